@@ -1,0 +1,893 @@
+/**
+ * The pickle machine that knows a memory snapshot: dicts become rows by the keys they have, in any order, and go straight into columns.
+ *
+ * Two ways lead to an event row. The general one is {@link SnapshotMachine.setItems}, which checks every kind and keeps unknown keys. The
+ * fast one, {@link SnapshotMachine.fastPath}, reads consecutive entries of the shape torch writes straight from the bytes and commits an
+ * entry only when all of it was as expected; at any surprise it leaves the position untouched and the general way takes over. 99.6 % of
+ * the entries of torch's files take it. It also predicts stacks: training loops repeat, so the bytes of the next list are mostly those of
+ * the stack that followed this one last time (79 % hits on long files; switched off where it does not pay).
+ */
+import { type ColumnBatch, NULL_HIGH, NULL_I32, NULL_U8 } from '../../src/model/columns.js';
+import type { RowSink, SnapshotSink } from '../../src/model/parser.js';
+import { TRACE_ACTIONS } from '../../src/model/vocabulary.js';
+import { ENTRY_KEYS, bit, FRAME_MASK, KEY, KEY_NAMES } from './keys.js';
+import {
+  ANNOTATION,
+  BIG,
+  BLOCK,
+  CONST,
+  DICT,
+  ENTRY,
+  FLOAT,
+  FRAME,
+  INT,
+  LIMITS,
+  LIST,
+  OBJ,
+  PAIR,
+  PickleMachine,
+  Ref,
+  ROWS,
+  SEGMENT,
+  STACK,
+  STR,
+} from './pickle-machine.js';
+import { SegmentRows } from './segment-rows.js';
+import { mixFrame, STACK_HASH_START } from './stack-dictionary.js';
+import { doubled } from './text-interner.js';
+
+const ACTION_BIT = bit('action');
+const STATE_BIT = bit('state');
+const BLOCKS_BIT = bit('blocks');
+const ANNOTATION_MASK = bit('stage') | bit('name');
+const SIZE_BIT = bit('size');
+const OTHER_ACTION = TRACE_ACTIONS.indexOf('other');
+const OOM_ACTION = TRACE_ACTIONS.indexOf('oom');
+const MAX_EXTRAS = 100_000;
+const MAX_SIZE_HIGH = 0x200000; // high half of 2^53
+
+/** Prediction is given up below this hit rate after that many tries: on a file of 368k distinct stacks it costs 60 %. */
+const PREDICT_TRIES = 30_000;
+const PREDICT_MIN_RATE = 0.2;
+const PREDICT_POOL_BYTES = 64 * 1024 * 1024;
+
+/** The root value once the STOP opcode was read: a plain value with {@link Ref}s for rows. */
+export type RootValue = unknown;
+
+export class SnapshotMachine extends PickleMachine {
+  private readonly sink: RowSink;
+  private readonly out: SnapshotSink;
+  private readonly batch: ColumnBatch;
+  readonly segments: SegmentRows;
+  root: RootValue;
+
+  /** Text ids below this may be keys or actions; `keyOfText` and `actionOfText` hold their numbers, 0 and 255 for none. */
+  private readonly knownTexts: number;
+  private readonly keyOfText = new Uint8Array(64);
+  private readonly actionOfText = new Uint8Array(64).fill(255);
+  private readonly deviceTracesText: number;
+  private readonly legacyTracesText: number;
+
+  // Columns of the event batch, fetched once: the batch is reused for the whole file.
+  private readonly colDevice: Int32Array;
+  private readonly colSeq: Int32Array;
+  private readonly colAction: Uint8Array;
+  private readonly colAddr: Uint32Array;
+  private readonly colSize: Uint32Array;
+  private readonly colStream: Uint32Array;
+  private readonly colTime: Uint32Array;
+  private readonly colPool: Int32Array;
+  private readonly colStack: Int32Array;
+  private readonly colContext: Int32Array;
+  private readonly colMetadata: Int32Array;
+
+  /** Entries seen per device. */
+  readonly traceLengths: number[] = [];
+  /** Device of the trace list now being filled, valid while the mark stack is as it was. */
+  private device = -1;
+  private deviceMarkDepth = -1;
+  private deviceMark = -1;
+
+  /** Key bits seen on any entry, segment, block; `entriesWithout*` for keys that may be missing. */
+  entryBits = 0;
+  segmentBits = 0;
+  blockBits = 0;
+  frameExtras = new Map<string, number>();
+  private extras = 0;
+  private annotations = 0;
+  fastEntries = 0;
+
+  private readonly slots = new Int32Array(32);
+  private readonly frames = new Int32Array(LIMITS.stackFrames + 1);
+
+  private predict = true;
+  private predictTries = 0;
+  private predictHits = 0;
+  private predictOffsets = new Uint32Array(1 << 12);
+  private predictLengths = new Uint32Array(1 << 12);
+  private predictPool = Buffer.allocUnsafeSlow(1 << 18);
+  private predictView: DataView;
+  private predictUsed = 0;
+  private nextStack = new Int32Array(1 << 12);
+  private lastStack = 0;
+
+  constructor(sink: RowSink, batch: ColumnBatch, segmentBatch: ColumnBatch, blockBatch: ColumnBatch) {
+    super();
+    this.sink = sink;
+    this.out = sink.snapshot(this.dictionary);
+    this.batch = batch;
+    this.segments = new SegmentRows(this.out, segmentBatch, blockBatch);
+    const { texts } = this.dictionary;
+    for (const name of KEY_NAMES) this.keyOfText[texts.internText(name)] = KEY[name];
+    TRACE_ACTIONS.forEach((name, code) => {
+      if (code !== OTHER_ACTION) this.actionOfText[texts.internText(name)] = code;
+    });
+    this.knownTexts = texts.count;
+    this.deviceTracesText = texts.internText('device_traces');
+    this.legacyTracesText = texts.internText('traces');
+    this.predictView = new DataView(this.predictPool.buffer, this.predictPool.byteOffset, this.predictPool.length);
+    this.colDevice = batch.i32('device');
+    this.colSeq = batch.i32('seq');
+    this.colAction = batch.u8('action');
+    this.colAddr = batch.i64('addr');
+    this.colSize = batch.i64('size_bytes');
+    this.colStream = batch.i64('stream');
+    this.colTime = batch.i64('time_us');
+    this.colPool = batch.i32('pool');
+    this.colStack = batch.i32('stack_id');
+    this.colContext = batch.i32('compile_context_id');
+    this.colMetadata = batch.i32('user_metadata_id');
+  }
+
+  get snapshotSink(): SnapshotSink {
+    return this.out;
+  }
+
+  protected override finish(): void {
+    this.root = this.toValue(0);
+    this.flushEvents();
+    this.segments.flush();
+  }
+
+  private flushEvents(): void {
+    if (this.batch.rows === 0) return;
+    this.out.events(this.batch);
+    this.batch.rows = 0;
+  }
+
+  // ------------------------------------------------------------------ dicts
+
+  protected override setItems(mark: number): void {
+    const { kinds, payloads, slots, keyOfText, knownTexts } = this;
+    const target = mark - 1;
+    let bits = 0;
+    let unknown = false;
+    for (let slot = mark; slot < this.sp; slot += 2) {
+      const text = payloads[slot]!;
+      const key = kinds[slot] === STR && text < knownTexts ? keyOfText[text]! : 0;
+      if (key === 0) {
+        unknown = true;
+        continue;
+      }
+      slots[key] = slot + 1;
+      bits |= 1 << key;
+    }
+    if (kinds[target] === DICT) {
+      if ((bits & FRAME_MASK) === FRAME_MASK && (bits & (ACTION_BIT | STATE_BIT | BLOCKS_BIT)) === 0) {
+        this.frame(target, mark, unknown || bits !== FRAME_MASK);
+        return;
+      }
+      if ((bits & ACTION_BIT) !== 0 && this.findDevice(target)) {
+        this.entry(target, mark, bits, unknown);
+        return;
+      }
+      if ((bits & BLOCKS_BIT) !== 0 && (bits & bit('total_size')) !== 0) {
+        this.segment(target, mark, bits, unknown);
+        return;
+      }
+      if ((bits & STATE_BIT) !== 0 && (bits & SIZE_BIT) !== 0) {
+        this.block(target, mark, bits, unknown);
+        return;
+      }
+      if ((bits & ANNOTATION_MASK) === ANNOTATION_MASK) {
+        this.annotation(target, mark, bits);
+        return;
+      }
+    }
+    this.genericDict(target, mark);
+  }
+
+  /** Anything that is no row: a Map, so that a key named `__proto__` is just a key. */
+  private genericDict(target: number, mark: number): void {
+    let object: Map<string, unknown>;
+    if (this.kinds[target] === OBJ) object = this.objects[this.payloads[target]!] as Map<string, unknown>;
+    else {
+      object = new Map();
+      this.resolve(target, OBJ, this.addObject(object));
+    }
+    for (let slot = mark; slot < this.sp; slot += 2) {
+      if (object.size >= LIMITS.objects) this.fail('MBF2105', `a dict of more than ${LIMITS.objects} keys`);
+      object.set(String(this.toValue(slot)), this.toValue(slot + 1));
+    }
+    this.sp = mark;
+  }
+
+  private textAt(slot: number, what: string): number {
+    if (this.kinds[slot] !== STR) this.fail('MBF2107', `${what} is ${this.kindName(slot)}, not a string`);
+    return this.payloads[slot]!;
+  }
+
+  /** A count of bytes: an integer from 0 to 2^53. */
+  private sizeAt(slot: number, what: string): number {
+    const value = this.numberAt(slot, what);
+    if (value < 0) this.fail('MBF2107', `${what} is negative (${value})`);
+    return value;
+  }
+
+  private numberAt(slot: number, what: string): number {
+    const kind = this.kinds[slot];
+    const value = this.numbers[slot]!;
+    if (kind === INT || (kind === FLOAT && Number.isSafeInteger(value))) return value;
+    if (kind === BIG) this.fail('MBF2107', `${what} is beyond 2^53 (${this.bigs[this.payloads[slot]!]})`);
+    return this.fail('MBF2107', `${what} is ${this.kindName(slot)}, not an integer`);
+  }
+
+  /** An address or stream: any 64-bit integer, kept as two halves. */
+  private putWide(array: Uint32Array, row: number, slot: number, what: string): void {
+    if (this.kinds[slot] === BIG) {
+      const value = this.bigs[this.payloads[slot]!]!;
+      if (value < -(2n ** 63n) || value >= 2n ** 64n) this.fail('MBF2107', `${what} does not fit 64 bits`);
+      const wide = BigInt.asUintN(64, value);
+      array[row * 2] = Number(wide & 0xffffffffn);
+      array[row * 2 + 1] = Number(wide >> 32n);
+      return;
+    }
+    this.putNumber(array, row, this.numberAt(slot, what));
+  }
+
+  private putNumber(array: Uint32Array, row: number, value: number): void {
+    const high = Math.floor(value / 4294967296);
+    array[row * 2] = value - high * 4294967296;
+    array[row * 2 + 1] = high;
+  }
+
+  private kindName(slot: number): string {
+    const names = ['a constant', 'an integer', 'a string', 'an empty dict', 'an empty list', 'a frame', 'a stack', 'a trace entry'];
+    const more = ['a block', 'a segment', 'an annotation', 'a list of rows', 'an object', 'a big integer', 'a float', 'a pair'];
+    return [...names, ...more][this.kinds[slot]!] ?? 'unknown';
+  }
+
+  private frame(target: number, mark: number, extras: boolean): void {
+    const { slots } = this;
+    const name = this.textAt(slots[KEY.name]!, 'frame.name');
+    const filename = this.textAt(slots[KEY.filename]!, 'frame.filename');
+    const line = this.lineAt(slots[KEY.line]!);
+    if (extras) {
+      for (let slot = mark; slot < this.sp; slot += 2) {
+        const key = String(this.toValue(slot));
+        if (key !== 'name' && key !== 'filename' && key !== 'line') {
+          if (this.frameExtras.size < 64 || this.frameExtras.has(key)) {
+            this.frameExtras.set(key, (this.frameExtras.get(key) ?? 0) + 1);
+          }
+        }
+      }
+    }
+    this.sp = mark;
+    this.resolve(target, FRAME, this.dictionary.internFrame(name, filename, line));
+  }
+
+  /** A line number; C++ frames without debug information carry 0, or 2^64 − 1 where the symboliser failed: both are 0, torch's "unknown". */
+  private lineAt(slot: number): number {
+    if (this.kinds[slot] === BIG) return 0;
+    const line = this.numberAt(slot, 'frame.line');
+    return line < 0 || line > 0x7fffffff ? 0 : line;
+  }
+
+  /** The stack a `frames` value means: −1 where the key is missing. */
+  private stackOf(bits: number): number {
+    if ((bits & (1 << KEY.frames)) === 0) return NULL_I32;
+    const slot = this.slots[KEY.frames]!;
+    const kind = this.kinds[slot];
+    if (kind === STACK) return this.payloads[slot]!;
+    if (kind === LIST) return 0;
+    return this.fail('MBF2107', `frames is ${this.kindName(slot)}, not a list of frames`);
+  }
+
+  private poolOf(key: number, bits: number, what: string): number {
+    if ((bits & (1 << key)) === 0) return NULL_I32;
+    const slot = this.slots[key]!;
+    if (this.kinds[slot] === PAIR) return this.payloads[slot]!;
+    const value = this.toValue(slot);
+    if (Array.isArray(value) && value.length === 2 && value.every((part) => Number.isSafeInteger(part))) {
+      return this.dictionary.internPool(value[0] as number, value[1] as number);
+    }
+    return this.fail('MBF2107', `${what} is ${this.kindName(slot)}, not a pair of integers`);
+  }
+
+  /**
+   * Whether the dict at `target` stands in a list of `device_traces`, and in which device's: its list lies below it, and the outer list
+   * with the key `device_traces` below that. Items of both lists are either above a MARK (batches) or appended one by one.
+   */
+  private findDevice(target: number): boolean {
+    const { marks, kinds, payloads } = this;
+    const isTraces = (slot: number): boolean =>
+      slot >= 0 &&
+      kinds[slot] === STR &&
+      (payloads[slot] === this.deviceTracesText || payloads[slot] === this.legacyTracesText);
+    const isList = (slot: number): boolean => slot >= 0 && (kinds[slot] === LIST || kinds[slot] === OBJ || kinds[slot] === ROWS);
+    const depth = this.markDepth;
+    const inner = depth > 0 ? marks[depth - 1]! : -1;
+    const batched = target === inner || kinds[target - 1] === ENTRY;
+    const list = batched ? inner - 1 : target - 1;
+    if (!isList(list)) return false;
+    const outerMark = batched ? (depth > 1 ? marks[depth - 2]! : -1) : inner;
+    let device = -1;
+    if (outerMark > 0 && isList(outerMark - 1) && isTraces(outerMark - 2) && list >= outerMark) {
+      const appended = kinds[outerMark - 1] === OBJ ? (this.objects[payloads[outerMark - 1]!] as unknown[]).length : 0;
+      device = appended + list - outerMark;
+    } else if (isList(list - 1) && isTraces(list - 2)) {
+      device = kinds[list - 1] === OBJ ? (this.objects[payloads[list - 1]!] as unknown[]).length : 0;
+    }
+    if (device < 0) return false;
+    if (device > 1023) this.fail('MBF2105', `device ordinal ${device}`);
+    this.device = device;
+    this.deviceMarkDepth = depth;
+    this.deviceMark = inner;
+    while (this.traceLengths.length <= device) this.traceLengths.push(0);
+    return true;
+  }
+
+  private entry(target: number, mark: number, bits: number, unknown: boolean): void {
+    const { slots, kinds, payloads, batch } = this;
+    const device = this.device;
+    const seq = this.traceLengths[device]!;
+    if (seq >= LIMITS.eventsPerDevice) this.fail('MBF2105', 'more than 2^31 trace entries');
+    const row = batch.rows;
+    const actionText = this.textAt(slots[KEY.action]!, 'action');
+    let action = actionText < this.knownTexts ? this.actionOfText[actionText]! : 255;
+    if (action === 255) {
+      action = OTHER_ACTION;
+      this.extra(device, seq, 'action', slots[KEY.action]!);
+    }
+    this.colDevice[row] = device;
+    this.colSeq[row] = seq;
+    this.colAction[row] = action;
+    if ((bits & (1 << KEY.addr)) !== 0) this.putWide(this.colAddr, row, slots[KEY.addr]!, 'addr');
+    else this.putMissing(this.colAddr, row);
+    const size = (bits & SIZE_BIT) !== 0 ? this.sizeAt(slots[KEY.size]!, 'size') : 0;
+    this.putNumber(this.colSize, row, size);
+    if ((bits & (1 << KEY.stream)) !== 0) this.putWide(this.colStream, row, slots[KEY.stream]!, 'stream');
+    else this.putMissing(this.colStream, row);
+    if ((bits & (1 << KEY.time_us)) !== 0) this.putWide(this.colTime, row, slots[KEY.time_us]!, 'time_us');
+    else this.putMissing(this.colTime, row);
+    this.colPool[row] = this.poolOf(KEY.pool_id, bits, 'pool_id');
+    this.colStack[row] = this.stackOf(bits);
+    const optionalText = (key: number, what: string): number => {
+      if ((bits & (1 << key)) === 0) return NULL_I32;
+      return kinds[slots[key]!] === CONST && payloads[slots[key]!] === 0 ? NULL_I32 : this.textAt(slots[key]!, what);
+    };
+    this.colContext[row] = optionalText(KEY.compile_context, 'compile_context');
+    this.colMetadata[row] = optionalText(KEY.user_metadata, 'user_metadata');
+    const freeKnown = (bits & (1 << KEY.device_free)) !== 0;
+    if (action === OOM_ACTION) {
+      this.out.oom({
+        device,
+        seq,
+        requestedBytes: size,
+        deviceFreeBytes: freeKnown ? this.sizeAt(slots[KEY.device_free]!, 'device_free') : null,
+      });
+    } else if (freeKnown) this.extra(device, seq, 'device_free', slots[KEY.device_free]!);
+    if (unknown || (bits & ~ENTRY_KEYS) !== 0) {
+      for (let slot = mark; slot < this.sp; slot += 2) {
+        const text = payloads[slot]!;
+        const key = kinds[slot] === STR && text < this.knownTexts ? this.keyOfText[text]! : 0;
+        if (key === 0 || ((1 << key) & ENTRY_KEYS) === 0) this.extra(device, seq, String(this.toValue(slot)), slot + 1);
+      }
+    }
+    this.entryBits |= bits;
+    this.traceLengths[device] = seq + 1;
+    batch.rows = row + 1;
+    if (batch.rows === batch.capacity) this.flushEvents();
+    this.sp = mark;
+    this.resolveRow(target, ENTRY);
+  }
+
+  private putMissing(array: Uint32Array, row: number): void {
+    array[row * 2] = 0;
+    array[row * 2 + 1] = NULL_HIGH;
+  }
+
+  private extra(device: number, seq: number, key: string, valueSlot: number): void {
+    this.extras += 1;
+    if (this.extras > MAX_EXTRAS) {
+      if (this.extras === MAX_EXTRAS + 1) {
+        const text = `more than ${MAX_EXTRAS} values of unknown keys; the rest is counted, not kept`;
+        this.sink.note({ kind: 'extras_dropped', severity: 'warning', text, device, seq });
+      }
+      return;
+    }
+    this.out.eventExtra({ device, seq, key, valueJson: toJson(this.toValue(valueSlot)) });
+    this.sink.note({ kind: 'unknown_key', severity: 'info', text: `trace entry key or value not known: ${key}`, device, seq });
+  }
+
+  private segment(target: number, mark: number, bits: number, unknown: boolean): void {
+    const { slots, kinds, payloads } = this;
+    const has = (key: number): boolean => (bits & (1 << key)) !== 0;
+    if (!has(KEY.address)) this.fail('MBF2107', 'a segment without an address');
+    const blocks = slots[KEY.blocks]!;
+    const blockCount = kinds[blocks] === ROWS ? payloads[blocks]! : kinds[blocks] === LIST ? 0 : -1;
+    if (blockCount < 0) this.fail('MBF2107', `blocks is ${this.kindName(blocks)}, not a list of blocks`);
+    const optionalSize = (key: number, what: string): number | null => (has(key) ? this.sizeAt(slots[key]!, what) : null);
+    const expandable = has(KEY.is_expandable) ? this.flagAt(slots[KEY.is_expandable]!, 'is_expandable') : NULL_U8;
+    const wide = new Uint32Array(4);
+    this.putWide(wide, 0, slots[KEY.address]!, 'segment.address');
+    if (has(KEY.stream)) this.putWide(wide, 1, slots[KEY.stream]!, 'segment.stream');
+    else this.putMissing(wide, 1);
+    const problem = this.segments.add({
+      device: has(KEY.device) ? this.numberAt(slots[KEY.device]!, 'segment.device') : 0,
+      wide,
+      totalBytes: this.sizeAt(slots[KEY.total_size]!, 'segment.total_size'),
+      allocatedHeaderBytes: optionalSize(KEY.allocated_size, 'segment.allocated_size'),
+      activeHeaderBytes: optionalSize(KEY.active_size, 'segment.active_size'),
+      requestedHeaderBytes: optionalSize(KEY.requested_size, 'segment.requested_size'),
+      type: has(KEY.segment_type) ? this.dictionary.text(this.textAt(slots[KEY.segment_type]!, 'segment_type')) : '',
+      pool: this.poolOf(KEY.segment_pool_id, bits, 'segment_pool_id'),
+      expandable,
+      stack: this.stackOf(bits),
+      blockCount,
+    });
+    if (problem !== undefined) this.fail('MBF2107', problem);
+    if (unknown) this.noteUnknown('segment', mark);
+    this.segmentBits |= bits;
+    this.sp = mark;
+    this.resolveRow(target, SEGMENT);
+  }
+
+  private flagAt(slot: number, what: string): number {
+    if (this.kinds[slot] === CONST && this.payloads[slot] !== 0) return this.payloads[slot] === 2 ? 1 : 0;
+    if (this.kinds[slot] === INT) return this.numbers[slot] === 0 ? 0 : 1;
+    return this.fail('MBF2107', `${what} is ${this.kindName(slot)}, not a bool`);
+  }
+
+  private block(target: number, mark: number, bits: number, unknown: boolean): void {
+    const { slots } = this;
+    const has = (key: number): boolean => (bits & (1 << key)) !== 0;
+    const wide = new Uint32Array(2);
+    if (has(KEY.address)) this.putWide(wide, 0, slots[KEY.address]!, 'block.address');
+    else this.putMissing(wide, 0);
+    let requested = has(KEY.requested_size) ? this.sizeAt(slots[KEY.requested_size]!, 'block.requested_size') : null;
+    let stack = this.stackOf(bits);
+    if (has(KEY.history)) {
+      // torch 1.13 and 2.0: the newest history entry holds what later became requested_size and frames.
+      const newest = newestOf(this.toValue(slots[KEY.history]!));
+      requested ??= newest?.requestedBytes ?? null;
+      if (stack === NULL_I32) stack = newest?.stack ?? NULL_I32;
+    }
+    const state = this.dictionary.text(this.textAt(slots[KEY.state]!, 'block.state'));
+    const size = this.sizeAt(slots[KEY.size]!, 'block.size');
+    const problem = this.segments.addBlock(wide, size, requested, state, stack);
+    if (problem !== undefined) this.fail('MBF2107', problem);
+    if (unknown) this.noteUnknown('block', mark);
+    this.blockBits |= bits;
+    this.sp = mark;
+    this.resolveRow(target, BLOCK);
+  }
+
+  private noteUnknown(what: string, mark: number): void {
+    for (let slot = mark; slot < this.sp; slot += 2) {
+      const text = this.payloads[slot]!;
+      if (this.kinds[slot] === STR && text < this.knownTexts && this.keyOfText[text] !== 0) continue;
+      const key = String(this.toValue(slot)).slice(0, 80);
+      const value = toJson(this.toValue(slot + 1)).slice(0, 80);
+      this.sink.note({ kind: 'unknown_key', severity: 'info', text: `${what} key not known: ${key} (e.g. ${value})` });
+    }
+  }
+
+  private annotation(target: number, mark: number, bits: number): void {
+    const { slots } = this;
+    const optional = (key: number): number | null =>
+      (bits & (1 << key)) !== 0 && this.kinds[slots[key]!] === INT ? this.numbers[slots[key]!]! : null;
+    this.out.annotation({
+      ordinal: this.annotations++,
+      stage: this.dictionary.text(this.textAt(slots[KEY.stage]!, 'annotation.stage')),
+      name: this.dictionary.text(this.textAt(slots[KEY.name]!, 'annotation.name')),
+      device: optional(KEY.device),
+      timeUs: optional(KEY.time_us),
+    });
+    this.sp = mark;
+    this.resolveRow(target, ANNOTATION);
+  }
+
+  // ------------------------------------------------------------------ lists
+
+  protected override appends(mark: number): void {
+    const { kinds, payloads } = this;
+    const list = mark - 1;
+    const listKind = kinds[list]!;
+    const first = kinds[mark]!;
+    if (first === FRAME && (listKind === LIST || listKind === STACK)) this.stackList(list, mark);
+    else if (first >= ENTRY && first <= ANNOTATION && (listKind === LIST || listKind === ROWS)) {
+      let count = listKind === ROWS ? payloads[list]! : 0;
+      for (let slot = mark; slot < this.sp; slot++) {
+        if (kinds[slot] !== first) this.fail('MBF2107', `a list mixes ${this.kindName(mark)} with ${this.kindName(slot)}`);
+        count += payloads[slot]!;
+      }
+      if (count > 0xfffffff) this.fail('MBF2105', 'more than 2^28 rows in one list');
+      this.resolve(list, ROWS, count);
+    } else if (listKind === LIST || listKind === OBJ) {
+      let items: unknown[];
+      if (listKind === OBJ) items = this.objects[payloads[list]!] as unknown[];
+      else {
+        items = [];
+        this.resolve(list, OBJ, this.addObject(items));
+      }
+      if (items.length + this.sp - mark > LIMITS.objects) this.fail('MBF2105', `a list of more than ${LIMITS.objects} values`);
+      for (let slot = mark; slot < this.sp; slot++) items.push(this.toValue(slot));
+    } else this.fail('MBF2107', `${this.kindName(mark)} in a list that began as ${this.kindName(list)}`);
+    this.sp = mark;
+    this.device = -1;
+  }
+
+  private stackList(list: number, mark: number): void {
+    const { kinds, payloads, frames, dictionary } = this;
+    let depth = 0;
+    let hash = STACK_HASH_START;
+    if (kinds[list] === STACK) {
+      for (const frame of dictionary.stackFrames(payloads[list]!)) {
+        frames[depth++] = frame;
+        hash = mixFrame(hash, frame);
+      }
+    }
+    if (depth + this.sp - mark > LIMITS.stackFrames) this.fail('MBF2105', `a stack of more than ${LIMITS.stackFrames} frames`);
+    for (let slot = mark; slot < this.sp; slot++) {
+      if (kinds[slot] !== FRAME) this.fail('MBF2107', `a stack holds ${this.kindName(slot)}`);
+      const frame = payloads[slot]!;
+      frames[depth++] = frame;
+      hash = mixFrame(hash, frame);
+    }
+    this.resolve(list, STACK, dictionary.internStack(frames, depth, hash));
+  }
+
+  // ------------------------------------------------------------------ the fast path
+
+  /**
+   * Reads as many consecutive trace entries as possible, starting at the EMPTY_DICT at `start`. Only inside a trace list whose device the
+   * general way has found, and only protocol 4 and 5 bodies: `} MEMOIZE ( key value … u`.
+   */
+  protected override fastPath(start: number, end: number): number {
+    if (this.device < 0 || this.deviceMarkDepth !== this.markDepth || this.marks[this.markDepth - 1] !== this.deviceMark) {
+      return start;
+    }
+    const { buf, view, dictionary, keyOfText, knownTexts, actionOfText, frames, device, batch } = this;
+    const { texts } = dictionary;
+    const { colAddr, colSize, colStream, colTime, colPool, colStack, colContext, colMetadata, colAction, colSeq, colDevice } = this;
+    let memo = this.memo;
+    let memoCount = this.memoCount;
+    let row = batch.rows;
+    let seq = this.traceLengths[device]!;
+    const firstSeq = seq;
+    const lastRow = batch.capacity;
+    const limit = end - 4096;
+    const predict = this.predict;
+    let { predictOffsets, predictLengths, predictPool, predictView, nextStack, lastStack } = this;
+    let hits = 0;
+    let tries = 0;
+    let seen = 0;
+    let p = start;
+
+    entries: while (p < limit && buf[p] === 0x7d && buf[p + 1] === 0x94 && buf[p + 2] === 0x28) {
+      let q = p + 3;
+      let slot = memoCount + 1;
+      if (memoCount + 16 > memo.length) {
+        this.memoCount = memoCount;
+        memo = this.growMemo(p);
+      }
+      let bits = 0;
+      let action = -1;
+      let context = NULL_I32;
+      let metadata = NULL_I32;
+      let stack = NULL_I32;
+      let pool = NULL_I32;
+      let addrLow = 0;
+      let addrHigh = NULL_HIGH | 0;
+      let sizeLow = 0;
+      let sizeHigh = 0;
+      let streamLow = 0;
+      let streamHigh = NULL_HIGH | 0;
+      let timeLow = 0;
+      let timeHigh = NULL_HIGH | 0;
+      let listSlot = -1;
+      let poolSlot = -1;
+      let textSlot = -1;
+      let textWord = 0;
+      let textSlot2 = -1;
+      let textWord2 = 0;
+
+      for (;;) {
+        let opcode = buf[q]!;
+        let index: number;
+        if (opcode === 0x6a) {
+          index = view.getUint32(q + 1, true);
+          q += 5;
+        } else if (opcode === 0x68) {
+          index = buf[q + 1]!;
+          q += 2;
+        } else if (opcode === 0x75) break;
+        else break entries;
+        if (q > limit || index >= memoCount) break entries;
+        const word = memo[index]!;
+        const keyText = word & 0xfffffff;
+        if (word >>> 28 !== STR || keyText >= knownTexts) break entries;
+        const key = keyOfText[keyText]!;
+        const keyBit = 1 << key;
+        if ((bits & keyBit) !== 0) break entries;
+        bits |= keyBit;
+        opcode = buf[q]!;
+        if (key >= KEY.addr && key <= KEY.time_us) {
+          let low: number;
+          let high = 0;
+          if (opcode === 0x8a) {
+            const length = buf[q + 1]!;
+            low = view.getInt32(q + 2, true);
+            if (length === 6) {
+              high = view.getInt16(q + 6, true);
+              q += 8;
+            } else if (length === 7) {
+              high = view.getInt32(q + 5, true) >> 8;
+              q += 9;
+            } else if (length === 5) {
+              high = view.getInt8(q + 6);
+              q += 7;
+            } else break entries;
+          } else if (opcode === 0x4b) {
+            low = buf[q + 1]!;
+            q += 2;
+          } else if (opcode === 0x4d) {
+            low = view.getUint16(q + 1, true);
+            q += 3;
+          } else if (opcode === 0x4a) {
+            low = view.getInt32(q + 1, true);
+            high = low >> 31;
+            q += 5;
+          } else break entries;
+          if (key === KEY.addr) {
+            addrLow = low;
+            addrHigh = high;
+          } else if (key === KEY.size) {
+            if (high < 0 || high >= MAX_SIZE_HIGH) break entries;
+            sizeLow = low;
+            sizeHigh = high;
+          } else if (key === KEY.stream) {
+            streamLow = low;
+            streamHigh = high;
+          } else {
+            timeLow = low;
+            timeHigh = high;
+          }
+        } else if (key === KEY.frames) {
+          if (opcode === 0x5d) {
+            if (buf[q + 1] !== 0x94) break entries;
+            q += 2;
+            listSlot = slot++;
+            stack = 0;
+            if (buf[q] === 0x28) {
+              q += 1;
+              let hit = false;
+              if (predict) {
+                const guess = nextStack[lastStack]!;
+                const length = predictLengths[guess]!;
+                tries += 1;
+                if (length > 0 && q + length < limit) {
+                  const offset = predictOffsets[guess]!;
+                  let i = 0;
+                  const wholeWords = length - 3;
+                  while (i < wholeWords && view.getInt32(q + i, true) === predictView.getInt32(offset + i, true)) i += 4;
+                  if (i >= wholeWords) {
+                    while (i < length && buf[q + i] === predictPool[offset + i]) i++;
+                    if (i === length) {
+                      hit = true;
+                      stack = guess;
+                      q += length;
+                      hits += 1;
+                    }
+                  }
+                }
+              }
+              if (!hit) {
+                const bodyStart = q;
+                let depth = 0;
+                let hash = STACK_HASH_START;
+                for (;;) {
+                  const get = buf[q]!;
+                  let frameIndex: number;
+                  if (get === 0x6a) {
+                    frameIndex = view.getUint32(q + 1, true);
+                    q += 5;
+                  } else if (get === 0x68) {
+                    frameIndex = buf[q + 1]!;
+                    q += 2;
+                  } else if (get === 0x65) {
+                    q += 1;
+                    break;
+                  } else break entries;
+                  if (q > limit || frameIndex >= memoCount) break entries;
+                  const frameWord = memo[frameIndex]!;
+                  if (frameWord >>> 28 !== FRAME || depth >= LIMITS.stackFrames) break entries;
+                  const frame = frameWord & 0xfffffff;
+                  frames[depth++] = frame;
+                  hash = mixFrame(hash, frame);
+                }
+                stack = dictionary.internStack(frames, depth, hash);
+                if (predict) {
+                  if (stack >= nextStack.length) {
+                    this.nextStack = nextStack = doubled(nextStack, stack + 1);
+                    this.predictLengths = predictLengths = doubled(predictLengths, stack + 1);
+                    this.predictOffsets = predictOffsets = doubled(predictOffsets, stack + 1);
+                  }
+                  const length = q - bodyStart;
+                  if (predictLengths[stack] === 0 && this.predictUsed + length <= PREDICT_POOL_BYTES) {
+                    if (this.predictUsed + length > predictPool.length) {
+                      const grown = Buffer.allocUnsafeSlow(predictPool.length * 2 + length);
+                      predictPool.copy(grown, 0, 0, this.predictUsed);
+                      this.predictPool = predictPool = grown;
+                      this.predictView = predictView = new DataView(grown.buffer, grown.byteOffset, grown.length);
+                    }
+                    buf.copy(predictPool, this.predictUsed, bodyStart, q);
+                    predictOffsets[stack] = this.predictUsed;
+                    predictLengths[stack] = length;
+                    this.predictUsed += length;
+                  }
+                  nextStack[lastStack] = stack;
+                }
+              }
+              lastStack = stack;
+            } else if (buf[q] === 0x6a || buf[q] === 0x68) {
+              // One frame only: BINGET APPEND.
+              const wide = buf[q] === 0x6a;
+              const frameIndex = wide ? view.getUint32(q + 1, true) : buf[q + 1]!;
+              const after = q + (wide ? 5 : 2);
+              if (buf[after] === 0x61) {
+                if (frameIndex >= memoCount) break entries;
+                const frameWord = memo[frameIndex]!;
+                if (frameWord >>> 28 !== FRAME) break entries;
+                frames[0] = frameWord & 0xfffffff;
+                stack = dictionary.internStack(frames, 1, mixFrame(STACK_HASH_START, frameWord & 0xfffffff));
+                q = after + 1;
+              }
+            }
+          } else {
+            let frameList: number;
+            if (opcode === 0x6a) {
+              frameList = view.getUint32(q + 1, true);
+              q += 5;
+            } else if (opcode === 0x68) {
+              frameList = buf[q + 1]!;
+              q += 2;
+            } else break entries;
+            if (frameList >= memoCount) break entries;
+            const listWord = memo[frameList]!;
+            if (listWord >>> 28 === STACK) stack = listWord & 0xfffffff;
+            else if (listWord >>> 28 === LIST) stack = 0;
+            else break entries;
+          }
+        } else if (key === KEY.action || key === KEY.compile_context || key === KEY.user_metadata) {
+          let textValue: number;
+          if (opcode === 0x6a || opcode === 0x68) {
+            const wide = opcode === 0x6a;
+            const textIndex = wide ? view.getUint32(q + 1, true) : buf[q + 1]!;
+            q += wide ? 5 : 2;
+            if (textIndex >= memoCount) break entries;
+            textValue = memo[textIndex]!;
+          } else if (opcode === 0x8c) {
+            const length = buf[q + 1]!;
+            if (buf[q + 2 + length] !== 0x94) break entries;
+            textValue = ((STR << 28) | texts.intern(buf, q + 2, length)) >>> 0;
+            q += 3 + length;
+            if (textSlot < 0) {
+              textSlot = slot++;
+              textWord = textValue;
+            } else if (textSlot2 < 0) {
+              textSlot2 = slot++;
+              textWord2 = textValue;
+            } else break entries;
+          } else break entries;
+          if (textValue >>> 28 !== STR) break entries;
+          textValue &= 0xfffffff;
+          if (key === KEY.action) action = textValue;
+          else if (key === KEY.compile_context) context = textValue;
+          else metadata = textValue;
+        } else if (key === KEY.pool_id) {
+          // (a, b) of two small ints, as torch 2.12+ writes for every entry.
+          if (opcode === 0x4b && buf[q + 2] === 0x4b && buf[q + 4] === 0x86 && buf[q + 5] === 0x94) {
+            pool = dictionary.internPool(buf[q + 1]!, buf[q + 3]!);
+            poolSlot = slot++;
+            q += 6;
+          } else if (opcode === 0x6a || opcode === 0x68) {
+            const wide = opcode === 0x6a;
+            const poolIndex = wide ? view.getUint32(q + 1, true) : buf[q + 1]!;
+            q += wide ? 5 : 2;
+            if (poolIndex >= memoCount || memo[poolIndex]! >>> 28 !== PAIR) break entries;
+            pool = memo[poolIndex]! & 0xfffffff;
+          } else break entries;
+        } else break entries;
+      }
+
+      if (action < 0 || action >= knownTexts || (bits & SIZE_BIT) === 0) break;
+      const actionCode = actionOfText[action]!;
+      if (actionCode >= OTHER_ACTION || actionCode === OOM_ACTION) break;
+      memo[memoCount] = (ENTRY << 28) >>> 0;
+      if (textSlot >= 0) memo[textSlot] = textWord;
+      if (textSlot2 >= 0) memo[textSlot2] = textWord2;
+      if (poolSlot >= 0) memo[poolSlot] = ((PAIR << 28) | pool) >>> 0;
+      if (listSlot >= 0) memo[listSlot] = ((STACK << 28) | stack) >>> 0;
+      memoCount = slot;
+      seen |= bits;
+      p = q + 1;
+      const pair = row << 1;
+      colDevice[row] = device;
+      colSeq[row] = seq;
+      colAction[row] = actionCode;
+      colAddr[pair] = addrLow;
+      colAddr[pair + 1] = addrHigh;
+      colSize[pair] = sizeLow;
+      colSize[pair + 1] = sizeHigh;
+      colStream[pair] = streamLow;
+      colStream[pair + 1] = streamHigh;
+      colTime[pair] = timeLow;
+      colTime[pair + 1] = timeHigh;
+      colPool[row] = pool;
+      colStack[row] = stack;
+      colContext[row] = context;
+      colMetadata[row] = metadata;
+      seq += 1;
+      row += 1;
+      if (row === lastRow) break;
+    }
+
+    const taken = seq - firstSeq;
+    this.lastStack = lastStack;
+    this.predictHits += hits;
+    this.predictTries += tries;
+    if (predict && this.predictTries > PREDICT_TRIES && this.predictHits < this.predictTries * PREDICT_MIN_RATE) {
+      this.predict = false;
+    }
+    if (taken === 0) return start;
+    this.memoCount = memoCount;
+    this.traceLengths[device] = seq;
+    this.fastEntries += taken;
+    this.entryBits |= seen;
+    batch.rows = row;
+    if (row === lastRow) this.flushEvents();
+    const below = this.sp - 1;
+    if (below >= this.deviceMark && this.kinds[below] === ENTRY) this.payloads[below] = this.payloads[below]! + taken;
+    else this.push(ENTRY, taken);
+    return p;
+  }
+
+  /** Share of stacks predicted, for the statistics. */
+  get predictedStacks(): number {
+    return this.predictHits;
+  }
+}
+
+/** Requested bytes and stack of the newest entry of a torch 1.13/2.0 `history` list. */
+function newestOf(history: unknown): { requestedBytes: number | null; stack: number } | undefined {
+  const newest: unknown = Array.isArray(history) ? history[0] : undefined;
+  if (!(newest instanceof Map)) return undefined;
+  const size: unknown = newest.get('real_size');
+  const frames: unknown = newest.get('frames') ?? newest.get('cpp_frames');
+  return {
+    requestedBytes: typeof size === 'number' && size >= 0 ? size : null,
+    stack: frames instanceof Ref && frames.kind === STACK ? frames.payload : NULL_I32,
+  };
+}
+
+/** JSON text of a generic value; big integers in full, rows by what they are. */
+export function toJson(value: unknown): string {
+  return JSON.stringify(value, (_key, part: unknown) => {
+    if (typeof part === 'bigint') return part.toString();
+    if (part instanceof Map) return Object.fromEntries(part);
+    if (part instanceof Ref) return `<${part.kind === STACK ? 'stack' : 'rows'} ${part.payload}>`;
+    return part;
+  });
+}

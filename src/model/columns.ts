@@ -1,0 +1,85 @@
+/**
+ * Columnar batches: how the hot tables travel from a parser through ingest to the store without one object per row.
+ *
+ * A batch is a set of typed arrays that is filled, handed on synchronously, and used again. 64-bit columns are
+ * `Uint32Array`s of low and high halves, so a decoder can write any 64-bit integer without a BigInt, and the store can
+ * copy the bytes as they are. Unknown values are a sentinel in memory and NULL in the store.
+ */
+
+/** `i64`/`u64`: two 32-bit halves, low first. `i32`, `u8`: plain. `u8` columns with `values` are DuckDB ENUMs. */
+export type ColumnKind = 'i64' | 'u64' | 'i32' | 'u8';
+
+export interface ColumnSpec {
+  readonly name: string;
+  readonly kind: ColumnKind;
+  /** May hold the sentinel of its kind ({@link NULL_I32}, {@link NULL_HIGH} with a low half of 0, {@link NULL_U8}). */
+  readonly nullable?: boolean;
+  /** The labels of an ENUM column; the byte is the index. */
+  readonly values?: readonly string[];
+  /** The values are local ids of this dictionary of the file and become ids of the store on the way. */
+  readonly refersTo?: 'stack' | 'text' | 'pool';
+}
+
+export interface TableLayout {
+  readonly table: string;
+  readonly columns: readonly ColumnSpec[];
+}
+
+export const NULL_I32 = -1;
+export const NULL_U8 = 255;
+/** High half of the 64-bit sentinel (−2^63 with a low half of 0). No byte count or address reaches it. */
+export const NULL_HIGH = 0x80000000;
+
+export type ColumnArray = Uint32Array | Int32Array | Uint8Array;
+
+export class ColumnBatch {
+  readonly layout: TableLayout;
+  readonly capacity: number;
+  /** Rows filled so far. */
+  rows = 0;
+  readonly arrays: readonly ColumnArray[];
+
+  constructor(layout: TableLayout, capacity: number) {
+    this.layout = layout;
+    this.capacity = capacity;
+    this.arrays = layout.columns.map((column) => {
+      if (column.kind === 'u8') return new Uint8Array(capacity);
+      if (column.kind === 'i32') return new Int32Array(capacity);
+      return new Uint32Array(capacity * 2);
+    });
+  }
+
+  private find(name: string): ColumnArray {
+    const index = this.layout.columns.findIndex((column) => column.name === name);
+    const array = this.arrays[index];
+    if (array === undefined) throw new Error(`no column ${name} in ${this.layout.table}`);
+    return array;
+  }
+
+  i64(name: string): Uint32Array {
+    return this.find(name) as Uint32Array;
+  }
+  i32(name: string): Int32Array {
+    return this.find(name) as Int32Array;
+  }
+  u8(name: string): Uint8Array {
+    return this.find(name) as Uint8Array;
+  }
+}
+
+/** Writes a number of magnitude < 2^53 into row `row` of a 64-bit column. */
+export function putI64(array: Uint32Array, row: number, value: number): void {
+  const high = Math.floor(value / 4294967296);
+  array[row * 2] = value - high * 4294967296;
+  array[row * 2 + 1] = high;
+}
+
+export function putNullI64(array: Uint32Array, row: number): void {
+  array[row * 2] = 0;
+  array[row * 2 + 1] = NULL_HIGH;
+}
+
+/** Reads row `row` of a 64-bit column as a double: exact below 2^53 in magnitude. */
+export function getI64(array: Uint32Array, row: number): number {
+  return (array[row * 2 + 1]! | 0) * 4294967296 + array[row * 2]!;
+}

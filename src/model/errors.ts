@@ -1,0 +1,105 @@
+/**
+ * The one error type, and the closed list of what can go wrong.
+ *
+ * An error states neutral facts (file, offset, reason); what to do about it stands beside its code in this list, so that
+ * the same failure always gives the same advice. The exit-code table lives in `src/cli/exit-codes.ts` and is keyed by
+ * {@link ErrorKind} alone.
+ */
+
+/** Who has to act: the caller (`usage`), the bytes (`input`), the store file (`store`), or us (`internal`). */
+export type ErrorKind = 'usage' | 'input' | 'store' | 'internal';
+
+interface ErrorEntry {
+  readonly kind: ErrorKind;
+  /** What to do, in one sentence. */
+  readonly remedy: string;
+}
+
+const REMEDY_RECOPY =
+  'Copy the file again from where the run wrote it, and compare sizes; a rank killed while dumping leaves a cut file.';
+
+/** Every error code. Codes are never reused; `docs/errors.md` is tested against this list. */
+export const ERROR_CODES = {
+  // usage
+  MBF1001: { kind: 'usage', remedy: 'See --help for the arguments this verb takes.' },
+  MBF1002: { kind: 'usage', remedy: 'List what the store holds with `mbforensics runs` and `mbforensics sources`.' },
+  MBF1003: { kind: 'usage', remedy: 'Check the path; name a run directory or a file that exists.' },
+  MBF1004: { kind: 'usage', remedy: 'Ingest a run first: mbforensics ingest run/' },
+  MBF1005: { kind: 'usage', remedy: 'Only statements that read are accepted: SELECT, WITH, FROM, DESCRIBE, SHOW, SUMMARIZE, EXPLAIN.' },
+  MBF1006: { kind: 'usage', remedy: 'Correct the statement; `mbforensics sql "SHOW TABLES"` lists the tables.' },
+  // input: any file
+  MBF2001: { kind: 'input', remedy: 'Fetch the real file (`git lfs pull`) and ingest that.' },
+  MBF2002: { kind: 'input', remedy: 'Download the raw file: a login or error page was saved in its place.' },
+  MBF2003: { kind: 'input', remedy: 'Export it first: nsys export --type sqlite FILE.nsys-rep' },
+  MBF2004: { kind: 'input', remedy: 'The writer died before its first byte, or the disk was full; take the file from another rank or rerun.' },
+  MBF2005: { kind: 'input', remedy: 'Unpack it yourself and ingest the result if you trust it.' },
+  MBF2006: { kind: 'input', remedy: REMEDY_RECOPY },
+  MBF2007: { kind: 'input', remedy: 'Check permissions and the file system; then ingest again.' },
+  MBF2008: { kind: 'input', remedy: 'Nothing there is a training log, a memory snapshot or an Nsight export; see `ingest --explain`.' },
+  MBF2009: { kind: 'input', remedy: 'Ingest again once the writer has finished.' },
+  MBF2010: { kind: 'input', remedy: 'This version does not read this form; ingest the pickle that torch wrote.' },
+  // input: pickles
+  MBF2101: { kind: 'input', remedy: REMEDY_RECOPY },
+  MBF2102: { kind: 'input', remedy: 'A memory snapshot never needs this opcode. Do not load this file with Python: it may run code.' },
+  MBF2103: { kind: 'input', remedy: 'Dump it again with torch.cuda.memory._dump_snapshot(), or pickle.dump(..., protocol=4).' },
+  MBF2104: { kind: 'input', remedy: REMEDY_RECOPY },
+  MBF2105: { kind: 'input', remedy: 'A snapshot written by torch stays far below this limit; the file is damaged or not a snapshot.' },
+  MBF2106: { kind: 'input', remedy: 'Expected the dict of torch.cuda.memory._snapshot() or the list of torch.cuda.memory_snapshot().' },
+  MBF2107: { kind: 'input', remedy: 'A field has a type torch never writes; if a tool rewrote this file, ingest the original.' },
+  // store
+  MBF3001: { kind: 'store', remedy: 'Another process has it open; wait for it, or use another store with --db.' },
+  MBF3002: { kind: 'store', remedy: 'Move the file away and ingest again, or name another store with --db.' },
+  MBF3003: { kind: 'store', remedy: 'Update mbforensics, or use another store with --db.' },
+  MBF3004: { kind: 'store', remedy: 'Name a store that mbforensics made, or a new path, with --db.' },
+  MBF3005: { kind: 'store', remedy: 'Check that the directory exists and is writable and that the disk is not full.' },
+  // internal
+  MBF9001: { kind: 'internal', remedy: 'This is a bug in mbforensics; please report it with the output of --debug.' },
+} as const satisfies Record<string, ErrorEntry>;
+
+export type ErrorCode = keyof typeof ERROR_CODES;
+
+/** Where in which input something is wrong. `offset` is in bytes of the decompressed stream, `line` is 1-based. */
+export interface ErrorPlace {
+  readonly file?: string | undefined;
+  readonly offset?: number | undefined;
+  readonly line?: number | undefined;
+}
+
+/** The only error thrown on purpose; anything else reaching the CLI is a bug (exit 70). */
+export class MbfError extends Error {
+  readonly code: ErrorCode;
+  readonly place: ErrorPlace;
+
+  constructor(code: ErrorCode, fact: string, place: ErrorPlace = {}, cause?: unknown) {
+    super(fact, cause === undefined ? undefined : { cause });
+    this.name = 'MbfError';
+    this.code = code;
+    this.place = place;
+  }
+
+  get kind(): ErrorKind {
+    return ERROR_CODES[this.code].kind;
+  }
+
+  get remedy(): string {
+    return ERROR_CODES[this.code].remedy;
+  }
+
+  /** The same error, now knowing its file (parsers know offsets, not paths). */
+  inFile(file: string): MbfError {
+    return new MbfError(this.code, this.message, { ...this.place, file }, this.cause);
+  }
+
+  /** `FILE at byte N: fact` without code and remedy. */
+  describe(): string {
+    const { file, offset, line } = this.place;
+    const where = [
+      file ?? '',
+      line === undefined ? '' : `line ${line}`,
+      offset === undefined ? '' : `at byte ${offset}`,
+    ]
+      .filter((part) => part !== '')
+      .join(' ');
+    return where === '' ? this.message : `${where}: ${this.message}`;
+  }
+}

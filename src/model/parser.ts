@@ -1,0 +1,102 @@
+/** The contract between parsers and ingest. A parser recognises one format and turns a byte stream into rows; it opens no file. */
+import type { ColumnBatch } from './columns.js';
+import type { AnnotationRow, EventExtraRow, IncidentRow, Note, TraceOomRow } from './tables.js';
+import type { Format } from './vocabulary.js';
+
+/** What detection may look at: the first bytes (decompressed if the file is gzip), the name, the size on disk. */
+export interface Head {
+  /** Up to 64 KiB from the start of the decompressed stream. */
+  readonly bytes: Uint8Array;
+  /** Base name without `.gz`. */
+  readonly name: string;
+  readonly sizeBytes: number;
+}
+
+/** A parser's claim on a file: 0 (not mine) to 1 (certain), and the sentence `ingest --explain` prints. */
+export interface Sniff {
+  readonly score: number;
+  readonly why: string;
+}
+
+/**
+ * A pull-based byte stream. `read` fills `target` from `start` and returns the count, 0 at the end; it throws an
+ * {@link MbfError} on I/O errors, inflation caps, or a file that changed underneath.
+ */
+export interface ByteSource {
+  /** Length of the stream in bytes where known (uncompressed files), else undefined. */
+  readonly sizeBytes: number | undefined;
+  read(target: Uint8Array, start: number): Promise<number>;
+}
+
+/**
+ * Strings, frames and stacks of one file, interned by content while decoding; ids are dense from 0 and local to the file.
+ * Frames of a stack are innermost first. Stack 0 is the empty stack (recorded, but no frames).
+ */
+export interface Dictionary {
+  readonly textCount: number;
+  text(id: number): string;
+  readonly frameCount: number;
+  frame(id: number): { readonly name: number; readonly filename: number; readonly line: number };
+  readonly stackCount: number;
+  /** Frame ids, innermost first; valid until the next call. */
+  stackFrames(id: number): Int32Array;
+  readonly poolCount: number;
+  /** The two numbers of a pool id; (0, 0) is the default pool. */
+  pool(id: number): readonly [number, number];
+}
+
+/** What is only known once a whole snapshot was read. */
+export interface SnapshotSummary {
+  /** Pickle protocol. */
+  readonly protocol: number;
+  /** `dict`: segments and traces. `list`: bare segment list (torch 1.x, and `torch.cuda.memory_snapshot()` of every version). */
+  readonly form: 'dict' | 'list';
+  /** Detected features, e.g. `block.history`, `event.time_us`; the list of `reference` observations in FORMAT.md. */
+  readonly features: readonly string[];
+  /** Allocator settings flattened to text; nested dicts as `key.subkey`. */
+  readonly settings: ReadonlyMap<string, string>;
+  /** Number of entries per device ordinal; lists of idle devices are 0. Empty if the file has no traces. */
+  readonly traceLengths: readonly number[];
+  /** Decoder statistics worth keeping: entries taken by the fast path, and so on. */
+  readonly statistics: Readonly<Record<string, number>>;
+}
+
+/** Receives one memory snapshot. Batches are read before the call returns and may be reused by the caller. */
+export interface SnapshotSink {
+  events(batch: ColumnBatch): void;
+  segments(batch: ColumnBatch): void;
+  blocks(batch: ColumnBatch): void;
+  oom(row: TraceOomRow): void;
+  eventExtra(row: EventExtraRow): void;
+  annotation(row: AnnotationRow): void;
+  end(summary: SnapshotSummary): void;
+}
+
+export interface RowSink {
+  note(note: Note): void;
+  incident(row: IncidentRow): void;
+  /** Begins a snapshot whose ids refer to `dictionary`, which grows while the file is read. */
+  snapshot(dictionary: Dictionary): SnapshotSink;
+}
+
+export interface ParseContext {
+  /** Base name, for rules that read ranks from names. */
+  readonly name: string;
+  /** Called now and then with the bytes read so far; synchronous and cheap. */
+  readonly progress?: ((bytes: number) => void) | undefined;
+}
+
+/** What a parser learned about the file as a whole. */
+export interface ParseSummary {
+  readonly rank: number | null;
+  readonly rankOrigin: string | null;
+}
+
+export interface ParserSpec {
+  readonly id: Format;
+  readonly title: string;
+  /** Never throws and never reads on. */
+  sniff(head: Head): Sniff;
+  /** Throws an {@link MbfError} without `file` on bad input. */
+  parse(source: ByteSource, sink: RowSink, context: ParseContext): Promise<ParseSummary>;
+}

@@ -1,0 +1,160 @@
+/**
+ * Layouts of the columnar tables and the row shapes of the small ones, as parsers emit them. The ids of the store
+ * (`snapshot_id`, `source_id`) are added by ingest. The schema itself is `src/store/migrations.ts`; a test holds the two together.
+ */
+import type { ColumnSpec, TableLayout } from './columns.js';
+import { BLOCK_STATES, type IncidentKind, SEGMENT_TYPES, TRACE_ACTIONS } from './vocabulary.js';
+
+const SNAPSHOT_ID: ColumnSpec = { name: 'snapshot_id', kind: 'i32' };
+const DEVICE: ColumnSpec = { name: 'device', kind: 'i32' };
+
+/**
+ * One row per trace entry. `seq` is the index in that device's trace and the only ordering key (torch inserts under the device lock;
+ * `time_us` may jitter). `size_bytes` is what the entry says: *requested* bytes on alloc and free entries, segment bytes on
+ * segment entries, the rounded request on `oom`, Σ active on `snapshot`. The last three columns are derived while ingesting:
+ * the alloc a free belongs to, and the running totals since the first entry of that device (they start at 0 and may go below it,
+ * where frees of memory allocated before the recording are traced).
+ */
+export const EVENT_LAYOUT: TableLayout = {
+  table: 'event',
+  columns: [
+    SNAPSHOT_ID,
+    DEVICE,
+    { name: 'seq', kind: 'i32' },
+    { name: 'action', kind: 'u8', values: TRACE_ACTIONS },
+    { name: 'addr', kind: 'u64', nullable: true },
+    { name: 'size_bytes', kind: 'i64' },
+    { name: 'stream', kind: 'i64', nullable: true },
+    { name: 'time_us', kind: 'i64', nullable: true },
+    { name: 'pool', kind: 'i32', nullable: true, refersTo: 'pool' },
+    { name: 'stack_id', kind: 'i32', nullable: true, refersTo: 'stack' },
+    { name: 'compile_context_id', kind: 'i32', nullable: true, refersTo: 'text' },
+    { name: 'user_metadata_id', kind: 'i32', nullable: true, refersTo: 'text' },
+    { name: 'alloc_seq', kind: 'i32', nullable: true },
+    { name: 'requested_delta_bytes', kind: 'i64' },
+    { name: 'reserved_delta_bytes', kind: 'i64' },
+  ],
+};
+
+/** One row per segment of the final state. `*_header_bytes` are torch's own sums, kept for checking, never used in accounting. */
+export const SEGMENT_LAYOUT: TableLayout = {
+  table: 'segment',
+  columns: [
+    SNAPSHOT_ID,
+    { name: 'segment', kind: 'i32' },
+    DEVICE,
+    { name: 'address', kind: 'u64' },
+    { name: 'total_bytes', kind: 'i64' },
+    { name: 'allocated_header_bytes', kind: 'i64', nullable: true },
+    { name: 'active_header_bytes', kind: 'i64', nullable: true },
+    { name: 'requested_header_bytes', kind: 'i64', nullable: true },
+    { name: 'stream', kind: 'i64', nullable: true },
+    { name: 'segment_type', kind: 'u8', values: SEGMENT_TYPES },
+    { name: 'pool', kind: 'i32', nullable: true, refersTo: 'pool' },
+    { name: 'is_expandable', kind: 'u8', nullable: true },
+    { name: 'stack_id', kind: 'i32', nullable: true, refersTo: 'stack' },
+  ],
+};
+
+/** One row per block of the final state, in address order within its segment. `requested_bytes` is NULL unless the block is active. */
+export const BLOCK_LAYOUT: TableLayout = {
+  table: 'block',
+  columns: [
+    SNAPSHOT_ID,
+    { name: 'segment', kind: 'i32' },
+    DEVICE,
+    { name: 'address', kind: 'u64' },
+    { name: 'size_bytes', kind: 'i64' },
+    { name: 'requested_bytes', kind: 'i64', nullable: true },
+    { name: 'state', kind: 'u8', values: BLOCK_STATES },
+    { name: 'stack_id', kind: 'i32', nullable: true, refersTo: 'stack' },
+  ],
+};
+
+/** Rows per batch handed to ingest: a multiple of DuckDB's 2048-row vectors; larger batches were not faster. */
+export const BATCH_ROWS = 65_536;
+
+/** Something odd in an input, worth a line to the reader. Equal kinds of one source are folded into one note with a count. */
+export interface Note {
+  /** A stable word, e.g. `ring_truncated`, `unknown_key`, `tiling_violated`. */
+  readonly kind: string;
+  readonly text: string;
+  readonly severity: 'info' | 'warning';
+  readonly offset?: number | undefined;
+  readonly line?: number | undefined;
+  readonly device?: number | undefined;
+  readonly seq?: number | undefined;
+  readonly count?: number | undefined;
+}
+
+/** An `oom` entry of a trace. `requestedBytes` is the *rounded request*, smaller than what the OOM message prints. */
+export interface TraceOomRow {
+  readonly device: number;
+  readonly seq: number;
+  readonly requestedBytes: number;
+  /** cudaMemGetInfo's free bytes at that moment: the only driver number in a snapshot. */
+  readonly deviceFreeBytes: number | null;
+}
+
+/** A key of a trace entry that has no column of its own, kept verbatim as JSON text. */
+export interface EventExtraRow {
+  readonly device: number;
+  readonly seq: number;
+  readonly key: string;
+  readonly valueJson: string;
+}
+
+/** An `external_annotations` entry: a record_function scope start or end. */
+export interface AnnotationRow {
+  readonly ordinal: number;
+  readonly stage: string;
+  readonly name: string;
+  readonly device: number | null;
+  readonly timeUs: number | null;
+}
+
+/** A byte figure of a message, with what was printed and how exactly it was printed (half of the last digit's unit). */
+export interface PrintedBytes {
+  readonly bytes: number;
+  readonly text: string;
+  readonly precisionBytes: number;
+}
+
+/** The byte fields a failure message can carry. Names follow torch's message; see `reserved` for the 1.0–2.0 wording. */
+export const INCIDENT_BYTE_FIELDS = [
+  'requested',
+  'total',
+  'free',
+  'process',
+  'allocated',
+  'reserved',
+  'reservedUnallocated',
+  'privatePool',
+  'allowed',
+  'otherProcess',
+] as const;
+export type IncidentByteField = (typeof INCIDENT_BYTE_FIELDS)[number];
+
+/** One failure, from one place of a text. Every figure is as printed; nothing is inferred here. */
+export interface IncidentRow {
+  readonly kind: IncidentKind;
+  readonly rank: number | null;
+  /** How the rank is known: the rule's name, e.g. `prefix:[rankN]:`, `prefix:srun`, `file_name`. */
+  readonly rankOrigin: string | null;
+  readonly host: string | null;
+  readonly device: number | null;
+  readonly pid: number | null;
+  /** 1-based first and last line. */
+  readonly line: number;
+  readonly lastLine: number;
+  /** Byte offset of the first line in the (decompressed) file. */
+  readonly offset: number;
+  readonly timeText: string | null;
+  readonly exception: string | null;
+  /** Id of the grammar entry that matched, e.g. `torch.cuda_oom@2.1`. */
+  readonly grammar: string;
+  readonly text: string;
+  readonly bytes: Readonly<Partial<Record<IncidentByteField, PrintedBytes>>>;
+  /** Other processes named in the message: pid and bytes. */
+  readonly processes: readonly { readonly pid: number; readonly printed: PrintedBytes }[];
+}

@@ -1,0 +1,51 @@
+/** Bytes as people write them. Binary units throughout: 1 GiB = 2^30 bytes. */
+
+export const KIB = 1024;
+export const MIB = 1024 ** 2;
+export const GIB = 1024 ** 3;
+
+/** `1536` → `1.50 KiB`; two decimals, the unit chosen so that the number is below 1024. Negative values keep their sign. */
+export function formatBytes(bytes: number): string {
+  const size = Math.abs(bytes);
+  if (size < KIB) return `${bytes} B`;
+  const units = ['KiB', 'MiB', 'GiB', 'TiB', 'PiB', 'EiB'] as const;
+  let value = size / KIB;
+  let unit = 0;
+  while (value >= 1023.995 && unit < units.length - 1) {
+    value /= 1024;
+    unit += 1;
+  }
+  return `${bytes < 0 ? '-' : ''}${value.toFixed(2)} ${units[unit]}`;
+}
+
+/** `5308694528` → `5,308,694,528`. */
+export function formatCount(value: number | bigint): string {
+  return value.toString().replace(/\B(?=(\d{3})+(?!\d))/g, ',');
+}
+
+const SIZE_UNITS: ReadonlyMap<string, number> = new Map([
+  ['b', 1],
+  ['kb', 1000],
+  ['mb', 1000 ** 2],
+  ['gb', 1000 ** 3],
+  ['tb', 1000 ** 4],
+  ['k', KIB],
+  ['m', MIB],
+  ['g', GIB],
+  ['t', 1024 ** 4],
+  ['kib', KIB],
+  ['mib', MIB],
+  ['gib', GIB],
+  ['tib', 1024 ** 4],
+]);
+
+/**
+ * Reads a size a *user* types (`80GiB`, `80GB`, `85899345920`): `GB` is decimal, `GiB` and a bare `G` are binary.
+ * Logs have their own meanings of MB and GB and never come through here. Returns undefined if it is no size.
+ */
+export function parseSize(text: string): number | undefined {
+  const match = /^\s*(\d+(?:\.\d+)?)\s*([a-z]*)\s*$/i.exec(text);
+  if (match === null) return undefined;
+  const scale = SIZE_UNITS.get((match[2] || 'b').toLowerCase());
+  return scale === undefined ? undefined : Math.round(Number(match[1]) * scale);
+}

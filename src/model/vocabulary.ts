@@ -1,0 +1,159 @@
+/** The closed lists of words. Everything that names a cause, a component or an action takes it from here. */
+
+/** Why a run died. `not_oom` and `undecided` are causes too: an honest answer is one of the answers. */
+export const CAUSES = [
+  'fragmentation',
+  'capacity',
+  'external_pressure',
+  'graph_pools',
+  'synchronisation',
+  'leak',
+  'host_oom',
+  'not_oom',
+  'undecided',
+] as const;
+export type Cause = (typeof CAUSES)[number];
+
+/** A refinement of a cause; each belongs to exactly one. */
+export const CAUSE_DETAILS = {
+  split_remainder: 'fragmentation',
+  other_stream: 'fragmentation',
+  small_large_pool: 'fragmentation',
+  page_pinning: 'fragmentation',
+  oversize_rule: 'fragmentation',
+  other_process: 'external_pressure',
+  nccl: 'external_pressure',
+  non_torch: 'external_pressure',
+  rounding: 'capacity',
+  transient_spike: 'capacity',
+  imbalance: 'capacity',
+  impossible_request: 'capacity',
+  fraction_limit: 'capacity',
+  kv_cache_budget: 'capacity',
+  shm: 'host_oom',
+  dataloader: 'host_oom',
+  cgroup: 'host_oom',
+} as const satisfies Record<string, Cause>;
+export type CauseDetail = keyof typeof CAUSE_DETAILS;
+
+/** How sure. `proven` only if every byte is accounted for or the allocator was replayed. */
+export const CONFIDENCES = ['proven', 'high', 'medium', 'low'] as const;
+export type Confidence = (typeof CONFIDENCES)[number];
+
+/** Kinds of failure lines. See {@link isOomKind} for which of them are memory failures. */
+export const INCIDENT_KINDS = [
+  'cuda_oom',
+  'cuda_oom_driver',
+  'cuda_oom_graph_capture',
+  'hip_oom',
+  'xpu_oom',
+  'npu_oom',
+  'hpu_oom',
+  'mps_oom',
+  'jax_oom',
+  'tf_oom',
+  'nccl_oom',
+  'nccl_not_oom',
+  'nccl_unknown',
+  'cublas',
+  'cublas_not_oom',
+  'cudnn',
+  'cudnn_unknown',
+  'host_oom',
+  'shm_oom',
+  'dataloader_worker_killed',
+  'kv_cache_budget',
+  'shared_mem_not_oom',
+  'illegal_access_not_oom',
+  'illegal_access_near_oom',
+  'nvml_assert_in_oom_path',
+  'negative_text',
+  'not_oom',
+  'config_error',
+  'timeout',
+  'connection_lost',
+  'hardware',
+  'time_limit',
+  'other',
+] as const;
+export type IncidentKind = (typeof INCIDENT_KINDS)[number];
+
+const NOT_MEMORY: ReadonlySet<IncidentKind> = new Set<IncidentKind>([
+  'nccl_unknown',
+  'cudnn_unknown',
+  'illegal_access_near_oom',
+  'negative_text',
+  'dataloader_worker_killed',
+  'config_error',
+  'timeout',
+  'connection_lost',
+  'hardware',
+  'time_limit',
+  'other',
+]);
+
+/** Whether a failure of this kind is a memory failure. Follows from the kind alone, never from the text again. */
+export function isOomKind(kind: IncidentKind): boolean {
+  return !kind.endsWith('not_oom') && !NOT_MEMORY.has(kind);
+}
+
+/** What bytes are for. */
+export const COMPONENTS = [
+  'parameter',
+  'gradient',
+  'optimizer_state',
+  'activation',
+  'logits_loss',
+  'recompute',
+  'communication',
+  'moe_dispatch',
+  'workspace',
+  'graph_pool',
+  'fp8_buffer',
+  'offload_buffer',
+  'checkpoint',
+  'kv_cache',
+  'input',
+  'temporary',
+  'before_recording',
+  'unattributed',
+] as const;
+export type Component = (typeof COMPONENTS)[number];
+
+/**
+ * Actions of a trace entry, in the order of their codes in the `event` table. `other` stands for an action this version
+ * does not know; its text is kept in `event_extra`. Upstream: torch `c10/cuda/CUDACachingAllocator.h`, `TraceEntry::Action`.
+ */
+export const TRACE_ACTIONS = [
+  'alloc',
+  'free_requested',
+  'free_completed',
+  'segment_alloc',
+  'segment_free',
+  'segment_map',
+  'segment_unmap',
+  'snapshot',
+  'oom',
+  'user_defined',
+  'annotate',
+  'workspace_snapshot',
+  'empty_cache',
+  'other',
+] as const;
+export type TraceAction = (typeof TRACE_ACTIONS)[number];
+
+/** Block states, in the order of their codes. `active_awaiting_free` of torch's own doc string is read as the second. */
+export const BLOCK_STATES = ['active_allocated', 'active_pending_free', 'inactive'] as const;
+export type BlockState = (typeof BLOCK_STATES)[number];
+
+/** Which pool a segment belongs to; `unknown` where the file does not say. */
+export const SEGMENT_TYPES = ['small', 'large', 'unknown'] as const;
+export type SegmentType = (typeof SEGMENT_TYPES)[number];
+
+/** What became of one file. */
+export const SOURCE_STATUSES = ['ingested', 'unchanged', 'failed', 'skipped'] as const;
+export type SourceStatus = (typeof SOURCE_STATUSES)[number];
+
+/** Input formats this version knows; the ids of the parsers, and of what is recognised but not read. */
+export const FORMATS = ['torch-snapshot', 'log'] as const;
+export type Format = (typeof FORMATS)[number];
