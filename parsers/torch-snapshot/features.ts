@@ -21,12 +21,26 @@ interface Feature {
   readonly seen: (keys: SeenKeys) => boolean;
 }
 
-const entry = (key: KeyName) => (keys: SeenKeys): boolean => (keys.entryBits & bit(key)) !== 0;
-const segment = (key: KeyName) => (keys: SeenKeys): boolean => (keys.segmentBits & bit(key)) !== 0;
-const block = (key: KeyName) => (keys: SeenKeys): boolean => (keys.blockBits & bit(key)) !== 0;
-const top = (key: string) => (keys: SeenKeys): boolean => keys.topLevel.includes(key);
-const setting = (key: string) => (keys: SeenKeys): boolean =>
-  [...keys.settings.keys()].some((name) => name === key || name.startsWith(`${key}.`)) || keys.topLevel.includes(key);
+const entry =
+  (key: KeyName) =>
+  (keys: SeenKeys): boolean =>
+    (keys.entryBits & bit(key)) !== 0;
+const segment =
+  (key: KeyName) =>
+  (keys: SeenKeys): boolean =>
+    (keys.segmentBits & bit(key)) !== 0;
+const block =
+  (key: KeyName) =>
+  (keys: SeenKeys): boolean =>
+    (keys.blockBits & bit(key)) !== 0;
+const top =
+  (key: string) =>
+  (keys: SeenKeys): boolean =>
+    keys.topLevel.includes(key);
+const setting =
+  (key: string) =>
+  (keys: SeenKeys): boolean =>
+    [...keys.settings.keys()].some((name) => name === key || name.startsWith(`${key}.`)) || keys.topLevel.includes(key);
 
 /** In the order of their appearance in torch. */
 export const FEATURES: readonly Feature[] = [
@@ -45,7 +59,11 @@ export const FEATURES: readonly Feature[] = [
   { id: 'external_annotations', since: '2.5', seen: top('external_annotations') },
   { id: 'event.compile_context', since: '2.8', seen: entry('compile_context') },
   { id: 'event.user_metadata', since: '2.10', seen: entry('user_metadata') },
-  { id: 'setting.graph_capture_record_stream_reuse', since: '2.10', seen: setting('graph_capture_record_stream_reuse') },
+  {
+    id: 'setting.graph_capture_record_stream_reuse',
+    since: '2.10',
+    seen: setting('graph_capture_record_stream_reuse'),
+  },
   { id: 'frame.fx', since: '2.10', seen: (keys) => keys.frameExtras.some((key) => key.startsWith('fx_')) },
   { id: 'event.pool_id', since: '2.12', seen: entry('pool_id') },
   { id: 'setting.trace_alloc_overflowed', since: '2.13', seen: setting('trace_alloc_overflowed') },

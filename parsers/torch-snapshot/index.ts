@@ -4,11 +4,20 @@
  */
 import { ColumnBatch } from '../../src/model/columns.js';
 import { MbfError } from '../../src/model/errors.js';
-import type { ByteSource, Head, ParseContext, ParserSpec, ParseSummary, RowSink, Sniff } from '../../src/model/parser.js';
-import { BATCH_ROWS, BLOCK_LAYOUT, EVENT_LAYOUT, SEGMENT_LAYOUT } from '../../src/model/tables.js';
+import type {
+  ByteSource,
+  Head,
+  ParseContext,
+  ParserSpec,
+  ParseSummary,
+  RowSink,
+  Sniff,
+} from '../../src/model/parser.js';
+import { ANNOTATION_LAYOUT, BATCH_ROWS, BLOCK_LAYOUT, EVENT_LAYOUT, SEGMENT_LAYOUT } from '../../src/model/tables.js';
 import { detectFeatures } from './features.js';
-import { ROWS, Ref, SEGMENT } from './pickle-machine.js';
+import { Ref, ROWS, SEGMENT } from './pickle-machine.js';
 import { SnapshotMachine, toJson } from './snapshot-machine.js';
+import { StackDictionary } from './stack-dictionary.js';
 
 const KNOWN_TOP_LEVEL = new Set(['segments', 'device_traces', 'traces', 'allocator_settings', 'external_annotations']);
 /** Blocks and segments are few; a full-size batch would be 4 MB of untouched memory. */
@@ -28,21 +37,31 @@ function sniff(head: Head): Sniff {
   const protocol = bytes[1] ?? 0;
   if (protocol < 2 || protocol > 5) return { score: 0.3, why: `a pickle of protocol ${protocol}` };
   const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString('latin1');
-  const keys = ['segments', 'device_traces', 'total_size', 'segment_type', 'active_allocated', 'blocks'].filter((key) => text.includes(key));
+  const keys = ['segments', 'device_traces', 'total_size', 'segment_type', 'active_allocated', 'blocks'].filter((key) =>
+    text.includes(key),
+  );
   if (keys.length >= 2) return { score: 1, why: `pickle protocol ${protocol} with the keys ${keys.join(', ')}` };
   const name = /snapshot|\.pickle$|\.pkl$/i.test(head.name);
   return name
-    ? { score: 0.6, why: `pickle protocol ${protocol}, named like a snapshot, without its keys in the first ${bytes.length} bytes` }
-    : { score: 0.3, why: `pickle protocol ${protocol} without the keys of a snapshot in the first ${bytes.length} bytes` };
+    ? {
+        score: 0.6,
+        why: `pickle protocol ${protocol}, named like a snapshot, without its keys in the first ${bytes.length} bytes`,
+      }
+    : {
+        score: 0.3,
+        why: `pickle protocol ${protocol} without the keys of a snapshot in the first ${bytes.length} bytes`,
+      };
 }
 
 async function parse(source: ByteSource, sink: RowSink, context: ParseContext): Promise<ParseSummary> {
-  const machine = new SnapshotMachine(
-    sink,
-    new ColumnBatch(EVENT_LAYOUT, BATCH_ROWS),
-    new ColumnBatch(SEGMENT_LAYOUT, STATE_BATCH_ROWS),
-    new ColumnBatch(BLOCK_LAYOUT, STATE_BATCH_ROWS),
-  );
+  const dictionary = new StackDictionary();
+  const out = await sink.snapshot(dictionary);
+  const machine = new SnapshotMachine(sink, out, dictionary, {
+    events: new ColumnBatch(EVENT_LAYOUT, BATCH_ROWS),
+    segments: new ColumnBatch(SEGMENT_LAYOUT, STATE_BATCH_ROWS),
+    blocks: new ColumnBatch(BLOCK_LAYOUT, STATE_BATCH_ROWS),
+    annotations: new ColumnBatch(ANNOTATION_LAYOUT, STATE_BATCH_ROWS),
+  });
   await machine.run(source, context.progress);
   const root = readRoot(machine);
   const settings = new Map<string, string>();
@@ -51,18 +70,23 @@ async function parse(source: ByteSource, sink: RowSink, context: ParseContext): 
     if (!KNOWN_TOP_LEVEL.has(key)) {
       const value = root.values.get(key);
       flatten(value, key, settings);
-      sink.note({ kind: 'unknown_key', severity: 'info', text: `top-level key not known, kept with the settings: ${key}` });
+      sink.note({
+        kind: 'unknown_key',
+        severity: 'info',
+        text: `top-level key not known, kept with the settings: ${key}`,
+      });
     }
   }
   for (const [key, count] of machine.frameExtras) {
-    if (!key.startsWith('fx_')) sink.note({ kind: 'unknown_key', severity: 'info', text: `frame key not known: ${key}`, count });
+    if (!key.startsWith('fx_'))
+      sink.note({ kind: 'unknown_key', severity: 'info', text: `frame key not known: ${key}`, count });
   }
   for (const note of machine.segments.notes()) sink.note(note);
   if (machine.trailingBytes > 0) {
     const text = `${machine.trailingBytes} bytes follow the end of the pickle`;
     sink.note({ kind: 'trailing_bytes', severity: 'info', text });
   }
-  machine.snapshotSink.end({
+  out.end({
     protocol: machine.protocol,
     form: root.form,
     features: detectFeatures({
@@ -127,16 +151,26 @@ function readRoot(machine: SnapshotMachine): Root {
     return wrong('`device_traces` holds something that is no list of trace entries');
   });
   const total = traceLengths.reduce((sum, length) => sum + length, 0);
-  if (lengths.reduce((sum, length) => sum + length, 0) !== total || traceLengths.some((n, d) => n !== (lengths[d] ?? 0))) {
+  if (
+    lengths.reduce((sum, length) => sum + length, 0) !== total ||
+    traceLengths.some((n, d) => n !== (lengths[d] ?? 0))
+  ) {
     wrong(`trace entries per device read as ${traceLengths.join(', ')}, listed as ${lengths.join(', ')}`);
   }
-  return { form: 'dict', topLevel: [...values.keys()], values, settings: values.get('allocator_settings'), traceLengths: lengths };
+  return {
+    form: 'dict',
+    topLevel: [...values.keys()],
+    values,
+    settings: values.get('allocator_settings'),
+    traceLengths: lengths,
+  };
 }
 
 /** Nested settings as `key.subkey` → text. Python's spellings of constants are kept (`True`), numbers are printed in full. */
 function flatten(value: unknown, prefix: string, into: Map<string, string>): void {
   if (value instanceof Map) {
-    for (const [key, part] of value as ReadonlyMap<string, unknown>) flatten(part, prefix === '' ? key : `${prefix}.${key}`, into);
+    for (const [key, part] of value as ReadonlyMap<string, unknown>)
+      flatten(part, prefix === '' ? key : `${prefix}.${key}`, into);
   } else if (prefix !== '') {
     if (value === true || value === false) into.set(prefix, value ? 'True' : 'False');
     else if (value !== undefined && value !== null) into.set(prefix, typeof value === 'string' ? value : toJson(value));

@@ -17,7 +17,7 @@
 import { type ErrorCode, MbfError } from '../../src/model/errors.js';
 import type { ByteSource } from '../../src/model/parser.js';
 import { REFUSED, UNSUPPORTED } from './opcodes.js';
-import { StackDictionary } from './stack-dictionary.js';
+import type { StackDictionary } from './stack-dictionary.js';
 import { doubled } from './text-interner.js';
 
 /** Kinds of values on the stack and in the memo (four bits). */
@@ -75,7 +75,7 @@ export class Ref {
 }
 
 export abstract class PickleMachine {
-  readonly dictionary = new StackDictionary();
+  readonly dictionary: StackDictionary;
   protocol = -1;
 
   protected kinds = new Uint8Array(1 << 12);
@@ -88,6 +88,8 @@ export abstract class PickleMachine {
 
   protected memo: Uint32Array = new Uint32Array(1 << 16);
   protected memoCount = 0;
+  /** A slot was written twice, which no pickler does: equal bytes need not mean equal values any more. */
+  protected memoOverwritten = false;
   protected readonly objects: unknown[] = [];
   protected readonly bigs: bigint[] = [];
   /** Numbers somebody memoised; no known writer does. */
@@ -105,6 +107,10 @@ export abstract class PickleMachine {
   protected done = false;
   /** Bytes after the STOP opcode. */
   trailingBytes = 0;
+
+  constructor(dictionary: StackDictionary) {
+    this.dictionary = dictionary;
+  }
 
   /** Gives meaning to a dict at `mark - 1` with the key/value pairs from `mark` to `sp`; leaves `sp` at `mark` or just below. */
   protected abstract setItems(mark: number): void;
@@ -127,11 +133,15 @@ export abstract class PickleMachine {
       this.exec(limit);
       if (this.done) break;
       if (this.eof && (this.pos >= this.end || this.needed > 0)) {
-        throw new MbfError('MBF2101', 'the pickle ends in the middle: no STOP opcode', { offset: this.base + this.end });
+        throw new MbfError('MBF2101', 'the pickle ends in the middle: no STOP opcode', {
+          offset: this.base + this.end,
+        });
       }
     }
     if (this.pos > this.end) {
-      throw new MbfError('MBF2101', 'the pickle ends in the middle of its last value', { offset: this.base + this.end });
+      throw new MbfError('MBF2101', 'the pickle ends in the middle of its last value', {
+        offset: this.base + this.end,
+      });
     }
     this.trailingBytes = this.end - this.pos;
     this.finish();
@@ -302,7 +312,8 @@ export abstract class PickleMachine {
           break;
         case 0x2e: // STOP
           this.pos = p + 1;
-          if (this.sp !== 1 || this.markDepth !== 0) this.fail('MBF2104', `STOP with ${this.sp} values on the stack`, p);
+          if (this.sp !== 1 || this.markDepth !== 0)
+            this.fail('MBF2104', `STOP with ${this.sp} values on the stack`, p);
           this.done = true;
           return;
         default: {
@@ -460,6 +471,7 @@ export abstract class PickleMachine {
   private put(index: number, p: number): Uint32Array {
     if (index > this.memoCount + LIMITS.memoJump) this.fail('MBF2105', `memo slot ${index} far beyond the last`, p);
     while (index >= this.memo.length) this.growMemo(p);
+    if (index < this.memoCount) this.memoOverwritten = true;
     this.memoise(index, p);
     if (index >= this.memoCount) this.memoCount = index + 1;
     return this.memo;
@@ -530,7 +542,8 @@ export abstract class PickleMachine {
     this.kinds[slot] = kind;
     this.payloads[slot] = payload;
     const index = this.memoRefs[slot]!;
-    if (index >= 0) this.memo[index] = kind >= ENTRY && kind <= ROWS ? ROW_WORD : ((kind << KIND_SHIFT) | payload) >>> 0;
+    if (index >= 0)
+      this.memo[index] = kind >= ENTRY && kind <= ROWS ? ROW_WORD : ((kind << KIND_SHIFT) | payload) >>> 0;
   }
 
   /** The dict at `slot` was a row: join it to a run of rows of the same kind right below. */

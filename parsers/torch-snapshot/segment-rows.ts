@@ -53,8 +53,15 @@ export class SegmentRows {
   }
 
   /** Keeps a block for the segment that will close over it. `wide` is row 0 of a 64-bit column. Returns what is wrong, if anything. */
-  addBlock(wide: Uint32Array, size: number, requested: number | null, state: string, stack: number): string | undefined {
-    const code = state === 'active_awaiting_free' ? PENDING : BLOCK_STATES.indexOf(state as (typeof BLOCK_STATES)[number]);
+  addBlock(
+    wide: Uint32Array,
+    size: number,
+    requested: number | null,
+    state: string,
+    stack: number,
+  ): string | undefined {
+    const code =
+      state === 'active_awaiting_free' ? PENDING : BLOCK_STATES.indexOf(state as (typeof BLOCK_STATES)[number]);
     if (code < 0) return `block.state is ${JSON.stringify(state.slice(0, 80))}`;
     if (this.pending >= LIMITS.pendingBlocks) return `a segment of more than ${LIMITS.pendingBlocks} blocks`;
     const row = this.pending++;
@@ -80,7 +87,8 @@ export class SegmentRows {
     if (fields.blockCount !== this.pending) {
       return `a segment lists ${fields.blockCount} blocks, but ${this.pending} were read since the last segment`;
     }
-    if (!Number.isInteger(fields.device) || fields.device < 0 || fields.device > 1023) return `segment.device is ${fields.device}`;
+    if (!Number.isInteger(fields.device) || fields.device < 0 || fields.device > 1023)
+      return `segment.device is ${fields.device}`;
     const ordinal = this.segmentCount++;
     const batch = this.segmentBatch;
     const row = batch.rows++;
@@ -140,19 +148,25 @@ export class SegmentRows {
       colStack[row] = this.stacks[i]!;
       if (state === ALLOCATED) allocated += size;
       if (state !== INACTIVE) active += size;
-      if (state === INACTIVE && previousInactive) this.violate('coalescing', `two neighbouring free blocks before 0x${hex(next)}`);
+      if (state === INACTIVE && previousInactive)
+        this.violate('coalescing', `two neighbouring free blocks before 0x${hex(next)}`);
       previousInactive = state === INACTIVE;
-      if (state !== INACTIVE && requested > size) this.violate('requested_size', `${requested} bytes requested in a block of ${size}`);
+      if (state !== INACTIVE && requested > size)
+        this.violate('requested_size', `${requested} bytes requested in a block of ${size}`);
       if (size % 512 !== 0) this.violate('alignment', `a block of ${size} bytes, no multiple of 512`);
       if (batch.rows === batch.capacity) this.flushBlocks();
     }
     this.blockCount += this.pending;
     this.pending = 0;
     if (next !== address + fields.totalBytes) {
-      this.violate('tiling', `blocks of segment 0x${hex(address)} sum to ${next - address} of ${fields.totalBytes} bytes`);
+      this.violate(
+        'tiling',
+        `blocks of segment 0x${hex(address)} sum to ${next - address} of ${fields.totalBytes} bytes`,
+      );
     }
     const header = (name: string, stated: number | null, summed: number): void => {
-      if (stated !== null && stated !== summed) this.violate('header_sums', `${name} of 0x${hex(address)} is ${stated}, its blocks sum to ${summed}`);
+      if (stated !== null && stated !== summed)
+        this.violate('header_sums', `${name} of 0x${hex(address)} is ${stated}, its blocks sum to ${summed}`);
     };
     header('allocated_size', fields.allocatedHeaderBytes, allocated);
     header('active_size', fields.activeHeaderBytes, active);
@@ -193,7 +207,12 @@ export class SegmentRows {
         this.violate('overlap', `segments overlap at 0x${hex(current.start)} on device ${current.device}`);
       }
     }
-    return [...this.violations].map(([kind, { text, count }]) => ({ kind: `invariant_${kind}`, severity: 'warning', text, count }));
+    return [...this.violations].map(([kind, { text, count }]) => ({
+      kind: `invariant_${kind}`,
+      severity: 'warning',
+      text,
+      count,
+    }));
   }
 }
 

@@ -9,8 +9,9 @@
  */
 import { type ColumnBatch, NULL_HIGH, NULL_I32, NULL_U8 } from '../../src/model/columns.js';
 import type { RowSink, SnapshotSink } from '../../src/model/parser.js';
+import { ANNOTATION_STAGES } from '../../src/model/tables.js';
 import { TRACE_ACTIONS } from '../../src/model/vocabulary.js';
-import { ENTRY_KEYS, bit, FRAME_MASK, KEY, KEY_NAMES } from './keys.js';
+import { bit, ENTRY_KEYS, FRAME_MASK, KEY, KEY_NAMES } from './keys.js';
 import {
   ANNOTATION,
   BIG,
@@ -33,7 +34,7 @@ import {
   STR,
 } from './pickle-machine.js';
 import { SegmentRows } from './segment-rows.js';
-import { mixFrame, STACK_HASH_START } from './stack-dictionary.js';
+import { mixFrame, STACK_HASH_START, type StackDictionary } from './stack-dictionary.js';
 import { doubled } from './text-interner.js';
 
 const ACTION_BIT = bit('action');
@@ -51,6 +52,13 @@ const PREDICT_TRIES = 30_000;
 const PREDICT_MIN_RATE = 0.2;
 const PREDICT_POOL_BYTES = 64 * 1024 * 1024;
 
+export interface SnapshotBatches {
+  readonly events: ColumnBatch;
+  readonly segments: ColumnBatch;
+  readonly blocks: ColumnBatch;
+  readonly annotations: ColumnBatch;
+}
+
 /** The root value once the STOP opcode was read: a plain value with {@link Ref}s for rows. */
 export type RootValue = unknown;
 
@@ -58,6 +66,7 @@ export class SnapshotMachine extends PickleMachine {
   private readonly sink: RowSink;
   private readonly out: SnapshotSink;
   private readonly batch: ColumnBatch;
+  private readonly annotationBatch: ColumnBatch;
   readonly segments: SegmentRows;
   root: RootValue;
 
@@ -111,12 +120,14 @@ export class SnapshotMachine extends PickleMachine {
   private nextStack = new Int32Array(1 << 12);
   private lastStack = 0;
 
-  constructor(sink: RowSink, batch: ColumnBatch, segmentBatch: ColumnBatch, blockBatch: ColumnBatch) {
-    super();
+  constructor(sink: RowSink, out: SnapshotSink, dictionary: StackDictionary, batches: SnapshotBatches) {
+    super(dictionary);
     this.sink = sink;
-    this.out = sink.snapshot(this.dictionary);
+    this.out = out;
+    const batch = batches.events;
     this.batch = batch;
-    this.segments = new SegmentRows(this.out, segmentBatch, blockBatch);
+    this.annotationBatch = batches.annotations;
+    this.segments = new SegmentRows(this.out, batches.segments, batches.blocks);
     const { texts } = this.dictionary;
     for (const name of KEY_NAMES) this.keyOfText[texts.internText(name)] = KEY[name];
     TRACE_ACTIONS.forEach((name, code) => {
@@ -139,13 +150,10 @@ export class SnapshotMachine extends PickleMachine {
     this.colMetadata = batch.i32('user_metadata_id');
   }
 
-  get snapshotSink(): SnapshotSink {
-    return this.out;
-  }
-
   protected override finish(): void {
     this.root = this.toValue(0);
     this.flushEvents();
+    this.flushAnnotations();
     this.segments.flush();
   }
 
@@ -252,8 +260,26 @@ export class SnapshotMachine extends PickleMachine {
   }
 
   private kindName(slot: number): string {
-    const names = ['a constant', 'an integer', 'a string', 'an empty dict', 'an empty list', 'a frame', 'a stack', 'a trace entry'];
-    const more = ['a block', 'a segment', 'an annotation', 'a list of rows', 'an object', 'a big integer', 'a float', 'a pair'];
+    const names = [
+      'a constant',
+      'an integer',
+      'a string',
+      'an empty dict',
+      'an empty list',
+      'a frame',
+      'a stack',
+      'a trace entry',
+    ];
+    const more = [
+      'a block',
+      'a segment',
+      'an annotation',
+      'a list of rows',
+      'an object',
+      'a big integer',
+      'a float',
+      'a pair',
+    ];
     return [...names, ...more][this.kinds[slot]!] ?? 'unknown';
   }
 
@@ -314,7 +340,8 @@ export class SnapshotMachine extends PickleMachine {
       slot >= 0 &&
       kinds[slot] === STR &&
       (payloads[slot] === this.deviceTracesText || payloads[slot] === this.legacyTracesText);
-    const isList = (slot: number): boolean => slot >= 0 && (kinds[slot] === LIST || kinds[slot] === OBJ || kinds[slot] === ROWS);
+    const isList = (slot: number): boolean =>
+      slot >= 0 && (kinds[slot] === LIST || kinds[slot] === OBJ || kinds[slot] === ROWS);
     const depth = this.markDepth;
     const inner = depth > 0 ? marks[depth - 1]! : -1;
     const batched = target === inner || kinds[target - 1] === ENTRY;
@@ -407,7 +434,13 @@ export class SnapshotMachine extends PickleMachine {
       return;
     }
     this.out.eventExtra({ device, seq, key, valueJson: toJson(this.toValue(valueSlot)) });
-    this.sink.note({ kind: 'unknown_key', severity: 'info', text: `trace entry key or value not known: ${key}`, device, seq });
+    this.sink.note({
+      kind: 'unknown_key',
+      severity: 'info',
+      text: `trace entry key or value not known: ${key}`,
+      device,
+      seq,
+    });
   }
 
   private segment(target: number, mark: number, bits: number, unknown: boolean): void {
@@ -417,7 +450,8 @@ export class SnapshotMachine extends PickleMachine {
     const blocks = slots[KEY.blocks]!;
     const blockCount = kinds[blocks] === ROWS ? payloads[blocks]! : kinds[blocks] === LIST ? 0 : -1;
     if (blockCount < 0) this.fail('MBF2107', `blocks is ${this.kindName(blocks)}, not a list of blocks`);
-    const optionalSize = (key: number, what: string): number | null => (has(key) ? this.sizeAt(slots[key]!, what) : null);
+    const optionalSize = (key: number, what: string): number | null =>
+      has(key) ? this.sizeAt(slots[key]!, what) : null;
     const expandable = has(KEY.is_expandable) ? this.flagAt(slots[KEY.is_expandable]!, 'is_expandable') : NULL_U8;
     const wide = new Uint32Array(4);
     this.putWide(wide, 0, slots[KEY.address]!, 'segment.address');
@@ -484,18 +518,25 @@ export class SnapshotMachine extends PickleMachine {
   }
 
   private annotation(target: number, mark: number, bits: number): void {
-    const { slots } = this;
-    const optional = (key: number): number | null =>
-      (bits & (1 << key)) !== 0 && this.kinds[slots[key]!] === INT ? this.numbers[slots[key]!]! : null;
-    this.out.annotation({
-      ordinal: this.annotations++,
-      stage: this.dictionary.text(this.textAt(slots[KEY.stage]!, 'annotation.stage')),
-      name: this.dictionary.text(this.textAt(slots[KEY.name]!, 'annotation.name')),
-      device: optional(KEY.device),
-      timeUs: optional(KEY.time_us),
-    });
+    const { slots, annotationBatch: batch } = this;
+    const has = (key: number): boolean => (bits & (1 << key)) !== 0 && this.kinds[slots[key]!] === INT;
+    const row = batch.rows++;
+    const stage = this.dictionary.text(this.textAt(slots[KEY.stage]!, 'annotation.stage'));
+    const stageCode = ANNOTATION_STAGES.indexOf(stage as (typeof ANNOTATION_STAGES)[number]);
+    batch.i32('ordinal')[row] = this.annotations++;
+    batch.u8('stage')[row] = stageCode < 0 ? ANNOTATION_STAGES.indexOf('other') : stageCode;
+    batch.i32('name_id')[row] = this.textAt(slots[KEY.name]!, 'annotation.name');
+    batch.i32('device')[row] = has(KEY.device) ? this.numbers[slots[KEY.device]!]! : NULL_I32;
+    if (has(KEY.time_us)) this.putNumber(batch.i64('time_us'), row, this.numbers[slots[KEY.time_us]!]!);
+    else this.putMissing(batch.i64('time_us'), row);
+    if (batch.rows === batch.capacity) this.flushAnnotations();
     this.sp = mark;
     this.resolveRow(target, ANNOTATION);
+  }
+
+  private flushAnnotations(): void {
+    if (this.annotationBatch.rows > 0) this.out.annotations(this.annotationBatch);
+    this.annotationBatch.rows = 0;
   }
 
   // ------------------------------------------------------------------ lists
@@ -509,7 +550,8 @@ export class SnapshotMachine extends PickleMachine {
     else if (first >= ENTRY && first <= ANNOTATION && (listKind === LIST || listKind === ROWS)) {
       let count = listKind === ROWS ? payloads[list]! : 0;
       for (let slot = mark; slot < this.sp; slot++) {
-        if (kinds[slot] !== first) this.fail('MBF2107', `a list mixes ${this.kindName(mark)} with ${this.kindName(slot)}`);
+        if (kinds[slot] !== first)
+          this.fail('MBF2107', `a list mixes ${this.kindName(mark)} with ${this.kindName(slot)}`);
         count += payloads[slot]!;
       }
       if (count > 0xfffffff) this.fail('MBF2105', 'more than 2^28 rows in one list');
@@ -521,7 +563,8 @@ export class SnapshotMachine extends PickleMachine {
         items = [];
         this.resolve(list, OBJ, this.addObject(items));
       }
-      if (items.length + this.sp - mark > LIMITS.objects) this.fail('MBF2105', `a list of more than ${LIMITS.objects} values`);
+      if (items.length + this.sp - mark > LIMITS.objects)
+        this.fail('MBF2105', `a list of more than ${LIMITS.objects} values`);
       for (let slot = mark; slot < this.sp; slot++) items.push(this.toValue(slot));
     } else this.fail('MBF2107', `${this.kindName(mark)} in a list that began as ${this.kindName(list)}`);
     this.sp = mark;
@@ -538,7 +581,8 @@ export class SnapshotMachine extends PickleMachine {
         hash = mixFrame(hash, frame);
       }
     }
-    if (depth + this.sp - mark > LIMITS.stackFrames) this.fail('MBF2105', `a stack of more than ${LIMITS.stackFrames} frames`);
+    if (depth + this.sp - mark > LIMITS.stackFrames)
+      this.fail('MBF2105', `a stack of more than ${LIMITS.stackFrames} frames`);
     for (let slot = mark; slot < this.sp; slot++) {
       if (kinds[slot] !== FRAME) this.fail('MBF2107', `a stack holds ${this.kindName(slot)}`);
       const frame = payloads[slot]!;
@@ -555,12 +599,28 @@ export class SnapshotMachine extends PickleMachine {
    * general way has found, and only protocol 4 and 5 bodies: `} MEMOIZE ( key value … u`.
    */
   protected override fastPath(start: number, end: number): number {
-    if (this.device < 0 || this.deviceMarkDepth !== this.markDepth || this.marks[this.markDepth - 1] !== this.deviceMark) {
+    if (
+      this.device < 0 ||
+      this.deviceMarkDepth !== this.markDepth ||
+      this.marks[this.markDepth - 1] !== this.deviceMark
+    ) {
       return start;
     }
     const { buf, view, dictionary, keyOfText, knownTexts, actionOfText, frames, device, batch } = this;
     const { texts } = dictionary;
-    const { colAddr, colSize, colStream, colTime, colPool, colStack, colContext, colMetadata, colAction, colSeq, colDevice } = this;
+    const {
+      colAddr,
+      colSize,
+      colStream,
+      colTime,
+      colPool,
+      colStack,
+      colContext,
+      colMetadata,
+      colAction,
+      colSeq,
+      colDevice,
+    } = this;
     let memo = this.memo;
     let memoCount = this.memoCount;
     let row = batch.rows;
@@ -568,7 +628,7 @@ export class SnapshotMachine extends PickleMachine {
     const firstSeq = seq;
     const lastRow = batch.capacity;
     const limit = end - 4096;
-    const predict = this.predict;
+    const predict = this.predict && !this.memoOverwritten;
     let { predictOffsets, predictLengths, predictPool, predictView, nextStack, lastStack } = this;
     let hits = 0;
     let tries = 0;
@@ -681,7 +741,8 @@ export class SnapshotMachine extends PickleMachine {
                   const offset = predictOffsets[guess]!;
                   let i = 0;
                   const wholeWords = length - 3;
-                  while (i < wholeWords && view.getInt32(q + i, true) === predictView.getInt32(offset + i, true)) i += 4;
+                  while (i < wholeWords && view.getInt32(q + i, true) === predictView.getInt32(offset + i, true))
+                    i += 4;
                   if (i >= wholeWords) {
                     while (i < length && buf[q + i] === predictPool[offset + i]) i++;
                     if (i === length) {

@@ -25,27 +25,51 @@ export const ERROR_CODES = {
   MBF1002: { kind: 'usage', remedy: 'List what the store holds with `mbforensics runs` and `mbforensics sources`.' },
   MBF1003: { kind: 'usage', remedy: 'Check the path; name a run directory or a file that exists.' },
   MBF1004: { kind: 'usage', remedy: 'Ingest a run first: mbforensics ingest run/' },
-  MBF1005: { kind: 'usage', remedy: 'Only statements that read are accepted: SELECT, WITH, FROM, DESCRIBE, SHOW, SUMMARIZE, EXPLAIN.' },
+  MBF1005: {
+    kind: 'usage',
+    remedy: 'Only statements that read are accepted: SELECT, WITH, FROM, DESCRIBE, SHOW, SUMMARIZE, EXPLAIN.',
+  },
   MBF1006: { kind: 'usage', remedy: 'Correct the statement; `mbforensics sql "SHOW TABLES"` lists the tables.' },
   // input: any file
   MBF2001: { kind: 'input', remedy: 'Fetch the real file (`git lfs pull`) and ingest that.' },
   MBF2002: { kind: 'input', remedy: 'Download the raw file: a login or error page was saved in its place.' },
   MBF2003: { kind: 'input', remedy: 'Export it first: nsys export --type sqlite FILE.nsys-rep' },
-  MBF2004: { kind: 'input', remedy: 'The writer died before its first byte, or the disk was full; take the file from another rank or rerun.' },
+  MBF2004: {
+    kind: 'input',
+    remedy: 'The writer died before its first byte, or the disk was full; take the file from another rank or rerun.',
+  },
   MBF2005: { kind: 'input', remedy: 'Unpack it yourself and ingest the result if you trust it.' },
   MBF2006: { kind: 'input', remedy: REMEDY_RECOPY },
   MBF2007: { kind: 'input', remedy: 'Check permissions and the file system; then ingest again.' },
-  MBF2008: { kind: 'input', remedy: 'Nothing there is a training log, a memory snapshot or an Nsight export; see `ingest --explain`.' },
+  MBF2008: {
+    kind: 'input',
+    remedy: 'Nothing there is a training log, a memory snapshot or an Nsight export; see `ingest --explain`.',
+  },
   MBF2009: { kind: 'input', remedy: 'Ingest again once the writer has finished.' },
   MBF2010: { kind: 'input', remedy: 'This version does not read this form; ingest the pickle that torch wrote.' },
   // input: pickles
   MBF2101: { kind: 'input', remedy: REMEDY_RECOPY },
-  MBF2102: { kind: 'input', remedy: 'A memory snapshot never needs this opcode. Do not load this file with Python: it may run code.' },
-  MBF2103: { kind: 'input', remedy: 'Dump it again with torch.cuda.memory._dump_snapshot(), or pickle.dump(..., protocol=4).' },
+  MBF2102: {
+    kind: 'input',
+    remedy: 'A memory snapshot never needs this opcode. Do not load this file with Python: it may run code.',
+  },
+  MBF2103: {
+    kind: 'input',
+    remedy: 'Dump it again with torch.cuda.memory._dump_snapshot(), or pickle.dump(..., protocol=4).',
+  },
   MBF2104: { kind: 'input', remedy: REMEDY_RECOPY },
-  MBF2105: { kind: 'input', remedy: 'A snapshot written by torch stays far below this limit; the file is damaged or not a snapshot.' },
-  MBF2106: { kind: 'input', remedy: 'Expected the dict of torch.cuda.memory._snapshot() or the list of torch.cuda.memory_snapshot().' },
-  MBF2107: { kind: 'input', remedy: 'A field has a type torch never writes; if a tool rewrote this file, ingest the original.' },
+  MBF2105: {
+    kind: 'input',
+    remedy: 'A snapshot written by torch stays far below this limit; the file is damaged or not a snapshot.',
+  },
+  MBF2106: {
+    kind: 'input',
+    remedy: 'Expected the dict of torch.cuda.memory._snapshot() or the list of torch.cuda.memory_snapshot().',
+  },
+  MBF2107: {
+    kind: 'input',
+    remedy: 'A field has a type torch never writes; if a tool rewrote this file, ingest the original.',
+  },
   // store
   MBF3001: { kind: 'store', remedy: 'Another process has it open; wait for it, or use another store with --db.' },
   MBF3002: { kind: 'store', remedy: 'Move the file away and ingest again, or name another store with --db.' },

@@ -1,6 +1,6 @@
 /** The contract between parsers and ingest. A parser recognises one format and turns a byte stream into rows; it opens no file. */
 import type { ColumnBatch } from './columns.js';
-import type { AnnotationRow, EventExtraRow, IncidentRow, Note, TraceOomRow } from './tables.js';
+import type { EventExtraRow, IncidentRow, Note, TraceOomRow } from './tables.js';
 import type { Format } from './vocabulary.js';
 
 /** What detection may look at: the first bytes (decompressed if the file is gzip), the name, the size on disk. */
@@ -66,9 +66,9 @@ export interface SnapshotSink {
   events(batch: ColumnBatch): void;
   segments(batch: ColumnBatch): void;
   blocks(batch: ColumnBatch): void;
+  annotations(batch: ColumnBatch): void;
   oom(row: TraceOomRow): void;
   eventExtra(row: EventExtraRow): void;
-  annotation(row: AnnotationRow): void;
   end(summary: SnapshotSummary): void;
 }
 
@@ -76,7 +76,7 @@ export interface RowSink {
   note(note: Note): void;
   incident(row: IncidentRow): void;
   /** Begins a snapshot whose ids refer to `dictionary`, which grows while the file is read. */
-  snapshot(dictionary: Dictionary): SnapshotSink;
+  snapshot(dictionary: Dictionary): Promise<SnapshotSink>;
 }
 
 export interface ParseContext {

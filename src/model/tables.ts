@@ -71,6 +71,31 @@ export const BLOCK_LAYOUT: TableLayout = {
   ],
 };
 
+export const ANNOTATION_STAGES = ['START', 'END', 'other'] as const;
+
+/** One row per `external_annotations` entry: a record_function scope starts or ends. `device` is the thread's current one, and may be wrong. */
+export const ANNOTATION_LAYOUT: TableLayout = {
+  table: 'annotation',
+  columns: [
+    SNAPSHOT_ID,
+    { name: 'ordinal', kind: 'i32' },
+    { name: 'stage', kind: 'u8', values: ANNOTATION_STAGES },
+    { name: 'name_id', kind: 'i32', refersTo: 'text' },
+    { name: 'device', kind: 'i32', nullable: true },
+    { name: 'time_us', kind: 'i64', nullable: true },
+  ],
+};
+
+/** The frames of each stack, innermost first: `pos` 0 is where the allocator was called. */
+export const STACK_FRAME_LAYOUT: TableLayout = {
+  table: 'stack_frame',
+  columns: [
+    { name: 'stack_id', kind: 'i32' },
+    { name: 'pos', kind: 'i32' },
+    { name: 'frame_id', kind: 'i32' },
+  ],
+};
+
 /** Rows per batch handed to ingest: a multiple of DuckDB's 2048-row vectors; larger batches were not faster. */
 export const BATCH_ROWS = 65_536;
 
@@ -102,15 +127,6 @@ export interface EventExtraRow {
   readonly seq: number;
   readonly key: string;
   readonly valueJson: string;
-}
-
-/** An `external_annotations` entry: a record_function scope start or end. */
-export interface AnnotationRow {
-  readonly ordinal: number;
-  readonly stage: string;
-  readonly name: string;
-  readonly device: number | null;
-  readonly timeUs: number | null;
 }
 
 /** A byte figure of a message, with what was printed and how exactly it was printed (half of the last digit's unit). */

@@ -20,6 +20,7 @@ export const MIGRATIONS: readonly Migration[] = [
     sql: `
 CREATE TYPE trace_action AS ENUM ('alloc', 'free_requested', 'free_completed', 'segment_alloc', 'segment_free', 'segment_map', 'segment_unmap', 'snapshot', 'oom', 'user_defined', 'annotate', 'workspace_snapshot', 'empty_cache', 'other');
 CREATE TYPE block_state AS ENUM ('active_allocated', 'active_pending_free', 'inactive');
+CREATE TYPE annotation_stage AS ENUM ('START', 'END', 'other');
 CREATE TYPE segment_type AS ENUM ('small', 'large', 'unknown');
 CREATE SEQUENCE run_ids;
 CREATE SEQUENCE source_ids;
@@ -53,9 +54,10 @@ CREATE TABLE snapshot_device (
   reserved_bytes BIGINT NOT NULL, allocated_bytes BIGINT NOT NULL, active_bytes BIGINT NOT NULL, inactive_bytes BIGINT NOT NULL, largest_inactive_block_bytes BIGINT,
   events BIGINT, unmatched_free_bytes BIGINT, requested_delta_bytes BIGINT, requested_delta_peak_bytes BIGINT, requested_delta_peak_seq INTEGER,
   reserved_delta_bytes BIGINT, reserved_delta_peak_bytes BIGINT, first_action trace_action, last_action trace_action, invariants_hold BOOLEAN NOT NULL);
+CREATE TABLE snapshot_action (snapshot_id INTEGER NOT NULL, device INTEGER NOT NULL, action trace_action NOT NULL, count BIGINT NOT NULL);
 CREATE TABLE trace_oom (snapshot_id INTEGER NOT NULL, device INTEGER NOT NULL, seq INTEGER NOT NULL, requested_bytes BIGINT NOT NULL, device_free_bytes BIGINT);
 CREATE TABLE event_extra (snapshot_id INTEGER NOT NULL, device INTEGER NOT NULL, seq INTEGER NOT NULL, key VARCHAR NOT NULL, value_json VARCHAR NOT NULL);
-CREATE TABLE annotation (snapshot_id INTEGER NOT NULL, ordinal INTEGER NOT NULL, stage VARCHAR NOT NULL, name VARCHAR NOT NULL, device INTEGER, time_us BIGINT);
+CREATE TABLE annotation (snapshot_id INTEGER, ordinal INTEGER, stage annotation_stage, name_id INTEGER, device INTEGER, time_us BIGINT);
 CREATE TABLE event (
   snapshot_id INTEGER, device INTEGER, seq INTEGER, action trace_action, addr UBIGINT, size_bytes BIGINT, stream BIGINT, time_us BIGINT, pool INTEGER, stack_id INTEGER,
   compile_context_id INTEGER, user_metadata_id INTEGER, alloc_seq INTEGER, requested_delta_bytes BIGINT, reserved_delta_bytes BIGINT);

@@ -1,0 +1,14 @@
+/** The registry: every format this version reads, in the order that breaks ties between equal claims. */
+import type { ParserSpec } from '../src/model/parser.js';
+import { logParser } from './log/index.js';
+
+export { earliestTorch } from './torch-snapshot/features.js';
+
+import { torchSnapshot } from './torch-snapshot/index.js';
+
+export const PARSERS: readonly ParserSpec[] = [
+  // A binary pickle is unmistakable.
+  torchSnapshot,
+  // Anything that is text may be a log, so it comes last.
+  logParser,
+];

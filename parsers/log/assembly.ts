@@ -1,0 +1,216 @@
+import type { IncidentRow, Note } from '../../src/model/tables.js';
+import { type FoundMessage, findMessages } from './find-messages.js';
+import type { LinePrefix } from './strip-prefix.js';
+
+/** One piece of a log: a line, what stands between two carriage returns, or a part of an overlong line. */
+export interface Segment {
+  /** Without the prefix. */
+  readonly text: string;
+  readonly prefix: LinePrefix;
+  /** 1-based line of the file. */
+  readonly line: number;
+  /** Where the piece begins and where the next one begins, in bytes. */
+  readonly offset: number;
+  readonly nextOffset: number;
+  /** Bits of the message families whose anchors occur here. */
+  readonly mask: number;
+  /** A device-side assert is reported here. */
+  readonly deviceAssert: boolean;
+}
+
+interface Window {
+  readonly key: string;
+  segments: Segment[];
+  mask: number;
+  chars: number;
+  /** Segments of this writer since the last anchor. */
+  quiet: number;
+  /** Ordinal of the newest segment. */
+  touched: number;
+}
+
+/** Lines before the first anchor that may hold the beginning of a wrapped message. */
+export const LOOK_BACK_LINES = 4;
+/** Lines of one writer that may still belong to a message after its last anchor. */
+const QUIET_LINES = 12;
+/** A window is read when it is this large; what begins in its last quarter waits for the next one. */
+const MOST_LINES = 64;
+const MOST_CHARS = 65_536;
+/** A writer silent for this many lines of the others is not in the middle of a message. */
+const MOST_SILENT = 4096;
+/** Bounds on all windows together: a log of thousands of ranks, or one made to hurt. */
+const MOST_WINDOWS = 4096;
+const MOST_TOTAL_CHARS = 32 * 1024 * 1024;
+/** A cuBLAS failure this many lines after a device-side assert is its echo. */
+const ASSERT_REACH = 5000;
+
+/**
+ * Puts messages together: each writer (by prefix) has its own window of lines, so that interleaved ranks do not mix. Feed
+ * every segment while {@link open}; while it is not, only segments with an anchor (and {@link LOOK_BACK_LINES} before them) matter.
+ */
+export class MessageAssembly {
+  private readonly windows = new Map<string, Window>();
+  private readonly emit: (row: IncidentRow) => void;
+  private readonly note: (note: Note) => void;
+  private recent: Segment[] = [];
+  private ordinal = 0;
+  private totalChars = 0;
+  private previous: { readonly window: Window; readonly nextOffset: number } | null = null;
+  private lastAssertLine = Number.NEGATIVE_INFINITY;
+
+  constructor(emit: (row: IncidentRow) => void, note: (note: Note) => void) {
+    this.emit = emit;
+    this.note = note;
+  }
+
+  get open(): boolean {
+    return this.windows.size > 0;
+  }
+
+  feed(segment: Segment): void {
+    this.ordinal += 1;
+    if (segment.deviceAssert) this.lastAssertLine = segment.line;
+    const window = this.windowFor(segment);
+    if (window !== null) {
+      window.segments.push(segment);
+      window.mask |= segment.mask;
+      window.chars += segment.text.length;
+      this.totalChars += segment.text.length;
+      window.quiet = segment.mask === 0 ? window.quiet + 1 : 0;
+      window.touched = this.ordinal;
+      this.previous = { window, nextOffset: segment.nextOffset };
+      if (window.quiet >= QUIET_LINES) this.close(window);
+      else if (window.segments.length >= MOST_LINES || window.chars >= MOST_CHARS) this.read(window, false);
+    }
+    this.recent = [...this.recent.slice(1 - LOOK_BACK_LINES), segment];
+    if (this.ordinal % 512 === 0) this.closeSilent();
+    while (this.windows.size > MOST_WINDOWS || this.totalChars > MOST_TOTAL_CHARS) this.closeOldest();
+  }
+
+  /** Closes every window: the end of the log. */
+  end(): void {
+    for (const window of [...this.windows.values()]) this.close(window);
+  }
+
+  private windowFor(segment: Segment): Window | null {
+    const { key } = segment.prefix;
+    const { previous } = this;
+    // Text without a prefix right after a line of a window continues it: loggers write their prefix once per message.
+    if (
+      key === '' &&
+      previous !== null &&
+      previous.nextOffset === segment.offset &&
+      this.windows.has(previous.window.key)
+    ) {
+      return previous.window;
+    }
+    const existing = this.windows.get(key);
+    if (existing !== undefined) return existing;
+    if (segment.mask === 0) return null;
+    const window: Window = { key, segments: [], mask: 0, chars: 0, quiet: 0, touched: this.ordinal };
+    // The head of a hard-wrapped message, its exception class, may stand on the lines before the first anchor.
+    let follower = segment;
+    for (const before of this.recent.toReversed()) {
+      if (before.nextOffset !== follower.offset || before.prefix.key !== key) break;
+      window.segments.unshift(before);
+      window.chars += before.text.length;
+      this.totalChars += before.text.length;
+      follower = before;
+    }
+    this.windows.set(key, window);
+    return window;
+  }
+
+  private closeSilent(): void {
+    for (const window of [...this.windows.values()]) {
+      if (this.ordinal - window.touched > MOST_SILENT) this.close(window);
+    }
+  }
+
+  private closeOldest(): void {
+    let oldest: Window | null = null;
+    for (const window of this.windows.values()) if (oldest === null || window.touched < oldest.touched) oldest = window;
+    if (oldest === null) return;
+    this.note({
+      kind: 'message_window_full',
+      text: 'More messages were interleaved than are followed at once; one was read before its last line.',
+      severity: 'warning',
+      line: oldest.segments[0]?.line,
+    });
+    this.close(oldest);
+  }
+
+  private close(window: Window): void {
+    this.windows.delete(window.key);
+    this.read(window, true);
+    this.totalChars -= window.chars;
+  }
+
+  /** Emits the messages of a window; unless it is final, those that may go on are kept for the next reading. */
+  private read(window: Window, final: boolean): void {
+    const { segments } = window;
+    const given =
+      segments.length > 0 && segments[0]!.line - this.lastAssertLine <= ASSERT_REACH ? ['device_assert'] : [];
+    const messages = findMessages(
+      segments.map(({ text }) => text),
+      window.mask,
+      given,
+    );
+    let keepFrom = final ? segments.length : Math.max(1, Math.floor(segments.length * 0.75));
+    for (const message of messages) {
+      if (message.firstLine >= keepFrom) continue;
+      keepFrom = Math.max(keepFrom, message.lastLine + 1);
+      this.emitMessage(message, segments);
+    }
+    if (final) return;
+    const kept = segments.slice(keepFrom);
+    const chars = kept.reduce((sum, { text }) => sum + text.length, 0);
+    this.totalChars += chars - window.chars;
+    window.segments = kept;
+    window.chars = chars;
+    window.mask = kept.reduce((mask, segment) => mask | segment.mask, 0);
+  }
+
+  private emitMessage(message: FoundMessage, segments: readonly Segment[]): void {
+    const first = segments[message.firstLine]!;
+    const last = segments[message.lastLine]!;
+    for (const what of message.impossible) {
+      this.note({
+        kind: 'impossible_figure',
+        text: `The message prints ${what}: 2^63 or more is no measurement (NVML had no answer, or a size wrapped round); left out.`,
+        severity: 'info',
+        line: first.line,
+        offset: first.offset,
+      });
+    }
+    if (message.kind === 'note') {
+      this.note({
+        kind: 'allocation_retry',
+        text: 'torch reports a failed driver allocation that it then retried: a sign of pressure, not a failure.',
+        severity: 'info',
+        line: first.line,
+        offset: first.offset,
+        device: message.device ?? undefined,
+      });
+      return;
+    }
+    const { prefix } = first;
+    this.emit({
+      kind: message.kind,
+      rank: message.inlineRank ?? prefix.rank,
+      rankOrigin: message.inlineRank === null ? prefix.rankOrigin : 'inline:[rankN]:',
+      host: prefix.host,
+      device: message.device ?? prefix.device,
+      pid: message.pid ?? prefix.pid,
+      line: first.line,
+      lastLine: last.line,
+      offset: first.offset,
+      timeText: prefix.time,
+      exception: message.exception,
+      grammar: message.grammar,
+      text: message.text,
+      bytes: message.bytes,
+      processes: message.processes,
+    });
+  }
+}

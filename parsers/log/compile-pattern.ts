@@ -1,0 +1,56 @@
+import { UNIT_SYSTEMS, type UnitSystem } from '../../src/model/oom-messages.js';
+import { CUT, squash } from './squash.js';
+
+/** A pattern of the grammar, ready to run over squashed text. Global; no quantifier is nested or unbounded. */
+export interface CompiledPattern {
+  readonly regex: RegExp;
+  /** The longest literal part: where the text lacks it, the expression need not run. */
+  readonly literal: string;
+  /** What each placeholder captures: groups of the expression in order, two (value, unit) for a size. */
+  readonly captures: readonly { readonly name: string; readonly kind: 'size' | 'count' | 'text' }[];
+  readonly atLineStart: boolean;
+}
+
+/** No digit beside it, nor a line's end behind which the number may go on. */
+const WHOLE_LEFT = String.raw`(?<![\d${CUT}])`;
+const WHOLE_RIGHT = String.raw`(?![\d${CUT}])`;
+const COUNT = String.raw`${WHOLE_LEFT}(\d{1,20})${WHOLE_RIGHT}`;
+/** `GPU 24GB` names no device. */
+const DEVICE = String.raw`(\d{1,4})${WHOLE_RIGHT}(?![\d.]{0,8}(?:[KMGT]i?B|%))`;
+
+function placeholder(name: string, units: UnitSystem): string {
+  if (name === '~') return String.raw`[^\d]{0,12}`;
+  if (name === 'device') return DEVICE;
+  if (name === 'pid' || name === 'count' || name.endsWith('#')) return COUNT;
+  if (name === 'shape') return String.raw`(\d[\d,]{0,80})`;
+  if (name === 'dtype') return '([a-z][a-z0-9]{1,11}?)';
+  const names = Object.keys(UNIT_SYSTEMS[units]).sort((a, b) => b.length - a.length);
+  return String.raw`${WHOLE_LEFT}(?<!\d[.,])(\d{1,20}(?:\.\d{1,6})?)(${names.join('|')})`;
+}
+
+/** Compiles a pattern of `src/model/oom-messages.ts`. */
+export function compilePattern(pattern: string, units: UnitSystem): CompiledPattern {
+  const parts = pattern.split(/\{([^}]+)\}/);
+  const captures: { name: string; kind: 'size' | 'count' | 'text' }[] = [];
+  let source = '';
+  let literal = '';
+  let atLineStart = false;
+  parts.forEach((part, index) => {
+    if (index % 2 === 1) {
+      if (part === '^') {
+        atLineStart = true;
+        return;
+      }
+      source += placeholder(part, units);
+      if (part === '~') return;
+      const counted = part === 'device' || part === 'pid' || part === 'count' || part.endsWith('#');
+      const named = part === 'shape' || part === 'dtype';
+      captures.push({ name: part, kind: named ? 'text' : counted ? 'count' : 'size' });
+      return;
+    }
+    const text = squash([part]).text;
+    source += text.replace(/[.*+?^${}()|[\]\\]/g, '\\$&');
+    if (text.length > literal.length) literal = text;
+  });
+  return { regex: new RegExp(source, 'g'), literal, captures, atLineStart };
+}

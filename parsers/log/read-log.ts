@@ -1,0 +1,236 @@
+import { DEVICE_ASSERT_ANCHORS } from '../../src/model/oom-messages.js';
+import type { ByteSource } from '../../src/model/parser.js';
+import type { IncidentRow, Note } from '../../src/model/tables.js';
+import { LOOK_BACK_LINES, MessageAssembly } from './assembly.js';
+import { cleanText } from './clean-text.js';
+import { ANCHORS } from './find-messages.js';
+import { LiteralScanner } from './literal-scanner.js';
+import { RankTally } from './rank-tally.js';
+import { isSrunLabelled, stripPrefix } from './strip-prefix.js';
+
+const LF = 10;
+const CR = 13;
+const BUFFER_BYTES = 1024 * 1024;
+/** A longer line is read in parts of this size, which the assembly joins as it joins wrapped lines. */
+const PART_BYTES = 8192;
+/** Bytes kept before the reading position, for the lines before a message. */
+const LOOK_BACK_BYTES = 4 * PART_BYTES;
+/** Lines looked at to see whether `srun --label` numbers them. */
+const LABEL_SAMPLE_BYTES = 262_144;
+
+const ASSERT_BIT = 1 << 30;
+const LITERALS: readonly { readonly literal: string; readonly mask: number }[] = [
+  ...ANCHORS,
+  ...DEVICE_ASSERT_ANCHORS.map((literal) => ({ literal, mask: ASSERT_BIT })),
+];
+const SCANNER = new LiteralScanner(LITERALS.map(({ literal }) => literal));
+
+export interface LogOutput {
+  incident(row: IncidentRow): void;
+  note(note: Note): void;
+  progress?(bytes: number): void;
+}
+
+/**
+ * Reads a log of any size in one pass and constant memory. Bytes are scanned for the grammar's anchors before anything is
+ * decoded; only lines around a hit become strings.
+ */
+export async function readLog(source: ByteSource, output: LogOutput): Promise<RankTally> {
+  const reader = new LogReader(output);
+  for (;;) {
+    const start = reader.makeRoom();
+    const count = await source.read(reader.buffer, start);
+    if (count === 0) break;
+    reader.take(count);
+    output.progress?.(reader.bytesRead);
+  }
+  reader.finish();
+  return reader.tally;
+}
+
+/** {@link readLog} of a text in memory. */
+export function readLogBytes(bytes: Uint8Array, output: LogOutput): RankTally {
+  const reader = new LogReader(output);
+  for (let from = 0; from < bytes.length; ) {
+    const start = reader.makeRoom();
+    const count = Math.min(bytes.length - from, reader.buffer.length - start);
+    reader.buffer.set(bytes.subarray(from, from + count), start);
+    reader.take(count);
+    from += count;
+  }
+  reader.finish();
+  return reader.tally;
+}
+
+class LogReader {
+  readonly buffer = Buffer.allocUnsafe(BUFFER_BYTES);
+  readonly tally = new RankTally();
+  private readonly assembly: MessageAssembly;
+  private readonly output: LogOutput;
+  private readonly said = new Set<string>();
+  /** Bytes in the buffer, the next one to look at, and how far back a line may begin again. */
+  private end = 0;
+  private position = 0;
+  private floor = 0;
+  /** File offset of the buffer's first byte, and line number at `position`. */
+  private base = 0;
+  private line = 1;
+  private srunLabelled: boolean | undefined;
+  /** Next anchor at or after `position`, and its families; -1: none before `hitLimit`. */
+  private hit = -2;
+  private hitMask = 0;
+  private feedAt = -1;
+  private returnAt = -1;
+
+  constructor(output: LogOutput) {
+    this.output = output;
+    this.assembly = new MessageAssembly(
+      (row) => output.incident(row),
+      (note) => output.note(note),
+    );
+  }
+
+  get bytesRead(): number {
+    return this.base + this.end;
+  }
+
+  /** Moves what is still needed to the front of the buffer; returns where to read to. */
+  makeRoom(): number {
+    const keep = Math.max(this.floor, this.position - LOOK_BACK_BYTES, 0);
+    if (keep > 0 && this.end > this.buffer.length / 2) {
+      this.buffer.copyWithin(0, keep, this.end);
+      this.base += keep;
+      this.end -= keep;
+      this.position -= keep;
+      this.floor -= keep;
+      this.hit = -2;
+    }
+    return this.end;
+  }
+
+  take(count: number): void {
+    this.end += count;
+    // Nothing is read before there is a sample to tell `srun --label` from an enumeration.
+    if (this.srunLabelled === undefined && this.end < LABEL_SAMPLE_BYTES) return;
+    const lastBreak = this.buffer.lastIndexOf(LF, this.end - 1);
+    if (lastBreak >= this.position) this.work(lastBreak + 1);
+    // One line fills the buffer: read on inside it, leaving what an anchor or a part may still need.
+    if (this.end - this.position > this.buffer.length - PART_BYTES * 8) this.work(this.end - PART_BYTES * 2);
+  }
+
+  finish(): void {
+    this.work(this.end);
+    this.assembly.end();
+  }
+
+  private noteOnce(kind: string, text: string): void {
+    if (this.said.has(kind)) return;
+    this.said.add(kind);
+    this.output.note({ kind, text, severity: 'info', line: this.line, offset: this.base + this.position });
+  }
+
+  /** Reads everything that begins before `limit`. */
+  private work(limit: number): void {
+    if (this.srunLabelled === undefined) {
+      const sample = cleanText(this.buffer, 0, Math.min(this.end, LABEL_SAMPLE_BYTES));
+      this.srunLabelled = isSrunLabelled(sample.split(/[\r\n]+/));
+      this.tally.srunLabelled = this.srunLabelled;
+      this.tally.look(this.buffer, 0, this.end);
+    }
+    this.hit = -2;
+    this.feedAt = -1;
+    this.returnAt = -1;
+    while (this.position < limit) {
+      if (!this.assembly.open && !this.skipToHit(limit)) return;
+      this.readPart(limit);
+    }
+  }
+
+  private findHit(limit: number): void {
+    if (this.hit !== -1 && this.hit < this.position) this.scanFrom(this.position, limit);
+  }
+
+  private scanFrom(from: number, limit: number): void {
+    this.hit = SCANNER.next(this.buffer, from, limit, this.end);
+    this.hitMask = 0;
+    if (this.hit >= 0) for (const index of SCANNER.found) this.hitMask |= LITERALS[index]!.mask;
+  }
+
+  /** Goes to {@link LOOK_BACK_LINES} lines before the next anchor; false if there is none, all of it then being passed. */
+  private skipToHit(limit: number): boolean {
+    const from = this.position;
+    this.findHit(limit);
+    const target = this.hit < 0 ? limit : this.hit;
+    this.line += this.tally.countLines(this.buffer, from, target, this.end);
+    this.position = target;
+    if (this.hit < 0) return false;
+    for (let back = 0; back <= LOOK_BACK_LINES; back += 1) {
+      const stop = Math.max(this.floor, target - LOOK_BACK_BYTES, this.position - PART_BYTES);
+      if (this.position <= stop) break;
+      // The first step goes to the beginning of the anchor's own line, the others over one line feed each.
+      const search = this.position - (back === 0 ? 1 : 2);
+      const previous = search < stop ? -1 : this.buffer.lastIndexOf(LF, search);
+      const start = previous < stop ? stop : previous + 1;
+      if (start >= this.position && back > 0) break;
+      if (back > 0) this.line -= 1;
+      this.position = start;
+      if (previous < stop) break;
+    }
+    return true;
+  }
+
+  /** The next line feed at or after `position`, else the end; and the next carriage return. Cached: parts of one long line ask often. */
+  private findBreaks(): void {
+    const { buffer, position, end } = this;
+    if (this.feedAt < position) {
+      const at = buffer.indexOf(LF, position);
+      this.feedAt = at < 0 || at >= end ? end : at;
+    }
+    if (this.returnAt < position) {
+      const at = buffer.subarray(0, end).indexOf(CR, position);
+      this.returnAt = at < 0 ? Number.POSITIVE_INFINITY : at;
+    }
+  }
+
+  /** Reads one part: to the next line feed or carriage return, or {@link PART_BYTES}. */
+  private readPart(limit: number): void {
+    const { buffer, position, end } = this;
+    this.findBreaks();
+    let stop = this.feedAt;
+    let next = Math.min(stop + 1, end);
+    const beforeFeed = this.returnAt + 1 === stop;
+    if (this.returnAt < stop && !beforeFeed && this.returnAt < position + PART_BYTES) {
+      // A progress bar rewrites its line; each state is a text of its own.
+      stop = this.returnAt;
+      next = stop + 1;
+    } else if (stop > position + PART_BYTES) {
+      stop = position + PART_BYTES;
+      while (stop > position + 1 && (buffer[stop]! & 0xc0) === 0x80) stop -= 1;
+      next = stop;
+      this.noteOnce('long_line', `A line is longer than ${PART_BYTES} bytes; it was read in parts.`);
+    } else if (beforeFeed) {
+      stop = this.returnAt;
+    }
+    let mask = 0;
+    this.findHit(limit);
+    while (this.hit >= 0 && this.hit < next) {
+      mask |= this.hitMask;
+      this.scanFrom(this.hit + 1, limit);
+    }
+    const text = cleanText(buffer, position, stop);
+    if (text.includes('\ufffd')) this.noteOnce('invalid_utf8', 'Bytes that are no UTF-8 were replaced.');
+    const prefix = stripPrefix(text, this.srunLabelled);
+    this.assembly.feed({
+      text: text.slice(prefix.end),
+      prefix,
+      line: this.line,
+      offset: this.base + position,
+      nextOffset: this.base + next,
+      mask: mask & ~ASSERT_BIT,
+      deviceAssert: (mask & ASSERT_BIT) !== 0,
+    });
+    this.line += this.tally.countLines(buffer, position, next, end);
+    this.position = next;
+    this.floor = next;
+  }
+}

@@ -1,0 +1,83 @@
+import type { Head, Sniff } from '../../src/model/parser.js';
+import { ANCHORS } from './find-messages.js';
+import { LiteralScanner } from './literal-scanner.js';
+
+/** Lines that only logs of training jobs have, with the name of what prints them. */
+const LOG_MARKS: readonly { readonly literal: string; readonly what: string }[] = [
+  { literal: 'Traceback (most recent call last)', what: 'a Python traceback' },
+  { literal: '| consumed samples:', what: 'a Megatron iteration line' },
+  { literal: 'NCCL INFO', what: 'an NCCL line' },
+  { literal: '[NeMo ', what: 'a NeMo line' },
+  { literal: 'slurmstepd:', what: 'a Slurm line' },
+  { literal: '[default0]:', what: 'a torchrun prefix' },
+  { literal: '[rank0]:', what: 'a rank prefix' },
+  { literal: 'memory (MB) |', what: 'a memory line' },
+  { literal: 'memory (GB) |', what: 'a memory line' },
+  { literal: 'torch.distributed.run', what: 'a torchrun line' },
+  { literal: ':::MLLOG', what: 'an MLPerf line' },
+];
+const MARKS = new LiteralScanner(LOG_MARKS.map(({ literal }) => literal));
+const FAILURES = new LiteralScanner(ANCHORS.map(({ literal }) => literal));
+
+const LOG_NAME = /\.(?:log|out|err|txt|stdout|stderr)(?:\.\d{1,4})?$|^log-|^slurm-\d|^(?:stdout|stderr)$/i;
+const DATA_NAME =
+  /\.(?:jsonl?|ya?ml|py|pyi|md|rst|csv|tsv|ipynb|html?|xml|toml|cfg|ini|sh|sbatch|slurm|js|ts|c|cc|cpp|cu|h|hpp|rs|go|sql|css|svg|tex|lock|patch|diff)$/i;
+/** Zero bytes of a text: holes that a network file system leaves come in long runs. */
+const HOLE_BYTES = 256;
+
+/** Share of bytes that text has, holes aside. */
+function textShare(bytes: Uint8Array): number {
+  let holes = 0;
+  let odd = 0;
+  for (let at = 0; at < bytes.length; at += 1) {
+    const byte = bytes[at]!;
+    if (byte === 0) {
+      const start = at;
+      while (at + 1 < bytes.length && bytes[at + 1] === 0) at += 1;
+      const run = at - start + 1;
+      if (run >= HOLE_BYTES) holes += run;
+      else odd += run;
+    } else if (byte < 32 && !(byte >= 7 && byte <= 13) && byte !== 27) odd += 1;
+    else if (byte >= 0x80) {
+      // A valid UTF-8 sequence counts as text; anything else as a foreign byte.
+      const length =
+        byte >= 0xf0 && byte < 0xf8 ? 4 : byte >= 0xe0 && byte < 0xf0 ? 3 : byte >= 0xc2 && byte < 0xe0 ? 2 : 0;
+      let valid = length > 0;
+      for (let next = 1; next < length && at + next < bytes.length; next += 1) {
+        if ((bytes[at + next]! & 0xc0) !== 0x80) valid = false;
+      }
+      if (valid) at += length - 1;
+      else odd += 1;
+    }
+  }
+  const rest = bytes.length - holes;
+  return rest === 0 ? 0 : 1 - odd / rest;
+}
+
+/** How much a file looks like a text log. Never throws. */
+export function sniffLog(head: Head): Sniff {
+  const { bytes, name } = head;
+  if (bytes.length === 0) return { score: 0, why: 'The file is empty.' };
+  if ((bytes[0] === 0xff && bytes[1] === 0xfe) || (bytes[0] === 0xfe && bytes[1] === 0xff)) {
+    return { score: 0, why: 'UTF-16 text is not read; convert it to UTF-8 first (iconv -f UTF-16 -t UTF-8).' };
+  }
+  const share = textShare(bytes);
+  if (share < 0.95) return { score: 0, why: `${((1 - share) * 100).toFixed(0)} % of its first bytes are not text.` };
+  const start = Buffer.from(bytes.buffer, bytes.byteOffset, Math.min(bytes.length, 64)).toString('latin1').trimStart();
+  if (start.startsWith('version https://git-lfs')) return { score: 0, why: 'It is a Git LFS pointer, not the file.' };
+  const failure =
+    FAILURES.next(bytes, 0, bytes.length, bytes.length) >= 0 ? ANCHORS[FAILURES.found[0]!]!.literal : null;
+  const isPage = /^<(?:!doctype html|html|\?xml)/i.test(start);
+  if (isPage || DATA_NAME.test(name)) {
+    const what = isPage ? 'a web page' : 'a data or source file by its name';
+    return failure === null
+      ? { score: 0, why: `It is text, but ${what}, and no failure message is in its beginning.` }
+      : { score: 0.4, why: `It is ${what}, but "${failure}" stands in its beginning.` };
+  }
+  if (failure !== null) return { score: 0.9, why: `It is text with "${failure}" in its beginning.` };
+  if (MARKS.next(bytes, 0, bytes.length, bytes.length) >= 0) {
+    return { score: 0.9, why: `It is text with ${LOG_MARKS[MARKS.found[0]!]!.what}.` };
+  }
+  if (LOG_NAME.test(name)) return { score: 0.9, why: 'It is text and named like a log.' };
+  return { score: 0.3, why: 'It is text, with nothing a training log is known by in its beginning.' };
+}

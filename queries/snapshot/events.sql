@@ -1,0 +1,18 @@
+-- @name   snapshot.events
+-- @title  Trace entries of one device from one entry to before another
+-- @param  snapshot_id INTEGER
+-- @param  device INTEGER
+-- @param  from_seq INTEGER  first
+-- @param  to_seq   INTEGER  one past the last
+-- @col    seq        INTEGER
+-- @col    action     VARCHAR
+-- @col    addr       UBIGINT?
+-- @col    size_bytes BIGINT   requested on alloc and free, segment bytes on segment entries
+-- @col    stream     BIGINT?
+-- @col    pool       INTEGER?
+-- @col    stack_id   INTEGER?
+-- @why    Read in windows from the last to the first, so that no trace has to fit in memory.
+SELECT seq, action, addr, size_bytes, stream, pool, stack_id
+FROM event
+WHERE snapshot_id = $snapshot_id AND device = $device AND seq >= $from_seq AND seq < $to_seq
+ORDER BY seq

@@ -1,0 +1,138 @@
+/** The whole state of one device's allocator at one moment, as columns: what the backward walk yields and the verdicts read. */
+
+/** Segments in ascending order of address. Expandable segments appear as their mapped runs, as in a snapshot. */
+export interface StateSegments {
+  readonly count: number;
+  readonly address: Float64Array;
+  readonly totalBytes: Float64Array;
+  /** NaN where unknown. */
+  readonly stream: Float64Array;
+  /** 1 = small pool, 0 = large pool. */
+  readonly small: Uint8Array;
+  /** Pool id as the caller numbers them; 0 = default pool. */
+  readonly pool: Int32Array;
+  readonly expandable: Uint8Array;
+  /** 1 where small and pool are inferred (from sizes and neighbours), because the segment is not in the final state. */
+  readonly inferred: Uint8Array;
+  /** Blocks of segment i are rows `firstBlock[i]` to `firstBlock[i + 1]` − 1; equal numbers mean a wholly free segment. */
+  readonly firstBlock: Int32Array;
+}
+
+/** Where a block's stack comes from. `free` is only a stand-in: the free's stack, the allocation being outside the trace. */
+export const STACK_ORIGINS = ['none', 'final_block', 'alloc_event', 'free_event'] as const;
+
+/** Active blocks (allocated or pending free) in ascending order of address. */
+export interface StateBlocks {
+  readonly count: number;
+  readonly address: Float64Array;
+  /** Actual bytes, the best estimate where uncertain. */
+  readonly sizeBytes: Float64Array;
+  /** Bounds of the actual bytes; equal to `sizeBytes` where it is certain. */
+  readonly minBytes: Float64Array;
+  readonly maxBytes: Float64Array;
+  /** −1 where unknown. */
+  readonly requestedBytes: Float64Array;
+  /** Index in BLOCK_STATES: 0 allocated, 1 pending free. */
+  readonly state: Uint8Array;
+  /** Row of the segment. */
+  readonly segment: Int32Array;
+  /** −1 where unknown. */
+  readonly stackId: Int32Array;
+  /** Index in {@link STACK_ORIGINS}. */
+  readonly stackOrigin: Uint8Array;
+  /** The alloc event, −1 where it lies before the trace or the walk has not reached it. */
+  readonly allocSeq: Int32Array;
+}
+
+export interface AllocatorState {
+  /** The state after this event; null = before the first event the walk has seen. */
+  readonly afterSeq: number | null;
+  readonly segments: StateSegments;
+  readonly blocks: StateBlocks;
+}
+
+export interface StateTotals {
+  readonly reservedBytes: number;
+  /** Actual bytes of allocated and pending blocks. */
+  readonly activeBytes: number;
+  readonly allocatedBytes: number;
+  readonly pendingBytes: number;
+  /** Requested bytes of all active blocks where known. */
+  readonly requestedBytes: number;
+  readonly requestedUnknownBlocks: number;
+  readonly uncertainBlocks: number;
+  /** Sum of (max − min) over the uncertain blocks. */
+  readonly uncertainBytes: number;
+}
+
+export function stateTotals(state: AllocatorState): StateTotals {
+  const { segments, blocks } = state;
+  let reservedBytes = 0;
+  for (let i = 0; i < segments.count; i += 1) reservedBytes += segments.totalBytes[i]!;
+  let activeBytes = 0;
+  let pendingBytes = 0;
+  let requestedBytes = 0;
+  let requestedUnknownBlocks = 0;
+  let uncertainBlocks = 0;
+  let uncertainBytes = 0;
+  for (let i = 0; i < blocks.count; i += 1) {
+    const size = blocks.sizeBytes[i]!;
+    activeBytes += size;
+    if (blocks.state[i] === 1) pendingBytes += size;
+    const requested = blocks.requestedBytes[i]!;
+    if (requested < 0) requestedUnknownBlocks += 1;
+    else requestedBytes += requested;
+    const width = blocks.maxBytes[i]! - blocks.minBytes[i]!;
+    if (width > 0) {
+      uncertainBlocks += 1;
+      uncertainBytes += width;
+    }
+  }
+  return {
+    reservedBytes,
+    activeBytes,
+    allocatedBytes: activeBytes - pendingBytes,
+    pendingBytes,
+    requestedBytes,
+    requestedUnknownBlocks,
+    uncertainBlocks,
+    uncertainBytes,
+  };
+}
+
+/** Free blocks in ascending order of address. */
+export interface FreeHoles {
+  readonly count: number;
+  readonly address: Float64Array;
+  readonly bytes: Float64Array;
+  /** Row of the segment in the state. */
+  readonly segment: Int32Array;
+}
+
+/**
+ * The free blocks, by subtraction: adjacent free blocks always coalesce, so every gap between active blocks of a segment is one
+ * free block. A hole behind an uncertain block may be smaller by what that block may be larger.
+ */
+export function freeHoles(state: AllocatorState): FreeHoles {
+  const { segments, blocks } = state;
+  const address = new Float64Array(segments.count + blocks.count);
+  const bytes = new Float64Array(address.length);
+  const segment = new Int32Array(address.length);
+  let count = 0;
+  for (let i = 0; i < segments.count; i += 1) {
+    const end = segments.address[i]! + segments.totalBytes[i]!;
+    let from = segments.address[i]!;
+    const last = segments.firstBlock[i + 1]!;
+    for (let row = segments.firstBlock[i]!; row <= last; row += 1) {
+      const to = row === last ? end : blocks.address[row]!;
+      if (to > from) {
+        address[count] = from;
+        bytes[count] = to - from;
+        segment[count] = i;
+        count += 1;
+      }
+      if (row < last) from = to + blocks.sizeBytes[row]!;
+    }
+  }
+  return { count, address: address.slice(0, count), bytes: bytes.slice(0, count), segment: segment.slice(0, count) };
+}

@@ -1,0 +1,73 @@
+/**
+ * The device memory below the allocator. The driver maps 2 MiB pages anywhere, so cudaMalloc succeeds if and only if enough bytes are
+ * free; there is no device-level external fragmentation to model.
+ */
+import { MbfError } from '../model/errors.js';
+import { LARGE_ROUND_BYTES } from './settings.js';
+
+/** What cudaMemGetInfo and NVML say. */
+export interface DriverMemory {
+  readonly totalBytes: number;
+  readonly freeBytes: number;
+  /** Everything this process holds: the allocator's segments plus context, NCCL and library buffers. */
+  readonly processBytes: number;
+}
+
+/** What the allocator asks of the device. A verifying replay supplies its own, which hands out recorded addresses. */
+export interface Driver {
+  /** cudaMalloc: the address, or null if the device lacks the memory. `bytes` is a multiple of 2 MiB. */
+  malloc(bytes: number): number | null;
+  /** cudaFree of a whole segment. */
+  free(addr: number, bytes: number): void;
+  memory(): DriverMemory;
+}
+
+export interface DriverOptions {
+  readonly totalBytes: number;
+  /** Memory of this process outside the allocator: CUDA context, NCCL, cuBLAS. Part of the same budget. */
+  readonly nonTorchBytes?: number;
+  readonly otherProcessBytes?: number;
+  /** First address handed out (ascending), or the end of the first range (descending). A multiple of 2 MiB. */
+  readonly baseAddress?: number;
+  /** Real cudaMalloc addresses are not monotonic, and address order breaks ties: a robust answer holds for both directions. */
+  readonly direction?: 'ascending' | 'descending';
+}
+
+export interface SimulatedDriver extends Driver {
+  /** Grows or shrinks the memory of this process outside the allocator; false (and no change) if the device lacks it. */
+  setNonTorchBytes(bytes: number): boolean;
+}
+
+/** A device with a byte budget and synthetic addresses that are never used twice. */
+export function createDriver(options: DriverOptions): SimulatedDriver {
+  const { totalBytes, otherProcessBytes = 0, baseAddress = 0x7f00_0000_0000, direction = 'ascending' } = options;
+  let nonTorchBytes = options.nonTorchBytes ?? 0;
+  let heldBytes = 0;
+  let nextAddress = baseAddress;
+  const freeBytes = (): number => totalBytes - otherProcessBytes - nonTorchBytes - heldBytes;
+  if (baseAddress % LARGE_ROUND_BYTES !== 0)
+    throw new MbfError('MBF9001', `driver model: base address ${baseAddress} is not 2 MiB aligned`);
+  if (freeBytes() < 0) throw new MbfError('MBF9001', 'driver model: memory outside the allocator exceeds the device');
+  return {
+    malloc(bytes) {
+      if (bytes > freeBytes()) return null;
+      heldBytes += bytes;
+      if (direction === 'descending') {
+        nextAddress -= bytes;
+        return nextAddress;
+      }
+      const addr = nextAddress;
+      nextAddress += bytes;
+      return addr;
+    },
+    free(_addr, bytes) {
+      heldBytes -= bytes;
+    },
+    memory: () => ({ totalBytes, freeBytes: freeBytes(), processBytes: heldBytes + nonTorchBytes }),
+    setNonTorchBytes(bytes) {
+      if (bytes - nonTorchBytes > freeBytes()) return false;
+      nonTorchBytes = bytes;
+      return true;
+    },
+  };
+}

@@ -1,0 +1,19 @@
+/** Exit codes; README's table is tested against this one. */
+import type { ErrorKind } from '../model/errors.js';
+
+export const EXIT = {
+  done: 0,
+  finding: 1,
+  usage: 2,
+  undecided: 3,
+  input: 4,
+  store: 5,
+  bug: 70,
+} as const;
+
+export const EXIT_OF_ERROR: Readonly<Record<ErrorKind, number>> = {
+  usage: EXIT.usage,
+  input: EXIT.input,
+  store: EXIT.store,
+  internal: EXIT.bug,
+};

@@ -1,0 +1,69 @@
+import type { Command } from 'commander';
+import { PARSERS } from '../../../parsers/index.js';
+import { ingest } from '../../ingest/ingest.js';
+import { MbfError } from '../../model/errors.js';
+import { ingestText } from '../../report/lists-text.js';
+import { openStore } from '../../store/open-store.js';
+import type { Context } from '../context.js';
+import { EXIT } from '../exit-codes.js';
+import { progressLine } from '../progress.js';
+import { dbPath } from '../target.js';
+import { answer, type CommonOptions, withCommon } from '../verb.js';
+
+interface Options extends CommonOptions {
+  readonly run?: string;
+  readonly label?: string;
+  readonly commit?: string;
+  readonly each?: boolean;
+  readonly explain?: boolean;
+  readonly quiet?: boolean;
+}
+
+/** DuckDB's share while ingesting; the decoder needs about as much beside it. */
+const MEMORY_LIMIT_BYTES = 256 * 1024 * 1024;
+
+export function registerIngest(program: Command, context: Context): void {
+  withCommon(
+    program
+      .command('ingest')
+      .description('read runs into the store: logs and memory snapshots, gzip or not')
+      .argument('<path...>', 'run directories or single files; each is one run, named by its base name')
+      .option('--run <name>', 'one run of all paths, with this name')
+      .option('--each', 'every direct subdirectory of a path is a run')
+      .option('--label <label>', 'a label for the runs, e.g. golden')
+      .option('--commit <sha>', 'the commit the runs were made from')
+      .option('--explain', 'say for every file which parser won and why')
+      .option('-q, --quiet', 'no progress'),
+    [
+      'ingest runs/llama3-70b-sft',
+      'ingest runs/ --each --label golden',
+      'ingest log.out snapshot_oom_rank-3.pickle --run night-shift',
+      'ingest runs/x --explain',
+    ],
+  ).action(async (paths: string[], options: Options) => {
+    if (options.run !== undefined && options.each === true)
+      throw new MbfError('MBF1001', '--run and --each exclude each other');
+    const store = await openStore(dbPath(options, context), { mode: 'write', memoryLimitBytes: MEMORY_LIMIT_BYTES });
+    const progress = progressLine(context, options.quiet);
+    try {
+      const result = await ingest({
+        ...options,
+        store,
+        parsers: PARSERS,
+        paths,
+        now: new Date(),
+        progress: progress.update,
+      });
+      progress.clear();
+      answer(context, options, result, ingestText);
+      const usable = result.sources.some((source) => source.status === 'ingested' || source.status === 'unchanged');
+      if (result.sources.some((source) => source.status === 'failed')) process.exitCode = EXIT.input;
+      else if (!usable) {
+        throw new MbfError('MBF2008', 'nothing usable was found', { file: paths.join(', ') });
+      }
+    } finally {
+      progress.clear();
+      await store.close();
+    }
+  });
+}

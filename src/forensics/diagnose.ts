@@ -1,0 +1,330 @@
+/** `mbforensics diagnose`: one verdict for every device that ran out, or the statement that none did. */
+import { stateTotals } from '../allocator/allocator-state.js';
+import type { DiagnoseResult, Failure, Verdict } from '../model/results.js';
+import { INCIDENT_BYTE_FIELDS, type IncidentByteField, type PrintedBytes } from '../model/tables.js';
+import { formatBytes, formatCount } from '../model/units.js';
+import { type IncidentKind, isOomKind } from '../model/vocabulary.js';
+import type { Store } from '../store/store.js';
+import { walkDevice } from './device-walk.js';
+import { liveSet } from './live-set.js';
+import { describesSame, factsOfMessage, factsOfTrace, type Message, type TracedOom } from './oom-facts.js';
+import { listSnapshots } from './snapshots.js';
+import { NO_FRAMES, readStacks, siteOf } from './stacks.js';
+import { account } from './verdict/accounting.js';
+import { EvidenceLog, type OomFacts } from './verdict/facts.js';
+import { verdictOfKind } from './verdict/from-kind.js';
+import { judge } from './verdict/index.js';
+
+export interface DiagnoseOptions {
+  /** The device's total where the user knows it and no message prints it. */
+  readonly capacityBytes?: number | undefined;
+  readonly failedSources?: readonly { readonly path: string; readonly error: Failure }[] | undefined;
+}
+
+export async function diagnose(
+  store: Store,
+  runId: number,
+  run: string,
+  options: DiagnoseOptions = {},
+): Promise<DiagnoseResult> {
+  const messages = await readMessages(store, runId);
+  const traced = await readTracedOoms(store, runId);
+  const verdicts: Verdict[] = [];
+  const used = new Set<Message>();
+  for (const oom of traced) {
+    const same = messages.filter((message) => isOomKind(message.kind) && describesSame(oom, message));
+    const message = same.find((candidate) => candidate.rank !== null) ?? same[0];
+    for (const echo of same) used.add(echo);
+    verdicts.push(await judgeTraced(store, oom, message, options.capacityBytes));
+  }
+  for (const message of firstOfEach(
+    messages.filter((candidate) => isOomKind(candidate.kind) && !used.has(candidate)),
+  )) {
+    // A rank dies once: what its snapshot says goes before what else it printed.
+    const known = traced.some(
+      (oom) => oom.rank === message.rank && (message.device === null || oom.device === message.device),
+    );
+    if (!known) verdicts.push(judgeMessage(message, options.capacityBytes));
+  }
+  if (verdicts.length === 0) verdicts.push(...(await noOom(store, runId, messages, options.capacityBytes)));
+  verdicts.sort((a, b) => (a.rank ?? -1) - (b.rank ?? -1) || (a.device ?? -1) - (b.device ?? -1));
+  return { schema: 'mbforensics/diagnose@1', run, verdicts, failed_sources: options.failedSources ?? [] };
+}
+
+// ---- what the store knows --------------------------------------------------------------------------------------------------------
+
+async function readMessages(store: Store, runId: number): Promise<Message[]> {
+  const rows = await store.all('incident.list', { run_id: runId });
+  const values = await store.all('incident.values', { run_id: runId });
+  const fieldOf = new Map<string, IncidentByteField>(
+    INCIDENT_BYTE_FIELDS.map((field) => [field.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`), field]),
+  );
+  const valuesOf = new Map<number, typeof values>();
+  for (const value of values) {
+    const list = valuesOf.get(value.incident_id);
+    if (list === undefined) valuesOf.set(value.incident_id, [value]);
+    else list.push(value);
+  }
+  return rows.map((row) => {
+    const bytes: Partial<Record<IncidentByteField, PrintedBytes>> = {};
+    const processes: { pid: number; printed: PrintedBytes }[] = [];
+    for (const value of valuesOf.get(row.incident_id) ?? []) {
+      const printed = { bytes: value.bytes, text: '', precisionBytes: value.precision_bytes };
+      const field = fieldOf.get(value.field);
+      if (field !== undefined) bytes[field] = printed;
+      else if (value.pid !== null) processes.push({ pid: value.pid, printed });
+    }
+    return {
+      kind: row.kind as IncidentKind,
+      rank: row.rank,
+      device: row.device,
+      source: `${row.display_path} line ${formatCount(row.line)}`,
+      text: row.text,
+      bytes,
+      processes,
+    };
+  });
+}
+
+/** The last OOM entry of every device: earlier ones were survived. */
+async function readTracedOoms(store: Store, runId: number): Promise<TracedOom[]> {
+  const traced: TracedOom[] = [];
+  for (const snapshot of await listSnapshots(store, { runId })) {
+    const ooms = await store.all('snapshot.ooms', { snapshot_id: snapshot.snapshot_id });
+    for (const device of new Set(ooms.map((oom) => oom.device))) {
+      const oom = ooms.filter((row) => row.device === device).at(-1)!;
+      const { walk, settings, holds } = await walkDevice(store, snapshot.snapshot_id, device, [oom.seq - 1]);
+      const state = walk.captured(oom.seq - 1);
+      if (state === undefined) continue;
+      const totals = stateTotals(state);
+      const stackId = oom.stack_id ?? -1;
+      const site = siteOf(stackId, await readStacks(store, [stackId]));
+      traced.push({
+        rank: snapshot.rank,
+        device,
+        seq: oom.seq,
+        requestedBytes: oom.requested_bytes,
+        deviceFreeBytes: oom.device_free_bytes,
+        stream: oom.stream === null ? null : Number(oom.stream),
+        site: stackId < 0 || site === NO_FRAMES ? null : site,
+        source: `${snapshot.display_path} entry ${formatCount(oom.seq)}`,
+        state,
+        settings,
+        walk: {
+          exact: holds,
+          violations: walk.violationCount,
+          uncertainBlocks: totals.uncertainBlocks,
+          uncertainBytes: totals.uncertainBytes,
+        },
+        freedAfterOom: oom.last_seq > oom.seq,
+      });
+    }
+  }
+  return traced;
+}
+
+/** One message per rank and device, the first; tracebacks are printed twice, and by every layer that catches them. */
+function firstOfEach(messages: readonly Message[]): Message[] {
+  const seen = new Map<string, Message>();
+  const figures = (message: Message): number => Object.keys(message.bytes).length;
+  for (const message of messages) {
+    const key = `${message.rank ?? '-'} ${message.device ?? '-'}`;
+    const known = seen.get(key);
+    // The first line of a wrapped echo may carry no figures; the first with figures tells more.
+    if (known === undefined || (figures(known) === 0 && figures(message) > 0)) seen.set(key, message);
+  }
+  const all = [...seen.values()];
+  // An echo without rank or device says nothing beside one that has them.
+  return all.filter(
+    (message) => message.rank !== null || message.device !== null || figures(message) > 0 || all.length === 1,
+  );
+}
+
+// ---- verdicts --------------------------------------------------------------------------------------------------------------------
+
+async function judgeTraced(
+  store: Store,
+  oom: TracedOom,
+  message: Message | undefined,
+  capacityBytes: number | undefined,
+): Promise<Verdict> {
+  const facts = factsOfTrace(oom, message, capacityBytes);
+  const evidence = new EvidenceLog();
+  const free = facts.deviceFree === null ? '' : `, with ${formatBytes(facts.deviceFree.bytes)} free on the device`;
+  evidence.add(
+    `${formatCount(oom.requestedBytes)} bytes (${formatBytes(oom.requestedBytes)}) asked${free}`,
+    oom.source,
+  );
+  if (message !== undefined) evidence.add(shorten(message.text), message.source);
+  if (oom.freedAfterOom)
+    evidence.add(
+      'the dump was written after the exception had freed memory: this is the state at the OOM, walked back',
+      oom.source,
+    );
+  const expandable = oom.settings.expandableSegments;
+  evidence.add(
+    expandable
+      ? "expandable segments were on already, so PyTorch's hint to set them does not apply"
+      : 'expandable segments were off',
+    `allocator settings in ${oom.source.replace(/ entry .*/, '')}`,
+  );
+  const live = await liveSet(store, oom.state);
+  const top = live.sites.slice(0, 3).map((site) => `${formatBytes(site.bytes)} ${site.site}`);
+  if (top.length > 0) evidence.add(`largest live then: ${top.join('; ')}`, oom.source);
+  return conclude(facts, evidence, message);
+}
+
+function judgeMessage(message: Message, capacityBytes: number | undefined): Verdict {
+  const evidence = new EvidenceLog();
+  evidence.add(shorten(message.text), message.source);
+  const byKind = verdictOfKind(message.kind);
+  if (byKind !== undefined) {
+    return {
+      ...byKind,
+      rank: message.rank,
+      device: message.device,
+      evidence: evidence.entries,
+      ruled_out: [],
+      accounting_total: null,
+      accounting: [],
+      request: null,
+    };
+  }
+  return conclude(factsOfMessage(message, capacityBytes), evidence, message);
+}
+
+function conclude(facts: OomFacts, evidence: EvidenceLog, message: Message | undefined): Verdict {
+  const judgement = judge(facts, evidence);
+  const accounting = account(facts);
+  const missing = [...judgement.missing];
+  if (facts.total === null)
+    missing.push('device total: not in the evidence; the OOM message of this rank prints it, or give --capacity');
+  if (facts.walk !== null && !facts.walk.exact)
+    missing.push('an exact state: the trace contradicts the walk back from the dump');
+  if (facts.free === null)
+    missing.push(
+      'what filled the device: no snapshot; record one with torch.cuda.memory._record_memory_history(stacks="python")',
+    );
+  const common = {
+    rank: facts.rank,
+    device: facts.device,
+    evidence: evidence.entries,
+    ruled_out: judgement.ruledOut,
+    missing,
+    accounting_total: accounting.total,
+    accounting: accounting.parts,
+    request: facts.request === null ? null : { bytes: facts.request.bytes, site: facts.requestSite },
+  };
+  const { holds } = judgement;
+  if (holds === null) {
+    return {
+      ...common,
+      cause: 'undecided',
+      detail: null,
+      confidence: 'low',
+      summary: 'the evidence does not decide it',
+      next: ['capture what is listed as not tested, and ingest it into the same run'],
+    };
+  }
+  const accounted =
+    facts.walk?.exact === true &&
+    facts.walk.uncertainBytes === 0 &&
+    accounting.parts.every((part) => part.part !== 'contradiction_in_message');
+  const proven = holds.confidence === 'high' && accounted && facts.total !== null && message !== undefined;
+  const weak = facts.walk !== null && !facts.walk.exact;
+  return {
+    ...common,
+    cause: holds.cause,
+    detail: holds.detail,
+    confidence: proven ? 'proven' : weak ? 'low' : holds.confidence,
+    summary: holds.summary,
+    next: holds.next,
+  };
+}
+
+/** No OOM: the peaks, and headroom where the device's total is known. */
+async function noOom(
+  store: Store,
+  runId: number,
+  messages: readonly Message[],
+  capacityBytes: number | undefined,
+): Promise<Verdict[]> {
+  const failures = messages.filter((message) => message.kind !== 'negative_text');
+  const evidence = new EvidenceLog();
+  for (const message of failures.slice(0, 3)) evidence.add(`${message.kind}: ${shorten(message.text)}`, message.source);
+  const base = {
+    cause: 'not_oom' as const,
+    detail: null,
+    ruled_out: [],
+    accounting_total: null,
+    accounting: [],
+    request: null,
+    next: [],
+  };
+  const verdicts: Verdict[] = [];
+  for (const snapshot of await listSnapshots(store, { runId })) {
+    for (const device of await store.all('snapshot.devices', { snapshot_id: snapshot.snapshot_id })) {
+      if (device.reserved_bytes === 0 && device.events === null) continue;
+      const { walk, holds } = await walkDevice(store, snapshot.snapshot_id, device.device);
+      const log = new EvidenceLog();
+      for (const entry of evidence.entries) log.add(entry.text, entry.source);
+      const hasTrace = device.events !== null;
+      const reserved = hasTrace ? walk.peakReserved.bytes : device.reserved_bytes;
+      const active = hasTrace ? walk.peak.bytes : device.active_bytes;
+      const what = hasTrace ? 'peak' : 'at the dump';
+      const exactness = holds ? '' : ' (approximate: the trace contradicts itself)';
+      log.add(
+        `${what}: ${formatBytes(active)} live, ${formatBytes(reserved)} reserved${exactness}`,
+        snapshot.display_path,
+      );
+      const headroom =
+        capacityBytes === undefined
+          ? ''
+          : `; ${formatBytes(capacityBytes - reserved)} of ${formatBytes(capacityBytes)} never reserved`;
+      verdicts.push({
+        ...base,
+        rank: snapshot.rank,
+        device: device.device,
+        confidence: 'high',
+        summary: `no OOM entry and no failure line; ${hasTrace ? 'peak reserved' : 'reserved at the dump'} ${formatBytes(reserved)}${headroom}`,
+        evidence: log.entries,
+        missing:
+          capacityBytes === undefined ? ['headroom: the device total is not in the evidence (give --capacity)'] : [],
+        ...(capacityBytes === undefined
+          ? {}
+          : {
+              accounting_total: { text: 'device total, from --capacity, at peak reserved', bytes: capacityBytes },
+              accounting: [
+                { part: 'reserved_at_peak', bytes: reserved },
+                { part: 'headroom_and_outside_pytorch', bytes: capacityBytes - reserved },
+              ],
+            }),
+      });
+    }
+  }
+  if (verdicts.length > 0 && failures.length > 0) {
+    return verdicts.map((verdict) => ({
+      ...verdict,
+      summary: `the run failed, but no OOM is in its traces or logs; ${verdict.summary.split('; ').slice(1).join('; ')}`,
+    }));
+  }
+  if (verdicts.length === 0 && failures.length > 0) {
+    const first = failures[0]!;
+    verdicts.push({
+      ...base,
+      rank: first.rank,
+      device: first.device,
+      confidence: 'medium',
+      summary: 'the run failed, but not for want of memory',
+      evidence: evidence.entries,
+      missing: [],
+    });
+  }
+  return verdicts;
+}
+
+/** One line of a message, long enough to be recognised. */
+function shorten(text: string): string {
+  const line = text.replaceAll(/\s+/g, ' ').trim();
+  return line.length <= 150 ? line : `${line.slice(0, 149)}…`;
+}

@@ -1,0 +1,69 @@
+/** Others hold the device: another process, NCCL, the CUDA context. Asked first, since what remains may then look full or fragmented. */
+import { formatBytes, GIB } from '../../model/units.js';
+import { active, type CauseTest, type OomFacts, outside } from './facts.js';
+
+/**
+ * What lies outside PyTorch in an ordinary training process: context, NCCL buffers, cuBLAS and modules take 0.5 to 4 GiB on 80 GB
+ * devices. Below this share nobody is to blame.
+ */
+export function ordinaryOutsideBytes(totalBytes: number): number {
+  return Math.max(1.5 * GIB, totalBytes * 0.05);
+}
+
+export const externalPressure: CauseTest = {
+  cause: 'external_pressure',
+  run(facts, evidence) {
+    const beyond = outside(facts);
+    if (beyond === null || facts.total === null) {
+      return { outcome: 'not_testable', needs: 'the OOM message of this rank (device total, memory of this process)' };
+    }
+    const live = active(facts) ?? facts.process;
+    if (live === null) return { outcome: 'not_testable', needs: 'the allocated bytes' };
+    const ordinary = ordinaryOutsideBytes(facts.total.bytes);
+    const text = `outside PyTorch: ${formatBytes(beyond.bytes)} of the device's ${formatBytes(facts.total.bytes)}`;
+    if (beyond.bytes <= ordinary) {
+      return { outcome: 'fails', why: `${formatBytes(Math.max(0, beyond.bytes))} outside PyTorch is ordinary` };
+    }
+    const could = facts.total.bytes - ordinary;
+    if (live.bytes + facts.requestAtLeastBytes > could) {
+      return {
+        outcome: 'fails',
+        why: `even with the rest of the device to itself ${formatBytes(live.bytes)} + the request do not fit`,
+      };
+    }
+    evidence.add(text, beyond.source);
+    return { outcome: 'holds', ...blame(facts, beyond.bytes) };
+  },
+};
+
+/** Another process if the processes' share says so, else this process's own memory beyond PyTorch. */
+function blame(facts: OomFacts, beyondBytes: number) {
+  const others = facts.otherProcesses.reduce((sum, figure) => sum + figure.bytes, 0);
+  const beyondProcess =
+    facts.process !== null && facts.total !== null && facts.deviceFree !== null
+      ? facts.total.bytes - facts.deviceFree.bytes - facts.process.bytes
+      : null;
+  const foreign = Math.max(others, beyondProcess ?? 0);
+  if (facts.process === null && others === 0) {
+    return {
+      detail: null,
+      confidence: 'medium' as const,
+      summary: `${formatBytes(beyondBytes)} of the device are outside this process's PyTorch; the message does not say whose they are`,
+      next: ['run nvidia-smi on that host: another process, or a leftover of a killed one, holds the device'],
+    };
+  }
+  if (foreign * 2 >= beyondBytes) {
+    return {
+      detail: 'other_process' as const,
+      confidence: 'high' as const,
+      summary: `other processes hold ${formatBytes(foreign)} of the device`,
+      next: ['find the process with nvidia-smi on that host and end it, or move this rank to a free device'],
+    };
+  }
+  return {
+    detail: 'non_torch' as const,
+    confidence: 'medium' as const,
+    summary: `${formatBytes(beyondBytes - foreign)} of this process lie outside PyTorch (NCCL, CUDA context, libraries)`,
+    next: ['count communicators and NCCL channels (NCCL_DEBUG=INFO); an Nsight Systems capture names the allocations'],
+  };
+}

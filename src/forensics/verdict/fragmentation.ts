@@ -1,0 +1,121 @@
+/** Enough is free inside the reserve and on the device together, but not in one piece the request may use. */
+
+import { formatBytes, formatCount } from '../../model/units.js';
+import type { CauseDetail } from '../../model/vocabulary.js';
+import { active, budget, type CauseTest, type FreeSpace, type OomFacts } from './facts.js';
+
+export const fragmentation: CauseTest = {
+  cause: 'fragmentation',
+  run(facts, evidence) {
+    const limit = budget(facts);
+    const live = active(facts);
+    if (limit === null || live === null || facts.request === null || facts.reserved === null) {
+      return {
+        outcome: 'not_testable',
+        needs: 'allocated, reserved and free bytes (a snapshot at the OOM, or the whole message)',
+      };
+    }
+    const need = facts.requestAtLeastBytes;
+    const cached = facts.reserved.bytes - live.bytes;
+    const spare = limit.bytes - live.bytes - need;
+    if (spare < 0) {
+      const share = formatBytes(Math.max(0, cached));
+      return { outcome: 'fails', why: `only ${share} of the reserve are free: too little even in one piece` };
+    }
+    if (facts.free === null)
+      return fromMessage(facts, cached, spare, limit.precisionBytes + live.precisionBytes, evidence);
+    const { free } = facts;
+    if (free.usable.largestBytes >= need) {
+      if (Number.isFinite(facts.allocator?.maxSplitBytes ?? Number.POSITIVE_INFINITY)) {
+        evidence.add(
+          `a free block of ${formatBytes(free.usable.largestBytes)} exists, but max_split_size_mb reserves it for larger requests`,
+          facts.reserved.source,
+        );
+        return {
+          outcome: 'holds',
+          detail: 'oversize_rule',
+          confidence: 'high',
+          summary: 'max_split_size_mb kept a block that fits out of reach',
+          next: ['raise or drop max_split_size_mb; expandable_segments:True makes it unnecessary'],
+        };
+      }
+      return {
+        outcome: 'fails',
+        why: `a free block of ${formatBytes(free.usable.largestBytes)} would have served the request`,
+      };
+    }
+    const detail = mainReason(free, facts.allocator?.expandableSegments ?? false);
+    evidence.add(
+      `${formatBytes(cached)} are free inside the reserve, but the largest piece the request may use is ${formatBytes(free.usable.largestBytes)}`,
+      facts.reserved.source,
+    );
+    if (free.pinnedSegments > 0) {
+      evidence.add(
+        `${formatCount(free.pinnedSegments)} segments cannot go back to the driver: ${formatBytes(free.pinningBytes)} of live blocks sit in them`,
+        facts.reserved.source,
+      );
+    }
+    return {
+      outcome: 'holds',
+      detail,
+      confidence: facts.walk?.exact === true && facts.walk.uncertainBytes < need ? 'high' : 'medium',
+      summary: `${formatBytes(cached)} are free inside PyTorch, yet no piece is larger than ${formatBytes(free.usable.largestBytes)} (${formatBytes(need)} asked)`,
+      next: nextSteps(facts, detail),
+    };
+  },
+};
+
+/** Which kind of unusable free memory is the largest. */
+function mainReason(free: FreeSpace, expandable: boolean): CauseDetail {
+  const reasons: readonly (readonly [CauseDetail, number])[] = [
+    [expandable ? 'page_pinning' : 'split_remainder', free.usable.bytes],
+    ['other_stream', free.otherStream.bytes],
+    ['small_large_pool', free.otherClass.bytes],
+  ];
+  return reasons.reduce((best, reason) => (reason[1] > best[1] ? reason : best))[0];
+}
+
+function fromMessage(
+  facts: OomFacts,
+  cached: number,
+  spare: number,
+  precision: number,
+  evidence: Parameters<CauseTest['run']>[1],
+): ReturnType<CauseTest['run']> {
+  const source = facts.reserved?.source ?? '';
+  if (facts.deviceFree !== null && facts.segmentBytes !== null && facts.deviceFree.bytes >= facts.segmentBytes) {
+    return {
+      outcome: 'not_testable',
+      needs: 'a snapshot: the device had more free than was asked, which a message alone cannot explain',
+    };
+  }
+  if (spare <= precision)
+    return { outcome: 'not_testable', needs: 'exact figures: it fits or not within the rounding of the message' };
+  evidence.add(
+    `${formatBytes(cached)} are reserved by PyTorch but free; with the device's free memory that is ${formatBytes(spare)} more than was asked`,
+    source,
+  );
+  return {
+    outcome: 'holds',
+    detail: null,
+    confidence: 'medium',
+    summary: `${formatBytes(cached)} are free inside PyTorch and the request still failed: no piece of it was large enough`,
+    next: nextSteps(facts, null),
+  };
+}
+
+function nextSteps(facts: OomFacts, detail: CauseDetail | null): string[] {
+  if (facts.allocator?.expandableSegments === true) {
+    return [
+      "expandable segments are already on: PyTorch's own hint does not apply",
+      'see what pins the segments with `mbforensics peak`; free or move those buffers, or make the request smaller',
+    ];
+  }
+  const steps = [
+    'PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True on every rank, at no throughput cost (not with NCCL user buffers; with CUDA graphs also NCCL_GRAPH_REGISTER=0)',
+  ];
+  if (facts.allocator === null) steps.unshift('check that expandable segments are not on already: no snapshot says so');
+  if (detail === 'other_stream')
+    steps.push('allocate on the stream that frees: memory of another stream is never reused');
+  return steps;
+}

@@ -1,0 +1,245 @@
+/**
+ * Files that are known by their first bytes and that no parser of this version reads, with the error that helps: most
+ * "corrupt snapshots" are pointers, login pages, checkpoints or empty files.
+ */
+import { type ErrorCode, MbfError } from '../model/errors.js';
+import type { Head } from '../model/parser.js';
+
+export interface KnownWrong {
+  /** Id of the rule. */
+  readonly rule: string;
+  /**
+   * `failed`: one of our inputs, unusable, which costs exit code 4. `skipped`: something else, or a form this version
+   * does not read; an error only if the user named this very file.
+   */
+  readonly status: 'failed' | 'skipped';
+  readonly error: MbfError;
+}
+
+interface WrongRule {
+  readonly id: string;
+  /** The fact, without the file; undefined if the rule does not apply. `text` is the head as latin1, made once. */
+  readonly recognise: (head: Head, text: string) => string | undefined;
+  readonly code: ErrorCode;
+  /** `by-name`: failed if the name promises a snapshot or a log, else skipped. */
+  readonly status: 'failed' | 'skipped' | 'by-name';
+}
+
+/** Whether the name promises a memory snapshot. */
+export function isSnapshotName(name: string): boolean {
+  return /\.(?:pickle|pkl)$/i.test(name);
+}
+
+/** Whether the name promises a log. */
+export function isLogName(name: string): boolean {
+  return /\.(?:log|out|err|txt|output|stdout|stderr)(?:\.\d+)?$|^(?:stdout|stderr|output)(?:\.\d+)?$/i.test(name);
+}
+
+function magic(bytes: string, what: string, at = 0): WrongRule['recognise'] {
+  return (_head, text) => (text.startsWith(bytes, at) ? what : undefined);
+}
+
+const HTML = /^(?:\u00ef\u00bb\u00bf)?\s*(?:<!--[^>]*-->\s*)?<(?:!doctype\s+html|html|head)\b/i;
+/** What pages that stand in for a download call themselves. */
+const ERROR_PAGE =
+  /<title>[^<]*(?:sign.?in|log.?in|single sign|sso\b|authenti|not found|forbidden|denied|unauthori[sz]ed|error|expired|unavailable|\b[45]\d\d\b)/i;
+/** Keys that occur in the first 64 KiB of a snapshot in whatever encoding; `active_size` marks the bare segment list. */
+function looksLikeSnapshot(text: string): boolean {
+  return text.includes('device_traces') || (text.includes('total_size') && text.includes('active_size'));
+}
+
+/** Begins the pickle of torch.save before torch 1.6, after the two bytes of PROTO: LONG1 0x1950a86a20f9469cfc6c. */
+const OLD_TORCH_SAVE = '\x8a\x0al\xfc\x9cF\xf9 j\xa8P\x19';
+
+function isZipOfTorchSave(text: string): boolean {
+  return text.startsWith('PK\x03\x04') && text.includes('/data.pkl');
+}
+
+/** The first match wins: content that names itself comes before content judged by the file's name. */
+const WRONG_RULES: readonly WrongRule[] = [
+  {
+    // torchrun makes an empty stderr.log for every healthy rank: only an empty snapshot is a loss.
+    id: 'empty-snapshot',
+    recognise: ({ bytes, name }) => (bytes.length === 0 && isSnapshotName(name) ? 'is empty' : undefined),
+    code: 'MBF2004',
+    status: 'failed',
+  },
+  {
+    id: 'empty',
+    recognise: ({ bytes }) => (bytes.length === 0 ? 'is empty' : undefined),
+    code: 'MBF2004',
+    status: 'skipped',
+  },
+  {
+    // A node that crashed before its page cache was written leaves the right size and no content.
+    id: 'only-zeros',
+    recognise: ({ bytes }) =>
+      bytes.every((byte) => byte === 0) ? `holds only zero bytes in its first ${bytes.length}` : undefined,
+    code: 'MBF2006',
+    status: 'by-name',
+  },
+  {
+    id: 'git-lfs-pointer',
+    recognise(_head, text) {
+      if (!text.startsWith('version https://git-lfs.github.com/spec/v1')) return undefined;
+      const size = /^size (\d+)$/m.exec(text)?.[1];
+      return `is a Git LFS pointer${size === undefined ? '' : ` to ${size} bytes`}, not the file itself`;
+    },
+    code: 'MBF2001',
+    status: 'by-name',
+  },
+  {
+    // The page carries the pickle as base64 and loads this script; https://docs.pytorch.org/memory_viz saves the same.
+    id: 'memory-viz-page',
+    recognise: (_head, text) =>
+      HTML.test(text) && /MemoryViz\.js|add_local_files|local_files\s*=\s*\[/.test(text)
+        ? 'is a memory_viz page; the snapshot inside it is not read yet'
+        : undefined,
+    code: 'MBF2010',
+    status: 'skipped',
+  },
+  {
+    id: 'error-page',
+    recognise: ({ name }, text) =>
+      HTML.test(text) && (isSnapshotName(name) || isLogName(name) || ERROR_PAGE.test(text))
+        ? 'is an HTML page'
+        : undefined,
+    code: 'MBF2002',
+    status: 'by-name',
+  },
+  {
+    id: 'html',
+    recognise: (_head, text) => (HTML.test(text) ? 'is an HTML page' : undefined),
+    code: 'MBF2008',
+    status: 'skipped',
+  },
+  {
+    // What object stores answer with status 403 and 404; curl without -f saves it.
+    id: 'object-store-error',
+    recognise: (_head, text) =>
+      /^\s*(?:<\?xml[^>]*\?>\s*)?<Error>\s*<Code>/.test(text) ? "is an object store's error message" : undefined,
+    code: 'MBF2002',
+    status: 'by-name',
+  },
+  {
+    // Closed formats without a documented signature, so by name alone. Skipped and not failed: the exported .sqlite
+    // usually lies beside the report.
+    id: 'nsys-report',
+    recognise: ({ name }) =>
+      /\.(?:nsys-rep|qdrep|qdstrm)$/i.test(name) ? 'is an Nsight Systems report, a closed format' : undefined,
+    code: 'MBF2003',
+    status: 'skipped',
+  },
+  {
+    id: 'sqlite',
+    recognise: magic(
+      'SQLite format 3\0',
+      'is an SQLite database (Nsight Systems exports are); not read by this version',
+    ),
+    code: 'MBF2010',
+    status: 'skipped',
+  },
+  { id: 'duckdb', recognise: magic('DUCK', 'is a DuckDB database', 8), code: 'MBF2008', status: 'skipped' },
+  {
+    id: 'torch-saved-snapshot',
+    recognise: (_head, text) =>
+      isZipOfTorchSave(text) && looksLikeSnapshot(text)
+        ? 'is a snapshot wrapped by torch.save; not read yet'
+        : undefined,
+    code: 'MBF2010',
+    status: 'skipped',
+  },
+  {
+    id: 'torch-save',
+    recognise: (_head, text) =>
+      isZipOfTorchSave(text) || text.startsWith(OLD_TORCH_SAVE, 2)
+        ? 'is a checkpoint written by torch.save, not a memory snapshot'
+        : undefined,
+    code: 'MBF2008',
+    status: 'skipped',
+  },
+  { id: 'zip', recognise: magic('PK\x03\x04', 'is a zip archive'), code: 'MBF2008', status: 'skipped' },
+  {
+    // Protocol 0 is text: `(dp0` or `(lp0` for an empty dict or list, then its keys. Protocol 1 has no header either.
+    id: 'old-pickle-protocol',
+    recognise(_head, text) {
+      const protocol = /^\([dl]p\d+\r?\n/.test(text) ? 0 : /^[}\]]q/.test(text) && text[2] === '\0' ? 1 : undefined;
+      if (protocol === undefined || !looksLikeSnapshot(text)) return undefined;
+      return `is a snapshot pickled with protocol ${protocol}, which torch never writes`;
+    },
+    code: 'MBF2103',
+    status: 'failed',
+  },
+  {
+    id: 'json-snapshot',
+    recognise: (_head, text) =>
+      /^\s*(?:\[\s*)?\{\s*"/.test(text) && looksLikeSnapshot(text)
+        ? 'is a snapshot converted to JSON; not read yet'
+        : undefined,
+    code: 'MBF2010',
+    status: 'skipped',
+  },
+  {
+    id: 'chrome-trace',
+    recognise: (_head, text) =>
+      /^\s*\{/.test(text) && /"(?:traceEvents|deviceProperties)"\s*:/.test(text)
+        ? 'is a torch.profiler trace, not a memory snapshot'
+        : undefined,
+    code: 'MBF2008',
+    status: 'skipped',
+  },
+  {
+    id: 'zstd',
+    recognise: magic('\x28\xb5\x2f\xfd', 'is compressed with zstd, which is not read yet; unpack it (zstd -d) first'),
+    code: 'MBF2010',
+    status: 'skipped',
+  },
+  {
+    id: 'xz',
+    recognise: magic('\xfd7zXZ\0', 'is compressed with xz, which is not read; unpack it (xz -d) first'),
+    code: 'MBF2010',
+    status: 'skipped',
+  },
+  {
+    id: 'bzip2',
+    recognise: (_head, text) =>
+      /^BZh[1-9]1AY&SY/.test(text)
+        ? 'is compressed with bzip2, which is not read; unpack it (bzip2 -d) first'
+        : undefined,
+    code: 'MBF2010',
+    status: 'skipped',
+  },
+  {
+    id: 'lz4',
+    recognise: magic('\x04\x22\x4d\x18', 'is compressed with lz4, which is not read; unpack it (lz4 -d) first'),
+    code: 'MBF2010',
+    status: 'skipped',
+  },
+  {
+    // The byte source has already inflated once: this is gzip within gzip.
+    id: 'nested-gzip',
+    recognise: magic('\x1f\x8b\x08', 'is compressed with gzip twice; unpack it once (gzip -d) first'),
+    code: 'MBF2010',
+    status: 'skipped',
+  },
+  { id: 'tar', recognise: magic('ustar', 'is a tar archive', 257), code: 'MBF2008', status: 'skipped' },
+  { id: 'elf', recognise: magic('\x7fELF', 'is machine code or a core dump'), code: 'MBF2008', status: 'skipped' },
+  { id: 'numpy', recognise: magic('\x93NUMPY', 'is a NumPy array'), code: 'MBF2008', status: 'skipped' },
+  { id: 'hdf5', recognise: magic('\x89HDF\r\n', 'is an HDF5 file'), code: 'MBF2008', status: 'skipped' },
+  { id: 'parquet', recognise: magic('PAR1', 'is a Parquet file'), code: 'MBF2008', status: 'skipped' },
+  { id: 'png', recognise: magic('\x89PNG\r\n', 'is an image'), code: 'MBF2008', status: 'skipped' },
+  { id: 'pdf', recognise: magic('%PDF-', 'is a PDF document'), code: 'MBF2008', status: 'skipped' },
+];
+
+/** The first rule that knows these bytes, or undefined if they deserve a parser. Looks at the head alone. */
+export function recogniseWrong(head: Head): KnownWrong | undefined {
+  const text = Buffer.from(head.bytes.buffer, head.bytes.byteOffset, head.bytes.length).toString('latin1');
+  for (const rule of WRONG_RULES) {
+    const fact = rule.recognise(head, text);
+    if (fact === undefined) continue;
+    const isExpected = isSnapshotName(head.name) || isLogName(head.name);
+    const status = rule.status === 'by-name' ? (isExpected ? 'failed' : 'skipped') : rule.status;
+    return { rule: rule.id, status, error: new MbfError(rule.code, fact) };
+  }
+  return undefined;
+}

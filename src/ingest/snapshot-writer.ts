@@ -1,0 +1,291 @@
+/** Writes one memory snapshot into the open transaction: translates ids, derives columns, sums up devices. */
+import { type ColumnBatch, getI64, type TableLayout } from '../model/columns.js';
+import type { Dictionary, SnapshotSink, SnapshotSummary } from '../model/parser.js';
+import {
+  ANNOTATION_LAYOUT,
+  BLOCK_LAYOUT,
+  EVENT_LAYOUT,
+  type EventExtraRow,
+  type Note,
+  SEGMENT_LAYOUT,
+  type TraceOomRow,
+} from '../model/tables.js';
+import { BLOCK_STATES } from '../model/vocabulary.js';
+import type { ColumnAppender } from '../store/column-appender.js';
+import type { Store } from '../store/store.js';
+import { type DeviceTrace, TraceDerivation } from './derive-trace.js';
+import type { StoreDictionary, Translation } from './store-dictionary.js';
+
+const ALLOCATED = BLOCK_STATES.indexOf('active_allocated');
+const INACTIVE = BLOCK_STATES.indexOf('inactive');
+/** The ring sizes people and frameworks choose: Megatron's 100,000, torch's examples, powers of two. */
+const ROUND_RING = /^[1-9]\d?0{3,}$/;
+
+export interface SnapshotIdentity {
+  readonly snapshotId: number;
+  readonly sourceId: number;
+  readonly runId: number;
+  readonly rank: number | null;
+  readonly handle: string;
+}
+
+interface DeviceSums {
+  segments: number;
+  blocks: number;
+  reserved: number;
+  allocated: number;
+  active: number;
+  inactive: number;
+  largestInactive: number | null;
+}
+
+export class SnapshotWriter implements SnapshotSink {
+  private readonly store: Store;
+  private readonly identity: SnapshotIdentity;
+  private readonly dictionary: Dictionary;
+  private readonly translation: Translation;
+  private readonly appenders: ReadonlyMap<TableLayout, ColumnAppender>;
+  private readonly stamped = new WeakSet<ColumnBatch>();
+  private readonly derivation = new TraceDerivation();
+  private readonly sums = new Map<number, DeviceSums>();
+  private readonly ooms: TraceOomRow[] = [];
+  private readonly extras: EventExtraRow[] = [];
+  private summary: SnapshotSummary | undefined;
+
+  /** Opens the appenders up front: the parser's calls are synchronous, making an appender is not. */
+  static async open(
+    store: Store,
+    target: StoreDictionary,
+    identity: SnapshotIdentity,
+    dictionary: Dictionary,
+  ): Promise<SnapshotWriter> {
+    const appenders = new Map<TableLayout, ColumnAppender>();
+    for (const layout of [EVENT_LAYOUT, SEGMENT_LAYOUT, BLOCK_LAYOUT, ANNOTATION_LAYOUT]) {
+      appenders.set(layout, await store.appender(layout));
+    }
+    return new SnapshotWriter(store, identity, dictionary, await target.translate(dictionary), appenders);
+  }
+
+  private constructor(
+    store: Store,
+    identity: SnapshotIdentity,
+    dictionary: Dictionary,
+    translation: Translation,
+    appenders: ReadonlyMap<TableLayout, ColumnAppender>,
+  ) {
+    this.store = store;
+    this.identity = identity;
+    this.dictionary = dictionary;
+    this.translation = translation;
+    this.appenders = appenders;
+  }
+
+  events(batch: ColumnBatch): void {
+    this.derivation.add(batch);
+    this.append(batch);
+  }
+
+  segments(batch: ColumnBatch): void {
+    const device = batch.i32('device');
+    const total = batch.i64('total_bytes');
+    for (let row = 0; row < batch.rows; row++) {
+      const sums = this.device(device[row]!);
+      sums.segments += 1;
+      sums.reserved += getI64(total, row);
+    }
+    this.append(batch);
+  }
+
+  blocks(batch: ColumnBatch): void {
+    const device = batch.i32('device');
+    const size = batch.i64('size_bytes');
+    const state = batch.u8('state');
+    for (let row = 0; row < batch.rows; row++) {
+      const sums = this.device(device[row]!);
+      const bytes = getI64(size, row);
+      sums.blocks += 1;
+      if (state[row] === ALLOCATED) sums.allocated += bytes;
+      if (state[row] === INACTIVE) {
+        sums.inactive += bytes;
+        sums.largestInactive = Math.max(sums.largestInactive ?? 0, bytes);
+      } else sums.active += bytes;
+    }
+    this.append(batch);
+  }
+
+  annotations(batch: ColumnBatch): void {
+    this.append(batch);
+  }
+
+  oom(row: TraceOomRow): void {
+    this.ooms.push(row);
+  }
+
+  eventExtra(row: EventExtraRow): void {
+    this.extras.push(row);
+  }
+
+  end(summary: SnapshotSummary): void {
+    this.summary = summary;
+  }
+
+  private device(device: number): DeviceSums {
+    let sums = this.sums.get(device);
+    if (sums === undefined) {
+      sums = { segments: 0, blocks: 0, reserved: 0, allocated: 0, active: 0, inactive: 0, largestInactive: null };
+      this.sums.set(device, sums);
+    }
+    return sums;
+  }
+
+  private append(batch: ColumnBatch): void {
+    if (!this.stamped.has(batch)) {
+      // Batches are reused for the whole file, and nobody else writes this column.
+      batch.i32('snapshot_id').fill(this.identity.snapshotId);
+      this.stamped.add(batch);
+    }
+    for (const column of batch.layout.columns) {
+      if (column.refersTo === 'stack') this.translation.stacks32(batch.i32(column.name), batch.rows);
+      else if (column.refersTo === 'text') this.translation.texts32(batch.i32(column.name), batch.rows);
+    }
+    this.appenders.get(batch.layout)!.append(batch);
+  }
+
+  /** Writes the small tables; `notes` are those of the parser. Returns the notes that only the whole trace shows. */
+  async finish(notes: readonly Note[]): Promise<Note[]> {
+    const { store, identity, summary } = this;
+    if (summary === undefined) throw new Error('the parser did not end its snapshot');
+    for (const appender of this.appenders.values()) appender.close();
+    await this.translation.finish(store);
+    const snapshot_id = identity.snapshotId;
+    const traces = this.derivation.devices();
+    const own = [...this.derivation.notes(), ...this.traceNotes(traces, summary)];
+    const broken = [...notes, ...own].some((note) => note.kind.startsWith('invariant_'));
+    await store.insertRows('snapshot', [
+      {
+        snapshot_id,
+        source_id: identity.sourceId,
+        run_id: identity.runId,
+        rank: identity.rank,
+        handle: identity.handle,
+        protocol: summary.protocol,
+        form: summary.form,
+        has_traces: summary.traceLengths.some((length) => length > 0),
+        last_is_oom: traces.some((trace) => trace.lastAction === 'oom'),
+      },
+    ]);
+    await store.insertRows(
+      'snapshot_feature',
+      summary.features.map((feature) => ({ snapshot_id, feature })),
+    );
+    await store.insertRows(
+      'snapshot_setting',
+      [...summary.settings].map(([key, value]) => ({ snapshot_id, key, value })),
+    );
+    const pools = Array.from({ length: this.dictionary.poolCount }, (_, pool) => this.dictionary.pool(pool));
+    await store.insertRows(
+      'snapshot_pool',
+      pools.map(([a, b], pool) => ({ snapshot_id, pool, pool_id_a: a, pool_id_b: b })),
+    );
+    await store.insertRows('snapshot_device', this.deviceRows(traces, broken));
+    await store.insertRows(
+      'snapshot_action',
+      traces.flatMap((trace) =>
+        [...trace.actions].map(([action, count]) => ({ snapshot_id, device: trace.device, action, count })),
+      ),
+    );
+    await store.insertRows(
+      'trace_oom',
+      this.ooms.map((row) => ({
+        snapshot_id,
+        device: row.device,
+        seq: row.seq,
+        requested_bytes: row.requestedBytes,
+        device_free_bytes: row.deviceFreeBytes,
+      })),
+    );
+    await store.insertRows(
+      'event_extra',
+      this.extras.map((row) => ({
+        snapshot_id,
+        device: row.device,
+        seq: row.seq,
+        key: row.key,
+        value_json: row.valueJson,
+      })),
+    );
+    return own;
+  }
+
+  private deviceRows(traces: readonly DeviceTrace[], broken: boolean) {
+    const traceOf = new Map(traces.map((trace) => [trace.device, trace]));
+    const devices = [...new Set([...this.sums.keys(), ...traceOf.keys()])].sort((a, b) => a - b);
+    return devices.map((device) => {
+      const sums = this.device(device);
+      const trace = traceOf.get(device);
+      return {
+        snapshot_id: this.identity.snapshotId,
+        device,
+        segments: sums.segments,
+        blocks: sums.blocks,
+        reserved_bytes: sums.reserved,
+        allocated_bytes: sums.allocated,
+        active_bytes: sums.active,
+        inactive_bytes: sums.inactive,
+        largest_inactive_block_bytes: sums.largestInactive,
+        events: trace?.events ?? null,
+        unmatched_free_bytes: trace?.unmatchedFreeBytes ?? null,
+        requested_delta_bytes: trace?.requestedDeltaBytes ?? null,
+        requested_delta_peak_bytes: trace?.requestedDeltaPeakBytes ?? null,
+        requested_delta_peak_seq: trace?.requestedDeltaPeakSeq ?? null,
+        reserved_delta_bytes: trace?.reservedDeltaBytes ?? null,
+        reserved_delta_peak_bytes: trace?.reservedDeltaPeakBytes ?? null,
+        first_action: trace?.firstAction ?? null,
+        last_action: trace?.lastAction ?? null,
+        invariants_hold: !broken,
+      };
+    });
+  }
+
+  private traceNotes(traces: readonly DeviceTrace[], summary: SnapshotSummary): Note[] {
+    const notes: Note[] = [];
+    for (const trace of traces) {
+      const { device } = trace;
+      const startReserved = (this.sums.get(device)?.reserved ?? 0) - trace.reservedDeltaBytes;
+      if (startReserved < 0) {
+        const text = `segment events grow by ${trace.reservedDeltaBytes} bytes, more than the ${this.sums.get(device)?.reserved ?? 0} reserved at the end`;
+        notes.push({ kind: 'invariant_reserved', severity: 'warning', text, device });
+      }
+      if (!trace.actions.has('free_requested') && trace.actions.has('free_completed')) {
+        const text = 'no free_requested entry: recorded with skip_actions, so pending frees are not known';
+        notes.push({ kind: 'actions_skipped', severity: 'info', text, device });
+      }
+      if (isOverwritten(summary.settings, device)) {
+        notes.push({
+          kind: 'ring_truncated',
+          severity: 'warning',
+          text: 'the ring of trace entries overflowed: its oldest entries are lost',
+          device,
+        });
+      } else if (trace.events === 1 || (ROUND_RING.test(String(trace.events)) && startReserved > 0)) {
+        const text = `exactly ${trace.events} entries and memory before the first: the ring was probably full, and its oldest entries are lost`;
+        notes.push({ kind: 'ring_probably_truncated', severity: 'info', text, device });
+      }
+    }
+    return notes;
+  }
+}
+
+/** `trace_alloc_overflowed` of torch 2.13+: a scalar, or per device as a list or a dict. */
+export function isOverwritten(settings: ReadonlyMap<string, string>, device: number): boolean {
+  for (const key of ['trace_alloc_overflowed', `trace_alloc_overflowed.${device}`]) {
+    const value = settings.get(key);
+    if (value === undefined) continue;
+    if (/^true$/i.test(value) || value === '1') return true;
+    if (value.startsWith('[')) {
+      const list: unknown = JSON.parse(value);
+      if (Array.isArray(list) && (list[device] === true || list[device] === 1)) return true;
+    }
+  }
+  return false;
+}

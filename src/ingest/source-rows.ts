@@ -1,0 +1,153 @@
+/** Rows of one source: removing what an earlier ingest wrote, and writing incidents and notes. */
+
+import { INCIDENT_BYTE_FIELDS, type IncidentByteField, type IncidentRow, type Note } from '../model/tables.js';
+import { isOomKind } from '../model/vocabulary.js';
+import type { Store } from '../store/store.js';
+
+const BY_SNAPSHOT = [
+  'event',
+  'segment',
+  'block',
+  'annotation',
+  'snapshot_feature',
+  'snapshot_setting',
+  'snapshot_pool',
+  'snapshot_device',
+  'snapshot_action',
+  'trace_oom',
+  'event_extra',
+] as const;
+
+/** Removes a source and all its rows. Texts, frames and stacks stay: they are shared by content. */
+export async function removeSource(store: Store, sourceId: number): Promise<void> {
+  const params = { source_id: sourceId };
+  for (const table of BY_SNAPSHOT) {
+    await store.run(
+      `DELETE FROM ${table} WHERE snapshot_id IN (SELECT snapshot_id FROM snapshot WHERE source_id = $source_id)`,
+      params,
+    );
+  }
+  await store.run(
+    'DELETE FROM incident_value WHERE incident_id IN (SELECT incident_id FROM incident WHERE source_id = $source_id)',
+    params,
+  );
+  for (const table of ['snapshot', 'incident', 'ingest_note', 'source']) {
+    await store.run(`DELETE FROM ${table} WHERE source_id = $source_id`, params);
+  }
+}
+
+const COLUMN_OF_FIELD: Readonly<Record<IncidentByteField, string>> = {
+  requested: 'requested_bytes',
+  total: 'total_bytes',
+  free: 'free_bytes',
+  process: 'process_bytes',
+  allocated: 'allocated_bytes',
+  reserved: 'reserved_bytes',
+  reservedUnallocated: 'reserved_unallocated_bytes',
+  privatePool: 'private_pool_bytes',
+  allowed: 'allowed_bytes',
+  otherProcess: 'other_process_bytes',
+};
+
+export async function insertIncidents(
+  store: Store,
+  sourceId: number,
+  incidents: readonly IncidentRow[],
+): Promise<void> {
+  if (incidents.length === 0) return;
+  const [row] = await store.select('SELECT coalesce(max(incident_id), 0) AS last FROM incident');
+  const first = Number(row!['last']) + 1;
+  await store.insertRows(
+    'incident',
+    incidents.map((incident, i) => ({
+      incident_id: first + i,
+      source_id: sourceId,
+      kind: incident.kind,
+      is_oom: isOomKind(incident.kind),
+      rank: incident.rank,
+      rank_origin: incident.rankOrigin,
+      host: incident.host,
+      device: incident.device,
+      pid: incident.pid,
+      line: incident.line,
+      last_line: incident.lastLine,
+      byte_offset: incident.offset,
+      time_text: incident.timeText,
+      exception: incident.exception,
+      grammar: incident.grammar,
+      text: incident.text,
+      ...Object.fromEntries(
+        INCIDENT_BYTE_FIELDS.map((field) => [COLUMN_OF_FIELD[field], incident.bytes[field]?.bytes ?? null]),
+      ),
+    })),
+  );
+  await store.insertRows(
+    'incident_value',
+    incidents.flatMap((incident, i) => [
+      ...INCIDENT_BYTE_FIELDS.flatMap((field) => {
+        const printed = incident.bytes[field];
+        if (printed === undefined) return [];
+        const precision_bytes = Math.ceil(printed.precisionBytes);
+        return [
+          { incident_id: first + i, field, pid: null, bytes: printed.bytes, printed: printed.text, precision_bytes },
+        ];
+      }),
+      ...incident.processes.map(({ pid, printed }) => ({
+        incident_id: first + i,
+        field: 'process_named',
+        pid,
+        bytes: printed.bytes,
+        printed: printed.text,
+        precision_bytes: Math.ceil(printed.precisionBytes),
+      })),
+    ]),
+  );
+}
+
+/** Folds equal notes of one source into one with a count; the first place is kept. */
+export class NoteFolder {
+  private readonly notes = new Map<string, Note & { count: number }>();
+  private dropped = 0;
+
+  add(note: Note): void {
+    const key = `${note.kind}\0${note.text}\0${note.device ?? ''}`;
+    const known = this.notes.get(key);
+    if (known !== undefined) known.count += note.count ?? 1;
+    else if (this.notes.size < 1_000) this.notes.set(key, { ...note, count: note.count ?? 1 });
+    else this.dropped += 1;
+  }
+
+  list(): (Note & { readonly count: number })[] {
+    const list = [...this.notes.values()];
+    if (this.dropped > 0) {
+      list.push({
+        kind: 'notes_dropped',
+        severity: 'warning',
+        text: 'more than 1000 different notes; the rest is only counted',
+        count: this.dropped,
+      });
+    }
+    return list;
+  }
+}
+
+export async function insertNotes(
+  store: Store,
+  sourceId: number,
+  notes: readonly (Note & { readonly count: number })[],
+): Promise<void> {
+  await store.insertRows(
+    'ingest_note',
+    notes.map((note) => ({
+      source_id: sourceId,
+      kind: note.kind,
+      severity: note.severity,
+      text: note.text,
+      count: note.count,
+      byte_offset: note.offset ?? null,
+      line: note.line ?? null,
+      device: note.device ?? null,
+      seq: note.seq ?? null,
+    })),
+  );
+}

@@ -1,0 +1,31 @@
+/** The way into small tables: rows as records, written column-wise in chunks. For the large ones see `column-appender.ts`. */
+import { type DuckDBAppender, DuckDBDataChunk } from '@duckdb/node-api';
+import duckdb from '@duckdb/node-bindings';
+import type { TableColumn } from './table-columns.js';
+import { type SqlValue, toDuckDB } from './to-duckdb.js';
+
+const VECTOR_ROWS = duckdb.vector_size();
+
+/**
+ * Appends `rows` in order. A column that a row does not name becomes NULL; a key that is no column throws, because it would be
+ * a fact silently lost. Flushes; closing `appender` is the caller's.
+ */
+export function insertRows(
+  table: string,
+  columns: readonly TableColumn[],
+  appender: DuckDBAppender,
+  rows: readonly Readonly<Record<string, SqlValue>>[],
+): void {
+  const known = new Set(columns.map((column) => column.name));
+  for (let start = 0; start < rows.length; start += VECTOR_ROWS) {
+    const part = rows.slice(start, start + VECTOR_ROWS);
+    for (const row of part) {
+      for (const key of Object.keys(row)) if (!known.has(key)) throw new Error(`${table} has no column ${key}`);
+    }
+    // A new chunk each time: strings live in the heap of their chunk, which a reused one would only grow.
+    const chunk = DuckDBDataChunk.create(columns.map((column) => column.type));
+    chunk.setColumns(columns.map(({ name, type }) => part.map((row) => toDuckDB(row[name], type, `${table}.${name}`))));
+    appender.appendDataChunk(chunk);
+  }
+  appender.flushSync();
+}

@@ -1,0 +1,266 @@
+/** Opening the one DuckDB file: modes, limits, locks, and refusing whatever is not a store of ours. */
+import { copyFileSync, constants as fs, linkSync, readdirSync, realpathSync, rmSync, statSync } from 'node:fs';
+import { open } from 'node:fs/promises';
+import { availableParallelism } from 'node:os';
+import { basename, dirname, join, resolve } from 'node:path';
+import { type DuckDBConnection, DuckDBInstance } from '@duckdb/node-api';
+import { MbfError } from '../model/errors.js';
+import { GIB } from '../model/units.js';
+import { migrate, readSchemaState } from './migrate.js';
+import { MIGRATIONS, SCHEMA_VERSION } from './migrations.js';
+import { Store } from './store.js';
+import { asStoreError } from './store-errors.js';
+
+export type StoreMode = 'read' | 'write';
+
+export interface OpenStoreOptions {
+  readonly mode: StoreMode;
+  /** DuckDB's buffer limit in bytes; beyond it, queries spill beside the store. Default 1 GiB: window queries over 5M events reach it. */
+  readonly memoryLimitBytes?: number | undefined;
+  /** Default: at most 4, since this runs on login nodes that others share. */
+  readonly threads?: number | undefined;
+}
+
+interface Opened {
+  readonly instance: DuckDBInstance;
+  readonly connection: DuckDBConnection;
+}
+
+/**
+ * Stores open in this process. DuckDB's lock is a POSIX record lock: it does not exclude the process that holds it, and
+ * *closing any other descriptor of the file in the same process drops it*. So a second opening has to be refused here.
+ */
+const openHere = new Set<string>();
+
+/** The magic of a DuckDB file stands at byte 8, after the checksum of its main header. */
+const MAGIC = 'DUCK';
+const MAGIC_OFFSET = 8;
+
+/** Leftovers of a creation that never finished are swept after this long; a creation takes milliseconds. */
+const STALE_CREATION_MS = 10 * 60 * 1000;
+
+/**
+ * Opens the store at `path`. `write` creates a missing or empty (0-byte) file and brings the schema up to date; `read` opens
+ * it read-only beside other readers, and goes through write mode once if the schema is older. Fails with an
+ * {@link MbfError} that names the file: MBF3001 locked (the message keeps the other process's id), MBF3002 damaged, MBF3003 made by a newer
+ * version, MBF3004 not ours, MBF3005 cannot be created or written; reading a file that does not exist is MBF1004.
+ */
+export async function openStore(path: string, options: OpenStoreOptions): Promise<Store> {
+  const named = resolve(path);
+  const file = physicalPath(named);
+  if (openHere.has(file)) throw new MbfError('MBF3001', 'this process already has it open', { file: named });
+  openHere.add(file);
+  try {
+    const { instance, connection } = await (options.mode === 'write'
+      ? openForWriting(file, options)
+      : openForReading(file, options));
+    const release = () => {
+      rmSync(spillDirectory(file), { recursive: true, force: true });
+      openHere.delete(file);
+    };
+    return new Store({ file: named, mode: options.mode, instance, connection, release });
+  } catch (error) {
+    openHere.delete(file);
+    const failure = asStoreError(file, error, 'use');
+    throw failure instanceof MbfError ? failure.inFile(named) : failure;
+  }
+}
+
+/**
+ * Without symbolic links, even for a file that does not exist yet: DuckDB 1.5 allows itself only the resolved names of its file and log
+ * once external access is off, and then cannot open the log under the link's name.
+ */
+function physicalPath(file: string): string {
+  try {
+    return realpathSync(file);
+  } catch {
+    try {
+      return join(realpathSync(dirname(file)), basename(file));
+    } catch {
+      return file;
+    }
+  }
+}
+
+/** Per process, because two readers spilling into one directory overwrite each other's files. */
+function spillDirectory(file: string): string {
+  return `${file}.${process.pid}.tmp`;
+}
+
+async function openForReading(file: string, options: OpenStoreOptions): Promise<Opened> {
+  const size = sizeOf(file);
+  if (size === undefined) throw new MbfError('MBF1004', 'there is no store at this path', { file });
+  if (size === 0) throw new MbfError('MBF1004', 'the file is empty: nothing was ever ingested', { file });
+  const opened = await connectChecked(file, options);
+  if (opened.version === SCHEMA_VERSION) return opened;
+  // The schema of a read-only database cannot change; readers that come later find it done.
+  close(opened);
+  close(await openForWriting(file, options));
+  return connect(file, options, 'read');
+}
+
+async function openForWriting(file: string, options: OpenStoreOptions): Promise<Opened> {
+  const size = sizeOf(file);
+  if (size === undefined || size === 0) await createStore(file, size === 0, options);
+  // Read-only first: opening a stranger's database for writing would already fold its log into it.
+  close(await connectChecked(file, options));
+  const opened = await connect(file, options, 'write');
+  try {
+    // Nobody else can have the store open now, so spill directories beside it belong to processes that died.
+    sweep(file, /\.\d+\.tmp$/, 0);
+    const state = await readSchemaState(opened.connection);
+    if (state.kind === 'ours') await migrate(opened.connection, state.version, MIGRATIONS);
+    return opened;
+  } catch (error) {
+    close(opened);
+    throw error;
+  }
+}
+
+/** Opened read-only, so that a file we then refuse stays as it was. Throws unless it is a store that this version can use. */
+async function connectChecked(file: string, options: OpenStoreOptions): Promise<Opened & { version: number }> {
+  await checkMagic(file);
+  const opened = await connect(file, options, 'read');
+  try {
+    const state = await readSchemaState(opened.connection);
+    if (state.kind === 'foreign') {
+      const fact = 'it is a DuckDB database that mbforensics did not make; it was left untouched';
+      throw new MbfError('MBF3004', fact, { file });
+    }
+    if (state.version > SCHEMA_VERSION) {
+      const fact = `its schema is version ${state.version}; this mbforensics knows versions up to ${SCHEMA_VERSION}`;
+      throw new MbfError('MBF3003', fact, { file });
+    }
+    return { ...opened, version: state.version };
+  } catch (error) {
+    close(opened);
+    throw error;
+  }
+}
+
+function close({ instance, connection }: Opened): void {
+  connection.closeSync();
+  instance.closeSync();
+}
+
+/**
+ * DuckDB 1.5 tries to *download* a reader when it is handed an SQLite file, and reads other formats by name. So the file is looked at
+ * before DuckDB sees it. Never call this on a store that is open in this process: closing the descriptor drops its lock.
+ */
+async function checkMagic(file: string): Promise<void> {
+  const handle = await open(file, 'r');
+  try {
+    const head = Buffer.alloc(MAGIC_OFFSET + MAGIC.length);
+    const { bytesRead } = await handle.read(head, 0, head.length, 0);
+    if (bytesRead < head.length || head.toString('latin1', MAGIC_OFFSET) !== MAGIC) {
+      throw new MbfError('MBF3004', 'the file is not a DuckDB database', { file });
+    }
+  } finally {
+    await handle.close();
+  }
+}
+
+/** Undefined if there is no such file; throws MBF3005 or MBF3004 if the path cannot be a store. */
+function sizeOf(file: string): number | undefined {
+  const stat = statSync(file, { throwIfNoEntry: false });
+  if (stat === undefined) return undefined;
+  if (stat.isDirectory()) throw new MbfError('MBF3005', 'the path is a directory', { file });
+  if (!stat.isFile()) throw new MbfError('MBF3004', 'the path is not a regular file', { file });
+  return stat.size;
+}
+
+/**
+ * Makes a store under another name and links it into place: a process killed meanwhile leaves no half-made store, and of two that
+ * create the same store at once neither can replace the other's file, since `link` fails where a name exists.
+ */
+async function createStore(file: string, replaceEmpty: boolean, options: OpenStoreOptions): Promise<void> {
+  const fresh = `${file}.${process.pid}.new`;
+  sweep(file, /\.\d+\.new(\.wal)?$/, STALE_CREATION_MS);
+  try {
+    removeWithLog(fresh);
+    const opened = await connect(fresh, options, 'write');
+    try {
+      await migrate(opened.connection, 0, MIGRATIONS);
+    } finally {
+      close(opened);
+    }
+    if (replaceEmpty && sizeOf(file) === 0) rmSync(file);
+    // A log without its database can never be replayed; DuckDB deletes it too when it creates a file.
+    if (sizeOf(file) === undefined) rmSync(`${file}.wal`, { force: true });
+    putInPlace(fresh, file);
+  } catch (error) {
+    const failure = asStoreError(file, error, 'use');
+    if (!(failure instanceof MbfError)) throw failure;
+    // Nobody asked for a `.new` file, and a file that did not exist cannot be damaged.
+    const code = failure.code === 'MBF3002' ? 'MBF3005' : failure.code;
+    throw new MbfError(code, failure.message.replaceAll(fresh, file), { file }, error);
+  } finally {
+    removeWithLog(fresh);
+    rmSync(spillDirectory(fresh), { recursive: true, force: true });
+  }
+}
+
+function putInPlace(fresh: string, file: string): void {
+  try {
+    linkSync(fresh, file);
+  } catch (error) {
+    const code = (error as NodeJS.ErrnoException).code;
+    if (code === 'EEXIST') return;
+    // FAT, some FUSE and object-store mounts have no hard links.
+    if (code !== 'EPERM' && code !== 'ENOTSUP' && code !== 'EOPNOTSUPP' && code !== 'ENOSYS' && code !== 'EMLINK')
+      throw error;
+    copyFileSync(fresh, file, fs.COPYFILE_EXCL);
+  }
+}
+
+function removeWithLog(file: string): void {
+  rmSync(file, { force: true });
+  rmSync(`${file}.wal`, { force: true });
+}
+
+/** Removes siblings named like the store plus `suffix` that are at least `ageMs` old. Best effort: they only waste space. */
+function sweep(file: string, suffix: RegExp, ageMs: number): void {
+  const directory = dirname(file);
+  const name = basename(file);
+  try {
+    for (const entry of readdirSync(directory)) {
+      if (!entry.startsWith(`${name}.`) || !suffix.test(entry.slice(name.length))) continue;
+      const sibling = join(directory, entry);
+      if (Date.now() - statSync(sibling).mtimeMs >= ageMs) rmSync(sibling, { recursive: true, force: true });
+    }
+  } catch {
+    // Not ours to delete, or gone already.
+  }
+}
+
+async function connect(file: string, options: OpenStoreOptions, mode: StoreMode): Promise<Opened> {
+  let instance: DuckDBInstance | undefined;
+  try {
+    instance = await DuckDBInstance.create(file, settings(file, options, mode));
+    const connection = await instance.connect();
+    // TIMESTAMPs in the store are UTC; with the machine's zone, now() and casts would shift them.
+    await connection.run(`SET TimeZone = 'UTC'`);
+    await connection.run('SET lock_configuration = true');
+    return { instance, connection };
+  } catch (error) {
+    instance?.closeSync();
+    throw asStoreError(file, error, 'open');
+  }
+}
+
+function settings(file: string, options: OpenStoreOptions, mode: StoreMode): Record<string, string> {
+  return {
+    access_mode: mode === 'read' ? 'READ_ONLY' : 'READ_WRITE',
+    memory_limit: `${options.memoryLimitBytes ?? GIB}B`,
+    threads: String(options.threads ?? Math.min(4, availableParallelism())),
+    // No automatic checkpoint may land in the middle of an ingest; bulk rows bypass the log anyway, and closing checkpoints.
+    checkpoint_threshold: '1TB',
+    // Spilling is the only file access of a query, and must be named before external access is switched off.
+    temp_directory: spillDirectory(file),
+    autoinstall_known_extensions: 'false',
+    autoload_known_extensions: 'false',
+    allow_community_extensions: 'false',
+    allow_persistent_secrets: 'false',
+    enable_external_access: 'false',
+  };
+}

@@ -1,0 +1,131 @@
+/**
+ * Query files: one question, one statement, and a header that says what goes in and what comes out. The grammar:
+ *
+ *     -- @name   topic.largest_hole            the path: queries/topic/largest-hole.sql
+ *     -- @title  One line
+ *     -- @param  run_id INTEGER? what it is    bound as $run_id; `?`: may be NULL, and then may be left out
+ *     -- @uses   _views.segments_at            a private query, put before the statement as a CTE of its last name
+ *     -- @col    hole_bytes BIGINT? what it is `?`: may be NULL
+ *     -- @why    Why the question is asked this way
+ *     -- further text of the tag above
+ *
+ * Topics that begin with `_` are private: only other queries use them.
+ */
+import { PARAMETER_TYPES } from './to-duckdb.js';
+
+export interface QueryField {
+  readonly name: string;
+  /** As DuckDB's DESCRIBE prints it, but `ENUM` for any enumeration. */
+  readonly type: string;
+  readonly nullable: boolean;
+  readonly text: string;
+}
+
+export interface QueryFile {
+  readonly name: string;
+  readonly title: string;
+  readonly why: string;
+  readonly params: readonly QueryField[];
+  readonly columns: readonly QueryField[];
+  readonly uses: readonly string[];
+  /** The statement, without the header and without a semicolon. */
+  readonly statement: string;
+}
+
+const TAG = /^--\s*@(\w+)\s+(.*?)\s*$/;
+const MORE = /^--\s*(.*?)\s*$/;
+const FIELD = /^([a-z][a-z0-9_]*)\s+([A-Z][A-Z0-9_]*(?:\([0-9, ]+\))?(?:\[\])?)(\??)(?:\s+(.*))?$/;
+const SINGLE = new Set(['name', 'title', 'why']);
+const MULTIPLE = new Set(['param', 'col', 'uses']);
+
+/** `queries/store/largest-hole.sql` → `store.largest_hole`; `path` is relative to `queries/`. */
+export function queryNameOfPath(path: string): string {
+  return path
+    .replace(/\.sql$/, '')
+    .replaceAll('\\', '/')
+    .replaceAll('-', '_')
+    .replace('/', '.');
+}
+
+/** The inverse of {@link queryNameOfPath}, with `/` between folder and file. */
+export function pathOfQueryName(name: string): string {
+  const [topic, file] = name.split('.');
+  return `${topic}/${file?.replace(/(?!^)_/g, '-')}.sql`;
+}
+
+/** Throws an Error with the path and the reason: a malformed query file is our bug, not the user's. */
+export function parseQueryFile(path: string, text: string): QueryFile {
+  const fail = (reason: string): never => {
+    throw new Error(`queries/${path}: ${reason}`);
+  };
+  const { tags, statement } = splitHeader(text, fail);
+  const single = (tag: string): string => {
+    const [value, ...others] = tags.filter((entry) => entry.tag === tag);
+    if (value === undefined || others.length > 0) return fail(`needs one @${tag}`);
+    return value.text;
+  };
+  const fields = (tag: string): QueryField[] => {
+    const list = tags.filter((entry) => entry.tag === tag).map((entry) => parseField(entry.text, fail));
+    const names = new Set(list.map((field) => field.name));
+    return names.size === list.length ? list : fail(`names a @${tag} twice`);
+  };
+  const params = fields('param');
+  const query: QueryFile = {
+    name: single('name'),
+    title: single('title'),
+    why: single('why'),
+    params,
+    columns: fields('col'),
+    uses: tags.filter((entry) => entry.tag === 'uses').map((entry) => entry.text),
+    statement,
+  };
+  if (query.name !== queryNameOfPath(path)) fail(`@name is ${query.name}, the path says ${queryNameOfPath(path)}`);
+  if (query.columns.length === 0) fail('needs a @col for each column');
+  for (const param of params) if (!PARAMETER_TYPES.has(param.type)) fail(`a @param cannot be ${param.type}`);
+  for (const used of query.uses) if (!used.startsWith('_')) fail(`@uses ${used}, which is not private`);
+  const bare = blankText(statement);
+  if (bare.includes(';')) fail('holds more than one statement');
+  const bound = new Set([...bare.matchAll(/\$([A-Za-z_]\w*)/g)].map((match) => match[1]!));
+  for (const name of bound) if (!params.some((param) => param.name === name)) fail(`uses $${name} without a @param`);
+  return query;
+}
+
+function splitHeader(
+  text: string,
+  fail: (reason: string) => never,
+): { tags: readonly { readonly tag: string; readonly text: string }[]; statement: string } {
+  const tags: { tag: string; text: string }[] = [];
+  const lines = text.split(/\r?\n/);
+  let at = 0;
+  for (; lines[at]?.startsWith('--'); at += 1) {
+    const line = lines[at]!;
+    const match = TAG.exec(line);
+    if (match !== null) {
+      const tag = match[1]!;
+      if (!SINGLE.has(tag) && !MULTIPLE.has(tag)) fail(`has an unknown tag @${tag}`);
+      tags.push({ tag, text: match[2]! });
+      continue;
+    }
+    const last = tags.at(-1);
+    if (last === undefined) fail('must begin with -- @name');
+    else last.text = `${last.text} ${MORE.exec(line)?.[1] ?? ''}`.trimEnd();
+  }
+  const statement = lines.slice(at).join('\n').trim().replace(/;$/, '').trimEnd();
+  return statement === '' ? fail('holds no statement') : { tags, statement };
+}
+
+function parseField(text: string, fail: (reason: string) => never): QueryField {
+  const match = FIELD.exec(text);
+  if (match === null) return fail(`cannot read the field "${text}": name TYPE text`);
+  return { name: match[1]!, type: match[2]!, nullable: match[3] === '?', text: match[4] ?? '' };
+}
+
+/**
+ * SQL with its string literals and comments turned into blanks of the same length, so that positions hold and what is left is code.
+ * Quoted identifiers stay: they name things.
+ */
+export function blankText(sql: string): string {
+  return sql.replace(/'(?:[^']|'')*'|--[^\n]*|\/\*[\s\S]*?\*\/|"(?:[^"]|"")*"|\$(\w*)\$[\s\S]*?\$\1\$/g, (part) =>
+    part.startsWith('"') ? part : part.replace(/[^\n]/g, ' '),
+  );
+}

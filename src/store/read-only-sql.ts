@@ -1,0 +1,135 @@
+/** Statements a user types. One statement, reading only, on a store opened for reading; whatever else it tries is refused before it runs. */
+import { type DuckDBConnection, type DuckDBPreparedStatement, StatementType } from '@duckdb/node-api';
+import { MbfError } from '../model/errors.js';
+import { fromDuckDB, type StoreValue } from './from-duckdb.js';
+import { blankText } from './query-file.js';
+import type { ResultStream } from './result-stream.js';
+import type { Store } from './store.js';
+import { asStoreError, duckdbMessage } from './store-errors.js';
+
+export interface SqlColumn {
+  readonly name: string;
+  /** As DuckDB names it, e.g. `BIGINT`, `DECIMAL(18,3)`, `INTEGER[]`. */
+  readonly type: string;
+}
+
+export interface SqlResult {
+  readonly columns: readonly SqlColumn[];
+  readonly rows: readonly (readonly StoreValue[])[];
+  /** True if there were more rows than `maxRows`. */
+  readonly truncated: boolean;
+}
+
+export interface SqlStream {
+  readonly columns: readonly SqlColumn[];
+  /** Rows as they are computed. Iterate once; leaving early stops the statement, and so does closing the store. */
+  readonly rows: AsyncGenerator<readonly StoreValue[], void, void>;
+}
+
+/**
+ * Functions that do something although a SELECT calls them. `enable_logging` with a file storage *aborts the process* in 1.5.6 when
+ * external access is off; `arrow_scan` takes raw pointers; `query` and `json_execute_serialized_sql` run text we have not seen;
+ * the profiling ones print to stdout. The rest would only be denied later and less clearly.
+ */
+const ACTING_FUNCTIONS = [
+  'arrow_scan',
+  'arrow_scan_dumb',
+  'checkpoint',
+  'disable_logging',
+  'disable_peg_parser',
+  'disable_profiling',
+  'enable_logging',
+  'enable_peg_parser',
+  'enable_profiling',
+  'force_checkpoint',
+  'json_execute_serialized_sql',
+  'nextval',
+  'query',
+  'truncate_duckdb_logs',
+  'write_log',
+] as const;
+const ACTING_CALL = new RegExp(`\\b(${ACTING_FUNCTIONS.join('|')})"?\\s*\\(`, 'i');
+
+/** `EXPLAIN`, its options, and the statement it is about. */
+const EXPLAIN = /^\s*EXPLAIN\s+(?:ANALY[SZ]E\s+|\([^)]*\)\s*)*/i;
+
+/**
+ * Runs one reading statement and holds up to `maxRows` rows (default: all). MBF1005: not one statement, or one that does not
+ * only read; MBF1006: DuckDB cannot run it, with its message and position.
+ */
+export async function runReadOnly(
+  store: Store,
+  text: string,
+  options: { readonly maxRows?: number | undefined } = {},
+): Promise<SqlResult> {
+  const { columns, rows: source } = await streamReadOnly(store, text);
+  const limit = options.maxRows ?? Number.POSITIVE_INFINITY;
+  const rows: (readonly StoreValue[])[] = [];
+  for await (const row of source) {
+    if (rows.length >= limit) return { columns, rows, truncated: true };
+    rows.push(row);
+  }
+  return { columns, rows, truncated: false };
+}
+
+/** {@link runReadOnly} without holding the rows; the same errors, some of them only while iterating. */
+export async function streamReadOnly(store: Store, text: string): Promise<SqlStream> {
+  if (store.mode !== 'read') throw new Error('a user statement needs a store opened for reading');
+  try {
+    const stream = await store.openStream((connection, prefix) =>
+      prefix === '' ? prepareReading(connection, text) : connection.prepare(prefix + text),
+    );
+    const { result } = stream;
+    const columns = result.columnNames().map((name, index) => ({ name, type: String(result.columnType(index)) }));
+    return { columns, rows: rowsOf(store, stream) };
+  } catch (error) {
+    throw asSqlError(store, error);
+  }
+}
+
+async function* rowsOf(store: Store, stream: ResultStream): AsyncGenerator<readonly StoreValue[], void, void> {
+  try {
+    for await (const chunk of stream.chunks()) {
+      for (const row of chunk.getRows()) yield row.map(fromDuckDB);
+    }
+  } catch (error) {
+    throw asSqlError(store, error);
+  } finally {
+    await stream.end();
+  }
+}
+
+async function prepareReading(connection: DuckDBConnection, text: string): Promise<DuckDBPreparedStatement> {
+  const code = blankText(text);
+  if (code.replaceAll(';', '').trim() === '') throw new MbfError('MBF1005', 'no statement was given');
+  const acting = ACTING_CALL.exec(code);
+  if (acting !== null) throw new MbfError('MBF1005', `${acting[1]}() does more than read`);
+  const extracted = await connection.extractStatements(text);
+  if (extracted.count !== 1) {
+    // DuckDB rewrites a PIVOT into two statements, the first of which creates a type, unless its values are listed.
+    const pivot = /\bPIVOT\b/i.test(code) ? ' (a PIVOT needs its values listed: ON column IN (...))' : '';
+    throw new MbfError('MBF1005', `${extracted.count} statements were given, not one${pivot}`);
+  }
+  const prepared = await extracted.prepare(0);
+  const type = prepared.statementType;
+  if (type === StatementType.SELECT) return prepared;
+  if (type !== StatementType.EXPLAIN) throw new MbfError('MBF1005', `${nameOfType(type)} does more than read`);
+  // EXPLAIN ANALYZE runs its statement, so that one has to be a reading one as well.
+  const prefix = EXPLAIN.exec(code);
+  if (prefix === null) throw new MbfError('MBF1005', 'this form of EXPLAIN is not supported');
+  (await prepareReading(connection, text.slice(prefix[0].length))).destroySync();
+  return prepared;
+}
+
+function nameOfType(type: StatementType): string {
+  return StatementType[type]?.replaceAll('_', ' ') ?? 'unknown';
+}
+
+function asSqlError(store: Store, error: unknown): unknown {
+  const known = asStoreError(store.file, error, 'use');
+  if (known instanceof MbfError || !(error instanceof Error)) return known;
+  const message = duckdbMessage(error);
+  return message.startsWith('Permission Error')
+    ? new MbfError('MBF1005', message, {}, error)
+    : new MbfError('MBF1006', message, {}, error);
+}

@@ -1,0 +1,45 @@
+/** What DuckDB says, sorted into our error codes. DuckDB has no error codes of its own in this API: its message is all there is. */
+import { type ErrorCode, MbfError } from '../model/errors.js';
+
+/** Tried in order. The disk comes before corruption, because a full disk also surfaces as "Could not write" inside a FATAL error. */
+const PATTERNS: readonly (readonly [RegExp, ErrorCode])[] = [
+  [/Could not set lock on file/, 'MBF3001'],
+  [
+    /No space left|File too large|quota exceeded|Read-only file system|Permission denied|Operation not permitted|Input\/output error/i,
+    'MBF3005',
+  ],
+  [/Cannot open file|No such file or directory|Not a directory|Is a directory|name too long/i, 'MBF3005'],
+  // A spill that finds no room: DuckDB names the limit and the temporary directory itself.
+  [/^Out of Memory Error|failed to offload data block/, 'MBF3005'],
+  [/version number \d+|created with a newer version/, 'MBF3003'],
+  [/not a valid DuckDB database file/, 'MBF3004'],
+  [
+    /Corrupt database file|checksum|Could not read enough bytes|replaying WAL|WAL file|^Serialization Error|metadata|^FATAL Error/i,
+    'MBF3002',
+  ],
+];
+
+/** Errors about a statement, whose text may well contain any of the words above (`user_metadata_id` did). */
+const STATEMENT_ERROR =
+  /^(Failed to extract statements: )?(Parser|Syntax|Binder|Catalog|Conversion|Constraint|Permission|Invalid Input|Invalid Type|Mismatch Type|Not implemented|Out of Range|Dependency|TransactionContext) Error/;
+
+/** DuckDB's message without its class name and its link to a page that a login node cannot open. */
+export function duckdbMessage(error: Error): string {
+  return error.message
+    .replace(/^Failed to extract statements: /, '')
+    .replace(/\s*See also https?:\/\/\S+/, '')
+    .replace(/\s*However, you would be able to open this database in read-only mode.*/, '')
+    .trim();
+}
+
+/**
+ * Turns an error of DuckDB or of the file system into an {@link MbfError} of kind `store` that names `file`. While opening,
+ * whatever matches no pattern is a damaged file (garbage lengths make DuckDB fail in many ways, "INTERNAL Error" among
+ * them); later, it is handed on as it is, because then it is our statement that is wrong.
+ */
+export function asStoreError(file: string, error: unknown, phase: 'open' | 'use'): unknown {
+  if (error instanceof MbfError || !(error instanceof Error)) return error;
+  if (phase === 'use' && STATEMENT_ERROR.test(error.message)) return error;
+  const code = PATTERNS.find(([pattern]) => pattern.test(error.message))?.[1] ?? (phase === 'open' ? 'MBF3002' : null);
+  return code === null ? error : new MbfError(code, duckdbMessage(error), { file }, error);
+}

@@ -1,0 +1,326 @@
+/** An open store: transactions, appending, and running queries. `open-store.ts` makes it. */
+import type { DuckDBConnection, DuckDBInstance, DuckDBMaterializedResult, DuckDBResult } from '@duckdb/node-api';
+import type { TableLayout } from '../model/columns.js';
+import { MbfError } from '../model/errors.js';
+import { bindParameters, type SqlParams } from './bind-parameters.js';
+import { type ColumnAppender, createColumnAppender } from './column-appender.js';
+import { fromDuckDB, type StoreValue } from './from-duckdb.js';
+import { insertRows } from './insert-rows.js';
+import { composeSql, loadQuery } from './load-queries.js';
+import type { QueryArguments, QueryName, QueryRow } from './query-catalog.js';
+import type { QueryField, QueryFile } from './query-file.js';
+import { type ReadBatch, type ReadSpec, readColumns } from './read-columns.js';
+import { openResultStream, type PrepareStatement, type ResultStream } from './result-stream.js';
+import { asStoreError } from './store-errors.js';
+import { readTableColumns, type TableColumn } from './table-columns.js';
+import type { SqlValue } from './to-duckdb.js';
+
+interface StoreParts {
+  readonly file: string;
+  readonly mode: 'read' | 'write';
+  readonly instance: DuckDBInstance;
+  readonly connection: DuckDBConnection;
+  /** Removes what lies beside the file and lets it be opened again. */
+  readonly release: () => void;
+}
+
+interface OpenAppender {
+  readonly flush: () => void;
+  readonly close: () => void;
+  /** Drops rows that were not flushed. */
+  readonly discard: () => void;
+}
+
+/**
+ * Statements of one store run one after the other on one connection. Failures of the file (disk full, damage) are {@link MbfError}s of kind `store`;
+ * any other error of DuckDB passes through, for it means a wrong statement of ours.
+ */
+export class Store {
+  readonly file: string;
+  readonly mode: 'read' | 'write';
+  private readonly parts: StoreParts;
+  private readonly tables = new Map<string, readonly TableColumn[]>();
+  private readonly appenders = new Set<OpenAppender>();
+  private readonly streams = new Set<ResultStream>();
+  private inTransaction = false;
+  private closed = false;
+
+  constructor(parts: StoreParts) {
+    this.file = parts.file;
+    this.mode = parts.mode;
+    this.parts = parts;
+  }
+
+  /**
+   * Runs `work` between BEGIN and COMMIT. If it throws, everything it wrote is undone, rows still waiting in appenders included,
+   * and its own error is thrown on. Transactions do not nest.
+   */
+  async transaction<T>(work: () => Promise<T>): Promise<T> {
+    if (this.inTransaction) throw new Error('a transaction is already open');
+    await this.guard(() => this.parts.connection.run('BEGIN TRANSACTION'));
+    this.inTransaction = true;
+    try {
+      const result = await work();
+      await this.guard(async () => {
+        for (const appender of [...this.appenders]) appender.close();
+        await this.parts.connection.run('COMMIT');
+      });
+      return result;
+    } catch (error) {
+      await this.rollBack();
+      throw error;
+    } finally {
+      this.inTransaction = false;
+    }
+  }
+
+  private async rollBack(): Promise<void> {
+    // DuckDB flushes an appender when it is closed or collected, and after the ROLLBACK that would commit its rows by itself.
+    for (const appender of [...this.appenders]) appender.discard();
+    // After a failed COMMIT or a fatal error there is nothing left to roll back; the first error is the one to tell.
+    await this.parts.connection.run('ROLLBACK').catch(() => undefined);
+  }
+
+  /** A fast appender to `layout.table`; only inside a transaction, so that a crash leaves all of its rows or none. */
+  async appender(layout: TableLayout): Promise<ColumnAppender> {
+    if (!this.inTransaction) throw new Error(`appending to ${layout.table} needs a transaction`);
+    const appender = await this.guard(() => this.parts.connection.createAppender(layout.table));
+    const columns = await this.columnsOf(layout.table);
+    const inner = createColumnAppender(layout, columns, appender);
+    const open: OpenAppender = {
+      flush: inner.flush,
+      close: () => {
+        this.appenders.delete(open);
+        inner.close();
+      },
+      discard: () => {
+        this.appenders.delete(open);
+        try {
+          appender.clear();
+          inner.close();
+        } catch {
+          // It already failed while flushing, and holds nothing any more.
+        }
+      },
+    };
+    this.appenders.add(open);
+    return {
+      append: (batch) => this.guardSync(() => inner.append(batch)),
+      flush: () => this.guardSync(inner.flush),
+      close: () => this.guardSync(() => this.appenders.has(open) && open.close()),
+    };
+  }
+
+  /** Appends records to a small table; see `insert-rows.ts`. Outside a transaction it commits by itself. */
+  async insertRows(table: string, rows: readonly Readonly<Record<string, SqlValue>>[]): Promise<void> {
+    if (rows.length === 0) return;
+    await this.guard(async () => {
+      const columns = await this.columnsOf(table);
+      const appender = await this.parts.connection.createAppender(table);
+      try {
+        insertRows(table, columns, appender, rows);
+      } catch (error) {
+        appender.clear();
+        throw error;
+      } finally {
+        appender.closeSync();
+      }
+    });
+  }
+
+  /** The rows of a query of `queries/`, typed by its header. */
+  async all<Name extends QueryName>(name: Name, ...params: QueryArguments<Name>): Promise<QueryRow<Name>[]> {
+    const query = loadQuery(name);
+    const result = await this.execute(composeSql(query), (params[0] ?? {}) as SqlParams, query.params);
+    return (await collect(result, columnChecks(query, result))) as QueryRow<Name>[];
+  }
+
+  /** The first row, or undefined if there is none. */
+  async one<Name extends QueryName>(name: Name, ...params: QueryArguments<Name>): Promise<QueryRow<Name> | undefined> {
+    return (await this.all(name, ...params))[0];
+  }
+
+  /** Rows of a statement of the caller's own, converted by {@link fromDuckDB}. */
+  async select(sql: string, params: SqlParams = {}): Promise<Record<string, StoreValue>[]> {
+    const result = await this.execute(sql, params);
+    return collect(result, []);
+  }
+
+  /** Runs a statement that changes rows; returns how many. */
+  async run(sql: string, params: SqlParams = {}): Promise<number> {
+    return (await this.execute(sql, params)).rowsChanged;
+  }
+
+  /** Streams a large result as typed arrays; see {@link readColumns}. In a transaction, read to the end before the next statement. */
+  async *readColumns<Spec extends ReadSpec>(
+    sql: string,
+    params: SqlParams,
+    spec: Spec,
+  ): AsyncGenerator<ReadBatch<Spec>, void, void> {
+    yield* this.stream(sql, params, undefined, spec);
+  }
+
+  /** {@link readColumns} of a query of `queries/`. */
+  async *readQueryColumns<
+    Name extends QueryName,
+    Spec extends { readonly [Column in keyof QueryRow<Name>]?: ReadSpec[string] } & ReadSpec,
+  >(name: Name, params: QueryArguments<Name>[0] & SqlParams, spec: Spec): AsyncGenerator<ReadBatch<Spec>, void, void> {
+    const query = loadQuery(name);
+    yield* this.stream(composeSql(query), params, query.params, spec);
+  }
+
+  private async *stream<Spec extends ReadSpec>(
+    sql: string,
+    params: SqlParams,
+    declared: readonly QueryField[] | undefined,
+    spec: Spec,
+  ): AsyncGenerator<ReadBatch<Spec>, void, void> {
+    const stream = await this.openStream(async (connection, prefix) => {
+      const prepared = await connection.prepare(prefix + sql);
+      bindParameters(prepared, params, declared);
+      return prepared;
+    });
+    try {
+      yield* readColumns(stream, spec);
+    } catch (error) {
+      throw asStoreError(this.file, error, 'use');
+    } finally {
+      await stream.end();
+    }
+  }
+
+  /**
+   * Starts a statement whose rows are fetched as they are computed; for this room only. The next statement on a connection ends its
+   * stream, so each has its own connection, except in a transaction, where it has to see uncommitted rows.
+   */
+  async openStream(prepare: PrepareStatement): Promise<ResultStream> {
+    if (this.closed) throw new Error('the store is closed');
+    return this.guard(async () => {
+      this.flushAppenders();
+      if (this.inTransaction) return this.register(await openResultStream(this.parts.connection, false, prepare));
+      const connection = await this.parts.instance.connect();
+      try {
+        return this.register(await openResultStream(connection, true, prepare));
+      } catch (error) {
+        connection.closeSync();
+        throw error;
+      }
+    });
+  }
+
+  private register(stream: ResultStream): ResultStream {
+    const registered: ResultStream = {
+      ...stream,
+      end: async () => {
+        this.streams.delete(registered);
+        await stream.end();
+      },
+    };
+    this.streams.add(registered);
+    return registered;
+  }
+
+  /** Writes the log into the file. Not inside a transaction. */
+  async checkpoint(): Promise<void> {
+    await this.guard(() => this.parts.connection.run('CHECKPOINT'));
+  }
+
+  /** Undoes an open transaction, writes the log into the file, and gives the lock back. May be called twice. */
+  async close(): Promise<void> {
+    if (this.closed) return;
+    this.closed = true;
+    try {
+      for (const stream of [...this.streams]) await stream.end();
+      if (this.inTransaction) await this.rollBack();
+      this.parts.connection.closeSync();
+    } finally {
+      this.parts.instance.closeSync();
+      this.parts.release();
+    }
+  }
+
+  private async execute(
+    sql: string,
+    params: SqlParams,
+    declared?: readonly QueryField[],
+  ): Promise<DuckDBMaterializedResult> {
+    return this.guard(async () => {
+      this.flushAppenders();
+      const prepared = await this.parts.connection.prepare(sql);
+      try {
+        bindParameters(prepared, params, declared);
+        return await prepared.run();
+      } finally {
+        prepared.destroySync();
+      }
+    });
+  }
+
+  private flushAppenders(): void {
+    for (const appender of this.appenders) appender.flush();
+  }
+
+  private async columnsOf(table: string): Promise<readonly TableColumn[]> {
+    const known = this.tables.get(table);
+    if (known !== undefined) return known;
+    const columns = await readTableColumns(this.parts.connection, table);
+    this.tables.set(table, columns);
+    return columns;
+  }
+
+  private async guard<T>(work: () => Promise<T>): Promise<T> {
+    try {
+      return await work();
+    } catch (error) {
+      throw asStoreError(this.file, error, 'use');
+    }
+  }
+
+  private guardSync<T>(work: () => T): void {
+    try {
+      work();
+    } catch (error) {
+      throw asStoreError(this.file, error, 'use');
+    }
+  }
+}
+
+/** What a header promises of a column, checked on every value: a NULL in a column without `?` would lie to the compiler. */
+interface ColumnCheck {
+  readonly where: string;
+  readonly nullable: boolean;
+  readonly rounded: boolean;
+}
+
+function columnChecks(query: QueryFile, result: DuckDBResult): readonly (ColumnCheck | undefined)[] {
+  return result.columnNames().map((name) => {
+    const field = query.columns.find((column) => column.name === name);
+    return field && { where: `${query.name}.${name}`, nullable: field.nullable, rounded: field.type === 'BIGINT' };
+  });
+}
+
+async function collect(
+  result: DuckDBMaterializedResult,
+  checks: readonly (ColumnCheck | undefined)[],
+): Promise<Record<string, StoreValue>[]> {
+  const names = result.columnNames();
+  const rows: Record<string, StoreValue>[] = [];
+  for (;;) {
+    const chunk = await result.fetchChunk();
+    if (chunk === null || chunk.rowCount === 0) return rows;
+    const vectors = names.map((_, index) => chunk.getColumnVector(index));
+    for (let row = 0; row < chunk.rowCount; row += 1) {
+      const record: Record<string, StoreValue> = {};
+      for (let index = 0; index < names.length; index += 1) {
+        record[names[index]!] = checked(fromDuckDB(vectors[index]!.getItem(row)), checks[index]);
+      }
+      rows.push(record);
+    }
+  }
+}
+
+function checked(value: StoreValue, check: ColumnCheck | undefined): StoreValue {
+  if (check === undefined) return value;
+  if (value === null && !check.nullable) throw new MbfError('MBF9001', `${check.where} is NULL against its header`);
+  return check.rounded && typeof value === 'bigint' ? Number(value) : value;
+}

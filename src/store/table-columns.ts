@@ -1,0 +1,20 @@
+/** The columns of a table as the store has them, in order: what appenders must match and small rows are typed by. */
+import type { DuckDBConnection, DuckDBType } from '@duckdb/node-api';
+
+export interface TableColumn {
+  readonly name: string;
+  readonly type: DuckDBType;
+}
+
+/** ENUM types come with their labels. Throws DuckDB's Catalog Error if there is no such table. */
+export async function readTableColumns(connection: DuckDBConnection, table: string): Promise<readonly TableColumn[]> {
+  const prepared = await connection.prepare(`FROM "${table.replaceAll('"', '""')}"`);
+  try {
+    return Array.from({ length: prepared.columnCount }, (_, index) => ({
+      name: prepared.columnName(index),
+      type: prepared.columnType(index),
+    }));
+  } finally {
+    prepared.destroySync();
+  }
+}

@@ -1,0 +1,391 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { stateTotals } from '../../src/allocator/allocator-state.js';
+import { BackwardWalk, type WalkOptions } from '../../src/allocator/backward-walk.js';
+import { type AllocatorSettings, DEFAULT_SETTINGS } from '../../src/allocator/settings.js';
+import { MIB } from '../../src/model/units.js';
+import type { TraceAction } from '../../src/model/vocabulary.js';
+import { activeBytes, asRuns, reservedBytes, ToyAllocator, type ToyRun, walkEvents } from './toy-allocator.js';
+
+const EXPANDABLE: AllocatorSettings = { ...DEFAULT_SETTINGS, expandableSegments: true };
+const MAX_SPLIT: AllocatorSettings = { ...DEFAULT_SETTINGS, maxSplitBytes: 24 * MIB };
+const POWERS: AllocatorSettings = { ...DEFAULT_SETTINGS, roundupPower2Divisions: new Array<number>(16).fill(4) };
+
+/** Walks a toy's trace back to `cut`, in batches of `batch` events. */
+function walkToy(toy: ToyAllocator, cut: number, options: WalkOptions = {}, batch = 7): BackwardWalk {
+  const walk = new BackwardWalk(toy.finalState(), toy.settings, options);
+  for (let end = toy.events.length; end > cut; end -= batch) {
+    const from = Math.max(cut, end - batch);
+    walk.undo(walkEvents(toy.events.slice(from, end), from));
+  }
+  return walk;
+}
+
+/** `found` equals `truth` but for sizes it says are uncertain, which must lie within their bounds. */
+function expectState(found: ReturnType<BackwardWalk['state']>, truth: readonly ToyRun[], stacks: boolean): void {
+  const strip = (run: ToyRun): unknown => ({
+    ...run,
+    holes: null,
+    blocks: run.blocks.map((b) => ({ ...b, size: 0, stack: stacks ? b.stack : 0 })),
+  });
+  const runs = asRuns(found);
+  expect(runs.map(strip)).toEqual(truth.map(strip));
+  const sizes = truth.flatMap((run) => run.blocks.map((block) => block.size));
+  let certain = true;
+  for (let row = 0; row < found.blocks.count; row += 1) {
+    const min = found.blocks.minBytes[row]!;
+    const max = found.blocks.maxBytes[row]!;
+    if (min === max) expect(found.blocks.sizeBytes[row]).toBe(sizes[row]);
+    else {
+      certain = false;
+      expect(sizes[row]).toBeGreaterThanOrEqual(min);
+      expect(sizes[row]).toBeLessThanOrEqual(max);
+    }
+  }
+  if (certain) expect(runs.map((run) => run.holes)).toEqual(truth.map((run) => run.holes));
+}
+
+function peakOf(moments: readonly (readonly ToyRun[])[], cut: number, of: (runs: readonly ToyRun[]) => number) {
+  let bytes = -1;
+  let seq: number | null = null;
+  for (let moment = cut; moment < moments.length; moment += 1) {
+    const value = of(moments[moment]!);
+    if (value > bytes) {
+      bytes = value;
+      seq = moment === cut ? null : moment - 1;
+    }
+  }
+  return { bytes, seq };
+}
+
+type Row = readonly [action: TraceAction, address: number, bytes: number];
+
+/** A walk over hand-written rows; the large segment at 0 has the given live blocks at the end. */
+function walkRows(
+  rows: readonly Row[],
+  final: { segments: readonly (readonly [number, number])[]; blocks: readonly (readonly [number, number, number?])[] },
+  settings: AllocatorSettings = DEFAULT_SETTINGS,
+  options: WalkOptions = {},
+): BackwardWalk {
+  const { segments, blocks } = final;
+  const walk = new BackwardWalk(
+    {
+      segments: {
+        count: segments.length,
+        address: Float64Array.from(segments, (s) => s[0]),
+        totalBytes: Float64Array.from(segments, (s) => s[1]),
+        stream: new Float64Array(segments.length),
+        type: new Uint8Array(segments.length).fill(1),
+        pool: new Int32Array(segments.length).fill(-1),
+        expandable: new Uint8Array(segments.length),
+      },
+      blocks: {
+        count: blocks.length,
+        address: Float64Array.from(blocks, (b) => b[0]),
+        sizeBytes: Float64Array.from(blocks, (b) => b[1]),
+        requestedBytes: Float64Array.from(blocks, (b) => b[2] ?? -1),
+        state: new Uint8Array(blocks.length),
+        stackId: new Int32Array(blocks.length).fill(-1),
+      },
+    },
+    settings,
+    options,
+  );
+  walk.undo(
+    walkEvents(
+      rows.map(([action, address, bytes]) => ({ action, address, bytes, stream: 0, stack: -1 })),
+      0,
+    ),
+  );
+  return walk;
+}
+
+describe('true size of a block freed inside the trace', () => {
+  const freed = (address: number, bytes: number): Row[] => [
+    ['free_requested', address, bytes],
+    ['free_completed', address, bytes],
+  ];
+
+  it('takes a remainder of at most 1 MiB up to the segment end as part of the block', () => {
+    const walk = walkRows(freed(0, 11 * MIB), { segments: [[0, 12 * MIB]], blocks: [] });
+    const state = walk.finish();
+    expect([...state.blocks.sizeBytes]).toEqual([12 * MIB]);
+    expect([...state.blocks.maxBytes]).toEqual([12 * MIB]);
+    expect(walk.exact).toBe(true);
+  });
+
+  it('leaves it open behind more than 1 MiB, with the bound that a free block of the large pool exceeds 1 MiB', () => {
+    const walk = walkRows(freed(0, 11 * MIB), { segments: [[0, 14 * MIB]], blocks: [[12.5 * MIB, 1.5 * MIB]] });
+    const state = walk.finish();
+    expect(state.blocks.sizeBytes[0]).toBe(11 * MIB);
+    expect(state.blocks.maxBytes[0]! - state.blocks.minBytes[0]!).toBe(MIB / 2 - 512);
+    expect(stateTotals(state)).toMatchObject({ uncertainBlocks: 1, uncertainBytes: MIB / 2 - 512 });
+  });
+
+  it('is certain without a remainder when the gap is the smallest that can be free', () => {
+    const walk = walkRows(freed(0, 11 * MIB), { segments: [[0, 14 * MIB]], blocks: [[12 * MIB + 512, 1.5 * MIB]] });
+    expect(stateTotals(walk.finish()).uncertainBlocks).toBe(0);
+  });
+
+  it('finds it late, when a block right behind is met, and corrects peak, totals and captures', () => {
+    // A live [0, 11+1 MiB) with a neighbour at 12 MiB that is freed before A is, so that A's end is in doubt at A's free.
+    const rows: Row[] = [
+      ...freed(12 * MIB, 4 * MIB),
+      ['alloc', 30 * MIB, 2 * MIB],
+      ...freed(30 * MIB, 2 * MIB),
+      ...freed(0, 11 * MIB),
+    ];
+    const final = { segments: [[0, 20 * MIB] as const, [30 * MIB, 20 * MIB] as const], blocks: [] };
+    const walk = walkRows(rows, final, DEFAULT_SETTINGS, { captureAfter: [2] });
+    walk.finish();
+    const captured = walk.captured(2);
+    expect([...captured!.blocks.sizeBytes]).toEqual([12 * MIB, 2 * MIB]);
+    expect([...captured!.blocks.maxBytes]).toEqual([12 * MIB, 2 * MIB]);
+    expect(captured!.blocks.allocSeq[1]).toBe(2);
+    expect(walk.activeBytes).toBe(16 * MIB);
+    expect(walk.peak).toEqual({ bytes: 16 * MIB, seq: null });
+  });
+
+  it('moves the peak to where the late correction makes it highest', () => {
+    const rows: Row[] = [
+      ...freed(12 * MIB, 4 * MIB),
+      ['alloc', 30 * MIB, 4.5 * MIB],
+      ...freed(30 * MIB, 4.5 * MIB),
+      ...freed(0, 11 * MIB),
+    ];
+    const walk = walkRows(rows, { segments: [[0, 20 * MIB] as const, [30 * MIB, 20 * MIB] as const], blocks: [] });
+    // Without the MiB left on the block at 0 it would be 15.5 MiB there, below the 16 MiB of the start.
+    expect(walk.peak).toEqual({ bytes: 16.5 * MIB, seq: 2 });
+  });
+
+  it('is the whole range for a request of max_split_size or more', () => {
+    const walk = walkRows(freed(0, 30 * MIB), { segments: [[0, 32 * MIB]], blocks: [] }, MAX_SPLIT);
+    const state = walk.finish();
+    expect(state.blocks.sizeBytes[0]).toBe(32 * MIB);
+    expect(state.blocks.minBytes[0]).toBe(30 * MIB);
+  });
+});
+
+describe('against a forward allocator', () => {
+  const size = fc.oneof(
+    fc.integer({ min: 1, max: MIB }),
+    fc.integer({ min: MIB + 1, max: 10 * MIB }),
+    fc.integer({ min: 10 * MIB, max: 60 * MIB }),
+    // Just below a segment size, so that remainders of up to and above 1 MiB stay.
+    fc
+      .tuple(fc.integer({ min: 6, max: 20 }), fc.integer({ min: -3, max: 2 * MIB + 600 }))
+      .map(([k, d]) => k * 2 * MIB - d),
+    fc.integer({ min: 3, max: 30 }).map((k) => (k * MIB) / 2),
+  );
+  const step = fc.record({
+    kind: fc.constantFrom('malloc', 'malloc', 'malloc', 'free', 'free', 'free', 'defer', 'complete', 'flush'),
+    size,
+    pick: fc.nat(),
+  });
+  const steps = fc.array(step, { minLength: 1, maxLength: 120, size: 'max' });
+  // Sizes that fill each other's holes up to a remainder: blocks whose true size shows only when a neighbour is met.
+  // All is freed in the end, so that the peak lies in the middle and rests on such sizes.
+  const tight = fc
+    .tuple(
+      fc.array(
+        fc.record({
+          kind: fc.constantFrom('malloc', 'malloc', 'malloc', 'free', 'free'),
+          size: fc.integer({ min: 6, max: 20 }).map((k) => (k * MIB) / 4),
+          pick: fc.nat().map((k) => 7 * k + 1),
+        }),
+        { minLength: 40, maxLength: 120, size: 'max' },
+      ),
+      fc.array(fc.record({ kind: fc.constant('free'), size: fc.constant(1), pick: fc.nat() }), {
+        minLength: 60,
+        maxLength: 60,
+      }),
+    )
+    .map(([first, frees]) => [...first, ...frees]);
+
+  function play(settings: AllocatorSettings, list: readonly { kind: string; size: number; pick: number }[]) {
+    const toy = new ToyAllocator(settings);
+    for (const { kind, size: bytes, pick } of list) {
+      const live = toy.live();
+      const pending = toy.pending();
+      if (kind === 'malloc') toy.malloc(bytes, pick % 7 === 0 ? 1 : 0, pick % 3 === 0 ? 2 * MIB : 0);
+      else if (kind === 'flush' && pick % 3 === 0) toy.flush();
+      else if ((kind === 'free' || kind === 'defer') && live.length > 0) {
+        toy.free(live[pick % live.length]!, kind === 'defer');
+      } else if (kind === 'complete' && pending.length > 0) toy.complete(pending[pick % pending.length]!);
+    }
+    return toy;
+  }
+
+  for (const [name, settings, list] of [
+    ['default', DEFAULT_SETTINGS, steps],
+    ['tight holes', DEFAULT_SETTINGS, tight],
+    ['expandable_segments', EXPANDABLE, steps],
+    ['max_split_size', MAX_SPLIT, steps],
+    ['roundup_power2_divisions', POWERS, steps],
+  ] as const) {
+    it(`finds the state, the peaks and the moments in between (${name})`, () => {
+      fc.assert(
+        fc.property(list, fc.nat(), fc.nat(), (chosen, cutPick, momentPick) => {
+          const toy = play(settings, chosen);
+          const cut = cutPick % (toy.events.length + 1);
+          const moment = cut - 1 + (momentPick % (toy.events.length - cut + 1));
+          const walk = walkToy(toy, cut, { captureAfter: [moment, toy.events.length - 1] });
+          const start = walk.finish();
+          const truth = toy.moments[cut]!;
+          expect(walk.violations).toEqual([]);
+          expect(walk.exact).toBe(true);
+          expectState(start, truth, false);
+          expectState(walk.captured(moment)!, toy.moments[moment + 1]!, moment === -1);
+          expectState(walk.captured(toy.events.length - 1)!, toy.moments.at(-1)!, true);
+          expect(walk.reservedBytes).toBe(reservedBytes(truth));
+          expect(walk.empty).toBe(truth.length === 0);
+          expect(walk.peakReserved).toEqual(peakOf(toy.moments, cut, reservedBytes));
+          const totals = stateTotals(start);
+          expect(walk.activeBytes).toBe(totals.activeBytes);
+          expect(walk.pendingBytes).toBe(totals.pendingBytes);
+          expect(walk.requestedBytes).toBe(totals.requestedBytes);
+          const peak = peakOf(toy.moments, cut, activeBytes);
+          if (totals.uncertainBlocks === 0) expect(walk.peak).toEqual(peak);
+          expect(Math.abs(walk.peak.bytes - peak.bytes)).toBeLessThanOrEqual(totals.uncertainBytes);
+        }),
+        { numRuns: 300 },
+      );
+    });
+  }
+
+  it('gives captured blocks their alloc event and its stack', () => {
+    fc.assert(
+      fc.property(steps, fc.nat(), (list, pick) => {
+        const toy = play(DEFAULT_SETTINGS, list);
+        const moment = pick % (toy.events.length + 1);
+        const walk = walkToy(toy, 0, { captureAfter: [moment - 1] });
+        walk.finish();
+        expect(walk.capturesSettled).toBe(true);
+        const { blocks } = walk.captured(moment - 1)!;
+        expectState(walk.captured(moment - 1)!, toy.moments[moment]!, true);
+        for (let row = 0; row < blocks.count; row += 1) {
+          const event = toy.events[blocks.allocSeq[row]!]!;
+          expect([event.action, event.address]).toEqual(['alloc', blocks.address[row]]);
+        }
+      }),
+      { numRuns: 150 },
+    );
+  });
+
+  it('keeps to bounds where segments from before expandable_segments:True remain', () => {
+    fc.assert(
+      fc.property(steps, steps, fc.nat(), (before, after, pick) => {
+        const toy = play(DEFAULT_SETTINGS, before);
+        toy.settings = EXPANDABLE;
+        for (const { kind, size: bytes } of after) {
+          const live = toy.live();
+          if (kind === 'malloc') toy.malloc(bytes, 0, 0);
+          else if (live.length > 0) toy.free(live[0]!, false);
+        }
+        const cut = pick % (toy.events.length + 1);
+        const walk = walkToy(toy, cut);
+        expect(walk.violations).toEqual([]);
+        expectState(walk.finish(), toy.moments[cut]!, false);
+      }),
+      { numRuns: 150 },
+    );
+  });
+
+  it('works without free_completed entries, and says that it is not exact', () => {
+    fc.assert(
+      fc.property(steps, (list) => {
+        const toy = play(
+          DEFAULT_SETTINGS,
+          list.filter((s) => s.kind !== 'defer'),
+        );
+        const frees = toy.events.filter((event) => event.action === 'free_completed').length;
+        const events = toy.events.filter((event) => event.action !== 'free_completed');
+        const walk = new BackwardWalk(toy.finalState(), toy.settings, { freeCompletedRecorded: false });
+        walk.undo(walkEvents(events, 0));
+        expect(walk.violations).toEqual([]);
+        expect(walk.impliedCompletions).toBe(frees);
+        expect(walk.exact).toBe(frees === 0);
+        expect(walk.activeBytes).toBe(0);
+        expect(walk.peak.bytes).toBe(peakOf(toy.moments, 0, activeBytes).bytes);
+      }),
+      { numRuns: 100 },
+    );
+  });
+
+  it('works without free_requested entries', () => {
+    fc.assert(
+      fc.property(steps, (list) => {
+        const toy = play(DEFAULT_SETTINGS, list);
+        const events = toy.events.filter((event) => event.action !== 'free_requested');
+        const walk = new BackwardWalk(toy.finalState(), toy.settings, { freeRequestedRecorded: false });
+        walk.undo(walkEvents(events, 0));
+        expect(walk.violations).toEqual([]);
+        expect(walk.empty).toBe(true);
+        expect(walk.peak.bytes).toBe(peakOf(toy.moments, 0, activeBytes).bytes);
+      }),
+      { numRuns: 100 },
+    );
+  });
+
+  it('recovers from a dump whose segments are a few events older than its trace', () => {
+    fc.assert(
+      fc.property(steps, fc.integer({ min: 1, max: 8 }), (list, skew) => {
+        const toy = play(DEFAULT_SETTINGS, list);
+        const older = Math.max(0, toy.events.length - skew);
+        const stale = new ToyAllocator(toy.settings);
+        stale.moments.push(toy.moments[older]!);
+        const walk = new BackwardWalk(stale.finalState(), toy.settings);
+        walk.undo(walkEvents(toy.events, 0));
+        expect(walk.violationCount).toBe(walk.tailViolationCount);
+        expect(walk.empty).toBe(true);
+      }),
+      { numRuns: 150 },
+    );
+  });
+
+  it('survives traces that make no sense, and says so', () => {
+    const event = fc.record({
+      action: fc.constantFrom<TraceAction>(
+        'alloc',
+        'free_requested',
+        'free_completed',
+        'segment_alloc',
+        'segment_free',
+        'segment_map',
+        'segment_unmap',
+        'oom',
+        'other',
+      ),
+      address: fc.oneof(
+        fc.integer({ min: -2, max: 40 }).map((k) => k * MIB),
+        fc.constantFrom(Number.NaN, -1, 2 ** 52),
+      ),
+      bytes: fc.oneof(
+        fc.integer({ min: 0, max: 30 }).map((k) => k * MIB),
+        fc.constantFrom(Number.NaN, -1, 0, 1, 2 ** 60, Number.POSITIVE_INFINITY),
+      ),
+      stream: fc.constantFrom(0, 1, Number.NaN),
+      stack: fc.integer({ min: -1, max: 3 }),
+    });
+    fc.assert(
+      fc.property(steps, fc.array(event, { maxLength: 300, size: 'max' }), (list, noise) => {
+        const toy = play(DEFAULT_SETTINGS, list);
+        const walk = new BackwardWalk(toy.finalState(), toy.settings, { captureAfter: [5] });
+        walk.undo(walkEvents(noise, 0));
+        const state = walk.finish();
+        const totals = stateTotals(state);
+        expect(walk.violations.length).toBe(Math.min(100, walk.violationCount));
+        expect(walk.exact).toBe(walk.violationCount === 0);
+        // The books still balance, and blocks still lie side by side within segments.
+        expect(totals.activeBytes).toBe(walk.activeBytes);
+        expect(totals.pendingBytes).toBe(walk.pendingBytes);
+        expect(totals.reservedBytes).toBe(walk.reservedBytes);
+        for (const run of asRuns(state)) {
+          const held = run.blocks.reduce((sum, b) => sum + b.size, 0) + run.holes.reduce((sum, h) => sum + h.bytes, 0);
+          expect(held).toBe(run.bytes);
+        }
+      }),
+      { numRuns: 300 },
+    );
+  });
+});

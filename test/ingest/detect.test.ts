@@ -1,0 +1,183 @@
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { gunzipSync } from 'node:zlib';
+import { describe, expect, it } from 'vitest';
+import { detect, MIN_SCORE } from '../../src/ingest/detect.js';
+import { recogniseWrong } from '../../src/ingest/known-wrong.js';
+import { MbfError } from '../../src/model/errors.js';
+import type { Head, ParserSpec } from '../../src/model/parser.js';
+
+function head(name: string, content: string | Uint8Array): Head {
+  const bytes = typeof content === 'string' ? Buffer.from(content, 'latin1') : content;
+  return { name, bytes, sizeBytes: bytes.length };
+}
+
+function parser(title: string, score: number): ParserSpec {
+  return {
+    id: 'log',
+    title,
+    sniff: (seen) => ({ score, why: `${title} looked at ${seen.bytes.length} bytes of ${seen.name}` }),
+    parse: async () => {
+      throw new Error('detection must not parse');
+    },
+  };
+}
+
+const ZIP = 'PK\x03\x04\x00\x00\x08\x08';
+const LFS = 'version https://git-lfs.github.com/spec/v1\noid sha256:00\nsize 4321\n';
+const MEMORY_VIZ =
+  '\n<!DOCTYPE html>\n<html><head></head><body><script type="module">import {add_local_files} from "x"';
+const PLAIN_PAGE = '<!doctype html><html><head><title>Loss curves</title>';
+const JSON_DICT = '{"segments": [{"device": 0, "address": 1, "total_size": 2, "allocated_size": 2, "active_size": 2';
+const PROTOCOL_0 = '(dp0\nVsegments\np1\n(lp2\n(dp3\nVtotal_size\np4\nI2\nsVactive_size\np5\n';
+const PROTOCOL_1 = ']q\x00(}q\x01(X\x0a\x00\x00\x00total_sizeq\x02K\x02X\x0b\x00\x00\x00active_size';
+
+describe('files known to be something else', () => {
+  const cases: readonly (readonly [
+    name: string,
+    content: string | Uint8Array,
+    rule: string,
+    code: string,
+    status: string,
+  ])[] = [
+    ['snapshot.pickle', '', 'empty-snapshot', 'MBF2004', 'failed'],
+    ['stderr.log', '', 'empty', 'MBF2004', 'skipped'],
+    ['snapshot.pickle', new Uint8Array(65536), 'only-zeros', 'MBF2006', 'failed'],
+    ['train.log', new Uint8Array(1), 'only-zeros', 'MBF2006', 'failed'],
+    ['scratch.dat', new Uint8Array(65536), 'only-zeros', 'MBF2006', 'skipped'],
+    ['snapshot.pickle', LFS, 'git-lfs-pointer', 'MBF2001', 'failed'],
+    ['weights', LFS, 'git-lfs-pointer', 'MBF2001', 'skipped'],
+    ['snapshot.html', MEMORY_VIZ, 'memory-viz-page', 'MBF2010', 'skipped'],
+    ['snapshot.pickle', MEMORY_VIZ, 'memory-viz-page', 'MBF2010', 'skipped'],
+    ['snapshot.pickle', PLAIN_PAGE, 'error-page', 'MBF2002', 'failed'],
+    ['train.log', '\xef\xbb\xbf <HTML><body>', 'error-page', 'MBF2002', 'failed'],
+    ['download', '<html><head><title>Sign in - SSO</title>', 'error-page', 'MBF2002', 'skipped'],
+    ['curves.html', PLAIN_PAGE, 'html', 'MBF2008', 'skipped'],
+    ['s.pickle', '<?xml version="1.0"?>\n<Error><Code>AccessDenied</Code>', 'object-store-error', 'MBF2002', 'failed'],
+    ['run.nsys-rep', '\x01\x02', 'nsys-report', 'MBF2003', 'skipped'],
+    ['run.qdrep', '\x01\x02', 'nsys-report', 'MBF2003', 'skipped'],
+    ['run.sqlite', 'SQLite format 3\0', 'sqlite', 'MBF2010', 'skipped'],
+    ['x', 'abcdefghDUCK', 'duckdb', 'MBF2008', 'skipped'],
+    ['s.pickle', `${ZIP}archive/data.pkl\x80\x02}segments device_traces`, 'torch-saved-snapshot', 'MBF2010', 'skipped'],
+    ['model', `${ZIP}archive/data.pkl\x80\x02ctorch._utils`, 'torch-save', 'MBF2008', 'skipped'],
+    ['model', '\x80\x02\x8a\x0al\xfc\x9cF\xf9 j\xa8P\x19.\x80\x02', 'torch-save', 'MBF2008', 'skipped'],
+    ['x', `${ZIP}readme.txt`, 'zip', 'MBF2008', 'skipped'],
+    ['s.pickle', PROTOCOL_0, 'old-pickle-protocol', 'MBF2103', 'failed'],
+    ['s.pickle', PROTOCOL_1, 'old-pickle-protocol', 'MBF2103', 'failed'],
+    ['s.json', JSON_DICT, 'json-snapshot', 'MBF2010', 'skipped'],
+    ['s.json', ` [${JSON_DICT.slice(14)}`, 'json-snapshot', 'MBF2010', 'skipped'],
+    [
+      't.json',
+      '{\n "schemaVersion": 1,\n "deviceProperties": [], "traceEvents": [',
+      'chrome-trace',
+      'MBF2008',
+      'skipped',
+    ],
+    ['a.log', '\x28\xb5\x2f\xfd\x04', 'zstd', 'MBF2010', 'skipped'],
+    ['a.log', '\xfd7zXZ\0', 'xz', 'MBF2010', 'skipped'],
+    ['a.log', 'BZh91AY&SY', 'bzip2', 'MBF2010', 'skipped'],
+    ['a.log', '\x04\x22\x4d\x18', 'lz4', 'MBF2010', 'skipped'],
+    ['a.log', '\x1f\x8b\x08', 'nested-gzip', 'MBF2010', 'skipped'],
+    ['a', `${'a'.repeat(257)}ustar\0`, 'tar', 'MBF2008', 'skipped'],
+    ['a', '\x7fELF', 'elf', 'MBF2008', 'skipped'],
+  ];
+  for (const [name, content, rule, code, status] of cases) {
+    it(`${name} as ${rule} is ${status} with ${code}`, () => {
+      const wrong = recogniseWrong(head(name, content));
+      expect([wrong?.rule, wrong?.error.code, wrong?.status]).toEqual([rule, code, status]);
+      expect(wrong?.error).toBeInstanceOf(MbfError);
+    });
+  }
+
+  it('says how large the file behind a Git LFS pointer is', () => {
+    expect(recogniseWrong(head('s.pickle', LFS))?.error.message).toContain('4321 bytes');
+  });
+
+  const innocent: readonly (readonly [string, string | Uint8Array])[] = [
+    ['snapshot.pickle', '\x80\x04\x95\x00\x00\x00\x00\x00\x00\x00\x00}\x94(\x8c\x08segments\x94]\x94'],
+    ['snapshot.pickle', '\x80\x02}q\x00(X\x08\x00\x00\x00segments]device_traces'],
+    ['train.log', ' iteration 1/10 | lm loss: 1.0'],
+    ['train.log', 'fetched <html> page; see MemoryViz.js and {"device_traces"'],
+    ['train.log', '{"message": "step 1", "total_size": 3}\n'],
+    ['train.log', '\0\0\0\0late text after a hole'],
+    ['train.log', 'version https://example.org'],
+    ['train.log', '(dp0\n is what it printed'],
+  ];
+  it('leaves everything else to the parsers', () => {
+    for (const [name, content] of innocent) expect(recogniseWrong(head(name, content))).toBeUndefined();
+  });
+});
+
+describe('the choice of parser', () => {
+  const log = head('a.txt', 'some text');
+
+  it('goes to the highest score', () => {
+    const found = detect([parser('low', 0.4), parser('high', 0.9)], log);
+    expect(found.status === 'recognised' && found.parser.title).toBe('high');
+    expect(found.claims.map((claim) => [claim.parser.title, claim.score])).toEqual([
+      ['high', 0.9],
+      ['low', 0.4],
+    ]);
+    expect(found.claims[0]?.why).toBe('high looked at 9 bytes of a.txt');
+  });
+
+  it('is settled by the registry order between equals', () => {
+    const found = detect([parser('low', 0.3), parser('first', 0.5), parser('second', 0.5)], log);
+    expect(found.status === 'recognised' && found.parser.title).toBe('first');
+  });
+
+  it(`needs ${MIN_SCORE}`, () => {
+    expect(detect([parser('p', MIN_SCORE)], log).status).toBe('recognised');
+    const found = detect([parser('p', MIN_SCORE - 0.01)], log);
+    expect(found.status).toBe('skipped');
+    expect(found.claims).toHaveLength(1);
+  });
+
+  it('fails with MBF2008 for a named file that nothing knows', () => {
+    const found = detect([], log, { isNamed: true });
+    expect(found.status === 'failed' && found.error.code).toBe('MBF2008');
+  });
+
+  it('turns a skipped kind into a failure if the file was named, keeping its own error', () => {
+    const page = head('x.html', MEMORY_VIZ);
+    const met = detect([parser('p', 1)], page);
+    const named = detect([parser('p', 1)], page, { isNamed: true });
+    expect(met.status === 'skipped' && met.error.code).toBe('MBF2010');
+    expect(named.status === 'failed' && named.error.code).toBe('MBF2010');
+    // --explain still shows what the parsers thought.
+    expect(named.claims.map((claim) => claim.score)).toEqual([1]);
+  });
+});
+
+describe('the corpus', () => {
+  const corpus = process.env['MBF_CORPUS'] ?? '../shared/corpus';
+  if (!existsSync(corpus)) {
+    console.warn(`no corpus at ${corpus}: known-wrong rules are not checked against real files`);
+    it.skip('is absent', () => {});
+    return;
+  }
+  function heads(part: string): Head[] {
+    const names = readdirSync(join(corpus, part)).filter((name) => !/\.(?:truth|meta)\.json$/.test(name));
+    return names.map((name) => {
+      const raw = readFileSync(join(corpus, part, name));
+      const bytes = raw[0] === 0x1f && raw[1] === 0x8b ? gunzipSync(raw) : raw;
+      return { name: name.replace(/\.gz$/, ''), bytes: bytes.subarray(0, 65536), sizeBytes: raw.length };
+    });
+  }
+
+  it('has no log and no pickled snapshot that is mistaken for something else', () => {
+    const pickles = heads('snapshots').filter(({ bytes }) => bytes[0] === 0x80);
+    const readable = [...heads('logs'), ...pickles];
+    expect(readable.length).toBeGreaterThan(0);
+    for (const seen of readable) expect([seen.name, recogniseWrong(seen)]).toEqual([seen.name, undefined]);
+  });
+
+  it('has every other form of a snapshot, and every database, named by its own rule', () => {
+    for (const seen of heads('snapshots').filter(({ bytes }) => bytes[0] !== 0x80)) {
+      expect(['git-lfs-pointer', 'memory-viz-page', 'html', 'json-snapshot']).toContain(recogniseWrong(seen)?.rule);
+    }
+    for (const seen of heads('nsys').filter(({ name }) => name.endsWith('.sqlite'))) {
+      expect(['sqlite', 'git-lfs-pointer']).toContain(recogniseWrong(seen)?.rule);
+    }
+  });
+});

@@ -1,0 +1,340 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { incidentsInText, logParser } from '../../parsers/log/index.js';
+import { LiteralScanner } from '../../parsers/log/literal-scanner.js';
+import { isSrunLabelled, stripPrefix } from '../../parsers/log/strip-prefix.js';
+import type { ByteSource, ParseSummary, RowSink } from '../../src/model/parser.js';
+import type { IncidentRow, Note } from '../../src/model/tables.js';
+
+interface Parsed {
+  readonly rows: IncidentRow[];
+  readonly notes: Note[];
+  readonly summary: ParseSummary;
+}
+
+async function parse(content: string | Uint8Array, readBytes = 65_536): Promise<Parsed> {
+  const bytes = Buffer.from(content);
+  let at = 0;
+  const source: ByteSource = {
+    sizeBytes: bytes.length,
+    async read(target, start) {
+      const part = bytes.subarray(at, at + Math.min(readBytes, target.length - start));
+      target.set(part, start);
+      at += part.length;
+      return part.length;
+    },
+  };
+  const rows: IncidentRow[] = [];
+  const notes: Note[] = [];
+  const sink: RowSink = {
+    incident: (row) => rows.push(row),
+    note: (note) => notes.push(note),
+    snapshot: () => {
+      throw new Error('a log holds no snapshot');
+    },
+  };
+  const summary = await logParser.parse(source, sink, { name: 'train.log' });
+  rows.sort((a, b) => a.offset - b.offset);
+  return { rows, notes, summary };
+}
+
+const oom = (device: number, mib: number, rest = ''): string =>
+  `torch.OutOfMemoryError: CUDA out of memory. Tried to allocate ${mib}.00 MiB. GPU ${device} has a total capacity of 79.10 GiB of which 20.50 MiB is free.${rest}`;
+
+describe('LiteralScanner', () => {
+  it('finds what indexOf finds', () => {
+    const literal = fc.string({ minLength: 2, maxLength: 6, unit: fc.constantFrom('a', 'b', 'c') });
+    fc.assert(
+      fc.property(
+        fc.uniqueArray(literal, { minLength: 1, maxLength: 5 }),
+        fc.string({ maxLength: 200, unit: fc.constantFrom('a', 'b', 'c', 'd') }),
+        (literals, text) => {
+          const scanner = new LiteralScanner(literals);
+          const bytes = Buffer.from(text);
+          const starts: number[] = [];
+          for (let at = 0; ; ) {
+            const hit = scanner.next(bytes, at, bytes.length, bytes.length);
+            if (hit < 0) break;
+            starts.push(hit);
+            at = hit + 1;
+          }
+          const expected = [...text]
+            .map((_, at) => at)
+            .filter((at) => literals.some((word) => text.startsWith(word, at)));
+          expect(starts).toEqual(expected);
+        },
+      ),
+    );
+  });
+});
+
+describe('prefixes', () => {
+  it.each([
+    ['[rank7]: boom', { rank: 7, rankOrigin: 'prefix:[rankN]:' }, 'boom'],
+    [
+      '[default3]:[rank11]:[W530 21:08:49.892798587 ProcessGroupNCCL.cpp:1544] Warning: x',
+      { rank: 11, localRank: 3, time: '530 21:08:49.892798587' },
+      'Warning: x',
+    ],
+    ['[default3]:text', { rank: null, localRank: 3 }, 'text'],
+    ['trainer/0 [rank2]: x', { rank: 2 }, 'x'],
+    ['[1,5]<stderr>: x', { rank: 5, rankOrigin: 'prefix:mpirun' }, 'x'],
+    ['(Worker_TP1 pid=499) x', { rank: null, pid: 499 }, 'x'],
+    ['(RayWorkerVllm pid=1756, ip=10.0.0.3) x', { pid: 1756, host: '10.0.0.3' }, 'x'],
+    ['(EngineCore pid=610) ERROR 09-03 12:54:51 [core.py:1195] x', { pid: 610, time: '09-03 12:54:51' }, 'x'],
+    ['[NeMo W 2024-05-08 10:50:46 nemo_logging:349] x', { time: '2024-05-08 10:50:46' }, 'x'],
+    ['WARNING:megatron.core.rerun:x', { rank: null }, 'x'],
+    ['2024-05-08 10:50:46,123 - root - ERROR - x', { time: '2024-05-08 10:50:46,123' }, 'x'],
+    ['[rank0]:[titan] 2025-12-17 01:18:26,708 - root - INFO - x', { rank: 0, time: '2025-12-17 01:18:26,708' }, 'x'],
+    ['[2024-05-08 10:50:46,123] [ERROR] [launch.py:12:main] x', { time: '2024-05-08 10:50:46,123' }, 'x'],
+    ['[pod/train-worker-3/pytorch] 2024-05-08T10:50:46.123456789Z x', { host: 'train-worker-3' }, 'x'],
+    [
+      'node7:1201:1388 [5] include/alloc.h:178 NCCL WARN x',
+      { host: 'node7', pid: 1201, device: 5 },
+      'include/alloc.h:178 NCCL WARN x',
+    ],
+    ['[ 1234.567890] x', { time: '1234.567890' }, 'x'],
+    ['> [rank2]: x', { rank: 2 }, 'x'],
+    ['  File "a.py", line 3', { rank: null }, '  File "a.py", line 3'],
+  ])('%s', (text, expected, bare) => {
+    const prefix = stripPrefix(text);
+    expect(prefix).toMatchObject(expected);
+    expect(text.slice(prefix.end)).toBe(bare);
+  });
+
+  it('takes a task number for the rank only in labelled files and only without torchrun', () => {
+    expect(stripPrefix(' 3: x').rank).toBeNull();
+    expect(stripPrefix(' 3: x', true)).toMatchObject({ rank: 3, rankOrigin: 'prefix:srun' });
+    // One task per node: the number is the node's.
+    expect(stripPrefix(' 3: [default5]:x', true)).toMatchObject({ rank: null, localRank: 5 });
+    expect(stripPrefix(' 3: [rank29]: x', true)).toMatchObject({ rank: 29, rankOrigin: 'prefix:[rankN]:' });
+    expect(isSrunLabelled([' 0: a', '12: b', 'c'])).toBe(true);
+    expect(isSrunLabelled(['0: a', 'b', 'c', 'd'])).toBe(false);
+  });
+});
+
+describe('reading a log', () => {
+  it('gives line, offset, rank, time and text of a message', async () => {
+    const log = `first\nübung\n[rank4]: ${oom(3, 512)}\nlast\n`;
+    const { rows } = await parse(log);
+    expect(rows).toHaveLength(1);
+    expect(rows[0]).toMatchObject({
+      kind: 'cuda_oom',
+      rank: 4,
+      device: 3,
+      line: 3,
+      lastLine: 3,
+      offset: Buffer.from('first\nübung\n').length,
+      exception: 'torch.OutOfMemoryError',
+      text: oom(3, 512),
+    });
+  });
+
+  it('does not mix ranks whose lines interleave', async () => {
+    const message = (rank: number): string[] => [
+      `[rank${rank}]: Traceback (most recent call last):`,
+      `[rank${rank}]: torch.OutOfMemoryError: CUDA out of memory. Tried to`,
+      `[rank${rank}]: allocate ${rank + 1}.00 GiB. GPU ${rank} has a total capacity of`,
+      `[rank${rank}]: 79.10 GiB of which ${rank + 10}.00 MiB is free. Of the allocated memory ${rank + 40}.00`,
+      `[rank${rank}]: GiB is allocated by PyTorch, and 1.00 GiB is reserved by PyTorch but unallocated.`,
+    ];
+    const ranks = [0, 1, 2, 3, 4, 5, 6, 7];
+    const lines = [0, 1, 2, 3, 4].flatMap((index) => ranks.map((rank) => message(rank)[index]!));
+    const { rows } = await parse(lines.join('\n'));
+    expect(rows.map(({ rank }) => rank)).toEqual(ranks);
+    for (const { rank, device, bytes } of rows) {
+      expect(device).toBe(rank);
+      expect(bytes.requested?.text).toBe(`${rank! + 1}.00 GiB`);
+      expect(bytes.total?.text).toBe('79.10 GiB');
+      expect(bytes.free?.text).toBe(`${rank! + 10}.00 MiB`);
+      expect(bytes.allocated?.text).toBe(`${rank! + 40}.00 GiB`);
+    }
+  });
+
+  it('keeps following a rank while two thousand others write', async () => {
+    const others = Array.from({ length: 2000 }, (_, rank) => `[rank${rank + 10}]:   File "train.py", line ${rank}`);
+    const log = [
+      '[rank3]: torch.OutOfMemoryError: CUDA out of memory.',
+      ...others,
+      '[rank3]: Tried to allocate 2.00 GiB.',
+    ];
+    const { rows } = await parse(log.join('\n'));
+    expect(rows).toHaveLength(1);
+    expect(rows[0]).toMatchObject({ rank: 3, line: 1, lastLine: 2002 });
+    expect(rows[0]?.bytes.requested?.text).toBe('2.00 GiB');
+  });
+
+  it('finds all messages of a glued line, with the rank beside each', async () => {
+    const { rows } = await parse(`[rank0]: ${oom(0, 10)}[rank1]: ${oom(1, 20)}[rank2]: ${oom(2, 30)}\n`);
+    expect(rows.map(({ rank, device, bytes }) => [rank, device, bytes.requested?.text])).toEqual([
+      [0, 0, '10.00 MiB'],
+      [1, 1, '20.00 MiB'],
+      [2, 2, '30.00 MiB'],
+    ]);
+    expect(rows[1]?.rankOrigin).toBe('inline:[rankN]:');
+  });
+
+  it('keeps every place of a repeated message', async () => {
+    const { rows } = await parse(`${oom(0, 10)}\nwandb: ${oom(0, 10)}\n${'x\n'.repeat(50)}${oom(0, 10)}\n`);
+    expect(rows.map(({ line }) => line)).toEqual([1, 2, 53]);
+  });
+
+  it('reads through colours, progress bars, NULs, CRLF and bytes that are no text', async () => {
+    const bar = Array.from({ length: 200 }, (_, at) => `\r ${at}%|###| ${at}/200`).join('');
+    const log = Buffer.concat([
+      Buffer.from(`${bar}\r\n`),
+      Buffer.from([0xff, 0xfe, 0x80, 10]),
+      Buffer.alloc(300),
+      Buffer.from(`\u001b[31m[rank5]: \u001b[1m${oom(5, 7)}\u001b[0m\r\n`),
+    ]);
+    const { rows } = await parse(log);
+    expect(rows).toHaveLength(1);
+    expect(rows[0]).toMatchObject({ rank: 5, device: 5, line: 3 });
+  });
+
+  it('finds a message between carriage returns on the line it stands on', async () => {
+    const { rows } = await parse(`a\n 10%|#  |\r${oom(1, 3)}\r 20%|## |\nb\n`);
+    expect(rows).toHaveLength(1);
+    expect(rows[0]).toMatchObject({ line: 2, device: 1, text: oom(1, 3) });
+  });
+
+  it('counts an allocation retry as a note, not as a failure', async () => {
+    const { rows, notes } = await parse(
+      '[W922 05:15:28.1 CUDACachingAllocator.cpp:1] memory allocation failed with OOM on device 1 while trying to allocate 5 bytes (free: 1, total: 2).\n',
+    );
+    expect(rows).toEqual([]);
+    expect(notes).toEqual([expect.objectContaining({ kind: 'allocation_retry', line: 1, device: 1 })]);
+  });
+
+  it('leaves out what NVML could not tell, with a note', async () => {
+    const { rows, notes } = await parse(
+      `${oom(0, 1)} Including non-PyTorch memory, this process has 17179869184.00 GiB memory in use.\n`,
+    );
+    expect(rows[0]?.bytes.process).toBeUndefined();
+    expect(notes.map(({ kind }) => kind)).toEqual(['impossible_figure']);
+  });
+
+  it('takes a cuBLAS failure after a device-side assert for its echo', async () => {
+    const assert = 'Indexing.cu:1: indexSelect: block: [0,0,0], thread: [1,0,0] Assertion `i < n` failed.\n';
+    const failure = 'RuntimeError: CUDA error: CUBLAS_STATUS_ALLOC_FAILED when calling `cublasCreate(handle)`\n';
+    const frames = '  File "x.py", line 1\n'.repeat(300);
+    expect((await parse(assert + frames + failure)).rows.map(({ kind }) => kind)).toEqual(['cublas_not_oom']);
+    expect((await parse(frames + failure)).rows.map(({ kind }) => kind)).toEqual(['cublas']);
+  });
+
+  it('does not depend on where reads end', async () => {
+    const log = `${'.'.repeat(3000)}\n${[1, 2, 3].map((n) => `[rank${n}]: ${oom(n, n)}`).join('\n')}\n${'filler\n'.repeat(500)}${oom(0, 9)}`;
+    const whole = await parse(log);
+    expect(whole.rows).toHaveLength(4);
+    for (const size of [1, 7, 64, 1000]) expect((await parse(log, size)).rows).toEqual(whole.rows);
+  });
+
+  it('finds messages around the ends of its buffer', async () => {
+    const filler = `${'some line of a training log that nobody asks about'.repeat(2)}\n`;
+    const parts: string[] = [];
+    for (let at = 0; at < 30; at += 1) parts.push(filler.repeat(1000 + at), oom(at % 8, at + 1), '\n');
+    const { rows } = await parse(parts.join(''));
+    expect(rows.map(({ bytes }) => bytes.requested?.text)).toEqual(
+      Array.from({ length: 30 }, (_, at) => `${at + 1}.00 MiB`),
+    );
+    const lines = parts.join('').split('\n');
+    for (const { line, text } of rows) expect(lines[line - 1]).toBe(text);
+  });
+
+  it('finds a message deep inside a line of megabytes', async () => {
+    const { rows, notes } = await parse(
+      `${'x'.repeat(3_000_000)} ${oom(6, 11)} ${'y'.repeat(3_000_000)}\nend\n${oom(1, 2)}\n`,
+    );
+    expect(rows.map(({ device, line }) => [device, line])).toEqual([
+      [6, 1],
+      [1, 3],
+    ]);
+    expect(notes.map(({ kind }) => kind)).toContain('long_line');
+  });
+
+  it('says which rank wrote it only where the prefixes say so', async () => {
+    expect((await parse('[rank3]: a\n[rank3]: b\nc\n')).summary).toEqual({ rank: 3, rankOrigin: 'prefix:[rankN]:' });
+    expect((await parse('[rank3]: a\n[rank4]: b\n')).summary.rank).toBeNull();
+    expect((await parse('a\nb\nc\n[rank3]: d\n')).summary.rank).toBeNull();
+    expect((await parse(' 2: a\n 2: b\n')).summary).toEqual({ rank: 2, rankOrigin: 'prefix:srun' });
+    expect((await parse('')).summary).toEqual({ rank: null, rankOrigin: null });
+  });
+});
+
+describe('hostile input', () => {
+  const MEGABYTE = 1_000_000;
+  const repeat = (text: string): string => text.repeat(Math.ceil(MEGABYTE / text.length));
+  it.each([
+    ['digits', repeat('1')],
+    ['sizes', repeat('1.00 GiB ')],
+    ['heads', repeat('CUDA out of memory. ')],
+    ['pieces', repeat('Tried to allocate 1.00 GiB. ')],
+    [
+      'anchors of everything',
+      repeat('out of memory Cuda failure DataLoader worker (pid CUBLAS_STATUS_ RESOURCE_EXHAUSTED by PyTorch '),
+    ],
+    ['almost sizes', `Tried to allocate ${repeat('1111.')}`],
+    ['spaces', `CUDA out of memory.${repeat(' ')}Tried to allocate 1.00 GiB`],
+    ['brackets', repeat('[[rank')],
+    ['prefixes', `${repeat('[rank1]: ')}CUDA out of memory.`],
+    ['escapes', `${repeat('\u001b[')}CUDA out of memory.`],
+    ['quotes', `CUDA out of memory.${repeat('\\"')}`],
+    ['word characters', `${repeat('a.')}Error: CUDA out of memory.`],
+    ['shapes', `OOM when allocating tensor with shape[${repeat('1,')}] and type float on`],
+    ['carriage returns', `${repeat('\r')}CUDA out of memory.`],
+    ['short lines', repeat('CUDA out of memory.\n')],
+    ['many ranks', Array.from({ length: 40_000 }, (_, rank) => `[rank${rank}]: by PyTorch`).join('\n')],
+  ])('a megabyte of %s takes no time', async (_, text) => {
+    const began = performance.now();
+    await parse(text);
+    // 0.05–1 s here; a quadratic step would take minutes.
+    expect(performance.now() - began).toBeLessThan(20_000);
+  });
+
+  it('survives any bytes', async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.uint8Array({ maxLength: 3000 }), async (bytes) => {
+        await parse(bytes);
+        logParser.sniff({ bytes, name: 'x', sizeBytes: bytes.length });
+      }),
+      { numRuns: 100 },
+    );
+  });
+});
+
+describe('sniff', () => {
+  const score = (name: string, content: string | Uint8Array): number => {
+    const sniff = logParser.sniff({ bytes: Buffer.from(content), name, sizeBytes: content.length });
+    expect(sniff.why).toMatch(/\.$/);
+    return sniff.score;
+  };
+  it('knows logs by name or content', () => {
+    expect(score('train.log', 'hello\n')).toBe(0.9);
+    expect(score('slurm-123.out', 'hello\n')).toBe(0.9);
+    expect(score('log-allranks_0.out', 'hello\n')).toBe(0.9);
+    expect(score('output', `${oom(0, 1)}\n`)).toBe(0.9);
+    expect(score('output', 'Traceback (most recent call last):\n')).toBe(0.9);
+    expect(score('output', 'hello\n')).toBe(0.3);
+    expect(score('train.log', Buffer.concat([Buffer.from('hello\n'), Buffer.alloc(5000), Buffer.from('x\n')]))).toBe(
+      0.9,
+    );
+  });
+  it('leaves data files alone unless a failure stands in them', () => {
+    for (const name of ['config.yaml', 'a.json', 'b.py', 'c.md', 'd.csv', 'e.ipynb', 'f.html']) {
+      expect(score(name, 'seed: 1\n')).toBe(0);
+      expect(score(name, `${oom(0, 1)}\n`)).toBe(0.4);
+    }
+    expect(score('login.log', '<!DOCTYPE html><html>')).toBe(0);
+  });
+  it('refuses what is no text', () => {
+    expect(score('a.log', Buffer.from([0x80, 4, 0x95, 0, 0, 0, 0, 0, 0, 0x7d, 0x94]))).toBe(0);
+    expect(score('a.log', Buffer.from('\ufeffhello', 'utf16le'))).toBe(0);
+    expect(score('a.log', '')).toBe(0);
+    expect(score('a.txt', 'version https://git-lfs.github.com/spec/v1\noid sha256:0\n')).toBe(0);
+  });
+});
+
+it('incidentsInText agrees with the parser', async () => {
+  const log = `${oom(0, 1)}\nsrun: error: node1: task 0: Out Of Memory\n`;
+  expect(incidentsInText(log)).toEqual((await parse(log)).rows);
+});

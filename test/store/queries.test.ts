@@ -1,0 +1,209 @@
+/** Every query file is checked against an empty store of the newest schema: what its header says is what comes out. */
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { DuckDBInstance, type DuckDBType } from '@duckdb/node-api';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { generateQueryTypes } from '../../src/store/generate-query-types.js';
+import { composeSql, loadAllQueries, loadQuery, packageRoot } from '../../src/store/load-queries.js';
+import { migrate } from '../../src/store/migrate.js';
+import { MIGRATIONS } from '../../src/store/migrations.js';
+import {
+  blankText,
+  parseQueryFile,
+  pathOfQueryName,
+  type QueryFile,
+  queryNameOfPath,
+} from '../../src/store/query-file.js';
+import { PARAMETER_TYPES } from '../../src/store/to-duckdb.js';
+import { repoRoot } from './scratch.js';
+
+const queries = loadAllQueries();
+
+/** A value of each parameter type that finds nothing and breaks nothing. */
+const SAMPLES: ReadonlyMap<string, string> = new Map(
+  [...PARAMETER_TYPES.keys()].map((type) => [
+    type,
+    type === 'VARCHAR' ? `'0'` : type === 'TIMESTAMP' ? `TIMESTAMP '1970-01-01'` : type === 'BOOLEAN' ? 'false' : '0',
+  ]),
+);
+
+describe('queries/', () => {
+  let describeColumns: (query: QueryFile) => Promise<{ name: string; type: string }[]>;
+
+  beforeAll(async () => {
+    const connection = await (await DuckDBInstance.create(':memory:')).connect();
+    await migrate(connection, 0, MIGRATIONS);
+    const typeName = (type: DuckDBType) => String(type).replace(/^ENUM\(.*\)$/, 'ENUM');
+    describeColumns = async (query) => {
+      await connection.run(`PREPARE checked AS ${composeSql(query)}`);
+      const values = query.params.map((param) => `${param.name} := ${SAMPLES.get(param.type)}::${param.type}`);
+      const result = await connection.run(`EXECUTE checked${values.length > 0 ? `(${values.join(', ')})` : ''}`);
+      return result.columnNames().map((name, index) => ({ name, type: typeName(result.columnType(index)) }));
+    };
+  });
+
+  it('holds queries, all of which the loader finds by name', () => {
+    expect(queries.length).toBeGreaterThanOrEqual(2);
+    for (const query of queries) expect(loadQuery(query.name)).toEqual(query);
+  });
+
+  it.each(queries.map((query) => [query.name, query] as const))(
+    '%s returns the columns it declares',
+    async (_, query) => {
+      const declared = query.columns.map(({ name, type }) => ({ name, type }));
+      expect(await describeColumns(query)).toEqual(declared);
+    },
+  );
+
+  it.each(queries.map((query) => [query.name, query] as const))('%s says what it is and why', (_, query) => {
+    expect(query.title).not.toBe('');
+    expect(query.why.length).toBeGreaterThan(20);
+    // Without an order, DuckDB's threads decide it, and no output could be compared with the last one.
+    if (!query.name.startsWith('_')) expect(blankText(query.statement)).toMatch(/ORDER BY|LIMIT 1\b/i);
+  });
+
+  it('has its types generated (npm run generate)', () => {
+    expect(readFileSync(join(repoRoot, 'queries', 'queries.gen.ts'), 'utf8')).toBe(generateQueryTypes(queries));
+  });
+
+  it('lies in the package root', () => {
+    expect(join(packageRoot(), '/')).toBe(repoRoot);
+  });
+});
+
+const HEADER = `-- @name topic.some_question
+-- @title A question
+-- @param run_id INTEGER? the run
+-- @col bytes BIGINT? how many
+--   of them
+-- @why Because.
+`;
+
+describe('parseQueryFile', () => {
+  const parse = (text: string) => parseQueryFile('topic/some-question.sql', text);
+
+  it('reads the header and the statement', () => {
+    expect(
+      parse(`${HEADER}-- a remark that belongs to the reason\nSELECT 1 AS bytes WHERE $run_id = ';' -- ;\n;\n`),
+    ).toEqual({
+      name: 'topic.some_question',
+      title: 'A question',
+      why: 'Because. a remark that belongs to the reason',
+      params: [{ name: 'run_id', type: 'INTEGER', nullable: true, text: 'the run' }],
+      columns: [{ name: 'bytes', type: 'BIGINT', nullable: true, text: 'how many of them' }],
+      uses: [],
+      statement: `SELECT 1 AS bytes WHERE $run_id = ';' -- ;`,
+    });
+  });
+
+  it.each([
+    ['SELECT 1', /needs one @name/],
+    [`${HEADER}`, /holds no statement/],
+    [`${HEADER}SELECT 1; SELECT 2`, /more than one statement/],
+    [`${HEADER}SELECT $other`, /uses \$other without a @param/],
+    [`${HEADER}-- @nmae x\nSELECT 1`, /unknown tag @nmae/],
+    [`${HEADER}-- @title again\nSELECT 1`, /needs one @title/],
+    [`${HEADER}-- @col bytes BIGINT\nSELECT 1`, /names a @col twice/],
+    [`${HEADER}-- @col Bytes BIGINT\nSELECT 1`, /cannot read the field/],
+    [`${HEADER}-- @param x GEOMETRY\nSELECT $x`, /cannot be GEOMETRY/],
+    [`${HEADER}-- @uses store.runs\nSELECT 1`, /not private/],
+    [`-- hello\n${HEADER}SELECT 1`, /must begin with/],
+    [`${HEADER.replace('some_question', 'other')}SELECT 1`, /the path says topic\.some_question/],
+  ])('refuses a malformed file (%#)', (text, message) => {
+    expect(() => parse(text)).toThrow(message);
+    expect(() => parse(text)).toThrow(/^queries\/topic\/some-question\.sql: /);
+  });
+
+  it('names files and queries both ways', () => {
+    for (const [path, name] of [
+      ['store/runs.sql', 'store.runs'],
+      ['diagnosis/largest-hole-by-pool.sql', 'diagnosis.largest_hole_by_pool'],
+      ['_views/segments-at.sql', '_views.segments_at'],
+    ] as const) {
+      expect(queryNameOfPath(path)).toBe(name);
+      expect(pathOfQueryName(name)).toBe(path);
+    }
+  });
+
+  it('blanks literals and comments, and nothing else', () => {
+    expect(blankText(`a'b''c'd--e\nf/*g*/h"i'j"$$k;$$l`)).toBe(`a      d   \nf     h"i'j"      l`);
+  });
+});
+
+describe('composeSql', () => {
+  const file = (name: string, statement: string, uses: string[] = [], params = ''): QueryFile =>
+    parseQueryFile(
+      pathOfQueryName(name),
+      `-- @name ${name}\n-- @title t\n-- @why w\n-- @col n INTEGER\n${params}${uses.map((use) => `-- @uses ${use}\n`).join('')}${statement}`,
+    );
+  const library = new Map(
+    [
+      file('_views.one', 'SELECT 1 AS n'),
+      file('_views.two', 'SELECT n + 1 AS n FROM one', ['_views.one']),
+      file('_views.given', 'SELECT $x AS n', [], '-- @param x INTEGER\n'),
+      file('_views.a', 'FROM b', ['_views.b']),
+      file('_views.b', 'FROM a', ['_views.a']),
+    ].map((query) => [query.name, query]),
+  );
+  const compose = (query: QueryFile) => composeSql(query, (name) => library.get(name)!);
+
+  it.each([
+    ['SELECT sum(n)::INTEGER AS n FROM (FROM one UNION ALL FROM two)', 3],
+    ['WITH own AS (FROM two) SELECT n FROM own', 2],
+    [
+      '-- WITH\nWITH RECURSIVE own AS (SELECT n FROM two UNION ALL SELECT n + 1 FROM own WHERE n < 9) SELECT max(n) AS n FROM own',
+      9,
+    ],
+  ])('puts used queries first: %s', async (statement, expected) => {
+    const connection = await (await DuckDBInstance.create(':memory:')).connect();
+    const sql = compose(
+      file('topic.q', statement.startsWith('--') ? `\n${statement}` : statement, ['_views.two', '_views.one']),
+    );
+    expect((await connection.runAndReadAll(sql)).getRows()).toEqual([[expected]]);
+  });
+
+  it('refuses circles, and parameters that the user of a query does not declare', () => {
+    expect(() => compose(file('topic.q', 'FROM a', ['_views.a']))).toThrow(/circle/);
+    expect(() => compose(file('topic.q', 'FROM given', ['_views.given']))).toThrow(/must declare its @param x INTEGER/);
+  });
+});
+
+describe('generateQueryTypes', () => {
+  it('maps types and NULLs, documents fields, and leaves private queries out', () => {
+    const query = parseQueryFile(
+      'topic/q.sql',
+      `-- @name topic.q
+-- @title Title
+-- @param a BIGINT first
+-- @param b VARCHAR?
+-- @col i INTEGER an int */
+-- @col u UBIGINT?
+-- @col l BIGINT[]?
+-- @col e ENUM
+-- @why w
+SELECT $a, $b`,
+    );
+    const text = generateQueryTypes([{ ...query, name: '_views.q' }, query]);
+    expect(text).toBe(`// Generated from queries/**/*.sql by \`npm run generate\`. Do not edit.
+
+export interface Queries {
+  /** Title */
+  'topic.q': {
+    params: {
+      /** first */
+      a: number | bigint;
+      b?: string | null | undefined;
+    };
+    row: {
+      /** an int * / */
+      i: number;
+      u: number | bigint | null;
+      l: readonly (number)[] | null;
+      e: string;
+    };
+  };
+}
+`);
+    expect(() => generateQueryTypes([{ ...query, columns: [{ ...query.columns[0]!, type: 'BLOB' }] }])).toThrow(/BLOB/);
+  });
+});
