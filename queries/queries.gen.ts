@@ -90,6 +90,7 @@ export interface Queries {
     };
     row: {
       seq: number;
+      /** code as in TRACE_ACTIONS */
       action: string;
       addr: number | bigint | null;
       /** requested on alloc and free, segment bytes on segment entries */

@@ -160,6 +160,8 @@ export function pickle(value: PyValue): Buffer {
         save(entry);
       };
       saveBatches([...item], saveEntry, OP.setItem, OP.setItems);
+      // CPython starts another batch whenever the last one was full, so these dicts end in an empty one.
+      if (item.size > 0 && item.size % BATCH === 0) frame.push(OP.mark, OP.setItems);
     }
   };
 

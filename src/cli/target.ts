@@ -21,7 +21,7 @@ import type { Context } from './context.js';
 import { progressLine } from './progress.js';
 
 export const DEFAULT_DB = 'mbforensics.duckdb';
-const INGEST_MEMORY_BYTES = 256 * 1024 * 1024;
+const INGEST_MEMORY_BYTES = 128 * 1024 * 1024;
 /** Cached stores beyond this many are removed, the oldest first. */
 const MAX_CACHED = 32;
 

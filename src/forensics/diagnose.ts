@@ -166,7 +166,7 @@ async function judgeTraced(
     expandable
       ? "expandable segments were on already, so PyTorch's hint to set them does not apply"
       : 'expandable segments were off',
-    `allocator settings in ${oom.source.replace(/ entry .*/, '')}`,
+    oom.source,
   );
   const live = await liveSet(store, oom.state);
   const top = live.sites.slice(0, 3).map((site) => `${formatBytes(site.bytes)} ${site.site}`);
@@ -197,8 +197,6 @@ function conclude(facts: OomFacts, evidence: EvidenceLog, message: Message | und
   const judgement = judge(facts, evidence);
   const accounting = account(facts);
   const missing = [...judgement.missing];
-  if (facts.total === null)
-    missing.push('device total: not in the evidence; the OOM message of this rank prints it, or give --capacity');
   if (facts.walk !== null && !facts.walk.exact)
     missing.push('an exact state: the trace contradicts the walk back from the dump');
   if (facts.free === null)

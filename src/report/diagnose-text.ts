@@ -44,41 +44,54 @@ function place(verdict: Verdict): string {
 
 function verdictLines(verdict: Verdict, run: string, count: number): string[] {
   const isOom = verdict.cause !== 'not_oom';
+  const source = mainSource(verdict);
   const head = `${isOom ? 'OOM' : 'NO OOM'} · ${place(verdict)} · run ${printable(run)}${count > 1 ? ` · ${count} verdicts` : ''}`;
   const detail = verdict.detail === null ? '' : ` (${verdict.detail.replaceAll('_', ' ')})`;
   const title = `VERDICT  ${verdict.cause.replaceAll('_', ' ')}${detail}`;
   const confidence = `confidence ${verdict.confidence}`;
   const lines = [head, `${title}${' '.repeat(Math.max(2, WIDTH - title.length - confidence.length))}${confidence}`];
-  lines.push(...wrap(printable(verdict.summary), WIDTH - 9, '').map((line) => `         ${line}`), '');
+  lines.push(...wrap(`         ${printable(verdict.summary)}`, WIDTH, '         '), '');
   if (verdict.request !== null) {
     const site = verdict.request.site === null ? '' : `   in  ${printable(verdict.request.site)}`;
     lines.push(...labelled('asked', `${formatBytes(verdict.request.bytes)}${site}`));
   }
   if (verdict.accounting_total !== null) {
     const parts = verdict.accounting.map((part) => `${part.part.replaceAll('_', ' ')} ${formatBytes(part.bytes)}`);
+    const sum = parts.join(' + ');
     lines.push(
       ...labelled(
-        'accounting',
-        `${formatBytes(verdict.accounting_total.bytes)} = ${parts.join(' + ').replaceAll('+ -', '− ')}`,
+        'bytes',
+        `${formatBytes(verdict.accounting_total.bytes)} = ${sum}  (${verdict.accounting_total.text})`,
       ),
     );
-    lines.push(...labelled('', `(${verdict.accounting_total.text})`));
   }
-  for (const entry of verdict.evidence)
-    lines.push(...labelled(entry.id, `${printable(entry.text)}  [${printable(entry.source)}]`));
-  verdict.ruled_out.forEach((entry, i) => {
-    lines.push(...labelled(i === 0 ? 'not why' : '', `${entry.cause.replaceAll('_', ' ')}: ${printable(entry.why)}`));
-  });
-  verdict.missing.forEach((text, i) => {
-    lines.push(...labelled(i === 0 ? 'not tested' : '', printable(text)));
-  });
-  verdict.next.forEach((text, i) => {
-    lines.push(...labelled(i === 0 ? 'next' : '', printable(text)));
-  });
+  for (const entry of verdict.evidence) {
+    const from = entry.source === source ? '' : `  [${printable(entry.source)}]`;
+    lines.push(...labelled(entry.id, `${printable(entry.text)}${from}`));
+  }
+  if (source !== undefined) lines.push(...labelled('', `[${printable(source)}]`));
+  lines.push(
+    ...list(
+      'not why',
+      verdict.ruled_out.map((entry) => `${entry.cause.replaceAll('_', ' ')}: ${entry.why}`),
+    ),
+  );
+  lines.push(...list('not tested', verdict.missing));
+  lines.push(...list('next', verdict.next));
   return lines;
 }
 
+/** The source most evidence comes from; it is named once, below. */
+function mainSource(verdict: Verdict): string | undefined {
+  const counts = new Map<string, number>();
+  for (const { source } of verdict.evidence) counts.set(source, (counts.get(source) ?? 0) + 1);
+  return [...counts].sort((a, b) => b[1] - a[1])[0]?.[0];
+}
+
+function list(label: string, texts: readonly string[]): string[] {
+  return texts.flatMap((text, i) => labelled(i === 0 ? label : '', printable(text)));
+}
+
 function labelled(label: string, text: string): string[] {
-  const [first, ...rest] = wrap(text, WIDTH - LABEL - 2, '');
-  return [`  ${label.padEnd(LABEL)}${first}`, ...rest.map((line) => INDENT + line)];
+  return wrap(`  ${label.padEnd(LABEL)}${text}`, WIDTH, INDENT);
 }

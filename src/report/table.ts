@@ -59,17 +59,18 @@ export function keepStart(text: string, width: number): string {
   return text.length <= width ? text : `${text.slice(0, width - 1)}…`;
 }
 
-/** Breaks at blanks so that no line is longer than `width`; continuation lines get `indent`. */
+/** Breaks at blanks so that no line is longer than `width`; blanks inside a line stay, continuation lines get `indent`. */
 export function wrap(text: string, width: number, indent = ''): string[] {
   const lines: string[] = [];
   let line = '';
-  for (const word of text.split(' ')) {
-    const room = width - (lines.length === 0 ? 0 : indent.length);
-    if (line !== '' && line.length + 1 + word.length > room) {
+  let words = 0;
+  for (const [, blanks = '', word = ''] of text.matchAll(/( *)([^ ]+)/g)) {
+    if (words > 0 && line.length + blanks.length + word.length > width) {
       lines.push(line);
-      line = word;
-    } else line = line === '' ? word : `${line} ${word}`;
+      line = indent + word;
+    } else line += blanks + word;
+    words += 1;
   }
   lines.push(line);
-  return lines.map((part, i) => (i === 0 ? part : indent + part));
+  return lines;
 }

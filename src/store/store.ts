@@ -1,14 +1,14 @@
 /** An open store: transactions, appending, and running queries. `open-store.ts` makes it. */
-import type { DuckDBConnection, DuckDBInstance, DuckDBMaterializedResult, DuckDBResult } from '@duckdb/node-api';
+import type { DuckDBConnection, DuckDBInstance, DuckDBMaterializedResult } from '@duckdb/node-api';
 import type { TableLayout } from '../model/columns.js';
-import { MbfError } from '../model/errors.js';
 import { bindParameters, type SqlParams } from './bind-parameters.js';
+import { collectRows, columnChecks } from './collect-rows.js';
 import { type ColumnAppender, createColumnAppender } from './column-appender.js';
-import { fromDuckDB, type StoreValue } from './from-duckdb.js';
+import type { StoreValue } from './from-duckdb.js';
 import { insertRows } from './insert-rows.js';
 import { composeSql, loadQuery } from './load-queries.js';
 import type { QueryArguments, QueryName, QueryRow } from './query-catalog.js';
-import type { QueryField, QueryFile } from './query-file.js';
+import type { QueryField } from './query-file.js';
 import { type ReadBatch, type ReadSpec, readColumns } from './read-columns.js';
 import { openResultStream, type PrepareStatement, type ResultStream } from './result-stream.js';
 import { asStoreError } from './store-errors.js';
@@ -32,7 +32,7 @@ interface OpenAppender {
 }
 
 /**
- * Statements of one store run one after the other on one connection. Failures of the file (disk full, damage) are {@link MbfError}s of kind `store`;
+ * Statements of one store run one after the other on one connection. Failures of the file (disk full, damage) are MbfErrors of kind `store`;
  * any other error of DuckDB passes through, for it means a wrong statement of ours.
  */
 export class Store {
@@ -132,7 +132,7 @@ export class Store {
   async all<Name extends QueryName>(name: Name, ...params: QueryArguments<Name>): Promise<QueryRow<Name>[]> {
     const query = loadQuery(name);
     const result = await this.execute(composeSql(query), (params[0] ?? {}) as SqlParams, query.params);
-    return (await collect(result, columnChecks(query, result))) as QueryRow<Name>[];
+    return (await collectRows(result, columnChecks(query, result))) as QueryRow<Name>[];
   }
 
   /** The first row, or undefined if there is none. */
@@ -140,10 +140,10 @@ export class Store {
     return (await this.all(name, ...params))[0];
   }
 
-  /** Rows of a statement of the caller's own, converted by {@link fromDuckDB}. */
+  /** Rows of a statement of the caller's own, converted by `from-duckdb.ts`. */
   async select(sql: string, params: SqlParams = {}): Promise<Record<string, StoreValue>[]> {
     const result = await this.execute(sql, params);
-    return collect(result, []);
+    return collectRows(result, []);
   }
 
   /** Runs a statement that changes rows; returns how many. */
@@ -283,44 +283,4 @@ export class Store {
       throw asStoreError(this.file, error, 'use');
     }
   }
-}
-
-/** What a header promises of a column, checked on every value: a NULL in a column without `?` would lie to the compiler. */
-interface ColumnCheck {
-  readonly where: string;
-  readonly nullable: boolean;
-  readonly rounded: boolean;
-}
-
-function columnChecks(query: QueryFile, result: DuckDBResult): readonly (ColumnCheck | undefined)[] {
-  return result.columnNames().map((name) => {
-    const field = query.columns.find((column) => column.name === name);
-    return field && { where: `${query.name}.${name}`, nullable: field.nullable, rounded: field.type === 'BIGINT' };
-  });
-}
-
-async function collect(
-  result: DuckDBMaterializedResult,
-  checks: readonly (ColumnCheck | undefined)[],
-): Promise<Record<string, StoreValue>[]> {
-  const names = result.columnNames();
-  const rows: Record<string, StoreValue>[] = [];
-  for (;;) {
-    const chunk = await result.fetchChunk();
-    if (chunk === null || chunk.rowCount === 0) return rows;
-    const vectors = names.map((_, index) => chunk.getColumnVector(index));
-    for (let row = 0; row < chunk.rowCount; row += 1) {
-      const record: Record<string, StoreValue> = {};
-      for (let index = 0; index < names.length; index += 1) {
-        record[names[index]!] = checked(fromDuckDB(vectors[index]!.getItem(row)), checks[index]);
-      }
-      rows.push(record);
-    }
-  }
-}
-
-function checked(value: StoreValue, check: ColumnCheck | undefined): StoreValue {
-  if (check === undefined) return value;
-  if (value === null && !check.nullable) throw new MbfError('MBF9001', `${check.where} is NULL against its header`);
-  return check.rounded && typeof value === 'bigint' ? Number(value) : value;
 }

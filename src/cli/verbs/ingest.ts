@@ -20,7 +20,7 @@ interface Options extends CommonOptions {
 }
 
 /** DuckDB's share while ingesting; the decoder needs about as much beside it. */
-const MEMORY_LIMIT_BYTES = 256 * 1024 * 1024;
+const MEMORY_LIMIT_BYTES = 128 * 1024 * 1024;
 
 export function registerIngest(program: Command, context: Context): void {
   withCommon(

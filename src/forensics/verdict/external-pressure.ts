@@ -15,7 +15,10 @@ export const externalPressure: CauseTest = {
   run(facts, evidence) {
     const beyond = outside(facts);
     if (beyond === null || facts.total === null) {
-      return { outcome: 'not_testable', needs: 'the OOM message of this rank (device total, memory of this process)' };
+      return {
+        outcome: 'not_testable',
+        needs: 'the device total (not in the evidence): ingest the OOM message of this rank, or give --capacity',
+      };
     }
     const live = active(facts) ?? facts.process;
     if (live === null) return { outcome: 'not_testable', needs: 'the allocated bytes' };

@@ -39,7 +39,7 @@ export function judge(facts: OomFacts, evidence: EvidenceLog): Judgement {
     if (outcome.outcome !== 'not_testable') ran += 1;
     if (outcome.outcome === 'holds') holds ??= { ...outcome, cause };
     else if (outcome.outcome === 'fails') ruledOut.push({ cause, why: outcome.why });
-    else missing.push(`${cause.replace('_', ' ')}: needs ${outcome.needs}`);
+    else missing.push(`${cause.replaceAll('_', ' ')}: needs ${outcome.needs}`);
   }
   return { holds, ruledOut, missing, ran };
 }
