@@ -150,9 +150,10 @@ async function judgeTraced(
 ): Promise<Verdict> {
   const facts = factsOfTrace(oom, message, capacityBytes);
   const evidence = new EvidenceLog();
-  const free = facts.deviceFree === null ? '' : `, with ${formatBytes(facts.deviceFree.bytes)} free on the device`;
+  const site = oom.site === null ? '' : ` in ${oom.site}`;
+  const free = facts.deviceFree === null ? '' : `; ${formatBytes(facts.deviceFree.bytes)} free on the device`;
   evidence.add(
-    `${formatCount(oom.requestedBytes)} bytes (${formatBytes(oom.requestedBytes)}) asked${free}`,
+    `asked ${formatBytes(oom.requestedBytes)} (${formatCount(oom.requestedBytes)} bytes)${site}${free}`,
     oom.source,
   );
   if (message !== undefined) evidence.add(shorten(message.text), message.source);
@@ -324,5 +325,5 @@ async function noOom(
 /** One line of a message, long enough to be recognised. */
 function shorten(text: string): string {
   const line = text.replaceAll(/\s+/g, ' ').trim();
-  return line.length <= 150 ? line : `${line.slice(0, 149)}…`;
+  return line.length <= 120 ? line : `${line.slice(0, 119)}…`;
 }

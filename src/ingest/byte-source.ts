@@ -9,10 +9,12 @@ import { createHash, type Hash } from 'node:crypto';
 import type { BigIntStats } from 'node:fs';
 import { constants } from 'node:fs';
 import { type FileHandle, open } from 'node:fs/promises';
+import { availableParallelism } from 'node:os';
 import { createGunzip, type Gunzip } from 'node:zlib';
 import { MbfError } from '../model/errors.js';
 import type { ByteSource } from '../model/parser.js';
 import { formatBytes, GIB, KIB, MIB } from '../model/units.js';
+import { type BackgroundHash, hashInBackground } from './background-hash.js';
 
 export interface ByteSourceOptions {
   /** Size of one read. Small values are for tests that put chunk boundaries everywhere. Default 4 MiB. */
@@ -60,6 +62,8 @@ const DEFAULT_CHUNK_BYTES = 4 * MIB;
 /** Inflating multiplies: smaller input chunks and output pieces keep a gzip source within a few MiB. */
 const GZIP_CHUNK_BYTES = MIB;
 const GZIP_OUTPUT_BYTES = 512 * KIB;
+/** From here on a second core hashes the file; starting a thread takes longer than hashing less. */
+const BACKGROUND_HASH_BYTES = 64 * MIB;
 /** Inflated bytes waiting for the consumer before gunzip is paused. */
 const GZIP_QUEUE_BYTES = 4 * MIB;
 
@@ -217,6 +221,7 @@ function rawFile(handle: FileHandle, opened: BigIntStats, chunkBytes: number): R
   let handedBytes = 0;
   let inFlight: Promise<Uint8Array> | undefined;
   let isClosed = false;
+  let background: BackgroundHash | undefined;
 
   /** Fills one buffer completely, or up to the size at opening: what a live writer appends later is not this file. */
   async function fill(wantedBytes: number): Promise<Uint8Array> {
@@ -253,7 +258,16 @@ function rawFile(handle: FileHandle, opened: BigIntStats, chunkBytes: number): R
       inFlight = undefined;
       // Nothing is read ahead of the first piece: detection may want no more than that.
       if (!(isFirst && handedBytes === 0) && requestedBytes < sizeBytes) inFlight = start(chunkBytes);
-      hash.update(chunk);
+      // The first piece serves detection; whoever reads on wants the whole file.
+      if (
+        handedBytes > 0 &&
+        background === undefined &&
+        sizeBytes >= BACKGROUND_HASH_BYTES &&
+        availableParallelism() > 1
+      ) {
+        background = hashInBackground(handle.fd, sizeBytes);
+      }
+      if (background === undefined) hash.update(chunk);
       handedBytes += chunk.length;
       return chunk;
     } catch (error) {
@@ -267,19 +281,27 @@ function rawFile(handle: FileHandle, opened: BigIntStats, chunkBytes: number): R
     readBytes: () => handedBytes,
     next,
     async finish() {
-      while ((await next()) !== undefined);
+      if (background === undefined) while ((await next()) !== undefined);
+      let digest: string | undefined;
       try {
+        if (background !== undefined) {
+          const hashed = await background.result;
+          if (hashed.position !== sizeBytes)
+            throw changed(`it now ends at byte ${hashed.position}, before its ${sizeBytes} bytes`);
+          digest = hashed.digest;
+        }
         const now = await handle.stat({ bigint: true });
         if (now.size !== opened.size) throw changed(`it had ${opened.size} bytes and now has ${now.size}`);
         if (now.mtimeNs !== opened.mtimeNs) throw changed('its modification time moved');
       } catch (error) {
         throw asReadError(error, undefined);
       }
-      return hash.digest('hex');
+      return digest ?? hash.digest('hex');
     },
     async close() {
       if (isClosed) return;
       isClosed = true;
+      await background?.stop();
       await inFlight?.catch(() => {}); // closing under a read in flight is undefined behaviour
       await handle.close();
     },

@@ -89,7 +89,14 @@ export async function insertIncidents(
         if (printed === undefined) return [];
         const precision_bytes = Math.ceil(printed.precisionBytes);
         return [
-          { incident_id: first + i, field, pid: null, bytes: printed.bytes, printed: printed.text, precision_bytes },
+          {
+            incident_id: first + i,
+            field: COLUMN_OF_FIELD[field].replace(/_bytes$/, ''),
+            pid: null,
+            bytes: printed.bytes,
+            printed: printed.text,
+            precision_bytes,
+          },
         ];
       }),
       ...incident.processes.map(({ pid, printed }) => ({

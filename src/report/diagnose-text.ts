@@ -51,10 +51,6 @@ function verdictLines(verdict: Verdict, run: string, count: number): string[] {
   const confidence = `confidence ${verdict.confidence}`;
   const lines = [head, `${title}${' '.repeat(Math.max(2, WIDTH - title.length - confidence.length))}${confidence}`];
   lines.push(...wrap(`         ${printable(verdict.summary)}`, WIDTH, '         '), '');
-  if (verdict.request !== null) {
-    const site = verdict.request.site === null ? '' : `   in  ${printable(verdict.request.site)}`;
-    lines.push(...labelled('asked', `${formatBytes(verdict.request.bytes)}${site}`));
-  }
   if (verdict.accounting_total !== null) {
     const parts = verdict.accounting.map((part) => `${part.part.replaceAll('_', ' ')} ${formatBytes(part.bytes)}`);
     const sum = parts.join(' + ');

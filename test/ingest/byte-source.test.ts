@@ -318,3 +318,37 @@ it('may be closed at any moment, and twice', async () => {
     await busy.close();
   }
 });
+
+describe('a file large enough for a second core to hash', () => {
+  const content = Buffer.concat([noise(3 * MIB), Buffer.alloc(62 * MIB), noise(MIB)]);
+  const expected = createHash('sha256').update(content).digest('hex');
+
+  it('has the same hash whether it was read to the end, in part, or not at all', async () => {
+    const path = put(content);
+    for (const reads of [1000, 3, 0]) {
+      const opened = await openByteSource(path);
+      const window = new Uint8Array(4 * MIB);
+      for (let i = 0; i < reads; i++) if ((await opened.source.read(window, 0)) === 0) break;
+      expect(await opened.finish()).toBe(expected);
+      await opened.close();
+    }
+    expect(await hashFile(path)).toBe(expected);
+  });
+
+  it('may be closed while the thread is hashing', async () => {
+    const opened = await openByteSource(put(content));
+    const window = new Uint8Array(4 * MIB);
+    for (let i = 0; i < 3; i++) await opened.source.read(window, 0);
+    await opened.close();
+  });
+
+  it('is found changed if it shrinks meanwhile', async () => {
+    const path = put(content);
+    const opened = await openByteSource(path);
+    const window = new Uint8Array(4 * MIB);
+    for (let i = 0; i < 2; i++) await opened.source.read(window, 0);
+    truncateSync(path, 10 * MIB);
+    await expect(opened.finish()).rejects.toMatchObject({ code: 'MBF2009' });
+    await opened.close();
+  });
+});

@@ -46,7 +46,7 @@ export const fragmentation: CauseTest = {
     }
     const detail = mainReason(free, facts.allocator?.expandableSegments ?? false);
     evidence.add(
-      `${formatBytes(cached)} are free inside the reserve, but the largest piece the request may use is ${formatBytes(free.usable.largestBytes)}`,
+      `${formatBytes(live.bytes)} live + ${formatBytes(need)} asked fit the ${formatBytes(limit.bytes)} this process could have; ${formatBytes(cached)} of it are free in pieces`,
       facts.reserved.source,
     );
     if (free.pinnedSegments > 0) {
@@ -59,7 +59,7 @@ export const fragmentation: CauseTest = {
       outcome: 'holds',
       detail,
       confidence: facts.walk?.exact === true && facts.walk.uncertainBytes < need ? 'high' : 'medium',
-      summary: `${formatBytes(cached)} are free inside PyTorch, yet no piece is larger than ${formatBytes(free.usable.largestBytes)} (${formatBytes(need)} asked)`,
+      summary: `enough is free inside PyTorch, but not in one piece: ${formatBytes(need)} asked, largest usable piece ${formatBytes(free.usable.largestBytes)}`,
       next: nextSteps(facts, detail),
     };
   },
