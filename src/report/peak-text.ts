@@ -1,7 +1,7 @@
 /** What was live at the peak, by call site and by stack. */
 import type { PeakDevice, PeakResult } from '../model/results.js';
 import { formatBytes, formatCount } from '../model/units.js';
-import { keepEnd, printable, table } from './table.js';
+import { keepEnd, printable, table, wrap } from './table.js';
 
 export function peakText(result: PeakResult): string {
   return `${result.snapshots
@@ -18,7 +18,11 @@ function deviceText(device: PeakDevice): string {
   const basis = device.basis === 'actual' ? 'actual block sizes' : 'approximate: the trace contradicts itself';
   const lines = [
     '',
-    `device ${device.device} ${moment}: ${formatBytes(device.active_bytes)} live in ${formatCount(device.blocks)} blocks of ${formatBytes(device.reserved_bytes)} reserved (${basis})`,
+    ...wrap(
+      `device ${device.device} ${moment}: ${formatBytes(device.active_bytes)} live in ${blocks(device.blocks)} of ${formatBytes(device.reserved_bytes)} reserved (${basis})`,
+      100,
+      '  ',
+    ),
   ];
   const share = (bytes: number): string =>
     device.active_bytes === 0 ? '–' : `${((100 * bytes) / device.active_bytes).toFixed(1)} %`;
@@ -50,10 +54,7 @@ function deviceText(device: PeakDevice): string {
   );
   device.stacks.forEach((stack, i) => {
     const origin = stack.origin === 'free_event' ? ' (stack of its free: it was allocated before the recording)' : '';
-    lines.push(
-      '',
-      `  #${i + 1}  ${formatBytes(stack.bytes)}  ${share(stack.bytes)}  ${formatCount(stack.count)} blocks${origin}`,
-    );
+    lines.push('', `  #${i + 1}  ${formatBytes(stack.bytes)}  ${share(stack.bytes)}  ${blocks(stack.count)}${origin}`);
     if (stack.frames.length === 0) lines.push('      no stack recorded');
     for (const frame of stack.frames) lines.push(`      ${keepEnd(printable(frame), 92)}`);
   });
@@ -61,4 +62,8 @@ function deviceText(device: PeakDevice): string {
   if (more.groups > 0)
     lines.push('', `  ${formatCount(more.groups)} more stacks with ${formatBytes(more.bytes)} (--limit 0 shows all)`);
   return lines.join('\n');
+}
+
+function blocks(count: number): string {
+  return `${formatCount(count)} ${count === 1 ? 'block' : 'blocks'}`;
 }

@@ -29,9 +29,13 @@ function deviceLines(device: SnapshotDevice): string[] {
   const largest = device.largest_inactive_block_bytes;
   const lines = [
     `device ${device.device}   ${formatCount(device.segments)} segments, ${formatCount(device.blocks)} blocks at the dump`,
-    `  reserved ${size(device.reserved_bytes)} = allocated ${size(device.allocated_bytes)} + pending free ${size(
-      device.active_bytes - device.allocated_bytes,
-    )} + inactive ${size(device.inactive_bytes)}${largest === null ? '' : ` (largest block ${size(largest)})`}`,
+    ...wrap(
+      `  reserved ${size(device.reserved_bytes)} = allocated ${size(device.allocated_bytes)} + pending free ${size(
+        device.active_bytes - device.allocated_bytes,
+      )} + inactive ${size(device.inactive_bytes)}${largest === null ? '' : ` (largest block ${size(largest)})`}`,
+      100,
+      '           ',
+    ),
   ];
   if (device.events === null) lines.push('  no trace recorded');
   else {

@@ -55,7 +55,7 @@ export function registerIngest(program: Command, context: Context): void {
         progress: progress.update,
       });
       progress.clear();
-      answer(context, options, result, ingestText);
+      answer(context, options, { ...result, db: dbPath(options, context) }, ingestText);
       const usable = result.sources.some((source) => source.status === 'ingested' || source.status === 'unchanged');
       if (result.sources.some((source) => source.status === 'failed')) process.exitCode = EXIT.input;
       else if (!usable) {

@@ -2,7 +2,7 @@ import type { Command } from 'commander';
 import type { RunsResult, SourcesResult } from '../../model/results.js';
 import { runsText, sourcesText } from '../../report/lists-text.js';
 import type { Context } from '../context.js';
-import { openTargetStore, storedFailure } from '../target.js';
+import { dbPath, openTargetStore, storedFailure } from '../target.js';
 import { answer, type CommonOptions, withCommon } from '../verb.js';
 
 export function registerLists(program: Command, context: Context): void {
@@ -27,7 +27,7 @@ export function registerLists(program: Command, context: Context): void {
         snapshots: row.snapshots,
         incidents: row.incidents,
       }));
-      const result: RunsResult = { schema: 'mbforensics/runs@1', db: store.file, runs };
+      const result: RunsResult = { schema: 'mbforensics/runs@1', db: path ?? dbPath(options, context), runs };
       answer(context, options, result, runsText);
     } finally {
       await close();
@@ -56,7 +56,7 @@ export function registerLists(program: Command, context: Context): void {
         notes: row.notes,
         error: row.error_code === null ? null : storedFailure(row.error_code, row.error_text),
       }));
-      const result: SourcesResult = { schema: 'mbforensics/sources@1', db: store.file, sources };
+      const result: SourcesResult = { schema: 'mbforensics/sources@1', db: path ?? dbPath(options, context), sources };
       answer(context, options, result, sourcesText);
     } finally {
       await close();
