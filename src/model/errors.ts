@@ -46,7 +46,7 @@ export const ERROR_CODES = {
     remedy: 'Nothing there is a training log, a memory snapshot or an Nsight export; see `ingest --explain`.',
   },
   MBF2009: { kind: 'input', remedy: 'Ingest again once the writer has finished.' },
-  MBF2010: { kind: 'input', remedy: 'This version does not read this form; ingest the pickle that torch wrote.' },
+  MBF2010: { kind: 'input', remedy: 'This version reads text logs and the pickles that torch writes; ingest those.' },
   // input: pickles
   MBF2101: { kind: 'input', remedy: REMEDY_RECOPY },
   MBF2102: {

@@ -20,14 +20,7 @@ export function diagnoseText(result: DiagnoseResult): string {
     else lines.push(...verdictLines(verdict, result.run, result.verdicts.length));
   }
   for (const failed of result.failed_sources) {
-    lines.push(
-      '',
-      ...wrap(
-        `not read: ${printable(failed.path)}: ${printable(failed.error.text)} (${failed.error.code})`,
-        WIDTH,
-        '  ',
-      ),
-    );
+    lines.push('', ...wrap(`not read: ${printable(failed.error.text)} (${failed.error.code})`, WIDTH, '  '));
   }
   return `${lines.join('\n')}\n`;
 }

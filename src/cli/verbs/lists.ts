@@ -2,7 +2,8 @@ import type { Command } from 'commander';
 import type { RunsResult, SourcesResult } from '../../model/results.js';
 import { runsText, sourcesText } from '../../report/lists-text.js';
 import type { Context } from '../context.js';
-import { dbPath, openTargetStore, storedFailure } from '../target.js';
+import { storedFailure } from '../path-store.js';
+import { dbPath, openTargetStore } from '../target.js';
 import { answer, type CommonOptions, withCommon } from '../verb.js';
 
 export function registerLists(program: Command, context: Context): void {

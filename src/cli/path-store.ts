@@ -1,0 +1,134 @@
+/**
+ * Stores of paths. A verb asked about a path makes a store in the cache directory, named after what the files are (real path, size, time of
+ * change), so that the next verb on the same files finds it, and changed files make a new one.
+ */
+import { createHash } from 'node:crypto';
+import { existsSync } from 'node:fs';
+import { mkdir, mkdtemp, readdir, rename, rm, stat } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { basename, join, resolve } from 'node:path';
+import { PARSERS } from '../../parsers/index.js';
+import { discover } from '../ingest/discover.js';
+import { asFailure, ingest, PARSER_VERSION } from '../ingest/ingest.js';
+import { MbfError } from '../model/errors.js';
+import type { Failure, IngestResult } from '../model/results.js';
+import { SCHEMA_VERSION } from '../store/migrations.js';
+import { openStore } from '../store/open-store.js';
+import type { Store } from '../store/store.js';
+import type { Context } from './context.js';
+import { progressLine } from './progress.js';
+
+/** DuckDB's share while ingesting; the decoder needs about as much beside it. */
+export const INGEST_MEMORY_BYTES = 128 * 1024 * 1024;
+/** Cached stores beyond this many are removed, the oldest first. */
+const MAX_CACHED = 32;
+
+export interface OpenedStore {
+  readonly store: Store;
+  /** Files that could not be read. */
+  readonly failed: readonly { readonly path: string; readonly error: Failure }[];
+  close(): Promise<void>;
+}
+
+export async function failedSources(store: Store, runId: number): Promise<OpenedStore['failed']> {
+  return (await store.all('store.sources', { run_id: runId }))
+    .filter((source) => source.status === 'failed')
+    .map((source) => ({ path: source.display_path, error: storedFailure(source.error_code, source.error_text) }));
+}
+
+/** The failure a source row tells. */
+export function storedFailure(code: string | null, text: string | null): Failure {
+  const known = code ?? 'MBF9001';
+  return { code: known, text: text ?? '', remedy: new MbfError(known as MbfError['code'], '').remedy, offset: null };
+}
+
+/** Opens the cached store of a path, making it first if the files are new or changed. */
+export async function pathStore(path: string, context: Context): Promise<OpenedStore> {
+  const { directory, temporary } = await cacheDirectory(context);
+  const file = join(directory, `${await contentKey(path)}.duckdb`);
+  let result: IngestResult | undefined;
+  if (!existsSync(file)) {
+    // Made beside its place and renamed, so that a killed verb leaves no half store behind a valid name.
+    const work = `${file}.${process.pid}.tmp`;
+    try {
+      result = await ingestPath(path, work, context);
+      await rename(work, file);
+    } finally {
+      for (const leftover of [work, `${work}.wal`]) await rm(leftover, { force: true });
+    }
+    if (!temporary) await prune(directory);
+  }
+  const store = await openStore(file, { mode: 'read' });
+  const close = async (): Promise<void> => {
+    await store.close();
+    if (temporary) await rm(directory, { recursive: true, force: true });
+  };
+  try {
+    const [run] = await store.all('store.runs', { run_id: null });
+    const failed = run === undefined ? [] : await failedSources(store, run.run_id);
+    const usable = run !== undefined && (run.snapshots > 0 || run.sources > run.failed);
+    if (!usable) {
+      const first = failed[0];
+      if (first !== undefined) throw new MbfError(first.error.code as MbfError['code'], first.error.text);
+      const skipped = result?.sources.find((source) => source.error !== null)?.error;
+      throw new MbfError(
+        'MBF2008',
+        skipped === undefined || skipped === null ? 'nothing usable was found' : skipped.text,
+        { file: path },
+      );
+    }
+    return { store, failed, close };
+  } catch (error) {
+    await close();
+    throw error;
+  }
+}
+
+async function ingestPath(path: string, work: string, context: Context): Promise<IngestResult> {
+  const store = await openStore(work, { mode: 'write', memoryLimitBytes: INGEST_MEMORY_BYTES });
+  const progress = progressLine(context);
+  try {
+    return await ingest({ store, parsers: PARSERS, paths: [path], now: new Date(), progress: progress.update });
+  } finally {
+    progress.clear();
+    await store.close();
+  }
+}
+
+async function cacheDirectory(context: Context): Promise<{ directory: string; temporary: boolean }> {
+  const directory = join(context.cacheDir, 'paths');
+  try {
+    await mkdir(directory, { recursive: true });
+    return { directory, temporary: false };
+  } catch {
+    // A home that cannot be written (login nodes over quota) must not keep anybody from an answer.
+    return { directory: await mkdtemp(join(tmpdir(), 'mbforensics-')), temporary: true };
+  }
+}
+
+async function contentKey(path: string): Promise<string> {
+  const { candidates, failed } = await discover([path]);
+  const key = createHash('sha256').update(`${SCHEMA_VERSION} ${PARSER_VERSION} ${basename(resolve(path))}\n`);
+  for (const candidate of candidates) key.update(`${candidate.path} ${candidate.sizeBytes} ${candidate.mtimeMs}\n`);
+  for (const entry of failed) key.update(`${entry.displayPath} ${asFailure(entry.error).text}\n`);
+  return key.digest('hex').slice(0, 32);
+}
+
+async function prune(directory: string): Promise<void> {
+  for (const file of (await newestFirst(directory)).slice(MAX_CACHED)) await rm(file, { force: true });
+}
+
+/** The cached stores, the newest first: where a handle that an earlier verb printed for a path can be found. */
+export async function cachedStores(context: Context): Promise<string[]> {
+  return newestFirst(join(context.cacheDir, 'paths'));
+}
+
+async function newestFirst(directory: string): Promise<string[]> {
+  const names = await readdir(directory).catch(() => []);
+  const aged = await Promise.all(
+    names
+      .filter((name) => name.endsWith('.duckdb'))
+      .map(async (name) => ({ file: join(directory, name), at: (await stat(join(directory, name))).mtimeMs })),
+  );
+  return aged.sort((a, b) => b.at - a.at).map(({ file }) => file);
+}
