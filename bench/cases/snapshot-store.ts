@@ -1,0 +1,25 @@
+/** A snapshot in a store, through the command line as a user has it. */
+import { formatCount } from '../../src/model/units.js';
+import { type BenchContext, runCli } from '../case.js';
+import type { Sample } from '../measure.js';
+
+export async function ingestInto(context: BenchContext, file: string, db: string): Promise<Sample> {
+  const { seconds, peakRssBytes } = await runCli(context, ['ingest', file, '--db', db, '--quiet']);
+  return { seconds, peakRssBytes };
+}
+
+/**
+ * Rows of `event`. The generator finishes the operation it is in, so there may be a few more than asked for.
+ *
+ * @throws {Error} if there are fewer: a fast ingest that loses rows is no result.
+ */
+export async function countEvents(context: BenchContext, db: string, atLeast: number): Promise<number> {
+  const { stdout } = await runCli(context, ['sql', 'SELECT count(*) FROM event', '--format', 'csv', '--db', db]);
+  const events = Number(stdout.trim().split('\n').at(-1));
+  if (!(events >= atLeast)) throw new Error(`the store holds ${events} events of a snapshot of ${atLeast}`);
+  return events;
+}
+
+export function sizeTitle(events: number, bytes: number): string {
+  return `snapshot of ${formatCount(events)} events, ${(bytes / 1e6).toFixed(1)} MB`;
+}

@@ -1,0 +1,118 @@
+/** The files that are measured: made once, kept in the scratch directory, and read once before every use. */
+import { createReadStream, existsSync } from 'node:fs';
+import { type FileHandle, open, rename, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import { oomMessage } from '../src/allocator/oom-message.js';
+import { GIB, KIB, MIB } from '../src/model/units.js';
+import { type BenchContext, requirePython, Skip } from './case.js';
+
+export interface Input {
+  readonly file: string;
+  readonly bytes: number;
+}
+
+/** @throws {Skip} without Python, or if the file is not there and cannot be made. */
+export async function snapshotInput(context: BenchContext, events: number): Promise<Input> {
+  // Also where the file is there already: every case that reads it compares with Python.
+  const { executable } = requirePython(context);
+  const file = join(context.directory, `snapshot-${events}.pickle`);
+  return prepared(file, async (partial) => {
+    if (!existsSync(context.generator))
+      throw new Skip(`neither ${file} nor its generator ${context.generator} exists (MBF_BENCH_GENERATOR)`);
+    context.progress(`  generating ${file}`);
+    await context.timer.run(executable, [context.generator, '--entries', String(events), partial]);
+  });
+}
+
+/** One line in so many is the last of a traceback. */
+export const LINES_PER_INCIDENT = 1000;
+
+/** A log of 16 ranks of the given size (MB), without failures or with one every {@link LINES_PER_INCIDENT} lines. */
+export async function logInput(context: BenchContext, megabytes: number, kind: 'clean' | 'incidents'): Promise<Input> {
+  return prepared(join(context.directory, `log-${megabytes}mb-${kind}.out`), async (partial) => {
+    const handle = await open(partial, 'w');
+    try {
+      await writeLog(handle, megabytes * 1e6, kind === 'incidents');
+    } finally {
+      await handle.close();
+    }
+  });
+}
+
+/** Makes the file unless it is there, under another name first: an interrupted run must not leave half a file to be measured. */
+async function prepared(file: string, make: (partial: string) => Promise<void>): Promise<Input> {
+  if (!existsSync(file)) {
+    const partial = `${file}.${process.pid}.tmp`;
+    await make(partial);
+    await rename(partial, file);
+  }
+  for await (const _ of createReadStream(file, { highWaterMark: 4 * MIB }));
+  return { file, bytes: (await stat(file)).size };
+}
+
+const RANKS = 16;
+
+/** What a Megatron run prints all day; the words of memory, CUDA and NCCL occur, as they do in real logs, without being failures. */
+const LINES: readonly ((rank: number, step: number) => string)[] = [
+  (_, step) =>
+    ` [2025-11-18 09:12:04] iteration ${String(step).padStart(8)}/  500000 | consumed samples: ${String(step * 512).padStart(12)} | ` +
+    `elapsed time per iteration (ms): 4${step % 1000}.1 | throughput per GPU (TFLOP/s/GPU): 612.4 | learning rate: 3.000000E-05 | ` +
+    `global batch size:   512 | lm loss: 1.7${step % 97}215E+00 | loss scale: 1.0 | grad norm: 2.1${step % 89} | ` +
+    'number of skipped iterations:   0 | number of nan iterations:   0 |',
+  (rank, step) =>
+    `[Rank ${rank}] (after ${step} iterations) memory (GB) | mem-allocated-gigabytes: 41.${step % 1000} | ` +
+    'mem-reserved-gigabytes: 71.303 | mem-max-allocated-gigabytes: 68.719 | mem-max-reserved-gigabytes: 71.303 | mem-alloc-retires: 0',
+  (rank, step) => `Step Time : 4.${step % 100}s GPU utilization: 61${rank % 10}.4MODEL_TFLOP/s/GPU`,
+  (rank, step) =>
+    `gpu-node-017:${1309 + rank}:${2044 + (step % 50)} [${rank % 8}] NCCL INFO Channel 0${step % 8}/0 : ${rank}[${rank % 8}] -> 9[1] via P2P/CUMEM`,
+  (rank, step) =>
+    `INFO:megatron.core.distributed.param_and_grad_buffer:Params for bucket ${step % 64} (${4194304 + rank} elements)`,
+  (_, step) => `\tmodule.decoder.layers.${step % 80}.self_attention.linear_qkv.layer_norm_weight`,
+  (rank, step) =>
+    `[NeMo I 2025-11-18 09:12:04 nemo_logging:393] rank ${rank}: saving checkpoint at iteration ${step}, 12.4 GB written`,
+  (_, step) =>
+    `/opt/venv/lib/python3.12/site-packages/torch/autograd/graph.py:${step % 900}: UserWarning: non-writable tensor`,
+];
+
+function traceback(rank: number, step: number): string[] {
+  const requestedBytes = (100 + (step % 2000)) * MIB;
+  const message = oomMessage(
+    {
+      requestedBytes,
+      roundedBytes: requestedBytes,
+      segmentBytes: requestedBytes,
+      stream: 0,
+      deviceTotalBytes: 79.1 * GIB,
+      deviceFreeBytes: 61 * MIB,
+      processBytes: 79 * GIB,
+      allocatedBytes: 71.5 * GIB,
+      reservedBytes: 77.2 * GIB,
+    },
+    rank % 8,
+  );
+  return [
+    'Traceback (most recent call last):',
+    '  File "/opt/megatron/training/training.py", line 812, in train_step',
+    '    losses = forward_backward_func(forward_step_func=forward_step_func)',
+    `torch.OutOfMemoryError: ${message}`,
+  ];
+}
+
+async function writeLog(handle: FileHandle, bytes: number, hasIncidents: boolean): Promise<void> {
+  let text = '';
+  let written = 0;
+  for (let line = 0; written < bytes; line += 1) {
+    const rank = line % RANKS;
+    const step = Math.floor(line / RANKS);
+    // A stride prime to the number of ranks, so that every rank prints every kind of line.
+    const body = LINES[(line * 5 + step) % LINES.length]!(rank, step);
+    text += `[default${rank % 8}]:${body}\n`;
+    if (hasIncidents && line % LINES_PER_INCIDENT === LINES_PER_INCIDENT - 1) {
+      for (const part of traceback(rank, step)) text += `[rank${rank}]: ${part}\n`;
+    }
+    if (text.length > 64 * KIB) {
+      written += (await handle.write(text)).bytesWritten;
+      text = '';
+    }
+  }
+}
