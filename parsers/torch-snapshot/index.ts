@@ -15,8 +15,9 @@ import type {
 } from '../../src/model/parser.js';
 import { ANNOTATION_LAYOUT, BATCH_ROWS, BLOCK_LAYOUT, EVENT_LAYOUT, SEGMENT_LAYOUT } from '../../src/model/tables.js';
 import { detectFeatures } from './features.js';
+import { clip, flattenSettings } from './generic-values.js';
 import { Ref, ROWS, SEGMENT } from './pickle-machine.js';
-import { SnapshotMachine, toJson } from './snapshot-machine.js';
+import { SnapshotMachine } from './snapshot-machine.js';
 import { StackDictionary } from './stack-dictionary.js';
 
 const KNOWN_TOP_LEVEL = new Set(['segments', 'device_traces', 'traces', 'allocator_settings', 'external_annotations']);
@@ -65,17 +66,16 @@ async function parse(source: ByteSource, sink: RowSink, context: ParseContext): 
   await machine.run(source, context.progress);
   const root = readRoot(machine);
   const settings = new Map<string, string>();
-  flatten(root.settings, '', settings);
-  for (const key of root.topLevel) {
-    if (!KNOWN_TOP_LEVEL.has(key)) {
-      const value = root.values.get(key);
-      flatten(value, key, settings);
-      sink.note({
-        kind: 'unknown_key',
-        severity: 'info',
-        text: `top-level key not known, kept with the settings: ${key}`,
-      });
-    }
+  let allKept = flattenSettings(root.settings, root.settings instanceof Map ? '' : 'allocator_settings', settings);
+  const unknown = root.topLevel.filter((key) => !KNOWN_TOP_LEVEL.has(key));
+  for (const key of unknown) allKept = flattenSettings(root.values.get(key), clip(key), settings) && allKept;
+  if (!allKept) {
+    const text = `more settings than fit, or nested too deep; the first ${settings.size} are kept`;
+    sink.note({ kind: 'settings_dropped', severity: 'warning', text });
+  }
+  for (const key of unknown) {
+    const text = `top-level key not known, kept with the settings: ${clip(key)}`;
+    sink.note({ kind: 'unknown_key', severity: 'info', text });
   }
   for (const [key, count] of machine.frameExtras) {
     if (!key.startsWith('fx_'))
@@ -155,7 +155,7 @@ function readRoot(machine: SnapshotMachine): Root {
     lengths.reduce((sum, length) => sum + length, 0) !== total ||
     traceLengths.some((n, d) => n !== (lengths[d] ?? 0))
   ) {
-    wrong(`trace entries per device read as ${traceLengths.join(', ')}, listed as ${lengths.join(', ')}`);
+    wrong(`trace entries per device read as ${clip(traceLengths.join(', '))}, listed as ${clip(lengths.join(', '))}`);
   }
   return {
     form: 'dict',
@@ -164,15 +164,4 @@ function readRoot(machine: SnapshotMachine): Root {
     settings: values.get('allocator_settings'),
     traceLengths: lengths,
   };
-}
-
-/** Nested settings as `key.subkey` → text. Python's spellings of constants are kept (`True`), numbers are printed in full. */
-function flatten(value: unknown, prefix: string, into: Map<string, string>): void {
-  if (value instanceof Map) {
-    for (const [key, part] of value as ReadonlyMap<string, unknown>)
-      flatten(part, prefix === '' ? key : `${prefix}.${key}`, into);
-  } else if (prefix !== '') {
-    if (value === true || value === false) into.set(prefix, value ? 'True' : 'False');
-    else if (value !== undefined && value !== null) into.set(prefix, typeof value === 'string' ? value : toJson(value));
-  }
 }

@@ -16,7 +16,7 @@
  */
 import { type ErrorCode, MbfError } from '../../src/model/errors.js';
 import type { ByteSource } from '../../src/model/parser.js';
-import { REFUSED, UNSUPPORTED } from './opcodes.js';
+import { OPERAND_BYTES, REFUSED, UNSUPPORTED } from './opcodes.js';
 import type { StackDictionary } from './stack-dictionary.js';
 import { doubled } from './text-interner.js';
 
@@ -42,16 +42,28 @@ const KIND_SHIFT = 28;
 const PAYLOAD = 0xfffffff;
 /** Rows leave a constant word: a second reference to one row has no meaning and is refused. */
 const ROW_WORD = (ENTRY << KIND_SHIFT) >>> 0;
+/** A slot that was jumped over: a constant that is none. */
+const UNWRITTEN = 3;
 
 /** Far above anything torch writes; each stops a way to exhaust memory with a small file. */
 export const LIMITS = {
-  textBytes: 64 * 1024 * 1024,
+  textBytes: 16 * 1024 * 1024,
+  /** Of all distinct strings, and of those beyond 16 KiB, which have to fit DuckDB's memory together (128 MiB while ingesting). */
+  pooledTextBytes: 1024 * 1024 * 1024,
+  pooledLongTextBytes: 48 * 1024 * 1024,
+  integerBytes: 64,
   memoJump: 65_536,
   memoSlots: 1 << 28,
   stackSlots: 4 * 1024 * 1024,
   markDepth: 1_000,
   objects: 2_000_000,
+  frames: 2_000_000,
   stackFrames: 65_536,
+  /** Of all distinct stacks; 22 million is the most that was seen. */
+  pooledFrames: 1 << 27,
+  /** Frames read again because their list went on growing: appended one by one, n frames are n²/2. */
+  regrownFrames: 1 << 24,
+  pools: 100_000,
   pendingBlocks: 8_000_000,
   eventsPerDevice: 0x7fffffff,
 } as const;
@@ -131,6 +143,11 @@ export abstract class PickleMachine {
       await this.fill(source, progress);
       const limit = this.eof ? this.end : Math.min(this.end - MARGIN_BYTES, this.pos + SLICE_BYTES);
       this.exec(limit);
+      const { texts } = this.dictionary;
+      if (texts.pooledBytes > LIMITS.pooledTextBytes)
+        this.fail('MBF2105', `strings of more than ${LIMITS.pooledTextBytes} bytes altogether`);
+      if (texts.longBytes > LIMITS.pooledLongTextBytes)
+        this.fail('MBF2105', `strings beyond 16 KiB of more than ${LIMITS.pooledLongTextBytes} bytes altogether`);
       if (this.done) break;
       if (this.eof && (this.pos >= this.end || this.needed > 0)) {
         throw new MbfError('MBF2101', 'the pickle ends in the middle: no STOP opcode', {
@@ -138,17 +155,19 @@ export abstract class PickleMachine {
         });
       }
     }
-    if (this.pos > this.end) {
-      throw new MbfError('MBF2101', 'the pickle ends in the middle of its last value', {
-        offset: this.base + this.end,
-      });
-    }
+    if (this.pos > this.end) this.failCut();
     this.trailingBytes = this.end - this.pos;
     this.finish();
   }
 
   protected fail(code: ErrorCode, fact: string, pos = this.pos): never {
+    // Whatever the zeros behind a cut operand seem to say, the file ends there.
+    if (this.eof && pos + 1 + (OPERAND_BYTES.get(this.buf[pos]!) ?? 0) > this.end) this.failCut();
     throw new MbfError(code, fact, { offset: this.base + Math.min(pos, this.end) });
+  }
+
+  private failCut(): never {
+    throw new MbfError('MBF2101', 'the pickle ends in the middle of its last value', { offset: this.base + this.end });
   }
 
   private setWindow(buffer: Buffer): void {
@@ -240,8 +259,8 @@ export abstract class PickleMachine {
         case 0x6a: {
           // LONG_BINGET
           const index = opcode === 0x68 ? buf[p + 1]! : view.getUint32(p + 1, true);
-          if (index >= this.memoCount) this.fail('MBF2104', `reads memo slot ${index}, which was never written`, p);
-          const word = memo[index]!;
+          const word = index < this.memoCount ? memo[index]! : UNWRITTEN;
+          if (word === UNWRITTEN) this.fail('MBF2104', `reads memo slot ${index}, which was never written`, p);
           const kind = word >>> KIND_SHIFT;
           const sp = this.sp++;
           kinds[sp] = kind;
@@ -387,7 +406,7 @@ export abstract class PickleMachine {
       case 0x8b: {
         // LONG4
         const length = view.getInt32(p + 1, true);
-        if (length < 0 || length > 1024) this.fail('MBF2105', `an integer of ${length} bytes`, p);
+        if (length < 0 || length > LIMITS.integerBytes) this.fail('MBF2105', `an integer of ${length} bytes`, p);
         if (p + 5 + length > this.end) {
           this.need(5 + length, p);
           return -1;
@@ -472,6 +491,7 @@ export abstract class PickleMachine {
     if (index > this.memoCount + LIMITS.memoJump) this.fail('MBF2105', `memo slot ${index} far beyond the last`, p);
     while (index >= this.memo.length) this.growMemo(p);
     if (index < this.memoCount) this.memoOverwritten = true;
+    else this.memo.fill(UNWRITTEN, this.memoCount, index);
     this.memoise(index, p);
     if (index >= this.memoCount) this.memoCount = index + 1;
     return this.memo;
@@ -482,7 +502,11 @@ export abstract class PickleMachine {
     if (top < 0) this.fail('MBF2104', 'memoises from an empty stack', p);
     const kind = this.kinds[top]!;
     let payload = this.payloads[top]!;
-    if (kind === INT || kind === FLOAT) payload = this.memoNumbers.push(this.numbers[top]!) - 1;
+    if (kind === INT || kind === FLOAT) {
+      if (this.memoNumbers.length >= LIMITS.objects)
+        this.fail('MBF2105', `more than ${LIMITS.objects} memoised numbers`, p);
+      payload = this.memoNumbers.push(this.numbers[top]!) - 1;
+    }
     this.memo[index] = kind >= ENTRY && kind <= ROWS ? ROW_WORD : ((kind << KIND_SHIFT) | payload) >>> 0;
     this.memoRefs[top] = index;
   }
@@ -562,6 +586,8 @@ export abstract class PickleMachine {
     if (mark < floor || mark > this.sp) this.fail('MBF2104', 'stack underflow', p);
     const { kinds, numbers } = this;
     if (this.sp - mark === 2 && kinds[mark] === INT && kinds[mark + 1] === INT) {
+      if (this.dictionary.poolCount >= LIMITS.pools)
+        this.fail('MBF2105', `more than ${LIMITS.pools} pairs of integers`, p);
       const pool = this.dictionary.internPool(numbers[mark]!, numbers[mark + 1]!);
       this.sp = mark;
       this.push(PAIR, pool);
@@ -627,6 +653,7 @@ export abstract class PickleMachine {
   }
 
   private longBig(p: number, length: number): void {
+    if (length > LIMITS.integerBytes) this.fail('MBF2105', `an integer of ${length} bytes`, p);
     let value = 0n;
     for (let i = length - 1; i >= 0; i--) value = (value << 8n) | BigInt(this.buf[p + i]!);
     value = BigInt.asIntN(length * 8, value);

@@ -11,6 +11,7 @@ import { type ColumnBatch, NULL_HIGH, NULL_I32, NULL_U8 } from '../../src/model/
 import type { RowSink, SnapshotSink } from '../../src/model/parser.js';
 import { ANNOTATION_STAGES } from '../../src/model/tables.js';
 import { TRACE_ACTIONS } from '../../src/model/vocabulary.js';
+import { clip, keyText, toJson } from './generic-values.js';
 import { bit, ENTRY_KEYS, FRAME_MASK, KEY, KEY_NAMES } from './keys.js';
 import {
   ANNOTATION,
@@ -45,6 +46,9 @@ const SIZE_BIT = bit('size');
 const OTHER_ACTION = TRACE_ACTIONS.indexOf('other');
 const OOM_ACTION = TRACE_ACTIONS.indexOf('oom');
 const MAX_EXTRAS = 100_000;
+const MAX_EXTRA_CHARS = 16_000_000;
+/** Far above any machine; each device costs tables of its own. */
+const MAX_DEVICES = 1024;
 const MAX_SIZE_HIGH = 0x200000; // high half of 2^53
 
 /** Prediction is given up below this hit rate after that many tries: on a file of 368k distinct stacks it costs 60 %. */
@@ -103,11 +107,14 @@ export class SnapshotMachine extends PickleMachine {
   blockBits = 0;
   frameExtras = new Map<string, number>();
   private extras = 0;
+  private extraChars = 0;
+  private extrasDropped = false;
   private annotations = 0;
   fastEntries = 0;
 
   private readonly slots = new Int32Array(32);
   private readonly frames = new Int32Array(LIMITS.stackFrames + 1);
+  private regrown = 0;
 
   private predict = true;
   private predictTries = 0;
@@ -215,7 +222,7 @@ export class SnapshotMachine extends PickleMachine {
     }
     for (let slot = mark; slot < this.sp; slot += 2) {
       if (object.size >= LIMITS.objects) this.fail('MBF2105', `a dict of more than ${LIMITS.objects} keys`);
-      object.set(String(this.toValue(slot)), this.toValue(slot + 1));
+      object.set(keyText(this.toValue(slot)), this.toValue(slot + 1));
     }
     this.sp = mark;
   }
@@ -236,7 +243,8 @@ export class SnapshotMachine extends PickleMachine {
     const kind = this.kinds[slot];
     const value = this.numbers[slot]!;
     if (kind === INT || (kind === FLOAT && Number.isSafeInteger(value))) return value;
-    if (kind === BIG) this.fail('MBF2107', `${what} is beyond 2^53 (${this.bigs[this.payloads[slot]!]})`);
+    if (kind === BIG)
+      this.fail('MBF2107', `${what} is beyond 2^53 (${clip(String(this.bigs[this.payloads[slot]!]), 40)})`);
     return this.fail('MBF2107', `${what} is ${this.kindName(slot)}, not an integer`);
   }
 
@@ -290,7 +298,7 @@ export class SnapshotMachine extends PickleMachine {
     const line = this.lineAt(slots[KEY.line]!);
     if (extras) {
       for (let slot = mark; slot < this.sp; slot += 2) {
-        const key = String(this.toValue(slot));
+        const key = clip(keyText(this.toValue(slot)));
         if (key !== 'name' && key !== 'filename' && key !== 'line') {
           if (this.frameExtras.size < 64 || this.frameExtras.has(key)) {
             this.frameExtras.set(key, (this.frameExtras.get(key) ?? 0) + 1);
@@ -298,6 +306,7 @@ export class SnapshotMachine extends PickleMachine {
         }
       }
     }
+    if (this.dictionary.frameCount >= LIMITS.frames) this.fail('MBF2105', `more than ${LIMITS.frames} frames`);
     this.sp = mark;
     this.resolve(target, FRAME, this.dictionary.internFrame(name, filename, line));
   }
@@ -356,7 +365,7 @@ export class SnapshotMachine extends PickleMachine {
       device = kinds[list - 1] === OBJ ? (this.objects[payloads[list - 1]!] as unknown[]).length : 0;
     }
     if (device < 0) return false;
-    if (device > 1023) this.fail('MBF2105', `device ordinal ${device}`);
+    if (device >= MAX_DEVICES) this.fail('MBF2105', `device ordinal ${device}`);
     this.device = device;
     this.deviceMarkDepth = depth;
     this.deviceMark = inner;
@@ -408,7 +417,8 @@ export class SnapshotMachine extends PickleMachine {
       for (let slot = mark; slot < this.sp; slot += 2) {
         const text = payloads[slot]!;
         const key = kinds[slot] === STR && text < this.knownTexts ? this.keyOfText[text]! : 0;
-        if (key === 0 || ((1 << key) & ENTRY_KEYS) === 0) this.extra(device, seq, String(this.toValue(slot)), slot + 1);
+        if (key === 0 || ((1 << key) & ENTRY_KEYS) === 0)
+          this.extra(device, seq, clip(keyText(this.toValue(slot))), slot + 1);
       }
     }
     this.entryBits |= bits;
@@ -425,15 +435,18 @@ export class SnapshotMachine extends PickleMachine {
   }
 
   private extra(device: number, seq: number, key: string, valueSlot: number): void {
-    this.extras += 1;
-    if (this.extras > MAX_EXTRAS) {
-      if (this.extras === MAX_EXTRAS + 1) {
-        const text = `more than ${MAX_EXTRAS} values of unknown keys; the rest is counted, not kept`;
+    if (this.extras >= MAX_EXTRAS || this.extraChars >= MAX_EXTRA_CHARS) {
+      if (!this.extrasDropped) {
+        this.extrasDropped = true;
+        const text = `only the first ${this.extras} values of unknown keys are kept`;
         this.sink.note({ kind: 'extras_dropped', severity: 'warning', text, device, seq });
       }
       return;
     }
-    this.out.eventExtra({ device, seq, key, valueJson: toJson(this.toValue(valueSlot)) });
+    const valueJson = toJson(this.toValue(valueSlot));
+    this.extras += 1;
+    this.extraChars += valueJson.length;
+    this.out.eventExtra({ device, seq, key, valueJson });
     this.sink.note({
       kind: 'unknown_key',
       severity: 'info',
@@ -511,8 +524,8 @@ export class SnapshotMachine extends PickleMachine {
     for (let slot = mark; slot < this.sp; slot += 2) {
       const text = this.payloads[slot]!;
       if (this.kinds[slot] === STR && text < this.knownTexts && this.keyOfText[text] !== 0) continue;
-      const key = String(this.toValue(slot)).slice(0, 80);
-      const value = toJson(this.toValue(slot + 1)).slice(0, 80);
+      const key = clip(keyText(this.toValue(slot)), 80);
+      const value = clip(toJson(this.toValue(slot + 1), 80), 80);
       this.sink.note({ kind: 'unknown_key', severity: 'info', text: `${what} key not known: ${key} (e.g. ${value})` });
     }
   }
@@ -526,7 +539,8 @@ export class SnapshotMachine extends PickleMachine {
     batch.i32('ordinal')[row] = this.annotations++;
     batch.u8('stage')[row] = stageCode < 0 ? ANNOTATION_STAGES.indexOf('other') : stageCode;
     batch.i32('name_id')[row] = this.textAt(slots[KEY.name]!, 'annotation.name');
-    batch.i32('device')[row] = has(KEY.device) ? this.numbers[slots[KEY.device]!]! : NULL_I32;
+    const device = has(KEY.device) ? this.numbers[slots[KEY.device]!]! : NULL_I32;
+    batch.i32('device')[row] = device >= 0 && device < MAX_DEVICES ? device : NULL_I32;
     if (has(KEY.time_us)) this.putNumber(batch.i64('time_us'), row, this.numbers[slots[KEY.time_us]!]!);
     else this.putMissing(batch.i64('time_us'), row);
     if (batch.rows === batch.capacity) this.flushAnnotations();
@@ -576,6 +590,8 @@ export class SnapshotMachine extends PickleMachine {
     let depth = 0;
     let hash = STACK_HASH_START;
     if (kinds[list] === STACK) {
+      this.regrown += dictionary.stackFrames(payloads[list]!).length;
+      if (this.regrown > LIMITS.regrownFrames) this.fail('MBF2105', 'stacks that are written frame by frame');
       for (const frame of dictionary.stackFrames(payloads[list]!)) {
         frames[depth++] = frame;
         hash = mixFrame(hash, frame);
@@ -589,6 +605,8 @@ export class SnapshotMachine extends PickleMachine {
       frames[depth++] = frame;
       hash = mixFrame(hash, frame);
     }
+    if (dictionary.pooledFrames + depth > LIMITS.pooledFrames)
+      this.fail('MBF2105', `stacks of more than ${LIMITS.pooledFrames} frames altogether`);
     this.resolve(list, STACK, dictionary.internStack(frames, depth, hash));
   }
 
@@ -778,6 +796,7 @@ export class SnapshotMachine extends PickleMachine {
                   frames[depth++] = frame;
                   hash = mixFrame(hash, frame);
                 }
+                if (dictionary.pooledFrames + depth > LIMITS.pooledFrames) break entries;
                 stack = dictionary.internStack(frames, depth, hash);
                 if (predict) {
                   if (stack >= nextStack.length) {
@@ -941,14 +960,4 @@ function newestOf(history: unknown): { requestedBytes: number | null; stack: num
     requestedBytes: typeof size === 'number' && size >= 0 ? size : null,
     stack: frames instanceof Ref && frames.kind === STACK ? frames.payload : NULL_I32,
   };
-}
-
-/** JSON text of a generic value; big integers in full, rows by what they are. */
-export function toJson(value: unknown): string {
-  return JSON.stringify(value, (_key, part: unknown) => {
-    if (typeof part === 'bigint') return part.toString();
-    if (part instanceof Map) return Object.fromEntries(part);
-    if (part instanceof Ref) return `<${part.kind === STACK ? 'stack' : 'rows'} ${part.payload}>`;
-    return part;
-  });
 }

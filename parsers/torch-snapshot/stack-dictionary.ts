@@ -36,6 +36,11 @@ export class StackDictionary implements Dictionary {
   private stackPoolUsed = 0;
   stackCount = 0;
 
+  /** Frames of all stacks together: what a stack that grows frame by frame multiplies. */
+  get pooledFrames(): number {
+    return this.stackPoolUsed;
+  }
+
   private readonly pools: (readonly [number, number])[] = [];
   private readonly poolIds = new Map<string, number>();
   /** Pool ids with both numbers below 256, by `a * 256 + b`: the only ones torch makes in practice. */
@@ -162,6 +167,6 @@ export class StackDictionary implements Dictionary {
 }
 
 function frameHash(name: number, filename: number, line: number): number {
-  const mixed = Math.imul(name ^ SEED, 0x9e3779b1) ^ Math.imul(filename, 0x85ebca6b) ^ Math.imul(line, 0xc2b2ae35);
-  return mixed ^ (mixed >>> 15);
+  // In a chain from the secret seed: a sum of three products can be made to collide by choosing the line, whatever the seed.
+  return mixFrame(mixFrame(mixFrame(SEED, name), filename), line);
 }

@@ -1,3 +1,6 @@
+/** DuckDB writes strings up to about 32 KiB a row group at a time; longer ones of one transaction it holds in memory all at once. */
+const LONG_TEXT_BYTES = 16_384;
+
 /**
  * Interns byte strings: equal bytes get equal ids, dense from 0. Strings stay bytes until somebody asks for their text, since most are
  * looked at never or once.
@@ -15,6 +18,12 @@ export class TextInterner {
   private mask = (1 << 13) - 1;
   private readonly texts: (string | undefined)[] = [];
   private readonly seed = (Math.random() * 0x7fffffff) | 0;
+  /** Bytes of the distinct strings above {@link LONG_TEXT_BYTES}. */
+  longBytes = 0;
+  /** Bytes of all distinct strings. */
+  get pooledBytes(): number {
+    return this.used;
+  }
   /** Number of distinct strings. */
   count = 0;
 
@@ -75,6 +84,7 @@ export class TextInterner {
     this.lengths[id] = length;
     this.hashes[id] = hash;
     this.used += length;
+    if (length > LONG_TEXT_BYTES) this.longBytes += length;
     this.table[slot] = id;
     if (this.count * 2 > this.mask) this.rehash();
     return id;

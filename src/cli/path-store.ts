@@ -3,8 +3,8 @@
  * change), so that the next verb on the same files finds it, and changed files make a new one.
  */
 import { createHash } from 'node:crypto';
-import { existsSync } from 'node:fs';
-import { mkdir, mkdtemp, readdir, rename, rm, stat } from 'node:fs/promises';
+import { constants, existsSync } from 'node:fs';
+import { access, mkdir, mkdtemp, readdir, rename, rm, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { basename, join, resolve } from 'node:path';
 import { PARSERS } from '../../parsers/index.js';
@@ -18,8 +18,8 @@ import type { Store } from '../store/store.js';
 import type { Context } from './context.js';
 import { progressLine } from './progress.js';
 
-/** DuckDB's share while ingesting; the decoder needs about as much beside it. */
-export const INGEST_MEMORY_BYTES = 128 * 1024 * 1024;
+/** DuckDB's share while ingesting: the decoder needs about as much beside it, and appending uses one thread however many there are. */
+export const INGEST_RESOURCES = { memoryLimitBytes: 128 * 1024 * 1024, threads: 1 } as const;
 /** Cached stores beyond this many are removed, the oldest first. */
 const MAX_CACHED = 32;
 
@@ -85,7 +85,7 @@ export async function pathStore(path: string, context: Context): Promise<OpenedS
 }
 
 async function ingestPath(path: string, work: string, context: Context): Promise<IngestResult> {
-  const store = await openStore(work, { mode: 'write', memoryLimitBytes: INGEST_MEMORY_BYTES });
+  const store = await openStore(work, { mode: 'write', ...INGEST_RESOURCES });
   const progress = progressLine(context);
   try {
     return await ingest({ store, parsers: PARSERS, paths: [path], now: new Date(), progress: progress.update });
@@ -99,6 +99,7 @@ async function cacheDirectory(context: Context): Promise<{ directory: string; te
   const directory = join(context.cacheDir, 'paths');
   try {
     await mkdir(directory, { recursive: true });
+    await access(directory, constants.W_OK | constants.X_OK);
     return { directory, temporary: false };
   } catch {
     // A home that cannot be written (login nodes over quota) must not keep anybody from an answer.

@@ -4,11 +4,12 @@
  */
 import { basename } from 'node:path';
 import { MbfError } from '../model/errors.js';
-import type { Dictionary, ParserSpec, ParseSummary, RowSink } from '../model/parser.js';
+import type { Dictionary, ParseContext, ParserSpec, RowSink } from '../model/parser.js';
 import type { Failure, IngestResult, IngestSource, NoteResult } from '../model/results.js';
 import type { IncidentRow, Note } from '../model/tables.js';
 import type { Store } from '../store/store.js';
 import { hashFile, type OpenedSource, openByteSource } from './byte-source.js';
+import { decodeInThread, decodesInThread } from './decode-in-thread.js';
 import { type Detection, detect } from './detect.js';
 import { type Candidate, discover } from './discover.js';
 import { rankFromName } from './rank-from-name.js';
@@ -40,6 +41,8 @@ export interface IngestOptions {
 interface RunRow {
   readonly runId: number;
   readonly name: string;
+  readonly label: string | null;
+  readonly commit: string | null;
 }
 
 export async function ingest(options: IngestOptions): Promise<IngestResult> {
@@ -51,7 +54,7 @@ export async function ingest(options: IngestOptions): Promise<IngestResult> {
   for (const plan of plans) {
     const discovery = await discover(plan.paths, { exclude: [store.file, `${store.file}.wal`] });
     const run = await session.openRun(plan);
-    runs.push({ name: run.name, label: options.label ?? null, commit: options.commit ?? null, path: plan.rootPath });
+    runs.push({ name: run.name, label: run.label, commit: run.commit, path: plan.rootPath });
     for (const failed of discovery.failed) {
       sources.push(
         blank(run, failed.displayPath, { status: 'failed', error: asFailure(failed.error.inFile(failed.displayPath)) }),
@@ -102,10 +105,13 @@ class Session {
   async openRun(plan: RunPlan): Promise<RunRow> {
     const { store, options, now } = this;
     return store.transaction(async () => {
-      const known = (await store.select('SELECT run_id, name, root_path FROM run')).map((row) => ({
+      const text = (value: unknown): string | null => (value === null ? null : String(value));
+      const known = (await store.select('SELECT run_id, name, root_path, label, commit_sha FROM run')).map((row) => ({
         runId: Number(row['run_id']),
         name: String(row['name']),
         root: String(row['root_path']),
+        label: text(row['label']),
+        commit: text(row['commit_sha']),
       }));
       const same = known.find((run) => (plan.named ? run.name === plan.name : run.root === plan.rootPath));
       if (same !== undefined) {
@@ -113,7 +119,12 @@ class Session {
           `UPDATE run SET touched_at = $now, label = coalesce($label, label), commit_sha = coalesce($commit, commit_sha) WHERE run_id = $run_id`,
           { now, label: options.label ?? null, commit: options.commit ?? null, run_id: same.runId },
         );
-        return { runId: same.runId, name: same.name };
+        return {
+          runId: same.runId,
+          name: same.name,
+          label: options.label ?? same.label,
+          commit: options.commit ?? same.commit,
+        };
       }
       const name = plan.named
         ? plan.name
@@ -132,7 +143,7 @@ class Session {
       ]);
       // Restarts inside a run are found in logs; until a log says more, a run is one launch.
       await store.insertRows('attempt', [{ run_id: runId, attempt: 1, origin: 'assumed' }]);
-      return { runId, name };
+      return { runId, name, label: options.label ?? null, commit: options.commit ?? null };
     });
   }
 
@@ -245,12 +256,18 @@ class Session {
         },
       };
       const progress = options.progress;
-      const summary: ParseSummary = await parser.parse(opened.source, sink, {
+      const context: ParseContext = {
         name: basename(candidate.path),
         progress:
           progress === undefined ? undefined : (bytes) => progress(candidate.displayPath, bytes, candidate.sizeBytes),
-      });
-      const sha256 = await opened.finish();
+      };
+      const { summary, sha256 } = decodesInThread(opened.sizeBytes)
+        ? await decodeInThread(
+            { path: candidate.path, parser: parser.id, sizeBytes: opened.sizeBytes, mtimeMs: opened.mtimeMs },
+            sink,
+            context,
+          )
+        : { summary: await parser.parse(opened.source, sink, context), sha256: await opened.finish() };
       for (const writer of writers) for (const note of await writer.finish(notes.list())) notes.add(note);
       if (droppedIncidents > 0) {
         const text = `more than ${MAX_INCIDENTS} failure lines; the rest is counted, not kept`;
@@ -413,8 +430,12 @@ function inputError(error: unknown): MbfError {
   throw error;
 }
 
-/** The hash of a file that failed, so that the same bytes are known again; unknown if it cannot even be read. */
+/** Above this a failed file is not read to its end: somebody named a 100 GB checkpoint, and the error is already known. */
+const MAX_HASHED_FAILURE_BYTES = 256 * 1024 * 1024;
+
+/** The hash of a file that failed, as a fact for the reader; unknown if it is huge or cannot even be read. */
 async function sha256Of(opened: OpenedSource): Promise<string | undefined> {
+  if (opened.sizeBytes > MAX_HASHED_FAILURE_BYTES) return undefined;
   try {
     return await opened.finish();
   } catch {

@@ -1,5 +1,6 @@
 /** Writes one memory snapshot into the open transaction: translates ids, derives columns, sums up devices. */
 import { type ColumnBatch, getI64, type TableLayout } from '../model/columns.js';
+import { MbfError } from '../model/errors.js';
 import type { Dictionary, SnapshotSink, SnapshotSummary } from '../model/parser.js';
 import {
   ANNOTATION_LAYOUT,
@@ -91,7 +92,7 @@ export class SnapshotWriter implements SnapshotSink {
     for (let row = 0; row < batch.rows; row++) {
       const sums = this.device(device[row]!);
       sums.segments += 1;
-      sums.reserved += getI64(total, row);
+      sums.reserved = exactSum(sums.reserved, getI64(total, row), 'segments');
     }
     this.append(batch);
   }
@@ -104,11 +105,11 @@ export class SnapshotWriter implements SnapshotSink {
       const sums = this.device(device[row]!);
       const bytes = getI64(size, row);
       sums.blocks += 1;
-      if (state[row] === ALLOCATED) sums.allocated += bytes;
+      if (state[row] === ALLOCATED) sums.allocated = exactSum(sums.allocated, bytes, 'blocks');
       if (state[row] === INACTIVE) {
-        sums.inactive += bytes;
+        sums.inactive = exactSum(sums.inactive, bytes, 'blocks');
         sums.largestInactive = Math.max(sums.largestInactive ?? 0, bytes);
-      } else sums.active += bytes;
+      } else sums.active = exactSum(sums.active, bytes, 'blocks');
     }
     this.append(batch);
   }
@@ -276,6 +277,13 @@ export class SnapshotWriter implements SnapshotSink {
   }
 }
 
+function exactSum(sum: number, bytes: number, what: string): number {
+  if (sum + bytes > Number.MAX_SAFE_INTEGER) {
+    throw new MbfError('MBF2107', `the sizes of the ${what} add up to more than 2^53 bytes`);
+  }
+  return sum + bytes;
+}
+
 /** `trace_alloc_overflowed` of torch 2.13+: a scalar, or per device as a list or a dict. */
 export function isOverwritten(settings: ReadonlyMap<string, string>, device: number): boolean {
   for (const key of ['trace_alloc_overflowed', `trace_alloc_overflowed.${device}`]) {
@@ -283,9 +291,19 @@ export function isOverwritten(settings: ReadonlyMap<string, string>, device: num
     if (value === undefined) continue;
     if (/^true$/i.test(value) || value === '1') return true;
     if (value.startsWith('[')) {
-      const list: unknown = JSON.parse(value);
-      if (Array.isArray(list) && (list[device] === true || list[device] === 1)) return true;
+      const list = parseList(value);
+      if (list[device] === true || list[device] === 1) return true;
     }
   }
   return false;
+}
+
+/** The list that `text` is; empty if it only looks like one (a setting may be any string). */
+function parseList(text: string): readonly unknown[] {
+  try {
+    const value: unknown = JSON.parse(text);
+    return Array.isArray(value) ? value : [];
+  } catch {
+    return [];
+  }
 }

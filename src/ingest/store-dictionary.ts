@@ -39,7 +39,11 @@ export class StoreDictionary {
     const ids = async (sql: string): Promise<Map<string, number>> =>
       new Map((await this.store.select(sql)).map((row) => [String(row['key']), Number(row['id'])]));
     this.textIds = await ids('SELECT text AS key, text_id AS id FROM text_value');
-    this.frameIds = await ids('SELECT name || chr(0) || filename || chr(0) || line AS key, frame_id AS id FROM frame');
+    this.frameIds = new Map();
+    for (const row of await this.store.select('SELECT name, filename, line, frame_id FROM frame')) {
+      const key = frameKey(String(row['name']), String(row['filename']), Number(row['line']));
+      this.frameIds.set(key, Number(row['frame_id']));
+    }
     this.stackIds = await ids('SELECT content_key AS key, stack_id AS id FROM stack');
     this.loaded = true;
   }
@@ -57,11 +61,16 @@ export class StoreDictionary {
     return StoreDictionary.intern(this.textIds, text);
   }
   internFrame(name: string, filename: string, line: number) {
-    return StoreDictionary.intern(this.frameIds, `${name}\0${filename}\0${line}`);
+    return StoreDictionary.intern(this.frameIds, frameKey(name, filename, line));
   }
   internStack(key: string) {
     return StoreDictionary.intern(this.stackIds, key);
   }
+}
+
+/** With the length of the name, since a name may hold any character, the separator too. */
+function frameKey(name: string, filename: string, line: number): string {
+  return `${name.length}\0${name}\0${filename}\0${line}`;
 }
 
 /** Local ids of one file → ids of the store. Rows of new dimension values are appended, or wait for {@link Translation.finish}. */
@@ -136,7 +145,7 @@ export class Translation {
       const filename = dictionary.text(frame.filename);
       const { id, isNew } = this.target.internFrame(name, filename, frame.line);
       this.frames[local] = id;
-      hash('sha256', `${name}\0${filename}\0${frame.line}`, 'buffer').copy(
+      hash('sha256', frameKey(name, filename, frame.line), 'buffer').copy(
         this.frameKeys,
         local * KEY_BYTES,
         0,

@@ -32,6 +32,17 @@ export const NULL_HIGH = 0x80000000;
 
 export type ColumnArray = Uint32Array | Int32Array | Uint8Array;
 
+/** Columns follow each other in one buffer, each aligned to 8 bytes. */
+function columnBytes(kind: ColumnKind, capacity: number): number {
+  const bytes = capacity * (kind === 'u8' ? 1 : kind === 'i32' ? 4 : 8);
+  return Math.ceil(bytes / 8) * 8;
+}
+
+/** Bytes of a batch of `capacity` rows. */
+export function batchBytes(layout: TableLayout, capacity: number): number {
+  return layout.columns.reduce((sum, { kind }) => sum + columnBytes(kind, capacity), 0);
+}
+
 export class ColumnBatch {
   readonly layout: TableLayout;
   readonly capacity: number;
@@ -39,13 +50,16 @@ export class ColumnBatch {
   rows = 0;
   readonly arrays: readonly ColumnArray[];
 
-  constructor(layout: TableLayout, capacity: number) {
+  /** Over `buffer` if given, which must hold {@link batchBytes}; it carries its rows from thread to thread. */
+  constructor(layout: TableLayout, capacity: number, buffer = new ArrayBuffer(batchBytes(layout, capacity))) {
     this.layout = layout;
     this.capacity = capacity;
-    this.arrays = layout.columns.map((column) => {
-      if (column.kind === 'u8') return new Uint8Array(capacity);
-      if (column.kind === 'i32') return new Int32Array(capacity);
-      return new Uint32Array(capacity * 2);
+    let offset = 0;
+    this.arrays = layout.columns.map(({ kind }) => {
+      const start = offset;
+      offset += columnBytes(kind, capacity);
+      if (kind === 'u8') return new Uint8Array(buffer, start, capacity);
+      return kind === 'i32' ? new Int32Array(buffer, start, capacity) : new Uint32Array(buffer, start, capacity * 2);
     });
   }
 
@@ -54,6 +68,18 @@ export class ColumnBatch {
     const array = this.arrays[index];
     if (array === undefined) throw new Error(`no column ${name} in ${this.layout.table}`);
     return array;
+  }
+
+  /** Fills this batch with the rows of `other`, which has the same layout and no more rows than fit. */
+  copyFrom(other: ColumnBatch): void {
+    this.rows = other.rows;
+    other.arrays.forEach((array, i) => {
+      const used =
+        other.layout.columns[i]!.kind === 'i64' || other.layout.columns[i]!.kind === 'u64'
+          ? other.rows * 2
+          : other.rows;
+      this.arrays[i]!.set(array.subarray(0, used));
+    });
   }
 
   i64(name: string): Uint32Array {

@@ -7,6 +7,7 @@ import { afterAll, expect } from 'vitest';
 import { PARSERS } from '../../parsers/index.js';
 import { ingest } from '../../src/ingest/ingest.js';
 import { ERROR_CODES } from '../../src/model/errors.js';
+import type { ParserSpec } from '../../src/model/parser.js';
 import type { IngestSource } from '../../src/model/results.js';
 import { openStore } from '../../src/store/open-store.js';
 import type { Store } from '../../src/store/store.js';
@@ -54,12 +55,22 @@ export function corpusPickles(): { readonly name: string; readonly bytes: Buffer
 
 export type Counts = Readonly<Record<string, number>>;
 
+const countStatements = new WeakMap<Store, string>();
+
 export async function dataCounts(store: Store): Promise<Counts> {
+  let sql = countStatements.get(store);
+  if (sql === undefined) {
+    sql = await countStatement(store);
+    countStatements.set(store, sql);
+  }
+  return Object.fromEntries((await store.select(sql)).map((row) => [String(row['name']), Number(row['n'])]));
+}
+
+async function countStatement(store: Store): Promise<string> {
   const tables = (await store.select('SELECT table_name AS name FROM duckdb_tables() WHERE NOT internal ORDER BY 1'))
     .map((row) => String(row['name']))
     .filter((name) => !BOOKKEEPING.has(name));
-  const sql = tables.map((name) => `SELECT '${name}' AS name, count(*) AS n FROM ${name}`).join(' UNION ALL ');
-  return Object.fromEntries((await store.select(sql)).map((row) => [String(row['name']), Number(row['n'])]));
+  return tables.map((name) => `SELECT '${name}' AS name, count(*) AS n FROM ${name}`).join(' UNION ALL ');
 }
 
 export interface Outcome {
@@ -75,6 +86,8 @@ export interface Bench {
   /** Ingests these bytes as a run of their own, and checks what must hold whatever they are. */
   take(name: string, bytes: Buffer): Promise<Outcome>;
   takePath(path: string): Promise<Outcome>;
+  /** Many files as one run, in order: half the time a file, and the same checks after every single one. */
+  takeAll(files: readonly Buffer[], name: string): Promise<IngestSource[]>;
   close(): Promise<void>;
 }
 
@@ -90,6 +103,11 @@ export function reportSlowest(): void {
       .map(({ what, ms }) => `${Math.round(ms)} ms ${what}`)
       .join('\n'),
   );
+}
+
+function checkTime(what: string, ms: number): void {
+  slowest.push({ what, ms });
+  expect(ms, `${what} took too long`).toBeLessThan(LIMIT_MS);
 }
 
 export async function openBench(): Promise<Bench> {
@@ -108,18 +126,55 @@ export async function openBench(): Promise<Bench> {
     const [source] = result.sources;
     if (source === undefined) throw new Error(`no source for ${path}`);
     counts = await dataCounts(store);
-    slowest.push({ what: source.path, ms });
     if (source.status !== 'ingested') {
       expect(counts, `${source.path} failed, yet data tables moved`).toEqual(before);
       expectClearError(source);
     }
-    expect(ms, `${source.path} took too long`).toBeLessThan(LIMIT_MS);
+    checkTime(source.path, ms);
     return { source, ms, before, after: counts };
+  };
+  const takeAll = async (files: readonly Buffer[], name: string): Promise<IngestSource[]> => {
+    const folder = join(directory, String(benches++));
+    mkdirSync(folder);
+    files.forEach((bytes, i) => {
+      writeFileSync(join(folder, `${String(i).padStart(5, '0')}-${name}`), bytes);
+    });
+    // The state before a file is the state after the one before it: read where its parser begins, when nothing was written yet.
+    const marks: { file: string; at: number; counts: Counts }[] = [];
+    const parsers = PARSERS.map(
+      (parser): ParserSpec => ({
+        ...parser,
+        async parse(source, sink, context) {
+          const end = performance.now();
+          const last = marks.at(-1);
+          if (last !== undefined) checkTime(last.file, end - last.at);
+          const current = await dataCounts(store);
+          marks.push({ file: context.name, at: performance.now(), counts: current });
+          return parser.parse(source, sink, context);
+        },
+      }),
+    );
+    const result = await ingest({ store, parsers, paths: [folder], now: new Date(0) });
+    const end = performance.now();
+    rmSync(folder, { recursive: true, force: true });
+    counts = await dataCounts(store);
+    const last = marks.at(-1);
+    if (last !== undefined) checkTime(last.file, end - last.at);
+    for (const source of result.sources) {
+      if (source.status === 'ingested') continue;
+      expectClearError(source);
+      const at = marks.findIndex(({ file }) => file === source.path);
+      if (at < 0) continue;
+      const after = marks[at + 1]?.counts ?? counts;
+      expect(after, `${source.path} failed, yet data tables moved`).toEqual(marks[at]!.counts);
+    }
+    return [...result.sources];
   };
   return {
     store,
     directory,
     takePath,
+    takeAll,
     async take(name, bytes) {
       const folder = join(directory, String(benches++));
       mkdirSync(folder);
@@ -194,7 +249,8 @@ export async function expectSound(store: Store): Promise<void> {
       ['source', 'source_id'],
       ['run', 'run_id'],
     ].map(
-      ([table, key]) => `SELECT '${table} ids given twice' AS what, count(*) - count(DISTINCT ${key}) AS n FROM ${table}`,
+      ([table, key]) =>
+        `SELECT '${table} ids given twice' AS what, count(*) - count(DISTINCT ${key}) AS n FROM ${table}`,
     ),
     `SELECT 'equal stacks with two ids' AS what, count(*) - count(DISTINCT content_key) AS n FROM stack`,
     `SELECT 'equal texts with two ids' AS what, count(*) - count(DISTINCT text) AS n FROM text_value`,

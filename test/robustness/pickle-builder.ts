@@ -1,6 +1,6 @@
 /**
  * Pickles made by hand, legal or not: Python-like values are encoded as CPython's pickler would, and a {@link Raw} puts any bytes anywhere.
- * Nothing here can be trusted to be right by construction, so `is-real-python.test.ts` holds it against `pickle.loads`.
+ * Nothing here can be trusted to be right by construction, so `pickle-builder.test.ts` holds it against `pickle.loads`.
  */
 
 /** Opcodes by name. Upstream: CPython `Lib/pickletools.py`. */

@@ -30,7 +30,8 @@ export function account(facts: OomFacts): Accounting {
   const parts = [...inside];
   const figures: (Figure | null)[] = [total, deviceFree];
   let held = reserved?.bytes ?? 0;
-  if (reserved !== null) figures.push(reserved);
+  // Only what the sum is made of: where the process is printed, its reserve is a part of that figure.
+  if (reserved !== null && facts.process === null) figures.push(reserved);
   if (facts.process !== null) {
     figures.push(facts.process);
     parts.push({

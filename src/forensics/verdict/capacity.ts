@@ -31,12 +31,13 @@ export const capacity: CauseTest = {
     const shortfall = live.bytes + need - limit.bytes;
     const precision = live.precisionBytes + limit.precisionBytes;
     const fits = `${formatBytes(live.bytes)} live + ${formatBytes(need)} asked = ${formatBytes(live.bytes + need)}, within the ${formatBytes(limit.bytes)} this process could have`;
-    if (shortfall <= 0) return { outcome: 'fails', why: fits };
     const exact = precision === 0;
+    // Rounding cuts both ways: printed figures that just fit do not rule it out either.
+    if (shortfall <= -precision) return { outcome: 'fails', why: fits };
     if (shortfall <= precision) {
       return {
         outcome: 'not_testable',
-        needs: `exact figures: the shortfall of ${formatBytes(shortfall)} is below the message's rounding`,
+        needs: `exact figures: ${formatBytes(Math.abs(shortfall))} ${shortfall > 0 ? 'short' : 'to spare'} is below the message's rounding`,
       };
     }
     const fraction = facts.allowed !== null && limit === facts.allowed;

@@ -1,0 +1,156 @@
+/** What a decoding thread tells the thread that writes, in order. */
+import { batchBytes, type TableLayout } from '../model/columns.js';
+import type { ErrorCode, ErrorPlace } from '../model/errors.js';
+import type { Dictionary, ParseSummary, SnapshotSummary } from '../model/parser.js';
+import {
+  ANNOTATION_LAYOUT,
+  BATCH_ROWS,
+  BLOCK_LAYOUT,
+  EVENT_LAYOUT,
+  type EventExtraRow,
+  type IncidentRow,
+  type Note,
+  SEGMENT_LAYOUT,
+  type TraceOomRow,
+} from '../model/tables.js';
+
+/** The layouts that travel, by the method of SnapshotSink that takes them. */
+export const TRAVELLING = {
+  events: EVENT_LAYOUT,
+  segments: SEGMENT_LAYOUT,
+  blocks: BLOCK_LAYOUT,
+  annotations: ANNOTATION_LAYOUT,
+} as const satisfies Record<string, TableLayout>;
+export type RowKind = keyof typeof TRAVELLING;
+
+/** Every buffer holds a full batch of the widest layout, so that any of them serves any batch. */
+export const BUFFER_BYTES = Math.max(...Object.values(TRAVELLING).map((layout) => batchBytes(layout, BATCH_ROWS)));
+/** In flight at most; beyond that the decoder waits for the writer. 4 × 5.6 MB. */
+export const MAX_BUFFERS = 4;
+
+/** New entries of the file's dictionary since the last message; must be known before the rows that refer to them. */
+export interface DictionaryDelta {
+  readonly texts: readonly string[];
+  /** Name, filename and line of each frame. */
+  readonly frames: Int32Array;
+  readonly stackLengths: Int32Array;
+  readonly stackFrames: Int32Array;
+  readonly pools: readonly (readonly [number, number])[];
+}
+
+export type FromDecoder =
+  | { readonly type: 'snapshot' }
+  | {
+      readonly type: 'rows';
+      readonly kind: RowKind;
+      readonly rows: number;
+      readonly buffer: ArrayBuffer;
+      readonly dictionary: DictionaryDelta;
+    }
+  | { readonly type: 'oom'; readonly row: TraceOomRow }
+  | { readonly type: 'extra'; readonly row: EventExtraRow }
+  | { readonly type: 'note'; readonly note: Note }
+  | { readonly type: 'incident'; readonly row: IncidentRow }
+  | { readonly type: 'progress'; readonly bytes: number }
+  | { readonly type: 'snapshot_end'; readonly summary: SnapshotSummary; readonly dictionary: DictionaryDelta }
+  | { readonly type: 'done'; readonly summary: ParseSummary; readonly sha256: string }
+  | { readonly type: 'failed'; readonly code: ErrorCode; readonly fact: string; readonly place: ErrorPlace }
+  | { readonly type: 'bug'; readonly message: string; readonly stack: string };
+
+export interface DecoderJob {
+  readonly path: string;
+  readonly parser: string;
+  readonly name: string;
+  /** The file as the other thread saw it; anything else is another file. */
+  readonly sizeBytes: number;
+  readonly mtimeMs: number;
+  /** One Int32: buffers given back so far. */
+  readonly returned: SharedArrayBuffer;
+}
+
+/** Collects what is new in a growing dictionary. */
+export class DictionaryCursor {
+  private texts = 0;
+  private frames = 0;
+  private stacks = 0;
+  private pools = 0;
+  private readonly dictionary: Dictionary;
+
+  constructor(dictionary: Dictionary) {
+    this.dictionary = dictionary;
+  }
+
+  take(): DictionaryDelta {
+    const { dictionary } = this;
+    const texts: string[] = [];
+    for (; this.texts < dictionary.textCount; this.texts++) texts.push(dictionary.text(this.texts));
+    const frames = new Int32Array((dictionary.frameCount - this.frames) * 3);
+    for (let i = 0; this.frames < dictionary.frameCount; this.frames++) {
+      const frame = dictionary.frame(this.frames);
+      frames[i++] = frame.name;
+      frames[i++] = frame.filename;
+      frames[i++] = frame.line;
+    }
+    const stackLengths = new Int32Array(dictionary.stackCount - this.stacks);
+    let total = 0;
+    for (let i = 0; i < stackLengths.length; i++) {
+      stackLengths[i] = dictionary.stackFrames(this.stacks + i).length;
+      total += stackLengths[i]!;
+    }
+    const stackFrames = new Int32Array(total);
+    for (let at = 0; this.stacks < dictionary.stackCount; this.stacks++) {
+      const stack = dictionary.stackFrames(this.stacks);
+      stackFrames.set(stack, at);
+      at += stack.length;
+    }
+    const pools: (readonly [number, number])[] = [];
+    for (; this.pools < dictionary.poolCount; this.pools++) pools.push(dictionary.pool(this.pools));
+    return { texts, frames, stackLengths, stackFrames, pools };
+  }
+}
+
+/** The other end: a dictionary made of the deltas. */
+export class ReceivedDictionary implements Dictionary {
+  private readonly texts: string[] = [];
+  private readonly frames: { name: number; filename: number; line: number }[] = [];
+  private readonly stacks: Int32Array[] = [];
+  private readonly pools: (readonly [number, number])[] = [];
+
+  add(delta: DictionaryDelta): void {
+    for (const text of delta.texts) this.texts.push(text);
+    for (let i = 0; i < delta.frames.length; i += 3) {
+      this.frames.push({ name: delta.frames[i]!, filename: delta.frames[i + 1]!, line: delta.frames[i + 2]! });
+    }
+    let at = 0;
+    for (const length of delta.stackLengths) {
+      this.stacks.push(delta.stackFrames.subarray(at, at + length));
+      at += length;
+    }
+    for (const pool of delta.pools) this.pools.push(pool);
+  }
+
+  get textCount(): number {
+    return this.texts.length;
+  }
+  text(id: number): string {
+    return this.texts[id]!;
+  }
+  get frameCount(): number {
+    return this.frames.length;
+  }
+  frame(id: number) {
+    return this.frames[id]!;
+  }
+  get stackCount(): number {
+    return this.stacks.length;
+  }
+  stackFrames(id: number): Int32Array {
+    return this.stacks[id]!;
+  }
+  get poolCount(): number {
+    return this.pools.length;
+  }
+  pool(id: number): readonly [number, number] {
+    return this.pools[id]!;
+  }
+}

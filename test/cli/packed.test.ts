@@ -1,0 +1,100 @@
+/** What `npm pack` would publish works where a stranger unpacks it: other directory, only the declared dependencies. */
+import { spawnSync } from 'node:child_process';
+import {
+  cpSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  realpathSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { RunsResult } from '../../src/model/results.js';
+import { compileSources, repoRoot } from '../store/scratch.js';
+import { type Cli, cliOf } from '../support/cli.js';
+import { smallSnapshot } from '../support/small-snapshot.js';
+
+interface Manifest {
+  readonly bin: Readonly<Record<string, string>>;
+  readonly dependencies: Readonly<Record<string, string>>;
+  readonly files: readonly string[];
+}
+
+describe('the package', () => {
+  let root = '';
+  let files: string[] = [];
+  let cli: Cli;
+
+  beforeAll(() => {
+    root = realpathSync(mkdtempSync(join(tmpdir(), 'mbf-packed-')));
+    // A tree of its own to pack from: the checkout's dist/ may be old, and others may be using it.
+    const staging = join(root, 'staging');
+    mkdirSync(staging);
+    const manifest = JSON.parse(readFileSync(join(repoRoot, 'package.json'), 'utf8')) as Manifest;
+    cpSync(compileSources('packed'), join(staging, 'dist'), { recursive: true });
+    for (const name of readdirSync(repoRoot)) {
+      if (!['dist', 'node_modules', '.git'].includes(name)) {
+        cpSync(join(repoRoot, name), join(staging, name), {
+          recursive: true,
+          filter: (path) => !/\.(?:duckdb|wal|tmp)$/.test(path),
+        });
+      }
+    }
+    const packed = spawnSync('npm', ['pack', '--json', '--ignore-scripts', '--offline', '--pack-destination', root], {
+      cwd: staging,
+      encoding: 'utf8',
+    });
+    if (packed.status !== 0) throw new Error(`npm pack failed: ${packed.stderr}`);
+    const [archive] = JSON.parse(packed.stdout) as { filename: string; files: { path: string }[] }[];
+    files = archive!.files.map(({ path }) => path);
+    const unpacked = spawnSync('tar', ['-xzf', join(root, archive!.filename), '-C', root]);
+    if (unpacked.status !== 0) throw new Error(`tar failed: ${String(unpacked.stderr)}`);
+    // Only what the manifest declares; a dependency that is merely installed here would be missing there.
+    for (const name of Object.keys(manifest.dependencies)) {
+      const link = join(root, 'package', 'node_modules', name);
+      mkdirSync(dirname(link), { recursive: true });
+      symlinkSync(join(repoRoot, 'node_modules', name), link);
+    }
+    rmSync(staging, { recursive: true });
+    cli = cliOf(join(root, 'package', manifest.bin['mbforensics']!));
+  });
+  afterAll(() => rmSync(root, { recursive: true, force: true }));
+
+  it('holds the compiled sources and every query, and nothing else', () => {
+    const queries = readdirSync(join(repoRoot, 'queries'), { recursive: true, encoding: 'utf8' }).filter((path) =>
+      path.endsWith('.sql'),
+    );
+    expect(queries.length).toBeGreaterThan(0);
+    for (const path of queries) expect(files).toContain(`queries/${path.replaceAll('\\', '/')}`);
+    for (const path of files) {
+      expect(path).toMatch(
+        /^(?:dist\/(?:src|parsers|queries)\/.*\.js|queries\/.*\.(?:sql|ts)|package\.json|README\.md|LICENSE|CHANGELOG\.md|docs\/.*\.md)$/,
+      );
+    }
+    expect(files).toContain('dist/src/cli/main.js');
+    expect(existsSync(cli.script)).toBe(true);
+  });
+
+  it('ingests, lists and answers from another working directory', () => {
+    const elsewhere = join(root, 'elsewhere');
+    const run = join(elsewhere, 'run');
+    mkdirSync(run, { recursive: true });
+    writeFileSync(join(run, 'snapshot_2.pickle'), smallSnapshot());
+    const options = { cwd: elsewhere, env: { XDG_CACHE_HOME: join(root, 'cache') } };
+    cli.expect(0, ['ingest', 'run'], options);
+    expect(cli.expect(0, ['runs', '--json'], options).json<RunsResult>().runs).toMatchObject([
+      { name: 'run', snapshots: 1 },
+    ]);
+    expect(cli.expect(0, ['sql', 'SELECT rank FROM snapshot', '--format', 'csv'], options).stdout).toBe('rank\n2\n');
+    for (const verb of ['sources', 'snapshot', 'peak', 'diagnose']) cli.expect(0, [verb, '--json'], options);
+    expect(cli.expect(0, ['--version'], options).stdout.trim()).toBe(
+      (JSON.parse(readFileSync(join(repoRoot, 'package.json'), 'utf8')) as { version: string }).version,
+    );
+  });
+});

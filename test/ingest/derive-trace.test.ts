@@ -1,0 +1,222 @@
+/** Derived columns of the trace, against an implementation that is too slow to be wrong. */
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { type DeviceTrace, TraceDerivation } from '../../src/ingest/derive-trace.js';
+import { ColumnBatch, getI64, NULL_HIGH, putI64 } from '../../src/model/columns.js';
+import { EVENT_LAYOUT } from '../../src/model/tables.js';
+import { TRACE_ACTIONS, type TraceAction } from '../../src/model/vocabulary.js';
+
+interface Event {
+  readonly action: TraceAction;
+  /** null: the entry has no address. */
+  readonly addr: bigint | null;
+  readonly size: number;
+}
+
+interface Row {
+  readonly allocSeq: number;
+  readonly requested: number;
+  readonly reserved: number;
+}
+
+/** Feeds the events in batches of `batchRows`, one device after another, and reads the derived columns back. */
+function derive(devices: readonly (readonly Event[])[], batchRows: number): { rows: Row[][]; of: TraceDerivation } {
+  const of = new TraceDerivation();
+  const rows: Row[][] = devices.map(() => []);
+  const batch = new ColumnBatch(EVENT_LAYOUT, batchRows);
+  const flush = (): void => {
+    of.add(batch);
+    for (let row = 0; row < batch.rows; row++) {
+      rows[batch.i32('device')[row]!]!.push({
+        allocSeq: batch.i32('alloc_seq')[row]!,
+        requested: getI64(batch.i64('requested_delta_bytes'), row),
+        reserved: getI64(batch.i64('reserved_delta_bytes'), row),
+      });
+    }
+    batch.rows = 0;
+  };
+  devices.forEach((events, device) => {
+    events.forEach((event, seq) => {
+      const row = batch.rows++;
+      batch.i32('device')[row] = device;
+      batch.i32('seq')[row] = seq;
+      batch.u8('action')[row] = TRACE_ACTIONS.indexOf(event.action);
+      const addr = batch.i64('addr');
+      addr[row * 2] = event.addr === null ? 0 : Number(event.addr & 0xffffffffn);
+      addr[row * 2 + 1] = event.addr === null ? NULL_HIGH : Number(event.addr >> 32n);
+      putI64(batch.i64('size_bytes'), row, event.size);
+      if (batch.rows === batch.capacity) flush();
+    });
+  });
+  if (batch.rows > 0) flush();
+  return { rows, of };
+}
+
+interface Naive extends DeviceTrace {
+  readonly rows: readonly Row[];
+  readonly disorder: readonly number[];
+}
+
+function naive(device: number, events: readonly Event[]): Naive {
+  const live = new Map<bigint, { owner: number | null; freeing: boolean }>();
+  const rows: Row[] = [];
+  const disorder: number[] = [];
+  const actions = new Map<TraceAction, number>();
+  let [requested, peak, reserved, reservedPeak, unmatched] = [0, 0, 0, 0, 0];
+  let peakSeq: number | null = null;
+  events.forEach(({ action, addr, size }, seq) => {
+    actions.set(action, (actions.get(action) ?? 0) + 1);
+    const block = addr === null ? undefined : live.get(addr);
+    let allocSeq = -1;
+    if (action === 'alloc') {
+      if (block !== undefined) disorder.push(seq);
+      if (addr !== null) live.set(addr, { owner: seq, freeing: false });
+      allocSeq = seq;
+      requested += size;
+      if (requested > peak) [peak, peakSeq] = [requested, seq];
+    } else if (action === 'free_requested') {
+      if (block?.freeing === true) disorder.push(seq);
+      if (addr !== null) live.set(addr, { owner: block?.owner ?? null, freeing: true });
+      allocSeq = block?.owner ?? -1;
+    } else if (action === 'free_completed') {
+      allocSeq = block?.owner ?? -1;
+      requested -= size;
+      if (allocSeq < 0) unmatched += size;
+      if (addr !== null) live.delete(addr);
+    } else if (action === 'segment_alloc' || action === 'segment_map') {
+      reserved += size;
+      reservedPeak = Math.max(reservedPeak, reserved);
+    } else if (action === 'segment_free' || action === 'segment_unmap') reserved -= size;
+    rows.push({ allocSeq, requested, reserved });
+  });
+  return {
+    device,
+    rows,
+    disorder,
+    events: events.length,
+    actions,
+    firstAction: events[0]!.action,
+    lastAction: events.at(-1)!.action,
+    unmatchedFreeBytes: unmatched,
+    requestedDeltaBytes: requested,
+    requestedDeltaPeakBytes: peak,
+    requestedDeltaPeakSeq: peakSeq,
+    reservedDeltaBytes: reserved,
+    reservedDeltaPeakBytes: reservedPeak,
+  };
+}
+
+function expectSame(devices: readonly (readonly Event[])[], batchRows: number): void {
+  const { rows, of } = derive(devices, batchRows);
+  const expected = devices.map((events, device) => (events.length === 0 ? undefined : naive(device, events)));
+  expect(rows).toEqual(expected.map((device) => device?.rows ?? []));
+  expect(of.devices()).toEqual(
+    expected
+      .filter((device) => device !== undefined)
+      .map(({ rows: _, disorder: __, ...device }) => ({
+        ...device,
+        actions: new Map(TRACE_ACTIONS.filter((a) => device.actions.has(a)).map((a) => [a, device.actions.get(a)!])),
+      })),
+  );
+  expect(of.notes().map(({ kind, device, seq, count }) => ({ kind, device, seq, count }))).toEqual(
+    expected
+      .filter((device) => device !== undefined && device.disorder.length > 0)
+      .map((device) => ({
+        kind: 'invariant_alternation',
+        device: device!.device,
+        seq: device!.disorder[0],
+        count: device!.disorder.length,
+      })),
+  );
+}
+
+/** Few addresses, so that they are reused; some differ in one half only, some pass 2^53 and 2^63. */
+const addresses = [
+  0n,
+  512n,
+  1n << 32n,
+  (1n << 32n) + 512n,
+  0x7f0000000000n,
+  0x7f0000000200n,
+  1n << 54n,
+  (1n << 63n) + 512n,
+];
+const event: fc.Arbitrary<Event> = fc.record({
+  action: fc.oneof(
+    { weight: 6, arbitrary: fc.constantFrom<TraceAction>('alloc', 'free_requested', 'free_completed') },
+    { weight: 1, arbitrary: fc.constantFrom<TraceAction>(...TRACE_ACTIONS) },
+  ),
+  addr: fc.oneof({ weight: 20, arbitrary: fc.constantFrom(...addresses) }, { weight: 1, arbitrary: fc.constant(null) }),
+  size: fc.oneof(fc.nat(4096), fc.integer({ min: 0, max: 2 ** 40 })),
+});
+
+describe('derived columns of a trace', () => {
+  it('equal the naive ones for any sequence of entries', () => {
+    fc.assert(
+      fc.property(
+        fc.array(fc.array(event, { maxLength: 60 }), { maxLength: 4 }),
+        fc.integer({ min: 1, max: 50 }),
+        expectSame,
+      ),
+      { numRuns: 300 },
+    );
+  });
+
+  it('hold with more addresses than the table begins with', () => {
+    const events: Event[] = [];
+    const addr = (n: number): bigint => 0x7f0000000000n + BigInt(n) * 512n + (BigInt(n % 3) << 40n);
+    for (let n = 0; n < 30_000; n++) events.push({ action: 'alloc', addr: addr(n), size: n });
+    for (let n = 0; n < 30_000; n += 2) {
+      events.push({ action: 'free_requested', addr: addr(n), size: n });
+      events.push({ action: 'free_completed', addr: addr(n), size: n });
+    }
+    for (let n = 0; n < 30_000; n += 4) events.push({ action: 'alloc', addr: addr(n), size: 1 });
+    expectSame([events], 4096);
+  });
+
+  it('count from 0 and go below it where memory of before the trace is freed', () => {
+    const { rows, of } = derive(
+      [
+        [
+          { action: 'free_requested', addr: 512n, size: 100 },
+          { action: 'free_completed', addr: 512n, size: 100 },
+          { action: 'alloc', addr: 512n, size: 30 },
+          { action: 'segment_free', addr: 0n, size: 2048 },
+          { action: 'free_completed', addr: 512n, size: 30 },
+        ],
+      ],
+      2,
+    );
+    expect(rows[0]).toEqual([
+      { allocSeq: -1, requested: 0, reserved: 0 },
+      { allocSeq: -1, requested: -100, reserved: 0 },
+      { allocSeq: 2, requested: -70, reserved: 0 },
+      { allocSeq: -1, requested: -70, reserved: -2048 },
+      { allocSeq: 2, requested: -100, reserved: -2048 },
+    ]);
+    expect(of.devices()[0]).toMatchObject({
+      unmatchedFreeBytes: 100,
+      requestedDeltaBytes: -100,
+      requestedDeltaPeakBytes: 0,
+      requestedDeltaPeakSeq: null,
+      reservedDeltaBytes: -2048,
+      reservedDeltaPeakBytes: 0,
+    });
+    expect(of.notes()).toEqual([]);
+  });
+
+  it('tell where an address is allocated twice', () => {
+    const { of } = derive(
+      [
+        [
+          { action: 'alloc', addr: 512n, size: 1 },
+          { action: 'alloc', addr: 512n, size: 1 },
+          { action: 'free_requested', addr: 512n, size: 1 },
+          { action: 'free_requested', addr: 512n, size: 1 },
+        ],
+      ],
+      10,
+    );
+    expect(of.notes()).toMatchObject([{ kind: 'invariant_alternation', device: 0, seq: 1, count: 2 }]);
+  });
+});

@@ -1,0 +1,218 @@
+/** SIGKILL at twenty moments of an ingest: the store opens, holds exactly the sources it had finished, and a second ingest completes it. */
+import { spawn } from 'node:child_process';
+import { existsSync, mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { openStore } from '../../src/store/open-store.js';
+import type { Store } from '../../src/store/store.js';
+import { compileSources } from '../store/scratch.js';
+import { type Counts, dataCounts, expectSound, runCli, seeded, temporaryDirectory } from './harness.js';
+import { type Py, pickled } from './pickle-builder.js';
+import { entry, frame, segment, snapshot } from './snapshots.js';
+
+const FILES = 12;
+const KILLS = 20;
+const root = temporaryDirectory();
+let build = '';
+/** Wall time of a whole ingest, process start included. */
+let fullMs = 0;
+let wholeCounts: Counts = {};
+let wholeContents: unknown;
+/** Events per source. */
+const truth = new Map<string, number>();
+
+interface SourceLine {
+  readonly path: string;
+  readonly status: string;
+}
+
+/** 2 to 3 MB of entries with stacks of their own and shared ones, metadata, annotations, blocks; every third file has new texts only it has. */
+function bigPickle(rank: number, entries: number): Buffer {
+  const frames = Array.from({ length: 400 }, (_, i) => frame(`f${i}`, `file${i % 20}.py`, i));
+  const stacks = Array.from({ length: 3000 }, (_, i): Py[] => [
+    frames[i % 400]!,
+    frames[(i * 7 + rank) % 400]!,
+    frames[(i * 31) % 400]!,
+    frames[(i * 57) % 400]!,
+  ]);
+  const actions = ['alloc', 'free_requested', 'free_completed'] as const;
+  const trace = Array.from({ length: entries }, (_, i) =>
+    entry(actions[i % 3]!, Math.floor(i / 3) % 5000, {
+      frames: stacks[Math.floor(i / 3) % 3000]!,
+      user_metadata: rank % 3 === 0 ? `rank ${rank} step ${i % 500}` : 'shared',
+    }),
+  );
+  const annotations = Array.from({ length: 100 }, (_, i) => ({
+    stage: i % 2 === 0 ? 'START' : 'END',
+    name: `scope ${rank} ${i}`,
+    device: 0,
+    time_us: i,
+  }));
+  return pickled(
+    snapshot({
+      segments: Array.from({ length: 50 }, (_, i) => segment({ address: 0x7f00_0000_0000 + i * 2 ** 22 })),
+      device_traces: [trace],
+      external_annotations: annotations,
+    }),
+  );
+}
+
+const LOG = [
+  '[rank3]: Traceback (most recent call last):',
+  '[rank3]: torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB. GPU 0 has a total capacity of 79.15 GiB of which 1.25 GiB is free. Including non-PyTorch memory, this process has 77.89 GiB memory in use. Of the allocated memory 70.12 GiB is allocated by PyTorch, and 5.61 GiB is reserved by PyTorch but unallocated.',
+  '',
+].join('\n');
+
+/** What the store says, without its ids: they depend on the order of ingests, and a killed one may leave gaps. */
+async function contents(store: Store): Promise<unknown> {
+  return [
+    await store.select(
+      `SELECT display_path, device, count(*) AS n, sum(size_bytes)::BIGINT AS bytes,
+         bit_xor(hash(seq, action, addr, size_bytes, time_us, content_key, text, alloc_seq, requested_delta_bytes))::VARCHAR AS digest
+       FROM event JOIN snapshot USING (snapshot_id) JOIN source USING (source_id)
+       LEFT JOIN stack USING (stack_id) LEFT JOIN text_value ON text_id = user_metadata_id GROUP BY ALL ORDER BY ALL`,
+    ),
+    await store.select(
+      `SELECT bit_xor(hash(content_key, pos, name, filename, line))::VARCHAR AS digest FROM stack_frame JOIN stack USING (stack_id) JOIN frame USING (frame_id)`,
+    ),
+    await store.select('SELECT handle, snapshot.rank, display_path FROM snapshot JOIN source USING (source_id) ORDER BY ALL'),
+    await store.select(
+      'SELECT display_path, kind, incident.rank, requested_bytes FROM incident JOIN source USING (source_id) ORDER BY ALL',
+    ),
+    await store.select('SELECT display_path, status, sha256, rank FROM source ORDER BY ALL'),
+  ];
+}
+
+async function reading<T>(file: string, look: (store: Store) => Promise<T>): Promise<T> {
+  const store = await openStore(file, { mode: 'read' });
+  try {
+    return await look(store);
+  } finally {
+    await store.close();
+  }
+}
+
+/** Starts an ingest and kills it after `delayMs`; whether it was still running. */
+async function killedIngest(db: string, delayMs: number): Promise<boolean> {
+  const child = spawn(process.execPath, [join(build, 'src', 'cli', 'main.js'), 'ingest', 'run', '--db', db], {
+    cwd: root,
+    stdio: 'ignore',
+  });
+  const ended = new Promise<NodeJS.Signals | null>((done) => child.on('close', (_, signal) => done(signal)));
+  await sleep(delayMs);
+  child.kill('SIGKILL');
+  return (await ended) === 'SIGKILL';
+}
+
+beforeAll(async () => {
+  build = compileSources('robustness-kill');
+  const run = join(root, 'run');
+  mkdirSync(run);
+  for (let rank = 0; rank < FILES; rank++) {
+    const name = `snapshot_${String(rank).padStart(2, '0')}.pickle`;
+    const entries = 24_000 + rank * 1_111;
+    writeFileSync(join(run, name), bigPickle(rank, entries));
+    truth.set(name, entries);
+  }
+  // In the walking order it stands between the snapshots.
+  writeFileSync(join(run, 'snapshot_05_train.log'), LOG);
+  truth.set('snapshot_05_train.log', 0);
+  const start = performance.now();
+  const whole = await runCli(build, ['ingest', 'run', '--db', 'whole.duckdb'], root);
+  fullMs = performance.now() - start;
+  expect(whole.code, whole.stderr).toBe(0);
+  await reading(join(root, 'whole.duckdb'), async (store) => {
+    wholeCounts = await dataCounts(store);
+    wholeContents = await contents(store);
+    await expectSound(store);
+  });
+  expect(wholeCounts['event']).toBe([...truth.values()].reduce((sum, n) => sum + n, 0));
+  expect(wholeCounts['incident']).toBe(1);
+});
+
+async function expectWholeSourcesOnly(db: string): Promise<string[]> {
+  const listed = await runCli(build, ['sources', '--json', '--db', db], root);
+  if (listed.code === 2) {
+    // Killed before there was a store: then there is no file either.
+    expect(listed.stderr).toContain('MBF1004');
+    expect(existsSync(join(root, db))).toBe(false);
+    return [];
+  }
+  expect(listed.code, listed.stderr).toBe(0);
+  const { sources } = JSON.parse(listed.stdout) as { sources: SourceLine[] };
+  const done = sources.map(({ path }) => path);
+  expect(sources.every(({ status }) => status === 'ingested')).toBe(true);
+  // In order, without a gap: exactly those that were finished.
+  expect(done).toEqual([...truth.keys()].sort().slice(0, done.length));
+  await reading(join(root, db), async (store) => {
+    await expectSound(store);
+    const rows = await store.select(
+      'SELECT display_path AS path, count(event.snapshot_id) AS n FROM source LEFT JOIN snapshot USING (source_id) LEFT JOIN event USING (snapshot_id) GROUP BY ALL ORDER BY 1',
+    );
+    expect(rows).toEqual(done.map((path) => ({ path, n: truth.get(path) })));
+    const counts = await dataCounts(store);
+    const snapshots = done.filter((path) => path.endsWith('.pickle')).length;
+    expect(counts).toMatchObject({
+      snapshot: snapshots,
+      segment: snapshots * 50,
+      block: snapshots * 100,
+      annotation: snapshots * 100,
+      event: done.reduce((sum, path) => sum + truth.get(path)!, 0),
+      incident: done.length - snapshots,
+    });
+  });
+  return done;
+}
+
+describe(`kill -9 at ${KILLS} moments of an ingest`, () => {
+  const finished: number[] = [];
+
+  it.each(Array.from({ length: KILLS }, (_, i) => i))('moment %i', async (i) => {
+    const db = `killed-${i}.duckdb`;
+    const share = (i + seeded(i)()) / KILLS;
+    const killed = await killedIngest(db, share * fullMs);
+    const done = await expectWholeSourcesOnly(db);
+    if (!killed) expect(done).toHaveLength(truth.size);
+    finished.push(done.length);
+
+    const second = await runCli(build, ['ingest', 'run', '--json', '--db', db], root);
+    expect(second.code, second.stderr).toBe(0);
+    const { sources } = JSON.parse(second.stdout) as { sources: SourceLine[] };
+    expect(sources.map(({ path, status }) => [path, status])).toEqual(
+      [...truth.keys()].sort().map((path, at) => [path, at < done.length ? 'unchanged' : 'ingested']),
+    );
+    await reading(join(root, db), async (store) => {
+      await expectSound(store);
+      expect(await dataCounts(store)).toEqual(wholeCounts);
+      expect(await contents(store)).toEqual(wholeContents);
+    });
+    // Nothing is left beside the store: no log, no half-made copy, no spill directory.
+    expect(readdirSync(root).filter((name) => name.startsWith(db))).toEqual([db]);
+    rmSync(join(root, db));
+  });
+
+  it('killed again and again, it gets there', async () => {
+    const db = 'stubborn.duckdb';
+    const random = seeded(99);
+    let last = 0;
+    for (let i = 0; i < 6; i++) {
+      await killedIngest(db, (0.3 + 0.4 * random()) * fullMs);
+      const done = await expectWholeSourcesOnly(db);
+      expect(done.length).toBeGreaterThanOrEqual(last);
+      last = done.length;
+    }
+    const final = await runCli(build, ['ingest', 'run', '--db', db], root);
+    expect(final.code, final.stderr).toBe(0);
+    await reading(join(root, db), async (store) => {
+      expect(await dataCounts(store)).toEqual(wholeCounts);
+      expect(await contents(store)).toEqual(wholeContents);
+    });
+  });
+
+  it('met the ingest in the middle, or it proves nothing', () => {
+    console.info(`a whole ingest took ${Math.round(fullMs)} ms; finished when killed: ${finished.join(' ')}`);
+    const between = finished.filter((count) => count > 0 && count < truth.size);
+    expect(new Set(between).size).toBeGreaterThanOrEqual(4);
+  });
+});

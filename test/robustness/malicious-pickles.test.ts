@@ -1,0 +1,86 @@
+/** A pickle that wants to run code is refused at the opcode that would, whatever stands around it. */
+import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { gzipSync } from 'node:zlib';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { compileSources } from '../store/scratch.js';
+import { type Bench, expectCliError, LIMIT_MS, openBench, runCli, temporaryDirectory } from './harness.js';
+import { FIRING, REFUSED_ALONE } from './malicious.js';
+import { OP, pickled, Raw } from './pickle-builder.js';
+import { entry, segment, snapshot, snapshotPickle, trace } from './snapshots.js';
+
+let bench: Bench;
+beforeAll(async () => {
+  bench = await openBench();
+  // Not into an empty store: what is there must still be there afterwards.
+  expect((await bench.take('good.pickle', snapshotPickle())).source.status).toBe('ingested');
+});
+afterAll(() => bench.close());
+
+describe('opcodes that import, call or build', () => {
+  const canary = join(temporaryDirectory(), 'canary');
+  const all = [...Object.values(FIRING).map((make) => make(`touch ${canary}`)), ...REFUSED_ALONE];
+
+  it('are all tried', () => {
+    expect(new Set(all.map(({ opcode }) => opcode)).size).toBe(16);
+  });
+
+  it.each(all)('$opcode is refused by name and offset, and nothing runs', async ({ bytes, offset, opcode }) => {
+    const { source } = await bench.take('evil.pickle', bytes);
+    expect(source.error).toMatchObject({ code: 'MBF2102', offset });
+    expect(source.error?.text).toContain(`refused opcode ${opcode}:`);
+    expect(source.error?.text).toContain(`at byte ${offset}`);
+    expect(source.error?.remedy).toMatch(/Do not load this file with Python/);
+    expect(existsSync(canary)).toBe(false);
+  });
+
+  it.each([
+    ['gzip', 'evil.pickle.gz', gzipSync(FIRING['GLOBAL']!(`touch ${canary}`).bytes)],
+    ['no known key', 'evil.pickle', pickled([new Raw(Buffer.from('cposix\nsystem\n(tR', 'latin1'))])],
+    ['after 3000 entries', 'evil.pickle', within3000()],
+    ['after STOP it is data nobody reads', 'evil.pickle', Buffer.concat([snapshotPickle(), Buffer.from('cposix\n')])],
+  ])('%s', async (what, name, bytes) => {
+    const { source } = await bench.take(name, bytes);
+    if (what.startsWith('after STOP')) {
+      expect(source.status).toBe('ingested');
+      expect(source.notes.map((note) => note.kind)).toContain('trailing_bytes');
+    } else expect(source.error?.code).toBe('MBF2102');
+    expect(existsSync(canary)).toBe(false);
+  });
+
+  function within3000(): Buffer {
+    const entries = [...trace(3000), entry('alloc', 1, { frames: new Raw([OP.EMPTY_LIST, OP.EMPTY_DICT, OP.BUILD]) })];
+    return pickled(snapshot({ segments: [segment()], device_traces: [entries] }));
+  }
+});
+
+describe('through the real process', () => {
+  const directory = temporaryDirectory();
+  let build = '';
+  beforeAll(() => {
+    build = compileSources('robustness-malicious');
+  });
+
+  it.each(Object.keys(FIRING))('%s: exit 4, one line that says where, nothing runs', async (name) => {
+    const cwd = join(directory, name);
+    mkdirSync(cwd);
+    const canary = join(cwd, 'canary');
+    const { bytes, offset, opcode } = FIRING[name]!(`touch ${canary}`);
+    writeFileSync(join(cwd, 'evil.pickle'), bytes);
+    for (const verb of ['snapshot', 'diagnose', 'peak']) {
+      const result = await runCli(build, [verb, 'evil.pickle'], cwd);
+      expectCliError(result, 4, 'MBF2102', `evil.pickle at byte ${offset}: refused opcode ${opcode}`);
+      expect(result.ms).toBeLessThan(LIMIT_MS);
+    }
+    const ingested = await runCli(build, ['ingest', 'evil.pickle', '--db', 'a.duckdb', '--json'], cwd);
+    expect(ingested.code).toBe(4);
+    expect(JSON.parse(ingested.stdout)).toMatchObject({ sources: [{ status: 'failed', error: { code: 'MBF2102' } }] });
+    const counted = await runCli(
+      build,
+      ['sql', 'SELECT count(*) AS n FROM event', '--db', 'a.duckdb', '--format', 'csv'],
+      cwd,
+    );
+    expect(counted.stdout).toBe('n\n0\n');
+    expect(existsSync(canary)).toBe(false);
+  });
+});

@@ -1,0 +1,80 @@
+/** Every real file cut anywhere is one error that says so: never a smaller snapshot, never an exception. */
+import { gzipSync } from 'node:zlib';
+import { afterAll, afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { type Bench, corpusPickles, expectSound, openBench, reportSlowest, seeded } from './harness.js';
+import { pickled } from './pickle-builder.js';
+import { segment, snapshot, snapshotPickle, trace } from './snapshots.js';
+
+const corpus = corpusPickles();
+if (corpus.length === 0) console.warn('SKIPPED: no corpus (MBF_CORPUS) to truncate; hand-made pickles only');
+
+let bench: Bench;
+beforeEach(async () => {
+  bench = await openBench();
+});
+afterEach(() => bench.close());
+afterAll(reportSlowest);
+
+async function expectCut(cuts: readonly Buffer[]): Promise<void> {
+  const sources = await bench.takeAll(cuts, 'cut.pickle');
+  expect(sources).toHaveLength(cuts.length);
+  cuts.forEach(({ length }, i) => {
+    expect(sources[i]?.error, `cut to ${length} bytes`).toMatchObject({ code: 'MBF2101', offset: length });
+  });
+}
+
+function cutPlaces(length: number, count: number, seed: number): number[] {
+  const random = seeded(seed);
+  return Array.from({ length: count }, () => 2 + Math.floor(random() * (length - 2)));
+}
+
+describe('a pickle cut short', () => {
+  it('at every single byte', async () => {
+    const bytes = snapshotPickle({ device_traces: [trace(2)], odd: [2n ** 70n, 'x'.repeat(300), null] });
+    expect((await bench.take('whole.pickle', bytes)).source.status).toBe('ingested');
+    // Within the long string one place is like the next.
+    const lengths = Array.from({ length: bytes.length - 2 }, (_, i) => i + 2).filter(
+      (length) => bytes[length - 1] !== 0x78,
+    );
+    await expectCut(lengths.map((length) => bytes.subarray(0, length)));
+    await expectSound(bench.store);
+  });
+
+  it('in protocol 2, whose operands are wider', async () => {
+    const bytes = pickled(snapshot({ device_traces: [trace(400)] }), { protocol: 2 });
+    await expectCut(cutPlaces(bytes.length, 200, 2).map((length) => bytes.subarray(0, length)));
+  });
+
+  it('of one byte or none', async () => {
+    const [none, one] = [Buffer.alloc(0), snapshotPickle().subarray(0, 1)];
+    expect((await bench.take('a.pickle', none)).source.error?.code).toBe('MBF2004');
+    expect((await bench.take('a.pickle', one)).source.error?.code).toBe('MBF2101');
+  });
+
+  it('and compressed, or compressed and then cut', async () => {
+    const bytes = pickled(snapshot({ segments: [segment()], device_traces: [trace(3000)] }));
+    const whole = gzipSync(bytes);
+    for (const length of cutPlaces(bytes.length, 20, 3)) {
+      const { source } = await bench.take('cut.pickle.gz', gzipSync(bytes.subarray(0, length)));
+      expect(source.error).toMatchObject({ code: 'MBF2101', offset: length });
+    }
+    for (const length of cutPlaces(whole.length, 20, 4)) {
+      const { source } = await bench.take('cut.pickle.gz', whole.subarray(0, length));
+      // Cut within the header there is no gzip to speak of; after it, gunzip knows that the end is missing.
+      expect(source.error?.code, `cut to ${length} of ${whole.length}`).toMatch(length < 20 ? /^MBF2/ : /^MBF2006$/);
+    }
+  });
+
+  it.skipIf(corpus.length === 0)('at 200 random places of real files of every size', async () => {
+    const random = seeded(200);
+    const cuts: Buffer[] = [];
+    for (let i = 0; i < 200; i++) {
+      // Mostly small ones, for time; every tenth cut is of the largest.
+      const pool = i % 10 === 0 ? corpus.slice(-5) : corpus.slice(0, Math.ceil(corpus.length * 0.6));
+      const { bytes } = pool[Math.floor(random() * pool.length)]!;
+      cuts.push(bytes.subarray(0, 2 + Math.floor(random() * (bytes.length - 2))));
+    }
+    await expectCut(cuts);
+    await expectSound(bench.store);
+  });
+});
