@@ -12,7 +12,7 @@ import { listSnapshots } from './snapshots.js';
 import { NO_FRAMES, readStacks, siteOf } from './stacks.js';
 import { account } from './verdict/accounting.js';
 import { EvidenceLog, type OomFacts } from './verdict/facts.js';
-import { verdictOfKind } from './verdict/from-kind.js';
+import { fallbackOfKind, verdictOfKind } from './verdict/from-kind.js';
 import { judge } from './verdict/index.js';
 
 export interface DiagnoseOptions {
@@ -194,6 +194,9 @@ function judgeMessage(message: Message, capacityBytes: number | undefined): Verd
   return conclude(factsOfMessage(message, capacityBytes), evidence, message);
 }
 
+/** Parts that show that figures do not belong together. */
+const CONTRADICTIONS = new Set(['contradiction_in_message', 'more_than_given_capacity']);
+
 function conclude(facts: OomFacts, evidence: EvidenceLog, message: Message | undefined): Verdict {
   const judgement = judge(facts, evidence);
   const accounting = account(facts);
@@ -215,6 +218,9 @@ function conclude(facts: OomFacts, evidence: EvidenceLog, message: Message | und
     request: facts.request === null ? null : { bytes: facts.request.bytes, site: facts.requestSite },
   };
   const { holds } = judgement;
+  const fallback = message === undefined ? undefined : fallbackOfKind(message.kind);
+  if (holds === null && fallback !== undefined)
+    return { ...common, ...fallback, missing: [...missing, ...fallback.missing] };
   if (holds === null) {
     return {
       ...common,
@@ -228,7 +234,7 @@ function conclude(facts: OomFacts, evidence: EvidenceLog, message: Message | und
   const accounted =
     facts.walk?.exact === true &&
     facts.walk.uncertainBytes === 0 &&
-    accounting.parts.every((part) => part.part !== 'contradiction_in_message');
+    accounting.parts.every((part) => !CONTRADICTIONS.has(part.part));
   const proven = holds.confidence === 'high' && accounted && facts.total !== null && message !== undefined;
   const weak = facts.walk !== null && !facts.walk.exact;
   return {

@@ -6,7 +6,14 @@ import { readProcesses, reservedOf } from '../model/oom-messages.js';
 import type { IncidentByteField, PrintedBytes } from '../model/tables.js';
 import { MIB } from '../model/units.js';
 import type { IncidentKind } from '../model/vocabulary.js';
-import type { Figure, FreeClass, FreeSpace, OomFacts, Walk } from './verdict/facts.js';
+import {
+  CAPACITY_OPTION,
+  type Figure,
+  type FreeClass,
+  type FreeSpace,
+  type OomFacts,
+  type Walk,
+} from './verdict/facts.js';
 
 /** A failure line with its figures. */
 export interface Message {
@@ -119,7 +126,7 @@ export function factsOfTrace(
 }
 
 function capacityFigure(capacityBytes: number | undefined): Figure | null {
-  return capacityBytes === undefined ? null : { bytes: capacityBytes, precisionBytes: 0, source: '--capacity' };
+  return capacityBytes === undefined ? null : { bytes: capacityBytes, precisionBytes: 0, source: CAPACITY_OPTION };
 }
 
 /** Facts from a message alone. Everything it does not print is null. */

@@ -9,7 +9,7 @@ import { diagnose } from '../../src/forensics/diagnose.js';
 import { factsOfMessage } from '../../src/forensics/oom-facts.js';
 import { account } from '../../src/forensics/verdict/accounting.js';
 import { EvidenceLog } from '../../src/forensics/verdict/facts.js';
-import { verdictOfKind } from '../../src/forensics/verdict/from-kind.js';
+import { fallbackOfKind, verdictOfKind } from '../../src/forensics/verdict/from-kind.js';
 import { judge } from '../../src/forensics/verdict/index.js';
 import { ingest } from '../../src/ingest/ingest.js';
 import { reservedOf } from '../../src/model/oom-messages.js';
@@ -86,7 +86,9 @@ function judgeText(text: string): { cause: Cause; why: string; row: IncidentRow 
   if (accounting.total !== null) {
     expect(accounting.parts.reduce((sum, part) => sum + part.bytes, 0)).toBe(accounting.total.bytes);
   }
-  return { cause: holds?.cause ?? 'undecided', why: holds?.summary ?? missing.join('; '), row };
+  const { cause, summary } = holds ??
+    fallbackOfKind(row.kind) ?? { cause: 'undecided' as const, summary: missing.join('; ') };
+  return { cause, why: summary, row };
 }
 
 function readCases(): Case[] {

@@ -238,7 +238,7 @@ describe('external pressure', () => {
 
   it('allows for the CUDA context and NCCL of an ordinary process', () => {
     expect(ordinaryOutsideBytes(80 * GIB)).toBe(4 * GIB);
-    expect(ordinaryOutsideBytes(24 * GIB)).toBe(1.5 * GIB);
+    expect(ordinaryOutsideBytes(24 * GIB)).toBe(2 * GIB);
     const facts = tracedFacts({ reserved: exact(75 * GIB), allocated: exact(74.5 * GIB), deviceFree: exact(GIB) });
     expect(outcome(facts)).toMatchObject({ cause: 'capacity' });
   });

@@ -1,9 +1,11 @@
 /** Small files that ask for much: memory, depth, time. Each ends in one clear error, or in a clean ingest that says what it left out. */
 import { gzipSync } from 'node:zlib';
 import { afterAll, beforeEach, describe, expect, it } from 'vitest';
+import { KEY_NAMES } from '../../parsers/torch-snapshot/keys.js';
+import { TRACE_ACTIONS } from '../../src/model/vocabulary.js';
 import { type Bench, expectSound, openBench, reportSlowest } from './harness.js';
 import { longGet, longPut, OP, type Py, pickled, Raw, text, u32, u64 } from './pickle-builder.js';
-import { entry, frame, MIB, segment, snapshotPickle, trace } from './snapshots.js';
+import { entry, frame, MIB, segment, snapshot, snapshotPickle, trace } from './snapshots.js';
 
 const op = (...codes: number[]): Buffer => Buffer.from(codes);
 const word = (letters: string): Buffer => text(Buffer.from(letters));
@@ -21,12 +23,26 @@ const bare = (...parts: Buffer[]): Buffer =>
 /** A memo slot out of the way of those that the builder writes. */
 const SLOT = 60_000;
 
-/** Frames whose three numbers, multiplied and xored without a secret, all have one hash: names and lines are the file's choice. */
-function collidingFrames(count: number): Py[] {
+/**
+ * A snapshot of frames whose three numbers (ids of name and file, line), multiplied and xored, have one hash whatever secret is xored in.
+ * Ids count a file's strings in their order, after those that the decoder knows, so a file can choose them; the line follows.
+ */
+function collidingFrames(count: number): Buffer {
+  const known = new Set<string>([...KEY_NAMES, ...TRACE_ACTIONS, 'device_traces', 'traces']);
+  known.delete('other');
+  const firstId = known.size + 1; // `files` is the file's own first string
   const inverse = inverseOf(0xc2b2ae35);
-  return Array.from({ length: count }, (_, i) =>
-    frame('f', `file${i}`, Math.imul(Math.imul(60 + i, 0x85ebca6b) ^ 0x1234567, inverse) >>> 1),
-  );
+  const frames: Py[] = [];
+  const files: string[] = [];
+  for (let i = 0; frames.length < count; i++) {
+    files.push(`file${i}`);
+    const line = Math.imul(Math.imul(firstId + i, 0x85ebca6b) ^ 0x1234567, inverse) >>> 0;
+    if (line <= 0x7fffffff) frames.push(frame('f', `file${i}`, line));
+  }
+  return pickled({
+    files,
+    ...snapshot({ device_traces: [frames.map((one, i) => entry('alloc', i, { frames: [one] }))] }),
+  });
 }
 
 /** Addresses with one product-and-xor hash. */
@@ -184,14 +200,7 @@ const INGESTED: readonly (readonly [what: string, note: string | undefined, make
         device_traces: raw(op(OP.EMPTY_LIST, OP.MARK), many(1_000_000, op(OP.EMPTY_LIST)), op(OP.APPENDS)),
       }),
   ],
-  [
-    '100,000 frames chosen to collide',
-    undefined,
-    () =>
-      snapshotPickle({
-        device_traces: [collidingFrames(100_000).map((one, i) => entry('alloc', i, { frames: [one] }))],
-      }),
-  ],
+  ['100,000 frames chosen to collide', undefined, () => collidingFrames(100_000)],
   [
     '200,000 addresses chosen to collide',
     undefined,
@@ -213,7 +222,9 @@ function extraFrames(frames: Py): Buffer {
 }
 
 let bench: Bench | undefined;
-beforeEach(async () => {
+beforeEach(async (context) => {
+  // A refused file leaves nothing in the store that another could not meet.
+  if (bench !== undefined && context.task.name.includes(': MBF')) return;
   await bench?.close();
   bench = await openBench();
 });

@@ -1,11 +1,12 @@
 /** What else lies in a run directory, or is named by mistake: one clear error or a skip, the right exit code, and nothing read that need not be. */
 import { spawnSync } from 'node:child_process';
-import { chmodSync, closeSync, mkdirSync, openSync, symlinkSync, truncateSync, writeFileSync } from 'node:fs';
+import { chmodSync, closeSync, mkdirSync, openSync, rmSync, symlinkSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { compileSources } from '../store/scratch.js';
 import { type Bench, expectCliError, LIMIT_MS, openBench, runCli, seeded, temporaryDirectory } from './harness.js';
-import { snapshotPickle } from './snapshots.js';
+import { OP, pickled, Raw } from './pickle-builder.js';
+import { type Dict, snapshot, snapshotPickle, trace } from './snapshots.js';
 
 const GIB = 1024 ** 3;
 
@@ -187,6 +188,33 @@ describe('through the real process', () => {
     const shown = await runCli(build, ['snapshot', '--db', 'a.duckdb'], cwd);
     expect(shown.stderr).toBe('');
     expect(shown.code).toBe(4);
+  });
+
+  // From 128 MiB on decoding has a thread of its own, which no test in process can start.
+  it.each([
+    ['whole', 0, '', {}],
+    ['with a refused opcode at its end', 4, 'MBF2102', { odd: new Raw([OP.EMPTY_DICT, OP.EMPTY_DICT, OP.BUILD]) }],
+    [
+      'of sizes without a sum',
+      4,
+      'MBF2107',
+      { device_traces: [trace(5).map((one) => ({ ...one, action: 'alloc', size: 2 ** 53 - 1 }))] },
+    ],
+    ['with an underflow', 4, 'MBF2104', { odd: new Raw([OP.MARK, OP.TUPLE2]) }],
+    ['cut', 4, 'MBF2101', {}],
+    ['that jumps to another memo slot', 4, 'MBF2105', { odd: new Raw([OP.NONE, OP.LONG_BINPUT, 0, 0, 0, 0x7f]) }],
+  ] as [string, number, string, Dict][])('a file of 140 MiB %s: exit %i %s', async (what, exit, code, more) => {
+    const cwd = fresh(`large ${what}`);
+    const noise = Buffer.alloc(140 * 1024 * 1024, Buffer.from([OP.NONE, OP.POP]));
+    const bytes = pickled({ padding: new Raw(Buffer.concat([noise, Buffer.from([OP.NONE])])), ...snapshot(more) });
+    const path = join(cwd, 'x.pickle');
+    writeFileSync(path, what === 'cut' ? bytes.subarray(0, bytes.length - 100) : bytes);
+    const result = await runCli(build, ['snapshot', 'x.pickle'], cwd);
+    if (exit === 0) expect(result.stderr).toBe('');
+    else expectCliError(result, exit, code, 'x.pickle');
+    expect(result.code).toBe(exit);
+    expect(result.ms).toBeLessThan(LIMIT_MS);
+    rmSync(path);
   });
 
   it('a directory with nothing wrong but strangers: exit 0', async () => {

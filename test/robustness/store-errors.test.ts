@@ -21,9 +21,7 @@ beforeAll(async () => {
 const VERBS: readonly (readonly string[])[] = [
   ['ingest', '../x.pickle'],
   ['sources'],
-  ['runs'],
   ['diagnose'],
-  ['snapshot'],
   ['sql', 'SELECT 1'],
 ];
 

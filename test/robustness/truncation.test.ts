@@ -30,7 +30,8 @@ function cutPlaces(length: number, count: number, seed: number): number[] {
 
 describe('a pickle cut short', () => {
   it('at every single byte', async () => {
-    const bytes = snapshotPickle({ device_traces: [trace(2)], odd: [2n ** 70n, 'x'.repeat(300), null] });
+    const odd = [2n ** 70n, 'x'.repeat(300), null];
+    const bytes = pickled({ odd, segments: [segment({ frames: [] })], device_traces: [trace(2)] });
     expect((await bench.take('whole.pickle', bytes)).source.status).toBe('ingested');
     // Within the long string one place is like the next.
     const lengths = Array.from({ length: bytes.length - 2 }, (_, i) => i + 2).filter(

@@ -1,6 +1,6 @@
 /** Every byte of the device, in parts that add up exactly to a stated total. */
 import type { AccountingPart } from '../../model/results.js';
-import type { Figure, OomFacts } from './facts.js';
+import { CAPACITY_OPTION, type Figure, type OomFacts } from './facts.js';
 
 export interface Accounting {
   readonly total: { readonly text: string; readonly bytes: number } | null;
@@ -49,12 +49,17 @@ export function account(facts: OomFacts): Accounting {
   const precision = figures.reduce((sum, figure) => sum + (figure?.precisionBytes ?? 0), 0);
   const left = total.bytes - held - deviceFree.bytes;
   parts.push(remainder(left, precision, facts));
-  return { total: { text: 'device total, as printed in the message', bytes: total.bytes }, parts: nonZero(parts) };
+  const origin = total.source === CAPACITY_OPTION ? `as given by ${CAPACITY_OPTION}` : 'as printed in the message';
+  return { total: { text: `device total, ${origin}`, bytes: total.bytes }, parts: nonZero(parts) };
 }
 
 function remainder(left: number, precision: number, facts: OomFacts): AccountingPart {
   if (Math.abs(left) <= precision) return { part: 'rounding_of_message', bytes: left };
-  if (left < 0) return { part: 'contradiction_in_message', bytes: left };
+  if (left < 0)
+    return {
+      part: facts.total?.source === CAPACITY_OPTION ? 'more_than_given_capacity' : 'contradiction_in_message',
+      bytes: left,
+    };
   if (facts.process === null) return { part: 'outside_pytorch', bytes: left };
   return { part: 'other_processes_or_driver', bytes: left };
 }

@@ -22,6 +22,23 @@ export const capacity: CauseTest = {
     }
     const limit = budget(facts);
     const live = active(facts);
+    if (limit === null && live !== null && facts.total !== null && request !== null) {
+      // Some messages (cudaMallocAsync) print no reserve; beyond the whole device no reserve can help.
+      const short = live.bytes + need - facts.total.bytes;
+      if (short > live.precisionBytes + facts.total.precisionBytes) {
+        evidence.add(
+          `${formatBytes(live.bytes)} live + ${formatBytes(need)} asked exceed the whole device of ${formatBytes(facts.total.bytes)}`,
+          live.source,
+        );
+        return {
+          outcome: 'holds',
+          detail: null,
+          confidence: 'medium',
+          summary: `the device is full: ${formatBytes(short)} short of what is live and asked`,
+          next: ['no allocator setting can help here; lower what is live, or ask for less at once'],
+        };
+      }
+    }
     if (limit === null || live === null || request === null) {
       return {
         outcome: 'not_testable',

@@ -3,17 +3,20 @@ import { formatBytes, GIB } from '../../model/units.js';
 import { active, type CauseTest, type OomFacts, outside } from './facts.js';
 
 /**
- * What lies outside PyTorch in an ordinary training process: context, NCCL buffers, cuBLAS and modules take 0.5 to 4 GiB on 80 GB
- * devices. Below this share nobody is to blame.
+ * What lies outside PyTorch in an ordinary training process: context, NCCL buffers, cuBLAS and modules take 0.5 to 2 GiB on
+ * small devices and up to 4 GiB on those of 80 GB. Below this share nobody is to blame.
  */
 export function ordinaryOutsideBytes(totalBytes: number): number {
-  return Math.max(1.5 * GIB, totalBytes * 0.05);
+  return Math.max(2 * GIB, totalBytes * 0.05);
 }
 
 export const externalPressure: CauseTest = {
   cause: 'external_pressure',
   run(facts, evidence) {
     const beyond = outside(facts);
+    if (facts.total !== null && beyond === null) {
+      return { outcome: 'not_testable', needs: 'what this process held: its reserved bytes, or its memory in use' };
+    }
     if (beyond === null || facts.total === null) {
       return {
         outcome: 'not_testable',

@@ -2,6 +2,9 @@
 import type { Evidence } from '../../model/results.js';
 import type { Cause, CauseDetail, Confidence } from '../../model/vocabulary.js';
 
+/** The source of a device total that the user gave. */
+export const CAPACITY_OPTION = '--capacity';
+
 /** A figure with how exactly it is known and where it stands. */
 export interface Figure {
   readonly bytes: number;

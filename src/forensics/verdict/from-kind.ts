@@ -79,6 +79,19 @@ const BY_KIND: Partial<Record<IncidentKind, KindVerdict>> = {
   },
 };
 
+/** What a kind says of itself where its figures decide nothing. */
+export function fallbackOfKind(kind: IncidentKind): KindVerdict | undefined {
+  if (kind !== 'cuda_oom_graph_capture') return undefined;
+  return {
+    cause: 'graph_pools',
+    detail: null,
+    confidence: 'low',
+    summary: 'memory ran out while a CUDA graph was captured; the message does not say how much its pool holds',
+    missing: ['what the graph pools hold: a memory snapshot'],
+    next: ['capture fewer or smaller graphs, or leave them more headroom'],
+  };
+}
+
 export function verdictOfKind(kind: IncidentKind): KindVerdict | undefined {
   const known = BY_KIND[kind];
   if (known !== undefined) return known;
