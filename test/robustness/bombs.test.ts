@@ -54,14 +54,14 @@ function collidingAddresses(count: number): bigint[] {
   });
 }
 
-/** Strings that are one another's FNV-1a collisions in the low 17 bits, where a table of 200,000 has its slots. */
+/** Strings whose plain FNV-1a hashes agree in the lowest bits, where a table without a secret would put them side by side. */
 function collidingTexts(count: number): string[] {
   const found: string[] = [];
   for (let n = 0; found.length < count; n++) {
     const candidate = n.toString(36).padStart(6, '0');
     let hash = 0x811c9dc5;
     for (let i = 0; i < candidate.length; i++) hash = Math.imul(hash ^ candidate.charCodeAt(i), 0x01000193);
-    if ((hash & 0x3f) === 7) found.push(candidate);
+    if ((hash & 0xf) === 7) found.push(candidate);
   }
   return found;
 }
