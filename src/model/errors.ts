@@ -124,6 +124,12 @@ export class MbfError extends Error {
     ]
       .filter((part) => part !== '')
       .join(' ');
-    return where === '' ? this.message : `${where}: ${this.message}`;
+    return oneLine(where === '' ? this.message : `${where}: ${this.message}`);
   }
+}
+
+/** File names and texts of a file may hold line breaks and escape sequences; an error is one line, and moves no cursor. */
+function oneLine(text: string): string {
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what must go
+  return text.replace(/[\u0000-\u001f\u007f-\u009f]/g, '\ufffd');
 }

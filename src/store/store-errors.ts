@@ -39,7 +39,10 @@ export function duckdbMessage(error: Error): string {
  */
 export function asStoreError(file: string, error: unknown, phase: 'open' | 'use'): unknown {
   if (error instanceof MbfError || !(error instanceof Error)) return error;
-  if (phase === 'use' && STATEMENT_ERROR.test(error.message)) return error;
+  // A commit that finds no room in DuckDB's memory or on the disk arrives as an error of the transaction.
+  const noRoom = /failed to (?:pin|allocate|offload) /i.test(error.message);
+  if (phase === 'use' && STATEMENT_ERROR.test(error.message) && !noRoom) return error;
+  if (noRoom) return new MbfError('MBF3005', duckdbMessage(error), { file }, error);
   const code = PATTERNS.find(([pattern]) => pattern.test(error.message))?.[1] ?? (phase === 'open' ? 'MBF3002' : null);
   return code === null ? error : new MbfError(code, duckdbMessage(error), { file }, error);
 }
