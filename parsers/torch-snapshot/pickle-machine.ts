@@ -48,7 +48,7 @@ const UNWRITTEN = 3;
 /** Far above anything torch writes; each stops a way to exhaust memory with a small file. */
 export const LIMITS = {
   textBytes: 16 * 1024 * 1024,
-  /** Of all distinct strings, and of those beyond 16 KiB, which have to fit DuckDB's memory together (128 MiB while ingesting). */
+  /** Of all distinct strings, and of those beyond 16 KiB, which have to fit DuckDB's memory together (96 MiB while ingesting). */
   pooledTextBytes: 1024 * 1024 * 1024,
   pooledLongTextBytes: 48 * 1024 * 1024,
   integerBytes: 64,

@@ -19,7 +19,7 @@ import type { Context } from './context.js';
 import { progressLine } from './progress.js';
 
 /** DuckDB's share while ingesting: the decoder needs about as much beside it, and appending uses one thread however many there are. */
-export const INGEST_RESOURCES = { memoryLimitBytes: 128 * 1024 * 1024, threads: 1 } as const;
+export const INGEST_RESOURCES = { memoryLimitBytes: 96 * 1024 * 1024, threads: 1 } as const;
 /** Cached stores beyond this many are removed, the oldest first. */
 const MAX_CACHED = 32;
 

@@ -25,8 +25,8 @@ export type RowKind = keyof typeof TRAVELLING;
 
 /** Every buffer holds a full batch of the widest layout, so that any of them serves any batch. */
 export const BUFFER_BYTES = Math.max(...Object.values(TRAVELLING).map((layout) => batchBytes(layout, BATCH_ROWS)));
-/** In flight at most; beyond that the decoder waits for the writer. 4 × 5.6 MB. */
-export const MAX_BUFFERS = 4;
+/** In flight at most; beyond that the decoder waits for the writer. 3 × 5.6 MB. */
+export const MAX_BUFFERS = 3;
 
 /** New entries of the file's dictionary since the last message; must be known before the rows that refer to them. */
 export interface DictionaryDelta {

@@ -115,7 +115,7 @@ export async function openBench(): Promise<Bench> {
   // The CLI's own limits: a test that gives DuckDB more memory would not see what a user sees.
   const store = await openStore(join(directory, 'store.duckdb'), {
     mode: 'write',
-    memoryLimitBytes: 128 * 1024 * 1024,
+    memoryLimitBytes: 96 * 1024 * 1024,
   });
   let counts = await dataCounts(store);
   const takePath = async (path: string): Promise<Outcome> => {
