@@ -14,6 +14,7 @@ import type {
   Sniff,
 } from '../../src/model/parser.js';
 import { ANNOTATION_LAYOUT, BATCH_ROWS, BLOCK_LAYOUT, EVENT_LAYOUT, SEGMENT_LAYOUT } from '../../src/model/tables.js';
+import { TRACE_ACTIONS } from '../../src/model/vocabulary.js';
 import { detectFeatures } from './features.js';
 import { clip, flattenSettings } from './generic-values.js';
 import { Ref, ROWS, SEGMENT } from './pickle-machine.js';
@@ -97,7 +98,7 @@ async function parse(source: ByteSource, sink: RowSink, context: ParseContext): 
       entryBits: machine.entryBits,
       settings,
       frameExtras: [...machine.frameExtras.keys()],
-      actions: [],
+      actions: TRACE_ACTIONS.filter((_, code) => (machine.actionBits & (1 << code)) !== 0),
     }),
     settings,
     traceLengths: root.traceLengths,

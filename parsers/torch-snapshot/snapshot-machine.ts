@@ -83,6 +83,7 @@ export class SnapshotMachine extends SnapshotShapes {
     let hits = 0;
     let tries = 0;
     let seen = 0;
+    let seenActions = 0;
     let p = start;
 
     entries: while (p < limit && buf[p] === 0x7d && buf[p + 1] === 0x94 && buf[p + 2] === 0x28) {
@@ -334,6 +335,7 @@ export class SnapshotMachine extends SnapshotShapes {
       if (listSlot >= 0) memo[listSlot] = ((STACK << 28) | stack) >>> 0;
       memoCount = slot;
       seen |= bits;
+      seenActions |= 1 << actionCode;
       p = q + 1;
       const pair = row << 1;
       colDevice[row] = device;
@@ -368,6 +370,7 @@ export class SnapshotMachine extends SnapshotShapes {
     this.traceLengths[device] = seq;
     this.fastEntries += taken;
     this.entryBits |= seen;
+    this.actionBits |= seenActions;
     batch.rows = row;
     if (row === lastRow) this.flushEvents();
     const below = this.sp - 1;

@@ -91,6 +91,8 @@ export abstract class SnapshotShapes extends PickleMachine {
 
   /** Key bits seen on any entry, segment, block; `entriesWithout*` for keys that may be missing. */
   entryBits = 0;
+  /** Codes of the actions seen. */
+  actionBits = 0;
   segmentBits = 0;
   blockBits = 0;
   frameExtras = new Map<string, number>();
@@ -397,6 +399,7 @@ export abstract class SnapshotShapes extends PickleMachine {
       }
     }
     this.entryBits |= bits;
+    this.actionBits |= 1 << action;
     this.traceLengths[device] = seq + 1;
     batch.rows = row + 1;
     if (batch.rows === batch.capacity) this.flushEvents();

@@ -1,13 +1,11 @@
 /** The allocator of one device of one stored snapshot, walked back from the dump over its trace. */
 import { BackwardWalk, type FinalState, type WalkEvents } from '../allocator/backward-walk.js';
 import { type AllocatorSettings, settingsFromSnapshot } from '../allocator/settings.js';
-import { BLOCK_STATES, SEGMENT_TYPES, TRACE_ACTIONS } from '../model/vocabulary.js';
+import { BLOCK_STATES, SEGMENT_TYPES } from '../model/vocabulary.js';
 import type { Store } from '../store/store.js';
 
 /** Entries read at a time, from the last window to the first: memory is that of one window, however long the trace. */
 const WINDOW_EVENTS = 65_536;
-
-const CODE_OF_ACTION = new Map<string, number>(TRACE_ACTIONS.map((action, code) => [action, code]));
 
 export interface DeviceWalk {
   readonly walk: BackwardWalk;
@@ -130,9 +128,4 @@ async function readFinalState(
       stackId: Int32Array.from(blocks, (row) => row.stack_id ?? -1),
     },
   };
-}
-
-/** Code of an action of the store, for callers that read rows instead of columns. */
-export function actionCode(action: string): number {
-  return CODE_OF_ACTION.get(action) ?? TRACE_ACTIONS.indexOf('other');
 }

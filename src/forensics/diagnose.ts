@@ -28,7 +28,7 @@ export async function diagnose(
   options: DiagnoseOptions = {},
 ): Promise<DiagnoseResult> {
   const messages = await readMessages(store, runId);
-  const traced = await readTracedOoms(store, runId);
+  const traced = distinct(await readTracedOoms(store, runId));
   const verdicts: Verdict[] = [];
   const used = new Set<Message>();
   for (const oom of traced) {
@@ -121,6 +121,18 @@ async function readTracedOoms(store: Store, runId: number): Promise<TracedOom[]>
     }
   }
   return traced;
+}
+
+/** A dump is often kept twice (a copy, a later dump of the same process): one OOM is one verdict. Without a rank, equal ones may be twins. */
+function distinct(ooms: readonly TracedOom[]): TracedOom[] {
+  const key = (oom: TracedOom): string =>
+    [oom.rank, oom.device, oom.seq, oom.requestedBytes, oom.deviceFreeBytes].join(' ');
+  const first = new Map<string, TracedOom>();
+  for (const [i, oom] of ooms.entries()) {
+    const name = oom.rank === null ? `unknown ${i}` : key(oom);
+    if (!first.has(name)) first.set(name, oom);
+  }
+  return [...first.values()];
 }
 
 /** One message per rank and device, the first; tracebacks are printed twice, and by every layer that catches them. */

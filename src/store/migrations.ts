@@ -22,10 +22,6 @@ CREATE TYPE trace_action AS ENUM ('alloc', 'free_requested', 'free_completed', '
 CREATE TYPE block_state AS ENUM ('active_allocated', 'active_pending_free', 'inactive');
 CREATE TYPE annotation_stage AS ENUM ('START', 'END', 'other');
 CREATE TYPE segment_type AS ENUM ('small', 'large', 'unknown');
-CREATE SEQUENCE run_ids;
-CREATE SEQUENCE source_ids;
-CREATE SEQUENCE snapshot_ids;
-CREATE SEQUENCE incident_ids;
 
 CREATE TABLE run (
   run_id INTEGER NOT NULL, name VARCHAR NOT NULL, label VARCHAR, commit_sha VARCHAR, root_path VARCHAR NOT NULL, created_at TIMESTAMP NOT NULL, touched_at TIMESTAMP NOT NULL);

@@ -287,6 +287,17 @@ describe('a run made by hand', () => {
     expect(verdicts[0]!.evidence.some(({ source }) => source.includes('train.log line 2'))).toBe(true);
   });
 
+  it('dumped twice is one verdict; two ranks without a name stay two', async () => {
+    const dump = smallSnapshot(failing(15 * MIB, 30 * MIB, MIB));
+    const same = await diagnosed({
+      'snapshot_oom_rank-3.pickle': dump,
+      'copy/snapshot_oom_rank-3.pickle': Buffer.concat([dump, Buffer.from('.')]),
+    });
+    expect(same.verdicts.map(({ rank }) => rank)).toEqual([3]);
+    const twins = await diagnosed({ 'a.pickle': dump, 'b.pickle': Buffer.concat([dump, Buffer.from('.')]) });
+    expect(twins.verdicts.map(({ rank }) => rank)).toEqual([null, null]);
+  });
+
   it('of two ranks has a verdict for each, in order, and one each', async () => {
     const text = (rank: number): string =>
       message(rank, '2.00 GiB', '79.11 GiB', '1.00 GiB', '78.00 GiB', '75.00 GiB', '512.00 MiB');
