@@ -340,8 +340,8 @@ async function noOom(
   return verdicts;
 }
 
-/** One line of a message, long enough to be recognised. */
+/** The beginning of a message: enough to recognise it, the rest stands at its source. */
 function shorten(text: string): string {
   const line = text.replaceAll(/\s+/g, ' ').trim();
-  return line.length <= 120 ? line : `${line.slice(0, 119)}…`;
+  return line.length <= 80 ? line : `${line.slice(0, 79)}…`;
 }

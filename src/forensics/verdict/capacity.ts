@@ -47,7 +47,7 @@ export const capacity: CauseTest = {
     }
     const shortfall = live.bytes + need - limit.bytes;
     const precision = live.precisionBytes + limit.precisionBytes;
-    const fits = `${formatBytes(live.bytes)} live + ${formatBytes(need)} asked = ${formatBytes(live.bytes + need)}, within the ${formatBytes(limit.bytes)} this process could have`;
+    const fits = `${formatBytes(live.bytes + need)} live and asked fit the ${formatBytes(limit.bytes)} this process could have`;
     const exact = precision === 0;
     // Rounding cuts both ways: printed figures that just fit do not rule it out either.
     if (shortfall <= -precision) return { outcome: 'fails', why: fits };
