@@ -257,7 +257,8 @@ export class SnapshotWriter implements SnapshotSink {
         const text = `segment events grow by ${trace.reservedDeltaBytes} bytes, more than the ${this.sums.get(device)?.reserved ?? 0} reserved at the end`;
         notes.push({ kind: 'invariant_reserved', severity: 'warning', text, device });
       }
-      if (!trace.actions.has('free_requested') && trace.actions.has('free_completed')) {
+      // One completion alone is what a ring of one entry (torch 1.13 and 2.0) leaves; its request was overwritten, not skipped.
+      if (!trace.actions.has('free_requested') && (trace.actions.get('free_completed') ?? 0) > 1) {
         const text = 'no free_requested entry: recorded with skip_actions, so pending frees are not known';
         notes.push({ kind: 'actions_skipped', severity: 'info', text, device });
       }
@@ -269,7 +270,7 @@ export class SnapshotWriter implements SnapshotSink {
           device,
         });
       } else if (trace.events === 1 || (ROUND_RING.test(String(trace.events)) && startReserved > 0)) {
-        const text = `exactly ${trace.events} entries and memory before the first: the ring was probably full, and its oldest entries are lost`;
+        const text = `exactly ${trace.events} ${trace.events === 1 ? 'entry' : 'entries'} and memory before the first: the ring was probably full, and its oldest entries are lost`;
         notes.push({ kind: 'ring_probably_truncated', severity: 'info', text, device });
       }
     }

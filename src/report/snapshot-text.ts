@@ -47,7 +47,11 @@ function deviceLines(device: SnapshotDevice): string[] {
     };
     const regime = device.start === null ? '' : `, ${start[device.start]}`;
     lines.push(
-      ...wrap(`  trace    ${formatCount(device.events)} entries${regime}: ${actions.join(', ')}`, 100, '           '),
+      ...wrap(
+        `  trace    ${formatCount(device.events)} ${device.events === 1 ? 'entry' : 'entries'}${regime}: ${actions.join(', ')}`,
+        100,
+        '           ',
+      ),
     );
     const peak =
       device.peak_active_bytes === null
@@ -66,7 +70,7 @@ function deviceLines(device: SnapshotDevice): string[] {
       );
     } else if (device.uncertain_blocks !== null && device.uncertain_blocks > 0) {
       lines.push(
-        `  walk     holds; the size of ${formatCount(device.uncertain_blocks)} early blocks is uncertain by up to 1 MiB each`,
+        `  walk     holds; the size of ${formatCount(device.uncertain_blocks)} early ${device.uncertain_blocks === 1 ? 'block' : 'blocks'} is uncertain by up to 1 MiB each`,
       );
     }
   }

@@ -319,6 +319,16 @@ describe('files', () => {
     expect(extras).toEqual(entries.map((_, seq) => ({ seq, key: 'color', value_json: String(seq) })));
   });
 
+  it('say that requests were skipped only where a lost ring entry cannot explain it', async () => {
+    const freed = (n: number) => ({ action: 'free_completed', addr: BASE + n * 512, size: 512 });
+    put('run/ring.pickle', smallSnapshot({ entries: [freed(0)] }));
+    put('run/skipped.pickle', smallSnapshot({ entries: [freed(0), freed(1)] }));
+    const { sources } = await run(['run']);
+    const kinds = (name: string) => sources.find(({ path }) => path === name)!.notes.map(({ kind }) => kind);
+    expect(kinds('ring.pickle')).toEqual(['ring_probably_truncated']);
+    expect(kinds('skipped.pickle')).toEqual(['actions_skipped']);
+  });
+
   it('that nobody knows are passed over with a reason, but fail when they are named', async () => {
     put('run/weights.safetensors', 'x');
     put('run/table.dat', Buffer.from([0, 1, 2, 3, 255, 254, 0, 0]));
