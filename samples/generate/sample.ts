@@ -1,8 +1,9 @@
 /** All files of the sample, as text or bytes by name. */
-import { runConfig } from './run-config.js';
-import { oomSnapshotName, runLog } from './run-log.js';
+
 import { type FailedRank, GPUS, holes, runScenario, type Scenario } from './scenario.js';
-import { snapshotPickle } from './snapshot-pickle.js';
+import { runConfig } from './write/run-config.js';
+import { oomSnapshotName, runLog } from './write/run-log.js';
+import { snapshotPickle } from './write/snapshot-pickle.js';
 
 export const LOG_NAME = 'log-account_llama3-8b-sft_48213_0.out';
 export const CONFIG_NAME = 'run_config.yaml';

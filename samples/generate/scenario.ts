@@ -5,10 +5,10 @@
  */
 
 import { GIB, MIB } from '../../src/model/units.js';
-import { createRandom } from './random.js';
-import type { RankOutOfMemory } from './rank-process.js';
-import { createRankProcess } from './rank-process.js';
-import { type RankRun, runRank, type TrainingPlan } from './training-run.js';
+import { createRandom } from './simulate/random.js';
+import type { RankOutOfMemory } from './simulate/rank-process.js';
+import { createRankProcess } from './simulate/rank-process.js';
+import { type RankRun, runRank, type TrainingPlan } from './simulate/training-run.js';
 
 export const GPUS = 4;
 export const MICRO_BATCHES = 2;

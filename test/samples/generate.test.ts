@@ -4,10 +4,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { PyFloat, PyPair, PyText, type PyValue, pickle } from '../../samples/generate/pickle-writer.js';
 import { buildSample, LOG_NAME, TRUTH_NAME } from '../../samples/generate/sample.js';
 import { GPUS, runScenario, type Scenario } from '../../samples/generate/scenario.js';
-import { snapshotValue } from '../../samples/generate/snapshot-pickle.js';
+import { PyFloat, PyPair, PyText, type PyValue, pickle } from '../../samples/generate/write/pickle-writer.js';
+import { snapshotValue } from '../../samples/generate/write/snapshot-pickle.js';
 import { GIB } from '../../src/model/units.js';
 
 const SAMPLES = fileURLToPath(new URL('../../samples/', import.meta.url));

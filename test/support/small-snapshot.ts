@@ -1,5 +1,5 @@
 /** Small memory snapshots with chosen contents, as the pickles torch writes. */
-import { PyPair, PyText, type PyValue, pickle } from '../../samples/generate/pickle-writer.js';
+import { PyPair, PyText, type PyValue, pickle } from '../../samples/generate/write/pickle-writer.js';
 
 export interface SmallBlock {
   readonly size: number;

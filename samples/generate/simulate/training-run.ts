@@ -2,9 +2,10 @@
  * What one rank of a Megatron run allocates, in order: model, contiguous buffers, optimizer, then 1F1B steps with full recomputation and
  * micro-batches of varying length. Sizes follow from the model's shape; nothing is placed by hand, the allocator decides.
  */
-import type { AllocatorStatistics } from '../../src/allocator/statistics.js';
-import { MIB } from '../../src/model/units.js';
-import { BACKWARD, BUFFERS, BUILD, type CallPath, FORWARD, OPTIMIZER, PIPELINE } from './call-sites.js';
+import type { AllocatorStatistics } from '../../../src/allocator/statistics.js';
+import { MIB } from '../../../src/model/units.js';
+import { BACKWARD, BUFFERS, BUILD, FORWARD, OPTIMIZER, PIPELINE } from './call-sites.js';
+import type { CallPath } from './code-line.js';
 import { RankOutOfMemory, type RankProcess, type Tensor } from './rank-process.js';
 
 export interface ModelShape {

@@ -2,13 +2,13 @@
  * The log of all ranks in one file, as nemo-run keeps it: lines of Megatron Bridge, then the tracebacks. Every memory figure comes from
  * the simulated allocators, every duration from the simulated clocks.
  */
-import { oomMessage } from '../../src/allocator/oom-message.js';
-import type { Gauge } from '../../src/allocator/statistics.js';
-import { MIB } from '../../src/model/units.js';
-import { createRandom } from './random.js';
+import { oomMessage } from '../../../src/allocator/oom-message.js';
+import type { Gauge } from '../../../src/allocator/statistics.js';
+import { MIB } from '../../../src/model/units.js';
+import { type FailedRank, GPUS, type Scenario, START_US } from '../scenario.js';
+import { createRandom } from '../simulate/random.js';
+import { gradientBuckets, type RankRun, stageParameters } from '../simulate/training-run.js';
 import { globalBatchSize, SNAPSHOT_PATH, TRAIN_ITERATIONS } from './run-config.js';
-import { type FailedRank, GPUS, type Scenario, START_US } from './scenario.js';
-import { gradientBuckets, type RankRun, stageParameters } from './training-run.js';
 
 const HOST = 'h100-node-017';
 const FIRST_PID = 1309;

@@ -1,5 +1,5 @@
 /** The run's configuration as Megatron Bridge prints and saves it (`ConfigContainer` as YAML), reduced to what concerns memory. */
-import { MAX_TOKENS, MICRO_BATCHES, type Scenario } from './scenario.js';
+import { MAX_TOKENS, MICRO_BATCHES, type Scenario } from '../scenario.js';
 
 export const TRAIN_ITERATIONS = 500;
 export const SNAPSHOT_PATH = '/nemo_run/snapshots/snapshot.pickle';

@@ -3,17 +3,7 @@
  * Transformer Engine, innermost first, Python frames only. Line numbers and source texts are plausible, not those of any one commit.
  */
 
-/** A line of code that is part of a stack. Torch shares one frame dict per (code object, line), so locations are compared by identity. */
-export interface CodeLine {
-  readonly name: string;
-  readonly filename: string;
-  readonly line: number;
-  /** The source text, as a traceback prints it. */
-  readonly source: string;
-}
-
-/** Innermost first. */
-export type CallPath = readonly CodeLine[];
+import type { CallPath, CodeLine } from './code-line.js';
 
 const BRIDGE = '/opt/Megatron-Bridge/src/megatron/bridge/';
 const CORE = '/opt/Megatron-Bridge/3rdparty/Megatron-LM/megatron/core/';

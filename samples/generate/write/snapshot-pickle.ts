@@ -1,8 +1,8 @@
 /** The file torch 2.8 writes for one rank: `pickle.dump(torch.cuda.memory._snapshot(), f)`, same keys, order and object sharing. */
-import type { SegmentSnapshot, TraceEntry } from '../../src/allocator/caching-allocator.js';
-import type { CodeLine } from './call-sites.js';
+import type { SegmentSnapshot, TraceEntry } from '../../../src/allocator/caching-allocator.js';
+import type { CodeLine } from '../simulate/code-line.js';
+import type { RankProcess, Traceback } from '../simulate/rank-process.js';
 import { type PyDict, PyFloat, PyPair, PyText, type PyValue, pickle } from './pickle-writer.js';
-import type { RankProcess, Traceback } from './rank-process.js';
 
 /** Exponents of the 16 intervals of `roundup_power2_divisions`: from 1 MiB to 32 GiB. */
 const ROUNDUP_ENTRIES = 16;

@@ -1,9 +1,9 @@
 /** One training process as the allocator sees it: requests with call stacks at certain times, and the trace torch would record of them. */
-import type { Block } from '../../src/allocator/block.js';
-import { CachingAllocator, type TraceEntry } from '../../src/allocator/caching-allocator.js';
-import { createDriver, type SimulatedDriver } from '../../src/allocator/driver.js';
-import type { OomReport } from '../../src/allocator/oom-message.js';
-import type { CallPath } from './call-sites.js';
+import type { Block } from '../../../src/allocator/block.js';
+import { CachingAllocator, type TraceEntry } from '../../../src/allocator/caching-allocator.js';
+import { createDriver, type SimulatedDriver } from '../../../src/allocator/driver.js';
+import type { OomReport } from '../../../src/allocator/oom-message.js';
+import type { CallPath } from './code-line.js';
 import { createRandom } from './random.js';
 
 /** One captured stack. Two captures of the same path are two objects, as torch captures each time anew. */

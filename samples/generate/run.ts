@@ -1,0 +1,184 @@
+/**
+ * What a generated run is: the plan it was launched with, and what every rank did until it ended. The simulation (`simulate/`, `causes/`)
+ * makes it, the writers (`write/`) turn it into the files a real run would leave behind. Neither knows the other.
+ */
+import type { OomReport } from '../../src/allocator/oom-message.js';
+import type { AllocatorStatistics } from '../../src/allocator/statistics.js';
+import type { Cause, CauseDetail } from '../../src/model/vocabulary.js';
+import type { CallPath } from './simulate/code-line.js';
+import type { RankProcess } from './simulate/rank-process.js';
+
+export type Framework = 'megatron-bridge' | 'megatron-lm';
+
+/** The torch release whose allocator, snapshot fields and message wording a run has. Later patch releases behave the same. */
+export type TorchRelease = '2.3' | '2.6' | '2.8' | '2.12';
+
+/** A dense GPT of the Llama kind: RMSNorm, grouped-query attention, SwiGLU, untied embeddings. */
+export interface ModelShape {
+  /** As recipes spell it: `llama3-8b`. */
+  readonly name: string;
+  readonly layers: number;
+  readonly hidden: number;
+  readonly feedForward: number;
+  readonly heads: number;
+  readonly queryGroups: number;
+  readonly vocabulary: number;
+}
+
+/** Sizes of the parallel groups; world size = tensor × pipeline × data. Rank order is Megatron's default: tensor, data, pipeline. */
+export interface Parallelism {
+  readonly tensor: number;
+  readonly pipeline: number;
+  /** Model chunks per pipeline stage with the interleaved schedule (VPP); null without. */
+  readonly virtualPipeline: number | null;
+  readonly data: number;
+  readonly sequenceParallel: boolean;
+}
+
+export interface Gpu {
+  /** As nvidia-smi prints it. */
+  readonly name: string;
+  /** Total of cudaMemGetInfo. */
+  readonly totalBytes: number;
+  readonly perNode: number;
+}
+
+export interface RunPlan {
+  /** Directory and job name. */
+  readonly name: string;
+  readonly seed: number;
+  readonly framework: Framework;
+  readonly torch: TorchRelease;
+  readonly model: ModelShape;
+  readonly parallelism: Parallelism;
+  readonly recompute: 'none' | 'selective' | 'full';
+  readonly gpu: Gpu;
+  readonly sequenceLength: number;
+  readonly microBatchSize: number;
+  readonly globalBatchSize: number;
+  /** What the configuration asks for (`train_iters`); the simulation stops earlier. */
+  readonly trainIterations: number;
+  /** Iterations between checkpoints; null: never saved. */
+  readonly saveInterval: number | null;
+  /** What the launch script exports. `PYTORCH_CUDA_ALLOC_CONF`, if set, is in here and is what the allocator runs with. */
+  readonly environment: Readonly<Record<string, string>>;
+  /** `torch.cuda.set_per_process_memory_fraction`; null if never called. */
+  readonly memoryFraction: number | null;
+  /** Ranks that record memory history and dump snapshots. */
+  readonly profiledRanks: readonly number[];
+  /** Further configuration keys, `section.key` of the framework in question, that belong to the story (offload, CUDA graphs, …). */
+  readonly configuration: Readonly<Record<string, string | number | boolean | null>>;
+  /** Unix epoch, µs: when the launcher starts. */
+  readonly startUs: number;
+}
+
+export interface IterationRecord {
+  readonly startUs: number;
+  readonly endUs: number;
+  /** Tokens of this iteration over all data-parallel ranks. */
+  readonly tokens: number;
+  /** Floating-point operations of the model per GPU and second over this iteration, in TFLOP/s. */
+  readonly teraflopsPerGpu: number;
+  /** memory_stats right after the optimizer step. */
+  readonly memory: AllocatorStatistics;
+}
+
+/** Another process on the device, as NVML lists it. */
+export interface OtherProcess {
+  readonly pid: number;
+  readonly bytes: number;
+}
+
+export type RankEnding =
+  /** Reached the end of the simulation. */
+  | { readonly kind: 'completed' }
+  /** Was healthy when the launcher stopped it because another rank had failed. */
+  | { readonly kind: 'stopped' }
+  /** `torch.OutOfMemoryError` at `path`. */
+  | {
+      readonly kind: 'oom';
+      readonly report: OomReport;
+      readonly path: CallPath;
+      readonly otherProcesses: readonly OtherProcess[];
+    }
+  /** Any other Python exception; `exception` is the traceback's last part, `Type: text`, possibly of several lines. */
+  | { readonly kind: 'raised'; readonly exception: string; readonly path: CallPath }
+  /** Killed from outside: no traceback, the launcher reports exit code −signal. */
+  | { readonly kind: 'signalled'; readonly signal: 'SIGKILL' | 'SIGABRT' | 'SIGSEGV' };
+
+export interface SimulatedRank {
+  readonly rank: number;
+  /** Pipeline stage, tensor-parallel rank, data-parallel rank. */
+  readonly stage: number;
+  readonly tensorRank: number;
+  readonly dataRank: number;
+  readonly node: number;
+  /** Ordinal on its node. */
+  readonly device: number;
+  readonly process: RankProcess;
+  /** Exact local element count, as Megatron prints it. */
+  readonly parameterElements: number;
+  readonly iterations: readonly IterationRecord[];
+  readonly ending: RankEnding;
+  readonly endUs: number;
+}
+
+/** A line that belongs to the story and not to every run: NCCL warnings, the kernel's OOM killer, Slurm. In time order. */
+export interface StoryLine {
+  readonly timeUs: number;
+  /** Who prints it: a rank, or null for the launcher or the system (no rank prefix). */
+  readonly rank: number | null;
+  readonly text: string;
+}
+
+export interface CheckpointSave {
+  /** After how many iterations. */
+  readonly iteration: number;
+  readonly startUs: number;
+  /** Null if the run died in it. */
+  readonly endUs: number | null;
+}
+
+/** One launch. A restart continues at `firstIteration`. */
+export interface Attempt {
+  readonly plan: RunPlan;
+  readonly firstIteration: number;
+  readonly ranks: readonly SimulatedRank[];
+  readonly checkpoints: readonly CheckpointSave[];
+  readonly storyLines: readonly StoryLine[];
+  readonly endUs: number;
+}
+
+/** A memory snapshot the run left behind. */
+export interface DumpedSnapshot {
+  readonly attempt: number;
+  readonly rank: number;
+  /** By the OOM observer, or at the step the configuration names. */
+  readonly trigger: 'oom' | 'step';
+}
+
+/**
+ * What is true by construction. The numbers come from the simulated allocators and the plan, never from verdict code, so that verdicts can
+ * be held against them.
+ */
+export interface RunTruth {
+  readonly cause: Cause;
+  readonly detail: CauseDetail | null;
+  readonly isOom: boolean;
+  /** The rank that failed first, in the last attempt; null if none failed. */
+  readonly firstFailingRank: number | null;
+  /** One sentence: how the construction makes it this cause, with its numbers. */
+  readonly because: string;
+  /** The numbers of that sentence, in bytes unless the key says otherwise; snake_case keys. */
+  readonly numbers: Readonly<Record<string, number>>;
+}
+
+export interface GeneratedRun {
+  /** Name of the cause as `--cause` takes it. */
+  readonly causeName: string;
+  readonly seed: number;
+  /** At least one; the last is the one `truth` speaks of. */
+  readonly attempts: readonly Attempt[];
+  readonly snapshots: readonly DumpedSnapshot[];
+  readonly truth: RunTruth;
+}
