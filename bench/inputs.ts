@@ -85,8 +85,10 @@ function traceback(rank: number, step: number): string[] {
       deviceTotalBytes: 79.1 * GIB,
       deviceFreeBytes: 61 * MIB,
       processBytes: 79 * GIB,
+      allowedBytes: null,
       allocatedBytes: 71.5 * GIB,
       reservedBytes: 77.2 * GIB,
+      privatePoolFreeBytes: 0,
     },
     rank % 8,
   );

@@ -2,45 +2,89 @@
 import type { BlockState } from '../model/vocabulary.js';
 import type { FreeSet } from './free-set.js';
 
-/**
- * One pool of one pool id. A block is only ever reused by its own pool and stream, so each stream has its own free set.
- * `(0, 0)` is the default pool id, as in `segment_pool_id` of a snapshot.
- */
+/** Pool id as in `segment_pool_id` of a snapshot: `(0, 0)` default, `(0, n)` a CUDA graph's, `(n, 0)` a user's MemPool. */
+export type PoolId = readonly [number, number];
+
+/** One half, small or large, of the default pool or of a private one. */
 export interface Pool<S> {
-  readonly id: readonly [number, number];
+  readonly id: PoolId;
   readonly kind: 'small' | 'large';
+  /** `MemPool(no_split=True)`, torch 2.12: its blocks are handed out whole. */
+  readonly noSplit: boolean;
+  /** A MemPool with an allocator of its own is never expandable. */
+  readonly customAllocator: boolean;
+  /** A block is only ever reused by its own pool and stream, so each stream has its own set. */
   readonly freeSets: Map<number, FreeSet<Block<S>>>;
+  /** Unmapped ranges of expandable segments by stream, in address order. */
+  readonly unmapped: Map<number, Block<S>[]>;
+  /** Searches of this pool so far: the clock of garbage collection. */
+  calls: number;
+  /** Bytes obtained from the driver. */
+  reservedBytes: number;
 }
 
+/** One cudaMalloc, or one reservation of address space whose pages are mapped and unmapped (expandable). */
 export interface Segment<S> {
   readonly addr: number;
+  /** cudaMalloc: what was obtained. Expandable: the reserved address space. */
   readonly sizeBytes: number;
   readonly stream: number;
   readonly pool: Pool<S>;
-  /** Stack of the call that made cudaMalloc necessary. */
-  readonly stack: S | null;
+  /** Page unit of an expandable segment; 0 for cudaMalloc. */
+  readonly unitBytes: number;
+  /** Ascending in order of creation: the segment counter of torch 2.13. */
+  readonly counter: number;
   /** The block at the lowest address. */
   first: Block<S>;
 }
 
-/** A sub-range of a segment. Callers hold it as the handle of a live allocation and must treat it as read-only. */
-export interface Block<S> {
+/**
+ * A sub-range of a segment. Callers hold it as the handle of a live allocation and must treat it as read-only. A class, so that all
+ * blocks have one hidden shape: the model touches several per event.
+ */
+export class Block<S> {
   addr: number;
   /** Actual size: the rounded request, or more where the remainder was too small to cut off. */
   sizeBytes: number;
   /** Last request served here; stale on inactive blocks, exactly as torch exports it. */
-  requestedBytes: number;
-  /** Second sorting key of the free set, after the size. */
-  tie: number;
-  state: BlockState;
-  /** Stack of the allocation; null when not recorded and on inactive blocks. */
-  stack: S | null;
-  prev: Block<S> | null;
-  next: Block<S> | null;
+  requestedBytes = 0;
+  state: BlockState = 'inactive';
+  /** False for an unmapped range of an expandable segment, which is inactive and in no free set. */
+  mapped: boolean;
+  prev: Block<S> | null = null;
+  next: Block<S> | null = null;
   readonly segment: Segment<S>;
+  /** Second sorting key of the free set, after the size. */
+  tie = 0;
+  /** The block creation counter of torch 2.12. */
+  readonly counter: number;
+  /** Stack of the allocation; null when not recorded and on inactive blocks. */
+  stack: S | null = null;
+  /** Stack of the call that obtained the memory from the driver; of the lowest part where several were merged. */
+  segmentStack: S | null = null;
+  /** Streams other than its own that use it (`record_stream`); null if none. */
+  streamUses: number[] | null = null;
+  /** Events outstanding before a pending free completes. */
+  eventCount = 0;
+  /** How often this object became a pending free: tells stale events from current ones. */
+  pendingGeneration = 0;
+  /** `calls` of its pool when it last became free. */
+  gcBase = 0;
+
+  constructor(segment: Segment<S>, addr: number, sizeBytes: number, mapped: boolean, counter: number) {
+    this.segment = segment;
+    this.addr = addr;
+    this.sizeBytes = sizeBytes;
+    this.mapped = mapped;
+    this.counter = counter;
+  }
 }
 
-/** Whether a block shares its segment with others; an unsplit inactive block is a wholly free segment. */
+/** Whether a block shares its segment with others; an unsplit inactive cudaMalloc block is a wholly free segment. */
 export function isSplit<S>(block: Block<S>): boolean {
   return block.prev !== null || block.next !== null;
+}
+
+export function isExpandable<S>(block: Block<S>): boolean {
+  return block.segment.unitBytes > 0;
 }

@@ -1,19 +1,27 @@
 /**
- * A model of PyTorch's CUDA caching allocator. Upstream: `DeviceCachingAllocator` in torch `c10/cuda/CUDACachingAllocator.cpp`, as of
- * 2.1 to 2.11 (equal sizes are ordered by address).
+ * A model of PyTorch's CUDA caching allocator: every decision it takes, on every setting, for one device. Upstream:
+ * `DeviceCachingAllocator` in torch `c10/cuda/CUDACachingAllocator.cpp`, 2.1 to 2.13; where releases differ, see `variants.ts`.
  *
- * Modelled: the default small and large pools, any number of streams, cudaMalloc segments. Not modelled yet: expandable segments,
- * max_split_size, garbage collection, a memory fraction, private pools, record_stream; settings that need them are refused.
+ * Not modelled: the CUDA-IPC collector that frees memory on demand, changes of settings at run time, `throw_on_cudamalloc_oom`,
+ * reuse of record_stream blocks inside one capture, and a second thread that frees while cudaMalloc runs.
  */
 import { MbfError } from '../model/errors.js';
-import type { BlockState, TraceAction } from '../model/vocabulary.js';
-import { type Block, isSplit, type Pool, type Segment } from './block.js';
+import type { TraceAction } from '../model/vocabulary.js';
+import { type SegmentSnapshot, snapshotSegments } from './allocator-snapshot.js';
+import { type Block, isExpandable, isSplit, type Pool, type PoolId, type Segment } from './block.js';
+import { BlockSpace, setsInOrder } from './block-space.js';
 import type { Driver } from './driver.js';
-import { FreeSet } from './free-set.js';
+import { ExpandableSegments } from './expandable-segments.js';
+import type { FreeSet } from './free-set.js';
 import type { OomReport } from './oom-message.js';
+import { PendingFrees } from './pending-frees.js';
+import { type PoolOptions, type PoolPair, Pools } from './pools.js';
 import { allocationSize, isSmall, roundSize } from './rounding.js';
 import { type AllocatorSettings, DEFAULT_SETTINGS, LARGE_REMAINDER_BYTES, MIN_BLOCK_BYTES } from './settings.js';
 import { type AllocatorStatistics, createStatistics, move } from './statistics.js';
+import { type AllocatorVariant, DEFAULT_VARIANT } from './variants.js';
+
+export type { SegmentSnapshot } from './allocator-snapshot.js';
 
 /** One entry of `device_traces`, with the meanings of a snapshot: see `EVENT_LAYOUT` for `sizeBytes`. */
 export interface TraceEntry<S> {
@@ -22,35 +30,13 @@ export interface TraceEntry<S> {
   readonly addr: number | null;
   readonly sizeBytes: number;
   readonly stream: number;
+  /** Written to the file from torch 2.12. */
+  readonly poolId: PoolId;
   /** Whatever the caller passed; null if it passed none. */
   readonly timeUs: number | null;
   /** Only on `oom`, else null. */
   readonly deviceFreeBytes: number | null;
   readonly stack: S | null;
-}
-
-export interface BlockSnapshot<S> {
-  readonly addr: number;
-  readonly sizeBytes: number;
-  /** Stale on inactive blocks, as in torch. */
-  readonly requestedBytes: number;
-  readonly state: BlockState;
-  readonly stack: S | null;
-}
-
-export interface SegmentSnapshot<S> {
-  readonly addr: number;
-  readonly totalBytes: number;
-  readonly allocatedBytes: number;
-  readonly activeBytes: number;
-  /** Σ requested bytes of the active blocks. */
-  readonly requestedBytes: number;
-  readonly stream: number;
-  readonly segmentType: 'small' | 'large';
-  readonly poolId: readonly [number, number];
-  readonly isExpandable: boolean;
-  readonly stack: S | null;
-  readonly blocks: readonly BlockSnapshot<S>[];
 }
 
 /** An allocation or the reason there is none; running out of memory is an answer of the model, not an error. */
@@ -61,43 +47,76 @@ export type MallocResult<S> =
 export interface CachingAllocatorOptions<S> {
   readonly driver: Driver;
   readonly settings?: AllocatorSettings;
+  /** `set_per_process_memory_fraction`: a limit of this part, in (0, 1], of the device's total. */
+  readonly memoryFraction?: number;
+  readonly variant?: AllocatorVariant;
   /** Receives every trace entry at the moment torch would record it. */
   readonly trace?: (entry: TraceEntry<S>) => void;
 }
 
-/** The settings this model does not cover yet, as torch spells them; empty if it covers them all. */
-export function unmodelledSettings(settings: AllocatorSettings): string[] {
-  const names: string[] = [];
-  if (settings.expandableSegments) names.push('expandable_segments:True');
-  if (Number.isFinite(settings.maxSplitBytes)) names.push('max_split_size_mb');
-  if (settings.garbageCollectionThreshold > 0) names.push('garbage_collection_threshold');
-  return names;
-}
-
-/** `S` is the caller's stack reference; the model only passes it on. A class because its state is the hot path of every replay. */
+/**
+ * `S` is the caller's stack reference; the model only passes it on. A class because its state is the hot path of every replay: free
+ * blocks lie in chunked sorted arrays per pool and stream ({@link FreeSet}), neighbours are linked, so no operation of an event scans.
+ */
 export class CachingAllocator<S = unknown> {
   readonly settings: AllocatorSettings;
+  readonly variant: AllocatorVariant;
   readonly statistics: AllocatorStatistics = createStatistics();
+  /** Most that may be reserved; null without a memory fraction. */
+  readonly allowedBytes: number | null;
   private readonly driver: Driver;
   private readonly trace: ((entry: TraceEntry<S>) => void) | undefined;
-  private readonly small: Pool<S> = { id: [0, 0], kind: 'small', freeSets: new Map() };
-  private readonly large: Pool<S> = { id: [0, 0], kind: 'large', freeSets: new Map() };
+  private readonly pools: Pools<S>;
+  private readonly space: BlockSpace<S>;
+  private readonly expandable: ExpandableSegments<S>;
+  private readonly pending: PendingFrees<S>;
   private readonly segments = new Set<Segment<S>>();
+  /** Garbage collection needs a threshold and a limit. */
+  private readonly collects: boolean;
+  private segmentsMade = 0;
+  /** Stack and time of the call in progress, for the entries it causes. */
+  private callStack: S | null = null;
+  private callTimeUs: number | null = null;
 
-  /** Throws MBF9001 for settings outside {@link unmodelledSettings}' cover: a silently ignored setting would be a wrong answer. */
   constructor(options: CachingAllocatorOptions<S>) {
-    this.settings = options.settings ?? DEFAULT_SETTINGS;
-    this.driver = options.driver;
+    const { driver, settings = DEFAULT_SETTINGS, variant = DEFAULT_VARIANT, memoryFraction } = options;
+    if (memoryFraction !== undefined && !(memoryFraction > 0 && memoryFraction <= 1))
+      throw new MbfError('MBF9001', `allocator model: a memory fraction of ${memoryFraction}`);
+    this.settings = settings;
+    this.variant = variant;
+    this.driver = driver;
     this.trace = options.trace;
-    const unmodelled = unmodelledSettings(this.settings);
-    if (unmodelled.length > 0) {
-      throw new MbfError('MBF9001', `the allocator model does not cover ${unmodelled.join(', ')} yet`);
-    }
+    this.allowedBytes = memoryFraction === undefined ? null : Math.floor(memoryFraction * driver.memory().totalBytes);
+    this.collects = this.allowedBytes !== null && settings.garbageCollectionThreshold > 0;
+    this.pools = new Pools(variant);
+    this.space = new BlockSpace(this.statistics, variant.tieBreak);
+    this.pending = new PendingFrees((block) => this.complete(block, this.callStack ?? block.stack, this.callTimeUs));
+    this.expandable = new ExpandableSegments(
+      this.space,
+      driver,
+      settings,
+      {
+        created: (segment) => this.segments.add(segment),
+        destroyed: (segment) => this.segments.delete(segment),
+        mapped: (block, bytes, addr) => {
+          this.statistics.numDeviceAllocs += 1;
+          move(this.statistics.reservedBytes, bytes);
+          this.record('segment_map', addr, bytes, block.segment, this.callStack, this.callTimeUs);
+        },
+        unmapped: (segment, addr, bytes) => {
+          this.statistics.numDeviceFrees += 1;
+          move(this.statistics.reservedBytes, -bytes);
+          this.record('segment_unmap', addr, bytes, segment, this.callStack, this.callTimeUs);
+        },
+      },
+      () => this.nextSegment(),
+    );
   }
 
   /**
-   * Allocates `requestedBytes` (a positive integer; torch answers zero-byte requests without its allocator). `stack` and `timeUs` go
-   * into the trace entries this call causes, the segment_free entries of a flush included.
+   * Allocates `requestedBytes` (a positive integer; torch answers zero-byte requests without its allocator) from the pool that graph
+   * capture or `use_mem_pool` redirect to, else from the default one. `stack` and `timeUs` go into the trace entries this call causes,
+   * those of a flush included.
    */
   malloc(
     requestedBytes: number,
@@ -108,196 +127,396 @@ export class CachingAllocator<S = unknown> {
     if (!Number.isSafeInteger(requestedBytes) || requestedBytes < 1) {
       throw new MbfError('MBF9001', `allocator model: malloc of ${requestedBytes} bytes`);
     }
+    this.callStack = stack;
+    this.callTimeUs = timeUs;
+    const { statistics } = this;
+    if (!this.pools.isCapturing) this.pending.poll();
     const rounded = roundSize(requestedBytes, this.settings);
-    const pool = isSmall(rounded) ? this.small : this.large;
-    let block = this.takeFree(pool, stream, rounded);
-    if (block === undefined) {
-      const segmentBytes = allocationSize(rounded, this.settings);
-      block = this.newSegment(pool, stream, segmentBytes, stack, timeUs);
-      if (block === undefined) {
-        this.flush(stack, timeUs);
-        this.statistics.numAllocRetries += 1;
-        block = this.newSegment(pool, stream, segmentBytes, stack, timeUs);
-      }
-      if (block === undefined) return this.fail(requestedBytes, rounded, segmentBytes, stream, stack, timeUs);
-    }
-    block = this.carve(block, rounded);
+    const pair = this.pools.select(stream);
+    const pool = isSmall(rounded) ? pair.small : pair.large;
+    const found = this.findFree(pool, stream, rounded) ?? this.obtain(pair, pool, stream, rounded);
+    if (found === null) return this.fail(requestedBytes, rounded, pool, stream);
+    const block = this.splits(found, rounded) ? this.carve(found, rounded) : found;
     block.requestedBytes = requestedBytes;
     block.state = 'active_allocated';
     block.stack = stack;
-    const statistics = this.statistics;
     move(statistics.allocation, 1);
     move(statistics.allocatedBytes, block.sizeBytes);
     move(statistics.activeBytes, block.sizeBytes);
     move(statistics.requestedBytes, requestedBytes);
-    if (this.trace !== undefined) this.record('alloc', block.addr, requestedBytes, stream, stack, timeUs);
+    if (block.sizeBytes >= this.settings.maxSplitBytes) move(statistics.oversizeAllocations, 1);
+    this.record('alloc', block.addr, requestedBytes, block.segment, stack, timeUs);
     return { ok: true, block };
   }
 
   /**
    * Frees a live block. `stack` is the stack of the free (recording with context="all"); without one the entries carry the stack of the
-   * allocation, as torch does with context="alloc".
+   * allocation, as torch does with context="alloc". A block that other streams use stays pending.
    */
   free(block: Block<S>, stack: S | null = null, timeUs: number | null = null): void {
     if (block.state !== 'active_allocated')
       throw new MbfError('MBF9001', `allocator model: free of a ${block.state} block`);
-    const statistics = this.statistics;
+    const { statistics } = this;
     const freeStack = stack ?? block.stack;
     move(statistics.allocation, -1);
     move(statistics.allocatedBytes, -block.sizeBytes);
-    if (this.trace !== undefined) {
-      this.record('free_requested', block.addr, block.requestedBytes, block.segment.stream, freeStack, timeUs);
+    if (block.sizeBytes >= this.settings.maxSplitBytes) move(statistics.oversizeAllocations, -1);
+    this.record('free_requested', block.addr, block.requestedBytes, block.segment, freeStack, timeUs);
+    if (block.streamUses === null) {
+      this.complete(block, freeStack, timeUs);
+      return;
     }
-    this.complete(block, freeStack, timeUs);
+    block.state = 'active_pending_free';
+    this.pending.add(block, this.pools.isCapturing);
   }
 
-  /** Gives every wholly free segment back to the driver: `torch.cuda.empty_cache()`, and the last resort of a failing malloc. */
+  /** `Tensor.record_stream`: a live block is used on another stream too. Leaves no trace entry. */
+  recordStream(block: Block<S>, stream: number): void {
+    if (block.state !== 'active_allocated')
+      throw new MbfError('MBF9001', `allocator model: record_stream of a ${block.state} block`);
+    if (stream === block.segment.stream) return;
+    block.streamUses ??= [];
+    if (!block.streamUses.includes(stream)) block.streamUses.push(stream);
+  }
+
+  /**
+   * The GPU has passed everything submitted to `stream` so far: the events of frees up to now have happened. The allocator notices at
+   * the next malloc.
+   */
+  finishStream(stream: number): void {
+    this.pending.finish(stream);
+  }
+
+  /** Completes a pending free at this moment, whatever its events say: a replay knows from the record when it happened. */
+  completeFree(block: Block<S>, stack: S | null = null, timeUs: number | null = null): void {
+    if (block.state !== 'active_pending_free')
+      throw new MbfError('MBF9001', `allocator model: completion of a ${block.state} block`);
+    this.pending.forget(block);
+    this.complete(block, stack ?? block.stack, timeUs);
+  }
+
+  /** Gives everything that can be given back to the driver: `torch.cuda.empty_cache()`, and the last resort of a failing malloc. */
   flush(stack: S | null = null, timeUs: number | null = null): void {
-    this.release(this.large, stack, timeUs);
-    this.release(this.small, stack, timeUs);
+    this.callStack = stack;
+    this.callTimeUs = timeUs;
+    if (!this.pools.isCapturing) this.pending.wait();
+    this.release(this.pools.default.large);
+    this.release(this.pools.default.small);
+    for (const pair of [...this.pools.private()]) {
+      if (pair.users > 0) continue;
+      this.release(pair.small);
+      this.release(pair.large);
+      this.pools.dropIfEmpty(pair);
+    }
   }
 
-  /** The segments and blocks as a snapshot shows them, both in address order. */
+  /** A private pool that its creator holds until {@link releasePool}. */
+  createPool(options: PoolOptions = {}): PoolId {
+    return this.pools.create(options);
+  }
+
+  /** A private pool with a given id. Throws nothing if it exists already. */
+  addPool(id: PoolId, options: PoolOptions = {}): void {
+    this.pools.add(id, options);
+  }
+
+  /** One more graph or MemPool object holds the pool. */
+  retainPool(id: PoolId): void {
+    this.pools.get(id).users += 1;
+  }
+
+  /** One holder fewer; without any, a flush may give the pool's segments back. */
+  releasePool(id: PoolId): void {
+    const pair = this.pools.get(id);
+    if (pair.users === 0) throw new MbfError('MBF9001', `allocator model: pool (${id.join(', ')}) is held by nothing`);
+    pair.users -= 1;
+    this.pools.dropIfEmpty(pair);
+  }
+
+  /** A graph capture on `stream` begins: its requests go to the pool, nothing is flushed and no event is polled. */
+  beginCapture(pool: PoolId, stream: number): void {
+    this.pools.begin(pool, stream, true);
+  }
+
+  endCapture(pool: PoolId): void {
+    this.pools.end(pool, true);
+  }
+
+  /** `torch.cuda.use_mem_pool`: all requests go to the pool. */
+  beginUsePool(pool: PoolId): void {
+    this.pools.begin(pool, null, false);
+  }
+
+  endUsePool(pool: PoolId): void {
+    this.pools.end(pool, false);
+  }
+
+  /** The segments and blocks as a snapshot shows them, both in address order; every mapped run of an expandable segment is one. */
   snapshot(): SegmentSnapshot<S>[] {
-    return [...this.segments].sort((a, b) => a.addr - b.addr).map((segment) => snapshotSegment(segment));
+    return snapshotSegments(this.segments);
   }
 
-  private takeFree(pool: Pool<S>, stream: number, rounded: number): Block<S> | undefined {
-    const block = pool.freeSets.get(stream)?.takeAtLeast(rounded);
-    if (block !== undefined) this.countInactive(block, -1);
-    return block;
+  /** Every segment there is, reservations included, in order of creation. For checks. */
+  allSegments(): Iterable<Segment<S>> {
+    return this.segments;
   }
 
-  private putFree(block: Block<S>): void {
-    const { pool, stream } = block.segment;
-    let set = pool.freeSets.get(stream);
-    if (set === undefined) {
-      set = new FreeSet();
-      pool.freeSets.set(stream, set);
-    }
-    block.tie = block.addr;
-    set.insert(block);
-    this.countInactive(block, 1);
-  }
-
-  private dropFree(block: Block<S>): void {
-    const { pool, stream } = block.segment;
-    pool.freeSets.get(stream)!.remove(block);
-    this.countInactive(block, -1);
-  }
-
-  /** A free block's neighbours come and go only through operations that take it out of its set, so adding and removing balance. */
-  private countInactive(block: Block<S>, sign: 1 | -1): void {
-    if (isSplit(block)) move(this.statistics.inactiveSplitBytes, sign * block.sizeBytes);
-  }
-
-  private newSegment(
-    pool: Pool<S>,
-    stream: number,
-    sizeBytes: number,
-    stack: S | null,
-    timeUs: number | null,
-  ): Block<S> | undefined {
-    const addr = this.driver.malloc(sizeBytes);
-    if (addr === null) return undefined;
-    const segment = { addr, sizeBytes, stream, pool, stack } as Segment<S>;
-    segment.first = makeBlock(segment, addr, sizeBytes);
-    this.segments.add(segment);
-    move(this.statistics.segment, 1);
-    move(this.statistics.reservedBytes, sizeBytes);
-    this.record('segment_alloc', addr, sizeBytes, stream, stack, timeUs);
-    return segment.first;
-  }
-
-  /** Cuts the allocation off the front where the rest is worth keeping. The rest stays the old block object, as in torch. */
-  private carve(block: Block<S>, rounded: number): Block<S> {
-    const rest = block.sizeBytes - rounded;
-    const splits = block.segment.pool.kind === 'small' ? rest >= MIN_BLOCK_BYTES : rest > LARGE_REMAINDER_BYTES;
-    if (!splits) return block;
-    const front = makeBlock(block.segment, block.addr, rounded);
-    front.prev = block.prev;
-    front.next = block;
-    if (front.prev === null) block.segment.first = front;
-    else front.prev.next = front;
-    block.prev = front;
-    block.addr += rounded;
-    block.sizeBytes = rest;
-    this.putFree(block);
-    return front;
-  }
-
-  /** Second half of a free, once no stream uses the block any more: the block joins its free neighbours and the free set. */
-  private complete(block: Block<S>, stack: S | null, timeUs: number | null): void {
-    const statistics = this.statistics;
-    move(statistics.activeBytes, -block.sizeBytes);
-    move(statistics.requestedBytes, -block.requestedBytes);
-    if (this.trace !== undefined) {
-      this.record('free_completed', block.addr, block.requestedBytes, block.segment.stream, stack, timeUs);
-    }
-    block.state = 'inactive';
-    block.stack = null;
-    const { prev, next } = block;
-    if (prev !== null && prev.state === 'inactive') {
-      this.dropFree(prev);
-      block.addr = prev.addr;
-      block.sizeBytes += prev.sizeBytes;
-      block.prev = prev.prev;
-      if (block.prev === null) block.segment.first = block;
-      else block.prev.next = block;
-    }
-    if (next !== null && next.state === 'inactive') {
-      this.dropFree(next);
-      block.sizeBytes += next.sizeBytes;
-      block.next = next.next;
-      if (block.next !== null) block.next.prev = block;
-    }
-    this.putFree(block);
-  }
-
-  /** Returns the wholly free segments of a pool, in the order of torch's set: by stream, then size, then tie-break. */
-  private release(pool: Pool<S>, stack: S | null, timeUs: number | null): void {
-    for (const [stream, set] of [...pool.freeSets].sort(([a], [b]) => a - b)) {
-      for (const block of set.takeWhere((candidate) => !isSplit(candidate))) {
-        this.record('segment_free', block.addr, block.sizeBytes, stream, stack ?? block.segment.stack, timeUs);
-        this.driver.free(block.addr, block.sizeBytes);
-        this.segments.delete(block.segment);
-        move(this.statistics.segment, -1);
-        move(this.statistics.reservedBytes, -block.sizeBytes);
+  /** Free blocks as the allocator has them in its sets. For checks. */
+  *freeBlocks(): Generator<Block<S>> {
+    for (const pair of [this.pools.default, ...this.pools.private()]) {
+      for (const pool of [pair.small, pair.large]) {
+        for (const set of setsInOrder(pool)) yield* set.values();
       }
     }
   }
 
-  private fail(
-    requestedBytes: number,
-    roundedBytes: number,
-    segmentBytes: number,
-    stream: number,
-    stack: S | null,
-    timeUs: number | null,
-  ): MallocResult<S> {
+  private nextSegment(): number {
+    this.segmentsMade += 1;
+    return this.segmentsMade;
+  }
+
+  private maps(pool: Pool<S>): boolean {
+    return this.settings.expandableSegments && !pool.customAllocator;
+  }
+
+  /** `get_free_block`: the best fit of this pool and stream, out of its set. */
+  private findFree(pool: Pool<S>, stream: number, rounded: number): Block<S> | null {
+    if (this.collects) pool.calls += 1;
+    const set = pool.freeSets.get(stream);
+    if (set === undefined || !set.seek(rounded)) return null;
+    const { settings } = this;
+    if (isExpandable(set.current())) {
+      if (settings.expandableSegments) preferInterior(set);
+      else
+        do if (!set.advance()) return null;
+        while (isExpandable(set.current()));
+    }
+    const { sizeBytes } = set.current();
+    if (rounded < settings.maxSplitBytes && sizeBytes >= settings.maxSplitBytes) return null;
+    if (rounded >= settings.maxSplitBytes && sizeBytes >= rounded + settings.maxNonSplitRoundingBytes) return null;
+    return this.space.takeCurrent(set);
+  }
+
+  /** Everything torch tries, in its order, when no free block fits. */
+  private obtain(pair: PoolPair<S>, pool: Pool<S>, stream: number, rounded: number): Block<S> | null {
+    if (this.collects) this.collectGarbage();
+    const early = this.allocateNew(pool, stream, rounded);
+    if (early !== null) return early;
+    const { oomPools } = this.variant;
+    if (oomPools === 'before_flush') {
+      const spare = this.findInOomPools(pair, pool.kind, stream, rounded);
+      if (spare !== null) return spare;
+    }
+    if (this.releaseOversize(pool, stream, rounded)) {
+      const block = this.allocateNew(pool, stream, rounded);
+      if (block !== null) return block;
+    }
+    if (!this.pools.isCapturing) {
+      this.flush(this.callStack, this.callTimeUs);
+      this.statistics.numAllocRetries += 1;
+      const block = this.allocateNew(pool, stream, rounded);
+      if (block !== null) return block;
+    }
+    return oomPools === 'after_flush' ? this.findInOomPools(pair, pool.kind, stream, rounded) : null;
+  }
+
+  /** `alloc_block`: one attempt at the driver. */
+  private allocateNew(pool: Pool<S>, stream: number, rounded: number): Block<S> | null {
+    const bytes = allocationSize(rounded, this.settings);
+    // Torch tests the segment size here even where pages would be mapped.
+    if (this.allowedBytes !== null && this.statistics.reservedBytes.current + bytes > this.allowedBytes) return null;
+    if (this.maps(pool)) return this.expandable.allocate(pool, stream, rounded, this.callStack);
+    const addr = this.driver.malloc(bytes);
+    if (addr === null) return null;
+    const segment = {
+      addr,
+      sizeBytes: bytes,
+      stream,
+      pool,
+      unitBytes: 0,
+      counter: this.nextSegment(),
+    } as Segment<S>;
+    segment.first = this.space.makeBlock(segment, addr, bytes, true);
+    segment.first.segmentStack = this.callStack;
+    this.segments.add(segment);
+    pool.reservedBytes += bytes;
+    const { statistics } = this;
+    statistics.numDeviceAllocs += 1;
+    move(statistics.segment, 1);
+    move(statistics.reservedBytes, bytes);
+    if (bytes >= this.settings.maxSplitBytes) move(statistics.oversizeSegments, 1);
+    this.record('segment_alloc', addr, bytes, segment, this.callStack, this.callTimeUs);
+    return segment.first;
+  }
+
+  /** `try_mempool_fallback`: what pools made for this purpose have free. They get no new segments for it. */
+  private findInOomPools(pair: PoolPair<S>, kind: 'small' | 'large', stream: number, rounded: number): Block<S> | null {
+    if (pair !== this.pools.default) return null;
+    for (const other of this.pools.private()) {
+      if (!other.useOnOom) continue;
+      const block = this.findFree(other[kind], stream, rounded);
+      if (block !== null) return block;
+    }
+    return null;
+  }
+
+  /** `should_split`. What is not worth cutting off is handed out with the block. */
+  private splits(block: Block<S>, rounded: number): boolean {
+    const { pool } = block.segment;
+    const rest = block.sizeBytes - rounded;
+    if (pool.noSplit) return false;
+    // By the setting, not by the kind of the block, as in torch.
+    if (pool.kind === 'small' || this.settings.expandableSegments) return rest >= MIN_BLOCK_BYTES;
+    return rounded < this.settings.maxSplitBytes && rest > LARGE_REMAINDER_BYTES;
+  }
+
+  private carve(block: Block<S>, rounded: number): Block<S> {
+    const front = this.space.splitFront(block, rounded);
+    this.space.putFree(block);
+    return front;
+  }
+
+  /** `free_block`: the bytes are reusable from here on. Segments are never returned at this point. */
+  private complete(block: Block<S>, stack: S | null, timeUs: number | null): void {
+    const { statistics } = this;
+    move(statistics.activeBytes, -block.sizeBytes);
+    move(statistics.requestedBytes, -block.requestedBytes);
+    this.record('free_completed', block.addr, block.requestedBytes, block.segment, stack, timeUs);
+    block.state = 'inactive';
+    block.stack = null;
+    this.space.merge(block);
+    this.space.putFree(block);
+  }
+
+  /** `release_blocks`: wholly free cudaMalloc segments in the order of torch's set, then the free pages in that order. */
+  private release(pool: Pool<S>): void {
+    const free: Block<S>[] = [];
+    const expandable: Block<S>[] = [];
+    for (const set of setsInOrder(pool)) {
+      for (const block of set.values()) {
+        if (isExpandable(block)) expandable.push(block);
+        else if (!isSplit(block)) free.push(block);
+      }
+    }
+    for (const block of free) this.releaseSegment(block);
+    for (const block of expandable) this.expandable.unmap(block);
+  }
+
+  /** cudaFree of a wholly free segment. */
+  private releaseSegment(block: Block<S>): void {
+    const { segment, addr, sizeBytes } = block;
+    const { statistics } = this;
+    this.space.dropFree(block);
+    this.record('segment_free', addr, sizeBytes, segment, this.callStack ?? block.segmentStack, this.callTimeUs);
+    this.driver.free(addr, sizeBytes);
+    this.segments.delete(segment);
+    segment.pool.reservedBytes -= sizeBytes;
+    statistics.numDeviceFrees += 1;
+    move(statistics.segment, -1);
+    move(statistics.reservedBytes, -sizeBytes);
+    if (sizeBytes >= this.settings.maxSplitBytes) move(statistics.oversizeSegments, -1);
+  }
+
+  /** `release_available_cached_blocks`: whether oversize segments of this stream were given back, enough for the request. */
+  private releaseOversize(pool: Pool<S>, stream: number, rounded: number): boolean {
+    const { maxSplitBytes } = this.settings;
+    if (!Number.isFinite(maxSplitBytes)) return false;
+    const set = pool.freeSets.get(stream);
+    if (set === undefined) return false;
+    const wanted = Math.max(rounded, maxSplitBytes);
+    if (set.seek(wanted) && !isExpandable(set.current())) {
+      this.releaseSegment(set.current());
+      return true;
+    }
+    const victims: Block<S>[] = [];
+    let freed = 0;
+    while (freed < wanted && set.retreat()) {
+      const block = set.current();
+      if (block.sizeBytes < maxSplitBytes) break;
+      if (isExpandable(block)) continue;
+      victims.push(block);
+      freed += block.sizeBytes;
+    }
+    for (const block of victims) this.releaseSegment(block);
+    return freed >= wanted;
+  }
+
+  /** `garbage_collect_cached_blocks`: frees wholly free large segments, oldest generations first, until below the threshold. */
+  private collectGarbage(): void {
+    const threshold = this.settings.garbageCollectionThreshold * (this.allowedBytes ?? 0);
+    const reserved = this.statistics.reservedBytes.current;
+    if (reserved <= threshold) return;
+    const pool = this.pools.default.large;
+    let candidates: Block<S>[] = [];
+    let count = 0;
+    let ages = 0;
+    for (const set of setsInOrder(pool)) {
+      for (const block of set.values()) {
+        if (isSplit(block)) continue;
+        count += 1;
+        ages += pool.calls - block.gcBase;
+        // Torch counts an unsplit expandable block but cannot free it.
+        if (!isExpandable(block)) candidates.push(block);
+      }
+    }
+    let reclaimed = 0;
+    let freed = true;
+    while (reclaimed < reserved - threshold && freed && count > 0) {
+      const limit = ages / count;
+      freed = false;
+      const kept: Block<S>[] = [];
+      for (const block of candidates) {
+        const age = pool.calls - block.gcBase;
+        if (age < limit) {
+          kept.push(block);
+          continue;
+        }
+        freed = true;
+        reclaimed += block.sizeBytes;
+        ages -= age;
+        count -= 1;
+        this.releaseSegment(block);
+      }
+      candidates = kept;
+    }
+  }
+
+  private fail(requestedBytes: number, roundedBytes: number, pool: Pool<S>, stream: number): MallocResult<S> {
     const { totalBytes, freeBytes, processBytes } = this.driver.memory();
-    this.statistics.numOoms += 1;
+    const { statistics } = this;
+    statistics.numOoms += 1;
     this.trace?.({
       action: 'oom',
       addr: null,
       sizeBytes: roundedBytes,
       stream,
-      timeUs,
+      poolId: pool.id,
+      timeUs: this.callTimeUs,
       deviceFreeBytes: freeBytes,
-      stack,
+      stack: this.callStack,
     });
+    let privatePoolFreeBytes = 0;
+    for (const pair of this.pools.private()) {
+      for (const half of [pair.small, pair.large]) {
+        for (const set of half.freeSets.values()) {
+          for (const block of set.values()) privatePoolFreeBytes += block.sizeBytes;
+        }
+      }
+    }
     return {
       ok: false,
       oom: {
         requestedBytes,
         roundedBytes,
-        segmentBytes,
+        segmentBytes: allocationSize(roundedBytes, this.settings),
         stream,
         deviceTotalBytes: totalBytes,
         deviceFreeBytes: freeBytes,
         processBytes,
-        allocatedBytes: this.statistics.allocatedBytes.current,
-        reservedBytes: this.statistics.reservedBytes.current,
+        allowedBytes: this.allowedBytes,
+        allocatedBytes: statistics.allocatedBytes.current,
+        reservedBytes: statistics.reservedBytes.current,
+        privatePoolFreeBytes,
       },
     };
   }
@@ -306,53 +525,28 @@ export class CachingAllocator<S = unknown> {
     action: TraceAction,
     addr: number,
     sizeBytes: number,
-    stream: number,
+    segment: Segment<S>,
     stack: S | null,
     timeUs: number | null,
   ): void {
-    this.trace?.({ action, addr, sizeBytes, stream, timeUs, deviceFreeBytes: null, stack });
+    if (this.trace === undefined) return;
+    const { stream, pool } = segment;
+    this.trace({ action, addr, sizeBytes, stream, poolId: pool.id, timeUs, deviceFreeBytes: null, stack });
   }
 }
 
-function makeBlock<S>(segment: Segment<S>, addr: number, sizeBytes: number): Block<S> {
-  return {
-    addr,
-    sizeBytes,
-    requestedBytes: 0,
-    tie: addr,
-    state: 'inactive',
-    stack: null,
-    prev: null,
-    next: null,
-    segment,
-  };
+/**
+ * Torch counts the unmapped range behind a block as part of it, so that a block at the growing edge is taken last: from the best fit on,
+ * the cursor moves while the next block counts as smaller.
+ */
+function preferInterior<S>(set: FreeSet<Block<S>>): void {
+  while (isExpandable(set.current())) {
+    const next = set.peekNext();
+    if (next === undefined || reach(next) >= reach(set.current())) return;
+    set.advance();
+  }
 }
 
-function snapshotSegment<S>(segment: Segment<S>): SegmentSnapshot<S> {
-  const blocks: BlockSnapshot<S>[] = [];
-  let allocatedBytes = 0;
-  let activeBytes = 0;
-  let requestedBytes = 0;
-  for (let block: Block<S> | null = segment.first; block !== null; block = block.next) {
-    if (block.state === 'active_allocated') allocatedBytes += block.sizeBytes;
-    if (block.state !== 'inactive') {
-      activeBytes += block.sizeBytes;
-      requestedBytes += block.requestedBytes;
-    }
-    const { addr, sizeBytes, state, stack } = block;
-    blocks.push({ addr, sizeBytes, requestedBytes: block.requestedBytes, state, stack });
-  }
-  return {
-    addr: segment.addr,
-    totalBytes: segment.sizeBytes,
-    allocatedBytes,
-    activeBytes,
-    requestedBytes,
-    stream: segment.stream,
-    segmentType: segment.pool.kind,
-    poolId: segment.pool.id,
-    isExpandable: false,
-    stack: segment.stack,
-    blocks,
-  };
+function reach<S>({ sizeBytes, next }: Block<S>): number {
+  return next !== null && !next.mapped ? sizeBytes + next.sizeBytes : sizeBytes;
 }

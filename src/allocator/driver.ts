@@ -3,6 +3,7 @@
  * free; there is no device-level external fragmentation to model.
  */
 import { MbfError } from '../model/errors.js';
+import type { PoolId } from './block.js';
 import { LARGE_ROUND_BYTES } from './settings.js';
 
 /** What cudaMemGetInfo and NVML say. */
@@ -13,12 +14,24 @@ export interface DriverMemory {
   readonly processBytes: number;
 }
 
+/** Whose address space a reservation is. */
+export interface Reservation {
+  readonly stream: number;
+  readonly poolId: PoolId;
+  readonly kind: 'small' | 'large';
+}
+
 /** What the allocator asks of the device. A verifying replay supplies its own, which hands out recorded addresses. */
 export interface Driver {
   /** cudaMalloc: the address, or null if the device lacks the memory. `bytes` is a multiple of 2 MiB. */
   malloc(bytes: number): number | null;
   /** cudaFree of a whole segment. */
   free(addr: number, bytes: number): void;
+  /** cuMemAddressReserve: address space without memory. A multiple of 2 MiB, not of the page unit. */
+  reserve(bytes: number, reservation: Reservation): number;
+  /** cuMemCreate and cuMemMap of all pages in the range, or none: false if the device lacks the memory. */
+  map(addr: number, bytes: number): boolean;
+  unmap(addr: number, bytes: number): void;
   memory(): DriverMemory;
 }
 
@@ -36,37 +49,53 @@ export interface DriverOptions {
 export interface SimulatedDriver extends Driver {
   /** Grows or shrinks the memory of this process outside the allocator; false (and no change) if the device lacks it. */
   setNonTorchBytes(bytes: number): boolean;
+  /** The same for the other processes on the device. */
+  setOtherProcessBytes(bytes: number): boolean;
 }
 
 /** A device with a byte budget and synthetic addresses that are never used twice. */
 export function createDriver(options: DriverOptions): SimulatedDriver {
-  const { totalBytes, otherProcessBytes = 0, baseAddress = 0x7f00_0000_0000, direction = 'ascending' } = options;
+  const { totalBytes, baseAddress = 0x7f00_0000_0000, direction = 'ascending' } = options;
   let nonTorchBytes = options.nonTorchBytes ?? 0;
+  let otherProcessBytes = options.otherProcessBytes ?? 0;
   let heldBytes = 0;
   let nextAddress = baseAddress;
   const freeBytes = (): number => totalBytes - otherProcessBytes - nonTorchBytes - heldBytes;
   if (baseAddress % LARGE_ROUND_BYTES !== 0)
     throw new MbfError('MBF9001', `driver model: base address ${baseAddress} is not 2 MiB aligned`);
   if (freeBytes() < 0) throw new MbfError('MBF9001', 'driver model: memory outside the allocator exceeds the device');
+  const takeAddresses = (bytes: number): number => {
+    if (direction === 'descending') {
+      nextAddress -= bytes;
+      return nextAddress;
+    }
+    const addr = nextAddress;
+    nextAddress += bytes;
+    return addr;
+  };
+  const takeMemory = (bytes: number): boolean => {
+    if (bytes > freeBytes()) return false;
+    heldBytes += bytes;
+    return true;
+  };
+  const giveMemory = (_addr: number, bytes: number): void => {
+    heldBytes -= bytes;
+  };
   return {
-    malloc(bytes) {
-      if (bytes > freeBytes()) return null;
-      heldBytes += bytes;
-      if (direction === 'descending') {
-        nextAddress -= bytes;
-        return nextAddress;
-      }
-      const addr = nextAddress;
-      nextAddress += bytes;
-      return addr;
-    },
-    free(_addr, bytes) {
-      heldBytes -= bytes;
-    },
+    malloc: (bytes) => (takeMemory(bytes) ? takeAddresses(bytes) : null),
+    free: giveMemory,
+    reserve: takeAddresses,
+    map: (_addr, bytes) => takeMemory(bytes),
+    unmap: giveMemory,
     memory: () => ({ totalBytes, freeBytes: freeBytes(), processBytes: heldBytes + nonTorchBytes }),
     setNonTorchBytes(bytes) {
       if (bytes - nonTorchBytes > freeBytes()) return false;
       nonTorchBytes = bytes;
+      return true;
+    },
+    setOtherProcessBytes(bytes) {
+      if (bytes - otherProcessBytes > freeBytes()) return false;
+      otherProcessBytes = bytes;
       return true;
     },
   };

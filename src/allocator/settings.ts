@@ -2,6 +2,7 @@
  * Settings of PyTorch's CUDA caching allocator, and the sizes it works with. Upstream: torch `c10/cuda/CUDACachingAllocator.cpp`
  * (constants) and `c10/cuda/CUDAAllocatorConfig.cpp` (settings).
  */
+import { MbfError } from '../model/errors.js';
 import { MIB } from '../model/units.js';
 
 /** Every block is a multiple of this. */
@@ -39,29 +40,141 @@ export const DEFAULT_SETTINGS: AllocatorSettings = {
   roundupPower2Divisions: new Array<number>(16).fill(0),
 };
 
+/** 16 intervals of `roundup_power2_divisions`: from 1 MiB, 2 MiB, … 32 GiB. */
+const ROUNDUP_INTERVALS = 16;
+
+/** What a settings string says, and what torch would refuse in it. */
+export interface AllocConf {
+  readonly settings: AllocatorSettings;
+  /** `per_process_memory_fraction` (torch 2.10); null if not given. */
+  readonly memoryFraction: number | null;
+  /** One sentence per part that torch refuses or this project does not know; such parts have no effect on `settings`. */
+  readonly problems: readonly string[];
+}
+
+/** Options that change no decision of the allocator model. */
+const WITHOUT_EFFECT: ReadonlySet<string> = new Set([
+  'backend',
+  'release_lock_on_cudamalloc',
+  'pinned_use_cuda_host_register',
+  'pinned_num_register_threads',
+  'pinned_use_background_threads',
+  'pinned_reserve_segment_size_mb',
+  'graph_capture_record_stream_reuse',
+  'expandable_segments_fast_reclaim',
+]);
+
+/**
+ * Reads `PYTORCH_CUDA_ALLOC_CONF` (`PYTORCH_ALLOC_CONF`). Upstream: `CUDAAllocatorConfig::parseArgs`; as there, each parse starts from
+ * the defaults, and values are case-sensitive.
+ */
+export function readAllocConf(text: string): AllocConf {
+  const problems: string[] = [];
+  const settings: { -readonly [K in keyof AllocatorSettings]: AllocatorSettings[K] } = { ...DEFAULT_SETTINGS };
+  let memoryFraction: number | null = null;
+  let nonSplitBytes: number | null = null;
+  const megabytes = (key: string, value: string, least: number): number | null => {
+    const count = /^\d+$/.test(value) ? Number(value) : Number.NaN;
+    if (count >= least) return count * MIB;
+    problems.push(`${key}:${value} is not a whole number of at least ${least}`);
+    return null;
+  };
+  const fraction = (key: string, value: string): number | null => {
+    const number = value === '' ? Number.NaN : Number(value);
+    if (number > 0 && number <= 1) return number;
+    problems.push(`${key}:${value} is not between 0 and 1`);
+    return null;
+  };
+  for (const [key, value] of confPairs(text)) {
+    if (key === 'expandable_segments') {
+      if (value === 'True' || value === 'False') settings.expandableSegments = value === 'True';
+      else problems.push(`${key}:${value} is neither True nor False`);
+    } else if (key === 'max_split_size_mb') {
+      settings.maxSplitBytes = megabytes(key, value, DEFAULT_LARGE_SEGMENT_BYTES / MIB) ?? settings.maxSplitBytes;
+    } else if (key === 'max_non_split_rounding_mb') {
+      nonSplitBytes = megabytes(key, value, DEFAULT_LARGE_SEGMENT_BYTES / MIB) ?? nonSplitBytes;
+    } else if (key === 'large_segment_size_mb') {
+      settings.largeSegmentBytes = megabytes(key, value, MIN_LARGE_ALLOC_BYTES / MIB + 1) ?? settings.largeSegmentBytes;
+    } else if (key === 'garbage_collection_threshold') {
+      settings.garbageCollectionThreshold = fraction(key, value) ?? settings.garbageCollectionThreshold;
+    } else if (key === 'per_process_memory_fraction') {
+      memoryFraction = fraction(key, value) ?? memoryFraction;
+    } else if (key === 'roundup_power2_divisions') {
+      const table = roundupTable(value);
+      if (table === null)
+        problems.push(`${key}:${value} is neither a power of two nor a list of [size:power of two, …]`);
+      else settings.roundupPower2Divisions = table;
+    } else if (!WITHOUT_EFFECT.has(key)) {
+      problems.push(`${key} is not a known option`);
+    }
+  }
+  settings.maxNonSplitRoundingBytes = nonSplitBytes ?? settings.largeSegmentBytes;
+  return { settings, memoryFraction, problems };
+}
+
+/** The settings of a string that is known to be right. Throws MBF9001 with the first problem. */
+export function settingsFromConf(text: string): AllocatorSettings {
+  const { settings, problems } = readAllocConf(text);
+  if (problems.length > 0) throw new MbfError('MBF9001', `allocator settings ${JSON.stringify(text)}: ${problems[0]}`);
+  return settings;
+}
+
+/** `key:value` parts; commas inside brackets belong to the value. */
+function confPairs(text: string): (readonly [string, string])[] {
+  return [...text.replace(/\s+/g, '').matchAll(/([^,:[\]]+)(?::(\[[^\]]*\]|[^,]*))?/g)].map((match) => [
+    match[1]!,
+    match[2] ?? '',
+  ]);
+}
+
+function isPowerOfTwo(value: number): boolean {
+  return Number.isInteger(value) && value > 0 && Number.isInteger(Math.log2(value));
+}
+
+/**
+ * One value fills all entries. In a list `[256:1,512:2,>:8]` the first pair also fills all lower entries, `>` all after the last key;
+ * entries between two listed keys stay 0.
+ */
+function roundupTable(value: string): number[] | null {
+  const table = new Array<number>(ROUNDUP_INTERVALS).fill(0);
+  if (!value.startsWith('[')) return isPowerOfTwo(Number(value)) ? table.fill(Number(value)) : null;
+  let last = -1;
+  for (const [index, pair] of value.slice(1, -1).split(',').entries()) {
+    const [key = '', text = ''] = pair.split(':');
+    const divisions = text === '' ? Number.NaN : Number(text);
+    if (divisions !== 0 && !isPowerOfTwo(divisions)) return null;
+    if (key === '>') {
+      table.fill(divisions, last + 1);
+      continue;
+    }
+    if (!isPowerOfTwo(Number(key))) return null;
+    last = Math.min(ROUNDUP_INTERVALS - 1, Math.log2(Number(key)));
+    if (index === 0) table.fill(divisions, 0, last);
+    table[last] = divisions;
+  }
+  return table;
+}
+
 /**
  * Reads the `allocator_settings` of a snapshot (flattened: `roundup_power2_divisions.1` and so on). Keys the file lacks keep torch's
  * defaults; `max_non_split_rounding_mb` and `large_segment_size_mb` are not exported as keys and come from the settings string.
  */
 export function settingsFromSnapshot(exported: ReadonlyMap<string, string>): AllocatorSettings {
-  const conf = exported.get('PYTORCH_CUDA_ALLOC_CONF') ?? exported.get('PYTORCH_ALLOC_CONF') ?? '';
-  const fromConf = (key: string): number | undefined => {
-    const match = new RegExp(`(?:^|,)\\s*${key}\\s*:\\s*(\\d+)`).exec(conf);
-    return match === null ? undefined : Number(match[1]);
-  };
+  const conf = readAllocConf(exported.get('PYTORCH_CUDA_ALLOC_CONF') ?? exported.get('PYTORCH_ALLOC_CONF') ?? '');
   const number = (key: string): number | undefined => {
     const value = Number(exported.get(key) ?? Number.NaN);
     return Number.isFinite(value) ? value : undefined;
   };
   const maxSplit = number('max_split_size') ?? -1;
-  const largeSegmentBytes = (fromConf('large_segment_size_mb') ?? DEFAULT_LARGE_SEGMENT_BYTES / MIB) * MIB;
-  const nonSplit = fromConf('max_non_split_rounding_mb');
   return {
     expandableSegments: /^true$/i.test(exported.get('expandable_segments') ?? ''),
     maxSplitBytes: maxSplit < 0 ? Number.POSITIVE_INFINITY : maxSplit,
-    maxNonSplitRoundingBytes: nonSplit === undefined ? largeSegmentBytes : nonSplit * MIB,
-    largeSegmentBytes,
+    maxNonSplitRoundingBytes: conf.settings.maxNonSplitRoundingBytes,
+    largeSegmentBytes: conf.settings.largeSegmentBytes,
     garbageCollectionThreshold: number('garbage_collection_threshold') ?? 0,
-    roundupPower2Divisions: Array.from({ length: 16 }, (_, i) => number(`roundup_power2_divisions.${2 ** i}`) ?? 0),
+    roundupPower2Divisions: Array.from(
+      { length: ROUNDUP_INTERVALS },
+      (_, i) => number(`roundup_power2_divisions.${2 ** i}`) ?? 0,
+    ),
   };
 }

@@ -10,7 +10,7 @@ export interface Gauge {
 export interface AllocatorStatistics {
   /** Number of blocks handed out. */
   readonly allocation: Gauge;
-  /** Number of cudaMalloc segments. */
+  /** Number of cudaMalloc segments; expandable ones are not counted. */
   readonly segment: Gauge;
   readonly allocatedBytes: Gauge;
   /** Allocated plus pending free. */
@@ -19,10 +19,17 @@ export interface AllocatorStatistics {
   readonly reservedBytes: Gauge;
   readonly requestedBytes: Gauge;
   /** Free blocks of partly used cudaMalloc segments: what a flush cannot give back. */
+  readonly inactiveSplit: Gauge;
   readonly inactiveSplitBytes: Gauge;
-  /** How often a final flush was followed by another cudaMalloc; one per flush that a failing allocation forced. */
+  /** Blocks and segments of at least `max_split_size`. */
+  readonly oversizeAllocations: Gauge;
+  readonly oversizeSegments: Gauge;
+  /** How often a final flush was followed by another attempt at the driver; one per flush that a failing allocation forced. */
   numAllocRetries: number;
   numOoms: number;
+  /** Successful cudaMalloc and cuMemMap calls, cudaFree and cuMemUnmap calls. */
+  numDeviceAllocs: number;
+  numDeviceFrees: number;
 }
 
 export function createStatistics(): AllocatorStatistics {
@@ -34,9 +41,14 @@ export function createStatistics(): AllocatorStatistics {
     activeBytes: gauge(),
     reservedBytes: gauge(),
     requestedBytes: gauge(),
+    inactiveSplit: gauge(),
     inactiveSplitBytes: gauge(),
+    oversizeAllocations: gauge(),
+    oversizeSegments: gauge(),
     numAllocRetries: 0,
     numOoms: 0,
+    numDeviceAllocs: 0,
+    numDeviceFrees: 0,
   };
 }
 

@@ -1,0 +1,122 @@
+/**
+ * Expandable segments: a reservation of address space per (pool, stream) whose pages come and go. Upstream: `try_allocate_expandable_block`,
+ * `find_expandable_block`, `map_block` and `unmap_block` in torch `c10/cuda/CUDACachingAllocator.cpp`, from 2.1.
+ */
+import type { Block, Pool, Segment } from './block.js';
+import type { BlockSpace } from './block-space.js';
+import type { Driver } from './driver.js';
+import { type AllocatorSettings, SMALL_SEGMENT_BYTES } from './settings.js';
+
+/** What happens outside this file when pages are mapped or unmapped. */
+export interface PageListener<S> {
+  mapped(block: Block<S>, bytes: number, addr: number): void;
+  unmapped(segment: Segment<S>, addr: number, bytes: number): void;
+  created(segment: Segment<S>): void;
+  destroyed(segment: Segment<S>): void;
+}
+
+/** Reserved address space exceeds the device's memory by this factor, so that it outlasts holes. */
+const RESERVATION_FACTOR = 1.125;
+
+export class ExpandableSegments<S> {
+  private readonly space: BlockSpace<S>;
+  private readonly driver: Driver;
+  private readonly settings: AllocatorSettings;
+  private readonly listener: PageListener<S>;
+  private readonly nextSegment: () => number;
+
+  constructor(
+    space: BlockSpace<S>,
+    driver: Driver,
+    settings: AllocatorSettings,
+    listener: PageListener<S>,
+    nextSegment: () => number,
+  ) {
+    this.space = space;
+    this.driver = driver;
+    this.settings = settings;
+    this.listener = listener;
+    this.nextSegment = nextSegment;
+  }
+
+  /**
+   * A free block of at least `bytes`, in no set, mapping what it lacks; null if the device lacks the memory. What was mapped before
+   * that became clear stays mapped, as in torch.
+   */
+  allocate(pool: Pool<S>, stream: number, bytes: number, stack: S | null): Block<S> | null {
+    let candidate = this.find(pool, stream, bytes);
+    if (!candidate.mapped && !this.map(candidate, Math.min(candidate.sizeBytes, bytes), stack)) return null;
+    while (candidate.sizeBytes < bytes) {
+      const next = candidate.next;
+      // A reservation smaller than the request: torch would run past its end, but mapping all of it fails before.
+      if (next === null) return null;
+      if (!this.map(next, Math.min(bytes - candidate.sizeBytes, next.sizeBytes), stack)) return null;
+      candidate = next;
+    }
+    this.space.dropFree(candidate);
+    return candidate;
+  }
+
+  /** Gives back the whole pages inside a free block. What is left of it at the ends stays free. */
+  unmap(block: Block<S>): void {
+    const { segment } = block;
+    const unit = segment.unitBytes;
+    // The grid starts at the reservation, which is not aligned to the unit.
+    const low = segment.addr + Math.ceil((block.addr - segment.addr) / unit) * unit;
+    const high = segment.addr + Math.floor((block.addr + block.sizeBytes - segment.addr) / unit) * unit;
+    if (low >= high) return;
+    this.space.dropFree(block);
+    if (low > block.addr) this.space.putFree(this.space.splitFront(block, low - block.addr));
+    if (high < block.addr + block.sizeBytes) this.space.putFree(this.space.splitRear(block, high - block.addr));
+    block.mapped = false;
+    block.segmentStack = null;
+    this.driver.unmap(low, high - low);
+    segment.pool.reservedBytes -= high - low;
+    this.listener.unmapped(segment, low, high - low);
+    this.space.merge(block);
+    if (block.prev === null && block.next === null) this.listener.destroyed(segment);
+    else this.space.putUnmapped(block);
+  }
+
+  /** The lowest place where free and unmapped ranges in a row make up `bytes`; a new reservation if there is none. */
+  private find(pool: Pool<S>, stream: number, bytes: number): Block<S> {
+    for (const range of pool.unmapped.get(stream) ?? []) {
+      const start: Block<S> = range.prev?.state === 'inactive' ? range.prev : range;
+      let sum = 0;
+      for (let block: Block<S> | null = start; sum < bytes; block = block.next) {
+        if (block === null || block.state !== 'inactive') break;
+        sum += block.sizeBytes;
+      }
+      if (sum >= bytes) return start;
+    }
+    return this.reserve(pool, stream);
+  }
+
+  private reserve(pool: Pool<S>, stream: number): Block<S> {
+    const unitBytes = pool.kind === 'small' ? SMALL_SEGMENT_BYTES : this.settings.largeSegmentBytes;
+    const sizeBytes = Math.ceil((RESERVATION_FACTOR * this.driver.memory().totalBytes) / unitBytes) * unitBytes;
+    const addr = this.driver.reserve(sizeBytes, { stream, poolId: pool.id, kind: pool.kind });
+    const segment = { addr, sizeBytes, stream, pool, unitBytes, counter: this.nextSegment() } as Segment<S>;
+    segment.first = this.space.makeBlock(segment, addr, sizeBytes, false);
+    this.space.putUnmapped(segment.first);
+    this.listener.created(segment);
+    return segment.first;
+  }
+
+  /** Maps whole pages covering `wanted` bytes from the start of an unmapped block; all or nothing. */
+  private map(block: Block<S>, wanted: number, stack: S | null): boolean {
+    const unit = block.segment.unitBytes;
+    const bytes = Math.ceil(wanted / unit) * unit;
+    const { addr } = block;
+    if (!this.driver.map(addr, bytes)) return false;
+    this.space.dropUnmapped(block);
+    if (bytes < block.sizeBytes) this.space.putUnmapped(this.space.splitRear(block, bytes));
+    block.mapped = true;
+    block.segmentStack = stack;
+    block.segment.pool.reservedBytes += bytes;
+    this.space.merge(block);
+    this.space.putFree(block);
+    this.listener.mapped(block, bytes, addr);
+    return true;
+  }
+}
