@@ -109,6 +109,11 @@ export function readAllocConf(text: string): AllocConf {
     }
   }
   settings.maxNonSplitRoundingBytes = nonSplitBytes ?? settings.largeSegmentBytes;
+  if (settings.maxSplitBytes < settings.largeSegmentBytes) {
+    // A segment shared by several blocks could then count as oversize, which is freed without looking at its neighbours.
+    problems.push(`max_split_size_mb:${settings.maxSplitBytes / MIB} is below large_segment_size_mb`);
+    settings.maxSplitBytes = settings.largeSegmentBytes;
+  }
   return { settings, memoryFraction, problems };
 }
 
