@@ -103,6 +103,26 @@ describe('expandable segments', () => {
     allocator.flush();
     expect(reserved()).toBe(0);
     expect(layout()).toEqual([]);
+    // Wholly unmapped, the reservation itself is gone.
+    expect([...allocator.allSegments()]).toEqual([]);
+  });
+
+  it('map only what the free block before the hole lacks', () => {
+    const { alloc, driverCalls, layout } = setUp({ conf });
+    alloc(15);
+    alloc(22);
+    expect(driverCalls()).toEqual(['segment_map 0 20', 'segment_map 20 20']);
+    expect(layout()).toEqual(['0+15, 15+22, 37+3 free']);
+  });
+
+  it('keep to the best fit when the next block counts the same', () => {
+    const { alloc, free, at, allocator } = setUp({ conf });
+    const [, y, , w] = [alloc(15), alloc(25), alloc(15), alloc(25), alloc(20)];
+    free(y);
+    allocator.flush();
+    free(w);
+    // Free: 5 at 15 with 20 unmapped behind it, and 25 at 55 between blocks in use.
+    expect(at(alloc(5).addr)).toBe(15);
   });
 
   it('map several pieces for one request when holes alternate with free blocks', () => {
@@ -188,11 +208,15 @@ describe('max_split_size_mb', () => {
     driverCalls();
     alloc(90);
     expect(driverCalls()).toEqual(['segment_alloc 200 90']);
+    free(alloc(100));
+    driverCalls();
+    alloc(91);
+    expect(driverCalls()).toEqual(['segment_alloc 390 92']);
     const whole = alloc(185);
     expect([at(whole.addr), whole.sizeBytes / MIB]).toEqual([0, 200]);
     free(whole);
     alloc(180);
-    expect(driverCalls()).toEqual(['segment_alloc 290 180']);
+    expect(driverCalls()).toEqual(['segment_alloc 482 180']);
   });
 
   it('takes max_non_split_rounding_mb as the slack', () => {
@@ -209,10 +233,10 @@ describe('max_split_size_mb', () => {
     // 150 and 300 are refused for 120 (slack 20), the driver has 20: the first of at least 120 goes.
     expect(one.driverCalls()).toEqual(['segment_free 0 150', 'segment_alloc 500 120']);
     const many = setUp({ conf: 'max_split_size_mb:100', totalMib: 520 });
-    many.free(many.alloc(150), many.alloc(160), many.alloc(110), many.alloc(40));
+    many.free(many.alloc(140), many.alloc(160), many.alloc(110), many.alloc(40));
     many.driverCalls();
     many.alloc(300);
-    expect(many.driverCalls()).toEqual(['segment_free 150 160', 'segment_free 0 150', 'segment_alloc 460 300']);
+    expect(many.driverCalls()).toEqual(['segment_free 140 160', 'segment_free 0 140', 'segment_alloc 450 300']);
     expect(many.allocator.statistics.numAllocRetries).toBe(0);
   });
 });
@@ -260,6 +284,15 @@ describe('garbage_collection_threshold', () => {
     expect(driverCalls()).toEqual(['segment_free 0 200', 'segment_alloc 630 230']);
     expect(allocator.statistics.numAllocRetries).toBe(0);
     free(c);
+  });
+
+  it('frees all of one age, though fewer would do', () => {
+    const { alloc, free, driverCalls } = setUp({ conf, totalMib: 1000, fraction: 1 });
+    const blocks = [alloc(200), alloc(210), alloc(220)];
+    free(blocks[0]!, blocks[1]!);
+    driverCalls();
+    alloc(230);
+    expect(driverCalls()).toEqual(['segment_free 0 200', 'segment_free 200 210', 'segment_alloc 630 230']);
   });
 
   it('does nothing without a fraction, and nothing below the threshold', () => {
@@ -458,6 +491,7 @@ describe('blocks that other streams use', () => {
     const pool = allocator.createPool();
     allocator.beginCapture(pool, 5);
     free(a);
+    alloc(1);
     allocator.finishStream(7);
     alloc(1);
     expect(a.state).toBe('active_pending_free');
