@@ -8,6 +8,7 @@ import { type BenchContext, type Case, Skip } from './case.js';
 import { decodeCase } from './cases/decode.js';
 import { ingestCase } from './cases/ingest.js';
 import { logCase } from './cases/log.js';
+import { modelCase } from './cases/model.js';
 import { queryCase } from './cases/query.js';
 import { describeMachine, findPython } from './machine.js';
 import { findRssMethod, ProcessTimer } from './measure.js';
@@ -19,11 +20,12 @@ const CASES: readonly { readonly case: Case; readonly events: readonly number[] 
   { case: decodeCase, events: [1_000_000, 5_000_000] },
   { case: queryCase, events: [5_000_000] },
   { case: logCase, events: [] },
+  { case: modelCase, events: [] },
 ];
 const FULL = { repeat: 5, logMegabytes: 256 };
 const SMALL = { repeat: 3, logMegabytes: 16, events: [100_000] };
 
-const USAGE = `usage: npm run bench -- [ingest] [decode] [query] [log] [options]
+const USAGE = `usage: npm run bench -- [ingest] [decode] [query] [log] [model] [options]
 
   --events N,…   entries of the snapshots
   --log-mb N     size of the logs in MB

@@ -7,7 +7,7 @@ import { type Summary, summarise } from './statistics.js';
 
 /** What a run got through, for its rate. */
 export interface Work {
-  readonly bytes: number;
+  readonly bytes?: number;
   readonly events?: number;
 }
 
@@ -80,7 +80,7 @@ export function evaluate(group: Group): GroupResult {
       seconds,
       samples: samples.map((sample) => sample.seconds),
       ratios,
-      megabytes_per_second: work === undefined ? null : work.bytes / 1e6 / seconds.median,
+      megabytes_per_second: work?.bytes === undefined ? null : work.bytes / 1e6 / seconds.median,
       events_per_second: work?.events === undefined ? null : work.events / seconds.median,
       peak_rss_bytes: peakRssBytes,
       bars,
