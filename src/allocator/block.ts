@@ -2,7 +2,10 @@
 import type { BlockState } from '../model/vocabulary.js';
 import type { FreeSet } from './free-set.js';
 
-/** Pool id as in `segment_pool_id` of a snapshot: `(0, 0)` default, `(0, n)` a CUDA graph's, `(n, 0)` a user's MemPool. */
+/**
+ * Pool id as in `segment_pool_id` of a snapshot: `(0, 0)` default, `(n, 0)` made by a CUDA-graph capture on its own, `(0, n)` by
+ * `torch.cuda.MemPool` or `graph_pool_handle()`.
+ */
 export type PoolId = readonly [number, number];
 
 /** One half, small or large, of the default pool or of a private one. */

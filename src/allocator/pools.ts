@@ -4,7 +4,7 @@ import type { Pool, PoolId } from './block.js';
 import type { AllocatorVariant } from './variants.js';
 
 export interface PoolOptions {
-  /** `graph` numbers it as a CUDA graph's pool, `user` as a `torch.cuda.MemPool`. */
+  /** `graph`: a capture that was given no pool makes it; `user`: a `torch.cuda.MemPool` or `graph_pool_handle()`. Default `graph`. */
   readonly kind?: 'graph' | 'user';
   readonly noSplit?: boolean;
   readonly useOnOom?: boolean;
@@ -69,7 +69,7 @@ export class Pools<S> {
 
   create(options: PoolOptions): PoolId {
     this.made += 1;
-    return this.add(options.kind === 'user' ? [this.made, 0] : [0, this.made], options).id;
+    return this.add(options.kind === 'user' ? [0, this.made] : [this.made, 0], options).id;
   }
 
   /** A pool with a given id, as a replay needs it; the one that exists, if it does. */

@@ -331,6 +331,8 @@ describe('private pools', () => {
   it('serve a capture on its stream, keep what they get, and free it only when nothing holds them', () => {
     const { allocator, alloc, free, driverCalls, reserved } = setUp();
     const pool = allocator.createPool();
+    expect(pool).toEqual([1, 0]);
+    expect(allocator.createPool({ kind: 'user' })).toEqual([0, 2]);
     allocator.beginCapture(pool, 5);
     const inside = alloc(30, 5);
     const outside = alloc(30, 0);

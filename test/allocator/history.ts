@@ -143,7 +143,7 @@ export function play(past: History, check: (played: Played) => void): Played {
         ending = null;
       } else if (held.length > 0) {
         const pool = held[action.pick % held.length]!;
-        if (pool[0] === 0) {
+        if (pool[1] === 0) {
           allocator.beginCapture(pool, STREAMS[action.pick % STREAMS.length]!);
           ending = () => allocator.endCapture(pool);
         } else {
