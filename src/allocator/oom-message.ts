@@ -55,9 +55,17 @@ const NEW_LINK =
  */
 export function formatOomSize(bytes: number): string {
   if (bytes <= KIB) return `${bytes} bytes`;
-  if (bytes <= MIB) return `${(bytes / KIB).toFixed(2)} KiB`;
-  if (bytes <= GIB) return `${(bytes / MIB).toFixed(2)} MiB`;
-  return `${(bytes / GIB).toFixed(2)} GiB`;
+  if (bytes <= MIB) return `${hundredths(bytes, KIB)} KiB`;
+  if (bytes <= GIB) return `${hundredths(bytes, MIB)} MiB`;
+  return `${hundredths(bytes, GIB)} GiB`;
+}
+
+/** Two decimals as C++ streams print them: exact ties, which multiples of 512 often are, go to the even digit; `toFixed` rounds them up. */
+function hundredths(bytes: number, unit: number): string {
+  const halves = (bytes * 200) / unit;
+  const isTie = Number.isInteger(halves) && halves % 2 === 1;
+  const even = (halves - 1) / 2;
+  return isTie ? ((even % 2 === 0 ? even : even + 1) / 100).toFixed(2) : (bytes / unit).toFixed(2);
 }
 
 /** The exception's text on `device`, without its class name. */

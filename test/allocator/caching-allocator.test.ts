@@ -259,6 +259,10 @@ describe('out of memory', () => {
     [GIB, '1024.00 MiB'],
     [79.109375 * GIB, '79.11 GiB'],
     [2048 * GIB, '2048.00 GiB'],
+    // Ties as CPython's and glibc's printf round them.
+    [317.625 * MIB, '317.62 MiB'],
+    [2.375 * MIB, '2.38 MiB'],
+    [1.125 * KIB, '1.12 KiB'],
   ])('prints %d bytes as %s', (bytes, text) => {
     expect(formatOomSize(bytes)).toBe(text);
   });
