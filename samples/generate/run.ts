@@ -2,11 +2,12 @@
  * What a generated run is: the plan it was launched with, and what every rank did until it ended. The simulation (`simulate/`, `causes/`)
  * makes it, the writers (`write/`) turn it into the files a real run would leave behind. Neither knows the other.
  */
+import type { SegmentSnapshot } from '../../src/allocator/caching-allocator.js';
 import type { OomReport } from '../../src/allocator/oom-message.js';
 import type { AllocatorStatistics } from '../../src/allocator/statistics.js';
 import type { Cause, CauseDetail } from '../../src/model/vocabulary.js';
 import type { CallPath } from './simulate/code-line.js';
-import type { RankProcess } from './simulate/rank-process.js';
+import type { RankProcess, Traceback } from './simulate/rank-process.js';
 
 export type Framework = 'megatron-bridge' | 'megatron-lm';
 
@@ -68,6 +69,8 @@ export interface RunPlan {
   readonly profiledRanks: readonly number[];
   /** Further configuration keys, `section.key` of the framework in question, that belong to the story (offload, CUDA graphs, …). */
   readonly configuration: Readonly<Record<string, string | number | boolean | null>>;
+  /** What a GPU sustains in matrix products, TFLOP/s; absent: what its kind does in bf16. */
+  readonly sustainedTeraflops?: number;
   /** Unix epoch, µs: when the launcher starts. */
   readonly startUs: number;
 }
@@ -81,6 +84,13 @@ export interface IterationRecord {
   readonly teraflopsPerGpu: number;
   /** memory_stats right after the optimizer step. */
   readonly memory: AllocatorStatistics;
+}
+
+/** A trainable parameter as one rank holds it. */
+export interface NamedParameter {
+  /** As DistributedDataParallel sees it: `module.decoder.layers.0.mlp.linear_fc1.weight`. */
+  readonly name: string;
+  readonly elements: number;
 }
 
 /** Another process on the device, as NVML lists it. */
@@ -118,6 +128,10 @@ export interface SimulatedRank {
   readonly process: RankProcess;
   /** Exact local element count, as Megatron prints it. */
   readonly parameterElements: number;
+  /** The trainable ones, in the order the modules register them. */
+  readonly parameters: readonly NamedParameter[];
+  /** When this rank entered the training loop; null if it never got there. */
+  readonly trainingStartUs: number | null;
   readonly iterations: readonly IterationRecord[];
   readonly ending: RankEnding;
   readonly endUs: number;
@@ -128,6 +142,9 @@ export interface StoryLine {
   readonly timeUs: number;
   /** Who prints it: a rank, or null for the launcher or the system (no rank prefix). */
   readonly rank: number | null;
+  /** Of the launcher or system; default 0. */
+  readonly node?: number;
+  /** May contain `{host}`, `{job}`, `{pid}` (of `rank`) and `{pid:3}` (of that rank), as may `exception` of an ending. */
   readonly text: string;
 }
 
@@ -139,12 +156,25 @@ export interface CheckpointSave {
   readonly endUs: number | null;
 }
 
+/** An evaluation between two training iterations. */
+export interface Evaluation {
+  /** After how many training iterations. */
+  readonly iteration: number;
+  /** `eval_iters`. */
+  readonly evaluationIterations: number;
+  readonly startUs: number;
+  /** Null if the run died in it. */
+  readonly endUs: number | null;
+}
+
 /** One launch. A restart continues at `firstIteration`. */
 export interface Attempt {
   readonly plan: RunPlan;
   readonly firstIteration: number;
   readonly ranks: readonly SimulatedRank[];
   readonly checkpoints: readonly CheckpointSave[];
+  /** Absent: none took place. */
+  readonly evaluations?: readonly Evaluation[];
   readonly storyLines: readonly StoryLine[];
   readonly endUs: number;
 }
@@ -155,6 +185,15 @@ export interface DumpedSnapshot {
   readonly rank: number;
   /** By the OOM observer, or at the step the configuration names. */
   readonly trigger: 'oom' | 'step';
+  /** What the process held at that moment; absent where that is how the simulation left it. */
+  readonly state?: DumpedState;
+}
+
+/** The state of a process at an earlier moment: its segments and blocks then, and how much was recorded by then. */
+export interface DumpedState {
+  readonly segments: readonly SegmentSnapshot<Traceback>[];
+  readonly traceEntries: number;
+  readonly annotations: number;
 }
 
 /**
@@ -167,7 +206,10 @@ export interface RunTruth {
   readonly isOom: boolean;
   /** The rank that failed first, in the last attempt; null if none failed. */
   readonly firstFailingRank: number | null;
-  /** One sentence: how the construction makes it this cause, with its numbers. */
+  /**
+   * One sentence: how the construction makes it this cause, with its numbers. It ends up in truth.json beside the logs, so it must not
+   * contain the words of a failure message (`out of memory`, …), or the file would be taken for evidence.
+   */
   readonly because: string;
   /** The numbers of that sentence, in bytes unless the key says otherwise; snake_case keys. */
   readonly numbers: Readonly<Record<string, number>>;

@@ -3,6 +3,8 @@ import type { Block } from '../../../src/allocator/block.js';
 import { CachingAllocator, type TraceEntry } from '../../../src/allocator/caching-allocator.js';
 import { createDriver, type SimulatedDriver } from '../../../src/allocator/driver.js';
 import type { OomReport } from '../../../src/allocator/oom-message.js';
+import { type AllocatorSettings, DEFAULT_SETTINGS } from '../../../src/allocator/settings.js';
+import { type AllocatorVariant, DEFAULT_VARIANT } from '../../../src/allocator/variants.js';
 import type { CallPath } from './code-line.js';
 import { createRandom } from './random.js';
 
@@ -32,11 +34,35 @@ export class RankOutOfMemory extends Error {
   }
 }
 
+/** Thrown where the training script would raise anything else. */
+export class RankRaised extends Error {
+  /** The traceback's last part: `Type: text`, possibly of several lines. */
+  readonly exception: string;
+  readonly path: CallPath;
+
+  constructor(exception: string, path: CallPath) {
+    super(exception);
+    this.exception = exception;
+    this.path = path;
+  }
+}
+
+/** Thrown where somebody kills the process. */
+export class RankSignalled extends Error {
+  readonly signal: 'SIGKILL' | 'SIGABRT' | 'SIGSEGV';
+
+  constructor(signal: 'SIGKILL' | 'SIGABRT' | 'SIGSEGV') {
+    super(signal);
+    this.signal = signal;
+  }
+}
+
 export interface RankProcess {
   readonly rank: number;
   readonly device: number;
   readonly allocator: CachingAllocator<Traceback>;
   readonly driver: SimulatedDriver;
+  /** Empty where nothing is recorded. */
   readonly trace: readonly TraceEntry<Traceback>[];
   readonly annotations: Annotation[];
   now(): number;
@@ -44,8 +70,15 @@ export interface RankProcess {
   pass(us: number): void;
   /** Moves the clock to `us` if that is later: a collective that waits for the slowest rank. */
   waitUntil(us: number): void;
-  malloc(bytes: number, path: CallPath): Tensor;
+  /** On the current stream unless another is given. */
+  malloc(bytes: number, path: CallPath, stream?: number): Tensor;
   free(tensor: Tensor): void;
+  /** A stream as torch prints it: the address of the driver's object. */
+  newStream(): number;
+  /** `with torch.cuda.stream(stream)` around `body`; outside the current stream is the default one (0). */
+  withStream(stream: number, body: () => void): void;
+  /** A `record_function` scope around `body`. */
+  annotate(name: string, body: () => void): void;
 }
 
 export interface RankProcessOptions {
@@ -54,19 +87,35 @@ export interface RankProcessOptions {
   readonly totalBytes: number;
   /** CUDA context and libraries before the first allocation. */
   readonly contextBytes: number;
+  readonly otherProcessBytes?: number;
   readonly startUs: number;
   readonly seed: number;
+  readonly settings?: AllocatorSettings;
+  readonly variant?: AllocatorVariant;
+  readonly memoryFraction?: number | null;
+  /** Whether memory history is recorded from the first allocation on. Default: yes. */
+  readonly records?: boolean;
 }
 
 export function createRankProcess(options: RankProcessOptions): RankProcess {
-  const { rank, device, totalBytes, contextBytes } = options;
+  const { rank, device, totalBytes, contextBytes, settings = DEFAULT_SETTINGS, variant = DEFAULT_VARIANT } = options;
+  const { otherProcessBytes = 0, memoryFraction = null, records = true } = options;
   const random = createRandom(options.seed);
   // Each process has its own address space; where the driver starts differs from process to process.
   const baseAddress = 0x7f00_0000_0000 + Math.floor(random() * 2 ** 14) * 2 ** 25;
-  const driver = createDriver({ totalBytes, nonTorchBytes: contextBytes, baseAddress });
+  const driver = createDriver({ totalBytes, nonTorchBytes: contextBytes, otherProcessBytes, baseAddress });
   const trace: TraceEntry<Traceback>[] = [];
-  const allocator = new CachingAllocator<Traceback>({ driver, trace: (entry) => trace.push(entry) });
+  const annotations: Annotation[] = [];
+  const allocator = new CachingAllocator<Traceback>({
+    driver,
+    settings,
+    variant,
+    ...(memoryFraction === null ? {} : { memoryFraction }),
+    ...(records ? { trace: (entry) => trace.push(entry) } : {}),
+  });
   let clockUs = options.startUs;
+  let currentStream = 0;
+  let streamAddress = 0;
   const pass = (us: number): void => {
     clockUs += Math.round(us);
   };
@@ -76,21 +125,40 @@ export function createRankProcess(options: RankProcessOptions): RankProcess {
     allocator,
     driver,
     trace,
-    annotations: [],
+    annotations,
     now: () => clockUs,
     pass,
     waitUntil: (us) => {
-      clockUs = Math.max(clockUs, us);
+      clockUs = Math.max(clockUs, Math.round(us));
     },
-    malloc(bytes, path) {
+    malloc(bytes, path, stream = currentStream) {
       pass(6 + random() * 30);
-      const result = allocator.malloc(bytes, 0, { frames: path }, clockUs);
+      const result = allocator.malloc(bytes, stream, { frames: path }, clockUs);
       if (!result.ok) throw new RankOutOfMemory(result.oom, path);
       return result.block;
     },
     free(tensor) {
       pass(2 + random() * 6);
       allocator.free(tensor, null, clockUs);
+    },
+    newStream() {
+      if (streamAddress === 0) streamAddress = 0x5500_0000_0000 + Math.floor(random() * 2 ** 24) * 2 ** 16;
+      streamAddress += 0x9c0 + Math.floor(random() * 64) * 16;
+      return streamAddress;
+    },
+    withStream(stream, body) {
+      const outer = currentStream;
+      currentStream = stream;
+      try {
+        body();
+      } finally {
+        currentStream = outer;
+      }
+    },
+    annotate(name, body) {
+      if (records) annotations.push({ stage: 'START', name, timeUs: clockUs });
+      body();
+      if (records) annotations.push({ stage: 'END', name, timeUs: clockUs });
     },
   };
 }

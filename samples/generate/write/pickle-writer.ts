@@ -63,123 +63,196 @@ const OP = {
 const BATCH = 1000;
 /** FRAME_SIZE_TARGET: a frame is closed at the first value boundary past this many bytes. */
 const FRAME_TARGET_BYTES = 64 * 1024;
+const FRAME_HEADER_BYTES = 9;
+/** FRAME_SIZE_MIN: shorter frames are written without a header. */
+const FRAME_MIN_BYTES = 4;
+/** More than any value but a text needs, so that one check of the room serves all its bytes. */
+const ROOM_BYTES = 16;
 
+/** The bytes of `value` in one buffer. Memory beside it: one memo entry per string, list, dict and tuple. */
 export function pickle(value: PyValue): Buffer {
-  const frames: Buffer[] = [];
-  let frame: number[] = [];
-  const memo = new Map<unknown, number>();
+  const writer = new Pickler();
+  writer.save(value);
+  return writer.finish();
+}
 
-  const closeFrame = (): void => {
-    const header = Buffer.alloc(9);
-    header.writeUInt8(OP.frame, 0);
-    header.writeBigUInt64LE(BigInt(frame.length), 1);
-    // FRAME_SIZE_MIN: shorter frames are written without a header.
-    frames.push(...(frame.length >= 4 ? [header] : []), Buffer.from(frame));
-    frame = [];
-  };
+/** A class because its fields are the hot path: a snapshot of 100,000 entries is millions of values. */
+class Pickler {
+  private bytes = Buffer.allocUnsafe(1 << 20);
+  private end = 0;
+  /** Where the open frame's content begins; its header lies before it. -1: none is open. */
+  private frameStart = -1;
+  private readonly memo = new Map<string | object, number>();
 
-  const little = (number: number, bytes: number): void => {
-    for (let i = 0; i < bytes; i += 1) frame.push(Math.floor(number / 256 ** i) & 0xff);
-  };
+  constructor() {
+    this.bytes[0] = OP.proto;
+    this.bytes[1] = 4;
+    this.end = 2;
+  }
 
-  const memoize = (key: unknown): void => {
-    memo.set(key, memo.size);
-    frame.push(OP.memoize);
-  };
+  finish(): Buffer {
+    this.room(ROOM_BYTES);
+    this.byte(OP.stop);
+    this.closeFrame();
+    return this.bytes.subarray(0, this.end);
+  }
 
-  const writeInt = (number: number): void => {
-    if (!Number.isSafeInteger(number)) throw new RangeError(`not an exact integer: ${number}`);
-    if (number >= 0 && number <= 0xff) {
-      frame.push(OP.binInt1, number);
-    } else if (number >= 0 && number <= 0xffff) {
-      frame.push(OP.binInt2);
-      little(number, 2);
-    } else if (number >= -(2 ** 31) && number < 2 ** 31) {
-      frame.push(OP.binInt);
-      little(number >>> 0, 4);
+  save(item: PyValue): void {
+    if (this.frameStart >= 0 && this.end - this.frameStart >= FRAME_TARGET_BYTES) this.closeFrame();
+    this.room(ROOM_BYTES);
+    if (typeof item === 'number') this.writeInt(item);
+    else if (typeof item === 'boolean') this.byte(item ? OP.newTrue : OP.newFalse);
+    else if (item instanceof PyFloat) {
+      this.byte(OP.binFloat);
+      this.end = this.bytes.writeDoubleBE(item.value, this.end);
     } else {
-      if (number < 0) throw new RangeError('large negative integers do not occur in snapshots');
-      let bytes = 4;
-      // One bit more than the magnitude, for the sign.
-      while (number >= 2 ** (8 * bytes - 1)) bytes += 1;
-      frame.push(OP.long1, bytes);
-      little(number, bytes);
-    }
-  };
-
-  const writeText = (text: string): void => {
-    const bytes = Buffer.from(text, 'utf8');
-    if (bytes.length <= 0xff) {
-      frame.push(OP.shortBinUnicode, bytes.length);
-    } else {
-      frame.push(OP.binUnicode);
-      little(bytes.length, 4);
-    }
-    frame.push(...bytes);
-  };
-
-  const save = (item: PyValue): void => {
-    if (frame.length >= FRAME_TARGET_BYTES) closeFrame();
-    if (typeof item === 'boolean') {
-      frame.push(item ? OP.newTrue : OP.newFalse);
-      return;
-    }
-    if (typeof item === 'number') {
-      writeInt(item);
-      return;
-    }
-    if (item instanceof PyFloat) {
-      const bytes = Buffer.alloc(8);
-      bytes.writeDoubleBE(item.value);
-      frame.push(OP.binFloat, ...bytes);
-      return;
-    }
-    const known = memo.get(item);
-    if (known !== undefined) {
-      if (known <= 0xff) frame.push(OP.binGet, known);
-      else {
-        frame.push(OP.longBinGet);
-        little(known, 4);
+      const known = this.memo.get(item);
+      if (known === undefined) this.saveNew(item);
+      else if (known <= 0xff) {
+        this.byte(OP.binGet);
+        this.byte(known);
+      } else {
+        this.byte(OP.longBinGet);
+        this.end = this.bytes.writeUInt32LE(known, this.end);
       }
-    } else if (typeof item === 'string' || item instanceof PyText) {
-      writeText(typeof item === 'string' ? item : item.text);
-      memoize(item);
-    } else if (item instanceof PyPair) {
-      for (const part of item.items) save(part);
-      frame.push(OP.tuple2);
-      memoize(item);
-    } else if (Array.isArray(item)) {
-      frame.push(OP.emptyList);
-      memoize(item);
-      saveBatches(item, save, OP.append, OP.appends);
-    } else {
-      frame.push(OP.emptyDict);
-      memoize(item);
-      const saveEntry = ([key, entry]: [string | PyText, PyValue]): void => {
-        save(key);
-        save(entry);
-      };
-      saveBatches([...item], saveEntry, OP.setItem, OP.setItems);
-      // CPython starts another batch whenever the last one was full, so these dicts end in an empty one.
-      if (item.size > 0 && item.size % BATCH === 0) frame.push(OP.mark, OP.setItems);
     }
-  };
+  }
 
-  const saveBatches = <T>(items: readonly T[], saveOne: (item: T) => void, one: number, many: number): void => {
+  private saveNew(item: Exclude<PyValue, number | boolean | PyFloat>): void {
+    if (typeof item === 'string' || item instanceof PyText) {
+      this.writeText(typeof item === 'string' ? item : item.text);
+      this.memoize(item);
+    } else if (item instanceof PyPair) {
+      this.save(item.items[0]);
+      this.save(item.items[1]);
+      this.operation(OP.tuple2);
+      this.memoize(item);
+    } else if (Array.isArray(item)) {
+      this.byte(OP.emptyList);
+      this.memoize(item);
+      this.saveItems(item);
+    } else {
+      this.byte(OP.emptyDict);
+      this.memoize(item);
+      this.saveEntries(item);
+    }
+  }
+
+  private saveItems(items: readonly PyValue[]): void {
     if (items.length === 1) {
-      saveOne(items[0]!);
-      frame.push(one);
+      this.save(items[0]!);
+      this.operation(OP.append);
       return;
     }
     for (let start = 0; start < items.length; start += BATCH) {
-      frame.push(OP.mark);
-      for (const item of items.slice(start, start + BATCH)) saveOne(item);
-      frame.push(many);
+      this.operation(OP.mark);
+      const stop = Math.min(start + BATCH, items.length);
+      for (let i = start; i < stop; i += 1) this.save(items[i]!);
+      this.operation(OP.appends);
     }
-  };
+  }
 
-  save(value);
-  frame.push(OP.stop);
-  closeFrame();
-  return Buffer.concat([Buffer.from([OP.proto, 4]), ...frames]);
+  private saveEntries(entries: PyDict): void {
+    if (entries.size === 0) return;
+    if (entries.size === 1) {
+      for (const [key, value] of entries) {
+        this.save(key);
+        this.save(value);
+      }
+      this.operation(OP.setItem);
+      return;
+    }
+    let count = 0;
+    this.operation(OP.mark);
+    for (const [key, value] of entries) {
+      this.save(key);
+      this.save(value);
+      count += 1;
+      // CPython starts another batch whenever the last one was full, so dicts of a multiple of 1000 end in an empty one.
+      if (count % BATCH === 0) {
+        this.operation(OP.setItems);
+        this.operation(OP.mark);
+      }
+    }
+    this.operation(OP.setItems);
+  }
+
+  private writeInt(number: number): void {
+    if (!Number.isSafeInteger(number)) throw new RangeError(`not an exact integer: ${number}`);
+    if (number >= 0 && number <= 0xff) {
+      this.byte(OP.binInt1);
+      this.byte(number);
+    } else if (number >= 0 && number <= 0xffff) {
+      this.byte(OP.binInt2);
+      this.end = this.bytes.writeUInt16LE(number, this.end);
+    } else if (number >= -(2 ** 31) && number < 2 ** 31) {
+      this.byte(OP.binInt);
+      this.end = this.bytes.writeInt32LE(number, this.end);
+    } else {
+      if (number < 0) throw new RangeError('large negative integers do not occur in snapshots');
+      let length = 5;
+      // One bit more than the magnitude, for the sign.
+      while (number >= 2 ** (8 * length - 1)) length += 1;
+      this.byte(OP.long1);
+      this.byte(length);
+      this.end = this.bytes.writeUInt32LE(number % 2 ** 32, this.end);
+      this.end = this.bytes.writeUIntLE(Math.floor(number / 2 ** 32), this.end, length - 4);
+    }
+  }
+
+  private writeText(text: string): void {
+    const length = Buffer.byteLength(text, 'utf8');
+    this.room(ROOM_BYTES + length);
+    if (length <= 0xff) {
+      this.byte(OP.shortBinUnicode);
+      this.byte(length);
+    } else {
+      this.byte(OP.binUnicode);
+      this.end = this.bytes.writeUInt32LE(length, this.end);
+    }
+    this.end += this.bytes.write(text, this.end, 'utf8');
+  }
+
+  private memoize(item: string | object): void {
+    this.memo.set(item, this.memo.size);
+    this.byte(OP.memoize);
+  }
+
+  /** An opcode after other values were saved, whose room is used up by then. */
+  private operation(code: number): void {
+    this.room(ROOM_BYTES);
+    this.byte(code);
+  }
+
+  private byte(value: number): void {
+    this.bytes[this.end] = value;
+    this.end += 1;
+  }
+
+  /** Makes room for `count` bytes and opens a frame where none is open. */
+  private room(count: number): void {
+    const needed = this.end + count + FRAME_HEADER_BYTES;
+    if (needed > this.bytes.length) {
+      const larger = Buffer.allocUnsafe(Math.max(this.bytes.length * 2, needed));
+      this.bytes.copy(larger, 0, 0, this.end);
+      this.bytes = larger;
+    }
+    if (this.frameStart < 0) {
+      this.end += FRAME_HEADER_BYTES;
+      this.frameStart = this.end;
+    }
+  }
+
+  private closeFrame(): void {
+    const length = this.end - this.frameStart;
+    const header = this.frameStart - FRAME_HEADER_BYTES;
+    if (length < FRAME_MIN_BYTES) {
+      this.bytes.copyWithin(header, this.frameStart, this.end);
+      this.end -= FRAME_HEADER_BYTES;
+    } else {
+      this.bytes[header] = OP.frame;
+      this.bytes.writeBigUInt64LE(BigInt(length), header + 1);
+    }
+    this.frameStart = -1;
+  }
 }

@@ -1,0 +1,80 @@
+/** Everything one rank's simulation, and the hooks into it, work with. */
+import type { OtherProcess, RunPlan } from '../run.js';
+import type { CallSites } from './call-sites/index.js';
+import type { CallPath } from './code-line.js';
+import type { RankHooks } from './hooks.js';
+import type { Random } from './random.js';
+import type { RankProcess, Tensor } from './rank-process.js';
+import type { TensorSizes } from './tensor-sizes.js';
+
+export interface RankPosition {
+  readonly rank: number;
+  readonly tensorRank: number;
+  readonly dataRank: number;
+  readonly stage: number;
+  readonly node: number;
+  /** Ordinal on its node. */
+  readonly device: number;
+}
+
+export interface RankContext {
+  readonly plan: RunPlan;
+  readonly position: RankPosition;
+  readonly process: RankProcess;
+  readonly sites: CallSites;
+  readonly sizes: TensorSizes;
+  readonly hooks: RankHooks;
+  /** This rank's own stream of chance, for hooks. */
+  readonly random: Random;
+  /** Adds a line to the story, `afterUs` from now: this rank's output, or its node's system log. */
+  tell(text: string, from?: 'rank' | 'system', afterUs?: number): void;
+  /** What the main thread is in while another thread allocates: the rest of a traceback from there. */
+  outerTraceback: CallPath;
+  /** This process's memory outside the allocator. Changed by {@link growOutside} only. */
+  outsideBytes: number;
+  /** Processes of others on this device. Changed by {@link setOtherProcesses} only. */
+  otherProcesses: readonly OtherProcess[];
+  /** Tensors that live as long as the process: workspaces and shared buffers, by name. */
+  readonly persistent: Map<string, Tensor>;
+}
+
+/**
+ * Context, NCCL or a library takes memory with cudaMalloc, past the allocator, until this process holds `toBytes` outside it; what it has
+ * already, it keeps. False (and no change) if the device lacks the rest.
+ */
+export function growOutside(rank: RankContext, toBytes: number): boolean {
+  if (toBytes <= rank.outsideBytes) return true;
+  if (!rank.process.driver.setNonTorchBytes(toBytes)) return false;
+  rank.outsideBytes = toBytes;
+  return true;
+}
+
+/** Other processes take and give memory on this rank's device; false (and no change) if the device lacks it. */
+export function setOtherProcesses(rank: RankContext, processes: readonly OtherProcess[]): boolean {
+  const bytes = processes.reduce((sum, process) => sum + process.bytes, 0);
+  if (!rank.process.driver.setOtherProcessBytes(bytes)) return false;
+  rank.otherProcesses = processes;
+  return true;
+}
+
+/** Megatron's default order: tensor, then data, then pipeline. */
+export function positionOf(plan: RunPlan, rank: number): RankPosition {
+  const { tensor, data } = plan.parallelism;
+  return {
+    rank,
+    tensorRank: rank % tensor,
+    dataRank: Math.floor(rank / tensor) % data,
+    stage: Math.floor(rank / (tensor * data)),
+    node: Math.floor(rank / plan.gpu.perNode),
+    device: rank % plan.gpu.perNode,
+  };
+}
+
+export function worldSize({ parallelism }: RunPlan): number {
+  return parallelism.tensor * parallelism.pipeline * parallelism.data;
+}
+
+/** Micro-batches per data-parallel rank and iteration. */
+export function microBatchCount(plan: RunPlan): number {
+  return plan.globalBatchSize / (plan.microBatchSize * plan.parallelism.data);
+}

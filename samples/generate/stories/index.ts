@@ -1,0 +1,30 @@
+/** The committed samples, in the order `samples/README.md` tells them. */
+import { capacity } from '../causes/capacity.js';
+import { hostOom } from '../causes/host-oom.js';
+import { leak } from '../causes/leak.js';
+import type { GeneratedRun } from '../run.js';
+import type { RunDirectoryOptions } from '../write/run-directory.js';
+import { buildLlama70b, type Llama70bRun, PUBLISHED } from './llama3-70b.js';
+
+export interface Sample {
+  /** Its directory under `samples/`. */
+  readonly name: string;
+  build(): GeneratedRun;
+  readonly options: RunDirectoryOptions;
+}
+
+/** Whose documents make the published runs end as they did. */
+const LLAMA_70B_SEED = 63;
+/** About a third of an iteration of rank 0: enough to see how it came to the end, and small. */
+const LLAMA_70B_ENTRIES = 24_000;
+
+export const SAMPLES: readonly Sample[] = [
+  ...(Object.keys(PUBLISHED) as Llama70bRun[]).map((name) => ({
+    name,
+    build: () => buildLlama70b(name, LLAMA_70B_SEED),
+    options: { gzip: true, maxEntries: LLAMA_70B_ENTRIES },
+  })),
+  { name: 'capacity', build: () => capacity.build(79), options: { gzip: true } },
+  { name: 'leak', build: () => leak.build(34), options: { gzip: true } },
+  { name: 'host-oom', build: () => hostOom.build(70), options: { gzip: true } },
+];

@@ -1,0 +1,30 @@
+/** The lines of one attempt before they are laid out: who said what, and when. */
+
+export interface LogLine {
+  readonly timeUs: number;
+  /** Null: the launcher, Slurm or the kernel. */
+  readonly rank: number | null;
+  readonly node: number;
+  readonly text: string;
+}
+
+export interface LogBook {
+  /** A rank prints `text`, which may hold several lines. */
+  say(timeUs: number, rank: number, text: string): void;
+  /** The system prints on a node. */
+  system(timeUs: number, node: number, text: string): void;
+  /** In time order; what was said at the same moment stays in the order it was said. */
+  lines(): LogLine[];
+}
+
+export function createLogBook(nodeOf: (rank: number) => number): LogBook {
+  const lines: LogLine[] = [];
+  const add = (timeUs: number, rank: number | null, node: number, text: string): void => {
+    for (const line of text.split('\n')) lines.push({ timeUs, rank, node, text: line });
+  };
+  return {
+    say: (timeUs, rank, text) => add(timeUs, rank, nodeOf(rank), text),
+    system: (timeUs, node, text) => add(timeUs, null, node, text),
+    lines: () => [...lines].sort((a, b) => a.timeUs - b.timeUs),
+  };
+}

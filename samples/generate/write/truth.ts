@@ -1,0 +1,139 @@
+/** What is true by construction, from the run and its simulated allocators only: never from a verdict, a log or a file. */
+import type { SegmentSnapshot } from '../../../src/allocator/allocator-snapshot.js';
+import type { Attempt, DumpedSnapshot, SimulatedRank } from '../run.js';
+import type { Traceback } from '../simulate/rank-process.js';
+import { failed } from './failure-lines.js';
+import { completedIterations, lastIteration, type RunFacts } from './run-facts.js';
+import { dumpIteration, snapshotName } from './snapshot-names.js';
+import { dumpedSegments, dumpedTrace } from './snapshot-pickle.js';
+
+/** Files of the run as the writer named them. */
+export interface WrittenFiles {
+  readonly logs: readonly string[];
+  /** Survivors: a later attempt's snapshot replaces an earlier one of the same name. */
+  readonly snapshots: ReadonlyMap<string, DumpedSnapshot>;
+  readonly maxEntries: number;
+}
+
+export function truth(facts: RunFacts, files: WrittenFiles): Readonly<Record<string, unknown>> {
+  const { run } = facts;
+  const last = run.attempts.at(-1)!;
+  const first = last.ranks.find(({ rank }) => rank === run.truth.firstFailingRank);
+  return {
+    generator: { cause: run.causeName, seed: run.seed },
+    cause: run.truth.cause,
+    detail: run.truth.detail,
+    is_oom: run.truth.isOom,
+    because: run.truth.because,
+    numbers: run.truth.numbers,
+    first_failing_rank: run.truth.firstFailingRank,
+    failed_iteration: first === undefined || first.trainingStartUs === null ? null : lastIteration(last, first),
+    logs: files.logs,
+    attempts: run.attempts.map((attempt) => attemptTruth(attempt)),
+    ranks: last.ranks.map((rank) => rankTruth(facts, files, rank)),
+    snapshots: [...files.snapshots].map(([name, snapshot]) => snapshotTruth(facts, files, name, snapshot)),
+  };
+}
+
+function attemptTruth(attempt: Attempt) {
+  return {
+    first_iteration: attempt.firstIteration,
+    completed_iterations: completedIterations(attempt),
+    out_of_memory_ranks: attempt.ranks.filter(({ ending }) => ending.kind === 'oom').map(({ rank }) => rank),
+    failed_ranks: attempt.ranks.filter(failed).map(({ rank }) => rank),
+  };
+}
+
+function rankTruth({ run }: RunFacts, files: WrittenFiles, rank: SimulatedRank) {
+  const { ending, process } = rank;
+  const attempt = run.attempts.length - 1;
+  const own = [...files.snapshots].filter(
+    ([, snapshot]) => snapshot.attempt === attempt && snapshot.rank === rank.rank,
+  );
+  const [name, dump] = own.find(([, { trigger }]) => trigger === 'oom') ?? own.at(-1) ?? [];
+  const { allocator } = process;
+  const { statistics } = allocator;
+  const common = {
+    rank: rank.rank,
+    device: rank.device,
+    stage: rank.stage,
+    ending: ending.kind,
+    snapshot: name ?? null,
+    trace_entries: dump === undefined ? null : dumpedTrace(process, files.maxEntries, dump.state).length,
+    reserved_bytes: statistics.reservedBytes.current,
+    allocated_bytes: statistics.allocatedBytes.current,
+    active_bytes: statistics.activeBytes.current,
+    peak_active_bytes: statistics.activeBytes.peak,
+    peak_reserved_bytes: statistics.reservedBytes.peak,
+    alloc_retries: statistics.numAllocRetries,
+  };
+  if (ending.kind !== 'oom') return common;
+  const { report } = ending;
+  const segments = allocator.snapshot();
+  // Free blocks of every pool, private ones included.
+  const holes = blocksOf(segments, 'inactive');
+  return {
+    ...common,
+    requested_bytes: report.requestedBytes,
+    rounded_bytes: report.roundedBytes,
+    segment_bytes: report.segmentBytes,
+    device_total_bytes: report.deviceTotalBytes,
+    device_free_bytes: report.deviceFreeBytes,
+    non_torch_bytes: report.processBytes - report.reservedBytes,
+    other_process_bytes: report.deviceTotalBytes - report.deviceFreeBytes - report.processBytes,
+    pending_free_bytes: sum(blocksOf(segments, 'active_pending_free')),
+    holes: holes.length,
+    largest_hole_bytes: Math.max(0, ...holes),
+    failing_function: ending.path[0]?.name ?? null,
+  };
+}
+
+function blocksOf(segments: readonly SegmentSnapshot<Traceback>[], state: string): number[] {
+  return segments.flatMap(({ blocks }) =>
+    blocks.filter((block) => block.state === state).map(({ sizeBytes }) => sizeBytes),
+  );
+}
+
+function snapshotTruth(facts: RunFacts, files: WrittenFiles, name: string, dump: DumpedSnapshot) {
+  const attempt = facts.run.attempts[dump.attempt]!;
+  const rank = attempt.ranks.find((candidate) => candidate.rank === dump.rank)!;
+  const { process } = rank;
+  const segments = dumpedSegments(process, dump.state);
+  const trace = dumpedTrace(process, files.maxEntries, dump.state);
+  const recorded = dump.state?.traceEntries ?? process.trace.length;
+  const { statistics } = process.allocator;
+  // The statistics are those of the whole life: they are the dump's own only where it is the end and the ring kept everything.
+  const isWhole = dump.state === undefined && trace.length === recorded;
+  return {
+    file: name,
+    attempt: dump.attempt,
+    rank: dump.rank,
+    device: rank.device,
+    trigger: dump.trigger,
+    iteration: dump.trigger === 'step' ? dumpIteration(facts, dump) : null,
+    trace_entries: trace.length,
+    overwritten_entries: recorded - trace.length,
+    segments: segments.length,
+    blocks: sum(segments.map(({ blocks }) => blocks.length)),
+    reserved_bytes: sum(segments.map(({ totalBytes }) => totalBytes)),
+    allocated_bytes: sum(segments.map(({ allocatedBytes }) => allocatedBytes)),
+    active_bytes: sum(segments.map(({ activeBytes }) => activeBytes)),
+    peak_active_bytes: isWhole ? statistics.activeBytes.peak : null,
+    peak_reserved_bytes: isWhole ? statistics.reservedBytes.peak : null,
+  };
+}
+
+function sum(numbers: readonly number[]): number {
+  return numbers.reduce((total, number) => total + number, 0);
+}
+
+/** Name of every surviving snapshot, in the order of the dumps. */
+export function survivingSnapshots(facts: RunFacts): Map<string, DumpedSnapshot> {
+  const surviving = new Map<string, DumpedSnapshot>();
+  for (const snapshot of facts.run.snapshots) {
+    const name = snapshotName(facts, snapshot);
+    surviving.delete(name);
+    surviving.set(name, snapshot);
+  }
+  return surviving;
+}
