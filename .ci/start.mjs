@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url';
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const cli = join(root, 'dist', 'src', 'cli', 'main.js');
 const args = process.argv.slice(2);
-const sample = join('samples', 'llama3-fragmentation');
+const sample = join('samples', 'llama3-70b-fragmentation');
 
 function mbforensics(...words) {
   console.log(`\n$ mbforensics ${words.join(' ')}`);

@@ -33,7 +33,7 @@ describe('README', () => {
   beforeAll(() => {
     directory = mkdtempSync(join(tmpdir(), 'mbf-readme-'));
     symlinkSync(join(ROOT, 'samples'), join(directory, 'samples'));
-    mbforensics('ingest samples/llama3-fragmentation');
+    mbforensics('ingest samples/llama3-70b-fragmentation');
   });
   afterAll(() => rmSync(directory, { recursive: true, force: true }));
 
@@ -47,7 +47,7 @@ describe('README', () => {
   });
 
   it.each(blocks)('$words prints what README says', ({ words, output }) => {
-    const isFirstIngest = words === 'ingest samples/llama3-fragmentation';
+    const isFirstIngest = words === 'ingest samples/llama3-70b-fragmentation';
     const actual = mbforensics(isFirstIngest ? `${words} --db fresh.duckdb` : words).trimEnd();
     expect(isFirstIngest ? actual.replace('fresh.duckdb', 'mbforensics.duckdb') : actual).toBe(output);
   });

@@ -25,7 +25,7 @@ import { repoRoot, scratchDirectory } from '../store/scratch.js';
 import { type Answer, buildCli, type Cli, environment } from '../support/cli.js';
 import { smallSnapshot } from '../support/small-snapshot.js';
 
-const SAMPLE = join(repoRoot, 'samples', 'llama3-fragmentation');
+const SAMPLE = join(repoRoot, 'samples', 'llama3-70b-fragmentation');
 const VERBS = ['ingest', 'diagnose', 'peak', 'snapshot', 'runs', 'sources', 'sql'] as const;
 
 let cli: Cli;
@@ -102,12 +102,13 @@ describe('--json', () => {
     if (verb === 'runs') {
       const { runs } = JSON.parse(stdout) as RunsResult;
       expect(runs).toMatchObject([
-        { name: 'llama3-fragmentation', label: 'golden', commit: '0123456789abcdef', snapshots: 2, failed: 0 },
+        { name: 'llama3-70b-fragmentation', label: 'golden', commit: '0123456789abcdef', snapshots: 1, failed: 0 },
       ]);
       for (const word of [runs[0]!.name, 'golden']) expect(text.stdout).toContain(word);
     } else if (verb === 'sources') {
       const { sources } = JSON.parse(stdout) as SourcesResult;
-      expect(sources.filter(({ status }) => status === 'ingested').length).toBe(3);
+      // Four logs, one per node, and a snapshot.
+      expect(sources.filter(({ status }) => status === 'ingested').length).toBe(5);
       for (const { path } of sources) expect(text.stdout).toContain(path);
     } else if (verb === 'diagnose') {
       for (const { cause } of (JSON.parse(stdout) as DiagnoseResult).verdicts) expect(text.stdout).toContain(cause);
@@ -300,7 +301,7 @@ describe('sql', () => {
     const env = { XDG_CACHE_HOME: join(shared, '..', `${shared}-cache`) };
     try {
       const args = ['sql', 'SELECT count(*) AS n FROM snapshot', SAMPLE, '--format', 'csv'];
-      expect(cli.expect(0, args, { env }).stdout).toBe('n\n2\n');
+      expect(cli.expect(0, args, { env }).stdout).toBe('n\n1\n');
     } finally {
       rmSync(env.XDG_CACHE_HOME, { recursive: true, force: true });
     }

@@ -1,35 +1,42 @@
-/** From files to verdicts: the generated sample, whose truth is known to the byte, whole and in parts; and runs made by hand. */
+/** From files to verdicts: a generated sample, whose truth is known to the byte, whole and in parts; and runs made by hand. */
 import { mkdirSync, readdirSync, readFileSync, realpathSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { PARSERS } from '../../parsers/index.js';
+import { fragmentationSplitRemainder } from '../../samples/generate/causes/fragmentation-split-remainder.js';
+import type { GeneratedRun } from '../../samples/generate/run.js';
+import { runDirectory, TRUTH_NAME } from '../../samples/generate/write/run-directory.js';
 import { type DiagnoseOptions, diagnose } from '../../src/forensics/diagnose.js';
 import { describePeaks } from '../../src/forensics/peaks.js';
 import { ingest } from '../../src/ingest/ingest.js';
 import type { DiagnoseResult, Verdict } from '../../src/model/results.js';
-import { GIB, MIB } from '../../src/model/units.js';
+import { formatBytes, GIB, MIB } from '../../src/model/units.js';
 import { openStore } from '../../src/store/open-store.js';
 import type { Store } from '../../src/store/store.js';
 import { repoRoot, scratchDirectory } from '../store/scratch.js';
 import { BASE, type SmallEntry, type SmallSnapshot, smallSnapshot } from '../support/small-snapshot.js';
 
-const SAMPLE = join(repoRoot, 'samples', 'llama3-fragmentation');
-const truth = JSON.parse(readFileSync(join(SAMPLE, 'truth.json'), 'utf8')) as {
+const SAMPLE = join(repoRoot, 'samples', 'llama3-70b-fragmentation');
+interface RankTruth {
+  readonly rank: number;
+  readonly device: number;
+  readonly ending: string;
+  readonly rounded_bytes: number;
+  readonly segment_bytes: number;
+  readonly device_total_bytes: number;
+  readonly device_free_bytes: number;
+  readonly non_torch_bytes: number;
+  readonly reserved_bytes: number;
+  readonly allocated_bytes: number;
+  readonly largest_hole_bytes: number;
+  readonly failing_function: string;
+}
+const sample = JSON.parse(readFileSync(join(SAMPLE, 'truth.json'), 'utf8')) as {
   readonly cause: string;
-  readonly ranks: readonly {
-    readonly rank: number;
-    readonly device: number;
-    readonly roundedBytes: number;
-    readonly segmentBytes: number;
-    readonly deviceTotalBytes: number;
-    readonly deviceFreeBytes: number;
-    readonly nonTorchBytes: number;
-    readonly reservedBytes: number;
-    readonly allocatedBytes: number;
-    readonly largestHoleBytes: number;
-    readonly failingFunction: string;
-  }[];
+  readonly ranks: readonly RankTruth[];
 };
+/** The ranks that ran out of memory. */
+const truth = { cause: sample.cause, ranks: sample.ranks.filter(({ ending }) => ending === 'oom') };
 
 type Files = Readonly<Record<string, string | Uint8Array>>;
 
@@ -67,6 +74,15 @@ function expectSound(verdict: Verdict): void {
   expect(verdict.ruled_out.map(({ cause }) => cause)).not.toContain(verdict.cause);
 }
 
+/** A generated run of which two ranks ran out of memory and one of them recorded. */
+function fragmentedTwice(): GeneratedRun {
+  for (let seed = 1; ; seed += 1) {
+    const run = fragmentationSplitRemainder.build(seed);
+    const failed = run.attempts[0]!.ranks.filter(({ ending }) => ending.kind === 'oom');
+    if (run.attempts.length === 1 && failed.length === 2 && run.snapshots.length === 1) return run;
+  }
+}
+
 const part = (verdict: Verdict, name: string): number =>
   verdict.accounting.find((item) => item.part === name)?.bytes ?? 0;
 
@@ -76,7 +92,7 @@ const sampleFiles = (wanted: (name: string) => boolean): Files =>
       .filter((name) => name !== 'truth.json' && wanted(name))
       .map((name) => [name, readFileSync(join(SAMPLE, name))]),
   );
-const isPickle = (name: string): boolean => name.endsWith('.pickle');
+const isPickle = (name: string): boolean => /\.pickle(\.gz)?$/.test(name);
 
 describe('the sample run', () => {
   it('has the cause it was made with, on every rank that failed, accounted for to the printed total', async () => {
@@ -87,20 +103,22 @@ describe('the sample run', () => {
     for (const [i, verdict] of verdicts.entries()) {
       const rank = truth.ranks[i]!;
       expect(verdict.detail).toBe('split_remainder');
-      expect(verdict.request).toMatchObject({ bytes: rank.roundedBytes });
-      expect(verdict.request!.site).toContain(rank.failingFunction);
-      expect(part(verdict, 'allocated') + part(verdict, 'pending_free')).toBe(rank.allocatedBytes);
-      expect(part(verdict, 'device_free')).toBe(rank.deviceFreeBytes);
+      expect(verdict.request).toMatchObject({ bytes: rank.rounded_bytes });
+      expect(verdict.request!.site).toContain(rank.failing_function);
+      expect(part(verdict, 'allocated') + part(verdict, 'pending_free')).toBe(rank.allocated_bytes);
+      expect(part(verdict, 'device_free')).toBe(rank.device_free_bytes);
       const cached = ['cached_too_small', 'cached_other_stream', 'cached_other_size_class'];
-      expect(cached.reduce((sum, name) => sum + part(verdict, name), 0)).toBe(rank.reservedBytes - rank.allocatedBytes);
+      expect(cached.reduce((sum, name) => sum + part(verdict, name), 0)).toBe(
+        rank.reserved_bytes - rank.allocated_bytes,
+      );
       // Printed to two decimals of a GiB: total and process are each off by up to 5.4 MB.
-      expect(Math.abs(part(verdict, 'outside_pytorch_this_process') - rank.nonTorchBytes)).toBeLessThan(0.011 * GIB);
-      expect(Math.abs(verdict.accounting_total!.bytes - rank.deviceTotalBytes)).toBeLessThan(0.0051 * GIB);
+      expect(Math.abs(part(verdict, 'outside_pytorch_this_process') - rank.non_torch_bytes)).toBeLessThan(0.011 * GIB);
+      expect(Math.abs(verdict.accounting_total!.bytes - rank.device_total_bytes)).toBeLessThan(0.0051 * GIB);
       expect(Math.abs(part(verdict, 'rounding_of_message'))).toBeLessThan(0.0101 * GIB);
-      expect(verdict.summary).toContain(`${(rank.largestHoleBytes / GIB).toFixed(2)} GiB`);
+      expect(verdict.summary).toContain(formatBytes(rank.largest_hole_bytes));
       // Both witnesses are quoted.
       const sources = verdict.evidence.map(({ source }) => source).join('\n');
-      expect(sources).toContain(`rank-${rank.rank}.pickle entry`);
+      expect(sources).toContain(`rank-${rank.rank}.pickle.gz entry`);
       expect(sources).toMatch(/\.out line \d/);
       expect(verdict.missing).toEqual([]);
       expect(verdict.ruled_out.map(({ cause }) => cause)).toEqual(
@@ -116,7 +134,7 @@ describe('the sample run', () => {
     );
     for (const [i, verdict] of verdicts.entries()) {
       const rank = truth.ranks[i]!;
-      expect(verdict.accounting_total!.bytes).toBe(rank.reservedBytes + rank.deviceFreeBytes);
+      expect(verdict.accounting_total!.bytes).toBe(rank.reserved_bytes + rank.device_free_bytes);
       expect(part(verdict, 'rounding_of_message')).toBe(0);
       expect(verdict.missing).toEqual([expect.stringMatching(/^external pressure/)]);
     }
@@ -127,7 +145,7 @@ describe('the sample run', () => {
     for (const [i, verdict] of verdicts.entries()) {
       expect(verdict.cause).toBe(truth.cause);
       expect(verdict.accounting_total!.bytes).toBe(84_942_979_072);
-      expect(part(verdict, 'outside_pytorch')).toBe(truth.ranks[i]!.nonTorchBytes);
+      expect(part(verdict, 'outside_pytorch')).toBe(truth.ranks[i]!.non_torch_bytes);
       expect(verdict.missing).toEqual([]);
     }
   });
@@ -145,12 +163,15 @@ describe('the sample run', () => {
     }
   });
 
-  it('joins each rank with its own message also where only one rank left a snapshot', async () => {
-    const { verdicts } = await diagnosed(sampleFiles((name) => !isPickle(name) || name.includes('rank-3')));
-    expect(verdicts.map(({ rank, cause, detail }) => [rank, cause, detail])).toEqual([
-      [2, truth.cause, null],
-      [3, truth.cause, 'split_remainder'],
-    ]);
+  it('joins each rank with its own message also where only one of two left a snapshot', async () => {
+    const run = fragmentedTwice();
+    const [dumped] = run.snapshots;
+    const failed = run.attempts[0]!.ranks.filter(({ ending }) => ending.kind === 'oom');
+    const files = [...runDirectory(run)].filter(([name]) => name !== TRUTH_NAME);
+    const { verdicts } = await diagnosed(Object.fromEntries(files));
+    expect(verdicts.map(({ rank, cause, detail }) => [rank, cause, detail])).toEqual(
+      failed.map(({ rank }) => [rank, 'fragmentation', rank === dumped!.rank ? 'split_remainder' : null]),
+    );
   });
 
   it('has at its peak every live byte once', async () => {

@@ -12,6 +12,7 @@ import {
 import { tmpdir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { gunzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { StackDictionary } from '../../parsers/torch-snapshot/stack-dictionary.js';
 import { openByteSource } from '../../src/ingest/byte-source.js';
@@ -21,7 +22,7 @@ import type { RowSink } from '../../src/model/parser.js';
 import { bytesSource, collectDecoded, decode } from '../support/decode.js';
 
 const ROOT = resolve(dirname(fileURLToPath(import.meta.url)), '..', '..');
-const SAMPLES = join(ROOT, 'samples', 'llama3-fragmentation');
+const SAMPLE = join(ROOT, 'samples', 'capacity');
 const corpus = join(resolve(ROOT, process.env['MBF_CORPUS'] ?? '../shared/corpus'), 'snapshots');
 
 let thread: typeof InThread;
@@ -47,7 +48,21 @@ function pickles(from: string): string[] {
   }
 }
 
-const files = [...pickles(SAMPLES), ...pickles(corpus)];
+/** The sample's snapshots as they were before they were compressed. */
+function samplePickles(): string[] {
+  const unpacked = mkdtempSync(join(tmpdir(), 'mbf-thread-sample-'));
+  afterAll(() => rmSync(unpacked, { recursive: true, force: true }));
+  return readdirSync(SAMPLE)
+    .filter((name) => name.endsWith('.pickle.gz'))
+    .map((name) => {
+      const path = join(unpacked, name.replace(/\.gz$/, ''));
+      writeFileSync(path, gunzipSync(readFileSync(join(SAMPLE, name))));
+      return path;
+    });
+}
+
+const samples = samplePickles();
+const files = [...samples, ...pickles(corpus)];
 if (pickles(corpus).length === 0)
   console.warn('no corpus (MBF_CORPUS): the decoding thread is tested on samples alone');
 
@@ -76,27 +91,28 @@ describe('when it goes wrong', () => {
 
   it('tells the same error, with its place', async () => {
     const path = join(directory, 'cut.pickle');
-    const whole = readFileSync(pickles(SAMPLES)[0]!);
-    writeFileSync(path, whole.subarray(0, 200_001));
+    const whole = readFileSync(samples[0]!);
+    const cut = Math.floor(whole.length / 2);
+    writeFileSync(path, whole.subarray(0, cut));
     const run = (sink: RowSink) => thread.decodeInThread(request(path), sink, { name: 'cut.pickle' });
-    await expect(collectDecoded(run)).rejects.toMatchObject({ code: 'MBF2101', place: { offset: 200_001 } });
+    await expect(collectDecoded(run)).rejects.toMatchObject({ code: 'MBF2101', place: { offset: cut } });
   });
 
   it('passes on what the sink throws, and ends', async () => {
-    const path = pickles(SAMPLES)[0]!;
+    const path = samples[0]!;
     await expect(thread.decodeInThread(request(path), nothing, { name: 'x' })).rejects.toThrow('the store says no');
   });
 
   it('notices another file under the same name', async () => {
     const path = join(directory, 'moved.pickle');
-    copyFileSync(pickles(SAMPLES)[0]!, path);
+    copyFileSync(samples[0]!, path);
     const before = request(path);
     appendFileSync(path, 'x');
     await expect(thread.decodeInThread(before, nothing, { name: 'x' })).rejects.toMatchObject({ code: 'MBF2009' });
   });
 
   it('reports a bug as a bug', async () => {
-    const path = pickles(SAMPLES)[0]!;
+    const path = samples[0]!;
     await expect(thread.decodeInThread({ ...request(path), parser: 'none' }, nothing, { name: 'x' })).rejects.toThrow(
       'no parser none',
     );
