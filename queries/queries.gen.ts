@@ -139,6 +139,24 @@ export interface Queries {
       is_expandable: number | null;
     };
   };
+  /** The trace entries of one device before one of them, last first */
+  'snapshot.last_events': {
+    params: {
+      snapshot_id: number;
+      device: number;
+      before_seq: number;
+      /** at most so many */
+      count: number;
+    };
+    row: {
+      seq: number;
+      action: string;
+      addr: number | bigint | null;
+      /** requested on alloc and free, segment bytes on segment entries */
+      size_bytes: number;
+      time_us: number | null;
+    };
+  };
   /** Memory snapshots, by run and rank */
   'snapshot.list': {
     params: {

@@ -6,6 +6,7 @@ import { formatBytes, formatCount } from '../model/units.js';
 import { type IncidentKind, isOomKind } from '../model/vocabulary.js';
 import type { Store } from '../store/store.js';
 import { walkDevice } from './device-walk.js';
+import { bytesFreedByLastWait } from './last-wait.js';
 import { liveSet } from './live-set.js';
 import { describesSame, factsOfMessage, factsOfTrace, type Message, type TracedOom } from './oom-facts.js';
 import { listSnapshots } from './snapshots.js';
@@ -116,6 +117,7 @@ async function readTracedOoms(store: Store, runId: number): Promise<TracedOom[]>
           uncertainBlocks: totals.uncertainBlocks,
           uncertainBytes: totals.uncertainBytes,
         },
+        freedByWaitBytes: await bytesFreedByLastWait(store, snapshot.snapshot_id, device, oom.seq),
         freedAfterOom: oom.last_seq > oom.seq,
       });
     }

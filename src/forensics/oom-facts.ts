@@ -1,6 +1,6 @@
 /** Facts of one OOM, from the state at its entry in a snapshot, from a message, or from both joined. */
 import { type AllocatorState, freeHoles, stateTotals } from '../allocator/allocator-state.js';
-import { allocationSize, isSmall } from '../allocator/rounding.js';
+import { allocationSize, isSmall, roundSize } from '../allocator/rounding.js';
 import type { AllocatorSettings } from '../allocator/settings.js';
 import { readProcesses, reservedOf } from '../model/oom-messages.js';
 import type { IncidentByteField, PrintedBytes } from '../model/tables.js';
@@ -39,6 +39,8 @@ export interface TracedOom {
   readonly state: AllocatorState;
   readonly settings: AllocatorSettings;
   readonly walk: Walk;
+  /** See `bytesFreedByLastWait`. */
+  readonly freedByWaitBytes: number;
   readonly freedAfterOom: boolean;
 }
 
@@ -107,6 +109,7 @@ export function factsOfTrace(
     reserved: exact(totals.reservedBytes),
     allocated: exact(totals.allocatedBytes),
     pending: exact(totals.pendingBytes),
+    freedByWait: exact(oom.freedByWaitBytes),
     deviceFree: oom.deviceFreeBytes === null ? (printed?.deviceFree ?? null) : exact(oom.deviceFreeBytes),
     total: printed?.total ?? capacityFigure(capacityBytes),
     process: printed?.process ?? null,
@@ -114,6 +117,7 @@ export function factsOfTrace(
     allowed: printed?.allowed ?? null,
     privatePools: exact(privateBytes),
     privatePoolFree: exact(free.privatePool.bytes),
+    oversizeSlack: exact(oversizeSlack(oom)),
     free,
     allocator: {
       expandableSegments: oom.settings.expandableSegments,
@@ -123,6 +127,17 @@ export function factsOfTrace(
     walk: oom.walk,
     freedAfterOom: oom.freedAfterOom,
   };
+}
+
+function oversizeSlack({ state, settings }: TracedOom): number {
+  const { blocks } = state;
+  let slack = 0;
+  for (let row = 0; row < blocks.count; row += 1) {
+    const size = blocks.sizeBytes[row]!;
+    const requested = blocks.requestedBytes[row]!;
+    if (size >= settings.maxSplitBytes && requested > 0) slack += Math.max(0, size - roundSize(requested, settings));
+  }
+  return slack;
 }
 
 function capacityFigure(capacityBytes: number | undefined): Figure | null {
@@ -155,6 +170,7 @@ export function factsOfMessage(message: Message, capacityBytes: number | undefin
         : { bytes: allocated.bytes - idle.bytes, precisionBytes: allocated.precisionBytes + idle.precisionBytes },
     ),
     pending: null,
+    freedByWait: null,
     deviceFree: figure(bytes.free),
     total: figure(bytes.total) ?? capacityFigure(capacityBytes),
     process: figure(processes.self),
@@ -162,6 +178,7 @@ export function factsOfMessage(message: Message, capacityBytes: number | undefin
     allowed: figure(bytes.allowed),
     privatePools: null,
     privatePoolFree: figure(idle),
+    oversizeSlack: null,
     free: null,
     allocator: null,
     walk: null,

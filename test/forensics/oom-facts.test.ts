@@ -72,6 +72,7 @@ function oomOf(segments: readonly Segment[], changes: Partial<TracedOom> = {}): 
     state: stateOf(segments),
     settings: DEFAULT_SETTINGS,
     walk: { exact: true, violations: 0, uncertainBlocks: 0, uncertainBytes: 0 },
+    freedByWaitBytes: 0,
     freedAfterOom: false,
     ...changes,
   };

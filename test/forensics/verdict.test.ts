@@ -182,6 +182,14 @@ describe('fragmentation', () => {
     expect(found.ruledOutCauses).toContain('fragmentation');
   });
 
+  it('is the oversize rule where slack inside oversize blocks is what is missing', () => {
+    const allocator = { expandableSegments: false, maxSplitBytes: 128 * MIB, source: 'snapshot' };
+    const found = outcome(tracedFacts({ allocator, oversizeSlack: exact(3 * GIB) }));
+    expect(found).toMatchObject({ cause: 'fragmentation', detail: 'oversize_rule' });
+    expect(found.ruledOutCauses).toContain('capacity');
+    expect(outcome(tracedFacts({ allocator, oversizeSlack: exact(GIB) })).cause).toBe('capacity');
+  });
+
   it('is less sure where the walk back is', () => {
     const walk = { exact: false, violations: 4, uncertainBlocks: 0, uncertainBytes: 0 };
     expect(outcome(tracedFacts({ ...FRAGMENTED, walk })).holds!.confidence).toBe('medium');
@@ -266,6 +274,19 @@ describe('synchronisation', () => {
     expect(outcome(tracedFacts({ ...FRAGMENTED, pending: exact(GIB), allocated: exact(59 * GIB) }))).toMatchObject({
       cause: 'fragmentation',
     });
+  });
+
+  it('holds where a block that fits came free in the last wait, which torch does not search after', () => {
+    const free = freeSpaceOf({ usable: { bytes: 17 * GIB, largestBytes: 6 * GIB, count: 3 } });
+    const found = outcome(tracedFacts({ ...FRAGMENTED, free, freedByWait: exact(5 * GIB) }));
+    expect(found).toMatchObject({ cause: 'synchronisation' });
+    expect(found.evidence[0]!.text).toMatch(/^5\.00 GiB came free only while .* a block of 6\.00 GiB/);
+    // Too small, or nothing waited for: something else.
+    const small = freeSpaceOf({ usable: { bytes: 17 * GIB, largestBytes: 3 * GIB, count: 9 } });
+    expect(outcome(tracedFacts({ ...FRAGMENTED, free: small, freedByWait: exact(5 * GIB) })).cause).toBe(
+      'fragmentation',
+    );
+    expect(outcome(tracedFacts({ ...FRAGMENTED, free })).cause).toBeNull();
   });
 
   it('comes after external pressure', () => {

@@ -47,14 +47,22 @@ export const capacity: CauseTest = {
     }
     const shortfall = live.bytes + need - limit.bytes;
     const precision = live.precisionBytes + limit.precisionBytes;
-    const fits = `${formatBytes(live.bytes + need)} live and asked fit the ${formatBytes(limit.bytes)} this process could have`;
+    const fits = (bytes: number): string =>
+      `${formatBytes(bytes)} live and asked fit the ${formatBytes(limit.bytes)} this process could have`;
     const exact = precision === 0;
     // Rounding cuts both ways: printed figures that just fit do not rule it out either.
-    if (shortfall <= -precision) return { outcome: 'fails', why: fits };
+    if (shortfall <= -precision) return { outcome: 'fails', why: fits(live.bytes + need) };
     if (shortfall <= precision) {
       return {
         outcome: 'not_testable',
         needs: `exact figures: ${formatBytes(Math.abs(shortfall))} ${shortfall > 0 ? 'short' : 'to spare'} is below the message's rounding`,
+      };
+    }
+    const slack = facts.oversizeSlack?.bytes ?? 0;
+    if (shortfall <= slack) {
+      return {
+        outcome: 'fails',
+        why: `${fits(live.bytes + need - slack)}, were it not for the slack of oversize blocks`,
       };
     }
     const fraction = facts.allowed !== null && limit === facts.allowed;

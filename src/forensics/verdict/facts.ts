@@ -63,6 +63,8 @@ export interface OomFacts {
   readonly allocated: Figure | null;
   /** Freed by the program, waiting for another stream. */
   readonly pending: Figure | null;
+  /** Requested bytes of pending frees that torch waited for just before it gave up; they are free at the OOM. */
+  readonly freedByWait: Figure | null;
   readonly deviceFree: Figure | null;
   readonly total: Figure | null;
   /** All memory of this process, NCCL and the CUDA context included. */
@@ -73,6 +75,8 @@ export interface OomFacts {
   /** Reserved by private pools (CUDA graphs, MemPool), in whole, and the free part of it. */
   readonly privatePools: Figure | null;
   readonly privatePoolFree: Figure | null;
+  /** What live blocks of at least `max_split_size` have beyond their requests: such blocks are handed out whole. */
+  readonly oversizeSlack: Figure | null;
   readonly free: FreeSpace | null;
   readonly allocator: AllocatorFacts | null;
   readonly walk: Walk | null;

@@ -18,6 +18,8 @@ export const fragmentation: CauseTest = {
     const need = facts.requestAtLeastBytes;
     const cached = facts.reserved.bytes - live.bytes;
     const spare = limit.bytes - live.bytes - need;
+    const slack = facts.oversizeSlack?.bytes ?? 0;
+    if (spare < 0 && spare + slack >= 0) return oversizeSlack(facts, slack, live.source, evidence);
     if (spare < 0) {
       const share = formatBytes(Math.max(0, cached));
       return { outcome: 'fails', why: `only ${share} of the reserve are free: too little even in one piece` };
@@ -64,6 +66,26 @@ export const fragmentation: CauseTest = {
     };
   },
 };
+
+/** A request of at least `max_split_size` takes a cached block whole, up to `max_non_split_rounding_mb` larger than it needs. */
+function oversizeSlack(
+  facts: OomFacts,
+  slack: number,
+  source: string,
+  evidence: Parameters<CauseTest['run']>[1],
+): ReturnType<CauseTest['run']> {
+  evidence.add(
+    `${formatBytes(slack)} inside live blocks of at least max_split_size were never asked for; without them the request fits`,
+    source,
+  );
+  return {
+    outcome: 'holds',
+    detail: 'oversize_rule',
+    confidence: facts.walk?.exact === true ? 'high' : 'medium',
+    summary: `max_split_size_mb hands oversize blocks out whole: ${formatBytes(slack)} of what is live was never asked for`,
+    next: ['lower max_non_split_rounding_mb, or drop max_split_size_mb; expandable_segments:True makes it unnecessary'],
+  };
+}
 
 /** Which kind of unusable free memory is the largest. */
 function mainReason(free: FreeSpace, expandable: boolean): CauseDetail {
