@@ -27,6 +27,8 @@ class Chunk<T> {
  */
 export class FreeSet<T extends FreeSetItem> {
   private readonly chunks: Chunk<T>[] = [];
+  /** An emptied chunk, kept for the next one: small sets empty and fill all the time. */
+  private spare: Chunk<T> | null = null;
   private chunkAt = 0;
   private itemAt = 0;
 
@@ -89,7 +91,7 @@ export class FreeSet<T extends FreeSetItem> {
 
   insert(item: T): void {
     const { sizeBytes, tie } = item;
-    if (this.chunks.length === 0) this.chunks.push(new Chunk());
+    if (this.chunks.length === 0) this.chunks.push(this.newChunk());
     if (!this.lowerBound(sizeBytes, tie, item.addr)) {
       this.chunkAt = this.chunks.length - 1;
       this.itemAt = this.chunks[this.chunkAt]!.length;
@@ -151,10 +153,16 @@ export class FreeSet<T extends FreeSetItem> {
     return true;
   }
 
+  private newChunk(): Chunk<T> {
+    const chunk = this.spare ?? new Chunk<T>();
+    this.spare = null;
+    return chunk;
+  }
+
   /** Moves the upper half of a full chunk into a new one behind it, and returns that. */
   private halve(at: number): Chunk<T> {
     const left = this.chunks[at]!;
-    const right = new Chunk<T>();
+    const right = this.newChunk();
     const from = left.length >>> 1;
     for (let i = from; i < left.length; i += 1) {
       right.sizes[i - from] = left.sizes[i]!;
@@ -179,8 +187,10 @@ export class FreeSet<T extends FreeSetItem> {
     }
     items[last] = undefined;
     chunk.length = last;
-    if (last === 0) this.chunks.splice(at, 1);
-    else if (last < CHUNK_ITEMS / 4) this.absorbNext(at);
+    if (last === 0) {
+      this.chunks.splice(at, 1);
+      this.spare = chunk;
+    } else if (last < CHUNK_ITEMS / 4) this.absorbNext(at);
   }
 
   /** Keeps chunks from becoming many and small: joins a small one with its neighbour where both fit in one. */

@@ -44,46 +44,43 @@ interface Reloading {
 
 /** Reload buffers on a stream of their own: cut from one bulk buffer, needed while a micro-batch's backward runs. */
 function reloading({ bulkBytes, groups, keptBytes }: Reloading): RankHooks {
-  const streams = new Map<number, number>();
-  const loaded = new Map<number, Tensor[]>();
+  const streams = new WeakMap<RankContext, number>();
+  const loaded = new WeakMap<RankContext, Tensor[]>();
   const onStream = (rank: RankContext, body: () => void): void => {
-    const { process, position } = rank;
-    const stream = streams.get(position.rank) ?? process.newStream();
-    streams.set(position.rank, stream);
-    process.withStream(stream, body);
+    const stream = streams.get(rank) ?? rank.process.newStream();
+    streams.set(rank, stream);
+    rank.process.withStream(stream, body);
   };
   const groupBytes = Math.floor(bulkBytes / groups) - keptBytes - MIB;
   return {
-    afterBuild: (rank) =>
-      onStream(rank, () => {
-        const { process } = rank;
-        process.free(
-          process.malloc(
-            bulkBytes,
-            reloadPath(rank, 'allocate', 142, 'buffer = torch.empty(self.max_bytes, dtype=torch.uint8, device="cuda")'),
-          ),
-        );
-        const whole: Tensor[] = [];
-        for (let group = 0; group < groups; group += 1) {
-          whole.push(process.malloc(groupBytes, groupPath(rank)));
-          process.malloc(
-            keptBytes,
-            reloadPath(rank, 'bulk_reload_group', 471, 'self.scales[group] = torch.empty_like(saved.scales)'),
-          );
-        }
-        for (const tensor of whole) process.free(tensor);
-      }),
+    beforeIteration: (rank, { step }) => {
+      if (step === 0) onStream(rank, () => firstReload(rank, { bulkBytes, groups, keptBytes }, groupBytes));
+    },
     beforeBackward: (rank) =>
       onStream(rank, () => {
         const count = Math.max(1, groups >> 1);
         const tensors = Array.from({ length: count }, () => rank.process.malloc(groupBytes, groupPath(rank)));
-        loaded.set(rank.position.rank, tensors);
+        loaded.set(rank, tensors);
       }),
     afterBackward: (rank) => {
-      for (const tensor of loaded.get(rank.position.rank) ?? []) rank.process.free(tensor);
-      loaded.delete(rank.position.rank);
+      for (const tensor of loaded.get(rank) ?? []) rank.process.free(tensor);
+      loaded.delete(rank);
     },
   };
+}
+
+/** The bulk buffer is made and dropped, then cut up; what is cut for good keeps its segment. */
+function firstReload(rank: RankContext, { bulkBytes, groups, keptBytes }: Reloading, groupBytes: number): void {
+  const { process } = rank;
+  const bulk = 'buffer = torch.empty(self.max_bytes, dtype=torch.uint8, device="cuda")';
+  process.free(process.malloc(bulkBytes, reloadPath(rank, 'allocate', 142, bulk)));
+  const kept = reloadPath(rank, 'bulk_reload_group', 471, 'self.scales[group] = torch.empty_like(saved.scales)');
+  const whole: Tensor[] = [];
+  for (let group = 0; group < groups; group += 1) {
+    whole.push(process.malloc(groupBytes, groupPath(rank)));
+    process.malloc(keptBytes, kept);
+  }
+  for (const tensor of whole) process.free(tensor);
 }
 
 function reloadPath(rank: RankContext, name: string, line: number, source: string): CallPath {

@@ -25,7 +25,7 @@ export const fragmentationOversizeRule: GeneratedCause = {
 };
 
 /** What live blocks of at least `maxSplitBytes` have beyond what was requested of them. */
-export function oversizeWaste(rank: SimulatedRank, maxSplitBytes: number): number {
+function oversizeWaste(rank: SimulatedRank, maxSplitBytes: number): number {
   let bytes = 0;
   for (const { blocks } of rank.process.allocator.snapshot()) {
     for (const { state, sizeBytes, requestedBytes } of blocks) {
@@ -68,9 +68,11 @@ function build(random: Random, seed: number, draw: number): GeneratedRun | undef
   );
   const plan: RunPlan = { ...fit.plan, profiledRanks };
   const attempts = launches(random, { ...unprofiled, plan });
-  const first = failedRanks(attempts.at(-1)!.ranks)[0];
+  const { ranks } = attempts.at(-1)!;
+  const first = failedRanks(ranks)[0];
   const found = first === undefined ? undefined : lostInside(first, maxSplit * MIB);
-  if (first === undefined || found === undefined) return undefined;
+  const recorded = ranks.some((rank) => profiledRanks.includes(rank.rank) && lostInside(rank, maxSplit * MIB));
+  if (first === undefined || found === undefined || !recorded) return undefined;
   const { sums, wasteBytes } = found;
   return oomRun({
     causeName: NAME,

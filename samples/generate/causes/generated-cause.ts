@@ -1,7 +1,7 @@
 /** What every cause is, and the parts of a generated run that they all make in the same way. */
 import { GIB } from '../../../src/model/units.js';
 import type { Attempt, DumpedSnapshot, GeneratedRun, RunPlan, RunTruth } from '../run.js';
-import { chance, pick, type Random, shuffled, wholeBetween } from '../simulate/random.js';
+import { chance, type Random, shuffled, wholeBetween } from '../simulate/random.js';
 import { worldSize } from '../simulate/rank-context.js';
 import { type AttemptOptions, simulateAttempt } from '../simulate/simulate-attempt.js';
 import { failedRanks } from './arithmetic.js';
@@ -37,7 +37,7 @@ export function launches(random: Random, options: AttemptOptions): Attempt[] {
 }
 
 /** Snapshots of the last launch's recorded ranks that ran out of memory; earlier ones of the same rank have been overwritten. */
-export function dumpedAtOom(attempts: readonly Attempt[]): DumpedSnapshot[] {
+function dumpedAtOom(attempts: readonly Attempt[]): DumpedSnapshot[] {
   const attempt = attempts.length - 1;
   const { plan, ranks } = attempts[attempt]!;
   return ranks
@@ -67,9 +67,4 @@ export function oomRun({ causeName, seed, attempts, truth }: OomRun): GeneratedR
 /** For sentences: `12.34 GiB`. */
 export function gib(bytes: number): string {
   return `${(bytes / GIB).toFixed(2)} GiB`;
-}
-
-/** Checkpoint intervals; null: the run is not saved while we watch. */
-export function drawSaveInterval(random: Random): number | null {
-  return pick(random, [null, null, 50, 100, 200, 500]);
 }

@@ -53,7 +53,7 @@ function capture({ process, sites }: RankContext, run: () => void): void {
 }
 
 /** Free bytes of private pools. */
-export function idleInPools(rank: { readonly process: RankContext['process'] }): number {
+function idleInPools(rank: { readonly process: RankContext['process'] }): number {
   return holesIn(rank.process.allocator.snapshot(), ({ poolId }) => poolId[0] !== 0 || poolId[1] !== 0).totalBytes;
 }
 
@@ -71,13 +71,16 @@ function build(random: Random, seed: number, draw: number): GeneratedRun | undef
     allocConf: [null, null, 'expandable_segments:True'],
   });
   if (drawn === undefined) return undefined;
+  const firstIteration = drawFirstIteration(random, drawn);
   const configured: RunPlan = {
     ...drawn,
     configuration: {
       'model.cuda_graph_impl': evaluates ? 'full_iteration' : 'local',
       'model.cuda_graph_warmup_steps': warmUp,
       'rerun_state_machine.check_for_nan_in_loss': false,
-      ...(evaluates ? { 'train.eval_interval': steps, 'train.eval_iters': wholeBetween(random, 1, 4) } : {}),
+      ...(evaluates
+        ? { 'train.eval_interval': firstIteration + steps, 'train.eval_iters': wholeBetween(random, 1, 4) }
+        : {}),
     },
     environment: { ...drawn.environment, NCCL_GRAPH_REGISTER: '0' },
   };
@@ -87,20 +90,18 @@ function build(random: Random, seed: number, draw: number): GeneratedRun | undef
   if (fit === undefined) return undefined;
   const options: AttemptOptions = {
     plan: fit.plan,
-    firstIteration: drawFirstIteration(random, fit.plan),
+    firstIteration,
     workload: fit.workload,
     hooks,
     conditions: () => ({ outside: fit.outside, otherProcesses: [] }),
   };
-  // Evaluation comes when the iteration count is a multiple: let the run begin at one.
-  const firstIteration = Math.floor(options.firstIteration / steps) * steps;
   const suspect = probe(
-    { ...options, firstIteration },
+    options,
     fit.needs.map(({ rank }) => rank),
   ).find((rank) => decidedByPool(rank));
   if (suspect === undefined) return undefined;
   const plan = { ...fit.plan, profiledRanks: drawProfiledRanks(random, drawn, ranksOf(drawn, suspect.stage)) };
-  const attempts = launches(random, { ...options, plan, firstIteration });
+  const attempts = launches(random, { ...options, plan });
   const first = failedRanks(attempts.at(-1)!.ranks)[0];
   if (first === undefined || !ranOutOfMemory(first) || first.iterations.length !== steps) return undefined;
   const decided = decidedByPool(first);

@@ -13,7 +13,7 @@ import { drawFirstIteration, type Pattern, variedPattern } from './workload.js';
 
 const NAME = 'imbalance';
 /** The next stage needs no more than this part of the failing one's need. */
-export const HIGHEST_OTHER_NEED = 0.8;
+const HIGHEST_OTHER_NEED = 0.8;
 
 export const imbalance: GeneratedCause = {
   name: NAME,

@@ -27,60 +27,46 @@ export const leak: GeneratedCause = {
 /** Who keeps what. */
 interface Keeper {
   readonly when: 'afterForward' | 'afterIteration';
-  /** Function, file and source of the line that makes the kept tensor, and of its caller. */
-  readonly path: (rank: RankContext) => CallPath;
+  /** Beside the training script. */
+  readonly file: string;
+  /** To the line that makes the kept tensor. */
+  readonly path: (rank: RankContext, file: string) => CallPath;
 }
 
 /** A list somebody forgot to empty, in code beside the framework. */
 const KEEPERS: readonly Keeper[] = [
   {
     when: 'afterForward',
-    path: (rank) => [
-      at(
-        'record',
-        `${scriptDirectory(rank.plan)}activation_monitor.py`,
-        58,
-        'self.history.append(hidden_states.float().clone())',
-      ),
-      at('hook', `${scriptDirectory(rank.plan)}activation_monitor.py`, 41, 'self.record(module, output)'),
+    file: 'activation_monitor.py',
+    path: (rank, file) => [
+      at('record', file, 58, 'self.history.append(hidden_states.float().clone())'),
+      at('hook', file, 41, 'self.record(module, output)'),
       ...rank.sites.training.schedule.forwardStep,
     ],
   },
   {
     when: 'afterForward',
-    path: (rank) => [
-      at(
-        'loss_func',
-        `${scriptDirectory(rank.plan)}sft_loss.py`,
-        77,
-        'self.per_token_losses.append(losses * loss_mask)',
-      ),
-      at('forward_step', `${rank.sites.core}pipeline_parallel/schedules.py`, 418, 'outputs = loss_func(output_tensor)'),
+    file: 'token_metrics.py',
+    path: (rank, file) => [
+      at('collect', file, 77, 'self.outputs.append(output_tensor.detach().clone())'),
+      at('forward_step', `${rank.sites.core}pipeline_parallel/schedules.py`, 418, 'metrics.collect(output_tensor)'),
       ...rank.sites.training.schedule.forwardStep.slice(1),
     ],
   },
   {
     when: 'afterIteration',
-    path: (rank) => [
-      at(
-        'on_step_end',
-        `${scriptDirectory(rank.plan)}ema_callback.py`,
-        93,
-        'self.snapshots.append(buffer.detach().clone())',
-      ),
+    file: 'ema_callback.py',
+    path: (rank, file) => [
+      at('on_step_end', file, 93, 'self.snapshots.append(buffer.detach().clone())'),
       ...rank.sites.outer.train,
     ],
   },
   {
     when: 'afterIteration',
-    path: (rank) => [
-      at(
-        'track_gradients',
-        `${scriptDirectory(rank.plan)}grad_stats.py`,
-        34,
-        'self.grads.append(torch.cat([g.flatten() for g in grads]))',
-      ),
-      at('on_step_end', `${scriptDirectory(rank.plan)}grad_stats.py`, 22, 'self.track_gradients(model)'),
+    file: 'grad_stats.py',
+    path: (rank, file) => [
+      at('track_gradients', file, 34, 'self.grads.append(torch.cat([g.flatten() for g in grads]))'),
+      at('on_step_end', file, 22, 'self.track_gradients(model)'),
       ...rank.sites.outer.train,
     ],
   },
@@ -89,7 +75,8 @@ const KEEPERS: readonly Keeper[] = [
 /** Keeps `bytesPerStep` per step on `stages`; after every micro-batch in parts, or once a step. */
 function keeping(keeper: Keeper, stages: ReadonlySet<number>, bytesPerStep: number): RankHooks {
   const keep = (rank: RankContext, bytes: number): void => {
-    if (stages.has(rank.position.stage)) rank.process.malloc(bytes, keeper.path(rank));
+    if (stages.has(rank.position.stage))
+      rank.process.malloc(bytes, keeper.path(rank, `${scriptDirectory(rank.plan)}${keeper.file}`));
   };
   if (keeper.when === 'afterIteration') return { afterIteration: (rank) => keep(rank, bytesPerStep) };
   return {
@@ -98,6 +85,17 @@ function keeping(keeper: Keeper, stages: ReadonlySet<number>, bytesPerStep: numb
       keep(rank, Math.floor(bytesPerStep / microBatchCount(rank.plan)));
     },
   };
+}
+
+/** Live bytes born where the keeper keeps, told by the file. */
+function keptBytes({ process }: SimulatedRank, { file }: Keeper): number {
+  let bytes = 0;
+  for (const { blocks } of process.allocator.snapshot()) {
+    for (const { state, stack, sizeBytes } of blocks) {
+      if (state === 'active_allocated' && stack?.frames[0]?.filename.endsWith(`/${file}`)) bytes += sizeBytes;
+    }
+  }
+  return bytes;
 }
 
 function build(random: Random, seed: number, draw: number): GeneratedRun | undefined {
@@ -115,7 +113,8 @@ function build(random: Random, seed: number, draw: number): GeneratedRun | undef
   if (bytesPerStep < 200 * MIB || bytesPerStep > 8192 * MIB) return undefined;
   if (runAlone(fit, fit.heaviest.rank).ending.kind !== 'completed') return undefined;
   const stages = new Set(chance(random, 0.5) ? fit.needs.map((need) => need.stage) : [stage]);
-  const hooks = keeping(pick(random, KEEPERS), stages, bytesPerStep);
+  const keeper = pick(random, KEEPERS);
+  const hooks = keeping(keeper, stages, bytesPerStep);
   const suspects = chance(random, 0.85) ? ranksOf(drawn, stage) : [0];
   const plan: RunPlan = { ...fit.plan, profiledRanks: drawProfiledRanks(random, drawn, suspects) };
   const attempts = launches(random, {
@@ -130,7 +129,7 @@ function build(random: Random, seed: number, draw: number): GeneratedRun | undef
   const sums = oomArithmetic(first.ending.report);
   if (-sums.spareBytes < LEAST_SHORTFALL_BYTES) return undefined;
   const growth = restingGrowth(first);
-  const leaked = first.iterations.length * bytesPerStep;
+  const leaked = keptBytes(first, keeper);
   return oomRun({
     causeName: NAME,
     seed,
@@ -154,7 +153,7 @@ function build(random: Random, seed: number, draw: number): GeneratedRun | undef
 }
 
 /** By how much live memory after a step exceeds that after the step before; the first step brings the optimizer's states and is left out. */
-export function restingGrowth({ iterations }: SimulatedRank): number[] {
+function restingGrowth({ iterations }: SimulatedRank): number[] {
   return iterations.slice(2).map(({ memory }, i) => {
     return memory.allocatedBytes.current - iterations[i + 1]!.memory.allocatedBytes.current;
   });

@@ -3,6 +3,7 @@ import type { GeneratedRun, RunPlan } from '../run.js';
 import { scriptDirectory } from '../simulate/call-sites/index.js';
 import { AUTOGRAD, at, PACKAGES } from '../simulate/call-sites/sources.js';
 import type { CallPath } from '../simulate/code-line.js';
+import { isAmpere } from '../simulate/gpu-kind.js';
 import type { RankHooks } from '../simulate/hooks.js';
 import { pick, type Random, wholeBetween } from '../simulate/random.js';
 import { microBatchCount, type RankContext, worldSize } from '../simulate/rank-context.js';
@@ -152,7 +153,7 @@ const SEARCH_HINT =
 
 /** Bytes of shared memory a block may have: 163 KiB on A100, 227 KiB on Hopper. */
 function sharedMemoryLimit(plan: RunPlan): number {
-  return /A100/.test(plan.gpu.name) ? 166_912 : 232_448;
+  return isAmpere(plan.gpu) ? 166_912 : 232_448;
 }
 
 /** The first call compiles and launches the kernel, on every rank alike. */

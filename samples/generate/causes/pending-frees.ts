@@ -69,13 +69,10 @@ const HIDDEN_STATES: CopiedTensor = {
 type PendingBytes = Map<number, number>;
 
 function copying(tensor: CopiedTensor, records: boolean, pending: PendingBytes): RankHooks {
-  const streams = new Map<number, number>();
-  const streamOf = ({ process, position }: RankContext): number => {
-    let stream = streams.get(position.rank);
-    if (stream === undefined) {
-      stream = process.newStream();
-      streams.set(position.rank, stream);
-    }
+  const streams = new WeakMap<RankContext, number>();
+  const streamOf = (rank: RankContext): number => {
+    const stream = streams.get(rank) ?? rank.process.newStream();
+    streams.set(rank, stream);
     return stream;
   };
   return {
@@ -114,7 +111,7 @@ function build(random: Random, seed: number, draw: number): GeneratedRun | undef
   const pattern = variedPattern(drawn, steps, random, shorter - 0.1, shorter).map((ranks, step) =>
     step > 0 ? ranks : ranks.map((lengths) => lengths.map(() => 1)),
   );
-  const fit = fitPlan(random, drawn, { pattern, ratio: [0.8, 0.98], hooks: copying(tensor, false, new Map()) });
+  const fit = fitPlan(random, drawn, { pattern, ratio: [0.87, 0.99], hooks: copying(tensor, false, new Map()) });
   if (fit === undefined) return undefined;
   const { stage } = fit.heaviest;
   const environment = { ...fit.plan.environment, TORCH_NCCL_AVOID_RECORD_STREAMS: '0' };
@@ -144,10 +141,12 @@ function build(random: Random, seed: number, draw: number): GeneratedRun | undef
   };
   const pending: PendingBytes = new Map();
   const attempts = [simulateAttempt(options(plan, true, pending))];
-  const first = failedRanks(attempts.at(-1)!.ranks)[0];
-  if (first === undefined || !ranOutOfMemory(first)) return undefined;
-  const decided = decidedByPending(first, pending);
-  if (decided === undefined) return undefined;
+  const { ranks } = attempts[0]!;
+  const first = failedRanks(ranks)[0];
+  const decided = first === undefined ? undefined : decidedByPending(first, pending);
+  // Only a snapshot shows the wait, so a recorded rank must have met it.
+  const recorded = ranks.some((rank) => plan.profiledRanks.includes(rank.rank) && decidedByPending(rank, pending));
+  if (first === undefined || decided === undefined || !recorded) return undefined;
   const { sums, pendingBytes, largestBytes } = decided;
   return oomRun({
     causeName: NAME,

@@ -4,11 +4,11 @@
  */
 import { GIB, MIB } from '../../../src/model/units.js';
 import type { Framework, Gpu, ModelShape, Parallelism, RunPlan, TorchRelease } from '../run.js';
-import { layersPerChunk, qkvWidth } from '../simulate/model-parameters.js';
+import { qkvWidth } from '../simulate/model-parameters.js';
 import { between, chance, pick, type Random, wholeBetween } from '../simulate/random.js';
 import type { OutsideMemory } from '../simulate/simulate-attempt.js';
 
-export const MODELS: readonly ModelShape[] = [
+const MODELS: readonly ModelShape[] = [
   shape('llama3-1b', 16, 2048, 8192, 32, 8, 128_256),
   shape('llama3-3b', 28, 3072, 8192, 24, 8, 128_256),
   shape('llama2-7b', 32, 4096, 11_008, 32, 32, 32_000),
@@ -35,7 +35,7 @@ function shape(
 }
 
 /** Totals as cudaMemGetInfo reports them. */
-export const GPUS: readonly Gpu[] = [
+const GPUS: readonly Gpu[] = [
   { name: 'NVIDIA A100-SXM4-40GB', totalBytes: 42_298_834_944, perNode: 8 },
   { name: 'NVIDIA A100-SXM4-80GB', totalBytes: 84_987_740_160, perNode: 8 },
   { name: 'NVIDIA H100 80GB HBM3', totalBytes: 84_942_979_072, perNode: 8 },
@@ -80,7 +80,7 @@ function* placements(): Generator<Placement> {
 let knownPlacements: readonly Placement[] | undefined;
 
 /** Weights, gradients and optimizer state of the heaviest stage: bf16 weights, fp32 gradients, three fp32 states over the data ranks. */
-export function stateBytes(model: ModelShape, { tensor, pipeline, data }: Parallelism): number {
+function stateBytes(model: ModelShape, { tensor, pipeline, data }: Parallelism): number {
   const layer = (model.hidden * (model.hidden + qkvWidth(model) + 3 * model.feedForward)) / tensor + 2 * model.hidden;
   const vocabulary = (model.vocabulary / tensor) * model.hidden;
   const elements = (model.layers / pipeline) * layer + vocabulary * (pipeline === 1 ? 2 : 1);
@@ -161,7 +161,10 @@ export function drawPlan(random: Random, seed: number, wishes: PlanWishes): RunP
     microBatchSize,
     globalBatchSize: microBatches * microBatchSize * parallelism.data,
     trainIterations,
-    saveInterval: null,
+    saveInterval: pick(
+      random,
+      [null, 10, 50, 100, 200].filter((interval) => interval === null || 5 * interval <= trainIterations),
+    ),
     environment: drawEnvironment(random, parallelism, conf),
     memoryFraction: null,
     profiledRanks: [],
@@ -232,9 +235,4 @@ export function drawOutside(random: Random, plan: RunPlan): OutsideMemory {
 /** The most that is ordinary outside PyTorch: 2 GiB, or a twentieth of a large device. */
 export function ordinaryOutsideBytes(totalBytes: number): number {
   return Math.max(2 * GIB, totalBytes * 0.05);
-}
-
-/** Layers of one stage. */
-export function layersPerStage(plan: RunPlan): number {
-  return layersPerChunk(plan) * (plan.parallelism.virtualPipeline ?? 1);
 }

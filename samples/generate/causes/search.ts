@@ -4,7 +4,7 @@ import { createRandom, deriveSeed, type Random } from '../simulate/random.js';
 import { UnfitPlan } from '../simulate/simulate-attempt.js';
 
 /** So many that a cause which does not find one is broken. */
-const TRIES = 400;
+const TRIES = 1000;
 
 /** Throws if no draw gives a run, which is a mistake in the cause. */
 export function search(

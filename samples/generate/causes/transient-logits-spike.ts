@@ -14,7 +14,7 @@ import { drawFirstIteration, swapDataRanks, tokensOf, variedPattern, withLength 
 
 const NAME = 'transient-logits-spike';
 /** At every other moment of the run at least the rest of the budget is free of live memory. */
-export const HIGHEST_OTHER_PEAK = 0.88;
+const HIGHEST_OTHER_PEAK = 0.88;
 
 export const transientLogitsSpike: GeneratedCause = {
   name: NAME,
@@ -23,7 +23,7 @@ export const transientLogitsSpike: GeneratedCause = {
 };
 
 /** The product of the output layer and everything the loss makes of it. */
-export function isLogits(path: CallPath): boolean {
+function isLogits(path: CallPath): boolean {
   const { name = '', filename = '' } = path[0] ?? {};
   return (
     filename.endsWith('/cross_entropy.py') || (name === 'forward' && filename.endsWith('/tensor_parallel/layers.py'))
@@ -31,7 +31,7 @@ export function isLogits(path: CallPath): boolean {
 }
 
 /** Live bytes of logits and loss when the rank ended. */
-export function logitsBytes(rank: SimulatedRank): number {
+function logitsBytes(rank: SimulatedRank): number {
   let bytes = 0;
   for (const { blocks } of rank.process.allocator.snapshot()) {
     for (const { state, stack, sizeBytes } of blocks) {

@@ -49,10 +49,11 @@ export function roundSequence(wanted: number): number {
   return Math.max(unit, Math.round(wanted / unit) * unit);
 }
 
-/** Where a run is when it is launched: at the beginning, or at a checkpoint. */
+/** Where a run is when it is launched: at the beginning, or at a checkpoint in the first half. */
 export function drawFirstIteration(random: Random, plan: RunPlan): number {
   if (random() < 0.6) return 0;
-  return wholeBetween(random, 1, Math.max(1, Math.floor(plan.trainIterations / 25) - 1)) * 10;
+  const interval = plan.saveInterval ?? 10;
+  return interval * wholeBetween(random, 0, Math.floor((0.4 * plan.trainIterations) / interval));
 }
 
 /** Who gets which documents is chance: two data-parallel ranks change places. */

@@ -1,5 +1,6 @@
 /** How long the parts of a step take: floating-point operations over the rate a GPU of that kind sustains. */
 import type { ModelShape, RunPlan } from '../run.js';
+import { isAmpere } from './gpu-kind.js';
 import { chunksPerStage, layersPerChunk, qkvWidth } from './model-parameters.js';
 
 /** Operations of one layer's forward pass over `tokens` tokens in sequences of `sequence`, causal attention, all tensor-parallel ranks. */
@@ -19,11 +20,11 @@ export function trainingFlops(plan: RunPlan, tokens: number, sequence: number): 
 }
 
 /** Operations per µs that matrix products reach inside a step, bf16. */
-export function sustainedFlopsPerUs(plan: RunPlan): number {
+function sustainedFlopsPerUs(plan: RunPlan): number {
   if (plan.sustainedTeraflops !== undefined) return plan.sustainedTeraflops * 1e6;
-  const peak = /A100/.test(plan.gpu.name) ? 312e6 : 989e6;
+  const [peak, part] = isAmpere(plan.gpu) ? [312e6, 0.62] : [989e6, 0.55];
   // Tensor parallelism cuts the products small and waits for NVLink.
-  return peak * (/A100/.test(plan.gpu.name) ? 0.62 : 0.55) * (1 - 0.05 * Math.log2(plan.parallelism.tensor));
+  return peak * part * (1 - 0.05 * Math.log2(plan.parallelism.tensor));
 }
 
 export interface ChunkTime {

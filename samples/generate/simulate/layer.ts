@@ -1,6 +1,8 @@
 /** One transformer layer of one micro-batch: what its passes allocate, keep and free. */
+import { MIB } from '../../../src/model/units.js';
 import type { LayerForwardSites } from './call-sites/layer-sites.js';
 import type { CallPath } from './code-line.js';
+import { isAmpere } from './gpu-kind.js';
 import type { LayerModule } from './hooks.js';
 import type { RankContext } from './rank-context.js';
 import type { Tensor } from './rank-process.js';
@@ -18,11 +20,9 @@ export interface SavedLayer {
   readonly activation: Tensor;
 }
 
-const MIB = 1024 ** 2;
-
 /** Transformer Engine's cuBLAS workspace (`get_cublas_workspace_size_bytes`): 32 MiB from Hopper on, plus 1 KiB of flags; 4 MiB before. */
 function workspaceBytes(rank: RankContext): number {
-  return /A100/.test(rank.plan.gpu.name) ? 4 * MIB : 32 * MIB + 1024;
+  return isAmpere(rank.plan.gpu) ? 4 * MIB : 32 * MIB + 1024;
 }
 
 /**

@@ -1,14 +1,14 @@
 /** One model chunk and one micro-batch: batch, embedding or received input, layers, output layer and loss. */
+import { KIB, MIB } from '../../../src/model/units.js';
 import type { CallSites, PassSites } from './call-sites/index.js';
 import { chunkTime } from './compute-time.js';
+import { isAmpere } from './gpu-kind.js';
 import type { LayerPoint, PassPoint } from './hooks.js';
 import { backwardLayer, forwardLayer, type SavedLayer } from './layer.js';
 import { chunksPerStage, layersPerChunk } from './model-parameters.js';
 import type { RankContext } from './rank-context.js';
 import type { Tensor } from './rank-process.js';
 import { FP32 } from './tensor-sizes.js';
-
-const MIB = 1024 ** 2;
 
 /** Tensors of a micro-batch between its forward and its backward pass. */
 export interface InFlight {
@@ -43,7 +43,7 @@ function isLast(rank: RankContext, chunk: number): boolean {
 
 /** cuBLAS' own workspace (`CUBLAS_WORKSPACE_CONFIG`): 32 MiB from Hopper on, `:4096:2:16:8` before. */
 function cublasWorkspaceBytes(rank: RankContext): number {
-  return /A100/.test(rank.plan.gpu.name) ? 2 * 4096 * 1024 + 8 * 16 * 1024 : 32 * MIB;
+  return isAmpere(rank.plan.gpu) ? 2 * 4096 * KIB + 8 * 16 * KIB : 32 * MIB;
 }
 
 /** Megatron's GlobalMemoryBuffer: one tensor per use that is replaced by a larger one when it is too small. */

@@ -41,16 +41,15 @@ export function pipelineOrder(parallelism: Parallelism, stage: number, microBatc
   return steps;
 }
 
-/** Forward passes only, as evaluation runs them. */
+/** Forward passes only, as evaluation runs them: chunk by chunk for every group of micro-batches. */
 export function forwardOrder(parallelism: Parallelism, microBatches: number): PipelineStep[] {
+  const { pipeline } = parallelism;
   const chunks = chunksPerStage(parallelism);
+  const group = chunks === 1 ? 1 : pipeline;
   return Array.from({ length: chunks * microBatches }, (_, i) => ({
     kind: 'forward',
-    chunk: Math.floor((i % (parallelism.pipeline * chunks)) / parallelism.pipeline) % chunks,
-    microBatch:
-      chunks === 1
-        ? i
-        : Math.floor(i / (parallelism.pipeline * chunks)) * parallelism.pipeline + (i % parallelism.pipeline),
+    chunk: Math.floor((i % (group * chunks)) / group),
+    microBatch: Math.floor(i / (group * chunks)) * group + (i % group),
   }));
 }
 

@@ -24,7 +24,7 @@ export const SAMPLES: readonly Sample[] = [
     build: () => buildLlama70b(name, LLAMA_70B_SEED),
     options: { gzip: true, maxEntries: LLAMA_70B_ENTRIES },
   })),
-  { name: 'capacity', build: () => capacity.build(79), options: { gzip: true } },
-  { name: 'leak', build: () => leak.build(34), options: { gzip: true } },
+  { name: 'capacity', build: () => capacity.build(118), options: { gzip: true } },
+  { name: 'leak', build: () => leak.build(46), options: { gzip: true } },
   { name: 'host-oom', build: () => hostOom.build(70), options: { gzip: true } },
 ];

@@ -45,7 +45,7 @@ export function scriptDirectory(plan: RunPlan): string {
   return plan.framework === 'megatron-bridge' ? '/nemo_run/code/' : '/opt/megatron-lm/';
 }
 
-export function scheduleKind(plan: RunPlan): ScheduleKind {
+function scheduleKind(plan: RunPlan): ScheduleKind {
   if (plan.parallelism.pipeline === 1) return 'single_stage';
   return plan.parallelism.virtualPipeline === null ? 'one_forward_one_backward' : 'interleaved';
 }
@@ -62,7 +62,7 @@ function fullIterationGraph(core: string): CallPath {
 }
 
 /** Whether forward and backward of all micro-batches are captured as one CUDA graph. */
-export function capturesFullIteration(plan: RunPlan): boolean {
+function capturesFullIteration(plan: RunPlan): boolean {
   return plan.configuration['model.cuda_graph_impl'] === 'full_iteration';
 }
 

@@ -1,0 +1,35 @@
+/** What one simulated launch is made of. */
+import type { OtherProcess, RunPlan } from '../run.js';
+import type { RankHooks } from './hooks.js';
+
+/** Memory of a process outside the allocator: CUDA context and modules, then NCCL's buffers as its communicators come up. */
+export interface OutsideMemory {
+  readonly contextBytes: number;
+  /** Once the model is wrapped for data parallelism. */
+  readonly builtBytes: number;
+  /** From the first forward pass on. */
+  readonly trainingBytes: number;
+}
+
+export interface DeviceConditions {
+  readonly outside: OutsideMemory;
+  /** On this device from the start. */
+  readonly otherProcesses: readonly OtherProcess[];
+}
+
+/** Padded tokens of each micro-batch: `tokens[step][data rank][micro-batch]`, the micro-batch size included. */
+export type Workload = readonly (readonly (readonly number[])[])[];
+
+export interface AttemptOptions {
+  readonly plan: RunPlan;
+  readonly firstIteration: number;
+  /** As many steps as it has are simulated at most. */
+  readonly workload: Workload;
+  readonly conditions: (rank: number) => DeviceConditions;
+  readonly hooks?: RankHooks;
+  /** Which ranks to simulate; default all. A trial run of one rank per stage is enough to see what a plan needs. */
+  readonly ranks?: readonly number[];
+  /** Overrides the GPU's memory: a device without limit shows what a plan would need. */
+  readonly deviceBytes?: number;
+  readonly records?: (rank: number) => boolean;
+}
