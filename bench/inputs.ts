@@ -1,6 +1,6 @@
 /** The files that are measured: made once, kept in the scratch directory, and read once before every use. */
 import { createReadStream, existsSync } from 'node:fs';
-import { type FileHandle, open, rename, stat } from 'node:fs/promises';
+import { type FileHandle, mkdir, open, rename, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { oomMessage } from '../src/allocator/oom-message.js';
 import { GIB, KIB, MIB } from '../src/model/units.js';
@@ -13,14 +13,40 @@ export interface Input {
 
 /** @throws {Skip} without Python, or if the file is not there and cannot be made. */
 export async function snapshotInput(context: BenchContext, events: number): Promise<Input> {
+  return generated(context, join(context.directory, `snapshot-${events}.pickle`), ['--entries', String(events)]);
+}
+
+export interface RankInputs {
+  /** Holds the files and nothing else. */
+  readonly directory: string;
+  readonly files: readonly Input[];
+}
+
+/**
+ * One snapshot for each rank of a run. Each has its own seed and so its own stacks, which real ranks mostly share: the dictionaries get eight
+ * times the work they would have.
+ *
+ * @throws {Skip} as {@link snapshotInput}.
+ */
+export async function rankInputs(context: BenchContext, events: number, ranks: number): Promise<RankInputs> {
+  const directory = join(context.directory, `ranks-${events}`);
+  await mkdir(directory, { recursive: true });
+  const files: Input[] = [];
+  for (let rank = 0; rank < ranks; rank += 1) {
+    const file = join(directory, `snapshot_${rank}.pickle`);
+    files.push(await generated(context, file, ['--entries', String(events), '--seed', String(rank)]));
+  }
+  return { directory, files };
+}
+
+async function generated(context: BenchContext, file: string, args: readonly string[]): Promise<Input> {
   // Also where the file is there already: every case that reads it compares with Python.
   const { executable } = requirePython(context);
-  const file = join(context.directory, `snapshot-${events}.pickle`);
   return prepared(file, async (partial) => {
     if (!existsSync(context.generator))
       throw new Skip(`neither ${file} nor its generator ${context.generator} exists (MBF_BENCH_GENERATOR)`);
     context.progress(`  generating ${file}`);
-    await context.timer.run(executable, [context.generator, '--entries', String(events), partial]);
+    await context.timer.run(executable, [context.generator, ...args, partial]);
   });
 }
 

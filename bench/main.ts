@@ -10,13 +10,15 @@ import { ingestCase } from './cases/ingest.js';
 import { logCase } from './cases/log.js';
 import { modelCase } from './cases/model.js';
 import { queryCase } from './cases/query.js';
+import { ranksCase } from './cases/ranks.js';
 import { describeMachine, findPython } from './machine.js';
 import { findRssMethod, ProcessTimer } from './measure.js';
 import { type BenchResult, evaluate, type GroupResult, groupText, machineText } from './report.js';
 
-/** A case together with the size it has when it is asked for by name; all four at once are small. */
+/** A case together with the size it has when it is asked for by name; all at once are small. */
 const CASES: readonly { readonly case: Case; readonly events: readonly number[] }[] = [
   { case: ingestCase, events: [1_000_000, 5_000_000] },
+  { case: ranksCase, events: [100_000] },
   { case: decodeCase, events: [1_000_000, 5_000_000] },
   { case: queryCase, events: [5_000_000] },
   { case: logCase, events: [] },
@@ -25,14 +27,14 @@ const CASES: readonly { readonly case: Case; readonly events: readonly number[] 
 const FULL = { repeat: 5, logMegabytes: 256 };
 const SMALL = { repeat: 3, logMegabytes: 16, events: [100_000] };
 
-const USAGE = `usage: npm run bench -- [ingest] [decode] [query] [log] [model] [options]
+const USAGE = `usage: npm run bench -- [ingest] [ranks] [decode] [query] [log] [model] [options]
 
   --events N,…   entries of the snapshots
   --log-mb N     size of the logs in MB
   --repeat N     rounds
   --json         one JSON document on standard output
 
-Cases asked for by name run at full size (1M and 5M events, query 5M, logs 256 MB, 5 rounds); without a name all
+Cases asked for by name run at full size (1M and 5M events, ranks 100k, query 5M, logs 256 MB, 5 rounds); without a name all
 run small (100k events, 16 MB, 3 rounds).
 MBF_BENCH_GENERATOR: the snapshot generator; MBF_BENCH_DIR: where inputs are kept. See bench/README.md.
 `;

@@ -1,34 +1,36 @@
 #!/usr/bin/env node
 /** The command line. Errors end here: one message on stderr, one exit code from the table. */
-import { readFileSync } from 'node:fs';
 import { Command, CommanderError } from 'commander';
 import { MbfError } from '../model/errors.js';
-import { packageRoot } from '../store/load-queries.js';
 import { type Context, processContext } from './context.js';
 import { EXIT, EXIT_OF_ERROR } from './exit-codes.js';
-import { registerDiagnose } from './verbs/diagnose.js';
-import { registerIngest } from './verbs/ingest.js';
-import { registerLists } from './verbs/lists.js';
-import { registerPeak } from './verbs/peak.js';
-import { registerSnapshot } from './verbs/snapshot.js';
-import { registerSql } from './verbs/sql.js';
+import { version } from './version.js';
 
-function version(): string {
-  const manifest: unknown = JSON.parse(readFileSync(`${packageRoot()}/package.json`, 'utf8'));
-  return (manifest as { version: string }).version;
-}
+type Register = (program: Command, context: Context) => void;
 
-/** Every verb, in the order of the help. */
-const VERBS = [registerIngest, registerDiagnose, registerPeak, registerSnapshot, registerLists, registerSql];
+/**
+ * Every verb, in the order of the help. Only the one asked for is loaded: all of them together take twice as long to load as Node to start.
+ */
+const VERBS: readonly (readonly [verbs: readonly string[], load: () => Promise<Register>])[] = [
+  [['ingest'], async () => (await import('./verbs/ingest.js')).registerIngest],
+  [['diagnose'], async () => (await import('./verbs/diagnose.js')).registerDiagnose],
+  [['peak'], async () => (await import('./verbs/peak.js')).registerPeak],
+  [['snapshot'], async () => (await import('./verbs/snapshot.js')).registerSnapshot],
+  [['runs', 'sources'], async () => (await import('./verbs/lists.js')).registerLists],
+  [['sql'], async () => (await import('./verbs/sql.js')).registerSql],
+];
 
-function program(context: Context): Command {
+async function program(context: Context, args: readonly string[]): Promise<Command> {
   const command = new Command('mbforensics')
     .description('Why did this training run die of "CUDA out of memory"?')
     .version(version())
     .option('--debug', 'print stack traces of errors')
     .showHelpAfterError('(see --help)')
     .exitOverride();
-  for (const register of VERBS) register(command, context);
+  const wanted = args.find((arg) => !arg.startsWith('-')) ?? '';
+  const known = VERBS.filter(([verbs]) => verbs.includes(wanted));
+  // For help, and for the suggestion after a mistyped verb, all of them.
+  for (const [, load] of known.length > 0 ? known : VERBS) (await load())(command, context);
   // Sub-commands copy neither of these from their parent once they exist.
   for (const verb of command.commands) verb.exitOverride().option('--debug', 'print stack traces of errors');
   return command;
@@ -55,7 +57,7 @@ process.stdout.on('error', (error: NodeJS.ErrnoException) => {
   throw error;
 });
 try {
-  await program(context).parseAsync(process.argv);
+  await (await program(context, process.argv.slice(2))).parseAsync(process.argv);
 } catch (error) {
   process.exitCode = report(context, error);
 }

@@ -13,10 +13,10 @@ import { asFailure, ingest, PARSER_VERSION } from '../ingest/ingest.js';
 import { MbfError } from '../model/errors.js';
 import type { Failure, IngestResult } from '../model/results.js';
 import { SCHEMA_VERSION } from '../store/migrations.js';
-import { openStore } from '../store/open-store.js';
 import type { Store } from '../store/store.js';
 import type { Context } from './context.js';
 import { progressLine } from './progress.js';
+import { openStore, storeToOpen } from './store-to-open.js';
 
 /** DuckDB's share while ingesting: the decoder needs about as much beside it, and appending uses one thread however many there are. */
 export const INGEST_RESOURCES = { memoryLimitBytes: 96 * 1024 * 1024, threads: 1 } as const;
@@ -85,7 +85,7 @@ export async function pathStore(path: string, context: Context): Promise<OpenedS
 }
 
 async function ingestPath(path: string, work: string, context: Context): Promise<IngestResult> {
-  const store = await openStore(work, { mode: 'write', ...INGEST_RESOURCES });
+  const store = storeToOpen(work, { mode: 'write', ...INGEST_RESOURCES });
   const progress = progressLine(context);
   try {
     return await ingest({ store, parsers: PARSERS, paths: [path], now: new Date(), progress: progress.update });

@@ -1,10 +1,10 @@
 /** What a verb is asked about: a path, a handle, a run of the store, or the latest run. */
 import { existsSync } from 'node:fs';
 import { MbfError } from '../model/errors.js';
-import { openStore } from '../store/open-store.js';
 import type { Store } from '../store/store.js';
 import type { Context } from './context.js';
 import { cachedStores, failedSources, type OpenedStore, pathStore } from './path-store.js';
+import { openStore } from './store-to-open.js';
 
 export const DEFAULT_DB = 'mbforensics.duckdb';
 

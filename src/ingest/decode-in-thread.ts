@@ -1,16 +1,27 @@
 /**
- * Decodes a file on a second core while this one writes: at 5M entries decoding and appending take about the same time, so a long file is
- * done in little more than half of it. A short one is not: a thread takes 50 ms to start and to warm up.
+ * Decodes files on a second core while this one writes: decoding and appending take about the same time, so a long file is done in little more
+ * than half of it, and of many files each is decoded while the one before it is committed. One thread serves a whole ingest: starting it and
+ * compiling its code takes as long as decoding 100,000 entries.
  */
 import { availableParallelism } from 'node:os';
-import { Worker } from 'node:worker_threads';
+import { MessageChannel, type MessagePort, Worker } from 'node:worker_threads';
 import { ColumnBatch } from '../model/columns.js';
 import { MbfError } from '../model/errors.js';
-import type { ParseContext, ParseSummary, RowSink, SnapshotSink } from '../model/parser.js';
-import { type DecoderJob, type FromDecoder, ReceivedDictionary, TRAVELLING } from './decode-protocol.js';
+import type { ParseContext } from '../model/parser.js';
+import {
+  BUFFER_BYTES,
+  type DecoderJob,
+  type DecoderLink,
+  type FromDecoder,
+  ReceivedDictionary,
+  TAKEN,
+  TRAVELLING,
+} from './decode-protocol.js';
+import type { DecodedSource } from './decode-source.js';
+import type { DerivedSink, DerivedSnapshotSink } from './derive-snapshot.js';
 
-/** On disk. Below this one thread is as fast. */
-export const THREAD_FROM_BYTES = 128 * 1024 * 1024;
+/** On disk. Below this a file is decoded before the thread has started. */
+export const THREAD_FROM_BYTES = 1024 * 1024;
 
 const THREAD = new URL('./decode-thread.js', import.meta.url);
 
@@ -19,38 +30,53 @@ export function decodesInThread(sizeBytes: number): boolean {
   return sizeBytes >= THREAD_FROM_BYTES && availableParallelism() > 1 && import.meta.url.endsWith('.js');
 }
 
-export interface DecodeRequest {
-  readonly path: string;
-  readonly parser: string;
-  readonly sizeBytes: number;
-  readonly mtimeMs: number;
+/** A file that is decoded or waits to be, up to a few batches ahead of whoever takes its rows. */
+export interface Decoding {
+  /**
+   * As `decodeSource` in this thread: the same calls to `sink` in the same order, the same errors. To be called once, and in the order of
+   * {@link DecodeThread.start}.
+   */
+  run(sink: DerivedSink, context: Pick<ParseContext, 'progress'>): Promise<DecodedSource>;
 }
 
-/** As `parser.parse` and hashing in this thread: the same calls to `sink` in the same order, the same errors. */
-export async function decodeInThread(
-  request: DecodeRequest,
-  sink: RowSink,
-  context: ParseContext,
-): Promise<{ readonly summary: ParseSummary; readonly sha256: string }> {
-  const returned = new SharedArrayBuffer(4);
-  const workerData: DecoderJob = { ...request, name: context.name, returned };
-  const worker = new Worker(THREAD, { workerData });
+/** Starts with the first file it is given. Close it whatever happens, or the process does not end. */
+export class DecodeThread {
+  private link: ThreadLink | undefined;
+
+  start(job: DecoderJob): Decoding {
+    this.link ??= new ThreadLink();
+    const { link } = this;
+    link.post(job);
+    return { run: (sink, context) => receive(link, sink, context) };
+  }
+
+  async close(): Promise<void> {
+    await this.link?.close();
+    this.link = undefined;
+  }
+}
+
+async function receive(
+  link: ThreadLink,
+  sink: DerivedSink,
+  context: Pick<ParseContext, 'progress'>,
+): Promise<DecodedSource> {
+  let snapshot: DerivedSnapshotSink | undefined;
+  const dictionary = new ReceivedDictionary();
+  let hasEnded = false;
   try {
-    let snapshot: SnapshotSink | undefined;
-    const dictionary = new ReceivedDictionary();
-    for await (const message of messages(worker)) {
+    for (;;) {
+      const message = await link.next();
       switch (message.type) {
         case 'snapshot':
-          snapshot = await sink.snapshot(dictionary);
+          snapshot = await sink.snapshot(dictionary, dictionary);
           break;
         case 'rows': {
           dictionary.add(message.dictionary);
           const batch = new ColumnBatch(TRAVELLING[message.kind], message.rows, message.buffer);
           batch.rows = message.rows;
           snapshot?.[message.kind](batch);
-          worker.postMessage(message.buffer, [message.buffer]);
-          Atomics.add(new Int32Array(returned), 0, 1);
-          Atomics.notify(new Int32Array(returned), 0);
+          link.giveBack(message.buffer);
           break;
         }
         case 'oom':
@@ -61,7 +87,7 @@ export async function decodeInThread(
           break;
         case 'snapshot_end':
           dictionary.add(message.dictionary);
-          snapshot?.end(message.summary);
+          snapshot?.end(message.summary, message.derivation);
           break;
         case 'note':
           sink.note(message.note);
@@ -73,52 +99,99 @@ export async function decodeInThread(
           context.progress?.(message.bytes);
           break;
         case 'done':
-          return message;
+          hasEnded = true;
+          return { summary: message.summary, sha256: message.sha256 };
         case 'failed':
+          hasEnded = true;
           throw new MbfError(message.code, message.fact, message.place);
         case 'bug': {
+          hasEnded = true;
           const bug = new Error(message.message);
           bug.stack = message.stack;
           throw bug;
         }
       }
     }
-    throw new Error('the decoding thread ended without a word');
   } finally {
-    await worker.terminate();
+    if (!hasEnded) await link.skipFile();
   }
 }
 
-/** Messages in order, until the thread ends. An uncaught error there is thrown here. */
-async function* messages(worker: Worker): AsyncGenerator<FromDecoder, void, void> {
-  const queue: FromDecoder[] = [];
-  let failure: Error | undefined;
-  let isOver = false;
-  let wake: (() => void) | undefined;
-  const ring = (): void => {
-    wake?.();
-    wake = undefined;
-  };
-  worker.on('message', (message: FromDecoder) => {
-    queue.push(message);
-    ring();
-  });
-  worker.on('error', (error: Error) => {
-    failure = error;
-    ring();
-  });
-  worker.on('exit', () => {
-    isOver = true;
-    ring();
-  });
-  for (;;) {
-    const message = queue.shift();
-    if (message !== undefined) yield message;
-    else if (failure !== undefined) throw failure;
-    else if (isOver) return;
-    else
+/** The running thread and the messages that came from it. */
+class ThreadLink {
+  private readonly worker: Worker;
+  private readonly taken = new Int32Array(new SharedArrayBuffer(8));
+  private readonly buffers: MessagePort;
+  private readonly queue: FromDecoder[] = [];
+  private failure: Error | undefined;
+  private wake: (() => void) | undefined;
+
+  constructor() {
+    const { port1, port2 } = new MessageChannel();
+    this.buffers = port1;
+    const workerData: DecoderLink = { taken: this.taken.buffer as SharedArrayBuffer, buffers: port2 };
+    this.worker = new Worker(THREAD, { workerData, transferList: [port2] });
+    this.worker.on('message', (message: FromDecoder) => {
+      this.queue.push(message);
+      this.ring();
+    });
+    this.worker.on('error', (error: Error) => {
+      this.failure ??= error;
+      this.ring();
+    });
+    this.worker.on('exit', () => {
+      this.failure ??= new Error('the decoding thread ended without a word');
+      this.ring();
+    });
+  }
+
+  post(job: DecoderJob): void {
+    this.worker.postMessage(job);
+  }
+
+  /** The next message. An uncaught error of the thread, or its end, is thrown after the messages before it. */
+  async next(): Promise<FromDecoder> {
+    for (;;) {
+      const message = this.queue.shift();
+      if (message !== undefined) {
+        this.count(TAKEN.messages);
+        return message;
+      }
+      if (this.failure !== undefined) throw this.failure;
       await new Promise<void>((resolve) => {
-        wake = resolve;
+        this.wake = resolve;
       });
+    }
+  }
+
+  giveBack(buffer: ArrayBuffer): void {
+    if (buffer.byteLength < BUFFER_BYTES) return; // a small batch's own
+    this.buffers.postMessage(buffer, [buffer]);
+    this.count(TAKEN.buffers);
+  }
+
+  /** Takes what is left of a file whose rows nobody wants any more: the next file's come behind it. */
+  async skipFile(): Promise<void> {
+    for (;;) {
+      const message = await this.next().catch(() => undefined); // a dead thread is told to the next one who asks
+      if (message === undefined || message.type === 'done' || message.type === 'failed' || message.type === 'bug')
+        return;
+      if (message.type === 'rows') this.giveBack(message.buffer);
+    }
+  }
+
+  async close(): Promise<void> {
+    await this.worker.terminate();
+    this.buffers.close();
+  }
+
+  private count(what: number): void {
+    Atomics.add(this.taken, what, 1);
+    Atomics.notify(this.taken, what);
+  }
+
+  private ring(): void {
+    this.wake?.();
+    this.wake = undefined;
   }
 }

@@ -1,4 +1,5 @@
-/** What a decoding thread tells the thread that writes, in order. */
+/** What a decoding thread tells the thread that writes, in order, and how far it may run ahead. */
+import type { MessagePort } from 'node:worker_threads';
 import { batchBytes, type TableLayout } from '../model/columns.js';
 import type { ErrorCode, ErrorPlace } from '../model/errors.js';
 import type { Dictionary, ParseSummary, SnapshotSummary } from '../model/parser.js';
@@ -13,6 +14,8 @@ import {
   SEGMENT_LAYOUT,
   type TraceOomRow,
 } from '../model/tables.js';
+import { KEY_CHARS, type StackKeys } from './content-keys.js';
+import type { SnapshotDerivation } from './derive-snapshot.js';
 
 /** The layouts that travel, by the method of SnapshotSink that takes them. */
 export const TRAVELLING = {
@@ -27,6 +30,13 @@ export type RowKind = keyof typeof TRAVELLING;
 export const BUFFER_BYTES = Math.max(...Object.values(TRAVELLING).map((layout) => batchBytes(layout, BATCH_ROWS)));
 /** In flight at most; beyond that the decoder waits for the writer. 3 × 5.6 MB. */
 export const MAX_BUFFERS = 3;
+/** A batch that needs no more than this travels in memory of its own: four fifths of the batches of a small file would leave a buffer empty. */
+export const SMALL_BATCH_BYTES = 128 * 1024;
+/** Messages not yet taken, at most. Bounds what small batches, notes and incidents of a file that waits for its turn may pile up. */
+export const MAX_MESSAGES = 256;
+
+/** Places in the Int32s that both threads see. */
+export const TAKEN = { buffers: 0, messages: 1 } as const;
 
 /** New entries of the file's dictionary since the last message; must be known before the rows that refer to them. */
 export interface DictionaryDelta {
@@ -35,6 +45,8 @@ export interface DictionaryDelta {
   readonly frames: Int32Array;
   readonly stackLengths: Int32Array;
   readonly stackFrames: Int32Array;
+  /** Content keys of the stacks, one after the other. */
+  readonly stackKeys: string;
   readonly pools: readonly (readonly [number, number])[];
 }
 
@@ -52,11 +64,25 @@ export type FromDecoder =
   | { readonly type: 'note'; readonly note: Note }
   | { readonly type: 'incident'; readonly row: IncidentRow }
   | { readonly type: 'progress'; readonly bytes: number }
-  | { readonly type: 'snapshot_end'; readonly summary: SnapshotSummary; readonly dictionary: DictionaryDelta }
+  | {
+      readonly type: 'snapshot_end';
+      readonly summary: SnapshotSummary;
+      readonly derivation: SnapshotDerivation;
+      readonly dictionary: DictionaryDelta;
+    }
   | { readonly type: 'done'; readonly summary: ParseSummary; readonly sha256: string }
   | { readonly type: 'failed'; readonly code: ErrorCode; readonly fact: string; readonly place: ErrorPlace }
   | { readonly type: 'bug'; readonly message: string; readonly stack: string };
 
+/** What a thread is started with. */
+export interface DecoderLink {
+  /** Two Int32s: see {@link TAKEN}. */
+  readonly taken: SharedArrayBuffer;
+  /** Brings buffers back. A port of its own, because it is read synchronously while jobs arrive by event. */
+  readonly buffers: MessagePort;
+}
+
+/** Jobs are done one after the other; the messages of each end with `done`, `failed` or `bug`. */
 export interface DecoderJob {
   readonly path: string;
   readonly parser: string;
@@ -64,8 +90,6 @@ export interface DecoderJob {
   /** The file as the other thread saw it; anything else is another file. */
   readonly sizeBytes: number;
   readonly mtimeMs: number;
-  /** One Int32: buffers given back so far. */
-  readonly returned: SharedArrayBuffer;
 }
 
 /** Collects what is new in a growing dictionary. */
@@ -75,9 +99,11 @@ export class DictionaryCursor {
   private stacks = 0;
   private pools = 0;
   private readonly dictionary: Dictionary;
+  private readonly keys: StackKeys;
 
-  constructor(dictionary: Dictionary) {
+  constructor(dictionary: Dictionary, keys: StackKeys) {
     this.dictionary = dictionary;
+    this.keys = keys;
   }
 
   take(): DictionaryDelta {
@@ -98,22 +124,25 @@ export class DictionaryCursor {
       total += stackLengths[i]!;
     }
     const stackFrames = new Int32Array(total);
+    let stackKeys = '';
     for (let at = 0; this.stacks < dictionary.stackCount; this.stacks++) {
+      stackKeys += this.keys.stackKey(this.stacks);
       const stack = dictionary.stackFrames(this.stacks);
       stackFrames.set(stack, at);
       at += stack.length;
     }
     const pools: (readonly [number, number])[] = [];
     for (; this.pools < dictionary.poolCount; this.pools++) pools.push(dictionary.pool(this.pools));
-    return { texts, frames, stackLengths, stackFrames, pools };
+    return { texts, frames, stackLengths, stackFrames, stackKeys, pools };
   }
 }
 
 /** The other end: a dictionary made of the deltas. */
-export class ReceivedDictionary implements Dictionary {
+export class ReceivedDictionary implements Dictionary, StackKeys {
   private readonly texts: string[] = [];
   private readonly frames: { name: number; filename: number; line: number }[] = [];
   private readonly stacks: Int32Array[] = [];
+  private readonly keys: string[] = [];
   private readonly pools: (readonly [number, number])[] = [];
 
   add(delta: DictionaryDelta): void {
@@ -121,8 +150,11 @@ export class ReceivedDictionary implements Dictionary {
     for (let i = 0; i < delta.frames.length; i += 3) {
       this.frames.push({ name: delta.frames[i]!, filename: delta.frames[i + 1]!, line: delta.frames[i + 2]! });
     }
+    const firstStack = this.stacks.length;
     let at = 0;
     for (const length of delta.stackLengths) {
+      const key = (this.stacks.length - firstStack) * KEY_CHARS;
+      this.keys.push(delta.stackKeys.slice(key, key + KEY_CHARS));
       this.stacks.push(delta.stackFrames.subarray(at, at + length));
       at += length;
     }
@@ -146,6 +178,9 @@ export class ReceivedDictionary implements Dictionary {
   }
   stackFrames(id: number): Int32Array {
     return this.stacks[id]!;
+  }
+  stackKey(id: number): string {
+    return this.keys[id]!;
   }
   get poolCount(): number {
     return this.pools.length;

@@ -1,37 +1,56 @@
-/** The decoding thread: parses one file and sends its rows. Started by `decode-in-thread.ts`, never imported. */
+/** The decoding thread: parses files in the order they are asked for and sends their rows. Started by `decode-in-thread.ts`, never imported. */
 import { parentPort, receiveMessageOnPort, workerData } from 'node:worker_threads';
 import { PARSERS } from '../../parsers/index.js';
-import { ColumnBatch } from '../model/columns.js';
+import { batchBytes, ColumnBatch } from '../model/columns.js';
 import { MbfError } from '../model/errors.js';
-import type { Dictionary, RowSink, SnapshotSink } from '../model/parser.js';
+import type { Dictionary } from '../model/parser.js';
 import { openByteSource } from './byte-source.js';
+import type { StackKeys } from './content-keys.js';
 import {
   BUFFER_BYTES,
   type DecoderJob,
+  type DecoderLink,
   DictionaryCursor,
   type FromDecoder,
   MAX_BUFFERS,
+  MAX_MESSAGES,
   type RowKind,
+  SMALL_BATCH_BYTES,
+  TAKEN,
   TRAVELLING,
 } from './decode-protocol.js';
+import { decodeSource } from './decode-source.js';
+import type { DerivedSink, DerivedSnapshotSink } from './derive-snapshot.js';
 
-const job = workerData as DecoderJob;
+const link = workerData as DecoderLink;
 const port = parentPort!;
-const returned = new Int32Array(job.returned);
+const taken = new Int32Array(link.taken);
 
+/** Counts modulo 2^32, as the shared counter does. */
+let sent = 0;
+
+/** Waits while too many messages are under way. The parser is synchronous, so this blocks. */
 function send(message: FromDecoder, transfer: ArrayBuffer[] = []): void {
+  for (;;) {
+    const seen = Atomics.load(taken, TAKEN.messages);
+    if (((sent - seen) | 0) < MAX_MESSAGES) break;
+    Atomics.wait(taken, TAKEN.messages, seen, 1000);
+  }
+  sent = (sent + 1) | 0;
   port.postMessage(message, transfer);
 }
 
 const free: ArrayBuffer[] = [];
 let made = 0;
 
-/** A buffer nobody reads; waits for the writer to give one back if all are on their way. The parser is synchronous, so this blocks. */
+/** A buffer nobody reads; waits for the writer to give one back if all are on their way. */
 function takeBuffer(): ArrayBuffer {
   for (;;) {
-    const seen = Atomics.load(returned, 0);
-    for (let message = receiveMessageOnPort(port); message !== undefined; message = receiveMessageOnPort(port)) {
-      free.push(message.message as ArrayBuffer);
+    const seen = Atomics.load(taken, TAKEN.buffers);
+    for (;;) {
+      const returned = receiveMessageOnPort(link.buffers);
+      if (returned === undefined) break;
+      free.push(returned.message as ArrayBuffer);
     }
     const buffer = free.pop();
     if (buffer !== undefined) return buffer;
@@ -39,16 +58,17 @@ function takeBuffer(): ArrayBuffer {
       made += 1;
       return new ArrayBuffer(BUFFER_BYTES);
     }
-    Atomics.wait(returned, 0, seen, 1000);
+    Atomics.wait(taken, TAKEN.buffers, seen, 1000);
   }
 }
 
-function snapshotSink(dictionary: Dictionary): SnapshotSink {
-  const cursor = new DictionaryCursor(dictionary);
+function snapshotSink(dictionary: Dictionary, keys: StackKeys): DerivedSnapshotSink {
+  const cursor = new DictionaryCursor(dictionary, keys);
   const sendRows =
     (kind: RowKind) =>
     (batch: ColumnBatch): void => {
-      const buffer = takeBuffer();
+      const bytes = batchBytes(TRAVELLING[kind], batch.rows);
+      const buffer = bytes <= SMALL_BATCH_BYTES ? new ArrayBuffer(bytes) : takeBuffer();
       new ColumnBatch(TRAVELLING[kind], batch.rows, buffer).copyFrom(batch);
       send({ type: 'rows', kind, rows: batch.rows, buffer, dictionary: cursor.take() }, [buffer]);
     };
@@ -59,20 +79,20 @@ function snapshotSink(dictionary: Dictionary): SnapshotSink {
     annotations: sendRows('annotations'),
     oom: (row) => send({ type: 'oom', row }),
     eventExtra: (row) => send({ type: 'extra', row }),
-    end: (summary) => send({ type: 'snapshot_end', summary, dictionary: cursor.take() }),
+    end: (summary, derivation) => send({ type: 'snapshot_end', summary, derivation, dictionary: cursor.take() }),
   };
 }
 
-const sink: RowSink = {
+const sink: DerivedSink = {
   note: (note) => send({ type: 'note', note }),
   incident: (row) => send({ type: 'incident', row }),
-  snapshot: async (dictionary) => {
+  snapshot: async (dictionary, keys) => {
     send({ type: 'snapshot' });
-    return snapshotSink(dictionary);
+    return snapshotSink(dictionary, keys);
   },
 };
 
-async function decode(): Promise<void> {
+async function decode(job: DecoderJob): Promise<void> {
   const parser = PARSERS.find((candidate) => candidate.id === job.parser);
   if (parser === undefined) throw new Error(`no parser ${job.parser}`);
   const opened = await openByteSource(job.path);
@@ -80,17 +100,20 @@ async function decode(): Promise<void> {
     if (opened.sizeBytes !== job.sizeBytes || opened.mtimeMs !== job.mtimeMs) {
       throw new MbfError('MBF2009', 'changed while it was read: it is not the file it was a moment ago');
     }
-    const summary = await parser.parse(opened.source, sink, {
-      name: job.name,
-      progress: (bytes) => send({ type: 'progress', bytes }),
-    });
-    send({ type: 'done', summary, sha256: await opened.finish() });
+    const progress = (bytes: number): void => send({ type: 'progress', bytes });
+    send({ type: 'done', ...(await decodeSource(parser, opened, sink, { name: job.name, progress })) });
   } finally {
     await opened.close();
   }
 }
 
-decode().catch((error: unknown) => {
-  if (error instanceof MbfError) send({ type: 'failed', code: error.code, fact: error.message, place: error.place });
-  else send({ type: 'bug', message: String(error), stack: error instanceof Error ? (error.stack ?? '') : '' });
+let last: Promise<void> = Promise.resolve();
+port.on('message', (job: DecoderJob) => {
+  last = last
+    .then(() => decode(job))
+    .catch((error: unknown) => {
+      if (error instanceof MbfError)
+        send({ type: 'failed', code: error.code, fact: error.message, place: error.place });
+      else send({ type: 'bug', message: String(error), stack: error instanceof Error ? (error.stack ?? '') : '' });
+    });
 });

@@ -1,17 +1,20 @@
 /**
  * `mbforensics ingest`: paths → runs → files → rows. One transaction a file, so that whatever happens the store holds whole sources only,
  * and a second ingest goes on where the first was cut off.
+ *
+ * While one file is written, the next is already being decoded on a second core; and while a new store is being made, so is the first.
  */
-import { basename } from 'node:path';
 import { MbfError } from '../model/errors.js';
-import type { Dictionary, ParseContext, ParserSpec, RowSink } from '../model/parser.js';
+import type { Dictionary, ParseContext, ParserSpec } from '../model/parser.js';
 import type { Failure, IngestResult, IngestSource, NoteResult } from '../model/results.js';
 import type { IncidentRow, Note } from '../model/tables.js';
 import type { Store } from '../store/store.js';
-import { hashFile, type OpenedSource, openByteSource } from './byte-source.js';
-import { decodeInThread, decodesInThread } from './decode-in-thread.js';
-import { type Detection, detect } from './detect.js';
+import { hashFile, type OpenedSource } from './byte-source.js';
+import type { StackKeys } from './content-keys.js';
+import { DecodeThread } from './decode-in-thread.js';
+import type { DerivedSink } from './derive-snapshot.js';
 import { type Candidate, discover } from './discover.js';
+import { type Examined, examine, type Recognised } from './examine.js';
 import { rankFromName } from './rank-from-name.js';
 import { freeName, planRuns, type RunPlan } from './run-names.js';
 import { SnapshotWriter } from './snapshot-writer.js';
@@ -23,8 +26,17 @@ export const PARSER_VERSION = 1;
 /** Incidents kept per source; a log that repeats one line a million times says nothing more. */
 const MAX_INCIDENTS = 100_000;
 
+/** A store that is opened while the first file is already being decoded. */
+export interface StoreToOpen {
+  readonly file: string;
+  /** There is no such store yet, so that nothing can be known of any file. */
+  readonly isNew: boolean;
+  /** Called once. Closing the store is the caller's. */
+  open(): Promise<Store>;
+}
+
 export interface IngestOptions {
-  readonly store: Store;
+  readonly store: Store | StoreToOpen;
   readonly parsers: readonly ParserSpec[];
   readonly paths: readonly string[];
   readonly run?: string | undefined;
@@ -46,37 +58,50 @@ interface RunRow {
 }
 
 export async function ingest(options: IngestOptions): Promise<IngestResult> {
-  const { store } = options;
-  const plans = await planRuns(options.paths, options);
-  const session = new Session(options);
-  const runs: IngestResult['runs'][number][] = [];
-  const sources: IngestSource[] = [];
-  for (const plan of plans) {
-    const discovery = await discover(plan.paths, { exclude: [store.file, `${store.file}.wal`] });
-    const run = await session.openRun(plan);
-    runs.push({ name: run.name, label: run.label, commit: run.commit, path: plan.rootPath });
-    for (const failed of discovery.failed) {
-      sources.push(
-        blank(run, failed.displayPath, { status: 'failed', error: asFailure(failed.error.inFile(failed.displayPath)) }),
-      );
+  const { file } = options.store;
+  const thread = new DecodeThread();
+  let early: Examined | undefined;
+  try {
+    const plans = await planRuns(options.paths, options);
+    let session: Session | undefined;
+    const runs: IngestResult['runs'][number][] = [];
+    const sources: IngestSource[] = [];
+    for (const plan of plans) {
+      const { candidates, skipped, failed } = await discover(plan.paths, { exclude: [file, `${file}.wal`] });
+      if (session === undefined) {
+        if (candidates[0] !== undefined && 'open' in options.store && options.store.isNew) {
+          early = await examine(candidates[0], options.parsers, thread);
+        }
+        session = new Session(options, 'open' in options.store ? await options.store.open() : options.store, thread);
+      }
+      const run = await session.openRun(plan);
+      runs.push({ name: run.name, label: run.label, commit: run.commit, path: plan.rootPath });
+      for (const entry of failed) {
+        const error = asFailure(entry.error.inFile(entry.displayPath));
+        sources.push(blank(run, entry.displayPath, { status: 'failed', error }));
+      }
+      for await (const begun of session.begin(run, candidates, early)) sources.push(await session.finish(run, begun));
+      early = undefined;
+      for (const group of skipped) {
+        const note: NoteResult = {
+          kind: group.rule,
+          severity: 'info',
+          text: group.why,
+          count: group.count,
+          device: null,
+          seq: null,
+          offset: null,
+          line: null,
+        };
+        sources.push(blank(run, group.examples[0] ?? group.root, { status: 'skipped', notes: [note] }));
+      }
     }
-    for (const candidate of discovery.candidates) sources.push(await session.file(run, candidate));
-    for (const skipped of discovery.skipped) {
-      const note: NoteResult = {
-        kind: skipped.rule,
-        severity: 'info',
-        text: skipped.why,
-        count: skipped.count,
-        device: null,
-        seq: null,
-        offset: null,
-        line: null,
-      };
-      sources.push(blank(run, skipped.examples[0] ?? skipped.root, { status: 'skipped', notes: [note] }));
-    }
+    await session?.store.checkpoint();
+    return { schema: 'mbforensics/ingest@1', db: file, runs, sources };
+  } finally {
+    await thread.close();
+    await early?.close();
   }
-  await store.checkpoint();
-  return { schema: 'mbforensics/ingest@1', db: store.file, runs, sources };
 }
 
 function blank(run: RunRow, path: string, rest: Partial<IngestSource> & Pick<IngestSource, 'status'>): IngestSource {
@@ -87,17 +112,25 @@ export function asFailure(error: MbfError): Failure {
   return { code: error.code, text: error.describe(), remedy: error.remedy, offset: error.place.offset ?? null };
 }
 
+/** A file that was looked into, and the source it will replace. */
+interface Begun {
+  readonly examined: Examined;
+  readonly oldId: number | undefined;
+}
+
 /** One call of ingest: what is shared between its files. */
 class Session {
+  readonly store: Store;
   private readonly options: IngestOptions;
-  private readonly store: Store;
+  private readonly thread: DecodeThread;
   private readonly dictionary: StoreDictionary;
   private readonly now: Date;
 
-  constructor(options: IngestOptions) {
+  constructor(options: IngestOptions, store: Store, thread: DecodeThread) {
+    this.store = store;
     this.options = options;
-    this.store = options.store;
-    this.dictionary = new StoreDictionary(options.store);
+    this.thread = thread;
+    this.dictionary = new StoreDictionary(store);
     this.now = options.now;
   }
 
@@ -147,8 +180,34 @@ class Session {
     });
   }
 
-  async file(run: RunRow, candidate: Candidate): Promise<IngestSource> {
+  /** The files in order, each handed out once the next one has been looked into. `early` is the first one, if it has been looked into already. */
+  async *begin(
+    run: RunRow,
+    candidates: readonly Candidate[],
+    early: Examined | undefined,
+  ): AsyncGenerator<Begun | IngestSource, void, void> {
+    const held: (Begun | IngestSource)[] = [];
+    try {
+      const [first, ...others] = candidates;
+      if (first !== undefined) held.push(await this.beginOne(run, first, early));
+      for (const candidate of others) {
+        held.push(await this.beginOne(run, candidate, undefined));
+        yield held.shift()!;
+      }
+      if (held.length > 0) yield held.shift()!;
+    } finally {
+      for (const begun of held) if ('examined' in begun) await begun.examined.close();
+    }
+  }
+
+  private async beginOne(
+    run: RunRow,
+    candidate: Candidate,
+    early: Examined | undefined,
+  ): Promise<Begun | IngestSource> {
     const known = await this.knownSource(run, candidate);
+    const oldId = known?.sourceId;
+    if (early !== undefined) return { examined: early, oldId };
     if (known?.status === 'ingested' && known.bytes === candidate.sizeBytes && known.parserVersion === PARSER_VERSION) {
       const sha256 = await hashFile(candidate.path).catch(() => undefined);
       if (sha256 === known.sha256) {
@@ -161,69 +220,48 @@ class Session {
         };
       }
     }
-    let opened: OpenedSource;
+    return { examined: await examine(candidate, this.options.parsers, this.thread), oldId };
+  }
+
+  async finish(run: RunRow, begun: Begun | IngestSource): Promise<IngestSource> {
+    if (!('examined' in begun)) return begun;
+    const { examined, oldId } = begun;
     try {
-      opened = await openByteSource(candidate.path);
-    } catch (error) {
-      return this.failed(run, candidate, known?.sourceId, inputError(error), undefined, [], undefined);
-    }
-    try {
-      return await this.opened(run, candidate, known?.sourceId, opened);
+      const source = await this.settle(run, examined, oldId);
+      const { claims } = examined;
+      if (this.options.explain !== true || claims === undefined) return source;
+      const detection = claims.map((claim) => ({ parser: claim.parser.id, score: claim.score, why: claim.why }));
+      return { ...source, detection };
     } finally {
-      await opened.close();
+      await examined.close();
     }
   }
 
-  private async opened(
-    run: RunRow,
-    candidate: Candidate,
-    oldId: number | undefined,
-    opened: OpenedSource,
-  ): Promise<IngestSource> {
-    let detection: Detection;
-    try {
-      const name = basename(candidate.path).replace(/\.gz$/i, '');
-      const head = { bytes: await opened.head(), name, sizeBytes: candidate.sizeBytes };
-      detection = detect(this.options.parsers, head, { isNamed: candidate.isNamed });
-    } catch (error) {
-      return this.failed(run, candidate, oldId, inputError(error), undefined, [], await sha256Of(opened));
-    }
-    const claims = detection.claims.map((claim) => ({ parser: claim.parser.id, score: claim.score, why: claim.why }));
-    const explained = this.options.explain === true ? { detection: claims } : {};
-    if (detection.status !== 'recognised') {
-      if (detection.status === 'skipped') {
-        return {
-          ...blank(run, candidate.displayPath, { status: 'skipped', error: asFailure(detection.error) }),
-          ...explained,
-        };
+  private async settle(run: RunRow, examined: Examined, oldId: number | undefined): Promise<IngestSource> {
+    const { candidate } = examined;
+    if (examined.status !== 'recognised') {
+      if (examined.status === 'skipped') {
+        return blank(run, candidate.displayPath, { status: 'skipped', error: asFailure(examined.error) });
       }
-      return {
-        ...(await this.failed(run, candidate, oldId, detection.error, undefined, [], await sha256Of(opened))),
-        ...explained,
-      };
+      const sha256 = await sha256Of(examined.opened);
+      return this.failed(run, candidate, oldId, examined.error, undefined, [], sha256);
     }
     const notes = new NoteFolder();
     try {
-      return { ...(await this.parse(run, candidate, oldId, opened, detection.parser, notes)), ...explained };
+      return await this.write(run, examined, oldId, notes);
     } catch (error) {
       this.dictionary.reset();
-      const input = inputError(error);
-      if (input.kind !== 'input') throw input;
-      const sha256 = await sha256Of(opened);
-      return {
-        ...(await this.failed(run, candidate, oldId, input, detection.parser, notes.list(), sha256)),
-        ...explained,
-      };
+      if (!(error instanceof MbfError) || error.kind !== 'input') throw error;
+      const sha256 = await sha256Of(examined.opened);
+      return this.failed(run, candidate, oldId, error, examined.parser, notes.list(), sha256);
     }
   }
 
-  /** Parses one file inside one transaction; throws after undoing everything. */
-  private async parse(
+  /** Writes one file inside one transaction; throws after undoing everything. */
+  private async write(
     run: RunRow,
-    candidate: Candidate,
+    { candidate, parser, decode }: Recognised,
     oldId: number | undefined,
-    opened: OpenedSource,
-    parser: ParserSpec,
     notes: NoteFolder,
   ): Promise<IngestSource> {
     const { store, options } = this;
@@ -235,13 +273,13 @@ class Session {
       const writers: SnapshotWriter[] = [];
       const incidents: IncidentRow[] = [];
       let droppedIncidents = 0;
-      const sink: RowSink = {
+      const sink: DerivedSink = {
         note: (note) => notes.add(note),
         incident: (row) => {
           if (incidents.length < MAX_INCIDENTS) incidents.push(row);
           else droppedIncidents += 1;
         },
-        snapshot: async (dictionary: Dictionary) => {
+        snapshot: async (dictionary: Dictionary, keys: StackKeys) => {
           const rank = fromName?.rank ?? null;
           const identity = {
             snapshotId: (await this.nextId('snapshot', 'snapshot_id')) + writers.length,
@@ -250,24 +288,17 @@ class Session {
             rank,
             handle: await this.handle(run, rank, writers.length),
           };
-          const writer = await SnapshotWriter.open(store, this.dictionary, identity, dictionary);
+          const writer = await SnapshotWriter.open(store, this.dictionary, identity, dictionary, keys);
           writers.push(writer);
           return writer;
         },
       };
       const progress = options.progress;
-      const context: ParseContext = {
-        name: basename(candidate.path),
+      const context: Pick<ParseContext, 'progress'> = {
         progress:
           progress === undefined ? undefined : (bytes) => progress(candidate.displayPath, bytes, candidate.sizeBytes),
       };
-      const { summary, sha256 } = decodesInThread(opened.sizeBytes)
-        ? await decodeInThread(
-            { path: candidate.path, parser: parser.id, sizeBytes: opened.sizeBytes, mtimeMs: opened.mtimeMs },
-            sink,
-            context,
-          )
-        : { summary: await parser.parse(opened.source, sink, context), sha256: await opened.finish() };
+      const { summary, sha256 } = await decode(sink, context);
       for (const writer of writers) for (const note of await writer.finish(notes.list())) notes.add(note);
       if (droppedIncidents > 0) {
         const text = `more than ${MAX_INCIDENTS} failure lines; the rest is counted, not kept`;
@@ -424,18 +455,12 @@ function noteResult(note: Note & { readonly count: number }): NoteResult {
   };
 }
 
-/** Errors of the input pass; anything else is a bug or the store's, and ends the ingest. */
-function inputError(error: unknown): MbfError {
-  if (error instanceof MbfError) return error;
-  throw error;
-}
-
 /** Above this a failed file is not read to its end: somebody named a 100 GB checkpoint, and the error is already known. */
 const MAX_HASHED_FAILURE_BYTES = 256 * 1024 * 1024;
 
 /** The hash of a file that failed, as a fact for the reader; unknown if it is huge or cannot even be read. */
-async function sha256Of(opened: OpenedSource): Promise<string | undefined> {
-  if (opened.sizeBytes > MAX_HASHED_FAILURE_BYTES) return undefined;
+async function sha256Of(opened: OpenedSource | undefined): Promise<string | undefined> {
+  if (opened === undefined || opened.sizeBytes > MAX_HASHED_FAILURE_BYTES) return undefined;
   try {
     return await opened.finish();
   } catch {

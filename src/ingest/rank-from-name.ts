@@ -76,6 +76,7 @@ export const RANK_RULES: readonly RankRule[] = [
       ['memory_snapshot/iteration_10_exit/rank1023_memory_snapshot.pickle', 1023],
       ['train_rank3.log', 3],
       ['train_rank3.log.gz', 3],
+      ['train_rank3.log.zst', 3],
       ['rank_0003.out', 3],
       ['rank.7', 7],
       ['log-rank0_123.out', 0],
@@ -182,7 +183,7 @@ export function rankFromName(displayPath: string): NamedRank | undefined {
 
 /** The rule that decides a path, also where it decides that there is no rank. */
 export function matchRankRule(displayPath: string): { rule: RankRule; rank: number | undefined } | undefined {
-  const path = displayPath.replaceAll('\\', '/').replace(/\.(?:gz|zst|xz|bz2|lz4)$/i, '');
+  const path = displayPath.replaceAll('\\', '/').replace(/\.(?:gz|zst|zstd|xz|bz2|lz4)$/i, '');
   const segments = path.split('/');
   const base = segments.at(-1) ?? path;
   const directories = segments.slice(0, -1).reverse();

@@ -1,7 +1,6 @@
 /** Writes one memory snapshot into the open transaction: translates ids, derives columns, sums up devices. */
-import { type ColumnBatch, getI64, type TableLayout } from '../model/columns.js';
-import { MbfError } from '../model/errors.js';
-import type { Dictionary, SnapshotSink, SnapshotSummary } from '../model/parser.js';
+import type { ColumnBatch, TableLayout } from '../model/columns.js';
+import type { Dictionary, SnapshotSummary } from '../model/parser.js';
 import {
   ANNOTATION_LAYOUT,
   BLOCK_LAYOUT,
@@ -11,14 +10,13 @@ import {
   SEGMENT_LAYOUT,
   type TraceOomRow,
 } from '../model/tables.js';
-import { BLOCK_STATES } from '../model/vocabulary.js';
 import type { ColumnAppender } from '../store/column-appender.js';
 import type { Store } from '../store/store.js';
-import { type DeviceTrace, TraceDerivation } from './derive-trace.js';
+import type { StackKeys } from './content-keys.js';
+import type { DerivedSnapshotSink, DeviceSums, SnapshotDerivation } from './derive-snapshot.js';
+import type { DeviceTrace } from './derive-trace.js';
 import type { StoreDictionary, Translation } from './store-dictionary.js';
 
-const ALLOCATED = BLOCK_STATES.indexOf('active_allocated');
-const INACTIVE = BLOCK_STATES.indexOf('inactive');
 /** The ring sizes people and frameworks choose: Megatron's 100,000, torch's examples, powers of two. */
 const ROUND_RING = /^[1-9]\d?0{3,}$/;
 
@@ -30,28 +28,16 @@ export interface SnapshotIdentity {
   readonly handle: string;
 }
 
-interface DeviceSums {
-  segments: number;
-  blocks: number;
-  reserved: number;
-  allocated: number;
-  active: number;
-  inactive: number;
-  largestInactive: number | null;
-}
-
-export class SnapshotWriter implements SnapshotSink {
+export class SnapshotWriter implements DerivedSnapshotSink {
   private readonly store: Store;
   private readonly identity: SnapshotIdentity;
   private readonly dictionary: Dictionary;
   private readonly translation: Translation;
   private readonly appenders: ReadonlyMap<TableLayout, ColumnAppender>;
   private readonly stamped = new WeakSet<ColumnBatch>();
-  private readonly derivation = new TraceDerivation();
-  private readonly sums = new Map<number, DeviceSums>();
   private readonly ooms: TraceOomRow[] = [];
   private readonly extras: EventExtraRow[] = [];
-  private summary: SnapshotSummary | undefined;
+  private ended: { readonly summary: SnapshotSummary; readonly derivation: SnapshotDerivation } | undefined;
 
   /** Opens the appenders up front: the parser's calls are synchronous, making an appender is not. */
   static async open(
@@ -59,12 +45,13 @@ export class SnapshotWriter implements SnapshotSink {
     target: StoreDictionary,
     identity: SnapshotIdentity,
     dictionary: Dictionary,
+    keys: StackKeys,
   ): Promise<SnapshotWriter> {
     const appenders = new Map<TableLayout, ColumnAppender>();
     for (const layout of [EVENT_LAYOUT, SEGMENT_LAYOUT, BLOCK_LAYOUT, ANNOTATION_LAYOUT]) {
       appenders.set(layout, await store.appender(layout));
     }
-    return new SnapshotWriter(store, identity, dictionary, await target.translate(dictionary), appenders);
+    return new SnapshotWriter(store, identity, dictionary, await target.translate(dictionary, keys), appenders);
   }
 
   private constructor(
@@ -82,35 +69,14 @@ export class SnapshotWriter implements SnapshotSink {
   }
 
   events(batch: ColumnBatch): void {
-    this.derivation.add(batch);
     this.append(batch);
   }
 
   segments(batch: ColumnBatch): void {
-    const device = batch.i32('device');
-    const total = batch.i64('total_bytes');
-    for (let row = 0; row < batch.rows; row++) {
-      const sums = this.device(device[row]!);
-      sums.segments += 1;
-      sums.reserved = exactSum(sums.reserved, getI64(total, row), 'segments');
-    }
     this.append(batch);
   }
 
   blocks(batch: ColumnBatch): void {
-    const device = batch.i32('device');
-    const size = batch.i64('size_bytes');
-    const state = batch.u8('state');
-    for (let row = 0; row < batch.rows; row++) {
-      const sums = this.device(device[row]!);
-      const bytes = getI64(size, row);
-      sums.blocks += 1;
-      if (state[row] === ALLOCATED) sums.allocated = exactSum(sums.allocated, bytes, 'blocks');
-      if (state[row] === INACTIVE) {
-        sums.inactive = exactSum(sums.inactive, bytes, 'blocks');
-        sums.largestInactive = Math.max(sums.largestInactive ?? 0, bytes);
-      } else sums.active = exactSum(sums.active, bytes, 'blocks');
-    }
     this.append(batch);
   }
 
@@ -126,17 +92,8 @@ export class SnapshotWriter implements SnapshotSink {
     this.extras.push(row);
   }
 
-  end(summary: SnapshotSummary): void {
-    this.summary = summary;
-  }
-
-  private device(device: number): DeviceSums {
-    let sums = this.sums.get(device);
-    if (sums === undefined) {
-      sums = { segments: 0, blocks: 0, reserved: 0, allocated: 0, active: 0, inactive: 0, largestInactive: null };
-      this.sums.set(device, sums);
-    }
-    return sums;
+  end(summary: SnapshotSummary, derivation: SnapshotDerivation): void {
+    this.ended = { summary, derivation };
   }
 
   private append(batch: ColumnBatch): void {
@@ -154,13 +111,15 @@ export class SnapshotWriter implements SnapshotSink {
 
   /** Writes the small tables; `notes` are those of the parser. Returns the notes that only the whole trace shows. */
   async finish(notes: readonly Note[]): Promise<Note[]> {
-    const { store, identity, summary } = this;
-    if (summary === undefined) throw new Error('the parser did not end its snapshot');
+    const { store, identity, ended } = this;
+    if (ended === undefined) throw new Error('the parser did not end its snapshot');
+    const { summary, derivation } = ended;
     for (const appender of this.appenders.values()) appender.close();
     await this.translation.finish(store);
     const snapshot_id = identity.snapshotId;
-    const traces = this.derivation.devices();
-    const own = [...this.derivation.notes(), ...this.traceNotes(traces, summary)];
+    const { traces } = derivation;
+    const sums = new Map(derivation.sums.map((sum) => [sum.device, sum]));
+    const own = [...derivation.notes, ...traceNotes(traces, sums, summary)];
     const broken = [...notes, ...own].some((note) => note.kind.startsWith('invariant_'));
     await store.insertRows('snapshot', [
       {
@@ -188,7 +147,7 @@ export class SnapshotWriter implements SnapshotSink {
       'snapshot_pool',
       pools.map(([a, b], pool) => ({ snapshot_id, pool, pool_id_a: a, pool_id_b: b })),
     );
-    await store.insertRows('snapshot_device', this.deviceRows(traces, broken));
+    await store.insertRows('snapshot_device', this.deviceRows(traces, sums, broken));
     await store.insertRows(
       'snapshot_action',
       traces.flatMap((trace) =>
@@ -218,22 +177,22 @@ export class SnapshotWriter implements SnapshotSink {
     return own;
   }
 
-  private deviceRows(traces: readonly DeviceTrace[], broken: boolean) {
+  private deviceRows(traces: readonly DeviceTrace[], sumsOf: ReadonlyMap<number, DeviceSums>, broken: boolean) {
     const traceOf = new Map(traces.map((trace) => [trace.device, trace]));
-    const devices = [...new Set([...this.sums.keys(), ...traceOf.keys()])].sort((a, b) => a - b);
+    const devices = [...new Set([...sumsOf.keys(), ...traceOf.keys()])].sort((a, b) => a - b);
     return devices.map((device) => {
-      const sums = this.device(device);
+      const sums = sumsOf.get(device);
       const trace = traceOf.get(device);
       return {
         snapshot_id: this.identity.snapshotId,
         device,
-        segments: sums.segments,
-        blocks: sums.blocks,
-        reserved_bytes: sums.reserved,
-        allocated_bytes: sums.allocated,
-        active_bytes: sums.active,
-        inactive_bytes: sums.inactive,
-        largest_inactive_block_bytes: sums.largestInactive,
+        segments: sums?.segments ?? 0,
+        blocks: sums?.blocks ?? 0,
+        reserved_bytes: sums?.reserved ?? 0,
+        allocated_bytes: sums?.allocated ?? 0,
+        active_bytes: sums?.active ?? 0,
+        inactive_bytes: sums?.inactive ?? 0,
+        largest_inactive_block_bytes: sums?.largestInactive ?? null,
         events: trace?.events ?? null,
         unmatched_free_bytes: trace?.unmatchedFreeBytes ?? null,
         requested_delta_bytes: trace?.requestedDeltaBytes ?? null,
@@ -247,42 +206,39 @@ export class SnapshotWriter implements SnapshotSink {
       };
     });
   }
-
-  private traceNotes(traces: readonly DeviceTrace[], summary: SnapshotSummary): Note[] {
-    const notes: Note[] = [];
-    for (const trace of traces) {
-      const { device } = trace;
-      const startReserved = (this.sums.get(device)?.reserved ?? 0) - trace.reservedDeltaBytes;
-      if (startReserved < 0) {
-        const text = `segment events grow by ${trace.reservedDeltaBytes} bytes, more than the ${this.sums.get(device)?.reserved ?? 0} reserved at the end`;
-        notes.push({ kind: 'invariant_reserved', severity: 'warning', text, device });
-      }
-      // One completion alone is what a ring of one entry (torch 1.13 and 2.0) leaves; its request was overwritten, not skipped.
-      if (!trace.actions.has('free_requested') && (trace.actions.get('free_completed') ?? 0) > 1) {
-        const text = 'no free_requested entry: recorded with skip_actions, so pending frees are not known';
-        notes.push({ kind: 'actions_skipped', severity: 'info', text, device });
-      }
-      if (isOverwritten(summary.settings, device)) {
-        notes.push({
-          kind: 'ring_truncated',
-          severity: 'warning',
-          text: 'the ring of trace entries overflowed: its oldest entries are lost',
-          device,
-        });
-      } else if (trace.events === 1 || (ROUND_RING.test(String(trace.events)) && startReserved > 0)) {
-        const text = `exactly ${trace.events} ${trace.events === 1 ? 'entry' : 'entries'} and memory before the first: the ring was probably full, and its oldest entries are lost`;
-        notes.push({ kind: 'ring_probably_truncated', severity: 'info', text, device });
-      }
-    }
-    return notes;
-  }
 }
 
-function exactSum(sum: number, bytes: number, what: string): number {
-  if (sum + bytes > Number.MAX_SAFE_INTEGER) {
-    throw new MbfError('MBF2107', `the sizes of the ${what} add up to more than 2^53 bytes`);
+function traceNotes(
+  traces: readonly DeviceTrace[],
+  sums: ReadonlyMap<number, DeviceSums>,
+  summary: SnapshotSummary,
+): Note[] {
+  const notes: Note[] = [];
+  for (const trace of traces) {
+    const { device } = trace;
+    const startReserved = (sums.get(device)?.reserved ?? 0) - trace.reservedDeltaBytes;
+    if (startReserved < 0) {
+      const text = `segment events grow by ${trace.reservedDeltaBytes} bytes, more than the ${sums.get(device)?.reserved ?? 0} reserved at the end`;
+      notes.push({ kind: 'invariant_reserved', severity: 'warning', text, device });
+    }
+    // One completion alone is what a ring of one entry (torch 1.13 and 2.0) leaves; its request was overwritten, not skipped.
+    if (!trace.actions.has('free_requested') && (trace.actions.get('free_completed') ?? 0) > 1) {
+      const text = 'no free_requested entry: recorded with skip_actions, so pending frees are not known';
+      notes.push({ kind: 'actions_skipped', severity: 'info', text, device });
+    }
+    if (isOverwritten(summary.settings, device)) {
+      notes.push({
+        kind: 'ring_truncated',
+        severity: 'warning',
+        text: 'the ring of trace entries overflowed: its oldest entries are lost',
+        device,
+      });
+    } else if (trace.events === 1 || (ROUND_RING.test(String(trace.events)) && startReserved > 0)) {
+      const text = `exactly ${trace.events} ${trace.events === 1 ? 'entry' : 'entries'} and memory before the first: the ring was probably full, and its oldest entries are lost`;
+      notes.push({ kind: 'ring_probably_truncated', severity: 'info', text, device });
+    }
   }
-  return sum + bytes;
+  return notes;
 }
 
 /** `trace_alloc_overflowed` of torch 2.13+: a scalar, or per device as a list or a dict. */

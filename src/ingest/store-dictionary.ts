@@ -1,17 +1,15 @@
 /**
  * Texts, frames and stacks of the whole store, interned by content, so that equal stacks of two ranks or two runs have one id.
  *
- * Within a file equality is exact (the parser compares bytes). Across files a stack is known by a 128-bit key of its frames' texts: SHA-256
- * cut to half, which no file can be made to collide with. Keys do not depend on the store, so they also compare stacks of two stores.
+ * Within a file equality is exact (the parser compares bytes). Across files a stack is known by its content key. Frames only matter as parts
+ * of stacks, so they are looked up for new stacks alone: the ranks of a run have nearly all of theirs in common.
  */
-import { hash } from 'node:crypto';
 import { ColumnBatch } from '../model/columns.js';
 import type { Dictionary } from '../model/parser.js';
 import { BATCH_ROWS, STACK_FRAME_LAYOUT } from '../model/tables.js';
 import type { ColumnAppender } from '../store/column-appender.js';
 import type { Store } from '../store/store.js';
-
-const KEY_BYTES = 16;
+import { frameKey, type StackKeys } from './content-keys.js';
 
 export class StoreDictionary {
   private readonly store: Store;
@@ -30,9 +28,9 @@ export class StoreDictionary {
   }
 
   /** A translation for one file; needs an open transaction. */
-  async translate(dictionary: Dictionary): Promise<Translation> {
+  async translate(dictionary: Dictionary, keys: StackKeys): Promise<Translation> {
     if (!this.loaded) await this.load();
-    return new Translation(dictionary, this, await this.store.appender(STACK_FRAME_LAYOUT));
+    return new Translation(dictionary, keys, this, await this.store.appender(STACK_FRAME_LAYOUT));
   }
 
   private async load(): Promise<void> {
@@ -68,29 +66,28 @@ export class StoreDictionary {
   }
 }
 
-/** With the length of the name, since a name may hold any character, the separator too. */
-function frameKey(name: string, filename: string, line: number): string {
-  return `${name.length}\0${name}\0${filename}\0${line}`;
-}
-
 /** Local ids of one file → ids of the store. Rows of new dimension values are appended, or wait for {@link Translation.finish}. */
 export class Translation {
   private readonly dictionary: Dictionary;
+  private readonly keys: StackKeys;
   private readonly target: StoreDictionary;
   private readonly stackFrames: ColumnAppender;
   private readonly batch = new ColumnBatch(STACK_FRAME_LAYOUT, BATCH_ROWS);
+  private readonly stackColumn = this.batch.i32('stack_id');
+  private readonly posColumn = this.batch.i32('pos');
+  private readonly frameColumn = this.batch.i32('frame_id');
   private texts = new Int32Array(0);
+  /** −1: not looked up yet. */
   private frames = new Int32Array(0);
-  private frameKeys = Buffer.alloc(0);
   private stacks = new Int32Array(0);
-  private framesDone = 0;
   private stacksDone = 0;
   private readonly newTexts: { text_id: number; text: string }[] = [];
   private readonly newFrames: { frame_id: number; name: string; filename: string; line: number }[] = [];
   private readonly newStacks: { stack_id: number; depth: number; content_key: string }[] = [];
 
-  constructor(dictionary: Dictionary, target: StoreDictionary, stackFrames: ColumnAppender) {
+  constructor(dictionary: Dictionary, keys: StackKeys, target: StoreDictionary, stackFrames: ColumnAppender) {
     this.dictionary = dictionary;
+    this.keys = keys;
     this.target = target;
     this.stackFrames = stackFrames;
   }
@@ -128,69 +125,52 @@ export class Translation {
     }
   }
 
-  private addFrames(): void {
-    const { dictionary } = this;
-    const count = dictionary.frameCount;
-    if (this.frames.length < count) {
-      const frames = new Int32Array(count * 2);
-      frames.set(this.frames);
-      this.frames = frames;
-      const keys = Buffer.alloc(count * 2 * KEY_BYTES);
-      this.frameKeys.copy(keys);
-      this.frameKeys = keys;
-    }
-    for (let local = this.framesDone; local < count; local++) {
-      const frame = dictionary.frame(local);
-      const name = dictionary.text(frame.name);
-      const filename = dictionary.text(frame.filename);
-      const { id, isNew } = this.target.internFrame(name, filename, frame.line);
-      this.frames[local] = id;
-      hash('sha256', frameKey(name, filename, frame.line), 'buffer').copy(
-        this.frameKeys,
-        local * KEY_BYTES,
-        0,
-        KEY_BYTES,
-      );
-      if (isNew) this.newFrames.push({ frame_id: id, name, filename, line: frame.line });
-    }
-    this.framesDone = count;
-  }
-
   private addStacks(): void {
-    this.addFrames();
-    const { dictionary, frameKeys } = this;
+    const { dictionary } = this;
     const count = dictionary.stackCount;
     if (this.stacks.length < count) {
       const stacks = new Int32Array(count * 2);
       stacks.set(this.stacks);
       this.stacks = stacks;
     }
-    let scratch = Buffer.alloc(64 * KEY_BYTES);
+    if (this.frames.length < dictionary.frameCount) {
+      const frames = new Int32Array(dictionary.frameCount * 2).fill(-1);
+      frames.set(this.frames);
+      this.frames = frames;
+    }
     for (let local = this.stacksDone; local < count; local++) {
-      const frames = dictionary.stackFrames(local);
-      if (scratch.length < frames.length * KEY_BYTES) scratch = Buffer.alloc(frames.length * KEY_BYTES * 2);
-      for (let pos = 0; pos < frames.length; pos++) {
-        const from = frames[pos]! * KEY_BYTES;
-        frameKeys.copy(scratch, pos * KEY_BYTES, from, from + KEY_BYTES);
-      }
-      const key = hash('sha256', scratch.subarray(0, frames.length * KEY_BYTES), 'hex').slice(0, KEY_BYTES * 2);
+      const key = this.keys.stackKey(local);
       const { id, isNew } = this.target.internStack(key);
       this.stacks[local] = id;
       if (!isNew) continue;
+      const frames = dictionary.stackFrames(local);
       this.newStacks.push({ stack_id: id, depth: frames.length, content_key: key });
       this.appendFrames(id, frames);
     }
     this.stacksDone = count;
   }
 
+  /** The store's id of a local frame. */
+  private frame(local: number): number {
+    const known = this.frames[local]!;
+    if (known >= 0) return known;
+    const { dictionary } = this;
+    const frame = dictionary.frame(local);
+    const name = dictionary.text(frame.name);
+    const filename = dictionary.text(frame.filename);
+    const { id, isNew } = this.target.internFrame(name, filename, frame.line);
+    this.frames[local] = id;
+    if (isNew) this.newFrames.push({ frame_id: id, name, filename, line: frame.line });
+    return id;
+  }
+
   private appendFrames(stackId: number, frames: Int32Array): void {
-    const { batch } = this;
-    const [stackColumn, posColumn, frameColumn] = [batch.i32('stack_id'), batch.i32('pos'), batch.i32('frame_id')];
+    const { batch, stackColumn, posColumn, frameColumn } = this;
     for (let pos = 0; pos < frames.length; pos++) {
       const row = batch.rows++;
       stackColumn[row] = stackId;
       posColumn[row] = pos;
-      frameColumn[row] = this.frames[frames[pos]!]!;
+      frameColumn[row] = this.frame(frames[pos]!);
       if (batch.rows === batch.capacity) this.flush();
     }
   }

@@ -2,8 +2,7 @@
  * The fast path into a table: typed arrays are copied into DuckDB vectors as they are, 2048 rows at a time, without a value or
  * an object per row. The plain row API of the bindings manages half a million rows of this width a second, this several millions.
  */
-import { type DuckDBAppender, DuckDBDataChunk, DuckDBEnumType, DuckDBTypeId } from '@duckdb/node-api';
-import duckdb from '@duckdb/node-bindings';
+import type { DuckDBAppender } from '@duckdb/node-api';
 import {
   type ColumnArray,
   type ColumnBatch,
@@ -14,6 +13,7 @@ import {
   NULL_U8,
   type TableLayout,
 } from '../model/columns.js';
+import { DuckDBDataChunk, DuckDBEnumType, DuckDBTypeId, bindings as duckdb, type Vector } from './duckdb.js';
 import type { TableColumn } from './table-columns.js';
 
 export interface ColumnAppender {
@@ -35,7 +35,7 @@ const TYPES: Readonly<Record<ColumnKind, { readonly typeId: DuckDBTypeId; readon
 
 interface Target {
   readonly spec: ColumnSpec;
-  readonly vector: duckdb.Vector;
+  readonly vector: Vector;
   readonly rowBytes: number;
   /** One bit per row of a chunk, 1 = valid. */
   readonly mask: Uint8Array<ArrayBuffer>;

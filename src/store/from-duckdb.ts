@@ -1,4 +1,5 @@
 /** The one converter from DuckDB's values to plain data. */
+import type { DuckDBValue } from '@duckdb/node-api';
 import {
   DuckDBArrayValue,
   DuckDBDecimalValue,
@@ -7,8 +8,7 @@ import {
   DuckDBStructValue,
   DuckDBTimestampTZValue,
   DuckDBTimestampValue,
-  type DuckDBValue,
-} from '@duckdb/node-api';
+} from './duckdb.js';
 
 export type StoreValue =
   | null

@@ -1,6 +1,6 @@
 /** The way into small tables: rows as records, written column-wise in chunks. For the large ones see `column-appender.ts`. */
-import { type DuckDBAppender, DuckDBDataChunk } from '@duckdb/node-api';
-import duckdb from '@duckdb/node-bindings';
+import type { DuckDBAppender } from '@duckdb/node-api';
+import { DuckDBDataChunk, bindings as duckdb } from './duckdb.js';
 import type { TableColumn } from './table-columns.js';
 import { type SqlValue, toDuckDB } from './to-duckdb.js';
 

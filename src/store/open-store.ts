@@ -3,9 +3,10 @@ import { copyFileSync, constants as fs, linkSync, readdirSync, realpathSync, rmS
 import { open } from 'node:fs/promises';
 import { availableParallelism } from 'node:os';
 import { basename, dirname, join, resolve } from 'node:path';
-import { type DuckDBConnection, DuckDBInstance } from '@duckdb/node-api';
+import type { DuckDBConnection } from '@duckdb/node-api';
 import { MbfError } from '../model/errors.js';
 import { GIB } from '../model/units.js';
+import { DuckDBInstance } from './duckdb.js';
 import { migrate, readSchemaState } from './migrate.js';
 import { MIGRATIONS, SCHEMA_VERSION } from './migrations.js';
 import { Store } from './store.js';

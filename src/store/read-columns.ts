@@ -1,8 +1,7 @@
 /** Streaming a large result as typed arrays, straight from DuckDB's vectors: no object, no value, no BigInt per row. */
-import { DuckDBTypeId } from '@duckdb/node-api';
-import duckdb from '@duckdb/node-bindings';
 import { NULL_I32, NULL_U8 } from '../model/columns.js';
 import { BATCH_ROWS } from '../model/tables.js';
+import { DuckDBTypeId, bindings as duckdb, type Vector } from './duckdb.js';
 import type { ResultStream } from './result-stream.js';
 
 /**
@@ -22,7 +21,7 @@ export interface ReadBatch<Spec extends ReadSpec> {
   readonly columns: { readonly [Name in keyof Spec]: ArrayKinds[Spec[Name]] };
 }
 
-type Copy = (vector: duckdb.Vector, rows: number, at: number) => void;
+type Copy = (vector: Vector, rows: number, at: number) => void;
 
 /** Batches of up to 65,536 rows of `stream`, whose columns must be those of `spec` by name; others are ignored. */
 export async function* readColumns<Spec extends ReadSpec>(

@@ -1,6 +1,7 @@
 /** Statements a user types. One statement, reading only, on a store opened for reading; whatever else it tries is refused before it runs. */
-import { type DuckDBConnection, type DuckDBPreparedStatement, StatementType } from '@duckdb/node-api';
+import type { DuckDBConnection, DuckDBPreparedStatement } from '@duckdb/node-api';
 import { MbfError } from '../model/errors.js';
+import { StatementType } from './duckdb.js';
 import { fromDuckDB, type StoreValue } from './from-duckdb.js';
 import { blankText } from './query-file.js';
 import type { ResultStream } from './result-stream.js';

@@ -1,11 +1,6 @@
 /** Results whose rows are fetched while they are computed, made safe: they end with an error, and they let go of the file. */
-import {
-  type DuckDBConnection,
-  type DuckDBDataChunk,
-  type DuckDBPreparedStatement,
-  type DuckDBResult,
-  ResultReturnType,
-} from '@duckdb/node-api';
+import type { DuckDBConnection, DuckDBDataChunk, DuckDBPreparedStatement, DuckDBResult } from '@duckdb/node-api';
+import { ResultReturnType } from './duckdb.js';
 
 /** Prepares and binds the statement with `prefix` put before its text. */
 export type PrepareStatement = (connection: DuckDBConnection, prefix: string) => Promise<DuckDBPreparedStatement>;

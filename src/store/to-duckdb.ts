@@ -1,12 +1,11 @@
 /** From plain data to DuckDB's values, with the type that is wanted on the other side. Out of range is an error, never a wrap-around. */
+import type { DuckDBType, DuckDBValue } from '@duckdb/node-api';
 import {
   BIGINT,
   BOOLEAN,
   DOUBLE,
   DuckDBTimestampValue,
-  type DuckDBType,
   DuckDBTypeId,
-  type DuckDBValue,
   HUGEINT,
   INTEGER,
   SMALLINT,
@@ -17,7 +16,7 @@ import {
   USMALLINT,
   UTINYINT,
   VARCHAR,
-} from '@duckdb/node-api';
+} from './duckdb.js';
 
 /** What can be written into a column or bound to a parameter. A Date is a TIMESTAMP in UTC. */
 export type SqlValue = null | undefined | boolean | number | bigint | string | Date;

@@ -12,30 +12,39 @@ import {
 import { tmpdir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { gunzipSync } from 'node:zlib';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { gunzipSync, gzipSync } from 'node:zlib';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { torchSnapshot } from '../../parsers/torch-snapshot/index.js';
 import { StackDictionary } from '../../parsers/torch-snapshot/stack-dictionary.js';
 import { openByteSource } from '../../src/ingest/byte-source.js';
+import { ContentKeys } from '../../src/ingest/content-keys.js';
 import type * as InThread from '../../src/ingest/decode-in-thread.js';
-import { DictionaryCursor, ReceivedDictionary } from '../../src/ingest/decode-protocol.js';
+import { type DecoderJob, DictionaryCursor, ReceivedDictionary } from '../../src/ingest/decode-protocol.js';
+import { type DerivedSink, deriving, type SnapshotDerivation } from '../../src/ingest/derive-snapshot.js';
+import type { ColumnBatch } from '../../src/model/columns.js';
 import type { RowSink } from '../../src/model/parser.js';
-import { bytesSource, collectDecoded, decode } from '../support/decode.js';
+import { bytesSource, collectDecoded, type Decoded } from '../support/decode.js';
 
 const ROOT = resolve(dirname(fileURLToPath(import.meta.url)), '..', '..');
-const SAMPLE = join(ROOT, 'samples', 'capacity');
+const SAMPLES = join(ROOT, 'samples');
 const corpus = join(resolve(ROOT, process.env['MBF_CORPUS'] ?? '../shared/corpus'), 'snapshots');
 
-let thread: typeof InThread;
+let inThread: typeof InThread;
 let directory = '';
+let thread: InThread.DecodeThread;
 beforeAll(async () => {
-  thread = (await import(join(ROOT, 'dist', 'src', 'ingest', 'decode-in-thread.js'))) as typeof InThread;
+  inThread = (await import(join(ROOT, 'dist', 'src', 'ingest', 'decode-in-thread.js'))) as typeof InThread;
   directory = mkdtempSync(join(tmpdir(), 'mbf-thread-'));
 });
+beforeEach(() => {
+  thread = new inThread.DecodeThread();
+});
+afterEach(() => thread.close());
 afterAll(() => rmSync(directory, { recursive: true, force: true }));
 
-function request(path: string) {
+function job(path: string): DecoderJob {
   const { size, mtimeNs } = statSync(path, { bigint: true });
-  return { path, parser: 'torch-snapshot', sizeBytes: Number(size), mtimeMs: Number(mtimeNs) / 1e6 };
+  return { path, parser: 'torch-snapshot', name: 'x', sizeBytes: Number(size), mtimeMs: Number(mtimeNs) / 1e6 };
 }
 
 function pickles(from: string): string[] {
@@ -48,17 +57,19 @@ function pickles(from: string): string[] {
   }
 }
 
-/** The sample's snapshots as they were before they were compressed. */
+/** Snapshots of the samples as they were before they were compressed. */
 function samplePickles(): string[] {
   const unpacked = mkdtempSync(join(tmpdir(), 'mbf-thread-sample-'));
   afterAll(() => rmSync(unpacked, { recursive: true, force: true }));
-  return readdirSync(SAMPLE)
-    .filter((name) => name.endsWith('.pickle.gz'))
-    .map((name) => {
-      const path = join(unpacked, name.replace(/\.gz$/, ''));
-      writeFileSync(path, gunzipSync(readFileSync(join(SAMPLE, name))));
-      return path;
-    });
+  return ['capacity', 'leak'].flatMap((name) =>
+    readdirSync(join(SAMPLES, name))
+      .filter((file) => file.endsWith('.pickle.gz'))
+      .map((file) => {
+        const path = join(unpacked, `${name}-${file.replace(/\.gz$/, '')}`);
+        writeFileSync(path, gunzipSync(readFileSync(join(SAMPLES, name, file))));
+        return path;
+      }),
+  );
 }
 
 const samples = samplePickles();
@@ -66,62 +77,141 @@ const files = [...samples, ...pickles(corpus)];
 if (pickles(corpus).length === 0)
   console.warn('no corpus (MBF_CORPUS): the decoding thread is tested on samples alone');
 
+/** What ingest's sink is given beyond the rows that the parser makes. */
+interface Extra {
+  readonly derivation: SnapshotDerivation;
+  readonly keys: readonly string[];
+  /** Sums over the derived columns of events: enough to see a row of another. */
+  readonly derived: readonly number[];
+}
+
+/** Rows and derivations of whatever `parse` sends to the sink of ingest. */
+async function collect(parse: (sink: DerivedSink) => Promise<unknown>): Promise<Decoded & Extra> {
+  let derivation: SnapshotDerivation | undefined;
+  let keys: (() => string[]) | undefined;
+  const derived = [0, 0, 0];
+  const add = (batch: ColumnBatch): void => {
+    const [owner, requested, reserved] = [
+      batch.i32('alloc_seq'),
+      batch.i64('requested_delta_bytes'),
+      batch.i64('reserved_delta_bytes'),
+    ];
+    for (let row = 0; row < batch.rows; row++) {
+      derived[0] = (derived[0]! * 31 + owner[row]!) | 0;
+      derived[1] = (derived[1]! * 31 + requested[row * 2]!) | 0;
+      derived[2] = (derived[2]! * 31 + reserved[row * 2]!) | 0;
+    }
+  };
+  const decoded = await collectDecoded((sink: RowSink) =>
+    parse({
+      note: sink.note,
+      incident: sink.incident,
+      snapshot: async (dictionary, stackKeys) => {
+        const rows = await sink.snapshot(dictionary);
+        keys = () => Array.from({ length: dictionary.stackCount }, (_, id) => stackKeys.stackKey(id));
+        return {
+          ...rows,
+          events: (batch) => {
+            add(batch);
+            rows.events(batch);
+          },
+          end: (summary, given) => {
+            derivation = given;
+            rows.end(summary);
+          },
+        };
+      },
+    }),
+  );
+  return { ...decoded, derivation: derivation!, keys: keys!(), derived };
+}
+
+async function inPlace(path: string): Promise<Decoded & Extra> {
+  return collect((sink) => torchSnapshot.parse(bytesSource(readFileSync(path)), deriving(sink), { name: 'x' }));
+}
+
+/** The decoder counts its refills, which depend on how the file is read. */
+function comparable(decoded: Decoded & Extra): unknown {
+  const { statistics: _, ...summary } = decoded.summary;
+  return { ...decoded, summary };
+}
+
 it.each(files)('sends the rows of %s', async (path) => {
   let sha256 = '';
-  const sent = await collectDecoded(async (sink, context) => {
-    const result = await thread.decodeInThread(request(path), sink, context);
-    sha256 = result.sha256;
+  const sent = await collect(async (sink) => {
+    ({ sha256 } = await thread.start(job(path)).run(sink, {}));
   });
-  const { statistics: _, ...here } = (await decode(bytesSource(readFileSync(path)))).summary;
-  const { statistics: __, ...there } = sent.summary;
-  expect(there).toEqual(here);
-  const inPlace = await decode(bytesSource(readFileSync(path)));
-  expect({ ...sent, summary: null }).toEqual({ ...inPlace, summary: null });
+  expect(comparable(sent)).toEqual(comparable(await inPlace(path)));
   const opened = await openByteSource(path);
   expect(sha256).toBe(await opened.finish());
   await opened.close();
 });
 
+it('decodes files in the order they were started in, however late their rows are taken', async () => {
+  const [first, second] = samples;
+  const packed = join(directory, 'packed.pickle.gz');
+  writeFileSync(packed, gzipSync(readFileSync(first!)));
+  const paths = [first!, second!, packed, first!];
+  const started = paths.map((path) => thread.start(job(path)));
+  for (const [i, decoding] of started.entries()) {
+    const sent = await collect((sink) => decoding.run(sink, {}));
+    expect(comparable(sent)).toEqual(comparable(await inPlace(i === 2 ? first! : paths[i]!)));
+  }
+});
+
 describe('when it goes wrong', () => {
-  const nothing: RowSink = {
+  const nothing: DerivedSink = {
     note: () => undefined,
     incident: () => undefined,
     snapshot: () => Promise.reject(new RangeError('the store says no')),
   };
 
-  it('tells the same error, with its place', async () => {
+  it('tells the same error, with its place, and goes on with the next file', async () => {
     const path = join(directory, 'cut.pickle');
-    const whole = readFileSync(samples[0]!);
-    const cut = Math.floor(whole.length / 2);
-    writeFileSync(path, whole.subarray(0, cut));
-    const run = (sink: RowSink) => thread.decodeInThread(request(path), sink, { name: 'cut.pickle' });
-    await expect(collectDecoded(run)).rejects.toMatchObject({ code: 'MBF2101', place: { offset: cut } });
+    const [sample] = samples;
+    const bytes = readFileSync(sample!);
+    const middle = Math.floor(bytes.length / 2);
+    writeFileSync(path, bytes.subarray(0, middle));
+    const [cut, whole] = [thread.start(job(path)), thread.start(job(sample!))];
+    await expect(collect((sink) => cut.run(sink, {}))).rejects.toMatchObject({
+      code: 'MBF2101',
+      place: { offset: middle },
+    });
+    expect(comparable(await collect((sink) => whole.run(sink, {})))).toEqual(comparable(await inPlace(sample!)));
   });
 
-  it('passes on what the sink throws, and ends', async () => {
-    const path = samples[0]!;
-    await expect(thread.decodeInThread(request(path), nothing, { name: 'x' })).rejects.toThrow('the store says no');
+  it('passes on what the sink throws, and goes on with the next file', async () => {
+    const [path] = samples;
+    const [refused, next] = [thread.start(job(path!)), thread.start(job(path!))];
+    await expect(refused.run(nothing, {})).rejects.toThrow('the store says no');
+    expect(comparable(await collect((sink) => next.run(sink, {})))).toEqual(comparable(await inPlace(path!)));
+  });
+
+  it('ends when it is closed, with files in it that nobody took', async () => {
+    const [path] = samples;
+    for (let i = 0; i < 3; i++) thread.start(job(path!));
+    await thread.close();
+    await thread.close();
   });
 
   it('notices another file under the same name', async () => {
     const path = join(directory, 'moved.pickle');
     copyFileSync(samples[0]!, path);
-    const before = request(path);
+    const before = job(path);
     appendFileSync(path, 'x');
-    await expect(thread.decodeInThread(before, nothing, { name: 'x' })).rejects.toMatchObject({ code: 'MBF2009' });
+    await expect(thread.start(before).run(nothing, {})).rejects.toMatchObject({ code: 'MBF2009' });
   });
 
   it('reports a bug as a bug', async () => {
     const path = samples[0]!;
-    await expect(thread.decodeInThread({ ...request(path), parser: 'none' }, nothing, { name: 'x' })).rejects.toThrow(
-      'no parser none',
-    );
+    await expect(thread.start({ ...job(path), parser: 'none' }).run(nothing, {})).rejects.toThrow('no parser none');
   });
 });
 
 it('hands a dictionary over piece by piece', () => {
   const source = new StackDictionary();
-  const cursor = new DictionaryCursor(source);
+  const keys = new ContentKeys(source);
+  const cursor = new DictionaryCursor(source, keys);
   const received = new ReceivedDictionary();
   for (let round = 0; round < 3; round++) {
     const name = source.texts.internText(`function ${round}`);
@@ -133,6 +223,7 @@ it('hands a dictionary over piece by piece', () => {
   }
   expect([received.textCount, received.frameCount, received.stackCount, received.poolCount]).toEqual([4, 3, 4, 3]);
   for (let id = 0; id < 4; id++) expect([...received.stackFrames(id)]).toEqual([...source.stackFrames(id)]);
+  for (let id = 0; id < 4; id++) expect(received.stackKey(id)).toBe(keys.stackKey(id));
   for (let id = 0; id < 3; id++)
     expect([received.frame(id), received.pool(id)]).toEqual([source.frame(id), source.pool(id)]);
   for (let id = 0; id < 4; id++) expect(received.text(id)).toBe(source.text(id));

@@ -73,7 +73,7 @@ describe('files known to be something else', () => {
       'MBF2008',
       'skipped',
     ],
-    ['a.log', '\x28\xb5\x2f\xfd\x04', 'zstd', 'MBF2010', 'skipped'],
+    ['a.log', '\x28\xb5\x2f\xfd\x04', 'nested-zstd', 'MBF2010', 'skipped'],
     ['a.log', '\xfd7zXZ\0', 'xz', 'MBF2010', 'skipped'],
     ['a.log', 'BZh91AY&SY', 'bzip2', 'MBF2010', 'skipped'],
     ['a.log', '\x04\x22\x4d\x18', 'lz4', 'MBF2010', 'skipped'],

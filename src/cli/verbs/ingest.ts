@@ -3,11 +3,11 @@ import { PARSERS } from '../../../parsers/index.js';
 import { ingest } from '../../ingest/ingest.js';
 import { MbfError } from '../../model/errors.js';
 import { ingestText } from '../../report/lists-text.js';
-import { openStore } from '../../store/open-store.js';
 import type { Context } from '../context.js';
 import { EXIT } from '../exit-codes.js';
 import { INGEST_RESOURCES } from '../path-store.js';
 import { progressLine } from '../progress.js';
+import { storeToOpen } from '../store-to-open.js';
 import { dbPath } from '../target.js';
 import { answer, type CommonOptions, withCommon } from '../verb.js';
 
@@ -41,7 +41,7 @@ export function registerIngest(program: Command, context: Context): void {
   ).action(async (paths: string[], options: Options) => {
     if (options.run !== undefined && options.each === true)
       throw new MbfError('MBF1001', '--run and --each exclude each other');
-    const store = await openStore(dbPath(options, context), { mode: 'write', ...INGEST_RESOURCES });
+    const store = storeToOpen(dbPath(options, context), { mode: 'write', ...INGEST_RESOURCES });
     const progress = progressLine(context, options.quiet);
     try {
       const result = await ingest({

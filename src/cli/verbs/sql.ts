@@ -2,7 +2,6 @@ import type { Command } from 'commander';
 import { MbfError } from '../../model/errors.js';
 import type { SqlResult } from '../../model/results.js';
 import { csvLine, jsonLine, SQL_FORMATS, type SqlFormat, sqlTable } from '../../report/sql-text.js';
-import { runReadOnly, streamReadOnly } from '../../store/read-only-sql.js';
 import type { Context } from '../context.js';
 import { openTargetStore } from '../target.js';
 import { answer, type CommonOptions, withCommon } from '../verb.js';
@@ -37,6 +36,7 @@ export function registerSql(program: Command, context: Context): void {
     const text = statement === '-' ? await readInput() : statement;
     const { store, close } = await openTargetStore(path, options, context);
     try {
+      const { runReadOnly, streamReadOnly } = await import('../../store/read-only-sql.js');
       if (format === 'csv' || format === 'jsonl') {
         const stream = await streamReadOnly(store, text);
         if (format === 'csv') context.out(csvLine(stream.columns.map((column) => column.name)));

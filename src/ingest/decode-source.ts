@@ -1,0 +1,22 @@
+/** One opened file through its parser, whichever thread does it. */
+import type { ParseContext, ParserSpec, ParseSummary } from '../model/parser.js';
+import type { OpenedSource } from './byte-source.js';
+import { type DerivedSink, deriving } from './derive-snapshot.js';
+
+export interface DecodedSource {
+  readonly summary: ParseSummary;
+  /** Of the bytes on disk, lower-case hex. */
+  readonly sha256: string;
+}
+
+/** @throws {MbfError} of the parser, or of reading; without `file`. */
+export async function decodeSource(
+  parser: ParserSpec,
+  opened: OpenedSource,
+  sink: DerivedSink,
+  context: ParseContext,
+): Promise<DecodedSource> {
+  const summary = await parser.parse(opened.source, deriving(sink), context);
+  for (const note of opened.notes()) sink.note(note);
+  return { summary, sha256: await opened.finish() };
+}

@@ -1,0 +1,86 @@
+/** Looking into a file before anything is written: opening it, telling its format, and having it decoded ahead if that is worth a thread. */
+import { basename } from 'node:path';
+import { MbfError } from '../model/errors.js';
+import type { ParseContext, ParserSpec } from '../model/parser.js';
+import { type OpenedSource, openByteSource } from './byte-source.js';
+import { type DecodeThread, decodesInThread } from './decode-in-thread.js';
+import { type DecodedSource, decodeSource } from './decode-source.js';
+import type { DerivedSink } from './derive-snapshot.js';
+import { type Claim, detect } from './detect.js';
+import type { Candidate } from './discover.js';
+
+interface Common {
+  readonly candidate: Candidate;
+  /** What each parser said; undefined if nothing could be read. */
+  readonly claims: readonly Claim[] | undefined;
+  /** Must be called; may be called twice. */
+  close(): Promise<void>;
+}
+
+/** A file a parser has claimed. */
+export interface Recognised extends Common {
+  readonly status: 'recognised';
+  readonly parser: ParserSpec;
+  readonly opened: OpenedSource;
+  /** See {@link decodeSource}. To be called once, and for one file after the other in the order they were examined. */
+  decode(sink: DerivedSink, context: Pick<ParseContext, 'progress'>): Promise<DecodedSource>;
+}
+
+/** A file to tell about and not to read: broken, unreadable, or something else. */
+export interface Unusable extends Common {
+  readonly status: 'failed' | 'skipped';
+  /** Without `file`. */
+  readonly error: MbfError;
+  /** Undefined if the file could not be opened. */
+  readonly opened: OpenedSource | undefined;
+}
+
+export type Examined = Recognised | Unusable;
+
+/** @throws only what is no fault of the file. */
+export async function examine(
+  candidate: Candidate,
+  parsers: readonly ParserSpec[],
+  thread: DecodeThread,
+): Promise<Examined> {
+  const { path, isNamed } = candidate;
+  let opened: OpenedSource;
+  try {
+    opened = await openByteSource(path);
+  } catch (error) {
+    const close = (): Promise<void> => Promise.resolve();
+    return { candidate, status: 'failed', error: inputError(error), claims: undefined, opened: undefined, close };
+  }
+  const common = { candidate, opened, claims: undefined, close: () => opened.close() };
+  try {
+    const head = { bytes: await opened.head(), name: withoutCompression(basename(path)), sizeBytes: opened.sizeBytes };
+    const found = detect(parsers, head, { isNamed });
+    if (found.status !== 'recognised') return { ...common, ...found };
+    const { parser, claims } = found;
+    const name = basename(path);
+    const { sizeBytes, mtimeMs } = opened;
+    const decoding = decodesInThread(sizeBytes)
+      ? thread.start({ path, parser: parser.id, name, sizeBytes, mtimeMs })
+      : undefined;
+    const decode: Recognised['decode'] = (sink, context) =>
+      decoding?.run(sink, context) ?? decodeSource(parser, opened, sink, { ...context, name });
+    return { ...common, status: 'recognised', parser, claims, decode };
+  } catch (error) {
+    if (error instanceof MbfError) {
+      // As with other forms that this version does not read: no fault of the file, and whether it is one of ours cannot be told.
+      const status = error.code === 'MBF2010' && !isNamed ? 'skipped' : 'failed';
+      return { ...common, status, error };
+    }
+    await common.close();
+    throw error;
+  }
+}
+
+function withoutCompression(name: string): string {
+  return name.replace(/\.(?:gz|zst|zstd)$/i, '');
+}
+
+function inputError(error: unknown): MbfError {
+  if (error instanceof MbfError) return error;
+  throw error;
+}
