@@ -12,12 +12,16 @@ const [format, file] = process.argv.slice(2);
 const parser = PARSERS.find((candidate) => candidate.id === format);
 if (parser === undefined || file === undefined) throw new Error('usage: parse-child.js FORMAT FILE');
 
-const counts = { events: 0, incidents: 0 };
+const counts = { events: 0, incidents: 0, logRows: 0 };
 const sink: RowSink = {
   note() {},
   incident() {
     counts.incidents += 1;
   },
+  logRow() {
+    counts.logRows += 1;
+  },
+  attempt() {},
   snapshot: async () => ({
     events(batch) {
       counts.events += batch.rows;

@@ -95,6 +95,12 @@ async function receive(
         case 'incident':
           sink.incident(message.row);
           break;
+        case 'log_rows':
+          for (const row of message.rows) sink.logRow(row);
+          break;
+        case 'attempt':
+          sink.attempt(message.row);
+          break;
         case 'progress':
           context.progress?.(message.bytes);
           break;

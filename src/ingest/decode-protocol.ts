@@ -2,6 +2,7 @@
 import type { MessagePort } from 'node:worker_threads';
 import { batchBytes, type TableLayout } from '../model/columns.js';
 import type { ErrorCode, ErrorPlace } from '../model/errors.js';
+import type { AttemptRow, LogRow } from '../model/log-rows.js';
 import type { Dictionary, ParseSummary, SnapshotSummary } from '../model/parser.js';
 import {
   ANNOTATION_LAYOUT,
@@ -35,6 +36,9 @@ export const SMALL_BATCH_BYTES = 128 * 1024;
 /** Messages not yet taken, at most. Bounds what small batches, notes and incidents of a file that waits for its turn may pile up. */
 export const MAX_MESSAGES = 256;
 
+/** Rows of a text travel this many at a time. */
+export const LOG_ROWS_PER_MESSAGE = 512;
+
 /** Places in the Int32s that both threads see. */
 export const TAKEN = { buffers: 0, messages: 1 } as const;
 
@@ -63,6 +67,8 @@ export type FromDecoder =
   | { readonly type: 'extra'; readonly row: EventExtraRow }
   | { readonly type: 'note'; readonly note: Note }
   | { readonly type: 'incident'; readonly row: IncidentRow }
+  | { readonly type: 'log_rows'; readonly rows: readonly LogRow[] }
+  | { readonly type: 'attempt'; readonly row: AttemptRow }
   | { readonly type: 'progress'; readonly bytes: number }
   | {
       readonly type: 'snapshot_end';

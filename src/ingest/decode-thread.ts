@@ -3,6 +3,7 @@ import { parentPort, receiveMessageOnPort, workerData } from 'node:worker_thread
 import { PARSERS } from '../../parsers/index.js';
 import { batchBytes, ColumnBatch } from '../model/columns.js';
 import { MbfError } from '../model/errors.js';
+import type { LogRow } from '../model/log-rows.js';
 import type { Dictionary } from '../model/parser.js';
 import { openByteSource } from './byte-source.js';
 import type { StackKeys } from './content-keys.js';
@@ -12,6 +13,7 @@ import {
   type DecoderLink,
   DictionaryCursor,
   type FromDecoder,
+  LOG_ROWS_PER_MESSAGE,
   MAX_BUFFERS,
   MAX_MESSAGES,
   type RowKind,
@@ -83,9 +85,23 @@ function snapshotSink(dictionary: Dictionary, keys: StackKeys): DerivedSnapshotS
   };
 }
 
+let waiting: LogRow[] = [];
+
+function sendLogRows(): void {
+  if (waiting.length === 0) return;
+  const rows = waiting;
+  waiting = [];
+  send({ type: 'log_rows', rows });
+}
+
 const sink: DerivedSink = {
   note: (note) => send({ type: 'note', note }),
   incident: (row) => send({ type: 'incident', row }),
+  logRow: (row) => {
+    waiting.push(row);
+    if (waiting.length === LOG_ROWS_PER_MESSAGE) sendLogRows();
+  },
+  attempt: (row) => send({ type: 'attempt', row }),
   snapshot: async (dictionary, keys) => {
     send({ type: 'snapshot' });
     return snapshotSink(dictionary, keys);
@@ -101,8 +117,11 @@ async function decode(job: DecoderJob): Promise<void> {
       throw new MbfError('MBF2009', 'changed while it was read: it is not the file it was a moment ago');
     }
     const progress = (bytes: number): void => send({ type: 'progress', bytes });
-    send({ type: 'done', ...(await decodeSource(parser, opened, sink, { name: job.name, progress })) });
+    const decoded = await decodeSource(parser, opened, sink, { name: job.name, progress });
+    sendLogRows();
+    send({ type: 'done', ...decoded });
   } finally {
+    waiting = [];
     await opened.close();
   }
 }

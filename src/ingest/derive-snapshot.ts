@@ -49,6 +49,8 @@ export function deriving(sink: DerivedSink): RowSink {
   return {
     note: (note) => sink.note(note),
     incident: (row) => sink.incident(row),
+    logRow: (row) => sink.logRow(row),
+    attempt: (row) => sink.attempt(row),
     snapshot: async (dictionary) => derivingSnapshot(await sink.snapshot(dictionary, new ContentKeys(dictionary))),
   };
 }

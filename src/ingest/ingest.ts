@@ -20,9 +20,10 @@ import { freeName, planRuns, type RunPlan } from './run-names.js';
 import { SnapshotWriter } from './snapshot-writer.js';
 import { insertIncidents, insertNotes, NoteFolder, removeSource } from './source-rows.js';
 import { StoreDictionary } from './store-dictionary.js';
+import { TextRowWriter } from './text-row-writer.js';
 
 /** Raise when a parser reads the same bytes differently: unchanged files are then read again. */
-export const PARSER_VERSION = 1;
+export const PARSER_VERSION = 2;
 /** Incidents kept per source; a log that repeats one line a million times says nothing more. */
 const MAX_INCIDENTS = 100_000;
 
@@ -174,8 +175,6 @@ class Session {
           touched_at: now,
         },
       ]);
-      // Restarts inside a run are found in logs; until a log says more, a run is one launch.
-      await store.insertRows('attempt', [{ run_id: runId, attempt: 1, origin: 'assumed' }]);
       return { runId, name, label: options.label ?? null, commit: options.commit ?? null };
     });
   }
@@ -272,6 +271,8 @@ class Session {
       const sourceId = await this.nextId('source', 'source_id');
       const writers: SnapshotWriter[] = [];
       const incidents: IncidentRow[] = [];
+      const texts =
+        parser.id === 'torch-snapshot' ? undefined : await TextRowWriter.open(store, this.dictionary, sourceId);
       let droppedIncidents = 0;
       const sink: DerivedSink = {
         note: (note) => notes.add(note),
@@ -279,6 +280,8 @@ class Session {
           if (incidents.length < MAX_INCIDENTS) incidents.push(row);
           else droppedIncidents += 1;
         },
+        logRow: (row) => texts?.row(row),
+        attempt: (row) => texts?.attempt(row),
         snapshot: async (dictionary: Dictionary, keys: StackKeys) => {
           const rank = fromName?.rank ?? null;
           const identity = {
@@ -304,6 +307,7 @@ class Session {
         const text = `more than ${MAX_INCIDENTS} failure lines; the rest is counted, not kept`;
         notes.add({ kind: 'incidents_dropped', severity: 'warning', text, count: droppedIncidents });
       }
+      for (const note of (await texts?.finish()) ?? []) notes.add(note);
       await insertIncidents(store, sourceId, incidents);
       const rank = summary.rank ?? fromName?.rank ?? null;
       const origin =

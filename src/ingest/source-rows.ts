@@ -18,6 +18,19 @@ const BY_SNAPSHOT = [
   'event_extra',
 ] as const;
 
+const BY_SOURCE = [
+  'snapshot',
+  'incident',
+  'ingest_note',
+  'source_attempt',
+  'log_iteration',
+  'log_memory',
+  'log_figure',
+  'log_phase',
+  'log_config',
+  'log_env',
+] as const;
+
 /** Removes a source and all its rows. Texts, frames and stacks stay: they are shared by content. */
 export async function removeSource(store: Store, sourceId: number): Promise<void> {
   const params = { source_id: sourceId };
@@ -31,7 +44,7 @@ export async function removeSource(store: Store, sourceId: number): Promise<void
     'DELETE FROM incident_value WHERE incident_id IN (SELECT incident_id FROM incident WHERE source_id = $source_id)',
     params,
   );
-  for (const table of ['snapshot', 'incident', 'ingest_note', 'source']) {
+  for (const table of [...BY_SOURCE, 'source']) {
     await store.run(`DELETE FROM ${table} WHERE source_id = $source_id`, params);
   }
 }
@@ -76,6 +89,14 @@ export async function insertIncidents(
       exception: incident.exception,
       grammar: incident.grammar,
       text: incident.text,
+      attempt: incident.attempt,
+      time_us: incident.timeUs,
+      local_rank: incident.localRank,
+      exit_code: incident.exitCode,
+      traceback_line: incident.tracebackLine,
+      frame_file: incident.frame?.file ?? null,
+      frame_line: incident.frame?.line ?? null,
+      frame_function: incident.frame?.function ?? null,
       ...Object.fromEntries(
         INCIDENT_BYTE_FIELDS.map((field) => [COLUMN_OF_FIELD[field], incident.bytes[field]?.bytes ?? null]),
       ),

@@ -27,9 +27,14 @@ export class StoreDictionary {
     this.loaded = false;
   }
 
+  /** To be awaited before anything is interned. */
+  async ready(): Promise<void> {
+    if (!this.loaded) await this.load();
+  }
+
   /** A translation for one file; needs an open transaction. */
   async translate(dictionary: Dictionary, keys: StackKeys): Promise<Translation> {
-    if (!this.loaded) await this.load();
+    await this.ready();
     return new Translation(dictionary, keys, this, await this.store.appender(STACK_FRAME_LAYOUT));
   }
 

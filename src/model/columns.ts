@@ -6,13 +6,13 @@
  * copy the bytes as they are. Unknown values are a sentinel in memory and NULL in the store.
  */
 
-/** `i64`/`u64`: two 32-bit halves, low first. `i32`, `u8`: plain. `u8` columns with `values` are DuckDB ENUMs. */
-export type ColumnKind = 'i64' | 'u64' | 'i32' | 'u8';
+/** `i64`/`u64`: two 32-bit halves, low first. `f64`, `i32`, `u8`: plain. `u8` columns with `values` are DuckDB ENUMs. */
+export type ColumnKind = 'i64' | 'u64' | 'f64' | 'i32' | 'u8';
 
 export interface ColumnSpec {
   readonly name: string;
   readonly kind: ColumnKind;
-  /** May hold the sentinel of its kind ({@link NULL_I32}, {@link NULL_HIGH} with a low half of 0, {@link NULL_U8}). */
+  /** May hold the sentinel of its kind ({@link NULL_I32}, {@link NULL_HIGH} with a low half of 0, {@link NULL_F64}, {@link NULL_U8}). */
   readonly nullable?: boolean;
   /** The labels of an ENUM column; the byte is the index. */
   readonly values?: readonly string[];
@@ -27,10 +27,12 @@ export interface TableLayout {
 
 export const NULL_I32 = -1;
 export const NULL_U8 = 255;
+/** Not NaN: a loss may be NaN, and that is a fact. */
+export const NULL_F64 = -Number.MAX_VALUE;
 /** High half of the 64-bit sentinel (−2^63 with a low half of 0). No byte count or address reaches it. */
 export const NULL_HIGH = 0x80000000;
 
-export type ColumnArray = Uint32Array | Int32Array | Uint8Array;
+export type ColumnArray = Uint32Array | Int32Array | Float64Array | Uint8Array;
 
 /** Columns follow each other in one buffer, each aligned to 8 bytes. */
 function columnBytes(kind: ColumnKind, capacity: number): number {
@@ -59,6 +61,7 @@ export class ColumnBatch {
       const start = offset;
       offset += columnBytes(kind, capacity);
       if (kind === 'u8') return new Uint8Array(buffer, start, capacity);
+      if (kind === 'f64') return new Float64Array(buffer, start, capacity);
       return kind === 'i32' ? new Int32Array(buffer, start, capacity) : new Uint32Array(buffer, start, capacity * 2);
     });
   }
@@ -87,6 +90,9 @@ export class ColumnBatch {
   }
   i32(name: string): Int32Array {
     return this.find(name) as Int32Array;
+  }
+  f64(name: string): Float64Array {
+    return this.find(name) as Float64Array;
   }
   u8(name: string): Uint8Array {
     return this.find(name) as Uint8Array;

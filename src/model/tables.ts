@@ -96,6 +96,76 @@ export const STACK_FRAME_LAYOUT: TableLayout = {
   ],
 };
 
+const SOURCE_ID: ColumnSpec = { name: 'source_id', kind: 'i32' };
+const nullableText = (name: string): ColumnSpec => ({ name, kind: 'i32', nullable: true, refersTo: 'text' });
+const text = (name: string): ColumnSpec => ({ name, kind: 'i32', refersTo: 'text' });
+const nullable = (name: string, kind: ColumnSpec['kind']): ColumnSpec => ({ name, kind, nullable: true });
+const LOG_PLACE: readonly ColumnSpec[] = [
+  SOURCE_ID,
+  { name: 'attempt', kind: 'i32' },
+  { name: 'line', kind: 'i32' },
+  { name: 'byte_offset', kind: 'i64' },
+  nullable('rank', 'i32'),
+];
+
+/** One row per printed training iteration; see `IterationFinding`. */
+export const LOG_ITERATION_LAYOUT: TableLayout = {
+  table: 'log_iteration',
+  columns: [
+    ...LOG_PLACE,
+    text('format_id'),
+    nullable('time_us', 'i64'),
+    { name: 'iteration', kind: 'i64' },
+    nullable('target_iterations', 'i64'),
+    nullable('step_ms', 'f64'),
+    nullable('consumed_samples', 'i64'),
+    nullable('global_batch_size', 'i64'),
+    nullable('tflops_per_gpu', 'f64'),
+    nullable('learning_rate', 'f64'),
+    nullable('loss', 'f64'),
+    nullable('loss_scale', 'f64'),
+    nullable('grad_norm', 'f64'),
+    nullable('skipped_iterations', 'i64'),
+    nullable('nan_iterations', 'i64'),
+  ],
+};
+
+/** One row per figure of a memory line; see `MemoryFinding`. */
+export const LOG_MEMORY_LAYOUT: TableLayout = {
+  table: 'log_memory',
+  columns: [
+    ...LOG_PLACE,
+    nullable('device', 'i32'),
+    nullableText('host_id'),
+    text('format_id'),
+    nullable('time_us', 'i64'),
+    nullable('iteration', 'i64'),
+    nullableText('moment_id'),
+    text('metric_id'),
+    nullable('bytes', 'i64'),
+    { name: 'value', kind: 'f64' },
+    text('unit_id'),
+    { name: 'precision_bytes', kind: 'f64' },
+  ],
+};
+
+/** One row per other figure or word; see `ValueFinding`. */
+export const LOG_FIGURE_LAYOUT: TableLayout = {
+  table: 'log_figure',
+  columns: [
+    ...LOG_PLACE,
+    nullable('device', 'i32'),
+    nullableText('host_id'),
+    text('format_id'),
+    nullable('time_us', 'i64'),
+    nullable('iteration', 'i64'),
+    text('name_id'),
+    nullable('value', 'f64'),
+    nullableText('unit_id'),
+    nullableText('text_id'),
+  ],
+};
+
 /** Rows per batch handed to ingest: a multiple of DuckDB's 2048-row vectors; larger batches were not faster. */
 export const BATCH_ROWS = 65_536;
 
@@ -157,16 +227,27 @@ export interface IncidentRow {
   readonly rank: number | null;
   /** How the rank is known: the rule's name, e.g. `prefix:[rankN]:`, `prefix:srun`, `file_name`. */
   readonly rankOrigin: string | null;
+  /** Rank on its node, of torchrun; no global rank follows from it. */
+  readonly localRank: number | null;
   readonly host: string | null;
   readonly device: number | null;
   readonly pid: number | null;
+  /** Of the process, where the message is a footer that tells it; negative for a signal. */
+  readonly exitCode: number | null;
+  /** Launch inside the file, from 1. */
+  readonly attempt: number;
   /** 1-based first and last line. */
   readonly line: number;
   readonly lastLine: number;
   /** Byte offset of the first line in the (decompressed) file. */
   readonly offset: number;
   readonly timeText: string | null;
+  /** {@link timeText} with date and time, as microseconds since 1970 were it UTC. */
+  readonly timeUs: number | null;
   readonly exception: string | null;
+  /** Line of `Traceback (most recent call last)`, and the innermost frame that is no library's. */
+  readonly tracebackLine: number | null;
+  readonly frame: { readonly file: string; readonly line: number; readonly function: string } | null;
   /** Id of the grammar entry that matched, e.g. `torch.cuda_oom@2.1`. */
   readonly grammar: string;
   readonly text: string;

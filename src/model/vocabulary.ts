@@ -155,5 +155,5 @@ export const SOURCE_STATUSES = ['ingested', 'unchanged', 'failed', 'skipped'] as
 export type SourceStatus = (typeof SOURCE_STATUSES)[number];
 
 /** Input formats this version knows; the ids of the parsers, and of what is recognised but not read. */
-export const FORMATS = ['torch-snapshot', 'log'] as const;
+export const FORMATS = ['torch-snapshot', 'log', 'config'] as const;
 export type Format = (typeof FORMATS)[number];

@@ -8,6 +8,7 @@ import {
   type ColumnBatch,
   type ColumnKind,
   type ColumnSpec,
+  NULL_F64,
   NULL_HIGH,
   NULL_I32,
   NULL_U8,
@@ -29,6 +30,7 @@ const VECTOR_ROWS = duckdb.vector_size();
 const TYPES: Readonly<Record<ColumnKind, { readonly typeId: DuckDBTypeId; readonly rowBytes: number }>> = {
   i64: { typeId: DuckDBTypeId.BIGINT, rowBytes: 8 },
   u64: { typeId: DuckDBTypeId.UBIGINT, rowBytes: 8 },
+  f64: { typeId: DuckDBTypeId.DOUBLE, rowBytes: 8 },
   i32: { typeId: DuckDBTypeId.INTEGER, rowBytes: 4 },
   u8: { typeId: DuckDBTypeId.UTINYINT, rowBytes: 1 },
 };
@@ -92,8 +94,8 @@ function fill(target: Target, array: ColumnArray, start: number, rows: number): 
 function markNulls(kind: ColumnKind, array: ColumnArray, start: number, rows: number, mask: Uint8Array): boolean {
   let found = false;
   mask.fill(0xff);
-  if (kind === 'i32' || kind === 'u8') {
-    const sentinel = kind === 'i32' ? NULL_I32 : NULL_U8;
+  if (kind === 'i32' || kind === 'u8' || kind === 'f64') {
+    const sentinel = kind === 'i32' ? NULL_I32 : kind === 'u8' ? NULL_U8 : NULL_F64;
     for (let row = 0; row < rows; row += 1) {
       if (array[start + row] !== sentinel) continue;
       mask[row >> 3]! &= ~(1 << (row & 7));

@@ -71,6 +71,70 @@ CREATE TABLE incident (
 CREATE TABLE incident_value (incident_id INTEGER NOT NULL, field VARCHAR NOT NULL, pid BIGINT, bytes BIGINT NOT NULL, printed VARCHAR NOT NULL, precision_bytes BIGINT NOT NULL);
 `,
   },
+  {
+    version: 2,
+    title: 'logs: iterations, memory lines, figures, phases, configuration, environment, attempts',
+    sql: `
+DROP TABLE attempt;
+CREATE TABLE source_attempt (source_id INTEGER NOT NULL, attempt INTEGER NOT NULL, line BIGINT NOT NULL, origin VARCHAR NOT NULL, time_us BIGINT);
+
+CREATE TABLE log_iteration (
+  source_id INTEGER, attempt INTEGER, line INTEGER, byte_offset BIGINT, rank INTEGER, format_id INTEGER, time_us BIGINT, iteration BIGINT, target_iterations BIGINT, step_ms DOUBLE,
+  consumed_samples BIGINT, global_batch_size BIGINT, tflops_per_gpu DOUBLE, learning_rate DOUBLE, loss DOUBLE, loss_scale DOUBLE, grad_norm DOUBLE, skipped_iterations BIGINT, nan_iterations BIGINT);
+CREATE TABLE log_memory (
+  source_id INTEGER, attempt INTEGER, line INTEGER, byte_offset BIGINT, rank INTEGER, device INTEGER, host_id INTEGER, format_id INTEGER, time_us BIGINT, iteration BIGINT, moment_id INTEGER,
+  metric_id INTEGER, bytes BIGINT, value DOUBLE, unit_id INTEGER, precision_bytes DOUBLE);
+CREATE TABLE log_figure (
+  source_id INTEGER, attempt INTEGER, line INTEGER, byte_offset BIGINT, rank INTEGER, device INTEGER, host_id INTEGER, format_id INTEGER, time_us BIGINT, iteration BIGINT, name_id INTEGER,
+  value DOUBLE, unit_id INTEGER, text_id INTEGER);
+CREATE TABLE log_phase (
+  source_id INTEGER NOT NULL, attempt INTEGER NOT NULL, line BIGINT NOT NULL, byte_offset BIGINT NOT NULL, rank INTEGER, phase VARCHAR NOT NULL, label VARCHAR NOT NULL, iteration BIGINT, time_us BIGINT, format VARCHAR NOT NULL);
+CREATE TABLE log_config (
+  source_id INTEGER NOT NULL, attempt INTEGER NOT NULL, line BIGINT NOT NULL, rank INTEGER, key VARCHAR NOT NULL, raw_key VARCHAR NOT NULL, value VARCHAR, origin VARCHAR NOT NULL, precedence INTEGER NOT NULL, format VARCHAR NOT NULL);
+CREATE TABLE log_env (
+  source_id INTEGER NOT NULL, attempt INTEGER NOT NULL, line BIGINT NOT NULL, rank INTEGER, host VARCHAR, key VARCHAR NOT NULL, value VARCHAR, origin VARCHAR NOT NULL, precedence INTEGER NOT NULL, format VARCHAR NOT NULL);
+
+ALTER TABLE incident ADD COLUMN attempt INTEGER;
+ALTER TABLE incident ADD COLUMN time_us BIGINT;
+ALTER TABLE incident ADD COLUMN local_rank INTEGER;
+ALTER TABLE incident ADD COLUMN exit_code INTEGER;
+ALTER TABLE incident ADD COLUMN traceback_line BIGINT;
+ALTER TABLE incident ADD COLUMN frame_file VARCHAR;
+ALTER TABLE incident ADD COLUMN frame_line INTEGER;
+ALTER TABLE incident ADD COLUMN frame_function VARCHAR;
+
+CREATE VIEW attempt AS
+  SELECT run_id, attempt, coalesce(first(origin ORDER BY source_id, line) FILTER (origin IS NOT NULL), 'assumed') AS origin, min(time_us) AS time_us
+  FROM (
+    SELECT run_id, source_id, source.attempt + coalesce(source_attempt.attempt, 1) - 1 AS attempt, source_attempt.origin, source_attempt.line, source_attempt.time_us
+    FROM source LEFT JOIN source_attempt USING (source_id))
+  GROUP BY run_id, attempt;
+CREATE VIEW iteration AS
+  SELECT source.run_id, log.source_id, source.attempt + log.attempt - 1 AS attempt, log.line, log.byte_offset, coalesce(log.rank, source.rank) AS rank, format.text AS format, log.time_us,
+    log.iteration, log.target_iterations, log.step_ms, log.consumed_samples, log.global_batch_size, log.tflops_per_gpu, log.learning_rate, log.loss, log.loss_scale, log.grad_norm,
+    log.skipped_iterations, log.nan_iterations
+  FROM log_iteration AS log JOIN source USING (source_id) JOIN text_value AS format ON format.text_id = log.format_id;
+CREATE VIEW memory_sample AS
+  SELECT source.run_id, log.source_id, source.attempt + log.attempt - 1 AS attempt, log.line, log.byte_offset, coalesce(log.rank, source.rank) AS rank, log.device, host.text AS host, format.text AS format,
+    log.time_us, log.iteration, moment.text AS moment, metric.text AS metric, log.bytes, log.value, unit.text AS unit, log.precision_bytes
+  FROM log_memory AS log JOIN source USING (source_id) JOIN text_value AS format ON format.text_id = log.format_id JOIN text_value AS metric ON metric.text_id = log.metric_id
+    JOIN text_value AS unit ON unit.text_id = log.unit_id LEFT JOIN text_value AS moment ON moment.text_id = log.moment_id LEFT JOIN text_value AS host ON host.text_id = log.host_id;
+CREATE VIEW log_value AS
+  SELECT source.run_id, log.source_id, source.attempt + log.attempt - 1 AS attempt, log.line, log.byte_offset, coalesce(log.rank, source.rank) AS rank, log.device, host.text AS host, format.text AS format,
+    log.time_us, log.iteration, name.text AS name, log.value, unit.text AS unit, words.text AS text
+  FROM log_figure AS log JOIN source USING (source_id) JOIN text_value AS format ON format.text_id = log.format_id JOIN text_value AS name ON name.text_id = log.name_id
+    LEFT JOIN text_value AS unit ON unit.text_id = log.unit_id LEFT JOIN text_value AS words ON words.text_id = log.text_id LEFT JOIN text_value AS host ON host.text_id = log.host_id;
+CREATE VIEW phase AS
+  SELECT source.run_id, log.source_id, source.attempt + log.attempt - 1 AS attempt, log.line, coalesce(log.rank, source.rank) AS rank, log.phase, log.label, log.iteration, log.time_us, log.format
+  FROM log_phase AS log JOIN source USING (source_id);
+CREATE VIEW config_value AS
+  SELECT source.run_id, log.source_id, source.attempt + log.attempt - 1 AS attempt, log.line, coalesce(log.rank, source.rank) AS rank, log.key, log.raw_key, log.value, log.origin, log.precedence, log.format
+  FROM log_config AS log JOIN source USING (source_id);
+CREATE VIEW env_value AS
+  SELECT source.run_id, log.source_id, source.attempt + log.attempt - 1 AS attempt, log.line, coalesce(log.rank, source.rank) AS rank, log.host, log.key, log.value, log.origin, log.precedence, log.format
+  FROM log_env AS log JOIN source USING (source_id);
+`,
+  },
 ];
 
 export const SCHEMA_VERSION = MIGRATIONS.at(-1)!.version;

@@ -106,6 +106,8 @@ async function collect(parse: (sink: DerivedSink) => Promise<unknown>): Promise<
     parse({
       note: sink.note,
       incident: sink.incident,
+      logRow: sink.logRow,
+      attempt: sink.attempt,
       snapshot: async (dictionary, stackKeys) => {
         const rows = await sink.snapshot(dictionary);
         keys = () => Array.from({ length: dictionary.stackCount }, (_, id) => stackKeys.stackKey(id));
@@ -163,6 +165,8 @@ describe('when it goes wrong', () => {
   const nothing: DerivedSink = {
     note: () => undefined,
     incident: () => undefined,
+    logRow: () => undefined,
+    attempt: () => undefined,
     snapshot: () => Promise.reject(new RangeError('the store says no')),
   };
 

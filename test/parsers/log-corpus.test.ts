@@ -153,6 +153,8 @@ function collector(): { rows: IncidentRow[]; notes: Note[]; sink: RowSink } {
   const sink: RowSink = {
     incident: (row) => rows.push(row),
     note: (note) => notes.push(note),
+    logRow: () => {},
+    attempt: () => {},
     snapshot: () => {
       throw new Error('a log holds no snapshot');
     },

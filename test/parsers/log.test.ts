@@ -29,6 +29,8 @@ async function parse(content: string | Uint8Array, readBytes = 65_536): Promise<
   const sink: RowSink = {
     incident: (row) => rows.push(row),
     note: (note) => notes.push(note),
+    logRow: () => {},
+    attempt: () => {},
     snapshot: () => {
       throw new Error('a log holds no snapshot');
     },

@@ -58,6 +58,8 @@ export async function collectDecoded(
       incident: () => {
         throw new Error('a snapshot has no incidents');
       },
+      logRow: () => {},
+      attempt: () => {},
       snapshot: (given) => {
         dictionary = given;
         return Promise.resolve({

@@ -1,0 +1,64 @@
+/**
+ * What a log format is. Formats are data: an entry says what prints it, since when and where upstream, which literal its lines
+ * contain, how they are taken apart, and what samples of it must yield. One generic test runs every sample of every entry.
+ *
+ * Patterns run over one line without its prefixes (`prefix-rules.ts`) and its ANSI codes, anywhere in the line and as often as they
+ * match, because prints of several ranks share lines. Every quantifier is bounded or over a class that excludes what follows it,
+ * so that no line can stall one; a test runs all of them over hostile lines.
+ */
+import type { LogFinding } from '../../../src/model/log-rows.js';
+
+export type Groups = Readonly<Record<string, string | undefined>>;
+export type Emit = (finding: LogFinding) => void;
+
+interface FormatFacts {
+  /** `<producer>.<what>[@<since>]`, unique. */
+  readonly id: string;
+  readonly title: string;
+  /** `Megatron-LM`, `Megatron Bridge`, `NeMo`, `DeepSpeed`, `PyTorch`, … */
+  readonly producer: string;
+  /** Range in the producer's own numbers; `[mem]` marks what no source was read for. */
+  readonly versions: string;
+  /** Upstream file and function. */
+  readonly source: string;
+  /** Literals of at least eight bytes (shorter ones slow every line down), one of which stands in every line that matches (for a block: in its first line). */
+  readonly anchors: readonly string[];
+  /** The named groups and what they mean, with units: `{ allocated: 'MiB, printed as MB' }`. */
+  readonly fields: Readonly<Record<string, string>>;
+}
+
+export interface LineFormat extends FormatFacts {
+  readonly form: 'line';
+  /** With flag `g`; its named groups are the keys of `fields`. */
+  readonly pattern: RegExp;
+  read(groups: Groups, emit: Emit): void;
+  /** Whether a line that contains an anchor was cut at its end (a terminal's edge), so that the next line belongs to it. */
+  readonly cutAtEnd?: (text: string) => boolean;
+  readonly samples: readonly { readonly text: string; readonly rows: readonly LogFinding[] }[];
+}
+
+/**
+ * `taken`: a line of the block. `foreign`: somebody else's line in between; the block goes on. `last`: its last line.
+ * `over`: the block ended before this line. Lines taken are not shown to line formats.
+ */
+export type BlockStep = 'taken' | 'foreign' | 'last' | 'over';
+
+export interface BlockReader {
+  line(text: string): BlockStep;
+  /** The block is complete, cut off, or gave way after {@link BlockFormat.mostForeign} foreign lines. */
+  end(): void;
+}
+
+export interface BlockFormat extends FormatFacts {
+  readonly form: 'block';
+  /** Its first line; no flags. Only lines of the same writer are shown to the reader afterwards. */
+  readonly opens: RegExp;
+  begin(match: RegExpExecArray, emit: Emit): BlockReader;
+  /** Foreign lines in a row before the block is taken to have ended. */
+  readonly mostForeign: number;
+  /** Most lines in all. */
+  readonly mostLines: number;
+  readonly samples: readonly { readonly lines: readonly string[]; readonly rows: readonly LogFinding[] }[];
+}
+
+export type LogFormat = LineFormat | BlockFormat;

@@ -1,0 +1,247 @@
+/**
+ * What a text says beyond failures: the rows `parsers/log` and `parsers/config` emit. Units are converted by the format that read
+ * them, with that producer's own meaning (Megatron-LM's `MB` is MiB, Megatron Bridge's `GB` is 10^9); value, unit and precision
+ * as printed stay beside the bytes.
+ */
+import type { IncidentKind } from './vocabulary.js';
+
+/**
+ * Metrics of a memory line. Words are torch's (`torch.cuda.memory_stats`): `inactive_split` are unusable remainders of split blocks.
+ * A key that is none of these is kept as printed.
+ */
+export const MEMORY_METRICS = [
+  'allocated',
+  'max_allocated',
+  'active',
+  'max_active',
+  'inactive_split',
+  'max_inactive_split',
+  'reserved',
+  'max_reserved',
+  'requested',
+  'max_requested',
+  'private_pools',
+  'reserved_allocated',
+  /** Counts, not bytes: `value` holds them, `bytes` is null. */
+  'alloc_retries',
+  'ooms',
+  'allocated_count',
+  /** Of the whole device, as the driver sees it: context, NCCL and other processes included. */
+  'device_used',
+  'device_free',
+  'device_total',
+  /** Of the host. */
+  'host_used',
+  'host_total',
+] as const;
+export type MemoryMetric = (typeof MEMORY_METRICS)[number];
+
+/** Phases of a run, in DESIGN's words. */
+export const PHASES = [
+  'launch',
+  'model_build',
+  'optimizer_build',
+  'checkpoint_load',
+  'data_build',
+  'training',
+  'forward',
+  'backward',
+  'grad_finalize',
+  'optimizer_step',
+  'param_gather',
+  'eval',
+  'graph_capture',
+  'checkpoint_save',
+  'logging',
+  'finished',
+  'unknown',
+] as const;
+export type Phase = (typeof PHASES)[number];
+
+/** A place in a text and who wrote it. */
+export interface LogPlace {
+  /** 1-based, and the byte offset of that line in the (decompressed) file. */
+  readonly line: number;
+  readonly offset: number;
+  /** Launch inside this file, from 1: the texts of a restart follow each other. */
+  readonly attempt: number;
+  /** Global rank; null where nothing says it. */
+  readonly rank: number | null;
+  readonly rankOrigin: string | null;
+  readonly host: string | null;
+  readonly device: number | null;
+  /** Wall clock as printed, without a zone, as microseconds since 1970 were it UTC; null without date and time. */
+  readonly timeUs: number | null;
+  /** Id of the format that read it. */
+  readonly format: string;
+}
+
+/** One printed training iteration. Averages over the logging interval, as the trainers print them. */
+export interface IterationFinding {
+  readonly row: 'iteration';
+  /** 1-based as Megatron counts; formats that count from 0 add one. */
+  readonly iteration: number;
+  readonly target: number | null;
+  readonly rank?: number | undefined;
+  readonly stepMs?: number | undefined;
+  readonly consumedSamples?: number | undefined;
+  readonly globalBatchSize?: number | undefined;
+  /** MODEL_TFLOP/s/GPU. */
+  readonly tflopsPerGpu?: number | undefined;
+  readonly learningRate?: number | undefined;
+  readonly loss?: number | undefined;
+  readonly lossScale?: number | undefined;
+  readonly gradNorm?: number | undefined;
+  readonly skippedIterations?: number | undefined;
+  readonly nanIterations?: number | undefined;
+  /** Every other field of the line, by its printed name. */
+  readonly others?:
+    | readonly { readonly name: string; readonly value: number | null; readonly text: string }[]
+    | undefined;
+}
+
+/** One figure of a memory line. */
+export interface MemoryFinding {
+  readonly row: 'memory';
+  /** One of {@link MEMORY_METRICS}, or the printed key. */
+  readonly metric: string;
+  /** Null for counts. */
+  readonly bytes: number | null;
+  /** As printed. */
+  readonly value: number;
+  /** As printed: `MB`, `GB`, `MiB`, `count`. */
+  readonly unit: string;
+  /** Half of the last printed digit; 0 for exact bytes and counts. */
+  readonly precisionBytes: number;
+  readonly iteration?: number | undefined;
+  /** What the line says of its moment: `after iteration`, `before save_checkpoint`, `see_memory_usage: After Building Model`. */
+  readonly moment?: string | undefined;
+  readonly rank?: number | undefined;
+  readonly device?: number | undefined;
+}
+
+/**
+ * Any other figure or word worth keeping. Names are dotted, the topic first: `step_time.s`, `timer.forward-backward.max_ms`,
+ * `theory.total`, `parameters.local`, `bucket.elements`, `graph.allocated`, `mllog.<key>`, `checkpoint.saved`, `straggler.score`,
+ * `version.torch`, `gpu.name`. Coordinates of a row of several axes go into the name: `parameters.local[tp=1,pp=3]`.
+ */
+export interface ValueFinding {
+  readonly row: 'value';
+  readonly name: string;
+  readonly value: number | null;
+  /** `ms`, `s`, `bytes`, `elements`, `TFLOP/s/GPU`, `count`, … or null for words. Bytes are converted. */
+  readonly unit: string | null;
+  /** As printed, where it is no number or tells more than the number. */
+  readonly text?: string | undefined;
+  readonly iteration?: number | undefined;
+  readonly rank?: number | undefined;
+  readonly device?: number | undefined;
+}
+
+/** A phase begins (or a moment inside it is reported). */
+export interface PhaseFinding {
+  readonly row: 'phase';
+  readonly phase: Phase;
+  /** The line's own words, shortened. */
+  readonly label: string;
+  readonly iteration?: number | undefined;
+  readonly rank?: number | undefined;
+  /** Of the line itself (`datetime: …`), where no prefix carries the time. */
+  readonly timeText?: string | undefined;
+}
+
+/** Where a setting was found, strongest first: what the process said of itself goes before what somebody meant to give it. */
+export const CONFIG_ORIGINS = [
+  /** Megatron's `arguments` block, DeepSpeed's printed configuration: effective values. */
+  'log dump',
+  /** `using world size: …` and the like. */
+  'log banner',
+  /** Bridge's `Configuration Summary`: non-defaults only. */
+  'log summary',
+  /** YAML printed into the log. */
+  'log yaml',
+  /** `run_config.yaml` of a checkpoint, `hparams.yaml`: written by the run. */
+  'run file',
+  /** A command line, in a script or echoed by `set -x`. */
+  'command line',
+  /** A configuration file somebody wrote. */
+  'config file',
+] as const;
+export type ConfigOrigin = (typeof CONFIG_ORIGINS)[number];
+
+export interface ConfigFinding {
+  readonly row: 'config';
+  /** Canonical, see `config-keys.ts`; the raw key in snake case where the dictionary does not know it. */
+  readonly key: string;
+  /** As found, path included: `model.tensor_model_parallel_size`, `--tensor-model-parallel-size`. */
+  readonly rawKey: string;
+  /** As found, quotes removed; `null` for None, null and ~. */
+  readonly value: string | null;
+  readonly origin: ConfigOrigin;
+}
+
+/** Strongest first. */
+export const ENV_ORIGINS = [
+  /** A copy of /proc/PID/environ. */
+  'process environ',
+  /** Output of `env`, `printenv`, `export -p`, torch's collect_env. */
+  'env dump',
+  /** `export X=…` echoed by `set -x`, or in a script; `X=… command`; `#SBATCH --export`. */
+  'script',
+  /** `env_vars` of a configuration: applied only where absent. */
+  'config file',
+] as const;
+export type EnvOrigin = (typeof ENV_ORIGINS)[number];
+
+/** Only variables that matter to memory, performance or identity of the run are kept (`env-keys.ts`); secrets never. */
+export interface EnvFinding {
+  readonly row: 'env';
+  readonly key: string;
+  /** Null: unset explicitly. */
+  readonly value: string | null;
+  readonly origin: EnvOrigin;
+}
+
+/** A launch begins here: banners of launchers and the first words of a trainer. Several ranks print them; ingest folds. */
+export interface LaunchFinding {
+  readonly row: 'launch';
+  readonly label: string;
+}
+
+/** A failure that is known by its words alone. Memory failures come from the message grammar, not from here. */
+export interface FailureFinding {
+  readonly row: 'failure';
+  readonly kind: IncidentKind;
+  readonly text: string;
+  readonly exception?: string | undefined;
+  readonly rank?: number | undefined;
+  readonly localRank?: number | undefined;
+  readonly host?: string | undefined;
+  readonly pid?: number | undefined;
+  readonly exitCode?: number | undefined;
+  readonly timeText?: string | undefined;
+}
+
+export type LogFinding =
+  | IterationFinding
+  | MemoryFinding
+  | ValueFinding
+  | PhaseFinding
+  | ConfigFinding
+  | EnvFinding
+  | LaunchFinding
+  | FailureFinding;
+
+/** A finding at its place: what leaves the parser. */
+export type LogRow = Placed<Exclude<LogFinding, FailureFinding | LaunchFinding>>;
+/** The place says the rank and device: the line's own where it names them, else its writer's. */
+export type Placed<Finding> = Finding extends unknown ? Omit<Finding, keyof LogPlace | 'timeText'> & LogPlace : never;
+
+/** A launch inside a file. */
+export interface AttemptRow {
+  readonly attempt: number;
+  readonly line: number;
+  /** Why it is taken for a new launch. */
+  readonly origin: string;
+  readonly timeUs: number | null;
+}
