@@ -16,6 +16,8 @@ export interface Segment {
   readonly mask: number;
   /** A device-side assert is reported here. */
   readonly deviceAssert: boolean;
+  /** A part of an overlong line, and not its last. */
+  readonly continues: boolean;
 }
 
 interface Window {

@@ -12,6 +12,8 @@ export const logParser: ParserSpec = {
     const tally = await readLog(source, {
       incident: (row) => sink.incident(row),
       note: (note) => sink.note(note),
+      logRow: (row) => sink.logRow(row),
+      attempt: (row) => sink.attempt(row),
       progress: (bytes) => context.progress?.(bytes),
     });
     return { rank: tally.rank, rankOrigin: tally.rankOrigin };

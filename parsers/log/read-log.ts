@@ -1,12 +1,17 @@
 import { DEVICE_ASSERT_ANCHORS } from '../../src/model/oom-messages.js';
 import type { ByteSource } from '../../src/model/parser.js';
+import type { AttemptRow, LogRow } from '../../src/model/log-rows.js';
 import type { IncidentRow, Note } from '../../src/model/tables.js';
-import { LOOK_BACK_LINES, MessageAssembly } from './assembly.js';
+import { LOOK_BACK_LINES, MessageAssembly, type Segment } from './assembly.js';
+import { AttemptTracker } from './attempts.js';
 import { cleanText } from './clean-text.js';
 import { ANCHORS } from './find-messages.js';
+import { FormatReader } from './format-reader.js';
+import type { LogFormat } from './formats/contract.js';
+import { LOG_FORMATS } from './formats/index.js';
 import { LiteralScanner } from './literal-scanner.js';
 import { RankTally } from './rank-tally.js';
-import { isSrunLabelled, stripPrefix } from './strip-prefix.js';
+import { isSrunLabelled, type LinePrefix, stripPrefix } from './strip-prefix.js';
 
 const LF = 10;
 const CR = 13;
@@ -19,16 +24,41 @@ const LOOK_BACK_BYTES = 4 * PART_BYTES;
 const LABEL_SAMPLE_BYTES = 262_144;
 
 const ASSERT_BIT = 1 << 30;
-const LITERALS: readonly { readonly literal: string; readonly mask: number }[] = [
-  ...ANCHORS,
-  ...DEVICE_ASSERT_ANCHORS.map((literal) => ({ literal, mask: ASSERT_BIT })),
-];
+
+/** What the bytes are scanned for: parts of failure messages, and what the lines of a format contain. */
+interface Literal {
+  readonly literal: string;
+  /** Families of the message grammar it may begin, and {@link ASSERT_BIT}. */
+  readonly mask: number;
+  readonly formats: readonly LogFormat[];
+}
+
+const LITERALS: readonly Literal[] = (() => {
+  const literals = new Map<string, { mask: number; formats: LogFormat[] }>();
+  const of = (literal: string) => {
+    const known = literals.get(literal) ?? { mask: 0, formats: [] };
+    literals.set(literal, known);
+    return known;
+  };
+  for (const { literal, mask } of ANCHORS) of(literal).mask |= mask;
+  for (const literal of DEVICE_ASSERT_ANCHORS) of(literal).mask |= ASSERT_BIT;
+  for (const format of LOG_FORMATS) for (const anchor of format.anchors) of(anchor).formats.push(format);
+  return [...literals].map(([literal, { mask, formats }]) => ({ literal, mask, formats }));
+})();
 const SCANNER = new LiteralScanner(LITERALS.map(({ literal }) => literal));
+const NO_FORMATS: readonly LogFormat[] = [];
 
 export interface LogOutput {
   incident(row: IncidentRow): void;
   note(note: Note): void;
+  logRow?(row: LogRow): void;
+  attempt?(row: AttemptRow): void;
   progress?(bytes: number): void;
+  /** Every line, and every record of a format: what `formats explain` counts. Asking for it makes the reader decode every line. */
+  explain?: {
+    line(segment: Segment): void;
+    matched(format: LogFormat, segment: Segment): void;
+  };
 }
 
 /**
@@ -66,6 +96,8 @@ class LogReader {
   readonly buffer = Buffer.allocUnsafe(BUFFER_BYTES);
   readonly tally = new RankTally();
   private readonly assembly: MessageAssembly;
+  private readonly formats: FormatReader;
+  private readonly attempts: AttemptTracker;
   private readonly output: LogOutput;
   private readonly said = new Set<string>();
   /** Bytes in the buffer, the next one to look at, and how far back a line may begin again. */
@@ -79,14 +111,26 @@ class LogReader {
   /** Next anchor at or after `position`, and its families; -1: none before `hitLimit`. */
   private hit = -2;
   private hitMask = 0;
+  /** Of the line whose part was read last, if that was not the line's last part. */
+  private linePrefix: LinePrefix | null = null;
   private feedAt = -1;
   private returnAt = -1;
 
   constructor(output: LogOutput) {
     this.output = output;
+    this.attempts = new AttemptTracker((row) => output.attempt?.(row));
     this.assembly = new MessageAssembly(
-      (row) => output.incident(row),
+      (row) => output.incident({ ...row, attempt: this.attempts.at(row.line) }),
       (note) => output.note(note),
+    );
+    const { explain } = output;
+    this.formats = new FormatReader(
+      {
+        row: (row) => output.logRow?.(row),
+        failure: () => {},
+        ...(explain === undefined ? {} : { matched: explain.matched }),
+      },
+      this.attempts,
     );
   }
 
@@ -120,6 +164,7 @@ class LogReader {
 
   finish(): void {
     this.work(this.end);
+    this.formats.end();
     this.assembly.end();
   }
 
@@ -141,9 +186,14 @@ class LogReader {
     this.feedAt = -1;
     this.returnAt = -1;
     while (this.position < limit) {
-      if (!this.assembly.open && !this.skipToHit(limit)) return;
+      if (!this.open && !this.skipToHit(limit)) return;
       this.readPart(limit);
     }
+  }
+
+  /** Whether the next line matters whatever stands in it. */
+  private get open(): boolean {
+    return this.assembly.open || this.formats.open || this.output.explain !== undefined;
   }
 
   private findHit(limit: number): void {
@@ -156,15 +206,20 @@ class LogReader {
     if (this.hit >= 0) for (const index of SCANNER.found) this.hitMask |= LITERALS[index]!.mask;
   }
 
-  /** Goes to {@link LOOK_BACK_LINES} lines before the next anchor; false if there is none, all of it then being passed. */
+  /**
+   * Goes to the line of the next anchor, or {@link LOOK_BACK_LINES} lines before it where it may be inside a message; false if there is
+   * none, all of it then being passed.
+   */
   private skipToHit(limit: number): boolean {
     const from = this.position;
     this.findHit(limit);
     const target = this.hit < 0 ? limit : this.hit;
     this.line += this.tally.countLines(this.buffer, from, target, this.end);
     this.position = target;
+    this.linePrefix = null;
     if (this.hit < 0) return false;
-    for (let back = 0; back <= LOOK_BACK_LINES; back += 1) {
+    const mostBack = this.hitMask === 0 ? 0 : LOOK_BACK_LINES;
+    for (let back = 0; back <= mostBack; back += 1) {
       const stop = Math.max(this.floor, target - LOOK_BACK_BYTES, this.position - PART_BYTES);
       if (this.position <= stop) break;
       // The first step goes to the beginning of the anchor's own line, the others over one line feed each.
@@ -199,6 +254,7 @@ class LogReader {
     let stop = this.feedAt;
     let next = Math.min(stop + 1, end);
     const beforeFeed = this.returnAt + 1 === stop;
+    let continues = false;
     if (this.returnAt < stop && !beforeFeed && this.returnAt < position + PART_BYTES) {
       // A progress bar rewrites its line; each state is a text of its own.
       stop = this.returnAt;
@@ -207,20 +263,29 @@ class LogReader {
       stop = position + PART_BYTES;
       while (stop > position + 1 && (buffer[stop]! & 0xc0) === 0x80) stop -= 1;
       next = stop;
+      continues = true;
       this.noteOnce('long_line', `A line is longer than ${PART_BYTES} bytes; it was read in parts.`);
     } else if (beforeFeed) {
       stop = this.returnAt;
     }
     let mask = 0;
+    let formats = NO_FORMATS;
     this.findHit(limit);
     while (this.hit >= 0 && this.hit < next) {
       mask |= this.hitMask;
+      for (const index of SCANNER.found) {
+        const found = LITERALS[index]!.formats;
+        if (formats === NO_FORMATS) formats = found;
+        else if (formats !== found && found.some((format) => !formats.includes(format))) {
+          formats = [...new Set([...formats, ...found])];
+        }
+      }
       this.scanFrom(this.hit + 1, limit);
     }
     const text = cleanText(buffer, position, stop);
     if (text.includes('\ufffd')) this.noteOnce('invalid_utf8', 'Bytes that are no UTF-8 were replaced.');
-    const prefix = stripPrefix(text, this.srunLabelled);
-    this.assembly.feed({
+    const prefix = this.linePrefix ?? stripPrefix(text, this.srunLabelled);
+    const segment: Segment = {
       text: text.slice(prefix.end),
       prefix,
       line: this.line,
@@ -228,7 +293,12 @@ class LogReader {
       nextOffset: this.base + next,
       mask: mask & ~ASSERT_BIT,
       deviceAssert: (mask & ASSERT_BIT) !== 0,
-    });
+      continues,
+    };
+    this.linePrefix = continues ? { ...prefix, end: 0 } : null;
+    this.output.explain?.line(segment);
+    this.assembly.feed(segment);
+    this.formats.feed(segment, formats);
     this.line += this.tally.countLines(buffer, position, next, end);
     this.position = next;
     this.floor = next;

@@ -1,0 +1,57 @@
+import type { AttemptRow } from '../../src/model/log-rows.js';
+
+/**
+ * Tells the launches inside one file apart. A launch banner begins a new attempt only once the current one has trained, because
+ * every rank prints its own; an iteration counter that goes back begins one in any case.
+ */
+export class AttemptTracker {
+  private readonly emit: (row: AttemptRow) => void;
+  private readonly starts: number[] = [1];
+  private trained = false;
+  /** Last iteration of each writer. */
+  private iterations = new Map<string, number>();
+  private firstLaunchSeen = false;
+
+  constructor(emit: (row: AttemptRow) => void) {
+    this.emit = emit;
+  }
+
+  get current(): number {
+    return this.starts.length;
+  }
+
+  /** Attempt of a line that was read before. */
+  at(line: number): number {
+    let attempt = this.starts.length;
+    while (attempt > 1 && this.starts[attempt - 1]! > line) attempt -= 1;
+    return attempt;
+  }
+
+  /** A launch is announced. */
+  launch(label: string, line: number, timeUs: number | null): void {
+    if (this.trained) this.begin(line, `launch: ${label}`, timeUs);
+    else if (!this.firstLaunchSeen) {
+      this.firstLaunchSeen = true;
+      if (this.current === 1) this.emit({ attempt: 1, line, origin: `launch: ${label}`, timeUs });
+    }
+  }
+
+  /** An iteration was printed by the writer `key`. */
+  iteration(key: string, iteration: number, line: number, timeUs: number | null): void {
+    const last = this.iterations.get(key);
+    // One behind is another rank's line, not a restart.
+    if (last !== undefined && (iteration < last - 1 || (iteration === 1 && last > 1))) {
+      this.begin(line, `iteration ${iteration} after ${last}`, timeUs);
+    }
+    this.trained = true;
+    this.iterations.set(key, iteration);
+  }
+
+  private begin(line: number, origin: string, timeUs: number | null): void {
+    this.starts.push(line);
+    this.trained = false;
+    this.firstLaunchSeen = true;
+    this.iterations = new Map();
+    this.emit({ attempt: this.starts.length, line, origin, timeUs });
+  }
+}

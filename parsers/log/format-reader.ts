@@ -1,0 +1,258 @@
+import type { FailureFinding, LogFinding, LogPlace, LogRow } from '../../src/model/log-rows.js';
+import type { Segment } from './assembly.js';
+import type { AttemptTracker } from './attempts.js';
+import type { BlockFormat, BlockReader, LineFormat, LogFormat } from './formats/contract.js';
+import { parseLogTime } from './log-time.js';
+
+export interface FormatOutput {
+  row(row: LogRow): void;
+  failure(finding: FailureFinding, place: LogPlace, segment: Segment): void;
+  /** Every record read, with the line it stands on: what `formats explain` counts. */
+  matched?(format: LogFormat, segment: Segment): void;
+}
+
+interface OpenBlock {
+  readonly format: BlockFormat;
+  readonly reader: BlockReader;
+  foreign: number;
+  lines: number;
+  /** Newest line of its writer, and its ordinal. */
+  segment: Segment;
+  touched: number;
+}
+
+/** A line that waits for its continuation. */
+interface Cut {
+  readonly segment: Segment;
+  readonly text: string;
+  readonly formats: readonly LogFormat[];
+  joins: number;
+  nextOffset: number;
+}
+
+/** A record wrapped by a terminal's edge takes a few lines, not more. */
+const MOST_JOINS = 4;
+/** A block whose writer is silent for this many lines of the others has ended. */
+const MOST_SILENT = 2048;
+const MOST_BLOCKS = 4096;
+/** In a part of an overlong line, a record that ends this close to the part's end may go on in the next one. */
+const EDGE_CHARS = 64;
+const MOST_CARRIED = 4096;
+
+/** Lines to rows, by the formats whose anchors occur in them. Blocks are followed per writer, so that interleaved ranks do not mix. */
+export class FormatReader {
+  private readonly output: FormatOutput;
+  private readonly attempts: AttemptTracker;
+  private readonly blocks = new Map<string, OpenBlock>();
+  private cut: Cut | null = null;
+  /** What a part of an overlong line left for the next part. */
+  private carried: { readonly text: string; readonly formats: readonly LogFormat[]; readonly offset: number } | null = null;
+  private ordinal = 0;
+  private segment: Segment | null = null;
+  private format: LogFormat | null = null;
+  private timeUs: number | null = null;
+  private timeKnown = false;
+
+  constructor(output: FormatOutput, attempts: AttemptTracker) {
+    this.output = output;
+    this.attempts = attempts;
+  }
+
+  /** Whether the next line matters whatever stands in it. */
+  get open(): boolean {
+    return this.blocks.size > 0 || this.cut !== null || this.carried !== null;
+  }
+
+  /** `formats` are those whose anchors occur in the segment, or none. */
+  feed(segment: Segment, formats: readonly LogFormat[]): void {
+    this.ordinal += 1;
+    if (this.cut !== null && this.joins(segment, formats)) return;
+    if (this.blocks.size > 0) {
+      if (this.ordinal % 512 === 0) this.closeSilent();
+      if (this.feedBlock(segment)) return;
+    }
+    if (this.carried !== null || (segment.continues && formats.length > 0)) this.readPart(segment, formats);
+    else if (formats.length > 0) this.read(segment, segment.text, formats);
+  }
+
+  end(): void {
+    this.flushCut();
+    for (const [key, block] of [...this.blocks]) this.closeBlock(key, block);
+  }
+
+  // ---- lines -------------------------------------------------------------------------------------------------------------------------
+
+  private read(segment: Segment, text: string, formats: readonly LogFormat[]): void {
+    for (const format of formats) {
+      if (format.form === 'block') this.openBlock(format, segment, text);
+      else if (this.cut === null && format.cutAtEnd?.(text) === true) {
+        this.cut = { segment, text, formats, joins: 0, nextOffset: segment.nextOffset };
+        return;
+      } else this.readLine(format, segment, text, text.length);
+    }
+  }
+
+  /** Reads the records that end before `limit`; returns where the first one begins that does not, or the end of the last one. */
+  private readLine(format: LineFormat, segment: Segment, text: string, limit: number): number {
+    const { pattern } = format;
+    pattern.lastIndex = 0;
+    let end = 0;
+    for (let match = pattern.exec(text); match !== null; match = pattern.exec(text)) {
+      if (pattern.lastIndex > limit) return match.index;
+      end = pattern.lastIndex;
+      this.enter(format, segment);
+      format.read(match.groups ?? {}, this.emit);
+      if (match[0] === '') pattern.lastIndex += 1;
+    }
+    return end;
+  }
+
+  /** A part of an overlong line: a record may begin in one part and end in the next. */
+  private readPart(segment: Segment, formats: readonly LogFormat[]): void {
+    const carried = this.carried?.offset === segment.offset ? this.carried : null;
+    this.carried = null;
+    const text = (carried?.text ?? '') + segment.text;
+    const all = carried === null ? formats : [...new Set([...carried.formats, ...formats])];
+    // Without an anchor of its own this part ends what was carried into it.
+    const goesOn = segment.continues && formats.length > 0;
+    const limit = goesOn ? text.length - EDGE_CHARS : text.length;
+    let rest = Math.max(0, text.length - MOST_CARRIED);
+    for (const format of all) {
+      if (format.form === 'block') {
+        if (carried === null) this.openBlock(format, segment, text);
+      } else rest = Math.max(rest, Math.min(this.readLine(format, segment, text, limit), text.length));
+    }
+    if (goesOn && rest < text.length) {
+      this.carried = { text: text.slice(rest), formats: all, offset: segment.nextOffset };
+    }
+  }
+
+  private joins(segment: Segment, formats: readonly LogFormat[]): boolean {
+    const cut = this.cut!;
+    const continuesIt =
+      segment.offset === cut.nextOffset &&
+      (segment.prefix.key === cut.segment.prefix.key || segment.prefix.key === '') &&
+      segment.prefix.time === null &&
+      formats.length === 0 &&
+      segment.text.trim() !== '';
+    if (!continuesIt) {
+      this.flushCut();
+      return false;
+    }
+    const text = cut.text + segment.text;
+    const joins = cut.joins + 1;
+    const again =
+      joins < MOST_JOINS && cut.formats.some((format) => format.form === 'line' && format.cutAtEnd?.(text) === true);
+    this.cut = { ...cut, text, joins, nextOffset: segment.nextOffset };
+    if (!again) this.flushCut();
+    return true;
+  }
+
+  private flushCut(): void {
+    const { cut } = this;
+    if (cut === null) return;
+    for (const format of cut.formats) {
+      if (format.form === 'line') this.readLine(format, cut.segment, cut.text, cut.text.length);
+      else this.openBlock(format, cut.segment, cut.text);
+    }
+    this.cut = null;
+  }
+
+  // ---- blocks ------------------------------------------------------------------------------------------------------------------------
+
+  private openBlock(format: BlockFormat, segment: Segment, text: string): void {
+    const match = format.opens.exec(text);
+    if (match === null) return;
+    const { key } = segment.prefix;
+    const before = this.blocks.get(key);
+    if (before !== undefined) this.closeBlock(key, before);
+    else if (this.blocks.size >= MOST_BLOCKS) {
+      const [oldestKey, oldest] = this.blocks.entries().next().value!;
+      this.closeBlock(oldestKey, oldest);
+    }
+    this.enter(format, segment);
+    const reader = format.begin(match, this.emit);
+    this.blocks.set(key, { format, reader, foreign: 0, lines: 1, segment, touched: this.ordinal });
+  }
+
+  /** True if the line belongs to a block. */
+  private feedBlock(segment: Segment): boolean {
+    const { key } = segment.prefix;
+    const block = this.blocks.get(key);
+    if (block === undefined) return false;
+    block.touched = this.ordinal;
+    block.segment = segment;
+    block.lines += 1;
+    this.enter(block.format, segment);
+    const step = block.reader.line(segment.text);
+    if (step === 'over' || step === 'last') this.closeBlock(key, block);
+    else if (step === 'foreign') {
+      block.foreign += 1;
+      if (block.foreign > block.format.mostForeign || block.lines >= block.format.mostLines) this.closeBlock(key, block);
+    } else {
+      block.foreign = 0;
+      if (block.lines >= block.format.mostLines) this.closeBlock(key, block);
+    }
+    if (step === 'taken' || step === 'last') {
+      this.output.matched?.(block.format, segment);
+      return true;
+    }
+    return false;
+  }
+
+  private closeBlock(key: string, block: OpenBlock): void {
+    this.blocks.delete(key);
+    this.enter(block.format, block.segment);
+    block.reader.end();
+  }
+
+  private closeSilent(): void {
+    for (const [key, block] of [...this.blocks]) if (this.ordinal - block.touched > MOST_SILENT) this.closeBlock(key, block);
+  }
+
+  // ---- findings ----------------------------------------------------------------------------------------------------------------------
+
+  private enter(format: LogFormat, segment: Segment): void {
+    this.format = format;
+    if (this.segment !== segment) {
+      this.segment = segment;
+      this.timeKnown = false;
+    }
+    if (format.form === 'line') this.output.matched?.(format, segment);
+  }
+
+  private time(): number | null {
+    if (!this.timeKnown) {
+      this.timeUs = parseLogTime(this.segment?.prefix.time);
+      this.timeKnown = true;
+    }
+    return this.timeUs;
+  }
+
+  private readonly emit = (finding: LogFinding): void => {
+    const segment = this.segment!;
+    const { prefix } = segment;
+    const own = 'timeText' in finding ? parseLogTime(finding.timeText) : null;
+    const timeUs = own ?? this.time();
+    if (finding.row === 'launch') {
+      this.attempts.launch(finding.label, segment.line, timeUs);
+      return;
+    }
+    if (finding.row === 'iteration') this.attempts.iteration(prefix.key, finding.iteration, segment.line, timeUs);
+    const named = 'rank' in finding ? finding.rank : undefined;
+    const device = 'device' in finding ? finding.device : undefined;
+    const place: LogPlace = {
+      line: segment.line,
+      offset: segment.offset,
+      attempt: this.attempts.current,
+      rank: named ?? prefix.rank,
+      rankOrigin: named === undefined ? prefix.rankOrigin : 'line',
+      host: prefix.host,
+      device: device ?? prefix.device,
+      timeUs,
+      format: this.format!.id,
+    };
+    if (finding.row === 'failure') this.output.failure(finding, place, segment);
+    else this.output.row({ ...finding, ...place });
+  };
+}

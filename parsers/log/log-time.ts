@@ -1,0 +1,36 @@
+const ISO = /^(\d{4})-(\d\d)-(\d\d)[T ](\d\d):(\d\d):(\d\d)(?:[.,](\d{1,9}))?/;
+const TEXTUAL = /^[A-Z][a-z]{2} ([A-Z][a-z]{2}) ([ \d]\d) (\d\d):(\d\d):(\d\d) (\d{4})$/;
+const MONTHS = ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', 'Oct', 'Nov', 'Dec'];
+
+/** Logs print many lines a second. */
+let lastSecond = '';
+let lastSecondUs = 0;
+
+/**
+ * A printed date and time as microseconds since 1970 were it UTC: logs print local time, and nothing says of which zone. Null where
+ * the date, the year or the time is missing (glog and syslog print no year). A printed zone is not applied: lines of one log
+ * must stay comparable whether their logger prints it or not.
+ */
+export function parseLogTime(text: string | null | undefined): number | null {
+  if (text === null || text === undefined) return null;
+  const match = ISO.exec(text);
+  if (match !== null) {
+    const second = text.slice(0, 19);
+    if (second !== lastSecond) {
+      const [, year, month, day, hour, minute, sec] = match.map(Number);
+      const us = Date.UTC(year!, month! - 1, day!, hour!, minute!, sec!) * 1000;
+      if (!Number.isFinite(us) || month! > 12 || day! > 31 || hour! > 24) return null;
+      lastSecond = second;
+      lastSecondUs = us;
+    }
+    const fraction = match[7];
+    return fraction === undefined ? lastSecondUs : lastSecondUs + Number(fraction.slice(0, 6).padEnd(6, '0'));
+  }
+  const textual = TEXTUAL.exec(text);
+  if (textual === null) return null;
+  const [, month = '', day, hour, minute, second, year] = textual;
+  const index = MONTHS.indexOf(month);
+  return index < 0
+    ? null
+    : Date.UTC(Number(year), index, Number(day), Number(hour), Number(minute), Number(second)) * 1000;
+}
