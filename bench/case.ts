@@ -18,6 +18,8 @@ export interface BenchContext {
   readonly events: readonly number[];
   /** MB of the logs. */
   readonly logMegabytes: number;
+  /** MB of the text of a thousand ranks. */
+  readonly textMegabytes: number;
   progress(text: string): void;
 }
 
@@ -81,6 +83,7 @@ export function callAlone(name: string): string {
 export interface ParseCounts {
   readonly events: number;
   readonly incidents: number;
+  readonly logRows: number;
 }
 
 export interface ParseReport {

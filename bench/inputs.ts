@@ -76,6 +76,63 @@ async function prepared(file: string, make: (partial: string) => Promise<void>):
   return { file, bytes: (await stat(file)).size };
 }
 
+export const TEXT_RANKS = 1024;
+
+/** A log of {@link TEXT_RANKS} interleaved ranks: srun labels, iteration and memory lines, timers, NCCL's and loggers' chatter, warnings. */
+export async function textInput(context: BenchContext, megabytes: number): Promise<Input> {
+  return prepared(join(context.directory, `text-${megabytes}mb.out`), async (partial) => {
+    const handle = await open(partial, 'w');
+    try {
+      await writeText(handle, megabytes * 1e6);
+    } finally {
+      await handle.close();
+    }
+  });
+}
+
+/** What one rank prints in a step of such a run; every line as it would leave the process. */
+const STEP_LINES: readonly ((rank: number, step: number) => readonly string[])[] = [
+  // Every rank's memory, as `--log-memory-interval` and Bridge's logger print it.
+  (rank, step) => [LINES[1]!(rank, step)],
+  (rank, step) => [LINES[3]!(rank, step), LINES[3]!(rank + 1, step)],
+  (rank, step) => [LINES[4]!(rank, step), LINES[5]!(rank, step), LINES[5]!(rank, step + 1)],
+  (rank, step) => [LINES[7]!(rank, step), '  warnings.warn('],
+  (rank, step) => [LINES[6]!(rank, step)],
+  (rank, step) => [
+    `[Gloo] Rank ${rank} is connected to ${TEXT_RANKS - 1} peer ranks. Expected number of connected peer ranks is : ${TEXT_RANKS - 1}`,
+    `2025-11-18 09:12:04,${100 + (step % 900)} - megatron.core.optimizer - INFO - param group ${step % 7} holds ${rank * 17} tensors of rank ${rank}`,
+  ],
+];
+
+async function writeText(handle: FileHandle, bytes: number): Promise<void> {
+  let text = '';
+  let written = 0;
+  for (let step = 1; written < bytes; step += 1) {
+    for (let at = 0; at < TEXT_RANKS && written < bytes; at += 1) {
+      // A stride prime to the number of ranks: they come in no order.
+      const rank = (at * 389 + step * 7) % TEXT_RANKS;
+      const label = `${String(rank).padStart(4)}: `;
+      const lines = [...STEP_LINES[(at + step) % STEP_LINES.length]!(rank, step)];
+      if (rank === 0) lines.push(LINES[2]!(rank, step));
+      if (rank === TEXT_RANKS - 1) {
+        lines.push(LINES[0]!(rank, step), '(min, max) time across ranks (ms):');
+        for (const name of ['forward-backward', 'grads-reduce-scatter', 'optimizer']) {
+          lines.push(
+            `    ${`${name} `.padEnd(48, '.')}: (${(400 + (step % 9)).toFixed(2)}, ${(440 + (step % 7)).toFixed(2)})`,
+          );
+        }
+      }
+      for (const line of lines) text += `${label}${line}\n`;
+      if (text.length > 4 * MIB) {
+        await handle.write(text);
+        written += text.length;
+        text = '';
+      }
+    }
+  }
+  await handle.write(text);
+}
+
 const RANKS = 16;
 
 /** What a Megatron run prints all day; the words of memory, CUDA and NCCL occur, as they do in real logs, without being failures. */

@@ -11,6 +11,7 @@ import { logCase } from './cases/log.js';
 import { modelCase } from './cases/model.js';
 import { queryCase } from './cases/query.js';
 import { ranksCase } from './cases/ranks.js';
+import { textCase } from './cases/text.js';
 import { describeMachine, findPython } from './machine.js';
 import { findRssMethod, ProcessTimer } from './measure.js';
 import { type BenchResult, evaluate, type GroupResult, groupText, machineText } from './report.js';
@@ -22,19 +23,21 @@ const CASES: readonly { readonly case: Case; readonly events: readonly number[] 
   { case: decodeCase, events: [1_000_000, 5_000_000] },
   { case: queryCase, events: [5_000_000] },
   { case: logCase, events: [] },
+  { case: textCase, events: [] },
   { case: modelCase, events: [] },
 ];
-const FULL = { repeat: 5, logMegabytes: 256 };
-const SMALL = { repeat: 3, logMegabytes: 16, events: [100_000] };
+const FULL = { repeat: 5, logMegabytes: 256, textMegabytes: 500 };
+const SMALL = { repeat: 3, logMegabytes: 16, textMegabytes: 16, events: [100_000] };
 
-const USAGE = `usage: npm run bench -- [ingest] [ranks] [decode] [query] [log] [model] [options]
+const USAGE = `usage: npm run bench -- [ingest] [ranks] [decode] [query] [log] [text] [model] [options]
 
   --events N,…   entries of the snapshots
   --log-mb N     size of the logs in MB
   --repeat N     rounds
   --json         one JSON document on standard output
 
-Cases asked for by name run at full size (1M and 5M events, ranks 100k, query 5M, logs 256 MB, 5 rounds); without a name all
+Cases asked for by name run at full size (1M and 5M events, ranks 100k, query 5M, logs 256 MB,
+text 500 MB and 2 GB, 5 rounds); without a name all
 run small (100k events, 16 MB, 3 rounds).
 MBF_BENCH_GENERATOR: the snapshot generator; MBF_BENCH_DIR: where inputs are kept. See bench/README.md.
 `;
@@ -45,6 +48,7 @@ interface Arguments {
   readonly events: readonly number[] | undefined;
   readonly repeat: number;
   readonly logMegabytes: number;
+  readonly textMegabytes: number;
   readonly json: boolean;
 }
 
@@ -73,6 +77,7 @@ function readArguments(): Arguments {
     events: values.events?.split(',').map((text) => positive('--events', text)),
     repeat: values.repeat === undefined ? defaults.repeat : positive('--repeat', values.repeat),
     logMegabytes: values['log-mb'] === undefined ? defaults.logMegabytes : positive('--log-mb', values['log-mb']),
+    textMegabytes: values['log-mb'] === undefined ? defaults.textMegabytes : positive('--log-mb', values['log-mb']),
     json: values.json,
   };
 }
@@ -116,6 +121,7 @@ for (const { case: one, events } of options.cases) {
     repeat: options.repeat,
     events: options.events ?? (options.isFull ? events : SMALL.events),
     logMegabytes: options.logMegabytes,
+    textMegabytes: options.textMegabytes,
     progress,
   };
   progress(one.name);

@@ -2,6 +2,7 @@
 import type { ParserSpec } from '../src/model/parser.js';
 import { logParser } from './log/index.js';
 
+export { explainLog, listFormats } from './log/index.js';
 export { earliestTorch } from './torch-snapshot/features.js';
 
 import { torchSnapshot } from './torch-snapshot/index.js';

@@ -38,7 +38,7 @@ export const decodeCase: Case = {
 
 async function measure(context: BenchContext, entries: number): Promise<Group> {
   const { file, bytes } = await snapshotInput(context, entries);
-  let counts: ParseCounts = { events: 0, incidents: 0 };
+  let counts: ParseCounts = { events: 0, incidents: 0, logRows: 0 };
   const python = pickleLoad(context, file, 'gc off');
   const samples = await alternate(
     [

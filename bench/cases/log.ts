@@ -27,7 +27,7 @@ export const logCase: Case = {
 
 async function measure(context: BenchContext, kind: 'clean' | 'incidents'): Promise<Group> {
   const { file, bytes } = await logInput(context, context.logMegabytes, kind);
-  let counts: ParseCounts = { events: 0, incidents: 0 };
+  let counts: ParseCounts = { events: 0, incidents: 0, logRows: 0 };
   let matches = 0;
   const samples = await alternate(
     [

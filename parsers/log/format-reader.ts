@@ -46,7 +46,8 @@ export class FormatReader {
   private readonly blocks = new Map<string, OpenBlock>();
   private cut: Cut | null = null;
   /** What a part of an overlong line left for the next part. */
-  private carried: { readonly text: string; readonly formats: readonly LogFormat[]; readonly offset: number } | null = null;
+  private carried: { readonly text: string; readonly formats: readonly LogFormat[]; readonly offset: number } | null =
+    null;
   private ordinal = 0;
   private segment: Segment | null = null;
   private format: LogFormat | null = null;
@@ -188,7 +189,8 @@ export class FormatReader {
     if (step === 'over' || step === 'last') this.closeBlock(key, block);
     else if (step === 'foreign') {
       block.foreign += 1;
-      if (block.foreign > block.format.mostForeign || block.lines >= block.format.mostLines) this.closeBlock(key, block);
+      if (block.foreign > block.format.mostForeign || block.lines >= block.format.mostLines)
+        this.closeBlock(key, block);
     } else {
       block.foreign = 0;
       if (block.lines >= block.format.mostLines) this.closeBlock(key, block);
@@ -207,7 +209,8 @@ export class FormatReader {
   }
 
   private closeSilent(): void {
-    for (const [key, block] of [...this.blocks]) if (this.ordinal - block.touched > MOST_SILENT) this.closeBlock(key, block);
+    for (const [key, block] of [...this.blocks])
+      if (this.ordinal - block.touched > MOST_SILENT) this.closeBlock(key, block);
   }
 
   // ---- findings ----------------------------------------------------------------------------------------------------------------------

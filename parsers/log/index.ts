@@ -3,6 +3,9 @@ import type { IncidentRow } from '../../src/model/tables.js';
 import { readLog, readLogBytes } from './read-log.js';
 import { sniffLog } from './sniff.js';
 
+export { explainLog } from './explain-log.js';
+export { listFormats } from './list-formats.js';
+
 /** Text logs of any training job: finds failure messages. Any bytes are a log of some kind; it fails on I/O errors only. */
 export const logParser: ParserSpec = {
   id: 'log',

@@ -5,6 +5,8 @@
 export interface PrefixRule {
   /** Reported as `prefix:<name>` where it gave the rank. */
   readonly name: string;
+  /** The first character that is no blank; all other lines never see the rule. */
+  readonly first: RegExp;
   /** Sticky. Groups: `rank` (global), `task` (of srun), `local` (rank on its node), `host`, `device`, `pid`, `time`, `who`. */
   readonly pattern: RegExp;
   /** Lines with the same values of these groups come from one writer; loggers' times and levels do not count. */
@@ -15,80 +17,130 @@ const ISO = String.raw`\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:[.,]\d{1,9})?(?:Z|[+-
 const LEVEL = '(?:DEBUG|INFO|WARN|WARNING|ERROR|CRITICAL|FATAL)';
 
 /** `srun --label`. Applied only to files that carry it on most lines: `3: text` alone may be an enumeration. */
-export const SRUN_LABEL: PrefixRule = { name: 'srun', pattern: /[ ]{0,6}(?<task>\d{1,6}): ?/y, identity: true };
+export const SRUN_LABEL: PrefixRule = {
+  name: 'srun',
+  first: /[ 0-9]/,
+  pattern: /[ ]{0,6}(?<task>\d{1,6}): ?/y,
+  identity: true,
+};
 
 export const PREFIX_RULES: readonly PrefixRule[] = [
-  { name: 'quote', pattern: /[ \t]*(?:>|#|\/\/)[ \t]+/y, identity: false },
+  { name: 'quote', first: /[>#/]/, pattern: /[ \t]*(?:>|#|\/\/)[ \t]+/y, identity: false },
   // torch ≥ 2.3, uncaught tracebacks and C++ warnings.
-  { name: '[rankN]:', pattern: /\s*\[rank(?<rank>\d{1,6})\]:[ ]?/y, identity: true },
+  { name: '[rankN]:', first: /\[/, pattern: /\s*\[rank(?<rank>\d{1,6})\]:[ ]?/y, identity: true },
   // mpirun --tag-output: [job,rank]<stream>
-  { name: 'mpirun', pattern: /\s*\[\d{1,6},(?<rank>\d{1,6})\]<std(?:out|err|diag)>:?[ ]?/y, identity: true },
+  {
+    name: 'mpirun',
+    first: /\[/,
+    pattern: /\s*\[\d{1,6},(?<rank>\d{1,6})\]<std(?:out|err|diag)>:?[ ]?/y,
+    identity: true,
+  },
   // torchrun --tee: [<role><local rank>]:
-  { name: 'torchrun', pattern: /\s*\[(?<who>[A-Za-z_][A-Za-z_-]{0,30})(?<local>\d{1,4})\]:[ ]?/y, identity: true },
+  {
+    name: 'torchrun',
+    first: /\[/,
+    pattern: /\s*\[(?<who>[A-Za-z_][A-Za-z_-]{0,30})(?<local>\d{1,4})\]:[ ]?/y,
+    identity: true,
+  },
   // torchx, nemo-run: <role>/<replica>
-  { name: 'torchx', pattern: /\s*(?<who>[a-z][a-z_-]{1,30}\/\d{1,5}) (?=\S)/y, identity: true },
-  { name: 'kubectl', pattern: /\[pod\/(?<host>[\w.-]{1,100})\/(?<who>[\w.-]{1,64})\] ?/y, identity: true },
-  { name: 'compose', pattern: /(?<who>[a-z][\w.-]{0,60}-\d{1,3})[ ]{0,20}\| /y, identity: true },
+  { name: 'torchx', first: /[a-z]/, pattern: /\s*(?<who>[a-z][a-z_-]{1,30}\/\d{1,5}) (?=\S)/y, identity: true },
+  { name: 'kubectl', first: /\[/, pattern: /\[pod\/(?<host>[\w.-]{1,100})\/(?<who>[\w.-]{1,64})\] ?/y, identity: true },
+  { name: 'compose', first: /[a-z]/, pattern: /(?<who>[a-z][\w.-]{0,60}-\d{1,3})[ ]{0,20}\| /y, identity: true },
   {
     name: 'ray',
+    first: /\(/,
     pattern:
       /\s*\((?<who>[\w.:<>-]{1,60}(?: [\w.]{1,40})?) pid=(?<pid>\d{1,10})(?:, ip=(?<host>[\da-f.:]{1,45}))?\)[ ]?/y,
     identity: true,
   },
   {
     name: 'vllm',
+    first: /\(/,
     pattern: /\s*\((?<who>(?:EngineCore|Worker|APIServer|ApiServer|VllmWorker)\w{0,40})\)[ ]/y,
     identity: true,
   },
   {
     name: 'nemo',
+    first: /\[/,
     pattern: /\[NeMo [IWED] (?<time>\d{4}-\d\d-\d\d \d\d:\d\d:\d\d)[^\]\n]{0,120}\][ ]?/y,
     identity: false,
   },
-  { name: 'glog', pattern: /\[?[WEIF](?<time>\d{3,4} \d\d:\d\d:\d\d\.\d{1,9})[^\]\n]{0,120}\] /y, identity: false },
+  {
+    name: 'glog',
+    first: /[[WEIF]/,
+    pattern: /\[?[WEIF](?<time>\d{3,4} \d\d:\d\d:\d\d\.\d{1,9})[^\]\n]{0,120}\] /y,
+    identity: false,
+  },
   {
     name: 'nccl',
+    first: /[A-Za-z0-9]/,
     pattern: /(?<host>[A-Za-z0-9][\w.-]{0,63}):(?<pid>\d{1,9}):\d{1,9} \[(?<device>\d{1,3})\] /y,
     identity: true,
   },
-  { name: 'dmesg', pattern: /\[[ ]{0,6}(?<time>\d{1,9}\.\d{6})\] /y, identity: false },
+  { name: 'dmesg', first: /\[/, pattern: /\[[ ]{0,6}(?<time>\d{1,9}\.\d{6})\] /y, identity: false },
   {
     name: 'dmesg -T',
+    first: /\[/,
     pattern: /\[(?<time>[A-Z][a-z]{2} [A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d(?: \d{4})?)\] /y,
     identity: false,
   },
   {
     name: 'syslog',
+    first: /[A-Z]/,
     pattern: /(?<time>[A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d) (?<host>[\w.-]{1,63}) [\w.-]{1,40}(?:\[\d{1,9}\])?: /y,
     identity: false,
   },
-  { name: 'named time', pattern: new RegExp(String.raw`\[[\w.-]{1,40}\] (?=${ISO})`, 'y'), identity: false },
   {
-    name: 'bracketed time',
-    pattern: new RegExp(String.raw`\[(?<time>${ISO})[^\]\n]{0,100}\][ :]{0,2}`, 'y'),
+    name: 'named time',
+    first: /\[/,
+    pattern: new RegExp(String.raw`\[[\w.-]{1,40}\] (?=${ISO})`, 'y'),
     identity: false,
   },
-  { name: 'time', pattern: new RegExp(String.raw`(?<time>${ISO})(?: - |[ \t:,|-]{1,4})`, 'y'), identity: false },
+  {
+    name: 'bracketed time',
+    first: /\[/,
+    pattern: new RegExp(String.raw`[ ]?\[(?<time>${ISO})[^\]\n]{0,100}\][ :]{0,2}`, 'y'),
+    identity: false,
+  },
+  {
+    name: 'time',
+    first: /[0-9]/,
+    pattern: new RegExp(String.raw`(?<time>${ISO})(?: - |[ \t:,|-]{1,4})`, 'y'),
+    identity: false,
+  },
   // Kaggle's run log: seconds, line number, text.
-  { name: 'kaggle', pattern: /\d{1,9}\.\ds\t\d{1,9}\t/y, identity: false },
-  { name: 'clock', pattern: /(?<time>\d\d:\d\d:\d\d(?:[.,]\d{1,9})?)[ \t]{1,4}/y, identity: false },
+  { name: 'kaggle', first: /[0-9]/, pattern: /\d{1,9}\.\ds\t\d{1,9}\t/y, identity: false },
+  { name: 'clock', first: /[0-9]/, pattern: /(?<time>\d\d:\d\d:\d\d(?:[.,]\d{1,9})?)[ \t]{1,4}/y, identity: false },
   {
     name: 'level and time',
+    first: /[DIWECF]/,
     pattern: new RegExp(
       String.raw`${LEVEL} (?<time>\d\d-\d\d \d\d:\d\d:\d\d(?:\.\d{1,6})?) (?:\[[^\]\n]{1,80}\]|[\w./]{1,60}:\d{1,5}\])[ ]?`,
       'y',
     ),
     identity: false,
   },
-  { name: 'logging', pattern: new RegExp(String.raw`${LEVEL}:[\w.-]{1,100}:`, 'y'), identity: false },
-  { name: 'logger', pattern: new RegExp(String.raw`[\w.]{1,60} - (?=${LEVEL} )`, 'y'), identity: false },
+  {
+    name: 'logging',
+    first: /[DIWECF]/,
+    pattern: new RegExp(String.raw`${LEVEL}:[\w.-]{1,100}:`, 'y'),
+    identity: false,
+  },
+  {
+    name: 'logger',
+    first: /[\w.]/,
+    pattern: new RegExp(String.raw`[\w.]{1,60} - (?=${LEVEL} )`, 'y'),
+    identity: false,
+  },
   {
     name: 'level',
+    first: /[[DIWECF]/,
     pattern: new RegExp(String.raw`(?:\[${LEVEL}\]|${LEVEL}(?= - | \| ))(?: - | \| |[ :]{1,2})`, 'y'),
     identity: false,
   },
   {
     name: 'place',
+    first: /\[/,
     pattern: /\[[\w./-]{1,60}\.(?:py|cpp|cc|cu|h):\d{1,6}(?::[\w<>]{1,60})?\][ :]{0,2}/y,
     identity: false,
   },

@@ -1,6 +1,6 @@
+import type { AttemptRow, LogRow } from '../../src/model/log-rows.js';
 import { DEVICE_ASSERT_ANCHORS } from '../../src/model/oom-messages.js';
 import type { ByteSource } from '../../src/model/parser.js';
-import type { AttemptRow, LogRow } from '../../src/model/log-rows.js';
 import type { IncidentRow, Note } from '../../src/model/tables.js';
 import { LOOK_BACK_LINES, MessageAssembly, type Segment } from './assembly.js';
 import { AttemptTracker } from './attempts.js';

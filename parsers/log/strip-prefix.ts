@@ -31,6 +31,19 @@ interface PrefixGroups {
 /** More layers than any launcher was seen to stack (srun, torchrun, rank, glog, python logging). */
 const MOST_LAYERS = 10;
 
+/** The rules that a first character leaves, by character code; beyond ASCII none applies. */
+const RULES_BY_FIRST: readonly (readonly (typeof PREFIX_RULES)[number][])[] = Array.from({ length: 128 }, (_, code) =>
+  PREFIX_RULES.filter(({ first }) => first.test(String.fromCharCode(code))),
+);
+const NONE: (typeof RULES_BY_FIRST)[number] = [];
+
+/** Nine lines in ten carry no prefix, or one: most rules need not be asked. */
+function rulesAt(text: string, at: number): (typeof RULES_BY_FIRST)[number] {
+  let index = at;
+  while (text.charCodeAt(index) === 32 || text.charCodeAt(index) === 9) index += 1;
+  return RULES_BY_FIRST[text.charCodeAt(index)] ?? NONE;
+}
+
 const toNumber = (text: string | undefined): number | null => (text === undefined ? null : Number(text));
 
 /**
@@ -77,7 +90,7 @@ export function stripPrefix(text: string, srunLabelled = false): LinePrefix {
     const before = end;
     // Only a prefix makes leading white space disappear from what follows it; the rules that may be indented say so.
     while (end > 0 && (text[end] === ' ' || text[end] === '\t')) end += 1;
-    if (!PREFIX_RULES.some(apply)) {
+    if (!rulesAt(text, end).some(apply)) {
       end = before;
       break;
     }

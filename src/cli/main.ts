@@ -17,6 +17,7 @@ const VERBS: readonly (readonly [verbs: readonly string[], load: () => Promise<R
   [['peak'], async () => (await import('./verbs/peak.js')).registerPeak],
   [['snapshot'], async () => (await import('./verbs/snapshot.js')).registerSnapshot],
   [['runs', 'sources'], async () => (await import('./verbs/lists.js')).registerLists],
+  [['formats'], async () => (await import('./verbs/formats.js')).registerFormats],
   [['sql'], async () => (await import('./verbs/sql.js')).registerSql],
 ];
 

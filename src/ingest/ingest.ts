@@ -9,6 +9,7 @@ import type { Dictionary, ParseContext, ParserSpec } from '../model/parser.js';
 import type { Failure, IngestResult, IngestSource, NoteResult } from '../model/results.js';
 import type { IncidentRow, Note } from '../model/tables.js';
 import type { Store } from '../store/store.js';
+import { attemptFromName } from './attempt-from-name.js';
 import { hashFile, type OpenedSource } from './byte-source.js';
 import type { StackKeys } from './content-keys.js';
 import { DecodeThread } from './decode-in-thread.js';
@@ -386,7 +387,7 @@ class Session {
       {
         source_id: row.sourceId,
         run_id: run.runId,
-        attempt: 1,
+        attempt: attemptFromName(candidate.isNamed ? candidate.path : candidate.displayPath),
         path: candidate.path,
         display_path: candidate.displayPath,
         format: row.parser?.id ?? null,

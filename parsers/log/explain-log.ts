@@ -1,0 +1,122 @@
+import type { ExplainResult, UnmatchedGroup } from '../../src/model/format-results.js';
+import type { ByteSource } from '../../src/model/parser.js';
+import type { Segment } from './assembly.js';
+import type { LogFormat } from './formats/contract.js';
+import { readLog } from './read-log.js';
+
+/** Figures somebody may miss, the first that fits. Bounded patterns: they run over every line no format read. */
+const TOPICS: readonly { readonly topic: string; readonly pattern: RegExp }[] = [
+  {
+    topic: 'failure',
+    pattern: /\b(?:\w{0,40}Error|exception|failed|failure|fatal|killed|aborted|timed out|timeout|OOM|out of memory)\b/i,
+  },
+  { topic: 'memory', pattern: /\d ?(?:[KMGT]i?B|bytes)\b|\bmem(?:ory)?\b[^\d\n]{0,40}\d/i },
+  {
+    topic: 'throughput',
+    pattern: /\d[^\n]{0,40}(?:TFLOP|tokens?\/s|samples?\/s|it\/s|s\/it)|(?:TFLOP|throughput|tps)[^\d\n]{0,30}\d/i,
+  },
+  { topic: 'iteration', pattern: /\b(?:iteration|iter|step|global_step)s?\b[^\d\n]{0,12}\d/i },
+  { topic: 'time', pattern: /\d ?ms\b|\belapsed\b[^\d\n]{0,30}\d|\btook\b[^\d\n]{0,20}\d/i },
+  { topic: 'parameters', pattern: /\bparam(?:eter)?s?\b[^\d\n]{0,40}\d{4}/i },
+];
+/** Shapes followed at once; a log of random text has no shapes worth listing. */
+const MOST_SHAPES = 5000;
+const SHAPE_CHARS = 200;
+
+function topicOf(text: string): string | null {
+  if (!/\d/.test(text)) return null;
+  for (const { topic, pattern } of TOPICS) if (pattern.test(text)) return topic;
+  return null;
+}
+
+/** Reads a log with every line decoded and counts what each format read and what none did. */
+export async function explainLog(source: ByteSource, file: string, limit: number): Promise<ExplainResult> {
+  const formats = new Map<string, { title: string; count: number; rows: number; first: number }>();
+  const messages = new Map<string, { count: number; first: number }>();
+  const shapes = new Map<string, { topic: string; count: number; line: number; text: string }>();
+  let lines = 0;
+  let lastLine = 0;
+  let matchedLines = 0;
+  let lastMatched = 0;
+  let otherShapes = 0;
+  let pending: Segment | null = null;
+  let pendingMatched = false;
+  /** Shape of the line last counted as unmatched: a cut line is read only when its continuation has come. */
+  let lastUnmatched: { readonly segment: Segment; readonly shape: string } | null = null;
+
+  const count = (id: string, title: string, line: number) => {
+    const known = formats.get(id) ?? { title, count: 0, rows: 0, first: line };
+    formats.set(id, known);
+    return known;
+  };
+  const settle = (): void => {
+    if (pending === null || pendingMatched || pending.mask !== 0) return;
+    const topic = topicOf(pending.text);
+    if (topic === null) return;
+    const shape = pending.text.trim().slice(0, SHAPE_CHARS).replace(/\d+/g, 'N');
+    const known = shapes.get(shape);
+    lastUnmatched = { segment: pending, shape };
+    if (known !== undefined) known.count += 1;
+    else if (shapes.size < MOST_SHAPES) {
+      shapes.set(shape, { topic, count: 1, line: pending.line, text: pending.text.trim().slice(0, 400) });
+    } else otherShapes += 1;
+  };
+  const sawLine = (line: number): void => {
+    if (line === lastMatched) return;
+    lastMatched = line;
+    matchedLines += 1;
+  };
+  await readLog(source, {
+    incident: ({ grammar, line }) => {
+      const known = messages.get(grammar) ?? { count: 0, first: line };
+      known.count += 1;
+      messages.set(grammar, known);
+      sawLine(line);
+    },
+    note: () => {},
+    logRow: (row) => {
+      count(row.format, row.format, row.line).rows += 1;
+    },
+    explain: {
+      line(segment) {
+        settle();
+        pending = segment;
+        pendingMatched = false;
+        if (segment.line !== lastLine) lines += 1;
+        lastLine = segment.line;
+      },
+      matched(format: LogFormat, segment) {
+        const known = count(format.id, format.title, segment.line);
+        known.title = format.title;
+        known.count += 1;
+        sawLine(segment.line);
+        if (segment === pending) pendingMatched = true;
+        else if (lastUnmatched?.segment === segment) {
+          const shape = shapes.get(lastUnmatched.shape);
+          if (shape !== undefined) shape.count -= 1;
+          if (shape?.count === 0) shapes.delete(lastUnmatched.shape);
+          lastUnmatched = null;
+        }
+      },
+    },
+  });
+  settle();
+  const sorted = [...shapes].sort(([, a], [, b]) => b.count - a.count || a.line - b.line);
+  const shown = limit === 0 ? sorted : sorted.slice(0, limit);
+  const rest = sorted.slice(shown.length);
+  return {
+    schema: 'mbforensics/formats-explain@1',
+    file,
+    lines,
+    matched_lines: matchedLines,
+    formats: [...formats]
+      .map(([id, { title, count: records, rows, first }]) => ({ id, title, count: records, rows, first_line: first }))
+      .sort((a, b) => b.count - a.count || a.first_line - b.first_line),
+    messages: [...messages].map(([id, { count: times, first }]) => ({ id, count: times, first_line: first })),
+    unmatched: shown.map(([shape, group]): UnmatchedGroup => ({ shape, ...group })),
+    unmatched_others: {
+      shapes: rest.length,
+      lines: rest.reduce((sum, [, group]) => sum + group.count, otherShapes),
+    },
+  };
+}
