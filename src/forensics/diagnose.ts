@@ -6,15 +6,14 @@ import { formatBytes, formatCount } from '../model/units.js';
 import { type IncidentKind, isOomKind } from '../model/vocabulary.js';
 import type { Store } from '../store/store.js';
 import { walkDevice } from './device-walk.js';
+import { conclude, type Given, judgeMessage, shorten, withContext } from './judge-message.js';
 import { bytesFreedByLastWait } from './last-wait.js';
 import { liveSet } from './live-set.js';
-import { describesSame, factsOfMessage, factsOfTrace, type Message, type TracedOom } from './oom-facts.js';
+import { describesSame, factsOfTrace, type Message, type TracedOom } from './oom-facts.js';
+import { readRunContext } from './run-context.js';
 import { listSnapshots } from './snapshots.js';
 import { NO_FRAMES, readStacks, siteOf } from './stacks.js';
-import { account } from './verdict/accounting.js';
-import { EvidenceLog, type OomFacts } from './verdict/facts.js';
-import { fallbackOfKind, verdictOfKind } from './verdict/from-kind.js';
-import { judge } from './verdict/index.js';
+import { EvidenceLog, type Figure } from './verdict/facts.js';
 
 export interface DiagnoseOptions {
   /** The device's total where the user knows it and no message prints it. */
@@ -29,6 +28,8 @@ export async function diagnose(
   options: DiagnoseOptions = {},
 ): Promise<DiagnoseResult> {
   const messages = await readMessages(store, runId);
+  const context = await readRunContext(store, runId);
+  const given: Given = { context, capacityBytes: options.capacityBytes, total: totalOfRun(messages) };
   const traced = distinct(await readTracedOoms(store, runId));
   const verdicts: Verdict[] = [];
   const used = new Set<Message>();
@@ -36,7 +37,7 @@ export async function diagnose(
     const same = messages.filter((message) => isOomKind(message.kind) && describesSame(oom, message));
     const message = same.find((candidate) => candidate.rank !== null) ?? same[0];
     for (const echo of same) used.add(echo);
-    verdicts.push(await judgeTraced(store, oom, message, options.capacityBytes));
+    verdicts.push(await judgeTraced(store, oom, message, given));
   }
   for (const message of firstOfEach(
     messages.filter((candidate) => isOomKind(candidate.kind) && !used.has(candidate)),
@@ -45,7 +46,7 @@ export async function diagnose(
     const known = traced.some(
       (oom) => oom.rank === message.rank && (message.device === null || oom.device === message.device),
     );
-    if (!known) verdicts.push(judgeMessage(message, options.capacityBytes));
+    if (!known) verdicts.push(judgeMessage(message, given));
   }
   if (verdicts.length === 0) verdicts.push(...(await noOom(store, runId, messages, options.capacityBytes)));
   verdicts.sort((a, b) => (a.rank ?? -1) - (b.rank ?? -1) || (a.device ?? -1) - (b.device ?? -1));
@@ -85,6 +86,17 @@ async function readMessages(store: Store, runId: number): Promise<Message[]> {
       processes,
     };
   });
+}
+
+/** The device's total, if all messages of the run that print one agree within their rounding: the devices of a run are alike. */
+function totalOfRun(messages: readonly Message[]): Figure | undefined {
+  const printed = messages.flatMap(({ bytes, source }) =>
+    bytes.total === undefined ? [] : [{ ...bytes.total, source }],
+  );
+  const [first] = printed;
+  if (first === undefined) return undefined;
+  const alike = printed.every((one) => Math.abs(one.bytes - first.bytes) <= one.precisionBytes + first.precisionBytes);
+  return alike ? { bytes: first.bytes, precisionBytes: first.precisionBytes, source: first.source } : undefined;
 }
 
 /** The last OOM entry of every device: earlier ones were survived. */
@@ -156,13 +168,9 @@ function firstOfEach(messages: readonly Message[]): Message[] {
 
 // ---- verdicts --------------------------------------------------------------------------------------------------------------------
 
-async function judgeTraced(
-  store: Store,
-  oom: TracedOom,
-  message: Message | undefined,
-  capacityBytes: number | undefined,
-): Promise<Verdict> {
-  const facts = factsOfTrace(oom, message, capacityBytes);
+async function judgeTraced(store: Store, oom: TracedOom, message: Message | undefined, given: Given): Promise<Verdict> {
+  const rank = given.context?.of(oom.rank);
+  const facts = withContext(factsOfTrace(oom, message, given.capacityBytes), rank, given);
   const evidence = new EvidenceLog();
   const site = oom.site === null ? '' : ` in ${oom.site}`;
   const free = facts.deviceFree === null ? '' : `; ${formatBytes(facts.deviceFree.bytes)} free on the device`;
@@ -186,79 +194,8 @@ async function judgeTraced(
   const live = await liveSet(store, oom.state);
   const top = live.sites.slice(0, 3).map((site) => `${formatBytes(site.bytes)} ${site.site}`);
   if (top.length > 0) evidence.add(`largest live then: ${top.join('; ')}`, oom.source);
+  rank?.tell(evidence, facts.total);
   return conclude(facts, evidence, message);
-}
-
-function judgeMessage(message: Message, capacityBytes: number | undefined): Verdict {
-  const evidence = new EvidenceLog();
-  evidence.add(shorten(message.text), message.source);
-  const byKind = verdictOfKind(message.kind);
-  if (byKind !== undefined) {
-    return {
-      ...byKind,
-      rank: message.rank,
-      device: message.device,
-      evidence: evidence.entries,
-      ruled_out: [],
-      accounting_total: null,
-      accounting: [],
-      request: null,
-    };
-  }
-  return conclude(factsOfMessage(message, capacityBytes), evidence, message);
-}
-
-/** Parts that show that figures do not belong together. */
-const CONTRADICTIONS = new Set(['contradiction_in_message', 'more_than_given_capacity']);
-
-function conclude(facts: OomFacts, evidence: EvidenceLog, message: Message | undefined): Verdict {
-  const judgement = judge(facts, evidence);
-  const accounting = account(facts);
-  const missing = [...judgement.missing];
-  if (facts.walk !== null && !facts.walk.exact)
-    missing.push('an exact state: the trace contradicts the walk back from the dump');
-  if (facts.free === null)
-    missing.push(
-      'what filled the device: no snapshot; record one with torch.cuda.memory._record_memory_history(stacks="python")',
-    );
-  const common = {
-    rank: facts.rank,
-    device: facts.device,
-    evidence: evidence.entries,
-    ruled_out: judgement.ruledOut,
-    missing,
-    accounting_total: accounting.total,
-    accounting: accounting.parts,
-    request: facts.request === null ? null : { bytes: facts.request.bytes, site: facts.requestSite },
-  };
-  const { holds } = judgement;
-  const fallback = message === undefined ? undefined : fallbackOfKind(message.kind);
-  if (holds === null && fallback !== undefined)
-    return { ...common, ...fallback, missing: [...missing, ...fallback.missing] };
-  if (holds === null) {
-    return {
-      ...common,
-      cause: 'undecided',
-      detail: null,
-      confidence: 'low',
-      summary: 'the evidence does not decide it',
-      next: ['capture what is listed as not tested, and ingest it into the same run'],
-    };
-  }
-  const accounted =
-    facts.walk?.exact === true &&
-    facts.walk.uncertainBytes === 0 &&
-    accounting.parts.every((part) => !CONTRADICTIONS.has(part.part));
-  const proven = holds.confidence === 'high' && accounted && facts.total !== null && message !== undefined;
-  const weak = facts.walk !== null && !facts.walk.exact;
-  return {
-    ...common,
-    cause: holds.cause,
-    detail: holds.detail,
-    confidence: proven ? 'proven' : weak ? 'low' : holds.confidence,
-    summary: holds.summary,
-    next: holds.next,
-  };
 }
 
 /** No OOM: the peaks, and headroom where the device's total is known. */
@@ -340,10 +277,4 @@ async function noOom(
     });
   }
   return verdicts;
-}
-
-/** The beginning of a message: enough to recognise it, the rest stands at its source. */
-function shorten(text: string): string {
-  const line = text.replaceAll(/\s+/g, ' ').trim();
-  return line.length <= 80 ? line : `${line.slice(0, 79)}…`;
 }

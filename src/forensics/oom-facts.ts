@@ -124,6 +124,7 @@ export function factsOfTrace(
       maxSplitBytes: oom.settings.maxSplitBytes,
       source: oom.source,
     },
+    growth: null,
     walk: oom.walk,
     freedAfterOom: oom.freedAfterOom,
   };
@@ -181,6 +182,7 @@ export function factsOfMessage(message: Message, capacityBytes: number | undefin
     oversizeSlack: null,
     free: null,
     allocator: null,
+    growth: null,
     walk: null,
     freedAfterOom: false,
   };

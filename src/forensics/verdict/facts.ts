@@ -47,6 +47,19 @@ export interface AllocatorFacts {
   readonly source: string;
 }
 
+/** Allocated memory over the iterations of one rank, its first printed iteration left out. */
+export interface Growth {
+  readonly samples: number;
+  readonly firstIteration: number;
+  readonly lastIteration: number;
+  readonly firstBytes: number;
+  readonly lastBytes: number;
+  /** Slope of the straight line through the samples, and its coefficient of determination. */
+  readonly bytesPerIteration: number;
+  readonly r2: number;
+  readonly source: string;
+}
+
 export interface OomFacts {
   readonly rank: number | null;
   readonly device: number | null;
@@ -79,6 +92,7 @@ export interface OomFacts {
   readonly oversizeSlack: Figure | null;
   readonly free: FreeSpace | null;
   readonly allocator: AllocatorFacts | null;
+  readonly growth: Growth | null;
   readonly walk: Walk | null;
   readonly freedAfterOom: boolean;
 }

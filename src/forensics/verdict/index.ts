@@ -1,6 +1,7 @@
 /**
  * The causes of a device OOM, in the order they are tried. The first that holds is the verdict; those that fail are its "not why". External
- * pressure comes first because what it leaves looks full; capacity before fragmentation because a full device is also fragmented.
+ * pressure comes first because what it leaves looks full; a leak before capacity, for it ends in one; capacity before fragmentation because a
+ * full device is also fragmented.
  */
 import type { RuledOut } from '../../model/results.js';
 import type { Cause } from '../../model/vocabulary.js';
@@ -9,12 +10,14 @@ import { externalPressure } from './external-pressure.js';
 import type { CauseTest, EvidenceLog, OomFacts, TestOutcome } from './facts.js';
 import { fragmentation } from './fragmentation.js';
 import { graphPools } from './graph-pools.js';
+import { leak } from './leak.js';
 import { synchronisation } from './synchronisation.js';
 
 export const CAUSE_TESTS: readonly CauseTest[] = [
   externalPressure,
   synchronisation,
   graphPools,
+  leak,
   capacity,
   fragmentation,
 ];
