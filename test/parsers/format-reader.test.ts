@@ -1,0 +1,227 @@
+/** How formats are run over a log: blocks per writer, cut lines, overlong lines, ranks and times of rows, launches. */
+import { describe, expect, it } from 'vitest';
+import type { Segment } from '../../parsers/log/assembly.js';
+import { AttemptTracker } from '../../parsers/log/attempts.js';
+import { FormatReader } from '../../parsers/log/format-reader.js';
+import type { BlockFormat, LineFormat, LogFormat } from '../../parsers/log/formats/contract.js';
+import { parseLogTime } from '../../parsers/log/log-time.js';
+import { stripPrefix } from '../../parsers/log/strip-prefix.js';
+import type { AttemptRow, LogRow } from '../../src/model/log-rows.js';
+
+const facts = { title: '', producer: 'test', versions: '', source: '', anchors: ['anchor'] };
+const NUMBER: LineFormat = {
+  ...facts,
+  id: 'test.number',
+  form: 'line',
+  pattern: /value (?<value>\d{1,9}) unit/g,
+  fields: { value: '' },
+  read: ({ value }, emit) => emit({ row: 'value', name: 'value', value: Number(value), unit: null }),
+  cutAtEnd: (text) => !text.endsWith(';'),
+  samples: [],
+};
+const PLAIN: LineFormat = { ...NUMBER, id: 'test.plain', cutAtEnd: () => false };
+const BLOCK: BlockFormat = {
+  ...facts,
+  id: 'test.block',
+  form: 'block',
+  opens: /begin (?<name>\w+)/,
+  fields: { name: '' },
+  begin(match, emit) {
+    const name = match.groups?.['name'] ?? '';
+    let sum = 0;
+    return {
+      line(text) {
+        if (text === 'end') return 'last';
+        if (text === 'other') return 'foreign';
+        if (!/^\d+$/.test(text)) return 'over';
+        sum += Number(text);
+        return 'taken';
+      },
+      end: () => emit({ row: 'value', name, value: sum, unit: null }),
+    };
+  },
+  mostForeign: 2,
+  mostLines: 6,
+  samples: [],
+};
+
+interface Line {
+  readonly text: string;
+  readonly formats?: readonly LogFormat[];
+  readonly continues?: boolean;
+}
+
+function read(lines: readonly Line[]) {
+  const rows: LogRow[] = [];
+  const attempts: AttemptRow[] = [];
+  const tracker = new AttemptTracker((row) => attempts.push(row));
+  const reader = new FormatReader({ row: (row) => rows.push(row), failure: () => {} }, tracker);
+  let offset = 0;
+  let line = 1;
+  for (const { text, formats = [], continues = false } of lines) {
+    const prefix = stripPrefix(text, true);
+    const nextOffset = offset + text.length + (continues ? 0 : 1);
+    const segment: Segment = {
+      text: text.slice(prefix.end),
+      prefix,
+      line,
+      offset,
+      nextOffset,
+      mask: 0,
+      deviceAssert: false,
+      continues,
+    };
+    reader.feed(segment, formats);
+    offset = nextOffset;
+    if (!continues) line += 1;
+  }
+  reader.end();
+  return { rows, attempts, reader };
+}
+const figures = (rows: readonly LogRow[]) => rows.map((row) => (row.row === 'value' ? [row.name, row.value] : row.row));
+
+describe('lines', () => {
+  it('gives every record of a line, with line, rank, host and time of its prefix', () => {
+    const { rows } = read([
+      { text: 'x' },
+      { text: '3: 2026-01-02 03:04:05,250 - value 7 unit value 8 unit', formats: [PLAIN] },
+    ]);
+    expect(rows).toMatchObject([
+      { value: 7, line: 2, offset: 2, rank: 3, rankOrigin: 'prefix:srun', format: 'test.plain', attempt: 1 },
+      { value: 8, line: 2 },
+    ]);
+    expect(rows[0]!.timeUs).toBe(Date.UTC(2026, 0, 2, 3, 4, 5, 250) * 1000);
+  });
+
+  it('joins a record that was cut at the end of a line, without a separator', () => {
+    const { rows } = read([{ text: 'value 12', formats: [NUMBER] }, { text: '34 unit;' }]);
+    expect(figures(rows)).toEqual([['value', 1234]]);
+  });
+
+  it('does not join what another writer, a logger or another record says', () => {
+    for (const next of ['5: 34 unit;', '2026-01-02 03:04:05 - 34 unit;', '']) {
+      expect(figures(read([{ text: 'value 12', formats: [NUMBER] }, { text: next }]).rows)).toEqual([]);
+    }
+    const { rows } = read([
+      { text: 'value 12', formats: [NUMBER] },
+      { text: 'value 5 unit;', formats: [NUMBER] },
+    ]);
+    expect(figures(rows)).toEqual([['value', 5]]);
+  });
+
+  it('reads a record that begins in one part of an overlong line and ends in the next, once', () => {
+    const record = 'value 123 unit ';
+    const all = record.repeat(2000);
+    for (const size of [1000, 1001, 1007, 4099]) {
+      const parts: Line[] = [];
+      for (let at = 0; at < all.length; at += size) {
+        const part = all.slice(at, at + size);
+        parts.push({ text: part, formats: [PLAIN], continues: at + size < all.length });
+      }
+      const { rows } = read(parts);
+      expect(rows.length).toBe(2000);
+      expect(new Set(rows.map((row) => row.row === 'value' && row.value))).toEqual(new Set([123]));
+    }
+  });
+});
+
+describe('blocks', () => {
+  it('follows each writer in its own block', () => {
+    const { rows, reader } = read([
+      { text: '0: begin a', formats: [BLOCK] },
+      { text: '1: begin b', formats: [BLOCK] },
+      { text: '0: 1' },
+      { text: '1: 10' },
+      { text: '1: end' },
+      { text: '0: 2' },
+      { text: '0: end' },
+    ]);
+    expect(figures(rows)).toEqual([
+      ['b', 10],
+      ['a', 3],
+    ]);
+    expect(rows.map(({ rank }) => rank)).toEqual([1, 0]);
+    expect(reader.open).toBe(false);
+  });
+
+  it('ends a block at a line that is not its own, which other formats still read', () => {
+    const { rows } = read([
+      { text: 'begin a', formats: [BLOCK] },
+      { text: '5' },
+      { text: 'value 9 unit', formats: [PLAIN] },
+    ]);
+    expect(figures(rows)).toEqual([
+      ['a', 5],
+      ['value', 9],
+    ]);
+  });
+
+  it('gives up after too many foreign lines, and after too many lines', () => {
+    const foreign = [{ text: 'begin a', formats: [BLOCK] }, ...Array(3).fill({ text: 'other' }), { text: '5' }];
+    expect(figures(read(foreign).rows)).toEqual([['a', 0]]);
+    const long = [{ text: 'begin a', formats: [BLOCK] }, ...Array(9).fill({ text: '1' })];
+    expect(figures(read(long).rows)).toEqual([['a', 5]]);
+  });
+
+  it('ends with the log', () => {
+    expect(figures(read([{ text: 'begin a', formats: [BLOCK] }, { text: '5' }]).rows)).toEqual([['a', 5]]);
+  });
+
+  it('closes a block whose writer has gone silent', () => {
+    const lines: Line[] = [{ text: '7: begin a', formats: [BLOCK] }, ...Array(4096).fill({ text: '1: x' })];
+    const { rows } = read(lines);
+    // Its row stands where its writer's last line stood.
+    expect(rows).toMatchObject([{ name: 'a', line: 1, rank: 7 }]);
+  });
+});
+
+describe('attempts', () => {
+  const iterations = (...numbers: number[]): AttemptRow[] => {
+    const rows: AttemptRow[] = [];
+    const tracker = new AttemptTracker((row) => rows.push(row));
+    numbers.forEach((iteration, index) => tracker.iteration('', iteration, index + 1, null));
+    return rows;
+  };
+
+  it('begin where the iteration counter goes back, but not for another rank one behind', () => {
+    expect(iterations(1, 2, 3, 4)).toEqual([]);
+    expect(iterations(5, 6, 5, 6, 7)).toEqual([]);
+    expect(iterations(1, 2, 1, 2).map(({ attempt, line }) => [attempt, line])).toEqual([[2, 3]]);
+    expect(iterations(90, 100, 91).map(({ origin }) => origin)).toEqual(['iteration 91 after 100']);
+  });
+
+  it('begin with a banner only after training', () => {
+    const rows: AttemptRow[] = [];
+    const tracker = new AttemptTracker((row) => rows.push(row));
+    tracker.launch('banner', 1, null);
+    tracker.launch('banner', 2, null);
+    tracker.iteration('0', 10, 5, null);
+    tracker.launch('banner', 9, null);
+    tracker.launch('banner', 10, null);
+    tracker.iteration('0', 11, 12, null);
+    expect(rows.map(({ attempt, line }) => [attempt, line])).toEqual([
+      [1, 1],
+      [2, 9],
+    ]);
+    expect([1, 8, 9, 12].map((line) => tracker.at(line))).toEqual([1, 1, 2, 2]);
+  });
+});
+
+describe('printed times', () => {
+  it.each([
+    ['2026-01-02 03:04:05', Date.UTC(2026, 0, 2, 3, 4, 5) * 1000],
+    ['2026-01-02 03:04:05.000001', Date.UTC(2026, 0, 2, 3, 4, 5) * 1000 + 1],
+    ['2026-01-02T03:04:05,5', Date.UTC(2026, 0, 2, 3, 4, 5) * 1000 + 500_000],
+    ['2026-01-02T03:04:05.123456789Z', Date.UTC(2026, 0, 2, 3, 4, 5) * 1000 + 123_456],
+    ['Tue Nov 18 09:12:04 2025', Date.UTC(2025, 10, 18, 9, 12, 4) * 1000],
+  ])('%s', (text, expected) => {
+    expect(parseLogTime(text)).toBe(expected);
+  });
+
+  it.each(['09:12:04', '1118 09:12:04.123', 'Nov 18 09:12:04', '12345.678901', '2026-99-02 03:04:05', ''])(
+    '%s has no date, year or time',
+    (text) => {
+      expect(parseLogTime(text)).toBeNull();
+    },
+  );
+});
