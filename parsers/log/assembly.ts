@@ -84,7 +84,8 @@ export class MessageAssembly {
       if (window.quiet >= QUIET_LINES) this.close(window);
       else if (window.segments.length >= MOST_LINES || window.chars >= MOST_CHARS) this.read(window, false);
     }
-    this.recent = [...this.recent.slice(1 - LOOK_BACK_LINES), segment];
+    this.recent.push(segment);
+    if (this.recent.length > LOOK_BACK_LINES) this.recent.shift();
     if (this.ordinal % 512 === 0) this.closeSilent();
     while (this.windows.size > MOST_WINDOWS || this.totalChars > MOST_TOTAL_CHARS) this.closeOldest();
   }

@@ -74,7 +74,7 @@ export async function explainLog(source: ByteSource, file: string, limit: number
       sawLine(line);
     },
     note: () => {},
-    logRow: (row) => {
+    logRow: (_, row) => {
       count(row.format, row.format, row.line).rows += 1;
     },
     explain: {

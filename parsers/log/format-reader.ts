@@ -1,11 +1,11 @@
-import type { FailureFinding, LogFinding, LogPlace, LogRow } from '../../src/model/log-rows.js';
+import type { FailureFinding, KeptFinding, LogFinding, LogPlace } from '../../src/model/log-rows.js';
 import type { Segment } from './assembly.js';
 import type { AttemptTracker } from './attempts.js';
 import type { BlockFormat, BlockReader, LineFormat, LogFormat } from './formats/contract.js';
 import { parseLogTime } from './log-time.js';
 
 export interface FormatOutput {
-  row(row: LogRow): void;
+  row(finding: KeptFinding, place: LogPlace): void;
   failure(finding: FailureFinding, place: LogPlace, segment: Segment): void;
   /** Every record read, with the line it stands on: what `formats explain` counts. */
   matched?(format: LogFormat, segment: Segment): void;
@@ -32,8 +32,11 @@ interface Cut {
 
 /** A record wrapped by a terminal's edge takes a few lines, not more. */
 const MOST_JOINS = 4;
-/** A block whose writer is silent for this many lines of the others has ended. */
-const MOST_SILENT = 2048;
+/**
+ * A block whose writer is silent for this many lines of the others has ended, and two more for every other open block: where all ranks
+ * print a table at once, each waits for all others between two of its lines.
+ */
+const MOST_SILENT = 128;
 const MOST_BLOCKS = 4096;
 /** In a part of an overlong line, a record that ends this close to the part's end may go on in the next one. */
 const EDGE_CHARS = 64;
@@ -53,6 +56,8 @@ export class FormatReader {
   private format: LogFormat | null = null;
   private timeUs: number | null = null;
   private timeKnown = false;
+  private place: LogPlace | null = null;
+  private placed: Segment | null = null;
 
   constructor(output: FormatOutput, attempts: AttemptTracker) {
     this.output = output;
@@ -69,7 +74,7 @@ export class FormatReader {
     this.ordinal += 1;
     if (this.cut !== null && this.joins(segment, formats)) return;
     if (this.blocks.size > 0) {
-      if (this.ordinal % 512 === 0) this.closeSilent();
+      if (this.ordinal % 32 === 0) this.closeSilent();
       if (this.feedBlock(segment)) return;
     }
     if (this.carried !== null || (segment.continues && formats.length > 0)) this.readPart(segment, formats);
@@ -209,8 +214,8 @@ export class FormatReader {
   }
 
   private closeSilent(): void {
-    for (const [key, block] of [...this.blocks])
-      if (this.ordinal - block.touched > MOST_SILENT) this.closeBlock(key, block);
+    const limit = MOST_SILENT + 2 * this.blocks.size;
+    for (const [key, block] of [...this.blocks]) if (this.ordinal - block.touched > limit) this.closeBlock(key, block);
   }
 
   // ---- findings ----------------------------------------------------------------------------------------------------------------------
@@ -234,28 +239,58 @@ export class FormatReader {
 
   private readonly emit = (finding: LogFinding): void => {
     const segment = this.segment!;
-    const { prefix } = segment;
     const own = 'timeText' in finding ? parseLogTime(finding.timeText) : null;
     const timeUs = own ?? this.time();
     if (finding.row === 'launch') {
       this.attempts.launch(finding.label, segment.line, timeUs);
       return;
     }
-    if (finding.row === 'iteration') this.attempts.iteration(prefix.key, finding.iteration, segment.line, timeUs);
-    const named = 'rank' in finding ? finding.rank : undefined;
-    const device = 'device' in finding ? finding.device : undefined;
-    const place: LogPlace = {
+    if (finding.row === 'iteration')
+      this.attempts.iteration(segment.prefix.key, finding.iteration, segment.line, timeUs);
+    const place = this.placeOf(
+      segment,
+      'rank' in finding ? finding.rank : undefined,
+      'device' in finding ? finding.device : undefined,
+      timeUs,
+    );
+    if (finding.row === 'failure') this.output.failure(finding, place, segment);
+    else this.output.row(finding, place);
+  };
+
+  /** The figures of one line share one place. */
+  private placeOf(
+    segment: Segment,
+    rank: number | undefined,
+    device: number | undefined,
+    timeUs: number | null,
+  ): LogPlace {
+    const { prefix } = segment;
+    const { current } = this.attempts;
+    const format = this.format!.id;
+    const last = this.place;
+    if (
+      last !== null &&
+      this.placed === segment &&
+      last.format === format &&
+      last.rank === (rank ?? prefix.rank) &&
+      last.device === (device ?? prefix.device) &&
+      last.timeUs === timeUs &&
+      last.attempt === current
+    ) {
+      return last;
+    }
+    this.placed = segment;
+    this.place = {
       line: segment.line,
       offset: segment.offset,
-      attempt: this.attempts.current,
-      rank: named ?? prefix.rank,
-      rankOrigin: named === undefined ? prefix.rankOrigin : 'line',
+      attempt: current,
+      rank: rank ?? prefix.rank,
+      rankOrigin: rank === undefined ? prefix.rankOrigin : 'line',
       host: prefix.host,
       device: device ?? prefix.device,
       timeUs,
-      format: this.format!.id,
+      format,
     };
-    if (finding.row === 'failure') this.output.failure(finding, place, segment);
-    else this.output.row({ ...finding, ...place });
-  };
+    return this.place;
+  }
 }

@@ -15,7 +15,7 @@ export const logParser: ParserSpec = {
     const tally = await readLog(source, {
       incident: (row) => sink.incident(row),
       note: (note) => sink.note(note),
-      logRow: (row) => sink.logRow(row),
+      logRow: (finding, place) => sink.logRow(finding, place),
       attempt: (row) => sink.attempt(row),
       progress: (bytes) => context.progress?.(bytes),
     });

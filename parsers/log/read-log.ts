@@ -1,4 +1,4 @@
-import type { AttemptRow, LogRow } from '../../src/model/log-rows.js';
+import type { AttemptRow, KeptFinding, LogPlace } from '../../src/model/log-rows.js';
 import { DEVICE_ASSERT_ANCHORS } from '../../src/model/oom-messages.js';
 import type { ByteSource } from '../../src/model/parser.js';
 import type { IncidentRow, Note } from '../../src/model/tables.js';
@@ -51,7 +51,7 @@ const NO_FORMATS: readonly LogFormat[] = [];
 export interface LogOutput {
   incident(row: IncidentRow): void;
   note(note: Note): void;
-  logRow?(row: LogRow): void;
+  logRow?(finding: KeptFinding, place: LogPlace): void;
   attempt?(row: AttemptRow): void;
   progress?(bytes: number): void;
   /** Every line, and every record of a format: what `formats explain` counts. Asking for it makes the reader decode every line. */
@@ -126,7 +126,7 @@ class LogReader {
     const { explain } = output;
     this.formats = new FormatReader(
       {
-        row: (row) => output.logRow?.(row),
+        row: (finding, place) => output.logRow?.(finding, place),
         failure: () => {},
         ...(explain === undefined ? {} : { matched: explain.matched }),
       },

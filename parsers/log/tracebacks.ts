@@ -8,8 +8,9 @@ export interface Traceback {
   readonly line: number;
   readonly exceptionLine: number | null;
   readonly lastLine: number;
-  /** Byte offset of the header's line. */
+  /** Byte offset of the header's line, and of the exception's. */
   readonly offset: number;
+  readonly exceptionOffset: number | null;
   readonly prefix: LinePrefix;
   readonly exception: string | null;
   /** What the exception says, lines joined by line feeds; at most {@link MOST_MESSAGE_CHARS}. */
@@ -82,6 +83,7 @@ interface Open {
   readonly ranges: [number, number][];
   exception: string | null;
   exceptionLine: number | null;
+  exceptionOffset: number | null;
   message: string[];
   messageChars: number;
   messageLines: number[];
@@ -181,6 +183,7 @@ export class TracebackAssembly {
       ranges: [[segment.line, segment.line]],
       exception: null,
       exceptionLine: null,
+      exceptionOffset: null,
       message: [],
       messageChars: 0,
       messageLines: [],
@@ -236,6 +239,7 @@ export class TracebackAssembly {
       open.phase = 'message';
       open.exception = exception.name;
       open.exceptionLine = segment.line;
+      open.exceptionOffset = segment.offset;
       open.messageLines.push(segment.line);
       this.addMessage(open, exception.message);
       if (going.length > 1) this.close(open);
@@ -335,6 +339,7 @@ export class TracebackAssembly {
       exceptionLine: open.exceptionLine,
       lastLine: open.lastLine,
       offset: open.header.offset,
+      exceptionOffset: open.exceptionOffset,
       prefix: open.header.prefix,
       exception: open.exception,
       message,

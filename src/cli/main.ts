@@ -14,6 +14,12 @@ type Register = (program: Command, context: Context) => void;
 const VERBS: readonly (readonly [verbs: readonly string[], load: () => Promise<Register>])[] = [
   [['ingest'], async () => (await import('./verbs/ingest.js')).registerIngest],
   [['diagnose'], async () => (await import('./verbs/diagnose.js')).registerDiagnose],
+  [['classify'], async () => (await import('./verbs/classify.js')).registerClassify],
+  [['log'], async () => (await import('./verbs/log.js')).registerLog],
+  [['iterations'], async () => (await import('./verbs/iterations.js')).registerIterations],
+  [['memory'], async () => (await import('./verbs/memory.js')).registerMemory],
+  [['config'], async () => (await import('./verbs/config.js')).registerConfig],
+  [['env'], async () => (await import('./verbs/env.js')).registerEnv],
   [['peak'], async () => (await import('./verbs/peak.js')).registerPeak],
   [['snapshot'], async () => (await import('./verbs/snapshot.js')).registerSnapshot],
   [['runs', 'sources'], async () => (await import('./verbs/lists.js')).registerLists],

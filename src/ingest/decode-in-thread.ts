@@ -19,6 +19,7 @@ import {
 } from './decode-protocol.js';
 import type { DecodedSource } from './decode-source.js';
 import type { DerivedSink, DerivedSnapshotSink } from './derive-snapshot.js';
+import { TEXT_LAYOUTS } from './derive-text.js';
 
 /** On disk. Below this a file is decoded before the thread has started. */
 export const THREAD_FROM_BYTES = 1024 * 1024;
@@ -95,8 +96,15 @@ async function receive(
         case 'incident':
           sink.incident(message.row);
           break;
-        case 'log_rows':
-          for (const row of message.rows) sink.logRow(row);
+        case 'text_rows': {
+          const batch = new ColumnBatch(TEXT_LAYOUTS[message.kind], message.rows, message.buffer);
+          batch.rows = message.rows;
+          sink.textRows(message.kind, batch, message.newTexts);
+          link.giveBack(message.buffer);
+          break;
+        }
+        case 'text_row':
+          sink.textRow(message.finding, message.place);
           break;
         case 'attempt':
           sink.attempt(message.row);
@@ -182,7 +190,7 @@ class ThreadLink {
       const message = await this.next().catch(() => undefined); // a dead thread is told to the next one who asks
       if (message === undefined || message.type === 'done' || message.type === 'failed' || message.type === 'bug')
         return;
-      if (message.type === 'rows') this.giveBack(message.buffer);
+      if (message.type === 'rows' || message.type === 'text_rows') this.giveBack(message.buffer);
     }
   }
 

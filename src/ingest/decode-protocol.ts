@@ -2,7 +2,7 @@
 import type { MessagePort } from 'node:worker_threads';
 import { batchBytes, type TableLayout } from '../model/columns.js';
 import type { ErrorCode, ErrorPlace } from '../model/errors.js';
-import type { AttemptRow, LogRow } from '../model/log-rows.js';
+import type { AttemptRow, LogPlace } from '../model/log-rows.js';
 import type { Dictionary, ParseSummary, SnapshotSummary } from '../model/parser.js';
 import {
   ANNOTATION_LAYOUT,
@@ -17,6 +17,7 @@ import {
 } from '../model/tables.js';
 import { KEY_CHARS, type StackKeys } from './content-keys.js';
 import type { SnapshotDerivation } from './derive-snapshot.js';
+import type { SmallFinding, TextKind } from './derive-text.js';
 
 /** The layouts that travel, by the method of SnapshotSink that takes them. */
 export const TRAVELLING = {
@@ -35,9 +36,6 @@ export const MAX_BUFFERS = 3;
 export const SMALL_BATCH_BYTES = 128 * 1024;
 /** Messages not yet taken, at most. Bounds what small batches, notes and incidents of a file that waits for its turn may pile up. */
 export const MAX_MESSAGES = 256;
-
-/** Rows of a text travel this many at a time. */
-export const LOG_ROWS_PER_MESSAGE = 512;
 
 /** Places in the Int32s that both threads see. */
 export const TAKEN = { buffers: 0, messages: 1 } as const;
@@ -67,7 +65,14 @@ export type FromDecoder =
   | { readonly type: 'extra'; readonly row: EventExtraRow }
   | { readonly type: 'note'; readonly note: Note }
   | { readonly type: 'incident'; readonly row: IncidentRow }
-  | { readonly type: 'log_rows'; readonly rows: readonly LogRow[] }
+  | {
+      readonly type: 'text_rows';
+      readonly kind: TextKind;
+      readonly rows: number;
+      readonly buffer: ArrayBuffer;
+      readonly newTexts: readonly string[];
+    }
+  | { readonly type: 'text_row'; readonly finding: SmallFinding; readonly place: LogPlace }
   | { readonly type: 'attempt'; readonly row: AttemptRow }
   | { readonly type: 'progress'; readonly bytes: number }
   | {

@@ -16,7 +16,9 @@ export async function decodeSource(
   sink: DerivedSink,
   context: ParseContext,
 ): Promise<DecodedSource> {
-  const summary = await parser.parse(opened.source, deriving(sink), context);
+  const derived = deriving(sink);
+  const summary = await parser.parse(opened.source, derived, context);
+  derived.end();
   for (const note of opened.notes()) sink.note(note);
   return { summary, sha256: await opened.finish() };
 }

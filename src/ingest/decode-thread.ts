@@ -3,7 +3,6 @@ import { parentPort, receiveMessageOnPort, workerData } from 'node:worker_thread
 import { PARSERS } from '../../parsers/index.js';
 import { batchBytes, ColumnBatch } from '../model/columns.js';
 import { MbfError } from '../model/errors.js';
-import type { LogRow } from '../model/log-rows.js';
 import type { Dictionary } from '../model/parser.js';
 import { openByteSource } from './byte-source.js';
 import type { StackKeys } from './content-keys.js';
@@ -13,7 +12,6 @@ import {
   type DecoderLink,
   DictionaryCursor,
   type FromDecoder,
-  LOG_ROWS_PER_MESSAGE,
   MAX_BUFFERS,
   MAX_MESSAGES,
   type RowKind,
@@ -23,6 +21,7 @@ import {
 } from './decode-protocol.js';
 import { decodeSource } from './decode-source.js';
 import type { DerivedSink, DerivedSnapshotSink } from './derive-snapshot.js';
+import { TEXT_LAYOUTS } from './derive-text.js';
 
 const link = workerData as DecoderLink;
 const port = parentPort!;
@@ -85,22 +84,17 @@ function snapshotSink(dictionary: Dictionary, keys: StackKeys): DerivedSnapshotS
   };
 }
 
-let waiting: LogRow[] = [];
-
-function sendLogRows(): void {
-  if (waiting.length === 0) return;
-  const rows = waiting;
-  waiting = [];
-  send({ type: 'log_rows', rows });
-}
-
 const sink: DerivedSink = {
   note: (note) => send({ type: 'note', note }),
   incident: (row) => send({ type: 'incident', row }),
-  logRow: (row) => {
-    waiting.push(row);
-    if (waiting.length === LOG_ROWS_PER_MESSAGE) sendLogRows();
+  textRows: (kind, batch, newTexts) => {
+    const layout = TEXT_LAYOUTS[kind];
+    const bytes = batchBytes(layout, batch.rows);
+    const buffer = bytes <= SMALL_BATCH_BYTES ? new ArrayBuffer(bytes) : takeBuffer();
+    new ColumnBatch(layout, batch.rows, buffer).copyFrom(batch);
+    send({ type: 'text_rows', kind, rows: batch.rows, buffer, newTexts }, [buffer]);
   },
+  textRow: (finding, place) => send({ type: 'text_row', finding, place }),
   attempt: (row) => send({ type: 'attempt', row }),
   snapshot: async (dictionary, keys) => {
     send({ type: 'snapshot' });
@@ -118,10 +112,8 @@ async function decode(job: DecoderJob): Promise<void> {
     }
     const progress = (bytes: number): void => send({ type: 'progress', bytes });
     const decoded = await decodeSource(parser, opened, sink, { name: job.name, progress });
-    sendLogRows();
     send({ type: 'done', ...decoded });
   } finally {
-    waiting = [];
     await opened.close();
   }
 }

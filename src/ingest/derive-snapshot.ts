@@ -8,6 +8,7 @@ import type { Dictionary, RowSink, SnapshotSink, SnapshotSummary } from '../mode
 import type { Note } from '../model/tables.js';
 import { BLOCK_STATES } from '../model/vocabulary.js';
 import { ContentKeys, type StackKeys } from './content-keys.js';
+import { TextBatches, type TextSink } from './derive-text.js';
 import { type DeviceTrace, TraceDerivation } from './derive-trace.js';
 
 const ALLOCATED = BLOCK_STATES.indexOf('active_allocated');
@@ -40,18 +41,20 @@ export interface DerivedSnapshotSink extends Omit<SnapshotSink, 'end'> {
   end(summary: SnapshotSummary, derivation: SnapshotDerivation): void;
 }
 
-export interface DerivedSink extends Omit<RowSink, 'snapshot'> {
+export interface DerivedSink extends Omit<RowSink, 'snapshot' | 'logRow'>, TextSink {
   snapshot(dictionary: Dictionary, keys: StackKeys): Promise<DerivedSnapshotSink>;
 }
 
-/** The sink to give to a parser. */
-export function deriving(sink: DerivedSink): RowSink {
+/** The sink to give to a parser. `end` after its last row. */
+export function deriving(sink: DerivedSink): RowSink & { end(): void } {
+  const texts = new TextBatches(sink);
   return {
     note: (note) => sink.note(note),
     incident: (row) => sink.incident(row),
-    logRow: (row) => sink.logRow(row),
+    logRow: (finding, place) => texts.row(finding, place),
     attempt: (row) => sink.attempt(row),
     snapshot: async (dictionary) => derivingSnapshot(await sink.snapshot(dictionary, new ContentKeys(dictionary))),
+    end: () => texts.end(),
   };
 }
 

@@ -281,7 +281,8 @@ class Session {
           if (incidents.length < MAX_INCIDENTS) incidents.push(row);
           else droppedIncidents += 1;
         },
-        logRow: (row) => texts?.row(row),
+        textRows: (kind, batch, newTexts) => texts?.textRows(kind, batch, newTexts),
+        textRow: (finding, place) => texts?.textRow(finding, place),
         attempt: (row) => texts?.attempt(row),
         snapshot: async (dictionary: Dictionary, keys: StackKeys) => {
           const rank = fromName?.rank ?? null;

@@ -70,6 +70,15 @@ export const ERROR_CODES = {
     kind: 'input',
     remedy: 'A field has a type torch never writes; if a tool rewrote this file, ingest the original.',
   },
+  // input: configurations
+  MBF2201: {
+    kind: 'input',
+    remedy: 'A configuration has a few hundred settings; ingest the file that the run wrote, not one that carries data.',
+  },
+  MBF2202: {
+    kind: 'input',
+    remedy: 'Correct the file where it says, or copy it again from where the run wrote it.',
+  },
   // store
   MBF3001: { kind: 'store', remedy: 'Another process has it open; wait for it, or use another store with --db.' },
   MBF3002: { kind: 'store', remedy: 'Move the file away and ingest again, or name another store with --db.' },

@@ -83,6 +83,8 @@ export interface IterationFinding {
   readonly iteration: number;
   readonly target: number | null;
   readonly rank?: number | undefined;
+  /** Of the line itself, where no prefix carries the time. */
+  readonly timeText?: string | undefined;
   readonly stepMs?: number | undefined;
   readonly consumedSamples?: number | undefined;
   readonly globalBatchSize?: number | undefined;
@@ -232,10 +234,17 @@ export type LogFinding =
   | LaunchFinding
   | FailureFinding;
 
-/** A finding at its place: what leaves the parser. */
-export type LogRow = Placed<Exclude<LogFinding, FailureFinding | LaunchFinding>>;
-/** The place says the rank and device: the line's own where it names them, else its writer's. */
+/** What becomes a row of its own; failures become incidents, launches attempts. */
+export type KeptFinding = Exclude<LogFinding, FailureFinding | LaunchFinding>;
+
+/** A finding at its place. The place says the rank and device: the line's own where it names them, else its writer's. */
+export type LogRow = Placed<KeptFinding>;
 export type Placed<Finding> = Finding extends unknown ? Omit<Finding, keyof LogPlace | 'timeText'> & LogPlace : never;
+
+/** Both in one object, for readers of few rows: making one for each of millions costs more than reading the line. */
+export function placedRow(finding: KeptFinding, place: LogPlace): LogRow {
+  return { ...finding, ...place };
+}
 
 /** A launch inside a file. */
 export interface AttemptRow {

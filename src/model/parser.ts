@@ -1,6 +1,6 @@
 /** The contract between parsers and ingest. A parser recognises one format and turns a byte stream into rows; it opens no file. */
 import type { ColumnBatch } from './columns.js';
-import type { AttemptRow, LogRow } from './log-rows.js';
+import type { AttemptRow, KeptFinding, LogPlace } from './log-rows.js';
 import type { EventExtraRow, IncidentRow, Note, TraceOomRow } from './tables.js';
 import type { Format } from './vocabulary.js';
 
@@ -77,7 +77,7 @@ export interface RowSink {
   note(note: Note): void;
   incident(row: IncidentRow): void;
   /** A figure, setting, phase or iteration of a text. */
-  logRow(row: LogRow): void;
+  logRow(finding: KeptFinding, place: LogPlace): void;
   /** A further launch inside the file; the first one goes without saying unless something says it. */
   attempt(row: AttemptRow): void;
   /** Begins a snapshot whose ids refer to `dictionary`, which grows while the file is read. */

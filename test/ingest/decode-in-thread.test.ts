@@ -106,7 +106,8 @@ async function collect(parse: (sink: DerivedSink) => Promise<unknown>): Promise<
     parse({
       note: sink.note,
       incident: sink.incident,
-      logRow: sink.logRow,
+      textRows: () => undefined,
+      textRow: () => undefined,
       attempt: sink.attempt,
       snapshot: async (dictionary, stackKeys) => {
         const rows = await sink.snapshot(dictionary);
@@ -165,7 +166,8 @@ describe('when it goes wrong', () => {
   const nothing: DerivedSink = {
     note: () => undefined,
     incident: () => undefined,
-    logRow: () => undefined,
+    textRows: () => undefined,
+    textRow: () => undefined,
     attempt: () => undefined,
     snapshot: () => Promise.reject(new RangeError('the store says no')),
   };

@@ -6,7 +6,7 @@ import { FormatReader } from '../../parsers/log/format-reader.js';
 import type { BlockFormat, LineFormat, LogFormat } from '../../parsers/log/formats/contract.js';
 import { parseLogTime } from '../../parsers/log/log-time.js';
 import { stripPrefix } from '../../parsers/log/strip-prefix.js';
-import type { AttemptRow, LogRow } from '../../src/model/log-rows.js';
+import { type AttemptRow, type LogRow, placedRow } from '../../src/model/log-rows.js';
 
 const facts = { title: '', producer: 'test', versions: '', source: '', anchors: ['anchor'] };
 const NUMBER: LineFormat = {
@@ -55,7 +55,7 @@ function read(lines: readonly Line[]) {
   const rows: LogRow[] = [];
   const attempts: AttemptRow[] = [];
   const tracker = new AttemptTracker((row) => attempts.push(row));
-  const reader = new FormatReader({ row: (row) => rows.push(row), failure: () => {} }, tracker);
+  const reader = new FormatReader({ row: (finding, place) => rows.push(placedRow(finding, place)), failure: () => {} }, tracker);
   let offset = 0;
   let line = 1;
   for (const { text, formats = [], continues = false } of lines) {

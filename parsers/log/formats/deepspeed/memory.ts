@@ -1,0 +1,258 @@
+import type { MemoryFinding } from '../../../../src/model/log-rows.js';
+import type { BlockFormat, Emit, Groups, LineFormat } from '../contract.js';
+import { figureFinding } from '../system/findings.js';
+import { GIB, halfDigit, memoryFigure } from '../units.js';
+
+const PRODUCER = 'DeepSpeed';
+
+/** DeepSpeed divides by powers of 1024 and writes KB, MB, GB. */
+const UNITS: Readonly<Record<string, number>> = { KB: 1024, MB: 1024 ** 2, GB: GIB };
+
+/** `round(x, 2)` drops trailing zeros (`3.6` is 3.60), the CA peak is `round(x)`: the digits printed do not tell the precision. */
+function roundedFigure(metric: string, text: string, unit: string, more: Partial<MemoryFinding>): MemoryFinding {
+  const precision = text.includes('.') ? Math.min(halfDigit(text), 0.005) : 0.5;
+  return memoryFigure(metric, text, unit, UNITS[unit] ?? GIB, more, precision);
+}
+
+const NUMBER = String.raw`\d{1,9}(?:\.\d{1,6})?`;
+const DEVICE_LINE = new RegExp(
+  String.raw`\bMA (?<allocated>${NUMBER}) (?<unit>[KMG]B) {1,20}Max_MA (?<maxAllocated>${NUMBER}) [KMG]B {1,20}CA (?<reserved>${NUMBER}) [KMG]B {1,20}Max_CA (?<maxReserved>${NUMBER}) [KMG]B`,
+  'g',
+);
+const HOST_LINE = new RegExp(
+  `CPU Virtual Memory: {1,4}used = (?<used>${NUMBER}) GB, percent = (?<percent>${NUMBER})%`,
+  'g',
+);
+
+function readDevice(groups: Groups, emit: Emit, moment?: string): void {
+  const { allocated = '', maxAllocated = '', reserved = '', maxReserved = '', unit = 'GB' } = groups;
+  const more = moment === undefined ? {} : { moment };
+  emit(roundedFigure('allocated', allocated, unit, more));
+  emit(roundedFigure('max_allocated', maxAllocated, unit, more));
+  emit(roundedFigure('reserved', reserved, unit, more));
+  emit(roundedFigure('max_reserved', maxReserved, unit, more));
+}
+
+function readHost({ used = '', percent = '' }: Groups, emit: Emit, moment?: string): void {
+  emit(roundedFigure('host_used', used, 'GB', moment === undefined ? {} : { moment }));
+  emit({
+    ...figureFinding('host.used_percent', Number(percent), '%'),
+    ...(moment === undefined ? {} : { text: moment }),
+  });
+}
+
+const DEVICE_FIELDS = {
+  allocated: 'GiB, printed as GB: MA, torch memory_allocated',
+  maxAllocated: 'Max_MA, its peak since the report before (which resets it)',
+  reserved: 'CA, torch memory_reserved',
+  maxReserved: 'Max_CA, its peak, in whole GiB',
+  unit: '1024-based',
+};
+const HOST_FIELDS = {
+  used: 'GiB, printed as GB: total − available of the whole host, not of the process',
+  percent: 'of the host memory',
+};
+const SOURCE = 'deepspeed/runtime/utils.py, see_memory_usage';
+const VERSIONS = '0.3 and later; rank 0 only';
+
+/**
+ * What DeepSpeed's logger puts before it names the function, so three lines can be read together and the first tells the moment.
+ * Where the function prints without a logger (0.18), only the line formats below apply, and the moment is not known.
+ */
+export const DEEPSPEED_MEMORY_USAGE: BlockFormat = {
+  form: 'block',
+  id: 'deepspeed.see-memory-usage',
+  title: 'Memory of device and host at a named moment',
+  producer: PRODUCER,
+  versions: VERSIONS,
+  source: SOURCE,
+  anchors: [':see_memory_usage] '],
+  fields: { moment: 'what the caller says of it', ...DEVICE_FIELDS, ...HOST_FIELDS },
+  opens: /^(?:[^\n]{0,160}:see_memory_usage\] )?(?!MA \d|CPU Virtual Memory)(?<moment>[^\s[][^\n]{2,119})$/,
+  // A warning of torch about its own renamed functions stands between the first two lines.
+  mostForeign: 24,
+  mostLines: 80,
+  begin(match, emit) {
+    const moment = `see_memory_usage: ${match.groups?.['moment']?.trim() ?? ''}`;
+    return {
+      line(text) {
+        DEVICE_LINE.lastIndex = 0;
+        const device = text.includes('Max_MA') ? DEVICE_LINE.exec(text) : null;
+        if (device !== null) {
+          readDevice(device.groups ?? {}, emit, moment);
+          return 'taken';
+        }
+        HOST_LINE.lastIndex = 0;
+        const host = text.includes('CPU Virtual') ? HOST_LINE.exec(text) : null;
+        if (host === null) return 'foreign';
+        readHost(host.groups ?? {}, emit, moment);
+        return 'last';
+      },
+      end() {},
+    };
+  },
+  samples: [
+    {
+      lines: [
+        '[2023-02-01 10:00:00,101] [INFO] [utils.py:785:see_memory_usage] After creating fp16 partitions: 2',
+        'some other line',
+        '[2023-02-01 10:00:00,105] [INFO] [utils.py:786:see_memory_usage] MA 5.1 GB         Max_MA 7.25 GB         CA 8.5 GB         Max_CA 9 GB ',
+        '[2023-02-01 10:00:00,106] [INFO] [utils.py:793:see_memory_usage] CPU Virtual Memory:  used = 61.07 GB, percent = 12.1%',
+      ],
+      rows: [
+        ...(
+          [
+            ['allocated', '5.1', 0.005],
+            ['max_allocated', '7.25', 0.005],
+            ['reserved', '8.5', 0.005],
+            ['max_reserved', '9', 0.5],
+            ['host_used', '61.07', 0.005],
+          ] as const
+        ).map(([metric, text, precision]) =>
+          memoryFigure(
+            metric,
+            text,
+            'GB',
+            GIB,
+            { moment: 'see_memory_usage: After creating fp16 partitions: 2' },
+            precision,
+          ),
+        ),
+        {
+          row: 'value',
+          name: 'host.used_percent',
+          value: 12.1,
+          unit: '%',
+          text: 'see_memory_usage: After creating fp16 partitions: 2',
+        },
+      ],
+    },
+  ],
+};
+
+export const DEEPSPEED_DEVICE_MEMORY: LineFormat = {
+  form: 'line',
+  id: 'deepspeed.device-memory',
+  title: 'Memory of the device, moment unknown',
+  producer: PRODUCER,
+  versions: VERSIONS,
+  source: SOURCE,
+  anchors: [' Max_MA '],
+  fields: DEVICE_FIELDS,
+  pattern: DEVICE_LINE,
+  read: (groups, emit) => readDevice(groups, emit),
+  samples: [
+    {
+      text: 'MA 5.12 GB         Max_MA 7.2 GB         CA 8.5 GB         Max_CA 9 GB ',
+      rows: (
+        [
+          ['allocated', '5.12', 0.005],
+          ['max_allocated', '7.2', 0.005],
+          ['reserved', '8.5', 0.005],
+          ['max_reserved', '9', 0.5],
+        ] as const
+      ).map(([metric, text, precision]) => memoryFigure(metric, text, 'GB', GIB, {}, precision)),
+    },
+  ],
+};
+
+export const DEEPSPEED_HOST_MEMORY: LineFormat = {
+  form: 'line',
+  id: 'deepspeed.host-memory',
+  title: 'Memory of the host, moment unknown',
+  producer: PRODUCER,
+  versions: VERSIONS,
+  source: SOURCE,
+  anchors: ['CPU Virtual Memory: '],
+  fields: HOST_FIELDS,
+  pattern: HOST_LINE,
+  read: (groups, emit) => readHost(groups, emit),
+  samples: [
+    {
+      text: 'CPU Virtual Memory:  used = 61.07 GB, percent = 12.1%',
+      rows: [
+        memoryFigure('host_used', '61.07', 'GB', GIB, {}, 0.005),
+        { row: 'value', name: 'host.used_percent', value: 12.1, unit: '%' },
+      ],
+    },
+  ],
+};
+
+/** Before 0.9 the wall-clock breakdown could end in the memory of the moment. */
+export const DEEPSPEED_TIMER_MEMORY: LineFormat = {
+  form: 'line',
+  id: 'deepspeed.timer-memory',
+  title: 'Memory at the end of a line of timers',
+  producer: PRODUCER,
+  versions: '0.3 and later, with memory_breakdown',
+  source: 'deepspeed/utils/timer.py, SynchronizedWallClockTimer.memory_usage',
+  anchors: ['cache_allocated: '],
+  fields: {
+    allocated: 'GiB, printed as GB',
+    maxAllocated: 'peak since the last reset',
+    reserved: 'cache_allocated, torch memory_reserved',
+    maxReserved: 'its peak',
+  },
+  pattern:
+    /\bmem_allocated: (?<allocated>\d{1,6}\.\d{1,6}) GB \| max_mem_allocated: (?<maxAllocated>\d{1,6}\.\d{1,6}) GB \| cache_allocated: (?<reserved>\d{1,6}\.\d{1,6}) GB \| max_cache_allocated: (?<maxReserved>\d{1,6}\.\d{1,6}) GB/g,
+  read({ allocated = '', maxAllocated = '', reserved = '', maxReserved = '' }, emit) {
+    emit(memoryFigure('allocated', allocated, 'GB', GIB));
+    emit(memoryFigure('max_allocated', maxAllocated, 'GB', GIB));
+    emit(memoryFigure('reserved', reserved, 'GB', GIB));
+    emit(memoryFigure('max_reserved', maxReserved, 'GB', GIB));
+  },
+  samples: [
+    {
+      text: 'mem_allocated: 1.5000 GB | max_mem_allocated: 2.2500 GB | cache_allocated: 3.0000 GB | max_cache_allocated: 3.5000 GB',
+      rows: [
+        memoryFigure('allocated', '1.5000', 'GB', GIB),
+        memoryFigure('max_allocated', '2.2500', 'GB', GIB),
+        memoryFigure('reserved', '3.0000', 'GB', GIB),
+        memoryFigure('max_reserved', '3.5000', 'GB', GIB),
+      ],
+    },
+  ],
+};
+
+export const DEEPSPEED_THROUGHPUT: LineFormat = {
+  form: 'line',
+  id: 'deepspeed.throughput',
+  title: 'Samples per second, allocated memory',
+  producer: PRODUCER,
+  versions: '0.3 and later; memory since 0.6',
+  source: 'deepspeed/utils/timer.py, ThroughputTimer.stop',
+  anchors: ['SamplesPerSec='],
+  fields: {
+    step: 'global step, from 1',
+    average: 'samples per second since step 2, of the whole job',
+    current: 'samples per second of the last step',
+    allocated: 'GiB, printed as GB; of this process',
+    maxAllocated: 'its peak',
+  },
+  pattern:
+    /(?:global_step=|\b\d{1,6}\/)(?<step>\d{1,9}), (?:RunningAvg)?SamplesPerSec=(?<average>\d{1,9}(?:\.\d{1,20})?)(?:, CurrSamplesPerSec=(?<current>\d{1,9}(?:\.\d{1,20})?))?(?:, MemAllocated=(?<allocated>\d{1,6}(?:\.\d{1,6})?)GB, MaxMemAllocated=(?<maxAllocated>\d{1,6}(?:\.\d{1,6})?)GB)?/g,
+  read({ step = '', average = '', current, allocated, maxAllocated }, emit) {
+    const iteration = Number(step);
+    emit(figureFinding('deepspeed.average_samples_per_s', Number(average), 'samples/s', { iteration }));
+    if (current !== undefined)
+      emit(figureFinding('deepspeed.samples_per_s', Number(current), 'samples/s', { iteration }));
+    const moment = 'end of step';
+    if (allocated !== undefined) emit(roundedFigure('allocated', allocated, 'GB', { iteration, moment }));
+    if (maxAllocated !== undefined) emit(roundedFigure('max_allocated', maxAllocated, 'GB', { iteration, moment }));
+  },
+  samples: [
+    {
+      text: 'epoch=0/micro_step=40/global_step=20, RunningAvgSamplesPerSec=6.125, CurrSamplesPerSec=6.5, MemAllocated=7.8GB, MaxMemAllocated=10.55GB',
+      rows: [
+        { row: 'value', name: 'deepspeed.average_samples_per_s', value: 6.125, unit: 'samples/s', iteration: 20 },
+        { row: 'value', name: 'deepspeed.samples_per_s', value: 6.5, unit: 'samples/s', iteration: 20 },
+        memoryFigure('allocated', '7.8', 'GB', GIB, { iteration: 20, moment: 'end of step' }, 0.005),
+        memoryFigure('max_allocated', '10.55', 'GB', GIB, { iteration: 20, moment: 'end of step' }, 0.005),
+      ],
+    },
+    {
+      text: '0/30, SamplesPerSec=11.25',
+      rows: [{ row: 'value', name: 'deepspeed.average_samples_per_s', value: 11.25, unit: 'samples/s', iteration: 30 }],
+    },
+  ],
+};

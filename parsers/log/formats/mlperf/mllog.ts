@@ -1,0 +1,191 @@
+import type { Phase, ValueFinding } from '../../../../src/model/log-rows.js';
+import type { Emit, LineFormat } from '../contract.js';
+import { bannerSetting, figureFinding, wordFinding } from '../system/findings.js';
+import { MIB, memoryFigure } from '../units.js';
+
+const PRODUCER = 'MLPerf logging';
+
+/**
+ * An object of three levels of braces; nothing MLPerf logs nests deeper. Each piece ends at a brace, so nothing is tried twice.
+ * A brace inside a string ends the match early; such a record is no JSON then and is left out.
+ */
+const OBJECT = String.raw`\{[^{}]{0,6000}(?:\{[^{}]{0,6000}(?:\{[^{}]{0,6000}\}[^{}]{0,6000}){0,16}\}[^{}]{0,6000}){0,16}\}`;
+
+function parseObject(text: string): Readonly<Record<string, unknown>> | null {
+  for (const attempt of [text, text.replace(/: (?:NaN|-?Infinity)(?=[,}\s])/g, ': null')]) {
+    try {
+      const value: unknown = JSON.parse(attempt);
+      return isObject(value) ? value : null;
+    } catch {
+      // Python writes NaN, which is no JSON; the second attempt is without.
+    }
+  }
+  return null;
+}
+
+function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+const PHASES: ReadonlyMap<string, Phase> = new Map<string, Phase>([
+  ['init_start', 'launch'],
+  ['run_start', 'training'],
+  ['epoch_start', 'training'],
+  ['block_start', 'training'],
+  ['eval_start', 'eval'],
+  ['run_stop', 'finished'],
+]);
+
+/** Keys of the rules that are settings, and their canonical names. `train_samples` and `eval_samples` are sizes of data sets. */
+const SETTINGS: ReadonlyMap<string, string> = new Map([
+  ['global_batch_size', 'global_batch_size'],
+  ['micro_batch_size', 'micro_batch_size'],
+  ['gradient_accumulation_steps', 'gradient_accumulation_steps'],
+  ['max_sequence_length', 'seq_length'],
+  ['seed', 'seed'],
+  ['lora_rank', 'lora_rank'],
+  ['lora_alpha', 'lora_alpha'],
+  ['opt_base_learning_rate', 'lr'],
+  ['opt_end_learning_rate', 'min_lr'],
+  ['opt_adamw_weight_decay', 'weight_decay'],
+  ['opt_weight_decay', 'weight_decay'],
+  ['opt_gradient_clip_norm', 'clip_grad'],
+]);
+
+/** What a record says beside its value: `samples_count=192`, `status=success`; where the source stands is left out. */
+function circumstances(metadata: unknown): string | undefined {
+  if (!isObject(metadata)) return undefined;
+  const parts = Object.entries(metadata)
+    .filter(([key, value]) => key !== 'file' && key !== 'lineno' && !isObject(value) && value !== null)
+    .map(([key, value]) => `${key}=${String(value)}`);
+  return parts.length === 0 ? undefined : parts.join(', ');
+}
+
+function emitValue(name: string, value: unknown, said: string | undefined, emit: Emit): void {
+  const text = said === undefined ? {} : { text: said };
+  const row: ValueFinding = { row: 'value', name, value: null, unit: null, ...text };
+  if (typeof value === 'number' && Number.isFinite(value)) emit({ ...row, value });
+  else if (isObject(value)) {
+    emit({ ...row, text: JSON.stringify(value) });
+    for (const [key, inner] of Object.entries(value)) emitValue(`${name}.${key}`, inner, said, emit);
+  } else if (typeof value === 'boolean' || (typeof value === 'string' && value !== ''))
+    emit(wordFinding(name, String(value)));
+  else if (Array.isArray(value)) emit(wordFinding(name, JSON.stringify(value)));
+  else emit(row);
+}
+
+export const MLPERF_MLLOG: LineFormat = {
+  form: 'line',
+  id: 'mlperf.mllog',
+  title: 'MLPerf record',
+  producer: PRODUCER,
+  versions: '0.6 and later',
+  source: 'mlperf_logging/mllog/mllog.py, MLLogger.event',
+  anchors: [':::MLLOG {'],
+  fields: {
+    record:
+      'JSON: key and value under `mllog.<key>`, members of an object value under `mllog.<key>.<member>`, metadata as text; `time_ms`, milliseconds since 1970 in UTC, under `mllog.<key>.time_ms`',
+  },
+  pattern: new RegExp(`:::MLLOG (?<record>${OBJECT})`, 'g'),
+  read({ record = '' }, emit) {
+    const parsed = parseObject(record);
+    const key = parsed?.['key'];
+    if (parsed === null || typeof key !== 'string' || key === '') return;
+    const { time_ms: time, value, metadata } = parsed;
+    const phase = PHASES.get(key);
+    if (phase !== undefined) emit({ row: 'phase', phase, label: `MLLOG ${key}` });
+    emitValue(`mllog.${key}`, value, circumstances(metadata), emit);
+    if (typeof time === 'number') emit(figureFinding(`mllog.${key}.time_ms`, time, 'ms'));
+    const setting = SETTINGS.get(key);
+    if (setting !== undefined && (typeof value === 'number' || typeof value === 'string'))
+      emit(bannerSetting(setting, key, String(value)));
+  },
+  samples: [
+    {
+      text: ':::MLLOG {"namespace": "", "time_ms": 1700000000123, "event_type": "POINT_IN_TIME", "key": "global_batch_size", "value": 24, "metadata": {"file": "train.py", "lineno": 7}}:::MLLOG {"namespace": "", "time_ms": 1700000000456, "event_type": "INTERVAL_START", "key": "run_start", "value": null, "metadata": {"file": "train.py", "lineno": 9}}',
+      rows: [
+        figureFinding('mllog.global_batch_size', 24, null),
+        figureFinding('mllog.global_batch_size.time_ms', 1_700_000_000_123, 'ms'),
+        bannerSetting('global_batch_size', 'global_batch_size', '24'),
+        { row: 'phase', phase: 'training', label: 'MLLOG run_start' },
+        { row: 'value', name: 'mllog.run_start', value: null, unit: null },
+        figureFinding('mllog.run_start.time_ms', 1_700_000_000_456, 'ms'),
+      ],
+    },
+    {
+      text: ':::MLLOG {"namespace": "", "time_ms": 1700000100000, "event_type": "POINT_IN_TIME", "key": "tracked_stats", "value": {"throughput": 2.5}, "metadata": {"file": "cb.py", "lineno": 3, "step": 192}}',
+      rows: [
+        { row: 'value', name: 'mllog.tracked_stats', value: null, unit: null, text: '{"throughput":2.5}' },
+        { row: 'value', name: 'mllog.tracked_stats.throughput', value: 2.5, unit: null, text: 'step=192' },
+        figureFinding('mllog.tracked_stats.time_ms', 1_700_000_100_000, 'ms'),
+      ],
+    },
+    {
+      text: ':::MLLOG {"namespace": "", "time_ms": 1700000200000, "event_type": "POINT_IN_TIME", "key": "submission_platform", "value": "2xExample", "metadata": {}}',
+      rows: [
+        wordFinding('mllog.submission_platform', '2xExample'),
+        figureFinding('mllog.submission_platform.time_ms', 1_700_000_200_000, 'ms'),
+      ],
+    },
+  ],
+};
+
+const SOFTWARE: ReadonlyMap<string, string> = new Map([
+  ['cuda_version', 'version.cuda'],
+  ['cuda_driver_version', 'version.driver'],
+  ['nccl_version', 'version.nccl'],
+  ['cublas_version', 'version.cublas'],
+  ['cudnn_version', 'version.cudnn'],
+]);
+const CAPACITY = /^(\d{1,9}) MiB$/;
+
+export const MLPERF_SYSJSON: LineFormat = {
+  form: 'line',
+  id: 'mlperf.sysjson',
+  title: 'MLPerf description of the system',
+  producer: PRODUCER,
+  versions: '3.1 and later, NVIDIA submissions [mem]',
+  source: 'run_and_time.sh and mlperf-sysjson.sh of the NVIDIA submissions',
+  anchors: [':::SYSJSON {'],
+  fields: { record: 'JSON: device name and memory, devices per node, nodes, versions of the software' },
+  // The same text stands once more in the trace of the shell that echoes it, behind a quote.
+  pattern: new RegExp(`(?<!['"]):::SYSJSON (?<record>${OBJECT})`, 'g'),
+  read({ record = '' }, emit) {
+    const parsed = parseObject(record);
+    if (parsed === null) return;
+    const word = (key: string): string | undefined => {
+      const value = parsed[key];
+      return typeof value === 'string' && value !== '' ? value : undefined;
+    };
+    const name = word('accelerator_model_name');
+    if (name !== undefined) emit(wordFinding('gpu.name', name));
+    const capacity = CAPACITY.exec(word('accelerator_memory_capacity') ?? '')?.[1];
+    if (capacity !== undefined) emit(memoryFigure('device_total', capacity, 'MiB', MIB));
+    const perNode = word('accelerators_per_node');
+    if (perNode !== undefined) emit(figureFinding('gpu.count_per_node', Number(perNode), 'count'));
+    const nodes = word('number_of_nodes');
+    if (nodes !== undefined) emit(figureFinding('launcher.nodes', Number(nodes), 'count'));
+    const framework = word('framework');
+    if (framework !== undefined) emit(wordFinding('version.framework', framework));
+    const software = parsed['other_software_stack'];
+    if (!isObject(software)) return;
+    for (const [key, value] of Object.entries(software)) {
+      const version = SOFTWARE.get(key);
+      if (version !== undefined && typeof value === 'string' && value !== '') emit(wordFinding(version, value));
+    }
+  },
+  samples: [
+    {
+      text: ':::SYSJSON {"submitter":"Example","number_of_nodes":"2","accelerators_per_node":"8","accelerator_model_name":"NVIDIA Example 80GB","accelerator_memory_capacity":"81000 MiB","framework":"","other_software_stack":{"cuda_version":"12.6.0","cudnn_version":"9.4.0"}}',
+      rows: [
+        wordFinding('gpu.name', 'NVIDIA Example 80GB'),
+        memoryFigure('device_total', '81000', 'MiB', MIB),
+        figureFinding('gpu.count_per_node', 8, 'count'),
+        figureFinding('launcher.nodes', 2, 'count'),
+        wordFinding('version.cuda', '12.6.0'),
+        wordFinding('version.cudnn', '9.4.0'),
+      ],
+    },
+    { text: '+ echo \':::SYSJSON {"framework":"x"}\'', rows: [] },
+  ],
+};

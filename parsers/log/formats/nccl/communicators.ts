@@ -1,0 +1,173 @@
+import type { LineFormat } from '../contract.js';
+import { figureFinding, wordFinding } from '../system/findings.js';
+
+const PRODUCER = 'NCCL';
+// NCCL INFO lines may be nine tenths of a log: no anchor here stands in the ordinary ones.
+
+export const NCCL_VERSION: LineFormat = {
+  form: 'line',
+  id: 'nccl.version',
+  title: 'Version of NCCL or RCCL',
+  producer: PRODUCER,
+  versions: 'all; printed by rank 0 of each communicator from NCCL_DEBUG=VERSION on',
+  source: 'nccl/src/init.cc, showVersion',
+  anchors: ['CCL version '],
+  fields: { nccl: 'version', cuda: 'CUDA it was built with', hip: 'HIP it was built with (RCCL)' },
+  // Unbuffered prints of several ranks are glued: `…+cuda12.4NCCL version …`.
+  pattern:
+    /[NR]CCL version (?:: )?(?<nccl>\d{1,3}\.\d{1,3}\.\d{1,3}(?:-\d{1,3}(?![\d.]))?)(?:\+cuda(?<cuda>\d{1,3}\.\d{1,3})|\+hip(?<hip>\d{1,3}\.\d{1,3}))?/g,
+  read({ nccl = '', cuda, hip }, emit) {
+    emit(wordFinding('version.nccl', nccl));
+    if (cuda !== undefined) emit(wordFinding('version.cuda_of_nccl', cuda));
+    if (hip !== undefined) emit(wordFinding('version.hip_of_nccl', hip));
+  },
+  samples: [
+    {
+      text: 'NCCL version 2.21.5+cuda12.4NCCL version 2.21.5+cuda12.4',
+      rows: [1, 2].flatMap(() => [wordFinding('version.nccl', '2.21.5'), wordFinding('version.cuda_of_nccl', '12.4')]),
+    },
+    {
+      text: 'RCCL version 2.18.3+hip6.0 HEAD:0123abc',
+      rows: [wordFinding('version.nccl', '2.18.3'), wordFinding('version.hip_of_nccl', '6.0')],
+    },
+  ],
+};
+
+export const NCCL_DRIVER: LineFormat = {
+  form: 'line',
+  id: 'nccl.driver',
+  title: 'CUDA version of the driver, as NCCL sees it',
+  producer: PRODUCER,
+  versions: '2.13 and later',
+  source: 'nccl/src/misc/cudawrap.cc, initOnceFunc',
+  anchors: ['cudaDriverVersion '],
+  fields: { version: '1000 × major + 10 × minor' },
+  pattern: /cudaDriverVersion (?<version>\d{4,6})(?!\d)/g,
+  read({ version = '' }, emit) {
+    const number = Number(version);
+    emit(wordFinding('version.cuda_driver', `${Math.floor(number / 1000)}.${Math.floor((number % 1000) / 10)}`));
+  },
+  samples: [{ text: 'NCCL INFO cudaDriverVersion 12040', rows: [wordFinding('version.cuda_driver', '12.4')] }],
+};
+
+export const NCCL_COMMUNICATOR: LineFormat = {
+  form: 'line',
+  id: 'nccl.communicator',
+  title: 'A communicator is ready',
+  producer: PRODUCER,
+  versions: '2.4 and later; function name before `comm` since 2.18',
+  source: 'nccl/src/init.cc, initTransportsRank and ncclCommInitRankFunc',
+  anchors: ['Init COMPLETE'],
+  fields: {
+    rank: 'in this communicator: not the global rank unless the communicator is the world',
+    nranks: 'size of the communicator',
+    device: 'ordinal the process sees',
+    rest: 'NVML index, bus id, parent, colour, key, communicator id',
+  },
+  pattern:
+    /comm 0x[\da-f]{1,16} rank (?<rank>\d{1,7}) n[Rr]anks (?<nranks>\d{1,7}) cudaDev (?<device>\d{1,4})(?<rest>(?: [\w/]{1,24}){0,24}) - Init COMPLETE/g,
+  read({ rank = '', nranks = '', device = '', rest = '' }, emit) {
+    emit({
+      ...figureFinding('nccl.communicator', Number(nranks), 'ranks', { device: Number(device) }),
+      text: `rank ${rank} of ${nranks},${rest}`,
+    });
+  },
+  samples: [
+    {
+      text: 'NCCL INFO ncclCommInitRank comm 0x55d0c0ffee00 rank 6 nranks 16 cudaDev 2 nvmlDev 2 busId 88000 commId 0xabcdef0123456789 - Init COMPLETE',
+      rows: [
+        {
+          row: 'value',
+          name: 'nccl.communicator',
+          value: 16,
+          unit: 'ranks',
+          device: 2,
+          text: 'rank 6 of 16, nvmlDev 2 busId 88000 commId 0xabcdef0123456789',
+        },
+      ],
+    },
+    {
+      text: 'NCCL INFO comm 0x14c000001060 rank 11 nranks 12 cudaDev 1 busId 1c000 - Init COMPLETE',
+      rows: [
+        {
+          row: 'value',
+          name: 'nccl.communicator',
+          value: 12,
+          unit: 'ranks',
+          device: 1,
+          text: 'rank 11 of 12, busId 1c000',
+        },
+      ],
+    },
+  ],
+};
+
+export const NCCL_INIT_TIME: LineFormat = {
+  form: 'line',
+  id: 'nccl.init-time',
+  title: 'How long a communicator took to initialise',
+  producer: PRODUCER,
+  versions: '2.23 and later',
+  source: 'nccl/src/init.cc, ncclCommInitRankFunc',
+  anchors: ['Init timings - '],
+  fields: { call: 'ncclCommInitRank, …', nranks: 'size of the communicator', total: 's' },
+  pattern: /Init timings - (?<call>\w{1,40}): rank \d{1,7} nranks (?<nranks>\d{1,7}) total (?<total>\d{1,6}\.\d{1,4})/g,
+  read({ call = '', nranks = '', total = '' }, emit) {
+    emit({ ...figureFinding('nccl.init.s', Number(total), 's'), text: `${call}, ${nranks} ranks` });
+  },
+  samples: [
+    {
+      text: 'NCCL INFO Init timings - ncclCommInitRank: rank 0 nranks 8 total 1.75 (kernels 0.20, alloc 0.90, bootstrap 0.10)',
+      rows: [{ row: 'value', name: 'nccl.init.s', value: 1.75, unit: 's', text: 'ncclCommInitRank, 8 ranks' }],
+    },
+  ],
+};
+
+export const NCCL_ALLOCATION: LineFormat = {
+  form: 'line',
+  id: 'nccl.allocation',
+  title: 'Memory NCCL allocates',
+  producer: PRODUCER,
+  versions: 'all, with NCCL_DEBUG=INFO and NCCL_DEBUG_SUBSYS containing ALLOC; file and line before `Cuda` since 2.8',
+  source: 'nccl/src/include/alloc.h',
+  anchors: ['Alloc Size '],
+  fields: {
+    place: 'source file and line',
+    kind: '`Cuda`, `CuMem`: of the device; `Cuda Host`, `CUMEM Host`, `Ib`, `Mem` (malloc): of the host',
+    bytes:
+      'bytes; a sum is what was ever taken, for frees are not printed, and a lower bound: cuMem allocations, the default since 2.19, appear in TRACE builds only',
+  },
+  pattern:
+    /(?:(?<![\w./-])(?<place>[\w./-]{1,80}:\d{1,6}) )?(?<kind>Cuda Host|CUMEM Host|Cuda|CuMem|CUMEM|Mem|Ib) Alloc Size (?<bytes>\d{1,16})(?!\d)/g,
+  read({ place, kind = '', bytes = '' }, emit) {
+    const host = kind.endsWith('Host') || kind === 'Ib' || kind === 'Mem';
+    emit({
+      ...figureFinding(host ? 'nccl.host_alloc.bytes' : 'nccl.alloc.bytes', Number(bytes), 'bytes'),
+      text: place === undefined ? kind : `${kind}, ${place}`,
+    });
+  },
+  samples: [
+    {
+      text: 'NCCL INFO transport/net.cc:656 Cuda Alloc Size 10485760 pointer 0x7f0000000000',
+      rows: [
+        {
+          row: 'value',
+          name: 'nccl.alloc.bytes',
+          value: 10_485_760,
+          unit: 'bytes',
+          text: 'Cuda, transport/net.cc:656',
+        },
+      ],
+    },
+    {
+      text: 'NCCL INFO channel.cc:40 Cuda Host Alloc Size 512 pointer 0x7f0000000000',
+      rows: [
+        { row: 'value', name: 'nccl.host_alloc.bytes', value: 512, unit: 'bytes', text: 'Cuda Host, channel.cc:40' },
+      ],
+    },
+    {
+      text: 'NCCL INFO Mem Alloc Size 28 pointer 0x7f0000000000',
+      rows: [{ row: 'value', name: 'nccl.host_alloc.bytes', value: 28, unit: 'bytes', text: 'Mem' }],
+    },
+  ],
+};

@@ -1,0 +1,138 @@
+import type { BlockFormat, LineFormat } from '../contract.js';
+import { MIB, memoryFigure } from '../units.js';
+import { figureFinding, wordFinding } from './findings.js';
+
+const PRODUCER = 'NVIDIA driver';
+
+export const GPU_LIST: LineFormat = {
+  form: 'line',
+  id: 'nvidia-smi.list',
+  title: 'List of devices',
+  producer: PRODUCER,
+  versions: 'nvidia-smi -L; the same lines in collect_env',
+  source: 'nvidia-smi -L; torch/utils/collect_env.py, get_gpu_info',
+  anchors: [': NVIDIA ', ': Tesla ', ': Quadro ', ': GeForce ', ': AMD Instinct ', ' (UUID: GPU-'],
+  fields: { device: 'index on the node, not what a process with CUDA_VISIBLE_DEVICES sees', name: 'of the device' },
+  pattern:
+    /\bGPU (?<device>\d{1,3}): (?<name>(?:NVIDIA|Tesla|Quadro|GeForce|AMD|GRID|[A-Z]\d{2,3}) ?[\w.-]{0,24}(?: [\w./-]{1,24}){0,5}?)(?= \(UUID|\s{0,40}$|\s{1,4}(?:GPU \d|Nvidia driver|MIG )|,)/g,
+  read({ device = '', name = '' }, emit) {
+    emit(wordFinding('gpu.name', name.trim(), { device: Number(device) }));
+  },
+  samples: [
+    {
+      text: 'GPU 3: NVIDIA H100 80GB HBM3 (UUID: GPU-00000000-1111-2222-3333-444444444444)',
+      rows: [wordFinding('gpu.name', 'NVIDIA H100 80GB HBM3', { device: 3 })],
+    },
+    {
+      text: 'GPU models and configuration: GPU 0: NVIDIA A100-SXM4-40GB GPU 1: NVIDIA A100-SXM4-40GB Nvidia driver version: 535.1',
+      rows: [0, 1].map((device) => wordFinding('gpu.name', 'NVIDIA A100-SXM4-40GB', { device })),
+    },
+  ],
+};
+
+const DEVICE_ROW =
+  /^\| {1,5}(\d{1,3}) {1,4}(\S(?:[^|\n]{0,48}\S)?) {1,24}(?:On|Off|N\/A) {0,4}\| {0,4}[\dA-Fa-f]{4,8}:[\dA-Fa-f]{2}:/;
+const MEMORY_ROW = /\| {1,14}(\d{1,9})MiB {0,2}\/ {1,8}(\d{1,9})MiB {0,2}\|/;
+const PROCESS_ROW =
+  /^\| {1,5}(\d{1,3}) (?: {0,4}(?:N\/A|\d{1,3}) {1,4}(?:N\/A|\d{1,3}))? {1,14}(\d{1,10}) {1,6}([CGM+]{1,4}) {1,4}(\S[^|\n]{0,60}?) {1,60}(\d{1,9})MiB {0,2}\|/;
+const PROCESSES = /^\| {1,2}Processes:/;
+
+/** Processes are listed per device, but only those of the own container show. */
+export const NVIDIA_SMI: BlockFormat = {
+  form: 'block',
+  id: 'nvidia-smi.table',
+  title: 'Table of nvidia-smi',
+  producer: PRODUCER,
+  versions: 'drivers 418 to 580',
+  source: 'nvidia-smi',
+  anchors: ['| NVIDIA-SMI '],
+  fields: {
+    driver: 'version of the driver',
+    cuda: 'newest CUDA the driver supports, not the one in use',
+    device: 'index on the node',
+    'device_used, device_total': 'MiB: of all processes, contexts included',
+    'gpu.process': 'MiB of one process',
+  },
+  opens:
+    /\| NVIDIA-SMI (?<smi>\d[\d.]{2,20}) {1,30}(?:KMD Version|Driver Version): (?<driver>\d[\d.]{2,20})(?: {1,30}CUDA (?:UMD )?Version: (?<cuda>\d{1,3}\.\d{1,3}))?/,
+  mostForeign: 6,
+  mostLines: 400,
+  begin(match, emit) {
+    const { driver = '', cuda } = match.groups ?? {};
+    emit(wordFinding('version.driver', driver));
+    if (cuda !== undefined) emit(wordFinding('version.cuda_driver', cuda));
+    let device: number | undefined;
+    let inProcesses = false;
+    return {
+      line(text) {
+        const line = text.trim();
+        if (line.includes('| NVIDIA-SMI ')) return 'over';
+        if (line === '') return 'foreign';
+        if (!line.startsWith('|') && !line.startsWith('+')) return 'foreign';
+        if (PROCESSES.test(line)) inProcesses = true;
+        if (inProcesses) {
+          // The rule below the processes is the last line; the one below their title is made of `=`.
+          if (line.startsWith('+-')) return 'last';
+          const process = PROCESS_ROW.exec(line);
+          if (process === null) return 'taken';
+          const [, index = '', pid = '', , name = '', used = ''] = process;
+          emit({
+            ...figureFinding('gpu.process', Number(used) * MIB, 'bytes', { device: Number(index) }),
+            text: `pid ${pid} ${name}`,
+          });
+          return 'taken';
+        }
+        const row = DEVICE_ROW.exec(line);
+        if (row !== null) {
+          device = Number(row[1]);
+          emit(wordFinding('gpu.name', row[2]!, { device }));
+          return 'taken';
+        }
+        const memory = device === undefined ? null : MEMORY_ROW.exec(line);
+        if (memory !== null && device !== undefined) {
+          emit(memoryFigure('device_used', memory[1]!, 'MiB', MIB, { device }));
+          emit(memoryFigure('device_total', memory[2]!, 'MiB', MIB, { device }));
+          device = undefined;
+        }
+        return 'taken';
+      },
+      end() {},
+    };
+  },
+  samples: [
+    {
+      lines: [
+        '| NVIDIA-SMI 550.54.15              Driver Version: 550.54.15      CUDA Version: 12.4     |',
+        '|-----------------------------------------+------------------------+----------------------+',
+        '| GPU  Name                 Persistence-M | Bus-Id          Disp.A | Volatile Uncorr. ECC |',
+        '|=========================================+========================+======================|',
+        '|   2  NVIDIA H100 80GB HBM3          On  |   00000000:9B:00.0 Off |                    0 |',
+        '| N/A   52C    P0            312W /  700W |   70321MiB /  81559MiB |     97%      Default |',
+        '|                                         |                        |             Disabled |',
+        '+-----------------------------------------+------------------------+----------------------+',
+        '',
+        '+-----------------------------------------------------------------------------------------+',
+        '| Processes:                                                                              |',
+        '|  GPU   GI   CI        PID   Type   Process name                              GPU Memory |',
+        '|=========================================================================================|',
+        '|    2   N/A  N/A      4711      C   /usr/bin/python3                            70302MiB |',
+        '+-----------------------------------------------------------------------------------------+',
+      ],
+      rows: [
+        wordFinding('version.driver', '550.54.15'),
+        wordFinding('version.cuda_driver', '12.4'),
+        wordFinding('gpu.name', 'NVIDIA H100 80GB HBM3', { device: 2 }),
+        memoryFigure('device_used', '70321', 'MiB', MIB, { device: 2 }),
+        memoryFigure('device_total', '81559', 'MiB', MIB, { device: 2 }),
+        {
+          row: 'value',
+          name: 'gpu.process',
+          value: 70_302 * MIB,
+          unit: 'bytes',
+          device: 2,
+          text: 'pid 4711 /usr/bin/python3',
+        },
+      ],
+    },
+  ],
+};

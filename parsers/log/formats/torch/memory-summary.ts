@@ -1,0 +1,161 @@
+import type { MemoryFinding } from '../../../../src/model/log-rows.js';
+import type { BlockFormat } from '../contract.js';
+import { memoryFigure } from '../units.js';
+import { countFinding, statMetric } from './stat-metric.js';
+
+/** First column of the table → prefix of the key in `memory_stats`. */
+const METRICS: ReadonlyMap<string, string> = new Map([
+  ['Allocated memory', 'allocated_bytes'],
+  ['Active memory', 'active_bytes'],
+  ['Requested memory', 'requested_bytes'],
+  ['GPU reserved memory', 'reserved_bytes'],
+  ['XPU reserved memory', 'reserved_bytes'],
+  ['Non-releasable memory', 'inactive_split_bytes'],
+  ['Allocations', 'allocation'],
+  ['Active allocs', 'active'],
+  ['GPU reserved segments', 'segment'],
+  ['XPU reserved segments', 'segment'],
+  ['Non-releasable allocs', 'inactive_split'],
+  ['Oversize allocations', 'oversize_allocations'],
+  ['Oversize GPU segments', 'oversize_segments'],
+]);
+const POOLS: ReadonlyMap<string, string> = new Map([
+  ['from large pool', 'large_pool'],
+  ['from small pool', 'small_pool'],
+]);
+const COLUMNS = ['current', 'peak', 'allocated', 'freed'];
+
+/** torch ≤ 1.13 wrote KB and meant 1024 as well. */
+const UNITS: ReadonlyMap<string, number> = new Map(
+  ['B', 'K', 'M', 'G', 'T', 'P'].flatMap((letter, power): [string, number][] =>
+    letter === 'B'
+      ? [['B', 1]]
+      : [
+          [`${letter}iB`, 1024 ** power],
+          [`${letter}B`, 1024 ** power],
+        ],
+  ),
+);
+const CELL = /^(\d{1,16})(?: {1,2}([KMGTP]i?B|B|[KM]))?$/;
+const COUNTERS = /CUDA OOMs: {1,4}(\d{1,12}) {0,40}\|[^|]{0,24}cudaMalloc retries: {1,4}(\d{1,12})/;
+
+/** torch divides by flooring (`sz //= 1024`), so the true figure lies up to one whole unit above the printed one. */
+function cellFinding(key: string, cell: string, device: number): MemoryFinding | null {
+  const match = CELL.exec(cell);
+  if (match === null) return null;
+  const [, digits = '', unit] = match;
+  const unitBytes = unit === undefined ? undefined : UNITS.get(unit);
+  if (unitBytes !== undefined && unit !== undefined)
+    return memoryFigure(statMetric(key), digits, unit, unitBytes, { device }, 1);
+  const thousands = unit === 'M' ? 1e6 : unit === 'K' ? 1e3 : 1;
+  return countFinding(statMetric(key), Number(digits) * thousands, { device });
+}
+
+export const TORCH_MEMORY_SUMMARY: BlockFormat = {
+  form: 'block',
+  id: 'torch.memory-summary',
+  title: 'Table of torch.cuda.memory_summary()',
+  producer: 'PyTorch',
+  versions: '1.4 and later; requested memory from 2.0, units KiB… instead of KB… from 2.0, both 1024-based',
+  source: 'torch/cuda/memory.py, memory_summary',
+  anchors: [' memory summary, device ID '],
+  fields: {
+    device: 'of the title; the ordinal the process sees',
+    'Cur Usage, Peak Usage':
+      'allocated, max_allocated, …; pools by the key of memory_stats: `allocated_bytes.large_pool.current`',
+    'Tot Alloc, Tot Freed': '`allocated_bytes.all.allocated` and `.freed`: sums since the start',
+    unit: 'bytes are 1024-based and cut, never rounded; counts in thousands (K) or millions (M) where large',
+    'CUDA OOMs': 'ooms',
+    'cudaMalloc retries': 'alloc_retries',
+  },
+  opens: /PyTorch [A-Z]{2,8} memory summary, device ID (?<device>\d{1,4})/,
+  mostForeign: 4,
+  mostLines: 90,
+  begin(match, emit) {
+    const device = Number(match.groups?.['device']);
+    let prefix: string | undefined;
+    let rulers = 0;
+    return {
+      line(text) {
+        const line = text.trim();
+        if (!line.startsWith('|')) return 'foreign';
+        if (line.includes(' memory summary, device ID ')) return 'over';
+        if (line.startsWith('|===')) {
+          rulers += 1;
+          // One rules off the counters, the next one ends the table.
+          return rulers === 2 ? 'last' : 'taken';
+        }
+        const counters = COUNTERS.exec(line);
+        if (counters !== null) {
+          emit(countFinding('ooms', Number(counters[1]), { device }));
+          emit(countFinding('alloc_retries', Number(counters[2]), { device }));
+          return 'taken';
+        }
+        const [label = '', ...cells] = line
+          .slice(1, line.endsWith('|') ? -1 : undefined)
+          .split('|', 8)
+          .map((cell) => cell.trim());
+        const pool = POOLS.get(label);
+        if (pool === undefined) prefix = METRICS.get(label);
+        if (prefix === undefined) return 'taken';
+        const key = prefix.startsWith('oversize') ? prefix : `${prefix}.${pool ?? 'all'}`;
+        COLUMNS.forEach((column, index) => {
+          const finding = cellFinding(`${key}.${column}`, cells[index] ?? '', device);
+          if (finding !== null) emit(finding);
+        });
+        return 'taken';
+      },
+      end() {},
+    };
+  },
+  samples: [
+    {
+      lines: [
+        '|                  PyTorch CUDA memory summary, device ID 3                 |',
+        '|---------------------------------------------------------------------------|',
+        '|            CUDA OOMs: 1            |        cudaMalloc retries: 4         |',
+        '|===========================================================================|',
+        '|        Metric         | Cur Usage  | Peak Usage | Tot Alloc  | Tot Freed  |',
+        '|---------------------------------------------------------------------------|',
+        '| Allocated memory      |  61234 MiB |  70001 MiB |   4711 GiB |   4651 GiB |',
+        '|       from small pool |     12 MiB |     15 MiB |      9 GiB |      9 GiB |',
+        '|---------------------------------------------------------------------------|',
+        '| Allocations           |    3101    |    3340    |    2011 K  |    2008 K  |',
+        '|---------------------------------------------------------------------------|',
+        '| Oversize GPU segments |       0    |       0    |       0    |       0    |',
+        '|===========================================================================|',
+      ],
+      rows: [
+        countFinding('ooms', 1, { device: 3 }),
+        countFinding('alloc_retries', 4, { device: 3 }),
+        ...(
+          [
+            ['allocated', 61_234, 'MiB', 2],
+            ['max_allocated', 70_001, 'MiB', 2],
+            ['allocated_bytes.all.allocated', 4711, 'GiB', 3],
+            ['allocated_bytes.all.freed', 4651, 'GiB', 3],
+            ['allocated_bytes.small_pool.current', 12, 'MiB', 2],
+            ['allocated_bytes.small_pool.peak', 15, 'MiB', 2],
+            ['allocated_bytes.small_pool.allocated', 9, 'GiB', 3],
+            ['allocated_bytes.small_pool.freed', 9, 'GiB', 3],
+          ] as const
+        ).map(
+          ([metric, value, unit, power]): MemoryFinding => ({
+            row: 'memory',
+            metric,
+            bytes: value * 1024 ** power,
+            value,
+            unit,
+            precisionBytes: 1024 ** power,
+            device: 3,
+          }),
+        ),
+        countFinding('allocated_count', 3101, { device: 3 }),
+        countFinding('allocation.all.peak', 3340, { device: 3 }),
+        countFinding('allocation.all.allocated', 2_011_000, { device: 3 }),
+        countFinding('allocation.all.freed', 2_008_000, { device: 3 }),
+        ...COLUMNS.map((column) => countFinding(`oversize_segments.${column}`, 0, { device: 3 })),
+      ],
+    },
+  ],
+};

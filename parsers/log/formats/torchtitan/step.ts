@@ -1,0 +1,142 @@
+import type { IterationFinding, MemoryFinding } from '../../../../src/model/log-rows.js';
+import type { LineFormat } from '../contract.js';
+import { figureFinding, plainNumber } from '../system/findings.js';
+import { GIB, memoryFigure } from '../units.js';
+
+const FIELD = /([a-z_]{2,24}): {0,8}([^\s:]{1,32})/g;
+/** `87.87GiB(62.89%)`: the peak of the bytes reserved since the step before, and its share of the device. */
+const MEMORY = /^(\d{1,6}(?:\.\d{1,4})?)GiB\((\d{1,3}(?:\.\d{1,3})?)%\)$/;
+const PRINTED_NUMBER = /^-?(?:\d[\d,]{0,15}(?:\.\d{1,8})?(?:e[+-]?\d{1,3})?|nan|inf)/i;
+
+function printedNumber(text: string): number | null {
+  const match = PRINTED_NUMBER.exec(text);
+  if (match === null) return null;
+  const value = plainNumber(match[0]);
+  return Number.isFinite(value) ? value : null;
+}
+
+function peakReserved(text: string, more: Pick<MemoryFinding, 'iteration' | 'moment'>): MemoryFinding | null {
+  const match = MEMORY.exec(text);
+  return match === null ? null : memoryFigure('max_reserved', match[1]!, 'GiB', GIB, more);
+}
+
+export const TORCHTITAN_STEP: LineFormat = {
+  form: 'line',
+  id: 'torchtitan.step',
+  title: 'Training step of torchtitan',
+  producer: 'torchtitan',
+  versions: '0.0.2 to 0.2; `wps` until early 2025, then `tps`; grad_norm and tflops since 2025',
+  source: 'torchtitan/components/metrics.py, MetricsProcessor.log (before: train.py)',
+  anchors: ['memory: ', 'grad_norm: '],
+  fields: {
+    step: '1-based',
+    loss: 'global average',
+    fields:
+      '`memory` GiB: peak of reserved bytes of this rank since the previous print, which resets it; share of the device in percent; `tps` tokens per second and device; `tflops` MODEL_TFLOP/s per device; `mfu` percent',
+  },
+  // Not `validate step:`.
+  pattern:
+    /(?<!validate )\bstep: {1,8}(?<step>\d{1,9}) {1,4}loss: {1,8}(?<loss>[-\d.naif]{1,24})(?<fields>(?: {1,4}[a-z_]{2,24}: {0,8}[^\s:]{1,32}){1,24})/g,
+  read({ step = '', loss = '', fields = '' }, emit) {
+    const iteration = Number(step);
+    const named = new Map<string, string>();
+    for (const [, name = '', text = ''] of fields.matchAll(FIELD)) named.set(name, text);
+    const take = (name: string): number | undefined => {
+      const value = printedNumber(named.get(name) ?? '');
+      named.delete(name);
+      return value ?? undefined;
+    };
+    const memory = peakReserved(named.get('memory') ?? '', { iteration, moment: 'since the step before' });
+    const share = MEMORY.exec(named.get('memory') ?? '')?.[2];
+    named.delete('memory');
+    const known: Pick<IterationFinding, 'loss' | 'gradNorm' | 'tflopsPerGpu'> = {
+      loss: printedNumber(loss) ?? undefined,
+      gradNorm: take('grad_norm'),
+      tflopsPerGpu: take('tflops'),
+    };
+    emit({
+      row: 'iteration',
+      iteration,
+      target: null,
+      ...known,
+      others: [
+        ...(share === undefined ? [] : [{ name: 'memory_percent', value: Number(share), text: `${share}%` }]),
+        ...[...named].map(([name, text]) => ({ name, value: printedNumber(text), text })),
+      ],
+    });
+    if (memory !== null) emit(memory);
+  },
+  samples: [
+    {
+      text: 'step: 12  loss:  7.9511  grad_norm:  1.2500  memory: 61.50GiB(77.66%)  tps: 8,731  tflops: 402.11  mfu: 40.66%',
+      rows: [
+        {
+          row: 'iteration',
+          iteration: 12,
+          target: null,
+          loss: 7.9511,
+          gradNorm: 1.25,
+          tflopsPerGpu: 402.11,
+          others: [
+            { name: 'memory_percent', value: 77.66, text: '77.66%' },
+            { name: 'tps', value: 8731, text: '8,731' },
+            { name: 'mfu', value: 40.66, text: '40.66%' },
+          ],
+        },
+        memoryFigure('max_reserved', '61.50', 'GiB', GIB, { iteration: 12, moment: 'since the step before' }),
+      ],
+    },
+    {
+      text: 'step:  1  loss: 10.9000  memory:  9.04GiB(11.42%)  wps: 950  mfu: 4.80%',
+      rows: [
+        {
+          row: 'iteration',
+          iteration: 1,
+          target: null,
+          loss: 10.9,
+          others: [
+            { name: 'memory_percent', value: 11.42, text: '11.42%' },
+            { name: 'wps', value: 950, text: '950' },
+            { name: 'mfu', value: 4.8, text: '4.80%' },
+          ],
+        },
+        memoryFigure('max_reserved', '9.04', 'GiB', GIB, { iteration: 1, moment: 'since the step before' }),
+      ],
+    },
+    { text: 'validate step: 10  loss:  7.1  memory: 61.50GiB(77.66%)  tps: 9,000', rows: [] },
+  ],
+};
+
+export const TORCHTITAN_VALIDATION: LineFormat = {
+  form: 'line',
+  id: 'torchtitan.validation',
+  title: 'Validation of torchtitan',
+  producer: 'torchtitan',
+  versions: '0.1 and later',
+  source: 'torchtitan/components/metrics.py, MetricsProcessor.log_validation',
+  anchors: ['validate step: '],
+  fields: {
+    step: '1-based training step',
+    loss: 'validation loss',
+    memory: 'GiB: peak of reserved bytes while validating',
+  },
+  pattern:
+    /validate step: {1,8}(?<step>\d{1,9}) {1,4}loss: {1,8}(?<loss>\d{1,6}(?:\.\d{1,8})?) {1,4}memory: {1,8}(?<memory>[^\s:]{1,32})/g,
+  read({ step = '', loss = '', memory = '' }, emit) {
+    const iteration = Number(step);
+    emit({ row: 'phase', phase: 'eval', label: 'validate step', iteration });
+    emit(figureFinding('validation.loss', Number(loss), null, { iteration }));
+    const finding = peakReserved(memory, { iteration, moment: 'validation' });
+    if (finding !== null) emit(finding);
+  },
+  samples: [
+    {
+      text: 'validate step: 20  loss:  6.5125  memory: 48.00GiB(60.61%)  tps: 21,004',
+      rows: [
+        { row: 'phase', phase: 'eval', label: 'validate step', iteration: 20 },
+        { row: 'value', name: 'validation.loss', value: 6.5125, unit: null, iteration: 20 },
+        memoryFigure('max_reserved', '48.00', 'GiB', GIB, { iteration: 20, moment: 'validation' }),
+      ],
+    },
+  ],
+};

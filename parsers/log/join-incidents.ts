@@ -1,0 +1,467 @@
+import type { FailureFinding, LogPlace } from '../../src/model/log-rows.js';
+import type { IncidentRow } from '../../src/model/tables.js';
+import type { IncidentKind } from '../../src/model/vocabulary.js';
+import type { Segment } from './assembly.js';
+import { classifyException } from './classify-exception.js';
+import { eventOf, type FailureEvent, REACH_WITHOUT_WRITER } from './failure-events.js';
+import { parseLogTime } from './log-time.js';
+import type { Traceback } from './tracebacks.js';
+
+/** Grammar of an incident that only a traceback tells of, and of one whose exception is missing. */
+export const TRACEBACK_ID = 'python.traceback';
+export const CUT_TRACEBACK_ID = 'python.traceback_cut';
+const EXCEPTION_LINE_ID = 'python.exception_line';
+
+export interface JoinOptions {
+  /** Launch of a line; 1 without it. */
+  readonly attemptAt?: (line: number) => number;
+}
+
+type Mutable<T> = { -readonly [Key in keyof T]: T[Key] };
+
+interface Item {
+  row: Mutable<IncidentRow>;
+  /** Writer where it is known: rows of the message grammar do not tell it. */
+  readonly key: string | null;
+  readonly event: FailureEvent | null;
+  /** Where its line stands among the tellers of one failure; see {@link weightOf}. */
+  weight: number;
+  /** Told by another row. */
+  absorbed: boolean;
+}
+
+/** Held until nothing that stands this close to them can still arrive: windows of messages close after 4096 lines of others. */
+const MARGIN_LINES = 8192;
+const MOST_HELD = 8192;
+const MOST_HELD_CHARS = 12 * 1024 * 1024;
+const MOST_SPAN_LINES = 65_536;
+/** A message behind a traceback that was cut off before its exception. */
+const BEHIND_CUT_LINES = 3;
+const LONGEST_TEXT = 4000;
+
+const NCCL_ORDER: readonly IncidentKind[] = ['nccl_oom', 'nccl_not_oom', 'nccl_unknown'];
+
+/** How much a line knows of what failed: the grammar of memory messages most, an exception without a known cause least. */
+function weightOf(kind: IncidentKind, from: 'message' | 'failure' | 'traceback' | 'exception'): number {
+  // That words about memory are only words is worth more than "an exception".
+  if (kind === 'negative_text') return 2.5;
+  // An exception's line says less than its traceback.
+  const base = { message: 3, failure: 2, traceback: 1, exception: 0.5 }[from];
+  return kind === 'other' || kind === 'nccl_unknown' ? base : base + 4;
+}
+
+/**
+ * Makes one incident of what tells of one failure: a traceback and the message on its exception line, the exceptions of a chain,
+ * a line that several formats know, the consecutive lines of a watchdog, a launcher's cascade. Footers stay rows of their own and
+ * change no other. Feed in any order; rows are emitted in order of lines per batch. Memory is bounded; at a bound, what stands
+ * close together is kept together.
+ */
+export class IncidentJoiner {
+  private readonly emit: (row: IncidentRow) => void;
+  private readonly attemptAt: (line: number) => number;
+  private items: Item[] = [];
+  private tracebacks: Traceback[] = [];
+  private chars = 0;
+  private oldest = Number.POSITIVE_INFINITY;
+  private newest = 0;
+
+  constructor(emit: (row: IncidentRow) => void, options: JoinOptions = {}) {
+    this.emit = emit;
+    this.attemptAt = options.attemptAt ?? (() => 1);
+  }
+
+  /** A row of the message grammar. */
+  message(row: IncidentRow): void {
+    this.hold({ ...row }, null, 'message');
+  }
+
+  /** A finding of a format; `segment` tells its writer. */
+  failure(finding: FailureFinding, place: LogPlace, segment?: Pick<Segment, 'prefix'>): void {
+    const prefix = segment?.prefix;
+    this.hold(
+      {
+        kind: finding.kind,
+        rank: finding.rank ?? place.rank,
+        rankOrigin: finding.rank === undefined ? place.rankOrigin : 'line',
+        localRank: finding.localRank ?? prefix?.localRank ?? null,
+        host: finding.host ?? place.host,
+        device: place.device,
+        pid: finding.pid ?? prefix?.pid ?? null,
+        exitCode: finding.exitCode ?? null,
+        attempt: place.attempt,
+        line: place.line,
+        lastLine: place.line,
+        offset: place.offset,
+        timeText: finding.timeText ?? prefix?.time ?? null,
+        timeUs: place.timeUs,
+        exception: finding.exception ?? null,
+        tracebackLine: null,
+        frame: null,
+        grammar: place.format,
+        text: finding.text.slice(0, LONGEST_TEXT),
+        bytes: {},
+        processes: [],
+      },
+      prefix?.key ?? null,
+      'failure',
+    );
+  }
+
+  traceback(traceback: Traceback): void {
+    this.tracebacks.push(traceback);
+    this.chars += traceback.message.length + 500;
+    this.reach(traceback.line, traceback.lastLine);
+  }
+
+  /** The end of the log. */
+  end(): void {
+    this.settle(Number.POSITIVE_INFINITY);
+  }
+
+  private hold(row: Mutable<IncidentRow>, key: string | null, from: 'message' | 'failure'): void {
+    this.items.push({
+      row,
+      key,
+      event: eventOf(row.grammar, row.kind),
+      weight: weightOf(row.kind, row.grammar === EXCEPTION_LINE_ID ? 'exception' : from),
+      absorbed: false,
+    });
+    this.chars += row.text.length + 500;
+    this.reach(row.line, row.lastLine);
+  }
+
+  private reach(first: number, last: number): void {
+    this.oldest = Math.min(this.oldest, first);
+    this.newest = Math.max(this.newest, last);
+    const many = this.items.length + this.tracebacks.length > MOST_HELD || this.chars > MOST_HELD_CHARS;
+    if (!many && this.newest - this.oldest <= MOST_SPAN_LINES) return;
+    this.settle(this.newest - MARGIN_LINES);
+    // Thousands of failures on a few lines: nothing is far away.
+    if (this.items.length + this.tracebacks.length > MOST_HELD / 2 || this.chars > MOST_HELD_CHARS / 2) {
+      this.settle(Number.POSITIVE_INFINITY);
+    }
+  }
+
+  /** Joins and emits what begins before `limit`. */
+  private settle(limit: number): void {
+    const items = this.items.filter(({ row }) => row.line < limit).sort(byPlace);
+    const tracebacks = this.tracebacks.filter(({ line }) => line < limit).sort((a, b) => a.line - b.line);
+    this.items = this.items.filter(({ row }) => row.line >= limit);
+    this.tracebacks = this.tracebacks.filter(({ line }) => line >= limit);
+    this.chars = 0;
+    this.oldest = Number.POSITIVE_INFINITY;
+    for (const { row } of this.items) {
+      this.chars += row.text.length + 500;
+      this.oldest = Math.min(this.oldest, row.line);
+    }
+    for (const { line, message } of this.tracebacks) {
+      this.chars += message.length + 500;
+      this.oldest = Math.min(this.oldest, line);
+    }
+    const all = joinTracebacks(items, tracebacks, this.attemptAt);
+    joinLines(all);
+    joinEvents(all);
+    for (const { row } of all.filter(({ absorbed }) => !absorbed).sort(byPlace)) this.emit(row);
+  }
+}
+
+const byPlace = (a: { row: IncidentRow }, b: { row: IncidentRow }): number =>
+  a.row.line - b.row.line || a.row.offset - b.row.offset;
+
+/** Whether two rows can be one process's: nothing they both know differs. */
+function compatible(a: IncidentRow, b: IncidentRow): boolean {
+  const differs = (x: unknown, y: unknown): boolean => x !== null && y !== null && x !== y;
+  return !differs(a.rank, b.rank) && !differs(a.localRank, b.localRank) && !differs(a.host, b.host);
+}
+
+/** Takes into `row` what it does not know and `other` does. Kind, text and figures stay. */
+function fill(row: Mutable<IncidentRow>, other: IncidentRow): void {
+  if (row.rank === null && other.rank !== null) {
+    row.rank = other.rank;
+    row.rankOrigin = other.rankOrigin;
+  }
+  row.localRank ??= other.localRank;
+  row.host ??= other.host;
+  row.device ??= other.device;
+  row.pid ??= other.pid;
+  row.exitCode ??= other.exitCode;
+  if (row.timeText === null) {
+    row.timeText = other.timeText;
+    row.timeUs = other.timeUs;
+  }
+  row.timeUs ??= other.timeUs;
+  row.exception ??= other.exception;
+  row.tracebackLine ??= other.tracebackLine;
+  row.frame ??= other.frame;
+  row.lastLine = Math.max(row.lastLine, other.lastLine);
+}
+
+// ---- tracebacks ----------------------------------------------------------------------------------------------------------------------
+
+/** Items by the lines they stand on, for the lines that tracebacks own. */
+class LineIndex {
+  private readonly byLine = new Map<number, Item[]>();
+  private readonly lines: readonly number[];
+
+  constructor(items: readonly Item[]) {
+    for (const item of items) {
+      const { line, lastLine } = item.row;
+      for (const at of line === lastLine ? [line] : [line, lastLine]) {
+        const list = this.byLine.get(at);
+        if (list === undefined) this.byLine.set(at, [item]);
+        else list.push(item);
+      }
+    }
+    this.lines = [...this.byLine.keys()].sort((a, b) => a - b);
+  }
+
+  at(line: number): readonly Item[] {
+    return this.byLine.get(line) ?? [];
+  }
+
+  within(first: number, last: number): Item[] {
+    let low = 0;
+    let high = this.lines.length;
+    while (low < high) {
+      const middle = (low + high) >> 1;
+      if (this.lines[middle]! < first) low = middle + 1;
+      else high = middle;
+    }
+    const found: Item[] = [];
+    for (; low < this.lines.length && this.lines[low]! <= last; low += 1) found.push(...this.at(this.lines[low]!));
+    return found;
+  }
+}
+
+const withoutFigures = (row: IncidentRow): boolean => Object.keys(row.bytes).length === 0;
+
+function joinTracebacks(
+  items: readonly Item[],
+  tracebacks: readonly Traceback[],
+  attemptAt: (line: number) => number,
+): Item[] {
+  const all = [...items];
+  const index = new LineIndex(items);
+  for (const chain of chainsOf(tracebacks)) {
+    const members = new Map<Item, Traceback>();
+    for (const traceback of chain) {
+      for (const line of traceback.messageLines) for (const item of index.at(line)) members.set(item, traceback);
+      if (traceback.exceptionLine === null) {
+        for (const item of index.within(traceback.lastLine + 1, traceback.lastLine + BEHIND_CUT_LINES)) {
+          if (item.key === null && item.weight > 3 && sameWriter(item, traceback)) members.set(item, traceback);
+        }
+      }
+    }
+    for (const traceback of chain) {
+      // Source lines that spell a message: `raise RuntimeError("CUDA out of memory")`.
+      for (const [first, last] of traceback.frameLines) {
+        for (const item of index.within(first, last)) {
+          if (!members.has(item) && withoutFigures(item.row)) item.absorbed = true;
+        }
+      }
+    }
+    const told = [...members.keys()].filter(({ absorbed, row }) => !absorbed && rankFits(row, chain[0]!));
+    const own = ownItem(chain, attemptAt);
+    const best = told.reduce<Item | null>((a, b) => (a === null || b.weight > a.weight ? b : a), null);
+    if (best === null || (own !== null && own.weight > best.weight)) {
+      for (const item of told) if (own !== null && withoutFigures(item.row)) item.absorbed = true;
+      if (own !== null) {
+        for (const item of told) fill(own.row, item.row);
+        all.push(own);
+      }
+      continue;
+    }
+    const traceback = members.get(best)!;
+    for (const item of told) {
+      if (item !== best && (withoutFigures(item.row) || item.row.kind === best.row.kind)) {
+        item.absorbed = true;
+        fill(best.row, item.row);
+      }
+    }
+    best.row.tracebackLine = traceback.line;
+    best.row.frame = traceback.frame ?? traceback.innermost;
+    fill(best.row, rowOf(traceback, best.row.kind, attemptAt));
+  }
+  return all;
+}
+
+const rankFits = (row: IncidentRow, { prefix }: Traceback): boolean =>
+  row.rank === null || prefix.rank === null || row.rank === prefix.rank || row.rankOrigin === 'line';
+
+const sameWriter = (item: Item, { prefix }: Traceback): boolean =>
+  item.row.rank === prefix.rank && item.row.localRank === prefix.localRank && item.row.pid === prefix.pid;
+
+/** Tracebacks that follow from each other, first one first. */
+function chainsOf(tracebacks: readonly Traceback[]): Traceback[][] {
+  const byLine = new Map<string, Traceback[]>();
+  const chains: Traceback[][] = [];
+  for (const traceback of tracebacks) {
+    const { prefix, chainedTo } = traceback;
+    const before = chainedTo === null ? undefined : byLine.get(`${chainedTo} ${prefix.key}`);
+    const chain = before ?? [];
+    if (before === undefined) chains.push(chain);
+    chain.push(traceback);
+    byLine.set(`${traceback.line} ${prefix.key}`, chain);
+  }
+  return chains;
+}
+
+/** The row of a chain that no other line tells of; null where it is no failure. */
+function ownItem(chain: readonly Traceback[], attemptAt: (line: number) => number): Item | null {
+  let best: { traceback: Traceback; kind: IncidentKind; weight: number } | null = null;
+  for (const traceback of chain) {
+    const classified = classifyException(traceback.exception, traceback.message);
+    if (classified === null) continue;
+    const weight = weightOf(classified.kind, 'traceback');
+    // Of equals the last one: it is what ended the process.
+    if (best === null || weight >= best.weight) best = { traceback, kind: classified.kind, weight };
+  }
+  if (best === null) return null;
+  // A footer repeats what the worker printed.
+  if (best.traceback.quoted && best.kind === 'other') return null;
+  const row = rowOf(best.traceback, best.kind, attemptAt);
+  return {
+    row,
+    key: best.traceback.prefix.key,
+    event: eventOf(row.grammar, row.kind) ?? eventOfKind(row),
+    weight: best.weight,
+    absorbed: false,
+  };
+}
+
+function eventOfKind(row: IncidentRow): FailureEvent | null {
+  if (row.kind === 'timeout') return eventOf('torch.watchdog_timeout', row.kind);
+  return row.kind === 'connection_lost' ? eventOf('net.connection_lost', row.kind) : null;
+}
+
+function rowOf(traceback: Traceback, kind: IncidentKind, attemptAt: (line: number) => number): Mutable<IncidentRow> {
+  const { prefix, exception, message, exceptionLine } = traceback;
+  const frame = traceback.frame ?? traceback.innermost;
+  const said = exception === null ? null : message === '' ? exception : `${exception}: ${message}`;
+  return {
+    kind,
+    rank: prefix.rank,
+    rankOrigin: prefix.rankOrigin,
+    localRank: prefix.localRank,
+    host: prefix.host,
+    device: prefix.device,
+    pid: prefix.pid,
+    exitCode: null,
+    attempt: attemptAt(traceback.line),
+    line: exceptionLine ?? traceback.line,
+    lastLine: traceback.lastLine,
+    offset: traceback.exceptionOffset ?? traceback.offset,
+    timeText: prefix.time,
+    timeUs: parseLogTime(prefix.time),
+    exception,
+    tracebackLine: traceback.line,
+    frame,
+    grammar: exception === null ? CUT_TRACEBACK_ID : TRACEBACK_ID,
+    text: (said ?? 'Traceback (most recent call last), cut off before its exception').slice(0, LONGEST_TEXT),
+    bytes: {},
+    processes: [],
+  };
+}
+
+// ---- lines ---------------------------------------------------------------------------------------------------------------------------
+
+/** One line that several formats, or a format and the grammar, know is one incident: the one who knows most tells it. */
+function joinLines(items: readonly Item[]): void {
+  const byLine = new Map<number, Item[]>();
+  for (const item of items) {
+    if (item.absorbed) continue;
+    const { line } = item.row;
+    const others = byLine.get(line);
+    if (others === undefined) {
+      byLine.set(line, [item]);
+      continue;
+    }
+    const twin = others.find((other) => !other.absorbed && isTwin(other, item));
+    if (twin === undefined) {
+      others.push(item);
+      continue;
+    }
+    const [kept, dropped] = item.weight > twin.weight ? [item, twin] : [twin, item];
+    fill(kept.row, dropped.row);
+    dropped.absorbed = true;
+    if (kept === item) others.push(item);
+  }
+}
+
+/** Two records of one format on a line are two records: glued prints of two ranks. So are two messages. */
+function isTwin(a: Item, b: Item): boolean {
+  if (a.row.grammar === b.row.grammar || !compatible(a.row, b.row)) return false;
+  const fromGrammar = (item: Item): boolean => item.key === null && !withoutFigures(item.row);
+  return !(fromGrammar(a) && fromGrammar(b));
+}
+
+// ---- events --------------------------------------------------------------------------------------------------------------------------
+
+interface Group {
+  readonly item: Item;
+  last: number;
+}
+
+/** Lines of one writer that tell of one event, or of all writers where the event is everybody's. */
+function joinEvents(items: readonly Item[]): void {
+  const sorted = items.filter(({ absorbed, event }) => !absorbed && event !== null).sort(byPlace);
+  const groups = new Map<string, Group>();
+  // Groups whose writer is unknown may turn out to be anybody's.
+  const unknown = new Map<string, Group[]>();
+  for (const item of sorted) {
+    const event = item.event!;
+    const { row } = item;
+    const writer = event.shared === true ? 'all' : writerOf(row);
+    const name = `${event.name}|${row.attempt}|${writer ?? item.key ?? ''}`;
+    const known = groups.get(name);
+    const reach = writer === null && (item.key ?? '') === '' ? REACH_WITHOUT_WRITER : event.reach;
+    if (known !== undefined && row.line - known.last <= reach && compatible(known.item.row, row)) {
+      absorb(known, item);
+      continue;
+    }
+    const anonymous = unknown.get(event.name) ?? [];
+    const near = anonymous.filter(({ last }) => row.line - last <= event.reach);
+    if (writer !== null && event.name === 'nccl') {
+      const match =
+        near.find(({ item: other }) => other.row.device !== null && other.row.device === deviceOf(row)) ??
+        near.find(({ item: other }) => other.row.device === null);
+      if (match !== undefined && compatible(match.item.row, row)) {
+        absorb(match, item);
+        unknown.set(
+          event.name,
+          near.filter((group) => group !== match),
+        );
+        groups.set(name, match);
+        continue;
+      }
+    }
+    const group: Group = { item, last: row.lastLine };
+    groups.set(name, group);
+    unknown.set(event.name, row.rank === null ? [...near.slice(-64), group] : near);
+  }
+}
+
+const writerOf = ({ rank, localRank, host, pid }: IncidentRow): string | null => {
+  if (rank !== null) return `rank ${rank}`;
+  if (localRank !== null) return `local ${localRank}@${host ?? ''}`;
+  return pid === null ? null : `pid ${pid}@${host ?? ''}`;
+};
+
+/** Device of a process, where ranks fill nodes of eight. */
+const deviceOf = ({ rank, localRank, device }: IncidentRow): number | null =>
+  device ?? localRank ?? (rank === null ? null : rank % 8);
+
+function absorb(group: Group, item: Item): void {
+  const { row } = group.item;
+  const better = NCCL_ORDER.indexOf(item.row.kind);
+  const mine = NCCL_ORDER.indexOf(row.kind);
+  const { kind, grammar } = item.row;
+  fill(row, item.row);
+  if (better >= 0 && mine >= 0 && better < mine) {
+    row.kind = kind;
+    row.grammar = grammar;
+  }
+  row.bytes = { ...item.row.bytes, ...row.bytes };
+  group.last = Math.max(group.last, item.row.lastLine);
+  item.absorbed = true;
+}

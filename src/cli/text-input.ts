@@ -1,0 +1,44 @@
+/** A text named on the command line, or standard input, as a byte stream of any size. */
+
+import { openByteSource } from '../ingest/byte-source.js';
+import { MbfError } from '../model/errors.js';
+import type { ByteSource } from '../model/parser.js';
+
+export interface TextInput {
+  /** As results name it. */
+  readonly name: string;
+  readonly source: ByteSource;
+  close(): Promise<void>;
+}
+
+/** `-` is standard input; a file may be compressed. */
+export async function openTextInput(operand: string): Promise<TextInput> {
+  if (operand === '-') return { name: '<stdin>', source: streamSource(process.stdin), close: async () => undefined };
+  try {
+    const opened = await openByteSource(operand);
+    return { name: operand, source: opened.source, close: () => opened.close() };
+  } catch (error) {
+    if (error instanceof MbfError) throw error.inFile(operand);
+    throw error;
+  }
+}
+
+/** Reads a Node stream as it comes. */
+export function streamSource(stream: AsyncIterable<unknown>): ByteSource {
+  const chunks = stream[Symbol.asyncIterator]();
+  let rest: Uint8Array = new Uint8Array(0);
+  return {
+    sizeBytes: undefined,
+    async read(target, start) {
+      while (rest.length === 0) {
+        const { value, done } = await chunks.next();
+        if (done === true) return 0;
+        rest = typeof value === 'string' ? Buffer.from(value, 'utf8') : (value as Uint8Array);
+      }
+      const count = Math.min(rest.length, target.length - start);
+      target.set(rest.subarray(0, count), start);
+      rest = rest.subarray(count);
+      return count;
+    },
+  };
+}

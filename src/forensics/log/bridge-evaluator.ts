@@ -1,0 +1,54 @@
+/**
+ * The values that Megatron Bridge's performance script would take from the same logs, quirks included, so that they can be held against its
+ * golden values: first match for memory whatever rank printed it, and step values zipped with iteration numbers by position. Upstream:
+ * Megatron-Bridge `scripts/performance/utils/evaluate.py`, `get_metrics_from_logfiles`; versions before 2026-05 have no `max_reserved`, and
+ * some read several files line by line in turn, which is not imitated.
+ */
+import type { BridgeEvaluator } from '../../model/log-results.js';
+import type { Store } from '../../store/store.js';
+
+/** Upstream persists about so many steps, evenly strided, and always the first, the last, 0 and 49. */
+const MOST_STEPS = 10_000;
+const ALWAYS = new Set(['0', '49']);
+
+export async function bridgeEvaluator(store: Store, runId: number): Promise<BridgeEvaluator | null> {
+  const memory = await store.one('log.bridge_memory', { run_id: runId });
+  const rows = await store.all('log.bridge_steps', { run_id: runId });
+  const lists = new Map<string, number[]>();
+  const files = new Set<string>();
+  for (const { kind, value, display_path } of rows) {
+    files.add(display_path);
+    const list = lists.get(kind);
+    if (list === undefined) lists.set(kind, [value]);
+    else list.push(value);
+  }
+  const iterations = lists.get('iteration') ?? [];
+  const figures = {
+    alloc: memory?.alloc ?? null,
+    max_alloc: memory?.max_alloc ?? null,
+    max_reserved: memory?.max_reserved ?? null,
+  };
+  if (Object.values(figures).every((value) => value === null) && rows.length === 0) return null;
+  // Iteration n announces that step n − 1 is complete. A step told twice keeps its later values.
+  const steps: Record<string, Record<string, number>> = {};
+  const misaligned: string[] = [];
+  for (const [kind, values] of lists) {
+    if (kind === 'iteration') continue;
+    if (values.length !== iterations.length) misaligned.push(kind);
+    for (let i = 0; i < Math.min(values.length, iterations.length); i += 1) {
+      const step = String(iterations[i]! - 1);
+      const known = steps[step] ?? {};
+      known[kind] = values[i]!;
+      steps[step] = known;
+    }
+  }
+  return { ...figures, steps: thin(steps), files: [...files].sort(), misaligned: misaligned.sort() };
+}
+
+function thin(steps: Record<string, Record<string, number>>): Record<string, Record<string, number>> {
+  const names = Object.keys(steps);
+  if (names.length <= MOST_STEPS) return steps;
+  const stride = Math.ceil(names.length / MOST_STEPS);
+  const kept = names.filter((name, i) => i % stride === 0 || i === names.length - 1 || ALWAYS.has(name));
+  return Object.fromEntries(kept.map((name) => [name, steps[name]!]));
+}

@@ -1,0 +1,70 @@
+/** `mbforensics log`: the run at a glance. */
+import type { LogResult, LogRun } from '../../model/log-results.js';
+import type { Failure } from '../../model/results.js';
+import type { Store } from '../../store/store.js';
+import { bridgeEvaluator } from './bridge-evaluator.js';
+import { readFirstFailure } from './first-failure-result.js';
+import { summariseIterations } from './iterations.js';
+import { readLogFacts } from './log-facts.js';
+import { memoryGroups, memoryRanks, memoryRecords, positionsOf } from './memory.js';
+
+export interface DescribeLogOptions {
+  /** Memory records to list; undefined: all. */
+  readonly mostMemoryRecords?: number | undefined;
+  readonly failedSources?: readonly { readonly path: string; readonly error: Failure }[] | undefined;
+}
+
+export async function describeLog(
+  store: Store,
+  runId: number,
+  run: string,
+  options: DescribeLogOptions = {},
+): Promise<LogResult> {
+  return {
+    schema: 'mbforensics/log@1',
+    runs: [await describeRun(store, runId, run, options)],
+    failed_sources: options.failedSources ?? [],
+  };
+}
+
+async function describeRun(store: Store, runId: number, name: string, options: DescribeLogOptions): Promise<LogRun> {
+  const { facts, layout, layoutOrigin, incidents, values } = await readLogFacts(store, runId);
+  const presence = await store.all('log.presence', { run_id: runId });
+  const seen = presence.flatMap(({ rank }) => rank ?? []);
+  const ranks = await memoryRanks(store, runId, layout);
+  const sources = await store.all('store.sources', { run_id: runId });
+  return {
+    name,
+    attempts: await store.all('log.attempts', { run_id: runId }),
+    files: sources.filter(({ format }) => format !== null).length,
+    ranks_seen: seen.length,
+    hosts: presence.flatMap(({ host }) => host ?? []),
+    ...facts,
+    iterations: (await summariseIterations(store, runId)).summary,
+    memory: await memoryRecords(store, runId, { most: options.mostMemoryRecords }),
+    memory_records: ranks.reduce(
+      (total, rank) => total + rank.metrics.reduce((sum, { samples }) => sum + samples, 0),
+      0,
+    ),
+    memory_groups: ranks.length === 0 ? [] : memoryGroups(ranks),
+    layout: positionsOf(layout, seen),
+    layout_origin: layoutOrigin,
+    phases: (await store.all('log.phases', { run_id: runId })).map(({ display_path, ...row }) => ({
+      ...row,
+      file: display_path,
+    })),
+    values: values.map(({ name: value, display_path, unit, text, count, rank, line, value: number }) => ({
+      name: value,
+      value: number !== null && Number.isFinite(number) ? number : null,
+      unit,
+      text,
+      count,
+      rank,
+      file: display_path,
+      line,
+    })),
+    incidents: incidents.map(({ id: _, ...incident }) => incident),
+    first_failure: readFirstFailure(incidents),
+    bridge_evaluator: await bridgeEvaluator(store, runId),
+  };
+}

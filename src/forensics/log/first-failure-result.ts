@@ -1,0 +1,51 @@
+/** Which failure came first, as the verbs over text rows tell it. */
+import type { FirstFailureResult, LogIncident } from '../../model/log-results.js';
+import { type FailureCandidate, firstFailure } from '../first-failure.js';
+
+type Candidate = FailureCandidate & { readonly index: number };
+
+function candidateOf(incident: LogIncident, index: number): Candidate {
+  return {
+    index,
+    kind: incident.kind,
+    rank: incident.rank,
+    host: incident.host,
+    attempt: incident.attempt ?? 1,
+    file: incident.file,
+    line: incident.line,
+    timeUs: incident.time_us,
+    // The attempt's last iteration is no sign of when this one failed.
+    iteration: incident.iteration_origin === 'same file' ? incident.iteration : null,
+    grammar: incident.grammar,
+    exception: incident.exception,
+    text: incident.text,
+  };
+}
+
+const ranksOf = (candidates: readonly Candidate[]): number[] => [
+  ...new Set(candidates.flatMap(({ rank }) => (rank === null ? [] : [rank]))),
+];
+
+/** Null where nothing failed. */
+export function readFirstFailure(incidents: readonly LogIncident[]): FirstFailureResult | null {
+  const found = firstFailure(incidents.map(candidateOf));
+  if (found.first === null) return null;
+  const { index } = found.first.incident;
+  const first = incidents[index]!;
+  return {
+    kind: first.kind,
+    role: found.first.role,
+    rank: first.rank,
+    host: first.host,
+    device: first.device,
+    attempt: first.attempt,
+    time: first.time,
+    file: first.file,
+    line: first.line,
+    incident: index,
+    why: found.basis,
+    also_failed: ranksOf(found.alsoFailed).filter((rank) => rank !== first.rank),
+    victims: found.victims,
+    secondary: found.secondary.length,
+  };
+}

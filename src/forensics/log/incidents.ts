@@ -1,0 +1,124 @@
+/** Failure lines as results: the same fields from a store and from a text just read. */
+import type { LogIncident } from '../../model/log-results.js';
+import { readProcesses, reservedOf, unallocatedOf } from '../../model/oom-messages.js';
+import {
+  INCIDENT_BYTE_FIELDS,
+  type IncidentByteField,
+  type IncidentRow,
+  type PrintedBytes,
+} from '../../model/tables.js';
+import { formatCount } from '../../model/units.js';
+import { type IncidentKind, isOomKind } from '../../model/vocabulary.js';
+import type { Store } from '../../store/store.js';
+import type { Message } from '../oom-facts.js';
+
+type Figures = Pick<IncidentRow, 'bytes' | 'processes'>;
+
+/** The byte fields of the result. `process_bytes` and `other_process_bytes` stay as printed; who is who is `self_pid`. */
+function byteFields(figures: Figures) {
+  const { bytes, processes } = figures;
+  const others =
+    processes.length > 0
+      ? processes.reduce((total, { printed }) => total + printed.bytes, 0)
+      : (bytes.otherProcess?.bytes ?? null);
+  return {
+    requested_bytes: bytes.requested?.bytes ?? null,
+    total_bytes: bytes.total?.bytes ?? null,
+    free_bytes: bytes.free?.bytes ?? null,
+    process_bytes: bytes.process?.bytes ?? null,
+    allocated_bytes: bytes.allocated?.bytes ?? null,
+    reserved_total_bytes: reservedOf(figures)?.bytes ?? null,
+    reserved_unallocated_bytes: unallocatedOf(figures)?.bytes ?? null,
+    private_pool_bytes: bytes.privatePool?.bytes ?? null,
+    allowed_bytes: bytes.allowed?.bytes ?? null,
+    other_process_bytes: others,
+    self_pid: readProcesses(figures).selfPid,
+  };
+}
+
+/** A failure line of a text that is in no store. */
+export function incidentOfRow(row: IncidentRow, file: string): LogIncident {
+  return {
+    kind: row.kind,
+    is_oom: isOomKind(row.kind),
+    rank: row.rank,
+    rank_origin: row.rankOrigin,
+    local_rank: row.localRank,
+    host: row.host,
+    device: row.device,
+    pid: row.pid,
+    exit_code: row.exitCode,
+    ...byteFields(row),
+    exception: row.exception,
+    frame: row.frame,
+    traceback_line: row.tracebackLine,
+    time: row.timeText,
+    time_us: row.timeUs,
+    attempt: row.attempt,
+    iteration: null,
+    iteration_origin: null,
+    file,
+    line: row.line,
+    last_line: row.lastLine,
+    grammar: row.grammar,
+    text: row.text,
+  };
+}
+
+/** What the judging functions take. */
+export function messageOfRow(row: IncidentRow, file: string): Message {
+  return { ...row, source: `${file} line ${formatCount(row.line)}` };
+}
+
+const FIELD_OF_NAME = new Map<string, IncidentByteField>(
+  INCIDENT_BYTE_FIELDS.map((field) => [field.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`), field]),
+);
+
+/** Failure lines of a run, in the order of attempts, files and lines. */
+export async function readIncidents(store: Store, runId: number): Promise<(LogIncident & { readonly id: number })[]> {
+  const figures = new Map<
+    number,
+    { bytes: Partial<Record<IncidentByteField, PrintedBytes>>; processes: { pid: number; printed: PrintedBytes }[] }
+  >();
+  for (const value of await store.all('incident.values', { run_id: runId })) {
+    let entry = figures.get(value.incident_id);
+    if (entry === undefined) {
+      entry = { bytes: {}, processes: [] };
+      figures.set(value.incident_id, entry);
+    }
+    const printed = { bytes: value.bytes, text: '', precisionBytes: value.precision_bytes };
+    const field = FIELD_OF_NAME.get(value.field);
+    if (field !== undefined) entry.bytes[field] = printed;
+    else if (value.pid !== null) entry.processes.push({ pid: value.pid, printed });
+  }
+  const rows = await store.all('log.incidents', { run_id: runId });
+  return rows.map((row) => ({
+    id: row.incident_id,
+    kind: row.kind as IncidentKind,
+    is_oom: row.is_oom,
+    rank: row.rank,
+    rank_origin: row.rank_origin,
+    local_rank: row.local_rank,
+    host: row.host,
+    device: row.device,
+    pid: row.pid,
+    exit_code: row.exit_code,
+    ...byteFields(figures.get(row.incident_id) ?? { bytes: {}, processes: [] }),
+    exception: row.exception,
+    frame:
+      row.frame_file === null
+        ? null
+        : { file: row.frame_file, line: row.frame_line ?? 0, function: row.frame_function ?? '' },
+    traceback_line: row.traceback_line,
+    time: row.time_text,
+    time_us: row.time_us,
+    attempt: row.attempt,
+    iteration: row.iteration ?? row.attempt_iteration,
+    iteration_origin: row.iteration !== null ? 'same file' : row.attempt_iteration !== null ? 'same attempt' : null,
+    file: row.display_path,
+    line: row.line,
+    last_line: row.last_line,
+    grammar: row.grammar,
+    text: row.text,
+  }));
+}

@@ -1,0 +1,57 @@
+/** What every verb over text rows needs to know of a run first: its settings, environment, failures, facts and layout. */
+import type { LogIncident, RunFacts } from '../../model/log-results.js';
+import type { Store } from '../../store/store.js';
+import { effectiveConfig, readSettings } from './config.js';
+import { readEnvironment } from './env.js';
+import { readIncidents } from './incidents.js';
+import { type RankLayout, rankLayout } from './rank-layout.js';
+import { rankOrderOf, runFacts } from './run-facts.js';
+
+/** Names of figures kept; a hostile log can print any number of them. */
+const MOST_VALUES = 20_000;
+
+export interface LogFacts {
+  readonly facts: RunFacts;
+  readonly layout: RankLayout | null;
+  readonly layoutOrigin: string | null;
+  readonly incidents: readonly (LogIncident & { readonly id: number })[];
+  readonly values: readonly {
+    readonly name: string;
+    readonly value: number | null;
+    readonly unit: string | null;
+    readonly text: string | null;
+    readonly count: number;
+    readonly rank: number | null;
+    readonly display_path: string;
+    readonly line: number;
+  }[];
+}
+
+export async function readLogFacts(store: Store, runId: number): Promise<LogFacts> {
+  const config = effectiveConfig(await readSettings(store, runId));
+  const environment = await readEnvironment(store, runId);
+  const incidents = await readIncidents(store, runId);
+  const values = await store.all('log.values', { run_id: runId, most: MOST_VALUES });
+  const [run] = await store.all('store.runs', { run_id: runId });
+  const total = await store.one('log.device_total', { run_id: runId });
+  const facts = runFacts({
+    config,
+    environment,
+    incidents,
+    values,
+    snapshotSettings: await store.all('log.snapshot_settings', { run_id: runId }),
+    deviceTotalBytes: total?.bytes ?? null,
+    runCommit: run?.commit_sha ?? null,
+  });
+  const order = rankOrderOf(config);
+  const layout = rankLayout(facts.world_size, facts.parallel, order.order);
+  const sizes = facts.origins['parallel.tp'];
+  return {
+    facts,
+    layout,
+    layoutOrigin:
+      layout === null ? null : `sizes from ${sizes ?? 'the configuration'}; ${order.origin} (${order.order})`,
+    incidents,
+    values,
+  };
+}

@@ -1,0 +1,244 @@
+/** Memory lines by rank: last and largest figures, growth, and what in them is worth a word. */
+import type {
+  MemoryFlag,
+  MemoryGroup,
+  MemoryMetricResult,
+  MemoryRank,
+  MemoryRecord,
+  MemoryResult,
+  RankPosition,
+} from '../../model/log-results.js';
+import { formatBytes, GIB } from '../../model/units.js';
+import type { QueryRow } from '../../store/query-catalog.js';
+import type { Store } from '../../store/store.js';
+import type { RankLayout } from './rank-layout.js';
+
+/** Below three samples after the first a slope says nothing. */
+const GROWTH_SAMPLES = 3;
+/** Growth worth a word: a straight line, and in a thousand iterations a hundredth of what is held. */
+const GROWTH_R2 = 0.8;
+const GROWTH_SHARE_PER_ITERATION = 1e-5;
+/** Unusable remainders of split blocks worth a word, as a share of the reserve. */
+const INACTIVE_SHARE = 0.1;
+/** Reserve that stands far above what was ever allocated. */
+const RESERVED_SHARE = 1.25;
+const IMBALANCE_SHARE = 1.25;
+
+function metricOf(row: QueryRow<'log.memory_ranks'>): MemoryMetricResult {
+  const grows = row.growth_samples >= GROWTH_SAMPLES && row.growth_bytes !== null && Number.isFinite(row.growth_bytes);
+  return {
+    metric: row.metric,
+    samples: row.samples,
+    first_iteration: row.first_iteration,
+    last_iteration: row.last_iteration,
+    last_bytes: row.last_bytes,
+    max_bytes: row.max_bytes,
+    last_value: row.last_value,
+    max_value: row.max_value,
+    growth_bytes_per_iteration: grows ? row.growth_bytes : null,
+    // A flat line explains everything: there is nothing to explain.
+    growth_r2: grows && row.growth_r2 !== null && Number.isFinite(row.growth_r2) ? row.growth_r2 : null,
+  };
+}
+
+export async function memoryRanks(
+  store: Store,
+  runId: number,
+  layout: RankLayout | null,
+  rank?: number | undefined,
+): Promise<MemoryRank[]> {
+  const ranks: (MemoryRank & { metrics: MemoryMetricResult[] })[] = [];
+  for (const row of await store.all('log.memory_ranks', { run_id: runId, rank: rank ?? null })) {
+    let last = ranks.at(-1);
+    if (last === undefined || last.attempt !== row.attempt || last.rank !== row.rank || last.device !== row.device) {
+      const position = row.rank === null ? null : (layout?.position(row.rank) ?? null);
+      last = { attempt: row.attempt, rank: row.rank, device: row.device, position, metrics: [] };
+      ranks.push(last);
+    }
+    last.metrics.push(metricOf(row));
+  }
+  return ranks;
+}
+
+export async function memoryRecords(
+  store: Store,
+  runId: number,
+  options: { readonly rank?: number | undefined; readonly most?: number | undefined } = {},
+): Promise<MemoryRecord[]> {
+  const rows = await store.all('log.memory_records', {
+    run_id: runId,
+    rank: options.rank ?? null,
+    most: options.most ?? null,
+  });
+  return rows.map(({ display_path, ...row }) => ({ ...row, file: display_path }));
+}
+
+function metric(rank: MemoryRank, name: string): MemoryMetricResult | undefined {
+  return rank.metrics.find((candidate) => candidate.metric === name);
+}
+
+/** Of the latest attempt that printed memory: ranks with the same last and largest figures, as one. */
+export function memoryGroups(ranks: readonly MemoryRank[]): MemoryGroup[] {
+  const attempt = Math.max(...ranks.map((rank) => rank.attempt));
+  const groups = new Map<string, MemoryGroup & { ranks: (number | null)[] }>();
+  for (const rank of ranks) {
+    if (rank.attempt !== attempt) continue;
+    const last: Record<string, number> = {};
+    const max: Record<string, number> = {};
+    const counts: Record<string, number> = {};
+    for (const entry of rank.metrics) {
+      if (entry.last_bytes === null) counts[entry.metric] = entry.last_value;
+      else last[entry.metric] = entry.last_bytes;
+      if (entry.max_bytes !== null) max[entry.metric] = entry.max_bytes;
+    }
+    const stage = rank.position?.pp ?? null;
+    const iteration = rank.metrics.reduce<number | null>(
+      (latest, { last_iteration }) => (last_iteration === null ? latest : Math.max(latest ?? 0, last_iteration)),
+      null,
+    );
+    const key = JSON.stringify([stage, iteration, last, max, counts]);
+    const known = groups.get(key);
+    if (known !== undefined) known.ranks.push(rank.rank);
+    else {
+      const samples = Math.max(...rank.metrics.map((entry) => entry.samples));
+      groups.set(key, { stage, ranks: [rank.rank], iteration, samples, last, max, counts });
+    }
+  }
+  return [...groups.values()].sort((a, b) => (a.ranks[0] ?? -1) - (b.ranks[0] ?? -1));
+}
+
+function stagesOf(ranks: readonly MemoryRank[]): MemoryResult['stages'] {
+  const stages = new Map<string, { attempt: number; stage: number; ranks: number; max: Record<string, number> }>();
+  for (const rank of ranks) {
+    if (rank.position === null) continue;
+    const key = `${rank.attempt} ${rank.position.pp}`;
+    let stage = stages.get(key);
+    if (stage === undefined) {
+      stage = { attempt: rank.attempt, stage: rank.position.pp, ranks: 0, max: {} };
+      stages.set(key, stage);
+    }
+    stage.ranks += 1;
+    for (const { metric: name, max_bytes } of rank.metrics) {
+      if (max_bytes !== null) stage.max[name] = Math.max(stage.max[name] ?? 0, max_bytes);
+    }
+  }
+  return [...stages.values()].sort((a, b) => a.attempt - b.attempt || a.stage - b.stage);
+}
+
+/** Ranks of one attempt that share an oddity. */
+class Flags {
+  readonly list: (MemoryFlag & { ranks: (number | null)[] })[] = [];
+
+  add(kind: MemoryFlag['kind'], rank: MemoryRank, text: string): void {
+    const same = this.list.find((flag) => flag.kind === kind && flag.attempt === rank.attempt);
+    if (same === undefined) this.list.push({ kind, attempt: rank.attempt, ranks: [rank.rank], text });
+    else same.ranks.push(rank.rank);
+  }
+}
+
+/** What a reader would circle. The text tells of the first rank listed. */
+export function memoryFlags(ranks: readonly MemoryRank[]): MemoryFlag[] {
+  const flags = new Flags();
+  for (const rank of ranks) {
+    const retries = metric(rank, 'alloc_retries');
+    if (retries !== undefined && retries.max_value > 0)
+      flags.add(
+        'alloc_retries',
+        rank,
+        `the driver refused ${retries.max_value} allocations and the cache was flushed for a second try: close to the limit, or fragmented`,
+      );
+    const ooms = metric(rank, 'ooms');
+    if (ooms !== undefined && ooms.max_value > 0)
+      flags.add('ooms', rank, `${ooms.max_value} allocations failed and were survived`);
+    const inactive = metric(rank, 'max_inactive_split') ?? metric(rank, 'inactive_split');
+    const reserved = metric(rank, 'max_reserved') ?? metric(rank, 'reserved');
+    if (
+      inactive?.max_bytes != null &&
+      reserved?.max_bytes != null &&
+      inactive.max_bytes > INACTIVE_SHARE * reserved.max_bytes
+    )
+      flags.add(
+        'inactive_split',
+        rank,
+        `${formatBytes(inactive.max_bytes)} of ${formatBytes(reserved.max_bytes)} reserved were unusable remainders of split blocks`,
+      );
+    const allocated = metric(rank, 'max_allocated');
+    if (
+      allocated?.max_bytes != null &&
+      reserved?.max_bytes != null &&
+      reserved.max_bytes > RESERVED_SHARE * allocated.max_bytes &&
+      reserved.max_bytes - allocated.max_bytes > GIB
+    )
+      flags.add(
+        'reserved_far_above_allocated',
+        rank,
+        `${formatBytes(reserved.max_bytes)} reserved at most, of which at most ${formatBytes(allocated.max_bytes)} were ever allocated`,
+      );
+    for (const name of ['allocated', 'reserved'] as const) {
+      const entry = metric(rank, name);
+      const slope = entry?.growth_bytes_per_iteration;
+      if (entry?.last_bytes == null || slope == null || (entry.growth_r2 ?? 0) < GROWTH_R2) continue;
+      if (slope < GROWTH_SHARE_PER_ITERATION * entry.last_bytes) continue;
+      flags.add(
+        'growth',
+        rank,
+        `${name} grew by ${formatBytes(Math.round(slope))} an iteration, straight (r² ${entry.growth_r2!.toFixed(2)}), from iteration ${entry.first_iteration} to ${entry.last_iteration}`,
+      );
+      break;
+    }
+  }
+  imbalance(ranks, flags);
+  return flags.list;
+}
+
+/** Peaks of the same attempt that lie far apart: a stage or rank holds more than the others. */
+function imbalance(ranks: readonly MemoryRank[], flags: Flags): void {
+  for (const attempt of new Set(ranks.map((rank) => rank.attempt))) {
+    const peaks = ranks.flatMap((rank) => {
+      const bytes = rank.attempt === attempt && rank.rank !== null ? metric(rank, 'max_allocated')?.max_bytes : null;
+      return bytes == null ? [] : [{ rank, bytes }];
+    });
+    if (peaks.length < 2) continue;
+    const sorted = peaks.map(({ bytes }) => bytes).sort((a, b) => a - b);
+    const median = sorted[Math.floor(sorted.length / 2)]!;
+    const lowest = sorted[0]!;
+    const compared = peaks.length === 2 ? lowest : median;
+    for (const { rank, bytes } of peaks) {
+      if (compared > 0 && bytes > IMBALANCE_SHARE * compared)
+        flags.add(
+          'imbalance',
+          rank,
+          `peak allocated ${formatBytes(bytes)}, while ${peaks.length === 2 ? 'the other rank has' : 'half of the ranks have at most'} ${formatBytes(compared)}`,
+        );
+    }
+  }
+}
+
+export interface MemoryOptions {
+  /** Only this rank, and every record of it. */
+  readonly rank?: number | undefined;
+}
+
+export async function describeMemory(
+  store: Store,
+  runId: number,
+  run: string,
+  layout: { readonly layout: RankLayout | null; readonly origin: string | null },
+  options: MemoryOptions = {},
+): Promise<MemoryResult> {
+  const ranks = await memoryRanks(store, runId, layout.layout, options.rank);
+  return {
+    schema: 'mbforensics/memory@1',
+    run,
+    layout_origin: layout.origin,
+    ranks,
+    stages: stagesOf(ranks),
+    flags: memoryFlags(ranks),
+    records: options.rank === undefined ? null : await memoryRecords(store, runId, { rank: options.rank }),
+  };
+}
+
+/** Where the ranks of a list sit; those of an unknown layout are left out. */
+export function positionsOf(layout: RankLayout | null, ranks: readonly number[]): RankPosition[] {
+  return ranks.flatMap((rank) => layout?.position(rank) ?? []);
+}

@@ -1,0 +1,342 @@
+/**
+ * Shell text taken into words, as far as settings need it: quotes, escapes, line continuations, comments, redirections, here-documents,
+ * arrays, parameter expansion. Nothing is run: command substitutions stay text. Linear in the text.
+ * Grammar: POSIX.1-2017 "Shell Command Language" 2.2–2.7; arrays and `$'…'` as in bash.
+ */
+
+/** A text of which every character's place in the file is known, though it was put together from several places. */
+export interface MappedText {
+  readonly text: string;
+  /** Index in `text` and place in the source of each piece, ascending. */
+  readonly pieces: readonly (readonly [index: number, at: number])[];
+}
+
+export function mapped(text: string, at: number): MappedText {
+  return { text, pieces: [[0, at]] };
+}
+
+export function joinMapped(parts: readonly MappedText[]): MappedText {
+  if (parts.length === 1) return parts[0]!;
+  const pieces: (readonly [number, number])[] = [];
+  let length = 0;
+  for (const part of parts) {
+    for (const [index, at] of part.pieces) pieces.push([length + index, at]);
+    length += part.text.length;
+  }
+  return { text: parts.map((part) => part.text).join(''), pieces: pieces.length === 0 ? [[0, 0]] : pieces };
+}
+
+/** Where character `index` of the text stands in the source. */
+export function placeOf(text: MappedText, index: number): number {
+  const { pieces } = text;
+  let low = 0;
+  let high = pieces.length - 1;
+  while (low < high) {
+    const middle = (low + high + 1) >> 1;
+    if (pieces[middle]![0] <= index) low = middle;
+    else high = middle - 1;
+  }
+  const [start, at] = pieces[low] ?? [0, 0];
+  return at + (index - start);
+}
+
+export function sliceMapped(text: MappedText, from: number, to: number): MappedText {
+  const inside = text.pieces.filter(([index]) => index > from && index < to);
+  return {
+    text: text.text.slice(from, to),
+    pieces: [[0, placeOf(text, from)], ...inside.map(([index, at]): [number, number] => [index - from, at])],
+  };
+}
+
+export type WordPart =
+  | { readonly kind: 'text'; readonly value: MappedText; readonly isQuoted: boolean }
+  | {
+      readonly kind: 'variable';
+      readonly name: string;
+      /** As written, `${X:-1}`: what stays where it cannot be resolved. */
+      readonly raw: MappedText;
+      /** Of `${X:-default}`; null without one. */
+      readonly fallback: MappedText | null;
+      /** `${X[@]}` */
+      readonly isArray: boolean;
+      readonly isQuoted: boolean;
+    };
+
+export interface ShellWord {
+  readonly parts: readonly WordPart[];
+  readonly at: number;
+  /** Of `NAME=( … )`. */
+  readonly array: readonly ShellWord[] | null;
+}
+
+export type ShellToken =
+  | { readonly kind: 'word'; readonly word: ShellWord }
+  | { readonly kind: 'operator'; readonly text: string };
+
+const BLANK = new Set([' ', '\t', '\r']);
+const OPERATORS = new Set(['\n', ';', '&', '|', '(', ')', '<', '>']);
+/** Brackets and quotes inside a substitution are followed this deep; deeper ones are taken as they come. */
+const MOST_NESTED = 32;
+
+/** Words and operators of a shell text. */
+export function shellTokens(source: MappedText): ShellToken[] {
+  return new Lexer(source).tokens();
+}
+
+class Lexer {
+  private readonly source: MappedText;
+  private readonly text: string;
+  private at = 0;
+  private readonly heredocs: { readonly end: string; readonly tabs: boolean }[] = [];
+
+  constructor(source: MappedText) {
+    this.source = source;
+    this.text = source.text;
+  }
+
+  tokens(): ShellToken[] {
+    const result: ShellToken[] = [];
+    const { text } = this;
+    while (this.at < text.length) {
+      const char = text[this.at]!;
+      if (BLANK.has(char)) this.at += 1;
+      else if (char === '\\' && this.skipsLineBreak()) continue;
+      else if (char === '#') this.skipTo('\n');
+      else if (char === '\n') {
+        this.at += 1;
+        result.push({ kind: 'operator', text: '\n' });
+        this.skipHeredocs();
+      } else if (char === '<' || char === '>') this.redirection(result);
+      else if (OPERATORS.has(char)) {
+        const double = text[this.at + 1] === char && (char === '&' || char === '|' || char === ';');
+        this.at += double ? 2 : 1;
+        result.push({ kind: 'operator', text: double ? char + char : char });
+      } else result.push({ kind: 'word', word: this.word() });
+    }
+    return result;
+  }
+
+  private skipTo(char: string): void {
+    const end = this.text.indexOf(char, this.at);
+    this.at = end < 0 ? this.text.length : end;
+  }
+
+  /** A backslash before the end of a line. */
+  private skipsLineBreak(): boolean {
+    const { text, at } = this;
+    const length = text[at + 1] === '\n' ? 2 : text[at + 1] === '\r' && text[at + 2] === '\n' ? 3 : 0;
+    this.at += length;
+    return length > 0;
+  }
+
+  private slice(from: number, to: number): MappedText {
+    return sliceMapped(this.source, from, to);
+  }
+
+  private word(): ShellWord {
+    const { text } = this;
+    const start = this.at;
+    const parts: WordPart[] = [];
+    let from = this.at;
+    const flush = (): void => {
+      if (this.at > from) parts.push({ kind: 'text', value: this.slice(from, this.at), isQuoted: false });
+    };
+    while (this.at < text.length) {
+      const char = text[this.at]!;
+      if (BLANK.has(char)) break;
+      if (char === '(' && this.at > start && text[this.at - 1] === '=' && parts.length === 0) {
+        flush();
+        this.at += 1;
+        return { parts, at: placeOf(this.source, start), array: this.arrayWords() };
+      }
+      if (OPERATORS.has(char)) break;
+      if (char === '\\') {
+        flush();
+        if (!this.skipsLineBreak()) {
+          parts.push({ kind: 'text', value: this.slice(this.at + 1, this.at + 2), isQuoted: true });
+          this.at = Math.min(this.at + 2, text.length);
+        }
+        from = this.at;
+      } else if (char === "'") {
+        flush();
+        from = this.at + 1;
+        const end = text.indexOf("'", from);
+        this.at = end < 0 ? text.length : end + 1;
+        parts.push({ kind: 'text', value: this.slice(from, end < 0 ? text.length : end), isQuoted: true });
+        from = this.at;
+      } else if (char === '"') {
+        flush();
+        this.at += 1;
+        this.doubleQuoted(parts);
+        from = this.at;
+      } else if (char === '$' || char === '`') {
+        flush();
+        this.expansion(parts, false);
+        from = this.at;
+      } else this.at += 1;
+    }
+    flush();
+    return { parts, at: placeOf(this.source, start), array: null };
+  }
+
+  private arrayWords(): ShellWord[] {
+    const words: ShellWord[] = [];
+    const { text } = this;
+    while (this.at < text.length) {
+      const char = text[this.at]!;
+      if (char === ')') {
+        this.at += 1;
+        break;
+      }
+      if (BLANK.has(char) || char === '\n') this.at += 1;
+      else if (char === '\\' && this.skipsLineBreak()) continue;
+      else if (char === '#') this.skipTo('\n');
+      else if (OPERATORS.has(char)) this.at += 1;
+      else words.push(this.word());
+    }
+    return words;
+  }
+
+  /** Behind the opening quote. */
+  private doubleQuoted(parts: WordPart[]): void {
+    const { text } = this;
+    let from = this.at;
+    const flush = (): void => {
+      parts.push({ kind: 'text', value: this.slice(from, this.at), isQuoted: true });
+    };
+    while (this.at < text.length) {
+      const char = text[this.at]!;
+      if (char === '"') {
+        flush();
+        this.at += 1;
+        return;
+      }
+      if (char === '\\') {
+        flush();
+        if (!this.skipsLineBreak()) {
+          const isEscape = '$`"\\'.includes(text[this.at + 1] ?? '');
+          parts.push({ kind: 'text', value: this.slice(this.at + (isEscape ? 1 : 0), this.at + 2), isQuoted: true });
+          this.at = Math.min(this.at + 2, text.length);
+        }
+        from = this.at;
+      } else if (char === '$' || char === '`') {
+        flush();
+        this.expansion(parts, true);
+        from = this.at;
+      } else this.at += 1;
+    }
+    flush();
+  }
+
+  /** At `$` or a backquote. */
+  private expansion(parts: WordPart[], isQuoted: boolean): void {
+    const { text } = this;
+    const start = this.at;
+    const opaque = (): void => {
+      parts.push({ kind: 'text', value: this.slice(start, this.at), isQuoted: true });
+    };
+    if (text[start] === '`') {
+      const end = text.indexOf('`', start + 1);
+      this.at = end < 0 ? text.length : end + 1;
+      opaque();
+      return;
+    }
+    const next = text[start + 1] ?? '';
+    if (next === "'" && !isQuoted) {
+      let end = start + 2;
+      while (end < text.length && text[end] !== "'") end += text[end] === '\\' ? 2 : 1;
+      this.at = Math.min(end + 1, text.length);
+      parts.push({ kind: 'text', value: this.slice(start + 2, Math.min(end, text.length)), isQuoted: true });
+      return;
+    }
+    if (next === '(' || next === '{') {
+      this.at = this.closing(start + 1);
+      const raw = this.slice(start, this.at);
+      const match =
+        next === '(' ? null : /^([A-Za-z_]\w{0,99})(\[[@*]\])?(?:(:?[-=])([\s\S]*))?$/.exec(raw.text.slice(2, -1));
+      if (match === null) {
+        opaque();
+        return;
+      }
+      const [, name, array, operator, fallback] = match;
+      const offset = raw.text.length - 1 - (fallback ?? '').length;
+      parts.push({
+        kind: 'variable',
+        name: name!,
+        raw,
+        fallback: operator === undefined ? null : sliceMapped(raw, offset, raw.text.length - 1),
+        isArray: array !== undefined,
+        isQuoted,
+      });
+      return;
+    }
+    const name = /^[A-Za-z_]\w{0,99}/.exec(text.slice(start + 1, start + 101))?.[0];
+    if (name === undefined) {
+      this.at = start + (/[\d@*#?$!-]/.test(next) ? 2 : 1);
+      opaque();
+      return;
+    }
+    this.at = start + 1 + name.length;
+    parts.push({ kind: 'variable', name, raw: this.slice(start, this.at), fallback: null, isArray: false, isQuoted });
+  }
+
+  /** Index behind the bracket that closes the one at `open`. */
+  private closing(open: number): number {
+    const { text } = this;
+    const stack: string[] = [];
+    for (let index = open; index < text.length; index += 1) {
+      const char = text[index]!;
+      if (char === '\\') index += 1;
+      else if (char === "'" && !stack.includes('"')) {
+        const end = text.indexOf("'", index + 1);
+        index = end < 0 ? text.length : end;
+      } else if (char === stack.at(-1)) {
+        stack.pop();
+        if (stack.length === 0) return index + 1;
+      } else if (stack.length < MOST_NESTED) {
+        if (char === '(') stack.push(')');
+        else if (char === '{') stack.push('}');
+        else if (char === '"') stack.push('"');
+      }
+    }
+    return text.length;
+  }
+
+  private redirection(result: ShellToken[]): void {
+    const { text } = this;
+    // The number of a file descriptor belongs to the redirection.
+    const last = result.at(-1);
+    if (last?.kind === 'word' && /^\d$/.test(text[this.at - 1] ?? '') && wordText(last.word).length === 1) result.pop();
+    const match = /^(<<-?(?!<)|<<<|[<>]\(|[<>]{1,2}[&|]?)/.exec(text.slice(this.at, this.at + 4))![0];
+    if (match.endsWith('(')) {
+      this.at = this.closing(this.at + 1);
+      return;
+    }
+    this.at += match.length;
+    while (BLANK.has(text[this.at] ?? '')) this.at += 1;
+    if (this.at >= text.length || OPERATORS.has(text[this.at]!)) return;
+    const word = this.word();
+    if (match.startsWith('<<') && match !== '<<<') {
+      this.heredocs.push({ end: wordText(word), tabs: match.endsWith('-') });
+    }
+  }
+
+  /** Bodies of here-documents begin behind the line that opens them. */
+  private skipHeredocs(): void {
+    for (const { end, tabs } of this.heredocs.splice(0)) {
+      while (this.at < this.text.length) {
+        const from = this.at;
+        this.skipTo('\n');
+        const line = this.text.slice(from, this.at);
+        this.at += 1;
+        if ((tabs ? line.replace(/^\t{1,64}/, '') : line).trimEnd() === end) break;
+      }
+      this.at = Math.min(this.at, this.text.length);
+    }
+  }
+}
+
+/** A word without expanding anything. */
+export function wordText(word: ShellWord): string {
+  return word.parts.map((part) => (part.kind === 'text' ? part.value.text : part.raw.text)).join('');
+}

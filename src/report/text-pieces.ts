@@ -1,0 +1,84 @@
+/** Small pieces that several screens write alike. */
+import { formatBytes, formatCount } from '../model/units.js';
+import { printable, wrap } from './table.js';
+
+export const WIDTH = 100;
+/** What is not known. */
+export const UNKNOWN = '—';
+
+/** `0-3, 8, 10-11`; null is a line that no rank is known of. Long lists end in a count. */
+export function rankList(ranks: readonly (number | null)[], mostRanges = 8): string {
+  const numbers = [...new Set(ranks.filter((rank): rank is number => rank !== null))].sort((a, b) => a - b);
+  const ranges: string[] = [];
+  for (let i = 0; i < numbers.length; ) {
+    let end = i;
+    while (end + 1 < numbers.length && numbers[end + 1] === numbers[end]! + 1) end += 1;
+    ranges.push(i === end ? `${numbers[i]}` : `${numbers[i]}-${numbers[end]}`);
+    i = end + 1;
+  }
+  const shown = ranges.slice(0, mostRanges);
+  if (ranges.length > mostRanges) shown.push(`… (${formatCount(numbers.length)} ranks)`);
+  if (numbers.length < ranks.length && ranks.includes(null)) shown.push('unknown');
+  return shown.length === 0 ? UNKNOWN : shown.join(', ');
+}
+
+/** `rank 3`, `ranks 0-3, 8`, `rank unknown`. */
+export function rankWords(ranks: readonly (number | null)[], mostRanges = 8): string {
+  const known = new Set(ranks.filter((rank) => rank !== null));
+  if (known.size === 0) return 'rank unknown';
+  return `${known.size === 1 ? 'rank' : 'ranks'} ${rankList(ranks, mostRanges)}`;
+}
+
+export function bytesOr(bytes: number | null | undefined): string {
+  return bytes === null || bytes === undefined ? UNKNOWN : formatBytes(bytes);
+}
+
+export function countOr(count: number | null | undefined): string {
+  return count === null || count === undefined ? UNKNOWN : formatCount(count);
+}
+
+/** `2,366.6 ms`, `12.3 s`: four or five digits that matter. */
+export function stepTime(ms: number | null | undefined): string {
+  if (ms === null || ms === undefined) return UNKNOWN;
+  return `${grouped(ms, ms < 100 ? 2 : 1)} ms`;
+}
+
+export function grouped(value: number, decimals: number): string {
+  const [whole = '', fraction] = value.toFixed(decimals).split('.');
+  const digits = whole.replace(/\B(?=(\d{3})+(?!\d))/g, ',');
+  return fraction === undefined ? digits : `${digits}.${fraction}`;
+}
+
+/** A figure as a person would write it: integers whole, others to six digits. */
+export function figure(value: number | null | undefined): string {
+  if (value === null || value === undefined) return UNKNOWN;
+  if (Number.isSafeInteger(value)) return String(value);
+  return String(Number(value.toPrecision(6)));
+}
+
+/** Microseconds of a wall clock without a zone. */
+export function clock(timeUs: number | null): string {
+  if (timeUs === null || Math.abs(timeUs) > 8.64e18) return UNKNOWN;
+  return new Date(Math.floor(timeUs / 1000)).toISOString().slice(0, 19).replace('T', ' ');
+}
+
+/** `label   text`, wrapped under itself; labels stand in a column of `width`. */
+export function labelled(label: string, text: string, width = 12): string[] {
+  return wrap(`  ${label.padEnd(width)}${text}`, WIDTH, ' '.repeat(width + 2));
+}
+
+/** The beginning of a text of a file, on one line. */
+export function shortText(text: string, width: number): string {
+  const line = printable(text.replaceAll(/\s+/g, ' ').trim());
+  return line.length <= width ? line : `${line.slice(0, width - 1)}…`;
+}
+
+/** The least and the greatest: `1.00 GiB`, or `1.00 – 2.00 GiB` where they print differently. */
+export function byteRange(values: readonly number[]): string {
+  if (values.length === 0) return UNKNOWN;
+  const least = formatBytes(Math.min(...values));
+  const greatest = formatBytes(Math.max(...values));
+  if (least === greatest) return least;
+  const [number, unit] = least.split(' ');
+  return greatest.endsWith(` ${unit}`) ? `${number} – ${greatest}` : `${least} – ${greatest}`;
+}
