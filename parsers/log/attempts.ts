@@ -48,6 +48,7 @@ export class AttemptTracker {
   }
 
   private begin(line: number, origin: string, timeUs: number | null): void {
+    if (!this.firstLaunchSeen) this.emit({ attempt: 1, line: 1, origin: 'first line', timeUs: null });
     this.starts.push(line);
     this.trained = false;
     this.firstLaunchSeen = true;

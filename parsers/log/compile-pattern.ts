@@ -15,12 +15,15 @@ export interface CompiledPattern {
 const WHOLE_LEFT = String.raw`(?<![\d${CUT}])`;
 const WHOLE_RIGHT = String.raw`(?![\d${CUT}])`;
 const COUNT = String.raw`${WHOLE_LEFT}(\d{1,20})${WHOLE_RIGHT}`;
+/** `8,589,934,592`. */
+const THOUSANDS = String.raw`${WHOLE_LEFT}(\d{1,3}(?:,\d{3}){0,6})${WHOLE_RIGHT}`;
 /** `GPU 24GB` names no device. */
 const DEVICE = String.raw`(\d{1,4})${WHOLE_RIGHT}(?![\d.]{0,8}(?:[KMGT]i?B|%))`;
 
 function placeholder(name: string, units: UnitSystem): string {
   if (name === '~') return String.raw`[^\d]{0,12}`;
   if (name === 'device') return DEVICE;
+  if (name.endsWith(',#')) return THOUSANDS;
   if (name === 'pid' || name === 'count' || name.endsWith('#')) return COUNT;
   if (name === 'shape') return String.raw`(\d[\d,]{0,80})`;
   if (name === 'dtype') return '([a-z][a-z0-9]{1,11}?)';

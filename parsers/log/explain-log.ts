@@ -22,6 +22,7 @@ const TOPICS: readonly { readonly topic: string; readonly pattern: RegExp }[] = 
 /** Shapes followed at once; a log of random text has no shapes worth listing. */
 const MOST_SHAPES = 5000;
 const SHAPE_CHARS = 200;
+const MOST_LATELY = 8;
 
 function topicOf(text: string): string | null {
   if (!/\d/.test(text)) return null;
@@ -41,8 +42,8 @@ export async function explainLog(source: ByteSource, file: string, limit: number
   let otherShapes = 0;
   let pending: Segment | null = null;
   let pendingMatched = false;
-  /** Shape of the line last counted as unmatched: a cut line is read only when its continuation has come. */
-  let lastUnmatched: { readonly segment: Segment; readonly shape: string } | null = null;
+  /** Shapes of the lines last counted as unmatched: a cut line is read only when its continuations have come. */
+  const lately = new Map<Segment, string>();
 
   const count = (id: string, title: string, line: number) => {
     const known = formats.get(id) ?? { title, count: 0, rows: 0, first: line };
@@ -55,11 +56,20 @@ export async function explainLog(source: ByteSource, file: string, limit: number
     if (topic === null) return;
     const shape = pending.text.trim().slice(0, SHAPE_CHARS).replace(/\d+/g, 'N');
     const known = shapes.get(shape);
-    lastUnmatched = { segment: pending, shape };
+    lately.set(pending, shape);
+    if (lately.size > MOST_LATELY) lately.delete(lately.keys().next().value!);
     if (known !== undefined) known.count += 1;
     else if (shapes.size < MOST_SHAPES) {
       shapes.set(shape, { topic, count: 1, line: pending.line, text: pending.text.trim().slice(0, 400) });
     } else otherShapes += 1;
+  };
+  const forget = (segment: Segment): void => {
+    const shape = lately.get(segment);
+    const known = shape === undefined ? undefined : shapes.get(shape);
+    if (shape === undefined || known === undefined) return;
+    lately.delete(segment);
+    known.count -= 1;
+    if (known.count === 0) shapes.delete(shape);
   };
   const sawLine = (line: number): void => {
     if (line === lastMatched) return;
@@ -91,12 +101,11 @@ export async function explainLog(source: ByteSource, file: string, limit: number
         known.count += 1;
         sawLine(segment.line);
         if (segment === pending) pendingMatched = true;
-        else if (lastUnmatched?.segment === segment) {
-          const shape = shapes.get(lastUnmatched.shape);
-          if (shape !== undefined) shape.count -= 1;
-          if (shape?.count === 0) shapes.delete(lastUnmatched.shape);
-          lastUnmatched = null;
-        }
+        else forget(segment);
+      },
+      joined(segment) {
+        sawLine(segment.line);
+        if (segment === pending) pendingMatched = true;
       },
     },
   });

@@ -121,7 +121,7 @@ function collectTokens(squashed: Squashed, mask: number): Token[] {
 function printedBytes(value: string, unit: string, scale: number): PrintedBytes {
   const decimals = value.includes('.') ? value.length - value.indexOf('.') - 1 : 0;
   return {
-    bytes: Math.round(Number(value) * scale),
+    bytes: Math.round(Number(value.replaceAll(',', '')) * scale),
     text: `${value} ${unit}`,
     precisionBytes: scale === 1 ? 0 : 0.5 * 10 ** -decimals * scale,
   };
@@ -150,7 +150,7 @@ function absorb(draft: Draft, token: Token): boolean {
       news = true;
     }
     if (kind === 'text') continue;
-    const field = name.endsWith('#') ? name.slice(0, -1) : name;
+    const field = name.replace(/,?#$/, '');
     if (field !== 'processBytes' && (!isByteField(field) || draft.filled.has(field))) continue;
     const units: Readonly<Record<string, number>> = UNIT_SYSTEMS[draft.family.family.units];
     const printed = printedBytes(value, unit, units[unit] ?? 1);

@@ -9,6 +9,8 @@ export interface FormatOutput {
   failure(finding: FailureFinding, place: LogPlace, segment: Segment): void;
   /** Every record read, with the line it stands on: what `formats explain` counts. */
   matched?(format: LogFormat, segment: Segment): void;
+  /** A line that only continues a record begun before. */
+  joined?(segment: Segment): void;
 }
 
 interface OpenBlock {
@@ -145,6 +147,7 @@ export class FormatReader {
       this.flushCut();
       return false;
     }
+    this.output.joined?.(segment);
     const text = cut.text + segment.text;
     const joins = cut.joins + 1;
     const again =

@@ -388,11 +388,20 @@ function joinLines(items: readonly Item[]): void {
   }
 }
 
-/** Two records of one format on a line are two records: glued prints of two ranks. So are two messages. */
+/**
+ * Two records of one format on a line are two records: glued prints of two ranks. So are two messages, except the one that
+ * names both shared memory and the errno of an allocation.
+ */
 function isTwin(a: Item, b: Item): boolean {
-  if (a.row.grammar === b.row.grammar || !compatible(a.row, b.row)) return false;
-  const fromGrammar = (item: Item): boolean => item.key === null && !withoutFigures(item.row);
-  return !(fromGrammar(a) && fromGrammar(b));
+  if (a.row.grammar === b.row.grammar) return false;
+  const messages = [a, b].filter(({ key }) => key === null);
+  if (messages.length === 2) {
+    return (
+      [a.row.kind, b.row.kind].sort().join() === 'host_oom,shm_oom' && withoutFigures(a.row) && withoutFigures(b.row)
+    );
+  }
+  // The same words read twice, whatever rank prefix and words name.
+  return (messages.length === 1 && a.row.kind === b.row.kind) || compatible(a.row, b.row);
 }
 
 // ---- events --------------------------------------------------------------------------------------------------------------------------

@@ -9,9 +9,12 @@ import { ANCHORS } from './find-messages.js';
 import { FormatReader } from './format-reader.js';
 import type { LogFormat } from './formats/contract.js';
 import { LOG_FORMATS } from './formats/index.js';
+import { IncidentJoiner } from './join-incidents.js';
 import { LiteralScanner } from './literal-scanner.js';
+import { parseLogTime } from './log-time.js';
 import { RankTally } from './rank-tally.js';
 import { isSrunLabelled, type LinePrefix, stripPrefix } from './strip-prefix.js';
+import { TRACEBACK_ANCHORS, TracebackAssembly } from './tracebacks.js';
 
 const LF = 10;
 const CR = 13;
@@ -24,11 +27,12 @@ const LOOK_BACK_BYTES = 4 * PART_BYTES;
 const LABEL_SAMPLE_BYTES = 262_144;
 
 const ASSERT_BIT = 1 << 30;
+const TRACEBACK_BIT = 1 << 29;
 
 /** What the bytes are scanned for: parts of failure messages, and what the lines of a format contain. */
 interface Literal {
   readonly literal: string;
-  /** Families of the message grammar it may begin, and {@link ASSERT_BIT}. */
+  /** Families of the message grammar it may begin, {@link ASSERT_BIT}, {@link TRACEBACK_BIT}. */
   readonly mask: number;
   readonly formats: readonly LogFormat[];
 }
@@ -42,6 +46,7 @@ const LITERALS: readonly Literal[] = (() => {
   };
   for (const { literal, mask } of ANCHORS) of(literal).mask |= mask;
   for (const literal of DEVICE_ASSERT_ANCHORS) of(literal).mask |= ASSERT_BIT;
+  for (const literal of TRACEBACK_ANCHORS) of(literal).mask |= TRACEBACK_BIT;
   for (const format of LOG_FORMATS) for (const anchor of format.anchors) of(anchor).formats.push(format);
   return [...literals].map(([literal, { mask, formats }]) => ({ literal, mask, formats }));
 })();
@@ -58,6 +63,7 @@ export interface LogOutput {
   explain?: {
     line(segment: Segment): void;
     matched(format: LogFormat, segment: Segment): void;
+    joined(segment: Segment): void;
   };
 }
 
@@ -96,7 +102,9 @@ class LogReader {
   readonly buffer = Buffer.allocUnsafe(BUFFER_BYTES);
   readonly tally = new RankTally();
   private readonly assembly: MessageAssembly;
+  private readonly tracebacks: TracebackAssembly;
   private readonly formats: FormatReader;
+  private readonly joiner: IncidentJoiner;
   private readonly attempts: AttemptTracker;
   private readonly output: LogOutput;
   private readonly said = new Set<string>();
@@ -120,15 +128,17 @@ class LogReader {
     this.output = output;
     this.attempts = new AttemptTracker((row) => output.attempt?.(row));
     this.assembly = new MessageAssembly(
-      (row) => output.incident({ ...row, attempt: this.attempts.at(row.line) }),
+      (row) => this.joiner.message({ ...row, attempt: this.attempts.at(row.line), timeUs: parseLogTime(row.timeText) }),
       (note) => output.note(note),
     );
+    this.joiner = new IncidentJoiner((row) => output.incident(row), { attemptAt: (line) => this.attempts.at(line) });
+    this.tracebacks = new TracebackAssembly((traceback) => this.joiner.traceback(traceback));
     const { explain } = output;
     this.formats = new FormatReader(
       {
         row: (finding, place) => output.logRow?.(finding, place),
-        failure: () => {},
-        ...(explain === undefined ? {} : { matched: explain.matched }),
+        failure: (finding, place, segment) => this.joiner.failure(finding, place, segment),
+        ...(explain === undefined ? {} : { matched: explain.matched, joined: explain.joined }),
       },
       this.attempts,
     );
@@ -165,7 +175,9 @@ class LogReader {
   finish(): void {
     this.work(this.end);
     this.formats.end();
+    this.tracebacks.end();
     this.assembly.end();
+    this.joiner.end();
   }
 
   private noteOnce(kind: string, text: string): void {
@@ -193,7 +205,7 @@ class LogReader {
 
   /** Whether the next line matters whatever stands in it. */
   private get open(): boolean {
-    return this.assembly.open || this.formats.open || this.output.explain !== undefined;
+    return this.assembly.open || this.tracebacks.open || this.formats.open || this.output.explain !== undefined;
   }
 
   private findHit(limit: number): void {
@@ -218,7 +230,7 @@ class LogReader {
     this.position = target;
     this.linePrefix = null;
     if (this.hit < 0) return false;
-    const mostBack = this.hitMask === 0 ? 0 : LOOK_BACK_LINES;
+    const mostBack = (this.hitMask & ~(ASSERT_BIT | TRACEBACK_BIT)) === 0 ? 0 : LOOK_BACK_LINES;
     for (let back = 0; back <= mostBack; back += 1) {
       const stop = Math.max(this.floor, target - LOOK_BACK_BYTES, this.position - PART_BYTES);
       if (this.position <= stop) break;
@@ -291,13 +303,14 @@ class LogReader {
       line: this.line,
       offset: this.base + position,
       nextOffset: this.base + next,
-      mask: mask & ~ASSERT_BIT,
+      mask: mask & ~(ASSERT_BIT | TRACEBACK_BIT),
       deviceAssert: (mask & ASSERT_BIT) !== 0,
       continues,
     };
     this.linePrefix = continues ? { ...prefix, end: 0 } : null;
     this.output.explain?.line(segment);
     this.assembly.feed(segment);
+    this.tracebacks.feed(segment, (mask & TRACEBACK_BIT) !== 0);
     this.formats.feed(segment, formats);
     this.line += this.tally.countLines(buffer, position, next, end);
     this.position = next;

@@ -1,4 +1,7 @@
 /** Every format of this version, the list to read and to add to. */
 import type { LogFormat } from './contract.js';
+import { FAILURE_FORMATS } from './failures.js';
+import { MEGATRON_FAMILY } from './megatron-family.js';
+import { OTHER_FORMATS } from './other.js';
 
-export const LOG_FORMATS: readonly LogFormat[] = [];
+export const LOG_FORMATS: readonly LogFormat[] = [...MEGATRON_FAMILY, ...OTHER_FORMATS, ...FAILURE_FORMATS];
