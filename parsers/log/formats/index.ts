@@ -3,5 +3,11 @@ import type { LogFormat } from './contract.js';
 import { FAILURE_FORMATS } from './failures.js';
 import { MEGATRON_FAMILY } from './megatron-family.js';
 import { OTHER_FORMATS } from './other.js';
+import { SETTINGS_FORMATS } from './settings.js';
 
-export const LOG_FORMATS: readonly LogFormat[] = [...MEGATRON_FAMILY, ...OTHER_FORMATS, ...FAILURE_FORMATS];
+export const LOG_FORMATS: readonly LogFormat[] = [
+  ...MEGATRON_FAMILY,
+  ...SETTINGS_FORMATS,
+  ...OTHER_FORMATS,
+  ...FAILURE_FORMATS,
+];

@@ -51,6 +51,7 @@ export const OTHER_FORMATS: readonly LogFormat[] = [
   titanLifecycle.TORCHTITAN_TRAINER,
   titanLifecycle.TORCHTITAN_GC,
   titanLifecycle.TORCHTITAN_TRAINING,
+  titanLifecycle.TORCHTITAN_PASS,
 
   mllog.MLPERF_MLLOG,
   mllog.MLPERF_SYSJSON,

@@ -207,3 +207,29 @@ export const TORCHTITAN_TRAINING: LineFormat = {
     { text: 'Training completed', rows: [{ row: 'phase', phase: 'finished', label: 'Training completed' }] },
   ],
 };
+
+export const TORCHTITAN_PASS: LineFormat = {
+  form: 'line',
+  id: 'torchtitan.compile-pass',
+  title: 'A pass of the graph compiler was applied',
+  producer: PRODUCER,
+  versions: '2026 [mem]',
+  source: 'torchtitan/experiments: graph passes; wording known from logs',
+  anchors: ['Applied '],
+  fields: { pass: 'its name; `cudagraph` means that steps are captured as CUDA graphs, whose pools hold memory' },
+  pattern: /\bApplied (?<pass>[a-z][\w-]{1,40}) pass\./g,
+  read({ pass = '' }, emit) {
+    emit(wordFinding('compile.pass', pass));
+    if (pass.includes('cudagraph')) emit({ row: 'phase', phase: 'graph_capture', label: 'Applied cudagraph pass' });
+  },
+  samples: [
+    {
+      text: 'Applied cudagraph pass.',
+      rows: [
+        wordFinding('compile.pass', 'cudagraph'),
+        { row: 'phase', phase: 'graph_capture', label: 'Applied cudagraph pass' },
+      ],
+    },
+    { text: 'Applied regional_inductor pass.', rows: [wordFinding('compile.pass', 'regional_inductor')] },
+  ],
+};

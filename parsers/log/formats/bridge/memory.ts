@@ -1,0 +1,132 @@
+import type { MemoryFinding } from '../../../../src/model/log-rows.js';
+import type { LineFormat } from '../contract.js';
+import { type MemoryHead, memoryFigures, memoryHead, memoryLineIsCut, memoryLinePattern } from '../memory-line.js';
+import { GB } from '../units.js';
+
+/**
+ * Printed keys of `torch.cuda.memory_stats`. `retires` is upstream's spelling. A user may print other keys
+ * (`logger.memory_keys`); `bytes` in their names becomes `gigabytes`.
+ */
+const METRICS: ReadonlyMap<string, string> = new Map([
+  ['mem-allocated-gigabytes', 'allocated'],
+  ['mem-active-gigabytes', 'active'],
+  ['mem-inactive-gigabytes', 'inactive_split'],
+  ['mem-inactive-split-gigabytes', 'inactive_split'],
+  ['mem-reserved-gigabytes', 'reserved'],
+  ['mem-requested-gigabytes', 'requested'],
+  ['mem-max-allocated-gigabytes', 'max_allocated'],
+  ['mem-max-active-gigabytes', 'max_active'],
+  ['mem-max-inactive-gigabytes', 'max_inactive_split'],
+  ['mem-max-inactive-split-gigabytes', 'max_inactive_split'],
+  ['mem-max-reserved-gigabytes', 'max_reserved'],
+  ['mem-max-requested-gigabytes', 'max_requested'],
+  ['mem-alloc-retires', 'alloc_retries'],
+  ['mem-alloc-retries', 'alloc_retries'],
+  ['mem-ooms', 'ooms'],
+  ['mem-allocated-count', 'allocated_count'],
+]);
+
+/** Half of the fifth significant digit in bytes, of figures from 10^-9 GB (one byte) on. */
+const PRECISION_BYTES = Array.from({ length: 16 }, (_, exponent) => 10 ** exponent / 20_000);
+
+/** Five significant digits are printed, trailing zeros dropped: 43.4 stands for 43.3995 to 43.4005. Zero is zero. */
+function precisionOf(gigabytes: number): number {
+  return gigabytes === 0 ? 0 : (PRECISION_BYTES[Math.floor(Math.log10(Math.abs(gigabytes))) + 9] ?? 0);
+}
+
+function finding(key: string, text: string, head: MemoryHead): MemoryFinding {
+  const metric = METRICS.get(key) ?? key;
+  const value = Number(text);
+  const isBytes = key.endsWith('gigabytes');
+  return {
+    row: 'memory',
+    metric,
+    bytes: isBytes ? Math.round(value * GB) : null,
+    value,
+    unit: isBytes ? 'GB' : 'count',
+    precisionBytes: isBytes ? precisionOf(value) : 0,
+    iteration: head.iteration,
+    moment: head.moment,
+    rank: head.rank,
+  };
+}
+
+const HEAD: MemoryHead = { rank: 4, iteration: 25, moment: 'after iteration' };
+
+export const BRIDGE_MEMORY_LINES: readonly LineFormat[] = [
+  {
+    form: 'line',
+    id: 'megatron-bridge.memory',
+    title: 'Memory of one rank after an iteration, all of the allocator’s counters',
+    producer: 'Megatron Bridge',
+    versions: '≥ 0.2 (0.1 prints Megatron-LM’s line)',
+    source: 'bridge/training/utils/train_utils.py: report_memory',
+    anchors: ['memory (GB) |'],
+    fields: {
+      rank: 'global rank; only ranks of data-parallel rank 0 print',
+      name: '`(after N iterations)`',
+      bare: 'the same where no rank is printed',
+      rest: 'figures in decimal GB (10^9 bytes), five significant digits; retries and counts are plain numbers',
+    },
+    pattern: memoryLinePattern('GB'),
+    read(groups, emit) {
+      const head = memoryHead(groups['rank'], groups['name'] ?? groups['bare'] ?? '');
+      for (const { key, text } of memoryFigures(groups['rest'] ?? '')) emit(finding(key, text, head));
+    },
+    cutAtEnd: (text) => memoryLineIsCut(text, 'memory (GB) |'),
+    samples: [
+      {
+        text: '[Rank 4] (after 25 iterations) memory (GB) | mem-allocated-gigabytes: 12.346 | mem-inactive-gigabytes: 0.0 | mem-max-inactive-gigabytes: 7e-05 | mem-max-reserved-gigabytes: 58.8 | mem-alloc-retires: 2 | mem-allocated-count: 1234 | mem-user-gigabytes: 1.5',
+        rows: [
+          {
+            row: 'memory',
+            metric: 'allocated',
+            bytes: 12_346_000_000,
+            value: 12.346,
+            unit: 'GB',
+            precisionBytes: 500_000,
+            ...HEAD,
+          },
+          { row: 'memory', metric: 'inactive_split', bytes: 0, value: 0, unit: 'GB', precisionBytes: 0, ...HEAD },
+          {
+            row: 'memory',
+            metric: 'max_inactive_split',
+            bytes: 70_000,
+            value: 7e-5,
+            unit: 'GB',
+            precisionBytes: 0.5,
+            ...HEAD,
+          },
+          {
+            row: 'memory',
+            metric: 'max_reserved',
+            bytes: 58_800_000_000,
+            value: 58.8,
+            unit: 'GB',
+            precisionBytes: 500_000,
+            ...HEAD,
+          },
+          { row: 'memory', metric: 'alloc_retries', bytes: null, value: 2, unit: 'count', precisionBytes: 0, ...HEAD },
+          {
+            row: 'memory',
+            metric: 'allocated_count',
+            bytes: null,
+            value: 1234,
+            unit: 'count',
+            precisionBytes: 0,
+            ...HEAD,
+          },
+          {
+            row: 'memory',
+            metric: 'mem-user-gigabytes',
+            bytes: 1_500_000_000,
+            value: 1.5,
+            unit: 'GB',
+            precisionBytes: 50_000,
+            ...HEAD,
+          },
+        ],
+      },
+    ],
+  },
+];

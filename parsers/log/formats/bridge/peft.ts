@@ -1,0 +1,54 @@
+import type { BlockFormat, BlockStep } from '../contract.js';
+
+const LINE =
+  /^\s{0,8}(?<what>Total parameters|Trainable parameters|Trainable percentage): (?<value>\d[\d,]{0,24}(?:\.\d{1,6})?)%?\s{0,4}$/;
+
+export const PEFT_BLOCKS: readonly BlockFormat[] = [
+  {
+    form: 'block',
+    id: 'megatron-bridge.peft-statistics',
+    title: 'Total and trainable parameters of a model with adapters',
+    producer: 'Megatron Bridge',
+    versions: 'all',
+    source: 'bridge/training/setup.py: _apply_peft_transformation',
+    anchors: ['PEFT Statistics:'],
+    fields: { value: 'parameters of this rank, with thousands separators; per cent' },
+    opens: /PEFT Statistics:/,
+    mostForeign: 3,
+    mostLines: 12,
+    begin(_match, emit) {
+      return {
+        line(text): BlockStep {
+          const groups = LINE.exec(text)?.groups;
+          if (groups === undefined) return 'foreign';
+          const value = Number((groups['value'] ?? '').replaceAll(',', ''));
+          const what = groups['what'] ?? '';
+          const isShare = what.endsWith('percentage');
+          emit({
+            row: 'value',
+            name: `peft.${what.toLowerCase().replace(' ', '_')}`,
+            value,
+            unit: isShare ? '%' : 'elements',
+          });
+          return isShare ? 'last' : 'taken';
+        },
+        end() {},
+      };
+    },
+    samples: [
+      {
+        lines: [
+          'PEFT Statistics:',
+          '  Total parameters: 1,234,567,890',
+          '  Trainable parameters: 12,345,678',
+          '  Trainable percentage: 1.00%',
+        ],
+        rows: [
+          { row: 'value', name: 'peft.total_parameters', value: 1_234_567_890, unit: 'elements' },
+          { row: 'value', name: 'peft.trainable_parameters', value: 12_345_678, unit: 'elements' },
+          { row: 'value', name: 'peft.trainable_percentage', value: 1, unit: '%' },
+        ],
+      },
+    ],
+  },
+];

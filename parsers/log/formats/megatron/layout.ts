@@ -1,0 +1,222 @@
+import { canonicalConfigKey } from '../../../../src/model/config-keys.js';
+import type { LineFormat } from '../contract.js';
+import { emitLayout } from '../layout-findings.js';
+import { snake } from './theory.js';
+
+const SIZE = /(?:and )?([a-z][a-z -]{2,60}?)[ -]sizes?: (None|\[[\d, ]{0,60}\]|\d{1,9})/g;
+
+/** The banner of `initialize_megatron`, by clause. Banners grew: `model-parallel` alone, then tensor, pipeline, context, expert. */
+function layoutKey(clause: string): string {
+  const name = snake(clause);
+  return `${name}_size${name === 'hierarchical_context_parallel' ? 's' : ''}`;
+}
+
+export const LAYOUT_LINES: readonly LineFormat[] = [
+  {
+    form: 'line',
+    id: 'megatron-lm.layout',
+    title: 'World size and parallel sizes',
+    producer: 'Megatron-LM',
+    versions:
+      'all; pipeline since 2021, context since core 0.5, hierarchical context since core 0.10; Megatron-DeepSpeed',
+    source: 'megatron/training/arguments.py: validate_args',
+    anchors: ['using world size: '],
+    fields: { sizes: 'clauses `<dimension> size: <n>`' },
+    pattern:
+      /using (?<sizes>world size: \d{1,9}(?:(?:,| and) [a-z][a-z -]{2,60}: (?:None|\[[\d, ]{0,60}\]|\d{1,9})){0,16})/g,
+    read(groups, emit) {
+      emit({ row: 'launch', label: 'using world size' });
+      for (const [, clause = '', size = ''] of (groups['sizes'] ?? '').matchAll(SIZE)) {
+        const key = layoutKey(clause);
+        emitLayout(key, `${clause} size`, size, emit);
+      }
+    },
+    samples: [
+      {
+        text: 'using world size: 16, data-parallel size: 2, context-parallel size: 1, hierarchical context-parallel sizes: None, tensor-model-parallel size: 4, pipeline-model-parallel size: 2',
+        rows: [
+          { row: 'launch', label: 'using world size' },
+          ...(
+            [
+              ['world_size', 'world size', '16'],
+              ['data_parallel_size', 'data-parallel size', '2'],
+              ['context_parallel_size', 'context-parallel size', '1'],
+              ['hierarchical_context_parallel_sizes', 'hierarchical context-parallel size', 'None'],
+              ['tensor_model_parallel_size', 'tensor-model-parallel size', '4'],
+              ['pipeline_model_parallel_size', 'pipeline-model-parallel size', '2'],
+            ] as const
+          ).flatMap(([key, rawKey, text]) => {
+            const isNone = text === 'None';
+            return [
+              {
+                row: 'value' as const,
+                name: `layout.${key}`,
+                value: isNone ? null : Number(text),
+                unit: isNone ? null : 'count',
+                ...(isNone ? { text } : {}),
+              },
+              {
+                row: 'config' as const,
+                key: canonicalConfigKey(key),
+                rawKey,
+                value: isNone ? null : text,
+                origin: 'log banner' as const,
+              },
+            ];
+          }),
+        ],
+      },
+      {
+        // 2021, with its own hyphens.
+        text: 'using world size: 8, data-parallel-size: 1, tensor-model-parallel size: 2, pipeline-model-parallel size: 4 ',
+        rows: [
+          { row: 'launch', label: 'using world size' },
+          ...(
+            [
+              ['world_size', 'world size', 8],
+              ['data_parallel_size', 'data-parallel size', 1],
+              ['tensor_model_parallel_size', 'tensor-model-parallel size', 2],
+              ['pipeline_model_parallel_size', 'pipeline-model-parallel size', 4],
+            ] as const
+          ).flatMap(([key, rawKey, value]) => [
+            { row: 'value' as const, name: `layout.${key}`, value, unit: 'count' },
+            { row: 'config' as const, key, rawKey, value: String(value), origin: 'log banner' as const },
+          ]),
+        ],
+      },
+      {
+        text: 'using world size: 4 and model-parallel size: 2',
+        rows: [
+          { row: 'launch', label: 'using world size' },
+          { row: 'value', name: 'layout.world_size', value: 4, unit: 'count' },
+          { row: 'config', key: 'world_size', rawKey: 'world size', value: '4', origin: 'log banner' },
+          { row: 'value', name: 'layout.model_parallel_size', value: 2, unit: 'count' },
+          {
+            row: 'config',
+            key: canonicalConfigKey('model_parallel_size'),
+            rawKey: 'model-parallel size',
+            value: '2',
+            origin: 'log banner',
+          },
+        ],
+      },
+    ],
+  },
+  {
+    form: 'line',
+    id: 'megatron-core.model-parallel',
+    title: 'A model-parallel dimension is initialised',
+    producer: 'Megatron-LM',
+    versions: 'all, Megatron Bridge',
+    source: 'megatron/training/initialize.py: _initialize_distributed',
+    anchors: ['model parallel with size '],
+    fields: { axis: 'tensor, pipeline; nothing before 2021', size: 'ranks along it' },
+    pattern: /initializ(?:ed|ing) (?:(?<axis>tensor|pipeline) )?model parallel with size (?<size>\d{1,9})/g,
+    read(groups, emit) {
+      const axis = groups['axis'];
+      const key = axis === undefined ? 'model_parallel_size' : `${axis}_model_parallel_size`;
+      emitLayout(key, `${axis === undefined ? '' : `${axis} `}model parallel with size`, groups['size'] ?? '', emit);
+    },
+    samples: [
+      {
+        text: '> initialized pipeline model parallel with size 4',
+        rows: [
+          { row: 'value', name: 'layout.pipeline_model_parallel_size', value: 4, unit: 'count' },
+          {
+            row: 'config',
+            key: 'pipeline_model_parallel_size',
+            rawKey: 'pipeline model parallel with size',
+            value: '4',
+            origin: 'log banner',
+          },
+        ],
+      },
+    ],
+  },
+  {
+    form: 'line',
+    id: 'megatron-lm.batch-and-dtype',
+    title: 'Padded vocabulary, parameter type, number of micro-batches',
+    producer: 'Megatron-LM',
+    versions: 'all, NeMo',
+    source: 'megatron/training/arguments.py, tokenizer; megatron/core/num_microbatches_calculator.py',
+    anchors: ['padded vocab (size: ', 'Padded vocab_size: ', ' for parameters ...', 'setting number of micro'],
+    fields: {
+      vocab: 'tokens of the vocabulary',
+      padded: 'rows of the embedding table',
+      padded_nemo: 'the same, as NeMo prints it',
+      vocab_nemo: 'tokens of the vocabulary, as NeMo prints them',
+      dtype: 'of the parameters',
+      microbatches: 'per step and data-parallel rank',
+    },
+    pattern:
+      /padded vocab \(size: (?<vocab>\d{1,9})\) with \d{1,9} dummy tokens \(new size: (?<padded>\d{1,9})\)|Padded vocab_size: (?<padded_nemo>\d{1,9}), original vocab_size: (?<vocab_nemo>\d{1,9})|using (?<dtype>torch\.[a-z0-9_]{1,20}) for parameters \.\.\.|setting number of micro-?batches to constant (?<microbatches>\d{1,9})/g,
+    read({ vocab_nemo, padded_nemo, vocab = vocab_nemo, padded = padded_nemo, dtype, microbatches }, emit) {
+      if (padded !== undefined) {
+        emit({ row: 'value', name: 'vocab.size', value: Number(vocab), unit: 'count' });
+        emit({ row: 'value', name: 'vocab.padded_size', value: Number(padded), unit: 'count' });
+        emit({
+          row: 'config',
+          key: canonicalConfigKey('padded_vocab_size'),
+          rawKey: 'padded vocab new size',
+          value: padded,
+          origin: 'log banner',
+        });
+      } else if (dtype !== undefined) {
+        emit({
+          row: 'config',
+          key: canonicalConfigKey('params_dtype'),
+          rawKey: 'using … for parameters',
+          value: dtype,
+          origin: 'log banner',
+        });
+      } else emit({ row: 'value', name: 'layout.num_microbatches', value: Number(microbatches), unit: 'count' });
+    },
+    samples: [
+      {
+        text: ' > padded vocab (size: 50257) with 175 dummy tokens (new size: 50432)',
+        rows: [
+          { row: 'value', name: 'vocab.size', value: 50257, unit: 'count' },
+          { row: 'value', name: 'vocab.padded_size', value: 50432, unit: 'count' },
+          {
+            row: 'config',
+            key: canonicalConfigKey('padded_vocab_size'),
+            rawKey: 'padded vocab new size',
+            value: '50432',
+            origin: 'log banner',
+          },
+        ],
+      },
+      {
+        text: 'Padded vocab_size: 32256, original vocab_size: 32000, dummy tokens: 256.',
+        rows: [
+          { row: 'value', name: 'vocab.size', value: 32000, unit: 'count' },
+          { row: 'value', name: 'vocab.padded_size', value: 32256, unit: 'count' },
+          {
+            row: 'config',
+            key: canonicalConfigKey('padded_vocab_size'),
+            rawKey: 'padded vocab new size',
+            value: '32256',
+            origin: 'log banner',
+          },
+        ],
+      },
+      {
+        text: 'using torch.bfloat16 for parameters ...',
+        rows: [
+          {
+            row: 'config',
+            key: canonicalConfigKey('params_dtype'),
+            rawKey: 'using … for parameters',
+            value: 'torch.bfloat16',
+            origin: 'log banner',
+          },
+        ],
+      },
+      {
+        text: 'setting number of microbatches to constant 32',
+        rows: [{ row: 'value', name: 'layout.num_microbatches', value: 32, unit: 'count' }],
+      },
+    ],
+  },
+];

@@ -1,0 +1,115 @@
+import type { BlockFormat, BlockStep, LineFormat } from '../contract.js';
+import { MIB } from '../units.js';
+
+const ROW = /^\s{0,4}(?<who>Rank \d{1,7}|Total)(?<figures>(?:[ \t]{1,40}\d{1,12}\.\d{1,4}){1,64})\s{0,4}$/;
+const HEADER = /^\s{0,4}Rank(?<names>(?:[ \t]{1,60}[\w.-]{1,60}){1,64})\s{0,4}$/;
+const RULE = /^\s{0,4}[-=]{3,400}\s{0,4}$/;
+
+const bytes = (text: string): number => Math.round(Number(text) * MIB);
+
+export const OFFLOAD_FORMATS: readonly (LineFormat | BlockFormat)[] = [
+  {
+    form: 'block',
+    id: 'megatron-core.activation-offload',
+    title: 'Activations offloaded to the host, per group of modules and rank',
+    producer: 'Megatron-LM',
+    versions: 'core ≥ 0.16, Megatron Bridge',
+    source: 'megatron/core/pipeline_parallel/fine_grained_activation_offload.py: print_offload_summary_table',
+    anchors: ['Activation Offload Summary (MB)'],
+    fields: { group: 'MiB of each group, printed as MB; rank 0 prints all ranks' },
+    opens: /Activation Offload Summary \(MB\)/,
+    mostForeign: 4,
+    mostLines: 65_536,
+    begin(_match, emit) {
+      let groups: readonly string[] = [];
+      return {
+        line(text): BlockStep {
+          if (RULE.test(text)) return 'taken';
+          const row = ROW.exec(text)?.groups;
+          if (row !== undefined) {
+            const { who = '', figures = '' } = row;
+            const isTotal = who === 'Total';
+            const rank = isTotal ? {} : { rank: Number(who.slice(5)) };
+            figures
+              .trim()
+              .split(/[ \t]{1,40}/)
+              .forEach((figure, column) => {
+                const group = groups[column] ?? String(column);
+                const name = `offload.activation${isTotal ? '_all_ranks' : ''}[${group.toLowerCase() === 'total' ? 'total' : group}]`;
+                emit({ row: 'value', name, value: bytes(figure), unit: 'bytes', ...rank });
+              });
+            return isTotal ? 'last' : 'taken';
+          }
+          const header = HEADER.exec(text)?.groups?.['names'];
+          if (header === undefined) return 'foreign';
+          groups = header.trim().split(/[ \t]{1,60}/);
+          return 'taken';
+        },
+        end() {},
+      };
+    },
+    samples: [
+      {
+        lines: [
+          '      Activation Offload Summary (MB)     ',
+          '==========================================',
+          'Rank       core_attn     moe_act     Total',
+          '------------------------------------------',
+          'Rank 0         10.50        2.00     12.50',
+          'Rank 1          0.00        2.00      2.00',
+          '------------------------------------------',
+          'Total          10.50        4.00     14.50',
+          '==========================================',
+        ],
+        rows: [
+          { row: 'value', name: 'offload.activation[core_attn]', value: 11_010_048, unit: 'bytes', rank: 0 },
+          { row: 'value', name: 'offload.activation[moe_act]', value: 2_097_152, unit: 'bytes', rank: 0 },
+          { row: 'value', name: 'offload.activation[total]', value: 13_107_200, unit: 'bytes', rank: 0 },
+          { row: 'value', name: 'offload.activation[core_attn]', value: 0, unit: 'bytes', rank: 1 },
+          { row: 'value', name: 'offload.activation[moe_act]', value: 2_097_152, unit: 'bytes', rank: 1 },
+          { row: 'value', name: 'offload.activation[total]', value: 2_097_152, unit: 'bytes', rank: 1 },
+          { row: 'value', name: 'offload.activation_all_ranks[core_attn]', value: 11_010_048, unit: 'bytes' },
+          { row: 'value', name: 'offload.activation_all_ranks[moe_act]', value: 4_194_304, unit: 'bytes' },
+          { row: 'value', name: 'offload.activation_all_ranks[total]', value: 15_204_352, unit: 'bytes' },
+        ],
+      },
+    ],
+  },
+  {
+    form: 'line',
+    id: 'megatron-core.activation-offload-copies',
+    title: 'Tensors that are offloaded more than once',
+    producer: 'Megatron-LM',
+    versions: 'core ≥ 0.18',
+    source: 'megatron/core/pipeline_parallel/fine_grained_activation_offload.py',
+    anchors: [' redundant copies, '],
+    fields: { rank: 'global rank', group: 'group of modules', copies: 'how many', size: 'MiB, printed as MB' },
+    pattern:
+      /rank (?<rank>\d{1,7}), (?<group>[\w.-]{1,60}): (?<copies>\d{1,9}) redundant copies, (?<size>\d{1,12}\.\d{1,4}) MB/g,
+    read({ rank, group, copies, size = '' }, emit) {
+      emit({
+        row: 'value',
+        name: `offload.redundant[${group}]`,
+        value: bytes(size),
+        unit: 'bytes',
+        text: `${copies} copies`,
+        rank: Number(rank),
+      });
+    },
+    samples: [
+      {
+        text: 'rank 2, moe_act: 3 redundant copies, 1.50 MB',
+        rows: [
+          {
+            row: 'value',
+            name: 'offload.redundant[moe_act]',
+            value: 1_572_864,
+            unit: 'bytes',
+            text: '3 copies',
+            rank: 2,
+          },
+        ],
+      },
+    ],
+  },
+];

@@ -1,0 +1,77 @@
+import type { LineFormat } from '../contract.js';
+
+const PATTERNS = {
+  iteration: /\tIteration: (\d{1,12})/,
+  job: /\tJob throughput: (\d{1,9}(?:\.\d{1,3})?)/,
+  cumulative: /\tCumulative throughput: (\d{1,9}(?:\.\d{1,3})?)/,
+  flops: /\tFloating-point operations: (\d{1,3}(?:\.\d{1,3})?e[+-]?\d{1,3})/,
+  tokens: /\tTokens \(in billions\): (\d{1,9}(?:\.\d{1,3})?)/,
+};
+
+export const PROGRESS_LINES: readonly LineFormat[] = [
+  {
+    form: 'line',
+    id: 'megatron-lm.progress',
+    title: 'Entry of progress.txt: a job starts, a checkpoint is saved',
+    producer: 'Megatron-LM',
+    versions: 'core ≥ 0.6 with --log-progress, Megatron Bridge',
+    source: 'megatron/training/utils.py: append_to_progress_log; training.py: save_checkpoint_and_time',
+    anchors: ['\t# GPUs: '],
+    fields: {
+      job: 'Slurm job',
+      gpus: 'world size',
+      what: 'Starting job, Saved checkpoint, Saving async checkpoint',
+      rest: 'tab-separated: iteration, throughput of this job and of all, FLOPs, tokens in 10^9',
+    },
+    pattern:
+      /Job ID: (?<job>[^\t\n]{0,60})\t# GPUs: (?<gpus>\d{1,7})\t(?<what>[A-Z][^\t\n]{1,60})(?<rest>(?:\t[^\t\n]{1,120}){0,12})/g,
+    read({ job = '', gpus = '', what = '', rest = '' }, emit) {
+      const number = (pattern: RegExp): number | undefined => {
+        const text = pattern.exec(rest)?.[1];
+        return text === undefined ? undefined : Number(text);
+      };
+      const iteration = number(PATTERNS.iteration);
+      const more = iteration === undefined ? {} : { iteration };
+      if (what.startsWith('Starting job')) {
+        emit({ row: 'launch', label: 'progress.txt: Starting job' });
+        emit({ row: 'value', name: 'progress.job', value: null, unit: null, text: job });
+        emit({ row: 'value', name: 'layout.world_size', value: Number(gpus), unit: 'count' });
+      } else if (iteration !== undefined) {
+        const name = what.startsWith('Saving async') ? 'checkpoint.scheduled' : 'checkpoint.saved';
+        emit({ row: 'value', name, value: iteration, unit: 'iteration', ...more });
+      } else emit({ row: 'value', name: 'progress.entry', value: null, unit: null, text: what });
+      const figures = [
+        ['progress.job_throughput', number(PATTERNS.job), 'TFLOP/s/GPU'],
+        ['progress.cumulative_throughput', number(PATTERNS.cumulative), 'TFLOP/s/GPU'],
+        ['progress.floating_point_operations', number(PATTERNS.flops), 'FLOP'],
+      ] as const;
+      for (const [name, value, unit] of figures) {
+        if (value !== undefined) emit({ row: 'value', name, value, unit, ...more });
+      }
+      const tokens = number(PATTERNS.tokens);
+      if (tokens !== undefined) {
+        emit({ row: 'value', name: 'progress.tokens', value: Math.round(tokens * 1e9), unit: 'tokens', ...more });
+      }
+    },
+    samples: [
+      {
+        text: '2026-02-03 04:05:06\tJob ID: 4711\t# GPUs: 64\tStarting job',
+        rows: [
+          { row: 'launch', label: 'progress.txt: Starting job' },
+          { row: 'value', name: 'progress.job', value: null, unit: null, text: '4711' },
+          { row: 'value', name: 'layout.world_size', value: 64, unit: 'count' },
+        ],
+      },
+      {
+        text: '2026-02-03 05:05:06\tJob ID: 4711\t# GPUs: 64\tSaved checkpoint\tIteration: 250\tJob throughput: 512.5 TFLOP/s/GPU\tCumulative throughput: 500.1 TFLOP/s/GPU\tFloating-point operations: 1.25e+20\tTokens (in billions): 0.52',
+        rows: [
+          { row: 'value', name: 'checkpoint.saved', value: 250, unit: 'iteration', iteration: 250 },
+          { row: 'value', name: 'progress.job_throughput', value: 512.5, unit: 'TFLOP/s/GPU', iteration: 250 },
+          { row: 'value', name: 'progress.cumulative_throughput', value: 500.1, unit: 'TFLOP/s/GPU', iteration: 250 },
+          { row: 'value', name: 'progress.floating_point_operations', value: 1.25e20, unit: 'FLOP', iteration: 250 },
+          { row: 'value', name: 'progress.tokens', value: 520_000_000, unit: 'tokens', iteration: 250 },
+        ],
+      },
+    ],
+  },
+];

@@ -1,0 +1,178 @@
+import type { BlockFormat, BlockStep, LineFormat } from '../contract.js';
+
+const METRICS: Readonly<Record<string, { readonly name: string; readonly unit: string }>> = {
+  Rtt: { name: 'round_trip', unit: 'ms' },
+  Pwr: { name: 'power', unit: 'W' },
+  Tmp: { name: 'temperature', unit: '°C' },
+  Utl: { name: 'utilisation', unit: '%' },
+  Clk: { name: 'clock', unit: 'MHz' },
+  DRtt: { name: 'batch_load', unit: 'ms' },
+  Etpt: { name: 'throughput', unit: 'TFLOP/s' },
+};
+const FIELD = /M([nx])([A-Z][A-Za-z]{2,4})\/Rnk: (\d{1,12}(?:\.\d{1,6})?)[A-Za-z%]{0,4}\/(\d{1,7})/g;
+/** No GPU draws that many watts: `torch.cuda.power_draw` gives milliwatts, which Megatron-LM labels W. */
+const MOST_WATTS = 5000;
+
+const PAIR = /(\d{1,9}\.\d{1,4})\/(\d{1,7})/g;
+const RANK_IN_SET = /(?:\brank=|[{[, ])(\d{1,7})(?=[,\]} ])/g;
+const SCORE =
+  /^\s{0,8}Rank=(?<rank>\d{1,7}) Node=(?<node>[^\s]{1,128}) Score=(?<score>\d{1,6}(?:\.\d{1,6})?|nan)\s{0,4}$/;
+const CAPTION = /^\s{0,8}(?:Worst|Best) performing \d{1,7}\/\d{1,7} ranks:\s{0,4}$/;
+
+export const STRAGGLER_FORMATS: readonly (LineFormat | BlockFormat)[] = [
+  {
+    form: 'line',
+    id: 'megatron-core.straggler',
+    title: 'Fastest and slowest rank by time, power, temperature, utilisation, clock and throughput',
+    producer: 'Megatron-LM',
+    versions: 'core ≥ 0.6 with --log-straggler',
+    source: 'megatron/core/utils.py: StragglerDetector.report',
+    anchors: ['MnRtt/Rnk: '],
+    fields: {
+      figures:
+        'pairs `Mn|Mx<metric>/Rnk: <value><unit>/<rank>`, averages over the logging interval; power is printed in milliwatts and labelled W',
+    },
+    pattern: /(?<figures>MnRtt\/Rnk: [^|\s]{1,40}(?: \| M[nx][A-Z][A-Za-z]{2,4}\/Rnk: [^|\s]{1,40}){0,20})/g,
+    read(groups, emit) {
+      for (const [, end, key = '', text = '', rank = ''] of (groups['figures'] ?? '').matchAll(FIELD)) {
+        const metric = METRICS[key];
+        const value = Number(text);
+        emit({
+          row: 'value',
+          name: `straggler.${end === 'n' ? 'min' : 'max'}_${metric?.name ?? key}`,
+          value: key === 'Pwr' && value > MOST_WATTS ? value / 1000 : value,
+          unit: metric?.unit ?? null,
+          rank: Number(rank),
+        });
+      }
+    },
+    samples: [
+      {
+        text: '[2026-02-03 04:05:06] | MnRtt/Rnk: 3401.25ms/8 | MxRtt/Rnk: 3456.50ms/3 | MnPwr/Rnk: 600500W/8 | MxPwr/Rnk: 690.5W/1 | MnTmp/Rnk: 50C/0 | MnEtpt/Rnk: 290.50TF/3',
+        rows: [
+          { row: 'value', name: 'straggler.min_round_trip', value: 3401.25, unit: 'ms', rank: 8 },
+          { row: 'value', name: 'straggler.max_round_trip', value: 3456.5, unit: 'ms', rank: 3 },
+          { row: 'value', name: 'straggler.min_power', value: 600.5, unit: 'W', rank: 8 },
+          { row: 'value', name: 'straggler.max_power', value: 690.5, unit: 'W', rank: 1 },
+          { row: 'value', name: 'straggler.min_temperature', value: 50, unit: '°C', rank: 0 },
+          { row: 'value', name: 'straggler.min_throughput', value: 290.5, unit: 'TFLOP/s', rank: 3 },
+        ],
+      },
+    ],
+  },
+  {
+    form: 'line',
+    id: 'megatron-core.straggler-ranks',
+    title: 'Ranks of the lowest and the highest estimated throughput',
+    producer: 'Megatron-LM',
+    versions: 'core ≥ 0.6 with --straggler-minmax-count',
+    source: 'megatron/core/utils.py: StragglerDetector.report',
+    anchors: ['Ranks with lowest  Etpt(TF):', 'Ranks with highest Etpt(TF):'],
+    fields: { end: 'lowest or highest', pairs: '`TFLOP/s/rank`' },
+    pattern: /Ranks with (?<end>lowest|highest) {1,3}Etpt\(TF\):(?<pairs>(?: \d{1,9}\.\d{1,4}\/\d{1,7},?){1,512})/g,
+    read({ end, pairs = '' }, emit) {
+      for (const [, value, rank] of pairs.matchAll(PAIR)) {
+        emit({
+          row: 'value',
+          name: `straggler.${end}_throughput`,
+          value: Number(value),
+          unit: 'TFLOP/s',
+          rank: Number(rank),
+        });
+      }
+    },
+    samples: [
+      {
+        text: '^^^^ Bottom 2 Ranks with lowest  Etpt(TF): 280.25/7, 281.50/3,',
+        rows: [
+          { row: 'value', name: 'straggler.lowest_throughput', value: 280.25, unit: 'TFLOP/s', rank: 7 },
+          { row: 'value', name: 'straggler.lowest_throughput', value: 281.5, unit: 'TFLOP/s', rank: 3 },
+        ],
+      },
+    ],
+  },
+  {
+    form: 'line',
+    id: 'nvrx.straggler-warning',
+    title: 'Straggling ranks, against the others or against their own past',
+    producer: 'NVIDIA Resiliency Extension',
+    versions: 'all; in Megatron Bridge and NeMo',
+    source: 'nvidia_resiliency_ext/ptl_resiliency/straggler_det_callback.py; bridge/training/nvrx_straggler.py',
+    anchors: ['STRAGGLER DETECTION WARNING: '],
+    fields: { what: 'relative or individual performance', ranks: 'set of ranks, or of StragglerId(rank=…, node=…)' },
+    pattern:
+      /STRAGGLER DETECTION WARNING: Some GPUs (?<what>have worse relative performance|performance dropped)\. Affected ranks: (?<ranks>[{[][^{}\n]{0,2000}[}\]])/g,
+    read({ what = '', ranks = '' }, emit) {
+      const name = `straggler.detected_${what.includes('relative') ? 'relative' : 'individual'}`;
+      const found = [...ranks.matchAll(RANK_IN_SET)].map(([, rank]) => Number(rank));
+      if (found.length === 0) emit({ row: 'value', name, value: null, unit: null, text: ranks });
+      for (const rank of found) emit({ row: 'value', name, value: null, unit: null, rank });
+    },
+    samples: [
+      {
+        text: 'STRAGGLER DETECTION WARNING: Some GPUs have worse relative performance. Affected ranks: {12, 3}',
+        rows: [
+          { row: 'value', name: 'straggler.detected_relative', value: null, unit: null, rank: 12 },
+          { row: 'value', name: 'straggler.detected_relative', value: null, unit: null, rank: 3 },
+        ],
+      },
+      {
+        text: "STRAGGLER DETECTION WARNING: Some GPUs performance dropped. Affected ranks: {StragglerId(rank=5, node='node-a1')}",
+        rows: [{ row: 'value', name: 'straggler.detected_individual', value: null, unit: null, rank: 5 }],
+      },
+    ],
+  },
+  {
+    form: 'block',
+    id: 'nvrx.straggler-scores',
+    title: 'Performance scores of ranks, 1 is best',
+    producer: 'NVIDIA Resiliency Extension',
+    versions: 'all; in Megatron Bridge and NeMo',
+    source: 'nvidia_resiliency_ext/ptl_resiliency/straggler_det_callback.py: _print_gpu_scores',
+    anchors: ['GPU relative performance:', 'GPU individual performance:'],
+    fields: { score: 'per rank; text is the host' },
+    opens: /GPU (?<what>relative|individual) performance:/,
+    mostForeign: 3,
+    mostLines: 65_536,
+    begin(match, emit) {
+      const name = `straggler.score.${match.groups?.['what']}`;
+      return {
+        line(text): BlockStep {
+          const row = SCORE.exec(text)?.groups;
+          if (row !== undefined) {
+            emit({
+              row: 'value',
+              name,
+              value: Number(row['score']),
+              unit: 'ratio',
+              text: row['node'],
+              rank: Number(row['rank']),
+            });
+            return 'taken';
+          }
+          if (CAPTION.test(text)) return 'taken';
+          return text.includes(' performance:') ? 'over' : 'foreign';
+        },
+        end() {},
+      };
+    },
+    samples: [
+      {
+        lines: [
+          'GPU relative performance:',
+          ' Worst performing 1/16 ranks:',
+          '  Rank=7 Node=node-a1 Score=0.61',
+          ' Best performing 1/16 ranks:',
+          '  Rank=2 Node=node-a0 Score=1.00',
+          '',
+          'GPU individual performance:',
+          '  Rank=1 Node=node-a0 Score=0.50',
+        ],
+        rows: [
+          { row: 'value', name: 'straggler.score.relative', value: 0.61, unit: 'ratio', text: 'node-a1', rank: 7 },
+          { row: 'value', name: 'straggler.score.relative', value: 1, unit: 'ratio', text: 'node-a0', rank: 2 },
+        ],
+      },
+    ],
+  },
+];

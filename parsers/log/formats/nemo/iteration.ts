@@ -1,0 +1,159 @@
+import type { IterationFinding, MemoryFinding } from '../../../../src/model/log-rows.js';
+import type { Emit, LineFormat } from '../contract.js';
+import { pythonNumber } from '../field-list.js';
+import { memoryFigure } from '../units.js';
+
+type Mutable<Row> = { -readonly [Key in keyof Row]: Row[Key] };
+
+/** Bytes, printed with four significant digits: `6.234e+10`. */
+const MEMORY: Readonly<Record<string, string>> = {
+  max_memory_reserved: 'max_reserved',
+  max_memory_allocated: 'max_allocated',
+  memory_allocated: 'allocated',
+  peak_memory_usage: 'max_allocated',
+};
+
+interface Step {
+  /** Where the line itself counts: 1-based. */
+  readonly position: number;
+  readonly target: number | null;
+  readonly epoch: string;
+}
+
+/** Logged metrics of a Lightning trainer to one iteration; `global_step` counts from 0 and over all epochs. */
+function emitStep(step: Step, fields: Iterable<readonly [name: string, text: string]>, emit: Emit): void {
+  const others: { name: string; value: number | null; text: string }[] = [
+    { name: 'epoch', value: Number(step.epoch), text: step.epoch },
+  ];
+  const row: Mutable<IterationFinding> = {
+    row: 'iteration',
+    iteration: step.position,
+    target: step.target,
+    others,
+  };
+  const memory: MemoryFinding[] = [];
+  for (const [name, text] of fields) {
+    const value = pythonNumber(text);
+    const metric = MEMORY[name];
+    if (metric !== undefined && value !== null && Number.isFinite(value)) {
+      const precision = value === 0 ? 0 : 0.5 * 10 ** (Math.floor(Math.log10(Math.abs(value))) - 3);
+      const figure = memoryFigure(metric, text, 'bytes', 1, { moment: 'after iteration' });
+      memory.push({ ...figure, precisionBytes: /e/i.test(text) ? precision : 0 });
+      continue;
+    }
+    if (value !== null) {
+      if (name === 'global_step' && Number.isFinite(value)) row.iteration = Math.round(value) + 1;
+      else if (name === 'train_step_timing in s') row.stepMs = Number((value * 1000).toPrecision(15));
+      else if (name === 'reduced_train_loss') row.loss = value;
+      else if (name === 'consumed_samples') row.consumedSamples = value;
+      else if (name === 'global_batch_size') row.globalBatchSize = value;
+      else if (name === 'lr') row.learningRate = value;
+      else if (name === 'grad_norm') row.gradNorm = value;
+      else if (name === 'loss_scale') row.lossScale = value;
+      else if (name === 'TFLOPS_per_GPU' || name === 'TFLOPs_per_GPU') row.tflopsPerGpu = value;
+      else others.push({ name, value, text });
+    } else others.push({ name, value, text });
+  }
+  emit(row);
+  for (const figure of memory) emit({ ...figure, iteration: row.iteration });
+}
+
+const PIPE_FIELD = /\| ([^|:\n]{1,60}): ([^|\s]{1,40})/g;
+const BAR_FIELD = /(?:^|, )([A-Za-z_][\w. /-]{0,60})=([^,\]\s]{0,40})/g;
+
+function* pairs(text: string, pattern: RegExp): Generator<readonly [string, string]> {
+  for (const [, name = '', value = ''] of text.matchAll(pattern)) yield [name.trim(), value];
+}
+
+export const NEMO_ITERATION_LINES: readonly LineFormat[] = [
+  {
+    form: 'line',
+    id: 'nemo.iteration',
+    title: 'Training iteration with its logged metrics',
+    producer: 'NeMo',
+    versions: '2.0 and later',
+    source: 'nemo/lightning/pytorch/callbacks/progress_printer.py: ProgressPrinter',
+    anchors: ['Training epoch '],
+    fields: {
+      epoch: '0-based',
+      iteration: '0-based, as is the last one printed behind it',
+      target: 'number of the last iteration',
+      rest: 'metrics, four significant digits; steps in s, memory in bytes; averages over the logging interval except global_step',
+    },
+    pattern:
+      /Training epoch (?<epoch>\d{1,9}), iteration (?<iteration>\d{1,12})\/(?<target>\d{1,12})(?<rest>(?: \| [^|:\n]{1,60}: [^|\s]{1,40}){0,64})/g,
+    read({ epoch = '', iteration, target, rest = '' }, emit) {
+      emitStep({ position: Number(iteration) + 1, target: Number(target) + 1, epoch }, pairs(rest, PIPE_FIELD), emit);
+    },
+    samples: [
+      {
+        text: 'Training epoch 0, iteration 19/99 | lr: 1.5e-05 | global_batch_size: 128 | global_step: 19 | max_memory_reserved: 6.25e+10 | reduced_train_loss: 9.875 | train_step_timing in s: 2.125 | consumed_samples: 2560 | val_loss: 9.5',
+        rows: [
+          {
+            row: 'iteration',
+            iteration: 20,
+            target: 100,
+            learningRate: 1.5e-5,
+            globalBatchSize: 128,
+            loss: 9.875,
+            stepMs: 2125,
+            consumedSamples: 2560,
+            others: [
+              { name: 'epoch', value: 0, text: '0' },
+              { name: 'val_loss', value: 9.5, text: '9.5' },
+            ],
+          },
+          {
+            row: 'memory',
+            metric: 'max_reserved',
+            bytes: 62_500_000_000,
+            value: 62_500_000_000,
+            unit: 'bytes',
+            precisionBytes: 5_000_000,
+            moment: 'after iteration',
+            iteration: 20,
+          },
+        ],
+      },
+    ],
+  },
+  {
+    form: 'line',
+    id: 'nemo.progress-bar',
+    title: 'Progress bar of Lightning with logged metrics',
+    producer: 'NeMo',
+    versions: '1.x and 2.x with a tqdm bar',
+    source: 'nemo/utils/callbacks; lightning.pytorch.callbacks.progress.tqdm_progress',
+    anchors: ['reduced_train_loss='],
+    fields: {
+      epoch: '0-based',
+      done: 'steps done; where global_step is shown, that is taken, plus one',
+      total: 'steps of the epoch',
+      rest: 'metrics, four significant digits; steps in s',
+    },
+    pattern:
+      /Epoch (?<epoch>\d{1,9}):[^|\n]{0,40}\|[^|\n]{0,300}\| (?<done>\d{1,12})\/(?<total>\d{1,12}) \[(?<rest>[^[\]\n]{0,2000})/g,
+    read({ epoch = '', done, total, rest = '' }, emit) {
+      emitStep({ position: Number(done), target: Number(total), epoch }, pairs(rest, BAR_FIELD), emit);
+    },
+    samples: [
+      {
+        text: 'Epoch 0: :   4%|▍         | 40/1000 [02:00<48:00, v_num=, reduced_train_loss=8.250, global_step=39.00, consumed_samples=5120.0, train_step_timing in s=2.950]',
+        rows: [
+          {
+            row: 'iteration',
+            iteration: 40,
+            target: 1000,
+            loss: 8.25,
+            consumedSamples: 5120,
+            stepMs: 2950,
+            others: [
+              { name: 'epoch', value: 0, text: '0' },
+              { name: 'v_num', value: null, text: '' },
+            ],
+          },
+        ],
+      },
+    ],
+  },
+];

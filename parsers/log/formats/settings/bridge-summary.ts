@@ -1,0 +1,94 @@
+import { normaliseConfigValue } from '../../../../src/model/config-keys.js';
+import { settingFinding } from '../../../../src/model/settings.js';
+import type { BlockFormat } from '../contract.js';
+
+/** What differs from Megatron-Core's defaults, and the sections that have none. What is absent is at its default, which differs by version. */
+export const bridgeSummary: BlockFormat = {
+  form: 'block',
+  id: 'megatron-bridge.configuration-summary',
+  title: 'summary of non-default settings',
+  producer: 'Megatron Bridge',
+  versions: '0.3 to main [first release mem]',
+  source: 'megatron/bridge/training/config.py ConfigContainer.log_non_default_values',
+  anchors: ['Configuration Summary (Non-Default Values'],
+  fields: {},
+  opens: /Configuration Summary \(Non-Default Values vs M/,
+  mostForeign: 64,
+  mostLines: 3000,
+  begin(_match, emit) {
+    let section = '';
+    let rules = 0;
+    return {
+      line(text) {
+        const line = text.trim();
+        if (/^={20,200}$/.test(line)) {
+          rules += 1;
+          return section === '' && rules === 1 ? 'taken' : 'last';
+        }
+        if (line === '' || /^-{20,200}$/.test(line) || line === 'Other Configuration Values:') return 'taken';
+        const header = /^\[(\w{1,60})\](?: Non-default values \(vs Mcore [\w.]{1,100}\))?:$/.exec(line);
+        if (header !== null) {
+          section = header[1]!;
+          return 'taken';
+        }
+        const setting = /^ {1,4}([A-Za-z_]\w{0,120}): ([\s\S]{0,8000})$/.exec(text);
+        if (setting === null || section === '') return 'foreign';
+        const value = setting[2]!;
+        const standard = value.lastIndexOf('  (Mcore default: ');
+        const text1 = (standard < 0 ? value : value.slice(0, standard)).trim();
+        const finding = settingFinding([section, setting[1]!], normaliseConfigValue(text1), 'log summary');
+        if (finding !== null) emit(finding);
+        return 'taken';
+      },
+      end() {},
+    };
+  },
+  samples: [
+    {
+      lines: [
+        'Configuration Summary (Non-Default Values vs Megatron Core)',
+        '======================================================================',
+        '',
+        '[ddp] Non-default values (vs Mcore DistributedDataParallelConfig):',
+        '  overlap_grad_reduce: True  (Mcore default: False)',
+        '',
+        '[model] Non-default values (vs Mcore TransformerConfig):',
+        '  attention_backend: <AttnBackend.auto: 5>  (Mcore default: <AttnBackend.unfused: 3>)',
+        "  recompute_modules: ['core_attn', 'moe_act']  (Mcore default: None)",
+        '----------------------------------------------------------------------',
+        'Other Configuration Values:',
+        '----------------------------------------------------------------------',
+        '',
+        '[train]:',
+        '  micro_batch_size: 2',
+        '  exit_signal: <Signals.SIGTERM: 15>',
+        '======================================================================',
+      ],
+      rows: [
+        {
+          row: 'config',
+          key: 'overlap_grad_reduce',
+          rawKey: 'ddp.overlap_grad_reduce',
+          value: 'True',
+          origin: 'log summary',
+        },
+        {
+          row: 'config',
+          key: 'attention_backend',
+          rawKey: 'model.attention_backend',
+          value: 'auto',
+          origin: 'log summary',
+        },
+        {
+          row: 'config',
+          key: 'recompute_modules',
+          rawKey: 'model.recompute_modules',
+          value: '["core_attn","moe_act"]',
+          origin: 'log summary',
+        },
+        { row: 'config', key: 'micro_batch_size', rawKey: 'train.micro_batch_size', value: '2', origin: 'log summary' },
+        { row: 'config', key: 'exit_signal', rawKey: 'train.exit_signal', value: 'SIGTERM', origin: 'log summary' },
+      ],
+    },
+  ],
+};

@@ -1,0 +1,129 @@
+import { configFinding, normaliseConfigValue } from '../../../../src/model/config-keys.js';
+import type { BlockFormat } from '../contract.js';
+import { BracketCollector, dottedSetting, emitDotted, emitTree } from './emit-settings.js';
+
+/**
+ * DeepSpeed's configuration after it filled in what it derives, then the JSON it was given. Its `world_size` counts data-parallel
+ * ranks (`mpu.get_data_parallel_world_size()`), and its `global_rank` says nothing of the run.
+ */
+const RENAMED: ReadonlyMap<string, string> = new Map([['world_size', 'data_parallel_size']]);
+const SKIPPED: ReadonlySet<string> = new Set(['global_rank', 'dynamic_loss_scale_args']);
+
+export const deepspeedConfig: BlockFormat = {
+  form: 'block',
+  id: 'deepspeed.engine-configuration',
+  title: 'configuration of the engine',
+  producer: 'DeepSpeed',
+  versions: '0.3 to 0.17',
+  source: 'deepspeed/runtime/config.py DeepSpeedConfig.print',
+  anchors: ['DeepSpeedEngine configuration:', 'DeepSpeedConfig configuration:'],
+  fields: {},
+  opens: /DeepSpeed(?:Engine|Config) configuration:/,
+  mostForeign: 400,
+  mostLines: 3000,
+  begin(_match, emit) {
+    let open: { readonly path: readonly string[]; readonly value: BracketCollector } | null = null;
+    const take = (path: readonly string[], text: string): 'taken' | 'last' => {
+      open ??= { path, value: new BracketCollector() };
+      if (!open.value.add(text)) return 'taken';
+      emitTree(open.value.tree(), open.path, 'log dump', emit);
+      const isJson = open.path.length === 0;
+      open = null;
+      return isJson ? 'last' : 'taken';
+    };
+    return {
+      line(text) {
+        // Lines of JSON carry no prefix; somebody else's line in between has no key.
+        if (open !== null) {
+          const fits = /^\s{0,80}(?:"[^"]{1,200}":|[\]}[{"]|-?\d|null|true|false)/.test(text);
+          return fits ? take(open.path, text) : 'foreign';
+        }
+        const json = /^ {1,4}json = (\{[\s\S]{0,8000})$/.exec(text);
+        if (json !== null) return take([], json[1]!);
+        const setting = dottedSetting(text);
+        if (setting === null) return 'foreign';
+        const { name, value } = setting;
+        if (SKIPPED.has(name)) return 'taken';
+        if (value.startsWith('{')) return take([name], value);
+        const fields = [...value.matchAll(/(?:^| )(\w{1,60})=([^\s=]{1,200})(?= |$)/g)];
+        if (fields.length >= 3) {
+          // pydantic: `stage=1 contiguous_gradients=True …`
+          for (const field of fields)
+            emit(configFinding(`${name}.${field[1]}`, normaliseConfigValue(field[2]!), 'log dump'));
+          return 'taken';
+        }
+        const renamed = RENAMED.get(name);
+        if (renamed === undefined) emitDotted(name, value, 'log dump', emit);
+        else emit({ ...configFinding(renamed, normaliseConfigValue(value), 'log dump'), rawKey: name });
+        return 'taken';
+      },
+      end() {
+        if (open !== null) emitTree(open.value.tree(), open.path, 'log dump', emit);
+      },
+    };
+  },
+  samples: [
+    {
+      lines: [
+        'DeepSpeedEngine configuration:',
+        '  amp_enabled .................. False',
+        '  activation_checkpointing_config  {',
+        '    "partition_activations": true, ',
+        '    "number_checkpoints": null',
+        '}',
+        '  global_rank .................. 0',
+        '  train_batch_size ............. 48',
+        '  train_micro_batch_size_per_gpu  3',
+        '  world_size ................... 2',
+        '  zero_config .................. stage=2 contiguous_gradients=True reduce_bucket_size=500000000',
+        '  json = {',
+        '    "zero_optimization": {',
+        '        "stage": 2',
+        '    }',
+        '}',
+      ],
+      rows: [
+        { row: 'config', key: 'amp_enabled', rawKey: 'amp_enabled', value: 'False', origin: 'log dump' },
+        {
+          row: 'config',
+          key: 'partition_activations',
+          rawKey: 'activation_checkpointing_config.partition_activations',
+          value: 'True',
+          origin: 'log dump',
+        },
+        {
+          row: 'config',
+          key: 'number_checkpoints',
+          rawKey: 'activation_checkpointing_config.number_checkpoints',
+          value: null,
+          origin: 'log dump',
+        },
+        { row: 'config', key: 'global_batch_size', rawKey: 'train_batch_size', value: '48', origin: 'log dump' },
+        {
+          row: 'config',
+          key: 'micro_batch_size',
+          rawKey: 'train_micro_batch_size_per_gpu',
+          value: '3',
+          origin: 'log dump',
+        },
+        { row: 'config', key: 'data_parallel_size', rawKey: 'world_size', value: '2', origin: 'log dump' },
+        { row: 'config', key: 'zero_stage', rawKey: 'zero_config.stage', value: '2', origin: 'log dump' },
+        {
+          row: 'config',
+          key: 'zero_contiguous_gradients',
+          rawKey: 'zero_config.contiguous_gradients',
+          value: 'True',
+          origin: 'log dump',
+        },
+        {
+          row: 'config',
+          key: 'zero_reduce_bucket_size',
+          rawKey: 'zero_config.reduce_bucket_size',
+          value: '500000000',
+          origin: 'log dump',
+        },
+        { row: 'config', key: 'zero_stage', rawKey: 'zero_optimization.stage', value: '2', origin: 'log dump' },
+      ],
+    },
+  ],
+};

@@ -1,0 +1,260 @@
+import { configFinding, normaliseConfigValue } from '../../../../src/model/config-keys.js';
+import { type Literal, literalText, readLiteralAt } from '../../../../src/model/literal.js';
+import { flattenSettings } from '../../../../src/model/settings.js';
+import type { BlockFormat, Emit, LineFormat } from '../contract.js';
+import { BracketCollector, emitTree } from './emit-settings.js';
+
+/** Values that only source code has: a traceback shows the call, not the object. */
+const CODE = /^(?:args|self|cfg|config|kwargs|opt|hparams|os)\b/;
+
+function isCode(entries: Extract<Literal, { kind: 'call' }>['entries']): boolean {
+  return entries.some((entry) => CODE.test(literalText(entry.value) ?? ''));
+}
+
+function readObjects(text: string, emit: Emit): void {
+  const { value } = readLiteralAt(text, 0);
+  if (value.kind !== 'call') return;
+  const fields = value.entries.filter((entry) => /^[A-Za-z_]\w{0,120}$/.test(entry.key));
+  if (fields.length < 3 || isCode(fields)) return;
+  const name = value.name.slice(value.name.lastIndexOf('.') + 1);
+  for (const field of fields) {
+    flattenSettings(field.value, (path, text1) => emit(configFinding(path.join('.'), text1, 'log dump')), [
+      name,
+      field.key,
+    ]);
+  }
+}
+
+/** Objects of configuration as `repr` prints a dataclass: what the code was really given. */
+export const configObject: LineFormat = {
+  form: 'line',
+  id: 'python.config-object',
+  title: 'repr of a configuration object',
+  producer: 'Megatron-Core',
+  versions: 'all; also Hugging Face TrainingArguments, torch and NeMo configurations',
+  source:
+    'megatron/core/distributed/distributed_data_parallel.py, megatron/core/optimizer/__init__.py (log_single_rank); transformers/training_args.py __str__',
+  anchors: [
+    'DistributedDataParallelConfig(',
+    'OptimizerConfig(',
+    'TransformerConfig(',
+    'TrainingArguments(',
+    'ModelProvider(',
+    'ModelParallelConfig(',
+    'CommOverlapConfig(',
+    'MixedPrecisionConfig(',
+    'ParallelConfig(',
+  ],
+  fields: { object: 'the text from the class name on' },
+  pattern:
+    /(?<![\w.])(?<object>\w{0,60}?(?:DataParallelConfig|OptimizerConfig|TransformerConfig|TrainingArguments|ModelProvider\w{0,20}|ModelParallelConfig|OverlapConfig|PrecisionConfig|ParallelConfig)\(\w{1,80}=[\s\S]{1,8192})/g,
+  read: ({ object }, emit) => readObjects(object!, emit),
+  samples: [
+    {
+      text: "Setting up optimizer with config OptimizerConfig(optimizer='adam', lr=0.0002, params_dtype=torch.bfloat16, use_distributed_optimizer=True, timers=<megatron.core.timers.Timers object at 0x14>)",
+      rows: [
+        { row: 'config', key: 'optimizer', rawKey: 'OptimizerConfig.optimizer', value: 'adam', origin: 'log dump' },
+        { row: 'config', key: 'lr', rawKey: 'OptimizerConfig.lr', value: '0.0002', origin: 'log dump' },
+        {
+          row: 'config',
+          key: 'params_dtype',
+          rawKey: 'OptimizerConfig.params_dtype',
+          value: 'bfloat16',
+          origin: 'log dump',
+        },
+        {
+          row: 'config',
+          key: 'use_distributed_optimizer',
+          rawKey: 'OptimizerConfig.use_distributed_optimizer',
+          value: 'True',
+          origin: 'log dump',
+        },
+        {
+          row: 'config',
+          key: 'timers',
+          rawKey: 'OptimizerConfig.timers',
+          value: '<megatron.core.timers.Timers object at 0x14>',
+          origin: 'log dump',
+        },
+      ],
+    },
+    {
+      text: 'Setting up DistributedDataParallel with config DistributedDataParallelConfig(grad_reduce_in_fp32=True, overlap_grad_reduce=False, bucket_size=None)',
+      rows: [
+        {
+          row: 'config',
+          key: 'grad_reduce_in_fp32',
+          rawKey: 'DistributedDataParallelConfig.grad_reduce_in_fp32',
+          value: 'True',
+          origin: 'log dump',
+        },
+        {
+          row: 'config',
+          key: 'overlap_grad_reduce',
+          rawKey: 'DistributedDataParallelConfig.overlap_grad_reduce',
+          value: 'False',
+          origin: 'log dump',
+        },
+        {
+          row: 'config',
+          key: 'bucket_size',
+          rawKey: 'DistributedDataParallelConfig.bucket_size',
+          value: null,
+          origin: 'log dump',
+        },
+      ],
+    },
+    // A traceback quotes the call.
+    { text: '    optimizer_config = OptimizerConfig(lr=args.lr, min_lr=args.min_lr, weight_decay=0.1)', rows: [] },
+  ],
+};
+
+/** The same with one field per line, as Hugging Face prints it since 4.11. */
+export const trainingArguments: BlockFormat = {
+  form: 'block',
+  id: 'transformers.training-arguments',
+  title: 'TrainingArguments, one per line',
+  producer: 'Hugging Face Transformers',
+  versions: '4.11 to main',
+  source: 'src/transformers/training_args.py TrainingArguments.__str__',
+  anchors: ['TrainingArguments('],
+  fields: {},
+  opens: /TrainingArguments\($/,
+  mostForeign: 32,
+  mostLines: 600,
+  begin: (_match, emit) => ({
+    line(text) {
+      if (/^\s{0,8}\)\s{0,8}$/.test(text)) return 'last';
+      const field = /^\s{0,8}([A-Za-z_]\w{0,80})=([\s\S]{0,8000}?),?\s{0,8}$/.exec(text);
+      if (field === null) return 'foreign';
+      emit(configFinding(`TrainingArguments.${field[1]}`, normaliseConfigValue(field[2]!), 'log dump'));
+      return 'taken';
+    },
+    end() {},
+  }),
+  samples: [
+    {
+      lines: [
+        'Training/evaluation parameters TrainingArguments(',
+        '_n_gpu=1,',
+        'bf16=True,',
+        'per_device_train_batch_size=2,',
+        ')',
+      ],
+      rows: [
+        { row: 'config', key: '_n_gpu', rawKey: 'TrainingArguments._n_gpu', value: '1', origin: 'log dump' },
+        { row: 'config', key: 'bf16', rawKey: 'TrainingArguments.bf16', value: 'True', origin: 'log dump' },
+        {
+          row: 'config',
+          key: 'micro_batch_size',
+          rawKey: 'TrainingArguments.per_device_train_batch_size',
+          value: '2',
+          origin: 'log dump',
+        },
+      ],
+    },
+  ],
+};
+
+/** The model's configuration file as it was read: overrides come later, so that it ranks last. */
+export const modelConfig: BlockFormat = {
+  form: 'block',
+  id: 'transformers.model-config',
+  title: 'model configuration as read',
+  producer: 'Hugging Face Transformers',
+  versions: '3.0 to main',
+  source: 'src/transformers/configuration_utils.py PretrainedConfig.from_dict, __repr__',
+  anchors: ['Model config '],
+  fields: {},
+  opens: /\bModel config (\w{1,80}) (\{)$/,
+  mostForeign: 64,
+  mostLines: 2000,
+  begin(match, emit) {
+    const value = new BracketCollector();
+    const path = [match[1]!];
+    value.add('{');
+    let isDone = false;
+    const finish = (): void => {
+      if (!isDone) emitTree(value.tree(), path, 'config file', emit);
+      isDone = true;
+    };
+    return {
+      line(text) {
+        if (!/^\s{0,80}(?:"|[\]}[{]|-?\d|null|true|false)/.test(text)) return 'foreign';
+        if (!value.add(text)) return 'taken';
+        finish();
+        return 'last';
+      },
+      end: finish,
+    };
+  },
+  samples: [
+    {
+      lines: [
+        'Model config LlamaConfig {',
+        '  "architectures": [',
+        '    "LlamaForCausalLM"',
+        '  ],',
+        '  "num_hidden_layers": 22',
+        '}',
+      ],
+      rows: [
+        {
+          row: 'config',
+          key: 'architectures',
+          rawKey: 'LlamaConfig.architectures',
+          value: '["LlamaForCausalLM"]',
+          origin: 'config file',
+        },
+        {
+          row: 'config',
+          key: 'num_layers',
+          rawKey: 'LlamaConfig.num_hidden_layers',
+          value: '22',
+          origin: 'config file',
+        },
+      ],
+    },
+  ],
+};
+
+/** Overrides of the model's configuration by the training script. */
+export const configOverrides: LineFormat = {
+  form: 'line',
+  id: 'transformers.config-overrides',
+  title: 'overrides of the model configuration',
+  producer: 'Hugging Face Transformers',
+  versions: '4.7 to main',
+  source: 'examples/pytorch/language-modeling/run_clm.py',
+  anchors: ['Overriding config: '],
+  fields: { overrides: 'key=value, separated by commas' },
+  pattern: /Overriding config: (?<overrides>\w{1,80}=[^\s]{1,4000})/g,
+  read({ overrides }, emit) {
+    for (const part of overrides!.split(',')) {
+      const equals = part.indexOf('=');
+      if (equals > 0)
+        emit(
+          configFinding(
+            `config_overrides.${part.slice(0, equals)}`,
+            normaliseConfigValue(part.slice(equals + 1)),
+            'command line',
+          ),
+        );
+    }
+  },
+  samples: [
+    {
+      text: 'Overriding config: n_embd=512,use_cache=False',
+      rows: [
+        { row: 'config', key: 'hidden_size', rawKey: 'config_overrides.n_embd', value: '512', origin: 'command line' },
+        {
+          row: 'config',
+          key: 'use_cache',
+          rawKey: 'config_overrides.use_cache',
+          value: 'False',
+          origin: 'command line',
+        },
+      ],
+    },
+  ],
+};

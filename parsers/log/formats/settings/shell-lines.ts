@@ -1,0 +1,247 @@
+import { isKnownConfigKey } from '../../../../src/model/config-keys.js';
+import { envFinding, KEPT_ENV } from '../../../../src/model/env-keys.js';
+import { readShellSettings } from '../../../../src/model/shell-settings.js';
+import type { LineFormat } from '../contract.js';
+
+/** Words of a command line that starts a training; one of them is in every line worth reading. */
+const COMMAND_WORDS = [
+  'torchrun ',
+  'torch.distributed.run ',
+  'torch.distributed.launch ',
+  'pretrain_gpt',
+  'pretrain_',
+  'deepspeed --',
+  'accelerate launch',
+  '--tensor-model-parallel-size',
+  '--pipeline-model-parallel-size',
+  '--micro-batch-size',
+  '--num-layers',
+  '--hidden-size',
+  '--deepspeed_config',
+  '--per_device_train_batch_size',
+  'tensor_model_parallel_size=',
+  'micro_batch_size=',
+];
+
+/**
+ * Variables whose whole line `NAME=value` counts wherever it stands. A dump of an environment has no heading and no order, and one
+ * line echoed by hand is as good, so that each line is read for itself; names that could begin a line of prose are not in the list.
+ */
+const MORE_ENV = [
+  'NCCL_DEBUG',
+  'NCCL_DEBUG_SUBSYS',
+  'NCCL_GRAPH_REGISTER',
+  'NCCL_NVLS_ENABLE',
+  'NCCL_CUMEM_ENABLE',
+  'NCCL_MIN_NCHANNELS',
+  'NCCL_MAX_NCHANNELS',
+  'NCCL_MIN_CTAS',
+  'NCCL_MAX_CTAS',
+  'NCCL_BUFFSIZE',
+  'NCCL_P2P_DISABLE',
+  'NCCL_P2P_NET_CHUNKSIZE',
+  'NCCL_P2P_LEVEL',
+  'NCCL_NET_GDR_LEVEL',
+  'NCCL_NET_GDR_C2C',
+  'NCCL_IB_DISABLE',
+  'NCCL_IB_HCA',
+  'NCCL_IB_TIMEOUT',
+  'NCCL_IB_QPS_PER_CONNECTION',
+  'NCCL_IB_SL',
+  'NCCL_ALGO',
+  'NCCL_PROTO',
+  'NCCL_SOCKET_IFNAME',
+  'NCCL_SHM_DISABLE',
+  'NCCL_TIMEOUT',
+  'NCCL_ASYNC_ERROR_HANDLING',
+  'NCCL_BLOCKING_WAIT',
+  'NCCL_COLLNET_ENABLE',
+  'NCCL_CROSS_NIC',
+  'NCCL_WORK_FIFO_DEPTH',
+  'NCCL_VERSION',
+  'NVTE_DEBUG',
+  'NVTE_FLASH_ATTN',
+  'NVTE_FUSED_ATTN',
+  'NVTE_UNFUSED_ATTN',
+  'NVTE_FWD_LAYERNORM_SM_MARGIN',
+  'NVTE_BWD_LAYERNORM_SM_MARGIN',
+  'NVTE_ALLOW_NONDETERMINISTIC_ALGO',
+  'NVTE_CPU_OFFLOAD_V1',
+  'NVTE_APPLY_QK_LAYER_SCALING',
+  'NVTE_ASYNC_AMAX_REDUCTION',
+  'NVTE_NORM_FWD_USE_CUDNN',
+  'NVTE_NORM_BWD_USE_CUDNN',
+  'NVTE_UB_SPLIT_AG',
+  'XLA_PYTHON_CLIENT_MEM_FRACTION',
+  'XLA_PYTHON_CLIENT_PREALLOCATE',
+];
+const ENV_ANCHORS: readonly string[] = [
+  ...new Set([
+    ...KEPT_ENV.filter((name) => name.length >= 7 && name.includes('_') && !name.endsWith('*')).map(
+      (name) => `${name}=`,
+    ),
+    ...KEPT_ENV.filter((name) => name.endsWith('*') && name.length >= 9).map((name) => name.slice(0, -1)),
+    ...MORE_ENV.map((name) => `${name}=`).filter((name) => name.length >= 8),
+  ]),
+];
+
+/** `set -x`: every command as the shell ran it, after expansion. */
+export const shellTrace: LineFormat = {
+  form: 'line',
+  id: 'shell.trace',
+  title: 'command echoed by set -x',
+  producer: 'bash',
+  versions: 'all',
+  source: 'POSIX shell, set -x with PS4="+ "',
+  anchors: [
+    '+ export ',
+    '+ declare -x ',
+    '+ srun -',
+    '+ torchrun',
+    '+ python',
+    '+ mpirun ',
+    '+ mpiexec ',
+    ...COMMAND_WORDS,
+    ...ENV_ANCHORS,
+  ],
+  fields: { command: 'the command' },
+  pattern: /^\+{1,16} (?<command>\S[\s\S]{4,8192})$/g,
+  read({ command }, emit) {
+    for (const { finding } of readShellSettings(command!)) emit(finding);
+  },
+  samples: [
+    {
+      text: "++ export 'PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True'",
+      rows: [{ row: 'env', key: 'PYTORCH_CUDA_ALLOC_CONF', value: 'expandable_segments:True', origin: 'script' }],
+    },
+    {
+      text: '+ torchrun --nproc_per_node 8 --nnodes 3 pretrain_gpt.py --num-layers 30 --no-rope-fusion --bf16',
+      rows: [
+        { row: 'config', key: 'nproc_per_node', rawKey: '--nproc_per_node', value: '8', origin: 'command line' },
+        { row: 'config', key: 'nnodes', rawKey: '--nnodes', value: '3', origin: 'command line' },
+        { row: 'config', key: 'num_layers', rawKey: '--num-layers', value: '30', origin: 'command line' },
+        { row: 'config', key: 'apply_rope_fusion', rawKey: '--no-rope-fusion', value: 'False', origin: 'command line' },
+        { row: 'config', key: 'bf16', rawKey: '--bf16', value: 'True', origin: 'command line' },
+      ],
+    },
+    { text: '+ export PATH=/opt/bin:/usr/bin', rows: [] },
+  ],
+};
+
+/** A command line printed by a launcher, or pasted above its output. Help and error texts of argument parsers look alike: they name no values. */
+export const commandLine: LineFormat = {
+  form: 'line',
+  id: 'shell.command-line',
+  title: 'command line of a training program',
+  producer: 'launchers',
+  versions: 'all',
+  source: 'printed by launch scripts; no common source',
+  anchors: COMMAND_WORDS,
+  fields: { command: 'from the launcher or the script on' },
+  pattern:
+    /^(?!\s{0,200}(?:\+{1,16} |usage:|File "))(?:[^\n]{0,400}?[\s:'"[(])?(?<command>(?:[\w./-]{0,300}\/)?(?:torchrun|srun|sbatch|mpiexec|mpirun|deepspeed|accelerate|python[\d.]{0,5}|[\w-]{1,100}\.py)\s[\s\S]{1,8192})$/g,
+  read({ command }, emit) {
+    if (/\[-h\]|: error: |unrecognized arguments/.test(command!)) return;
+    const settings = readShellSettings(command!);
+    const known = settings.filter(({ finding }) => finding.row === 'config' && isKnownConfigKey(finding.rawKey));
+    if (known.length < 2) return;
+    for (const { finding } of settings) emit(finding);
+  },
+  samples: [
+    {
+      text: 'Running: /opt/venv/bin/python -u /code/pretrain_gpt.py --micro-batch-size 2 --seq-length=2048 --recompute-modules moe_act mlp',
+      rows: [
+        { row: 'config', key: 'micro_batch_size', rawKey: '--micro-batch-size', value: '2', origin: 'command line' },
+        { row: 'config', key: 'seq_length', rawKey: '--seq-length', value: '2048', origin: 'command line' },
+        {
+          row: 'config',
+          key: 'recompute_modules',
+          rawKey: '--recompute-modules',
+          value: '["moe_act","mlp"]',
+          origin: 'command line',
+        },
+      ],
+    },
+    { text: 'usage: pretrain_gpt.py [-h] [--num-layers NUM_LAYERS] [--hidden-size HIDDEN_SIZE]', rows: [] },
+    { text: 'pretrain_gpt.py: error: unrecognized arguments: --num-layers 4 --hidden-size 5', rows: [] },
+  ],
+};
+
+/** Options of sbatch in a script that was printed into the log, as nemo-run does. */
+export const slurmDirective: LineFormat = {
+  form: 'line',
+  id: 'slurm.directive',
+  title: 'sbatch option of a printed script',
+  producer: 'Slurm',
+  versions: 'all',
+  source: 'sbatch(1)',
+  anchors: ['#SBATCH -'],
+  fields: { directive: 'the comment' },
+  pattern: /^\s{0,16}(?<directive>#SBATCH -[\s\S]{1,2000})$/g,
+  read({ directive }, emit) {
+    for (const { finding } of readShellSettings(directive!)) emit(finding);
+  },
+  samples: [
+    {
+      text: '#SBATCH --nodes=6',
+      rows: [{ row: 'config', key: 'nnodes', rawKey: '--nodes', value: '6', origin: 'command line' }],
+    },
+  ],
+};
+
+/** `NAME=value` alone on its line: `env`, `printenv`, `export -p`, or echoed by hand. */
+export const envLine: LineFormat = {
+  form: 'line',
+  id: 'shell.environment',
+  title: 'environment variable on a line of its own',
+  producer: 'env, printenv, shells',
+  versions: 'all',
+  source: 'env(1), POSIX export -p',
+  anchors: ENV_ANCHORS,
+  fields: { how: 'export or declare -x where a shell printed it', name: '', value: '' },
+  pattern:
+    /^\s{0,8}(?<how>export |declare -x )?(?<name>[A-Z][A-Z0-9_]{2,80})=(?<value>"[^"]{0,2000}"|'[^']{0,2000}'|[^\s"']{0,2000})$/g,
+  read({ how, name, value }, emit) {
+    // A value that the shell was still to expand says nothing of the run.
+    if (value!.includes('$')) return;
+    const text = value!.replace(/^(["'])([\s\S]*)\1$/, '$2');
+    const finding = envFinding(name!, text, how === 'export ' ? 'script' : 'env dump');
+    if (finding !== null) emit(finding);
+  },
+  samples: [
+    {
+      text: 'PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True',
+      rows: [{ row: 'env', key: 'PYTORCH_CUDA_ALLOC_CONF', value: 'expandable_segments:True', origin: 'env dump' }],
+    },
+    {
+      text: 'declare -x NCCL_DEBUG="WARN"',
+      rows: [{ row: 'env', key: 'NCCL_DEBUG', value: 'WARN', origin: 'env dump' }],
+    },
+    // The advice of an OOM message, wrapped by a terminal.
+    { text: 'PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True to avoid fragmentation.', rows: [] },
+    { text: 'TORCH_NCCL_AVOID_RECORD_STREAMS=$AVOID', rows: [] },
+  ],
+};
+
+/** NCCL says which variables it took from the environment. */
+export const ncclEnvironment: LineFormat = {
+  form: 'line',
+  id: 'nccl.set-by-environment',
+  title: 'variable that NCCL read',
+  producer: 'NCCL',
+  versions: '2.3 to main',
+  source: 'nccl src/misc/param.cc ncclLoadParam, ncclGetEnv users [mem]',
+  anchors: [' set by environment to '],
+  fields: { name: '', value: '' },
+  pattern: /\b(?<name>NCCL_[A-Z0-9_]{1,60}) set by environment to (?<value>[^\s]{1,500})/g,
+  read({ name, value }, emit) {
+    const finding = envFinding(name!, value!.replace(/\.$/, ''), 'process environ');
+    if (finding !== null) emit(finding);
+  },
+  samples: [
+    {
+      text: 'NCCL INFO NCCL_IB_TIMEOUT set by environment to 22.',
+      rows: [{ row: 'env', key: 'NCCL_IB_TIMEOUT', value: '22', origin: 'process environ' }],
+    },
+  ],
+};

@@ -1,0 +1,193 @@
+import { describe, expect, it } from 'vitest';
+import { applyBlock, applyLine } from '../../parsers/log/formats/apply.js';
+import type { BlockFormat, LineFormat, LogFormat } from '../../parsers/log/formats/contract.js';
+import { LOG_FORMATS } from '../../parsers/log/formats/index.js';
+import { stripPrefix } from '../../parsers/log/strip-prefix.js';
+import type { LogFinding } from '../../src/model/log-rows.js';
+
+/** Shorter anchors slow every line of every log down; these few have no longer word. */
+const SHORT_ANCHORS: ReadonlyMap<string, string> = new Map([
+  [':::MLLOG', 'the mark of MLPerf records is eight characters'],
+]);
+const SHORTEST_ANCHOR = 8;
+
+const LINES = LOG_FORMATS.filter((format): format is LineFormat => format.form === 'line');
+const BLOCKS = LOG_FORMATS.filter((format): format is BlockFormat => format.form === 'block');
+
+/** Names of the groups of a pattern. */
+function groupsOf(pattern: RegExp): string[] {
+  const match = new RegExp(`${pattern.source}|`, pattern.flags.replace('g', '')).exec('');
+  return Object.keys(match?.groups ?? {}).sort();
+}
+
+function collect(format: LogFormat, sample: LogFormat['samples'][number]): LogFinding[] {
+  const rows: LogFinding[] = [];
+  const emit = (finding: LogFinding): void => {
+    rows.push(finding);
+  };
+  if (format.form === 'line' && 'text' in sample) applyLine(format, sample.text, emit);
+  else if (format.form === 'block' && 'lines' in sample) applyBlock(format, sample.lines, emit);
+  return rows;
+}
+
+const firstLine = (sample: LogFormat['samples'][number]): string =>
+  'text' in sample ? sample.text : (sample.lines[0] ?? '');
+
+/** A sample as a launcher's log has it, and as a format then sees it. */
+function behind(prefix: string, sample: LogFormat['samples'][number]): LogFormat['samples'][number] {
+  const strip = (line: string): string => {
+    const text = prefix + line;
+    return text.slice(stripPrefix(text).end);
+  };
+  return 'text' in sample ? { ...sample, text: strip(sample.text) } : { ...sample, lines: sample.lines.map(strip) };
+}
+
+/** A time that stands in front becomes part of the prefix. */
+const withoutTime = (row: LogFinding): LogFinding => ({ ...row, timeText: undefined }) as LogFinding;
+
+describe('the list of formats', () => {
+  it('is not empty and has unique ids', () => {
+    expect(LINES.length).toBeGreaterThan(0);
+    const ids = LOG_FORMATS.map(({ id }) => id);
+    expect(ids.filter((id, index) => ids.indexOf(id) !== index)).toEqual([]);
+  });
+
+  it('says where each format comes from', () => {
+    for (const { id, title, producer, versions, source } of LOG_FORMATS) {
+      expect(id, id).toMatch(/^[a-z][\w-]*\.[\w.@-]+$/i);
+      for (const fact of [title, producer, versions, source]) expect(fact.trim(), id).not.toBe('');
+    }
+  });
+
+  it('has anchors long enough to scan for', () => {
+    for (const { id, anchors } of LOG_FORMATS) {
+      expect(anchors.length, id).toBeGreaterThan(0);
+      for (const anchor of anchors) {
+        const bytes = Buffer.byteLength(anchor);
+        if (!SHORT_ANCHORS.has(anchor)) expect(bytes, `${id}: ${anchor}`).toBeGreaterThanOrEqual(SHORTEST_ANCHOR);
+      }
+    }
+  });
+
+  it('documents every named group of its line patterns, which find all records of a line', () => {
+    for (const { id, fields, pattern } of LINES) {
+      expect(pattern.flags, id).toContain('g');
+      expect(pattern.sticky, id).toBe(false);
+      expect(groupsOf(pattern), id).toEqual(Object.keys(fields).sort());
+    }
+  });
+
+  it('has blocks that open without state and end', () => {
+    for (const { id, opens, mostLines, mostForeign, fields } of BLOCKS) {
+      expect(opens.flags, id).not.toMatch(/[gy]/);
+      expect(mostLines, id).toBeGreaterThan(1);
+      expect(mostForeign, id).toBeGreaterThanOrEqual(0);
+      expect(Object.keys(fields).length, id).toBeGreaterThan(0);
+    }
+  });
+});
+
+describe.each(LOG_FORMATS.map((format) => [format.id, format] as const))('%s', (_id, format) => {
+  it('has samples, one of which yields rows, and each of those holds an anchor', () => {
+    expect(format.samples.some(({ rows }) => rows.length > 0)).toBe(true);
+    for (const sample of format.samples) {
+      if (sample.rows.length === 0) continue;
+      const text = firstLine(sample);
+      expect(
+        format.anchors.some((anchor) => text.includes(anchor)),
+        text,
+      ).toBe(true);
+    }
+  });
+
+  it.each(format.samples.map((sample) => [firstLine(sample).slice(0, 60), sample] as const))(
+    'reads %s',
+    (_text, sample) => {
+      const rows = collect(format, sample);
+      expect(rows).toEqual(sample.rows);
+      for (const row of rows) {
+        if (row.row !== 'memory') continue;
+        expect(Number.isFinite(row.value)).toBe(true);
+        expect(Number.isFinite(row.precisionBytes)).toBe(true);
+        expect(row.precisionBytes).toBeGreaterThanOrEqual(0);
+        if (row.bytes !== null) expect(Number.isSafeInteger(row.bytes)).toBe(true);
+      }
+    },
+  );
+
+  it('reads the same behind prefixes, which are stripped before it sees a line', () => {
+    for (const sample of format.samples) {
+      for (const prefix of ['[default3]:', '[rank7]: ', '[default0]:INFO:megatron.core.utils:']) {
+        const said = `${prefix}${firstLine(sample)}`;
+        expect(collect(format, behind(prefix, sample)).map(withoutTime), said).toEqual(sample.rows.map(withoutTime));
+      }
+    }
+  });
+});
+
+// ---- hostile lines ----------------------------------------------------------------------------------------------------------------------
+
+const MEGABYTE = 1_000_000;
+const repeated = (unit: string, size: number): string => unit.repeat(Math.ceil(size / unit.length));
+
+function hostileUnits(format: LogFormat): string[] {
+  return [
+    ' ',
+    '7',
+    '|',
+    '1.',
+    'a',
+    ': 1 | ',
+    'iteration ',
+    '[Rank 1] ',
+    '[',
+    '[[',
+    '({[',
+    'x=1, ',
+    ...format.anchors,
+    ...format.anchors.map((anchor) => `${anchor} 1`),
+    ...format.samples.map(firstLine),
+    ...format.samples.map((sample) => firstLine(sample).slice(0, -3)),
+  ].filter((unit) => unit !== '');
+}
+
+const sink = (): void => {};
+
+/** Milliseconds a format takes over a line, whatever it finds in it. */
+function timed(format: LogFormat, text: string): number {
+  const start = performance.now();
+  if (format.form === 'line') {
+    applyLine(format, text, sink);
+    format.cutAtEnd?.(text);
+  } else {
+    format.opens.test(text);
+    const opening = format.samples[0]?.lines[0] ?? '';
+    const match = format.opens.exec(opening);
+    const reader = match === null ? null : format.begin(match, sink);
+    reader?.line(text);
+    reader?.end();
+  }
+  return performance.now() - start;
+}
+
+/** Four times the text may cost four times the time; quadratic work would cost sixteen. Below this floor the clock is noise. */
+const MOST_GROWTH = 9;
+const NOISE_MS = 60;
+/** Over one megabyte of one pattern. A backtracking pattern needs minutes. */
+const MOST_MS = 5000;
+
+describe('hostile lines', () => {
+  it.each(LOG_FORMATS.map((format) => [format.id, format] as const))(
+    '%s takes linear time',
+    (_id, format) => {
+      for (const unit of hostileUnits(format)) {
+        const quarter = timed(format, repeated(unit, MEGABYTE / 4));
+        const whole = timed(format, repeated(unit, MEGABYTE));
+        const said = `${JSON.stringify(unit.slice(0, 40))}: ${quarter.toFixed(1)} ms, ${whole.toFixed(1)} ms`;
+        expect(whole, said).toBeLessThan(MOST_MS);
+        expect(whole, said).toBeLessThan(Math.max(quarter, NOISE_MS) * MOST_GROWTH);
+      }
+    },
+    300_000,
+  );
+});
