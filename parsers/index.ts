@@ -1,5 +1,6 @@
 /** The registry: every format this version reads, in the order that breaks ties between equal claims. */
 import type { ParserSpec } from '../src/model/parser.js';
+import { configParser } from './config/index.js';
 import { logParser } from './log/index.js';
 
 export { explainLog, listFormats } from './log/index.js';
@@ -10,6 +11,8 @@ import { torchSnapshot } from './torch-snapshot/index.js';
 export const PARSERS: readonly ParserSpec[] = [
   // A binary pickle is unmistakable.
   torchSnapshot,
+  // Known by the settings in it.
+  configParser,
   // Anything that is text may be a log, so it comes last.
   logParser,
 ];

@@ -1,6 +1,65 @@
 // Generated from queries/**/*.sql by `npm run generate`. Do not edit.
 
 export interface Queries {
+  /** What sets the allocator's variables, by rank */
+  'context.allocator_conf': {
+    params: {
+      run_id: number;
+    };
+    row: {
+      /** of that environment; NULL: of all ranks, or nothing says it */
+      rank: number | null;
+      key: string;
+      /** NULL: unset */
+      value: string | null;
+      origin: string;
+      /** 0 is the strongest origin */
+      precedence: number;
+      attempt: number;
+      display_path: string;
+      line: number;
+    };
+  };
+  /** How allocated memory moved over the iterations of the newest attempt, by rank */
+  'context.growth': {
+    params: {
+      run_id: number;
+    };
+    row: {
+      rank: number | null;
+      /** without the first one */
+      samples: number;
+      first_iteration: number;
+      last_iteration: number;
+      first_bytes: number;
+      last_bytes: number;
+      /** slope of the line through the samples */
+      bytes_per_iteration: number | null;
+      /** how well that line fits */
+      r2: number | null;
+      display_path: string;
+    };
+  };
+  /** Memory of every rank as its log printed it: last and largest figure of each metric, in the newest attempt */
+  'context.memory': {
+    params: {
+      run_id: number;
+    };
+    row: {
+      rank: number | null;
+      metric: string;
+      /** as printed */
+      last_value: number;
+      /** NULL for counts */
+      last_bytes: number | null;
+      max_bytes: number | null;
+      max_value: number;
+      last_iteration: number | null;
+      /** where the last figure stands */
+      display_path: string;
+      line: number;
+    };
+  };
   /** Failure lines of a run, in the order of their files and lines */
   'incident.list': {
     params: {
@@ -33,6 +92,327 @@ export interface Queries {
       bytes: number;
       /** half of the last printed digit */
       precision_bytes: number;
+    };
+  };
+  /** The launches of a run: when, how far each came, how many failure lines it left */
+  'log.attempts': {
+    params: {
+      run_id: number;
+    };
+    row: {
+      attempt: number;
+      /** why it is taken for a launch; assumed where nothing says it */
+      origin: string;
+      time_us: number | null;
+      iteration_lines: number;
+      /** of the first line, in the order of files and lines */
+      first_iteration: number | null;
+      last_iteration: number | null;
+      incidents: number;
+      last_phase: string | null;
+    };
+  };
+  /** Memory figures as Megatron Bridge's performance script would pick them from the same logs */
+  'log.bridge_memory': {
+    params: {
+      run_id: number;
+    };
+    row: {
+      /** first of the first file, decimal GB as printed */
+      alloc: number | null;
+      max_alloc: number | null;
+      /** largest of all */
+      max_reserved: number | null;
+    };
+  };
+  /** Step values in the order in which Megatron Bridge's performance script would collect them */
+  'log.bridge_steps': {
+    params: {
+      run_id: number;
+    };
+    row: {
+      /** iteration, lm loss, elapsed time per iteration (ms), GPU utilization */
+      kind: string;
+      value: number;
+      /** the line's own, where it has one */
+      iteration: number | null;
+      display_path: string;
+    };
+  };
+  /** Settings as found, one row for each source, origin, spelling and value */
+  'log.config': {
+    params: {
+      run_id: number;
+    };
+    row: {
+      /** canonical */
+      key: string;
+      raw_key: string;
+      value: string | null;
+      origin: string;
+      /** 0 is strongest */
+      precedence: number;
+      attempt: number;
+      display_path: string;
+      /** the last one, for of equal origins the later wins */
+      line: number;
+      lines: number;
+    };
+  };
+  /** Total memory of the device as memory lines print it */
+  'log.device_total': {
+    params: {
+      run_id: number;
+    };
+    row: {
+      /** the commonest value */
+      bytes: number;
+    };
+  };
+  /** Environment variables as found, with the ranks and hosts that have them */
+  'log.env': {
+    params: {
+      run_id: number;
+    };
+    row: {
+      key: string;
+      value: string | null;
+      origin: string;
+      /** 0 is strongest */
+      precedence: number;
+      attempt: number;
+      /** those known */
+      ranks: readonly (number)[] | null;
+      /** those known */
+      hosts: readonly (string)[] | null;
+      display_path: string;
+      line: number;
+    };
+  };
+  /** Failure lines of a run with their figures, and the last iteration printed before each */
+  'log.incidents': {
+    params: {
+      run_id: number;
+    };
+    row: {
+      incident_id: number;
+      kind: string;
+      is_oom: boolean;
+      rank: number | null;
+      rank_origin: string | null;
+      local_rank: number | null;
+      host: string | null;
+      device: number | null;
+      pid: number | null;
+      exit_code: number | null;
+      exception: string | null;
+      frame_file: string | null;
+      frame_line: number | null;
+      frame_function: string | null;
+      traceback_line: number | null;
+      time_text: string | null;
+      time_us: number | null;
+      attempt: number;
+      /** last one printed before it in the same attempt of the same file */
+      iteration: number | null;
+      /** highest one of that attempt in any file */
+      attempt_iteration: number | null;
+      display_path: string;
+      line: number;
+      last_line: number;
+      grammar: string;
+      text: string;
+    };
+  };
+  /** Statistics of iteration lines, per attempt and (attempt NULL) of the whole run */
+  'log.iteration_summary': {
+    params: {
+      run_id: number;
+    };
+    row: {
+      attempt: number | null;
+      /** lines */
+      count: number;
+      /** of them in other files */
+      copies: number;
+      distinct_iterations: number;
+      /** iteration of the first line, in the order of attempts, files and lines */
+      first: number | null;
+      last: number | null;
+      lowest: number | null;
+      highest: number | null;
+      /** as the last line has it */
+      target: number | null;
+      /** every iteration is above the one before it in its attempt */
+      rises_in_attempts: boolean | null;
+      /** and above the one before it anywhere */
+      rises: boolean | null;
+      /** lines with a step time */
+      timed: number;
+      median_ms: number | null;
+      mean_ms: number | null;
+      p95_ms: number | null;
+      min_ms: number | null;
+      max_ms: number | null;
+      /** without the first line of each attempt */
+      steady_timed: number;
+      steady_median_ms: number | null;
+      steady_mean_ms: number | null;
+      steady_p95_ms: number | null;
+      steady_min_ms: number | null;
+      steady_max_ms: number | null;
+      /** first lines of attempts */
+      left_out: number;
+      median_tflops: number | null;
+      steady_median_tflops: number | null;
+      steady_mean_tflops: number | null;
+      last_loss: number | null;
+      skipped_iterations: number | null;
+      nan_iterations: number | null;
+    };
+  };
+  /** Iteration lines in the order of attempts, files and lines */
+  'log.iterations': {
+    params: {
+      run_id: number;
+      /** only so many of the last ones */
+      newest?: number | bigint | null | undefined;
+    };
+    row: {
+      attempt: number;
+      iteration: number;
+      target_iterations: number | null;
+      rank: number | null;
+      step_ms: number | null;
+      tflops_per_gpu: number | null;
+      loss: number | null;
+      learning_rate: number | null;
+      grad_norm: number | null;
+      loss_scale: number | null;
+      global_batch_size: number | null;
+      consumed_samples: number | null;
+      skipped_iterations: number | null;
+      nan_iterations: number | null;
+      time_us: number | null;
+      display_path: string;
+      line: number;
+    };
+  };
+  /** Memory figures per attempt, rank, device and metric: last, largest, growth */
+  'log.memory_ranks': {
+    params: {
+      run_id: number;
+      /** only of this rank */
+      rank?: number | null | undefined;
+    };
+    row: {
+      attempt: number;
+      rank: number | null;
+      device: number | null;
+      metric: string;
+      samples: number;
+      first_iteration: number | null;
+      last_iteration: number | null;
+      /** NULL for counts */
+      last_bytes: number | null;
+      max_bytes: number | null;
+      /** as printed */
+      last_value: number;
+      max_value: number;
+      /** iterations sampled after the first one */
+      growth_samples: number;
+      /** per iteration, least squares over these */
+      growth_bytes: number | null;
+      growth_r2: number | null;
+    };
+  };
+  /** Figures of memory lines in the order of files and lines */
+  'log.memory_records': {
+    params: {
+      run_id: number;
+      /** only of this rank */
+      rank?: number | null | undefined;
+      /** only so many */
+      most?: number | bigint | null | undefined;
+    };
+    row: {
+      rank: number | null;
+      device: number | null;
+      iteration: number | null;
+      metric: string;
+      /** NULL for counts */
+      bytes: number | null;
+      /** as printed */
+      value: number;
+      /** as printed */
+      unit: string;
+      moment: string | null;
+      attempt: number;
+      display_path: string;
+      line: number;
+    };
+  };
+  /** Phases of each attempt: how often announced, and where first */
+  'log.phases': {
+    params: {
+      run_id: number;
+    };
+    row: {
+      attempt: number;
+      phase: string;
+      /** words of the first line */
+      label: string;
+      count: number;
+      /** of the last line that has one */
+      iteration: number | null;
+      /** earliest */
+      time_us: number | null;
+      display_path: string;
+      line: number;
+    };
+  };
+  /** Ranks, hosts and files of which text rows tell */
+  'log.presence': {
+    params: {
+      run_id: number;
+    };
+    row: {
+      /** rank or host */
+      kind: string;
+      rank: number | null;
+      host: string | null;
+    };
+  };
+  /** Allocator settings that the snapshots of a run recorded */
+  'log.snapshot_settings': {
+    params: {
+      run_id: number;
+    };
+    row: {
+      key: string;
+      value: string;
+      rank: number | null;
+    };
+  };
+  /** Figures and words by name: the last one, and how many there are */
+  'log.values': {
+    params: {
+      run_id: number;
+      /** only names that begin so */
+      prefix?: string | null | undefined;
+      /** only so many names */
+      most?: number | bigint | null | undefined;
+    };
+    row: {
+      name: string;
+      value: number | null;
+      unit: string | null;
+      text: string | null;
+      count: number;
+      attempt: number;
+      rank: number | null;
+      display_path: string;
+      line: number;
     };
   };
   /** Trace entries by action */

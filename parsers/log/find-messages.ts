@@ -191,6 +191,12 @@ function begin(token: Token): Draft {
 function draftMessages(tokens: readonly Token[]): Draft[] {
   const drafts: Draft[] = [];
   const open = new Map<CompiledFamily, Draft>();
+  // Without white space Slurm's "been OOM Killed" is Kubernetes' "OOMKilled": inside a message it goes on, elsewhere it begins one.
+  const goesOn = new Set(
+    tokens
+      .filter(({ piece }) => (piece.role ?? 'follows') === 'follows')
+      .map(({ family, start }) => `${family.index} ${start}`),
+  );
   let lastHead: Token | null = null;
   let lastPieceStart = -1;
   let lastPieceTaken = false;
@@ -201,6 +207,7 @@ function draftMessages(tokens: readonly Token[]): Draft[] {
     if (piece.role === 'head') {
       // `CUDA error: CUBLAS_…` and `CUBLAS_…` are one head.
       if (lastHead !== null && token.start < lastHead.end) continue;
+      if (near && goesOn.has(`${family.index} ${token.start}`)) continue;
       lastHead = token;
       if (near && family.family.headsMerge === true) {
         absorb(current, token);

@@ -3,7 +3,7 @@ import type { IncidentRow } from '../../src/model/tables.js';
 import type { IncidentKind } from '../../src/model/vocabulary.js';
 import type { Segment } from './assembly.js';
 import { classifyException } from './classify-exception.js';
-import { eventOf, type FailureEvent, REACH_WITHOUT_WRITER } from './failure-events.js';
+import { eventOf, type FailureEvent, REACH_OF_ANOTHER_PREFIX, REACH_WITHOUT_WRITER } from './failure-events.js';
 import { parseLogTime } from './log-time.js';
 import type { Traceback } from './tracebacks.js';
 
@@ -30,11 +30,11 @@ interface Item {
   absorbed: boolean;
 }
 
-/** Held until nothing that stands this close to them can still arrive: windows of messages close after 4096 lines of others. */
-const MARGIN_LINES = 8192;
-const MOST_HELD = 8192;
-const MOST_HELD_CHARS = 12 * 1024 * 1024;
-const MOST_SPAN_LINES = 65_536;
+/** Held until nothing that stands this close to them can still arrive: windows of messages close after twelve own lines, or 4096 of others. */
+const MARGIN_LINES = 32_768;
+const MOST_HELD = 32_768;
+const MOST_HELD_CHARS = 24 * 1024 * 1024;
+const MOST_SPAN_LINES = 131_072;
 /** A message behind a traceback that was cut off before its exception. */
 const BEHIND_CUT_LINES = 3;
 const LONGEST_TEXT = 4000;
@@ -429,7 +429,7 @@ function joinEvents(items: readonly Item[]): void {
       continue;
     }
     const anonymous = unknown.get(event.name) ?? [];
-    const near = anonymous.filter(({ last }) => row.line - last <= event.reach);
+    const near = anonymous.filter(({ last }) => row.line - last <= REACH_OF_ANOTHER_PREFIX);
     if (writer !== null && event.name === 'nccl') {
       const match =
         near.find(({ item: other }) => other.row.device !== null && other.row.device === deviceOf(row)) ??

@@ -155,7 +155,7 @@ export class TracebackAssembly {
     // `  + Exception Group Traceback`: its lines begin with a bar where the plus stands.
     if (lead.endsWith('Exception Group ')) lead = lead.slice(0, -'Exception Group '.length).replace(/\+ ?$/, '| ');
     const quoted = /traceback\s{0,3}:\s{0,3}$/.test(lead);
-    if (quoted) lead = '  ';
+    if (quoted) lead = /^\s{0,64}/.exec(lead)![0];
     else if (/^\s{0,64}╭[─\s]{0,400}$/.test(lead)) lead = '';
     const list = this.writers.get(key) ?? [];
     // A finished one whose message was still going on.

@@ -1,5 +1,6 @@
 /** `mbforensics diagnose`: one verdict for every device that ran out, or the statement that none did. */
 import { stateTotals } from '../allocator/allocator-state.js';
+import type { LogIncident } from '../model/log-results.js';
 import type { DiagnoseResult, Failure, Verdict } from '../model/results.js';
 import { INCIDENT_BYTE_FIELDS, type IncidentByteField, type PrintedBytes } from '../model/tables.js';
 import { formatBytes, formatCount } from '../model/units.js';
@@ -9,11 +10,14 @@ import { walkDevice } from './device-walk.js';
 import { conclude, type Given, judgeMessage, shorten, withContext } from './judge-message.js';
 import { bytesFreedByLastWait } from './last-wait.js';
 import { liveSet } from './live-set.js';
+import { readFirstFailure } from './log/first-failure-result.js';
+import { readIncidents } from './log/incidents.js';
 import { describesSame, factsOfTrace, type Message, type TracedOom } from './oom-facts.js';
 import { readRunContext } from './run-context.js';
 import { listSnapshots } from './snapshots.js';
 import { NO_FRAMES, readStacks, siteOf } from './stacks.js';
 import { EvidenceLog, type Figure } from './verdict/facts.js';
+import { verdictOfKind } from './verdict/from-kind.js';
 
 export interface DiagnoseOptions {
   /** The device's total where the user knows it and no message prints it. */
@@ -48,9 +52,20 @@ export async function diagnose(
     );
     if (!known) verdicts.push(judgeMessage(message, given));
   }
-  if (verdicts.length === 0) verdicts.push(...(await noOom(store, runId, messages, options.capacityBytes)));
-  verdicts.sort((a, b) => (a.rank ?? -1) - (b.rank ?? -1) || (a.device ?? -1) - (b.device ?? -1));
-  return { schema: 'mbforensics/diagnose@1', run, verdicts, failed_sources: options.failedSources ?? [] };
+  const incidents = await readIncidents(store, runId);
+  const first = readFirstFailure(incidents);
+  if (verdicts.length === 0) {
+    const failure = first === null ? null : messageOfIncident(incidents[first.incident]!);
+    verdicts.push(...(await noOom(store, runId, failure, options.capacityBytes)));
+  }
+  // Who failed first is read first; the others by rank.
+  const isFirst = (verdict: Verdict): number =>
+    first !== null && verdict.rank === first.rank && (first.device === null || verdict.device === first.device) ? 0 : 1;
+  verdicts.sort(
+    (a, b) => isFirst(a) - isFirst(b) || (a.rank ?? -1) - (b.rank ?? -1) || (a.device ?? -1) - (b.device ?? -1),
+  );
+  const failed_sources = options.failedSources ?? [];
+  return { schema: 'mbforensics/diagnose@1', run, verdicts, first_failure: first, failed_sources };
 }
 
 // ---- what the store knows --------------------------------------------------------------------------------------------------------
@@ -198,16 +213,42 @@ async function judgeTraced(store: Store, oom: TracedOom, message: Message | unde
   return conclude(facts, evidence, message);
 }
 
+/** A failure that is no OOM. */
+interface Failed {
+  readonly kind: IncidentKind;
+  readonly rank: number | null;
+  readonly device: number | null;
+  readonly text: string;
+  readonly source: string;
+  /** Innermost frame of its traceback that belongs to no library. */
+  readonly frame: string | null;
+}
+
+function messageOfIncident(incident: LogIncident): Failed {
+  const { kind, rank, device, text, file, line, frame } = incident;
+  return {
+    kind,
+    rank,
+    device,
+    text,
+    source: `${file} line ${formatCount(line)}`,
+    frame: frame === null ? null : `${frame.function} at ${frame.file}:${frame.line}`,
+  };
+}
+
 /** No OOM: the peaks, and headroom where the device's total is known. */
 async function noOom(
   store: Store,
   runId: number,
-  messages: readonly Message[],
+  failure: Failed | null,
   capacityBytes: number | undefined,
 ): Promise<Verdict[]> {
-  const failures = messages.filter((message) => message.kind !== 'negative_text');
   const evidence = new EvidenceLog();
-  for (const message of failures.slice(0, 3)) evidence.add(`${message.kind}: ${shorten(message.text)}`, message.source);
+  if (failure !== null) {
+    evidence.add(`${failure.kind.replaceAll('_', ' ')}: ${shorten(failure.text)}`, failure.source);
+    if (failure.frame !== null) evidence.add(`raised in ${failure.frame}`, failure.source);
+  }
+  const story = failure === null ? undefined : verdictOfKind(failure.kind);
   const base = {
     cause: 'not_oom' as const,
     detail: null,
@@ -258,23 +299,23 @@ async function noOom(
       });
     }
   }
-  if (verdicts.length > 0 && failures.length > 0) {
+  if (failure === null || story === undefined) return verdicts;
+  if (verdicts.length > 0) {
     return verdicts.map((verdict) => ({
       ...verdict,
-      summary: `the run failed, but no OOM is in its traces or logs; ${verdict.summary.split('; ').slice(1).join('; ')}`,
+      summary: `${story.summary}; no OOM is in its traces or logs; ${verdict.summary.split('; ').slice(1).join('; ')}`,
+      next: story.next,
     }));
   }
-  if (verdicts.length === 0 && failures.length > 0) {
-    const first = failures[0]!;
-    verdicts.push({
-      ...base,
-      rank: first.rank,
-      device: first.device,
-      confidence: 'medium',
-      summary: 'the run failed, but not for want of memory',
-      evidence: evidence.entries,
-      missing: [],
-    });
-  }
+  verdicts.push({
+    ...base,
+    rank: failure.rank,
+    device: failure.device,
+    confidence: 'medium',
+    summary: story.summary,
+    evidence: evidence.entries,
+    missing: story.missing,
+    next: story.next,
+  });
   return verdicts;
 }

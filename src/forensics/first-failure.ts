@@ -59,7 +59,8 @@ const REPORT_GRAMMARS = /^(?:torchrun|launcher|slurm|mpi|scheduler)\./;
 const REPORT_EXCEPTIONS =
   /(?:^|\.)(?:ChildFailedError|SignalException|CalledProcessError|ProcessExitedException|ProcessRaisedException|RayTaskError|RayActorError)$/;
 /** What a launcher's process says of the one it started. */
-const REPORT_TEXTS = /^(?:\w{0,40}Error: )?(?:Engine core initialization failed|.{0,80}(?:See root cause above|worker(?:s)? died))/i;
+const REPORT_TEXTS =
+  /^(?:\w{0,40}Error: )?(?:Engine core initialization failed|.{0,80}(?:See root cause above|worker(?:s)? died))/i;
 
 /** A time limit or a cancelled job is a report too, but of the only reason there is. */
 const ENDINGS: ReadonlySet<IncidentKind> = new Set<IncidentKind>(['time_limit', 'hardware', 'host_oom']);
@@ -157,7 +158,8 @@ function basisOf<T extends FailureCandidate>(
       : first.role === 'unexplained'
         ? 'no failure names its cause'
         : 'only consequences and reports were found';
-  if (others.length === 0) return first.role === 'primary' ? `${role}, and no other failure does` : `${role}; it is the only one of its sort`;
+  if (others.length === 0)
+    return first.role === 'primary' ? `${role}, and no other failure does` : `${role}; it is the only one of its sort`;
   const { incident } = first;
   if (incident.timeUs !== null && others.every(({ incident: other }) => other.timeUs !== null)) {
     return `${role}; the earliest printed time of ${candidates.length}`;

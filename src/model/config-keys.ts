@@ -227,9 +227,9 @@ export const CONFIG_KEYS: readonly ConfigKey[] = [
   key('activation_offload_fraction'),
   key('delta_offload_bytes_across_pp_ranks'),
   key('max_inflight_offloads', 'fine_grained_offloading_max_inflight_offloads'),
-  key('activation_checkpointing.partition_activations', '^partition_activations'),
-  key('activation_checkpointing.cpu_checkpointing', '^checkpoint_in_cpu'),
-  key('activation_checkpointing.contiguous_memory_optimization', '^contigious_checkpointing'),
+  key('activation_checkpointing.partition_activations'),
+  key('activation_checkpointing.cpu_checkpointing'),
+  key('activation_checkpointing.contiguous_memory_optimization'),
   // ---- CUDA graphs
   key('cuda_graph_impl'),
   list('cuda_graph_modules', 'cuda_graph_scope'),
@@ -243,7 +243,7 @@ export const CONFIG_KEYS: readonly ConfigKey[] = [
   // ---- precision
   key('bf16', 'bf16.enabled', 'bf16_enabled', 'bfloat16_enabled', 'bfloat16.enabled'),
   key('fp16', 'fp16.enabled', 'fp16_enabled'),
-  key('fp8', 'fp8_format', 'fp8_hybrid'),
+  key('fp8', 'fp8_format'),
   key('fp4', 'fp4_format'),
   key('fp8_recipe'),
   key('fp8_margin'),
@@ -266,8 +266,8 @@ export const CONFIG_KEYS: readonly ConfigKey[] = [
   key('apply_query_key_layer_scaling'),
   key('fp32_residual_connection'),
   key('accumulate_allreduce_grads_in_fp32', 'fp32_allreduce'),
-  key('loss_scale', 'fp16.loss_scale'),
-  key('initial_loss_scale', 'fp16.initial_scale_power'),
+  key('loss_scale'),
+  key('initial_loss_scale'),
   // ---- optimizer
   key('optimizer', 'optimizer.optimizer', 'optim.name', 'optimizer.type', 'optimizer_name'),
   key('lr', 'learning_rate', 'optimizer.lr', 'optim.lr', 'optimizer.params.lr'),
@@ -391,7 +391,7 @@ export const CONFIG_KEYS: readonly ConfigKey[] = [
   list('lora_target_modules', 'peft.target_modules', 'lora_tuning.target_modules'),
   key('sequence_parallel_input_regather'),
   // ---- measurement
-  key('log_interval', 'logging_steps', 'trainer.log_every_n_steps', 'steps_per_print'),
+  key('log_interval', 'logging_steps', 'trainer.log_every_n_steps'),
   key('log_throughput'),
   key('log_memory_interval'),
   key('log_memory_to_tensorboard'),
@@ -506,15 +506,16 @@ const OTHER_NAMESPACES = new Set([
   'reward_model',
   'rollout',
   'flops_profiler',
-  'flops_profiler_config',
   'aio',
-  'aio_config',
+  'activation_checkpointing',
+  'amp',
   'autotuning',
   'quantization_config',
   'task_specific_params',
   'rope_scaling',
-  'fp8_config',
 ]);
+/** DeepSpeed prints the section `aio` as `aio_config`. */
+const SUFFIX = /(?<=^(?:aio|flops_profiler|activation_checkpointing|amp))_config$/;
 /** Bridge's sections that override others where they hold anything (`CommOverlapConfig`, `MixedPrecisionConfig`): a null there sets nothing. */
 const OVERRIDES = new Set(['comm_overlap', 'mixed_precision']);
 /** Last parts that say nothing without what stands before them; the dictionary's own dotted names come first. */
@@ -603,8 +604,10 @@ function known(parts: readonly string[]): string | undefined {
  */
 export function canonicalConfigKey(rawKey: string): string {
   const parts = pathOf(rawKey);
-  const other = parts.findIndex((part, index) => index < parts.length - 1 && OTHER_NAMESPACES.has(part));
-  if (other >= 0) return parts.slice(other).join('.');
+  const other = parts.findIndex(
+    (part, index) => index < parts.length - 1 && OTHER_NAMESPACES.has(part.replace(SUFFIX, '')),
+  );
+  if (other >= 0) return [parts[other]!.replace(SUFFIX, ''), ...parts.slice(other + 1)].join('.');
   const last = parts.at(-1) ?? rawKey;
   // Tokenizers say the size of their own vocabulary, which the model pads.
   if (last === 'vocab_size' && parts.at(-2) === 'tokenizer') return 'tokenizer.vocab_size';

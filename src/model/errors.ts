@@ -73,7 +73,8 @@ export const ERROR_CODES = {
   // input: configurations
   MBF2201: {
     kind: 'input',
-    remedy: 'A configuration has a few hundred settings; ingest the file that the run wrote, not one that carries data.',
+    remedy:
+      'A configuration has a few hundred settings; ingest the file that the run wrote, not one that carries data.',
   },
   MBF2202: {
     kind: 'input',

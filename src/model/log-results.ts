@@ -55,6 +55,8 @@ export interface LogIncident {
   /** Entry of the message grammar, or format, that matched. */
   readonly grammar: string;
   readonly text: string;
+  /** Index of the same line in another file of the run; it is no failure of its own. */
+  readonly copy_of: number | null;
 }
 
 /** A value and how it is known. */
@@ -115,8 +117,10 @@ export interface StepStatistics {
 }
 
 export interface IterationSummary extends StepStatistics {
-  /** Iteration lines. */
+  /** Iteration lines, each once. */
   readonly count: number;
+  /** The same lines in other files of the run (a file of each node beside one of all), left out of everything. */
+  readonly copies: number;
   readonly distinct: number;
   /** Iteration of the first and of the last line, in the order of attempts, files and lines. */
   readonly first: number | null;

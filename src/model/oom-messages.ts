@@ -1,13 +1,14 @@
 /**
  * The grammar of failure messages, as data: what PyTorch, CUDA's libraries, the kernel and other frameworks print when
- * memory (or something that looks like it) runs out. `parsers/log` matches it; nothing here reads a file.
+ * memory (or something that looks like it) runs out. `parsers/log` matches it; nothing here reads a file. Failures that are no
+ * matter of memory, and whose words never wrap, are line formats (`parsers/log/formats/failures.ts`).
  *
  * Messages reach a log wrapped, quoted, prefixed, glued and cut, so an entry is not one pattern but a head, loose pieces
  * in any order, and marks that tell versions apart. Patterns are written as the message prints them; they are compared
  * with all white space and quotes removed, which is what makes `213.69 \n MiB free` and `Includ\ning` readable.
  *
  * Placeholders: `{field}` of {@link INCIDENT_BYTE_FIELDS} is a number with a unit of the family's system, `{field#}` a bare
- * count of bytes; `{device}`, `{pid}` and `{count}` are integers; `{processBytes}` belongs to the `{pid}` beside it;
+ * count of bytes, `{field,#}` one with commas between the thousands; `{device}`, `{pid}` and `{count}` are integers; `{processBytes}` belongs to the `{pid}` beside it;
  * `{shape}` and `{dtype}` give a tensor's size; `{~}` skips up to twelve characters that are no digits; `{^}` stands first
  * where the text must begin a line.
  *
@@ -246,11 +247,12 @@ const TORCH_RETRY: MessageFamily = {
 
 const MPS: MessageFamily = {
   name: 'mps',
-  anchors: ['MPS backend out of memory'],
+  anchors: ['MPS backend out of memory', 'Invalid buffer size'],
   units: 'mps',
   gap: 160,
   pieces: [
-    { name: 'head', patterns: ['MPS backend out of memory'], role: 'head' },
+    // The second: one buffer larger than Metal gives at all.
+    { name: 'head', patterns: ['MPS backend out of memory', 'Invalid buffer size: {requested}'], role: 'head' },
     { name: 'allocated', patterns: ['MPS allocated: {allocated}'] },
     { name: 'allowed', patterns: ['max allowed: {allowed}'] },
     { name: 'requested', patterns: ['Tried to allocate {requested}'] },
@@ -269,6 +271,13 @@ const CUDA_DRIVER: MessageFamily = {
     'cudaErrorMemoryAllocation',
     'CUDA error 2',
     'cudaMalloc failed',
+    'cudaMalloc(): out',
+    'CUDA failure 2',
+    'Triton Error [CUDA]',
+    'Error code: out of memory',
+    'Error out of memory at line',
+    'hipErrorOutOfMemory',
+    'out_of_memory: ',
   ],
   units: 'iec',
   gap: 500,
@@ -285,11 +294,26 @@ const CUDA_DRIVER: MessageFamily = {
         'CUDA_ERROR_OUT_OF_MEMORY: out of memory',
         'CUDA_ERROR_OUT_OF_MEMORY',
         'cudaErrorMemoryAllocation: out of memory',
+        'CUDA failure 2: out of memory',
+        'Triton Error [CUDA]: out of memory',
+        'cudaMalloc(): out of memory',
+        'cudaMalloc failed, out of memory',
+        'CUDA exception! Error code: out of memory',
+        'Error out of memory at line',
+        // RMM's exception is a C++ bad_alloc, and cuDF's a Python MemoryError; what ran out is the device.
+        'MemoryError: std::bad_alloc: out_of_memory: CUDA error',
+        'MemoryError: std::bad_alloc: out_of_memory: RMM failure',
+        'std::bad_alloc: out_of_memory: CUDA error',
+        'std::bad_alloc: out_of_memory: RMM failure',
       ],
       role: 'head',
     },
     { name: 'head_thc', patterns: ['cuda runtime error (2) : out of memory', 'error=2 : out of memory'], role: 'head' },
-    { name: 'head_hip', patterns: ['HIP error: out of memory', 'hipErrorOutOfMemory: out of memory'], role: 'head' },
+    {
+      name: 'head_hip',
+      patterns: ['HIP error: out of memory', 'hipErrorOutOfMemory: out of memory', 'hipErrorOutOfMemory'],
+      role: 'head',
+    },
     { name: 'asynchronous', patterns: ['kernel errors might be asynchronously reported'] },
     { name: 'symbol', patterns: ['Search for cudaErrorMemoryAllocation'] },
   ],
@@ -313,11 +337,18 @@ const CUDA_ERROR: MessageFamily = {
     'uncorrectable ECC',
     'fallen off the bus',
     'handles_.at(i) INTERNAL ASSERT',
+    'previous error during capture',
+    'illegal instruction was',
+    'depend on a capturing blocking stream',
   ],
   units: 'iec',
   gap: 0,
   pieces: [
-    { name: 'assert', patterns: ['CUDA error: device-side assert triggered'], role: 'head' },
+    {
+      name: 'assert',
+      patterns: ['CUDA error: device-side assert triggered', 'HIP error: device-side assert triggered'],
+      role: 'head',
+    },
     {
       name: 'hardware',
       patterns: ['uncorrectable ECC error', 'GPU has fallen off the bus'],
@@ -342,6 +373,14 @@ const CUDA_ERROR: MessageFamily = {
         'all CUDA-capable devices are busy or unavailable',
         'CUDA error: the launch timed out and was terminated',
         '!handles_.at(i) INTERNAL ASSERT FAILED',
+        'operation failed due to a previous error during capture',
+        'CUDA error: an illegal instruction was encountered',
+        'operation would make the legacy stream depend on a capturing blocking stream',
+        'HIP error: unspecified launch failure',
+        'HIP error: unknown error',
+        'HIP error: invalid argument',
+        'HIP error: invalid device function',
+        'HIP error: no kernel image is available',
       ],
       role: 'head',
     },
@@ -357,6 +396,9 @@ const NCCL: MessageFamily = {
     'unhandled cuda error',
     'Cuda failure',
     'CUDA calloc',
+    'CUDA malloc',
+    'HIP failure',
+    'Hip failure',
     'ncclSystemError',
     'ncclInternalError',
     'ncclRemoteError',
@@ -365,7 +407,16 @@ const NCCL: MessageFamily = {
   gap: 400,
   headsMerge: true,
   pieces: [
-    { name: 'calloc', patterns: ['Failed to CUDA calloc {requested#} bytes'], role: 'head' },
+    {
+      name: 'calloc',
+      patterns: [
+        'Failed to CUDA calloc {requested#} bytes',
+        'Failed to CUDA calloc async {requested#} bytes',
+        'Failed to CUDA malloc {requested#} bytes',
+        'Failed to CUDA malloc async {requested#} bytes',
+      ],
+      role: 'head',
+    },
     {
       name: 'failure_oom',
       patterns: [
@@ -373,10 +424,15 @@ const NCCL: MessageFamily = {
         'Cuda failure {count} out of memory',
         'Cuda failure 2: out of memory',
         'Cuda failure: out of memory',
+        // RCCL.
+        'HIP failure out of memory',
+        'HIP failure {count} out of memory',
+        'HIP failure: out of memory',
+        'Hip failure out of memory',
       ],
       role: 'head',
     },
-    { name: 'failure_named', patterns: ['Cuda failure'], role: 'head' },
+    { name: 'failure_named', patterns: ['Cuda failure', 'HIP failure', 'Hip failure'], role: 'head' },
     {
       name: 'unhandled',
       patterns: [
@@ -395,7 +451,14 @@ const NCCL: MessageFamily = {
 
 const LIBRARY_STATUS: MessageFamily = {
   name: 'library_status',
-  anchors: ['CUBLAS_STATUS_', 'HIPBLAS_STATUS_', 'CUFFT_ALLOC_FAILED', 'CUSPARSE_STATUS_', 'CUSOLVER_STATUS_'],
+  anchors: [
+    'CUBLAS_STATUS_',
+    'HIPBLAS_STATUS_',
+    'CUFFT_ALLOC_FAILED',
+    'CUSPARSE_STATUS_',
+    'CUSOLVER_STATUS_',
+    'insufficient resources when calling',
+  ],
   units: 'iec',
   gap: 0,
   pieces: [
@@ -434,6 +497,7 @@ const LIBRARY_STATUS: MessageFamily = {
         'CUSPARSE_STATUS_ALLOC_FAILED',
         'CUSPARSE_STATUS_INSUFFICIENT_RESOURCES',
         'CUSOLVER_STATUS_ALLOC_FAILED',
+        'CUDA error: insufficient resources when calling',
       ],
       role: 'head',
     },
@@ -482,6 +546,11 @@ const HOST_KILLER: MessageFamily = {
     'OUT_OF_MEMORY',
     'running low on memory',
     'memory pressure (OOM)',
+    'exceeded memory limit (',
+    'Exceeded job memory limit',
+    'Exceeded step memory limit',
+    'systemd-oomd killed',
+    'low on resource: memory',
   ],
   units: 'iec',
   gap: 120,
@@ -493,6 +562,9 @@ const HOST_KILLER: MessageFamily = {
         'Detected {count} oom-kill event',
         'oom_kill event in StepId',
         'oom-kill event(s)',
+        'exceeded memory limit (',
+        'Exceeded job memory limit',
+        'Exceeded step memory limit',
       ],
       role: 'head',
     },
@@ -510,7 +582,8 @@ const HOST_KILLER: MessageFamily = {
       ],
       role: 'head',
     },
-    { name: 'kubernetes', patterns: ['OOMKilled'], role: 'head' },
+    { name: 'kubernetes', patterns: ['OOMKilled', 'The node was low on resource: memory'], role: 'head' },
+    { name: 'systemd', patterns: ['systemd-oomd killed {count} process'], role: 'head' },
     {
       name: 'ray',
       patterns: ['node running low on memory', 'killed due to memory pressure (OOM)'],
@@ -529,6 +602,8 @@ const HOST_ALLOC: MessageFamily = {
     'Cannot allocate memory',
     'cannot allocate memory',
     'Unable to allocate',
+    'not enough memory: you tried',
+    'paging file is too small',
   ],
   units: 'iec',
   gap: 160,
@@ -536,6 +611,9 @@ const HOST_ALLOC: MessageFamily = {
   pieces: [
     { name: 'torch_cpu', patterns: ['DefaultCPUAllocator:'], role: 'head' },
     { name: 'requested', patterns: ['you tried to allocate {requested#} bytes'] },
+    // torch 0.4 to 1.0 printed whole GB; Windows' error 1455.
+    { name: 'torch_th', patterns: ['Torch: not enough memory: you tried to allocate'], role: 'head' },
+    { name: 'windows', patterns: ['The paging file is too small for this operation to complete'], role: 'head' },
     { name: 'bad_alloc', patterns: ['std::bad_alloc'], role: 'head' },
     { name: 'errno', patterns: ['Cannot allocate memory', 'cannot allocate memory'], role: 'head' },
     { name: 'numpy', patterns: ['Unable to allocate {requested} for an array'], role: 'head' },
@@ -551,13 +629,25 @@ const WORKERS: MessageFamily = {
     'unable to open shared memory',
     'unable to mmap',
     'bus error encountered',
+    'segmentation fault encountered in worker',
     'shared memory segment',
+    'unable to write to file </torch_',
+    'failed to extend /dev/shm',
+    'posix_fallocate failed',
   ],
   units: 'iec',
   gap: 300,
   headsMerge: true,
   pieces: [
-    { name: 'worker', patterns: ['DataLoader worker (pid {pid})', 'DataLoader worker (pid'], role: 'head' },
+    {
+      name: 'worker',
+      patterns: [
+        'DataLoader worker (pid {pid})',
+        'DataLoader worker (pid',
+        'Unexpected segmentation fault encountered in worker',
+      ],
+      role: 'head',
+    },
     { name: 'signal_killed', patterns: ['is killed by signal: Killed'] },
     { name: 'signal', patterns: ['is killed by signal: '] },
     { name: 'exited', patterns: ['exited unexpectedly'] },
@@ -569,6 +659,9 @@ const WORKERS: MessageFamily = {
         'unable to mmap',
         'bus error encountered in worker',
         'while creating shared memory segment',
+        'unable to write to file </torch_',
+        'failed to extend /dev/shm/nccl',
+        'posix_fallocate failed: No space left on device',
       ],
       role: 'head',
     },
@@ -626,6 +719,9 @@ const KV_CACHE: MessageFamily = {
     'KV cache is needed',
     'can be stored in KV cache',
     'mem-fraction-static',
+    'less than desired GPU memory utilization',
+    'Prefill out of memory',
+    'Decode out of memory',
   ],
   units: 'iec',
   gap: 200,
@@ -637,20 +733,48 @@ const KV_CACHE: MessageFamily = {
       patterns: ['KV cache is needed, which is larger than the available KV cache memory'],
       role: 'head',
     },
-    { name: 'sglang', patterns: ['Not enough memory. Please try to increase --mem-fraction-static'], role: 'head' },
+    {
+      name: 'vllm_startup',
+      patterns: [
+        'on startup is less than desired GPU memory utilization',
+        'is less than desired GPU memory utilization',
+      ],
+      role: 'head',
+    },
+    {
+      name: 'sglang',
+      patterns: [
+        'Not enough memory. Please try to increase --mem-fraction-static',
+        'Not enough memory. Please try increasing --mem-fraction-static',
+        'Prefill out of memory. Try to lower your batch size',
+        'Decode out of memory. Try to lower your batch size',
+      ],
+      role: 'head',
+    },
   ],
 };
 
 const XLA: MessageFamily = {
   name: 'xla',
-  anchors: ['RESOURCE_EXHAUSTED', 'Out of memory while trying', 'Out of memory allocating'],
+  anchors: [
+    'RESOURCE_EXHAUSTED',
+    'Out of memory while trying',
+    'Out of memory allocating',
+    'Ran out of memory in memory space',
+  ],
   units: 'xla',
   gap: 60,
   headsMerge: true,
   pieces: [
     {
       name: 'head',
-      patterns: ['RESOURCE_EXHAUSTED: Out of memory', 'Out of memory while trying to allocate'],
+      patterns: [
+        'RESOURCE_EXHAUSTED: Out of memory',
+        'Out of memory while trying to allocate',
+        'RESOURCE_EXHAUSTED: Failed to allocate request for {requested}',
+        'RESOURCE_EXHAUSTED: Attempting to reserve {requested}',
+        'RESOURCE_EXHAUSTED: Attempting to allocate {requested}',
+      ],
       role: 'head',
     },
     { name: 'head_old', patterns: ['Out of memory allocating {requested}'], role: 'head' },
@@ -661,12 +785,21 @@ const XLA: MessageFamily = {
 
 const TENSORFLOW: MessageFamily = {
   name: 'tensorflow',
-  anchors: ['OOM when allocating', 'ran out of memory trying to allocate'],
+  anchors: [
+    'OOM when allocating',
+    'ran out of memory trying to allocate',
+    'failed to allocate memory [Op:',
+    'unable to allocate output tensor',
+  ],
   units: 'xla',
   gap: 120,
   pieces: [
     { name: 'tensor', patterns: ['OOM when allocating tensor with shape[{shape}] and type {dtype} on'], role: 'head' },
-    { name: 'tensor_cut', patterns: ['OOM when allocating tensor'], role: 'head' },
+    {
+      name: 'tensor_cut',
+      patterns: ['OOM when allocating tensor', 'failed to allocate memory [Op:', 'unable to allocate output tensor'],
+      role: 'head',
+    },
     { name: 'bfc', patterns: ['ran out of memory trying to allocate {requested}'], role: 'head' },
     { name: 'device', patterns: ['device:GPU:{device}'] },
   ],
@@ -685,20 +818,47 @@ const HPU: MessageFamily = {
   ],
 };
 
-const ENDINGS: MessageFamily = {
-  name: 'endings',
+const CUPY: MessageFamily = {
+  name: 'cupy',
+  anchors: ['Out of memory allocating', 'out of memory to allocate'],
+  units: 'iec',
+  gap: 80,
+  pieces: [
+    {
+      name: 'head',
+      patterns: ['Out of memory allocating {requested,#} bytes (', 'out of memory to allocate {requested#} bytes'],
+      role: 'head',
+    },
+    { name: 'allocated', patterns: ['allocated so far: {allocated,#} bytes', '(total {allocated#} bytes)'] },
+    { name: 'allowed', patterns: ['limit set to: {allowed,#} bytes'] },
+  ],
+};
+
+/** Runtimes of other devices, known by the names of their error codes. */
+const DEVICE_CODES: MessageFamily = {
+  name: 'device_codes',
   anchors: [
-    'TIME LIMIT',
-    'collective operation timeout',
-    'Connection closed by remote peer',
-    'Connection reset by peer',
+    'UR_RESULT_ERROR_OUT_OF_',
+    'ZE_RESULT_ERROR_OUT_OF_DEVICE',
+    'PI_ERROR_OUT_OF_',
+    'EL0004: ',
+    'error code is 207001',
   ],
   units: 'iec',
-  gap: 0,
+  gap: 200,
+  headsMerge: true,
   pieces: [
-    { name: 'time_limit', patterns: ['DUE TO TIME LIMIT'], role: 'head' },
-    { name: 'watchdog', patterns: ['Watchdog caught collective operation timeout'], role: 'head' },
-    { name: 'connection', patterns: ['Connection closed by remote peer', 'Connection reset by peer'], role: 'head' },
+    {
+      name: 'sycl',
+      patterns: [
+        'UR_RESULT_ERROR_OUT_OF_DEVICE_MEMORY',
+        'UR_RESULT_ERROR_OUT_OF_RESOURCES',
+        'ZE_RESULT_ERROR_OUT_OF_DEVICE_MEMORY',
+        'PI_ERROR_OUT_OF_RESOURCES',
+      ],
+      role: 'head',
+    },
+    { name: 'acl', patterns: ['EL0004: Failed to allocate memory', 'error code is 207001'], role: 'head' },
   ],
 };
 
@@ -1156,6 +1316,11 @@ export const OOM_MESSAGES: readonly OomGrammarEntry[] = [
         expected: { exception: 'torch.AcceleratorError' },
       },
       { text: 'CUDA driver error: out of memory', expected: {} },
+      { text: 'RuntimeError: Triton Error [CUDA]: out of memory', expected: { exception: 'RuntimeError' } },
+      {
+        text: 'MemoryError: std::bad_alloc: out_of_memory: CUDA error at: /opt/rmm/mr/device/cuda_memory_resource.hpp:70: cudaErrorMemoryAllocation out of memory',
+        expected: {},
+      },
     ],
   },
   {
@@ -1334,6 +1499,11 @@ export const OOM_MESSAGES: readonly OomGrammarEntry[] = [
         expected: { pid: 8123 },
       },
       { text: 'srun: error: node12: task 3: Out Of Memory', expected: {} },
+      {
+        text: 'slurmstepd: error: Detected 1 oom_kill event in StepId=77.0. Some of the step tasks have been OOM Killed.',
+        expected: {},
+      },
+      { text: 'slurmstepd: error: StepId=77.0 exceeded memory limit (53687 > 51200), being killed', expected: {} },
     ],
   },
   {
@@ -1524,6 +1694,46 @@ export const OOM_MESSAGES: readonly OomGrammarEntry[] = [
     ],
   },
   {
+    id: 'cupy.oom',
+    family: CUPY,
+    // A pool of its own: torch's allocator was not asked, nor does the message say what the device holds.
+    versions: 'CuPy; `to allocate … (total …)` before 6',
+    source: 'cupy cupy/cuda/memory.pyx OutOfMemoryError',
+    kind: 'cuda_oom_driver',
+    samples: [
+      {
+        text: 'cupy.cuda.memory.OutOfMemoryError: Out of memory allocating 8,589,934,592 bytes (allocated so far: 17,000,448 bytes, limit set to: 20,000,000,000 bytes).',
+        expected: {
+          exception: 'cupy.cuda.memory.OutOfMemoryError',
+          bytes: { requested: '8,589,934,592 bytes', allocated: '17,000,448 bytes', allowed: '20,000,000,000 bytes' },
+        },
+      },
+    ],
+  },
+  {
+    id: 'sycl.oom',
+    family: DEVICE_CODES,
+    versions: 'oneAPI 2023 and later; OUT_OF_RESOURCES is what the driver usually says of memory',
+    source: 'intel/llvm sycl, unified-runtime ur_result_t',
+    kind: 'xpu_oom',
+    when: ['sycl'],
+    samples: [
+      {
+        text: 'RuntimeError: level_zero backend failed with error: 39 (UR_RESULT_ERROR_OUT_OF_DEVICE_MEMORY)',
+        expected: { exception: 'RuntimeError' },
+      },
+    ],
+  },
+  {
+    id: 'ascend.oom',
+    family: DEVICE_CODES,
+    versions: 'CANN',
+    source: MEMORY,
+    kind: 'npu_oom',
+    when: ['acl'],
+    samples: [{ text: 'EL0004: Failed to allocate memory.', expected: {} }],
+  },
+  {
     id: 'habana.hpu_oom',
     family: HPU,
     versions: 'Intel Gaudi PyTorch bridge',
@@ -1535,43 +1745,6 @@ export const OOM_MESSAGES: readonly OomGrammarEntry[] = [
         expected: { bytes: { requested: '805306368 bytes' } },
       },
     ],
-  },
-  {
-    id: 'slurm.time_limit',
-    family: ENDINGS,
-    versions: 'Slurm',
-    source: 'slurm src/slurmd/slurmstepd/req.c',
-    kind: 'time_limit',
-    when: ['time_limit'],
-    samples: [
-      {
-        text: 'slurmstepd: error: *** JOB 77 ON node3 CANCELLED AT 2025-02-03T04:05:06 DUE TO TIME LIMIT ***',
-        expected: {},
-      },
-    ],
-  },
-  {
-    id: 'torch.collective_timeout',
-    family: ENDINGS,
-    versions: 'torch 1.10 and later: usually the victim of another rank',
-    source: 'pytorch torch/csrc/distributed/c10d/ProcessGroupNCCL.cpp',
-    kind: 'timeout',
-    when: ['watchdog'],
-    samples: [
-      {
-        text: '[rank7]:[E1121 02:00:23.123456789 ProcessGroupNCCL.cpp:616] [Rank 7] Watchdog caught collective operation timeout: WorkNCCL(SeqNum=12, OpType=ALLREDUCE) ran for 600012 milliseconds before timing out.',
-        expected: {},
-      },
-    ],
-  },
-  {
-    id: 'net.connection_lost',
-    family: ENDINGS,
-    versions: 'NCCL, torch stores: usually the victim of another rank',
-    source: 'nccl src/misc/socket.cc',
-    kind: 'connection_lost',
-    when: ['connection'],
-    samples: [{ text: 'socketProgress: Connection closed by remote peer node2<40211>', expected: {} }],
   },
 ];
 

@@ -2,6 +2,7 @@
  * What verbs return. Each is a plain object that `--json` prints as it is and `src/report` renders as text, so the two cannot disagree.
  * Field names are the JSON's: outside scripts rely on them.
  */
+import type { FirstFailureResult } from './log-results.js';
 import type { Cause, CauseDetail, Confidence, SourceStatus } from './vocabulary.js';
 
 /** Something that went wrong with one input or question; `text` includes the place. */
@@ -192,7 +193,10 @@ export interface Verdict {
 export interface DiagnoseResult {
   readonly schema: 'mbforensics/diagnose@1';
   readonly run: string;
+  /** The device that failed first comes first, the others by rank. */
   readonly verdicts: readonly Verdict[];
+  /** Null where no text tells of a failure. */
+  readonly first_failure: FirstFailureResult | null;
   /** Inputs that failed: the answer may lack them. */
   readonly failed_sources: readonly { readonly path: string; readonly error: Failure }[];
 }

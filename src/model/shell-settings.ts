@@ -33,7 +33,7 @@ const MOST_NESTED = 4;
 const MOST_SETTINGS = 20_000;
 /** Longest value a variable takes; and what all expansions of a text may come to, since each may double the one before. */
 const MOST_VALUE = 65_536;
-const MOST_EXPANDED = 4 * 1024 * 1024;
+const MOST_EXPANDED = 1024 * 1024;
 
 interface Variable {
   /** Every value assigned, the newest last; arrays by their words. */

@@ -19,10 +19,31 @@ export function diagnoseText(result: DiagnoseResult): string {
       lines.push(...wrap(`${place(verdict)}: same verdict, ${verdict.cause}: ${verdict.summary}`, WIDTH, INDENT));
     else lines.push(...verdictLines(verdict, result.run, result.verdicts.length));
   }
+  lines.push(...firstFailureLines(result));
   for (const failed of result.failed_sources) {
     lines.push('', ...wrap(`not read: ${printable(failed.error.text)} (${failed.error.code})`, WIDTH, '  '));
   }
   return `${lines.join('\n')}\n`;
+}
+
+/** Only where there is somebody else to tell it from. */
+function firstFailureLines({ first_failure: first }: DiagnoseResult): string[] {
+  if (first === null) return [];
+  const others: string[] = [];
+  if (first.also_failed.length > 0) others.push(`failed too: ${ranks(first.also_failed)}`);
+  if (first.victims.length > 0) others.push(`only waited for it: ${ranks(first.victims)}`);
+  if (others.length === 0) return [];
+  const who = first.rank === null ? 'a rank that is not named' : `rank ${first.rank}`;
+  const where = `${printable(first.file)} line ${first.line}`;
+  return ['', ...labelled('first', `${who} failed first (${where}: ${first.why}); ${others.join('; ')}`)];
+}
+
+const MOST_RANKS = 12;
+
+function ranks(list: readonly number[]): string {
+  const shown = list.slice(0, MOST_RANKS).join(', ');
+  const more = list.length - MOST_RANKS;
+  return `rank${list.length === 1 ? '' : 's'} ${shown}${more > 0 ? ` and ${more} more` : ''}`;
 }
 
 /** Ranks that fail alike get one line each: a reader with 32 ranks wants one screen. `--json` has them all in full. */

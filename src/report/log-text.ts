@@ -16,10 +16,15 @@ import {
   WIDTH,
 } from './text-pieces.js';
 
-/** Lines of the screen's parts: together with the fixed ones they stay below forty. */
+/** Lines of one screen; memory rows and failures share what the rest leaves. */
+const SCREEN = 40;
 const MOST_ATTEMPTS = 4;
-const MOST_MEMORY_ROWS = 6;
-const MOST_FAILURES = 5;
+const MOST_MEMORY_ROWS = 8;
+const LEAST_MEMORY_ROWS = 2;
+/** A failure takes two lines, or three where its ranks are many. */
+const FAILURE_LINES = 3;
+const LEAST_FAILURES = 2;
+const MOST_FAILURES = 6;
 /** Versions that are named even when nothing tells them. */
 const ASKED_FOR = new Set<string>(['torch', 'cuda', 'nccl', 'transformer_engine', 'megatron_core']);
 
@@ -46,21 +51,31 @@ function runText(run: LogRun): string {
     ...iterations(run),
   ];
   if (run.phases.length > 0) lines.push(...labelled('phases', phases(run)));
-  if (run.memory_groups.length > 0) {
-    const after = run.memory_groups.reduce<number | null>(
-      (latest, { iteration }) => (iteration === null ? latest : Math.max(latest ?? 0, iteration)),
-      null,
-    );
-    lines.push(
-      ...labelled(
-        'memory',
-        `${plural(run.memory_records, 'figure')} of memory lines${after === null ? '' : `, the last after iteration ${formatCount(after)}`}`,
-      ),
-      memoryTable(run.memory_groups, MOST_MEMORY_ROWS, '    '),
-    );
-  } else lines.push(...labelled('memory', `${UNKNOWN} (no memory line)`));
-  lines.push(...failures(run));
+  const groups = fold(run);
+  const last = firstLines(run);
+  const free =
+    SCREEN - lines.length - last.length - (run.memory_groups.length > 0 ? 2 : 1) - (groups.length > 0 ? 2 : 1);
+  const failures = Math.min(groups.length, LEAST_FAILURES);
+  const rows = Math.max(LEAST_MEMORY_ROWS, Math.min(MOST_MEMORY_ROWS, free - failures * FAILURE_LINES));
+  const memory = memoryLines(run, rows);
+  const left = Math.floor((SCREEN - lines.length - last.length - memory.length - 2) / FAILURE_LINES);
+  lines.push(...memory, ...failureLines(run, groups, Math.max(1, Math.min(MOST_FAILURES, left))), ...last);
   return lines.join('\n');
+}
+
+function memoryLines(run: LogRun, mostRows: number): string[] {
+  if (run.memory_groups.length === 0) return labelled('memory', `${UNKNOWN} (no memory line)`);
+  const after = run.memory_groups.reduce<number | null>(
+    (latest, { iteration }) => (iteration === null ? latest : Math.max(latest ?? 0, iteration)),
+    null,
+  );
+  return [
+    ...labelled(
+      'memory',
+      `${plural(run.memory_records, 'figure')} of memory lines${after === null ? '' : `, the last after iteration ${formatCount(after)}`}`,
+    ),
+    ...memoryTable(run.memory_groups, mostRows, '    ').split('\n'),
+  ];
 }
 
 function plural(count: number, word: string): string {
@@ -119,7 +134,7 @@ function iterations({ iterations: all }: LogRun): string[] {
   ].filter((text) => text !== '');
   const lines = labelled(
     'iterations',
-    `${plural(all.count, 'line')}, ${countOr(all.first)} to ${countOr(all.last)}${target}${order}${bad.length === 0 ? '' : ` · ${bad.join(', ')}`}`,
+    `${plural(all.count, 'line')}${all.copies > 0 ? ` (${formatCount(all.copies)} more in second files)` : ''}, ${countOr(all.first)} to ${countOr(all.last)}${target}${order}${bad.length === 0 ? '' : ` · ${bad.join(', ')}`}`,
   );
   const { steady } = all;
   if (steady.timed > 0) {
@@ -171,12 +186,13 @@ function place(file: string, line: number): string {
   return `[${keepEnd(printable(file), 60)} line ${formatCount(line)}]`;
 }
 
-function failures(run: LogRun): string[] {
-  if (run.incidents.length === 0) return labelled('failures', 'none found');
-  const groups = fold(run);
+function failureLines(run: LogRun, groups: readonly Folded[], most: number): string[] {
+  if (groups.length === 0) return labelled('failures', 'none found');
   const several = run.attempts.length > 1;
-  const lines = [`  failures    ${plural(run.incidents.length, 'line')}`];
-  for (const { first, incidents } of groups.slice(0, MOST_FAILURES)) {
+  const copies = run.incidents.filter(({ copy_of }) => copy_of !== null).length;
+  const again = copies === 0 ? '' : ` (and ${formatCount(copies)} that stand in a second file)`;
+  const lines = [`  failures    ${plural(run.incidents.length - copies, 'line')}${again}`];
+  for (const { first, incidents } of groups.slice(0, most)) {
     const times = incidents.length > 1 ? ` ×${formatCount(incidents.length)}` : '';
     const attempt = several && first.attempt !== null ? ` · attempt ${first.attempt}` : '';
     const wanted = first.requested_bytes === null ? '' : ` · wanted ${formatBytes(first.requested_bytes)}`;
@@ -191,12 +207,17 @@ function failures(run: LogRun): string[] {
     );
     lines.push(`      ${shortText(first.text, WIDTH - 6)}`);
   }
-  if (groups.length > MOST_FAILURES) {
+  if (groups.length > most) {
     const rest = groups
       .slice(MOST_FAILURES)
       .map(({ first, incidents }) => `${first.kind} ×${formatCount(incidents.length)}`);
     lines.push(`    ${shortText(`and ${rest.join(', ')}`, WIDTH - 4)}`);
   }
+  return lines;
+}
+
+function firstLines(run: LogRun): string[] {
+  const lines: string[] = [];
   const first = run.first_failure;
   if (first !== null) {
     const device = first.device === null ? '' : `, device ${first.device}`;

@@ -1,7 +1,7 @@
 /** Memory figures of ranks as a table that fits a screen: equal ranks together, then stages, then all. */
 import type { MemoryGroup } from '../model/log-results.js';
 import { type Column, table } from './table.js';
-import { byteRange, grouped, rankList, UNKNOWN } from './text-pieces.js';
+import { byteRange, grouped, rankList, UNKNOWN, WIDTH } from './text-pieces.js';
 
 /** Columns in order: metric, whether its last or its largest value is shown, title. */
 const COLUMNS: readonly (readonly [metric: string, of: 'last' | 'max' | 'counts', title: string])[] = [
@@ -13,7 +13,8 @@ const COLUMNS: readonly (readonly [metric: string, of: 'last' | 'max' | 'counts'
   ['device_used', 'max', 'device used'],
   ['alloc_retries', 'counts', 'retries'],
 ];
-/** Wider tables do not fit a hundred columns. */
+/** Shown even where they are zero: that is news then. */
+const ALWAYS = new Set(['allocated', 'reserved', 'max_allocated', 'max_reserved']);
 const MOST_COLUMNS = 5;
 
 interface Row {
@@ -49,23 +50,31 @@ function cell(row: Row, metric: string, of: 'last' | 'max' | 'counts'): string {
 
 export function memoryTable(groups: readonly MemoryGroup[], mostRows: number, indent: string): string {
   const rows = fold(groups, mostRows);
-  const present = COLUMNS.filter(([metric, of]) => groups.some((group) => group[of][metric] !== undefined));
-  // A column of zeros tells nothing: it makes room.
-  const telling = present.filter(([metric, of]) => groups.some((group) => (group[of][metric] ?? 0) !== 0));
-  const columns = (present.length > MOST_COLUMNS ? telling : present).slice(0, MOST_COLUMNS);
-  const hasStages = rows.some(({ stage }) => stage !== null);
-  const head: Column[] = [
-    ...(hasStages ? [{ title: 'stage', align: 'right' as const }] : []),
-    { title: 'ranks' },
-    ...columns.map(([, , title]) => ({ title, align: 'right' as const })),
-  ];
-  return table(
-    head,
-    rows.map((row) => [
-      ...(hasStages ? [row.stage === null ? UNKNOWN : String(row.stage)] : []),
-      rankList(row.ranks, 3),
-      ...columns.map(([metric, of]) => cell(row, metric, of)),
-    ]),
-    indent,
+  // Of the others, a column of zeros tells nothing.
+  const tells = (value: number | undefined, metric: string): boolean =>
+    value !== undefined && (value !== 0 || ALWAYS.has(metric));
+  const columns = COLUMNS.filter(([metric, of]) => groups.some((group) => tells(group[of][metric], metric))).slice(
+    0,
+    MOST_COLUMNS,
   );
+  const hasStages = rows.some(({ stage }) => stage !== null);
+  for (;;) {
+    const head: Column[] = [
+      ...(hasStages ? [{ title: 'stage', align: 'right' as const }] : []),
+      { title: 'ranks' },
+      ...columns.map(([, , title]) => ({ title, align: 'right' as const })),
+    ];
+    const text = table(
+      head,
+      rows.map((row) => [
+        ...(hasStages ? [row.stage === null ? UNKNOWN : String(row.stage)] : []),
+        rankList(row.ranks, 3),
+        ...columns.map(([metric, of]) => cell(row, metric, of)),
+      ]),
+      indent,
+    );
+    // Ranges are wide: the last column gives way.
+    if (columns.length < 2 || text.split('\n').every((line) => line.length <= WIDTH)) return text;
+    columns.pop();
+  }
 }

@@ -78,7 +78,9 @@ function rankTable(ranks: readonly MemoryRank[], inFull: boolean): string {
     rank.metrics.find(({ metric }) => metric === name);
   const present = (name: string): boolean => ranks.some((rank) => find(rank, name) !== undefined);
   const last = ['allocated', 'reserved'].filter(present);
-  const largest = ['max_allocated', 'max_reserved', 'device_used'].filter(present);
+  // What nvidia-smi saw before the run began tells nothing.
+  const isUsed = ranks.some((rank) => (find(rank, 'device_used')?.max_bytes ?? 0) > 0);
+  const largest = ['max_allocated', 'max_reserved', ...(isUsed ? ['device_used'] : [])].filter(present);
   const counts = ['alloc_retries', 'ooms'].filter(present);
   const known = new Set([...last, ...largest, ...counts]);
   // A producer of its own words: then its words are shown.
@@ -86,6 +88,8 @@ function rankTable(ranks: readonly MemoryRank[], inFull: boolean): string {
     .filter((name) => !known.has(name))
     .slice(0, known.size === 0 ? 4 : 0);
   const hasStages = ranks.some(({ position }) => position !== null);
+  const growthOf = (rank: MemoryRank): number | null => find(rank, 'allocated')?.growth_bytes_per_iteration ?? null;
+  const hasGrowth = ranks.some((rank) => growthOf(rank) !== null);
   return table(
     [
       { title: 'rank', align: 'right' },
@@ -98,19 +102,19 @@ function rankTable(ranks: readonly MemoryRank[], inFull: boolean): string {
           .replaceAll('_', ' '),
         align: 'right' as const,
       })),
-      { title: 'growth/iteration', align: 'right' },
+      ...(hasGrowth ? [{ title: 'growth/iteration', align: 'right' as const }] : []),
     ],
     ranks.slice(0, MOST_RANKS).map((rank) => {
-      const growth = find(rank, 'allocated')?.growth_bytes_per_iteration;
+      const growth = growthOf(rank);
       return [
-        rankList([rank.rank]),
+        rank.rank === null && rank.device !== null ? `device ${rank.device}` : rankList([rank.rank]),
         ...(hasStages ? [countOr(rank.position?.pp)] : []),
         formatCount(Math.max(...rank.metrics.map(({ samples }) => samples))),
         ...last.map((name) => bytesOr(find(rank, name)?.last_bytes)),
         ...largest.map((name) => bytesOr(find(rank, name)?.max_bytes)),
         ...counts.map((name) => countOr(find(rank, name)?.max_value)),
         ...others.map((name) => amount(find(rank, name)?.last_bytes ?? null, find(rank, name)?.last_value)),
-        growth == null ? UNKNOWN : formatBytes(Math.round(growth)),
+        ...(hasGrowth ? [growth === null ? UNKNOWN : formatBytes(Math.round(growth))] : []),
       ];
     }),
     '  ',

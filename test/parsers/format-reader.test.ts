@@ -55,7 +55,10 @@ function read(lines: readonly Line[]) {
   const rows: LogRow[] = [];
   const attempts: AttemptRow[] = [];
   const tracker = new AttemptTracker((row) => attempts.push(row));
-  const reader = new FormatReader({ row: (finding, place) => rows.push(placedRow(finding, place)), failure: () => {} }, tracker);
+  const reader = new FormatReader(
+    { row: (finding, place) => rows.push(placedRow(finding, place)), failure: () => {} },
+    tracker,
+  );
   let offset = 0;
   let line = 1;
   for (const { text, formats = [], continues = false } of lines) {
@@ -186,8 +189,11 @@ describe('attempts', () => {
   it('begin where the iteration counter goes back, but not for another rank one behind', () => {
     expect(iterations(1, 2, 3, 4)).toEqual([]);
     expect(iterations(5, 6, 5, 6, 7)).toEqual([]);
-    expect(iterations(1, 2, 1, 2).map(({ attempt, line }) => [attempt, line])).toEqual([[2, 3]]);
-    expect(iterations(90, 100, 91).map(({ origin }) => origin)).toEqual(['iteration 91 after 100']);
+    expect(iterations(1, 2, 1, 2).map(({ attempt, line }) => [attempt, line])).toEqual([
+      [1, 1],
+      [2, 3],
+    ]);
+    expect(iterations(90, 100, 91).map(({ origin }) => origin)).toEqual(['first line', 'iteration 91 after 100']);
   });
 
   it('begin with a banner only after training', () => {

@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { describeConfig } from '../../forensics/log/config.js';
+import { describeConfig, type RunSettings, readSettings } from '../../forensics/log/config.js';
 import { configText } from '../../report/config-text.js';
 import type { Context } from '../context.js';
 import { EXIT } from '../exit-codes.js';
@@ -19,18 +19,27 @@ export function registerConfig(program: Command, context: Context): void {
       .option('--diff <run2>', 'compare with this run or path'),
     ['config', 'config runs/llama3-70b-sft', 'config night-shift --diff golden', 'config runs/a --diff runs/b --json'],
   ).action(async (operand: string | undefined, options: Options) => {
-    const target = await openTarget(operand, options, context);
-    try {
-      const other = options.diff === undefined ? undefined : await openTarget(options.diff, options, context);
-      try {
-        const result = await describeConfig(target.store, target.runId, target.run, other);
-        answer(context, options, result, configText);
-        if (target.failed.length > 0 || (other?.failed.length ?? 0) > 0) process.exitCode = EXIT.input;
-      } finally {
-        await other?.close();
-      }
-    } finally {
-      await target.close();
-    }
+    // One after the other: a store opens once.
+    const here = await settingsOf(operand, options, context);
+    const other = options.diff === undefined ? undefined : await settingsOf(options.diff, options, context);
+    answer(context, options, describeConfig(here, other), configText);
+    if (here.failed || other?.failed === true) process.exitCode = EXIT.input;
   });
+}
+
+async function settingsOf(
+  operand: string | undefined,
+  options: Options,
+  context: Context,
+): Promise<RunSettings & { readonly failed: boolean }> {
+  const target = await openTarget(operand, options, context);
+  try {
+    return {
+      run: target.run,
+      found: await readSettings(target.store, target.runId),
+      failed: target.failed.length > 0,
+    };
+  } finally {
+    await target.close();
+  }
 }

@@ -163,22 +163,19 @@ export function diffConfig(
   };
 }
 
-export interface ComparedRun {
-  readonly store: Store;
-  readonly runId: number;
+/** A run's settings as read from its store; runs to compare may lie in two stores, or in one that opens once. */
+export interface RunSettings {
   readonly run: string;
+  readonly found: readonly FoundSetting[];
 }
 
-export async function describeConfig(
-  store: Store,
-  runId: number,
-  run: string,
-  other?: ComparedRun,
-): Promise<ConfigResult> {
-  const here = effectiveConfig(await readSettings(store, runId));
-  const diff =
-    other === undefined
-      ? null
-      : diffConfig(here, effectiveConfig(await readSettings(other.store, other.runId)), other.run);
-  return { schema: 'mbforensics/config@1', run, settings: here.settings, conflicts: here.conflicts, diff };
+export function describeConfig(here: RunSettings, other?: RunSettings): ConfigResult {
+  const config = effectiveConfig(here.found);
+  return {
+    schema: 'mbforensics/config@1',
+    run: here.run,
+    settings: config.settings,
+    conflicts: config.conflicts,
+    diff: other === undefined ? null : diffConfig(config, effectiveConfig(other.found), other.run),
+  };
 }

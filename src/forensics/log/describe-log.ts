@@ -63,7 +63,7 @@ async function describeRun(store: Store, runId: number, name: string, options: D
       file: display_path,
       line,
     })),
-    incidents: incidents.map(({ id: _, ...incident }) => incident),
+    incidents,
     first_failure: readFirstFailure(incidents),
     bridge_evaluator: await bridgeEvaluator(store, runId),
   };

@@ -28,7 +28,9 @@ const ranksOf = (candidates: readonly Candidate[]): number[] => [
 
 /** Null where nothing failed. */
 export function readFirstFailure(incidents: readonly LogIncident[]): FirstFailureResult | null {
-  const found = firstFailure(incidents.map(candidateOf));
+  const found = firstFailure(
+    incidents.flatMap((incident, i) => (incident.copy_of === null ? [candidateOf(incident, i)] : [])),
+  );
   if (found.first === null) return null;
   const { index } = found.first.incident;
   const first = incidents[index]!;

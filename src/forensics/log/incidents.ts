@@ -62,7 +62,30 @@ export function incidentOfRow(row: IncidentRow, file: string): LogIncident {
     last_line: row.lastLine,
     grammar: row.grammar,
     text: row.text,
+    copy_of: null,
   };
+}
+
+/** `Process 4711 has …`, `(pid: 4711)`: what no two failures share. */
+const NAMES_PROCESS = /\b(?:process|pid)\b[ :=]{0,3}\d{2}/i;
+
+/**
+ * One failure of a node stands in its own file and in one of all nodes: the same text of the same rank in another file, as often as
+ * there. A launch that is repeated fails with the same words too, so that a time or a process has to tell that they are one.
+ */
+export function markCopies(incidents: readonly LogIncident[]): LogIncident[] {
+  const counts = new Map<string, number>();
+  const firsts = new Map<string, { readonly index: number; readonly file: string }>();
+  return incidents.map((incident, index) => {
+    const { rank, time_us, pid, file } = incident;
+    if (time_us === null && pid === null && !NAMES_PROCESS.test(incident.text)) return incident;
+    const same = JSON.stringify([incident.attempt, incident.kind, rank, incident.device, pid, time_us, incident.text]);
+    const nth = (counts.get(`${file}\0${same}`) ?? 0) + 1;
+    counts.set(`${file}\0${same}`, nth);
+    const known = firsts.get(`${nth}\0${same}`);
+    if (known === undefined) firsts.set(`${nth}\0${same}`, { index, file });
+    return known === undefined || known.file === file ? incident : { ...incident, copy_of: known.index };
+  });
 }
 
 /** What the judging functions take. */
@@ -75,7 +98,7 @@ const FIELD_OF_NAME = new Map<string, IncidentByteField>(
 );
 
 /** Failure lines of a run, in the order of attempts, files and lines. */
-export async function readIncidents(store: Store, runId: number): Promise<(LogIncident & { readonly id: number })[]> {
+export async function readIncidents(store: Store, runId: number): Promise<LogIncident[]> {
   const figures = new Map<
     number,
     { bytes: Partial<Record<IncidentByteField, PrintedBytes>>; processes: { pid: number; printed: PrintedBytes }[] }
@@ -92,33 +115,35 @@ export async function readIncidents(store: Store, runId: number): Promise<(LogIn
     else if (value.pid !== null) entry.processes.push({ pid: value.pid, printed });
   }
   const rows = await store.all('log.incidents', { run_id: runId });
-  return rows.map((row) => ({
-    id: row.incident_id,
-    kind: row.kind as IncidentKind,
-    is_oom: row.is_oom,
-    rank: row.rank,
-    rank_origin: row.rank_origin,
-    local_rank: row.local_rank,
-    host: row.host,
-    device: row.device,
-    pid: row.pid,
-    exit_code: row.exit_code,
-    ...byteFields(figures.get(row.incident_id) ?? { bytes: {}, processes: [] }),
-    exception: row.exception,
-    frame:
-      row.frame_file === null
-        ? null
-        : { file: row.frame_file, line: row.frame_line ?? 0, function: row.frame_function ?? '' },
-    traceback_line: row.traceback_line,
-    time: row.time_text,
-    time_us: row.time_us,
-    attempt: row.attempt,
-    iteration: row.iteration ?? row.attempt_iteration,
-    iteration_origin: row.iteration !== null ? 'same file' : row.attempt_iteration !== null ? 'same attempt' : null,
-    file: row.display_path,
-    line: row.line,
-    last_line: row.last_line,
-    grammar: row.grammar,
-    text: row.text,
-  }));
+  return markCopies(
+    rows.map((row) => ({
+      kind: row.kind as IncidentKind,
+      is_oom: row.is_oom,
+      rank: row.rank,
+      rank_origin: row.rank_origin,
+      local_rank: row.local_rank,
+      host: row.host,
+      device: row.device,
+      pid: row.pid,
+      exit_code: row.exit_code,
+      ...byteFields(figures.get(row.incident_id) ?? { bytes: {}, processes: [] }),
+      exception: row.exception,
+      frame:
+        row.frame_file === null
+          ? null
+          : { file: row.frame_file, line: row.frame_line ?? 0, function: row.frame_function ?? '' },
+      traceback_line: row.traceback_line,
+      time: row.time_text,
+      time_us: row.time_us,
+      attempt: row.attempt,
+      iteration: row.iteration ?? row.attempt_iteration,
+      iteration_origin: row.iteration !== null ? 'same file' : row.attempt_iteration !== null ? 'same attempt' : null,
+      file: row.display_path,
+      line: row.line,
+      last_line: row.last_line,
+      grammar: row.grammar,
+      text: row.text,
+      copy_of: null,
+    })),
+  );
 }

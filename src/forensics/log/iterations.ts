@@ -5,6 +5,7 @@ import type { Store } from '../../store/store.js';
 
 const NONE: IterationSummary = {
   count: 0,
+  copies: 0,
   distinct: 0,
   first: null,
   last: null,
@@ -42,6 +43,7 @@ const finite = (value: number | null): number | null => (value !== null && Numbe
 function summarise(row: QueryRow<'log.iteration_summary'>): IterationSummary {
   return {
     count: row.count,
+    copies: row.copies,
     distinct: row.distinct_iterations,
     first: row.first,
     last: row.last,

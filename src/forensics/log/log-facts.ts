@@ -14,7 +14,7 @@ export interface LogFacts {
   readonly facts: RunFacts;
   readonly layout: RankLayout | null;
   readonly layoutOrigin: string | null;
-  readonly incidents: readonly (LogIncident & { readonly id: number })[];
+  readonly incidents: readonly LogIncident[];
   readonly values: readonly {
     readonly name: string;
     readonly value: number | null;

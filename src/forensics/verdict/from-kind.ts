@@ -32,6 +32,16 @@ const FOREIGN: KindVerdict = {
   next: [],
 };
 
+/** Failures that are no memory matter, each with what it asks for. */
+const NOT_MEMORY: Omit<KindVerdict, 'summary'> = {
+  cause: 'not_oom',
+  detail: null,
+  confidence: 'high',
+  missing: [],
+  next: [],
+};
+const OTHERS_LOGS = ['the logs of all ranks: the one that failed first names its cause, the others only waited for it'];
+
 /** Kinds whose lines never carry the allocator's figures. Kinds that do are judged by their numbers. */
 const BY_KIND: Partial<Record<IncidentKind, KindVerdict>> = {
   cuda_oom_driver: DRIVER,
@@ -68,6 +78,33 @@ const BY_KIND: Partial<Record<IncidentKind, KindVerdict>> = {
     summary: 'host memory ran out, not the device',
     missing: ['which process grew (dmesg, cgroup statistics, per-process RSS over time)'],
     next: ['raise the job’s memory request, or lower data-loader workers, pinned buffers and checkpoint staging'],
+  },
+  config_error: {
+    ...NOT_MEMORY,
+    summary: 'the configuration was refused: not a memory failure',
+    next: ['change the setting that the message names'],
+  },
+  timeout: {
+    ...NOT_MEMORY,
+    summary: 'a collective timed out: some rank did not come, and nothing read here says why',
+    missing: OTHERS_LOGS,
+    next: ['look for the rank that printed last, and for what it printed'],
+  },
+  connection_lost: {
+    ...NOT_MEMORY,
+    summary: 'a connection to another rank was lost: that rank had ended, and nothing read here says why',
+    missing: OTHERS_LOGS,
+    next: ['look for the rank that ended first'],
+  },
+  hardware: {
+    ...NOT_MEMORY,
+    summary: 'the device, its memory or its link failed',
+    next: ['take the node out and run its diagnostics (nvidia-smi -q, dcgmi diag)'],
+  },
+  time_limit: {
+    ...NOT_MEMORY,
+    summary: 'the job reached its time limit: it was ended, it did not fail',
+    next: ['resume from the last checkpoint'],
   },
   shm_oom: {
     cause: 'host_oom',

@@ -128,6 +128,19 @@ export const shellTrace: LineFormat = {
   ],
 };
 
+const LAUNCHER = /(?:^|[\s:'"[(/])(?:torchrun|srun|sbatch|mpiexec|mpirun|deepspeed|accelerate|python[\d.]{0,5})\s/;
+
+/** Where the word of a launcher or script begins, or -1. */
+function commandStart(line: string): number {
+  const script = line.indexOf('.py ');
+  const launcher = LAUNCHER.exec(line)?.index ?? -1;
+  if (script < 0 && launcher < 0) return -1;
+  // Back to the beginning of its path.
+  let start = launcher < 0 || (script >= 0 && script < launcher) ? script : launcher;
+  while (start > 0 && !/[\s'"[(=]/.test(line[start - 1]!)) start -= 1;
+  return start;
+}
+
 /** A command line printed by a launcher, or pasted above its output. Help and error texts of argument parsers look alike: they name no values. */
 export const commandLine: LineFormat = {
   form: 'line',
@@ -137,12 +150,14 @@ export const commandLine: LineFormat = {
   versions: 'all',
   source: 'printed by launch scripts; no common source',
   anchors: COMMAND_WORDS,
-  fields: { command: 'from the launcher or the script on' },
-  pattern:
-    /^(?!\s{0,200}(?:\+{1,16} |usage:|File "))(?:[^\n]{0,400}?[\s:'"[(])?(?<command>(?:[\w./-]{0,300}\/)?(?:torchrun|srun|sbatch|mpiexec|mpirun|deepspeed|accelerate|python[\d.]{0,5}|[\w-]{1,100}\.py)\s[\s\S]{1,8192})$/g,
-  read({ command }, emit) {
-    if (/\[-h\]|: error: |unrecognized arguments/.test(command!)) return;
-    const settings = readShellSettings(command!);
+  fields: { line: 'the line; the command begins at the launcher or the script' },
+  pattern: /^(?<line>[^\n]{16,8192})$/g,
+  read({ line }, emit) {
+    if (/^\s{0,200}(?:\+{1,16} |usage:|File ")/.test(line!) || /\[-h\]|: error: |unrecognized arguments/.test(line!))
+      return;
+    const start = commandStart(line!);
+    if (start < 0) return;
+    const settings = readShellSettings(line!.slice(start));
     const known = settings.filter(({ finding }) => finding.row === 'config' && isKnownConfigKey(finding.rawKey));
     if (known.length < 2) return;
     for (const { finding } of settings) emit(finding);

@@ -1,0 +1,138 @@
+import type { LogFormat } from '../formats/contract.js';
+import { failureLine } from './failure-line.js';
+
+/** A process that the system or its own run-time library ended, and results that made no sense. */
+export const CRASH_FAILURES: readonly LogFormat[] = [
+  failureLine({
+    id: 'process.crash',
+    title: 'segmentation faults, heap corruption, aborts',
+    producer: 'glibc, CPython, UCX, shells',
+    versions: 'any',
+    source: 'glibc malloc/malloc.c; cpython Python/pylifecycle.c; ucx src/ucs/debug/debug.c',
+    anchors: [
+      'Segmentation fault',
+      'Fatal Python error',
+      'double free or corruption',
+      'free(): invalid',
+      'free(): corrupted',
+      'free(): double free',
+      'malloc(): ',
+      'malloc_consolidate()',
+      'munmap_chunk()',
+      'corrupted size vs. prev_size',
+      'corrupted double-linked list',
+      'Segfault encountered',
+      'Fatal glibc error',
+      'stack smashing detected',
+      '(core dumped)',
+      'Caught signal ',
+      'illegal instruction',
+    ],
+    kind: 'other',
+    pattern:
+      /(?<text>Fatal Python error: [^\n]{1,100}|(?:double free or corruption|free\(\): (?:invalid|corrupted|double free)|malloc\(\): |malloc_consolidate\(\): |munmap_chunk\(\): )[^\n]{0,60}|corrupted (?:size vs\. prev_size|double-linked list)|Segfault encountered|Fatal glibc error[^\n]{0,100}|\*\*\* stack smashing detected \*\*\*|Caught signal \d{1,2} \([^)\n]{1,80}\)|CUDA error: an illegal instruction was encountered|(?:Segmentation fault|Aborted|Bus error|Illegal instruction|Floating point exception) {0,40}\(core dumped\)|Segmentation fault(?! {0,40}\())/g,
+    samples: [
+      {
+        text: 'Fatal Python error: Segmentation fault',
+        rows: [{ row: 'failure', kind: 'other', text: 'Fatal Python error: Segmentation fault' }],
+      },
+      {
+        text: 'malloc(): unaligned tcache chunk detected',
+        rows: [{ row: 'failure', kind: 'other', text: 'malloc(): unaligned tcache chunk detected' }],
+      },
+      {
+        text: '/var/spool/job: line 41: 22110 Aborted                 (core dumped) python train.py',
+        rows: [{ row: 'failure', kind: 'other', text: 'Aborted                 (core dumped)' }],
+      },
+      {
+        text: 'bash: line 1: 4711 Segmentation fault (core dumped) python pretrain.py',
+        rows: [{ row: 'failure', kind: 'other', text: 'Segmentation fault (core dumped)' }],
+      },
+    ],
+  }),
+  failureLine({
+    id: 'megatron.bad_numbers',
+    title: 'a loss or gradient is NaN or infinite',
+    producer: 'Megatron-LM, DeepSpeed',
+    versions: 'any; Megatron-LM core 0.10 and later through the rerun state machine',
+    source:
+      'Megatron-LM pretrain_gpt.py loss_func, megatron/core/rerun_state_machine.py; deepspeed runtime/fp16/loss_scaler.py',
+    anchors: [
+      'found NaN in',
+      'found Inf in',
+      'Unexpected result nan',
+      'Unexpected result inf',
+      'Current loss scale already at minimum',
+    ],
+    kind: 'other',
+    pattern:
+      /(?:Rank (?<rank>\d{1,6})(?:, node [\w.-]{1,64}, device \d{1,3}, iteration \d{1,12})?: )?(?<text>(?:Unexpected result (?:nan|inf)[^\n]{0,200}|found (?:NaN|Inf) in [^\n.]{1,120}|Current loss scale already at minimum[^\n]{0,80}))/g,
+    samples: [
+      {
+        text: 'AssertionError: Rank 6: found NaN in local forward loss calculation. Device: 6, node: node4',
+        rows: [{ row: 'failure', kind: 'other', text: 'found NaN in local forward loss calculation', rank: 6 }],
+      },
+      {
+        text: 'Exception: Current loss scale already at minimum - cannot decrease scale anymore. Exiting run.',
+        rows: [
+          {
+            row: 'failure',
+            kind: 'other',
+            text: 'Current loss scale already at minimum - cannot decrease scale anymore. Exiting run.',
+          },
+        ],
+      },
+    ],
+  }),
+  failureLine({
+    id: 'data.exhausted',
+    title: 'the data came to its end',
+    producer: 'Megatron-LM',
+    versions: 'any',
+    source: 'Megatron-LM megatron/legacy/data/data_samplers.py, megatron/training/datasets/data_samplers.py',
+    anchors: ['no samples left to consume', 'no sample to consume', 'EOFError: No data left in file'],
+    kind: 'other',
+    pattern:
+      /(?<text>no samples left to consume(?:: \d{1,15}, \d{1,15})?|no sample to consume(?:: \d{1,15})?|EOFError: No data left in file)/g,
+    samples: [
+      {
+        text: 'AssertionError: no samples left to consume: 6400, 6400',
+        rows: [{ row: 'failure', kind: 'other', text: 'no samples left to consume: 6400, 6400' }],
+      },
+    ],
+  }),
+  failureLine({
+    id: 'filesystem.failed',
+    title: 'a file system is full, gone or broken',
+    producer: 'Linux',
+    versions: 'any',
+    source: 'errno(3): ENOSPC, EDQUOT, EROFS, ESTALE, EIO',
+    anchors: [
+      'No space left on device',
+      'Disk quota exceeded',
+      'Read-only file system',
+      'Stale file handle',
+      'Input/output error',
+    ],
+    kind: (groups) => (/creating shared memory/.test(groups['text'] ?? '') ? null : 'other'),
+    pattern:
+      /(?<text>(?:\[Errno \d{1,3}\] )?(?:No space left on device(?: while creating shared memory)?|Disk quota exceeded|Read-only file system|Stale file handle|Input\/output error)(?:: '[^'\n]{1,300}')?)/g,
+    samples: [
+      {
+        text: "OSError: [Errno 28] No space left on device: '/ckpt/iter_0000500/x.distcp'",
+        rows: [
+          {
+            row: 'failure',
+            kind: 'other',
+            text: "[Errno 28] No space left on device: '/ckpt/iter_0000500/x.distcp'",
+          },
+        ],
+      },
+      // Shared memory is the message grammar's.
+      {
+        text: 'Error while creating shared memory segment: No space left on device while creating shared memory segment',
+        rows: [],
+      },
+    ],
+  }),
+];

@@ -1,0 +1,206 @@
+import type { LogFormat } from '../formats/contract.js';
+import { failureLine, failureOf } from './failure-line.js';
+
+const ELASTIC = 'pytorch torch/distributed/elastic/multiprocessing/api.py, agent/server/api.py';
+
+/** What launchers say when they end their processes, or find them ended: consequences, whatever they name first. */
+export const LAUNCHER_FAILURES: readonly LogFormat[] = [
+  failureLine({
+    id: 'torchrun.worker_failed',
+    title: 'torchrun found a worker ended',
+    producer: 'PyTorch',
+    versions: '1.9 and later',
+    source: `${ELASTIC}, PContext.wait`,
+    anchors: ['failed (exitcode: '],
+    kind: 'other',
+    pattern:
+      /(?<text>failed \(exitcode: (?<exitcode>-?\d{1,10})\) local_rank: (?<local>\d{1,4}) \(pid: (?<pid>\d{1,10})\)(?: of (?:binary|fn): [^\n]{1,200})?)/g,
+    samples: [
+      {
+        text: 'failed (exitcode: -9) local_rank: 3 (pid: 4711) of binary: /usr/bin/python3',
+        rows: [
+          {
+            row: 'failure',
+            kind: 'other',
+            text: 'failed (exitcode: -9) local_rank: 3 (pid: 4711) of binary: /usr/bin/python3',
+            localRank: 3,
+            pid: 4711,
+            exitCode: -9,
+          },
+        ],
+      },
+    ],
+  }),
+  {
+    form: 'line',
+    id: 'launcher.sigterm',
+    title: 'a launcher ends its processes, or is told to end',
+    producer: 'PyTorch, DeepSpeed, Megatron-LM',
+    versions: 'torch.distributed.launch 1.8, DeepSpeed, torchrun',
+    source:
+      'pytorch torch/distributed/launch.py sigkill_handler; deepspeed launcher/launch.py; torch/distributed/elastic',
+    anchors: [
+      'Killing subprocess',
+      'Main process received SIGTERM',
+      'closing signal SIG',
+      'death signal, shutting down',
+      'got signal: ',
+      'Received Signals.SIG',
+      'exits with return code',
+      'after receiving SIGTERM',
+    ],
+    fields: {
+      text: 'what is said',
+      killed: 'process that is killed',
+      sent: 'process a signal is sent to',
+      signalled: 'process that got a signal',
+      exitcode: 'return code of the launched program',
+    },
+    pattern:
+      /(?<text>Killing subprocess (?<killed>\d{1,10})|Main process received SIGTERM, exiting|Sending process (?<sent>\d{1,10}) closing signal SIG\w{1,8}|Received Signals\.SIG\w{1,8} death signal, shutting down workers|Received (?:\d{1,2}|SIG\w{1,8}) death signal, shutting down workers|Process (?<signalled>\d{1,10}) got signal: \d{1,2}|exiting program after receiving SIGTERM|exits with return code = (?<exitcode>-?\d{1,4}))/g,
+    read(groups, emit) {
+      const { killed, sent, signalled } = groups;
+      emit(
+        failureOf('other', { text: groups['text'], pid: killed ?? sent ?? signalled, exitcode: groups['exitcode'] }),
+      );
+      // A cascade is one incident; how many processes it ended is told by these.
+      if (killed !== undefined) {
+        emit({ row: 'value', name: 'launcher.killed_subprocess', value: Number(killed), unit: 'pid' });
+      } else if (groups['text']?.startsWith('Main process') === true) {
+        emit({ row: 'value', name: 'launcher.sigterm', value: 1, unit: 'count' });
+      }
+    },
+    samples: [
+      {
+        text: 'Killing subprocess 4711',
+        rows: [
+          { row: 'failure', kind: 'other', text: 'Killing subprocess 4711', pid: 4711 },
+          { row: 'value', name: 'launcher.killed_subprocess', value: 4711, unit: 'pid' },
+        ],
+      },
+      {
+        text: 'Main process received SIGTERM, exiting',
+        rows: [
+          { row: 'failure', kind: 'other', text: 'Main process received SIGTERM, exiting' },
+          { row: 'value', name: 'launcher.sigterm', value: 1, unit: 'count' },
+        ],
+      },
+      {
+        text: 'Sending process 812 closing signal SIGTERM',
+        rows: [{ row: 'failure', kind: 'other', text: 'Sending process 812 closing signal SIGTERM', pid: 812 }],
+      },
+      {
+        text: "['/usr/bin/python3', '-u', 'train.py', '--local_rank=3'] exits with return code = -9",
+        rows: [{ row: 'failure', kind: 'other', text: 'exits with return code = -9', exitCode: -9 }],
+      },
+    ],
+  },
+  failureLine({
+    id: 'launcher.command_died',
+    title: 'a launched command ended with an error or a signal',
+    producer: 'Python subprocess',
+    versions: 'torch.distributed.launch, pdsh, accelerate',
+    source: 'cpython Lib/subprocess.py CalledProcessError',
+    anchors: ['died with <Signals.', 'returned non-zero exit status', 'ssh exited with exit code'],
+    kind: 'other',
+    pattern:
+      /(?<text>(?:died with <Signals\.SIG\w{1,8}: \d{1,2}>|returned non-zero exit status (?<exitcode>\d{1,3})|(?<![\w.-])(?<host>[\w.-]{1,64}): ssh exited with exit code \d{1,3}))/g,
+    samples: [
+      {
+        text: "subprocess.CalledProcessError: Command '['/usr/bin/python3', '-u', 'train.py']' died with <Signals.SIGSEGV: 11>.",
+        rows: [{ row: 'failure', kind: 'other', text: 'died with <Signals.SIGSEGV: 11>' }],
+      },
+      {
+        text: "subprocess.CalledProcessError: Command '['python', 'x.py']' returned non-zero exit status 1.",
+        rows: [{ row: 'failure', kind: 'other', text: 'returned non-zero exit status 1', exitCode: 1 }],
+      },
+    ],
+  }),
+  failureLine({
+    id: 'mpi.rank_ended',
+    title: 'mpirun found a rank ended',
+    producer: 'Open MPI',
+    versions: 'any',
+    source: 'openmpi orte/tools/orterun/help-orterun.txt',
+    anchors: ['mpirun noticed that process rank', 'MPI_ABORT was invoked on rank'],
+    kind: 'other',
+    pattern:
+      /(?<text>(?:mpirun noticed that process|MPI_ABORT was invoked on) rank (?<rank>\d{1,6})(?: with PID \d{1,10} on node (?<host>[\w.-]{1,64}) exited on signal \d{1,2}(?: \([\w ]{1,40}\))?)?)/g,
+    samples: [
+      {
+        text: 'mpirun noticed that process rank 5 with PID 0 on node node9 exited on signal 9 (Killed).',
+        rows: [
+          {
+            row: 'failure',
+            kind: 'other',
+            text: 'mpirun noticed that process rank 5 with PID 0 on node node9 exited on signal 9 (Killed)',
+            rank: 5,
+            host: 'node9',
+          },
+        ],
+      },
+    ],
+  }),
+  {
+    form: 'line',
+    id: 'torchelastic.launch',
+    title: 'torchelastic starts its workers, the first time or again',
+    producer: 'PyTorch',
+    versions: '1.9 and later',
+    source: `${ELASTIC}, SimpleElasticAgent._invoke_run, _rendezvous`,
+    anchors: ['Starting worker group', 'restart_count=', 'will restart worker group'],
+    fields: {
+      starting: 'workers are started',
+      count: 'restarts so far',
+      state: 'state of the group before a restart',
+      left: 'attempts left',
+      all: 'attempts allowed',
+    },
+    pattern:
+      /(?<starting>Starting worker group)|restart_count=(?<count>\d{1,6})|Worker group (?<state>[A-Z]{1,16})\. (?<left>\d{1,6})\/(?<all>\d{1,6}) attempts left; will restart worker group/g,
+    read({ starting, count, state, left }, emit) {
+      if (count !== undefined) {
+        emit({ row: 'value', name: 'elastic.restart_count', value: Number(count), unit: 'count' });
+        if (count !== '0') emit({ row: 'launch', label: `torchelastic restart ${count}` });
+      } else if (starting !== undefined) emit({ row: 'launch', label: 'torchelastic starts its workers' });
+      else emit({ row: 'launch', label: `torchelastic restarts a group that ${state} (${left} attempts left)` });
+    },
+    samples: [
+      {
+        text: '[default] Starting worker group',
+        rows: [{ row: 'launch', label: 'torchelastic starts its workers' }],
+      },
+      {
+        text: '  restart_count=2',
+        rows: [
+          { row: 'value', name: 'elastic.restart_count', value: 2, unit: 'count' },
+          { row: 'launch', label: 'torchelastic restart 2' },
+        ],
+      },
+      {
+        text: '[default] Worker group FAILED. 2/3 attempts left; will restart worker group',
+        rows: [{ row: 'launch', label: 'torchelastic restarts a group that FAILED (2 attempts left)' }],
+      },
+    ],
+  },
+  {
+    form: 'line',
+    id: 'bridge.launch_attempt',
+    title: 'the performance launcher tries again after a failure it takes for flaky',
+    producer: 'Megatron Bridge',
+    versions: '0.2 and later',
+    source: 'Megatron Bridge scripts/performance/setup_experiment.py main; Megatron-LM tests/test_utils launchers',
+    anchors: ['Starting attempt '],
+    fields: { attempt: 'number of this attempt', all: 'attempts allowed' },
+    pattern: /Starting attempt (?<attempt>\d{1,4}) of (?<all>\d{1,4})/g,
+    read({ attempt, all }, emit) {
+      emit({ row: 'launch', label: `attempt ${attempt} of ${all}` });
+    },
+    samples: [
+      {
+        text: 'ERROR:__main__:Starting attempt 2 of 4 for pretrain_model_x',
+        rows: [{ row: 'launch', label: 'attempt 2 of 4' }],
+      },
+    ],
+  },
+];

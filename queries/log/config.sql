@@ -1,0 +1,18 @@
+-- @name   log.config
+-- @title  Settings as found, one row for each source, origin, spelling and value
+-- @param  run_id INTEGER
+-- @col    key          VARCHAR  canonical
+-- @col    raw_key      VARCHAR
+-- @col    value        VARCHAR?
+-- @col    origin       VARCHAR
+-- @col    precedence   INTEGER  0 is strongest
+-- @col    attempt      INTEGER
+-- @col    display_path VARCHAR
+-- @col    line         BIGINT   the last one, for of equal origins the later wins
+-- @col    lines        BIGINT
+-- @why    A log in which every rank prints its arguments says each a thousand times; folded, the strongest can be chosen outside SQL with its reasons.
+SELECT config.key, config.raw_key, config.value, config.origin, config.precedence, config.attempt, source.display_path, max(config.line) AS line, count(*) AS lines
+FROM config_value AS config JOIN source USING (source_id)
+WHERE config.run_id = $run_id
+GROUP BY config.key, config.raw_key, config.value, config.origin, config.precedence, config.attempt, source.display_path
+ORDER BY config.key, config.attempt DESC, config.precedence, source.display_path DESC, max(config.line) DESC, config.raw_key, config.value

@@ -1,0 +1,53 @@
+-- @name   log.incidents
+-- @title  Failure lines of a run with their figures, and the last iteration printed before each
+-- @param  run_id INTEGER
+-- @col    incident_id     INTEGER
+-- @col    kind            VARCHAR
+-- @col    is_oom          BOOLEAN
+-- @col    rank            INTEGER?
+-- @col    rank_origin     VARCHAR?
+-- @col    local_rank      INTEGER?
+-- @col    host            VARCHAR?
+-- @col    device          INTEGER?
+-- @col    pid             BIGINT?
+-- @col    exit_code       INTEGER?
+-- @col    exception       VARCHAR?
+-- @col    frame_file      VARCHAR?
+-- @col    frame_line      INTEGER?
+-- @col    frame_function  VARCHAR?
+-- @col    traceback_line  BIGINT?
+-- @col    time_text       VARCHAR?
+-- @col    time_us         BIGINT?
+-- @col    attempt         INTEGER
+-- @col    iteration       BIGINT?  last one printed before it in the same attempt of the same file
+-- @col    attempt_iteration BIGINT? highest one of that attempt in any file
+-- @col    display_path    VARCHAR
+-- @col    line            BIGINT
+-- @col    last_line       BIGINT
+-- @col    grammar         VARCHAR
+-- @col    text            VARCHAR
+-- @why    Only the last rank prints iterations, and every rank with DP rank 0 its memory after some: both tell how far a file had come. A rank that
+--         prints neither is given the attempt's last iteration, marked as such.
+WITH
+  progress AS (
+    SELECT source_id, attempt, line::BIGINT AS line, iteration FROM log_iteration
+    UNION ALL
+    SELECT DISTINCT source_id, attempt, line::BIGINT, iteration FROM log_memory WHERE iteration IS NOT NULL),
+  own AS (
+    SELECT progress.source_id, progress.attempt, progress.line, max(progress.iteration) AS iteration
+    FROM progress JOIN source USING (source_id) WHERE source.run_id = $run_id
+    GROUP BY progress.source_id, progress.attempt, progress.line),
+  furthest AS (
+    SELECT source.attempt + own.attempt - 1 AS attempt, max(own.iteration) AS iteration FROM own JOIN source USING (source_id) GROUP BY 1),
+  lines AS (
+    SELECT incident.*, coalesce(incident.attempt, 1) AS own_attempt, source.attempt + coalesce(incident.attempt, 1) - 1 AS run_attempt, source.display_path,
+      source.rank AS source_rank, source.rank_origin AS source_rank_origin
+    FROM incident JOIN source USING (source_id) WHERE source.run_id = $run_id)
+SELECT lines.incident_id, lines.kind, lines.is_oom, coalesce(lines.rank, lines.source_rank) AS rank,
+  CASE WHEN lines.rank IS NULL THEN lines.source_rank_origin ELSE lines.rank_origin END AS rank_origin, lines.local_rank, lines.host, lines.device, lines.pid, lines.exit_code,
+  lines.exception, lines.frame_file, lines.frame_line, lines.frame_function, lines.traceback_line, lines.time_text, lines.time_us, lines.run_attempt AS attempt,
+  own.iteration, furthest.iteration AS attempt_iteration, lines.display_path, lines.line, lines.last_line, lines.grammar, lines.text
+FROM lines
+ASOF LEFT JOIN own ON own.source_id = lines.source_id AND own.attempt = lines.own_attempt AND own.line <= lines.line
+LEFT JOIN furthest ON furthest.attempt = lines.run_attempt
+ORDER BY lines.run_attempt, lines.display_path, lines.line, lines.incident_id

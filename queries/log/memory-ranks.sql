@@ -1,0 +1,36 @@
+-- @name   log.memory_ranks
+-- @title  Memory figures per attempt, rank, device and metric: last, largest, growth
+-- @param  run_id INTEGER
+-- @param  rank   INTEGER?  only of this rank
+-- @col    attempt         INTEGER
+-- @col    rank            INTEGER?
+-- @col    device          INTEGER?
+-- @col    metric          VARCHAR
+-- @col    samples         BIGINT
+-- @col    first_iteration BIGINT?
+-- @col    last_iteration  BIGINT?
+-- @col    last_bytes      BIGINT?  NULL for counts
+-- @col    max_bytes       BIGINT?
+-- @col    last_value      DOUBLE   as printed
+-- @col    max_value       DOUBLE
+-- @col    growth_samples  BIGINT   iterations sampled after the first one
+-- @col    growth_bytes    DOUBLE?  per iteration, least squares over these
+-- @col    growth_r2       DOUBLE?
+-- @why    Growth leaves out the first sampled iteration: optimizer states are born there, which is a step and no trend.
+WITH samples AS (
+  SELECT source.attempt + log.attempt - 1 AS attempt, coalesce(log.rank, source.rank) AS rank, log.device, log.metric_id, log.iteration, log.bytes, log.value,
+    log.rowid AS place,
+    min(log.iteration) OVER (PARTITION BY source.attempt + log.attempt, coalesce(log.rank, source.rank), log.device, log.metric_id) AS first_iteration
+  FROM log_memory AS log JOIN source USING (source_id)
+  WHERE source.run_id = $run_id AND ($rank IS NULL OR coalesce(log.rank, source.rank) = $rank))
+SELECT attempt, rank, device, metric.text AS metric, samples, grouped.first_iteration, last_iteration, last_bytes, max_bytes, last_value, max_value, growth_samples, growth_bytes, growth_r2
+FROM (
+  SELECT attempt, rank, device, metric_id, count(*) AS samples, min(iteration) AS first_iteration, max(iteration) AS last_iteration,
+    arg_max(bytes, place) AS last_bytes, max(bytes) AS max_bytes, arg_max(value, place) AS last_value, max(value) AS max_value,
+    count(DISTINCT iteration) FILTER (iteration > first_iteration) AS growth_samples,
+    regr_slope(bytes, iteration) FILTER (iteration > first_iteration) AS growth_bytes,
+    regr_r2(bytes, iteration) FILTER (iteration > first_iteration) AS growth_r2
+  FROM samples
+  GROUP BY attempt, rank, device, metric_id) AS grouped
+JOIN text_value AS metric ON metric.text_id = grouped.metric_id
+ORDER BY attempt, rank NULLS FIRST, device NULLS FIRST, metric

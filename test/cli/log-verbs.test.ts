@@ -1,0 +1,215 @@
+/** The verbs over text rows as scripts see them: exit codes, streams, JSON, and limits. */
+import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { gzipSync } from 'node:zlib';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type {
+  ClassifyResult,
+  ConfigResult,
+  EnvResult,
+  IterationsResult,
+  LogResult,
+  MemoryResult,
+} from '../../src/model/log-results.js';
+import { repoRoot } from '../store/scratch.js';
+import { buildCli, type Cli } from '../support/cli.js';
+
+const SAMPLE = join(repoRoot, 'samples', 'llama3-70b-fragmentation');
+const VERBS = ['log', 'iterations', 'memory', 'config', 'env'] as const;
+
+const iteration = (i: number, ms: number): string =>
+  ` [2025-11-18 09:12:${String(i).padStart(2, '0')}] iteration ${String(i).padStart(8)}/      50 | consumed samples: ${String(i * 32).padStart(12)} | elapsed time per iteration (ms): ${ms.toFixed(1)} | learning rate: 6.000000E-06 | global batch size:    32 | lm loss: 1.100000E+01 | loss scale: 1.0 | grad norm: 2.000 | number of skipped iterations:   0 | number of nan iterations:   0 |`;
+const memory = (rank: number, i: number, mib: number): string =>
+  `[Rank ${rank}] (after ${i} iterations) memory (MB) | allocated: ${mib}.5 | max allocated: ${mib + 10}.25 | reserved: ${mib + 20}.0 | max reserved: ${mib + 20}.0`;
+const OOM =
+  '[rank1]: torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB. GPU 1 has a total capacity of 80.00 GiB of which 1.00 GiB is free. Including non-PyTorch memory, this process has 79.00 GiB memory in use. Of the allocated memory 76.00 GiB is allocated by PyTorch, and 100.00 MiB is reserved by PyTorch but unallocated.';
+
+const LOG = [
+  'using world size: 4, data-parallel size: 2, tensor-model-parallel size: 1, pipeline-model-parallel size: 2',
+  ...[1, 2, 3, 4].flatMap((i) => [iteration(i, i === 1 ? 9000 : 100 + i), memory(0, i, 1000), memory(2, i, 2000)]),
+  OOM,
+  '',
+].join('\n');
+
+let cli: Cli;
+let root = '';
+let db = '';
+let env: Record<string, string> = {};
+
+beforeAll(() => {
+  cli = buildCli('log-verbs');
+  root = realpathSync(mkdtempSync(join(tmpdir(), 'mbf-log-verbs-')));
+  env = { XDG_CACHE_HOME: join(root, 'cache') };
+  db = join(root, 'store.duckdb');
+  for (const [run, text] of [
+    ['night', LOG],
+    ['golden', LOG.replace('pipeline-model-parallel size: 2', 'pipeline-model-parallel size: 1').replace(OOM, '')],
+  ] as const) {
+    mkdirSync(join(root, 'runs', run), { recursive: true });
+    writeFileSync(join(root, 'runs', run, 'train.log'), text);
+  }
+  cli.expect(0, ['ingest', join(root, 'runs'), '--each', '--db', db]);
+});
+afterAll(() => rmSync(root, { recursive: true, force: true }));
+
+const ask = <T>(...args: string[]): T => cli.expect(0, [...args, '--db', db, '--json']).json<T>();
+
+describe('every verb', () => {
+  it.each([...VERBS, 'classify'])('%s has help whose examples begin with it, and a schema', (verb) => {
+    const { stdout } = cli.expect(0, [verb, '--help']);
+    const [, examples] = stdout.split('\nExamples:\n');
+    for (const line of examples!.trim().split('\n'))
+      expect(line).toMatch(new RegExp(`^\\s*\\$ mbforensics ${verb}\\b`));
+    const operand = verb === 'classify' ? join(root, 'runs', 'night', 'train.log') : 'night';
+    const answer = cli.expect(0, [verb, operand, '--db', db, '--json']);
+    expect(answer.stderr).toBe('');
+    expect((JSON.parse(answer.stdout) as { schema: string }).schema).toBe(`mbforensics/${verb}@1`);
+    const text = cli.expect(0, [verb, operand, '--db', db]);
+    expect(text.stderr).toBe('');
+    expect(text.stdout).not.toMatch(/undefined|NaN |\[object/);
+    expect(text.stdout).not.toContain('\u001b');
+  });
+
+  it.each(VERBS)('%s takes a path, and a run that does not exist is an error', (verb) => {
+    cli.expect(0, [verb, join(root, 'runs', 'night')], { env });
+    const answer = cli.expect(2, [verb, 'no-such-run', '--db', db]);
+    expect(answer.stderr).toContain('MBF1002');
+    expect(answer.stdout).toBe('');
+  });
+
+  it.each(VERBS)('%s answers for a sample made by the generator', (verb) => {
+    const answer = cli.expect(0, [verb, SAMPLE], { env });
+    expect(answer.stdout.length).toBeGreaterThan(0);
+    if (verb === 'log') {
+      expect(answer.stdout.split('\n').length).toBeLessThanOrEqual(41);
+      expect(Math.max(...answer.stdout.split('\n').map((line) => line.length))).toBeLessThanOrEqual(100);
+    }
+  });
+});
+
+describe('log', () => {
+  it('tells who, how far, how much and what failed', () => {
+    const [run] = ask<LogResult>('log', 'night').runs;
+    expect(run).toMatchObject({
+      name: 'night',
+      world_size: 4,
+      parallel: { tp: 1, pp: 2, dp: 2 },
+      iterations: { count: 4, first: 1, last: 4, target: 50, median_step_ms: 103.5, monotonic: true },
+      first_failure: { kind: 'cuda_oom', rank: 1, line: 14, file: 'train.log' },
+    });
+    expect(run!.iterations.steady).toMatchObject({ median_step_ms: 103, left_out: 1 });
+    expect(run!.memory.length).toBe(32);
+    expect(run!.memory[0]).toMatchObject({ rank: 0, iteration: 1, metric: 'allocated', bytes: 1000.5 * 2 ** 20 });
+    expect(run!.incidents).toMatchObject([
+      { kind: 'cuda_oom', is_oom: true, rank: 1, device: 1, requested_bytes: 2 ** 31, iteration: 4, line: 14 },
+    ]);
+    expect(run!.bridge_evaluator).toMatchObject({ alloc: null, steps: { '0': { 'lm loss': 11 } } });
+  });
+
+  it('limits the records of the document, and counts them all', () => {
+    const [run] = ask<LogResult>('log', 'night', '--limit', '3').runs;
+    expect([run!.memory.length, run!.memory_records]).toEqual([3, 32]);
+    expect(ask<LogResult>('log', 'night', '--limit', '0').runs[0]!.memory.length).toBe(32);
+    expect(cli.expect(2, ['log', 'night', '--limit', 'many', '--db', db]).stderr).toMatch(/MBF1001.*--limit/);
+  });
+
+  it('exits 4 where a file of the run could not be read', () => {
+    const bad = join(root, 'half');
+    mkdirSync(bad);
+    writeFileSync(join(bad, 'train.log'), LOG);
+    writeFileSync(join(bad, 'snapshot_0.pickle'), Buffer.from('80045d', 'hex'));
+    const answer = cli.expect(4, ['log', bad, '--json'], { env });
+    expect(answer.json<LogResult>().failed_sources).toMatchObject([{ path: 'snapshot_0.pickle' }]);
+  });
+});
+
+describe('iterations', () => {
+  it('prints CSV of all, or the last ones', () => {
+    const csv = cli.expect(0, ['iterations', 'night', '--csv', '--db', db]).stdout.trim().split('\n');
+    expect(csv.length).toBe(5);
+    expect(csv[0]).toMatch(/^attempt,iteration,target,rank,step_ms,/);
+    expect(csv[1]).toMatch(/^1,1,50,.*,9000,/);
+    const two = ask<IterationsResult>('iterations', 'night', '--limit', '2');
+    expect(two.rows.map((row) => row.iteration)).toEqual([3, 4]);
+    expect(two.rows_left_out).toBe(2);
+    expect(cli.expect(2, ['iterations', '--csv', '--json', '--db', db]).stderr).toContain('MBF1001');
+  });
+});
+
+describe('memory', () => {
+  it('tells ranks and stages, or one rank line by line', () => {
+    const all = ask<MemoryResult>('memory', 'night');
+    expect(all.ranks.map(({ rank, position }) => [rank, position?.pp])).toEqual([
+      [0, 0],
+      [2, 1],
+    ]);
+    expect(all.stages.map(({ stage, max }) => [stage, max['max_allocated']])).toEqual([
+      [0, 1010.25 * 2 ** 20],
+      [1, 2010.25 * 2 ** 20],
+    ]);
+    const one = ask<MemoryResult>('memory', 'night', '--rank', '2');
+    expect(one.ranks.map(({ rank }) => rank)).toEqual([2]);
+    expect(one.records!.length).toBe(16);
+    for (const rank of ['-1', 'x', '1.5']) {
+      expect(cli.expect(2, ['memory', 'night', `--rank=${rank}`, '--db', db]).stderr).toMatch(/MBF1001.*--rank/);
+    }
+  });
+});
+
+describe('config and env', () => {
+  it('compare runs of the store, and of paths', () => {
+    const { diff } = ask<ConfigResult>('config', 'night', '--diff', 'golden');
+    expect(diff!.different).toMatchObject([
+      { key: 'pipeline_model_parallel_size', value: '2', other_value: '1', memory: true },
+    ]);
+    const paths = ['config', join(root, 'runs', 'night'), '--diff', join(root, 'runs', 'golden'), '--json'];
+    expect(cli.expect(0, paths, { env }).json<ConfigResult>().diff!.different.length).toBe(1);
+    expect(cli.expect(2, ['config', 'night', '--diff', 'none', '--db', db]).stderr).toContain('MBF1002');
+  });
+
+  it('know the variables of a launch script', () => {
+    const result = cli.expect(0, ['env', SAMPLE, '--json'], { env }).json<EnvResult>();
+    expect(result.variables.map(({ key }) => key)).toContain('CUDA_DEVICE_MAX_CONNECTIONS');
+  });
+});
+
+describe('classify', () => {
+  it('reads a file, a compressed file and standard input alike', () => {
+    const file = join(root, 'pasted.txt');
+    writeFileSync(file, `some words\n${OOM}\n`);
+    writeFileSync(`${file}.gz`, gzipSync(`some words\n${OOM}\n`));
+    const answers = [
+      cli.expect(0, ['classify', file, '--json']),
+      cli.expect(0, ['classify', `${file}.gz`, '--json']),
+      cli.expect(0, ['classify', '-', '--json'], { input: `some words\n${OOM}\n` }),
+    ].map((answer) => answer.json<ClassifyResult>());
+    for (const { incidents, verdict } of answers) {
+      expect(incidents).toMatchObject([{ kind: 'cuda_oom', rank: 1, line: 2, process_bytes: 79 * 2 ** 30 }]);
+      expect(verdict).toMatchObject({ cause: 'capacity', incident: 0 });
+    }
+    expect(answers[2]!.incidents[0]!.file).toBe('<stdin>');
+  });
+
+  it('needs no store and makes none', () => {
+    const answer = cli.expect(0, ['classify', '-'], { cwd: root, input: OOM });
+    expect(answer.stdout).toContain('capacity');
+  });
+
+  it('has exit codes for scripts', () => {
+    cli.expect(1, ['classify', '-', '--exit-code'], { input: OOM });
+    cli.expect(3, ['classify', '-', '--exit-code'], { input: 'nothing\n' });
+    cli.expect(0, ['classify', '-', '--exit-code'], {
+      input: 'RuntimeError: CUDA error: an illegal memory access was encountered\n',
+    });
+    expect(cli.expect(4, ['classify', join(root, 'none.txt')]).stderr).toContain('none.txt');
+    expect(cli.expect(2, ['classify', '-', '--capacity', 'lots'], { input: '' }).stderr).toContain('MBF1001');
+  });
+
+  it('reads a text of one endless line', () => {
+    const file = join(root, 'long.txt');
+    writeFileSync(file, `${'x'.repeat(20_000_000)} ${OOM}\n`);
+    const { incidents } = cli.expect(0, ['classify', file, '--json']).json<ClassifyResult>();
+    expect(incidents.map(({ kind }) => kind)).toEqual(['cuda_oom']);
+  });
+});
