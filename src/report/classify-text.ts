@@ -26,7 +26,7 @@ export function classifyText(result: ClassifyResult): string {
     schema: 'mbforensics/diagnose@1',
     run: result.source,
     verdicts: [verdict],
-    failed_sources: [],
+    first_failure: null, failed_sources: [],
   });
   if (result.incidents.length === 0) return head;
   const lines = [`${formatCount(result.incidents.length)} failure ${result.incidents.length === 1 ? 'line' : 'lines'}`];

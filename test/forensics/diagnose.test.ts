@@ -168,8 +168,10 @@ describe('the sample run', () => {
     const [dumped] = run.snapshots;
     const failed = run.attempts[0]!.ranks.filter(({ ending }) => ending.kind === 'oom');
     const files = [...runDirectory(run)].filter(([name]) => name !== TRUTH_NAME);
-    const { verdicts } = await diagnosed(Object.fromEntries(files));
-    expect(verdicts.map(({ rank, cause, detail }) => [rank, cause, detail])).toEqual(
+    const { verdicts, first_failure: first } = await diagnosed(Object.fromEntries(files));
+    expect(verdicts[0]!.rank).toBe(first!.rank);
+    const byRank = verdicts.toSorted((a, b) => a.rank! - b.rank!);
+    expect(byRank.map(({ rank, cause, detail }) => [rank, cause, detail])).toEqual(
       failed.map(({ rank }) => [rank, 'fragmentation', rank === dumped!.rank ? 'split_remainder' : null]),
     );
   });
@@ -319,13 +321,13 @@ describe('a run made by hand', () => {
     expect(twins.verdicts.map(({ rank }) => rank)).toEqual([null, null]);
   });
 
-  it('of two ranks has a verdict for each, in order, and one each', async () => {
+  it('of two ranks has a verdict for each, who failed first in front, and one each', async () => {
     const text = (rank: number): string =>
       message(rank, '2.00 GiB', '79.11 GiB', '1.00 GiB', '78.00 GiB', '75.00 GiB', '512.00 MiB');
     const { verdicts } = await diagnosed({ 'train.log': `${text(5)}${text(2)}${text(5)}` });
     expect(verdicts.map(({ rank, cause }) => [rank, cause])).toEqual([
-      [2, 'capacity'],
       [5, 'capacity'],
+      [2, 'capacity'],
     ]);
   });
 

@@ -86,14 +86,14 @@ export const deepspeedConfig: BlockFormat = {
         { row: 'config', key: 'amp_enabled', rawKey: 'amp_enabled', value: 'False', origin: 'log dump' },
         {
           row: 'config',
-          key: 'partition_activations',
+          key: 'activation_checkpointing.partition_activations',
           rawKey: 'activation_checkpointing_config.partition_activations',
           value: 'True',
           origin: 'log dump',
         },
         {
           row: 'config',
-          key: 'number_checkpoints',
+          key: 'activation_checkpointing.number_checkpoints',
           rawKey: 'activation_checkpointing_config.number_checkpoints',
           value: null,
           origin: 'log dump',
