@@ -90,18 +90,24 @@ export async function textInput(context: BenchContext, megabytes: number): Promi
   });
 }
 
-/** What one rank prints in a step of such a run; every line as it would leave the process. */
+const CHATTER = (rank: number, step: number): readonly string[] => [LINES[3]!(rank, step), LINES[3]!(rank + 1, step)];
+const WARNING = (rank: number, step: number): readonly string[] => [LINES[7]!(rank, step), '  warnings.warn('];
+const LOGGER = (rank: number, step: number): readonly string[] => [
+  `[Gloo] Rank ${rank} is connected to ${TEXT_RANKS - 1} peer ranks. Expected number of connected peer ranks is : ${TEXT_RANKS - 1}`,
+  `2025-11-18 09:12:04,${100 + (step % 900)} - megatron.core.optimizer - INFO - param group ${step % 7} holds ${rank * 17} tensors of rank ${rank}`,
+];
+/**
+ * What one rank prints in a step of such a run. Mostly chatter, as with NCCL_DEBUG=INFO; about one line in ten says something that is
+ * read: a memory line of every rank (`--log-memory-interval`), bucket sizes, checkpoints.
+ */
 const STEP_LINES: readonly ((rank: number, step: number) => readonly string[])[] = [
-  // Every rank's memory, as `--log-memory-interval` and Bridge's logger print it.
+  ...Array.from({ length: 9 }, () => CHATTER),
+  ...Array.from({ length: 4 }, () => WARNING),
+  ...Array.from({ length: 3 }, () => LOGGER),
   (rank, step) => [LINES[1]!(rank, step)],
-  (rank, step) => [LINES[3]!(rank, step), LINES[3]!(rank + 1, step)],
+  (rank, step) => [LINES[1]!(rank, step)],
   (rank, step) => [LINES[4]!(rank, step), LINES[5]!(rank, step), LINES[5]!(rank, step + 1)],
-  (rank, step) => [LINES[7]!(rank, step), '  warnings.warn('],
   (rank, step) => [LINES[6]!(rank, step)],
-  (rank, step) => [
-    `[Gloo] Rank ${rank} is connected to ${TEXT_RANKS - 1} peer ranks. Expected number of connected peer ranks is : ${TEXT_RANKS - 1}`,
-    `2025-11-18 09:12:04,${100 + (step % 900)} - megatron.core.optimizer - INFO - param group ${step % 7} holds ${rank * 17} tensors of rank ${rank}`,
-  ],
 ];
 
 async function writeText(handle: FileHandle, bytes: number): Promise<void> {

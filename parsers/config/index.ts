@@ -48,6 +48,7 @@ class Reading {
     const { text } = this.text;
     switch (this.kind) {
       case 'script':
+        refuse(bytes, MOST_YAML_BYTES);
         for (const { finding, at } of readShellSettings(text)) this.give(finding, at);
         break;
       case 'environ':

@@ -44,8 +44,8 @@ export function recogniseConfig(head: Head): Recognised | null {
   const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString('latin1').replace(/^ï»¿/, '');
   if (text.includes('\0')) return environ(text);
   if (isScript(text, name)) return script(text);
-  if (/^\s{0,1000}[[{]/.test(text)) return JSON_NAME.test(name) || !LOG_NAME.test(name) ? json(text, name) : null;
   if (TOML_NAME.test(name)) return settings(text, name, 'toml', /^[ \t]{0,64}([\w.-]{1,200})[ \t]{0,64}=/gm, 3);
+  if (/^\s{0,1000}[[{]/.test(text)) return JSON_NAME.test(name) || !LOG_NAME.test(name) ? json(text, name) : null;
   if (YAML_NAME.test(name)) return yaml(text, name, 3);
   const environment = envDump(text);
   if (environment !== null) return environment;
@@ -125,6 +125,11 @@ function json(text: string, name: string): Recognised | null {
   }
   if (/"(?:architectures|model_type|peft_type)"\s{0,10}:/.test(text) && knownKeys(text, JSON_KEY).size >= 3) {
     return { kind: 'hf-json', score: SURE, why: 'It is a model configuration of Hugging Face.' };
+  }
+  if (!CONFIG_NAME.test(name)) {
+    // Records, one after the other, are results: a configuration says everything once.
+    const keys = [...text.matchAll(JSON_KEY)].map((match) => match[1]!).filter(isKnownConfigKey);
+    if (keys.length > 2 * new Set(keys).size) return null;
   }
   // Without a name that says so, JSON with such keys is rather a result than a configuration.
   return settings(text, name, 'json', JSON_KEY, CONFIG_NAME.test(name) ? 3 : 6);

@@ -24,11 +24,14 @@ export class RankTally {
   /** Counts the line feeds in [from, to), noting the prefix of the line after each; bytes are valid up to `end`. */
   countLines(bytes: Uint8Array, from: number, to: number, end: number): number {
     let count = 0;
-    for (let at = from; at < to; at += 1) {
+    let at = from;
+    // Two ranks were seen: nothing further changes that the file is no one rank's, and looking costs as much as scanning.
+    for (; at < to && this.lowest >= this.highest; at += 1) {
       if (bytes[at] !== LF) continue;
       count += 1;
       this.look(bytes, at + 1, end);
     }
+    for (; at < to; at += 1) if (bytes[at] === LF) count += 1;
     return count;
   }
 

@@ -505,6 +505,8 @@ class ShellReader {
           index += 1;
         }
         this.flag(text, values.length === 0 ? null : values.length === 1 ? values[0]! : JSON.stringify(values), at);
+      } else if (/^~[A-Za-z_][\w.@/-]{0,200}$/.test(text)) {
+        this.give({ ...configFinding(text, null, 'command line'), rawKey: text }, at);
       } else if (OVERRIDE.test(text)) {
         const equals = text.indexOf('=');
         const key = text.slice(0, equals);
@@ -518,7 +520,7 @@ class ShellReader {
 
   /** Whether a word begins the next setting rather than being a value of the one before. */
   private beginsSetting(text: string, values: number): boolean {
-    if (FLAG.test(text)) return true;
+    if (FLAG.test(text) || /^~[A-Za-z_][\w.]{0,200}$/.test(text)) return true;
     if (!OVERRIDE.test(text)) return false;
     const key = text.slice(0, text.indexOf('='));
     // `--config_overrides n_embd=64,n_head=2` is a value.
