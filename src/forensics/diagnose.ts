@@ -209,7 +209,7 @@ async function judgeTraced(store: Store, oom: TracedOom, message: Message | unde
   const live = await liveSet(store, oom.state);
   const top = live.sites.slice(0, 3).map((site) => `${formatBytes(site.bytes)} ${site.site}`);
   if (top.length > 0) evidence.add(`largest live then: ${top.join('; ')}`, oom.source);
-  rank?.tell(evidence, facts.total);
+  rank?.tell(evidence, facts.total, 'snapshot');
   return conclude(facts, evidence, message);
 }
 

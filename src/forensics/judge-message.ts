@@ -46,7 +46,7 @@ export function judgeMessage(message: Message, given: Given = {}): Verdict {
   }
   const rank = given.context?.of(message.rank);
   const facts = withContext(factsOfMessage(message, given.capacityBytes), rank, given);
-  rank?.tell(evidence, facts.total);
+  rank?.tell(evidence, facts.total, 'message');
   return conclude(facts, evidence, message);
 }
 

@@ -31,8 +31,8 @@ interface MemoryRow {
 export interface RankContext {
   readonly allocator: AllocatorFacts | null;
   readonly growth: Growth | null;
-  /** Adds what a reader should know beside the message. */
-  tell(evidence: EvidenceLog, total: Figure | null): void;
+  /** Adds what a reader should know beside a message, or beside a snapshot, which tells of its own rank all there is. */
+  tell(evidence: EvidenceLog, total: Figure | null, beside: 'message' | 'snapshot'): void;
 }
 
 export interface RunContext {
@@ -69,9 +69,11 @@ export async function readRunContext(store: Store, runId: number): Promise<RunCo
                 r2: grown.r2 ?? 0,
                 source: grown.display_path,
               },
-        tell(evidence, total) {
-          if (allocator !== null) evidence.add(allocator.text, allocator.facts.source);
-          tellMemory(lines, evidence);
+        tell(evidence, total, beside) {
+          if (beside === 'message') {
+            if (allocator !== null) evidence.add(allocator.text, allocator.facts.source);
+            tellMemory(lines, evidence);
+          }
           tellOthers(own, others, total, evidence);
         },
       };

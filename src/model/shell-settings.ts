@@ -11,6 +11,7 @@
 import { configFinding, flagFinding, isKnownConfigKey, normaliseConfigValue } from './config-keys.js';
 import { envFinding, keepsEnv } from './env-keys.js';
 import type { ConfigFinding, EnvFinding } from './log-rows.js';
+import { evaluateArithmetic } from './shell-arithmetic.js';
 import {
   joinMapped,
   type MappedText,
@@ -19,6 +20,7 @@ import {
   type ShellWord,
   shellTokens,
   sliceMapped,
+  type WordPart,
   wordText,
 } from './shell-text.js';
 
@@ -290,6 +292,15 @@ class ShellReader {
     return value;
   }
 
+  private partValue(part: Exclude<WordPart, { kind: 'text' }>): readonly MappedText[] | null {
+    if (part.kind === 'variable') return this.lookUp(part.name, part.fallback);
+    const value = evaluateArithmetic(part.expression, (name) => {
+      const items = this.lookUp(name, null);
+      return items === null ? null : items.map((item) => item.text).join(' ');
+    });
+    return value === null ? null : [mapped(String(value), placeOf(part.raw, 0))];
+  }
+
   /** Defaults may name other variables: one level of them is followed. */
   private expandFallback(fallback: MappedText): MappedText {
     const match = /^\$\{?([A-Za-z_]\w{0,99})\}?$/.exec(fallback.text);
@@ -301,7 +312,7 @@ class ShellReader {
   private expandWhole(word: ShellWord): MappedText {
     const parts = word.parts.map((part): MappedText => {
       if (part.kind === 'text') return part.value;
-      const value = this.lookUp(part.name, part.fallback);
+      const value = this.partValue(part);
       if (value === null) return part.raw;
       return joinMapped(value.flatMap((item, index) => (index === 0 ? [item] : [mapped(' ', placeOf(item, 0)), item])));
     });
@@ -319,11 +330,11 @@ class ShellReader {
       isOpen = false;
     };
     for (const part of word.parts) {
-      const value = part.kind === 'variable' ? this.lookUp(part.name, part.fallback) : null;
+      const value = part.kind === 'text' ? null : this.partValue(part);
       if (part.kind === 'text' || value === null) {
         open.push(part.kind === 'text' ? part.value : part.raw);
         isOpen = true;
-      } else if (part.isQuoted && !part.isArray) {
+      } else if (part.isQuoted && (part.kind === 'arithmetic' || !part.isArray)) {
         open.push(joinMapped(value.flatMap((item) => [item])));
         isOpen = true;
       } else {

@@ -60,7 +60,9 @@ export type WordPart =
       /** `${X[@]}` */
       readonly isArray: boolean;
       readonly isQuoted: boolean;
-    };
+    }
+  /** `$((expression))` */
+  | { readonly kind: 'arithmetic'; readonly expression: string; readonly raw: MappedText; readonly isQuoted: boolean };
 
 export interface ShellWord {
   readonly parts: readonly WordPart[];
@@ -252,6 +254,10 @@ class Lexer {
     if (next === '(' || next === '{') {
       this.at = this.closing(start + 1);
       const raw = this.slice(start, this.at);
+      if (raw.text.startsWith('$((') && raw.text.endsWith('))')) {
+        parts.push({ kind: 'arithmetic', expression: raw.text.slice(3, -2), raw, isQuoted });
+        return;
+      }
       const match =
         next === '(' ? null : /^([A-Za-z_]\w{0,99})(\[[@*]\])?(?:(:?[-=])([\s\S]*))?$/.exec(raw.text.slice(2, -1));
       if (match === null) {

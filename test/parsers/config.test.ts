@@ -228,6 +228,12 @@ describe('shell text', () => {
     ]);
   });
 
+  it('computes with whole numbers', () => {
+    const text =
+      'GPUS=8\nN=$(( GPUS * 4 ))\npython t.py --global-batch-size $((N*(2+1)/2)) --lr $((X*2)) --seq-length "$((1/0))"\n';
+    expect(shell(text)).toEqual(['global_batch_size=48@3', 'lr=$((X*2))@3', 'seq_length=$((1/0))@3']);
+  });
+
   it('keeps both branches, and resolves no variable that they set differently', () => {
     const text = [
       'if [ "$GPU" = h100 ]; then',
