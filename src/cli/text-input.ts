@@ -18,8 +18,9 @@ export async function openTextInput(operand: string): Promise<TextInput> {
     const opened = await openByteSource(operand);
     return { name: operand, source: opened.source, close: () => opened.close() };
   } catch (error) {
-    if (error instanceof MbfError) throw error.inFile(operand);
-    throw error;
+    if (!(error instanceof MbfError)) throw error;
+    const isMissing = error.cause instanceof Error && 'code' in error.cause && error.cause.code === 'ENOENT';
+    throw isMissing ? new MbfError('MBF1003', 'no such file', { file: operand }, error.cause) : error.inFile(operand);
   }
 }
 

@@ -26,7 +26,8 @@ export function classifyText(result: ClassifyResult): string {
     schema: 'mbforensics/diagnose@1',
     run: result.source,
     verdicts: [verdict],
-    first_failure: null, failed_sources: [],
+    first_failure: null,
+    failed_sources: [],
   });
   if (result.incidents.length === 0) return head;
   const lines = [`${formatCount(result.incidents.length)} failure ${result.incidents.length === 1 ? 'line' : 'lines'}`];

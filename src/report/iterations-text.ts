@@ -41,7 +41,7 @@ export function iterationsText(result: IterationsResult): string {
           { title: 'grad norm', align: 'right' },
           { title: 'batch', align: 'right' },
           { title: 'skipped', align: 'right' },
-          { title: 'NaN', align: 'right' },
+          { title: 'nan', align: 'right' },
         ],
         result.rows.map((row) => [
           row.attempt,

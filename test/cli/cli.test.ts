@@ -26,7 +26,20 @@ import { type Answer, buildCli, type Cli, environment } from '../support/cli.js'
 import { smallSnapshot } from '../support/small-snapshot.js';
 
 const SAMPLE = join(repoRoot, 'samples', 'llama3-70b-fragmentation');
-const VERBS = ['ingest', 'diagnose', 'peak', 'snapshot', 'runs', 'sources', 'sql'] as const;
+const VERBS = [
+  'ingest',
+  'diagnose',
+  'log',
+  'iterations',
+  'memory',
+  'config',
+  'env',
+  'peak',
+  'snapshot',
+  'runs',
+  'sources',
+  'sql',
+] as const;
 
 let cli: Cli;
 /** A store with the sample run, made once; read only. */
@@ -79,6 +92,11 @@ describe('--json', () => {
   const asked: Readonly<Record<(typeof VERBS)[number], readonly string[]>> = {
     ingest: [],
     diagnose: ['diagnose'],
+    log: ['log'],
+    iterations: ['iterations'],
+    memory: ['memory'],
+    config: ['config'],
+    env: ['env'],
     peak: ['peak'],
     snapshot: ['snapshot'],
     runs: ['runs'],
@@ -107,8 +125,8 @@ describe('--json', () => {
       for (const word of [runs[0]!.name, 'golden']) expect(text.stdout).toContain(word);
     } else if (verb === 'sources') {
       const { sources } = JSON.parse(stdout) as SourcesResult;
-      // Four logs, one per node, and a snapshot.
-      expect(sources.filter(({ status }) => status === 'ingested').length).toBe(5);
+      // Four logs, one per node, a snapshot, the launch script and the configuration.
+      expect(sources.filter(({ status }) => status === 'ingested').length).toBe(7);
       for (const { path } of sources) expect(text.stdout).toContain(path);
     } else if (verb === 'diagnose') {
       for (const { cause } of (JSON.parse(stdout) as DiagnoseResult).verdicts) expect(text.stdout).toContain(cause);

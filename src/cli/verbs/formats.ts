@@ -1,11 +1,11 @@
 import { basename } from 'node:path';
 import type { Command } from 'commander';
 import { explainLog, listFormats } from '../../../parsers/index.js';
-import { openByteSource } from '../../ingest/byte-source.js';
-import { MbfError } from '../../model/errors.js';
 import type { FormatsResult } from '../../model/format-results.js';
 import { explainText, formatsText } from '../../report/formats-text.js';
 import type { Context } from '../context.js';
+import { countOption } from '../count-option.js';
+import { openTextInput } from '../text-input.js';
 import { answer } from '../verb.js';
 
 interface Options {
@@ -26,23 +26,19 @@ export function registerFormats(program: Command, context: Context): void {
   formats
     .command('explain')
     .description('which formats read a file, how often, and which lines with figures none of them read')
-    .argument('<file>', 'a text log, compressed or not')
+    .argument('<file>', 'a text log, compressed or not; - for standard input')
     .option('--json', 'print one JSON document')
     .option('--limit <n>', 'shapes of unread lines to list; 0 = all', '20')
     .exitOverride()
     .addHelpText('after', '\nExamples:\n  $ mbforensics formats explain log-allranks_0.out\n')
     .action(async (file: string, own: Options, command: Command) => {
       const options: Options = { ...command.parent?.opts(), ...own };
-      const limit = Number(options.limit);
-      if (!Number.isSafeInteger(limit) || limit < 0)
-        throw new MbfError('MBF1001', `--limit ${JSON.stringify(options.limit)} is no count`);
-      const opened = await openByteSource(file).catch((error: unknown) => {
-        throw error instanceof MbfError ? error.inFile(file) : error;
-      });
+      const limit = countOption('--limit', options.limit ?? '20') ?? 0;
+      const input = await openTextInput(file);
       try {
-        answer(context, options, await explainLog(opened.source, basename(file), limit), explainText);
+        answer(context, options, await explainLog(input.source, basename(input.name), limit), explainText);
       } finally {
-        await opened.close();
+        await input.close();
       }
     });
 }

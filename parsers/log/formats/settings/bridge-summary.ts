@@ -11,7 +11,7 @@ export const bridgeSummary: BlockFormat = {
   versions: '0.3 to main [first release mem]',
   source: 'megatron/bridge/training/config.py ConfigContainer.log_non_default_values',
   anchors: ['Configuration Summary (Non-Default Values'],
-  fields: {},
+  fields: { key: 'a setting, as printed', value: 'its value, in one text form' },
   opens: /Configuration Summary \(Non-Default Values vs M/,
   mostForeign: 64,
   mostLines: 3000,

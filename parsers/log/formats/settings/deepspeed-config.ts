@@ -17,7 +17,7 @@ export const deepspeedConfig: BlockFormat = {
   versions: '0.3 to 0.17',
   source: 'deepspeed/runtime/config.py DeepSpeedConfig.print',
   anchors: ['DeepSpeedEngine configuration:', 'DeepSpeedConfig configuration:'],
-  fields: {},
+  fields: { key: 'a setting, as printed', value: 'its value, in one text form' },
   opens: /DeepSpeed(?:Engine|Config) configuration:/,
   mostForeign: 400,
   mostLines: 3000,

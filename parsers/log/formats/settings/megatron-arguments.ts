@@ -10,7 +10,7 @@ export const megatronArguments: BlockFormat = {
   versions: '2019 to main; also Megatron-DeepSpeed and other forks',
   source: 'megatron/training/arguments.py _print_args (megatron/arguments.py before core 0.6)',
   anchors: ['------ arguments ------'],
-  fields: {},
+  fields: { key: 'a setting, as printed', value: 'its value, in one text form' },
   opens: /-{8,40} arguments -{8,40}/,
   // Other ranks' lines stand between ours where nothing labels them.
   mostForeign: 200,
