@@ -38,6 +38,8 @@ const MOST_SPAN_LINES = 131_072;
 /** A message behind a traceback that was cut off before its exception. */
 const BEHIND_CUT_LINES = 3;
 const LONGEST_TEXT = 4000;
+/** Incidents of one line that a further one is compared with; a line may be as long as the file, and full of them. */
+const MOST_TELLERS = 16;
 
 const NCCL_ORDER: readonly IncidentKind[] = ['nccl_oom', 'nccl_not_oom', 'nccl_unknown'];
 
@@ -379,6 +381,7 @@ function joinLines(items: readonly Item[]): void {
     const twin = others.find((other) => !other.absorbed && isTwin(other, item));
     if (twin === undefined) {
       others.push(item);
+      if (others.length > MOST_TELLERS) others.shift();
       continue;
     }
     const [kept, dropped] = item.weight > twin.weight ? [item, twin] : [twin, item];

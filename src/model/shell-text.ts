@@ -28,7 +28,12 @@ export function joinMapped(parts: readonly MappedText[]): MappedText {
 
 /** Where character `index` of the text stands in the source. */
 export function placeOf(text: MappedText, index: number): number {
-  const { pieces } = text;
+  const [start, at] = text.pieces[pieceAt(text, index)] ?? [0, 0];
+  return at + (index - start);
+}
+
+/** The piece that holds character `index`. */
+function pieceAt({ pieces }: MappedText, index: number): number {
   let low = 0;
   let high = pieces.length - 1;
   while (low < high) {
@@ -36,16 +41,18 @@ export function placeOf(text: MappedText, index: number): number {
     if (pieces[middle]![0] <= index) low = middle;
     else high = middle - 1;
   }
-  const [start, at] = pieces[low] ?? [0, 0];
-  return at + (index - start);
+  return low;
 }
 
 export function sliceMapped(text: MappedText, from: number, to: number): MappedText {
-  const inside = text.pieces.filter(([index]) => index > from && index < to);
-  return {
-    text: text.text.slice(from, to),
-    pieces: [[0, placeOf(text, from)], ...inside.map(([index, at]): [number, number] => [index - from, at])],
-  };
+  const pieces: [number, number][] = [[0, placeOf(text, from)]];
+  // A text of many pieces is cut into as many slices: looking at all pieces for each would be quadratic.
+  for (let piece = pieceAt(text, from) + 1; piece < text.pieces.length; piece += 1) {
+    const [index, at] = text.pieces[piece]!;
+    if (index >= to) break;
+    if (index > from) pieces.push([index - from, at]);
+  }
+  return { text: text.text.slice(from, to), pieces };
 }
 
 export type WordPart =
