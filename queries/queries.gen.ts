@@ -73,6 +73,8 @@ export interface Queries {
       /** from the line's prefix, else the file's */
       rank: number | null;
       device: number | null;
+      /** launch of the run */
+      attempt: number;
       line: number;
       /** entry of the grammar that matched */
       grammar: string;

@@ -1,8 +1,12 @@
 import type { AttemptRow } from '../../src/model/log-rows.js';
 
+/** Writers times banners of one attempt. */
+const MOST_BANNERS = 65_536;
+
 /**
- * Tells the launches inside one file apart. A launch banner begins a new attempt only once the current one has trained, because
- * every rank prints its own; an iteration counter that goes back begins one in any case.
+ * Tells the launches inside one file apart. A launch banner begins a new attempt only once the current one has trained, or failed
+ * and the same writer had printed this banner before: every rank prints its own. An iteration counter that goes back begins one in
+ * any case.
  */
 export class AttemptTracker {
   private readonly emit: (row: AttemptRow) => void;
@@ -11,6 +15,9 @@ export class AttemptTracker {
   /** Last iteration of each writer. */
   private iterations = new Map<string, number>();
   private firstLaunchSeen = false;
+  private failed = false;
+  /** Banners of this attempt, by writer. */
+  private banners = new Set<string>();
 
   constructor(emit: (row: AttemptRow) => void) {
     this.emit = emit;
@@ -28,12 +35,20 @@ export class AttemptTracker {
   }
 
   /** A launch is announced. */
-  launch(label: string, line: number, timeUs: number | null): void {
-    if (this.trained) this.begin(line, `launch: ${label}`, timeUs);
+  launch(key: string, label: string, line: number, timeUs: number | null): void {
+    const banner = `${key}\n${label}`;
+    const again = this.failed && this.banners.has(banner);
+    if (this.trained || again) this.begin(line, `launch: ${label}`, timeUs);
     else if (!this.firstLaunchSeen) {
       this.firstLaunchSeen = true;
       if (this.current === 1) this.emit({ attempt: 1, line, origin: `launch: ${label}`, timeUs });
     }
+    if (this.banners.size < MOST_BANNERS) this.banners.add(banner);
+  }
+
+  /** A failure stands here, or something that looks like one. */
+  trouble(): void {
+    this.failed = true;
   }
 
   /** An iteration was printed by the writer `key`. */
@@ -51,6 +66,8 @@ export class AttemptTracker {
     if (!this.firstLaunchSeen) this.emit({ attempt: 1, line: 1, origin: 'first line', timeUs: null });
     this.starts.push(line);
     this.trained = false;
+    this.failed = false;
+    this.banners = new Set();
     this.firstLaunchSeen = true;
     this.iterations = new Map();
     this.emit({ attempt: this.starts.length, line, origin, timeUs });

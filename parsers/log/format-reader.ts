@@ -245,7 +245,7 @@ export class FormatReader {
     const own = 'timeText' in finding ? parseLogTime(finding.timeText) : null;
     const timeUs = own ?? this.time();
     if (finding.row === 'launch') {
-      this.attempts.launch(finding.label, segment.line, timeUs);
+      this.attempts.launch(segment.prefix.key, finding.label, segment.line, timeUs);
       return;
     }
     if (finding.row === 'iteration')
@@ -256,8 +256,10 @@ export class FormatReader {
       'device' in finding ? finding.device : undefined,
       timeUs,
     );
-    if (finding.row === 'failure') this.output.failure(finding, place, segment);
-    else this.output.row(finding, place);
+    if (finding.row === 'failure') {
+      this.attempts.trouble();
+      this.output.failure(finding, place, segment);
+    } else this.output.row(finding, place);
   };
 
   /** The figures of one line share one place. */

@@ -80,11 +80,13 @@ export class IncidentJoiner {
   /** A finding of a format; `segment` tells its writer. */
   failure(finding: FailureFinding, place: LogPlace, segment?: Pick<Segment, 'prefix'>): void {
     const prefix = segment?.prefix;
+    // torch's own prefix is the global rank; `[PG … Rank 2]` in its words is the position in a process group.
+    const own = prefix?.rankOrigin === 'prefix:[rankN]:' ? prefix.rank : null;
     this.hold(
       {
         kind: finding.kind,
-        rank: finding.rank ?? place.rank,
-        rankOrigin: finding.rank === undefined ? place.rankOrigin : 'line',
+        rank: own ?? finding.rank ?? place.rank,
+        rankOrigin: own !== null ? 'prefix:[rankN]:' : finding.rank === undefined ? place.rankOrigin : 'line',
         localRank: finding.localRank ?? prefix?.localRank ?? null,
         host: finding.host ?? place.host,
         device: place.device,

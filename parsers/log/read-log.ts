@@ -309,6 +309,7 @@ class LogReader {
     };
     this.linePrefix = continues ? { ...prefix, end: 0 } : null;
     this.output.explain?.line(segment);
+    if (mask !== 0) this.attempts.trouble();
     this.assembly.feed(segment);
     this.tracebacks.feed(segment, (mask & TRACEBACK_BIT) !== 0);
     this.formats.feed(segment, formats);

@@ -35,6 +35,8 @@ export async function diagnose(
   const context = await readRunContext(store, runId);
   const given: Given = { context, capacityBytes: options.capacityBytes, total: totalOfRun(messages) };
   const traced = distinct(await readTracedOoms(store, runId));
+  const incidents = await readIncidents(store, runId);
+  const first = readFirstFailure(incidents);
   const verdicts: Verdict[] = [];
   const used = new Set<Message>();
   for (const oom of traced) {
@@ -44,7 +46,13 @@ export async function diagnose(
     verdicts.push(await judgeTraced(store, oom, message, given));
   }
   for (const message of firstOfEach(
-    messages.filter((candidate) => isOomKind(candidate.kind) && !used.has(candidate)),
+    // What an earlier launch died of, a later one may have survived.
+    messages.filter(
+      (candidate) =>
+        isOomKind(candidate.kind) &&
+        !used.has(candidate) &&
+        candidate.attempt === (first?.attempt ?? candidate.attempt),
+    ),
   )) {
     // A rank dies once: what its snapshot says goes before what else it printed.
     const known = traced.some(
@@ -52,8 +60,6 @@ export async function diagnose(
     );
     if (!known) verdicts.push(judgeMessage(message, given));
   }
-  const incidents = await readIncidents(store, runId);
-  const first = readFirstFailure(incidents);
   if (verdicts.length === 0) {
     const failure = first === null ? null : messageOfIncident(incidents[first.incident]!);
     verdicts.push(...(await noOom(store, runId, failure, options.capacityBytes)));
@@ -68,9 +74,14 @@ export async function diagnose(
   return { schema: 'mbforensics/diagnose@1', run, verdicts, first_failure: first, failed_sources };
 }
 
+/** A message and the launch it belongs to. */
+interface RunMessage extends Message {
+  readonly attempt: number;
+}
+
 // ---- what the store knows --------------------------------------------------------------------------------------------------------
 
-async function readMessages(store: Store, runId: number): Promise<Message[]> {
+async function readMessages(store: Store, runId: number): Promise<RunMessage[]> {
   const rows = await store.all('incident.list', { run_id: runId });
   const values = await store.all('incident.values', { run_id: runId });
   const fieldOf = new Map<string, IncidentByteField>(
@@ -95,6 +106,7 @@ async function readMessages(store: Store, runId: number): Promise<Message[]> {
       kind: row.kind as IncidentKind,
       rank: row.rank,
       device: row.device,
+      attempt: row.attempt,
       source: `${row.display_path} line ${formatCount(row.line)}`,
       text: row.text,
       bytes,

@@ -9,7 +9,7 @@ import type { Dictionary, ParseContext, ParserSpec } from '../model/parser.js';
 import type { Failure, IngestResult, IngestSource, NoteResult } from '../model/results.js';
 import type { IncidentRow, Note } from '../model/tables.js';
 import type { Store } from '../store/store.js';
-import { attemptFromName } from './attempt-from-name.js';
+import { attemptsFromNames } from './attempt-from-name.js';
 import { hashFile, type OpenedSource } from './byte-source.js';
 import type { StackKeys } from './content-keys.js';
 import { DecodeThread } from './decode-in-thread.js';
@@ -84,6 +84,7 @@ export async function ingest(options: IngestOptions): Promise<IngestResult> {
       }
       for await (const begun of session.begin(run, candidates, early)) sources.push(await session.finish(run, begun));
       early = undefined;
+      await session.countAttempts(run);
       for (const group of skipped) {
         const note: NoteResult = {
           kind: group.rule,
@@ -338,6 +339,35 @@ class Session {
     });
   }
 
+  /** Numbers the launches that the names of a run's files tell apart: every file counts, so it is done once all are known. */
+  async countAttempts(run: RunRow): Promise<void> {
+    const { store } = this;
+    const rows = await store.select(
+      'SELECT source_id, path, display_path, attempt FROM source WHERE run_id = $run_id',
+      {
+        run_id: run.runId,
+      },
+    );
+    // A file that was named itself has no directory in its display path, and torchrun's stand there.
+    const names = rows.map((row) => {
+      const display = String(row['display_path']);
+      return display.includes('/') ? display : String(row['path']).split('/').slice(-3).join('/');
+    });
+    const attempts = attemptsFromNames(names);
+    const changed = rows.flatMap((row, i) =>
+      Number(row['attempt']) === attempts[i] ? [] : [{ sourceId: Number(row['source_id']), attempt: attempts[i]! }],
+    );
+    if (changed.length === 0) return;
+    await store.transaction(async () => {
+      for (const { sourceId, attempt } of changed) {
+        await store.run('UPDATE source SET attempt = $attempt WHERE source_id = $source_id', {
+          attempt,
+          source_id: sourceId,
+        });
+      }
+    });
+  }
+
   /** Keeps one row that says what failed, and no data. */
   private async failed(
     run: RunRow,
@@ -388,7 +418,7 @@ class Session {
       {
         source_id: row.sourceId,
         run_id: run.runId,
-        attempt: attemptFromName(candidate.isNamed ? candidate.path : candidate.displayPath),
+        attempt: 1,
         path: candidate.path,
         display_path: candidate.displayPath,
         format: row.parser?.id ?? null,

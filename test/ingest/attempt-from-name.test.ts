@@ -1,19 +1,40 @@
 import { describe, expect, it } from 'vitest';
-import { ATTEMPT_RULES, attemptFromName } from '../../src/ingest/attempt-from-name.js';
+import { attemptsFromNames, LAUNCH_RULES } from '../../src/ingest/attempt-from-name.js';
 
 describe('the launch a file belongs to', () => {
-  it.each(ATTEMPT_RULES.flatMap(({ samples }) => samples.map((sample) => [...sample] as [string, number])))(
-    '%s is of launch %i',
-    (path, attempt) => {
-      expect(attemptFromName(path)).toBe(attempt);
-      expect(attemptFromName(`${path}.gz`)).toBe(attempt);
+  it.each(LAUNCH_RULES.flatMap(({ samples }) => samples.map((sample) => [...sample] as const)))(
+    '%s is of job %s, restart %s',
+    (path, job, restart) => {
+      for (const name of [path, `${path}.gz`]) {
+        const groups = LAUNCH_RULES.map(({ pattern }) => pattern.exec(path)).find((match) => match !== null)?.groups;
+        expect(Number(groups?.['job'] ?? Number.NaN)).toBe(job ?? Number.NaN);
+        expect(Number(groups?.['restart'] ?? Number.NaN)).toBe(restart ?? Number.NaN);
+        expect(attemptsFromNames([name])).toEqual([1]);
+      }
     },
   );
 
-  it.each(['log-allranks_0.out', 'slurm-123456.out', 'train.log', 'attempt_2', 'my_attempt_1/log.out'])(
-    '%s says nothing',
-    (path) => {
-      expect(attemptFromName(path)).toBe(1);
-    },
-  );
+  it('is counted over the files of a run, by job id and restart', () => {
+    expect(attemptsFromNames(['slurm-991.out', 'slurm-1002.out', 'train.log', 'slurm-991.err'])).toEqual([1, 2, 1, 1]);
+    expect(
+      attemptsFromNames([
+        'log-a-b_1234567_1.out.gz',
+        'log-a-b_1234567_0.out',
+        'log-a-b_1234567_node2_1.out',
+        'snapshot_3.pickle',
+      ]),
+    ).toEqual([2, 1, 2, 1]);
+    expect(attemptsFromNames(['x/attempt_0/0/stderr.log', 'x/attempt_1/0/stderr.log'])).toEqual([1, 2]);
+  });
+
+  it.each([
+    'log-allranks_0.out',
+    'train.log',
+    'attempt_2',
+    'my_attempt_1/log.out',
+    'train_20251118.out',
+    'step-500.log',
+  ])('%s says nothing', (path) => {
+    expect(attemptsFromNames([path, 'slurm-99.out', 'slurm-1000.out'])).toEqual([1, 1, 2]);
+  });
 });

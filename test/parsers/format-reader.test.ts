@@ -199,17 +199,35 @@ describe('attempts', () => {
   it('begin with a banner only after training', () => {
     const rows: AttemptRow[] = [];
     const tracker = new AttemptTracker((row) => rows.push(row));
-    tracker.launch('banner', 1, null);
-    tracker.launch('banner', 2, null);
+    tracker.launch('0', 'banner', 1, null);
+    tracker.launch('0', 'banner', 2, null);
     tracker.iteration('0', 10, 5, null);
-    tracker.launch('banner', 9, null);
-    tracker.launch('banner', 10, null);
+    tracker.launch('0', 'banner', 9, null);
+    tracker.launch('0', 'banner', 10, null);
     tracker.iteration('0', 11, 12, null);
     expect(rows.map(({ attempt, line }) => [attempt, line])).toEqual([
       [1, 1],
       [2, 9],
     ]);
     expect([1, 8, 9, 12].map((line) => tracker.at(line))).toEqual([1, 1, 2, 2]);
+  });
+});
+
+describe('an attempt that failed before it trained', () => {
+  it('ends where the same writer prints the same banner again', () => {
+    const rows: AttemptRow[] = [];
+    const tracker = new AttemptTracker((row) => rows.push(row));
+    tracker.launch('0', 'banner', 1, null);
+    tracker.launch('1', 'banner', 2, null);
+    tracker.launch('0', 'other', 3, null);
+    tracker.trouble();
+    tracker.launch('2', 'banner', 5, null);
+    tracker.launch('0', 'banner', 9, null);
+    tracker.launch('1', 'banner', 10, null);
+    expect(rows.map(({ attempt, line }) => [attempt, line])).toEqual([
+      [1, 1],
+      [2, 9],
+    ]);
   });
 });
 
