@@ -4,7 +4,7 @@ import type { LogIncident } from '../model/log-results.js';
 import type { DiagnoseResult, Failure, Verdict } from '../model/results.js';
 import { INCIDENT_BYTE_FIELDS, type IncidentByteField, type PrintedBytes } from '../model/tables.js';
 import { formatBytes, formatCount } from '../model/units.js';
-import { type IncidentKind, isOomKind } from '../model/vocabulary.js';
+import { CONFIDENCES, type IncidentKind, isOomKind } from '../model/vocabulary.js';
 import type { Store } from '../store/store.js';
 import { walkDevice } from './device-walk.js';
 import { conclude, type Given, judgeMessage, shorten, withContext } from './judge-message.js';
@@ -64,11 +64,18 @@ export async function diagnose(
     const failure = first === null ? null : messageOfIncident(incidents[first.incident]!);
     verdicts.push(...(await noOom(store, runId, failure, options.capacityBytes)));
   }
-  // Who failed first is read first; the others by rank.
+  // The surest verdict is read first (ranks that fail together fail alike, and one of them left a snapshot), then who failed first.
+  const doubt = (verdict: Verdict): number => CONFIDENCES.indexOf(verdict.confidence);
   const isFirst = (verdict: Verdict): number =>
     first !== null && verdict.rank === first.rank && (first.device === null || verdict.device === first.device) ? 0 : 1;
+  const causeOfFirst = verdicts.find((verdict) => isFirst(verdict) === 0)?.cause;
+  const kinship = (verdict: Verdict): number => (verdict.cause === causeOfFirst ? 0 : 1);
   verdicts.sort(
-    (a, b) => isFirst(a) - isFirst(b) || (a.rank ?? -1) - (b.rank ?? -1) || (a.device ?? -1) - (b.device ?? -1),
+    (a, b) =>
+      doubt(a) - doubt(b) ||
+      isFirst(a) - isFirst(b) ||
+      (a.rank ?? -1) - (b.rank ?? -1) ||
+      (a.device ?? -1) - (b.device ?? -1),
   );
   const failed_sources = options.failedSources ?? [];
   return { schema: 'mbforensics/diagnose@1', run, verdicts, first_failure: first, failed_sources };

@@ -193,7 +193,7 @@ export interface Verdict {
 export interface DiagnoseResult {
   readonly schema: 'mbforensics/diagnose@1';
   readonly run: string;
-  /** The device that failed first comes first, the others by rank. */
+  /** The surest first, then the device that failed first, the others by rank. */
   readonly verdicts: readonly Verdict[];
   /** Null where no text tells of a failure. */
   readonly first_failure: FirstFailureResult | null;

@@ -27,15 +27,19 @@ export function diagnoseText(result: DiagnoseResult): string {
 }
 
 /** Only where there is somebody else to tell it from. */
-function firstFailureLines({ first_failure: first }: DiagnoseResult): string[] {
+function firstFailureLines({ first_failure: first, verdicts }: DiagnoseResult): string[] {
   if (first === null) return [];
   const others: string[] = [];
   if (first.also_failed.length > 0) others.push(`failed too: ${ranks(first.also_failed)}`);
   if (first.victims.length > 0) others.push(`only waited for it: ${ranks(first.victims)}`);
-  if (others.length === 0) return [];
+  const isHeadline = verdicts[0] === undefined || first.rank === null || verdicts[0].rank === first.rank;
+  if (others.length === 0 && isHeadline) return [];
   const who = first.rank === null ? 'a rank that is not named' : `rank ${first.rank}`;
   const where = `${printable(first.file)} line ${first.line}`;
-  return ['', ...labelled('first', `${who} failed first (${where}: ${first.why}); ${others.join('; ')}`)];
+  return [
+    '',
+    ...labelled('first', `${who} failed first (${where}: ${first.why})${others.map((text) => `; ${text}`).join('')}`),
+  ];
 }
 
 const MOST_RANKS = 12;
