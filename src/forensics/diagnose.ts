@@ -64,7 +64,8 @@ export async function diagnose(
     const failure = first === null ? null : messageOfIncident(incidents[first.incident]!);
     verdicts.push(...(await noOom(store, runId, failure, options.capacityBytes)));
   }
-  // The surest verdict is read first (ranks that fail together fail alike, and one of them left a snapshot), then who failed first.
+  // The surest verdict is read first (ranks that fail together fail alike, and one of them left a snapshot), of
+  // several the one that tells what the first failure was.
   const doubt = (verdict: Verdict): number => CONFIDENCES.indexOf(verdict.confidence);
   const isFirst = (verdict: Verdict): number =>
     first !== null && verdict.rank === first.rank && (first.device === null || verdict.device === first.device) ? 0 : 1;
@@ -73,6 +74,7 @@ export async function diagnose(
   verdicts.sort(
     (a, b) =>
       doubt(a) - doubt(b) ||
+      kinship(a) - kinship(b) ||
       isFirst(a) - isFirst(b) ||
       (a.rank ?? -1) - (b.rank ?? -1) ||
       (a.device ?? -1) - (b.device ?? -1),
