@@ -26,7 +26,6 @@ const FAILURE_LINES = 3;
 const LEAST_FAILURES = 2;
 const MOST_FAILURES = 6;
 /** Versions that are named even when nothing tells them. */
-const ASKED_FOR = new Set<string>(['torch', 'cuda', 'nccl', 'transformer_engine', 'megatron_core']);
 
 export function logText(result: LogResult): string {
   const parts = result.runs.map(runText);
@@ -83,11 +82,13 @@ function plural(count: number, word: string): string {
 }
 
 function versions(run: LogRun): string {
-  const known = VERSION_NAMES.filter((name) => run.versions[name] !== null || ASKED_FOR.has(name));
-  const texts = known.map((name) => `${name} ${shortText(run.versions[name] ?? UNKNOWN, 30)}`);
+  const texts = VERSION_NAMES.flatMap((name) => {
+    const version = run.versions[name];
+    return version === null ? [] : [`${name} ${shortText(version, 30)}`];
+  });
   for (const [what, commit] of Object.entries(run.commits).slice(0, 3))
     texts.push(`commit${what === 'run' ? '' : ` of ${shortText(what, 20)}`} ${shortText(commit, 12)}`);
-  return texts.join(' · ');
+  return texts.length === 0 ? 'none printed' : texts.join(' · ');
 }
 
 function device({ gpu }: LogRun): string {
