@@ -31,7 +31,7 @@ export class RankTally {
       count += 1;
       this.look(bytes, at + 1, end);
     }
-    for (; at < to; at += 1) if (bytes[at] === LF) count += 1;
+    for (at = bytes.indexOf(LF, at); at >= 0 && at < to; at = bytes.indexOf(LF, at + 1)) count += 1;
     return count;
   }
 

@@ -43,10 +43,10 @@ export const ERROR_CODES = {
   MBF2007: { kind: 'input', remedy: 'Check permissions and the file system; then ingest again.' },
   MBF2008: {
     kind: 'input',
-    remedy: 'Nothing there is a training log, a memory snapshot or an Nsight export; see `ingest --explain`.',
+    remedy: 'Nothing there is a training log, a configuration or a memory snapshot; see `ingest --explain`.',
   },
   MBF2009: { kind: 'input', remedy: 'Ingest again once the writer has finished.' },
-  MBF2010: { kind: 'input', remedy: 'This version reads text logs and the pickles that torch writes; ingest those.' },
+  MBF2010: { kind: 'input', remedy: 'This version reads text logs, configurations and the pickles that torch writes; ingest those.' },
   // input: pickles
   MBF2101: { kind: 'input', remedy: REMEDY_RECOPY },
   MBF2102: {
