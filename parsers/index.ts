@@ -1,9 +1,8 @@
 /** The registry: every format this version reads, in the order that breaks ties between equal claims. */
 import type { ParserSpec } from '../src/model/parser.js';
 import { configParser } from './config/index.js';
-import { logParser } from './log/index.js';
+import { logParser } from './log/text-log.js';
 
-export { explainLog, listFormats } from './log/index.js';
 export { earliestTorch } from './torch-snapshot/features.js';
 
 import { torchSnapshot } from './torch-snapshot/index.js';
@@ -16,3 +15,6 @@ export const PARSERS: readonly ParserSpec[] = [
   // Anything that is text may be a log, so it comes last.
   logParser,
 ];
+
+/** What `formats` asks of the log parser; loaded when asked for. */
+export const loadLogFormats = () => import('./log/index.js');

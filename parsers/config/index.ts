@@ -1,16 +1,7 @@
-import { configFinding, flagFinding } from '../../src/model/config-keys.js';
-import { envFinding, rankOfEnvironment } from '../../src/model/env-keys.js';
 import { MbfError } from '../../src/model/errors.js';
-import type { ConfigFinding, ConfigOrigin, EnvFinding, EnvOrigin, LogPlace } from '../../src/model/log-rows.js';
-import type { Head, ParserSpec, ParseSummary, RowSink } from '../../src/model/parser.js';
-import { flattenSettings, settingFinding } from '../../src/model/settings.js';
-import { readShellSettings } from '../../src/model/shell-settings.js';
-import { type EnvEntry, readEnviron, readEnvLines } from './env-dump.js';
-import { readJson } from './json.js';
-import { MOST_YAML_BYTES, PlacedText, readAll, refuse } from './read-text.js';
-import { type ConfigKind, recogniseConfig, sniffConfig } from './sniff.js';
-import { readToml } from './toml.js';
-import { readYaml, type Trees } from './yaml.js';
+import type { Head, ParserSpec } from '../../src/model/parser.js';
+import { readAll } from './read-text.js';
+import { recogniseConfig, sniffConfig } from './sniff.js';
 
 const HEAD_BYTES = 65_536;
 
@@ -24,106 +15,8 @@ export const configParser: ParserSpec = {
     const head: Head = { bytes: bytes.subarray(0, HEAD_BYTES), name: context.name, sizeBytes: bytes.length };
     const recognised = recogniseConfig(head);
     if (recognised === null) throw new MbfError('MBF2202', 'holds no setting of a training job');
-    const text = new PlacedText(bytes);
-    return new Reading(recognised.kind, context.name, text, sink).read(bytes.length);
+    // With the first configuration: what reads YAML takes a good part of a start.
+    const { readConfig } = await import('./read-config.js');
+    return readConfig(recognised.kind, context.name, bytes, sink);
   },
 };
-
-class Reading {
-  private readonly kind: ConfigKind;
-  private readonly name: string;
-  private readonly text: PlacedText;
-  private readonly sink: RowSink;
-  private rank: ReturnType<typeof rankOfEnvironment> = null;
-  private host: string | null = null;
-
-  constructor(kind: ConfigKind, name: string, text: PlacedText, sink: RowSink) {
-    this.kind = kind;
-    this.name = name;
-    this.text = text;
-    this.sink = sink;
-  }
-
-  read(bytes: number): ParseSummary {
-    const { text } = this.text;
-    switch (this.kind) {
-      case 'script':
-        refuse(bytes, MOST_YAML_BYTES);
-        for (const { finding, at } of readShellSettings(text)) this.give(finding, at);
-        break;
-      case 'environ':
-        this.environment(readEnviron(text), 'process environ');
-        break;
-      case 'env-dump':
-        this.environment(readEnvLines(text), 'env dump');
-        break;
-      case 'toml':
-        this.trees(readToml(text));
-        break;
-      case 'deepspeed-json':
-      case 'hf-json':
-      case 'json':
-        this.trees(readJson(text));
-        break;
-      default:
-        refuse(bytes, MOST_YAML_BYTES);
-        this.trees(readYaml(text));
-    }
-    return { rank: this.rank?.rank ?? null, rankOrigin: this.rank?.origin ?? null };
-  }
-
-  private give(finding: ConfigFinding | EnvFinding | null, at: number): void {
-    if (finding === null) return;
-    const place: LogPlace = {
-      ...this.text.place(at),
-      attempt: 1,
-      rank: this.rank?.rank ?? null,
-      rankOrigin: this.rank?.origin ?? null,
-      host: this.host,
-      device: null,
-      timeUs: null,
-      format: `config.${this.kind}`,
-    };
-    this.sink.logRow(finding, place);
-  }
-
-  private environment(entries: readonly EnvEntry[], origin: EnvOrigin): void {
-    const variables = new Map(entries.map(({ name, value }) => [name, value]));
-    this.rank = rankOfEnvironment(variables);
-    this.host = variables.get('SLURMD_NODENAME') ?? variables.get('HOSTNAME') ?? null;
-    for (const { name, value, at } of entries) this.give(envFinding(name, value, origin), at);
-  }
-
-  /** What the run wrote is stronger than what somebody meant to give it. */
-  private origin(): ConfigOrigin {
-    // Bridge trees with their classes are written by `ConfigContainer.to_yaml`, never by hand.
-    if (this.kind === 'bridge-yaml') return 'run file';
-    return /^(?:run_config|hparams)(?=[._-])/i.test(this.name) ? 'run file' : 'config file';
-  }
-
-  private trees({ trees, notes }: Trees): void {
-    const origin = this.origin();
-    let rows = 0;
-    for (const tree of trees) {
-      flattenSettings(tree, (path, value, at) => {
-        rows += 1;
-        // Megatron-LM's test cases name flags, which a true switches on and a false leaves away.
-        const flag = path.at(-1)!;
-        if (flag.startsWith('--')) {
-          if (value !== 'False' && value !== null)
-            this.give(flagFinding(flag, value === 'True' ? null : value, origin), at);
-        } else if (path.at(-2) === 'MODEL_ARGS') this.give(configFinding(flag, value, origin), at);
-        else this.give(settingFinding(path, value, origin), at);
-      });
-    }
-    if (rows === 0) {
-      const first = notes.find((note) => note.kind.endsWith('_error'));
-      if (first !== undefined) {
-        throw new MbfError('MBF2202', first.text, this.text.place(first.at));
-      }
-    }
-    for (const { kind, text, at } of notes) {
-      this.sink.note({ kind, text, severity: 'warning', ...this.text.place(at) });
-    }
-  }
-}

@@ -1,5 +1,5 @@
+import { MESSAGE_FAMILIES } from '../../src/model/oom-messages.js';
 import type { Head, Sniff } from '../../src/model/parser.js';
-import { ANCHORS } from './find-messages.js';
 import { LiteralScanner } from './literal-scanner.js';
 
 /** Lines that only logs of training jobs have, with the name of what prints them. */
@@ -17,7 +17,9 @@ const LOG_MARKS: readonly { readonly literal: string; readonly what: string }[] 
   { literal: ':::MLLOG', what: 'an MLPerf line' },
 ];
 const MARKS = new LiteralScanner(LOG_MARKS.map(({ literal }) => literal));
-const FAILURES = new LiteralScanner(ANCHORS.map(({ literal }) => literal));
+/** Not from `find-messages.ts`, which compiles a thousand patterns when it is loaded. */
+const ANCHORS = [...new Set(MESSAGE_FAMILIES.flatMap(({ anchors }) => anchors))];
+const FAILURES = new LiteralScanner(ANCHORS);
 
 const LOG_NAME = /\.(?:log|out|err|txt|stdout|stderr)(?:\.\d{1,4})?$|^log-|^slurm-\d|^(?:stdout|stderr)$/i;
 const DATA_NAME =
@@ -65,8 +67,7 @@ export function sniffLog(head: Head): Sniff {
   if (share < 0.95) return { score: 0, why: `${((1 - share) * 100).toFixed(0)} % of its first bytes are not text.` };
   const start = Buffer.from(bytes.buffer, bytes.byteOffset, Math.min(bytes.length, 64)).toString('latin1').trimStart();
   if (start.startsWith('version https://git-lfs')) return { score: 0, why: 'It is a Git LFS pointer, not the file.' };
-  const failure =
-    FAILURES.next(bytes, 0, bytes.length, bytes.length) >= 0 ? ANCHORS[FAILURES.found[0]!]!.literal : null;
+  const failure = FAILURES.next(bytes, 0, bytes.length, bytes.length) >= 0 ? ANCHORS[FAILURES.found[0]!]! : null;
   const isPage = /^<(?:!doctype html|html|\?xml)/i.test(start);
   if (isPage || DATA_NAME.test(name)) {
     const what = isPage ? 'a web page' : 'a data or source file by its name';

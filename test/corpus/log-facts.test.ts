@@ -6,7 +6,8 @@ import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { explainLog, PARSERS } from '../../parsers/index.js';
+import { PARSERS } from '../../parsers/index.js';
+import { explainLog } from '../../parsers/log/index.js';
 import { effectiveConfig, readSettings } from '../../src/forensics/log/config.js';
 import { describeLog } from '../../src/forensics/log/describe-log.js';
 import { openByteSource } from '../../src/ingest/byte-source.js';

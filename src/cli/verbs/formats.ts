@@ -1,6 +1,6 @@
 import { basename } from 'node:path';
 import type { Command } from 'commander';
-import { explainLog, listFormats } from '../../../parsers/index.js';
+import { loadLogFormats } from '../../../parsers/index.js';
 import type { FormatsResult } from '../../model/format-results.js';
 import { explainText, formatsText } from '../../report/formats-text.js';
 import type { Context } from '../context.js';
@@ -19,7 +19,8 @@ export function registerFormats(program: Command, context: Context): void {
     .description('the lines of text logs this version reads')
     .option('--json', 'print one JSON document')
     .addHelpText('after', '\nExamples:\n  $ mbforensics formats\n  $ mbforensics formats explain log-allranks_0.out\n')
-    .action((options: Options) => {
+    .action(async (options: Options) => {
+      const { listFormats } = await loadLogFormats();
       const result: FormatsResult = { schema: 'mbforensics/formats@1', formats: listFormats() };
       answer(context, options, result, formatsText);
     });
@@ -34,6 +35,7 @@ export function registerFormats(program: Command, context: Context): void {
     .action(async (file: string, own: Options, command: Command) => {
       const options: Options = { ...command.parent?.opts(), ...own };
       const limit = countOption('--limit', options.limit ?? '20') ?? 0;
+      const { explainLog } = await loadLogFormats();
       const input = await openTextInput(file);
       try {
         answer(context, options, await explainLog(input.source, basename(input.name), limit), explainText);
