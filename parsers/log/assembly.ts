@@ -189,7 +189,7 @@ export class MessageAssembly {
     if (message.kind === 'note') {
       this.note({
         kind: 'allocation_retry',
-        text: 'torch reports a failed driver allocation that it then retried: a sign of pressure, not a failure.',
+        text: 'An allocator reports an attempt that failed and that it went on without: a sign of pressure, not a failure.',
         severity: 'info',
         line: first.line,
         offset: first.offset,
@@ -200,8 +200,13 @@ export class MessageAssembly {
     const { prefix } = first;
     this.emit({
       kind: message.kind,
-      rank: message.inlineRank ?? prefix.rank,
-      rankOrigin: message.inlineRank === null ? prefix.rankOrigin : 'inline:[rankN]:',
+      rank: message.inlineRank ?? prefix.rank ?? message.statedRank,
+      rankOrigin:
+        message.inlineRank !== null
+          ? 'inline:[rankN]:'
+          : prefix.rank === null && message.statedRank !== null
+            ? 'line'
+            : prefix.rankOrigin,
       localRank: prefix.localRank,
       exitCode: null,
       attempt: 1,

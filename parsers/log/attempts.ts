@@ -12,8 +12,8 @@ export class AttemptTracker {
   private readonly emit: (row: AttemptRow) => void;
   private readonly starts: number[] = [1];
   private trained = false;
-  /** Last iteration of each writer. */
-  private iterations = new Map<string, number>();
+  /** Iterations of each writer: the last one, the one before it, and whether one was printed twice: several ranks share the key then. */
+  private iterations = new Map<string, { last: number; before: number | null; shared: boolean }>();
   private firstLaunchSeen = false;
   private failed = false;
   /** Banners of this attempt, by writer. */
@@ -53,13 +53,23 @@ export class AttemptTracker {
 
   /** An iteration was printed by the writer `key`. */
   iteration(key: string, iteration: number, line: number, timeUs: number | null): void {
-    const last = this.iterations.get(key);
-    // One behind is another rank's line, not a restart.
-    if (last !== undefined && (iteration < last - 1 || (iteration === 1 && last > 1))) {
-      this.begin(line, `iteration ${iteration} after ${last}`, timeUs);
+    const known = this.iterations.get(key);
+    if (known !== undefined) {
+      const { last } = known;
+      if (iteration === last) known.shared = true;
+      // A slow rank's line comes after the others' next one. One behind is taken for that in any case, but for the first.
+      if (iteration === last || (known.shared && iteration === known.before)) return;
+      if (iteration < last - 1 || (iteration === 1 && last > 1)) {
+        this.begin(line, `iteration ${iteration} after ${last}`, timeUs);
+      }
     }
     this.trained = true;
-    this.iterations.set(key, iteration);
+    const current = this.iterations.get(key);
+    if (current === undefined) this.iterations.set(key, { last: iteration, before: null, shared: false });
+    else {
+      current.before = current.last;
+      current.last = iteration;
+    }
   }
 
   private begin(line: number, origin: string, timeUs: number | null): void {

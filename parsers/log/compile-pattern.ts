@@ -1,13 +1,19 @@
-import { UNIT_SYSTEMS, type UnitSystem } from '../../src/model/oom-messages.js';
+import { TENSOR_TYPE_BYTES, UNIT_SYSTEMS, type UnitSystem } from '../../src/model/oom-messages.js';
 import { CUT, squash } from './squash.js';
+
+interface Capture {
+  readonly name: string;
+  readonly kind: 'size' | 'count' | 'text';
+  readonly unit?: string;
+}
 
 /** A pattern of the grammar, ready to run over squashed text. Global; no quantifier is nested or unbounded. */
 export interface CompiledPattern {
   readonly regex: RegExp;
   /** The longest literal part: where the text lacks it, the expression need not run. */
   readonly literal: string;
-  /** What each placeholder captures: groups of the expression in order, two (value, unit) for a size. */
-  readonly captures: readonly { readonly name: string; readonly kind: 'size' | 'count' | 'text' }[];
+  /** What each placeholder captures: groups of the expression in order, two (value, unit) for a size. `unit` where the pattern gives it. */
+  readonly captures: readonly Capture[];
   readonly atLineStart: boolean;
 }
 
@@ -17,6 +23,11 @@ const WHOLE_RIGHT = String.raw`(?![\d${CUT}])`;
 const COUNT = String.raw`${WHOLE_LEFT}(\d{1,20})${WHOLE_RIGHT}`;
 /** `8,589,934,592`. */
 const THOUSANDS = String.raw`${WHOLE_LEFT}(\d{1,3}(?:,\d{3}){0,6})${WHOLE_RIGHT}`;
+const NUMBER = String.raw`${WHOLE_LEFT}(?<!\d[.,])(\d{1,20}(?:\.\d{1,6})?)`;
+/** No name of a type begins another. */
+const DTYPE = `(${Object.keys(TENSOR_TYPE_BYTES)
+  .sort((a, b) => b.length - a.length)
+  .join('|')})`;
 /** `GPU 24GB` names no device. */
 const DEVICE = String.raw`(\d{1,4})${WHOLE_RIGHT}(?![\d.]{0,8}(?:[KMGT]i?B|%))`;
 
@@ -26,15 +37,16 @@ function placeholder(name: string, units: UnitSystem): string {
   if (name.endsWith(',#')) return THOUSANDS;
   if (name === 'pid' || name === 'count' || name.endsWith('#')) return COUNT;
   if (name === 'shape') return String.raw`(\d[\d,]{0,80})`;
-  if (name === 'dtype') return '([a-z][a-z0-9]{1,11}?)';
+  if (name === 'dtype') return DTYPE;
+  if (name.includes('@')) return `${NUMBER}${WHOLE_RIGHT}`;
   const names = Object.keys(UNIT_SYSTEMS[units]).sort((a, b) => b.length - a.length);
-  return String.raw`${WHOLE_LEFT}(?<!\d[.,])(\d{1,20}(?:\.\d{1,6})?)(${names.join('|')})`;
+  return `${NUMBER}(${names.join('|')})`;
 }
 
 /** Compiles a pattern of `src/model/oom-messages.ts`. */
 export function compilePattern(pattern: string, units: UnitSystem): CompiledPattern {
   const parts = pattern.split(/\{([^}]+)\}/);
-  const captures: { name: string; kind: 'size' | 'count' | 'text' }[] = [];
+  const captures: Capture[] = [];
   let source = '';
   let literal = '';
   let atLineStart = false;
@@ -48,7 +60,9 @@ export function compilePattern(pattern: string, units: UnitSystem): CompiledPatt
       if (part === '~') return;
       const counted = part === 'device' || part === 'pid' || part === 'count' || part.endsWith('#');
       const named = part === 'shape' || part === 'dtype';
-      captures.push({ name: part, kind: named ? 'text' : counted ? 'count' : 'size' });
+      const [field, unit] = part.split('@');
+      if (unit !== undefined) captures.push({ name: field!, kind: 'count', unit });
+      else captures.push({ name: part, kind: named ? 'text' : counted ? 'count' : 'size' });
       return;
     }
     const text = squash([part]).text;

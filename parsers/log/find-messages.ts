@@ -26,6 +26,8 @@ export interface FoundMessage {
   readonly pid: number | null;
   /** Of a `[rankN]:` in the middle of the line, where lines of several ranks were glued. */
   readonly inlineRank: number | null;
+  /** What the message itself says (`[Rank:3]` of the Gaudi bridge, `[RANK 3]` of TensorRT-LLM): less than what stands before it. */
+  readonly statedRank: number | null;
   readonly bytes: Readonly<Partial<Record<IncidentByteField, PrintedBytes>>>;
   readonly processes: readonly { readonly pid: number; readonly printed: PrintedBytes }[];
   /** Fields whose number was no measurement (2^64 − 1 of NVML, a wrapped size). */
@@ -133,9 +135,9 @@ function absorb(draft: Draft, token: Token): boolean {
   let news = token.pattern.captures.length === 0 && !draft.names.has(token.piece.name);
   let pid: number | null = null;
   let shape: string | null = null;
-  for (const { name, kind } of token.pattern.captures) {
+  for (const { name, kind, unit: given } of token.pattern.captures) {
     const value = token.groups[group] ?? '';
-    const unit = kind === 'size' ? (token.groups[group + 1] ?? '') : 'bytes';
+    const unit = kind === 'size' ? (token.groups[group + 1] ?? '') : (given ?? 'bytes');
     group += kind === 'size' ? 2 : 1;
     if (name === 'pid') pid = Number(value);
     if (name === 'device' && draft.device === null) {
@@ -187,9 +189,17 @@ function begin(token: Token): Draft {
   return draft;
 }
 
+/** A line of source that a traceback shows: `raise RuntimeError(f'DataLoader worker (pid(s) {pids}) exited')`. */
+const SOURCE_LINE = /^[\s>#|]{0,60}(?:-{2,6}> ?)?(?:\d{1,6} )?\s{0,60}raise [\w.]{1,120}\(/;
+
 /** Chains tokens into messages: a head begins one, what follows within the family's gap belongs to it. */
-function draftMessages(tokens: readonly Token[]): Draft[] {
+function draftMessages(tokens: readonly Token[], squashed: Squashed): Draft[] {
   const drafts: Draft[] = [];
+  const lineOf = (start: number): number => lineAt(squashed, squashed.positions[start]!);
+  const quotedIn = (line: number): boolean => {
+    const start = squashed.lineStarts[line]!;
+    return SOURCE_LINE.test(squashed.raw.slice(start, start + 320));
+  };
   const open = new Map<CompiledFamily, Draft>();
   // Without white space Slurm's "been OOM Killed" is Kubernetes' "OOMKilled": inside a message it goes on, elsewhere it begins one.
   const goesOn = new Set(
@@ -207,9 +217,21 @@ function draftMessages(tokens: readonly Token[]): Draft[] {
     if (piece.role === 'head') {
       // `CUDA error: CUBLAS_…` and `CUBLAS_…` are one head.
       if (lastHead !== null && token.start < lastHead.end) continue;
-      if (near && goesOn.has(`${family.index} ${token.start}`)) continue;
+      const continued = [...open].some(
+        ([other, draft]) => goesOn.has(`${other.index} ${token.start}`) && token.start - draft.end <= other.family.gap,
+      );
+      if (continued) continue;
       lastHead = token;
       if (near && family.family.headsMerge === true) {
+        const line = lineOf(current.start);
+        if (lineOf(token.start) > line && quotedIn(line)) {
+          // The statement that raises it says the same as the exception, less its figures.
+          drafts.splice(drafts.lastIndexOf(current), 1);
+          const draft = begin(token);
+          drafts.push(draft);
+          open.set(family, draft);
+          continue;
+        }
         absorb(current, token);
         current.names.add(piece.name);
         current.end = Math.max(current.end, token.end);
@@ -307,12 +329,44 @@ function exceptionBefore(squashed: Squashed, start: number, rawStart: number): {
   return { name: match[1]!, raw: squashed.raw.lastIndexOf(match[1]!, rawStart) };
 }
 
+/** Families whose messages a run-time error may carry on its second line, its first saying only where. */
+const CARRIED: ReadonlySet<string> = new Set([
+  'torch',
+  'torch_async',
+  'cuda_driver',
+  'host_alloc',
+  'kv_cache',
+  'xla',
+  'hpu',
+  'paddle',
+  'device_codes',
+]);
+const CARRIER =
+  /^[\s>#|'"`]{0,20}((?:\w{1,40}\.){0,6}(?:Runtime|XlaRuntime|JaxRuntime|ResourceExhausted|XGBoost)Error): ?\S/;
+
+/** The run-time error on the line before a message that begins its own line, where that line holds no other message. */
+function exceptionCarrying(squashed: Squashed, rawStart: number, after: number): { name: string; raw: number } | null {
+  const line = lineAt(squashed, rawStart);
+  if (!/^[\s>#|'"`]{0,20}$/.test(squashed.raw.slice(squashed.lineStarts[line]!, rawStart).slice(-60))) return null;
+  for (let before = line - 1; before >= Math.max(0, line - 3); before -= 1) {
+    const start = squashed.lineStarts[before]!;
+    const text = squashed.raw.slice(start, squashed.lineStarts[before + 1]! - 1);
+    if (text.trim() === '') continue;
+    const match = start < after ? null : CARRIER.exec(text.slice(0, 400));
+    return match === null ? null : { name: match[1]!, raw: start + text.indexOf(match[1]!) };
+  }
+  return null;
+}
+
 /** Whether a bare head stands where an error is stated, rather than in a sentence about one. */
 function isStated(squashed: Squashed, rawStart: number, rawEnd: number): boolean {
   const line = lineAt(squashed, rawStart);
   const before = squashed.raw.slice(Math.max(squashed.lineStarts[line]!, rawStart - 80), rawStart);
   if (/(?:Error|Exception|error|failed|Failed|ERROR|FAILED|Exit reason)\W{0,4}$/.test(before)) return true;
   const after = squashed.raw.slice(rawEnd, rawEnd + 2);
+  // `ERROR: Failed to load model: CUDA out of memory`
+  if (/error|fail|exception/i.test(before) && /: ?["'`]?$/.test(before) && /^(?:$|[."'`\n\\)])/.test(after))
+    return true;
   return /^[\s>#|\-*'"`(]{0,40}$/.test(before) && (after === '' || /^[.!:,;)'"`\n\]]/.test(after));
 }
 
@@ -322,14 +376,16 @@ function isStated(squashed: Squashed, rawStart: number, rawEnd: number): boolean
  */
 export function findMessages(lines: readonly string[], mask: number, given: readonly string[] = []): FoundMessage[] {
   const squashed = squash(lines);
-  const drafts = draftMessages(collectTokens(squashed, mask)).sort((a, b) => a.start - b.start);
+  const drafts = draftMessages(collectTokens(squashed, mask), squashed).sort((a, b) => a.start - b.start);
   const found: FoundMessage[] = [];
   let previousEnd = 0;
   drafts.forEach((draft, index) => {
     const nextStart = drafts[index + 1]?.start ?? squashed.text.length;
     const headRaw = squashed.positions[draft.start]!;
     const headEndRaw = squashed.positions[draft.end - 1]! + 1;
-    const exception = exceptionBefore(squashed, draft.start, headRaw);
+    const exception =
+      exceptionBefore(squashed, draft.start, headRaw) ??
+      (CARRIED.has(draft.family.family.name) ? exceptionCarrying(squashed, headRaw, previousEnd) : null);
     const rawStart = exception?.raw ?? headRaw;
     const firstLine = lineAt(squashed, rawStart);
     const lastLine = lineAt(squashed, headEndRaw - 1);
@@ -348,9 +404,9 @@ export function findMessages(lines: readonly string[], mask: number, given: read
     // Without an exception the words before the head say who speaks (`srun: error: node1: task 3: `).
     const textStart = exception === null ? Math.max(lineStart, rawStart - LEAD_TEXT, previousEnd) : rawStart;
     previousEnd = textEnd;
-    const inline = [
-      ...squashed.raw.slice(Math.max(lineStart, rawStart - 200), rawStart).matchAll(/\[rank(\d{1,6})\]/g),
-    ];
+    const lead = squashed.raw.slice(Math.max(lineStart, rawStart - 200), headRaw);
+    const inline = [...lead.slice(0, Math.max(0, lead.length - (headRaw - rawStart))).matchAll(/\[rank(\d{1,6})\]/g)];
+    const stated = /\[(?:Rank:|RANK )(\d{1,6})\]/.exec(lead);
     const others = draft.processes;
     found.push({
       kind: doubtful ? 'negative_text' : entry.kind,
@@ -362,6 +418,7 @@ export function findMessages(lines: readonly string[], mask: number, given: read
       device: draft.device,
       pid: draft.pid,
       inlineRank: inline.length === 0 ? null : Number(inline.at(-1)![1]),
+      statedRank: stated === null ? null : Number(stated[1]),
       bytes:
         others.length === 0
           ? draft.bytes
@@ -404,6 +461,7 @@ function proseMentions(squashed: Squashed, found: readonly FoundMessage[]): Foun
       device: null,
       pid: null,
       inlineRank: null,
+      statedRank: null,
       bytes: {},
       processes: [],
       impossible: [],

@@ -1,4 +1,6 @@
-const ISO = /^(\d{4})-(\d\d)-(\d\d)[T ](\d\d):(\d\d):(\d\d)(?:[.,](\d{1,9}))?/;
+const ISO = /^(\d{4})[-/]?(\d\d)[-/]?(\d\d)[T ](\d\d):(\d\d):(\d\d)(?:[.,](\d{1,9}))?/;
+/** Month first, as the examples of transformers print it. */
+const AMERICAN = /^(\d\d)\/(\d\d)\/(\d{4}) (.{1,20})$/;
 const TEXTUAL = /^[A-Z][a-z]{2} ([A-Z][a-z]{2}) ([ \d]\d) (\d\d):(\d\d):(\d\d) (\d{4})$/;
 const MONTHS = ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', 'Oct', 'Nov', 'Dec'];
 
@@ -26,6 +28,8 @@ export function parseLogTime(text: string | null | undefined): number | null {
     const fraction = match[7];
     return fraction === undefined ? lastSecondUs : lastSecondUs + Number(fraction.slice(0, 6).padEnd(6, '0'));
   }
+  const american = AMERICAN.exec(text);
+  if (american !== null) return parseLogTime(`${american[3]}-${american[1]}-${american[2]} ${american[4]}`);
   const textual = TEXTUAL.exec(text);
   if (textual === null) return null;
   const [, month = '', day, hour, minute, second, year] = textual;

@@ -7,6 +7,8 @@ export interface PrefixRule {
   readonly name: string;
   /** The first character that is no blank; all other lines never see the rule. */
   readonly first: RegExp;
+  /** Of rules that begin with a bracket: the character behind it. */
+  readonly second?: RegExp;
   /** Sticky. Groups: `rank` (global), `task` (of srun), `local` (rank on its node), `host`, `device`, `pid`, `time`, `who`. */
   readonly pattern: RegExp;
   /** Lines with the same values of these groups come from one writer; loggers' times and levels do not count. */
@@ -20,32 +22,129 @@ const LEVEL = '(?:DEBUG|INFO|WARN|WARNING|ERROR|CRITICAL|FATAL)';
 export const SRUN_LABEL: PrefixRule = {
   name: 'srun',
   first: /[ 0-9]/,
-  pattern: /[ ]{0,6}(?<task>\d{1,6}): ?/y,
+  // A clock is no task: `10:11:12`.
+  pattern: /[ ]{0,6}(?<task>\d{1,6}): ?(?!\d\d:\d\d(?![:\d]))/y,
   identity: true,
 };
 
+/** Labels too weak to stand for themselves; a file carries one of them on most of its lines, or none. */
+export const LINE_LABELS: readonly PrefixRule[] = [
+  SRUN_LABEL,
+  // mpiexec of MPICH and Intel MPI with -prepend-rank, PALS with --label
+  { name: 'mpiexec', first: /\[/, pattern: /\[(?<rank>\d{1,6})\]:? ?/y, identity: true },
+  {
+    name: 'mpiexec',
+    first: /[a-z]/,
+    pattern: /(?<host>[a-z][\w-]{0,40}\d[\w.-]{0,60}) (?<rank>\d{1,6}): ?/y,
+    identity: true,
+  },
+  { name: 'rank', first: /[rR]/, pattern: /[rR]ank[ _-]?(?<rank>\d{1,6}): ?/y, identity: true },
+  // pdsh and clush, hence DeepSpeed's launcher: nodes have numbers in their names, or are one.
+  {
+    name: 'pdsh',
+    first: /[A-Za-z0-9]/,
+    pattern: /(?<host>(?:[A-Za-z][\w-]{0,60}?\d|\d{1,3}\.\d{1,3}\.)[\w.-]{0,100}|localhost): /y,
+    identity: true,
+  },
+];
+
 export const PREFIX_RULES: readonly PrefixRule[] = [
-  { name: 'quote', first: /[>#/]/, pattern: /[ \t]*(?:>|#|\/\/)[ \t]+/y, identity: false },
+  // Colours whose escape character was lost where the text was copied, or is written out (CloudWatch).
+  {
+    name: 'colour',
+    first: /[[#]/,
+    pattern: /(?:#033)?\[\d{1,3}(?:;\d{1,3}){0,4}m/y,
+    identity: false,
+  },
+  // What a launcher says of the stream
+  {
+    name: 'stream',
+    first: /[s[]/,
+    pattern: /(?:std(?:out|err)(?:: | [FP] )|\[std(?:out|err)\][ :]{1,2})/y,
+    identity: false,
+  },
+  { name: 'quote', first: /[>#/]/, pattern: /[ \t]*(?:>|#|\/\/)[ \t]/y, identity: false },
   // torch ≥ 2.3, uncaught tracebacks and C++ warnings.
-  { name: '[rankN]:', first: /\[/, pattern: /\s*\[rank(?<rank>\d{1,6})\]:[ ]?/y, identity: true },
-  // mpirun --tag-output: [job,rank]<stream>
+  { name: '[rankN]:', first: /\[/, second: /r/, pattern: /\s*\[rank(?<rank>\d{1,6})\]:[ ]?/y, identity: true },
+  // mpirun --tag-output: [job,rank]<stream>, [name@job,rank]<stream> since Open MPI 5; [rank]<stream> of horovodrun
   {
     name: 'mpirun',
     first: /\[/,
-    pattern: /\s*\[\d{1,6},(?<rank>\d{1,6})\]<std(?:out|err|diag)>:?[ ]?/y,
+    second: /\w/,
+    pattern: /\s*\[(?:(?:[\w.-]{1,80}@)?\d{1,6},)?(?<rank>\d{1,6})\]<std(?:out|err|diag)>:?[ ]?/y,
+    identity: true,
+  },
+  {
+    name: 'sagemaker',
+    first: /\[/,
+    second: /\d/,
+    pattern: /\s*\[\d{1,6},mpirank:(?<rank>\d{1,6}),(?<host>[\w.-]{1,80})\]<std(?:out|err)>:?[ ]?/y,
+    identity: true,
+  },
+  // mpirun --timestamp-output, before or after the tag
+  {
+    name: 'mpirun time',
+    first: /[A-Z]/,
+    pattern: /(?<time>[A-Z][a-z]{2} [A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d \d{4})(?=\[\d|<std)(?:<std(?:out|err)>:)?/y,
+    identity: false,
+  },
+  {
+    name: 'primus',
+    first: /\[/,
+    second: /\d/,
+    pattern: new RegExp(
+      String.raw`\[(?<time>\d{8} \d\d:\d\d:\d\d)\]\[rank-(?<rank>\d{1,6})\/\d{1,6}\]\[${LEVEL}[ ]{0,4}\] ?(?:\[[\w./-]{1,80}:\d{1,6}\] : ?)?`,
+      'y',
+    ),
+    identity: true,
+  },
+  // Determined: container and rank
+  { name: 'determined', first: /[0-9a-f]/, pattern: /[\da-f]{8} (?=\[rank=\d)/y, identity: true },
+  {
+    name: 'determined',
+    first: /\[/,
+    second: /r/,
+    pattern: /\[rank=(?<rank>\d{1,6})\](?:\[[\w=.-]{1,80}\]){0,3}[ ]?(?:\|\| )?/y,
+    identity: true,
+  },
+  // torchrun --tee with a template of its own: [<node>:<local rank>]: ; [<role><local rank>:<rank>]:
+  {
+    name: 'torchrun',
+    first: /\[/,
+    second: /[A-Za-z_]/,
+    pattern: /\s*\[(?<who>default|trainer|worker)(?<local>\d{1,4}):(?<rank>\d{1,6})\]:[ ]?/y,
+    identity: true,
+  },
+  {
+    name: 'torchrun',
+    first: /\[/,
+    second: /[A-Za-z_]/,
+    pattern: /\s*\[(?!cuda:|gpu:|hip:|xpu:|rank:)(?<host>[A-Za-z][\w.-]{0,80}):(?<local>\d{1,3})\]:[ ]?/iy,
     identity: true,
   },
   // torchrun --tee: [<role><local rank>]:
   {
     name: 'torchrun',
     first: /\[/,
+    second: /[A-Za-z_]/,
     pattern: /\s*\[(?<who>[A-Za-z_][A-Za-z_-]{0,30})(?<local>\d{1,4})\]:[ ]?/y,
     identity: true,
   },
   // torchx, nemo-run: <role>/<replica>
-  { name: 'torchx', first: /[a-z]/, pattern: /\s*(?<who>[a-z][a-z_-]{1,30}\/\d{1,5}) (?=\S)/y, identity: true },
-  { name: 'kubectl', first: /\[/, pattern: /\[pod\/(?<host>[\w.-]{1,100})\/(?<who>[\w.-]{1,64})\] ?/y, identity: true },
-  { name: 'compose', first: /[a-z]/, pattern: /(?<who>[a-z][\w.-]{0,60}-\d{1,3})[ ]{0,20}\| /y, identity: true },
+  { name: 'torchx', first: /[a-z]/, pattern: /\s*(?<who>[a-z][\w.-]{1,60}\/\d{1,5}) (?=[^|])/y, identity: true },
+  {
+    name: 'kubectl',
+    first: /\[/,
+    second: /p/,
+    pattern: /\[pod\/(?<host>[\w.-]{1,100})\/(?<who>[\w.-]{1,64})\] ?/y,
+    identity: true,
+  },
+  {
+    name: 'compose',
+    first: /[a-z]/,
+    pattern: /(?<who>[a-z][\w.-]{0,60}-\d{1,3}(?:-[a-z0-9]{4,10})?)[ ]{0,20}\| /y,
+    identity: true,
+  },
   {
     name: 'ray',
     first: /\(/,
@@ -62,6 +161,7 @@ export const PREFIX_RULES: readonly PrefixRule[] = [
   {
     name: 'nemo',
     first: /\[/,
+    second: /N/,
     pattern: /\[NeMo [IWED] (?<time>\d{4}-\d\d-\d\d \d\d:\d\d:\d\d)[^\]\n]{0,120}\][ ]?/y,
     identity: false,
   },
@@ -77,10 +177,11 @@ export const PREFIX_RULES: readonly PrefixRule[] = [
     pattern: /(?<host>[A-Za-z0-9][\w.-]{0,63}):(?<pid>\d{1,9}):\d{1,9} \[(?<device>\d{1,3})\] /y,
     identity: true,
   },
-  { name: 'dmesg', first: /\[/, pattern: /\[[ ]{0,6}(?<time>\d{1,9}\.\d{6})\] /y, identity: false },
+  { name: 'dmesg', first: /\[/, second: /[ \d]/, pattern: /\[[ ]{0,6}(?<time>\d{1,9}\.\d{6})\] /y, identity: false },
   {
     name: 'dmesg -T',
     first: /\[/,
+    second: /[A-Z]/,
     pattern: /\[(?<time>[A-Z][a-z]{2} [A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d(?: \d{4})?)\] /y,
     identity: false,
   },
@@ -99,23 +200,56 @@ export const PREFIX_RULES: readonly PrefixRule[] = [
   {
     name: 'bracketed time',
     first: /\[/,
+    second: /\d/,
     pattern: new RegExp(String.raw`[ ]?\[(?<time>${ISO})[^\]\n]{0,100}\][ :]{0,2}`, 'y'),
     identity: false,
   },
   {
     name: 'time',
     first: /[0-9]/,
-    pattern: new RegExp(String.raw`(?<time>${ISO})(?: - |[ \t:,|-]{1,4})`, 'y'),
+    // Not more than a separator: blanks behind it may be the text's own.
+    pattern: new RegExp(String.raw`(?<time>${ISO})(?: [-|:] |[,:|-] ?|[ \t])`, 'y'),
+    identity: false,
+  },
+  {
+    name: 'time with slashes',
+    first: /[0-9]/,
+    pattern: /(?<time>(?:\d{4}\/\d\d\/\d\d|\d\d\/\d\d\/\d{4}) \d\d:\d\d:\d\d(?:[.,]\d{1,9})?)(?: - | )/y,
     identity: false,
   },
   // Kaggle's run log: seconds, line number, text.
   { name: 'kaggle', first: /[0-9]/, pattern: /\d{1,9}\.\ds\t\d{1,9}\t/y, identity: false },
-  { name: 'clock', first: /[0-9]/, pattern: /(?<time>\d\d:\d\d:\d\d(?:[.,]\d{1,9})?)[ \t]{1,4}/y, identity: false },
+  { name: 'clock', first: /[0-9]/, pattern: /(?<time>\d\d:\d\d:\d\d(?:[.,]\d{1,9})?)(?: \| |[ \t])/y, identity: false },
+  {
+    name: 'bracketed clock',
+    first: /\[/,
+    second: /\d/,
+    pattern: /\[(?<time>\d\d:\d\d:\d\d(?:[.,]\d{1,9})?)\][ ]?/y,
+    identity: false,
+  },
   {
     name: 'level and time',
     first: /[DIWECF]/,
     pattern: new RegExp(
       String.raw`${LEVEL} (?<time>\d\d-\d\d \d\d:\d\d:\d\d(?:\.\d{1,6})?) (?:\[[^\]\n]{1,80}\]|[\w./]{1,60}:\d{1,5}\])[ ]?`,
+      'y',
+    ),
+    identity: false,
+  },
+  // loguru, NeMo Automodel: INFO     | module:function:line - text
+  {
+    name: 'level and name',
+    first: /[DIWECF]/,
+    pattern: new RegExp(String.raw`${LEVEL}[ ]{1,6}\| [\w.:<>-]{1,100} (?:-|\|) `, 'y'),
+    identity: false,
+  },
+  // transformers: [INFO|file.py:line] time >> text
+  {
+    name: 'transformers',
+    first: /\[/,
+    second: /[DIWECF]/,
+    pattern: new RegExp(
+      String.raw`\[${LEVEL}\|[\w./-]{1,80}:\d{1,6}\](?: (?<time>\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(?:,\d{1,6})?))? >>[ ]?`,
       'y',
     ),
     identity: false,
@@ -135,13 +269,17 @@ export const PREFIX_RULES: readonly PrefixRule[] = [
   {
     name: 'level',
     first: /[[DIWECF]/,
-    pattern: new RegExp(String.raw`(?:\[${LEVEL}\]|${LEVEL}(?= - | \| ))(?: - | \| |[ :]{1,2})`, 'y'),
+    pattern: new RegExp(
+      String.raw`(?:\[(?:${LEVEL}|[DIWEC](?=\]\[))\]|${LEVEL}(?= - | \| )|(?:INFO|DEBUG)(?=:))(?: - | \| |[ :]{1,2}|(?=\[))`,
+      'y',
+    ),
     identity: false,
   },
   {
     name: 'place',
     first: /\[/,
-    pattern: /\[[\w./-]{1,60}\.(?:py|cpp|cc|cu|h):\d{1,6}(?::[\w<>]{1,60})?\][ :]{0,2}/y,
+    pattern:
+      /\[(?:[\w./-]{1,60}\.(?:py|cpp|cc|cu|h):\d{1,6}|(?!cuda:|gpu:|rank:)[a-z][\w./-]{1,60}:\d{2,6})(?::[\w<>.]{1,60})?\](?: - |[ :]{0,2})/y,
     identity: false,
   },
 ];

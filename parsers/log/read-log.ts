@@ -12,8 +12,9 @@ import { LOG_FORMATS } from './formats/index.js';
 import { IncidentJoiner } from './join-incidents.js';
 import { LiteralScanner } from './literal-scanner.js';
 import { parseLogTime } from './log-time.js';
+import { type PrefixRule, SRUN_LABEL } from './prefix-rules.js';
 import { RankTally } from './rank-tally.js';
-import { isSrunLabelled, type LinePrefix, stripPrefix } from './strip-prefix.js';
+import { findLineLabel, type LinePrefix, stripPrefix } from './strip-prefix.js';
 import { TRACEBACK_ANCHORS, TracebackAssembly } from './tracebacks.js';
 
 const LF = 10;
@@ -23,16 +24,18 @@ const BUFFER_BYTES = 1024 * 1024;
 const PART_BYTES = 8192;
 /** Bytes kept before the reading position, for the lines before a message. */
 const LOOK_BACK_BYTES = 4 * PART_BYTES;
-/** Lines looked at to see whether `srun --label` numbers them. */
+/** Bytes looked at to see whether a label like that of `srun --label` numbers the lines. */
 const LABEL_SAMPLE_BYTES = 262_144;
 
 const ASSERT_BIT = 1 << 30;
 const TRACEBACK_BIT = 1 << 29;
+/** A class of exceptions, behind which a message of the grammar may stand on the same line. */
+const EXCEPTION_BIT = 1 << 28;
 
 /** What the bytes are scanned for: parts of failure messages, and what the lines of a format contain. */
 interface Literal {
   readonly literal: string;
-  /** Families of the message grammar it may begin, {@link ASSERT_BIT}, {@link TRACEBACK_BIT}. */
+  /** Families of the message grammar it may begin, {@link ASSERT_BIT}, {@link TRACEBACK_BIT}, {@link EXCEPTION_BIT}. */
   readonly mask: number;
   readonly formats: readonly LogFormat[];
 }
@@ -48,6 +51,7 @@ const LITERALS: readonly Literal[] = (() => {
   for (const literal of DEVICE_ASSERT_ANCHORS) of(literal).mask |= ASSERT_BIT;
   for (const literal of TRACEBACK_ANCHORS) of(literal).mask |= TRACEBACK_BIT;
   for (const format of LOG_FORMATS) for (const anchor of format.anchors) of(anchor).formats.push(format);
+  for (const [literal, entry] of literals) if (/(?:Error|Exception): $/.test(literal)) entry.mask |= EXCEPTION_BIT;
   return [...literals].map(([literal, { mask, formats }]) => ({ literal, mask, formats }));
 })();
 const SCANNER = new LiteralScanner(LITERALS.map(({ literal }) => literal));
@@ -115,7 +119,7 @@ class LogReader {
   /** File offset of the buffer's first byte, and line number at `position`. */
   private base = 0;
   private line = 1;
-  private srunLabelled: boolean | undefined;
+  private label: PrefixRule | null | undefined;
   /** Next anchor at or after `position`, and its families; -1: none before `hitLimit`. */
   private hit = -2;
   private hitMask = 0;
@@ -164,8 +168,8 @@ class LogReader {
 
   take(count: number): void {
     this.end += count;
-    // Nothing is read before there is a sample to tell `srun --label` from an enumeration.
-    if (this.srunLabelled === undefined && this.end < LABEL_SAMPLE_BYTES) return;
+    // Nothing is read before there is a sample to tell a label from an enumeration.
+    if (this.label === undefined && this.end < LABEL_SAMPLE_BYTES) return;
     const lastBreak = this.buffer.lastIndexOf(LF, this.end - 1);
     if (lastBreak >= this.position) this.work(lastBreak + 1);
     // One line fills the buffer: read on inside it, leaving what an anchor or a part may still need.
@@ -188,10 +192,10 @@ class LogReader {
 
   /** Reads everything that begins before `limit`. */
   private work(limit: number): void {
-    if (this.srunLabelled === undefined) {
+    if (this.label === undefined) {
       const sample = cleanText(this.buffer, 0, Math.min(this.end, LABEL_SAMPLE_BYTES));
-      this.srunLabelled = isSrunLabelled(sample.split(/[\r\n]+/));
-      this.tally.srunLabelled = this.srunLabelled;
+      this.label = findLineLabel(sample.split(/[\r\n]+/));
+      this.tally.srunLabelled = this.label === SRUN_LABEL;
       this.tally.look(this.buffer, 0, this.end);
     }
     this.hit = -2;
@@ -284,7 +288,7 @@ class LogReader {
     let formats = NO_FORMATS;
     this.findHit(limit);
     while (this.hit >= 0 && this.hit < next) {
-      mask |= this.hitMask;
+      mask |= this.hitMask & ~EXCEPTION_BIT;
       for (const index of SCANNER.found) {
         const found = LITERALS[index]!.formats;
         if (formats === NO_FORMATS) formats = found;
@@ -296,7 +300,7 @@ class LogReader {
     }
     const text = cleanText(buffer, position, stop);
     if (text.includes('\ufffd')) this.noteOnce('invalid_utf8', 'Bytes that are no UTF-8 were replaced.');
-    const prefix = this.linePrefix ?? stripPrefix(text, this.srunLabelled);
+    const prefix = this.linePrefix ?? stripPrefix(text, this.label);
     const segment: Segment = {
       text: text.slice(prefix.end),
       prefix,

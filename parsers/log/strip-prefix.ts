@@ -1,4 +1,4 @@
-import { PREFIX_RULES, SRUN_LABEL } from './prefix-rules.js';
+import { LINE_LABELS, PREFIX_RULES, type PrefixRule, SRUN_LABEL } from './prefix-rules.js';
 
 /** What stood before the text of a line. */
 export interface LinePrefix {
@@ -36,12 +36,19 @@ const RULES_BY_FIRST: readonly (readonly (typeof PREFIX_RULES)[number][])[] = Ar
   PREFIX_RULES.filter(({ first }) => first.test(String.fromCharCode(code))),
 );
 const NONE: (typeof RULES_BY_FIRST)[number] = [];
+const BRACKET = 91;
+/** Half of the rules begin with a bracket: by the character behind it. */
+const RULES_BY_SECOND: readonly (typeof RULES_BY_FIRST)[number][] = Array.from({ length: 128 }, (_, code) =>
+  RULES_BY_FIRST[BRACKET]!.filter(({ second }) => second?.test(String.fromCharCode(code)) ?? true),
+);
 
 /** Nine lines in ten carry no prefix, or one: most rules need not be asked. */
 function rulesAt(text: string, at: number): (typeof RULES_BY_FIRST)[number] {
   let index = at;
   while (text.charCodeAt(index) === 32 || text.charCodeAt(index) === 9) index += 1;
-  return RULES_BY_FIRST[text.charCodeAt(index)] ?? NONE;
+  const code = text.charCodeAt(index);
+  const bySecond = code === BRACKET ? RULES_BY_SECOND[text.charCodeAt(index + 1)] : undefined;
+  return bySecond ?? RULES_BY_FIRST[code] ?? NONE;
 }
 
 const toNumber = (text: string | undefined): number | null => (text === undefined ? null : Number(text));
@@ -50,7 +57,7 @@ const toNumber = (text: string | undefined): number | null => (text === undefine
  * Strips the stacked prefixes of a line. A task number of srun is the global rank only where nothing else names the
  * process: under torchrun, srun starts one task per *node*.
  */
-export function stripPrefix(text: string, srunLabelled = false): LinePrefix {
+export function stripPrefix(text: string, label: PrefixRule | null = null): LinePrefix {
   let end = 0;
   let key = '';
   let rank: number | null = null;
@@ -85,7 +92,7 @@ export function stripPrefix(text: string, srunLabelled = false): LinePrefix {
     return true;
   };
 
-  if (srunLabelled) apply(SRUN_LABEL);
+  if (label !== null) apply(label);
   for (let layer = 0; layer < MOST_LAYERS; layer += 1) {
     const before = end;
     // Only a prefix makes leading white space disappear from what follows it; the rules that may be indented say so.
@@ -102,15 +109,27 @@ export function stripPrefix(text: string, srunLabelled = false): LinePrefix {
   return { key, rank, rankOrigin, localRank, host, device, pid, time, end };
 }
 
-/** Whether most of these lines carry an `srun --label`. */
-export function isSrunLabelled(lines: readonly string[]): boolean {
-  let labelled = 0;
-  let written = 0;
-  for (const line of lines) {
-    if (line.trim() === '') continue;
-    written += 1;
-    SRUN_LABEL.pattern.lastIndex = 0;
-    if (SRUN_LABEL.pattern.test(line)) labelled += 1;
+/** Share of the written lines. */
+const LEAST_LABELLED = 0.5;
+
+/**
+ * The label that most of these lines carry, the first such one of {@link LINE_LABELS}; null if none does. A writer writes more than once,
+ * items of a list and error codes seldom do; `srun --label` alone is taken without, for a thousand tasks may print a line each.
+ */
+export function findLineLabel(lines: readonly string[]): PrefixRule | null {
+  const written = lines.filter((line) => line.trim() !== '');
+  for (const label of LINE_LABELS) {
+    let labelled = 0;
+    const writers = new Set<string>();
+    for (const line of written) {
+      label.pattern.lastIndex = 0;
+      const match = label.pattern.exec(line);
+      if (match === null) continue;
+      labelled += 1;
+      writers.add(match[0]);
+    }
+    const enough = labelled > 0 && labelled >= written.length * LEAST_LABELLED;
+    if (enough && (label === SRUN_LABEL || labelled >= 2 * writers.size)) return label;
   }
-  return written > 0 && labelled * 2 >= written;
+  return null;
 }

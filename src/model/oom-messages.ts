@@ -8,7 +8,7 @@
  * with all white space and quotes removed, which is what makes `213.69 \n MiB free` and `Includ\ning` readable.
  *
  * Placeholders: `{field}` of {@link INCIDENT_BYTE_FIELDS} is a number with a unit of the family's system, `{field#}` a bare
- * count of bytes, `{field,#}` one with commas between the thousands; `{device}`, `{pid}` and `{count}` are integers; `{processBytes}` belongs to the `{pid}` beside it;
+ * count of bytes, `{field,#}` one with commas between the thousands, `{field@GiB}` a number whose unit stands elsewhere; `{device}`, `{pid}` and `{count}` are integers; `{processBytes}` belongs to the `{pid}` beside it;
  * `{shape}` and `{dtype}` give a tensor's size; `{~}` skips up to twelve characters that are no digits; `{^}` stands first
  * where the text must begin a line.
  *
@@ -44,6 +44,8 @@ export const UNIT_SYSTEMS = {
     G: 1024 ** 3,
     T: 1024 ** 4,
   },
+  /** Paddle's `HumanReadableSize`: six decimals, divided by 1024. */
+  paddle: { B: 1, KB: 1024, MB: 1024 ** 2, GB: 1024 ** 3 },
 } as const satisfies Record<string, Readonly<Record<string, number>>>;
 export type UnitSystem = keyof typeof UNIT_SYSTEMS;
 
@@ -127,6 +129,31 @@ export interface OomGrammarEntry {
 const CACHING_ALLOCATOR = 'pytorch c10/cuda/CUDACachingAllocator.cpp';
 const MEMORY = 'wording known from logs; upstream source not read';
 
+/** What is printed around an allocation while a CUDA graph is captured. */
+const GRAPH_CAPTURE: MessageContext = {
+  name: 'graph_capture',
+  patterns: [
+    'VLLM_MEMORY_PROFILER_ESTIMATE_CUDAGRAPHS',
+    'stream is capturing',
+    'cudaErrorStreamCapture',
+    'Capture CUDA graph',
+    'Capture cuda graph',
+    'Capturing CUDA graph',
+    'CUDA graph capture',
+    'cuda graph capture',
+    'cudagraph capture',
+    'graph capturing',
+    'capture_begin',
+    'capture_end',
+    'capture_model',
+    'capturing CUDA graph',
+    'capturing cuda graph',
+    'during graph capture',
+    'graph_capture(',
+    'with torch.cuda.graph(',
+  ],
+};
+
 const TORCH: MessageFamily = {
   name: 'torch',
   anchors: [
@@ -150,10 +177,11 @@ const TORCH: MessageFamily = {
     { name: 'head_npu', patterns: ['NPU out of memory'], role: 'head' },
     { name: 'exceeds_1eb', patterns: ['Tried to allocate more than 1EB memory'], role: 'opens' },
     { name: 'requested', patterns: ['Tried to allocate {requested}'], role: 'opens' },
-    { name: 'device', patterns: ['GPU {device}', 'NPU {device}', 'XPU {device}'] },
+    { name: 'device', patterns: ['GPU {device}', 'NPU {device}', 'XPU {device}', 'on device {device}'] },
     { name: 'capacty', patterns: ['total capacty of {total}'], role: 'opens' },
     { name: 'total', patterns: ['total capacity of {total}'], role: 'opens' },
     { name: 'total_1', patterns: ['{total} total capacity'], role: 'opens' },
+    { name: 'total_short', patterns: ['({total} total;'] },
     { name: 'free', patterns: ['of which {free}', '{free} is free', '{free}{~}free'] },
     { name: 'process', patterns: ['this process has {process}'] },
     { name: 'other_process', patterns: ['Process {pid} has {processBytes} memory in use'], repeats: true },
@@ -171,6 +199,8 @@ const TORCH: MessageFamily = {
     { name: 'reserved_cut', patterns: ['{reserved} reserved in total'] },
     // 1.0–1.3 printed what is cached and free: reserved − allocated, today's "reserved but unallocated".
     { name: 'cached', patterns: ['{reservedUnallocated} cached'] },
+    // vLLM's own words around torch's.
+    { name: 'warming_up', patterns: ['occurred when warming up'] },
     { name: 'hint_split', patterns: ['try setting max_split_size_mb'] },
     { name: 'hint_expandable', patterns: ['try setting PYTORCH_CUDA_ALLOC_CONF'] },
     { name: 'hint_alloc_conf', patterns: ['try setting PYTORCH_ALLOC_CONF'] },
@@ -179,26 +209,7 @@ const TORCH: MessageFamily = {
     { name: 'hint_environment_link', patterns: ['notes/cuda.html#environment-variables)'] },
     { name: 'hint_optimizing_link', patterns: ['notes/cuda.html#optimizing-memory-usage'] },
   ],
-  contexts: [
-    {
-      name: 'graph_capture',
-      patterns: [
-        'VLLM_MEMORY_PROFILER_ESTIMATE_CUDAGRAPHS',
-        'stream is capturing',
-        'cudaErrorStreamCapture',
-        'Capture CUDA graph',
-        'Capture cuda graph',
-        'Capturing CUDA graph',
-        'CUDA graph capture',
-        'cuda graph capture',
-        'cudagraph capture',
-        'graph capturing',
-        'capture_begin',
-        'capture_end',
-        'capture_model',
-      ],
-    },
-  ],
+  contexts: [GRAPH_CAPTURE],
 };
 
 const TORCH_ASYNC: MessageFamily = {
@@ -278,6 +289,13 @@ const CUDA_DRIVER: MessageFamily = {
     'Error out of memory at line',
     'hipErrorOutOfMemory',
     'out_of_memory: ',
+    'with error out of memory',
+    'with error 2 out of memory',
+    'get()): out of memory',
+    'std::bad_alloc: ',
+    'Cuda Error in allocate: 2',
+    'Cuda Runtime (out of memory)',
+    'HSA_STATUS_ERROR_OUT_OF_RESOURCES: ',
   ],
   units: 'iec',
   gap: 500,
@@ -290,7 +308,18 @@ const CUDA_DRIVER: MessageFamily = {
         'CUDA Error: out of memory',
         'CUDA runtime error: out of memory',
         'CUDA error 2: out of memory',
+        // ggml says how much and where before CUDA's words.
+        'allocating {requested} on device {device}: cudaMalloc failed: out of memory',
         'cudaMalloc failed: out of memory',
+        '({requested#} bytes) from device: CUDA_ERROR_OUT_OF_MEMORY: out of memory',
+        '({requested#} bytes) from device: CUDA_ERROR_OUT_OF_MEMORY',
+        'CUDA failed with error out of memory',
+        'cuda failed with error 2 out of memory',
+        'CUDA runtime error in error: out of memory',
+        // TensorRT-LLM: `CUDA runtime error in ::cudaMallocAsync(ptr, n, mCudaStream->get()): out of memory`.
+        'mCudaStream->get()): out of memory',
+        'Cuda Error in allocate: 2 (out of memory)',
+        'Cuda Runtime (out of memory)',
         'CUDA_ERROR_OUT_OF_MEMORY: out of memory',
         'CUDA_ERROR_OUT_OF_MEMORY',
         'cudaErrorMemoryAllocation: out of memory',
@@ -301,22 +330,33 @@ const CUDA_DRIVER: MessageFamily = {
         'CUDA exception! Error code: out of memory',
         'Error out of memory at line',
         // RMM's exception is a C++ bad_alloc, and cuDF's a Python MemoryError; what ran out is the device.
-        'MemoryError: std::bad_alloc: out_of_memory: CUDA error',
-        'MemoryError: std::bad_alloc: out_of_memory: RMM failure',
-        'std::bad_alloc: out_of_memory: CUDA error',
-        'std::bad_alloc: out_of_memory: RMM failure',
+        'MemoryError: std::bad_alloc: out_of_memory:',
+        'std::bad_alloc: out_of_memory:',
+        'MemoryError: std::bad_alloc: CUDA error',
+        'std::bad_alloc: CUDA error',
+        'std::bad_alloc: cudaErrorMemoryAllocation: out of memory',
       ],
       role: 'head',
     },
     { name: 'head_thc', patterns: ['cuda runtime error (2) : out of memory', 'error=2 : out of memory'], role: 'head' },
     {
       name: 'head_hip',
-      patterns: ['HIP error: out of memory', 'hipErrorOutOfMemory: out of memory', 'hipErrorOutOfMemory'],
+      patterns: [
+        'HIP error: out of memory',
+        'ROCm error: out of memory',
+        'hipErrorOutOfMemory: out of memory',
+        'hipErrorOutOfMemory',
+        'HSA_STATUS_ERROR_OUT_OF_RESOURCES: The runtime failed to allocate the necessary resources',
+      ],
       role: 'head',
     },
+    { name: 'device', patterns: ['current device: {device}, in function'] },
+    { name: 'requested', patterns: ['(failed to allocate {requested#} bytes)', 'Requested memory: {requested#}'] },
+    { name: 'free', patterns: ['Free memory: {free#}'] },
     { name: 'asynchronous', patterns: ['kernel errors might be asynchronously reported'] },
     { name: 'symbol', patterns: ['Search for cudaErrorMemoryAllocation'] },
   ],
+  contexts: [GRAPH_CAPTURE],
 };
 
 const CUDA_ERROR: MessageFamily = {
@@ -402,6 +442,7 @@ const NCCL: MessageFamily = {
     'ncclSystemError',
     'ncclInternalError',
     'ncclRemoteError',
+    'unhandled system error',
   ],
   units: 'iec',
   gap: 400,
@@ -414,6 +455,8 @@ const NCCL: MessageFamily = {
         'Failed to CUDA calloc async {requested#} bytes',
         'Failed to CUDA malloc {requested#} bytes',
         'Failed to CUDA malloc async {requested#} bytes',
+        'Failed to CUDA calloc',
+        'Failed to CUDA malloc',
       ],
       role: 'head',
     },
@@ -439,6 +482,7 @@ const NCCL: MessageFamily = {
         'NCCL error in:',
         'ncclUnhandledCudaError',
         'unhandled cuda error',
+        'unhandled system error',
         'ncclSystemError',
         'ncclInternalError',
         'ncclRemoteError',
@@ -507,12 +551,27 @@ const LIBRARY_STATUS: MessageFamily = {
 
 const CUDNN: MessageFamily = {
   name: 'cudnn',
-  anchors: ['CUDNN_STATUS_', 'valid cuDNN algorithm', 'unable to find an engine'],
+  anchors: [
+    'CUDNN_STATUS_',
+    'valid cuDNN algorithm',
+    'unable to find an engine',
+    'cuDNN failed to initialize',
+    'No valid engine configs',
+  ],
   units: 'iec',
   gap: 60,
   headsMerge: true,
   pieces: [
-    { name: 'alloc_failed', patterns: ['CUDNN_STATUS_ALLOC_FAILED'], role: 'head' },
+    {
+      name: 'alloc_failed',
+      patterns: [
+        'CUDNN_STATUS_ALLOC_FAILED',
+        // What cuDNN 9 made of it.
+        'CUDNN_STATUS_INTERNAL_ERROR_DEVICE_ALLOCATION_FAILED',
+        'CUDNN_STATUS_INTERNAL_ERROR_HOST_ALLOCATION_FAILED',
+      ],
+      role: 'head',
+    },
     {
       name: 'other',
       patterns: [
@@ -523,8 +582,14 @@ const CUDNN: MessageFamily = {
         'CUDNN_STATUS_NOT_SUPPORTED',
         'CUDNN_STATUS_BAD_PARAM',
         'CUDNN_STATUS_ARCH_MISMATCH',
+        'CUDNN_STATUS_INVALID_VALUE',
+        'CUDNN_STATUS_VERSION_MISMATCH',
+        'CUDNN_STATUS_SUBLIBRARY_',
+        'CUDNN_STATUS_RUNTIME_',
         'Unable to find a valid cuDNN algorithm to run convolution',
-        'unable to find an engine to execute this computation',
+        'unable to find an engine to execute',
+        'cuDNN failed to initialize',
+        'cuDNN Error: No valid engine configs',
       ],
       role: 'head',
     },
@@ -551,6 +616,8 @@ const HOST_KILLER: MessageFamily = {
     'Exceeded step memory limit',
     'systemd-oomd killed',
     'low on resource: memory',
+    'TERM_MEMLIMIT',
+    'PBS: job killed: ',
   ],
   units: 'iec',
   gap: 120,
@@ -577,9 +644,22 @@ const HOST_KILLER: MessageFamily = {
         'Out of memory: Kill process {pid}',
         'Memory cgroup out of memory: Killed process {pid}',
         'Memory cgroup out of memory: Kill process {pid}',
+        // Linux 2.6, and lines whose pid was taken out.
+        'Out of Memory: Killed process {pid}',
+        'Out of Memory: Kill process {pid}',
+        'Out of memory: Killed process',
+        'Out of Memory: Killed process',
+        'cgroup out of memory: Killed process',
         'oom-kill:constraint=',
         'invoked oom-killer',
       ],
+      role: 'head',
+    },
+    // `docker inspect` prints it of every container.
+    { name: 'not_killed', patterns: ['OOMKilled: false', 'OOMKilled=false'], role: 'head' },
+    {
+      name: 'batch',
+      patterns: ['TERM_MEMLIMIT', 'PBS: job killed: mem ', 'PBS: job killed: vmem '],
       role: 'head',
     },
     { name: 'kubernetes', patterns: ['OOMKilled', 'The node was low on resource: memory'], role: 'head' },
@@ -604,19 +684,30 @@ const HOST_ALLOC: MessageFamily = {
     'Unable to allocate',
     'not enough memory: you tried',
     'paging file is too small',
+    'enforce fail at alloc_cpu',
+    'memory allocation of ',
+    'JavaScript heap out of memory',
+    'java.lang.OutOfMemoryError',
   ],
   units: 'iec',
   gap: 160,
   headsMerge: true,
   pieces: [
-    { name: 'torch_cpu', patterns: ['DefaultCPUAllocator:'], role: 'head' },
+    { name: 'torch_cpu', patterns: ['enforce fail at alloc_cpu', 'DefaultCPUAllocator:'], role: 'head' },
     { name: 'requested', patterns: ['you tried to allocate {requested#} bytes'] },
     // torch 0.4 to 1.0 printed whole GB; Windows' error 1455.
     { name: 'torch_th', patterns: ['Torch: not enough memory: you tried to allocate'], role: 'head' },
     { name: 'windows', patterns: ['The paging file is too small for this operation to complete'], role: 'head' },
     { name: 'bad_alloc', patterns: ['std::bad_alloc'], role: 'head' },
     { name: 'errno', patterns: ['Cannot allocate memory', 'cannot allocate memory'], role: 'head' },
-    { name: 'numpy', patterns: ['Unable to allocate {requested} for an array'], role: 'head' },
+    {
+      name: 'numpy',
+      patterns: ['Unable to allocate {requested} for an array', 'Unable to allocate array with shape'],
+      role: 'head',
+    },
+    // Rust, hence tokenizers and safetensors; the JVM; Node.js.
+    { name: 'rust', patterns: ['memory allocation of {requested#} bytes failed'], role: 'head' },
+    { name: 'heap', patterns: ['java.lang.OutOfMemoryError', 'JavaScript heap out of memory'], role: 'head' },
     { name: 'python', patterns: ['{^}MemoryError'], role: 'head' },
   ],
 };
@@ -634,6 +725,7 @@ const WORKERS: MessageFamily = {
     'unable to write to file </torch_',
     'failed to extend /dev/shm',
     'posix_fallocate failed',
+    "No space left on device: '/dev/shm",
   ],
   units: 'iec',
   gap: 300,
@@ -644,6 +736,8 @@ const WORKERS: MessageFamily = {
       patterns: [
         'DataLoader worker (pid {pid})',
         'DataLoader worker (pid',
+        'DataLoader worker exited unexpectedly',
+        'DataLoader worker is killed',
         'Unexpected segmentation fault encountered in worker',
       ],
       role: 'head',
@@ -651,12 +745,17 @@ const WORKERS: MessageFamily = {
     { name: 'signal_killed', patterns: ['is killed by signal: Killed'] },
     { name: 'signal', patterns: ['is killed by signal: '] },
     { name: 'exited', patterns: ['exited unexpectedly'] },
+    // torch's shared memory is a file of its own name; any other file is mapped where a checkpoint is read.
+    { name: 'mmap', patterns: ['unable to mmap {requested#} bytes from file', 'unable to mmap'], role: 'head' },
+    { name: 'torch_file', patterns: ['from file </torch_'] },
+    { name: 'no_memory', patterns: ['Cannot allocate memory (12)'] },
     {
       name: 'shm',
       patterns: [
         'insufficient shared memory (shm)',
+        'Insufficient shared memory (shm)',
+        'No space left on device: /dev/shm',
         'unable to open shared memory object',
-        'unable to mmap',
         'bus error encountered in worker',
         'while creating shared memory segment',
         'unable to write to file </torch_',
@@ -671,7 +770,14 @@ const WORKERS: MessageFamily = {
 
 const ON_CHIP: MessageFamily = {
   name: 'on_chip',
-  anchors: ['out of resource', 'too many resources requested', 'too much shared data'],
+  anchors: [
+    'out of resource',
+    'too many resources requested',
+    'too much shared data',
+    'in memory space vmem',
+    'in memory space smem',
+    'scoped vmem limit',
+  ],
   units: 'iec',
   gap: 80,
   headsMerge: true,
@@ -679,13 +785,23 @@ const ON_CHIP: MessageFamily = {
     { name: 'triton', patterns: ['out of resource:'], role: 'head' },
     { name: 'required', patterns: ['Required: {count}, Hardware limit'] },
     { name: 'launch', patterns: ['too many resources requested for launch'], role: 'head' },
+    // The on-chip memories of a TPU.
+    {
+      name: 'tpu',
+      patterns: [
+        'Ran out of memory in memory space vmem',
+        'Ran out of memory in memory space smem',
+        'exceeded scoped vmem limit',
+      ],
+      role: 'head',
+    },
     { name: 'ptxas', patterns: ['uses too much shared data'], role: 'head' },
   ],
 };
 
 const ILLEGAL_ACCESS: MessageFamily = {
   name: 'illegal_access',
-  anchors: ['illegal memory access', 'ILLEGAL_ADDRESS'],
+  anchors: ['illegal memory access', 'ILLEGAL_ADDRESS', 'Memory access fault by GPU', 'MEMORY_APERTURE_VIOLATION'],
   units: 'iec',
   gap: 0,
   pieces: [
@@ -695,6 +811,8 @@ const ILLEGAL_ACCESS: MessageFamily = {
         'CUDA error: an illegal memory access was encountered',
         'an illegal memory access was encountered',
         'CUDA_ERROR_ILLEGAL_ADDRESS',
+        'Memory access fault by GPU node',
+        'HSA_STATUS_ERROR_MEMORY_APERTURE_VIOLATION',
       ],
       role: 'head',
     },
@@ -716,6 +834,8 @@ const KV_CACHE: MessageFamily = {
   name: 'kv_cache',
   anchors: [
     'No available memory for the cache',
+    'To serve at least one request with',
+    'Free memory on device',
     'KV cache is needed',
     'can be stored in KV cache',
     'mem-fraction-static',
@@ -725,7 +845,18 @@ const KV_CACHE: MessageFamily = {
   ],
   units: 'iec',
   gap: 200,
+  headsMerge: true,
   pieces: [
+    { name: 'vllm_serve', patterns: ['To serve at least one request with the model'], role: 'head' },
+    {
+      name: 'vllm_free',
+      patterns: [
+        'Free memory on device ({free@GiB}/{total}) on startup',
+        'Free memory on device cuda:{device} ({free@GiB}/{total}) on startup',
+        'Free memory on device xpu:{device} ({free@GiB}/{total}) on startup',
+      ],
+      role: 'head',
+    },
     { name: 'vllm_none', patterns: ['No available memory for the cache blocks'], role: 'head' },
     { name: 'vllm_length', patterns: ['maximum number of tokens that can be stored in KV cache'], role: 'head' },
     {
@@ -770,6 +901,13 @@ const XLA: MessageFamily = {
       name: 'head',
       patterns: [
         'RESOURCE_EXHAUSTED: Out of memory',
+        'RESOURCE_EXHAUSTED: out of memory',
+        'RESOURCE_EXHAUSTED: failed to allocate memory',
+        'RESOURCE_EXHAUSTED: Failed to allocate memory',
+        'RESOURCE_EXHAUSTED: TPU TensorCore Hbm usage',
+        'RESOURCE_EXHAUSTED: XLA:TPU compile permanent error',
+        'RESOURCE_EXHAUSTED: Error allocating device buffer',
+        'RESOURCE_EXHAUSTED: Error loading program',
         'Out of memory while trying to allocate',
         'RESOURCE_EXHAUSTED: Failed to allocate request for {requested}',
         'RESOURCE_EXHAUSTED: Attempting to reserve {requested}',
@@ -779,7 +917,16 @@ const XLA: MessageFamily = {
     },
     { name: 'head_old', patterns: ['Out of memory allocating {requested}'], role: 'head' },
     { name: 'memory_space', patterns: ['Ran out of memory in memory space'], role: 'head' },
-    { name: 'requested', patterns: ['trying to allocate {requested}', 'allocating {requested}'] },
+    {
+      name: 'requested',
+      patterns: [
+        'trying to allocate {requested}',
+        'allocating {requested}',
+        'Attempting to allocate {requested}',
+        'Attempting to reserve {requested}',
+      ],
+    },
+    { name: 'device', patterns: ['on device ordinal {device}'] },
   ],
 };
 
@@ -794,14 +941,20 @@ const TENSORFLOW: MessageFamily = {
   units: 'xla',
   gap: 120,
   pieces: [
-    { name: 'tensor', patterns: ['OOM when allocating tensor with shape[{shape}] and type {dtype} on'], role: 'head' },
+    { name: 'tensor', patterns: ['OOM when allocating tensor with shape[{shape}] and type {dtype}'], role: 'head' },
     {
       name: 'tensor_cut',
-      patterns: ['OOM when allocating tensor', 'failed to allocate memory [Op:', 'unable to allocate output tensor'],
+      patterns: [
+        'OOM when allocating tensor',
+        'device:GPU:{device}}} failed to allocate memory [Op:',
+        'failed to allocate memory [Op:',
+        'unable to allocate output tensor',
+      ],
       role: 'head',
     },
     { name: 'bfc', patterns: ['ran out of memory trying to allocate {requested}'], role: 'head' },
     { name: 'device', patterns: ['device:GPU:{device}'] },
+    { name: 'no_failure', patterns: ['The caller indicates that this is not a failure'] },
   ],
   headsMerge: true,
   contexts: [{ name: 'xla_source', patterns: ['xla/tsl/', 'external/xla', 'jaxlib'] }],
@@ -809,11 +962,19 @@ const TENSORFLOW: MessageFamily = {
 
 const HPU: MessageFamily = {
   name: 'hpu',
-  anchors: ['PT_DEVMEM Allocation failed'],
+  anchors: ['DEVMEM Allocation failed'],
   units: 'iec',
   gap: 60,
   pieces: [
-    { name: 'head', patterns: ['MODULE:PT_DEVMEM Allocation failed', 'PT_DEVMEM Allocation failed'], role: 'head' },
+    {
+      name: 'head',
+      patterns: [
+        'FATAL ERROR :: MODULE:PT_DEVMEM Allocation failed',
+        'FATAL ERROR :: MODULE:DEVMEM Allocation failed',
+        'DEVMEM Allocation failed',
+      ],
+      role: 'head',
+    },
     { name: 'requested', patterns: ['for size::{requested#}'] },
   ],
 };
@@ -826,11 +987,23 @@ const CUPY: MessageFamily = {
   pieces: [
     {
       name: 'head',
-      patterns: ['Out of memory allocating {requested,#} bytes (', 'out of memory to allocate {requested#} bytes'],
+      patterns: ['Out of memory allocating {requested,#} bytes', 'out of memory to allocate {requested#} bytes'],
       role: 'head',
     },
     { name: 'allocated', patterns: ['allocated so far: {allocated,#} bytes', '(total {allocated#} bytes)'] },
     { name: 'allowed', patterns: ['limit set to: {allowed,#} bytes'] },
+  ],
+};
+
+const PADDLE: MessageFamily = {
+  name: 'paddle',
+  anchors: ['Out of memory error on GPU'],
+  units: 'paddle',
+  gap: 120,
+  pieces: [
+    { name: 'head', patterns: ['Out of memory error on GPU {device}', 'Out of memory error on GPU'], role: 'head' },
+    { name: 'requested', patterns: ['annot allocate {requested}'] },
+    { name: 'free', patterns: ['available memory is only {free}', 'available memory is {free}'] },
   ],
 };
 
@@ -842,6 +1015,8 @@ const DEVICE_CODES: MessageFamily = {
     'ZE_RESULT_ERROR_OUT_OF_DEVICE',
     'PI_ERROR_OUT_OF_',
     'EL0004: ',
+    '(EL0004): ',
+    'Allocation is out of device memory',
     'error code is 207001',
   ],
   units: 'iec',
@@ -855,10 +1030,16 @@ const DEVICE_CODES: MessageFamily = {
         'UR_RESULT_ERROR_OUT_OF_RESOURCES',
         'ZE_RESULT_ERROR_OUT_OF_DEVICE_MEMORY',
         'PI_ERROR_OUT_OF_RESOURCES',
+        'Allocation is out of device memory on current platform',
       ],
       role: 'head',
     },
-    { name: 'acl', patterns: ['EL0004: Failed to allocate memory', 'error code is 207001'], role: 'head' },
+    {
+      name: 'acl',
+      patterns: ['EL0004: Failed to allocate memory', 'EL0004): Failed to allocate memory', 'error code is 207001'],
+      role: 'head',
+    },
+    { name: 'acl_size', patterns: ['size:{requested#}, device_id:{device}'] },
   ],
 };
 
@@ -1191,6 +1372,10 @@ export const OOM_MESSAGES: readonly OomGrammarEntry[] = [
     samples: [
       { text: 'RuntimeError: CUDA out of memory.', expected: { exception: 'RuntimeError' } },
       {
+        text: 'CUDA out of memory occurred when warming up sampler with 512 dummy requests. Please try lowering `max_num_seqs`',
+        expected: {},
+      },
+      {
         // torch 2.3 printed the device ordinal as a raw character, which ends some consumers' text there (issue 126766).
         text: 'torch.cuda.OutOfMemoryError: CUDA out of memory. Tried to allocate 20.00 MiB. GPU',
         expected: { exception: 'torch.cuda.OutOfMemoryError', bytes: { requested: '20.00 MiB' } },
@@ -1303,6 +1488,20 @@ export const OOM_MESSAGES: readonly OomGrammarEntry[] = [
     ],
   },
   {
+    id: 'cuda.driver_oom_graph_capture',
+    family: CUDA_DRIVER,
+    versions: 'any, where the text says that a CUDA graph was being captured or instantiated',
+    source: 'CUDA runtime, cudaErrorMemoryAllocation',
+    kind: 'cuda_oom_graph_capture',
+    when: ['head', 'graph_capture'],
+    samples: [
+      {
+        text: '    super().capture_end()\nRuntimeError: CUDA error: out of memory',
+        expected: { exception: 'RuntimeError' },
+      },
+    ],
+  },
+  {
     id: 'cuda.driver_oom',
     family: CUDA_DRIVER,
     versions:
@@ -1316,6 +1515,32 @@ export const OOM_MESSAGES: readonly OomGrammarEntry[] = [
         expected: { exception: 'torch.AcceleratorError' },
       },
       { text: 'CUDA driver error: out of memory', expected: {} },
+      {
+        text: 'ggml_backend_cuda_buffer_type_alloc_buffer: allocating 812.50 MiB on device 1: cudaMalloc failed: out of memory',
+        expected: { device: 1, bytes: { requested: '812.50 MiB' } },
+      },
+      {
+        text: 'CUDA error: out of memory\n  current device: 2, in function alloc at ggml-cuda.cu:540',
+        expected: { device: 2 },
+      },
+      { text: 'RuntimeError: CUDA failed with error out of memory', expected: { exception: 'RuntimeError' } },
+      {
+        // The exception's first line says only where.
+        text: 'RuntimeError: storage.h 204\ncuda failed with error 2 out of memory.',
+        expected: { exception: 'RuntimeError' },
+      },
+      {
+        text: 'RuntimeError: [TensorRT-LLM][ERROR] CUDA runtime error in ::cudaMallocAsync(ptr, n, mCudaStream->get()): out of memory (/app/runtime/tllmBuffers.h:112)',
+        expected: { exception: 'RuntimeError' },
+      },
+      {
+        text: 'device_helpers.cuh:431: Memory allocation error on worker 0: std::bad_alloc: cudaErrorMemoryAllocation: out of memory\n- Free memory: 16777216\n- Requested memory: 67108864',
+        expected: { bytes: { free: '16777216 bytes', requested: '67108864 bytes' } },
+      },
+      {
+        text: 'failed to allocate 512.00M (536870912 bytes) from device: CUDA_ERROR_OUT_OF_MEMORY: out of memory',
+        expected: { bytes: { requested: '536870912 bytes' } },
+      },
       { text: 'RuntimeError: Triton Error [CUDA]: out of memory', expected: { exception: 'RuntimeError' } },
       {
         text: 'MemoryError: std::bad_alloc: out_of_memory: CUDA error at: /opt/rmm/mr/device/cuda_memory_resource.hpp:70: cudaErrorMemoryAllocation out of memory',
@@ -1378,6 +1603,7 @@ export const OOM_MESSAGES: readonly OomGrammarEntry[] = [
     when: ['calloc'],
     samples: [
       { text: 'NCCL WARN Failed to CUDA calloc 4194304 bytes', expected: { bytes: { requested: '4194304 bytes' } } },
+      { text: 'ncclUnhandledCudaError: Failed to CUDA calloc async', expected: {} },
     ],
   },
   {
@@ -1467,7 +1693,10 @@ export const OOM_MESSAGES: readonly OomGrammarEntry[] = [
     source: 'cudnn.h, cudnnStatus_t',
     kind: 'cudnn',
     when: ['alloc_failed'],
-    samples: [{ text: 'RuntimeError: cuDNN error: CUDNN_STATUS_ALLOC_FAILED', expected: {} }],
+    samples: [
+      { text: 'RuntimeError: cuDNN error: CUDNN_STATUS_ALLOC_FAILED', expected: {} },
+      { text: 'RuntimeError: cuDNN error: CUDNN_STATUS_INTERNAL_ERROR_DEVICE_ALLOCATION_FAILED', expected: {} },
+    ],
   },
   {
     id: 'cudnn.other',
@@ -1482,6 +1711,15 @@ export const OOM_MESSAGES: readonly OomGrammarEntry[] = [
         expected: { exception: 'RuntimeError' },
       },
     ],
+  },
+  {
+    id: 'host.not_killed',
+    family: HOST_KILLER,
+    versions: 'Docker, Podman: the field of a container that was not killed for its memory',
+    source: MEMORY,
+    kind: 'negative_text',
+    when: ['not_killed'],
+    samples: [{ text: '        "OOMKilled": false,', expected: {} }],
   },
   {
     id: 'host.killer',
@@ -1504,6 +1742,10 @@ export const OOM_MESSAGES: readonly OomGrammarEntry[] = [
         expected: {},
       },
       { text: 'slurmstepd: error: StepId=77.0 exceeded memory limit (53687 > 51200), being killed', expected: {} },
+      { text: 'kernel: Out of memory: Killed process (python3), UID 1001', expected: {} },
+      { text: 'Out of Memory: Killed process 4242 (trainer).', expected: { pid: 4242 } },
+      { text: 'TERM_MEMLIMIT: job killed after reaching LSF memory usage limit.', expected: {} },
+      { text: '=>> PBS: job killed: mem 71303168kb exceeded limit 67108864kb', expected: {} },
     ],
   },
   {
@@ -1521,6 +1763,11 @@ export const OOM_MESSAGES: readonly OomGrammarEntry[] = [
         text: 'numpy.core._exceptions._ArrayMemoryError: Unable to allocate 7.45 GiB for an array with shape (1000, 1000000) and data type float64',
         expected: { exception: 'numpy.core._exceptions._ArrayMemoryError', bytes: { requested: '7.45 GiB' } },
       },
+      {
+        text: 'RuntimeError: [enforce fail at alloc_cpu.cpp:121] data.\nDefaultCPUAllocator: not enough memory: you tried to allocate 8388608 bytes.',
+        expected: { exception: 'RuntimeError', bytes: { requested: '8388608 bytes' } },
+      },
+      { text: 'memory allocation of 536870912 bytes failed', expected: { bytes: { requested: '536870912 bytes' } } },
     ],
   },
   {
@@ -1563,7 +1810,50 @@ export const OOM_MESSAGES: readonly OomGrammarEntry[] = [
         text: 'RuntimeError: DataLoader worker (pid 811) is killed by signal: Segmentation fault.',
         expected: { pid: 811, exception: 'RuntimeError' },
       },
+      { text: 'RuntimeError: DataLoader worker exited unexpectedly', expected: { exception: 'RuntimeError' } },
+      {
+        // The statement that a traceback shows before it is not a second failure.
+        text: "    raise RuntimeError(f'DataLoader worker (pid(s) {pids}) exited unexpectedly') from e\nRuntimeError: DataLoader worker (pid(s) 811, 812) exited unexpectedly",
+        expected: { exception: 'RuntimeError' },
+      },
     ],
+  },
+  {
+    id: 'shm.mmap',
+    family: WORKERS,
+    versions: 'torch',
+    source: 'pytorch aten/src/ATen/MapAllocator.cpp',
+    kind: 'shm_oom',
+    when: ['mmap', 'torch_file'],
+    samples: [
+      {
+        text: 'RuntimeError: unable to mmap 4096 bytes from file </torch_81_77>: Cannot allocate memory (12)',
+        expected: { exception: 'RuntimeError', bytes: { requested: '4096 bytes' } },
+      },
+    ],
+  },
+  {
+    id: 'host.mmap',
+    family: WORKERS,
+    versions: 'torch: a checkpoint mapped into memory',
+    source: 'pytorch aten/src/ATen/MapAllocator.cpp',
+    kind: 'host_oom',
+    when: ['mmap', 'no_memory'],
+    samples: [
+      {
+        text: 'RuntimeError: unable to mmap 53687091200 bytes from file </ckpt/model.bin>: Cannot allocate memory (12)',
+        expected: { exception: 'RuntimeError', bytes: { requested: '53687091200 bytes' } },
+      },
+    ],
+  },
+  {
+    id: 'shm.mmap_cut',
+    family: WORKERS,
+    versions: 'torch, cut before the name of the file',
+    source: 'pytorch aten/src/ATen/MapAllocator.cpp',
+    kind: 'shm_oom',
+    when: ['mmap'],
+    samples: [{ text: 'RuntimeError: unable to mmap', expected: { exception: 'RuntimeError' } }],
   },
   {
     id: 'shm.exhausted',
@@ -1576,6 +1866,10 @@ export const OOM_MESSAGES: readonly OomGrammarEntry[] = [
       {
         text: 'ERROR: Unexpected bus error encountered in worker. This might be caused by insufficient shared memory (shm).',
         expected: {},
+      },
+      {
+        text: "OSError: [Errno 28] No space left on device: '/dev/shm/torch_77_12'",
+        expected: { exception: 'OSError' },
       },
     ],
   },
@@ -1602,6 +1896,10 @@ export const OOM_MESSAGES: readonly OomGrammarEntry[] = [
     samples: [
       {
         text: 'RuntimeError: CUDA error: an illegal memory access was encountered (retrying after OOM)',
+        expected: { exception: 'RuntimeError' },
+      },
+      {
+        text: 'skipping the batch after an OOM\nRuntimeError: CUDA error: an illegal memory access was encountered',
         expected: { exception: 'RuntimeError' },
       },
     ],
@@ -1643,6 +1941,14 @@ export const OOM_MESSAGES: readonly OomGrammarEntry[] = [
         text: 'ValueError: No available memory for the cache blocks. Try increasing `gpu_memory_utilization` when initializing the engine.',
         expected: { exception: 'ValueError' },
       },
+      {
+        text: "ValueError: To serve at least one request with the model's max seq len (65536), \n(9.50 GiB KV cache is needed, which is larger than the available KV cache memory (4.25 GiB).",
+        expected: { exception: 'ValueError' },
+      },
+      {
+        text: 'ValueError: Free memory on device cuda:1 (11.25/39.50 GiB) on startup is less than desired GPU memory utilization (0.9, 35.55 GiB).',
+        expected: { device: 1, exception: 'ValueError', bytes: { free: '11.25 GiB', total: '39.50 GiB' } },
+      },
     ],
   },
   {
@@ -1659,6 +1965,20 @@ export const OOM_MESSAGES: readonly OomGrammarEntry[] = [
       {
         text: 'RESOURCE_EXHAUSTED: Out of memory allocating 12.00GiB.',
         expected: { bytes: { requested: '12.00 GiB' } },
+      },
+    ],
+  },
+  {
+    id: 'tensorflow.bfc_retry',
+    family: TENSORFLOW,
+    versions: 'TensorFlow, JAX: a larger workspace would have been faster; the caller goes on with a smaller one',
+    source: 'tensorflow core/common_runtime/bfc_allocator.cc, AllocateRaw with retry_on_failure false',
+    kind: 'note',
+    when: ['bfc', 'no_failure'],
+    samples: [
+      {
+        text: 'W tensorflow/core/common_runtime/bfc_allocator.cc:242] Allocator (GPU_0_bfc) ran out of memory trying to allocate 1.25GiB with freed_by_count=0. The caller indicates that this is not a failure, but may mean that there could be performance gains if more memory were available.',
+        expected: null,
       },
     ],
   },
@@ -1711,6 +2031,23 @@ export const OOM_MESSAGES: readonly OomGrammarEntry[] = [
     ],
   },
   {
+    id: 'paddle.oom',
+    family: PADDLE,
+    // An allocator of its own, as with CuPy.
+    versions: 'PaddlePaddle 1.6 and later; `… memory has been allocated` since 2.1 [inf]',
+    source: 'paddle fluid/memory/allocation/cuda_allocator.cc',
+    kind: 'cuda_oom_driver',
+    samples: [
+      {
+        text: 'ResourceExhaustedError: \n\nOut of memory error on GPU 1. Cannot allocate 72.500000MB memory on GPU 1, 10.750000GB memory has been allocated and available memory is only 31.250000MB.',
+        expected: {
+          device: 1,
+          bytes: { requested: '72.500000 MB', free: '31.250000 MB' },
+        },
+      },
+    ],
+  },
+  {
     id: 'sycl.oom',
     family: DEVICE_CODES,
     versions: 'oneAPI 2023 and later; OUT_OF_RESOURCES is what the driver usually says of memory',
@@ -1731,7 +2068,13 @@ export const OOM_MESSAGES: readonly OomGrammarEntry[] = [
     source: MEMORY,
     kind: 'npu_oom',
     when: ['acl'],
-    samples: [{ text: 'EL0004: Failed to allocate memory.', expected: {} }],
+    samples: [
+      { text: 'EL0004: Failed to allocate memory.', expected: {} },
+      {
+        text: 'Memory_Allocation_Failure(EL0004): Failed to allocate memory requested by GE module.\n        Possible Cause: Available memory is insufficient.\n        Call rtMalloc fail, purpose: page caching, type = 2, size:2147549184, device_id:1[FUNC:Alloc]',
+        expected: { device: 1, bytes: { requested: '2147549184 bytes' } },
+      },
+    ],
   },
   {
     id: 'habana.hpu_oom',

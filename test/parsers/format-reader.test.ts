@@ -5,6 +5,7 @@ import { AttemptTracker } from '../../parsers/log/attempts.js';
 import { FormatReader } from '../../parsers/log/format-reader.js';
 import type { BlockFormat, LineFormat, LogFormat } from '../../parsers/log/formats/contract.js';
 import { parseLogTime } from '../../parsers/log/log-time.js';
+import { SRUN_LABEL } from '../../parsers/log/prefix-rules.js';
 import { stripPrefix } from '../../parsers/log/strip-prefix.js';
 import { type AttemptRow, type LogRow, placedRow } from '../../src/model/log-rows.js';
 
@@ -62,7 +63,7 @@ function read(lines: readonly Line[]) {
   let offset = 0;
   let line = 1;
   for (const { text, formats = [], continues = false } of lines) {
-    const prefix = stripPrefix(text, true);
+    const prefix = stripPrefix(text, SRUN_LABEL);
     const nextOffset = offset + text.length + (continues ? 0 : 1);
     const segment: Segment = {
       text: text.slice(prefix.end),
@@ -193,6 +194,11 @@ describe('attempts', () => {
       [1, 1],
       [2, 3],
     ]);
+    // Ranks that share a key print every iteration more than once; one of them lags a logging interval behind.
+    expect(iterations(10, 10, 20, 10, 20, 20, 30, 20)).toEqual([]);
+    expect(iterations(1, 1, 2, 1, 2, 3)).toEqual([]);
+    expect(iterations(10, 20, 10, 20)).toHaveLength(2);
+    expect(iterations(10, 10, 20, 20, 30, 10)).toHaveLength(2);
     expect(iterations(90, 100, 91).map(({ origin }) => origin)).toEqual(['first line', 'iteration 91 after 100']);
   });
 

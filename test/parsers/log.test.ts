@@ -2,7 +2,8 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { incidentsInText, logParser } from '../../parsers/log/index.js';
 import { LiteralScanner } from '../../parsers/log/literal-scanner.js';
-import { isSrunLabelled, stripPrefix } from '../../parsers/log/strip-prefix.js';
+import { LINE_LABELS, SRUN_LABEL } from '../../parsers/log/prefix-rules.js';
+import { findLineLabel, stripPrefix } from '../../parsers/log/strip-prefix.js';
 import type { ByteSource, ParseSummary, RowSink } from '../../src/model/parser.js';
 import type { IncidentRow, Note } from '../../src/model/tables.js';
 
@@ -81,6 +82,24 @@ describe('prefixes', () => {
     ['[default3]:text', { rank: null, localRank: 3 }, 'text'],
     ['trainer/0 [rank2]: x', { rank: 2 }, 'x'],
     ['[1,5]<stderr>: x', { rank: 5, rankOrigin: 'prefix:mpirun' }, 'x'],
+    ['[prterun-n1-77@1,5]<stdout>: x', { rank: 5 }, 'x'],
+    ['[1,mpirank:9,algo-2]<stdout>:  x', { rank: 9, host: 'algo-2' }, ' x'],
+    ['Tue Mar  4 10:11:12 2025[1,3]<stdout>:x', { rank: 3, time: 'Tue Mar  4 10:11:12 2025' }, 'x'],
+    ['[2025-03-01T10:11:12.5Z] 0a1b2c3d [rank=3] || INFO: x', { rank: 3, time: '2025-03-01T10:11:12.5Z' }, 'x'],
+    ['[gpu0137:2]:  x', { host: 'gpu0137', localRank: 2, rank: null }, ' x'],
+    ['[default1:9]: x', { localRank: 1, rank: 9 }, 'x'],
+    ['llm.sft-7b/0   x', { rank: null }, '  x'],
+    ['2025-03-01T10:11:12.123456789Z stdout F   x', { time: '2025-03-01T10:11:12.123456789Z' }, '  x'],
+    ['2025-03-01 10:11:12,123   x', { time: '2025-03-01 10:11:12,123' }, '  x'],
+    ['2025-03-01 10:11:12.123 | INFO     | mod.sub:fn:12 - x', { time: '2025-03-01 10:11:12.123' }, 'x'],
+    ['[INFO|trainer.py:99] 2025-03-01 10:11:12,123 >>   x', { time: '2025-03-01 10:11:12,123' }, '  x'],
+    ['03/01/2025 10:11:12 - INFO - __main__ - x', { time: '03/01/2025 10:11:12' }, '__main__ - x'],
+    ['[2025-03-01 10:11:12][INFO][training:1634] - x', { time: '2025-03-01 10:11:12' }, 'x'],
+    ['[2025-03-01 10:11:12,123][I][training/log:12:main] x', { time: '2025-03-01 10:11:12,123' }, 'x'],
+    ['INFO:   x', { rank: null }, '  x'],
+    ['[36m[rank4]: x', { rank: 4 }, 'x'],
+    ['[cuda:12] x', { rank: null }, '[cuda:12] x'],
+    ['[cuda:1]: x', { host: null }, '[cuda:1]: x'],
     ['(Worker_TP1 pid=499) x', { rank: null, pid: 499 }, 'x'],
     ['(RayWorkerVllm pid=1756, ip=10.0.0.3) x', { pid: 1756, host: '10.0.0.3' }, 'x'],
     ['(EngineCore pid=610) ERROR 09-03 12:54:51 [core.py:1195] x', { pid: 610, time: '09-03 12:54:51' }, 'x'],
@@ -106,12 +125,28 @@ describe('prefixes', () => {
 
   it('takes a task number for the rank only in labelled files and only without torchrun', () => {
     expect(stripPrefix(' 3: x').rank).toBeNull();
-    expect(stripPrefix(' 3: x', true)).toMatchObject({ rank: 3, rankOrigin: 'prefix:srun' });
+    expect(stripPrefix(' 3: x', SRUN_LABEL)).toMatchObject({ rank: 3, rankOrigin: 'prefix:srun' });
     // One task per node: the number is the node's.
-    expect(stripPrefix(' 3: [default5]:x', true)).toMatchObject({ rank: null, localRank: 5 });
-    expect(stripPrefix(' 3: [rank29]: x', true)).toMatchObject({ rank: 29, rankOrigin: 'prefix:[rankN]:' });
-    expect(isSrunLabelled([' 0: a', '12: b', 'c'])).toBe(true);
-    expect(isSrunLabelled(['0: a', 'b', 'c', 'd'])).toBe(false);
+    expect(stripPrefix(' 3: [default5]:x', SRUN_LABEL)).toMatchObject({ rank: null, localRank: 5 });
+    expect(stripPrefix(' 3: [rank29]: x', SRUN_LABEL)).toMatchObject({ rank: 29, rankOrigin: 'prefix:[rankN]:' });
+    expect(findLineLabel([' 0: a', '12: b', 'c'])).toBe(SRUN_LABEL);
+    expect(findLineLabel(['0: a', 'b', 'c', 'd'])).toBeNull();
+    expect(findLineLabel(['10:11:12 | a', '10:11:13 | b'])).toBeNull();
+  });
+
+  it.each([
+    ['[3] x', { rank: 3 }],
+    ['n001.cluster 3: x', { rank: 3, host: 'n001.cluster' }],
+    ['rank3: x', { rank: 3 }],
+    ['worker-0: x', { rank: null, host: 'worker-0' }],
+    ['10.0.0.12: x', { rank: null, host: '10.0.0.12' }],
+  ])('takes the label %s only in files that carry it on most lines', (text, expected) => {
+    expect(stripPrefix(text)).toMatchObject({ end: 0 });
+    const label = findLineLabel([text, text, 'other']);
+    expect(LINE_LABELS).toContain(label);
+    expect(stripPrefix(text, label)).toMatchObject({ ...expected, end: text.length - 1 });
+    expect(findLineLabel([text, 'a', 'b', 'other'])).toBeNull();
+    expect(findLineLabel(['loss: 1', 'step: 2', 'Error: x'])).toBeNull();
   });
 });
 

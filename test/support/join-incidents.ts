@@ -5,6 +5,7 @@ import { ANCHORS } from '../../parsers/log/find-messages.js';
 import { FormatReader } from '../../parsers/log/format-reader.js';
 import { FAILURE_FORMATS } from '../../parsers/log/formats/failures.js';
 import { IncidentJoiner } from '../../parsers/log/join-incidents.js';
+import { SRUN_LABEL } from '../../parsers/log/prefix-rules.js';
 import { stripPrefix } from '../../parsers/log/strip-prefix.js';
 import { TRACEBACK_ANCHORS, type Traceback, TracebackAssembly } from '../../parsers/log/tracebacks.js';
 import type { AttemptRow, KeptFinding } from '../../src/model/log-rows.js';
@@ -22,7 +23,7 @@ export function segmentsOf(text: string, srunLabelled = false): Segment[] {
   const lines = text.split('\n');
   let offset = 0;
   return lines.map((line, index) => {
-    const prefix = stripPrefix(line, srunLabelled);
+    const prefix = stripPrefix(line, srunLabelled ? SRUN_LABEL : null);
     const nextOffset = offset + Buffer.byteLength(line) + 1;
     const mask = ANCHORS.reduce((bits, anchor) => (line.includes(anchor.literal) ? bits | anchor.mask : bits), 0);
     const segment: Segment = {

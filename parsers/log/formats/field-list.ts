@@ -31,6 +31,8 @@ const MOST_NAME = 80;
 /** Longest value that is kept as a word. */
 const MOST_WORD = 64;
 
+const BARE = /^ ([a-z]+(?: [a-z]+){0,4}(?: \([a-z]{1,8}\))?) ([+-]?[\d.]{1,24}(?:E[+-]\d{1,3})?|nan|inf) $/i;
+
 /** Visits the closed fields of a list, in order, up to the first piece that is none. What stands behind the last bar may be cut and is left. */
 export function readFieldList(text: string, mark: ':' | '=', visit: (name: string, value: string) => void): void {
   let from = 0;
@@ -38,7 +40,15 @@ export function readFieldList(text: string, mark: ':' | '=', visit: (name: strin
     const end = text.indexOf('|', from);
     if (end < 0) return;
     const at = text.indexOf(mark, from);
-    if (at < 0 || at >= end || at - from > MOST_NAME || end - at > MOST_WORD + 1) return;
+    if (at < 0 || at >= end) {
+      // Without a mark, as Megatron-LM of 2019 printed all but the time: `learning rate 1.5E-04 |`.
+      const bare = end - from > MOST_NAME ? null : BARE.exec(text.slice(from, end));
+      if (bare === null) return;
+      visit(bare[1]!, bare[2]!);
+      from = end + 1;
+      continue;
+    }
+    if (at - from > MOST_NAME || end - at > MOST_WORD + 1) return;
     const name = text.slice(from, at).trim();
     if (name === '') return;
     visit(name, text.slice(at + 1, end).trim());

@@ -20,6 +20,7 @@ import { SNAPSHOT_LINES } from './megatron/snapshot.js';
 import { STRAGGLER_FORMATS } from './megatron/straggler.js';
 import { THEORY_LINES } from './megatron/theory.js';
 import { TIMER_FORMATS } from './megatron/timers.js';
+import { AUTOMODEL_LINES } from './nemo/automodel.js';
 import { NEMO_ITERATION_LINES } from './nemo/iteration.js';
 import { NEMO_LIFECYCLE_LINES } from './nemo/lifecycle.js';
 import { NEMO_MEMORY_LINES } from './nemo/memory.js';
@@ -48,6 +49,7 @@ export const MEGATRON_FAMILY: readonly LogFormat[] = [
   ...STRAGGLER_FORMATS,
   ...PROGRESS_LINES,
   ...NEMO_ITERATION_LINES,
+  ...AUTOMODEL_LINES,
   ...NEMO_MEMORY_LINES,
   ...NEMO_LIFECYCLE_LINES,
   ...MODEL_SUMMARY_LINES,

@@ -14,7 +14,7 @@ export const STEP_TIME_LINES: readonly LineFormat[] = [
       tflops: 'MODEL_TFLOP/s/GPU, although it is called utilization',
     },
     pattern:
-      /Step Time : (?<seconds>\d{1,9}(?:\.\d{1,6})?)s GPU utilization: (?<tflops>\d{1,9}(?:\.\d{1,6})?|nan|inf)(?:MODEL_)?TFLOP\/s\/GPU/g,
+      /Step Time : (?<seconds>\d{1,9}(?:\.\d{1,6})?)s GPU utilization: (?<tflops>\d{1,9}(?:\.\d{1,6})?|nan|inf) ?(?:MODEL_)?TFLOP\/s\/GPU/g,
     read({ seconds, tflops }, emit) {
       emit({ row: 'value', name: 'step_time.s', value: Number(seconds), unit: 's' });
       emit({
@@ -33,7 +33,7 @@ export const STEP_TIME_LINES: readonly LineFormat[] = [
         ],
       },
       {
-        text: 'Step Time : 12.50s GPU utilization: 99.0TFLOP/s/GPU',
+        text: 'Step Time : 12.50s GPU utilization: 99.0 TFLOP/s/GPU',
         rows: [
           { row: 'value', name: 'step_time.s', value: 12.5, unit: 's' },
           { row: 'value', name: 'step_time.tflops_per_gpu', value: 99, unit: 'TFLOP/s/GPU' },

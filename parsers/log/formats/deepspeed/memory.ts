@@ -24,6 +24,10 @@ const HOST_LINE = new RegExp(
   'g',
 );
 
+/** One figure a line, before 0.3. */
+const OLD_LINE =
+  /\b(?<peak>Max )?(?<what>Memory|[Cc]ache) Allocated (?<value>\d{1,6}(?:\.\d{1,20})?(?:e-\d{1,3})?) GigaBytes/;
+
 function readDevice(groups: Groups, emit: Emit, moment?: string): void {
   const { allocated = '', maxAllocated = '', reserved = '', maxReserved = '', unit = 'GB' } = groups;
   const more = moment === undefined ? {} : { moment };
@@ -53,7 +57,7 @@ const HOST_FIELDS = {
   percent: 'of the host memory',
 };
 const SOURCE = 'deepspeed/runtime/utils.py, see_memory_usage';
-const VERSIONS = '0.3 and later; rank 0 only';
+const VERSIONS = '0.3 and later, before with a figure a line; rank 0 only';
 
 /**
  * What DeepSpeed's logger puts before it names the function, so three lines can be read together and the first tells the moment.
@@ -68,7 +72,8 @@ export const DEEPSPEED_MEMORY_USAGE: BlockFormat = {
   source: SOURCE,
   anchors: [':see_memory_usage] '],
   fields: { moment: 'what the caller says of it', ...DEVICE_FIELDS, ...HOST_FIELDS },
-  opens: /^(?:[^\n]{0,160}:see_memory_usage\] )?(?!MA \d|CPU Virtual Memory)(?<moment>[^\s[][^\n]{2,119})$/,
+  opens:
+    /^(?:[^\n]{0,160}:see_memory_usage\] )?(?!MA \d|CPU Virtual Memory|(?:Max )?(?:Memory|[Cc]ache) Allocated \d)(?<moment>[^\s[][^\n]{2,119})$/,
   // A warning of torch about its own renamed functions stands between the first two lines.
   mostForeign: 24,
   mostLines: 80,
@@ -82,6 +87,14 @@ export const DEEPSPEED_MEMORY_USAGE: BlockFormat = {
           readDevice(device.groups ?? {}, emit, moment);
           return 'taken';
         }
+        const old = text.includes(' GigaBytes') ? OLD_LINE.exec(text)?.groups : undefined;
+        if (old !== undefined) {
+          const peak = old['peak'] !== undefined;
+          const cached = old['what'] !== 'Memory';
+          const metric = `${peak ? 'max_' : ''}${cached ? 'reserved' : 'allocated'}`;
+          emit(memoryFigure(metric, old['value'] ?? '', 'GB', GIB, { moment }));
+          return peak && cached ? 'last' : 'taken';
+        }
         HOST_LINE.lastIndex = 0;
         const host = text.includes('CPU Virtual') ? HOST_LINE.exec(text) : null;
         if (host === null) return 'foreign';
@@ -92,6 +105,23 @@ export const DEEPSPEED_MEMORY_USAGE: BlockFormat = {
     };
   },
   samples: [
+    {
+      lines: [
+        '[2020-06-01 10:00:00,101] [INFO] [utils.py:500:see_memory_usage] Before forward',
+        '[2020-06-01 10:00:00,102] [INFO] [utils.py:502:see_memory_usage] Memory Allocated 1.5 GigaBytes ',
+        '[2020-06-01 10:00:00,103] [INFO] [utils.py:506:see_memory_usage] Max Memory Allocated 2.25 GigaBytes',
+        '[2020-06-01 10:00:00,104] [INFO] [utils.py:510:see_memory_usage] Cache Allocated 3.5 GigaBytes',
+        '[2020-06-01 10:00:00,105] [INFO] [utils.py:514:see_memory_usage] Max cache Allocated 4.75 GigaBytes',
+      ],
+      rows: (
+        [
+          ['allocated', '1.5'],
+          ['max_allocated', '2.25'],
+          ['reserved', '3.5'],
+          ['max_reserved', '4.75'],
+        ] as const
+      ).map(([metric, text]) => memoryFigure(metric, text, 'GB', GIB, { moment: 'see_memory_usage: Before forward' })),
+    },
     {
       lines: [
         '[2023-02-01 10:00:00,101] [INFO] [utils.py:785:see_memory_usage] After creating fp16 partitions: 2',

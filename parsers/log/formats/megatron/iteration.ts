@@ -1,6 +1,7 @@
-import type { IterationFinding } from '../../../../src/model/log-rows.js';
+import type { IterationFinding, MemoryFinding } from '../../../../src/model/log-rows.js';
 import type { Emit, Groups, LineFormat } from '../contract.js';
 import { pythonNumber, readFieldList } from '../field-list.js';
+import { GIB, memoryFigure } from '../units.js';
 
 type Mutable<Row> = { -readonly [Key in keyof Row]: Row[Key] };
 type Slot = Exclude<
@@ -50,6 +51,11 @@ const KNOWN_SQUASHED: ReadonlyMap<string, Known> = new Map(
   [...KNOWN].map(([name, slot]): [string, Known] => [name.replaceAll(' ', ''), slot]),
 );
 
+/** Primus: this interval's figure, and the average over the run behind a slash. */
+const WITH_AVERAGE = /^([\d.]{1,20})\/[\d.]{1,20}$/;
+/** Primus: used, free and total of the whole device, printed as GB and divided by 1024³. */
+const DEVICE_MEMORY = /^([\d.]{1,12})GB\/([\d.]{1,12})GB\/([\d.]{1,12})GB\//;
+
 /** Reads the fields behind `iteration n/ m |`. */
 function readIteration(groups: Groups, mark: ':' | '=', emit: Emit): void {
   const others: { name: string; value: number | null; text: string }[] = [];
@@ -70,17 +76,28 @@ function readIteration(groups: Groups, mark: ':' | '=', emit: Emit): void {
     nanIterations: undefined,
     others,
   };
+  const memory: MemoryFinding[] = [];
   let fields = 0;
   readFieldList(groups['rest'] ?? '', mark, (name, text) => {
     fields += 1;
     const column = KNOWN.get(name) ?? KNOWN_SQUASHED.get(name.replaceAll(' ', ''));
     // GPT-NeoX prints the unit behind the figure.
-    const value = pythonNumber(text.endsWith('TFLOPS') ? text.slice(0, -6) : text);
+    const value = pythonNumber(text.endsWith('TFLOPS') ? text.slice(0, -6) : (WITH_AVERAGE.exec(text)?.[1] ?? text));
+    const device = name.startsWith('hip mem usage/free/total') ? DEVICE_MEMORY.exec(text) : null;
+    if (device !== null) {
+      const more = { iteration: row.iteration, moment: 'after iteration' };
+      (['device_used', 'device_free', 'device_total'] as const).forEach((metric, index) => {
+        memory.push(memoryFigure(metric, device[index + 1]!, 'GB', GIB, more));
+      });
+      return;
+    }
     if (column === undefined || value === null) others.push({ name, value, text });
     // 105.22 s are 105220 ms, not 105219.99999999999.
     else row[column.slot] = column.factor === 1 ? value : Number((value * column.factor).toPrecision(15));
   });
-  if (fields > 0) emit(row);
+  if (fields === 0) return;
+  emit(row);
+  for (const figure of memory) emit(figure);
 }
 
 /** Another rank's words; `[LM]-TFLOPs` is a field. */
@@ -172,6 +189,22 @@ export const ITERATION_LINES: readonly LineFormat[] = [
         ],
       },
       {
+        // Megatron-LM of 2019.
+        text: ' iteration      100/  320000 | elapsed time per iteration (ms): 453.7 | learning rate 1.500E-04 | lm loss 9.125000E+00 | loss scale 4096.0 |',
+        rows: [
+          {
+            row: 'iteration',
+            iteration: 100,
+            target: 320000,
+            stepMs: 453.7,
+            learningRate: 1.5e-4,
+            loss: 9.125,
+            lossScale: 4096,
+            others: [],
+          },
+        ],
+      },
+      {
         // Megatron-DeepSpeed: seconds, tokens, and a throughput at the end.
         text: ' iteration     2100/  114000 | consumed samples:      4300800 | consumed tokens:   8808038400 | elapsed time per iteration (s): 101.25 | learning rate: 6.000E-05 | global batch size:  2048 | lm loss: NAN | grad norm: inf | number of skipped iterations:   0 | number of nan iterations:   1 | samples per second: 20.227 | TFLOPs: 151.20 |',
         rows: [
@@ -212,6 +245,31 @@ export const ITERATION_LINES: readonly LineFormat[] = [
             nanIterations: 0,
             others: [],
           },
+        ],
+      },
+      {
+        // Primus on AMD devices.
+        text: 'iteration       12/     400 | consumed samples:         1536 | elapsed time per iteration (ms): 2345.6/2400.1 | hip mem usage/free/total/usage_ratio: 100.50GB/91.25GB/191.75GB/52.41% | throughput per GPU (TFLOP/s/GPU): 512.5/500.0 | lm loss: 7.5E+00 |',
+        rows: [
+          {
+            row: 'iteration',
+            iteration: 12,
+            target: 400,
+            stepMs: 2345.6,
+            consumedSamples: 1536,
+            tflopsPerGpu: 512.5,
+            loss: 7.5,
+            others: [],
+          },
+          ...(
+            [
+              ['device_used', '100.50'],
+              ['device_free', '91.25'],
+              ['device_total', '191.75'],
+            ] as const
+          ).map(([metric, text]) =>
+            memoryFigure(metric, text, 'GB', GIB, { iteration: 12, moment: 'after iteration' }),
+          ),
         ],
       },
       {

@@ -13,6 +13,8 @@ const METRICS: ReadonlyMap<string, string> = new Map([
   ['total device memory used', 'device_used'],
 ]);
 
+const COUNTER = /\b(?:retries|retires|count|ooms)$/;
+
 /** Names of `torch_memory_saver`-style lines of RL. */
 const SAVER_METRICS: Readonly<Record<string, string>> = {
   alloc: 'allocated',
@@ -44,7 +46,9 @@ export const MEMORY_LINES: readonly LineFormat[] = [
       // `.2f` since January 2026; before, a float's shortest text, from which whole bytes follow.
       const rounded = figures.every(({ text }) => text.length - text.indexOf('.') === 3);
       for (const { key, text } of figures) {
-        emit(memoryFigure(METRICS.get(key) ?? key, text, 'MB', MIB, head, rounded ? halfDigit(text) : 0));
+        // Forks add counters behind the sizes.
+        if (COUNTER.test(key)) emit(memoryFigure(key.replaceAll(/[ -]/g, '_'), text, 'count', 1, head, 0));
+        else emit(memoryFigure(METRICS.get(key) ?? key, text, 'MB', MIB, head, rounded ? halfDigit(text) : 0));
       }
     },
     cutAtEnd: (text) => memoryLineIsCut(text, 'memory (MB) |'),

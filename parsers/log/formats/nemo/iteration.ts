@@ -1,7 +1,7 @@
 import type { IterationFinding, MemoryFinding } from '../../../../src/model/log-rows.js';
 import type { Emit, LineFormat } from '../contract.js';
 import { pythonNumber } from '../field-list.js';
-import { memoryFigure } from '../units.js';
+import { halfDigit, memoryFigure } from '../units.js';
 
 type Mutable<Row> = { -readonly [Key in keyof Row]: Row[Key] };
 
@@ -42,8 +42,11 @@ function emitStep(step: Step, fields: Iterable<readonly [name: string, text: str
       continue;
     }
     if (value !== null) {
-      if (name === 'global_step' && Number.isFinite(value)) row.iteration = Math.round(value) + 1;
-      else if (name === 'train_step_timing in s') row.stepMs = Number((value * 1000).toPrecision(15));
+      if (name === 'global_step' && Number.isFinite(value)) {
+        // `2e+3` may be 2000 or 2001, which the bar itself knows better.
+        if (!/e/i.test(text) || Math.abs(value - step.position) > halfDigit(text) + 1)
+          row.iteration = Math.round(value) + 1;
+      } else if (name === 'train_step_timing in s') row.stepMs = Number((value * 1000).toPrecision(15));
       else if (name === 'reduced_train_loss') row.loss = value;
       else if (name === 'consumed_samples') row.consumedSamples = value;
       else if (name === 'global_batch_size') row.globalBatchSize = value;
@@ -129,14 +132,33 @@ export const NEMO_ITERATION_LINES: readonly LineFormat[] = [
       epoch: '0-based',
       done: 'steps done; where global_step is shown, that is taken, plus one',
       total: 'steps of the epoch',
+      open: 'steps done, where the length of the epoch is not known',
       rest: 'metrics, four significant digits; steps in s',
     },
     pattern:
-      /Epoch (?<epoch>\d{1,9}):[^|\n]{0,40}\|[^|\n]{0,300}\| (?<done>\d{1,12})\/(?<total>\d{1,12}) \[(?<rest>[^[\]\n]{0,2000})/g,
-    read({ epoch = '', done, total, rest = '' }, emit) {
-      emitStep({ position: Number(done), target: Number(total), epoch }, pairs(rest, BAR_FIELD), emit);
+      /Epoch (?<epoch>\d{1,9}):(?:[^|\n]{0,40}\|[^|\n]{0,300}\| (?<done>\d{1,12})\/(?<total>\d{1,12})|[ :]{1,4}(?<open>\d{1,12})it) \[(?<rest>[^[\]\n]{0,2000})/g,
+    read({ epoch = '', done, open, total, rest = '' }, emit) {
+      const target = total === undefined ? null : Number(total);
+      emitStep({ position: Number(done ?? open), target, epoch }, pairs(rest, BAR_FIELD), emit);
     },
     samples: [
+      {
+        // No length, and a step that was rounded.
+        text: 'Epoch 1: : 3000it [1:04:00,  1.36s/it, v_num=ab12, reduced_train_loss=0.750, global_step=3e+3, train_step_timing in s=1.250]',
+        rows: [
+          {
+            row: 'iteration',
+            iteration: 3000,
+            target: null,
+            loss: 0.75,
+            stepMs: 1250,
+            others: [
+              { name: 'epoch', value: 1, text: '1' },
+              { name: 'v_num', value: null, text: 'ab12' },
+            ],
+          },
+        ],
+      },
       {
         text: 'Epoch 0: :   4%|▍         | 40/1000 [02:00<48:00, v_num=, reduced_train_loss=8.250, global_step=39.00, consumed_samples=5120.0, train_step_timing in s=2.950]',
         rows: [

@@ -1,5 +1,6 @@
 import type { BlockFormat } from '../contract.js';
 import { dottedSetting, emitDotted } from './emit-settings.js';
+import { prefixRemover } from './unknown-prefix.js';
 
 /** Megatron-LM's arguments as rank 0 knows them after validation: the effective values of the run. */
 export const megatronArguments: BlockFormat = {
@@ -15,12 +16,13 @@ export const megatronArguments: BlockFormat = {
   // Other ranks' lines stand between ours where nothing labels them.
   mostForeign: 200,
   mostLines: 5000,
-  begin(_match, emit) {
+  begin(match, emit) {
+    const withoutPrefix = prefixRemover(match.input.slice(0, match.index));
     emit({ row: 'launch', label: 'Megatron arguments' });
     return {
       line(text) {
         if (/-{8,40} end of arguments -{8,40}/.test(text)) return 'last';
-        const setting = dottedSetting(text);
+        const setting = dottedSetting(text) ?? dottedSetting(withoutPrefix(text));
         if (setting === null) return 'foreign';
         emitDotted(setting.name, setting.value, 'log dump', emit);
         return 'taken';
@@ -29,6 +31,18 @@ export const megatronArguments: BlockFormat = {
     };
   },
   samples: [
+    {
+      // Behind a prefix that no rule knows.
+      lines: [
+        'job-7 @12.5s ~ ------------------------ arguments ------------------------',
+        'job-7 @12.6s ~   micro_batch_size ................................ 2',
+        'job-7 @13.0s ~ -------------------- end of arguments ---------------------',
+      ],
+      rows: [
+        { row: 'launch', label: 'Megatron arguments' },
+        { row: 'config', key: 'micro_batch_size', rawKey: 'micro_batch_size', value: '2', origin: 'log dump' },
+      ],
+    },
     {
       lines: [
         '------------------------ arguments ------------------------',
