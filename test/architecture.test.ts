@@ -9,7 +9,9 @@ const ROOT = resolve(dirname(fileURLToPath(import.meta.url)), '..');
 /** Room → rooms it may import, besides itself. `parser` is one folder of parsers/, `parsers` their registry. */
 const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   'src/model': [],
-  'parsers/*': ['src/model'],
+  // What several formats are written in: shell text, nested settings.
+  'src/notation': ['src/model'],
+  'parsers/*': ['src/model', 'src/notation'],
   parsers: ['src/model', 'parsers/*'],
   'src/allocator': ['src/model'],
   'src/estimate': ['src/model'],

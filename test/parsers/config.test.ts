@@ -14,8 +14,8 @@ import { envFinding, keepsEnv, MOST_ENV_CHARS } from '../../src/model/env-keys.j
 import { MbfError } from '../../src/model/errors.js';
 import { type LogRow, placedRow } from '../../src/model/log-rows.js';
 import type { Head, ParseSummary } from '../../src/model/parser.js';
-import { readShellSettings } from '../../src/model/shell-settings.js';
 import type { Note } from '../../src/model/tables.js';
+import { readShellSettings } from '../../src/notation/shell-settings.js';
 
 function headOf(name: string, content: string): Head {
   const bytes = Buffer.from(content);

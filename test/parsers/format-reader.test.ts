@@ -183,7 +183,7 @@ describe('attempts', () => {
   const iterations = (...numbers: number[]): AttemptRow[] => {
     const rows: AttemptRow[] = [];
     const tracker = new AttemptTracker((row) => rows.push(row));
-    numbers.forEach((iteration, index) => tracker.iteration('', iteration, index + 1, null));
+    for (const [index, iteration] of numbers.entries()) tracker.iteration('', iteration, index + 1, null);
     return rows;
   };
 

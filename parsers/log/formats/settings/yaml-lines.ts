@@ -4,7 +4,7 @@
  */
 import { normaliseConfigValue } from '../../../../src/model/config-keys.js';
 import { literalText, readLiteral } from '../../../../src/model/literal.js';
-import { flattenSettings } from '../../../../src/model/settings.js';
+import { flattenSettings } from '../../../../src/notation/flatten-settings.js';
 import { openBrackets } from './emit-settings.js';
 
 interface Frame {

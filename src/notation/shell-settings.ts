@@ -8,9 +8,9 @@
  * kept in arrays or texts (`GPT_ARGS="--num-layers 32"`) are read where they are expanded into a command, with the line they are written
  * on; those that no command of the text expands are read too. Here-documents are not read.
  */
-import { configFinding, flagFinding, isKnownConfigKey, normaliseConfigValue } from './config-keys.js';
-import { envFinding, keepsEnv } from './env-keys.js';
-import type { ConfigFinding, EnvFinding } from './log-rows.js';
+import { configFinding, flagFinding, isKnownConfigKey, normaliseConfigValue } from '../model/config-keys.js';
+import { envFinding, keepsEnv } from '../model/env-keys.js';
+import type { ConfigFinding, EnvFinding } from '../model/log-rows.js';
 import { evaluateArithmetic } from './shell-arithmetic.js';
 import {
   joinMapped,

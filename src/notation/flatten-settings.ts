@@ -1,8 +1,8 @@
 /** Nested settings as rows: what stands under which path, whatever it was written in. */
-import { configFinding } from './config-keys.js';
-import { envFinding } from './env-keys.js';
-import { type Literal, literalText, wordText } from './literal.js';
-import type { ConfigFinding, ConfigOrigin, EnvFinding } from './log-rows.js';
+import { configFinding } from '../model/config-keys.js';
+import { envFinding } from '../model/env-keys.js';
+import { type Literal, literalText, wordText } from '../model/literal.js';
+import type { ConfigFinding, ConfigOrigin, EnvFinding } from '../model/log-rows.js';
 
 /** Rows of one text; a configuration has a few hundred. */
 const MOST_ROWS = 20_000;
