@@ -46,7 +46,10 @@ export const ERROR_CODES = {
     remedy: 'Nothing there is a training log, a configuration or a memory snapshot; see `ingest --explain`.',
   },
   MBF2009: { kind: 'input', remedy: 'Ingest again once the writer has finished.' },
-  MBF2010: { kind: 'input', remedy: 'This version reads text logs, configurations and the pickles that torch writes; ingest those.' },
+  MBF2010: {
+    kind: 'input',
+    remedy: 'This version reads text logs, configurations and the pickles that torch writes; ingest those.',
+  },
   // input: pickles
   MBF2101: { kind: 'input', remedy: REMEDY_RECOPY },
   MBF2102: {

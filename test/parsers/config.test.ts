@@ -1,3 +1,4 @@
+// biome-ignore-all lint/suspicious/noTemplateCurlyInString: shell text
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { configParser } from '../../parsers/config/index.js';
