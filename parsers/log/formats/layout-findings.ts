@@ -1,4 +1,4 @@
-import { canonicalConfigKey } from '../../../src/model/config-keys.js';
+import { canonicalConfigKey, normaliseConfigValue } from '../../../src/model/config-keys.js';
 import type { Emit } from './contract.js';
 
 /** A size of the parallel layout that the process said of itself: a figure `layout.<key>`, and a setting under its canonical key. */
@@ -16,7 +16,7 @@ export function emitLayout(key: string, rawKey: string, text: string, emit: Emit
     row: 'config',
     key: canonicalConfigKey(key),
     rawKey,
-    value: text === 'None' ? null : text,
+    value: normaliseConfigValue(text),
     origin: 'log banner',
   });
 }

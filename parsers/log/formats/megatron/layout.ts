@@ -1,4 +1,4 @@
-import { canonicalConfigKey } from '../../../../src/model/config-keys.js';
+import { canonicalConfigKey, normaliseConfigValue } from '../../../../src/model/config-keys.js';
 import type { LineFormat } from '../contract.js';
 import { emitLayout } from '../layout-findings.js';
 import { snake } from './theory.js';
@@ -167,7 +167,7 @@ export const LAYOUT_LINES: readonly LineFormat[] = [
           row: 'config',
           key: canonicalConfigKey('params_dtype'),
           rawKey: 'using … for parameters',
-          value: dtype,
+          value: normaliseConfigValue(dtype),
           origin: 'log banner',
         });
       } else emit({ row: 'value', name: 'layout.num_microbatches', value: Number(microbatches), unit: 'count' });
@@ -208,7 +208,7 @@ export const LAYOUT_LINES: readonly LineFormat[] = [
             row: 'config',
             key: canonicalConfigKey('params_dtype'),
             rawKey: 'using … for parameters',
-            value: 'torch.bfloat16',
+            value: 'bfloat16',
             origin: 'log banner',
           },
         ],
