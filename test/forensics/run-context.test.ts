@@ -92,10 +92,10 @@ describe('beside a message', () => {
   it('a failure that is no memory matter is told by its kind', async () => {
     const refused = await diagnosed({
       'train.log':
-        'Traceback (most recent call last):\n  File "/work/train.py", line 12, in main\n    build()\nValueError: Currently there is no support for Pipeline parallelism with CPU offloading\n',
+        'Traceback (most recent call last):\n  File "/home/me/train.py", line 12, in main\n    build()\nValueError: Currently there is no support for Pipeline parallelism with CPU offloading\n',
     });
     expect(refused.verdicts).toMatchObject([{ cause: 'not_oom', summary: expect.stringContaining('configuration') }]);
-    expect(evidenceOf(refused)).toContain('main at /work/train.py:12');
+    expect(evidenceOf(refused)).toContain('main at /home/me/train.py:12');
     const limit = await diagnosed({
       'slurm-1.out': 'slurmstepd: error: *** JOB 77 ON node1 CANCELLED AT 2026-01-02T03:04:05 DUE TO TIME LIMIT ***\n',
     });
