@@ -1,65 +1,6 @@
 // Generated from queries/**/*.sql by `npm run generate`. Do not edit.
 
 export interface Queries {
-  /** What sets the allocator's variables, by rank */
-  'context.allocator_conf': {
-    params: {
-      run_id: number;
-    };
-    row: {
-      /** of that environment; NULL: of all ranks, or nothing says it */
-      rank: number | null;
-      key: string;
-      /** NULL: unset */
-      value: string | null;
-      origin: string;
-      /** 0 is the strongest origin */
-      precedence: number;
-      attempt: number;
-      display_path: string;
-      line: number;
-    };
-  };
-  /** How allocated memory moved over the iterations of the newest attempt, by rank */
-  'context.growth': {
-    params: {
-      run_id: number;
-    };
-    row: {
-      rank: number | null;
-      /** without the first one */
-      samples: number;
-      first_iteration: number;
-      last_iteration: number;
-      first_bytes: number;
-      last_bytes: number;
-      /** slope of the line through the samples */
-      bytes_per_iteration: number | null;
-      /** how well that line fits */
-      r2: number | null;
-      display_path: string;
-    };
-  };
-  /** Memory of every rank as its log printed it: last and largest figure of each metric, in the newest attempt */
-  'context.memory': {
-    params: {
-      run_id: number;
-    };
-    row: {
-      rank: number | null;
-      metric: string;
-      /** as printed */
-      last_value: number;
-      /** NULL for counts */
-      last_bytes: number | null;
-      max_bytes: number | null;
-      max_value: number;
-      last_iteration: number | null;
-      /** where the last figure stands */
-      display_path: string;
-      line: number;
-    };
-  };
   /** Failure lines of a run, in the order of their files and lines */
   'incident.list': {
     params: {
@@ -321,8 +262,14 @@ export interface Queries {
       /** as printed */
       last_value: number;
       max_value: number;
+      /** where the last figure stands */
+      display_path: string;
+      line: number;
       /** iterations sampled after the first one */
       growth_samples: number;
+      /** of these */
+      growth_first_iteration: number | null;
+      growth_first_bytes: number | null;
       /** per iteration, least squares over these */
       growth_bytes: number | null;
       growth_r2: number | null;

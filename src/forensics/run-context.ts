@@ -1,31 +1,13 @@
 /** What the rest of a run says about one of its ranks: allocator variables, memory lines, growth, the other ranks. A message alone knows none of it. */
 import { readAllocConf } from '../allocator/settings.js';
+import { ALLOCATOR_VARIABLES } from '../model/env-keys.js';
 import { formatBytes, formatCount } from '../model/units.js';
+import type { QueryRow } from '../store/query-catalog.js';
 import type { Store } from '../store/store.js';
 import type { AllocatorFacts, EvidenceLog, Figure, Growth } from './verdict/facts.js';
 
-/** Variables that carry allocator settings, the one torch obeys first. Torch 2.9 and later read the second, older ones the first only. */
-const VARIABLES = ['PYTORCH_CUDA_ALLOC_CONF', 'PYTORCH_ALLOC_CONF', 'PYTORCH_HIP_ALLOC_CONF'] as const;
-
-interface ConfRow {
-  readonly rank: number | null;
-  readonly key: string;
-  readonly value: string | null;
-  readonly origin: string;
-  readonly display_path: string;
-  readonly line: number;
-}
-interface MemoryRow {
-  readonly rank: number | null;
-  readonly metric: string;
-  readonly last_value: number;
-  readonly last_bytes: number | null;
-  readonly max_bytes: number | null;
-  readonly max_value: number;
-  readonly last_iteration: number | null;
-  readonly display_path: string;
-  readonly line: number;
-}
+type EnvRow = QueryRow<'log.env'>;
+type MemoryRow = QueryRow<'log.memory_ranks'>;
 
 /** Facts of one rank that are in no message of it. */
 export interface RankContext {
@@ -39,36 +21,24 @@ export interface RunContext {
   of(rank: number | null): RankContext;
 }
 
-/** Reads a run's context once. */
+/** Reads a run's context once: of the newest launch that printed memory, and of what sets the allocator's variables. */
 export async function readRunContext(store: Store, runId: number): Promise<RunContext> {
-  const conf = await store.all('context.allocator_conf', { run_id: runId });
-  const memory = await store.all('context.memory', { run_id: runId });
-  const growth = await store.all('context.growth', { run_id: runId });
+  const env = await store.all('log.env', { run_id: runId });
+  const printed = await store.all('log.memory_ranks', { run_id: runId, rank: null });
+  const newest = Math.max(...printed.map(({ attempt }) => attempt));
+  const memory = printed.filter(({ attempt }) => attempt === newest);
   const ranks = new Set(memory.map(({ rank }) => rank));
   return {
     of(rank) {
       // Without a rank, the one writer there is must be the one that failed.
       const own = rank ?? (ranks.size === 1 ? [...ranks][0]! : null);
       const isOwn = (row: { readonly rank: number | null }): boolean => row.rank === own;
-      const grown = growth.find(isOwn);
       const lines = new Map(memory.filter(isOwn).map((row) => [row.metric, row]));
       const others = memory.filter((row) => !isOwn(row));
-      const allocator = allocatorOf(conf, own);
+      const allocator = allocatorOf(env, own);
       return {
         allocator: allocator?.facts ?? null,
-        growth:
-          grown === undefined || grown.bytes_per_iteration === null
-            ? null
-            : {
-                samples: grown.samples,
-                firstIteration: grown.first_iteration,
-                lastIteration: grown.last_iteration,
-                firstBytes: grown.first_bytes,
-                lastBytes: grown.last_bytes,
-                bytesPerIteration: grown.bytes_per_iteration,
-                r2: grown.r2 ?? 0,
-                source: grown.display_path,
-              },
+        growth: growthOf(lines.get('allocated')),
         tell(evidence, total, beside) {
           if (beside === 'message') {
             if (allocator !== null) evidence.add(allocator.text, allocator.facts.source);
@@ -81,14 +51,38 @@ export async function readRunContext(store: Store, runId: number): Promise<RunCo
   };
 }
 
+function growthOf(row: MemoryRow | undefined): Growth | null {
+  if (row === undefined || row.growth_bytes === null || row.last_bytes === null || row.last_iteration === null)
+    return null;
+  if (row.growth_first_bytes === null || row.growth_first_iteration === null) return null;
+  return {
+    samples: row.growth_samples,
+    firstIteration: row.growth_first_iteration,
+    lastIteration: row.last_iteration,
+    firstBytes: row.growth_first_bytes,
+    lastBytes: row.last_bytes,
+    bytesPerIteration: row.growth_bytes,
+    r2: row.growth_r2 ?? 0,
+    source: row.display_path,
+  };
+}
+
+/** The strongest origin that says something of this rank, or of all; of one origin the variable that torch asks first. */
 function allocatorOf(
-  rows: readonly ConfRow[],
+  rows: readonly EnvRow[],
   rank: number | null,
 ): { readonly facts: AllocatorFacts; readonly text: string } | null {
-  // Rows come strongest first; a rank's own environment goes before what is said of all.
-  const mine = rows.filter((row) => row.rank === rank && rank !== null);
-  const common = rows.filter((row) => row.rank === null);
-  const found = [...mine, ...common].find(({ key }) => VARIABLES.some((name) => name === key));
+  const order = (row: EnvRow): number => ALLOCATOR_VARIABLES.findIndex((name) => name === row.key);
+  const isOwn = (row: EnvRow): boolean => rank !== null && row.ranks !== null && row.ranks.includes(rank);
+  const [found] = rows
+    .filter((row) => order(row) >= 0 && (row.ranks === null || isOwn(row)))
+    .sort(
+      (a, b) =>
+        Number(isOwn(b)) - Number(isOwn(a)) ||
+        a.precedence - b.precedence ||
+        b.attempt - a.attempt ||
+        order(a) - order(b),
+    );
   if (found === undefined) return null;
   const { settings, problems } = readAllocConf(found.value ?? '');
   const set = found.value === null ? 'unset' : `set to ${JSON.stringify(found.value)}`;

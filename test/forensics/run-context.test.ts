@@ -51,6 +51,14 @@ describe('beside a message', () => {
     expect(evidenceOf(unset)).not.toContain('expandable segments');
   });
 
+  it('of two allocator variables the one that torch asks first', async () => {
+    const both =
+      '#!/bin/bash\nexport PYTORCH_ALLOC_CONF=expandable_segments:True\nexport PYTORCH_CUDA_ALLOC_CONF=expandable_segments:False\nsrun python train.py\n';
+    const text = evidenceOf(await diagnosed({ 'train.log': oom(0, '60.00', '16.00'), 'launch.sbatch': both }));
+    expect(text).toContain('PYTORCH_CUDA_ALLOC_CONF is set to "expandable_segments:False"');
+    expect(text).toContain('expandable segments off');
+  });
+
   it('the last memory line of the rank tells what it held, retries and split remainders', async () => {
     const result = await diagnosed({ 'train.log': `${bridge(3, 2)}${oom(3, '60.00', '16.00')}` });
     const text = evidenceOf(result);

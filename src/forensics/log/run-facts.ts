@@ -2,6 +2,7 @@
  * Who ran: world size, parallel sizes, versions, device. Each fact carries how it is known, and none is made up: what the texts do not say is
  * null. A size that Megatron's arguments do not even name (context parallelism of old versions) counts as 1 only inside computations.
  */
+import { ALLOCATOR_VARIABLES } from '../../model/env-keys.js';
 import type { EnvResult, LogIncident, ParallelSizes, RunFacts, VersionName } from '../../model/log-results.js';
 import { VERSION_NAMES } from '../../model/log-results.js';
 import { formatCount } from '../../model/units.js';
@@ -63,8 +64,6 @@ const VERSION_ALIASES: Readonly<Record<string, VersionName>> = {
   bridge: 'megatron_bridge',
   nvidia_driver: 'driver',
 };
-
-export const ALLOCATOR_VARIABLES = ['PYTORCH_ALLOC_CONF', 'PYTORCH_CUDA_ALLOC_CONF', 'PYTORCH_HIP_ALLOC_CONF'] as const;
 
 export function runFacts(sources: FactSources): RunFacts {
   const origins: Record<string, string> = {};
