@@ -72,8 +72,8 @@ function allocatorOf(
   rows: readonly EnvRow[],
   rank: number | null,
 ): { readonly facts: AllocatorFacts; readonly text: string } | null {
-  const order = (row: EnvRow): number => ALLOCATOR_VARIABLES.findIndex((name) => name === row.key);
-  const isOwn = (row: EnvRow): boolean => rank !== null && row.ranks !== null && row.ranks.includes(rank);
+  const order = (row: EnvRow): number => ALLOCATOR_VARIABLES.indexOf(row.key);
+  const isOwn = (row: EnvRow): boolean => rank !== null && row.ranks?.includes(rank) === true;
   const [found] = rows
     .filter((row) => order(row) >= 0 && (row.ranks === null || isOwn(row)))
     .sort(

@@ -5,7 +5,11 @@ import type { EnvFinding, EnvOrigin } from './log-rows.js';
  * Variables that carry the allocator's settings, in the order torch looks them up; the first that is set wins. Upstream: torch
  * `c10/core/AllocatorConfig.cpp`. The last one exists since 2.9 (and 2.9.1 ignores `expandable_segments` in it for CUDA).
  */
-export const ALLOCATOR_VARIABLES = ['PYTORCH_CUDA_ALLOC_CONF', 'PYTORCH_HIP_ALLOC_CONF', 'PYTORCH_ALLOC_CONF'] as const;
+export const ALLOCATOR_VARIABLES: readonly string[] = [
+  'PYTORCH_CUDA_ALLOC_CONF',
+  'PYTORCH_HIP_ALLOC_CONF',
+  'PYTORCH_ALLOC_CONF',
+];
 
 /** Whole names and prefixes; a prefix ends in `*`. */
 export const KEPT_ENV: readonly string[] = [

@@ -295,7 +295,7 @@ function allocatorConf({ environment, snapshotSettings }: FactSources): Fact<str
     const recorded = snapshotSettings.find((setting) => setting.key === key && setting.value !== '');
     if (recorded !== undefined) return { value: recorded.value, origin: `${key}, recorded in a memory snapshot` };
   }
-  if (snapshotSettings.some(({ key }) => ALLOCATOR_VARIABLES.some((name) => name === key)))
+  if (snapshotSettings.some(({ key }) => ALLOCATOR_VARIABLES.includes(key)))
     return { value: '', origin: 'recorded as unset in a memory snapshot' };
   const set = ALLOCATOR_VARIABLES.flatMap((key) => environment.variables.filter((variable) => variable.key === key));
   const strongest = set.find(({ value }) => value !== null);
