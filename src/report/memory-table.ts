@@ -49,13 +49,17 @@ function cell(row: Row, metric: string, of: 'last' | 'max' | 'counts'): string {
 }
 
 export function memoryTable(groups: readonly MemoryGroup[], mostRows: number, indent: string): string {
-  const rows = fold(groups, mostRows);
   // Of the others, a column of zeros tells nothing.
   const tells = (value: number | undefined, metric: string): boolean =>
     value !== undefined && (value !== 0 || ALWAYS.has(metric));
   const columns = COLUMNS.filter(([metric, of]) => groups.some((group) => tells(group[of][metric], metric))).slice(
     0,
     MOST_COLUMNS,
+  );
+  // A row that has nothing in any column shown says nothing.
+  const rows = fold(
+    groups.filter((group) => columns.length === 0 || columns.some(([metric, of]) => group[of][metric] !== undefined)),
+    mostRows,
   );
   const hasStages = rows.some(({ stage }) => stage !== null);
   for (;;) {

@@ -1,0 +1,32 @@
+import { describe, expect, it } from 'vitest';
+import type { MemoryGroup } from '../../src/model/log-results.js';
+import { memoryTable } from '../../src/report/memory-table.js';
+
+const GIB = 2 ** 30;
+
+function group(ranks: (number | null)[], figures: Partial<Pick<MemoryGroup, 'last' | 'max' | 'counts'>>): MemoryGroup {
+  return { stage: null, ranks, iteration: 3, samples: 3, last: {}, max: {}, counts: {}, ...figures };
+}
+
+const RANK_0 = group([0], {
+  last: { allocated: 40 * GIB, reserved: 60 * GIB, inactive_split: 3 * GIB },
+  max: { max_allocated: 50 * GIB, max_reserved: 61 * GIB },
+});
+const DEVICE_ONLY = group([null], { max: { device_used: 70 * GIB } });
+
+describe('memory table', () => {
+  it('leaves out a row that has a figure in no column shown', () => {
+    const text = memoryTable([DEVICE_ONLY, RANK_0], 4, '');
+    expect(text).toContain('61.00 GiB');
+    expect(text).not.toContain('device used');
+    expect(text).not.toContain('unknown');
+    expect(text.trimEnd().split('\n')).toHaveLength(memoryTable([RANK_0], 4, '').trimEnd().split('\n').length);
+  });
+
+  it('keeps such a row where its column is shown', () => {
+    const plain = group([0], { last: { allocated: 40 * GIB } });
+    const text = memoryTable([DEVICE_ONLY, plain], 4, '');
+    expect(text).toContain('70.00 GiB');
+    expect(text).toContain('40.00 GiB');
+  });
+});
