@@ -4,6 +4,7 @@ import type { BlockFormat, LineFormat, LogFormat } from '../../parsers/log/forma
 import { LOG_FORMATS } from '../../parsers/log/formats/index.js';
 import { stripPrefix } from '../../parsers/log/strip-prefix.js';
 import type { LogFinding } from '../../src/model/log-rows.js';
+import { cpuMs } from '../support/cpu-time.js';
 
 /** Shorter anchors slow every line of every log down; these few have no longer word. */
 const SHORT_ANCHORS: ReadonlyMap<string, string> = new Map([
@@ -153,9 +154,9 @@ function hostileUnits(format: LogFormat): string[] {
 
 const sink = (): void => {};
 
-/** Milliseconds a format takes over a line, whatever it finds in it. */
+/** Milliseconds of processor time a format takes over a line, whatever it finds in it. */
 function timed(format: LogFormat, text: string): number {
-  const start = performance.now();
+  const start = cpuMs();
   if (format.form === 'line') {
     applyLine(format, text, sink);
     format.cutAtEnd?.(text);
@@ -167,7 +168,7 @@ function timed(format: LogFormat, text: string): number {
     reader?.line(text);
     reader?.end();
   }
-  return performance.now() - start;
+  return cpuMs() - start;
 }
 
 /** Four times the text may cost four times the time; quadratic work would cost sixteen. Below this floor the clock is noise. */

@@ -4,6 +4,7 @@ import { YamlLines } from '../../parsers/log/formats/settings/yaml-lines.js';
 import { SETTINGS_FORMATS } from '../../parsers/log/formats/settings.js';
 import { logParser } from '../../parsers/log/index.js';
 import { type LogFinding, type LogRow, placedRow } from '../../src/model/log-rows.js';
+import { cpuMs } from '../support/cpu-time.js';
 
 async function readLog(text: string): Promise<LogRow[]> {
   const bytes = Buffer.from(text);
@@ -183,7 +184,7 @@ describe('hostile lines', () => {
   ];
 
   it('stall no format', () => {
-    const start = performance.now();
+    const start = cpuMs();
     for (const format of SETTINGS_FORMATS) {
       for (const line of lines) {
         if (format.form === 'line') applyLine(format, line, () => {});
@@ -193,6 +194,6 @@ describe('hostile lines', () => {
         }
       }
     }
-    expect(performance.now() - start).toBeLessThan(5000);
+    expect(cpuMs() - start).toBeLessThan(5000);
   });
 });
