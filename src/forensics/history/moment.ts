@@ -1,0 +1,40 @@
+/** Moments of a trace: the words a user may say, and the entry each stands for. */
+import { MbfError } from '../../model/errors.js';
+
+export type Moment =
+  | { readonly kind: 'start' | 'peak' | 'oom' | 'end' }
+  | { readonly kind: 'seq'; readonly seq: number }
+  | { readonly kind: 'time'; readonly timeUs: number }
+  | { readonly kind: 'step'; readonly step: number };
+
+/** How a moment is written, for help texts and errors. */
+export const MOMENT_FORMS = 'start, peak, oom, end, seq:N, time:MICROSECONDS, step:N';
+
+/**
+ * `peak` is the first entry after which the most actual bytes are active, `oom` the state just before the first OOM entry, `seq:N` the state after entry N,
+ * `time:T` after the last entry at or before T, `step:N` the peak of step N. Throws MBF1001 on anything else.
+ */
+export function parseMoment(text: string): Moment {
+  if (text === 'start' || text === 'peak' || text === 'oom' || text === 'end') return { kind: text };
+  const match = /^(seq|time|step):(\d{1,16})$/.exec(text);
+  const value = Number(match?.[2]);
+  if (match !== null && Number.isSafeInteger(value)) {
+    if (match[1] === 'seq') return { kind: 'seq', seq: value };
+    if (match[1] === 'time') return { kind: 'time', timeUs: value };
+    return { kind: 'step', step: value };
+  }
+  throw new MbfError('MBF1001', `${JSON.stringify(text)} is no moment; one of ${MOMENT_FORMS}`);
+}
+
+export function momentText(moment: Moment): string {
+  switch (moment.kind) {
+    case 'seq':
+      return `seq:${moment.seq}`;
+    case 'time':
+      return `time:${moment.timeUs}`;
+    case 'step':
+      return `step:${moment.step}`;
+    default:
+      return moment.kind;
+  }
+}
