@@ -51,6 +51,17 @@ export interface AllocatorState {
   readonly blocks: StateBlocks;
 }
 
+/** Fills `segments.firstBlock` and `blocks.segment`, both sides being in ascending order of address. */
+export function placeBlocks(segments: StateSegments, blocks: StateBlocks): void {
+  let row = 0;
+  for (let segment = 0; segment < segments.count; segment += 1) {
+    const end = segments.address[segment]! + segments.totalBytes[segment]!;
+    segments.firstBlock[segment] = row;
+    for (; row < blocks.count && blocks.address[row]! < end; row += 1) blocks.segment[row] = segment;
+  }
+  segments.firstBlock[segments.count] = row;
+}
+
 export interface StateTotals {
   readonly reservedBytes: number;
   /** Actual bytes of allocated and pending blocks. */

@@ -6,8 +6,9 @@
  */
 import { TRACE_ACTIONS, type TraceAction } from '../model/vocabulary.js';
 import { AddressIndex } from './address-index.js';
-import type { AllocatorState, StateBlocks } from './allocator-state.js';
+import { type AllocatorState, placeBlocks, type StateBlocks } from './allocator-state.js';
 import { growColumn } from './grow-column.js';
+import { HistoryFactLog, type HistoryFacts, roundTo512 } from './history-facts.js';
 import { RevisableMaximum } from './revisable-maximum.js';
 import { roundSize } from './rounding.js';
 import { INFERRED_POOL, INFERRED_SMALL, SegmentMap } from './segment-map.js';
@@ -205,6 +206,7 @@ export class BackwardWalk {
   private blockTerm = new Int32Array(1024);
 
   private readonly segments = new SegmentMap();
+  private readonly facts = new HistoryFactLog();
 
   /** Ascending: the walk comes to the last entry first. */
   private readonly captureQueue: number[];
@@ -292,6 +294,11 @@ export class BackwardWalk {
     return this.snapshot(null).state;
   }
 
+  /** What a walk forward from the start state needs to repeat this history exactly; after {@link finish}. */
+  historyFacts(): HistoryFacts {
+    return this.facts.facts();
+  }
+
   // ---- events -------------------------------------------------------------------------------------------------------------
 
   /** Undoes one event, or says why it leaves it. */
@@ -312,7 +319,7 @@ export class BackwardWalk {
         return this.undoUnmap(address, bytes, batch.stream[i]!, batch.pool?.[i] ?? -1);
       case SEGMENT_ALLOC:
       case SEGMENT_MAP:
-        return this.undoGrowth(code, address, bytes);
+        return this.undoGrowth(seq, code, address, bytes);
       default:
         return null;
     }
@@ -333,6 +340,11 @@ export class BackwardWalk {
     this.settleAtAlloc(slot);
     for (let i = this.unsettled.length - 1; i >= 0; i -= 1) this.resolve(i, slot, seq, requested, stackId);
     const size = this.blockSize[slot]!;
+    // The entry's own stack goes before the block's; a recording with context="state" has only the block's.
+    const stack = stackId < 0 ? this.blockStack[slot]! : -1;
+    const origin = stack < 0 ? FROM_NOTHING : this.blockStackOrigin[slot]!;
+    const uncertain = this.blockMax[slot]! - this.blockMin[slot]!;
+    this.facts.alloc(seq, size - roundTo512(requested), uncertain, this.segments.poolOf(segment), stack, origin);
     this.activeBytes -= size;
     if (pending) this.pendingBytes -= size;
     if (known >= 0) this.requestedBytes -= known;
@@ -378,7 +390,7 @@ export class BackwardWalk {
     return null;
   }
 
-  private undoGrowth(code: number, address: number, bytes: number): ViolationKind | null {
+  private undoGrowth(seq: number, code: number, address: number, bytes: number): ViolationKind | null {
     const end = address + bytes;
     const segment = this.segments.at(address);
     if (segment < 0 || end > this.segments.end[segment]!) return 'segment_absent';
@@ -389,6 +401,8 @@ export class BackwardWalk {
     if (behind >= 0 && this.blockAddress[behind]! < end) return 'segment_in_use';
     const whole = this.segments.address[segment] === address && this.segments.end[segment] === end;
     if (code === SEGMENT_ALLOC && !whole) return 'segment_extent_mismatch';
+    const { small, pool, inferred } = this.segments.owner(segment);
+    this.facts.growth(seq, small, pool, inferred === 0 ? 0 : 1);
     this.segments.cut(segment, address, end);
     this.reservedBytes -= bytes;
     return null;
@@ -542,15 +556,9 @@ export class BackwardWalk {
       stackOrigin: pick(new Uint8Array(count), this.blockStackOrigin),
       allocSeq: new Int32Array(count).fill(-1),
     };
-    let row = 0;
-    for (let segment = 0; segment < segments.count; segment += 1) {
-      const end = segments.address[segment]! + segments.totalBytes[segment]!;
-      segments.firstBlock[segment] = row;
-      for (; row < count && blocks.address[row]! < end; row += 1) blocks.segment[row] = segment;
-    }
-    segments.firstBlock[segments.count] = row;
+    placeBlocks(segments, blocks);
     const rowOfSlot = new Int32Array(this.blockSlots).fill(-1);
-    for (row = 0; row < count; row += 1) rowOfSlot[slots[row]!] = row;
+    for (let row = 0; row < count; row += 1) rowOfSlot[slots[row]!] = row;
     return { state: { afterSeq, segments, blocks }, blocks, rowOfSlot, unresolved: count };
   }
 

@@ -84,21 +84,22 @@ export class SegmentMap {
    * belongs to one stream and pool, so what touches is of one reservation. `pool` < 0 = unknown; `smallGuess` holds if no run touches.
    */
   addMapped(start: number, end: number, stream: number, pool: number, smallGuess: number): void {
+    const inferred = INFERRED_SMALL + (pool < 0 ? INFERRED_POOL : 0);
+    this.join(start, end, { stream, small: smallGuess, pool: Math.max(0, pool), expandable: 1, inferred });
+  }
+
+  /** {@link addMapped} for a range whose owner is known as far as `inferred` says. */
+  join(start: number, end: number, added: SegmentOwner): void {
     const before = this.index.floor(start);
     const behind = this.index.afterCursor();
-    const joinsBefore = before >= 0 && this.end[before] === start && this.mayJoin(before, stream, pool);
-    const joinsBehind = behind >= 0 && this.address[behind] === end && this.mayJoin(behind, stream, pool);
+    const joinsBefore = before >= 0 && this.end[before] === start && this.mayJoin(before, added);
+    const joinsBehind = behind >= 0 && this.address[behind] === end && this.mayJoin(behind, added);
     let from = start;
     let to = end;
-    let owner: SegmentOwner = {
-      stream,
-      small: smallGuess,
-      pool: Math.max(0, pool),
-      expandable: 1,
-      inferred: INFERRED_SMALL + (pool < 0 ? INFERRED_POOL : 0),
-    };
+    let owner = added;
     if (joinsBehind) {
-      owner = this.owner(behind);
+      const other = this.owner(behind);
+      if (other.inferred <= owner.inferred) owner = other;
       to = this.end[behind]!;
       this.cut(behind, end, to);
     }
@@ -142,7 +143,11 @@ export class SegmentMap {
     };
   }
 
-  private owner(slot: number): SegmentOwner {
+  poolOf(slot: number): number {
+    return this.pool[slot]!;
+  }
+
+  owner(slot: number): SegmentOwner {
     return {
       stream: this.stream[slot]!,
       small: this.small[slot]!,
@@ -152,10 +157,13 @@ export class SegmentMap {
     };
   }
 
-  private mayJoin(slot: number, stream: number, pool: number): boolean {
+  private mayJoin(slot: number, added: SegmentOwner): boolean {
     const known = this.stream[slot]!;
-    const streamFits = known === stream || Number.isNaN(known) || Number.isNaN(stream);
-    return streamFits && this.expandable[slot] === 1 && (pool < 0 || this.pool[slot] === pool);
+    const streamFits = known === added.stream || Number.isNaN(known) || Number.isNaN(added.stream);
+    const poolFits = (added.inferred & INFERRED_POOL) !== 0 || this.pool[slot] === added.pool;
+    const classUnknown = ((added.inferred | this.inferred[slot]!) & INFERRED_SMALL) !== 0;
+    const classFits = classUnknown || this.small[slot] === added.small;
+    return streamFits && poolFits && classFits && this.expandable[slot] === 1;
   }
 
   private agrees(slot: number, owner: SegmentOwner): boolean {

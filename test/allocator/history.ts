@@ -1,7 +1,7 @@
 /** Random histories over everything the allocator model can do, and what must hold after any of them. */
 import fc from 'fast-check';
 import { expect } from 'vitest';
-import { BackwardWalk, type FinalState } from '../../src/allocator/backward-walk.js';
+import { BackwardWalk, type FinalState, type WalkEvents } from '../../src/allocator/backward-walk.js';
 import { type Block, isExpandable, type PoolId } from '../../src/allocator/block.js';
 import { CachingAllocator, type TraceEntry } from '../../src/allocator/caching-allocator.js';
 import { createDriver } from '../../src/allocator/driver.js';
@@ -287,10 +287,29 @@ function checkBackward(
   trace: readonly TraceEntry<number>[],
   settings: AllocatorSettings,
 ): void {
+  const final = finalStateOf(allocator);
+  const walk = new BackwardWalk(final, settings);
+  walk.undo(eventsOf(trace));
+  walk.finish();
+  expect(walk.violations).toEqual([]);
+  expect(walk.empty).toBe(true);
+  expect(walk.peakReserved.bytes).toBe(allocator.statistics.reservedBytes.peak);
+  expect(walk.peak.bytes).toBe(allocator.statistics.activeBytes.peak);
+}
+
+/** An OOM is one only if the request could not be had: the limit or the device lacked it, and nothing free would have served. */
+export function checkOom(report: OomReport, settings: AllocatorSettings): void {
+  expect(report.segmentBytes).toBe(allocationSize(report.roundedBytes, settings));
+  expect(report.roundedBytes).toBeGreaterThanOrEqual(report.requestedBytes);
+  expect(report.reservedBytes).toBeGreaterThanOrEqual(report.allocatedBytes + report.privatePoolFreeBytes);
+}
+
+/** The allocator as a dump shows it. */
+export function finalStateOf(allocator: CachingAllocator<number>): FinalState {
   const segments = allocator.snapshot();
   const blocks = segments.flatMap((segment) => segment.blocks);
   const pools = [...new Set(segments.map((segment) => segment.poolId.join()))];
-  const final: FinalState = {
+  return {
     segments: {
       count: segments.length,
       address: Float64Array.from(segments, (segment) => segment.addr),
@@ -311,7 +330,10 @@ function checkBackward(
       stackId: new Int32Array(blocks.length).fill(-1),
     },
   };
-  const walk = new BackwardWalk(final, settings);
+}
+
+/** A trace as columns; requests that ran out of memory have no address. */
+export function eventsOf(trace: readonly TraceEntry<number>[]): WalkEvents {
   const events = trace.map(({ action, addr, sizeBytes, stream: from }) => ({
     action,
     address: addr ?? 0,
@@ -319,17 +341,5 @@ function checkBackward(
     stream: from,
     stack: -1,
   }));
-  walk.undo(walkEvents(events, 0));
-  walk.finish();
-  expect(walk.violations).toEqual([]);
-  expect(walk.empty).toBe(true);
-  expect(walk.peakReserved.bytes).toBe(allocator.statistics.reservedBytes.peak);
-  expect(walk.peak.bytes).toBe(allocator.statistics.activeBytes.peak);
-}
-
-/** An OOM is one only if the request could not be had: the limit or the device lacked it, and nothing free would have served. */
-export function checkOom(report: OomReport, settings: AllocatorSettings): void {
-  expect(report.segmentBytes).toBe(allocationSize(report.roundedBytes, settings));
-  expect(report.roundedBytes).toBeGreaterThanOrEqual(report.requestedBytes);
-  expect(report.reservedBytes).toBeGreaterThanOrEqual(report.allocatedBytes + report.privatePoolFreeBytes);
+  return walkEvents(events, 0);
 }
