@@ -1,6 +1,210 @@
 // Generated from queries/**/*.sql by `npm run generate`. Do not edit.
 
 export interface Queries {
+  /** Allocations that are not what their trace entry says */
+  'history.alloc_facts': {
+    params: {
+      snapshot_id: number;
+      device: number;
+    };
+    row: {
+      seq: number;
+      /** actual bytes beyond the request rounded up to 512 */
+      excess_bytes: number;
+      uncertain_bytes: number;
+      pool: number | null;
+      stack_id: number | null;
+      /** code as in STACK_ORIGINS */
+      stack_origin: string;
+    };
+  };
+  /** First and last time of every run of entries of a trace */
+  'history.bucket_times': {
+    params: {
+      snapshot_id: number;
+      device: number;
+      from_seq: number;
+      /** one past the last */
+      to_seq: number;
+      /** entries a run */
+      entries: number;
+    };
+    row: {
+      bucket: number;
+      /** of its first entry that has one */
+      first_time_us: number | null;
+      last_time_us: number | null;
+    };
+  };
+  /** One entry of a trace */
+  'history.entry': {
+    params: {
+      snapshot_id: number;
+      device: number;
+      seq: number;
+    };
+    row: {
+      action: string;
+      addr: number | bigint | null;
+      size_bytes: number;
+      time_us: number | null;
+      stack_id: number | null;
+    };
+  };
+  /** Trace entries of one device from one entry to before another */
+  'history.events': {
+    params: {
+      snapshot_id: number;
+      device: number;
+      /** first */
+      from_seq: number;
+      /** one past the last */
+      to_seq: number;
+    };
+    row: {
+      seq: number;
+      /** code as in TRACE_ACTIONS */
+      action: string;
+      addr: number | bigint | null;
+      /** requested on alloc and free, segment bytes on segment entries */
+      size_bytes: number;
+      stream: number | null;
+      stack_id: number | null;
+    };
+  };
+  /** Whose memory each segment entry brought */
+  'history.growth_facts': {
+    params: {
+      snapshot_id: number;
+      device: number;
+    };
+    row: {
+      seq: number;
+      /** code as in SEGMENT_TYPES */
+      segment_type: string;
+      pool: number | null;
+      is_inferred: number;
+    };
+  };
+  /** Whether entries of a device name another pool than the default one */
+  'history.has_pools': {
+    params: {
+      snapshot_id: number;
+      device: number;
+    };
+    row: {
+      pooled: boolean;
+    };
+  };
+  /** The last entry of a trace at or before a time */
+  'history.last_before': {
+    params: {
+      snapshot_id: number;
+      device: number;
+      /** microseconds of the epoch */
+      time_us: number | bigint;
+    };
+    row: {
+      /** NULL if none is that old */
+      seq: number | null;
+    };
+  };
+  /** Devices of snapshots whose history is not derived yet */
+  'history.missing': {
+    params: {
+      rules: number;
+    };
+    row: {
+      snapshot_id: number;
+      device: number;
+    };
+  };
+  /** Trace entries of one device with their pools */
+  'history.pooled_events': {
+    params: {
+      snapshot_id: number;
+      device: number;
+      /** first */
+      from_seq: number;
+      /** one past the last */
+      to_seq: number;
+    };
+    row: {
+      seq: number;
+      /** code as in TRACE_ACTIONS */
+      action: string;
+      addr: number | bigint | null;
+      /** requested on alloc and free, segment bytes on segment entries */
+      size_bytes: number;
+      stream: number | null;
+      pool: number | null;
+      stack_id: number | null;
+    };
+  };
+  /** Blocks of one device that were live before the first entry of its trace */
+  'history.start_blocks': {
+    params: {
+      snapshot_id: number;
+      device: number;
+    };
+    row: {
+      address: number | bigint;
+      size_bytes: number;
+      least_bytes: number;
+      most_bytes: number;
+      requested_bytes: number | null;
+      /** code as in BLOCK_STATES */
+      state: string;
+      stack_id: number | null;
+      /** code as in STACK_ORIGINS */
+      stack_origin: string;
+    };
+  };
+  /** Segments of one device before the first entry of its trace */
+  'history.start_segments': {
+    params: {
+      snapshot_id: number;
+      device: number;
+    };
+    row: {
+      address: number | bigint;
+      total_bytes: number;
+      stream: number | null;
+      /** code as in SEGMENT_TYPES */
+      segment_type: string;
+      pool: number | null;
+      is_expandable: number;
+      is_inferred: number;
+    };
+  };
+  /** What the walk over a device's trace found out */
+  'history.summary': {
+    params: {
+      snapshot_id: number;
+      device: number;
+      /** version of the rules; what older ones derived does not count */
+      rules: number;
+    };
+    row: {
+      events: number;
+      /** nothing contradicts the allocator's rules, a skew of the last few entries aside */
+      holds: boolean;
+      /** forward from the start the trace ends in the dumped state */
+      ends_in_dump: boolean;
+      starts_empty: boolean;
+      violations: number;
+      implied_completions: number;
+      /** actual sizes */
+      peak_active_bytes: number;
+      /** NULL: before the first entry */
+      peak_active_seq: number | null;
+      peak_reserved_bytes: number;
+      peak_reserved_seq: number | null;
+      /** of the start state */
+      uncertain_blocks: number;
+      uncertain_bytes: number;
+    };
+  };
   /** Failure lines of a run, in the order of their files and lines */
   'incident.list': {
     params: {

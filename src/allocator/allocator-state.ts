@@ -18,8 +18,7 @@ export interface StateSegments {
   readonly firstBlock: Int32Array;
 }
 
-/** Where a block's stack comes from. `free` is only a stand-in: the free's stack, the allocation being outside the trace. */
-export const STACK_ORIGINS = ['none', 'final_block', 'alloc_event', 'free_event'] as const;
+export { STACK_ORIGINS } from '../model/derived-tables.js';
 
 /** Active blocks (allocated or pending free) in ascending order of address. */
 export interface StateBlocks {

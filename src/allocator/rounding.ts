@@ -5,6 +5,7 @@ import {
   LARGE_ROUND_BYTES,
   MIN_BLOCK_BYTES,
   MIN_LARGE_ALLOC_BYTES,
+  NO_DIVISIONS,
   SMALL_BYTES,
   SMALL_SEGMENT_BYTES,
 } from './settings.js';
@@ -17,6 +18,8 @@ export function roundUp(bytes: number, unit: number): number {
 /** The block size a request of `requestedBytes` (≥ 1) asks for: a multiple of 512, after `roundup_power2_divisions`. */
 export function roundSize(requestedBytes: number, settings: AllocatorSettings): number {
   if (requestedBytes < MIN_BLOCK_BYTES) return MIN_BLOCK_BYTES;
+  // The logarithm costs more than all the rest, and hardly anybody sets divisions.
+  if (settings.roundupPower2Divisions === NO_DIVISIONS) return roundUp(requestedBytes, MIN_BLOCK_BYTES);
   const exponent = Math.floor(Math.log2(requestedBytes / MIB));
   const divisions = settings.roundupPower2Divisions[Math.min(15, Math.max(0, exponent))] ?? 0;
   if (divisions > 1 && requestedBytes > MIN_BLOCK_BYTES * divisions) {

@@ -16,6 +16,10 @@ export interface SegmentOwner {
   readonly inferred: number;
 }
 
+/** Power of two. */
+const RECENT_PAGES = 4096;
+const PAGE_BYTES = 2 * 1024 * 1024;
+
 export const INFERRED_POOL = 1;
 export const INFERRED_SMALL = 2;
 
@@ -31,16 +35,18 @@ export class SegmentMap {
   private readonly index = new AddressIndex();
   private readonly unused: number[] = [];
   private slots = 0;
-  /** Consecutive events mostly touch one segment. −1 = none. */
-  private recent = -1;
+  /** The slot found last for each 2 MiB page (modulo their number): a trainer touches the same few pages over and over. */
+  private readonly recent = new Int32Array(RECENT_PAGES);
 
   /** The segment that contains `address`, or −1. */
   at(address: number): number {
-    const recent = this.recent;
-    if (recent >= 0 && address >= this.address[recent]! && address < this.end[recent]!) return recent;
+    const page = (address / PAGE_BYTES) & (RECENT_PAGES - 1);
+    const recent = this.recent[page]!;
+    // Slots out of use are empty ranges, so whatever the cache holds is checked by this.
+    if (address >= this.address[recent]! && address < this.end[recent]!) return recent;
     const slot = this.index.floor(address);
     if (slot < 0 || address >= this.end[slot]!) return -1;
-    this.recent = slot;
+    this.recent[page] = slot;
     return slot;
   }
 
@@ -74,7 +80,7 @@ export class SegmentMap {
     if (this.address[slot] === start) {
       this.index.delete(start);
       this.unused.push(slot);
-      this.recent = -1;
+      this.end[slot] = start;
     } else this.end[slot] = start;
     if (end < oldEnd) this.add(end, oldEnd, owner);
   }

@@ -31,17 +31,20 @@ export interface AllocatorSettings {
   readonly roundupPower2Divisions: readonly number[];
 }
 
+/** 16 intervals of `roundup_power2_divisions`: from 1 MiB, 2 MiB, … 32 GiB. */
+const ROUNDUP_INTERVALS = 16;
+
+/** No power-of-two rounding: the one array of zeros, so that it is known by identity. */
+export const NO_DIVISIONS: readonly number[] = Object.freeze(new Array<number>(ROUNDUP_INTERVALS).fill(0));
+
 export const DEFAULT_SETTINGS: AllocatorSettings = {
   expandableSegments: false,
   maxSplitBytes: Number.POSITIVE_INFINITY,
   maxNonSplitRoundingBytes: DEFAULT_LARGE_SEGMENT_BYTES,
   largeSegmentBytes: DEFAULT_LARGE_SEGMENT_BYTES,
   garbageCollectionThreshold: 0,
-  roundupPower2Divisions: new Array<number>(16).fill(0),
+  roundupPower2Divisions: NO_DIVISIONS,
 };
-
-/** 16 intervals of `roundup_power2_divisions`: from 1 MiB, 2 MiB, … 32 GiB. */
-const ROUNDUP_INTERVALS = 16;
 
 /** What a settings string says, and what torch would refuse in it. */
 export interface AllocConf {
@@ -171,15 +174,16 @@ export function settingsFromSnapshot(exported: ReadonlyMap<string, string>): All
     return Number.isFinite(value) ? value : undefined;
   };
   const maxSplit = number('max_split_size') ?? -1;
+  const divisions = Array.from(
+    { length: ROUNDUP_INTERVALS },
+    (_, i) => number(`roundup_power2_divisions.${2 ** i}`) ?? 0,
+  );
   return {
     expandableSegments: /^true$/i.test(exported.get('expandable_segments') ?? ''),
     maxSplitBytes: maxSplit < 0 ? Number.POSITIVE_INFINITY : maxSplit,
     maxNonSplitRoundingBytes: conf.settings.maxNonSplitRoundingBytes,
     largeSegmentBytes: conf.settings.largeSegmentBytes,
     garbageCollectionThreshold: number('garbage_collection_threshold') ?? 0,
-    roundupPower2Divisions: Array.from(
-      { length: ROUNDUP_INTERVALS },
-      (_, i) => number(`roundup_power2_divisions.${2 ** i}`) ?? 0,
-    ),
+    roundupPower2Divisions: divisions.every((division) => division <= 1) ? NO_DIVISIONS : divisions,
   };
 }

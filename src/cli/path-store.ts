@@ -28,6 +28,25 @@ export interface OpenedStore {
   /** Files that could not be read. */
   readonly failed: readonly { readonly path: string; readonly error: Failure }[];
   close(): Promise<void>;
+  /** What {@link close} does after closing the store. */
+  dispose(): Promise<void>;
+}
+
+/** What a verb asks of the database while it answers. */
+export interface StoreResources {
+  readonly memoryLimitBytes?: number | undefined;
+}
+
+export function openedStore(
+  store: Store,
+  failed: OpenedStore['failed'],
+  dispose: () => Promise<void> = async () => {},
+): OpenedStore {
+  const close = async (): Promise<void> => {
+    await store.close();
+    await dispose();
+  };
+  return { store, failed, close, dispose };
 }
 
 export async function failedSources(store: Store, runId: number): Promise<OpenedStore['failed']> {
@@ -43,7 +62,7 @@ export function storedFailure(code: string | null, text: string | null): Failure
 }
 
 /** Opens the cached store of a path, making it first if the files are new or changed. */
-export async function pathStore(path: string, context: Context): Promise<OpenedStore> {
+export async function pathStore(path: string, context: Context, resources: StoreResources = {}): Promise<OpenedStore> {
   const { directory, temporary } = await cacheDirectory(context);
   const file = join(directory, `${await contentKey(path)}.duckdb`);
   let result: IngestResult | undefined;
@@ -58,9 +77,8 @@ export async function pathStore(path: string, context: Context): Promise<OpenedS
     }
     if (!temporary) await prune(directory);
   }
-  const store = await openStore(file, { mode: 'read' });
-  const close = async (): Promise<void> => {
-    await store.close();
+  const store = await openStore(file, { mode: 'read', ...resources });
+  const dispose = async (): Promise<void> => {
     if (temporary) await rm(directory, { recursive: true, force: true });
   };
   try {
@@ -77,9 +95,10 @@ export async function pathStore(path: string, context: Context): Promise<OpenedS
         { file: path },
       );
     }
-    return { store, failed, close };
+    return openedStore(store, failed, dispose);
   } catch (error) {
-    await close();
+    await store.close();
+    await dispose();
     throw error;
   }
 }

@@ -2,13 +2,26 @@
 import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
 import type { StoreToOpen } from '../ingest/ingest.js';
+import { MbfError } from '../model/errors.js';
 import type { OpenStoreOptions } from '../store/open-store.js';
 import type { Store } from '../store/store.js';
 
-/** As `openStore` of `src/store/open-store.ts`, which is loaded only now. */
+/** How long a question waits for a process that writes: deriving a history takes seconds, an ingest minutes. */
+const LOCK_WAIT_MS = 3_000;
+const LOCK_POLL_MS = 100;
+
+/** As `openStore` of `src/store/open-store.ts`, which is loaded only now. Reading waits a little for a writer to finish. */
 export async function openStore(path: string, options: OpenStoreOptions): Promise<Store> {
   const { openStore: open } = await import('../store/open-store.js');
-  return open(path, options);
+  const until = Date.now() + (options.mode === 'read' ? LOCK_WAIT_MS : 0);
+  for (;;) {
+    try {
+      return await open(path, options);
+    } catch (error) {
+      if (!(error instanceof MbfError) || error.code !== 'MBF3001' || Date.now() >= until) throw error;
+      await new Promise((done) => setTimeout(done, LOCK_POLL_MS));
+    }
+  }
 }
 
 export interface ClosableStore extends StoreToOpen {

@@ -1,9 +1,17 @@
 /** What a verb is asked about: a path, a handle, a run of the store, or the latest run. */
 import { existsSync } from 'node:fs';
 import { MbfError } from '../model/errors.js';
+import { MIB, parseSize } from '../model/units.js';
 import type { Store } from '../store/store.js';
 import type { Context } from './context.js';
-import { cachedStores, failedSources, type OpenedStore, pathStore } from './path-store.js';
+import {
+  cachedStores,
+  failedSources,
+  type OpenedStore,
+  openedStore,
+  pathStore,
+  type StoreResources,
+} from './path-store.js';
 import { openStore } from './store-to-open.js';
 
 export const DEFAULT_DB = 'mbforensics.duckdb';
@@ -18,6 +26,17 @@ export interface Target extends OpenedStore {
 
 export interface DbOptions {
   readonly db?: string | undefined;
+  readonly memoryLimit?: string | undefined;
+}
+
+/** `--memory-limit` as DuckDB wants it. Throws MBF1001 below 64 MiB: no question is answered with less. */
+export function resourcesOf(options: DbOptions): StoreResources {
+  if (options.memoryLimit === undefined) return {};
+  const memoryLimitBytes = parseSize(options.memoryLimit);
+  if (memoryLimitBytes === undefined || memoryLimitBytes < 64 * MIB) {
+    throw new MbfError('MBF1001', `--memory-limit ${JSON.stringify(options.memoryLimit)} is no size from 64MiB up`);
+  }
+  return { memoryLimitBytes };
 }
 
 export function dbPath(options: DbOptions, context: Context): string {
@@ -30,30 +49,31 @@ export async function openTargetStore(
   options: DbOptions,
   context: Context,
 ): Promise<OpenedStore> {
-  if (operand !== undefined) return pathStore(operand.replace(/^path:/, ''), context);
-  const store = await openStore(dbPath(options, context), { mode: 'read' });
-  return { store, failed: [], close: () => store.close() };
+  const resources = resourcesOf(options);
+  if (operand !== undefined) return pathStore(operand.replace(/^path:/, ''), context, resources);
+  return openedStore(await openStore(dbPath(options, context), { mode: 'read', ...resources }), []);
 }
 
 type Kind = 'run' | 'snapshot' | 'commit' | 'path' | undefined;
 
 /** Resolves as path, then handle, then run name, then commit; `run:`, `snapshot:`, `commit:` and `path:` force one of them. */
 export async function openTarget(operand: string | undefined, options: DbOptions, context: Context): Promise<Target> {
+  const resources = resourcesOf(options);
   const forced = /^(run|snapshot|commit|path):(.*)$/s.exec(operand ?? '');
   const kind = forced?.[1] as Kind;
   const name = forced?.[2] ?? operand;
   if (name !== undefined && (kind === 'path' || (kind === undefined && existsSync(name)))) {
-    const opened = await pathStore(name, context);
+    const opened = await pathStore(name, context, resources);
     return { ...opened, ...(await latestRun(opened.store)), handle: undefined };
   }
   const file = dbPath(options, context);
   if (name === undefined || existsSync(file)) {
-    const found = await inStore(file, kind, name);
+    const found = await inStore(file, kind, name, resources);
     if (found !== undefined) return found;
   }
   if (name !== undefined && (kind === undefined || kind === 'snapshot') && name.includes('/snapshot#')) {
     for (const cached of await cachedStores(context)) {
-      const found = await inStore(cached, 'snapshot', name);
+      const found = await inStore(cached, 'snapshot', name, resources);
       if (found !== undefined) return found;
     }
   }
@@ -65,14 +85,19 @@ export async function openTarget(operand: string | undefined, options: DbOptions
 }
 
 /** What `name` means in one store (nothing: the latest run); undefined if the store does not know it. */
-async function inStore(file: string, kind: Kind, name: string | undefined): Promise<Target | undefined> {
-  const store = await openStore(file, { mode: 'read' });
+async function inStore(
+  file: string,
+  kind: Kind,
+  name: string | undefined,
+  resources: StoreResources,
+): Promise<Target | undefined> {
+  const store = await openStore(file, { mode: 'read', ...resources });
   let found: Target | undefined;
   try {
     const run =
       name === undefined ? { ...(await latestRun(store)), handle: undefined } : await lookUp(store, kind, name);
     if (run !== undefined) {
-      found = { store, ...run, failed: await failedSources(store, run.runId), close: () => store.close() };
+      found = { ...openedStore(store, await failedSources(store, run.runId)), ...run };
     }
     return found;
   } finally {

@@ -6,6 +6,7 @@ import type { Context } from './context.js';
 export interface CommonOptions {
   readonly db?: string;
   readonly json?: boolean;
+  readonly memoryLimit?: string;
 }
 
 /** Adds `--db`, `--json`, and examples to the help of a verb. */
@@ -13,6 +14,10 @@ export function withCommon(command: Command, examples: readonly string[]): Comma
   return command
     .option('--db <file>', 'the store (default: $MBF_DB, else mbforensics.duckdb)')
     .option('--json', 'print one JSON document')
+    .option(
+      '--memory-limit <size>',
+      'memory the database may use, e.g. 256MiB (default: 1GiB); beyond it, it spills to disk',
+    )
     .addHelpText('after', `\nExamples:\n${examples.map((example) => `  $ mbforensics ${example}`).join('\n')}\n`);
 }
 

@@ -6,7 +6,8 @@ import { INCIDENT_BYTE_FIELDS, type IncidentByteField, type PrintedBytes } from 
 import { formatBytes, formatCount } from '../model/units.js';
 import { CONFIDENCES, type IncidentKind, isOomKind } from '../model/vocabulary.js';
 import type { Store } from '../store/store.js';
-import { walkDevice } from './device-walk.js';
+import { deviceHistory } from './history/device-history.js';
+import { stateAt } from './history/state-at.js';
 import { conclude, type Given, judgeMessage, shorten, withContext } from './judge-message.js';
 import { bytesFreedByLastWait } from './last-wait.js';
 import { liveSet } from './live-set.js';
@@ -135,6 +136,14 @@ function totalOfRun(messages: readonly Message[]): Figure | undefined {
   return alike ? { bytes: first.bytes, precisionBytes: first.precisionBytes, source: first.source } : undefined;
 }
 
+/** The snapshots whose histories {@link diagnose} will ask for: those with an OOM entry, else all of the run. */
+export async function snapshotsToJudge(store: Store, runId: number): Promise<number[]> {
+  const all = (await listSnapshots(store, { runId })).map((snapshot) => snapshot.snapshot_id);
+  const failed: number[] = [];
+  for (const id of all) if ((await store.all('snapshot.ooms', { snapshot_id: id })).length > 0) failed.push(id);
+  return failed.length > 0 ? failed : all;
+}
+
 /** The last OOM entry of every device: earlier ones were survived. */
 async function readTracedOoms(store: Store, runId: number): Promise<TracedOom[]> {
   const traced: TracedOom[] = [];
@@ -142,9 +151,8 @@ async function readTracedOoms(store: Store, runId: number): Promise<TracedOom[]>
     const ooms = await store.all('snapshot.ooms', { snapshot_id: snapshot.snapshot_id });
     for (const device of new Set(ooms.map((oom) => oom.device))) {
       const oom = ooms.filter((row) => row.device === device).at(-1)!;
-      const { walk, settings, holds } = await walkDevice(store, snapshot.snapshot_id, device, [oom.seq - 1]);
-      const state = walk.captured(oom.seq - 1);
-      if (state === undefined) continue;
+      const { state, settings } = await stateAt(store, snapshot.snapshot_id, device, { kind: 'oom' });
+      const { holds, violations } = await deviceHistory(store, snapshot.snapshot_id, device);
       const totals = stateTotals(state);
       const stackId = oom.stack_id ?? -1;
       const site = siteOf(stackId, await readStacks(store, [stackId]));
@@ -161,7 +169,7 @@ async function readTracedOoms(store: Store, runId: number): Promise<TracedOom[]>
         settings,
         walk: {
           exact: holds,
-          violations: walk.violationCount,
+          violations,
           uncertainBlocks: totals.uncertainBlocks,
           uncertainBytes: totals.uncertainBytes,
         },
@@ -283,12 +291,12 @@ async function noOom(
   for (const snapshot of await listSnapshots(store, { runId })) {
     for (const device of await store.all('snapshot.devices', { snapshot_id: snapshot.snapshot_id })) {
       if (device.reserved_bytes === 0 && device.events === null) continue;
-      const { walk, holds } = await walkDevice(store, snapshot.snapshot_id, device.device);
+      const { peak, peakReserved, holds } = await deviceHistory(store, snapshot.snapshot_id, device.device);
       const log = new EvidenceLog();
       for (const entry of evidence.entries) log.add(entry.text, entry.source);
       const hasTrace = device.events !== null;
-      const reserved = hasTrace ? walk.peakReserved.bytes : device.reserved_bytes;
-      const active = hasTrace ? walk.peak.bytes : device.active_bytes;
+      const reserved = hasTrace ? peakReserved.bytes : device.reserved_bytes;
+      const active = hasTrace ? peak.bytes : device.active_bytes;
       const what = hasTrace ? 'peak' : 'at the dump';
       const exactness = holds ? '' : ' (approximate: the trace contradicts itself)';
       log.add(

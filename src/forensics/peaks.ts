@@ -1,9 +1,8 @@
 /** `mbforensics peak`: the live set at the moment of most actual bytes in use. */
-import type { AllocatorState } from '../allocator/allocator-state.js';
 import { stateTotals } from '../allocator/allocator-state.js';
 import type { PeakDevice, PeakResult } from '../model/results.js';
 import type { Store } from '../store/store.js';
-import { walkDevice } from './device-walk.js';
+import { stateAt } from './history/state-at.js';
 import { type LiveSet, liveSet } from './live-set.js';
 import { listSnapshots, type SnapshotFilter } from './snapshots.js';
 
@@ -33,19 +32,15 @@ async function devicePeak(
   hasTrace: boolean,
   limits: PeakLimits,
 ): Promise<PeakDevice> {
-  const first = await walkDevice(store, snapshotId, device);
-  const { peak } = first.walk;
-  // The walk finds the moment, a second one stops there to look: copying the live set at every new maximum would be quadratic.
-  const again = hasTrace ? await walkDevice(store, snapshotId, device, [peak.seq ?? -1]) : first;
-  const state: AllocatorState = (hasTrace ? again.walk.captured(peak.seq ?? -1) : undefined) ?? first.walk.state();
+  const { state, seq, holds } = await stateAt(store, snapshotId, device, { kind: 'peak' });
   const live = await liveSet(store, state);
   return {
     device,
-    seq: hasTrace ? peak.seq : null,
+    seq,
     moment: hasTrace ? 'peak' : 'dump',
     active_bytes: live.bytes,
     reserved_bytes: stateTotals(state).reservedBytes,
-    basis: first.holds ? 'actual' : 'approximate',
+    basis: holds ? 'actual' : 'approximate',
     blocks: live.blocks,
     ...limited(live, limits),
   };

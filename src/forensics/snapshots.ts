@@ -1,7 +1,7 @@
 /** `mbforensics snapshot`: what a snapshot holds, device by device. */
 import type { NoteResult, SnapshotDevice, SnapshotInfo, SnapshotResult } from '../model/results.js';
 import type { Store } from '../store/store.js';
-import { walkDevice } from './device-walk.js';
+import { deviceHistory } from './history/device-history.js';
 
 /** Which snapshots a verb is about; both unset: all of the store. */
 export interface SnapshotFilter {
@@ -112,12 +112,8 @@ async function describeDevice(
       uncertain_blocks: null,
     };
   }
-  const { walk, holds, cold } = await walkDevice(store, snapshotId, row.device);
+  const history = await deviceHistory(store, snapshotId, row.device);
   const overwritten = notes.some((note) => note.kind === 'ring_truncated' && note.device === row.device);
-  const start = walk.state();
-  let uncertain = 0;
-  for (let i = 0; i < start.blocks.count; i++)
-    if (start.blocks.minBytes[i] !== start.blocks.maxBytes[i]) uncertain += 1;
   return {
     ...final,
     events: row.events,
@@ -127,8 +123,8 @@ async function describeDevice(
     unmatched_free_bytes: row.unmatched_free_bytes,
     start_anchored_bytes: row.start_anchored_bytes,
     peak_anchored_bytes: row.peak_anchored_bytes,
-    peak_active_bytes: holds ? walk.peak.bytes : null,
-    peak_seq: holds ? walk.peak.seq : row.requested_delta_peak_seq,
+    peak_active_bytes: history.holds ? history.peak.bytes : null,
+    peak_seq: history.holds ? history.peak.seq : row.requested_delta_peak_seq,
     start_reserved_bytes: row.start_reserved_bytes,
     peak_reserved_bytes: row.peak_reserved_bytes,
     ooms: here(await store.all('snapshot.ooms', id)).map((oom) => ({
@@ -136,8 +132,8 @@ async function describeDevice(
       requested_bytes: oom.requested_bytes,
       device_free_bytes: oom.device_free_bytes,
     })),
-    start: cold ? 'cold' : overwritten ? 'overwritten' : 'late',
-    walk_violations: walk.violationCount,
-    uncertain_blocks: uncertain,
+    start: history.startsEmpty ? 'cold' : overwritten ? 'overwritten' : 'late',
+    walk_violations: history.violations,
+    uncertain_blocks: history.uncertainBlocks,
   };
 }

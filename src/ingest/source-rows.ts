@@ -16,6 +16,12 @@ const BY_SNAPSHOT = [
   'snapshot_action',
   'trace_oom',
   'event_extra',
+  'derived_history',
+  'derived_start_segment',
+  'derived_start_block',
+  'derived_alloc',
+  'derived_growth',
+  'derived_bucket',
 ] as const;
 
 const BY_SOURCE = [

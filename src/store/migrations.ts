@@ -135,6 +135,62 @@ CREATE VIEW env_value AS
   FROM log_env AS log JOIN source USING (source_id);
 `,
   },
+  {
+    version: 3,
+    title: 'memory snapshots: the history of the allocator, and allocations as rows',
+    sql: `
+CREATE TYPE stack_origin AS ENUM ('none', 'final_block', 'alloc_event', 'free_event');
+CREATE TABLE derived_history (
+  snapshot_id INTEGER NOT NULL, device INTEGER NOT NULL, rules INTEGER NOT NULL, events INTEGER NOT NULL, holds BOOLEAN NOT NULL, ends_in_dump BOOLEAN NOT NULL, starts_empty BOOLEAN NOT NULL,
+  violations INTEGER NOT NULL, implied_completions INTEGER NOT NULL, divergences INTEGER NOT NULL,
+  peak_active_bytes BIGINT NOT NULL, peak_active_seq INTEGER, peak_reserved_bytes BIGINT NOT NULL, peak_reserved_seq INTEGER, uncertain_blocks INTEGER NOT NULL, uncertain_bytes BIGINT NOT NULL,
+  bucket_entries INTEGER NOT NULL);
+CREATE TABLE derived_start_segment (
+  snapshot_id INTEGER, device INTEGER, address UBIGINT, total_bytes BIGINT, stream BIGINT, segment_type segment_type, pool INTEGER, is_expandable UTINYINT, is_inferred UTINYINT);
+CREATE TABLE derived_start_block (
+  snapshot_id INTEGER, device INTEGER, address UBIGINT, size_bytes BIGINT, least_bytes BIGINT, most_bytes BIGINT, requested_bytes BIGINT, state block_state, stack_id INTEGER, stack_origin stack_origin,
+  stream BIGINT, segment_type segment_type, pool INTEGER);
+CREATE TABLE derived_alloc (
+  snapshot_id INTEGER, device INTEGER, seq INTEGER, excess_bytes BIGINT, uncertain_bytes BIGINT, pool INTEGER, stack_id INTEGER, stack_origin stack_origin);
+CREATE TABLE derived_growth (snapshot_id INTEGER, device INTEGER, seq INTEGER, segment_type segment_type, pool INTEGER, is_inferred UTINYINT);
+CREATE TABLE derived_bucket (
+  snapshot_id INTEGER, device INTEGER, bucket INTEGER, first_seq INTEGER, last_seq INTEGER, first_time_us BIGINT, last_time_us BIGINT, allocated_min_bytes BIGINT, allocated_max_bytes BIGINT,
+  active_min_bytes BIGINT, active_max_bytes BIGINT, reserved_min_bytes BIGINT, reserved_max_bytes BIGINT);
+
+CREATE VIEW allocation AS
+  WITH before_trace_free AS (
+    SELECT snapshot_id, device, addr, min(seq) FILTER (action = 'free_requested') AS free_requested_seq, min(seq) FILTER (action = 'free_completed') AS free_completed_seq,
+      min(time_us) FILTER (action = 'free_completed') AS free_us
+    FROM event WHERE action IN ('free_requested', 'free_completed') AND alloc_seq IS NULL GROUP BY snapshot_id, device, addr),
+  every AS (
+    SELECT a.snapshot_id, a.device, a.addr AS address, 'traced' AS origin, a.seq AS alloc_seq, requested.seq AS free_requested_seq, completed.seq AS free_completed_seq,
+      a.size_bytes AS requested_bytes,
+      CASE WHEN history.snapshot_id IS NOT NULL THEN greatest(512, (a.size_bytes + 511) // 512 * 512) + coalesce(fact.excess_bytes, 0) END AS actual_bytes,
+      CASE WHEN history.snapshot_id IS NOT NULL THEN coalesce(fact.uncertain_bytes, 0) END AS uncertain_bytes,
+      a.time_us AS alloc_us, completed.time_us AS free_us, a.stream, coalesce(a.pool, fact.pool) AS pool, coalesce(a.stack_id, fact.stack_id) AS stack_id,
+      CASE WHEN a.stack_id IS NOT NULL THEN 'alloc_event' ELSE coalesce(fact.stack_origin::VARCHAR, 'none') END AS stack_origin, a.compile_context_id, a.user_metadata_id
+    FROM event AS a
+    LEFT JOIN event AS requested ON requested.snapshot_id = a.snapshot_id AND requested.device = a.device AND requested.alloc_seq = a.seq AND requested.action = 'free_requested'
+    LEFT JOIN event AS completed ON completed.snapshot_id = a.snapshot_id AND completed.device = a.device AND completed.alloc_seq = a.seq AND completed.action = 'free_completed'
+    LEFT JOIN derived_history AS history ON history.snapshot_id = a.snapshot_id AND history.device = a.device
+    LEFT JOIN derived_alloc AS fact ON fact.snapshot_id = a.snapshot_id AND fact.device = a.device AND fact.seq = a.seq
+    WHERE a.action = 'alloc'
+    UNION ALL
+    SELECT block.snapshot_id, block.device, block.address, 'before_trace', NULL, freed.free_requested_seq, freed.free_completed_seq, block.requested_bytes, block.size_bytes,
+      block.most_bytes - block.least_bytes, NULL, freed.free_us, block.stream, block.pool, block.stack_id, block.stack_origin::VARCHAR, NULL, NULL
+    FROM derived_start_block AS block
+    LEFT JOIN before_trace_free AS freed ON freed.snapshot_id = block.snapshot_id AND freed.device = block.device AND freed.addr = block.address)
+  SELECT snapshot_id, device, address,
+    'b' || lower(to_hex(address)) || '_' || (row_number() OVER (PARTITION BY snapshot_id, address ORDER BY alloc_seq NULLS FIRST) - 1) AS label,
+    origin, alloc_seq, free_requested_seq, free_completed_seq, requested_bytes, actual_bytes, uncertain_bytes, alloc_us, free_us, free_us - alloc_us AS lifetime_us,
+    free_completed_seq - alloc_seq AS lifetime_entries, stream, pool, stack_id, stack_origin, compile_context_id, user_metadata_id
+  FROM every;
+
+CREATE MACRO live_at(snapshot, dev, entry) AS TABLE
+  SELECT * FROM allocation
+  WHERE snapshot_id = snapshot AND device = dev AND coalesce(alloc_seq, -1) <= entry AND (free_completed_seq IS NULL OR free_completed_seq > entry);
+`,
+  },
 ];
 
 export const SCHEMA_VERSION = MIGRATIONS.at(-1)!.version;

@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { diagnose } from '../../forensics/diagnose.js';
+import { diagnose, snapshotsToJudge } from '../../forensics/diagnose.js';
 import { MbfError } from '../../model/errors.js';
 import { parseSize } from '../../model/units.js';
 import { diagnoseText } from '../../report/diagnose-text.js';
@@ -7,6 +7,7 @@ import type { Context } from '../context.js';
 import { EXIT } from '../exit-codes.js';
 import { openTarget } from '../target.js';
 import { answer, type CommonOptions, withCommon } from '../verb.js';
+import { withHistories } from '../with-histories.js';
 
 interface Options extends CommonOptions {
   readonly capacity?: string;
@@ -27,7 +28,8 @@ export function registerDiagnose(program: Command, context: Context): void {
     if (options.capacity !== undefined && capacityBytes === undefined) {
       throw new MbfError('MBF1001', `--capacity ${JSON.stringify(options.capacity)} is no size`);
     }
-    const target = await openTarget(operand, options, context);
+    const opened = await openTarget(operand, options, context);
+    const target = await withHistories(opened, await snapshotsToJudge(opened.store, opened.runId), options);
     try {
       const result = await diagnose(target.store, target.runId, target.run, {
         capacityBytes,

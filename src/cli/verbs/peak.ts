@@ -6,6 +6,7 @@ import type { Context } from '../context.js';
 import { EXIT } from '../exit-codes.js';
 import { openTarget } from '../target.js';
 import { answer, type CommonOptions, withCommon } from '../verb.js';
+import { targetWithHistories } from '../with-histories.js';
 
 interface Options extends CommonOptions {
   readonly limit?: string;
@@ -28,7 +29,7 @@ export function registerPeak(program: Command, context: Context): void {
     const limit = Number(options.limit);
     if (!Number.isSafeInteger(limit) || limit < 0)
       throw new MbfError('MBF1001', `--limit ${JSON.stringify(options.limit)} is no count`);
-    const target = await openTarget(operand, options, context);
+    const target = await targetWithHistories(await openTarget(operand, options, context), options);
     try {
       const filter = target.handle === undefined ? { runId: target.runId } : { handle: target.handle };
       const result = await describePeaks(target.store, filter, {

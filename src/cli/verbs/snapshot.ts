@@ -7,6 +7,7 @@ import type { Context } from '../context.js';
 import { EXIT } from '../exit-codes.js';
 import { openTarget } from '../target.js';
 import { answer, type CommonOptions, withCommon } from '../verb.js';
+import { targetWithHistories } from '../with-histories.js';
 
 export function registerSnapshot(program: Command, context: Context): void {
   withCommon(
@@ -16,7 +17,7 @@ export function registerSnapshot(program: Command, context: Context): void {
       .argument('[snapshot]', 'a handle, a run, or a path; default: the run ingested last'),
     ['snapshot snapshot_3.pickle', 'snapshot runs/llama3-70b-sft --json', 'snapshot night-shift/3/snapshot#1'],
   ).action(async (operand: string | undefined, options: CommonOptions) => {
-    const target = await openTarget(operand, options, context);
+    const target = await targetWithHistories(await openTarget(operand, options, context), options);
     try {
       const filter = target.handle === undefined ? { runId: target.runId } : { handle: target.handle };
       const result = await describeSnapshots(target.store, filter, earliestTorch);

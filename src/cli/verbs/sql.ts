@@ -5,6 +5,10 @@ import { csvLine, jsonLine, SQL_FORMATS, type SqlFormat, sqlTable } from '../../
 import type { Context } from '../context.js';
 import { openTargetStore } from '../target.js';
 import { answer, type CommonOptions, withCommon } from '../verb.js';
+import { withHistories } from '../with-histories.js';
+
+/** What exists only once the traces were walked. */
+const DERIVED = /\b(?:allocation|live_at|derived_\w+)\b/i;
 
 interface Options extends CommonOptions {
   readonly format?: string;
@@ -34,7 +38,8 @@ export function registerSql(program: Command, context: Context): void {
     if (!Number.isSafeInteger(limit) || limit < 0)
       throw new MbfError('MBF1001', `--limit ${JSON.stringify(options.limit)} is no count`);
     const text = statement === '-' ? await readInput() : statement;
-    const { store, close } = await openTargetStore(path, options, context);
+    const opened = await openTargetStore(path, options, context);
+    const { store, close } = DERIVED.test(text) ? await withHistories(opened, 'all', options) : opened;
     try {
       const { runReadOnly, streamReadOnly } = await import('../../store/read-only-sql.js');
       if (format === 'csv' || format === 'jsonl') {

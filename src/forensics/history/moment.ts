@@ -11,7 +11,7 @@ export type Moment =
 export const MOMENT_FORMS = 'start, peak, oom, end, seq:N, time:MICROSECONDS, step:N';
 
 /**
- * `peak` is the first entry after which the most actual bytes are active, `oom` the state just before the first OOM entry, `seq:N` the state after entry N,
+ * `peak` is the first entry after which the most actual bytes are active, `oom` the state just before the last OOM entry (earlier ones were survived), `seq:N` the state after entry N,
  * `time:T` after the last entry at or before T, `step:N` the peak of step N. Throws MBF1001 on anything else.
  */
 export function parseMoment(text: string): Moment {

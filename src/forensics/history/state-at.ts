@@ -1,15 +1,17 @@
-/** The state of one device's allocator at a moment of its trace. */
+/** The state of one device's allocator at a moment of its trace: forward from the reconstructed start. */
 import type { AllocatorState } from '../../allocator/allocator-state.js';
+import type { TotalsObserver } from '../../allocator/forward-walk.js';
 import type { AllocatorSettings } from '../../allocator/settings.js';
 import { MbfError } from '../../model/errors.js';
 import type { Store } from '../../store/store.js';
-import { walkDevice } from '../device-walk.js';
+import { type DeviceHistory, deviceHistory, walkForward } from './device-history.js';
 import { type Moment, momentText } from './moment.js';
 
 export interface StateAt {
   readonly moment: Moment;
   /** Entry after which the state holds; null = before the first entry, or the device has no trace. */
   readonly seq: number | null;
+  /** When that entry was written, where entries carry a time. */
   readonly timeUs: number | null;
   readonly state: AllocatorState;
   readonly settings: AllocatorSettings;
@@ -18,21 +20,67 @@ export interface StateAt {
 }
 
 /**
- * The state at `moment`. Without a trace every moment but `oom`, `time` and `step` is the dumped state. Throws MBF1002 where the trace has no such moment.
+ * The state at `moment`. Without a trace `peak`, `end` and `start` are the dumped state. Throws MBF1002 where the trace has no such moment.
  */
 export async function stateAt(store: Store, snapshotId: number, device: number, moment: Moment): Promise<StateAt> {
-  const first = await walkDevice(store, snapshotId, device);
-  const last = first.walk.lastSeq;
-  let seq: number;
-  if (moment.kind === 'peak') seq = first.walk.peak.seq ?? -1;
-  else if (moment.kind === 'end') seq = last ?? -1;
-  else if (moment.kind === 'seq') seq = moment.seq;
-  else if (moment.kind === 'start') seq = -1;
-  else throw new MbfError('MBF1002', `no moment ${momentText(moment)}`);
-  if (last === null)
-    return { moment, seq: null, timeUs: null, state: first.walk.state(), settings: first.settings, holds: first.holds };
-  const again = await walkDevice(store, snapshotId, device, [seq]);
-  const state = again.walk.captured(seq);
-  if (state === undefined) throw new MbfError('MBF1002', `no moment ${momentText(moment)}`);
-  return { moment, seq: seq < 0 ? null : seq, timeUs: null, state, settings: first.settings, holds: first.holds };
+  const history = await deviceHistory(store, snapshotId, device);
+  const seq = await seqOf(store, history, moment);
+  const walk = seq < 0 ? undefined : await walkForward(store, history, seq);
+  const id = { snapshot_id: snapshotId, device };
+  const entry = seq < 0 ? undefined : await store.one('history.entry', { ...id, seq });
+  return {
+    moment,
+    seq: seq < 0 ? null : seq,
+    timeUs: entry?.time_us ?? null,
+    state: walk === undefined ? history.start : walk.snapshot(),
+    settings: history.settings,
+    holds: history.holds,
+  };
+}
+
+/** The entry after which `moment` is; −1 = before the first. */
+async function seqOf(store: Store, history: DeviceHistory, moment: Moment): Promise<number> {
+  const { trace } = history;
+  const last = trace.events - 1;
+  const id = { snapshot_id: trace.snapshotId, device: trace.device };
+  const none = (why: string): never => {
+    throw new MbfError('MBF1002', `device ${trace.device} has no moment ${momentText(moment)}: ${why}`);
+  };
+  if (moment.kind === 'start') return -1;
+  if (last < 0 && moment.kind !== 'peak' && moment.kind !== 'end') return none('no trace was recorded');
+  switch (moment.kind) {
+    case 'end':
+      return last;
+    case 'peak':
+      return history.peak.seq ?? -1;
+    case 'seq':
+      return moment.seq <= last ? moment.seq : none(`its last entry is ${last}`);
+    case 'oom': {
+      const oom = (await store.all('snapshot.ooms', { snapshot_id: trace.snapshotId }))
+        .filter((row) => row.device === trace.device)
+        .at(-1);
+      return oom === undefined ? none('no entry of it is an OOM') : oom.seq - 1;
+    }
+    case 'time': {
+      const entry = await store.one('history.last_before', { ...id, time_us: moment.timeUs });
+      return entry?.seq ?? none('no entry is that old, or entries carry no times');
+    }
+    case 'step':
+      return none('steps are not known');
+  }
+}
+
+/** The first entry of `from` to `to` after which the most actual bytes are active. */
+export async function peakBetween(store: Store, history: DeviceHistory, from: number, to: number): Promise<number> {
+  let seq = from;
+  let most = Number.NEGATIVE_INFINITY;
+  const observer: TotalsObserver = {
+    after(at, _allocated, active) {
+      if (at < from || active <= most) return;
+      most = active;
+      seq = at;
+    },
+  };
+  await walkForward(store, history, to, observer);
+  return seq;
 }

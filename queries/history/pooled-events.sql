@@ -1,0 +1,17 @@
+-- @name   history.pooled_events
+-- @title  Trace entries of one device with their pools
+-- @param  snapshot_id INTEGER
+-- @param  device INTEGER
+-- @param  from_seq INTEGER  first
+-- @param  to_seq   INTEGER  one past the last
+-- @col    seq        INTEGER
+-- @col    action     ENUM     code as in TRACE_ACTIONS
+-- @col    addr       UBIGINT?
+-- @col    size_bytes BIGINT   requested on alloc and free, segment bytes on segment entries
+-- @col    stream     BIGINT?
+-- @col    pool       INTEGER?
+-- @col    stack_id   INTEGER?
+-- @why    Only torch 2.12 and newer write the pool on entries, and only runs with CUDA graphs or MemPools have another than the default one.
+SELECT seq, action, addr, size_bytes, stream, pool, stack_id
+FROM event
+WHERE snapshot_id = $snapshot_id AND device = $device AND seq >= $from_seq AND seq < $to_seq

@@ -1,0 +1,22 @@
+-- @name   history.summary
+-- @title  What the walk over a device's trace found out
+-- @param  snapshot_id INTEGER
+-- @param  device INTEGER
+-- @param  rules  INTEGER  version of the rules; what older ones derived does not count
+-- @col    events              INTEGER
+-- @col    holds               BOOLEAN  nothing contradicts the allocator's rules, a skew of the last few entries aside
+-- @col    ends_in_dump        BOOLEAN  forward from the start the trace ends in the dumped state
+-- @col    starts_empty        BOOLEAN
+-- @col    violations          INTEGER
+-- @col    implied_completions INTEGER
+-- @col    peak_active_bytes   BIGINT   actual sizes
+-- @col    peak_active_seq     INTEGER? NULL: before the first entry
+-- @col    peak_reserved_bytes BIGINT
+-- @col    peak_reserved_seq   INTEGER?
+-- @col    uncertain_blocks    INTEGER  of the start state
+-- @col    uncertain_bytes     BIGINT
+-- @why    Kept, because a walk over five million entries takes seconds.
+SELECT
+  events, holds, ends_in_dump, starts_empty, violations, implied_completions, peak_active_bytes, peak_active_seq, peak_reserved_bytes, peak_reserved_seq, uncertain_blocks, uncertain_bytes
+FROM derived_history
+WHERE snapshot_id = $snapshot_id AND device = $device AND rules = $rules

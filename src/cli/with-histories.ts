@@ -1,0 +1,61 @@
+/** Makes sure that the histories a verb needs are in the store before it answers. */
+import { deviceHistory } from '../forensics/history/device-history.js';
+import { HISTORY_RULES } from '../model/derived-tables.js';
+import { MbfError } from '../model/errors.js';
+import type { Store } from '../store/store.js';
+import { type OpenedStore, openedStore, type StoreResources } from './path-store.js';
+import { openStore } from './store-to-open.js';
+import { type DbOptions, resourcesOf, type Target } from './target.js';
+
+/**
+ * Derives what is missing of the histories of `snapshotIds` and keeps it in the store: walking a trace of millions of entries takes seconds, and every
+ * later question then starts from the result. Questions open stores for reading, beside each other; so this closes the store, opens it for writing for as long
+ * as it takes, and opens it for reading again. Where the store cannot be written (locked, read-only file system) it stays as it is, and histories are derived in memory.
+ */
+export async function withHistories<Opened extends OpenedStore>(
+  opened: Opened,
+  snapshotIds: readonly number[] | 'all',
+  options: DbOptions,
+): Promise<Opened> {
+  const missing = await missingHistories(opened.store, snapshotIds);
+  if (missing.length === 0) return opened;
+  const resources = resourcesOf(options);
+  const { file } = opened.store;
+  await opened.store.close();
+  try {
+    const store = await openStore(file, { mode: 'write', ...resources });
+    try {
+      for (const { snapshot_id, device } of missing) await deviceHistory(store, snapshot_id, device);
+    } finally {
+      await store.close();
+    }
+  } catch (error) {
+    if (error instanceof MbfError && error.kind === 'store') return reopened(opened, resources);
+    await opened.dispose();
+    throw error;
+  }
+  return reopened(opened, resources);
+}
+
+async function reopened<Opened extends OpenedStore>(opened: Opened, resources: StoreResources): Promise<Opened> {
+  const store = await openStore(opened.store.file, { mode: 'read', ...resources });
+  return { ...opened, ...openedStore(store, opened.failed, opened.dispose) };
+}
+
+/** {@link withHistories} of the snapshots a target names. */
+export async function targetWithHistories(target: Target, options: DbOptions): Promise<Target> {
+  const filter = { run_id: target.handle === undefined ? target.runId : null, handle: target.handle ?? null };
+  const snapshots = await target.store.all('snapshot.list', filter);
+  return withHistories(
+    target,
+    snapshots.map((row) => row.snapshot_id),
+    options,
+  );
+}
+
+async function missingHistories(store: Store, snapshotIds: readonly number[] | 'all') {
+  const missing = await store.all('history.missing', { rules: HISTORY_RULES });
+  if (snapshotIds === 'all') return missing;
+  const wanted = new Set(snapshotIds);
+  return missing.filter((row) => wanted.has(row.snapshot_id));
+}
