@@ -72,6 +72,18 @@ export interface Queries {
       stack_id: number | null;
     };
   };
+  /** Completed frees at some addresses */
+  'history.frees_at': {
+    params: {
+      snapshot_id: number;
+      /** decimal, separated by commas */
+      addresses: string;
+    };
+    row: {
+      addr: number | bigint;
+      seq: number;
+    };
+  };
   /** Whose memory each segment entry brought */
   'history.growth_facts': {
     params: {

@@ -1,0 +1,331 @@
+/** `mbforensics at` and `mbforensics segments`: the allocator of one device at one moment. */
+import { type AllocatorState, freeHoles, stateTotals } from '../allocator/allocator-state.js';
+import type { AtResult, PinnedSegment, SegmentDrawing, SegmentGroup, SegmentsResult } from '../model/at-results.js';
+import type { Store } from '../store/store.js';
+import type { ChosenDevice } from './choose-snapshot.js';
+import { deviceHistory } from './history/device-history.js';
+import { type Moment, momentText } from './history/moment.js';
+import { type StateAt, stateAt } from './history/state-at.js';
+import { liveSet } from './live-set.js';
+import { readNotes } from './snapshots.js';
+import { NO_FRAMES, readStacks, siteOf } from './stacks.js';
+import {
+  fragmentation,
+  hex,
+  largestHoles,
+  namesOf,
+  poolShares,
+  releasableBytes,
+  type SegmentSums,
+  type StateNames,
+  segmentSums,
+  sharesBy,
+  streamShares,
+} from './state-view.js';
+
+/** Sites named per pinned segment; more are rarely read, and the count says that there are more. */
+const SITES_PER_SEGMENT = 3;
+
+export interface AtLimits {
+  /** Sites, holes and pinned segments shown; 0 = all. */
+  readonly limit: number;
+}
+
+export async function describeState(
+  store: Store,
+  chosen: ChosenDevice,
+  moment: Moment,
+  { limit }: AtLimits,
+): Promise<AtResult> {
+  const { snapshotId, device } = chosen;
+  const at = await stateAt(store, snapshotId, device, moment);
+  const history = await deviceHistory(store, snapshotId, device);
+  const { state } = at;
+  const totals = stateTotals(state);
+  const holes = freeHoles(state);
+  const sums = segmentSums(state, holes);
+  const names = namesOf(state, await poolPairs(store, snapshotId, history.trace.pools.fromWalk));
+  const live = await liveSet(store, state);
+  const releasable = releasableBytes(state, holes, at.settings);
+  const count = limit === 0 ? Number.POSITIVE_INFINITY : limit;
+  const shownSites = live.sites.slice(0, count);
+  const otherSites = live.sites.slice(shownSites.length);
+  const overwritten = (await readNotes(store, chosen.sourceId)).some(
+    (note) => note.kind === 'ring_truncated' && note.device === device,
+  );
+  const pinned = pinnedRows(state, sums, releasable);
+  const entry =
+    at.seq === null ? undefined : await store.one('history.entry', { snapshot_id: snapshotId, device, seq: at.seq });
+  return {
+    schema: 'mbforensics/at@1',
+    snapshot: chosen.handle,
+    path: chosen.path,
+    rank: chosen.rank,
+    device,
+    moment: momentText(moment),
+    seq: at.seq,
+    last_seq: history.trace.events === 0 ? null : history.trace.events - 1,
+    time_us: at.timeUs,
+    entry:
+      entry === undefined
+        ? null
+        : {
+            action: entry.action,
+            address: entry.addr === null ? null : hex(Number(entry.addr)),
+            size_bytes: entry.size_bytes,
+            site: entry.stack_id === null ? null : siteOf(entry.stack_id, await readStacks(store, [entry.stack_id])),
+          },
+    reserved_bytes: totals.reservedBytes,
+    active_bytes: totals.activeBytes,
+    allocated_bytes: totals.allocatedBytes,
+    pending_bytes: totals.pendingBytes,
+    inactive_bytes: totals.reservedBytes - totals.activeBytes,
+    requested_bytes: totals.requestedBytes,
+    rounding_bytes: roundingBytes(state),
+    largest_hole_bytes: holes.bytes.reduce((most, bytes) => Math.max(most, bytes), 0),
+    segments: state.segments.count,
+    blocks: state.blocks.count,
+    holes: holes.count,
+    releasable_bytes: releasable.reduce((sum, bytes) => sum + bytes, 0),
+    basis: at.holds ? 'actual' : 'approximate',
+    uncertain_blocks: totals.uncertainBlocks,
+    uncertain_bytes: totals.uncertainBytes,
+    start: history.trace.events === 0 ? null : history.startsEmpty ? 'cold' : overwritten ? 'overwritten' : 'late',
+    fragmentation: fragmentation(state, holes),
+    pools: poolShares(state, sums, names),
+    streams: streamShares(state, sums, names),
+    sites: shownSites,
+    other_sites: {
+      groups: otherSites.length,
+      bytes: otherSites.reduce((sum, site) => sum + site.bytes, 0),
+      count: otherSites.reduce((sum, site) => sum + site.count, 0),
+    },
+    largest_holes: largestHoles(state, holes, names, count),
+    pinned_segments: await describePinned(store, snapshotId, state, sums, releasable, pinned.slice(0, count)),
+    other_pinned_segments: {
+      segments: Math.max(0, pinned.length - count),
+      inactive_bytes: pinned
+        .slice(count)
+        .reduce((sum, segment) => sum + state.segments.totalBytes[segment]! - sums.active[segment]!, 0),
+    },
+  };
+}
+
+/** What blocks have beyond what was asked for, where that is known. */
+function roundingBytes({ blocks }: AllocatorState): number {
+  let bytes = 0;
+  for (let row = 0; row < blocks.count; row += 1)
+    if (blocks.requestedBytes[row]! >= 0) bytes += blocks.sizeBytes[row]! - blocks.requestedBytes[row]!;
+  return bytes;
+}
+
+async function poolPairs(
+  store: Store,
+  snapshotId: number,
+  fromWalk: (pool: number) => number,
+): Promise<(pool: number) => readonly [number, number] | null> {
+  const rows = await store.all('snapshot.pool_ids', { snapshot_id: snapshotId });
+  const pairs = new Map(rows.map((row) => [row.pool, [row.pool_id_a, row.pool_id_b] as const]));
+  // A file older than pool ids has only the default pool.
+  return (pool) => pairs.get(fromWalk(pool)) ?? (pool === 0 ? [0, 0] : null);
+}
+
+/** Segments with free memory that live blocks keep from the driver, most stuck bytes first. */
+function pinnedRows(state: AllocatorState, sums: SegmentSums, releasable: Float64Array): number[] {
+  const stuck = (segment: number): number =>
+    state.segments.totalBytes[segment]! - sums.active[segment]! - releasable[segment]!;
+  return Array.from({ length: state.segments.count }, (_, segment) => segment)
+    .filter((segment) => sums.active[segment]! > 0 && stuck(segment) > 0)
+    .sort((a, b) => stuck(b) - stuck(a) || state.segments.address[a]! - state.segments.address[b]!);
+}
+
+async function describePinned(
+  store: Store,
+  snapshotId: number,
+  state: AllocatorState,
+  sums: SegmentSums,
+  releasable: Float64Array,
+  rows: readonly number[],
+): Promise<PinnedSegment[]> {
+  const { segments, blocks } = state;
+  const stackIds = new Set<number>();
+  for (const segment of rows)
+    for (let row = segments.firstBlock[segment]!; row < segments.firstBlock[segment + 1]!; row += 1)
+      stackIds.add(blocks.stackId[row]!);
+  const stacks = await readStacks(store, stackIds);
+  const pins = rows.map((segment) => {
+    const sites = new Map<string, { site: string; bytes: number; count: number; row: number }>();
+    for (let row = segments.firstBlock[segment]!; row < segments.firstBlock[segment + 1]!; row += 1) {
+      const site = siteOf(blocks.stackId[row]!, stacks);
+      const known = sites.get(site);
+      if (known === undefined) sites.set(site, { site, bytes: blocks.sizeBytes[row]!, count: 1, row });
+      else {
+        known.bytes += blocks.sizeBytes[row]!;
+        known.count += 1;
+      }
+    }
+    return [...sites.values()].sort((a, b) => b.bytes - a.bytes).slice(0, SITES_PER_SEGMENT);
+  });
+  const single = pins.flatMap((sites) => sites.filter((site) => site.count === 1));
+  const labels = await blockLabels(
+    store,
+    snapshotId,
+    single.map(({ row }) => ({ address: blocks.address[row]!, allocSeq: blocks.allocSeq[row]! })),
+  );
+  return rows.map((segment, i) => ({
+    segment: hex(segments.address[segment]!),
+    total_bytes: segments.totalBytes[segment]!,
+    inactive_bytes: segments.totalBytes[segment]! - sums.active[segment]!,
+    largest_hole_bytes: sums.largestHole[segment]!,
+    active_bytes: sums.active[segment]!,
+    blocks: segments.firstBlock[segment + 1]! - segments.firstBlock[segment]!,
+    expandable: segments.expandable[segment] === 1,
+    releasable_bytes: releasable[segment]!,
+    pinned_by: pins[i]!.map(({ site, bytes, count, row }) => ({
+      site: site === NO_FRAMES ? NO_FRAMES : site,
+      bytes,
+      count,
+      label: count === 1 ? (labels.get(blocks.address[row]!) ?? null) : null,
+    })),
+  }));
+}
+
+/** memory_viz's names of blocks (`b7f3a00000000_2`), by address: a user can look the same block up there. */
+async function blockLabels(
+  store: Store,
+  snapshotId: number,
+  blocks: readonly { readonly address: number; readonly allocSeq: number }[],
+): Promise<Map<number, string>> {
+  if (blocks.length === 0) return new Map();
+  const frees = await store.all('history.frees_at', {
+    snapshot_id: snapshotId,
+    addresses: blocks.map((block) => block.address).join(','),
+  });
+  return new Map(
+    blocks.map(({ address, allocSeq }) => {
+      const version = frees.filter((row) => Number(row.addr) === address && row.seq < allocSeq).length;
+      return [address, `b${hex(address)}_${version}`];
+    }),
+  );
+}
+
+// ---- segments ------------------------------------------------------------------------------------------------------------------
+
+export interface DrawingLimits {
+  /** Cells of the widest drawing. */
+  readonly cells: number;
+  /** Segments drawn per group; 0 = all. */
+  readonly limit: number;
+}
+
+/** The smallest unit of memory the driver maps, and so of a drawing. */
+const SMALLEST_CELL_BYTES = 64 * 1024;
+
+export async function drawSegments(
+  store: Store,
+  chosen: ChosenDevice,
+  moment: Moment,
+  limits: DrawingLimits,
+): Promise<SegmentsResult> {
+  const at: StateAt = await stateAt(store, chosen.snapshotId, chosen.device, moment);
+  const { state } = at;
+  const history = await deviceHistory(store, chosen.snapshotId, chosen.device);
+  const totals = stateTotals(state);
+  const holes = freeHoles(state);
+  const sums = segmentSums(state, holes);
+  const names = namesOf(state, await poolPairs(store, chosen.snapshotId, history.trace.pools.fromWalk));
+  return {
+    schema: 'mbforensics/segments@1',
+    snapshot: chosen.handle,
+    path: chosen.path,
+    rank: chosen.rank,
+    device: chosen.device,
+    moment: momentText(moment),
+    seq: at.seq,
+    time_us: at.timeUs,
+    reserved_bytes: totals.reservedBytes,
+    active_bytes: totals.activeBytes,
+    pending_bytes: totals.pendingBytes,
+    segments: state.segments.count,
+    basis: at.holds ? 'actual' : 'approximate',
+    groups: groups(state, sums, names, limits),
+  };
+}
+
+function groups(
+  state: AllocatorState,
+  sums: SegmentSums,
+  names: StateNames,
+  { cells, limit }: DrawingLimits,
+): SegmentGroup[] {
+  const { segments } = state;
+  const keyOf = (segment: number) => ({
+    pool: names.pool(segment),
+    segment_type: segments.small[segment] === 1 ? ('small' as const) : ('large' as const),
+    stream: names.stream(segment),
+  });
+  const texts = Array.from({ length: segments.count }, (_, segment) => JSON.stringify(keyOf(segment)));
+  return sharesBy(state, sums, keyOf).map(({ key, ...share }) => {
+    const text = JSON.stringify(key);
+    // As memory_viz's segsum lists them: by size, then by what is in use; the largest first, since they decide.
+    const rows = texts
+      .flatMap((other, segment) => (other === text ? [segment] : []))
+      .sort(
+        (a, b) =>
+          segments.totalBytes[b]! - segments.totalBytes[a]! ||
+          sums.active[b]! - sums.active[a]! ||
+          segments.address[a]! - segments.address[b]!,
+      );
+    const drawn = limit === 0 ? rows : rows.slice(0, limit);
+    const rest = rows.slice(drawn.length);
+    const widest = segments.totalBytes[rows[0]!]!;
+    let cellBytes = SMALLEST_CELL_BYTES;
+    while (Math.ceil(widest / cellBytes) > cells) cellBytes *= 2;
+    const sum = (of: Float64Array): number => rest.reduce((total, segment) => total + of[segment]!, 0);
+    return {
+      ...key,
+      ...share,
+      cell_bytes: cellBytes,
+      drawings: drawn.map((segment) => draw(state, sums, segment, cellBytes)),
+      other_segments: {
+        segments: rest.length,
+        total_bytes: sum(segments.totalBytes),
+        active_bytes: sum(sums.active),
+      },
+    };
+  });
+}
+
+function draw(
+  { segments, blocks }: AllocatorState,
+  sums: SegmentSums,
+  segment: number,
+  cellBytes: number,
+): SegmentDrawing {
+  const start = segments.address[segment]!;
+  const total = segments.totalBytes[segment]!;
+  const count = Math.ceil(total / cellBytes);
+  const allocated = new Float64Array(count);
+  const pending = new Float64Array(count);
+  const first = segments.firstBlock[segment]!;
+  const last = segments.firstBlock[segment + 1]!;
+  for (let row = first; row < last; row += 1) {
+    const from = blocks.address[row]! - start;
+    const to = Math.min(total, from + blocks.sizeBytes[row]!);
+    const into = blocks.state[row] === 1 ? pending : allocated;
+    for (let cell = Math.floor(from / cellBytes); cell * cellBytes < to; cell += 1)
+      into[cell]! += Math.min(to, (cell + 1) * cellBytes) - Math.max(from, cell * cellBytes);
+  }
+  const width = (cell: number): number => Math.min(cellBytes, total - cell * cellBytes);
+  return {
+    address: hex(start),
+    total_bytes: total,
+    active_bytes: sums.active[segment]!,
+    pending_bytes: sums.pending[segment]!,
+    blocks: last - first,
+    holes: sums.holes[segment]!,
+    largest_hole_bytes: sums.largestHole[segment]!,
+    expandable: segments.expandable[segment] === 1,
+    cells: Array.from({ length: count }, (_, cell) => [allocated[cell]! / width(cell), pending[cell]! / width(cell)]),
+  };
+}
