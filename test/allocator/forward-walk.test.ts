@@ -10,49 +10,9 @@ import { skipLoudly } from '../support/corpus.js';
 import { allRecordings } from './all-recordings.js';
 import { finalState, walkEvents as recordedEvents } from './corpus-recordings.js';
 import { eventsOf, finalStateOf, history, play as playHistory } from './history.js';
+import { plainState } from './plain-state.js';
 import { walkEvents } from './toy-allocator.js';
 import { play, steps, tight } from './toy-play.js';
-
-/** A state as plain values, for comparison. Runs of reservations that touch are one: a trace cannot tell them apart. */
-export function plainState(state: AllocatorState): unknown {
-  const { segments, blocks } = state;
-  const runs: { from: number; to: number; stream: number; small: number; pool: number; expandable: number }[] = [];
-  for (let i = 0; i < segments.count; i += 1) {
-    const from = segments.address[i]!;
-    const run = {
-      from,
-      to: from + segments.totalBytes[i]!,
-      stream: segments.stream[i]!,
-      small: segments.small[i]!,
-      pool: segments.pool[i]!,
-      expandable: segments.expandable[i]!,
-    };
-    const last = runs.at(-1);
-    if (
-      last?.to === from &&
-      last.expandable === 1 &&
-      run.expandable === 1 &&
-      last.stream === run.stream &&
-      last.small === run.small &&
-      last.pool === run.pool
-    )
-      last.to = run.to;
-    else runs.push(run);
-  }
-  return {
-    runs,
-    blocks: Array.from({ length: blocks.count }, (_, i) => [
-      blocks.address[i],
-      blocks.sizeBytes[i],
-      blocks.minBytes[i],
-      blocks.maxBytes[i],
-      blocks.requestedBytes[i],
-      blocks.state[i],
-      blocks.stackId[i],
-      blocks.allocSeq[i],
-    ]),
-  };
-}
 
 /** Walks back over `events` (all of a trace from entry `cut` on), then forward, and compares `moments` and the end. */
 function thereAndBack(
