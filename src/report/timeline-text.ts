@@ -1,0 +1,385 @@
+/** The course of a device's memory as a chart, with marks, and the training steps as a table. */
+import type {
+  StepGrowth,
+  TimelineAnnotation,
+  TimelineColumn,
+  TimelineDevice,
+  TimelinePeak,
+  TimelineResult,
+  TimelineStep,
+  TimelineSteps,
+  TimelineTrace,
+} from '../model/timeline-results.js';
+import { formatBytes, formatCount } from '../model/units.js';
+import { type ChartColumn, type ChartLane, type ChartMark, type ChartScale, chart, chartSigns } from './chart.js';
+import { csvLine } from './sql-text.js';
+import { keepEnd, printable, table, wrap } from './table.js';
+import { bytesOr, clock, UNKNOWN, WIDTH } from './text-pieces.js';
+
+export interface TimelineLook {
+  /** Columns of the screen for the chart, its gutter included. */
+  readonly width: number;
+  /** Rows of the chart. */
+  readonly height: number;
+  /** Nothing but ASCII, for terminals without Unicode. */
+  readonly ascii: boolean;
+  /** Steps to list; undefined = all. */
+  readonly steps: number | undefined;
+}
+
+export function timelineText(result: TimelineResult, look: TimelineLook): string {
+  const text = `${result.snapshots
+    .map((snapshot) => {
+      const rank = snapshot.rank === null ? 'rank unknown' : `rank ${snapshot.rank}`;
+      return [
+        `${printable(snapshot.path)} · ${rank}`,
+        ...snapshot.devices.map((device) => deviceLines(device, look).join('\n')),
+        ...snapshot.left_out.flatMap(({ device, reason }) => [
+          '',
+          ...wrap(`device ${device} left out: ${reason}`, WIDTH, '  '),
+        ]),
+      ].join('\n');
+    })
+    .join('\n\n')}\n`;
+  return look.ascii ? plain(text) : text;
+}
+
+const PLAIN: Readonly<Record<string, string>> = { '·': '-', '–': '-', '—': '-', '…': '...', '×': 'x' };
+
+function plain(text: string): string {
+  return text.replace(/[·–—…×]/g, (sign) => PLAIN[sign]!);
+}
+
+function deviceLines(device: TimelineDevice, look: TimelineLook): string[] {
+  const { trace, dump } = device;
+  if (trace === null)
+    return [
+      '',
+      ...wrap(
+        `device ${device.device}: no trace recorded; at the dump ${formatBytes(dump.active_bytes)} active of ${formatBytes(dump.reserved_bytes)} reserved`,
+        WIDTH,
+        '  ',
+      ),
+    ];
+  return [
+    '',
+    ...headLines(device.device, trace),
+    ...chart({
+      columns: chartColumns(trace),
+      width: look.width,
+      height: look.height,
+      ascii: look.ascii,
+      lanes: lanes(trace),
+      scales: scales(trace),
+    }),
+    '',
+    ...legendLines(trace, look.ascii),
+    ...stepLines(trace, look),
+  ];
+}
+
+function headLines(device: number, trace: TimelineTrace): string[] {
+  const { range } = trace;
+  const shown = range.last_seq - range.first_seq + 1;
+  const entries = trace.zoomed
+    ? `entries ${formatCount(range.first_seq)} to ${formatCount(range.last_seq)} of ${formatCount(trace.entries)}`
+    : `${formatCount(trace.entries)} ${trace.entries === 1 ? 'entry' : 'entries'}`;
+  const time =
+    range.first_time_us === null || range.last_time_us === null
+      ? 'no times recorded'
+      : `${duration(range.last_time_us - range.first_time_us)} from ${clock(range.first_time_us)}`;
+  const slice =
+    trace.by === 'time'
+      ? 'columns are equal times'
+      : shown > trace.column_count
+        ? `${formatCount(Math.ceil(shown / trace.column_count))} entries a column`
+        : 'each entry has its column';
+  const basis = trace.basis === 'actual' ? '' : ' · approximate: the trace contradicts itself';
+  return wrap(`device ${device} · ${entries} · ${time} · ${slice}${basis}`, WIDTH, '  ');
+}
+
+/** One chart column for each slice; a slice without a row holds the one before it. */
+function chartColumns(trace: TimelineTrace): ChartColumn[] {
+  const bySlice = new Map(trace.columns.map((column) => [column.column, column]));
+  let held = trace.columns[0]!;
+  return Array.from({ length: trace.column_count }, (_, i) => {
+    held = bySlice.get(i) ?? held;
+    return {
+      allocatedMinBytes: held.allocated_min_bytes,
+      allocatedMaxBytes: held.allocated_max_bytes,
+      activeMaxBytes: held.active_max_bytes,
+      reservedMaxBytes: held.reserved_max_bytes,
+    };
+  });
+}
+
+/** Where an entry stands from left to right, 0 to 1: in the middle of its place. */
+function placeOf(trace: TimelineTrace): (seq: number, timeUs: number | null) => number {
+  const { first_seq, last_seq, first_time_us, last_time_us } = trace.range;
+  if (trace.by === 'time' && first_time_us !== null && last_time_us !== null)
+    return (_, timeUs) => ((timeUs ?? first_time_us) - first_time_us) / (last_time_us - first_time_us + 1);
+  return (seq) => (seq - first_seq + 0.5) / (last_seq - first_seq + 1);
+}
+
+function lanes(trace: TimelineTrace): ChartLane[] {
+  const at = placeOf(trace);
+  const { marks, steps } = trace;
+  const inside = (seq: number): boolean => seq >= trace.range.first_seq && seq <= trace.range.last_seq;
+  const signs: ChartMark[] = [
+    ...marks.ooms.map((oom) => ({ at: at(oom.seq, oom.time_us), sign: 'O' })),
+    { at: at(marks.peak_active.first_seq, marks.peak_active.time_us), sign: 'P' },
+    ...marks.snapshots.map((point) => ({ at: at(point.seq, point.time_us), sign: 'S' })),
+    ...marks.flushes.map((flush) => ({ at: at(flush.first_seq, flush.time_us), sign: 'f' })),
+  ];
+  const lines: ChartLane[] = [{ title: 'marks', marks: signs }];
+  if (steps.rows.length > 0)
+    lines.push({
+      title: 'steps',
+      marks: steps.rows.flatMap((step) =>
+        numbered(at(step.first_seq, step.start_us), step.step, steps.rows.length, trace),
+      ),
+    });
+  for (const lane of annotationLanes(marks.annotations))
+    lines.push({
+      title: lane.sign,
+      marks: lane.ranges.flatMap((range) => [
+        ...(range.first_seq !== null && inside(range.first_seq)
+          ? [{ at: at(range.first_seq, range.start_us), sign: '[' }]
+          : []),
+        ...(range.last_seq !== null && inside(range.last_seq)
+          ? [{ at: at(range.last_seq, range.end_us), sign: ']' }]
+          : []),
+      ]),
+    });
+  return lines;
+}
+
+/** `|12` at the start of step 12, only the stroke where the numbers would not fit. */
+function numbered(place: number, step: number, count: number, trace: TimelineTrace): ChartMark[] {
+  const width = trace.column_count;
+  const digits = String(step);
+  const stroke: ChartMark = { at: Math.max(0, place), sign: '|' };
+  if (width / count < digits.length + 2) return [stroke];
+  return [stroke, ...[...digits].map((sign, i) => ({ at: Math.max(0, place) + (i + 1) / width, sign }))];
+}
+
+const MOST_LANES = 6;
+
+/** One lane for each name, in order of first appearance: `a`, `b`, … */
+function annotationLanes(
+  annotations: readonly TimelineAnnotation[],
+): { sign: string; name: string; ranges: TimelineAnnotation[] }[] {
+  const byName = new Map<string, TimelineAnnotation[]>();
+  for (const range of annotations) byName.set(range.name, [...(byName.get(range.name) ?? []), range]);
+  return [...byName].slice(0, MOST_LANES).map(([name, ranges], i) => ({ sign: 'abcdef'[i]!, name, ranges }));
+}
+
+const TICKS = 4;
+
+function scales(trace: TimelineTrace): ChartScale[] {
+  const { range } = trace;
+  const places = Array.from({ length: TICKS + 1 }, (_, i) => i / TICKS);
+  const seqAt = (at: number): number => {
+    const entries = range.last_seq - range.first_seq;
+    return range.first_seq + Math.round(at * entries);
+  };
+  const columnAt = (at: number): TimelineColumn | undefined =>
+    trace.columns.find((column) => column.column >= Math.floor(at * trace.column_count)) ?? trace.columns.at(-1);
+  if (range.first_time_us === null || range.last_time_us === null)
+    return [{ title: 'entry', labels: places.map((at) => ({ at, text: formatCount(seqAt(at)) })) }];
+  const first = range.first_time_us;
+  const span = range.last_time_us - first;
+  if (trace.by === 'time')
+    return [
+      { title: 'time', labels: places.map((at) => ({ at, text: `+${duration(at * span, span)}` })) },
+      {
+        title: 'entry',
+        labels: places.map((at) => {
+          const seq = at === 1 ? range.last_seq : (columnAt(at)?.first_seq ?? null);
+          return { at, text: seq === null ? '' : formatCount(seq) };
+        }),
+      },
+    ];
+  const timeAt = (at: number): number | null =>
+    at === 0 ? first : at === 1 ? range.last_time_us : (columnAt(at)?.first_time_us ?? null);
+  return [
+    { title: 'entry', labels: places.map((at) => ({ at, text: formatCount(seqAt(at)) })) },
+    {
+      title: 'time',
+      labels: places.map((at) => {
+        const time = timeAt(at);
+        return { at, text: time === null ? '' : `+${duration(time - first, span)}` };
+      }),
+    },
+  ];
+}
+
+/** `2.31 s`, `1.20 ms`: in the unit of `of`, so that labels of one scale agree. */
+function duration(us: number, of = us): string {
+  const size = Math.abs(of);
+  if (size < 1000) return `${Math.round(us)} us`;
+  if (size < 1e6) return `${(us / 1000).toFixed(2)} ms`;
+  if (size < 600e6) return `${(us / 1e6).toFixed(2)} s`;
+  return `${(us / 60e6).toFixed(1)} min`;
+}
+
+function legendLines(trace: TimelineTrace, ascii: boolean): string[] {
+  const signs = chartSigns(ascii);
+  const { marks, columns } = trace;
+  const areas = [`${signs.full} allocated`];
+  // Shades that the chart does not need are not explained.
+  if (columns.some((column) => column.allocated_min_bytes < column.allocated_max_bytes))
+    areas.push(`${signs.sometimes} allocated for part of its column`);
+  const pending = columns.some((column) => column.active_max_bytes > column.allocated_max_bytes);
+  if (pending) areas.push(`${signs.pending} freed, waiting for another stream`);
+  areas.push(`${signs.inactive} reserved, not in use`);
+  const lines = [`  ${areas.join('  ')}`];
+  const first = trace.range.first_time_us;
+  const after = (seq: number, timeUs: number | null): string =>
+    `entry ${formatCount(seq)}${timeUs === null || first === null ? '' : `, +${duration(timeUs - first)}`}`;
+  const add = (sign: string, text: string): void => void lines.push(...wrap(`  ${sign}  ${text}`, WIDTH, '     '));
+  add('P', `peak: ${formatBytes(marks.peak_active.bytes)} active, first after ${peakEntry(marks.peak_active, after)}`);
+  if (marks.peak_reserved.bytes !== columns[0]?.reserved_max_bytes)
+    add(
+      ' ',
+      `most reserved: ${formatBytes(marks.peak_reserved.bytes)}, first after ${peakEntry(marks.peak_reserved, after)}`,
+    );
+  else add(' ', `most reserved: ${formatBytes(marks.peak_reserved.bytes)}, from the first column on`);
+  for (const oom of marks.ooms.slice(0, 3)) {
+    const free = oom.device_free_bytes === null ? '' : `, ${formatBytes(oom.device_free_bytes)} free on the device`;
+    add('O', `out of memory: asked ${bytesOr(oom.requested_bytes)}${free} (${after(oom.seq, oom.time_us)})`);
+  }
+  if (marks.ooms.length > 3) add('O', `${formatCount(marks.ooms.length - 3)} more OOM entries`);
+  const [snapshot, ...others] = marks.snapshots;
+  if (snapshot !== undefined) {
+    const more = others.length > 0 ? ` and ${formatCount(others.length)} more` : '';
+    add('S', `snapshot taken: ${after(snapshot.seq, snapshot.time_us)}${more}`);
+  }
+  if (marks.flush_count > 0)
+    add(
+      'f',
+      `${formatCount(marks.flush_count)} ${marks.flush_count === 1 ? 'flush' : 'flushes'}: ${formatBytes(marks.flush_bytes)} given back to the driver`,
+    );
+  const lanes = annotationLanes(marks.annotations);
+  for (const lane of lanes) add(lane.sign, `${keepEnd(printable(lane.name), 80)} ×${formatCount(lane.ranges.length)}`);
+  const names = new Set(marks.annotations.map((range) => range.name)).size;
+  if (names > lanes.length) add(' ', `${formatCount(names - lanes.length)} more names (--json has all)`);
+  return lines;
+}
+
+function peakEntry(peak: TimelinePeak, after: (seq: number, timeUs: number | null) => string): string {
+  if (peak.first_seq === peak.last_seq) return after(peak.first_seq, peak.time_us);
+  return `${after(peak.first_seq, peak.time_us)} (or up to ${peak.last_seq - peak.first_seq} later)`;
+}
+
+function stepLines(trace: TimelineTrace, look: TimelineLook): string[] {
+  const { steps } = trace;
+  if (steps.origin === null) return ['', '  no steps: no ProfilerStep or Optimizer.step annotation was recorded'];
+  if (steps.rows.length === 0) return ['', `  no step lies ${trace.zoomed ? 'wholly in this range' : 'in the trace'}`];
+  const shown = look.steps === undefined ? steps.rows : steps.rows.slice(-look.steps);
+  const lines = ['', ...wrap(`  ${stepSource(steps)}`, WIDTH, '    ')];
+  const pages = shown.some((step) => step.segment_allocs > 0 || step.segment_frees > 0);
+  lines.push(
+    table(
+      [
+        { title: 'step', align: 'right' },
+        { title: 'start', align: 'right' },
+        { title: 'peak', align: 'right' },
+        { title: 'after entry', align: 'right' },
+        { title: 'end', align: 'right' },
+        { title: 'reserved', align: 'right' },
+        { title: 'allocs', align: 'right' },
+        { title: 'requested', align: 'right' },
+        ...(pages ? [{ title: 'segments', align: 'right' as const }] : []),
+        { title: 'time', align: 'right' },
+      ],
+      shown.map((step) => [
+        stepName(step),
+        bytesOr(step.start_active_bytes),
+        formatBytes(step.peak_active_bytes),
+        `${step.peak_first_seq === step.peak_last_seq ? '' : '~'}${formatCount(step.peak_first_seq)}`,
+        formatBytes(step.end_active_bytes),
+        formatBytes(step.end_reserved_bytes),
+        formatCount(step.allocs),
+        formatBytes(step.allocated_requested_bytes),
+        ...(pages
+          ? [step.segment_allocs + step.segment_frees === 0 ? '' : `+${step.segment_allocs} -${step.segment_frees}`]
+          : []),
+        step.duration_us === null ? UNKNOWN : duration(step.duration_us),
+      ]),
+      '  ',
+    ),
+  );
+  if (shown.length < steps.rows.length)
+    lines.push(`  ${formatCount(steps.rows.length - shown.length)} earlier steps left out; --limit 0 shows all`);
+  if (shown.some((step) => step.partial !== null))
+    lines.push('  * only part of the step is in the trace; it does not count for growth');
+  if (steps.without_entries > 0)
+    lines.push(`  ${formatCount(steps.without_entries)} more steps touched the allocator in no way`);
+  lines.push(...wrap(`  ${growthText(steps.growth)}`, WIDTH, '    '));
+  return lines;
+}
+
+function stepSource(steps: TimelineSteps): string {
+  const of = steps.annotations_of_device === null ? '' : `, recorded for device ${steps.annotations_of_device}`;
+  const names = steps.annotations
+    .slice(0, 3)
+    .map((name) => printable(name))
+    .join(', ');
+  if (steps.origin === 'profiler_step') return `steps of the torch profiler (${names}${of}); active bytes`;
+  return `steps end where the optimizer's do (${names}${of}), counted from 1; active bytes`;
+}
+
+function stepName(step: TimelineStep): string {
+  const again = step.occurrence > 1 ? ` (${step.occurrence})` : '';
+  return `${step.partial === null ? '' : '*'}${formatCount(step.step)}${again}`;
+}
+
+/** `+12.30 MiB`, in the unit of `of`. */
+function signed(bytes: number): string {
+  return `${bytes > 0 ? '+' : ''}${formatBytes(bytes)}`;
+}
+
+function growthText(growth: StepGrowth | null): string {
+  if (growth === null) return 'growth not known: fewer than three whole steps, of which the first is warm-up';
+  const over = `steps ${growth.first_step} to ${growth.last_step}`;
+  const spread = `median of ${growth.n}, spread ${signed(growth.min_bytes_per_step)} to ${signed(growth.max_bytes_per_step)}`;
+  const total = `${signed(growth.total_bytes)} over ${over}`;
+  const width = growth.highest_end_bytes - growth.lowest_end_bytes;
+  switch (growth.trend) {
+    case 'level':
+      return width === 0
+        ? `no growth: every step of ${over} ends with exactly ${formatBytes(growth.highest_end_bytes)} active`
+        : `no growth: the ends of ${over} lie within ${formatBytes(width)} of each other (${spread})`;
+    case 'plateau':
+      return `plateau: ${total}, but nothing in the second half of them (${spread})`;
+    case 'rising':
+      return `growth ${signed(growth.median_bytes_per_step)}/step (${spread}): more active after every step, ${total}`;
+    case 'mixed':
+      return `growth ${signed(growth.median_bytes_per_step)}/step (${spread}): up and down, ${total}`;
+  }
+}
+
+const CSV_COLUMNS = [
+  'column',
+  'first_seq',
+  'last_seq',
+  'first_time_us',
+  'last_time_us',
+  'allocated_min_bytes',
+  'allocated_max_bytes',
+  'active_min_bytes',
+  'active_max_bytes',
+  'reserved_min_bytes',
+  'reserved_max_bytes',
+] as const;
+
+/** The series of every device, with a heading; unknown is the empty field. */
+export function timelineCsv(result: TimelineResult): string {
+  const lines = [csvLine(['snapshot', 'rank', 'device', ...CSV_COLUMNS])];
+  for (const { handle, rank, devices } of result.snapshots)
+    for (const { device, trace } of devices)
+      for (const column of trace?.columns ?? [])
+        lines.push(csvLine([handle, rank, device, ...CSV_COLUMNS.map((name) => column[name])]));
+  return lines.join('');
+}
