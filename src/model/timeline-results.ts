@@ -166,7 +166,8 @@ export type GrowthTrend = 'rising' | 'plateau' | 'level' | 'mixed';
 
 /** Differences of the active bytes at the end of one whole step and of the next; the first whole step is left out as warm-up. */
 export interface StepGrowth {
-  readonly trend: GrowthTrend;
+  /** Null: fewer than three differences. Two may be chance. */
+  readonly trend: GrowthTrend | null;
   readonly median_bytes_per_step: number;
   readonly min_bytes_per_step: number;
   readonly max_bytes_per_step: number;
@@ -189,6 +190,6 @@ export interface TimelineSteps {
   /** Steps inside the trace that touched the allocator in no way. */
   readonly without_entries: number;
   readonly rows: readonly TimelineStep[];
-  /** Null with fewer than three whole steps. */
+  /** Null with fewer than two whole steps behind the warm-up. */
   readonly growth: StepGrowth | null;
 }

@@ -88,7 +88,7 @@ export function chart(spec: ChartSpec): string[] {
   const width = Math.max(1, spec.width - GUTTER);
   const height = Math.max(1, spec.height);
   const columns = fold(spec.columns, width);
-  const scale = verticalScale(Math.max(0, ...columns.map((column) => column.reservedMaxBytes)), height);
+  const scale = verticalScale(highest(columns), height);
   const cells = columns.map((column) => drawColumn(column, scale.topBytes, height, signs, spec.ascii));
   const lines: string[] = [gutter(scale.unit)];
   for (let row = height - 1; row >= 0; row -= 1) {
@@ -105,6 +105,11 @@ export function chart(spec: ChartSpec): string[] {
 
 function gutter(text: string): string {
   return text.slice(0, GUTTER - 2).padStart(GUTTER - 2);
+}
+
+/** Of a trace that contradicts itself the active bytes may exceed the reserved ones. */
+function highest(columns: readonly ChartColumn[]): number {
+  return columns.reduce((most, column) => Math.max(most, column.reservedMaxBytes, column.activeMaxBytes), 0);
 }
 
 /** Exactly `width` columns. */
@@ -190,17 +195,19 @@ function laneText(marks: readonly ChartMark[], width: number): string {
   return cells.join('');
 }
 
-/** Labels stand with their middle at their place, the outer ones inside the plot; one that would touch an earlier one is left out. */
+/** Labels stand with their middle at their place, the outer ones inside the plot; one that would touch or repeat an earlier one is left out. */
 function labelText(labels: ChartScale['labels'], width: number): string {
   let text = ''.padEnd(width);
   // The ends say most, then whatever has room.
   const order = [labels[0], labels.at(-1), ...labels.slice(1, -1)];
+  const written = new Set<string>();
   for (const label of new Set(order)) {
-    if (label === undefined || label.text.length > width) continue;
+    if (label === undefined || label.text.length > width || written.has(label.text)) continue;
     const middle = Math.round(label.at * (width - 1) - (label.text.length - 1) / 2);
     const from = Math.min(width - label.text.length, Math.max(0, middle));
     const room = text.slice(Math.max(0, from - 2), from + label.text.length + 2);
     if (room.trim() !== '') continue;
+    written.add(label.text);
     text = text.slice(0, from) + label.text + text.slice(from + label.text.length);
   }
   return text;

@@ -10,11 +10,11 @@ import type {
   TimelineSteps,
   TimelineTrace,
 } from '../model/timeline-results.js';
-import { formatBytes, formatCount } from '../model/units.js';
+import { formatBytes, formatCount, GIB, KIB, MIB } from '../model/units.js';
 import { type ChartColumn, type ChartLane, type ChartMark, type ChartScale, chart, chartSigns } from './chart.js';
 import { csvLine } from './sql-text.js';
 import { keepEnd, printable, table, wrap } from './table.js';
-import { bytesOr, clock, UNKNOWN, WIDTH } from './text-pieces.js';
+import { bytesOr, clock, grouped, UNKNOWN, WIDTH } from './text-pieces.js';
 
 export interface TimelineLook {
   /** Columns of the screen for the chart, its gutter included. */
@@ -61,19 +61,21 @@ function deviceLines(device: TimelineDevice, look: TimelineLook): string[] {
         '  ',
       ),
     ];
+  const drawn = chart({
+    columns: chartColumns(trace),
+    width: look.width,
+    height: look.height,
+    ascii: look.ascii,
+    lanes: lanes(trace),
+    scales: scales(trace),
+  });
   return [
     '',
     ...headLines(device.device, trace),
-    ...chart({
-      columns: chartColumns(trace),
-      width: look.width,
-      height: look.height,
-      ascii: look.ascii,
-      lanes: lanes(trace),
-      scales: scales(trace),
-    }),
+    ...drawn,
     '',
-    ...legendLines(trace, look.ascii),
+    `  ${areaLegend(drawn.slice(0, look.height + 1).join(''), look.ascii)}`,
+    ...legendLines(trace),
     ...stepLines(trace, look),
   ];
 }
@@ -87,7 +89,7 @@ function headLines(device: number, trace: TimelineTrace): string[] {
   const time =
     range.first_time_us === null || range.last_time_us === null
       ? 'no times recorded'
-      : `${duration(range.last_time_us - range.first_time_us)} from ${clock(range.first_time_us)}`;
+      : `${duration(range.last_time_us - range.first_time_us)} from ${clock(range.first_time_us)} UTC`;
   const slice =
     trace.by === 'time'
       ? 'columns are equal times'
@@ -98,16 +100,22 @@ function headLines(device: number, trace: TimelineTrace): string[] {
   return wrap(`device ${device} · ${entries} · ${time} · ${slice}${basis}`, WIDTH, '  ');
 }
 
-/** One chart column for each slice; a slice without a row holds the one before it. */
+/**
+ * One chart column for each slice; a slice without a row holds the one before it. A free is two entries, and a slice that begins between them shows the
+ * block as pending: that is only waiting if it was not allocated in the slice before.
+ */
 function chartColumns(trace: TimelineTrace): ChartColumn[] {
   const bySlice = new Map(trace.columns.map((column) => [column.column, column]));
   let held = trace.columns[0]!;
+  let allocatedBefore = 0;
   return Array.from({ length: trace.column_count }, (_, i) => {
     held = bySlice.get(i) ?? held;
+    const between = held.active_max_bytes <= allocatedBefore;
+    allocatedBefore = held.allocated_max_bytes;
     return {
       allocatedMinBytes: held.allocated_min_bytes,
       allocatedMaxBytes: held.allocated_max_bytes,
-      activeMaxBytes: held.active_max_bytes,
+      activeMaxBytes: between ? held.allocated_max_bytes : held.active_max_bytes,
       reservedMaxBytes: held.reserved_max_bytes,
     };
   });
@@ -129,9 +137,14 @@ function lanes(trace: TimelineTrace): ChartLane[] {
     ...marks.ooms.map((oom) => ({ at: at(oom.seq, oom.time_us), sign: 'O' })),
     { at: at(marks.peak_active.first_seq, marks.peak_active.time_us), sign: 'P' },
     ...marks.snapshots.map((point) => ({ at: at(point.seq, point.time_us), sign: 'S' })),
-    ...marks.flushes.map((flush) => ({ at: at(flush.first_seq, flush.time_us), sign: 'f' })),
   ];
-  const lines: ChartLane[] = [{ title: 'marks', marks: signs }];
+  const lines = markLanes(signs, trace.column_count);
+  // A flush goes before almost every failure, and would be hidden by its mark.
+  if (marks.flushes.length > 0)
+    lines.push({
+      title: 'flush',
+      marks: marks.flushes.map((flush) => ({ at: at(flush.first_seq, flush.time_us), sign: 'f' })),
+    });
   if (steps.rows.length > 0)
     lines.push({
       title: 'steps',
@@ -152,6 +165,20 @@ function lanes(trace: TimelineTrace): ChartLane[] {
       ]),
     });
   return lines;
+}
+
+/** Marks that would hide each other stand on a second line, such as the peak just before the failure. */
+function markLanes(marks: readonly ChartMark[], columns: number): ChartLane[] {
+  const first = new Map<number, ChartMark>();
+  const second: ChartMark[] = [];
+  for (const mark of marks) {
+    const column = Math.floor(mark.at * columns);
+    const taken = first.get(column);
+    if (taken === undefined) first.set(column, mark);
+    else if (taken.sign !== mark.sign) second.push(mark);
+  }
+  const lanes = [{ title: 'marks', marks: [...first.values()] }];
+  return second.length > 0 ? [...lanes, { title: '', marks: second }] : lanes;
 }
 
 /** `|12` at the start of step 12, only the stroke where the numbers would not fit. */
@@ -183,8 +210,9 @@ function scales(trace: TimelineTrace): ChartScale[] {
     const entries = range.last_seq - range.first_seq;
     return range.first_seq + Math.round(at * entries);
   };
+  /** The last slice with an entry that begins at or before a place. */
   const columnAt = (at: number): TimelineColumn | undefined =>
-    trace.columns.find((column) => column.column >= Math.floor(at * trace.column_count)) ?? trace.columns.at(-1);
+    trace.columns.findLast((column) => column.first_seq !== null && column.column <= at * trace.column_count);
   if (range.first_time_us === null || range.last_time_us === null)
     return [{ title: 'entry', labels: places.map((at) => ({ at, text: formatCount(seqAt(at)) })) }];
   const first = range.first_time_us;
@@ -195,7 +223,9 @@ function scales(trace: TimelineTrace): ChartScale[] {
       {
         title: 'entry',
         labels: places.map((at) => {
-          const seq = at === 1 ? range.last_seq : (columnAt(at)?.first_seq ?? null);
+          const column = columnAt(at);
+          const isHeld = column !== undefined && column.column < Math.floor(at * trace.column_count);
+          const seq = at === 1 ? range.last_seq : ((isHeld ? column.last_seq : column?.first_seq) ?? null);
           return { at, text: seq === null ? '' : formatCount(seq) };
         }),
       },
@@ -223,28 +253,30 @@ function duration(us: number, of = us): string {
   return `${(us / 60e6).toFixed(1)} min`;
 }
 
-function legendLines(trace: TimelineTrace, ascii: boolean): string[] {
+/** Only the shades that the chart shows. */
+function areaLegend(drawn: string, ascii: boolean): string {
   const signs = chartSigns(ascii);
-  const { marks, columns } = trace;
-  const areas = [`${signs.full} allocated`];
-  // Shades that the chart does not need are not explained.
-  if (columns.some((column) => column.allocated_min_bytes < column.allocated_max_bytes))
-    areas.push(`${signs.sometimes} allocated for part of its column`);
-  const pending = columns.some((column) => column.active_max_bytes > column.allocated_max_bytes);
-  if (pending) areas.push(`${signs.pending} freed, waiting for another stream`);
-  areas.push(`${signs.inactive} reserved, not in use`);
-  const lines = [`  ${areas.join('  ')}`];
-  const first = trace.range.first_time_us;
+  const shades = [
+    [signs.sometimes, 'for part of its column'],
+    [signs.pending, 'freed, waiting for another stream'],
+    [signs.inactive, 'reserved, not in use'],
+  ] as const;
+  const shown = shades.filter(([sign]) => drawn.includes(sign)).map(([sign, text]) => `${sign} ${text}`);
+  return [`${signs.full} allocated`, ...shown].join('  ');
+}
+
+function legendLines(trace: TimelineTrace): string[] {
+  const { marks, range } = trace;
+  const lines: string[] = [];
+  const first = range.first_time_us;
+  const span = first === null || range.last_time_us === null ? 0 : range.last_time_us - first;
   const after = (seq: number, timeUs: number | null): string =>
-    `entry ${formatCount(seq)}${timeUs === null || first === null ? '' : `, +${duration(timeUs - first)}`}`;
+    `entry ${formatCount(seq)}${timeUs === null || first === null ? '' : `, +${duration(timeUs - first, span)}`}`;
   const add = (sign: string, text: string): void => void lines.push(...wrap(`  ${sign}  ${text}`, WIDTH, '     '));
-  add('P', `peak: ${formatBytes(marks.peak_active.bytes)} active, first after ${peakEntry(marks.peak_active, after)}`);
-  if (marks.peak_reserved.bytes !== columns[0]?.reserved_max_bytes)
-    add(
-      ' ',
-      `most reserved: ${formatBytes(marks.peak_reserved.bytes)}, first after ${peakEntry(marks.peak_reserved, after)}`,
-    );
-  else add(' ', `most reserved: ${formatBytes(marks.peak_reserved.bytes)}, from the first column on`);
+  const reached = (peak: TimelinePeak): string =>
+    peak.first_seq === range.first_seq ? 'from the start on' : `first after ${peakEntry(peak, after)}`;
+  add('P', `peak: ${formatBytes(marks.peak_active.bytes)} active, ${reached(marks.peak_active)}`);
+  add(' ', `most reserved: ${formatBytes(marks.peak_reserved.bytes)}, ${reached(marks.peak_reserved)}`);
   for (const oom of marks.ooms.slice(0, 3)) {
     const free = oom.device_free_bytes === null ? '' : `, ${formatBytes(oom.device_free_bytes)} free on the device`;
     add('O', `out of memory: asked ${bytesOr(oom.requested_bytes)}${free} (${after(oom.seq, oom.time_us)})`);
@@ -277,41 +309,42 @@ function stepLines(trace: TimelineTrace, look: TimelineLook): string[] {
   if (steps.origin === null) return ['', '  no steps: no ProfilerStep or Optimizer.step annotation was recorded'];
   if (steps.rows.length === 0) return ['', `  no step lies ${trace.zoomed ? 'wholly in this range' : 'in the trace'}`];
   const shown = look.steps === undefined ? steps.rows : steps.rows.slice(-look.steps);
+  const [unit, unitBytes] =
+    UNITS.find(([, bytes]) => steps.rows.some((step) => step.peak_active_bytes >= bytes)) ?? UNITS[2];
+  const longest = shown.reduce((most, step) => Math.max(most, step.duration_us ?? 0), 0);
   const lines = ['', ...wrap(`  ${stepSource(steps)}`, WIDTH, '    ')];
+  lines.push(`  ${unit}: active at the start, at the peak and at the end; reserved at the end`);
+  const highest = steps.rows.reduce((most, step) => (step.peak_active_bytes > most.peak_active_bytes ? step : most));
   const pages = shown.some((step) => step.segment_allocs > 0 || step.segment_frees > 0);
+  const size = (bytes: number | null): string => (bytes === null ? UNKNOWN : grouped(bytes / unitBytes, 2));
+  const right = (title: string) => ({ title, align: 'right' as const });
+  const titles = ['step', 'start', 'peak', 'after entry', 'end', 'reserved', 'allocs', 'frees', 'requested'];
   lines.push(
     table(
-      [
-        { title: 'step', align: 'right' },
-        { title: 'start', align: 'right' },
-        { title: 'peak', align: 'right' },
-        { title: 'after entry', align: 'right' },
-        { title: 'end', align: 'right' },
-        { title: 'reserved', align: 'right' },
-        { title: 'allocs', align: 'right' },
-        { title: 'requested', align: 'right' },
-        ...(pages ? [{ title: 'segments', align: 'right' as const }] : []),
-        { title: 'time', align: 'right' },
-      ],
+      [...titles, ...(pages ? ['segments'] : []), 'time'].map(right),
       shown.map((step) => [
         stepName(step),
-        bytesOr(step.start_active_bytes),
-        formatBytes(step.peak_active_bytes),
+        size(step.start_active_bytes),
+        size(step.peak_active_bytes),
         `${step.peak_first_seq === step.peak_last_seq ? '' : '~'}${formatCount(step.peak_first_seq)}`,
-        formatBytes(step.end_active_bytes),
-        formatBytes(step.end_reserved_bytes),
+        size(step.end_active_bytes),
+        size(step.end_reserved_bytes),
         formatCount(step.allocs),
-        formatBytes(step.allocated_requested_bytes),
+        formatCount(step.frees),
+        size(step.allocated_requested_bytes),
         ...(pages
           ? [step.segment_allocs + step.segment_frees === 0 ? '' : `+${step.segment_allocs} -${step.segment_frees}`]
           : []),
-        step.duration_us === null ? UNKNOWN : duration(step.duration_us),
+        step.duration_us === null ? UNKNOWN : duration(step.duration_us, longest),
       ]),
       '  ',
     ),
   );
   if (shown.length < steps.rows.length)
-    lines.push(`  ${formatCount(steps.rows.length - shown.length)} earlier steps left out; --limit 0 shows all`);
+    lines.push(
+      `  ${formatCount(steps.rows.length - shown.length)} earlier steps left out; --limit 0 shows all`,
+      `  highest peak: ${formatBytes(highest.peak_active_bytes)} in step ${stepName(highest)}`,
+    );
   if (shown.some((step) => step.partial !== null))
     lines.push('  * only part of the step is in the trace; it does not count for growth');
   if (steps.without_entries > 0)
@@ -320,14 +353,20 @@ function stepLines(trace: TimelineTrace, look: TimelineLook): string[] {
   return lines;
 }
 
+const UNITS = [
+  ['GiB', GIB],
+  ['MiB', MIB],
+  ['KiB', KIB],
+] as const;
+
 function stepSource(steps: TimelineSteps): string {
   const of = steps.annotations_of_device === null ? '' : `, recorded for device ${steps.annotations_of_device}`;
   const names = steps.annotations
     .slice(0, 3)
     .map((name) => printable(name))
     .join(', ');
-  if (steps.origin === 'profiler_step') return `steps of the torch profiler (${names}${of}); active bytes`;
-  return `steps end where the optimizer's do (${names}${of}), counted from 1; active bytes`;
+  if (steps.origin === 'profiler_step') return `steps of the torch profiler (${names}${of})`;
+  return `steps end where the optimizer's do (${names}${of}), counted from 1`;
 }
 
 function stepName(step: TimelineStep): string {
@@ -346,6 +385,8 @@ function growthText(growth: StepGrowth | null): string {
   const spread = `median of ${growth.n}, spread ${signed(growth.min_bytes_per_step)} to ${signed(growth.max_bytes_per_step)}`;
   const total = `${signed(growth.total_bytes)} over ${over}`;
   const width = growth.highest_end_bytes - growth.lowest_end_bytes;
+  if (growth.n === 1 && growth.trend === null)
+    return `growth ${signed(growth.total_bytes)} from step ${growth.first_step} to step ${growth.last_step}: one difference tells no trend`;
   switch (growth.trend) {
     case 'level':
       return width === 0
@@ -355,6 +396,8 @@ function growthText(growth: StepGrowth | null): string {
       return `plateau: ${total}, but nothing in the second half of them (${spread})`;
     case 'rising':
       return `growth ${signed(growth.median_bytes_per_step)}/step (${spread}): more active after every step, ${total}`;
+    case null:
+      return `growth ${signed(growth.median_bytes_per_step)}/step (${spread}): too few steps to tell a trend, ${total}`;
     case 'mixed':
       return `growth ${signed(growth.median_bytes_per_step)}/step (${spread}): up and down, ${total}`;
   }

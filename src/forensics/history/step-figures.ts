@@ -89,14 +89,14 @@ function trendOf(
   spread: number,
   levelBytes: number,
 ): StepGrowth['trend'] {
+  // Exactly the same bytes twice are no chance.
   if (spread === 0) return 'level';
-  // Even a leak far below the level's width is one if it never pauses; two differences may well be chance.
-  if (differences.length >= 3 && differences.every((bytes) => bytes > 0)) return 'rising';
-  if (spread <= levelBytes) return 'level';
+  if (differences.length < 3) return null;
+  // Even a leak far below the level's width is one if it never pauses.
   if (differences.every((bytes) => bytes > 0)) return 'rising';
-  const half = differences.length >> 1;
-  const late = ends.slice(half);
-  const lateSpread = Math.max(...late.slice(-8192)) - Math.min(...late.slice(-8192));
-  if (differences.length >= 4 && lateSpread <= levelBytes && ends.at(-1)! - ends[0]! > levelBytes) return 'plateau';
+  if (spread <= levelBytes) return 'level';
+  const late = ends.slice(differences.length >> 1);
+  const lateSpread = late.reduce((a, b) => Math.max(a, b)) - late.reduce((a, b) => Math.min(a, b));
+  if (lateSpread <= levelBytes && ends.at(-1)! - ends[0]! > levelBytes) return 'plateau';
   return 'mixed';
 }
