@@ -138,7 +138,7 @@ export interface StepRange {
 }
 
 export interface TimelineStep extends StepRange {
-  /** Null where the step begins with the trace. */
+  /** Null where the step begins with the trace, or with the range that is shown. */
   readonly start_active_bytes: number | null;
   readonly peak_active_bytes: number;
   readonly peak_first_seq: number;
@@ -164,7 +164,7 @@ export interface TimelineStep extends StepRange {
  */
 export type GrowthTrend = 'rising' | 'plateau' | 'level' | 'mixed';
 
-/** Differences of the active bytes at the end of one whole step and of the next; the first whole step is left out as warm-up. */
+/** Differences of the active bytes at the end of one whole step and of the next; the first step of the trace is left out as warm-up. */
 export interface StepGrowth {
   /** Null: fewer than three differences. Two may be chance. */
   readonly trend: GrowthTrend | null;

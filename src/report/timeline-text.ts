@@ -380,7 +380,7 @@ function signed(bytes: number): string {
 }
 
 function growthText(growth: StepGrowth | null): string {
-  if (growth === null) return 'growth not known: fewer than three whole steps, of which the first is warm-up';
+  if (growth === null) return 'growth not known: it takes two whole steps besides the first, which is warm-up';
   const over = `steps ${growth.first_step} to ${growth.last_step}`;
   const spread = `median of ${growth.n}, spread ${signed(growth.min_bytes_per_step)} to ${signed(growth.max_bytes_per_step)}`;
   const total = `${signed(growth.total_bytes)} over ${over}`;

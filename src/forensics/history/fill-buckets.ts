@@ -1,11 +1,12 @@
 /**
- * Fills `derived_bucket`: least and most of a device's memory over runs of trace entries. This version works forwards from the state before the
- * first entry: blocks that live to the end have their true size, others the rounded request.
+ * Fills `derived_bucket`: least and most of a device's memory over runs of trace entries. A walk back
+ * from the dump gives the true size of every block, one forward sums them up.
  */
-import { roundSize } from '../../allocator/rounding.js';
-import { TRACE_ACTIONS } from '../../model/vocabulary.js';
+import { BackwardWalk, type WalkEvents } from '../../allocator/backward-walk.js';
+import { settingsFromSnapshot } from '../../allocator/settings.js';
+import { BLOCK_STATES, TRACE_ACTIONS } from '../../model/vocabulary.js';
 import type { Store } from '../../store/store.js';
-import { walkDevice } from '../device-walk.js';
+import { readSettings } from '../device-walk.js';
 
 /** Rows of a device at most, not counting those that {@link BucketRange.cuts} add. */
 export const MAX_BUCKETS = 65_536;
@@ -53,8 +54,8 @@ export async function ensureBuckets(
   device: number,
   range?: BucketRange,
 ): Promise<BucketFill> {
-  const { walk, settings, holds } = await walkDevice(store, snapshotId, device);
-  const end = walk.lastSeq ?? -1;
+  const { sizes, walk, holds } = await trueSizes(store, snapshotId, device);
+  const end = sizes.length - 1;
   const first = range?.firstSeq ?? 0;
   const last = Math.min(range?.lastSeq ?? end, end);
   let width = 1;
@@ -63,7 +64,6 @@ export async function ensureBuckets(
   const start = walk.state();
   const size = new Map<number, number>();
   const pending = new Set<number>();
-  const lasting = new Map<number, number>();
   let active = 0;
   let waiting = 0;
   for (let i = 0; i < start.blocks.count; i += 1) {
@@ -77,15 +77,7 @@ export async function ensureBuckets(
   }
   let reserved = 0;
   for (let i = 0; i < start.segments.count; i += 1) reserved += start.segments.totalBytes[i]!;
-  for (const block of await store.all('snapshot.final_blocks', { snapshot_id: snapshotId, device }))
-    lasting.set(Number(block.address), block.size_bytes);
-  const lastAlloc = new Map<number, number>();
-  const spec = { seq: 'i32', action: 'u8', addr: 'f64', size_bytes: 'f64', time_us: 'f64' } as const;
-  const sql = `SELECT seq, action, addr, size_bytes, time_us FROM event WHERE snapshot_id = $snapshot_id AND device = $device ORDER BY seq`;
   const params = { snapshot_id: snapshotId, device };
-  for await (const { rows, columns } of store.readColumns(sql, params, spec))
-    for (let i = 0; i < rows; i += 1) if (columns.action[i] === ALLOC) lastAlloc.set(columns.addr[i]!, columns.seq[i]!);
-
   const out: Row[] = [];
   const cuts = range?.cuts ?? [];
   let cut = 0;
@@ -116,7 +108,7 @@ export async function ensureBuckets(
     row.reserved_min_bytes = Math.min(row.reserved_min_bytes!, reserved);
     row.reserved_max_bytes = Math.max(row.reserved_max_bytes!, reserved);
   };
-  for await (const { rows, columns } of store.readColumns(sql, params, spec)) {
+  for await (const { rows, columns } of store.readColumns(EVENTS, params, SPEC)) {
     for (let i = 0; i < rows; i += 1) {
       const seq = columns.seq[i]!;
       if (seq > last) break;
@@ -126,10 +118,9 @@ export async function ensureBuckets(
       if (seq === first) look(seq, time);
       switch (columns.action[i]) {
         case ALLOC: {
-          const kept = lastAlloc.get(address) === seq ? lasting.get(address) : undefined;
-          const rounded = kept ?? roundSize(Math.max(1, bytes), settings);
-          active += rounded - (size.get(address) ?? 0);
-          size.set(address, rounded);
+          const actual = sizes[seq]!;
+          active += actual - (size.get(address) ?? 0);
+          size.set(address, actual);
           break;
         }
         case FREE_REQUESTED:
@@ -171,6 +162,91 @@ export async function ensureBuckets(
     );
   }
   return { entriesPerRow: width, holds };
+}
+
+const EVENTS = `SELECT seq, action, addr, size_bytes, stream, stack_id, time_us FROM event WHERE snapshot_id = $snapshot_id AND device = $device ORDER BY seq`;
+const SPEC = {
+  seq: 'i32',
+  action: 'u8',
+  addr: 'f64',
+  size_bytes: 'f64',
+  stream: 'f64',
+  stack_id: 'i32',
+  time_us: 'f64',
+} as const;
+
+/** Actual bytes of the block of each alloc entry: what undoing that entry takes away. One entry at a time, so that nothing else is in between. */
+async function trueSizes(
+  store: Store,
+  snapshotId: number,
+  device: number,
+): Promise<{ readonly sizes: Float64Array; readonly walk: BackwardWalk; readonly holds: boolean }> {
+  const params = { snapshot_id: snapshotId, device };
+  const settings = settingsFromSnapshot(await readSettings(store, snapshotId));
+  const batches: WalkEvents[] = [];
+  let requests = 0;
+  let completions = 0;
+  for await (const { rows, columns } of store.readColumns(EVENTS, params, SPEC)) {
+    for (let i = 0; i < rows; i += 1) {
+      if (columns.action[i] === FREE_REQUESTED) requests += 1;
+      else if (columns.action[i] === FREE_COMPLETED) completions += 1;
+    }
+    batches.push({
+      count: rows,
+      seq: columns.seq.slice(),
+      action: columns.action.slice(),
+      address: columns.addr.slice(),
+      sizeBytes: columns.size_bytes.slice(),
+      stream: columns.stream.slice(),
+      stackId: columns.stack_id.slice(),
+    });
+  }
+  const frees = requests + completions > 0;
+  const segments = await store.all('snapshot.final_segments', params);
+  const blocks = await store.all('snapshot.final_blocks', params);
+  const walk = new BackwardWalk(
+    {
+      segments: {
+        count: segments.length,
+        address: Float64Array.from(segments, (row) => Number(row.address)),
+        totalBytes: Float64Array.from(segments, (row) => row.total_bytes),
+        stream: Float64Array.from(segments, (row) => (row.stream === null ? Number.NaN : Number(row.stream))),
+        type: Uint8Array.from(segments, (row) =>
+          row.segment_type === 'small' ? 0 : row.segment_type === 'large' ? 1 : 2,
+        ),
+        pool: new Int32Array(segments.length),
+        expandable: Uint8Array.from(segments, (row) => row.is_expandable ?? 0),
+      },
+      blocks: {
+        count: blocks.length,
+        address: Float64Array.from(blocks, (row) => Number(row.address)),
+        sizeBytes: Float64Array.from(blocks, (row) => row.size_bytes),
+        requestedBytes: Float64Array.from(blocks, (row) => row.requested_bytes ?? -1),
+        state: Uint8Array.from(blocks, (row) => BLOCK_STATES.indexOf(row.state as (typeof BLOCK_STATES)[number])),
+        stackId: new Int32Array(blocks.length).fill(-1),
+      },
+    },
+    settings,
+    { freeRequestedRecorded: !frees || requests > 0, freeCompletedRecorded: !frees || completions > 0 },
+  );
+  const count = batches.reduce((sum, batch) => sum + batch.count, 0);
+  const sizes = new Float64Array(count);
+  for (const batch of batches.reverse()) {
+    for (let i = batch.count - 1; i >= 0; i -= 1) {
+      const before = walk.activeBytes;
+      walk.undo({
+        count: 1,
+        seq: batch.seq.subarray(i),
+        action: batch.action.subarray(i),
+        address: batch.address.subarray(i),
+        sizeBytes: batch.sizeBytes.subarray(i),
+        stream: batch.stream.subarray(i),
+        stackId: batch.stackId.subarray(i),
+      });
+      if (batch.action[i] === ALLOC) sizes[batch.seq[i]!] = before - walk.activeBytes;
+    }
+  }
+  return { sizes, walk, holds: walk.impliedCompletions === 0 && walk.violationCount === walk.tailViolationCount };
 }
 
 const [ALLOC, FREE_REQUESTED, FREE_COMPLETED, SEGMENT_ALLOC, SEGMENT_FREE, SEGMENT_MAP, SEGMENT_UNMAP] = (

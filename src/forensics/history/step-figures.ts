@@ -52,13 +52,12 @@ export async function stepFigures(
 }
 
 /**
- * Growth from step to step: median, least and most of the differences between the active bytes at the ends of successive whole steps. The first whole
- * step is warm-up (optimizer states are born in it); partial ones end where they were cut off, not where a step ends. Null with fewer than two left.
+ * Growth from step to step: median, least and most of the differences between the active bytes at the ends of successive whole steps. The first
+ * step of the trace is warm-up (optimizer states are born in it); partial ones end where they were cut off, not where a step ends. Null with fewer than two left.
  */
-export function stepGrowth(steps: readonly TimelineStep[]): StepGrowth | null {
-  // A first step that the trace does not show from its start still ran, and was the warm-up.
-  const ended = steps.filter((step) => step.partial === null || step.partial === 'start');
-  const counted = ended.slice(1).filter((step) => step.partial === null);
+export function stepGrowth(steps: readonly TimelineStep[], firstOfTrace: StepRange | undefined): StepGrowth | null {
+  // A first step that the trace does not show from its start was the warm-up all the same.
+  const counted = steps.filter((step) => step.partial === null && step.first_seq !== firstOfTrace?.first_seq);
   const first = counted[0];
   const last = counted.at(-1);
   if (first === undefined || last === undefined || counted.length < 2) return null;

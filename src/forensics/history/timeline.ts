@@ -220,6 +220,6 @@ async function describeSteps(store: Store, id: DeviceKey, found: Steps, steps: S
     annotations_of_device: found.annotationsOfDevice,
     without_entries: found.withoutEntries,
     rows,
-    growth: stepGrowth(rows),
+    growth: stepGrowth(rows, found.steps[0]),
   };
 }
