@@ -841,7 +841,7 @@ export interface Queries {
     params: {
       snapshot_id: number;
       device: number;
-      /** first entries, ascending and disjoint: [1, 5] */
+      /** first entries, ascending and disjoint: 1,5 */
       firsts: string;
       /** last entries, in the same order */
       lasts: string;
@@ -866,7 +866,7 @@ export interface Queries {
     params: {
       snapshot_id: number;
       device: number;
-      /** first entries, ascending and disjoint: [1, 5] */
+      /** first entries, ascending and disjoint: 1,5 */
       firsts: string;
       /** last entries, in the same order */
       lasts: string;

@@ -2,7 +2,7 @@
 -- @title  What the allocator was asked for in each of a list of ranges of entries
 -- @param  snapshot_id INTEGER
 -- @param  device INTEGER
--- @param  firsts VARCHAR  first entries, ascending and disjoint: [1, 5]
+-- @param  firsts VARCHAR  first entries, ascending and disjoint: 1,5
 -- @param  lasts  VARCHAR  last entries, in the same order
 -- @col    nth                       INTEGER  place in the list, from 0
 -- @col    allocs                    BIGINT
@@ -16,7 +16,7 @@
 --         meet the list.
 WITH
   list AS (
-    SELECT unnest(range(0, len($firsts::INTEGER[])))::INTEGER AS nth, unnest($firsts::INTEGER[]) AS from_seq, unnest($lasts::INTEGER[]) AS to_seq),
+    SELECT unnest(range(0, len(string_split($firsts, ',')::INTEGER[])))::INTEGER AS nth, unnest(string_split($firsts, ',')::INTEGER[]) AS from_seq, unnest(string_split($lasts, ',')::INTEGER[]) AS to_seq),
   edge AS (SELECT from_seq // 256 AS chunk FROM list UNION SELECT to_seq // 256 FROM list),
   entry AS (
     SELECT seq, seq // 256 AS chunk, action, size_bytes

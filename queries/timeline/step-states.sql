@@ -2,7 +2,7 @@
 -- @title  Memory over each of a list of ranges of entries
 -- @param  snapshot_id INTEGER
 -- @param  device INTEGER
--- @param  firsts VARCHAR  first entries, ascending and disjoint: [1, 5]
+-- @param  firsts VARCHAR  first entries, ascending and disjoint: 1,5
 -- @param  lasts  VARCHAR  last entries, in the same order
 -- @col    nth                 INTEGER  place in the list, from 0
 -- @col    start_active_bytes  BIGINT?  after the entry before the range; NULL where no row ends there
@@ -15,7 +15,7 @@
 -- @why    One pass for all steps. Rows must be cut at the ends of the ranges (exact rows are), and a row of one entry must end each.
 WITH
   list AS (
-    SELECT unnest(range(0, len($firsts::INTEGER[])))::INTEGER AS nth, unnest($firsts::INTEGER[]) AS from_seq, unnest($lasts::INTEGER[]) AS to_seq),
+    SELECT unnest(range(0, len(string_split($firsts, ',')::INTEGER[])))::INTEGER AS nth, unnest(string_split($firsts, ',')::INTEGER[]) AS from_seq, unnest(string_split($lasts, ',')::INTEGER[]) AS to_seq),
   row AS (SELECT * FROM derived_bucket WHERE snapshot_id = $snapshot_id AND device = $device),
   inside AS (
     SELECT list.nth, list.from_seq, list.to_seq, row.*, max(row.active_max_bytes) OVER (PARTITION BY list.nth) AS peak

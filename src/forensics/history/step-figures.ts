@@ -27,8 +27,8 @@ export async function stepFigures(
   const params = {
     snapshot_id: snapshotId,
     device,
-    firsts: `[${steps.map((step) => step.first_seq).join(',')}]`,
-    lasts: `[${steps.map((step) => step.last_seq).join(',')}]`,
+    firsts: steps.map((step) => step.first_seq).join(','),
+    lasts: steps.map((step) => step.last_seq).join(','),
   };
   const states = new Map((await store.all('timeline.step_states', params)).map((row) => [row.nth, row]));
   const events = await store.all('timeline.step_events', params);
