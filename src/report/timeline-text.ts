@@ -92,7 +92,7 @@ function headLines(device: number, trace: TimelineTrace): string[] {
       : `${duration(range.last_time_us - range.first_time_us)} from ${clock(range.first_time_us)} UTC`;
   const slice =
     trace.by === 'time'
-      ? 'columns are equal times'
+      ? 'by time'
       : shown > trace.column_count
         ? `${formatCount(Math.ceil(shown / trace.column_count))} entries a column`
         : 'each entry has its column';
@@ -132,7 +132,6 @@ function placeOf(trace: TimelineTrace): (seq: number, timeUs: number | null) => 
 function lanes(trace: TimelineTrace): ChartLane[] {
   const at = placeOf(trace);
   const { marks, steps } = trace;
-  const inside = (seq: number): boolean => seq >= trace.range.first_seq && seq <= trace.range.last_seq;
   const signs: ChartMark[] = [
     ...marks.ooms.map((oom) => ({ at: at(oom.seq, oom.time_us), sign: 'O' })),
     { at: at(marks.peak_active.first_seq, marks.peak_active.time_us), sign: 'P' },
@@ -155,14 +154,7 @@ function lanes(trace: TimelineTrace): ChartLane[] {
   for (const lane of annotationLanes(marks.annotations))
     lines.push({
       title: lane.sign,
-      marks: lane.ranges.flatMap((range) => [
-        ...(range.first_seq !== null && inside(range.first_seq)
-          ? [{ at: at(range.first_seq, range.start_us), sign: '[' }]
-          : []),
-        ...(range.last_seq !== null && inside(range.last_seq)
-          ? [{ at: at(range.last_seq, range.end_us), sign: ']' }]
-          : []),
-      ]),
+      marks: lane.ranges.flatMap((range) => bar(range, trace)),
     });
   return lines;
 }
@@ -179,6 +171,21 @@ function markLanes(marks: readonly ChartMark[], columns: number): ChartLane[] {
   }
   const lanes = [{ title: 'marks', marks: [...first.values()] }];
   return second.length > 0 ? [...lanes, { title: '', marks: second }] : lanes;
+}
+
+/** A sign in every column that a range touches; a side that was not recorded reaches to the edge. */
+function bar(range: TimelineAnnotation, trace: TimelineTrace): ChartMark[] {
+  const at = placeOf(trace);
+  const { first_seq, last_seq } = trace.range;
+  const columns = trace.column_count;
+  const seqs = [range.first_seq ?? first_seq, range.last_seq ?? last_seq].map((seq) =>
+    Math.min(last_seq, Math.max(first_seq, seq)),
+  );
+  const [from, to] = [at(seqs[0]!, range.start_us), at(seqs[1]!, range.end_us ?? trace.range.last_time_us)].map(
+    (place) => Math.min(columns - 1, Math.max(0, Math.floor(place * columns))),
+  ) as [number, number];
+  // A range without an entry has its end before its first entry: it still took place.
+  return Array.from({ length: Math.max(1, to - from + 1) }, (_, i) => ({ at: (from + i + 0.5) / columns, sign: '=' }));
 }
 
 /** `|12` at the start of step 12, only the stroke where the numbers would not fit. */
@@ -306,7 +313,11 @@ function peakEntry(peak: TimelinePeak, after: (seq: number, timeUs: number | nul
 
 function stepLines(trace: TimelineTrace, look: TimelineLook): string[] {
   const { steps } = trace;
-  if (steps.origin === null) return ['', '  no steps: no ProfilerStep or Optimizer.step annotation was recorded'];
+  if (steps.origin === null)
+    return [
+      '',
+      '  no steps: no ProfilerStep or Optimizer.step annotation was recorded (torch 2.6 and newer record them)',
+    ];
   if (steps.rows.length === 0) return ['', `  no step lies ${trace.zoomed ? 'wholly in this range' : 'in the trace'}`];
   const shown = look.steps === undefined ? steps.rows : steps.rows.slice(-look.steps);
   const [unit, unitBytes] =

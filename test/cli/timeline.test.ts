@@ -193,8 +193,11 @@ describe('timeline', () => {
       start_us: T0 + 4500,
       end_us: T0 + 8500,
     });
-    expect(ask('--annotations').stdout).toMatch(/^ {5}a .*\[/m);
-    expect(ask('--annotations', 'reduce').stdout).toContain('a  nccl:all_reduce ×6');
+    expect(ask('--annotations').stdout).toMatch(/^ {5}a {2}=/m);
+    const marked = ask('--annotations', 'reduce').stdout;
+    expect(marked).toContain('a  nccl:all_reduce ×6');
+    // Each range of four entries takes two or three columns of the 92, and there are six.
+    expect(/^ {5}a {2}( *(={2,3})){6}$/m.exec(marked)?.[0]).toBeDefined();
   });
 
   it('draws with ASCII where told, and where the locale has nothing else', () => {
