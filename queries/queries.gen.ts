@@ -18,24 +18,6 @@ export interface Queries {
       stack_origin: string;
     };
   };
-  /** First and last time of every run of entries of a trace */
-  'history.bucket_times': {
-    params: {
-      snapshot_id: number;
-      device: number;
-      from_seq: number;
-      /** one past the last */
-      to_seq: number;
-      /** entries a run */
-      entries: number;
-    };
-    row: {
-      bucket: number;
-      /** of its first entry that has one */
-      first_time_us: number | null;
-      last_time_us: number | null;
-    };
-  };
   /** One entry of a trace */
   'history.entry': {
     params: {
@@ -215,6 +197,23 @@ export interface Queries {
       /** of the start state */
       uncertain_blocks: number;
       uncertain_bytes: number;
+      /** entries a row of derived_bucket */
+      bucket_entries: number;
+    };
+  };
+  /** Times of the trace entries of one device */
+  'history.times': {
+    params: {
+      snapshot_id: number;
+      device: number;
+      /** first */
+      from_seq: number;
+      /** one past the last */
+      to_seq: number;
+    };
+    row: {
+      seq: number;
+      time_us: number | null;
     };
   };
   /** Failure lines of a run, in the order of their files and lines */
@@ -887,6 +886,219 @@ export interface Queries {
       error_text: string | null;
       /** distinct oddities noted while reading */
       notes: number;
+    };
+  };
+  /** Starts and ends of annotated ranges, and the last entry of a device before each */
+  'timeline.annotations': {
+    params: {
+      snapshot_id: number;
+      /** whose entries */
+      device: number;
+      /** only those that tell of training steps */
+      steps: boolean;
+      /** only names with this in them, in whatever case */
+      contains?: string | null | undefined;
+    };
+    row: {
+      ordinal: number;
+      /** START or END */
+      stage: string;
+      name: string;
+      /** current device of the thread; wrong for helper threads */
+      device: number | null;
+      time_us: number;
+      /** last entry at or before that time; NULL where all are later */
+      last_seq: number | null;
+    };
+  };
+  /** The course of a device's memory in equal numbers of entries */
+  'timeline.columns_by_index': {
+    params: {
+      snapshot_id: number;
+      device: number;
+      /** at most this many */
+      columns: number;
+    };
+    row: {
+      /** as many as asked for, or as there are rows */
+      column_count: number;
+      column: number;
+      first_seq: number;
+      last_seq: number;
+      first_time_us: number | null;
+      last_time_us: number | null;
+      allocated_min_bytes: number;
+      allocated_max_bytes: number;
+      active_min_bytes: number;
+      active_max_bytes: number;
+      reserved_min_bytes: number;
+      reserved_max_bytes: number;
+    };
+  };
+  /** The course of a device's memory in equal slices of time */
+  'timeline.columns_by_time': {
+    params: {
+      snapshot_id: number;
+      device: number;
+      columns: number;
+    };
+    row: {
+      column_count: number;
+      column: number;
+      /** NULL in a slice without an entry */
+      first_seq: number | null;
+      last_seq: number | null;
+      first_time_us: number | null;
+      last_time_us: number | null;
+      /** in a slice without an entry: those of the row before it */
+      allocated_min_bytes: number;
+      allocated_max_bytes: number;
+      active_min_bytes: number;
+      active_max_bytes: number;
+      reserved_min_bytes: number;
+      reserved_max_bytes: number;
+    };
+  };
+  /** The span of the timeline of a device, its maxima, and where each was first reached */
+  'timeline.extremes': {
+    params: {
+      snapshot_id: number;
+      device: number;
+    };
+    row: {
+      first_seq: number;
+      last_seq: number;
+      first_time_us: number | null;
+      last_time_us: number | null;
+      /** the most entries a row summarises */
+      entries_per_row: number;
+      active_max_bytes: number;
+      /** the row that first reaches it */
+      active_max_first_seq: number;
+      active_max_last_seq: number;
+      /** first time of that row */
+      active_max_time_us: number | null;
+      reserved_max_bytes: number;
+      reserved_max_first_seq: number;
+      reserved_max_last_seq: number;
+      reserved_max_time_us: number | null;
+    };
+  };
+  /** Runs of segments given back to the driver */
+  'timeline.flushes': {
+    params: {
+      snapshot_id: number;
+      device: number;
+      /** first */
+      from_seq: number;
+      /** last */
+      to_seq: number;
+      /** the largest ones only */
+      most: number;
+    };
+    row: {
+      /** all of them */
+      flush_count: number;
+      flush_bytes: number;
+      first_seq: number;
+      last_seq: number;
+      /** of the first entry */
+      time_us: number | null;
+      /** segments, or mapped pages of expandable ones */
+      segments: number;
+      bytes: number;
+    };
+  };
+  /** Single entries of a trace worth marking: failures, and snapshots being taken */
+  'timeline.points': {
+    params: {
+      snapshot_id: number;
+      device: number;
+      /** first */
+      from_seq: number;
+      /** last */
+      to_seq: number;
+    };
+    row: {
+      seq: number;
+      /** oom or snapshot */
+      action: string;
+      time_us: number | null;
+      /** of a failure: the rounded request */
+      requested_bytes: number | null;
+      /** of a failure */
+      device_free_bytes: number | null;
+    };
+  };
+  /** First and last entry of the trace of a device, and its last entry at or before a time */
+  'timeline.span': {
+    params: {
+      snapshot_id: number;
+      device: number;
+      time_us?: number | bigint | null | undefined;
+    };
+    row: {
+      entries: number;
+      first_seq: number;
+      last_seq: number;
+      /** earliest time */
+      first_time_us: number | null;
+      /** latest time */
+      last_time_us: number | null;
+      /** entries without a time */
+      untimed: number;
+      /** NULL where every entry is later */
+      seq_at_time: number | null;
+    };
+  };
+  /** What the allocator was asked for in each of a list of ranges of entries */
+  'timeline.step_events': {
+    params: {
+      snapshot_id: number;
+      device: number;
+      /** first entries, ascending and disjoint: 1,5 */
+      firsts: string;
+      /** last entries, in the same order */
+      lasts: string;
+    };
+    row: {
+      /** place in the list, from 0 */
+      nth: number;
+      allocs: number;
+      /** completed */
+      frees: number;
+      /** requested sizes of the allocs */
+      allocated_requested_bytes: number;
+      /** mapped pages of expandable segments too */
+      segment_allocs: number;
+      segment_alloc_bytes: number;
+      segment_frees: number;
+      segment_free_bytes: number;
+    };
+  };
+  /** Memory over each of a list of ranges of entries */
+  'timeline.step_states': {
+    params: {
+      snapshot_id: number;
+      device: number;
+      /** first entries, ascending and disjoint: 1,5 */
+      firsts: string;
+      /** last entries, in the same order */
+      lasts: string;
+    };
+    row: {
+      /** place in the list, from 0 */
+      nth: number;
+      /** after the entry before the range; NULL where no row ends there */
+      start_active_bytes: number | null;
+      peak_active_bytes: number;
+      /** the row that first reaches it */
+      peak_first_seq: number;
+      peak_last_seq: number;
+      peak_reserved_bytes: number;
+      /** after the last entry */
+      end_active_bytes: number;
+      end_reserved_bytes: number;
     };
   };
 }

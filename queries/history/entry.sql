@@ -12,3 +12,4 @@
 SELECT action::VARCHAR AS action, addr, size_bytes, time_us, stack_id
 FROM event
 WHERE snapshot_id = $snapshot_id AND device = $device AND seq = $seq
+LIMIT 1

@@ -7,3 +7,4 @@
 SELECT EXISTS (
   SELECT 1 FROM event JOIN snapshot_pool AS pool USING (snapshot_id, pool)
   WHERE event.snapshot_id = $snapshot_id AND event.device = $device AND (pool.pool_id_a <> 0 OR pool.pool_id_b <> 0)) AS pooled
+LIMIT 1

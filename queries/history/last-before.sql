@@ -8,3 +8,4 @@
 SELECT max(seq) AS seq
 FROM event
 WHERE snapshot_id = $snapshot_id AND device = $device AND time_us <= $time_us
+LIMIT 1

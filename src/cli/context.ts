@@ -9,9 +9,9 @@ export interface Context {
   /** Whether to show progress: a terminal, not CI. */
   readonly showProgress: boolean;
   readonly debug: boolean;
-  /** Columns of the terminal; 100 where output goes elsewhere. */
-  readonly columns: number;
-  /** Whether the locale says that block characters can be shown. */
+  /** Width of the terminal that standard output is; undefined where it is none. */
+  readonly terminalColumns: number | undefined;
+  /** Whether the locale can show more than ASCII. */
   readonly unicode: boolean;
   out(text: string): void;
   err(text: string): void;
@@ -24,14 +24,17 @@ export function processContext(): Context {
     cacheDir: join(env['XDG_CACHE_HOME'] || join(homedir(), '.cache'), 'mbforensics'),
     showProgress: process.stderr.isTTY === true && !env['CI'],
     debug: process.argv.includes('--debug'),
-    columns: process.stdout.columns ?? 100,
+    terminalColumns: process.stdout.isTTY === true ? process.stdout.columns : undefined,
     unicode: isUnicode(env['LC_ALL'] || env['LC_CTYPE'] || env['LANG']),
     out: (text) => void process.stdout.write(text),
     err: (text) => void process.stderr.write(text),
   };
 }
 
-/** An unset locale is what containers and cron have; their output is read on UTF-8 terminals nowadays. Only a locale that names another encoding says no. */
+/** A locale that names no encoding, or none at all (containers), is taken for UTF-8; only `C`, `POSIX` and another encoding say otherwise. */
 function isUnicode(locale: string | undefined): boolean {
-  return locale === undefined || locale === '' || /utf-?8/i.test(locale) || !locale.includes('.');
+  if (locale === undefined || locale === '') return true;
+  const encoding = /\.([^@]+)/.exec(locale)?.[1];
+  if (encoding === undefined) return locale !== 'C' && locale !== 'POSIX';
+  return /^utf-?8$/i.test(encoding);
 }

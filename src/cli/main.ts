@@ -23,6 +23,7 @@ const VERBS: readonly (readonly [verbs: readonly string[], load: () => Promise<R
   [['peak'], async () => (await import('./verbs/peak.js')).registerPeak],
   [['at'], async () => (await import('./verbs/at.js')).registerAt],
   [['segments'], async () => (await import('./verbs/segments.js')).registerSegments],
+  [['timeline'], async () => (await import('./verbs/timeline.js')).registerTimeline],
   [['snapshot'], async () => (await import('./verbs/snapshot.js')).registerSnapshot],
   [['runs', 'sources'], async () => (await import('./verbs/lists.js')).registerLists],
   [['formats'], async () => (await import('./verbs/formats.js')).registerFormats],

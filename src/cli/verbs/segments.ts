@@ -39,7 +39,8 @@ export function registerSegments(program: Command, context: Context): void {
     const when = parseMoment(moment);
     const limit = parseCount('--limit', options.limit);
     const device = deviceOption(options.device);
-    const columns = options.width === undefined ? context.columns : parseCount('--width', options.width);
+    const columns =
+      options.width === undefined ? (context.terminalColumns ?? 100) : parseCount('--width', options.width);
     const opened = await openTarget(operand, options, context);
     let target = opened;
     try {

@@ -1,104 +1,124 @@
 /** Totals over a trace in runs of 2^k entries, smallest and largest kept: what every timeline is drawn from. */
 import type { TotalsObserver } from '../../allocator/forward-walk.js';
-import { ColumnBatch, putI64, putNullI64 } from '../../model/columns.js';
-import { BUCKET_LAYOUT, MAX_BUCKETS } from '../../model/derived-tables.js';
+import { MAX_BUCKETS } from '../../model/derived-tables.js';
 
-/** Entries a bucket for a trace of `events`: the least power of two that gives at most {@link MAX_BUCKETS} of them. */
+export interface BucketRange {
+  readonly firstSeq: number;
+  readonly lastSeq: number;
+  /** A row ends with each of these entries too, so that what happens between two of them can be told apart. Ascending. */
+  readonly cuts?: readonly number[] | undefined;
+}
+
+/** Entries a bucket for a trace of `events`: the least power of two that gives at most {@link MAX_BUCKETS} of them, not counting those that cuts add. */
 export function entriesPerBucket(events: number): number {
   let entries = 1;
   while (Math.ceil(events / entries) > MAX_BUCKETS) entries *= 2;
   return entries;
 }
 
-interface StartTotals {
+export interface Totals {
   readonly allocatedBytes: number;
   readonly activeBytes: number;
   readonly reservedBytes: number;
 }
 
-/** Fills the buckets of entries `firstSeq` to `lastSeq`; `start` are the totals before the first. */
-export class BucketFiller implements TotalsObserver {
-  private readonly firstSeq: number;
-  private readonly entries: number;
-  private readonly values: readonly [
-    Float64Array,
-    Float64Array,
-    Float64Array,
-    Float64Array,
-    Float64Array,
-    Float64Array,
-  ];
-  private readonly firstTime: Float64Array;
-  private readonly lastTime: Float64Array;
-  private readonly lastSeqOf: Int32Array;
-  private count = 0;
+/** The columns of the rows, `count` of each used. */
+export interface BucketColumns {
+  readonly count: number;
+  readonly firstSeq: Int32Array;
+  readonly lastSeq: Int32Array;
+  readonly allocatedMin: Float64Array;
+  readonly allocatedMax: Float64Array;
+  readonly activeMin: Float64Array;
+  readonly activeMax: Float64Array;
+  readonly reservedMin: Float64Array;
+  readonly reservedMax: Float64Array;
+}
 
-  constructor(firstSeq: number, lastSeq: number, entries: number, start: StartTotals) {
-    this.firstSeq = firstSeq;
-    this.entries = entries;
-    const rows = Math.max(1, Math.ceil((lastSeq - firstSeq + 1) / entries));
-    const least = (): Float64Array => new Float64Array(rows).fill(Number.POSITIVE_INFINITY);
-    const most = (): Float64Array => new Float64Array(rows).fill(Number.NEGATIVE_INFINITY);
-    this.values = [least(), most(), least(), most(), least(), most()];
-    this.firstTime = new Float64Array(rows).fill(Number.NaN);
-    this.lastTime = new Float64Array(rows).fill(Number.NaN);
-    this.lastSeqOf = new Int32Array(rows).fill(firstSeq - 1);
-    this.put(0, start.allocatedBytes, start.activeBytes, start.reservedBytes);
+/** Fills the rows of a range while a walk goes forward over the trace from its first entry; `start` are the totals before that. */
+export class BucketFiller implements TotalsObserver {
+  readonly entries: number;
+  private readonly range: BucketRange;
+  private readonly cuts: readonly number[];
+  private nextCut = 0;
+  private before: Totals;
+  private row = -1;
+  /** The last entry of the row being filled. */
+  private rowEnd = -1;
+  private readonly firstSeq: Int32Array;
+  private readonly lastSeq: Int32Array;
+  private readonly allocatedMin: Float64Array;
+  private readonly allocatedMax: Float64Array;
+  private readonly activeMin: Float64Array;
+  private readonly activeMax: Float64Array;
+  private readonly reservedMin: Float64Array;
+  private readonly reservedMax: Float64Array;
+
+  constructor(range: BucketRange, start: Totals) {
+    this.range = range;
+    this.before = start;
+    const length = Math.max(0, range.lastSeq - range.firstSeq + 1);
+    this.entries = entriesPerBucket(length);
+    this.cuts = range.cuts ?? [];
+    // Rows end at multiples of their length, so a range that begins in between needs one more.
+    const rows = Math.ceil(length / this.entries) + 1 + this.cuts.length;
+    const column = (): Float64Array => new Float64Array(rows);
+    this.firstSeq = new Int32Array(rows);
+    this.lastSeq = new Int32Array(rows);
+    [this.allocatedMin, this.allocatedMax, this.activeMin] = [column(), column(), column()];
+    [this.activeMax, this.reservedMin, this.reservedMax] = [column(), column(), column()];
   }
 
   after(seq: number, allocatedBytes: number, activeBytes: number, reservedBytes: number): void {
-    const row = Math.floor((seq - this.firstSeq) / this.entries);
-    this.put(row, allocatedBytes, activeBytes, reservedBytes);
-    this.lastSeqOf[row] = seq;
-  }
-
-  private put(row: number, allocatedBytes: number, activeBytes: number, reservedBytes: number): void {
-    const [allocatedMin, allocatedMax, activeMin, activeMax, reservedMin, reservedMax] = this.values;
-    if (allocatedBytes < allocatedMin[row]!) allocatedMin[row] = allocatedBytes;
-    if (allocatedBytes > allocatedMax[row]!) allocatedMax[row] = allocatedBytes;
-    if (activeBytes < activeMin[row]!) activeMin[row] = activeBytes;
-    if (activeBytes > activeMax[row]!) activeMax[row] = activeBytes;
-    if (reservedBytes < reservedMin[row]!) reservedMin[row] = reservedBytes;
-    if (reservedBytes > reservedMax[row]!) reservedMax[row] = reservedBytes;
-    if (row >= this.count) this.count = row + 1;
-  }
-
-  /** When the first and last entry of a bucket were written, where known. */
-  time(bucket: number, firstUs: number | null, lastUs: number | null): void {
-    this.firstTime[bucket] = firstUs ?? Number.NaN;
-    this.lastTime[bucket] = lastUs ?? Number.NaN;
-  }
-
-  /** The buckets that saw anything. */
-  batch(snapshotId: number, device: number): ColumnBatch {
-    const batch = new ColumnBatch(BUCKET_LAYOUT, Math.max(1, this.count));
-    const columns = [
-      'allocated_min_bytes',
-      'allocated_max_bytes',
-      'active_min_bytes',
-      'active_max_bytes',
-      'reserved_min_bytes',
-      'reserved_max_bytes',
-    ].map((name) => batch.i64(name));
-    let row = 0;
-    for (let bucket = 0; bucket < this.count; bucket += 1) {
-      if (this.values[0][bucket] === Number.POSITIVE_INFINITY) continue;
-      batch.i32('snapshot_id')[row] = snapshotId;
-      batch.i32('device')[row] = device;
-      batch.i32('bucket')[row] = bucket;
-      batch.i32('first_seq')[row] = this.firstSeq + bucket * this.entries;
-      batch.i32('last_seq')[row] = this.lastSeqOf[bucket]!;
-      for (const [name, times] of [
-        ['first_time_us', this.firstTime],
-        ['last_time_us', this.lastTime],
-      ] as const) {
-        if (Number.isNaN(times[bucket]!)) putNullI64(batch.i64(name), row);
-        else putI64(batch.i64(name), row, times[bucket]!);
-      }
-      for (const [i, column] of columns.entries()) putI64(column, row, this.values[i]![bucket]!);
-      row += 1;
+    const { firstSeq, lastSeq } = this.range;
+    if (seq < firstSeq || seq > lastSeq) {
+      if (seq < firstSeq) this.before = { allocatedBytes, activeBytes, reservedBytes };
+      return;
     }
-    batch.rows = row;
-    return batch;
+    if (seq > this.rowEnd) {
+      const isFirst = this.row < 0;
+      this.begin(seq);
+      if (isFirst) {
+        const { before } = this;
+        this.set(before.allocatedBytes, before.activeBytes, before.reservedBytes);
+      } else {
+        this.set(allocatedBytes, activeBytes, reservedBytes);
+        this.lastSeq[this.row] = seq;
+        return;
+      }
+    }
+    const { row } = this;
+    this.lastSeq[row] = seq;
+    if (allocatedBytes < this.allocatedMin[row]!) this.allocatedMin[row] = allocatedBytes;
+    if (allocatedBytes > this.allocatedMax[row]!) this.allocatedMax[row] = allocatedBytes;
+    if (activeBytes < this.activeMin[row]!) this.activeMin[row] = activeBytes;
+    if (activeBytes > this.activeMax[row]!) this.activeMax[row] = activeBytes;
+    if (reservedBytes < this.reservedMin[row]!) this.reservedMin[row] = reservedBytes;
+    if (reservedBytes > this.reservedMax[row]!) this.reservedMax[row] = reservedBytes;
+  }
+
+  private begin(seq: number): void {
+    this.row += 1;
+    this.firstSeq[this.row] = seq;
+    this.rowEnd = Math.ceil((seq + 1) / this.entries) * this.entries - 1;
+    while (this.nextCut < this.cuts.length && this.cuts[this.nextCut]! < seq) this.nextCut += 1;
+    const cut = this.cuts[this.nextCut];
+    if (cut !== undefined && cut < this.rowEnd) this.rowEnd = cut;
+  }
+
+  private set(allocatedBytes: number, activeBytes: number, reservedBytes: number): void {
+    const { row } = this;
+    this.allocatedMin[row] = allocatedBytes;
+    this.allocatedMax[row] = allocatedBytes;
+    this.activeMin[row] = activeBytes;
+    this.activeMax[row] = activeBytes;
+    this.reservedMin[row] = reservedBytes;
+    this.reservedMax[row] = reservedBytes;
+  }
+
+  columns(): BucketColumns {
+    const { firstSeq, lastSeq, allocatedMin, allocatedMax, activeMin, activeMax, reservedMin, reservedMax } = this;
+    const count = this.row + 1;
+    return { count, firstSeq, lastSeq, allocatedMin, allocatedMax, activeMin, activeMax, reservedMin, reservedMax };
   }
 }

@@ -2,42 +2,16 @@
  * What is known of one device's allocator over a whole trace: the start state found by walking back from the dump, and the facts that make the walk
  * forward exact. One source of truth for every view: peak, state at a moment, timeline, diff, verdict.
  */
-import { type AllocatorState, stateTotals } from '../../allocator/allocator-state.js';
-import { BackwardWalk, type Peak } from '../../allocator/backward-walk.js';
-import { ForwardWalk, type TotalsObserver } from '../../allocator/forward-walk.js';
-import type { HistoryFacts } from '../../allocator/history-facts.js';
-import { type AllocatorSettings, settingsFromSnapshot } from '../../allocator/settings.js';
+import { stateTotals } from '../../allocator/allocator-state.js';
+import { BackwardWalk } from '../../allocator/backward-walk.js';
+import { settingsFromSnapshot } from '../../allocator/settings.js';
 import type { Store } from '../../store/store.js';
-import { BucketFiller, entriesPerBucket } from './buckets.js';
+import { bucketBatch, wholeTrace } from './bucket-rows.js';
+import { BucketFiller } from './buckets.js';
 import { readFinalState } from './final-state.js';
 import { loadHistory, saveHistory } from './stored-history.js';
-import { eachForward, eachWindowBack, readPoolNumbers, type TraceOfDevice } from './trace-events.js';
-
-/** What the walks over a trace found out, without the state itself. */
-export interface HistorySummary {
-  /** The walk back holds, or is contradicted only by the last few entries, which a dump that is not atomic explains. */
-  readonly holds: boolean;
-  /** The allocator was empty before the first entry: nothing of the run is missing from the trace. */
-  readonly startsEmpty: boolean;
-  readonly violations: number;
-  readonly impliedCompletions: number;
-  /** Largest Σ of actual block sizes, pending frees included. */
-  readonly peak: Peak;
-  readonly peakReserved: Peak;
-  /** Blocks of the start state whose size is only bounded, and Σ of (most − least). */
-  readonly uncertainBlocks: number;
-  readonly uncertainBytes: number;
-}
-
-export interface DeviceHistory extends HistorySummary {
-  readonly trace: TraceOfDevice;
-  readonly settings: AllocatorSettings;
-  /** Before the first entry; the dumped state where there is no trace. */
-  readonly start: AllocatorState;
-  readonly facts: HistoryFacts;
-  readonly freeRequestedRecorded: boolean;
-  readonly freeCompletedRecorded: boolean;
-}
+import { eachWindowBack, readPoolNumbers } from './trace-events.js';
+import { type DeviceHistory, totalsOf, walkForward } from './walk-history.js';
 
 const known = new WeakMap<Store, Map<string, Promise<DeviceHistory>>>();
 
@@ -111,12 +85,8 @@ async function deriveHistory(store: Store, given: Given): Promise<DeviceHistory>
 /** Writes the history and its buckets into the store. */
 async function keep(store: Store, history: DeviceHistory): Promise<void> {
   const { trace } = history;
-  const entries = entriesPerBucket(trace.events);
-  const buckets = new BucketFiller(0, trace.events - 1, entries, totalsOf(history.start));
+  const buckets = new BucketFiller(await wholeTrace(store, history), totalsOf(history.start));
   const walk = await walkForward(store, history, trace.events - 1, buckets);
-  const range = { snapshot_id: trace.snapshotId, device: trace.device, from_seq: 0, to_seq: trace.events, entries };
-  for (const row of await store.all('history.bucket_times', range))
-    buckets.time(row.bucket, row.first_time_us, row.last_time_us);
   const final = stateTotals(new BackwardWalk(await readFinalState(store, trace), history.settings).state());
   const endsInDump =
     walk.divergences === 0 &&
@@ -126,26 +96,7 @@ async function keep(store: Store, history: DeviceHistory): Promise<void> {
   await saveHistory(store, trace, history, {
     endsInDump,
     divergences: walk.divergences,
-    bucketEntries: entries,
-    buckets: buckets.batch(trace.snapshotId, trace.device),
+    bucketEntries: buckets.entries,
+    buckets: await bucketBatch(store, history, buckets),
   });
-}
-
-export function totalsOf(state: AllocatorState) {
-  const { allocatedBytes, activeBytes, reservedBytes } = stateTotals(state);
-  return { allocatedBytes, activeBytes, reservedBytes };
-}
-
-/** The walk from the start state to after entry `lastSeq` (−1: the start itself). `observer` sees the totals after every entry. */
-export async function walkForward(
-  store: Store,
-  history: DeviceHistory,
-  lastSeq: number,
-  observer?: TotalsObserver,
-): Promise<ForwardWalk> {
-  const walk = new ForwardWalk(history.start, history.settings, history.facts, history);
-  for await (const events of eachForward(store, history.trace, 0, lastSeq + 1)) {
-    walk.apply(events, 0, events.count, observer);
-  }
-  return walk;
 }

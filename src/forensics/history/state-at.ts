@@ -4,8 +4,10 @@ import type { TotalsObserver } from '../../allocator/forward-walk.js';
 import type { AllocatorSettings } from '../../allocator/settings.js';
 import { MbfError } from '../../model/errors.js';
 import type { Store } from '../../store/store.js';
-import { type DeviceHistory, deviceHistory, walkForward } from './device-history.js';
+import { deviceHistory } from './device-history.js';
 import { type Moment, momentText } from './moment.js';
+import { readSteps } from './steps.js';
+import { type DeviceHistory, walkForward } from './walk-history.js';
 
 export interface StateAt {
   readonly moment: Moment;
@@ -65,8 +67,18 @@ async function seqOf(store: Store, history: DeviceHistory, moment: Moment): Prom
       const entry = await store.one('history.last_before', { ...id, time_us: moment.timeUs });
       return entry?.seq ?? none('no entry is that old, or entries carry no times');
     }
-    case 'step':
-      return none('steps are not known');
+    case 'step': {
+      const { steps } = await readSteps(store, trace.snapshotId, trace.device);
+      // A restart may count the same step again; the last run of it is the one that got furthest.
+      const step = steps.filter((one) => one.step === moment.step).at(-1);
+      if (step !== undefined) return peakBetween(store, history, step.first_seq, step.last_seq);
+      const [first, last] = [steps[0], steps.at(-1)];
+      return none(
+        first === undefined || last === undefined
+          ? 'no annotation marks steps'
+          : `its steps are ${first.step} to ${last.step}`,
+      );
+    }
   }
 }
 

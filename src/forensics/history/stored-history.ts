@@ -13,8 +13,8 @@ import {
 } from '../../model/derived-tables.js';
 import { BATCH_ROWS } from '../../model/tables.js';
 import type { Store } from '../../store/store.js';
-import type { HistorySummary } from './device-history.js';
 import type { TraceOfDevice } from './trace-events.js';
+import type { HistorySummary } from './walk-history.js';
 
 interface StoredHistory extends HistorySummary {
   readonly start: AllocatorState;

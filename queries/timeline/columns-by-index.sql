@@ -1,0 +1,40 @@
+-- @name   timeline.columns_by_index
+-- @title  The course of a device's memory in equal numbers of entries
+-- @param  snapshot_id INTEGER
+-- @param  device INTEGER
+-- @param  columns INTEGER  at most this many
+-- @col    column_count        INTEGER  as many as asked for, or as there are rows
+-- @col    column              INTEGER
+-- @col    first_seq           INTEGER
+-- @col    last_seq            INTEGER
+-- @col    first_time_us       BIGINT?
+-- @col    last_time_us        BIGINT?
+-- @col    allocated_min_bytes BIGINT
+-- @col    allocated_max_bytes BIGINT
+-- @col    active_min_bytes    BIGINT
+-- @col    active_max_bytes    BIGINT
+-- @col    reserved_min_bytes  BIGINT
+-- @col    reserved_max_bytes  BIGINT
+-- @why    Least and most of each column are those of its rows, so a spike of a single entry stands in every width.
+WITH
+  row AS (
+    SELECT *, min(first_seq) OVER () AS from_seq, max(last_seq) OVER () AS to_seq, least($columns, count(*) OVER ()) AS wanted
+    FROM derived_bucket
+    WHERE snapshot_id = $snapshot_id AND device = $device),
+  placed AS (SELECT *, ((first_seq - from_seq)::BIGINT * wanted) // (to_seq - from_seq + 1) AS place FROM row)
+SELECT
+  any_value(wanted)::INTEGER AS column_count,
+  place::INTEGER AS column,
+  min(first_seq) AS first_seq,
+  max(last_seq) AS last_seq,
+  arg_min(first_time_us, first_seq) AS first_time_us,
+  arg_max(last_time_us, first_seq) AS last_time_us,
+  min(allocated_min_bytes) AS allocated_min_bytes,
+  max(allocated_max_bytes) AS allocated_max_bytes,
+  min(active_min_bytes) AS active_min_bytes,
+  max(active_max_bytes) AS active_max_bytes,
+  min(reserved_min_bytes) AS reserved_min_bytes,
+  max(reserved_max_bytes) AS reserved_max_bytes
+FROM placed
+GROUP BY place
+ORDER BY place

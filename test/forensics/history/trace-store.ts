@@ -1,0 +1,123 @@
+/** A store with handmade traces and annotations, for questions that need nothing else of a snapshot. */
+import { join } from 'node:path';
+import { openStore } from '../../../src/store/open-store.js';
+import type { Store } from '../../../src/store/store.js';
+import { scratchDirectory } from '../../store/scratch.js';
+
+export const SNAPSHOT = 1;
+
+export interface TraceEntry {
+  readonly action: string;
+  readonly size?: number;
+  readonly addr?: number;
+  /** Default: 1,000 µs after the entry before it. */
+  readonly time?: number | null;
+}
+
+export interface Note {
+  readonly stage: 'START' | 'END';
+  readonly name: string;
+  readonly time: number;
+  readonly device?: number;
+}
+
+export interface Bucket {
+  readonly first_seq: number;
+  readonly last_seq: number;
+  readonly first_time_us?: number | null;
+  readonly last_time_us?: number | null;
+  readonly allocated?: readonly [number, number];
+  readonly active: readonly [number, number];
+  readonly reserved?: readonly [number, number];
+}
+
+/** Closed, and removed, with the test. */
+export async function emptyStore(): Promise<Store> {
+  const store = await openStore(join(scratchDirectory(), 'trace.duckdb'), { mode: 'write' });
+  await store.run(
+    `CREATE TABLE IF NOT EXISTS derived_bucket (
+      snapshot_id INTEGER, device INTEGER, bucket INTEGER, first_seq INTEGER, last_seq INTEGER, first_time_us BIGINT, last_time_us BIGINT,
+      allocated_min_bytes BIGINT, allocated_max_bytes BIGINT, active_min_bytes BIGINT, active_max_bytes BIGINT, reserved_min_bytes BIGINT, reserved_max_bytes BIGINT)`,
+  );
+  return store;
+}
+
+export async function addTrace(
+  store: Store,
+  device: number,
+  entries: readonly TraceEntry[],
+  startReservedBytes = 1,
+): Promise<void> {
+  await store.insertRows(
+    'event',
+    entries.map((entry, seq) => ({
+      snapshot_id: SNAPSHOT,
+      device,
+      seq,
+      action: entry.action,
+      addr: entry.addr ?? seq * 512,
+      size_bytes: entry.size ?? 512,
+      stream: 0,
+      time_us: entry.time === undefined ? seq * 1000 : entry.time,
+    })),
+  );
+  await store.insertRows('snapshot_device', [
+    {
+      snapshot_id: SNAPSHOT,
+      device,
+      segments: 1,
+      blocks: 0,
+      reserved_bytes: startReservedBytes,
+      allocated_bytes: 0,
+      active_bytes: 0,
+      inactive_bytes: startReservedBytes,
+      events: entries.length,
+      reserved_delta_bytes: 0,
+      invariants_hold: true,
+    },
+  ]);
+}
+
+export async function addAnnotations(store: Store, notes: readonly Note[]): Promise<void> {
+  const names = [...new Set(notes.map((note) => note.name))];
+  await store.insertRows(
+    'text_value',
+    names.map((text, text_id) => ({ text_id, text })),
+  );
+  await store.insertRows(
+    'annotation',
+    notes.map((note, ordinal) => ({
+      snapshot_id: SNAPSHOT,
+      ordinal,
+      stage: note.stage,
+      name_id: names.indexOf(note.name),
+      device: note.device ?? 0,
+      time_us: note.time,
+    })),
+  );
+}
+
+export async function addBuckets(store: Store, device: number, buckets: readonly Bucket[]): Promise<void> {
+  await store.insertRows(
+    'derived_bucket',
+    buckets.map((row, bucket) => {
+      const allocated = row.allocated ?? row.active;
+      const reserved = row.reserved ?? row.active;
+      return {
+        snapshot_id: SNAPSHOT,
+        device,
+        bucket,
+        first_seq: row.first_seq,
+        last_seq: row.last_seq,
+        first_time_us: row.first_time_us === undefined ? row.first_seq * 1000 : row.first_time_us,
+        last_time_us: row.last_time_us === undefined ? row.last_seq * 1000 : row.last_time_us,
+        allocated_min_bytes: allocated[0],
+        allocated_max_bytes: allocated[1],
+        active_min_bytes: row.active[0],
+        active_max_bytes: row.active[1],
+        reserved_min_bytes: reserved[0],
+        reserved_max_bytes: reserved[1],
+      };
+    }),
+  );
+}
