@@ -1,6 +1,27 @@
 // Generated from queries/**/*.sql by `npm run generate`. Do not edit.
 
 export interface Queries {
+  /** When the trace of each snapshot of a run ends */
+  'diff.snapshot_times': {
+    params: {
+      run_id: number;
+    };
+    row: {
+      snapshot_id: number;
+      /** Unix epoch; NULL where no entry has a time */
+      last_time_us: number | null;
+    };
+  };
+  /** Profiler steps of which a snapshot has both ends */
+  'diff.steps': {
+    params: {
+      snapshot_id: number;
+    };
+    row: {
+      /** N of ProfilerStep#N */
+      step: number;
+    };
+  };
   /** Failure lines of a run, in the order of their files and lines */
   'incident.list': {
     params: {

@@ -8,6 +8,7 @@
  *
  * Both sides are put in an order of their own content first, so that exchanging them exchanges the answer and nothing else.
  */
+import type { SiteMatch } from '../../model/diff-results.js';
 import { type Frame, frameText, isNoise, isPython, isTorchFile } from '../call-site.js';
 import { type AllocatingLine, alignLines } from './align-lines.js';
 import { matchPaths } from './match-paths.js';
@@ -27,9 +28,6 @@ export interface StackGroup {
   readonly count: number;
 }
 
-export const MATCHES = ['exact', 'line_shifted', 'moved', 'renamed', 'only_a', 'only_b'] as const;
-export type Match = (typeof MATCHES)[number];
-
 export interface SiteDelta {
   /** As b names it, or a where b has it not. */
   readonly site: string;
@@ -41,7 +39,7 @@ export interface SiteDelta {
   readonly a_count: number;
   readonly b_count: number;
   readonly delta_count: number;
-  readonly match: Match;
+  readonly match: SiteMatch;
   /** A function that only one side has, through which it allocates here. */
   readonly through: string | null;
   /** Positions in the lists given, for who wants to look closer. */
@@ -200,7 +198,8 @@ function siteIndex(frames: readonly FrameInfo[]): number {
   if (python >= 0) return python;
   const node = frames.findIndex((frame) => /Backward\w*::apply$/.test(frame.name));
   if (node >= 0) return node;
-  const operator = frames.findIndex((frame) => frame.name.startsWith('_ops::'));
+  // The outermost: what is inside it (`empty_strided`) serves every operator.
+  const operator = frames.findLastIndex((frame) => frame.name.startsWith('_ops::'));
   return operator >= 0 ? operator : Math.min(0, frames.length - 1);
 }
 
@@ -391,13 +390,18 @@ class Matcher {
     knownX: ReadonlySet<string>,
     knownY: ReadonlySet<string>,
   ): void {
-    const describe = (rest: Map<string, SiteFunction>, files: ReadonlyMap<string, string>, other: ReadonlySet<string>) =>
+    const describe = (
+      rest: Map<string, SiteFunction>,
+      files: ReadonlyMap<string, string>,
+      other: ReadonlySet<string>,
+    ) =>
       [...rest.keys()].sort().flatMap((key) => {
         const entry = rest.get(key)!;
         // Native code and memory without frames have no file to move to.
         if (entry.path === '' || entry.path.startsWith('<')) return [];
-        return [{ entry, features: featuresOf(entry, files), gone: !other.has(`${entry.name}\0${entry.path}`) }];
+        return [{ entry, features: featuresOf(entry, files, texts), gone: !other.has(`${entry.name}\0${entry.path}`) }];
       });
+    const texts = { '<': new Map<FrameInfo, string>(), '>': new Map<FrameInfo, string>() };
     const listX = describe(restX, this.#fileOfX, knownY);
     const listY = describe(restY, this.#fileOfY, knownX);
     const index = new Map<string, { readonly x: number[]; readonly y: number[] }>();
@@ -409,16 +413,22 @@ class Matcher {
       }
       entry[side].push(i);
     };
-    for (const [side, list] of [
+    const sides = [
       ['x', listX],
       ['y', listY],
-    ] as const) {
+    ] as const;
+    for (const [side, list] of sides) {
       list.forEach(({ entry, features }, i) => {
-        note(`name ${entry.name}`, side, i);
-        for (const feature of features) {
-          note(feature, side, i);
-          note(`name ${entry.name} ${feature}`, side, i);
-        }
+        note(entry.name, side, i);
+        for (const feature of features) note(feature, side, i);
+      });
+    }
+    // A name that very many functions have (`forward`) tells them apart only together with what is around them.
+    for (const [side, list] of sides) {
+      list.forEach(({ entry, features }, i) => {
+        const { x, y } = index.get(entry.name)!;
+        if (x.length * y.length <= MOST_SHARING) return;
+        for (const feature of features) note(`${entry.name} ${feature}`, side, i);
       });
     }
     const scores = new Map<number, number>();
@@ -585,11 +595,7 @@ function generatedFor(stack: Stack, index: number): string {
 }
 
 /** Functions around a site, by name: the nearest of the user's outside, the nearest of torch's inside. */
-function eachNeighbour(
-  stack: Stack,
-  index: number,
-  take: (frame: FrameInfo, direction: '<' | '>') => void,
-): void {
+function eachNeighbour(stack: Stack, index: number, take: (frame: FrameInfo, direction: '<' | '>') => void): void {
   for (let i = index + 1, left = CALLERS; i < stack.frames.length && left > 0; i += 1) {
     const frame = stack.frames[i]!;
     if (frame.role !== 'user') continue;
@@ -605,15 +611,23 @@ function eachNeighbour(
 }
 
 /** What is around the stacks of a function: callers by name and file, callees by name. */
-function featuresOf(entry: SiteFunction, files: ReadonlyMap<string, string>): ReadonlySet<string> {
+function featuresOf(
+  entry: SiteFunction,
+  files: ReadonlyMap<string, string>,
+  texts: Readonly<Record<'<' | '>', Map<FrameInfo, string>>>,
+): ReadonlySet<string> {
   const features = new Set<string>();
   for (const site of entry.lines.values()) {
     for (const stack of site.stacks) {
       eachNeighbour(stack, stack.at, (frame, direction) => {
         // Its own name would tell a function that calls itself from its successor.
-        if (frame.name !== entry.name) {
-          features.add(`${direction} ${frame.name} ${files.get(frame.path) ?? frame.path}`);
+        if (frame.name === entry.name) return;
+        let text = texts[direction].get(frame);
+        if (text === undefined) {
+          text = `${direction} ${frame.name} ${files.get(frame.path) ?? frame.path}`;
+          texts[direction].set(frame, text);
         }
+        features.add(text);
       });
     }
   }
@@ -650,7 +664,7 @@ function toDelta(pair: Pair, a: readonly StackGroup[], b: readonly StackGroup[])
   const bBytes = sum(pair.y, b, 'bytes');
   const aCount = sum(pair.x, a, 'count');
   const bCount = sum(pair.y, b, 'count');
-  let { match }: { match: Pair['match'] | Match } = pair;
+  let { match }: { match: Pair['match'] | SiteMatch } = pair;
   if (match === 'only') match = pair.x === null ? 'only_b' : 'only_a';
   return {
     site: bSite ?? aSite ?? '',
