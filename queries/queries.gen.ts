@@ -1,6 +1,21 @@
 // Generated from queries/**/*.sql by `npm run generate`. Do not edit.
 
 export interface Queries {
+  /** Whether the frees of a trace carry the stacks of their allocations */
+  'diff.free_stacks': {
+    params: {
+      snapshot_id: number;
+      device: number;
+    };
+    row: {
+      /** frees with a stack whose allocation is in the trace */
+      pairs: number;
+      /** of these, with another stack than their allocation */
+      differing: number;
+      /** different stacks among them */
+      stacks: number;
+    };
+  };
   /** When the trace of each snapshot of a run ends */
   'diff.snapshot_times': {
     params: {

@@ -104,7 +104,7 @@ function siteTable(result: DiffResult): string {
       { title: 'blocks', align: 'right' },
       { title: 'call site' },
     ],
-    rows.map(({ figures, lead, name }) => [...figures, lead + keepEnd(printable(name), width - lead.length)]),
+    rows.map(({ figures, lead, name }) => [...figures, lead + fitSite(printable(name), width - lead.length)]),
     '  ',
   );
   return remainder.changed > 0 ? `${drawn}\n  (--limit 0 shows all sites)` : drawn;
@@ -117,7 +117,8 @@ function siteRows(site: DiffSite, explained: boolean): Row[] {
     formatBytes(site.b_bytes),
     blockCounts(site.a_count, site.b_count),
   ];
-  const rows: Row[] = [{ figures, lead: '', name: site.site }];
+  const alone = site.match === 'only_a' || site.match === 'only_b';
+  const rows: Row[] = [{ figures, lead: alone ? `only in ${site.match.at(-1)}: ` : '', name: site.site }];
   const say = (lead: string, name = ''): void => void rows.push({ figures: NO_FIGURES, lead: `  ${lead}`, name });
   const { words, name } = matchWords(site);
   if (words !== '') say(words, name);
@@ -139,19 +140,22 @@ function siteRows(site: DiffSite, explained: boolean): Row[] {
 function matchWords({ match, a_site, b_site }: DiffSite): { readonly words: string; readonly name: string } {
   const line = /:(\d+)(?: \(.*)?$/.exec(a_site ?? '')?.[1];
   switch (match) {
-    case 'exact':
-      return { words: '', name: '' };
     case 'line_shifted':
       return { words: line === undefined ? 'another line' : `line ${line} in a`, name: '' };
     case 'moved':
       return a_site === b_site ? { words: 'in a elsewhere', name: '' } : { words: 'moved from ', name: a_site ?? '' };
     case 'renamed':
       return { words: 'renamed from ', name: a_site ?? '' };
-    case 'only_a':
-      return { words: 'only in a', name: '' };
-    case 'only_b':
-      return { words: 'only in b', name: '' };
+    default:
+      return { words: '', name: '' };
   }
+}
+
+/** Shortens a site to `width`: directories go first, then the beginning of the function. */
+function fitSite(site: string, width: number): string {
+  if (site.length <= width) return site;
+  const [, name, file] = /^(\S+) .*\/([^/]+)$/.exec(site) ?? [];
+  return keepEnd(name === undefined ? site : `${name} …/${file}`, width);
 }
 
 function blockCounts(a: number, b: number): string {

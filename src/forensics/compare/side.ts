@@ -103,6 +103,15 @@ export async function readTotals(
   return { handle, rank, device, active_bytes: activeBytes, reserved_bytes: reservedBytes };
 }
 
+const FREE_EVENT = STACK_ORIGINS.indexOf('free_event');
+/** Equal stacks of so many different places are no accident: a temporary is often freed on the line that made it, but not all of them. */
+const LEAST_STACKS = 3;
+
+async function freesCarryAllocations(store: Store, snapshotId: number, device: number): Promise<boolean> {
+  const row = await store.one('diff.free_stacks', { snapshot_id: snapshotId, device });
+  return row !== undefined && row.differing === 0 && row.stacks >= LEAST_STACKS;
+}
+
 const FREED = '(freed there; allocated before the recording)';
 
 /** Throws MBF1002 where the trace has no such moment. */
@@ -119,6 +128,8 @@ export async function readSide(
   const { state } = at;
   const { blocks, segments } = state;
   const poolName = await poolNames(store, candidate.snapshotId);
+  const standIns = blocks.stackOrigin.includes(FREE_EVENT);
+  const freesTellAllocation = standIns && (await freesCarryAllocations(store, candidate.snapshotId, device));
   const byKey = new Map<
     string,
     { stackId: number; kind: string; bytes: number; count: number; sizes: Map<number, number> }
@@ -127,7 +138,7 @@ export async function readSide(
   for (let i = 0; i < blocks.count; i += 1) {
     const stackId = blocks.stackId[i]!;
     const bytes = blocks.sizeBytes[i]!;
-    const freed = STACK_ORIGINS[blocks.stackOrigin[i]!] === 'free_event';
+    const freed = !freesTellAllocation && blocks.stackOrigin[i] === FREE_EVENT;
     // Memory that nothing is known of can still be told apart by the pool it lies in.
     const pool = segments.pool[blocks.segment[i]!]!;
     const apart = stackId < 0 && pool > 0 ? ` in ${poolName(pool)}` : '';

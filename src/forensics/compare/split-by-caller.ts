@@ -86,8 +86,24 @@ function branchesAt(chains: readonly Chain[], depth: number): Branch[] {
     if (chain.side === 'a') branch.aBytes += chain.bytes;
     else branch.bBytes += chain.bytes;
   }
+  // A caller that only a has and one that only b has, and no more of either: the same under another name.
+  const lone = [...branches.entries()].filter(([, branch]) => !isShared(branch));
+  const [first, second] = lone;
+  if (
+    first !== undefined &&
+    second !== undefined &&
+    lone.length === 2 &&
+    first[1].chains[0]!.side !== second[1].chains[0]!.side
+  ) {
+    branches.delete(second[0]);
+    first[1].chains.push(...second[1].chains);
+    first[1].aBytes += second[1].aBytes;
+    first[1].bBytes += second[1].bBytes;
+  }
   return [...branches.entries()].sort(([p], [q]) => (p < q ? -1 : 1)).map(([, branch]) => branch);
 }
+
+const isShared = ({ chains }: Branch): boolean => chains.some((chain) => chain.side !== chains[0]!.side);
 
 function rowsOf(branches: readonly Branch[], rest: { aBytes: number; bBytes: number }): DiffSite['callers'] {
   const rows = branches
