@@ -202,7 +202,9 @@ describe('matchSites', () => {
 
   it('aligns the lines of one function in order, also where the shifted lines meet the old ones', () => {
     const lines = (by: number, sizes: readonly number[]): StackGroup[] =>
-      sizes.map((size, i) => group([`forward@/repo/code/x/mlp.py:${10 + 7 * i + by}`, 'main@/repo/code/x/train.py:3'], size * MIB, 4));
+      sizes.map((size, i) =>
+        group([`forward@/repo/code/x/mlp.py:${10 + 7 * i + by}`, 'main@/repo/code/x/train.py:3'], size * MIB, 4),
+      );
     for (const sizes of [
       [100, 3, 40],
       [8, 8, 8, 8, 8, 8, 8, 8, 8, 8],
@@ -217,7 +219,9 @@ describe('matchSites', () => {
     const at = (line: number, mib: number): StackGroup =>
       group([`forward@/repo/code/x/mlp.py:${line}`, 'main@/repo/code/x/train.py:3'], mib * MIB, 4);
     const sites = matchSites([at(10, 100), at(20, 7), at(30, 40)], [at(10, 100), at(15, 64), at(22, 7), at(32, 40)]);
-    expect(changed(sites)).toMatchObject([{ site: 'forward code/x/mlp.py:15', match: 'only_b', delta_bytes: 64 * MIB }]);
+    expect(changed(sites)).toMatchObject([
+      { site: 'forward code/x/mlp.py:15', match: 'only_b', delta_bytes: 64 * MIB },
+    ]);
     expect(sites.map((site) => site.match).sort()).toEqual(['exact', 'line_shifted', 'line_shifted', 'only_b']);
   });
 
@@ -229,7 +233,10 @@ describe('matchSites', () => {
       'step@/repo/code/x/train.py:30',
     ];
     const rest = group(['forward@/repo/code/x/block.py:21', 'step@/repo/code/x/train.py:30'], 5 * MIB);
-    const sites = matchSites([group(stack('project_in'), 64 * MIB), rest], [group(stack('up_projection'), 80 * MIB), rest]);
+    const sites = matchSites(
+      [group(stack('project_in'), 64 * MIB), rest],
+      [group(stack('up_projection'), 80 * MIB), rest],
+    );
     expect(sites).toMatchObject([
       {
         site: 'up_projection code/x/layers.py:10',
@@ -242,9 +249,16 @@ describe('matchSites', () => {
   });
 
   it('knows a function that went to another file', () => {
-    const stack = (file: string): string[] => [`gather@/repo/code/x/${file}:10`, 'forward@/repo/code/x/block.py:20', 'step@/repo/code/x/train.py:30'];
+    const stack = (file: string): string[] => [
+      `gather@/repo/code/x/${file}:10`,
+      'forward@/repo/code/x/block.py:20',
+      'step@/repo/code/x/train.py:30',
+    ];
     const rest = group(['other@/repo/code/x/comm.py:5', 'step@/repo/code/x/train.py:30'], MIB);
-    const sites = matchSites([group(stack('comm.py'), 64 * MIB), rest], [group(stack('collectives.py'), 64 * MIB), rest]);
+    const sites = matchSites(
+      [group(stack('comm.py'), 64 * MIB), rest],
+      [group(stack('collectives.py'), 64 * MIB), rest],
+    );
     expect(sites).toMatchObject([
       { site: 'gather code/x/collectives.py:10', a_site: 'gather code/x/comm.py:10', match: 'moved', delta_bytes: 0 },
       { match: 'exact' },
@@ -253,22 +267,34 @@ describe('matchSites', () => {
 
   it('does not take functions for one another only because both are new', () => {
     const a = [group(['save@/repo/code/x/checkpoint.py:10', 'main@/repo/code/x/train.py:3'], 64 * MIB)];
-    const b = [group(['gather@/repo/code/y/comm.py:10', 'step@/repo/code/y/loop.py:4', 'run@/repo/code/y/go.py:9'], 64 * MIB)];
+    const b = [
+      group(['gather@/repo/code/y/comm.py:10', 'step@/repo/code/y/loop.py:4', 'run@/repo/code/y/go.py:9'], 64 * MIB),
+    ];
     expect(labels(matchSites(a, b))).toEqual(new Set(['only_a', 'only_b']));
   });
 
   it('follows an extracted helper to the line that calls it', () => {
     const outer = ['step@/repo/code/x/train.py:30'];
-    const a = [group(['forward@/repo/code/x/mlp.py:50', ...outer], 64 * MIB), group(['forward@/repo/code/x/mlp.py:60', ...outer], 8 * MIB)];
+    const a = [
+      group(['forward@/repo/code/x/mlp.py:50', ...outer], 64 * MIB),
+      group(['forward@/repo/code/x/mlp.py:60', ...outer], 8 * MIB),
+    ];
     const b = [
       group(['scratch@/repo/code/x/buffers.py:5', 'forward@/repo/code/x/mlp.py:50', ...outer], 64 * MIB),
       group(['forward@/repo/code/x/mlp.py:60', ...outer], 8 * MIB),
     ];
     const sites = matchSites(a, b);
     expect(changed(sites)).toEqual([]);
-    expect(sites[0]).toMatchObject({ site: 'forward code/x/mlp.py:50', match: 'exact', through: 'scratch code/x/buffers.py:5' });
+    expect(sites[0]).toMatchObject({
+      site: 'forward code/x/mlp.py:50',
+      match: 'exact',
+      through: 'scratch code/x/buffers.py:5',
+    });
     // But a new helper beside what was there is new.
-    const more = [...a, group(['scratch@/repo/code/x/buffers.py:5', 'forward@/repo/code/x/mlp.py:70', ...outer], 16 * MIB)];
+    const more = [
+      ...a,
+      group(['scratch@/repo/code/x/buffers.py:5', 'forward@/repo/code/x/mlp.py:70', ...outer], 16 * MIB),
+    ];
     expect(changed(matchSites(a, more))).toMatchObject([
       { site: 'scratch code/x/buffers.py:5', match: 'only_b', delta_bytes: 16 * MIB },
     ]);
