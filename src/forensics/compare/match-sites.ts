@@ -443,9 +443,11 @@ class Matcher {
           let score = 0;
           // A function that the other side still has, on some stack, has neither moved nor got another name.
           if (p.gone && q.gone && p.entry.kind === q.entry.kind) {
-            const around = overlap(p.features, q.features);
-            if (p.entry.name === q.entry.name) score = around >= LEAST_MOVED ? 1 + around : 0;
-            else if (around >= LEAST_RENAMED) score = around + (p.entry.path === q.entry.path ? 0.2 : 0);
+            const { both, share } = overlap(p.features, q.features);
+            const sameFile = p.entry.path === q.entry.path;
+            if (p.entry.name === q.entry.name) score = share >= LEAST_MOVED ? 1 + share : 0;
+            // One caller in common is what any two callees of `train_step` have.
+            else if (share >= LEAST_RENAMED && both >= (sameFile ? 1 : 2)) score = share + (sameFile ? 0.2 : 0);
           }
           scores.set(id, score);
         }
@@ -634,12 +636,12 @@ function featuresOf(
   return features;
 }
 
-/** Shared features as a share of all. */
-function overlap(x: ReadonlySet<string>, y: ReadonlySet<string>): number {
+/** Shared features, and their share of all. */
+function overlap(x: ReadonlySet<string>, y: ReadonlySet<string>): { readonly both: number; readonly share: number } {
   let both = 0;
   for (const feature of x) if (y.has(feature)) both += 1;
   const either = x.size + y.size - both;
-  return either === 0 ? 0 : both / either;
+  return { both, share: either === 0 ? 0 : both / either };
 }
 
 /** The site proper of stacks that were counted at a line further out. */
