@@ -4,8 +4,10 @@ import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { earliestTorch } from '../../parsers/index.js';
+import type { Frame } from '../../src/forensics/call-site.js';
 import { chooseDevices } from '../../src/forensics/compare/choose-pair.js';
 import { describeDiff } from '../../src/forensics/compare/describe-diff.js';
+import { matchSites } from '../../src/forensics/compare/match-sites.js';
 import { type Candidate, listCandidates, readSide, type Side } from '../../src/forensics/compare/side.js';
 import type { DiffResult } from '../../src/model/diff-results.js';
 import { openStore } from '../../src/store/open-store.js';
@@ -41,6 +43,33 @@ const compared = existsSync(PEERS)
 const valid = snapshotPickles().filter(
   (name) => truthOf(name).valid !== false && (truthOf(name).num_segments ?? 0) > 0,
 );
+const isPythonOfUser = ({ filename }: Frame): boolean =>
+  filename.endsWith('.py') && !/(?:^|\/)torch\/|torchinductor/.test(filename);
+type Edit = (frames: readonly Frame[]) => readonly Frame[];
+/** What happens to code between two runs. */
+const EDITS: readonly Edit[] = [
+  function linesShifted(frames) {
+    return frames.map((frame) => (isPythonOfUser(frame) ? { ...frame, line: frame.line + 11 } : frame));
+  },
+  function installedElsewhere(frames) {
+    const filename = (path: string): string =>
+      path
+        .replace(/^.*\/(?:site|dist)-packages\//, '/opt/venv/lib/python3.13/site-packages/')
+        .replace(/^\/home\//, '/mnt/x/');
+    return frames.map((frame) => ({ ...frame, filename: filename(frame.filename) }));
+  },
+  function generatedAnew(frames) {
+    const filename = (path: string): string => path.replace(/\/([a-z2-7]{2})\/c\1([a-z2-7]{40,})\.py$/, '/zz/czz$2.py');
+    return frames.map((frame) => ({ ...frame, filename: filename(frame.filename) }));
+  },
+  function wrapped(frames) {
+    const at = frames.findIndex(isPythonOfUser);
+    if (at < 0) return frames;
+    const wrapper: Frame = { name: 'traced_wrapper', filename: '/repo/tools/decorators.py', line: 31 };
+    return [...frames.slice(0, at), wrapper, ...frames.slice(at)];
+  },
+];
+
 const mirrored: Readonly<Record<string, string>> = { only_a: 'only_b', only_b: 'only_a' };
 const sum = (values: readonly number[]): number => values.reduce((total, value) => total + value, 0);
 
@@ -125,6 +154,20 @@ describe('diff of real snapshots', () => {
     expect(result.sites.filter((site) => site.delta_bytes !== 0 || site.match !== 'exact')).toEqual([]);
     expect(result.settings).toEqual([]);
     expect(result.notes.filter((note) => note.includes('differ'))).toEqual([]);
+  });
+
+  it.each(valid)('%s is found again after an edit of its code', (name) => {
+    for (const { device } of candidates.get(name)!.devices) {
+      const { groups } = sides.get(`${name} ${device}`)!;
+      for (const edit of EDITS) {
+        const edited = groups.map((group) => ({ ...group, frames: edit(group.frames) }));
+        const sites = matchSites(groups, edited);
+        expect(
+          sites.filter((site) => site.delta_bytes !== 0 || site.match.startsWith('only')),
+          `device ${device}, ${edit.name}`,
+        ).toEqual([]);
+      }
+    }
   });
 
   it.skipIf(compared.length === 0).each(compared)('$a and $b have the peaks the peer counts', ({ a, b, peer }) => {

@@ -43,7 +43,10 @@ export function registerDiff(program: Command, context: Context): void {
       .option('--match-step', 'compare the last profiler step that both have whole')
       .option('--rank <n>', 'the rank to compare; default: the first that both have')
       .option('--all-ranks', 'totals of every rank that both have, too')
-      .option('--device <n>', 'the device to compare; default: the one with a trace and the most memory')
+      .option(
+        '--device <n>',
+        'the device to compare; default: one that ran out of memory, else the one with a trace and the most',
+      )
       .option('--limit <n>', 'call sites to show; 0 = all', '12')
       .option('--min <bytes>', 'leave out sites that changed by less, such as 1MiB')
       .option('--max-growth <bytes or %>', 'growth that is allowed, such as 512MiB or 5%')
@@ -57,6 +60,11 @@ export function registerDiff(program: Command, context: Context): void {
     ],
   ).action(async (a: string, b: string, options: Options) => {
     const limits = limitsOf(options);
+    if (options.matchStep === true && (options.atA ?? options.atB) !== undefined)
+      throw new MbfError(
+        'MBF1001',
+        '--match-step finds the moment of both sides; it goes with neither --at-a nor --at-b',
+      );
     const moments = [parseMoment(options.atA ?? options.at), parseMoment(options.atB ?? options.at)] as const;
     const rank = wholeNumber('--rank', options.rank);
     const device = wholeNumber('--device', options.device);

@@ -41,7 +41,10 @@ function both(a: ReadonlyMap<number | null, Candidate>, b: ReadonlyMap<number | 
   return `a has ${list(a)}, b has ${list(b)}`;
 }
 
-/** The devices that both snapshots have, the one to compare first; where ordinals differ, the largest of each. */
+/**
+ * The devices that both snapshots have, the one to compare first: one that ran out of memory, then one with traces, then the largest. Where
+ * they have none in common, the first of each by the same rule.
+ */
 export function chooseDevices(pair: SnapshotPair, device?: number): { readonly a: number; readonly b: number }[] {
   const { a, b } = pair;
   const has = (candidate: Candidate, wanted: number): CandidateDevice | undefined =>
@@ -55,28 +58,32 @@ export function chooseDevices(pair: SnapshotPair, device?: number): { readonly a
     }
     return [{ a: device, b: device }];
   }
-  const common = a.devices.flatMap((mine) => {
+  const both = a.devices.flatMap((mine) => {
     const theirs = has(b, mine.device);
     if (theirs === undefined) return [];
-    return [
-      {
-        device: mine.device,
-        traces: Number(mine.hasTrace) + Number(theirs.hasTrace),
-        bytes: mine.reservedBytes + theirs.reservedBytes,
-      },
-    ];
+    return [{ a: mine.device, b: mine.device, parts: [mine, theirs] }];
   });
-  if (common.length === 0) return [{ a: largest(a), b: largest(b) }];
-  return common
-    .sort((x, y) => y.traces - x.traces || y.bytes - x.bytes || x.device - y.device)
-    .map((entry) => ({ a: entry.device, b: entry.device }));
+  const ranked = (entries: readonly RankedDevices[]): RankedDevices[] =>
+    entries.toSorted((x, y) => {
+      const sum = (entry: RankedDevices, of: (part: CandidateDevice) => number): number =>
+        entry.parts.reduce((total, part) => total + of(part), 0);
+      return (
+        Math.sign(sum(y, (part) => part.ooms)) - Math.sign(sum(x, (part) => part.ooms)) ||
+        sum(y, (part) => Number(part.hasTrace)) - sum(x, (part) => Number(part.hasTrace)) ||
+        sum(y, (part) => part.reservedBytes) - sum(x, (part) => part.reservedBytes) ||
+        x.a - y.a
+      );
+    });
+  if (both.length > 0) return ranked(both).map((entry) => ({ a: entry.a, b: entry.b }));
+  const first = (candidate: Candidate): number =>
+    ranked(candidate.devices.map((entry) => ({ a: entry.device, b: entry.device, parts: [entry] })))[0]!.a;
+  return [{ a: first(a), b: first(b) }];
 }
 
-function largest(candidate: Candidate): number {
-  const [first] = [...candidate.devices].sort(
-    (x, y) => Number(y.hasTrace) - Number(x.hasTrace) || y.reservedBytes - x.reservedBytes || x.device - y.device,
-  );
-  return first!.device;
+interface RankedDevices {
+  readonly a: number;
+  readonly b: number;
+  readonly parts: readonly CandidateDevice[];
 }
 
 /** The last step that both have whole. Throws MBF1002 where there is none. */

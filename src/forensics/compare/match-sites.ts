@@ -257,8 +257,8 @@ class Matcher {
     this.#matchFiles();
     const knownX = this.#functionsOf(this.#x, this.#fileOfX);
     const knownY = this.#functionsOf(this.#y, this.#fileOfY);
-    const restX = this.#sites(this.#x.stacks, this.#fileOfX, (stack) => stack.at);
-    const restY = this.#sites(this.#y.stacks, this.#fileOfY, (stack) => stack.at);
+    const restX = this.#sites(this.#x.stacks, this.#fileOfX, knownY, (stack) => stack.at);
+    const restY = this.#sites(this.#y.stacks, this.#fileOfY, knownX, (stack) => stack.at);
     for (const key of [...restX.keys()].sort()) {
       const x = restX.get(key)!;
       const y = restY.get(key);
@@ -331,6 +331,7 @@ class Matcher {
   #sites(
     stacks: readonly Stack[],
     files: ReadonlyMap<string, string>,
+    otherKnown: ReadonlySet<string>,
     at: (stack: Stack) => number,
   ): Map<string, SiteFunction> {
     const functions = new Map<string, SiteFunction>();
@@ -341,7 +342,8 @@ class Matcher {
       const path = frame === undefined ? '' : (files.get(frame.path) ?? frame.path);
       const name = frame?.name ?? '';
       // Generated files lose their names, so the function that called into them tells them apart.
-      const place = GENERATED_PATHS.has(path) ? `${path} ${generatedFor(stack, index)}` : path;
+      const isShared = (caller: FrameInfo): boolean => otherKnown.has(functionKey(caller, files));
+      const place = GENERATED_PATHS.has(path) ? `${path} ${generatedFor(stack, index, isShared)}` : path;
       const key = `${stack.kind}\0${name}\0${place}`;
       let entry = functions.get(key);
       if (entry === undefined) {
@@ -501,7 +503,7 @@ class Matcher {
         return -1;
       };
       const stacks = [...byStack.keys()].filter((stack) => stack.at >= 0 && outer(stack) >= 0);
-      const seen = this.#sites(stacks, ownFiles, outer);
+      const seen = this.#sites(stacks, ownFiles, otherKnown, outer);
       const pairsOfLine = this.#pairsByLine(side);
       for (const key of [...seen.keys()].sort()) {
         const here = seen.get(key)!;
@@ -590,10 +592,14 @@ function dropEmpty(rest: Map<string, SiteFunction>): void {
   for (const [key, entry] of rest) if (entry.lines.size === 0) rest.delete(key);
 }
 
-/** The function outside generated code that the generated code was made for. */
-function generatedFor(stack: Stack, index: number): string {
-  const caller = stack.frames.slice(index + 1).find((frame) => frame.role === 'user' && !frame.path.startsWith('<'));
-  return caller === undefined ? '' : `${caller.name} ${caller.path.split('/').at(-1)}`;
+/** The nearest function that both sides have outside generated code: the generated code was made for it. */
+function generatedFor(stack: Stack, index: number, isShared: (caller: FrameInfo) => boolean): string {
+  for (let i = index + 1; i < stack.frames.length; i += 1) {
+    const frame = stack.frames[i]!;
+    if (frame.role === 'user' && !frame.path.startsWith('<') && isShared(frame))
+      return `${frame.name} ${frame.path.split('/').at(-1)}`;
+  }
+  return '';
 }
 
 /** Functions around a site, by name: the nearest of the user's outside, the nearest of torch's inside. */

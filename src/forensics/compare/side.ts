@@ -13,6 +13,8 @@ export interface CandidateDevice {
   readonly hasTrace: boolean;
   /** At most, over the trace. */
   readonly reservedBytes: number;
+  /** OOM entries of its trace. */
+  readonly ooms: number;
 }
 
 /** A snapshot that may be compared. */
@@ -41,6 +43,7 @@ export async function listCandidates(store: Store, runId: number, handle: string
     const devices = await store.all('snapshot.devices', { snapshot_id: row.snapshot_id });
     const usable = devices.filter((device) => device.segments > 0 || device.events !== null);
     if (usable.length === 0) continue;
+    const ooms = await store.all('snapshot.ooms', { snapshot_id: row.snapshot_id });
     candidates.push({
       snapshotId: row.snapshot_id,
       handle: row.handle,
@@ -52,6 +55,7 @@ export async function listCandidates(store: Store, runId: number, handle: string
         device: device.device,
         hasTrace: device.events !== null,
         reservedBytes: Math.max(device.reserved_bytes, device.peak_reserved_bytes ?? 0),
+        ooms: ooms.filter((oom) => oom.device === device.device).length,
       })),
     });
   }

@@ -80,7 +80,7 @@ describe('choosePairs', () => {
     run: 'run',
     rank,
     lastTimeUs: snapshotId,
-    devices: devices.map((device) => ({ device, hasTrace: true, reservedBytes: 1 + device })),
+    devices: devices.map((device) => ({ device, hasTrace: true, reservedBytes: 1 + device, ooms: 0 })),
   });
   const ids = (pairs: ReturnType<typeof choosePairs>): string[] =>
     pairs.map(({ a, b }) => `${a.snapshotId}-${b.snapshotId}`);
@@ -105,6 +105,11 @@ describe('choosePairs', () => {
       { a: 5, b: 5 },
       { a: 2, b: 2 },
     ]);
+    const dead = {
+      ...pair.b,
+      devices: pair.b.devices.map((entry) => ({ ...entry, ooms: entry.device === 2 ? 1 : 0 })),
+    };
+    expect(chooseDevices({ ...pair, b: dead })[0]).toEqual({ a: 2, b: 2 });
     expect(chooseDevices(pair, 2)).toEqual([{ a: 2, b: 2 }]);
     expect(() => chooseDevices(pair, 0)).toThrow(/no memory of device 0; it has 2, 5, 7/);
     expect(chooseDevices({ a: candidate(0, 1, [0]), b: candidate(1, 2, [1]) })).toEqual([{ a: 0, b: 1 }]);
