@@ -9,10 +9,13 @@ import { CAUSES_TO_GENERATE } from '../../samples/generate/causes/index.js';
 import { at } from '../../samples/generate/simulate/call-sites/sources.js';
 import { createRandom, deriveSeed } from '../../samples/generate/simulate/random.js';
 import { simulateAttempt, UnfitPlan } from '../../samples/generate/simulate/simulate-attempt.js';
+import { PyText, type PyValue } from '../../samples/generate/write/pickle-writer.js';
 import { runDirectory } from '../../samples/generate/write/run-directory.js';
 import { snapshotPickle } from '../../samples/generate/write/snapshot-pickle.js';
+import { listCandidates, wholeSteps } from '../../src/forensics/compare/side.js';
 import type { DiffResult, DiffSite } from '../../src/model/diff-results.js';
 import { MIB } from '../../src/model/units.js';
+import { openStore } from '../../src/store/open-store.js';
 import { buildCli, type Cli } from '../support/cli.js';
 import { type SmallBlock, smallSnapshot } from '../support/small-snapshot.js';
 
@@ -242,6 +245,42 @@ describe('diff', () => {
     expect(result.total_delta_bytes).toBeGreaterThan(0);
     expect(result.sites.every((site) => site.match === 'exact' || site.match.startsWith('only'))).toBe(true);
     expect(result.notes).toContain('moments differ: a at start, b at peak');
+  });
+
+  it('knows the steps that a snapshot has whole', async () => {
+    const mark = (stage: string, step: number, time: number): PyValue =>
+      new Map<string, PyValue>([
+        ['stage', new PyText(stage)],
+        ['name', new PyText(`ProfilerStep#${step}`)],
+        ['device', 0],
+        ['time_us', time],
+      ]);
+    // The ring lost the start of step 1, and the dump cut step 4.
+    const external_annotations = [
+      mark('END', 1, 1),
+      ...[2, 10].flatMap((step) => [mark('START', step, step), mark('END', step, step + 1)]),
+      mark('START', 4, 20),
+    ];
+    writeFileSync(file('steps.pickle'), smallSnapshot({ top: { external_annotations } }));
+    writeFileSync(file('stepless.pickle'), smallSnapshot());
+    const db = file('steps.duckdb');
+    cli.expect(0, ['ingest', file('steps.pickle'), file('stepless.pickle'), '--run', 'steps', '--db', db], {
+      env: env(),
+    });
+    const store = await openStore(db, { mode: 'read' });
+    try {
+      const [run] = await store.all('store.runs', { run_id: null });
+      const steps = new Map<string, number[]>();
+      for (const { path, snapshotId } of await listCandidates(store, run!.run_id, undefined))
+        steps.set(path, await wholeSteps(store, snapshotId));
+      expect(Object.fromEntries(steps)).toEqual({ 'steps.pickle': [2, 10], 'stepless.pickle': [] });
+    } finally {
+      await store.close();
+    }
+    const args = ['diff', file('steps.pickle'), file('stepless.pickle'), '--match-step'];
+    const failed = cli.expect(2, args, { env: env(), cwd: directory });
+    expect(failed.stderr).toContain('a has step:2 to 10, b has no whole step');
+    cli.expect(2, [...args, '--at-a', 'end'], { env: env(), cwd: directory });
   });
 
   it.each([11, 29])('puts the site first that doubled in a generated run (seed %i)', (seed) => {

@@ -109,7 +109,7 @@ describe('diff of real snapshots', () => {
   const diff = (a: string, b: string): DiffResult => {
     const [devices] = chooseDevices({ a: candidates.get(a)!, b: candidates.get(b)! });
     const limits = { sites: undefined, minBytes: 0, maxGrowth: undefined };
-    const none = { devices: [], ranks: [] };
+    const none = { devices: [], ranks: [], ranksWithoutMoment: [] };
     return describeDiff(sides.get(`${a} ${devices!.a}`)!, sides.get(`${b} ${devices!.b}`)!, limits, none);
   };
 

@@ -85,12 +85,18 @@ export function registerDiff(program: Command, context: Context): void {
         );
       }
       const devices: DiffTotals[] = [];
-      for (const entry of otherDevices) devices.push(await totals(targets, pair, entry, at));
-      const ranks: DiffTotals[] = [];
-      if (options.allRanks === true) {
-        for (const entry of pairs) ranks.push(await totals(targets, entry, chooseDevices(entry, device)[0]!, at));
+      for (const entry of otherDevices) {
+        const found = await totals(targets, pair, entry, at);
+        if (found !== undefined) devices.push(found);
       }
-      const result = describeDiff(sides[0]!, sides[1]!, limits, { devices, ranks });
+      const ranks: DiffTotals[] = [];
+      const missing: number[] = [];
+      for (const entry of options.allRanks === true ? pairs : []) {
+        const found = await totals(targets, entry, chooseDevices(entry, device)[0]!, at);
+        if (found !== undefined) ranks.push(found);
+        else if (entry.a.rank !== null) missing.push(entry.a.rank);
+      }
+      const result = describeDiff(sides[0]!, sides[1]!, limits, { devices, ranks, ranksWithoutMoment: missing });
       answer(context, options, result, diffText);
       if (candidates.some((side) => side.failed)) process.exitCode = EXIT.input;
       else if (options.exitCode === true && result.gate?.exceeded === true) process.exitCode = EXIT.finding;
@@ -118,15 +124,21 @@ async function sameStep(targets: TwoTargets, pair: SnapshotPair): Promise<readon
   return [step, step];
 }
 
+/** Undefined where a trace has no such moment: another device or rank need not have run out of memory, or have come to that step. */
 async function totals(
   targets: TwoTargets,
   pair: SnapshotPair,
   devices: { readonly a: number; readonly b: number },
   at: readonly [Moment, Moment],
-): Promise<DiffTotals> {
-  const a = await targets.use(0, ({ store }) => readTotals(store, pair.a, devices.a, at[0]));
-  const b = await targets.use(1, ({ store }) => readTotals(store, pair.b, devices.b, at[1]));
-  return totalsOf(a, b);
+): Promise<DiffTotals | undefined> {
+  try {
+    const a = await targets.use(0, ({ store }) => readTotals(store, pair.a, devices.a, at[0]));
+    const b = await targets.use(1, ({ store }) => readTotals(store, pair.b, devices.b, at[1]));
+    return totalsOf(a, b);
+  } catch (error) {
+    if (error instanceof MbfError && error.code === 'MBF1002') return undefined;
+    throw error;
+  }
 }
 
 function limitsOf(options: Options): DiffLimits {

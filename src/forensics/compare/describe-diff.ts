@@ -14,16 +14,19 @@ export interface DiffLimits {
   readonly maxGrowth: { readonly bytes: number } | { readonly share: number } | undefined;
 }
 
+/** Pairs of which only totals are told. */
+export interface OtherPairs {
+  readonly devices: readonly DiffTotals[];
+  readonly ranks: readonly DiffTotals[];
+  /** Ranks of which a side has no such moment. */
+  readonly ranksWithoutMoment: readonly number[];
+}
+
 /** A difference of memory without a stack by more than this share of the larger side is said. */
 const MUCH_WITHOUT_STACK = 0.05;
 const SIZES_SHOWN = 5;
 
-export function describeDiff(
-  a: Side,
-  b: Side,
-  limits: DiffLimits,
-  others: { readonly devices: readonly DiffTotals[]; readonly ranks: readonly DiffTotals[] },
-): DiffResult {
+export function describeDiff(a: Side, b: Side, limits: DiffLimits, others: OtherPairs): DiffResult {
   const sites = matchSites(a.groups, b.groups);
   const large = sites.filter((site) => Math.abs(site.delta_bytes) >= limits.minBytes);
   const shown = limits.sites === undefined ? large : large.slice(0, limits.sites);
@@ -68,9 +71,10 @@ export function describeDiff(
       only_a: a.features.filter((feature) => !b.features.includes(feature)),
       only_b: b.features.filter((feature) => !a.features.includes(feature)),
     },
-    ...others,
+    devices: others.devices,
+    ranks: others.ranks,
     bridge_compare: bridgeCompare(a, b),
-    notes: notesOf(a, b),
+    notes: [...notesOf(a, b), ...ranksNote(others.ranksWithoutMoment)],
     gate: gateOf(total, x.active_bytes, limits.maxGrowth),
   };
 }
@@ -192,6 +196,12 @@ function notesOf(a: Side, b: Side): string[] {
     notes.push(`torch differs: a was written by ${torch(x.torch_at_least)}, b by ${torch(y.torch_at_least)}`);
   }
   return notes;
+}
+
+function ranksNote(ranks: readonly number[]): string[] {
+  if (ranks.length === 0) return [];
+  const shown = ranks.slice(0, 16).join(', ');
+  return [`not in the table of ranks, a side having no such moment: ${shown}${ranks.length > 16 ? ', …' : ''}`];
 }
 
 const torch = (version: string | null): string => (version === null ? 'an unknown version' : `${version} or newer`);
