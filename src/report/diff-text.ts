@@ -151,9 +151,10 @@ function matchWords({ match, a_site, b_site }: DiffSite): { readonly words: stri
   }
 }
 
-/** Shortens a site to `width`: directories go first, then the beginning of the function. */
+/** Shortens a site to `width`: directories go first, then the beginning of the function; of words, the end. */
 function fitSite(site: string, width: number): string {
   if (site.length <= width) return site;
+  if (site.startsWith('(')) return `${site.slice(0, width - 1)}…`;
   const [, name, file] = /^(\S+) .*\/([^/]+)$/.exec(site) ?? [];
   return keepEnd(name === undefined ? site : `${name} …/${file}`, width);
 }
