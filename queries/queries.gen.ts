@@ -1,6 +1,42 @@
 // Generated from queries/**/*.sql by `npm run generate`. Do not edit.
 
 export interface Queries {
+  /** Whether the frees of a trace carry the stacks of their allocations */
+  'diff.free_stacks': {
+    params: {
+      snapshot_id: number;
+      device: number;
+    };
+    row: {
+      /** frees with a stack whose allocation is in the trace */
+      pairs: number;
+      /** of these, with another stack than their allocation */
+      differing: number;
+      /** different stacks among them */
+      stacks: number;
+    };
+  };
+  /** When the trace of each snapshot of a run ends */
+  'diff.snapshot_times': {
+    params: {
+      run_id: number;
+    };
+    row: {
+      snapshot_id: number;
+      /** Unix epoch; NULL where no entry has a time */
+      last_time_us: number | null;
+    };
+  };
+  /** Profiler steps of which a snapshot has both ends */
+  'diff.steps': {
+    params: {
+      snapshot_id: number;
+    };
+    row: {
+      /** N of ProfilerStep#N */
+      step: number;
+    };
+  };
   /** Allocations that are not what their trace entry says */
   'history.alloc_facts': {
     params: {

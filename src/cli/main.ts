@@ -24,6 +24,7 @@ const VERBS: readonly (readonly [verbs: readonly string[], load: () => Promise<R
   [['at'], async () => (await import('./verbs/at.js')).registerAt],
   [['segments'], async () => (await import('./verbs/segments.js')).registerSegments],
   [['timeline'], async () => (await import('./verbs/timeline.js')).registerTimeline],
+  [['diff'], async () => (await import('./verbs/diff.js')).registerDiff],
   [['snapshot'], async () => (await import('./verbs/snapshot.js')).registerSnapshot],
   [['runs', 'sources'], async () => (await import('./verbs/lists.js')).registerLists],
   [['formats'], async () => (await import('./verbs/formats.js')).registerFormats],

@@ -34,7 +34,7 @@ const NOISE_FILES = [
   'cpython/abstract.h',
 ];
 
-function isNoise(frame: Frame): boolean {
+export function isNoise(frame: Frame): boolean {
   return (
     NOISE_NAMES.some((name) => frame.name.includes(name)) || NOISE_FILES.some((file) => frame.filename.includes(file))
   );
@@ -43,6 +43,15 @@ function isNoise(frame: Frame): boolean {
 /** Python files of torch itself, however it is installed: `…/site-packages/torch/…`, not `…/torchtitan/…` or Megatron's `torch_norm.py`. */
 const TORCH_FILE =
   /(?:^|\/)(?:site-packages|dist-packages|lib\/python[\d.]+)\/torch\/|(?:^|\/)torch\/(?:nn|autograd|optim|utils|_ops|cuda|_dynamo|_inductor|_functorch)\b/;
+
+export function isTorchFile(filename: string): boolean {
+  return TORCH_FILE.test(filename);
+}
+
+/** Frames of a Python function: a file, or generated code such as `<eval_with_key>`. */
+export function isPython(frame: Frame): boolean {
+  return frame.filename.endsWith('.py') || frame.filename.startsWith('<');
+}
 
 /** A frame as one line: the file's last three segments are enough to find it, whatever the installation. */
 export function frameText(frame: Frame): string {
@@ -60,7 +69,7 @@ export function visibleFrames(frames: readonly Frame[]): readonly Frame[] {
 /** The call site of a stack; undefined for a stack without frames. */
 export function callSite(frames: readonly Frame[]): string | undefined {
   const visible = visibleFrames(frames);
-  const python = visible.filter((frame) => frame.filename.endsWith('.py') || frame.filename.startsWith('<'));
-  const site = python.find((frame) => !TORCH_FILE.test(frame.filename)) ?? python[0] ?? visible[0];
+  const python = visible.filter(isPython);
+  const site = python.find((frame) => !isTorchFile(frame.filename)) ?? python[0] ?? visible[0];
   return site === undefined ? undefined : frameText(site);
 }

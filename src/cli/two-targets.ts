@@ -1,0 +1,37 @@
+/** Two operands that may lie in one store: a process opens a store once, so the other is closed where it must be. */
+import { MbfError } from '../model/errors.js';
+import type { Context } from './context.js';
+import { type DbOptions, openTarget, type Target } from './target.js';
+
+export interface TwoTargets {
+  use<Result>(side: 0 | 1, work: (target: Target) => Promise<Result>): Promise<Result>;
+  close(): Promise<void>;
+}
+
+export function twoTargets(operands: readonly [string, string], options: DbOptions, context: Context): TwoTargets {
+  const open: [Target | undefined, Target | undefined] = [undefined, undefined];
+  const close = async (side: 0 | 1): Promise<void> => {
+    const target = open[side];
+    open[side] = undefined;
+    await target?.close();
+  };
+  return {
+    async use(side, work) {
+      // The same words mean the same store.
+      const own = operands[0] === operands[1] ? 0 : side;
+      const other = own === 0 ? 1 : 0;
+      try {
+        open[own] ??= await openTarget(operands[own], options, context);
+      } catch (error) {
+        if (!(error instanceof MbfError && error.code === 'MBF3001') || open[other] === undefined) throw error;
+        await close(other);
+        open[own] = await openTarget(operands[own], options, context);
+      }
+      return work(open[own]);
+    },
+    async close() {
+      await close(0);
+      await close(1);
+    },
+  };
+}

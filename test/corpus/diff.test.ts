@@ -1,0 +1,205 @@
+/** Every pair of real snapshots: what must hold of any comparison; and through the command line, what a peer counts for the pairs it was given. */
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { basename, join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { earliestTorch } from '../../parsers/index.js';
+import type { Frame } from '../../src/forensics/call-site.js';
+import { chooseDevices } from '../../src/forensics/compare/choose-pair.js';
+import { describeDiff } from '../../src/forensics/compare/describe-diff.js';
+import { matchSites } from '../../src/forensics/compare/match-sites.js';
+import { type Candidate, listCandidates, readSide, type Side } from '../../src/forensics/compare/side.js';
+import type { DiffResult } from '../../src/model/diff-results.js';
+import { openStore } from '../../src/store/open-store.js';
+import { buildCli, type Cli } from '../support/cli.js';
+import { CORPUS, SNAPSHOTS, skipLoudly, snapshotPickles, truthOf } from '../support/corpus.js';
+
+const PEERS = join(CORPUS, 'peers', 'bridge');
+
+/** What the peer's comparison prints; only what is compared. */
+interface BridgeCompare {
+  readonly file_a: string;
+  readonly file_b: string;
+  readonly config_diffs: readonly unknown[];
+  readonly baseline_a: number;
+  readonly baseline_b: number;
+  readonly full_trace: {
+    readonly peak_a: number;
+    readonly peak_b: number;
+    readonly peak_diff: number;
+    readonly abs_peak_a: number;
+    readonly abs_peak_b: number;
+    readonly allocs_a: number;
+    readonly allocs_b: number;
+  };
+}
+
+const compared = existsSync(PEERS)
+  ? readdirSync(PEERS)
+      .filter((name) => name.startsWith('compare__'))
+      .map((name) => JSON.parse(readFileSync(join(PEERS, name), 'utf8')) as BridgeCompare)
+      .map((peer) => ({ a: basename(peer.file_a), b: basename(peer.file_b), peer }))
+  : [];
+const valid = snapshotPickles().filter(
+  (name) => truthOf(name).valid !== false && (truthOf(name).num_segments ?? 0) > 0,
+);
+const isPythonOfUser = ({ filename }: Frame): boolean =>
+  filename.endsWith('.py') && !/(?:^|\/)torch\/|torchinductor/.test(filename);
+type Edit = (frames: readonly Frame[]) => readonly Frame[];
+/** What happens to code between two runs. */
+const EDITS: readonly Edit[] = [
+  function linesShifted(frames) {
+    return frames.map((frame) => (isPythonOfUser(frame) ? { ...frame, line: frame.line + 11 } : frame));
+  },
+  function installedElsewhere(frames) {
+    const filename = (path: string): string =>
+      path
+        .replace(/^.*\/(?:site|dist)-packages\//, '/opt/venv/lib/python3.13/site-packages/')
+        .replace(/^\/home\//, '/mnt/x/');
+    return frames.map((frame) => ({ ...frame, filename: filename(frame.filename) }));
+  },
+  function generatedAnew(frames) {
+    const filename = (path: string): string => path.replace(/\/([a-z2-7]{2})\/c\1([a-z2-7]{40,})\.py$/, '/zz/czz$2.py');
+    return frames.map((frame) => ({ ...frame, filename: filename(frame.filename) }));
+  },
+  function wrapped(frames) {
+    const at = frames.findIndex(isPythonOfUser);
+    if (at < 0) return frames;
+    const wrapper: Frame = { name: 'traced_wrapper', filename: '/repo/tools/decorators.py', line: 31 };
+    return [...frames.slice(0, at), wrapper, ...frames.slice(at)];
+  },
+];
+
+const mirrored: Readonly<Record<string, string>> = { only_a: 'only_b', only_b: 'only_a' };
+const sum = (values: readonly number[]): number => values.reduce((total, value) => total + value, 0);
+
+describe('diff of real snapshots', () => {
+  if (valid.length < 2) {
+    skipLoudly('diff of real snapshots', 'the corpus (set MBF_CORPUS)');
+    return;
+  }
+  let cli: Cli;
+  let directory = '';
+  const candidates = new Map<string, Candidate>();
+  /** Every device at its peak, by file and ordinal. */
+  const sides = new Map<string, Side>();
+
+  beforeAll(async () => {
+    cli = buildCli('corpus-diff');
+    directory = mkdtempSync(join(tmpdir(), 'mbf-diff-'));
+    const db = join(directory, 'corpus.duckdb');
+    const paths = valid.map((name) => join(SNAPSHOTS, name));
+    cli.expect(0, ['ingest', ...paths, '--run', 'corpus', '--db', db]);
+    const store = await openStore(db, { mode: 'read' });
+    try {
+      const [run] = await store.all('store.runs', { run_id: null });
+      for (const candidate of await listCandidates(store, run!.run_id, undefined)) {
+        candidates.set(candidate.path, candidate);
+        for (const { device } of candidate.devices) {
+          const side = await readSide(store, candidate.path, candidate, device, { kind: 'peak' }, earliestTorch);
+          sides.set(`${candidate.path} ${device}`, side);
+        }
+      }
+    } finally {
+      await store.close();
+    }
+  });
+  afterAll(() => rmSync(directory, { recursive: true, force: true }));
+
+  const diff = (a: string, b: string): DiffResult => {
+    const [devices] = chooseDevices({ a: candidates.get(a)!, b: candidates.get(b)! });
+    const limits = { sites: undefined, minBytes: 0, maxGrowth: undefined };
+    const none = { devices: [], ranks: [], ranksWithoutMoment: [] };
+    return describeDiff(sides.get(`${a} ${devices!.a}`)!, sides.get(`${b} ${devices!.b}`)!, limits, none);
+  };
+
+  const expectAddsUp = (result: DiffResult): void => {
+    const { a_info: a, b_info: b, reserved } = result;
+    expect(result.total_delta_bytes).toBe(b.active_bytes - a.active_bytes);
+    expect(sum(result.sites.map((site) => site.delta_bytes)) + result.remainder_bytes).toBe(result.total_delta_bytes);
+    expect(sum(result.sites.map((site) => site.a_bytes))).toBe(a.active_bytes);
+    expect(sum(result.sites.map((site) => site.b_bytes))).toBe(b.active_bytes);
+    expect(sum(result.sites.map((site) => site.a_count))).toBe(a.blocks);
+    expect(sum(result.sites.map((site) => site.b_count))).toBe(b.blocks);
+    expect(reserved.allocated_delta_bytes + reserved.pending_delta_bytes + reserved.inactive_delta_bytes).toBe(
+      reserved.delta_bytes,
+    );
+    expect(sum(result.pools.map((pool) => pool.delta_reserved_bytes))).toBe(reserved.delta_bytes);
+    expect(sum(result.pools.map((pool) => pool.delta_active_bytes))).toBe(result.total_delta_bytes);
+    // One assertion for all sites: some pairs have thousands.
+    const wrong = result.sites.filter(
+      (site) =>
+        site.delta_bytes !== site.b_bytes - site.a_bytes ||
+        (site.match === 'only_a' && site.b_count > 0) ||
+        (site.match === 'only_b' && site.a_count > 0) ||
+        (site.callers.length > 0 && sum(site.callers.map((row) => row.delta_bytes)) !== site.delta_bytes),
+    );
+    expect(wrong).toEqual([]);
+  };
+
+  it.each(valid)('%s against every other adds up, and exchanged is the negative', (a) => {
+    for (const b of valid) {
+      const there = diff(a, b);
+      const back = diff(b, a);
+      expectAddsUp(there);
+      expect(
+        back.sites.map((site) => [0 - site.delta_bytes, site.b_site, site.a_site, mirrored[site.match] ?? site.match]),
+      ).toEqual(there.sites.map((site) => [site.delta_bytes, site.a_site, site.b_site, site.match]));
+    }
+  });
+
+  it.each(valid)('%s does not differ from itself', (name) => {
+    const result = diff(name, name);
+    expectAddsUp(result);
+    expect(result.sites.filter((site) => site.delta_bytes !== 0 || site.match !== 'exact')).toEqual([]);
+    expect(result.settings).toEqual([]);
+    expect(result.notes.filter((note) => note.includes('differ'))).toEqual([]);
+  });
+
+  it.each(valid)('%s is found again after an edit of its code', (name) => {
+    for (const { device } of candidates.get(name)!.devices) {
+      const { groups } = sides.get(`${name} ${device}`)!;
+      for (const edit of EDITS) {
+        const edited = groups.map((group) => ({ ...group, frames: edit(group.frames) }));
+        const sites = matchSites(groups, edited);
+        expect(
+          sites.filter((site) => site.delta_bytes !== 0 || site.match.startsWith('only')),
+          `device ${device}, ${edit.name}`,
+        ).toEqual([]);
+      }
+    }
+  });
+
+  it.skipIf(compared.length === 0).each(compared)('$a and $b have the peaks the peer counts', ({ a, b, peer }) => {
+    const paths = [join(SNAPSHOTS, a), join(SNAPSHOTS, b)];
+    const env = { XDG_CACHE_HOME: directory };
+    const result = cli.expect(0, ['diff', ...paths, '--limit', '0', '--json'], { env }).json<DiffResult>();
+    expectAddsUp(result);
+    // A store of both and a store of each give the same answer.
+    expect(result.sites).toEqual(diff(a, b).sites);
+    const { bridge_compare: ours, settings } = result;
+    const { peak_a, peak_b, peak_diff, abs_peak_a, abs_peak_b, allocs_a, allocs_b } = peer.full_trace;
+    expect(ours).toEqual({
+      peak_a,
+      peak_b,
+      peak_diff,
+      baseline_a: peer.baseline_a,
+      baseline_b: peer.baseline_b,
+      abs_peak_a,
+      abs_peak_b,
+      allocs_a,
+      allocs_b,
+    });
+    expect(settings.length).toBe(peer.config_diffs.length);
+  });
+
+  it.skipIf(compared.length === 0)(
+    'finds sites that both have and one has more of, which presence alone would miss',
+    () => {
+      for (const { a, b } of compared) {
+        const grown = diff(a, b).sites.filter((site) => site.a_bytes > 0 && site.b_bytes > site.a_bytes);
+        expect(grown.length).toBeGreaterThan(0);
+      }
+    },
+  );
+});
