@@ -36,7 +36,7 @@ const NOISE_FILES = [
 
 /** The interpreter's, the dispatcher's and the threads' own frames, which upstream's list leaves: between any two Python frames of a stack with C++ frames. */
 const MACHINERY =
-  /^(?:_?Py[A-Z]\w*|py(?:main|run|thread)_\w+|run_(?:mod|eval_code_obj)|(?:method|cfunction|builtin|bound|slot|type|object|partial|context)_\w*(?:call|vacall|run|tp_\w+)\w*|do_call_core|thread_run|thread_start|start_thread|execute_native_thread_routine|pthread_\w+|clone\d?|__libc_init_first|dynamo_\w*eval\w*|c10::impl::(?:wrap_kernel_functor_unboxed_|make_boxed_from_unboxed_functor|BoxedKernelWrapper))(?:$|[.<(])/;
+  /^(?:_?Py[A-Z_]\w*|py(?:main|run|thread)_\w+|run_(?:mod|eval_code_obj)|(?:method|cfunction|builtin|bound|slot|type|object|partial|context)_\w*(?:call|vacall|run|tp_\w+)\w*|do_call_core|thread_run|thread_start|start_thread|execute_native_thread_routine|pthread_\w+|clone\d?|__libc_init_first|dynamo_\w*eval\w*|c10::impl::(?:wrap_kernel_functor_unboxed_|make_boxed_from_unboxed_functor|BoxedKernelWrapper))(?:$|[.<(])/;
 
 /**
  * What layer a frame is of. `noise`: unwinder, interpreter, dispatcher. `native`: any other C++ frame. `runtime`: standard library, notebooks,

@@ -106,19 +106,22 @@ describe('figures of the peers', () => {
     });
   });
 
-  it.each(parses)('Bridge, baseline = active actual bytes - requested bytes still live + requested bytes of unmatched frees: %s', (name) => {
-    const theirs = read<BridgeParse>('bridge', name).baseline;
-    expect(bridge(name.replace('.parse.json', '')).baseline).toEqual(
-      theirs === null
-        ? null
-        : {
-            baseline_at_start_bytes: theirs.baseline_at_start,
-            segments_active_bytes: theirs.segments_active,
-            pre_existing_freed_bytes: theirs.pre_existing_freed,
-            profiling_still_live_bytes: theirs.profiling_still_live,
-          },
-    );
-  });
+  it.each(parses)(
+    'Bridge, baseline = active actual bytes - requested bytes still live + requested bytes of unmatched frees: %s',
+    (name) => {
+      const theirs = read<BridgeParse>('bridge', name).baseline;
+      expect(bridge(name.replace('.parse.json', '')).baseline).toEqual(
+        theirs === null
+          ? null
+          : {
+              baseline_at_start_bytes: theirs.baseline_at_start,
+              segments_active_bytes: theirs.segments_active,
+              pre_existing_freed_bytes: theirs.pre_existing_freed,
+              profiling_still_live_bytes: theirs.profiling_still_live,
+            },
+      );
+    },
+  );
 
   it.each(parses)('Bridge, sources by requested bytes allocated over the trace of the first device: %s', (name) => {
     const theirs = read<BridgeParse>('bridge', name);
@@ -144,49 +147,55 @@ describe('figures of the peers', () => {
     );
   });
 
-  it.each(compares)('Bridge, peak of requested bytes from zero at the first entry, frees of older memory subtracted: %s', (name) => {
-    const theirs = read<BridgeCompare>('bridge', name);
-    // No file of the corpus has ProfilerStep marks, so the comparison is of whole traces.
-    expect(theirs.matching_steps).toEqual([]);
-    for (const side of ['a', 'b'] as const) {
-      const ours = bridge(String(theirs[`file_${side}`]).split('/').at(-1)!);
-      expect(ours.baseline?.baseline_at_start_bytes).toBe(theirs[`baseline_${side}`]);
-      const segments = theirs[`segments_${side}`] as Record<string, number>;
-      expect(ours.segments).toEqual({
-        count: segments['count'],
-        total_bytes: segments['total'],
-        allocated_bytes: segments['allocated'],
-        active_bytes: segments['active'],
-        awaiting_free_bytes: segments['awaiting_free'],
-        inactive_bytes: segments['inactive'],
-      });
-      const full = theirs.full_trace!;
-      expect(ours.full_trace).toMatchObject({
-        peak_delta_bytes: full[`peak_${side}`],
-        absolute_peak_bytes: full[`abs_peak_${side}`],
-        alloc_count: full[`allocs_${side}`],
-        throughput_bytes: full[`throughput_${side}`],
-        unmatched_frees: full[`unmatched_${side}`],
-      });
-      const ofTheirs = theirs.drill_down!.sources.map((source) => [source.source, source[`peak_${side}`]] as const);
-      expect(new Map(ours.full_trace!.sources_at_peak.map(({ source, bytes }) => [source, bytes]))).toEqual(
-        new Map(ofTheirs.filter(([, bytes]) => bytes > 0)),
-      );
-    }
-  });
+  it.each(compares)(
+    'Bridge, peak of requested bytes from zero at the first entry, frees of older memory subtracted: %s',
+    (name) => {
+      const theirs = read<BridgeCompare>('bridge', name);
+      // No file of the corpus has ProfilerStep marks, so the comparison is of whole traces.
+      expect(theirs.matching_steps).toEqual([]);
+      for (const side of ['a', 'b'] as const) {
+        const ours = bridge(String(theirs[`file_${side}`]).split('/').at(-1)!);
+        expect(ours.baseline?.baseline_at_start_bytes).toBe(theirs[`baseline_${side}`]);
+        const segments = theirs[`segments_${side}`] as Record<string, number>;
+        expect(ours.segments).toEqual({
+          count: segments['count'],
+          total_bytes: segments['total'],
+          allocated_bytes: segments['allocated'],
+          active_bytes: segments['active'],
+          awaiting_free_bytes: segments['awaiting_free'],
+          inactive_bytes: segments['inactive'],
+        });
+        const full = theirs.full_trace!;
+        expect(ours.full_trace).toMatchObject({
+          peak_delta_bytes: full[`peak_${side}`],
+          absolute_peak_bytes: full[`abs_peak_${side}`],
+          alloc_count: full[`allocs_${side}`],
+          throughput_bytes: full[`throughput_${side}`],
+          unmatched_frees: full[`unmatched_${side}`],
+        });
+        const ofTheirs = theirs.drill_down!.sources.map((source) => [source.source, source[`peak_${side}`]] as const);
+        expect(new Map(ours.full_trace!.sources_at_peak.map(({ source, bytes }) => [source, bytes]))).toEqual(
+          new Map(ofTheirs.filter(([, bytes]) => bytes > 0)),
+        );
+      }
+    },
+  );
 
-  it.each(peaks)('mosaic, peak of requested bytes from zero, frees of older memory ignored, and static memory: %s', (name) => {
-    const theirs = read<MosaicPeak>('mosaic', name);
-    const ours: MosaicFigures = ask(name.replace('.peak.json', ''), 'mosaic').mosaic!;
-    expect(ours).toMatchObject({
-      dynamic_peak_bytes: theirs.dynamic_memory_peak,
-      static_bytes: theirs.static_memory,
-      stacks_at_peak: theirs.stacks_at_peak,
-    });
-  });
+  it.each(peaks)(
+    'mosaic, peak of requested bytes from zero, frees of older memory ignored, and static memory: %s',
+    (name) => {
+      const theirs = read<MosaicPeak>('mosaic', name);
+      const ours: MosaicFigures = ask(name.replace('.peak.json', ''), 'mosaic').mosaic!;
+      expect(ours).toMatchObject({
+        dynamic_peak_bytes: theirs.dynamic_memory_peak,
+        static_bytes: theirs.static_memory,
+        stacks_at_peak: theirs.stacks_at_peak,
+      });
+    },
+  );
 
   it.each([...new Set(peaks.map((name) => name.replace('.peak.json', '')))])(
-    'the two peaks of %s are equal where the trace frees nothing older, mosaic\'s is the higher elsewhere',
+    "the two peaks of %s are equal where the trace frees nothing older, mosaic's is the higher elsewhere",
     (snapshot) => {
       const full = bridge(snapshot).full_trace!;
       const mosaic = ask(snapshot, 'mosaic').mosaic!;
