@@ -8,7 +8,7 @@ import { CALLER_MARK, type Frame, frameKind, nativeSite, siteFrames } from './ca
  * Packages that are often run from a checkout, with the names that may follow. A folder is the package only if one of these follows: people keep
  * `megatron` checkouts in folders called `megatron`, and NeMo has modules in folders called `megatron`.
  */
-const PACKAGES: Readonly<Record<string, RegExp>> = {
+const PACKAGES: Readonly<Record<string, RegExp | undefined>> = {
   megatron:
     /^(?:core|training|legacy|bridge|post_training|rl|inference|data|model|mpu|optimizer|fused_kernels|text_generation)$/,
   transformer_engine: /^(?:pytorch|common|jax|debug|plugin)$/,
@@ -82,6 +82,8 @@ function after(path: string, pattern: RegExp): string | undefined {
 
 function fromCheckout(parts: readonly string[], absolute: boolean): readonly string[] {
   for (let i = 0; i < parts.length - 1; i += 1) {
+    // A checkout in a folder named as its package.
+    if (parts[i] === parts[i + 1]) continue;
     if (PACKAGES[parts[i]!]?.test(parts[i + 1]!) && parts.slice(i).every((part) => IDENTIFIER.test(part)))
       return parts.slice(i);
   }
