@@ -76,7 +76,8 @@ export interface StepBoundaries {
 }
 
 /**
- * Where steps begin and end on a device: starts and ends of `ProfilerStep#N`, if the torch profiler ran; else the ends of the optimizer step that occurs most
+ * Where steps begin and end on a device: the starts of `ProfilerStep#N` and the end of the last, if the torch profiler ran (between an end and the next start lies
+ * no step); else the ends of the optimizer step that occurs most
  * often (`Optimizer.step#…`). Undefined if neither was recorded; a trace of one optimizer step has one boundary. Marks of other devices count if this one
  * has none: a process steps all its devices together, and the recorded device is that of the thread.
  */
@@ -89,7 +90,11 @@ export function stepBoundaries(marks: readonly AnnotationMark[], device: number)
     ),
   ]) {
     const profiler = own.filter(({ name }) => /^ProfilerStep#\d+$/.test(name));
-    if (profiler.length > 0) return { times: distinct(profiler), source: 'ProfilerStep#' };
+    if (profiler.length > 0) {
+      const lastStart = profiler.findLastIndex(({ stage }) => stage === 'START');
+      const bounds = profiler.filter(({ stage }, i) => stage === 'START' || (stage === 'END' && i > lastStart));
+      return { times: distinct(bounds), source: 'ProfilerStep#' };
+    }
     const ends = own.filter(({ name, stage }) => stage === 'END' && name.startsWith('Optimizer.step#'));
     const counts = new Map<string, number>();
     for (const { name } of ends) counts.set(name, (counts.get(name) ?? 0) + 1);

@@ -103,13 +103,14 @@ describe('steps', () => {
     const profiler = [
       mark('START', 'ProfilerStep#1', 1),
       mark('END', 'ProfilerStep#1', 4),
-      mark('START', 'ProfilerStep#2', 4),
+      mark('START', 'ProfilerStep#2', 5),
+      mark('END', 'ProfilerStep#2', 9),
     ];
     expect(stepBoundaries([...optimizer, ...profiler], 0)).toEqual({
-      times: Float64Array.of(1, 4),
+      times: Float64Array.of(1, 5, 9),
       source: 'ProfilerStep#',
     });
-    expect(stepBoundaries(profiler, 3)?.times).toEqual(Float64Array.of(1, 4));
+    expect(stepBoundaries(profiler, 3)?.times).toEqual(Float64Array.of(1, 5, 9));
     expect(stepBoundaries([mark('START', '## forward ##', 1)], 0)).toBeUndefined();
   });
 
