@@ -11,3 +11,4 @@ SELECT
   coalesce(sum(coalesce(active_header_bytes, allocated_header_bytes)), 0)::BIGINT AS active_bytes
 FROM segment
 WHERE snapshot_id = $snapshot_id
+LIMIT 1

@@ -25,3 +25,4 @@ SELECT
   (SELECT count(*) FROM ghosts) AS ghosts,
   (SELECT coalesce(sum(bytes), 0)::BIGINT FROM ghosts) AS ghost_bytes,
   (SELECT max(requested_delta_bytes) FROM trace) AS peak_delta_bytes
+LIMIT 1

@@ -12,3 +12,4 @@ SELECT
     SELECT 1 FROM ingest_note JOIN snapshot USING (source_id)
     WHERE snapshot.snapshot_id = $snapshot_id AND ingest_note.device = $device AND ingest_note.kind IN ('ring_truncated', 'ring_probably_truncated')
   ) AS ring_truncated
+LIMIT 1

@@ -8,3 +8,4 @@ SELECT coalesce(sum(size_bytes), 0)::BIGINT AS bytes
 FROM block
 WHERE snapshot_id = $snapshot_id AND state = 'active_allocated'
   AND address NOT IN (SELECT addr FROM event WHERE snapshot_id = $snapshot_id AND device = $device AND addr IS NOT NULL)
+LIMIT 1

@@ -7,3 +7,4 @@
 SELECT text_id, text
 FROM text_value
 WHERE text_id IN (SELECT CAST(unnest(string_split($text_ids, ',')) AS INTEGER))
+ORDER BY text_id

@@ -44,9 +44,25 @@ function bridgeFrame({ name, filename, line }: Frame): string {
   return `${name}@${filename.slice(filename.lastIndexOf('/') + 1)}:${line}`;
 }
 
+/** What is live, by the place of its address. */
 interface Live {
-  readonly sizeBytes: number;
-  readonly stackId: number;
+  /** Row of the allocation; −1 = not live. */
+  readonly row: Int32Array;
+  /** Row at which the address came to life: a Python dict keeps that order, and it decides ties between equal sources. */
+  readonly since: Int32Array;
+}
+
+function emptyLive({ places }: ReplayColumns): Live {
+  return { row: new Int32Array(places).fill(-1), since: new Int32Array(places) };
+}
+
+const copyOf = ({ row, since }: Live): Live => ({ row: row.slice(), since: since.slice() });
+
+/** Rows of the live allocations, in the order of a Python dict. */
+function liveRows({ row, since }: Live): number[] {
+  const places: number[] = [];
+  for (let place = 0; place < row.length; place += 1) if (row[place]! >= 0) places.push(place);
+  return places.sort((a, b) => since[a]! - since[b]!).map((place) => row[place]!);
 }
 
 interface Replayed {
@@ -57,14 +73,14 @@ interface Replayed {
   readonly throughput: number;
   readonly unmatched: number;
   readonly unmatchedBytes: number;
-  readonly liveAtPeak: ReadonlyMap<number, Live>;
+  readonly rowsAtPeak: readonly number[];
 }
 
 type Within = (row: number) => boolean;
 const EVERYTHING: Within = () => true;
 
 /** Upstream `replay_events`, in two passes: the peak, then the live set there. Copying the live set at every new maximum would be quadratic. */
-function replay(events: ReplayColumns, within: Within, before: ReadonlyMap<number, Live>): Replayed {
+function replay(events: ReplayColumns, within: Within, before: Live): Replayed {
   let peakDelta = 0;
   let peakRow = -1;
   let delta = 0;
@@ -73,13 +89,11 @@ function replay(events: ReplayColumns, within: Within, before: ReadonlyMap<numbe
   let throughput = 0;
   let unmatched = 0;
   let unmatchedBytes = 0;
-  const live = new Map(before);
+  const live = copyOf(before);
   for (let row = 0; row < events.count; row += 1) {
     if (!within(row)) continue;
-    const address = events.address[row]!;
     const size = events.sizeBytes[row]!;
     if (events.isAlloc[row] === 1) {
-      live.set(address, { sizeBytes: size, stackId: events.stackId[row]! });
       delta += size;
       throughput += size;
       allocCount += 1;
@@ -89,25 +103,28 @@ function replay(events: ReplayColumns, within: Within, before: ReadonlyMap<numbe
       }
     } else {
       freeCount += 1;
-      const block = live.get(address);
-      delta -= block?.sizeBytes ?? size;
-      if (block === undefined) {
+      const allocated = live.row[events.place[row]!]!;
+      delta -= allocated >= 0 ? events.sizeBytes[allocated]! : size;
+      if (allocated < 0) {
         unmatched += 1;
         unmatchedBytes += size;
-      } else live.delete(address);
+      }
     }
+    step(events, row, live);
   }
-  const liveAtPeak = new Map(before);
-  for (let row = 0; row <= peakRow; row += 1) if (within(row)) step(events, row, liveAtPeak);
-  return { peakDelta, endDelta: delta, allocCount, freeCount, throughput, unmatched, unmatchedBytes, liveAtPeak };
+  const atPeak = copyOf(before);
+  for (let row = 0; row <= peakRow; row += 1) if (within(row)) step(events, row, atPeak);
+  const rowsAtPeak = liveRows(atPeak);
+  return { peakDelta, endDelta: delta, allocCount, freeCount, throughput, unmatched, unmatchedBytes, rowsAtPeak };
 }
 
-/** One entry's effect on a live set. A JavaScript map keeps the order of a Python dict, which decides ties of equal sources. */
-function step(events: ReplayColumns, row: number, live: Map<number, Live>): void {
-  const address = events.address[row]!;
-  if (events.isAlloc[row] === 1)
-    live.set(address, { sizeBytes: events.sizeBytes[row]!, stackId: events.stackId[row]! });
-  else live.delete(address);
+/** One entry's effect on a live set. */
+function step(events: ReplayColumns, row: number, live: Live): void {
+  const place = events.place[row]!;
+  if (events.isAlloc[row] === 1) {
+    if (live.row[place]! < 0) live.since[place] = row;
+    live.row[place] = row;
+  } else live.row[place] = -1;
 }
 
 /** Figures of one snapshot; `depth` is the scripts' `--frame-depth`. */
@@ -145,7 +162,7 @@ export async function bridgeFigures(store: Store, snapshotId: number, depth = 1)
     throughput_bytes: replayed.throughput,
     unmatched_frees: replayed.unmatched,
     unmatched_free_bytes: replayed.unmatchedBytes,
-    sources_at_peak: bySource(replayed.liveAtPeak.values(), sourceOf),
+    sources_at_peak: bySource(events, replayed.rowsAtPeak, sourceOf),
   });
   const annotations = await readAnnotations(store, snapshotId);
   return {
@@ -153,7 +170,7 @@ export async function bridgeFigures(store: Store, snapshotId: number, depth = 1)
     device: traced.device,
     events: traced.events,
     baseline,
-    full_trace: asResult(replay(events, EVERYTHING, new Map()), 0),
+    full_trace: asResult(replay(events, EVERYTHING, emptyLive(events)), 0),
     steps: profilerSteps(annotations).map(({ number, start, end }) => {
       // Upstream: from the start's microsecond to the end's, both included.
       const within: Within = (row) => events.timeUs[row]! >= start && (end === null || events.timeUs[row]! <= end);
@@ -166,25 +183,24 @@ export async function bridgeFigures(store: Store, snapshotId: number, depth = 1)
         annotations: startsWithin(annotations, start, end),
       };
     }),
-    throughput: bySource(allocations(events), sourceOf),
+    throughput: bySource(events, allocations(events), sourceOf),
   };
 }
 
-function* allocations(events: ReplayColumns): Generator<Live> {
-  for (let row = 0; row < events.count; row += 1) {
-    if (events.isAlloc[row] === 1) yield { sizeBytes: events.sizeBytes[row]!, stackId: events.stackId[row]! };
-  }
+function* allocations(events: ReplayColumns): Generator<number> {
+  for (let row = 0; row < events.count; row += 1) if (events.isAlloc[row] === 1) yield row;
 }
 
 /** In descending order of bytes, equal ones in order of first appearance. */
-function bySource(blocks: Iterable<Live>, sourceOf: (stackId: number) => string): PeerSource[] {
+function bySource(events: ReplayColumns, rows: Iterable<number>, sourceOf: (stackId: number) => string): PeerSource[] {
   const groups = new Map<string, { bytes: number; count: number }>();
-  for (const { sizeBytes, stackId } of blocks) {
-    const source = sourceOf(stackId);
+  for (const row of rows) {
+    const source = sourceOf(events.stackId[row]!);
+    const bytes = events.sizeBytes[row]!;
     const group = groups.get(source);
-    if (group === undefined) groups.set(source, { bytes: sizeBytes, count: 1 });
+    if (group === undefined) groups.set(source, { bytes, count: 1 });
     else {
-      group.bytes += sizeBytes;
+      group.bytes += bytes;
       group.count += 1;
     }
   }
@@ -193,28 +209,24 @@ function bySource(blocks: Iterable<Live>, sourceOf: (stackId: number) => string)
 
 /** Upstream `compute_baseline`. */
 function bridgeBaseline(events: ReplayColumns, segmentsActive: number): NonNullable<BridgeFigures['baseline']> {
-  const allocated = new Map<number, Live>();
+  const live = emptyLive(events);
   let freed = 0;
   for (let row = 0; row < events.count; row += 1) {
-    if (events.isAlloc[row] === 0 && !allocated.has(events.address[row]!)) freed += events.sizeBytes[row]!;
-    step(events, row, allocated);
+    if (events.isAlloc[row] === 0 && live.row[events.place[row]!]! < 0) freed += events.sizeBytes[row]!;
+    step(events, row, live);
   }
-  let live = 0;
-  for (const block of allocated.values()) live += block.sizeBytes;
+  const stillLive = liveRows(live).reduce((sum, row) => sum + events.sizeBytes[row]!, 0);
   return {
-    baseline_at_start_bytes: segmentsActive - live + freed,
+    baseline_at_start_bytes: segmentsActive - stillLive + freed,
     segments_active_bytes: segmentsActive,
     pre_existing_freed_bytes: freed,
-    profiling_still_live_bytes: live,
+    profiling_still_live_bytes: stillLive,
   };
 }
 
 /** Upstream `live_set_before` and `compute_step_start_deltas`: what a step opens with. */
-function openedWith(
-  events: ReplayColumns,
-  start: number,
-): { readonly live: ReadonlyMap<number, Live>; readonly delta: number } {
-  const live = new Map<number, Live>();
+function openedWith(events: ReplayColumns, start: number): { readonly live: Live; readonly delta: number } {
+  const live = emptyLive(events);
   let delta = 0;
   for (let row = 0; row < events.count && events.timeUs[row]! < start; row += 1) {
     delta += events.isAlloc[row] === 1 ? events.sizeBytes[row]! : -events.sizeBytes[row]!;

@@ -9,21 +9,28 @@ import type { Store } from '../../store/store.js';
 import { readStacks } from '../stacks.js';
 import { firstTracedDevice, readReplay } from './replay-columns.js';
 
+/** Below −1, which is an entry without a stack. */
+const NOT_LIVE = -2;
+
 export async function mosaicFigures(store: Store, snapshotId: number): Promise<MosaicFigures> {
   const traced = await firstTracedDevice(store, snapshotId);
   if (traced === null) return { device: null, dynamic_peak_bytes: null, static_bytes: null, stacks_at_peak: null };
   const events = await readReplay(store, snapshotId, traced.device);
-  const live = new Map<number, number>();
+  // Stack id by place of the address; NOT_LIVE where nothing is.
+  const live = new Int32Array(events.places).fill(NOT_LIVE);
   let usage = 0;
   let peak = 0;
   let peakRow = -1;
   const apply = (row: number): void => {
-    const address = events.address[row]!;
+    const place = events.place[row]!;
     if (events.isAlloc[row] === 1) {
       usage += events.sizeBytes[row]!;
-      live.set(address, events.stackId[row]!);
+      live[place] = events.stackId[row]!;
+    } else if (live[place] !== NOT_LIVE) {
       // mosaic subtracts the size on the free's own entry, whatever the allocation's was.
-    } else if (live.delete(address)) usage -= events.sizeBytes[row]!;
+      usage -= events.sizeBytes[row]!;
+      live[place] = NOT_LIVE;
+    }
   };
   for (let row = 0; row < events.count; row += 1) {
     apply(row);
@@ -32,10 +39,10 @@ export async function mosaicFigures(store: Store, snapshotId: number): Promise<M
       peakRow = row;
     }
   }
-  live.clear();
+  live.fill(NOT_LIVE);
   for (let row = 0; row <= peakRow; row += 1) apply(row);
   // Entries without frames are no stack to mosaic. Its key is file and line run together; names do not count.
-  const ids = new Set([...live.values()].filter((stackId) => stackId >= 0));
+  const ids = new Set(live.filter((stackId) => stackId >= 0));
   const keys = new Set<string>();
   for (const frames of (await readStacks(store, ids)).values())
     keys.add(frames.map(({ filename, line }) => `${filename}${line}`).join(''));

@@ -8,6 +8,9 @@ export interface ReplayColumns {
   /** 1 = alloc, 0 = free_completed. */
   readonly isAlloc: Uint8Array;
   readonly address: Float64Array;
+  /** Addresses numbered from 0 in order of first appearance: live sets are then plain arrays. */
+  readonly place: Int32Array;
+  readonly places: number;
   /** Requested bytes. */
   readonly sizeBytes: Float64Array;
   /** NaN where the trace has no times. */
@@ -18,10 +21,10 @@ export interface ReplayColumns {
 
 const ALLOC = TRACE_ACTIONS.indexOf('alloc');
 
-/** 33 bytes an entry: the peers' per-step tables need several passes. */
+/** 37 bytes an entry: the peers' per-step tables need several passes. */
 export async function readReplay(store: Store, snapshotId: number, device: number): Promise<ReplayColumns> {
   const spec = { seq: 'i32', action: 'u8', addr: 'f64', size_bytes: 'f64', time_us: 'f64', stack_id: 'i32' } as const;
-  const parts: ReplayColumns[] = [];
+  const parts: Omit<ReplayColumns, 'place' | 'places'>[] = [];
   let count = 0;
   for await (const { rows, columns } of store.readQueryColumns(
     'peak.replay',
@@ -39,7 +42,7 @@ export async function readReplay(store: Store, snapshotId: number, device: numbe
     });
     count += rows;
   }
-  const all: ReplayColumns = {
+  const all = {
     count,
     seq: new Int32Array(count),
     isAlloc: new Uint8Array(count),
@@ -58,7 +61,16 @@ export async function readReplay(store: Store, snapshotId: number, device: numbe
     all.stackId.set(part.stackId, at);
     at += part.count;
   }
-  return all;
+  const numbers = new Map<number, number>();
+  const place = Int32Array.from(all.address, (address) => {
+    let number = numbers.get(address);
+    if (number === undefined) {
+      number = numbers.size;
+      numbers.set(address, number);
+    }
+    return number;
+  });
+  return { ...all, place, places: numbers.size };
 }
 
 /** The peers look at the first device whose trace has an entry; null if none has. */
