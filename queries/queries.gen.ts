@@ -1,21 +1,6 @@
 // Generated from queries/**/*.sql by `npm run generate`. Do not edit.
 
 export interface Queries {
-  /** Whether the frees of a trace carry the stacks of their allocations */
-  'diff.free_stacks': {
-    params: {
-      snapshot_id: number;
-      device: number;
-    };
-    row: {
-      /** frees with a stack whose allocation is in the trace */
-      pairs: number;
-      /** of these, with another stack than their allocation */
-      differing: number;
-      /** different stacks among them */
-      stacks: number;
-    };
-  };
   /** When the trace of each snapshot of a run ends */
   'diff.snapshot_times': {
     params: {
@@ -25,16 +10,6 @@ export interface Queries {
       snapshot_id: number;
       /** Unix epoch; NULL where no entry has a time */
       last_time_us: number | null;
-    };
-  };
-  /** Profiler steps of which a snapshot has both ends */
-  'diff.steps': {
-    params: {
-      snapshot_id: number;
-    };
-    row: {
-      /** N of ProfilerStep#N */
-      step: number;
     };
   };
   /** Allocations that are not what their trace entry says */
@@ -88,6 +63,23 @@ export interface Queries {
       size_bytes: number;
       stream: number | null;
       stack_id: number | null;
+    };
+  };
+  /** Whether the frees of a trace carry the stacks of their allocations, from its first entries */
+  'history.free_stacks': {
+    params: {
+      snapshot_id: number;
+      device: number;
+      /** entries looked at */
+      before_seq: number;
+    };
+    row: {
+      /** frees with a stack whose allocation is in the trace */
+      pairs: number;
+      /** of these, with another stack than their allocation */
+      differing: number;
+      /** different stacks among them */
+      stacks: number;
     };
   };
   /** Completed frees at some addresses */
@@ -613,6 +605,146 @@ export interface Queries {
       rank: number | null;
       display_path: string;
       line: number;
+    };
+  };
+  /** Allocations of one device up to an entry, with what torch noted beside the stack */
+  'peak.allocations': {
+    params: {
+      snapshot_id: number;
+      device: number;
+      /** last entry */
+      to_seq: number;
+    };
+    row: {
+      seq: number;
+      time_us: number | null;
+      compile_context_id: number | null;
+      user_metadata_id: number | null;
+    };
+  };
+  /** Starts and ends of record_function scopes, in the order recorded */
+  'peak.annotations': {
+    params: {
+      snapshot_id: number;
+    };
+    row: {
+      ordinal: number;
+      /** START, END or other */
+      stage: string;
+      name: string;
+      /** current device of the thread */
+      device: number | null;
+      time_us: number | null;
+    };
+  };
+  /** Frees of one device after an entry */
+  'peak.frees_after': {
+    params: {
+      snapshot_id: number;
+      device: number;
+      /** -1 = from the first */
+      after_seq: number;
+      /** free_completed, or free_requested where completions were not recorded */
+      action: string;
+    };
+    row: {
+      seq: number;
+      addr: number | bigint | null;
+      time_us: number | null;
+    };
+  };
+  /** Sums of what the segments of a snapshot say about themselves, all devices */
+  'peak.header_sums': {
+    params: {
+      snapshot_id: number;
+    };
+    row: {
+      segments: number;
+      total_bytes: number;
+      allocated_bytes: number;
+      active_bytes: number;
+    };
+  };
+  /** What memory_viz plots for one device: elements allocated before the first entry, and its highest total */
+  'peak.memory_viz': {
+    params: {
+      snapshot_id: number;
+      device: number;
+    };
+    row: {
+      /** frees of memory whose allocation was not recorded */
+      freed_in_trace: number;
+      /** requested */
+      freed_in_trace_bytes: number;
+      /** allocated blocks of the dump that the trace did not allocate */
+      ghosts: number;
+      /** requested, actual where the file does not say */
+      ghost_bytes: number;
+      /** largest total after an entry, from zero; NULL without entries */
+      peak_delta_bytes: number | null;
+    };
+  };
+  /** What the trace tells about its reach: the time of an entry, and whether the ring lost the beginning */
+  'peak.moment_facts': {
+    params: {
+      snapshot_id: number;
+      device: number;
+      /** the entry */
+      seq?: number | null | undefined;
+    };
+    row: {
+      time_us: number | null;
+      ring_truncated: boolean;
+    };
+  };
+  /** Allocations and completed frees of one device, in order */
+  'peak.replay': {
+    params: {
+      snapshot_id: number;
+      device: number;
+    };
+    row: {
+      seq: number;
+      /** code as in TRACE_ACTIONS */
+      action: string;
+      addr: number | bigint | null;
+      /** requested */
+      size_bytes: number;
+      time_us: number | null;
+      stack_id: number | null;
+    };
+  };
+  /** Allocated blocks of the dump, on any device, at addresses that one device's trace never names */
+  'peak.static_bytes': {
+    params: {
+      snapshot_id: number;
+      /** the device of the trace */
+      device: number;
+    };
+    row: {
+      /** actual */
+      bytes: number;
+    };
+  };
+  /** Streams of a snapshot in order of first appearance */
+  'peak.streams': {
+    params: {
+      snapshot_id: number;
+    };
+    row: {
+      /** the raw handle */
+      stream: number;
+    };
+  };
+  /** Interned texts by id */
+  'peak.texts': {
+    params: {
+      /** ids, separated by commas */
+      text_ids: string;
+    };
+    row: {
+      text_id: number;
+      text: string;
     };
   };
   /** Trace entries by action */

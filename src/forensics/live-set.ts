@@ -3,7 +3,7 @@ import type { AllocatorState } from '../allocator/allocator-state.js';
 import { STACK_ORIGINS } from '../allocator/allocator-state.js';
 import type { PeakGroup } from '../model/results.js';
 import type { Store } from '../store/store.js';
-import { frameText, visibleFrames } from './call-site.js';
+import { type Frame, frameText, visibleFrames } from './call-site.js';
 import { readStacks, siteOf } from './stacks.js';
 
 export interface LiveSet {
@@ -18,7 +18,11 @@ export interface LiveSet {
 }
 
 /** Groups in descending order of bytes; together they hold every live block once. */
-export async function liveSet(store: Store, state: AllocatorState): Promise<LiveSet> {
+export async function liveSet(
+  store: Store,
+  state: AllocatorState,
+  stacks?: ReadonlyMap<number, readonly Frame[]>,
+): Promise<LiveSet> {
   const { blocks } = state;
   const byStack = new Map<string, { stackId: number; origin: string; bytes: number; count: number }>();
   let bytes = 0;
@@ -36,10 +40,8 @@ export async function liveSet(store: Store, state: AllocatorState): Promise<Live
     bytes += blocks.sizeBytes[i]!;
   }
   const groups = [...byStack.values()].sort((a, b) => b.bytes - a.bytes || a.stackId - b.stackId);
-  const frames = await readStacks(
-    store,
-    groups.map((group) => group.stackId),
-  );
+  const wanted = groups.map((group) => group.stackId);
+  const frames = stacks ?? (await readStacks(store, wanted));
   const bySite = new Map<string, { site: string; bytes: number; count: number }>();
   for (const group of groups) {
     const named = siteOf(group.stackId, frames);

@@ -3,6 +3,14 @@
  * Field names are the JSON's: outside scripts rely on them.
  */
 import type { FirstFailureResult } from './log-results.js';
+import type {
+  BridgeFigures,
+  GroupKey,
+  KeyGroup,
+  LifetimeBasis,
+  MemoryVizFigures,
+  MosaicFigures,
+} from './peak-results.js';
 import type { Cause, CauseDetail, Confidence, SourceStatus } from './vocabulary.js';
 
 /** Something that went wrong with one input or question; `text` includes the place. */
@@ -124,7 +132,8 @@ export interface PeakDevice {
   readonly device: number;
   /** Entry after which the peak holds; null: before the first entry, or no trace (then it is the dumped state). */
   readonly seq: number | null;
-  readonly moment: 'peak' | 'dump';
+  /** `dump` where the device has no trace, else the moment asked for: `peak`, `oom`, `seq:N`, … */
+  readonly moment: string;
   readonly active_bytes: number;
   readonly reserved_bytes: number;
   /** `actual`: block sizes. `approximate`: the trace contradicts the walk back, so some blocks may be wrong. */
@@ -139,6 +148,18 @@ export interface PeakDevice {
   /** What `--limit` left out. */
   readonly other_sites: PeakGroup & { readonly groups: number };
   readonly other_stacks: PeakGroup & { readonly groups: number };
+  /** The live set by `by` (default: site); together with `other_groups` they add up to `active_bytes`. */
+  readonly by: GroupKey;
+  /** Frames that make a key of `site` and `module`. */
+  readonly depth: number;
+  readonly groups: readonly KeyGroup[];
+  readonly other_groups: PeakGroup & {
+    readonly groups: number;
+    readonly resident_bytes: number | null;
+    readonly transient_bytes: number | null;
+    readonly unknown_bytes: number | null;
+  };
+  readonly lifetime: LifetimeBasis;
 }
 
 export interface PeakResult {
@@ -148,6 +169,12 @@ export interface PeakResult {
     readonly handle: string;
     readonly rank: number | null;
     readonly devices: readonly PeakDevice[];
+    /** Devices whose trace has no such moment. */
+    readonly devices_without_moment?: readonly number[];
+    /** Of `--grouping`. */
+    readonly bridge?: BridgeFigures;
+    readonly mosaic?: MosaicFigures;
+    readonly memory_viz?: readonly MemoryVizFigures[];
   }[];
 }
 

@@ -9,7 +9,7 @@
  * Both sides are put in an order of their own content first, so that exchanging them exchanges the answer and nothing else.
  */
 import type { SiteMatch } from '../../model/diff-results.js';
-import { type Frame, frameText, isNoise, isPython, isTorchFile } from '../call-site.js';
+import { type Frame, type FrameKind, frameKind, frameText, isPython } from '../call-site.js';
 import { type AllocatingLine, alignLines } from './align-lines.js';
 import { matchPaths } from './match-paths.js';
 import { GENERATED_PATHS, normalPath } from './normal-path.js';
@@ -83,6 +83,16 @@ interface FrameInfo {
   readonly nameHash: number;
 }
 
+/** What only passes calls on is no better a name for a site than torch itself. */
+const ROLES: Readonly<Record<FrameKind, Role>> = {
+  noise: 'noise',
+  native: 'native',
+  runtime: 'torch',
+  torch: 'torch',
+  generated: 'user',
+  code: 'user',
+};
+
 /** Each distinct frame is looked at once: stacks share most of theirs. */
 class FrameTable {
   readonly #byObject = new Map<Frame, FrameInfo>();
@@ -110,12 +120,9 @@ class FrameTable {
       path = normalPath(frame.filename);
       this.#paths.set(frame.filename, path);
     }
-    let role: Role = 'native';
-    if (isNoise(frame)) role = 'noise';
-    else if (python) role = isTorchFile(frame.filename) ? 'torch' : 'user';
     const name = python ? frame.name : nativeName(frame.name);
     return {
-      role,
+      role: ROLES[frameKind(frame)],
       name,
       path: python ? path : '',
       // Lines of compiled code change with every build of torch, and nobody who reads this edits them.

@@ -4,6 +4,7 @@ import type { DiffSide } from '../../model/diff-results.js';
 import type { Store } from '../../store/store.js';
 import { type Moment, momentText } from '../history/moment.js';
 import { stateAt } from '../history/state-at.js';
+import { readSteps } from '../history/steps.js';
 import { NO_FRAMES, NO_STACK, readStacks } from '../stacks.js';
 import type { StackGroup } from './match-sites.js';
 
@@ -65,9 +66,15 @@ export async function listCandidates(store: Store, runId: number, handle: string
   );
 }
 
-/** N of every ProfilerStep#N that the snapshot has whole, ascending. */
+/** The numbers of the steps that some device of the snapshot has whole, ascending. */
 export async function wholeSteps(store: Store, snapshotId: number): Promise<number[]> {
-  return (await store.all('diff.steps', { snapshot_id: snapshotId })).map((row) => row.step);
+  const whole = new Set<number>();
+  for (const { device, events } of await store.all('snapshot.devices', { snapshot_id: snapshotId })) {
+    if (events === null) continue;
+    const { steps } = await readSteps(store, snapshotId, device);
+    for (const step of steps) if (step.partial === null) whole.add(step.step);
+  }
+  return [...whole].sort((a, b) => a - b);
 }
 
 export interface PoolSums {
@@ -108,14 +115,6 @@ export async function readTotals(
 }
 
 const FREE_EVENT = STACK_ORIGINS.indexOf('free_event');
-/** Equal stacks of so many different places are no accident: a temporary is often freed on the line that made it, but not all of them. */
-const LEAST_STACKS = 3;
-
-async function freesCarryAllocations(store: Store, snapshotId: number, device: number): Promise<boolean> {
-  const row = await store.one('diff.free_stacks', { snapshot_id: snapshotId, device });
-  return row !== undefined && row.differing === 0 && row.stacks >= LEAST_STACKS;
-}
-
 const FREED = '(freed there; allocated before the recording)';
 
 /** Throws MBF1002 where the trace has no such moment. */
@@ -132,8 +131,6 @@ export async function readSide(
   const { state } = at;
   const { blocks, segments } = state;
   const poolName = await poolNames(store, candidate.snapshotId);
-  const standIns = blocks.stackOrigin.includes(FREE_EVENT);
-  const freesTellAllocation = standIns && (await freesCarryAllocations(store, candidate.snapshotId, device));
   const byKey = new Map<
     string,
     { stackId: number; kind: string; bytes: number; count: number; sizes: Map<number, number> }
@@ -142,7 +139,7 @@ export async function readSide(
   for (let i = 0; i < blocks.count; i += 1) {
     const stackId = blocks.stackId[i]!;
     const bytes = blocks.sizeBytes[i]!;
-    const freed = !freesTellAllocation && blocks.stackOrigin[i] === FREE_EVENT;
+    const freed = blocks.stackOrigin[i] === FREE_EVENT;
     // Memory that nothing is known of can still be told apart by the pool it lies in.
     const pool = segments.pool[blocks.segment[i]!]!;
     const apart = stackId < 0 && pool > 0 ? ` in ${poolName(pool)}` : '';

@@ -3,7 +3,7 @@
  * says little: from the site outwards this follows the callers that hold the difference, to where it divides.
  */
 import type { DiffSite } from '../../model/diff-results.js';
-import { type Frame, frameText, isNoise, isPython, isTorchFile } from '../call-site.js';
+import { type Frame, frameKind, frameText } from '../call-site.js';
 import type { StackGroup } from './match-sites.js';
 
 /** A caller with this share of the difference is followed on; the others are summed up. */
@@ -52,7 +52,7 @@ export function splitByCaller(a: readonly StackGroup[], b: readonly StackGroup[]
 }
 
 function chainOf({ frames, bytes }: StackGroup, side: 'a' | 'b'): Chain {
-  const user = frames.filter((frame) => isPython(frame) && !isNoise(frame) && !isTorchFile(frame.filename));
+  const user = frames.filter((frame) => frameKind(frame) === 'code' || frameKind(frame) === 'generated');
   return { frames: user.slice(1), side, bytes };
 }
 

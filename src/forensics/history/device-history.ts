@@ -2,7 +2,7 @@
  * What is known of one device's allocator over a whole trace: the start state found by walking back from the dump, and the facts that make the walk
  * forward exact. One source of truth for every view: peak, state at a moment, timeline, diff, verdict.
  */
-import { stateTotals } from '../../allocator/allocator-state.js';
+import { type AllocatorState, STACK_ORIGINS, stateTotals } from '../../allocator/allocator-state.js';
 import { BackwardWalk } from '../../allocator/backward-walk.js';
 import { settingsFromSnapshot } from '../../allocator/settings.js';
 import type { Store } from '../../store/store.js';
@@ -10,7 +10,7 @@ import { bucketBatch, wholeTrace } from './bucket-rows.js';
 import { BucketFiller } from './buckets.js';
 import { readFinalState } from './final-state.js';
 import { loadHistory, saveHistory } from './stored-history.js';
-import { eachWindowBack, readPoolNumbers } from './trace-events.js';
+import { eachWindowBack, readPoolNumbers, type TraceOfDevice } from './trace-events.js';
 import { type DeviceHistory, totalsOf, walkForward } from './walk-history.js';
 
 const known = new WeakMap<Store, Map<string, Promise<DeviceHistory>>>();
@@ -64,6 +64,7 @@ async function deriveHistory(store: Store, given: Given): Promise<DeviceHistory>
   const walk = new BackwardWalk(await readFinalState(store, given.trace), given.settings, given);
   await eachWindowBack(store, given.trace, (events) => walk.undo(events));
   const start = walk.finish();
+  await nameStandIns(store, given.trace, start);
   const { uncertainBlocks, uncertainBytes } = stateTotals(start);
   const history: DeviceHistory = {
     ...given,
@@ -80,6 +81,26 @@ async function deriveHistory(store: Store, given: Given): Promise<DeviceHistory>
   };
   if (store.mode === 'write') await keep(store, history);
   return history;
+}
+
+const FREE_EVENT = STACK_ORIGINS.indexOf('free_event');
+const ALLOC_EVENT = STACK_ORIGINS.indexOf('alloc_event');
+/** Entries that settle whether frees carry the stacks of their allocations. */
+const STACKS_LOOKED_AT = 200_000;
+/** Equal stacks of so many different places are no accident: a temporary is often freed on the line that made it, but not all of them. */
+const LEAST_STACKS = 3;
+
+/**
+ * Of memory from before the recording only the free has a stack. Unless recorded with context="all" that *is* the stack of the allocation
+ * (torch `free` in CUDACachingAllocator.cpp passes the block's own context), and then it is no stand-in.
+ */
+async function nameStandIns(store: Store, trace: TraceOfDevice, { blocks }: AllocatorState): Promise<void> {
+  if (!blocks.stackOrigin.includes(FREE_EVENT)) return;
+  const { snapshotId, device } = trace;
+  const row = await store.one('history.free_stacks', { snapshot_id: snapshotId, device, before_seq: STACKS_LOOKED_AT });
+  if (row === undefined || row.differing > 0 || row.stacks < LEAST_STACKS) return;
+  for (let i = 0; i < blocks.count; i += 1)
+    if (blocks.stackOrigin[i] === FREE_EVENT) blocks.stackOrigin[i] = ALLOC_EVENT;
 }
 
 /** Writes the history and its buckets into the store. */

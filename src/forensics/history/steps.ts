@@ -173,3 +173,28 @@ async function beganEmpty(store: Store, snapshotId: number, device: number): Pro
   const devices = await store.all('snapshot.devices', { snapshot_id: snapshotId });
   return devices.find((row) => row.device === device)?.start_reserved_bytes === 0;
 }
+
+/** Boundaries of training steps in ascending µs. */
+export interface StepBoundaries {
+  readonly times: Float64Array;
+  /** What they were taken from: `ProfilerStep#N`, or the names of the optimizers' steps. */
+  readonly source: string;
+}
+
+/** Where the steps of {@link readSteps} begin and end: a step of the profiler at its start, the last also at its end; one of an optimizer at its end. */
+export async function stepBoundaries(
+  store: Store,
+  snapshotId: number,
+  device: number,
+): Promise<StepBoundaries | undefined> {
+  const { origin, steps, annotations } = await readSteps(store, snapshotId, device);
+  const times = new Set<number>();
+  for (const step of steps) {
+    if (origin === 'profiler_step' && step.start_us !== null) times.add(step.start_us);
+    if (origin === 'optimizer_step' && step.end_us !== null) times.add(step.end_us);
+  }
+  const last = steps.at(-1)?.end_us;
+  if (origin === 'profiler_step' && last !== undefined && last !== null) times.add(last);
+  if (times.size === 0) return undefined;
+  return { times: Float64Array.from([...times].sort((a, b) => a - b)), source: annotations.join(', ') };
+}

@@ -1,7 +1,7 @@
 /** Steps from handmade annotations: what recordings leave out, nest, repeat, or put on the wrong device. */
 import * as fc from 'fast-check';
 import { afterEach, describe, expect, it } from 'vitest';
-import { readSteps } from '../../../src/forensics/history/steps.js';
+import { readSteps, stepBoundaries } from '../../../src/forensics/history/steps.js';
 import type { Store } from '../../../src/store/store.js';
 import { addAnnotations, addTrace, emptyStore, type Note, SNAPSHOT, type TraceEntry } from './trace-store.js';
 
@@ -248,5 +248,22 @@ describe('places of annotations', () => {
       ),
       { numRuns: 60 },
     );
+  });
+});
+
+describe('boundaries of steps', () => {
+  it('are the starts of the profiler and its last end, else the ends of the optimizer', async () => {
+    const optimizer = [start(ADAM, 9_000), end(ADAM, 10_000), start(ADAM, 29_000), end(ADAM, 30_000)];
+    await stepsOf(optimizer);
+    expect(await stepBoundaries(store, SNAPSHOT, 0)).toEqual({ times: Float64Array.of(10_000, 30_000), source: ADAM });
+    store.close();
+    await stepsOf([...optimizer, start(1, 1_000), end(1, 20_000), start(2, 21_000), end(2, 40_000)]);
+    expect(await stepBoundaries(store, SNAPSHOT, 0)).toEqual({
+      times: Float64Array.of(1_000, 21_000, 40_000),
+      source: 'ProfilerStep#N',
+    });
+    store.close();
+    await stepsOf([start('## forward ##', 1_000)]);
+    expect(await stepBoundaries(store, SNAPSHOT, 0)).toBeUndefined();
   });
 });

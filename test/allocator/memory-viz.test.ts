@@ -1,0 +1,149 @@
+/** The backward walk against memory_viz's own way of undoing a trace, over random histories of the allocator model. */
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { stateTotals } from '../../src/allocator/allocator-state.js';
+import { BackwardWalk } from '../../src/allocator/backward-walk.js';
+import { fragmentationIndex } from '../../src/forensics/parity/memory-viz.js';
+import { BLOCK_STATES, SEGMENT_TYPES } from '../../src/model/vocabulary.js';
+import { type VizSnapshot, vizEvents, vizFragmentation, vizState, vizTimeline } from '../support/memory-viz-oracle.js';
+import { history, type Played, play } from './history.js';
+import { walkEvents } from './toy-allocator.js';
+
+function vizSnapshot({ allocator, trace }: Played, cut: number): VizSnapshot {
+  return {
+    entries: trace.slice(cut).map(({ action, addr, sizeBytes, stream }) => ({ action, addr, size: sizeBytes, stream })),
+    segments: allocator.snapshot().map((segment) => ({
+      address: segment.addr,
+      size: segment.totalBytes,
+      stream: segment.stream,
+      blocks: segment.blocks.map(({ addr, sizeBytes, requestedBytes, state }) => ({
+        address: addr,
+        size: sizeBytes,
+        requested: requestedBytes,
+        state,
+      })),
+    })),
+  };
+}
+
+function walkOf({ allocator, trace, settings }: Played, cut: number, captureAfter: readonly number[]): BackwardWalk {
+  const segments = allocator.snapshot();
+  const blocks = segments.flatMap((segment) => segment.blocks);
+  const pools = [...new Set(segments.map((segment) => segment.poolId.join()))];
+  const walk = new BackwardWalk(
+    {
+      segments: {
+        count: segments.length,
+        address: Float64Array.from(segments, (segment) => segment.addr),
+        totalBytes: Float64Array.from(segments, (segment) => segment.totalBytes),
+        stream: Float64Array.from(segments, (segment) => segment.stream),
+        type: Uint8Array.from(segments, (segment) => SEGMENT_TYPES.indexOf(segment.segmentType)),
+        pool: Int32Array.from(segments, (segment) =>
+          segment.poolId.join() === '0,0' ? 0 : 1 + pools.indexOf(segment.poolId.join()),
+        ),
+        expandable: Uint8Array.from(segments, (segment) => (segment.isExpandable ? 1 : 0)),
+      },
+      blocks: {
+        count: blocks.length,
+        address: Float64Array.from(blocks, (block) => block.addr),
+        sizeBytes: Float64Array.from(blocks, (block) => block.sizeBytes),
+        requestedBytes: Float64Array.from(blocks, (block) => block.requestedBytes),
+        state: Uint8Array.from(blocks, (block) => BLOCK_STATES.indexOf(block.state)),
+        stackId: new Int32Array(blocks.length).fill(-1),
+      },
+    },
+    settings,
+    { captureAfter },
+  );
+  const events = trace.slice(cut).map(({ action, addr, sizeBytes, stream }) => ({
+    action,
+    address: addr ?? 0,
+    bytes: sizeBytes,
+    stream,
+    stack: -1,
+  }));
+  walk.undo(walkEvents(events, 0));
+  walk.finish();
+  return walk;
+}
+
+describe('memory_viz over random histories', () => {
+  it('has the same segments and live blocks at any moment, whole trace or the end of a ring', () => {
+    let compared = 0;
+    let pending = 0;
+    const lost = 0;
+    fc.assert(
+      fc.property(
+        history,
+        fc.double({ min: 0, max: 1, noNaN: true }),
+        fc.array(fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true }), { minLength: 20, maxLength: 20 }),
+        (past, lost, moments) => {
+          const played = play(past, () => undefined);
+          if (played.trace.length === 0) return;
+          // Half of the runs keep the whole trace, the others what a ring would have kept.
+          const cut = lost < 0.5 ? 0 : Math.floor((2 * lost - 1) * played.trace.length);
+          const viz = vizSnapshot(played, cut);
+          const { events } = vizEvents(viz);
+          if (events.length === 0) return;
+          const all = moments.map((moment) => vizState(viz, Math.floor(moment * (events.length + 1)) - 1));
+          const states = all.filter((state) => state !== undefined);
+          lost += all.length - states.length;
+          // Only runs of expandable segments are ever joined with a neighbour.
+          if (states.length < all.length) expect(past.conf).toContain('expandable_segments:True');
+          const walk = walkOf(
+            played,
+            cut,
+            states.map((state) => state.afterSeq),
+          );
+          for (const theirs of states) {
+            const ours = theirs.afterSeq < 0 ? walk.state() : walk.captured(theirs.afterSeq)!;
+            expect(stateTotals(ours).reservedBytes).toBe(theirs.reserved);
+            expect(stateTotals(ours).requestedBytes).toBe(theirs.allocated);
+            expect(
+              Array.from({ length: ours.blocks.count }, (_, row) => ({
+                addr: ours.blocks.address[row],
+                requested: ours.blocks.requestedBytes[row],
+                pending: ours.blocks.state[row] === 1,
+              })),
+            ).toEqual(theirs.blocks);
+            compared += 1;
+            pending += theirs.blocks.filter((block) => block.pending).length;
+          }
+          // What it assumes to have been there is what the walk finds there, but for blocks that wait for another stream at the dump.
+          const { initially, plottedPeak } = vizTimeline(viz);
+          const start = walk.state();
+          const waiting = viz.segments
+            .flatMap((segment) => segment.blocks)
+            .filter((block) => block.state === 'active_pending_free').length;
+          if (waiting === 0) {
+            expect(initially.map(({ addr }) => addr).sort((a, b) => a - b)).toEqual([...start.blocks.address]);
+            expect(plottedPeak).toBeLessThanOrEqual(walk.peak.bytes);
+          }
+        },
+      ),
+      { numRuns: 300, seed: 20_261_121 },
+    );
+    expect(compared).toBeGreaterThan(4000);
+    expect(pending).toBeGreaterThan(100);
+    expect(lost).toBeLessThan(compared / 20);
+  });
+
+  it('has the same fragmentation index of a dump', () => {
+    let fragmented = 0;
+    fc.assert(
+      fc.property(history, (past) => {
+        const played = play(past, () => undefined);
+        const viz = vizSnapshot(played, 0);
+        const index = fragmentationIndex(walkOf(played, played.trace.length, []).state());
+        if (viz.segments.length === 0) {
+          expect(index).toBeNull();
+          return;
+        }
+        expect(index).toBeCloseTo(vizFragmentation(viz), 12);
+        if (index! > 0 && index! < 1) fragmented += 1;
+      }),
+      { numRuns: 300, seed: 20_261_121 },
+    );
+    expect(fragmented).toBeGreaterThan(100);
+  });
+});
