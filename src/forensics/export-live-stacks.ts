@@ -45,14 +45,8 @@ export async function deviceStates(
   target: ExportTarget,
   moment: Moment,
 ): Promise<{ readonly states: readonly DeviceState[]; readonly missing: readonly number[] }> {
-  const rows = await store.all('snapshot.devices', { snapshot_id: target.snapshotId });
-  const known = rows.filter((row) => row.segments > 0 || row.events !== null);
-  const wanted = known.filter((row) => target.device === undefined || row.device === target.device);
-  if (wanted.length === 0) {
-    const has = known.length === 0 ? 'none' : known.map((row) => row.device).join(', ');
-    const what = target.device === undefined ? 'a device' : `device ${target.device}`;
-    throw new MbfError('MBF1002', `${target.handle} has nothing of ${what}; devices: ${has}`);
-  }
+  const wanted = await devicesOf(store, target);
+  if (wanted.length === 0) throw new MbfError('MBF1002', `${target.handle} has neither segments nor a trace`);
   const states: DeviceState[] = [];
   const missing: number[] = [];
   let first: unknown;
@@ -69,6 +63,17 @@ export async function deviceStates(
   }
   if (states.length === 0) throw first;
   return { states, missing };
+}
+
+/** The devices of a snapshot that have segments or a trace; MBF1002 if `target` names one that has not. */
+export async function devicesOf(store: Store, target: ExportTarget) {
+  const rows = await store.all('snapshot.devices', { snapshot_id: target.snapshotId });
+  const known = rows.filter((row) => row.segments > 0 || row.events !== null);
+  if (target.device === undefined) return known;
+  const wanted = known.filter((row) => row.device === target.device);
+  if (wanted.length > 0) return wanted;
+  const has = known.length === 0 ? 'it has none' : `it has ${known.map((row) => row.device).join(', ')}`;
+  throw new MbfError('MBF1002', `${target.handle} has nothing of device ${target.device}; ${has}`);
 }
 
 async function timeOf(store: Store, snapshotId: number, device: number, seq: number | null): Promise<number | null> {

@@ -2,12 +2,19 @@
  * A snapshot as the JSON of what torch pickles: segments, device_traces, allocator_settings, external_annotations. It is written while it is
  * read, window by window; what is held is one window, the ids of the distinct stacks' frames, and the text of the distinct frames.
  */
-import { type AllocatorState, freeHoles, STACK_ORIGINS } from '../allocator/allocator-state.js';
+import { freeHoles, STACK_ORIGINS, stateTotals } from '../allocator/allocator-state.js';
 import type { ExportResult } from '../model/export-results.js';
 import { BLOCK_STATES } from '../model/vocabulary.js';
 import type { Store } from '../store/store.js';
 import { readSettings } from './device-walk.js';
-import { type DeviceState, deviceStates, type ExportTarget, FREED_THERE, poolPairs } from './export-live-stacks.js';
+import {
+  type DeviceState,
+  deviceStates,
+  devicesOf,
+  type ExportTarget,
+  FREED_THERE,
+  poolPairs,
+} from './export-live-stacks.js';
 import { type Moment, momentText } from './history/moment.js';
 
 /** Entries and annotations read at a time. */
@@ -37,30 +44,34 @@ export async function exportSnapshot(
   target: ExportTarget & { readonly form: string },
   moment: Moment | undefined,
 ): Promise<SnapshotExport> {
-  const asDumped = moment === undefined || moment.kind === 'end';
-  const { states, missing } = await deviceStates(store, target, asDumped ? { kind: 'end' } : moment);
   const writer = new SnapshotWriter(store, target, await StackTexts.open(store, target.snapshotId));
+  if (moment === undefined || moment.kind === 'end') {
+    const devices = await dumpedDevices(store, target);
+    return { pieces: writer.pieces(undefined), entries: () => writer.entries, moment: 'end', devices, missing: [] };
+  }
+  const { states, missing } = await deviceStates(store, target, moment);
   return {
-    pieces: writer.pieces(asDumped ? undefined : { moment, states }),
+    pieces: writer.pieces({ moment, states }),
     entries: () => writer.entries,
-    moment: asDumped ? 'end' : momentText(moment),
-    devices: states.map(({ device, at }) => ({
-      device,
-      seq: at.seq,
-      ...sums(at.state),
-      basis: at.holds ? 'actual' : 'approximate',
-    })),
+    moment: momentText(moment),
+    devices: states.map(({ device, at }) => {
+      const { activeBytes, reservedBytes } = stateTotals(at.state);
+      const basis = at.holds ? 'actual' : 'approximate';
+      return { device, seq: at.seq, active_bytes: activeBytes, reserved_bytes: reservedBytes, basis };
+    }),
     missing,
   };
 }
 
-function sums(state: AllocatorState): { active_bytes: number; reserved_bytes: number } {
-  const total = (column: Float64Array, count: number): number =>
-    column.subarray(0, count).reduce((sum, bytes) => sum + bytes, 0);
-  return {
-    active_bytes: total(state.blocks.sizeBytes, state.blocks.count),
-    reserved_bytes: total(state.segments.totalBytes, state.segments.count),
-  };
+async function dumpedDevices(store: Store, target: ExportTarget): Promise<ExportResult['devices']> {
+  const rows = await devicesOf(store, target);
+  return rows.map((row) => ({
+    device: row.device,
+    seq: row.events === null || row.events === 0 ? null : row.events - 1,
+    active_bytes: row.active_bytes,
+    reserved_bytes: row.reserved_bytes,
+    basis: 'actual',
+  }));
 }
 
 interface Cut {

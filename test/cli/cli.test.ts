@@ -35,6 +35,7 @@ const VERBS = [
   'config',
   'env',
   'peak',
+  'export',
   'snapshot',
   'runs',
   'sources',
