@@ -6,3 +6,4 @@
 -- @col    time_us BIGINT? microseconds since 1970
 -- @why    A profile says when it was taken.
 SELECT time_us FROM event WHERE snapshot_id = $snapshot_id AND device = $device AND seq = $seq
+LIMIT 1

@@ -7,3 +7,4 @@
 SELECT
   (SELECT coalesce(max(segment) + 1, 0) FROM segment WHERE snapshot_id = $snapshot_id)::BIGINT AS segments,
   (SELECT coalesce(max(ordinal) + 1, 0) FROM annotation WHERE snapshot_id = $snapshot_id)::BIGINT AS annotations
+LIMIT 1

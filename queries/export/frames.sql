@@ -7,3 +7,4 @@
 SELECT frame_id, concat('{"name":', to_json(name)::VARCHAR, ',"filename":', to_json(filename)::VARCHAR, ',"line":', line, '}') AS json
 FROM frame
 WHERE frame_id IN (SELECT CAST(unnest(string_split($frame_ids, ',')) AS INTEGER))
+ORDER BY frame_id

@@ -35,7 +35,6 @@ const VERBS = [
   'config',
   'env',
   'peak',
-  'export',
   'snapshot',
   'runs',
   'sources',

@@ -19,7 +19,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { FREED_THERE } from '../../src/forensics/export-live-stacks.js';
 import { NO_FRAMES, NO_STACK } from '../../src/forensics/stacks.js';
 import { EXPORT_FORMATS, type ExportResult } from '../../src/model/export-results.js';
-import type { PeakResult, SnapshotResult, SqlResult } from '../../src/model/results.js';
+import type { DiagnoseResult, PeakResult, SnapshotResult, SqlResult } from '../../src/model/results.js';
 import { repoRoot, scratchDirectory } from '../store/scratch.js';
 import { type Answer, buildCli, type Cli, environment } from '../support/cli.js';
 import { hasPython, skipLoudly } from '../support/corpus.js';
@@ -324,6 +324,14 @@ describe('tables', () => {
   });
 });
 
+/** JSON has no tuples: what torch writes as one becomes one again. */
+const TO_PICKLE = `
+import json, pickle, sys
+top = json.load(open(sys.argv[1]))
+for s in top['segments']: s['segment_pool_id'] = tuple(s['segment_pool_id'])
+pickle.dump(top, open(sys.argv[2], 'wb'))
+`;
+
 describe('a whole snapshot', () => {
   it('at a moment is that moment, for us too', () => {
     if (!hasPython) return;
@@ -331,10 +339,7 @@ describe('a whole snapshot', () => {
     const told = result('--as', 'snapshot-json', '--at', `seq:${seq}`, '-o', at('then.json'));
     expect(told).toMatchObject({ rows: seq + 1, moment: `seq:${seq}`, handle: HANDLE });
     mkdirSync(at('run'));
-    python(
-      'import json, pickle, sys\nd = json.load(open(sys.argv[1]))\nfor s in d["segments"]: s["segment_pool_id"] = tuple(s["segment_pool_id"])\npickle.dump(d, open(sys.argv[2], "wb"))',
-      [at('then.json'), join(at('run'), 'snapshot_0.pickle')],
-    );
+    python(TO_PICKLE, [at('then.json'), join(at('run'), 'snapshot_0.pickle')]);
     const again = { env: { XDG_CACHE_HOME: at('cache') } };
     const [snapshot] = cli.expect(0, ['snapshot', at('run'), '--json'], again).json<SnapshotResult>().snapshots;
     expect(snapshot!.invariants_hold).toBe(true);
@@ -362,6 +367,31 @@ describe('a whole snapshot', () => {
       return bytes;
     };
     expect(bySite(then.sites)).toEqual(bySite(now.sites));
+  });
+
+  it('at its OOM ends with it, as an observer would have dumped it', () => {
+    const { rows } = cli
+      .expect(0, ['sql', 'SELECT seq, requested_bytes FROM trace_oom', '--db', db, '--json'])
+      .json<SqlResult>();
+    const [oom, requested] = rows[0]!.map(Number);
+    const told = result('--as', 'snapshot-json', '--at', 'oom', '-o', at('oom.json'));
+    expect(told).toMatchObject({ rows: oom! + 1, moment: 'oom' });
+    expect(told.devices[0]!.seq).toBe(oom! - 1);
+    if (!hasPython) return;
+    mkdirSync(at('oom'));
+    python(TO_PICKLE, [at('oom.json'), join(at('oom'), 'snapshot_0.pickle')]);
+    const again = { env: { XDG_CACHE_HOME: at('cache') } };
+    const then = cli
+      .expect(0, ['diagnose', at('oom'), '--json', '--capacity', '79.11GiB'], again)
+      .json<DiagnoseResult>();
+    const now = cli
+      .expect(0, ['diagnose', HANDLE, '--db', db, '--json', '--capacity', '79.11GiB'])
+      .json<DiagnoseResult>();
+    expect(then.verdicts[0]).toMatchObject({ cause: now.verdicts[0]!.cause, detail: now.verdicts[0]!.detail });
+    const { rows: last } = cli
+      .expect(0, ['sql', 'SELECT action, size_bytes FROM event ORDER BY seq DESC LIMIT 1', at('oom'), '--json'], again)
+      .json<SqlResult>();
+    expect(last).toEqual([['oom', requested]]);
   });
 
   it('is the same on standard output', () => {
@@ -535,7 +565,9 @@ describe('hostile frames', () => {
 
 if (!hasPython) skipLoudly('exports read by Python', 'python3');
 
-it('names every format in its help', () => {
+it('names every format in its help, and shows examples', () => {
   const { stdout } = cli.expect(0, ['export', '--help']);
+  const [, examples] = stdout.split('\nExamples:\n');
+  for (const line of examples!.trim().split('\n')) expect(line).toMatch(/^\s*\$ mbforensics export\b/);
   for (const format of EXPORT_FORMATS) expect(stdout).toContain(format);
 });

@@ -18,31 +18,46 @@ describe('exports of the snapshots of the corpus', () => {
   }
   let cli: Cli;
   let directory = '';
-  const env = () => ({ env: { XDG_CACHE_HOME: join(directory, 'cache') } });
+  let db = '';
+  /** Handle and peaks by file. */
+  let peaks = new Map<string, PeakResult['snapshots'][number]>();
 
   beforeAll(() => {
     cli = buildCli('corpus-export');
     directory = mkdtempSync(join(tmpdir(), 'mbf-corpus-export-'));
+    db = join(directory, 'corpus.duckdb');
+    cli.expect(0, ['ingest', ...files.map((name) => join(SNAPSHOTS, name)), '--run', 'corpus', '--db', db]);
+    const { snapshots } = cli.expect(0, ['peak', 'corpus', '--json', '--db', db]).json<PeakResult>();
+    peaks = new Map(snapshots.map((snapshot) => [snapshot.path, snapshot]));
   });
   afterAll(() => rmSync(directory, { recursive: true, force: true }));
 
   it.each(files)('%s as JSON is the pickle', (name) => {
-    const pickle = join(SNAPSHOTS, name);
     const json = join(directory, 'snapshot.json');
-    const args = ['export', pickle, '--as', 'snapshot-json', '-o', json, '--force', '--json'];
-    const result = cli.expect(0, args, env()).json<ExportResult>();
-    expect(snapshotDifferences(pickle, json)).toEqual([]);
+    const args = [
+      'export',
+      peaks.get(name)!.handle,
+      '--db',
+      db,
+      '--as',
+      'snapshot-json',
+      '-o',
+      json,
+      '--force',
+      '--json',
+    ];
+    const result = cli.expect(0, args).json<ExportResult>();
+    expect(snapshotDifferences(join(SNAPSHOTS, name), json)).toEqual([]);
     expect(result.bytes).toBe(statSync(json).size);
     const entries = Object.values(truthOf(name).traces ?? {}).reduce((sum, trace) => sum + trace.entries, 0);
     expect(result.rows).toBe(entries);
   });
 
   it.each(files)('%s as folded stacks adds up to its peaks', (name) => {
-    const pickle = join(SNAPSHOTS, name);
-    const peak = cli.expect(0, ['peak', pickle, '--json'], env()).json<PeakResult>();
-    const { stdout } = cli.expect(0, ['export', pickle, '--as', 'folded'], env());
+    const peak = peaks.get(name)!;
+    const { stdout } = cli.expect(0, ['export', peak.handle, '--db', db, '--as', 'folded']);
     const lines = stdout.split('\n').filter((line) => line !== '');
     const sum = lines.reduce((total, line) => total + Number(/ (\d+)$/.exec(line)![1]), 0);
-    expect(sum).toBe(peak.snapshots[0]!.devices.reduce((total, device) => total + device.active_bytes, 0));
+    expect(sum).toBe(peak.devices.reduce((total, device) => total + device.active_bytes, 0));
   });
 });
