@@ -6,7 +6,6 @@ import { freeHoles, STACK_ORIGINS, stateTotals } from '../allocator/allocator-st
 import type { ExportResult } from '../model/export-results.js';
 import { BLOCK_STATES } from '../model/vocabulary.js';
 import type { Store } from '../store/store.js';
-import { readSettings } from './device-walk.js';
 import {
   type DeviceState,
   deviceStates,
@@ -118,7 +117,7 @@ class SnapshotWriter {
     }
     yield ']';
     if (features.has('allocator_settings'))
-      yield `,\n"allocator_settings":${settingsJson(await readSettings(store, target.snapshotId))}`;
+      yield `,\n"allocator_settings":${settingsJson(await store.all('snapshot.settings', id))}`;
     if (features.has('external_annotations')) yield* list(',\n"external_annotations":', this.annotations(cut));
     yield '}\n';
   }
@@ -339,9 +338,9 @@ type Settings = Map<string, Settings | string>;
  * Settings are kept flat and as text; nesting is told by dots, kinds by how the text reads. `PYTORCH_CUDA_ALLOC_CONF` is text whatever it
  * reads like.
  */
-function settingsJson(flat: ReadonlyMap<string, string>): string {
+function settingsJson(flat: readonly { readonly key: string; readonly value: string }[]): string {
   const root: Settings = new Map();
-  for (const [key, value] of flat) {
+  for (const { key, value } of flat) {
     const path = key.split('.');
     let at = root;
     let isNested = true;
