@@ -12,6 +12,137 @@ export interface Queries {
       last_time_us: number | null;
     };
   };
+  /** Annotations of a snapshot as JSON text */
+  'export.annotations': {
+    params: {
+      snapshot_id: number;
+      /** first */
+      from_ordinal: number;
+      /** one past the last */
+      to_ordinal: number;
+      /** leaves out what is later */
+      until_us?: number | bigint | null | undefined;
+    };
+    row: {
+      json: string;
+    };
+  };
+  /** Blocks of some segments as JSON text, without frames and their closing brace */
+  'export.blocks': {
+    params: {
+      snapshot_id: number;
+      /** first */
+      from_segment: number;
+      /** one past the last */
+      to_segment: number;
+      /** only this one */
+      device?: number | null | undefined;
+      /** torch 2.1 and newer write it */
+      has_address: boolean;
+      /** and this */
+      has_requested: boolean;
+      /** what older ones write instead */
+      has_history: boolean;
+    };
+    row: {
+      segment: number;
+      /** NULL where the block has no frames key */
+      stack_id: number | null;
+      head: string;
+      /** the beginning of its history entry, where it has one */
+      history: string | null;
+    };
+  };
+  /** The time of one trace entry */
+  'export.entry_time': {
+    params: {
+      snapshot_id: number;
+      device: number;
+      seq: number;
+    };
+    row: {
+      /** microseconds since 1970 */
+      time_us: number | null;
+    };
+  };
+  /** How many segments and annotations a snapshot has */
+  'export.extents': {
+    params: {
+      snapshot_id: number;
+    };
+    row: {
+      segments: number;
+      annotations: number;
+    };
+  };
+  /** Some frames as JSON text */
+  'export.frames': {
+    params: {
+      /** ids, separated by commas */
+      frame_ids: string;
+    };
+    row: {
+      frame_id: number;
+      json: string;
+    };
+  };
+  /** Who made the segments that stand at a moment of a trace, by address */
+  'export.segment_stacks': {
+    params: {
+      snapshot_id: number;
+      device: number;
+      /** entries before this one */
+      to_seq: number;
+    };
+    row: {
+      address: number | bigint;
+      stack_id: number;
+    };
+  };
+  /** Segments of a snapshot as JSON text, without frames, blocks and their closing brace */
+  'export.segments': {
+    params: {
+      snapshot_id: number;
+      /** first */
+      from_segment: number;
+      /** one past the last */
+      to_segment: number;
+      /** only this one */
+      device?: number | null | undefined;
+    };
+    row: {
+      segment: number;
+      /** NULL where the segment has no frames key */
+      stack_id: number | null;
+      head: string;
+    };
+  };
+  /** Frame ids of every stack of a snapshot, innermost first */
+  'export.stacks': {
+    params: {
+      snapshot_id: number;
+    };
+    row: {
+      stack_id: number;
+      frame_id: number;
+    };
+  };
+  /** Trace entries of one device as JSON text, without their frames and their closing brace */
+  'export.trace_entries': {
+    params: {
+      snapshot_id: number;
+      device: number;
+      /** first */
+      from_seq: number;
+      /** one past the last */
+      to_seq: number;
+    };
+    row: {
+      /** NULL where the entry has no frames key */
+      stack_id: number | null;
+      head: string;
+    };
+  };
   /** Allocations that are not what their trace entry says */
   'history.alloc_facts': {
     params: {
@@ -994,6 +1125,14 @@ export interface Queries {
       device: number | null;
       /** trace entry */
       seq: number | null;
+    };
+  };
+  /** Tables and views of the store */
+  'store.relations': {
+    params: Record<string, never>;
+    row: {
+      name: string;
+      is_view: boolean;
     };
   };
   /** The runs of this store, the latest first */

@@ -25,6 +25,7 @@ const VERBS: readonly (readonly [verbs: readonly string[], load: () => Promise<R
   [['segments'], async () => (await import('./verbs/segments.js')).registerSegments],
   [['timeline'], async () => (await import('./verbs/timeline.js')).registerTimeline],
   [['diff'], async () => (await import('./verbs/diff.js')).registerDiff],
+  [['export'], async () => (await import('./verbs/export.js')).registerExport],
   [['snapshot'], async () => (await import('./verbs/snapshot.js')).registerSnapshot],
   [['runs', 'sources'], async () => (await import('./verbs/lists.js')).registerLists],
   [['formats'], async () => (await import('./verbs/formats.js')).registerFormats],

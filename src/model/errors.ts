@@ -30,6 +30,7 @@ export const ERROR_CODES = {
     remedy: 'Only statements that read are accepted: SELECT, WITH, FROM, DESCRIBE, SHOW, SUMMARIZE, EXPLAIN.',
   },
   MBF1006: { kind: 'usage', remedy: 'Correct the statement; `mbforensics sql "SHOW TABLES"` lists the tables.' },
+  MBF1007: { kind: 'usage', remedy: 'Name another file, or replace this one with --force.' },
   // input: any file
   MBF2001: { kind: 'input', remedy: 'Fetch the real file (`git lfs pull`) and ingest that.' },
   MBF2002: { kind: 'input', remedy: 'Download the raw file: a login or error page was saved in its place.' },
@@ -89,6 +90,10 @@ export const ERROR_CODES = {
   MBF3003: { kind: 'store', remedy: 'Update mbforensics, or use another store with --db.' },
   MBF3004: { kind: 'store', remedy: 'Name a store that mbforensics made, or a new path, with --db.' },
   MBF3005: { kind: 'store', remedy: 'Check that the directory exists and is writable and that the disk is not full.' },
+  MBF3006: {
+    kind: 'store',
+    remedy: 'Check that the directory exists and is writable and that the disk is not full; nothing was left behind.',
+  },
   // internal
   MBF9001: { kind: 'internal', remedy: 'This is a bug in mbforensics; please report it with the output of --debug.' },
 } as const satisfies Record<string, ErrorEntry>;

@@ -20,6 +20,8 @@ export interface OpenStoreOptions {
   readonly memoryLimitBytes?: number | undefined;
   /** Default: at most 4, since this runs on login nodes that others share. */
   readonly threads?: number | undefined;
+  /** The one directory, without symbolic links, whose files statements may write and read; see `copy-to-parquet.ts`. Default: none. */
+  readonly exchangeDirectory?: string | undefined;
 }
 
 interface Opened {
@@ -241,6 +243,11 @@ async function connect(file: string, options: OpenStoreOptions, mode: StoreMode)
     const connection = await instance.connect();
     // TIMESTAMPs in the store are UTC; with the machine's zone, now() and casts would shift them.
     await connection.run(`SET TimeZone = 'UTC'`);
+    if (options.exchangeDirectory !== undefined) {
+      // A list cannot be given while opening, and nothing can be allowed any more once external access is off.
+      await connection.run(`SET allowed_directories = ['${options.exchangeDirectory.replaceAll("'", "''")}/']`);
+      await connection.run('SET enable_external_access = false');
+    }
     await connection.run('SET lock_configuration = true');
     return { instance, connection };
   } catch (error) {
@@ -262,6 +269,7 @@ function settings(file: string, options: OpenStoreOptions, mode: StoreMode): Rec
     autoload_known_extensions: 'false',
     allow_community_extensions: 'false',
     allow_persistent_secrets: 'false',
-    enable_external_access: 'false',
+    // With an exchange directory it is switched off after that was named; see `connect`.
+    enable_external_access: options.exchangeDirectory === undefined ? 'false' : 'true',
   };
 }

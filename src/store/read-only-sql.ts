@@ -88,6 +88,39 @@ export async function streamReadOnly(store: Store, text: string): Promise<SqlStr
   }
 }
 
+/**
+ * Writes the rows of one reading statement to `file` as Parquet, in their order, compressed with zstd; returns how many. `file` must lie in the store's
+ * `exchangeDirectory` and not exist. MBF1005 and MBF1006 as {@link runReadOnly}; DuckDB's own error where the file cannot be written.
+ */
+export async function copyToParquet(store: Store, text: string, file: string): Promise<number> {
+  if (store.mode !== 'read') throw new Error('a user statement needs a store opened for reading');
+  try {
+    const stream = await store.openStream(async (connection, prefix) => {
+      const prepared = await prepareReading(connection, text);
+      const type = prepared.statementType;
+      prepared.destroySync();
+      if (type !== StatementType.SELECT) throw new MbfError('MBF1005', `the rows of ${nameOfType(type)} make no file`);
+      // In brackets of its own lines, so that a comment at its end ends with it. It parsed alone, so its own brackets are closed.
+      const copy = `COPY (\n${withoutSemicolon(text)}\n) TO '${file.replaceAll("'", "''")}' (FORMAT parquet, COMPRESSION zstd)`;
+      return connection.prepare(prefix + copy);
+    });
+    let rows = 0;
+    try {
+      for await (const chunk of stream.chunks()) for (const [count] of chunk.getRows()) rows += Number(count);
+    } finally {
+      await stream.end();
+    }
+    return rows;
+  } catch (error) {
+    throw asSqlError(store, error);
+  }
+}
+
+function withoutSemicolon(text: string): string {
+  const end = blankText(text).search(/[;\s]*$/);
+  return end < 0 ? text : text.slice(0, end);
+}
+
 async function* rowsOf(store: Store, stream: ResultStream): AsyncGenerator<readonly StoreValue[], void, void> {
   try {
     for await (const chunk of stream.chunks()) {

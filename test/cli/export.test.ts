@@ -1,0 +1,573 @@
+/** `export` as scripts use it: what other programs read back, what is refused, and what is left behind, which is nothing. */
+import { spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import {
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { gunzipSync } from 'node:zlib';
+import { Profile } from 'pprof-format';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { FREED_THERE } from '../../src/forensics/export-live-stacks.js';
+import { NO_FRAMES, NO_STACK } from '../../src/forensics/stacks.js';
+import { EXPORT_FORMATS, type ExportResult } from '../../src/model/export-results.js';
+import type { DiagnoseResult, PeakResult, SnapshotResult, SqlResult } from '../../src/model/results.js';
+import { repoRoot, scratchDirectory } from '../store/scratch.js';
+import { type Answer, buildCli, type Cli, environment } from '../support/cli.js';
+import { hasPython, skipLoudly } from '../support/corpus.js';
+import { readPprof } from '../support/python-pprof.js';
+import { python } from '../support/python-truth.js';
+import { smallSnapshot } from '../support/small-snapshot.js';
+import { speedscopeFaults } from '../support/speedscope-schema.js';
+
+const SAMPLE = join(repoRoot, 'samples', 'llama3-70b-fragmentation');
+const HANDLE = 'llama3-70b-fragmentation/0/snapshot#1';
+
+let cli: Cli;
+let shared = '';
+let db = '';
+let peak: PeakResult['snapshots'][number]['devices'][number];
+
+beforeAll(() => {
+  cli = buildCli('export');
+  shared = mkdtempSync(join(tmpdir(), 'mbf-export-'));
+  db = join(shared, 'sample.duckdb');
+  cli.expect(0, ['ingest', SAMPLE, '--db', db]);
+  [peak] = cli.expect(0, ['peak', '--db', db, '--json']).json<PeakResult>().snapshots[0]!.devices as [typeof peak];
+});
+afterAll(() => rmSync(shared, { recursive: true, force: true }));
+
+/** A directory of the test's own for what it exports. */
+let out = '';
+beforeEach(() => {
+  out = scratchDirectory();
+});
+const at = (name: string): string => join(out, name);
+const run = (...args: string[]): Answer => cli.run(['export', '--db', db, ...args]);
+const ok = (...args: string[]): Answer => cli.expect(0, ['export', '--db', db, ...args]);
+const result = (...args: string[]): ExportResult => ok(...args, '--json').json<ExportResult>();
+
+function expectError(answer: Answer, status: number, code: string): void {
+  expect(answer.stderr).toMatch(new RegExp(`^mbforensics: error ${code}: `));
+  expect(answer.stdout).toBe('');
+  expect(answer.status).toBe(status);
+}
+
+const linesOf = (text: string): { readonly stack: string; readonly bytes: number }[] =>
+  text
+    .split('\n')
+    .filter((line) => line !== '')
+    .map((line) => {
+      const [, stack, bytes] = /^(.*) (\d+)$/.exec(line)!;
+      return { stack: stack!, bytes: Number(bytes) };
+    });
+const sumOf = (lines: readonly { readonly bytes: number }[]): number =>
+  lines.reduce((sum, line) => sum + line.bytes, 0);
+
+describe('folded', () => {
+  it('adds up to what is live at the peak, one line a stack', () => {
+    const lines = linesOf(ok('--as', 'folded').stdout);
+    expect(sumOf(lines)).toBe(peak.active_bytes);
+    expect(new Set(lines.map((line) => line.stack)).size).toBe(lines.length);
+    // Line for line what the other verb shows, which has the innermost frame first.
+    const { stacks } = cli.expect(0, ['peak', '--db', db, '--json', '--limit', '0']).json<PeakResult>().snapshots[0]!
+      .devices[0]!;
+    const expected = new Map<string, number>();
+    for (const { stack_id, origin, frames, bytes } of stacks) {
+      const shown = frames.length > 0 ? [...frames].reverse() : [stack_id === null ? NO_STACK : NO_FRAMES];
+      const line = [...(origin === 'free_event' ? [FREED_THERE] : []), ...shown].join(';');
+      expected.set(line, (expected.get(line) ?? 0) + bytes);
+    }
+    expect(new Map(lines.map((line) => [line.stack, line.bytes]))).toEqual(expected);
+  });
+
+  it('writes the same to a file, and tells about it', () => {
+    const told = result('--as', 'folded', '-o', at('live.txt'));
+    expect(readFileSync(at('live.txt'), 'utf8')).toBe(ok('--as', 'folded').stdout);
+    expect(told).toMatchObject({
+      schema: 'mbforensics/export@1',
+      format: 'folded',
+      file: at('live.txt'),
+      bytes: statSync(at('live.txt')).size,
+      rows: null,
+      stacks: linesOf(readFileSync(at('live.txt'), 'utf8')).length,
+      sum_bytes: peak.active_bytes,
+      handle: HANDLE,
+      moment: 'peak',
+      devices: [
+        {
+          device: 0,
+          seq: peak.seq,
+          active_bytes: peak.active_bytes,
+          reserved_bytes: peak.reserved_bytes,
+          basis: 'actual',
+        },
+      ],
+    });
+    expect(ok('--as', 'folded', '-o', at('other.txt')).stdout).toContain(`${at('other.txt')}: `);
+  });
+
+  it('with states adds up to what is reserved, and by state to what is active', () => {
+    for (const option of ['--with-state', '--with-segments']) {
+      const lines = linesOf(ok('--as', 'folded', option).stdout);
+      expect(sumOf(lines)).toBe(peak.reserved_bytes);
+      const prefix =
+        option === '--with-state'
+          ? /^stream_\d+;(active_allocated|active_pending_free|inactive);/
+          : /^stream_\d+;seg_\d+;(active_allocated|active_pending_free|inactive);/;
+      for (const line of lines) expect(line.stack).toMatch(prefix);
+      expect(sumOf(lines.filter((line) => !line.stack.includes(';inactive;')))).toBe(peak.active_bytes);
+    }
+  });
+
+  it('of another moment is another live set', () => {
+    const seq = Math.floor(peak.seq! / 2);
+    const told = result('--as', 'folded', '--at', `seq:${seq}`, '-o', at('then.folded'));
+    expect(told.devices[0]!.seq).toBe(seq);
+    expect(told.sum_bytes).toBe(told.devices[0]!.active_bytes);
+    expect(told.sum_bytes).toBeLessThan(peak.active_bytes);
+    const end = result('--as', 'folded', '--at', 'end', '-o', at('end.folded'));
+    const [dumped] = cli.expect(0, ['snapshot', '--db', db, '--json']).json<SnapshotResult>().snapshots[0]!.devices;
+    expect(end.sum_bytes).toBe(dumped!.active_bytes);
+  });
+});
+
+describe('speedscope', () => {
+  it('is a file of its schema that adds up', () => {
+    const told = result('-o', at('peak.speedscope.json'));
+    expect(told.format).toBe('speedscope');
+    const file = JSON.parse(readFileSync(at('peak.speedscope.json'), 'utf8')) as {
+      readonly profiles: readonly { readonly endValue: number; readonly samples: readonly unknown[] }[];
+    };
+    expect(speedscopeFaults(file)).toEqual([]);
+    expect(file.profiles[0]!.endValue).toBe(peak.active_bytes);
+    expect(file.profiles[0]!.samples.length).toBeGreaterThan(10);
+  });
+});
+
+describe('pprof', () => {
+  it('is read alike by the library and by a reader of its own', () => {
+    const told = result('-o', at('peak.pb.gz'));
+    expect(told.format).toBe('pprof');
+    expect(told.sum_bytes).toBe(peak.active_bytes);
+    const profile = Profile.decode(gunzipSync(readFileSync(at('peak.pb.gz'))));
+    const total = (index: number): number =>
+      profile.sample.reduce((sum, sample) => sum + Number(sample.value[index]), 0);
+    expect([total(0), total(1)]).toEqual([peak.blocks, peak.active_bytes]);
+    expect(profile.sample).toHaveLength(told.stacks!);
+    if (!hasPython) return;
+    const read = readPprof(at('peak.pb.gz'));
+    expect(read).toMatchObject({
+      sample_types: [
+        ['inuse_objects', 'count'],
+        ['inuse_space', 'bytes'],
+      ],
+      default_type: 'inuse_space',
+      period_type: ['space', 'bytes'],
+      first_string: '',
+      mappings: 1,
+    });
+    expect(read.samples.reduce((sum, sample) => sum + sample.values[1]!, 0)).toBe(peak.active_bytes);
+    expect(read.samples.reduce((sum, sample) => sum + sample.values[0]!, 0)).toBe(peak.blocks);
+    expect(read.comments.join('\n')).toContain(HANDLE);
+    const { rows } = cli
+      .expect(0, ['sql', `SELECT time_us FROM event WHERE device = 0 AND seq = ${peak.seq}`, '--db', db, '--json'])
+      .json<SqlResult>();
+    expect(read.time_nanos).toBe(Number(rows[0]![0]) * 1000);
+    for (const { labels } of read.samples) {
+      expect(Object.keys(labels).sort()).toEqual(['device', 'pool', 'segment_type', 'state', 'stream']);
+      expect(labels).toMatchObject({ device: '0', pool: '(0, 0)' });
+    }
+  });
+
+  it('goes to a pipe, but not to a terminal', () => {
+    ok('--as', 'pprof', '-o', at('a.pb.gz'));
+    expect(pipe(['--as', 'pprof', '--db', db])).toEqual(readFileSync(at('a.pb.gz')));
+    if (!hasPython) return;
+    for (const args of [
+      ['--as', 'pprof'],
+      ['--as', 'parquet', '--table', 'run'],
+    ]) {
+      const shown = python(IN_TERMINAL, [process.execPath, cli.script, 'export', '--db', db, ...args]);
+      expect(shown).toContain('MBF1001');
+      expect(shown).toContain('status 2');
+    }
+    expect(python(IN_TERMINAL, [process.execPath, cli.script, 'export', '--db', db, '--as', 'folded'])).toContain(
+      'status 0',
+    );
+  });
+});
+
+/** Runs a command with a terminal as its standard output and prints what it wrote there. */
+const IN_TERMINAL = `
+import os, pty, sys
+os.environ['CI'] = '1'
+def read(fd):
+    return os.read(fd, 65536)
+status = os.waitstatus_to_exitcode(pty.spawn(sys.argv[1:], read, lambda fd: b''))
+print('status', status)
+`;
+
+/** What a process writes into a pipe, as bytes. */
+function pipe(args: readonly string[]): Buffer {
+  const { status, stdout } = spawnSync(process.execPath, [cli.script, 'export', ...args], { env: environment() });
+  expect(status).toBe(0);
+  return stdout;
+}
+
+describe('tables', () => {
+  it('as Parquet are read back by DuckDB, row for row', async () => {
+    const { DuckDBInstance } = await import('@duckdb/node-api');
+    const told = result('--table', 'event', '-o', at('event.parquet'));
+    const connection = await (await DuckDBInstance.create(':memory:')).connect();
+    const read = async (sql: string): Promise<unknown> => (await connection.runAndReadAll(sql)).getRowsJson();
+    const summary = (source: string): string =>
+      `SELECT count(*), count(addr), sum(size_bytes), min(addr), max(time_us), string_agg(DISTINCT action::VARCHAR, ',' ORDER BY action::VARCHAR), sum(hash(seq, device, action::VARCHAR, addr, size_bytes, stack_id, alloc_seq))::VARCHAR AS checksum FROM ${source}`;
+    const written = (await read(summary(`'${at('event.parquet')}'`))) as readonly unknown[][];
+    await connection.run(`ATTACH '${db}' AS store (READ_ONLY)`);
+    expect(written).toEqual(await read(summary('store.event')));
+    expect(Number(written[0]![0])).toBe(told.rows);
+    // Rows keep their order, and bytes their type.
+    expect(await read(`SELECT seq FROM '${at('event.parquet')}' LIMIT 3`)).toEqual([[0], [1], [2]]);
+    const types = (await read(
+      `SELECT column_name, column_type FROM (DESCRIBE SELECT * FROM '${at('event.parquet')}')`,
+    )) as string[][];
+    expect(Object.fromEntries(types)).toMatchObject({
+      addr: 'UBIGINT',
+      size_bytes: 'BIGINT',
+      action: 'VARCHAR',
+      seq: 'INTEGER',
+    });
+  });
+
+  it('as CSV are what Python reads', () => {
+    const query = 'SELECT name, filename, line, NULL AS nothing FROM frame ORDER BY frame_id';
+    const told = result('--query', query, '-o', at('frames.csv'));
+    expect(ok('--query', query, '--as', 'csv').stdout).toBe(readFileSync(at('frames.csv'), 'utf8'));
+    const rows = cli.expect(0, ['sql', query, '--db', db, '--json', '--limit', '0']).json<SqlResult>().rows;
+    expect(told.rows).toBe(rows.length);
+    if (!hasPython) return;
+    const read = JSON.parse(
+      python(
+        'import csv, json, sys\nprint(json.dumps(list(csv.reader(open(sys.argv[1], newline="", encoding="utf8")))))',
+        [at('frames.csv')],
+      ),
+    ) as string[][];
+    expect(read).toEqual([
+      ['name', 'filename', 'line', 'nothing'],
+      ...rows.map((row) => row.map((cell) => String(cell ?? ''))),
+    ]);
+  });
+
+  it('of a query become Parquet, comments and semicolons and all', () => {
+    const told = result('--query', "SELECT ';' AS a, 2 AS b; -- the end;", '-o', at('q.parquet'));
+    expect(told.rows).toBe(1);
+    const lines = python('import sys\nprint(open(sys.argv[1], "rb").read(4).decode())', [at('q.parquet')]);
+    expect(lines.trim()).toBe('PAR1');
+  });
+
+  it('all go into a directory, each table and view', () => {
+    const tables = cli
+      .expect(0, [
+        'sql',
+        "SELECT table_name FROM information_schema.tables WHERE table_schema = 'main' ORDER BY 1",
+        '--db',
+        db,
+        '--json',
+      ])
+      .json<SqlResult>()
+      .rows.map(([name]) => String(name));
+    for (const format of ['parquet', 'csv']) {
+      const told = result('--table', 'all', '--as', format, '-o', at(format));
+      expect(readdirSync(at(format)).sort()).toEqual(tables.map((name) => `${name}.${format}`).sort());
+      expect(told.tables.map(({ table }) => table)).toEqual(tables);
+      for (const table of told.tables) expect(statSync(table.file).size, table.table).toBe(table.bytes);
+      expect(told.rows).toBe(told.tables.reduce((sum, table) => sum + table.rows, 0));
+      expect(told.tables.find(({ table }) => table === 'event')!.rows).toBeGreaterThan(1000);
+    }
+    // A second time only by force, and then into the same directory.
+    writeFileSync(join(at('csv'), 'note.txt'), 'mine');
+    expectError(run('--table', 'all', '--as', 'csv', '-o', at('csv')), 2, 'MBF1007');
+    ok('--table', 'all', '--as', 'csv', '-o', at('csv'), '--force');
+    expect(readFileSync(join(at('csv'), 'note.txt'), 'utf8')).toBe('mine');
+    expect(readdirSync(at('csv'))).toHaveLength(tables.length + 1);
+    expect(readdirSync(out).sort()).toEqual(['csv', 'parquet']);
+  });
+
+  it('only read: a statement cannot leave its file, nor write another', () => {
+    const evil = at('evil.csv');
+    for (const format of ['parquet', 'csv']) {
+      const file = at(`x.${format}`);
+      for (const [query, code] of [
+        ['DELETE FROM event', 'MBF1005'],
+        [`COPY event TO '${evil}'`, 'MBF1005'],
+        ['SELECT 1; SELECT 2', 'MBF1005'],
+        [`SELECT * FROM read_csv('${join(repoRoot, 'package.json')}')`, 'MBF1005'],
+        [`SELECT 1) TO '${evil}' (FORMAT csv); --`, 'MBF1006'],
+        ['SELECT nothing FROM event', 'MBF1006'],
+        ["SELECT error('mid-stream') FROM event", 'MBF1006'],
+        [`SELECT CASE WHEN seq > 20000 THEN error('late') ELSE seq END FROM event`, 'MBF1006'],
+        ['', 'MBF1005'],
+      ] as const)
+        expectError(run('--query', query, '-o', file), 2, code);
+    }
+    expectError(run('--table', 'nothing', '-o', at('x.csv')), 2, 'MBF1006');
+    expect(readdirSync(out)).toEqual([]);
+  });
+});
+
+/** JSON has no tuples: what torch writes as one becomes one again. */
+const TO_PICKLE = `
+import json, pickle, sys
+top = json.load(open(sys.argv[1]))
+for s in top['segments']: s['segment_pool_id'] = tuple(s['segment_pool_id'])
+pickle.dump(top, open(sys.argv[2], 'wb'))
+`;
+
+describe('a whole snapshot', () => {
+  it('at a moment is that moment, for us too', () => {
+    if (!hasPython) return;
+    const seq = peak.seq!;
+    const told = result('--as', 'snapshot-json', '--at', `seq:${seq}`, '-o', at('then.json'));
+    expect(told).toMatchObject({ rows: seq + 1, moment: `seq:${seq}`, handle: HANDLE });
+    mkdirSync(at('run'));
+    python(TO_PICKLE, [at('then.json'), join(at('run'), 'snapshot_0.pickle')]);
+    const again = { env: { XDG_CACHE_HOME: at('cache') } };
+    const [snapshot] = cli.expect(0, ['snapshot', at('run'), '--json'], again).json<SnapshotResult>().snapshots;
+    expect(snapshot!.invariants_hold).toBe(true);
+    expect(snapshot!.notes.filter((note) => note.kind.startsWith('invariant_'))).toEqual([]);
+    const [device] = snapshot!.devices;
+    expect(device).toMatchObject({
+      events: seq + 1,
+      active_bytes: peak.active_bytes,
+      reserved_bytes: peak.reserved_bytes,
+      peak_active_bytes: peak.active_bytes,
+      peak_seq: seq,
+      walk_violations: 0,
+    });
+    const then = cli.expect(0, ['peak', at('run'), '--json', '--limit', '0'], again).json<PeakResult>().snapshots[0]!
+      .devices[0]!;
+    const now = cli.expect(0, ['peak', '--db', db, '--json', '--limit', '0']).json<PeakResult>().snapshots[0]!
+      .devices[0]!;
+    // In the file a stack that is only its free's has a frame that says so; its call site is the same.
+    const bySite = (sites: typeof now.sites): Record<string, number> => {
+      const bytes: Record<string, number> = {};
+      for (const { site, bytes: more } of sites) {
+        const name = site.replace(' (freed there; allocated before the recording)', '');
+        bytes[name] = (bytes[name] ?? 0) + more;
+      }
+      return bytes;
+    };
+    expect(bySite(then.sites)).toEqual(bySite(now.sites));
+  });
+
+  it('at its OOM ends with it, as an observer would have dumped it', () => {
+    const { rows } = cli
+      .expect(0, ['sql', 'SELECT seq, requested_bytes FROM trace_oom', '--db', db, '--json'])
+      .json<SqlResult>();
+    const [oom, requested] = rows[0]!.map(Number);
+    const told = result('--as', 'snapshot-json', '--at', 'oom', '-o', at('oom.json'));
+    expect(told).toMatchObject({ rows: oom! + 1, moment: 'oom' });
+    expect(told.devices[0]!.seq).toBe(oom! - 1);
+    if (!hasPython) return;
+    mkdirSync(at('oom'));
+    python(TO_PICKLE, [at('oom.json'), join(at('oom'), 'snapshot_0.pickle')]);
+    const again = { env: { XDG_CACHE_HOME: at('cache') } };
+    const then = cli
+      .expect(0, ['diagnose', at('oom'), '--json', '--capacity', '79.11GiB'], again)
+      .json<DiagnoseResult>();
+    const now = cli
+      .expect(0, ['diagnose', HANDLE, '--db', db, '--json', '--capacity', '79.11GiB'])
+      .json<DiagnoseResult>();
+    expect(then.verdicts[0]).toMatchObject({ cause: now.verdicts[0]!.cause, detail: now.verdicts[0]!.detail });
+    const { rows: last } = cli
+      .expect(0, ['sql', 'SELECT action, size_bytes FROM event ORDER BY seq DESC LIMIT 1', at('oom'), '--json'], again)
+      .json<SqlResult>();
+    expect(last).toEqual([['oom', requested]]);
+  });
+
+  it('is the same on standard output', () => {
+    ok('-o', at('whole.json'), '--at', 'end');
+    const { stdout } = cli.expect(0, ['export', '--db', db, '--as', 'snapshot-json']);
+    expect(stdout).toBe(readFileSync(at('whole.json'), 'utf8'));
+  });
+});
+
+describe('what is asked wrongly', () => {
+  it.each<readonly [readonly string[], number, string]>([
+    [[], 2, 'MBF1001'],
+    [['--as', 'svg'], 2, 'MBF1001'],
+    [['-o', 'what.bin'], 2, 'MBF1001'],
+    [['--as', 'folded', '--at', 'noon'], 2, 'MBF1001'],
+    [['--as', 'folded', '--device', '7'], 2, 'MBF1002'],
+    [['--as', 'snapshot-json', '--device', '7'], 2, 'MBF1002'],
+    [['--as', 'folded', '--device', '-1'], 2, 'MBF1001'],
+    [['--as', 'folded', '--json'], 2, 'MBF1001'],
+    [['--as', 'folded', '--table', 'event'], 2, 'MBF1001'],
+    [['--as', 'csv'], 2, 'MBF1001'],
+    [['--as', 'csv', '--table', 'event', '--query', 'SELECT 1'], 2, 'MBF1001'],
+    [['--as', 'csv', '--table', 'all'], 2, 'MBF1001'],
+    [['--as', 'csv', '--table', 'event', '--at', 'peak'], 2, 'MBF1001'],
+    [['--as', 'pprof', '--with-state', '-o', 'x'], 2, 'MBF1001'],
+    [['--as', 'folded', 'no-such-run'], 2, 'MBF1002'],
+  ])('export %j ends with %i and %s', (args, status, code) => {
+    expectError(run(...args), status, code);
+  });
+
+  it('of a run with several snapshots names their handles', () => {
+    for (const rank of [0, 1]) {
+      mkdirSync(at('ranks'), { recursive: true });
+      writeFileSync(
+        join(at('ranks'), `snapshot_${rank}.pickle`),
+        smallSnapshot({ segments: [[{ size: 2 ** 21 * (rank + 1) }]] }),
+      );
+    }
+    const several = at('several.duckdb');
+    cli.expect(0, ['ingest', at('ranks'), '--db', several]);
+    const answer = cli.run(['export', '--as', 'folded', '--db', several]);
+    expectError(answer, 2, 'MBF1002');
+    expect(answer.stderr).toContain('ranks/0/snapshot#1, ranks/1/snapshot#1');
+    const one = cli.expect(0, ['export', 'ranks/1/snapshot#1', '--as', 'folded', '--db', several]);
+    expect(sumOf(linesOf(one.stdout))).toBe(2 ** 22);
+  });
+});
+
+describe('files', () => {
+  it('are not replaced unasked, whatever lies there', () => {
+    writeFileSync(at('mine.csv'), 'precious');
+    symlinkSync(at('nowhere'), at('link.csv'));
+    mkdirSync(at('folder.csv'));
+    expectError(run('--query', 'SELECT 1', '-o', at('mine.csv')), 2, 'MBF1007');
+    expectError(run('--query', 'SELECT 1', '-o', at('link.csv')), 2, 'MBF1007');
+    expectError(run('--query', 'SELECT 1', '-o', at('folder.csv')), 5, 'MBF3006');
+    expectError(run('--query', 'SELECT 1', '-o', at('folder.csv'), '--force'), 5, 'MBF3006');
+    expectError(run('--query', 'SELECT 1', '-o', join(at('none'), 'x.csv')), 5, 'MBF3006');
+    expectError(run('--query', 'SELECT 1', '-o', join(at('mine.csv'), 'x.csv')), 5, 'MBF3006');
+    expect(readFileSync(at('mine.csv'), 'utf8')).toBe('precious');
+    ok('--query', 'SELECT 1 AS one', '-o', at('mine.csv'), '--force');
+    expect(readFileSync(at('mine.csv'), 'utf8')).toBe('one\n1\n');
+    expect(readdirSync(out).sort()).toEqual(['folder.csv', 'link.csv', 'mine.csv']);
+  });
+
+  it('that a full disk cuts are not left behind', () => {
+    // The limit of the shell is in blocks of 512 or 1024 bytes; either way the export is larger.
+    for (const [format, query] of [
+      ['csv', 'SELECT range AS a FROM range(3000000)'],
+      ['parquet', 'SELECT hash(range) AS a FROM range(3000000)'],
+    ] as const) {
+      const limited = spawnLimited(['export', '--db', db, '--query', query, '-o', at(`x.${format}`)]);
+      expect(limited.stderr).toContain('MBF3006');
+      expect(limited.status).toBe(5);
+    }
+    expect(readdirSync(out)).toEqual([]);
+  });
+
+  it.each(['csv', 'parquet'])('as %s are not left behind half-written by a signal', async (format) => {
+    // Fifty million rows take far longer than the test waits.
+    const query = 'SELECT hash(range) AS a, hash(range + 1) AS b FROM range(50000000)';
+    const args = [cli.script, 'export', '--db', db, '--query', query, '-o', at(`x.${format}`)];
+    const child = spawn(process.execPath, args, { stdio: 'ignore', env: environment() });
+    const ended = once(child, 'exit') as Promise<[number | null, NodeJS.Signals | null]>;
+    const isWriting = (): boolean =>
+      readdirSync(out, { recursive: true, encoding: 'utf8' }).some(
+        (name) => name.endsWith('export') && statSync(at(name)).size > 0,
+      );
+    while (!isWriting() && child.exitCode === null) await new Promise((resolve) => setTimeout(resolve, 5));
+    child.kill('SIGTERM');
+    expect(await ended).toEqual([null, 'SIGTERM']);
+    expect(readdirSync(out)).toEqual([]);
+  });
+});
+
+function spawnLimited(args: readonly string[]): { status: number; stderr: string } {
+  const script =
+    'import json, resource, signal, subprocess, sys\n' +
+    'def limit():\n    signal.signal(signal.SIGXFSZ, signal.SIG_IGN)\n    resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 20, 1 << 20))\n' +
+    'r = subprocess.run(sys.argv[1:], capture_output=True, text=True, preexec_fn=limit)\nprint(json.dumps({"status": r.returncode, "stderr": r.stderr}))';
+  return JSON.parse(python(script, [process.execPath, cli.script, ...args])) as { status: number; stderr: string };
+}
+
+describe('hostile frames', () => {
+  const names = [
+    'a;b.py:1',
+    'new\nline\r.py:2',
+    'tab\tand\u0000nul.py:3',
+    'ünï çödé 😀.py:4',
+    `${'x'.repeat(100_000)}.py:5`,
+    'ends in 12 34:6',
+    '"quoted",\\.py:7',
+    '\u2028sep.py:8',
+    '__proto__:9',
+  ];
+  let hostile = '';
+  beforeAll(() => {
+    const directory = join(shared, 'hostile');
+    mkdirSync(directory);
+    const blocks = names.map((name, n) => ({ size: 512 * (n + 1), stack: [name, 'main.py:1'] }));
+    const total = blocks.reduce((sum, block) => sum + block.size, 0);
+    writeFileSync(
+      join(directory, 'snapshot_0.pickle'),
+      smallSnapshot({ segments: [[...blocks, { size: 2 ** 21 - total, state: 'inactive' }]] }),
+    );
+    hostile = join(shared, 'hostile.duckdb');
+    cli.expect(0, ['ingest', directory, '--db', hostile]);
+  });
+  const total = names.reduce((sum, _, n) => sum + 512 * (n + 1), 0);
+
+  it('are one line each of folded stacks', () => {
+    const { stdout } = cli.expect(0, ['export', '--as', 'folded', '--raw-frames', '--db', hostile]);
+    const lines = linesOf(stdout);
+    expect(lines).toHaveLength(names.length);
+    expect(sumOf(lines)).toBe(total);
+    for (const { stack } of lines) expect(stack.split(';')).toHaveLength(2);
+    expect(stdout).toContain('a\\x3bb');
+    expect(stdout).toContain('new\\x0aline');
+    expect(stdout).toContain('ünï çödé 😀');
+  });
+
+  it('keep their names in the other formats', () => {
+    cli.expect(0, ['export', '--db', hostile, '-o', at('h.speedscope.json')]);
+    const file = JSON.parse(readFileSync(at('h.speedscope.json'), 'utf8')) as {
+      readonly shared: { readonly frames: readonly { readonly file?: string }[] };
+    };
+    expect(speedscopeFaults(file)).toEqual([]);
+    const files = names.map((name) => name.replace(/:\d+$/, ''));
+    expect(new Set(file.shared.frames.map((frame) => frame.file))).toEqual(new Set([...files, 'main.py']));
+    cli.expect(0, ['export', '--db', hostile, '-o', at('h.pb.gz')]);
+    const profile = Profile.decode(gunzipSync(readFileSync(at('h.pb.gz'))));
+    for (const name of files) expect(profile.stringTable.strings).toContain(name);
+    if (!hasPython) return;
+    expect(readPprof(at('h.pb.gz')).samples.reduce((sum, sample) => sum + sample.values[1]!, 0)).toBe(total);
+    cli.expect(0, ['export', '--db', hostile, '-o', at('h.json')]);
+    const read = JSON.parse(
+      python(
+        'import json, sys\nprint(json.dumps([f["filename"] for s in json.load(open(sys.argv[1]))["segments"] for b in s["blocks"] for f in b["frames"]]))',
+        [at('h.json')],
+      ),
+    ) as string[];
+    for (const name of files) expect(read).toContain(name);
+    cli.expect(0, ['export', '--db', hostile, '--table', 'frame', '-o', at('h.csv')]);
+    const table = python(
+      'import csv, json, sys\ncsv.field_size_limit(1 << 20)\nprint(json.dumps([r["filename"] for r in csv.DictReader(open(sys.argv[1], newline="", encoding="utf8"))]))',
+      [at('h.csv')],
+    );
+    expect(JSON.parse(table)).toEqual(expect.arrayContaining([...files, 'main.py']));
+  });
+});
+
+if (!hasPython) skipLoudly('exports read by Python', 'python3');
+
+it('names every format in its help, and shows examples', () => {
+  const { stdout } = cli.expect(0, ['export', '--help']);
+  const [, examples] = stdout.split('\nExamples:\n');
+  for (const line of examples!.trim().split('\n')) expect(line).toMatch(/^\s*\$ mbforensics export\b/);
+  for (const format of EXPORT_FORMATS) expect(stdout).toContain(format);
+});
