@@ -364,6 +364,39 @@ export interface Queries {
       line: number;
     };
   };
+  /** Every change of one memory timeline of torch.profiler, in its order */
+  'profiler.entries': {
+    params: {
+      source_id: number;
+    };
+    row: {
+      /** event, or point in time of several rows */
+      ordinal: number;
+      /** NULL before the profiler started */
+      time_us: number | null;
+      delta_bytes: number;
+      /** code as in PROFILER_CATEGORIES */
+      category: string;
+    };
+  };
+  /** Memory timelines of torch.profiler, by rank and file */
+  'profiler.timelines': {
+    params: {
+      run_id: number;
+    };
+    row: {
+      source_id: number;
+      /** file, relative to the run */
+      display_path: string;
+      rank: number | null;
+      /** events, or points in time; 0 for an empty timeline */
+      entries: number;
+      /** whether it lists events rather than sums; NULL for an empty timeline */
+      has_actions: boolean | null;
+      first_time_us: number | null;
+      last_time_us: number | null;
+    };
+  };
   /** Trace entries by action */
   'snapshot.actions': {
     params: {

@@ -21,6 +21,7 @@ const VERBS: readonly (readonly [verbs: readonly string[], load: () => Promise<R
   [['config'], async () => (await import('./verbs/config.js')).registerConfig],
   [['env'], async () => (await import('./verbs/env.js')).registerEnv],
   [['peak'], async () => (await import('./verbs/peak.js')).registerPeak],
+  [['profile'], async () => (await import('./verbs/profile.js')).registerProfile],
   [['snapshot'], async () => (await import('./verbs/snapshot.js')).registerSnapshot],
   [['runs', 'sources'], async () => (await import('./verbs/lists.js')).registerLists],
   [['formats'], async () => (await import('./verbs/formats.js')).registerFormats],

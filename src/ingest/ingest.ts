@@ -24,7 +24,7 @@ import { StoreDictionary } from './store-dictionary.js';
 import { TextRowWriter } from './text-row-writer.js';
 
 /** Raise when a parser reads the same bytes differently: unchanged files are then read again. */
-export const PARSER_VERSION = 2;
+export const PARSER_VERSION = 3;
 /** Incidents kept per source; a log that repeats one line a million times says nothing more. */
 const MAX_INCIDENTS = 100_000;
 

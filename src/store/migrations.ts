@@ -135,6 +135,20 @@ CREATE VIEW env_value AS
   FROM log_env AS log JOIN source USING (source_id);
 `,
   },
+  {
+    version: 3,
+    title: 'memory timelines of torch.profiler; when, at which step and why a snapshot was dumped',
+    sql: `
+CREATE TYPE profiler_action AS ENUM ('preexisting', 'create', 'increment_version', 'destroy');
+CREATE TYPE profiler_category AS ENUM ('parameter', 'optimizer_state', 'input', 'temporary', 'activation', 'gradient', 'autograd_detail', 'unknown');
+CREATE TABLE profiler_memory (
+  source_id INTEGER, ordinal INTEGER, time_ns BIGINT, action profiler_action, delta_bytes BIGINT, category profiler_category);
+ALTER TABLE snapshot ADD COLUMN dump_trigger VARCHAR;
+ALTER TABLE snapshot ADD COLUMN dump_trigger_origin VARCHAR;
+ALTER TABLE snapshot ADD COLUMN step BIGINT;
+ALTER TABLE snapshot ADD COLUMN step_origin VARCHAR;
+`,
+  },
 ];
 
 export const SCHEMA_VERSION = MIGRATIONS.at(-1)!.version;
