@@ -146,6 +146,10 @@ export type TraceAction = (typeof TRACE_ACTIONS)[number];
 export const BLOCK_STATES = ['active_allocated', 'active_pending_free', 'inactive'] as const;
 export type BlockState = (typeof BLOCK_STATES)[number];
 
+/** Why a memory snapshot was dumped: by an OOM observer, as one of a series, or once by a call somewhere in the run. */
+export const DUMP_TRIGGERS = ['oom', 'periodic', 'manual'] as const;
+export type DumpTrigger = (typeof DUMP_TRIGGERS)[number];
+
 /** Which pool a segment belongs to; `unknown` where the file does not say. */
 export const SEGMENT_TYPES = ['small', 'large', 'unknown'] as const;
 export type SegmentType = (typeof SEGMENT_TYPES)[number];
