@@ -23,6 +23,7 @@ const VERBS: readonly (readonly [verbs: readonly string[], load: () => Promise<R
   [['peak'], async () => (await import('./verbs/peak.js')).registerPeak],
   [['profile'], async () => (await import('./verbs/profile.js')).registerProfile],
   [['snapshot'], async () => (await import('./verbs/snapshot.js')).registerSnapshot],
+  [['snapshots'], async () => (await import('./verbs/snapshots.js')).registerSnapshots],
   [['runs', 'sources'], async () => (await import('./verbs/lists.js')).registerLists],
   [['formats'], async () => (await import('./verbs/formats.js')).registerFormats],
   [['sql'], async () => (await import('./verbs/sql.js')).registerSql],
