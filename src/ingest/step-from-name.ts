@@ -48,11 +48,11 @@ export const STEP_RULES: readonly StepRule[] = [
   {
     name: 'number behind the name of a snapshot',
     on: 'base',
-    // A hyphen: behind an underscore Megatron writes the rank.
-    pattern: new RegExp(`(?:snapshot|snap|mem|memory)-${STEP}\\.(?:pickle|pkl)$`, 'i'),
+    // No framework writes it, scripts do. A hyphen: behind an underscore Megatron writes the rank.
+    pattern: new RegExp(`snapshot-${STEP}\\.(?:pickle|pkl)$`, 'i'),
     samples: [
       ['snapshot-100.pickle', 100],
-      ['rank3_memory-2000.pkl', 2000],
+      ['rank3_memory_snapshot-2000.pkl', 2000],
     ],
   },
   {

@@ -4,6 +4,9 @@ import { formatBytes, formatCount } from '../model/units.js';
 import { type Column, keepEnd, printable, table, wrap } from './table.js';
 import { grouped, UNKNOWN, WIDTH } from './text-pieces.js';
 
+/** Between dumps; a run that dumps every step has hundreds. */
+const MOST_LINES = 8;
+
 export function snapshotSeriesText(result: SnapshotSeriesResult): string {
   return `${result.series.map((series) => seriesText(series, result.run)).join('\n\n')}\n`;
 }
@@ -18,7 +21,7 @@ function seriesText(series: SnapshotSeries, run: string): string {
     snapshotTable(snapshots),
     '',
     ...wrap(`  ${trendText(series)}`, WIDTH, '    '),
-    ...ringLines(snapshots).flatMap((line) => wrap(`  ${line}`, WIDTH, '    ')),
+    ...firstOf(ringLines(snapshots)).flatMap((line) => wrap(`  ${line}`, WIDTH, '    ')),
   ];
   if (rank === null && snapshots.length > 1) {
     lines.push(
@@ -98,6 +101,11 @@ function trendText({ trend }: SnapshotSeries): string {
     case 'varied':
       return `allocated rises and falls:${change} ${over}`;
   }
+}
+
+function firstOf(lines: readonly string[]): readonly string[] {
+  const more = lines.length - MOST_LINES;
+  return more <= 0 ? lines : [...lines.slice(0, MOST_LINES), `… ${formatCount(more)} more such lines, all in --json`];
 }
 
 /** What stands between the traces: nothing, or what was lost. */

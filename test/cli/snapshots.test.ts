@@ -217,6 +217,24 @@ describe('why it was dumped', () => {
 });
 
 describe('snapshots', () => {
+  it('without a rank are one series only where their names differ in numbers alone', () => {
+    const process = dumpedProcess(0);
+    for (let step = 1; step <= 12; step += 1) {
+      process.step(keep(MIB * 20));
+      put(`nameless/memory_snapshot_step${step}.pickle`, process.dump(30));
+    }
+    const other = dumpedProcess(0, { seed: 3 });
+    other.step(keep(GIB));
+    put('nameless/other.pickle', other.dump(ALL));
+    process.step();
+    put('nameless/after.pickle', process.dump(30));
+    const { series } = ask('nameless');
+    expect(series.map(({ snapshots }) => snapshots.length).sort()).toEqual([1, 1, 12]);
+    const text = cli.expect(0, ['snapshots', 'nameless'], { cwd }).stdout;
+    expect(text).toContain('no name tells a rank');
+    expect(text).toMatch(/… 3 more such lines/);
+  });
+
   it('of several ranks are a series each; a handle asks for its own', () => {
     for (const rank of [0, 1, 2]) {
       const process = dumpedProcess(rank, { seed: rank });

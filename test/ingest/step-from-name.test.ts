@@ -34,6 +34,9 @@ describe('no step is guessed', () => {
     'step20260301.pickle',
     'snapshot_2026-03-01-10-02_5.pickle',
     'periodic_rank12_pid4242.pickle',
+    // A number that may be anything.
+    'snap-04.pickle',
+    'memory-3.pickle',
     // Other words.
     'substep_3.pickle',
     'num_steps_100.pickle',

@@ -26,11 +26,11 @@ interface KnownTrigger {
   readonly origin: string;
 }
 
-/** A run without snapshots gives an empty list. Snapshots of unknown rank make one series a device, as if they were of one rank. */
+/** A run without snapshots gives an empty list. Snapshots of unknown rank make a series where their paths differ in numbers alone. */
 export async function describeSeries(store: Store, question: SeriesQuestion): Promise<SnapshotSeriesResult> {
   const groups = new Map<string, SeriesRow[]>();
   for (const row of await store.all('snapshot.series', { run_id: question.runId })) {
-    const key = `${row.rank ?? ''} ${row.device}`;
+    const key = `${row.rank ?? stemOf(row.display_path)} ${row.device}`;
     const group = groups.get(key);
     if (group === undefined) groups.set(key, [row]);
     else group.push(row);
@@ -41,6 +41,10 @@ export async function describeSeries(store: Store, question: SeriesQuestion): Pr
     series.push(await describeOne(store, rows, question.sites));
   }
   return { schema: 'mbforensics/snapshots@1', run: question.run, series };
+}
+
+function stemOf(path: string): string {
+  return `- ${path.replaceAll(/\d+/g, '#')}`;
 }
 
 async function describeOne(store: Store, unordered: readonly SeriesRow[], sites: number): Promise<SnapshotSeries> {
