@@ -1,4 +1,7 @@
 /** Memory timelines of torch.profiler: both JSON forms, told apart, read in any chunks, and refused where they are damaged. */
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { gunzipSync } from 'node:zlib';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { PARSERS } from '../../parsers/index.js';
@@ -11,6 +14,7 @@ import { MbfError } from '../../src/model/errors.js';
 import type { ByteSource } from '../../src/model/parser.js';
 import type { Note } from '../../src/model/tables.js';
 import { PROFILER_CATEGORIES } from '../../src/model/vocabulary.js';
+import { repoRoot } from '../store/scratch.js';
 import { bytesSource } from '../support/decode.js';
 
 interface Row {
@@ -152,6 +156,45 @@ describe('sums', () => {
     const { rows, notes } = await parse(text('[[], []]'));
     expect(rows).toEqual([]);
     expect(notes.map(({ kind }) => kind)).toEqual(['timeline_empty']);
+  });
+});
+
+describe('what torch 2.13 exported', () => {
+  const exported = (name: string): Buffer => {
+    const bytes = readFileSync(join(repoRoot, 'test', 'fixtures', 'profiler-timeline', 'torch-2.13', name));
+    return name.endsWith('.gz') ? gunzipSync(bytes) : bytes;
+  };
+  const peakOf = (rows: readonly Row[]): number => {
+    let total = 0;
+    let peak = 0;
+    rows.forEach((row, i) => {
+      total += row.delta;
+      if (rows[i + 1]?.ordinal !== row.ordinal) peak = Math.max(peak, total);
+    });
+    return peak;
+  };
+
+  it('adds up to what Python sums up, in both forms', async () => {
+    const raw = await parse(bytesSource(exported('rank0.raw.json.gz')));
+    const sums = await parse(bytesSource(exported('rank0.json.gz')));
+    expect(raw.rows).toHaveLength(490);
+    expect(new Set(sums.rows.map(({ ordinal }) => ordinal)).size).toBe(396);
+    for (const { rows, notes } of [raw, sums]) {
+      expect(finalBytes(rows)).toEqual([8_398_848, 16_797_712, 0, 0, 0, 0, 0, 0]);
+      expect(peakOf(rows)).toBe(42_516_512);
+      expect(notes).toEqual([]);
+    }
+    const before = raw.rows.filter(({ time }) => time === null);
+    expect(before.reduce((sum, { delta }) => sum + delta, 0)).toBe(25_196_560);
+    expect(before.every(({ action }) => action === 0)).toBe(true);
+    expect((await parse(bytesSource(exported('empty-timeline.json')))).rows).toEqual([]);
+  });
+
+  it.each(['rank0.raw.json.gz', 'rank0.json.gz', 'empty-timeline.json'])('%s is known', (name) => {
+    const bytes = exported(name);
+    const head = { bytes: bytes.subarray(0, 65_536), name: name.replace('.gz', ''), sizeBytes: bytes.length };
+    const found = detect(PARSERS, head);
+    expect(found.status === 'recognised' && found.parser.id).toBe('profiler-timeline');
   });
 });
 
