@@ -187,10 +187,10 @@ describe('what torch 2.13 exported', () => {
     const before = raw.rows.filter(({ time }) => time === null);
     expect(before.reduce((sum, { delta }) => sum + delta, 0)).toBe(25_196_560);
     expect(before.every(({ action }) => action === 0)).toBe(true);
-    expect((await parse(bytesSource(exported('empty-timeline.json')))).rows).toEqual([]);
+    expect((await parse(bytesSource(exported('empty-timeline.json.gz')))).rows).toEqual([]);
   });
 
-  it.each(['rank0.raw.json.gz', 'rank0.json.gz', 'empty-timeline.json'])('%s is known', (name) => {
+  it.each(['rank0.raw.json.gz', 'rank0.json.gz', 'empty-timeline.json.gz'])('%s is known', (name) => {
     const bytes = exported(name);
     const head = { bytes: bytes.subarray(0, 65_536), name: name.replace('.gz', ''), sizeBytes: bytes.length };
     const found = detect(PARSERS, head);
