@@ -22,6 +22,7 @@ const sink: RowSink = {
     counts.logRows += 1;
   },
   attempt() {},
+  profilerMemory() {},
   snapshot: async () => ({
     events(batch) {
       counts.events += batch.rows;

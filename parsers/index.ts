@@ -5,11 +5,14 @@ import { logParser } from './log/text-log.js';
 
 export { earliestTorch } from './torch-snapshot/features.js';
 
+import { profilerTimeline } from './profiler-timeline/index.js';
 import { torchSnapshot } from './torch-snapshot/index.js';
 
 export const PARSERS: readonly ParserSpec[] = [
   // A binary pickle is unmistakable.
   torchSnapshot,
+  // Nested lists of numbers and nothing else.
+  profilerTimeline,
   // Known by the settings in it.
   configParser,
   // Anything that is text may be a log, so it comes last.

@@ -878,6 +878,39 @@ export interface Queries {
       text: string;
     };
   };
+  /** Every change of one memory timeline of torch.profiler, in its order */
+  'profiler.entries': {
+    params: {
+      source_id: number;
+    };
+    row: {
+      /** event, or point in time of several rows */
+      ordinal: number;
+      /** NULL before the profiler started */
+      time_us: number | null;
+      delta_bytes: number;
+      /** code as in PROFILER_CATEGORIES */
+      category: string;
+    };
+  };
+  /** Memory timelines of torch.profiler, by rank and file */
+  'profiler.timelines': {
+    params: {
+      run_id: number;
+    };
+    row: {
+      source_id: number;
+      /** file, relative to the run */
+      display_path: string;
+      rank: number | null;
+      /** events, or points in time; 0 for an empty timeline */
+      entries: number;
+      /** whether it lists events rather than sums; NULL for an empty timeline */
+      has_actions: boolean | null;
+      first_time_us: number | null;
+      last_time_us: number | null;
+    };
+  };
   /** Trace entries by action */
   'snapshot.actions': {
     params: {
@@ -887,6 +920,20 @@ export interface Queries {
       device: number;
       action: string;
       count: number;
+    };
+  };
+  /** Allocated bytes at the dump, by the stack that allocated them */
+  'snapshot.allocated_by_stack': {
+    params: {
+      snapshot_id: number;
+      device: number;
+    };
+    row: {
+      /** NULL where it was allocated before the recording */
+      stack_id: number | null;
+      /** actual block sizes */
+      bytes: number;
+      blocks: number;
     };
   };
   /** What each device of a snapshot sums up to */
@@ -1047,6 +1094,30 @@ export interface Queries {
       last_seq: number;
     };
   };
+  /** Whether the trace of a later snapshot begins inside that of an earlier one */
+  'snapshot.overlap': {
+    params: {
+      /** snapshot */
+      earlier: number;
+      /** snapshot */
+      later: number;
+      device: number;
+      /** by how much the two may disagree about the time of one entry */
+      tolerance_us: number | bigint;
+      /** entries of the earlier trace to try, the nearest in time first */
+      candidates: number;
+    };
+    row: {
+      /** the entry of the earlier trace that is the later trace's first */
+      earlier_seq: number;
+      /** entries from there to the end of the earlier trace */
+      compared: number;
+      /** of these, equal in action, address and size to the later trace's */
+      same: number;
+      /** largest disagreement about the time */
+      skew_us: number;
+    };
+  };
   /** The two numbers of each pool id of a snapshot */
   'snapshot.pool_ids': {
     params: {
@@ -1077,6 +1148,43 @@ export interface Queries {
       reserved_bytes: number;
       /** allocated and pending free */
       active_bytes: number;
+    };
+  };
+  /** Every device of every memory snapshot of a run, with what puts it into the order of time */
+  'snapshot.series': {
+    params: {
+      run_id: number;
+    };
+    row: {
+      snapshot_id: number;
+      /** run/rank/snapshot#n */
+      handle: string;
+      /** file, relative to the run */
+      display_path: string;
+      /** launch, from 1 */
+      attempt: number;
+      rank: number | null;
+      device: number;
+      /** oom or periodic, where the file or its name tells */
+      dump_trigger: string | null;
+      dump_trigger_origin: string | null;
+      step: number | null;
+      step_origin: string | null;
+      /** NULL where the device has no trace */
+      events: number | null;
+      /** of the trace */
+      first_time_us: number | null;
+      last_time_us: number | null;
+      /** last annotation of the snapshot */
+      annotation_time_us: number | null;
+      oom_entries: number;
+      /** at the dump, as the next three */
+      allocated_bytes: number;
+      active_bytes: number;
+      reserved_bytes: number;
+      inactive_bytes: number;
+      /** before the first entry of the trace */
+      start_reserved_bytes: number | null;
     };
   };
   /** Allocator settings of a snapshot, nested keys flattened */

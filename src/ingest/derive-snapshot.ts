@@ -41,7 +41,7 @@ export interface DerivedSnapshotSink extends Omit<SnapshotSink, 'end'> {
   end(summary: SnapshotSummary, derivation: SnapshotDerivation): void;
 }
 
-export interface DerivedSink extends Omit<RowSink, 'snapshot' | 'logRow'>, TextSink {
+export interface DerivedSink extends Omit<RowSink, 'snapshot' | 'logRow' | 'profilerMemory'>, TextSink {
   snapshot(dictionary: Dictionary, keys: StackKeys): Promise<DerivedSnapshotSink>;
 }
 
@@ -52,6 +52,7 @@ export function deriving(sink: DerivedSink): RowSink & { end(): void } {
     note: (note) => sink.note(note),
     incident: (row) => sink.incident(row),
     logRow: (finding, place) => texts.row(finding, place),
+    profilerMemory: (batch) => sink.textRows('profiler', batch, []),
     attempt: (row) => sink.attempt(row),
     snapshot: async (dictionary) => derivingSnapshot(await sink.snapshot(dictionary, new ContentKeys(dictionary))),
     end: () => texts.end(),

@@ -13,7 +13,7 @@ import type {
   PhaseFinding,
   ValueFinding,
 } from '../model/log-rows.js';
-import { LOG_FIGURE_LAYOUT, LOG_ITERATION_LAYOUT, LOG_MEMORY_LAYOUT } from '../model/tables.js';
+import { LOG_FIGURE_LAYOUT, LOG_ITERATION_LAYOUT, LOG_MEMORY_LAYOUT, PROFILER_MEMORY_LAYOUT } from '../model/tables.js';
 
 /** Rows of one batch: a log of one run seldom fills it. */
 export const TEXT_BATCH_ROWS = 16_384;
@@ -23,6 +23,7 @@ export const TEXT_LAYOUTS = {
   iterations: LOG_ITERATION_LAYOUT,
   memory: LOG_MEMORY_LAYOUT,
   figures: LOG_FIGURE_LAYOUT,
+  profiler: PROFILER_MEMORY_LAYOUT,
 } as const satisfies Record<string, TableLayout>;
 export type TextKind = keyof typeof TEXT_LAYOUTS;
 

@@ -24,7 +24,7 @@ import { StoreDictionary } from './store-dictionary.js';
 import { TextRowWriter } from './text-row-writer.js';
 
 /** Raise when a parser reads the same bytes differently: unchanged files are then read again. */
-export const PARSER_VERSION = 2;
+export const PARSER_VERSION = 3;
 /** Incidents kept per source; a log that repeats one line a million times says nothing more. */
 const MAX_INCIDENTS = 100_000;
 
@@ -267,7 +267,8 @@ class Session {
   ): Promise<IngestSource> {
     const { store, options } = this;
     // A named file's display path is its base name; directory rules (`rank_3/trace.pickle`) need the real one.
-    const fromName = rankFromName(candidate.isNamed ? candidate.path : candidate.displayPath);
+    const namedPath = candidate.isNamed ? candidate.path : candidate.displayPath;
+    const fromName = rankFromName(namedPath);
     return store.transaction(async () => {
       if (oldId !== undefined) await removeSource(store, oldId);
       const sourceId = await this.nextId('source', 'source_id');
@@ -293,6 +294,7 @@ class Session {
             runId: run.runId,
             rank,
             handle: await this.handle(run, rank, writers.length),
+            path: namedPath,
           };
           const writer = await SnapshotWriter.open(store, this.dictionary, identity, dictionary, keys);
           writers.push(writer);

@@ -99,6 +99,16 @@ const WRONG_RULES: readonly WrongRule[] = [
     status: 'skipped',
   },
   {
+    // torch.profiler's export_memory_timeline("….html"), and torch_npu's, whose title lacks the first word.
+    id: 'profiler-timeline-page',
+    recognise: (_head, text) =>
+      HTML.test(text) && /<title>(?:GPU )?Memory Timeline HTML<\/title>/.test(text)
+        ? "is a memory timeline of torch.profiler drawn as a picture: the page holds none of the timeline's figures"
+        : undefined,
+    code: 'MBF2404',
+    status: 'skipped',
+  },
+  {
     id: 'error-page',
     recognise: ({ name }, text) =>
       HTML.test(text) && (isSnapshotName(name) || isLogName(name) || ERROR_PAGE.test(text))

@@ -6,6 +6,8 @@
  * `oom_rank-<rank>_<base>`, NeMo `memory_snapshot-rank<rank>.pickle`, torchtitan
  * `iteration_<n>[_exit]/rank<rank>_memory_snapshot.pickle`, torchrun
  * `attempt_<n>/<local rank>/{stdout,stderr}.log` (torch `distributed/elastic/multiprocessing/api.py`, DefaultLogsSpecs),
+ * torchtnt `{oom,memory_snapshot}_rank<rank>/snapshot.pickle` (`utils/oom.py`), verl `<tag>_rank<rank>_pid<pid>.pickle`
+ * (`utils/memory_utils.py`), slime `memory_snapshot_time<time>_rank<rank>_<base>`, MindSpeed `snapshot_<time>_<rank>.pickle`,
  * Open MPI `rank.<rank>/stdout`, nemo-run `log-<job>_<job id>_<restart>.out` and `log-allranks_<n>.out`.
  */
 
@@ -84,6 +86,10 @@ export const RANK_RULES: readonly RankRule[] = [
       ['profile_4242_99_node1_rank11.pickle', 11],
       ['Rank-2-of-8.log', 2],
       ['lora_run_rank5.log', 5],
+      ['snapshot_step_100_rank_3.pickle', 3],
+      ['rank0_memory_snapshot_step_250.pickle', 0],
+      ['periodic_rank12_pid4242.pickle', 12],
+      ['memory_snapshot_time1755000000.25_rank6_snapshot.pickle', 6],
     ],
   },
   {
@@ -107,6 +113,13 @@ export const RANK_RULES: readonly RankRule[] = [
       ['memory_snapshot_15.pickle', 15],
       ['llama3.snapshot_0.pkl', 0],
     ],
+  },
+  {
+    name: 'snapshot_<time>_<rank> of MindSpeed',
+    on: 'base',
+    pattern: new RegExp(`^snapshot_\\d{4}(?:-\\d\\d){4}_${RANK}\\.(?:pickle|pkl)$`),
+    scope: 'global',
+    samples: [['snapshot_2026-03-01-10-02_5.pickle', 5]],
   },
   {
     name: 'r<rank> of a memory snapshot',
@@ -152,12 +165,14 @@ export const RANK_RULES: readonly RankRule[] = [
   {
     name: 'rank in directory name',
     on: 'directory',
-    pattern: new RegExp(`^(?:global[-_.]?)?rank[-_.=]?${RANK}$`, 'i'),
+    pattern: new RegExp(`^(?:(?:oom|(?:memory_)?snapshot)[-_])?(?:global[-_.]?)?rank[-_.=]?${RANK}$`, 'i'),
     scope: 'global',
     samples: [
       ['rank3/stdout.log', 3],
       ['1/rank.3/stderr', 3],
       ['rank_0007/attempt/out.txt', 7],
+      ['oom_rank3/snapshot.pickle', 3],
+      ['memory_snapshot_rank12/snapshot.pickle', 12],
     ],
   },
   {

@@ -15,6 +15,8 @@ import type { Store } from '../store/store.js';
 import type { StackKeys } from './content-keys.js';
 import type { DerivedSnapshotSink, DeviceSums, SnapshotDerivation } from './derive-snapshot.js';
 import type { DeviceTrace } from './derive-trace.js';
+import { dumpTrigger } from './dump-trigger.js';
+import { stepFromName } from './step-from-name.js';
 import type { StoreDictionary, Translation } from './store-dictionary.js';
 
 /** The ring sizes people and frameworks choose: Megatron's 100,000, torch's examples, powers of two. */
@@ -26,6 +28,8 @@ export interface SnapshotIdentity {
   readonly runId: number;
   readonly rank: number | null;
   readonly handle: string;
+  /** Where the file lies: its name may tell why and when it was dumped. */
+  readonly path: string;
 }
 
 export class SnapshotWriter implements DerivedSnapshotSink {
@@ -120,6 +124,9 @@ export class SnapshotWriter implements DerivedSnapshotSink {
     const { traces } = derivation;
     const sums = new Map(derivation.sums.map((sum) => [sum.device, sum]));
     const own = [...derivation.notes, ...traceNotes(traces, sums, summary)];
+    const lastIsOom = traces.some((trace) => trace.lastAction === 'oom');
+    const step = stepFromName(identity.path);
+    const trigger = dumpTrigger(identity.path, lastIsOom, step);
     const broken = [...notes, ...own].some((note) => note.kind.startsWith('invariant_'));
     await store.insertRows('snapshot', [
       {
@@ -131,7 +138,11 @@ export class SnapshotWriter implements DerivedSnapshotSink {
         protocol: summary.protocol,
         form: summary.form,
         has_traces: summary.traceLengths.some((length) => length > 0),
-        last_is_oom: traces.some((trace) => trace.lastAction === 'oom'),
+        last_is_oom: lastIsOom,
+        dump_trigger: trigger?.trigger ?? null,
+        dump_trigger_origin: trigger?.origin ?? null,
+        step: step?.step ?? null,
+        step_origin: step === undefined ? null : `name: ${step.rule}`,
       },
     ]);
     await store.insertRows(

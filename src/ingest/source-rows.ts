@@ -35,6 +35,7 @@ const BY_SOURCE = [
   'log_phase',
   'log_config',
   'log_env',
+  'profiler_memory',
 ] as const;
 
 /** Removes a source and all its rows. Texts, frames and stacks stay: they are shared by content. */

@@ -84,6 +84,20 @@ export const ERROR_CODES = {
     kind: 'input',
     remedy: 'Correct the file where it says, or copy it again from where the run wrote it.',
   },
+  // input: memory timelines of torch.profiler
+  MBF2401: { kind: 'input', remedy: REMEDY_RECOPY },
+  MBF2402: {
+    kind: 'input',
+    remedy: 'A value that torch never writes; if a tool rewrote this file, ingest the original.',
+  },
+  MBF2403: {
+    kind: 'input',
+    remedy: 'Export it as raw events, which have no such limit: prof.export_memory_timeline("FILE.raw.json.gz").',
+  },
+  MBF2404: {
+    kind: 'input',
+    remedy: 'Export the figures instead of the picture: prof.export_memory_timeline("FILE.raw.json.gz").',
+  },
   // store
   MBF3001: { kind: 'store', remedy: 'Another process has it open; wait for it, or use another store with --db.' },
   MBF3002: { kind: 'store', remedy: 'Move the file away and ingest again, or name another store with --db.' },

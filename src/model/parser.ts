@@ -78,6 +78,8 @@ export interface RowSink {
   incident(row: IncidentRow): void;
   /** A figure, setting, phase or iteration of a text. */
   logRow(finding: KeptFinding, place: LogPlace): void;
+  /** Rows of {@link PROFILER_MEMORY_LAYOUT}, `source_id` left to the writer. The batch is read before the call returns. */
+  profilerMemory(batch: ColumnBatch): void;
   /** A further launch inside the file; the first one goes without saying unless something says it. */
   attempt(row: AttemptRow): void;
   /** Begins a snapshot whose ids refer to `dictionary`, which grows while the file is read. */

@@ -3,7 +3,14 @@
  * (`snapshot_id`, `source_id`) are added by ingest. The schema itself is `src/store/migrations.ts`; a test holds the two together.
  */
 import type { ColumnSpec, TableLayout } from './columns.js';
-import { BLOCK_STATES, type IncidentKind, SEGMENT_TYPES, TRACE_ACTIONS } from './vocabulary.js';
+import {
+  BLOCK_STATES,
+  type IncidentKind,
+  PROFILER_ACTIONS,
+  PROFILER_CATEGORIES,
+  SEGMENT_TYPES,
+  TRACE_ACTIONS,
+} from './vocabulary.js';
 
 const SNAPSHOT_ID: ColumnSpec = { name: 'snapshot_id', kind: 'i32' };
 const DEVICE: ColumnSpec = { name: 'device', kind: 'i32' };
@@ -163,6 +170,23 @@ export const LOG_FIGURE_LAYOUT: TableLayout = {
     nullable('value', 'f64'),
     nullableText('unit_id'),
     nullableText('text_id'),
+  ],
+};
+
+/**
+ * One row per change of one category in a memory timeline of torch.profiler. `ordinal` is the event of a raw timeline, or the point in time of one
+ * that holds sums (several rows a point, and no action: each is the difference to the point before). `time_ns` is NULL for what
+ * existed before the profiler started.
+ */
+export const PROFILER_MEMORY_LAYOUT: TableLayout = {
+  table: 'profiler_memory',
+  columns: [
+    SOURCE_ID,
+    { name: 'ordinal', kind: 'i32' },
+    nullable('time_ns', 'i64'),
+    { name: 'action', kind: 'u8', nullable: true, values: PROFILER_ACTIONS },
+    { name: 'delta_bytes', kind: 'i64' },
+    { name: 'category', kind: 'u8', values: PROFILER_CATEGORIES },
   ],
 };
 

@@ -146,6 +146,10 @@ export type TraceAction = (typeof TRACE_ACTIONS)[number];
 export const BLOCK_STATES = ['active_allocated', 'active_pending_free', 'inactive'] as const;
 export type BlockState = (typeof BLOCK_STATES)[number];
 
+/** Why a memory snapshot was dumped: by an OOM observer, as one of a series, or once by a call somewhere in the run. */
+export const DUMP_TRIGGERS = ['oom', 'periodic', 'manual'] as const;
+export type DumpTrigger = (typeof DUMP_TRIGGERS)[number];
+
 /** Which pool a segment belongs to; `unknown` where the file does not say. */
 export const SEGMENT_TYPES = ['small', 'large', 'unknown'] as const;
 export type SegmentType = (typeof SEGMENT_TYPES)[number];
@@ -154,6 +158,26 @@ export type SegmentType = (typeof SEGMENT_TYPES)[number];
 export const SOURCE_STATUSES = ['ingested', 'unchanged', 'failed', 'skipped'] as const;
 export type SourceStatus = (typeof SOURCE_STATUSES)[number];
 
+/**
+ * What torch.profiler takes a tensor for, in the order of the numbers in its memory timelines. `unknown` is its `None`: an allocation that no
+ * profiled tensor is behind. Upstream: torch `profiler/_memory_profiler.py`, `_CATEGORY_TO_INDEX`.
+ */
+export const PROFILER_CATEGORIES = [
+  'parameter',
+  'optimizer_state',
+  'input',
+  'temporary',
+  'activation',
+  'gradient',
+  'autograd_detail',
+  'unknown',
+] as const;
+export type ProfilerCategory = (typeof PROFILER_CATEGORIES)[number];
+
+/** What happened to a tensor, in the order of the numbers in those timelines, which count from 1. Upstream: `_ACTION_TO_INDEX`. */
+export const PROFILER_ACTIONS = ['preexisting', 'create', 'increment_version', 'destroy'] as const;
+export type ProfilerAction = (typeof PROFILER_ACTIONS)[number];
+
 /** Input formats this version knows; the ids of the parsers, and of what is recognised but not read. */
-export const FORMATS = ['torch-snapshot', 'log', 'config'] as const;
+export const FORMATS = ['torch-snapshot', 'profiler-timeline', 'log', 'config'] as const;
 export type Format = (typeof FORMATS)[number];

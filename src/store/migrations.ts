@@ -137,7 +137,7 @@ CREATE VIEW env_value AS
   },
   {
     version: 3,
-    title: 'memory snapshots: the history of the allocator, and allocations as rows',
+    title: 'memory snapshots: the history of the allocator, allocations as rows, when and why dumped; timelines of torch.profiler',
     sql: `
 CREATE TYPE stack_origin AS ENUM ('none', 'final_block', 'alloc_event', 'free_event');
 CREATE TABLE derived_history (
@@ -189,6 +189,17 @@ CREATE VIEW allocation AS
 CREATE MACRO live_at(snapshot, dev, entry) AS TABLE
   SELECT * FROM allocation
   WHERE snapshot_id = snapshot AND device = dev AND coalesce(alloc_seq, -1) <= entry AND (free_completed_seq IS NULL OR free_completed_seq > entry);
+
+CREATE TYPE profiler_action AS ENUM ('preexisting', 'create', 'increment_version', 'destroy');
+CREATE TYPE profiler_category AS ENUM ('parameter', 'optimizer_state', 'input', 'temporary', 'activation', 'gradient', 'autograd_detail', 'unknown');
+CREATE TABLE profiler_memory (
+  source_id INTEGER, ordinal INTEGER, time_ns BIGINT, action profiler_action, delta_bytes BIGINT, category profiler_category);
+ALTER TABLE snapshot ADD COLUMN dump_trigger VARCHAR;
+ALTER TABLE snapshot ADD COLUMN dump_trigger_origin VARCHAR;
+ALTER TABLE snapshot ADD COLUMN step BIGINT;
+ALTER TABLE snapshot ADD COLUMN step_origin VARCHAR;
+ALTER TABLE snapshot ADD COLUMN encoding VARCHAR;
+ALTER TABLE snapshot ALTER COLUMN protocol DROP NOT NULL;
 `,
   },
 ];

@@ -59,6 +59,9 @@ async function parse(name: string, content: string): Promise<Parsed> {
         throw new Error('a configuration holds no attempt');
       },
       logRow: (finding, place) => rows.push(placedRow(finding, place)),
+      profilerMemory: () => {
+        throw new Error('a configuration holds no timeline');
+      },
       snapshot: () => {
         throw new Error('a configuration holds no snapshot');
       },

@@ -156,6 +156,7 @@ function collector(): { rows: IncidentRow[]; notes: Note[]; sink: RowSink } {
     note: (note) => notes.push(note),
     logRow: () => {},
     attempt: () => {},
+    profilerMemory: () => {},
     snapshot: () => {
       throw new Error('a log holds no snapshot');
     },

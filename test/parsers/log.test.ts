@@ -33,6 +33,7 @@ async function parse(content: string | Uint8Array, readBytes = 65_536): Promise<
     note: (note) => notes.push(note),
     logRow: () => {},
     attempt: () => {},
+    profilerMemory: () => {},
     snapshot: () => {
       throw new Error('a log holds no snapshot');
     },

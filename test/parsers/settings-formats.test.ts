@@ -24,6 +24,7 @@ async function readLog(text: string): Promise<LogRow[]> {
       note: () => {},
       incident: () => {},
       attempt: () => {},
+      profilerMemory: () => {},
       logRow: (finding, place) => rows.push(placedRow(finding, place)),
       snapshot: () => {
         throw new Error('a log holds no snapshot');

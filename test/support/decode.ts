@@ -60,6 +60,7 @@ export async function collectDecoded(
       },
       logRow: () => {},
       attempt: () => {},
+      profilerMemory: () => {},
       snapshot: (given) => {
         dictionary = given;
         return Promise.resolve({

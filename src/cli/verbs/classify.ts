@@ -57,6 +57,7 @@ async function readIncidents(operand: string): Promise<IncidentRow[]> {
         note: () => undefined,
         logRow: () => undefined,
         attempt: () => undefined,
+        profilerMemory: () => undefined,
         snapshot: () => Promise.reject(new Error('a text holds no snapshot')),
       },
       { name: input.name },

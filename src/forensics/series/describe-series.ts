@@ -1,0 +1,179 @@
+/** `mbforensics snapshots`: the dumps of each rank in the order of time, and what changed between them. */
+import type {
+  SeriesSnapshot,
+  SiteGrowth,
+  SnapshotSeries,
+  SnapshotSeriesResult,
+} from '../../model/snapshot-series-results.js';
+import type { DumpTrigger } from '../../model/vocabulary.js';
+import type { Store } from '../../store/store.js';
+import { readStacks, siteOf } from '../stacks.js';
+import { dumpTimeUs, orderSnapshots } from './order.js';
+import { type Relation, relateTraces, type SeriesRow } from './relate.js';
+import { seriesTrend, trendTolerance } from './trend.js';
+
+export interface SeriesQuestion {
+  readonly runId: number;
+  readonly run: string;
+  /** Only the series this snapshot is in. */
+  readonly handle?: string | undefined;
+  /** Call sites a series; 0 = all that changed. */
+  readonly sites: number;
+}
+
+interface KnownTrigger {
+  readonly trigger: DumpTrigger;
+  readonly origin: string;
+}
+
+/** A run without snapshots gives an empty list. Snapshots of unknown rank make a series where their paths differ in numbers alone. */
+export async function describeSeries(store: Store, question: SeriesQuestion): Promise<SnapshotSeriesResult> {
+  const groups = new Map<string, SeriesRow[]>();
+  for (const row of await store.all('snapshot.series', { run_id: question.runId })) {
+    const key = `${row.rank ?? stemOf(row.display_path)} ${row.device}`;
+    const group = groups.get(key);
+    if (group === undefined) groups.set(key, [row]);
+    else group.push(row);
+  }
+  const series: SnapshotSeries[] = [];
+  for (const rows of groups.values()) {
+    if (question.handle !== undefined && !rows.some((row) => row.handle === question.handle)) continue;
+    series.push(await describeOne(store, rows, question.sites));
+  }
+  return { schema: 'mbforensics/snapshots@1', run: question.run, series };
+}
+
+function stemOf(path: string): string {
+  return `- ${path.replaceAll(/\d+/g, '#')}`;
+}
+
+async function describeOne(store: Store, unordered: readonly SeriesRow[], sites: number): Promise<SnapshotSeries> {
+  const { order, rows } = orderSnapshots(unordered);
+  const relations: (Relation | null)[] = [null];
+  for (let i = 1; i < rows.length; i += 1) relations.push(await relateTraces(store, rows[i - 1]!, rows[i]!));
+  const triggers = triggersOf(rows, relations);
+  const snapshots = rows.map((row, i) => snapshotOf(row, rows[i - 1], relations[i]!, triggers[i]!));
+  const begin = snapshots.findLastIndex(({ relation }) => isOtherProcess(relation));
+  const compared = rows
+    .map((row, i) => ({ row, snapshot: snapshots[i]! }))
+    .filter(({ snapshot }, i) => i >= begin && snapshot.trigger !== 'oom')
+    .map(({ row }) => row);
+  const first = compared[0];
+  const last = compared.at(-1);
+  const bytes = compared.map((row) => row.allocated_bytes);
+  const growth =
+    first === undefined || last === undefined || first === last ? null : last.allocated_bytes - first.allocated_bytes;
+  return {
+    rank: rows[0]!.rank,
+    device: rows[0]!.device,
+    order,
+    snapshots,
+    trend: {
+      kind: seriesTrend(bytes),
+      snapshots: compared.length,
+      growth_bytes: growth,
+      growth_per_step_bytes: growth === null ? null : perStep(growth, first!, last!),
+      tolerance_bytes: trendTolerance(bytes),
+    },
+    sites: growth === null ? [] : await siteGrowth(store, first!, last!, sites),
+  };
+}
+
+function isOtherProcess(relation: SeriesSnapshot['relation']): boolean {
+  return relation === 'restart' || relation === 'unrelated';
+}
+
+/** The file first; then what only the whole series shows. */
+function triggersOf(rows: readonly SeriesRow[], relations: readonly (Relation | null)[]): KnownTrigger[] {
+  let process = 0;
+  const processes = relations.map((relation) => {
+    if (isOtherProcess(relation?.relation ?? null)) process += 1;
+    return process;
+  });
+  return rows.map((row, i) => {
+    if (row.dump_trigger !== null) {
+      return { trigger: row.dump_trigger as DumpTrigger, origin: row.dump_trigger_origin ?? 'name' };
+    }
+    const alike = rows.filter((other, j) => processes[j] === processes[i] && other.dump_trigger !== 'oom').length;
+    return alike > 1
+      ? { trigger: 'periodic', origin: `series: one of ${alike} dumps of one process` }
+      : { trigger: 'manual', origin: 'assumed: one dump, and neither an OOM nor a step is told' };
+  });
+}
+
+function snapshotOf(
+  row: SeriesRow,
+  before: SeriesRow | undefined,
+  relation: Relation | null,
+  { trigger, origin }: KnownTrigger,
+): SeriesSnapshot {
+  const growth =
+    before === undefined || isOtherProcess(relation?.relation ?? null)
+      ? null
+      : {
+          allocated_bytes: row.allocated_bytes - before.allocated_bytes,
+          active_bytes: row.active_bytes - before.active_bytes,
+          reserved_bytes: row.reserved_bytes - before.reserved_bytes,
+        };
+  return {
+    handle: row.handle,
+    path: row.display_path,
+    attempt: row.attempt,
+    step: row.step,
+    step_origin: row.step_origin,
+    trigger,
+    trigger_origin: origin,
+    events: row.events,
+    first_time_us: row.first_time_us,
+    last_time_us: dumpTimeUs(row),
+    oom_entries: row.oom_entries,
+    allocated_bytes: row.allocated_bytes,
+    active_bytes: row.active_bytes,
+    reserved_bytes: row.reserved_bytes,
+    inactive_bytes: row.inactive_bytes,
+    relation: relation?.relation ?? null,
+    shared_entries: relation?.shared_entries ?? null,
+    new_entries: relation?.new_entries ?? null,
+    lost: relation?.lost ?? null,
+    growth,
+    growth_per_step_bytes: growth === null ? null : perStep(growth.allocated_bytes, before!, row),
+  };
+}
+
+function perStep(bytes: number, first: SeriesRow, last: SeriesRow): number | null {
+  if (first.step === null || last.step === null || last.step <= first.step) return null;
+  return Math.round(bytes / (last.step - first.step));
+}
+
+async function siteGrowth(store: Store, first: SeriesRow, last: SeriesRow, limit: number): Promise<SiteGrowth[]> {
+  const byStack = new Map<number, { bytes: number; blocks: number; last: number }>();
+  for (const [row, sign] of [
+    [first, -1],
+    [last, 1],
+  ] as const) {
+    const params = { snapshot_id: row.snapshot_id, device: row.device };
+    for (const { stack_id, bytes, blocks } of await store.all('snapshot.allocated_by_stack', params)) {
+      const group = byStack.get(stack_id ?? -1) ?? { bytes: 0, blocks: 0, last: 0 };
+      group.bytes += sign * bytes;
+      group.blocks += sign * blocks;
+      if (sign > 0) group.last += bytes;
+      byStack.set(stack_id ?? -1, group);
+    }
+  }
+  const frames = await readStacks(store, byStack.keys());
+  const bySite = new Map<string, { bytes: number; blocks: number; last: number }>();
+  for (const [stackId, group] of byStack) {
+    const site = siteOf(stackId, frames);
+    const known = bySite.get(site) ?? { bytes: 0, blocks: 0, last: 0 };
+    bySite.set(site, {
+      bytes: known.bytes + group.bytes,
+      blocks: known.blocks + group.blocks,
+      last: known.last + group.last,
+    });
+  }
+  const changed = [...bySite]
+    .filter(([, { bytes, blocks }]) => bytes !== 0 || blocks !== 0)
+    .sort(([a, x], [b, y]) => y.bytes - x.bytes || (a < b ? -1 : 1))
+    .map(([site, { bytes, blocks, last: last_bytes }]) => ({ site, bytes, blocks, last_bytes }));
+  return limit === 0 ? changed : changed.slice(0, limit);
+}

@@ -1,0 +1,37 @@
+/** Whether memory grows from dump to dump. */
+import type { SeriesTrend } from '../../model/snapshot-series-results.js';
+import { MIB } from '../../model/units.js';
+
+/** The caching of a data loader or a logger moves as much from dump to dump. */
+const LEAST_TOLERANCE_BYTES = MIB;
+/** A thousandth of 40 GiB is 41 MiB: what a leak of a training run adds in a few steps is more. */
+const TOLERANCE_SHARE = 0.001;
+
+export function trendTolerance(bytes: readonly number[]): number {
+  return Math.max(LEAST_TOLERANCE_BYTES, Math.floor(TOLERANCE_SHARE * Math.max(0, ...bytes)));
+}
+
+/** Of allocated bytes in the order of time. */
+export function seriesTrend(bytes: readonly number[]): SeriesTrend {
+  if (bytes.length < 3) return 'too_few';
+  const tolerance = trendTolerance(bytes);
+  const changes = bytes.slice(1).map((value, i) => value - bytes[i]!);
+  const isFlat = (change: number): boolean => Math.abs(change) <= tolerance;
+  if (changes.every(isFlat)) {
+    // A slow leak stays below the tolerance every time and passes it in the end.
+    const whole = bytes.at(-1)! - bytes[0]!;
+    if (isFlat(whole)) return 'steady';
+    if (changes.every((change) => change > 0)) return 'growing';
+    return changes.every((change) => change < 0) ? 'falling' : 'varied';
+  }
+  if (changes.every((change) => change < -tolerance)) return 'falling';
+  if (changes.every((change) => change > tolerance)) {
+    const halves = changes.every((change, i) => i === 0 || change <= changes[i - 1]! / 2);
+    return halves && changes.length >= 3 ? 'settling' : 'growing';
+  }
+  const lastChange = changes.findLastIndex((change) => !isFlat(change));
+  const rising = changes.slice(0, lastChange + 1).every((change) => change > -tolerance);
+  return rising && lastChange < changes.length - 1 && isFlat(bytes.at(-1)! - bytes[lastChange + 1]!)
+    ? 'plateau'
+    : 'varied';
+}

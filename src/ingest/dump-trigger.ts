@@ -1,0 +1,36 @@
+/** Why a memory snapshot was dumped, as far as the file and its name tell. What the other dumps of its rank tell is for whoever sees them all. */
+import type { DumpTrigger } from '../model/vocabulary.js';
+import type { NamedStep } from './step-from-name.js';
+
+export interface KnownTrigger {
+  readonly trigger: DumpTrigger;
+  /** How it is known: `trace: …` or `name: …`. */
+  readonly origin: string;
+}
+
+/** Megatron's `_oom_rank-3` and `oom_rank-3_`, torchtnt's directory `oom_rank3`, and whatever else says it in its own word. */
+const OOM_NAME = /(?:^|[^a-z])oom(?![a-z])/i;
+/** torchtitan dumps there when an OutOfMemoryError leaves its training loop, and only then. */
+const EXIT_DIRECTORY = /^iteration_\d+_exit$/;
+/** verl's sampler calls its files so. */
+const PERIODIC_NAME = /^periodic[-_]/i;
+
+/** Undefined: nothing tells. `path` is `/`-separated; its last two directories are looked at. */
+export function dumpTrigger(
+  path: string,
+  lastEntryIsOom: boolean,
+  step: NamedStep | undefined,
+): KnownTrigger | undefined {
+  const segments = path.split('/').slice(-3);
+  const base = segments.at(-1)!;
+  const directories = segments.slice(0, -1);
+  if (lastEntryIsOom) return { trigger: 'oom', origin: 'trace: its last entry is an OOM' };
+  if (OOM_NAME.test(base)) return { trigger: 'oom', origin: 'name: oom' };
+  if (directories.some((name) => /^oom[-_]rank/i.test(name))) return { trigger: 'oom', origin: 'name: oom directory' };
+  if (directories.some((name) => EXIT_DIRECTORY.test(name))) {
+    return { trigger: 'oom', origin: 'name: exit directory of torchtitan' };
+  }
+  if (step !== undefined) return { trigger: 'periodic', origin: `name: ${step.rule}` };
+  if (PERIODIC_NAME.test(base)) return { trigger: 'periodic', origin: 'name: periodic' };
+  return undefined;
+}
