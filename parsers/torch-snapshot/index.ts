@@ -17,9 +17,9 @@ import { ANNOTATION_LAYOUT, BATCH_ROWS, BLOCK_LAYOUT, EVENT_LAYOUT, SEGMENT_LAYO
 import { TRACE_ACTIONS } from '../../src/model/vocabulary.js';
 import { detectFeatures } from './features.js';
 import { clip, flattenSettings } from './generic-values.js';
-import { Ref, ROWS, SEGMENT } from './pickle-machine.js';
 import { SnapshotMachine } from './snapshot-machine.js';
 import { StackDictionary } from './stack-dictionary.js';
+import { Ref, ROWS, SEGMENT } from './value-stack.js';
 
 const KNOWN_TOP_LEVEL = new Set(['segments', 'device_traces', 'traces', 'allocator_settings', 'external_annotations']);
 /** Blocks and segments are few; a full-size batch would be 4 MB of untouched memory. */

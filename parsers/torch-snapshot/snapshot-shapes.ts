@@ -1,6 +1,7 @@
 /**
- * The pickle machine that knows a memory snapshot: dicts become rows by the keys they have, in any order, and go straight into columns. This is
- * the general way, which checks every kind and keeps unknown keys; `snapshot-machine.ts` adds the fast one for entries as torch writes them.
+ * What dicts and lists mean in a memory snapshot, whatever encoding they came in: dicts become rows by the keys they have, in any order, and go
+ * straight into columns. This is the general way, which checks every kind and keeps unknown keys; `snapshot-machine.ts` adds the fast one for
+ * entries as torch pickles them, `json-machine.ts` the one for the stacks of JSON.
  */
 import { type ColumnBatch, NULL_HIGH, NULL_I32, NULL_U8 } from '../../src/model/columns.js';
 import type { RowSink, SnapshotSink } from '../../src/model/parser.js';
@@ -8,6 +9,8 @@ import { ANNOTATION_STAGES } from '../../src/model/tables.js';
 import { TRACE_ACTIONS } from '../../src/model/vocabulary.js';
 import { clip, keyText, toJson } from './generic-values.js';
 import { bit, ENTRY_KEYS, FRAME_MASK, KEY, KEY_NAMES } from './keys.js';
+import { SegmentRows } from './segment-rows.js';
+import { mixFrame, STACK_HASH_START, type StackDictionary } from './stack-dictionary.js';
 import {
   ANNOTATION,
   BIG,
@@ -22,15 +25,13 @@ import {
   LIST,
   OBJ,
   PAIR,
-  PickleMachine,
   Ref,
   ROWS,
   SEGMENT,
   STACK,
   STR,
-} from './pickle-machine.js';
-import { SegmentRows } from './segment-rows.js';
-import { mixFrame, STACK_HASH_START, type StackDictionary } from './stack-dictionary.js';
+  ValueStack,
+} from './value-stack.js';
 
 const ACTION_BIT = bit('action');
 const STATE_BIT = bit('state');
@@ -51,10 +52,10 @@ export interface SnapshotBatches {
   readonly annotations: ColumnBatch;
 }
 
-/** The root value once the STOP opcode was read: a plain value with {@link Ref}s for rows. */
+/** The root value once all was read: a plain value with {@link Ref}s for rows. */
 export type RootValue = unknown;
 
-export abstract class SnapshotShapes extends PickleMachine {
+export abstract class SnapshotShapes extends ValueStack {
   private readonly sink: RowSink;
   private readonly out: SnapshotSink;
   protected readonly batch: ColumnBatch;
@@ -105,8 +106,14 @@ export abstract class SnapshotShapes extends PickleMachine {
   protected readonly frames = new Int32Array(LIMITS.stackFrames + 1);
   private regrown = 0;
 
-  constructor(sink: RowSink, out: SnapshotSink, dictionary: StackDictionary, batches: SnapshotBatches) {
-    super(dictionary);
+  constructor(
+    sink: RowSink,
+    out: SnapshotSink,
+    dictionary: StackDictionary,
+    batches: SnapshotBatches,
+    windowBytes?: number,
+  ) {
+    super(dictionary, windowBytes);
     this.sink = sink;
     this.out = out;
     const batch = batches.events;
@@ -134,7 +141,8 @@ export abstract class SnapshotShapes extends PickleMachine {
     this.colMetadata = batch.i32('user_metadata_id');
   }
 
-  protected override finish(): void {
+  /** The root value lies at stack slot 0. */
+  protected finish(): void {
     this.root = this.toValue(0);
     this.flushEvents();
     this.flushAnnotations();
@@ -149,7 +157,8 @@ export abstract class SnapshotShapes extends PickleMachine {
 
   // ------------------------------------------------------------------ dicts
 
-  protected override setItems(mark: number): void {
+  /** Gives meaning to a dict at `mark - 1` with the key/value pairs from `mark` to `sp`; leaves `sp` at `mark` or just below. */
+  protected setItems(mark: number): void {
     const { kinds, payloads, slots, keyOfText, knownTexts } = this;
     const target = mark - 1;
     let bits = 0;
@@ -533,7 +542,8 @@ export abstract class SnapshotShapes extends PickleMachine {
 
   // ------------------------------------------------------------------ lists
 
-  protected override appends(mark: number): void {
+  /** Gives meaning to a list at `mark - 1` with the items from `mark` to `sp`; leaves `sp` at `mark`. */
+  protected appends(mark: number): void {
     const { kinds, payloads } = this;
     const list = mark - 1;
     const listKind = kinds[list]!;
