@@ -8,13 +8,13 @@
 -- @col    display_path VARCHAR  file, relative to the run
 -- @col    handle       VARCHAR  run/rank/snapshot#n
 -- @col    rank         INTEGER? global rank
--- @col    protocol     INTEGER  pickle protocol
+-- @col    protocol     INTEGER? pickle protocol; NULL for JSON, which has none
 -- @col    form         VARCHAR  dict, or list of segments
 -- @col    has_traces   BOOLEAN
 -- @col    last_is_oom  BOOLEAN  some trace ends with its OOM: dumped by an observer
 -- @why    The entry point of every question about snapshots.
 SELECT
-  snapshot.snapshot_id, snapshot.source_id, run.name AS run, source.display_path, snapshot.handle, snapshot.rank, snapshot.protocol, snapshot.form,
+  snapshot.snapshot_id, snapshot.source_id, run.name AS run, source.display_path, snapshot.handle, snapshot.rank, nullif(snapshot.protocol, 0) AS protocol, snapshot.form,
   snapshot.has_traces, snapshot.last_is_oom
 FROM snapshot
 JOIN source USING (source_id)

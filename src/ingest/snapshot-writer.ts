@@ -128,7 +128,8 @@ export class SnapshotWriter implements DerivedSnapshotSink {
         run_id: identity.runId,
         rank: identity.rank,
         handle: identity.handle,
-        protocol: summary.protocol,
+        // The column takes no NULL since schema 1. Pickles of protocol 0 are refused, so 0 is free for "no pickle"; `snapshot.list` gives NULL.
+        protocol: summary.protocol ?? 0,
         form: summary.form,
         has_traces: summary.traceLengths.some((length) => length > 0),
         last_is_oom: traces.some((trace) => trace.lastAction === 'oom'),
