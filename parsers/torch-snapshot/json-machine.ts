@@ -6,7 +6,7 @@
  * hexadecimal in quotes; a null stands for a key that is missing; NaN and Infinity are written as Python writes them.
  *
  * JSON has no sharing: every stack is spelled out in full, 6 kB an entry, 32 times the bytes of the pickle. So reading stacks is
- * all that matters, and most of it is comparing bytes with a guess (`raw-spellings.ts`): first the whole `frames` array with the one that followed
+ * all that matters, and most of it is comparing bytes with a guess (`raw-spellings.ts`): first the whole `frames` array with those that came in like places
  * last time, then each frame with the one that followed this one last time, then with all frames by hash. Entries take the general way.
  */
 import type { ByteSource, RowSink, SnapshotSink } from '../../src/model/parser.js';
@@ -29,6 +29,8 @@ const END = 5;
 const SLICE_BYTES = 262_144;
 const FRAME_POOL_BYTES = 32 * 1024 * 1024;
 const LIST_POOL_BYTES = 64 * 1024 * 1024;
+const GUESS_MASK = 0xffff;
+const PLACES = 2;
 /** A frame up to its first closing brace; C++ names of templates reach 10 kB. */
 const MAX_FRAME_BYTES = 65_536;
 /** Generic lists are handed on in pieces, as pickles come. */
@@ -81,6 +83,9 @@ export class JsonMachine extends SnapshotShapes {
   private readonly frameSpellings = new RawSpellings(FRAME_POOL_BYTES);
   private readonly listSpellings = new RawSpellings(LIST_POOL_BYTES);
   private lastList = 0;
+  /** Which list came last in a like place; see {@link JsonMachine.findPlaces}. */
+  private readonly guesses = new Int32Array(GUESS_MASK + 1);
+  private readonly places = new Int32Array(PLACES);
   private foundStack = 0;
   private foundFrame = 0;
 
@@ -510,12 +515,16 @@ export class JsonMachine extends SnapshotShapes {
    */
   private frameList(start: number): number {
     const { buf, view, end, dictionary, frames, frameSpellings, listSpellings } = this;
-    const guess = listSpellings.follower(this.lastList);
-    if (guess !== 0 && listSpellings.matchesLong(guess, buf, start, end)) {
-      this.predictedStacks += 1;
-      this.lastList = guess;
-      this.foundStack = listSpellings.value(guess);
-      return start + listSpellings.length(guess);
+    const { places, guesses } = this;
+    this.findPlaces();
+    for (let n = 0; n < PLACES; n++) {
+      const guess = guesses[places[n]!]!;
+      if (guess !== 0 && listSpellings.matchesLong(guess, buf, start, end)) {
+        this.predictedStacks += 1;
+        this.expectNext(guess);
+        this.foundStack = listSpellings.value(guess);
+        return start + listSpellings.length(guess);
+      }
     }
     let depth = 0;
     let hash = STACK_HASH_START;
@@ -571,13 +580,34 @@ export class JsonMachine extends SnapshotShapes {
     const stack = dictionary.internStack(frames, depth, hash);
     // Of one stack there are few spellings: the indentation of entries and that of blocks.
     const listHash = hash ^ (q - start);
-    let list = listSpellings.find(listHash, view, start, end);
+    let list = listSpellings.findValue(listHash, stack);
     if (list === 0) list = listSpellings.add(listHash, buf, start, q, stack);
-    listSpellings.setFollower(this.lastList, list);
-    this.lastList = list;
+    this.expectNext(list);
     this.foundStack = stack;
     this.predictedFrames += hits;
     return q;
+  }
+
+  /**
+   * Where the guesses stand for the list that comes: one by the list before it and the action of its entry (a free is followed by its completion,
+   * which has the same stack, and then by something else), one by action and size. Whatever they say is only a guess.
+   */
+  private findPlaces(): void {
+    const { kinds, payloads, numbers } = this;
+    let action = 0;
+    let size = 0;
+    for (let slot = this.markDepth === 0 ? this.sp : this.marks[this.markDepth - 1]!; slot + 1 < this.sp; slot += 2) {
+      const key = this.keyNumber(payloads[slot]!);
+      if (key === KEY.action) action = payloads[slot + 1]!;
+      else if (key === KEY.size && kinds[slot + 1] === INT) size = numbers[slot + 1]!;
+    }
+    this.places[0] = mixFrame(mixFrame(STACK_HASH_START, this.lastList), action) & GUESS_MASK;
+    this.places[1] = mixFrame(mixFrame(STACK_HASH_START ^ 0x5bd1, size | 0), action) & GUESS_MASK;
+  }
+
+  private expectNext(list: number): void {
+    for (let n = 0; n < PLACES; n++) this.guesses[this.places[n]!] = list;
+    this.lastList = list;
   }
 
   private oddList(at: number): number {

@@ -86,6 +86,17 @@ export class RawSpellings {
     }
   }
 
+  /** Any spelling with this hash and value; 0 if there is none. */
+  findValue(hash: number, value: number): number {
+    const { table, mask, hashes, values } = this;
+    let slot = hash & mask;
+    for (;;) {
+      const id = table[slot]!;
+      if (id === 0 || (hashes[id] === hash && values[id] === value)) return id;
+      slot = (slot + 1) & mask;
+    }
+  }
+
   /** Remembers `bytes[start, end)`, which was not found. Returns its id, or 0 if there is no room for it. */
   add(hash: number, bytes: Buffer, start: number, end: number, value: number): number {
     const length = end - start;
