@@ -60,9 +60,11 @@ function sniffJson(text: string): Sniff {
     'active_size',
     'blocks',
   ].filter(has);
+  // A log may begin with a bracket too.
+  const isJson = /^(?:\u00ef\u00bb\u00bf)?\s{0,4096}(?:\[\s{0,4096}\{|\{\s{0,4096}")/.test(text);
   const isProfile = has('traceEvents') || has('deviceProperties');
-  const known = keys.includes('device_traces') || (keys.includes('total_size') && keys.length >= 3);
-  if (known && !isProfile) return { score: 1, why: `JSON with the keys ${keys.join(', ')}` };
+  const known = has('device_traces') || (has('total_size') && (has('segment_type') || has('allocated_size') || has('active_size')));
+  if (isJson && known && !isProfile) return { score: 1, why: `JSON with the keys ${keys.join(', ')}` };
   return { score: 0, why: `JSON without the keys of a snapshot in the first ${text.length} bytes` };
 }
 
@@ -99,7 +101,7 @@ function sniffPickle(head: Head): Sniff {
       };
 }
 
-/** {@link torchSnapshot}'s `parse`; tests give it small windows. */
+/** {@link torchSnapshot}'s `parse`; tests give small windows to the scanners of JSON and of pages. */
 export async function parseSnapshot(
   source: ByteSource,
   sink: RowSink,
@@ -122,7 +124,7 @@ export async function parseSnapshot(
     const { predictedStacks, predictedFrames } = machine;
     endSnapshot(machine, sink, out, { protocol: null, statistics: { predictedStacks, predictedFrames } });
   } else {
-    const machine = new SnapshotMachine(sink, out, dictionary, batches, windowBytes);
+    const machine = new SnapshotMachine(sink, out, dictionary, batches);
     if (page === undefined) await machine.run(told.source, context.progress);
     else await inPage(page, () => machine.run(page.source, context.progress));
     if (machine.trailingBytes > (page === undefined ? 0 : PAGE_PADDING_BYTES)) {

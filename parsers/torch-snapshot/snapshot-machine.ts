@@ -40,14 +40,8 @@ export class SnapshotMachine extends PickleMachine {
   private nextStack = new Int32Array(1 << 12);
   private lastStack = 0;
 
-  constructor(
-    sink: RowSink,
-    out: SnapshotSink,
-    dictionary: StackDictionary,
-    batches: SnapshotBatches,
-    windowBytes?: number,
-  ) {
-    super(sink, out, dictionary, batches, windowBytes);
+  constructor(sink: RowSink, out: SnapshotSink, dictionary: StackDictionary, batches: SnapshotBatches) {
+    super(sink, out, dictionary, batches);
     this.predictView = new DataView(this.predictPool.buffer, this.predictPool.byteOffset, this.predictPool.length);
   }
 
