@@ -63,7 +63,8 @@ function sniffJson(text: string): Sniff {
   // A log may begin with a bracket too.
   const isJson = /^(?:\u00ef\u00bb\u00bf)?\s{0,4096}(?:\[\s{0,4096}\{|\{\s{0,4096}")/.test(text);
   const isProfile = has('traceEvents') || has('deviceProperties');
-  const known = has('device_traces') || (has('total_size') && (has('segment_type') || has('allocated_size') || has('active_size')));
+  const known =
+    has('device_traces') || (has('total_size') && (has('segment_type') || has('allocated_size') || has('active_size')));
   if (isJson && known && !isProfile) return { score: 1, why: `JSON with the keys ${keys.join(', ')}` };
   return { score: 0, why: `JSON without the keys of a snapshot in the first ${text.length} bytes` };
 }
