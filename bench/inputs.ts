@@ -16,6 +16,22 @@ export async function snapshotInput(context: BenchContext, events: number): Prom
   return generated(context, join(context.directory, `snapshot-${events}.pickle`), ['--entries', String(events)]);
 }
 
+/**
+ * The same snapshot as `json.dumps` writes it: 32 times the bytes.
+ *
+ * @throws {Skip} as {@link snapshotInput}.
+ */
+export async function jsonInput(context: BenchContext, events: number): Promise<Input> {
+  const { file: pickle } = await snapshotInput(context, events);
+  const { executable } = requirePython(context);
+  const convert =
+    "import json, pickle, sys\nopen(sys.argv[2], 'w').write(json.dumps(pickle.load(open(sys.argv[1], 'rb'))))";
+  return prepared(join(context.directory, `snapshot-${events}.json`), async (partial) => {
+    context.progress(`  converting ${pickle}`);
+    await context.timer.run(executable, ['-c', convert, pickle, partial]);
+  });
+}
+
 export interface RankInputs {
   /** Holds the files and nothing else. */
   readonly directory: string;

@@ -7,6 +7,7 @@ import { packageRoot } from '../src/store/load-queries.js';
 import { type BenchContext, type Case, Skip } from './case.js';
 import { decodeCase } from './cases/decode.js';
 import { ingestCase } from './cases/ingest.js';
+import { jsonCase } from './cases/json.js';
 import { logCase } from './cases/log.js';
 import { modelCase } from './cases/model.js';
 import { queryCase } from './cases/query.js';
@@ -21,6 +22,7 @@ const CASES: readonly { readonly case: Case; readonly events: readonly number[] 
   { case: ingestCase, events: [1_000_000, 5_000_000] },
   { case: ranksCase, events: [100_000] },
   { case: decodeCase, events: [1_000_000, 5_000_000] },
+  { case: jsonCase, events: [100_000] },
   { case: queryCase, events: [5_000_000] },
   { case: logCase, events: [] },
   { case: textCase, events: [] },
@@ -29,14 +31,14 @@ const CASES: readonly { readonly case: Case; readonly events: readonly number[] 
 const FULL = { repeat: 5, logMegabytes: 256, textMegabytes: 500 };
 const SMALL = { repeat: 3, logMegabytes: 16, textMegabytes: 16, events: [100_000] };
 
-const USAGE = `usage: npm run bench -- [ingest] [ranks] [decode] [query] [log] [text] [model] [options]
+const USAGE = `usage: npm run bench -- [ingest] [ranks] [decode] [json] [query] [log] [text] [model] [options]
 
   --events N,…   entries of the snapshots
   --log-mb N     size of the logs in MB
   --repeat N     rounds
   --json         one JSON document on standard output
 
-Cases asked for by name run at full size (1M and 5M events, ranks 100k, query 5M, logs 256 MB,
+Cases asked for by name run at full size (1M and 5M events, ranks and json 100k, query 5M, logs 256 MB,
 text 500 MB and 2 GB, 5 rounds); without a name all
 run small (100k events, 16 MB, 3 rounds).
 MBF_BENCH_GENERATOR: the snapshot generator; MBF_BENCH_DIR: where inputs are kept. See bench/README.md.

@@ -1066,8 +1066,8 @@ export interface Queries {
       handle: string;
       /** global rank */
       rank: number | null;
-      /** pickle protocol */
-      protocol: number;
+      /** pickle protocol; NULL for JSON, which has none */
+      protocol: number | null;
       /** dict, or list of segments */
       form: string;
       has_traces: boolean;

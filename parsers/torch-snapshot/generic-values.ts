@@ -2,7 +2,7 @@
  * Text of the values a snapshot has no column for: settings, unknown keys. A pickle shares and nests objects at no cost: 60 bytes make a
  * list of 2^60 leaves, a list that holds itself, or a million levels. So every walk here has a budget, and says where it stopped.
  */
-import { Ref, STACK } from './pickle-machine.js';
+import { Ref, STACK } from './value-stack.js';
 
 /** Longest JSON text kept of one value, in characters. torch's longest setting stays below 1 KiB. */
 export const MAX_JSON_CHARS = 16_384;

@@ -11,15 +11,21 @@ import type {
   ParserSpec,
   ParseSummary,
   RowSink,
+  SnapshotSink,
+  SnapshotSummary,
   Sniff,
 } from '../../src/model/parser.js';
 import { ANNOTATION_LAYOUT, BATCH_ROWS, BLOCK_LAYOUT, EVENT_LAYOUT, SEGMENT_LAYOUT } from '../../src/model/tables.js';
 import { TRACE_ACTIONS } from '../../src/model/vocabulary.js';
+import { encodingOf, tellEncoding } from './encoding.js';
 import { detectFeatures } from './features.js';
 import { clip, flattenSettings } from './generic-values.js';
-import { Ref, ROWS, SEGMENT } from './pickle-machine.js';
+import { type EmbeddedFile, openPage, PAGE_PADDING_BYTES } from './html-page.js';
+import { JsonMachine } from './json-machine.js';
 import { SnapshotMachine } from './snapshot-machine.js';
+import type { SnapshotShapes } from './snapshot-shapes.js';
 import { StackDictionary } from './stack-dictionary.js';
+import { Ref, ROWS, SEGMENT } from './value-stack.js';
 
 const KNOWN_TOP_LEVEL = new Set(['segments', 'device_traces', 'traces', 'allocator_settings', 'external_annotations']);
 /** Blocks and segments are few; a full-size batch would be 4 MB of untouched memory. */
@@ -27,15 +33,56 @@ const STATE_BATCH_ROWS = 8_192;
 
 export const torchSnapshot: ParserSpec = {
   id: 'torch-snapshot',
-  title: 'PyTorch CUDA memory snapshot (pickle)',
+  title: 'PyTorch CUDA memory snapshot (pickle, JSON, memory_viz page)',
   sniff,
-  parse,
+  parse: (source, sink, context) => parseSnapshot(source, sink, context),
 };
 
-/** A binary pickle starts with PROTO 2–5; that alone is any pickle, so the known keys near the start make it a snapshot. */
 function sniff(head: Head): Sniff {
   const { bytes } = head;
-  if (bytes[0] !== 0x80) return { score: 0, why: 'no pickle: the first byte is not 0x80' };
+  if (bytes[0] === 0x80) return sniffPickle(head);
+  const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString('latin1');
+  const encoding = encodingOf(bytes);
+  if (encoding === 'json') return sniffJson(text);
+  if (encoding === 'html') return sniffPage(text);
+  return { score: 0, why: 'no pickle (the first byte is not 0x80), no JSON, no page' };
+}
+
+/** `device_traces` is a word of torch alone; the bare list of segments is told by what all of its segments have. */
+function sniffJson(text: string): Sniff {
+  const has = (key: string): boolean => text.includes(`"${key}"`);
+  const keys = [
+    'device_traces',
+    'segments',
+    'total_size',
+    'segment_type',
+    'allocated_size',
+    'active_size',
+    'blocks',
+  ].filter(has);
+  // A log may begin with a bracket too.
+  const isJson = /^(?:\u00ef\u00bb\u00bf)?\s{0,4096}(?:\[\s{0,4096}\{|\{\s{0,4096}")/.test(text);
+  const isProfile = has('traceEvents') || has('deviceProperties');
+  const known =
+    has('device_traces') || (has('total_size') && (has('segment_type') || has('allocated_size') || has('active_size')));
+  if (isJson && known && !isProfile) return { score: 1, why: `JSON with the keys ${keys.join(', ')}` };
+  return { score: 0, why: `JSON without the keys of a snapshot in the first ${text.length} bytes` };
+}
+
+function sniffPage(text: string): Sniff {
+  if (!isMemoryVizPage(text)) return { score: 0, why: "HTML, but no page of torch's memory viewer" };
+  if (/base64["']?\s{0,64}:/.test(text)) return { score: 1, why: 'a memory_viz page with an embedded snapshot' };
+  return { score: 0.9, why: `a memory_viz page; no embedded snapshot begins in the first ${text.length} bytes` };
+}
+
+/** The page carries the pickle as base64 and loads this script; https://docs.pytorch.org/memory_viz saves the same. */
+function isMemoryVizPage(text: string): boolean {
+  return /MemoryViz\.js|add_local_files|local_files\s{0,64}=\s{0,64}\[/.test(text);
+}
+
+/** A binary pickle starts with PROTO 2–5; that alone is any pickle, so the known keys near the start make it a snapshot. */
+function sniffPickle(head: Head): Sniff {
+  const { bytes } = head;
   const protocol = bytes[1] ?? 0;
   if (protocol < 2 || protocol > 5) return { score: 0.3, why: `a pickle of protocol ${protocol}` };
   const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString('latin1');
@@ -55,16 +102,66 @@ function sniff(head: Head): Sniff {
       };
 }
 
-async function parse(source: ByteSource, sink: RowSink, context: ParseContext): Promise<ParseSummary> {
+/** {@link torchSnapshot}'s `parse`; tests give small windows to the scanners of JSON and of pages. */
+export async function parseSnapshot(
+  source: ByteSource,
+  sink: RowSink,
+  context: ParseContext,
+  windowBytes?: number,
+): Promise<ParseSummary> {
+  const told = await tellEncoding(source);
+  const page = told.encoding === 'html' ? await openPage(told.source, windowBytes) : undefined;
   const dictionary = new StackDictionary();
   const out = await sink.snapshot(dictionary);
-  const machine = new SnapshotMachine(sink, out, dictionary, {
+  const batches = {
     events: new ColumnBatch(EVENT_LAYOUT, BATCH_ROWS),
     segments: new ColumnBatch(SEGMENT_LAYOUT, STATE_BATCH_ROWS),
     blocks: new ColumnBatch(BLOCK_LAYOUT, STATE_BATCH_ROWS),
     annotations: new ColumnBatch(ANNOTATION_LAYOUT, STATE_BATCH_ROWS),
-  });
-  await machine.run(source, context.progress);
+  };
+  if (told.encoding === 'json') {
+    const machine = new JsonMachine(sink, out, dictionary, batches, windowBytes);
+    await machine.run(told.source, context.progress);
+    const { predictedStacks, predictedFrames } = machine;
+    endSnapshot(machine, sink, out, { protocol: null, statistics: { predictedStacks, predictedFrames } });
+  } else {
+    const machine = new SnapshotMachine(sink, out, dictionary, batches);
+    if (page === undefined) await machine.run(told.source, context.progress);
+    else await inPage(page, () => machine.run(page.source, context.progress));
+    if (machine.trailingBytes > (page === undefined ? 0 : PAGE_PADDING_BYTES)) {
+      const text = `${machine.trailingBytes} bytes follow the end of the pickle`;
+      sink.note({ kind: 'trailing_bytes', severity: 'info', text });
+    }
+    const further = (await page?.furtherFiles()) ?? 0;
+    if (further > 0) {
+      const text = `the page holds ${further} more ${further === 1 ? 'file' : 'files'}, left out: one snapshot is read from a page, its first`;
+      sink.note({ kind: 'files_left_out', severity: 'warning', text, count: further });
+    }
+    const { protocol, fastEntries, predictedStacks } = machine;
+    endSnapshot(machine, sink, out, { protocol, statistics: { fastEntries, predictedStacks } });
+  }
+  return { rank: null, rankOrigin: null };
+}
+
+/** Places of the embedded pickle become places of the page. */
+async function inPage(page: EmbeddedFile, read: () => Promise<void>): Promise<void> {
+  try {
+    await read();
+  } catch (error) {
+    if (!(error instanceof MbfError) || !error.code.startsWith('MBF21') || error.place.offset === undefined)
+      throw error;
+    const offset = page.pageOffset(error.place.offset);
+    throw new MbfError(error.code, error.message, { ...error.place, offset }, error.cause);
+  }
+}
+
+/** What no row tells: settings, notes, features. The same for every encoding. */
+function endSnapshot(
+  machine: SnapshotShapes,
+  sink: RowSink,
+  out: SnapshotSink,
+  { protocol, statistics }: Pick<SnapshotSummary, 'protocol' | 'statistics'>,
+): void {
   const root = readRoot(machine);
   const settings = new Map<string, string>();
   let allKept = flattenSettings(root.settings, root.settings instanceof Map ? '' : 'allocator_settings', settings);
@@ -78,17 +175,16 @@ async function parse(source: ByteSource, sink: RowSink, context: ParseContext): 
     const text = `top-level key not known, kept with the settings: ${clip(key)}`;
     sink.note({ kind: 'unknown_key', severity: 'info', text });
   }
+  if (root.nestedIn !== undefined) {
+    sink.note({ kind: 'nested_snapshot', severity: 'info', text: `the snapshot is nested in ${root.nestedIn}` });
+  }
   for (const [key, count] of machine.frameExtras) {
     if (!key.startsWith('fx_'))
       sink.note({ kind: 'unknown_key', severity: 'info', text: `frame key not known: ${key}`, count });
   }
   for (const note of machine.segments.notes()) sink.note(note);
-  if (machine.trailingBytes > 0) {
-    const text = `${machine.trailingBytes} bytes follow the end of the pickle`;
-    sink.note({ kind: 'trailing_bytes', severity: 'info', text });
-  }
   out.end({
-    protocol: machine.protocol,
+    protocol,
     form: root.form,
     features: detectFeatures({
       form: root.form,
@@ -102,9 +198,8 @@ async function parse(source: ByteSource, sink: RowSink, context: ParseContext): 
     }),
     settings,
     traceLengths: root.traceLengths,
-    statistics: { fastEntries: machine.fastEntries, predictedStacks: machine.predictedStacks },
+    statistics,
   });
-  return { rank: null, rankOrigin: null };
 }
 
 interface Root {
@@ -113,17 +208,20 @@ interface Root {
   readonly values: ReadonlyMap<string, unknown>;
   readonly settings: unknown;
   readonly traceLengths: readonly number[];
+  /** The one key or list around it. */
+  readonly nestedIn: string | undefined;
 }
 
 /**
  * Checks that the root is a snapshot and that every row which was emitted while reading hangs where it should: the segment list must hold
  * all segments read, the trace list of device d exactly the entries counted for d.
  */
-function readRoot(machine: SnapshotMachine): Root {
-  const { root, segments, traceLengths } = machine;
+function readRoot(machine: SnapshotShapes): Root {
+  const { segments, traceLengths } = machine;
   const wrong = (fact: string): never => {
     throw new MbfError('MBF2106', fact);
   };
+  const { root, nestedIn, around } = unwrap(machine.root, wrong);
   if (segments.orphans > 0) wrong(`${segments.orphans} blocks belong to no segment`);
   const segmentCount = (value: unknown): number => {
     if (Array.isArray(value) && value.length === 0) return 0;
@@ -137,11 +235,11 @@ function readRoot(machine: SnapshotMachine): Root {
   if (Array.isArray(root) || (root instanceof Ref && root.kind === ROWS)) {
     checkSegments(root);
     if (traceLengths.some((length) => length > 0)) wrong('trace entries outside of a snapshot');
-    return { form: 'list', topLevel: [], values: new Map(), settings: undefined, traceLengths: [] };
+    return { form: 'list', topLevel: [], values: new Map(), settings: undefined, traceLengths: [], nestedIn };
   }
   if (root instanceof Ref && root.kind === SEGMENT) wrong('a single segment, not a snapshot');
-  if (!(root instanceof Map)) return wrong('the pickle holds no dict and no list of segments');
-  const values = root as ReadonlyMap<string, unknown>;
+  if (!(root instanceof Map)) return wrong('it holds no dict and no list of segments');
+  const values = new Map([...(root as ReadonlyMap<string, unknown>), ...around]);
   if (!values.has('segments')) wrong('the dict has no key `segments`');
   checkSegments(values.get('segments'));
   const traces: unknown = values.get('device_traces') ?? values.get('traces') ?? [];
@@ -164,5 +262,29 @@ function readRoot(machine: SnapshotMachine): Root {
     values,
     settings: values.get('allocator_settings'),
     traceLengths: lengths,
+    nestedIn,
+  };
+}
+
+/** Converters wrap: `{"snapshot": {…}}`, `[{…}]`. One snapshot one level down is taken as the root, and what stands beside it as unknown keys. */
+function unwrap(
+  root: unknown,
+  wrong: (fact: string) => never,
+): { root: unknown; nestedIn: string | undefined; around: ReadonlyMap<string, unknown> } {
+  const plain = { root, nestedIn: undefined, around: new Map<string, unknown>() };
+  const isSnapshot = (value: unknown): boolean => value instanceof Map && value.has('segments');
+  if (isSnapshot(root) || !(root instanceof Map || Array.isArray(root))) return plain;
+  const parts: (readonly [string, unknown])[] = Array.isArray(root)
+    ? root.map((value: unknown) => ['a list', value] as const)
+    : [...(root as ReadonlyMap<string, unknown>)];
+  const inside = parts.filter(([, value]) => isSnapshot(value));
+  if (inside.length > 1)
+    wrong(`it holds ${inside.length} snapshots, where one is expected: write each to a file of its own`);
+  const [found] = inside;
+  if (found === undefined) return plain;
+  return {
+    root: found[1],
+    nestedIn: Array.isArray(root) ? found[0] : `the key ${clip(found[0])}`,
+    around: new Map(parts.filter((part) => part !== found)),
   };
 }

@@ -12,142 +12,63 @@
  * - `exec` is called per slice with rare opcodes in methods of their own: one big closure-laden loop was 2–3 times slower, since V8 threw
  *   its optimised code away at every rare branch.
  *
- * The class and the size of this file are that measurement's price. Subclasses give meaning to dicts and lists.
+ * The class and the size of this file are that measurement's price.
  */
 import { type ErrorCode, MbfError } from '../../src/model/errors.js';
 import type { ByteSource } from '../../src/model/parser.js';
 import { OPERAND_BYTES, REFUSED, UNSUPPORTED } from './opcodes.js';
-import type { StackDictionary } from './stack-dictionary.js';
+import { SnapshotShapes } from './snapshot-shapes.js';
 import { doubled } from './text-interner.js';
+import {
+  CONST,
+  DICT,
+  ENTRY,
+  FLOAT,
+  INT,
+  KIND_SHIFT,
+  LIMITS,
+  LIST,
+  OBJ,
+  PAIR,
+  PAYLOAD,
+  ROW_WORD,
+  ROWS,
+  STACK,
+  STR,
+} from './value-stack.js';
 
-/** Kinds of values on the stack and in the memo (four bits). */
-export const CONST = 0; // payload 0 None, 1 False, 2 True
-export const INT = 1; // value in `numbers`
-export const STR = 2; // payload: text id
-export const DICT = 3; // still empty
-export const LIST = 4; // still empty
-export const FRAME = 5; // payload: frame id
-export const STACK = 6; // payload: stack id
-export const ENTRY = 7; // payload: run length of trace entries
-export const BLOCK = 8; // payload: run length
-export const SEGMENT = 9; // payload: run length
-export const ANNOTATION = 10; // payload: run length
-export const ROWS = 11; // a list of rows already emitted; payload: their number
-export const OBJ = 12; // payload: index into `objects`
-export const BIG = 13; // payload: index into `bigs`
-export const FLOAT = 14; // value in `numbers`
-export const PAIR = 15; // payload: pool id, a tuple of two small ints
-
-const KIND_SHIFT = 28;
-const PAYLOAD = 0xfffffff;
-/** Rows leave a constant word: a second reference to one row has no meaning and is refused. */
-const ROW_WORD = (ENTRY << KIND_SHIFT) >>> 0;
+const MAX_SAFE = Number.MAX_SAFE_INTEGER;
 /** A slot that was jumped over: a constant that is none. */
 const UNWRITTEN = 3;
-
-/** Far above anything torch writes; each stops a way to exhaust memory with a small file. */
-export const LIMITS = {
-  textBytes: 16 * 1024 * 1024,
-  /** Of all distinct strings, and of those beyond 16 KiB, which have to fit DuckDB's memory together (96 MiB while ingesting). */
-  pooledTextBytes: 1024 * 1024 * 1024,
-  pooledLongTextBytes: 48 * 1024 * 1024,
-  integerBytes: 64,
-  memoJump: 65_536,
-  memoSlots: 1 << 28,
-  stackSlots: 4 * 1024 * 1024,
-  markDepth: 1_000,
-  objects: 2_000_000,
-  frames: 2_000_000,
-  stackFrames: 65_536,
-  /** Of all distinct stacks; 22 million is the most that was seen. */
-  pooledFrames: 1 << 27,
-  /** Frames read again because their list went on growing: appended one by one, n frames are n²/2. */
-  regrownFrames: 1 << 24,
-  pools: 100_000,
-  pendingBlocks: 8_000_000,
-  eventsPerDevice: 0x7fffffff,
-} as const;
-
-const WINDOW_BYTES = 8 * 1024 * 1024;
 /** `exec` starts no opcode in the last bytes of a window, so fixed-size operands never need a bounds check. */
 const MARGIN_BYTES = 8192;
-/** Zeroed bytes behind the end of the data: a cut operand reads zeros and is found to overrun. */
-const SLACK_BYTES = 65_536;
 const SLICE_BYTES = 262_144;
-const MAX_SAFE = Number.MAX_SAFE_INTEGER;
 
-/** A reference to something that is no plain value, inside generic objects. */
-export class Ref {
-  readonly kind: number;
-  readonly payload: number;
-  constructor(kind: number, payload: number) {
-    this.kind = kind;
-    this.payload = payload;
-  }
-}
-
-export abstract class PickleMachine {
-  readonly dictionary: StackDictionary;
+export abstract class PickleMachine extends SnapshotShapes {
   protocol = -1;
-
-  protected kinds = new Uint8Array(1 << 12);
-  protected payloads = new Int32Array(1 << 12);
-  protected numbers = new Float64Array(1 << 12);
-  protected memoRefs = new Int32Array(1 << 12);
-  protected sp = 0;
-  protected readonly marks = new Int32Array(LIMITS.markDepth + 1);
-  protected markDepth = 0;
-
-  protected memo: Uint32Array = new Uint32Array(1 << 16);
   protected memoCount = 0;
   /** A slot was written twice, which no pickler does: equal bytes need not mean equal values any more. */
   protected memoOverwritten = false;
-  protected readonly objects: unknown[] = [];
-  protected readonly bigs: bigint[] = [];
   /** Numbers somebody memoised; no known writer does. */
   private readonly memoNumbers: number[] = [];
-
-  protected buf: Buffer = Buffer.alloc(0);
-  protected view: DataView = new DataView(new ArrayBuffer(0));
-  /** Position of the next opcode, and end of the data, in the window. */
-  protected pos = 0;
-  protected end = 0;
-  /** Bytes of the stream before the window. */
-  private base = 0;
-  private eof = false;
-  private needed = 0;
   protected done = false;
   /** Bytes after the STOP opcode. */
   trailingBytes = 0;
 
-  constructor(dictionary: StackDictionary) {
-    this.dictionary = dictionary;
-  }
-
-  /** Gives meaning to a dict at `mark - 1` with the key/value pairs from `mark` to `sp`; leaves `sp` at `mark` or just below. */
-  protected abstract setItems(mark: number): void;
-  /** Gives meaning to a list at `mark - 1` with the items from `mark` to `sp`; leaves `sp` at `mark`. */
-  protected abstract appends(mark: number): void;
   /** May take any number of whole dicts that start at `pos`; returns the new position (`pos` itself if it took none). */
   protected abstract fastPath(pos: number, end: number): number;
-  /** The root value lies at stack slot 0. */
-  protected abstract finish(): void;
 
   /** Reads the whole stream. `progress` gets the bytes read so far, once a window. */
   async run(source: ByteSource, progress?: (bytes: number) => void): Promise<void> {
     // One memo slot per ~48 bytes is what torch's files need; untouched pages of a zeroed array cost nothing, and growing copies.
     const expected = Math.ceil((source.sizeBytes ?? 0) / 48);
     if (expected > this.memo.length) this.memo = new Uint32Array(Math.min(expected, 1 << 26));
-    this.setWindow(Buffer.alloc(WINDOW_BYTES + SLACK_BYTES));
+    this.openWindow();
     while (!this.done) {
       await this.fill(source, progress);
       const limit = this.eof ? this.end : Math.min(this.end - MARGIN_BYTES, this.pos + SLICE_BYTES);
       this.exec(limit);
-      const { texts } = this.dictionary;
-      if (texts.pooledBytes > LIMITS.pooledTextBytes)
-        this.fail('MBF2105', `strings of more than ${LIMITS.pooledTextBytes} bytes altogether`);
-      if (texts.longBytes > LIMITS.pooledLongTextBytes)
-        this.fail('MBF2105', `strings beyond 16 KiB of more than ${LIMITS.pooledLongTextBytes} bytes altogether`);
+      this.checkTexts();
       if (this.done) break;
       if (this.eof && (this.pos >= this.end || this.needed > 0)) {
         throw new MbfError('MBF2101', 'the pickle ends in the middle: no STOP opcode', {
@@ -160,48 +81,14 @@ export abstract class PickleMachine {
     this.finish();
   }
 
-  protected fail(code: ErrorCode, fact: string, pos = this.pos): never {
+  protected override fail(code: ErrorCode, fact: string, pos = this.pos): never {
     // Whatever the zeros behind a cut operand seem to say, the file ends there.
     if (this.eof && pos + 1 + (OPERAND_BYTES.get(this.buf[pos]!) ?? 0) > this.end) this.failCut();
-    throw new MbfError(code, fact, { offset: this.base + Math.min(pos, this.end) });
+    return super.fail(code, fact, pos);
   }
 
   private failCut(): never {
     throw new MbfError('MBF2101', 'the pickle ends in the middle of its last value', { offset: this.base + this.end });
-  }
-
-  private setWindow(buffer: Buffer): void {
-    this.buf = buffer;
-    this.view = new DataView(buffer.buffer, buffer.byteOffset, buffer.length);
-  }
-
-  /** Keeps at least `needed` (or 64 KiB) unread bytes in the window unless the stream ended. */
-  private async fill(source: ByteSource, progress?: (bytes: number) => void): Promise<void> {
-    const wanted = Math.max(this.needed, SLACK_BYTES);
-    if (this.eof || this.end - this.pos >= wanted) return;
-    const capacity = this.buf.length - SLACK_BYTES;
-    if (wanted > capacity / 2) {
-      const grown = Buffer.alloc(wanted * 2 + SLACK_BYTES);
-      this.buf.copy(grown, 0, this.pos, this.end);
-      this.setWindow(grown);
-    } else {
-      this.buf.copyWithin(0, this.pos, this.end);
-    }
-    this.base += this.pos;
-    this.end -= this.pos;
-    this.pos = 0;
-    const room = this.buf.length - SLACK_BYTES;
-    while (this.end < room) {
-      const count = await source.read(this.buf.subarray(0, room), this.end);
-      if (count === 0) {
-        this.eof = true;
-        this.buf.fill(0, this.end, this.end + SLACK_BYTES);
-        break;
-      }
-      this.end += count;
-    }
-    this.needed = 0;
-    progress?.(this.base + this.end);
   }
 
   /** Runs the opcodes that start before `limit`, or until more bytes are needed. */
@@ -465,22 +352,6 @@ export abstract class PickleMachine {
     this.pos = p;
     this.needed = length + 16;
   }
-
-  protected push(kind: number, payload: number): void {
-    const sp = this.sp++;
-    this.kinds[sp] = kind;
-    this.payloads[sp] = payload;
-    this.memoRefs[sp] = -1;
-  }
-
-  private growStack(p: number): void {
-    if (this.kinds.length >= LIMITS.stackSlots) this.fail('MBF2105', `more than ${LIMITS.stackSlots} open values`, p);
-    this.kinds = doubled(this.kinds);
-    this.payloads = doubled(this.payloads);
-    this.numbers = doubled(this.numbers);
-    this.memoRefs = doubled(this.memoRefs);
-  }
-
   protected growMemo(p: number): Uint32Array {
     if (this.memo.length >= LIMITS.memoSlots) this.fail('MBF2105', `more than ${LIMITS.memoSlots} memo slots`, p);
     this.memo = doubled(this.memo);
@@ -560,27 +431,6 @@ export abstract class PickleMachine {
     this.payloads[mark] = 0;
     this.memoRefs[mark] = -1;
   }
-
-  /** Gives the container at `slot` its final kind, also where it was memoised while empty. */
-  protected resolve(slot: number, kind: number, payload: number): void {
-    this.kinds[slot] = kind;
-    this.payloads[slot] = payload;
-    const index = this.memoRefs[slot]!;
-    if (index >= 0)
-      this.memo[index] = kind >= ENTRY && kind <= ROWS ? ROW_WORD : ((kind << KIND_SHIFT) | payload) >>> 0;
-  }
-
-  /** The dict at `slot` was a row: join it to a run of rows of the same kind right below. */
-  protected resolveRow(slot: number, kind: number): void {
-    this.resolve(slot, kind, 1);
-    this.sp = slot + 1;
-    const floor = this.markDepth > 0 ? this.marks[this.markDepth - 1]! : 0;
-    if (slot > floor && this.kinds[slot - 1] === kind) {
-      this.payloads[slot - 1] = this.payloads[slot - 1]! + 1;
-      this.sp = slot;
-    }
-  }
-
   private tuple(mark: number, p: number): void {
     const floor = this.markDepth > 0 ? this.marks[this.markDepth - 1]! : 0;
     if (mark < floor || mark > this.sp) this.fail('MBF2104', 'stack underflow', p);
@@ -597,40 +447,6 @@ export abstract class PickleMachine {
     for (let slot = mark; slot < this.sp; slot++) items.push(this.toValue(slot));
     this.sp = mark;
     this.push(OBJ, this.addObject(items));
-  }
-
-  protected addObject(object: unknown): number {
-    if (this.objects.length >= LIMITS.objects) {
-      this.fail('MBF2105', `more than ${LIMITS.objects} objects that are no part of a snapshot`);
-    }
-    return this.objects.push(object) - 1;
-  }
-
-  /** A plain value for the generic parts: settings, unknown keys. Rows and stacks become {@link Ref}s. */
-  protected toValue(slot: number): unknown {
-    const payload = this.payloads[slot]!;
-    const kind = this.kinds[slot]!;
-    switch (kind) {
-      case CONST:
-        return payload === 0 ? null : payload === 2;
-      case INT:
-      case FLOAT:
-        return this.numbers[slot];
-      case STR:
-        return this.dictionary.text(payload);
-      case BIG:
-        return this.bigs[payload];
-      case OBJ:
-        return this.objects[payload];
-      case LIST:
-        return [];
-      case DICT:
-        return new Map<string, unknown>();
-      case PAIR:
-        return [...this.dictionary.pool(payload)];
-      default:
-        return new Ref(kind, payload);
-    }
   }
 
   /** A little-endian two's complement integer of `length` bytes at `p`. */
@@ -656,13 +472,6 @@ export abstract class PickleMachine {
     if (length > LIMITS.integerBytes) this.fail('MBF2105', `an integer of ${length} bytes`, p);
     let value = 0n;
     for (let i = length - 1; i >= 0; i--) value = (value << 8n) | BigInt(this.buf[p + i]!);
-    value = BigInt.asIntN(length * 8, value);
-    if (value >= -BigInt(MAX_SAFE) && value <= BigInt(MAX_SAFE)) {
-      this.push(INT, 0);
-      this.numbers[this.sp - 1] = Number(value);
-      return;
-    }
-    if (this.bigs.length >= LIMITS.objects) this.fail('MBF2105', `more than ${LIMITS.objects} integers beyond 2^53`);
-    this.push(BIG, this.bigs.push(value) - 1);
+    this.pushInteger(BigInt.asIntN(length * 8, value));
   }
 }

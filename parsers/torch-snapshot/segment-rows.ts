@@ -6,8 +6,8 @@ import { type ColumnBatch, NULL_HIGH, NULL_U8, putI64, putNullI64 } from '../../
 import type { SnapshotSink } from '../../src/model/parser.js';
 import type { Note } from '../../src/model/tables.js';
 import { BLOCK_STATES, SEGMENT_TYPES } from '../../src/model/vocabulary.js';
-import { LIMITS } from './pickle-machine.js';
 import { doubled } from './text-interner.js';
+import { LIMITS } from './value-stack.js';
 
 export interface SegmentFields {
   readonly device: number;

@@ -9,10 +9,11 @@ import { NULL_HIGH, NULL_I32 } from '../../src/model/columns.js';
 import type { RowSink, SnapshotSink } from '../../src/model/parser.js';
 import { TRACE_ACTIONS } from '../../src/model/vocabulary.js';
 import { bit, KEY } from './keys.js';
-import { ENTRY, FRAME, LIMITS, LIST, PAIR, STACK, STR } from './pickle-machine.js';
-import { type SnapshotBatches, SnapshotShapes } from './snapshot-shapes.js';
+import { PickleMachine } from './pickle-machine.js';
+import type { SnapshotBatches } from './snapshot-shapes.js';
 import { mixFrame, STACK_HASH_START, type StackDictionary } from './stack-dictionary.js';
 import { doubled } from './text-interner.js';
+import { ENTRY, FRAME, LIMITS, LIST, PAIR, STACK, STR } from './value-stack.js';
 
 const OTHER_ACTION = TRACE_ACTIONS.indexOf('other');
 const OOM_ACTION = TRACE_ACTIONS.indexOf('oom');
@@ -24,7 +25,7 @@ const PREDICT_TRIES = 30_000;
 const PREDICT_MIN_RATE = 0.2;
 const PREDICT_POOL_BYTES = 64 * 1024 * 1024;
 
-export class SnapshotMachine extends SnapshotShapes {
+export class SnapshotMachine extends PickleMachine {
   /** Entries that took this way, for the statistics. */
   fastEntries = 0;
 

@@ -1,13 +1,16 @@
 /**
- * The pickle machine that knows a memory snapshot: dicts become rows by the keys they have, in any order, and go straight into columns. This is
- * the general way, which checks every kind and keeps unknown keys; `snapshot-machine.ts` adds the fast one for entries as torch writes them.
+ * What dicts and lists mean in a memory snapshot, whatever encoding they came in: dicts become rows by the keys they have, in any order, and go
+ * straight into columns. This is the general way, which checks every kind and keeps unknown keys; `snapshot-machine.ts` adds the fast one for
+ * entries as torch pickles them, `json-machine.ts` the one for the stacks of JSON.
  */
 import { type ColumnBatch, NULL_HIGH, NULL_I32, NULL_U8 } from '../../src/model/columns.js';
 import type { RowSink, SnapshotSink } from '../../src/model/parser.js';
-import { ANNOTATION_STAGES } from '../../src/model/tables.js';
+import { ANNOTATION_STAGES, type Note } from '../../src/model/tables.js';
 import { TRACE_ACTIONS } from '../../src/model/vocabulary.js';
 import { clip, keyText, toJson } from './generic-values.js';
 import { bit, ENTRY_KEYS, FRAME_MASK, KEY, KEY_NAMES } from './keys.js';
+import { SegmentRows } from './segment-rows.js';
+import { mixFrame, STACK_HASH_START, type StackDictionary } from './stack-dictionary.js';
 import {
   ANNOTATION,
   BIG,
@@ -22,15 +25,13 @@ import {
   LIST,
   OBJ,
   PAIR,
-  PickleMachine,
   Ref,
   ROWS,
   SEGMENT,
   STACK,
   STR,
-} from './pickle-machine.js';
-import { SegmentRows } from './segment-rows.js';
-import { mixFrame, STACK_HASH_START, type StackDictionary } from './stack-dictionary.js';
+  ValueStack,
+} from './value-stack.js';
 
 const ACTION_BIT = bit('action');
 const STATE_BIT = bit('state');
@@ -41,8 +42,18 @@ const OTHER_ACTION = TRACE_ACTIONS.indexOf('other');
 const OOM_ACTION = TRACE_ACTIONS.indexOf('oom');
 const MAX_EXTRAS = 100_000;
 const MAX_EXTRA_CHARS = 16_000_000;
+/** By device and key; beyond them every value is a note of its own. */
+const MAX_EXTRA_KEYS = 1000;
 /** Far above any machine; each device costs tables of its own. */
 const MAX_DEVICES = 1024;
+
+/** A key or value of trace entries that has no column, with its first place. */
+interface ExtraKey {
+  readonly key: string;
+  readonly device: number;
+  readonly seq: number;
+  count: number;
+}
 
 export interface SnapshotBatches {
   readonly events: ColumnBatch;
@@ -51,10 +62,10 @@ export interface SnapshotBatches {
   readonly annotations: ColumnBatch;
 }
 
-/** The root value once the STOP opcode was read: a plain value with {@link Ref}s for rows. */
+/** The root value once all was read: a plain value with {@link Ref}s for rows. */
 export type RootValue = unknown;
 
-export abstract class SnapshotShapes extends PickleMachine {
+export abstract class SnapshotShapes extends ValueStack {
   private readonly sink: RowSink;
   private readonly out: SnapshotSink;
   protected readonly batch: ColumnBatch;
@@ -99,14 +110,21 @@ export abstract class SnapshotShapes extends PickleMachine {
   private extras = 0;
   private extraChars = 0;
   private extrasDropped = false;
+  private readonly extraKeys = new Map<string, ExtraKey>();
   private annotations = 0;
 
   private readonly slots = new Int32Array(32);
   protected readonly frames = new Int32Array(LIMITS.stackFrames + 1);
   private regrown = 0;
 
-  constructor(sink: RowSink, out: SnapshotSink, dictionary: StackDictionary, batches: SnapshotBatches) {
-    super(dictionary);
+  constructor(
+    sink: RowSink,
+    out: SnapshotSink,
+    dictionary: StackDictionary,
+    batches: SnapshotBatches,
+    windowBytes?: number,
+  ) {
+    super(dictionary, windowBytes);
     this.sink = sink;
     this.out = out;
     const batch = batches.events;
@@ -134,8 +152,10 @@ export abstract class SnapshotShapes extends PickleMachine {
     this.colMetadata = batch.i32('user_metadata_id');
   }
 
-  protected override finish(): void {
+  /** The root value lies at stack slot 0. */
+  protected finish(): void {
     this.root = this.toValue(0);
+    for (const extra of this.extraKeys.values()) this.sink.note(extraNote(extra));
     this.flushEvents();
     this.flushAnnotations();
     this.segments.flush();
@@ -149,7 +169,8 @@ export abstract class SnapshotShapes extends PickleMachine {
 
   // ------------------------------------------------------------------ dicts
 
-  protected override setItems(mark: number): void {
+  /** Gives meaning to a dict at `mark - 1` with the key/value pairs from `mark` to `sp`; leaves `sp` at `mark` or just below. */
+  protected setItems(mark: number): void {
     const { kinds, payloads, slots, keyOfText, knownTexts } = this;
     const target = mark - 1;
     let bits = 0;
@@ -275,17 +296,19 @@ export abstract class SnapshotShapes extends PickleMachine {
     const line = this.lineAt(slots[KEY.line]!);
     if (extras) {
       for (let slot = mark; slot < this.sp; slot += 2) {
-        const key = clip(keyText(this.toValue(slot)));
-        if (key !== 'name' && key !== 'filename' && key !== 'line') {
-          if (this.frameExtras.size < 64 || this.frameExtras.has(key)) {
-            this.frameExtras.set(key, (this.frameExtras.get(key) ?? 0) + 1);
-          }
-        }
+        const key = keyText(this.toValue(slot));
+        if (key !== 'name' && key !== 'filename' && key !== 'line') this.countFrameExtra(key);
       }
     }
     if (this.dictionary.frameCount >= LIMITS.frames) this.fail('MBF2105', `more than ${LIMITS.frames} frames`);
     this.sp = mark;
     this.resolve(target, FRAME, this.dictionary.internFrame(name, filename, line));
+  }
+
+  protected countFrameExtra(name: string): void {
+    const key = clip(name);
+    if (this.frameExtras.size < 64 || this.frameExtras.has(key))
+      this.frameExtras.set(key, (this.frameExtras.get(key) ?? 0) + 1);
   }
 
   /** A line number; C++ frames without debug information carry 0, or 2^64 − 1 where the symboliser failed: both are 0, torch's "unknown". */
@@ -425,13 +448,12 @@ export abstract class SnapshotShapes extends PickleMachine {
     this.extras += 1;
     this.extraChars += valueJson.length;
     this.out.eventExtra({ device, seq, key, valueJson });
-    this.sink.note({
-      kind: 'unknown_key',
-      severity: 'info',
-      text: `trace entry key or value not known: ${key}`,
-      device,
-      seq,
-    });
+    // Counted here and told once: a key that every entry has would be a million notes on their way to another thread.
+    const place = `${device} ${key}`;
+    const known = this.extraKeys.get(place);
+    if (known !== undefined) known.count += 1;
+    else if (this.extraKeys.size < MAX_EXTRA_KEYS) this.extraKeys.set(place, { key, device, seq, count: 1 });
+    else this.sink.note(extraNote({ key, device, seq, count: 1 }));
   }
 
   private segment(target: number, mark: number, bits: number, unknown: boolean): void {
@@ -533,7 +555,8 @@ export abstract class SnapshotShapes extends PickleMachine {
 
   // ------------------------------------------------------------------ lists
 
-  protected override appends(mark: number): void {
+  /** Gives meaning to a list at `mark - 1` with the items from `mark` to `sp`; leaves `sp` at `mark`. */
+  protected appends(mark: number): void {
     const { kinds, payloads } = this;
     const list = mark - 1;
     const listKind = kinds[list]!;
@@ -587,6 +610,16 @@ export abstract class SnapshotShapes extends PickleMachine {
       this.fail('MBF2105', `stacks of more than ${LIMITS.pooledFrames} frames altogether`);
     this.resolve(list, STACK, dictionary.internStack(frames, depth, hash));
   }
+}
+
+/** `category` is no key of the allocator: `_memory_viz._profile_to_snapshot` writes it, for the tensors of torch.profiler's memory timeline. */
+function extraNote({ key, device, seq, count }: ExtraKey): Note {
+  const place = { device, seq, count };
+  if (key !== 'category')
+    return { kind: 'unknown_key', severity: 'info', text: `trace entry key or value not known: ${key}`, ...place };
+  const text =
+    "converted from torch.profiler's memory timeline: entries are tensors and not blocks, nothing is told of segments, and the last device may be the host";
+  return { kind: 'profiler_conversion', severity: 'info', text, ...place };
 }
 
 /** Requested bytes and stack of the newest entry of a torch 1.13/2.0 `history` list. */

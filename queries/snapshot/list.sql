@@ -8,7 +8,7 @@
 -- @col    display_path VARCHAR  file, relative to the run
 -- @col    handle       VARCHAR  run/rank/snapshot#n
 -- @col    rank         INTEGER? global rank
--- @col    protocol     INTEGER  pickle protocol
+-- @col    protocol     INTEGER? pickle protocol; NULL for JSON, which has none
 -- @col    form         VARCHAR  dict, or list of segments
 -- @col    has_traces   BOOLEAN
 -- @col    last_is_oom  BOOLEAN  some trace ends with its OOM: dumped by an observer

@@ -43,6 +43,11 @@ const HTML = /^(?:\u00ef\u00bb\u00bf)?\s*(?:<!--[^>]*-->\s*)?<(?:!doctype\s+html
 /** What pages that stand in for a download call themselves. */
 const ERROR_PAGE =
   /<title>[^<]*(?:sign.?in|log.?in|single sign|sso\b|authenti|not found|forbidden|denied|unauthori[sz]ed|error|expired|unavailable|\b[45]\d\d\b)/i;
+/** A page, and none of torch's memory viewer: those may carry a snapshot, and their parser says so. */
+function isForeignPage(text: string): boolean {
+  return HTML.test(text) && !/MemoryViz\.js|add_local_files|local_files\s{0,64}=\s{0,64}\[/.test(text);
+}
+
 /** Keys that occur in the first 64 KiB of a snapshot in whatever encoding; `active_size` marks the bare segment list. */
 function looksLikeSnapshot(text: string): boolean {
   return text.includes('device_traces') || (text.includes('total_size') && text.includes('active_size'));
@@ -89,13 +94,13 @@ const WRONG_RULES: readonly WrongRule[] = [
     status: 'by-name',
   },
   {
-    // The page carries the pickle as base64 and loads this script; https://docs.pytorch.org/memory_viz saves the same.
-    id: 'memory-viz-page',
+    // The viewer of 2022 drew from arrays made beforehand: no addresses, no segments, and no way back to them.
+    id: 'memory-viz-arrays',
     recognise: (_head, text) =>
-      HTML.test(text) && /MemoryViz\.js|add_local_files|local_files\s*=\s*\[/.test(text)
-        ? 'is a memory_viz page; the snapshot inside it is not read yet'
+      HTML.test(text) && /\balloc_data\s{0,64}=\s{0,64}\{/.test(text)
+        ? "is a page of torch's first memory viewer: it holds arrays prepared for drawing, no snapshot"
         : undefined,
-    code: 'MBF2010',
+    code: 'MBF2303',
     status: 'skipped',
   },
   {
@@ -111,7 +116,7 @@ const WRONG_RULES: readonly WrongRule[] = [
   {
     id: 'error-page',
     recognise: ({ name }, text) =>
-      HTML.test(text) && (isSnapshotName(name) || isLogName(name) || ERROR_PAGE.test(text))
+      isForeignPage(text) && (isSnapshotName(name) || isLogName(name) || ERROR_PAGE.test(text))
         ? 'is an HTML page'
         : undefined,
     code: 'MBF2002',
@@ -119,7 +124,7 @@ const WRONG_RULES: readonly WrongRule[] = [
   },
   {
     id: 'html',
-    recognise: (_head, text) => (HTML.test(text) ? 'is an HTML page' : undefined),
+    recognise: (_head, text) => (isForeignPage(text) ? 'is an HTML page' : undefined),
     code: 'MBF2008',
     status: 'skipped',
   },
@@ -179,15 +184,6 @@ const WRONG_RULES: readonly WrongRule[] = [
     },
     code: 'MBF2103',
     status: 'failed',
-  },
-  {
-    id: 'json-snapshot',
-    recognise: (_head, text) =>
-      /^\s*(?:\[\s*)?\{\s*"/.test(text) && looksLikeSnapshot(text)
-        ? 'is a snapshot converted to JSON; not read yet'
-        : undefined,
-    code: 'MBF2010',
-    status: 'skipped',
   },
   {
     id: 'chrome-trace',

@@ -49,9 +49,9 @@ export const ERROR_CODES = {
   MBF2009: { kind: 'input', remedy: 'Ingest again once the writer has finished.' },
   MBF2010: {
     kind: 'input',
-    remedy: 'This version reads text logs, configurations and the pickles that torch writes; ingest those.',
+    remedy: 'This version reads text logs, configurations and memory snapshots; ingest those, unpacked.',
   },
-  // input: pickles
+  // input: pickles; from MBF2105 on, snapshots in any encoding
   MBF2101: { kind: 'input', remedy: REMEDY_RECOPY },
   MBF2102: {
     kind: 'input',
@@ -84,6 +84,14 @@ export const ERROR_CODES = {
     kind: 'input',
     remedy: 'Correct the file where it says, or copy it again from where the run wrote it.',
   },
+  // input: JSON snapshots and memory_viz pages
+  MBF2301: { kind: 'input', remedy: REMEDY_RECOPY },
+  MBF2302: {
+    kind: 'input',
+    remedy: 'Correct what converted the snapshot, or ingest the pickle that it was converted from.',
+  },
+  MBF2303: { kind: 'input', remedy: 'Ingest the snapshot pickle from which the page was made.' },
+  MBF2304: { kind: 'input', remedy: 'Save the page again, or ingest the snapshot pickle from which it was made.' },
   // input: memory timelines of torch.profiler
   MBF2401: { kind: 'input', remedy: REMEDY_RECOPY },
   MBF2402: {

@@ -48,8 +48,8 @@ export interface Dictionary {
 
 /** What is only known once a whole snapshot was read. */
 export interface SnapshotSummary {
-  /** Pickle protocol. */
-  readonly protocol: number;
+  /** Pickle protocol; null for JSON, which has none. */
+  readonly protocol: number | null;
   /** `dict`: segments and traces. `list`: bare segment list (torch 1.x, and `torch.cuda.memory_snapshot()` of every version). */
   readonly form: 'dict' | 'list';
   /** Detected features, e.g. `block.history`, `event.time_us`; the list of `reference` observations in FORMAT.md. */

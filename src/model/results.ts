@@ -107,7 +107,8 @@ export interface SnapshotInfo {
   readonly handle: string;
   readonly run: string;
   readonly rank: number | null;
-  readonly protocol: number;
+  /** Of the pickle; null for JSON. */
+  readonly protocol: number | null;
   readonly form: string;
   readonly features: readonly string[];
   /** The earliest torch that writes all of these features. */

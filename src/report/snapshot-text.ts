@@ -11,8 +11,9 @@ export function snapshotText(result: SnapshotResult): string {
 function oneSnapshot(snapshot: SnapshotInfo): string {
   const rank = snapshot.rank === null ? 'rank unknown' : `rank ${snapshot.rank}`;
   const torch = snapshot.torch_at_least === null ? '' : ` · torch ≥ ${snapshot.torch_at_least}`;
+  const encoding = snapshot.protocol === null ? 'JSON' : `pickle protocol ${snapshot.protocol}`;
   const lines = [
-    `${printable(snapshot.path)} · ${rank} · pickle protocol ${snapshot.protocol}${torch}`,
+    `${printable(snapshot.path)} · ${rank} · ${encoding}${torch}`,
     ...wrap(`features  ${snapshot.features.join(' ')}`, 100, '          '),
   ];
   const settings = Object.entries(snapshot.settings)

@@ -137,7 +137,8 @@ CREATE VIEW env_value AS
   },
   {
     version: 3,
-    title: 'memory snapshots: the history of the allocator, allocations as rows, when and why dumped; timelines of torch.profiler',
+    title:
+      'memory snapshots: the history of the allocator, allocations as rows, when and why dumped; timelines of torch.profiler',
     sql: `
 CREATE TYPE stack_origin AS ENUM ('none', 'final_block', 'alloc_event', 'free_event');
 CREATE TABLE derived_history (
@@ -198,7 +199,6 @@ ALTER TABLE snapshot ADD COLUMN dump_trigger VARCHAR;
 ALTER TABLE snapshot ADD COLUMN dump_trigger_origin VARCHAR;
 ALTER TABLE snapshot ADD COLUMN step BIGINT;
 ALTER TABLE snapshot ADD COLUMN step_origin VARCHAR;
-ALTER TABLE snapshot ADD COLUMN encoding VARCHAR;
 ALTER TABLE snapshot ALTER COLUMN protocol DROP NOT NULL;
 `,
   },

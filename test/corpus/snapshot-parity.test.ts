@@ -5,9 +5,9 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { DiagnoseResult, IngestResult, SnapshotDevice, SnapshotResult, Verdict } from '../../src/model/results.js';
 import { buildCli, type Cli } from '../support/cli.js';
-import { SNAPSHOTS, skipLoudly, snapshotPickles, type Truth, truthOf } from '../support/corpus.js';
+import { convertedSnapshots, SNAPSHOTS, skipLoudly, snapshotPickles, type Truth, truthOf } from '../support/corpus.js';
 
-const files = snapshotPickles();
+const files = [...snapshotPickles(), ...convertedSnapshots()].sort();
 const valid = files.filter((name) => truthOf(name).valid !== false);
 const negatives = files.filter((name) => truthOf(name).valid === false);
 
@@ -60,8 +60,9 @@ describe('snapshots of the corpus', () => {
     for (const name of negatives) {
       const source = ingested.sources.find((candidate) => candidate.path === name)!;
       expect(source.status).toBe('failed');
-      expect(source.error?.code).toBe('MBF2001');
-      expect(source.error?.text).toContain('Git LFS');
+      const isPage = name.includes('.html');
+      expect(source.error?.code).toBe(isPage ? 'MBF2303' : 'MBF2001');
+      expect(source.error?.text).toContain(isPage ? 'no snapshot' : 'Git LFS');
     }
   });
 

@@ -2,6 +2,7 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { gunzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
+import { PARSERS } from '../../parsers/index.js';
 import { detect, MIN_SCORE } from '../../src/ingest/detect.js';
 import { recogniseWrong } from '../../src/ingest/known-wrong.js';
 import { MbfError } from '../../src/model/errors.js';
@@ -27,6 +28,8 @@ const ZIP = 'PK\x03\x04\x00\x00\x08\x08';
 const LFS = 'version https://git-lfs.github.com/spec/v1\noid sha256:00\nsize 4321\n';
 const MEMORY_VIZ =
   '\n<!DOCTYPE html>\n<html><head></head><body><script type="module">import {add_local_files} from "x"';
+const MEMORY_VIZ_ARRAYS =
+  '<!DOCTYPE html>\n<html><head></head><body><script type="module">\nimport * as d3 from "x";\nlet alloc_data = {"actions": [0, 1';
 const PLAIN_PAGE = '<!doctype html><html><head><title>Loss curves</title>';
 const JSON_DICT = '{"segments": [{"device": 0, "address": 1, "total_size": 2, "allocated_size": 2, "active_size": 2';
 const PROTOCOL_0 = '(dp0\nVsegments\np1\n(lp2\n(dp3\nVtotal_size\np4\nI2\nsVactive_size\np5\n';
@@ -47,8 +50,8 @@ describe('files known to be something else', () => {
     ['scratch.dat', new Uint8Array(65536), 'only-zeros', 'MBF2006', 'skipped'],
     ['snapshot.pickle', LFS, 'git-lfs-pointer', 'MBF2001', 'failed'],
     ['weights', LFS, 'git-lfs-pointer', 'MBF2001', 'skipped'],
-    ['snapshot.html', MEMORY_VIZ, 'memory-viz-page', 'MBF2010', 'skipped'],
-    ['snapshot.pickle', MEMORY_VIZ, 'memory-viz-page', 'MBF2010', 'skipped'],
+    ['snapshot.html', MEMORY_VIZ_ARRAYS, 'memory-viz-arrays', 'MBF2303', 'skipped'],
+    ['snapshot.pickle', MEMORY_VIZ_ARRAYS, 'memory-viz-arrays', 'MBF2303', 'skipped'],
     ['snapshot.pickle', PLAIN_PAGE, 'error-page', 'MBF2002', 'failed'],
     ['train.log', '\xef\xbb\xbf <HTML><body>', 'error-page', 'MBF2002', 'failed'],
     ['download', '<html><head><title>Sign in - SSO</title>', 'error-page', 'MBF2002', 'skipped'],
@@ -64,8 +67,6 @@ describe('files known to be something else', () => {
     ['x', `${ZIP}readme.txt`, 'zip', 'MBF2008', 'skipped'],
     ['s.pickle', PROTOCOL_0, 'old-pickle-protocol', 'MBF2103', 'failed'],
     ['s.pickle', PROTOCOL_1, 'old-pickle-protocol', 'MBF2103', 'failed'],
-    ['s.json', JSON_DICT, 'json-snapshot', 'MBF2010', 'skipped'],
-    ['s.json', ` [${JSON_DICT.slice(14)}`, 'json-snapshot', 'MBF2010', 'skipped'],
     [
       't.json',
       '{\n "schemaVersion": 1,\n "deviceProperties": [], "traceEvents": [',
@@ -102,9 +103,43 @@ describe('files known to be something else', () => {
     ['train.log', '\0\0\0\0late text after a hole'],
     ['train.log', 'version https://example.org'],
     ['train.log', '(dp0\n is what it printed'],
+    ['snapshot.html', MEMORY_VIZ],
+    ['s.json', JSON_DICT],
   ];
   it('leaves everything else to the parsers', () => {
     for (const [name, content] of innocent) expect(recogniseWrong(head(name, content))).toBeUndefined();
+  });
+});
+
+describe('snapshots in other encodings', () => {
+  const chosen = (name: string, content: string): string | undefined => {
+    const found = detect(PARSERS, head(name, content));
+    return found.status === 'recognised' ? `${found.parser.id}: ${found.claims[0]!.why}` : found.rule;
+  };
+
+  it('go to the parser of the pickles, whatever they are called', () => {
+    for (const name of ['snapshot.html', 'snapshot.pickle', 'rank0.txt']) {
+      expect(chosen(name, `${MEMORY_VIZ}\nconst local_files = [{"name": "snapshot.pickle", "base64": "gASV`)).toBe(
+        'torch-snapshot: a memory_viz page with an embedded snapshot',
+      );
+      expect(chosen(name, MEMORY_VIZ)).toMatch(/^torch-snapshot: a memory_viz page; no embedded snapshot begins/);
+    }
+    for (const name of ['s.json', 's.pickle', 'snapshot']) {
+      const keys = 'segments, total_size, allocated_size, active_size';
+      expect(chosen(name, JSON_DICT)).toBe(`torch-snapshot: JSON with the keys ${keys}`);
+      expect(chosen(name, ` [${JSON_DICT.slice(14)}`)).toBe(`torch-snapshot: JSON with the keys ${keys.slice(10)}`);
+    }
+  });
+
+  it('are not seen in configurations, traces, exports and logs', () => {
+    const none: readonly (readonly [string, string])[] = [
+      ['ds_config.json', '{"train_batch_size": 32, "zero_optimization": {"stage": 3}}'],
+      ['trace.json', '{"schemaVersion": 1, "deviceProperties": [], "device_traces": 1, "traceEvents": ['],
+      ['nsys.json', '{"NsysVersion": "2022.4", "segments": [], "blocks": []}\n{"Type": 48, "total_size": 1}'],
+      ['train.log', '[default0]: [{"device_traces" and {"total_size", "active_size", "blocks"\n'.repeat(50)],
+      ['notes.html', PLAIN_PAGE],
+    ];
+    for (const [name, content] of none) expect(chosen(name, content) ?? '').not.toMatch(/^torch-snapshot/);
   });
 });
 
@@ -139,11 +174,11 @@ describe('the choice of parser', () => {
   });
 
   it('turns a skipped kind into a failure if the file was named, keeping its own error', () => {
-    const page = head('x.html', MEMORY_VIZ);
+    const page = head('x.html', MEMORY_VIZ_ARRAYS);
     const met = detect([parser('p', 1)], page);
     const named = detect([parser('p', 1)], page, { isNamed: true });
-    expect(met.status === 'skipped' && met.error.code).toBe('MBF2010');
-    expect(named.status === 'failed' && named.error.code).toBe('MBF2010');
+    expect(met.status === 'skipped' && met.error.code).toBe('MBF2303');
+    expect(named.status === 'failed' && named.error.code).toBe('MBF2303');
     // --explain still shows what the parsers thought.
     expect(named.claims.map((claim) => claim.score)).toEqual([1]);
   });
@@ -172,9 +207,11 @@ describe('the corpus', () => {
     for (const seen of readable) expect([seen.name, recogniseWrong(seen)]).toEqual([seen.name, undefined]);
   });
 
-  it('has every other form of a snapshot, and every database, named by its own rule', () => {
-    for (const seen of heads('snapshots').filter(({ bytes }) => bytes[0] !== 0x80)) {
-      expect(['git-lfs-pointer', 'memory-viz-page', 'html', 'json-snapshot']).toContain(recogniseWrong(seen)?.rule);
+  it('has every form of a snapshot claimed by its parser or named by a rule, and every database named by its own', () => {
+    for (const seen of heads('snapshots')) {
+      const found = detect(PARSERS, seen);
+      if (found.status === 'recognised') expect([seen.name, found.parser.id]).toEqual([seen.name, 'torch-snapshot']);
+      else expect(['git-lfs-pointer', 'memory-viz-arrays']).toContain(found.rule);
     }
     for (const seen of heads('nsys').filter(({ name }) => name.endsWith('.sqlite'))) {
       expect(['sqlite', 'git-lfs-pointer']).toContain(recogniseWrong(seen)?.rule);

@@ -18,6 +18,14 @@ export function snapshotPickles(): string[] {
     .sort();
 }
 
+/** Base names of the snapshots of the corpus in other encodings, and of pages that look like them. */
+export function convertedSnapshots(): string[] {
+  if (!existsSync(SNAPSHOTS)) return [];
+  return readdirSync(SNAPSHOTS)
+    .filter((name) => /\.(?:json|html)(?:\.gz|\.zst)?$/.test(name) && !/\.truth\.json$/.test(name))
+    .sort();
+}
+
 export interface TruthOom {
   readonly index: number;
   readonly requested: number;
@@ -66,8 +74,13 @@ export interface Truth {
   >;
 }
 
+/** Of a page: of the first file embedded in it. */
 export function truthOf(name: string): Truth {
-  return JSON.parse(readFileSync(join(SNAPSHOTS, `${name}.truth.json`), 'utf8')) as Truth;
+  const truth = JSON.parse(readFileSync(join(SNAPSHOTS, `${name}.truth.json`), 'utf8')) as Truth & {
+    readonly embedded?: readonly Truth[];
+  };
+  if (!name.includes('.html')) return truth;
+  return truth.embedded?.[0] ?? { valid: false };
 }
 
 /** Registers one skipped test and says why, so that nobody takes a green run for a full one. */

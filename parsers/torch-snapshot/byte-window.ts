@@ -1,0 +1,68 @@
+/** A window that slides over a byte stream, and errors that know where in the stream they stand. */
+import { type ErrorCode, MbfError } from '../../src/model/errors.js';
+import type { ByteSource } from '../../src/model/parser.js';
+
+/** 8 MiB: smaller windows slide more often, larger ones leave the caches; neither is faster. */
+const WINDOW_BYTES = 8 * 1024 * 1024;
+/** Zeroed bytes behind the end of the data: a cut operand reads zeros and is found to overrun. */
+const SLACK_BYTES = 65_536;
+
+export abstract class ByteWindow {
+  protected buf: Buffer = Buffer.alloc(0);
+  protected view: DataView = new DataView(new ArrayBuffer(0));
+  /** Position of what is read next, and end of the data, in the window. Behind the end lie zeros. */
+  protected pos = 0;
+  protected end = 0;
+  /** Bytes of the stream before the window. */
+  protected base = 0;
+  protected eof = false;
+  /** Bytes wanted from `pos` on; 0 for as many as there is room for. */
+  protected needed = 0;
+  private readonly windowBytes: number;
+
+  constructor(windowBytes = WINDOW_BYTES) {
+    this.windowBytes = windowBytes;
+  }
+
+  protected openWindow(): void {
+    this.setWindow(Buffer.alloc(this.windowBytes + SLACK_BYTES));
+  }
+
+  protected fail(code: ErrorCode, fact: string, pos = this.pos): never {
+    throw new MbfError(code, fact, { offset: this.base + Math.min(pos, this.end) });
+  }
+
+  private setWindow(buffer: Buffer): void {
+    this.buf = buffer;
+    this.view = new DataView(buffer.buffer, buffer.byteOffset, buffer.length);
+  }
+
+  /** Keeps at least `needed` (or 64 KiB) unread bytes in the window unless the stream ended. */
+  protected async fill(source: ByteSource, progress?: (bytes: number) => void): Promise<void> {
+    const wanted = Math.max(this.needed, Math.min(SLACK_BYTES, this.windowBytes >> 1));
+    if (this.eof || this.end - this.pos >= wanted) return;
+    const capacity = this.buf.length - SLACK_BYTES;
+    if (wanted > capacity / 2) {
+      const grown = Buffer.alloc(wanted * 2 + SLACK_BYTES);
+      this.buf.copy(grown, 0, this.pos, this.end);
+      this.setWindow(grown);
+    } else {
+      this.buf.copyWithin(0, this.pos, this.end);
+    }
+    this.base += this.pos;
+    this.end -= this.pos;
+    this.pos = 0;
+    const room = this.buf.length - SLACK_BYTES;
+    while (this.end < room) {
+      const count = await source.read(this.buf.subarray(0, room), this.end);
+      if (count === 0) {
+        this.eof = true;
+        this.buf.fill(0, this.end, this.end + SLACK_BYTES);
+        break;
+      }
+      this.end += count;
+    }
+    this.needed = 0;
+    progress?.(this.base + this.end);
+  }
+}

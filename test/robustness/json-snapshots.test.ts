@@ -1,0 +1,174 @@
+/** JSON conversions and memory_viz pages through the whole of `ingest`: the tables of the pickle, or one error and no row. */
+import { gzipSync } from 'node:zlib';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { Store } from '../../src/store/store.js';
+import { type Pick, spellJson } from '../support/spell-json.js';
+import { type Bench, expectSound, openBench, seeded } from './harness.js';
+import { type Py, pickled } from './pickle-builder.js';
+import { entry, MIB, segment, snapshot, trace } from './snapshots.js';
+
+let bench: Bench;
+beforeAll(async () => {
+  bench = await openBench();
+});
+afterAll(() => bench.close());
+
+const picking = (seed: number): Pick => {
+  const random = seeded(seed);
+  return (below) => Math.floor(random() * below);
+};
+
+/** Tables of one snapshot with ids resolved; order does not matter, except that of `seq` and the like, which are columns. */
+async function tablesOf(store: Store, file: string): Promise<Record<string, unknown>> {
+  const snapshotId = (
+    await store.select(
+      `SELECT snapshot_id AS id FROM snapshot JOIN source USING (source_id) WHERE display_path = '${file}'`,
+    )
+  )[0]?.['id'];
+  const text = (column: string): string => `(SELECT text FROM text_value WHERE text_id = ${column})`;
+  const pool =
+    '(SELECT (pool_id_a, pool_id_b) FROM snapshot_pool AS p WHERE p.snapshot_id = t.snapshot_id AND p.pool = t.pool)';
+  const from = (table: string): string => `FROM ${table} AS t WHERE snapshot_id = ${String(snapshotId)} ORDER BY ALL`;
+  // Stacks are interned by content for the whole store: equal ids are equal stacks.
+  const statements: Record<string, string> = {
+    event: `SELECT * EXCLUDE (snapshot_id, pool, compile_context_id, user_metadata_id), ${pool} AS pool_id, ${text('compile_context_id')} AS c, ${text('user_metadata_id')} AS m`,
+    segment: `SELECT * EXCLUDE (snapshot_id, pool), ${pool} AS pool_id`,
+    block: 'SELECT * EXCLUDE (snapshot_id)',
+    annotation: `SELECT * EXCLUDE (snapshot_id, name_id), ${text('name_id')} AS name`,
+    snapshot_setting: 'SELECT * EXCLUDE (snapshot_id)',
+    snapshot_feature: 'SELECT * EXCLUDE (snapshot_id)',
+    snapshot_device: 'SELECT * EXCLUDE (snapshot_id)',
+    snapshot_action: 'SELECT * EXCLUDE (snapshot_id)',
+    trace_oom: 'SELECT * EXCLUDE (snapshot_id)',
+    event_extra: 'SELECT * EXCLUDE (snapshot_id)',
+  };
+  const tables: Record<string, unknown> = {};
+  for (const [table, select] of Object.entries(statements))
+    tables[table] = await store.select(`${select} ${from(table)}`);
+  return JSON.parse(
+    JSON.stringify(tables, (_, value: unknown) => (typeof value === 'bigint' ? String(value) : value)),
+  ) as Record<string, unknown>;
+}
+
+describe('the tables of a snapshot', () => {
+  it('are the same from a pickle, JSON in several spellings, a page, and their gzip', async () => {
+    const second = segment({ device: 1, address: 0x7f40_0000_0000, is_expandable: true });
+    const value = snapshot({
+      segments: [segment(), second],
+      device_traces: [
+        [...trace(400), entry('oom', 1, { device_free: 7 * MIB, color: 'red' })],
+        [entry('alloc', 5, { addr: 2n ** 60n + 512n, pool_id: [1, 0] as Py, user_metadata: 'm\u00fc' })],
+      ],
+      external_annotations: [{ stage: 'START', name: 'step', device: 0, time_us: 1_700_000_000_000_000 }],
+      build: { commit: 'abc' },
+    });
+    const pickle = pickled(value);
+    const page = `<!DOCTYPE html><html><script>add_local_files([{"name": "s", "base64": "${pickle.toString('base64')}"}])</script>`;
+    const files: Record<string, Buffer> = {
+      'a.pickle': pickle,
+      'b.json': Buffer.from(spellJson(value, () => 0)),
+      'c.json': Buffer.from(spellJson(value, picking(11))),
+      'd.json.gz': gzipSync(spellJson(value, picking(12))),
+      'e.html': Buffer.from(page),
+      'f.html.gz': gzipSync(page),
+    };
+    let wanted: Record<string, unknown> | undefined;
+    for (const [name, bytes] of Object.entries(files)) {
+      const { source } = await bench.take(name, bytes);
+      expect([name, source.status, source.error]).toEqual([name, 'ingested', null]);
+      const tables = await tablesOf(bench.store, name);
+      expect((tables['event'] as unknown[]).length).toBe(402);
+      wanted ??= tables;
+      expect(tables, name).toEqual(wanted);
+    }
+    await expectSound(bench.store);
+    expect(
+      (await bench.store.select('SELECT DISTINCT handle, protocol FROM snapshot ORDER BY ALL')).map(
+        (row) => row['protocol'],
+      ),
+    ).toEqual([4, 0, 0, 0, 4, 4]);
+  });
+
+  it('do not move where the file is cut or a byte of it changed', async () => {
+    const text = Buffer.from(spellJson(snapshot({ device_traces: [trace(90)] }), () => 0));
+    // By then it is known for a snapshot.
+    const known = 300;
+    const random = seeded(22);
+    const cuts = Array.from({ length: 40 }, () =>
+      text.subarray(0, known + Math.floor(random() * (text.length - known))),
+    );
+    for (const source of await bench.takeAll(cuts, 'cut.json')) expect(source.status, source.path).not.toBe('ingested');
+    const changed = Array.from({ length: 60 }, () => {
+      const bytes = Buffer.from(text);
+      bytes[known + Math.floor(random() * (bytes.length - known))] = Math.floor(random() * 256);
+      return bytes;
+    });
+    const statuses = new Set((await bench.takeAll(changed, 'changed.json')).map(({ status }) => status));
+    expect(statuses.has('failed')).toBe(true);
+    await expectSound(bench.store);
+  });
+});
+
+describe('files of others', () => {
+  it('of the profiler keep their categories, with one note', async () => {
+    const tensors = trace(300).map(({ time_us: _, compile_context: __, ...rest }, i) => ({
+      ...rest,
+      category: i % 2 ? 'activation' : 'unknown',
+    }));
+    const value: Py = {
+      device_traces: [tensors, [{ action: 'alloc', addr: 99, size: 5, stream: 0, frames: [], category: 'unknown' }]],
+      segments: [
+        {
+          device: 0,
+          address: 0x7f00_0000_0000,
+          total_size: 1024,
+          stream: 0,
+          blocks: [
+            { size: 512, state: 'active_allocated', requested_size: 500, frames: [] },
+            { size: 512, state: 'inactive' },
+          ],
+        },
+      ],
+    };
+    for (const [name, bytes] of [
+      ['profile.pickle', pickled(value)],
+      ['profile.json', Buffer.from(spellJson(value, () => 0))],
+    ] as const) {
+      const { source } = await bench.take(name, bytes);
+      expect(source.error).toBeNull();
+      const told = source.notes.filter(({ kind }) => kind === 'profiler_conversion');
+      expect(told.map(({ count }) => count)).toEqual([300, 1]);
+      const tables = await tablesOf(bench.store, name);
+      expect((tables['event_extra'] as unknown[]).length).toBe(301);
+      expect(tables['segment']).toMatchObject([
+        { segment_type: 'unknown', allocated_header_bytes: null, is_expandable: null },
+      ]);
+    }
+  });
+
+  it('of XPU, ROCm and Ascend are read: fewer settings, further actions', async () => {
+    const value = snapshot({
+      allocator_settings: {
+        PYTORCH_CUDA_ALLOC_CONF: 'expandable_segments:True',
+        expandable_segments: true,
+        max_split_size: -1,
+      },
+      device_traces: [
+        [],
+        [
+          { action: 'workspace_snapshot', addr: 4096, size: 2 * MIB, stream: 0 },
+          { action: 'segment_alloc', addr: 4096, size: 2 * MIB, stream: 0 },
+          { action: 'empty_cache', stream: 0 },
+        ],
+      ],
+    });
+    const { source } = await bench.take('npu.json', Buffer.from(spellJson(value, () => 0)));
+    expect(source.error).toBeNull();
+    const { event } = await tablesOf(bench.store, 'npu.json');
+    expect(event).toMatchObject([
+      { device: 1, action: 'workspace_snapshot' },
+      { device: 1, action: 'segment_alloc' },
+      { device: 1, action: 'empty_cache', addr: null },
+    ]);
+  });
+});

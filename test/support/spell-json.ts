@@ -1,0 +1,69 @@
+/** A snapshot in the many spellings that converters give it: every choice comes from `pick`, so that a failing one can be had again. */
+import { Float, type Py, Raw, TextBytes, Tuple } from '../robustness/pickle-builder.js';
+
+/** A whole number from 0 to `below` − 1. */
+export type Pick = (below: number) => number;
+
+/** Keys that hold an integer. Only there may a number be written as a text. */
+const NUMERIC =
+  /^(?:addr|size|stream|time_us|line|address|requested_size|total_size|allocated_size|active_size|device|device_free)$/;
+const BLANKS = ['', '', '', ' ', '\n', '\t', '\r\n  '];
+
+/** With `pick` always 0: as `json.dumps` without blanks. */
+export function spellJson(value: Py, pick: Pick): string {
+  const blank = (): string => BLANKS[pick(BLANKS.length)]!;
+  const write = (part: Py, key: string): string => {
+    if (part === null) return 'null';
+    if (typeof part === 'boolean') return String(part);
+    if (typeof part === 'string') return spellText(part, pick);
+    if (typeof part === 'number' || typeof part === 'bigint')
+      return spellInteger(BigInt(part), NUMERIC.test(key), pick);
+    if (part instanceof Float) {
+      if (Number.isFinite(part.value)) return Number.isInteger(part.value) ? `${part.value}.0` : String(part.value);
+      return Number.isNaN(part.value) ? 'NaN' : part.value > 0 ? 'Infinity' : '-Infinity';
+    }
+    if (part instanceof Raw || part instanceof TextBytes) throw new Error('no JSON for that');
+    const items = part instanceof Tuple ? part.items : part;
+    if (Array.isArray(items)) {
+      const list = items as readonly Py[];
+      return `[${blank()}${list.map((item) => write(item, '')).join(`${blank()},${blank()}`)}${blank()}]`;
+    }
+    const entries: (readonly [string, Py])[] =
+      items instanceof Map ? [...(items as ReadonlyMap<string, Py>)] : Object.entries(items as Record<string, Py>);
+    for (let i = entries.length - 1; i > 0; i--) {
+      const other = i - pick(i + 1);
+      [entries[i], entries[other]] = [entries[other]!, entries[i]!];
+    }
+    const written = entries.map(([name, item]) => `${spellText(name, pick)}${blank()}:${blank()}${write(item, name)}`);
+    return `{${blank()}${written.join(`${blank()},${blank()}`)}${blank()}}`;
+  };
+  return `${blank()}${write(value, '')}${blank()}`;
+}
+
+function spellText(text: string, pick: Pick): string {
+  const plain = JSON.stringify(text);
+  if (pick(8) !== 1) return plain;
+  // Every unit as an escape: pairs of surrogates included.
+  return `"${[...Array(text.length).keys()].map((i) => `\\u${text.charCodeAt(i).toString(16).padStart(4, '0')}`).join('')}"`;
+}
+
+function spellInteger(value: bigint, isNumeric: boolean, pick: Pick): string {
+  if (!isNumeric) return String(value);
+  const isSmall = value >= 0n && value < 2n ** 53n;
+  switch (pick(8)) {
+    case 1:
+      return `"${value}"`;
+    case 2:
+      return value < 0n || value >= 2n ** 64n ? String(value) : `"0x${value.toString(16)}"`;
+    case 3:
+      return `${value}.0`;
+    case 4:
+      return isSmall ? `${Number(value).toExponential()}` : String(value);
+    case 5:
+      return `"${value}.0"`;
+    case 6:
+      return value < 0n || value >= 2n ** 64n ? String(value) : `"0X${value.toString(16).toUpperCase()}"`;
+    default:
+      return String(value);
+  }
+}
