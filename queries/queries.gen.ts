@@ -1,6 +1,62 @@
 // Generated from queries/**/*.sql by `npm run generate`. Do not edit.
 
 export interface Queries {
+  /** Allocations of one device as rows */
+  'allocation.list': {
+    params: {
+      snapshot_id: number;
+      device: number;
+      /** only those live after this entry; -1 = before the first */
+      at_seq?: number | null | undefined;
+      address?: number | bigint | null | undefined;
+      min_bytes?: number | bigint | null | undefined;
+      /** only stacks with this text in a frame */
+      site?: string | null | undefined;
+      /** bytes, lifetime or entry */
+      sort: string;
+      /** at most so many */
+      count: number;
+    };
+    row: {
+      address: number | bigint;
+      /** traced, or before_trace */
+      origin: string;
+      alloc_seq: number | null;
+      free_requested_seq: number | null;
+      free_completed_seq: number | null;
+      requested_bytes: number | null;
+      actual_bytes: number | null;
+      uncertain_bytes: number | null;
+      alloc_us: number | null;
+      free_us: number | null;
+      lifetime_us: number | null;
+      lifetime_entries: number | null;
+      stream: number | null;
+      pool: number | null;
+      stack_id: number | null;
+      stack_origin: string;
+      compile_context_id: number | null;
+      user_metadata_id: number | null;
+    };
+  };
+  /** How many allocations of one device there are, and their bytes */
+  'allocation.totals': {
+    params: {
+      snapshot_id: number;
+      device: number;
+      /** only those live after this entry; -1 = before the first */
+      at_seq?: number | null | undefined;
+      address?: number | bigint | null | undefined;
+      min_bytes?: number | bigint | null | undefined;
+      /** only stacks with this text in a frame */
+      site?: string | null | undefined;
+    };
+    row: {
+      count: number;
+      actual_bytes: number;
+      requested_bytes: number;
+    };
+  };
   /** When the trace of each snapshot of a run ends */
   'diff.snapshot_times': {
     params: {

@@ -23,6 +23,7 @@ const VERBS: readonly (readonly [verbs: readonly string[], load: () => Promise<R
   [['peak'], async () => (await import('./verbs/peak.js')).registerPeak],
   [['at'], async () => (await import('./verbs/at.js')).registerAt],
   [['segments'], async () => (await import('./verbs/segments.js')).registerSegments],
+  [['allocations'], async () => (await import('./verbs/allocations.js')).registerAllocations],
   [['timeline'], async () => (await import('./verbs/timeline.js')).registerTimeline],
   [['diff'], async () => (await import('./verbs/diff.js')).registerDiff],
   [['export'], async () => (await import('./verbs/export.js')).registerExport],

@@ -10,12 +10,14 @@ import { type DbOptions, resourcesOf, type Target } from './target.js';
 /**
  * Derives what is missing of the histories of `snapshotIds` and keeps it in the store: walking a trace of millions of entries takes seconds, and every
  * later question then starts from the result. Questions open stores for reading, beside each other; so this closes the store, opens it for writing for as long
- * as it takes, and opens it for reading again. Where the store cannot be written (locked, read-only file system) it stays as it is, and histories are derived in memory.
+ * as it takes, and opens it for reading again. Where the store cannot be written (locked, read-only file system) it stays as it is, and histories are derived in memory;
+ * \`cannotKeep\` then hears why, and may throw: what only SQL can answer has to be in the store.
  */
 export async function withHistories<Opened extends OpenedStore>(
   opened: Opened,
   snapshotIds: readonly number[] | 'all',
   options: DbOptions,
+  cannotKeep: (error: MbfError) => void = () => {},
 ): Promise<Opened> {
   const missing = await missingHistories(opened.store, snapshotIds);
   if (missing.length === 0) return opened;
@@ -30,7 +32,15 @@ export async function withHistories<Opened extends OpenedStore>(
       await store.close();
     }
   } catch (error) {
-    if (error instanceof MbfError && error.kind === 'store') return reopened(opened, resources);
+    if (error instanceof MbfError && error.kind === 'store') {
+      try {
+        cannotKeep(error);
+        return await reopened(opened, resources);
+      } catch (refusal) {
+        await opened.dispose();
+        throw refusal;
+      }
+    }
     await opened.dispose();
     throw error;
   }

@@ -2,13 +2,14 @@
 import { type AllocatorState, freeHoles, stateTotals } from '../allocator/allocator-state.js';
 import type { AtResult, PinnedSegment, SegmentDrawing, SegmentGroup, SegmentsResult } from '../model/at-results.js';
 import type { Store } from '../store/store.js';
+import { blockLabels } from './block-labels.js';
 import type { ChosenDevice } from './choose-snapshot.js';
 import { deviceHistory } from './history/device-history.js';
 import { type Moment, momentText } from './history/moment.js';
 import { type StateAt, stateAt } from './history/state-at.js';
 import { liveSet } from './live-set.js';
 import { readNotes } from './snapshots.js';
-import { NO_FRAMES, readStacks, siteOf } from './stacks.js';
+import { readStacks, siteOf } from './stacks.js';
 import {
   fragmentation,
   hex,
@@ -22,6 +23,7 @@ import {
   sharesBy,
   streamShares,
 } from './state-view.js';
+import { readStreamNumbers } from './stream-numbers.js';
 
 /** Sites named per pinned segment; more are rarely read, and the count says that there are more. */
 const SITES_PER_SEGMENT = 3;
@@ -44,7 +46,11 @@ export async function describeState(
   const totals = stateTotals(state);
   const holes = freeHoles(state);
   const sums = segmentSums(state, holes);
-  const names = namesOf(state, await poolPairs(store, snapshotId, history.trace.pools.fromWalk));
+  const names = namesOf(
+    state,
+    await poolPairs(store, snapshotId, history.trace.pools.fromWalk),
+    await readStreamNumbers(store, snapshotId),
+  );
   const live = await liveSet(store, state);
   const releasable = releasableBytes(state, holes, at.settings);
   const count = limit === 0 ? Number.POSITIVE_INFINITY : limit;
@@ -167,11 +173,12 @@ async function describePinned(
     return [...sites.values()].sort((a, b) => b.bytes - a.bytes).slice(0, SITES_PER_SEGMENT);
   });
   const single = pins.flatMap((sites) => sites.filter((site) => site.count === 1));
-  const labels = await blockLabels(
+  const named = await blockLabels(
     store,
     snapshotId,
     single.map(({ row }) => ({ address: blocks.address[row]!, allocSeq: blocks.allocSeq[row]! })),
   );
+  const labels = new Map(single.map(({ row }, i) => [blocks.address[row]!, named[i]!]));
   return rows.map((segment, i) => ({
     segment: hex(segments.address[segment]!),
     total_bytes: segments.totalBytes[segment]!,
@@ -182,31 +189,12 @@ async function describePinned(
     expandable: segments.expandable[segment] === 1,
     releasable_bytes: releasable[segment]!,
     pinned_by: pins[i]!.map(({ site, bytes, count, row }) => ({
-      site: site === NO_FRAMES ? NO_FRAMES : site,
+      site,
       bytes,
       count,
       label: count === 1 ? (labels.get(blocks.address[row]!) ?? null) : null,
     })),
   }));
-}
-
-/** memory_viz's names of blocks (`b7f3a00000000_2`), by address: a user can look the same block up there. */
-async function blockLabels(
-  store: Store,
-  snapshotId: number,
-  blocks: readonly { readonly address: number; readonly allocSeq: number }[],
-): Promise<Map<number, string>> {
-  if (blocks.length === 0) return new Map();
-  const frees = await store.all('history.frees_at', {
-    snapshot_id: snapshotId,
-    addresses: blocks.map((block) => block.address).join(','),
-  });
-  return new Map(
-    blocks.map(({ address, allocSeq }) => {
-      const version = frees.filter((row) => Number(row.addr) === address && row.seq < allocSeq).length;
-      return [address, `b${hex(address)}_${version}`];
-    }),
-  );
 }
 
 // ---- segments ------------------------------------------------------------------------------------------------------------------
@@ -233,7 +221,11 @@ export async function drawSegments(
   const totals = stateTotals(state);
   const holes = freeHoles(state);
   const sums = segmentSums(state, holes);
-  const names = namesOf(state, await poolPairs(store, chosen.snapshotId, history.trace.pools.fromWalk));
+  const names = namesOf(
+    state,
+    await poolPairs(store, chosen.snapshotId, history.trace.pools.fromWalk),
+    await readStreamNumbers(store, chosen.snapshotId),
+  );
   return {
     schema: 'mbforensics/segments@1',
     snapshot: chosen.handle,

@@ -8,6 +8,7 @@ import type { StateAt } from './history/state-at.js';
 import { type BlockAllocations, RESIDENT, readAllocations, readLifetimes, TRANSIENT } from './lifetimes.js';
 import { stackModule } from './module-path.js';
 import { NO_FRAMES, readStacks } from './stacks.js';
+import { readStreamNumbers } from './stream-numbers.js';
 
 export interface GroupRequest {
   readonly snapshotId: number;
@@ -161,9 +162,7 @@ async function namer(
         () => false,
       );
     case 'stream': {
-      const numbers = streamNumbers(
-        (await store.all('peak.streams', { snapshot_id: snapshotId })).map((row) => Number(row.stream)),
-      );
+      const numbers = await readStreamNumbers(store, snapshotId);
       return (row) => {
         const stream = segments.stream[blocks.segment[row]!]!;
         if (Number.isNaN(stream)) return remainder(NO_STREAM);
@@ -218,13 +217,6 @@ async function textNamer(
     if (text === undefined) return remainder(unrecorded);
     return text === '' || isUnset(text) ? remainder(unset) : named(text);
   };
-}
-
-/** Raw handles to small numbers by first appearance, as memory_viz counts them; the legacy default stream is 0. */
-function streamNumbers(streams: readonly number[]): ReadonlyMap<number, number> {
-  const numbers = new Map<number, number>([[0, 0]]);
-  for (const stream of streams) if (!numbers.has(stream)) numbers.set(stream, numbers.size);
-  return numbers;
 }
 
 function streamText(stream: number, numbers: ReadonlyMap<number, number>): string {

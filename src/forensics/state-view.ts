@@ -11,12 +11,13 @@ export interface StateNames {
   stream(segment: number): number | null;
 }
 
-/** Streams get small numbers: pointers differ from run to run. 0 stays the default stream. */
-export function namesOf(state: AllocatorState, pairOf: (pool: number) => readonly [number, number] | null): StateNames {
+/** `numbers`: streams as `readStreamNumbers` counts them. */
+export function namesOf(
+  state: AllocatorState,
+  pairOf: (pool: number) => readonly [number, number] | null,
+  numbers: ReadonlyMap<number, number>,
+): StateNames {
   const { segments } = state;
-  const pointers = [...new Set([...segments.stream].filter((stream) => !Number.isNaN(stream)))].sort((a, b) => a - b);
-  const numbers = new Map<number, number>([[0, 0]]);
-  for (const pointer of pointers) if (!numbers.has(pointer)) numbers.set(pointer, numbers.size);
   return {
     pool: (segment) => pairOf(segments.pool[segment]!),
     stream: (segment) => numbers.get(segments.stream[segment]!) ?? null,

@@ -20,7 +20,7 @@ export interface PoolAt extends ReserveShare {
 }
 
 export interface StreamAt extends ReserveShare {
-  /** 0 = the default stream, the others 1, 2, … by ascending pointer; null = unknown. */
+  /** 0 = the default stream, the others 1, 2, … by first appearance in the file; null = unknown. */
   readonly stream: number | null;
   /** The pointer, exact. */
   readonly pointer: string | null;

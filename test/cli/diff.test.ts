@@ -257,8 +257,15 @@ describe('diff', () => {
       ...[2, 10].flatMap((step) => [mark('START', step, step), mark('END', step, step + 1)]),
       mark('START', 4, 20),
     ];
-    writeFileSync(file('steps.pickle'), smallSnapshot({ top: { external_annotations } }));
-    writeFileSync(file('stepless.pickle'), smallSnapshot());
+    // A step without an entry in the trace is no step to look at.
+    const entries = Array.from({ length: 21 }, (_, time) => ({
+      action: 'snapshot',
+      addr: 0,
+      size: 0,
+      extra: { time_us: time + 1 },
+    }));
+    writeFileSync(file('steps.pickle'), smallSnapshot({ entries, top: { external_annotations } }));
+    writeFileSync(file('stepless.pickle'), smallSnapshot({ entries }));
     const db = file('steps.duckdb');
     cli.expect(0, ['ingest', file('steps.pickle'), file('stepless.pickle'), '--run', 'steps', '--db', db], {
       env: env(),

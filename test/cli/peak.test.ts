@@ -163,7 +163,7 @@ describe('peak', () => {
     expect(sum(({ resident_bytes }) => resident_bytes)).toBe(28);
     expect(sum(({ transient_bytes }) => transient_bytes)).toBe(16);
     expect(sum(({ unknown_bytes }) => unknown_bytes)).toBe(0);
-    expect(answer.lifetime).toEqual({ rule: 'steps', boundary: 'ProfilerStep#', boundaries: 3 });
+    expect(answer.lifetime).toEqual({ rule: 'steps', boundary: 'ProfilerStep#N', boundaries: 3 });
     const remainders = answer.groups.filter(({ remainder }) => remainder).map(({ key }) => key);
     expect(remainders).toEqual(expected.map(([key]) => String(key)).filter((key) => key.startsWith('(')));
     for (const [key] of expected) expect(run('--by', by).stdout).toContain(key);

@@ -39,7 +39,11 @@ export function registerSql(program: Command, context: Context): void {
       throw new MbfError('MBF1001', `--limit ${JSON.stringify(options.limit)} is no count`);
     const text = statement === '-' ? await readInput() : statement;
     const opened = await openTargetStore(path, options, context);
-    const { store, close } = DERIVED.test(text) ? await withHistories(opened, 'all', options) : opened;
+    const { store, close } = DERIVED.test(text)
+      ? await withHistories(opened, 'all', options, (error) =>
+          context.err(`warning: actual sizes and memory from before the traces are missing: ${error.describe()}\n`),
+        )
+      : opened;
     try {
       const { runReadOnly, streamReadOnly } = await import('../../store/read-only-sql.js');
       if (format === 'csv' || format === 'jsonl') {

@@ -26,7 +26,7 @@ export interface StateAt {
  */
 export async function stateAt(store: Store, snapshotId: number, device: number, moment: Moment): Promise<StateAt> {
   const history = await deviceHistory(store, snapshotId, device);
-  const seq = await seqOf(store, history, moment);
+  const seq = await seqOfMoment(store, history, moment);
   const walk = seq < 0 ? undefined : await walkForward(store, history, seq);
   const id = { snapshot_id: snapshotId, device };
   const entry = seq < 0 ? undefined : await store.one('history.entry', { ...id, seq });
@@ -40,8 +40,8 @@ export async function stateAt(store: Store, snapshotId: number, device: number, 
   };
 }
 
-/** The entry after which `moment` is; −1 = before the first. */
-async function seqOf(store: Store, history: DeviceHistory, moment: Moment): Promise<number> {
+/** The entry after which `moment` is; −1 = before the first. Throws MBF1002 where the trace has no such moment. */
+export async function seqOfMoment(store: Store, history: DeviceHistory, moment: Moment): Promise<number> {
   const { trace } = history;
   const last = trace.events - 1;
   const id = { snapshot_id: trace.snapshotId, device: trace.device };

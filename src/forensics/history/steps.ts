@@ -33,29 +33,42 @@ interface Span {
 
 const NONE: Steps = { origin: null, steps: [], annotations: [], annotationsOfDevice: null, withoutEntries: 0 };
 
-/** The steps of one device. The trace of a device that no annotation names takes those of another: annotations carry the thread's current device. */
-export async function readSteps(store: Store, snapshotId: number, device: number): Promise<Steps> {
+/** What annotations tell of the steps of one device, whether its trace reaches back to them or not. */
+interface FoundSpans {
+  readonly origin: StepOrigin;
+  readonly spans: readonly Span[];
+  readonly annotations: readonly string[];
+  readonly annotationsOfDevice: number | null;
+}
+
+async function findSpans(store: Store, snapshotId: number, device: number): Promise<FoundSpans | undefined> {
   const id = { snapshot_id: snapshotId, device };
-  const span = await store.one('timeline.span', { ...id, time_us: null });
+  const trace = await store.one('timeline.span', { ...id, time_us: null });
   const rows = await store.all('timeline.annotations', { ...id, steps: true, contains: null });
-  if (span === undefined || span.first_time_us === null || rows.length === 0) return NONE;
+  if (trace === undefined || trace.first_time_us === null || rows.length === 0) return undefined;
   const profiler = rows.filter((row) => row.name.startsWith('ProfilerStep#'));
   const origin: StepOrigin = profiler.length > 0 ? 'profiler_step' : 'optimizer_step';
-  const all = profiler.length > 0 ? profiler : rows;
-  const paired = pairAnnotations(all);
+  const paired = pairAnnotations(profiler.length > 0 ? profiler : rows);
   const own = paired.filter((range) => range.device === device || range.endDevice === device);
   const used = own.length > 0 ? own : sameDevice(paired);
   const ranges = outermost(used);
-  const spans =
-    origin === 'profiler_step' ? profilerSpans(ranges, span.last_seq) : optimizerSpans(ranges, span.last_seq);
-  const cold = await beganEmpty(store, snapshotId, device);
-  const cut = cutToTrace(spans, span.first_seq, span.last_seq, cold ? null : span.first_time_us);
   return {
     origin,
-    ...cut,
+    spans: origin === 'profiler_step' ? profilerSpans(ranges, trace.last_seq) : optimizerSpans(ranges, trace.last_seq),
     annotations: origin === 'profiler_step' ? ['ProfilerStep#N'] : [...new Set(used.map((range) => range.name))],
     annotationsOfDevice: own.length > 0 ? null : (used[0]?.device ?? null),
   };
+}
+
+/** The steps of one device. The trace of a device that no annotation names takes those of another: annotations carry the thread's current device. */
+export async function readSteps(store: Store, snapshotId: number, device: number): Promise<Steps> {
+  const found = await findSpans(store, snapshotId, device);
+  const trace = await store.one('timeline.span', { snapshot_id: snapshotId, device, time_us: null });
+  if (found === undefined || trace === undefined) return NONE;
+  const { origin, spans, annotations, annotationsOfDevice } = found;
+  const cold = await beganEmpty(store, snapshotId, device);
+  const cut = cutToTrace(spans, trace.first_seq, trace.last_seq, cold ? null : trace.first_time_us);
+  return { origin, ...cut, annotations, annotationsOfDevice };
 }
 
 /** Those of the device that has most: one process steps all its devices together, and must not be counted once for each. */
@@ -181,19 +194,24 @@ export interface StepBoundaries {
   readonly source: string;
 }
 
-/** Where the steps of {@link readSteps} begin and end: a step of the profiler at its start, the last also at its end; one of an optimizer at its end. */
+/**
+ * Where steps begin and end: those of the profiler at their starts, the last also at its end; those of an optimizer at its ends. Boundaries from before
+ * the first entry count: they tell when the step of that entry began, and annotations have a ring of their own that reaches further back.
+ */
 export async function stepBoundaries(
   store: Store,
   snapshotId: number,
   device: number,
 ): Promise<StepBoundaries | undefined> {
-  const { origin, steps, annotations } = await readSteps(store, snapshotId, device);
+  const found = await findSpans(store, snapshotId, device);
+  if (found === undefined) return undefined;
+  const { origin, spans, annotations } = found;
   const times = new Set<number>();
-  for (const step of steps) {
-    if (origin === 'profiler_step' && step.start_us !== null) times.add(step.start_us);
-    if (origin === 'optimizer_step' && step.end_us !== null) times.add(step.end_us);
+  for (const span of spans) {
+    if (origin === 'profiler_step' && span.startUs !== null) times.add(span.startUs);
+    if (origin === 'optimizer_step' && span.endUs !== null) times.add(span.endUs);
   }
-  const last = steps.at(-1)?.end_us;
+  const last = spans.at(-1)?.endUs;
   if (origin === 'profiler_step' && last !== undefined && last !== null) times.add(last);
   if (times.size === 0) return undefined;
   return { times: Float64Array.from([...times].sort((a, b) => a - b)), source: annotations.join(', ') };

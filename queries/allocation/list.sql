@@ -1,0 +1,44 @@
+-- @name   allocation.list
+-- @title  Allocations of one device as rows
+-- @param  snapshot_id INTEGER
+-- @param  device    INTEGER
+-- @param  at_seq    INTEGER?  only those live after this entry; -1 = before the first
+-- @param  address   UBIGINT?
+-- @param  min_bytes BIGINT?
+-- @param  site      VARCHAR?  only stacks with this text in a frame
+-- @param  sort      VARCHAR   bytes, lifetime or entry
+-- @param  count     INTEGER   at most so many
+-- @col    address            UBIGINT
+-- @col    origin             VARCHAR   traced, or before_trace
+-- @col    alloc_seq          INTEGER?
+-- @col    free_requested_seq INTEGER?
+-- @col    free_completed_seq INTEGER?
+-- @col    requested_bytes    BIGINT?
+-- @col    actual_bytes       BIGINT?
+-- @col    uncertain_bytes    BIGINT?
+-- @col    alloc_us           BIGINT?
+-- @col    free_us            BIGINT?
+-- @col    lifetime_us        BIGINT?
+-- @col    lifetime_entries   INTEGER?
+-- @col    stream             BIGINT?
+-- @col    pool               INTEGER?
+-- @col    stack_id           INTEGER?
+-- @col    stack_origin       VARCHAR
+-- @col    compile_context_id INTEGER?
+-- @col    user_metadata_id   INTEGER?
+-- @why    The label is left out: numbering all addresses would cost more than all the rest, and few rows are shown.
+SELECT
+  address, origin, alloc_seq, free_requested_seq, free_completed_seq, requested_bytes, actual_bytes, uncertain_bytes, alloc_us, free_us, lifetime_us, lifetime_entries, stream, pool,
+  stack_id, stack_origin, compile_context_id, user_metadata_id
+FROM allocation
+WHERE snapshot_id = $snapshot_id AND device = $device
+  AND ($at_seq IS NULL OR (coalesce(alloc_seq, -1) <= $at_seq AND coalesce(free_completed_seq, 2147483647) > $at_seq))
+  AND ($address IS NULL OR address = $address)
+  AND ($min_bytes IS NULL OR actual_bytes >= $min_bytes)
+  AND ($site IS NULL OR stack_id IN (
+    SELECT stack_frame.stack_id FROM stack_frame JOIN frame USING (frame_id)
+    WHERE contains(lower(frame.name || ' ' || frame.filename || ':' || frame.line), lower($site))))
+ORDER BY
+  CASE $sort WHEN 'bytes' THEN actual_bytes WHEN 'lifetime' THEN coalesce(lifetime_entries, 2147483647) ELSE -coalesce(alloc_seq, -1) END DESC NULLS LAST,
+  alloc_seq NULLS FIRST, address
+LIMIT $count
