@@ -1,4 +1,5 @@
 /** Streaming a large result as typed arrays, straight from DuckDB's vectors: no object, no value, no BigInt per row. */
+import type { DuckDBMaterializedResult } from '@duckdb/node-api';
 import { NULL_I32, NULL_U8 } from '../model/columns.js';
 import { BATCH_ROWS } from '../model/tables.js';
 import { DuckDBTypeId, bindings as duckdb, type Vector } from './duckdb.js';
@@ -55,9 +56,32 @@ export async function* readColumns<Spec extends ReadSpec>(
   if (filled > 0) yield batch(filled);
 }
 
-function newArray(kind: keyof ArrayKinds): Int32Array | Float64Array | Uint8Array {
-  if (kind === 'i32') return new Int32Array(BATCH_ROWS);
-  return kind === 'f64' ? new Float64Array(BATCH_ROWS) : new Uint8Array(BATCH_ROWS);
+/** All rows of a result that is in memory, as arrays of the caller's own. */
+export function readWhole<Spec extends ReadSpec>(result: DuckDBMaterializedResult, spec: Spec): ReadBatch<Spec> {
+  const names = result.columnNames();
+  const rows = result.rowCount;
+  const columns = Object.entries(spec).map(([name, kind]) => {
+    const index = names.indexOf(name);
+    if (index < 0) throw new Error(`the result has no column ${name}`);
+    const array = newArray(kind, rows);
+    return { name, index, array, copy: copier(kind, array, result.columnTypeId(index), name) };
+  });
+  let filled = 0;
+  for (let at = 0; at < result.chunkCount; at += 1) {
+    const chunk = result.getChunk(at);
+    for (const { index, copy } of columns)
+      copy(duckdb.data_chunk_get_vector(chunk.chunk, index), chunk.rowCount, filled);
+    filled += chunk.rowCount;
+  }
+  return {
+    rows,
+    columns: Object.fromEntries(columns.map(({ name, array }) => [name, array])) as ReadBatch<Spec>['columns'],
+  };
+}
+
+function newArray(kind: keyof ArrayKinds, rows = BATCH_ROWS): Int32Array | Float64Array | Uint8Array {
+  if (kind === 'i32') return new Int32Array(rows);
+  return kind === 'f64' ? new Float64Array(rows) : new Uint8Array(rows);
 }
 
 function copier(

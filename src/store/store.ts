@@ -9,7 +9,7 @@ import { insertRows } from './insert-rows.js';
 import { composeSql, loadQuery } from './load-queries.js';
 import type { QueryArguments, QueryName, QueryRow } from './query-catalog.js';
 import type { QueryField } from './query-file.js';
-import { type ReadBatch, type ReadSpec, readColumns } from './read-columns.js';
+import { type ReadBatch, type ReadSpec, readColumns, readWhole } from './read-columns.js';
 import { openResultStream, type PrepareStatement, type ResultStream } from './result-stream.js';
 import { asStoreError } from './store-errors.js';
 import { readTableColumns, type TableColumn } from './table-columns.js';
@@ -167,6 +167,33 @@ export class Store {
   >(name: Name, params: QueryArguments<Name>[0] & SqlParams, spec: Spec): AsyncGenerator<ReadBatch<Spec>, void, void> {
     const query = loadQuery(name);
     yield* this.stream(composeSql(query), params, query.params, spec);
+  }
+
+  /**
+   * All rows of a query of `queries/` as arrays of the caller's own. It runs on a connection of its own, so that another can be computed by DuckDB's threads
+   * while the caller works on the last: a stream is only computed while it is waited for. Not inside a transaction, whose rows it would not see.
+   */
+  async readQueryWhole<
+    Name extends QueryName,
+    Spec extends { readonly [Column in keyof QueryRow<Name>]?: ReadSpec[string] } & ReadSpec,
+  >(name: Name, params: QueryArguments<Name>[0] & SqlParams, spec: Spec): Promise<ReadBatch<Spec>> {
+    if (this.closed) throw new Error('the store is closed');
+    if (this.inTransaction) throw new Error('a transaction is open');
+    const query = loadQuery(name);
+    return this.guard(async () => {
+      const connection = await this.parts.instance.connect();
+      try {
+        const prepared = await connection.prepare(composeSql(query));
+        try {
+          bindParameters(prepared, params, query.params);
+          return readWhole(await prepared.run(), spec);
+        } finally {
+          prepared.destroySync();
+        }
+      } finally {
+        connection.closeSync();
+      }
+    });
   }
 
   private async *stream<Spec extends ReadSpec>(

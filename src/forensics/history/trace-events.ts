@@ -35,68 +35,57 @@ export async function readPoolNumbers(store: Store, snapshotId: number): Promise
   };
 }
 
-/** Hands the entries from the last to the first to `undo`, reading the next window while it works on one. */
+/** Hands the entries from the last to the first to `undo`, while DuckDB reads the window before. */
 export async function eachWindowBack(
   store: Store,
   trace: TraceOfDevice,
   undo: (events: WalkEvents) => void,
 ): Promise<void> {
-  const read = async (to: number): Promise<WalkEvents[]> => {
-    const batches: WalkEvents[] = [];
-    const from = Math.max(0, to - WINDOW_EVENTS);
-    for await (const batch of readEvents(store, trace, from, to)) batches.push(copyOf(batch));
-    return batches;
-  };
-  let next = read(trace.events);
-  for (let to = trace.events; to > 0; to -= WINDOW_EVENTS) {
-    const batches = await next;
-    if (to > WINDOW_EVENTS) {
-      next = read(to - WINDOW_EVENTS);
-      // Awaited in the next round; a failure of this round's work must not leave it unhandled.
-      next.catch(() => undefined);
-    }
-    for (const batch of inOrder(batches).reverse()) undo(batch);
-  }
+  const windows: (readonly [number, number])[] = [];
+  for (let to = trace.events; to > 0; to -= WINDOW_EVENTS) windows.push([Math.max(0, to - WINDOW_EVENTS), to]);
+  for await (const events of readAhead(store, trace, windows)) undo(events);
 }
 
-/** Entries `from` to `to` (exclusive) in order. A batch is valid until the next one is asked for. */
+/** Entries `from` to `to` (exclusive) in order, while DuckDB reads the next window. */
 export async function* eachForward(
   store: Store,
   trace: TraceOfDevice,
   from: number,
   to: number,
 ): AsyncGenerator<WalkEvents, void, void> {
-  let last = from - 1;
-  for await (const batch of readEvents(store, trace, from, to)) {
-    if (batch.count === 0) continue;
-    if (!ascends(batch, last)) {
-      // Never seen: rows come as they were appended. A store that somebody rewrote may have them in another order.
-      const rest: WalkEvents[] = [];
-      for await (const other of readEvents(store, trace, last + 1, to)) rest.push(copyOf(other));
-      yield* inOrder(rest);
-      return;
-    }
-    last = batch.seq[batch.count - 1]!;
-    yield batch;
+  const windows: (readonly [number, number])[] = [];
+  for (let at = from; at < to; at += WINDOW_EVENTS) windows.push([at, Math.min(to, at + WINDOW_EVENTS)]);
+  yield* readAhead(store, trace, windows);
+}
+
+async function* readAhead(
+  store: Store,
+  trace: TraceOfDevice,
+  windows: readonly (readonly [from: number, to: number])[],
+): AsyncGenerator<WalkEvents, void, void> {
+  let next: Promise<WalkEvents> | undefined;
+  for (let i = 0; i < windows.length; i += 1) {
+    const events = await (next ?? readWindow(store, trace, windows[i]!));
+    next = i + 1 < windows.length ? readWindow(store, trace, windows[i + 1]!) : undefined;
+    // Awaited in the next round; a failure of the caller's work must not leave it unhandled.
+    next?.catch(() => undefined);
+    yield inOrder(events);
   }
 }
 
-async function* readEvents(
+async function readWindow(
   store: Store,
   trace: TraceOfDevice,
-  from: number,
-  to: number,
-): AsyncGenerator<WalkEvents, void, void> {
+  [from, to]: readonly [number, number],
+): Promise<WalkEvents> {
   const params = { snapshot_id: trace.snapshotId, device: trace.device, from_seq: from, to_seq: to };
   if (!trace.pooled) {
-    for await (const { rows, columns } of store.readQueryColumns('history.events', params, SPEC))
-      yield events(rows, columns);
-    return;
+    const { rows, columns } = await store.readQueryWhole('history.events', params, SPEC);
+    return events(rows, columns);
   }
   const spec = { ...SPEC, pool: 'i32' } as const;
-  for await (const { rows, columns } of store.readQueryColumns('history.pooled_events', params, spec)) {
-    yield { ...events(rows, columns), pool: columns.pool.map(trace.pools.toWalk) };
-  }
+  const { rows, columns } = await store.readQueryWhole('history.pooled_events', params, spec);
+  return { ...events(rows, columns), pool: columns.pool.map(trace.pools.toWalk) };
 }
 
 function events(count: number, columns: ReadBatch<typeof SPEC>['columns']): WalkEvents {
@@ -104,51 +93,24 @@ function events(count: number, columns: ReadBatch<typeof SPEC>['columns']): Walk
   return { count, seq, action, address, sizeBytes, stream, stackId };
 }
 
-function copyOf(events: WalkEvents): WalkEvents {
-  return {
-    count: events.count,
-    seq: events.seq.slice(),
-    action: events.action.slice(),
-    address: events.address.slice(),
-    sizeBytes: events.sizeBytes.slice(),
-    stream: events.stream.slice(),
-    pool: events.pool?.slice(),
-    stackId: events.stackId.slice(),
-  };
-}
-
-function ascends(events: WalkEvents, after: number): boolean {
-  let last = after;
-  for (let i = 0; i < events.count; i += 1) {
-    if (events.seq[i]! <= last) return false;
-    last = events.seq[i]!;
-  }
-  return true;
-}
-
-/** `batches` if they ascend, else one batch of all their rows that does. */
-function inOrder(batches: WalkEvents[]): WalkEvents[] {
+/** Never seen to differ: rows come as they were appended. A store that somebody rewrote may have them in another order. */
+function inOrder(batch: WalkEvents): WalkEvents {
   let last = -1;
-  const sorted = batches.every((batch) => {
-    const good = ascends(batch, last);
-    last = batch.seq[batch.count - 1] ?? last;
-    return good;
-  });
-  if (sorted) return batches;
-  const rows = batches.flatMap((batch, b) => Array.from({ length: batch.count }, (_, i) => [b, i] as const));
-  rows.sort(([a, i], [b, j]) => batches[a]!.seq[i]! - batches[b]!.seq[j]!);
-  const pick = (of: (batch: WalkEvents) => ArrayLike<number>): number[] => rows.map(([b, i]) => of(batches[b]!)[i]!);
-  const hasPools = batches.every((batch) => batch.pool !== undefined);
-  return [
-    {
-      count: rows.length,
-      seq: Int32Array.from(pick((batch) => batch.seq)),
-      action: Uint8Array.from(pick((batch) => batch.action)),
-      address: Float64Array.from(pick((batch) => batch.address)),
-      sizeBytes: Float64Array.from(pick((batch) => batch.sizeBytes)),
-      stream: Float64Array.from(pick((batch) => batch.stream)),
-      pool: hasPools ? Int32Array.from(pick((batch) => batch.pool!)) : undefined,
-      stackId: Int32Array.from(pick((batch) => batch.stackId)),
-    },
-  ];
+  let ascends = true;
+  for (let i = 0; i < batch.count && ascends; i += 1) {
+    ascends = batch.seq[i]! > last;
+    last = batch.seq[i]!;
+  }
+  if (ascends) return batch;
+  const rows = Int32Array.from({ length: batch.count }, (_, i) => i).sort((a, b) => batch.seq[a]! - batch.seq[b]!);
+  return {
+    count: batch.count,
+    seq: Int32Array.from(rows, (i) => batch.seq[i]!),
+    action: Uint8Array.from(rows, (i) => batch.action[i]!),
+    address: Float64Array.from(rows, (i) => batch.address[i]!),
+    sizeBytes: Float64Array.from(rows, (i) => batch.sizeBytes[i]!),
+    stream: Float64Array.from(rows, (i) => batch.stream[i]!),
+    stackId: Int32Array.from(rows, (i) => batch.stackId[i]!),
+    pool: batch.pool === undefined ? undefined : Int32Array.from(rows, (i) => batch.pool![i]!),
+  };
 }
