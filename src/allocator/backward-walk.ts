@@ -6,7 +6,7 @@
  */
 import { TRACE_ACTIONS, type TraceAction } from '../model/vocabulary.js';
 import { AddressIndex } from './address-index.js';
-import { type AllocatorState, placeBlocks, type StateBlocks } from './allocator-state.js';
+import { type AllocatorState, blocksOfSlots, placeBlocks, type StateBlocks } from './allocator-state.js';
 import { growColumn } from './grow-column.js';
 import { HistoryFactLog, type HistoryFacts, roundTo512 } from './history-facts.js';
 import { RevisableMaximum } from './revisable-maximum.js';
@@ -538,28 +538,20 @@ export class BackwardWalk {
   private snapshot(afterSeq: number | null): Capture {
     const segments = this.segments.snapshot();
     const slots = this.blocks.slotsInOrder();
-    const count = slots.length;
-    const pick = <T extends Float64Array | Int32Array | Uint8Array>(to: T, from: T): T => {
-      for (let row = 0; row < count; row += 1) to[row] = from[slots[row]!]!;
-      return to;
-    };
-    const blocks: StateBlocks = {
-      count,
-      address: pick(new Float64Array(count), this.blockAddress),
-      sizeBytes: pick(new Float64Array(count), this.blockSize),
-      minBytes: pick(new Float64Array(count), this.blockMin),
-      maxBytes: pick(new Float64Array(count), this.blockMax),
-      requestedBytes: pick(new Float64Array(count), this.blockRequested),
-      state: pick(new Uint8Array(count), this.blockState),
-      segment: new Int32Array(count),
-      stackId: pick(new Int32Array(count), this.blockStack),
-      stackOrigin: pick(new Uint8Array(count), this.blockStackOrigin),
-      allocSeq: new Int32Array(count).fill(-1),
-    };
+    const blocks = blocksOfSlots(slots, {
+      address: this.blockAddress,
+      size: this.blockSize,
+      min: this.blockMin,
+      max: this.blockMax,
+      requested: this.blockRequested,
+      state: this.blockState,
+      stack: this.blockStack,
+      stackOrigin: this.blockStackOrigin,
+    });
     placeBlocks(segments, blocks);
     const rowOfSlot = new Int32Array(this.blockSlots).fill(-1);
-    for (let row = 0; row < count; row += 1) rowOfSlot[slots[row]!] = row;
-    return { state: { afterSeq, segments, blocks }, blocks, rowOfSlot, unresolved: count };
+    for (let row = 0; row < slots.length; row += 1) rowOfSlot[slots[row]!] = row;
+    return { state: { afterSeq, segments, blocks }, blocks, rowOfSlot, unresolved: slots.length };
   }
 
   // ---- the final state ----------------------------------------------------------------------------------------------------

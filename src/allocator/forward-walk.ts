@@ -4,7 +4,7 @@
  */
 import { BLOCK_STATES, TRACE_ACTIONS } from '../model/vocabulary.js';
 import { AddressTable } from './address-table.js';
-import { type AllocatorState, placeBlocks, STACK_ORIGINS, type StateBlocks } from './allocator-state.js';
+import { type AllocatorState, blocksOfSlots, placeBlocks, STACK_ORIGINS } from './allocator-state.js';
 import type { WalkEvents } from './backward-walk.js';
 import { growColumn } from './grow-column.js';
 import { type HistoryFacts, roundTo512 } from './history-facts.js';
@@ -229,24 +229,17 @@ export class ForwardWalk {
     for (let slot = 0; slot < this.slots; slot += 1) if (this.live[slot] === 1) slots.push(slot);
     const order = Int32Array.from(slots);
     order.sort((a, b) => this.address[a]! - this.address[b]!);
-    const count = order.length;
-    const pick = <T extends Float64Array | Int32Array | Uint8Array>(to: T, from: T): T => {
-      for (let row = 0; row < count; row += 1) to[row] = from[order[row]!]!;
-      return to;
-    };
-    const blocks: StateBlocks = {
-      count,
-      address: pick(new Float64Array(count), this.address),
-      sizeBytes: pick(new Float64Array(count), this.size),
-      minBytes: pick(new Float64Array(count), this.min),
-      maxBytes: pick(new Float64Array(count), this.max),
-      requestedBytes: pick(new Float64Array(count), this.requested),
-      state: pick(new Uint8Array(count), this.state),
-      segment: new Int32Array(count),
-      stackId: pick(new Int32Array(count), this.stack),
-      stackOrigin: pick(new Uint8Array(count), this.origin),
-      allocSeq: pick(new Int32Array(count), this.allocSeq),
-    };
+    const blocks = blocksOfSlots(order, {
+      address: this.address,
+      size: this.size,
+      min: this.min,
+      max: this.max,
+      requested: this.requested,
+      state: this.state,
+      stack: this.stack,
+      stackOrigin: this.origin,
+      allocSeq: this.allocSeq,
+    });
     placeBlocks(segments, blocks);
     return { afterSeq: this.lastSeq < 0 ? null : this.lastSeq, segments, blocks };
   }

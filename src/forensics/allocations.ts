@@ -59,12 +59,7 @@ export async function describeAllocations(
     rows.map((row) => row.stack_id ?? -1),
   );
   const streams = await readStreamNumbers(store, snapshotId);
-  const pairs = new Map(
-    (await store.all('snapshot.pool_ids', { snapshot_id: snapshotId })).map((row) => [
-      row.pool,
-      [row.pool_id_a, row.pool_id_b] as const,
-    ]),
-  );
+  const { pools } = history.trace;
   const stages = stageTimeline(await readAnnotations(store, snapshotId), device);
   const texts = await readTexts(
     store,
@@ -89,7 +84,7 @@ export async function describeAllocations(
       lifetime_us: row.lifetime_us,
       lifetime_entries: row.lifetime_entries,
       stream: row.stream === null ? null : (streams.get(Number(row.stream)) ?? null),
-      pool: row.pool === null ? null : (pairs.get(row.pool) ?? null),
+      pool: row.pool === null ? null : pools.storedPair(row.pool),
       site: siteOf(stackId, stacks),
       frames: visibleFrames(stacks.get(stackId) ?? []).map(frameText),
       stack_origin: row.stack_origin,

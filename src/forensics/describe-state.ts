@@ -46,11 +46,7 @@ export async function describeState(
   const totals = stateTotals(state);
   const holes = freeHoles(state);
   const sums = segmentSums(state, holes);
-  const names = namesOf(
-    state,
-    await poolPairs(store, snapshotId, history.trace.pools.fromWalk),
-    await readStreamNumbers(store, snapshotId),
-  );
+  const names = namesOf(state, history.trace.pools.pair, await readStreamNumbers(store, snapshotId));
   const live = await liveSet(store, state);
   const releasable = releasableBytes(state, holes, at.settings);
   const count = limit === 0 ? Number.POSITIVE_INFINITY : limit;
@@ -123,17 +119,6 @@ function roundingBytes({ blocks }: AllocatorState): number {
   for (let row = 0; row < blocks.count; row += 1)
     if (blocks.requestedBytes[row]! >= 0) bytes += blocks.sizeBytes[row]! - blocks.requestedBytes[row]!;
   return bytes;
-}
-
-async function poolPairs(
-  store: Store,
-  snapshotId: number,
-  fromWalk: (pool: number) => number,
-): Promise<(pool: number) => readonly [number, number] | null> {
-  const rows = await store.all('snapshot.pool_ids', { snapshot_id: snapshotId });
-  const pairs = new Map(rows.map((row) => [row.pool, [row.pool_id_a, row.pool_id_b] as const]));
-  // A file older than pool ids has only the default pool.
-  return (pool) => pairs.get(fromWalk(pool)) ?? (pool === 0 ? [0, 0] : null);
 }
 
 /** Segments with free memory that live blocks keep from the driver, most stuck bytes first. */
@@ -221,11 +206,7 @@ export async function drawSegments(
   const totals = stateTotals(state);
   const holes = freeHoles(state);
   const sums = segmentSums(state, holes);
-  const names = namesOf(
-    state,
-    await poolPairs(store, chosen.snapshotId, history.trace.pools.fromWalk),
-    await readStreamNumbers(store, chosen.snapshotId),
-  );
+  const names = namesOf(state, history.trace.pools.pair, await readStreamNumbers(store, chosen.snapshotId));
   return {
     schema: 'mbforensics/segments@1',
     snapshot: chosen.handle,

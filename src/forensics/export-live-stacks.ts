@@ -6,6 +6,7 @@ import type { Store } from '../store/store.js';
 import { type Frame, frameText, visibleFrames } from './call-site.js';
 import { type Moment, momentText } from './history/moment.js';
 import { type StateAt, stateAt } from './history/state-at.js';
+import { readPoolNumbers } from './pool-numbers.js';
 import { NO_FRAMES, NO_STACK, readStacks } from './stacks.js';
 
 /** Root of a stack that is only a stand-in: mixing both would blame the line that freed the memory. */
@@ -82,16 +83,6 @@ async function timeOf(store: Store, snapshotId: number, device: number, seq: num
   return row?.time_us ?? null;
 }
 
-/** Local pool numbers of a state (0 = default, others from 1) as torch's pairs; null where unknown. */
-export async function poolPairs(
-  store: Store,
-  snapshotId: number,
-): Promise<(pool: number) => readonly [number, number] | null> {
-  const rows = await store.all('snapshot.pool_ids', { snapshot_id: snapshotId });
-  const pairs = new Map(rows.map((row) => [row.pool, [row.pool_id_a, row.pool_id_b] as const]));
-  return (pool) => (pool === 0 ? [0, 0] : (pairs.get(pool - 1) ?? null));
-}
-
 /** Everything live at `moment`; each block is in exactly one sample. Errors as {@link deviceStates}. */
 export async function liveStacks(
   store: Store,
@@ -100,7 +91,7 @@ export async function liveStacks(
   options: LiveStackOptions,
 ): Promise<LiveStacks> {
   const { states, missing } = await deviceStates(store, target, moment);
-  const pairOf = await poolPairs(store, target.snapshotId);
+  const pools = await readPoolNumbers(store, target.snapshotId);
   const table = new StackTable(options.rawFrames);
   const grouped = states.map((state) => ({ ...state, groups: groupBlocks(state.at.state, options) }));
   await table.read(
@@ -116,7 +107,7 @@ export async function liveStacks(
         stack: table.rowOf(group),
         state: group.state,
         stream: Number.isNaN(stream) ? null : stream,
-        pool: pairOf(segments.pool[group.segment]!),
+        pool: pools.pair(segments.pool[group.segment]!),
         segmentType: segments.small[group.segment] === 1 ? 'small' : 'large',
         segment: options.segments ? segments.address[group.segment]! : null,
         bytes: group.bytes,

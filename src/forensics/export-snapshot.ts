@@ -6,15 +6,9 @@ import { freeHoles, STACK_ORIGINS, stateTotals } from '../allocator/allocator-st
 import type { ExportResult } from '../model/export-results.js';
 import { BLOCK_STATES } from '../model/vocabulary.js';
 import type { Store } from '../store/store.js';
-import {
-  type DeviceState,
-  deviceStates,
-  devicesOf,
-  type ExportTarget,
-  FREED_THERE,
-  poolPairs,
-} from './export-live-stacks.js';
+import { type DeviceState, deviceStates, devicesOf, type ExportTarget, FREED_THERE } from './export-live-stacks.js';
 import { type Moment, momentText } from './history/moment.js';
+import { readPoolNumbers } from './pool-numbers.js';
 
 /** Entries and annotations read at a time. */
 const WINDOW_ROWS = 16_384;
@@ -152,7 +146,7 @@ class SnapshotWriter {
   }
 
   private async *statesSegments(states: readonly DeviceState[]): AsyncGenerator<string, void, void> {
-    const pairOf = await poolPairs(this.store, this.target.snapshotId);
+    const pools = await readPoolNumbers(this.store, this.target.snapshotId);
     for (const { device, at } of states) {
       const makers = await this.segmentStacks(device, at.seq);
       const { segments, blocks } = at.state;
@@ -182,7 +176,7 @@ class SnapshotWriter {
         }
         parts.sort((a, b) => a.address - b.address);
         const stream = segments.stream[row]!;
-        const pool = pairOf(segments.pool[row]!);
+        const pool = pools.pair(segments.pool[row]!);
         const maker = makers.get(segments.address[row]!);
         yield [
           `{"device":${device},"address":${segments.address[row]},"total_size":${segments.totalBytes[row]}`,

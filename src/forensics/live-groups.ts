@@ -1,12 +1,14 @@
 /** The live set at a moment, grouped by any key a reader may ask for. */
 import { STACK_ORIGINS } from '../allocator/allocator-state.js';
 import type { GroupKey, KeyGroup, LifetimeBasis } from '../model/peak-results.js';
+import { poolWords } from '../model/pool-words.js';
 import type { Store } from '../store/store.js';
 import { readAnnotations, stageAt, stageTimeline } from './annotation-stages.js';
 import { callSite, type Frame, frameKind } from './call-site.js';
 import type { StateAt } from './history/state-at.js';
 import { type BlockAllocations, RESIDENT, readAllocations, readLifetimes, TRANSIENT } from './lifetimes.js';
 import { stackModule } from './module-path.js';
+import { readPoolNumbers } from './pool-numbers.js';
 import { NO_FRAMES, readStacks } from './stacks.js';
 import { readStreamNumbers } from './stream-numbers.js';
 
@@ -170,14 +172,12 @@ async function namer(
       };
     }
     case 'pool': {
-      const pools = await store.all('snapshot.pool_ids', { snapshot_id: snapshotId });
-      const ids = new Map(pools.map((pool) => [pool.pool + 1, `(${pool.pool_id_a}, ${pool.pool_id_b})`]));
+      const pools = await readPoolNumbers(store, snapshotId);
       return (row) => {
         const segment = blocks.segment[row]!;
-        const pool = segments.pool[segment]!;
         const size = segments.small[segment] === 1 ? 'small' : 'large';
         const kind = segments.expandable[segment] === 1 ? ', expandable' : '';
-        return named(`${pool <= 0 ? 'default' : `private ${ids.get(pool) ?? `#${pool}`}`} ${size}${kind}`);
+        return named(`${poolWords(pools.pair(segments.pool[segment]!))} ${size}${kind}`);
       };
     }
   }

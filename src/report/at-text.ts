@@ -1,5 +1,6 @@
 /** The allocator at one moment, as a screen. */
 import type { AtResult, PinnedSegment, PoolAt, ReserveShare } from '../model/at-results.js';
+import { poolWords } from '../model/pool-words.js';
 import { formatBytes, formatCount } from '../model/units.js';
 import { keepEnd, printable, table, wrap } from './table.js';
 import { WIDTH } from './text-pieces.js';
@@ -71,12 +72,6 @@ function startWords(result: AtResult): string {
     default:
       return 'no trace: only the dumped state is known';
   }
-}
-
-export function poolWords(pool: readonly [number, number] | null): string {
-  if (pool === null) return 'unknown';
-  if (pool[0] === 0 && pool[1] === 0) return 'default';
-  return pool[1] === 0 ? `graph (${pool[0]},${pool[1]})` : `private (${pool[0]},${pool[1]})`;
 }
 
 const SHARE_COLUMNS = ['segments', 'reserved', 'active', 'pending', 'inactive', 'largest hole'].map((title) => ({

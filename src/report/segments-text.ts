@@ -1,7 +1,8 @@
 /** The allocator drawn as text: a line a segment, a character a cell. */
 import type { SegmentDrawing, SegmentGroup, SegmentsResult } from '../model/at-results.js';
+import { poolWords } from '../model/pool-words.js';
 import { formatBytes, formatCount } from '../model/units.js';
-import { momentWords, poolWords } from './at-text.js';
+import { momentWords } from './at-text.js';
 import { printable } from './table.js';
 
 export interface DrawingStyle {
@@ -29,7 +30,7 @@ export function segmentsText(result: SegmentsResult, style: DrawingStyle): strin
 function groupLines(group: SegmentGroup, glyphs: readonly string[], pending: string): string[] {
   const stream = group.stream === null ? 'stream unknown' : `stream ${group.stream}`;
   const lines = [
-    `  ${poolWords(group.pool)} pool, ${group.segment_type}, ${stream}: ${formatBytes(group.active_bytes)} live of ${formatBytes(group.reserved_bytes)} in ${formatCount(group.segments)} ${group.segments === 1 ? 'segment' : 'segments'}; a character is ${formatBytes(group.cell_bytes)}`,
+    `  ${poolWords(group.pool)}, ${group.segment_type}, ${stream}: ${formatBytes(group.active_bytes)} live of ${formatBytes(group.reserved_bytes)} in ${formatCount(group.segments)} ${group.segments === 1 ? 'segment' : 'segments'}; a character is ${formatBytes(group.cell_bytes)}`,
   ];
   const sizeWidth = Math.max(...group.drawings.map((drawing) => formatBytes(drawing.total_bytes).length));
   for (const drawing of group.drawings) lines.push(drawingLine(drawing, glyphs, pending, sizeWidth));

@@ -1,26 +1,24 @@
 import type { Command } from 'commander';
 import { describeAllocations } from '../../forensics/allocations.js';
 import { parseBlock } from '../../forensics/block-labels.js';
-import { chooseDevice } from '../../forensics/choose-snapshot.js';
+import type { ChosenDevice } from '../../forensics/choose-snapshot.js';
 import { MOMENT_FORMS, parseMoment } from '../../forensics/history/moment.js';
 import { ALLOCATION_ORDERS, type AllocationOrder } from '../../model/allocation-results.js';
 import { MbfError } from '../../model/errors.js';
 import { parseSize } from '../../model/units.js';
 import { allocationsCsv, allocationsText } from '../../report/allocations-text.js';
+import type { Store } from '../../store/store.js';
 import type { Context } from '../context.js';
-import { deviceOption, parseCount } from '../count-option.js';
-import { EXIT } from '../exit-codes.js';
-import { openTarget } from '../target.js';
-import { answer, type CommonOptions, withCommon } from '../verb.js';
-import { withHistories } from '../with-histories.js';
+import { parseCount } from '../count-option.js';
+import { DEVICE_HELP, type DeviceOptions, withOneDevice } from '../one-device.js';
+import { answer, withCommon } from '../verb.js';
 
-interface Options extends CommonOptions {
+interface Options extends DeviceOptions {
   readonly block?: string;
   readonly at?: string;
   readonly site?: string;
   readonly min?: string;
   readonly sort: string;
-  readonly device?: string;
   readonly limit: string;
   readonly csv?: boolean;
 }
@@ -36,7 +34,7 @@ export function registerAllocations(program: Command, context: Context): void {
       .option('--site <text>', 'only stacks with this text in a function or file name')
       .option('--min <size>', 'only blocks from this size up, e.g. 10MiB')
       .option('--sort <order>', `one of ${ALLOCATION_ORDERS.join(', ')}`, 'bytes')
-      .option('--device <n>', 'device ordinal; default: the one with the longest trace')
+      .option('--device <n>', DEVICE_HELP)
       .option('--limit <n>', 'rows to show; 0 = all', '20')
       .option('--csv', 'print the rows as CSV'),
     [
@@ -58,17 +56,8 @@ export function registerAllocations(program: Command, context: Context): void {
         `--sort ${JSON.stringify(options.sort)} is none of ${ALLOCATION_ORDERS.join(', ')}`,
       );
     const limit = parseCount('--limit', options.limit);
-    const device = deviceOption(options.device);
-    const opened = await openTarget(operand, options, context);
-    let target = opened;
-    try {
-      const filter = opened.handle === undefined ? { runId: opened.runId } : { handle: opened.handle };
-      const chosen = await chooseDevice(opened.store, filter, moment ?? { kind: 'peak' }, device);
-      target = await withHistories(opened, [chosen.snapshotId], options, (error) => {
-        // The rows come from SQL, which has true sizes and memory from before the trace only once they are in the store.
-        throw error;
-      });
-      const result = await describeAllocations(target.store, chosen, {
+    const answerFor = async (store: Store, chosen: ChosenDevice): Promise<void> => {
+      const result = await describeAllocations(store, chosen, {
         moment,
         address: block?.address,
         version: block?.version ?? undefined,
@@ -78,13 +67,10 @@ export function registerAllocations(program: Command, context: Context): void {
         limit,
       });
       answer(context, options, result, options.csv === true ? allocationsCsv : allocationsText);
-      if (chosen.others > 0)
-        context.err(
-          `${chosen.others + 1} snapshots in run ${target.run}; this is ${chosen.handle}, name another by its handle\n`,
-        );
-      if (target.failed.length > 0) process.exitCode = EXIT.input;
-    } finally {
-      await target.close();
-    }
+    };
+    await withOneDevice(operand, moment ?? { kind: 'peak' }, options, context, answerFor, (error) => {
+      // The rows come from SQL, which has true sizes and memory from before the trace only once they are in the store.
+      throw error;
+    });
   });
 }

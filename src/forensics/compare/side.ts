@@ -1,10 +1,12 @@
 /** One side of a comparison: the live blocks of a device at a moment, grouped by stack, and what describes the snapshot. */
 import { STACK_ORIGINS, stateTotals } from '../../allocator/allocator-state.js';
 import type { DiffSide } from '../../model/diff-results.js';
+import { poolWords } from '../../model/pool-words.js';
 import type { Store } from '../../store/store.js';
 import { type Moment, momentText } from '../history/moment.js';
 import { stateAt } from '../history/state-at.js';
 import { readSteps } from '../history/steps.js';
+import { readPoolNumbers } from '../pool-numbers.js';
 import { NO_FRAMES, NO_STACK, readStacks } from '../stacks.js';
 import type { StackGroup } from './match-sites.js';
 
@@ -130,7 +132,8 @@ export async function readSide(
   const at = await stateAt(store, candidate.snapshotId, device, moment);
   const { state } = at;
   const { blocks, segments } = state;
-  const poolName = await poolNames(store, candidate.snapshotId);
+  const pools = await readPoolNumbers(store, candidate.snapshotId);
+  const poolName = (pool: number): string => poolWords(pools.pair(Math.max(0, pool)));
   const byKey = new Map<
     string,
     { stackId: number; kind: string; bytes: number; count: number; sizes: Map<number, number> }
@@ -210,18 +213,6 @@ export async function readSide(
       start === null || start === undefined || peak === null || peak === undefined
         ? null
         : { baselineBytes: start, peakBytes: peak - start, allocs: count('alloc') },
-  };
-}
-
-/** Pool numbers of a state in words. Upstream: torch `c10/cuda/CUDACachingAllocator.h`, MempoolId_t: (n, 0) is a CUDA graph's, (0, n) a MemPool's. */
-async function poolNames(store: Store, snapshotId: number): Promise<(pool: number) => string> {
-  const rows = await store.all('snapshot.pool_ids', { snapshot_id: snapshotId });
-  return (pool) => {
-    if (pool <= 0) return 'default';
-    const row = rows.find((candidate) => candidate.pool === pool - 1);
-    if (row === undefined) return `pool ${pool}`;
-    if (row.pool_id_b === 0) return `graph pool ${row.pool_id_a}`;
-    return row.pool_id_a === 0 ? `memory pool ${row.pool_id_b}` : `pool ${row.pool_id_a}, ${row.pool_id_b}`;
   };
 }
 

@@ -6,11 +6,12 @@ import { type AllocatorState, STACK_ORIGINS, stateTotals } from '../../allocator
 import { BackwardWalk } from '../../allocator/backward-walk.js';
 import { settingsFromSnapshot } from '../../allocator/settings.js';
 import type { Store } from '../../store/store.js';
+import { readPoolNumbers } from '../pool-numbers.js';
 import { bucketBatch, wholeTrace } from './bucket-rows.js';
 import { BucketFiller } from './buckets.js';
 import { readFinalState } from './final-state.js';
 import { loadHistory, saveHistory } from './stored-history.js';
-import { eachWindowBack, readPoolNumbers, type TraceOfDevice } from './trace-events.js';
+import { eachWindowBack, type TraceOfDevice } from './trace-events.js';
 import { type DeviceHistory, totalsOf, walkForward } from './walk-history.js';
 
 const known = new WeakMap<Store, Map<string, Promise<DeviceHistory>>>();

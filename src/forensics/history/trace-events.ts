@@ -2,6 +2,7 @@
 import type { WalkEvents } from '../../allocator/backward-walk.js';
 import type { ReadBatch } from '../../store/read-columns.js';
 import type { Store } from '../../store/store.js';
+import type { PoolNumbers } from '../pool-numbers.js';
 
 /** Entries read at a time on the way back: memory is that of two windows, however long the trace. */
 const WINDOW_EVENTS = 262_144;
@@ -17,22 +18,6 @@ export interface TraceOfDevice {
   readonly pools: PoolNumbers;
   /** Whether its entries name other pools than the default one. */
   readonly pooled: boolean;
-}
-
-/** Local pool numbers of a snapshot as a walk wants them, and back: 0 is the default pool, others count from 1, −1 and NULL are unknown. */
-export interface PoolNumbers {
-  toWalk(pool: number): number;
-  fromWalk(pool: number): number;
-}
-
-export async function readPoolNumbers(store: Store, snapshotId: number): Promise<PoolNumbers> {
-  const rows = await store.all('snapshot.pool_ids', { snapshot_id: snapshotId });
-  const defaults = rows.filter((row) => row.pool_id_a === 0 && row.pool_id_b === 0).map((row) => row.pool);
-  const isDefault = new Set(defaults);
-  return {
-    toWalk: (pool) => (pool < 0 ? -1 : isDefault.has(pool) ? 0 : pool + 1),
-    fromWalk: (pool) => (pool > 0 ? pool - 1 : (defaults[0] ?? -1)),
-  };
 }
 
 /** Hands the entries from the last to the first to `undo`, while DuckDB reads the window before. */
