@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { PyText } from '../../samples/generate/write/pickle-writer.js';
 import { stateAt } from '../../src/forensics/history/state-at.js';
-import { groupLiveSet } from '../../src/forensics/live-groups.js';
+import { groupLiveSet } from '../../src/forensics/live/live-groups.js';
 import { GROUP_KEYS } from '../../src/model/peak-results.js';
 import type { PeakDevice, PeakResult } from '../../src/model/results.js';
 import { MIB } from '../../src/model/units.js';

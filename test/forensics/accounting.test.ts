@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { incidentsInText } from '../../parsers/log/index.js';
 import { formatOomSize } from '../../src/allocator/oom-message.js';
-import { factsOfMessage } from '../../src/forensics/oom-facts.js';
+import { factsOfMessage } from '../../src/forensics/diagnosis/oom-facts.js';
 import { type Accounting, account } from '../../src/forensics/verdict/accounting.js';
 import type { OomFacts } from '../../src/forensics/verdict/facts.js';
 import { GIB, MIB } from '../../src/model/units.js';

@@ -1,7 +1,12 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { type AnnotationMark, countUpTo, stageAt, stageTimeline } from '../../src/forensics/annotation-stages.js';
-import { lifetimeClass, RESIDENT, TRANSIENT, UNKNOWN } from '../../src/forensics/lifetimes.js';
+import { lifetimeClass, RESIDENT, TRANSIENT, UNKNOWN } from '../../src/forensics/live/lifetimes.js';
+import {
+  type AnnotationMark,
+  countUpTo,
+  stageAt,
+  stageTimeline,
+} from '../../src/forensics/stacks/annotation-stages.js';
 
 const mark = (stage: string, name: string, time_us: number | null, device: number | null = 0): AnnotationMark => ({
   stage,

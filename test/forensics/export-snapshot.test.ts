@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { PARSERS } from '../../parsers/index.js';
-import { exportSnapshot } from '../../src/forensics/export-snapshot.js';
+import { exportSnapshot } from '../../src/forensics/export/export-snapshot.js';
 import { ingest } from '../../src/ingest/ingest.js';
 import { openStore } from '../../src/store/open-store.js';
 import type { Store } from '../../src/store/store.js';

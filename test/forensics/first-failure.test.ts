@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { type FailureCandidate, firstFailure, roleOf } from '../../src/forensics/first-failure.js';
+import { type FailureCandidate, firstFailure, roleOf } from '../../src/forensics/log/first-failure.js';
 import { INCIDENT_KINDS } from '../../src/model/vocabulary.js';
 
 const incident = (more: Partial<FailureCandidate>): FailureCandidate => ({

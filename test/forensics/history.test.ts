@@ -7,7 +7,7 @@ import { PARSERS } from '../../parsers/index.js';
 import { stateTotals } from '../../src/allocator/allocator-state.js';
 import { deviceHistory } from '../../src/forensics/history/device-history.js';
 import { peakBetween, stateAt } from '../../src/forensics/history/state-at.js';
-import { describePeaks } from '../../src/forensics/peaks.js';
+import { describePeaks } from '../../src/forensics/live/peaks.js';
 import { ingest } from '../../src/ingest/ingest.js';
 import { HISTORY_RULES } from '../../src/model/derived-tables.js';
 import { openStore } from '../../src/store/open-store.js';

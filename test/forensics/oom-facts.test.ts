@@ -10,7 +10,7 @@ import {
   freeSpace,
   type Message,
   type TracedOom,
-} from '../../src/forensics/oom-facts.js';
+} from '../../src/forensics/diagnosis/oom-facts.js';
 import { GIB, MIB } from '../../src/model/units.js';
 
 interface Segment {

@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { diagnose, snapshotsToJudge } from '../../forensics/diagnose.js';
+import { diagnose, snapshotsToJudge } from '../../forensics/diagnosis/diagnose.js';
 import { MbfError } from '../../model/errors.js';
 import { parseSize } from '../../model/units.js';
 import { diagnoseText } from '../../report/diagnose-text.js';

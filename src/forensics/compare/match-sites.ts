@@ -9,7 +9,7 @@
  * Both sides are put in an order of their own content first, so that exchanging them exchanges the answer and nothing else.
  */
 import type { SiteMatch } from '../../model/diff-results.js';
-import { type Frame, type FrameKind, frameKind, frameText, isPython } from '../call-site.js';
+import { type Frame, type FrameKind, frameKind, frameText, isPython } from '../stacks/call-site.js';
 import { type AllocatingLine, alignLines } from './align-lines.js';
 import { matchPaths } from './match-paths.js';
 import { GENERATED_PATHS, normalPath } from './normal-path.js';

@@ -6,8 +6,8 @@ import type { Store } from '../../store/store.js';
 import { type Moment, momentText } from '../history/moment.js';
 import { stateAt } from '../history/state-at.js';
 import { readSteps } from '../history/steps.js';
-import { readPoolNumbers } from '../pool-numbers.js';
-import { NO_FRAMES, NO_STACK, readStacks } from '../stacks.js';
+import { readPoolNumbers } from '../names/pool-numbers.js';
+import { NO_FRAMES, NO_STACK, readStacks } from '../stacks/read-stacks.js';
 import type { StackGroup } from './match-sites.js';
 
 /** A device with memory or a trace. */

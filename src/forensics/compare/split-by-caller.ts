@@ -3,7 +3,7 @@
  * says little: from the site outwards this follows the callers that hold the difference, to where it divides.
  */
 import type { DiffSite } from '../../model/diff-results.js';
-import { type Frame, frameKind, frameText } from '../call-site.js';
+import { type Frame, frameKind, frameText } from '../stacks/call-site.js';
 import type { StackGroup } from './match-sites.js';
 
 /** A caller with this share of the difference is followed on; the others are summed up. */

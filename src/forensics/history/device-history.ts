@@ -6,7 +6,7 @@ import { type AllocatorState, STACK_ORIGINS, stateTotals } from '../../allocator
 import { BackwardWalk } from '../../allocator/backward-walk.js';
 import { settingsFromSnapshot } from '../../allocator/settings.js';
 import type { Store } from '../../store/store.js';
-import { readPoolNumbers } from '../pool-numbers.js';
+import { readPoolNumbers } from '../names/pool-numbers.js';
 import { bucketBatch, wholeTrace } from './bucket-rows.js';
 import { BucketFiller } from './buckets.js';
 import { readFinalState } from './final-state.js';

@@ -2,7 +2,7 @@
 import type { WalkEvents } from '../../allocator/backward-walk.js';
 import type { ReadBatch } from '../../store/read-columns.js';
 import type { Store } from '../../store/store.js';
-import type { PoolNumbers } from '../pool-numbers.js';
+import type { PoolNumbers } from '../names/pool-numbers.js';
 
 /** Entries read at a time on the way back: memory is that of two windows, however long the trace. */
 const WINDOW_EVENTS = 262_144;

@@ -1,6 +1,6 @@
 /** Which failure came first, as the verbs over text rows tell it. */
 import type { FirstFailureResult, LogIncident } from '../../model/log-results.js';
-import { type FailureCandidate, firstFailure } from '../first-failure.js';
+import { type FailureCandidate, firstFailure } from './first-failure.js';
 
 type Candidate = FailureCandidate & { readonly index: number };
 

@@ -6,9 +6,9 @@
  */
 import type { BridgeFigures, BridgeReplay, PeerSource } from '../../model/peak-results.js';
 import type { Store } from '../../store/store.js';
-import { type AnnotationMark, readAnnotations } from '../annotation-stages.js';
-import type { Frame } from '../call-site.js';
-import { readStacks } from '../stacks.js';
+import { type AnnotationMark, readAnnotations } from '../stacks/annotation-stages.js';
+import type { Frame } from '../stacks/call-site.js';
+import { readStacks } from '../stacks/read-stacks.js';
 import { firstTracedDevice, type ReplayColumns, readReplay } from './replay-columns.js';
 
 /** Upstream `_INTERNAL_PATH_FRAGMENTS` and `_INTERNAL_FUNC_NAMES`; entries that contain another one are left out. */

@@ -6,7 +6,7 @@
  */
 import type { MosaicFigures } from '../../model/peak-results.js';
 import type { Store } from '../../store/store.js';
-import { readStacks } from '../stacks.js';
+import { readStacks } from '../stacks/read-stacks.js';
 import { firstTracedDevice, readReplay } from './replay-columns.js';
 
 /** Below −1, which is an entry without a stack. */

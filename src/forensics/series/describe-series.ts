@@ -7,7 +7,7 @@ import type {
 } from '../../model/snapshot-series-results.js';
 import type { DumpTrigger } from '../../model/vocabulary.js';
 import type { Store } from '../../store/store.js';
-import { readStacks, siteOf } from '../stacks.js';
+import { readStacks, siteOf } from '../stacks/read-stacks.js';
 import { dumpTimeUs, orderSnapshots } from './order.js';
 import { type Relation, relateTraces, type SeriesRow } from './relate.js';
 import { seriesTrend, trendTolerance } from './trend.js';

@@ -1,0 +1,111 @@
+/** From one failure message, or from facts joined of several witnesses, to a verdict. */
+import type { Verdict } from '../../model/results.js';
+import { account } from '../verdict/accounting.js';
+import { EvidenceLog, type Figure, type OomFacts } from '../verdict/facts.js';
+import { fallbackOfKind, verdictOfKind } from '../verdict/from-kind.js';
+import { judge } from '../verdict/index.js';
+import { factsOfMessage, type Message } from './oom-facts.js';
+import type { RankContext, RunContext } from './run-context.js';
+
+/** What is known beside one failure. */
+export interface Given {
+  /** The run it happened in; undefined for a pasted text. */
+  readonly context?: RunContext | undefined;
+  /** The device's total as the user gave it. */
+  readonly capacityBytes?: number | undefined;
+  /** The device's total as another message of the run prints it. */
+  readonly total?: Figure | undefined;
+}
+
+/** Fills in what the run's other texts know of the rank. The failure's own figures go first. */
+export function withContext(facts: OomFacts, rank: RankContext | undefined, given: Given): OomFacts {
+  return {
+    ...facts,
+    total: facts.total ?? given.total ?? null,
+    allocator: facts.allocator ?? rank?.allocator ?? null,
+    growth: rank?.growth ?? null,
+  };
+}
+
+/** The verdict of a message, with what the run it stands in adds. */
+export function judgeMessage(message: Message, given: Given = {}): Verdict {
+  const evidence = new EvidenceLog();
+  evidence.add(shorten(message.text), message.source);
+  const byKind = verdictOfKind(message.kind);
+  if (byKind !== undefined) {
+    return {
+      ...byKind,
+      rank: message.rank,
+      device: message.device,
+      evidence: evidence.entries,
+      ruled_out: [],
+      accounting_total: null,
+      accounting: [],
+      request: null,
+    };
+  }
+  const rank = given.context?.of(message.rank);
+  const facts = withContext(factsOfMessage(message, given.capacityBytes), rank, given);
+  rank?.tell(evidence, facts.total, 'message');
+  return conclude(facts, evidence, message);
+}
+
+/** Parts that show that figures do not belong together. */
+const CONTRADICTIONS = new Set(['contradiction_in_message', 'more_than_given_capacity']);
+
+/** Runs the causes over the facts; `message`, where there is one, decides what its kind alone says. */
+export function conclude(facts: OomFacts, evidence: EvidenceLog, message: Message | undefined): Verdict {
+  const judgement = judge(facts, evidence);
+  const accounting = account(facts);
+  const missing = [...judgement.missing];
+  if (facts.walk !== null && !facts.walk.exact)
+    missing.push('an exact state: the trace contradicts the walk back from the dump');
+  if (facts.free === null)
+    missing.push(
+      'what filled the device: no snapshot; record one with torch.cuda.memory._record_memory_history(stacks="python")',
+    );
+  const common = {
+    rank: facts.rank,
+    device: facts.device,
+    evidence: evidence.entries,
+    ruled_out: judgement.ruledOut,
+    missing,
+    accounting_total: accounting.total,
+    accounting: accounting.parts,
+    request: facts.request === null ? null : { bytes: facts.request.bytes, site: facts.requestSite },
+  };
+  const { holds } = judgement;
+  const fallback = message === undefined ? undefined : fallbackOfKind(message.kind);
+  if (holds === null && fallback !== undefined)
+    return { ...common, ...fallback, missing: [...missing, ...fallback.missing] };
+  if (holds === null) {
+    return {
+      ...common,
+      cause: 'undecided',
+      detail: null,
+      confidence: 'low',
+      summary: 'the evidence does not decide it',
+      next: ['capture what is listed as not tested, and ingest it into the same run'],
+    };
+  }
+  const accounted =
+    facts.walk?.exact === true &&
+    facts.walk.uncertainBytes === 0 &&
+    accounting.parts.every((part) => !CONTRADICTIONS.has(part.part));
+  const proven = holds.confidence === 'high' && accounted && facts.total !== null && message !== undefined;
+  const weak = facts.walk !== null && !facts.walk.exact;
+  return {
+    ...common,
+    cause: holds.cause,
+    detail: holds.detail,
+    confidence: proven ? 'proven' : weak ? 'low' : holds.confidence,
+    summary: holds.summary,
+    next: holds.next,
+  };
+}
+
+/** The beginning of a message: enough to recognise it, the rest stands at its source. */
+export function shorten(text: string): string {
+  const line = text.replaceAll(/\s+/g, ' ').trim();
+  return line.length <= 80 ? line : `${line.slice(0, 79)}…`;
+}

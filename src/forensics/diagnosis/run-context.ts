@@ -1,0 +1,139 @@
+/** What the rest of a run says about one of its ranks: allocator variables, memory lines, growth, the other ranks. A message alone knows none of it. */
+import { readAllocConf } from '../../allocator/settings.js';
+import { ALLOCATOR_VARIABLES } from '../../model/env-keys.js';
+import { formatBytes, formatCount } from '../../model/units.js';
+import type { QueryRow } from '../../store/query-catalog.js';
+import type { Store } from '../../store/store.js';
+import type { AllocatorFacts, EvidenceLog, Figure, Growth } from '../verdict/facts.js';
+
+type EnvRow = QueryRow<'log.env'>;
+type MemoryRow = QueryRow<'log.memory_ranks'>;
+
+/** Facts of one rank that are in no message of it. */
+export interface RankContext {
+  readonly allocator: AllocatorFacts | null;
+  readonly growth: Growth | null;
+  /** Adds what a reader should know beside a message, or beside a snapshot, which tells of its own rank all there is. */
+  tell(evidence: EvidenceLog, total: Figure | null, beside: 'message' | 'snapshot'): void;
+}
+
+export interface RunContext {
+  of(rank: number | null): RankContext;
+}
+
+/** Reads a run's context once: of the newest launch that printed memory, and of what sets the allocator's variables. */
+export async function readRunContext(store: Store, runId: number): Promise<RunContext> {
+  const env = await store.all('log.env', { run_id: runId });
+  const printed = await store.all('log.memory_ranks', { run_id: runId, rank: null });
+  const newest = Math.max(...printed.map(({ attempt }) => attempt));
+  const memory = printed.filter(({ attempt }) => attempt === newest);
+  const ranks = new Set(memory.map(({ rank }) => rank));
+  return {
+    of(rank) {
+      // Without a rank, the one writer there is must be the one that failed.
+      const own = rank ?? (ranks.size === 1 ? [...ranks][0]! : null);
+      const isOwn = (row: { readonly rank: number | null }): boolean => row.rank === own;
+      const lines = new Map(memory.filter(isOwn).map((row) => [row.metric, row]));
+      const others = memory.filter((row) => !isOwn(row));
+      const allocator = allocatorOf(env, own);
+      return {
+        allocator: allocator?.facts ?? null,
+        growth: growthOf(lines.get('allocated')),
+        tell(evidence, total, beside) {
+          if (beside === 'message') {
+            if (allocator !== null) evidence.add(allocator.text, allocator.facts.source);
+            tellMemory(lines, evidence);
+          }
+          tellOthers(own, others, total, evidence);
+        },
+      };
+    },
+  };
+}
+
+function growthOf(row: MemoryRow | undefined): Growth | null {
+  if (row === undefined || row.growth_bytes === null || row.last_bytes === null || row.last_iteration === null)
+    return null;
+  if (row.growth_first_bytes === null || row.growth_first_iteration === null) return null;
+  return {
+    samples: row.growth_samples,
+    firstIteration: row.growth_first_iteration,
+    lastIteration: row.last_iteration,
+    firstBytes: row.growth_first_bytes,
+    lastBytes: row.last_bytes,
+    bytesPerIteration: row.growth_bytes,
+    r2: row.growth_r2 ?? 0,
+    source: row.display_path,
+  };
+}
+
+/** The strongest origin that says something of this rank, or of all; of one origin the variable that torch asks first. */
+function allocatorOf(
+  rows: readonly EnvRow[],
+  rank: number | null,
+): { readonly facts: AllocatorFacts; readonly text: string } | null {
+  const order = (row: EnvRow): number => ALLOCATOR_VARIABLES.indexOf(row.key);
+  const isOwn = (row: EnvRow): boolean => rank !== null && row.ranks?.includes(rank) === true;
+  const [found] = rows
+    .filter((row) => order(row) >= 0 && (row.ranks === null || isOwn(row)))
+    .sort(
+      (a, b) =>
+        Number(isOwn(b)) - Number(isOwn(a)) ||
+        a.precedence - b.precedence ||
+        b.attempt - a.attempt ||
+        order(a) - order(b),
+    );
+  if (found === undefined) return null;
+  const { settings, problems } = readAllocConf(found.value ?? '');
+  const set = found.value === null ? 'unset' : `set to ${JSON.stringify(found.value)}`;
+  const trouble = problems.length === 0 ? '' : `; torch refuses it: ${problems[0]}`;
+  const source = `${found.display_path} line ${formatCount(found.line)}`;
+  return {
+    facts: { expandableSegments: settings.expandableSegments, maxSplitBytes: settings.maxSplitBytes, source },
+    text: `${found.key} is ${set} (${found.origin}): expandable segments ${settings.expandableSegments ? 'on' : 'off'}${trouble}`,
+  };
+}
+
+/** The rank's own last memory line: what it held before it failed, and the signs of pressure in it. */
+function tellMemory(lines: ReadonlyMap<string, MemoryRow>, evidence: EvidenceLog): void {
+  const reserved = lines.get('max_reserved') ?? lines.get('reserved');
+  const allocated = lines.get('max_allocated') ?? lines.get('allocated');
+  const shown = reserved ?? allocated;
+  if (shown === undefined) return;
+  const parts: string[] = [];
+  if (allocated?.last_bytes != null) parts.push(`peak allocated ${formatBytes(allocated.last_bytes)}`);
+  if (reserved?.last_bytes != null) parts.push(`peak reserved ${formatBytes(reserved.last_bytes)}`);
+  const split = lines.get('inactive_split');
+  if (split?.last_bytes != null && split.last_bytes > 0)
+    parts.push(`${formatBytes(split.last_bytes)} in unusable remainders of split blocks`);
+  const when = shown.last_iteration === null ? '' : ` (iteration ${formatCount(shown.last_iteration)})`;
+  const source = `${shown.display_path} line ${formatCount(shown.line)}`;
+  if (parts.length > 0) evidence.add(`last memory line before it${when}: ${parts.join(', ')}`, source);
+  const retries = lines.get('alloc_retries');
+  if (retries !== undefined && retries.max_value > 0) {
+    const times = retries.max_value === 1 ? 'once' : `${formatCount(retries.max_value)} times`;
+    evidence.add(
+      `the driver had refused memory ${times} before and the cache was flushed (allocation retries): near its limit already`,
+      `${retries.display_path} line ${formatCount(retries.line)}`,
+    );
+  }
+}
+
+/** Headroom elsewhere: one rank that fails beside others with room is not a model that does not fit everywhere. */
+function tellOthers(
+  rank: number | null,
+  others: readonly MemoryRow[],
+  total: Figure | null,
+  evidence: EvidenceLog,
+): void {
+  const reserved = others.filter((row) => row.metric === 'max_reserved' && row.max_bytes !== null && row.rank !== null);
+  if (rank === null || reserved.length === 0) return;
+  const most = reserved.reduce((best, row) => (row.max_bytes! > best.max_bytes! ? row : best));
+  const room = total === null ? '' : `, ${formatBytes(total.bytes - most.max_bytes!)} below the device's total`;
+  const count = new Set(reserved.map((row) => row.rank)).size;
+  const who = count === 1 ? `rank ${most.rank}` : `${formatCount(count)} other ranks (most: rank ${most.rank})`;
+  evidence.add(
+    `elsewhere: ${who} reserved at most ${formatBytes(most.max_bytes!)}${room}`,
+    `${most.display_path} line ${formatCount(most.line)}`,
+  );
+}

@@ -1,0 +1,171 @@
+import { type IncidentKind, isOomKind } from '../../model/vocabulary.js';
+
+/** What is known of one incident of a run; rows of the `incident` table or of a parser, as the caller has them. */
+export interface FailureCandidate {
+  readonly kind: IncidentKind;
+  readonly rank: number | null;
+  readonly host: string | null;
+  /** Launch inside the run; incidents of different launches are never compared. */
+  readonly attempt: number;
+  readonly file: string;
+  readonly line: number;
+  /** Wall clock as printed, microseconds; null where a line has none. */
+  readonly timeUs: number | null;
+  /** Last iteration printed before it. */
+  readonly iteration: number | null;
+  /** Entry of the message grammar, or format, that matched. */
+  readonly grammar: string;
+  readonly exception: string | null;
+  readonly text: string;
+}
+
+/**
+ * `primary`: it says itself why it failed. `unexplained`: it failed, its cause is not in its text. `secondary`: it says that somebody
+ * else did. `mention`: no failure.
+ */
+export const FAILURE_ROLES = ['primary', 'unexplained', 'secondary', 'mention'] as const;
+export type FailureRole = (typeof FAILURE_ROLES)[number];
+
+export interface RankedFailure<T extends FailureCandidate> {
+  readonly incident: T;
+  readonly role: FailureRole;
+}
+
+export interface FirstFailure<T extends FailureCandidate> {
+  /** The incident the others follow from; null where nothing failed. */
+  readonly first: RankedFailure<T> | null;
+  /** How it was chosen, in words. */
+  readonly basis: string;
+  /** Ranks that failed with a cause of their own after it, in the order of their failures: the same overload usually. */
+  readonly alsoFailed: readonly T[];
+  /** Ranks that only saw somebody else's failure. */
+  readonly victims: readonly number[];
+  /** Everything that is a consequence or a report of a failure. */
+  readonly secondary: readonly T[];
+}
+
+const CONSEQUENCES: ReadonlySet<IncidentKind> = new Set<IncidentKind>(['timeout', 'connection_lost']);
+/** Weak signs: a library could not say why, or speaks of a time when memory was short. */
+const WEAK: ReadonlySet<IncidentKind> = new Set<IncidentKind>([
+  'nccl_unknown',
+  'cudnn_unknown',
+  'dataloader_worker_killed',
+  'illegal_access_near_oom',
+  'other',
+]);
+/** Formats whose `other` says what went wrong: an exception, a NaN, a full disk. A crash or an unspecified launch failure does not. */
+const OWN_WORDS = /^(?:python\.traceback$|python\.exception_line$|megatron\.|data\.|filesystem\.)/;
+const REPORT_GRAMMARS = /^(?:torchrun|launcher|slurm|mpi|scheduler)\./;
+const REPORT_EXCEPTIONS =
+  /(?:^|\.)(?:ChildFailedError|SignalException|CalledProcessError|ProcessExitedException|ProcessRaisedException|RayTaskError|RayActorError)$/;
+/** What a launcher's process says of the one it started. */
+const REPORT_TEXTS =
+  /^(?:\w{0,40}Error: )?(?:Engine core initialization failed|.{0,80}(?:See root cause above|worker(?:s)? died))/i;
+
+/** A time limit or a cancelled job is a report too, but of the only reason there is. */
+const ENDINGS: ReadonlySet<IncidentKind> = new Set<IncidentKind>(['time_limit', 'hardware', 'host_oom']);
+
+export function roleOf(incident: Pick<FailureCandidate, 'kind' | 'grammar' | 'exception' | 'text'>): FailureRole {
+  const { kind, grammar, exception, text } = incident;
+  if (kind === 'negative_text') return 'mention';
+  if (CONSEQUENCES.has(kind)) return 'secondary';
+  if (ENDINGS.has(kind)) return 'primary';
+  if (REPORT_GRAMMARS.test(grammar)) return 'secondary';
+  if (exception !== null && REPORT_EXCEPTIONS.test(exception)) return 'secondary';
+  if (REPORT_TEXTS.test(text)) return 'secondary';
+  if (kind === 'other' && OWN_WORDS.test(grammar)) return 'primary';
+  return WEAK.has(kind) ? 'unexplained' : 'primary';
+}
+
+const ROLE_ORDER: Readonly<Record<FailureRole, number>> = { primary: 0, unexplained: 1, secondary: 2, mention: 3 };
+
+/**
+ * The first failure of a run and what followed from it. A cause in an incident's own words goes before any clock: a watchdog
+ * of another rank, a launcher's footer ("root cause", by the clock of its own node) and a scheduler's report come after it whatever
+ * time they print. Among equals the earlier printed time decides where both have one, then the earlier iteration, then the place
+ * in one file. Nothing is compared across launches: the last launch that failed is told.
+ */
+export function firstFailure<T extends FailureCandidate>(incidents: readonly T[]): FirstFailure<T> {
+  const failed = incidents.filter((incident) => roleOf(incident) !== 'mention');
+  if (failed.length === 0) {
+    return { first: null, basis: 'nothing failed', alsoFailed: [], victims: [], secondary: [] };
+  }
+  const attempt = failed.reduce((latest, incident) => Math.max(latest, incident.attempt), 0);
+  const ranked = failed
+    .filter((incident) => incident.attempt === attempt)
+    .map((incident) => ({ incident, role: roleOf(incident) }));
+  const best = ranked.reduce((a, b) => (ROLE_ORDER[b.role] < ROLE_ORDER[a.role] ? b : a)).role;
+  const candidates = ranked.filter(({ role }) => role === best).sort((a, b) => inOrder(a.incident, b.incident));
+  const first = earliest(candidates);
+  const own = first.incident.rank;
+  const causes = ranked.filter(({ role }) => role === 'primary' || role === 'unexplained');
+  const failing = new Set(causes.map(({ incident }) => incident.rank).filter((rank) => rank !== null));
+  const secondary = ranked.filter(({ role, incident }) => role === 'secondary' && incident !== first.incident);
+  const victims = new Set<number>();
+  for (const { incident } of secondary) {
+    if (incident.rank !== null && incident.rank !== own && !failing.has(incident.rank)) victims.add(incident.rank);
+  }
+  return {
+    first,
+    basis: basisOf(first, candidates, ranked.length),
+    alsoFailed: causes
+      .map(({ incident }) => incident)
+      .filter((incident) => incident !== first.incident)
+      .sort(inOrder),
+    victims: [...victims].sort((a, b) => a - b),
+    secondary: secondary.map(({ incident }) => incident).sort(inOrder),
+  };
+}
+
+/** By time where both print one; else by iteration where both know one; else by place, which orders lines of one file. */
+function compare(a: FailureCandidate, b: FailureCandidate): number {
+  if (a.timeUs !== null && b.timeUs !== null && a.timeUs !== b.timeUs) return a.timeUs - b.timeUs;
+  if (a.file === b.file) return a.line - b.line;
+  if (a.iteration !== null && b.iteration !== null && a.iteration !== b.iteration) return a.iteration - b.iteration;
+  return kindOrder(a.kind) - kindOrder(b.kind);
+}
+
+/** Where nothing tells the order: memory first, for others' exceptions may follow from it; a time limit last, for a hang ends in it. */
+function kindOrder(kind: IncidentKind): number {
+  if (kind === 'time_limit') return 3;
+  if (kind === 'other') return 2;
+  return isOomKind(kind) ? 0 : 1;
+}
+
+/** A stable order for printing; the comparison above is not transitive where only some lines print a time. */
+function inOrder(a: FailureCandidate, b: FailureCandidate): number {
+  const time = (x: FailureCandidate): number => x.timeUs ?? Number.POSITIVE_INFINITY;
+  if (time(a) !== time(b)) return time(a) < time(b) ? -1 : 1;
+  if (a.file !== b.file) return a.file < b.file ? -1 : 1;
+  return a.line - b.line;
+}
+
+/** The one that no other precedes, of a list in printing order. */
+function earliest<T extends FailureCandidate>(candidates: readonly RankedFailure<T>[]): RankedFailure<T> {
+  return candidates.reduce((a, b) => (compare(b.incident, a.incident) < 0 ? b : a));
+}
+
+function basisOf<T extends FailureCandidate>(
+  first: RankedFailure<T>,
+  candidates: readonly RankedFailure<T>[],
+  all: number,
+): string {
+  if (all === 1) return 'the only failure';
+  const others = candidates.filter((candidate) => candidate !== first);
+  const role =
+    first.role === 'primary'
+      ? 'it names its own cause'
+      : first.role === 'unexplained'
+        ? 'no failure names its cause'
+        : 'only consequences and reports were found';
+  if (others.length === 0)
+    return first.role === 'primary' ? `${role}, and no other failure does` : `${role}; it is the only one of its sort`;
+  const { incident } = first;
+  if (incident.timeUs !== null && others.every(({ incident: other }) => other.timeUs !== null)) {
+    return `${role}; the earliest printed time of ${candidates.length}`;
+  }
+  if (others.every(({ incident: other }) => other.file === incident.file)) {
+    return `${role}; the first of ${candidates.length} in its file`;
+  }
+  return `${role}; one of ${candidates.length} whose order nothing tells (no comparable times)`;
+}
