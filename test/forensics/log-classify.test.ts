@@ -1,7 +1,7 @@
 /** One text, classified: fields, the failure that is judged, and texts that hold none. */
 import { describe, expect, it } from 'vitest';
 import { incidentsInText } from '../../parsers/log/index.js';
-import { classify } from '../../src/forensics/log/classify.js';
+import { classify } from '../../src/forensics/diagnosis/classify.js';
 import type { ClassifyResult } from '../../src/model/log-results.js';
 import { GIB, MIB } from '../../src/model/units.js';
 import { classifyText } from '../../src/report/classify-text.js';

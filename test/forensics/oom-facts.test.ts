@@ -8,9 +8,9 @@ import {
   factsOfMessage,
   factsOfTrace,
   freeSpace,
-  type Message,
   type TracedOom,
 } from '../../src/forensics/diagnosis/oom-facts.js';
+import type { Message } from '../../src/forensics/log/message.js';
 import { GIB, MIB } from '../../src/model/units.js';
 
 interface Segment {

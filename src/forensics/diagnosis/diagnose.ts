@@ -11,13 +11,14 @@ import { stateAt } from '../history/state-at.js';
 import { liveSet } from '../live/live-set.js';
 import { readFirstFailure } from '../log/first-failure-result.js';
 import { readIncidents } from '../log/incidents.js';
+import type { Message } from '../log/message.js';
 import { listSnapshots } from '../names/snapshots.js';
 import { NO_FRAMES, readStacks, siteOf } from '../stacks/read-stacks.js';
 import { EvidenceLog, type Figure } from '../verdict/facts.js';
 import { verdictOfKind } from '../verdict/from-kind.js';
 import { conclude, type Given, judgeMessage, shorten, withContext } from './judge-message.js';
 import { bytesFreedByLastWait } from './last-wait.js';
-import { describesSame, factsOfTrace, type Message, type TracedOom } from './oom-facts.js';
+import { describesSame, factsOfTrace, type TracedOom } from './oom-facts.js';
 import { readRunContext } from './run-context.js';
 
 export interface DiagnoseOptions {

@@ -1,10 +1,11 @@
 /** From one failure message, or from facts joined of several witnesses, to a verdict. */
 import type { Verdict } from '../../model/results.js';
+import type { Message } from '../log/message.js';
 import { account } from '../verdict/accounting.js';
 import { EvidenceLog, type Figure, type OomFacts } from '../verdict/facts.js';
 import { fallbackOfKind, verdictOfKind } from '../verdict/from-kind.js';
 import { judge } from '../verdict/index.js';
-import { factsOfMessage, type Message } from './oom-facts.js';
+import { factsOfMessage } from './oom-facts.js';
 import type { RankContext, RunContext } from './run-context.js';
 
 /** What is known beside one failure. */

@@ -3,9 +3,8 @@ import { type AllocatorState, freeHoles, stateTotals } from '../../allocator/all
 import { allocationSize, isSmall, roundSize } from '../../allocator/rounding.js';
 import type { AllocatorSettings } from '../../allocator/settings.js';
 import { readProcesses, reservedOf } from '../../model/oom-messages.js';
-import type { IncidentByteField, PrintedBytes } from '../../model/tables.js';
 import { MIB } from '../../model/units.js';
-import type { IncidentKind } from '../../model/vocabulary.js';
+import type { Message } from '../log/message.js';
 import {
   CAPACITY_OPTION,
   type Figure,
@@ -14,17 +13,6 @@ import {
   type OomFacts,
   type Walk,
 } from '../verdict/facts.js';
-
-/** A failure line with its figures. */
-export interface Message {
-  readonly kind: IncidentKind;
-  readonly rank: number | null;
-  readonly device: number | null;
-  readonly source: string;
-  readonly text: string;
-  readonly bytes: Readonly<Partial<Record<IncidentByteField, PrintedBytes>>>;
-  readonly processes: readonly { readonly pid: number; readonly printed: PrintedBytes }[];
-}
 
 /** An OOM entry of a trace and the allocator's state just before it. */
 export interface TracedOom {

@@ -10,7 +10,7 @@ import {
 import { formatCount } from '../../model/units.js';
 import { type IncidentKind, isOomKind } from '../../model/vocabulary.js';
 import type { Store } from '../../store/store.js';
-import type { Message } from '../diagnosis/oom-facts.js';
+import type { Message } from './message.js';
 
 type Figures = Pick<IncidentRow, 'bytes' | 'processes'>;
 

@@ -1,9 +1,9 @@
 /** `mbforensics classify`: the failures of one text, and the verdict on the one that came first. */
 import type { ClassifyResult, ClassifyVerdict } from '../../model/log-results.js';
 import type { IncidentRow } from '../../model/tables.js';
-import { judgeMessage } from '../diagnosis/judge-message.js';
-import { readFirstFailure } from './first-failure-result.js';
-import { incidentOfRow, messageOfRow } from './incidents.js';
+import { readFirstFailure } from '../log/first-failure-result.js';
+import { incidentOfRow, messageOfRow } from '../log/incidents.js';
+import { judgeMessage } from './judge-message.js';
 
 const NOTHING: ClassifyVerdict = {
   incident: null,

@@ -1,0 +1,14 @@
+/** A failure line as the verdicts read it. */
+import type { IncidentByteField, PrintedBytes } from '../../model/tables.js';
+import type { IncidentKind } from '../../model/vocabulary.js';
+
+/** A failure line with its figures. */
+export interface Message {
+  readonly kind: IncidentKind;
+  readonly rank: number | null;
+  readonly device: number | null;
+  readonly source: string;
+  readonly text: string;
+  readonly bytes: Readonly<Partial<Record<IncidentByteField, PrintedBytes>>>;
+  readonly processes: readonly { readonly pid: number; readonly printed: PrintedBytes }[];
+}
