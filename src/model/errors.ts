@@ -22,7 +22,10 @@ const REMEDY_RECOPY =
 export const ERROR_CODES = {
   // usage
   MBF1001: { kind: 'usage', remedy: 'See --help for the arguments this verb takes.' },
-  MBF1002: { kind: 'usage', remedy: 'List what the store holds with `mbforensics runs` and `mbforensics sources`.' },
+  MBF1002: {
+    kind: 'usage',
+    remedy: 'List what there is: `mbforensics runs`, `sources`, and `timeline` for the moments of a trace.',
+  },
   MBF1003: { kind: 'usage', remedy: 'Check the path; name a run directory or a file that exists.' },
   MBF1004: { kind: 'usage', remedy: 'Ingest a run first: mbforensics ingest run/' },
   MBF1005: {
