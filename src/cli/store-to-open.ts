@@ -12,13 +12,14 @@ const LOCK_POLL_MS = 100;
 
 /** As `openStore` of `src/store/open-store.ts`, which is loaded only now. Reading waits a little for a writer to finish. */
 export async function openStore(path: string, options: OpenStoreOptions): Promise<Store> {
-  const { openStore: open } = await import('../store/open-store.js');
+  const { openStore: open, OPEN_HERE } = await import('../store/open-store.js');
   const until = Date.now() + (options.mode === 'read' ? LOCK_WAIT_MS : 0);
   for (;;) {
     try {
       return await open(path, options);
     } catch (error) {
-      if (!(error instanceof MbfError) || error.code !== 'MBF3001' || Date.now() >= until) throw error;
+      const locked = error instanceof MbfError && error.code === 'MBF3001' && error.message !== OPEN_HERE;
+      if (!locked || Date.now() >= until) throw error;
       await new Promise((done) => setTimeout(done, LOCK_POLL_MS));
     }
   }

@@ -2,9 +2,12 @@
 import { MbfError } from '../model/errors.js';
 import type { Context } from './context.js';
 import { type DbOptions, openTarget, type Target } from './target.js';
+import { withHistories } from './with-histories.js';
 
 export interface TwoTargets {
   use<Result>(side: 0 | 1, work: (target: Target) => Promise<Result>): Promise<Result>;
+  /** Has the histories of these snapshots of a side kept in its store, where that can be. */
+  derive(side: 0 | 1, snapshotIds: readonly number[]): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -15,19 +18,26 @@ export function twoTargets(operands: readonly [string, string], options: DbOptio
     open[side] = undefined;
     await target?.close();
   };
+  // The same words mean the same store.
+  const placeOf = (side: 0 | 1): 0 | 1 => (operands[0] === operands[1] ? 0 : side);
+  const opened = async (own: 0 | 1): Promise<Target> => {
+    const other = own === 0 ? 1 : 0;
+    try {
+      open[own] ??= await openTarget(operands[own], options, context);
+    } catch (error) {
+      if (!(error instanceof MbfError && error.code === 'MBF3001') || open[other] === undefined) throw error;
+      await close(other);
+      open[own] = await openTarget(operands[own], options, context);
+    }
+    return open[own];
+  };
   return {
-    async use(side, work) {
-      // The same words mean the same store.
-      const own = operands[0] === operands[1] ? 0 : side;
-      const other = own === 0 ? 1 : 0;
-      try {
-        open[own] ??= await openTarget(operands[own], options, context);
-      } catch (error) {
-        if (!(error instanceof MbfError && error.code === 'MBF3001') || open[other] === undefined) throw error;
-        await close(other);
-        open[own] = await openTarget(operands[own], options, context);
-      }
-      return work(open[own]);
+    use: async (side, work) => work(await opened(placeOf(side))),
+    async derive(side, snapshotIds) {
+      const own = placeOf(side);
+      const target = await opened(own);
+      open[own] = undefined;
+      open[own] = await withHistories(target, snapshotIds, options);
     },
     async close() {
       await close(0);

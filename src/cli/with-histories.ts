@@ -3,6 +3,7 @@ import { deviceHistory } from '../forensics/history/device-history.js';
 import { HISTORY_RULES } from '../model/derived-tables.js';
 import { MbfError } from '../model/errors.js';
 import type { Store } from '../store/store.js';
+import type { Context } from './context.js';
 import { type OpenedStore, openedStore, type StoreResources } from './path-store.js';
 import { openStore } from './store-to-open.js';
 import { type DbOptions, resourcesOf, type Target } from './target.js';
@@ -50,6 +51,22 @@ export async function withHistories<Opened extends OpenedStore>(
 async function reopened<Opened extends OpenedStore>(opened: Opened, resources: StoreResources): Promise<Opened> {
   const store = await openStore(opened.store.file, { mode: 'read', ...resources });
   return { ...opened, ...openedStore(store, opened.failed, opened.dispose) };
+}
+
+/** What exists only once the traces were walked. */
+const DERIVED = /\b(?:allocation|live_at|derived_\w+)\b/i;
+
+/** {@link withHistories} of all snapshots if the statement names anything that is derived. Says what is missing where they cannot be kept. */
+export async function withHistoriesFor(
+  statement: string,
+  opened: OpenedStore,
+  options: DbOptions,
+  context: Context,
+): Promise<OpenedStore> {
+  if (!DERIVED.test(statement)) return opened;
+  return withHistories(opened, 'all', options, (error) =>
+    context.err(`warning: actual sizes and memory from before the traces are missing: ${error.describe()}\n`),
+  );
 }
 
 /** {@link withHistories} of the snapshots a target names. */

@@ -35,6 +35,9 @@ interface Opened {
  */
 const openHere = new Set<string>();
 
+/** Waiting does not help against oneself. */
+export const OPEN_HERE = 'this process already has it open';
+
 /** The magic of a DuckDB file stands at byte 8, after the checksum of its main header. */
 const MAGIC = 'DUCK';
 const MAGIC_OFFSET = 8;
@@ -51,7 +54,7 @@ const STALE_CREATION_MS = 10 * 60 * 1000;
 export async function openStore(path: string, options: OpenStoreOptions): Promise<Store> {
   const named = resolve(path);
   const file = physicalPath(named);
-  if (openHere.has(file)) throw new MbfError('MBF3001', 'this process already has it open', { file: named });
+  if (openHere.has(file)) throw new MbfError('MBF3001', OPEN_HERE, { file: named });
   openHere.add(file);
   try {
     const { instance, connection } = await (options.mode === 'write'

@@ -73,6 +73,15 @@ export function registerDiff(program: Command, context: Context): void {
       const candidates = [await candidatesOf(targets, 0), await candidatesOf(targets, 1)] as const;
       const pairs = choosePairs(candidates[0].found, candidates[1].found, rank);
       const pair = pairs[0]!;
+      const asked = options.allRanks === true ? pairs : [pair];
+      await targets.derive(
+        0,
+        asked.map((one) => one.a.snapshotId),
+      );
+      await targets.derive(
+        1,
+        asked.map((one) => one.b.snapshotId),
+      );
       const at = options.matchStep === true ? await sameStep(targets, pair) : moments;
       const [chosen, ...otherDevices] = chooseDevices(pair, device);
       const sides = [];

@@ -8,9 +8,10 @@ import type { Context } from '../context.js';
 import { EXIT } from '../exit-codes.js';
 import type { TextSink } from '../output-file.js';
 import { openStore } from '../store-to-open.js';
-import { openTarget, openTargetStore, type Target } from '../target.js';
+import { openTarget, openTargetStore, resourcesOf, type Target } from '../target.js';
 import { answer, type CommonOptions, withCommon } from '../verb.js';
 import { version } from '../version.js';
+import { withHistories, withHistoriesFor } from '../with-histories.js';
 
 interface Options extends CommonOptions {
   readonly as?: string;
@@ -185,9 +186,13 @@ async function exportSnapshotAs(
   const { parseMoment } = await import('../../forensics/history/moment.js');
   const moment = options.at === undefined ? undefined : parseMoment(options.at);
   if (plan.output !== undefined) (await import('../output-file.js')).checkFree(plan.output, plan.force);
-  const target = await openTarget(operand, options, context);
+  const opened = await openTarget(operand, options, context);
+  let target = opened;
   try {
-    const snapshot = await oneSnapshot(target);
+    const snapshot = await oneSnapshot(opened);
+    // The dump itself needs no walk.
+    if (plan.format !== 'snapshot-json' || moment !== undefined)
+      target = await withHistories(opened, [snapshot.snapshot_id], options);
     const about = {
       snapshotId: snapshot.snapshot_id,
       path: snapshot.display_path,
@@ -320,14 +325,19 @@ async function exportRows(
   const files = await import('../output-file.js');
   const { output } = plan;
   if (output !== undefined && plan.table !== 'all') files.checkFree(output, plan.force);
-  const opened = await openTargetStore(operand, options, context);
+  const statement = plan.query ?? (plan.table === 'all' ? 'allocation' : (plan.table ?? ''));
+  const opened = await withHistoriesFor(statement, await openTargetStore(operand, options, context), options, context);
   // Parquet is written by DuckDB, which may write nothing: the store is opened again with one directory allowed, made for this file.
   let reopened: Store | undefined;
   const storeFor = async (directory: string): Promise<Store> => {
     if (plan.format !== 'parquet') return opened.store;
     if (reopened === undefined) {
       await opened.store.close();
-      reopened = await openStore(opened.store.file, { mode: 'read', exchangeDirectory: directory });
+      reopened = await openStore(opened.store.file, {
+        mode: 'read',
+        exchangeDirectory: directory,
+        ...resourcesOf(options),
+      });
     }
     return reopened;
   };

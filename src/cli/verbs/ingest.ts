@@ -8,7 +8,7 @@ import { EXIT } from '../exit-codes.js';
 import { INGEST_RESOURCES } from '../path-store.js';
 import { progressLine } from '../progress.js';
 import { storeToOpen } from '../store-to-open.js';
-import { dbPath } from '../target.js';
+import { dbPath, resourcesOf } from '../target.js';
 import { answer, type CommonOptions, withCommon } from '../verb.js';
 
 interface Options extends CommonOptions {
@@ -41,7 +41,11 @@ export function registerIngest(program: Command, context: Context): void {
   ).action(async (paths: string[], options: Options) => {
     if (options.run !== undefined && options.each === true)
       throw new MbfError('MBF1001', '--run and --each exclude each other');
-    const store = storeToOpen(dbPath(options, context), { mode: 'write', ...INGEST_RESOURCES });
+    const store = storeToOpen(dbPath(options, context), {
+      mode: 'write',
+      ...INGEST_RESOURCES,
+      ...resourcesOf(options),
+    });
     const progress = progressLine(context, options.quiet);
     try {
       const result = await ingest({

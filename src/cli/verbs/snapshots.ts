@@ -7,6 +7,7 @@ import { countOption } from '../count-option.js';
 import { EXIT } from '../exit-codes.js';
 import { openTarget } from '../target.js';
 import { answer, type CommonOptions, withCommon } from '../verb.js';
+import { targetWithHistories } from '../with-histories.js';
 
 interface Options extends CommonOptions {
   readonly sites: string;
@@ -22,7 +23,7 @@ export function registerSnapshots(program: Command, context: Context): void {
     ['snapshots', 'snapshots runs/llama3-70b-sft --json', 'snapshots night-shift/3/snapshot#1 --sites 10'],
   ).action(async (operand: string | undefined, options: Options) => {
     const sites = countOption('--sites', options.sites) ?? 0;
-    const target = await openTarget(operand, options, context);
+    const target = await targetWithHistories(await openTarget(operand, options, context), options);
     try {
       const { runId, run, handle } = target;
       const result = await describeSeries(target.store, { runId, run, handle, sites });

@@ -5,10 +5,7 @@ import { csvLine, jsonLine, SQL_FORMATS, type SqlFormat, sqlTable } from '../../
 import type { Context } from '../context.js';
 import { openTargetStore } from '../target.js';
 import { answer, type CommonOptions, withCommon } from '../verb.js';
-import { withHistories } from '../with-histories.js';
-
-/** What exists only once the traces were walked. */
-const DERIVED = /\b(?:allocation|live_at|derived_\w+)\b/i;
+import { withHistoriesFor } from '../with-histories.js';
 
 interface Options extends CommonOptions {
   readonly format?: string;
@@ -39,11 +36,7 @@ export function registerSql(program: Command, context: Context): void {
       throw new MbfError('MBF1001', `--limit ${JSON.stringify(options.limit)} is no count`);
     const text = statement === '-' ? await readInput() : statement;
     const opened = await openTargetStore(path, options, context);
-    const { store, close } = DERIVED.test(text)
-      ? await withHistories(opened, 'all', options, (error) =>
-          context.err(`warning: actual sizes and memory from before the traces are missing: ${error.describe()}\n`),
-        )
-      : opened;
+    const { store, close } = await withHistoriesFor(text, opened, options, context);
     try {
       const { runReadOnly, streamReadOnly } = await import('../../store/read-only-sql.js');
       if (format === 'csv' || format === 'jsonl') {
