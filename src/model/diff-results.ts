@@ -111,16 +111,19 @@ export interface DiffResult {
     readonly pending_delta_bytes: number;
     readonly inactive_delta_bytes: number;
   };
-  /** In descending order of |delta|. */
+  /** In descending order of |delta|; those that are equal in everything are left to the remainder. */
   readonly sites: readonly DiffSite[];
   readonly remainder_bytes: number;
-  /** What `--limit` and `--min` left out. */
+  /** Sites without a difference, and what `--limit` and `--min` left out. */
   readonly remainder: {
     readonly sites: number;
     /** Of these, sites whose bytes differ. */
     readonly changed: number;
     readonly a_bytes: number;
     readonly b_bytes: number;
+    /** Blocks. */
+    readonly a_count: number;
+    readonly b_count: number;
     /** Σ of the deltas above, and below, zero: they may cancel out. */
     readonly grown_bytes: number;
     readonly shrunk_bytes: number;

@@ -83,7 +83,6 @@ describe('diff', () => {
       ['gemm gemm.py:10', 'exact', 64, 1],
       ['new_cache new_cache.py:4', 'only_b', 20, 1],
       ['old_cache old_cache.py:4', 'only_a', -8, -1],
-      ['norm norm.py:5', 'exact', 0, 0],
       ['embedding embedding.py:9', 'line_shifted', 0, 0],
     ]);
     expect(result.sites[0]).toMatchObject({

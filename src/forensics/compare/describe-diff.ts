@@ -28,12 +28,14 @@ const SIZES_SHOWN = 5;
 
 export function describeDiff(a: Side, b: Side, limits: DiffLimits, others: OtherPairs): DiffResult {
   const sites = matchSites(a.groups, b.groups);
-  const large = sites.filter((site) => Math.abs(site.delta_bytes) >= limits.minBytes);
+  const large = sites.filter((site) => Math.abs(site.delta_bytes) >= limits.minBytes && !isUnchanged(site));
   const shown = limits.sites === undefined ? large : large.slice(0, limits.sites);
   const kept = new Set(shown);
   const rest = sites.filter((site) => !kept.has(site));
-  const sum = (of: readonly SiteDelta[], field: 'a_bytes' | 'b_bytes' | 'delta_bytes'): number =>
-    of.reduce((total, site) => total + site[field], 0);
+  const sum = (
+    of: readonly SiteDelta[],
+    field: 'a_bytes' | 'b_bytes' | 'delta_bytes' | 'a_count' | 'b_count',
+  ): number => of.reduce((total, site) => total + site[field], 0);
   const [x, y] = [a.info, b.info];
   const total = y.active_bytes - x.active_bytes;
   return {
@@ -56,6 +58,8 @@ export function describeDiff(a: Side, b: Side, limits: DiffLimits, others: Other
       changed: rest.filter((site) => site.delta_bytes !== 0).length,
       a_bytes: sum(rest, 'a_bytes'),
       b_bytes: sum(rest, 'b_bytes'),
+      a_count: sum(rest, 'a_count'),
+      b_count: sum(rest, 'b_count'),
       grown_bytes: sum(
         rest.filter((site) => site.delta_bytes > 0),
         'delta_bytes',
@@ -77,6 +81,11 @@ export function describeDiff(a: Side, b: Side, limits: DiffLimits, others: Other
     notes: [...notesOf(a, b), ...ranksNote(others.ranksWithoutMoment)],
     gate: gateOf(total, x.active_bytes, limits.maxGrowth),
   };
+}
+
+/** Nothing to tell: such sites are counted in the remainder, so that of two equal sides the list is empty. */
+function isUnchanged(site: SiteDelta): boolean {
+  return site.delta_bytes === 0 && site.a_count === site.b_count && site.match === 'exact';
 }
 
 function describeSite(site: SiteDelta, a: Side, b: Side): DiffSite {
