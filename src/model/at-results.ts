@@ -100,6 +100,8 @@ export interface AtResult {
   readonly uncertain_bytes: number;
   /** `cold`: the trace begins with an empty allocator. `late`: with live memory. `overwritten`: the ring lost its oldest entries. Null without a trace. */
   readonly start: 'cold' | 'late' | 'overwritten' | null;
+  /** What ingest noted of the ring of entries: that it overflowed, or probably did. */
+  readonly ring_note: string | null;
   readonly fragmentation: FragmentationAt;
   readonly pools: readonly PoolAt[];
   readonly streams: readonly StreamAt[];

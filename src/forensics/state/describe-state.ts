@@ -50,9 +50,10 @@ export async function describeState(
   const count = limit === 0 ? Number.POSITIVE_INFINITY : limit;
   const shownSites = live.sites.slice(0, count);
   const otherSites = live.sites.slice(shownSites.length);
-  const overwritten = (await readNotes(store, chosen.sourceId)).some(
-    (note) => note.kind === 'ring_truncated' && note.device === device,
+  const ring = (await readNotes(store, chosen.sourceId)).find(
+    (note) => note.device === device && (note.kind === 'ring_truncated' || note.kind === 'ring_probably_truncated'),
   );
+  const overwritten = ring?.kind === 'ring_truncated';
   const pinned = pinnedRows(state, sums, releasable);
   const entry =
     at.seq === null ? undefined : await store.one('history.entry', { snapshot_id: snapshotId, device, seq: at.seq });
@@ -91,6 +92,7 @@ export async function describeState(
     uncertain_blocks: totals.uncertainBlocks,
     uncertain_bytes: totals.uncertainBytes,
     start: history.trace.events === 0 ? null : history.startsEmpty ? 'cold' : overwritten ? 'overwritten' : 'late',
+    ring_note: ring?.text ?? null,
     fragmentation: fragmentation(state, holes),
     pools: poolShares(state, sums, names),
     streams: streamShares(state, sums, names),
