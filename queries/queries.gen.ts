@@ -318,6 +318,16 @@ export interface Queries {
       seq: number | null;
     };
   };
+  /** Frees that were requested and never completed, of blocks that are not pending in the dump */
+  'history.lone_requests': {
+    params: {
+      snapshot_id: number;
+      device: number;
+    };
+    row: {
+      count: number;
+    };
+  };
   /** Devices of snapshots whose history is not derived yet */
   'history.missing': {
     params: {

@@ -129,7 +129,7 @@ describe('a history', () => {
           expect(states[1]).toEqual(states[0]);
         },
       ),
-      { numRuns: 10 },
+      { numRuns: 8 },
     );
   });
 
@@ -156,7 +156,7 @@ describe('a history', () => {
           else expect(derived.start.segments.count).toBeGreaterThan(0);
         });
       }),
-      { numRuns: 10 },
+      { numRuns: 8 },
     );
   });
 

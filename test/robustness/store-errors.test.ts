@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { DuckDBInstance } from '@duckdb/node-api';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { compileSources, startChild } from '../store/scratch.js';
-import { expectCliError, LIMIT_MS, runCli, temporaryDirectory } from './harness.js';
+import { expectCliError, HANG_MS, runCli, temporaryDirectory } from './harness.js';
 import { snapshotPickle } from './snapshots.js';
 
 const root = temporaryDirectory();
@@ -39,7 +39,7 @@ async function expectRefused(cwd: string, code: string, fact: string | RegExp): 
     const result = await runCli(build, [...verb, '--db', 'a.duckdb'], cwd);
     expectCliError(result, 5, code, fact);
     expect(result.stderr).toContain('a.duckdb');
-    expect(result.ms).toBeLessThan(LIMIT_MS);
+    expect(result.ms).toBeLessThan(HANG_MS);
   }
   expect(readFileSync(db).equals(before)).toBe(true);
 }

@@ -56,8 +56,17 @@ async function readGiven(store: Store, snapshotId: number, device: number): Prom
     },
     settings: settingsFromSnapshot(settings),
     freeRequestedRecorded: !frees || count('free_requested') > 0,
-    freeCompletedRecorded: !frees || count('free_completed') > 0,
+    freeCompletedRecorded: !frees || count('free_completed') > 0 || !(await leavesOutCompletions(store, id, device)),
   };
+}
+
+/** Of a trace without completions: true if they were left out of the recording, false if they are all outstanding. */
+async function leavesOutCompletions(
+  store: Store,
+  id: { readonly snapshot_id: number },
+  device: number,
+): Promise<boolean> {
+  return ((await store.one('history.lone_requests', { ...id, device }))?.count ?? 0) > 0;
 }
 
 /** Walks back over the whole trace. */
