@@ -8,7 +8,7 @@
  *
  * Both sides are put in an order of their own content first, so that exchanging them exchanges the answer and nothing else.
  */
-import type { SiteMatch } from '../../model/diff-results.js';
+import type { DiffSite, SiteMatch } from '../../model/diff-results.js';
 import { type Frame, type FrameKind, frameKind, frameText, isPython } from '../stacks/call-site.js';
 import { type AllocatingLine, alignLines } from './align-lines.js';
 import { matchPaths } from './match-paths.js';
@@ -28,20 +28,8 @@ export interface StackGroup {
   readonly count: number;
 }
 
-export interface SiteDelta {
-  /** As b names it, or a where b has it not. */
-  readonly site: string;
-  readonly a_site: string | null;
-  readonly b_site: string | null;
-  readonly a_bytes: number;
-  readonly b_bytes: number;
-  readonly delta_bytes: number;
-  readonly a_count: number;
-  readonly b_count: number;
-  readonly delta_count: number;
-  readonly match: SiteMatch;
-  /** A function that only one side has, through which it allocates here. */
-  readonly through: string | null;
+/** A row of the diff before it is looked at closer, with the groups it is made of. */
+export interface SiteDelta extends Omit<DiffSite, 'sizes' | 'callers'> {
   /** Positions in the lists given, for who wants to look closer. */
   readonly a_groups: readonly number[];
   readonly b_groups: readonly number[];

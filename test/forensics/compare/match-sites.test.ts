@@ -33,7 +33,7 @@ function expectSums(sites: readonly SiteDelta[], a: readonly StackGroup[], b: re
 }
 
 /** A program: functions in files, each with allocating lines, called from others. */
-const ROOT = '/home/somebody/work/project';
+const ROOT = '/srv/somebody/project';
 interface Program {
   readonly groups: readonly StackGroup[];
 }
@@ -137,7 +137,7 @@ describe('matchSites', () => {
   });
 
   it('sees through another place of installation', () => {
-    const roots = fc.constantFrom('/opt/project', '/home/somebody/work/other', '/w', '/mnt/scratch/a/b/c/project');
+    const roots = fc.constantFrom('/opt/project', '/srv/somebody/other', '/w', '/mnt/scratch/a/b/c/project');
     fc.assert(
       fc.property(programs, roots, (program, root) => {
         const b = withFrames(program, (one) => ({

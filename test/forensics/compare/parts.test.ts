@@ -23,7 +23,7 @@ describe('normalPath', () => {
     ['C:\\envs\\t\\Lib\\site-packages\\apex\\norm.py', 'apex/norm.py'],
     ['/opt/conda/lib/python3.11/contextlib.py', 'lib/python/contextlib.py'],
     ['/usr/lib/python3.8/contextlib.py', 'lib/python/contextlib.py'],
-    ['/home/me/work/./src/../train.py', '/home/me/work/train.py'],
+    ['/home/me/job/./src/../train.py', '/home/me/job/train.py'],
     ['train.py', 'train.py'],
     [`/tmp/torchinductor_me/ab/cab${'x'.repeat(48)}.py`, '<inductor>'],
     [`/scratch/cache/ab/cab${'x'.repeat(48)}.py`, '<inductor>'],
