@@ -145,6 +145,8 @@ export interface SegmentsResult {
   readonly device: number;
   readonly moment: string;
   readonly seq: number | null;
+  /** The last entry of the trace; null without a trace. */
+  readonly last_seq: number | null;
   readonly time_us: number | null;
   readonly reserved_bytes: number;
   readonly active_bytes: number;

@@ -40,6 +40,7 @@ export async function drawSegments(
     device: chosen.device,
     moment: momentText(moment),
     seq: at.seq,
+    last_seq: history.trace.events === 0 ? null : history.trace.events - 1,
     time_us: at.timeUs,
     reserved_bytes: totals.reservedBytes,
     active_bytes: totals.activeBytes,
