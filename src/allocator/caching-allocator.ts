@@ -44,11 +44,26 @@ export type MallocResult<S> =
   | { readonly ok: true; readonly block: Block<S> }
   | { readonly ok: false; readonly oom: OomReport };
 
+/** What the model is made of, for those who set it into a given state; nobody else may reach into it. */
+export interface AllocatorParts<S> {
+  readonly space: BlockSpace<S>;
+  readonly pools: Pools<S>;
+  readonly segments: Set<Segment<S>>;
+  readonly expandable: ExpandableSegments<S>;
+  readonly pending: PendingFrees<S>;
+  readonly statistics: AllocatorStatistics;
+  nextSegment(): number;
+  /** cudaFree of a wholly free segment. */
+  releaseSegment(block: Block<S>): void;
+}
+
 export interface CachingAllocatorOptions<S> {
   readonly driver: Driver;
   readonly settings?: AllocatorSettings;
   /** `set_per_process_memory_fraction`: a limit of this part, in (0, 1], of the device's total. */
   readonly memoryFraction?: number;
+  /** The same limit in bytes, where it is known from a message; `memoryFraction` goes first. */
+  readonly allowedBytes?: number;
   readonly variant?: AllocatorVariant;
   /** Receives every trace entry at the moment torch would record it. */
   readonly trace?: (entry: TraceEntry<S>) => void;
@@ -86,7 +101,10 @@ export class CachingAllocator<S = unknown> {
     this.variant = variant;
     this.driver = driver;
     this.trace = options.trace;
-    this.allowedBytes = memoryFraction === undefined ? null : Math.floor(memoryFraction * driver.memory().totalBytes);
+    this.allowedBytes =
+      memoryFraction === undefined
+        ? (options.allowedBytes ?? null)
+        : Math.floor(memoryFraction * driver.memory().totalBytes);
     this.collects = this.allowedBytes !== null && settings.garbageCollectionThreshold > 0;
     this.pools = new Pools(variant);
     this.space = new BlockSpace(this.statistics, variant.tieBreak);
@@ -127,15 +145,51 @@ export class CachingAllocator<S = unknown> {
     if (!Number.isSafeInteger(requestedBytes) || requestedBytes < 1) {
       throw new MbfError('MBF9001', `allocator model: malloc of ${requestedBytes} bytes`);
     }
+    if (!this.pools.isCapturing) {
+      this.callStack = stack;
+      this.callTimeUs = timeUs;
+      this.pending.poll();
+    }
+    const block = this.reuse(requestedBytes, stream, stack, timeUs);
+    return block === null ? this.grow(requestedBytes, stream, stack, timeUs) : { ok: true, block };
+  }
+
+  /** The first half of {@link malloc}: a free block that serves the request, handed out; null, and no change, if there is none. */
+  reuse(requestedBytes: number, stream: number, stack: S | null = null, timeUs: number | null = null): Block<S> | null {
+    const rounded = roundSize(requestedBytes, this.settings);
+    const pair = this.pools.select(stream);
+    const found = this.findFree(isSmall(rounded) ? pair.small : pair.large, stream, rounded);
+    return found === null ? null : this.handOut(found, rounded, requestedBytes, stack, timeUs);
+  }
+
+  /** The block {@link reuse} would take from, without taking it; null if there is none. */
+  peek(requestedBytes: number, stream: number): Block<S> | null {
+    const rounded = roundSize(requestedBytes, this.settings);
+    const pair = this.pools.select(stream);
+    return this.seekFree(isSmall(rounded) ? pair.small : pair.large, stream, rounded)?.current() ?? null;
+  }
+
+  /** The second half of {@link malloc}: memory from the driver, with everything torch gives back to get it. */
+  grow(requestedBytes: number, stream: number, stack: S | null = null, timeUs: number | null = null): MallocResult<S> {
     this.callStack = stack;
     this.callTimeUs = timeUs;
-    const { statistics } = this;
-    if (!this.pools.isCapturing) this.pending.poll();
     const rounded = roundSize(requestedBytes, this.settings);
     const pair = this.pools.select(stream);
     const pool = isSmall(rounded) ? pair.small : pair.large;
-    const found = this.findFree(pool, stream, rounded) ?? this.obtain(pair, pool, stream, rounded);
+    const found = this.obtain(pair, pool, stream, rounded);
     if (found === null) return this.fail(requestedBytes, rounded, pool, stream);
+    return { ok: true, block: this.handOut(found, rounded, requestedBytes, stack, timeUs) };
+  }
+
+  /** Cuts what was found to size and marks it as allocated. */
+  private handOut(
+    found: Block<S>,
+    rounded: number,
+    requestedBytes: number,
+    stack: S | null,
+    timeUs: number | null,
+  ): Block<S> {
+    const { statistics } = this;
     const block = this.splits(found, rounded) ? this.carve(found, rounded) : found;
     block.requestedBytes = requestedBytes;
     block.state = 'active_allocated';
@@ -146,7 +200,7 @@ export class CachingAllocator<S = unknown> {
     move(statistics.requestedBytes, requestedBytes);
     if (block.sizeBytes >= this.settings.maxSplitBytes) move(statistics.oversizeAllocations, 1);
     this.record('alloc', block.addr, requestedBytes, block.segment, stack, timeUs);
-    return { ok: true, block };
+    return block;
   }
 
   /**
@@ -154,20 +208,33 @@ export class CachingAllocator<S = unknown> {
    * allocation, as torch does with context="alloc". A block that other streams use stays pending.
    */
   free(block: Block<S>, stack: S | null = null, timeUs: number | null = null): void {
-    if (block.state !== 'active_allocated')
-      throw new MbfError('MBF9001', `allocator model: free of a ${block.state} block`);
-    const { statistics } = this;
-    const freeStack = stack ?? block.stack;
-    move(statistics.allocation, -1);
-    move(statistics.allocatedBytes, -block.sizeBytes);
-    if (block.sizeBytes >= this.settings.maxSplitBytes) move(statistics.oversizeAllocations, -1);
-    this.record('free_requested', block.addr, block.requestedBytes, block.segment, freeStack, timeUs);
+    this.giveUp(block, stack, timeUs);
     if (block.streamUses === null) {
-      this.complete(block, freeStack, timeUs);
+      this.complete(block, stack ?? block.stack, timeUs);
       return;
     }
     block.state = 'active_pending_free';
     this.pending.add(block, this.pools.isCapturing);
+  }
+
+  /**
+   * A free that stays pending until {@link completeFree} or the next wait for all events: a replay knows from the record when it completed,
+   * not which streams held it back.
+   */
+  requestFree(block: Block<S>, stack: S | null = null, timeUs: number | null = null): void {
+    this.giveUp(block, stack, timeUs);
+    block.state = 'active_pending_free';
+    this.pending.hold(block);
+  }
+
+  private giveUp(block: Block<S>, stack: S | null, timeUs: number | null): void {
+    if (block.state !== 'active_allocated')
+      throw new MbfError('MBF9001', `allocator model: free of a ${block.state} block`);
+    const { statistics } = this;
+    move(statistics.allocation, -1);
+    move(statistics.allocatedBytes, -block.sizeBytes);
+    if (block.sizeBytes >= this.settings.maxSplitBytes) move(statistics.oversizeAllocations, -1);
+    this.record('free_requested', block.addr, block.requestedBytes, block.segment, stack ?? block.stack, timeUs);
   }
 
   /** `Tensor.record_stream`: a live block is used on another stream too. Leaves no trace entry. */
@@ -256,6 +323,21 @@ export class CachingAllocator<S = unknown> {
     return snapshotSegments(this.segments);
   }
 
+  /** For restoring a recorded state and for repairs of a replay. */
+  parts(): AllocatorParts<S> {
+    const { space, pools, segments, expandable, pending, statistics } = this;
+    return {
+      space,
+      pools,
+      segments,
+      expandable,
+      pending,
+      statistics,
+      nextSegment: () => this.nextSegment(),
+      releaseSegment: (block) => this.releaseSegment(block),
+    };
+  }
+
   /** Every segment there is, reservations included, in order of creation. For checks. */
   allSegments(): Iterable<Segment<S>> {
     return this.segments;
@@ -282,6 +364,12 @@ export class CachingAllocator<S = unknown> {
   /** `get_free_block`: the best fit of this pool and stream, out of its set. */
   private findFree(pool: Pool<S>, stream: number, rounded: number): Block<S> | null {
     if (this.collects) pool.calls += 1;
+    const set = this.seekFree(pool, stream, rounded);
+    return set === null ? null : this.space.takeCurrent(set);
+  }
+
+  /** The set with its cursor at the best fit; null if nothing fits. */
+  private seekFree(pool: Pool<S>, stream: number, rounded: number): FreeSet<Block<S>> | null {
     const set = pool.freeSets.get(stream);
     if (set === undefined || !set.seek(rounded)) return null;
     const { settings } = this;
@@ -294,7 +382,7 @@ export class CachingAllocator<S = unknown> {
     const { sizeBytes } = set.current();
     if (rounded < settings.maxSplitBytes && sizeBytes >= settings.maxSplitBytes) return null;
     if (rounded >= settings.maxSplitBytes && sizeBytes >= rounded + settings.maxNonSplitRoundingBytes) return null;
-    return this.space.takeCurrent(set);
+    return set;
   }
 
   /** Everything torch tries, in its order, when no free block fits. */
@@ -314,6 +402,7 @@ export class CachingAllocator<S = unknown> {
     if (!this.pools.isCapturing) {
       this.flush(this.callStack, this.callTimeUs);
       this.statistics.numAllocRetries += 1;
+      this.driver.lastAttempt?.();
       const block = this.allocateNew(pool, stream, rounded);
       if (block !== null) return block;
     }

@@ -32,6 +32,8 @@ export interface Driver {
   /** cuMemCreate and cuMemMap of all pages in the range, or none: false if the device lacks the memory. */
   map(addr: number, bytes: number): boolean;
   unmap(addr: number, bytes: number): void;
+  /** Everything that can be given back has been: what is asked next is asked for the last time. */
+  lastAttempt?(): void;
   memory(): DriverMemory;
 }
 

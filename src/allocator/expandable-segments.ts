@@ -103,6 +103,19 @@ export class ExpandableSegments<S> {
     return segment.first;
   }
 
+  /** Maps [addr, addr + bytes) of an unmapped block: a replay repeats what was recorded although the model would not do it. */
+  mapAt(block: Block<S>, addr: number, bytes: number, stack: S | null): boolean {
+    const { segment } = block;
+    if (addr < block.addr || addr + bytes > block.addr + block.sizeBytes || bytes % segment.unitBytes !== 0)
+      return false;
+    if (addr > block.addr) {
+      this.space.dropUnmapped(block);
+      this.space.putUnmapped(this.space.splitFront(block, addr - block.addr));
+      this.space.putUnmapped(block);
+    }
+    return this.map(block, bytes, stack);
+  }
+
   /** Maps whole pages covering `wanted` bytes from the start of an unmapped block; all or nothing. */
   private map(block: Block<S>, wanted: number, stack: S | null): boolean {
     const unit = block.segment.unitBytes;

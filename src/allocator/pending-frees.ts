@@ -21,6 +21,8 @@ export class PendingFrees<S> {
   private readonly streams = new Map<number, StreamEvents<S>>();
   /** Freed during a graph capture: their events are recorded after it. */
   private deferred: Block<S>[] = [];
+  /** Completed by name or by a wait, by no event. */
+  private readonly held = new Set<Block<S>>();
   private readonly complete: (block: Block<S>) => void;
 
   constructor(complete: (block: Block<S>) => void) {
@@ -32,6 +34,12 @@ export class PendingFrees<S> {
     block.pendingGeneration += 1;
     if (capturing) this.deferred.push(block);
     else this.recordEvents(block);
+  }
+
+  /** A block in state active_pending_free whose stream uses are unknown. */
+  hold(block: Block<S>): void {
+    block.pendingGeneration += 1;
+    this.held.add(block);
   }
 
   /** The GPU has passed everything recorded on this stream so far. */
@@ -59,6 +67,8 @@ export class PendingFrees<S> {
       events.finished = 0;
       for (const event of all) this.happen(event);
     }
+    for (const block of this.held) this.complete(block);
+    this.held.clear();
   }
 
   /** Forgets the outstanding events of a block whose completion the caller knows of. */
@@ -66,6 +76,7 @@ export class PendingFrees<S> {
     block.pendingGeneration += 1;
     block.eventCount = 0;
     block.streamUses = null;
+    if (this.held.delete(block)) return;
     const at = this.deferred.indexOf(block);
     if (at >= 0) this.deferred.splice(at, 1);
   }

@@ -1,0 +1,193 @@
+/** A driver that grants what the record shows was granted, at the recorded addresses, and refuses the rest. */
+import type { Driver, Reservation } from '../driver.js';
+import {
+  ALLOC,
+  FREE_COMPLETED,
+  OOM,
+  type Recording,
+  SEGMENT_ALLOC,
+  SEGMENT_FREE,
+  SEGMENT_MAP,
+  SEGMENT_UNMAP,
+} from './recording.js';
+import { OPEN_END_BYTES } from './restore-state.js';
+
+/** How model and record can part. */
+export type MismatchKind =
+  /** The model puts the block elsewhere. */
+  | 'address'
+  /** The model reuses a free block, the record shows memory from the driver. */
+  | 'reuse_predicted'
+  /** The model asks the driver, the record shows a block reused. */
+  | 'growth_predicted'
+  /** The model asks the driver for another size or another place. */
+  | 'growth_differs'
+  /** The model runs out of memory where the record does not, or the other way round. */
+  | 'oom_predicted'
+  | 'oom_not_predicted'
+  /** Segments or pages given back by one side only, or in another order. */
+  | 'release_differs'
+  /** A free completed by the model's wait and not in the record at that place. */
+  | 'completion_differs'
+  /** Memory from the driver between two entries that explain none. */
+  | 'stray_growth';
+
+/** Thrown through the model, which has changed nothing by then, and caught by the replay. */
+export class Parted extends Error {
+  readonly kind: MismatchKind;
+
+  constructor(kind: MismatchKind) {
+    super(kind);
+    this.kind = kind;
+  }
+}
+
+/** The driver entries before one allocation, and how many of them the model has repeated. */
+export class RecordedDriver implements Driver {
+  /** Entries repeated as they were recorded. */
+  repeated = 0;
+  /** Entries of one side only, or in another order. */
+  differing = 0;
+  private readonly recording: Recording;
+  private from = 0;
+  private to = 0;
+  /** Rows below are repeated. */
+  private cursor = 0;
+  private used = new Uint8Array(64);
+  /** Rows of what was given back, by address; made when the order first differs. */
+  private rowOfRelease: Map<number, number> | null = null;
+  /** Nothing more can be given back: what the record still shows as given back, the model has kept. */
+  private isLastAttempt = false;
+  private isOom = false;
+  /** Repeats by force that rows from…to were given back. */
+  private readonly release: (row: number) => void;
+
+  constructor(recording: Recording, release: (row: number) => void) {
+    this.recording = recording;
+    this.release = release;
+  }
+
+  /** Rows `from` to `to` (exclusive) are the driver entries before the one at `to`. */
+  begin(from: number, to: number): void {
+    this.from = from;
+    this.to = to;
+    const { action } = this.recording.events;
+    if (to - from > this.used.length) this.used = new Uint8Array(2 * (to - from));
+    for (let i = from; i < to; i += 1) this.used[i - from] = action[i] === FREE_COMPLETED ? 1 : 0;
+    this.cursor = from;
+    this.rowOfRelease = null;
+    this.isLastAttempt = false;
+    this.isOom = to < this.recording.events.count && action[to] === OOM;
+  }
+
+  /** The next row not yet repeated, −1 if none. */
+  next(): number {
+    const { from, to, used } = this;
+    while (this.cursor < to && used[this.cursor - from] !== 0) this.cursor += 1;
+    return this.cursor < to ? this.cursor : -1;
+  }
+
+  use(row: number): void {
+    this.used[row - this.from] = 1;
+  }
+
+  isRelease(row: number): boolean {
+    const code = this.recording.events.action[row]!;
+    return code === SEGMENT_FREE || code === SEGMENT_UNMAP;
+  }
+
+  /** The model gave something back; compares with the record. */
+  released(code: number, addr: number, bytes: number): void {
+    const { action, address, sizeBytes } = this.recording.events;
+    const next = this.next();
+    if (next >= 0 && action[next] === code && address[next] === addr && sizeBytes[next] === bytes) {
+      this.use(next);
+      this.repeated += 1;
+      return;
+    }
+    this.differing += 1;
+    const row = this.releasesByAddress().get(addr);
+    if (row === undefined || this.used[row - this.from] !== 0) return;
+    if (action[row] === code && sizeBytes[row] === bytes) this.use(row);
+  }
+
+  private releasesByAddress(): ReadonlyMap<number, number> {
+    if (this.rowOfRelease === null) {
+      this.rowOfRelease = new Map();
+      for (let row = this.to - 1; row >= this.from; row -= 1)
+        if (this.isRelease(row)) this.rowOfRelease.set(this.recording.events.address[row]!, row);
+    }
+    return this.rowOfRelease;
+  }
+
+  /** What the record shows as given back and the model has kept, is given back by force. */
+  forceReleases(): void {
+    for (let row = this.next(); row >= 0 && this.isRelease(row); row = this.next()) {
+      this.use(row);
+      this.differing += 1;
+      this.release(row);
+    }
+  }
+
+  lastAttempt(): void {
+    this.isLastAttempt = true;
+  }
+
+  malloc(bytes: number): number | null {
+    const row = this.growth(SEGMENT_ALLOC);
+    if (row < 0) return null;
+    const { address, sizeBytes } = this.recording.events;
+    if (sizeBytes[row] !== bytes) throw new Parted('growth_differs');
+    this.use(row);
+    this.repeated += 1;
+    return address[row]!;
+  }
+
+  map(addr: number, bytes: number): boolean {
+    const row = this.growth(SEGMENT_MAP);
+    if (row < 0) return false;
+    const { address, sizeBytes } = this.recording.events;
+    if (address[row] !== addr || sizeBytes[row] !== bytes) throw new Parted('growth_differs');
+    this.use(row);
+    this.repeated += 1;
+    return true;
+  }
+
+  free(): void {}
+
+  unmap(): void {}
+
+  /** A reservation is mapped from its start, so that is where its next pages are. */
+  reserve(_bytes: number, { stream }: Reservation): number {
+    const { action, address, stream: streams, count } = this.recording.events;
+    for (let i = this.from; i < count; i += 1)
+      if (action[i] === SEGMENT_MAP && streams[i] === stream) return address[i]!;
+    return 0;
+  }
+
+  memory() {
+    return { totalBytes: OPEN_END_BYTES, freeBytes: 0, processBytes: 0 };
+  }
+
+  /** The row that grants a request of this kind; −1: refused, as recorded. */
+  private growth(code: number): number {
+    if (this.isLastAttempt) this.forceReleases();
+    const row = this.next();
+    if (row < 0) {
+      if (this.isOom) return -1;
+      throw new Parted('growth_predicted');
+    }
+    if (this.isRelease(row)) return -1;
+    if (this.recording.events.action[row] !== code) throw new Parted('growth_differs');
+    return row;
+  }
+}
+
+/** Whether an entry is one of the allocator's calls to the driver. */
+export function isDriverEntry(code: number): boolean {
+  return code >= SEGMENT_ALLOC && code <= SEGMENT_UNMAP;
+}
+
+export function isRequest(code: number): boolean {
+  return code === ALLOC || code === OOM;
+}

@@ -1,0 +1,125 @@
+/** A recorded trace as a replay wants it: whole columns, every free tied to its allocation, every allocation to its pool. */
+import { TRACE_ACTIONS } from '../../model/vocabulary.js';
+import { AddressTable } from '../address-table.js';
+import type { AllocatorState } from '../allocator-state.js';
+import type { WalkEvents } from '../backward-walk.js';
+import type { PoolId } from '../block.js';
+import type { HistoryFacts } from '../history-facts.js';
+import type { AllocatorSettings } from '../settings.js';
+
+export const ALLOC = TRACE_ACTIONS.indexOf('alloc');
+export const FREE_REQUESTED = TRACE_ACTIONS.indexOf('free_requested');
+export const FREE_COMPLETED = TRACE_ACTIONS.indexOf('free_completed');
+export const SEGMENT_ALLOC = TRACE_ACTIONS.indexOf('segment_alloc');
+export const SEGMENT_FREE = TRACE_ACTIONS.indexOf('segment_free');
+export const SEGMENT_MAP = TRACE_ACTIONS.indexOf('segment_map');
+export const SEGMENT_UNMAP = TRACE_ACTIONS.indexOf('segment_unmap');
+export const OOM = TRACE_ACTIONS.indexOf('oom');
+
+/** What is known of one device's allocator. Rows of `events` are all entries of the trace, in order. */
+export interface RecordedTrace {
+  readonly settings: AllocatorSettings;
+  /** Before the first entry. */
+  readonly start: AllocatorState;
+  readonly events: WalkEvents;
+  readonly facts: HistoryFacts;
+  /** Stacks of segment_free and segment_unmap entries that come from `torch.cuda.empty_cache()`. */
+  readonly emptyCacheStacks: ReadonlySet<number>;
+  /** Torch's id of a pool as the columns number it (0 = default). */
+  readonly poolId: (pool: number) => PoolId;
+}
+
+/** A trace with what {@link prepareRecording} found in it. */
+export interface Recording extends RecordedTrace {
+  /**
+   * The allocation each alloc, free_requested and free_completed entry is about: blocks of the start state are numbered by row, allocations of
+   * the trace follow in order. −1 on other entries, and on frees of memory that nothing accounts for.
+   */
+  readonly allocation: Int32Array;
+  /** Number of allocations, those of the start state included. */
+  readonly allocations: number;
+  /** Pool of every alloc and growth entry that is not of the default pool. */
+  readonly poolOf: ReadonlyMap<number, number>;
+  /** Lowest address mapped, by {@link reservationKey}: the reservation starts there or below. */
+  readonly reservationStarts: ReadonlyMap<string, number>;
+  readonly allocEntries: number;
+  readonly freesWithoutAllocation: number;
+  readonly streams: readonly number[];
+}
+
+/** Expandable memory of one stream, pool and size class lies in one reservation. */
+export function reservationKey(stream: number, pool: number, small: number): string {
+  return `${stream} ${pool} ${small}`;
+}
+
+/** O(entries). */
+export function prepareRecording(trace: RecordedTrace): Recording {
+  const { events, start, facts } = trace;
+  const { count, action, address, stream, seq } = events;
+  const allocation = new Int32Array(count).fill(-1);
+  const live = new AddressTable();
+  for (let row = 0; row < start.blocks.count; row += 1) live.set(start.blocks.address[row]!, row);
+  let allocations = start.blocks.count;
+  let allocEntries = 0;
+  let freesWithoutAllocation = 0;
+  const streams = new Set<number>();
+  for (let i = 0; i < count; i += 1) {
+    const code = action[i]!;
+    if (code === ALLOC) {
+      allocation[i] = allocations;
+      live.set(address[i]!, allocations);
+      allocations += 1;
+      allocEntries += 1;
+      streams.add(stream[i]!);
+    } else if (code === FREE_REQUESTED || code === FREE_COMPLETED) {
+      allocation[i] = live.get(address[i]!);
+      if (allocation[i]! < 0) freesWithoutAllocation += 1;
+      else if (code === FREE_COMPLETED) live.set(address[i]!, -1);
+    }
+  }
+  const { segments } = start;
+  for (let i = 0; i < segments.count; i += 1) streams.add(segments.stream[i]!);
+  return {
+    ...trace,
+    allocation,
+    allocations,
+    poolOf: poolsBySeq(events, facts),
+    reservationStarts: reservationStarts(trace, seq),
+    allocEntries,
+    freesWithoutAllocation,
+    streams: [...streams].filter((one) => !Number.isNaN(one)),
+  };
+}
+
+function poolsBySeq(events: WalkEvents, facts: HistoryFacts): Map<number, number> {
+  const pools = new Map<number, number>();
+  const { allocs, growths } = facts;
+  for (let i = 0; i < allocs.count; i += 1) if (allocs.pool[i]! > 0) pools.set(allocs.seq[i]!, allocs.pool[i]!);
+  for (let i = 0; i < growths.count; i += 1) if (growths.pool[i]! > 0) pools.set(growths.seq[i]!, growths.pool[i]!);
+  // From torch 2.12 the entries themselves say it.
+  if (events.pool !== undefined)
+    for (let i = 0; i < events.count; i += 1) if (events.pool[i]! > 0) pools.set(events.seq[i]!, events.pool[i]!);
+  return pools;
+}
+
+/** A page is unmapped only after it was mapped, so the runs of the start and the map entries show every lowest address. */
+function reservationStarts({ start, events, facts }: RecordedTrace, seqs: Int32Array): Map<string, number> {
+  const starts = new Map<string, number>();
+  const note = (key: string, address: number): void => {
+    starts.set(key, Math.min(starts.get(key) ?? Number.POSITIVE_INFINITY, address));
+  };
+  const { segments } = start;
+  for (let i = 0; i < segments.count; i += 1) {
+    if (segments.expandable[i] !== 1) continue;
+    note(reservationKey(segments.stream[i]!, segments.pool[i]!, segments.small[i]!), segments.address[i]!);
+  }
+  const { growths } = facts;
+  let at = growths.count - 1;
+  for (let i = 0; i < events.count; i += 1) {
+    if (events.action[i] !== SEGMENT_MAP) continue;
+    while (at >= 0 && growths.seq[at]! < seqs[i]!) at -= 1;
+    if (at < 0 || growths.seq[at] !== seqs[i]) continue;
+    note(reservationKey(events.stream[i]!, growths.pool[at]!, growths.small[at]!), events.address[i]!);
+  }
+  return starts;
+}

@@ -1,0 +1,141 @@
+/** Sets the allocator model into a recorded state: segments, live blocks, and the free blocks that follow from them. */
+import type { AllocatorState } from '../allocator-state.js';
+import type { Block, Pool, PoolId, Segment } from '../block.js';
+import type { AllocatorParts } from '../caching-allocator.js';
+import { SMALL_SEGMENT_BYTES } from '../settings.js';
+import { type Gauge, move } from '../statistics.js';
+import { reservationKey } from './recording.js';
+
+/** Address space behind the last mapped page of a reservation, whose end is recorded nowhere: more than any device has. */
+export const OPEN_END_BYTES = 2 ** 44;
+
+export interface RestoreOptions {
+  readonly poolId: (pool: number) => PoolId;
+  /** `Recording.reservationStarts`. */
+  readonly reservationStarts: ReadonlyMap<string, number>;
+  /** Page unit of large expandable segments. */
+  readonly largeUnitBytes: number;
+  /** Takes mapped runs of expandable segments for cudaMalloc segments. */
+  readonly asCudaMalloc?: boolean;
+}
+
+/**
+ * Fills an allocator that is empty. Ages and creation counters of what was there before the recording are unknown: they ascend with the address.
+ * Returns the blocks of `start.blocks`, by row.
+ */
+export function restoreState<S>(parts: AllocatorParts<S>, start: AllocatorState, options: RestoreOptions): Block<S>[] {
+  const blocks: Block<S>[] = new Array<Block<S>>(start.blocks.count);
+  const { segments } = start;
+  /** Of each reservation: its last block so far. */
+  const reservations = new Map<string, { readonly segment: Segment<S>; last: Block<S> | null; end: number }>();
+  for (let row = 0; row < segments.count; row += 1) {
+    const stream = Number.isNaN(segments.stream[row]!) ? 0 : segments.stream[row]!;
+    const pair = parts.pools.add(options.poolId(segments.pool[row]!), {});
+    const pool = segments.small[row] === 1 ? pair.small : pair.large;
+    const addr = segments.address[row]!;
+    const bytes = segments.totalBytes[row]!;
+    if (segments.expandable[row] !== 1 || options.asCudaMalloc === true) {
+      const segment = makeSegment(parts, addr, bytes, stream, pool, 0);
+      move(parts.statistics.segment, 1);
+      fill(parts, start, row, segment, null, blocks);
+      continue;
+    }
+    const key = reservationKey(segments.stream[row]!, segments.pool[row]!, segments.small[row]!);
+    let reservation = reservations.get(key);
+    if (reservation === undefined) {
+      const base = Math.min(addr, options.reservationStarts.get(key) ?? addr);
+      const unit = pool.kind === 'small' ? SMALL_SEGMENT_BYTES : options.largeUnitBytes;
+      const segment = makeSegment(parts, base, OPEN_END_BYTES, stream, pool, unit);
+      reservation = { segment, last: null, end: base };
+      reservations.set(key, reservation);
+    }
+    if (addr > reservation.end) reservation.last = unmapped(parts, reservation, addr);
+    reservation.last = fill(parts, start, row, reservation.segment, reservation.last, blocks);
+    reservation.end = addr + bytes;
+  }
+  for (const reservation of reservations.values()) {
+    const { segment } = reservation;
+    unmapped(parts, reservation, segment.addr + segment.sizeBytes);
+  }
+  // Before the recording nothing is known to have been higher.
+  for (const gauge of Object.values(parts.statistics) as (Gauge | number)[])
+    if (typeof gauge === 'object') gauge.peak = gauge.current;
+  return blocks;
+}
+
+function makeSegment<S>(
+  parts: AllocatorParts<S>,
+  addr: number,
+  sizeBytes: number,
+  stream: number,
+  pool: Pool<S>,
+  unitBytes: number,
+): Segment<S> {
+  const segment = { addr, sizeBytes, stream, pool, unitBytes, counter: parts.nextSegment() } as Segment<S>;
+  parts.segments.add(segment);
+  return segment;
+}
+
+function link<S>(segment: Segment<S>, last: Block<S> | null, block: Block<S>): Block<S> {
+  block.prev = last;
+  if (last === null) segment.first = block;
+  else last.next = block;
+  return block;
+}
+
+/** The unmapped range from the end of what is there to `to`. */
+function unmapped<S>(
+  parts: AllocatorParts<S>,
+  reservation: { readonly segment: Segment<S>; readonly last: Block<S> | null; readonly end: number },
+  to: number,
+): Block<S> {
+  const { segment, last, end } = reservation;
+  const block = link(segment, last, parts.space.makeBlock(segment, end, to - end, false));
+  parts.space.putUnmapped(block);
+  return block;
+}
+
+/** The blocks of segment `row` behind `last`, and the free ones between them; returns the last. */
+function fill<S>(
+  parts: AllocatorParts<S>,
+  { segments, blocks }: AllocatorState,
+  row: number,
+  segment: Segment<S>,
+  before: Block<S> | null,
+  restored: Block<S>[],
+): Block<S> {
+  const { space, statistics } = parts;
+  const free: Block<S>[] = [];
+  let last = before;
+  let at = segments.address[row]!;
+  const end = at + segments.totalBytes[row]!;
+  const add = (to: number): Block<S> => {
+    const block = link(segment, last, space.makeBlock(segment, at, to - at, true));
+    last = block;
+    at = to;
+    return block;
+  };
+  for (let i = segments.firstBlock[row]!; i < segments.firstBlock[row + 1]!; i += 1) {
+    if (blocks.address[i]! > at) free.push(add(blocks.address[i]!));
+    const block = add(at + blocks.sizeBytes[i]!);
+    restored[i] = block;
+    block.requestedBytes = blocks.requestedBytes[i]! >= 0 ? blocks.requestedBytes[i]! : block.sizeBytes;
+    move(statistics.activeBytes, block.sizeBytes);
+    move(statistics.requestedBytes, block.requestedBytes);
+    if (blocks.state[i] === 0) {
+      block.state = 'active_allocated';
+      move(statistics.allocation, 1);
+      move(statistics.allocatedBytes, block.sizeBytes);
+    } else {
+      block.state = 'active_pending_free';
+      parts.pending.hold(block);
+    }
+  }
+  if (end > at) free.push(add(end));
+  // Only now all neighbours are known, by which free blocks are counted.
+  for (const block of free) space.putFree(block);
+  const bytes = segments.totalBytes[row]!;
+  segment.pool.reservedBytes += bytes;
+  move(statistics.reservedBytes, bytes);
+  return last!;
+}

@@ -1,0 +1,511 @@
+/**
+ * Drives the allocator model with the requests of a recording and compares everything it decides with what was recorded: the address of every
+ * allocation, every call to the driver in its order, and the final state. Nothing is fitted: the driver hands out recorded addresses, and only
+ * what no rule decides is taken from the record (when a pending free completed, when the program called `empty_cache()`).
+ */
+import type { Block } from '../block.js';
+import { type AllocatorParts, CachingAllocator } from '../caching-allocator.js';
+import { SMALL_SEGMENT_BYTES } from '../settings.js';
+import type { AllocatorVariant } from '../variants.js';
+import { isDriverEntry, type MismatchKind, Parted, RecordedDriver } from './recorded-driver.js';
+import {
+  ALLOC,
+  FREE_COMPLETED,
+  FREE_REQUESTED,
+  OOM,
+  type Recording,
+  SEGMENT_ALLOC,
+  SEGMENT_FREE,
+  SEGMENT_MAP,
+  SEGMENT_UNMAP,
+} from './recording.js';
+import { addSegment, giveBack, mapRange, placeAt } from './repair.js';
+import { restoreState } from './restore-state.js';
+
+export interface ReplayMismatch {
+  readonly seq: number;
+  readonly kind: MismatchKind;
+  /** On requests; else null. */
+  readonly requestedBytes: number | null;
+  /** Where the model puts it, and the free block it takes it from; null where it does not. */
+  readonly predictedAddress: number | null;
+  readonly recordedAddress: number | null;
+}
+
+/** A flush as the replay understood it. */
+export interface ReplayedFlush {
+  /** Its first driver entry, or the request it was made for where it gave nothing back. */
+  readonly seq: number;
+  /** `explicit`: the program emptied the cache; `forced`: a request could not be served. */
+  readonly kind: 'explicit' | 'forced';
+  readonly released: number;
+}
+
+export interface ReplayedOom {
+  readonly seq: number;
+  readonly requestedBytes: number;
+  /** The model fails there too. */
+  readonly repeated: boolean;
+  readonly reservedBytes: number;
+  readonly activeBytes: number;
+}
+
+/** What a recording made use of that no recording known to this project has confirmed in torch. */
+export type UnconfirmedFeature =
+  | 'several_streams'
+  | 'pending_frees'
+  | 'private_pools'
+  | 'max_split_size'
+  | 'roundup_power2'
+  | 'garbage_collection'
+  | 'large_segment_size';
+
+export interface ReplayOutcome {
+  readonly variant: AllocatorVariant;
+  /** Requests in the trace that were served. */
+  readonly allocs: number;
+  readonly addressMatches: number;
+  /** Of these, served by a free block rather than by the driver, whose addresses are the record's: what the model really predicts. */
+  readonly reuses: number;
+  readonly driverEntries: number;
+  readonly driverEntryMatches: number;
+  /** Driver entries of one side only, or in another order. */
+  readonly driverEntryMismatches: number;
+  readonly mismatches: readonly ReplayMismatch[];
+  readonly mismatchCount: number;
+  /** Repairs that the model cannot explain: placements inside a free block, or where it has no room at all. */
+  readonly impossiblePlacements: number;
+  /** Frees of memory that nothing accounts for. */
+  readonly unknownFrees: number;
+  readonly flushes: readonly ReplayedFlush[];
+  readonly ooms: readonly ReplayedOom[];
+  /** Requests that fitted only what their own forced wait set free (pytorch issue 189504). */
+  readonly lateWaits: number;
+  readonly features: ReadonlySet<UnconfirmedFeature>;
+  /** Given up after too many mismatches: the rest was not replayed. */
+  readonly abandonedAt: number | null;
+  readonly reservedAtEndBytes: number;
+  /** After the last entry. */
+  readonly allocator: CachingAllocator<never>;
+}
+
+/** Kept of each replay; more would only repeat the story. */
+const MAX_MISMATCHES = 20;
+/** With so many mismatches in a hundred allocations the model does not describe this recording, and every repair costs a search. */
+const HOPELESS_SHARE = 0.02;
+const FEWEST_HOPELESS = 100;
+
+export function verifyingReplay(recording: Recording, variant: AllocatorVariant): ReplayOutcome {
+  return new VerifyingReplay(recording, variant).run();
+}
+
+/** One pass; a class for its many counters. */
+class VerifyingReplay {
+  private readonly recording: Recording;
+  private readonly variant: AllocatorVariant;
+  private readonly driver: RecordedDriver;
+  private readonly allocator: CachingAllocator<never>;
+  private readonly parts: AllocatorParts<never>;
+  private readonly blocks: (Block<never> | undefined)[];
+  private readonly mismatches: ReplayMismatch[] = [];
+  private readonly flushes: ReplayedFlush[] = [];
+  private readonly ooms: ReplayedOom[] = [];
+  private readonly features = new Set<UnconfirmedFeature>();
+  private mismatchCount = 0;
+  private addressMatches = 0;
+  private reuses = 0;
+  private driverEntries = 0;
+  private impossiblePlacements = 0;
+  private unknownFrees = 0;
+  private lateWaits = 0;
+  private abandonedAt: number | null = null;
+  /** Frees that a wait of the model completed, to be found in the record. */
+  private readonly completedByModel = new Set<number>();
+  private waits = false;
+
+  constructor(recording: Recording, variant: AllocatorVariant) {
+    this.recording = recording;
+    this.variant = variant;
+    this.driver = new RecordedDriver(recording, (row) => {
+      if (!giveBack(this.parts, recording.events.address[row]!)) this.impossiblePlacements += 1;
+    });
+    this.allocator = new CachingAllocator<never>({
+      driver: this.driver,
+      settings: recording.settings,
+      variant,
+      trace: ({ action, addr, sizeBytes }) => {
+        if (action === 'segment_free') this.driver.released(SEGMENT_FREE, addr!, sizeBytes);
+        else if (action === 'segment_unmap') this.driver.released(SEGMENT_UNMAP, addr!, sizeBytes);
+        else if (action === 'free_completed' && this.waits) this.completedByModel.add(addr!);
+      },
+    });
+    this.parts = this.allocator.parts();
+    this.blocks = new Array<Block<never> | undefined>(recording.allocations).fill(undefined);
+    const restored = restoreState(this.parts, recording.start, {
+      poolId: recording.poolId,
+      reservationStarts: recording.reservationStarts,
+      largeUnitBytes: recording.settings.largeSegmentBytes,
+    });
+    for (let row = 0; row < restored.length; row += 1) this.blocks[row] = restored[row];
+    this.noteSettings();
+  }
+
+  run(): ReplayOutcome {
+    const { events, allocation, allocEntries } = this.recording;
+    const { count, action, seq } = events;
+    const hopeless = Math.max(FEWEST_HOPELESS, allocEntries * HOPELESS_SHARE);
+    let i = 0;
+    while (i < count) {
+      const code = action[i]!;
+      if (code === ALLOC) {
+        this.request(i);
+        i += 1;
+      } else if (code === FREE_REQUESTED) {
+        const isWhole = i + 1 < count && action[i + 1] === FREE_COMPLETED && allocation[i + 1] === allocation[i];
+        this.requestFree(i, isWhole);
+        i += isWhole ? 2 : 1;
+      } else if (code === FREE_COMPLETED) {
+        this.completeFree(i);
+        i += 1;
+      } else if (isDriverEntry(code) || code === OOM) {
+        i = this.group(i);
+      } else i += 1;
+      if (this.mismatchCount > hopeless) {
+        this.abandonedAt = i < count ? seq[i]! : null;
+        break;
+      }
+    }
+    return {
+      variant: this.variant,
+      allocs: allocEntries,
+      addressMatches: this.addressMatches,
+      reuses: this.reuses,
+      driverEntries: this.driverEntries,
+      driverEntryMatches: this.driver.repeated,
+      driverEntryMismatches: this.driver.differing,
+      mismatches: this.mismatches,
+      mismatchCount: this.mismatchCount,
+      impossiblePlacements: this.impossiblePlacements,
+      unknownFrees: this.unknownFrees,
+      flushes: this.flushes,
+      ooms: this.ooms,
+      lateWaits: this.lateWaits,
+      features: this.features,
+      abandonedAt: this.abandonedAt,
+      reservedAtEndBytes: this.allocator.statistics.reservedBytes.current,
+      allocator: this.allocator,
+    };
+  }
+
+  // ---- frees --------------------------------------------------------------------------------------------------------------
+
+  private requestFree(i: number, isWhole: boolean): void {
+    const block = this.blockOf(i);
+    if (block === undefined || block.state !== 'active_allocated') {
+      this.unknownFrees += 1;
+      return;
+    }
+    if (isWhole) {
+      this.allocator.free(block);
+      this.blocks[this.recording.allocation[i]!] = undefined;
+    } else {
+      this.features.add('pending_frees');
+      this.allocator.requestFree(block);
+    }
+  }
+
+  private completeFree(i: number): void {
+    const block = this.blockOf(i);
+    if (block === undefined) {
+      // The wait of a flush completed it before, and the record says so now.
+      if (!this.completedByModel.delete(this.recording.events.address[i]!)) this.unknownFrees += 1;
+      return;
+    }
+    this.blocks[this.recording.allocation[i]!] = undefined;
+    if (block.state === 'active_pending_free') this.allocator.completeFree(block);
+    else if (block.state === 'active_allocated') this.allocator.free(block);
+    else this.completedByModel.delete(this.recording.events.address[i]!);
+  }
+
+  private blockOf(i: number): Block<never> | undefined {
+    const allocation = this.recording.allocation[i]!;
+    return allocation < 0 ? undefined : this.blocks[allocation];
+  }
+
+  // ---- requests -----------------------------------------------------------------------------------------------------------
+
+  /** An alloc entry without driver entries before it: a free block was reused. */
+  private request(i: number): void {
+    const { events } = this.recording;
+    const end = this.enterPool(i);
+    const block = this.allocator.reuse(events.sizeBytes[i]!, this.streamOf(i));
+    if (block === null) this.part(i, 'growth_predicted', null, true);
+    else if (block.addr !== events.address[i]) this.part(i, 'address', block, true);
+    else {
+      this.reuses += 1;
+      this.match(i, block);
+    }
+    end?.();
+  }
+
+  /** Driver entries from row `i` on, and the request they are for; returns the row after all of them. */
+  private group(i: number): number {
+    const { action, count } = this.recording.events;
+    let to = i;
+    while (to < count && (isDriverEntry(action[to]!) || action[to] === FREE_COMPLETED)) {
+      if (action[to] !== FREE_COMPLETED) this.driverEntries += 1;
+      to += 1;
+    }
+    this.driver.begin(i, to);
+    const isRequest = to < count && (action[to] === ALLOC || action[to] === OOM);
+    if (isRequest) this.requestWithGroup(i, to);
+    else this.flushesBetween(i, to);
+    this.settleCompletions(i, to);
+    return isRequest ? to + 1 : to;
+  }
+
+  private requestWithGroup(from: number, row: number): void {
+    const { events, emptyCacheStacks } = this.recording;
+    const isOom = events.action[row] === OOM;
+    const bytes = events.sizeBytes[row]!;
+    const stream = this.streamOf(row);
+    const end = this.enterPool(row);
+    const growth = this.findIn(from, row, (code) => code === SEGMENT_ALLOC || code === SEGMENT_MAP);
+    const release = this.findIn(from, row, (code) => code === SEGMENT_FREE || code === SEGMENT_UNMAP);
+    const isFirst = release >= 0 && (growth < 0 || release < growth);
+    let block = this.allocator.peek(bytes, stream);
+    const isExplicit =
+      isFirst &&
+      (block !== null || (growth < 0 && !isOom) || end !== undefined || emptyCacheStacks.has(events.stackId[release]!));
+    // What only the wait before the flush set free, torch does not search again.
+    const mayBeLate = (growth >= 0 || isOom) && this.followsCompletion(from, row);
+    if (isExplicit) {
+      const isCall = emptyCacheStacks.has(events.stackId[release]!) || !(mayBeLate || end !== undefined);
+      this.flush(from, row, isCall ? 'explicit' : 'forced');
+      block = this.allocator.peek(bytes, stream);
+    }
+    const remaining = this.driver.next();
+    const isLate = block !== null && mayBeLate;
+    if (isLate) this.lateWaits += 1;
+    if (block !== null && !isLate) {
+      if (remaining >= 0 || isOom) this.part(row, isOom ? 'oom_not_predicted' : 'reuse_predicted', null, true);
+      else {
+        const reused = this.allocator.reuse(bytes, stream)!;
+        if (reused.addr === events.address[row]) {
+          this.reuses += 1;
+          this.match(row, reused);
+        } else this.part(row, 'address', reused, true);
+      }
+    } else this.grow(row, bytes, stream, isOom, isLate);
+    end?.();
+  }
+
+  private grow(row: number, bytes: number, stream: number, isOom: boolean, isLate: boolean): void {
+    const { allocator, driver } = this;
+    const { reservedBytes, activeBytes } = allocator.statistics;
+    const retries = allocator.statistics.numAllocRetries;
+    const before = driver.repeated + driver.differing;
+    this.waits = true;
+    this.openPools(row);
+    try {
+      // Private pools may be under capture, which forbids the flush; a record without one then is no contradiction.
+      const mayNotFlush = isOom && driver.next() < 0 && this.features.has('private_pools');
+      if (mayNotFlush && !isLate) {
+        this.ooms.push(this.oomAt(row, true));
+        return;
+      }
+      const result = allocator.grow(bytes, stream);
+      if (allocator.statistics.numAllocRetries > retries) {
+        const released = driver.repeated + driver.differing - before;
+        this.flushes.push({ seq: this.recording.events.seq[row]!, kind: 'forced', released });
+      }
+      driver.forceReleases();
+      if (isOom) {
+        this.ooms.push({
+          ...this.oomAt(row, !result.ok),
+          reservedBytes: reservedBytes.current,
+          activeBytes: activeBytes.current,
+        });
+        if (result.ok) this.part(row, 'oom_not_predicted', result.block, false);
+      } else if (!result.ok) this.part(row, 'oom_predicted', null, true);
+      else if (driver.next() >= 0) this.part(row, 'growth_differs', result.block, true);
+      else if (result.block.addr !== this.recording.events.address[row]) this.part(row, 'address', result.block, true);
+      else this.match(row, result.block);
+    } catch (error) {
+      if (!(error instanceof Parted)) throw error;
+      this.part(row, error.kind, null, !isOom);
+    } finally {
+      this.waits = false;
+    }
+  }
+
+  private oomAt(row: number, repeated: boolean): ReplayedOom {
+    const { seq, sizeBytes } = this.recording.events;
+    const { reservedBytes, activeBytes } = this.allocator.statistics;
+    return {
+      seq: seq[row]!,
+      requestedBytes: sizeBytes[row]!,
+      repeated,
+      reservedBytes: reservedBytes.current,
+      activeBytes: activeBytes.current,
+    };
+  }
+
+  private match(row: number, block: Block<never>): void {
+    this.addressMatches += 1;
+    this.blocks[this.recording.allocation[row]!] = block;
+  }
+
+  /** The model decided otherwise: counts it, undoes what it did, and repeats the record by force. */
+  private part(row: number, kind: MismatchKind, predicted: Block<never> | null, isServed: boolean): void {
+    const { events, settings, allocation } = this.recording;
+    const isOom = events.action[row] === OOM;
+    const peeked = predicted ?? this.allocator.peek(events.sizeBytes[row]!, this.streamOf(row));
+    this.note(row, kind, events.sizeBytes[row]!, peeked?.addr ?? null, isOom ? null : events.address[row]!);
+    if (predicted !== null) this.allocator.free(predicted);
+    this.repeatDriverEntries();
+    if (isOom || !isServed) return;
+    const placed = placeAt(this.parts, settings, events.address[row]!, events.sizeBytes[row]!);
+    if (placed === undefined || placed.midBlock) this.impossiblePlacements += 1;
+    this.blocks[allocation[row]!] = placed?.block;
+  }
+
+  private note(
+    row: number,
+    kind: MismatchKind,
+    requestedBytes: number | null,
+    predictedAddress: number | null,
+    recordedAddress: number | null,
+  ): void {
+    this.mismatchCount += 1;
+    if (this.mismatches.length >= MAX_MISMATCHES) return;
+    const seq = this.recording.events.seq[row]!;
+    this.mismatches.push({ seq, kind, requestedBytes, predictedAddress, recordedAddress });
+  }
+
+  // ---- driver entries -----------------------------------------------------------------------------------------------------
+
+  /** Driver entries that no request follows. */
+  private flushesBetween(from: number, to: number): void {
+    for (let row = this.driver.next(); row >= 0; row = this.driver.next()) {
+      if (this.driver.isRelease(row)) {
+        this.flush(from, to, 'explicit');
+        continue;
+      }
+      this.note(row, 'stray_growth', null, null, this.recording.events.address[row]!);
+      this.driver.differing += 1;
+      this.driver.use(row);
+      this.forceGrowth(row);
+    }
+  }
+
+  private flush(from: number, to: number, kind: ReplayedFlush['kind']): void {
+    const { driver, recording } = this;
+    const row = driver.next();
+    const before = driver.repeated + driver.differing;
+    const differing = driver.differing;
+    for (let i = from; i < to; i += 1) if (recording.events.action[i] === FREE_COMPLETED) this.completeFree(i);
+    this.openPools(to);
+    this.waits = true;
+    this.allocator.flush();
+    this.waits = false;
+    driver.forceReleases();
+    const seq = recording.events.seq[Math.max(row, from)]!;
+    this.flushes.push({ seq, kind, released: driver.repeated + driver.differing - before });
+    if (driver.differing > differing) this.note(Math.max(row, from), 'release_differs', null, null, null);
+  }
+
+  /** What the model did not do of the group, done by force. */
+  private repeatDriverEntries(): void {
+    for (let row = this.driver.next(); row >= 0; row = this.driver.next()) {
+      if (this.driver.isRelease(row)) this.driver.forceReleases();
+      else {
+        this.driver.use(row);
+        this.driver.differing += 1;
+        this.forceGrowth(row);
+      }
+    }
+  }
+
+  private forceGrowth(row: number): void {
+    const { events, poolId, poolOf } = this.recording;
+    const bytes = events.sizeBytes[row]!;
+    const addr = events.address[row]!;
+    if (events.action[row] === SEGMENT_MAP) {
+      if (!mapRange(this.parts, addr, bytes)) this.impossiblePlacements += 1;
+      return;
+    }
+    const pool = poolOf.get(events.seq[row]!) ?? 0;
+    const owner = { stream: this.streamOf(row), poolId: poolId(pool), isSmall: bytes === SMALL_SEGMENT_BYTES };
+    addSegment(this.parts, addr, bytes, owner);
+  }
+
+  /** Frees of the group that the model's own wait has not completed. */
+  private settleCompletions(from: number, to: number): void {
+    for (let i = from; i < to; i += 1) {
+      if (this.recording.events.action[i] !== FREE_COMPLETED) continue;
+      const block = this.blockOf(i);
+      if (block === undefined) this.completedByModel.delete(this.recording.events.address[i]!);
+      else this.completeFree(i);
+    }
+  }
+
+  /** Whether a free completed just before the request's driver entries or between them, so that it may have been a forced wait. */
+  private followsCompletion(from: number, row: number): boolean {
+    const { action } = this.recording.events;
+    if (from > 0 && action[from - 1] === FREE_COMPLETED) return true;
+    return this.findIn(from, row, (code) => code === FREE_COMPLETED) >= 0;
+  }
+
+  private findIn(from: number, to: number, wanted: (code: number) => boolean): number {
+    for (let i = from; i < to; i += 1) if (wanted(this.recording.events.action[i]!)) return i;
+    return -1;
+  }
+
+  // ---- pools --------------------------------------------------------------------------------------------------------------
+
+  private streamOf(row: number): number {
+    const stream = this.recording.events.stream[row]!;
+    return Number.isNaN(stream) ? 0 : stream;
+  }
+
+  /** Requests of a private pool are directed to it, without flush and polling, as a capture does; ends with the returned call. */
+  private enterPool(row: number): (() => void) | undefined {
+    const pool = this.recording.poolOf.get(this.recording.events.seq[row]!);
+    if (pool === undefined) return undefined;
+    this.features.add('private_pools');
+    const id = this.recording.poolId(pool);
+    this.allocator.addPool(id);
+    this.allocator.beginCapture(id, this.streamOf(row));
+    return () => this.allocator.endCapture(id);
+  }
+
+  /** Segments of a private pool go back only when nothing holds the pool any more, which the record shows by their going back. */
+  private openPools(to: number): void {
+    if (!this.features.has('private_pools')) return;
+    const { address } = this.recording.events;
+    const addresses = new Set<number>();
+    for (let row = this.driver.next(); row >= 0 && row < to; row += 1)
+      if (this.driver.isRelease(row)) addresses.add(address[row]!);
+    if (addresses.size === 0) return;
+    for (const segment of this.parts.segments) {
+      const { id } = segment.pool;
+      if ((id[0] === 0 && id[1] === 0) || !addresses.has(segment.addr)) continue;
+      const pair = this.parts.pools.get(id);
+      pair.users = 0;
+    }
+  }
+
+  private noteSettings(): void {
+    const { settings, streams, start } = this.recording;
+    if (streams.length > 1) this.features.add('several_streams');
+    if (Number.isFinite(settings.maxSplitBytes)) this.features.add('max_split_size');
+    if (settings.garbageCollectionThreshold > 0) this.features.add('garbage_collection');
+    if (settings.roundupPower2Divisions.some((division) => division > 1)) this.features.add('roundup_power2');
+    if (settings.largeSegmentBytes !== 20 * 1024 * 1024) this.features.add('large_segment_size');
+    for (let row = 0; row < start.segments.count; row += 1)
+      if (start.segments.pool[row] !== 0) this.features.add('private_pools');
+    for (let row = 0; row < start.blocks.count; row += 1)
+      if (start.blocks.state[row] === 1) this.features.add('pending_frees');
+  }
+}

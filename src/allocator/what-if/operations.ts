@@ -1,0 +1,75 @@
+/** What the program asked of the allocator, without what the allocator made of it: the input of every what-if replay. */
+import { ALLOC, FREE_COMPLETED, FREE_REQUESTED, OOM, type Recording } from '../replay/recording.js';
+
+export const OPERATION = {
+  alloc: 0,
+  /** A free that completed at once. */
+  free: 1,
+  /** A free that waits for other streams, and its completion. */
+  requestFree: 2,
+  completeFree: 3,
+  /** `torch.cuda.empty_cache()`. */
+  flush: 4,
+  /** A request that failed in the record. */
+  oom: 5,
+} as const;
+
+/** Columns, one row an operation, in the order of the trace. */
+export interface Operations {
+  readonly count: number;
+  readonly kind: Uint8Array;
+  /** The allocation it is about, as `Recording.allocation` numbers them; −1 on flush and oom. */
+  readonly allocation: Int32Array;
+  /** Requested bytes of alloc and oom. */
+  readonly bytes: Float64Array;
+  readonly stream: Float64Array;
+  /** Pool of alloc and oom; 0 = default. */
+  readonly pool: Int32Array;
+  readonly seq: Int32Array;
+}
+
+/** `explicitFlushes`: entries at which a verifying replay found the cache emptied by the program. */
+export function operationsOf(recording: Recording, explicitFlushes: readonly number[]): Operations {
+  const { events, allocation, poolOf } = recording;
+  const { count, action, sizeBytes, stream, seq } = events;
+  const flushes = new Set(explicitFlushes);
+  const rows = count + flushes.size;
+  const operations = {
+    kind: new Uint8Array(rows),
+    allocation: new Int32Array(rows),
+    bytes: new Float64Array(rows),
+    stream: new Float64Array(rows),
+    pool: new Int32Array(rows),
+    seq: new Int32Array(rows),
+  };
+  let at = 0;
+  const add = (i: number, kind: number, bytes: number): void => {
+    operations.kind[at] = kind;
+    operations.allocation[at] = allocation[i]!;
+    operations.bytes[at] = bytes;
+    operations.stream[at] = Number.isNaN(stream[i]!) ? 0 : stream[i]!;
+    operations.seq[at] = seq[i]!;
+    if (kind === OPERATION.alloc || kind === OPERATION.oom) operations.pool[at] = poolOf.get(seq[i]!) ?? 0;
+    at += 1;
+  };
+  for (let i = 0; i < count; i += 1) {
+    const code = action[i]!;
+    if (flushes.size > 0 && flushes.has(seq[i]!)) add(i, OPERATION.flush, 0);
+    if (code === ALLOC) add(i, OPERATION.alloc, sizeBytes[i]!);
+    else if (code === OOM) add(i, OPERATION.oom, sizeBytes[i]!);
+    else if (code === FREE_REQUESTED && allocation[i]! >= 0) {
+      const isWhole = i + 1 < count && action[i + 1] === FREE_COMPLETED && allocation[i + 1] === allocation[i];
+      add(i, isWhole ? OPERATION.free : OPERATION.requestFree, 0);
+      if (isWhole) i += 1;
+    } else if (code === FREE_COMPLETED && allocation[i]! >= 0) add(i, OPERATION.completeFree, 0);
+  }
+  return {
+    count: at,
+    kind: operations.kind.slice(0, at),
+    allocation: operations.allocation.slice(0, at),
+    bytes: operations.bytes.slice(0, at),
+    stream: operations.stream.slice(0, at),
+    pool: operations.pool.slice(0, at),
+    seq: operations.seq.slice(0, at),
+  };
+}

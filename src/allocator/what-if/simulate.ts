@@ -1,0 +1,253 @@
+/** The requests of a recording, served by an allocator with other settings or on another device. */
+import type { Block } from '../block.js';
+import { CachingAllocator } from '../caching-allocator.js';
+import type { Recording } from '../replay/recording.js';
+import { restoreState } from '../replay/restore-state.js';
+import type { AllocatorSettings } from '../settings.js';
+import type { AllocatorVariant } from '../variants.js';
+import { BudgetDriver } from './budget-driver.js';
+import { OPERATION, type Operations } from './operations.js';
+
+/**
+ * What is live before the first entry, laid out as
+ * `recorded`: it was recorded, in its own kind of segments;
+ * `recorded_cuda_malloc`: it was recorded, all of it in cudaMalloc segments, which is the worst for expandable segments;
+ * `packed`: one after the other into an empty allocator with the new settings, which is the best that could be hoped for.
+ */
+export type StartLayout = 'recorded' | 'recorded_cuda_malloc' | 'packed';
+
+/** Changes to what the program asked for. */
+export interface Edits {
+  /** Requested bytes by allocation; 0 = it is never made. */
+  readonly bytesOf?: (allocation: number, bytes: number) => number;
+  /** Allocations freed just before the last request that failed in the record. */
+  readonly freedBeforeOom?: ReadonlySet<number>;
+}
+
+export interface Simulation {
+  readonly settings: AllocatorSettings;
+  readonly variant: AllocatorVariant;
+  /** Bytes this allocator may have; Infinity = no limit. */
+  readonly budgetBytes: number;
+  /** A memory fraction's limit beside it. */
+  readonly allowedBytes?: number;
+  readonly start: StartLayout;
+  /** Whether new addresses lie above or below all recorded ones; ties between free blocks depend on it. */
+  readonly direction: 'ascending' | 'descending';
+  readonly edits?: Edits;
+  /** Sees the reserve after every operation. */
+  readonly after?: (seq: number, reservedBytes: number) => void;
+}
+
+export interface SimulatedOom {
+  /** Entry of the request that fails; −1: what is live at the start does not even fit. */
+  readonly seq: number;
+  readonly requestedBytes: number;
+  readonly reservedBytes: number;
+  readonly activeBytes: number;
+  /** How much more the driver would have had to give. */
+  readonly shortBytes: number;
+}
+
+export interface SimulationResult {
+  /** The request that fails and did not fail in the record, or the last that failed there too; null: all are served. */
+  readonly oom: SimulatedOom | null;
+  /** Reserve right after the last request that failed in the record was granted; null where it was not. */
+  readonly reservedAfterGrantBytes: number | null;
+  readonly startReservedBytes: number;
+  readonly peakReservedBytes: number;
+  readonly peakReservedSeq: number;
+  readonly peakActiveBytes: number;
+  readonly peakActiveSeq: number;
+  /** Most that was reserved and not active at once. */
+  readonly peakUnusedBytes: number;
+  readonly driverCalls: number;
+  /** Flushes that a failing request forced. */
+  readonly retries: number;
+  readonly endReservedBytes: number;
+}
+
+const ABOVE_ALL_ADDRESSES = 2 ** 50;
+const GRID_BYTES = 2 ** 21;
+
+/** O(operations). The trace is followed to its end also behind a request that failed in the record and is served now; it is given back at once, as the program went on without it. */
+export function simulate(recording: Recording, operations: Operations, simulation: Simulation): SimulationResult {
+  const { settings, variant, budgetBytes, edits, after } = simulation;
+  const { start } = recording;
+  let held = 0;
+  let lowest = ABOVE_ALL_ADDRESSES;
+  if (simulation.start !== 'packed') {
+    for (let i = 0; i < start.segments.count; i += 1) {
+      held += start.segments.totalBytes[i]!;
+      lowest = Math.min(lowest, start.segments.address[i]!);
+    }
+  }
+  const base =
+    simulation.direction === 'ascending' ? ABOVE_ALL_ADDRESSES : Math.floor(lowest / GRID_BYTES) * GRID_BYTES;
+  const driver = new BudgetDriver(budgetBytes, held, base, simulation.direction);
+  const allocator = new CachingAllocator<never>({
+    driver,
+    settings,
+    variant,
+    ...(simulation.allowedBytes === undefined ? {} : { allowedBytes: simulation.allowedBytes }),
+  });
+  const { statistics } = allocator;
+  const blocks = new Array<Block<never> | undefined>(recording.allocations).fill(undefined);
+  const bytesOf = edits?.bytesOf;
+  const oomOf = (seq: number, requestedBytes: number): SimulatedOom => ({
+    seq,
+    requestedBytes,
+    reservedBytes: statistics.reservedBytes.current,
+    activeBytes: statistics.activeBytes.current,
+    shortBytes: driver.refusedBytes - driver.freeAtRefusal,
+  });
+  const request = (pool: number, bytes: number, stream: number): Block<never> | null => {
+    if (pool === 0) {
+      const reused = allocator.reuse(bytes, stream);
+      if (reused !== null) return reused;
+      const grown = allocator.grow(bytes, stream);
+      return grown.ok ? grown.block : null;
+    }
+    const id = recording.poolId(pool);
+    allocator.addPool(id);
+    allocator.beginCapture(id, stream);
+    const result = allocator.malloc(bytes, stream);
+    allocator.endCapture(id);
+    return result.ok ? result.block : null;
+  };
+
+  let oom: SimulatedOom | null = null;
+  if (simulation.start === 'packed') oom = pack(recording, allocator, blocks, request, bytesOf, oomOf);
+  else {
+    const restored = restoreState(allocator.parts(), start, {
+      poolId: recording.poolId,
+      reservationStarts: recording.reservationStarts,
+      largeUnitBytes: recording.settings.largeSegmentBytes,
+      asCudaMalloc: simulation.start === 'recorded_cuda_malloc',
+    });
+    for (let row = 0; row < restored.length; row += 1) blocks[row] = restored[row];
+    if (bytesOf !== undefined)
+      for (let row = 0; row < restored.length; row += 1)
+        if (bytesOf(row, start.blocks.requestedBytes[row]!) === 0) release(allocator, blocks, row);
+  }
+  for (const gauge of [statistics.reservedBytes, statistics.activeBytes]) gauge.peak = gauge.current;
+  const startReservedBytes = statistics.reservedBytes.current;
+  const startCalls = driver.calls;
+  const startRetries = statistics.numAllocRetries;
+  let peakReserved = startReservedBytes;
+  let peakReservedSeq = -1;
+  let peakActive = statistics.activeBytes.current;
+  let peakActiveSeq = -1;
+  let peakUnused = startReservedBytes - peakActive;
+  let reservedAfterGrant: number | null = null;
+  const { count, kind, allocation, bytes, stream, pool, seq } = operations;
+  const lastOom = kind.lastIndexOf(OPERATION.oom);
+  for (let i = 0; i < count && oom === null; i += 1) {
+    const id = allocation[i]!;
+    switch (kind[i]) {
+      case OPERATION.alloc: {
+        const wanted = bytesOf === undefined ? bytes[i]! : bytesOf(id, bytes[i]!);
+        if (wanted === 0) break;
+        const block = request(pool[i]!, wanted, stream[i]!);
+        if (block === null) oom = oomOf(seq[i]!, wanted);
+        else blocks[id] = block;
+        break;
+      }
+      case OPERATION.free: {
+        const block = blocks[id];
+        if (block !== undefined) {
+          allocator.free(block);
+          blocks[id] = undefined;
+        }
+        break;
+      }
+      case OPERATION.requestFree: {
+        const block = blocks[id];
+        if (block?.state === 'active_allocated') allocator.requestFree(block);
+        break;
+      }
+      case OPERATION.completeFree: {
+        const block = blocks[id];
+        // A flush may have completed it before.
+        if (block?.state === 'active_pending_free') allocator.completeFree(block);
+        else if (block?.state === 'active_allocated') allocator.free(block);
+        blocks[id] = undefined;
+        break;
+      }
+      case OPERATION.flush:
+        allocator.flush();
+        break;
+      default: {
+        if (i === lastOom) for (const early of edits?.freedBeforeOom ?? []) release(allocator, blocks, early);
+        const block = request(pool[i]!, bytes[i]!, stream[i]!);
+        if (block !== null) {
+          if (i === lastOom) reservedAfterGrant = statistics.reservedBytes.current;
+          if (statistics.activeBytes.current > peakActive) {
+            peakActive = statistics.activeBytes.current;
+            peakActiveSeq = seq[i]!;
+          }
+          allocator.free(block);
+        } else if (i === lastOom) oom = oomOf(seq[i]!, bytes[i]!);
+      }
+    }
+    const reserved = statistics.reservedBytes.current;
+    const active = statistics.activeBytes.current;
+    if (active > peakActive) {
+      peakActive = active;
+      peakActiveSeq = seq[i]!;
+    }
+    if (reserved > peakReserved) {
+      peakReserved = reserved;
+      peakReservedSeq = seq[i]!;
+    }
+    if (reserved - active > peakUnused) peakUnused = reserved - active;
+    after?.(seq[i]!, reserved);
+  }
+  return {
+    oom,
+    reservedAfterGrantBytes: reservedAfterGrant,
+    startReservedBytes,
+    // A flush inside one request can lower the reserve again before it returns.
+    peakReservedBytes: Math.max(peakReserved, statistics.reservedBytes.peak),
+    peakReservedSeq,
+    peakActiveBytes: peakActive,
+    peakActiveSeq,
+    peakUnusedBytes: peakUnused,
+    driverCalls: driver.calls - startCalls,
+    retries: statistics.numAllocRetries - startRetries,
+    endReservedBytes: statistics.reservedBytes.current,
+  };
+}
+
+/** Frees a live block of the start or of the trace, if there is one. */
+function release(allocator: CachingAllocator<never>, blocks: (Block<never> | undefined)[], allocation: number): void {
+  const block = blocks[allocation];
+  if (block === undefined) return;
+  if (block.state === 'active_pending_free') allocator.completeFree(block);
+  else if (block.state === 'active_allocated') allocator.free(block);
+  blocks[allocation] = undefined;
+}
+
+/** Allocates what is live at the start in ascending order of recorded address. */
+function pack(
+  { start }: Recording,
+  allocator: CachingAllocator<never>,
+  blocks: (Block<never> | undefined)[],
+  request: (pool: number, bytes: number, stream: number) => Block<never> | null,
+  bytesOf: Edits['bytesOf'],
+  oomOf: (seq: number, bytes: number) => SimulatedOom,
+): SimulatedOom | null {
+  for (let row = 0; row < start.blocks.count; row += 1) {
+    const segment = start.blocks.segment[row]!;
+    const requested = start.blocks.requestedBytes[row]!;
+    const known = requested > 0 ? requested : start.blocks.sizeBytes[row]!;
+    const bytes = bytesOf === undefined ? known : bytesOf(row, known);
+    if (bytes === 0) continue;
+    const stream = start.segments.stream[segment]!;
+    const block = request(start.segments.pool[segment]!, bytes, Number.isNaN(stream) ? 0 : stream);
+    if (block === null) return oomOf(-1, bytes);
+    blocks[row] = block;
+    if (start.blocks.state[row] === 1) allocator.requestFree(block);
+  }
+  return null;
+}
