@@ -977,6 +977,46 @@ export interface Queries {
       last_time_us: number | null;
     };
   };
+  /** All blocks of one device at the dump, free ones included */
+  'replay.dumped_blocks': {
+    params: {
+      snapshot_id: number;
+      device: number;
+    };
+    row: {
+      address: number | bigint;
+      /** actual size */
+      size_bytes: number;
+      /** code as in BLOCK_STATES */
+      state: string;
+    };
+  };
+  /** Stacks of segments given back because the program emptied the cache */
+  'replay.empty_cache_stacks': {
+    params: {
+      snapshot_id: number;
+      device: number;
+    };
+    row: {
+      stack_id: number;
+    };
+  };
+  /** Entries of a trace around one of them */
+  'replay.entries_around': {
+    params: {
+      snapshot_id: number;
+      device: number;
+      from_seq: number;
+      to_seq: number;
+    };
+    row: {
+      seq: number;
+      action: string;
+      addr: number | bigint | null;
+      size_bytes: number;
+      stream: number | null;
+    };
+  };
   /** Trace entries by action */
   'snapshot.actions': {
     params: {

@@ -69,11 +69,11 @@ const WITHOUT_EFFECT: ReadonlySet<string> = new Set([
 
 /**
  * Reads `PYTORCH_CUDA_ALLOC_CONF` (`PYTORCH_ALLOC_CONF`). Upstream: `CUDAAllocatorConfig::parseArgs`; as there, each parse starts from
- * the defaults, and values are case-sensitive.
+ * the defaults, and values are case-sensitive. What-if questions start from what was recorded instead: `from`.
  */
-export function readAllocConf(text: string): AllocConf {
+export function readAllocConf(text: string, from: AllocatorSettings = DEFAULT_SETTINGS): AllocConf {
   const problems: string[] = [];
-  const settings: { -readonly [K in keyof AllocatorSettings]: AllocatorSettings[K] } = { ...DEFAULT_SETTINGS };
+  const settings: { -readonly [K in keyof AllocatorSettings]: AllocatorSettings[K] } = { ...from };
   let memoryFraction: number | null = null;
   let nonSplitBytes: number | null = null;
   const megabytes = (key: string, value: string, least: number): number | null => {
@@ -111,13 +111,34 @@ export function readAllocConf(text: string): AllocConf {
       problems.push(`${key} is not a known option`);
     }
   }
-  settings.maxNonSplitRoundingBytes = nonSplitBytes ?? settings.largeSegmentBytes;
+  if (from === DEFAULT_SETTINGS || nonSplitBytes !== null)
+    settings.maxNonSplitRoundingBytes = nonSplitBytes ?? settings.largeSegmentBytes;
   if (settings.maxSplitBytes < settings.largeSegmentBytes) {
     // A segment shared by several blocks could then count as oversize, which is freed without looking at its neighbours.
     problems.push(`max_split_size_mb:${settings.maxSplitBytes / MIB} is below large_segment_size_mb`);
     settings.maxSplitBytes = settings.largeSegmentBytes;
   }
   return { settings, memoryFraction, problems };
+}
+
+/** Settings as they are written after `PYTORCH_CUDA_ALLOC_CONF=`: what differs from torch's defaults; empty if nothing does. */
+export function confText(settings: AllocatorSettings): string {
+  const parts: string[] = [];
+  if (settings.expandableSegments) parts.push('expandable_segments:True');
+  if (Number.isFinite(settings.maxSplitBytes)) parts.push(`max_split_size_mb:${settings.maxSplitBytes / MIB}`);
+  if (settings.maxNonSplitRoundingBytes !== settings.largeSegmentBytes)
+    parts.push(`max_non_split_rounding_mb:${settings.maxNonSplitRoundingBytes / MIB}`);
+  if (settings.largeSegmentBytes !== DEFAULT_LARGE_SEGMENT_BYTES)
+    parts.push(`large_segment_size_mb:${settings.largeSegmentBytes / MIB}`);
+  if (settings.garbageCollectionThreshold > 0)
+    parts.push(`garbage_collection_threshold:${settings.garbageCollectionThreshold}`);
+  const divisions = settings.roundupPower2Divisions;
+  if (divisions.some((division) => division > 1)) {
+    const isUniform = divisions.every((division) => division === divisions[0]);
+    const list = divisions.map((division, i) => `${2 ** i}:${division}`).join(',');
+    parts.push(`roundup_power2_divisions:${isUniform ? divisions[0] : `[${list}]`}`);
+  }
+  return parts.join(',');
 }
 
 /** The settings of a string that is known to be right. Throws MBF9001 with the first problem. */

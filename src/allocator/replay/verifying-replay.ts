@@ -286,7 +286,10 @@ class VerifyingReplay {
     }
     const remaining = this.driver.next();
     const isLate = block !== null && mayBeLate;
-    if (isLate) this.lateWaits += 1;
+    if (isLate) {
+      this.lateWaits += 1;
+      this.features.add('pending_frees');
+    }
     if (block !== null && !isLate) {
       if (remaining >= 0 || isOom) this.part(row, isOom ? 'oom_not_predicted' : 'reuse_predicted', null, true);
       else {

@@ -1,0 +1,200 @@
+/** How far a replay can be trusted: exact, approximate or refused, and why. Thresholds are those at which the model was checked against real recordings. */
+import type { TieBreak } from '../variants.js';
+import { ALLOCATOR_VARIANTS } from '../variants.js';
+import { type Operations, operationsOf } from '../what-if/operations.js';
+import { simulate } from '../what-if/simulate.js';
+import { type DumpedState, type FinalDifference, finalDifference } from './compare-final-state.js';
+import { type Recording, SEGMENT_ALLOC, SEGMENT_FREE, SEGMENT_MAP, SEGMENT_UNMAP } from './recording.js';
+import { type ReplayOutcome, type UnconfirmedFeature, verifyingReplay } from './verifying-replay.js';
+
+export type ReplayStatus = 'exact' | 'approximate' | 'refused';
+
+/** What the walks said of the same trace. */
+export interface WalkFindings {
+  /** Contradictions other than those of the last few entries, which a dump that is not atomic explains. */
+  readonly violations: number;
+  readonly tailViolations: number;
+  readonly freeRequestedRecorded: boolean;
+  readonly freeCompletedRecorded: boolean;
+  /** Blocks of the start state whose size is only bounded. */
+  readonly uncertainBlocks: number;
+}
+
+export interface Fidelity {
+  readonly status: ReplayStatus;
+  /** One sentence; empty if exact. */
+  readonly reason: string;
+  readonly outcome: ReplayOutcome;
+  readonly finalDifference: FinalDifference | null;
+  /** Largest difference of the reserve from the recorded one in a run that is never set right; null where it was not needed. */
+  readonly freeRunError: number | null;
+  readonly operations: Operations;
+}
+
+/** A model with a wrong rule still reaches 99.98 % of the addresses, so below this something is wrong from the ground up. */
+const LEAST_REUSE_SHARE = 0.99;
+/** Wrong ties cost addresses but hardly any reserve: beyond this the reserve is not that of the recording. */
+const MOST_RESERVE_ERROR = 0.01;
+
+const FEATURE_WORDS: Readonly<Record<UnconfirmedFeature, string>> = {
+  several_streams: 'several streams',
+  pending_frees: 'frees that wait for other streams',
+  private_pools: 'private pools',
+  max_split_size: 'max_split_size_mb',
+  roundup_power2: 'roundup_power2_divisions',
+  garbage_collection: 'garbage_collection_threshold',
+  large_segment_size: 'large_segment_size_mb',
+};
+
+/**
+ * Replays with the variant that fits best. Releases before torch 2.12 do not write pools into entries and break ties by address; where entries
+ * have pools the counters of 2.12 and 2.13 are tried first. The first that fits in everything is taken, for ties are all they differ in.
+ */
+export function replayBest(recording: Recording): ReplayOutcome {
+  const newest = [ALLOCATOR_VARIANTS['2.13'], ALLOCATOR_VARIANTS['2.12'], ALLOCATOR_VARIANTS['2.7']];
+  const oldest = [ALLOCATOR_VARIANTS['2.7'], ALLOCATOR_VARIANTS['2.13'], ALLOCATOR_VARIANTS['2.12']];
+  let best: ReplayOutcome | undefined;
+  for (const variant of recording.events.pool === undefined ? oldest : newest) {
+    const outcome = verifyingReplay(recording, variant);
+    if (best === undefined || faults(outcome) < faults(best)) best = outcome;
+    if (faults(best) === 0) break;
+  }
+  return best!;
+}
+
+function faults(outcome: ReplayOutcome): number {
+  if (outcome.abandonedAt !== null) return Number.POSITIVE_INFINITY;
+  return outcome.mismatchCount + outcome.driverEntryMismatches + outcome.impossiblePlacements;
+}
+
+/** `dump`: null where the dumped blocks are not known. */
+export function judgeReplay(recording: Recording, dump: DumpedState | null, walk: WalkFindings): Fidelity {
+  const outcome = replayBest(recording);
+  const difference = dump === null ? null : finalDifference(outcome.allocator.snapshot(), dump);
+  const explicit = outcome.flushes.filter((flush) => flush.kind === 'explicit').map((flush) => flush.seq);
+  const operations = operationsOf(recording, explicit);
+  const common = { outcome, finalDifference: difference, operations };
+  const refusal = whyRefused(recording, outcome, walk);
+  if (refusal !== null) return { ...common, status: 'refused', reason: refusal, freeRunError: null };
+  const doubts = whyInexact(outcome, difference, dump, walk);
+  const isPerfect = faults(outcome) === 0 && difference === null && outcome.ooms.every((oom) => oom.repeated);
+  if (doubts.length === 0) return { ...common, status: 'exact', reason: '', freeRunError: null };
+  const freeRunError = isPerfect ? 0 : freeRun(recording, outcome);
+  if (freeRunError > MOST_RESERVE_ERROR) {
+    const share = `${(100 * freeRunError).toFixed(1)} %`;
+    return {
+      ...common,
+      status: 'refused',
+      reason: `left alone, the model's reserve differs from the recorded one by up to ${share}; ${doubts[0]!}`,
+      freeRunError,
+    };
+  }
+  return { ...common, status: 'approximate', reason: doubts.join('; '), freeRunError };
+}
+
+function whyRefused(recording: Recording, outcome: ReplayOutcome, walk: WalkFindings): string | null {
+  if (outcome.allocs === 0) return 'the trace holds no allocation';
+  if (walk.violations > walk.tailViolations)
+    return `the trace contradicts itself: ${walk.violations} of its entries cannot have happened before the state of the dump`;
+  if (outcome.abandonedAt !== null) {
+    const { mismatchCount } = outcome;
+    return `the model does not describe this recording: ${mismatchCount} mismatches up to entry ${outcome.abandonedAt}`;
+  }
+  if (lacksDriverEntries(recording, outcome))
+    return 'the recording leaves out the calls to the driver (segment entries)';
+  if (outcome.impossiblePlacements > 0)
+    return `${outcome.impossiblePlacements} recorded allocations lie where the model has no free block`;
+  const share = outcome.addressMatches / outcome.allocs;
+  if (share < LEAST_REUSE_SHARE) return `only ${(100 * share).toFixed(2)} % of the addresses are those recorded`;
+  return null;
+}
+
+/** Recorded with `skip_actions`, or by a converter that drops them. */
+function lacksDriverEntries({ events }: Recording, outcome: ReplayOutcome): boolean {
+  if (outcome.driverEntries > 0) return false;
+  for (let i = 0; i < events.count; i += 1) {
+    const code = events.action[i]!;
+    if (code === SEGMENT_ALLOC || code === SEGMENT_FREE || code === SEGMENT_MAP || code === SEGMENT_UNMAP) return false;
+  }
+  return outcome.mismatches.some((mismatch) => mismatch.kind === 'growth_predicted');
+}
+
+function whyInexact(
+  outcome: ReplayOutcome,
+  difference: FinalDifference | null,
+  dump: DumpedState | null,
+  walk: WalkFindings,
+): string[] {
+  const doubts: string[] = [];
+  const { mismatchCount, driverEntryMismatches } = outcome;
+  if (mismatchCount > 0) {
+    const uncertain =
+      walk.uncertainBlocks > 0 ? `; ${walk.uncertainBlocks} blocks of the start are of uncertain size` : '';
+    doubts.push(`${mismatchCount} of the model's decisions differ from the record${uncertain}`);
+  }
+  if (driverEntryMismatches > 0) doubts.push(`${driverEntryMismatches} calls to the driver differ`);
+  if (outcome.ooms.some((oom) => !oom.repeated)) doubts.push('a recorded OOM does not happen in the model');
+  if (dump === null) doubts.push('the final blocks are not known');
+  else if (difference !== null) doubts.push('the replay does not end in the dumped blocks');
+  if (walk.tailViolations > 0) doubts.push('the dump is a few entries older or newer than the trace');
+  if (!walk.freeCompletedRecorded) doubts.push('completions of frees were not recorded');
+  if (!walk.freeRequestedRecorded) doubts.push('requests of frees were not recorded');
+  if (outcome.unknownFrees > 0) doubts.push(`${outcome.unknownFrees} frees of memory that nothing accounts for`);
+  const features = [...outcome.features].map((feature) => FEATURE_WORDS[feature]);
+  if (outcome.variant.tieBreak !== 'address')
+    features.push('the order of torch 2.12 and newer among blocks of one size');
+  if (features.length > 0) {
+    const isAll = doubts.length === 0 ? 'all addresses match, but the rules for ' : 'the rules for ';
+    doubts.push(`${isAll}${features.join(', ')} have not been confirmed on recordings of real devices`);
+  }
+  return doubts;
+}
+
+/**
+ * Relative to the recorded reserve at its peak: the largest difference at any entry, of the model with nobody to set it right. It flushes where the
+ * record does, for what a request was refused by the driver is not known to a model without a limit.
+ */
+function freeRun(recording: Recording, { flushes, variant }: ReplayOutcome): number {
+  const operations = operationsOf(
+    recording,
+    flushes.map((flush) => flush.seq),
+  );
+  const reserved = recordedReserve(recording);
+  let peak = 1;
+  for (const bytes of reserved) if (bytes > peak) peak = bytes;
+  let worst = 0;
+  const { seq } = recording.events;
+  const first = seq[0] ?? 0;
+  simulate(recording, operations, {
+    settings: recording.settings,
+    variant,
+    budgetBytes: Number.POSITIVE_INFINITY,
+    start: 'recorded',
+    direction: 'ascending',
+    after: (at, bytes) => {
+      const difference = Math.abs(bytes - (reserved[at - first] ?? bytes));
+      if (difference > worst) worst = difference;
+    },
+  });
+  return worst / peak;
+}
+
+/** Reserved bytes after each entry. */
+export function recordedReserve({ start, events }: Recording): Float64Array {
+  const reserved = new Float64Array(events.count);
+  let bytes = 0;
+  for (let i = 0; i < start.segments.count; i += 1) bytes += start.segments.totalBytes[i]!;
+  for (let i = 0; i < events.count; i += 1) {
+    const code = events.action[i]!;
+    if (code === SEGMENT_ALLOC || code === SEGMENT_MAP) bytes += events.sizeBytes[i]!;
+    else if (code === SEGMENT_FREE || code === SEGMENT_UNMAP) bytes -= events.sizeBytes[i]!;
+    reserved[i] = bytes;
+  }
+  return reserved;
+}
+
+export const TIE_BREAK_WORDS: Readonly<Record<TieBreak, string>> = {
+  address: 'ties by address (torch up to 2.11)',
+  block_counter: 'ties by block creation (torch 2.12)',
+  segment_counter: 'ties by segment creation (torch 2.13 and newer)',
+};

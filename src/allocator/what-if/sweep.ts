@@ -1,0 +1,135 @@
+/** One question asked of a recording, "what if the allocator had been set so, on a device of that size?", answered within bounds. */
+import type { Recording } from '../replay/recording.js';
+import type { AllocatorSettings } from '../settings.js';
+import type { AllocatorVariant } from '../variants.js';
+import { OPERATION, type Operations } from './operations.js';
+import { type Edits, type SimulationResult, type StartLayout, simulate } from './simulate.js';
+
+export type WhatIfOutcome =
+  /** Every request is served, those that failed in the record too. */
+  | 'fits'
+  /** Fails at the recorded OOM. */
+  | 'same_oom'
+  /** Fails at a request that the record shows as served, or at what is live from the start. */
+  | 'earlier_oom'
+  /** Serves the request of the recorded OOM and fails at one after it. */
+  | 'later_oom';
+
+/**
+ * `exact`: nothing had to be assumed. `optimistic`, `pessimistic`: what was live before the recording is laid out as well, or as badly, as it can be
+ * under the new settings.
+ */
+export type Bound = 'exact' | 'optimistic' | 'pessimistic';
+
+export interface BoundedResult {
+  readonly bound: Bound;
+  readonly outcome: WhatIfOutcome;
+  readonly result: SimulationResult;
+}
+
+export interface WhatIfAnswer {
+  /** One result if the start is empty or the layout of the start does not depend on the question, else two. */
+  readonly bounds: readonly BoundedResult[];
+  /** All bounds, and both orders of new addresses, have the same outcome. */
+  readonly robust: boolean;
+}
+
+export interface WhatIf {
+  readonly settings: AllocatorSettings;
+  /** Bytes this allocator may have; Infinity = no limit. */
+  readonly budgetBytes: number;
+  /** A memory fraction's limit beside it. */
+  readonly allowedBytes?: number;
+  readonly edits?: Edits;
+}
+
+/** Everything that stays the same over the questions asked of one recording. */
+export interface WhatIfBase {
+  readonly recording: Recording;
+  readonly operations: Operations;
+  readonly variant: AllocatorVariant;
+}
+
+export function outcomeOf({ operations }: WhatIfBase, result: SimulationResult): WhatIfOutcome {
+  if (result.oom === null) return 'fits';
+  const last = operations.kind.lastIndexOf(OPERATION.oom);
+  if (last < 0) return 'earlier_oom';
+  const recorded = operations.seq[last]!;
+  if (result.oom.seq === recorded) return 'same_oom';
+  return result.oom.seq < recorded ? 'earlier_oom' : 'later_oom';
+}
+
+export function askWhatIf(base: WhatIfBase, question: WhatIf): WhatIfAnswer {
+  const starts = startsFor(base.recording, question);
+  const bounds: BoundedResult[] = [];
+  let robust = true;
+  for (const { bound, start } of starts) {
+    const run = (direction: 'ascending' | 'descending'): SimulationResult =>
+      simulate(base.recording, base.operations, { ...question, variant: base.variant, start, direction });
+    const result = run('ascending');
+    const outcome = outcomeOf(base, result);
+    bounds.push({ bound, outcome, result });
+    // New addresses are known from nowhere, and up to torch 2.11 they break ties.
+    if (base.variant.tieBreak === 'address') robust &&= outcomeOf(base, run('descending')) === outcome;
+  }
+  return { bounds, robust: robust && bounds.every(({ outcome }) => outcome === bounds[0]!.outcome) };
+}
+
+function startsFor(
+  recording: Recording,
+  question: WhatIf,
+): readonly { readonly bound: Bound; readonly start: StartLayout }[] {
+  const { settings } = recording;
+  if (recording.start.blocks.count === 0 && recording.start.segments.count === 0)
+    return [{ bound: 'exact', start: 'recorded' }];
+  if (sameRules(settings, question.settings)) return [{ bound: 'exact', start: 'recorded' }];
+  const changesKind = settings.expandableSegments !== question.settings.expandableSegments;
+  return [
+    { bound: 'optimistic', start: 'packed' },
+    { bound: 'pessimistic', start: changesKind ? 'recorded_cuda_malloc' : 'recorded' },
+  ];
+}
+
+/** Whether two settings lay blocks out alike. Garbage collection only decides when segments go back. */
+function sameRules(a: AllocatorSettings, b: AllocatorSettings): boolean {
+  return (
+    a.expandableSegments === b.expandableSegments &&
+    a.maxSplitBytes === b.maxSplitBytes &&
+    a.maxNonSplitRoundingBytes === b.maxNonSplitRoundingBytes &&
+    a.largeSegmentBytes === b.largeSegmentBytes &&
+    a.roundupPower2Divisions.every((division, i) => Math.max(1, division) === Math.max(1, b.roundupPower2Divisions[i]!))
+  );
+}
+
+const PAGE_BYTES = 2 ** 21;
+
+/**
+ * The least budget with which every request is served, to the 2 MiB page the driver deals in; null if even `most` is not enough. By bisection: more
+ * memory never makes this allocator fail earlier on any recording seen, though nothing proves that.
+ */
+export function leastBudget(
+  base: WhatIfBase,
+  settings: AllocatorSettings,
+  start: StartLayout,
+  least: number,
+  most: number,
+): number | null {
+  const fits = (budgetBytes: number): boolean =>
+    simulate(base.recording, base.operations, {
+      settings,
+      variant: base.variant,
+      budgetBytes,
+      start,
+      direction: 'ascending',
+    }).oom === null;
+  if (!fits(most)) return null;
+  let low = Math.floor(least / PAGE_BYTES);
+  let high = Math.ceil(most / PAGE_BYTES);
+  // The reserve is a multiple of the page, so budgets between two pages serve like the lower one.
+  while (high - low > 1) {
+    const middle = Math.floor((low + high) / 2);
+    if (fits(middle * PAGE_BYTES)) high = middle;
+    else low = middle;
+  }
+  return high * PAGE_BYTES;
+}
