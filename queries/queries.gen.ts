@@ -1017,6 +1017,15 @@ export interface Queries {
       stream: number | null;
     };
   };
+  /** The run a snapshot belongs to */
+  'replay.run_of_snapshot': {
+    params: {
+      snapshot_id: number;
+    };
+    row: {
+      run_id: number;
+    };
+  };
   /** Trace entries by action */
   'snapshot.actions': {
     params: {

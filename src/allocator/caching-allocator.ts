@@ -513,7 +513,8 @@ export class CachingAllocator<S = unknown> {
     const set = pool.freeSets.get(stream);
     if (set === undefined) return false;
     const wanted = Math.max(rounded, maxSplitBytes);
-    if (set.seek(wanted) && !isExpandable(set.current())) {
+    // In a segment made before the limit was set an oversize block can have neighbours, and then it cannot be given back.
+    if (set.seek(wanted) && !isExpandable(set.current()) && !isSplit(set.current())) {
       this.releaseSegment(set.current());
       return true;
     }
@@ -522,7 +523,7 @@ export class CachingAllocator<S = unknown> {
     while (freed < wanted && set.retreat()) {
       const block = set.current();
       if (block.sizeBytes < maxSplitBytes) break;
-      if (isExpandable(block)) continue;
+      if (isExpandable(block) || isSplit(block)) continue;
       victims.push(block);
       freed += block.sizeBytes;
     }

@@ -26,6 +26,7 @@ const VERBS: readonly (readonly [verbs: readonly string[], load: () => Promise<R
   [['allocations'], async () => (await import('./verbs/allocations.js')).registerAllocations],
   [['timeline'], async () => (await import('./verbs/timeline.js')).registerTimeline],
   [['replay'], async () => (await import('./verbs/replay.js')).registerReplay],
+  [['whatif'], async () => (await import('./verbs/whatif.js')).registerWhatIf],
   [['diff'], async () => (await import('./verbs/diff.js')).registerDiff],
   [['export'], async () => (await import('./verbs/export.js')).registerExport],
   [['profile'], async () => (await import('./verbs/profile.js')).registerProfile],

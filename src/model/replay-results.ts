@@ -77,8 +77,8 @@ export interface WhatIfSetting {
   /** Calls to the driver that succeed, giving back included: each of them synchronises, so this is a proxy of cost. */
   readonly driver_calls: number;
   readonly bound: 'exact' | 'optimistic' | 'pessimistic';
-  /** Most that was reserved and not active at once. */
-  readonly peak_unused_bytes: number;
+  /** Reserved and not active when most is reserved: what the allocator wastes. */
+  readonly unused_at_peak_bytes: number;
   /** Flushes that failing requests forced. */
   readonly retries: number;
   /** How much more the driver would have had to give; null where nothing fails. */

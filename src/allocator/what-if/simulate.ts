@@ -59,8 +59,8 @@ export interface SimulationResult {
   readonly peakReservedSeq: number;
   readonly peakActiveBytes: number;
   readonly peakActiveSeq: number;
-  /** Most that was reserved and not active at once. */
-  readonly peakUnusedBytes: number;
+  /** Reserved and not active when most is reserved. */
+  readonly unusedAtPeakBytes: number;
   readonly driverCalls: number;
   /** Flushes that a failing request forced. */
   readonly retries: number;
@@ -138,7 +138,7 @@ export function simulate(recording: Recording, operations: Operations, simulatio
   let peakReservedSeq = -1;
   let peakActive = statistics.activeBytes.current;
   let peakActiveSeq = -1;
-  let peakUnused = startReservedBytes - peakActive;
+  let unusedAtPeak = startReservedBytes - peakActive;
   let reservedAfterGrant: number | null = null;
   const { count, kind, allocation, bytes, stream, pool, seq } = operations;
   const lastOom = kind.lastIndexOf(OPERATION.oom);
@@ -181,10 +181,16 @@ export function simulate(recording: Recording, operations: Operations, simulatio
         if (i === lastOom) for (const early of edits?.freedBeforeOom ?? []) release(allocator, blocks, early);
         const block = request(pool[i]!, bytes[i]!, stream[i]!);
         if (block !== null) {
-          if (i === lastOom) reservedAfterGrant = statistics.reservedBytes.current;
-          if (statistics.activeBytes.current > peakActive) {
-            peakActive = statistics.activeBytes.current;
+          const granted = { reserved: statistics.reservedBytes.current, active: statistics.activeBytes.current };
+          if (i === lastOom) reservedAfterGrant = granted.reserved;
+          if (granted.active > peakActive) {
+            peakActive = granted.active;
             peakActiveSeq = seq[i]!;
+          }
+          if (granted.reserved > peakReserved) {
+            peakReserved = granted.reserved;
+            peakReservedSeq = seq[i]!;
+            unusedAtPeak = granted.reserved - granted.active;
           }
           allocator.free(block);
         } else if (i === lastOom) oom = oomOf(seq[i]!, bytes[i]!);
@@ -199,8 +205,8 @@ export function simulate(recording: Recording, operations: Operations, simulatio
     if (reserved > peakReserved) {
       peakReserved = reserved;
       peakReservedSeq = seq[i]!;
+      unusedAtPeak = reserved - active;
     }
-    if (reserved - active > peakUnused) peakUnused = reserved - active;
     after?.(seq[i]!, reserved);
   }
   return {
@@ -212,7 +218,7 @@ export function simulate(recording: Recording, operations: Operations, simulatio
     peakReservedSeq,
     peakActiveBytes: peakActive,
     peakActiveSeq,
-    peakUnusedBytes: peakUnused,
+    unusedAtPeakBytes: unusedAtPeak,
     driverCalls: driver.calls - startCalls,
     retries: statistics.numAllocRetries - startRetries,
     endReservedBytes: statistics.reservedBytes.current,

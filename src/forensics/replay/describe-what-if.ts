@@ -1,0 +1,250 @@
+/** `mbforensics whatif`: the recorded requests under other settings, on other devices, or changed themselves. */
+import { type Fidelity, judgeReplay } from '../../allocator/replay/fidelity.js';
+import { OOM } from '../../allocator/replay/recording.js';
+import { confText } from '../../allocator/settings.js';
+import { simulate } from '../../allocator/what-if/simulate.js';
+import { askWhatIf, leastBudget, type WhatIfBase } from '../../allocator/what-if/sweep.js';
+import { MbfError } from '../../model/errors.js';
+import type { WhatIfResult, WhatIfSetting } from '../../model/replay-results.js';
+import type { Store } from '../../store/store.js';
+import { readSteps } from '../history/steps.js';
+import { readStacks, siteOf } from '../stacks/read-stacks.js';
+import type { ChosenDevice } from '../state/choose-snapshot.js';
+import { type RecordedCapacity, readCapacity } from './capacity.js';
+import { describeEarlyFrees } from './describe-early-frees.js';
+import { describeEdits, type SiteEdit } from './describe-edits.js';
+import { readRecording, type StoredRecording } from './read-recording.js';
+import {
+  CAPACITY_PARTS,
+  questionOf,
+  RECORDED,
+  recordedQuestion,
+  type SettingQuestion,
+  sweepQuestions,
+} from './sweep-questions.js';
+
+export interface WhatIfOptions {
+  /** `KEY:VALUE` parts, together one setting. */
+  readonly set: readonly string[];
+  /** Total memory of the device. */
+  readonly capacityBytes?: number | undefined;
+  readonly sweep: boolean;
+  readonly edits: readonly SiteEdit[];
+  readonly freeEarly: boolean;
+}
+
+const AVOIDED =
+  'That this OOM is avoided is no proof that training fits later: the trace ends here, and what the program would have asked for next is in no recording.';
+const END_OF_TRACE =
+  'The answers hold for this trace; it marks no training steps, and what came after it is in no recording.';
+
+/** What the driver deals in. */
+const PAGE_BYTES = 2 ** 21;
+
+/** A traced device that replays well enough to be asked what-if questions. */
+export interface ReplayedDevice {
+  readonly stored: StoredRecording;
+  readonly fidelity: Fidelity;
+  readonly capacity: RecordedCapacity;
+  readonly base: WhatIfBase;
+}
+
+export async function replayDevice(store: Store, chosen: ChosenDevice): Promise<ReplayedDevice> {
+  const stored = await readRecording(store, chosen.snapshotId, chosen.device);
+  const { recording, dump, walk } = stored;
+  const fidelity = judgeReplay(recording, dump, walk);
+  const capacity = await readCapacity(store, chosen, recording);
+  const { operations, outcome } = fidelity;
+  return { stored, fidelity, capacity, base: { recording, operations, variant: outcome.variant } };
+}
+
+/** Throws MBF1002 where the trace cannot be replayed: numbers of a model that does not describe the recording would be made up. */
+export async function describeWhatIf(
+  store: Store,
+  chosen: ChosenDevice,
+  options: WhatIfOptions,
+): Promise<WhatIfResult> {
+  const device = await replayDevice(store, chosen);
+  const { stored, fidelity, capacity } = device;
+  const { recording, history } = stored;
+  if (fidelity.status === 'refused') {
+    const what = `${fidelity.outcome.addressMatches} of ${fidelity.outcome.allocs} allocations replayed`;
+    throw new MbfError('MBF1002', `${chosen.handle} device ${chosen.device}: no what-if: ${fidelity.reason} (${what})`);
+  }
+  const budget = askedBudget(options.capacityBytes, capacity);
+  const calibration = calibrate(device);
+  const rows: WhatIfSetting[] = [];
+  const ask = (question: SettingQuestion, budgetBytes: number, allowed: number | null): void => {
+    rows.push(...settingRows(device, question, budgetBytes, allowed, calibration));
+  };
+  const recordedBudget = capacity.budgetBytes;
+  ask(recordedQuestion(recording.settings), recordedBudget, capacity.allowedBytes);
+  const target = budget ?? recordedBudget;
+  const allowed = budget === null ? capacity.allowedBytes : null;
+  const hasFraction = capacity.allowedBytes !== null;
+  const own = options.set.length > 0 ? questionOf(recording.settings, options.set.join(','), hasFraction) : undefined;
+  if (own !== undefined) {
+    const fraction = own.memoryFraction === null ? allowed : own.memoryFraction * (capacity.deviceTotalBytes ?? target);
+    ask(own, target, fraction);
+  } else if (budget !== null) ask(recordedQuestion(recording.settings), budget, null);
+  const isPlain = own === undefined && budget === null && options.edits.length === 0 && !options.freeEarly;
+  const sweeps = options.sweep || isPlain;
+  if (sweeps) {
+    for (const question of sweepQuestions(recording.settings, hasFraction)) ask(question, target, allowed);
+    if (Number.isFinite(target))
+      for (const part of CAPACITY_PARTS) ask(recordedQuestion(recording.settings), wholePages(target * part), null);
+  }
+  return {
+    schema: 'mbforensics/whatif@1',
+    snapshot: chosen.handle,
+    path: chosen.path,
+    rank: chosen.rank,
+    device: chosen.device,
+    replay: {
+      status: fidelity.status,
+      reason: fidelity.reason,
+      address_matches: fidelity.outcome.addressMatches,
+      address_total: fidelity.outcome.allocs,
+    },
+    recorded: {
+      capacity_bytes: capacity.capacityBytes,
+      capacity_source: capacity.source,
+      device_total_bytes: capacity.deviceTotalBytes,
+      outside_bytes: capacity.outsideBytes,
+      ooms: fidelity.outcome.ooms.length,
+      peak_reserved_bytes: history.peakReserved.bytes,
+      peak_active_bytes: history.peak.bytes,
+      setting: confText(recording.settings),
+      oom: await recordedOom(store, stored),
+    },
+    calibration_bytes: calibration,
+    settings: rows,
+    least_capacity: sweeps ? leastCapacities(device) : [],
+    optimum_bytes: optimum(device),
+    edit: options.edits.length === 0 ? null : await describeEdits(store, chosen, device, options.edits),
+    free_early: options.freeEarly ? await describeEarlyFrees(store, chosen, device) : null,
+    caveat: await caveatOf(store, chosen, device),
+  };
+}
+
+function wholePages(bytes: number): number {
+  return Math.round(bytes / PAGE_BYTES) * PAGE_BYTES;
+}
+
+/** What is asked for a device of so many bytes: less what lies outside the allocator, where that is known. */
+function askedBudget(capacityBytes: number | undefined, capacity: RecordedCapacity): number | null {
+  if (capacityBytes === undefined) return null;
+  const budget = capacityBytes - (capacity.outsideBytes ?? 0);
+  if (budget <= 0)
+    throw new MbfError('MBF1001', `--capacity ${capacityBytes} leaves nothing beside the memory outside the allocator`);
+  return budget;
+}
+
+/** Error of laying out the start as well as possible, seen with the recorded settings; null where the start is empty. */
+function calibrate({ stored, base }: ReplayedDevice): number | null {
+  const { recording, history } = stored;
+  if (recording.start.blocks.count === 0 && recording.start.segments.count === 0) return null;
+  const run = (start: 'packed' | 'recorded'): number =>
+    simulate(recording, base.operations, {
+      settings: recording.settings,
+      variant: base.variant,
+      budgetBytes: Number.POSITIVE_INFINITY,
+      start,
+      direction: 'ascending',
+    }).peakReservedBytes;
+  // Without a limit the peak of a run that failed is higher than the recorded one: compare like with like.
+  const isLimited = recording.events.action.includes(OOM);
+  return run('packed') - (isLimited ? run('recorded') : history.peakReserved.bytes);
+}
+
+function settingRows(
+  { base, stored }: ReplayedDevice,
+  question: SettingQuestion,
+  budgetBytes: number,
+  allowedBytes: number | null,
+  calibration: number | null,
+): WhatIfSetting[] {
+  const { bounds, robust } = askWhatIf(base, {
+    settings: question.settings,
+    budgetBytes,
+    ...(allowedBytes === null ? {} : { allowedBytes }),
+  });
+  const capacity = Math.min(budgetBytes, allowedBytes ?? budgetBytes);
+  const isLimited = Number.isFinite(capacity);
+  return bounds.map(({ bound, outcome, result }) => {
+    const change = Math.abs(result.peakReservedBytes - stored.history.peakReserved.bytes);
+    const isNoise = bound === 'optimistic' && calibration !== null && change <= Math.abs(calibration);
+    return {
+      setting: question.label,
+      capacity_bytes: isLimited ? capacity : null,
+      outcome,
+      peak_reserved_bytes: result.peakReservedBytes,
+      peak_active_bytes: result.peakActiveBytes,
+      headroom_bytes: isLimited ? capacity - result.peakReservedBytes : null,
+      driver_calls: result.driverCalls,
+      bound,
+      unused_at_peak_bytes: result.unusedAtPeakBytes,
+      retries: result.retries,
+      short_bytes: result.oom === null ? null : result.oom.shortBytes,
+      oom_seq: result.oom === null ? null : result.oom.seq,
+      robust,
+      note: question.note ?? (isNoise ? 'the change is within the error of the assumed start' : null),
+    };
+  });
+}
+
+/** For the recorded settings and for the other kind of segments. */
+function leastCapacities({ base, stored }: ReplayedDevice): WhatIfResult['least_capacity'] {
+  const { recording } = stored;
+  const isCold = recording.start.segments.count === 0;
+  const other = { ...recording.settings, expandableSegments: !recording.settings.expandableSegments };
+  const questions = [
+    { label: RECORDED, settings: recording.settings, start: 'recorded' as const, bound: 'exact' as const },
+    {
+      label: `expandable_segments:${other.expandableSegments ? 'True' : 'False'}`,
+      settings: other,
+      start: isCold ? ('recorded' as const) : ('packed' as const),
+      bound: isCold ? ('exact' as const) : ('optimistic' as const),
+    },
+  ];
+  return questions.flatMap(({ label, settings, start, bound }) => {
+    const unlimited = simulate(recording, base.operations, {
+      settings,
+      variant: base.variant,
+      budgetBytes: Number.POSITIVE_INFINITY,
+      start,
+      direction: 'ascending',
+    });
+    const bytes = leastBudget(
+      base,
+      settings,
+      start,
+      unlimited.peakActiveBytes - PAGE_BYTES,
+      unlimited.peakReservedBytes,
+    );
+    return bytes === null ? [] : [{ setting: label, capacity_bytes: bytes, bound }];
+  });
+}
+
+/** The most that was live at once, or was live and asked for at an OOM, in whole pages. */
+function optimum({ stored, fidelity }: ReplayedDevice): number {
+  const atOoms = fidelity.outcome.ooms.map((oom) => oom.activeBytes + oom.requestedBytes);
+  return Math.ceil(Math.max(stored.history.peak.bytes, ...atOoms) / PAGE_BYTES) * PAGE_BYTES;
+}
+
+async function caveatOf(store: Store, chosen: ChosenDevice, { fidelity }: ReplayedDevice): Promise<string> {
+  if (fidelity.outcome.ooms.length > 0) return AVOIDED;
+  const { steps } = await readSteps(store, chosen.snapshotId, chosen.device);
+  const whole = steps.filter((step) => step.partial === null).length;
+  if (whole === 0) return END_OF_TRACE;
+  return `The trace holds ${whole} whole training step${whole === 1 ? '' : 's'}: a setting that serves all of it serves such steps; others may ask for more.`;
+}
+
+async function recordedOom(store: Store, { recording }: StoredRecording): Promise<WhatIfResult['recorded']['oom']> {
+  const { events } = recording;
+  const row = events.action.lastIndexOf(OOM, events.count - 1);
+  if (row < 0) return null;
+  const stackId = events.stackId[row]!;
+  const site = stackId < 0 ? null : siteOf(stackId, await readStacks(store, [stackId]));
+  return { seq: events.seq[row]!, requested_bytes: events.sizeBytes[row]!, site };
+}
