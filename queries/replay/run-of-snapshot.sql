@@ -6,3 +6,4 @@
 SELECT run_id
 FROM snapshot
 WHERE snapshot_id = $snapshot_id
+ORDER BY run_id

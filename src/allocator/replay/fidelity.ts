@@ -71,8 +71,11 @@ function faults(outcome: ReplayOutcome): number {
 export function judgeReplay(recording: Recording, dump: DumpedState | null, walk: WalkFindings): Fidelity {
   const outcome = replayBest(recording);
   const difference = dump === null ? null : finalDifference(outcome.allocator.snapshot(), dump);
-  const explicit = outcome.flushes.filter((flush) => flush.kind === 'explicit').map((flush) => flush.seq);
-  const operations = operationsOf(recording, explicit);
+  const operations = operationsOf(
+    recording,
+    outcome.flushes.filter((flush) => flush.kind === 'explicit').map((flush) => flush.seq),
+    outcome.lateWaits,
+  );
   const common = { outcome, finalDifference: difference, operations };
   const refusal = whyRefused(recording, outcome, walk);
   if (refusal !== null) return { ...common, status: 'refused', reason: refusal, freeRunError: null };
@@ -158,6 +161,7 @@ function freeRun(recording: Recording, { flushes, variant }: ReplayOutcome): num
   const operations = operationsOf(
     recording,
     flushes.map((flush) => flush.seq),
+    [],
   );
   const reserved = recordedReserve(recording);
   let peak = 1;

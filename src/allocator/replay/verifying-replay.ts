@@ -79,8 +79,8 @@ export interface ReplayOutcome {
   readonly unknownFrees: number;
   readonly flushes: readonly ReplayedFlush[];
   readonly ooms: readonly ReplayedOom[];
-  /** Requests that fitted only what their own forced wait set free (pytorch issue 189504). */
-  readonly lateWaits: number;
+  /** Entries of requests that only what their own forced wait set free would have fitted (pytorch issue 189504). */
+  readonly lateWaits: readonly number[];
   readonly features: ReadonlySet<UnconfirmedFeature>;
   /** Given up after too many mismatches: the rest was not replayed. */
   readonly abandonedAt: number | null;
@@ -117,7 +117,7 @@ class VerifyingReplay {
   private driverEntries = 0;
   private impossiblePlacements = 0;
   private unknownFrees = 0;
-  private lateWaits = 0;
+  private readonly lateWaits: number[] = [];
   private abandonedAt: number | null = null;
   /** Frees that a wait of the model completed, to be found in the record. */
   private readonly completedByModel = new Set<number>();
@@ -280,14 +280,15 @@ class VerifyingReplay {
     // What only the wait before the flush set free, torch does not search again.
     const mayBeLate = (growth >= 0 || isOom) && this.followsCompletion(from, row);
     if (isExplicit) {
-      const isCall = emptyCacheStacks.has(events.stackId[release]!) || !(mayBeLate || end !== undefined);
+      // A capture forbids the flush, and `torch.cuda.graph` empties the cache before it begins one.
+      const isCall = emptyCacheStacks.has(events.stackId[release]!) || !mayBeLate || end !== undefined;
       this.flush(from, row, isCall ? 'explicit' : 'forced');
       block = this.allocator.peek(bytes, stream);
     }
     const remaining = this.driver.next();
     const isLate = block !== null && mayBeLate;
     if (isLate) {
-      this.lateWaits += 1;
+      this.lateWaits.push(events.seq[row]!);
       this.features.add('pending_frees');
     }
     if (block !== null && !isLate) {

@@ -1,5 +1,13 @@
 /** What the program asked of the allocator, without what the allocator made of it: the input of every what-if replay. */
-import { ALLOC, FREE_COMPLETED, FREE_REQUESTED, OOM, type Recording } from '../replay/recording.js';
+import {
+  ALLOC,
+  FREE_COMPLETED,
+  FREE_REQUESTED,
+  OOM,
+  type Recording,
+  SEGMENT_ALLOC,
+  SEGMENT_UNMAP,
+} from '../replay/recording.js';
 
 export const OPERATION = {
   alloc: 0,
@@ -28,11 +36,19 @@ export interface Operations {
   readonly seq: Int32Array;
 }
 
-/** `explicitFlushes`: entries at which a verifying replay found the cache emptied by the program. */
-export function operationsOf(recording: Recording, explicitFlushes: readonly number[]): Operations {
+/**
+ * `explicitFlushes`: entries at which a verifying replay found the cache emptied by the program. `lateWaits`: requests that waited for pending frees
+ * themselves; those frees complete after them here, unless the request under other settings waits too.
+ */
+export function operationsOf(
+  recording: Recording,
+  explicitFlushes: readonly number[],
+  lateWaits: readonly number[],
+): Operations {
   const { events, allocation, poolOf } = recording;
   const { count, action, sizeBytes, stream, seq } = events;
   const flushes = new Set(explicitFlushes);
+  const waited = completionsOfWaits(recording, lateWaits);
   const rows = count + flushes.size;
   const operations = {
     kind: new Uint8Array(rows),
@@ -52,16 +68,21 @@ export function operationsOf(recording: Recording, explicitFlushes: readonly num
     if (kind === OPERATION.alloc || kind === OPERATION.oom) operations.pool[at] = poolOf.get(seq[i]!) ?? 0;
     at += 1;
   };
+  let late: number[] = [];
   for (let i = 0; i < count; i += 1) {
     const code = action[i]!;
     if (flushes.size > 0 && flushes.has(seq[i]!)) add(i, OPERATION.flush, 0);
-    if (code === ALLOC) add(i, OPERATION.alloc, sizeBytes[i]!);
-    else if (code === OOM) add(i, OPERATION.oom, sizeBytes[i]!);
-    else if (code === FREE_REQUESTED && allocation[i]! >= 0) {
-      const isWhole = i + 1 < count && action[i + 1] === FREE_COMPLETED && allocation[i + 1] === allocation[i];
+    if (code === ALLOC || code === OOM) {
+      add(i, code === ALLOC ? OPERATION.alloc : OPERATION.oom, sizeBytes[i]!);
+      for (const row of late) add(row, OPERATION.completeFree, 0);
+      late = [];
+    } else if (code === FREE_REQUESTED && allocation[i]! >= 0) {
+      const isPair = i + 1 < count && action[i + 1] === FREE_COMPLETED && allocation[i + 1] === allocation[i];
+      const isWhole = isPair && !waited.has(i + 1);
       add(i, isWhole ? OPERATION.free : OPERATION.requestFree, 0);
       if (isWhole) i += 1;
-    } else if (code === FREE_COMPLETED && allocation[i]! >= 0) add(i, OPERATION.completeFree, 0);
+    } else if (waited.has(i)) late.push(i);
+    else if (code === FREE_COMPLETED && allocation[i]! >= 0) add(i, OPERATION.completeFree, 0);
   }
   return {
     count: at,
@@ -72,4 +93,18 @@ export function operationsOf(recording: Recording, explicitFlushes: readonly num
     pool: operations.pool.slice(0, at),
     seq: operations.seq.slice(0, at),
   };
+}
+
+/** Rows of the frees that completed in the waits of these requests: the completions in a row before them, driver entries aside. */
+function completionsOfWaits({ events }: Recording, lateWaits: readonly number[]): ReadonlySet<number> {
+  const rows = new Set<number>();
+  const first = events.seq[0] ?? 0;
+  for (const request of lateWaits) {
+    for (let i = request - first - 1; i >= 0; i -= 1) {
+      const code = events.action[i]!;
+      if (code === FREE_COMPLETED) rows.add(i);
+      else if (code < SEGMENT_ALLOC || code > SEGMENT_UNMAP) break;
+    }
+  }
+  return rows;
 }

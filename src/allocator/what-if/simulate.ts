@@ -3,6 +3,7 @@ import type { Block } from '../block.js';
 import { CachingAllocator } from '../caching-allocator.js';
 import type { Recording } from '../replay/recording.js';
 import { restoreState } from '../replay/restore-state.js';
+import { allocationSize, roundSize } from '../rounding.js';
 import type { AllocatorSettings } from '../settings.js';
 import type { AllocatorVariant } from '../variants.js';
 import { BudgetDriver } from './budget-driver.js';
@@ -99,8 +100,14 @@ export function simulate(recording: Recording, operations: Operations, simulatio
     requestedBytes,
     reservedBytes: statistics.reservedBytes.current,
     activeBytes: statistics.activeBytes.current,
-    shortBytes: driver.refusedBytes - driver.freeAtRefusal,
+    shortBytes: shortOf(requestedBytes),
   });
+  const shortOf = (requestedBytes: number): number => {
+    const { allowedBytes } = allocator;
+    const asked = allocationSize(roundSize(requestedBytes, settings), settings);
+    const overLimit = allowedBytes === null ? 0 : statistics.reservedBytes.current + asked - allowedBytes;
+    return overLimit > 0 ? overLimit : driver.refusedBytes - driver.freeAtRefusal;
+  };
   const request = (pool: number, bytes: number, stream: number): Block<never> | null => {
     if (pool === 0) {
       const reused = allocator.reuse(bytes, stream);

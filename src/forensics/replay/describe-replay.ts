@@ -74,7 +74,7 @@ async function describeReplay(store: Store, named: NamedDevice): Promise<ReplayD
     flushes: {
       explicit: outcome.flushes.filter((flush) => flush.kind === 'explicit').length,
       forced: outcome.flushes.filter((flush) => flush.kind === 'forced').length,
-      late_waits: outcome.lateWaits,
+      late_waits: outcome.lateWaits.length,
     },
     ooms: outcome.ooms.map((oom) => ({
       seq: oom.seq,
