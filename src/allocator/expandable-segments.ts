@@ -16,7 +16,7 @@ export interface PageListener<S> {
 }
 
 /** Reserved address space exceeds the device's memory by this factor, so that it outlasts holes. */
-const RESERVATION_FACTOR = 1.125;
+export const RESERVATION_FACTOR = 1.125;
 
 export class ExpandableSegments<S> {
   private readonly space: BlockSpace<S>;

@@ -1,6 +1,5 @@
 /** How far a replay can be trusted: exact, approximate or refused, and why. Thresholds are those at which the model was checked against real recordings. */
-import type { TieBreak } from '../variants.js';
-import { ALLOCATOR_VARIANTS } from '../variants.js';
+import { ALLOCATOR_VARIANTS, type AllocatorVariant, type TieBreak } from '../variants.js';
 import { type Operations, operationsOf } from '../what-if/operations.js';
 import { simulate } from '../what-if/simulate.js';
 import { type DumpedState, type FinalDifference, finalDifference } from './compare-final-state.js';
@@ -24,6 +23,8 @@ export interface Fidelity {
   readonly status: ReplayStatus;
   /** One sentence; empty if exact. */
   readonly reason: string;
+  /** The recording given, with what the replay found out of it. */
+  readonly recording: Recording;
   readonly outcome: ReplayOutcome;
   readonly finalDifference: FinalDifference | null;
   /** Largest difference of the reserve from the recorded one in a run that is never set right; null where it was not needed. */
@@ -50,16 +51,42 @@ const FEATURE_WORDS: Readonly<Record<UnconfirmedFeature, string>> = {
  * Replays with the variant that fits best. Releases before torch 2.12 do not write pools into entries and break ties by address; where entries
  * have pools the counters of 2.12 and 2.13 are tried first. The first that fits in everything is taken, for ties are all they differ in.
  */
-export function replayBest(recording: Recording): ReplayOutcome {
+export function replayBest(recording: Recording): FittedReplay {
   const newest = [ALLOCATOR_VARIANTS['2.13'], ALLOCATOR_VARIANTS['2.12'], ALLOCATOR_VARIANTS['2.7']];
   const oldest = [ALLOCATOR_VARIANTS['2.7'], ALLOCATOR_VARIANTS['2.13'], ALLOCATOR_VARIANTS['2.12']];
-  let best: ReplayOutcome | undefined;
-  for (const variant of recording.events.pool === undefined ? oldest : newest) {
-    const outcome = verifyingReplay(recording, variant);
-    if (best === undefined || faults(outcome) < faults(best)) best = outcome;
-    if (faults(best) === 0) break;
+  let best: FittedReplay | undefined;
+  for (const variant of recording.namesPools === true ? newest : oldest) {
+    const fitted = fitReservation(recording, variant);
+    if (best === undefined || faults(fitted.outcome) < faults(best.outcome)) best = fitted;
+    if (faults(best.outcome) === 0) break;
   }
   return best!;
+}
+
+export interface FittedReplay {
+  /** With the address space of reservations that fits. */
+  readonly recording: Recording;
+  readonly outcome: ReplayOutcome;
+}
+
+/** Each round leaves less address space than the one before; a real one has one size, so a few bounds find it closely enough. */
+const MAX_ROUNDS = 8;
+
+function fitReservation(recording: Recording, variant: AllocatorVariant): FittedReplay {
+  let fitted: FittedReplay = { recording, outcome: verifyingReplay(recording, variant) };
+  for (let round = 0; round < MAX_ROUNDS; round += 1) {
+    const { impliedReservationBytes } = fitted.outcome;
+    if (impliedReservationBytes === null) break;
+    const tighter = { ...recording, reservationBytes: impliedReservationBytes };
+    const outcome = verifyingReplay(tighter, variant);
+    if (firstFault(outcome) <= firstFault(fitted.outcome)) break;
+    fitted = { recording: tighter, outcome };
+  }
+  return fitted;
+}
+
+function firstFault(outcome: ReplayOutcome): number {
+  return outcome.mismatches[0]?.seq ?? Number.POSITIVE_INFINITY;
 }
 
 function faults(outcome: ReplayOutcome): number {
@@ -68,15 +95,15 @@ function faults(outcome: ReplayOutcome): number {
 }
 
 /** `dump`: null where the dumped blocks are not known. */
-export function judgeReplay(recording: Recording, dump: DumpedState | null, walk: WalkFindings): Fidelity {
-  const outcome = replayBest(recording);
+export function judgeReplay(given: Recording, dump: DumpedState | null, walk: WalkFindings): Fidelity {
+  const { recording, outcome } = replayBest(given);
   const difference = dump === null ? null : finalDifference(outcome.allocator.snapshot(), dump);
   const operations = operationsOf(
     recording,
     outcome.flushes.filter((flush) => flush.kind === 'explicit').map((flush) => flush.seq),
     outcome.lateWaits,
   );
-  const common = { outcome, finalDifference: difference, operations };
+  const common = { recording, outcome, finalDifference: difference, operations };
   const refusal = whyRefused(recording, outcome, walk);
   if (refusal !== null) return { ...common, status: 'refused', reason: refusal, freeRunError: null };
   const doubts = whyInexact(outcome, difference, dump, walk);

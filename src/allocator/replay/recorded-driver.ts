@@ -1,5 +1,6 @@
 /** A driver that grants what the record shows was granted, at the recorded addresses, and refuses the rest. */
 import type { Driver, Reservation } from '../driver.js';
+import { RESERVATION_FACTOR } from '../expandable-segments.js';
 import {
   ALLOC,
   FREE_COMPLETED,
@@ -166,7 +167,8 @@ export class RecordedDriver implements Driver {
   }
 
   memory() {
-    return { totalBytes: OPEN_END_BYTES, freeBytes: 0, processBytes: 0 };
+    const bytes = Math.min(OPEN_END_BYTES, this.recording.reservationBytes);
+    return { totalBytes: bytes / RESERVATION_FACTOR, freeBytes: 0, processBytes: 0 };
   }
 
   /** The row that grants a request of this kind; −1: refused, as recorded. */

@@ -27,6 +27,8 @@ export interface RecordedTrace {
   readonly emptyCacheStacks: ReadonlySet<number>;
   /** Torch's id of a pool as the columns number it (0 = default). */
   readonly poolId: (pool: number) => PoolId;
+  /** Whether entries name their pools, as from torch 2.12. */
+  readonly namesPools?: boolean;
 }
 
 /** A trace with what {@link prepareRecording} found in it. */
@@ -45,6 +47,11 @@ export interface Recording extends RecordedTrace {
   readonly allocEntries: number;
   readonly freesWithoutAllocation: number;
   readonly streams: readonly number[];
+  /**
+   * Address space of one reservation of expandable segments: 1.125 × the device's total, which no snapshot tells. Infinity unless a replay found
+   * that it must be less; it decides between the block at the growing edge and one inside.
+   */
+  readonly reservationBytes: number;
 }
 
 /** Expandable memory of one stream, pool and size class lies in one reservation. */
@@ -88,6 +95,7 @@ export function prepareRecording(trace: RecordedTrace): Recording {
     allocEntries,
     freesWithoutAllocation,
     streams: [...streams].filter((one) => !Number.isNaN(one)),
+    reservationBytes: Number.POSITIVE_INFINITY,
   };
 }
 

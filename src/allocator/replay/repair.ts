@@ -9,7 +9,7 @@ import { type AllocatorSettings, LARGE_REMAINDER_BYTES, MIN_BLOCK_BYTES } from '
 import { move } from '../statistics.js';
 
 /** A free block that contains `addr`, wherever it is. */
-function freeBlockAt<S>(parts: AllocatorParts<S>, addr: number): Block<S> | undefined {
+export function freeBlockAt<S>(parts: AllocatorParts<S>, addr: number): Block<S> | undefined {
   for (const segment of parts.segments) {
     if (addr < segment.addr || addr >= segment.addr + segment.sizeBytes) continue;
     for (let block: Block<S> | null = segment.first; block !== null && block.addr <= addr; block = block.next)

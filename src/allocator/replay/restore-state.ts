@@ -6,7 +6,7 @@ import { SMALL_SEGMENT_BYTES } from '../settings.js';
 import { type Gauge, move } from '../statistics.js';
 import { reservationKey } from './recording.js';
 
-/** Address space behind the last mapped page of a reservation, whose end is recorded nowhere: more than any device has. */
+/** Address space of a reservation whose end nothing tells: more than any device has. */
 export const OPEN_END_BYTES = 2 ** 44;
 
 export interface RestoreOptions {
@@ -15,6 +15,8 @@ export interface RestoreOptions {
   readonly reservationStarts: ReadonlyMap<string, number>;
   /** Page unit of large expandable segments. */
   readonly largeUnitBytes: number;
+  /** `Recording.reservationBytes`. */
+  readonly reservationBytes: number;
   /** Takes mapped runs of expandable segments for cudaMalloc segments. */
   readonly asCudaMalloc?: boolean;
 }
@@ -45,7 +47,8 @@ export function restoreState<S>(parts: AllocatorParts<S>, start: AllocatorState,
     if (reservation === undefined) {
       const base = Math.min(addr, options.reservationStarts.get(key) ?? addr);
       const unit = pool.kind === 'small' ? SMALL_SEGMENT_BYTES : options.largeUnitBytes;
-      const segment = makeSegment(parts, base, OPEN_END_BYTES, stream, pool, unit);
+      const bytes = Math.min(OPEN_END_BYTES, Math.ceil(options.reservationBytes / unit) * unit);
+      const segment = makeSegment(parts, base, bytes, stream, pool, unit);
       reservation = { segment, last: null, end: base };
       reservations.set(key, reservation);
     }
@@ -54,8 +57,8 @@ export function restoreState<S>(parts: AllocatorParts<S>, start: AllocatorState,
     reservation.end = addr + bytes;
   }
   for (const reservation of reservations.values()) {
-    const { segment } = reservation;
-    unmapped(parts, reservation, segment.addr + segment.sizeBytes);
+    const end = reservation.segment.addr + reservation.segment.sizeBytes;
+    if (end > reservation.end) unmapped(parts, reservation, end);
   }
   // Before the recording nothing is known to have been higher.
   for (const gauge of Object.values(parts.statistics) as (Gauge | number)[])

@@ -19,7 +19,7 @@ import {
   SEGMENT_MAP,
   SEGMENT_UNMAP,
 } from './recording.js';
-import { addSegment, giveBack, mapRange, placeAt } from './repair.js';
+import { addSegment, freeBlockAt, giveBack, mapRange, placeAt } from './repair.js';
 import { restoreState } from './restore-state.js';
 
 export interface ReplayMismatch {
@@ -82,6 +82,8 @@ export interface ReplayOutcome {
   /** Entries of requests that only what their own forced wait set free would have fitted (pytorch issue 189504). */
   readonly lateWaits: readonly number[];
   readonly features: ReadonlySet<UnconfirmedFeature>;
+  /** Address space of a reservation that the first mismatch at its growing edge leaves possible; null if none is of that kind. */
+  readonly impliedReservationBytes: number | null;
   /** Given up after too many mismatches: the rest was not replayed. */
   readonly abandonedAt: number | null;
   readonly reservedAtEndBytes: number;
@@ -119,6 +121,7 @@ class VerifyingReplay {
   private unknownFrees = 0;
   private readonly lateWaits: number[] = [];
   private abandonedAt: number | null = null;
+  private impliedReservation: number | null = null;
   /** Frees that a wait of the model completed, to be found in the record. */
   private readonly completedByModel = new Set<number>();
   private waits = false;
@@ -145,6 +148,7 @@ class VerifyingReplay {
       poolId: recording.poolId,
       reservationStarts: recording.reservationStarts,
       largeUnitBytes: recording.settings.largeSegmentBytes,
+      reservationBytes: recording.reservationBytes,
     });
     for (let row = 0; row < restored.length; row += 1) this.blocks[row] = restored[row];
     this.noteSettings();
@@ -191,6 +195,7 @@ class VerifyingReplay {
       ooms: this.ooms,
       lateWaits: this.lateWaits,
       features: this.features,
+      impliedReservationBytes: this.impliedReservation,
       abandonedAt: this.abandonedAt,
       reservedAtEndBytes: this.allocator.statistics.reservedBytes.current,
       allocator: this.allocator,
@@ -367,11 +372,30 @@ class VerifyingReplay {
     const peeked = predicted ?? this.allocator.peek(events.sizeBytes[row]!, this.streamOf(row));
     this.note(row, kind, events.sizeBytes[row]!, peeked?.addr ?? null, isOom ? null : events.address[row]!);
     if (predicted !== null) this.allocator.free(predicted);
+    if (this.mismatchCount === 1 && kind === 'address') this.boundReservation(row);
     this.repeatDriverEntries();
     if (isOom || !isServed) return;
     const placed = placeAt(this.parts, settings, events.address[row]!, events.sizeBytes[row]!);
     if (placed === undefined || placed.midBlock) this.impossiblePlacements += 1;
     this.blocks[allocation[row]!] = placed?.block;
+  }
+
+  /**
+   * Torch counts the unmapped rest of a reservation as part of the block at its growing edge. Where that block was taken although another fits, the
+   * rest must be so small that both together are less than the other.
+   */
+  private boundReservation(row: number): void {
+    const { events } = this.recording;
+    const taken = freeBlockAt(this.parts, events.address[row]!);
+    const other = this.allocator.peek(events.sizeBytes[row]!, this.streamOf(row));
+    if (taken === undefined || other === null || taken === other || taken.segment !== other.segment) return;
+    const { next, segment } = taken;
+    if (next === null || next.mapped || next.next !== null) return;
+    const reach = other.next !== null && !other.next.mapped ? other.sizeBytes + other.next.sizeBytes : other.sizeBytes;
+    const end = taken.addr + reach;
+    const unit = segment.unitBytes;
+    const bytes = Math.ceil((end - segment.addr) / unit - 1) * unit;
+    if (bytes >= taken.addr + taken.sizeBytes - segment.addr) this.impliedReservation = bytes;
   }
 
   private note(

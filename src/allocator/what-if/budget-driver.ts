@@ -1,5 +1,6 @@
 /** A device of so many bytes for one allocator, with addresses that are never used twice, and a memory of what it refused. */
 import type { Driver } from '../driver.js';
+import { RESERVATION_FACTOR } from '../expandable-segments.js';
 
 /** No limit at all; reservations of address space still need a size. */
 const UNLIMITED_TOTAL_BYTES = 2 ** 40;
@@ -11,12 +12,26 @@ export class BudgetDriver implements Driver {
   /** What was asked for last and refused, and what was free then. */
   refusedBytes = 0;
   freeAtRefusal = 0;
+  /** Of the device: address space is reserved in proportion. */
+  private readonly totalBytes: number;
   private heldBytes: number;
   private nextAddress: number;
   private readonly descends: boolean;
 
   /** `heldBytes`: what the allocator holds from the start. Addresses go up from `address`, or down from it. */
-  constructor(budgetBytes: number, heldBytes: number, address: number, direction: 'ascending' | 'descending') {
+  constructor(
+    budgetBytes: number,
+    heldBytes: number,
+    address: number,
+    direction: 'ascending' | 'descending',
+    /** Address space that the recorded allocator reserves at a time; Infinity = not known. */
+    reservationBytes: number,
+  ) {
+    const known = Number.isFinite(reservationBytes) ? reservationBytes / RESERVATION_FACTOR : 0;
+    this.totalBytes = Math.max(
+      known,
+      Number.isFinite(budgetBytes) ? budgetBytes : known === 0 ? UNLIMITED_TOTAL_BYTES : 0,
+    );
     this.budgetBytes = budgetBytes;
     this.heldBytes = heldBytes;
     this.nextAddress = address;
@@ -53,7 +68,7 @@ export class BudgetDriver implements Driver {
   memory() {
     const isLimited = Number.isFinite(this.budgetBytes);
     return {
-      totalBytes: isLimited ? this.budgetBytes : UNLIMITED_TOTAL_BYTES,
+      totalBytes: this.totalBytes,
       freeBytes: isLimited ? this.budgetBytes - this.heldBytes : UNLIMITED_TOTAL_BYTES,
       processBytes: this.heldBytes,
     };

@@ -85,7 +85,7 @@ export function simulate(recording: Recording, operations: Operations, simulatio
   }
   const base =
     simulation.direction === 'ascending' ? ABOVE_ALL_ADDRESSES : Math.floor(lowest / GRID_BYTES) * GRID_BYTES;
-  const driver = new BudgetDriver(budgetBytes, held, base, simulation.direction);
+  const driver = new BudgetDriver(budgetBytes, held, base, simulation.direction, recording.reservationBytes);
   const allocator = new CachingAllocator<never>({
     driver,
     settings,
@@ -130,6 +130,7 @@ export function simulate(recording: Recording, operations: Operations, simulatio
       poolId: recording.poolId,
       reservationStarts: recording.reservationStarts,
       largeUnitBytes: recording.settings.largeSegmentBytes,
+      reservationBytes: recording.reservationBytes,
       asCudaMalloc: simulation.start === 'recorded_cuda_malloc',
     });
     for (let row = 0; row < restored.length; row += 1) blocks[row] = restored[row];

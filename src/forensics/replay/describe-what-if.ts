@@ -51,11 +51,15 @@ export interface ReplayedDevice {
 
 export async function replayDevice(store: Store, chosen: ChosenDevice): Promise<ReplayedDevice> {
   const stored = await readRecording(store, chosen.snapshotId, chosen.device);
-  const { recording, dump, walk } = stored;
-  const fidelity = judgeReplay(recording, dump, walk);
+  const fidelity = judgeReplay(stored.recording, stored.dump, stored.walk);
+  const { operations, outcome, recording } = fidelity;
   const capacity = await readCapacity(store, chosen, recording);
-  const { operations, outcome } = fidelity;
-  return { stored, fidelity, capacity, base: { recording, operations, variant: outcome.variant } };
+  return {
+    stored: { ...stored, recording },
+    fidelity,
+    capacity,
+    base: { recording, operations, variant: outcome.variant },
+  };
 }
 
 /** Throws MBF1002 where the trace cannot be replayed: numbers of a model that does not describe the recording would be made up. */

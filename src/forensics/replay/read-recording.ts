@@ -30,6 +30,9 @@ export async function readRecording(store: Store, snapshotId: number, device: nu
     facts,
     emptyCacheStacks: new Set(stacks.map((row) => row.stack_id)),
     // A pool that no source names still must not be the default one.
+    namesPools: (await store.all('snapshot.features', { snapshot_id: snapshotId })).some(
+      (row) => row.feature === 'event.pool_id',
+    ),
     poolId: (pool) => trace.pools.pair(pool) ?? [pool, -1],
   });
   return {
