@@ -11,7 +11,7 @@ import { stateAt } from '../history/state-at.js';
 import { readStacks, siteOf } from '../stacks/read-stacks.js';
 import type { ChosenDevice } from '../state/choose-snapshot.js';
 import { hex } from '../state/state-view.js';
-import type { ReplayedDevice } from './describe-what-if.js';
+import type { ReplayedDevice } from './ask.js';
 
 const SHOWN = 5;
 

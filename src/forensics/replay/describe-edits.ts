@@ -8,7 +8,7 @@ import type { WhatIfPeak, WhatIfResult, WhatIfSite } from '../../model/replay-re
 import type { Store } from '../../store/store.js';
 import type { ChosenDevice } from '../state/choose-snapshot.js';
 import { type AllocationSites, readAllocationSites } from './allocation-sites.js';
-import type { ReplayedDevice } from './describe-what-if.js';
+import type { ReplayedDevice } from './ask.js';
 
 /** All allocations whose call site contains `site`, times `scale`; 0 = they are never made. */
 export interface SiteEdit {

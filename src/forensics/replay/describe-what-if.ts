@@ -1,23 +1,21 @@
 /** `mbforensics whatif`: the recorded requests under other settings, on other devices, or changed themselves. */
-import { type Fidelity, judgeReplay } from '../../allocator/replay/fidelity.js';
+
 import { OOM } from '../../allocator/replay/recording.js';
 import { confText } from '../../allocator/settings.js';
-import { simulate } from '../../allocator/what-if/simulate.js';
-import { askWhatIf, leastBudget, type WhatIfBase } from '../../allocator/what-if/sweep.js';
 import { MbfError } from '../../model/errors.js';
 import type { WhatIfResult, WhatIfSetting } from '../../model/replay-results.js';
 import type { Store } from '../../store/store.js';
 import { readSteps } from '../history/steps.js';
 import { readStacks, siteOf } from '../stacks/read-stacks.js';
 import type { ChosenDevice } from '../state/choose-snapshot.js';
-import { type RecordedCapacity, readCapacity } from './capacity.js';
+import { calibrate, leastCapacities, PAGE_BYTES, type ReplayedDevice, replayDevice, settingRows } from './ask.js';
+import type { RecordedCapacity } from './capacity.js';
 import { describeEarlyFrees } from './describe-early-frees.js';
 import { describeEdits, type SiteEdit } from './describe-edits.js';
-import { readRecording, type StoredRecording } from './read-recording.js';
+import type { StoredRecording } from './read-recording.js';
 import {
   CAPACITY_PARTS,
   questionOf,
-  RECORDED,
   recordedQuestion,
   type SettingQuestion,
   sweepQuestions,
@@ -37,30 +35,6 @@ const AVOIDED =
   'That this OOM is avoided is no proof that training fits later: the trace ends here, and what the program would have asked for next is in no recording.';
 const END_OF_TRACE =
   'The answers hold for this trace; it marks no training steps, and what came after it is in no recording.';
-
-/** What the driver deals in. */
-const PAGE_BYTES = 2 ** 21;
-
-/** A traced device that replays well enough to be asked what-if questions. */
-export interface ReplayedDevice {
-  readonly stored: StoredRecording;
-  readonly fidelity: Fidelity;
-  readonly capacity: RecordedCapacity;
-  readonly base: WhatIfBase;
-}
-
-export async function replayDevice(store: Store, chosen: ChosenDevice): Promise<ReplayedDevice> {
-  const stored = await readRecording(store, chosen.snapshotId, chosen.device);
-  const fidelity = judgeReplay(stored.recording, stored.dump, stored.walk);
-  const { operations, outcome, recording } = fidelity;
-  const capacity = await readCapacity(store, chosen, recording);
-  return {
-    stored: { ...stored, recording },
-    fidelity,
-    capacity,
-    base: { recording, operations, variant: outcome.variant },
-  };
-}
 
 /** Throws MBF1002 where the trace cannot be replayed: numbers of a model that does not describe the recording would be made up. */
 export async function describeWhatIf(
@@ -142,92 +116,6 @@ function askedBudget(capacityBytes: number | undefined, capacity: RecordedCapaci
   if (budget <= 0)
     throw new MbfError('MBF1001', `--capacity ${capacityBytes} leaves nothing beside the memory outside the allocator`);
   return budget;
-}
-
-/** Error of laying out the start as well as possible, seen with the recorded settings; null where the start is empty. */
-function calibrate({ stored, base }: ReplayedDevice): number | null {
-  const { recording, history } = stored;
-  if (recording.start.blocks.count === 0 && recording.start.segments.count === 0) return null;
-  const run = (start: 'packed' | 'recorded'): number =>
-    simulate(recording, base.operations, {
-      settings: recording.settings,
-      variant: base.variant,
-      budgetBytes: Number.POSITIVE_INFINITY,
-      start,
-      direction: 'ascending',
-    }).peakReservedBytes;
-  // Without a limit the peak of a run that failed is higher than the recorded one: compare like with like.
-  const isLimited = recording.events.action.includes(OOM);
-  return run('packed') - (isLimited ? run('recorded') : history.peakReserved.bytes);
-}
-
-function settingRows(
-  { base, stored }: ReplayedDevice,
-  question: SettingQuestion,
-  budgetBytes: number,
-  allowedBytes: number | null,
-  calibration: number | null,
-): WhatIfSetting[] {
-  const { bounds, robust } = askWhatIf(base, {
-    settings: question.settings,
-    budgetBytes,
-    ...(allowedBytes === null ? {} : { allowedBytes }),
-  });
-  const capacity = Math.min(budgetBytes, allowedBytes ?? budgetBytes);
-  const isLimited = Number.isFinite(capacity);
-  return bounds.map(({ bound, outcome, result }) => {
-    const change = Math.abs(result.peakReservedBytes - stored.history.peakReserved.bytes);
-    const isNoise = bound === 'optimistic' && calibration !== null && change <= Math.abs(calibration);
-    return {
-      setting: question.label,
-      capacity_bytes: isLimited ? capacity : null,
-      outcome,
-      peak_reserved_bytes: result.peakReservedBytes,
-      peak_active_bytes: result.peakActiveBytes,
-      headroom_bytes: isLimited ? capacity - result.peakReservedBytes : null,
-      driver_calls: result.driverCalls,
-      bound,
-      unused_at_peak_bytes: result.unusedAtPeakBytes,
-      retries: result.retries,
-      short_bytes: result.oom === null ? null : result.oom.shortBytes,
-      oom_seq: result.oom === null ? null : result.oom.seq,
-      robust,
-      note: question.note ?? (isNoise ? 'the change is within the error of the assumed start' : null),
-    };
-  });
-}
-
-/** For the recorded settings and for the other kind of segments. */
-function leastCapacities({ base, stored }: ReplayedDevice): WhatIfResult['least_capacity'] {
-  const { recording } = stored;
-  const isCold = recording.start.segments.count === 0;
-  const other = { ...recording.settings, expandableSegments: !recording.settings.expandableSegments };
-  const questions = [
-    { label: RECORDED, settings: recording.settings, start: 'recorded' as const, bound: 'exact' as const },
-    {
-      label: `expandable_segments:${other.expandableSegments ? 'True' : 'False'}`,
-      settings: other,
-      start: isCold ? ('recorded' as const) : ('packed' as const),
-      bound: isCold ? ('exact' as const) : ('optimistic' as const),
-    },
-  ];
-  return questions.flatMap(({ label, settings, start, bound }) => {
-    const unlimited = simulate(recording, base.operations, {
-      settings,
-      variant: base.variant,
-      budgetBytes: Number.POSITIVE_INFINITY,
-      start,
-      direction: 'ascending',
-    });
-    const bytes = leastBudget(
-      base,
-      settings,
-      start,
-      unlimited.peakActiveBytes - PAGE_BYTES,
-      unlimited.peakReservedBytes,
-    );
-    return bytes === null ? [] : [{ setting: label, capacity_bytes: bytes, bound }];
-  });
 }
 
 /** The most that was live at once, or was live and asked for at an OOM, in whole pages. */

@@ -1,0 +1,131 @@
+/** A recorded device that replays well enough to be asked what-if questions, and the answers as rows. */
+import { type Fidelity, judgeReplay } from '../../allocator/replay/fidelity.js';
+import { OOM } from '../../allocator/replay/recording.js';
+import type { AllocatorSettings } from '../../allocator/settings.js';
+import { simulate } from '../../allocator/what-if/simulate.js';
+import { askWhatIf, leastBudget, type WhatIfBase } from '../../allocator/what-if/sweep.js';
+import type { WhatIfResult, WhatIfSetting } from '../../model/replay-results.js';
+import type { Store } from '../../store/store.js';
+import { type RecordedCapacity, readCapacity } from './capacity.js';
+import { readRecording, type StoredRecording } from './read-recording.js';
+import { RECORDED, type SettingQuestion } from './sweep-questions.js';
+
+/** What the driver deals in. */
+export const PAGE_BYTES = 2 ** 21;
+
+export interface ReplayedDevice {
+  readonly stored: StoredRecording;
+  readonly fidelity: Fidelity;
+  readonly capacity: RecordedCapacity;
+  readonly base: WhatIfBase;
+}
+
+/** What a device is read by. */
+export interface DevicePlace {
+  readonly snapshotId: number;
+  readonly device: number;
+  readonly rank: number | null;
+  readonly path: string;
+}
+
+export async function replayDevice(store: Store, chosen: DevicePlace): Promise<ReplayedDevice> {
+  const stored = await readRecording(store, chosen.snapshotId, chosen.device);
+  const fidelity = judgeReplay(stored.recording, stored.dump, stored.walk);
+  const { operations, outcome, recording } = fidelity;
+  const capacity = await readCapacity(store, chosen, recording);
+  return {
+    stored: { ...stored, recording },
+    fidelity,
+    capacity,
+    base: { recording, operations, variant: outcome.variant },
+  };
+}
+
+/** Error of laying out the start as well as possible, seen with the recorded settings; null where the start is empty. */
+export function calibrate({ stored, base }: ReplayedDevice): number | null {
+  const { recording, history } = stored;
+  if (recording.start.blocks.count === 0 && recording.start.segments.count === 0) return null;
+  const run = (start: 'packed' | 'recorded'): number =>
+    simulate(recording, base.operations, {
+      settings: recording.settings,
+      variant: base.variant,
+      budgetBytes: Number.POSITIVE_INFINITY,
+      start,
+      direction: 'ascending',
+    }).peakReservedBytes;
+  // Without a limit the peak of a run that failed is higher than the recorded one: compare like with like.
+  const isLimited = recording.events.action.includes(OOM);
+  return run('packed') - (isLimited ? run('recorded') : history.peakReserved.bytes);
+}
+
+export function settingRows(
+  { base, stored }: ReplayedDevice,
+  question: SettingQuestion,
+  budgetBytes: number,
+  allowedBytes: number | null,
+  calibration: number | null,
+): WhatIfSetting[] {
+  const { bounds, robust } = askWhatIf(base, {
+    settings: question.settings,
+    budgetBytes,
+    ...(allowedBytes === null ? {} : { allowedBytes }),
+  });
+  const capacity = Math.min(budgetBytes, allowedBytes ?? budgetBytes);
+  const isLimited = Number.isFinite(capacity);
+  return bounds.map(({ bound, outcome, result }) => {
+    const change = Math.abs(result.peakReservedBytes - stored.history.peakReserved.bytes);
+    const isNoise = bound === 'optimistic' && calibration !== null && change <= Math.abs(calibration);
+    return {
+      setting: question.label,
+      capacity_bytes: isLimited ? capacity : null,
+      outcome,
+      peak_reserved_bytes: result.peakReservedBytes,
+      peak_active_bytes: result.peakActiveBytes,
+      headroom_bytes: isLimited ? capacity - result.peakReservedBytes : null,
+      driver_calls: result.driverCalls,
+      bound,
+      unused_at_peak_bytes: result.unusedAtPeakBytes,
+      retries: result.retries,
+      short_bytes: result.oom === null ? null : result.oom.shortBytes,
+      oom_seq: result.oom === null ? null : result.oom.seq,
+      robust,
+      note: question.note ?? (isNoise ? 'the change is within the error of the assumed start' : null),
+    };
+  });
+}
+
+/** For the recorded settings and for the other kind of segments. */
+export function leastCapacities({ base, stored }: ReplayedDevice): WhatIfResult['least_capacity'] {
+  const { recording } = stored;
+  const isCold = recording.start.segments.count === 0;
+  const other: AllocatorSettings = {
+    ...recording.settings,
+    expandableSegments: !recording.settings.expandableSegments,
+  };
+  const questions = [
+    { label: RECORDED, settings: recording.settings, start: 'recorded' as const, bound: 'exact' as const },
+    {
+      label: `expandable_segments:${other.expandableSegments ? 'True' : 'False'}`,
+      settings: other,
+      start: isCold ? ('recorded' as const) : ('packed' as const),
+      bound: isCold ? ('exact' as const) : ('optimistic' as const),
+    },
+  ];
+  return questions.flatMap(({ label, settings, start, bound }) => {
+    const unlimited = simulate(recording, base.operations, {
+      settings,
+      variant: base.variant,
+      budgetBytes: Number.POSITIVE_INFINITY,
+      start,
+      direction: 'ascending',
+    });
+    const bytes = leastBudget(
+      base,
+      settings,
+      start,
+      unlimited.peakActiveBytes - PAGE_BYTES,
+      unlimited.peakReservedBytes,
+    );
+    return bytes === null ? [] : [{ setting: label, capacity_bytes: bytes, bound }];
+  });
+}
