@@ -132,6 +132,8 @@ export interface WhatIfResult {
     readonly device_total_bytes: number | null;
     /** Memory of the device outside this allocator at the OOM; null where the total is not known. */
     readonly outside_bytes: number | null;
+    /** How much more was reserved before the OOM than could be had then: what others took of the device meanwhile. */
+    readonly taken_by_others_bytes: number;
     readonly ooms: number;
     readonly peak_reserved_bytes: number;
     readonly peak_active_bytes: number;
@@ -140,6 +142,8 @@ export interface WhatIfResult {
   };
   /** Error of the assumption about the start, measured with the recorded settings: peak reserved of the optimistic start less the recorded peak. Null where nothing had to be assumed. */
   readonly calibration_bytes: number | null;
+  /** Recorded settings at the recorded capacity fail at the recorded OOM. If not, that capacity was not constant over the trace. Null without an OOM. */
+  readonly repeats_oom: boolean | null;
   readonly settings: readonly WhatIfSetting[];
   /** Least capacity with which every request is served, by setting. */
   readonly least_capacity: readonly {

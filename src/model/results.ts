@@ -197,6 +197,14 @@ export interface AccountingPart {
   readonly bytes: number;
 }
 
+/** How well the allocator model repeats the recording a verdict rests on. */
+export interface ReplayVerdict {
+  readonly status: 'exact' | 'approximate' | 'refused';
+  readonly reason: string;
+  readonly address_matches: number;
+  readonly address_total: number;
+}
+
 export interface Verdict {
   readonly rank: number | null;
   readonly device: number | null;

@@ -39,6 +39,11 @@ export function whatIfText(result: WhatIfResult): string {
       ),
     );
   }
+  if (result.repeats_oom === false) {
+    const why =
+      'with the recorded settings the model fails elsewhere than torch did: the memory left to the allocator was not constant over the trace, and no row can be trusted to the byte';
+    lines.push(...wrap(`  ${why}`, WIDTH, '    '));
+  }
   if (result.least_capacity.length > 0) lines.push('', ...leastLines(result));
   if (result.edit !== null) lines.push('', ...editLines(result.edit));
   if (result.free_early !== null) lines.push('', ...earlyLines(result.free_early));
@@ -62,6 +67,10 @@ function recordedWords({ recorded }: WhatIfResult): string {
   }
   if (recorded.capacity_bytes !== null)
     parts.push(`capacity ${formatBytes(recorded.capacity_bytes)} = ${printable(recorded.capacity_source ?? '')}`);
+  if (recorded.taken_by_others_bytes > 0)
+    parts.push(
+      `${formatBytes(recorded.taken_by_others_bytes)} less than was reserved before: others took it meanwhile`,
+    );
   if (recorded.outside_bytes !== null && recorded.device_total_bytes !== null)
     parts.push(
       `${formatBytes(recorded.outside_bytes)} of the device's ${formatBytes(recorded.device_total_bytes)} lie outside it`,

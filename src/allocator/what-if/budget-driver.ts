@@ -6,7 +6,8 @@ import { RESERVATION_FACTOR } from '../expandable-segments.js';
 const UNLIMITED_TOTAL_BYTES = 2 ** 40;
 
 export class BudgetDriver implements Driver {
-  readonly budgetBytes: number;
+  /** May change while the driver is in use: others take memory of the device, too. */
+  budgetBytes: number;
   /** cudaMalloc and cuMemMap calls that succeeded, cudaFree and cuMemUnmap calls. */
   calls = 0;
   /** What was asked for last and refused, and what was free then. */

@@ -28,8 +28,10 @@ export interface Edits {
 export interface Simulation {
   readonly settings: AllocatorSettings;
   readonly variant: AllocatorVariant;
-  /** Bytes this allocator may have; Infinity = no limit. */
+  /** Bytes this allocator may have when the last recorded OOM is raised, and after it; Infinity = no limit. */
   readonly budgetBytes: number;
+  /** How much more it could have before: what others took of the device meanwhile. */
+  readonly takenByOthersBytes?: number;
   /** A memory fraction's limit beside it. */
   readonly allowedBytes?: number;
   readonly start: StartLayout;
@@ -85,7 +87,8 @@ export function simulate(recording: Recording, operations: Operations, simulatio
   }
   const base =
     simulation.direction === 'ascending' ? ABOVE_ALL_ADDRESSES : Math.floor(lowest / GRID_BYTES) * GRID_BYTES;
-  const driver = new BudgetDriver(budgetBytes, held, base, simulation.direction, recording.reservationBytes);
+  const taken = simulation.takenByOthersBytes ?? 0;
+  const driver = new BudgetDriver(budgetBytes + taken, held, base, simulation.direction, recording.reservationBytes);
   const allocator = new CachingAllocator<never>({
     driver,
     settings,
@@ -186,6 +189,7 @@ export function simulate(recording: Recording, operations: Operations, simulatio
         allocator.flush();
         break;
       default: {
+        if (i === lastOom) driver.budgetBytes = budgetBytes;
         if (i === lastOom) for (const early of edits?.freedBeforeOom ?? []) release(allocator, blocks, early);
         const block = request(pool[i]!, bytes[i]!, stream[i]!);
         if (block !== null) {

@@ -38,6 +38,8 @@ export interface WhatIf {
   readonly settings: AllocatorSettings;
   /** Bytes this allocator may have; Infinity = no limit. */
   readonly budgetBytes: number;
+  /** See `Simulation`. */
+  readonly takenByOthersBytes?: number;
   /** A memory fraction's limit beside it. */
   readonly allowedBytes?: number;
   readonly edits?: Edits;
@@ -113,12 +115,14 @@ export function leastBudget(
   start: StartLayout,
   least: number,
   most: number,
+  takenByOthersBytes = 0,
 ): number | null {
   const fits = (budgetBytes: number): boolean =>
     simulate(base.recording, base.operations, {
       settings,
       variant: base.variant,
       budgetBytes,
+      takenByOthersBytes,
       start,
       direction: 'ascending',
     }).oom === null;

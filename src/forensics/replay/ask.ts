@@ -59,7 +59,7 @@ export function calibrate({ stored, base }: ReplayedDevice): number | null {
 }
 
 export function settingRows(
-  { base, stored }: ReplayedDevice,
+  { base, stored, capacity: { takenByOthersBytes } }: ReplayedDevice,
   question: SettingQuestion,
   budgetBytes: number,
   allowedBytes: number | null,
@@ -68,6 +68,7 @@ export function settingRows(
   const { bounds, robust } = askWhatIf(base, {
     settings: question.settings,
     budgetBytes,
+    takenByOthersBytes,
     ...(allowedBytes === null ? {} : { allowedBytes }),
   });
   const capacity = Math.min(budgetBytes, allowedBytes ?? budgetBytes);
@@ -95,7 +96,11 @@ export function settingRows(
 }
 
 /** For the recorded settings and for the other kind of segments. */
-export function leastCapacities({ base, stored }: ReplayedDevice): WhatIfResult['least_capacity'] {
+export function leastCapacities({
+  base,
+  stored,
+  capacity: { takenByOthersBytes },
+}: ReplayedDevice): WhatIfResult['least_capacity'] {
   const { recording } = stored;
   const isCold = recording.start.segments.count === 0;
   const other: AllocatorSettings = {

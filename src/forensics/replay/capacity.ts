@@ -8,6 +8,8 @@ import type { Store } from '../../store/store.js';
 export interface RecordedCapacity {
   /** Reserved plus free on the device when the last recorded OOM was raised; Infinity where none was. */
   readonly budgetBytes: number;
+  /** How much less that is than what the trace shows as reserved before it: memory that others took meanwhile (NCCL, another process). */
+  readonly takenByOthersBytes: number;
   /** A memory fraction's limit; null where none is known to have been set. */
   readonly allowedBytes: number | null;
   /** The smaller of both. */
@@ -36,6 +38,7 @@ export async function readCapacity(
   if (oom === undefined || oom.device_free_bytes === null) {
     return {
       budgetBytes: Number.POSITIVE_INFINITY,
+      takenByOthersBytes: 0,
       allowedBytes: allowed,
       capacityBytes: allowed,
       source: allowed === null ? null : 'the memory fraction in the OOM message',
@@ -51,9 +54,11 @@ export async function readCapacity(
   const isLimited = allowed !== null || oom.device_free_bytes >= need + 2 * recording.settings.largeSegmentBytes;
   const reached = reserve.subarray(0, row + 1).reduce((most, bytes) => Math.max(most, bytes), 0);
   const allowedBytes = allowed ?? (isLimited ? reached : null);
+  const takenByOthersBytes = Math.max(0, reached - budgetBytes);
   const entry = `${device.path} entry ${formatCount(oom.seq)}`;
   return {
     budgetBytes,
+    takenByOthersBytes,
     allowedBytes,
     capacityBytes: Math.min(budgetBytes, allowedBytes ?? budgetBytes),
     source:

@@ -49,6 +49,7 @@ export async function describeEarlyFrees(
       settings: recording.settings,
       variant: base.variant,
       budgetBytes: capacity.budgetBytes,
+      takenByOthersBytes: capacity.takenByOthersBytes,
       ...(capacity.allowedBytes === null ? {} : { allowedBytes: capacity.allowedBytes }),
       start: 'recorded',
       direction: 'ascending',

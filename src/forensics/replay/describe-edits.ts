@@ -52,6 +52,7 @@ export async function describeEdits(
       settings: recording.settings,
       variant: base.variant,
       budgetBytes: capacity.budgetBytes,
+      takenByOthersBytes: capacity.takenByOthersBytes,
       ...(capacity.allowedBytes === null ? {} : { allowedBytes: capacity.allowedBytes }),
       start: shrinksStart ? 'packed' : 'recorded',
       direction: 'ascending',

@@ -1,0 +1,62 @@
+/** What the run's own requests do in the allocator model: whether it repeats the OOM, and whether the other kind of segments would have avoided it. */
+import type { WhatIfSetting } from '../../model/replay-results.js';
+import type { ReplayVerdict } from '../../model/results.js';
+import type { Store } from '../../store/store.js';
+import {
+  calibrate,
+  type DevicePlace,
+  leastCapacities,
+  type ReplayedDevice,
+  replayDevice,
+  settingRows,
+} from '../replay/ask.js';
+import { questionOf, RECORDED, recordedQuestion } from '../replay/sweep-questions.js';
+
+/** Replaying takes a microsecond an entry and some 45 bytes: beyond this the first screen does not wait for it. */
+const MOST_ENTRIES = 5_000_000;
+
+/** Answers of the model about one OOM. */
+export interface Counterfactual {
+  readonly replay: ReplayVerdict;
+  /** Recorded settings first, then the other kind of segments; empty if refused. */
+  readonly rows: readonly WhatIfSetting[];
+  /** The recorded settings fail at the recorded OOM. */
+  readonly repeats: boolean;
+  /** How much more the driver would have had to give: with the holes as they lay, more than bytes alone tell. Null where the model does not fail there. */
+  readonly layoutShortBytes: number | null;
+  /** Least capacity with which every request is served, under the recorded settings. */
+  readonly leastCapacityBytes: number | null;
+}
+
+/** Null where the trace is too long for a first screen. */
+export async function counterfactual(
+  store: Store,
+  place: DevicePlace,
+  entries: number,
+): Promise<Counterfactual | null> {
+  if (entries > MOST_ENTRIES) return null;
+  const device = await replayDevice(store, place);
+  const { status, reason, outcome } = device.fidelity;
+  const replay = { status, reason, address_matches: outcome.addressMatches, address_total: outcome.allocs };
+  if (status === 'refused')
+    return { replay, rows: [], repeats: false, layoutShortBytes: null, leastCapacityBytes: null };
+  const { settings } = device.stored.recording;
+  const { budgetBytes, allowedBytes } = device.capacity;
+  const other = questionOf(settings, `expandable_segments:${settings.expandableSegments ? 'False' : 'True'}`, false);
+  const calibration = calibrate(device);
+  const ask = (question: typeof other): WhatIfSetting[] =>
+    settingRows(device, question, budgetBytes, allowedBytes, calibration);
+  const recorded = ask(recordedQuestion(settings));
+  const repeats = recorded.every((row) => row.outcome === 'same_oom');
+  return {
+    replay,
+    rows: [...recorded, ...ask(other)],
+    repeats,
+    layoutShortBytes: repeats ? (recorded[0]?.short_bytes ?? null) : null,
+    leastCapacityBytes: repeats ? leastOf(device) : null,
+  };
+}
+
+function leastOf(device: ReplayedDevice): number | null {
+  return leastCapacities(device).find((one) => one.setting === RECORDED)?.capacity_bytes ?? null;
+}
