@@ -130,6 +130,7 @@ export function leastCapacities({
       start,
       unlimited.peakActiveBytes - PAGE_BYTES,
       unlimited.peakReservedBytes,
+      takenByOthersBytes,
     );
     return bytes === null ? [] : [{ setting: label, capacity_bytes: bytes, bound }];
   });
