@@ -169,6 +169,19 @@ export class CachingAllocator<S = unknown> {
     return this.seekFree(isSmall(rounded) ? pair.small : pair.large, stream, rounded)?.current() ?? null;
   }
 
+  /**
+   * How {@link grow} would begin, without doing it: `mapped`: pages that are mapped already serve the request, which the search of free blocks passes
+   * over with `max_split_size` only; else the first oversize segment it would give back, null if none.
+   */
+  peekGrowth(requestedBytes: number, stream: number): 'mapped' | Block<S> | null {
+    if (!Number.isFinite(this.settings.maxSplitBytes)) return null;
+    const rounded = roundSize(requestedBytes, this.settings);
+    const pair = this.pools.select(stream);
+    const pool = isSmall(rounded) ? pair.small : pair.large;
+    if (this.maps(pool)) return this.expandable.serves(pool, stream, rounded) ? 'mapped' : null;
+    return this.oversizeVictims(pool, stream, rounded).victims[0] ?? null;
+  }
+
   /** The second half of {@link malloc}: memory from the driver, with everything torch gives back to get it. */
   grow(requestedBytes: number, stream: number, stack: S | null = null, timeUs: number | null = null): MallocResult<S> {
     this.callStack = stack;
@@ -309,6 +322,15 @@ export class CachingAllocator<S = unknown> {
     this.pools.end(pool, true);
   }
 
+  /** Requests on `stream` go to the pool, and nothing else changes: a replay knows from the record whether a flush was allowed. */
+  beginRedirect(pool: PoolId, stream: number): void {
+    this.pools.begin(pool, stream, false, false);
+  }
+
+  endRedirect(pool: PoolId): void {
+    this.pools.end(pool, false);
+  }
+
   /** `torch.cuda.use_mem_pool`: all requests go to the pool. */
   beginUsePool(pool: PoolId): void {
     this.pools.begin(pool, null, false);
@@ -399,7 +421,7 @@ export class CachingAllocator<S = unknown> {
       const block = this.allocateNew(pool, stream, rounded);
       if (block !== null) return block;
     }
-    if (!this.pools.isCapturing) {
+    if (!this.pools.isCapturing && (this.driver.mayFlush?.() ?? true)) {
       this.flush(this.callStack, this.callTimeUs);
       this.statistics.numAllocRetries += 1;
       this.driver.lastAttempt?.();
@@ -508,16 +530,21 @@ export class CachingAllocator<S = unknown> {
 
   /** `release_available_cached_blocks`: whether oversize segments of this stream were given back, enough for the request. */
   private releaseOversize(pool: Pool<S>, stream: number, rounded: number): boolean {
+    if (!Number.isFinite(this.settings.maxSplitBytes)) return false;
+    const { victims, isEnough } = this.oversizeVictims(pool, stream, rounded);
+    for (const block of victims) this.releaseSegment(block);
+    return isEnough;
+  }
+
+  /** The one oversize segment that is large enough, else the largest ones until they are together. */
+  private oversizeVictims(pool: Pool<S>, stream: number, rounded: number): { victims: Block<S>[]; isEnough: boolean } {
     const { maxSplitBytes } = this.settings;
-    if (!Number.isFinite(maxSplitBytes)) return false;
     const set = pool.freeSets.get(stream);
-    if (set === undefined) return false;
+    if (set === undefined) return { victims: [], isEnough: false };
     const wanted = Math.max(rounded, maxSplitBytes);
     // In a segment made before the limit was set an oversize block can have neighbours, and then it cannot be given back.
-    if (set.seek(wanted) && !isExpandable(set.current()) && !isSplit(set.current())) {
-      this.releaseSegment(set.current());
-      return true;
-    }
+    if (set.seek(wanted) && !isExpandable(set.current()) && !isSplit(set.current()))
+      return { victims: [set.current()], isEnough: true };
     const victims: Block<S>[] = [];
     let freed = 0;
     while (freed < wanted && set.retreat()) {
@@ -527,8 +554,7 @@ export class CachingAllocator<S = unknown> {
       victims.push(block);
       freed += block.sizeBytes;
     }
-    for (const block of victims) this.releaseSegment(block);
-    return freed >= wanted;
+    return { victims, isEnough: freed >= wanted };
   }
 
   /** `garbage_collect_cached_blocks`: frees wholly free large segments, oldest generations first, until below the threshold. */

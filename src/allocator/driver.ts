@@ -32,6 +32,8 @@ export interface Driver {
   /** cuMemCreate and cuMemMap of all pages in the range, or none: false if the device lacks the memory. */
   map(addr: number, bytes: number): boolean;
   unmap(addr: number, bytes: number): void;
+  /** Whether a failing request gives everything back that can be; default true. A replay knows from the record where a capture forbade it. */
+  mayFlush?(): boolean;
   /** Everything that can be given back has been: what is asked next is asked for the last time. */
   lastAttempt?(): void;
   memory(): DriverMemory;

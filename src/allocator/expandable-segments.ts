@@ -78,8 +78,18 @@ export class ExpandableSegments<S> {
     else this.space.putUnmapped(block);
   }
 
+  /** Whether {@link allocate} would find what is mapped already, and ask the driver for nothing. */
+  serves(pool: Pool<S>, stream: number, bytes: number): boolean {
+    const found = this.search(pool, stream, bytes);
+    return found?.mapped === true && found.sizeBytes >= bytes;
+  }
+
   /** The lowest place where free and unmapped ranges in a row make up `bytes`; a new reservation if there is none. */
   private find(pool: Pool<S>, stream: number, bytes: number): Block<S> {
+    return this.search(pool, stream, bytes) ?? this.reserve(pool, stream);
+  }
+
+  private search(pool: Pool<S>, stream: number, bytes: number): Block<S> | null {
     for (const range of pool.unmapped.get(stream) ?? []) {
       const start: Block<S> = range.prev?.state === 'inactive' ? range.prev : range;
       let sum = 0;
@@ -89,7 +99,7 @@ export class ExpandableSegments<S> {
       }
       if (sum >= bytes) return start;
     }
-    return this.reserve(pool, stream);
+    return null;
   }
 
   private reserve(pool: Pool<S>, stream: number): Block<S> {

@@ -25,6 +25,8 @@ interface Redirection<S> {
   /** Null: any stream, as `use_mem_pool` claims a thread. */
   readonly stream: number | null;
   readonly capture: boolean;
+  /** No flush and no polling of events meanwhile. */
+  readonly forbidsFlush: boolean;
 }
 
 const DEFAULT_ID: PoolId = [0, 0];
@@ -87,8 +89,13 @@ export class Pools<S> {
     return pair;
   }
 
-  begin(id: PoolId, stream: number | null, capture: boolean): void {
-    this.redirections.push({ pair: this.get(id), stream, capture });
+  begin(
+    id: PoolId,
+    stream: number | null,
+    capture: boolean,
+    forbidsFlush = capture || this.variant.poolUseCountsAsCapture,
+  ): void {
+    this.redirections.push({ pair: this.get(id), stream, capture, forbidsFlush });
     this.updateCapturing();
   }
 
@@ -111,10 +118,10 @@ export class Pools<S> {
     return found?.pair ?? this.default;
   }
 
-  /** Forgets a private pool that nothing holds and that holds nothing. */
+  /** Forgets a private pool that nothing holds, that serves no requests now and that holds nothing. */
   dropIfEmpty(pair: PoolPair<S>): void {
-    if (pair.users === 0 && pair.small.reservedBytes + pair.large.reservedBytes === 0)
-      this.privatePairs.delete(keyOf(pair.id));
+    if (pair.users > 0 || pair.small.reservedBytes + pair.large.reservedBytes > 0) return;
+    if (!this.redirections.some((redirection) => redirection.pair === pair)) this.privatePairs.delete(keyOf(pair.id));
   }
 
   private find(id: PoolId): PoolPair<S> | undefined {
@@ -122,6 +129,6 @@ export class Pools<S> {
   }
 
   private updateCapturing(): void {
-    this.capturing = this.redirections.some(({ capture }) => capture || this.variant.poolUseCountsAsCapture);
+    this.capturing = this.redirections.some(({ forbidsFlush }) => forbidsFlush);
   }
 }

@@ -88,6 +88,16 @@ export const history: fc.Arbitrary<History> = fc.record({
   steps: fc.array(step, { minLength: 10, maxLength: 110, size: 'max' }),
 });
 
+export interface PlayOptions {
+  /**
+   * The device is far larger than what the allocator may have of it, so that no reservation of address space is ever used up: where a
+   * reservation ends is in no recording.
+   */
+  readonly isRoomy?: boolean;
+}
+
+const ROOMY_BYTES = 2 ** 44;
+
 export interface Played {
   readonly allocator: CachingAllocator<number>;
   readonly trace: readonly TraceEntry<number>[];
@@ -96,18 +106,21 @@ export interface Played {
 }
 
 /** Runs a history, calling `check` from time to time and at the end. */
-export function play(past: History, check: (played: Played) => void): Played {
+export function play(past: History, check: (played: Played) => void, { isRoomy = false }: PlayOptions = {}): Played {
   const trace: TraceEntry<number>[] = [];
   const ooms: OomReport[] = [];
-  const totalBytes = past.budgetMiB * MIB;
-  const driver = createDriver({ totalBytes, baseAddress: 2 ** 45, direction: past.direction });
+  const budgetBytes = past.budgetMiB * MIB;
+  const totalBytes = isRoomy ? ROOMY_BYTES : budgetBytes;
+  const baseAddress = isRoomy ? 2 ** 50 : 2 ** 45;
+  const driver = createDriver({ totalBytes, baseAddress, direction: past.direction });
+  driver.setNonTorchBytes(totalBytes - budgetBytes);
   const { settings, problems } = readAllocConf(past.conf);
   expect(problems).toEqual([]);
   const allocator = new CachingAllocator<number>({
     driver,
     settings,
     variant: ALLOCATOR_VARIANTS[past.release],
-    ...(past.memoryFraction === undefined ? {} : { memoryFraction: past.memoryFraction }),
+    ...(past.memoryFraction === undefined ? {} : { allowedBytes: Math.floor(past.memoryFraction * budgetBytes) }),
     trace: (entry) => trace.push(entry),
   });
   const played = { allocator, trace, ooms, settings };
@@ -136,7 +149,7 @@ export function play(past: History, check: (played: Played) => void): Played {
       allocator.flush(null, index);
     } else if (action.kind === 'outside') {
       // What does not fit is refused by the driver, as in life.
-      driver.setNonTorchBytes(Math.floor(action.part * totalBytes));
+      driver.setNonTorchBytes(totalBytes - budgetBytes + Math.floor(action.part * budgetBytes));
     } else if (action.kind === 'pool') {
       if (ending !== null) {
         ending();

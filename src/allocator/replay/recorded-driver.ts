@@ -1,4 +1,5 @@
 /** A driver that grants what the record shows was granted, at the recorded addresses, and refuses the rest. */
+import type { PoolId } from '../block.js';
 import type { Driver, Reservation } from '../driver.js';
 import { RESERVATION_FACTOR } from '../expandable-segments.js';
 import {
@@ -6,6 +7,7 @@ import {
   FREE_COMPLETED,
   OOM,
   type Recording,
+  reservationKey,
   SEGMENT_ALLOC,
   SEGMENT_FREE,
   SEGMENT_MAP,
@@ -33,6 +35,21 @@ export type MismatchKind =
   /** Memory from the driver between two entries that explain none. */
   | 'stray_growth';
 
+/** Above everything a device or a reservation has. */
+const UNUSED_ADDRESSES = 2 ** 51;
+
+/** Index of the first of `rows`, which ascend, that is at least `row`. */
+function lowerBound(rows: readonly number[], row: number): number {
+  let low = 0;
+  let high = rows.length;
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    if (rows[middle]! < row) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}
+
 /** Thrown through the model, which has changed nothing by then, and caught by the replay. */
 export class Parted extends Error {
   readonly kind: MismatchKind;
@@ -52,6 +69,8 @@ export class RecordedDriver implements Driver {
   private readonly recording: Recording;
   private from = 0;
   private to = 0;
+  /** The trace has private pools: requests that fail may do so during a capture, which forbids the flush. */
+  mayCapture = false;
   /** Rows below are repeated. */
   private cursor = 0;
   private used = new Uint8Array(64);
@@ -59,7 +78,10 @@ export class RecordedDriver implements Driver {
   private rowOfRelease: Map<number, number> | null = null;
   /** Nothing more can be given back: what the record still shows as given back, the model has kept. */
   private isLastAttempt = false;
+  private unusedAddress = UNUSED_ADDRESSES;
   private isOom = false;
+  /** Grants everything: the replay repeats an entry by force. */
+  private isForced = false;
   /** Repeats by force that rows from…to were given back. */
   private readonly release: (row: number) => void;
 
@@ -130,6 +152,14 @@ export class RecordedDriver implements Driver {
     }
   }
 
+  /**
+   * A flush that gives nothing back leaves no entry, so it happened unless a capture may have been in progress: then what the model would give back
+   * decides nothing.
+   */
+  mayFlush(): boolean {
+    return this.next() >= 0 || !this.mayCapture;
+  }
+
   lastAttempt(): void {
     this.isLastAttempt = true;
   }
@@ -145,6 +175,7 @@ export class RecordedDriver implements Driver {
   }
 
   map(addr: number, bytes: number): boolean {
+    if (this.isForced) return true;
     const row = this.growth(SEGMENT_MAP);
     if (row < 0) return false;
     const { address, sizeBytes } = this.recording.events;
@@ -154,16 +185,42 @@ export class RecordedDriver implements Driver {
     return true;
   }
 
+  /** What `act` asks for is granted, whatever the record shows next. */
+  force<T>(act: () => T): T {
+    this.isForced = true;
+    try {
+      return act();
+    } finally {
+      this.isForced = false;
+    }
+  }
+
   free(): void {}
 
   unmap(): void {}
 
-  /** A reservation is mapped from its start, so that is where its next pages are. */
-  reserve(_bytes: number, { stream }: Reservation): number {
-    const { action, address, stream: streams, count } = this.recording.events;
-    for (let i = this.from; i < count; i += 1)
-      if (action[i] === SEGMENT_MAP && streams[i] === stream) return address[i]!;
-    return 0;
+  /**
+   * A reservation is mapped from its start, so that is where the next pages of its stream, pool and size class are. A request that fails
+   * leaves its reservation behind, without pages: those of the next request.
+   */
+  reserve(bytes: number, { stream, poolId, kind }: Reservation): number {
+    const pool = this.poolNumber(poolId);
+    const rows = this.recording.mapRows.get(reservationKey(stream, pool, kind === 'small' ? 1 : 0)) ?? [];
+    const row = rows[lowerBound(rows, this.from)];
+    if (row !== undefined) return this.recording.events.address[row]!;
+    // Nothing is ever mapped there; it only must not lie where anything else does.
+    this.unusedAddress += bytes;
+    return this.unusedAddress - bytes;
+  }
+
+  private poolNumber([major, minor]: PoolId): number {
+    if (major === 0 && minor === 0) return 0;
+    const { poolId, poolOf, start } = this.recording;
+    for (const pool of new Set([...poolOf.values(), ...start.segments.pool])) {
+      const id = poolId(pool);
+      if (id[0] === major && id[1] === minor) return pool;
+    }
+    return -1;
   }
 
   memory() {

@@ -42,8 +42,12 @@ export interface Recording extends RecordedTrace {
   readonly allocations: number;
   /** Pool of every alloc and growth entry that is not of the default pool. */
   readonly poolOf: ReadonlyMap<number, number>;
+  /** Private pools with cudaMalloc segments although segments are expandable: a MemPool with an allocator of its own. */
+  readonly customPools: ReadonlySet<number>;
   /** Lowest address mapped, by {@link reservationKey}: the reservation starts there or below. */
   readonly reservationStarts: ReadonlyMap<string, number>;
+  /** Rows of the segment_map entries in ascending order, by {@link reservationKey}. */
+  readonly mapRows: ReadonlyMap<string, readonly number[]>;
   readonly allocEntries: number;
   readonly freesWithoutAllocation: number;
   readonly streams: readonly number[];
@@ -84,14 +88,16 @@ export function prepareRecording(trace: RecordedTrace): Recording {
       else if (code === FREE_COMPLETED) live.set(address[i]!, -1);
     }
   }
+  const poolOf = poolsBySeq(events, facts);
   const { segments } = start;
   for (let i = 0; i < segments.count; i += 1) streams.add(segments.stream[i]!);
   return {
     ...trace,
     allocation,
     allocations,
-    poolOf: poolsBySeq(events, facts),
-    reservationStarts: reservationStarts(trace, seq),
+    poolOf,
+    customPools: customPools(trace, poolOf),
+    ...reservations(trace, seq),
     allocEntries,
     freesWithoutAllocation,
     streams: [...streams].filter((one) => !Number.isNaN(one)),
@@ -110,11 +116,28 @@ function poolsBySeq(events: WalkEvents, facts: HistoryFacts): Map<number, number
   return pools;
 }
 
+function customPools({ settings, start, events }: RecordedTrace, poolOf: ReadonlyMap<number, number>): Set<number> {
+  const pools = new Set<number>();
+  if (!settings.expandableSegments) return pools;
+  const { segments } = start;
+  for (let i = 0; i < segments.count; i += 1)
+    if (segments.expandable[i] !== 1 && segments.pool[i]! > 0) pools.add(segments.pool[i]!);
+  for (let i = 0; i < events.count; i += 1) {
+    const pool = events.action[i] === SEGMENT_ALLOC ? poolOf.get(events.seq[i]!) : undefined;
+    if (pool !== undefined) pools.add(pool);
+  }
+  return pools;
+}
+
 /** A page is unmapped only after it was mapped, so the runs of the start and the map entries show every lowest address. */
-function reservationStarts({ start, events, facts }: RecordedTrace, seqs: Int32Array): Map<string, number> {
-  const starts = new Map<string, number>();
+function reservations(
+  { start, events, facts }: RecordedTrace,
+  seqs: Int32Array,
+): Pick<Recording, 'reservationStarts' | 'mapRows'> {
+  const reservationStarts = new Map<string, number>();
+  const mapRows = new Map<string, number[]>();
   const note = (key: string, address: number): void => {
-    starts.set(key, Math.min(starts.get(key) ?? Number.POSITIVE_INFINITY, address));
+    reservationStarts.set(key, Math.min(reservationStarts.get(key) ?? Number.POSITIVE_INFINITY, address));
   };
   const { segments } = start;
   for (let i = 0; i < segments.count; i += 1) {
@@ -127,7 +150,11 @@ function reservationStarts({ start, events, facts }: RecordedTrace, seqs: Int32A
     if (events.action[i] !== SEGMENT_MAP) continue;
     while (at >= 0 && growths.seq[at]! < seqs[i]!) at -= 1;
     if (at < 0 || growths.seq[at] !== seqs[i]) continue;
-    note(reservationKey(events.stream[i]!, growths.pool[at]!, growths.small[at]!), events.address[i]!);
+    const key = reservationKey(events.stream[i]!, growths.pool[at]!, growths.small[at]!);
+    note(key, events.address[i]!);
+    const rows = mapRows.get(key);
+    if (rows === undefined) mapRows.set(key, [i]);
+    else rows.push(i);
   }
-  return starts;
+  return { reservationStarts, mapRows };
 }

@@ -13,6 +13,8 @@ export interface RestoreOptions {
   readonly poolId: (pool: number) => PoolId;
   /** `Recording.reservationStarts`. */
   readonly reservationStarts: ReadonlyMap<string, number>;
+  /** `Recording.customPools`. */
+  readonly customPools: ReadonlySet<number>;
   /** Page unit of large expandable segments. */
   readonly largeUnitBytes: number;
   /** `Recording.reservationBytes`. */
@@ -32,7 +34,8 @@ export function restoreState<S>(parts: AllocatorParts<S>, start: AllocatorState,
   const reservations = new Map<string, { readonly segment: Segment<S>; last: Block<S> | null; end: number }>();
   for (let row = 0; row < segments.count; row += 1) {
     const stream = Number.isNaN(segments.stream[row]!) ? 0 : segments.stream[row]!;
-    const pair = parts.pools.add(options.poolId(segments.pool[row]!), {});
+    const number = segments.pool[row]!;
+    const pair = parts.pools.add(options.poolId(number), { customAllocator: options.customPools.has(number) });
     const pool = segments.small[row] === 1 ? pair.small : pair.large;
     const addr = segments.address[row]!;
     const bytes = segments.totalBytes[row]!;

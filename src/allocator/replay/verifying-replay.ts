@@ -149,6 +149,7 @@ class VerifyingReplay {
       reservationStarts: recording.reservationStarts,
       largeUnitBytes: recording.settings.largeSegmentBytes,
       reservationBytes: recording.reservationBytes,
+      customPools: recording.customPools,
     });
     for (let row = 0; row < restored.length; row += 1) this.blocks[row] = restored[row];
     this.noteSettings();
@@ -243,9 +244,13 @@ class VerifyingReplay {
   private request(i: number): void {
     const { events } = this.recording;
     const end = this.enterPool(i);
-    const block = this.allocator.reuse(events.sizeBytes[i]!, this.streamOf(i));
-    if (block === null) this.part(i, 'growth_predicted', null, true);
-    else if (block.addr !== events.address[i]) this.part(i, 'address', block, true);
+    const bytes = events.sizeBytes[i]!;
+    const block = this.allocator.reuse(bytes, this.streamOf(i));
+    if (block === null) {
+      // Pages that are mapped already may serve it: free blocks of max_split_size and more are found on the way to the driver only.
+      this.driver.begin(i, i);
+      this.grow(i, bytes, this.streamOf(i), false);
+    } else if (block.addr !== events.address[i]) this.part(i, 'address', block, true);
     else {
       this.reuses += 1;
       this.match(i, block);
@@ -279,23 +284,31 @@ class VerifyingReplay {
     const release = this.findIn(from, row, (code) => code === SEGMENT_FREE || code === SEGMENT_UNMAP);
     const isFirst = release >= 0 && (growth < 0 || release < growth);
     let block = this.allocator.peek(bytes, stream);
+    const begins = isFirst && block === null ? this.allocator.peekGrowth(bytes, stream) : null;
+    /** The model would not begin with what the record begins with: only a flush before the request explains that. */
+    const isOther = begins !== null && (begins === 'mapped' || begins.addr !== events.address[release]);
     const isExplicit =
       isFirst &&
-      (block !== null || (growth < 0 && !isOom) || end !== undefined || emptyCacheStacks.has(events.stackId[release]!));
+      (block !== null || isOther || (growth < 0 && !isOom) || emptyCacheStacks.has(events.stackId[release]!));
     // What only the wait before the flush set free, torch does not search again.
     const mayBeLate = (growth >= 0 || isOom) && this.followsCompletion(from, row);
+    let waited = false;
     if (isExplicit) {
       // A capture forbids the flush, and `torch.cuda.graph` empties the cache before it begins one.
       const isCall = emptyCacheStacks.has(events.stackId[release]!) || !mayBeLate || end !== undefined;
+      waited = block !== null && !isCall;
       this.flush(from, row, isCall ? 'explicit' : 'forced');
       block = this.allocator.peek(bytes, stream);
     }
     const remaining = this.driver.next();
     const isLate = block !== null && mayBeLate;
-    if (isLate) {
+    if (isLate || waited) {
       this.lateWaits.push(events.seq[row]!);
       this.features.add('pending_frees');
     }
+    // The first attempt at the driver came before the wait too; what is free now must not serve it.
+    const isUnmapped = mayBeLate && this.recording.settings.expandableSegments;
+    if ((isLate || isUnmapped) && remaining >= 0 && this.driver.isRelease(remaining)) this.flush(from, row, 'forced');
     if (block !== null && !isLate) {
       if (remaining >= 0 || isOom) this.part(row, isOom ? 'oom_not_predicted' : 'reuse_predicted', null, true);
       else {
@@ -305,11 +318,12 @@ class VerifyingReplay {
           this.match(row, reused);
         } else this.part(row, 'address', reused, true);
       }
-    } else this.grow(row, bytes, stream, isOom, isLate);
+    } else this.grow(row, bytes, stream, isOom, end === undefined ? 'forced' : 'explicit');
     end?.();
   }
 
-  private grow(row: number, bytes: number, stream: number, isOom: boolean, isLate: boolean): void {
+  /** `kind` of a flush it needs. Of a private pool's request that is a call: `torch.cuda.graph` empties the cache before it begins a capture, which forbids flushes. */
+  private grow(row: number, bytes: number, stream: number, isOom: boolean, kind: ReplayedFlush['kind']): void {
     const { allocator, driver } = this;
     const { reservedBytes, activeBytes } = allocator.statistics;
     const retries = allocator.statistics.numAllocRetries;
@@ -317,16 +331,12 @@ class VerifyingReplay {
     this.waits = true;
     this.openPools(row);
     try {
-      // Private pools may be under capture, which forbids the flush; a record without one then is no contradiction.
-      const mayNotFlush = isOom && driver.next() < 0 && this.features.has('private_pools');
-      if (mayNotFlush && !isLate) {
-        this.ooms.push(this.oomAt(row, true));
-        return;
-      }
+      driver.mayCapture = this.features.has('private_pools');
       const result = allocator.grow(bytes, stream);
       if (allocator.statistics.numAllocRetries > retries) {
         const released = driver.repeated + driver.differing - before;
-        this.flushes.push({ seq: this.recording.events.seq[row]!, kind: 'forced', released });
+        const seq = this.recording.events.seq[row]!;
+        if (released > 0 || this.flushes.at(-1)?.seq !== seq) this.flushes.push({ seq, kind, released });
       }
       driver.forceReleases();
       if (isOom) {
@@ -460,7 +470,7 @@ class VerifyingReplay {
     const bytes = events.sizeBytes[row]!;
     const addr = events.address[row]!;
     if (events.action[row] === SEGMENT_MAP) {
-      if (!mapRange(this.parts, addr, bytes)) this.impossiblePlacements += 1;
+      if (!this.driver.force(() => mapRange(this.parts, addr, bytes))) this.impossiblePlacements += 1;
       return;
     }
     const pool = poolOf.get(events.seq[row]!) ?? 0;
@@ -497,15 +507,15 @@ class VerifyingReplay {
     return Number.isNaN(stream) ? 0 : stream;
   }
 
-  /** Requests of a private pool are directed to it, without flush and polling, as a capture does; ends with the returned call. */
+  /** Requests of a private pool are directed to it; ends with the returned call. */
   private enterPool(row: number): (() => void) | undefined {
     const pool = this.recording.poolOf.get(this.recording.events.seq[row]!);
     if (pool === undefined) return undefined;
     this.features.add('private_pools');
     const id = this.recording.poolId(pool);
-    this.allocator.addPool(id);
-    this.allocator.beginCapture(id, this.streamOf(row));
-    return () => this.allocator.endCapture(id);
+    this.allocator.addPool(id, { customAllocator: this.recording.customPools.has(pool) });
+    this.allocator.beginRedirect(id, this.streamOf(row));
+    return () => this.allocator.endRedirect(id);
   }
 
   /** Segments of a private pool go back only when nothing holds the pool any more, which the record shows by their going back. */

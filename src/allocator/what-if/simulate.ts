@@ -119,7 +119,7 @@ export function simulate(recording: Recording, operations: Operations, simulatio
       return grown.ok ? grown.block : null;
     }
     const id = recording.poolId(pool);
-    allocator.addPool(id);
+    allocator.addPool(id, { customAllocator: recording.customPools.has(pool) });
     allocator.beginCapture(id, stream);
     const result = allocator.malloc(bytes, stream);
     allocator.endCapture(id);
@@ -134,6 +134,7 @@ export function simulate(recording: Recording, operations: Operations, simulatio
       reservationStarts: recording.reservationStarts,
       largeUnitBytes: recording.settings.largeSegmentBytes,
       reservationBytes: recording.reservationBytes,
+      customPools: recording.customPools,
       asCudaMalloc: simulation.start === 'recorded_cuda_malloc',
     });
     for (let row = 0; row < restored.length; row += 1) blocks[row] = restored[row];

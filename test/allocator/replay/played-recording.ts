@@ -1,0 +1,120 @@
+/** A random history as a replay is given it: the trace, or what a ring buffer has left of it, and the dump at its end. */
+import type { AllocatorState } from '../../../src/allocator/allocator-state.js';
+import { BackwardWalk, type FinalState, type WalkEvents } from '../../../src/allocator/backward-walk.js';
+import type { PoolId } from '../../../src/allocator/block.js';
+import type { TraceEntry } from '../../../src/allocator/caching-allocator.js';
+import type { DumpedState } from '../../../src/allocator/replay/compare-final-state.js';
+import type { WalkFindings } from '../../../src/allocator/replay/fidelity.js';
+import { prepareRecording, type Recording } from '../../../src/allocator/replay/recording.js';
+import type { AllocatorSettings } from '../../../src/allocator/settings.js';
+import { eventsOf, finalStateOf, type History, type Played } from '../history.js';
+
+export interface PreparedRecording {
+  readonly recording: Recording;
+  readonly dump: DumpedState;
+  readonly walk: WalkFindings;
+  /** What the walk back found before the first entry that is left. */
+  readonly start: AllocatorState;
+  readonly back: BackwardWalk;
+}
+
+/** Whether the release of the history writes the pool of an entry. */
+export function writesPools({ release }: History): boolean {
+  return release === '2.12' || release === '2.13';
+}
+
+/**
+ * `skip`: so many of the first entries are lost. Everything else comes from the walk back, as it does for a file.
+ */
+export function recordPlayed(
+  { allocator, trace, settings }: Pick<Played, 'allocator' | 'trace' | 'settings'>,
+  options: { readonly skip?: number; readonly withPools: boolean },
+): PreparedRecording {
+  const numbers = new PoolNumbers();
+  const final = finalStateOf(allocator);
+  allocator.snapshot().forEach(({ poolId }, i) => {
+    final.segments.pool[i] = numbers.of(poolId);
+  });
+  const kept = trace.slice(options.skip ?? 0);
+  const events: WalkEvents = {
+    ...eventsOf(kept),
+    ...(options.withPools ? { pool: poolColumn(kept, numbers) } : {}),
+  };
+  for (let i = 0; i < events.count; i += 1) events.seq[i] = i + (options.skip ?? 0);
+  return prepare(final, events, settings, (pool) => numbers.id(pool));
+}
+
+/** The walk back, and what a replay is given of it. */
+export function prepare(
+  final: FinalState,
+  events: WalkEvents,
+  settings: AllocatorSettings,
+  poolId: (pool: number) => PoolId,
+): PreparedRecording {
+  const back = new BackwardWalk(final, settings);
+  back.undo(events);
+  const start = back.finish();
+  const recording = prepareRecording({
+    settings,
+    start,
+    events,
+    facts: back.historyFacts(),
+    emptyCacheStacks: new Set(),
+    poolId,
+  });
+  const { minBytes, maxBytes, count } = start.blocks;
+  let uncertainBlocks = 0;
+  for (let row = 0; row < count; row += 1) if (maxBytes[row]! > minBytes[row]!) uncertainBlocks += 1;
+  return {
+    recording,
+    dump: dumpOf(final),
+    walk: {
+      violations: back.violationCount,
+      tailViolations: back.violationCount === back.tailViolationCount ? back.violationCount : 0,
+      freeRequestedRecorded: true,
+      freeCompletedRecorded: true,
+      uncertainBlocks,
+    },
+    start,
+    back,
+  };
+}
+
+/** Both lists in ascending order of address. */
+function dumpOf({ segments, blocks }: FinalState): DumpedState {
+  const inOrder = (addresses: Float64Array): number[] =>
+    Array.from(addresses, (_, i) => i).sort((a, b) => addresses[a]! - addresses[b]!);
+  const bySegment = inOrder(segments.address);
+  const byBlock = inOrder(blocks.address);
+  return {
+    segments: {
+      count: segments.count,
+      address: Float64Array.from(bySegment, (i) => segments.address[i]!),
+      totalBytes: Float64Array.from(bySegment, (i) => segments.totalBytes[i]!),
+    },
+    blocks: {
+      count: blocks.count,
+      address: Float64Array.from(byBlock, (i) => blocks.address[i]!),
+      sizeBytes: Float64Array.from(byBlock, (i) => blocks.sizeBytes[i]!),
+      state: Uint8Array.from(byBlock, (i) => blocks.state[i]!),
+    },
+  };
+}
+
+/** Pools numbered as they are met; 0 = default. */
+class PoolNumbers {
+  private readonly ids: PoolId[] = [[0, 0]];
+
+  of(id: PoolId): number {
+    const at = this.ids.findIndex((known) => known[0] === id[0] && known[1] === id[1]);
+    return at >= 0 ? at : this.ids.push(id) - 1;
+  }
+
+  id(pool: number): PoolId {
+    return this.ids[pool] ?? [pool, -1];
+  }
+}
+
+function poolColumn(trace: readonly TraceEntry<number>[], numbers: PoolNumbers): Int32Array {
+  return Int32Array.from(trace, ({ poolId }) => numbers.of(poolId));
+}
