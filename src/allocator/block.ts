@@ -73,6 +73,8 @@ export class Block<S> {
   pendingGeneration = 0;
   /** `calls` of its pool when it last became free. */
   gcBase = 0;
+  /** For whoever holds handles: the allocation it was last handed out for. The object itself may serve another one by the time its holder looks again. */
+  owner = -1;
 
   constructor(segment: Segment<S>, addr: number, sizeBytes: number, mapped: boolean, counter: number) {
     this.segment = segment;

@@ -151,7 +151,7 @@ class VerifyingReplay {
       reservationBytes: recording.reservationBytes,
       customPools: recording.customPools,
     });
-    for (let row = 0; row < restored.length; row += 1) this.blocks[row] = restored[row];
+    for (let row = 0; row < restored.length; row += 1) this.hold(row, restored[row]!);
     this.noteSettings();
   }
 
@@ -235,7 +235,10 @@ class VerifyingReplay {
 
   private blockOf(i: number): Block<never> | undefined {
     const allocation = this.recording.allocation[i]!;
-    return allocation < 0 ? undefined : this.blocks[allocation];
+    if (allocation < 0) return undefined;
+    const block = this.blocks[allocation];
+    // Once a wait has completed its free, the block may serve another allocation.
+    return block?.owner === allocation ? block : undefined;
   }
 
   // ---- requests -----------------------------------------------------------------------------------------------------------
@@ -249,7 +252,7 @@ class VerifyingReplay {
     if (block === null) {
       // Pages that are mapped already may serve it: free blocks of max_split_size and more are found on the way to the driver only.
       this.driver.begin(i, i);
-      this.grow(i, bytes, this.streamOf(i), false);
+      this.grow(i, bytes, this.streamOf(i), false, 'forced');
     } else if (block.addr !== events.address[i]) this.part(i, 'address', block, true);
     else {
       this.reuses += 1;
@@ -372,7 +375,7 @@ class VerifyingReplay {
 
   private match(row: number, block: Block<never>): void {
     this.addressMatches += 1;
-    this.blocks[this.recording.allocation[row]!] = block;
+    this.hold(this.recording.allocation[row]!, block);
   }
 
   /** The model decided otherwise: counts it, undoes what it did, and repeats the record by force. */
@@ -387,7 +390,12 @@ class VerifyingReplay {
     if (isOom || !isServed) return;
     const placed = placeAt(this.parts, settings, events.address[row]!, events.sizeBytes[row]!);
     if (placed === undefined || placed.midBlock) this.impossiblePlacements += 1;
-    this.blocks[allocation[row]!] = placed?.block;
+    if (placed !== undefined) this.hold(allocation[row]!, placed.block);
+  }
+
+  private hold(allocation: number, block: Block<never>): void {
+    this.blocks[allocation] = block;
+    block.owner = allocation;
   }
 
   /**

@@ -137,7 +137,10 @@ export function simulate(recording: Recording, operations: Operations, simulatio
       customPools: recording.customPools,
       asCudaMalloc: simulation.start === 'recorded_cuda_malloc',
     });
-    for (let row = 0; row < restored.length; row += 1) blocks[row] = restored[row];
+    for (let row = 0; row < restored.length; row += 1) {
+      blocks[row] = restored[row];
+      restored[row]!.owner = row;
+    }
     if (bytesOf !== undefined)
       for (let row = 0; row < restored.length; row += 1)
         if (bytesOf(row, start.blocks.requestedBytes[row]!) === 0) release(allocator, blocks, row);
@@ -162,7 +165,10 @@ export function simulate(recording: Recording, operations: Operations, simulatio
         if (wanted === 0) break;
         const block = request(pool[i]!, wanted, stream[i]!);
         if (block === null) oom = oomOf(seq[i]!, wanted);
-        else blocks[id] = block;
+        else {
+          blocks[id] = block;
+          block.owner = id;
+        }
         break;
       }
       case OPERATION.free: {
@@ -179,10 +185,8 @@ export function simulate(recording: Recording, operations: Operations, simulatio
         break;
       }
       case OPERATION.completeFree: {
-        const block = blocks[id];
-        // A flush may have completed it before.
-        if (block?.state === 'active_pending_free') allocator.completeFree(block);
-        else if (block?.state === 'active_allocated') allocator.free(block);
+        // A flush may have completed it before, and the block may serve another allocation by now.
+        if (blocks[id]?.owner === id) release(allocator, blocks, id);
         blocks[id] = undefined;
         break;
       }
@@ -241,7 +245,7 @@ export function simulate(recording: Recording, operations: Operations, simulatio
 /** Frees a live block of the start or of the trace, if there is one. */
 function release(allocator: CachingAllocator<never>, blocks: (Block<never> | undefined)[], allocation: number): void {
   const block = blocks[allocation];
-  if (block === undefined) return;
+  if (block === undefined || block.owner !== allocation) return;
   if (block.state === 'active_pending_free') allocator.completeFree(block);
   else if (block.state === 'active_allocated') allocator.free(block);
   blocks[allocation] = undefined;
@@ -266,6 +270,7 @@ function pack(
     const block = request(start.segments.pool[segment]!, bytes, Number.isNaN(stream) ? 0 : stream);
     if (block === null) return oomOf(-1, bytes);
     blocks[row] = block;
+    block.owner = row;
     if (start.blocks.state[row] === 1) allocator.requestFree(block);
   }
   return null;
