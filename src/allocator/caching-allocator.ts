@@ -178,8 +178,20 @@ export class CachingAllocator<S = unknown> {
     const rounded = roundSize(requestedBytes, this.settings);
     const pair = this.pools.select(stream);
     const pool = isSmall(rounded) ? pair.small : pair.large;
-    if (this.maps(pool)) return this.expandable.serves(pool, stream, rounded) ? 'mapped' : null;
+    if (this.maps(pool))
+      return !this.passesLimit(rounded) && this.expandable.serves(pool, stream, rounded) ? 'mapped' : null;
     return this.oversizeVictims(pool, stream, rounded).victims[0] ?? null;
+  }
+
+  /** Whether garbage is collected: a threshold and a limit are set. */
+  get collectsGarbage(): boolean {
+    return this.collects;
+  }
+
+  /** Counts a search for a free block, by which garbage ages: {@link reuse} does, {@link peek} does not. */
+  countSearch(requestedBytes: number, stream: number): void {
+    const pair = this.pools.select(stream);
+    if (this.collects) (isSmall(roundSize(requestedBytes, this.settings)) ? pair.small : pair.large).calls += 1;
   }
 
   /** The second half of {@link malloc}: memory from the driver, with everything torch gives back to get it. */
@@ -279,7 +291,7 @@ export class CachingAllocator<S = unknown> {
   flush(stack: S | null = null, timeUs: number | null = null): void {
     this.callStack = stack;
     this.callTimeUs = timeUs;
-    if (!this.pools.isCapturing) this.pending.wait();
+    if (!this.pools.isCapturing && (this.driver.mayWait?.() ?? true)) this.pending.wait();
     this.release(this.pools.default.large);
     this.release(this.pools.default.small);
     for (const pair of [...this.pools.private()]) {
@@ -434,8 +446,7 @@ export class CachingAllocator<S = unknown> {
   /** `alloc_block`: one attempt at the driver. */
   private allocateNew(pool: Pool<S>, stream: number, rounded: number): Block<S> | null {
     const bytes = allocationSize(rounded, this.settings);
-    // Torch tests the segment size here even where pages would be mapped.
-    if (this.allowedBytes !== null && this.statistics.reservedBytes.current + bytes > this.allowedBytes) return null;
+    if (this.passesLimit(rounded)) return null;
     if (this.maps(pool)) return this.expandable.allocate(pool, stream, rounded, this.callStack);
     const addr = this.driver.malloc(bytes);
     if (addr === null) return null;
@@ -458,6 +469,12 @@ export class CachingAllocator<S = unknown> {
     if (bytes >= this.settings.maxSplitBytes) move(statistics.oversizeSegments, 1);
     this.record('segment_alloc', addr, bytes, segment, this.callStack, this.callTimeUs);
     return segment.first;
+  }
+
+  /** Torch compares the segment size with the limit even where pages would be mapped, or are. */
+  private passesLimit(rounded: number): boolean {
+    const { allowedBytes, statistics, settings } = this;
+    return allowedBytes !== null && statistics.reservedBytes.current + allocationSize(rounded, settings) > allowedBytes;
   }
 
   /** `try_mempool_fallback`: what pools made for this purpose have free. They get no new segments for it. */

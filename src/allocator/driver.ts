@@ -34,6 +34,8 @@ export interface Driver {
   unmap(addr: number, bytes: number): void;
   /** Whether a failing request gives everything back that can be; default true. A replay knows from the record where a capture forbade it. */
   mayFlush?(): boolean;
+  /** Whether a flush waits for pending frees; default true. As for {@link mayFlush}. */
+  mayWait?(): boolean;
   /** Everything that can be given back has been: what is asked next is asked for the last time. */
   lastAttempt?(): void;
   memory(): DriverMemory;

@@ -82,12 +82,15 @@ export class RecordedDriver implements Driver {
   private isOom = false;
   /** Grants everything: the replay repeats an entry by force. */
   private isForced = false;
-  /** Repeats by force that rows from…to were given back. */
+  /** Repeats by force that the memory of a row was given back. */
   private readonly release: (row: number) => void;
+  /** Completes the free of a row, unless that is done. */
+  private readonly complete: (row: number) => void;
 
-  constructor(recording: Recording, release: (row: number) => void) {
+  constructor(recording: Recording, release: (row: number) => void, complete: (row: number) => void) {
     this.recording = recording;
     this.release = release;
+    this.complete = complete;
   }
 
   /** Rows `from` to `to` (exclusive) are the driver entries before the one at `to`. */
@@ -158,6 +161,14 @@ export class RecordedDriver implements Driver {
    */
   mayFlush(): boolean {
     return this.next() >= 0 || !this.mayCapture;
+  }
+
+  /** Where a capture may be in progress, which waits for nothing, only what was recorded as completed is. */
+  mayWait(): boolean {
+    if (!this.mayCapture) return true;
+    for (let row = this.from; row < this.to; row += 1)
+      if (this.recording.events.action[row] === FREE_COMPLETED) this.complete(row);
+    return false;
   }
 
   lastAttempt(): void {

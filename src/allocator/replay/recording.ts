@@ -19,6 +19,8 @@ export const OOM = TRACE_ACTIONS.indexOf('oom');
 /** What is known of one device's allocator. Rows of `events` are all entries of the trace, in order. */
 export interface RecordedTrace {
   readonly settings: AllocatorSettings;
+  /** A memory fraction's limit, where it is known to the byte: garbage collection and refusals below what the device has depend on it. */
+  readonly allowedBytes?: number;
   /** Before the first entry. */
   readonly start: AllocatorState;
   readonly events: WalkEvents;

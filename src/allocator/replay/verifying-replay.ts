@@ -3,7 +3,7 @@
  * allocation, every call to the driver in its order, and the final state. Nothing is fitted: the driver hands out recorded addresses, and only
  * what no rule decides is taken from the record (when a pending free completed, when the program called `empty_cache()`).
  */
-import type { Block } from '../block.js';
+import type { Block, PoolId, Segment } from '../block.js';
 import { type AllocatorParts, CachingAllocator } from '../caching-allocator.js';
 import { SMALL_SEGMENT_BYTES } from '../settings.js';
 import type { AllocatorVariant } from '../variants.js';
@@ -125,17 +125,21 @@ class VerifyingReplay {
   /** Frees that a wait of the model completed, to be found in the record. */
   private readonly completedByModel = new Set<number>();
   private waits = false;
+  /** Private pools that the flush in progress may take. */
+  private readonly opened: { users: number }[] = [];
 
   constructor(recording: Recording, variant: AllocatorVariant) {
     this.recording = recording;
     this.variant = variant;
-    this.driver = new RecordedDriver(recording, (row) => {
+    const release = (row: number): void => {
       if (!giveBack(this.parts, recording.events.address[row]!)) this.impossiblePlacements += 1;
-    });
+    };
+    this.driver = new RecordedDriver(recording, release, (row) => this.completeFree(row));
     this.allocator = new CachingAllocator<never>({
       driver: this.driver,
       settings: recording.settings,
       variant,
+      ...(recording.allowedBytes === undefined ? {} : { allowedBytes: recording.allowedBytes }),
       trace: ({ action, addr, sizeBytes }) => {
         if (action === 'segment_free') this.driver.released(SEGMENT_FREE, addr!, sizeBytes);
         else if (action === 'segment_unmap') this.driver.released(SEGMENT_UNMAP, addr!, sizeBytes);
@@ -283,21 +287,28 @@ class VerifyingReplay {
     const bytes = events.sizeBytes[row]!;
     const stream = this.streamOf(row);
     const end = this.enterPool(row);
+    // A capture forbids flushes, and `torch.cuda.graph` empties the cache before it begins one.
+    const kind = end === undefined ? 'forced' : 'explicit';
     const growth = this.findIn(from, row, (code) => code === SEGMENT_ALLOC || code === SEGMENT_MAP);
     const release = this.findIn(from, row, (code) => code === SEGMENT_FREE || code === SEGMENT_UNMAP);
     const isFirst = release >= 0 && (growth < 0 || release < growth);
     let block = this.allocator.peek(bytes, stream);
-    const begins = isFirst && block === null ? this.allocator.peekGrowth(bytes, stream) : null;
+    const begins =
+      isFirst && block === null && !this.allocator.collectsGarbage ? this.allocator.peekGrowth(bytes, stream) : null;
     /** The model would not begin with what the record begins with: only a flush before the request explains that. */
     const isOther = begins !== null && (begins === 'mapped' || begins.addr !== events.address[release]);
+    /** A limit refuses what pages mapped already would serve, until the flush has gone below it: then no new page is needed. */
+    const isLimited = this.recording.allowedBytes !== undefined && this.recording.settings.expandableSegments;
     const isExplicit =
       isFirst &&
-      (block !== null || isOther || (growth < 0 && !isOom) || emptyCacheStacks.has(events.stackId[release]!));
+      (block !== null ||
+        isOther ||
+        (growth < 0 && !isOom && !isLimited) ||
+        emptyCacheStacks.has(events.stackId[release]!));
     // What only the wait before the flush set free, torch does not search again.
     const mayBeLate = (growth >= 0 || isOom) && this.followsCompletion(from, row);
     let waited = false;
     if (isExplicit) {
-      // A capture forbids the flush, and `torch.cuda.graph` empties the cache before it begins one.
       const isCall = emptyCacheStacks.has(events.stackId[release]!) || !mayBeLate || end !== undefined;
       waited = block !== null && !isCall;
       this.flush(from, row, isCall ? 'explicit' : 'forced');
@@ -311,8 +322,10 @@ class VerifyingReplay {
     }
     // The first attempt at the driver came before the wait too; what is free now must not serve it.
     const isUnmapped = mayBeLate && this.recording.settings.expandableSegments;
-    if ((isLate || isUnmapped) && remaining >= 0 && this.driver.isRelease(remaining)) this.flush(from, row, 'forced');
-    if (block !== null && !isLate) {
+    if ((isLate || isUnmapped) && remaining >= 0 && this.driver.isRelease(remaining)) this.flush(from, row, kind);
+    const isElsewhere = this.isOfUnknownPool(row) && remaining < 0;
+    if (isElsewhere && (block !== null || this.allocator.peekGrowth(bytes, stream) !== null)) this.failElsewhere(row);
+    else if (block !== null && !isLate) {
       if (remaining >= 0 || isOom) this.part(row, isOom ? 'oom_not_predicted' : 'reuse_predicted', null, true);
       else {
         const reused = this.allocator.reuse(bytes, stream)!;
@@ -321,7 +334,10 @@ class VerifyingReplay {
           this.match(row, reused);
         } else this.part(row, 'address', reused, true);
       }
-    } else this.grow(row, bytes, stream, isOom, end === undefined ? 'forced' : 'explicit');
+    } else {
+      this.allocator.countSearch(bytes, stream);
+      this.grow(row, bytes, stream, isOom, kind);
+    }
     end?.();
   }
 
@@ -334,7 +350,6 @@ class VerifyingReplay {
     this.waits = true;
     this.openPools(row);
     try {
-      driver.mayCapture = this.features.has('private_pools');
       const result = allocator.grow(bytes, stream);
       if (allocator.statistics.numAllocRetries > retries) {
         const released = driver.repeated + driver.differing - before;
@@ -348,7 +363,10 @@ class VerifyingReplay {
           reservedBytes: reservedBytes.current,
           activeBytes: activeBytes.current,
         });
-        if (result.ok) this.part(row, 'oom_not_predicted', result.block, false);
+        if (result.ok) {
+          if (this.isOfUnknownPool(row)) this.allocator.free(result.block);
+          else this.part(row, 'oom_not_predicted', result.block, false);
+        }
       } else if (!result.ok) this.part(row, 'oom_predicted', null, true);
       else if (driver.next() >= 0) this.part(row, 'growth_differs', result.block, true);
       else if (result.block.addr !== this.recording.events.address[row]) this.part(row, 'address', result.block, true);
@@ -358,7 +376,19 @@ class VerifyingReplay {
       this.part(row, error.kind, null, !isOom);
     } finally {
       this.waits = false;
+      this.closePools();
     }
+  }
+
+  /** Before torch 2.12 an entry without an address does not tell its pool: a private one may have nothing where the default one has. */
+  private isOfUnknownPool(row: number): boolean {
+    const { events } = this.recording;
+    return this.features.has('private_pools') && events.pool === undefined && events.action[row] === OOM;
+  }
+
+  private failElsewhere(row: number): void {
+    this.ooms.push(this.oomAt(row, false));
+    this.repeatDriverEntries();
   }
 
   private oomAt(row: number, repeated: boolean): ReplayedOom {
@@ -455,6 +485,7 @@ class VerifyingReplay {
     this.waits = true;
     this.allocator.flush();
     this.waits = false;
+    this.closePools();
     driver.forceReleases();
     const seq = recording.events.seq[Math.max(row, from)]!;
     this.flushes.push({ seq, kind, released: driver.repeated + driver.differing - before });
@@ -519,38 +550,59 @@ class VerifyingReplay {
   private enterPool(row: number): (() => void) | undefined {
     const pool = this.recording.poolOf.get(this.recording.events.seq[row]!);
     if (pool === undefined) return undefined;
-    this.features.add('private_pools');
     const id = this.recording.poolId(pool);
     this.allocator.addPool(id, { customAllocator: this.recording.customPools.has(pool) });
     this.allocator.beginRedirect(id, this.streamOf(row));
     return () => this.allocator.endRedirect(id);
   }
 
-  /** Segments of a private pool go back only when nothing holds the pool any more, which the record shows by their going back. */
-  private openPools(to: number): void {
+  /**
+   * A flush gives segments of a private pool back only when nothing holds the pool any more, which the record shows by their going back. The pool of
+   * the request itself is held; what goes back of it is oversize. Ends with {@link closePools}.
+   */
+  private openPools(row: number): void {
     if (!this.features.has('private_pools')) return;
     const { address } = this.recording.events;
     const addresses = new Set<number>();
-    for (let row = this.driver.next(); row >= 0 && row < to; row += 1)
-      if (this.driver.isRelease(row)) addresses.add(address[row]!);
+    for (let i = this.driver.next(); i >= 0 && i < row; i += 1)
+      if (this.driver.isRelease(i)) addresses.add(address[i]!);
     if (addresses.size === 0) return;
+    const own = this.poolIdOf(row);
     for (const segment of this.parts.segments) {
       const { id } = segment.pool;
-      if ((id[0] === 0 && id[1] === 0) || !addresses.has(segment.addr)) continue;
+      if ((id[0] === 0 && id[1] === 0) || (id[0] === own[0] && id[1] === own[1])) continue;
+      if (!this.showsRelease(segment, addresses)) continue;
       const pair = this.parts.pools.get(id);
       pair.users = 0;
+      this.opened.push(pair);
     }
   }
 
+  private closePools(): void {
+    for (const pair of this.opened) pair.users = 1;
+    this.opened.length = 0;
+  }
+
+  private showsRelease({ addr, sizeBytes, unitBytes }: Segment<never>, addresses: ReadonlySet<number>): boolean {
+    if (unitBytes === 0) return addresses.has(addr);
+    for (const address of addresses) if (address >= addr && address < addr + sizeBytes) return true;
+    return false;
+  }
+
+  private poolIdOf(row: number): PoolId {
+    const pool = this.recording.poolOf.get(this.recording.events.seq[row] ?? -1);
+    return pool === undefined ? [0, 0] : this.recording.poolId(pool);
+  }
+
   private noteSettings(): void {
-    const { settings, streams, start } = this.recording;
+    const { settings, streams, start, poolOf } = this.recording;
     if (streams.length > 1) this.features.add('several_streams');
     if (Number.isFinite(settings.maxSplitBytes)) this.features.add('max_split_size');
     if (settings.garbageCollectionThreshold > 0) this.features.add('garbage_collection');
     if (settings.roundupPower2Divisions.some((division) => division > 1)) this.features.add('roundup_power2');
     if (settings.largeSegmentBytes !== 20 * 1024 * 1024) this.features.add('large_segment_size');
-    for (let row = 0; row < start.segments.count; row += 1)
-      if (start.segments.pool[row] !== 0) this.features.add('private_pools');
+    if (poolOf.size > 0 || start.segments.pool.some((pool) => pool !== 0)) this.features.add('private_pools');
+    this.driver.mayCapture = this.features.has('private_pools');
     for (let row = 0; row < start.blocks.count; row += 1)
       if (start.blocks.state[row] === 1) this.features.add('pending_frees');
   }

@@ -18,17 +18,21 @@ export interface PreparedRecording {
   readonly back: BackwardWalk;
 }
 
+/** Of the entries that `torch.cuda.empty_cache()` causes. */
+const EMPTY_CACHE_STACK = 1;
+
 /** Whether the release of the history writes the pool of an entry. */
 export function writesPools({ release }: History): boolean {
   return release === '2.12' || release === '2.13';
 }
 
 /**
- * `skip`: so many of the first entries are lost. Everything else comes from the walk back, as it does for a file.
+ * `skip`: so many of the first entries are lost. `withStacks`: stacks show which segments the program itself gave back. Everything else comes from the walk back, as it does for a file.
  */
 export function recordPlayed(
-  { allocator, trace, settings }: Pick<Played, 'allocator' | 'trace' | 'settings'>,
-  options: { readonly skip?: number; readonly withPools: boolean },
+  { allocator, trace, settings }: Played,
+  past: History,
+  options: { readonly skip?: number; readonly withStacks?: boolean } = {},
 ): PreparedRecording {
   const numbers = new PoolNumbers();
   const final = finalStateOf(allocator);
@@ -38,10 +42,14 @@ export function recordPlayed(
   const kept = trace.slice(options.skip ?? 0);
   const events: WalkEvents = {
     ...eventsOf(kept),
-    ...(options.withPools ? { pool: poolColumn(kept, numbers) } : {}),
+    ...(writesPools(past) ? { pool: poolColumn(kept, numbers) } : {}),
   };
-  for (let i = 0; i < events.count; i += 1) events.seq[i] = i + (options.skip ?? 0);
-  return prepare(final, events, settings, (pool) => numbers.id(pool));
+  for (let i = 0; i < events.count; i += 1) {
+    events.seq[i] = i + (options.skip ?? 0);
+    if (options.withStacks === true && past.steps[kept[i]!.timeUs ?? -1]?.kind === 'flush')
+      events.stackId[i] = EMPTY_CACHE_STACK;
+  }
+  return prepare(final, events, settings, (pool) => numbers.id(pool), allocator.allowedBytes ?? undefined);
 }
 
 /** The walk back, and what a replay is given of it. */
@@ -50,6 +58,7 @@ export function prepare(
   events: WalkEvents,
   settings: AllocatorSettings,
   poolId: (pool: number) => PoolId,
+  allowedBytes?: number,
 ): PreparedRecording {
   const back = new BackwardWalk(final, settings);
   back.undo(events);
@@ -59,8 +68,9 @@ export function prepare(
     start,
     events,
     facts: back.historyFacts(),
-    emptyCacheStacks: new Set(),
+    emptyCacheStacks: new Set([EMPTY_CACHE_STACK]),
     poolId,
+    ...(allowedBytes === undefined ? {} : { allowedBytes }),
   });
   const { minBytes, maxBytes, count } = start.blocks;
   let uncertainBlocks = 0;
