@@ -1,5 +1,6 @@
 import type { Command } from 'commander';
-import { diagnose, snapshotsToJudge } from '../../forensics/diagnosis/diagnose.js';
+import { diagnose } from '../../forensics/diagnosis/diagnose.js';
+import { snapshotsToJudge } from '../../forensics/diagnosis/traced-ooms.js';
 import { MbfError } from '../../model/errors.js';
 import { parseSize } from '../../model/units.js';
 import { diagnoseText } from '../../report/diagnose-text.js';
