@@ -36,7 +36,7 @@ export function registerDiagnose(program: Command, context: Context): void {
         capacityBytes,
         failedSources: target.failed,
       });
-      answer(context, options, result, diagnoseText);
+      answer(context, options, result, (one) => diagnoseText(one, { operand, db: options.db }));
       if (target.failed.length > 0) process.exitCode = EXIT.input;
       else if (options.exitCode === true) {
         if (result.verdicts.some((verdict) => verdict.cause === 'undecided')) process.exitCode = EXIT.undecided;

@@ -13,7 +13,7 @@ export function commandsOf(
   hasMemoryLines: boolean,
 ): string[] {
   const shown =
-    verdict.evidence.filter((entry) => entry.about === 'test' && entry.query !== undefined).at(-1) ??
+    verdict.evidence.find((entry) => entry.about === 'test' && entry.query !== undefined) ??
     verdict.evidence.find((entry) => entry.query !== undefined);
   const commands =
     shown === undefined ? [] : [`mbforensics show ${shown.id}${number === 1 ? '' : ` --verdict ${number}`}`];

@@ -48,6 +48,7 @@ export function judgeMessage(message: Message, given: Given = {}): Verdict {
   const rank = given.context?.of(message.rank);
   const facts = withContext(factsOfMessage(message, given.capacityBytes), rank, given);
   rank?.tell(evidence, facts.total, 'message');
+  evidence.mark(1, 'context');
   return conclude(facts, evidence, message);
 }
 
@@ -110,8 +111,11 @@ export function conclude(facts: OomFacts, evidence: EvidenceLog, message: Messag
   };
 }
 
-/** The beginning of a message: enough to recognise it, the rest stands at its source. */
+/** The beginning of a message, whole words: enough to recognise it, the rest stands at its source. */
 export function shorten(text: string): string {
   const line = text.replaceAll(/\s+/g, ' ').trim();
-  return line.length <= 80 ? line : `${line.slice(0, 79)}…`;
+  if (line.length <= 80) return line;
+  const cut = line.slice(0, 79);
+  // A number without its unit would be another number.
+  return `${line[79] === ' ' ? cut : cut.replace(/ [^ ]*$/, '')}…`.replace(/ [\d.,]+…$/, ' …');
 }

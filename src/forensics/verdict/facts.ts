@@ -161,6 +161,7 @@ export class EvidenceLog {
 
   /** Says of the entries from index `from` on what they are about, where they do not say it themselves. */
   mark(from: number, about: EvidenceTopic): void {
-    for (let i = from; i < this.entries.length; i += 1) this.entries[i] = { about, ...this.entries[i]! };
+    for (let i = from; i < this.entries.length; i += 1)
+      this.entries[i] = { ...this.entries[i]!, about: this.entries[i]!.about ?? about };
   }
 }
