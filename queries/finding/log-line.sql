@@ -12,7 +12,7 @@
 -- @why    A line is evidence only as far as it was understood: this is what of it became rows.
 WITH wanted AS (SELECT source_id, rank FROM source WHERE run_id = $run_id AND display_path = $path)
 SELECT read_as, name, value, bytes, rank, row_number() OVER (ORDER BY read_as, place, name) AS ordinal FROM (
-  SELECT 'failure' AS read_as, incident.kind AS name, left(incident.text, 200) AS value, NULL::BIGINT AS bytes, coalesce(incident.rank, wanted.rank) AS rank, 0 AS place
+  SELECT 'failure' AS read_as, incident.kind AS name, incident.text AS value, NULL::BIGINT AS bytes, coalesce(incident.rank, wanted.rank) AS rank, 0 AS place
   FROM incident JOIN wanted USING (source_id) WHERE incident.line = $line
   UNION ALL
   SELECT 'failure', value.field || coalesce(' of process ' || value.pid, ''), value.printed, value.bytes, coalesce(incident.rank, wanted.rank), 1 + value.rowid

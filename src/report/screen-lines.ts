@@ -120,7 +120,8 @@ export function clip(lines: readonly string[], most: number, width: number): str
 /** A number, or a word that only introduces one. */
 function isDangling(word: string): boolean {
   return (
-    /^[\d.,()+=−-]+$/.test(word) || /^(?:of|in|on|for|to|by|at|with|than|the|a|an|and|from|largest|only|even|least|no|which)$/.test(word)
+    /^[\d.,()+=−-]+$/.test(word) ||
+    /^(?:of|in|on|for|to|by|at|with|than|the|a|an|and|from|largest|only|even|least|no|which)$/.test(word)
   );
 }
 

@@ -25,10 +25,7 @@ export function registerDiagnose(program: Command, context: Context): void {
       .option('--exit-code', 'exit 1 if a device ran out of memory, 3 if that stays undecided'),
     ['diagnose', 'diagnose runs/llama3-70b-sft', 'diagnose snapshot_oom_rank-3.pickle', 'diagnose night-shift --json'],
   ).action(async (operand: string | undefined, options: Options) => {
-    const capacityBytes = options.capacity === undefined ? undefined : parseSize(options.capacity);
-    if (options.capacity !== undefined && capacityBytes === undefined) {
-      throw new MbfError('MBF1001', `--capacity ${JSON.stringify(options.capacity)} is no size`);
-    }
+    const capacityBytes = capacityOption(options.capacity);
     const opened = await openTarget(operand, options, context);
     const target = await withHistories(opened, await snapshotsToJudge(opened.store, opened.runId), options);
     try {
@@ -47,4 +44,12 @@ export function registerDiagnose(program: Command, context: Context): void {
       await target.close();
     }
   });
+}
+
+/** `--capacity 80GiB` in bytes; undefined if it was not given. Throws MBF1001 on anything that is no size. */
+export function capacityOption(text: string | undefined): number | undefined {
+  if (text === undefined) return undefined;
+  const bytes = parseSize(text);
+  if (bytes === undefined) throw new MbfError('MBF1001', `--capacity ${JSON.stringify(text)} is no size`);
+  return bytes;
 }
