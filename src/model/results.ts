@@ -393,7 +393,7 @@ export interface ShowResult {
   /** Rows beyond `--limit`. */
   readonly rows_left_out: number;
   readonly text: ShownLines | null;
-  /** Frames of the trace entry, innermost first. */
+  /** Stack of the failing request, innermost first; null for other statements. */
   readonly frames: readonly string[] | null;
 }
 

@@ -209,6 +209,7 @@ function failedSources({ failed_sources: failed }: DiagnoseResult): ScreenSectio
 }
 
 function nextSection({ commands }: Verdict, target: DiagnosedTarget): ScreenSection {
+  if (commands.length === 0) return section('next', [], 1, 1);
   const full = commands.map((command) => withTarget(command, target));
   const line = full.join('  ·  ');
   const fits = (text: string): boolean => text.length <= WIDTH - 14;
@@ -224,7 +225,7 @@ function nextSection({ commands }: Verdict, target: DiagnosedTarget): ScreenSect
   }
   // A path too long for a line would be cut, and could not be pasted.
   const short = commands.map((command) => (command.includes('/snapshot#') ? command : `${command} RUN`)).join('  ·  ');
-  return section('next', commands.length === 0 ? [] : [{ text: `${short}  (RUN: as given here)` }], 1, 1);
+  return section('next', [{ text: `${short}  (RUN: as given here)` }], 1, 1);
 }
 
 /** A command as the user can paste it. */

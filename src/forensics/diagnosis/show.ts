@@ -109,14 +109,16 @@ async function linesOf(
   return readLines(file, Math.max(1, place.line - CONTEXT_LINES), place.line + CONTEXT_LINES);
 }
 
-/** The stack of the trace entry that is the evidence; null where it is none, or has no frames. */
+/** The stack of the request that failed; null for other statements, or where it has no frames. */
 async function framesOf(
   store: Store,
   runId: number,
-  { lines: place }: Evidence,
+  { about, lines: place }: Evidence,
   device: number | null,
 ): Promise<string[] | null> {
-  if (place === undefined || !('entry' in place) || place.entry === null || device === null) return null;
+  // The stack is the failing request's: beside any other statement it would be read as its proof.
+  if (about !== 'request' || device === null) return null;
+  if (place === undefined || !('entry' in place) || place.entry === null) return null;
   const snapshots = await store.all('snapshot.list', { run_id: runId, handle: null });
   const snapshot = snapshots.find((row) => row.display_path === place.path);
   if (snapshot === undefined) return null;
