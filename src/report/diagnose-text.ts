@@ -6,7 +6,7 @@ import type { DiagnoseResult, Evidence, Verdict } from '../model/results.js';
 import { formatCount } from '../model/units.js';
 import { detailsOf, sumText } from './account-text.js';
 import { rankPhrases } from './ranks-text.js';
-import { clip, fitSections, type ScreenItem, type ScreenSection } from './screen-lines.js';
+import { clip, fitSections, type ScreenItem, type ScreenSection, tidy } from './screen-lines.js';
 import { keepEnd, printable, wrap } from './table.js';
 import { rankWords, shortText, WIDTH } from './text-pieces.js';
 
@@ -67,7 +67,7 @@ function headLines(verdict: Verdict, result: DiagnoseResult): string[] {
   const title = `VERDICT  ${isSure ? '' : 'probably '}${words(cause)}${detail === null ? '' : ` (${words(detail)})`}`;
   const ran = tests === null ? '' : ` (${tests.ran} of ${tests.of} tests${tests.ran < tests.of ? ' ran' : ''})`;
   const sure = `${cause === 'undecided' ? '' : `confidence ${confidence}`}${ran}`.trim();
-  const summary = wrap(`         ${printable(verdict.summary)}`, WIDTH, '         ');
+  const summary = wrap(`         ${tidy(verdict.summary)}`, WIDTH, '         ');
   return [
     head,
     `${title}${' '.repeat(Math.max(2, WIDTH - title.length - sure.length))}${sure}`.trimEnd(),

@@ -30,18 +30,19 @@ export interface ScreenSection {
 export function fitSections(sections: readonly ScreenSection[], height: number, giveWay: readonly string[]): string[] {
   const filled = sections.filter((section) => section.items.length > 0);
   const allowed = new Map(filled.map((section) => [section, sectionLines(section, section.most).length]));
-  const least = (section: ScreenSection): number => Math.min(section.least, allowed.get(section)!);
   const total = (): number => [...allowed.values()].reduce((sum, lines) => sum + lines, 0);
-  const lose = (label: string): boolean => {
-    const section = filled.find((one) => one.label === label && allowed.get(one)! > least(one));
+  const lose = (label: string, floor: (section: ScreenSection) => number): boolean => {
+    const section = filled.find((one) => one.label === label && allowed.get(one)! > floor(one));
     if (section === undefined) return false;
     allowed.set(section, sectionLines(section, allowed.get(section)! - 1).length);
     return true;
   };
-  // Round after round, each label in turn, until it fits or nobody has a line to spare.
-  for (let lost = true; lost && total() > height; ) {
-    lost = false;
-    for (const label of giveWay) if (total() > height && lose(label)) lost = true;
+  // Round after round, each label in turn, until it fits or nobody has a line to spare; then the least is given up too.
+  for (const floor of [(section: ScreenSection) => section.least, () => 0]) {
+    for (let lost = true; lost && total() > height; ) {
+      lost = false;
+      for (const label of giveWay) if (total() > height && lose(label, floor)) lost = true;
+    }
   }
   return filled.flatMap((section) => sectionLines(section, allowed.get(section)!)).slice(0, height);
 }
@@ -126,7 +127,7 @@ function isDangling(word: string): boolean {
 }
 
 /** On one line, without control characters, no word longer than a line can bear. */
-function tidy(text: string): string {
+export function tidy(text: string): string {
   return printable(text.replaceAll(/\s+/g, ' ').trim())
     .split(' ')
     .map((word) => keepEnd(word, LONGEST_WORD))

@@ -6,6 +6,7 @@ import { readFirstFailure } from '../log/first-failure-result.js';
 import { readLogFacts } from '../log/log-facts.js';
 import type { Message } from '../log/message.js';
 import { listSnapshots } from '../names/snapshots.js';
+import type { Figure } from '../verdict/facts.js';
 import { verdictOfKind } from '../verdict/from-kind.js';
 import { commandsOf } from './commands.js';
 import { readPlaces, withPlaces } from './evidence-places.js';
@@ -15,11 +16,11 @@ import { judgeTraced } from './judge-traced.js';
 import { noOom } from './no-oom.js';
 import { describesSame, factsOfMessage } from './oom-facts.js';
 import { orderVerdicts } from './order-verdicts.js';
-import { type MemoryRow, peakOfLines } from './peak-accounting.js';
+import { type MemoryRow, peakOfLines, peakOfTrace } from './peak-accounting.js';
 import { describeRanks } from './ranks.js';
 import { readRunContext } from './run-context.js';
 import { firstOfEach, readMessages, totalOfRun } from './run-messages.js';
-import { readTracedOoms } from './traced-ooms.js';
+import { MOST_COMPARED_SNAPSHOTS, readTracedOoms } from './traced-ooms.js';
 
 export interface DiagnoseOptions {
   /** The device's total where the user knows it and no message prints it. */
@@ -47,11 +48,16 @@ export async function diagnose(
   const first = readFirstFailure(incidents);
   const verdicts: Verdict[] = [];
   const used = new Set<Message>();
-  for (const oom of traced) {
+  for (const [i, oom] of traced.entries()) {
     const same = messages.filter((message) => isOomKind(message.kind) && describesSame(oom, message));
     const message = same.find((candidate) => candidate.rank !== null) ?? same[0];
     for (const echo of same) used.add(echo);
-    verdicts.push(await judgeTraced(store, oom, message, given, constraint));
+    // A walk to the peak costs as much as the one to the OOM: of many ranks only the first are worth it.
+    const peak = async (device: Figure | null) =>
+      i < MOST_COMPARED_SNAPSHOTS
+        ? peakOfTrace(store, { ...oom, hasTrace: true }, device)
+        : peakOfLines(lines, oom.rank, device);
+    verdicts.push(await judgeTraced(store, oom, message, given, constraint, peak));
   }
   for (const message of firstOfEach(
     // What an earlier launch died of, a later one may have survived.

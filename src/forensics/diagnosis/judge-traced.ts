@@ -1,16 +1,15 @@
 /** The verdict of an OOM entry of a trace, with what its message and its run add. */
-import type { Verdict } from '../../model/results.js';
+import type { PeakAccounting, Verdict } from '../../model/results.js';
 import { formatBytes, formatCount } from '../../model/units.js';
 import type { Store } from '../../store/store.js';
 import { liveSet } from '../live/live-set.js';
 import type { Message } from '../log/message.js';
 import { account } from '../verdict/accounting.js';
-import { EvidenceLog } from '../verdict/facts.js';
+import { EvidenceLog, type Figure } from '../verdict/facts.js';
 import { shareState } from '../verdict/state-shares.js';
 import { allowedAdvice, type ExpandableConstraint, judgeHint } from './hint.js';
 import { conclude, type Given, shorten, withContext } from './judge-message.js';
 import { factsOfTrace } from './oom-facts.js';
-import { peakOfTrace } from './peak-accounting.js';
 import type { SnapshotOom } from './traced-ooms.js';
 
 export async function judgeTraced(
@@ -19,6 +18,7 @@ export async function judgeTraced(
   message: Message | undefined,
   given: Given,
   constraint: ExpandableConstraint | null,
+  peak: (total: Figure | null) => Promise<PeakAccounting | null>,
 ): Promise<Verdict> {
   const rank = given.context?.of(oom.rank);
   const facts = withContext(factsOfTrace(oom, message, given.capacityBytes), rank, given);
@@ -67,7 +67,7 @@ export async function judgeTraced(
     accounting_total: accounting.total,
     accounting: accounting.parts,
     accounting_from: accounting.from,
-    accounting_peak: await peakOfTrace(store, { ...oom, hasTrace: true }, facts.total),
+    accounting_peak: await peak(facts.total),
     hint,
     next: allowedAdvice(verdict.next, hint),
   };
