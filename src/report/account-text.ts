@@ -54,20 +54,22 @@ export function sumText(total: AccountingTotal, parts: readonly AccountingPart[]
   return `${shown(hundredths(total.bytes, unit))} ${unit.name} = ${sum.join(' ')}`;
 }
 
-/** What the cached part, private pools and allocated are made of, where that says more: `cached: 18.80 too small + 0.02 other size class`. */
+/** Rounding up from this share of what is allocated on is worth a word; the document has all of it. */
+const ROUNDING_SHARE = 0.01;
+
+/** What allocated memory, private pools and the cached part are made of, where that says more: `cached: 18.80 too small + 0.02 other size class`. */
 export function detailsOf(total: AccountingTotal, parts: readonly AccountingPart[]): string[] {
   const unit = unitOf(total.bytes);
   const details: string[] = [];
+  for (const { part, bytes, of } of parts) {
+    if (of === undefined || of.length < 2) continue;
+    const rounding = of.find((share) => share.part === 'rounding')?.bytes ?? 0;
+    if (part === 'allocated' && rounding < ROUNDING_SHARE * bytes) continue;
+    details.push(`${part.replaceAll('_', ' ')}: ${shares(of, unit, (name) => shareName(name))}`);
+  }
   const cached = parts.filter(({ part }) => part.startsWith('cached_'));
   if (cached.length > 0)
     details.push(`cached: ${shares(cached, unit, (part) => part.slice('cached_'.length).replaceAll('_', ' '))}`);
-  for (const { part, of } of parts) {
-    if (of === undefined || of.length < 2) continue;
-    // A few KiB of rounding are no news; the document has them.
-    if (part === 'allocated' && of.every((share) => share.part === 'requested' || share.bytes < unit.bytes / 200))
-      continue;
-    details.push(`${part.replaceAll('_', ' ')}: ${shares(of, unit, (name) => shareName(name))}`);
-  }
   return details;
 }
 
@@ -77,21 +79,15 @@ function shareName(part: string): string {
   return part.replace(/^private_pools_/, '').replaceAll('_', ' ');
 }
 
-/** Rounded so that the shown shares add up to the shown sum: the largest remainders are rounded up. Shares too small to show are in their own unit. */
+/** The shown shares add up to the shown sum: the largest takes what rounding leaves over. Shares too small to show are in their own unit. */
 function shares(parts: readonly AccountingPart[], unit: Unit, nameOf: (part: string) => string): string {
-  const exact = parts.map(({ bytes }) => (100 * bytes) / unit.bytes);
-  const values = exact.map(Math.floor);
-  let left =
-    hundredths(
-      parts.reduce((sum, { bytes }) => sum + bytes, 0),
-      unit,
-    ) - values.reduce((a, b) => a + b, 0);
-  const order = exact.map((value, i) => [value - values[i]!, i] as const).sort((a, b) => b[0] - a[0]);
-  for (const [, i] of order) {
-    if (left <= 0) break;
-    values[i]! += 1;
-    left -= 1;
-  }
+  const values = parts.map(({ bytes }) => hundredths(bytes, unit));
+  const sum = hundredths(
+    parts.reduce((total, { bytes }) => total + bytes, 0),
+    unit,
+  );
+  const largest = parts.reduce((best, { bytes }, i) => (bytes > parts[best]!.bytes ? i : best), 0);
+  values[largest]! += sum - values.reduce((a, b) => a + b, 0);
   return parts
     .map(({ part, bytes }, i) => `${values[i] === 0 ? `(${formatBytes(bytes)})` : shown(values[i]!)} ${nameOf(part)}`)
     .join(' + ');

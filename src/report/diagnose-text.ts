@@ -193,12 +193,17 @@ function endOf(verdict: Verdict, result: DiagnoseResult, target: DiagnosedTarget
     failedSources(result),
     section(
       'do',
-      verdict.next.map((text) => ({ text })),
-      3,
-      1,
+      adviceOf(verdict).map((text) => ({ text })),
+      4,
+      2,
     ),
     nextSection(verdict, target),
   ];
+}
+
+/** Without what the hint says already. */
+function adviceOf({ next, hint }: Verdict): readonly string[] {
+  return hint === null ? next : next.filter((text) => !text.includes("PyTorch's own hint"));
 }
 
 function failedSources({ failed_sources: failed }: DiagnoseResult): ScreenSection {

@@ -7,6 +7,13 @@ import { rankWords } from './text-pieces.js';
 /** Stages named one by one. */
 const MOST_STAGES = 8;
 const RANGES = 4;
+/** Verdicts that make one ask whether the other ranks look alike. */
+const ASKS_WHETHER_ALONE: ReadonlySet<string> = new Set([
+  'fragmentation',
+  'graph_pools',
+  'synchronisation',
+  'undecided',
+]);
 
 export function rankPhrases(result: DiagnoseResult): string[] {
   const { ranks } = result;
@@ -15,8 +22,9 @@ export function rankPhrases(result: DiagnoseResult): string[] {
   const stages = ranks.stages.filter((stage) => stage.peak_allocated_bytes !== null);
   const count = stages.reduce((sum, stage) => sum + stage.ranks.length, 0);
   if (count > 1) phrases.push(stagePhrase(stages, count));
-  const isOom = result.verdicts.some(({ cause }) => cause !== 'not_oom' && cause !== 'host_oom');
-  if (ranks.fragmentation !== null && isOom) phrases.push(fragmentationPhrase(ranks.fragmentation));
+  // Where the device is full, a small reserve that is not in use explains nothing.
+  const isAsked = ASKS_WHETHER_ALONE.has(result.verdicts[0]?.cause ?? '');
+  if (ranks.fragmentation !== null && isAsked) phrases.push(fragmentationPhrase(ranks.fragmentation));
   const [site] = ranks.pinning?.sites ?? [];
   if (ranks.pinning !== null && site !== undefined && ranks.pinning.ranks.length > 1)
     phrases.push(

@@ -11,6 +11,7 @@ import { verdictOfKind } from '../verdict/from-kind.js';
 import { BLANK } from './blank-verdict.js';
 import { shorten } from './judge-message.js';
 import { type MemoryRow, peakOfLines, peakOfTrace } from './peak-accounting.js';
+import { MOST_COMPARED_SNAPSHOTS } from './traced-ooms.js';
 
 /** A failure that is no OOM. */
 interface Failed {
@@ -56,7 +57,7 @@ export async function noOom(
   }
   const known: Figure | null =
     capacityBytes === undefined ? total : { bytes: capacityBytes, precisionBytes: 0, source: CAPACITY_OPTION };
-  const verdicts = await peaks(store, runId, evidence, capacityBytes, known);
+  const verdicts = await peaks(store, runId, evidence, capacityBytes, known, lines);
   const story = failure === null ? undefined : verdictOfKind(failure.kind);
   if (failure === null || story === undefined) return verdicts;
   if (verdicts.length > 0) {
@@ -88,6 +89,7 @@ async function peaks(
   evidence: EvidenceLog,
   capacityBytes: number | undefined,
   total: Figure | null,
+  lines: readonly MemoryRow[],
 ): Promise<Verdict[]> {
   const verdicts: Verdict[] = [];
   for (const snapshot of await listSnapshots(store, { runId })) {
@@ -110,11 +112,15 @@ async function peaks(
         capacityBytes === undefined
           ? ''
           : `; ${formatBytes(capacityBytes - reserved)} of ${formatBytes(capacityBytes)} never reserved`;
-      const peakAccount = await peakOfTrace(
-        store,
-        { snapshotId: snapshot.snapshot_id, device: device.device, path: snapshot.display_path, hasTrace },
-        total,
-      );
+      // Of many ranks, only the first are worth a walk to the peak.
+      const peakAccount =
+        verdicts.length < MOST_COMPARED_SNAPSHOTS
+          ? await peakOfTrace(
+              store,
+              { snapshotId: snapshot.snapshot_id, device: device.device, path: snapshot.display_path, hasTrace },
+              total,
+            )
+          : peakOfLines(lines, snapshot.rank, total);
       verdicts.push({
         ...BASE,
         rank: snapshot.rank,

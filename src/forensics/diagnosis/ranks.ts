@@ -155,7 +155,9 @@ async function readSnapshots(
       continue;
     }
     const summary = await store.one('history.summary', { snapshot_id, device: own.device, rules: HISTORY_RULES });
-    if (summary === undefined && !isFew) {
+    // Those of an OOM were walked, whether or not the store could keep what was found.
+    const isWalked = isFew || traced.some((oom) => oom.snapshotId === snapshot_id && oom.device === own.device);
+    if (summary === undefined && !isWalked) {
       leftOut += 1;
       continue;
     }
