@@ -17,6 +17,8 @@ export const HEIGHT = 21;
 export interface DiagnosedTarget {
   readonly operand?: string | undefined;
   readonly db?: string | undefined;
+  /** As given to `--capacity`: without it `show` might number other evidence. */
+  readonly capacity?: string | undefined;
 }
 
 /** Who loses a line first where room is short. */
@@ -234,9 +236,11 @@ function nextSection({ commands }: Verdict, target: DiagnosedTarget): ScreenSect
 }
 
 /** A command as the user can paste it. */
-export function withTarget(command: string, { operand, db }: DiagnosedTarget): string {
+export function withTarget(command: string, { operand, db, capacity }: DiagnosedTarget): string {
   const of = operand === undefined || command.includes('/snapshot#') ? '' : ` ${quoted(operand)}`;
-  return `${command}${of}${db === undefined ? '' : ` --db ${quoted(db)}`}`;
+  const given =
+    capacity === undefined || !command.startsWith('mbforensics show ') ? '' : ` --capacity ${quoted(capacity)}`;
+  return `${command}${of}${given}${db === undefined ? '' : ` --db ${quoted(db)}`}`;
 }
 
 function quoted(text: string): string {

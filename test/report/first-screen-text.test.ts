@@ -147,6 +147,8 @@ describe('the first screen', () => {
     expect(withTarget('mbforensics show E1', { operand: "it's", db: 'x.duckdb' })).toBe(
       `mbforensics show E1 'it'\\''s' --db x.duckdb`,
     );
+    expect(withTarget('mbforensics show E1', { capacity: '80GiB' })).toBe('mbforensics show E1 --capacity 80GiB');
+    expect(withTarget('mbforensics peak', { capacity: '80GiB' })).toBe('mbforensics peak');
     // A handle names its run already.
     expect(withTarget('mbforensics at oom r/0/snapshot#1', { operand: 'r' })).toBe('mbforensics at oom r/0/snapshot#1');
   });

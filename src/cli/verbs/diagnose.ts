@@ -33,7 +33,9 @@ export function registerDiagnose(program: Command, context: Context): void {
         capacityBytes,
         failedSources: target.failed,
       });
-      answer(context, options, result, (one) => diagnoseText(one, { operand, db: options.db }));
+      answer(context, options, result, (one) =>
+        diagnoseText(one, { operand, db: options.db, capacity: options.capacity }),
+      );
       if (target.failed.length > 0) process.exitCode = EXIT.input;
       else if (options.exitCode === true) {
         if (result.verdicts.some((verdict) => verdict.cause === 'undecided')) process.exitCode = EXIT.undecided;

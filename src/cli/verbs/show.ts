@@ -54,7 +54,7 @@ export function registerShow(program: Command, context: Context): void {
         limit,
         readLines: sourceLines,
       });
-      answer(context, options, shown, (one) => showText(one, { operand, db: options.db }));
+      answer(context, options, shown, (one) => showText(one, { operand, db: options.db, capacity: options.capacity }));
       if (target.failed.length > 0) process.exitCode = EXIT.input;
     } finally {
       await target.close();
