@@ -114,8 +114,14 @@ export function clip(lines: readonly string[], most: number, width: number): str
   if (lines.length <= most) return [...lines];
   const kept = lines.slice(0, most);
   const words = kept.at(-1)!.split(' ');
-  while (words.length > 1 && (words.join(' ').length + 2 > width || isDangling(words.at(-1)!))) words.pop();
+  while (words.length > 1 && (words.join(' ').length + 2 > width || isDangling(words.at(-1)!) || opensItem(words)))
+    words.pop();
   return [...kept.slice(0, -1), `${words.join(' ')} …`];
+}
+
+/** `…; 9.49 GiB`: a size whose name is cut off says nothing. */
+function opensItem(words: readonly string[]): boolean {
+  return /^[KMGT]iB$/.test(words.at(-1)!) && words.at(-3)?.endsWith(';') === true;
 }
 
 /** A number, or a word that only introduces one. */
