@@ -8,7 +8,7 @@ import { detailsOf, sumText } from './account-text.js';
 import { rankPhrases } from './ranks-text.js';
 import { clip, fitSections, type ScreenItem, type ScreenSection, tidy } from './screen-lines.js';
 import { keepEnd, printable, wrap } from './table.js';
-import { rankWords, shortText, WIDTH } from './text-pieces.js';
+import { rankWords, WIDTH } from './text-pieces.js';
 
 /** Lines of the screen: of 24, three are kept free for what is told beside the verdict later. */
 export const HEIGHT = 21;
@@ -45,7 +45,7 @@ const GIVE_WAY = [
 export function diagnoseText(result: DiagnoseResult, target: DiagnosedTarget = {}): string {
   const [first, ...rest] = result.verdicts;
   if (first === undefined) {
-    const none = `run ${shortText(result.run, 40)}: nothing to judge: no memory snapshot and no failure message was found`;
+    const none = `run ${keepEnd(printable(result.run), 40)}: nothing to judge: no memory snapshot and no failure message was found`;
     return `${[...clip(wrap(none, WIDTH, '  '), 3, WIDTH), ...fitSections([failedSources(result)], 3, [])].join('\n')}\n`;
   }
   const head = headLines(first, result);

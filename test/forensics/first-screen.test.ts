@@ -65,7 +65,7 @@ async function expectHandles(store: Store, runId: number, result: DiagnoseResult
 async function examine(path: string): Promise<DiagnoseResult> {
   return withRun(path, async (store, runId, run) => {
     const result = await diagnose(store, runId, run);
-    expectScreen(result, { operand: path });
+    expect(expectScreen(result, { operand: path })).not.toMatch(/undefined|NaN|\[object/);
     await expectHandles(store, runId, result);
     // The same questions once more give the same answers.
     expect(await diagnose(store, runId, run)).toEqual(result);
@@ -139,7 +139,7 @@ describe('recorded snapshots', () => {
     for (const file of files) {
       await withRun(join(snapshots, file), async (store, runId, run) => {
         const result = await diagnose(store, runId, run);
-        expectScreen(result);
+        expect(expectScreen(result)).not.toMatch(/undefined|NaN|\[object/);
         await expectHandles(store, runId, result);
         judged += result.verdicts.length;
       });
