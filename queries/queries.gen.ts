@@ -199,6 +199,118 @@ export interface Queries {
       head: string;
     };
   };
+  /** What was live after one entry of a trace, by stack */
+  'finding.live_stacks': {
+    params: {
+      snapshot_id: number;
+      device: number;
+      /** -1 = before the first entry */
+      at_seq: number;
+    };
+    row: {
+      /** actual sizes; NULL until the history is kept in the store */
+      bytes: number | bigint | null;
+      blocks: number;
+      /** requested bytes, where they were recorded */
+      requested: number | bigint | null;
+      stack_id: number | null;
+      /** free_event: only the stack of the free is known */
+      stack_origin: string;
+      /** the four innermost */
+      frames: string | null;
+    };
+  };
+  /** Everything that was read from one line of a text */
+  'finding.log_line': {
+    params: {
+      run_id: number;
+      /** as sources name it */
+      path: string;
+      line: number | bigint;
+    };
+    row: {
+      /** failure, memory, setting, variable or figure */
+      read_as: string;
+      name: string;
+      value: string | null;
+      bytes: number | null;
+      rank: number | null;
+      ordinal: number;
+    };
+  };
+  /** One memory figure of one rank, line by line */
+  'finding.memory_series': {
+    params: {
+      run_id: number;
+      /** NULL: lines without a rank */
+      rank?: number | null | undefined;
+      metric: string;
+    };
+    row: {
+      iteration: number | null;
+      bytes: number | null;
+      attempt: number;
+      display_path: string;
+      line: number;
+    };
+  };
+  /** One entry of a trace, with what was live and reserved just before it and who asked */
+  'finding.oom_entry': {
+    params: {
+      snapshot_id: number;
+      device: number;
+      seq: number;
+    };
+    row: {
+      seq: number;
+      action: string;
+      requested_bytes: number | null;
+      /** cudaMemGetInfo at that moment; only on OOM entries */
+      device_free_bytes: number | null;
+      /** actual sizes, pending frees included; NULL until the history is kept in the store */
+      active_bytes: number | null;
+      /** NULL too where a row of derived_bucket stands for more than one entry */
+      reserved_bytes: number | null;
+      stream: number | null;
+      time_us: number | null;
+      /** innermost first */
+      frames: string | null;
+    };
+  };
+  /** Segments after one entry of a trace, with what is live in each */
+  'finding.segments_at': {
+    params: {
+      snapshot_id: number;
+      device: number;
+      /** -1 = before the first entry */
+      at_seq: number;
+    };
+    row: {
+      /** hexadecimal */
+      address: string;
+      total_bytes: number | bigint;
+      /** actual sizes, pending frees included */
+      active_bytes: number | bigint;
+      free_bytes: number | bigint;
+      blocks: number;
+      /** a mapped run */
+      is_expandable: boolean;
+    };
+  };
+  /** Where a file of a run lies, and what it was when it was read */
+  'finding.source': {
+    params: {
+      run_id: number;
+      /** as sources name it */
+      path: string;
+    };
+    row: {
+      path: string;
+      file_bytes: number;
+      /** of the bytes on disk */
+      sha256: string | null;
+    };
+  };
   /** Allocations that are not what their trace entry says */
   'history.alloc_facts': {
     params: {

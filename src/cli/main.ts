@@ -14,6 +14,7 @@ type Register = (program: Command, context: Context) => void;
 const VERBS: readonly (readonly [verbs: readonly string[], load: () => Promise<Register>])[] = [
   [['ingest'], async () => (await import('./verbs/ingest.js')).registerIngest],
   [['diagnose'], async () => (await import('./verbs/diagnose.js')).registerDiagnose],
+  [['show'], async () => (await import('./verbs/show.js')).registerShow],
   [['classify'], async () => (await import('./verbs/classify.js')).registerClassify],
   [['log'], async () => (await import('./verbs/log.js')).registerLog],
   [['iterations'], async () => (await import('./verbs/iterations.js')).registerIterations],

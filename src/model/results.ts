@@ -179,12 +179,31 @@ export interface PeakResult {
   }[];
 }
 
+/** Where a statement stands: a line of a text, or an entry of a trace (null: the snapshot as it was dumped). */
+export type EvidencePlace =
+  | { readonly path: string; readonly line: number }
+  | { readonly path: string; readonly entry: number | null };
+
+/** A query of `queries/` whose rows are behind a statement. */
+export interface EvidenceQuery {
+  readonly name: string;
+  readonly params: Readonly<Record<string, string | number | null>>;
+}
+
+/** What an evidence entry tells of: the failing request, the message as printed, the run around it, or what a cause's test found. */
+export type EvidenceTopic = 'request' | 'message' | 'context' | 'test';
+
 export interface Evidence {
   /** `E1`, unique within the answer. */
   readonly id: string;
   readonly text: string;
   /** File and line, or file and entry. */
   readonly source: string;
+  readonly about?: EvidenceTopic;
+  /** `source` for machines; missing where it is no place of a file (`--capacity`). */
+  readonly lines?: EvidencePlace;
+  /** What `mbforensics show` runs for it; missing where no row of the store is behind it. */
+  readonly query?: EvidenceQuery;
 }
 
 export interface RuledOut {
@@ -192,9 +211,44 @@ export interface RuledOut {
   readonly why: string;
 }
 
+/** The source of a figure that nobody printed: it is what is left of others. */
+export const BY_SUBTRACTION = 'by subtraction';
+
 export interface AccountingPart {
   readonly part: string;
   readonly bytes: number;
+  /** File and line, file and entry, or {@link BY_SUBTRACTION}. */
+  readonly source: string;
+  /** Shares that add up to `bytes`, where they are known: requested and rounding of what is allocated, live and free of private pools. */
+  readonly of?: readonly AccountingPart[];
+}
+
+export interface AccountingTotal {
+  /** What the parts add up to, in words: `device total`, `reserved + device free (device total not in the evidence)`. */
+  readonly text: string;
+  readonly bytes: number;
+  readonly source: string;
+}
+
+/** Whose figures an account is made of. */
+export type AccountingFrom = 'snapshot' | 'log' | 'joined';
+
+/** The account of the moment at which most was live. Parts of 0 bytes are left out; they add up to the total exactly. */
+export interface PeakAccounting {
+  /** `peak`: of the trace, after entry `seq` (null: before its first). `dump`: no trace, the dumped state. `lines`: largest figures of memory lines, which may be of different moments. */
+  readonly moment: 'peak' | 'dump' | 'lines';
+  readonly seq: number | null;
+  readonly total: AccountingTotal;
+  readonly parts: readonly AccountingPart[];
+  readonly from: AccountingFrom;
+}
+
+/** PyTorch's own advice in the message, `expandable_segments:True` (before 2.2 `max_split_size_mb`), held against the evidence. */
+export interface HintResult {
+  readonly verdict: 'applies' | 'already_on' | 'cannot_explain' | 'forbidden' | 'unknown';
+  /** Why, with its numbers. */
+  readonly text: string;
+  readonly source: string;
 }
 
 /** How well the allocator model repeats the recording a verdict rests on. */
@@ -213,17 +267,85 @@ export interface Verdict {
   readonly confidence: Confidence;
   /** One line: what happened. */
   readonly summary: string;
+  /** Tests of causes that ran to an answer, of all; null where the kind of failure alone decides. */
+  readonly tests: { readonly ran: number; readonly of: number } | null;
   readonly evidence: readonly Evidence[];
   readonly ruled_out: readonly RuledOut[];
   /** What could not be tested, and the capture that would settle it. */
   readonly missing: readonly string[];
-  /** What the parts add up to, in words: `device total`, `reserved + device free (device total not in the evidence)`. */
-  readonly accounting_total: { readonly text: string; readonly bytes: number } | null;
+  readonly accounting_total: AccountingTotal | null;
   readonly accounting: readonly AccountingPart[];
+  readonly accounting_from: AccountingFrom | null;
+  readonly accounting_peak: PeakAccounting | null;
+  /** Null where no caching allocator ran out, or nothing decides it. */
+  readonly hint: HintResult | null;
   /** What to do next, cheapest first. */
   readonly next: readonly string[];
+  /** Verbs that show more, ready to run; add the run or path that was diagnosed. */
+  readonly commands: readonly string[];
   /** What ran out, where known. */
   readonly request: { readonly bytes: number; readonly site: string | null } | null;
+}
+
+/** Least, median and most of a figure over ranks. */
+export interface RankSpread {
+  readonly ranks: number;
+  readonly least: number;
+  readonly median: number;
+  readonly most: number;
+  readonly most_rank: number;
+}
+
+export interface StageSpread {
+  /** Pipeline stage; null: the layout of the ranks is not known, so these are all ranks. */
+  readonly pp: number | null;
+  readonly ranks: readonly number[];
+  /** Largest of each rank, from its trace or its memory lines, whichever saw more. */
+  readonly peak_allocated_bytes: RankSpread | null;
+  readonly peak_reserved_bytes: RankSpread | null;
+}
+
+/** Reserve that was not in use at one moment of a rank. */
+export interface RankGap {
+  readonly rank: number;
+  readonly reserved_bytes: number;
+  readonly active_bytes: number;
+  readonly gap_bytes: number;
+  readonly moment: 'oom' | 'peak' | 'dump' | 'lines';
+}
+
+export interface RankFragmentation {
+  /** `snapshot`: states at the OOM or the peak. `log`: largest reserved − largest allocated of the memory lines, on every rank. */
+  readonly from: 'snapshot' | 'log';
+  readonly failed: RankGap;
+  readonly others: RankSpread;
+  /** True: at least twice what any other rank has, and at least 2 % of its reserve. False: half of the others have at least half as much. Else null. */
+  readonly only_failed: boolean | null;
+}
+
+/** Call sites whose live blocks keep partly free segments from the driver. */
+export interface RankPinning {
+  readonly ranks: readonly number[];
+  readonly sites: readonly {
+    readonly site: string;
+    /** Ranks among whose five largest it is. */
+    readonly ranks: number;
+    /** Over these ranks: segments it sits in, and its live bytes there. */
+    readonly segments: number;
+    readonly bytes: number;
+  }[];
+}
+
+export interface RanksResult {
+  readonly world_size: number | null;
+  readonly layout_origin: string | null;
+  readonly stages: readonly StageSpread[];
+  /** Null where fewer than two ranks have figures of one kind. */
+  readonly fragmentation: RankFragmentation | null;
+  /** Null without a snapshot of a known rank. */
+  readonly pinning: RankPinning | null;
+  /** Snapshots whose traces were not walked, since there were too many. */
+  readonly snapshots_left_out: number;
 }
 
 export interface DiagnoseResult {
@@ -233,8 +355,54 @@ export interface DiagnoseResult {
   readonly verdicts: readonly Verdict[];
   /** Null where no text tells of a failure. */
   readonly first_failure: FirstFailureResult | null;
+  /** Null where only one rank is known. */
+  readonly ranks: RanksResult | null;
   /** Inputs that failed: the answer may lack them. */
   readonly failed_sources: readonly { readonly path: string; readonly error: Failure }[];
+}
+
+/** Lines of a text around a statement, as they stand in the file now. */
+export interface ShownLines {
+  /** `same`: size and checksum are those of the ingested file. `same_size`: too large to compare whole. The others: why there are no lines. */
+  readonly status: 'same' | 'same_size' | 'changed' | 'gone' | 'unreadable';
+  readonly first_line: number;
+  readonly lines: readonly string[];
+}
+
+/** One handle of a diagnosis, or (without a handle) all of them. */
+export interface ShowResult {
+  readonly schema: 'mbforensics/show@1';
+  readonly run: string;
+  /** Which verdict, from 1, and of how many. */
+  readonly verdict: number;
+  readonly verdicts: number;
+  readonly rank: number | null;
+  readonly device: number | null;
+  readonly cause: Cause;
+  /** The entry asked for; null for the list and for `accounting`. */
+  readonly evidence: Evidence | null;
+  /** All entries of the verdict, where none was asked for. */
+  readonly handles: readonly Evidence[] | null;
+  /** Where `accounting` was asked for. */
+  readonly accounting: {
+    readonly total: AccountingTotal | null;
+    readonly parts: readonly AccountingPart[];
+    readonly from: AccountingFrom | null;
+    readonly peak: PeakAccounting | null;
+  } | null;
+  readonly query: {
+    readonly name: string;
+    readonly title: string;
+    readonly sql: string;
+    readonly params: EvidenceQuery['params'];
+  } | null;
+  readonly columns: readonly { readonly name: string; readonly type: string }[];
+  readonly rows: readonly (readonly unknown[])[];
+  /** Rows beyond `--limit`. */
+  readonly rows_left_out: number;
+  readonly text: ShownLines | null;
+  /** Stack of the failing request, innermost first; null for other statements. */
+  readonly frames: readonly string[] | null;
 }
 
 export interface RunsResult {

@@ -27,6 +27,7 @@ export function classifyText(result: ClassifyResult): string {
     run: result.source,
     verdicts: [verdict],
     first_failure: null,
+    ranks: null,
     failed_sources: [],
   });
   if (result.incidents.length === 0) return head;

@@ -1,111 +1,248 @@
-/** The first screen: verdict first, numbers that reconcile, evidence with its source, what it is not, what to do next. At most 100 columns. */
-import type { DiagnoseResult, Verdict } from '../model/results.js';
-import { formatBytes } from '../model/units.js';
-import { printable, wrap } from './table.js';
+/**
+ * The first screen: verdict first, numbers that reconcile, evidence by its handle, what it is not, what to do next. At most {@link HEIGHT} lines of 100 columns whatever
+ * the run; what does not fit is behind `mbforensics show`.
+ */
+import type { DiagnoseResult, Evidence, Verdict } from '../model/results.js';
+import { formatCount } from '../model/units.js';
+import { detailsOf, sumText } from './account-text.js';
+import { rankPhrases } from './ranks-text.js';
+import { clip, fitSections, type ScreenItem, type ScreenSection, tidy } from './screen-lines.js';
+import { keepEnd, printable, wrap } from './table.js';
+import { rankWords, WIDTH } from './text-pieces.js';
 
-const WIDTH = 100;
-const LABEL = 11;
-const INDENT = ' '.repeat(LABEL + 2);
+/** Lines of the screen: of 24, three are kept free for what is told beside the verdict later. */
+export const HEIGHT = 21;
 
-export function diagnoseText(result: DiagnoseResult): string {
-  const lines: string[] = [];
-  if (result.verdicts.length === 0)
-    lines.push(`run ${printable(result.run)}: nothing to judge: no memory snapshot and no failure message was found`);
-  const [first, ...rest] = result.verdicts;
-  if (first !== undefined) lines.push(...verdictLines(first, result.run, result.verdicts.length));
-  for (const verdict of rest) {
-    lines.push('');
-    if (sameStory(verdict, first))
-      lines.push(...wrap(`${place(verdict)}: same verdict, ${verdict.cause}: ${verdict.summary}`, WIDTH, INDENT));
-    else lines.push(...verdictLines(verdict, result.run, result.verdicts.length));
-  }
-  lines.push(...firstFailureLines(result));
-  for (const failed of result.failed_sources) {
-    lines.push('', ...wrap(`not read: ${printable(failed.error.text)} (${failed.error.code})`, WIDTH, '  '));
-  }
-  return `${lines.join('\n')}\n`;
+/** What the user typed to get this diagnosis: commands to paste take it along. */
+export interface DiagnosedTarget {
+  readonly operand?: string | undefined;
+  readonly db?: string | undefined;
+  /** As given to `--capacity`: without it `show` might number other evidence. */
+  readonly capacity?: string | undefined;
 }
 
-/** Only where there is somebody else to tell it from. */
-function firstFailureLines({ first_failure: first, verdicts }: DiagnoseResult): string[] {
-  if (first === null) return [];
-  const others: string[] = [];
-  if (first.also_failed.length > 0) others.push(`failed too: ${ranks(first.also_failed)}`);
-  if (first.victims.length > 0) others.push(`only waited for it: ${ranks(first.victims)}`);
-  const isHeadline = verdicts[0] === undefined || first.rank === null || verdicts[0].rank === first.rank;
-  if (others.length === 0 && isHeadline) return [];
-  const who = first.rank === null ? 'a rank that is not named' : `rank ${first.rank}`;
-  const where = `${printable(first.file)} line ${first.line}`;
+/** Who loses a line first where room is short. */
+const GIVE_WAY = [
+  'also',
+  'not why',
+  'also',
+  'at peak',
+  'also',
+  'of which',
+  'not why',
+  'ranks',
+  'cannot tell',
+  'do',
+  'others',
+  'why',
+  'missing',
+  'asked',
+  'message',
+  'hint',
+  'not read',
+];
+
+export function diagnoseText(result: DiagnoseResult, target: DiagnosedTarget = {}): string {
+  const [first, ...rest] = result.verdicts;
+  if (first === undefined) {
+    const none = `run ${keepEnd(printable(result.run), 40)}: nothing to judge: no memory snapshot and no failure message was found`;
+    return `${[...clip(wrap(none, WIDTH, '  '), 3, WIDTH), ...fitSections([failedSources(result)], 3, [])].join('\n')}\n`;
+  }
+  const head = headLines(first, result);
+  const sections = [...bodyOf(first), ranksOf(result), othersOf(rest, first), ...endOf(first, result, target)];
+  return `${[...head, ...fitSections(sections, HEIGHT - head.length, GIVE_WAY)].join('\n')}\n`;
+}
+
+// ---- head ------------------------------------------------------------------------------------------------------------------------
+
+function headLines(verdict: Verdict, result: DiagnoseResult): string[] {
+  const { cause, detail, confidence, tests } = verdict;
+  const count = result.verdicts.length;
+  const place = [
+    cause === 'not_oom' ? 'NO OOM' : 'OOM',
+    placeOf(verdict, result),
+    ...(verdict.device === null ? [] : [`device ${verdict.device}`]),
+    ...(count > 1 ? [`${formatCount(count)} verdicts`] : []),
+  ].join(' · ');
+  const head = `${place} · run ${keepEnd(printable(result.run), Math.max(8, WIDTH - place.length - 7))}`;
+  const isSure = confidence === 'proven' || confidence === 'high' || cause === 'undecided' || cause === 'not_oom';
+  const title = `VERDICT  ${isSure ? '' : 'probably '}${words(cause)}${detail === null ? '' : ` (${words(detail)})`}`;
+  const ran = tests === null ? '' : ` (${tests.ran} of ${tests.of} tests${tests.ran < tests.of ? ' ran' : ''})`;
+  const sure = `${cause === 'undecided' ? '' : `confidence ${confidence}`}${ran}`.trim();
+  const summary = wrap(`         ${tidy(verdict.summary)}`, WIDTH, '         ');
   return [
+    head,
+    `${title}${' '.repeat(Math.max(2, WIDTH - title.length - sure.length))}${sure}`.trimEnd(),
+    ...clip(summary, 2, WIDTH),
     '',
-    ...labelled('first', `${who} failed first (${where}: ${first.why})${others.map((text) => `; ${text}`).join('')}`),
   ];
 }
 
-const MOST_RANKS = 12;
-
-function ranks(list: readonly number[]): string {
-  const shown = list.slice(0, MOST_RANKS).join(', ');
-  const more = list.length - MOST_RANKS;
-  return `rank${list.length === 1 ? '' : 's'} ${shown}${more > 0 ? ` and ${more} more` : ''}`;
+function placeOf({ rank }: Verdict, { ranks }: DiagnoseResult): string {
+  if (rank === null) return 'rank unknown';
+  const world = ranks?.world_size == null ? '' : ` of ${formatCount(ranks.world_size)}`;
+  const stage = ranks?.stages.find((one) => one.ranks.includes(rank))?.pp ?? null;
+  return `rank ${rank}${world}${stage === null ? '' : ` (stage PP${stage})`}`;
 }
 
-/** Ranks that fail alike get one line each: a reader with 32 ranks wants one screen. `--json` has them all in full. */
-function sameStory(verdict: Verdict, first: Verdict | undefined): boolean {
-  return verdict.cause === first?.cause && verdict.detail === first.detail;
-}
+const words = (name: string): string => name.replaceAll('_', ' ');
 
-function place(verdict: Verdict): string {
-  const rank = verdict.rank === null ? 'rank unknown' : `rank ${verdict.rank}`;
-  return verdict.device === null ? rank : `${rank} · device ${verdict.device}`;
-}
+// ---- body ------------------------------------------------------------------------------------------------------------------------
 
-function verdictLines(verdict: Verdict, run: string, count: number): string[] {
-  const isOom = verdict.cause !== 'not_oom';
-  const source = mainSource(verdict);
-  const head = `${isOom ? 'OOM' : 'NO OOM'} · ${place(verdict)} · run ${printable(run)}${count > 1 ? ` · ${count} verdicts` : ''}`;
-  const detail = verdict.detail === null ? '' : ` (${verdict.detail.replaceAll('_', ' ')})`;
-  const title = `VERDICT  ${verdict.cause.replaceAll('_', ' ')}${detail}`;
-  const confidence = `confidence ${verdict.confidence}`;
-  const lines = [head, `${title}${' '.repeat(Math.max(2, WIDTH - title.length - confidence.length))}${confidence}`];
-  lines.push(...wrap(`         ${printable(verdict.summary)}`, WIDTH, '         '), '');
-  if (verdict.accounting_total !== null) {
-    const parts = verdict.accounting.map((part) => `${part.part.replaceAll('_', ' ')} ${formatBytes(part.bytes)}`);
-    const sum = parts.join(' + ');
-    lines.push(
-      ...labelled(
-        'bytes',
-        `${formatBytes(verdict.accounting_total.bytes)} = ${sum}  (${verdict.accounting_total.text})`,
-      ),
-    );
-  }
-  for (const entry of verdict.evidence) {
-    const from = entry.source === source ? '' : `  [${printable(entry.source)}]`;
-    lines.push(...labelled(entry.id, `${printable(entry.text)}${from}`));
-  }
-  if (source !== undefined) lines.push(...labelled('', `[${printable(source)}]`));
-  lines.push(
-    ...list(
-      'not why',
-      verdict.ruled_out.map((entry) => `${entry.cause.replaceAll('_', ' ')}: ${entry.why}`),
+function bodyOf(verdict: Verdict): ScreenSection[] {
+  const { evidence } = verdict;
+  const asked = evidence.filter(({ about }) => about === 'request');
+  const message = evidence.filter(({ about }) => about === 'message');
+  const found = evidence.filter(({ about }) => about === 'test');
+  const also = evidence.filter(({ about, text }) => about === 'context' && !isOfHint(text, verdict));
+  const { accounting_total: total, accounting_peak: peak } = verdict;
+  return [
+    section(
+      'asked',
+      asked.map(({ id, text }) => ({ text: text.replace(/^asked /, ''), handle: id })),
+      2,
+      1,
     ),
-  );
-  lines.push(...list('not tested', verdict.missing));
-  lines.push(...list('next', verdict.next));
-  return lines;
+    section('message', asked.length === 0 ? message.map(withHandle) : [], 2, 1),
+    whole('card', total === null ? [] : [sumText(total, verdict.accounting) + caveat(total.text)], 4, 4),
+    { ...whole('of which', total === null ? [] : detailsOf(total, verdict.accounting), 2, 0), packed: true },
+    whole('at peak', peak === null ? [] : [sumText(peak.total, peak.parts) + caveat(peak.total.text)], 3, 0),
+    section('why', found.map(withHandle), 4, 2),
+    section('also', also.map(withHandle), 4, 0),
+    section('hint', verdict.hint === null ? [] : [{ text: verdict.hint.text }], 3, 2),
+    {
+      ...section(
+        'not why',
+        byWeight(verdict).map(({ cause, why }) => ({ text: `${words(cause)}: ${why}` })),
+        3,
+        1,
+      ),
+      packed: true,
+    },
+  ];
 }
 
-/** The source most evidence comes from; it is named once, below. */
-function mainSource(verdict: Verdict): string | undefined {
-  const counts = new Map<string, number>();
-  for (const { source } of verdict.evidence) counts.set(source, (counts.get(source) ?? 0) + 1);
-  return [...counts].sort((a, b) => b[1] - a[1])[0]?.[0];
+/** The setting is told with the hint; said twice it would cost a line. */
+function isOfHint(text: string, { hint }: Verdict): boolean {
+  return hint !== null && /expandable segments (?:were )?(?:on|off)/.test(text);
 }
 
-function list(label: string, texts: readonly string[]): string[] {
-  return texts.flatMap((text, i) => labelled(i === 0 ? label : '', printable(text)));
+function caveat(text: string): string {
+  return text.includes('not in the evidence') ? ' (the device total is not in the evidence)' : '';
 }
 
-function labelled(label: string, text: string): string[] {
-  return wrap(`  ${label.padEnd(LABEL)}${text}`, WIDTH, INDENT);
+/** The causes that a reader suspects first. */
+const SUSPECTED = ['capacity', 'fragmentation', 'external_pressure', 'leak', 'graph_pools', 'synchronisation'];
+
+function byWeight({ ruled_out }: Verdict): Verdict['ruled_out'] {
+  const weight = (cause: string): number => (SUSPECTED.indexOf(cause) + SUSPECTED.length + 1) % (SUSPECTED.length + 1);
+  return ruled_out.toSorted((a, b) => weight(a.cause) - weight(b.cause));
+}
+
+const withHandle = ({ id, text }: Evidence): ScreenItem => ({ text, handle: id });
+
+function section(label: string, items: readonly ScreenItem[], most: number, least: number): ScreenSection {
+  return { label, items, most, least };
+}
+
+function whole(label: string, texts: readonly string[], most: number, least: number): ScreenSection {
+  return {
+    ...section(
+      label,
+      texts.map((text) => ({ text })),
+      most,
+      least,
+    ),
+    whole: true,
+  };
+}
+
+// ---- the others, and what to do --------------------------------------------------------------------------------------------------
+
+function ranksOf(result: DiagnoseResult): ScreenSection {
+  return {
+    ...section(
+      'ranks',
+      rankPhrases(result).map((text) => ({ text })),
+      3,
+      1,
+    ),
+    packed: true,
+  };
+}
+
+/** Verdicts of other devices: those of one kind together. */
+function othersOf(rest: readonly Verdict[], first: Verdict): ScreenSection {
+  const kinds = new Map<string, { readonly ranks: (number | null)[]; readonly same: boolean }>();
+  for (const { cause, detail, confidence, rank } of rest) {
+    const same = cause === first.cause && (detail === first.detail || detail === null);
+    const name = same ? 'the same verdict' : `${words(cause)}${detail === null ? '' : ` (${words(detail)})`}`;
+    const key = `${name}, confidence ${confidence}`;
+    const kind = kinds.get(key);
+    if (kind === undefined) kinds.set(key, { ranks: [rank], same });
+    else kind.ranks.push(rank);
+  }
+  const items = [...kinds].map(([key, { ranks }]) => ({ text: `${rankWords(ranks, 6)}: ${key}` }));
+  return { ...section('others', items, 2, 1), packed: true };
+}
+
+function endOf(verdict: Verdict, result: DiagnoseResult, target: DiagnosedTarget): ScreenSection[] {
+  const missing = verdict.missing.map((text) => ({ text }));
+  return [
+    verdict.cause === 'undecided'
+      ? section('missing', missing, 6, 2)
+      : { ...section('cannot tell', missing, 3, 1), packed: true },
+    failedSources(result),
+    section(
+      'do',
+      adviceOf(verdict).map((text) => ({ text })),
+      4,
+      2,
+    ),
+    nextSection(verdict, target),
+  ];
+}
+
+/** Without what the hint says already. */
+function adviceOf({ next, hint }: Verdict): readonly string[] {
+  return hint === null ? next : next.filter((text) => !text.includes("PyTorch's own hint"));
+}
+
+function failedSources({ failed_sources: failed }: DiagnoseResult): ScreenSection {
+  const [first] = failed;
+  if (first === undefined) return section('not read', [], 1, 1);
+  const more = failed.length > 1 ? `${formatCount(failed.length)} files; the first: ` : '';
+  return section('not read', [{ text: `${more}${first.error.text} (${first.error.code})` }], 2, 1);
+}
+
+function nextSection({ commands }: Verdict, target: DiagnosedTarget): ScreenSection {
+  if (commands.length === 0) return section('next', [], 1, 1);
+  const full = commands.map((command) => withTarget(command, target));
+  const line = full.join('  ·  ');
+  const fits = (text: string): boolean => text.length <= WIDTH - 14;
+  if (full.every((text) => text.split(' ').every((word) => word.length <= 64))) {
+    if (fits(line)) return section('next', [{ text: line }], 1, 1);
+    if (full.every(fits))
+      return section(
+        'next',
+        full.map((text) => ({ text })),
+        2,
+        full.length,
+      );
+  }
+  // A path too long for a line would be cut, and could not be pasted.
+  const short = commands.map((command) => (command.includes('/snapshot#') ? command : `${command} RUN`)).join('  ·  ');
+  return section('next', [{ text: `${short}  (RUN: as given here)` }], 1, 1);
+}
+
+/** A command as the user can paste it. */
+export function withTarget(command: string, { operand, db, capacity }: DiagnosedTarget): string {
+  const of = operand === undefined || command.includes('/snapshot#') ? '' : ` ${quoted(operand)}`;
+  const given =
+    capacity === undefined || !command.startsWith('mbforensics show ') ? '' : ` --capacity ${quoted(capacity)}`;
+  return `${command}${of}${given}${db === undefined ? '' : ` --db ${quoted(db)}`}`;
+}
+
+function quoted(text: string): string {
+  return /^[\w./:#@%+=,-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`;
 }

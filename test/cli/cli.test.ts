@@ -29,6 +29,7 @@ const SAMPLE = join(repoRoot, 'samples', 'llama3-70b-fragmentation');
 const VERBS = [
   'ingest',
   'diagnose',
+  'show',
   'log',
   'iterations',
   'memory',
@@ -96,6 +97,7 @@ describe('--json', () => {
   const asked: Readonly<Record<(typeof VERBS)[number], readonly string[]>> = {
     ingest: [],
     diagnose: ['diagnose'],
+    show: ['show', 'E1'],
     log: ['log'],
     iterations: ['iterations'],
     memory: ['memory'],

@@ -126,11 +126,12 @@ describe('a message alone', () => {
   }
 
   it('without the device total or what PyTorch holds adds up to nothing', () => {
-    expect(account(messageFacts({ deviceFree: null }))).toEqual({ total: null, parts: [] });
-    expect(account(messageFacts({ reserved: null, process: null }))).toEqual({ total: null, parts: [] });
+    expect(account(messageFacts({ deviceFree: null }))).toEqual({ total: null, parts: [], from: null });
+    expect(account(messageFacts({ reserved: null, process: null }))).toEqual({ total: null, parts: [], from: null });
     expect(account(messageFacts({ reserved: null, process: printed(60 * GIB), total: null }))).toEqual({
       total: null,
       parts: [],
+      from: null,
     });
   });
 
@@ -208,7 +209,7 @@ describe('a snapshot alone', () => {
   });
 
   it('without device_free (torch before 2.0) adds up to nothing', () => {
-    expect(account(tracedFacts({ deviceFree: null, total: null }))).toEqual({ total: null, parts: [] });
+    expect(account(tracedFacts({ deviceFree: null, total: null }))).toEqual({ total: null, parts: [], from: null });
   });
 });
 

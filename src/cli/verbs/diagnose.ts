@@ -1,5 +1,6 @@
 import type { Command } from 'commander';
-import { diagnose, snapshotsToJudge } from '../../forensics/diagnosis/diagnose.js';
+import { diagnose } from '../../forensics/diagnosis/diagnose.js';
+import { snapshotsToJudge } from '../../forensics/diagnosis/traced-ooms.js';
 import { MbfError } from '../../model/errors.js';
 import { parseSize } from '../../model/units.js';
 import { diagnoseText } from '../../report/diagnose-text.js';
@@ -24,10 +25,7 @@ export function registerDiagnose(program: Command, context: Context): void {
       .option('--exit-code', 'exit 1 if a device ran out of memory, 3 if that stays undecided'),
     ['diagnose', 'diagnose runs/llama3-70b-sft', 'diagnose snapshot_oom_rank-3.pickle', 'diagnose night-shift --json'],
   ).action(async (operand: string | undefined, options: Options) => {
-    const capacityBytes = options.capacity === undefined ? undefined : parseSize(options.capacity);
-    if (options.capacity !== undefined && capacityBytes === undefined) {
-      throw new MbfError('MBF1001', `--capacity ${JSON.stringify(options.capacity)} is no size`);
-    }
+    const capacityBytes = capacityOption(options.capacity);
     const opened = await openTarget(operand, options, context);
     const target = await withHistories(opened, await snapshotsToJudge(opened.store, opened.runId), options);
     try {
@@ -35,7 +33,9 @@ export function registerDiagnose(program: Command, context: Context): void {
         capacityBytes,
         failedSources: target.failed,
       });
-      answer(context, options, result, diagnoseText);
+      answer(context, options, result, (one) =>
+        diagnoseText(one, { operand, db: options.db, capacity: options.capacity }),
+      );
       if (target.failed.length > 0) process.exitCode = EXIT.input;
       else if (options.exitCode === true) {
         if (result.verdicts.some((verdict) => verdict.cause === 'undecided')) process.exitCode = EXIT.undecided;
@@ -46,4 +46,12 @@ export function registerDiagnose(program: Command, context: Context): void {
       await target.close();
     }
   });
+}
+
+/** `--capacity 80GiB` in bytes; undefined if it was not given. Throws MBF1001 on anything that is no size. */
+export function capacityOption(text: string | undefined): number | undefined {
+  if (text === undefined) return undefined;
+  const bytes = parseSize(text);
+  if (bytes === undefined) throw new MbfError('MBF1001', `--capacity ${JSON.stringify(text)} is no size`);
+  return bytes;
 }

@@ -3,9 +3,11 @@ import type { ClassifyResult, ClassifyVerdict } from '../../model/log-results.js
 import type { IncidentRow } from '../../model/tables.js';
 import { readFirstFailure } from '../log/first-failure-result.js';
 import { incidentOfRow, messageOfRow } from '../log/incidents.js';
+import { BLANK } from './blank-verdict.js';
 import { judgeMessage } from './judge-message.js';
 
 const NOTHING: ClassifyVerdict = {
+  ...BLANK,
   incident: null,
   rank: null,
   device: null,
@@ -16,8 +18,6 @@ const NOTHING: ClassifyVerdict = {
   evidence: [],
   ruled_out: [],
   missing: ['the lines of the failure itself: the last hundred lines of every rank, not of rank 0 alone'],
-  accounting_total: null,
-  accounting: [],
   next: ['paste or name the whole log; failures are often printed by another rank than the one that is looked at'],
   request: null,
 };

@@ -4,7 +4,8 @@ import type { Message } from '../log/message.js';
 import { account } from '../verdict/accounting.js';
 import { EvidenceLog, type Figure, type OomFacts } from '../verdict/facts.js';
 import { fallbackOfKind, verdictOfKind } from '../verdict/from-kind.js';
-import { judge } from '../verdict/index.js';
+import { CAUSE_TESTS, judge } from '../verdict/index.js';
+import { BLANK } from './blank-verdict.js';
 import { factsOfMessage } from './oom-facts.js';
 import type { RankContext, RunContext } from './run-context.js';
 
@@ -31,23 +32,23 @@ export function withContext(facts: OomFacts, rank: RankContext | undefined, give
 /** The verdict of a message, with what the run it stands in adds. */
 export function judgeMessage(message: Message, given: Given = {}): Verdict {
   const evidence = new EvidenceLog();
-  evidence.add(shorten(message.text), message.source);
+  evidence.add(shorten(message.text), message.source, { about: 'message' });
   const byKind = verdictOfKind(message.kind);
   if (byKind !== undefined) {
     return {
+      ...BLANK,
       ...byKind,
       rank: message.rank,
       device: message.device,
       evidence: evidence.entries,
       ruled_out: [],
-      accounting_total: null,
-      accounting: [],
       request: null,
     };
   }
   const rank = given.context?.of(message.rank);
   const facts = withContext(factsOfMessage(message, given.capacityBytes), rank, given);
   rank?.tell(evidence, facts.total, 'message');
+  evidence.mark(1, 'context');
   return conclude(facts, evidence, message);
 }
 
@@ -56,7 +57,9 @@ const CONTRADICTIONS = new Set(['contradiction_in_message', 'more_than_given_cap
 
 /** Runs the causes over the facts; `message`, where there is one, decides what its kind alone says. */
 export function conclude(facts: OomFacts, evidence: EvidenceLog, message: Message | undefined): Verdict {
+  const told = evidence.entries.length;
   const judgement = judge(facts, evidence);
+  evidence.mark(told, 'test');
   const accounting = account(facts);
   const missing = [...judgement.missing];
   if (facts.walk !== null && !facts.walk.exact)
@@ -66,13 +69,16 @@ export function conclude(facts: OomFacts, evidence: EvidenceLog, message: Messag
       'what filled the device: no snapshot; record one with torch.cuda.memory._record_memory_history(stacks="python")',
     );
   const common = {
+    ...BLANK,
     rank: facts.rank,
     device: facts.device,
+    tests: { ran: judgement.ran, of: CAUSE_TESTS.length },
     evidence: evidence.entries,
     ruled_out: judgement.ruledOut,
     missing,
     accounting_total: accounting.total,
     accounting: accounting.parts,
+    accounting_from: accounting.from,
     request: facts.request === null ? null : { bytes: facts.request.bytes, site: facts.requestSite },
   };
   const { holds } = judgement;
@@ -105,8 +111,11 @@ export function conclude(facts: OomFacts, evidence: EvidenceLog, message: Messag
   };
 }
 
-/** The beginning of a message: enough to recognise it, the rest stands at its source. */
+/** The beginning of a message, whole words: enough to recognise it, the rest stands at its source. */
 export function shorten(text: string): string {
   const line = text.replaceAll(/\s+/g, ' ').trim();
-  return line.length <= 80 ? line : `${line.slice(0, 79)}…`;
+  if (line.length <= 80) return line;
+  const cut = line.slice(0, 79);
+  // A number without its unit would be another number.
+  return `${line[79] === ' ' ? cut : cut.replace(/ [^ ]*$/, '')}…`.replace(/ [\d.,]+…$/, ' …');
 }

@@ -1,5 +1,5 @@
 /** What is known of one out-of-memory failure, from an OOM entry of a snapshot, from a message in a log, or from both. */
-import type { Evidence } from '../../model/results.js';
+import type { Evidence, EvidenceTopic } from '../../model/results.js';
 import type { Cause, CauseDetail, Confidence } from '../../model/vocabulary.js';
 
 /** The source of a device total that the user gave. */
@@ -150,11 +150,18 @@ export interface CauseTest {
 export class EvidenceLog {
   readonly entries: Evidence[] = [];
 
-  add(text: string, source: string): string {
+  /** `more`: what it is about, and the query of its rows where the place that `source` names does not tell them. */
+  add(text: string, source: string, more: Pick<Evidence, 'about' | 'query'> = {}): string {
     const known = this.entries.find((entry) => entry.text === text && entry.source === source);
     if (known !== undefined) return known.id;
     const id = `E${this.entries.length + 1}`;
-    this.entries.push({ id, text, source });
+    this.entries.push({ id, text, source, ...more });
     return id;
+  }
+
+  /** Says of the entries from index `from` on what they are about, where they do not say it themselves. */
+  mark(from: number, about: EvidenceTopic): void {
+    for (let i = from; i < this.entries.length; i += 1)
+      this.entries[i] = { ...this.entries[i]!, about: this.entries[i]!.about ?? about };
   }
 }

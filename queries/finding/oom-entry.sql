@@ -1,0 +1,28 @@
+-- @name   finding.oom_entry
+-- @title  One entry of a trace, with what was live and reserved just before it and who asked
+-- @param  snapshot_id INTEGER
+-- @param  device INTEGER
+-- @param  seq    INTEGER
+-- @col    seq               INTEGER
+-- @col    action            VARCHAR
+-- @col    requested_bytes   BIGINT?
+-- @col    device_free_bytes BIGINT?  cudaMemGetInfo at that moment; only on OOM entries
+-- @col    active_bytes      BIGINT?  actual sizes, pending frees included; NULL until the history is kept in the store
+-- @col    reserved_bytes    BIGINT?  NULL too where a row of derived_bucket stands for more than one entry
+-- @col    stream            BIGINT?
+-- @col    time_us           BIGINT?
+-- @col    frames            VARCHAR? innermost first
+-- @why    What a verdict says of the failing request, from the entry itself.
+SELECT
+  event.seq, event.action::VARCHAR AS action, event.size_bytes AS requested_bytes, oom.device_free_bytes,
+  CASE WHEN bucket.active_min_bytes = bucket.active_max_bytes THEN bucket.active_max_bytes END AS active_bytes,
+  CASE WHEN bucket.reserved_min_bytes = bucket.reserved_max_bytes THEN bucket.reserved_max_bytes END AS reserved_bytes,
+  event.stream, event.time_us,
+  (SELECT string_agg(frame.name || ' ' || frame.filename || ':' || frame.line, ' < ' ORDER BY stack_frame.pos)
+    FROM stack_frame JOIN frame USING (frame_id) WHERE stack_frame.stack_id = event.stack_id) AS frames
+FROM event
+LEFT JOIN trace_oom AS oom ON oom.snapshot_id = event.snapshot_id AND oom.device = event.device AND oom.seq = event.seq
+LEFT JOIN derived_bucket AS bucket
+  ON bucket.snapshot_id = event.snapshot_id AND bucket.device = event.device AND bucket.first_seq <= event.seq - 1 AND bucket.last_seq >= event.seq - 1
+WHERE event.snapshot_id = $snapshot_id AND event.device = $device AND event.seq = $seq
+ORDER BY event.seq

@@ -1,0 +1,12 @@
+/** What a verdict lacks until somebody fills it in. */
+import type { Verdict } from '../../model/results.js';
+
+export const BLANK = {
+  tests: null,
+  accounting_total: null,
+  accounting: [],
+  accounting_from: null,
+  accounting_peak: null,
+  hint: null,
+  commands: [],
+} as const satisfies Partial<Verdict>;

@@ -1,0 +1,26 @@
+/** The verbs that show more of a verdict, ready to run: at most two. */
+import type { Verdict } from '../../model/results.js';
+
+/**
+ * `number`: of the verdict, from 1. `handle`: of its snapshot, null for a log alone; `snapshots` the run's, for one alone needs no handle. A command without a
+ * handle takes the run or path that was diagnosed as its last operand.
+ */
+export function commandsOf(
+  verdict: Verdict,
+  number: number,
+  handle: string | null,
+  snapshots: number,
+  hasMemoryLines: boolean,
+): string[] {
+  const shown =
+    verdict.evidence.find((entry) => entry.about === 'test' && entry.query !== undefined) ??
+    verdict.evidence.find((entry) => entry.query !== undefined);
+  const commands =
+    shown === undefined ? [] : [`mbforensics show ${shown.id}${number === 1 ? '' : ` --verdict ${number}`}`];
+  const of = snapshots > 1 && handle !== null ? ` ${handle}` : '';
+  if (verdict.cause === 'not_oom' && handle !== null) commands.push(`mbforensics peak${of}`);
+  else if (verdict.cause === 'fragmentation' && handle !== null) commands.push(`mbforensics segments oom${of}`);
+  else if (handle !== null) commands.push(`mbforensics at oom${of}`);
+  else commands.push(hasMemoryLines ? 'mbforensics memory' : 'mbforensics log');
+  return commands;
+}

@@ -1,0 +1,94 @@
+/** An account as a sum that a reader can check: one unit, two decimals, and the shown figures add up exactly. */
+import type { AccountingPart, AccountingTotal } from '../model/results.js';
+import { formatBytes, GIB, KIB, MIB } from '../model/units.js';
+
+/** Parts that a reader takes together; what is not listed keeps its own name. */
+const TAKEN_TOGETHER: Readonly<Record<string, string>> = {
+  private_pools_free: 'private pools, free',
+  outside_pytorch_this_process: 'outside PyTorch',
+  outside_pytorch: 'outside PyTorch',
+  device_free: 'free',
+  free_or_outside_pytorch: 'free or outside PyTorch',
+  headroom_and_outside_pytorch: 'headroom or outside PyTorch',
+  reserved_beyond: 'reserved beyond it',
+};
+
+/** Their figures differ from exact ones by less than a message prints: shown as what is left of the shown figures. */
+const ROUNDING = 'rounding_of_message';
+
+interface Unit {
+  readonly name: string;
+  readonly bytes: number;
+}
+
+function unitOf(total: number): Unit {
+  if (total >= GIB) return { name: 'GiB', bytes: GIB };
+  if (total >= MIB) return { name: 'MiB', bytes: MIB };
+  return { name: 'KiB', bytes: KIB };
+}
+
+/** Hundredths of the unit. */
+const hundredths = (bytes: number, unit: Unit): number => Math.round((100 * bytes) / unit.bytes);
+const shown = (value: number): string => (Math.abs(value) / 100).toFixed(2);
+
+/** `79.11 GiB = allocated 55.08 + cached 18.82 + outside PyTorch 3.91 + free 1.31 - rounding 0.01`. Cached parts are one; {@link detailsOf} tells them apart. */
+export function sumText(total: AccountingTotal, parts: readonly AccountingPart[]): string {
+  const unit = unitOf(total.bytes);
+  const groups = new Map<string, number>();
+  for (const { part, bytes } of parts) {
+    if (part === ROUNDING) continue;
+    const name = part.startsWith('cached') ? 'cached' : (TAKEN_TOGETHER[part] ?? part.replaceAll('_', ' '));
+    groups.set(name, (groups.get(name) ?? 0) + bytes);
+  }
+  let left = hundredths(total.bytes, unit);
+  const terms = [...groups].map(([name, bytes]) => {
+    const value = hundredths(bytes, unit);
+    left -= value;
+    return { name, value };
+  });
+  if (left !== 0) terms.push({ name: 'rounding', value: left });
+  const sum = terms.map(({ name, value }, i) => {
+    const sign = value < 0 ? '- ' : i === 0 ? '' : '+ ';
+    return `${sign}${name} ${shown(value)}`;
+  });
+  return `${shown(hundredths(total.bytes, unit))} ${unit.name} = ${sum.join(' ')}`;
+}
+
+/** Rounding up from this share of what is allocated on is worth a word; the document has all of it. */
+const ROUNDING_SHARE = 0.01;
+
+/** What allocated memory, private pools and the cached part are made of, where that says more: `cached: 18.80 too small + 0.02 other size class`. */
+export function detailsOf(total: AccountingTotal, parts: readonly AccountingPart[]): string[] {
+  const unit = unitOf(total.bytes);
+  const details: string[] = [];
+  for (const { part, bytes, of } of parts) {
+    if (of === undefined || of.length < 2) continue;
+    const rounding = of.find((share) => share.part === 'rounding')?.bytes ?? 0;
+    if (part === 'allocated' && rounding < ROUNDING_SHARE * bytes) continue;
+    details.push(`${part.replaceAll('_', ' ')}: ${shares(of, unit, (name) => shareName(name))}`);
+  }
+  const cached = parts.filter(({ part }) => part.startsWith('cached_'));
+  if (cached.length > 0)
+    details.push(`cached: ${shares(cached, unit, (part) => part.slice('cached_'.length).replaceAll('_', ' '))}`);
+  return details;
+}
+
+function shareName(part: string): string {
+  if (part === 'requested') return 'asked for';
+  if (part === 'rounding') return 'rounding up';
+  return part.replace(/^private_pools_/, '').replaceAll('_', ' ');
+}
+
+/** The shown shares add up to the shown sum: the largest takes what rounding leaves over. Shares too small to show are in their own unit. */
+function shares(parts: readonly AccountingPart[], unit: Unit, nameOf: (part: string) => string): string {
+  const values = parts.map(({ bytes }) => hundredths(bytes, unit));
+  const sum = hundredths(
+    parts.reduce((total, { bytes }) => total + bytes, 0),
+    unit,
+  );
+  const largest = parts.reduce((best, { bytes }, i) => (bytes > parts[best]!.bytes ? i : best), 0);
+  values[largest]! += sum - values.reduce((a, b) => a + b, 0);
+  return parts
+    .map(({ part, bytes }, i) => `${values[i] === 0 ? `(${formatBytes(bytes)})` : shown(values[i]!)} ${nameOf(part)}`)
+    .join(' + ');
+}

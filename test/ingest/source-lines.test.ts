@@ -1,0 +1,63 @@
+/** Lines are quoted from a file only while it is the one that was read. */
+import { createHash } from 'node:crypto';
+import { appendFileSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { gzipSync } from 'node:zlib';
+import { describe, expect, it } from 'vitest';
+import { type ReadFile, sourceLines } from '../../src/ingest/source-lines.js';
+import { scratchDirectory } from '../store/scratch.js';
+
+function written(bytes: string | Uint8Array, name = 'train.log'): ReadFile {
+  const path = join(scratchDirectory(), name);
+  writeFileSync(path, bytes);
+  return {
+    path,
+    fileBytes: statSync(path).size,
+    sha256: createHash('sha256').update(readFileSync(path)).digest('hex'),
+  };
+}
+
+describe('lines of a source', () => {
+  const text = 'one\ntwo\r\nthree\nfour';
+
+  it('are counted from 1, with either line end, to the last without one', async () => {
+    const file = written(text);
+    expect(await sourceLines(file, 2, 3)).toEqual({ status: 'same', first_line: 2, lines: ['two', 'three'] });
+    expect((await sourceLines(file, 4, 9)).lines).toEqual(['four']);
+    expect((await sourceLines(file, 9, 9)).lines).toEqual([]);
+    expect((await sourceLines(written(''), 1, 3)).lines).toEqual([]);
+  });
+
+  it('come out of compressed files, and across the pieces that are read', async () => {
+    const many = Array.from({ length: 300_000 }, (_, i) => `line ${i + 1}`).join('\n');
+    const file = written(gzipSync(many), 'train.log.gz');
+    expect(await sourceLines(file, 299_998, 299_999)).toEqual({
+      status: 'same',
+      first_line: 299_998,
+      lines: ['line 299998', 'line 299999'],
+    });
+  });
+
+  it('are cut where they are megabytes long', async () => {
+    const { lines } = await sourceLines(written(`${'x'.repeat(3_000_000)}\nshort\n`), 1, 2);
+    expect(lines.map((line) => line.length)).toEqual([4096, 5]);
+  });
+
+  it('are not quoted from another file: longer, of the same length, gone, or a directory', async () => {
+    const file = written(text);
+    appendFileSync(file.path, '!');
+    expect((await sourceLines(file, 1, 2)).status).toBe('changed');
+    writeFileSync(file.path, text.replace('one', 'eno'));
+    expect(await sourceLines(file, 1, 2)).toMatchObject({ status: 'changed', lines: [] });
+    rmSync(file.path);
+    expect((await sourceLines(file, 1, 2)).status).toBe('gone');
+    const directory = scratchDirectory();
+    expect(
+      (await sourceLines({ path: directory, fileBytes: statSync(directory).size, sha256: null }, 1, 2)).status,
+    ).toBe('unreadable');
+  });
+
+  it('say so where only the size was compared', async () => {
+    expect((await sourceLines({ ...written(text), sha256: null }, 1, 1)).status).toBe('same_size');
+  });
+});

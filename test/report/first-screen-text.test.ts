@@ -1,0 +1,211 @@
+/** The first screen as a pure function: whatever texts, numbers and ranks it is given, it fits, and what it shows adds up. */
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import type { AccountingPart, DiagnoseResult, Evidence, RanksResult, Verdict } from '../../src/model/results.js';
+import { GIB } from '../../src/model/units.js';
+import { CAUSES, CONFIDENCES } from '../../src/model/vocabulary.js';
+import { detailsOf, sumText } from '../../src/report/account-text.js';
+import { diagnoseText, withTarget } from '../../src/report/diagnose-text.js';
+import { fitSections } from '../../src/report/screen-lines.js';
+import { expectScreen } from '../support/screen.js';
+
+const word = fc.oneof(
+  fc.string({ minLength: 1, maxLength: 12 }),
+  fc.constantFrom(
+    '1.59 GiB',
+    '(8,930,721,792 bytes)',
+    'and',
+    'of',
+    'a/very/long/path/'.repeat(12),
+    'x'.repeat(300),
+    'tab\there\n',
+  ),
+);
+const prose = fc.array(word, { minLength: 1, maxLength: 60 }).map((words) => words.join(' '));
+const bytes = fc.integer({ min: 1, max: 100 * GIB });
+const PARTS = [
+  'allocated',
+  'pending_free',
+  'cached_too_small',
+  'cached_page_pinned',
+  'outside_pytorch_this_process',
+  'device_free',
+];
+
+const account = fc.array(bytes, { minLength: 1, maxLength: PARTS.length }).map((values) => {
+  const parts: AccountingPart[] = values.map((value, i) => ({
+    part: PARTS[i]!,
+    bytes: value,
+    source: 'train.log line 3',
+  }));
+  const total = values.reduce((a, b) => a + b, 0);
+  return { total: { text: 'device total', bytes: total, source: 'train.log line 3' }, parts };
+});
+
+const evidence = fc
+  .array(fc.record({ text: prose, about: fc.constantFrom('request', 'message', 'context', 'test') }), { maxLength: 30 })
+  .map((entries): Evidence[] =>
+    entries.map(({ text, about }, i) => ({
+      id: `E${i + 1}`,
+      text,
+      source: 'train.log line 3',
+      about: about as NonNullable<Evidence['about']>,
+    })),
+  );
+
+const verdict: fc.Arbitrary<Verdict> = fc
+  .record({
+    rank: fc.option(fc.nat(100_000)),
+    device: fc.option(fc.nat(15)),
+    cause: fc.constantFrom(...CAUSES),
+    detail: fc.constantFrom(null, 'split_remainder' as const),
+    confidence: fc.constantFrom(...CONFIDENCES),
+    summary: prose,
+    tests: fc.constantFrom(null, { ran: 4, of: 6 }),
+    evidence,
+    ruled_out: fc.array(fc.record({ cause: fc.constantFrom(...CAUSES), why: prose }), { maxLength: 6 }),
+    missing: fc.array(prose, { maxLength: 12 }),
+    accounting_total: account.map(({ total }) => total),
+    accounting: fc.constant([]),
+    accounting_from: fc.constant('joined' as const),
+    accounting_peak: account.map(({ total, parts }) => ({
+      moment: 'peak' as const,
+      seq: 3,
+      total,
+      parts,
+      from: 'joined' as const,
+    })),
+    hint: fc.option(prose.map((text) => ({ verdict: 'applies' as const, text, source: 'train.log line 3' }))),
+    next: fc.array(prose, { maxLength: 6 }),
+    commands: fc.constant(['mbforensics show E1', 'mbforensics at oom night-shift/3/snapshot#1']),
+    request: fc.constant(null),
+  })
+  .chain((one) => account.map(({ total, parts }) => ({ ...one, accounting_total: total, accounting: parts })));
+
+const ranks: fc.Arbitrary<RanksResult | null> = fc.option(
+  fc.nat(40).map((stages): RanksResult => {
+    const spread = { ranks: 8, least: GIB, median: 2 * GIB, most: 3 * GIB, most_rank: 7 };
+    return {
+      world_size: 8 * (stages + 1),
+      layout_origin: null,
+      stages: Array.from({ length: stages + 1 }, (_, pp) => ({
+        pp,
+        ranks: Array.from({ length: 8 }, (__, i) => 8 * pp + i),
+        peak_allocated_bytes: spread,
+        peak_reserved_bytes: spread,
+      })),
+      fragmentation: {
+        from: 'log',
+        failed: { rank: 3, reserved_bytes: 9 * GIB, active_bytes: GIB, gap_bytes: 8 * GIB, moment: 'lines' },
+        others: spread,
+        only_failed: true,
+      },
+      pinning: { ranks: [1, 2], sites: [{ site: 'f '.repeat(90), ranks: 2, segments: 8, bytes: GIB }] },
+      snapshots_left_out: stages,
+    };
+  }),
+);
+
+const result: fc.Arbitrary<DiagnoseResult> = fc.record({
+  schema: fc.constant('mbforensics/diagnose@1' as const),
+  run: prose,
+  verdicts: fc.array(verdict, { maxLength: 40 }),
+  first_failure: fc.constant(null),
+  ranks,
+  failed_sources: fc.array(
+    prose.map((text) => ({ path: text, error: { code: 'MBF2101', text, remedy: '', offset: null } })),
+    { maxLength: 50 },
+  ),
+});
+
+describe('the first screen', () => {
+  it('fits whatever it is given', () => {
+    fc.assert(
+      fc.property(result, fc.option(prose), (one, operand) => {
+        expectScreen(one, { operand: operand ?? undefined });
+      }),
+      { numRuns: 300 },
+    );
+  });
+
+  it('shows commands whole, or says what to put in', () => {
+    const [one] = fc.sample(verdict, { numRuns: 1, seed: 3 });
+    const of = (operand: string): string =>
+      diagnoseText(
+        {
+          schema: 'mbforensics/diagnose@1',
+          run: 'r',
+          verdicts: [one!],
+          first_failure: null,
+          ranks: null,
+          failed_sources: [],
+        },
+        { operand },
+      );
+    expect(of('runs/a b')).toContain("mbforensics show E1 'runs/a b'");
+    expect(of(`runs/${'long-'.repeat(40)}`)).toContain('mbforensics show E1 RUN');
+    expect(withTarget('mbforensics show E1', { operand: "it's", db: 'x.duckdb' })).toBe(
+      `mbforensics show E1 'it'\\''s' --db x.duckdb`,
+    );
+    expect(withTarget('mbforensics show E1', { capacity: '80GiB' })).toBe('mbforensics show E1 --capacity 80GiB');
+    expect(withTarget('mbforensics peak', { capacity: '80GiB' })).toBe('mbforensics peak');
+    // A handle names its run already.
+    expect(withTarget('mbforensics at oom r/0/snapshot#1', { operand: 'r' })).toBe('mbforensics at oom r/0/snapshot#1');
+  });
+});
+
+describe('a sum', () => {
+  it('adds up as shown; shares add up to what is shown of them', () => {
+    fc.assert(
+      fc.property(account, ({ total, parts }) => {
+        const text = sumText(total, parts);
+        const [, shown, terms] = /^([\d.]+) [KMG]iB = (.*)$/.exec(text)!;
+        const values = [...terms!.matchAll(/(-? ?)([a-zA-Z, ]+) (\d+\.\d\d)/g)].map(
+          ([, sign, , value]) => (sign!.includes('-') ? -1 : 1) * Math.round(Number(value) * 100),
+        );
+        expect(values.reduce((a, b) => a + b, 0)).toBe(Math.round(Number(shown) * 100));
+        for (const detail of detailsOf(total, parts)) expect(detail).not.toContain('NaN');
+      }),
+      { numRuns: 500 },
+    );
+  });
+
+  it('has negative parts with their sign', () => {
+    const total = { text: '', bytes: GIB, source: 's' };
+    const parts = [
+      { part: 'allocated', bytes: 3 * GIB, source: 's' },
+      { part: 'more_than_given_capacity', bytes: -2 * GIB, source: 's' },
+    ];
+    expect(sumText(total, parts)).toBe('1.00 GiB = allocated 3.00 - more than given capacity 2.00');
+  });
+});
+
+describe('sections', () => {
+  const items = (...texts: readonly string[]) => texts.map((text) => ({ text }));
+  it('lose lines in the order given, and never a whole sum in part', () => {
+    const sections = [
+      { label: 'sum', items: items('word '.repeat(30)), most: 3, least: 0, whole: true },
+      { label: 'prose', items: items('word '.repeat(60)), most: 4, least: 1 },
+    ];
+    expect(fitSections(sections, 10, ['prose', 'sum']).length).toBe(6);
+    const three = fitSections(sections, 3, ['prose', 'prose', 'prose', 'sum']);
+    expect(three.filter((line) => line.includes('sum'))).toHaveLength(1);
+    expect(fitSections(sections, 1, ['sum', 'prose'])).toEqual([expect.stringContaining('…')]);
+  });
+
+  it('cut behind a whole phrase, never behind a number', () => {
+    const [line] = fitSections(
+      [
+        {
+          label: 'why',
+          items: items(`${'word '.repeat(15)}only 3.25 GiB of it ${'word '.repeat(20)}`),
+          most: 1,
+          least: 1,
+        },
+      ],
+      1,
+      [],
+    );
+    expect(line).toMatch(/word( only)?( 3\.25 GiB)? …$/);
+  });
+});
