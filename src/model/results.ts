@@ -197,6 +197,34 @@ export interface AccountingPart {
   readonly bytes: number;
 }
 
+/** The answer of one cause's test, with the figures it was decided by. */
+export interface CauseTestResult {
+  readonly cause: Cause;
+  readonly outcome: 'holds' | 'fails' | 'not_testable';
+  /** Why; of a test that could not run, what it needs. */
+  readonly text: string;
+  /** Names end in their unit (`_bytes`, `_steps`, …). */
+  readonly numbers: Readonly<Record<string, number>>;
+  /** Id of the capture that would let it run; null where it ran. */
+  readonly capture: string | null;
+}
+
+/** Lines to paste, by framework. */
+export interface CaptureLines {
+  readonly megatron_bridge: readonly string[];
+  readonly nemo: readonly string[];
+  readonly megatron_lm: readonly string[];
+  readonly pytorch: readonly string[];
+}
+
+/** What to record next time, and which causes that would settle. */
+export interface VerdictCapture {
+  readonly id: string;
+  readonly settles: readonly Cause[];
+  readonly title: string;
+  readonly lines: CaptureLines;
+}
+
 export interface Verdict {
   readonly rank: number | null;
   readonly device: number | null;
@@ -209,6 +237,12 @@ export interface Verdict {
   readonly ruled_out: readonly RuledOut[];
   /** What could not be tested, and the capture that would settle it. */
   readonly missing: readonly string[];
+  /** Every test, in the order they are tried; none for lines that carry no figures. */
+  readonly tests: readonly CauseTestResult[];
+  /** One capture for each test that could not run. */
+  readonly captures: readonly VerdictCapture[];
+  /** The rules that made one verdict of the tests' answers, and what lowered the confidence. */
+  readonly combination: readonly string[];
   /** What the parts add up to, in words: `device total`, `reserved + device free (device total not in the evidence)`. */
   readonly accounting_total: { readonly text: string; readonly bytes: number } | null;
   readonly accounting: readonly AccountingPart[];

@@ -3,6 +3,7 @@ import type { ClassifyResult, ClassifyVerdict } from '../../model/log-results.js
 import type { IncidentRow } from '../../model/tables.js';
 import { readFirstFailure } from '../log/first-failure-result.js';
 import { incidentOfRow, messageOfRow } from '../log/incidents.js';
+import { capturesFor } from '../verdict/captures.js';
 import { judgeMessage } from './judge-message.js';
 
 const NOTHING: ClassifyVerdict = {
@@ -15,6 +16,9 @@ const NOTHING: ClassifyVerdict = {
   summary: 'no failure message is recognised in this text',
   evidence: [],
   ruled_out: [],
+  tests: [],
+  captures: capturesFor([{ cause: 'undecided', capture: 'logs_of_all_ranks' }]),
+  combination: [],
   missing: ['the lines of the failure itself: the last hundred lines of every rank, not of rank 0 alone'],
   accounting_total: null,
   accounting: [],

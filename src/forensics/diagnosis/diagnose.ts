@@ -20,6 +20,7 @@ import { conclude, type Given, judgeMessage, shorten, withContext } from './judg
 import { bytesFreedByLastWait } from './last-wait.js';
 import { describesSame, factsOfTrace, type TracedOom } from './oom-facts.js';
 import { readRunContext } from './run-context.js';
+import { readTraceFacts } from './trace-facts.js';
 
 export interface DiagnoseOptions {
   /** The device's total where the user knows it and no message prints it. */
@@ -156,6 +157,7 @@ async function readTracedOoms(store: Store, runId: number): Promise<TracedOom[]>
       const { holds, violations } = await deviceHistory(store, snapshot.snapshot_id, device);
       const totals = stateTotals(state);
       const stackId = oom.stack_id ?? -1;
+      const source = `${snapshot.display_path} entry ${formatCount(oom.seq)}`;
       const site = siteOf(stackId, await readStacks(store, [stackId]));
       traced.push({
         rank: snapshot.rank,
@@ -165,7 +167,7 @@ async function readTracedOoms(store: Store, runId: number): Promise<TracedOom[]>
         deviceFreeBytes: oom.device_free_bytes,
         stream: oom.stream === null ? null : Number(oom.stream),
         site: stackId < 0 || site === NO_FRAMES ? null : site,
-        source: `${snapshot.display_path} entry ${formatCount(oom.seq)}`,
+        source,
         state,
         settings,
         walk: {
@@ -176,6 +178,7 @@ async function readTracedOoms(store: Store, runId: number): Promise<TracedOom[]>
         },
         freedByWaitBytes: await bytesFreedByLastWait(store, snapshot.snapshot_id, device, oom.seq),
         freedAfterOom: oom.last_seq > oom.seq,
+        trace: await readTraceFacts(store, snapshot.snapshot_id, { device, seq: oom.seq, stackId, state, source }),
       });
     }
   }
@@ -278,11 +281,14 @@ async function noOom(
     evidence.add(`${failure.kind.replaceAll('_', ' ')}: ${shorten(failure.text)}`, failure.source);
     if (failure.frame !== null) evidence.add(`raised in ${failure.frame}`, failure.source);
   }
-  const story = failure === null ? undefined : verdictOfKind(failure.kind);
+  const story = failure === null ? undefined : verdictOfKind(failure.kind, failure.text);
   const base = {
     cause: 'not_oom' as const,
     detail: null,
     ruled_out: [],
+    tests: [],
+    captures: [],
+    combination: [],
     accounting_total: null,
     accounting: [],
     request: null,
