@@ -87,6 +87,7 @@ export function traceOf(changes: Partial<TraceFacts> = {}): TraceFacts {
     steps,
     stepsBy: 'steps by ProfilerStep#N',
     whole: true,
+    hasEarlierStates: false,
     keeping: [],
     repeatedBytes: 70 * GIB,
     activity: null,

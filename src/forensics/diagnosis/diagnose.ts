@@ -14,12 +14,15 @@ import { readIncidents } from '../log/incidents.js';
 import type { Message } from '../log/message.js';
 import { listSnapshots } from '../names/snapshots.js';
 import { NO_FRAMES, readStacks, siteOf } from '../stacks/read-stacks.js';
+import { capturesFor } from '../verdict/captures.js';
 import { EvidenceLog, type Figure } from '../verdict/facts.js';
 import { verdictOfKind } from '../verdict/from-kind.js';
 import { conclude, type Given, judgeMessage, shorten, withContext } from './judge-message.js';
 import { bytesFreedByLastWait } from './last-wait.js';
 import { describesSame, factsOfTrace, type TracedOom } from './oom-facts.js';
+import { relateVerdicts } from './relate.js';
 import { readRunContext } from './run-context.js';
+import { capturesForEnding, readRunEnding, verdictOfEnding } from './run-ending.js';
 import { readTraceFacts } from './trace-facts.js';
 
 export interface DiagnoseOptions {
@@ -40,13 +43,13 @@ export async function diagnose(
   const traced = distinct(await readTracedOoms(store, runId));
   const incidents = await readIncidents(store, runId);
   const first = readFirstFailure(incidents);
-  const verdicts: Verdict[] = [];
+  const found: Verdict[] = [];
   const used = new Set<Message>();
   for (const oom of traced) {
     const same = messages.filter((message) => isOomKind(message.kind) && describesSame(oom, message));
     const message = same.find((candidate) => candidate.rank !== null) ?? same[0];
     for (const echo of same) used.add(echo);
-    verdicts.push(await judgeTraced(store, oom, message, given));
+    found.push(await judgeTraced(store, oom, message, given));
   }
   for (const message of firstOfEach(
     // What an earlier launch died of, a later one may have survived.
@@ -61,12 +64,13 @@ export async function diagnose(
     const known = traced.some(
       (oom) => oom.rank === message.rank && (message.device === null || oom.device === message.device),
     );
-    if (!known) verdicts.push(judgeMessage(message, given));
+    if (!known) found.push(judgeMessage(message, given));
   }
-  if (verdicts.length === 0) {
+  if (found.length === 0) {
     const failure = first === null ? null : messageOfIncident(incidents[first.incident]!);
-    verdicts.push(...(await noOom(store, runId, failure, options.capacityBytes)));
+    found.push(...(await noOom(store, runId, failure, options.capacityBytes)));
   }
+  const verdicts = relateVerdicts(found);
   // The surest verdict is read first (ranks that fail together fail alike, and one of them left a snapshot), of
   // several the one that tells what the first failure was.
   const doubt = (verdict: Verdict): number => CONFIDENCES.indexOf(verdict.confidence);
@@ -282,12 +286,15 @@ async function noOom(
     if (failure.frame !== null) evidence.add(`raised in ${failure.frame}`, failure.source);
   }
   const story = failure === null ? undefined : verdictOfKind(failure.kind, failure.text);
+  const ending = failure === null ? await readRunEnding(store, runId) : null;
+  // A dump in the middle of a run says nothing of its end.
+  const isTold = failure !== null || ending?.kind === 'finished';
   const base = {
     cause: 'not_oom' as const,
     detail: null,
     ruled_out: [],
     tests: [],
-    captures: [],
+    captures: isTold ? [] : capturesForEnding(),
     combination: [],
     accounting_total: null,
     accounting: [],
@@ -318,7 +325,7 @@ async function noOom(
         ...base,
         rank: snapshot.rank,
         device: device.device,
-        confidence: 'high',
+        confidence: isTold ? 'high' : 'medium',
         summary: `no OOM entry and no failure line; ${hasTrace ? 'peak reserved' : 'reserved at the dump'} ${formatBytes(reserved)}${headroom}`,
         evidence: log.entries,
         missing:
@@ -335,6 +342,7 @@ async function noOom(
       });
     }
   }
+  if (ending !== null && verdicts.length === 0) return [verdictOfEnding(ending)];
   if (failure === null || story === undefined) return verdicts;
   if (verdicts.length > 0) {
     return verdicts.map((verdict) => ({
@@ -351,6 +359,7 @@ async function noOom(
     summary: story.summary,
     evidence: evidence.entries,
     missing: story.missing,
+    captures: story.capture === undefined ? [] : capturesFor([{ cause: story.cause, capture: story.capture }]),
     next: story.next,
   });
   return verdicts;

@@ -42,7 +42,7 @@ export async function readRunContext(store: Store, runId: number): Promise<RunCo
       return {
         allocator: allocator?.facts ?? null,
         growth: growthOf(lines.get('allocated')),
-        side: runSide(texts, own, memory, env),
+        side: runSide(texts, own, memory, printed, env),
         tell(evidence, total, beside) {
           if (beside === 'message') {
             if (allocator !== null) evidence.add(allocator.text, allocator.facts.source);

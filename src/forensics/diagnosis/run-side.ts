@@ -52,18 +52,19 @@ export async function readRunTexts(store: Store, runId: number): Promise<RunText
   };
 }
 
-/** `memory`: the figures of the newest launch that printed any. */
+/** `memory`: the figures of the newest launch that printed any; `printed`: those of all launches, which nodes may count differently. */
 export function runSide(
   texts: RunTexts,
   rank: number | null,
   memory: readonly MemoryRow[],
+  printed: readonly MemoryRow[],
   env: readonly EnvRow[],
 ): RunSide {
   const { layout, stages, incidents, attempt } = texts;
   const failed = incidents.filter((one) => one.attempt === attempt && isOomKind(one.kind) && one.rank !== null);
   const positions = failed.flatMap((one) => layout?.position(one.rank!) ?? []);
   const stage = rank === null ? null : (layout?.position(rank)?.pp ?? null);
-  const byStage = stageMemory(memory, layout);
+  const byStage = stageMemory(printed, layout);
   const own = byStage.find((one) => one.stage === stage) ?? null;
   const acting = activityInLog(texts, rank);
   const row = memory.find((one) => one.metric === 'max_allocated');
@@ -71,7 +72,7 @@ export function runSide(
     completed: completedIterations(texts),
     activity: acting?.activity ?? null,
     activitySource: acting?.source ?? null,
-    highest: highestOf(memory, rank) ?? (own === null ? null : stageFigure(own, memory)),
+    highest: highestOf(memory, rank) ?? (own === null ? null : stageFigure(own, printed)),
     stage,
     stages,
     otherStages: stage === null ? [] : byStage.filter((one) => one.stage !== stage),
@@ -91,11 +92,8 @@ export function runSide(
 export function completedIterations({ attempt, iterations, phases, logInterval }: RunTexts): number | null {
   const row = iterations.find((one) => one.attempt === attempt);
   const started = phases.find((one) => one.attempt === attempt && one.phase === 'training');
-  if (row === undefined) {
-    // Of a launch whose iterations others print, silence after the start means that none was completed.
-    const printsOthers = iterations.some((one) => one.attempt !== null && one.count > 0);
-    return printsOthers && started !== undefined ? 0 : null;
-  }
+  // Silence is no evidence: where each node has a file, the launches of the one that prints iterations may not be told apart.
+  if (row === undefined) return null;
   const { lowest, highest, distinct_iterations: lines } = row;
   if (lowest === null || highest === null) return null;
   const announced = started?.iteration ?? null;

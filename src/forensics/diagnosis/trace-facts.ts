@@ -40,8 +40,11 @@ export async function readTraceFacts(store: Store, snapshotId: number, oom: OomM
   const activity = oom.stackId < 0 ? null : (activities.get(oom.stackId) ?? null);
   const isCheckpoint = activity === 'checkpoint_save' || activity === 'checkpoint_load';
   const own: number[] = [];
+  let hasEarlierStates = false;
   for (let row = 0; row < blocks.count; row += 1) {
-    if (activity === null || activities.get(blocks.stackId[row]!) !== activity) continue;
+    const of = activities.get(blocks.stackId[row]!) ?? null;
+    if (of === 'optimizer_init' && blocks.allocSeq[row]! < 0) hasEarlierStates = true;
+    if (activity === null || of !== activity) continue;
     if (isCheckpoint || clock === null || blocks.allocSeq[row]! >= failingFrom) own.push(row);
   }
   const sum = (rows: readonly number[]): number => rows.reduce((total, row) => total + blocks.sizeBytes[row]!, 0);
@@ -49,6 +52,7 @@ export async function readTraceFacts(store: Store, snapshotId: number, oom: OomM
     steps: clock === null ? null : await passedSteps(store, oom, spans, history),
     stepsBy: clock?.by ?? null,
     whole: history.startsEmpty,
+    hasEarlierStates,
     keeping: keepingSites(oom.state, spans, history.startsEmpty, (stackId) => siteOf(stackId, stacks)),
     repeatedBytes: repeatedBytes(oom.state, (stackId) => siteOf(stackId, stacks)),
     activity,

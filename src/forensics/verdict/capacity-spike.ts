@@ -106,7 +106,7 @@ function working(
 ): CapacityDetail | null {
   const { trace, run } = facts;
   const passed = trace?.steps ?? [];
-  const completed = Math.max(passed.length, run?.completed ?? 0);
+  const completed = Math.max(passed.length + (trace?.hasEarlierStates === true ? 1 : 0), run?.completed ?? 0);
   if (completed < STEADY_STEPS) return null;
   const room = STEADY_SHARE * sum.limitBytes;
   const peaks = passed.map((step) => step.peakBytes);

@@ -80,6 +80,8 @@ export interface TraceFacts {
   readonly stepsBy: string | null;
   /** The trace begins with the empty allocator: every step is in it. */
   readonly whole: boolean;
+  /** Optimizer states are live from before the trace: at least one step was over before its first entry. */
+  readonly hasEarlierStates: boolean;
   /** Sites that keep something of every step, the largest first. */
   readonly keeping: readonly KeepingSite[];
   /** Live bytes of sites with at least so many live blocks that something could be kept of step after step: whatever leaks is among them. */

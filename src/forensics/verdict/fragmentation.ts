@@ -13,7 +13,7 @@ import {
   sums,
   type TestOutcome,
 } from './facts.js';
-import { NEARLY_FULL_BYTES, NEARLY_FULL_SHARE } from './thresholds.js';
+import { CHECKPOINT_IN_THE_MAKING_SHARE, NEARLY_FULL_BYTES, NEARLY_FULL_SHARE } from './thresholds.js';
 
 export const fragmentation: CauseTest = {
   cause: 'fragmentation',
@@ -91,7 +91,7 @@ export const fragmentation: CauseTest = {
       summary: `enough is free inside PyTorch, but not in one piece: ${formatBytes(need)} asked, largest usable piece ${formatBytes(free.usable.largestBytes)}`,
       next: nextSteps(facts, detail),
       numbers: pieces,
-      doubts: nearlyFull(sum),
+      doubts: [...nearlyFull(sum), ...inTheMaking(facts, sum)],
     };
   },
 };
@@ -103,6 +103,13 @@ function nearlyFull(sum: Sums): readonly string[] {
   return [
     `even in one piece only ${formatBytes(spare)} of ${formatBytes(sum.limitBytes)} would be left: the device is as good as full`,
   ];
+}
+
+/** In the middle of a checkpoint the copies made so far may fit, and those to come not. */
+function inTheMaking({ trace }: OomFacts, sum: Sums): readonly string[] {
+  if (trace == null || (trace.activity !== 'checkpoint_save' && trace.activity !== 'checkpoint_load')) return [];
+  if (trace.activityBytes < CHECKPOINT_IN_THE_MAKING_SHARE * sum.limitBytes) return [];
+  return [`${formatBytes(trace.activityBytes)} are copies of a checkpoint in the making, which would have grown on`];
 }
 
 /** A request of at least `max_split_size` takes a cached block whole, up to `max_non_split_rounding_mb` larger than it needs. */

@@ -74,3 +74,5 @@ export const LARGE_REQUEST_SHARE = 0.25;
 export const OTHER_STAGE_SHARE = 0.85;
 /** Second copies: at least this share of what checkpointing holds is as large as something that is live already. */
 export const COPIED_SHARE = 0.5;
+/** A checkpoint's copies of this share of all the process could have are no small change: what fits while they are made says little. */
+export const CHECKPOINT_IN_THE_MAKING_SHARE = 0.1;
