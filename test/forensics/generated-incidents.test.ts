@@ -21,7 +21,10 @@ const LEAST_RIGHT = 0.95;
  */
 function rightCauses({ name, truth }: Incident, view: View): readonly Cause[] | null {
   const { cause } = truth;
-  if (view === 'logs') {
+  // Where no rank that failed was recorded, a snapshot beside the logs adds nothing.
+  const withSnapshot = view !== 'logs' && truth.dumpedAtOom.length > 0;
+  const fromLogs = view === 'logs' || ((view === 'whole' || view === 'ring') && !withSnapshot);
+  if (fromLogs) {
     if (cause === 'leak') return ['leak', 'capacity'];
     if (cause === 'synchronisation') return ['synchronisation', 'fragmentation', 'undecided'];
     // What blocks have beyond what was asked is in no message, and a message of another rank may be of a truly full device.

@@ -5,7 +5,7 @@ import { formatBytes, formatCount } from '../../model/units.js';
 import type { QueryRow } from '../../store/query-catalog.js';
 import type { Store } from '../../store/store.js';
 import type { AllocatorFacts, EvidenceLog, Figure, Growth, RunSide } from '../verdict/facts.js';
-import { readRunTexts, runSide } from './run-side.js';
+import { readRunTexts, runSide, savingSince } from './run-side.js';
 
 type EnvRow = QueryRow<'log.env'>;
 type MemoryRow = QueryRow<'log.memory_ranks'>;
@@ -49,6 +49,8 @@ export async function readRunContext(store: Store, runId: number): Promise<RunCo
             tellMemory(lines, evidence);
           }
           tellOthers(own, others, total, evidence);
+          const saving = savingSince(texts);
+          if (saving !== null) evidence.add(saving.text, saving.source);
         },
       };
     },

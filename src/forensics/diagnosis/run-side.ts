@@ -110,15 +110,39 @@ function activityInLog(
 ): { readonly activity: Activity; readonly source: string } | null {
   const own = incidents.filter((one) => one.attempt === attempt && one.is_oom && one.frame !== null);
   const found = own.find((one) => one.rank === rank) ?? (rank === null ? own[0] : undefined);
-  if (found?.frame == null) return null;
+  const announcedLoad = phases.find((one) => one.attempt === attempt && one.phase === 'checkpoint_load');
+  if (found?.frame == null) {
+    // Without a traceback the last phase announced has to do; `no checkpoint to load` is announced in the same place.
+    const isLoading =
+      announcedLoad !== undefined &&
+      !/^no /.test(announcedLoad.label) &&
+      !phases.some((one) => one.attempt === attempt && (one.phase === 'training' || one.phase === 'data_build'));
+    if (!isLoading) return null;
+    const { display_path: path, line } = announcedLoad;
+    return { activity: 'checkpoint_load', source: `${path} line ${formatCount(line)}` };
+  }
   const { function: name, file } = found.frame;
   let activity = activityOf([{ name, filename: file }]);
   if (activity === null) return null;
-  const announced = (phase: string): boolean => phases.some((one) => one.attempt === attempt && one.phase === phase);
+  const trains = phases.some((one) => one.attempt === attempt && one.phase === 'training');
   // The functions that gather a state dict are the same; before training begins there is nothing to save.
-  if (activity === 'checkpoint_save' && announced('checkpoint_load') && !announced('training'))
-    activity = 'checkpoint_load';
+  if (activity === 'checkpoint_save' && announcedLoad !== undefined && !trains) activity = 'checkpoint_load';
   return { activity, source: `${found.file} line ${formatCount(found.line)}` };
+}
+
+/** A checkpoint that was being saved, as far as phase lines tell: announced after the last iteration printed. An asynchronous one may have been let go by then. */
+export function savingSince({
+  attempt,
+  phases,
+  iterations,
+}: RunTexts): { readonly text: string; readonly source: string } | null {
+  const save = phases.find((one) => one.attempt === attempt && one.phase === 'checkpoint_save');
+  const last = iterations.find((one) => one.attempt === attempt)?.highest ?? null;
+  if (save?.iteration == null || last === null || save.iteration < last) return null;
+  return {
+    text: `a checkpoint of iteration ${formatCount(save.iteration)} was announced last, and no iteration printed after it`,
+    source: save.display_path,
+  };
 }
 
 function highestOf(memory: readonly MemoryRow[], rank: number | null): Figure | null {

@@ -80,7 +80,16 @@ function checkpoint(
   const completed = Math.max(facts.run?.completed ?? 0, facts.trace?.steps?.length ?? 0);
   // A save comes after steps that fitted; before the first of them, or while loading, the copies have to be seen.
   const fits = held !== null ? rest <= sum.limitBytes : activity === 'checkpoint_save' && completed > 0;
-  if (!fits) return null;
+  if (!fits) {
+    // How much of what is live are copies is not seen; that it was no step of training is.
+    evidence.add(`it failed while ${what}`, source);
+    return {
+      detail: null,
+      summary: `the device is full while ${what}: at least ${formatBytes(sum.shortBytes)} short`,
+      next,
+      numbers: {},
+    };
+  }
   const size = held === null ? '' : ` ${formatBytes(spike)} are its own, ${formatBytes(rest)} everything else.`;
   evidence.add(`it failed while ${what}.${size}`, source);
   if (held !== null && held > 0 && copied >= COPIED_SHARE * held) {
