@@ -1,6 +1,7 @@
 /** A short-lived working set (logits and loss, a checkpoint's copies, one huge tensor) on top of a steady level that fits. */
 import { formatBytes, formatCount } from '../../model/units.js';
 import type { CapacityDetail } from './capacity.js';
+import { fullerStage } from './capacity-imbalance.js';
 import type { Activity, EvidenceLog, OomFacts, Sums } from './facts.js';
 import { COPIED_SHARE, LARGE_REQUEST_SHARE, STEADY_SHARE, STEADY_STEPS } from './thresholds.js';
 
@@ -33,19 +34,14 @@ const WORDS: Readonly<Record<Activity, { readonly what: string; readonly next: r
   },
 };
 
-export function spikeOf(
-  facts: OomFacts,
-  sum: Sums,
-  evidence: Pick<EvidenceLog, 'add'>,
-  oneStageCarriesMore: boolean,
-): CapacityDetail | null {
+export function spikeOf(facts: OomFacts, sum: Sums, evidence: EvidenceLog): CapacityDetail | null {
   const activity = facts.trace?.activity ?? facts.run?.activity ?? null;
   const source = facts.trace?.activity == null ? (facts.run?.activitySource ?? sum.source) : facts.trace.source;
   if (activity === 'optimizer_init') return firstStep(sum, evidence, source);
   if (activity === 'checkpoint_save' || activity === 'checkpoint_load')
     return checkpoint(facts, sum, evidence, activity, source);
   // Where every replica of a stage fails alike, it is the stage and not one long sequence.
-  const alike = oneStageCarriesMore && facts.run?.severalReplicas === true;
+  const alike = facts.run?.severalReplicas === true && fullerStage(facts) !== null;
   if (activity === 'logits_loss' && !alike) {
     const found = working(facts, sum, evidence, source);
     if (found !== null) return found;
@@ -54,7 +50,7 @@ export function spikeOf(
 }
 
 /** No spike at all: it stays. But the reader must know why the first step's forward and backward passed. */
-function firstStep(sum: Sums, evidence: Pick<EvidenceLog, 'add'>, source: string): CapacityDetail {
+function firstStep(sum: Sums, evidence: EvidenceLog, source: string): CapacityDetail {
   const { what, next } = WORDS.optimizer_init;
   evidence.add(`it failed while making ${what}`, source);
   return {
@@ -68,7 +64,7 @@ function firstStep(sum: Sums, evidence: Pick<EvidenceLog, 'add'>, source: string
 function checkpoint(
   facts: OomFacts,
   sum: Sums,
-  evidence: Pick<EvidenceLog, 'add'>,
+  evidence: EvidenceLog,
   activity: 'checkpoint_save' | 'checkpoint_load',
   source: string,
 ): CapacityDetail | null {
@@ -107,12 +103,7 @@ function checkpoint(
 }
 
 /** Logits and loss: only where earlier steps, the optimizer's states beside them, had plenty of room. */
-function working(
-  facts: OomFacts,
-  sum: Sums,
-  evidence: Pick<EvidenceLog, 'add'>,
-  source: string,
-): CapacityDetail | null {
+function working(facts: OomFacts, sum: Sums, evidence: EvidenceLog, source: string): CapacityDetail | null {
   const { trace, run } = facts;
   const passed = trace?.steps ?? [];
   const completed = Math.max(passed.length + (trace?.hasEarlierStates === true ? 1 : 0), run?.completed ?? 0);
@@ -140,7 +131,7 @@ function working(
 }
 
 /** One tensor so large that without it there would be plenty of room. */
-function oneTensor(facts: OomFacts, sum: Sums, evidence: Pick<EvidenceLog, 'add'>): CapacityDetail | null {
+function oneTensor(facts: OomFacts, sum: Sums, evidence: EvidenceLog): CapacityDetail | null {
   // Before the first step is over, large tensors are buffers that stay.
   if ((facts.run?.completed ?? 0) === 0 && (facts.trace?.steps ?? []).length === 0) return null;
   const isLarge = sum.needBytes >= LARGE_REQUEST_SHARE * sum.limitBytes;

@@ -153,17 +153,9 @@ function detailOf(facts: OomFacts, sum: Sums, fraction: boolean, evidence: Evide
     return { detail: 'impossible_request', summary: full, next: [LOWER_LIVE], numbers: {} };
   return (
     roundingOf(facts, sum, evidence) ??
-    spikeOf(facts, sum, evidence, imbalanceOf(facts, sum, new Scratch()) !== null) ??
+    spikeOf(facts, sum, evidence) ??
     imbalanceOf(facts, sum, evidence) ?? { detail: null, summary: full, next: [LOWER_LIVE], numbers: {} }
   );
-}
-
-/** Where a question is asked without telling anybody. */
-type Teller = Pick<EvidenceLog, 'add'>;
-class Scratch implements Teller {
-  add(): string {
-    return '';
-  }
 }
 
 /**
