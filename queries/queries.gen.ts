@@ -705,6 +705,8 @@ export interface Queries {
       /** where the last figure stands */
       display_path: string;
       line: number;
+      /** of the first sampled iteration */
+      first_bytes: number | null;
       /** iterations sampled after the first one */
       growth_samples: number;
       /** of these */

@@ -15,6 +15,7 @@
 -- @col    max_value       DOUBLE
 -- @col    display_path    VARCHAR  where the last figure stands
 -- @col    line            BIGINT
+-- @col    first_bytes     BIGINT?  of the first sampled iteration
 -- @col    growth_samples  BIGINT   iterations sampled after the first one
 -- @col    growth_first_iteration BIGINT? of these
 -- @col    growth_first_bytes BIGINT?
@@ -29,13 +30,14 @@ WITH samples AS (
     median(log.iteration) OVER (PARTITION BY source.attempt + log.attempt, coalesce(log.rank, source.rank), log.device, log.metric_id) AS middle_iteration
   FROM log_memory AS log JOIN source USING (source_id)
   WHERE source.run_id = $run_id AND ($rank IS NULL OR coalesce(log.rank, source.rank) = $rank))
-SELECT attempt, rank, device, metric.text AS metric, samples, grouped.first_iteration, last_iteration, last_bytes, max_bytes, last_value, max_value, display_path, line, growth_samples,
+SELECT attempt, rank, device, metric.text AS metric, samples, grouped.first_iteration, last_iteration, last_bytes, max_bytes, last_value, max_value, display_path, line, first_bytes, growth_samples,
   growth_first_iteration, growth_first_bytes, growth_bytes, growth_r2,
   CASE WHEN growth_samples >= 4 THEN last_bytes - growth_middle_bytes END AS growth_late_bytes
 FROM (
   SELECT attempt, rank, device, metric_id, count(*) AS samples, min(iteration) AS first_iteration, max(iteration) AS last_iteration,
     arg_max(bytes, place) AS last_bytes, max(bytes) AS max_bytes, arg_max(value, place) AS last_value, max(value) AS max_value,
     arg_max(display_path, place) AS display_path, arg_max(line, place) AS line,
+    arg_min(bytes, iteration) AS first_bytes,
     min(iteration) FILTER (iteration > first_iteration) AS growth_first_iteration,
     arg_min(bytes, iteration) FILTER (iteration > first_iteration) AS growth_first_bytes,
     count(DISTINCT iteration) FILTER (iteration > first_iteration) AS growth_samples,

@@ -112,6 +112,7 @@ export function runSideOf(changes: Partial<RunSide> = {}): RunSide {
     onlyThisStage: true,
     severalReplicas: false,
     reservedOnlyGrowthBytes: null,
+    early: null,
     nccl: [],
     source: 'train.log line 5',
     ...changes,

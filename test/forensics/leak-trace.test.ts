@@ -124,6 +124,25 @@ describe('a log', () => {
     });
   });
 
+  it('of two iterations foretells the one that fails, or says nothing', () => {
+    // 79 GiB to fill: from 60 GiB after iteration 2, by 3 GiB each, in iteration 9.
+    const early = {
+      firstIteration: 1,
+      secondIteration: 2,
+      bytesPerIteration: 3 * GIB,
+      peakBytes: 60 * GIB,
+      lastIteration: 8,
+      source: 'log line 4',
+    };
+    const outcome = (changes: Partial<typeof early>) =>
+      run(messageFacts({ run: runSideOf({ early: { ...early, ...changes } }) })).outcome;
+    expect(run(messageFacts({ run: runSideOf({ early }) }))).toMatchObject({ outcome: 'holds', confidence: 'medium' });
+    for (const lastIteration of [3, 6, 10, 400]) expect(outcome({ lastIteration })).toBe('not_testable');
+    // Noise foretells nothing, nor does growth that fills the device at once.
+    expect(outcome({ bytesPerIteration: 60 * MIB, lastIteration: 325 })).toBe('not_testable');
+    expect(outcome({ bytesPerIteration: 12 * GIB, lastIteration: 3 })).toBe('not_testable');
+  });
+
   it('rules a leak out where there was no time for one', () => {
     for (const completed of [0, 1]) expect(run(messageFacts({ run: runSideOf({ completed }) })).outcome).toBe('fails');
     expect(run(messageFacts({ run: runSideOf({ completed: 2 }) })).outcome).toBe('not_testable');

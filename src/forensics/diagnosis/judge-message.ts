@@ -82,6 +82,7 @@ function sideOfMessage({ frame, source }: Message): RunSide | null {
     onlyThisStage: false,
     severalReplicas: false,
     reservedOnlyGrowthBytes: null,
+    early: null,
     nccl: [],
     source,
   };

@@ -7,7 +7,7 @@ import type { Store } from '../../store/store.js';
 import { readLogFacts } from '../log/log-facts.js';
 import type { RankLayout } from '../log/rank-layout.js';
 import { activityOf } from '../stacks/activity.js';
-import type { Activity, Figure, RunSide, StageMemory } from '../verdict/facts.js';
+import type { Activity, EarlyGrowth, Figure, RunSide, StageMemory } from '../verdict/facts.js';
 import {
   DEFAULT_NCCL_BUFFER_BYTES,
   FEWEST_SAMPLES,
@@ -80,6 +80,7 @@ export function runSide(
     onlyThisStage: stage !== null && positions.every((position) => position.pp === stage),
     severalReplicas: new Set(positions.map((position) => position.dp)).size > 1,
     reservedOnlyGrowthBytes: reservedOnlyGrowth(memory.filter((one) => one.rank === rank)),
+    early: earlyGrowth(texts, memory, rank, own?.rank ?? null),
     nccl: [...ncclSettings(env, rank), ...ncclFailures(texts)],
     source: row === undefined ? '' : `${row.display_path} line ${formatCount(row.line)}`,
   };
@@ -171,6 +172,31 @@ function stageMemory(memory: readonly MemoryRow[], layout: RankLayout | null): S
     if (known === undefined || bytes > known.bytes) most.set(stage, { stage, rank, bytes });
   }
   return [...most.values()].sort((a, b) => a.stage - b.stage);
+}
+
+/** Of the rank itself, else of the fullest one of its stage; null unless exactly two iterations are printed: three or more make a trend of their own. */
+function earlyGrowth(
+  { attempt, iterations }: RunTexts,
+  memory: readonly MemoryRow[],
+  rank: number | null,
+  standIn: number | null,
+): EarlyGrowth | null {
+  const row = (metric: string): MemoryRow | undefined =>
+    memory.find((one) => one.metric === metric && one.rank === rank) ??
+    memory.find((one) => one.metric === metric && one.rank === standIn);
+  const [allocated, most] = [row('allocated'), row('max_allocated')];
+  const lastIteration = iterations.find((one) => one.attempt === attempt)?.highest ?? null;
+  if (allocated?.first_bytes == null || allocated.last_bytes === null || most?.max_bytes == null) return null;
+  const { first_iteration: first, last_iteration: second } = allocated;
+  if (allocated.growth_samples !== 1 || first === null || second === null || lastIteration === null) return null;
+  return {
+    firstIteration: first,
+    secondIteration: second,
+    bytesPerIteration: (allocated.last_bytes - allocated.first_bytes) / (second - first),
+    peakBytes: most.max_bytes,
+    lastIteration,
+    source: `${allocated.display_path} line ${formatCount(allocated.line)}`,
+  };
 }
 
 function reservedOnlyGrowth(own: readonly MemoryRow[]): number | null {

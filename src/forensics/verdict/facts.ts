@@ -101,6 +101,18 @@ export interface StageMemory {
   readonly bytes: number;
 }
 
+/** Allocated memory after two early iterations, which is all that Megatron prints by default, and how far the run came. */
+export interface EarlyGrowth {
+  readonly firstIteration: number;
+  readonly secondIteration: number;
+  readonly bytesPerIteration: number;
+  /** Highest allocated memory until the second of them. */
+  readonly peakBytes: number;
+  /** The last iteration completed. */
+  readonly lastIteration: number;
+  readonly source: string;
+}
+
 /** What the run's texts say beside a failure of one rank. */
 export interface RunSide {
   /** Iterations completed in the failing launch; null where none are printed. */
@@ -121,6 +133,7 @@ export interface RunSide {
   readonly severalReplicas: boolean;
   /** Reserved memory grew while allocated did not, bytes; null where not told. */
   readonly reservedOnlyGrowthBytes: number | null;
+  readonly early: EarlyGrowth | null;
   /** Signs that NCCL holds much: its settings, its own failures. */
   readonly nccl: readonly { readonly text: string; readonly source: string }[];
   readonly source: string;

@@ -105,9 +105,11 @@ function nearlyFull(sum: Sums): readonly string[] {
   ];
 }
 
-/** In the middle of a checkpoint the copies made so far may fit, and those to come not. */
-function inTheMaking({ trace }: OomFacts, sum: Sums): readonly string[] {
-  if (trace == null || (trace.activity !== 'checkpoint_save' && trace.activity !== 'checkpoint_load')) return [];
+/** In the middle of a checkpoint the copies made so far may fit, and those to come not. A traceback alone tells that it was one, not how large. */
+function inTheMaking({ trace, run }: OomFacts, sum: Sums): readonly string[] {
+  const activity = trace?.activity ?? run?.activity ?? null;
+  if (activity !== 'checkpoint_save' && activity !== 'checkpoint_load') return [];
+  if (trace?.activity == null) return ['a checkpoint was in the making, whose copies would have grown on'];
   if (trace.activityBytes < CHECKPOINT_IN_THE_MAKING_SHARE * sum.limitBytes) return [];
   return [`${formatBytes(trace.activityBytes)} are copies of a checkpoint in the making, which would have grown on`];
 }
@@ -169,7 +171,7 @@ function fromMessage(facts: OomFacts, sum: Sums, cached: number, evidence: Evide
     summary: `${formatBytes(cached)} are free inside PyTorch and the request still failed: no piece of it was large enough`,
     next: nextSteps(facts, null),
     numbers,
-    doubts: nearlyFull(sum),
+    doubts: [...nearlyFull(sum), ...inTheMaking(facts, sum)],
   };
 }
 

@@ -19,8 +19,10 @@ import {
   type TraceFacts,
 } from './facts.js';
 import {
+  FEWEST_FORETOLD_STEPS,
   FEWEST_KEEPING_STEPS,
   FEWEST_SAMPLES,
+  FORETOLD_WITHIN_STEPS,
   LEAST_KEPT_SHARE,
   LEAST_LATE_SHARE,
   LEAST_R2,
@@ -62,6 +64,8 @@ export const leak: CauseTest = {
     }
     if (log?.outcome === 'holds') tellGrowth(facts.growth!, evidence);
     if (log !== null) return log;
+    const early = foretold(facts, sum, evidence);
+    if (early !== null) return early;
     const completed = facts.run?.completed ?? null;
     if (completed !== null && completed <= 1) {
       return {
@@ -237,6 +241,42 @@ function fromLog(facts: OomFacts, sum: Sums | null): TestOutcome | null {
       COMPARE,
     ],
     numbers,
+  };
+}
+
+/**
+ * By default Megatron prints memory after the first two iterations only. What rests after a step should not grow between them; where it does, and going
+ * on so would fill the device in just the iteration that failed, that is no accident. Varying sequence lengths change peaks, not what rests.
+ */
+function foretold({ run }: OomFacts, sum: Sums | null, evidence: EvidenceLog): TestOutcome | null {
+  const early = run?.early ?? null;
+  if (early === null || sum === null) return null;
+  const { bytesPerIteration, peakBytes, secondIteration, lastIteration, source } = early;
+  if (bytesPerIteration <= Math.max(NOISE_BYTES, NOISE_SHARE * peakBytes)) return null;
+  const failing = lastIteration + 1 - secondIteration;
+  const full = Math.ceil((sum.limitBytes - peakBytes) / bytesPerIteration);
+  if (failing < FEWEST_FORETOLD_STEPS || Math.abs(failing - full) > FORETOLD_WITHIN_STEPS) return null;
+  const perStep = formatBytes(Math.round(bytesPerIteration));
+  const span = `${formatCount(early.firstIteration)} to ${formatCount(secondIteration)}`;
+  evidence.add(
+    `what rests after a step grew by ${perStep} from iteration ${span}; growing on so, its peak of ${formatBytes(peakBytes)} reaches ${formatBytes(sum.limitBytes)} in iteration ${formatCount(secondIteration + full)}, and iteration ${formatCount(lastIteration + 1)} failed`,
+    source,
+  );
+  return {
+    outcome: 'holds',
+    detail: null,
+    confidence: 'medium',
+    summary: `allocated memory grew by ${perStep} an iteration where it was printed, and growing on so it fills the device in just the iteration that failed`,
+    next: [
+      'look for tensors kept across iterations: losses or metrics appended without .item(), hooks, growing caches',
+      'confirm it: print the memory of every iteration (Megatron-LM: --log-memory-interval 1), or dump a snapshot at the OOM',
+    ],
+    numbers: {
+      ...numbersOf(sum),
+      grown_bytes_per_step: bytesPerIteration,
+      failing_after_steps: failing,
+      full_after_steps: full,
+    },
   };
 }
 

@@ -62,6 +62,11 @@ export const FEWEST_REPEATED_BLOCKS = 3;
 /** Whole steps from which on a trace is sure of a leak. */
 export const SURE_STEPS = 3;
 
+/** Two printed iterations foretell the one that fails: they must be off by no more iterations … */
+export const FORETOLD_WITHIN_STEPS = 1;
+/** … and the failing one so many after the second, or nearly any growth would foretell it. */
+export const FEWEST_FORETOLD_STEPS = 3;
+
 // ---- capacity's details ----------------------------------------------------------------------------------------------------------
 
 /** Without the short-lived part at most this share of the device is in use: else it was full without it. */
@@ -70,8 +75,11 @@ export const STEADY_SHARE = 0.9;
 export const STEADY_STEPS = 2;
 /** One tensor of this share of all the process could have is a spike of its own, whatever it is for. */
 export const LARGE_REQUEST_SHARE = 0.25;
-/** Other pipeline stages count as having far more room when none holds more than this share of what the failing one does. */
-export const OTHER_STAGE_SHARE = 0.85;
+/**
+ * Other pipeline stages count as having far more room when none holds more than this share of what the failing one does. Printed are early iterations, often
+ * of shorter sequences, in which weights and optimizer states make the stages look more alike than they are when one fails.
+ */
+export const OTHER_STAGE_SHARE = 0.9;
 /** Second copies: at least this share of what checkpointing holds is as large as something that is live already. */
 export const COPIED_SHARE = 0.5;
 /** A checkpoint's copies of this share of all the process could have are no small change: what fits while they are made says little. */
