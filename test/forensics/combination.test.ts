@@ -54,6 +54,19 @@ describe('the combination', () => {
     expect(clear.holds).toMatchObject({ cause: 'fragmentation', confidence: 'high' });
   });
 
+  it('is less sure of pieces where a memory fraction kept the device from serving the request', () => {
+    const facts = tracedFacts({
+      reserved: exact(39 * GIB),
+      allocated: exact(30 * GIB),
+      deviceFree: exact(38 * GIB),
+      free: freeSpaceOf({ usable: { bytes: 9 * GIB, largestBytes: GIB, count: 30 } }),
+      allowed: exact(40 * GIB),
+    });
+    const found = judge(facts, new EvidenceLog());
+    expect(found.holds).toMatchObject({ cause: 'fragmentation', confidence: 'medium' });
+    expect(found.combination.join(' ')).toContain('without that limit the request is served');
+  });
+
   it('blames pools that hold nearly all that is free, even where the small rest just so adds up', () => {
     const pools = tracedFacts({
       allocated: exact(50 * GIB),

@@ -3,6 +3,7 @@
 import { formatBytes, formatCount } from '../../model/units.js';
 import type { CauseDetail } from '../../model/vocabulary.js';
 import {
+  budget,
   type CauseTest,
   type EvidenceLog,
   type FreeSpace,
@@ -91,7 +92,7 @@ export const fragmentation: CauseTest = {
       summary: `enough is free inside PyTorch, but not in one piece: ${formatBytes(need)} asked, largest usable piece ${formatBytes(free.usable.largestBytes)}`,
       next: nextSteps(facts, detail),
       numbers: pieces,
-      doubts: [...nearlyFull(sum), ...inTheMaking(facts, sum)],
+      doubts: [...nearlyFull(sum), ...withinFraction(facts), ...inTheMaking(facts, sum)],
     };
   },
 };
@@ -102,6 +103,16 @@ function nearlyFull(sum: Sums): readonly string[] {
   if (spare >= Math.max(NEARLY_FULL_BYTES, NEARLY_FULL_SHARE * sum.limitBytes)) return [];
   return [
     `even in one piece only ${formatBytes(spare)} of ${formatBytes(sum.limitBytes)} would be left: the device is as good as full`,
+  ];
+}
+
+/** Pieces add up to the request, but so would the device have served it, had a memory fraction not refused: either is enough, and the limit is the simpler one. */
+function withinFraction(facts: OomFacts): readonly string[] {
+  const { allowed, deviceFree, segmentBytes } = facts;
+  if (allowed === null || budget(facts) !== allowed || deviceFree === null || segmentBytes === null) return [];
+  if (deviceFree.bytes < segmentBytes) return [];
+  return [
+    `a memory fraction allows ${formatBytes(allowed.bytes)}, and the device itself had ${formatBytes(deviceFree.bytes)} free: without that limit the request is served`,
   ];
 }
 
@@ -171,7 +182,7 @@ function fromMessage(facts: OomFacts, sum: Sums, cached: number, evidence: Evide
     summary: `${formatBytes(cached)} are free inside PyTorch and the request still failed: no piece of it was large enough`,
     next: nextSteps(facts, null),
     numbers,
-    doubts: [...nearlyFull(sum), ...inTheMaking(facts, sum)],
+    doubts: [...nearlyFull(sum), ...withinFraction(facts), ...inTheMaking(facts, sum)],
   };
 }
 
