@@ -817,6 +817,8 @@ export interface Queries {
       /** where the last figure stands */
       display_path: string;
       line: number;
+      /** of the first sampled iteration */
+      first_bytes: number | null;
       /** iterations sampled after the first one */
       growth_samples: number;
       /** of these */
@@ -825,6 +827,8 @@ export interface Queries {
       /** per iteration, least squares over these */
       growth_bytes: number | null;
       growth_r2: number | null;
+      /** of the later half of these iterations; NULL with fewer than four */
+      growth_late_bytes: number | null;
     };
   };
   /** Figures of memory lines in the order of files and lines */
@@ -1741,6 +1745,18 @@ export interface Queries {
       /** after the last entry */
       end_active_bytes: number;
       end_reserved_bytes: number;
+    };
+  };
+  /** Allocations that an optimizer's step made, by their place in the trace */
+  'verdict.optimizer_allocations': {
+    params: {
+      snapshot_id: number;
+      device: number;
+      /** only entries before it */
+      before_seq: number;
+    };
+    row: {
+      seq: number;
     };
   };
 }

@@ -11,6 +11,7 @@ import type {
   MemoryVizFigures,
   MosaicFigures,
 } from './peak-results.js';
+import type { WhatIfSetting } from './replay-results.js';
 import type { Cause, CauseDetail, Confidence, SourceStatus } from './vocabulary.js';
 
 /** Something that went wrong with one input or question; `text` includes the place. */
@@ -259,6 +260,34 @@ export interface ReplayVerdict {
   readonly address_total: number;
 }
 
+/** The answer of one cause's test, with the figures it was decided by. */
+export interface CauseTestResult {
+  readonly cause: Cause;
+  readonly outcome: 'holds' | 'fails' | 'not_testable';
+  /** Why; of a test that could not run, what it needs. */
+  readonly text: string;
+  /** Names end in their unit (`_bytes`, `_steps`, …). */
+  readonly numbers: Readonly<Record<string, number>>;
+  /** Id of the capture that would let it run; null where it ran. */
+  readonly capture: string | null;
+}
+
+/** Lines to paste, by framework. */
+export interface CaptureLines {
+  readonly megatron_bridge: readonly string[];
+  readonly nemo: readonly string[];
+  readonly megatron_lm: readonly string[];
+  readonly pytorch: readonly string[];
+}
+
+/** What to record next time, and which causes that would settle. */
+export interface VerdictCapture {
+  readonly id: string;
+  readonly settles: readonly Cause[];
+  readonly title: string;
+  readonly lines: CaptureLines;
+}
+
 export interface Verdict {
   readonly rank: number | null;
   readonly device: number | null;
@@ -267,18 +296,26 @@ export interface Verdict {
   readonly confidence: Confidence;
   /** One line: what happened. */
   readonly summary: string;
-  /** Tests of causes that ran to an answer, of all; null where the kind of failure alone decides. */
-  readonly tests: { readonly ran: number; readonly of: number } | null;
   readonly evidence: readonly Evidence[];
   readonly ruled_out: readonly RuledOut[];
   /** What could not be tested, and the capture that would settle it. */
   readonly missing: readonly string[];
+  /** Every test, in the order they are tried; none for lines that carry no figures. */
+  readonly tests: readonly CauseTestResult[];
+  /** One capture for each test that could not run. */
+  readonly captures: readonly VerdictCapture[];
+  /** The rules that made one verdict of the tests' answers, and what lowered the confidence. */
+  readonly combination: readonly string[];
   readonly accounting_total: AccountingTotal | null;
   readonly accounting: readonly AccountingPart[];
   readonly accounting_from: AccountingFrom | null;
   readonly accounting_peak: PeakAccounting | null;
   /** Null where no caching allocator ran out, or nothing decides it. */
   readonly hint: HintResult | null;
+  /** Whether the allocator model repeats the recording; null without one, or where it was not replayed. */
+  readonly replay: ReplayVerdict | null;
+  /** The recorded settings, then the other kind of segments, at the recorded capacity; empty where nothing was replayed. */
+  readonly what_if: readonly WhatIfSetting[];
   /** What to do next, cheapest first. */
   readonly next: readonly string[];
   /** Verbs that show more, ready to run; add the run or path that was diagnosed. */

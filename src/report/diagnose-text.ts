@@ -67,7 +67,9 @@ function headLines(verdict: Verdict, result: DiagnoseResult): string[] {
   const head = `${place} · run ${keepEnd(printable(result.run), Math.max(8, WIDTH - place.length - 7))}`;
   const isSure = confidence === 'proven' || confidence === 'high' || cause === 'undecided' || cause === 'not_oom';
   const title = `VERDICT  ${isSure ? '' : 'probably '}${words(cause)}${detail === null ? '' : ` (${words(detail)})`}`;
-  const ran = tests === null ? '' : ` (${tests.ran} of ${tests.of} tests${tests.ran < tests.of ? ' ran' : ''})`;
+  const answered = tests.filter(({ outcome }) => outcome !== 'not_testable').length;
+  const ran =
+    tests.length === 0 ? '' : ` (${answered} of ${tests.length} tests${answered < tests.length ? ' ran' : ''})`;
   const sure = `${cause === 'undecided' ? '' : `confidence ${confidence}`}${ran}`.trim();
   const summary = wrap(`         ${tidy(verdict.summary)}`, WIDTH, '         ');
   return [

@@ -1,5 +1,5 @@
 /** Facts of one OOM made by hand: a full 80 GiB device, live 70 GiB, a request of 4 GiB, everything exact. */
-import type { Figure, FreeSpace, OomFacts } from '../../src/forensics/verdict/facts.js';
+import type { Figure, FreeSpace, OomFacts, RunSide, TraceFacts } from '../../src/forensics/verdict/facts.js';
 import { GIB, MIB } from '../../src/model/units.js';
 
 export const exact = (bytes: number, source = 'snapshot entry 7'): Figure => ({ bytes, precisionBytes: 0, source });
@@ -72,6 +72,49 @@ export function messageFacts(changes: Partial<OomFacts> = {}): OomFacts {
     growth: null,
     walk: null,
     freedAfterOom: false,
+    ...changes,
+  };
+}
+
+/** Four whole steps that end at 40 GiB and peak at 60, with nothing left over of any. */
+export function traceOf(changes: Partial<TraceFacts> = {}): TraceFacts {
+  const steps = Array.from({ length: 5 }, (_, i) => ({
+    settled: i > 0,
+    peakBytes: 60 * GIB,
+    endBytes: 40 * GIB,
+  }));
+  return {
+    steps,
+    stepsBy: 'steps by ProfilerStep#N',
+    whole: true,
+    hasEarlierStates: false,
+    keeping: [],
+    repeatedBytes: 70 * GIB,
+    activity: null,
+    activityBytes: 0,
+    copiedBytes: 0,
+    source: 'snapshot entry 7',
+    ...changes,
+  };
+}
+
+/** Stage 0 of two, six iterations in, in nothing in particular. */
+export function runSideOf(changes: Partial<RunSide> = {}): RunSide {
+  return {
+    completed: 6,
+    activity: null,
+    activitySource: null,
+    highest: null,
+    stage: 0,
+    stages: 2,
+    otherStages: [],
+    ownStage: null,
+    onlyThisStage: true,
+    severalReplicas: false,
+    reservedOnlyGrowthBytes: null,
+    early: null,
+    nccl: [],
+    source: 'train.log line 5',
     ...changes,
   };
 }

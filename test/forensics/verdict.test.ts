@@ -7,7 +7,7 @@ import { verdictOfKind } from '../../src/forensics/verdict/from-kind.js';
 import { CAUSE_TESTS, type Judgement, judge } from '../../src/forensics/verdict/index.js';
 import { GIB, MIB } from '../../src/model/units.js';
 import { CAUSE_DETAILS, type Cause, INCIDENT_KINDS, isOomKind } from '../../src/model/vocabulary.js';
-import { exact, freeSpaceOf, messageFacts, printed, tracedFacts } from './facts.js';
+import { exact, freeSpaceOf, messageFacts, printed, tracedFacts, traceOf } from './facts.js';
 
 interface Outcome extends Judgement {
   readonly cause: Cause | null;
@@ -67,7 +67,10 @@ describe('capacity', () => {
       // Whether the device filled up step by step, one message cannot tell.
       missing: [expect.stringMatching(/^leak: needs/)],
     });
-    expect(outcome(tracedFacts()).holds!.confidence).toBe('high');
+    // An untested rival that goes before it takes the last step of confidence; a trace that shows it gives it back.
+    expect(outcome(tracedFacts()).holds!.confidence).toBe('medium');
+    expect(outcome(tracedFacts()).combination.join(' ')).toContain('Not tested: leak.');
+    expect(outcome(tracedFacts({ trace: traceOf() })).holds!.confidence).toBe('high');
     // 77 live + 4 asked − 79 = 2 GiB.
     expect(outcome(tracedFacts()).holds!.summary).toContain('2.00 GiB');
   });

@@ -1,6 +1,7 @@
 /** The first screen as a pure function: whatever texts, numbers and ranks it is given, it fits, and what it shows adds up. */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import type { WhatIfSetting } from '../../src/model/replay-results.js';
 import type { AccountingPart, DiagnoseResult, Evidence, RanksResult, Verdict } from '../../src/model/results.js';
 import { GIB } from '../../src/model/units.js';
 import { CAUSES, CONFIDENCES } from '../../src/model/vocabulary.js';
@@ -53,6 +54,23 @@ const evidence = fc
     })),
   );
 
+const whatIf: fc.Arbitrary<WhatIfSetting> = fc.record({
+  setting: fc.constantFrom('recorded', 'expandable_segments:True', 'expandable_segments:False'),
+  capacity_bytes: fc.option(bytes),
+  outcome: fc.constantFrom('fits' as const, 'same_oom' as const, 'earlier_oom' as const, 'later_oom' as const),
+  peak_reserved_bytes: bytes,
+  peak_active_bytes: bytes,
+  headroom_bytes: fc.option(bytes),
+  driver_calls: fc.nat(1_000_000),
+  bound: fc.constantFrom('exact' as const, 'optimistic' as const, 'pessimistic' as const),
+  unused_at_peak_bytes: bytes,
+  retries: fc.nat(100),
+  short_bytes: fc.option(bytes),
+  oom_seq: fc.option(fc.nat(10_000_000)),
+  robust: fc.boolean(),
+  note: fc.option(prose),
+});
+
 const verdict: fc.Arbitrary<Verdict> = fc
   .record({
     rank: fc.option(fc.nat(100_000)),
@@ -61,7 +79,24 @@ const verdict: fc.Arbitrary<Verdict> = fc
     detail: fc.constantFrom(null, 'split_remainder' as const),
     confidence: fc.constantFrom(...CONFIDENCES),
     summary: prose,
-    tests: fc.constantFrom(null, { ran: 4, of: 6 }),
+    tests: fc.constantFrom(
+      [],
+      [
+        { cause: 'capacity' as const, outcome: 'fails' as const, text: 'it fits', numbers: {}, capture: null },
+        { cause: 'leak' as const, outcome: 'not_testable' as const, text: 'steps', numbers: {}, capture: 'steps' },
+      ],
+    ),
+    captures: fc.constant([]),
+    combination: fc.array(prose, { maxLength: 6 }),
+    replay: fc.option(
+      fc.record({
+        status: fc.constantFrom('exact' as const, 'approximate' as const, 'refused' as const),
+        reason: prose,
+        address_matches: fc.nat(10_000_000),
+        address_total: fc.nat(10_000_000),
+      }),
+    ),
+    what_if: fc.array(whatIf, { maxLength: 4 }),
     evidence,
     ruled_out: fc.array(fc.record({ cause: fc.constantFrom(...CAUSES), why: prose }), { maxLength: 6 }),
     missing: fc.array(prose, { maxLength: 12 }),

@@ -2,7 +2,11 @@
 import type { Verdict } from '../../model/results.js';
 
 export const BLANK = {
-  tests: null,
+  tests: [],
+  captures: [],
+  combination: [],
+  replay: null,
+  what_if: [],
   accounting_total: null,
   accounting: [],
   accounting_from: null,

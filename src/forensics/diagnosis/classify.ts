@@ -3,6 +3,7 @@ import type { ClassifyResult, ClassifyVerdict } from '../../model/log-results.js
 import type { IncidentRow } from '../../model/tables.js';
 import { readFirstFailure } from '../log/first-failure-result.js';
 import { incidentOfRow, messageOfRow } from '../log/incidents.js';
+import { capturesFor } from '../verdict/captures.js';
 import { BLANK } from './blank-verdict.js';
 import { judgeMessage } from './judge-message.js';
 
@@ -17,6 +18,7 @@ const NOTHING: ClassifyVerdict = {
   summary: 'no failure message is recognised in this text',
   evidence: [],
   ruled_out: [],
+  captures: capturesFor([{ cause: 'undecided', capture: 'logs_of_all_ranks' }]),
   missing: ['the lines of the failure itself: the last hundred lines of every rank, not of rank 0 alone'],
   next: ['paste or name the whole log; failures are often printed by another rank than the one that is looked at'],
   request: null,

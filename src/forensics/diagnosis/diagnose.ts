@@ -18,6 +18,7 @@ import { describesSame, factsOfMessage } from './oom-facts.js';
 import { orderVerdicts } from './order-verdicts.js';
 import { type MemoryRow, peakOfLines, peakOfTrace } from './peak-accounting.js';
 import { describeRanks } from './ranks.js';
+import { relateVerdicts } from './relate.js';
 import { readRunContext } from './run-context.js';
 import { firstOfEach, readMessages, totalOfRun } from './run-messages.js';
 import { MOST_COMPARED_SNAPSHOTS, readTracedOoms } from './traced-ooms.js';
@@ -46,7 +47,7 @@ export async function diagnose(
   const lines = await newestMemoryLines(store, runId);
   const traced = await readTracedOoms(store, runId);
   const first = readFirstFailure(incidents);
-  const verdicts: Verdict[] = [];
+  const found: Verdict[] = [];
   const used = new Set<Message>();
   for (const [i, oom] of traced.entries()) {
     const same = messages.filter((message) => isOomKind(message.kind) && describesSame(oom, message));
@@ -57,7 +58,7 @@ export async function diagnose(
       i < MOST_COMPARED_SNAPSHOTS
         ? peakOfTrace(store, { ...oom, hasTrace: true }, device)
         : peakOfLines(lines, oom.rank, device);
-    verdicts.push(await judgeTraced(store, oom, message, given, constraint, peak));
+    found.push(await judgeTraced(store, oom, message, given, constraint, peak));
   }
   for (const message of firstOfEach(
     // What an earlier launch died of, a later one may have survived.
@@ -72,11 +73,11 @@ export async function diagnose(
     const known = traced.some(
       (oom) => oom.rank === message.rank && (message.device === null || oom.device === message.device),
     );
-    if (!known) verdicts.push(ofMessage(message, given, constraint, lines));
+    if (!known) found.push(ofMessage(message, given, constraint, lines));
   }
-  if (verdicts.length === 0) {
+  if (found.length === 0) {
     const failure = first === null ? null : incidents[first.incident]!;
-    verdicts.push(...(await noOom(store, runId, failure, capacityBytes, total ?? null, lines)));
+    found.push(...(await noOom(store, runId, failure, capacityBytes, total ?? null, lines)));
   }
   const places = await readPlaces(store, runId);
   const snapshots = await listSnapshots(store, { runId });
@@ -84,7 +85,7 @@ export async function diagnose(
   return {
     schema: 'mbforensics/diagnose@1',
     run,
-    verdicts: orderVerdicts(verdicts, first).map((verdict, i) => {
+    verdicts: orderVerdicts(relateVerdicts(found), first).map((verdict, i) => {
       const placed = withPlaces(verdict, places);
       const handle = snapshots.find((row) => placed.evidence.some((entry) => entry.lines?.path === row.display_path));
       return {

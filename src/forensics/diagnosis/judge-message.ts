@@ -1,10 +1,12 @@
 /** From one failure message, or from facts joined of several witnesses, to a verdict. */
 import type { Verdict } from '../../model/results.js';
 import type { Message } from '../log/message.js';
+import { activityOf } from '../stacks/activity.js';
 import { account } from '../verdict/accounting.js';
-import { EvidenceLog, type Figure, type OomFacts } from '../verdict/facts.js';
-import { fallbackOfKind, verdictOfKind } from '../verdict/from-kind.js';
-import { CAUSE_TESTS, judge } from '../verdict/index.js';
+import { capturesFor } from '../verdict/captures.js';
+import { EvidenceLog, type Figure, type OomFacts, type RunSide } from '../verdict/facts.js';
+import { fallbackOfKind, type KindVerdict, verdictOfKind } from '../verdict/from-kind.js';
+import { COMBINATION_RULES, judge } from '../verdict/index.js';
 import { BLANK } from './blank-verdict.js';
 import { factsOfMessage } from './oom-facts.js';
 import type { RankContext, RunContext } from './run-context.js';
@@ -26,6 +28,7 @@ export function withContext(facts: OomFacts, rank: RankContext | undefined, give
     total: facts.total ?? given.total ?? null,
     allocator: facts.allocator ?? rank?.allocator ?? null,
     growth: rank?.growth ?? null,
+    run: rank?.side ?? facts.run ?? null,
   };
 }
 
@@ -33,27 +36,62 @@ export function withContext(facts: OomFacts, rank: RankContext | undefined, give
 export function judgeMessage(message: Message, given: Given = {}): Verdict {
   const evidence = new EvidenceLog();
   evidence.add(shorten(message.text), message.source, { about: 'message' });
-  const byKind = verdictOfKind(message.kind);
+  const byKind = verdictOfKind(message.kind, message.text);
   if (byKind !== undefined) {
     return {
       ...BLANK,
-      ...byKind,
+      ...ofKind(byKind),
       rank: message.rank,
       device: message.device,
       evidence: evidence.entries,
       ruled_out: [],
+      combination: ['The kind of this line says it all: it carries no figures that a test could weigh.'],
       request: null,
     };
   }
   const rank = given.context?.of(message.rank);
-  const facts = withContext(factsOfMessage(message, given.capacityBytes), rank, given);
+  const facts = withContext(
+    { ...factsOfMessage(message, given.capacityBytes), run: sideOfMessage(message) },
+    rank,
+    given,
+  );
   rank?.tell(evidence, facts.total, 'message');
   evidence.mark(1, 'context');
   return conclude(facts, evidence, message);
 }
 
+/** What a verdict of a kind says of itself. */
+function ofKind({ cause, detail, confidence, summary, missing, next, capture }: KindVerdict) {
+  const captures = capture === undefined ? [] : capturesFor([{ cause, capture }]);
+  return { cause, detail, confidence, summary, missing, next, captures };
+}
+
+/** Of a text that stands alone: its traceback's innermost frame is all it has beside the figures. */
+function sideOfMessage({ frame, source }: Message): RunSide | null {
+  const activity = frame == null ? null : activityOf([{ name: frame.function, filename: frame.file }]);
+  if (activity === null) return null;
+  return {
+    completed: null,
+    activity,
+    activitySource: source,
+    highest: null,
+    stage: null,
+    stages: null,
+    otherStages: [],
+    ownStage: null,
+    onlyThisStage: false,
+    severalReplicas: false,
+    reservedOnlyGrowthBytes: null,
+    early: null,
+    nccl: [],
+    source,
+  };
+}
+
 /** Parts that show that figures do not belong together. */
 const CONTRADICTIONS = new Set(['contradiction_in_message', 'more_than_given_capacity']);
+
+const PROVEN = COMBINATION_RULES.find(({ id }) => id === 'proven')!.text;
 
 /** Runs the causes over the facts; `message`, where there is one, decides what its kind alone says. */
 export function conclude(facts: OomFacts, evidence: EvidenceLog, message: Message | undefined): Verdict {
@@ -72,10 +110,12 @@ export function conclude(facts: OomFacts, evidence: EvidenceLog, message: Messag
     ...BLANK,
     rank: facts.rank,
     device: facts.device,
-    tests: { ran: judgement.ran, of: CAUSE_TESTS.length },
     evidence: evidence.entries,
     ruled_out: judgement.ruledOut,
     missing,
+    tests: judgement.tests,
+    captures: judgement.captures,
+    combination: judgement.combination,
     accounting_total: accounting.total,
     accounting: accounting.parts,
     accounting_from: accounting.from,
@@ -83,8 +123,16 @@ export function conclude(facts: OomFacts, evidence: EvidenceLog, message: Messag
   };
   const { holds } = judgement;
   const fallback = message === undefined ? undefined : fallbackOfKind(message.kind);
-  if (holds === null && fallback !== undefined)
-    return { ...common, ...fallback, missing: [...missing, ...fallback.missing] };
+  if (holds === null && fallback !== undefined) {
+    const { captures, ...said } = ofKind(fallback);
+    const known = new Set(judgement.captures.map(({ id }) => id));
+    return {
+      ...common,
+      ...said,
+      missing: [...missing, ...fallback.missing],
+      captures: [...judgement.captures, ...captures.filter(({ id }) => !known.has(id))],
+    };
+  }
   if (holds === null) {
     return {
       ...common,
@@ -105,6 +153,7 @@ export function conclude(facts: OomFacts, evidence: EvidenceLog, message: Messag
     ...common,
     cause: holds.cause,
     detail: holds.detail,
+    combination: proven ? [...judgement.combination, PROVEN] : judgement.combination,
     confidence: proven ? 'proven' : weak ? 'low' : holds.confidence,
     summary: holds.summary,
     next: holds.next,

@@ -6,11 +6,13 @@ import type { IncidentKind } from '../../model/vocabulary.js';
 import type { Store } from '../../store/store.js';
 import { deviceHistory } from '../history/device-history.js';
 import { listSnapshots } from '../names/snapshots.js';
+import { capturesFor } from '../verdict/captures.js';
 import { CAPACITY_OPTION, EvidenceLog, type Figure } from '../verdict/facts.js';
 import { verdictOfKind } from '../verdict/from-kind.js';
 import { BLANK } from './blank-verdict.js';
 import { shorten } from './judge-message.js';
 import { type MemoryRow, peakOfLines, peakOfTrace } from './peak-accounting.js';
+import { capturesForEnding, readRunEnding, verdictOfEnding } from './run-ending.js';
 import { MOST_COMPARED_SNAPSHOTS } from './traced-ooms.js';
 
 /** A failure that is no OOM. */
@@ -57,8 +59,14 @@ export async function noOom(
   }
   const known: Figure | null =
     capacityBytes === undefined ? total : { bytes: capacityBytes, precisionBytes: 0, source: CAPACITY_OPTION };
-  const verdicts = await peaks(store, runId, evidence, capacityBytes, known, lines);
-  const story = failure === null ? undefined : verdictOfKind(failure.kind);
+  const ending = failure === null ? await readRunEnding(store, runId) : null;
+  // A dump in the middle of a run says nothing of its end.
+  const isTold = failure !== null || ending?.kind === 'finished';
+  const verdicts = (await peaks(store, runId, evidence, capacityBytes, known, lines)).map(
+    (verdict): Verdict => (isTold ? verdict : { ...verdict, confidence: 'medium', captures: capturesForEnding() }),
+  );
+  const story = failure === null ? undefined : verdictOfKind(failure.kind, failure.text);
+  if (ending !== null && verdicts.length === 0) return [verdictOfEnding(ending)];
   if (failure === null || story === undefined) return verdicts;
   if (verdicts.length > 0) {
     return verdicts.map((verdict) => ({
@@ -76,6 +84,7 @@ export async function noOom(
       summary: story.summary,
       evidence: evidence.entries,
       missing: story.missing,
+      captures: story.capture === undefined ? [] : capturesFor([{ cause: story.cause, capture: story.capture }]),
       accounting_peak: peakOfLines(lines, failure.rank, known),
       next: story.next,
     },

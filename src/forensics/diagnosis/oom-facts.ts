@@ -1,7 +1,7 @@
 /** Facts of one OOM, from the state at its entry in a snapshot, from a message, or from both joined. */
 import { type AllocatorState, freeHoles, stateTotals } from '../../allocator/allocator-state.js';
-import { allocationSize, isSmall, roundSize } from '../../allocator/rounding.js';
-import type { AllocatorSettings } from '../../allocator/settings.js';
+import { allocationSize, isSmall, roundSize, roundUp } from '../../allocator/rounding.js';
+import { type AllocatorSettings, MIN_BLOCK_BYTES } from '../../allocator/settings.js';
 import { readProcesses, reservedOf } from '../../model/oom-messages.js';
 import { MIB } from '../../model/units.js';
 import type { Message } from '../log/message.js';
@@ -11,6 +11,7 @@ import {
   type FreeClass,
   type FreeSpace,
   type OomFacts,
+  type TraceFacts,
   type Walk,
 } from '../verdict/facts.js';
 
@@ -30,6 +31,8 @@ export interface TracedOom {
   /** See `bytesFreedByLastWait`. */
   readonly freedByWaitBytes: number;
   readonly freedAfterOom: boolean;
+  /** See `readTraceFacts`; absent where nobody read the trace. */
+  readonly trace?: TraceFacts | null | undefined;
 }
 
 const EMPTY: FreeClass = { bytes: 0, largestBytes: 0, count: 0 };
@@ -115,6 +118,8 @@ export function factsOfTrace(
     growth: null,
     walk: oom.walk,
     freedAfterOom: oom.freedAfterOom,
+    roundingWaste: roundingWaste(oom),
+    trace: oom.trace ?? null,
   };
 }
 
@@ -127,6 +132,18 @@ function oversizeSlack({ state, settings }: TracedOom): number {
     if (size >= settings.maxSplitBytes && requested > 0) slack += Math.max(0, size - roundSize(requested, settings));
   }
   return slack;
+}
+
+/** Beyond the usual rounding to 512 bytes; null where no `roundup_power2_divisions` are set. */
+function roundingWaste({ state, settings, source }: TracedOom): Figure | null {
+  if (settings.roundupPower2Divisions.every((divisions) => divisions <= 1)) return null;
+  const { blocks } = state;
+  let bytes = 0;
+  for (let row = 0; row < blocks.count; row += 1) {
+    const requested = blocks.requestedBytes[row]!;
+    if (requested > 0) bytes += Math.max(0, roundSize(requested, settings) - roundUp(requested, MIN_BLOCK_BYTES));
+  }
+  return { bytes, precisionBytes: 0, source };
 }
 
 function capacityFigure(capacityBytes: number | undefined): Figure | null {

@@ -4,7 +4,8 @@ import { ALLOCATOR_VARIABLES } from '../../model/env-keys.js';
 import { formatBytes, formatCount } from '../../model/units.js';
 import type { QueryRow } from '../../store/query-catalog.js';
 import type { Store } from '../../store/store.js';
-import type { AllocatorFacts, EvidenceLog, Figure, Growth } from '../verdict/facts.js';
+import type { AllocatorFacts, EvidenceLog, Figure, Growth, RunSide } from '../verdict/facts.js';
+import { readRunTexts, runSide, savingSince } from './run-side.js';
 
 type EnvRow = QueryRow<'log.env'>;
 type MemoryRow = QueryRow<'log.memory_ranks'>;
@@ -13,6 +14,7 @@ type MemoryRow = QueryRow<'log.memory_ranks'>;
 export interface RankContext {
   readonly allocator: AllocatorFacts | null;
   readonly growth: Growth | null;
+  readonly side: RunSide;
   /** Adds what a reader should know beside a message, or beside a snapshot, which tells of its own rank all there is. */
   tell(evidence: EvidenceLog, total: Figure | null, beside: 'message' | 'snapshot'): void;
 }
@@ -28,6 +30,7 @@ export async function readRunContext(store: Store, runId: number): Promise<RunCo
   const newest = Math.max(...printed.map(({ attempt }) => attempt));
   const memory = printed.filter(({ attempt }) => attempt === newest);
   const ranks = new Set(memory.map(({ rank }) => rank));
+  const texts = await readRunTexts(store, runId);
   return {
     of(rank) {
       // Without a rank, the one writer there is must be the one that failed.
@@ -39,12 +42,15 @@ export async function readRunContext(store: Store, runId: number): Promise<RunCo
       return {
         allocator: allocator?.facts ?? null,
         growth: growthOf(lines.get('allocated')),
+        side: runSide(texts, own, memory, printed, env),
         tell(evidence, total, beside) {
           if (beside === 'message') {
             if (allocator !== null) evidence.add(allocator.text, allocator.facts.source);
             tellMemory(lines, evidence);
           }
           tellOthers(own, others, total, evidence);
+          const saving = savingSince(texts);
+          if (saving !== null) evidence.add(saving.text, saving.source);
         },
       };
     },
@@ -63,6 +69,7 @@ function growthOf(row: MemoryRow | undefined): Growth | null {
     lastBytes: row.last_bytes,
     bytesPerIteration: row.growth_bytes,
     r2: row.growth_r2 ?? 0,
+    lateBytes: row.growth_late_bytes,
     source: row.display_path,
   };
 }

@@ -8,6 +8,7 @@ import { listSnapshots } from '../names/snapshots.js';
 import { NO_FRAMES, readStacks, siteOf } from '../stacks/read-stacks.js';
 import { bytesFreedByLastWait } from './last-wait.js';
 import type { TracedOom } from './oom-facts.js';
+import { readTraceFacts } from './trace-facts.js';
 
 /** An OOM entry and the snapshot that it stands in. */
 export interface SnapshotOom extends TracedOom {
@@ -40,6 +41,7 @@ export async function readTracedOoms(store: Store, runId: number): Promise<Snaps
       const totals = stateTotals(state);
       const stackId = oom.stack_id ?? -1;
       const site = siteOf(stackId, await readStacks(store, [stackId]));
+      const source = `${snapshot.display_path} entry ${formatCount(oom.seq)}`;
       traced.push({
         snapshotId: snapshot.snapshot_id,
         handle: snapshot.handle,
@@ -51,7 +53,7 @@ export async function readTracedOoms(store: Store, runId: number): Promise<Snaps
         deviceFreeBytes: oom.device_free_bytes,
         stream: oom.stream === null ? null : Number(oom.stream),
         site: stackId < 0 || site === NO_FRAMES ? null : site,
-        source: `${snapshot.display_path} entry ${formatCount(oom.seq)}`,
+        source,
         state,
         settings,
         walk: {
@@ -62,6 +64,7 @@ export async function readTracedOoms(store: Store, runId: number): Promise<Snaps
         },
         freedByWaitBytes: await bytesFreedByLastWait(store, snapshot.snapshot_id, device, oom.seq),
         freedAfterOom: oom.last_seq > oom.seq,
+        trace: await readTraceFacts(store, snapshot.snapshot_id, { device, seq: oom.seq, stackId, state, source }),
       });
     }
   }

@@ -9,6 +9,8 @@ export interface Message {
   readonly device: number | null;
   readonly source: string;
   readonly text: string;
+  /** Innermost frame of its traceback that belongs to no library, where the text has one. */
+  readonly frame?: { readonly file: string; readonly line: number; readonly function: string } | null | undefined;
   readonly bytes: Readonly<Partial<Record<IncidentByteField, PrintedBytes>>>;
   readonly processes: readonly { readonly pid: number; readonly printed: PrintedBytes }[];
 }

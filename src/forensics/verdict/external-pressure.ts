@@ -1,13 +1,11 @@
 /** Others hold the device: another process, NCCL, the CUDA context. Asked first, since what remains may then look full or fragmented. */
-import { formatBytes, GIB } from '../../model/units.js';
-import { active, type CauseTest, type OomFacts, outside } from './facts.js';
+import { formatBytes } from '../../model/units.js';
+import { active, type CauseTest, type EvidenceLog, type OomFacts, outside } from './facts.js';
+import { ORDINARY_OUTSIDE_BYTES, ORDINARY_OUTSIDE_SHARE } from './thresholds.js';
 
-/**
- * What lies outside PyTorch in an ordinary training process: context, NCCL buffers, cuBLAS and modules take 0.5 to 2 GiB on
- * small devices and up to 4 GiB on those of 80 GB. Below this share nobody is to blame.
- */
+/** See the thresholds it is made of. */
 export function ordinaryOutsideBytes(totalBytes: number): number {
-  return Math.max(2 * GIB, totalBytes * 0.05);
+  return Math.max(ORDINARY_OUTSIDE_BYTES, totalBytes * ORDINARY_OUTSIDE_SHARE);
 }
 
 export const externalPressure: CauseTest = {
@@ -15,35 +13,52 @@ export const externalPressure: CauseTest = {
   run(facts, evidence) {
     const beyond = outside(facts);
     if (facts.total !== null && beyond === null) {
-      return { outcome: 'not_testable', needs: 'what this process held: its reserved bytes, or its memory in use' };
+      return {
+        outcome: 'not_testable',
+        needs: 'what this process held: its reserved bytes, or its memory in use',
+        capture: 'whole_oom_message',
+      };
     }
     if (beyond === null || facts.total === null) {
       return {
         outcome: 'not_testable',
         needs: 'the device total (not in the evidence): ingest the OOM message of this rank, or give --capacity',
+        capture: 'device_total',
       };
     }
     const live = active(facts) ?? facts.process;
-    if (live === null) return { outcome: 'not_testable', needs: 'the allocated bytes' };
+    if (live === null) return { outcome: 'not_testable', needs: 'the allocated bytes', capture: 'whole_oom_message' };
     const ordinary = ordinaryOutsideBytes(facts.total.bytes);
+    const numbers = {
+      outside_bytes: beyond.bytes,
+      ordinary_outside_bytes: ordinary,
+      total_bytes: facts.total.bytes,
+      live_bytes: live.bytes,
+      request_bytes: facts.requestAtLeastBytes,
+    };
     const text = `outside PyTorch: ${formatBytes(beyond.bytes)} of the device's ${formatBytes(facts.total.bytes)}`;
     if (beyond.bytes <= ordinary) {
-      return { outcome: 'fails', why: `${formatBytes(Math.max(0, beyond.bytes))} outside PyTorch is ordinary` };
+      return {
+        outcome: 'fails',
+        why: `${formatBytes(Math.max(0, beyond.bytes))} outside PyTorch is ordinary`,
+        numbers,
+      };
     }
     const could = facts.total.bytes - ordinary;
     if (live.bytes + facts.requestAtLeastBytes > could) {
       return {
         outcome: 'fails',
         why: `even with the rest of the device to itself ${formatBytes(live.bytes)} + the request do not fit`,
+        numbers,
       };
     }
     evidence.add(text, beyond.source);
-    return { outcome: 'holds', ...blame(facts, beyond.bytes) };
+    return { outcome: 'holds', ...blame(facts, beyond.bytes, evidence), numbers };
   },
 };
 
-/** Another process if the processes' share says so, else this process's own memory beyond PyTorch. */
-function blame(facts: OomFacts, beyondBytes: number) {
+/** Another process if the processes' share says so, else this process's own memory beyond PyTorch: NCCL's where something speaks for that. */
+function blame(facts: OomFacts, beyondBytes: number, evidence: EvidenceLog) {
   const others = facts.otherProcesses.reduce((sum, figure) => sum + figure.bytes, 0);
   const beyondProcess =
     facts.process !== null && facts.total !== null && facts.deviceFree !== null
@@ -66,10 +81,23 @@ function blame(facts: OomFacts, beyondBytes: number) {
       next: ['find the process with nvidia-smi on that host and end it, or move this rank to a free device'],
     };
   }
+  const own = formatBytes(beyondBytes - foreign);
+  const signs = facts.run?.nccl ?? [];
+  for (const { text, source } of signs.slice(0, 3)) evidence.add(text, source);
+  if (signs.length > 0) {
+    return {
+      detail: 'nccl' as const,
+      confidence: 'medium' as const,
+      summary: `${own} of this process lie outside PyTorch, and NCCL is set up to hold much`,
+      next: [
+        'undo the NCCL settings named, or use fewer communicators; NCCL_DEBUG_SUBSYS=INIT,ALLOC shows what each buffer takes',
+      ],
+    };
+  }
   return {
     detail: 'non_torch' as const,
     confidence: 'medium' as const,
-    summary: `${formatBytes(beyondBytes - foreign)} of this process lie outside PyTorch (NCCL, CUDA context, libraries)`,
+    summary: `${own} of this process lie outside PyTorch (NCCL, CUDA context, libraries)`,
     next: ['count communicators and NCCL channels (NCCL_DEBUG=INFO); an Nsight Systems capture names the allocations'],
   };
 }

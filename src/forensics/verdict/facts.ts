@@ -1,6 +1,8 @@
 /** What is known of one out-of-memory failure, from an OOM entry of a snapshot, from a message in a log, or from both. */
 import type { Evidence, EvidenceTopic } from '../../model/results.js';
 import type { Cause, CauseDetail, Confidence } from '../../model/vocabulary.js';
+import type { CaptureId } from './captures.js';
+import { OVERSIZE_SLACK_SHARE } from './thresholds.js';
 
 /** The source of a device total that the user gave. */
 export const CAPACITY_OPTION = '--capacity';
@@ -47,6 +49,96 @@ export interface AllocatorFacts {
   readonly source: string;
 }
 
+/** What a stack, or a traceback, was doing, where that is a usual reason to run out. */
+export type Activity = 'checkpoint_save' | 'checkpoint_load' | 'logits_loss' | 'optimizer_init';
+
+/** A call site that keeps something of every step. */
+export interface KeepingSite {
+  readonly site: string;
+  /** Live at the OOM, from before the step that failed. */
+  readonly bytes: number;
+  readonly blocks: number;
+  /** Whole steps that left something of it behind, and the median of how much. */
+  readonly steps: number;
+  readonly bytesPerStep: number;
+}
+
+/** Whole or cut off at the ring's beginning; the failing step is none of them. */
+export interface PassedStep {
+  /** Shown from its start, and not the first of the process, in which the optimizer's states are born. */
+  readonly settled: boolean;
+  readonly peakBytes: number;
+  /** Active bytes at its end. */
+  readonly endBytes: number;
+}
+
+/** What one device's trace shows of the time before its OOM. */
+export interface TraceFacts {
+  /** Steps passed before the OOM, oldest first; null where nothing marks steps. */
+  readonly steps: readonly PassedStep[] | null;
+  /** What marked them, in words. */
+  readonly stepsBy: string | null;
+  /** The trace begins with the empty allocator: every step is in it. */
+  readonly whole: boolean;
+  /** Optimizer states are live from before the trace: at least one step was over before its first entry. */
+  readonly hasEarlierStates: boolean;
+  /** Sites that keep something of every step, the largest first. */
+  readonly keeping: readonly KeepingSite[];
+  /** Live bytes of sites with at least so many live blocks that something could be kept of step after step: whatever leaks is among them. */
+  readonly repeatedBytes: number;
+  readonly activity: Activity | null;
+  /** Live bytes of that same activity, of a checkpoint's whatever their age, of others' those of the failing step. */
+  readonly activityBytes: number;
+  /** Of those, what is as large as something that is live for another purpose, block by block: second copies. */
+  readonly copiedBytes: number;
+  readonly source: string;
+}
+
+/** The highest memory that one pipeline stage printed. */
+export interface StageMemory {
+  readonly stage: number;
+  readonly rank: number;
+  readonly bytes: number;
+}
+
+/** Allocated memory after two early iterations, which is all that Megatron prints by default, and how far the run came. */
+export interface EarlyGrowth {
+  readonly firstIteration: number;
+  readonly secondIteration: number;
+  readonly bytesPerIteration: number;
+  /** Highest allocated memory until the second of them. */
+  readonly peakBytes: number;
+  /** The last iteration completed. */
+  readonly lastIteration: number;
+  readonly source: string;
+}
+
+/** What the run's texts say beside a failure of one rank. */
+export interface RunSide {
+  /** Iterations completed in the failing launch; null where none are printed. */
+  readonly completed: number | null;
+  readonly activity: Activity | null;
+  /** Where it is told, for evidence. */
+  readonly activitySource: string | null;
+  /** Highest allocated memory this rank, or one of its stage, printed in that launch. */
+  readonly highest: Figure | null;
+  readonly stage: number | null;
+  /** Pipeline stages in all. */
+  readonly stages: number | null;
+  /** Of the other stages, and of the failing one, at the same iterations. */
+  readonly otherStages: readonly StageMemory[];
+  readonly ownStage: StageMemory | null;
+  /** Every rank that ran out is of this stage, and they are of more than one data-parallel replica. */
+  readonly onlyThisStage: boolean;
+  readonly severalReplicas: boolean;
+  /** Reserved memory grew while allocated did not, bytes; null where not told. */
+  readonly reservedOnlyGrowthBytes: number | null;
+  readonly early: EarlyGrowth | null;
+  /** Signs that NCCL holds much: its settings, its own failures. */
+  readonly nccl: readonly { readonly text: string; readonly source: string }[];
+  readonly source: string;
+}
+
 /** Allocated memory over the iterations of one rank, its first printed iteration left out. */
 export interface Growth {
   readonly samples: number;
@@ -57,6 +149,8 @@ export interface Growth {
   /** Slope of the straight line through the samples, and its coefficient of determination. */
   readonly bytesPerIteration: number;
   readonly r2: number;
+  /** What the later half of these iterations brought; absent where too few are printed to tell. */
+  readonly lateBytes?: number | null | undefined;
   readonly source: string;
 }
 
@@ -95,6 +189,10 @@ export interface OomFacts {
   readonly growth: Growth | null;
   readonly walk: Walk | null;
   readonly freedAfterOom: boolean;
+  /** What live blocks take beyond the usual rounding to 512 because of `roundup_power2_divisions`. */
+  readonly roundingWaste?: Figure | null | undefined;
+  readonly trace?: TraceFacts | null | undefined;
+  readonly run?: RunSide | null | undefined;
 }
 
 /** What this process could have had at most: reserve plus free device memory, within the fraction's limit if there is one. */
@@ -116,6 +214,15 @@ export function active(facts: OomFacts): Figure | null {
   };
 }
 
+/**
+ * Blocks handed out whole under max_split_size_mb may explain the shortfall, and nothing tells how much was never asked for: a message counts
+ * such blocks as allocated.
+ */
+export function slackMayDecide(facts: OomFacts, { shortBytes, liveBytes }: Sums): boolean {
+  const splits = Number.isFinite(facts.allocator?.maxSplitBytes ?? Number.POSITIVE_INFINITY);
+  return facts.oversizeSlack === null && splits && shortBytes > 0 && shortBytes <= OVERSIZE_SLACK_SHARE * liveBytes;
+}
+
 /** Memory of the device that is neither free nor this allocator's: context, NCCL, libraries, other processes. Needs the total. */
 export function outside(facts: OomFacts): Figure | null {
   if (facts.total === null || facts.deviceFree === null) return null;
@@ -128,6 +235,9 @@ export function outside(facts: OomFacts): Figure | null {
   };
 }
 
+/** Figures that a test decided by; names end in their unit. */
+export type Numbers = Readonly<Record<string, number>>;
+
 /** The answer of one cause's test. */
 export type TestOutcome =
   | {
@@ -136,9 +246,61 @@ export type TestOutcome =
       readonly confidence: Confidence;
       readonly summary: string;
       readonly next: readonly string[];
+      readonly numbers?: Numbers;
+      /** The test's own reasons to be less sure than its figures are. */
+      readonly doubts?: readonly string[];
     }
-  | { readonly outcome: 'fails'; readonly why: string }
-  | { readonly outcome: 'not_testable'; readonly needs: string };
+  | {
+      readonly outcome: 'fails';
+      readonly why: string;
+      readonly numbers?: Numbers;
+      /** What speaks against this answer; it makes the verdict less sure, whichever it is. */
+      readonly doubts?: readonly string[];
+    }
+  | {
+      readonly outcome: 'not_testable';
+      readonly needs: string;
+      /** The one capture that would settle it. */
+      readonly capture: CaptureId;
+      readonly numbers?: Numbers;
+    };
+
+/** The sum that most tests are about: what is live and asked, and what the process could have had. */
+export interface Sums {
+  readonly liveBytes: number;
+  readonly needBytes: number;
+  readonly limitBytes: number;
+  /** Positive: so much is missing. Negative: so much would be left. */
+  readonly shortBytes: number;
+  readonly precisionBytes: number;
+  readonly source: string;
+}
+
+/** Null where one of the figures is unknown. */
+export function sums(facts: OomFacts): Sums | null {
+  const limit = budget(facts);
+  const live = active(facts);
+  if (limit === null || live === null) return null;
+  const needBytes = facts.requestAtLeastBytes;
+  return {
+    liveBytes: live.bytes,
+    needBytes,
+    limitBytes: limit.bytes,
+    shortBytes: live.bytes + needBytes - limit.bytes,
+    precisionBytes: live.precisionBytes + limit.precisionBytes,
+    source: live.source,
+  };
+}
+
+/** The same as a test reports them. */
+export function numbersOf({ liveBytes, needBytes, limitBytes, shortBytes }: Sums): Numbers {
+  return {
+    live_bytes: liveBytes,
+    request_bytes: needBytes,
+    limit_bytes: limitBytes,
+    [shortBytes > 0 ? 'short_bytes' : 'spare_bytes']: Math.abs(shortBytes),
+  };
+}
 
 export interface CauseTest {
   readonly cause: Cause;
