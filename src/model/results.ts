@@ -191,8 +191,8 @@ export interface EvidenceQuery {
   readonly params: Readonly<Record<string, string | number | null>>;
 }
 
-/** What an evidence entry tells of: the failing request, the message as printed, the run around it, or what a cause's test found. */
-export type EvidenceTopic = 'request' | 'message' | 'context' | 'test';
+/** What an evidence entry tells of: the failing request, the message as printed, the run around it, what a cause's test found, or what the allocator model did with the recording. */
+export type EvidenceTopic = 'request' | 'message' | 'context' | 'test' | 'replay';
 
 export interface Evidence {
   /** `E1`, unique within the answer. */
@@ -258,6 +258,12 @@ export interface ReplayVerdict {
   readonly reason: string;
   readonly address_matches: number;
   readonly address_total: number;
+  /** With the recorded settings, at the recorded capacity, the model fails at the recorded OOM. */
+  readonly repeats_oom: boolean;
+  /** How much more the driver would have had to give there: beside the bytes that are missing, the holes that stay unusable. Null where the model does not fail there. */
+  readonly layout_short_bytes: number | null;
+  /** Least capacity with which every request of the trace is served under the recorded settings. */
+  readonly least_capacity_bytes: number | null;
 }
 
 /** The answer of one cause's test, with the figures it was decided by. */

@@ -3,15 +3,15 @@
  * the run; what does not fit is behind `mbforensics show`.
  */
 import type { DiagnoseResult, Evidence, Verdict } from '../model/results.js';
-import { formatCount } from '../model/units.js';
+import { formatBytes, formatCount } from '../model/units.js';
 import { detailsOf, sumText } from './account-text.js';
 import { rankPhrases } from './ranks-text.js';
 import { clip, fitSections, type ScreenItem, type ScreenSection, tidy } from './screen-lines.js';
 import { keepEnd, printable, wrap } from './table.js';
 import { rankWords, WIDTH } from './text-pieces.js';
 
-/** Lines of the screen: of 24, three are kept free for what is told beside the verdict later. */
-export const HEIGHT = 21;
+/** Lines of the screen: of a terminal that was never made larger. */
+export const HEIGHT = 24;
 
 /** What the user typed to get this diagnosis: commands to paste take it along. */
 export interface DiagnosedTarget {
@@ -24,6 +24,7 @@ export interface DiagnosedTarget {
 /** Who loses a line first where room is short. */
 const GIVE_WAY = [
   'also',
+  'replay',
   'not why',
   'also',
   'at peak',
@@ -96,6 +97,7 @@ function bodyOf(verdict: Verdict): ScreenSection[] {
   const asked = evidence.filter(({ about }) => about === 'request');
   const message = evidence.filter(({ about }) => about === 'message');
   const found = evidence.filter(({ about }) => about === 'test');
+  const replayed = evidence.filter(({ about }) => about === 'replay');
   const also = evidence.filter(({ about, text }) => about === 'context' && !isOfHint(text, verdict));
   const { accounting_total: total, accounting_peak: peak } = verdict;
   return [
@@ -110,6 +112,8 @@ function bodyOf(verdict: Verdict): ScreenSection[] {
     { ...whole('of which', total === null ? [] : detailsOf(total, verdict.accounting), 2, 0), packed: true },
     whole('at peak', peak === null ? [] : [sumText(peak.total, peak.parts) + caveat(peak.total.text)], 3, 0),
     section('why', found.map(withHandle), 4, 2),
+    section('replay', replayed.slice(0, 1).map(withHandle), 2, 1),
+    section('what-if', [...replayed.slice(1).map(withHandle), ...layoutOf(verdict)], 3, 1),
     section('also', also.map(withHandle), 4, 0),
     section('hint', verdict.hint === null ? [] : [{ text: verdict.hint.text }], 3, 2),
     {
@@ -122,6 +126,15 @@ function bodyOf(verdict: Verdict): ScreenSection[] {
       packed: true,
     },
   ];
+}
+
+/** How much memory would have been enough: more than the bytes that are missing, where holes stay unusable. */
+function layoutOf({ cause, replay }: Verdict): ScreenItem[] {
+  if (cause !== 'capacity' || replay === null) return [];
+  const { layout_short_bytes: short, least_capacity_bytes: least } = replay;
+  if (short === null) return [];
+  const enough = least === null ? '' : `; served from ${formatBytes(least)} on`;
+  return [{ text: `as laid out ${formatBytes(short)} are missing, holes included${enough}` }];
 }
 
 /** The setting is told with the hint; said twice it would cost a line. */

@@ -44,7 +44,9 @@ const account = fc.array(bytes, { minLength: 1, maxLength: PARTS.length }).map((
 });
 
 const evidence = fc
-  .array(fc.record({ text: prose, about: fc.constantFrom('request', 'message', 'context', 'test') }), { maxLength: 30 })
+  .array(fc.record({ text: prose, about: fc.constantFrom('request', 'message', 'context', 'test', 'replay') }), {
+    maxLength: 30,
+  })
   .map((entries): Evidence[] =>
     entries.map(({ text, about }, i) => ({
       id: `E${i + 1}`,
@@ -94,6 +96,9 @@ const verdict: fc.Arbitrary<Verdict> = fc
         reason: prose,
         address_matches: fc.nat(10_000_000),
         address_total: fc.nat(10_000_000),
+        repeats_oom: fc.boolean(),
+        layout_short_bytes: fc.option(bytes),
+        least_capacity_bytes: fc.option(bytes),
       }),
     ),
     what_if: fc.array(whatIf, { maxLength: 4 }),

@@ -19,6 +19,8 @@ export function commandsOf(
     shown === undefined ? [] : [`mbforensics show ${shown.id}${number === 1 ? '' : ` --verdict ${number}`}`];
   const of = snapshots > 1 && handle !== null ? ` ${handle}` : '';
   if (verdict.cause === 'not_oom' && handle !== null) commands.push(`mbforensics peak${of}`);
+  else if (handle !== null && verdict.replay !== null && verdict.replay.status !== 'refused')
+    commands.push(`mbforensics whatif${of}`);
   else if (verdict.cause === 'fragmentation' && handle !== null) commands.push(`mbforensics segments oom${of}`);
   else if (handle !== null) commands.push(`mbforensics at oom${of}`);
   else commands.push(hasMemoryLines ? 'mbforensics memory' : 'mbforensics log');

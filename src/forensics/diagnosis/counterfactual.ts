@@ -20,15 +20,9 @@ export interface Counterfactual {
   readonly replay: ReplayVerdict;
   /** Recorded settings first, then the other kind of segments; empty if refused. */
   readonly rows: readonly WhatIfSetting[];
-  /** The recorded settings fail at the recorded OOM. */
-  readonly repeats: boolean;
-  /** How much more the driver would have had to give: with the holes as they lay, more than bytes alone tell. Null where the model does not fail there. */
-  readonly layoutShortBytes: number | null;
-  /** Least capacity with which every request is served, under the recorded settings. */
-  readonly leastCapacityBytes: number | null;
 }
 
-/** Null where the trace is too long for a first screen. */
+/** `entries`: length of the trace. Null where it is too long for a first screen. */
 export async function counterfactual(
   store: Store,
   place: DevicePlace,
@@ -38,8 +32,12 @@ export async function counterfactual(
   const device = await replayDevice(store, place);
   const { status, reason, outcome } = device.fidelity;
   const replay = { status, reason, address_matches: outcome.addressMatches, address_total: outcome.allocs };
-  if (status === 'refused')
-    return { replay, rows: [], repeats: false, layoutShortBytes: null, leastCapacityBytes: null };
+  if (status === 'refused') {
+    return {
+      replay: { ...replay, repeats_oom: false, layout_short_bytes: null, least_capacity_bytes: null },
+      rows: [],
+    };
+  }
   const { settings } = device.stored.recording;
   const { budgetBytes, allowedBytes } = device.capacity;
   const other = questionOf(settings, `expandable_segments:${settings.expandableSegments ? 'False' : 'True'}`, false);
@@ -49,11 +47,13 @@ export async function counterfactual(
   const recorded = ask(recordedQuestion(settings));
   const repeats = recorded.every((row) => row.outcome === 'same_oom');
   return {
-    replay,
+    replay: {
+      ...replay,
+      repeats_oom: repeats,
+      layout_short_bytes: repeats ? (recorded[0]?.short_bytes ?? null) : null,
+      least_capacity_bytes: repeats && allowedBytes === null ? leastOf(device) : null,
+    },
     rows: [...recorded, ...ask(other)],
-    repeats,
-    layoutShortBytes: repeats ? (recorded[0]?.short_bytes ?? null) : null,
-    leastCapacityBytes: repeats ? leastOf(device) : null,
   };
 }
 

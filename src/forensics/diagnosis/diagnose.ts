@@ -58,7 +58,7 @@ export async function diagnose(
       i < MOST_COMPARED_SNAPSHOTS
         ? peakOfTrace(store, { ...oom, hasTrace: true }, device)
         : peakOfLines(lines, oom.rank, device);
-    found.push(await judgeTraced(store, oom, message, given, constraint, peak));
+    found.push(await judgeTraced(store, oom, message, given, constraint, peak, i < MOST_COMPARED_SNAPSHOTS));
   }
   for (const message of firstOfEach(
     // What an earlier launch died of, a later one may have survived.

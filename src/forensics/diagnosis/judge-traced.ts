@@ -7,10 +7,12 @@ import type { Message } from '../log/message.js';
 import { account } from '../verdict/accounting.js';
 import { EvidenceLog, type Figure } from '../verdict/facts.js';
 import { shareState } from '../verdict/state-shares.js';
+import { counterfactual } from './counterfactual.js';
 import { allowedAdvice, type ExpandableConstraint, judgeHint } from './hint.js';
 import { conclude, type Given, shorten, withContext } from './judge-message.js';
 import { factsOfTrace } from './oom-facts.js';
 import type { SnapshotOom } from './traced-ooms.js';
+import { weighCounterfactual } from './weigh-counterfactual.js';
 
 export async function judgeTraced(
   store: Store,
@@ -19,6 +21,7 @@ export async function judgeTraced(
   given: Given,
   constraint: ExpandableConstraint | null,
   peak: (total: Figure | null) => Promise<PeakAccounting | null>,
+  replays: boolean,
 ): Promise<Verdict> {
   const rank = given.context?.of(oom.rank);
   const facts = withContext(factsOfTrace(oom, message, given.capacityBytes), rank, given);
@@ -62,13 +65,16 @@ export async function judgeTraced(
     shareState(oom.state, oom.settings, { bytes: oom.requestedBytes, stream: oom.stream }),
   );
   const hint = judgeHint(facts, verdict.cause, constraint);
-  return {
+  const accounted = {
     ...verdict,
     accounting_total: accounting.total,
     accounting: accounting.parts,
     accounting_from: accounting.from,
     accounting_peak: await peak(facts.total),
     hint,
-    next: allowedAdvice(verdict.next, hint),
+    next: verdict.next,
   };
+  const found = replays ? await counterfactual(store, oom, oom.entries) : null;
+  const weighed = found === null ? accounted : weighCounterfactual(accounted, found, { source: oom.source });
+  return { ...weighed, next: allowedAdvice(weighed.next, hint) };
 }

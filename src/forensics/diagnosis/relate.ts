@@ -1,6 +1,7 @@
 /** Verdicts on several ranks of one run: what a snapshot shows of one, a message of another may not contradict by what it cannot test. */
 import type { Verdict } from '../../model/results.js';
 import { CONFIDENCES } from '../../model/vocabulary.js';
+import { lowerConfidence } from '../verdict/index.js';
 
 /**
  * Ranks that fail together mostly fail alike. A verdict that could not test the cause which another rank's evidence establishes is one step less sure, and
@@ -18,15 +19,11 @@ export function relateVerdicts(verdicts: readonly Verdict[]): Verdict[] {
     const who = better.rank === null ? 'another device' : `rank ${better.rank}`;
     return {
       ...verdict,
-      confidence: lower(verdict.confidence),
+      confidence: lowerConfidence(verdict.confidence),
       combination: [
         ...verdict.combination,
         `The evidence of ${who} shows ${better.cause.replaceAll('_', ' ')}, which could not be tested here: one step less sure.`,
       ],
     };
   });
-}
-
-function lower(confidence: Verdict['confidence']): Verdict['confidence'] {
-  return CONFIDENCES[Math.min(CONFIDENCES.length - 1, CONFIDENCES.indexOf(confidence) + 1)]!;
 }

@@ -15,6 +15,8 @@ export interface SnapshotOom extends TracedOom {
   readonly snapshotId: number;
   readonly handle: string;
   readonly path: string;
+  /** Length of the device's trace. */
+  readonly entries: number;
 }
 
 /** Up to so many snapshots, the traces of ranks that did not fail are walked too, to compare ranks. */
@@ -46,6 +48,7 @@ export async function readTracedOoms(store: Store, runId: number): Promise<Snaps
         snapshotId: snapshot.snapshot_id,
         handle: snapshot.handle,
         path: snapshot.display_path,
+        entries: oom.last_seq + 1,
         rank: snapshot.rank,
         device,
         seq: oom.seq,

@@ -32,6 +32,7 @@ export type RuleId =
   | 'none_holds'
   | 'untested_rival'
   | 'contradiction'
+  | 'counterfactual'
   | 'proven';
 
 /** The rules, in the order they are applied. */
@@ -66,8 +67,12 @@ export const COMBINATION_RULES: readonly { readonly id: RuleId; readonly text: s
     text: 'Evidence that contradicts the verdict, or leaves little between it and another, takes one more step.',
   },
   {
+    id: 'counterfactual',
+    text: 'The run is replayed in the allocator model, as it was set and with the other kind of segments: what happens then speaks for the verdict, or against it.',
+  },
+  {
     id: 'proven',
-    text: 'Proven needs a sure verdict, an exact walk through the trace, the message with the device total, and every byte accounted for.',
+    text: 'Proven needs a sure verdict, and either an exact walk through the trace, the message with the device total and every byte accounted for, or an exact replay that repeats the OOM and in which the counterfactual agrees.',
   },
 ];
 
@@ -151,20 +156,21 @@ function lowered(
   // A message is medium at best for just this reason; a detail that names its own evidence needs no rival to fail.
   const ownEvidence = holds.detail === 'impossible_request' && facts.total !== null;
   if (untested.length > 0 && confidence === 'high' && !ownEvidence) {
-    confidence = lower(confidence);
+    confidence = lowerConfidence(confidence);
     const names = untested.map((one) => one.cause.replaceAll('_', ' ')).join(', ');
     combination.push(`${ruleText('untested_rival')} Not tested: ${names}.`);
   }
   const against = outcomes.flatMap(({ outcome }) => (outcome.outcome === 'fails' ? (outcome.doubts ?? []) : []));
   const doubts = [...(holds.doubts ?? []), ...against];
   if (doubts.length > 0) {
-    confidence = lower(confidence);
+    confidence = lowerConfidence(confidence);
     combination.push(`${ruleText('contradiction')} Here: ${doubts.join('; ')}.`);
   }
   return confidence;
 }
 
-function lower(confidence: Confidence): Confidence {
+/** One step less sure. */
+export function lowerConfidence(confidence: Confidence): Confidence {
   return CONFIDENCES[Math.min(CONFIDENCES.length - 1, CONFIDENCES.indexOf(confidence) + 1)]!;
 }
 
