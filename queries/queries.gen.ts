@@ -1759,4 +1759,16 @@ export interface Queries {
       seq: number;
     };
   };
+  /** Whether a Megatron optimizer was set up in the trace before some entry */
+  'verdict.optimizer_setup': {
+    params: {
+      snapshot_id: number;
+      device: number;
+      /** only entries before it */
+      before_seq: number;
+    };
+    row: {
+      allocations: number;
+    };
+  };
 }

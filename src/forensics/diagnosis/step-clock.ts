@@ -22,12 +22,13 @@ export interface StepClock {
  */
 const SAME_STEP_PART = 20;
 
-/** Null where nothing marks steps. */
+/** Null where nothing marks steps. `startsEmpty`: the trace misses nothing before it. */
 export async function readStepClock(
   store: Store,
   snapshotId: number,
   device: number,
   oomSeq: number,
+  startsEmpty: boolean,
 ): Promise<StepClock | null> {
   const { origin, steps, annotations } = await readSteps(store, snapshotId, device);
   if (origin !== null) {
@@ -45,7 +46,11 @@ export async function readStepClock(
     rows.map((row) => row.seq),
     oomSeq,
   );
-  if (ends.length === 0) return null;
+  if (ends.length === 0) {
+    const id = { snapshot_id: snapshotId, device, before_seq: oomSeq };
+    const setUp = startsEmpty && ((await store.one('verdict.optimizer_setup', id))?.allocations ?? 0) > 0;
+    return setUp ? { spans: [], by: 'the optimizer was set up, and has not stepped' } : null;
+  }
   const spans = ends.map((lastSeq, i) => ({ firstSeq: i === 0 ? 0 : ends[i - 1]! + 1, lastSeq, whole: i > 0 }));
   return { spans, by: "steps by the allocations of the optimizer's step" };
 }

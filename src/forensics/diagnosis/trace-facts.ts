@@ -31,8 +31,8 @@ export interface OomMoment {
 /** One walk over the trace up to the OOM where steps are marked, none where they are not. */
 export async function readTraceFacts(store: Store, snapshotId: number, oom: OomMoment): Promise<TraceFacts> {
   const { blocks } = oom.state;
-  const clock = await readStepClock(store, snapshotId, oom.device, oom.seq);
   const history = await deviceHistory(store, snapshotId, oom.device);
+  const clock = await readStepClock(store, snapshotId, oom.device, oom.seq, history.startsEmpty);
   const stacks = await readStacks(store, [...blocks.stackId.subarray(0, blocks.count), oom.stackId]);
   const spans = clock?.spans ?? [];
   const failingFrom = (spans.at(-1)?.lastSeq ?? -1) + 1;

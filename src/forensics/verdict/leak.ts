@@ -146,7 +146,7 @@ function fromTrace(trace: TraceFacts, sum: Sums): Kept | Extract<TestOutcome, { 
   if (!enough) {
     return {
       outcome: 'fails',
-      why: `only ${formatCount(steps.length)} step${steps.length === 1 ? '' : 's'} passed before it: nothing can have grown over several`,
+      why: `${steps.length === 0 ? 'no step' : 'only one step'} was over before it: nothing can have grown over several`,
       numbers,
     };
   }
