@@ -422,7 +422,7 @@ export interface ShowResult {
   readonly rank: number | null;
   readonly device: number | null;
   readonly cause: Cause;
-  /** The entry asked for; null for the list and for `accounting`. */
+  /** The entry asked for; null for the list and for words. */
   readonly evidence: Evidence | null;
   /** All entries of the verdict, where none was asked for. */
   readonly handles: readonly Evidence[] | null;
@@ -433,6 +433,15 @@ export interface ShowResult {
     readonly from: AccountingFrom | null;
     readonly peak: PeakAccounting | null;
   } | null;
+  /** Where `tests` was asked for: every cause's test, what they lacked, which rules made one verdict of them, and all rules. */
+  readonly tests: {
+    readonly tests: readonly CauseTestResult[];
+    readonly missing: readonly string[];
+    readonly combination: readonly string[];
+    readonly rules: readonly { readonly id: string; readonly text: string }[];
+  } | null;
+  /** Where `captures` was asked for. */
+  readonly captures: readonly VerdictCapture[] | null;
   readonly query: {
     readonly name: string;
     readonly title: string;

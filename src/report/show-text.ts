@@ -15,6 +15,8 @@ export function showText(result: ShowResult, target: DiagnosedTarget = {}): stri
   const lines = [headOf(result)];
   if (result.handles !== null) lines.push(...listOf(result, result.handles, target));
   if (result.accounting !== null) lines.push(...accountsOf(result.accounting));
+  if (result.tests !== null) lines.push(...testsOf(result.tests));
+  if (result.captures !== null) lines.push(...capturesOf(result.captures));
   if (result.evidence !== null) lines.push(...entryOf(result.evidence, result));
   return `${lines.join('\n')}\n`;
 }
@@ -33,9 +35,54 @@ function listOf(result: ShowResult, handles: readonly Evidence[], target: Diagno
   }
   const number = result.verdict === 1 ? '' : ` --verdict ${result.verdict}`;
   const [first] = handles;
-  const words = [...(first === undefined ? [] : [first.id]), 'accounting'];
+  const words = [...(first === undefined ? [] : [first.id]), 'accounting', 'tests', 'captures'];
   lines.push('', ...words.map((word) => `  ${withTarget(`mbforensics show ${word}${number}`, target)}`));
   return lines;
+}
+
+const OUTCOMES = { holds: 'holds', fails: 'fails', not_testable: 'not tested' } as const;
+
+function testsOf({ tests, missing, combination, rules }: NonNullable<ShowResult['tests']>): string[] {
+  const lines: string[] = [''];
+  if (tests.length === 0) lines.push('  no test ran: the kind of the failure decides');
+  for (const test of tests) {
+    const label = `  ${OUTCOMES[test.outcome].padEnd(11)}`;
+    const needs = test.outcome === 'not_testable' ? 'needs ' : '';
+    lines.push(
+      ...wrap(`${label}${test.cause.replaceAll('_', ' ')}: ${needs}${printable(test.text)}`, WIDTH, ' '.repeat(13)),
+    );
+    const numbers = Object.entries(test.numbers).map(([name, value]) =>
+      name.endsWith('_bytes') ? `${words(name.slice(0, -6))} ${formatBytes(value)}` : `${words(name)} ${value}`,
+    );
+    if (numbers.length > 0) lines.push(...wrap(`${' '.repeat(13)}${numbers.join(' · ')}`, WIDTH, ' '.repeat(13)));
+  }
+  if (missing.length > 0) lines.push('', '  not known', ...missing.flatMap((text) => item(text)));
+  if (combination.length > 0)
+    lines.push('', '  how one verdict was made of them', ...combination.flatMap((text) => item(text)));
+  return [...lines, '', '  all rules, in the order they are applied', ...rules.flatMap(({ text }) => item(text))];
+}
+
+const words = (name: string): string => name.replaceAll('_', ' ');
+
+function item(text: string): string[] {
+  return wrap(`    ${printable(text)}`, WIDTH, '      ');
+}
+
+const FRAMEWORKS = [
+  ['megatron_bridge', 'Megatron Bridge'],
+  ['nemo', 'NeMo'],
+  ['megatron_lm', 'Megatron-LM'],
+  ['pytorch', 'PyTorch alone'],
+] as const;
+
+function capturesOf(captures: NonNullable<ShowResult['captures']>): string[] {
+  if (captures.length === 0) return ['', '  every test ran: nothing has to be captured'];
+  return captures.flatMap(({ title, settles, lines }) => [
+    '',
+    ...wrap(`  ${printable(title)} (settles: ${settles.map(words).join(', ')})`, WIDTH, '    '),
+    // Lines to paste are not wrapped.
+    ...FRAMEWORKS.flatMap(([key, name]) => [`    ${name}`, ...lines[key].map((line) => `      ${line}`)]),
+  ]);
 }
 
 const FROM = { snapshot: 'the snapshot', log: 'the log', joined: 'snapshot and log joined' } as const;

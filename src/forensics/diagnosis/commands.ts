@@ -15,8 +15,13 @@ export function commandsOf(
   const shown =
     verdict.evidence.find((entry) => entry.about === 'test' && entry.query !== undefined) ??
     verdict.evidence.find((entry) => entry.query !== undefined);
-  const commands =
-    shown === undefined ? [] : [`mbforensics show ${shown.id}${number === 1 ? '' : ` --verdict ${number}`}`];
+  // Where the evidence was thin, what would thicken it is the next thing to know.
+  const isThin = verdict.captures.length > 0 && (verdict.cause === 'undecided' || handle === null);
+  const commands = isThin
+    ? [`mbforensics show captures${number === 1 ? '' : ` --verdict ${number}`}`]
+    : shown === undefined
+      ? []
+      : [`mbforensics show ${shown.id}${number === 1 ? '' : ` --verdict ${number}`}`];
   const of = snapshots > 1 && handle !== null ? ` ${handle}` : '';
   if (verdict.cause === 'not_oom' && handle !== null) commands.push(`mbforensics peak${of}`);
   else if (handle !== null && verdict.replay !== null && verdict.replay.status !== 'refused')

@@ -7,15 +7,16 @@ import type { QueryName } from '../../store/query-catalog.js';
 import type { Store } from '../../store/store.js';
 import { frameText } from '../stacks/call-site.js';
 import { readStacks } from '../stacks/read-stacks.js';
+import { COMBINATION_RULES } from '../verdict/index.js';
 
 /** What `show` takes beside handles. */
-export const SHOW_WORDS = ['accounting'] as const;
+export const SHOW_WORDS = ['accounting', 'tests', 'captures'] as const;
 
 /** Lines before and after the one that is evidence. */
 const CONTEXT_LINES = 3;
 
 export interface ShowOptions {
-  /** `E3`, `accounting`; undefined: list the handles. */
+  /** `E3`, or one of {@link SHOW_WORDS}; undefined: list the handles. */
   readonly handle: string | undefined;
   /** From 1. */
   readonly verdict: number;
@@ -73,6 +74,11 @@ export async function describeShow(
             peak: verdict.accounting_peak,
           }
         : null,
+    tests:
+      handle === 'tests'
+        ? { tests: verdict.tests, missing: verdict.missing, combination: verdict.combination, rules: COMBINATION_RULES }
+        : null,
+    captures: handle === 'captures' ? verdict.captures : null,
     ...(await rowsOf(store, entry?.query, options.limit)),
     text: entry === undefined ? null : await linesOf(store, runId, entry, options),
     frames: entry === undefined ? null : await framesOf(store, runId, entry, verdict.device),

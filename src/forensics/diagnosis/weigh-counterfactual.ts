@@ -61,9 +61,9 @@ export function weighCounterfactual(verdict: Verdict, found: Counterfactual, { s
 
 function replayWords({ replay }: Counterfactual): string {
   const share = `${formatCount(replay.address_matches)} of ${formatCount(replay.address_total)} addresses`;
-  if (replay.status === 'refused') return `not replayed (${share}): ${replay.reason}`;
+  if (replay.status === 'refused') return `refused (${share}): ${replay.reason}`;
   const oom = replay.repeats_oom ? 'the OOM happens again' : 'the OOM does not happen again at a constant capacity';
-  return `replayed, ${replay.status}: ${share}; with the recorded settings ${oom}`;
+  return `${replay.status}: ${share}, ${oom}`;
 }
 
 /** `peak reserved 73.84–74.65 GiB, headroom 0.55–1.36 GiB`. */
