@@ -4,7 +4,10 @@ import { type FileHandle, mkdir, open, rename, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { oomMessage } from '../src/allocator/oom-message.js';
 import { GIB, KIB, MIB } from '../src/model/units.js';
+import { packageRoot } from '../src/store/load-queries.js';
 import { type BenchContext, requirePython, Skip } from './case.js';
+
+const RECORD_CHILD = join(packageRoot(), 'dist', 'bench', 'record-child.js');
 
 export interface Input {
   readonly file: string;
@@ -29,6 +32,14 @@ export async function jsonInput(context: BenchContext, events: number): Promise<
   return prepared(join(context.directory, `snapshot-${events}.json`), async (partial) => {
     context.progress(`  converting ${pickle}`);
     await context.timer.run(executable, ['-c', convert, pickle, partial]);
+  });
+}
+
+/** A snapshot whose trace obeys the allocator's rules: see `recorded-training.ts`. */
+export async function recordingInput(context: BenchContext, events: number): Promise<Input> {
+  return prepared(join(context.directory, `recording-${events}.pickle`), async (partial) => {
+    context.progress(`  recording ${events} entries`);
+    await context.timer.run(process.execPath, ['--max-old-space-size=8192', RECORD_CHILD, String(events), partial]);
   });
 }
 

@@ -11,7 +11,11 @@ export function whatIfText(result: WhatIfResult): string {
   const rank = result.rank === null ? 'rank unknown' : `rank ${result.rank}`;
   const setting = recorded.setting === '' ? 'default settings' : recorded.setting;
   const lines = [
-    `${keepEnd(printable(result.path), 60)} · ${rank} · device ${result.device} · recorded with ${setting}`,
+    ...wrap(
+      `${keepEnd(printable(result.path), 60)} · ${rank} · device ${result.device} · recorded with ${printable(setting)}`,
+      WIDTH,
+      '  ',
+    ),
     ...wrap(
       `  replay     ${replay.status}: ${formatCount(replay.address_matches)} of ${formatCount(replay.address_total)} addresses${replay.reason === '' ? '' : `; ${printable(replay.reason)}`}`,
       WIDTH,
@@ -85,36 +89,62 @@ const OUTCOMES: Readonly<Record<WhatIfOutcomeName, string>> = {
   later_oom: 'later OOM',
 };
 
+/** Widest setting beside all that decides, in {@link WIDTH}: one option fits, a list of them takes a line each. */
+const SETTING_WIDTH = 33;
+
+/** Bytes missing are a negative headroom. The costs, waste and calls, give way where the settings are long. */
 function settingTable(rows: readonly WhatIfSetting[]): string {
   const isLimited = rows.some((row) => row.capacity_bytes !== null);
-  return table(
-    [
-      { title: 'setting' },
-      ...(isLimited ? [{ title: 'capacity', align: 'right' as const }] : []),
-      { title: 'outcome' },
-      { title: 'peak reserved', align: 'right' },
-      ...(isLimited ? [{ title: 'headroom', align: 'right' as const }] : []),
-      { title: 'waste', align: 'right' },
-      { title: 'calls', align: 'right' },
-      { title: 'bound' },
-    ],
-    rows.map((row) => [
-      row.setting,
+  const isWide = rows.some((row) => row.setting.length > 26 || !row.robust) && isLimited;
+  const right = { align: 'right' } as const;
+  const columns = [
+    { title: 'setting' },
+    ...(isLimited ? [{ title: 'capacity', ...right }] : []),
+    { title: 'outcome' },
+    { title: 'reserved', ...right },
+    ...(isLimited ? [{ title: 'headroom', ...right }] : []),
+    ...(isWide
+      ? []
+      : [
+          { title: 'waste', ...right },
+          { title: 'calls', ...right },
+        ]),
+    { title: 'bound' },
+  ];
+  const cells = rows.flatMap((row) => {
+    const [first = '', ...more] = settingLines(row.setting);
+    const all = [
+      first,
       ...(isLimited ? [bytesOr(row.capacity_bytes)] : []),
-      outcomeWords(row),
+      OUTCOMES[row.outcome],
       formatBytes(row.peak_reserved_bytes),
-      ...(isLimited ? [row.outcome === 'fits' ? bytesOr(row.headroom_bytes) : UNKNOWN] : []),
-      formatBytes(row.unused_at_peak_bytes),
-      formatCount(row.driver_calls),
-      `${row.bound}${row.robust ? '' : ', not robust'}`,
-    ]),
-    '  ',
-  );
+      ...(isLimited ? [headroomOf(row)] : []),
+      ...(isWide ? [] : [formatBytes(row.unused_at_peak_bytes), formatCount(row.driver_calls)]),
+      `${row.bound}${row.robust ? '' : ' *'}`,
+    ];
+    return [all, ...more.map((line) => columns.map((_, i) => (i === 0 ? line : '')))];
+  });
+  const lines = [table(columns, cells, '  ')];
+  if (rows.some((row) => !row.robust))
+    lines.push(
+      ...wrap('  * between the bounds, or with new addresses in the other order, the outcome differs', WIDTH, '    '),
+    );
+  return lines.join('\n');
 }
 
-function outcomeWords(row: WhatIfSetting): string {
-  const short = row.short_bytes === null ? '' : `, ${formatBytes(row.short_bytes)} short`;
-  return `${OUTCOMES[row.outcome]}${short}`;
+/** `a:1,b:2` as `a:1,` and ` b:2`; lists in brackets stay together, shortened if they must be. */
+function settingLines(setting: string): string[] {
+  if (setting.length <= SETTING_WIDTH) return [setting];
+  const parts = setting.split(/,(?![^[]*\])/);
+  return parts.map((part, i) => {
+    const text = `${i === 0 ? '' : ' '}${part}${i === parts.length - 1 ? '' : ','}`;
+    return text.length <= SETTING_WIDTH ? text : `${text.slice(0, SETTING_WIDTH - 1)}…`;
+  });
+}
+
+function headroomOf(row: WhatIfSetting): string {
+  if (row.outcome === 'fits') return bytesOr(row.headroom_bytes);
+  return row.short_bytes === null ? UNKNOWN : `−${formatBytes(row.short_bytes)}`;
 }
 
 function leastLines({ least_capacity, recorded }: WhatIfResult): string[] {
@@ -169,8 +199,9 @@ function earlyLines(frees: readonly EarlyFree[]): string[] {
   const lines = ['  what would have had to be free for the request to find a hole, least bytes first'];
   for (const free of frees) {
     const result = free.verified ? 'serves the request' : 'does not serve it';
+    const what = `${formatBytes(free.bytes)} in ${formatCount(free.blocks.length)} block${free.blocks.length === 1 ? '' : 's'}`;
     lines.push(
-      `  ${formatBytes(free.bytes)} in ${formatCount(free.blocks.length)} block${free.blocks.length === 1 ? '' : 's'} → ${formatBytes(free.opens_bytes)} in one piece; replayed: ${result}`,
+      ...wrap(`  ${what} → ${formatBytes(free.opens_bytes)} in one piece; replayed: ${result}`, WIDTH, '    '),
     );
     const bySite = new Map<string, { bytes: number; count: number }>();
     for (const block of free.blocks) {

@@ -29,6 +29,7 @@ export interface Fidelity {
   readonly finalDifference: FinalDifference | null;
   /** Largest difference of the reserve from the recorded one in a run that is never set right; null where it was not needed. */
   readonly freeRunError: number | null;
+  /** Made when it is first asked for. */
   readonly operations: Operations;
 }
 
@@ -98,28 +99,46 @@ function faults(outcome: ReplayOutcome): number {
 export function judgeReplay(given: Recording, dump: DumpedState | null, walk: WalkFindings): Fidelity {
   const { recording, outcome } = replayBest(given);
   const difference = dump === null ? null : finalDifference(outcome.allocator.snapshot(), dump);
-  const operations = operationsOf(
+  const judged = judge(recording, outcome, difference, dump, walk);
+  let operations: Operations | undefined;
+  return {
+    ...judged,
     recording,
-    outcome.flushes.filter((flush) => flush.kind === 'explicit').map((flush) => flush.seq),
-    outcome.lateWaits,
-  );
-  const common = { recording, outcome, finalDifference: difference, operations };
+    outcome,
+    finalDifference: difference,
+    get operations() {
+      operations ??= operationsOf(
+        recording,
+        outcome.flushes.filter((flush) => flush.kind === 'explicit').map((flush) => flush.seq),
+        outcome.lateWaits,
+      );
+      return operations;
+    },
+  };
+}
+
+function judge(
+  recording: Recording,
+  outcome: ReplayOutcome,
+  difference: FinalDifference | null,
+  dump: DumpedState | null,
+  walk: WalkFindings,
+): Pick<Fidelity, 'status' | 'reason' | 'freeRunError'> {
   const refusal = whyRefused(recording, outcome, walk);
-  if (refusal !== null) return { ...common, status: 'refused', reason: refusal, freeRunError: null };
+  if (refusal !== null) return { status: 'refused', reason: refusal, freeRunError: null };
   const doubts = whyInexact(outcome, difference, dump, walk);
   const isPerfect = faults(outcome) === 0 && difference === null && outcome.ooms.every((oom) => oom.repeated);
-  if (doubts.length === 0) return { ...common, status: 'exact', reason: '', freeRunError: null };
+  if (doubts.length === 0) return { status: 'exact', reason: '', freeRunError: null };
   const freeRunError = isPerfect ? 0 : freeRun(recording, outcome);
   if (freeRunError > MOST_RESERVE_ERROR) {
     const share = `${(100 * freeRunError).toFixed(1)} %`;
     return {
-      ...common,
       status: 'refused',
       reason: `left alone, the model's reserve differs from the recorded one by up to ${share}; ${doubts[0]!}`,
       freeRunError,
     };
   }
-  return { ...common, status: 'approximate', reason: doubts.join('; '), freeRunError };
+  return { status: 'approximate', reason: doubts.join('; '), freeRunError };
 }
 
 function whyRefused(recording: Recording, outcome: ReplayOutcome, walk: WalkFindings): string | null {

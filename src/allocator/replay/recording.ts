@@ -76,6 +76,7 @@ export function prepareRecording(trace: RecordedTrace): Recording {
   let allocEntries = 0;
   let freesWithoutAllocation = 0;
   const streams = new Set<number>();
+  let lastStream = Number.NaN;
   for (let i = 0; i < count; i += 1) {
     const code = action[i]!;
     if (code === ALLOC) {
@@ -83,7 +84,11 @@ export function prepareRecording(trace: RecordedTrace): Recording {
       live.set(address[i]!, allocations);
       allocations += 1;
       allocEntries += 1;
-      streams.add(stream[i]!);
+      // Nearly always the one before.
+      if (stream[i] !== lastStream) {
+        lastStream = stream[i]!;
+        streams.add(lastStream);
+      }
     } else if (code === FREE_REQUESTED || code === FREE_COMPLETED) {
       allocation[i] = live.get(address[i]!);
       if (allocation[i]! < 0) freesWithoutAllocation += 1;

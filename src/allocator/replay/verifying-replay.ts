@@ -125,6 +125,8 @@ class VerifyingReplay {
   /** Frees that a wait of the model completed, to be found in the record. */
   private readonly completedByModel = new Set<number>();
   private waits = false;
+  /** Completions in rows below, of the group in progress, are done. */
+  private completedTo = 0;
   /** Private pools that the flush in progress may take. */
   private readonly opened: { users: number }[] = [];
 
@@ -162,7 +164,6 @@ class VerifyingReplay {
   run(): ReplayOutcome {
     const { events, allocation, allocEntries } = this.recording;
     const { count, action, seq } = events;
-    const hopeless = Math.max(FEWEST_HOPELESS, allocEntries * HOPELESS_SHARE);
     let i = 0;
     while (i < count) {
       const code = action[i]!;
@@ -179,7 +180,7 @@ class VerifyingReplay {
       } else if (isDriverEntry(code) || code === OOM) {
         i = this.group(i);
       } else i += 1;
-      if (this.mismatchCount > hopeless) {
+      if (this.isHopeless) {
         this.abandonedAt = i < count ? seq[i]! : null;
         break;
       }
@@ -208,6 +209,10 @@ class VerifyingReplay {
   }
 
   // ---- frees --------------------------------------------------------------------------------------------------------------
+
+  private get isHopeless(): boolean {
+    return this.mismatchCount > Math.max(FEWEST_HOPELESS, this.recording.allocEntries * HOPELESS_SHARE);
+  }
 
   private requestFree(i: number, isWhole: boolean): void {
     const block = this.blockOf(i);
@@ -463,9 +468,10 @@ class VerifyingReplay {
 
   /** Driver entries that no request follows. */
   private flushesBetween(from: number, to: number): void {
-    for (let row = this.driver.next(); row >= 0; row = this.driver.next()) {
+    for (let row = this.driver.next(); row >= 0 && !this.isHopeless; row = this.driver.next()) {
       if (this.driver.isRelease(row)) {
-        this.flush(from, to, 'explicit');
+        // What came before was completed with it.
+        this.flush(Math.max(from, this.completedTo), to, 'explicit');
         continue;
       }
       this.note(row, 'stray_growth', null, null, this.recording.events.address[row]!);
@@ -481,15 +487,16 @@ class VerifyingReplay {
     const before = driver.repeated + driver.differing;
     const differing = driver.differing;
     for (let i = from; i < to; i += 1) if (recording.events.action[i] === FREE_COMPLETED) this.completeFree(i);
+    this.completedTo = to;
     this.openPools(to);
     this.waits = true;
     this.allocator.flush();
     this.waits = false;
     this.closePools();
     driver.forceReleases();
-    const seq = recording.events.seq[Math.max(row, from)]!;
+    const seq = recording.events.seq[row >= 0 ? row : from]!;
     this.flushes.push({ seq, kind, released: driver.repeated + driver.differing - before });
-    if (driver.differing > differing) this.note(Math.max(row, from), 'release_differs', null, null, null);
+    if (driver.differing > differing) this.note(row >= 0 ? row : from, 'release_differs', null, null, null);
   }
 
   /** What the model did not do of the group, done by force. */

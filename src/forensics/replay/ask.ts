@@ -2,7 +2,7 @@
 import { type Fidelity, judgeReplay } from '../../allocator/replay/fidelity.js';
 import { OOM } from '../../allocator/replay/recording.js';
 import type { AllocatorSettings } from '../../allocator/settings.js';
-import { simulate } from '../../allocator/what-if/simulate.js';
+import { runOnce } from '../../allocator/what-if/known-runs.js';
 import { askWhatIf, leastBudget, type WhatIfBase } from '../../allocator/what-if/sweep.js';
 import type { WhatIfResult, WhatIfSetting } from '../../model/replay-results.js';
 import type { Store } from '../../store/store.js';
@@ -46,9 +46,8 @@ export function calibrate({ stored, base }: ReplayedDevice): number | null {
   const { recording, history } = stored;
   if (recording.start.blocks.count === 0 && recording.start.segments.count === 0) return null;
   const run = (start: 'packed' | 'recorded'): number =>
-    simulate(recording, base.operations, {
+    runOnce(base, {
       settings: recording.settings,
-      variant: base.variant,
       budgetBytes: Number.POSITIVE_INFINITY,
       start,
       direction: 'ascending',
@@ -117,9 +116,8 @@ export function leastCapacities({
     },
   ];
   return questions.flatMap(({ label, settings, start, bound }) => {
-    const unlimited = simulate(recording, base.operations, {
+    const unlimited = runOnce(base, {
       settings,
-      variant: base.variant,
       budgetBytes: Number.POSITIVE_INFINITY,
       start,
       direction: 'ascending',

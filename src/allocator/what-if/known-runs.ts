@@ -1,0 +1,74 @@
+/** Simulations of one recording, each made once: several questions differ only in settings that decide nothing on it. */
+import { allocationSize, roundSize } from '../rounding.js';
+import type { AllocatorSettings } from '../settings.js';
+import { type Simulation, type SimulationResult, simulate } from './simulate.js';
+import type { WhatIfBase } from './sweep.js';
+
+interface Known {
+  readonly results: Map<string, SimulationResult>;
+  /** Largest request, and largest segment of the start. */
+  readonly largestRequest: number;
+  readonly largestSegment: number;
+}
+
+const knownRuns = new WeakMap<WhatIfBase, Known>();
+
+/** {@link simulate}, or the result of an earlier simulation that cannot differ. Runs with edits or an observer are always made. */
+export function runOnce(base: WhatIfBase, simulation: Omit<Simulation, 'variant'>): SimulationResult {
+  const whole = { ...simulation, variant: base.variant };
+  if (simulation.edits !== undefined || simulation.after !== undefined)
+    return simulate(base.recording, base.operations, whole);
+  let known = knownRuns.get(base);
+  if (known === undefined) {
+    known = { results: new Map(), ...largest(base) };
+    knownRuns.set(base, known);
+  }
+  const { budgetBytes, allowedBytes, takenByOthersBytes, start, direction } = simulation;
+  const rules = decisiveSettings(simulation, known);
+  const key = JSON.stringify([
+    rules,
+    String(budgetBytes),
+    takenByOthersBytes ?? 0,
+    allowedBytes ?? null,
+    start,
+    direction,
+  ]);
+  let result = known.results.get(key);
+  if (result === undefined) {
+    result = simulate(base.recording, base.operations, whole);
+    known.results.set(key, result);
+  }
+  return result;
+}
+
+function largest({ recording: { start }, operations }: WhatIfBase): Omit<Known, 'results'> {
+  let largestRequest = 1;
+  let largestSegment = 0;
+  for (const bytes of operations.bytes) if (bytes > largestRequest) largestRequest = bytes;
+  for (const bytes of start.blocks.sizeBytes) if (bytes > largestRequest) largestRequest = bytes;
+  for (const bytes of start.segments.totalBytes) if (bytes > largestSegment) largestSegment = bytes;
+  return { largestRequest, largestSegment };
+}
+
+/** The settings without those that decide nothing here; Infinity as JSON has it, which is as good as any other name. */
+function decisiveSettings({ settings, allowedBytes }: Omit<Simulation, 'variant'>, known: Known): AllocatorSettings {
+  const collects = allowedBytes !== undefined;
+  const splits = settings.expandableSegments || reachesMaxSplit(settings, known);
+  return {
+    ...settings,
+    garbageCollectionThreshold: collects ? settings.garbageCollectionThreshold : 0,
+    maxSplitBytes: splits ? settings.maxSplitBytes : Number.POSITIVE_INFINITY,
+    // Only requests of max_split_size and more are compared with it.
+    maxNonSplitRoundingBytes: splits && Number.isFinite(settings.maxSplitBytes) ? settings.maxNonSplitRoundingBytes : 0,
+  };
+}
+
+/** Whether a block of max_split_size can come about: no free block is larger than its segment, no segment than the largest request. */
+function reachesMaxSplit(settings: AllocatorSettings, { largestRequest, largestSegment }: Known): boolean {
+  if (!Number.isFinite(settings.maxSplitBytes)) return false;
+  // Divisions can round a request up to the next power of two, and a smaller one further than a larger one.
+  const isDivided = settings.roundupPower2Divisions.some((division) => division > 1);
+  const rounded = isDivided ? 2 * largestRequest : roundSize(largestRequest, settings);
+  const segment = Math.max(allocationSize(rounded, settings), settings.largeSegmentBytes, largestSegment);
+  return segment >= settings.maxSplitBytes;
+}

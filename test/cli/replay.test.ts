@@ -1,0 +1,177 @@
+/** `replay` and `whatif` as outside scripts see them: the fixed fields, the samples' answers, usage errors, and text that fits a terminal. */
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { repoRoot } from '../store/scratch.js';
+import { buildCli, type Cli } from '../support/cli.js';
+
+const FRAGMENTED = join(repoRoot, 'samples', 'llama3-70b-fragmentation');
+const FULL = join(repoRoot, 'samples', 'capacity');
+
+/** Of a field: its type, `null` beside it where it may be unknown, or the only words it may be. */
+type Shape = Readonly<Record<string, readonly string[]>>;
+
+const REPLAY: Shape = {
+  path: ['string'],
+  device: ['number'],
+  regime: ['=cold', '=late', '=wrapped'],
+  variant: ['=address', '=block_counter', '=segment_counter'],
+  address_matches: ['number'],
+  address_total: ['number'],
+  segment_event_mismatches: ['number'],
+  reserved_at_end_bytes: ['number'],
+  final_state_equal: ['boolean'],
+  status: ['=exact', '=approximate', '=refused'],
+  reason: ['string'],
+};
+
+const RECORDED: Shape = {
+  capacity_bytes: ['number', 'null'],
+  ooms: ['number'],
+  peak_reserved_bytes: ['number'],
+};
+
+const SETTING: Shape = {
+  setting: ['string'],
+  capacity_bytes: ['number', 'null'],
+  outcome: ['=fits', '=same_oom', '=earlier_oom', '=later_oom'],
+  peak_reserved_bytes: ['number'],
+  peak_active_bytes: ['number'],
+  headroom_bytes: ['number', 'null'],
+  driver_calls: ['number'],
+  bound: ['=exact', '=optimistic', '=pessimistic'],
+};
+
+function expectShape(value: Readonly<Record<string, unknown>>, shape: Shape): void {
+  for (const [field, types] of Object.entries(shape)) {
+    const found = value[field];
+    const type = found === null ? 'null' : typeof found;
+    const isKnown = types.includes(type) || types.includes(`=${String(found)}`);
+    expect({ field, found, isKnown }).toEqual({ field, found, isKnown: true });
+    if (typeof found === 'number') expect(Number.isSafeInteger(found)).toBe(true);
+  }
+}
+
+interface Replayed {
+  readonly schema: string;
+  readonly snapshots: readonly Readonly<Record<string, unknown>>[];
+}
+
+interface Answered {
+  readonly schema: string;
+  readonly recorded: Readonly<Record<string, unknown>> & { readonly capacity_bytes: number };
+  readonly settings: readonly (Readonly<Record<string, unknown>> & {
+    readonly setting: string;
+    readonly capacity_bytes: number | null;
+    readonly outcome: string;
+    readonly robust: boolean;
+    readonly bound: string;
+    readonly peak_reserved_bytes: number;
+    readonly headroom_bytes: number | null;
+  })[];
+  readonly edit: {
+    readonly before: { readonly active_bytes: number };
+    readonly after: { readonly active_bytes: number };
+  } | null;
+  readonly free_early: readonly { readonly verified: boolean; readonly opens_bytes: number }[] | null;
+}
+
+describe('replay and whatif', () => {
+  let cli: Cli;
+  const cache = mkdtempSync(join(tmpdir(), 'mbf-cli-replay-'));
+  const env = { XDG_CACHE_HOME: cache };
+  const whatIf = (...args: string[]): Answered =>
+    cli.expect(0, ['whatif', ...args, '--json'], { env }).json<Answered>();
+  beforeAll(() => {
+    cli = buildCli(`replay-${process.pid}`);
+  });
+  afterAll(() => rmSync(cache, { recursive: true, force: true }));
+
+  it('replay --json has its fixed fields, and the samples are exact', () => {
+    for (const sample of [FRAGMENTED, FULL]) {
+      const { schema, snapshots } = cli.expect(0, ['replay', sample, '--json'], { env }).json<Replayed>();
+      expect(schema).toBe('mbforensics/replay@1');
+      expect(snapshots.length).toBeGreaterThan(0);
+      for (const snapshot of snapshots) {
+        expectShape(snapshot, REPLAY);
+        expect(snapshot['status']).toBe('exact');
+        expect(snapshot['address_matches']).toBe(snapshot['address_total']);
+      }
+    }
+  });
+
+  it('whatif --json has its fixed fields; a fragmented run fits with expandable segments', () => {
+    const { schema, recorded, settings } = whatIf(FRAGMENTED);
+    expect(schema).toBe('mbforensics/whatif@1');
+    expectShape(recorded, RECORDED);
+    for (const setting of settings) {
+      expectShape(setting, SETTING);
+      if (setting.capacity_bytes === null) continue;
+      expect(setting.headroom_bytes).toBe(setting.capacity_bytes - setting.peak_reserved_bytes);
+    }
+    expect(settings[0]).toMatchObject({ setting: 'recorded', outcome: 'same_oom', bound: 'exact' });
+    const expandable = settings.filter(({ setting }) => setting === 'expandable_segments:True');
+    expect(expandable.map(({ bound }) => bound)).toEqual(['optimistic', 'pessimistic']);
+    for (const row of expandable) expect(row).toMatchObject({ outcome: 'fits', robust: true });
+  });
+
+  it('no setting helps where live memory and request exceed the device', () => {
+    const { recorded, settings } = whatIf(FULL);
+    const here = settings.filter(({ capacity_bytes }) => capacity_bytes === recorded.capacity_bytes);
+    expect(here.length).toBeGreaterThan(4);
+    for (const { setting, outcome } of here)
+      expect({ setting, fits: outcome === 'fits' }).toEqual({ setting, fits: false });
+    expect(settings.some(({ outcome }) => outcome === 'fits')).toBe(true);
+  });
+
+  it('answers one question: a setting, a device, edits, earlier frees', () => {
+    const set = whatIf(FRAGMENTED, '--set', 'expandable_segments:True', '--set', 'garbage_collection_threshold:0.8');
+    expect(set.settings.map(({ setting }) => setting)).toEqual([
+      'recorded',
+      ...new Array<string>(2).fill('expandable_segments:True,garbage_collection_threshold:0.8'),
+    ]);
+    const larger = whatIf(FRAGMENTED, '--capacity', '141GiB').settings;
+    expect(larger.map(({ outcome }) => outcome)).toEqual(['same_oom', 'fits']);
+    const edited = whatIf(FULL, '--scale', 'gemm.py=0').edit!;
+    expect(edited.after.active_bytes).toBeLessThan(edited.before.active_bytes);
+    expect(whatIf(FULL, '--remove', 'gemm.py').edit!.after).toEqual(edited.after);
+    const early = whatIf(FRAGMENTED, '--free-early').free_early!;
+    expect(early.length).toBeGreaterThan(0);
+    for (const free of early) expect(free.verified).toBe(true);
+  });
+
+  it.each([
+    [['--set', 'foo:1'], /foo is not a known option/],
+    [['--set', 'expandable_segments:true'], /neither True nor False/],
+    [['--set', 'max_split_size_mb:10'], /at least 20/],
+    [['--scale', 'gemm'], /is not SITE=FACTOR/],
+    [['--scale', 'gemm=-1'], /is not SITE=FACTOR/],
+    [['--scale', '=0.5'], /is not SITE=FACTOR/],
+    [['--remove', 'no such site'], /is part of no call site/],
+    [['--capacity', '0'], /is no size/],
+    [['--capacity', '1GiB'], /leaves nothing/],
+  ])('whatif %j is a usage error', (args, message) => {
+    const { stderr } = cli.expect(2, ['whatif', FULL, ...args], { env });
+    expect(stderr).toMatch(message);
+    expect(stderr).not.toMatch(/\n\s+at /);
+  });
+
+  it('writes no line of more than 100 columns', () => {
+    const questions = [
+      ['replay', FRAGMENTED],
+      ['whatif', FRAGMENTED],
+      ['whatif', FULL],
+      ['whatif', FRAGMENTED, '--free-early', '--scale', 'gemm.py=0.5'],
+      [
+        'whatif',
+        FRAGMENTED,
+        '--set',
+        'roundup_power2_divisions:[16:1,64:4,128:2,256:1,512:8,>:8],expandable_segments:True',
+      ],
+    ];
+    for (const args of questions)
+      for (const line of cli.expect(0, args, { env }).stdout.split('\n'))
+        expect(line.length, line).toBeLessThanOrEqual(100);
+  });
+});
