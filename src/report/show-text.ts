@@ -117,7 +117,7 @@ function row(name: string, { bytes, source }: AccountingPart, indent: string): s
   return [`${indent}${name.replaceAll('_', ' ')}`, formatBytes(bytes), formatCount(bytes), source];
 }
 
-function entryOf({ id, text, source }: Evidence, result: ShowResult): string[] {
+function entryOf({ id, text, source, about }: Evidence, result: ShowResult): string[] {
   const lines = [
     '',
     ...wrap(`  ${id.padEnd(5)}${printable(text)}`, WIDTH, ' '.repeat(7)),
@@ -126,7 +126,13 @@ function entryOf({ id, text, source }: Evidence, result: ShowResult): string[] {
     ...stack(result),
   ];
   const { query } = result;
-  if (query === null) return [...lines, '', '  no row of the store is behind it'];
+  if (query === null) {
+    const why =
+      about === 'replay'
+        ? 'computed by the allocator model from the trace: `mbforensics replay` and `mbforensics whatif` show it'
+        : 'no row of the store is behind it';
+    return [...lines, '', `  ${why}`];
+  }
   lines.push('', `  ${query.title}`);
   const cells = result.rows.map((cellsOf) => cellsOf.map(shortCell));
   if (cells.length === 0) lines.push('    no rows: what it needs was not kept in the store');

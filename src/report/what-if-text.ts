@@ -30,10 +30,10 @@ export function whatIfText(result: WhatIfResult): string {
     '',
     settingTable(result.settings),
   ];
-  const notes = [
-    ...new Set(result.settings.flatMap((row) => (row.note === null ? [] : [`${row.setting}: ${row.note}`]))),
-  ];
-  for (const note of notes) lines.push(...wrap(`  ${note}`, WIDTH, '    '));
+  const notes = new Map<string, Set<string>>();
+  for (const { note, setting } of result.settings)
+    if (note !== null) notes.set(note, (notes.get(note) ?? new Set()).add(setting));
+  for (const [note, settings] of notes) lines.push(...wrap(`  ${note}: ${[...settings].join(' · ')}`, WIDTH, '    '));
   if (result.calibration_bytes !== null && result.settings.some((row) => row.bound !== 'exact')) {
     lines.push(
       ...wrap(

@@ -89,7 +89,7 @@ export function settingRows(
       short_bytes: result.oom === null ? null : result.oom.shortBytes,
       oom_seq: result.oom === null ? null : result.oom.seq,
       robust,
-      note: question.note ?? (isNoise ? 'the change is within the error of the assumed start' : null),
+      note: question.note ?? (isNoise ? 'peak changed by less than the error of the assumed start' : null),
     };
   });
 }

@@ -13,7 +13,7 @@ export interface SettingQuestion {
 
 export const RECORDED = 'recorded';
 
-const NO_FRACTION = 'no effect: garbage collection works only together with a memory fraction';
+const NO_FRACTION = 'no effect without a memory fraction';
 
 /** `text` on top of the recorded settings. Throws MBF1001 on what torch would refuse. */
 export function questionOf(recorded: AllocatorSettings, text: string, hasFraction: boolean): SettingQuestion {
