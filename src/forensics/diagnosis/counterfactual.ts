@@ -14,6 +14,8 @@ import { questionOf, RECORDED, recordedQuestion } from '../replay/sweep-question
 
 /** Replaying takes a microsecond an entry and some 45 bytes: beyond this the first screen does not wait for it. */
 const MOST_ENTRIES = 5_000_000;
+/** The least capacity takes a dozen replays more: up to here they are not felt. */
+const MOST_ENTRIES_FOR_LEAST = 250_000;
 
 /** Answers of the model about one OOM. */
 export interface Counterfactual {
@@ -51,7 +53,8 @@ export async function counterfactual(
       ...replay,
       repeats_oom: repeats,
       layout_short_bytes: repeats ? (recorded[0]?.short_bytes ?? null) : null,
-      least_capacity_bytes: repeats && allowedBytes === null ? leastOf(device) : null,
+      least_capacity_bytes:
+        repeats && allowedBytes === null && entries <= MOST_ENTRIES_FOR_LEAST ? leastOf(device) : null,
     },
     rows: [...recorded, ...ask(other)],
   };
