@@ -79,6 +79,8 @@ export class CachingAllocator<S = unknown> {
   readonly statistics: AllocatorStatistics = createStatistics();
   /** Most that may be reserved; null without a memory fraction. */
   readonly allowedBytes: number | null;
+  /** Whether `trace` sees alloc, free_requested and free_completed too, or only what the driver does. */
+  tracesBlocks = true;
   private readonly driver: Driver;
   private readonly trace: ((entry: TraceEntry<S>) => void) | undefined;
   private readonly pools: Pools<S>;
@@ -663,6 +665,8 @@ export class CachingAllocator<S = unknown> {
     timeUs: number | null,
   ): void {
     if (this.trace === undefined) return;
+    if (!this.tracesBlocks && (action === 'alloc' || action === 'free_requested' || action === 'free_completed'))
+      return;
     const { stream, pool } = segment;
     this.trace({ action, addr, sizeBytes, stream, poolId: pool.id, timeUs, deviceFreeBytes: null, stack });
   }

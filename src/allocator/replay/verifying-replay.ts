@@ -124,7 +124,6 @@ class VerifyingReplay {
   private impliedReservation: number | null = null;
   /** Frees that a wait of the model completed, to be found in the record. */
   private readonly completedByModel = new Set<number>();
-  private waits = false;
   /** Completions in rows below, of the group in progress, are done. */
   private completedTo = 0;
   /** Private pools that the flush in progress may take. */
@@ -145,9 +144,11 @@ class VerifyingReplay {
       trace: ({ action, addr, sizeBytes }) => {
         if (action === 'segment_free') this.driver.released(SEGMENT_FREE, addr!, sizeBytes);
         else if (action === 'segment_unmap') this.driver.released(SEGMENT_UNMAP, addr!, sizeBytes);
-        else if (action === 'free_completed' && this.waits) this.completedByModel.add(addr!);
+        else if (action === 'free_completed') this.completedByModel.add(addr!);
       },
     });
+    // Of blocks only what a wait completes is of interest.
+    this.allocator.tracesBlocks = false;
     this.parts = this.allocator.parts();
     this.blocks = new Array<Block<never> | undefined>(recording.allocations).fill(undefined);
     const restored = restoreState(this.parts, recording.start, {
@@ -352,7 +353,7 @@ class VerifyingReplay {
     const { reservedBytes, activeBytes } = allocator.statistics;
     const retries = allocator.statistics.numAllocRetries;
     const before = driver.repeated + driver.differing;
-    this.waits = true;
+    this.allocator.tracesBlocks = true;
     this.openPools(row);
     try {
       const result = allocator.grow(bytes, stream);
@@ -380,7 +381,7 @@ class VerifyingReplay {
       if (!(error instanceof Parted)) throw error;
       this.part(row, error.kind, null, !isOom);
     } finally {
-      this.waits = false;
+      this.allocator.tracesBlocks = false;
       this.closePools();
     }
   }
@@ -489,9 +490,9 @@ class VerifyingReplay {
     for (let i = from; i < to; i += 1) if (recording.events.action[i] === FREE_COMPLETED) this.completeFree(i);
     this.completedTo = to;
     this.openPools(to);
-    this.waits = true;
+    this.allocator.tracesBlocks = true;
     this.allocator.flush();
-    this.waits = false;
+    this.allocator.tracesBlocks = false;
     this.closePools();
     driver.forceReleases();
     const seq = recording.events.seq[row >= 0 ? row : from]!;
@@ -555,7 +556,8 @@ class VerifyingReplay {
 
   /** Requests of a private pool are directed to it; ends with the returned call. */
   private enterPool(row: number): (() => void) | undefined {
-    const pool = this.recording.poolOf.get(this.recording.events.seq[row]!);
+    const { poolOf } = this.recording;
+    const pool = poolOf.size === 0 ? undefined : poolOf.get(this.recording.events.seq[row]!);
     if (pool === undefined) return undefined;
     const id = this.recording.poolId(pool);
     this.allocator.addPool(id, { customAllocator: this.recording.customPools.has(pool) });

@@ -77,7 +77,7 @@ function generated(count: number): Sample[] {
 describe('a broken rule of the model', () => {
   let samples: readonly Sample[] = [];
   beforeAll(() => {
-    compiled = compileSources(`mutants-${process.pid}`);
+    compiled = compileSources('mutants');
     scratch = mkdtempSync(join(tmpdir(), 'mbf-mutants-'));
     writeFileSync(join(scratch, 'package.json'), '{"type":"module"}');
     samples = generated(800);

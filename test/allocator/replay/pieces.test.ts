@@ -1,0 +1,151 @@
+/** The driver of a verifying replay, and the comparison at its end. */
+import { describe, expect, it } from 'vitest';
+import type { SegmentSnapshot } from '../../../src/allocator/allocator-snapshot.js';
+import { CachingAllocator, type TraceEntry } from '../../../src/allocator/caching-allocator.js';
+import { createDriver } from '../../../src/allocator/driver.js';
+import { type DumpedState, finalDifference } from '../../../src/allocator/replay/compare-final-state.js';
+import { Parted, RecordedDriver } from '../../../src/allocator/replay/recorded-driver.js';
+import { FREE_COMPLETED, type Recording, SEGMENT_FREE } from '../../../src/allocator/replay/recording.js';
+import { MIB } from '../../../src/model/units.js';
+import { TRACE_ACTIONS, type TraceAction } from '../../../src/model/vocabulary.js';
+import { finalStateOf } from '../history.js';
+
+const BASE = 2 ** 45;
+
+function driverOf(entries: readonly (readonly [TraceAction, address: number, bytes: number])[]) {
+  const events = {
+    count: entries.length,
+    action: Uint8Array.from(entries, ([action]) => TRACE_ACTIONS.indexOf(action)),
+    address: Float64Array.from(entries, ([, address]) => address),
+    sizeBytes: Float64Array.from(entries, ([, , bytes]) => bytes),
+    stream: new Float64Array(entries.length),
+  };
+  const recording = {
+    events,
+    mapRows: new Map([['0 0 0', entries.flatMap(([action], row) => (action === 'segment_map' ? [row] : []))]]),
+    poolOf: new Map(),
+    start: { segments: { pool: new Int32Array(0) } },
+  } as unknown as Recording;
+  const forced: number[] = [];
+  const completed: number[] = [];
+  const driver = new RecordedDriver(
+    recording,
+    (row) => forced.push(row),
+    (row) => completed.push(row),
+  );
+  driver.begin(0, entries.length);
+  return { driver, forced, completed };
+}
+
+describe('RecordedDriver', () => {
+  it('grants what was granted, at the recorded addresses, and nothing else', () => {
+    const { driver } = driverOf([
+      ['segment_alloc', BASE, 2 * MIB],
+      ['segment_map', BASE + 40 * MIB, 20 * MIB],
+    ]);
+    expect(driver.malloc(2 * MIB)).toBe(BASE);
+    expect(driver.reserve(100 * MIB, { stream: 0, poolId: [0, 0], kind: 'large' })).toBe(BASE + 40 * MIB);
+    expect(() => driver.map(BASE, 20 * MIB)).toThrow(Parted);
+    expect(driver.map(BASE + 40 * MIB, 20 * MIB)).toBe(true);
+    expect(() => driver.malloc(2 * MIB)).toThrow('growth_predicted');
+    expect(driver.repeated).toBe(2);
+  });
+
+  it('refuses before what was given back, and gives back by force what the model keeps', () => {
+    const { driver, forced } = driverOf([
+      ['segment_free', BASE, 2 * MIB],
+      ['segment_free', BASE + 2 * MIB, 2 * MIB],
+      ['segment_alloc', BASE + 4 * MIB, 4 * MIB],
+    ]);
+    expect(driver.malloc(4 * MIB)).toBeNull();
+    driver.released(SEGMENT_FREE, BASE, 2 * MIB);
+    expect(driver.malloc(4 * MIB)).toBeNull();
+    driver.lastAttempt();
+    expect(driver.malloc(4 * MIB)).toBe(BASE + 4 * MIB);
+    expect(forced).toEqual([1]);
+    expect({ repeated: driver.repeated, differing: driver.differing }).toEqual({ repeated: 2, differing: 1 });
+  });
+
+  it('counts another order of giving back, but not twice', () => {
+    const { driver, forced } = driverOf([
+      ['segment_free', BASE, 2 * MIB],
+      ['segment_free', BASE + 2 * MIB, 2 * MIB],
+    ]);
+    driver.released(SEGMENT_FREE, BASE + 2 * MIB, 2 * MIB);
+    driver.released(SEGMENT_FREE, BASE, 2 * MIB);
+    driver.forceReleases();
+    expect(forced).toEqual([]);
+    expect({ repeated: driver.repeated, differing: driver.differing }).toEqual({ repeated: 1, differing: 1 });
+  });
+
+  it('refuses everything at an OOM, and gives a reservation nothing was mapped of an address of its own', () => {
+    const { driver } = driverOf([['oom', 0, 4 * MIB]]);
+    driver.begin(0, 0);
+    expect(driver.malloc(4 * MIB)).toBeNull();
+    const reservation = { stream: 7, poolId: [0, 0], kind: 'large' } as const;
+    const first = driver.reserve(100 * MIB, reservation);
+    expect(driver.reserve(100 * MIB, reservation)).toBe(first + 100 * MIB);
+    expect(first).toBeGreaterThan(BASE);
+  });
+
+  it('waits as recorded where a capture may be in progress', () => {
+    const { driver, completed } = driverOf([
+      ['free_completed', BASE, 512],
+      ['segment_free', BASE, 2 * MIB],
+    ]);
+    expect(TRACE_ACTIONS[FREE_COMPLETED]).toBe('free_completed');
+    expect(driver.mayWait()).toBe(true);
+    driver.mayCapture = true;
+    expect(driver.mayWait()).toBe(false);
+    expect(completed).toEqual([0]);
+    expect(driver.mayFlush()).toBe(true);
+    driver.released(SEGMENT_FREE, BASE, 2 * MIB);
+    expect(driver.mayFlush()).toBe(false);
+  });
+});
+
+describe('finalDifference', () => {
+  function dumped(): { replayed: SegmentSnapshot<number>[]; dump: DumpedState } {
+    const trace: TraceEntry<number>[] = [];
+    const allocator = new CachingAllocator<number>({
+      driver: createDriver({ totalBytes: 2 ** 30 }),
+      trace: (entry) => trace.push(entry),
+    });
+    for (const mib of [3, 5, 30]) allocator.malloc(mib * MIB, 0);
+    return { replayed: allocator.snapshot(), dump: finalStateOf(allocator) };
+  }
+
+  it('is null for equal states, and for none', () => {
+    const { replayed, dump } = dumped();
+    expect(finalDifference(replayed, dump)).toBeNull();
+    const none = { count: 0, address: new Float64Array(0), totalBytes: new Float64Array(0) };
+    const noBlocks = {
+      count: 0,
+      address: new Float64Array(0),
+      sizeBytes: new Float64Array(0),
+      state: new Uint8Array(0),
+    };
+    expect(finalDifference([], { segments: none, blocks: noBlocks })).toBeNull();
+  });
+
+  it('is the first difference of segments, then of blocks', () => {
+    const { replayed, dump } = dumped();
+    expect(finalDifference(replayed.slice(0, 1), dump)).toMatchObject({ what: 'segment', replayed: null });
+    expect(finalDifference(replayed, { ...dump, segments: { ...dump.segments, count: 1 } })).toMatchObject({
+      what: 'segment',
+      dumped: null,
+    });
+    const state = dump.blocks.state.slice();
+    state[1] = 2;
+    expect(finalDifference(replayed, { ...dump, blocks: { ...dump.blocks, state } })).toMatchObject({
+      what: 'block',
+      dumped: { state: 2 },
+      replayed: { state: 0, bytes: 5 * MIB },
+    });
+    const { count } = dump.blocks;
+    expect(finalDifference(replayed, { ...dump, blocks: { ...dump.blocks, count: count - 1 } })).toMatchObject({
+      what: 'block',
+      dumped: null,
+    });
+  });
+});
