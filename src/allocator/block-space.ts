@@ -24,12 +24,9 @@ export class BlockSpace<S> {
 
   /** A mapped inactive block, linked with its neighbours, becomes available. */
   putFree(block: Block<S>): void {
-    const { pool, stream } = block.segment;
-    let set = pool.freeSets.get(stream);
-    if (set === undefined) {
-      set = new FreeSet();
-      pool.freeSets.set(stream, set);
-    }
+    const { segment } = block;
+    const { pool } = segment;
+    const set = segment.freeSet ?? this.freeSetOf(segment);
     block.tie =
       this.tieBreak === 'address'
         ? block.addr
@@ -42,9 +39,19 @@ export class BlockSpace<S> {
   }
 
   dropFree(block: Block<S>): void {
-    const { pool, stream } = block.segment;
-    pool.freeSets.get(stream)!.remove(block);
+    block.segment.freeSet!.remove(block);
     this.countInactive(block, -1);
+  }
+
+  private freeSetOf(segment: Segment<S>): FreeSet<Block<S>> {
+    const { pool, stream } = segment;
+    let set = pool.freeSets.get(stream);
+    if (set === undefined) {
+      set = new FreeSet();
+      pool.freeSets.set(stream, set);
+    }
+    segment.freeSet = set;
+    return set;
   }
 
   /** Takes the block at the set's cursor. */

@@ -39,6 +39,8 @@ export interface Segment<S> {
   readonly counter: number;
   /** The block at the lowest address. */
   first: Block<S>;
+  /** The set of free blocks of its pool and stream, once there is one: looked up a million times in a replay. */
+  freeSet: FreeSet<Block<S>> | undefined;
 }
 
 /**
@@ -92,4 +94,11 @@ export function isSplit<S>(block: Block<S>): boolean {
 
 export function isExpandable<S>(block: Block<S>): boolean {
   return block.segment.unitBytes > 0;
+}
+
+/** A segment that has no block yet: whoever makes it gives it its first. */
+export function makeSegment<S>(
+  place: Pick<Segment<S>, 'addr' | 'sizeBytes' | 'stream' | 'pool' | 'unitBytes' | 'counter'>,
+): Segment<S> {
+  return { ...place, freeSet: undefined } as Segment<S>;
 }

@@ -8,7 +8,7 @@
 import { MbfError } from '../model/errors.js';
 import type { TraceAction } from '../model/vocabulary.js';
 import { type SegmentSnapshot, snapshotSegments } from './allocator-snapshot.js';
-import { type Block, isExpandable, isSplit, type Pool, type PoolId, type Segment } from './block.js';
+import { type Block, isExpandable, isSplit, makeSegment, type Pool, type PoolId, type Segment } from './block.js';
 import { BlockSpace, setsInOrder } from './block-space.js';
 import type { Driver } from './driver.js';
 import { ExpandableSegments } from './expandable-segments.js';
@@ -55,6 +55,8 @@ export interface AllocatorParts<S> {
   nextSegment(): number;
   /** cudaFree of a wholly free segment. */
   releaseSegment(block: Block<S>): void;
+  /** Cuts a free block that is in no set to the size of a request, and marks it as allocated. */
+  handOut(block: Block<S>, requestedBytes: number): Block<S>;
 }
 
 export interface CachingAllocatorOptions<S> {
@@ -208,28 +210,6 @@ export class CachingAllocator<S = unknown> {
     return { ok: true, block: this.handOut(found, rounded, requestedBytes, stack, timeUs) };
   }
 
-  /** Cuts what was found to size and marks it as allocated. */
-  private handOut(
-    found: Block<S>,
-    rounded: number,
-    requestedBytes: number,
-    stack: S | null,
-    timeUs: number | null,
-  ): Block<S> {
-    const { statistics } = this;
-    const block = this.splits(found, rounded) ? this.carve(found, rounded) : found;
-    block.requestedBytes = requestedBytes;
-    block.state = 'active_allocated';
-    block.stack = stack;
-    move(statistics.allocation, 1);
-    move(statistics.allocatedBytes, block.sizeBytes);
-    move(statistics.activeBytes, block.sizeBytes);
-    move(statistics.requestedBytes, requestedBytes);
-    if (block.sizeBytes >= this.settings.maxSplitBytes) move(statistics.oversizeAllocations, 1);
-    this.record('alloc', block.addr, requestedBytes, block.segment, stack, timeUs);
-    return block;
-  }
-
   /**
    * Frees a live block. `stack` is the stack of the free (recording with context="all"); without one the entries carry the stack of the
    * allocation, as torch does with context="alloc". A block that other streams use stays pending.
@@ -252,16 +232,6 @@ export class CachingAllocator<S = unknown> {
     this.giveUp(block, stack, timeUs);
     block.state = 'active_pending_free';
     this.pending.hold(block);
-  }
-
-  private giveUp(block: Block<S>, stack: S | null, timeUs: number | null): void {
-    if (block.state !== 'active_allocated')
-      throw new MbfError('MBF9001', `allocator model: free of a ${block.state} block`);
-    const { statistics } = this;
-    move(statistics.allocation, -1);
-    move(statistics.allocatedBytes, -block.sizeBytes);
-    if (block.sizeBytes >= this.settings.maxSplitBytes) move(statistics.oversizeAllocations, -1);
-    this.record('free_requested', block.addr, block.requestedBytes, block.segment, stack ?? block.stack, timeUs);
   }
 
   /** `Tensor.record_stream`: a live block is used on another stream too. Leaves no trace entry. */
@@ -371,6 +341,8 @@ export class CachingAllocator<S = unknown> {
       statistics,
       nextSegment: () => this.nextSegment(),
       releaseSegment: (block) => this.releaseSegment(block),
+      handOut: (block, requestedBytes) =>
+        this.handOut(block, roundSize(requestedBytes, this.settings), requestedBytes, null, null),
     };
   }
 
@@ -395,6 +367,39 @@ export class CachingAllocator<S = unknown> {
 
   private maps(pool: Pool<S>): boolean {
     return this.settings.expandableSegments && !pool.customAllocator;
+  }
+
+  /** Cuts what was found to size and marks it as allocated. */
+  private handOut(
+    found: Block<S>,
+    rounded: number,
+    requestedBytes: number,
+    stack: S | null,
+    timeUs: number | null,
+  ): Block<S> {
+    const { statistics } = this;
+    const block = this.splits(found, rounded) ? this.carve(found, rounded) : found;
+    block.requestedBytes = requestedBytes;
+    block.state = 'active_allocated';
+    block.stack = stack;
+    move(statistics.allocation, 1);
+    move(statistics.allocatedBytes, block.sizeBytes);
+    move(statistics.activeBytes, block.sizeBytes);
+    move(statistics.requestedBytes, requestedBytes);
+    if (block.sizeBytes >= this.settings.maxSplitBytes) move(statistics.oversizeAllocations, 1);
+    this.record('alloc', block.addr, requestedBytes, block.segment, stack, timeUs);
+    return block;
+  }
+
+  /** The block is no longer its holder's. */
+  private giveUp(block: Block<S>, stack: S | null, timeUs: number | null): void {
+    if (block.state !== 'active_allocated')
+      throw new MbfError('MBF9001', `allocator model: free of a ${block.state} block`);
+    const { statistics } = this;
+    move(statistics.allocation, -1);
+    move(statistics.allocatedBytes, -block.sizeBytes);
+    if (block.sizeBytes >= this.settings.maxSplitBytes) move(statistics.oversizeAllocations, -1);
+    this.record('free_requested', block.addr, block.requestedBytes, block.segment, stack ?? block.stack, timeUs);
   }
 
   /** `get_free_block`: the best fit of this pool and stream, out of its set. */
@@ -452,14 +457,14 @@ export class CachingAllocator<S = unknown> {
     if (this.maps(pool)) return this.expandable.allocate(pool, stream, rounded, this.callStack);
     const addr = this.driver.malloc(bytes);
     if (addr === null) return null;
-    const segment = {
+    const segment = makeSegment<S>({
       addr,
       sizeBytes: bytes,
       stream,
       pool,
       unitBytes: 0,
       counter: this.nextSegment(),
-    } as Segment<S>;
+    });
     segment.first = this.space.makeBlock(segment, addr, bytes, true);
     segment.first.segmentStack = this.callStack;
     this.segments.add(segment);

@@ -2,7 +2,7 @@
  * Expandable segments: a reservation of address space per (pool, stream) whose pages come and go. Upstream: `try_allocate_expandable_block`,
  * `find_expandable_block`, `map_block` and `unmap_block` in torch `c10/cuda/CUDACachingAllocator.cpp`, from 2.1.
  */
-import type { Block, Pool, Segment } from './block.js';
+import { type Block, makeSegment, type Pool, type Segment } from './block.js';
 import type { BlockSpace } from './block-space.js';
 import type { Driver } from './driver.js';
 import { type AllocatorSettings, SMALL_SEGMENT_BYTES } from './settings.js';
@@ -106,7 +106,7 @@ export class ExpandableSegments<S> {
     const unitBytes = pool.kind === 'small' ? SMALL_SEGMENT_BYTES : this.settings.largeSegmentBytes;
     const sizeBytes = Math.ceil((RESERVATION_FACTOR * this.driver.memory().totalBytes) / unitBytes) * unitBytes;
     const addr = this.driver.reserve(sizeBytes, { stream, poolId: pool.id, kind: pool.kind });
-    const segment = { addr, sizeBytes, stream, pool, unitBytes, counter: this.nextSegment() } as Segment<S>;
+    const segment = makeSegment<S>({ addr, sizeBytes, stream, pool, unitBytes, counter: this.nextSegment() });
     segment.first = this.space.makeBlock(segment, addr, sizeBytes, false);
     this.space.putUnmapped(segment.first);
     this.listener.created(segment);

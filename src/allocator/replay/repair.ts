@@ -2,10 +2,10 @@
  * What a replay does to the model where the record shows something else than the model would have done: it repeats the record by force and goes on.
  * A model that went astray usually agrees with the record again after a few allocations.
  */
-import type { Block, PoolId } from '../block.js';
+import { type Block, makeSegment, type PoolId } from '../block.js';
 import type { AllocatorParts } from '../caching-allocator.js';
 import { roundSize } from '../rounding.js';
-import { type AllocatorSettings, LARGE_REMAINDER_BYTES, MIN_BLOCK_BYTES } from '../settings.js';
+import type { AllocatorSettings } from '../settings.js';
 import { move } from '../statistics.js';
 
 /** A free block that contains `addr`, wherever it is. */
@@ -34,21 +34,10 @@ export function placeAt<S>(
   const block = freeBlockAt(parts, addr);
   const rounded = roundSize(requestedBytes, settings);
   if (block === undefined || block.addr + block.sizeBytes - addr < rounded) return undefined;
-  const { space, statistics } = parts;
-  space.dropFree(block);
+  parts.space.dropFree(block);
   const midBlock = block.addr < addr;
-  if (midBlock) space.putFree(space.splitFront(block, addr - block.addr));
-  const rest = block.sizeBytes - rounded;
-  const isSmall = block.segment.pool.kind === 'small';
-  const splits = isSmall || settings.expandableSegments ? rest >= MIN_BLOCK_BYTES : rest > LARGE_REMAINDER_BYTES;
-  if (splits && rounded < settings.maxSplitBytes) space.putFree(space.splitRear(block, rounded));
-  block.state = 'active_allocated';
-  block.requestedBytes = requestedBytes;
-  move(statistics.allocation, 1);
-  move(statistics.allocatedBytes, block.sizeBytes);
-  move(statistics.activeBytes, block.sizeBytes);
-  move(statistics.requestedBytes, requestedBytes);
-  return { block, midBlock };
+  if (midBlock) parts.space.putFree(parts.space.splitFront(block, addr - block.addr));
+  return { block: parts.handOut(block, requestedBytes), midBlock };
 }
 
 /** A cudaMalloc segment that the model did not ask for. */
@@ -60,15 +49,8 @@ export function addSegment<S>(
 ): void {
   const pair = parts.pools.add(owner.poolId, {});
   const pool = owner.isSmall ? pair.small : pair.large;
-  const { stream } = owner;
-  const segment = {
-    addr,
-    sizeBytes: bytes,
-    stream,
-    pool,
-    unitBytes: 0,
-    counter: parts.nextSegment(),
-  } as Block<S>['segment'];
+  const place = { addr, sizeBytes: bytes, stream: owner.stream, pool, unitBytes: 0, counter: parts.nextSegment() };
+  const segment = makeSegment<S>(place);
   segment.first = parts.space.makeBlock(segment, addr, bytes, true);
   parts.segments.add(segment);
   pool.reservedBytes += bytes;

@@ -1,6 +1,6 @@
 /** Sets the allocator model into a recorded state: segments, live blocks, and the free blocks that follow from them. */
 import type { AllocatorState } from '../allocator-state.js';
-import type { Block, Pool, PoolId, Segment } from '../block.js';
+import { type Block, makeSegment, type Pool, type PoolId, type Segment } from '../block.js';
 import type { AllocatorParts } from '../caching-allocator.js';
 import { SMALL_SEGMENT_BYTES } from '../settings.js';
 import { type Gauge, move } from '../statistics.js';
@@ -40,7 +40,7 @@ export function restoreState<S>(parts: AllocatorParts<S>, start: AllocatorState,
     const addr = segments.address[row]!;
     const bytes = segments.totalBytes[row]!;
     if (segments.expandable[row] !== 1 || options.asCudaMalloc === true) {
-      const segment = makeSegment(parts, addr, bytes, stream, pool, 0);
+      const segment = newSegment(parts, { addr, sizeBytes: bytes, stream, pool }, 0);
       move(parts.statistics.segment, 1);
       fill(parts, start, row, segment, null, blocks);
       continue;
@@ -51,7 +51,7 @@ export function restoreState<S>(parts: AllocatorParts<S>, start: AllocatorState,
       const base = Math.min(addr, options.reservationStarts.get(key) ?? addr);
       const unit = pool.kind === 'small' ? SMALL_SEGMENT_BYTES : options.largeUnitBytes;
       const bytes = Math.min(OPEN_END_BYTES, Math.ceil(options.reservationBytes / unit) * unit);
-      const segment = makeSegment(parts, base, bytes, stream, pool, unit);
+      const segment = newSegment(parts, { addr: base, sizeBytes: bytes, stream, pool }, unit);
       reservation = { segment, last: null, end: base };
       reservations.set(key, reservation);
     }
@@ -69,15 +69,12 @@ export function restoreState<S>(parts: AllocatorParts<S>, start: AllocatorState,
   return blocks;
 }
 
-function makeSegment<S>(
+function newSegment<S>(
   parts: AllocatorParts<S>,
-  addr: number,
-  sizeBytes: number,
-  stream: number,
-  pool: Pool<S>,
+  place: { readonly addr: number; readonly sizeBytes: number; readonly stream: number; readonly pool: Pool<S> },
   unitBytes: number,
 ): Segment<S> {
-  const segment = { addr, sizeBytes, stream, pool, unitBytes, counter: parts.nextSegment() } as Segment<S>;
+  const segment = makeSegment({ ...place, unitBytes, counter: parts.nextSegment() });
   parts.segments.add(segment);
   return segment;
 }

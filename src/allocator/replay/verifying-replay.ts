@@ -113,6 +113,7 @@ class VerifyingReplay {
   private readonly flushes: ReplayedFlush[] = [];
   private readonly ooms: ReplayedOom[] = [];
   private readonly features = new Set<UnconfirmedFeature>();
+  private readonly mostMismatches: number;
   private mismatchCount = 0;
   private addressMatches = 0;
   private reuses = 0;
@@ -132,6 +133,7 @@ class VerifyingReplay {
   constructor(recording: Recording, variant: AllocatorVariant) {
     this.recording = recording;
     this.variant = variant;
+    this.mostMismatches = Math.max(FEWEST_HOPELESS, recording.allocEntries * HOPELESS_SHARE);
     const release = (row: number): void => {
       if (!giveBack(this.parts, recording.events.address[row]!)) this.impossiblePlacements += 1;
     };
@@ -212,7 +214,7 @@ class VerifyingReplay {
   // ---- frees --------------------------------------------------------------------------------------------------------------
 
   private get isHopeless(): boolean {
-    return this.mismatchCount > Math.max(FEWEST_HOPELESS, this.recording.allocEntries * HOPELESS_SHARE);
+    return this.mismatchCount > this.mostMismatches;
   }
 
   private requestFree(i: number, isWhole: boolean): void {
