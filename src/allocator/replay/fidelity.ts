@@ -4,7 +4,8 @@ import { type Operations, operationsOf } from '../what-if/operations.js';
 import { simulate } from '../what-if/simulate.js';
 import { type DumpedState, type FinalDifference, finalDifference } from './compare-final-state.js';
 import { type Recording, SEGMENT_ALLOC, SEGMENT_FREE, SEGMENT_MAP, SEGMENT_UNMAP } from './recording.js';
-import { type ReplayOutcome, type UnconfirmedFeature, verifyingReplay } from './verifying-replay.js';
+import type { ReplayOutcome, UnconfirmedFeature } from './replay-outcome.js';
+import { verifyingReplay } from './verifying-replay.js';
 
 export type ReplayStatus = 'exact' | 'approximate' | 'refused';
 

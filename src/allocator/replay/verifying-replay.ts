@@ -3,11 +3,12 @@
  * allocation, every call to the driver in its order, and the final state. Nothing is fitted: the driver hands out recorded addresses, and only
  * what no rule decides is taken from the record (when a pending free completed, when the program called `empty_cache()`).
  */
-import type { Block, PoolId, Segment } from '../block.js';
+import type { Block } from '../block.js';
 import { type AllocatorParts, CachingAllocator } from '../caching-allocator.js';
 import { SMALL_SEGMENT_BYTES } from '../settings.js';
 import type { AllocatorVariant } from '../variants.js';
 import { isDriverEntry, type MismatchKind, Parted, RecordedDriver } from './recorded-driver.js';
+import { RecordedPools } from './recorded-pools.js';
 import {
   ALLOC,
   FREE_COMPLETED,
@@ -19,77 +20,16 @@ import {
   SEGMENT_MAP,
   SEGMENT_UNMAP,
 } from './recording.js';
+import { recordingFeatures } from './recording-features.js';
 import { addSegment, freeBlockAt, giveBack, mapRange, placeAt } from './repair.js';
+import type {
+  ReplayedFlush,
+  ReplayedOom,
+  ReplayMismatch,
+  ReplayOutcome,
+  UnconfirmedFeature,
+} from './replay-outcome.js';
 import { restoreState } from './restore-state.js';
-
-export interface ReplayMismatch {
-  readonly seq: number;
-  readonly kind: MismatchKind;
-  /** On requests; else null. */
-  readonly requestedBytes: number | null;
-  /** Where the model puts it, and the free block it takes it from; null where it does not. */
-  readonly predictedAddress: number | null;
-  readonly recordedAddress: number | null;
-}
-
-/** A flush as the replay understood it. */
-export interface ReplayedFlush {
-  /** Its first driver entry, or the request it was made for where it gave nothing back. */
-  readonly seq: number;
-  /** `explicit`: the program emptied the cache; `forced`: a request could not be served. */
-  readonly kind: 'explicit' | 'forced';
-  readonly released: number;
-}
-
-export interface ReplayedOom {
-  readonly seq: number;
-  readonly requestedBytes: number;
-  /** The model fails there too. */
-  readonly repeated: boolean;
-  readonly reservedBytes: number;
-  readonly activeBytes: number;
-}
-
-/** What a recording made use of that no recording known to this project has confirmed in torch. */
-export type UnconfirmedFeature =
-  | 'several_streams'
-  | 'pending_frees'
-  | 'private_pools'
-  | 'max_split_size'
-  | 'roundup_power2'
-  | 'garbage_collection'
-  | 'large_segment_size';
-
-export interface ReplayOutcome {
-  readonly variant: AllocatorVariant;
-  /** Requests in the trace that were served. */
-  readonly allocs: number;
-  readonly addressMatches: number;
-  /** Of these, served by a free block rather than by the driver, whose addresses are the record's: what the model really predicts. */
-  readonly reuses: number;
-  readonly driverEntries: number;
-  readonly driverEntryMatches: number;
-  /** Driver entries of one side only, or in another order. */
-  readonly driverEntryMismatches: number;
-  readonly mismatches: readonly ReplayMismatch[];
-  readonly mismatchCount: number;
-  /** Repairs that the model cannot explain: placements inside a free block, or where it has no room at all. */
-  readonly impossiblePlacements: number;
-  /** Frees of memory that nothing accounts for. */
-  readonly unknownFrees: number;
-  readonly flushes: readonly ReplayedFlush[];
-  readonly ooms: readonly ReplayedOom[];
-  /** Entries of requests that only what their own forced wait set free would have fitted (pytorch issue 189504). */
-  readonly lateWaits: readonly number[];
-  readonly features: ReadonlySet<UnconfirmedFeature>;
-  /** Address space of a reservation that the first mismatch at its growing edge leaves possible; null if none is of that kind. */
-  readonly impliedReservationBytes: number | null;
-  /** Given up after too many mismatches: the rest was not replayed. */
-  readonly abandonedAt: number | null;
-  readonly reservedAtEndBytes: number;
-  /** After the last entry. */
-  readonly allocator: CachingAllocator<never>;
-}
 
 /** Kept of each replay; more would only repeat the story. */
 const MAX_MISMATCHES = 20;
@@ -112,7 +52,8 @@ class VerifyingReplay {
   private readonly mismatches: ReplayMismatch[] = [];
   private readonly flushes: ReplayedFlush[] = [];
   private readonly ooms: ReplayedOom[] = [];
-  private readonly features = new Set<UnconfirmedFeature>();
+  private readonly features: Set<UnconfirmedFeature>;
+  private readonly pools: RecordedPools;
   private readonly mostMismatches: number;
   private mismatchCount = 0;
   private addressMatches = 0;
@@ -127,12 +68,11 @@ class VerifyingReplay {
   private readonly completedByModel = new Set<number>();
   /** Completions in rows below, of the group in progress, are done. */
   private completedTo = 0;
-  /** Private pools that the flush in progress may take. */
-  private readonly opened: { users: number }[] = [];
 
   constructor(recording: Recording, variant: AllocatorVariant) {
     this.recording = recording;
     this.variant = variant;
+    this.features = recordingFeatures(recording);
     this.mostMismatches = Math.max(FEWEST_HOPELESS, recording.allocEntries * HOPELESS_SHARE);
     const release = (row: number): void => {
       if (!giveBack(this.parts, recording.events.address[row]!)) this.impossiblePlacements += 1;
@@ -161,7 +101,8 @@ class VerifyingReplay {
       customPools: recording.customPools,
     });
     for (let row = 0; row < restored.length; row += 1) this.hold(row, restored[row]!);
-    this.noteSettings();
+    this.driver.mayCapture = this.features.has('private_pools');
+    this.pools = new RecordedPools(recording, this.allocator, this.driver);
   }
 
   run(): ReplayOutcome {
@@ -258,7 +199,7 @@ class VerifyingReplay {
   /** An alloc entry without driver entries before it: a free block was reused. */
   private request(i: number): void {
     const { events } = this.recording;
-    const end = this.enterPool(i);
+    const end = this.pools.enter(i);
     const bytes = events.sizeBytes[i]!;
     const block = this.allocator.reuse(bytes, this.streamOf(i));
     if (block === null) {
@@ -294,7 +235,7 @@ class VerifyingReplay {
     const isOom = events.action[row] === OOM;
     const bytes = events.sizeBytes[row]!;
     const stream = this.streamOf(row);
-    const end = this.enterPool(row);
+    const end = this.pools.enter(row);
     // A capture forbids flushes, and `torch.cuda.graph` empties the cache before it begins one.
     const kind = end === undefined ? 'forced' : 'explicit';
     const growth = this.findIn(from, row, (code) => code === SEGMENT_ALLOC || code === SEGMENT_MAP);
@@ -356,7 +297,7 @@ class VerifyingReplay {
     const retries = allocator.statistics.numAllocRetries;
     const before = driver.repeated + driver.differing;
     this.allocator.tracesBlocks = true;
-    this.openPools(row);
+    this.pools.open(row);
     try {
       const result = allocator.grow(bytes, stream);
       if (allocator.statistics.numAllocRetries > retries) {
@@ -384,7 +325,7 @@ class VerifyingReplay {
       this.part(row, error.kind, null, !isOom);
     } finally {
       this.allocator.tracesBlocks = false;
-      this.closePools();
+      this.pools.close();
     }
   }
 
@@ -491,11 +432,11 @@ class VerifyingReplay {
     const differing = driver.differing;
     for (let i = from; i < to; i += 1) if (recording.events.action[i] === FREE_COMPLETED) this.completeFree(i);
     this.completedTo = to;
-    this.openPools(to);
+    this.pools.open(to);
     this.allocator.tracesBlocks = true;
     this.allocator.flush();
     this.allocator.tracesBlocks = false;
-    this.closePools();
+    this.pools.close();
     driver.forceReleases();
     const seq = recording.events.seq[row >= 0 ? row : from]!;
     this.flushes.push({ seq, kind, released: driver.repeated + driver.differing - before });
@@ -549,72 +490,8 @@ class VerifyingReplay {
     return -1;
   }
 
-  // ---- pools --------------------------------------------------------------------------------------------------------------
-
   private streamOf(row: number): number {
     const stream = this.recording.events.stream[row]!;
     return Number.isNaN(stream) ? 0 : stream;
-  }
-
-  /** Requests of a private pool are directed to it; ends with the returned call. */
-  private enterPool(row: number): (() => void) | undefined {
-    const { poolOf } = this.recording;
-    const pool = poolOf.size === 0 ? undefined : poolOf.get(this.recording.events.seq[row]!);
-    if (pool === undefined) return undefined;
-    const id = this.recording.poolId(pool);
-    this.allocator.addPool(id, { customAllocator: this.recording.customPools.has(pool) });
-    this.allocator.beginRedirect(id, this.streamOf(row));
-    return () => this.allocator.endRedirect(id);
-  }
-
-  /**
-   * A flush gives segments of a private pool back only when nothing holds the pool any more, which the record shows by their going back. The pool of
-   * the request itself is held; what goes back of it is oversize. Ends with {@link closePools}.
-   */
-  private openPools(row: number): void {
-    if (!this.features.has('private_pools')) return;
-    const { address } = this.recording.events;
-    const addresses = new Set<number>();
-    for (let i = this.driver.next(); i >= 0 && i < row; i += 1)
-      if (this.driver.isRelease(i)) addresses.add(address[i]!);
-    if (addresses.size === 0) return;
-    const own = this.poolIdOf(row);
-    for (const segment of this.parts.segments) {
-      const { id } = segment.pool;
-      if ((id[0] === 0 && id[1] === 0) || (id[0] === own[0] && id[1] === own[1])) continue;
-      if (!this.showsRelease(segment, addresses)) continue;
-      const pair = this.parts.pools.get(id);
-      pair.users = 0;
-      this.opened.push(pair);
-    }
-  }
-
-  private closePools(): void {
-    for (const pair of this.opened) pair.users = 1;
-    this.opened.length = 0;
-  }
-
-  private showsRelease({ addr, sizeBytes, unitBytes }: Segment<never>, addresses: ReadonlySet<number>): boolean {
-    if (unitBytes === 0) return addresses.has(addr);
-    for (const address of addresses) if (address >= addr && address < addr + sizeBytes) return true;
-    return false;
-  }
-
-  private poolIdOf(row: number): PoolId {
-    const pool = this.recording.poolOf.get(this.recording.events.seq[row] ?? -1);
-    return pool === undefined ? [0, 0] : this.recording.poolId(pool);
-  }
-
-  private noteSettings(): void {
-    const { settings, streams, start, poolOf } = this.recording;
-    if (streams.length > 1) this.features.add('several_streams');
-    if (Number.isFinite(settings.maxSplitBytes)) this.features.add('max_split_size');
-    if (settings.garbageCollectionThreshold > 0) this.features.add('garbage_collection');
-    if (settings.roundupPower2Divisions.some((division) => division > 1)) this.features.add('roundup_power2');
-    if (settings.largeSegmentBytes !== 20 * 1024 * 1024) this.features.add('large_segment_size');
-    if (poolOf.size > 0 || start.segments.pool.some((pool) => pool !== 0)) this.features.add('private_pools');
-    this.driver.mayCapture = this.features.has('private_pools');
-    for (let row = 0; row < start.blocks.count; row += 1)
-      if (start.blocks.state[row] === 1) this.features.add('pending_frees');
   }
 }

@@ -1,0 +1,70 @@
+/** Which private pool a recorded request goes to, and which pools a recorded flush may take: what no request says and the record shows. */
+import type { PoolId, Segment } from '../block.js';
+import type { CachingAllocator } from '../caching-allocator.js';
+import type { RecordedDriver } from './recorded-driver.js';
+import type { Recording } from './recording.js';
+
+export class RecordedPools {
+  private readonly recording: Recording;
+  private readonly allocator: CachingAllocator<never>;
+  private readonly driver: RecordedDriver;
+  /** Those that the flush in progress may take. */
+  private readonly opened: { users: number }[] = [];
+
+  constructor(recording: Recording, allocator: CachingAllocator<never>, driver: RecordedDriver) {
+    this.recording = recording;
+    this.allocator = allocator;
+    this.driver = driver;
+  }
+
+  /** Directs the request of `row` to its private pool; ends with the returned call. Undefined if it is of the default pool. */
+  enter(row: number): (() => void) | undefined {
+    const { poolOf, events } = this.recording;
+    const pool = poolOf.size === 0 ? undefined : poolOf.get(events.seq[row]!);
+    if (pool === undefined) return undefined;
+    const id = this.recording.poolId(pool);
+    const stream = events.stream[row]!;
+    this.allocator.addPool(id, { customAllocator: this.recording.customPools.has(pool) });
+    this.allocator.beginRedirect(id, Number.isNaN(stream) ? 0 : stream);
+    return () => this.allocator.endRedirect(id);
+  }
+
+  /**
+   * A flush gives segments of a private pool back only when nothing holds the pool any more, which the record shows by their going back. The pool of
+   * the request at `row` itself is held; what goes back of it is oversize. Ends with {@link close}.
+   */
+  open(row: number): void {
+    if (this.recording.poolOf.size === 0 && !this.recording.start.segments.pool.some((pool) => pool !== 0)) return;
+    const { address } = this.recording.events;
+    const addresses = new Set<number>();
+    for (let i = this.driver.next(); i >= 0 && i < row; i += 1)
+      if (this.driver.isRelease(i)) addresses.add(address[i]!);
+    if (addresses.size === 0) return;
+    const own = this.idOf(row);
+    const { segments, pools } = this.allocator.parts();
+    for (const segment of segments) {
+      const { id } = segment.pool;
+      if ((id[0] === 0 && id[1] === 0) || (id[0] === own[0] && id[1] === own[1])) continue;
+      if (!showsRelease(segment, addresses)) continue;
+      const pair = pools.get(id);
+      pair.users = 0;
+      this.opened.push(pair);
+    }
+  }
+
+  close(): void {
+    for (const pair of this.opened) pair.users = 1;
+    this.opened.length = 0;
+  }
+
+  private idOf(row: number): PoolId {
+    const pool = this.recording.poolOf.get(this.recording.events.seq[row] ?? -1);
+    return pool === undefined ? [0, 0] : this.recording.poolId(pool);
+  }
+}
+
+function showsRelease({ addr, sizeBytes, unitBytes }: Segment<never>, addresses: ReadonlySet<number>): boolean {
+  if (unitBytes === 0) return addresses.has(addr);
+  for (const address of addresses) if (address >= addr && address < addr + sizeBytes) return true;
+  return false;
+}

@@ -1,0 +1,73 @@
+/** What a verifying replay found. */
+import type { CachingAllocator } from '../caching-allocator.js';
+import type { AllocatorVariant } from '../variants.js';
+import type { MismatchKind } from './recorded-driver.js';
+
+export interface ReplayMismatch {
+  readonly seq: number;
+  readonly kind: MismatchKind;
+  /** On requests; else null. */
+  readonly requestedBytes: number | null;
+  /** Where the model puts it, and the free block it takes it from; null where it does not. */
+  readonly predictedAddress: number | null;
+  readonly recordedAddress: number | null;
+}
+
+/** A flush as the replay understood it. */
+export interface ReplayedFlush {
+  /** Its first driver entry, or the request it was made for where it gave nothing back. */
+  readonly seq: number;
+  /** `explicit`: the program emptied the cache; `forced`: a request could not be served. */
+  readonly kind: 'explicit' | 'forced';
+  readonly released: number;
+}
+
+export interface ReplayedOom {
+  readonly seq: number;
+  readonly requestedBytes: number;
+  /** The model fails there too. */
+  readonly repeated: boolean;
+  readonly reservedBytes: number;
+  readonly activeBytes: number;
+}
+
+/** What a recording made use of that no recording known to this project has confirmed in torch. */
+export type UnconfirmedFeature =
+  | 'several_streams'
+  | 'pending_frees'
+  | 'private_pools'
+  | 'max_split_size'
+  | 'roundup_power2'
+  | 'garbage_collection'
+  | 'large_segment_size';
+
+export interface ReplayOutcome {
+  readonly variant: AllocatorVariant;
+  /** Requests in the trace that were served. */
+  readonly allocs: number;
+  readonly addressMatches: number;
+  /** Of these, served by a free block rather than by the driver, whose addresses are the record's: what the model really predicts. */
+  readonly reuses: number;
+  readonly driverEntries: number;
+  readonly driverEntryMatches: number;
+  /** Driver entries of one side only, or in another order. */
+  readonly driverEntryMismatches: number;
+  readonly mismatches: readonly ReplayMismatch[];
+  readonly mismatchCount: number;
+  /** Repairs that the model cannot explain: placements inside a free block, or where it has no room at all. */
+  readonly impossiblePlacements: number;
+  /** Frees of memory that nothing accounts for. */
+  readonly unknownFrees: number;
+  readonly flushes: readonly ReplayedFlush[];
+  readonly ooms: readonly ReplayedOom[];
+  /** Entries of requests that only what their own forced wait set free would have fitted (pytorch issue 189504). */
+  readonly lateWaits: readonly number[];
+  readonly features: ReadonlySet<UnconfirmedFeature>;
+  /** Address space of a reservation that the first mismatch at its growing edge leaves possible; null if none is of that kind. */
+  readonly impliedReservationBytes: number | null;
+  /** Given up after too many mismatches: the rest was not replayed. */
+  readonly abandonedAt: number | null;
+  readonly reservedAtEndBytes: number;
+  /** After the last entry. */
+  readonly allocator: CachingAllocator<never>;
+}
