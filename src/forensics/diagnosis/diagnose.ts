@@ -39,7 +39,6 @@ export async function diagnose(
   const messages = await readMessages(store, runId);
   const { facts: about, layout, layoutOrigin, incidents } = await readLogFacts(store, runId);
   const total = totalOfRun(messages);
-  const given: Given = { context: await readRunContext(store, runId), capacityBytes, total };
   const constraint = await readConstraint(store, runId, {
     torch: about.versions.torch,
     megatronCore: about.versions.megatron_core,
@@ -47,6 +46,9 @@ export async function diagnose(
   const lines = await newestMemoryLines(store, runId);
   const traced = await readTracedOoms(store, runId);
   const first = readFirstFailure(incidents);
+  const ofLaunch = messages.filter(({ attempt }) => attempt === (first?.attempt ?? attempt));
+  const failedRanks = ranksOf([...traced, ...ofLaunch.filter(({ kind }) => isOomKind(kind))]);
+  const given: Given = { context: await readRunContext(store, runId), capacityBytes, total, failedRanks };
   const found: Verdict[] = [];
   const used = new Set<Message>();
   for (const [i, oom] of traced.entries()) {
@@ -104,6 +106,12 @@ export async function diagnose(
     }),
     failed_sources: options.failedSources ?? [],
   };
+}
+
+/** How many ranks; one that no prefix names may be any. */
+function ranksOf(failures: readonly { readonly rank: number | null }[]): number {
+  const known = new Set(failures.flatMap(({ rank }) => (rank === null ? [] : [rank])));
+  return known.size === 0 ? failures.length : known.size;
 }
 
 /** Memory figures of the newest launch that printed any. */

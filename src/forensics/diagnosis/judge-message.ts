@@ -7,6 +7,7 @@ import { capturesFor } from '../verdict/captures.js';
 import { EvidenceLog, type Figure, type OomFacts, type RunSide } from '../verdict/facts.js';
 import { fallbackOfKind, type KindVerdict, verdictOfKind } from '../verdict/from-kind.js';
 import { COMBINATION_RULES, judge } from '../verdict/index.js';
+import { ruleOfThumb } from '../verdict/rule-of-thumb.js';
 import { BLANK } from './blank-verdict.js';
 import { factsOfMessage } from './oom-facts.js';
 import type { RankContext, RunContext } from './run-context.js';
@@ -19,6 +20,8 @@ export interface Given {
   readonly capacityBytes?: number | undefined;
   /** The device's total as another message of the run prints it. */
   readonly total?: Figure | undefined;
+  /** Ranks of the launch that ran out of memory. */
+  readonly failedRanks?: number | undefined;
 }
 
 /** Fills in what the run's other texts know of the rank. The failure's own figures go first. */
@@ -29,6 +32,7 @@ export function withContext(facts: OomFacts, rank: RankContext | undefined, give
     allocator: facts.allocator ?? rank?.allocator ?? null,
     growth: rank?.growth ?? null,
     run: rank?.side ?? facts.run ?? null,
+    bystanders: rank === undefined ? null : { ...rank.bystanders, failedAlone: given.failedRanks === 1 },
   };
 }
 
@@ -91,6 +95,7 @@ function sideOfMessage({ frame, source }: Message): RunSide | null {
 /** Parts that show that figures do not belong together. */
 const CONTRADICTIONS = new Set(['contradiction_in_message', 'more_than_given_capacity']);
 
+const RULE_OF_THUMB = COMBINATION_RULES.find(({ id }) => id === 'rule_of_thumb')!.text;
 const PROVEN = COMBINATION_RULES.find(({ id }) => id === 'proven')!.text;
 
 /** Runs the causes over the facts; `message`, where there is one, decides what its kind alone says. */
@@ -131,6 +136,16 @@ export function conclude(facts: OomFacts, evidence: EvidenceLog, message: Messag
       ...said,
       missing: [...missing, ...fallback.missing],
       captures: [...judgement.captures, ...captures.filter(({ id }) => !known.has(id))],
+    };
+  }
+  const thumb = holds === null ? ruleOfThumb(facts) : null;
+  if (thumb !== null) {
+    return {
+      ...common,
+      ...ofKind(thumb),
+      missing,
+      captures: judgement.captures,
+      combination: [...judgement.combination, RULE_OF_THUMB],
     };
   }
   if (holds === null) {

@@ -5,6 +5,7 @@ import { formatBytes, formatCount } from '../../model/units.js';
 import type { QueryRow } from '../../store/query-catalog.js';
 import type { Store } from '../../store/store.js';
 import type { AllocatorFacts, EvidenceLog, Figure, Growth, RunSide } from '../verdict/facts.js';
+import type { Bystanders } from '../verdict/rule-of-thumb.js';
 import { readRunTexts, runSide, savingSince } from './run-side.js';
 
 type EnvRow = QueryRow<'log.env'>;
@@ -15,6 +16,8 @@ export interface RankContext {
   readonly allocator: AllocatorFacts | null;
   readonly growth: Growth | null;
   readonly side: RunSide;
+  /** Beside what is known of failures. */
+  readonly bystanders: Omit<Bystanders, 'failedAlone'>;
   /** Adds what a reader should know beside a message, or beside a snapshot, which tells of its own rank all there is. */
   tell(evidence: EvidenceLog, total: Figure | null, beside: 'message' | 'snapshot'): void;
 }
@@ -43,6 +46,7 @@ export async function readRunContext(store: Store, runId: number): Promise<RunCo
         allocator: allocator?.facts ?? null,
         growth: growthOf(lines.get('allocated')),
         side: runSide(texts, own, memory, printed, env),
+        bystanders: bystandersOf(own, others, lines.get('max_reserved'), env),
         tell(evidence, total, beside) {
           if (beside === 'message') {
             if (allocator !== null) evidence.add(allocator.text, allocator.facts.source);
@@ -54,6 +58,24 @@ export async function readRunContext(store: Store, runId: number): Promise<RunCo
         },
       };
     },
+  };
+}
+
+function bystandersOf(
+  own: number | null,
+  others: readonly MemoryRow[],
+  ownReserved: MemoryRow | undefined,
+  env: readonly EnvRow[],
+): Omit<Bystanders, 'failedAlone'> {
+  const reserved = others.filter(
+    (row) => row.metric === 'max_reserved' && row.max_bytes !== null && row.rank !== null && row.rank !== own,
+  );
+  const most = reserved.reduce((highest, row) => Math.max(highest, row.max_bytes!), 0);
+  return {
+    ranks: new Set(reserved.map((row) => row.rank)).size,
+    mostReservedBytes: reserved.length === 0 ? null : most,
+    ownReservedBytes: ownReserved?.max_bytes ?? null,
+    environmentSource: env[0]?.display_path ?? null,
   };
 }
 

@@ -30,6 +30,7 @@ export type RuleId =
   | 'leak_before_capacity'
   | 'capacity_before_fragmentation'
   | 'none_holds'
+  | 'rule_of_thumb'
   | 'untested_rival'
   | 'contradiction'
   | 'counterfactual'
@@ -57,6 +58,10 @@ export const COMBINATION_RULES: readonly { readonly id: RuleId; readonly text: s
   {
     id: 'none_holds',
     text: 'Where no test holds the verdict is undecided, with the capture that would settle each test that could not run.',
+  },
+  {
+    id: 'rule_of_thumb',
+    text: 'Where the figures are missing, the guides are asked: with expandable segments on probably a full device; without them, one rank failing among ranks alike, probably fragmentation. At low confidence.',
   },
   {
     id: 'untested_rival',

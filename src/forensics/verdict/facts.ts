@@ -2,6 +2,7 @@
 import type { Evidence, EvidenceTopic } from '../../model/results.js';
 import type { Cause, CauseDetail, Confidence } from '../../model/vocabulary.js';
 import type { CaptureId } from './captures.js';
+import type { Bystanders } from './rule-of-thumb.js';
 import { OVERSIZE_SLACK_SHARE } from './thresholds.js';
 
 /** The source of a device total that the user gave. */
@@ -193,6 +194,7 @@ export interface OomFacts {
   readonly roundingWaste?: Figure | null | undefined;
   readonly trace?: TraceFacts | null | undefined;
   readonly run?: RunSide | null | undefined;
+  readonly bystanders?: Bystanders | null | undefined;
 }
 
 /** What this process could have had at most: reserve plus free device memory, within the fraction's limit if there is one. */

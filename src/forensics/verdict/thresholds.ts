@@ -84,3 +84,8 @@ export const OTHER_STAGE_SHARE = 0.9;
 export const COPIED_SHARE = 0.5;
 /** A checkpoint's copies of this share of all the process could have are no small change: what fits while they are made says little. */
 export const CHECKPOINT_IN_THE_MAKING_SHARE = 0.1;
+
+// ---- rules of thumb --------------------------------------------------------------------------------------------------------------
+
+/** Ranks whose reserves differ by less are alike: caches of equal ranks differ by a few percent, stages of a pipeline by more. */
+export const ALIKE_RANKS_SHARE = 1.05;
