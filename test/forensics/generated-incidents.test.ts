@@ -41,6 +41,12 @@ function rightCauses({ name, truth }: Incident, view: View): readonly Cause[] | 
 
 const isSure = ({ confidence }: Verdict): boolean => confidence === 'proven' || confidence === 'high';
 
+/** Why the first rank failed is known; another may have died of its own, larger request, and then its figures say so to the byte. */
+function isFullItself({ rank, cause, tests }: Verdict, { truth }: Incident): boolean {
+  const short = tests.find((test) => test.cause === 'capacity')?.numbers['short_bytes'] ?? 0;
+  return rank !== truth.rank && cause === 'capacity' && short > 0;
+}
+
 interface Judged {
   readonly incident: Incident;
   readonly view: View;
@@ -66,7 +72,9 @@ function judged(incident: Incident): Judged[] {
         view,
         right: causes === null ? null : first !== undefined && causes.includes(first.cause),
         detail: truth.detail === null ? null : first?.detail === truth.detail,
-        sureAndWrong: verdicts.filter((one) => isSure(one) && one.cause !== truth.cause),
+        sureAndWrong: verdicts.filter(
+          (one) => isSure(one) && one.cause !== truth.cause && !isFullItself(one, incident),
+        ),
         text: `${name} ${seed}, ${view}: ${truth.cause}/${truth.detail}, not ${said}`,
       },
     ];
