@@ -1,6 +1,6 @@
-import type { Block } from '../../src/allocator/block.js';
-import { CachingAllocator } from '../../src/allocator/caching-allocator.js';
-import { createDriver } from '../../src/allocator/driver.js';
+import type { Block } from '../../src/allocator/caching/block.js';
+import { CachingAllocator } from '../../src/allocator/caching/caching-allocator.js';
+import { createDriver } from '../../src/allocator/caching/driver.js';
 import { settingsFromConf } from '../../src/allocator/settings.js';
 import type { BenchContext, Case } from '../case.js';
 import { alternate } from '../measure.js';

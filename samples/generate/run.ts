@@ -2,9 +2,9 @@
  * What a generated run is: the plan it was launched with, and what every rank did until it ended. The simulation (`simulate/`, `causes/`)
  * makes it, the writers (`write/`) turn it into the files a real run would leave behind. Neither knows the other.
  */
-import type { SegmentSnapshot } from '../../src/allocator/caching-allocator.js';
+import type { SegmentSnapshot } from '../../src/allocator/caching/caching-allocator.js';
+import type { AllocatorStatistics } from '../../src/allocator/caching/statistics.js';
 import type { OomReport } from '../../src/allocator/oom-message.js';
-import type { AllocatorStatistics } from '../../src/allocator/statistics.js';
 import type { Cause, CauseDetail } from '../../src/model/vocabulary.js';
 import type { CallPath } from './simulate/code-line.js';
 import type { RankProcess, Traceback } from './simulate/rank-process.js';

@@ -2,7 +2,7 @@
  * Columns of `event` that follow from the trace itself: which alloc a free belongs to, and running totals. Done while ingesting because it
  * costs 20 ns an event here, and a sort of the whole table in every later question.
  *
- * Sizes on trace entries are *requested* bytes; nothing here knows actual block sizes (that is `src/allocator/backward-walk.ts`).
+ * Sizes on trace entries are *requested* bytes; nothing here knows actual block sizes (that is `src/allocator/walk/backward-walk.ts`).
  */
 import { type ColumnBatch, getI64, NULL_HIGH, putI64 } from '../model/columns.js';
 import { MbfError } from '../model/errors.js';

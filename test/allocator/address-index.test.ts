@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { AddressIndex } from '../../src/allocator/address-index.js';
+import { AddressIndex } from '../../src/allocator/walk/address-index.js';
 
 describe('AddressIndex', () => {
   it('agrees with a plain sorted list through many inserts and deletes', () => {

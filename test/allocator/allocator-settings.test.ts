@@ -1,8 +1,8 @@
 /** What each setting changes, on sequences small enough to be worked out by hand; numbered vectors are those of the project's notes. */
 import { describe, expect, it } from 'vitest';
-import type { Block } from '../../src/allocator/block.js';
-import { CachingAllocator, type TraceEntry } from '../../src/allocator/caching-allocator.js';
-import { createDriver } from '../../src/allocator/driver.js';
+import type { Block } from '../../src/allocator/caching/block.js';
+import { CachingAllocator, type TraceEntry } from '../../src/allocator/caching/caching-allocator.js';
+import { createDriver } from '../../src/allocator/caching/driver.js';
 import { roundSize } from '../../src/allocator/rounding.js';
 import { DEFAULT_SETTINGS, readAllocConf, settingsFromConf } from '../../src/allocator/settings.js';
 import { ALLOCATOR_VARIANTS } from '../../src/allocator/variants.js';

@@ -3,9 +3,9 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
-import { freeHoles, stateTotals } from '../../src/allocator/allocator-state.js';
-import { BackwardWalk } from '../../src/allocator/backward-walk.js';
 import { settingsFromSnapshot } from '../../src/allocator/settings.js';
+import { freeHoles, stateTotals } from '../../src/allocator/walk/allocator-state.js';
+import { BackwardWalk } from '../../src/allocator/walk/backward-walk.js';
 import { decode, finalState, walkEvents } from './corpus-recordings.js';
 
 const CORPUS = process.env['MBF_CORPUS'] ?? fileURLToPath(new URL('../../../shared/corpus', import.meta.url));

@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { stateTotals } from '../../src/allocator/allocator-state.js';
-import { BackwardWalk, type WalkOptions } from '../../src/allocator/backward-walk.js';
 import { type AllocatorSettings, DEFAULT_SETTINGS } from '../../src/allocator/settings.js';
+import { stateTotals } from '../../src/allocator/walk/allocator-state.js';
+import { BackwardWalk, type WalkOptions } from '../../src/allocator/walk/backward-walk.js';
 import { MIB } from '../../src/model/units.js';
 import type { TraceAction } from '../../src/model/vocabulary.js';
 import { activeBytes, asRuns, reservedBytes, ToyAllocator, type ToyRun, walkEvents } from './toy-allocator.js';

@@ -1,8 +1,12 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { Block } from '../../src/allocator/block.js';
-import { CachingAllocator, type SegmentSnapshot, type TraceEntry } from '../../src/allocator/caching-allocator.js';
-import { createDriver } from '../../src/allocator/driver.js';
+import type { Block } from '../../src/allocator/caching/block.js';
+import {
+  CachingAllocator,
+  type SegmentSnapshot,
+  type TraceEntry,
+} from '../../src/allocator/caching/caching-allocator.js';
+import { createDriver } from '../../src/allocator/caching/driver.js';
 import { formatOomSize, oomMessage } from '../../src/allocator/oom-message.js';
 import { type AllocatorSettings, DEFAULT_SETTINGS } from '../../src/allocator/settings.js';
 import { GIB, KIB, MIB } from '../../src/model/units.js';

@@ -3,12 +3,12 @@
  * blocks must be those torch had. Nothing is fitted: the driver only hands out the recorded addresses.
  */
 import { describe, expect, it } from 'vitest';
-import { BackwardWalk } from '../../src/allocator/backward-walk.js';
-import type { Block } from '../../src/allocator/block.js';
-import { CachingAllocator } from '../../src/allocator/caching-allocator.js';
-import type { Driver } from '../../src/allocator/driver.js';
+import type { Block } from '../../src/allocator/caching/block.js';
+import { CachingAllocator } from '../../src/allocator/caching/caching-allocator.js';
+import type { Driver } from '../../src/allocator/caching/driver.js';
 import { isSmall, roundSize } from '../../src/allocator/rounding.js';
 import { type AllocatorSettings, settingsFromSnapshot } from '../../src/allocator/settings.js';
+import { BackwardWalk } from '../../src/allocator/walk/backward-walk.js';
 import { hasPython, SNAPSHOTS, snapshotPickles } from '../support/corpus.js';
 import { decode, finalState, type Recording, walkEvents } from './corpus-recordings.js';
 

@@ -1,10 +1,15 @@
 /** Back to the start and forward again: the same states, and in the end the dump. */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { type AllocatorState, stateTotals } from '../../src/allocator/allocator-state.js';
-import { BackwardWalk, type FinalState, type WalkEvents, type WalkOptions } from '../../src/allocator/backward-walk.js';
-import { ForwardWalk } from '../../src/allocator/forward-walk.js';
 import { type AllocatorSettings, DEFAULT_SETTINGS } from '../../src/allocator/settings.js';
+import { type AllocatorState, stateTotals } from '../../src/allocator/walk/allocator-state.js';
+import {
+  BackwardWalk,
+  type FinalState,
+  type WalkEvents,
+  type WalkOptions,
+} from '../../src/allocator/walk/backward-walk.js';
+import { ForwardWalk } from '../../src/allocator/walk/forward-walk.js';
 import { MIB } from '../../src/model/units.js';
 import { skipLoudly } from '../support/corpus.js';
 import { allRecordings } from './all-recordings.js';

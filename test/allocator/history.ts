@@ -1,14 +1,14 @@
 /** Random histories over everything the allocator model can do, and what must hold after any of them. */
 import fc from 'fast-check';
 import { expect } from 'vitest';
-import { BackwardWalk, type FinalState, type WalkEvents } from '../../src/allocator/backward-walk.js';
-import { type Block, isExpandable, type PoolId } from '../../src/allocator/block.js';
-import { CachingAllocator, type TraceEntry } from '../../src/allocator/caching-allocator.js';
-import { createDriver } from '../../src/allocator/driver.js';
+import { type Block, isExpandable, type PoolId } from '../../src/allocator/caching/block.js';
+import { CachingAllocator, type TraceEntry } from '../../src/allocator/caching/caching-allocator.js';
+import { createDriver } from '../../src/allocator/caching/driver.js';
 import type { OomReport } from '../../src/allocator/oom-message.js';
 import { allocationSize } from '../../src/allocator/rounding.js';
 import { type AllocatorSettings, readAllocConf } from '../../src/allocator/settings.js';
 import { ALLOCATOR_VARIANTS } from '../../src/allocator/variants.js';
+import { BackwardWalk, type FinalState, type WalkEvents } from '../../src/allocator/walk/backward-walk.js';
 import { MIB } from '../../src/model/units.js';
 import { BLOCK_STATES, SEGMENT_TYPES } from '../../src/model/vocabulary.js';
 import { walkEvents } from './toy-allocator.js';

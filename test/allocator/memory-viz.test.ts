@@ -1,8 +1,8 @@
 /** The backward walk against memory_viz's own way of undoing a trace, over random histories of the allocator model. */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { stateTotals } from '../../src/allocator/allocator-state.js';
-import { BackwardWalk } from '../../src/allocator/backward-walk.js';
+import { stateTotals } from '../../src/allocator/walk/allocator-state.js';
+import { BackwardWalk } from '../../src/allocator/walk/backward-walk.js';
 import { fragmentationIndex } from '../../src/forensics/parity/memory-viz.js';
 import { BLOCK_STATES, SEGMENT_TYPES } from '../../src/model/vocabulary.js';
 import { type VizSnapshot, vizEvents, vizFragmentation, vizState, vizTimeline } from '../support/memory-viz-oracle.js';

@@ -1,4 +1,4 @@
-import type { AllocatorState } from '../../src/allocator/allocator-state.js';
+import type { AllocatorState } from '../../src/allocator/walk/allocator-state.js';
 
 /** A state as plain values, for comparison. Runs of reservations that touch are one: a trace cannot tell them apart. */
 export function plainState(state: AllocatorState): unknown {

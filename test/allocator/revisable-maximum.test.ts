@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { RevisableMaximum } from '../../src/allocator/revisable-maximum.js';
+import { RevisableMaximum } from '../../src/allocator/walk/revisable-maximum.js';
 
 describe('RevisableMaximum', () => {
   it('keeps a peak that only a later revision makes the highest', () => {

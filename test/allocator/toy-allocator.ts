@@ -2,12 +2,13 @@
  * A naive forward allocator that records what torch records, and keeps the truth after every event. It follows the rules the
  * backward walk relies on (rounding, splitting, segment sizes, coalescing, unit-wise unmapping), not torch's choice among blocks.
  */
-import type { AllocatorState } from '../../src/allocator/allocator-state.js';
-import { freeHoles } from '../../src/allocator/allocator-state.js';
-import type { FinalState, WalkEvents } from '../../src/allocator/backward-walk.js';
+
 import { allocationSize, isSmall, roundSize } from '../../src/allocator/rounding.js';
 import type { AllocatorSettings } from '../../src/allocator/settings.js';
 import { LARGE_REMAINDER_BYTES, MIN_BLOCK_BYTES, SMALL_SEGMENT_BYTES } from '../../src/allocator/settings.js';
+import type { AllocatorState } from '../../src/allocator/walk/allocator-state.js';
+import { freeHoles } from '../../src/allocator/walk/allocator-state.js';
+import type { FinalState, WalkEvents } from '../../src/allocator/walk/backward-walk.js';
 import { MIB } from '../../src/model/units.js';
 import { TRACE_ACTIONS, type TraceAction } from '../../src/model/vocabulary.js';
 

@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { stateTotals } from '../../src/allocator/allocator-state.js';
+import { stateTotals } from '../../src/allocator/walk/allocator-state.js';
 import { stateAt } from '../../src/forensics/history/state-at.js';
 import type { PeakResult } from '../../src/model/results.js';
 import { openStore } from '../../src/store/open-store.js';

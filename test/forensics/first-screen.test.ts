@@ -6,7 +6,7 @@ import { PARSERS } from '../../parsers/index.js';
 import { CAUSES_TO_GENERATE } from '../../samples/generate/causes/index.js';
 import { SAMPLES } from '../../samples/generate/stories/index.js';
 import { runDirectory, TRUTH_NAME } from '../../samples/generate/write/run-directory.js';
-import { stateTotals } from '../../src/allocator/allocator-state.js';
+import { stateTotals } from '../../src/allocator/walk/allocator-state.js';
 import { diagnose } from '../../src/forensics/diagnosis/diagnose.js';
 import { describeShow } from '../../src/forensics/diagnosis/show.js';
 import { stateAt } from '../../src/forensics/history/state-at.js';

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { PARSERS } from '../../parsers/index.js';
-import { stateTotals } from '../../src/allocator/allocator-state.js';
+import { stateTotals } from '../../src/allocator/walk/allocator-state.js';
 import { deviceHistory } from '../../src/forensics/history/device-history.js';
 import { peakBetween, stateAt } from '../../src/forensics/history/state-at.js';
 import { describePeaks } from '../../src/forensics/live/peaks.js';

@@ -1,6 +1,6 @@
 /** A leak read from the snapshot alone, and everything that looks like one. */
 import { describe, expect, it } from 'vitest';
-import type { AllocatorState } from '../../src/allocator/allocator-state.js';
+import type { AllocatorState } from '../../src/allocator/walk/allocator-state.js';
 import { lastOfBursts } from '../../src/forensics/diagnosis/step-clock.js';
 import { keepingSites } from '../../src/forensics/diagnosis/trace-facts.js';
 import { EvidenceLog, type KeepingSite, type OomFacts } from '../../src/forensics/verdict/facts.js';

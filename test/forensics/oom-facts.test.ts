@@ -1,8 +1,8 @@
 /** What is read out of a state, a message, or both. */
 import { describe, expect, it } from 'vitest';
 import { incidentsInText } from '../../parsers/log/index.js';
-import type { AllocatorState } from '../../src/allocator/allocator-state.js';
 import { DEFAULT_SETTINGS } from '../../src/allocator/settings.js';
+import type { AllocatorState } from '../../src/allocator/walk/allocator-state.js';
 import {
   describesSame,
   factsOfMessage,

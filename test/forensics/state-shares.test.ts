@@ -1,8 +1,8 @@
 /** A state divided into shares: each kind of hole by hand, and any state to the byte. */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { type AllocatorState, placeBlocks, stateTotals } from '../../src/allocator/allocator-state.js';
 import { type AllocatorSettings, DEFAULT_SETTINGS } from '../../src/allocator/settings.js';
+import { type AllocatorState, placeBlocks, stateTotals } from '../../src/allocator/walk/allocator-state.js';
 import { partsOfShares } from '../../src/forensics/verdict/accounting.js';
 import { HOLE_KINDS, type HoleKind, type StateShares, shareState } from '../../src/forensics/verdict/state-shares.js';
 import { MIB } from '../../src/model/units.js';

@@ -8,7 +8,7 @@ import { CAUSES_TO_GENERATE } from '../../samples/generate/causes/index.js';
 import type { GeneratedRun, ModelShape, Parallelism, RunPlan, SimulatedRank } from '../../samples/generate/run.js';
 import type { RankContext } from '../../samples/generate/simulate/rank-context.js';
 import { simulateAttempt } from '../../samples/generate/simulate/simulate-attempt.js';
-import type { SegmentSnapshot } from '../../src/allocator/caching-allocator.js';
+import type { SegmentSnapshot } from '../../src/allocator/caching/caching-allocator.js';
 import { GIB, MIB } from '../../src/model/units.js';
 import { CAUSE_DETAILS } from '../../src/model/vocabulary.js';
 

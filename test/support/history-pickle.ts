@@ -5,8 +5,8 @@ import type { CodeLine } from '../../samples/generate/simulate/code-line.js';
 import type { RankProcess, Traceback } from '../../samples/generate/simulate/rank-process.js';
 import { type PyDict, pickle } from '../../samples/generate/write/pickle-writer.js';
 import { snapshotValue } from '../../samples/generate/write/snapshot-pickle.js';
-import type { SegmentSnapshot } from '../../src/allocator/allocator-snapshot.js';
-import type { TraceEntry } from '../../src/allocator/caching-allocator.js';
+import type { SegmentSnapshot } from '../../src/allocator/caching/allocator-snapshot.js';
+import type { TraceEntry } from '../../src/allocator/caching/caching-allocator.js';
 import type { Played } from '../allocator/history.js';
 
 export interface HistoryForm {

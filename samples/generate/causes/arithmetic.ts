@@ -1,5 +1,5 @@
 /** The sums that make a cause true, from the allocator's own state. */
-import type { SegmentSnapshot } from '../../../src/allocator/caching-allocator.js';
+import type { SegmentSnapshot } from '../../../src/allocator/caching/caching-allocator.js';
 import type { OomReport } from '../../../src/allocator/oom-message.js';
 import type { SimulatedRank } from '../run.js';
 

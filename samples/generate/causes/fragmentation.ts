@@ -1,5 +1,5 @@
 /** What the fragmentation causes share: enough is free in sum, and no free block may serve the request. */
-import type { SegmentSnapshot } from '../../../src/allocator/caching-allocator.js';
+import type { SegmentSnapshot } from '../../../src/allocator/caching/caching-allocator.js';
 import { GIB, MIB } from '../../../src/model/units.js';
 import type { RunTruth } from '../run.js';
 import type { Traceback } from '../simulate/rank-process.js';

@@ -1,7 +1,7 @@
 /** One training process as the allocator sees it: requests with call stacks at certain times, and the trace torch would record of them. */
-import type { Block } from '../../../src/allocator/block.js';
-import { CachingAllocator, type TraceEntry } from '../../../src/allocator/caching-allocator.js';
-import { createDriver, type SimulatedDriver } from '../../../src/allocator/driver.js';
+import type { Block } from '../../../src/allocator/caching/block.js';
+import { CachingAllocator, type TraceEntry } from '../../../src/allocator/caching/caching-allocator.js';
+import { createDriver, type SimulatedDriver } from '../../../src/allocator/caching/driver.js';
 import type { OomReport } from '../../../src/allocator/oom-message.js';
 import { type AllocatorSettings, DEFAULT_SETTINGS } from '../../../src/allocator/settings.js';
 import { type AllocatorVariant, DEFAULT_VARIANT } from '../../../src/allocator/variants.js';

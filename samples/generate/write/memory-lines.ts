@@ -1,5 +1,5 @@
 /** `memory_stats` as the frameworks print it after an iteration. Upstream: `report_memory` of Megatron-LM and Megatron Bridge. */
-import type { AllocatorStatistics, Gauge } from '../../../src/allocator/statistics.js';
+import type { AllocatorStatistics, Gauge } from '../../../src/allocator/caching/statistics.js';
 import { MIB } from '../../../src/model/units.js';
 import { fixed, pythonFloat } from './python-text.js';
 

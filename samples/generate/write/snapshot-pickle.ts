@@ -1,6 +1,6 @@
 /** The file torch writes for one rank: `pickle.dump(torch.cuda.memory._snapshot(), f)`, with the keys, the order and the object sharing of its release. */
-import type { BlockSnapshot, SegmentSnapshot } from '../../../src/allocator/allocator-snapshot.js';
-import type { TraceEntry } from '../../../src/allocator/caching-allocator.js';
+import type { BlockSnapshot, SegmentSnapshot } from '../../../src/allocator/caching/allocator-snapshot.js';
+import type { TraceEntry } from '../../../src/allocator/caching/caching-allocator.js';
 import type { AllocatorSettings } from '../../../src/allocator/settings.js';
 import type { DumpedState, TorchRelease } from '../run.js';
 import type { CodeLine } from '../simulate/code-line.js';

@@ -1,5 +1,5 @@
 /** What is true by construction, from the run and its simulated allocators only: never from a verdict, a log or a file. */
-import type { SegmentSnapshot } from '../../../src/allocator/allocator-snapshot.js';
+import type { SegmentSnapshot } from '../../../src/allocator/caching/allocator-snapshot.js';
 import type { Attempt, DumpedSnapshot, SimulatedRank } from '../run.js';
 import type { Traceback } from '../simulate/rank-process.js';
 import { failed } from './failure-lines.js';

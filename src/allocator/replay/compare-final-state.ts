@@ -1,5 +1,5 @@
 /** Whether a replay ends where the dump does: the same segments, and in them the same blocks, free ones included. */
-import type { SegmentSnapshot } from '../allocator-snapshot.js';
+import type { SegmentSnapshot } from '../caching/allocator-snapshot.js';
 
 /** The dumped state of one device, all blocks, both lists in ascending order of address. */
 export interface DumpedState {

@@ -1,7 +1,7 @@
 /** A driver that grants what the record shows was granted, at the recorded addresses, and refuses the rest. */
-import type { PoolId } from '../block.js';
-import type { Driver, Reservation } from '../driver.js';
-import { RESERVATION_FACTOR } from '../expandable-segments.js';
+import type { PoolId } from '../caching/block.js';
+import type { Driver, Reservation } from '../caching/driver.js';
+import { RESERVATION_FACTOR } from '../caching/expandable-segments.js';
 import {
   ALLOC,
   FREE_COMPLETED,

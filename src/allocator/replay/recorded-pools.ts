@@ -1,6 +1,6 @@
 /** Which private pool a recorded request goes to, and which pools a recorded flush may take: what no request says and the record shows. */
-import type { PoolId, Segment } from '../block.js';
-import type { CachingAllocator } from '../caching-allocator.js';
+import type { PoolId, Segment } from '../caching/block.js';
+import type { CachingAllocator } from '../caching/caching-allocator.js';
 import type { RecordedDriver } from './recorded-driver.js';
 import type { Recording } from './recording.js';
 

@@ -1,11 +1,11 @@
 /** A recorded trace as a replay wants it: whole columns, every free tied to its allocation, every allocation to its pool. */
 import { TRACE_ACTIONS } from '../../model/vocabulary.js';
-import { AddressTable } from '../address-table.js';
-import type { AllocatorState } from '../allocator-state.js';
-import type { WalkEvents } from '../backward-walk.js';
-import type { PoolId } from '../block.js';
-import type { HistoryFacts } from '../history-facts.js';
+import type { PoolId } from '../caching/block.js';
 import type { AllocatorSettings } from '../settings.js';
+import { AddressTable } from '../walk/address-table.js';
+import type { AllocatorState } from '../walk/allocator-state.js';
+import type { WalkEvents } from '../walk/backward-walk.js';
+import type { HistoryFacts } from '../walk/history-facts.js';
 
 export const ALLOC = TRACE_ACTIONS.indexOf('alloc');
 export const FREE_REQUESTED = TRACE_ACTIONS.indexOf('free_requested');

@@ -2,11 +2,11 @@
  * What a replay does to the model where the record shows something else than the model would have done: it repeats the record by force and goes on.
  * A model that went astray usually agrees with the record again after a few allocations.
  */
-import { type Block, makeSegment, type PoolId } from '../block.js';
-import type { AllocatorParts } from '../caching-allocator.js';
+import { type Block, makeSegment, type PoolId } from '../caching/block.js';
+import type { AllocatorParts } from '../caching/caching-allocator.js';
+import { move } from '../caching/statistics.js';
 import { roundSize } from '../rounding.js';
 import type { AllocatorSettings } from '../settings.js';
-import { move } from '../statistics.js';
 
 /** A free block that contains `addr`, wherever it is. */
 export function freeBlockAt<S>(parts: AllocatorParts<S>, addr: number): Block<S> | undefined {

@@ -1,5 +1,5 @@
 /** What a verifying replay found. */
-import type { CachingAllocator } from '../caching-allocator.js';
+import type { CachingAllocator } from '../caching/caching-allocator.js';
 import type { AllocatorVariant } from '../variants.js';
 import type { MismatchKind } from './recorded-driver.js';
 

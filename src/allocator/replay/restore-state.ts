@@ -1,9 +1,10 @@
 /** Sets the allocator model into a recorded state: segments, live blocks, and the free blocks that follow from them. */
-import type { AllocatorState } from '../allocator-state.js';
-import { type Block, makeSegment, type Pool, type PoolId, type Segment } from '../block.js';
-import type { AllocatorParts } from '../caching-allocator.js';
+
+import { type Block, makeSegment, type Pool, type PoolId, type Segment } from '../caching/block.js';
+import type { AllocatorParts } from '../caching/caching-allocator.js';
+import { type Gauge, move } from '../caching/statistics.js';
 import { SMALL_SEGMENT_BYTES } from '../settings.js';
-import { type Gauge, move } from '../statistics.js';
+import type { AllocatorState } from '../walk/allocator-state.js';
 import { reservationKey } from './recording.js';
 
 /** Address space of a reservation whose end nothing tells: more than any device has. */

@@ -3,8 +3,8 @@
  * allocation, every call to the driver in its order, and the final state. Nothing is fitted: the driver hands out recorded addresses, and only
  * what no rule decides is taken from the record (when a pending free completed, when the program called `empty_cache()`).
  */
-import type { Block } from '../block.js';
-import { type AllocatorParts, CachingAllocator } from '../caching-allocator.js';
+import type { Block } from '../caching/block.js';
+import { type AllocatorParts, CachingAllocator } from '../caching/caching-allocator.js';
 import { SMALL_SEGMENT_BYTES } from '../settings.js';
 import type { AllocatorVariant } from '../variants.js';
 import { isDriverEntry, type MismatchKind, Parted, RecordedDriver } from './recorded-driver.js';

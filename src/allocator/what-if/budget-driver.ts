@@ -1,6 +1,6 @@
 /** A device of so many bytes for one allocator, with addresses that are never used twice, and a memory of what it refused. */
-import type { Driver } from '../driver.js';
-import { RESERVATION_FACTOR } from '../expandable-segments.js';
+import type { Driver } from '../caching/driver.js';
+import { RESERVATION_FACTOR } from '../caching/expandable-segments.js';
 
 /** No limit at all; reservations of address space still need a size. */
 const UNLIMITED_TOTAL_BYTES = 2 ** 40;

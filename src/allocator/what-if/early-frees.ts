@@ -1,6 +1,7 @@
 /** Live blocks whose earlier free would have opened a hole for a request that failed. */
-import type { AllocatorState } from '../allocator-state.js';
+
 import { isSmall } from '../rounding.js';
+import type { AllocatorState } from '../walk/allocator-state.js';
 
 /** Blocks side by side in one segment, with the free memory between and around them. */
 export interface HoleWindow {

@@ -1,6 +1,6 @@
 /** The requests of a recording, served by an allocator with other settings or on another device. */
-import type { Block } from '../block.js';
-import { CachingAllocator } from '../caching-allocator.js';
+import type { Block } from '../caching/block.js';
+import { CachingAllocator } from '../caching/caching-allocator.js';
 import type { Recording } from '../replay/recording.js';
 import { restoreState } from '../replay/restore-state.js';
 import { allocationSize, roundSize } from '../rounding.js';

@@ -1,5 +1,5 @@
 /** One side of a comparison: the live blocks of a device at a moment, grouped by stack, and what describes the snapshot. */
-import { STACK_ORIGINS, stateTotals } from '../../allocator/allocator-state.js';
+import { STACK_ORIGINS, stateTotals } from '../../allocator/walk/allocator-state.js';
 import type { DiffSide } from '../../model/diff-results.js';
 import { poolWords } from '../../model/pool-words.js';
 import type { Store } from '../../store/store.js';

@@ -1,7 +1,8 @@
 /** Facts of one OOM, from the state at its entry in a snapshot, from a message, or from both joined. */
-import { type AllocatorState, freeHoles, stateTotals } from '../../allocator/allocator-state.js';
+
 import { allocationSize, isSmall, roundSize, roundUp } from '../../allocator/rounding.js';
 import { type AllocatorSettings, MIN_BLOCK_BYTES } from '../../allocator/settings.js';
+import { type AllocatorState, freeHoles, stateTotals } from '../../allocator/walk/allocator-state.js';
 import { readProcesses, reservedOf } from '../../model/oom-messages.js';
 import { MIB } from '../../model/units.js';
 import type { Message } from '../log/message.js';

@@ -1,5 +1,5 @@
 /** Which call sites keep partly free segments of the default pool from going back to the driver. */
-import { type AllocatorState, freeHoles } from '../../allocator/allocator-state.js';
+import { type AllocatorState, freeHoles } from '../../allocator/walk/allocator-state.js';
 import type { Store } from '../../store/store.js';
 import { readStacks, siteOf } from '../stacks/read-stacks.js';
 

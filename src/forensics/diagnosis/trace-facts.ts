@@ -1,5 +1,5 @@
 /** What the trace of one device shows of the steps before its OOM: their ends and peaks, what is left over of each, and what was being done. */
-import type { AllocatorState } from '../../allocator/allocator-state.js';
+import type { AllocatorState } from '../../allocator/walk/allocator-state.js';
 import { MIB } from '../../model/units.js';
 import type { Store } from '../../store/store.js';
 import { deviceHistory } from '../history/device-history.js';

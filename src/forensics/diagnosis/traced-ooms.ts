@@ -1,5 +1,5 @@
 /** The OOM entries of a run's traces, each with the allocator's state just before it. */
-import { stateTotals } from '../../allocator/allocator-state.js';
+import { stateTotals } from '../../allocator/walk/allocator-state.js';
 import { formatCount } from '../../model/units.js';
 import type { Store } from '../../store/store.js';
 import { deviceHistory } from '../history/device-history.js';

@@ -1,5 +1,5 @@
 /** The live set of a snapshot at a moment, as the encoders of other tools' formats want it. */
-import { type AllocatorState, freeHoles, STACK_ORIGINS, stateTotals } from '../../allocator/allocator-state.js';
+import { type AllocatorState, freeHoles, STACK_ORIGINS, stateTotals } from '../../allocator/walk/allocator-state.js';
 import { MbfError } from '../../model/errors.js';
 import type { LiveDevice, LiveFrame, LiveSample, LiveStacks } from '../../model/export-results.js';
 import type { Store } from '../../store/store.js';

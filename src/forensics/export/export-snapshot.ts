@@ -2,7 +2,7 @@
  * A snapshot as the JSON of what torch pickles: segments, device_traces, allocator_settings, external_annotations. It is written while it is
  * read, window by window; what is held is one window, the ids of the distinct stacks' frames, and the text of the distinct frames.
  */
-import { freeHoles, STACK_ORIGINS, stateTotals } from '../../allocator/allocator-state.js';
+import { freeHoles, STACK_ORIGINS, stateTotals } from '../../allocator/walk/allocator-state.js';
 import type { ExportResult } from '../../model/export-results.js';
 import { BLOCK_STATES } from '../../model/vocabulary.js';
 import type { Store } from '../../store/store.js';

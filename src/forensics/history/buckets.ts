@@ -1,5 +1,5 @@
 /** Totals over a trace in runs of 2^k entries, smallest and largest kept: what every timeline is drawn from. */
-import type { TotalsObserver } from '../../allocator/forward-walk.js';
+import type { TotalsObserver } from '../../allocator/walk/forward-walk.js';
 import { MAX_BUCKETS } from '../../model/derived-tables.js';
 
 export interface BucketRange {

@@ -2,9 +2,10 @@
  * What is known of one device's allocator over a whole trace: the start state found by walking back from the dump, and the facts that make the walk
  * forward exact. One source of truth for every view: peak, state at a moment, timeline, diff, verdict.
  */
-import { type AllocatorState, STACK_ORIGINS, stateTotals } from '../../allocator/allocator-state.js';
-import { BackwardWalk } from '../../allocator/backward-walk.js';
+
 import { settingsFromSnapshot } from '../../allocator/settings.js';
+import { type AllocatorState, STACK_ORIGINS, stateTotals } from '../../allocator/walk/allocator-state.js';
+import { BackwardWalk } from '../../allocator/walk/backward-walk.js';
 import type { Store } from '../../store/store.js';
 import { readPoolNumbers } from '../names/pool-numbers.js';
 import { bucketBatch, wholeTrace } from './bucket-rows.js';

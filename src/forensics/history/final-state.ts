@@ -1,5 +1,5 @@
 /** The dumped state of one device, from the store. */
-import type { FinalState } from '../../allocator/backward-walk.js';
+import type { FinalState } from '../../allocator/walk/backward-walk.js';
 import { BLOCK_STATES, SEGMENT_TYPES } from '../../model/vocabulary.js';
 import type { Store } from '../../store/store.js';
 import type { TraceOfDevice } from './trace-events.js';

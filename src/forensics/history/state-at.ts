@@ -1,7 +1,8 @@
 /** The state of one device's allocator at a moment of its trace: forward from the reconstructed start. */
-import type { AllocatorState } from '../../allocator/allocator-state.js';
-import type { TotalsObserver } from '../../allocator/forward-walk.js';
+
 import type { AllocatorSettings } from '../../allocator/settings.js';
+import type { AllocatorState } from '../../allocator/walk/allocator-state.js';
+import type { TotalsObserver } from '../../allocator/walk/forward-walk.js';
 import { MbfError } from '../../model/errors.js';
 import type { Store } from '../../store/store.js';
 import { deviceHistory } from './device-history.js';

@@ -1,7 +1,7 @@
 /** Histories in the `derived_*` tables: written once by whoever first needs one, read by everybody after. */
-import type { AllocatorState, StateBlocks, StateSegments } from '../../allocator/allocator-state.js';
-import { placeBlocks } from '../../allocator/allocator-state.js';
-import type { HistoryFacts } from '../../allocator/history-facts.js';
+import type { AllocatorState, StateBlocks, StateSegments } from '../../allocator/walk/allocator-state.js';
+import { placeBlocks } from '../../allocator/walk/allocator-state.js';
+import type { HistoryFacts } from '../../allocator/walk/history-facts.js';
 import { ColumnBatch, NULL_I32, putI64, putNullI64, type TableLayout } from '../../model/columns.js';
 import {
   ALLOC_FACT_LAYOUT,

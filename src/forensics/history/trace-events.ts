@@ -1,5 +1,5 @@
 /** Entries of a device's trace from the store, as columns for a walk: in windows from the last to the first, or in order. */
-import type { WalkEvents } from '../../allocator/backward-walk.js';
+import type { WalkEvents } from '../../allocator/walk/backward-walk.js';
 import type { ReadBatch } from '../../store/read-columns.js';
 import type { Store } from '../../store/store.js';
 import type { PoolNumbers } from '../names/pool-numbers.js';

@@ -1,9 +1,10 @@
 /** What is known of one device's allocator over a whole trace, and the walk forward that it makes exact. */
-import { type AllocatorState, stateTotals } from '../../allocator/allocator-state.js';
-import type { Peak } from '../../allocator/backward-walk.js';
-import { ForwardWalk, type TotalsObserver } from '../../allocator/forward-walk.js';
-import type { HistoryFacts } from '../../allocator/history-facts.js';
+
 import type { AllocatorSettings } from '../../allocator/settings.js';
+import { type AllocatorState, stateTotals } from '../../allocator/walk/allocator-state.js';
+import type { Peak } from '../../allocator/walk/backward-walk.js';
+import { ForwardWalk, type TotalsObserver } from '../../allocator/walk/forward-walk.js';
+import type { HistoryFacts } from '../../allocator/walk/history-facts.js';
 import type { Store } from '../../store/store.js';
 import { eachForward, type TraceOfDevice } from './trace-events.js';
 

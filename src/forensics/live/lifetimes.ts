@@ -1,5 +1,5 @@
 /** Resident against transient: what of a live set outlives its step. */
-import type { StateBlocks } from '../../allocator/allocator-state.js';
+import type { StateBlocks } from '../../allocator/walk/allocator-state.js';
 import type { LifetimeBasis } from '../../model/peak-results.js';
 import type { Store } from '../../store/store.js';
 import type { StateAt } from '../history/state-at.js';

@@ -1,5 +1,5 @@
 /** The live set at a moment, grouped by any key a reader may ask for. */
-import { STACK_ORIGINS } from '../../allocator/allocator-state.js';
+import { STACK_ORIGINS } from '../../allocator/walk/allocator-state.js';
 import type { GroupKey, KeyGroup, LifetimeBasis } from '../../model/peak-results.js';
 import { poolWords } from '../../model/pool-words.js';
 import type { Store } from '../../store/store.js';

@@ -1,5 +1,5 @@
 /** `mbforensics peak`: the live set at a moment of each device, by default at the most actual bytes in use, by any key. */
-import { stateTotals } from '../../allocator/allocator-state.js';
+import { stateTotals } from '../../allocator/walk/allocator-state.js';
 import { MbfError } from '../../model/errors.js';
 import type { Grouping, GroupKey, KeyGroup, MemoryVizFigures } from '../../model/peak-results.js';
 import type { PeakDevice, PeakResult } from '../../model/results.js';

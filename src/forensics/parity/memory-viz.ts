@@ -2,7 +2,7 @@
  * What memory_viz shows of a snapshot, from the store. Upstream: torch `torch/utils/viz/MemoryViz.js`, `process_alloc_data` and `calculate_fragmentation`. Its
  * timeline adds up requested bytes, ours actual ones, so its axis ends below our peak.
  */
-import { type AllocatorState, freeHoles } from '../../allocator/allocator-state.js';
+import { type AllocatorState, freeHoles } from '../../allocator/walk/allocator-state.js';
 import type { MemoryVizFigures } from '../../model/peak-results.js';
 import type { Store } from '../../store/store.js';
 

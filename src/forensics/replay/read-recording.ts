@@ -1,8 +1,9 @@
 /** A device's whole trace from the store, ready to be replayed. */
-import type { WalkEvents } from '../../allocator/backward-walk.js';
+
 import type { DumpedState } from '../../allocator/replay/compare-final-state.js';
 import type { WalkFindings } from '../../allocator/replay/fidelity.js';
 import { prepareRecording, type Recording } from '../../allocator/replay/recording.js';
+import type { WalkEvents } from '../../allocator/walk/backward-walk.js';
 import type { Store } from '../../store/store.js';
 import { deviceHistory } from '../history/device-history.js';
 import { eachForward } from '../history/trace-events.js';

@@ -1,5 +1,5 @@
 /** How the trace of one dump stands to that of the dump before it on the same rank and device. */
-import { stateTotals } from '../../allocator/allocator-state.js';
+import { stateTotals } from '../../allocator/walk/allocator-state.js';
 import type { SeriesSnapshot } from '../../model/snapshot-series-results.js';
 import type { QueryRow } from '../../store/query-catalog.js';
 import type { Store } from '../../store/store.js';

@@ -1,5 +1,5 @@
 /** `mbforensics at`: the allocator of one device at one moment. */
-import { type AllocatorState, freeHoles, stateTotals } from '../../allocator/allocator-state.js';
+import { type AllocatorState, freeHoles, stateTotals } from '../../allocator/walk/allocator-state.js';
 import type { AtResult, PinnedSegment } from '../../model/at-results.js';
 import type { Store } from '../../store/store.js';
 import { deviceHistory } from '../history/device-history.js';

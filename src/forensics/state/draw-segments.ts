@@ -1,5 +1,5 @@
 /** `mbforensics segments`: every segment of one device at one moment, cell by cell. */
-import { type AllocatorState, freeHoles, stateTotals } from '../../allocator/allocator-state.js';
+import { type AllocatorState, freeHoles, stateTotals } from '../../allocator/walk/allocator-state.js';
 import type { SegmentDrawing, SegmentGroup, SegmentsResult } from '../../model/at-results.js';
 import type { Store } from '../../store/store.js';
 import { deviceHistory } from '../history/device-history.js';

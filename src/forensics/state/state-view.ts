@@ -1,6 +1,7 @@
 /** A state of the allocator added up: by pool, by stream, its holes, and what pins its segments. */
-import type { AllocatorState, FreeHoles } from '../../allocator/allocator-state.js';
+
 import { type AllocatorSettings, SMALL_SEGMENT_BYTES } from '../../allocator/settings.js';
+import type { AllocatorState, FreeHoles } from '../../allocator/walk/allocator-state.js';
 import type { FragmentationAt, HoleAt, PoolAt, ReserveShare, StreamAt } from '../../model/at-results.js';
 
 /** How the numbers of a state are shown to people. */

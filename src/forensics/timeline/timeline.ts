@@ -1,5 +1,5 @@
 /** `mbforensics timeline`: the course of a device's memory over its trace. */
-import type { Peak } from '../../allocator/backward-walk.js';
+import type { Peak } from '../../allocator/walk/backward-walk.js';
 import { MbfError } from '../../model/errors.js';
 import type {
   TimelineAnnotation,

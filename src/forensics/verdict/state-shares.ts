@@ -1,7 +1,8 @@
 /** A state of the allocator divided into shares that add up to its reserve exactly: the inside of every account. */
-import { type AllocatorState, freeHoles } from '../../allocator/allocator-state.js';
+
 import { isSmall } from '../../allocator/rounding.js';
 import { type AllocatorSettings, SMALL_SEGMENT_BYTES } from '../../allocator/settings.js';
+import { type AllocatorState, freeHoles } from '../../allocator/walk/allocator-state.js';
 
 /**
  * Why a free block of the default pool was of no use. Against a request that failed: `too_small` in its own pool, size class and stream; `page_pinned` the

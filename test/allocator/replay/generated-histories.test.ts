@@ -1,12 +1,12 @@
 /** Replays of what the model itself did: whatever the settings, nothing may be left unexplained where the record tells enough. */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { AllocatorState } from '../../../src/allocator/allocator-state.js';
 import { finalDifference } from '../../../src/allocator/replay/compare-final-state.js';
 import { judgeReplay } from '../../../src/allocator/replay/fidelity.js';
 import type { ReplayOutcome } from '../../../src/allocator/replay/replay-outcome.js';
 import { verifyingReplay } from '../../../src/allocator/replay/verifying-replay.js';
 import { ALLOCATOR_VARIANTS } from '../../../src/allocator/variants.js';
+import type { AllocatorState } from '../../../src/allocator/walk/allocator-state.js';
 import { type History, history, type Played, play } from '../history.js';
 import { type PreparedRecording, recordPlayed, writesPools } from './played-recording.js';
 

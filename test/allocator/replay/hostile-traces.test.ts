@@ -1,9 +1,9 @@
 /** Traces that no allocator wrote: every one ends soon, without an exception, and none is called exact. */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { WalkEvents } from '../../../src/allocator/backward-walk.js';
 import { type Fidelity, judgeReplay } from '../../../src/allocator/replay/fidelity.js';
 import { type AllocatorSettings, DEFAULT_SETTINGS, settingsFromConf } from '../../../src/allocator/settings.js';
+import type { WalkEvents } from '../../../src/allocator/walk/backward-walk.js';
 import { simulate } from '../../../src/allocator/what-if/simulate.js';
 import { MIB } from '../../../src/model/units.js';
 import { TRACE_ACTIONS } from '../../../src/model/vocabulary.js';

@@ -12,9 +12,9 @@ export interface Mutant {
   readonly isReal: boolean;
 }
 
-const ALLOCATOR = 'caching-allocator.js';
-const EXPANDABLE = 'expandable-segments.js';
-const SPACE = 'block-space.js';
+const ALLOCATOR = 'caching/caching-allocator.js';
+const EXPANDABLE = 'caching/expandable-segments.js';
+const SPACE = 'caching/block-space.js';
 const ROUNDING = 'rounding.js';
 
 const mutant = (what: string, file: string, from: string | RegExp, to: string, isReal = false): Mutant => ({

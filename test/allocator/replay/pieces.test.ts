@@ -1,8 +1,8 @@
 /** The driver of a verifying replay, and the comparison at its end. */
 import { describe, expect, it } from 'vitest';
-import type { SegmentSnapshot } from '../../../src/allocator/allocator-snapshot.js';
-import { CachingAllocator, type TraceEntry } from '../../../src/allocator/caching-allocator.js';
-import { createDriver } from '../../../src/allocator/driver.js';
+import type { SegmentSnapshot } from '../../../src/allocator/caching/allocator-snapshot.js';
+import { CachingAllocator, type TraceEntry } from '../../../src/allocator/caching/caching-allocator.js';
+import { createDriver } from '../../../src/allocator/caching/driver.js';
 import { type DumpedState, finalDifference } from '../../../src/allocator/replay/compare-final-state.js';
 import { Parted, RecordedDriver } from '../../../src/allocator/replay/recorded-driver.js';
 import { FREE_COMPLETED, type Recording, SEGMENT_FREE } from '../../../src/allocator/replay/recording.js';

@@ -1,12 +1,13 @@
 /** A random history as a replay is given it: the trace, or what a ring buffer has left of it, and the dump at its end. */
-import type { AllocatorState } from '../../../src/allocator/allocator-state.js';
-import { BackwardWalk, type FinalState, type WalkEvents } from '../../../src/allocator/backward-walk.js';
-import type { PoolId } from '../../../src/allocator/block.js';
-import type { TraceEntry } from '../../../src/allocator/caching-allocator.js';
+
+import type { PoolId } from '../../../src/allocator/caching/block.js';
+import type { TraceEntry } from '../../../src/allocator/caching/caching-allocator.js';
 import type { DumpedState } from '../../../src/allocator/replay/compare-final-state.js';
 import type { WalkFindings } from '../../../src/allocator/replay/fidelity.js';
 import { prepareRecording, type Recording } from '../../../src/allocator/replay/recording.js';
 import type { AllocatorSettings } from '../../../src/allocator/settings.js';
+import type { AllocatorState } from '../../../src/allocator/walk/allocator-state.js';
+import { BackwardWalk, type FinalState, type WalkEvents } from '../../../src/allocator/walk/backward-walk.js';
 import { eventsOf, finalStateOf, type History, type Played } from '../history.js';
 
 export interface PreparedRecording {

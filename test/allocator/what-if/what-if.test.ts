@@ -1,10 +1,9 @@
 /** The pieces of what-if questions, on traces small enough to work out by hand. */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { AllocatorState } from '../../../src/allocator/allocator-state.js';
-import type { Block } from '../../../src/allocator/block.js';
-import { CachingAllocator, type TraceEntry } from '../../../src/allocator/caching-allocator.js';
-import { createDriver } from '../../../src/allocator/driver.js';
+import type { Block } from '../../../src/allocator/caching/block.js';
+import { CachingAllocator, type TraceEntry } from '../../../src/allocator/caching/caching-allocator.js';
+import { createDriver } from '../../../src/allocator/caching/driver.js';
 import { judgeReplay } from '../../../src/allocator/replay/fidelity.js';
 import {
   type AllocatorSettings,
@@ -14,6 +13,7 @@ import {
   settingsFromConf,
 } from '../../../src/allocator/settings.js';
 import { DEFAULT_VARIANT } from '../../../src/allocator/variants.js';
+import type { AllocatorState } from '../../../src/allocator/walk/allocator-state.js';
 import { cheapestWindows } from '../../../src/allocator/what-if/early-frees.js';
 import { runOnce } from '../../../src/allocator/what-if/known-runs.js';
 import { type Simulation, type SimulationResult, simulate } from '../../../src/allocator/what-if/simulate.js';

@@ -1,6 +1,7 @@
 /** What only the walk back can know of the entries of a trace, so that a walk forward repeats it exactly. */
+
+import { MIN_BLOCK_BYTES } from '../settings.js';
 import { growColumn } from './grow-column.js';
-import { MIN_BLOCK_BYTES } from './settings.js';
 
 /** Stands for "no stack of its own" in {@link AllocFacts}. */
 const NO_STACK = -1;

@@ -2,10 +2,11 @@
  * Expandable segments: a reservation of address space per (pool, stream) whose pages come and go. Upstream: `try_allocate_expandable_block`,
  * `find_expandable_block`, `map_block` and `unmap_block` in torch `c10/cuda/CUDACachingAllocator.cpp`, from 2.1.
  */
+
+import { type AllocatorSettings, SMALL_SEGMENT_BYTES } from '../settings.js';
 import { type Block, makeSegment, type Pool, type Segment } from './block.js';
 import type { BlockSpace } from './block-space.js';
 import type { Driver } from './driver.js';
-import { type AllocatorSettings, SMALL_SEGMENT_BYTES } from './settings.js';
 
 /** What happens outside this file when pages are mapped or unmapped. */
 export interface PageListener<S> {

@@ -2,9 +2,9 @@
  * The device memory below the allocator. The driver maps 2 MiB pages anywhere, so cudaMalloc succeeds if and only if enough bytes are
  * free; there is no device-level external fragmentation to model.
  */
-import { MbfError } from '../model/errors.js';
+import { MbfError } from '../../model/errors.js';
+import { LARGE_ROUND_BYTES } from '../settings.js';
 import type { PoolId } from './block.js';
-import { LARGE_ROUND_BYTES } from './settings.js';
 
 /** What cudaMemGetInfo and NVML say. */
 export interface DriverMemory {

@@ -2,10 +2,11 @@
  * Blocks of segments and the sets of free ones: cutting, joining, and the bookkeeping that goes with it. Knows nothing of when and why;
  * upstream these are `try_merge_blocks` and the pool insertions and erasures of `CUDACachingAllocator.cpp`.
  */
+
+import type { TieBreak } from '../variants.js';
 import { Block, isExpandable, isSplit, type Pool, type Segment } from './block.js';
 import { FreeSet } from './free-set.js';
 import { type AllocatorStatistics, move } from './statistics.js';
-import type { TieBreak } from './variants.js';
 
 export class BlockSpace<S> {
   readonly statistics: AllocatorStatistics;

@@ -1,5 +1,5 @@
 /** The allocator's state in the shape of a memory snapshot. Upstream: `snapshot()` in `CUDACachingAllocator.cpp`. */
-import type { BlockState } from '../model/vocabulary.js';
+import type { BlockState } from '../../model/vocabulary.js';
 import { type Block, isExpandable, type PoolId, type Segment } from './block.js';
 
 export interface BlockSnapshot<S> {

@@ -1,5 +1,5 @@
 /** Ordered set of free blocks: torch's `std::set<Block*, Comparison>` restricted to one stream of one pool. */
-import { MbfError } from '../model/errors.js';
+import { MbfError } from '../../model/errors.js';
 
 /** The sorting key: size, then whatever this torch version breaks ties by, then the address. */
 export interface FreeSetItem {

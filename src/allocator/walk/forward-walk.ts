@@ -2,14 +2,14 @@
  * The state of one device's allocator at any entry of its trace, forward from the reconstructed start. The walk back (`backward-walk.ts`) finds that
  * start and the facts that no entry tells; with both, going forward needs no address order and no corrections, and costs a third of it.
  */
-import { BLOCK_STATES, TRACE_ACTIONS } from '../model/vocabulary.js';
+import { BLOCK_STATES, TRACE_ACTIONS } from '../../model/vocabulary.js';
+import { type AllocatorSettings, SMALL_SEGMENT_BYTES } from '../settings.js';
 import { AddressTable } from './address-table.js';
 import { type AllocatorState, blocksOfSlots, placeBlocks, STACK_ORIGINS } from './allocator-state.js';
 import type { WalkEvents } from './backward-walk.js';
 import { growColumn } from './grow-column.js';
 import { type HistoryFacts, roundTo512 } from './history-facts.js';
 import { INFERRED_POOL, INFERRED_SMALL, SegmentMap } from './segment-map.js';
-import { type AllocatorSettings, SMALL_SEGMENT_BYTES } from './settings.js';
 
 const ALLOC = TRACE_ACTIONS.indexOf('alloc');
 const FREE_REQUESTED = TRACE_ACTIONS.indexOf('free_requested');

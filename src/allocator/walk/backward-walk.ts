@@ -4,21 +4,21 @@
  * blocks are always there. Rules: torch `c10/cuda/CUDACachingAllocator.cpp` (`malloc`, `free_block`, `should_split`,
  * `release_cached_blocks`); a trace entry carries the *requested* size, the walk accounts for *actual* sizes.
  */
-import { TRACE_ACTIONS, type TraceAction } from '../model/vocabulary.js';
-import { AddressIndex } from './address-index.js';
-import { type AllocatorState, blocksOfSlots, placeBlocks, type StateBlocks } from './allocator-state.js';
-import { growColumn } from './grow-column.js';
-import { HistoryFactLog, type HistoryFacts, roundTo512 } from './history-facts.js';
-import { RevisableMaximum } from './revisable-maximum.js';
-import { roundSize } from './rounding.js';
-import { INFERRED_POOL, INFERRED_SMALL, SegmentMap } from './segment-map.js';
+import { TRACE_ACTIONS, type TraceAction } from '../../model/vocabulary.js';
+import { roundSize } from '../rounding.js';
 import {
   type AllocatorSettings,
   LARGE_REMAINDER_BYTES,
   MIN_BLOCK_BYTES,
   SMALL_BYTES,
   SMALL_SEGMENT_BYTES,
-} from './settings.js';
+} from '../settings.js';
+import { AddressIndex } from './address-index.js';
+import { type AllocatorState, blocksOfSlots, placeBlocks, type StateBlocks } from './allocator-state.js';
+import { growColumn } from './grow-column.js';
+import { HistoryFactLog, type HistoryFacts, roundTo512 } from './history-facts.js';
+import { RevisableMaximum } from './revisable-maximum.js';
+import { INFERRED_POOL, INFERRED_SMALL, SegmentMap } from './segment-map.js';
 
 /** The final state of one device, as columns. Order does not matter; addresses and sizes are below 2^53. */
 export interface FinalState {

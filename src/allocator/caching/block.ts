@@ -1,5 +1,5 @@
 /** What the allocator model is made of: segments obtained from the driver, cut into blocks linked by address. */
-import type { BlockState } from '../model/vocabulary.js';
+import type { BlockState } from '../../model/vocabulary.js';
 import type { FreeSet } from './free-set.js';
 
 /**

@@ -5,21 +5,21 @@
  * Not modelled: the CUDA-IPC collector that frees memory on demand, changes of settings at run time, `throw_on_cudamalloc_oom`,
  * reuse of record_stream blocks inside one capture, and a second thread that frees while cudaMalloc runs.
  */
-import { MbfError } from '../model/errors.js';
-import type { TraceAction } from '../model/vocabulary.js';
+import { MbfError } from '../../model/errors.js';
+import type { TraceAction } from '../../model/vocabulary.js';
+import type { OomReport } from '../oom-message.js';
+import { allocationSize, isSmall, roundSize } from '../rounding.js';
+import { type AllocatorSettings, DEFAULT_SETTINGS, LARGE_REMAINDER_BYTES, MIN_BLOCK_BYTES } from '../settings.js';
+import { type AllocatorVariant, DEFAULT_VARIANT } from '../variants.js';
 import { type SegmentSnapshot, snapshotSegments } from './allocator-snapshot.js';
 import { type Block, isExpandable, isSplit, makeSegment, type Pool, type PoolId, type Segment } from './block.js';
 import { BlockSpace, setsInOrder } from './block-space.js';
 import type { Driver } from './driver.js';
 import { ExpandableSegments } from './expandable-segments.js';
 import type { FreeSet } from './free-set.js';
-import type { OomReport } from './oom-message.js';
 import { PendingFrees } from './pending-frees.js';
 import { type PoolOptions, type PoolPair, Pools } from './pools.js';
-import { allocationSize, isSmall, roundSize } from './rounding.js';
-import { type AllocatorSettings, DEFAULT_SETTINGS, LARGE_REMAINDER_BYTES, MIN_BLOCK_BYTES } from './settings.js';
 import { type AllocatorStatistics, createStatistics, move } from './statistics.js';
-import { type AllocatorVariant, DEFAULT_VARIANT } from './variants.js';
 
 export type { SegmentSnapshot } from './allocator-snapshot.js';
 

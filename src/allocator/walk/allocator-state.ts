@@ -18,7 +18,7 @@ export interface StateSegments {
   readonly firstBlock: Int32Array;
 }
 
-export { STACK_ORIGINS } from '../model/derived-tables.js';
+export { STACK_ORIGINS } from '../../model/derived-tables.js';
 
 /** Active blocks (allocated or pending free) in ascending order of address. */
 export interface StateBlocks {
