@@ -109,6 +109,12 @@ export const ERROR_CODES = {
     kind: 'input',
     remedy: 'Export the figures instead of the picture: prof.export_memory_timeline("FILE.raw.json.gz").',
   },
+  // input: traces
+  MBF2501: {
+    kind: 'input',
+    remedy:
+      '`mbforensics replay` shows the first mismatch; record again with all actions, or ask about the recorded states: `at`, `peak`.',
+  },
   // store
   MBF3001: { kind: 'store', remedy: 'Another process has it open; wait for it, or use another store with --db.' },
   MBF3002: { kind: 'store', remedy: 'Move the file away and ingest again, or name another store with --db.' },

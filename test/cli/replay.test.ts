@@ -1,10 +1,11 @@
 /** `replay` and `whatif` as outside scripts see them: the fixed fields, the samples' answers, usage errors, and text that fits a terminal. */
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { repoRoot } from '../store/scratch.js';
 import { buildCli, type Cli } from '../support/cli.js';
+import { BASE, smallSnapshot } from '../support/small-snapshot.js';
 
 const FRAGMENTED = join(repoRoot, 'samples', 'llama3-70b-fragmentation');
 const FULL = join(repoRoot, 'samples', 'capacity');
@@ -123,6 +124,21 @@ describe('replay and whatif', () => {
     for (const { setting, outcome } of here)
       expect({ setting, fits: outcome === 'fits' }).toEqual({ setting, fits: false });
     expect(settings.some(({ outcome }) => outcome === 'fits')).toBe(true);
+  });
+
+  it('refuses a trace that no allocator wrote, with the number of its allocations, and makes up no answer', () => {
+    const file = join(cache, 'nowhere.pickle');
+    const entries = Array.from({ length: 60 }, (_, i) => ({
+      action: 'alloc',
+      addr: BASE + 2 ** 40 + i * 4096,
+      size: 4096,
+    }));
+    writeFileSync(file, smallSnapshot({ entries }));
+    const [device] = cli.expect(0, ['replay', file, '--json'], { env }).json<Replayed>().snapshots;
+    expect(device).toMatchObject({ status: 'refused', address_total: 60, address_matches: 0 });
+    const { stderr } = cli.expect(4, ['whatif', file], { env });
+    expect(stderr).toContain('MBF2501');
+    expect(stderr).toContain('0 of 60 allocations');
   });
 
   it('answers one question: a setting, a device, edits, earlier frees', () => {

@@ -36,7 +36,7 @@ const AVOIDED =
 const END_OF_TRACE =
   'The answers hold for this trace; it marks no training steps, and what came after it is in no recording.';
 
-/** Throws MBF1002 where the trace cannot be replayed: numbers of a model that does not describe the recording would be made up. */
+/** Throws MBF2501 where the trace cannot be replayed: numbers of a model that does not describe the recording would be made up. */
 export async function describeWhatIf(
   store: Store,
   chosen: ChosenDevice,
@@ -47,7 +47,7 @@ export async function describeWhatIf(
   const { recording, history } = stored;
   if (fidelity.status === 'refused') {
     const what = `${fidelity.outcome.addressMatches} of ${fidelity.outcome.allocs} allocations replayed`;
-    throw new MbfError('MBF1002', `${chosen.handle} device ${chosen.device}: no what-if: ${fidelity.reason} (${what})`);
+    throw new MbfError('MBF2501', `${chosen.handle} device ${chosen.device}: no what-if: ${fidelity.reason} (${what})`);
   }
   const budget = askedBudget(options.capacityBytes, capacity);
   const calibration = calibrate(device);
