@@ -95,7 +95,7 @@ describe('fragmentation', () => {
   it('keeps its advice, unproven, where the bounds differ', () => {
     const bounds = [row({ bound: 'optimistic', robust: false }), { ...fails, bound: 'pessimistic' as const }];
     const weighed = weigh(verdict({}), found(bounds));
-    expect(weighed.confidence).toBe('high');
+    expect(weighed).toMatchObject({ confidence: 'high', next: [CURE, 'or make the request smaller'] });
     expect(weighed.evidence.at(-1)!.text).toContain('depends on the start');
   });
 });

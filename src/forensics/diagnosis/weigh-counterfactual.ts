@@ -40,12 +40,13 @@ export function weighCounterfactual(verdict: Verdict, found: Counterfactual, { s
       combination.push('Replayed with expandable segments every request is served: the memory was there.');
       return { ...base, confidence: proves ? 'proven' : verdict.confidence, next: withProof(verdict.next, other) };
     }
+    const isRefuted = other.every((row) => row.outcome !== 'fits');
     combination.push(
-      served
+      !isRefuted
         ? 'Whether expandable segments would have served the request depends on how what was live before the recording lay.'
         : 'Replayed with expandable segments the run fails all the same: that setting alone is no cure.',
     );
-    return { ...base, next: served ? verdict.next : withoutCure(verdict.next, other) };
+    return { ...base, next: isRefuted ? withoutCure(verdict.next, other) : verdict.next };
   }
   if (verdict.cause === 'capacity' && isOn && served && robust) {
     combination.push('Against it: replayed with expandable segments every request is served; one step less sure.');
