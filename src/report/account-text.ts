@@ -62,12 +62,12 @@ export function detailsOf(total: AccountingTotal, parts: readonly AccountingPart
   const unit = unitOf(total.bytes);
   const details: string[] = [];
   for (const { part, bytes, of } of parts) {
-    if (of === undefined || of.length < 2) continue;
+    if (of === undefined || of.length < 2 || part.startsWith('cached_')) continue;
     const rounding = of.find((share) => share.part === 'rounding')?.bytes ?? 0;
     if (part === 'allocated' && rounding < ROUNDING_SHARE * bytes) continue;
     details.push(`${part.replaceAll('_', ' ')}: ${shares(of, unit, (name) => shareName(name))}`);
   }
-  const cached = parts.filter(({ part }) => part.startsWith('cached_'));
+  const cached = parts.filter(({ part }) => part.startsWith('cached_')).flatMap((part) => part.of ?? [part]);
   if (cached.length > 0)
     details.push(`cached: ${shares(cached, unit, (part) => part.slice('cached_'.length).replaceAll('_', ' '))}`);
   return details;

@@ -27,7 +27,7 @@ export async function peakOfTrace(
   return {
     moment: snapshot.hasTrace ? 'peak' : 'dump',
     seq,
-    ...toTotal(partsOfShares(shares, source), { bytes: shares.reservedBytes, precisionBytes: 0, source }, total),
+    ...toTotal(partsOfShares(shares, source, false), { bytes: shares.reservedBytes, precisionBytes: 0, source }, total),
     from: total === null || total.source === '--capacity' ? 'snapshot' : 'joined',
   };
 }

@@ -1,7 +1,7 @@
 /** Every byte of the device, in parts that add up exactly to a stated total, each with the source of its number. */
 import { type AccountingFrom, type AccountingPart, type AccountingTotal, BY_SUBTRACTION } from '../../model/results.js';
 import { CAPACITY_OPTION, type Figure, type OomFacts } from './facts.js';
-import { HOLE_KINDS, type StateShares } from './state-shares.js';
+import { HOLE_KINDS, type HoleKind, type StateShares } from './state-shares.js';
 
 export interface Accounting {
   readonly total: AccountingTotal | null;
@@ -18,7 +18,7 @@ const NOTHING: Accounting = { total: null, parts: [], from: null };
  * kinds of holes apart than the facts do.
  */
 export function account(facts: OomFacts, shares?: StateShares): Accounting {
-  const inside = shares === undefined ? insideParts(facts) : partsOfShares(shares, facts.reserved?.source ?? '');
+  const inside = shares === undefined ? insideParts(facts) : partsOfShares(shares, facts.reserved?.source ?? '', true);
   const { reserved, deviceFree, total } = facts;
   if (deviceFree === null || (reserved === null && facts.process === null)) return NOTHING;
   const free: AccountingPart = { part: 'device_free', bytes: deviceFree.bytes, source: deviceFree.source };
@@ -114,8 +114,14 @@ function insideParts(facts: OomFacts): AccountingPart[] {
   ];
 }
 
-/** The parts of a reserve; `source` is the entry whose state was divided. */
-export function partsOfShares(shares: StateShares, source: string): AccountingPart[] {
+/**
+ * Holes where the request looked, all of them too small for it: in segments that hold live blocks, and on pages of 20 MiB that live blocks keep
+ * mapped.
+ */
+const TOO_SMALL: readonly HoleKind[] = ['too_small', 'page_pinned'];
+
+/** The parts of a reserve; `source` is the entry whose state was divided, `asked` whether it was divided for a request that failed then. */
+export function partsOfShares(shares: StateShares, source: string, asked: boolean): AccountingPart[] {
   const { requestedBytes, roundingBytes, unknownBytes } = shares.allocated;
   const { liveBytes, freeBytes } = shares.privatePools;
   return nonZero([
@@ -139,8 +145,18 @@ export function partsOfShares(shares: StateShares, source: string): AccountingPa
         { part: 'private_pools_free', bytes: freeBytes, source },
       ]),
     },
-    ...HOLE_KINDS.map((kind) => ({ part: `cached_${kind}`, bytes: shares.holes[kind].bytes, source })),
+    ...holeParts(shares, source, asked),
   ]);
+}
+
+function holeParts({ holes }: StateShares, source: string, asked: boolean): AccountingPart[] {
+  const part = (kind: HoleKind): AccountingPart => ({ part: `cached_${kind}`, bytes: holes[kind].bytes, source });
+  const pinned = holes.page_pinned.bytes;
+  if (!asked || pinned === 0) return HOLE_KINDS.map(part);
+  const tooSmall = nonZero(TOO_SMALL.map(part));
+  const bytes = tooSmall.reduce((sum, share) => sum + share.bytes, 0);
+  const others = HOLE_KINDS.filter((kind) => !TOO_SMALL.includes(kind));
+  return [{ part: 'cached_too_small', bytes, source, of: tooSmall }, ...others.map(part)];
 }
 
 /** Parts of 0 bytes say nothing. */
