@@ -4,18 +4,20 @@
  *
  * Sizes on trace entries are *requested* bytes; nothing here knows actual block sizes (that is `src/allocator/walk/backward-walk.ts`).
  */
+
 import { type ColumnBatch, getI64, NULL_HIGH, putI64 } from '../model/columns.js';
 import { MbfError } from '../model/errors.js';
 import type { Note } from '../model/tables.js';
+import {
+  ALLOC,
+  FREE_COMPLETED,
+  FREE_REQUESTED,
+  SEGMENT_ALLOC,
+  SEGMENT_FREE,
+  SEGMENT_MAP,
+  SEGMENT_UNMAP,
+} from '../model/trace-action-codes.js';
 import { TRACE_ACTIONS, type TraceAction } from '../model/vocabulary.js';
-
-const ALLOC = TRACE_ACTIONS.indexOf('alloc');
-const FREE_REQUESTED = TRACE_ACTIONS.indexOf('free_requested');
-const FREE_COMPLETED = TRACE_ACTIONS.indexOf('free_completed');
-const SEGMENT_ALLOC = TRACE_ACTIONS.indexOf('segment_alloc');
-const SEGMENT_FREE = TRACE_ACTIONS.indexOf('segment_free');
-const SEGMENT_MAP = TRACE_ACTIONS.indexOf('segment_map');
-const SEGMENT_UNMAP = TRACE_ACTIONS.indexOf('segment_unmap');
 
 /** What a device's trace adds up to. Deltas count from 0 at the first entry. */
 export interface DeviceTrace {

@@ -1,11 +1,11 @@
 /** The recordings of the corpus, replayed: every address, every call to the driver, the final state; whole and without any of their first entries. */
+
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { finalDifference } from '../../src/allocator/replay/compare-final-state.js';
 import { type Fidelity, judgeReplay } from '../../src/allocator/replay/fidelity.js';
-import { OOM } from '../../src/allocator/replay/recording.js';
 import { verifyingReplay } from '../../src/allocator/replay/verifying-replay.js';
 import type { AllocatorSettings } from '../../src/allocator/settings.js';
 import type { AllocatorState } from '../../src/allocator/walk/allocator-state.js';
@@ -13,6 +13,7 @@ import { OPERATION } from '../../src/allocator/what-if/operations.js';
 import { type SimulationResult, simulate } from '../../src/allocator/what-if/simulate.js';
 import { askWhatIf, leastBudget, type WhatIfBase } from '../../src/allocator/what-if/sweep.js';
 import type { ReplayResult } from '../../src/model/replay-results.js';
+import { OOM } from '../../src/model/trace-action-codes.js';
 import { type CorpusReplay, corpusReplays, withoutHead } from '../allocator/replay/corpus-replays.js';
 import { buildCli } from '../support/cli.js';
 import { convertedSnapshots, hasPython, SNAPSHOTS, skipLoudly, snapshotPickles, truthOf } from '../support/corpus.js';

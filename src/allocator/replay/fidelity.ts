@@ -1,9 +1,10 @@
 /** How far a replay can be trusted: exact, approximate or refused, and why. Thresholds are those at which the model was checked against real recordings. */
+import { SEGMENT_ALLOC, SEGMENT_FREE, SEGMENT_MAP, SEGMENT_UNMAP } from '../../model/trace-action-codes.js';
 import { ALLOCATOR_VARIANTS, type AllocatorVariant, type TieBreak } from '../variants.js';
 import { type Operations, operationsOf } from '../what-if/operations.js';
 import { simulate } from '../what-if/simulate.js';
 import { type DumpedState, type FinalDifference, finalDifference } from './compare-final-state.js';
-import { type Recording, SEGMENT_ALLOC, SEGMENT_FREE, SEGMENT_MAP, SEGMENT_UNMAP } from './recording.js';
+import type { Recording } from './recording.js';
 import type { ReplayOutcome, UnconfirmedFeature } from './replay-outcome.js';
 import { verifyingReplay } from './verifying-replay.js';
 

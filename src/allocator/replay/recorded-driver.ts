@@ -1,18 +1,16 @@
 /** A driver that grants what the record shows was granted, at the recorded addresses, and refuses the rest. */
-import type { PoolId } from '../caching/block.js';
-import type { Driver, Reservation } from '../caching/driver.js';
-import { RESERVATION_FACTOR } from '../caching/expandable-segments.js';
 import {
-  ALLOC,
   FREE_COMPLETED,
   OOM,
-  type Recording,
-  reservationKey,
   SEGMENT_ALLOC,
   SEGMENT_FREE,
   SEGMENT_MAP,
   SEGMENT_UNMAP,
-} from './recording.js';
+} from '../../model/trace-action-codes.js';
+import type { PoolId } from '../caching/block.js';
+import type { Driver, Reservation } from '../caching/driver.js';
+import { RESERVATION_FACTOR } from '../caching/expandable-segments.js';
+import { type Recording, reservationKey } from './recording.js';
 import { OPEN_END_BYTES } from './restore-state.js';
 
 /** How model and record can part. */
@@ -251,13 +249,4 @@ export class RecordedDriver implements Driver {
     if (this.recording.events.action[row] !== code) throw new Parted('growth_differs');
     return row;
   }
-}
-
-/** Whether an entry is one of the allocator's calls to the driver. */
-export function isDriverEntry(code: number): boolean {
-  return code >= SEGMENT_ALLOC && code <= SEGMENT_UNMAP;
-}
-
-export function isRequest(code: number): boolean {
-  return code === ALLOC || code === OOM;
 }

@@ -1,20 +1,11 @@
 /** A recorded trace as a replay wants it: whole columns, every free tied to its allocation, every allocation to its pool. */
-import { TRACE_ACTIONS } from '../../model/vocabulary.js';
+import { ALLOC, FREE_COMPLETED, FREE_REQUESTED, SEGMENT_ALLOC, SEGMENT_MAP } from '../../model/trace-action-codes.js';
 import type { PoolId } from '../caching/block.js';
 import type { AllocatorSettings } from '../settings.js';
 import { AddressTable } from '../walk/address-table.js';
 import type { AllocatorState } from '../walk/allocator-state.js';
 import type { WalkEvents } from '../walk/backward-walk.js';
 import type { HistoryFacts } from '../walk/history-facts.js';
-
-export const ALLOC = TRACE_ACTIONS.indexOf('alloc');
-export const FREE_REQUESTED = TRACE_ACTIONS.indexOf('free_requested');
-export const FREE_COMPLETED = TRACE_ACTIONS.indexOf('free_completed');
-export const SEGMENT_ALLOC = TRACE_ACTIONS.indexOf('segment_alloc');
-export const SEGMENT_FREE = TRACE_ACTIONS.indexOf('segment_free');
-export const SEGMENT_MAP = TRACE_ACTIONS.indexOf('segment_map');
-export const SEGMENT_UNMAP = TRACE_ACTIONS.indexOf('segment_unmap');
-export const OOM = TRACE_ACTIONS.indexOf('oom');
 
 /** What is known of one device's allocator. Rows of `events` are all entries of the trace, in order. */
 export interface RecordedTrace {

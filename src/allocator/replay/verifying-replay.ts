@@ -3,23 +3,24 @@
  * allocation, every call to the driver in its order, and the final state. Nothing is fitted: the driver hands out recorded addresses, and only
  * what no rule decides is taken from the record (when a pending free completed, when the program called `empty_cache()`).
  */
-import type { Block } from '../caching/block.js';
-import { type AllocatorParts, CachingAllocator } from '../caching/caching-allocator.js';
-import { SMALL_SEGMENT_BYTES } from '../settings.js';
-import type { AllocatorVariant } from '../variants.js';
-import { isDriverEntry, type MismatchKind, Parted, RecordedDriver } from './recorded-driver.js';
-import { RecordedPools } from './recorded-pools.js';
 import {
   ALLOC,
   FREE_COMPLETED,
   FREE_REQUESTED,
+  isDriverEntry,
   OOM,
-  type Recording,
   SEGMENT_ALLOC,
   SEGMENT_FREE,
   SEGMENT_MAP,
   SEGMENT_UNMAP,
-} from './recording.js';
+} from '../../model/trace-action-codes.js';
+import type { Block } from '../caching/block.js';
+import { type AllocatorParts, CachingAllocator } from '../caching/caching-allocator.js';
+import { SMALL_SEGMENT_BYTES } from '../settings.js';
+import type { AllocatorVariant } from '../variants.js';
+import { type MismatchKind, Parted, RecordedDriver } from './recorded-driver.js';
+import { RecordedPools } from './recorded-pools.js';
+import type { Recording } from './recording.js';
 import { recordingFeatures } from './recording-features.js';
 import { addSegment, freeBlockAt, giveBack, mapRange, placeAt } from './repair.js';
 import type {

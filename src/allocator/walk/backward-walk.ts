@@ -4,6 +4,15 @@
  * blocks are always there. Rules: torch `c10/cuda/CUDACachingAllocator.cpp` (`malloc`, `free_block`, `should_split`,
  * `release_cached_blocks`); a trace entry carries the *requested* size, the walk accounts for *actual* sizes.
  */
+import {
+  ALLOC,
+  FREE_COMPLETED,
+  FREE_REQUESTED,
+  SEGMENT_ALLOC,
+  SEGMENT_FREE,
+  SEGMENT_MAP,
+  SEGMENT_UNMAP,
+} from '../../model/trace-action-codes.js';
 import { TRACE_ACTIONS, type TraceAction } from '../../model/vocabulary.js';
 import { roundSize } from '../rounding.js';
 import {
@@ -115,14 +124,6 @@ export interface Peak {
 const MAX_VIOLATIONS = 100;
 /** The dump reads segments and traces one after the other; other threads get in a few events between. */
 const TAIL_SKEW_EVENTS = 16;
-
-const ALLOC = TRACE_ACTIONS.indexOf('alloc');
-const FREE_REQUESTED = TRACE_ACTIONS.indexOf('free_requested');
-const FREE_COMPLETED = TRACE_ACTIONS.indexOf('free_completed');
-const SEGMENT_ALLOC = TRACE_ACTIONS.indexOf('segment_alloc');
-const SEGMENT_FREE = TRACE_ACTIONS.indexOf('segment_free');
-const SEGMENT_MAP = TRACE_ACTIONS.indexOf('segment_map');
-const SEGMENT_UNMAP = TRACE_ACTIONS.indexOf('segment_unmap');
 
 const ALLOCATED = 0;
 const PENDING = 1;

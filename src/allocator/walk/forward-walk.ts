@@ -2,7 +2,16 @@
  * The state of one device's allocator at any entry of its trace, forward from the reconstructed start. The walk back (`backward-walk.ts`) finds that
  * start and the facts that no entry tells; with both, going forward needs no address order and no corrections, and costs a third of it.
  */
-import { BLOCK_STATES, TRACE_ACTIONS } from '../../model/vocabulary.js';
+import {
+  ALLOC,
+  FREE_COMPLETED,
+  FREE_REQUESTED,
+  SEGMENT_ALLOC,
+  SEGMENT_FREE,
+  SEGMENT_MAP,
+  SEGMENT_UNMAP,
+} from '../../model/trace-action-codes.js';
+import { BLOCK_STATES } from '../../model/vocabulary.js';
 import { type AllocatorSettings, SMALL_SEGMENT_BYTES } from '../settings.js';
 import { AddressTable } from './address-table.js';
 import { type AllocatorState, blocksOfSlots, placeBlocks, STACK_ORIGINS } from './allocator-state.js';
@@ -11,13 +20,6 @@ import { growColumn } from './grow-column.js';
 import { type HistoryFacts, roundTo512 } from './history-facts.js';
 import { INFERRED_POOL, INFERRED_SMALL, SegmentMap } from './segment-map.js';
 
-const ALLOC = TRACE_ACTIONS.indexOf('alloc');
-const FREE_REQUESTED = TRACE_ACTIONS.indexOf('free_requested');
-const FREE_COMPLETED = TRACE_ACTIONS.indexOf('free_completed');
-const SEGMENT_ALLOC = TRACE_ACTIONS.indexOf('segment_alloc');
-const SEGMENT_FREE = TRACE_ACTIONS.indexOf('segment_free');
-const SEGMENT_MAP = TRACE_ACTIONS.indexOf('segment_map');
-const SEGMENT_UNMAP = TRACE_ACTIONS.indexOf('segment_unmap');
 const ALLOCATED = BLOCK_STATES.indexOf('active_allocated');
 const PENDING = BLOCK_STATES.indexOf('active_pending_free');
 const FROM_ALLOC_EVENT = STACK_ORIGINS.indexOf('alloc_event');

@@ -4,10 +4,10 @@ import {
   FREE_COMPLETED,
   FREE_REQUESTED,
   OOM,
-  type Recording,
   SEGMENT_ALLOC,
   SEGMENT_UNMAP,
-} from '../replay/recording.js';
+} from '../../model/trace-action-codes.js';
+import type { Recording } from '../replay/recording.js';
 
 export const OPERATION = {
   alloc: 0,

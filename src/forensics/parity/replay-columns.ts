@@ -1,5 +1,5 @@
 /** A device's allocations and completed frees as columns: what the peers replay. */
-import { TRACE_ACTIONS } from '../../model/vocabulary.js';
+import { ALLOC } from '../../model/trace-action-codes.js';
 import type { Store } from '../../store/store.js';
 
 export interface ReplayColumns {
@@ -18,8 +18,6 @@ export interface ReplayColumns {
   /** −1 where the entry has no stack. */
   readonly stackId: Int32Array;
 }
-
-const ALLOC = TRACE_ACTIONS.indexOf('alloc');
 
 /** 37 bytes an entry: the peers' per-step tables need several passes. */
 export async function readReplay(store: Store, snapshotId: number, device: number): Promise<ReplayColumns> {

@@ -1,5 +1,7 @@
 /** The call site of every allocation of a recording, those that were live before it included. */
-import { ALLOC, type Recording } from '../../allocator/replay/recording.js';
+
+import type { Recording } from '../../allocator/replay/recording.js';
+import { ALLOC } from '../../model/trace-action-codes.js';
 import type { Store } from '../../store/store.js';
 import { readStacks, siteOf } from '../stacks/read-stacks.js';
 

@@ -1,10 +1,11 @@
 /** A recorded device that replays well enough to be asked what-if questions, and the answers as rows. */
+
 import { type Fidelity, judgeReplay } from '../../allocator/replay/fidelity.js';
-import { OOM } from '../../allocator/replay/recording.js';
 import type { AllocatorSettings } from '../../allocator/settings.js';
 import { runOnce } from '../../allocator/what-if/known-runs.js';
 import { askWhatIf, leastBudget, type WhatIfBase } from '../../allocator/what-if/sweep.js';
 import type { WhatIfResult, WhatIfSetting } from '../../model/replay-results.js';
+import { OOM } from '../../model/trace-action-codes.js';
 import type { Store } from '../../store/store.js';
 import { type RecordedCapacity, readCapacity } from './capacity.js';
 import { readRecording, type StoredRecording } from './read-recording.js';

@@ -1,7 +1,9 @@
 /** What the recorded allocator could have had, and what of the device it could not: from the trace, and from the messages of its run. */
+
 import { recordedReserve } from '../../allocator/replay/fidelity.js';
-import { OOM, type Recording } from '../../allocator/replay/recording.js';
+import type { Recording } from '../../allocator/replay/recording.js';
 import { allocationSize } from '../../allocator/rounding.js';
+import { OOM } from '../../model/trace-action-codes.js';
 import { formatCount } from '../../model/units.js';
 import type { Store } from '../../store/store.js';
 

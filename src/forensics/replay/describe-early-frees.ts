@@ -1,11 +1,12 @@
 /** `whatif --free-early`: which live blocks, freed before the failed request, would have let it through; checked by replaying it. */
-import { OOM } from '../../allocator/replay/recording.js';
+
 import { roundSize } from '../../allocator/rounding.js';
 import { cheapestWindows } from '../../allocator/what-if/early-frees.js';
 import { simulate } from '../../allocator/what-if/simulate.js';
 import { outcomeOf } from '../../allocator/what-if/sweep.js';
 import { MbfError } from '../../model/errors.js';
 import type { EarlyFree } from '../../model/replay-results.js';
+import { OOM } from '../../model/trace-action-codes.js';
 import type { Store } from '../../store/store.js';
 import { stateAt } from '../history/state-at.js';
 import { readStacks, siteOf } from '../stacks/read-stacks.js';

@@ -1,9 +1,9 @@
 /** `mbforensics whatif`: the recorded requests under other settings, on other devices, or changed themselves. */
 
-import { OOM } from '../../allocator/replay/recording.js';
 import { confText } from '../../allocator/settings.js';
 import { MbfError } from '../../model/errors.js';
 import type { WhatIfResult, WhatIfSetting } from '../../model/replay-results.js';
+import { OOM } from '../../model/trace-action-codes.js';
 import type { Store } from '../../store/store.js';
 import { readSteps } from '../history/steps.js';
 import { readStacks, siteOf } from '../stacks/read-stacks.js';
