@@ -19,6 +19,9 @@ export const DEFAULT_LARGE_SEGMENT_BYTES = 20 * MIB;
 /** A remainder in a cudaMalloc segment of the large pool is cut off only when it exceeds this. */
 export const LARGE_REMAINDER_BYTES = MIB;
 
+/** What the driver deals in: segments, mappings and limits are compared in multiples of it. */
+export const PAGE_BYTES = 2 * MIB;
+
 export interface AllocatorSettings {
   readonly expandableSegments: boolean;
   /** `max_split_size_mb` in bytes; Infinity = unlimited. */

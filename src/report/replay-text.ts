@@ -18,7 +18,6 @@ const KINDS: Readonly<Record<string, string>> = {
   oom_predicted: 'the model runs out of memory, torch did not',
   oom_not_predicted: 'torch ran out of memory, the model does not',
   release_differs: 'other segments or pages are given back',
-  completion_differs: 'a free completes elsewhere',
   stray_growth: 'memory from the driver that no request is for',
 };
 

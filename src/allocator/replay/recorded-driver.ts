@@ -28,8 +28,6 @@ export type MismatchKind =
   | 'oom_not_predicted'
   /** Segments or pages given back by one side only, or in another order. */
   | 'release_differs'
-  /** A free completed by the model's wait and not in the record at that place. */
-  | 'completion_differs'
   /** Memory from the driver between two entries that explain none. */
   | 'stray_growth';
 

@@ -1,5 +1,13 @@
 /** A recorded trace as a replay wants it: whole columns, every free tied to its allocation, every allocation to its pool. */
-import { ALLOC, FREE_COMPLETED, FREE_REQUESTED, SEGMENT_ALLOC, SEGMENT_MAP } from '../../model/trace-action-codes.js';
+import {
+  ALLOC,
+  FREE_COMPLETED,
+  FREE_REQUESTED,
+  SEGMENT_ALLOC,
+  SEGMENT_FREE,
+  SEGMENT_MAP,
+  SEGMENT_UNMAP,
+} from '../../model/trace-action-codes.js';
 import type { PoolId } from '../caching/block.js';
 import type { AllocatorSettings } from '../settings.js';
 import { AddressTable } from '../walk/address-table.js';
@@ -42,7 +50,6 @@ export interface Recording extends RecordedTrace {
   /** Rows of the segment_map entries in ascending order, by {@link reservationKey}. */
   readonly mapRows: ReadonlyMap<string, readonly number[]>;
   readonly allocEntries: number;
-  readonly freesWithoutAllocation: number;
   readonly streams: readonly number[];
   /**
    * Address space of one reservation of expandable segments: 1.125 × the device's total, which no snapshot tells. Infinity unless a replay found
@@ -65,7 +72,6 @@ export function prepareRecording(trace: RecordedTrace): Recording {
   for (let row = 0; row < start.blocks.count; row += 1) live.set(start.blocks.address[row]!, row);
   let allocations = start.blocks.count;
   let allocEntries = 0;
-  let freesWithoutAllocation = 0;
   const streams = new Set<number>();
   let lastStream = Number.NaN;
   for (let i = 0; i < count; i += 1) {
@@ -82,8 +88,7 @@ export function prepareRecording(trace: RecordedTrace): Recording {
       }
     } else if (code === FREE_REQUESTED || code === FREE_COMPLETED) {
       allocation[i] = live.get(address[i]!);
-      if (allocation[i]! < 0) freesWithoutAllocation += 1;
-      else if (code === FREE_COMPLETED) live.set(address[i]!, -1);
+      if (allocation[i]! >= 0 && code === FREE_COMPLETED) live.set(address[i]!, -1);
     }
   }
   const poolOf = poolsBySeq(events, facts);
@@ -97,7 +102,6 @@ export function prepareRecording(trace: RecordedTrace): Recording {
     customPools: customPools(trace, poolOf),
     ...reservations(trace, seq),
     allocEntries,
-    freesWithoutAllocation,
     streams: [...streams].filter((one) => !Number.isNaN(one)),
     reservationBytes: Number.POSITIVE_INFINITY,
   };
@@ -155,4 +159,18 @@ function reservations(
     else rows.push(i);
   }
   return { reservationStarts, mapRows };
+}
+
+/** Reserved bytes after each entry. */
+export function recordedReserve({ start, events }: Recording): Float64Array {
+  const reserved = new Float64Array(events.count);
+  let bytes = 0;
+  for (let i = 0; i < start.segments.count; i += 1) bytes += start.segments.totalBytes[i]!;
+  for (let i = 0; i < events.count; i += 1) {
+    const code = events.action[i]!;
+    if (code === SEGMENT_ALLOC || code === SEGMENT_MAP) bytes += events.sizeBytes[i]!;
+    else if (code === SEGMENT_FREE || code === SEGMENT_UNMAP) bytes -= events.sizeBytes[i]!;
+    reserved[i] = bytes;
+  }
+  return reserved;
 }

@@ -1,12 +1,5 @@
 /** What the program asked of the allocator, without what the allocator made of it: the input of every what-if replay. */
-import {
-  ALLOC,
-  FREE_COMPLETED,
-  FREE_REQUESTED,
-  OOM,
-  SEGMENT_ALLOC,
-  SEGMENT_UNMAP,
-} from '../../model/trace-action-codes.js';
+import { ALLOC, FREE_COMPLETED, FREE_REQUESTED, isDriverEntry, OOM } from '../../model/trace-action-codes.js';
 import type { Recording } from '../replay/recording.js';
 
 export const OPERATION = {
@@ -103,7 +96,7 @@ function completionsOfWaits({ events }: Recording, lateWaits: readonly number[])
     for (let i = request - first - 1; i >= 0; i -= 1) {
       const code = events.action[i]!;
       if (code === FREE_COMPLETED) rows.add(i);
-      else if (code < SEGMENT_ALLOC || code > SEGMENT_UNMAP) break;
+      else if (!isDriverEntry(code)) break;
     }
   }
   return rows;

@@ -4,7 +4,7 @@ import { CachingAllocator } from '../caching/caching-allocator.js';
 import type { Recording } from '../replay/recording.js';
 import { restoreState } from '../replay/restore-state.js';
 import { allocationSize, roundSize } from '../rounding.js';
-import type { AllocatorSettings } from '../settings.js';
+import { type AllocatorSettings, PAGE_BYTES } from '../settings.js';
 import type { AllocatorVariant } from '../variants.js';
 import { BudgetDriver } from './budget-driver.js';
 import { OPERATION, type Operations } from './operations.js';
@@ -55,11 +55,8 @@ export interface SimulatedOom {
 export interface SimulationResult {
   /** The request that fails and did not fail in the record, or the last that failed there too; null: all are served. */
   readonly oom: SimulatedOom | null;
-  /** Reserve right after the last request that failed in the record was granted; null where it was not. */
-  readonly reservedAfterGrantBytes: number | null;
   readonly startReservedBytes: number;
   readonly peakReservedBytes: number;
-  readonly peakReservedSeq: number;
   readonly peakActiveBytes: number;
   readonly peakActiveSeq: number;
   /** Reserved and not active when most is reserved. */
@@ -67,11 +64,9 @@ export interface SimulationResult {
   readonly driverCalls: number;
   /** Flushes that a failing request forced. */
   readonly retries: number;
-  readonly endReservedBytes: number;
 }
 
 const ABOVE_ALL_ADDRESSES = 2 ** 50;
-const GRID_BYTES = 2 ** 21;
 
 /** O(operations). The trace is followed to its end also behind a request that failed in the record and is served now; it is given back at once, as the program went on without it. */
 export function simulate(recording: Recording, operations: Operations, simulation: Simulation): SimulationResult {
@@ -86,7 +81,7 @@ export function simulate(recording: Recording, operations: Operations, simulatio
     }
   }
   const base =
-    simulation.direction === 'ascending' ? ABOVE_ALL_ADDRESSES : Math.floor(lowest / GRID_BYTES) * GRID_BYTES;
+    simulation.direction === 'ascending' ? ABOVE_ALL_ADDRESSES : Math.floor(lowest / PAGE_BYTES) * PAGE_BYTES;
   const taken = simulation.takenByOthersBytes ?? 0;
   const driver = new BudgetDriver(budgetBytes + taken, held, base, simulation.direction, recording.reservationBytes);
   const allocator = new CachingAllocator<never>({
@@ -150,11 +145,10 @@ export function simulate(recording: Recording, operations: Operations, simulatio
   const startCalls = driver.calls;
   const startRetries = statistics.numAllocRetries;
   let peakReserved = startReservedBytes;
-  let peakReservedSeq = -1;
   let peakActive = statistics.activeBytes.current;
   let peakActiveSeq = -1;
   let unusedAtPeak = startReservedBytes - peakActive;
-  let reservedAfterGrant: number | null = null;
+  let servedOom: Block<never> | null = null;
   const { count, kind, allocation, bytes, stream, pool, seq } = operations;
   const lastOom = kind.lastIndexOf(OPERATION.oom);
   for (let i = 0; i < count && oom === null; i += 1) {
@@ -171,47 +165,25 @@ export function simulate(recording: Recording, operations: Operations, simulatio
         }
         break;
       }
-      case OPERATION.free: {
-        const block = blocks[id];
-        if (block !== undefined) {
-          allocator.free(block);
-          blocks[id] = undefined;
-        }
+      case OPERATION.free:
+      case OPERATION.completeFree:
+        release(allocator, blocks, id);
         break;
-      }
       case OPERATION.requestFree: {
         const block = blocks[id];
         if (block?.state === 'active_allocated') allocator.requestFree(block);
         break;
       }
-      case OPERATION.completeFree: {
-        // A flush may have completed it before, and the block may serve another allocation by now.
-        if (blocks[id]?.owner === id) release(allocator, blocks, id);
-        blocks[id] = undefined;
-        break;
-      }
       case OPERATION.flush:
         allocator.flush();
         break;
-      default: {
-        if (i === lastOom) driver.budgetBytes = budgetBytes;
-        if (i === lastOom) for (const early of edits?.freedBeforeOom ?? []) release(allocator, blocks, early);
-        const block = request(pool[i]!, bytes[i]!, stream[i]!);
-        if (block !== null) {
-          const granted = { reserved: statistics.reservedBytes.current, active: statistics.activeBytes.current };
-          if (i === lastOom) reservedAfterGrant = granted.reserved;
-          if (granted.active > peakActive) {
-            peakActive = granted.active;
-            peakActiveSeq = seq[i]!;
-          }
-          if (granted.reserved > peakReserved) {
-            peakReserved = granted.reserved;
-            peakReservedSeq = seq[i]!;
-            unusedAtPeak = granted.reserved - granted.active;
-          }
-          allocator.free(block);
-        } else if (i === lastOom) oom = oomOf(seq[i]!, bytes[i]!);
-      }
+      default:
+        if (i === lastOom) {
+          driver.budgetBytes = budgetBytes;
+          for (const early of edits?.freedBeforeOom ?? []) release(allocator, blocks, early);
+        }
+        servedOom = request(pool[i]!, bytes[i]!, stream[i]!);
+        if (servedOom === null && i === lastOom) oom = oomOf(seq[i]!, bytes[i]!);
     }
     const reserved = statistics.reservedBytes.current;
     const active = statistics.activeBytes.current;
@@ -221,34 +193,35 @@ export function simulate(recording: Recording, operations: Operations, simulatio
     }
     if (reserved > peakReserved) {
       peakReserved = reserved;
-      peakReservedSeq = seq[i]!;
       unusedAtPeak = reserved - active;
+    }
+    if (servedOom !== null) {
+      allocator.free(servedOom);
+      servedOom = null;
     }
     after?.(seq[i]!, reserved);
   }
   return {
     oom,
-    reservedAfterGrantBytes: reservedAfterGrant,
     startReservedBytes,
     // A flush inside one request can lower the reserve again before it returns.
     peakReservedBytes: Math.max(peakReserved, statistics.reservedBytes.peak),
-    peakReservedSeq,
     peakActiveBytes: peakActive,
     peakActiveSeq,
     unusedAtPeakBytes: unusedAtPeak,
     driverCalls: driver.calls - startCalls,
     retries: statistics.numAllocRetries - startRetries,
-    endReservedBytes: statistics.reservedBytes.current,
   };
 }
 
 /** Frees a live block of the start or of the trace, if there is one. */
 function release(allocator: CachingAllocator<never>, blocks: (Block<never> | undefined)[], allocation: number): void {
   const block = blocks[allocation];
-  if (block === undefined || block.owner !== allocation) return;
+  blocks[allocation] = undefined;
+  // A flush may have completed its free before, and the block may serve another allocation by now.
+  if (block?.owner !== allocation) return;
   if (block.state === 'active_pending_free') allocator.completeFree(block);
   else if (block.state === 'active_allocated') allocator.free(block);
-  blocks[allocation] = undefined;
 }
 
 /** Allocates what is live at the start in ascending order of recorded address. */

@@ -1,6 +1,6 @@
 /** One question asked of a recording, "what if the allocator had been set so, on a device of that size?", answered within bounds. */
 import type { Recording } from '../replay/recording.js';
-import type { AllocatorSettings } from '../settings.js';
+import { type AllocatorSettings, PAGE_BYTES } from '../settings.js';
 import type { AllocatorVariant } from '../variants.js';
 import { runOnce } from './known-runs.js';
 import { OPERATION, type Operations } from './operations.js';
@@ -104,8 +104,6 @@ function sameRules(a: AllocatorSettings, b: AllocatorSettings): boolean {
     a.roundupPower2Divisions.every((division, i) => Math.max(1, division) === Math.max(1, b.roundupPower2Divisions[i]!))
   );
 }
-
-const PAGE_BYTES = 2 ** 21;
 
 /**
  * The least budget with which every request is served, to the 2 MiB page the driver deals in; null if even `most` is not enough. By bisection: more

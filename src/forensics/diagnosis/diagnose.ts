@@ -5,6 +5,7 @@ import type { Store } from '../../store/store.js';
 import { readFirstFailure } from '../log/first-failure-result.js';
 import { readLogFacts } from '../log/log-facts.js';
 import type { Message } from '../log/message.js';
+import { firstOfEach, readMessages, totalOfRun } from '../log/run-messages.js';
 import { listSnapshots } from '../names/snapshots.js';
 import type { Figure } from '../verdict/facts.js';
 import { verdictOfKind } from '../verdict/from-kind.js';
@@ -20,7 +21,6 @@ import { type MemoryRow, peakOfLines, peakOfTrace } from './peak-accounting.js';
 import { describeRanks } from './ranks.js';
 import { relateVerdicts } from './relate.js';
 import { readRunContext } from './run-context.js';
-import { firstOfEach, readMessages, totalOfRun } from './run-messages.js';
 import { MOST_COMPARED_SNAPSHOTS, readTracedOoms } from './traced-ooms.js';
 
 export interface DiagnoseOptions {

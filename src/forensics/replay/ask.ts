@@ -1,7 +1,6 @@
 /** A recorded device that replays well enough to be asked what-if questions, and the answers as rows. */
-
-import { type Fidelity, judgeReplay } from '../../allocator/replay/fidelity.js';
-import type { AllocatorSettings } from '../../allocator/settings.js';
+import { type Fidelity, judgeReplay } from '../../allocator/fidelity/fidelity.js';
+import { type AllocatorSettings, PAGE_BYTES } from '../../allocator/settings.js';
 import { runOnce } from '../../allocator/what-if/known-runs.js';
 import { askWhatIf, leastBudget, type WhatIfBase } from '../../allocator/what-if/sweep.js';
 import type { WhatIfResult, WhatIfSetting } from '../../model/replay-results.js';
@@ -10,9 +9,6 @@ import type { Store } from '../../store/store.js';
 import { type RecordedCapacity, readCapacity } from './capacity.js';
 import { readRecording, type StoredRecording } from './read-recording.js';
 import { RECORDED, type SettingQuestion } from './sweep-questions.js';
-
-/** What the driver deals in. */
-export const PAGE_BYTES = 2 ** 21;
 
 export interface ReplayedDevice {
   readonly stored: StoredRecording;

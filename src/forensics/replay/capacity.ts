@@ -1,11 +1,11 @@
 /** What the recorded allocator could have had, and what of the device it could not: from the trace, and from the messages of its run. */
 
-import { recordedReserve } from '../../allocator/replay/fidelity.js';
-import type { Recording } from '../../allocator/replay/recording.js';
+import { type Recording, recordedReserve } from '../../allocator/replay/recording.js';
 import { allocationSize } from '../../allocator/rounding.js';
 import { OOM } from '../../model/trace-action-codes.js';
 import { formatCount } from '../../model/units.js';
 import type { Store } from '../../store/store.js';
+import { readMessages, totalOfRun } from '../log/run-messages.js';
 
 export interface RecordedCapacity {
   /** Reserved plus free on the device when the last recorded OOM was raised; Infinity where none was. */
@@ -81,20 +81,9 @@ async function printedFigures(
 ): Promise<{ total: number | null; allowed: number | null }> {
   const run = await store.one('replay.run_of_snapshot', { snapshot_id: device.snapshotId });
   if (run === undefined) return { total: null, allowed: null };
-  const incidents = await store.all('incident.list', { run_id: run.run_id });
-  const rankOf = new Map(incidents.map((incident) => [incident.incident_id, incident.rank]));
-  const values = await store.all('incident.values', { run_id: run.run_id });
-  const totals = values.filter((value) => value.field === 'total');
-  const [first] = totals;
-  const agree = totals.every(
-    (one) => Math.abs(one.bytes - first!.bytes) <= one.precision_bytes + first!.precision_bytes,
+  const messages = await readMessages(store, run.run_id);
+  const own = messages.find(
+    ({ rank, bytes }) => bytes.allowed !== undefined && (rank === null || device.rank === null || rank === device.rank),
   );
-  const own = values.find((value) => {
-    const rank = rankOf.get(value.incident_id) ?? null;
-    return value.field === 'allowed' && (rank === null || device.rank === null || rank === device.rank);
-  });
-  return {
-    total: first !== undefined && agree ? first.bytes : null,
-    allowed: own?.bytes ?? null,
-  };
+  return { total: totalOfRun(messages)?.bytes ?? null, allowed: own?.bytes.allowed?.bytes ?? null };
 }

@@ -1,5 +1,5 @@
 /** `mbforensics replay`: whether the allocator model reproduces what was recorded, device by device. */
-import { type Fidelity, judgeReplay } from '../../allocator/replay/fidelity.js';
+import { type Fidelity, judgeReplay } from '../../allocator/fidelity/fidelity.js';
 import { confText } from '../../allocator/settings.js';
 import { MbfError } from '../../model/errors.js';
 import type { ReplayDevice, ReplayRegime, ReplayResult, TraceEntryResult } from '../../model/replay-results.js';

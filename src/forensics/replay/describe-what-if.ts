@@ -1,6 +1,5 @@
 /** `mbforensics whatif`: the recorded requests under other settings, on other devices, or changed themselves. */
-
-import { confText } from '../../allocator/settings.js';
+import { confText, PAGE_BYTES } from '../../allocator/settings.js';
 import { MbfError } from '../../model/errors.js';
 import type { WhatIfResult, WhatIfSetting } from '../../model/replay-results.js';
 import { OOM } from '../../model/trace-action-codes.js';
@@ -8,7 +7,7 @@ import type { Store } from '../../store/store.js';
 import { readSteps } from '../history/steps.js';
 import { readStacks, siteOf } from '../stacks/read-stacks.js';
 import type { ChosenDevice } from '../state/choose-snapshot.js';
-import { calibrate, leastCapacities, PAGE_BYTES, type ReplayedDevice, replayDevice, settingRows } from './ask.js';
+import { calibrate, leastCapacities, type ReplayedDevice, replayDevice, settingRows } from './ask.js';
 import type { RecordedCapacity } from './capacity.js';
 import { describeEarlyFrees } from './describe-early-frees.js';
 import { describeEdits, type SiteEdit } from './describe-edits.js';

@@ -1,7 +1,7 @@
 /** A device's whole trace from the store, ready to be replayed. */
 
-import type { DumpedState } from '../../allocator/replay/compare-final-state.js';
-import type { WalkFindings } from '../../allocator/replay/fidelity.js';
+import type { DumpedState } from '../../allocator/fidelity/compare-final-state.js';
+import type { WalkFindings } from '../../allocator/fidelity/fidelity.js';
 import { prepareRecording, type Recording } from '../../allocator/replay/recording.js';
 import type { WalkEvents } from '../../allocator/walk/backward-walk.js';
 import type { Store } from '../../store/store.js';

@@ -1,8 +1,8 @@
 /** Replays of what the model itself did: whatever the settings, nothing may be left unexplained where the record tells enough. */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { finalDifference } from '../../../src/allocator/replay/compare-final-state.js';
-import { judgeReplay } from '../../../src/allocator/replay/fidelity.js';
+import { finalDifference } from '../../../src/allocator/fidelity/compare-final-state.js';
+import { judgeReplay } from '../../../src/allocator/fidelity/fidelity.js';
 import type { ReplayOutcome } from '../../../src/allocator/replay/replay-outcome.js';
 import { verifyingReplay } from '../../../src/allocator/replay/verifying-replay.js';
 import { ALLOCATOR_VARIANTS } from '../../../src/allocator/variants.js';

@@ -1,7 +1,7 @@
 /** Traces that no allocator wrote: every one ends soon, without an exception, and none is called exact. */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { type Fidelity, judgeReplay } from '../../../src/allocator/replay/fidelity.js';
+import { type Fidelity, judgeReplay } from '../../../src/allocator/fidelity/fidelity.js';
 import { type AllocatorSettings, DEFAULT_SETTINGS, settingsFromConf } from '../../../src/allocator/settings.js';
 import type { WalkEvents } from '../../../src/allocator/walk/backward-walk.js';
 import { simulate } from '../../../src/allocator/what-if/simulate.js';

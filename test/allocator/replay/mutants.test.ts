@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { finalDifference } from '../../../src/allocator/replay/compare-final-state.js';
+import type { finalDifference } from '../../../src/allocator/fidelity/compare-final-state.js';
 import type { verifyingReplay } from '../../../src/allocator/replay/verifying-replay.js';
 import { ALLOCATOR_VARIANTS, type AllocatorVariant } from '../../../src/allocator/variants.js';
 import { compileSources } from '../../store/scratch.js';
@@ -43,9 +43,9 @@ async function modelWith(mutant: Mutant | null): Promise<Model> {
     writeFileSync(file, parts.join(mutant.to));
   }
   const load = (file: string): Promise<unknown> =>
-    import(/* @vite-ignore */ pathToFileURL(join(folder, 'allocator', 'replay', file)).href);
-  const { verifyingReplay } = (await load('verifying-replay.js')) as Model;
-  const { finalDifference } = (await load('compare-final-state.js')) as Model;
+    import(/* @vite-ignore */ pathToFileURL(join(folder, 'allocator', file)).href);
+  const { verifyingReplay } = (await load('replay/verifying-replay.js')) as Model;
+  const { finalDifference } = (await load('fidelity/compare-final-state.js')) as Model;
   return { verifyingReplay, finalDifference };
 }
 

@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import type { SegmentSnapshot } from '../../../src/allocator/caching/allocator-snapshot.js';
 import { CachingAllocator, type TraceEntry } from '../../../src/allocator/caching/caching-allocator.js';
 import { createDriver } from '../../../src/allocator/caching/driver.js';
-import { type DumpedState, finalDifference } from '../../../src/allocator/replay/compare-final-state.js';
+import { type DumpedState, finalDifference } from '../../../src/allocator/fidelity/compare-final-state.js';
 import { Parted, RecordedDriver } from '../../../src/allocator/replay/recorded-driver.js';
 import type { Recording } from '../../../src/allocator/replay/recording.js';
 import { FREE_COMPLETED, SEGMENT_FREE } from '../../../src/model/trace-action-codes.js';

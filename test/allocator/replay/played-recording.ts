@@ -2,8 +2,8 @@
 
 import type { PoolId } from '../../../src/allocator/caching/block.js';
 import type { TraceEntry } from '../../../src/allocator/caching/caching-allocator.js';
-import type { DumpedState } from '../../../src/allocator/replay/compare-final-state.js';
-import type { WalkFindings } from '../../../src/allocator/replay/fidelity.js';
+import type { DumpedState } from '../../../src/allocator/fidelity/compare-final-state.js';
+import type { WalkFindings } from '../../../src/allocator/fidelity/fidelity.js';
 import { prepareRecording, type Recording } from '../../../src/allocator/replay/recording.js';
 import type { AllocatorSettings } from '../../../src/allocator/settings.js';
 import type { AllocatorState } from '../../../src/allocator/walk/allocator-state.js';

@@ -1,10 +1,9 @@
-/** The failure lines of a run, as the verdicts read them. */
+/** The failure lines of a run, as the verdicts and the what-if questions read them. */
 import { INCIDENT_BYTE_FIELDS, type IncidentByteField, type PrintedBytes } from '../../model/tables.js';
 import { formatCount } from '../../model/units.js';
 import type { IncidentKind } from '../../model/vocabulary.js';
 import type { Store } from '../../store/store.js';
-import type { Message } from '../log/message.js';
-import type { Figure } from '../verdict/facts.js';
+import type { Message } from './message.js';
 
 /** A message and the launch it belongs to. */
 export interface RunMessage extends Message {
@@ -46,14 +45,14 @@ export async function readMessages(store: Store, runId: number): Promise<RunMess
 }
 
 /** The device's total, if all messages of the run that print one agree within their rounding: the devices of a run are alike. */
-export function totalOfRun(messages: readonly Message[]): Figure | undefined {
+export function totalOfRun(messages: readonly Message[]): (PrintedBytes & { readonly source: string }) | undefined {
   const printed = messages.flatMap(({ bytes, source }) =>
     bytes.total === undefined ? [] : [{ ...bytes.total, source }],
   );
   const [first] = printed;
   if (first === undefined) return undefined;
   const alike = printed.every((one) => Math.abs(one.bytes - first.bytes) <= one.precisionBytes + first.precisionBytes);
-  return alike ? { bytes: first.bytes, precisionBytes: first.precisionBytes, source: first.source } : undefined;
+  return alike ? first : undefined;
 }
 
 /** One message per rank and device, the first; tracebacks are printed twice, and by every layer that catches them. */

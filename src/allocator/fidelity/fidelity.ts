@@ -1,12 +1,12 @@
 /** How far a replay can be trusted: exact, approximate or refused, and why. Thresholds are those at which the model was checked against real recordings. */
-import { SEGMENT_ALLOC, SEGMENT_FREE, SEGMENT_MAP, SEGMENT_UNMAP } from '../../model/trace-action-codes.js';
-import { ALLOCATOR_VARIANTS, type AllocatorVariant, type TieBreak } from '../variants.js';
+
+import { type Recording, recordedReserve } from '../replay/recording.js';
+import type { ReplayOutcome, UnconfirmedFeature } from '../replay/replay-outcome.js';
+import { verifyingReplay } from '../replay/verifying-replay.js';
+import { ALLOCATOR_VARIANTS, type AllocatorVariant } from '../variants.js';
 import { type Operations, operationsOf } from '../what-if/operations.js';
 import { simulate } from '../what-if/simulate.js';
 import { type DumpedState, type FinalDifference, finalDifference } from './compare-final-state.js';
-import type { Recording } from './recording.js';
-import type { ReplayOutcome, UnconfirmedFeature } from './replay-outcome.js';
-import { verifyingReplay } from './verifying-replay.js';
 
 export type ReplayStatus = 'exact' | 'approximate' | 'refused';
 
@@ -126,7 +126,7 @@ function judge(
   dump: DumpedState | null,
   walk: WalkFindings,
 ): Pick<Fidelity, 'status' | 'reason' | 'freeRunError'> {
-  const refusal = whyRefused(recording, outcome, walk);
+  const refusal = whyRefused(outcome, walk);
   if (refusal !== null) return { status: 'refused', reason: refusal, freeRunError: null };
   const doubts = whyInexact(outcome, difference, dump, walk);
   const isPerfect = faults(outcome) === 0 && difference === null && outcome.ooms.every((oom) => oom.repeated);
@@ -143,7 +143,7 @@ function judge(
   return { status: 'approximate', reason: doubts.join('; '), freeRunError };
 }
 
-function whyRefused(recording: Recording, outcome: ReplayOutcome, walk: WalkFindings): string | null {
+function whyRefused(outcome: ReplayOutcome, walk: WalkFindings): string | null {
   if (outcome.allocs === 0) return 'the trace holds no allocation';
   if (walk.violations > walk.tailViolations)
     return `the trace contradicts itself: ${walk.violations} of its entries cannot have happened before the state of the dump`;
@@ -151,23 +151,14 @@ function whyRefused(recording: Recording, outcome: ReplayOutcome, walk: WalkFind
     const { mismatchCount } = outcome;
     return `the model does not describe this recording: ${mismatchCount} mismatches up to entry ${outcome.abandonedAt}`;
   }
-  if (lacksDriverEntries(recording, outcome))
+  // Recorded with `skip_actions`, or by a converter that drops them.
+  if (outcome.driverEntries === 0 && outcome.mismatches.some((mismatch) => mismatch.kind === 'growth_predicted'))
     return 'the recording leaves out the calls to the driver (segment entries)';
   if (outcome.impossiblePlacements > 0)
     return `${outcome.impossiblePlacements} recorded allocations lie where the model has no free block`;
   const share = outcome.addressMatches / outcome.allocs;
   if (share < LEAST_REUSE_SHARE) return `only ${(100 * share).toFixed(2)} % of the addresses are those recorded`;
   return null;
-}
-
-/** Recorded with `skip_actions`, or by a converter that drops them. */
-function lacksDriverEntries({ events }: Recording, outcome: ReplayOutcome): boolean {
-  if (outcome.driverEntries > 0) return false;
-  for (let i = 0; i < events.count; i += 1) {
-    const code = events.action[i]!;
-    if (code === SEGMENT_ALLOC || code === SEGMENT_FREE || code === SEGMENT_MAP || code === SEGMENT_UNMAP) return false;
-  }
-  return outcome.mismatches.some((mismatch) => mismatch.kind === 'growth_predicted');
 }
 
 function whyInexact(
@@ -230,23 +221,3 @@ function freeRun(recording: Recording, { flushes, variant }: ReplayOutcome): num
   });
   return worst / peak;
 }
-
-/** Reserved bytes after each entry. */
-export function recordedReserve({ start, events }: Recording): Float64Array {
-  const reserved = new Float64Array(events.count);
-  let bytes = 0;
-  for (let i = 0; i < start.segments.count; i += 1) bytes += start.segments.totalBytes[i]!;
-  for (let i = 0; i < events.count; i += 1) {
-    const code = events.action[i]!;
-    if (code === SEGMENT_ALLOC || code === SEGMENT_MAP) bytes += events.sizeBytes[i]!;
-    else if (code === SEGMENT_FREE || code === SEGMENT_UNMAP) bytes -= events.sizeBytes[i]!;
-    reserved[i] = bytes;
-  }
-  return reserved;
-}
-
-export const TIE_BREAK_WORDS: Readonly<Record<TieBreak, string>> = {
-  address: 'ties by address (torch up to 2.11)',
-  block_counter: 'ties by block creation (torch 2.12)',
-  segment_counter: 'ties by segment creation (torch 2.13 and newer)',
-};
