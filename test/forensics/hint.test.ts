@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { PARSERS } from '../../parsers/index.js';
 import { diagnose } from '../../src/forensics/diagnosis/diagnose.js';
-import { judgeHint } from '../../src/forensics/diagnosis/hint.js';
+import { allowedAdvice, judgeHint } from '../../src/forensics/diagnosis/hint.js';
 import { ingest } from '../../src/ingest/ingest.js';
 import type { Verdict } from '../../src/model/results.js';
 import { GIB } from '../../src/model/units.js';
@@ -72,6 +72,26 @@ async function verdictOf(script: string, log = ''): Promise<Verdict> {
     await store.close();
   }
 }
+
+describe('advice', () => {
+  const constraint = { text: 'NCCL user buffers forbid it: drop one of the two', source: 'run.yaml line 3' };
+  const cure = 'PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True';
+
+  it('never names what the configuration forbids, whichever verdict gives it', () => {
+    // As a replay of a capacity OOM gives it, and as a fragmentation verdict gives it beside other advice.
+    const given = [
+      `${cure}: replayed with it, this OOM does not happen`,
+      'raise or drop max_split_size_mb; expandable_segments:True makes it unnecessary',
+      'a smaller micro batch',
+    ];
+    expect(allowedAdvice(given, constraint)).toEqual([
+      'expandable_segments:True would help, but NCCL user buffers forbid it: drop one of the two (run.yaml line 3)',
+      'raise or drop max_split_size_mb',
+      'a smaller micro batch',
+    ]);
+    expect(allowedAdvice(given, null)).toEqual(given);
+  });
+});
 
 describe('a configuration that forbids expandable segments', () => {
   it('is found with its place, and the advice changes with it', async () => {

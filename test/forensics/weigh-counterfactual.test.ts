@@ -63,8 +63,7 @@ function found(other: readonly WhatIfSetting[], changes: Partial<Counterfactual[
   };
 }
 
-const weigh = (told: Verdict, counter: Counterfactual): Verdict =>
-  weighCounterfactual(told, counter, { source: 'a entry 9' });
+const weigh = (told: Verdict, counter: Counterfactual): Verdict => weighCounterfactual(told, counter, 'a entry 9');
 const fails = row({ outcome: 'earlier_oom', short_bytes: GIB, oom_seq: 4 });
 
 describe('fragmentation', () => {

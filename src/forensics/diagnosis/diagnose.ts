@@ -136,6 +136,6 @@ function ofMessage(
     ...verdict,
     accounting_peak: peakOfLines(lines, message.rank, facts.total),
     hint,
-    next: allowedAdvice(verdict.next, hint),
+    next: allowedAdvice(verdict.next, constraint),
   };
 }

@@ -119,13 +119,13 @@ export function judgeHint(facts: OomFacts, cause: Cause, constraint: ExpandableC
   };
 }
 
-/** The advice with what the configuration forbids taken out of it. */
-export function allowedAdvice(next: readonly string[], hint: HintResult | null): string[] {
-  if (hint?.verdict !== 'forbidden') return [...next];
-  const condition = hint.text.slice(hint.text.indexOf(': ') + 2);
+/** The advice with what the configuration forbids taken out of it, whichever verdict gave it. */
+export function allowedAdvice(next: readonly string[], constraint: ExpandableConstraint | null): string[] {
+  if (constraint === null) return [...next];
   return next.map((text) =>
     text.startsWith('PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True')
-      ? `expandable_segments:True would help, but ${condition} (${hint.source})`
-      : text,
+      ? `expandable_segments:True would help, but ${constraint.text} (${constraint.source})`
+      : // What is only mentioned beside other advice goes without a word.
+        text.replace(/; expandable_segments:True[^;]*$/, ''),
   );
 }

@@ -72,9 +72,8 @@ export async function judgeTraced(
     accounting_from: accounting.from,
     accounting_peak: await peak(facts.total),
     hint,
-    next: verdict.next,
   };
   const found = replays ? await counterfactual(store, oom, oom.entries) : null;
-  const weighed = found === null ? accounted : weighCounterfactual(accounted, found, { source: oom.source });
-  return { ...weighed, next: allowedAdvice(weighed.next, hint) };
+  const weighed = found === null ? accounted : weighCounterfactual(accounted, found, oom.source);
+  return { ...weighed, next: allowedAdvice(weighed.next, constraint) };
 }

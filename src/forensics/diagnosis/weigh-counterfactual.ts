@@ -7,13 +7,8 @@ import type { Counterfactual } from './counterfactual.js';
 
 const ON = 'expandable_segments:True';
 
-export interface Weighed {
-  /** File and entry of the OOM. */
-  readonly source: string;
-}
-
-/** Adds evidence about the replay; the numbers of what was there before stay as they are. */
-export function weighCounterfactual(verdict: Verdict, found: Counterfactual, { source }: Weighed): Verdict {
+/** Adds evidence about the replay; the numbers of what was there before stay as they are. `source`: file and entry of the OOM. */
+export function weighCounterfactual(verdict: Verdict, found: Counterfactual, source: string): Verdict {
   const { replay, rows } = found;
   const other = rows.filter((row) => row.setting !== 'recorded');
   const evidence: Evidence[] = [...verdict.evidence];
