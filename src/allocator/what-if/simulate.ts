@@ -139,6 +139,11 @@ export function simulate(recording: Recording, operations: Operations, simulatio
     if (bytesOf !== undefined)
       for (let row = 0; row < restored.length; row += 1)
         if (bytesOf(row, start.blocks.requestedBytes[row]!) === 0) release(allocator, blocks, row);
+    // A smaller device than the recorded one: what is only cached would never have been kept on it.
+    const most = Math.min(budgetBytes + taken, simulation.allowedBytes ?? Number.POSITIVE_INFINITY);
+    if (statistics.reservedBytes.current > most) allocator.flush();
+    const { current } = statistics.reservedBytes;
+    if (current > most) oom = { ...oomOf(-1, 0), shortBytes: current - most };
   }
   for (const gauge of [statistics.reservedBytes, statistics.activeBytes]) gauge.peak = gauge.current;
   const startReservedBytes = statistics.reservedBytes.current;
