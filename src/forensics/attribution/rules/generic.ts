@@ -1,0 +1,3 @@
+import type { AttributionRule } from '../rule.js';
+
+export const GENERIC: readonly AttributionRule[] = [];

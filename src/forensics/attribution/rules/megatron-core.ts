@@ -1,0 +1,5 @@
+import type { AttributionRule } from '../rule.js';
+
+export const MEGATRON_OWNERS: readonly AttributionRule[] = [];
+
+export const MEGATRON_LAYERS: readonly AttributionRule[] = [];

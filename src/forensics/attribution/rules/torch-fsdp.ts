@@ -1,0 +1,5 @@
+import type { AttributionRule } from '../rule.js';
+
+export const FSDP_OWNERS: readonly AttributionRule[] = [];
+
+export const FSDP_LAYERS: readonly AttributionRule[] = [];
