@@ -57,6 +57,30 @@ export interface Queries {
       requested_bytes: number;
     };
   };
+  /** Allocations and frees of one device's trace, from one entry to before another */
+  'attribution.entries': {
+    params: {
+      snapshot_id: number;
+      device: number;
+      /** first */
+      from_seq: number;
+      /** one past the last */
+      to_seq: number;
+      /** the action that ends a block: free_completed, or free_requested where completions were not recorded */
+      free: string;
+    };
+    row: {
+      seq: number;
+      /** code as in TRACE_ACTIONS */
+      action: string;
+      addr: number | bigint | null;
+      /** requested */
+      size_bytes: number;
+      stack_id: number | null;
+      /** of a free: the allocation it ends, if that is in the trace */
+      alloc_seq: number | null;
+    };
+  };
   /** When the trace of each snapshot of a run ends */
   'diff.snapshot_times': {
     params: {

@@ -3,6 +3,7 @@
 import { openByteSource } from '../ingest/byte-source.js';
 import { MbfError } from '../model/errors.js';
 import type { ByteSource } from '../model/parser.js';
+import { formatBytes, MIB } from '../model/units.js';
 
 export interface TextInput {
   /** As results name it. */
@@ -21,6 +22,32 @@ export async function openTextInput(operand: string): Promise<TextInput> {
     if (!(error instanceof MbfError)) throw error;
     const isMissing = error.cause instanceof Error && 'code' in error.cause && error.cause.code === 'ENOENT';
     throw isMissing ? new MbfError('MBF1003', 'no such file', { file: operand }, error.cause) : error.inFile(operand);
+  }
+}
+
+/** Rules and source files are written by hand; what is larger is something else. */
+const MOST_TEXT_BYTES = 16 * MIB;
+
+/** A small text file as a whole. Throws MBF1003 if there is none, MBF1001 if it is no small text. */
+export async function readTextFile(path: string): Promise<string> {
+  const { source, close } = await openTextInput(path);
+  try {
+    const parts: Buffer[] = [];
+    let size = 0;
+    for (;;) {
+      const part = Buffer.allocUnsafe(65_536);
+      const count = await source.read(part, 0);
+      if (count === 0) break;
+      parts.push(part.subarray(0, count));
+      size += count;
+      if (size > MOST_TEXT_BYTES)
+        throw new MbfError('MBF1001', `larger than ${formatBytes(MOST_TEXT_BYTES)}`, { file: path });
+    }
+    const bytes = Buffer.concat(parts);
+    if (bytes.includes(0)) throw new MbfError('MBF1001', 'is no text', { file: path });
+    return bytes.toString('utf8');
+  } finally {
+    await close();
   }
 }
 

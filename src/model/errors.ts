@@ -115,6 +115,11 @@ export const ERROR_CODES = {
     remedy:
       '`mbforensics replay` shows the first mismatch; record again with all actions, or ask about the recorded states: `at`, `peak`.',
   },
+  // input: files of the user's own
+  MBF2601: {
+    kind: 'input',
+    remedy: 'Correct the rule; `mbforensics rules --help` shows one, and `mbforensics rules test FILE` checks the file.',
+  },
   // store
   MBF3001: { kind: 'store', remedy: 'Another process has it open; wait for it, or use another store with --db.' },
   MBF3002: { kind: 'store', remedy: 'Move the file away and ingest again, or name another store with --db.' },

@@ -6,6 +6,7 @@ import { GROUP_KEYS, GROUPINGS } from '../../model/peak-results.js';
 import { peakText } from '../../report/peak-text.js';
 import type { Context } from '../context.js';
 import { EXIT } from '../exit-codes.js';
+import { oneOf } from '../one-of.js';
 import { openTarget } from '../target.js';
 import { answer, type CommonOptions, withCommon } from '../verb.js';
 import { targetWithHistories } from '../with-histories.js';
@@ -72,11 +73,4 @@ function count(option: string, text: string, least: number): number {
       `${option} ${JSON.stringify(text)} is no count${least > 0 ? ` from ${least} on` : ''}`,
     );
   return value;
-}
-
-function oneOf<Word extends string>(option: string, text: string, words: readonly Word[]): Word {
-  const word = words.find((candidate) => candidate === text);
-  if (word === undefined)
-    throw new MbfError('MBF1001', `${option} ${JSON.stringify(text)} is none of ${words.join(', ')}`);
-  return word;
 }

@@ -1,7 +1,7 @@
 /** Which rules a stack matches, in the order in which they would win, and in which phase of training it is. Once per distinct stack. */
 import type { Phase } from '../../model/log-rows.js';
 import type { Component } from '../../model/vocabulary.js';
-import type { CompiledRule, CompiledRules } from './compile-rules.js';
+import type { CompiledRule, CompiledRules, FrameMatches } from './compile-rules.js';
 import type { FrameTest, NamedFrame } from './frame-pattern.js';
 import type { AttributionRule, BlockConditions, Lifetime, PoolKind } from './rule.js';
 
@@ -19,7 +19,7 @@ export interface StackClass {
   readonly phase: Phase;
   /** Frame that tells the phase; −1 where none does. */
   readonly phaseFrame: number;
-  /** Frame of a checkpoint that runs its forward again; −1 outside of one. */
+  /** Frame of a checkpoint that runs its forward again, with no call of the autograd engine further in; −1 outside of one. */
   readonly recomputeFrame: number;
 }
 
@@ -33,47 +33,61 @@ export interface BlockFacts {
 
 /** Frames innermost first. `all` goes on behind the first rule without conditions. */
 export function classifyStack(rules: CompiledRules, frames: readonly NamedFrame[], all = false): StackClass {
+  const matches = frames.map((frame) => rules.matchesOf(frame));
   const candidates: Candidate[] = [];
-  let settled = false;
-  for (const tier of rules.tiers) {
-    const matches: Candidate[] = [];
-    for (const compiled of tier) {
-      const frame = matchFrame(compiled, frames);
-      if (frame >= 0) matches.push({ rule: compiled.rule, tier: compiled.tier, frame });
-    }
-    // Stable: rules that match at the same frame stay in the order of the list.
-    matches.sort((a, b) => a.frame - b.frame);
-    candidates.push(...matches);
-    settled ||= matches.some(({ rule }) => rule.when === undefined);
+  for (let tier = 0; tier < rules.tierCount; tier += 1) {
+    const settled = addTier(candidates, matches, frames, tier, all);
     if (settled && !all) break;
   }
-  const { phase, frame } = phaseOf(rules, frames);
-  return { candidates, phase, phaseFrame: frame, recomputeFrame: frames.findIndex(rules.recompute) };
+  let phase: Phase = 'unknown';
+  let phaseFrame = -1;
+  let best = Number.POSITIVE_INFINITY;
+  let recomputeFrame = -1;
+  let engine = false;
+  for (let i = 0; i < matches.length; i += 1) {
+    const match = matches[i]!;
+    if (match.phaseRank < best) {
+      best = match.phaseRank;
+      phase = match.phase;
+      phaseFrame = i;
+    }
+    if (match.recompute && recomputeFrame < 0 && !engine) recomputeFrame = i;
+    engine ||= match.engine;
+  }
+  return { candidates, phase, phaseFrame, recomputeFrame };
 }
 
-function matchFrame(compiled: CompiledRule, frames: readonly NamedFrame[]): number {
-  const { at, within, through, without } = compiled;
+/** Adds the rules of a tier by frame, then by order; true once one has no conditions, which ends the search unless `all`. */
+function addTier(
+  candidates: Candidate[],
+  matches: readonly FrameMatches[],
+  frames: readonly NamedFrame[],
+  tier: number,
+  all: boolean,
+): boolean {
+  const seen = new Set<CompiledRule>();
+  let settled = false;
   for (let i = 0; i < frames.length; i += 1) {
-    if (!at(frames[i]!)) continue;
-    if (within !== undefined && !someFrom(frames, within, i + 1, frames.length)) continue;
-    if (through !== undefined && !someFrom(frames, through, 0, i)) continue;
-    if (without !== undefined && frames.some(without)) return -1;
-    return i;
+    for (const compiled of matches[i]!.tiers[tier]!) {
+      if (seen.has(compiled) || !fitsAround(compiled, frames, i)) continue;
+      seen.add(compiled);
+      candidates.push({ rule: compiled.rule, tier: compiled.tier, frame: i });
+      settled ||= compiled.rule.when === undefined;
+      if (settled && !all) return true;
+    }
   }
-  return -1;
+  return settled;
+}
+
+function fitsAround({ within, through, without }: CompiledRule, frames: readonly NamedFrame[], at: number): boolean {
+  if (within !== undefined && !someFrom(frames, within, at + 1, frames.length)) return false;
+  if (through !== undefined && !someFrom(frames, through, 0, at)) return false;
+  return without === undefined || !frames.some(without);
 }
 
 function someFrom(frames: readonly NamedFrame[], test: FrameTest, from: number, to: number): boolean {
   for (let i = from; i < to; i += 1) if (test(frames[i]!)) return true;
   return false;
-}
-
-function phaseOf(rules: CompiledRules, frames: readonly NamedFrame[]): { phase: Phase; frame: number } {
-  for (const { rule, at } of rules.phases) {
-    const frame = frames.findIndex(at);
-    if (frame >= 0) return { phase: rule.phase, frame };
-  }
-  return { phase: 'unknown', frame: -1 };
 }
 
 /** What a stack says of a block. */
@@ -98,7 +112,7 @@ export function labelOf(stack: StackClass, facts: BlockFacts): Label | undefined
   for (const candidate of stack.candidates) {
     const { rule } = candidate;
     if (rule.when !== undefined && unmetCondition(rule.when, facts) !== undefined) continue;
-    const again = stack.recomputeFrame >= 0 && RECOMPUTED.has(rule.component);
+    const again = stack.recomputeFrame >= candidate.frame && RECOMPUTED.has(rule.component);
     return {
       component: again ? 'recompute' : rule.component,
       sub_component: rule.sub_component,

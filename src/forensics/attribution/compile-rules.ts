@@ -1,60 +1,87 @@
 /** Rules compiled once: what is left per stack is to run their frame tests. */
-import { compilePatterns, type FrameTest } from './frame-pattern.js';
+import type { Phase } from '../../model/log-rows.js';
+import { compilePatterns, type FrameTest, type NamedFrame } from './frame-pattern.js';
 import type { AttributionRule, PhaseRule, RuleTier } from './rule.js';
 
 export interface CompiledRule {
   readonly rule: AttributionRule;
   readonly tier: RuleTier['name'];
-  /** Place in the order of all rules. */
-  readonly order: number;
   readonly at: FrameTest;
   readonly within: FrameTest | undefined;
   readonly through: FrameTest | undefined;
   readonly without: FrameTest | undefined;
 }
 
-export interface CompiledPhase {
-  readonly rule: PhaseRule;
-  readonly at: FrameTest;
+/** What one frame alone matches. */
+export interface FrameMatches {
+  /** Per tier, in order of the list. */
+  readonly tiers: readonly (readonly CompiledRule[])[];
+  /** Place of {@link phase} in the order of precedence; Infinity where the frame tells none. */
+  readonly phaseRank: number;
+  readonly phase: Phase;
+  /** Below this frame a forward pass runs for the second time, up to the next call of the engine. */
+  readonly recompute: boolean;
+  /** The autograd engine is called. */
+  readonly engine: boolean;
 }
 
 export interface CompiledRules {
-  readonly tiers: readonly (readonly CompiledRule[])[];
-  /** In order of precedence. */
-  readonly phases: readonly CompiledPhase[];
-  /** Frames under which a forward pass is a recomputation. */
-  readonly recompute: FrameTest;
+  readonly tierCount: number;
+  /** Kept by frame: a trace has a few thousand different frames, in as many as a million stacks. */
+  matchesOf(frame: NamedFrame): FrameMatches;
 }
+
+/** Frames remembered; a store of many runs must not fill the memory. */
+const FRAMES_KEPT = 100_000;
 
 /** Throws an `Error` that names the rule whose pattern cannot be compiled. */
 export function compileRules(
   tiers: readonly RuleTier[],
-  phases: readonly PhaseRule[],
-  recompute: FrameTest,
+  phaseRules: readonly PhaseRule[],
+  turns: { readonly recompute: FrameTest; readonly engine: FrameTest },
 ): CompiledRules {
-  let order = 0;
+  const compiled = tiers.map((tier) => tier.rules.map((rule) => compileNamed(rule, tier.name)));
+  const phases = phaseRules.map(({ phase, at }) => ({ phase, at: compilePatterns(at) }));
+  const known = new Map<string, FrameMatches>();
+  const match = (frame: NamedFrame): FrameMatches => {
+    const rank = phases.findIndex(({ at }) => at(frame));
+    return {
+      tiers: compiled.map((rules) => rules.filter(({ at }) => at(frame))),
+      phaseRank: rank < 0 ? Number.POSITIVE_INFINITY : rank,
+      phase: phases[rank]?.phase ?? 'unknown',
+      recompute: turns.recompute(frame),
+      engine: turns.engine(frame),
+    };
+  };
   return {
-    tiers: tiers.map((tier) =>
-      tier.rules.map((rule) => {
-        try {
-          return compileRule(rule, tier.name, order++);
-        } catch (error) {
-          throw new Error(`rule ${rule.id}: ${(error as Error).message}`);
-        }
-      }),
-    ),
-    phases: phases.map((rule) => ({ rule, at: compilePatterns(rule.at) })),
-    recompute,
+    tierCount: tiers.length,
+    matchesOf(frame) {
+      const key = `${frame.name}\n${frame.path}`;
+      let found = known.get(key);
+      if (found === undefined) {
+        if (known.size >= FRAMES_KEPT) known.clear();
+        found = match(frame);
+        known.set(key, found);
+      }
+      return found;
+    },
   };
 }
 
-function compileRule(rule: AttributionRule, tier: RuleTier['name'], order: number): CompiledRule {
+function compileNamed(rule: AttributionRule, tier: RuleTier['name']): CompiledRule {
+  try {
+    return compileRule(rule, tier);
+  } catch (error) {
+    throw new Error(`rule ${rule.id}: ${(error as Error).message}`);
+  }
+}
+
+function compileRule(rule: AttributionRule, tier: RuleTier['name']): CompiledRule {
   const optional = (patterns: AttributionRule['within']): FrameTest | undefined =>
     patterns === undefined ? undefined : compilePatterns(patterns);
   return {
     rule,
     tier,
-    order,
     at: compilePatterns(rule.at),
     within: optional(rule.within),
     through: optional(rule.through),

@@ -1,0 +1,56 @@
+/** `mbforensics rules`: the built-in rules as a list, and the samples of a rules file put to the test. */
+import type { RulesResult, RulesTestResult, SampleVerdict } from '../../model/rules-results.js';
+import { classifyStack, labelOf } from './classify-stack.js';
+import type { AttributionRule } from './rule.js';
+import { compiledRules, RULES_VERSION, TIERS } from './rules/index.js';
+import { PHASE_RULES } from './rules/phases.js';
+import { sampleFrames } from './sample-frames.js';
+
+export function describeRules(): RulesResult {
+  return {
+    schema: 'mbforensics/rules@1',
+    rules_version: RULES_VERSION,
+    rules: TIERS.flatMap(({ name, rules }) =>
+      rules.map(({ id, component, sub_component, source, samples }) => ({
+        id,
+        tier: name,
+        component,
+        sub_component,
+        source,
+        samples: samples.length,
+      })),
+    ),
+    phases: PHASE_RULES.map(({ phase, source }) => ({ phase, source })),
+  };
+}
+
+/** Each sample must be won by the rule it stands with, against all other rules of the file and the built-in ones. */
+export function testRules(file: string, rules: readonly AttributionRule[]): RulesTestResult {
+  const compiled = compiledRules(rules);
+  const samples = rules.flatMap((rule) =>
+    rule.samples.map((sample, i): SampleVerdict => {
+      const stack = classifyStack(compiled, sampleFrames(sample.frames));
+      const label = labelOf(stack, sample);
+      const wanted = sample.component ?? rule.component;
+      const reason =
+        label === undefined
+          ? 'no rule matches it'
+          : label.rule !== rule
+            ? `rule ${label.rule.id} wins`
+            : label.component !== wanted
+              ? `it is ${label.component}, not ${wanted}`
+              : sample.phase !== undefined && label.phase !== sample.phase
+                ? `its phase is ${label.phase}, not ${sample.phase}`
+                : null;
+      return {
+        rule: rule.id,
+        sample: i + 1,
+        passed: reason === null,
+        component: label?.component ?? null,
+        by_rule: label?.rule.id ?? null,
+        reason,
+      };
+    }),
+  );
+  return { schema: 'mbforensics/rules-test@1', file, rules: rules.length, samples };
+}

@@ -1,0 +1,59 @@
+/** Telling apart what one function allocates, by the lines it does so on. */
+import type { DeviceAttribution } from '../device-attribution.js';
+
+/** Rows that one line of a function made. */
+export interface LineGroup {
+  readonly rows: readonly number[];
+  readonly bytes: number;
+  readonly line: number;
+}
+
+/** Other lines of the same functions make scratch space, step counters and the like. */
+const LEAST_SHARE = 0.01;
+
+/**
+ * Groups `rows`, all labelled by the rule `ruleId`, by the lines of the frame the rule matched at and of its callee, in the order of the lines. Groups below a hundredth of the
+ * largest are left out.
+ */
+export function groupByLine(of: DeviceAttribution, ruleId: string, rows: readonly number[]): LineGroup[] {
+  const groups = new Map<string, { rows: number[]; bytes: number; line: number; inner: number }>();
+  for (const row of rows) {
+    const stack = of.classes(of.lives.stackId[row]!);
+    const at = stack.candidates.find(({ rule }) => rule.id === ruleId)?.frame ?? 0;
+    const line = stack.frames[at]?.line ?? 0;
+    const inner = at > 0 ? (stack.frames[at - 1]?.line ?? 0) : 0;
+    // The callee's lines tell something only where the callee is of the same file.
+    const same = at > 0 && stack.frames[at - 1]?.filename === stack.frames[at]?.filename;
+    const key = `${line} ${same ? inner : 0}`;
+    let group = groups.get(key);
+    if (group === undefined) {
+      group = { rows: [], bytes: 0, line, inner: same ? inner : 0 };
+      groups.set(key, group);
+    }
+    group.rows.push(row);
+    group.bytes += of.lives.bytes[row]!;
+  }
+  const largest = Math.max(...[...groups.values()].map(({ bytes }) => bytes));
+  return [...groups.values()]
+    .filter(({ bytes }) => bytes >= LEAST_SHARE * largest)
+    .sort((a, b) => a.line - b.line || a.inner - b.inner);
+}
+
+/** Rows by the rule that labelled them, of those that `wanted` accepts. */
+export function rowsByRule(
+  of: DeviceAttribution,
+  wanted: (sub: string, rules: readonly string[]) => boolean,
+): Map<string, number[]> {
+  const accepted = of.table.labels.map(({ sub_component, rules }) => wanted(sub_component, rules));
+  const found = new Map<string, number[]>();
+  for (let row = 0; row < of.lives.count; row += 1) {
+    const number = of.label[row]!;
+    if (!accepted[number]) continue;
+    const rule = of.table.labels[number]!.rules.at(-1);
+    if (rule === undefined) continue;
+    const rows = found.get(rule);
+    if (rows === undefined) found.set(rule, [row]);
+    else rows.push(row);
+  }
+  return found;
+}

@@ -1,0 +1,44 @@
+/** Workspaces of cuBLAS where no C++ frame names them: they are allocated inside the first matrix product of a stream, and look like its output. */
+import { countUpTo } from '../../stacks/annotation-stages.js';
+import { type DeviceAttribution, infer, labelAt } from '../device-attribution.js';
+import { NEVER } from '../lives.js';
+
+export const CUBLAS_WORKSPACE = 'inference.cublas-workspace';
+
+/** `:4096:2:16:8` KiB, what torch takes unless CUBLAS_WORKSPACE_CONFIG says otherwise, and 32 MiB on Hopper and newer. Upstream: aten `cuda/CublasHandlePool.cpp`, `parseChosenWorkspaceSize`. */
+const ODD_SIZE = 8_519_680;
+const HOPPER_SIZE = 33_554_432;
+
+/**
+ * The odd size is nothing else's. 32 MiB is a usual size of tensors: such a block is a workspace only if it is never freed in a trace that goes on to free others of its stack, or
+ * that outlives a training step, and if it is requested right behind another block by the same line: the product's output.
+ */
+export function inferWorkspaces(of: DeviceAttribution): void {
+  const { lives } = of;
+  for (let row = lives.starts; row < lives.count; row += 1) {
+    const bytes = lives.requested[row]!;
+    if (bytes !== ODD_SIZE && bytes !== HOPPER_SIZE) continue;
+    const { component, by } = labelAt(of, row);
+    if (component === 'workspace' || component === 'graph_pool') continue;
+    if (by === 'rule' && component !== 'activation' && component !== 'logits_loss' && component !== 'recompute')
+      continue;
+    if (lives.freedSeq[row] !== NEVER) continue;
+    if (bytes === HOPPER_SIZE && !(outlivesAStep(of, row) || siblingsAreFreed(of, row))) continue;
+    if (bytes === HOPPER_SIZE && (row === lives.starts || lives.stackId[row - 1] !== lives.stackId[row])) continue;
+    infer(of, row, CUBLAS_WORKSPACE, {
+      component: 'workspace',
+      sub_component: 'cublas',
+      confidence: bytes === ODD_SIZE ? 'high' : 'medium',
+    });
+  }
+}
+
+function outlivesAStep({ life, lives }: DeviceAttribution, row: number): boolean {
+  return countUpTo(life.boundaries, lives.allocSeq[row]! - 1) < life.boundaries.length;
+}
+
+function siblingsAreFreed({ lives }: DeviceAttribution, row: number): boolean {
+  for (let other = lives.starts; other < lives.count; other += 1)
+    if (lives.stackId[other] === lives.stackId[row] && lives.freedSeq[other] !== NEVER) return true;
+  return false;
+}

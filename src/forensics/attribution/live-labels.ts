@@ -1,0 +1,38 @@
+/** The labels of the blocks that are live in a state. */
+import type { AllocatorState } from '../../allocator/walk/allocator-state.js';
+import { type DeviceAttribution, labelAt } from './device-attribution.js';
+import type { BlockLabel } from './labels.js';
+
+export interface LiveLabels {
+  /** By block of the state. */
+  readonly labelOf: (block: number) => BlockLabel;
+  /** Row among the lives, by block of the state. */
+  readonly rowOf: Int32Array;
+}
+
+/** Every block of a state is one of the attribution's lives: by the entry that allocated it, or by its address at the start. */
+export function liveLabels(of: DeviceAttribution, { blocks }: AllocatorState): LiveLabels {
+  const { lives, history } = of;
+  const rowOf = new Int32Array(blocks.count);
+  let starts: Map<number, number> | undefined;
+  for (let block = 0; block < blocks.count; block += 1) {
+    const seq = blocks.allocSeq[block]!;
+    if (seq >= 0) {
+      rowOf[block] = lives.rowOfSeq[seq]!;
+      continue;
+    }
+    starts ??= new Map(Array.from(history.start.blocks.address, (address, row) => [address, row]));
+    rowOf[block] = starts.get(blocks.address[block]!) ?? -1;
+  }
+  return { rowOf, labelOf: (block) => (rowOf[block]! < 0 ? UNKNOWN_BLOCK : labelAt(of, rowOf[block]!)) };
+}
+
+/** Only where the trace contradicts itself: a block that no entry and no start accounts for. */
+const UNKNOWN_BLOCK: BlockLabel = {
+  component: 'unattributed',
+  sub_component: 'contradicted',
+  phase: 'unknown',
+  by: 'none',
+  rules: [],
+  confidence: 'low',
+};
