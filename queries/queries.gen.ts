@@ -1157,13 +1157,14 @@ export interface Queries {
       stream: number | null;
     };
   };
-  /** The run a snapshot belongs to */
+  /** The run and rank a snapshot belongs to */
   'replay.run_of_snapshot': {
     params: {
       snapshot_id: number;
     };
     row: {
       run_id: number;
+      rank: number | null;
     };
   };
   /** Trace entries by action */
@@ -1282,6 +1283,20 @@ export interface Queries {
       segment_type: string;
       pool: number | null;
       is_expandable: number | null;
+    };
+  };
+  /** Some frames */
+  'snapshot.frames': {
+    params: {
+      /** ids, separated by commas */
+      frame_ids: string;
+    };
+    row: {
+      frame_id: number;
+      name: string;
+      filename: string;
+      /** 0 = unknown */
+      line: number;
     };
   };
   /** The trace entries of one device before one of them, last first */
@@ -1452,7 +1467,7 @@ export interface Queries {
       value: string;
     };
   };
-  /** Frames of some stacks, innermost first */
+  /** Which frames some stacks have, innermost first */
   'snapshot.stack_frames': {
     params: {
       /** ids, separated by commas */
@@ -1462,10 +1477,7 @@ export interface Queries {
       stack_id: number;
       /** 0 = where the allocator was called */
       pos: number;
-      name: string;
-      filename: string;
-      /** 0 = unknown */
-      line: number;
+      frame_id: number;
     };
   };
   /** Everything odd that was noted while reading a source */

@@ -31,6 +31,7 @@ const VERBS: readonly (readonly [verbs: readonly string[], load: () => Promise<R
   [['timeline'], async () => (await import('./verbs/timeline.js')).registerTimeline],
   [['replay'], async () => (await import('./verbs/replay.js')).registerReplay],
   [['whatif'], async () => (await import('./verbs/whatif.js')).registerWhatIf],
+  [['estimate'], async () => (await import('./verbs/estimate.js')).registerEstimate],
   [['diff'], async () => (await import('./verbs/diff.js')).registerDiff],
   [['export'], async () => (await import('./verbs/export.js')).registerExport],
   [['profile'], async () => (await import('./verbs/profile.js')).registerProfile],

@@ -1,4 +1,5 @@
 /** What `diff` returns. Field names are the JSON's: outside scripts rely on them. */
+import type { Component } from './vocabulary.js';
 
 /**
  * How sure it is that a line of b is that line of a: the same function, file and line; another line; another file (or a file that moved);
@@ -65,6 +66,14 @@ export interface DiffSite {
   }[];
 }
 
+/** See `mbforensics attribute`. */
+export interface DiffComponent {
+  readonly component: Component;
+  readonly a_bytes: number;
+  readonly b_bytes: number;
+  readonly delta_bytes: number;
+}
+
 export interface DiffPool {
   /** `default`, `graph 1` or `mempool 2`; with the size class, and whether its stream is the default one. */
   readonly pool: string;
@@ -128,6 +137,8 @@ export interface DiffResult {
     readonly grown_bytes: number;
     readonly shrunk_bytes: number;
   };
+  /** By component, in descending order of |delta|; they add up to `total_delta_bytes`. */
+  readonly components: readonly DiffComponent[];
   readonly pools: readonly DiffPool[];
   /** Allocator settings that differ; null where a side does not record one. */
   readonly settings: readonly { readonly key: string; readonly a: string | null; readonly b: string | null }[];

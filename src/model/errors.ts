@@ -118,7 +118,8 @@ export const ERROR_CODES = {
   // input: files of the user's own
   MBF2601: {
     kind: 'input',
-    remedy: 'Correct the rule; `mbforensics rules --help` shows one, and `mbforensics rules test FILE` checks the file.',
+    remedy:
+      'Correct the rule; `mbforensics rules --help` shows one, and `mbforensics rules test FILE` checks the file.',
   },
   // store
   MBF3001: { kind: 'store', remedy: 'Another process has it open; wait for it, or use another store with --db.' },

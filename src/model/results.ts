@@ -12,7 +12,7 @@ import type {
   MosaicFigures,
 } from './peak-results.js';
 import type { WhatIfSetting } from './replay-results.js';
-import type { Cause, CauseDetail, Confidence, SourceStatus } from './vocabulary.js';
+import type { Cause, CauseDetail, Component, Confidence, SourceStatus } from './vocabulary.js';
 
 /** Something that went wrong with one input or question; `text` includes the place. */
 export interface Failure {
@@ -244,6 +244,13 @@ export interface PeakAccounting {
   readonly from: AccountingFrom;
 }
 
+/** Live bytes (allocated and pending free) by component, in descending order; they add up to the total. */
+export interface LiveComponents {
+  readonly moment: 'oom' | 'peak' | 'dump';
+  readonly total_bytes: number;
+  readonly parts: readonly { readonly component: Component; readonly bytes: number }[];
+}
+
 /** PyTorch's own advice in the message, `expandable_segments:True` (before 2.2 `max_split_size_mb`), held against the evidence. */
 export interface HintResult {
   readonly verdict: 'applies' | 'already_on' | 'cannot_explain' | 'forbidden' | 'unknown';
@@ -316,6 +323,8 @@ export interface Verdict {
   readonly accounting: readonly AccountingPart[];
   readonly accounting_from: AccountingFrom | null;
   readonly accounting_peak: PeakAccounting | null;
+  /** What was live then, by component; null without a snapshot. See `mbforensics attribute`. */
+  readonly components: LiveComponents | null;
   /** Null where no caching allocator ran out, or nothing decides it. */
   readonly hint: HintResult | null;
   /** Whether the allocator model repeats the recording; null without one, or where it was not replayed. */

@@ -1,5 +1,7 @@
 /** What `mbforensics timeline` answers: the course of a device's memory over its trace, and over the training steps in it. */
 
+import type { Component } from './vocabulary.js';
+
 export interface TimelineResult {
   readonly schema: 'mbforensics/timeline@1';
   readonly snapshots: readonly TimelineSnapshot[];
@@ -40,6 +42,15 @@ export interface TimelineTrace {
   readonly columns: readonly TimelineColumn[];
   readonly marks: TimelineMarks;
   readonly steps: TimelineSteps;
+  /** Only on demand. */
+  readonly components?: TimelineComponents;
+}
+
+/** Live bytes by component, at the moment of each column at which most is live. */
+export interface TimelineComponents {
+  readonly components: readonly Component[];
+  /** Per entry of `columns`, in their order: bytes in the order of `components`. */
+  readonly bytes: readonly (readonly number[])[];
 }
 
 export interface TimelineRange {

@@ -1,5 +1,5 @@
 /** An account as a sum that a reader can check: one unit, two decimals, and the shown figures add up exactly. */
-import type { AccountingPart, AccountingTotal } from '../model/results.js';
+import type { AccountingPart, AccountingTotal, LiveComponents } from '../model/results.js';
 import { formatBytes, GIB, KIB, MIB } from '../model/units.js';
 
 /** Parts that a reader takes together; what is not listed keeps its own name. */
@@ -52,6 +52,23 @@ export function sumText(total: AccountingTotal, parts: readonly AccountingPart[]
     return `${sign}${name} ${shown(value)}`;
   });
   return `${shown(hundredths(total.bytes, unit))} ${unit.name} = ${sum.join(' ')}`;
+}
+
+/** Components below this share of what is live are summed up. */
+const SMALL_COMPONENT = 0.01;
+
+/** `77.17 GiB = activation 40.12 + parameter 17.43 + … + 5 others 0.31`. */
+export function componentsText({ moment, total_bytes, parts }: LiveComponents): string {
+  const large = parts.filter(({ bytes }) => bytes >= SMALL_COMPONENT * total_bytes);
+  const small = parts.filter((part) => !large.includes(part));
+  const rest = small.reduce((sum, { bytes }) => sum + bytes, 0);
+  const others = small.length === 1 ? small[0]!.component : `${small.length} others`;
+  const terms = [
+    ...large.map(({ component, bytes }) => ({ part: component, bytes, source: '' })),
+    ...(rest > 0 ? [{ part: others, bytes: rest, source: '' }] : []),
+  ];
+  const when = moment === 'peak' ? ' at the peak' : moment === 'dump' ? ' at the dump' : '';
+  return `${sumText({ text: '', bytes: total_bytes, source: '' }, terms)}${when}`;
 }
 
 /** Rounding up from this share of what is allocated on is worth a word; the document has all of it. */

@@ -15,7 +15,7 @@ const GAPS = 10;
 export function diffText(result: DiffResult): string {
   const { a_info: a, b_info: b } = result;
   const lines = [...sideLines('a', a, b), ...sideLines('b', b, a), ''];
-  lines.push(...totalLines(result), '', siteTable(result), ...unchangedLine(result));
+  lines.push(...totalLines(result), ...componentLines(result), '', siteTable(result), ...unchangedLine(result));
   if (result.notes.length > 0) {
     lines.push('', ...result.notes.flatMap((note, i) => labelled(i === 0 ? 'notes' : '', note)));
   }
@@ -61,6 +61,14 @@ function totalLines(result: DiffResult): string[] {
       '          ',
     ),
   ];
+}
+
+/** What grew and shrank, in one line or two. */
+function componentLines({ components }: DiffResult): string[] {
+  const changed = components.filter(({ delta_bytes }) => delta_bytes !== 0);
+  if (changed.length === 0) return [];
+  const parts = changed.map(({ component, delta_bytes }) => `${component} ${signed(delta_bytes)}`);
+  return wrap(`of which  ${parts.join(', ')}`, WIDTH, '          ');
 }
 
 interface Row {

@@ -8,7 +8,16 @@ import type {
   TimelineTrace,
 } from '../model/timeline-results.js';
 import { formatBytes, formatCount } from '../model/units.js';
-import { type ChartColumn, type ChartLane, type ChartMark, type ChartScale, chart, chartSigns } from './chart.js';
+import {
+  type ChartColumn,
+  type ChartLane,
+  type ChartMark,
+  type ChartScale,
+  chart,
+  chartSigns,
+  GUTTER,
+} from './chart.js';
+import { componentRows } from './component-chart.js';
 import { csvLine } from './sql-text.js';
 import { duration, stepLines } from './step-table.js';
 import { keepEnd, printable, wrap } from './table.js';
@@ -74,7 +83,37 @@ function deviceLines(device: TimelineDevice, look: TimelineLook): string[] {
     '',
     `  ${areaLegend(drawn.slice(0, look.height + 1).join(''), look.ascii)}`,
     ...legendLines(trace),
+    ...componentLines(trace, look),
     ...stepLines(trace, look.steps),
+  ];
+}
+
+/** The same columns again, in letters of what they are made of. */
+function componentLines({ components, columns, column_count }: TimelineTrace, look: TimelineLook): string[] {
+  if (components === undefined || components.components.length === 0) return [];
+  const byColumn = new Map(columns.map(({ column }, i) => [column, components.bytes[i]!]));
+  let held = components.bytes[0]!;
+  const bytes = Array.from({ length: column_count }, (_, i) => {
+    held = byColumn.get(i) ?? held;
+    return held;
+  });
+  const width = Math.max(1, look.width - GUTTER);
+  const { rows, topBytes, legend } = componentRows({ ...components, bytes }, width, look.height);
+  const { axis, tick, corner, floor } = chartSigns(look.ascii);
+  return [
+    '',
+    ...rows.map((row, i) =>
+      i === 0
+        ? `${formatBytes(topBytes)
+            .replace(/ (.).*$/, '$1')
+            .slice(0, GUTTER - 2)
+            .padStart(GUTTER - 2)} ${tick}${row}`
+        : `${' '.repeat(GUTTER - 1)}${axis}${row}`,
+    ),
+    `${'0'.padStart(GUTTER - 2)} ${corner}${floor.repeat(width)}`,
+    ...wrap(look.ascii ? legend.replaceAll('≤', '<=') : legend, WIDTH, '  ').map((line, i) =>
+      i === 0 ? `  ${line}` : line,
+    ),
   ];
 }
 

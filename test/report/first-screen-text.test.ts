@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import type { WhatIfSetting } from '../../src/model/replay-results.js';
 import type { AccountingPart, DiagnoseResult, Evidence, RanksResult, Verdict } from '../../src/model/results.js';
 import { GIB } from '../../src/model/units.js';
-import { CAUSES, CONFIDENCES } from '../../src/model/vocabulary.js';
+import { CAUSES, COMPONENTS, CONFIDENCES } from '../../src/model/vocabulary.js';
 import { detailsOf, sumText } from '../../src/report/account-text.js';
 import { diagnoseText, withTarget } from '../../src/report/diagnose-text.js';
 import { fitSections } from '../../src/report/screen-lines.js';
@@ -105,6 +105,13 @@ const verdict: fc.Arbitrary<Verdict> = fc
     evidence,
     ruled_out: fc.array(fc.record({ cause: fc.constantFrom(...CAUSES), why: prose }), { maxLength: 6 }),
     missing: fc.array(prose, { maxLength: 12 }),
+    components: fc.option(
+      fc.array(fc.record({ component: fc.constantFrom(...COMPONENTS), bytes }), { maxLength: 18 }).map((parts) => ({
+        moment: 'oom' as const,
+        total_bytes: parts.reduce((sum, part) => sum + part.bytes, 0),
+        parts,
+      })),
+    ),
     accounting_total: account.map(({ total }) => total),
     accounting: fc.constant([]),
     accounting_from: fc.constant('joined' as const),

@@ -5,6 +5,8 @@ export interface SmallBlock {
   readonly size: number;
   readonly state?: 'active_allocated' | 'active_pending_free' | 'inactive';
   readonly stack?: readonly string[];
+  /** Of its segment; all blocks of one must agree. Default: the default pool. */
+  readonly pool?: readonly [number, number];
 }
 
 export interface SmallEntry {
@@ -29,14 +31,15 @@ const SEGMENT_STRIDE = 2 ** 32;
 
 const dict = (entries: Readonly<Record<string, PyValue>>): Map<string, PyValue> => new Map(Object.entries(entries));
 
-/** `train.py:12` → a frame of function `train`. */
+/** `train.py:12` → a frame of function `train`; `step train.py:12` of function `step`. */
 function frames(stack: readonly string[] = ['train.py:1']): PyValue[] {
   return stack.map((text) => {
-    const [filename, line] = text.split(':');
+    const [place = '', named] = text.split(' ').reverse();
+    const [filename, line] = place.split(':');
     return dict({
-      name: new PyText(filename!.replace(/\.py$/, '')),
+      name: new PyText(named ?? filename!.replace(/\.py$/, '')),
       filename: new PyText(filename!),
-      line: Number(line),
+      line: Number(line ?? 0),
     });
   });
 }
@@ -56,7 +59,7 @@ export function smallSnapshot(spec: SmallSnapshot = {}): Buffer {
       active_size: sum((state) => state !== 'inactive'),
       stream: 0,
       segment_type: 'large',
-      segment_pool_id: new PyPair(0, 0),
+      segment_pool_id: new PyPair(...(blocks[0]?.pool ?? [0, 0])),
       is_expandable: false,
       frames: [],
       blocks: blocks.map((block) => {

@@ -7,6 +7,7 @@ import { timelineCsv, timelineText } from '../../report/timeline-text.js';
 import type { Context } from '../context.js';
 import { countOption } from '../count-option.js';
 import { EXIT } from '../exit-codes.js';
+import { readRules } from '../rules-file.js';
 import { openTarget } from '../target.js';
 import { answer, type CommonOptions, withCommon } from '../verb.js';
 import { targetWithHistories } from '../with-histories.js';
@@ -17,6 +18,8 @@ interface Options extends CommonOptions {
   readonly to?: string;
   readonly by?: string;
   readonly annotations?: string | true;
+  readonly components?: boolean;
+  readonly rules?: string;
   readonly width?: string;
   readonly height?: string;
   readonly limit?: string;
@@ -47,6 +50,8 @@ export function registerTimeline(program: Command, context: Context): void {
       .option('--to <moment>', 'zoom: up to here')
       .option('--by <axis>', 'columns are equal numbers of entries (index) or equal times (time)', 'index')
       .option('--annotations [text]', 'mark annotated ranges, those with this text in their names or all')
+      .option('--components', 'also draw what is live by component; see `attribute`')
+      .option('--rules <file>', 'attribution rules of your own (YAML), for --components')
       .option(
         '--width <n>',
         `columns of the chart (default: the terminal's, else ${DEFAULT_WIDTH}); of the series with --json or --csv (default: ${DOCUMENT_COLUMNS})`,
@@ -60,6 +65,7 @@ export function registerTimeline(program: Command, context: Context): void {
       'timeline night-shift/3/snapshot#1 --by time',
       'timeline runs/llama3-70b-sft --from step:3 --to step:4',
       'timeline runs/llama3-70b-sft --annotations nccl',
+      'timeline runs/llama3-70b-sft --components',
       'timeline --csv --width 4000 > series.csv',
     ],
   ).action(async (operand: string | undefined, options: Options) => {
@@ -84,6 +90,7 @@ export function registerTimeline(program: Command, context: Context): void {
           to: options.to === undefined ? undefined : parseMoment(options.to),
         },
         annotations: options.annotations === true ? '' : options.annotations,
+        components: options.components === true ? await readRules(options.rules) : undefined,
       });
       if (result.snapshots.length === 0) throw new MbfError('MBF1002', `run ${target.run} has no memory snapshot`);
       if (options.device !== undefined && result.snapshots.every(({ devices }) => devices.length === 0))

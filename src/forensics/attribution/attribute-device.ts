@@ -11,6 +11,7 @@ import { inferBuffers } from './infer/buffers.js';
 import { inferHeld } from './infer/held.js';
 import { inferMoments } from './infer/moments.js';
 import { inferPrivatePools } from './infer/private-pools.js';
+import { inferReplacedParameters } from './infer/replaced-parameters.js';
 import { inferSegmentStacks } from './infer/segment-stacks.js';
 import { inferWorkspaces } from './infer/workspaces.js';
 import { type BlockLabel, LabelTable } from './labels.js';
@@ -26,6 +27,7 @@ const INFERENCES = [
   inferWorkspaces,
   inferBackward,
   inferBuffers,
+  inferReplacedParameters,
   inferBeforeRecording,
   inferMoments,
   inferHeld,

@@ -42,7 +42,8 @@ export function compileRules(
 ): CompiledRules {
   const compiled = tiers.map((tier) => tier.rules.map((rule) => compileNamed(rule, tier.name)));
   const phases = phaseRules.map(({ phase, at }) => ({ phase, at: compilePatterns(at) }));
-  const known = new Map<string, FrameMatches>();
+  const byFrame = new WeakMap<NamedFrame, FrameMatches>();
+  const byName = new Map<string, FrameMatches>();
   const match = (frame: NamedFrame): FrameMatches => {
     const rank = phases.findIndex(({ at }) => at(frame));
     return {
@@ -56,13 +57,17 @@ export function compileRules(
   return {
     tierCount: tiers.length,
     matchesOf(frame) {
+      let found = byFrame.get(frame);
+      if (found !== undefined) return found;
+      // Frames that differ by their lines alone match the same.
       const key = `${frame.name}\n${frame.path}`;
-      let found = known.get(key);
+      found = byName.get(key);
       if (found === undefined) {
-        if (known.size >= FRAMES_KEPT) known.clear();
+        if (byName.size >= FRAMES_KEPT) byName.clear();
         found = match(frame);
-        known.set(key, found);
+        byName.set(key, found);
       }
+      byFrame.set(frame, found);
       return found;
     },
   };

@@ -35,11 +35,25 @@ export async function readStackClasses(
 ): Promise<StackClasses> {
   const stacks = await readStacks(store, ids);
   const classes = new Map<number, ClassifiedStack>();
-  for (const [id, frames] of stacks) classes.set(id, classifyFrames(rules, frames));
+  const names = new Map<Frame, NamedFrame>();
+  const nameOf = (frame: Frame): NamedFrame => {
+    let name = names.get(frame);
+    if (name === undefined) {
+      name = named(frame);
+      names.set(frame, name);
+    }
+    return name;
+  };
+  for (const [id, frames] of stacks) classes.set(id, classifyFrames(rules, frames, false, nameOf));
   return (id) => classes.get(id) ?? EMPTY;
 }
 
-export function classifyFrames(rules: CompiledRules, frames: readonly Frame[], all = false): ClassifiedStack {
+export function classifyFrames(
+  rules: CompiledRules,
+  frames: readonly Frame[],
+  all = false,
+  nameOf: (frame: Frame) => NamedFrame = named,
+): ClassifiedStack {
   if (frames.length === 0) return EMPTY;
   let kind: StackKind = 'none';
   for (const frame of frames) {
@@ -50,9 +64,9 @@ export function classifyFrames(rules: CompiledRules, frames: readonly Frame[], a
       break;
     }
   }
-  return { ...classifyStack(rules, frames.map(named), all), kind, frames };
+  return { ...classifyStack(rules, frames.map(nameOf), all), kind, frames };
 }
 
-export function named({ name, filename }: Frame): NamedFrame {
+function named({ name, filename }: Frame): NamedFrame {
   return { name, path: filename.includes('\\') ? filename.replaceAll('\\', '/') : filename };
 }

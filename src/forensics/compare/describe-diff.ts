@@ -1,5 +1,5 @@
 /** `mbforensics diff`: from two sides to the result. */
-import type { DiffPool, DiffResult, DiffSite, DiffTotals } from '../../model/diff-results.js';
+import type { DiffComponent, DiffPool, DiffResult, DiffSite, DiffTotals } from '../../model/diff-results.js';
 import { formatBytes } from '../../model/units.js';
 import { matchSites, type SiteDelta } from './match-sites.js';
 import type { PoolSums, Side, SideTotals } from './side.js';
@@ -69,6 +69,7 @@ export function describeDiff(a: Side, b: Side, limits: DiffLimits, others: Other
         'delta_bytes',
       ),
     },
+    components: compareComponents(a.components, b.components),
     pools: comparePools(a.pools, b.pools),
     settings: compareSettings(a.settings, b.settings),
     features: {
@@ -81,6 +82,15 @@ export function describeDiff(a: Side, b: Side, limits: DiffLimits, others: Other
     notes: [...notesOf(a, b), ...ranksNote(others.ranksWithoutMoment)],
     gate: gateOf(total, x.active_bytes, limits.maxGrowth),
   };
+}
+
+function compareComponents(a: Side['components'], b: Side['components']): DiffComponent[] {
+  return [...new Set([...a.keys(), ...b.keys()])]
+    .map((component) => {
+      const [before, after] = [a.get(component) ?? 0, b.get(component) ?? 0];
+      return { component, a_bytes: before, b_bytes: after, delta_bytes: after - before };
+    })
+    .sort((x, y) => Math.abs(y.delta_bytes) - Math.abs(x.delta_bytes) || y.b_bytes - x.b_bytes);
 }
 
 /** Nothing to tell: such sites are counted in the remainder, so that of two equal sides the list is empty. */

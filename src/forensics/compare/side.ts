@@ -2,7 +2,9 @@
 import { STACK_ORIGINS, stateTotals } from '../../allocator/walk/allocator-state.js';
 import type { DiffSide } from '../../model/diff-results.js';
 import { poolWords } from '../../model/pool-words.js';
+import type { Component } from '../../model/vocabulary.js';
 import type { Store } from '../../store/store.js';
+import { componentsAt } from '../attribution/components-at.js';
 import { type Moment, momentText } from '../history/moment.js';
 import { stateAt } from '../history/state-at.js';
 import { readSteps } from '../history/steps.js';
@@ -94,6 +96,8 @@ export interface Side {
   /** Per group: block size → number of blocks. */
   readonly sizes: readonly ReadonlyMap<number, number>[];
   readonly pools: readonly PoolSums[];
+  /** Bytes by component; see `attribute`. */
+  readonly components: ReadonlyMap<Component, number>;
   readonly settings: ReadonlyMap<string, string>;
   readonly features: readonly string[];
   /** Of the whole trace in requested bytes; null without one. */
@@ -207,6 +211,7 @@ export async function readSide(
     groups,
     sizes: found.map((group) => group.sizes),
     pools: poolSums(at.state, poolName),
+    components: await componentsAt(store, candidate.snapshotId, device, at.state),
     settings: new Map(settings.map((row) => [row.key, row.value])),
     features,
     trace:

@@ -11,6 +11,7 @@ export const BLANK = {
   accounting: [],
   accounting_from: null,
   accounting_peak: null,
+  components: null,
   hint: null,
   commands: [],
 } as const satisfies Partial<Verdict>;

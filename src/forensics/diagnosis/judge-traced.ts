@@ -10,6 +10,7 @@ import { shareState } from '../verdict/state-shares.js';
 import { counterfactual } from './counterfactual.js';
 import { allowedAdvice, type ExpandableConstraint, judgeHint } from './hint.js';
 import { conclude, type Given, shorten, withContext } from './judge-message.js';
+import { liveComponents } from './live-components.js';
 import { factsOfTrace } from './oom-facts.js';
 import type { SnapshotOom } from './traced-ooms.js';
 import { weighCounterfactual } from './weigh-counterfactual.js';
@@ -71,6 +72,8 @@ export async function judgeTraced(
     accounting: accounting.parts,
     accounting_from: accounting.from,
     accounting_peak: await peak(facts.total),
+    // Attribution reads the whole trace once more: of many ranks only the first are worth it.
+    components: replays ? await liveComponents(store, oom.snapshotId, oom.device, 'oom', oom.state) : null,
     hint,
   };
   const found = replays ? await counterfactual(store, oom, oom.entries) : null;

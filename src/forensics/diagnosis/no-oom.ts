@@ -11,6 +11,7 @@ import { CAPACITY_OPTION, EvidenceLog, type Figure } from '../verdict/facts.js';
 import { verdictOfKind } from '../verdict/from-kind.js';
 import { BLANK } from './blank-verdict.js';
 import { shorten } from './judge-message.js';
+import { componentsAtPeak } from './live-components.js';
 import { type MemoryRow, peakOfLines, peakOfTrace } from './peak-accounting.js';
 import { capturesForEnding, readRunEnding, verdictOfEnding } from './run-ending.js';
 import { MOST_COMPARED_SNAPSHOTS } from './traced-ooms.js';
@@ -122,14 +123,14 @@ async function peaks(
           ? ''
           : `; ${formatBytes(capacityBytes - reserved)} of ${formatBytes(capacityBytes)} never reserved`;
       // Of many ranks, only the first are worth a walk to the peak.
-      const peakAccount =
-        verdicts.length < MOST_COMPARED_SNAPSHOTS
-          ? await peakOfTrace(
-              store,
-              { snapshotId: snapshot.snapshot_id, device: device.device, path: snapshot.display_path, hasTrace },
-              total,
-            )
-          : peakOfLines(lines, snapshot.rank, total);
+      const compared = verdicts.length < MOST_COMPARED_SNAPSHOTS;
+      const peakAccount = compared
+        ? await peakOfTrace(
+            store,
+            { snapshotId: snapshot.snapshot_id, device: device.device, path: snapshot.display_path, hasTrace },
+            total,
+          )
+        : peakOfLines(lines, snapshot.rank, total);
       verdicts.push({
         ...BASE,
         rank: snapshot.rank,
@@ -140,6 +141,7 @@ async function peaks(
         missing:
           capacityBytes === undefined ? ['headroom: the device total is not in the evidence (give --capacity)'] : [],
         accounting_peak: peakAccount,
+        components: compared ? await componentsAtPeak(store, snapshot.snapshot_id, device.device, hasTrace) : null,
         ...(capacityBytes === undefined
           ? {}
           : {

@@ -2,16 +2,36 @@
 import type { Store } from '../../store/store.js';
 import { callSite, type Frame } from './call-site.js';
 
+/** Ids in one statement. */
+const AT_ONCE = 10_000;
+const SPEC = { stack_id: 'i32', frame_id: 'i32' } as const;
+
+/** Frames innermost first. Equal frames are one object: stacks have most of theirs in common, and so may whatever is found out about them. */
 export async function readStacks(store: Store, ids: Iterable<number>): Promise<Map<number, Frame[]>> {
   const wanted = [...new Set(ids)].filter((id) => id >= 0);
-  const stacks = new Map<number, Frame[]>(wanted.map((id) => [id, []]));
-  for (let start = 0; start < wanted.length; start += 10_000) {
-    const stack_ids = wanted.slice(start, start + 10_000).join(',');
-    for (const row of await store.all('snapshot.stack_frames', { stack_ids })) {
-      stacks.get(row.stack_id)?.push({ name: row.name, filename: row.filename, line: row.line });
+  const numbers = new Map<number, number[]>(wanted.map((id) => [id, []]));
+  const inUse = new Set<number>();
+  for (let start = 0; start < wanted.length; start += AT_ONCE) {
+    const stack_ids = wanted.slice(start, start + AT_ONCE).join(',');
+    for await (const { rows, columns } of store.readQueryColumns('snapshot.stack_frames', { stack_ids }, SPEC)) {
+      for (let i = 0; i < rows; i += 1) {
+        numbers.get(columns.stack_id[i]!)?.push(columns.frame_id[i]!);
+        inUse.add(columns.frame_id[i]!);
+      }
     }
   }
-  return stacks;
+  const frames = await readFrames(store, [...inUse]);
+  return new Map([...numbers].map(([id, own]) => [id, own.flatMap((number) => frames.get(number) ?? [])]));
+}
+
+async function readFrames(store: Store, ids: readonly number[]): Promise<Map<number, Frame>> {
+  const frames = new Map<number, Frame>();
+  for (let start = 0; start < ids.length; start += AT_ONCE) {
+    const frame_ids = ids.slice(start, start + AT_ONCE).join(',');
+    for (const { frame_id, name, filename, line } of await store.all('snapshot.frames', { frame_ids }))
+      frames.set(frame_id, { name, filename, line });
+  }
+  return frames;
 }
 
 /** What to call memory whose stack has no frames, or none was recorded. */

@@ -13,6 +13,9 @@ import type {
   TimelineTrace,
 } from '../../model/timeline-results.js';
 import type { Store } from '../../store/store.js';
+import { attributeDevice } from '../attribution/attribute-device.js';
+import type { CompiledRules } from '../attribution/compile-rules.js';
+import { componentSeries } from '../attribution/component-series.js';
 import type { BucketRange } from '../history/buckets.js';
 import { deviceHistory } from '../history/device-history.js';
 import { pairAnnotations } from '../history/pair-annotations.js';
@@ -30,6 +33,8 @@ export interface TimelineOptions {
   readonly zoom: Zoom;
   /** Annotations whose names contain this, in whatever case; undefined = none. */
   readonly annotations?: string | undefined;
+  /** Rules to tell components by; undefined = components are not asked for. */
+  readonly components?: CompiledRules | undefined;
 }
 
 /** Flushes and annotations listed; the counts are of all. */
@@ -119,6 +124,14 @@ async function describeTrace(
     columns: series.columns,
     marks: await readMarks(store, id, options, extremes),
     steps: await describeSteps(store, id, found, steps),
+    ...(options.components === undefined
+      ? {}
+      : {
+          components: componentSeries(
+            await attributeDevice(store, { snapshotId, device }, options.components),
+            series.columns,
+          ),
+        }),
   };
 }
 

@@ -1,0 +1,40 @@
+/** Bytes by component in a state, for views that have attribution beside something else. */
+import type { AllocatorState } from '../../allocator/walk/allocator-state.js';
+import { COMPONENTS, type Component } from '../../model/vocabulary.js';
+import type { Store } from '../../store/store.js';
+import { attributeDevice } from './attribute-device.js';
+import type { CompiledRules } from './compile-rules.js';
+import type { DeviceAttribution } from './device-attribution.js';
+import { liveLabels } from './live-labels.js';
+import { compiledRules } from './rules/index.js';
+import { readRunFigures } from './run-figures.js';
+
+/** {@link attributeDevice} with the figures of the run the snapshot belongs to. */
+export async function attributeSnapshot(
+  store: Store,
+  snapshotId: number,
+  device: number,
+  rules: CompiledRules = compiledRules(),
+): Promise<DeviceAttribution> {
+  const run = await store.one('replay.run_of_snapshot', { snapshot_id: snapshotId });
+  const figures = run === undefined ? undefined : (await readRunFigures(store, run.run_id)).figuresOf(run.rank);
+  return attributeDevice(store, { snapshotId, device }, rules, figures);
+}
+
+/** Actual bytes of the live blocks by component; in descending order, those without bytes left out. */
+export async function componentsAt(
+  store: Store,
+  snapshotId: number,
+  device: number,
+  state: AllocatorState,
+): Promise<ReadonlyMap<Component, number>> {
+  const of = await attributeSnapshot(store, snapshotId, device);
+  const { labelOf } = liveLabels(of, state);
+  const sums = new Map<Component, number>();
+  const { blocks } = state;
+  for (let i = 0; i < blocks.count; i += 1) {
+    const { component } = labelOf(i);
+    sums.set(component, (sums.get(component) ?? 0) + blocks.sizeBytes[i]!);
+  }
+  return new Map([...sums].sort((a, b) => b[1] - a[1] || COMPONENTS.indexOf(a[0]) - COMPONENTS.indexOf(b[0])));
+}

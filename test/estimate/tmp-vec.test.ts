@@ -1,0 +1,22 @@
+import { readFileSync } from 'node:fs';
+import { completeInputs } from '/work/main/src/estimate/inputs.js';
+import { estimateMegatronBridge } from '/work/main/src/estimate/megatron-bridge.js';
+import { estimateMegatronLm } from '/work/main/src/estimate/megatron-lm.js';
+import { demandInputs } from '/work/main/src/estimate/read-inputs.js';
+import { it, expect } from 'vitest';
+const d = JSON.parse(readFileSync('/work/shared/corpus/estimator_vectors.json','utf8'));
+for (const v of d.vectors) it(v.name, () => {
+  const i = completeInputs(demandInputs(Object.entries(v.inputs),'MBF2202').given);
+  const m = estimateMegatronLm(i), b = estimateMegatronBridge(i);
+  const em=v.expected.megatron_lm, eb=v.expected.megatron_bridge;
+  expect(m.modelState[0]!.bytes).toBe(em.weight_and_optimizer_bytes);
+  expect(m.figures['activation_bytes_sp_formula']).toBe(em.activation_bytes_sp_formula);
+  expect(m.figures['activation_bytes_no_sp_formula']).toBe(em.activation_bytes_no_sp_formula);
+  expect(m.lines).toEqual(em.stdout_lines);
+  expect(b.activationBytes).toBe(eb.activation_bytes);
+  expect(b.modelState.map(c=>({name:c.name,parameter_count:c.parameterCount,parameter_count_per_gpu:c.parameterCountPerGpu,bytes_per_parameter:c.bytesPerParameter,memory_bytes:c.bytes}))).toEqual(eb.components);
+  expect(b.lines).toEqual(eb.stdout_lines);
+  expect(b.apiLine).toBe(eb.format_MB);
+  expect(b.assumptions).toEqual(eb.assumptions);
+  expect(b.figures['total_parameters']).toBe(eb.total_parameters);
+});
