@@ -21,6 +21,17 @@ export async function withHistories<Opened extends OpenedStore>(
   cannotKeep: (error: MbfError) => void = () => {},
 ): Promise<Opened> {
   const missing = await missingHistories(opened.store, snapshotIds);
+  return derived(opened, missing, deviceHistory, options, cannotKeep);
+}
+
+/** Opens the store for writing, has `derive` keep what is missing, and opens it for reading again. */
+async function derived<Opened extends OpenedStore>(
+  opened: Opened,
+  missing: readonly { readonly snapshot_id: number; readonly device: number }[],
+  derive: (store: Store, snapshotId: number, device: number) => Promise<unknown>,
+  options: DbOptions,
+  cannotKeep: (error: MbfError) => void,
+): Promise<Opened> {
   if (missing.length === 0) return opened;
   const resources = resourcesOf(options);
   const { file } = opened.store;
@@ -28,7 +39,7 @@ export async function withHistories<Opened extends OpenedStore>(
   try {
     const store = await openStore(file, { mode: 'write', ...resources });
     try {
-      for (const { snapshot_id, device } of missing) await deviceHistory(store, snapshot_id, device);
+      for (const { snapshot_id, device } of missing) await derive(store, snapshot_id, device);
     } finally {
       await store.close();
     }
@@ -54,9 +65,11 @@ async function reopened<Opened extends OpenedStore>(opened: Opened, resources: S
 }
 
 /** What exists only once the traces were walked. */
-const DERIVED = /\b(?:allocation|live_at|derived_\w+)\b/i;
+const DERIVED = /\b(?:allocation\w*|live_at|components_at|derived_\w+)\b/i;
+/** Of these, what attribution makes. */
+const ATTRIBUTED = /\b(?:allocation_component|components_at|derived_(?:attribution|label|block_label))\b/i;
 
-/** {@link withHistories} of all snapshots if the statement names anything that is derived. Says what is missing where they cannot be kept. */
+/** Histories, and attribution, of all snapshots if the statement names anything that is derived. Says what is missing where they cannot be kept. */
 export async function withHistoriesFor(
   statement: string,
   opened: OpenedStore,
@@ -64,8 +77,13 @@ export async function withHistoriesFor(
   context: Context,
 ): Promise<OpenedStore> {
   if (!DERIVED.test(statement)) return opened;
-  return withHistories(opened, 'all', options, (error) =>
+  const walked = await withHistories(opened, 'all', options, (error) =>
     context.err(`warning: actual sizes and memory from before the traces are missing: ${error.describe()}\n`),
+  );
+  if (!ATTRIBUTED.test(statement)) return walked;
+  const { missingAttributions, storeAttribution } = await import('../forensics/attribution/store-attribution.js');
+  return derived(walked, await missingAttributions(walked.store), storeAttribution, options, (error) =>
+    context.err(`warning: components are missing: ${error.describe()}\n`),
   );
 }
 

@@ -103,6 +103,17 @@ export const BUCKET_LAYOUT: TableLayout = {
 
 export const MAX_BUCKETS = 65_536;
 
+/** Which label each block has that lived during the trace: by the entry that allocated it, or by its address before the first. */
+export const BLOCK_LABEL_LAYOUT: TableLayout = {
+  table: 'derived_block_label',
+  columns: [
+    ...KEYS,
+    { name: 'alloc_seq', kind: 'i32', nullable: true },
+    { name: 'address', kind: 'u64', nullable: true },
+    { name: 'label', kind: 'i32' },
+  ],
+};
+
 export const DERIVED_LAYOUTS: readonly TableLayout[] = [
   START_SEGMENT_LAYOUT,
   START_BLOCK_LAYOUT,

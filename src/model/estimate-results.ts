@@ -26,6 +26,9 @@ export interface EstimateComponent {
   readonly parts: readonly EstimatePart[];
 }
 
+/** The loss on the last stage, with all activations held; a layer's backward pass; the optimizer's step. */
+export type EstimateMoment = 'forward' | 'backward' | 'optimizer_step';
+
 /** One stage of the pipeline, at the moment when it holds most. */
 export interface EstimateStage {
   readonly stage: number;
@@ -35,8 +38,16 @@ export interface EstimateStage {
   readonly in_flight: number;
   /** Parameters that one rank of the stage holds. */
   readonly parameters: number;
-  readonly moment: 'forward' | 'backward' | 'optimizer_step';
+  readonly moment: EstimateMoment;
+  /** Of that moment. */
   readonly components: readonly EstimateComponent[];
+  /** The same of every moment that the stage has, without their parts: for comparison with what was measured in another than the peak's. */
+  readonly moments: readonly {
+    readonly moment: EstimateMoment;
+    readonly components: readonly EstimateComponent[];
+    readonly allocated_bytes: number;
+    readonly total_bytes: number;
+  }[];
   readonly total_bytes: number;
   readonly low_bytes: number;
   readonly high_bytes: number;
@@ -57,13 +68,18 @@ export interface EstimateInputValue {
   readonly origin: string;
 }
 
+export interface EstimateChangedInput {
+  readonly key: string;
+  /** Null: not set. */
+  readonly from: EstimateInputValue['value'] | null;
+  readonly to: EstimateInputValue['value'] | null;
+}
+
 /** What a change of settings does, component by component, on the hottest stage of each. */
 export interface EstimateChange {
-  readonly set: readonly {
-    readonly key: string;
-    readonly from: EstimateInputValue['value'] | null;
-    readonly to: EstimateInputValue['value'] | null;
-  }[];
+  readonly set: readonly EstimateChangedInput[];
+  /** Sizes that followed: replicas, micro-batches, the padded vocabulary. */
+  readonly followed: readonly EstimateChangedInput[];
   readonly components: readonly {
     readonly name: string;
     readonly base_bytes: number;
@@ -74,6 +90,9 @@ export interface EstimateChange {
   readonly total_bytes: number;
   readonly delta_bytes: number;
   readonly base_hottest_stage: number | null;
+  /** When the hottest stage holds most, before and after: another moment has other components. Null for the upstream models. */
+  readonly base_moment: EstimateMoment | null;
+  readonly moment: EstimateMoment | null;
 }
 
 export interface EstimateDevice {

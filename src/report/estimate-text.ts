@@ -19,7 +19,7 @@ export function estimateText(result: EstimateResult): string {
   if (result.stages.length > 0) lines.push(stageTable(result), '');
   lines.push(componentTable(result.components, result.hottest_stage), '');
   lines.push(...totalLines(result));
-  if (result.device !== null) lines.push(...deviceLines(result.device));
+  if (result.device !== null) lines.push(...deviceLines(result.device, result.low_bytes < result.high_bytes));
   if (result.change !== null) lines.push('', changeTable(result.change, result.hottest_stage));
   if (result.printed !== null) {
     const { log_lines, api_line } = result.printed;
@@ -36,7 +36,7 @@ function gib(bytes: number): string {
 
 const MOMENTS: Readonly<Record<EstimateStage['moment'], string>> = {
   forward: 'loss',
-  backward: 'backward',
+  backward: 'backward pass',
   optimizer_step: 'optimizer step',
 };
 
@@ -141,14 +141,15 @@ const FITS: Readonly<Record<EstimateDevice['fits'], string>> = {
   unsure: 'may or may not fit: the bounds lie on both sides',
 };
 
-function deviceLines(device: EstimateDevice): string[] {
+function deviceLines(device: EstimateDevice, hasBounds: boolean): string[] {
+  const fits = hasBounds ? FITS[device.fits] : `${device.fits === 'yes' ? 'fits' : 'does not fit'} by this formula`;
   const headroom =
     device.headroom_bytes < 0
       ? `${formatBytes(Math.round(-device.headroom_bytes))} short`
       : `headroom ${formatBytes(Math.round(device.headroom_bytes))}`;
   return labelled(
     'device',
-    `${formatBytes(device.total_bytes)} (${printable(device.source)}): ${FITS[device.fits]}; ${headroom}, before fragmentation`,
+    `${formatBytes(device.total_bytes)} (${printable(device.source)}): ${fits}; ${headroom}, before fragmentation`,
   );
 }
 
@@ -160,11 +161,18 @@ function signed(bytes: number): string {
 function changeTable(change: EstimateChange, hottest: number | null): string {
   const right = { align: 'right' } as const;
   const word = (value: unknown): string => (value === null ? 'not set' : printable(JSON.stringify(value)));
-  const set = change.set.map(({ key, from, to }) => `${key} ${word(from)} → ${word(to)}`).join(' · ');
-  const moved =
-    hottest !== null && change.base_hottest_stage !== null && hottest !== change.base_hottest_stage
-      ? ` (the hottest stage was ${change.base_hottest_stage}, is now ${hottest})`
-      : '';
+  const inWords = (inputs: EstimateChange['set']): string =>
+    inputs.map(({ key, from, to }) => `${key} ${word(from)} → ${word(to)}`).join(' · ');
+  const followed = change.followed.length === 0 ? '' : `; with it ${inWords(change.followed)}`;
+  const notes = [
+    hottest === change.base_hottest_stage
+      ? ''
+      : `the hottest stage was ${change.base_hottest_stage ?? UNKNOWN}, is now ${hottest ?? UNKNOWN}`,
+    change.moment === null || change.base_moment === null || change.moment === change.base_moment
+      ? ''
+      : `the peak was in the ${MOMENTS[change.base_moment]}, is now in the ${MOMENTS[change.moment]}, which holds other things`,
+  ].filter((note) => note !== '');
+  const moved = notes.length === 0 ? '' : ` (${notes.join('; ')})`;
   const rows = change.components
     .filter(({ delta_bytes }) => Math.round(delta_bytes) !== 0)
     .map(({ name, base_bytes, bytes, delta_bytes }) => [
@@ -174,7 +182,7 @@ function changeTable(change: EstimateChange, hottest: number | null): string {
       signed(delta_bytes),
     ]);
   return [
-    ...wrap(`  changed: ${set}${moved}`, WIDTH, '    '),
+    ...wrap(`  changed: ${inWords(change.set)}${followed}${moved}`, WIDTH, '    '),
     table(
       [
         { title: 'component' },

@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs';
+import { readFileSync, statSync } from 'node:fs';
 import { type Command, Option } from 'commander';
 import {
   describeEstimate,
@@ -9,7 +9,7 @@ import {
 import { readRunInputs } from '../../forensics/estimate/run-inputs.js';
 import { MbfError } from '../../model/errors.js';
 import { ESTIMATE_MODELS, type EstimateModel } from '../../model/estimate-results.js';
-import { parseSize } from '../../model/units.js';
+import { MIB, parseSize } from '../../model/units.js';
 import { estimateText } from '../../report/estimate-text.js';
 import type { Context } from '../context.js';
 import { EXIT } from '../exit-codes.js';
@@ -78,18 +78,21 @@ async function ofRun(
   }
 }
 
-/** An object of inputs has a page at most; a file that was meant for `--run` can have gigabytes. */
+/** An object of inputs has a page; what has more was meant for `--run`. */
+const MOST_INPUT_BYTES = MIB;
+
 function readText(file: string): string {
   try {
+    if (file !== '-' && statSync(file).size > MOST_INPUT_BYTES)
+      throw new MbfError('MBF2201', 'an object of inputs has a page, this file has more than 1 MiB', { file });
     return readFileSync(file === '-' ? 0 : file, 'utf8');
   } catch (error) {
+    if (error instanceof MbfError) throw error;
     const isMissing = error instanceof Error && 'code' in error && error.code === 'ENOENT';
-    throw new MbfError(
-      isMissing ? 'MBF1003' : 'MBF2007',
-      isMissing ? 'no such file' : 'it cannot be read',
-      { file },
-      error,
-    );
+    const [code, fact] = isMissing
+      ? (['MBF1003', 'no such file'] as const)
+      : (['MBF2007', 'it cannot be read'] as const);
+    throw new MbfError(code, fact, { file }, error);
   }
 }
 

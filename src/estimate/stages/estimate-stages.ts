@@ -1,0 +1,128 @@
+/**
+ * Our own estimate: every stage of the pipeline, every component, at the moment when the stage holds most. It models what the two upstream
+ * estimators leave out and the configuration tells; what it leaves out itself it lists.
+ */
+import type { Component } from '../../model/vocabulary.js';
+import { COMPONENTS } from '../../model/vocabulary.js';
+import type { EstimateInputs } from '../inputs.js';
+import { stageActivations } from './activations.js';
+import { allowanceParts } from './allowances.js';
+import { type Amount, type Part, sum } from './amount.js';
+import { refuseForbidden } from './forbidden.js';
+import { pipelineLayout, type Stage } from './layout.js';
+import { modelStateParts, momentBytes, stepParts } from './model-state.js';
+import { notModelled } from './not-modelled.js';
+import { stageParameters } from './parameters.js';
+import { type Settings, settingsOf } from './settings.js';
+import { backwardParts, dispatchParts, logitParts, receiveParts } from './working-sets.js';
+
+/** When a stage holds most: before the loss's gradient, inside a layer's backward pass, or in the optimizer's step. */
+export type PeakMoment = 'forward' | 'backward' | 'optimizer_step';
+
+export interface StageEstimate {
+  readonly stage: number;
+  readonly layers: readonly number[];
+  /** Micro-batches under way when most are; of virtual stages a mean over chunks. */
+  readonly inFlight: number;
+  /** Parameters that one rank holds. */
+  readonly parameters: number;
+  readonly moment: PeakMoment;
+  /** Of that moment. */
+  readonly parts: readonly Part[];
+  /** Of every moment that the stage has: `forward`, the loss, only the last one. */
+  readonly moments: readonly (readonly [PeakMoment, readonly Part[]])[];
+  readonly total: Amount;
+  /** What PyTorch's allocator holds of the total: compare with `max_memory_allocated`. */
+  readonly allocated: Amount;
+  /** What stays allocated between steps: compare with `memory_allocated` after a step. */
+  readonly resident: Amount;
+  /** The peak of the first step's passes: Adam's moments do not exist yet, and the first memory line of a log tells this one. */
+  readonly firstStepAllocatedBytes: number;
+}
+
+export interface StagesEstimate {
+  readonly stages: readonly StageEstimate[];
+  /** Index of the stage with the largest total. */
+  readonly hottest: number;
+  readonly assumptions: readonly string[];
+  readonly notModelled: readonly string[];
+}
+
+/** Throws MBF1001 for configurations that Megatron refuses. */
+export function estimateStages(inputs: EstimateInputs): StagesEstimate {
+  refuseForbidden(inputs);
+  const settings = settingsOf(inputs);
+  const layout = pipelineLayout(inputs);
+  const stages = layout.stages.map((stage) => estimateStage(inputs, settings, stage));
+  const hottest = stages.reduce(
+    (most, stage) => (stage.total.bytes > stages[most]!.total.bytes ? stage.stage : most),
+    0,
+  );
+  return {
+    stages,
+    hottest,
+    assumptions: [...inputs.assumed, ...settings.assumed, ...layout.assumed, ...standing(inputs)],
+    notModelled: notModelled(inputs),
+  };
+}
+
+/** Assumptions of every estimate. */
+function standing(inputs: EstimateInputs): string[] {
+  return [
+    'Saved tensors are those of Megatron-Core with Transformer Engine: inputs of linear layers, norms and attention, the gradient of a tensor freed before the next layer’s.',
+    ...(inputs.experts === null
+      ? []
+      : ['Tokens are spread evenly over the experts; the upper bound allows a rank half as many again.']),
+    'Bounds of components add up as if all errors went the same way.',
+  ];
+}
+
+function estimateStage(inputs: EstimateInputs, settings: Settings, stage: Stage): StageEstimate {
+  const counts = stageParameters(inputs, settings, stage);
+  const state = modelStateParts(inputs, settings, counts);
+  const always = [...state, ...allowanceParts(inputs)];
+  const { parts: activations, inFlight } = stageActivations(inputs, settings, stage);
+  const layers = stage.chunks.flat();
+  const kinds = layers.map((layer) => inputs.isMoeLayer[layer] === true);
+  const hasMoe = kinds.includes(true);
+  const held = [...receiveParts(inputs, settings), ...activations.filter(({ component }) => component !== 'recompute')];
+  const recomputed = activations.filter(({ component }) => component === 'recompute');
+  const dispatch = hasMoe ? dispatchParts(inputs, settings) : [];
+  const moments: Record<PeakMoment, readonly Part[]> = {
+    forward: stage.isLast ? [...always, ...held, ...logitParts(inputs, settings)] : [],
+    backward: [
+      ...always,
+      ...held,
+      ...recomputed,
+      ...backwardParts(inputs, settings, kinds.includes(false), hasMoe),
+      ...dispatch,
+    ],
+    optimizer_step: [...always, ...stepParts(settings, counts)],
+  };
+  const all = Object.entries(moments) as [PeakMoment, readonly Part[]][];
+  const named = all.filter(([, parts]) => parts.length > 0);
+  const [moment, parts] = named.reduce((a, b) => (sum(b[1]).bytes > sum(a[1]).bytes ? b : a));
+  const inside = (list: readonly Part[]): Amount => sum(list.filter(({ outside }) => !outside));
+  const passes = Math.max(inside(moments.forward).bytes, inside(moments.backward).bytes) - momentBytes(state);
+  return {
+    stage: stage.index,
+    layers,
+    inFlight,
+    parameters: counts.linear + counts.other + counts.expert + counts.adapter,
+    moment,
+    parts,
+    moments: named,
+    total: sum(parts),
+    allocated: inside(parts),
+    resident: inside(always),
+    firstStepAllocatedBytes: Math.max(passes, inside(moments.optimizer_step).bytes),
+  };
+}
+
+/** The parts of each component, components in the order of the closed list. */
+export function byComponent(parts: readonly Part[]): [Component, readonly Part[]][] {
+  return COMPONENTS.flatMap((component) => {
+    const own = parts.filter((one) => one.component === component);
+    return own.length === 0 ? [] : [[component, own] as [Component, readonly Part[]]];
+  });
+}

@@ -1,0 +1,41 @@
+/** What may take memory and is in no figure: always, or because of something this configuration sets. */
+import type { EstimateInputs } from '../inputs.js';
+
+interface Gap {
+  readonly what: string;
+  /** Absent: of every configuration. */
+  applies?(inputs: EstimateInputs): boolean;
+}
+
+const GAPS: readonly Gap[] = [
+  {
+    what: 'fragmentation and rounding of the caching allocator (2 MiB segments, 512 B blocks): peaks are of allocated, not reserved memory',
+  },
+  {
+    what: 'tensors kept alive by record_stream until a later collective ends (TORCH_NCCL_AVOID_RECORD_STREAMS=1 avoids them)',
+  },
+  { what: 'evaluation, checkpoint staging, logging of norms, attention masks made by the data loader' },
+  {
+    what: 'pools and static buffers of CUDA graphs: a few GB, more than 10 GB with pp > 1',
+    applies: ({ given }) =>
+      given.enable_cuda_graph === true || (given.cuda_graph_impl !== undefined && given.cuda_graph_impl !== 'none'),
+  },
+  { what: 'registered and double buffers of nccl_ub', applies: ({ given }) => given.nccl_ub === true },
+  { what: 'user buffers of tp_comm_overlap', applies: ({ given }) => given.tp_comm_overlap === true },
+  { what: 'buffers of DeepEP, HybridEP and NVSHMEM', applies: ({ experts, ep }) => experts !== null && ep > 1 },
+  { what: 'layers kept in bf16 at both ends of an fp8 model', applies: ({ given }) => given.fp8 !== undefined },
+  {
+    what: 'weights offloaded with cpu_offloading_weights',
+    applies: ({ given }) => given.cpu_offloading_weights === true,
+  },
+  { what: 'CP’s key and value exchange', applies: ({ cp }) => cp > 1 },
+  { what: 'sequences shorter than seq_length, or packed into it', applies: () => true },
+  {
+    what: 'the layers of each stage as pipeline_model_parallel_layout has them',
+    applies: ({ given }) => given.pipeline_model_parallel_layout !== undefined,
+  },
+];
+
+export function notModelled(inputs: EstimateInputs): string[] {
+  return GAPS.filter(({ applies }) => applies?.(inputs) ?? true).map(({ what }) => what);
+}

@@ -1,0 +1,272 @@
+/** One estimate by one of three models, as `estimate` returns it; with changed settings, what the change does to every component. */
+import { configName, type GivenInputs, INPUT_NAMES, type InputName } from '../../estimate/input-keys.js';
+import { changeInputs, completeInputs, type EstimateInputs, missingInputs } from '../../estimate/inputs.js';
+import { estimateMegatronBridge } from '../../estimate/megatron-bridge.js';
+import { estimateMegatronLm } from '../../estimate/megatron-lm.js';
+import { pythonSum } from '../../estimate/python-numbers.js';
+import { demandInputs, type ReadInputs } from '../../estimate/read-inputs.js';
+import { estimateStages } from '../../estimate/stages/estimate-stages.js';
+import { refuseHybrid } from '../../estimate/stages/forbidden.js';
+import type { UpstreamEstimate } from '../../estimate/upstream.js';
+import { MbfError } from '../../model/errors.js';
+import type {
+  EstimateChange,
+  EstimateChangedInput,
+  EstimateComponent,
+  EstimateDevice,
+  EstimateInputValue,
+  EstimateModel,
+  EstimateResult,
+} from '../../model/estimate-results.js';
+import { describeStage } from './describe-stage.js';
+import type { DeviceTotal, RunInputs } from './run-inputs.js';
+
+export interface EstimateQuestion {
+  readonly model: EstimateModel;
+  /** The run or file of the inputs; null for `--inputs`. */
+  readonly run: string | null;
+  readonly given: GivenInputs;
+  readonly values: readonly EstimateInputValue[];
+  readonly unread: readonly string[];
+  /** `KEY=VALUE` pairs. */
+  readonly set: readonly (readonly [string, string])[];
+  readonly device: DeviceTotal | null;
+}
+
+/** What a run tells, as a question. `device` is what the user says of it, who knows better. */
+export function questionOfRun(
+  run: string,
+  { given, values, unread, device: known }: RunInputs,
+  asked: Pick<EstimateQuestion, 'model' | 'set' | 'device'>,
+): EstimateQuestion {
+  return { ...asked, run, given, values, unread, device: asked.device ?? known };
+}
+
+/** The keys and values of a JSON document; those of sections as Bridge has them (`model`, `optimizer`, …) as if they stood outside. Throws MBF2202. */
+export function questionOfJson(
+  text: string,
+  file: string,
+  asked: Pick<EstimateQuestion, 'model' | 'set' | 'device'>,
+): EstimateQuestion {
+  let document: unknown;
+  try {
+    document = JSON.parse(text);
+  } catch (error) {
+    throw new MbfError('MBF2202', `it is no JSON: ${error instanceof Error ? error.message : ''}`, { file }, error);
+  }
+  if (!isSection(document)) throw new MbfError('MBF2202', 'it is no JSON object of keys and values', { file });
+  const pairs = Object.entries(document).flatMap(([key, value]) =>
+    isSection(value) ? Object.entries(value) : [[key, value] as const],
+  );
+  const { given } = demandInputs(pairs, 'MBF2202', { file });
+  return { ...asked, run: null, given, values: valuesOf(given, file), unread: [] };
+}
+
+function isSection(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+function valuesOf(given: GivenInputs, origin: string): EstimateInputValue[] {
+  return INPUT_NAMES.flatMap((key) => {
+    const value = given[key];
+    return value === undefined ? [] : [{ key, value, origin }];
+  });
+}
+
+/** Throws MBF1001 for settings that are none, for inputs that are missing, and for configurations that Megatron refuses. */
+export function describeEstimate(question: EstimateQuestion): EstimateResult {
+  const changes = demandInputs(question.set, 'MBF1001');
+  const isChanged = question.set.length > 0;
+  // What --set tells may be just what was missing; then there is nothing to compare with.
+  const canCompare = isChanged && missingInputs(question.given).length === 0;
+  const given = canCompare
+    ? changeInputs(question.given, changes.given, changes.cleared)
+    : withChanges(question.given, changes);
+  demandComplete(given);
+  const inputs = completeInputs(given);
+  const answer = answerOf(question.model, inputs);
+  const { components } = answer;
+  const result = totalsOf(components);
+  return {
+    schema: 'mbforensics/estimate@1',
+    model: question.model,
+    run: question.run,
+    components,
+    activation_bytes: components.find(({ name }) => name === 'activation')?.bytes ?? null,
+    ...result,
+    assumptions: [...question.unread, ...answer.assumptions],
+    not_modelled: answer.notModelled,
+    inputs: inputValues(question, given, changes),
+    stages: answer.stages,
+    hottest_stage: answer.hottest,
+    device: question.device === null ? null : deviceOf(question.device, result),
+    change: canCompare ? changeOf(question, changes, inputs, answer) : null,
+    printed: answer.printed,
+    figures: answer.figures,
+  };
+}
+
+function withChanges(given: GivenInputs, { given: changed, cleared }: ReadInputs): GivenInputs {
+  const kept: Partial<Record<InputName, unknown>> = { ...given };
+  for (const name of cleared) delete kept[name];
+  return { ...(kept as GivenInputs), ...changed };
+}
+
+function demandComplete(given: GivenInputs): void {
+  const missing = missingInputs(given);
+  if (missing.length === 0) return;
+  const named = missing.map((name) => (configName(name) === name ? name : `${name} (${configName(name)})`));
+  throw new MbfError(
+    'MBF1001',
+    `the inputs do not tell ${named.join(', ')}; give each with --set KEY=VALUE, e.g. --set ${missing[0]}=…, or in the file`,
+  );
+}
+
+/** What a model says, before it is compared with anything. */
+interface Answer {
+  readonly components: readonly EstimateComponent[];
+  readonly assumptions: readonly string[];
+  readonly notModelled: readonly string[];
+  readonly stages: EstimateResult['stages'];
+  readonly hottest: number | null;
+  readonly printed: EstimateResult['printed'];
+  readonly figures: Readonly<Record<string, number>>;
+}
+
+function answerOf(model: EstimateModel, inputs: EstimateInputs): Answer {
+  refuseHybrid(inputs);
+  switch (model) {
+    case 'megatron-lm':
+      return upstreamAnswer(estimateMegatronLm(inputs), inputs, null);
+    case 'megatron-bridge': {
+      const estimate = estimateMegatronBridge(inputs);
+      return upstreamAnswer(estimate, inputs, estimate.apiLine);
+    }
+    case 'mbforensics': {
+      const { stages, hottest, assumptions, notModelled } = estimateStages(inputs);
+      const described = stages.map((stage) => describeStage(stage, inputs));
+      return {
+        components: described[hottest]!.components,
+        assumptions,
+        notModelled,
+        stages: described,
+        hottest,
+        printed: null,
+        figures: {},
+      };
+    }
+  }
+}
+
+/** What both projects say themselves that they leave out, in our words. */
+const UPSTREAM_GAPS: readonly string[] = [
+  'everything but weights, gradients, optimizer state and one formula for activations: the allocator, CUDA context, NCCL, workspaces, CUDA graphs, 8-bit copies',
+  'dtypes of the optimizer and of gradients, FSDP, offloading, adapters, full recompute and recompute modules',
+  'pipeline stages other than the most loaded one, and the logits of a last stage that is not the first',
+];
+
+function upstreamAnswer(estimate: UpstreamEstimate, inputs: EstimateInputs, apiLine: string | null): Answer {
+  const exact = (name: string, bytes: number): EstimateComponent => ({
+    name,
+    bytes,
+    low_bytes: bytes,
+    high_bytes: bytes,
+    parts: [],
+  });
+  return {
+    components: [
+      ...estimate.modelState.map(({ name, bytes }) => exact(name, bytes)),
+      exact('activation', estimate.activationBytes),
+    ],
+    assumptions: [...estimate.assumptions, ...inputs.assumed],
+    notModelled: UPSTREAM_GAPS,
+    stages: [],
+    hottest: null,
+    printed: { log_lines: estimate.lines, api_line: apiLine },
+    figures: estimate.figures,
+  };
+}
+
+function totalsOf(
+  components: readonly EstimateComponent[],
+): Pick<EstimateResult, 'total_bytes' | 'low_bytes' | 'high_bytes'> {
+  return {
+    total_bytes: pythonSum(components.map(({ bytes }) => bytes)),
+    low_bytes: pythonSum(components.map(({ low_bytes }) => low_bytes)),
+    high_bytes: pythonSum(components.map(({ high_bytes }) => high_bytes)),
+  };
+}
+
+function deviceOf(
+  { bytes, source }: DeviceTotal,
+  { total_bytes, low_bytes, high_bytes }: ReturnType<typeof totalsOf>,
+): EstimateDevice {
+  const fits = high_bytes <= bytes ? 'yes' : low_bytes > bytes ? 'no' : 'unsure';
+  return { total_bytes: bytes, source, fits, headroom_bytes: bytes - total_bytes };
+}
+
+/** Inputs in force, those of `--set` and what follows from them marked as such. */
+function inputValues(question: EstimateQuestion, given: GivenInputs, changes: ReadInputs): EstimateInputValue[] {
+  const told = new Map(question.values.map((entry) => [entry.key, entry]));
+  return INPUT_NAMES.flatMap((key) => {
+    const value = given[key];
+    if (value === undefined) return [];
+    if (changes.given[key] !== undefined) return [{ key, value, origin: '--set' }];
+    const known = told.get(key);
+    if (known !== undefined && known.value === value) return [known];
+    return [{ key, value, origin: known?.origin ?? 'computed' }];
+  });
+}
+
+function changeOf(
+  question: EstimateQuestion,
+  changes: ReadInputs,
+  inputs: EstimateInputs,
+  answer: Answer,
+): EstimateChange {
+  const baseInputs = completeInputs(question.given);
+  const base = answerOf(question.model, baseInputs);
+  const names = [...new Set([...base.components, ...answer.components].map(({ name }) => name))];
+  const bytesOf = ({ components }: Answer, wanted: string): number =>
+    components.find(({ name }) => name === wanted)?.bytes ?? 0;
+  const before = totalsOf(base.components).total_bytes;
+  const after = totalsOf(answer.components).total_bytes;
+  const changed = new Set([...(Object.keys(changes.given) as InputName[]), ...changes.cleared]);
+  return {
+    set: [...changed].map((key) => ({
+      key,
+      from: question.given[key] ?? null,
+      to: changes.given[key] ?? null,
+    })),
+    followed: followedInputs(baseInputs, inputs).filter(({ key }) => !changed.has(key as InputName)),
+    components: names.map((name) => {
+      const [base_bytes, bytes] = [bytesOf(base, name), bytesOf(answer, name)];
+      return { name, base_bytes, bytes, delta_bytes: bytes - base_bytes };
+    }),
+    base_total_bytes: before,
+    total_bytes: after,
+    delta_bytes: after - before,
+    base_hottest_stage: base.hottest,
+    base_moment: momentOf(base),
+    moment: momentOf(answer),
+  };
+}
+
+function momentOf({ stages, hottest }: Answer): EstimateChange['moment'] {
+  return hottest === null ? null : (stages[hottest]?.moment ?? null);
+}
+
+/** What {@link changeInputs} computed again. */
+function followedInputs(before: EstimateInputs, after: EstimateInputs): EstimateChangedInput[] {
+  const sizes = ({ world, dp, microBatches, paddedVocab }: EstimateInputs) => ({
+    world,
+    dp,
+    num_microbatches: microBatches,
+    padded_vocab_size: paddedVocab,
+  });
+  const now = sizes(after);
+  return Object.entries(sizes(before)).flatMap(([key, from]) => {
+    const to = now[key as keyof typeof now];
+    return from === to ? [] : [{ key, from, to }];
+  });
+}
