@@ -5,6 +5,7 @@ import { join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { packageRoot } from '../src/store/load-queries.js';
 import { type BenchContext, type Case, Skip } from './case.js';
+import { attributeCase } from './cases/attribute.js';
 import { decodeCase } from './cases/decode.js';
 import { ingestCase } from './cases/ingest.js';
 import { jsonCase } from './cases/json.js';
@@ -26,6 +27,7 @@ const CASES: readonly { readonly case: Case; readonly events: readonly number[] 
   { case: jsonCase, events: [100_000] },
   { case: queryCase, events: [5_000_000] },
   { case: replayCase, events: [1_000_000] },
+  { case: attributeCase, events: [1_000_000] },
   { case: logCase, events: [] },
   { case: textCase, events: [] },
   { case: modelCase, events: [] },
@@ -33,14 +35,14 @@ const CASES: readonly { readonly case: Case; readonly events: readonly number[] 
 const FULL = { repeat: 5, logMegabytes: 256, textMegabytes: 500 };
 const SMALL = { repeat: 3, logMegabytes: 16, textMegabytes: 16, events: [100_000] };
 
-const USAGE = `usage: npm run bench -- [ingest] [ranks] [decode] [json] [query] [replay] [log] [text] [model] [options]
+const USAGE = `usage: npm run bench -- [ingest] [ranks] [decode] [json] [query] [replay] [attribute] [log] [text] [model] [options]
 
   --events N,…   entries of the snapshots
   --log-mb N     size of the logs in MB
   --repeat N     rounds
   --json         one JSON document on standard output
 
-Cases asked for by name run at full size (1M and 5M events, ranks and json 100k, query 5M, replay 1M, logs 256 MB,
+Cases asked for by name run at full size (1M and 5M events, ranks and json 100k, query 5M, replay and attribute 1M, logs 256 MB,
 text 500 MB and 2 GB, 5 rounds); without a name all
 run small (100k events, 16 MB, 3 rounds).
 MBF_BENCH_GENERATOR: the snapshot generator; MBF_BENCH_DIR: where inputs are kept. See bench/README.md.

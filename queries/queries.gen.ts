@@ -81,6 +81,17 @@ export interface Queries {
       alloc_seq: number | null;
     };
   };
+  /** Devices of snapshots whose blocks are not attributed yet */
+  'attribution.missing': {
+    params: {
+      /** version of the rules */
+      rules: number;
+    };
+    row: {
+      snapshot_id: number;
+      device: number;
+    };
+  };
   /** When the trace of each snapshot of a run ends */
   'diff.snapshot_times': {
     params: {

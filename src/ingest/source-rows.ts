@@ -22,6 +22,9 @@ const BY_SNAPSHOT = [
   'derived_alloc',
   'derived_growth',
   'derived_bucket',
+  'derived_attribution',
+  'derived_label',
+  'derived_block_label',
 ] as const;
 
 const BY_SOURCE = [

@@ -202,6 +202,31 @@ ALTER TABLE snapshot ADD COLUMN step_origin VARCHAR;
 ALTER TABLE snapshot ALTER COLUMN protocol DROP NOT NULL;
 `,
   },
+  {
+    version: 4,
+    title: 'attribution: the component of every allocation',
+    sql: `
+CREATE TABLE derived_attribution (
+  snapshot_id INTEGER NOT NULL, device INTEGER NOT NULL, rules INTEGER NOT NULL, labels INTEGER NOT NULL, blocks BIGINT NOT NULL);
+CREATE TABLE derived_label (
+  snapshot_id INTEGER NOT NULL, device INTEGER NOT NULL, label INTEGER NOT NULL, component VARCHAR NOT NULL, sub_component VARCHAR NOT NULL, phase VARCHAR NOT NULL, known_by VARCHAR NOT NULL,
+  confidence VARCHAR NOT NULL, rules VARCHAR NOT NULL);
+CREATE TABLE derived_block_label (snapshot_id INTEGER, device INTEGER, alloc_seq INTEGER, address UBIGINT, label INTEGER);
+
+CREATE VIEW allocation_component AS
+  SELECT allocation.*, component, sub_component, phase, known_by, confidence, rules
+  FROM allocation
+  LEFT JOIN derived_block_label AS block
+    ON block.snapshot_id = allocation.snapshot_id AND block.device = allocation.device AND block.alloc_seq IS NOT DISTINCT FROM allocation.alloc_seq
+    AND (allocation.alloc_seq IS NOT NULL OR block.address = allocation.address)
+  LEFT JOIN derived_label AS label ON label.snapshot_id = allocation.snapshot_id AND label.device = allocation.device AND label.label = block.label;
+CREATE MACRO components_at(snapshot, dev, entry) AS TABLE
+  SELECT component, sub_component, phase, known_by, sum(actual_bytes) AS bytes, count(*) AS blocks
+  FROM allocation_component
+  WHERE snapshot_id = snapshot AND device = dev AND coalesce(alloc_seq, -1) <= entry AND (free_completed_seq IS NULL OR free_completed_seq > entry)
+  GROUP BY ALL;
+`,
+  },
 ];
 
 export const SCHEMA_VERSION = MIGRATIONS.at(-1)!.version;

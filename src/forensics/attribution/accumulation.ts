@@ -1,7 +1,7 @@
 /** Accumulation points: the deepest frame that still covers most of a set of blocks. */
 import type { AccumulationPoint } from '../../model/attribute-results.js';
 import type { Component } from '../../model/vocabulary.js';
-import { type Frame, frameText, visibleFrames } from '../stacks/call-site.js';
+import { type Frame, frameKind, frameText, visibleFrames } from '../stacks/call-site.js';
 
 /** Callers shown beside the frame. */
 const CALLERS = 3;
@@ -9,6 +9,12 @@ const CALLERS = 3;
 export interface StackBytes {
   readonly frames: readonly Frame[];
   readonly bytes: number;
+}
+
+/** Every stack passes through torch's and the interpreter's frames; a reader can only change the others. */
+function ownFrames(frames: readonly Frame[]): readonly Frame[] {
+  const own = frames.filter((frame) => frameKind(frame) === 'code' || frameKind(frame) === 'generated');
+  return own.length > 0 ? own : visibleFrames(frames);
 }
 
 /**
@@ -22,7 +28,7 @@ export function accumulationPoint(
 ): AccumulationPoint {
   const total = stacks.reduce((sum, { bytes }) => sum + bytes, 0);
   let inside = stacks
-    .map(({ frames, bytes }) => ({ frames: visibleFrames(frames), bytes }))
+    .map(({ frames, bytes }) => ({ frames: ownFrames(frames), bytes }))
     .filter(({ frames }) => frames.length > 0);
   const path: Frame[] = [];
   let covered = total;

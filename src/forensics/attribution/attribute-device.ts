@@ -10,6 +10,7 @@ import { inferBeforeRecording } from './infer/before-recording.js';
 import { inferBuffers } from './infer/buffers.js';
 import { inferHeld } from './infer/held.js';
 import { inferMoments } from './infer/moments.js';
+import { inferOutputHead } from './infer/output-head.js';
 import { inferPrivatePools } from './infer/private-pools.js';
 import { inferReplacedParameters } from './infer/replaced-parameters.js';
 import { inferSegmentStacks } from './infer/segment-stacks.js';
@@ -25,6 +26,7 @@ import { type ClassifiedStack, readStackClasses } from './stack-classes.js';
 const INFERENCES = [
   inferPrivatePools,
   inferWorkspaces,
+  inferOutputHead,
   inferBackward,
   inferBuffers,
   inferReplacedParameters,
@@ -74,12 +76,17 @@ function labelByStack(
     const stackId = lives.stackIsOfFree[row] === 1 ? -1 : lives.stackId[row]!;
     const stack = classes(stackId);
     const phase = stack.phase === 'unknown' ? phases.phaseAt(lives.allocSeq[row]!) : stack.phase;
-    // Only rules with conditions have to look at the block itself.
-    if (stack.candidates[0]?.rule.when !== undefined) {
+    // Rules with conditions on the size have to look at the block itself.
+    if (stack.needs.bytes) {
       label[row] = table.number(byRule(stack, phase, lives, row, life) ?? unlabelled(lives, row, phase));
       continue;
     }
-    const key = ((stackId + 1) * PHASES.length + PHASES.indexOf(phase)) * 2 + (row < lives.starts ? 1 : 0);
+    let key = ((stackId + 1) * PHASES.length + PHASES.indexOf(phase)) * 2 + (row < lives.starts ? 1 : 0);
+    if (stack.needs.block) {
+      const lifetime = life.lifetimeOf(row);
+      key = key * 9 + (lives.pool[row]! > 0 ? 2 : lives.pool[row]! < 0 ? 1 : 0) * 3;
+      key += lifetime === undefined ? 0 : lifetime === 'resident' ? 1 : 2;
+    } else key *= 9;
     let number = settled.get(key);
     if (number === undefined) {
       number = table.number(byRule(stack, phase, lives, row, life) ?? unlabelled(lives, row, phase));

@@ -54,6 +54,11 @@ export function classifyStack(rules: CompiledRules, frames: readonly NamedFrame[
     if (match.recompute && recomputeFrame < 0 && !engine) recomputeFrame = i;
     engine ||= match.engine;
   }
+  if (phaseFrame < 0) {
+    // Of what only rules know: the step of an optimizer that somebody wrote.
+    const told = candidates.find(({ rule }) => rule.phase !== undefined);
+    if (told !== undefined) return { candidates, phase: told.rule.phase!, phaseFrame: told.frame, recomputeFrame };
+  }
   return { candidates, phase, phaseFrame, recomputeFrame };
 }
 

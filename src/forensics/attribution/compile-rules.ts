@@ -1,6 +1,6 @@
 /** Rules compiled once: what is left per stack is to run their frame tests. */
 import type { Phase } from '../../model/log-rows.js';
-import { compilePatterns, type FrameTest, type NamedFrame } from './frame-pattern.js';
+import { compilePatterns, type FrameTest, type NamedFrame, remembered } from './frame-pattern.js';
 import type { AttributionRule, PhaseRule, RuleTier } from './rule.js';
 
 export interface CompiledRule {
@@ -83,7 +83,7 @@ function compileNamed(rule: AttributionRule, tier: RuleTier['name']): CompiledRu
 
 function compileRule(rule: AttributionRule, tier: RuleTier['name']): CompiledRule {
   const optional = (patterns: AttributionRule['within']): FrameTest | undefined =>
-    patterns === undefined ? undefined : compilePatterns(patterns);
+    patterns === undefined ? undefined : remembered(compilePatterns(patterns));
   return {
     rule,
     tier,

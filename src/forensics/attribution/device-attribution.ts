@@ -35,18 +35,32 @@ export function labelAt({ table, label }: DeviceAttribution, row: number): Block
   return table.labels[label[row]!]!;
 }
 
-/** Gives a row another label, by inference; what the stack's rule said stays among its rules. */
+/** Gives rows another label, by inference; what the stack's rule said stays among its rules. The way from each label to the other is found once. */
+export function relabelling(
+  of: DeviceAttribution,
+  rule: string,
+  change: Pick<BlockLabel, 'component' | 'sub_component' | 'confidence'>,
+): (row: number) => void {
+  const numbers: number[] = [];
+  return (row) => {
+    const from = of.label[row]!;
+    let to = numbers[from];
+    if (to === undefined) {
+      const before = of.table.labels[from]!;
+      const rules = before.rules.includes(rule) ? before.rules : [rule, ...before.rules];
+      to = of.table.number({ ...before, ...change, by: 'inference', rules });
+      numbers[from] = to;
+    }
+    of.label[row] = to;
+  };
+}
+
+/** {@link relabelling} of one row. */
 export function infer(
   of: DeviceAttribution,
   row: number,
   rule: string,
-  change: Pick<BlockLabel, 'component' | 'sub_component' | 'confidence'> & Partial<Pick<BlockLabel, 'phase'>>,
+  change: Pick<BlockLabel, 'component' | 'sub_component' | 'confidence'>,
 ): void {
-  const before = labelAt(of, row);
-  of.label[row] = of.table.number({
-    ...before,
-    ...change,
-    by: 'inference',
-    rules: before.rules.includes(rule) ? before.rules : [rule, ...before.rules],
-  });
+  relabelling(of, rule, change)(row);
 }

@@ -1,10 +1,19 @@
 /** Frame patterns compiled: globs over path suffixes and function names, without regular expressions and without backtracking. */
 import type { FramePattern } from './rule.js';
 
-/** A frame as patterns see it: the path with forward slashes. */
+/** A frame as patterns see it, taken apart once: hundreds of patterns look at each. */
 export interface NamedFrame {
   readonly name: string;
+  /** Without class or outer function. */
+  readonly bare: string;
+  /** With forward slashes. */
   readonly path: string;
+  readonly segments: readonly string[];
+}
+
+export function namedFrame(name: string, filename: string): NamedFrame {
+  const path = filename.includes('\\') ? filename.replaceAll('\\', '/') : filename;
+  return { name, bare: bareName(name), path, segments: path.split('/') };
 }
 
 export type FrameTest = (frame: NamedFrame) => boolean;
@@ -18,16 +27,29 @@ export function compilePatterns(patterns: FramePattern | readonly FramePattern[]
 function compilePattern(pattern: FramePattern): FrameTest {
   const file = pattern.file === undefined ? undefined : anyOf(listOf(pattern.file).map(compilePath));
   const name = pattern.function === undefined ? undefined : anyOf(listOf(pattern.function).map(compileFunction));
-  if (file !== undefined && name !== undefined) return (frame) => name(frame.name) && file(frame.path);
-  if (file !== undefined) return (frame) => file(frame.path);
-  if (name !== undefined) return (frame) => name(frame.name);
+  if (file !== undefined && name !== undefined) return (frame) => name(frame) && file(frame);
+  const only = file ?? name;
+  if (only !== undefined) return only;
   throw new Error('a frame pattern needs a file, a function, or both');
 }
 
 type TextTest = (text: string) => boolean;
 
-function anyOf(tests: readonly TextTest[]): TextTest {
-  return tests.length === 1 ? tests[0]! : (text) => tests.some((test) => test(text));
+function anyOf(tests: readonly FrameTest[]): FrameTest {
+  return tests.length === 1 ? tests[0]! : (frame) => tests.some((test) => test(frame));
+}
+
+/** The test with its answers kept, for patterns that are asked of every stack: stacks have most of their frames in common. */
+export function remembered(test: FrameTest): FrameTest {
+  const known = new WeakMap<NamedFrame, boolean>();
+  return (frame) => {
+    let fits = known.get(frame);
+    if (fits === undefined) {
+      fits = test(frame);
+      known.set(frame, fits);
+    }
+    return fits;
+  };
 }
 
 export function listOf<T>(value: T | readonly T[]): readonly T[] {
@@ -35,16 +57,17 @@ export function listOf<T>(value: T | readonly T[]): readonly T[] {
 }
 
 /** `**` alone between slashes spans folders; at the end it stands for whatever lies below a folder. */
-function compilePath(pattern: string): TextTest {
+function compilePath(pattern: string): FrameTest {
   const segments = pattern.split('/');
   if (pattern === '' || segments.includes(''))
     throw new Error(`${JSON.stringify(pattern)} is no path suffix such as core/transformer/mlp.py`);
-  if (segments.length === 1 && !pattern.includes('*'))
-    return (path) => path.endsWith(pattern) && (path.length === pattern.length || path.at(-pattern.length - 1) === '/');
+  if (!pattern.includes('*'))
+    return ({ path }) =>
+      path.endsWith(pattern) && (path.length === pattern.length || path[path.length - pattern.length - 1] === '/');
   const tests = segments.map((segment) => (segment === '**' ? null : compileGlob(segment)));
   if (tests.every((test) => test === null)) throw new Error(`${JSON.stringify(pattern)} fits every file`);
   const below = tests.at(-1) === null;
-  return (path) => fitsPath(path.split('/'), tests, below);
+  return (frame) => fitsPath(frame.segments, tests, below);
 }
 
 /**
@@ -85,15 +108,18 @@ function fitsRun(path: readonly string[], at: number, tests: readonly (TextTest 
   return true;
 }
 
-function compileFunction(pattern: string): TextTest {
+function compileFunction(pattern: string): FrameTest {
   if (pattern === '') throw new Error('an empty function name fits nothing');
   const dot = pattern.lastIndexOf('.');
   const whole = compileGlob(pattern);
-  if (dot < 0) return (name) => whole(bareName(name)) || whole(name);
+  // Of `Class.*` a name without a class could be anything.
+  if (dot >= 0 && pattern.slice(dot + 1) === '*')
+    throw new Error(`${JSON.stringify(pattern)} fits every function that is recorded without its class`);
+  if (dot < 0) return ({ bare, name }) => whole(bare) || (bare !== name && whole(name));
   const bare = compileGlob(pattern.slice(dot + 1));
   const tail = compileGlob(`*.${pattern}`);
   // A name without a class is all that older recordings have.
-  return (name) => (name.includes('.') ? whole(name) || tail(name) : bare(name));
+  return ({ name }) => (name.includes('.') ? whole(name) || tail(name) : bare(name));
 }
 
 /** `Class.method` and `function.<locals>.inner` to their last part; C++ names are left alone. */

@@ -5,19 +5,27 @@ import { modulePath } from '../stacks/module-path.js';
 const MODULE_FILE = /(?:^|\/)torch\/nn\/modules\/module\.py$/;
 const OWN_MODULES = 3;
 
+/** The frames that a call of a module runs: those right inside `Module._call_impl`; innermost first. */
+export function moduleCalls(frames: readonly Frame[]): Frame[] {
+  const calls: Frame[] = [];
+  for (let i = 0; i + 1 < frames.length; i += 1)
+    if (isModuleFile(frames[i + 1]!) && !isModuleFile(frames[i]!)) calls.push(frames[i]!);
+  return calls;
+}
+
+const isModuleFile = ({ filename }: Frame): boolean => MODULE_FILE.test(filename.replaceAll('\\', '/'));
+
 /**
- * The path of modules that called each other, outermost first, each as its file and function: `gpt_model:forward → transformer_block:forward → mlp:forward`. A call of a module is a
- * frame right inside `Module._call_impl`. The three innermost are kept: those further out are the same for all layers of a model. Undefined outside of modules.
+ * The path of modules that called each other, outermost first, each as its file and function: `gpt_model:forward → transformer_block:forward → mlp:forward`. The three innermost are kept:
+ * those further out are the same for all layers of a model. Of torch's own only the innermost counts: containers are in between everywhere. Undefined outside of modules.
  */
 export function layerName(frames: readonly Frame[]): string | undefined {
-  const modules: string[] = [];
-  for (let i = 0; i + 1 < frames.length && modules.length < OWN_MODULES; i += 1) {
-    const frame = frames[i]!;
-    const caller = frames[i + 1]!;
-    if (!MODULE_FILE.test(caller.filename.replaceAll('\\', '/')) || MODULE_FILE.test(frame.filename)) continue;
-    if (frameKind(frame) === 'torch' && modules.length > 0) continue;
-    const name = modulePath(frame);
-    modules.push(name.slice(name.lastIndexOf('.') + 1));
-  }
+  const modules = moduleCalls(frames)
+    .filter((frame, i) => i === 0 || frameKind(frame) !== 'torch')
+    .slice(0, OWN_MODULES)
+    .map((frame) => {
+      const name = modulePath(frame);
+      return name.slice(name.lastIndexOf('.') + 1);
+    });
   return modules.length === 0 ? undefined : modules.reverse().join(' → ');
 }

@@ -29,6 +29,11 @@ export interface Lives {
   readonly rowOfSeq: Int32Array;
 }
 
+/** By which blocks for tensors of one shape are equal: the request, rounded. The block itself may be larger, by what a split left on it. */
+export function sizeOf({ requested, bytes }: Lives, row: number): number {
+  return requested[row]! < 0 ? bytes[row]! : roundTo512(requested[row]!);
+}
+
 /** No entry ends the block. */
 export const NEVER = 2 ** 31 - 1;
 

@@ -1,5 +1,5 @@
 /** Frames as rules and users write them: `function path/of/file.py`, with an optional `:line`. */
-import type { NamedFrame } from './frame-pattern.js';
+import { type NamedFrame, namedFrame } from './frame-pattern.js';
 
 const PLACE = /^(.*?)\s+(\S+?)(?::(\d+))?$/s;
 
@@ -13,11 +13,7 @@ export function sampleFrames(frames: readonly string[]): WrittenFrame[] {
     const match = PLACE.exec(text.trim());
     const path = match?.[2];
     if (match === null || path === undefined || !/[./\\<]/.test(path) || /[()]/.test(path))
-      return { name: text.trim(), path: '', line: null };
-    return {
-      name: match[1]!,
-      path: path.replaceAll('\\', '/'),
-      line: match[3] === undefined ? null : Number(match[3]),
-    };
+      return { ...namedFrame(text.trim(), ''), line: null };
+    return { ...namedFrame(match[1]!, path), line: match[3] === undefined ? null : Number(match[3]) };
   });
 }

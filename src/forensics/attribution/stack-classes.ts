@@ -4,7 +4,7 @@ import { type Frame, frameKind } from '../stacks/call-site.js';
 import { readStacks } from '../stacks/read-stacks.js';
 import { classifyStack, type StackClass } from './classify-stack.js';
 import type { CompiledRules } from './compile-rules.js';
-import type { NamedFrame } from './frame-pattern.js';
+import { type NamedFrame, namedFrame } from './frame-pattern.js';
 
 /**
  * `none`: no stack, or an empty one. `native`: C++ frames alone, as on the threads of the autograd engine. `python`: at least one Python frame.
@@ -14,6 +14,8 @@ export type StackKind = 'none' | 'native' | 'python';
 export interface ClassifiedStack extends StackClass {
   readonly kind: StackKind;
   readonly frames: readonly Frame[];
+  /** Whether the winner depends on the block: on anything, on its size. */
+  readonly needs: { readonly block: boolean; readonly bytes: boolean };
 }
 
 const EMPTY: ClassifiedStack = {
@@ -23,6 +25,7 @@ const EMPTY: ClassifiedStack = {
   phase: 'unknown',
   phaseFrame: -1,
   recomputeFrame: -1,
+  needs: { block: false, bytes: false },
 };
 
 /** By stack id; unknown ids, −1 among them, are the empty stack. */
@@ -39,7 +42,7 @@ export async function readStackClasses(
   const nameOf = (frame: Frame): NamedFrame => {
     let name = names.get(frame);
     if (name === undefined) {
-      name = named(frame);
+      name = namedFrame(frame.name, frame.filename);
       names.set(frame, name);
     }
     return name;
@@ -52,7 +55,7 @@ export function classifyFrames(
   rules: CompiledRules,
   frames: readonly Frame[],
   all = false,
-  nameOf: (frame: Frame) => NamedFrame = named,
+  nameOf: (frame: Frame) => NamedFrame = ({ name, filename }) => namedFrame(name, filename),
 ): ClassifiedStack {
   if (frames.length === 0) return EMPTY;
   let kind: StackKind = 'none';
@@ -64,9 +67,14 @@ export function classifyFrames(
       break;
     }
   }
-  return { ...classifyStack(rules, frames.map(nameOf), all), kind, frames };
+  const stack = classifyStack(rules, frames.map(nameOf), all);
+  return { ...stack, kind, frames, needs: needsOf(stack) };
 }
 
-function named({ name, filename }: Frame): NamedFrame {
-  return { name, path: filename.includes('\\') ? filename.replaceAll('\\', '/') : filename };
+function needsOf({ candidates }: StackClass): ClassifiedStack['needs'] {
+  const conditions = candidates.flatMap(({ rule }) => rule.when ?? []);
+  return {
+    block: conditions.length > 0,
+    bytes: conditions.some((when) => [when.bytes, when.min_bytes, when.max_bytes].some((one) => one !== undefined)),
+  };
 }

@@ -1,9 +1,9 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { compileGlob, compilePatterns } from '../../../src/forensics/attribution/frame-pattern.js';
+import { compileGlob, compilePatterns, namedFrame } from '../../../src/forensics/attribution/frame-pattern.js';
 
 const fits = (pattern: Parameters<typeof compilePatterns>[0], name: string, path = 'a.py'): boolean =>
-  compilePatterns(pattern)({ name, path });
+  compilePatterns(pattern)(namedFrame(name, path));
 
 describe('frame patterns', () => {
   it('fits paths by their ends, from a folder on', () => {
@@ -49,7 +49,15 @@ describe('frame patterns', () => {
   });
 
   it('refuses patterns that say nothing', () => {
-    for (const pattern of [{}, { file: '' }, { file: '/abs.py' }, { file: '**' }, { file: '**/**' }, { function: '' }])
+    for (const pattern of [
+      {},
+      { function: 'A.*' },
+      { file: '' },
+      { file: '/abs.py' },
+      { file: '**' },
+      { file: '**/**' },
+      { function: '' },
+    ])
       expect(() => compilePatterns(pattern)).toThrow();
   });
 

@@ -1,6 +1,6 @@
 /** Memory from before the recording, of which the trace shows at most the end: told by who frees it, and by sizes that only parameters have. */
 import { type DeviceAttribution, infer, labelAt } from '../device-attribution.js';
-import { NEVER } from '../lives.js';
+import { type Lives, NEVER, sizeOf } from '../lives.js';
 import { isAbout } from './buffers.js';
 
 export const FREED_BY_OPTIMIZER = 'inference.freed-by-optimizer';
@@ -12,6 +12,8 @@ export const PRINTED_PARAMETERS = 'inference.printed-parameters';
 const LEAST_COVERAGE = 0.8;
 /** Bytes of an element against those of the set compared with: the same type, fp32 against bf16, and the reverse. */
 const RATIOS = [1, 2, 0.5] as const;
+/** States that the trace shows, against the parameters: with fewer, what it shows are step counters and the like. */
+const LEAST_STATES = 0.5;
 /** Parameters themselves, master weights and the two moments. */
 const MOST_COPIES = 4;
 
@@ -82,7 +84,8 @@ function nameBySize(of: DeviceAttribution): void {
   // What lives on is older than what goes: parameters are never freed.
   open.sort((a, b) => Number(lives.freedSeq[a] !== NEVER) - Number(lives.freedSeq[b] !== NEVER));
   let left = open;
-  const statesSeen = of.table.labels.some(({ component }) => component === 'optimizer_state');
+  const statesSeen =
+    bytesOfStates(of) >= LEAST_STATES * [...sizes].reduce((sum, [size, count]) => sum + size * count, 0);
   const parametersSeen = of.table.labels.some(({ component, by }) => component === 'parameter' && by === 'rule');
   const names = [
     ...(parametersSeen ? [] : [{ component: 'parameter', sub_component: 'by_size' } as const]),
@@ -91,12 +94,19 @@ function nameBySize(of: DeviceAttribution): void {
       : Array(MOST_COPIES - 1).fill({ component: 'optimizer_state', sub_component: 'by_size' } as const)),
   ];
   for (const name of names) {
-    const copy = largestCopy(lives.bytes, left, sizes);
+    const copy = largestCopy(lives, left, sizes);
     if (copy === undefined) return;
     for (const row of copy) infer(of, row, SIZES_OF_PARAMETERS, { ...name, confidence: 'medium' });
     const taken = new Set(copy);
     left = left.filter((row) => !taken.has(row));
   }
+}
+
+function bytesOfStates(of: DeviceAttribution): number {
+  let bytes = 0;
+  for (let row = 0; row < of.lives.count; row += 1)
+    if (labelAt(of, row).component === 'optimizer_state') bytes += of.lives.bytes[row]!;
+  return bytes;
 }
 
 type Sizes = ReadonlyMap<number, number>;
@@ -126,12 +136,12 @@ function parameterSizes(of: DeviceAttribution): Sizes | undefined {
   const rows = gradients.length > 0 ? gradients : largest;
   if (rows === undefined) return undefined;
   const sizes = new Map<number, number>();
-  for (const row of rows) sizes.set(lives.bytes[row]!, (sizes.get(lives.bytes[row]!) ?? 0) + 1);
+  for (const row of rows) sizes.set(sizeOf(lives, row), (sizes.get(sizeOf(lives, row)) ?? 0) + 1);
   return sizes;
 }
 
 /** The rows of `from` that make the fullest set of `sizes` at one of the ratios; undefined if none covers enough. */
-function largestCopy(bytes: Float64Array, from: readonly number[], sizes: Sizes): readonly number[] | undefined {
+function largestCopy(lives: Lives, from: readonly number[], sizes: Sizes): readonly number[] | undefined {
   let best: readonly number[] | undefined;
   let most = LEAST_COVERAGE;
   for (const ratio of RATIOS) {
@@ -145,11 +155,12 @@ function largestCopy(bytes: Float64Array, from: readonly number[], sizes: Sizes)
     const rows: number[] = [];
     let found = 0;
     for (const row of from) {
-      const left = wanted.get(bytes[row]!) ?? 0;
+      const size = sizeOf(lives, row);
+      const left = wanted.get(size) ?? 0;
       if (left === 0) continue;
-      wanted.set(bytes[row]!, left - 1);
+      wanted.set(size, left - 1);
       rows.push(row);
-      found += bytes[row]!;
+      found += size;
     }
     if (found / whole > most) {
       most = found / whole;

@@ -1,5 +1,6 @@
 /** The two moments of Adam, where the stack says only that it is one of them. */
 import { type DeviceAttribution, infer, labelAt } from '../device-attribution.js';
+import { sizeOf } from '../lives.js';
 import { groupByLine, rowsByRule } from './matched-lines.js';
 
 export const ADAM_MOMENTS = 'inference.adam-moments';
@@ -8,12 +9,14 @@ export const ADAM_MOMENTS = 'inference.adam-moments';
 const EITHER = 'moments';
 /** Two moments of the same parameters are equally large. */
 const TOLERANCE = 0.01;
+/** In which they are made. */
+const ORDER = ['exp_avg', 'exp_avg_sq', 'master_param'] as const;
 /** Of successive allocations, so many must be equally large pairs. */
 const PAIRED = 0.95;
 
 /**
- * Every Adam allocates `exp_avg`, then `exp_avg_sq`: on two lines, or on one line in turn for each parameter. Upstream: torch `optim/adam.py` `_init_group`, Transformer Engine
- * `optimizers/fused_adam.py` `initialize_state`.
+ * Every Adam allocates `exp_avg`, then `exp_avg_sq`, and where it keeps master weights of its own those last: each on its line, or on one line in turn for each parameter. Upstream: torch
+ * `optim/adam.py` `_init_group`, Transformer Engine `optimizers/fused_adam.py` `initialize_state`.
  */
 export function inferMoments(of: DeviceAttribution): void {
   for (const [rule, rows] of rowsByRule(of, (sub) => sub === EITHER)) {
@@ -21,23 +24,29 @@ export function inferMoments(of: DeviceAttribution): void {
     const [first, second] = groups;
     if (first === undefined) continue;
     if (second === undefined) inTurn(of, first.rows);
-    else if (groups.length === 2 && Math.abs(first.bytes - second.bytes) <= TOLERANCE * first.bytes) {
-      for (const row of first.rows) name(of, row, 'exp_avg');
-      for (const row of second.rows) name(of, row, 'exp_avg_sq');
-    }
+    else if (groups.length <= ORDER.length && Math.abs(first.bytes - second.bytes) <= TOLERANCE * first.bytes)
+      groups.forEach((group, i) => {
+        for (const row of group.rows) name(of, row, ORDER[i]!);
+      });
   }
 }
 
+/** Moments of one parameter are of one size; a master weight behind them may be of another. */
 function inTurn(of: DeviceAttribution, rows: readonly number[]): void {
-  const { bytes } = of.lives;
-  if (rows.length < 2 || rows.length % 2 === 1) return;
-  let pairs = 0;
-  for (let i = 0; i < rows.length; i += 2) if (bytes[rows[i]!] === bytes[rows[i + 1]!]) pairs += 1;
-  if (pairs < PAIRED * (rows.length / 2)) return;
-  for (let i = 0; i < rows.length; i += 1) name(of, rows[i]!, i % 2 === 0 ? 'exp_avg' : 'exp_avg_sq');
+  for (const period of [2, 3]) {
+    if (rows.length < period || rows.length % period !== 0) continue;
+    let sets = 0;
+    for (let i = 0; i < rows.length; i += period)
+      if (sizeOf(of.lives, rows[i]!) === sizeOf(of.lives, rows[i + 1]!)) sets += 1;
+    if (sets < PAIRED * (rows.length / period)) continue;
+    rows.forEach((row, i) => {
+      name(of, row, ORDER[i % period]!);
+    });
+    return;
+  }
 }
 
-function name(of: DeviceAttribution, row: number, moment: 'exp_avg' | 'exp_avg_sq'): void {
+function name(of: DeviceAttribution, row: number, state: (typeof ORDER)[number]): void {
   const { component } = labelAt(of, row);
-  infer(of, row, ADAM_MOMENTS, { component, sub_component: moment, confidence: 'medium' });
+  infer(of, row, ADAM_MOMENTS, { component, sub_component: state, confidence: 'medium' });
 }

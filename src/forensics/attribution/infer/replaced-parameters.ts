@@ -1,6 +1,6 @@
 /** Optimizers that write `p.data = …`: from the first step on the parameters are what the step allocated. */
 import { type DeviceAttribution, infer, labelAt } from '../device-attribution.js';
-import { NEVER } from '../lives.js';
+import { NEVER, sizeOf } from '../lives.js';
 
 export const REPLACED_PARAMETERS = 'inference.replaced-parameters';
 
@@ -28,12 +28,12 @@ export function inferReplacedParameters(of: DeviceAttribution): void {
     if (born >= 0) {
       const { phase, component } = labelAt(of, born);
       if (phase === 'optimizer_step' && component === 'optimizer_state' && life.lifetimeOf(born) === 'resident')
-        last.set(lives.bytes[born]!, born);
+        last.set(sizeOf(lives, born), born);
       continue;
     }
     const ended = endsAt.get(seq);
     if (ended === undefined) continue;
-    const successor = last.get(lives.bytes[ended]!);
+    const successor = last.get(sizeOf(lives, ended));
     if (successor === undefined || phases.phaseAt(lives.allocSeq[successor]!) !== 'optimizer_step') continue;
     const stack = lives.stackId[successor]!;
     votes.set(stack, (votes.get(stack) ?? 0) + 1);

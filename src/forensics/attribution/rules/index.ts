@@ -6,11 +6,15 @@ import { DEEPSPEED_LAYERS, DEEPSPEED_OWNERS } from './deepspeed.js';
 import { GENERIC } from './generic.js';
 import { HUGGING_FACE_LAYERS, HUGGING_FACE_OWNERS } from './hugging-face.js';
 import { BRIDGE_LAYERS, BRIDGE_OWNERS } from './megatron-bridge.js';
-import { MEGATRON_LAYERS, MEGATRON_OWNERS } from './megatron-core.js';
-import { PHASE_RULES, RECOMPUTE_FRAMES } from './phases.js';
+import { MEGATRON_GENERIC, MEGATRON_LAYERS, MEGATRON_OWNERS } from './megatron-core.js';
+import { ENGINE_FRAMES, PHASE_RULES, RECOMPUTE_FRAMES } from './phases.js';
 import { TORCH_LAYERS, TORCH_OWNERS } from './torch.js';
 import { FSDP_LAYERS, FSDP_OWNERS } from './torch-fsdp.js';
-import { TRANSFORMER_ENGINE_LAYERS, TRANSFORMER_ENGINE_OWNERS } from './transformer-engine.js';
+import {
+  TRANSFORMER_ENGINE_GENERIC,
+  TRANSFORMER_ENGINE_LAYERS,
+  TRANSFORMER_ENGINE_OWNERS,
+} from './transformer-engine.js';
 
 export const RULES_VERSION = 1;
 
@@ -39,11 +43,14 @@ export const TIERS: readonly RuleTier[] = [
       ...TORCH_LAYERS,
     ],
   },
-  { name: 'generic', rules: GENERIC },
+  { name: 'generic', rules: [...MEGATRON_GENERIC, ...TRANSFORMER_ENGINE_GENERIC, ...GENERIC] },
 ];
 
 /** `user`: rules of a `--rules` file, tried before all others. */
 export function compiledRules(user: readonly AttributionRule[] = []): CompiledRules {
   const tiers = user.length === 0 ? TIERS : [{ name: 'user' as const, rules: user }, ...TIERS];
-  return compileRules(tiers, PHASE_RULES, compilePatterns(RECOMPUTE_FRAMES));
+  return compileRules(tiers, PHASE_RULES, {
+    recompute: compilePatterns(RECOMPUTE_FRAMES),
+    engine: compilePatterns(ENGINE_FRAMES),
+  });
 }

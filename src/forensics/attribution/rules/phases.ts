@@ -28,3 +28,12 @@ export const PHASE_RULES: readonly PhaseRule[] = PRECEDENCE.flatMap((phase) =>
 
 /** Frames below which a forward pass runs a second time, for backward. Everything it keeps is gone when the layer's backward is done. */
 export const RECOMPUTE_FRAMES: readonly FramePattern[] = [...MEGATRON_RECOMPUTE, ...TORCH_RECOMPUTE];
+
+/**
+ * Between such a frame and a checkpoint further out it is backward again that runs: a reentrant checkpoint recomputes, then calls the autograd engine from the same function.
+ * Upstream: torch `autograd/__init__.py` `backward`, `autograd/graph.py` `_engine_run_backward`.
+ */
+export const ENGINE_FRAMES: readonly FramePattern[] = [
+  { function: '_engine_run_backward', file: 'torch/autograd/graph.py' },
+  { function: 'backward', file: 'torch/autograd/__init__.py' },
+];

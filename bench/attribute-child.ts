@@ -1,0 +1,14 @@
+/** `node attribute-child.js DB`: the attribution of the first snapshot of a store alone, its history being known; rules are compiled within. */
+import { attributeDevice } from '../src/forensics/attribution/attribute-device.js';
+import { compiledRules } from '../src/forensics/attribution/rules/index.js';
+import { deviceHistory } from '../src/forensics/history/device-history.js';
+import { openStore } from '../src/store/open-store.js';
+
+const [, , db] = process.argv;
+const store = await openStore(db!, { mode: 'read' });
+await deviceHistory(store, 1, 0);
+const began = performance.now();
+const { lives, table } = await attributeDevice(store, { snapshotId: 1, device: 0 }, compiledRules());
+const seconds = (performance.now() - began) / 1000;
+await store.close();
+process.stdout.write(JSON.stringify({ seconds, blocks: lives.count, labels: table.labels.length }));

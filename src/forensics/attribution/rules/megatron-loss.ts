@@ -1,0 +1,207 @@
+/** Logits and loss of Megatron-Core's models. */
+import type { AttributionRule } from '../rule.js';
+import { BRIDGE_GPT, FORWARD_STEP, GPT, SCHEDULE, source, submodule, TE_LINEAR, wheel } from './megatron-stacks.js';
+
+const LINEAR = 'core/tensor_parallel/layers.py';
+const GPT_MODEL = 'core/models/gpt/gpt_model.py';
+const LANGUAGE_MODULE = 'core/models/common/language_module/language_module.py';
+const CROSS_ENTROPY = 'core/tensor_parallel/cross_entropy.py';
+const MTP = 'core/transformer/multi_token_prediction.py';
+const COLUMN_PARALLEL = [
+  `forward ${LINEAR}`,
+  'decorate_fwd torch/amp/autocast_mode.py',
+  'apply',
+  `linear_with_grad_accumulation_and_async_allreduce ${LINEAR}`,
+  `forward ${LINEAR}`,
+  'call',
+];
+
+export const LOSS_LAYERS: readonly AttributionRule[] = [
+  {
+    id: 'mcore.mtp-loss',
+    component: 'logits_loss',
+    sub_component: 'mtp_logits',
+    at: { file: MTP, function: ['process_mtp_loss', '_compute_mtp_acceptance_counts', '_vocab_parallel_argmax'] },
+    source: `Megatron-LM ${MTP} process_mtp_loss (00611e6)`,
+    samples: [
+      {
+        frames: source(COLUMN_PARALLEL, `process_mtp_loss ${MTP}`, `_postprocess ${GPT_MODEL}`, GPT),
+        phase: 'forward',
+        from: `Megatron-LM ${MTP} process_mtp_loss (00611e6); ${GPT_MODEL} _postprocess (007562f)`,
+      },
+    ],
+  },
+  {
+    id: 'mcore.cross-entropy',
+    component: 'logits_loss',
+    sub_component: 'cross_entropy',
+    at: [
+      { file: [CROSS_ENTROPY, 'core/fusions/fused_cross_entropy.py', 'core/fusions/liger_cross_entropy.py'] },
+      { file: LANGUAGE_MODULE, function: 'compute_language_model_loss' },
+    ],
+    source: `Megatron-LM ${CROSS_ENTROPY} VocabParallelCrossEntropy.calculate_logits_max makes the fp32 copy (00611e6); ${LANGUAGE_MODULE} (00c2c0a)`,
+    samples: [
+      {
+        frames: source(
+          `calculate_logits_max ${CROSS_ENTROPY}`,
+          `forward ${CROSS_ENTROPY}`,
+          'apply',
+          `vocab_parallel_cross_entropy ${CROSS_ENTROPY}`,
+          `compute_language_model_loss ${LANGUAGE_MODULE}`,
+          `_postprocess ${GPT_MODEL}`,
+          GPT,
+        ),
+        phase: 'forward',
+        from: `Megatron-LM ${CROSS_ENTROPY} calculate_logits_max (00611e6); ${LANGUAGE_MODULE} compute_language_model_loss (00c2c0a)`,
+      },
+      {
+        frames: submodule(
+          'calculate_logits_max core/fusions/fused_cross_entropy.py',
+          'forward core/fusions/fused_cross_entropy.py',
+          'apply',
+          'fused_vocab_parallel_cross_entropy core/fusions/fused_cross_entropy.py',
+          `LanguageModule.compute_language_model_loss ${LANGUAGE_MODULE}`,
+          `GPTModel._postprocess ${GPT_MODEL}`,
+          BRIDGE_GPT,
+        ),
+        from: `Megatron-LM ${LANGUAGE_MODULE} compute_language_model_loss, cross_entropy_fusion_impl native (00c2c0a)`,
+      },
+      {
+        frames: source(`prepare_gradient_calculation_operands ${CROSS_ENTROPY}`, `backward ${CROSS_ENTROPY}`, 'apply'),
+        phase: 'backward',
+        from: `Megatron-LM ${CROSS_ENTROPY} _VocabParallelCrossEntropy.backward (00611e6)`,
+      },
+    ],
+  },
+  {
+    id: 'mcore.linear-cross-entropy',
+    component: 'logits_loss',
+    sub_component: 'linear_cross_entropy',
+    at: {
+      file: [
+        'core/fusions/fused_linear_cross_entropy.py',
+        'core/fusions/linear_cross_entropy/**',
+        'core/transformer/linear_cross_entropy.py',
+        'core/models/common/language_module/linear_cross_entropy.py',
+      ],
+    },
+    source: `Megatron-LM core/fusions/fused_linear_cross_entropy.py, ${GPT_MODEL} _postprocess with use_fused_lce (007562f)`,
+    samples: [
+      {
+        frames: source(
+          'forward core/fusions/linear_cross_entropy/blackwell/entry.py',
+          'forward core/fusions/fused_linear_cross_entropy.py',
+          'apply',
+          'linear_cross_entropy core/fusions/fused_linear_cross_entropy.py',
+          `_postprocess ${GPT_MODEL}`,
+          GPT,
+        ),
+        from: `Megatron-LM ${GPT_MODEL} GPTModel._postprocess (007562f); core/fusions/linear_cross_entropy/blackwell/entry.py (not read)`,
+      },
+    ],
+  },
+  {
+    id: 'mcore.logits',
+    component: 'logits_loss',
+    sub_component: 'logits',
+    at: { file: 'core/models/**', function: ['_postprocess', 'shared_embedding_or_output_weight'] },
+    source: `Megatron-LM ${GPT_MODEL} GPTModel._postprocess (007562f)`,
+    samples: [
+      {
+        frames: source(COLUMN_PARALLEL, `_postprocess ${GPT_MODEL}`, GPT),
+        phase: 'forward',
+        from: `Megatron-LM ${GPT_MODEL} GPTModel._postprocess (007562f); ${LINEAR} ColumnParallelLinear.forward (000c4ac)`,
+      },
+      {
+        frames: submodule(TE_LINEAR, `GPTModel._postprocess ${GPT_MODEL}`, BRIDGE_GPT),
+        from: `Megatron-LM ${GPT_MODEL} GPTModel._postprocess (007562f), with TELMHeadColumnParallelLinear`,
+      },
+    ],
+  },
+  {
+    // Before core 0.13 the output layer was called from `forward` itself.
+    id: 'mcore.logits-in-forward',
+    component: 'logits_loss',
+    sub_component: 'logits',
+    at: {
+      file: LINEAR,
+      function: ['ColumnParallelLinear.forward', 'linear_with_grad_accumulation_and_async_allreduce'],
+    },
+    within: {
+      file: [
+        'core/models/gpt/gpt_model.py',
+        'core/models/bert/bert_model.py',
+        'core/models/T5/t5_model.py',
+        'core/models/mamba/mamba_model.py',
+      ],
+      function: 'forward',
+    },
+    without: [
+      {
+        file: [
+          'core/models/common/embeddings/**',
+          'core/transformer/transformer_block.py',
+          'core/transformer/transformer_layer.py',
+          'core/ssm/**',
+          MTP,
+        ],
+      },
+      { file: 'core/models/**', function: ['_postprocess', '_preprocess'] },
+    ],
+    source: `Megatron-LM ${GPT_MODEL} GPTModel.forward (core 0.4 to 0.12; from memory)`,
+    samples: [
+      {
+        frames: wheel(
+          `forward ${LINEAR}`,
+          'decorate_fwd torch/cuda/amp/autocast_mode.py',
+          'apply',
+          `linear_with_grad_accumulation_and_async_allreduce ${LINEAR}`,
+          `forward ${LINEAR}`,
+          'call',
+          GPT,
+        ),
+        phase: 'forward',
+        from: `Megatron-LM ${GPT_MODEL} GPTModel.forward (core 0.4; not read)`,
+      },
+    ],
+  },
+  {
+    id: 'mcore.fp32-output',
+    component: 'logits_loss',
+    sub_component: 'fp32_output',
+    at: { file: 'core/transformer/module.py', function: ['float16_to_fp32', 'float_conversion'] },
+    source: 'Megatron-LM core/transformer/module.py Float16Module.forward, float16_to_fp32 (from memory)',
+    samples: [
+      {
+        frames: source(
+          'float_conversion core/transformer/module.py',
+          'conversion_helper core/transformer/module.py',
+          'float16_to_fp32 core/transformer/module.py',
+          'forward core/transformer/module.py',
+          'call',
+          FORWARD_STEP,
+        ),
+        from: 'Megatron-LM core/transformer/module.py float16_to_fp32 (not read)',
+      },
+    ],
+  },
+  {
+    id: 'mcore.loss-reduction',
+    component: 'logits_loss',
+    sub_component: 'loss_reduction',
+    at: [
+      {
+        file: ['pretrain_*.py', 'core/pipeline_parallel/schedules.py'],
+        function: ['loss_func', 'forward_step_calc_loss'],
+      },
+    ],
+    source: 'Megatron-LM core/pipeline_parallel/schedules.py forward_step calls loss_func (4dabc62)',
+    samples: [
+      {
+        frames: source('loss_func pretrain_gpt.py', 'forward_step core/pipeline_parallel/schedules.py', SCHEDULE),
+        phase: 'forward',
+        from: 'Megatron-LM core/pipeline_parallel/schedules.py forward_step (4dabc62)',
+      },
+    ],
+  },
+];
