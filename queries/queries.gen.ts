@@ -57,8 +57,25 @@ export interface Queries {
       requested_bytes: number;
     };
   };
-  /** Allocations and frees of one device's trace, from one entry to before another */
-  'attribution.entries': {
+  /** Allocations of one device's trace, from one entry to before another */
+  'attribution.allocs': {
+    params: {
+      snapshot_id: number;
+      device: number;
+      /** first */
+      from_seq: number;
+      /** one past the last */
+      to_seq: number;
+    };
+    row: {
+      seq: number;
+      /** requested */
+      size_bytes: number;
+      stack_id: number | null;
+    };
+  };
+  /** Frees of one device's trace with the allocations they end, from one entry to before another */
+  'attribution.frees': {
     params: {
       snapshot_id: number;
       device: number;
@@ -71,13 +88,6 @@ export interface Queries {
     };
     row: {
       seq: number;
-      /** code as in TRACE_ACTIONS */
-      action: string;
-      addr: number | bigint | null;
-      /** requested */
-      size_bytes: number;
-      stack_id: number | null;
-      /** of a free: the allocation it ends, if that is in the trace */
       alloc_seq: number | null;
     };
   };
@@ -90,6 +100,19 @@ export interface Queries {
     row: {
       snapshot_id: number;
       device: number;
+    };
+  };
+  /** Frees of one device's trace whose allocations are older than it */
+  'attribution.older_frees': {
+    params: {
+      snapshot_id: number;
+      device: number;
+      /** the action that ends a block */
+      free: string;
+    };
+    row: {
+      seq: number;
+      addr: number | bigint;
     };
   };
   /** When the trace of each snapshot of a run ends */

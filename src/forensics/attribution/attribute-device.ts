@@ -19,7 +19,7 @@ import { type BlockLabel, LabelTable } from './labels.js';
 import { lifeClasses } from './life-classes.js';
 import { type Lives, readLives } from './lives.js';
 import { phaseWindows } from './phase-windows.js';
-import type { PoolKind } from './rule.js';
+import type { Lifetime, PoolKind } from './rule.js';
 import { type ClassifiedStack, readStackClasses } from './stack-classes.js';
 
 /** In this order: what earlier ones settle, later ones leave alone or build on. */
@@ -45,7 +45,7 @@ export async function attributeDevice(
   const history = await deviceHistory(store, snapshot.snapshotId, snapshot.device);
   const lives = await readLives(store, history);
   await inferSegmentStacks(store, history, lives);
-  const classes = await readStackClasses(store, rules, new Set(lives.stackId));
+  const classes = await readStackClasses(store, rules, distinct(lives.stackId));
   const phases = phaseWindows(lives, classes);
   const life = await lifeClasses(store, snapshot, lives, phases);
   const table = new LabelTable();
@@ -63,6 +63,15 @@ export async function attributeDevice(
   return of;
 }
 
+/** Ids are small and few against the blocks. */
+function distinct(ids: Int32Array): number[] {
+  let most = -1;
+  for (const id of ids) if (id > most) most = id;
+  const seen = new Uint8Array(most + 1);
+  for (const id of ids) if (id >= 0) seen[id] = 1;
+  return Array.from(seen.keys()).filter((id) => seen[id] === 1);
+}
+
 function labelByStack(
   lives: Lives,
   classes: DeviceAttribution['classes'],
@@ -71,25 +80,24 @@ function labelByStack(
   table: LabelTable,
 ): Int32Array {
   const label = new Int32Array(lives.count);
+  const recorded = !nothingRecorded(lives, classes);
   const settled = new Map<number, number>();
   for (let row = 0; row < lives.count; row += 1) {
     const stackId = lives.stackIsOfFree[row] === 1 ? -1 : lives.stackId[row]!;
     const stack = classes(stackId);
-    const phase = stack.phase === 'unknown' ? phases.phaseAt(lives.allocSeq[row]!) : stack.phase;
+    const phase = stack.phase === 'unknown' ? phases.phaseOf(row) : stack.phase;
     // Rules with conditions on the size have to look at the block itself.
     if (stack.needs.bytes) {
-      label[row] = table.number(byRule(stack, phase, lives, row, life) ?? unlabelled(lives, row, phase));
+      label[row] = table.number(byRule(stack, phase, lives, row, life) ?? unlabelled(lives, row, phase, recorded));
       continue;
     }
     let key = ((stackId + 1) * PHASES.length + PHASES.indexOf(phase)) * 2 + (row < lives.starts ? 1 : 0);
-    if (stack.needs.block) {
-      const lifetime = life.lifetimeOf(row);
-      key = key * 9 + (lives.pool[row]! > 0 ? 2 : lives.pool[row]! < 0 ? 1 : 0) * 3;
-      key += lifetime === undefined ? 0 : lifetime === 'resident' ? 1 : 2;
-    } else key *= 9;
+    const pool = stack.needs.pool ? POOL_KINDS.indexOf(poolKind(lives.pool[row]!)) : 0;
+    const lifetime = stack.needs.lifetime ? LIFETIMES.indexOf(life.lifetimeOf(row)) : 0;
+    key = (key * POOL_KINDS.length + pool) * LIFETIMES.length + lifetime;
     let number = settled.get(key);
     if (number === undefined) {
-      number = table.number(byRule(stack, phase, lives, row, life) ?? unlabelled(lives, row, phase));
+      number = table.number(byRule(stack, phase, lives, row, life) ?? unlabelled(lives, row, phase, recorded));
       settled.set(key, number);
     }
     label[row] = number;
@@ -122,15 +130,23 @@ function byRule(
   };
 }
 
+const POOL_KINDS: readonly (PoolKind | undefined)[] = [undefined, 'default', 'private'];
+const LIFETIMES: readonly (Lifetime | undefined)[] = [undefined, 'resident', 'transient'];
+
 function poolKind(pool: number): PoolKind | undefined {
   return pool < 0 ? undefined : pool === 0 ? 'default' : 'private';
 }
 
-function unlabelled(lives: Lives, row: number, phase: Phase): BlockLabel {
-  const before = row < lives.starts;
+/** Where no block of a state without a trace has a stack, nothing was recorded: then nothing tells what is older. */
+function nothingRecorded({ events, stackId }: Lives, classes: DeviceAttribution['classes']): boolean {
+  return events === 0 && stackId.every((id) => classes(id).kind === 'none');
+}
+
+function unlabelled(lives: Lives, row: number, phase: Phase, recorded: boolean): BlockLabel {
+  const before = row < lives.starts && recorded;
   return {
     component: before ? 'before_recording' : 'unattributed',
-    sub_component: before ? 'no_stack' : 'no_rule',
+    sub_component: before ? 'no_stack' : recorded ? 'no_rule' : 'no_stacks_recorded',
     phase: before ? 'unknown' : phase,
     by: 'none',
     rules: [],

@@ -1,8 +1,7 @@
 /** Which rules a stack matches, in the order in which they would win, and in which phase of training it is. Once per distinct stack. */
 import type { Phase } from '../../model/log-rows.js';
 import type { Component } from '../../model/vocabulary.js';
-import type { CompiledRule, CompiledRules, FrameMatches } from './compile-rules.js';
-import type { FrameTest, NamedFrame } from './frame-pattern.js';
+import type { AroundTest, CompiledRule, CompiledRules, FrameMatches } from './compile-rules.js';
 import type { AttributionRule, BlockConditions, Lifetime, PoolKind } from './rule.js';
 
 /** A rule that matches a stack, if its conditions on the block hold. */
@@ -31,12 +30,11 @@ export interface BlockFacts {
   readonly bytes?: number | undefined;
 }
 
-/** Frames innermost first. `all` goes on behind the first rule without conditions. */
-export function classifyStack(rules: CompiledRules, frames: readonly NamedFrame[], all = false): StackClass {
-  const matches = frames.map((frame) => rules.matchesOf(frame));
+/** What the frames match, innermost first. `all` goes on behind the first rule without conditions. */
+export function classifyStack(rules: CompiledRules, matches: readonly FrameMatches[], all = false): StackClass {
   const candidates: Candidate[] = [];
   for (let tier = 0; tier < rules.tierCount; tier += 1) {
-    const settled = addTier(candidates, matches, frames, tier, all);
+    const settled = addTier(candidates, matches, tier, all);
     if (settled && !all) break;
   }
   let phase: Phase = 'unknown';
@@ -63,18 +61,12 @@ export function classifyStack(rules: CompiledRules, frames: readonly NamedFrame[
 }
 
 /** Adds the rules of a tier by frame, then by order; true once one has no conditions, which ends the search unless `all`. */
-function addTier(
-  candidates: Candidate[],
-  matches: readonly FrameMatches[],
-  frames: readonly NamedFrame[],
-  tier: number,
-  all: boolean,
-): boolean {
+function addTier(candidates: Candidate[], matches: readonly FrameMatches[], tier: number, all: boolean): boolean {
   const seen = new Set<CompiledRule>();
   let settled = false;
-  for (let i = 0; i < frames.length; i += 1) {
+  for (let i = 0; i < matches.length; i += 1) {
     for (const compiled of matches[i]!.tiers[tier]!) {
-      if (seen.has(compiled) || !fitsAround(compiled, frames, i)) continue;
+      if (seen.has(compiled) || !fitsAround(compiled, matches, i)) continue;
       seen.add(compiled);
       candidates.push({ rule: compiled.rule, tier: compiled.tier, frame: i });
       settled ||= compiled.rule.when === undefined;
@@ -84,14 +76,14 @@ function addTier(
   return settled;
 }
 
-function fitsAround({ within, through, without }: CompiledRule, frames: readonly NamedFrame[], at: number): boolean {
-  if (within !== undefined && !someFrom(frames, within, at + 1, frames.length)) return false;
-  if (through !== undefined && !someFrom(frames, through, 0, at)) return false;
-  return without === undefined || !frames.some(without);
+function fitsAround({ within, through, without }: CompiledRule, matches: readonly FrameMatches[], at: number): boolean {
+  if (within !== undefined && !someFits(matches, within, at + 1, matches.length)) return false;
+  if (through !== undefined && !someFits(matches, through, 0, at)) return false;
+  return without === undefined || !someFits(matches, without, 0, matches.length);
 }
 
-function someFrom(frames: readonly NamedFrame[], test: FrameTest, from: number, to: number): boolean {
-  for (let i = from; i < to; i += 1) if (test(frames[i]!)) return true;
+function someFits(matches: readonly FrameMatches[], around: AroundTest, from: number, to: number): boolean {
+  for (let i = from; i < to; i += 1) if (matches[i]!.fits(around)) return true;
   return false;
 }
 

@@ -1,15 +1,22 @@
 /** Rules compiled once: what is left per stack is to run their frame tests. */
 import type { Phase } from '../../model/log-rows.js';
-import { compilePatterns, type FrameTest, type NamedFrame, remembered } from './frame-pattern.js';
+import { compilePatterns, type FrameTest, type NamedFrame, namedFrame } from './frame-pattern.js';
+import { PatternIndex } from './pattern-index.js';
 import type { AttributionRule, PhaseRule, RuleTier } from './rule.js';
 
 export interface CompiledRule {
   readonly rule: AttributionRule;
   readonly tier: RuleTier['name'];
   readonly at: FrameTest;
-  readonly within: FrameTest | undefined;
-  readonly through: FrameTest | undefined;
-  readonly without: FrameTest | undefined;
+  readonly within: AroundTest | undefined;
+  readonly through: AroundTest | undefined;
+  readonly without: AroundTest | undefined;
+}
+
+/** Asked of the frames around the one that matches. Its answers are kept with the frames, under its number. */
+export interface AroundTest {
+  readonly number: number;
+  readonly test: FrameTest;
 }
 
 /** What one frame alone matches. */
@@ -23,12 +30,14 @@ export interface FrameMatches {
   readonly recompute: boolean;
   /** The autograd engine is called. */
   readonly engine: boolean;
+  /** Whether the frame fits an {@link AroundTest}, by the test's number; asked once. */
+  fits(around: AroundTest): boolean;
 }
 
 export interface CompiledRules {
   readonly tierCount: number;
-  /** Kept by frame: a trace has a few thousand different frames, in as many as a million stacks. */
-  matchesOf(frame: NamedFrame): FrameMatches;
+  /** Kept by name and file: frames that differ by their lines alone match the same. */
+  matchesOf(name: string, filename: string): FrameMatches;
 }
 
 /** Frames remembered; a store of many runs must not fill the memory. */
@@ -40,50 +49,77 @@ export function compileRules(
   phaseRules: readonly PhaseRule[],
   turns: { readonly recompute: FrameTest; readonly engine: FrameTest },
 ): CompiledRules {
-  const compiled = tiers.map((tier) => tier.rules.map((rule) => compileNamed(rule, tier.name)));
+  let arounds = 0;
+  const numbered = (test: FrameTest): AroundTest => ({ number: arounds++, test });
+  const compiled = tiers.flatMap(({ name, rules }, tier) =>
+    rules.map((rule) => ({ tier, compiled: compileNamed(rule, name, numbered) })),
+  );
+  const index = new PatternIndex();
+  compiled.forEach(({ compiled: { rule } }, i) => {
+    index.add(i, rule.at);
+  });
   const phases = phaseRules.map(({ phase, at }) => ({ phase, at: compilePatterns(at) }));
-  const byFrame = new WeakMap<NamedFrame, FrameMatches>();
+  const phaseIndex = new PatternIndex();
+  phaseRules.forEach(({ at }, i) => {
+    phaseIndex.add(i, at);
+  });
   const byName = new Map<string, FrameMatches>();
   const match = (frame: NamedFrame): FrameMatches => {
-    const rank = phases.findIndex(({ at }) => at(frame));
+    const rank = phaseIndex.candidates(frame).find((i) => phases[i]!.at(frame));
+    const found: CompiledRule[][] = tiers.map(() => []);
+    for (const i of index.candidates(frame)) {
+      const { tier, compiled: rule } = compiled[i]!;
+      if (rule.at(frame)) found[tier]!.push(rule);
+    }
     return {
-      tiers: compiled.map((rules) => rules.filter(({ at }) => at(frame))),
-      phaseRank: rank < 0 ? Number.POSITIVE_INFINITY : rank,
-      phase: phases[rank]?.phase ?? 'unknown',
+      tiers: found,
+      phaseRank: rank ?? Number.POSITIVE_INFINITY,
+      phase: rank === undefined ? 'unknown' : phases[rank]!.phase,
       recompute: turns.recompute(frame),
       engine: turns.engine(frame),
+      fits: rememberedFits(frame, arounds),
     };
   };
   return {
     tierCount: tiers.length,
-    matchesOf(frame) {
-      let found = byFrame.get(frame);
-      if (found !== undefined) return found;
-      // Frames that differ by their lines alone match the same.
-      const key = `${frame.name}\n${frame.path}`;
-      found = byName.get(key);
+    matchesOf(name, filename) {
+      const key = `${name}\n${filename}`;
+      let found = byName.get(key);
       if (found === undefined) {
         if (byName.size >= FRAMES_KEPT) byName.clear();
-        found = match(frame);
+        found = match(namedFrame(name, filename));
         byName.set(key, found);
       }
-      byFrame.set(frame, found);
       return found;
     },
   };
 }
 
-function compileNamed(rule: AttributionRule, tier: RuleTier['name']): CompiledRule {
+const UNASKED = 0;
+const FITS = 1;
+const FAILS = 2;
+
+function rememberedFits(frame: NamedFrame, count: number): FrameMatches['fits'] {
+  const known = new Uint8Array(count);
+  return ({ number, test }) => {
+    if (known[number] === UNASKED) known[number] = test(frame) ? FITS : FAILS;
+    return known[number] === FITS;
+  };
+}
+
+type Numbered = (test: FrameTest) => AroundTest;
+
+function compileNamed(rule: AttributionRule, tier: RuleTier['name'], numbered: Numbered): CompiledRule {
   try {
-    return compileRule(rule, tier);
+    return compileRule(rule, tier, numbered);
   } catch (error) {
     throw new Error(`rule ${rule.id}: ${(error as Error).message}`);
   }
 }
 
-function compileRule(rule: AttributionRule, tier: RuleTier['name']): CompiledRule {
-  const optional = (patterns: AttributionRule['within']): FrameTest | undefined =>
-    patterns === undefined ? undefined : remembered(compilePatterns(patterns));
+function compileRule(rule: AttributionRule, tier: RuleTier['name'], numbered: Numbered): CompiledRule {
+  const optional = (patterns: AttributionRule['within']): AroundTest | undefined =>
+    patterns === undefined ? undefined : numbered(compilePatterns(patterns));
   return {
     rule,
     tier,

@@ -4,7 +4,7 @@ import { classifyStack, labelOf } from './classify-stack.js';
 import type { AttributionRule } from './rule.js';
 import { compiledRules, RULES_VERSION, TIERS } from './rules/index.js';
 import { PHASE_RULES } from './rules/phases.js';
-import { sampleFrames } from './sample-frames.js';
+import { sampleMatches } from './sample-frames.js';
 
 export function describeRules(): RulesResult {
   return {
@@ -29,7 +29,7 @@ export function testRules(file: string, rules: readonly AttributionRule[]): Rule
   const compiled = compiledRules(rules);
   const samples = rules.flatMap((rule) =>
     rule.samples.map((sample, i): SampleVerdict => {
-      const stack = classifyStack(compiled, sampleFrames(sample.frames));
+      const stack = classifyStack(compiled, sampleMatches(compiled, sample.frames));
       const label = labelOf(stack, sample);
       const wanted = sample.component ?? rule.component;
       const reason =

@@ -39,19 +39,6 @@ function anyOf(tests: readonly FrameTest[]): FrameTest {
   return tests.length === 1 ? tests[0]! : (frame) => tests.some((test) => test(frame));
 }
 
-/** The test with its answers kept, for patterns that are asked of every stack: stacks have most of their frames in common. */
-export function remembered(test: FrameTest): FrameTest {
-  const known = new WeakMap<NamedFrame, boolean>();
-  return (frame) => {
-    let fits = known.get(frame);
-    if (fits === undefined) {
-      fits = test(frame);
-      known.set(frame, fits);
-    }
-    return fits;
-  };
-}
-
 export function listOf<T>(value: T | readonly T[]): readonly T[] {
   return Array.isArray(value) ? (value as readonly T[]) : [value as T];
 }

@@ -1,7 +1,6 @@
 /** Every block that lived during a trace, as columns: those from before the recording first, then one per allocation in order. */
 import { STACK_ORIGINS } from '../../allocator/walk/allocator-state.js';
 import { roundTo512 } from '../../allocator/walk/history-facts.js';
-import { ALLOC } from '../../model/trace-action-codes.js';
 import type { Store } from '../../store/store.js';
 import type { DeviceHistory } from '../history/walk-history.js';
 
@@ -39,8 +38,9 @@ export const NEVER = 2 ** 31 - 1;
 
 const FREE_EVENT = STACK_ORIGINS.indexOf('free_event');
 /** Entries read at a time, while DuckDB reads the next. */
-const WINDOW = 262_144;
-const SPEC = { seq: 'i32', action: 'u8', addr: 'f64', size_bytes: 'f64', stack_id: 'i32', alloc_seq: 'i32' } as const;
+const WINDOW = 524_288;
+const ALLOC_SPEC = { seq: 'i32', size_bytes: 'f64', stack_id: 'i32' } as const;
+const FREE_SPEC = { seq: 'i32', alloc_seq: 'i32' } as const;
 
 /** O(entries), in windows. Memory is 37 bytes a block beside 4 an entry. */
 export async function readLives(store: Store, history: DeviceHistory): Promise<Lives> {
@@ -61,31 +61,39 @@ export async function readLives(store: Store, history: DeviceHistory): Promise<L
   }
   let count = starts;
   const free = history.freeCompletedRecorded ? 'free_completed' : 'free_requested';
-  for await (const { rows, columns: read } of windows(store, history, free)) {
+  const id = { snapshot_id: trace.snapshotId, device: trace.device };
+  for await (const { rows, columns: read } of inWindows(trace.events, (range) =>
+    store.readQueryWhole('attribution.allocs', { ...id, ...range }, ALLOC_SPEC),
+  )) {
     if (count + rows > columns.capacity) columns = columns.grown(2 * (count + rows));
-    const { allocSeq, freedSeq, bytes, requested, stackId } = columns;
+    const { allocSeq, bytes, requested, stackId } = columns;
     for (let i = 0; i < rows; i += 1) {
       const seq = read.seq[i]!;
-      if (read.action[i] === ALLOC) {
-        rowOfSeq[seq] = count;
-        allocSeq[count] = seq;
-        const size = read.size_bytes[i]!;
-        requested[count] = size;
-        bytes[count] = roundTo512(size);
-        // Entries without a stack hold NULL, the least integer.
-        stackId[count] = read.stack_id[i]! < 0 ? -1 : read.stack_id[i]!;
-        count += 1;
-        continue;
-      }
-      const made = read.alloc_seq[i]!;
-      if (made >= 0) freedSeq[rowOfSeq[made]!] = seq;
-      else {
-        const row = startAt.get(read.addr[i]!);
-        // Only the first free at an address is of the block that stood there at the start.
-        if (row !== undefined && freedSeq[row] === NEVER) freedSeq[row] = seq;
-      }
+      const size = read.size_bytes[i]!;
+      rowOfSeq[seq] = count;
+      allocSeq[count] = seq;
+      requested[count] = size;
+      bytes[count] = roundTo512(size);
+      // Entries without a stack hold NULL, the least integer.
+      stackId[count] = read.stack_id[i]! < 0 ? -1 : read.stack_id[i]!;
+      count += 1;
     }
   }
+  const { freedSeq } = columns;
+  for await (const { rows, columns: read } of inWindows(trace.events, (range) =>
+    store.readQueryWhole('attribution.frees', { ...id, ...range, free }, FREE_SPEC),
+  )) {
+    for (let i = 0; i < rows; i += 1) {
+      const made = read.alloc_seq[i]!;
+      if (made >= 0) freedSeq[rowOfSeq[made]!] = read.seq[i]!;
+    }
+  }
+  if (starts > 0)
+    for (const { seq, addr } of await store.all('attribution.older_frees', { ...id, free })) {
+      const row = startAt.get(Number(addr));
+      // Only the first free at an address is of the block that stood there at the start.
+      if (row !== undefined && freedSeq[row] === NEVER) freedSeq[row] = seq;
+    }
   const { allocs } = facts;
   for (let i = 0; i < allocs.count; i += 1) {
     const row = rowOfSeq[allocs.seq[i]!]!;
@@ -96,17 +104,18 @@ export async function readLives(store: Store, history: DeviceHistory): Promise<L
   return { count, starts, events: trace.events, rowOfSeq, ...columns.cut(count) };
 }
 
-async function* windows(store: Store, { trace }: DeviceHistory, free: string) {
-  const read = (from: number) =>
-    store.readQueryWhole(
-      'attribution.entries',
-      { snapshot_id: trace.snapshotId, device: trace.device, from_seq: from, to_seq: from + WINDOW, free },
-      SPEC,
-    );
-  let next = trace.events > 0 ? read(0) : undefined;
+interface SeqRange {
+  readonly from_seq: number;
+  readonly to_seq: number;
+}
+
+/** The rows of `read` for all entries, a window at a time, while DuckDB reads the next. */
+async function* inWindows<Batch>(events: number, read: (range: SeqRange) => Promise<Batch>): AsyncGenerator<Batch> {
+  const ask = (from: number): Promise<Batch> => read({ from_seq: from, to_seq: from + WINDOW });
+  let next = events > 0 ? ask(0) : undefined;
   for (let from = 0; next !== undefined; from += WINDOW) {
     const batch = await next;
-    next = from + WINDOW < trace.events ? read(from + WINDOW) : undefined;
+    next = from + WINDOW < events ? ask(from + WINDOW) : undefined;
     // Awaited in the next round; a failure of the caller's work must not leave it unhandled.
     next?.catch(() => undefined);
     yield batch;

@@ -18,10 +18,12 @@ export interface PhaseWindows {
   readonly windows: readonly PhaseWindow[];
   /** At an entry; `unknown` before the first allocation. */
   phaseAt(seq: number): Phase;
-  /** Entry at which the first window of `phase` begins at or after `seq`; NEVER = none. */
-  nextStart(phase: Phase, seq: number): number;
-  /** Last entry of the window that holds `seq`. */
-  endOfWindow(seq: number): number;
+  /** In which a block of the lives was allocated; `unknown` for those from before the recording. */
+  phaseOf(row: number): Phase;
+  /** Last entry of the window in which an allocation lies. */
+  endOf(row: number): number;
+  /** Entry at which the next window of `phase` begins behind that of an allocation; NEVER = none. */
+  nextStart(phase: Phase, row: number): number;
 }
 
 /** Stacks that say nothing of a phase keep the one they fall in. */
@@ -40,43 +42,42 @@ export function phaseWindows(lives: Lives, classes: StackClasses): PhaseWindows 
   let hasFrames = false;
   for (let row = lives.starts; row < lives.count && !hasFrames; row += 1)
     hasFrames = classes(lives.stackId[row]!).kind === 'python';
+  const windowOf = new Int32Array(lives.count).fill(-1);
   let current: Phase = 'unknown';
   let stack = -2;
   for (let row = lives.starts; row < lives.count; row += 1) {
-    if (lives.stackId[row] === stack && starts.length > 0) continue;
-    stack = lives.stackId[row]!;
-    const { kind, phase: told } = classes(stack);
-    let phase = told;
-    if (kind !== 'python' && told === 'unknown' && hasFrames && BEFORE_BACKWARD.has(current)) phase = 'backward';
-    if (KEEPS.has(phase)) {
-      if (starts.length > 0) continue;
-      phase = 'unknown';
+    // Runs of one stack are of one phase.
+    if (lives.stackId[row] !== stack || starts.length === 0) {
+      stack = lives.stackId[row]!;
+      const { kind, phase: told } = classes(stack);
+      let phase = told;
+      if (kind !== 'python' && told === 'unknown' && hasFrames && BEFORE_BACKWARD.has(current)) phase = 'backward';
+      if (KEEPS.has(phase)) phase = starts.length > 0 ? current : 'unknown';
+      if (starts.length === 0 || phase !== current) {
+        current = phase;
+        starts.push(lives.allocSeq[row]!);
+        phases.push(phase);
+      }
     }
-    if (starts.length > 0 && phase === current) continue;
-    current = phase;
-    starts.push(lives.allocSeq[row]!);
-    phases.push(phase);
+    windowOf[row] = starts.length - 1;
   }
   const begins = Float64Array.from(starts);
-  const byPhase = new Map<Phase, Float64Array>();
-  const startsOf = (phase: Phase): Float64Array => {
-    let own = byPhase.get(phase);
-    if (own === undefined) {
-      own = begins.filter((_, i) => phases[i] === phase);
-      byPhase.set(phase, own);
-    }
-    return own;
-  };
-  const indexAt = (seq: number): number => countUpTo(begins, seq) - 1;
   const lastOf = (index: number): number => (index + 1 < starts.length ? starts[index + 1]! : lives.events) - 1;
+  const nexts = new Map<Phase, Int32Array>();
+  const nextOf = (phase: Phase): Int32Array => {
+    let next = nexts.get(phase);
+    if (next === undefined) {
+      next = new Int32Array(starts.length).fill(NEVER);
+      for (let i = starts.length - 2; i >= 0; i -= 1) next[i] = phases[i + 1] === phase ? starts[i + 1]! : next[i + 1]!;
+      nexts.set(phase, next);
+    }
+    return next;
+  };
   return {
     windows: starts.map((firstSeq, i) => ({ phase: phases[i]!, firstSeq, lastSeq: lastOf(i) })),
-    phaseAt: (seq) => phases[indexAt(seq)] ?? 'unknown',
-    nextStart(phase, seq) {
-      const own = startsOf(phase);
-      const at = countUpTo(own, seq - 1);
-      return at < own.length ? own[at]! : NEVER;
-    },
-    endOfWindow: (seq) => lastOf(indexAt(seq)),
+    phaseAt: (seq) => phases[countUpTo(begins, seq) - 1] ?? 'unknown',
+    phaseOf: (row) => phases[windowOf[row]!] ?? 'unknown',
+    endOf: (row) => lastOf(windowOf[row]!),
+    nextStart: (phase, row) => nextOf(phase)[windowOf[row]!] ?? NEVER,
   };
 }

@@ -3,8 +3,7 @@ import type { Store } from '../../store/store.js';
 import { type Frame, frameKind } from '../stacks/call-site.js';
 import { readStacks } from '../stacks/read-stacks.js';
 import { classifyStack, type StackClass } from './classify-stack.js';
-import type { CompiledRules } from './compile-rules.js';
-import { type NamedFrame, namedFrame } from './frame-pattern.js';
+import type { CompiledRules, FrameMatches } from './compile-rules.js';
 
 /**
  * `none`: no stack, or an empty one. `native`: C++ frames alone, as on the threads of the autograd engine. `python`: at least one Python frame.
@@ -14,18 +13,18 @@ export type StackKind = 'none' | 'native' | 'python';
 export interface ClassifiedStack extends StackClass {
   readonly kind: StackKind;
   readonly frames: readonly Frame[];
-  /** Whether the winner depends on the block: on anything, on its size. */
-  readonly needs: { readonly block: boolean; readonly bytes: boolean };
+  /** What of the block the winner may depend on. */
+  readonly needs: { readonly pool: boolean; readonly lifetime: boolean; readonly bytes: boolean };
 }
 
-const EMPTY: ClassifiedStack = {
+const EMPTY_STACK: ClassifiedStack = {
   kind: 'none',
   frames: [],
   candidates: [],
   phase: 'unknown',
   phaseFrame: -1,
   recomputeFrame: -1,
-  needs: { block: false, bytes: false },
+  needs: { pool: false, lifetime: false, bytes: false },
 };
 
 /** By stack id; unknown ids, −1 among them, are the empty stack. */
@@ -37,27 +36,29 @@ export async function readStackClasses(
   ids: Iterable<number>,
 ): Promise<StackClasses> {
   const stacks = await readStacks(store, ids);
-  const classes = new Map<number, ClassifiedStack>();
-  const names = new Map<Frame, NamedFrame>();
-  const nameOf = (frame: Frame): NamedFrame => {
-    let name = names.get(frame);
-    if (name === undefined) {
-      name = namedFrame(frame.name, frame.filename);
-      names.set(frame, name);
+  // By id: they are small integers, and every block asks.
+  const classes: ClassifiedStack[] = [];
+  // Equal frames are one object.
+  const known = new Map<Frame, FrameMatches>();
+  const matchesOf = (frame: Frame): FrameMatches => {
+    let matches = known.get(frame);
+    if (matches === undefined) {
+      matches = rules.matchesOf(frame.name, frame.filename);
+      known.set(frame, matches);
     }
-    return name;
+    return matches;
   };
-  for (const [id, frames] of stacks) classes.set(id, classifyFrames(rules, frames, false, nameOf));
-  return (id) => classes.get(id) ?? EMPTY;
+  for (const [id, frames] of stacks) classes[id] = classifyFrames(rules, frames, false, matchesOf);
+  return (id) => classes[id] ?? EMPTY_STACK;
 }
 
 export function classifyFrames(
   rules: CompiledRules,
   frames: readonly Frame[],
   all = false,
-  nameOf: (frame: Frame) => NamedFrame = ({ name, filename }) => namedFrame(name, filename),
+  matchesOf: (frame: Frame) => FrameMatches = ({ name, filename }) => rules.matchesOf(name, filename),
 ): ClassifiedStack {
-  if (frames.length === 0) return EMPTY;
+  if (frames.length === 0) return EMPTY_STACK;
   let kind: StackKind = 'none';
   for (const frame of frames) {
     const of = frameKind(frame);
@@ -67,14 +68,15 @@ export function classifyFrames(
       break;
     }
   }
-  const stack = classifyStack(rules, frames.map(nameOf), all);
+  const stack = classifyStack(rules, frames.map(matchesOf), all);
   return { ...stack, kind, frames, needs: needsOf(stack) };
 }
 
 function needsOf({ candidates }: StackClass): ClassifiedStack['needs'] {
   const conditions = candidates.flatMap(({ rule }) => rule.when ?? []);
   return {
-    block: conditions.length > 0,
+    pool: conditions.some(({ pool }) => pool !== undefined),
+    lifetime: conditions.some(({ lifetime }) => lifetime !== undefined),
     bytes: conditions.some((when) => [when.bytes, when.min_bytes, when.max_bytes].some((one) => one !== undefined)),
   };
 }

@@ -21,7 +21,16 @@ export async function readStacks(store: Store, ids: Iterable<number>): Promise<M
     }
   }
   const frames = await readFrames(store, [...inUse]);
-  return new Map([...numbers].map(([id, own]) => [id, own.flatMap((number) => frames.get(number) ?? [])]));
+  const stacks = new Map<number, Frame[]>();
+  for (const [id, own] of numbers) {
+    const found: Frame[] = [];
+    for (const number of own) {
+      const frame = frames.get(number);
+      if (frame !== undefined) found.push(frame);
+    }
+    stacks.set(id, found);
+  }
+  return stacks;
 }
 
 async function readFrames(store: Store, ids: readonly number[]): Promise<Map<number, Frame>> {

@@ -4,7 +4,7 @@ import { classifyStack, labelOf } from '../../../src/forensics/attribution/class
 import { listOf } from '../../../src/forensics/attribution/frame-pattern.js';
 import { compiledRules, TIERS } from '../../../src/forensics/attribution/rules/index.js';
 import { PHASE_RULES } from '../../../src/forensics/attribution/rules/phases.js';
-import { sampleFrames } from '../../../src/forensics/attribution/sample-frames.js';
+import { sampleMatches } from '../../../src/forensics/attribution/sample-frames.js';
 import { COMPONENTS } from '../../../src/model/vocabulary.js';
 
 const RULES = TIERS.flatMap(({ rules }) => rules);
@@ -15,7 +15,7 @@ describe('attribution rules', () => {
 
   it.each(SAMPLES)('$id', ({ rule, sample }) => {
     const facts = { pool: sample.pool, lifetime: sample.lifetime, bytes: sample.bytes };
-    const stack = classifyStack(compiled, sampleFrames(sample.frames));
+    const stack = classifyStack(compiled, sampleMatches(compiled, sample.frames));
     const label = labelOf(stack, facts);
     expect(label?.rule.id).toBe(rule.id);
     expect(label?.component).toBe(sample.component ?? rule.component);

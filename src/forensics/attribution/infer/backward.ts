@@ -29,10 +29,9 @@ export function inferBackward(of: DeviceAttribution): void {
     const refinable =
       label.by === 'none' ? classes(lives.stackId[row]!).kind !== 'python' : label.sub_component === REFINABLE;
     if (!refinable) continue;
-    const made = lives.allocSeq[row]!;
     const freed = lives.freedSeq[row]!;
-    const step = phases.nextStart('optimizer_step', made);
-    const end = step !== NEVER ? step : phases.endOfWindow(made) + 1;
+    const step = phases.nextStart('optimizer_step', row);
+    const end = step !== NEVER ? step : phases.endOf(row) + 1;
     if (freed < end) isActivation(row);
     else if (end < lives.events) {
       (step !== NEVER ? isParameter : isParameterPerhaps)(row);

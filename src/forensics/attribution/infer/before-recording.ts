@@ -121,7 +121,7 @@ function parameterSizes(of: DeviceAttribution): Sizes | undefined {
   for (let row = 0; row < lives.count; row += 1) {
     const { component, sub_component, rules } = labelAt(of, row);
     if (component === 'gradient' && sub_component === 'parameter_gradient' && row >= lives.starts) {
-      const next = phases.nextStart('optimizer_step', lives.allocSeq[row]!);
+      const next = phases.nextStart('optimizer_step', row);
       step ??= next;
       if (next === step) gradients.push(row);
     } else if (component === 'optimizer_state') {

@@ -23,8 +23,16 @@ export function inferMoments(of: DeviceAttribution): void {
     const groups = groupByLine(of, rule, rows);
     const [first, second] = groups;
     if (first === undefined) continue;
-    if (second === undefined) inTurn(of, first.rows);
-    else if (groups.length <= ORDER.length && Math.abs(first.bytes - second.bytes) <= TOLERANCE * first.bytes)
+    if (second === undefined) {
+      inTurn(
+        of,
+        first.rows.filter((row) => row >= of.lives.starts),
+      );
+      inPairs(
+        of,
+        first.rows.filter((row) => row < of.lives.starts),
+      );
+    } else if (groups.length <= ORDER.length && Math.abs(first.bytes - second.bytes) <= TOLERANCE * first.bytes)
       groups.forEach((group, i) => {
         for (const row of group.rows) name(of, row, ORDER[i]!);
       });
@@ -44,6 +52,16 @@ function inTurn(of: DeviceAttribution, rows: readonly number[]): void {
     });
     return;
   }
+}
+
+/** Of blocks from before the recording the order is not known: of two of a size one is a first moment and one a second, whichever. The sums are right. */
+function inPairs(of: DeviceAttribution, rows: readonly number[]): void {
+  const bySize = [...rows].sort((a, b) => sizeOf(of.lives, a) - sizeOf(of.lives, b));
+  for (let i = 0; i < bySize.length; i += 2)
+    if (i + 1 === bySize.length || sizeOf(of.lives, bySize[i]!) !== sizeOf(of.lives, bySize[i + 1]!)) return;
+  bySize.forEach((row, i) => {
+    name(of, row, i % 2 === 0 ? 'exp_avg' : 'exp_avg_sq');
+  });
 }
 
 function name(of: DeviceAttribution, row: number, state: (typeof ORDER)[number]): void {

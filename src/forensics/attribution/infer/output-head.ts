@@ -1,5 +1,5 @@
 /** The output projection of a model whose code is nobody's framework: a linear layer that the outermost module calls after all its blocks. */
-import { type DeviceAttribution, infer, labelAt } from '../device-attribution.js';
+import { type DeviceAttribution, labelAt, relabelling } from '../device-attribution.js';
 import { moduleCalls } from '../layer-name.js';
 
 export const OUTPUT_HEAD = 'inference.output-head';
@@ -13,36 +13,35 @@ const HEAD_DEPTH = 2;
  */
 export function inferOutputHead(of: DeviceAttribution): void {
   const { lives, classes, phases } = of;
-  const depths = new Map<number, number>();
+  const depths: (number | undefined)[] = [];
   const depthOf = (stackId: number): number => {
-    let depth = depths.get(stackId);
+    if (stackId < 0) return 0;
+    let depth = depths[stackId];
     if (depth === undefined) {
       depth = moduleCalls(classes(stackId).frames).length;
-      depths.set(stackId, depth);
+      depths[stackId] = depth;
     }
     return depth;
   };
+  const isHead = relabelling(of, OUTPUT_HEAD, {
+    component: 'logits_loss',
+    sub_component: 'output_projection',
+    confidence: 'medium',
+  });
   let candidates: number[] = [];
   let isDeep = false;
-  let window = 0;
+  let end = -1;
   const settle = (): void => {
-    if (isDeep)
-      for (const row of candidates)
-        infer(of, row, OUTPUT_HEAD, {
-          component: labelAt(of, row).component === 'recompute' ? 'recompute' : 'logits_loss',
-          sub_component: 'output_projection',
-          confidence: 'medium',
-        });
+    if (isDeep) for (const row of candidates) isHead(row);
     candidates = [];
     isDeep = false;
   };
   for (let row = lives.starts; row < lives.count; row += 1) {
-    const seq = lives.allocSeq[row]!;
-    while (window < phases.windows.length && phases.windows[window]!.lastSeq < seq) {
+    if (lives.allocSeq[row]! > end) {
       settle();
-      window += 1;
+      end = phases.endOf(row);
     }
-    if (phases.windows[window]?.phase !== 'forward') continue;
+    if (phases.phaseOf(row) !== 'forward') continue;
     const depth = depthOf(lives.stackId[row]!);
     if (depth > HEAD_DEPTH) {
       isDeep = true;

@@ -34,7 +34,7 @@ export function inferReplacedParameters(of: DeviceAttribution): void {
     const ended = endsAt.get(seq);
     if (ended === undefined) continue;
     const successor = last.get(sizeOf(lives, ended));
-    if (successor === undefined || phases.phaseAt(lives.allocSeq[successor]!) !== 'optimizer_step') continue;
+    if (successor === undefined || phases.phaseOf(successor) !== 'optimizer_step') continue;
     const stack = lives.stackId[successor]!;
     votes.set(stack, (votes.get(stack) ?? 0) + 1);
   }

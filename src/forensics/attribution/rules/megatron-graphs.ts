@@ -68,8 +68,9 @@ export const GRAPH_OWNERS: readonly AttributionRule[] = [
     id: 'mcore.cuda-graph-pool',
     component: 'graph_pool',
     sub_component: 'cuda_graph',
-    at: { function: '*' },
-    within: CAPTURE,
+    // Something below the capturing function itself.
+    at: CAPTURE,
+    through: { function: '*' },
     without: NCCL_ALLOCATOR,
     when: { pool: 'private' },
     phase: 'graph_capture',

@@ -50,32 +50,6 @@ export const TORCH_NATIVE_OWNERS: readonly AttributionRule[] = [
     ],
   },
   {
-    id: 'torch.cublas-workspace-by-size',
-    component: 'workspace',
-    sub_component: 'cublas',
-    // Without C++ frames: nothing that a matrix product returns outlives its step, its library's workspace does. 32 MiB on Hopper and Blackwell, :4096:2:16:8 before.
-    at: [
-      { file: 'torch/nn/modules/linear.py', function: 'forward' },
-      { file: 'torch/functional.py', function: ['einsum', 'tensordot'] },
-      { file: ['torchinductor_*/**'], function: 'call' },
-    ],
-    when: { lifetime: 'resident', bytes: [8_519_680, 33_554_432] },
-    source: 'aten/src/ATen/cuda/CublasHandlePool.cpp parseChosenWorkspaceSize (excerpts of several versions)',
-    samples: [
-      {
-        frames: [
-          `einsum ${DIST}/torch/functional.py`,
-          'forward /home/user/project/model.py',
-          ...moduleCall(DIST),
-          ...SCRIPT,
-        ],
-        from: 'aten/src/ATen/cuda/CublasHandlePool.cpp parseChosenWorkspaceSize (excerpt)',
-        lifetime: 'resident',
-        bytes: 8_519_680,
-      },
-    ],
-  },
-  {
     id: 'torch.cudnn-workspace',
     component: 'workspace',
     sub_component: 'cudnn',
