@@ -35,35 +35,6 @@ export const GRAPH_OWNERS: readonly AttributionRule[] = [
     ],
   },
   {
-    id: 'mcore.cuda-graph-static-buffer',
-    component: 'graph_pool',
-    sub_component: 'static_buffer',
-    at: [
-      ...CAPTURE,
-      {
-        file: 'core/transformer/cuda_graphs.py',
-        function: ['alloc_tensor_from_graph_mempool', 'get_tensor*', 'zero_out*'],
-      },
-    ],
-    without: NCCL_ALLOCATOR,
-    when: { pool: 'private' },
-    phase: 'graph_capture',
-    source:
-      'Megatron-LM core/transformer/cuda_graphs.py (0004de1); TransformerEngine pytorch/graph.py static_grad_outputs (02d6bdc)',
-    samples: [
-      {
-        frames: source(
-          'create_bwd_graph core/transformer/cuda_graphs.py',
-          'create_cudagraphs core/transformer/cuda_graphs.py',
-          'create_cudagraphs core/transformer/cuda_graphs.py',
-          PIPELINE,
-        ),
-        pool: 'private',
-        from: 'Megatron-LM core/transformer/cuda_graphs.py _CudaGraphRunner.create_bwd_graph (0004de1)',
-      },
-    ],
-  },
-  {
     // A pool that outlives its capture holds whatever the captured code made, so what it made is not said.
     id: 'mcore.cuda-graph-pool',
     component: 'graph_pool',
@@ -133,6 +104,35 @@ export const GRAPH_OWNERS: readonly AttributionRule[] = [
         ),
         pool: 'private',
         from: 'TransformerEngine pytorch/graph.py _make_graphed_callables (02d6bdc); Megatron-LM core/transformer/cuda_graphs.py create_cudagraphs (0004de1)',
+      },
+    ],
+  },
+  {
+    id: 'mcore.cuda-graph-static-buffer',
+    component: 'graph_pool',
+    sub_component: 'static_buffer',
+    at: [
+      ...CAPTURE,
+      {
+        file: 'core/transformer/cuda_graphs.py',
+        function: ['alloc_tensor_from_graph_mempool', 'get_tensor*', 'zero_out*'],
+      },
+    ],
+    without: NCCL_ALLOCATOR,
+    when: { pool: 'private' },
+    phase: 'graph_capture',
+    source:
+      'Megatron-LM core/transformer/cuda_graphs.py (0004de1); TransformerEngine pytorch/graph.py static_grad_outputs (02d6bdc)',
+    samples: [
+      {
+        frames: source(
+          'create_bwd_graph core/transformer/cuda_graphs.py',
+          'create_cudagraphs core/transformer/cuda_graphs.py',
+          'create_cudagraphs core/transformer/cuda_graphs.py',
+          PIPELINE,
+        ),
+        pool: 'private',
+        from: 'Megatron-LM core/transformer/cuda_graphs.py _CudaGraphRunner.create_bwd_graph (0004de1)',
       },
     ],
   },
