@@ -23,6 +23,7 @@ const VERBS: readonly (readonly [verbs: readonly string[], load: () => Promise<R
   [['env'], async () => (await import('./verbs/env.js')).registerEnv],
   [['peak'], async () => (await import('./verbs/peak.js')).registerPeak],
   [['attribute'], async () => (await import('./verbs/attribute.js')).registerAttribute],
+  [['residual'], async () => (await import('./verbs/residual.js')).registerResidual],
   [['rules'], async () => (await import('./verbs/rules.js')).registerRules],
   [['explain-stack'], async () => (await import('./verbs/explain-stack.js')).registerExplainStack],
   [['at'], async () => (await import('./verbs/at.js')).registerAt],
