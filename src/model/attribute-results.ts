@@ -52,7 +52,10 @@ export interface ComponentBytes {
   readonly sub_component: string;
   /** In which they were allocated. */
   readonly phase: Phase;
+  /** Actual sizes. */
   readonly bytes: number;
+  /** What was asked for: without rounding and what splits left on blocks. Null where it is not known of all of them. */
+  readonly requested_bytes: number | null;
   readonly blocks: number;
   /** Outlives its step, or has lived through one; null where the trace cannot tell. See `lifetime`. */
   readonly resident_bytes: number | null;

@@ -76,7 +76,7 @@ function deviceText(device: AttributedDevice, moment: string): string {
       '  ',
     ),
     componentTable(device),
-    ...wrap(`  known ${basisWords(device)}`, WIDTH, '    '),
+    ...wrap(`  known ${basisWords(device)}${roundingWords(device)}`, WIDTH, '    '),
     ...device.accumulation.flatMap((point) => pointLines(point, device.total_bytes)),
   ];
   if (device.groups !== undefined) lines.push('', groupTable(device));
@@ -160,6 +160,15 @@ function basisWords(device: AttributedDevice): string {
         Math.max(1, device.total_bytes)
     ).toFixed(1)} %`;
   return `by a rule ${share('rule')}, by inference ${share('inference')}, not at all ${share('none')}`;
+}
+
+/** Worth a word from here on: then components that hold the same tensors differ visibly. */
+const LEAST_ROUNDING = 0.005;
+
+function roundingWords({ components, total_bytes }: AttributedDevice): string {
+  if (components.some(({ requested_bytes }) => requested_bytes === null)) return '';
+  const beyond = total_bytes - sumOf(components, (row) => row.requested_bytes ?? 0);
+  return beyond < LEAST_ROUNDING * total_bytes ? '' : `; ${formatBytes(beyond)} more than was requested`;
 }
 
 function pointLines(point: AccumulationPoint, total: number): string[] {

@@ -153,6 +153,8 @@ async function describeDevice(
 /** A live block with its label. */
 export interface LabelledBlock {
   readonly bytes: number;
+  /** −1 = unknown. */
+  readonly requested: number;
   readonly label: BlockLabel;
   /** −1 = none. */
   readonly stackId: number;
@@ -173,6 +175,7 @@ export async function readLiveBlocks(
   for (let i = 0; i < blocks.count; i += 1)
     labelled.push({
       bytes: blocks.sizeBytes[i]!,
+      requested: rowOf[i]! < 0 ? blocks.requestedBytes[i]! : of.lives.requested[rowOf[i]!]!,
       label: labelOf(i),
       stackId: rowOf[i]! < 0 ? blocks.stackId[i]! : of.lives.stackId[rowOf[i]!]!,
       resident: classes?.[i] === RESIDENT,
@@ -181,9 +184,10 @@ export async function readLiveBlocks(
 }
 
 export function componentRows(blocks: readonly LabelledBlock[], lifetimesKnown: boolean): ComponentBytes[] {
-  const sums = new Map<BlockLabel, { bytes: number; blocks: number; resident: number }>();
-  for (const { label, bytes, resident } of blocks) {
-    const sum = sums.get(label) ?? { bytes: 0, blocks: 0, resident: 0 };
+  const sums = new Map<BlockLabel, { bytes: number; requested: number; blocks: number; resident: number }>();
+  for (const { label, bytes, requested, resident } of blocks) {
+    const sum = sums.get(label) ?? { bytes: 0, requested: 0, blocks: 0, resident: 0 };
+    sum.requested = requested < 0 || Number.isNaN(sum.requested) ? Number.NaN : sum.requested + requested;
     sum.bytes += bytes;
     sum.blocks += 1;
     if (resident) sum.resident += bytes;
@@ -193,6 +197,7 @@ export function componentRows(blocks: readonly LabelledBlock[], lifetimesKnown: 
     .map(([label, sum]) => ({
       ...label,
       bytes: sum.bytes,
+      requested_bytes: Number.isNaN(sum.requested) ? null : sum.requested,
       blocks: sum.blocks,
       resident_bytes: lifetimesKnown ? sum.resident : null,
     }))

@@ -1,0 +1,135 @@
+/** Attribution of every recording of the corpus: it adds up, leaves little over, and agrees with arithmetic where training makes it so. */
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { PARSERS } from '../../parsers/index.js';
+import { stateTotals } from '../../src/allocator/walk/allocator-state.js';
+import { attributeDevice } from '../../src/forensics/attribution/attribute-device.js';
+import { componentSeries } from '../../src/forensics/attribution/component-series.js';
+import { componentRows, readLiveBlocks } from '../../src/forensics/attribution/describe-attribution.js';
+import { type DeviceAttribution, labelAt } from '../../src/forensics/attribution/device-attribution.js';
+import { compiledRules } from '../../src/forensics/attribution/rules/index.js';
+import { stateAt } from '../../src/forensics/history/state-at.js';
+import { ingest } from '../../src/ingest/ingest.js';
+import { COMPONENTS, type Component } from '../../src/model/vocabulary.js';
+import { openStore } from '../../src/store/open-store.js';
+import type { Store } from '../../src/store/store.js';
+import { scratchDirectory } from '../store/scratch.js';
+import { SNAPSHOTS, skipLoudly, snapshotPickles, truthOf } from '../support/corpus.js';
+
+const files = snapshotPickles().filter((name) => existsSync(join(SNAPSHOTS, name)) && truthOf(name).valid !== false);
+const RULES = compiledRules();
+/** Of live bytes at the peak, at most so much may be of no known component. */
+const MOST_UNKNOWN = 0.02;
+/** Of a recording whose allocations have Python stacks: at least so much of the bytes allocated. */
+const MOST_BYTES_WITH_FRAMES = 0.5;
+const TOLERANCE = 0.01;
+
+interface Case {
+  readonly store: Store;
+  readonly device: number;
+  readonly of: DeviceAttribution;
+}
+
+async function eachDevice(name: string, check: (one: Case) => Promise<void>): Promise<void> {
+  const store = await openStore(join(scratchDirectory(), 'store.duckdb'), { mode: 'write', threads: 1 });
+  try {
+    await ingest({ store, parsers: PARSERS, paths: [join(SNAPSHOTS, name)], now: new Date() });
+    for (const { device, segments, events } of await store.all('snapshot.devices', { snapshot_id: 1 })) {
+      if (segments === 0 && events === null) continue;
+      await check({ store, device, of: await attributeDevice(store, { snapshotId: 1, device }, RULES) });
+    }
+  } finally {
+    await store.close();
+  }
+}
+
+/** Requested bytes by component after an entry: equal tensors are equal there, whatever rounding made of them. */
+function requestedAt(of: DeviceAttribution, seq: number): Map<Component, number> {
+  const sums = new Map<Component, number>();
+  const { lives } = of;
+  for (let row = 0; row < lives.count; row += 1) {
+    if (lives.allocSeq[row]! > seq || lives.freedSeq[row]! <= seq) continue;
+    const { component } = labelAt(of, row);
+    sums.set(component, (sums.get(component) ?? 0) + Math.max(0, lives.requested[row]!));
+  }
+  return sums;
+}
+
+/** Allocated bytes of the trace whose stacks have Python frames, as a share. */
+function shareWithFrames({ lives, classes }: DeviceAttribution): number {
+  let all = 0;
+  let framed = 0;
+  for (let row = lives.starts; row < lives.count; row += 1) {
+    all += lives.bytes[row]!;
+    if (classes(lives.stackId[row]!).kind === 'python') framed += lives.bytes[row]!;
+  }
+  return all === 0 ? 0 : framed / all;
+}
+
+describe('attribution of the corpus', () => {
+  if (files.length === 0) {
+    skipLoudly('attribution', 'the corpus (set MBF_CORPUS)');
+    return;
+  }
+  let fromTheStart = 0;
+  let trained = 0;
+
+  it.each(files)('%s adds up, and leaves little over where it was recorded from the start', async (name) => {
+    await eachDevice(name, async ({ store, device, of }) => {
+      for (const kind of ['peak', 'end'] as const) {
+        const at = await stateAt(store, 1, device, { kind });
+        const { blocks, known } = await readLiveBlocks(store, { snapshotId: 1, device }, of, at);
+        const rows = componentRows(blocks, known);
+        const total = rows.reduce((sum, row) => sum + row.bytes, 0);
+        expect(total).toBe(stateTotals(at.state).activeBytes);
+        expect(rows.reduce((sum, row) => sum + row.blocks, 0)).toBe(at.state.blocks.count);
+        for (const row of rows) {
+          expect(COMPONENTS).toContain(row.component);
+          expect(row.by === 'none').toBe(row.rules.length === 0);
+        }
+        if (kind !== 'peak' || !of.history.startsEmpty || shareWithFrames(of) < MOST_BYTES_WITH_FRAMES) continue;
+        fromTheStart += 1;
+        const unknown = rows.filter(({ by }) => by === 'none').reduce((sum, row) => sum + row.bytes, 0);
+        expect(unknown / total, `${name} device ${device}`).toBeLessThanOrEqual(MOST_UNKNOWN);
+      }
+    });
+  });
+
+  it.each(files)('%s has the same components in the series as at its peak', async (name) => {
+    await eachDevice(name, async ({ of }) => {
+      const { peak, holds, freeCompletedRecorded } = of.history;
+      if (of.lives.events === 0 || !holds || !freeCompletedRecorded || peak.seq === null) return;
+      const { bytes } = componentSeries(of, [
+        { first_seq: 0, last_seq: peak.seq },
+        { first_seq: peak.seq + 1, last_seq: of.lives.events - 1 },
+      ]);
+      expect(bytes[0]!.reduce((sum, part) => sum + part, 0)).toBe(peak.bytes);
+    });
+  });
+
+  it.each(files)(
+    '%s has gradients as large as its parameters, and states twice as large, if it trains with Adam',
+    async (name) => {
+      await eachDevice(name, async ({ of }) => {
+        const windows = of.phases.windows.filter(({ phase }) => phase === 'optimizer_step');
+        const step = windows.at(-1);
+        if (step === undefined) return;
+        const before = requestedAt(of, step.firstSeq - 1);
+        const after = requestedAt(of, step.lastSeq);
+        const [parameters, gradients] = [before.get('parameter') ?? 0, before.get('gradient') ?? 0];
+        const states = after.get('optimizer_state') ?? 0;
+        // Sharded, frozen or half-precision training has other ratios; two fp32 moments for each fp32 parameter is what is held against arithmetic.
+        if (parameters === 0 || Math.abs(states / parameters - 2) > 0.5) return;
+        trained += 1;
+        expect(Math.abs(states / parameters - 2), `${name}: states`).toBeLessThanOrEqual(2 * TOLERANCE);
+        expect(Math.abs(gradients / parameters - 1), `${name}: gradients`).toBeLessThanOrEqual(TOLERANCE);
+      });
+    },
+  );
+
+  it('had recordings of both kinds', () => {
+    expect(fromTheStart).toBeGreaterThan(0);
+    expect(trained).toBeGreaterThan(0);
+  });
+});
