@@ -56,19 +56,23 @@ export function sumText(total: AccountingTotal, parts: readonly AccountingPart[]
 
 /** Components below this share of what is live are summed up. */
 const SMALL_COMPONENT = 0.01;
+const LEAST_TERMS = 2;
 
-/** `77.17 GiB = activation 40.12 + parameter 17.43 + … + 5 others 0.31`. */
-export function componentsText({ moment, total_bytes, parts }: LiveComponents): string {
-  const large = parts.filter(({ bytes }) => bytes >= SMALL_COMPONENT * total_bytes);
-  const small = parts.filter((part) => !large.includes(part));
-  const rest = small.reduce((sum, { bytes }) => sum + bytes, 0);
-  const others = small.length === 1 ? small[0]!.component : `${small.length} others`;
-  const terms = [
-    ...large.map(({ component, bytes }) => ({ part: component, bytes, source: '' })),
-    ...(rest > 0 ? [{ part: others, bytes: rest, source: '' }] : []),
-  ];
-  const when = moment === 'peak' ? ' at the peak' : moment === 'dump' ? ' at the dump' : '';
-  return `${sumText({ text: '', bytes: total_bytes, source: '' }, terms)}${when}`;
+/** `77.17 GiB = activation 40.12 + parameter 17.43 + … + 5 others 0.31`, with as many terms as fit into `width`. */
+export function componentsText({ moment, total_bytes, parts }: LiveComponents, width: number): string {
+  const when = moment === 'oom' ? '' : ` at the ${moment}`;
+  const large = parts.filter(({ bytes }) => bytes >= SMALL_COMPONENT * total_bytes).length;
+  for (let count = large; ; count -= 1) {
+    const terms = parts
+      .slice(0, count)
+      .map(({ component, bytes }) => ({ part: component as string, bytes, source: '' }));
+    const rest = parts.slice(count);
+    const bytes = rest.reduce((sum, part) => sum + part.bytes, 0);
+    const others = rest.length === 1 ? rest[0]!.component : `${rest.length} others`;
+    if (bytes > 0) terms.push({ part: others, bytes, source: '' });
+    const text = `${sumText({ text: '', bytes: total_bytes, source: '' }, terms)}${when}`;
+    if (text.length <= width || count <= LEAST_TERMS) return text;
+  }
 }
 
 /** Rounding up from this share of what is allocated on is worth a word; the document has all of it. */

@@ -4,7 +4,7 @@ import { WIDTH } from './text-pieces.js';
 
 /** Longer words (paths, symbols) keep their end. */
 const LONGEST_WORD = 64;
-const LABEL = 12;
+export const LABEL = 12;
 /** Room for a handle at the right edge. */
 const HANDLE = 5;
 

@@ -6,19 +6,31 @@ import { attributeDevice } from './attribute-device.js';
 import type { CompiledRules } from './compile-rules.js';
 import type { DeviceAttribution } from './device-attribution.js';
 import { liveLabels } from './live-labels.js';
-import { compiledRules } from './rules/index.js';
+import { builtInRules } from './rules/index.js';
 import { readRunFigures } from './run-figures.js';
+
+/** The attribution asked for last, by store: several views of one answer need the same, and it holds every block of a trace. */
+const last = new WeakMap<
+  Store,
+  { readonly key: string; readonly rules: CompiledRules; readonly of: DeviceAttribution }
+>();
 
 /** {@link attributeDevice} with the figures of the run the snapshot belongs to. */
 export async function attributeSnapshot(
   store: Store,
   snapshotId: number,
   device: number,
-  rules: CompiledRules = compiledRules(),
+  rules: CompiledRules = builtInRules(),
 ): Promise<DeviceAttribution> {
+  const key = `${snapshotId} ${device}`;
+  const known = last.get(store);
+  if (known !== undefined && known.key === key && known.rules === rules) return known.of;
+  last.delete(store);
   const run = await store.one('replay.run_of_snapshot', { snapshot_id: snapshotId });
   const figures = run === undefined ? undefined : (await readRunFigures(store, run.run_id)).figuresOf(run.rank);
-  return attributeDevice(store, { snapshotId, device }, rules, figures);
+  const of = await attributeDevice(store, { snapshotId, device }, rules, figures);
+  last.set(store, { key, rules, of });
+  return of;
 }
 
 /** Actual bytes of the live blocks by component; in descending order, those without bytes left out. */

@@ -7,6 +7,7 @@ import { readLogFacts } from '../log/log-facts.js';
 import type { Message } from '../log/message.js';
 import { firstOfEach, readMessages, totalOfRun } from '../log/run-messages.js';
 import { listSnapshots } from '../names/snapshots.js';
+import { surpriseOf } from '../residual/surprise-of.js';
 import type { Figure } from '../verdict/facts.js';
 import { verdictOfKind } from '../verdict/from-kind.js';
 import { commandsOf } from './commands.js';
@@ -60,7 +61,8 @@ export async function diagnose(
       i < MOST_COMPARED_SNAPSHOTS
         ? peakOfTrace(store, { ...oom, hasTrace: true }, device)
         : peakOfLines(lines, oom.rank, device);
-    found.push(await judgeTraced(store, oom, message, given, constraint, peak, i < MOST_COMPARED_SNAPSHOTS));
+    const surprise = () => surpriseOf(store, runId, run, oom.handle, oom.device);
+    found.push(await judgeTraced(store, oom, message, given, constraint, peak, i < MOST_COMPARED_SNAPSHOTS, surprise));
   }
   for (const message of firstOfEach(
     // What an earlier launch died of, a later one may have survived.

@@ -23,6 +23,8 @@ export async function judgeTraced(
   constraint: ExpandableConstraint | null,
   peak: (total: Figure | null) => Promise<PeakAccounting | null>,
   replays: boolean,
+  /** What theory finds surprising, in words. */
+  surprise: () => Promise<string | null>,
 ): Promise<Verdict> {
   const rank = given.context?.of(oom.rank);
   const facts = withContext(factsOfTrace(oom, message, given.capacityBytes), rank, given);
@@ -49,6 +51,8 @@ export async function judgeTraced(
     oom.source,
     hasSettings ? { query: { name: 'snapshot.settings', params: { snapshot_id: oom.snapshotId } } } : {},
   );
+  const theory = replays ? await surprise() : null;
+  if (theory !== null) evidence.add(`against theory: ${theory}`, `${oom.source}; \`mbforensics residual --at oom\``);
   const live = await liveSet(store, oom.state);
   const top = live.sites.slice(0, 3).map((one) => `${formatBytes(one.bytes)} ${one.site}`);
   if (top.length > 0)

@@ -2,8 +2,8 @@
 import type { DeviceResidual, LineResidual, ResidualResult } from '../../model/residual-results.js';
 import type { Component } from '../../model/vocabulary.js';
 import type { Store } from '../../store/store.js';
-import { attributeDevice } from '../attribution/attribute-device.js';
 import type { CompiledRules } from '../attribution/compile-rules.js';
+import { attributeSnapshot } from '../attribution/components-at.js';
 import { readLiveBlocks } from '../attribution/describe-attribution.js';
 import { type RunOfRanks, readRunFigures } from '../attribution/run-figures.js';
 import { estimateRun, type StagesOfRun } from '../estimate/estimate-run.js';
@@ -62,7 +62,7 @@ export async function describeResidual(
 }
 
 /** Null where the snapshot cannot be put to a stage: without the rank's place, only a single stage is sure. */
-export async function compareDevice(
+async function compareDevice(
   store: Store,
   row: {
     readonly snapshot_id: number;
@@ -80,7 +80,7 @@ export async function compareDevice(
   if (stage === undefined) return null;
   const snapshot = { snapshotId: row.snapshot_id, device };
   const at = await stateAt(store, row.snapshot_id, device, moment);
-  const of = await attributeDevice(store, snapshot, rules, ranks.figuresOf(row.rank));
+  const of = await attributeSnapshot(store, row.snapshot_id, device, rules);
   const { blocks } = await readLiveBlocks(store, snapshot, of, at);
   const sums = new Map<Component, number>();
   let momentBytes = 0;

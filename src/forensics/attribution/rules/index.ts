@@ -54,3 +54,11 @@ export function compiledRules(user: readonly AttributionRule[] = []): CompiledRu
     engine: compilePatterns(ENGINE_FRAMES),
   });
 }
+
+let builtIn: CompiledRules | undefined;
+
+/** {@link compiledRules} without any of a user's, compiled once. */
+export function builtInRules(): CompiledRules {
+  builtIn ??= compiledRules();
+  return builtIn;
+}
