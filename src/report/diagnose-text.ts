@@ -6,7 +6,7 @@ import type { DiagnoseResult, Evidence, Verdict } from '../model/results.js';
 import { formatBytes, formatCount } from '../model/units.js';
 import { componentsText, detailsOf, sumText } from './account-text.js';
 import { rankPhrases } from './ranks-text.js';
-import { clip, fitSections, type ScreenItem, type ScreenSection, tidy } from './screen-lines.js';
+import { BODY, clip, fitSections, type ScreenItem, type ScreenSection, tidy } from './screen-lines.js';
 import { keepEnd, printable, wrap } from './table.js';
 import { rankWords, WIDTH } from './text-pieces.js';
 
@@ -111,7 +111,7 @@ function bodyOf(verdict: Verdict): ScreenSection[] {
     section('message', asked.length === 0 ? message.map(withHandle) : [], 2, 1),
     whole('card', total === null ? [] : [sumText(total, verdict.accounting) + caveat(total.text)], 4, 4),
     { ...whole('of which', total === null ? [] : detailsOf(total, verdict.accounting), 2, 0), packed: true },
-    whole('live', verdict.components === null ? [] : [componentsText(verdict.components, WIDTH - LABEL - 2)], 1, 1),
+    whole('live', verdict.components === null ? [] : [componentsText(verdict.components, BODY)], 1, 1),
     whole('at peak', peak === null ? [] : [sumText(peak.total, peak.parts) + caveat(peak.total.text)], 3, 0),
     section('why', found.map(withHandle), 4, 2),
     section('replay', replayed.slice(0, 1).map(withHandle), 2, 1),

@@ -4,7 +4,7 @@ import { WIDTH } from './text-pieces.js';
 
 /** Longer words (paths, symbols) keep their end. */
 const LONGEST_WORD = 64;
-export const LABEL = 12;
+const LABEL = 12;
 /** Room for a handle at the right edge. */
 const HANDLE = 5;
 
@@ -67,7 +67,8 @@ export function sectionLines(section: ScreenSection, most: number): string[] {
   );
 }
 
-const BODY = WIDTH - LABEL - 2;
+/** Width of a section's text. */
+export const BODY = WIDTH - LABEL - 2;
 
 /** A line for every item as far as there are lines, what is left to those that need more. */
 function spread(items: readonly ScreenItem[], most: number): string[][] {
