@@ -66,7 +66,8 @@ function totalLines(result: DiffResult): string[] {
 /** What grew and shrank, in one line or two. */
 function componentLines({ components }: DiffResult): string[] {
   const changed = components.filter(({ delta_bytes }) => delta_bytes !== 0);
-  if (changed.length === 0) return [];
+  // That all of it is of no known component says nothing.
+  if (changed.every(({ component }) => component === 'unattributed' || component === 'before_recording')) return [];
   const parts = changed.map(({ component, delta_bytes }) => `${component} ${signed(delta_bytes)}`);
   return wrap(`of which  ${parts.join(', ')}`, WIDTH, '          ');
 }

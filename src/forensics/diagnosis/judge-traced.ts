@@ -52,7 +52,7 @@ export async function judgeTraced(
     hasSettings ? { query: { name: 'snapshot.settings', params: { snapshot_id: oom.snapshotId } } } : {},
   );
   const theory = replays ? await surprise() : null;
-  if (theory !== null) evidence.add(`against theory: ${theory}`, `${oom.source}; \`mbforensics residual --at oom\``);
+  if (theory !== null) evidence.add(`against theory: ${theory}`, oom.source);
   const live = await liveSet(store, oom.state);
   const top = live.sites.slice(0, 3).map((one) => `${formatBytes(one.bytes)} ${one.site}`);
   if (top.length > 0)

@@ -125,8 +125,6 @@ export const DEEPSPEED_OWNERS: readonly AttributionRule[] = [
       file: ZERO12,
       function: [
         'copy_grads_in_partition',
-        'get_all_grad_tensors',
-        'get_flat_partition',
         'get_gradient_for_reduction',
         '_fill_param_grad_accum_attribute',
         'set_none_gradients_to_zero',
@@ -147,6 +145,21 @@ export const DEEPSPEED_OWNERS: readonly AttributionRule[] = [
           ...SCRIPT,
         ],
         from: `deepspeed/runtime/zero/stage_1_and_2.py copy_grads_in_partition, ${READ}`,
+      },
+    ],
+  },
+  {
+    // In backward where gradients are partitioned (ZeRO 2), in the step where they are not (ZeRO 1).
+    id: 'deepspeed.zero12-flat-gradient',
+    component: 'gradient',
+    sub_component: 'gradient_partition',
+    at: { file: ZERO12, function: ['get_all_grad_tensors', 'get_flat_partition'] },
+    source: `deepspeed/runtime/zero/stage_1_and_2.py get_flat_partition, ${READ}`,
+    samples: [
+      {
+        frames: [`get_flat_partition ${CONDA}/deepspeed/runtime/zero/stage_1_and_2.py`, ...step(CONDA)],
+        from: `deepspeed/runtime/zero/stage_1_and_2.py get_flat_partition, ${READ}`,
+        phase: 'optimizer_step',
       },
     ],
   },
@@ -262,6 +275,8 @@ export const DEEPSPEED_OWNERS: readonly AttributionRule[] = [
     component: 'gradient',
     sub_component: 'fp32_gradient_partition',
     at: { file: ZERO12, function: 'step' },
+    // The inner optimizer's own step is below this one.
+    without: { file: 'torch/optim/optimizer.py' },
     phase: 'optimizer_step',
     source: `deepspeed/runtime/zero/stage_1_and_2.py step (single_grad_partition), ${READ}`,
     samples: [

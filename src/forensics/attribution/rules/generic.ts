@@ -85,7 +85,8 @@ const NORM: readonly FramePattern[] = [
   },
   {
     file: [
-      '*rms*.py',
+      'rms.py',
+      '*rmsnorm*.py',
       '*rms_norm*.py',
       '*layernorm*.py',
       '*layer_norm*.py',
@@ -121,7 +122,8 @@ const CONVOLUTION: readonly FramePattern[] = [
   { file: ['torch/nn/modules/conv.py'], function: ['forward', '_conv_forward'] },
 ];
 const MODULE: readonly FramePattern[] = [
-  { function: ['forward', '_forward_impl', 'forward_features', 'forward_*'] },
+  // Not `forward_*`: forward_backward, forward_kinematics and forward_fill are no module's.
+  { function: ['forward', '_forward_impl', 'forward_features', 'forward_train', 'forward_head'] },
   { file: 'torch/nn/modules/module.py', function: ['_call_impl', '__call__'] },
 ];
 const SPEAKING = [...ATTENTION, ...MLP, ...NORM, ...ROPE, ...EMBEDDING];

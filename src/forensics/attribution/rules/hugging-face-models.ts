@@ -284,6 +284,40 @@ export const TRANSFORMERS_LAYERS: readonly AttributionRule[] = [
     ],
   },
   {
+    id: 'hf.lm-head',
+    component: 'logits_loss',
+    sub_component: 'logits',
+    // Where names are qualified. Before `hf.layer`, since some heads are modules of their own below the model, and since GPT-2's model with a head is a Model too.
+    at: { file: MODELING, function: ['*LMHead*forward', '*LMPredictionHead*forward', '*HeadsModel*forward'] },
+    source:
+      'transformers/models/gpt2/modeling_gpt2.py GPT2LMHeadModel (from memory); models/roberta/modeling_roberta.py RobertaLMHead.forward, transformers 000824f',
+    samples: [
+      {
+        frames: [
+          `Linear.forward ${VENV}/torch/nn/modules/linear.py`,
+          ...moduleCall(VENV),
+          `GPT2LMHeadModel.forward ${VENV}/transformers/models/gpt2/modeling_gpt2.py`,
+          ...moduleCall(VENV),
+          ...trainerStep(VENV),
+        ],
+        from: 'transformers/models/gpt2/modeling_gpt2.py GPT2LMHeadModel.forward (lm_head; not read)',
+        phase: 'forward',
+      },
+      {
+        frames: [
+          `Linear.forward ${CONDA}/torch/nn/modules/linear.py`,
+          ...moduleCall(CONDA),
+          `RobertaLMHead.forward ${CONDA}/transformers/models/roberta/modeling_roberta.py`,
+          ...moduleCall(CONDA),
+          `RobertaForMaskedLM.forward ${CONDA}/transformers/models/roberta/modeling_roberta.py`,
+          ...moduleCall(CONDA),
+          ...trainerStep(CONDA),
+        ],
+        from: 'transformers/models/roberta/modeling_roberta.py RobertaLMHead.forward (decoder), transformers 000824f',
+      },
+    ],
+  },
+  {
     id: 'hf.layer',
     component: 'activation',
     sub_component: 'transformer_layer',
@@ -317,9 +351,14 @@ export const TRANSFORMERS_LAYERS: readonly AttributionRule[] = [
     id: 'hf.logits',
     component: 'logits_loss',
     sub_component: 'logits',
-    // Alone: the rules above take every modeling frame that has another one further out.
+    // Alone: the rules above take every modeling frame that has another one further out. A model without a head looks the same where names are bare; what it makes
+    // itself is little beside what its layers make, but for the dropouts and convolutions in front of them, and no logits come of those who only encode.
     at: MODEL,
-    without: { file: MODELING, function: '*Model*forward' },
+    without: [
+      { file: MODELING, function: '*Model*forward' },
+      { file: ['torch/nn/modules/dropout.py', 'torch/nn/modules/conv.py'] },
+      { file: ['sentence_transformers/**', 'diffusers/**'] },
+    ],
     source: `transformers/models/llama/modeling_llama.py LlamaForCausalLM.forward (lm_head), ${BOTH}`,
     samples: [
       {

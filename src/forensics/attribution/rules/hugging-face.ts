@@ -146,6 +146,8 @@ export const HUGGING_FACE_OWNERS: readonly AttributionRule[] = [
         file: ['diffusers/models/model_loading_utils.py', 'diffusers/models/modeling_utils.py'],
         function: ['load_*', '_load_*', 'from_pretrained'],
       },
+      // What is not quantised is cast to fp32.
+      { file: 'peft/utils/other.py', function: ['prepare_model_for_kbit_training', 'prepare_model_for_int8_training'] },
     ],
     without: { file: 'torch/nn/modules/module.py', function: '_call_impl' },
     phase: 'checkpoint_load',

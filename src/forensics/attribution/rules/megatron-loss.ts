@@ -21,13 +21,26 @@ export const LOSS_LAYERS: readonly AttributionRule[] = [
     id: 'mcore.mtp-loss',
     component: 'logits_loss',
     sub_component: 'mtp_logits',
-    at: { file: MTP, function: ['process_mtp_loss', '_compute_mtp_acceptance_counts', '_vocab_parallel_argmax'] },
+    at: {
+      file: MTP,
+      function: [
+        'process_mtp_loss',
+        '_compute_mtp_acceptance_counts',
+        '_vocab_parallel_argmax',
+        'save_metrics_to_tracker',
+        'save_loss_to_tracker',
+      ],
+    },
     source: `Megatron-LM ${MTP} process_mtp_loss (00611e6)`,
     samples: [
       {
         frames: source(COLUMN_PARALLEL, `process_mtp_loss ${MTP}`, `_postprocess ${GPT_MODEL}`, GPT),
         phase: 'forward',
         from: `Megatron-LM ${MTP} process_mtp_loss (00611e6); ${GPT_MODEL} _postprocess (007562f)`,
+      },
+      {
+        frames: source(`save_metrics_to_tracker ${MTP}`, `process_mtp_loss ${MTP}`, `_postprocess ${GPT_MODEL}`, GPT),
+        from: `Megatron-LM ${MTP} MTPLossLoggingHelper.save_metrics_to_tracker (00611e6)`,
       },
     ],
   },
@@ -104,8 +117,12 @@ export const LOSS_LAYERS: readonly AttributionRule[] = [
     id: 'mcore.logits',
     component: 'logits_loss',
     sub_component: 'logits',
-    at: { file: 'core/models/**', function: ['_postprocess', 'shared_embedding_or_output_weight'] },
-    source: `Megatron-LM ${GPT_MODEL} GPTModel._postprocess (007562f)`,
+    at: [
+      { file: 'megatron/core/models/**', function: ['_postprocess', 'shared_embedding_or_output_weight'] },
+      // Models from before Megatron-Core, which NeMo 1 and BERT-like scripts took over.
+      { file: 'megatron/**', function: ['parallel_lm_logits', 'post_language_model_processing'] },
+    ],
+    source: `Megatron-LM ${GPT_MODEL} GPTModel._postprocess (007562f); megatron/model/language_model.py parallel_lm_logits (stored files 22232326738, 38049014353)`,
     samples: [
       {
         frames: source(COLUMN_PARALLEL, `_postprocess ${GPT_MODEL}`, GPT),
@@ -115,6 +132,20 @@ export const LOSS_LAYERS: readonly AttributionRule[] = [
       {
         frames: submodule(TE_LINEAR, `GPTModel._postprocess ${GPT_MODEL}`, BRIDGE_GPT),
         from: `Megatron-LM ${GPT_MODEL} GPTModel._postprocess (007562f), with TELMHeadColumnParallelLinear`,
+      },
+      {
+        frames: source(
+          `forward ${LINEAR}`,
+          'apply',
+          `linear_with_grad_accumulation_and_async_allreduce ${LINEAR}`,
+          'parallel_lm_logits megatron/model/language_model.py',
+          'post_language_model_processing megatron/model/gpt_model.py',
+          'forward megatron/model/gpt_model.py',
+          'call',
+          FORWARD_STEP,
+        ),
+        phase: 'forward',
+        from: 'Megatron-LM megatron/model/language_model.py parallel_lm_logits (stored file 22232326738)',
       },
     ],
   },
@@ -146,7 +177,7 @@ export const LOSS_LAYERS: readonly AttributionRule[] = [
           MTP,
         ],
       },
-      { file: 'core/models/**', function: ['_postprocess', '_preprocess'] },
+      { file: 'megatron/core/models/**', function: ['_postprocess', '_preprocess'] },
     ],
     source: `Megatron-LM ${GPT_MODEL} GPTModel.forward (core 0.4 to 0.12; from memory)`,
     samples: [

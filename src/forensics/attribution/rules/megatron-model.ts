@@ -37,7 +37,7 @@ export const MODEL_LAYERS: readonly AttributionRule[] = [
     sub_component: 'embedding',
     at: [
       { file: 'core/models/common/embeddings/language_model_embedding.py' },
-      { file: 'core/models/**', function: '_preprocess' },
+      { file: 'megatron/core/models/**', function: '_preprocess' },
     ],
     source: `Megatron-LM ${GPT_MODEL} GPTModel._preprocess (007562f)`,
     samples: [
@@ -212,7 +212,7 @@ export const MODEL_LAYERS: readonly AttributionRule[] = [
     id: 'mcore.ssm',
     component: 'activation',
     sub_component: 'ssm',
-    at: { file: 'core/ssm/**' },
+    at: { file: 'megatron/core/ssm/**' },
     source: 'Megatron-LM core/ssm/mamba_mixer.py MambaMixer.forward, _ssm_training (00bebb4)',
     samples: [
       {
@@ -343,7 +343,8 @@ export const MODEL_LAYERS: readonly AttributionRule[] = [
     id: 'mcore.model-forward',
     component: 'activation',
     sub_component: 'model',
-    at: { file: 'core/models/**' },
+    // A folder of that name is common: only below Megatron's.
+    at: { file: 'megatron/core/models/**' },
     without: { function: '__init__' },
     source: `Megatron-LM ${GPT_MODEL} GPTModel.forward (007562f)`,
     samples: [

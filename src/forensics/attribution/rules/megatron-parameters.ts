@@ -125,7 +125,7 @@ export const PARAMETER_OWNERS: readonly AttributionRule[] = [
     id: 'mcore.ssm-parameters',
     component: 'parameter',
     sub_component: 'ssm',
-    at: { file: 'core/ssm/**', function: ['__init__', 'reset_parameters'] },
+    at: { file: 'megatron/core/ssm/**', function: ['__init__', 'reset_parameters'] },
     without: ADAPTERS,
     phase: 'model_build',
     source: 'Megatron-LM core/ssm/mamba_mixer.py MambaMixer.__init__ (00bebb4)',
@@ -150,7 +150,12 @@ export const PARAMETER_OWNERS: readonly AttributionRule[] = [
     component: 'parameter',
     sub_component: 'module',
     at: {
-      file: ['core/transformer/**', 'core/models/**', 'core/fusions/**', 'core/extensions/**'],
+      file: [
+        'megatron/core/transformer/**',
+        'megatron/core/models/**',
+        'megatron/core/fusions/**',
+        'megatron/core/extensions/**',
+      ],
       function: ['__init__', 'reset_parameters', '_reset_parameters', 'setup_embeddings_and_output_layer'],
     },
     without: [ADAPTERS, { file: ['core/transformer/cuda_graphs.py', 'transformer/moe/token_dispatcher.py'] }],

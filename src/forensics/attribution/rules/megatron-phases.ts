@@ -229,7 +229,7 @@ export const MEGATRON_PHASES: readonly PhaseRule[] = [
       },
       { file: 'core/pipeline_parallel/combined_1f1b.py' },
       {
-        file: ['core/models/**', 'core/transformer/transformer_block.py', 'core/ssm/mamba_block.py'],
+        file: ['megatron/core/models/**', 'core/transformer/transformer_block.py', 'core/ssm/mamba_block.py'],
         function: 'forward',
       },
     ],

@@ -37,7 +37,7 @@ export const TRAINING_OWNERS: readonly AttributionRule[] = [
         ],
       },
       { file: 'core/tensor_parallel/data.py' },
-      { file: 'core/datasets/**' },
+      { file: 'megatron/core/datasets/**' },
     ],
     source: 'Megatron-LM training/utils.py get_ltor_masks_and_position_ids (00caa53), get_batch_on_this_tp_rank',
     samples: [
@@ -72,7 +72,11 @@ export const TRAINING_OWNERS: readonly AttributionRule[] = [
       file: ['core/full_cuda_graph.py', 'training/full_cuda_graph.py'],
       function: ['StaticBufferLoader.__call__', 'copy_tensors_in_struct', 'data_read'],
     },
-    through: { file: ['core/full_cuda_graph.py', 'training/full_cuda_graph.py'], function: 'copy_tensors_in_struct' },
+    // Of the two `__call__`s of that file the wrapper's is in every stack: the loader's is the one further in.
+    through: {
+      file: ['core/full_cuda_graph.py', 'training/full_cuda_graph.py'],
+      function: ['copy_tensors_in_struct', 'StaticBufferLoader.__call__'],
+    },
     source: 'Megatron-LM core/full_cuda_graph.py StaticBufferLoader.__call__ (00caa53)',
     samples: [
       {
@@ -88,6 +92,16 @@ export const TRAINING_OWNERS: readonly AttributionRule[] = [
         pool: 'default',
         lifetime: 'resident',
         from: 'Megatron-LM core/full_cuda_graph.py copy_tensors_in_struct (00caa53)',
+      },
+      {
+        frames: source(
+          '__call__ core/full_cuda_graph.py',
+          'data_read core/full_cuda_graph.py',
+          '__call__ core/full_cuda_graph.py',
+          TRAIN_STEP,
+        ),
+        pool: 'default',
+        from: 'Megatron-LM core/full_cuda_graph.py StaticBufferLoader.__call__ (empty_like of a key that is new; 00caa53)',
       },
     ],
   },
@@ -153,7 +167,7 @@ export const TRAINING_OWNERS: readonly AttributionRule[] = [
         function: ['get_parameter_state*', 'sharded_param_state_*', 'sharded_state_dict', 'split_state_dict_if_needed'],
       },
       {
-        file: 'core/**',
+        file: 'megatron/core/**',
         function: ['sharded_state_dict', 'sharded_state_dict_default', 'sh_ten_build_fn', 'sh_ten_merge_fn'],
       },
     ],

@@ -20,6 +20,13 @@ const OPTIMIZERS = [
   'bitsandbytes/optim/*.py',
 ];
 
+const FUSED_OPTIMIZERS = [
+  'apex/optimizers/*.py',
+  'deepspeed/ops/adam/*.py',
+  'deepspeed/ops/lamb/*.py',
+  'deepspeed/ops/lion/*.py',
+];
+
 const ADAM_TAIL = [
   `adam ${CONDA}/torch/optim/adam.py`,
   `maybe_fallback ${CONDA}/torch/optim/optimizer.py`,
@@ -122,6 +129,48 @@ export const TORCH_OWNERS: readonly AttributionRule[] = [
           ...SCRIPT,
         ],
         from: `torch/optim/_adafactor.py _single_tensor_adafactor, ${READ}`,
+      },
+    ],
+  },
+  {
+    id: 'torch.fused-optimizer-temporary',
+    component: 'temporary',
+    sub_component: 'optimizer_step_temporary',
+    at: { file: FUSED_OPTIMIZERS, function: 'step' },
+    without: CLOSURE,
+    when: { lifetime: 'transient' },
+    phase: 'optimizer_step',
+    source: 'apex/optimizers/fused_adam.py FusedAdam.step (from memory)',
+    samples: [
+      {
+        frames: [
+          `step ${CONDA}/deepspeed/ops/adam/fused_adam.py`,
+          `wrapper ${CONDA}/torch/optim/optimizer.py`,
+          `_optimizer_step ${CONDA}/deepspeed/runtime/zero/stage_1_and_2.py`,
+          `step ${CONDA}/deepspeed/runtime/zero/stage_1_and_2.py`,
+          `_take_model_step ${CONDA}/deepspeed/runtime/engine.py`,
+          `step ${CONDA}/deepspeed/runtime/engine.py`,
+          ...SCRIPT,
+        ],
+        from: 'deepspeed/ops/adam/fused_adam.py FusedAdam.step, DeepSpeed 839f091',
+        lifetime: 'transient',
+      },
+    ],
+  },
+  {
+    // They update in one kernel, without temporaries: what `step` makes is state, unless it is known to be gone with the step.
+    id: 'torch.fused-optimizer-state',
+    component: 'optimizer_state',
+    sub_component: 'moments',
+    at: { file: FUSED_OPTIMIZERS, function: 'step' },
+    without: CLOSURE,
+    phase: 'optimizer_step',
+    source: 'apex/optimizers/fused_adam.py FusedAdam.step (from memory)',
+    samples: [
+      {
+        frames: [`step ${DIST}/apex/optimizers/fused_adam.py`, `wrapper ${DIST}/torch/optim/optimizer.py`, ...SCRIPT],
+        from: 'apex/optimizers/fused_adam.py FusedAdam.step (exp_avg, exp_avg_sq; not read)',
+        phase: 'optimizer_step',
       },
     ],
   },

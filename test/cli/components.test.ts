@@ -1,0 +1,192 @@
+/** Components where other views show them: in `timeline`, `diff`, `diagnose` and SQL they add up, and to what `attribute` says. */
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { AttributedDevice, AttributeResult } from '../../src/model/attribute-results.js';
+import type { DiffResult } from '../../src/model/diff-results.js';
+import type { DiagnoseResult } from '../../src/model/results.js';
+import type { TimelineResult } from '../../src/model/timeline-results.js';
+import { openStore } from '../../src/store/open-store.js';
+import { runReadOnly } from '../../src/store/read-only-sql.js';
+import { repoRoot, startChild } from '../store/scratch.js';
+import { type Answer, buildCli, type Cli } from '../support/cli.js';
+import { type Act, recordProgram } from '../support/recorded-program.js';
+
+const SAMPLES = join(repoRoot, 'samples');
+const LEAK = join(SAMPLES, 'leak');
+const MIB = 2 ** 20;
+
+const STACK = ['__init__ /home/u/pkg/net.py:3', '<module> /home/u/train.py:40'];
+const PROGRAM: readonly Act[] = ['w', 'b', 'c'].map((alloc) => ({ alloc, bytes: 2 * MIB, stack: STACK }));
+
+let cli: Cli;
+let cwd = '';
+let env: Record<string, string> = {};
+beforeAll(() => {
+  cli = buildCli('components');
+  cwd = mkdtempSync(join(tmpdir(), 'mbf-components-'));
+  env = { XDG_CACHE_HOME: join(cwd, 'cache') };
+});
+afterAll(() => rmSync(cwd, { recursive: true, force: true }));
+
+const mbf = (...args: string[]): Answer => cli.expect(0, args, { cwd, env });
+const attributed = (...args: string[]): AttributedDevice =>
+  mbf('attribute', ...args, '--json').json<AttributeResult>().devices[0]!;
+const sum = <Row>(rows: readonly Row[], pick: (row: Row) => number): number =>
+  rows.reduce((all, row) => all + pick(row), 0);
+function byComponent(rows: readonly { readonly component: string; readonly bytes: number }[]): Record<string, number> {
+  const sums: Record<string, number> = {};
+  for (const { component, bytes } of rows) sums[component] = (sums[component] ?? 0) + bytes;
+  return sums;
+}
+
+describe('timeline', () => {
+  const trace = (sample: string, ...args: readonly string[]) =>
+    mbf('timeline', join(SAMPLES, sample), '--components', '--json', ...args).json<TimelineResult>().snapshots[0]!
+      .devices[0]!.trace!;
+  /** Columns with entries: what was most of each, and what its components add up to. */
+  function both(sample: string, ...args: readonly string[]): [number[], number[]] {
+    const { columns, components } = trace(sample, ...args);
+    expect(components!.bytes).toHaveLength(columns.length);
+    const filled = columns.flatMap(({ first_seq }, i) => (first_seq === null ? [] : [i]));
+    expect(filled.length).toBeGreaterThan(10);
+    return [
+      filled.map((i) => columns[i]!.active_max_bytes),
+      filled.map((i) => sum(components!.bytes[i]!, (part) => part)),
+    ];
+  }
+
+  it.each([
+    ['leak', ['--width', '50']],
+    ['leak', ['--by', 'time', '--width', '300']],
+    ['leak', ['--from', 'step:3', '--to', 'step:4']],
+    ['capacity', ['--width', '5000']],
+  ])('of %s %j adds up, column by column', (sample, args) => {
+    const [most, sums] = both(sample, ...args);
+    expect(sums).toEqual(most);
+  });
+
+  // The first column of `columns` includes what was live before its first entry; that of the components does not.
+  it.fails.each([
+    ['leak', ['--from', 'seq:100', '--to', 'seq:900']],
+    ['llama3-70b-pp8', ['--width', '1000']],
+  ])('of %s %j begins with what was live before its first entry', (sample, args) => {
+    const [most, sums] = both(sample, ...args);
+    expect(sums.slice(1)).toEqual(most.slice(1));
+    expect(sums[0]).toBe(most[0]);
+  });
+
+  it('draws them with a letter for each', () => {
+    const { stdout } = mbf('timeline', LEAK, '--components', '--height', '8');
+    for (const line of stdout.split('\n')) expect(line.length).toBeLessThanOrEqual(100);
+    expect(stdout).toContain('P parameter ≤ 8.46 GiB · O optimizer_state ≤ 25.37 GiB');
+    expect(stdout).toMatch(/^ +│P+O{40,}$/m);
+    expect(mbf('timeline', LEAK).stdout).not.toContain('P parameter');
+  });
+});
+
+describe('diff', () => {
+  it('has the difference of what attribute says of both sides', () => {
+    const [a, b] = ['pp8', 'vpp10'].map((name) => join(SAMPLES, `llama3-70b-${name}`)) as [string, string];
+    const { components, total_delta_bytes } = mbf('diff', a, b, '--json').json<DiffResult>();
+    expect(sum(components, ({ delta_bytes }) => delta_bytes)).toBe(total_delta_bytes);
+    const without = (side: 'a_bytes' | 'b_bytes') =>
+      Object.fromEntries(components.map((row) => [row.component, row[side]]).filter(([, bytes]) => bytes !== 0));
+    expect(without('a_bytes')).toEqual(byComponent(attributed(a).components));
+    expect(without('b_bytes')).toEqual(byComponent(attributed(b).components));
+    for (const row of components) expect(row.delta_bytes).toBe(row.b_bytes - row.a_bytes);
+  });
+});
+
+describe('diagnose', () => {
+  it.each(['leak', 'capacity', 'llama3-70b-fragmentation'])('of %s has what attribute says at the OOM', (name) => {
+    const run = join(SAMPLES, name);
+    const { components } = mbf('diagnose', run, '--json').json<DiagnoseResult>().verdicts[0]!;
+    const found = attributed(run, '--at', 'oom');
+    expect(components).toMatchObject({ moment: 'oom', total_bytes: found.total_bytes });
+    expect(byComponent(components!.parts)).toEqual(byComponent(found.components));
+    expect(sum(components!.parts, ({ bytes }) => bytes)).toBe(components!.total_bytes);
+    const { stdout } = mbf('diagnose', run);
+    const [largest] = [...components!.parts].sort((a, b) => b.bytes - a.bytes);
+    // The screen leaves the line out where others matter more.
+    const live = /^ {2}live +(\S+ GiB) = (\S+(?: \S+)*?) (\d+\.\d\d) \+/m.exec(stdout);
+    if (live !== null)
+      expect(live.slice(1)).toEqual([
+        `${(found.total_bytes / 2 ** 30).toFixed(2)} GiB`,
+        largest!.component.replaceAll('_', ' '),
+        (largest!.bytes / 2 ** 30).toFixed(2),
+      ]);
+    else expect(name).toBe('llama3-70b-fragmentation');
+  });
+});
+
+describe('SQL', () => {
+  const rows = (db: string, statement: string): number[][] =>
+    mbf('sql', statement, '--db', db, '--json')
+      .json<{ rows: unknown[][] }>()
+      .rows.map((row) => row.map(Number));
+
+  it('has them before a statement names them, and they add up at any entry', () => {
+    mbf('ingest', LEAK, '--db', 'sql.duckdb');
+    const { seq, total_bytes, blocks } = attributed(LEAK);
+    const sums = 'SELECT sum(bytes), sum(blocks) FROM components_at';
+    expect(rows('sql.duckdb', `${sums}(1, 0, ${seq})`)).toEqual([[total_bytes, blocks]]);
+    for (const entry of [1, 500, 7886])
+      expect(rows('sql.duckdb', `${sums}(1, 0, ${entry})`)).toEqual(
+        rows('sql.duckdb', `SELECT sum(actual_bytes), count(*) FROM live_at(1, 0, ${entry})`),
+      );
+    expect(rows('sql.duckdb', 'SELECT count(*), count(component) FROM allocation_component')).toEqual(
+      rows('sql.duckdb', 'SELECT count(*), count(*) FROM allocation'),
+    );
+  });
+
+  it('has them of memory from before the recording too', () => {
+    const run = join(SAMPLES, 'llama3-70b-fragmentation');
+    mbf('ingest', run, '--db', 'before.duckdb');
+    const { total_bytes, blocks, components } = attributed(run, '--at', 'start');
+    expect(rows('before.duckdb', 'SELECT sum(bytes), sum(blocks) FROM components_at(1, 0, -1)')).toEqual([
+      [total_bytes, blocks],
+    ]);
+    const parameter = byComponent(components)['parameter'];
+    const statement = "SELECT sum(bytes) FROM components_at(1, 0, -1) WHERE component = 'parameter'";
+    expect(rows('before.duckdb', statement)).toEqual([[parameter]]);
+  });
+
+  it('says that they are missing where the store cannot be written', async () => {
+    mbf('ingest', LEAK, '--db', 'held.duckdb');
+    mbf('peak', '--db', 'held.duckdb');
+    const reader = startChild('lock-child.mjs', [join(cli.script, '..', '..', '..'), join(cwd, 'held.duckdb'), 'read']);
+    expect(await reader.nextLine()).toBe('open');
+    const told = mbf('sql', 'SELECT count(component) FROM allocation_component', '--db', 'held.duckdb', '--json');
+    expect(told.stderr).toMatch(/warning: components are missing: .*held\.duckdb/);
+    expect(told.json<{ rows: unknown[][] }>().rows).toEqual([[0]]);
+    reader.tell('enough');
+    await reader.ended;
+  });
+
+  it('drops them with the file they are of', async () => {
+    const record = (acts: readonly Act[]): void =>
+      writeFileSync(join(cwd, 'changing', 'snapshot_1.pickle'), recordProgram(acts));
+    mkdirSync(join(cwd, 'changing'));
+    record(PROGRAM);
+    mbf('ingest', 'changing', '--db', 'changing.duckdb');
+    expect(rows('changing.duckdb', 'SELECT count(*) FROM derived_block_label')).toEqual([[3]]);
+    // The verb would derive them again.
+    const kept = async (): Promise<unknown> => {
+      const store = await openStore(join(cwd, 'changing.duckdb'), { mode: 'read' });
+      try {
+        const tables = ['derived_attribution', 'derived_label', 'derived_block_label'];
+        const counts = tables.map((table) => `(SELECT count(*) FROM ${table})`).join(' + ');
+        return (await runReadOnly(store, `SELECT (${counts})::INTEGER`)).rows;
+      } finally {
+        await store.close();
+      }
+    };
+    expect(await kept()).not.toEqual([[0]]);
+    record(PROGRAM.slice(0, 2));
+    mbf('ingest', 'changing', '--db', 'changing.duckdb');
+    expect(await kept()).toEqual([[0]]);
+    expect(rows('changing.duckdb', 'SELECT count(*) FROM derived_block_label')).toEqual([[2]]);
+  });
+});

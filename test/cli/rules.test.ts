@@ -1,0 +1,180 @@
+/** `rules`, `rules test` and `explain-stack` as a user has them. */
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { PeakResult } from '../../src/model/results.js';
+import type { ExplainStackResult, RulesResult, RulesTestResult } from '../../src/model/rules-results.js';
+import { COMPONENTS } from '../../src/model/vocabulary.js';
+import { repoRoot } from '../store/scratch.js';
+import { type Answer, buildCli, type Cli } from '../support/cli.js';
+
+const SNAPSHOT = join(repoRoot, 'samples', 'llama3-70b-fragmentation', 'snapshot_oom_rank-0.pickle.gz');
+
+const rulesFile = (when: string, samples: string): string => `rules:
+  - id: mine.cache
+    component: kv_cache
+    at: { file: pkg/net.py, function: forward }
+    when: { ${when} }
+    samples: [${samples}]
+`;
+const LARGE = 'frames: [forward /x/pkg/net.py], bytes: 5000';
+const MY_RULES = rulesFile('min_bytes: 4096', `{ ${LARGE} }`);
+
+let cli: Cli;
+let cwd = '';
+let env: Record<string, string> = {};
+beforeAll(() => {
+  cli = buildCli('rules');
+  cwd = mkdtempSync(join(tmpdir(), 'mbf-rules-'));
+  env = { XDG_CACHE_HOME: join(cwd, 'cache') };
+  put('mine.yaml', MY_RULES);
+  put('bad.yaml', MY_RULES.replace('kv_cache', 'cache'));
+  put('ours.txt', `${FRAMES.join('\n')}\n\n${FRAMES[1]}\n`);
+});
+afterAll(() => rmSync(cwd, { recursive: true, force: true }));
+
+const put = (name: string, content: string): void => writeFileSync(join(cwd, name), content);
+const mbf = (...args: string[]): Answer => cli.expect(0, args, { cwd, env });
+const refuse = (status: number, ...args: string[]): string => {
+  const { stderr, stdout } = cli.expect(status, args, { cwd, env });
+  expect(stdout).toBe('');
+  return stderr;
+};
+
+const FRAMES = ['forward /x/pkg/net.py:7', 'forward_step megatron/core/pipeline_parallel/schedules.py:402'];
+const VIZ = '/x/pkg/net.py:7:forward\nmegatron/core/pipeline_parallel/schedules.py:402:forward_step\n';
+const TRACEBACK = `Traceback (most recent call last):
+  File "megatron/core/pipeline_parallel/schedules.py", line 402, in forward_step
+    output = model()
+  File "/x/pkg/net.py", line 7, in forward
+    return x
+torch.OutOfMemoryError: CUDA out of memory.
+`;
+
+describe('rules', () => {
+  it('are listed with tier, component and samples', () => {
+    const result = mbf('rules', '--json').json<RulesResult>();
+    expect(result.schema).toBe('mbforensics/rules@1');
+    expect(new Set(result.rules.map(({ tier }) => tier))).toEqual(new Set(['owner', 'framework', 'generic']));
+    for (const { id, component, samples, source } of result.rules) {
+      expect(COMPONENTS, id).toContain(component);
+      expect(samples, id).toBeGreaterThan(0);
+      expect(source, id).not.toBe('');
+    }
+    const { stdout } = mbf('rules');
+    for (const { id } of result.rules) expect(stdout).toContain(`\n${id} `);
+  });
+
+  it('of a file are tested by their samples', () => {
+    expect(mbf('rules', 'test', 'mine.yaml').stdout).toBe('mine.yaml: 1 rule, 1 of 1 samples pass\n');
+    const { stdout } = cli.expect(0, ['rules', 'test', '-'], { cwd, env, input: MY_RULES });
+    expect(stdout).toBe('-: 1 rule, 1 of 1 samples pass\n');
+    put('untested.yaml', rulesFile('min_bytes: 4096', ''));
+    expect(mbf('rules', 'test', 'untested.yaml').stdout).toContain('a rule without samples is a guess');
+  });
+
+  it('that lose a sample end with 1, and the reason', () => {
+    put('lost.yaml', rulesFile('min_bytes: 4096', `{ frames: [forward /x/pkg/net.py], bytes: 1 }, { ${LARGE} }`));
+    const lost = cli.expect(1, ['rules', 'test', 'lost.yaml'], { cwd, env }).stdout;
+    expect(lost).toMatch(/^FAILED {2}mine\.cache sample 1: rule generic\.\S+ wins\nlost\.yaml: 1 rule, 1 of 2 samples/);
+    const json = cli.expect(1, ['rules', 'test', 'lost.yaml', '--json'], { cwd, env }).json<RulesTestResult>();
+    expect(json).toMatchObject({ schema: 'mbforensics/rules-test@1', file: 'lost.yaml', rules: 1 });
+    expect(json.samples.map(({ passed, by_rule }) => [passed, by_rule === 'mine.cache'])).toEqual([
+      [false, false],
+      [true, true],
+    ]);
+  });
+
+  it('that are none end with 4 and the line, whichever verb reads them', () => {
+    for (const args of [
+      ['rules', 'test', 'bad.yaml'],
+      ['attribute', SNAPSHOT, '--rules', 'bad.yaml'],
+      ['timeline', SNAPSHOT, '--components', '--rules', 'bad.yaml'],
+      ['explain-stack', 'ours.txt', '--rules', 'bad.yaml'],
+    ])
+      expect(refuse(4, ...args)).toMatch(/MBF2601: bad\.yaml: line 3: rule 1: component is none of/);
+    expect(refuse(2, 'rules', 'test', 'absent.yaml')).toContain('MBF1003');
+    expect(refuse(2, 'rules', 'test')).toContain('missing required argument');
+  });
+});
+
+describe('explain-stack', () => {
+  const explain = (args: readonly string[], input?: string): ExplainStackResult =>
+    cli.expect(0, ['explain-stack', ...args, '--json'], { cwd, env, input }).json<ExplainStackResult>();
+
+  it('reads a file, standard input, memory_viz and a traceback alike, several stacks at once', () => {
+    const ours = explain(['ours.txt']);
+    expect(ours.schema).toBe('mbforensics/explain-stack@1');
+    expect(ours.stacks.map(({ frames }) => frames.length)).toEqual([2, 1]);
+    expect(ours.stacks[0]).toMatchObject({
+      from: 'ours.txt stack 1',
+      component: 'activation',
+      phase: 'forward',
+      phase_frame: 1,
+      recompute_frame: null,
+    });
+    const { from: _, ...answer } = ours.stacks[0]!;
+    for (const input of [FRAMES.join('\n'), VIZ, TRACEBACK])
+      expect(explain(['-'], input).stacks).toEqual([expect.objectContaining(answer)]);
+    const { stdout } = mbf('explain-stack', 'ours.txt');
+    expect(stdout).toMatch(/^ {4}0 {2}forward \S*pkg\/net\.py:7 +← generic\.\S+$/m);
+    expect(stdout).toMatch(/^ {4}1 {2}forward_step \S*schedules\.py:402 +← phase forward$/m);
+    expect(stdout).toMatch(/^ {2}source {2}\S/m);
+  });
+
+  it('knows a forward pass that runs again', () => {
+    const again = [
+      'forward /x/pkg/net.py:7',
+      'backward torch/utils/checkpoint.py:300',
+      'apply torch/autograd/function.py:5',
+    ];
+    const [stack] = explain(['-'], again.join('\n')).stacks;
+    expect(stack).toMatchObject({ component: 'recompute', recompute_frame: 1 });
+  });
+
+  it('says why rules lose, by what is told of the block', () => {
+    put('when.yaml', rulesFile('lifetime: resident, pool: private, min_bytes: 1024', ''));
+    put('one.txt', FRAMES.join('\n'));
+    const mine = (...facts: string[]) => {
+      const [stack] = explain(['one.txt', '--rules', 'when.yaml', ...facts]).stacks;
+      expect(stack!.rules.filter(({ won }) => won)).toHaveLength(1);
+      for (const { won, reason } of stack!.rules) expect(reason === null).toBe(won);
+      return stack!.rules.find(({ id }) => id === 'mine.cache')!;
+    };
+    expect(mine().reason).toBe('pool is not known, not private');
+    expect(mine('--pool', 'private').reason).toBe('lifetime is not known, not resident');
+    const both = ['--pool', 'private', '--lifetime', 'resident'];
+    expect(mine(...both).reason).toBe('size is not known');
+    expect(mine(...both, '--size', '1000').reason).toBe('1000 bytes is less than 1024');
+    expect(mine(...both, '--size', '1KiB')).toMatchObject({ won: true, tier: 'user', frame: 0, reason: null });
+    expect(mine('--pool', 'default', '--lifetime', 'transient').reason).toBe('pool is default, not private');
+  });
+
+  it('takes a stack of the store, as peak names it', () => {
+    mbf('ingest', SNAPSHOT, '--db', 'stacks.duckdb');
+    const peak = mbf('peak', '--db', 'stacks.duckdb', '--json').json<PeakResult>();
+    const { stack_id, frames: shown } = peak.snapshots[0]!.devices[0]!.stacks[0]!;
+    const [stack] = explain(['--stack', String(stack_id), '--db', 'stacks.duckdb']).stacks;
+    expect(stack!.frames).toEqual(shown);
+    expect(stack).toMatchObject({ from: `stack ${stack_id}`, component: 'activation', phase: 'forward' });
+    expect(refuse(2, 'explain-stack', '--stack', '999999', '--db', 'stacks.duckdb')).toContain('MBF1002');
+    expect(refuse(2, 'explain-stack', '--stack', 'x', '--db', 'stacks.duckdb')).toContain('MBF1001');
+  });
+
+  it('needs a stack, and options that make sense', () => {
+    expect(refuse(2, 'explain-stack')).toContain('name a file of stacks');
+    put('empty.txt', '\n\n');
+    expect(refuse(2, 'explain-stack', 'empty.txt')).toContain('empty.txt holds no stack');
+    expect(refuse(2, 'explain-stack', 'absent.txt')).toContain('MBF1003');
+    expect(refuse(2, 'explain-stack', 'ours.txt', '--stack', '1')).toContain('MBF1001');
+    for (const option of ['--lifetime', '--pool', '--size'])
+      expect(refuse(2, 'explain-stack', 'ours.txt', option, 'odd')).toContain(`${option} "odd" is no`);
+  });
+
+  // Prose is no stack; it is taken for a function without a file.
+  it.fails('leaves out lines that are no frames', () => {
+    const pasted = `hello there\n#1  9.90 GiB  14.6 %  92 blocks\n${FRAMES.join('\n')}\n`;
+    expect(explain(['-'], pasted).stacks[0]!.frames).toHaveLength(2);
+  });
+});
