@@ -64,6 +64,24 @@ export function torchCompileRules(named: readonly FramePattern[]): readonly Attr
           ],
           from: 'torch/_inductor/output_code.py CompiledFxGraph.__call__, torch 2.14.1 wheel',
         },
+        {
+          // All layers and the head in one graph.
+          frames: [
+            'call /tmp/torchinductor_user/op/copqrstuvwxy.py',
+            `__call__ ${VENV}/torch/_inductor/output_code.py`,
+            `call_func_at_runtime_with_args ${VENV}/torch/_functorch/_aot_autograd/utils.py`,
+            `forward ${VENV}/torch/_functorch/_aot_autograd/runtime_wrappers.py`,
+            `apply ${VENV}/torch/autograd/function.py`,
+            `runtime_wrapper ${VENV}/torch/_functorch/_aot_autograd/runtime_wrappers.py`,
+            `_fn ${VENV}/torch/_dynamo/eval_frame.py`,
+            `forward ${VENV}/transformers/models/llama/modeling_llama.py`,
+            `compile_wrapper ${VENV}/torch/_dynamo/eval_frame.py`,
+            ...moduleCall(VENV),
+            ...SCRIPT,
+          ],
+          from: 'torch/_inductor/output_code.py CompiledFxGraph.__call__, torch 2.14.1 wheel, of transformers/models/llama/modeling_llama.py LlamaForCausalLM.forward',
+          phase: 'forward',
+        },
       ],
     },
   ];

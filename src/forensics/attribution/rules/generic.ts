@@ -126,7 +126,12 @@ const MODULE: readonly FramePattern[] = [
   { function: ['forward', '_forward_impl', 'forward_features', 'forward_train', 'forward_head'] },
   { file: 'torch/nn/modules/module.py', function: ['_call_impl', '__call__'] },
 ];
-const SPEAKING = [...ATTENTION, ...MLP, ...NORM, ...ROPE, ...EMBEDDING];
+/** Only what can be nothing else: a loss that is compiled by itself, not one that calls a compiled model. */
+const COMPILED_LOSS: readonly FramePattern[] = [
+  { function: ['*cross_entropy*', '*CrossEntropy*forward'] },
+  { file: 'torch/nn/modules/loss.py' },
+];
+const SPEAKING = [...ATTENTION, ...MLP, ...NORM, ...ROPE, ...EMBEDDING, ...COMPILED_LOSS];
 
 const BLOCK = [
   'forward /home/user/project/model.py',
@@ -159,6 +164,10 @@ export const GENERIC: readonly AttributionRule[] = [
           'log_softmax',
           '*CrossEntropy*forward',
           'perplexity',
+          // Reinforcement learning from feedback: TRL's names, which verl and others copied.
+          '*logprobs_from_logits*',
+          '*log_probs_from_logits*',
+          'entropy_from_logits*',
         ],
       },
       {
@@ -186,23 +195,49 @@ export const GENERIC: readonly AttributionRule[] = [
         ],
         from: 'made up: a loss module in a file named like torch/nn/modules/loss.py',
       },
+      {
+        frames: [
+          'call /tmp/torchinductor_user/uv/cuvwxyzabcde.py',
+          `__call__ ${CONDA}/torch/_inductor/output_code.py`,
+          `call_func_at_runtime_with_args ${CONDA}/torch/_functorch/_aot_autograd/utils.py`,
+          `_fn ${CONDA}/torch/_dynamo/eval_frame.py`,
+          'compute_cross_entropy /home/user/project/chunked_loss.py',
+          'train_step /home/user/project/train.py',
+          '<module> /home/user/project/train.py',
+        ],
+        from: 'torch/_inductor/output_code.py CompiledFxGraph.__call__, torch 2.14.1 wheel, below a made-up compiled loss',
+      },
+      {
+        frames: [
+          'logprobs_from_logits_v2 /workspace/verl/verl/utils/torch_functional.py',
+          'logprobs_from_logits /workspace/verl/verl/utils/torch_functional.py',
+          '_forward_micro_batch /workspace/verl/verl/workers/actor/dp_actor.py',
+          'update_policy /workspace/verl/verl/workers/actor/dp_actor.py',
+        ],
+        from: 'verl/utils/torch_functional.py logprobs_from_logits_v2, verl 03c8cca; its callers not read',
+      },
     ],
   },
   {
     id: 'generic.lm-head',
     component: 'logits_loss',
     sub_component: 'logits',
-    at: {
-      function: [
-        'lm_head',
-        'lm_head_*',
-        '*_lm_head',
-        'compute_logits',
-        'get_logits',
-        'output_embed',
-        '*LMHead*forward',
-      ],
-    },
+    at: [
+      {
+        function: [
+          'lm_head',
+          'lm_head_*',
+          '*_lm_head',
+          'compute_logits',
+          'get_logits',
+          'output_embed',
+          '*LMHead*forward',
+        ],
+      },
+      // vLLM's and SGLang's head is called below it.
+      { file: 'model_executor/layers/logits_processor.py', function: [...FORWARD, '_get_logits', '_gather_logits'] },
+      { file: 'srt/layers/logits_processor.py', function: [...FORWARD, '_get_logits'] },
+    ],
     source:
       'lm_head is the attribute of every transformers/models/*/modeling_*.py with a language model head; others name methods after it',
     samples: [
@@ -215,6 +250,16 @@ export const GENERIC: readonly AttributionRule[] = [
           ...SCRIPT,
         ],
         from: 'made up: a method named like lm_head of transformers/models/llama/modeling_llama.py',
+      },
+      {
+        frames: [
+          `_get_logits ${CONDA}/vllm/model_executor/layers/logits_processor.py`,
+          `forward ${CONDA}/vllm/model_executor/layers/logits_processor.py`,
+          ...moduleCall(CONDA),
+          `compute_logits ${CONDA}/vllm/model_executor/models/llama.py`,
+          `execute_model ${CONDA}/vllm/v1/worker/gpu_model_runner.py`,
+        ],
+        from: 'vllm/model_executor/layers/logits_processor.py LogitsProcessor._get_logits, vllm 00db1f1',
       },
     ],
   },

@@ -14,6 +14,9 @@ const CHECKPOINT: FramePattern = {
   file: ['torch/utils/checkpoint.py', 'deepspeed/runtime/activation_checkpointing/checkpointing.py'],
 };
 
+/** A compiled model is one graph below its own `forward`, layers and all. */
+const COMPILED: FramePattern = { file: ['torchinductor_*/**', 'torch/_inductor/output_code.py'] };
+
 function fsdp1(packages: string): readonly string[] {
   return [`forward ${packages}/torch/distributed/fsdp/fully_sharded_data_parallel.py`, ...moduleCall(packages)];
 }
@@ -289,6 +292,7 @@ export const TRANSFORMERS_LAYERS: readonly AttributionRule[] = [
     sub_component: 'logits',
     // Where names are qualified. Before `hf.layer`, since some heads are modules of their own below the model, and since GPT-2's model with a head is a Model too.
     at: { file: MODELING, function: ['*LMHead*forward', '*LMPredictionHead*forward', '*HeadsModel*forward'] },
+    without: COMPILED,
     source:
       'transformers/models/gpt2/modeling_gpt2.py GPT2LMHeadModel (from memory); models/roberta/modeling_roberta.py RobertaLMHead.forward, transformers 000824f',
     samples: [
@@ -357,6 +361,7 @@ export const TRANSFORMERS_LAYERS: readonly AttributionRule[] = [
     without: [
       { file: MODELING, function: '*Model*forward' },
       { file: ['torch/nn/modules/dropout.py', 'torch/nn/modules/conv.py'] },
+      COMPILED,
       { file: ['sentence_transformers/**', 'diffusers/**'] },
     ],
     source: `transformers/models/llama/modeling_llama.py LlamaForCausalLM.forward (lm_head), ${BOTH}`,

@@ -313,6 +313,8 @@ export const HUGGING_FACE_OWNERS: readonly AttributionRule[] = [
       { file: 'transformers/trainer.py', function: ['_prepare_input', '_prepare_inputs', 'get_batch_samples'] },
       { file: 'accelerate/data_loader.py' },
       { file: 'transformers/data/data_collator.py' },
+      // `tokenizer(…).to('cuda')`
+      { file: ['transformers/tokenization_utils_base.py', 'transformers/feature_extraction_utils.py'], function: 'to' },
     ],
     source: `transformers/trainer.py _prepare_input, ${BOTH}; accelerate/data_loader.py DataLoaderShard.__iter__, ${ACCELERATE}`,
     samples: [
@@ -336,6 +338,14 @@ export const HUGGING_FACE_OWNERS: readonly AttributionRule[] = [
           ...trainerLoop(DIST),
         ],
         from: `transformers/trainer.py _prepare_input, ${BOTH}`,
+      },
+      {
+        frames: [
+          `<dictcomp> ${CONDA}/transformers/tokenization_utils_base.py`,
+          `to ${CONDA}/transformers/tokenization_utils_base.py`,
+          ...SCRIPT,
+        ],
+        from: 'transformers/tokenization_utils_base.py BatchEncoding.to (stored file 45423127152)',
       },
     ],
   },

@@ -202,6 +202,34 @@ export const OPTIMIZER_OWNERS: readonly AttributionRule[] = [
     ],
   },
   {
+    // Rank by rank, where each owns whole parameters: flattened and gathered outside of the buffers.
+    id: 'mcore.layer-wise-param-gather',
+    component: 'communication',
+    sub_component: 'param_all_gather',
+    at: {
+      file: 'core/optimizer/layer_wise_optimizer.py',
+      function: ['allgather_params', '_allgather_helper', 'broadcast_params'],
+    },
+    phase: 'param_gather',
+    source:
+      'Megatron-LM core/optimizer/layer_wise_optimizer.py allgather_params (stored files 54573470098, 53233455703)',
+    samples: [
+      {
+        frames: source(
+          '_flatten_dense_tensors torch/_utils.py',
+          '_allgather_helper core/optimizer/layer_wise_optimizer.py',
+          'allgather_params core/optimizer/layer_wise_optimizer.py',
+          NO_GRAD,
+          'step core/optimizer/layer_wise_optimizer.py',
+          TRAIN_STEP,
+        ),
+        lifetime: 'transient',
+        phase: 'param_gather',
+        from: 'Megatron-LM core/optimizer/layer_wise_optimizer.py LayerWiseDistributedOptimizer.allgather_params (stored file 53233455703)',
+      },
+    ],
+  },
+  {
     id: 'mcore.emerging-optimizer',
     component: 'optimizer_state',
     sub_component: 'momentum',

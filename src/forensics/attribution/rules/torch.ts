@@ -140,7 +140,7 @@ export const TORCH_OWNERS: readonly AttributionRule[] = [
     without: CLOSURE,
     when: { lifetime: 'transient' },
     phase: 'optimizer_step',
-    source: 'apex/optimizers/fused_adam.py FusedAdam.step (from memory)',
+    source: 'apex/optimizers/fused_adam.py FusedAdam.step, apex 004da4e',
     samples: [
       {
         frames: [
@@ -165,11 +165,11 @@ export const TORCH_OWNERS: readonly AttributionRule[] = [
     at: { file: FUSED_OPTIMIZERS, function: 'step' },
     without: CLOSURE,
     phase: 'optimizer_step',
-    source: 'apex/optimizers/fused_adam.py FusedAdam.step (from memory)',
+    source: 'apex/optimizers/fused_adam.py FusedAdam.step, apex 004da4e',
     samples: [
       {
         frames: [`step ${DIST}/apex/optimizers/fused_adam.py`, `wrapper ${DIST}/torch/optim/optimizer.py`, ...SCRIPT],
-        from: 'apex/optimizers/fused_adam.py FusedAdam.step (exp_avg, exp_avg_sq; not read)',
+        from: 'apex/optimizers/fused_adam.py FusedAdam.step (exp_avg, exp_avg_sq), apex 004da4e',
         phase: 'optimizer_step',
       },
     ],
