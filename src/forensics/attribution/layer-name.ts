@@ -1,5 +1,5 @@
 /** Layers and modules, as far as stacks show them: frames carry functions and lines, not the names of module instances. */
-import { type Frame, frameKind } from '../stacks/call-site.js';
+import { type Frame, frameKind, isPython } from '../stacks/call-site.js';
 import { modulePath } from '../stacks/module-path.js';
 
 const MODULE_FILE = /(?:^|\/)torch\/nn\/modules\/module\.py$/;
@@ -7,13 +7,16 @@ const OWN_MODULES = 3;
 
 /** The frames that a call of a module runs: those right inside `Module._call_impl`; innermost first. */
 export function moduleCalls(frames: readonly Frame[]): Frame[] {
+  // Recordings with C++ frames have the interpreter's between any two.
+  const python = frames.filter(isPython);
   const calls: Frame[] = [];
-  for (let i = 0; i + 1 < frames.length; i += 1)
-    if (isModuleFile(frames[i + 1]!) && !isModuleFile(frames[i]!)) calls.push(frames[i]!);
+  for (let i = 0; i + 1 < python.length; i += 1)
+    if (isModuleFile(python[i + 1]!) && !isModuleFile(python[i]!)) calls.push(python[i]!);
   return calls;
 }
 
-const isModuleFile = ({ filename }: Frame): boolean => MODULE_FILE.test(filename.replaceAll('\\', '/'));
+/** Of the frames that every call of a module passes through. */
+export const isModuleFile = ({ filename }: Frame): boolean => MODULE_FILE.test(filename.replaceAll('\\', '/'));
 
 /**
  * The path of modules that called each other, outermost first, each as its file and function: `gpt_model:forward → transformer_block:forward → mlp:forward`. The three innermost are kept:

@@ -184,6 +184,29 @@ describe('buffers of Megatron’s DDP', () => {
   });
 });
 
+describe('the output projection', () => {
+  const inside = (file: string, line: number) => [`forward /home/u/${file}:${line}`, ...CALL];
+  const linear = [`forward ${TORCH}/nn/modules/linear.py:125`, ...CALL];
+  const model = [...inside('net.py', 9), ...MAIN];
+
+  it('is the linear layer that the model itself calls after its blocks', async () => {
+    const found = await attributed([
+      alloc('in', MIB, [...linear, ...model]),
+      alloc('block', MIB, [...linear, ...inside('block.py', 3), ...model]),
+      alloc('head', 4 * MIB, [...linear, ...model]),
+      alloc('loss', 512, ['cross_entropy /home/u/loss.py:1', ...MAIN]),
+    ]);
+    expect(found['in']).toMatchObject({ component: 'activation' });
+    expect(found['block']).toMatchObject({ component: 'activation' });
+    expect(found['head']).toMatchObject({ component: 'logits_loss', sub: 'output_projection' });
+  });
+
+  it('is nothing in a model without blocks', async () => {
+    const found = await attributed([alloc('a', MIB, [...linear, ...model]), alloc('b', MIB, [...linear, ...model])]);
+    expect(found['b']).toMatchObject({ component: 'activation' });
+  });
+});
+
 describe('pools, workspaces and what is held', () => {
   it('gives private pools to the graphs', async () => {
     const found = await attributed([

@@ -110,5 +110,10 @@ describe('layers', () => {
       ),
     ).toBe('block:forward → mlp:forward → linear:forward');
     expect(layerName(stack('train train.py:1'))).toBeUndefined();
+    // Recordings with C++ frames have the interpreter's between any two.
+    const native = 'PyEval_EvalFrame ceval.c:1';
+    expect(layerName(stack('forward /p/pkg/mlp.py:2', native, call, native, 'train /p/train.py:1'))).toBe(
+      'mlp:forward',
+    );
   });
 });

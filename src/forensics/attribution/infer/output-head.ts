@@ -1,34 +1,40 @@
 /** The output projection of a model whose code is nobody's framework: a linear layer that the outermost module calls after all its blocks. */
+import { type Frame, isPython } from '../../stacks/call-site.js';
 import { type DeviceAttribution, labelAt, relabelling } from '../device-attribution.js';
-import { moduleCalls } from '../layer-name.js';
+import { isModuleFile, moduleCalls } from '../layer-name.js';
 
 export const OUTPUT_HEAD = 'inference.output-head';
 
 /** Module calls on the stack of a layer that the model itself calls: the model's and the layer's. */
 const HEAD_DEPTH = 2;
+const PRODUCTS = new Set(['einsum', 'tensordot', 'linear', 'matmul', 'addmm']);
+const PRODUCT_FILES = /(?:^|\/)torch\/(?:nn\/)?functional\.py$/;
+
+interface StackPlace {
+  /** Module calls. */
+  readonly depth: number;
+  /** Of the outermost module's forward. */
+  readonly line: number;
+  /** The model's forward calls the innermost module itself, not through a function in between. */
+  readonly isDirect: boolean;
+  /** Its innermost line is a matrix product of torch's. */
+  readonly isProduct: boolean;
+}
 
 /**
- * In a forward window, what a linear layer allocates two module calls deep after the last allocation further down. Names cannot tell it: frames carry no names of module instances. Windows
- * without anything deeper are left alone: there every layer is called by the model itself.
+ * In a forward window, what a linear layer allocates two module calls deep, with nothing further down at a later line of the model behind it. An earlier line is the next pass. Names cannot tell
+ * it: frames carry no names of module instances. Windows without anything deeper are left alone: there every layer is called by the model itself.
  */
 export function inferOutputHead(of: DeviceAttribution): void {
-  const { lives, classes, phases } = of;
-  const depths: (number | undefined)[] = [];
-  const depthOf = (stackId: number): number => {
-    if (stackId < 0) return 0;
-    let depth = depths[stackId];
-    if (depth === undefined) {
-      depth = moduleCalls(classes(stackId).frames).length;
-      depths[stackId] = depth;
-    }
-    return depth;
-  };
+  const { lives, phases } = of;
+  const placeOf = placesOf(of);
   const isHead = relabelling(of, OUTPUT_HEAD, {
     component: 'logits_loss',
     sub_component: 'output_projection',
     confidence: 'medium',
   });
   let candidates: number[] = [];
+  let line = 0;
   let isDeep = false;
   let end = -1;
   const settle = (): void => {
@@ -42,16 +48,50 @@ export function inferOutputHead(of: DeviceAttribution): void {
       end = phases.endOf(row);
     }
     if (phases.phaseOf(row) !== 'forward') continue;
-    const depth = depthOf(lives.stackId[row]!);
-    if (depth > HEAD_DEPTH) {
-      isDeep = true;
+    const place = placeOf(lives.stackId[row]!);
+    if (place.depth > HEAD_DEPTH) {
+      if (candidates.length > 0 && place.line < line) settle();
       candidates = [];
-    } else if (depth === HEAD_DEPTH && isLinear(of, row)) candidates.push(row);
+      isDeep = true;
+    } else if (place.depth === HEAD_DEPTH && place.isDirect && isLinear(of, row, place)) {
+      candidates.push(row);
+      line = place.line;
+    }
   }
   settle();
 }
 
-function isLinear(of: DeviceAttribution, row: number): boolean {
+function placesOf({ classes }: DeviceAttribution): (stackId: number) => StackPlace {
+  const none: StackPlace = { depth: 0, line: 0, isDirect: false, isProduct: false };
+  const places: (StackPlace | undefined)[] = [];
+  return (stackId) => {
+    if (stackId < 0) return none;
+    let place = places[stackId];
+    if (place === undefined) {
+      const { frames } = classes(stackId);
+      const calls = moduleCalls(frames);
+      const python = frames.filter(isPython);
+      const [inner] = python;
+      place = {
+        depth: calls.length,
+        line: calls.at(-1)?.line ?? 0,
+        isDirect: callerOf(python, calls[0]) === calls[1],
+        isProduct:
+          inner !== undefined && PRODUCTS.has(inner.name) && PRODUCT_FILES.test(inner.filename.replaceAll('\\', '/')),
+      };
+      places[stackId] = place;
+    }
+    return place;
+  };
+}
+
+/** The first frame outside of a module's call that is not of the call itself. */
+function callerOf(python: readonly Frame[], called: Frame | undefined): Frame | undefined {
+  if (called === undefined) return undefined;
+  return python.slice(python.indexOf(called) + 1).find((frame) => !isModuleFile(frame));
+}
+
+function isLinear(of: DeviceAttribution, row: number, { isProduct }: StackPlace): boolean {
   const { component, sub_component } = labelAt(of, row);
-  return component === 'activation' && /(?:^|_)linear(?:_|$)/.test(sub_component);
+  return component === 'activation' && (isProduct || /(?:^|_)linear(?:_|$)/.test(sub_component));
 }
