@@ -91,7 +91,9 @@ function callerOf(python: readonly Frame[], called: Frame | undefined): Frame | 
   return python.slice(python.indexOf(called) + 1).find((frame) => !isModuleFile(frame));
 }
 
+/** Where a rule of a framework knows the block, it knows better: a weight that autocast copies is no output. */
 function isLinear(of: DeviceAttribution, row: number, { isProduct }: StackPlace): boolean {
-  const { component, sub_component } = labelAt(of, row);
-  return component === 'activation' && (isProduct || /(?:^|_)linear(?:_|$)/.test(sub_component));
+  const { component, sub_component, rules } = labelAt(of, row);
+  if (component !== 'activation' || !rules.every((rule) => rule.startsWith('generic.'))) return false;
+  return isProduct || /(?:^|_)linear(?:_|$)/.test(sub_component);
 }
