@@ -9,6 +9,8 @@ export interface ResidualResult {
   readonly no_estimate: string | null;
   /** From snapshots, one a device; the most surprising first. */
   readonly devices: readonly DeviceResidual[];
+  /** Devices that have no such moment, or no known stage. */
+  readonly left_out: readonly { readonly path: string; readonly device: number; readonly reason: string }[];
   /** From memory lines of logs, one a rank: totals only. */
   readonly lines: readonly LineResidual[];
   readonly assumptions: readonly string[];

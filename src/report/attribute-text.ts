@@ -182,32 +182,29 @@ function pointLines(point: AccumulationPoint, total: number): string[] {
   ];
 }
 
+/** Of the indent and the gaps between five columns. */
+const GAPS = 10;
+const LEAST_KEY = 24;
+
 function groupTable(device: AttributedDevice): string {
-  const rows = (device.groups ?? []).map((group) => [
+  const figures = (device.groups ?? []).map((group) => [
     formatBytes(group.bytes),
     formatCount(group.blocks),
-    group.resident_bytes === null ? null : group.resident_bytes === 0 ? '0' : formatBytes(group.resident_bytes),
-    group.component,
-    keepEnd(group.key, 56),
+    group.resident_bytes === null ? '–' : group.resident_bytes === 0 ? '0' : formatBytes(group.resident_bytes),
+    group.component as string,
   ]);
+  const keys = (device.groups ?? []).map(({ key }) => key);
   const rest = device.other_groups;
-  if (rest !== undefined && rest.groups > 0)
-    rows.push([
-      formatBytes(rest.bytes),
-      formatCount(rest.blocks),
-      '',
-      '',
-      `${formatCount(rest.groups)} more (--limit 0 shows all)`,
-    ]);
+  if (rest !== undefined && rest.groups > 0) {
+    figures.push([formatBytes(rest.bytes), formatCount(rest.blocks), '', '']);
+    keys.push(`${formatCount(rest.groups)} more (--limit 0 shows all)`);
+  }
+  const titles = ['bytes', 'blocks', 'resident', 'component'];
+  const widths = titles.map((title, i) => Math.max(title.length, ...figures.map((row) => row[i]!.length)));
+  const width = Math.max(LEAST_KEY, WIDTH - GAPS - widths.reduce((sum, one) => sum + one, 0));
   return table(
-    [
-      { title: 'bytes', align: 'right' },
-      { title: 'blocks', align: 'right' },
-      { title: 'resident', align: 'right' },
-      { title: 'component' },
-      { title: 'of' },
-    ],
-    rows,
+    [...titles.map((title, i) => ({ title, align: i < 3 ? ('right' as const) : ('left' as const) })), { title: 'of' }],
+    figures.map((row, i) => [...row, keepEnd(keys[i]!, width)]),
     '  ',
   );
 }
@@ -232,13 +229,17 @@ function annotatedText({ file, matched, lines, beyond_bytes, device }: Annotated
     if (last >= 0 && i > last + 1) out.push('          …');
     last = i;
     const cell = (value: number): string => (value === 0 ? '' : formatBytes(value)).padStart(11);
-    out.push(
-      `${cell(self_bytes)} ${cell(bytes)} ${String(line).padStart(5)}  ${printable(text.replaceAll('\t', '    '))}`.trimEnd(),
-    );
+    const source = printable(text.replaceAll('\t', '    '));
+    out.push(cut(`${cell(self_bytes)} ${cell(bytes)} ${String(line).padStart(5)}  ${source}`.trimEnd()));
   });
   if (beyond_bytes > 0)
     out.push(`${formatBytes(beyond_bytes)} belong to lines this file does not have: it is another version`);
   return out.join('\n');
+}
+
+/** The beginning of a line of code tells more than its end. */
+function cut(line: string): string {
+  return line.length <= WIDTH ? line : `${line.slice(0, WIDTH - 1)}…`;
 }
 
 function sumOf<T>(rows: readonly T[], pick: (row: T) => number): number {

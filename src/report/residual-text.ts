@@ -9,6 +9,8 @@ export function residualText(result: ResidualResult): string {
   if (no_estimate !== null)
     return `${wrap(`run ${printable(run)}: no estimate to compare with: ${no_estimate}`, WIDTH, '  ').join('\n')}\n`;
   const blocks = devices.map(deviceText);
+  for (const { path, device, reason } of result.left_out)
+    blocks.push(wrap(`${printable(path)} device ${device}: ${reason}`, WIDTH, '  ').join('\n'));
   if (lines.length > 0) blocks.push(linesText(lines));
   if (blocks.length === 0) blocks.push('no snapshot of a known stage and no memory line to compare with');
   blocks.push(
@@ -75,6 +77,9 @@ function bounds({ low_bytes, high_bytes }: Pick<ComponentResidual, 'low_bytes' |
   return `${gib(low_bytes)}–${gib(high_bytes)}`;
 }
 
+/** What the place of a line may take. */
+const PLACE = 20;
+
 /** Of each stage the rank that differs most. */
 function linesText(lines: readonly LineResidual[]): string {
   const groups = new Map<string, LineResidual[]>();
@@ -86,28 +91,30 @@ function linesText(lines: readonly LineResidual[]): string {
     const most = own.reduce((a, b) => (Math.abs(b.residual_bytes) > Math.abs(a.residual_bytes) ? b : a));
     return [
       most.stage ?? UNKNOWN,
-      most.rank === null ? UNKNOWN : own.length === 1 ? `${most.rank}` : `${most.rank} of ${formatCount(own.length)}`,
-      most.metric.replaceAll('_', ' '),
+      formatCount(own.length),
+      most.rank ?? UNKNOWN,
+      most.metric.replace('_', ' '),
       signed(most.residual_bytes),
       formatBytes(most.measured_bytes),
       formatBytes(most.estimated_bytes),
       bounds(most),
-      keepEnd(`${most.file}:${most.line}`, 24),
+      keepEnd(`${most.file}:${most.line}`, PLACE),
     ];
   });
   const drawn = table(
     [
-      { title: 'stage', align: 'right' },
+      { title: 'PP', align: 'right' },
+      { title: 'ranks', align: 'right' },
       { title: 'rank', align: 'right' },
       { title: 'printed' },
       { title: 'residual', align: 'right' },
       { title: 'measured', align: 'right' },
-      { title: 'estimated', align: 'right' },
+      { title: 'estimate', align: 'right' },
       { title: 'bounds, GiB', align: 'right' },
       { title: 'where' },
     ],
     rows,
-    '  ',
+    ' ',
   );
   return ["memory lines, of PyTorch's allocator; of each stage the rank that differs most", drawn].join('\n');
 }

@@ -10,7 +10,7 @@ export function stepLines(trace: TimelineTrace, limit: number | undefined): stri
   if (steps.origin === null)
     return [
       '',
-      '  no steps: no ProfilerStep or Optimizer.step annotation was recorded (torch 2.6 and newer record them)',
+      '  no steps: no annotation ProfilerStep or Optimizer.step was recorded (torch 2.6 and newer have them)',
     ];
   if (steps.rows.length === 0) return ['', `  no step lies ${trace.zoomed ? 'wholly in this range' : 'in the trace'}`];
   const shown = limit === undefined ? steps.rows : steps.rows.slice(-limit);

@@ -68,7 +68,7 @@ describe('timeline', () => {
   });
 
   // The first column of `columns` includes what was live before its first entry; that of the components does not.
-  it.fails.each([
+  it.each([
     ['leak', ['--from', 'seq:100', '--to', 'seq:900']],
     ['llama3-70b-pp8', ['--width', '1000']],
   ])('of %s %j begins with what was live before its first entry', (sample, args) => {

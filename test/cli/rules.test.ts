@@ -173,7 +173,7 @@ describe('explain-stack', () => {
   });
 
   // Prose is no stack; it is taken for a function without a file.
-  it.fails('leaves out lines that are no frames', () => {
+  it('leaves out lines that are no frames', () => {
     const pasted = `hello there\n#1  9.90 GiB  14.6 %  92 blocks\n${FRAMES.join('\n')}\n`;
     expect(explain(['-'], pasted).stacks[0]!.frames).toHaveLength(2);
   });

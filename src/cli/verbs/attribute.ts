@@ -66,6 +66,8 @@ export function registerAttribute(program: Command, context: Context): void {
     try {
       const filter = target.handle === undefined ? { runId: target.runId } : { handle: target.handle };
       const result = await describeAttribution(target.store, filter, question);
+      if (result.devices.length === 0 && question.device !== undefined)
+        throw new MbfError('MBF1002', `no snapshot asked about has a device ${question.device}`);
       if (result.devices.length === 0) throw new MbfError('MBF1002', `run ${target.run} has no memory snapshot`);
       answer(context, options, result, attributeText);
       if (target.failed.length > 0) process.exitCode = EXIT.input;
@@ -77,7 +79,7 @@ export function registerAttribute(program: Command, context: Context): void {
 
 function shareOption(text: string): number {
   const percent = Number(text);
-  if (text.trim() === '' || !(percent > 0 && percent <= 100))
+  if (!/^\d{1,3}(?:\.\d+)?$/.test(text) || !(percent > 0 && percent <= 100))
     throw new MbfError('MBF1001', `--share ${JSON.stringify(text)} is no percentage above 0, up to 100`);
   return percent / 100;
 }

@@ -50,7 +50,10 @@ export function registerExplainStack(program: Command, context: Context): void {
     };
     const stacks =
       file !== undefined
-        ? parseStacks(await readTextFile(file)).map((frames, i) => ({ from: `${file} stack ${i + 1}`, frames }))
+        ? parseStacks(await readTextFile(file)).map((frames, i) => ({
+            from: `${file === '-' ? '<stdin>' : file} stack ${i + 1}`,
+            frames,
+          }))
         : [await storedStack(parseCount('--stack', options.stack!), options, context)];
     if (stacks.length === 0) throw new MbfError('MBF1001', `${file} holds no stack`);
     const result: ExplainStackResult = {

@@ -46,12 +46,14 @@ export function componentSeries(of: DeviceAttribution, slices: readonly SeriesSl
       best?.set(now);
     }
   };
+  let isFirst = true;
   for (const { first_seq: first, last_seq: last } of slices) {
     const best = new Float64Array(COMPONENTS.length);
     if (first === null || last === null) best.set(now);
     else {
-      // What is live after the slice's first entry is the least it can show: what was live before it belongs to the slice before.
-      passTo(first, undefined);
+      // What was live before a slice's first entry belongs to the slice before; to the first one if there is none.
+      passTo(isFirst ? first - 1 : first, undefined);
+      isFirst = false;
       passTo(last, best);
     }
     found.push(best);

@@ -47,6 +47,10 @@ const TRACEBACK_FRAME = /^\s*File "([^"]+)", line (\d+), in (.+)$/;
 /** memory_viz and `torch.cuda._memory_viz`: `file.py:123:function`. */
 const VIZ_FRAME = /^\s*(\S+\.\w+):(\d+):(.+)$/;
 
+/** Prose, tables and headings are pasted along. */
+const SOURCE_FILE = /\.(?:pyx?|pyw|cpp|cc|cxx|c|h|hpp|cuh?)$|^<.+>$/;
+const NATIVE_NAME = /::\w/;
+
 /**
  * Frames as people paste them, innermost first: `function file.py:123` as this tool prints them, `file.py:123:function` as memory_viz does, or a Python traceback, which has the
  * innermost last. Several stacks are apart by empty lines. Lines that are none of these are left out.
@@ -69,8 +73,8 @@ function parseStack(text: string): Frame[] {
     const viz = VIZ_FRAME.exec(line);
     if (viz !== null) return [{ filename: viz[1]!, line: Number(viz[2]), name: viz[3]!.trim() }];
     const [frame] = sampleFrames([line.replace(/^\s*#\d+\s+/, '')]);
-    return frame === undefined || frame.name === ''
-      ? []
-      : [{ name: frame.name, filename: frame.path, line: frame.line ?? 0 }];
+    if (frame === undefined || !(SOURCE_FILE.test(frame.path) || (frame.path === '' && NATIVE_NAME.test(frame.name))))
+      return [];
+    return [{ name: frame.name, filename: frame.path, line: frame.line ?? 0 }];
   });
 }

@@ -51,11 +51,10 @@ export class PatternIndex {
     take(this.others);
     for (const segment of segments) take(this.bySegment.get(segment));
     take(this.byFunction.get(bare));
+    if (name.includes('::')) take(this.native);
     // A C++ name is its own bare name, dots and all.
-    if (name.includes('::')) {
-      take(this.native);
-      take(this.byFunction.get(name.slice(name.lastIndexOf('.') + 1)));
-    }
+    const tail = name.slice(name.lastIndexOf('.') + 1);
+    if (tail !== bare) take(this.byFunction.get(tail));
     return found.sort((a, b) => a - b);
   }
 }

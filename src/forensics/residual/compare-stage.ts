@@ -52,7 +52,8 @@ export function compareStage(measured: Measured, stage: EstimateStage, inputs: E
     stage.moments.find(({ moment }) => moment === stage.moment);
   const moment = found?.moment ?? stage.moment;
   const estimate = new Map((found?.components ?? stage.components).map((component) => [component.name, component]));
-  const beforeFirstStep = measured.momentBytes === 0;
+  // Offloaded, the moments are on the host at all times.
+  const beforeFirstStep = measured.momentBytes === 0 && inputs.given.optimizer_cpu_offload !== true;
   // Parts stand with the stage's own moment; what lies outside PyTorch, and the states, are the same at all of them.
   const left = new Map<string, { bytes: number; low: number; high: number }>();
   for (const { name, parts } of stage.components)

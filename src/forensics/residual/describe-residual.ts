@@ -1,4 +1,5 @@
 /** `mbforensics residual`: what was measured less what theory says, for runs that have both. */
+import { MbfError } from '../../model/errors.js';
 import type { DeviceResidual, LineResidual, ResidualResult } from '../../model/residual-results.js';
 import type { Component } from '../../model/vocabulary.js';
 import type { Store } from '../../store/store.js';
@@ -34,6 +35,7 @@ export async function describeResidual(
     run,
     no_estimate: refused ?? `the run does not tell ${inputs.missing.join(', ')}`,
     devices: [],
+    left_out: [],
     lines: [],
     assumptions: [],
     not_modelled: [],
@@ -41,19 +43,31 @@ export async function describeResidual(
   if (estimate === null) return none;
   const ranks = await readRunFigures(store, runId);
   const devices: DeviceResidual[] = [];
+  const leftOut: ResidualResult['left_out'][number][] = [];
+  let missing: MbfError | undefined;
   for (const row of await listSnapshots(store, { runId })) {
     if (question.handle !== undefined && row.handle !== question.handle) continue;
     const id = { snapshot_id: row.snapshot_id };
     for (const { device, segments, events } of await store.all('snapshot.devices', id)) {
       if (segments === 0 && events === null) continue;
-      const found = await compareDevice(store, row, device, estimate, ranks, question);
-      if (found !== null) devices.push(found);
+      try {
+        const found = await compareDevice(store, row, device, estimate, ranks, question);
+        if (found !== null) devices.push(found);
+        else leftOut.push({ path: row.display_path, device, reason: 'the pipeline stage of its rank is not known' });
+      } catch (error) {
+        // One device of several runs out of memory; the others have no such moment, and still an answer.
+        if (!(error instanceof MbfError && error.code === 'MBF1002')) throw error;
+        missing = error;
+        leftOut.push({ path: row.display_path, device, reason: error.message });
+      }
     }
   }
+  if (devices.length === 0 && missing !== undefined) throw missing;
   const surprise = ({ components }: DeviceResidual): number => Math.abs(components[0]?.surprise_bytes ?? 0);
   return {
     ...none,
     no_estimate: null,
+    left_out: leftOut,
     devices: devices.sort((a, b) => surprise(b) - surprise(a)),
     lines: await compareLines(store, runId, estimate, ranks),
     assumptions: estimate.assumptions,
@@ -61,7 +75,7 @@ export async function describeResidual(
   };
 }
 
-/** Null where the snapshot cannot be put to a stage: without the rank's place, only a single stage is sure. */
+/** Throws MBF1002 where the device has no such moment; null where the snapshot cannot be put to a stage: without the rank's place, only a single stage is sure. */
 async function compareDevice(
   store: Store,
   row: {
@@ -131,7 +145,8 @@ async function compareLines(
     const place = ranks.stageOf(row.rank);
     const stage = stages[place ?? (stages.length === 1 ? 0 : -1)];
     if (stage === undefined) return [];
-    const isFirst = row.last_iteration === row.first_iteration;
+    // Of the first step alone: after it the moments exist, and after a checkpoint they are loaded.
+    const isFirst = row.last_iteration === 1;
     const measured = metric === 'max_allocated' ? row.max_bytes : (row.last_bytes ?? row.max_bytes);
     const doubt = (bytes: number): number => bytes / Math.max(1, stage.allocated_bytes);
     const estimated =

@@ -23,6 +23,13 @@ type Reading = (facts: ReadingFacts) => string | null;
 /** Sizes that follow from element counts agree so far; buffers are padded. */
 const TOLERANCE = 0.06;
 
+/** Where the estimate itself is in doubt by more, a multiple of it proves nothing. */
+const TIGHT = 0.1;
+
+function isTight({ estimated_bytes, low_bytes }: ReadingFacts['row']): boolean {
+  return low_bytes >= (1 - TIGHT) * estimated_bytes;
+}
+
 function isAbout(bytes: number, expected: number): boolean {
   return expected > 0 && Math.abs(bytes - expected) <= TOLERANCE * expected;
 }
@@ -31,7 +38,10 @@ function isAbout(bytes: number, expected: number): boolean {
 const READINGS: Partial<Record<Component, readonly Reading[]>> = {
   optimizer_state: [
     ({ row, inputs, shards }) =>
-      inputs.distributedOptimizer && shards > 1 && isAbout(row.measured_bytes, row.estimated_bytes * shards)
+      inputs.distributedOptimizer &&
+      shards > 1 &&
+      isTight(row) &&
+      isAbout(row.measured_bytes, row.estimated_bytes * shards)
         ? 'it has the unsharded size: the distributed optimizer is not in effect'
         : null,
     ({ row, inputs, shards }) =>
@@ -65,7 +75,7 @@ const READINGS: Partial<Record<Component, readonly Reading[]>> = {
   activation: [
     ({ row, heldBytes }) =>
       row.surprise_bytes > 0 && 2 * heldBytes >= row.surprise_bytes
-        ? `${formatBytes(heldBytes)} of it outlived two training steps: it is held, not under way`
+        ? `${formatBytes(heldBytes)} of it are made by lines whose blocks outlive training steps: held, not under way`
         : null,
     ({ row, inputs, seen }) =>
       row.surprise_bytes > 0 && inputs.recompute !== null && !seen.has('recompute')

@@ -50,7 +50,10 @@ describe('readings', () => {
     [/no main gradients were allocated yet/, { of: ['gradient', 0, 8] }],
     [/held twice, or in fp32/, { of: ['parameter', 8, 4] }],
     [/in 8 bits/, { of: ['parameter', 2, 4] }],
-    [/^17\.00 GiB of it outlived two training steps/, { of: ['activation', 38, 17], heldBytes: 17 * GIB }],
+    [
+      /^17\.00 GiB of it are made by lines whose blocks outlive training steps/,
+      { of: ['activation', 38, 17], heldBytes: 17 * GIB },
+    ],
     [
       /recompute \(full\) is configured but no recompute/,
       { of: ['activation', 30, 10], inputs: { recompute: 'full' } },
@@ -96,7 +99,7 @@ describe('readings', () => {
 
   it('says what is held before what is configured, and the failure before the schedule', () => {
     const held = { of: ['activation', 30, 10], heldBytes: 15 * GIB, inputs: { recompute: 'full' } } as const;
-    expect(said(held)).toMatch(/outlived/);
+    expect(said(held)).toMatch(/outlive/);
     expect(said({ of: ['activation', 5, 10], atFailure: true, seen: new Set(['recompute']) })).toMatch(/does not tell/);
   });
 });
