@@ -24,7 +24,7 @@ type Reading = (facts: ReadingFacts) => string | null;
 const TOLERANCE = 0.06;
 
 /** Where the estimate itself is in doubt by more, a multiple of it proves nothing. */
-const TIGHT = 0.1;
+const TIGHT = 0.25;
 
 function isTight({ estimated_bytes, low_bytes }: ReadingFacts['row']): boolean {
   return low_bytes >= (1 - TIGHT) * estimated_bytes;
