@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { describeAttribution } from '../../forensics/attribution/describe-attribution.js';
+import { describeAttribution } from '../../forensics/attribution/views/describe-attribution.js';
 import { MOMENT_FORMS, parseMoment } from '../../forensics/history/moment.js';
 import { ATTRIBUTE_KEYS } from '../../model/attribute-results.js';
 import { MbfError } from '../../model/errors.js';

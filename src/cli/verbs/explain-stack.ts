@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { explainStack, parseStacks } from '../../forensics/attribution/explain-stack.js';
+import { explainStack, parseStacks } from '../../forensics/attribution/views/explain-stack.js';
 import { readStacks } from '../../forensics/stacks/read-stacks.js';
 import { MbfError } from '../../model/errors.js';
 import type { ExplainStackResult } from '../../model/rules-results.js';

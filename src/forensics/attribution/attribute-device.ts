@@ -2,9 +2,12 @@
 import { PHASES, type Phase } from '../../model/log-rows.js';
 import type { Store } from '../../store/store.js';
 import { deviceHistory } from '../history/device-history.js';
-import { labelOf } from './classify-stack.js';
-import type { CompiledRules } from './compile-rules.js';
-import { type DeviceAttribution, NO_RUN_FIGURES, type RunFigures } from './device-attribution.js';
+import { type DeviceAttribution, NO_RUN_FIGURES, type RunFigures } from './blocks/device-attribution.js';
+import { type BlockLabel, LabelTable } from './blocks/labels.js';
+import { lifeClasses } from './blocks/life-classes.js';
+import { type Lives, readLives } from './blocks/lives.js';
+import { phaseWindows } from './blocks/phase-windows.js';
+import { type ClassifiedStack, readStackClasses } from './blocks/stack-classes.js';
 import { inferBackward } from './infer/backward.js';
 import { inferBeforeRecording } from './infer/before-recording.js';
 import { inferBuffers } from './infer/buffers.js';
@@ -15,12 +18,9 @@ import { inferPrivatePools } from './infer/private-pools.js';
 import { inferReplacedParameters } from './infer/replaced-parameters.js';
 import { inferSegmentStacks } from './infer/segment-stacks.js';
 import { inferWorkspaces } from './infer/workspaces.js';
-import { type BlockLabel, LabelTable } from './labels.js';
-import { lifeClasses } from './life-classes.js';
-import { type Lives, readLives } from './lives.js';
-import { phaseWindows } from './phase-windows.js';
-import type { Lifetime, PoolKind } from './rule.js';
-import { type ClassifiedStack, readStackClasses } from './stack-classes.js';
+import { labelOf } from './match/classify-stack.js';
+import type { CompiledRules } from './match/compile-rules.js';
+import type { Lifetime, PoolKind } from './match/rule.js';
 
 /** In this order: what earlier ones settle, later ones leave alone or build on. */
 const INFERENCES = [

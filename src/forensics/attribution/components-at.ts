@@ -3,11 +3,11 @@ import type { AllocatorState } from '../../allocator/walk/allocator-state.js';
 import { COMPONENTS, type Component } from '../../model/vocabulary.js';
 import type { Store } from '../../store/store.js';
 import { attributeDevice } from './attribute-device.js';
-import type { CompiledRules } from './compile-rules.js';
-import type { DeviceAttribution } from './device-attribution.js';
-import { liveLabels } from './live-labels.js';
+import type { DeviceAttribution } from './blocks/device-attribution.js';
+import { readRunFigures } from './blocks/run-figures.js';
+import type { CompiledRules } from './match/compile-rules.js';
 import { builtInRules } from './rules/index.js';
-import { readRunFigures } from './run-figures.js';
+import { liveLabels } from './views/live-labels.js';
 
 /** The attribution asked for last, by store: several views of one answer need the same, and it holds every block of a trace. */
 const last = new WeakMap<

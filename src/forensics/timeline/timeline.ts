@@ -14,8 +14,8 @@ import type {
 } from '../../model/timeline-results.js';
 import type { Store } from '../../store/store.js';
 import { attributeDevice } from '../attribution/attribute-device.js';
-import type { CompiledRules } from '../attribution/compile-rules.js';
-import { componentSeries } from '../attribution/component-series.js';
+import type { CompiledRules } from '../attribution/match/compile-rules.js';
+import { componentSeries } from '../attribution/views/component-series.js';
 import type { BucketRange } from '../history/buckets.js';
 import { deviceHistory } from '../history/device-history.js';
 import { pairAnnotations } from '../history/pair-annotations.js';

@@ -3,7 +3,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { PARSERS } from '../../../parsers/index.js';
 import { attributeDevice } from '../../../src/forensics/attribution/attribute-device.js';
-import { labelAt, type RunFigures } from '../../../src/forensics/attribution/device-attribution.js';
+import { labelAt, type RunFigures } from '../../../src/forensics/attribution/blocks/device-attribution.js';
 import { compiledRules } from '../../../src/forensics/attribution/rules/index.js';
 import { ingest } from '../../../src/ingest/ingest.js';
 import { openStore } from '../../../src/store/open-store.js';

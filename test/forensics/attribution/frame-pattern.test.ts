@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { compileGlob, compilePatterns, namedFrame } from '../../../src/forensics/attribution/frame-pattern.js';
+import { compileGlob, compilePatterns, namedFrame } from '../../../src/forensics/attribution/match/frame-pattern.js';
 
 const fits = (pattern: Parameters<typeof compilePatterns>[0], name: string, path = 'a.py'): boolean =>
   compilePatterns(pattern)(namedFrame(name, path));

@@ -7,12 +7,12 @@ import {
   listOf,
   type NamedFrame,
   namedFrame,
-} from '../../../src/forensics/attribution/frame-pattern.js';
-import { PatternIndex } from '../../../src/forensics/attribution/pattern-index.js';
-import type { FramePattern } from '../../../src/forensics/attribution/rule.js';
+} from '../../../src/forensics/attribution/match/frame-pattern.js';
+import { PatternIndex } from '../../../src/forensics/attribution/match/pattern-index.js';
+import type { FramePattern } from '../../../src/forensics/attribution/match/rule.js';
+import { sampleFrames } from '../../../src/forensics/attribution/match/sample-frames.js';
 import { TIERS } from '../../../src/forensics/attribution/rules/index.js';
 import { PHASE_RULES } from '../../../src/forensics/attribution/rules/phases.js';
-import { sampleFrames } from '../../../src/forensics/attribution/sample-frames.js';
 
 type Patterns = FramePattern | readonly FramePattern[];
 

@@ -1,10 +1,10 @@
 /** Every sample stack of every rule is classified by that rule, and says where upstream it comes from. */
 import { describe, expect, it } from 'vitest';
-import { classifyStack, labelOf } from '../../../src/forensics/attribution/classify-stack.js';
-import { listOf } from '../../../src/forensics/attribution/frame-pattern.js';
+import { classifyStack, labelOf } from '../../../src/forensics/attribution/match/classify-stack.js';
+import { listOf } from '../../../src/forensics/attribution/match/frame-pattern.js';
+import { sampleMatches } from '../../../src/forensics/attribution/match/sample-frames.js';
 import { compiledRules, TIERS } from '../../../src/forensics/attribution/rules/index.js';
 import { PHASE_RULES } from '../../../src/forensics/attribution/rules/phases.js';
-import { sampleMatches } from '../../../src/forensics/attribution/sample-frames.js';
 import { COMPONENTS } from '../../../src/model/vocabulary.js';
 
 const RULES = TIERS.flatMap(({ rules }) => rules);

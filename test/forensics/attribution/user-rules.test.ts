@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { testRules } from '../../../src/forensics/attribution/describe-rules.js';
-import { EXAMPLE_RULES, parseRules } from '../../../src/forensics/attribution/user-rules.js';
+import { EXAMPLE_RULES, parseRules } from '../../../src/forensics/attribution/match/user-rules.js';
+import { testRules } from '../../../src/forensics/attribution/views/describe-rules.js';
 import { MbfError } from '../../../src/model/errors.js';
 
 function errorOf(text: string): string {

@@ -1,9 +1,9 @@
 /** Accumulation points, annotated sources, pasted stacks: what is made of labelled stacks. */
 import { describe, expect, it } from 'vitest';
-import { accumulationPoint } from '../../../src/forensics/attribution/accumulation.js';
-import { annotateSource, sameFile } from '../../../src/forensics/attribution/annotate-source.js';
-import { parseStacks } from '../../../src/forensics/attribution/explain-stack.js';
-import { layerName } from '../../../src/forensics/attribution/layer-name.js';
+import { layerName } from '../../../src/forensics/attribution/blocks/layer-name.js';
+import { accumulationPoint } from '../../../src/forensics/attribution/views/accumulation.js';
+import { annotateSource, sameFile } from '../../../src/forensics/attribution/views/annotate-source.js';
+import { parseStacks } from '../../../src/forensics/attribution/views/explain-stack.js';
 import type { Frame } from '../../../src/forensics/stacks/call-site.js';
 
 /** `name file:line`, innermost first. */

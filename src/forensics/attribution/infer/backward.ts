@@ -1,6 +1,6 @@
 /** What the autograd engine allocates: its threads have no Python frames, so a block's stack says at most which operator ran. */
-import { type DeviceAttribution, labelAt, relabelling } from '../device-attribution.js';
-import { NEVER, sizeOf } from '../lives.js';
+import { type DeviceAttribution, labelAt, relabelling } from '../blocks/device-attribution.js';
+import { NEVER, sizeOf } from '../blocks/lives.js';
 
 export const PARAMETER_GRADIENT = 'inference.parameter-gradient';
 export const ACTIVATION_GRADIENT = 'inference.activation-gradient';

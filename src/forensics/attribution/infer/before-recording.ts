@@ -1,6 +1,6 @@
 /** Memory from before the recording, of which the trace shows at most the end: told by who frees it, and by sizes that only parameters have. */
-import { type DeviceAttribution, infer, labelAt } from '../device-attribution.js';
-import { type Lives, NEVER, sizeOf } from '../lives.js';
+import { type DeviceAttribution, infer, labelAt } from '../blocks/device-attribution.js';
+import { type Lives, NEVER, sizeOf } from '../blocks/lives.js';
 import { isAbout } from './buffers.js';
 
 export const FREED_BY_OPTIMIZER = 'inference.freed-by-optimizer';

@@ -1,5 +1,5 @@
 /** Contiguous buffers of Megatron's DDP: one constructor makes those of the parameters and those of the main gradients. */
-import { type DeviceAttribution, infer } from '../device-attribution.js';
+import { type DeviceAttribution, infer } from '../blocks/device-attribution.js';
 import { groupByLine, type LineGroup, rowsByRule } from './matched-lines.js';
 
 export const PARAM_BUFFER = 'inference.param-buffer';

@@ -1,6 +1,6 @@
 /** Activations that outlive the step they were computed in: a leak, or something that is no activation. */
 import { countUpTo } from '../../stacks/annotation-stages.js';
-import { type DeviceAttribution, labelAt, relabelling } from '../device-attribution.js';
+import { type DeviceAttribution, labelAt, relabelling } from '../blocks/device-attribution.js';
 
 export const HELD_ACROSS_STEPS = 'inference.held-across-steps';
 

@@ -1,5 +1,5 @@
 /** Telling apart what one function allocates, by the lines it does so on. */
-import type { DeviceAttribution } from '../device-attribution.js';
+import type { DeviceAttribution } from '../blocks/device-attribution.js';
 
 /** Rows that one line of a function made. */
 export interface LineGroup {

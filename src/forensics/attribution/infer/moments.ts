@@ -1,6 +1,6 @@
 /** The two moments of Adam, where the stack says only that it is one of them. */
-import { type DeviceAttribution, infer, labelAt } from '../device-attribution.js';
-import { sizeOf } from '../lives.js';
+import { type DeviceAttribution, infer, labelAt } from '../blocks/device-attribution.js';
+import { sizeOf } from '../blocks/lives.js';
 import { groupByLine, rowsByRule } from './matched-lines.js';
 
 export const ADAM_MOMENTS = 'inference.adam-moments';

@@ -1,7 +1,7 @@
 /** The output projection of a model whose code is nobody's framework: a linear layer that the outermost module calls after all its blocks. */
 import { type Frame, isPython } from '../../stacks/call-site.js';
-import { type DeviceAttribution, labelAt, relabelling } from '../device-attribution.js';
-import { isModuleFile, moduleCalls } from '../layer-name.js';
+import { type DeviceAttribution, labelAt, relabelling } from '../blocks/device-attribution.js';
+import { isModuleFile, moduleCalls } from '../blocks/layer-name.js';
 
 export const OUTPUT_HEAD = 'inference.output-head';
 

@@ -1,7 +1,7 @@
 /** Memory of private pools: CUDA graphs hold it for every replay, whatever it was allocated for. */
 
 import type { Component } from '../../../model/vocabulary.js';
-import { type DeviceAttribution, infer, labelAt } from '../device-attribution.js';
+import { type DeviceAttribution, infer, labelAt } from '../blocks/device-attribution.js';
 
 export const PRIVATE_POOL = 'inference.private-pool';
 

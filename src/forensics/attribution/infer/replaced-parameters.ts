@@ -1,6 +1,6 @@
 /** Optimizers that write `p.data = …`: from the first step on the parameters are what the step allocated. */
-import { type DeviceAttribution, infer, labelAt } from '../device-attribution.js';
-import { NEVER, sizeOf } from '../lives.js';
+import { type DeviceAttribution, infer, labelAt } from '../blocks/device-attribution.js';
+import { NEVER, sizeOf } from '../blocks/lives.js';
 
 export const REPLACED_PARAMETERS = 'inference.replaced-parameters';
 

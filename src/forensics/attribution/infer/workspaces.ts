@@ -1,7 +1,7 @@
 /** Workspaces of cuBLAS where no C++ frame names them: they are allocated inside the first matrix product of a stream, and look like its output. */
 import { countUpTo } from '../../stacks/annotation-stages.js';
-import { type DeviceAttribution, infer, labelAt } from '../device-attribution.js';
-import { NEVER } from '../lives.js';
+import { type DeviceAttribution, infer, labelAt } from '../blocks/device-attribution.js';
+import { NEVER } from '../blocks/lives.js';
 
 export const CUBLAS_WORKSPACE = 'inference.cublas-workspace';
 

@@ -1,5 +1,5 @@
 /** What DeepSpeed's own layers keep: activation checkpointing, MoE, sequence parallelism. */
-import type { AttributionRule } from '../rule.js';
+import type { AttributionRule } from '../match/rule.js';
 import { CONDA, DIST, moduleCall, SCRIPT, trainerLoop, VENV } from './sample-tails.js';
 
 export const DEEPSPEED_LAYERS: readonly AttributionRule[] = [

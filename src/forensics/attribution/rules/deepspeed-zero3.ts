@@ -1,5 +1,5 @@
 /** DeepSpeed ZeRO 3: parameters in partitions, gathered where a module needs them. */
-import type { AttributionRule } from '../rule.js';
+import type { AttributionRule } from '../match/rule.js';
 import { CONDA, DIST, moduleCall, SCRIPT, trainerStep, VENV } from './sample-tails.js';
 
 const PARTITION = 'deepspeed/runtime/zero/partition_parameters.py';

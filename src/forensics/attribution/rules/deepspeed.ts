@@ -1,5 +1,5 @@
 /** DeepSpeed: ZeRO 1 and 2, the mixed-precision optimizers, pipelines. ZeRO 3 is in `deepspeed-zero3.ts`, MoE and checkpoints in `deepspeed-layers.ts`. */
-import type { AttributionRule } from '../rule.js';
+import type { AttributionRule } from '../match/rule.js';
 import { DEEPSPEED_LAYERS } from './deepspeed-layers.js';
 import { ZERO3_OWNERS } from './deepspeed-zero3.js';
 import { CONDA, DIST, SCRIPT, VENV } from './sample-tails.js';

@@ -1,5 +1,5 @@
 /** diffusers: denoisers, autoencoders, schedulers and pipelines. */
-import type { AttributionRule } from '../rule.js';
+import type { AttributionRule } from '../match/rule.js';
 import { CONDA, DIST, moduleCall, SCRIPT, VENV } from './sample-tails.js';
 
 const LISTED = 'huggingface/diffusers src/diffusers/models (folder listing; the file not read)';

@@ -1,5 +1,5 @@
 /** What code that torch.compile wrote allocates: its frames have no names of the model's, unless dynamo left some further out. */
-import type { AttributionRule, FramePattern } from '../rule.js';
+import type { AttributionRule, FramePattern } from '../match/rule.js';
 import { CONDA, moduleCall, SCRIPT, VENV } from './sample-tails.js';
 
 /** `named`: frames that say more than that the code was compiled. */

@@ -1,5 +1,5 @@
 /** What plain user code keeps or feeds: parameters, optimizer states, gradients, batches, caches. */
-import type { AttributionRule } from '../rule.js';
+import type { AttributionRule } from '../match/rule.js';
 import { CONDA, DIST, moduleCall, SCRIPT, VENV } from './sample-tails.js';
 
 /** `step` of somebody's own optimizer: torch wraps it, or its file says so. */

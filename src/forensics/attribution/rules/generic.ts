@@ -2,7 +2,7 @@
  * The last resort: plain user code of any project, told by the names people give to functions, files and (from Python 3.11 on some recorders) classes. A rule here
  * says no more than the name says. Inner frames win: `softmax` inside `scaled_dot_product_attention` inside a block is attention.
  */
-import type { AttributionRule, FramePattern } from '../rule.js';
+import type { AttributionRule, FramePattern } from '../match/rule.js';
 import { torchCompileRules } from './generic-compiled.js';
 import { GENERIC_STATE } from './generic-state.js';
 import { CONDA, DIST, moduleCall, SCRIPT, VENV } from './sample-tails.js';

@@ -1,5 +1,5 @@
 /** LoRA and other adapters of peft, quantised linear layers of bitsandbytes. */
-import type { AttributionRule } from '../rule.js';
+import type { AttributionRule } from '../match/rule.js';
 import { fromLayer, MODEL } from './hugging-face-stacks.js';
 import { CONDA, DIST, moduleCall, trainerStep, VENV } from './sample-tails.js';
 

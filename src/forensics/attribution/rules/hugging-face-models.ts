@@ -2,7 +2,7 @@
  * Layers of transformers, peft and bitsandbytes. torch records bare function names, so that a modeling file's frames are all called `forward`: one that has another
  * modeling frame further out is a layer; one that stands alone is the model with its head, and what it makes itself are logits. That order of the list tells them apart.
  */
-import type { AttributionRule, FramePattern } from '../rule.js';
+import type { AttributionRule, FramePattern } from '../match/rule.js';
 import { ADAPTER_LAYERS } from './hugging-face-adapters.js';
 import { fromHead, fromLayer, fromModel, MODEL, MODELING } from './hugging-face-stacks.js';
 import { CONDA, DIST, moduleCall, SCRIPT, trainerStep, VENV } from './sample-tails.js';

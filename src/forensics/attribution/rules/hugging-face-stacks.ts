@@ -1,5 +1,5 @@
 /** What the stacks of transformers' models look like, for patterns and samples. */
-import type { FramePattern } from '../rule.js';
+import type { FramePattern } from '../match/rule.js';
 import { moduleCall } from './sample-tails.js';
 
 /** Code from the hub lies in the cache, under `transformers_modules`. */

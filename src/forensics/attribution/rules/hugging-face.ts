@@ -1,5 +1,5 @@
 /** transformers, accelerate, peft, bitsandbytes, trl and diffusers: what is loaded, quantised, offloaded, cached and fed. Their layers are in `hugging-face-models.ts`. */
-import type { AttributionRule } from '../rule.js';
+import type { AttributionRule } from '../match/rule.js';
 import { DIFFUSERS_LAYERS } from './diffusers.js';
 import { TRANSFORMERS_LAYERS } from './hugging-face-models.js';
 import { CONDA, DIST, moduleCall, SCRIPT, trainerLoop, trainerStep, VENV } from './sample-tails.js';

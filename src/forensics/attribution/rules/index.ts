@@ -1,7 +1,7 @@
 /** The rules that come with the tool, in order of precedence. Raise {@link RULES_VERSION} whenever the same stack would be called something else. */
-import { type CompiledRules, compileRules } from '../compile-rules.js';
-import { compilePatterns } from '../frame-pattern.js';
-import type { AttributionRule, RuleTier } from '../rule.js';
+import { type CompiledRules, compileRules } from '../match/compile-rules.js';
+import { compilePatterns } from '../match/frame-pattern.js';
+import type { AttributionRule, RuleTier } from '../match/rule.js';
 import { DEEPSPEED_LAYERS, DEEPSPEED_OWNERS } from './deepspeed.js';
 import { GENERIC } from './generic.js';
 import { HUGGING_FACE_LAYERS, HUGGING_FACE_OWNERS } from './hugging-face.js';

@@ -1,5 +1,5 @@
 /** Forward pass of Megatron-Core's attention. */
-import type { AttributionRule } from '../rule.js';
+import type { AttributionRule } from '../match/rule.js';
 import {
   ATTENTION,
   BLOCK,

@@ -1,5 +1,5 @@
 /** Megatron Bridge and NeMo: steps, adapters, conversion of weights. The model below them is Megatron-Core's. */
-import type { AttributionRule } from '../rule.js';
+import type { AttributionRule } from '../match/rule.js';
 import { BRIDGE_FORWARD_STEP, BRIDGE_SETUP, BRIDGE_STEP, GET_OPTIMIZER, submodule, wheel } from './megatron-stacks.js';
 
 const STEPS = [

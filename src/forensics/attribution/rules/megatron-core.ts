@@ -1,5 +1,5 @@
 /** Megatron-LM: Megatron-Core and megatron/training. Each rule cites the commit it was read at; its patterns cover older and newer layouts of the same code. */
-import type { AttributionRule } from '../rule.js';
+import type { AttributionRule } from '../match/rule.js';
 import { ATTENTION_LAYERS } from './megatron-attention.js';
 import { FSDP_OWNERS_OF_MEGATRON } from './megatron-fsdp.js';
 import { GRAPH_LAYERS, GRAPH_OWNERS } from './megatron-graphs.js';

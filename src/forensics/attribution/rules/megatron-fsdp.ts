@@ -1,5 +1,5 @@
 /** Megatron's own fully sharded data parallelism, and its wrapper of torch's. */
-import type { AttributionRule, FramePattern } from '../rule.js';
+import type { AttributionRule, FramePattern } from '../match/rule.js';
 import { BLOCK, GET_MODEL, source, wheel } from './megatron-stacks.js';
 
 const FSDP_BUFFER = 'Megatron-LM core/distributed/fsdp/src/megatron_fsdp/param_and_grad_buffer.py 0056bc9';

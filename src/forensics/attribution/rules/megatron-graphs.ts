@@ -3,7 +3,7 @@
  *
  * No frame of `nccl_allocator.py` is in the stack of a buffer that lives in its pool: it is a context around the allocation. Such buffers are told by their owner.
  */
-import type { AttributionRule, FramePattern } from '../rule.js';
+import type { AttributionRule, FramePattern } from '../match/rule.js';
 import { GET_MODEL, PIPELINE, SCHEDULE, source, submodule, wheel } from './megatron-stacks.js';
 
 const NCCL_ALLOCATOR: FramePattern = { file: ['core/nccl_allocator.py', 'apex/contrib/nccl_allocator/**'] };

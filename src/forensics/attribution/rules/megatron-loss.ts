@@ -1,5 +1,5 @@
 /** Logits and loss of Megatron-Core's models. */
-import type { AttributionRule } from '../rule.js';
+import type { AttributionRule } from '../match/rule.js';
 import { BRIDGE_GPT, FORWARD_STEP, GPT, SCHEDULE, source, submodule, TE_LINEAR, wheel } from './megatron-stacks.js';
 
 const LINEAR = 'core/tensor_parallel/layers.py';

@@ -1,5 +1,5 @@
 /** Forward pass of Megatron-Core's models but for attention, experts and loss; recomputation. */
-import type { AttributionRule } from '../rule.js';
+import type { AttributionRule } from '../match/rule.js';
 import { EXPERT_FILES } from './megatron-moe.js';
 import {
   BLOCK,

@@ -1,5 +1,5 @@
 /** Mixture of experts in Megatron-Core: router, dispatch, experts. */
-import type { AttributionRule, FramePattern } from '../rule.js';
+import type { AttributionRule, FramePattern } from '../match/rule.js';
 import { MOE_CUSTOM, RECOMPUTED_LAYER, source, submodule, wheel } from './megatron-stacks.js';
 
 const DISPATCHER = 'core/transformer/moe/token_dispatcher.py';

@@ -1,5 +1,5 @@
 /** What Megatron's optimizers allocate: main parameters, moments, copies of gradients, norms, and what is kept on the host. */
-import type { AttributionRule } from '../rule.js';
+import type { AttributionRule } from '../match/rule.js';
 import {
   GET_OPTIMIZER,
   LOAD,

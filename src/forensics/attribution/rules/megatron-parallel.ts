@@ -1,5 +1,5 @@
 /** What Megatron-Core allocates for parallelism: DDP buffers, tensor, sequence and pipeline parallel communication. */
-import type { AttributionRule, FramePattern } from '../rule.js';
+import type { AttributionRule, FramePattern } from '../match/rule.js';
 import {
   BLOCK,
   FORWARD_STEP,

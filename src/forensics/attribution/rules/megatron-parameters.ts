@@ -1,5 +1,5 @@
 /** Weights of Megatron-Core's modules, at model build. */
-import type { AttributionRule, FramePattern } from '../rule.js';
+import type { AttributionRule, FramePattern } from '../match/rule.js';
 import { BRIDGE_SETUP, BUILD_LAYERS, GET_MODEL, source, submodule, wheel } from './megatron-stacks.js';
 
 const LINEAR = 'core/tensor_parallel/layers.py';

@@ -4,7 +4,7 @@
  * In backward a stack ends at the autograd function, hook or checkpoint that runs on the engine's thread: `backward_step` is seen only in what the main thread allocates
  * around it, so every file whose `backward` allocates is named.
  */
-import type { FramePattern, PhaseRule } from '../rule.js';
+import type { FramePattern, PhaseRule } from '../match/rule.js';
 
 const TRAINING = 'megatron/training/training.py';
 const BRIDGE = 'bridge/training';

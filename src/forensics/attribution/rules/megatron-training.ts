@@ -1,5 +1,5 @@
 /** What Megatron allocates around the model: batches, checkpoints, offloaded activations, inference caches, norms for the log. */
-import type { AttributionRule } from '../rule.js';
+import type { AttributionRule } from '../match/rule.js';
 import {
   EVALUATE,
   FORWARD_STEP,

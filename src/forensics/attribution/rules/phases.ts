@@ -3,7 +3,7 @@
  * one that comes first here is the one to say.
  */
 import type { Phase } from '../../../model/log-rows.js';
-import type { FramePattern, PhaseRule } from '../rule.js';
+import type { FramePattern, PhaseRule } from '../match/rule.js';
 import { MEGATRON_PHASES, MEGATRON_RECOMPUTE } from './megatron-phases.js';
 import { TORCH_PHASES, TORCH_RECOMPUTE } from './torch-phases.js';
 

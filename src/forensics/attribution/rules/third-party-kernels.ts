@@ -1,5 +1,5 @@
 /** Kernels that any framework calls: flash-attn, xformers, apex, Liger, flash-linear-attention. */
-import type { AttributionRule } from '../rule.js';
+import type { AttributionRule } from '../match/rule.js';
 import { CONDA, DIST, moduleCall, SCRIPT, trainerStep, VENV } from './sample-tails.js';
 
 function llama(packages: string): readonly string[] {

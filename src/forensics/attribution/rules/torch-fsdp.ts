@@ -2,7 +2,7 @@
  * FSDP1, FSDP2, DTensor and what is trained with them: torchtitan, torchao. Memory is told by the functions that shard, gather and reduce; the module they wrap runs
  * under FSDP's own `forward` or hooks, so that a stack which merely passes through FSDP says nothing of whose memory it is.
  */
-import type { AttributionRule } from '../rule.js';
+import type { AttributionRule } from '../match/rule.js';
 import { CONDA, DIST, moduleCall, SCRIPT, VENV } from './sample-tails.js';
 import { FSDP1_OWNERS } from './torch-fsdp1.js';
 

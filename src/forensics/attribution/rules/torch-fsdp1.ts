@@ -1,5 +1,5 @@
 /** FSDP1: flat parameters. Its `forward` is in every stack of the model it wraps and is no owner of anything. */
-import type { AttributionRule } from '../rule.js';
+import type { AttributionRule } from '../match/rule.js';
 import { CONDA, DIST, moduleCall, SCRIPT, trainerStep, VENV } from './sample-tails.js';
 
 const READ = 'torch 2.13.0 and 2.14.1 wheels';

@@ -1,5 +1,5 @@
 /** What C++ frames say: library workspaces, NCCL, accumulated gradients; and what graph capture makes for itself. That a private pool is a graph's is inferred, not a rule. */
-import type { AttributionRule } from '../rule.js';
+import type { AttributionRule } from '../match/rule.js';
 import { CONDA, DIST, moduleCall, SCRIPT, VENV } from './sample-tails.js';
 
 const READ = 'torch 2.13.0 and 2.14.1 wheels';

@@ -1,5 +1,5 @@
 /** Data parallelism of torch.nn.parallel: DDP's buckets, DataParallel's replicas. */
-import type { AttributionRule } from '../rule.js';
+import type { AttributionRule } from '../match/rule.js';
 import { CONDA, DIST, moduleCall, SCRIPT, VENV } from './sample-tails.js';
 
 const READ = 'torch 2.13.0 and 2.14.1 wheels';

@@ -1,5 +1,5 @@
 /** Phases that plain PyTorch, its wrappers and common trainers tell by their function names. */
-import type { FramePattern, PhaseRule } from '../rule.js';
+import type { FramePattern, PhaseRule } from '../match/rule.js';
 
 const TORCH = 'torch 2.13.0 and 2.14.1 wheels';
 

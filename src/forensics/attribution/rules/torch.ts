@@ -1,5 +1,5 @@
 /** PyTorch itself: optimizers, gradient buckets, workspaces, graph pools, checkpoints. What any program's modules keep is in `generic.ts`. */
-import type { AttributionRule } from '../rule.js';
+import type { AttributionRule } from '../match/rule.js';
 import { CONDA, DIST, moduleCall, optimizerStep, SCRIPT, VENV } from './sample-tails.js';
 import { TORCH_NATIVE_LAYERS, TORCH_NATIVE_OWNERS } from './torch-native.js';
 import { TORCH_PARALLEL_OWNERS } from './torch-parallel.js';

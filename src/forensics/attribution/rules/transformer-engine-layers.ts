@@ -4,7 +4,7 @@
  * Its linear layers are in the stack of every activation of a Megatron model: what they allocate in forward is named by the layer that calls them, so these rules are a
  * list of their own for the last tier. In backward there is nothing above them but autograd, and only they can tell.
  */
-import type { AttributionRule, FramePattern } from '../rule.js';
+import type { AttributionRule, FramePattern } from '../match/rule.js';
 import {
   ATTENTION,
   BLOCK,

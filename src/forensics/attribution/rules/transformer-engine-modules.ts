@@ -1,5 +1,5 @@
 /** What Transformer Engine's modules keep and exchange: weights, FP8 state, gathered inputs, offloaded activations. */
-import type { AttributionRule, FramePattern } from '../rule.js';
+import type { AttributionRule, FramePattern } from '../match/rule.js';
 import {
   BLOCK,
   BUILD_LAYERS,

@@ -1,5 +1,5 @@
 /** Transformer Engine 1.x and 2.x: optimizer states, workspaces, userbuffers. */
-import type { AttributionRule } from '../rule.js';
+import type { AttributionRule } from '../match/rule.js';
 import {
   ATTENTION,
   OPTIMIZER_STEP,

@@ -1,10 +1,10 @@
 /** `mbforensics rules`: the built-in rules as a list, and the samples of a rules file put to the test. */
-import type { RulesResult, RulesTestResult, SampleVerdict } from '../../model/rules-results.js';
-import { classifyStack, labelOf } from './classify-stack.js';
-import type { AttributionRule } from './rule.js';
-import { compiledRules, RULES_VERSION, TIERS } from './rules/index.js';
-import { PHASE_RULES } from './rules/phases.js';
-import { sampleMatches } from './sample-frames.js';
+import type { RulesResult, RulesTestResult, SampleVerdict } from '../../../model/rules-results.js';
+import { classifyStack, labelOf } from '../match/classify-stack.js';
+import type { AttributionRule } from '../match/rule.js';
+import { sampleMatches } from '../match/sample-frames.js';
+import { compiledRules, RULES_VERSION, TIERS } from '../rules/index.js';
+import { PHASE_RULES } from '../rules/phases.js';
 
 export function describeRules(): RulesResult {
   return {

@@ -1,7 +1,7 @@
 /** The labels of the blocks that are live in a state. */
-import type { AllocatorState } from '../../allocator/walk/allocator-state.js';
-import { type DeviceAttribution, labelAt } from './device-attribution.js';
-import type { BlockLabel } from './labels.js';
+import type { AllocatorState } from '../../../allocator/walk/allocator-state.js';
+import { type DeviceAttribution, labelAt } from '../blocks/device-attribution.js';
+import type { BlockLabel } from '../blocks/labels.js';
 
 export interface LiveLabels {
   /** By block of the state. */

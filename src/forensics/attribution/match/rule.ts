@@ -2,8 +2,8 @@
  * The shape of attribution rules: what stacks, pools, sizes and lifetimes say about whose memory a block is. The built-in rules are the lists of `rules/`;
  * a file given with `--rules` holds the same in YAML.
  */
-import type { Phase } from '../../model/log-rows.js';
-import type { Component } from '../../model/vocabulary.js';
+import type { Phase } from '../../../model/log-rows.js';
+import type { Component } from '../../../model/vocabulary.js';
 
 /**
  * What a frame must look like; both parts must fit the same frame. Patterns are globs, one or several of which one must fit, never regular expressions: they

@@ -1,5 +1,5 @@
 /** What an attribution is made of while inferences refine it. */
-import type { DeviceHistory } from '../history/walk-history.js';
+import type { DeviceHistory } from '../../history/walk-history.js';
 import type { BlockLabel, LabelTable } from './labels.js';
 import type { LifeClasses } from './life-classes.js';
 import type { Lives } from './lives.js';

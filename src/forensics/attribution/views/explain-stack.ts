@@ -1,10 +1,10 @@
 /** `mbforensics explain-stack`: which rule a stack falls to, which others match it, and why they lose. */
-import type { ExplainedRule, ExplainedStack } from '../../model/rules-results.js';
-import { type Frame, frameText } from '../stacks/call-site.js';
-import { type BlockFacts, labelOf, unmetCondition } from './classify-stack.js';
-import type { CompiledRules } from './compile-rules.js';
-import { sampleFrames } from './sample-frames.js';
-import { classifyFrames } from './stack-classes.js';
+import type { ExplainedRule, ExplainedStack } from '../../../model/rules-results.js';
+import { type Frame, frameText } from '../../stacks/call-site.js';
+import { classifyFrames } from '../blocks/stack-classes.js';
+import { type BlockFacts, labelOf, unmetCondition } from '../match/classify-stack.js';
+import type { CompiledRules } from '../match/compile-rules.js';
+import { sampleFrames } from '../match/sample-frames.js';
 
 export function explainStack(
   rules: CompiledRules,

@@ -1,6 +1,6 @@
 /** Which rules a stack matches, in the order in which they would win, and in which phase of training it is. Once per distinct stack. */
-import type { Phase } from '../../model/log-rows.js';
-import type { Component } from '../../model/vocabulary.js';
+import type { Phase } from '../../../model/log-rows.js';
+import type { Component } from '../../../model/vocabulary.js';
 import type { AroundTest, CompiledRule, CompiledRules, FrameMatches } from './compile-rules.js';
 import type { AttributionRule, BlockConditions, Lifetime, PoolKind } from './rule.js';
 

@@ -1,8 +1,8 @@
 /** What a run's logs and configuration say that sizes of blocks can be held against. */
 
-import type { Store } from '../../store/store.js';
-import { effectiveConfig, readSettings } from '../log/config.js';
-import { readLogFacts } from '../log/log-facts.js';
+import type { Store } from '../../../store/store.js';
+import { effectiveConfig, readSettings } from '../../log/config.js';
+import { readLogFacts } from '../../log/log-facts.js';
 import { NO_RUN_FIGURES, type RunFigures } from './device-attribution.js';
 
 export interface RunOfRanks {

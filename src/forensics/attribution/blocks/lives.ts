@@ -1,8 +1,8 @@
 /** Every block that lived during a trace, as columns: those from before the recording first, then one per allocation in order. */
-import { STACK_ORIGINS } from '../../allocator/walk/allocator-state.js';
-import { roundTo512 } from '../../allocator/walk/history-facts.js';
-import type { Store } from '../../store/store.js';
-import type { DeviceHistory } from '../history/walk-history.js';
+import { STACK_ORIGINS } from '../../../allocator/walk/allocator-state.js';
+import { roundTo512 } from '../../../allocator/walk/history-facts.js';
+import type { Store } from '../../../store/store.js';
+import type { DeviceHistory } from '../../history/walk-history.js';
 
 export interface Lives {
   readonly count: number;

@@ -1,5 +1,5 @@
 /** `mbforensics attribute`: whose every byte is that is live at a moment, by component, phase and more. */
-import { stateTotals } from '../../allocator/walk/allocator-state.js';
+import { stateTotals } from '../../../allocator/walk/allocator-state.js';
 import type {
   AnnotatedSource,
   AttributedDevice,
@@ -7,27 +7,27 @@ import type {
   AttributeResult,
   ComponentBytes,
   ComponentGroup,
-} from '../../model/attribute-results.js';
-import { MbfError } from '../../model/errors.js';
-import { COMPONENTS, type Component } from '../../model/vocabulary.js';
-import type { QueryRow } from '../../store/query-catalog.js';
-import type { Store } from '../../store/store.js';
-import { type Moment, momentText } from '../history/moment.js';
-import { type StateAt, stateAt } from '../history/state-at.js';
-import { RESIDENT, readLifetimes } from '../live/lifetimes.js';
-import { listSnapshots, type SnapshotFilter } from '../names/snapshots.js';
-import { callSite } from '../stacks/call-site.js';
-import { stackModule } from '../stacks/module-path.js';
+} from '../../../model/attribute-results.js';
+import { MbfError } from '../../../model/errors.js';
+import { COMPONENTS, type Component } from '../../../model/vocabulary.js';
+import type { QueryRow } from '../../../store/query-catalog.js';
+import type { Store } from '../../../store/store.js';
+import { type Moment, momentText } from '../../history/moment.js';
+import { type StateAt, stateAt } from '../../history/state-at.js';
+import { RESIDENT, readLifetimes } from '../../live/lifetimes.js';
+import { listSnapshots, type SnapshotFilter } from '../../names/snapshots.js';
+import { callSite } from '../../stacks/call-site.js';
+import { stackModule } from '../../stacks/module-path.js';
+import { attributeDevice } from '../attribute-device.js';
+import type { DeviceAttribution } from '../blocks/device-attribution.js';
+import type { BlockLabel } from '../blocks/labels.js';
+import { layerName } from '../blocks/layer-name.js';
+import { type RunOfRanks, readRunFigures } from '../blocks/run-figures.js';
+import type { CompiledRules } from '../match/compile-rules.js';
+import { RULES_VERSION } from '../rules/index.js';
 import { accumulationPoint, type StackBytes } from './accumulation.js';
 import { annotateSource } from './annotate-source.js';
-import { attributeDevice } from './attribute-device.js';
-import type { CompiledRules } from './compile-rules.js';
-import type { DeviceAttribution } from './device-attribution.js';
-import type { BlockLabel } from './labels.js';
-import { layerName } from './layer-name.js';
 import { liveLabels } from './live-labels.js';
-import { RULES_VERSION } from './rules/index.js';
-import { type RunOfRanks, readRunFigures } from './run-figures.js';
 
 export interface AttributeQuestion {
   readonly moment: Moment;

@@ -1,5 +1,5 @@
 /** Rules compiled once: what is left per stack is to run their frame tests. */
-import type { Phase } from '../../model/log-rows.js';
+import type { Phase } from '../../../model/log-rows.js';
 import { compilePatterns, type FrameTest, type NamedFrame, namedFrame } from './frame-pattern.js';
 import { PatternIndex } from './pattern-index.js';
 import type { AttributionRule, PhaseRule, RuleTier } from './rule.js';

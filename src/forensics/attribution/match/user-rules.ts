@@ -1,8 +1,8 @@
 /** Attribution rules of the user's own: a YAML file of the same shape as the built-in ones, checked key by key before any of it is used. */
 import { isMap, isScalar, LineCounter, parseDocument, type YAMLMap } from 'yaml';
-import { MbfError } from '../../model/errors.js';
-import { PHASES, type Phase } from '../../model/log-rows.js';
-import { COMPONENTS } from '../../model/vocabulary.js';
+import { MbfError } from '../../../model/errors.js';
+import { PHASES, type Phase } from '../../../model/log-rows.js';
+import { COMPONENTS } from '../../../model/vocabulary.js';
 import { compilePatterns, listOf } from './frame-pattern.js';
 import type { AttributionRule, BlockConditions, FramePattern, RuleSample } from './rule.js';
 

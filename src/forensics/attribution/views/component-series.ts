@@ -1,7 +1,7 @@
 /** Live bytes by component over a trace: at the moment of each slice at which most is live. */
-import { COMPONENTS, type Component } from '../../model/vocabulary.js';
-import type { DeviceAttribution } from './device-attribution.js';
-import { NEVER } from './lives.js';
+import { COMPONENTS, type Component } from '../../../model/vocabulary.js';
+import type { DeviceAttribution } from '../blocks/device-attribution.js';
+import { NEVER } from '../blocks/lives.js';
 
 export interface ComponentSeries {
   /** Those that are live at any of the moments, in order of their largest bytes. */

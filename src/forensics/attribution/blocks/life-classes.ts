@@ -1,10 +1,10 @@
 /** Whether blocks outlive their training step, for rules that ask, over the whole trace and not seen from one moment. */
-import type { Store } from '../../store/store.js';
-import { readSteps } from '../history/steps.js';
-import { countUpTo } from '../stacks/annotation-stages.js';
+import type { Store } from '../../../store/store.js';
+import { readSteps } from '../../history/steps.js';
+import { countUpTo } from '../../stacks/annotation-stages.js';
+import type { Lifetime } from '../match/rule.js';
 import { type Lives, NEVER } from './lives.js';
 import type { PhaseWindows } from './phase-windows.js';
-import type { Lifetime } from './rule.js';
 
 export interface LifeClasses {
   /** Entries at which a training step is over, ascending. */
