@@ -28,7 +28,7 @@ const PAGE = 2 ** 21;
 type Act = readonly ['malloc', name: string, mib: number] | readonly ['free', name: string] | readonly ['flush'];
 
 /** What a program did on a device of so many MiB, as a replay sees it; allocations are numbered in order. */
-function recorded(deviceMiB: number, acts: readonly Act[], conf = ''): WhatIfBase {
+function recorded(deviceMiB: number, acts: readonly Act[], conf = '', skip = 0): WhatIfBase {
   const trace: TraceEntry<number>[] = [];
   const settings = settingsFromConf(conf);
   const allocator = new CachingAllocator<number>({
@@ -46,7 +46,7 @@ function recorded(deviceMiB: number, acts: readonly Act[], conf = ''): WhatIfBas
   }
   const past = fc.sample(history, { numRuns: 1, seed: 1 })[0]!;
   const played = { allocator, trace, ooms: [], settings };
-  const { recording, dump, walk } = recordPlayed(played, { ...past, release: '2.7', steps: [] });
+  const { recording, dump, walk } = recordPlayed(played, { ...past, release: '2.7', steps: [] }, { skip });
   const { status, operations, outcome } = judgeReplay(recording, dump, walk);
   expect(status).toBe('exact');
   return { recording, operations, variant: outcome.variant };
@@ -112,6 +112,18 @@ describe('simulate', () => {
     const early = run(base, { budgetBytes: 80 * MIB, edits: { freedBeforeOom: new Set([3]) } });
     expect(early.oom).toBeNull();
     expect(early.peakActiveBytes).toBe(76 * MIB);
+  });
+
+  it('fails before the first entry where what is live at the start exceeds the budget, and gives back what is only cached', () => {
+    // Recorded from behind the first three segments on, each a driver entry and an allocation.
+    const late = recorded(120, [...FRAGMENTED.slice(0, 3), ['malloc', 'd', 12]], '', 6);
+    expect(run(late, { budgetBytes: 50 * MIB }).oom).toMatchObject({ seq: -1, shortBytes: (76 - 50) * MIB });
+    expect(run(late, { budgetBytes: 110 * MIB }).oom).toBeNull();
+    const cached = recorded(120, [...FRAGMENTED.slice(0, 4), ['malloc', 'd', 12]], '', 8);
+    const kept = run(cached, { budgetBytes: 70 * MIB });
+    expect(kept.oom).toBeNull();
+    expect(kept.peakReservedBytes).toBeLessThanOrEqual(76 * MIB);
+    expect(run(cached, { budgetBytes: 40 * MIB }).oom).toMatchObject({ seq: -1, shortBytes: (46 - 40) * MIB });
   });
 
   it('shows the reserve after every operation', () => {
