@@ -260,7 +260,9 @@ export async function expectSound(store: Store): Promise<void> {
     `SELECT 'stacks of another depth' AS what, count(*) AS n FROM stack LEFT JOIN (SELECT stack_id, count(*) AS frames FROM stack_frame GROUP BY stack_id) AS counted USING (stack_id) WHERE depth <> coalesce(frames, 0)`,
     `SELECT 'events beside the counted' AS what, count(*) AS n FROM (SELECT snapshot_id, device, count(*) AS n, max(seq) + 1 AS last FROM event GROUP BY ALL) AS counted FULL JOIN (SELECT snapshot_id, device, events FROM snapshot_device WHERE events > 0) AS stated USING (snapshot_id, device) WHERE n IS DISTINCT FROM events OR last <> n`,
   ];
-  const bad = (await store.select(checks.join(' UNION ALL '))).filter((row) => Number(row['n']) !== 0);
+  // One after the other: all at once need more than the little memory these stores have.
+  const bad: unknown[] = [];
+  for (const check of checks) bad.push(...(await store.select(check)).filter((row) => Number(row['n']) !== 0));
   expect(bad).toEqual([]);
 }
 

@@ -34,7 +34,8 @@ const dict = (entries: Readonly<Record<string, PyValue>>): Map<string, PyValue> 
 /** `train.py:12` → a frame of function `train`; `step train.py:12` of function `step`. */
 function frames(stack: readonly string[] = ['train.py:1']): PyValue[] {
   return stack.map((text) => {
-    const [place = '', named] = text.split(' ').reverse();
+    // One blank between a name and a Python file: file names have blanks of their own.
+    const [, named, place = text] = /^(\S+) (\S+\.py(?::\d+)?)$/.exec(text) ?? [];
     const [filename, line] = place.split(':');
     return dict({
       name: new PyText(named ?? filename!.replace(/\.py$/, '')),
