@@ -44,8 +44,9 @@ export async function lifeClasses(
 async function optimizerEnds(
   store: Store,
   { snapshotId, device }: { readonly snapshotId: number; readonly device: number },
-  { windows }: PhaseWindows,
+  phases: PhaseWindows,
 ): Promise<number[]> {
+  const { windows } = phases;
   const ends = windows.filter(({ phase }) => phase === 'optimizer_step').map(({ lastSeq }) => lastSeq);
   const last = windows.at(-1);
   if (last === undefined || last.phase !== 'optimizer_step') return ends;

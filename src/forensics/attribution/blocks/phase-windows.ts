@@ -73,8 +73,13 @@ export function phaseWindows(lives: Lives, classes: StackClasses): PhaseWindows 
     }
     return next;
   };
+  let windows: PhaseWindow[] | undefined;
   return {
-    windows: starts.map((firstSeq, i) => ({ phase: phases[i]!, firstSeq, lastSeq: lastOf(i) })),
+    // Seldom asked for, and as many as there are turns between two phases.
+    get windows() {
+      windows ??= starts.map((firstSeq, i) => ({ phase: phases[i]!, firstSeq, lastSeq: lastOf(i) }));
+      return windows;
+    },
     phaseAt: (seq) => phases[countUpTo(begins, seq) - 1] ?? 'unknown',
     phaseOf: (row) => phases[windowOf[row]!] ?? 'unknown',
     endOf: (row) => lastOf(windowOf[row]!),
