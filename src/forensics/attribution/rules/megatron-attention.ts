@@ -3,7 +3,10 @@ import type { AttributionRule } from '../match/rule.js';
 import {
   ATTENTION,
   BLOCK,
+  CHECKPOINT_FILE,
   GPT,
+  GPT_MODEL_FILE,
+  LINEAR_FILE,
   RECOMPUTED_LAYER,
   source,
   submodule,
@@ -11,10 +14,6 @@ import {
   TE_LINEAR,
   wheel,
 } from './megatron-stacks.js';
-
-const LINEAR = 'core/tensor_parallel/layers.py';
-const GPT_MODEL = 'core/models/gpt/gpt_model.py';
-const CHECKPOINT = 'core/tensor_parallel/random.py';
 
 export const ATTENTION_LAYERS: readonly AttributionRule[] = [
   {
@@ -31,17 +30,17 @@ export const ATTENTION_LAYERS: readonly AttributionRule[] = [
         ],
       },
     ],
-    source: `Megatron-LM core/models/common/embeddings/rotary_pos_embedding.py; ${GPT_MODEL} _preprocess (007562f)`,
+    source: `Megatron-LM core/models/common/embeddings/rotary_pos_embedding.py; ${GPT_MODEL_FILE} _preprocess (007562f)`,
     samples: [
       {
         frames: source(
           'get_freqs_non_repeated core/models/common/embeddings/rotary_pos_embedding.py',
           'forward core/models/common/embeddings/rotary_pos_embedding.py',
           'call',
-          `_preprocess ${GPT_MODEL}`,
+          `_preprocess ${GPT_MODEL_FILE}`,
           GPT,
         ),
-        from: `Megatron-LM ${GPT_MODEL} GPTModel._preprocess calls rotary_pos_emb (007562f)`,
+        from: `Megatron-LM ${GPT_MODEL_FILE} GPTModel._preprocess calls rotary_pos_emb (007562f)`,
       },
       {
         frames: submodule(
@@ -88,12 +87,12 @@ export const ATTENTION_LAYERS: readonly AttributionRule[] = [
           'forward core/transformer/dot_product_attention.py',
           'call',
           'custom_forward core/transformer/attention.py',
-          `backward ${CHECKPOINT}`,
+          `backward ${CHECKPOINT_FILE}`,
           'apply',
         ),
         component: 'recompute',
         phase: 'backward',
-        from: `Megatron-LM core/transformer/attention.py _checkpointed_attention_forward (f41b4fd); ${CHECKPOINT} CheckpointFunction.backward (004bfb5)`,
+        from: `Megatron-LM core/transformer/attention.py _checkpointed_attention_forward (f41b4fd); ${CHECKPOINT_FILE} CheckpointFunction.backward (004bfb5)`,
       },
     ],
   },
@@ -125,7 +124,7 @@ export const ATTENTION_LAYERS: readonly AttributionRule[] = [
         ),
         component: 'recompute',
         phase: 'backward',
-        from: `Megatron-LM ${CHECKPOINT} CheckpointFunction.backward (004bfb5); TransformerEngine pytorch/cpp_extensions/gemm.py general_gemm (012983d)`,
+        from: `Megatron-LM ${CHECKPOINT_FILE} CheckpointFunction.backward (004bfb5); TransformerEngine pytorch/cpp_extensions/gemm.py general_gemm (012983d)`,
       },
     ],
   },
@@ -154,11 +153,11 @@ export const ATTENTION_LAYERS: readonly AttributionRule[] = [
         frames: submodule(
           TE_LINEAR,
           'qkv_up_proj_and_rope_apply core/transformer/multi_latent_attention.py',
-          `_recompute ${CHECKPOINT}`,
+          `_recompute ${CHECKPOINT_FILE}`,
         ),
         component: 'recompute',
         phase: 'backward',
-        from: `Megatron-LM core/transformer/multi_latent_attention.py recompute_up_proj (003b4ce); ${CHECKPOINT} CheckpointWithoutOutput._recompute (004bfb5)`,
+        from: `Megatron-LM core/transformer/multi_latent_attention.py recompute_up_proj (003b4ce); ${CHECKPOINT_FILE} CheckpointWithoutOutput._recompute (004bfb5)`,
       },
     ],
   },
@@ -183,11 +182,11 @@ export const ATTENTION_LAYERS: readonly AttributionRule[] = [
           'forward core/tensor_parallel/mappings.py',
           'apply',
           'reduce_scatter_to_sequence_parallel_region core/tensor_parallel/mappings.py',
-          `forward ${LINEAR}`,
+          `forward ${LINEAR_FILE}`,
           'call',
           ATTENTION,
         ),
-        from: `Megatron-LM core/tensor_parallel/mappings.py (00caa53), ${LINEAR} RowParallelLinear.forward (000c4ac)`,
+        from: `Megatron-LM core/tensor_parallel/mappings.py (00caa53), ${LINEAR_FILE} RowParallelLinear.forward (000c4ac)`,
       },
     ],
   },

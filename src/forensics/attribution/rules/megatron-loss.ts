@@ -1,20 +1,22 @@
 /** Logits and loss of Megatron-Core's models. */
 import type { AttributionRule } from '../match/rule.js';
-import { BRIDGE_GPT, FORWARD_STEP, GPT, SCHEDULE, source, submodule, TE_LINEAR, wheel } from './megatron-stacks.js';
+import {
+  BRIDGE_GPT,
+  COLUMN_PARALLEL,
+  FORWARD_STEP,
+  GPT,
+  GPT_MODEL_FILE,
+  LINEAR_FILE,
+  MTP_FILE,
+  SCHEDULE,
+  source,
+  submodule,
+  TE_LINEAR,
+  wheel,
+} from './megatron-stacks.js';
 
-const LINEAR = 'core/tensor_parallel/layers.py';
-const GPT_MODEL = 'core/models/gpt/gpt_model.py';
 const LANGUAGE_MODULE = 'core/models/common/language_module/language_module.py';
 const CROSS_ENTROPY = 'core/tensor_parallel/cross_entropy.py';
-const MTP = 'core/transformer/multi_token_prediction.py';
-const COLUMN_PARALLEL = [
-  `forward ${LINEAR}`,
-  'decorate_fwd torch/amp/autocast_mode.py',
-  'apply',
-  `linear_with_grad_accumulation_and_async_allreduce ${LINEAR}`,
-  `forward ${LINEAR}`,
-  'call',
-];
 
 export const LOSS_LAYERS: readonly AttributionRule[] = [
   {
@@ -22,7 +24,7 @@ export const LOSS_LAYERS: readonly AttributionRule[] = [
     component: 'logits_loss',
     sub_component: 'mtp_logits',
     at: {
-      file: MTP,
+      file: MTP_FILE,
       function: [
         'process_mtp_loss',
         '_compute_mtp_acceptance_counts',
@@ -31,16 +33,21 @@ export const LOSS_LAYERS: readonly AttributionRule[] = [
         'save_loss_to_tracker',
       ],
     },
-    source: `Megatron-LM ${MTP} process_mtp_loss (00611e6)`,
+    source: `Megatron-LM ${MTP_FILE} process_mtp_loss (00611e6)`,
     samples: [
       {
-        frames: source(COLUMN_PARALLEL, `process_mtp_loss ${MTP}`, `_postprocess ${GPT_MODEL}`, GPT),
+        frames: source(COLUMN_PARALLEL, `process_mtp_loss ${MTP_FILE}`, `_postprocess ${GPT_MODEL_FILE}`, GPT),
         phase: 'forward',
-        from: `Megatron-LM ${MTP} process_mtp_loss (00611e6); ${GPT_MODEL} _postprocess (007562f)`,
+        from: `Megatron-LM ${MTP_FILE} process_mtp_loss (00611e6); ${GPT_MODEL_FILE} _postprocess (007562f)`,
       },
       {
-        frames: source(`save_metrics_to_tracker ${MTP}`, `process_mtp_loss ${MTP}`, `_postprocess ${GPT_MODEL}`, GPT),
-        from: `Megatron-LM ${MTP} MTPLossLoggingHelper.save_metrics_to_tracker (00611e6)`,
+        frames: source(
+          `save_metrics_to_tracker ${MTP_FILE}`,
+          `process_mtp_loss ${MTP_FILE}`,
+          `_postprocess ${GPT_MODEL_FILE}`,
+          GPT,
+        ),
+        from: `Megatron-LM ${MTP_FILE} MTPLossLoggingHelper.save_metrics_to_tracker (00611e6)`,
       },
     ],
   },
@@ -61,7 +68,7 @@ export const LOSS_LAYERS: readonly AttributionRule[] = [
           'apply',
           `vocab_parallel_cross_entropy ${CROSS_ENTROPY}`,
           `compute_language_model_loss ${LANGUAGE_MODULE}`,
-          `_postprocess ${GPT_MODEL}`,
+          `_postprocess ${GPT_MODEL_FILE}`,
           GPT,
         ),
         phase: 'forward',
@@ -74,7 +81,7 @@ export const LOSS_LAYERS: readonly AttributionRule[] = [
           'apply',
           'fused_vocab_parallel_cross_entropy core/fusions/fused_cross_entropy.py',
           `LanguageModule.compute_language_model_loss ${LANGUAGE_MODULE}`,
-          `GPTModel._postprocess ${GPT_MODEL}`,
+          `GPTModel._postprocess ${GPT_MODEL_FILE}`,
           BRIDGE_GPT,
         ),
         from: `Megatron-LM ${LANGUAGE_MODULE} compute_language_model_loss, cross_entropy_fusion_impl native (00c2c0a)`,
@@ -98,7 +105,7 @@ export const LOSS_LAYERS: readonly AttributionRule[] = [
         'core/models/common/language_module/linear_cross_entropy.py',
       ],
     },
-    source: `Megatron-LM core/fusions/fused_linear_cross_entropy.py, ${GPT_MODEL} _postprocess with use_fused_lce (007562f)`,
+    source: `Megatron-LM core/fusions/fused_linear_cross_entropy.py, ${GPT_MODEL_FILE} _postprocess with use_fused_lce (007562f)`,
     samples: [
       {
         frames: source(
@@ -106,10 +113,10 @@ export const LOSS_LAYERS: readonly AttributionRule[] = [
           'forward core/fusions/fused_linear_cross_entropy.py',
           'apply',
           'linear_cross_entropy core/fusions/fused_linear_cross_entropy.py',
-          `_postprocess ${GPT_MODEL}`,
+          `_postprocess ${GPT_MODEL_FILE}`,
           GPT,
         ),
-        from: `Megatron-LM ${GPT_MODEL} GPTModel._postprocess (007562f); core/fusions/linear_cross_entropy/blackwell/entry.py (not read)`,
+        from: `Megatron-LM ${GPT_MODEL_FILE} GPTModel._postprocess (007562f); core/fusions/linear_cross_entropy/blackwell/entry.py (not read)`,
       },
     ],
   },
@@ -122,22 +129,22 @@ export const LOSS_LAYERS: readonly AttributionRule[] = [
       // Models from before Megatron-Core, which NeMo 1 and BERT-like scripts took over.
       { file: 'megatron/**', function: ['parallel_lm_logits', 'post_language_model_processing'] },
     ],
-    source: `Megatron-LM ${GPT_MODEL} GPTModel._postprocess (007562f); megatron/model/language_model.py parallel_lm_logits (stored files 22232326738, 38049014353)`,
+    source: `Megatron-LM ${GPT_MODEL_FILE} GPTModel._postprocess (007562f); megatron/model/language_model.py parallel_lm_logits (stored files 22232326738, 38049014353)`,
     samples: [
       {
-        frames: source(COLUMN_PARALLEL, `_postprocess ${GPT_MODEL}`, GPT),
+        frames: source(COLUMN_PARALLEL, `_postprocess ${GPT_MODEL_FILE}`, GPT),
         phase: 'forward',
-        from: `Megatron-LM ${GPT_MODEL} GPTModel._postprocess (007562f); ${LINEAR} ColumnParallelLinear.forward (000c4ac)`,
+        from: `Megatron-LM ${GPT_MODEL_FILE} GPTModel._postprocess (007562f); ${LINEAR_FILE} ColumnParallelLinear.forward (000c4ac)`,
       },
       {
-        frames: submodule(TE_LINEAR, `GPTModel._postprocess ${GPT_MODEL}`, BRIDGE_GPT),
-        from: `Megatron-LM ${GPT_MODEL} GPTModel._postprocess (007562f), with TELMHeadColumnParallelLinear`,
+        frames: submodule(TE_LINEAR, `GPTModel._postprocess ${GPT_MODEL_FILE}`, BRIDGE_GPT),
+        from: `Megatron-LM ${GPT_MODEL_FILE} GPTModel._postprocess (007562f), with TELMHeadColumnParallelLinear`,
       },
       {
         frames: source(
-          `forward ${LINEAR}`,
+          `forward ${LINEAR_FILE}`,
           'apply',
-          `linear_with_grad_accumulation_and_async_allreduce ${LINEAR}`,
+          `linear_with_grad_accumulation_and_async_allreduce ${LINEAR_FILE}`,
           'parallel_lm_logits megatron/model/language_model.py',
           'post_language_model_processing megatron/model/gpt_model.py',
           'forward megatron/model/gpt_model.py',
@@ -155,7 +162,7 @@ export const LOSS_LAYERS: readonly AttributionRule[] = [
     component: 'logits_loss',
     sub_component: 'logits',
     at: {
-      file: LINEAR,
+      file: LINEAR_FILE,
       function: ['ColumnParallelLinear.forward', 'linear_with_grad_accumulation_and_async_allreduce'],
     },
     within: {
@@ -174,25 +181,25 @@ export const LOSS_LAYERS: readonly AttributionRule[] = [
           'core/transformer/transformer_block.py',
           'core/transformer/transformer_layer.py',
           'core/ssm/**',
-          MTP,
+          MTP_FILE,
         ],
       },
       { file: 'megatron/core/models/**', function: ['_postprocess', '_preprocess'] },
     ],
-    source: `Megatron-LM ${GPT_MODEL} GPTModel.forward (core 0.4 to 0.12; from memory)`,
+    source: `Megatron-LM ${GPT_MODEL_FILE} GPTModel.forward (core 0.4 to 0.12; from memory)`,
     samples: [
       {
         frames: wheel(
-          `forward ${LINEAR}`,
+          `forward ${LINEAR_FILE}`,
           'decorate_fwd torch/cuda/amp/autocast_mode.py',
           'apply',
-          `linear_with_grad_accumulation_and_async_allreduce ${LINEAR}`,
-          `forward ${LINEAR}`,
+          `linear_with_grad_accumulation_and_async_allreduce ${LINEAR_FILE}`,
+          `forward ${LINEAR_FILE}`,
           'call',
           GPT,
         ),
         phase: 'forward',
-        from: `Megatron-LM ${GPT_MODEL} GPTModel.forward (core 0.4; not read)`,
+        from: `Megatron-LM ${GPT_MODEL_FILE} GPTModel.forward (core 0.4; not read)`,
       },
     ],
   },

@@ -4,10 +4,15 @@ import { EXPERT_FILES } from './megatron-moe.js';
 import {
   BLOCK,
   BRIDGE_GPT,
+  CHECKPOINT_FILE,
+  COLUMN_PARALLEL,
   FORWARD_MLP,
   FORWARD_STEP,
   GPT,
+  GPT_MODEL_FILE,
+  LINEAR_FILE,
   MLP,
+  MTP_FILE,
   RECOMPUTE,
   RECOMPUTED_LAYER,
   source,
@@ -16,19 +21,6 @@ import {
   TE_LINEAR,
   wheel,
 } from './megatron-stacks.js';
-
-const LINEAR = 'core/tensor_parallel/layers.py';
-const GPT_MODEL = 'core/models/gpt/gpt_model.py';
-const CHECKPOINT = 'core/tensor_parallel/random.py';
-const MTP = 'core/transformer/multi_token_prediction.py';
-const COLUMN_PARALLEL = [
-  `forward ${LINEAR}`,
-  'decorate_fwd torch/amp/autocast_mode.py',
-  'apply',
-  `linear_with_grad_accumulation_and_async_allreduce ${LINEAR}`,
-  `forward ${LINEAR}`,
-  'call',
-];
 
 export const MODEL_LAYERS: readonly AttributionRule[] = [
   {
@@ -39,20 +31,20 @@ export const MODEL_LAYERS: readonly AttributionRule[] = [
       { file: 'core/models/common/embeddings/language_model_embedding.py' },
       { file: 'megatron/core/models/**', function: '_preprocess' },
     ],
-    source: `Megatron-LM ${GPT_MODEL} GPTModel._preprocess (007562f)`,
+    source: `Megatron-LM ${GPT_MODEL_FILE} GPTModel._preprocess (007562f)`,
     samples: [
       {
         frames: source(
           'embedding torch/nn/functional.py',
-          `forward ${LINEAR}`,
+          `forward ${LINEAR_FILE}`,
           'call',
           'forward core/models/common/embeddings/language_model_embedding.py',
           'call',
-          `_preprocess ${GPT_MODEL}`,
+          `_preprocess ${GPT_MODEL_FILE}`,
           GPT,
         ),
         phase: 'forward',
-        from: `Megatron-LM ${GPT_MODEL} GPTModel._preprocess (007562f)`,
+        from: `Megatron-LM ${GPT_MODEL_FILE} GPTModel._preprocess (007562f)`,
       },
       {
         frames: wheel(
@@ -60,7 +52,7 @@ export const MODEL_LAYERS: readonly AttributionRule[] = [
           'forward core/tensor_parallel/mappings.py',
           'apply',
           'reduce_scatter_to_sequence_parallel_region core/tensor_parallel/mappings.py',
-          `forward ${LINEAR}`,
+          `forward ${LINEAR_FILE}`,
           'call',
           'forward core/models/common/embeddings/language_model_embedding.py',
           'call',
@@ -108,7 +100,7 @@ export const MODEL_LAYERS: readonly AttributionRule[] = [
           RECOMPUTED_LAYER,
         ),
         component: 'recompute',
-        from: `Megatron-LM ${CHECKPOINT} CheckpointFunction.backward (004bfb5); core/transformer/transformer_layer.py _forward_mlp`,
+        from: `Megatron-LM ${CHECKPOINT_FILE} CheckpointFunction.backward (004bfb5); core/transformer/transformer_layer.py _forward_mlp`,
       },
       {
         // Backward inside a reentrant checkpoint is no recomputation.
@@ -121,7 +113,7 @@ export const MODEL_LAYERS: readonly AttributionRule[] = [
         ),
         component: 'activation',
         phase: 'backward',
-        from: `Megatron-LM ${CHECKPOINT} CheckpointFunction.backward calls torch.autograd.backward (004bfb5)`,
+        from: `Megatron-LM ${CHECKPOINT_FILE} CheckpointFunction.backward calls torch.autograd.backward (004bfb5)`,
       },
     ],
   },
@@ -249,22 +241,22 @@ export const MODEL_LAYERS: readonly AttributionRule[] = [
     id: 'mcore.mtp',
     component: 'activation',
     sub_component: 'mtp',
-    at: { file: MTP },
-    source: `Megatron-LM ${MTP} MultiTokenPredictionLayer (00611e6)`,
+    at: { file: MTP_FILE },
+    source: `Megatron-LM ${MTP_FILE} MultiTokenPredictionLayer (00611e6)`,
     samples: [
       {
         frames: submodule(
           TE_LINEAR,
-          `_concat_embeddings ${MTP}`,
-          `_proj_and_transformer_layer ${MTP}`,
-          `forward ${MTP}`,
+          `_concat_embeddings ${MTP_FILE}`,
+          `_proj_and_transformer_layer ${MTP_FILE}`,
+          `forward ${MTP_FILE}`,
           'call',
-          `forward ${MTP}`,
+          `forward ${MTP_FILE}`,
           'call',
-          `_postprocess ${GPT_MODEL}`,
+          `_postprocess ${GPT_MODEL_FILE}`,
           BRIDGE_GPT,
         ),
-        from: `Megatron-LM ${MTP} MultiTokenPredictionLayer.forward (00611e6; this part not read)`,
+        from: `Megatron-LM ${MTP_FILE} MultiTokenPredictionLayer.forward (00611e6; this part not read)`,
       },
     ],
   },
@@ -273,26 +265,26 @@ export const MODEL_LAYERS: readonly AttributionRule[] = [
     component: 'recompute',
     sub_component: 'checkpoint',
     at: [
-      { file: CHECKPOINT, function: ['CheckpointFunction.backward', '_recompute', '_unified_recompute_hook'] },
+      { file: CHECKPOINT_FILE, function: ['CheckpointFunction.backward', '_recompute', '_unified_recompute_hook'] },
       { file: 'core/transformer/transformer_block.py', function: 'custom_forward' },
     ],
-    without: { file: CHECKPOINT, function: 'CheckpointFunction.forward' },
-    source: `Megatron-LM ${CHECKPOINT} CheckpointFunction.backward, CheckpointWithoutOutput._recompute (004bfb5)`,
+    without: { file: CHECKPOINT_FILE, function: 'CheckpointFunction.forward' },
+    source: `Megatron-LM ${CHECKPOINT_FILE} CheckpointFunction.backward, CheckpointWithoutOutput._recompute (004bfb5)`,
     samples: [
       {
         // The output's storage, which was given up in the forward pass.
-        frames: source(`_recompute ${CHECKPOINT}`),
+        frames: source(`_recompute ${CHECKPOINT_FILE}`),
         phase: 'backward',
-        from: `Megatron-LM ${CHECKPOINT} CheckpointWithoutOutput._recompute (004bfb5)`,
+        from: `Megatron-LM ${CHECKPOINT_FILE} CheckpointWithoutOutput._recompute (004bfb5)`,
       },
       {
         frames: submodule(
           'detach_variable torch/utils/checkpoint.py',
-          `CheckpointFunction.backward ${CHECKPOINT}`,
+          `CheckpointFunction.backward ${CHECKPOINT_FILE}`,
           'apply',
         ),
         phase: 'backward',
-        from: `Megatron-LM ${CHECKPOINT} CheckpointFunction.backward (004bfb5)`,
+        from: `Megatron-LM ${CHECKPOINT_FILE} CheckpointFunction.backward (004bfb5)`,
       },
     ],
   },
@@ -301,15 +293,15 @@ export const MODEL_LAYERS: readonly AttributionRule[] = [
     component: 'activation',
     sub_component: 'activation_gradient',
     at: {
-      file: LINEAR,
+      file: LINEAR_FILE,
       function: ['LinearWithGradAccumulationAndAsyncCommunication.backward', 'prepare_input_tensors_for_wgrad_compute'],
     },
-    source: `Megatron-LM ${LINEAR} LinearWithGradAccumulationAndAsyncCommunication.backward (000c4ac)`,
+    source: `Megatron-LM ${LINEAR_FILE} LinearWithGradAccumulationAndAsyncCommunication.backward (000c4ac)`,
     samples: [
       {
-        frames: source(`backward ${LINEAR}`, 'decorate_bwd torch/amp/autocast_mode.py', 'apply'),
+        frames: source(`backward ${LINEAR_FILE}`, 'decorate_bwd torch/amp/autocast_mode.py', 'apply'),
         phase: 'backward',
-        from: `Megatron-LM ${LINEAR} LinearWithGradAccumulationAndAsyncCommunication.backward (000c4ac)`,
+        from: `Megatron-LM ${LINEAR_FILE} LinearWithGradAccumulationAndAsyncCommunication.backward (000c4ac)`,
       },
     ],
   },
@@ -346,7 +338,7 @@ export const MODEL_LAYERS: readonly AttributionRule[] = [
     // A folder of that name is common: only below Megatron's.
     at: { file: 'megatron/core/models/**' },
     without: { function: '__init__' },
-    source: `Megatron-LM ${GPT_MODEL} GPTModel.forward (007562f)`,
+    source: `Megatron-LM ${GPT_MODEL_FILE} GPTModel.forward (007562f)`,
     samples: [
       {
         frames: source(
@@ -368,12 +360,12 @@ export const MODEL_GENERIC: readonly AttributionRule[] = [
     id: 'mcore.linear',
     component: 'activation',
     sub_component: 'linear',
-    at: { file: [LINEAR, 'core/tensor_parallel/inference_layers.py', 'core/extensions/transformer_engine.py'] },
-    source: `Megatron-LM ${LINEAR} ColumnParallelLinear.forward (000c4ac)`,
+    at: { file: [LINEAR_FILE, 'core/tensor_parallel/inference_layers.py', 'core/extensions/transformer_engine.py'] },
+    source: `Megatron-LM ${LINEAR_FILE} ColumnParallelLinear.forward (000c4ac)`,
     samples: [
       {
         frames: source(COLUMN_PARALLEL, 'forward examples/multimodal/projector.py', 'call', FORWARD_STEP),
-        from: `Megatron-LM ${LINEAR} LinearWithGradAccumulationAndAsyncCommunication.forward (000c4ac)`,
+        from: `Megatron-LM ${LINEAR_FILE} LinearWithGradAccumulationAndAsyncCommunication.forward (000c4ac)`,
       },
     ],
   },

@@ -213,3 +213,19 @@ export const BRIDGE_FORWARD_STEP = [
 ];
 export const BRIDGE_GPT = ['forward core/models/gpt/gpt_model.py', ...WRAPPERS, ...BRIDGE_FORWARD_STEP];
 export const BRIDGE_SETUP = ['setup bridge/training/setup.py', ...BRIDGE_PRETRAIN];
+
+/** Files that several lists name. */
+export const LINEAR_FILE = 'core/tensor_parallel/layers.py';
+export const GPT_MODEL_FILE = 'core/models/gpt/gpt_model.py';
+export const CHECKPOINT_FILE = 'core/tensor_parallel/random.py';
+export const MTP_FILE = 'core/transformer/multi_token_prediction.py';
+
+/** What a column-parallel linear layer of Megatron-Core calls, up to its module. */
+export const COLUMN_PARALLEL = [
+  `forward ${LINEAR_FILE}`,
+  'decorate_fwd torch/amp/autocast_mode.py',
+  'apply',
+  `linear_with_grad_accumulation_and_async_allreduce ${LINEAR_FILE}`,
+  `forward ${LINEAR_FILE}`,
+  'call',
+];
