@@ -67,7 +67,7 @@ describe('timeline', () => {
     expect(sums).toEqual(most);
   });
 
-  // The first column of `columns` includes what was live before its first entry; that of the components does not.
+  // The first column shows what was live before its first entry too.
   it.each([
     ['leak', ['--from', 'seq:100', '--to', 'seq:900']],
     ['llama3-70b-pp8', ['--width', '1000']],

@@ -172,7 +172,7 @@ describe('explain-stack', () => {
       expect(refuse(2, 'explain-stack', 'ours.txt', option, 'odd')).toContain(`${option} "odd" is no`);
   });
 
-  // Prose is no stack; it is taken for a function without a file.
+  // Prose and headings are pasted along.
   it('leaves out lines that are no frames', () => {
     const pasted = `hello there\n#1  9.90 GiB  14.6 %  92 blocks\n${FRAMES.join('\n')}\n`;
     expect(explain(['-'], pasted).stacks[0]!.frames).toHaveLength(2);

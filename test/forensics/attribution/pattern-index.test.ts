@@ -159,7 +159,7 @@ describe('patterns nobody wrote yet', () => {
     expect(fits).toBeGreaterThan(1000);
   });
 
-  // Its bare name is the whole of it, and the pattern is filed under what follows the dot.
+  // Its bare name is the whole of it, the pattern's is what follows the dot.
   it('are found for a name with a dot and brackets, but no ::', () => {
     expect(lost(indexed([{ function: 'A.f(int)' }]), namedFrame('A.f(int)', ''))).toEqual([]);
   });
