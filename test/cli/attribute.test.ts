@@ -211,7 +211,7 @@ describe('attribute', () => {
     );
   });
 
-  // Keys are cut to 56 characters, whatever the columns before them take.
+  // Keys take what the columns before them leave.
   it.each(['site', 'layer'])('keeps --by %s within 100 columns', (by) => {
     const { stdout } = mbf('attribute', FRAGMENTATION, '--at', 'oom', '--by', by);
     for (const line of stdout.split('\n')) expect(line.length, line).toBeLessThanOrEqual(100);

@@ -200,7 +200,7 @@ describe('residual', () => {
     );
   });
 
-  // `0 of 4` is wider than a rank.
+  // Of many ranks the one that differs most is shown.
   it('keeps memory lines of many ranks within 100 columns', () => {
     const { stdout } = mbf('residual', sample('llama3-70b-fragmentation'));
     for (const line of stdout.split('\n')) expect(line.length, line).toBeLessThanOrEqual(100);
