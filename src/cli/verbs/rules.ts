@@ -1,4 +1,5 @@
 import type { Command } from 'commander';
+import { EXAMPLE_RULES } from '../../forensics/attribution/match/example-rules.js';
 import { describeRules, testRules } from '../../forensics/attribution/views/describe-rules.js';
 import { rulesTestText, rulesText } from '../../report/rules-text.js';
 import type { Context } from '../context.js';
@@ -12,14 +13,9 @@ interface Options {
 
 const EXAMPLE = `
 A file of rules:
-  rules:
-    - id: mymodel.vision-encoder
-      component: activation
-      sub_component: vision_encoder
-      at: { file: mymodel/vision/*.py, function: [forward, _encode*] }
-      within: { function: forward_step }        # also through, without, when
-      samples:
-        - frames: [forward mymodel/vision/encoder.py, forward_step megatron/core/pipeline_parallel/schedules.py]
+${EXAMPLE_RULES.replace(/^/gm, '  ').trimEnd()}
+
+A rule may also hold through, without and phase.
 
 Examples:
   $ mbforensics rules

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { EXAMPLE_RULES, parseRules } from '../../../src/forensics/attribution/match/user-rules.js';
+import { EXAMPLE_RULES } from '../../../src/forensics/attribution/match/example-rules.js';
+import { parseRules } from '../../../src/forensics/attribution/match/user-rules.js';
 import { testRules } from '../../../src/forensics/attribution/views/describe-rules.js';
 import { MbfError } from '../../../src/model/errors.js';
 

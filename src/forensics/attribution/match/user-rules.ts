@@ -6,22 +6,6 @@ import { COMPONENTS } from '../../../model/vocabulary.js';
 import { compilePatterns, listOf } from './frame-pattern.js';
 import type { AttributionRule, BlockConditions, FramePattern, RuleSample } from './rule.js';
 
-/** An example that is valid, for help texts; a test reads it. */
-export const EXAMPLE_RULES = `rules:
-  - id: mymodel.vision-encoder
-    component: activation
-    sub_component: vision_encoder
-    at: { file: mymodel/vision/*.py, function: [forward, _encode*] }
-    within: { function: forward_step }
-    samples:
-      - frames: [forward mymodel/vision/encoder.py, forward_step megatron/core/pipeline_parallel/schedules.py]
-  - id: mymodel.rope-cache
-    component: workspace
-    sub_component: rope_cache
-    at: { file: mymodel/rope.py }
-    when: { lifetime: resident, min_bytes: 1048576 }
-`;
-
 const RULE_KEYS = [
   'id',
   'component',
