@@ -8,6 +8,7 @@ import type { Message } from '../log/message.js';
 import { firstOfEach, readMessages, totalOfRun } from '../log/run-messages.js';
 import { listSnapshots } from '../names/snapshots.js';
 import { surpriseOf } from '../residual/surprise-of.js';
+import { readTheory, type Theory } from '../residual/theory.js';
 import type { Figure } from '../verdict/facts.js';
 import { verdictOfKind } from '../verdict/from-kind.js';
 import { commandsOf } from './commands.js';
@@ -50,6 +51,9 @@ export async function diagnose(
   const ofLaunch = messages.filter(({ attempt }) => attempt === (first?.attempt ?? attempt));
   const failedRanks = ranksOf([...traced, ...ofLaunch.filter(({ kind }) => isOomKind(kind))]);
   const given: Given = { context: await readRunContext(store, runId), capacityBytes, total, failedRanks };
+  const snapshots = await listSnapshots(store, { runId });
+  // For all ranks that ask, and only if one does.
+  let theory: Promise<Theory> | undefined;
   const found: Verdict[] = [];
   const used = new Set<Message>();
   for (const [i, oom] of traced.entries()) {
@@ -61,7 +65,15 @@ export async function diagnose(
       i < MOST_COMPARED_SNAPSHOTS
         ? peakOfTrace(store, { ...oom, hasTrace: true }, device)
         : peakOfLines(lines, oom.rank, device);
-    const surprise = () => surpriseOf(store, runId, run, oom.handle, oom.device);
+    const surprise = async () => {
+      theory ??= readTheory(store, runId);
+      return surpriseOf(
+        store,
+        await theory,
+        snapshots.find(({ snapshot_id: id }) => id === oom.snapshotId)!,
+        oom.device,
+      );
+    };
     found.push(await judgeTraced(store, oom, message, given, constraint, peak, i < MOST_COMPARED_SNAPSHOTS, surprise));
   }
   for (const message of firstOfEach(
@@ -84,7 +96,6 @@ export async function diagnose(
     found.push(...(await noOom(store, runId, failure, capacityBytes, total ?? null, lines)));
   }
   const places = await readPlaces(store, runId);
-  const snapshots = await listSnapshots(store, { runId });
   const hasMemoryLines = lines.length > 0;
   return {
     schema: 'mbforensics/diagnose@1',

@@ -1,27 +1,18 @@
 /** `mbforensics residual`: what was measured less what theory says, for runs that have both. */
 import { MbfError } from '../../model/errors.js';
 import type { DeviceResidual, LineResidual, ResidualResult } from '../../model/residual-results.js';
-import type { Component } from '../../model/vocabulary.js';
 import type { Store } from '../../store/store.js';
-import { type RunOfRanks, readRunFigures } from '../attribution/blocks/run-figures.js';
-import { attributeSnapshot } from '../attribution/components-at.js';
-import type { CompiledRules } from '../attribution/match/compile-rules.js';
-import { readLiveBlocks } from '../attribution/views/describe-attribution.js';
-import { estimateRun, type StagesOfRun } from '../estimate/estimate-run.js';
-import { type Moment, momentText } from '../history/moment.js';
-import { stateAt } from '../history/state-at.js';
+import type { RunOfRanks } from '../attribution/blocks/run-figures.js';
+import type { StagesOfRun } from '../estimate/estimate-run.js';
 import { listSnapshots } from '../names/snapshots.js';
-import { compareStage, outside } from './compare-stage.js';
+import { compareDevice, type DeviceQuestion } from './compare-device.js';
+import { outside } from './compare-stage.js';
+import { readTheory } from './theory.js';
 
-export interface ResidualQuestion {
-  readonly moment: Moment;
-  readonly rules: CompiledRules;
+export interface ResidualQuestion extends DeviceQuestion {
   /** Only this snapshot. */
   readonly handle?: string | undefined;
 }
-
-/** States that exist only once the optimizer has made its first step. */
-const MOMENTS: ReadonlySet<string> = new Set(['exp_avg', 'exp_avg_sq', 'moments', 'momentum', 'state', 'by_size']);
 
 export async function describeResidual(
   store: Store,
@@ -29,7 +20,7 @@ export async function describeResidual(
   run: string,
   question: ResidualQuestion,
 ): Promise<ResidualResult> {
-  const { inputs, estimate, refused } = await estimateRun(store, runId);
+  const { inputs, estimate, refused, ranks } = await readTheory(store, runId);
   const none: ResidualResult = {
     schema: 'mbforensics/residual@1',
     run,
@@ -41,7 +32,6 @@ export async function describeResidual(
     not_modelled: [],
   };
   if (estimate === null) return none;
-  const ranks = await readRunFigures(store, runId);
   const devices: DeviceResidual[] = [];
   const leftOut: ResidualResult['left_out'][number][] = [];
   let missing: MbfError | undefined;
@@ -72,60 +62,6 @@ export async function describeResidual(
     lines: await compareLines(store, runId, estimate, ranks),
     assumptions: estimate.assumptions,
     not_modelled: estimate.not_modelled,
-  };
-}
-
-/** Throws MBF1002 where the device has no such moment; null where the snapshot cannot be put to a stage: without the rank's place, only a single stage is sure. */
-async function compareDevice(
-  store: Store,
-  row: {
-    readonly snapshot_id: number;
-    readonly display_path: string;
-    readonly handle: string;
-    readonly rank: number | null;
-  },
-  device: number,
-  estimate: StagesOfRun,
-  ranks: RunOfRanks,
-  { moment, rules }: ResidualQuestion,
-): Promise<DeviceResidual | null> {
-  const place = ranks.stageOf(row.rank);
-  const stage = estimate.stages[place ?? (estimate.stages.length === 1 ? 0 : -1)];
-  if (stage === undefined) return null;
-  const snapshot = { snapshotId: row.snapshot_id, device };
-  const at = await stateAt(store, row.snapshot_id, device, moment);
-  const of = await attributeSnapshot(store, row.snapshot_id, device, rules);
-  const { blocks } = await readLiveBlocks(store, snapshot, of, at);
-  const sums = new Map<Component, number>();
-  let momentBytes = 0;
-  let heldBytes = 0;
-  for (const { label, bytes } of blocks) {
-    sums.set(label.component, (sums.get(label.component) ?? 0) + bytes);
-    if (label.component === 'optimizer_state' && MOMENTS.has(label.sub_component)) momentBytes += bytes;
-    if (label.sub_component === 'held_across_steps') heldBytes += bytes;
-  }
-  const phase = at.seq === null ? 'unknown' : of.phases.phaseAt(at.seq);
-  const seen = new Set(of.table.labels.map(({ component }) => component));
-  const compared = compareStage(
-    { components: sums, momentBytes, heldBytes, phase, seen, atFailure: moment.kind === 'oom' },
-    stage,
-    estimate.resolved,
-  );
-  return {
-    path: row.display_path,
-    handle: row.handle,
-    rank: row.rank,
-    stage: place,
-    device,
-    moment: momentText(moment),
-    seq: at.seq,
-    phase,
-    estimate_moment: compared.moment,
-    before_first_step: compared.beforeFirstStep,
-    measured_bytes: blocks.reduce((sum, { bytes }) => sum + bytes, 0),
-    estimated_bytes: compared.estimatedBytes,
-    components: compared.components,
-    unknown_bytes: (sums.get('before_recording') ?? 0) + (sums.get('unattributed') ?? 0),
   };
 }
 

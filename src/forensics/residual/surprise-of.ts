@@ -1,8 +1,10 @@
 /** What theory finds most surprising about one device, for whoever judges a failure. */
+import type { QueryRow } from '../../store/query-catalog.js';
 import type { Store } from '../../store/store.js';
 import { builtInRules } from '../attribution/rules/index.js';
-import { describeResidual } from './describe-residual.js';
+import { compareDevice } from './compare-device.js';
 import { surpriseText } from './readings.js';
+import type { Theory } from './theory.js';
 
 /** Less is the scatter of any estimate. */
 const LEAST_SHARE = 0.05;
@@ -13,14 +15,13 @@ const LEAST_SHARE = 0.05;
  */
 export async function surpriseOf(
   store: Store,
-  runId: number,
-  run: string,
-  handle: string,
+  { estimate, ranks }: Theory,
+  snapshot: QueryRow<'snapshot.list'>,
   device: number,
 ): Promise<string | null> {
-  const question = { moment: { kind: 'oom' } as const, rules: builtInRules(), handle };
-  const { devices } = await describeResidual(store, runId, run, question);
-  const found = devices.find((one) => one.device === device);
+  if (estimate === null) return null;
+  const question = { moment: { kind: 'oom' } as const, rules: builtInRules() };
+  const found = await compareDevice(store, snapshot, device, estimate, ranks, question);
   const row = found?.components.find(
     ({ surprise_bytes, reading }) => reading !== null && surprise_bytes > LEAST_SHARE * found.estimated_bytes,
   );
