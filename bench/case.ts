@@ -14,7 +14,7 @@ export interface BenchContext {
   /** Inputs are kept here between runs, stores only while they are used. */
   readonly directory: string;
   readonly repeat: number;
-  /** Entries of the snapshots. */
+  /** Entries of the snapshots, kernels of the Nsight Systems exports. */
   readonly events: readonly number[];
   /** MB of the logs. */
   readonly logMegabytes: number;

@@ -1,11 +1,12 @@
 /** The files that are measured: made once, kept in the scratch directory, and read once before every use. */
 import { createReadStream, existsSync } from 'node:fs';
-import { type FileHandle, mkdir, open, rename, stat } from 'node:fs/promises';
+import { type FileHandle, mkdir, open, rename, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { oomMessage } from '../src/allocator/oom-message.js';
 import { GIB, KIB, MIB } from '../src/model/units.js';
 import { packageRoot } from '../src/store/load-queries.js';
 import { type BenchContext, requirePython, Skip } from './case.js';
+import { nsysExportSql } from './nsys-export.js';
 
 const RECORD_CHILD = join(packageRoot(), 'dist', 'bench', 'record-child.js');
 
@@ -40,6 +41,15 @@ export async function recordingInput(context: BenchContext, events: number): Pro
   return prepared(join(context.directory, `recording-${events}.pickle`), async (partial) => {
     context.progress(`  recording ${events} entries`);
     await context.timer.run(process.execPath, ['--max-old-space-size=8192', RECORD_CHILD, String(events), partial]);
+  });
+}
+
+/** An export of Nsight Systems with so many kernels: see `nsys-export.ts`. The `sqlite3` program must be there. */
+export async function nsysInput(context: BenchContext, kernels: number): Promise<Input> {
+  return prepared(join(context.directory, `nsys-${kernels}.sqlite`), async (partial) => {
+    context.progress(`  generating an export of ${kernels} kernels`);
+    await rm(partial, { force: true });
+    await context.timer.run('sqlite3', ['-bail', partial, nsysExportSql(kernels)]);
   });
 }
 

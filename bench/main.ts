@@ -11,6 +11,7 @@ import { ingestCase } from './cases/ingest.js';
 import { jsonCase } from './cases/json.js';
 import { logCase } from './cases/log.js';
 import { modelCase } from './cases/model.js';
+import { nsysCase } from './cases/nsys.js';
 import { queryCase } from './cases/query.js';
 import { ranksCase } from './cases/ranks.js';
 import { replayCase } from './cases/replay.js';
@@ -30,19 +31,20 @@ const CASES: readonly { readonly case: Case; readonly events: readonly number[] 
   { case: attributeCase, events: [1_000_000] },
   { case: logCase, events: [] },
   { case: textCase, events: [] },
+  { case: nsysCase, events: [3_000_000] },
   { case: modelCase, events: [] },
 ];
 const FULL = { repeat: 5, logMegabytes: 256, textMegabytes: 500 };
 const SMALL = { repeat: 3, logMegabytes: 16, textMegabytes: 16, events: [100_000] };
 
-const USAGE = `usage: npm run bench -- [ingest] [ranks] [decode] [json] [query] [replay] [attribute] [log] [text] [model] [options]
+const USAGE = `usage: npm run bench -- [ingest] [ranks] [decode] [json] [query] [replay] [attribute] [log] [text] [nsys] [model] [options]
 
-  --events N,…   entries of the snapshots
+  --events N,…   entries of the snapshots, kernels of the Nsight Systems export
   --log-mb N     size of the logs in MB
   --repeat N     rounds
   --json         one JSON document on standard output
 
-Cases asked for by name run at full size (1M and 5M events, ranks and json 100k, query 5M, replay and attribute 1M, logs 256 MB,
+Cases asked for by name run at full size (1M and 5M events, ranks and json 100k, query 5M, replay and attribute 1M, nsys 3M, logs 256 MB,
 text 500 MB and 2 GB, 5 rounds); without a name all
 run small (100k events, 16 MB, 3 rounds).
 MBF_BENCH_GENERATOR: the snapshot generator; MBF_BENCH_DIR: where inputs are kept. See bench/README.md.

@@ -5,12 +5,15 @@ import { logParser } from './log/text-log.js';
 
 export { earliestTorch } from './torch-snapshot/features.js';
 
+import { nsysExport } from './nsys/index.js';
 import { profilerTimeline } from './profiler-timeline/index.js';
 import { torchSnapshot } from './torch-snapshot/index.js';
 
 export const PARSERS: readonly ParserSpec[] = [
   // A binary pickle is unmistakable.
   torchSnapshot,
+  // A database, or lines with a number for their type.
+  nsysExport,
   // Nested lists of numbers and nothing else.
   profilerTimeline,
   // Known by the settings in it.

@@ -978,6 +978,411 @@ export interface Queries {
       line: number;
     };
   };
+  /** Allocations of the driver, with the call, the thread and the library call that made each */
+  'nsys.allocations': {
+    params: {
+      source_id: number;
+    };
+    row: {
+      pid: number | null;
+      device: number | null;
+      kind: string;
+      address: number;
+      bytes: number;
+      /** NULL: held since before the capture */
+      alloc_ns: number | null;
+      free_ns: number | null;
+      /** freed, free_lost (another allocation took its address), open */
+      fate: string;
+      /** traced, before_capture, allocation_lost */
+      origin: string;
+      pc: number | null;
+      /** of a static variable */
+      name: string | null;
+      pool_address: number | null;
+      api: string | null;
+      api_ns: number | null;
+      tid: number | null;
+      thread: string | null;
+      /** innermost traced library call around it */
+      library: string | null;
+      library_call: string | null;
+      /** modules of its call chain, innermost first */
+      modules: string | null;
+    };
+  };
+  /** Times in which a device was computing, communicating or copying, overlaps joined */
+  'nsys.busy_islands': {
+    params: {
+      source_id: number;
+    };
+    row: {
+      /** -1: not known */
+      pid: number;
+      /** -1: not known */
+      device: number;
+      /** 0 compute, 1 communication, 2 copy */
+      class: number;
+      start_ns: number;
+      end_ns: number;
+    };
+  };
+  /** Copies by direction and by the kinds of memory at both ends */
+  'nsys.copies': {
+    params: {
+      source_id: number;
+    };
+    row: {
+      operation: string;
+      copy_kind: string | null;
+      source_kind: string | null;
+      target_kind: string | null;
+      count: number;
+      bytes: number;
+      /** union of their times on each device, added up over devices */
+      busy_ns: number;
+    };
+  };
+  /** Ranges, kernels and copies of a report; NULL where they were not captured */
+  'nsys.counts': {
+    params: {
+      source_id: number;
+    };
+    row: {
+      ranges: number | null;
+      marks: number | null;
+      kernels: number | null;
+      copies: number | null;
+      sets: number | null;
+      calls: number | null;
+      syncs: number | null;
+      graphs: number | null;
+      memory_events: number | null;
+      /** end of the last event */
+      last_ns: number | null;
+      /** of a device */
+      first_work_ns: number | null;
+      last_work_ns: number | null;
+    };
+  };
+  /** Memory that the driver gave, by process, device and kind: the most at once, and at the end */
+  'nsys.device_memory': {
+    params: {
+      source_id: number;
+    };
+    row: {
+      pid: number | null;
+      device: number | null;
+      kind: string;
+      peak_bytes: number;
+      peak_ns: number;
+      end_bytes: number;
+      /** freed without having been allocated in the capture: held since before, at least */
+      before_bytes: number;
+      allocations: number;
+      frees: number;
+    };
+  };
+  /** What the profiler itself found wrong with a capture */
+  'nsys.diagnostics': {
+    params: {
+      source_id: number;
+    };
+    row: {
+      severity: string;
+      text: string;
+      count: number;
+      first_ns: number | null;
+    };
+  };
+  /** CUDA calls that returned an error */
+  'nsys.failed_calls': {
+    params: {
+      source_id: number;
+    };
+    row: {
+      api: string;
+      return_value: number;
+      pid: number | null;
+      count: number;
+      first_ns: number;
+      last_ns: number;
+    };
+  };
+  /** Bursts of calls that give memory back: the allocator empties its cache */
+  'nsys.free_storms': {
+    params: {
+      source_id: number;
+      /** calls of one thread further apart than this are two bursts */
+      gap_ns: number | bigint;
+      least_calls: number | bigint;
+    };
+    row: {
+      pid: number | null;
+      tid: number | null;
+      start_ns: number;
+      end_ns: number;
+      calls: number;
+      busy_ns: number;
+      /** a call for memory failed on this thread just before: the allocator retried */
+      failed_before: boolean;
+    };
+  };
+  /** GPUs of a report */
+  'nsys.gpus': {
+    params: {
+      source_id: number;
+    };
+    row: {
+      /** number in the report, not the CUDA ordinal of a process */
+      gpu: number;
+      name: string | null;
+      total_bytes: number | null;
+      bus_location: string | null;
+      uuid: string | null;
+    };
+  };
+  /** Kernels by name */
+  'nsys.kernels': {
+    params: {
+      source_id: number;
+      /** only those that begin from here on */
+      from_ns?: number | bigint | null | undefined;
+      /** and before here */
+      to_ns?: number | bigint | null | undefined;
+      most: number | bigint;
+    };
+    row: {
+      name: string;
+      count: number;
+      /** sum of durations; kernels of several streams overlap */
+      total_ns: number;
+      median_ns: number;
+      /** most that one of them reserves for spills */
+      local_memory_bytes: number | null;
+    };
+  };
+  /** Calls that take memory from the driver and give it back, and the time they cost */
+  'nsys.memory_calls': {
+    params: {
+      source_id: number;
+      /** window in which calls are also counted */
+      from_ns?: number | bigint | null | undefined;
+      to_ns?: number | bigint | null | undefined;
+    };
+    row: {
+      api: string;
+      pid: number | null;
+      count: number;
+      failed: number;
+      /** union of the calls' times over the threads of the process */
+      busy_ns: number;
+      longest_ns: number;
+      /** calls that begin in the window */
+      in_window: number;
+    };
+  };
+  /** How a report was captured and exported */
+  'nsys.options': {
+    params: {
+      source_id: number;
+    };
+    row: {
+      key: string;
+      value: string;
+    };
+  };
+  /** Pools of cudaMallocAsync: how much they held and how much of it was in use */
+  'nsys.pools': {
+    params: {
+      source_id: number;
+    };
+    row: {
+      pid: number | null;
+      device: number | null;
+      /** of the pool */
+      address: number;
+      /** held from the driver, at the most */
+      peak_bytes: number;
+      peak_used_bytes: number | null;
+      end_bytes: number;
+      end_used_bytes: number | null;
+    };
+  };
+  /** Processes of a report, and the devices they worked on */
+  'nsys.processes': {
+    params: {
+      source_id: number;
+    };
+    row: {
+      pid: number;
+      name: string | null;
+      rank: number | null;
+      rank_origin: string | null;
+      /** CUDA ordinals inside the process, most work first */
+      devices: string | null;
+    };
+  };
+  /** NVTX ranges by their text, numbers in it aside */
+  'nsys.range_groups': {
+    params: {
+      source_id: number;
+    };
+    row: {
+      pid: number | null;
+      tid: number | null;
+      type: string;
+      domain_name: string | null;
+      /** the text with # for each number */
+      template: string;
+      example: string;
+      /** ended ones */
+      count: number;
+      unfinished: number;
+      /** of the first */
+      start_ns: number;
+      /** of the last that ended */
+      end_ns: number | null;
+      /** sum of their durations */
+      total_ns: number | null;
+      /** one begins before another has ended */
+      overlaps: boolean;
+    };
+  };
+  /** Push/pop ranges in the order in which each thread opened them */
+  'nsys.ranges': {
+    params: {
+      source_id: number;
+    };
+    row: {
+      pid: number;
+      tid: number;
+      start_ns: number;
+      end_ns: number | null;
+      text_id: number;
+      /** its domain is NCCL's */
+      is_nccl: boolean;
+    };
+  };
+  /** NVTX ranges open at a moment, outermost first */
+  'nsys.ranges_at': {
+    params: {
+      source_id: number;
+      time_ns: number | bigint;
+      /** NULL: of every process */
+      pid?: number | null | undefined;
+    };
+    row: {
+      pid: number | null;
+      tid: number | null;
+      thread: string | null;
+      type: string;
+      domain_name: string | null;
+      text: string;
+      start_ns: number;
+      end_ns: number | null;
+    };
+  };
+  /** The ranges of one text on one thread, in order */
+  'nsys.ranges_of_group': {
+    params: {
+      source_id: number;
+      pid?: number | null | undefined;
+      /** NULL for ranges that belong to no thread */
+      tid?: number | null | undefined;
+      type: string;
+      /** the text with # for each number */
+      template: string;
+    };
+    row: {
+      start_ns: number;
+      end_ns: number | null;
+      text: string;
+    };
+  };
+  /** Nsight Systems exports of a run, and what each of them holds */
+  'nsys.reports': {
+    params: {
+      run_id: number;
+    };
+    row: {
+      source_id: number;
+      display_path: string;
+      rank: number | null;
+      rank_origin: string | null;
+      form: string;
+      product_version: string | null;
+      schema_version: string | null;
+      /** UTC of the start of the collection, µs since 1970 */
+      clock_offset_us: number | null;
+      clock_origin: string | null;
+      duration_ns: number | null;
+      host: string | null;
+      /** NULL: not known */
+      memory_events_collected: boolean | null;
+      graph_trace: string | null;
+      is_partial: boolean;
+      /** findings of the profiler that events may be missing */
+      lost: number;
+    };
+  };
+  /** Memory snapshots of a run, by device, with the end of each recording */
+  'nsys.snapshots': {
+    params: {
+      run_id: number;
+    };
+    row: {
+      snapshot_id: number;
+      handle: string;
+      rank: number | null;
+      device: number;
+      reserved_bytes: number;
+      /** of the last entry; NULL without a trace or without times */
+      last_us: number | null;
+      /** the trace ends in a failed request */
+      is_oom: boolean;
+    };
+  };
+  /** Tables of an export and their rows */
+  'nsys.tables': {
+    params: {
+      source_id: number;
+    };
+    row: {
+      name: string;
+      row_count: number;
+      /** its rows are in the store */
+      is_read: boolean;
+    };
+  };
+  /** Texts of a report by their numbers */
+  'nsys.texts': {
+    params: {
+      source_id: number;
+      /** numbers, comma-separated */
+      text_ids: string;
+    };
+    row: {
+      text_id: number;
+      text: string;
+    };
+  };
+  /** Segments of PyTorch's allocator over a recording: when each was taken from the driver and given back */
+  'nsys.torch_segments': {
+    params: {
+      snapshot_id: number;
+      device: number;
+    };
+    row: {
+      address: number;
+      bytes: number;
+      /** NULL: before the recording */
+      alloc_us: number | null;
+      /** NULL: held at the dump */
+      free_us: number | null;
+      is_expandable: boolean;
+    };
+  };
   /** Allocations of one device up to an entry, with what torch noted beside the stack */
   'peak.allocations': {
     params: {

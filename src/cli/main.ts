@@ -35,6 +35,7 @@ const VERBS: readonly (readonly [verbs: readonly string[], load: () => Promise<R
   [['estimate'], async () => (await import('./verbs/estimate.js')).registerEstimate],
   [['diff'], async () => (await import('./verbs/diff.js')).registerDiff],
   [['export'], async () => (await import('./verbs/export.js')).registerExport],
+  [['nsys'], async () => (await import('./verbs/nsys.js')).registerNsys],
   [['profile'], async () => (await import('./verbs/profile.js')).registerProfile],
   [['snapshot'], async () => (await import('./verbs/snapshot.js')).registerSnapshot],
   [['snapshots'], async () => (await import('./verbs/snapshots.js')).registerSnapshots],

@@ -9,6 +9,7 @@ import type { Note } from '../model/tables.js';
 import { GIB, KIB, MIB } from '../model/units.js';
 import { gunzipChunks } from './gunzip-chunks.js';
 import type { Chunks } from './inflation.js';
+import { type OpenedRandomAccess, openRandomAccess, unpackForRandomAccess } from './random-access.js';
 import { openRawFile, type RawFile } from './raw-file.js';
 import { zstdChunks } from './zstd-chunks.js';
 import { isZstd } from './zstd-frames.js';
@@ -74,9 +75,9 @@ export async function openByteSource(path: string, options: ByteSourceOptions = 
   const raw = await openRawFile(path, limits.chunkBytes);
   try {
     const first = await raw.next();
-    if (first !== undefined && isGzip(first)) return assemble(raw, gunzipChunks(raw, first, limits), 'gzip');
-    if (first !== undefined && isZstd(first)) return assemble(raw, await zstdChunks(raw, first, limits), 'zstd');
-    return assemble(raw, plainChunks(raw, first), 'none');
+    if (first !== undefined && isGzip(first)) return assemble(path, raw, gunzipChunks(raw, first, limits), 'gzip');
+    if (first !== undefined && isZstd(first)) return assemble(path, raw, await zstdChunks(raw, first, limits), 'zstd');
+    return assemble(path, raw, plainChunks(raw, first), 'none');
   } catch (error) {
     await raw.close();
     throw error;
@@ -101,7 +102,7 @@ export async function hashFile(path: string, options: Pick<ByteSourceOptions, 'c
   }
 }
 
-function assemble(raw: RawFile, chunks: Chunks, compression: Compression): OpenedSource {
+function assemble(path: string, raw: RawFile, chunks: Chunks, compression: Compression): OpenedSource {
   /** Fetched from `chunks` and not yet handed to the reader. */
   let current: Uint8Array = new Uint8Array(0);
   let head: Uint8Array | undefined;
@@ -109,6 +110,23 @@ function assemble(raw: RawFile, chunks: Chunks, compression: Compression): Opene
   let owed: unknown;
   let digest: string | undefined;
   let isDone = false;
+  let random: OpenedRandomAccess | undefined;
+
+  async function randomAccess(): Promise<OpenedRandomAccess> {
+    if (random !== undefined) return random;
+    if (compression === 'none') {
+      raw.hashAhead();
+      random = openRandomAccess(path);
+      return random;
+    }
+    const again = await openByteSource(path);
+    try {
+      random = await unpackForRandomAccess(again.source, path);
+    } finally {
+      await again.close();
+    }
+    return random;
+  }
 
   async function loadHead(): Promise<Uint8Array> {
     let joined = (await chunks.next()) ?? new Uint8Array(0);
@@ -144,7 +162,7 @@ function assemble(raw: RawFile, chunks: Chunks, compression: Compression): Opene
   }
 
   return {
-    source: { sizeBytes: compression === 'none' ? raw.sizeBytes : undefined, read },
+    source: { sizeBytes: compression === 'none' ? raw.sizeBytes : undefined, read, randomAccess },
     compression,
     sizeBytes: raw.sizeBytes,
     mtimeMs: raw.mtimeMs,
@@ -156,6 +174,7 @@ function assemble(raw: RawFile, chunks: Chunks, compression: Compression): Opene
       if (digest === undefined) {
         isDone = true;
         await chunks.stop();
+        random?.check();
         digest = await raw.finish();
       }
       return digest;
@@ -167,6 +186,7 @@ function assemble(raw: RawFile, chunks: Chunks, compression: Compression): Opene
     },
     async close() {
       isDone = true;
+      random?.close();
       await chunks.stop();
       await raw.close();
     },

@@ -7,6 +7,7 @@ import { availableParallelism } from 'node:os';
 import { MessageChannel, type MessagePort, Worker } from 'node:worker_threads';
 import { ColumnBatch } from '../model/columns.js';
 import { MbfError } from '../model/errors.js';
+import { NSYS_LAYOUTS } from '../model/nsys-rows.js';
 import type { ParseContext } from '../model/parser.js';
 import {
   BUFFER_BYTES,
@@ -106,6 +107,22 @@ async function receive(
         case 'text_row':
           sink.textRow(message.finding, message.place);
           break;
+        case 'nsys_rows': {
+          const batch = new ColumnBatch(NSYS_LAYOUTS[message.kind], message.rows, message.buffer);
+          batch.rows = message.rows;
+          sink.nsys?.rows(message.kind, batch);
+          link.giveBack(message.buffer);
+          break;
+        }
+        case 'nsys_texts':
+          sink.nsys?.texts(message.texts);
+          break;
+        case 'nsys_fact':
+          sink.nsys?.fact(message.fact);
+          break;
+        case 'raw_rows':
+          sink.nsys?.raw(message.rows);
+          break;
         case 'attempt':
           sink.attempt(message.row);
           break;
@@ -190,7 +207,8 @@ class ThreadLink {
       const message = await this.next().catch(() => undefined); // a dead thread is told to the next one who asks
       if (message === undefined || message.type === 'done' || message.type === 'failed' || message.type === 'bug')
         return;
-      if (message.type === 'rows' || message.type === 'text_rows') this.giveBack(message.buffer);
+      if (message.type === 'rows' || message.type === 'text_rows' || message.type === 'nsys_rows')
+        this.giveBack(message.buffer);
     }
   }
 

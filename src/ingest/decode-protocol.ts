@@ -3,7 +3,8 @@ import type { MessagePort } from 'node:worker_threads';
 import { batchBytes, type TableLayout } from '../model/columns.js';
 import type { ErrorCode, ErrorPlace } from '../model/errors.js';
 import type { AttemptRow, LogPlace } from '../model/log-rows.js';
-import type { Dictionary, ParseSummary, SnapshotSummary } from '../model/parser.js';
+import type { NsysFact, NsysKind, NsysText } from '../model/nsys-rows.js';
+import type { Dictionary, ParseSummary, RawRows, SnapshotSummary } from '../model/parser.js';
 import {
   ANNOTATION_LAYOUT,
   BATCH_ROWS,
@@ -73,6 +74,10 @@ export type FromDecoder =
       readonly newTexts: readonly string[];
     }
   | { readonly type: 'text_row'; readonly finding: SmallFinding; readonly place: LogPlace }
+  | { readonly type: 'nsys_rows'; readonly kind: NsysKind; readonly rows: number; readonly buffer: ArrayBuffer }
+  | { readonly type: 'nsys_texts'; readonly texts: readonly NsysText[] }
+  | { readonly type: 'nsys_fact'; readonly fact: NsysFact }
+  | { readonly type: 'raw_rows'; readonly rows: RawRows }
   | { readonly type: 'attempt'; readonly row: AttemptRow }
   | { readonly type: 'progress'; readonly bytes: number }
   | {
@@ -101,6 +106,8 @@ export interface DecoderJob {
   /** The file as the other thread saw it; anything else is another file. */
   readonly sizeBytes: number;
   readonly mtimeMs: number;
+  /** See `ParseContext`. */
+  readonly allTables?: boolean | undefined;
 }
 
 /** Collects what is new in a growing dictionary. */

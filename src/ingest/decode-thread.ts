@@ -3,6 +3,7 @@ import { parentPort, receiveMessageOnPort, workerData } from 'node:worker_thread
 import { PARSERS } from '../../parsers/index.js';
 import { batchBytes, ColumnBatch } from '../model/columns.js';
 import { MbfError } from '../model/errors.js';
+import { NSYS_LAYOUTS } from '../model/nsys-rows.js';
 import type { Dictionary } from '../model/parser.js';
 import { openByteSource } from './byte-source.js';
 import type { StackKeys } from './content-keys.js';
@@ -95,6 +96,18 @@ const sink: DerivedSink = {
     send({ type: 'text_rows', kind, rows: batch.rows, buffer, newTexts }, [buffer]);
   },
   textRow: (finding, place) => send({ type: 'text_row', finding, place }),
+  nsys: {
+    rows: (kind, batch) => {
+      const layout = NSYS_LAYOUTS[kind];
+      const bytes = batchBytes(layout, batch.rows);
+      const buffer = bytes <= SMALL_BATCH_BYTES ? new ArrayBuffer(bytes) : takeBuffer();
+      new ColumnBatch(layout, batch.rows, buffer).copyFrom(batch);
+      send({ type: 'nsys_rows', kind, rows: batch.rows, buffer }, [buffer]);
+    },
+    texts: (texts) => send({ type: 'nsys_texts', texts }),
+    fact: (fact) => send({ type: 'nsys_fact', fact }),
+    raw: (rows) => send({ type: 'raw_rows', rows }),
+  },
   attempt: (row) => send({ type: 'attempt', row }),
   snapshot: async (dictionary, keys) => {
     send({ type: 'snapshot' });
@@ -111,7 +124,7 @@ async function decode(job: DecoderJob): Promise<void> {
       throw new MbfError('MBF2009', 'changed while it was read: it is not the file it was a moment ago');
     }
     const progress = (bytes: number): void => send({ type: 'progress', bytes });
-    const decoded = await decodeSource(parser, opened, sink, { name: job.name, progress });
+    const decoded = await decodeSource(parser, opened, sink, { name: job.name, progress, allTables: job.allTables });
     send({ type: 'done', ...decoded });
   } finally {
     await opened.close();

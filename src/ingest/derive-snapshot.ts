@@ -53,6 +53,7 @@ export function deriving(sink: DerivedSink): RowSink & { end(): void } {
     incident: (row) => sink.incident(row),
     logRow: (finding, place) => texts.row(finding, place),
     profilerMemory: (batch) => sink.textRows('profiler', batch, []),
+    nsys: sink.nsys,
     attempt: (row) => sink.attempt(row),
     snapshot: async (dictionary) => derivingSnapshot(await sink.snapshot(dictionary, new ContentKeys(dictionary))),
     end: () => texts.end(),

@@ -4,6 +4,7 @@ import { lstat, readdir, realpath, stat } from 'node:fs/promises';
 import { basename, join, relative, sep } from 'node:path';
 import { MbfError } from '../model/errors.js';
 import { skipRuleFor } from './skip-rules.js';
+import { type TableFolder, tableFolder } from './table-folder.js';
 
 /** A regular file to look into. */
 export interface Candidate {
@@ -17,6 +18,8 @@ export interface Candidate {
   readonly isNamed: boolean;
   readonly sizeBytes: number;
   readonly mtimeMs: number;
+  /** Set if this is a folder that is one input: the names of the files in it that are, sorted. `sizeBytes` is their sum. */
+  readonly files?: readonly string[] | undefined;
 }
 
 /** What a walk passed over, summed up per argument and rule: a checkpoint has 10⁵ shards and one reason. */
@@ -159,6 +162,11 @@ async function walkDirectory(
       return;
     }
     entries.sort((a, b) => compare(a.name, b.name));
+    const folder = tableFolder(
+      entries.map(({ name }) => name),
+      basename(directory.path),
+    );
+    if (folder !== undefined && (await takeFolder(directory, folder))) return;
     for (const dirent of entries) {
       const displayPath = directory.displayPath === '' ? dirent.name : `${directory.displayPath}/${dirent.name}`;
       const entry: Pending = { path: join(directory.path, dirent.name), displayPath, depth: directory.depth + 1 };
@@ -178,6 +186,37 @@ async function walkDirectory(
         fail(displayPath, error);
       }
     }
+  }
+
+  /** A folder that is one input as a whole; false if it is none after all. */
+  async function takeFolder(directory: Pending, folder: TableFolder): Promise<boolean> {
+    const displayPath = directory.displayPath === '' ? basename(directory.path) : directory.displayPath;
+    if (folder.refusal !== undefined) {
+      if (directory.depth === 0) failed.push({ root, displayPath, error: new MbfError('MBF2003', folder.refusal) });
+      else skip(displayPath, 'nsys-arrow', folder.refusal);
+      return true;
+    }
+    const files: string[] = [];
+    let sizeBytes = 0;
+    let mtimeMs = 0;
+    for (const name of folder.files) {
+      const stats = await lstat(join(directory.path, name), { bigint: true }).catch(() => undefined);
+      if (stats?.isFile() !== true) continue;
+      files.push(name);
+      sizeBytes += Number(stats.size);
+      mtimeMs = Math.max(mtimeMs, Number(stats.mtimeNs) / 1e6);
+    }
+    if (files.length === 0) return false;
+    candidates.push({
+      path: directory.path,
+      displayPath,
+      root,
+      isNamed: directory.depth === 0,
+      sizeBytes,
+      mtimeMs,
+      files,
+    });
+    return true;
   }
 
   async function follow(link: Pending): Promise<void> {

@@ -8,6 +8,7 @@ import { type DecodedSource, decodeSource } from './decode-source.js';
 import type { DerivedSink } from './derive-snapshot.js';
 import { type Claim, detect } from './detect.js';
 import type { Candidate } from './discover.js';
+import { decodeFolder } from './table-folder.js';
 
 interface Common {
   readonly candidate: Candidate;
@@ -21,7 +22,8 @@ interface Common {
 export interface Recognised extends Common {
   readonly status: 'recognised';
   readonly parser: ParserSpec;
-  readonly opened: OpenedSource;
+  /** Undefined for a folder. */
+  readonly opened: OpenedSource | undefined;
   /** See {@link decodeSource}. To be called once, and for one file after the other in the order they were examined. */
   decode(sink: DerivedSink, context: Pick<ParseContext, 'progress'>): Promise<DecodedSource>;
 }
@@ -42,8 +44,10 @@ export async function examine(
   candidate: Candidate,
   parsers: readonly ParserSpec[],
   thread: DecodeThread,
+  options: Pick<ParseContext, 'allTables'> = {},
 ): Promise<Examined> {
   const { path, isNamed } = candidate;
+  if (candidate.files !== undefined) return examineFolder(candidate, candidate.files, parsers, options);
   let opened: OpenedSource;
   try {
     opened = await openByteSource(path);
@@ -60,10 +64,10 @@ export async function examine(
     const name = basename(path);
     const { sizeBytes, mtimeMs } = opened;
     const decoding = decodesInThread(sizeBytes)
-      ? thread.start({ path, parser: parser.id, name, sizeBytes, mtimeMs })
+      ? thread.start({ path, parser: parser.id, name, sizeBytes, mtimeMs, ...options })
       : undefined;
     const decode: Recognised['decode'] = (sink, context) =>
-      decoding?.run(sink, context) ?? decodeSource(parser, opened, sink, { ...context, name });
+      decoding?.run(sink, context) ?? decodeSource(parser, opened, sink, { ...context, ...options, name });
     return { ...common, status: 'recognised', parser, claims, decode };
   } catch (error) {
     if (error instanceof MbfError) {
@@ -74,6 +78,32 @@ export async function examine(
     await common.close();
     throw error;
   }
+}
+
+/** A folder of tables; which it is, its files' names have told. */
+function examineFolder(
+  candidate: Candidate,
+  files: readonly string[],
+  parsers: readonly ParserSpec[],
+  options: Pick<ParseContext, 'allTables'>,
+): Examined {
+  const { path } = candidate;
+  const common = { candidate, opened: undefined, close: () => Promise.resolve() };
+  const parser = parsers.find(({ parseTables }) => parseTables !== undefined);
+  if (parser === undefined) {
+    return {
+      ...common,
+      status: 'skipped',
+      claims: [],
+      error: new MbfError('MBF2008', 'no parser reads folders of tables'),
+    };
+  }
+  const claims = [
+    { parser, score: 1, why: 'a folder of Parquet files, one a table, with META_DATA_EXPORT among them' },
+  ];
+  const decode: Recognised['decode'] = (sink, context) =>
+    decodeFolder(path, files, parser, sink, { ...context, ...options, name: basename(path) });
+  return { ...common, status: 'recognised', parser, claims, decode };
 }
 
 function withoutCompression(name: string): string {

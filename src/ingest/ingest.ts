@@ -16,11 +16,13 @@ import { DecodeThread } from './decode-in-thread.js';
 import type { DerivedSink } from './derive-snapshot.js';
 import { type Candidate, discover } from './discover.js';
 import { type Examined, examine, type Recognised } from './examine.js';
+import { NsysWriter } from './nsys-writer.js';
 import { rankFromName } from './rank-from-name.js';
 import { freeName, planRuns, type RunPlan } from './run-names.js';
 import { SnapshotWriter } from './snapshot-writer.js';
 import { insertIncidents, insertNotes, NoteFolder, removeSource } from './source-rows.js';
 import { StoreDictionary } from './store-dictionary.js';
+import { hashFolder } from './table-folder.js';
 import { TextRowWriter } from './text-row-writer.js';
 
 /** Raise when a parser reads the same bytes differently: unchanged files are then read again. */
@@ -45,6 +47,8 @@ export interface IngestOptions {
   readonly label?: string | undefined;
   readonly commit?: string | undefined;
   readonly each?: boolean | undefined;
+  /** Keep every table of an Nsight Systems export. */
+  readonly allTables?: boolean | undefined;
   /** Add every parser's claim to the result. */
   readonly explain?: boolean | undefined;
   /** Time of this ingest; the caller's clock, so that tests can hold it. */
@@ -72,7 +76,7 @@ export async function ingest(options: IngestOptions): Promise<IngestResult> {
       const { candidates, skipped, failed } = await discover(plan.paths, { exclude: [file, `${file}.wal`] });
       if (session === undefined) {
         if (candidates[0] !== undefined && 'open' in options.store && options.store.isNew) {
-          early = await examine(candidates[0], options.parsers, thread);
+          early = await examine(candidates[0], options.parsers, thread, { allTables: options.allTables });
         }
         session = new Session(options, 'open' in options.store ? await options.store.open() : options.store, thread);
       }
@@ -209,8 +213,15 @@ class Session {
     const known = await this.knownSource(run, candidate);
     const oldId = known?.sourceId;
     if (early !== undefined) return { examined: early, oldId };
-    if (known?.status === 'ingested' && known.bytes === candidate.sizeBytes && known.parserVersion === PARSER_VERSION) {
-      const sha256 = await hashFile(candidate.path).catch(() => undefined);
+    if (
+      known?.status === 'ingested' &&
+      known.bytes === candidate.sizeBytes &&
+      known.parserVersion === PARSER_VERSION &&
+      !(this.options.allTables === true && known.format === 'nsys' && !(await this.hasAllTables(known.sourceId)))
+    ) {
+      const { path, files } = candidate;
+      const hash = files === undefined ? hashFile(path) : hashFolder(path, files);
+      const sha256 = await hash.catch(() => undefined);
       if (sha256 === known.sha256) {
         const notes = await this.storedNotes(known.sourceId);
         return {
@@ -221,7 +232,8 @@ class Session {
         };
       }
     }
-    return { examined: await examine(candidate, this.options.parsers, this.thread), oldId };
+    const { parsers, allTables } = this.options;
+    return { examined: await examine(candidate, parsers, this.thread, { allTables }), oldId };
   }
 
   async finish(run: RunRow, begun: Begun | IngestSource): Promise<IngestSource> {
@@ -276,6 +288,7 @@ class Session {
       const incidents: IncidentRow[] = [];
       const texts =
         parser.id === 'torch-snapshot' ? undefined : await TextRowWriter.open(store, this.dictionary, sourceId);
+      const nsys = parser.id === 'nsys' ? await NsysWriter.open(store, sourceId) : undefined;
       let droppedIncidents = 0;
       const sink: DerivedSink = {
         note: (note) => notes.add(note),
@@ -286,6 +299,7 @@ class Session {
         textRows: (kind, batch, newTexts) => texts?.textRows(kind, batch, newTexts),
         textRow: (finding, place) => texts?.textRow(finding, place),
         attempt: (row) => texts?.attempt(row),
+        nsys,
         snapshot: async (dictionary: Dictionary, keys: StackKeys) => {
           const rank = fromName?.rank ?? null;
           const identity = {
@@ -308,6 +322,7 @@ class Session {
       };
       const { summary, sha256 } = await decode(sink, context);
       for (const writer of writers) for (const note of await writer.finish(notes.list())) notes.add(note);
+      await nsys?.finish();
       if (droppedIncidents > 0) {
         const text = `more than ${MAX_INCIDENTS} failure lines; the rest is counted, not kept`;
         notes.add({ kind: 'incidents_dropped', severity: 'warning', text, count: droppedIncidents });
@@ -453,6 +468,13 @@ class Session {
       format: row['format'] === null ? null : String(row['format']),
       rank: row['rank'] === null ? null : Number(row['rank']),
     };
+  }
+
+  private async hasAllTables(sourceId: number): Promise<boolean> {
+    const [row] = await this.store.select('SELECT has_all_tables FROM nsys_report WHERE source_id = $source_id', {
+      source_id: sourceId,
+    });
+    return row?.['has_all_tables'] === true;
   }
 
   private async storedNotes(sourceId: number): Promise<NoteResult[]> {

@@ -141,17 +141,48 @@ const WRONG_RULES: readonly WrongRule[] = [
     // usually lies beside the report.
     id: 'nsys-report',
     recognise: ({ name }) =>
-      /\.(?:nsys-rep|qdrep|qdstrm)$/i.test(name) ? 'is an Nsight Systems report, a closed format' : undefined,
+      /\.(?:nsys-rep|qdrep|qdstrm)$/i.test(name)
+        ? `is an Nsight Systems report, a closed format: nsys export --type sqlite ${name}`
+        : undefined,
     code: 'MBF2003',
     status: 'skipped',
   },
   {
+    id: 'nsys-arrow',
+    recognise: ({ name }, text) =>
+      /\.arrows$/i.test(name) || (text.startsWith('ARROW1') && /\.arrow$/i.test(name))
+        ? `is an Arrow file, as Nsight Systems exports them, which is not read: ${exportCommand(name)}`
+        : undefined,
+    code: 'MBF2003',
+    status: 'skipped',
+  },
+  {
+    id: 'nsys-hdf5',
+    recognise: ({ name }, text) =>
+      text.startsWith('\x89HDF\r\n') &&
+      (/\.h5$/i.test(name) || /CUPTI_ACTIVITY|TARGET_INFO_|META_DATA_EXPORT|StringIds/.test(text))
+        ? `is an HDF5 file; if it is an export of Nsight Systems: ${exportCommand(name)}`
+        : undefined,
+    code: 'MBF2003',
+    status: 'skipped',
+  },
+  {
+    // One table of an export by folder, or a data set; which, the folder tells.
+    id: 'parquet',
+    recognise: magic('PAR1', 'is a Parquet file; of an export of Nsight Systems (TABLE.parquet), name its folder'),
+    code: 'MBF2008',
+    status: 'skipped',
+  },
+  {
+    // Those that are exports, or are named as exports are, are the parser's.
     id: 'sqlite',
-    recognise: magic(
-      'SQLite format 3\0',
-      'is an SQLite database (Nsight Systems exports are); not read by this version',
-    ),
-    code: 'MBF2010',
+    recognise: ({ name }, text) =>
+      text.startsWith('SQLite format 3\0') &&
+      !/\.(?:nsys-)?sqlite$/i.test(name) &&
+      !/CUPTI_ACTIVITY_KIND|TARGET_INFO_|META_DATA|NVTX_EVENTS|ENUM_\w+|StringIds/.test(text)
+        ? 'is an SQLite database, but none of Nsight Systems'
+        : undefined,
+    code: 'MBF2703',
     status: 'skipped',
   },
   { id: 'duckdb', recognise: magic('DUCK', 'is a DuckDB database', 8), code: 'MBF2008', status: 'skipped' },
@@ -232,10 +263,14 @@ const WRONG_RULES: readonly WrongRule[] = [
   { id: 'elf', recognise: magic('\x7fELF', 'is machine code or a core dump'), code: 'MBF2008', status: 'skipped' },
   { id: 'numpy', recognise: magic('\x93NUMPY', 'is a NumPy array'), code: 'MBF2008', status: 'skipped' },
   { id: 'hdf5', recognise: magic('\x89HDF\r\n', 'is an HDF5 file'), code: 'MBF2008', status: 'skipped' },
-  { id: 'parquet', recognise: magic('PAR1', 'is a Parquet file'), code: 'MBF2008', status: 'skipped' },
   { id: 'png', recognise: magic('\x89PNG\r\n', 'is an image'), code: 'MBF2008', status: 'skipped' },
   { id: 'pdf', recognise: magic('%PDF-', 'is a PDF document'), code: 'MBF2008', status: 'skipped' },
 ];
+
+/** How to get a form that is read, of the report that lies beside its export. */
+function exportCommand(name: string): string {
+  return `nsys export --type sqlite ${name.replace(/\.[^.]*$/, '')}.nsys-rep`;
+}
 
 /** The first rule that knows these bytes, or undefined if they deserve a parser. Looks at the head alone. */
 export function recogniseWrong(head: Head): KnownWrong | undefined {
@@ -243,7 +278,7 @@ export function recogniseWrong(head: Head): KnownWrong | undefined {
   for (const rule of WRONG_RULES) {
     const fact = rule.recognise(head, text);
     if (fact === undefined) continue;
-    const isExpected = isSnapshotName(head.name) || isLogName(head.name);
+    const isExpected = isSnapshotName(head.name) || isLogName(head.name) || /\.(?:nsys-)?sqlite$/i.test(head.name);
     const status = rule.status === 'by-name' ? (isExpected ? 'failed' : 'skipped') : rule.status;
     return { rule: rule.id, status, error: new MbfError(rule.code, fact) };
   }

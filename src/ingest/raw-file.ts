@@ -23,6 +23,8 @@ export interface RawFile {
   readonly readBytes: () => number;
   /** The next piece, already hashed; valid until the next call. */
   next(): Promise<Uint8Array | undefined>;
+  /** The file will be read by position and not through `next`: a second core may hash it meanwhile. Only before the second piece. */
+  hashAhead(): void;
   /** Reads and hashes what is left; see `OpenedSource.finish` of `byte-source.ts`. */
   finish(): Promise<string>;
   close(): Promise<void>;
@@ -112,6 +114,10 @@ function rawFile(handle: FileHandle, opened: BigIntStats, chunkBytes: number): R
     mtimeMs: Number(opened.mtimeNs) / 1e6,
     readBytes: () => handedBytes,
     next,
+    hashAhead() {
+      if (background === undefined && sizeBytes >= BACKGROUND_HASH_BYTES && availableParallelism() > 1)
+        background = hashInBackground(handle.fd, sizeBytes);
+    },
     async finish() {
       if (background === undefined) while ((await next()) !== undefined);
       let digest: string | undefined;

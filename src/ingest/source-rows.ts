@@ -1,7 +1,9 @@
 /** Rows of one source: removing what an earlier ingest wrote, and writing incidents and notes. */
 
+import { NSYS_LAYOUTS } from '../model/nsys-rows.js';
 import { INCIDENT_BYTE_FIELDS, type IncidentByteField, type IncidentRow, type Note } from '../model/tables.js';
 import { isOomKind } from '../model/vocabulary.js';
+import { removeRawRows } from '../store/raw-tables.js';
 import type { Store } from '../store/store.js';
 
 const BY_SNAPSHOT = [
@@ -39,7 +41,17 @@ const BY_SOURCE = [
   'log_config',
   'log_env',
   'profiler_memory',
-] as const;
+  'nsys_report',
+  'nsys_table',
+  'nsys_gpu',
+  'nsys_device',
+  'nsys_process',
+  'nsys_thread',
+  'nsys_diagnostic',
+  'nsys_option',
+  'nsys_text',
+  ...Object.values(NSYS_LAYOUTS).map(({ table }) => table),
+];
 
 /** Removes a source and all its rows. Texts, frames and stacks stay: they are shared by content. */
 export async function removeSource(store: Store, sourceId: number): Promise<void> {
@@ -54,6 +66,7 @@ export async function removeSource(store: Store, sourceId: number): Promise<void
     'DELETE FROM incident_value WHERE incident_id IN (SELECT incident_id FROM incident WHERE source_id = $source_id)',
     params,
   );
+  await removeRawRows(store, sourceId);
   for (const table of [...BY_SOURCE, 'source']) {
     await store.run(`DELETE FROM ${table} WHERE source_id = $source_id`, params);
   }

@@ -37,7 +37,7 @@ export const ERROR_CODES = {
   // input: any file
   MBF2001: { kind: 'input', remedy: 'Fetch the real file (`git lfs pull`) and ingest that.' },
   MBF2002: { kind: 'input', remedy: 'Download the raw file: a login or error page was saved in its place.' },
-  MBF2003: { kind: 'input', remedy: 'Export it first: nsys export --type sqlite FILE.nsys-rep' },
+  MBF2003: { kind: 'input', remedy: 'Export it as sqlite or parquetdir: nsys export --type sqlite FILE.nsys-rep' },
   MBF2004: {
     kind: 'input',
     remedy: 'The writer died before its first byte, or the disk was full; take the file from another rank or rerun.',
@@ -47,12 +47,13 @@ export const ERROR_CODES = {
   MBF2007: { kind: 'input', remedy: 'Check permissions and the file system; then ingest again.' },
   MBF2008: {
     kind: 'input',
-    remedy: 'Nothing there is a training log, a configuration or a memory snapshot; see `ingest --explain`.',
+    remedy:
+      'Nothing there is a training log, a configuration, a memory snapshot or an nsys export; see `ingest --explain`.',
   },
   MBF2009: { kind: 'input', remedy: 'Ingest again once the writer has finished.' },
   MBF2010: {
     kind: 'input',
-    remedy: 'This version reads text logs, configurations and memory snapshots; ingest those, unpacked.',
+    remedy: 'This version reads text logs, configurations, memory snapshots and nsys exports; ingest those, unpacked.',
   },
   // input: pickles; from MBF2105 on, snapshots in any encoding
   MBF2101: { kind: 'input', remedy: REMEDY_RECOPY },
@@ -121,6 +122,22 @@ export const ERROR_CODES = {
     remedy:
       'Correct the rule; `mbforensics rules --help` shows one, and `mbforensics rules test FILE` checks the file.',
   },
+  // input: Nsight Systems exports
+  MBF2701: {
+    kind: 'input',
+    remedy: 'Export it again from the report: nsys export --type sqlite --force-overwrite true FILE.nsys-rep',
+  },
+  MBF2702: {
+    kind: 'input',
+    remedy:
+      'Export it again from the report, or let the sqlite3 program write a plain copy: sqlite3 FILE "VACUUM INTO \'copy.sqlite\'"',
+  },
+  MBF2703: {
+    kind: 'input',
+    remedy:
+      'Nsight Systems databases have the tables StringIds and TARGET_INFO_* or META_DATA_EXPORT; export the report: nsys export --type sqlite FILE.nsys-rep',
+  },
+  MBF2704: { kind: 'input', remedy: 'Export it again: nsys export --type sqlite FILE.nsys-rep' },
   // store
   MBF3001: { kind: 'store', remedy: 'Another process has it open; wait for it, or use another store with --db.' },
   MBF3002: { kind: 'store', remedy: 'Move the file away and ingest again, or name another store with --db.' },

@@ -190,6 +190,8 @@ export const ENV_ORIGINS = [
   'env dump',
   /** `export X=…` echoed by `set -x`, or in a script; `X=… command`; `#SBATCH --export`. */
   'script',
+  /** What Nsight Systems recorded of the process it launched. */
+  'nsys capture',
   /** `env_vars` of a configuration: applied only where absent. */
   'config file',
 ] as const;

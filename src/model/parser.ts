@@ -1,6 +1,8 @@
 /** The contract between parsers and ingest. A parser recognises one format and turns a byte stream into rows; it opens no file. */
 import type { ColumnBatch } from './columns.js';
 import type { AttemptRow, KeptFinding, LogPlace } from './log-rows.js';
+import type { NsysFact, NsysKind, NsysText } from './nsys-rows.js';
+import type { SourceColumn, TableSource } from './table-source.js';
 import type { EventExtraRow, IncidentRow, Note, TraceOomRow } from './tables.js';
 import type { Format } from './vocabulary.js';
 
@@ -27,6 +29,23 @@ export interface ByteSource {
   /** Length of the stream in bytes where known (uncompressed files), else undefined. */
   readonly sizeBytes: number | undefined;
   read(target: Uint8Array, start: number): Promise<number>;
+  /**
+   * The whole stream by position, whatever was read before, for formats with pages; absent where there is no file. A compressed file is unpacked into a
+   * temporary one first. Valid as long as the source.
+   */
+  randomAccess?(): Promise<RandomAccess>;
+}
+
+/** Bytes by position. Synchronous: a page is a few kilobytes, and a turn of the event loop costs more than reading it. */
+export interface RandomAccess {
+  readonly sizeBytes: number;
+  /**
+   * Fills `target` from `position` on, and returns how many bytes there were: fewer only at the end. Throws an {@link MbfError} on I/O errors and if
+   * the file changed underneath.
+   */
+  readAt(target: Uint8Array, position: number): number;
+  /** Bytes of the file whose name is this file's with `suffix` after it, such as a write-ahead log; undefined if there is none. */
+  besideBytes(suffix: string): number | undefined;
 }
 
 /**
@@ -73,6 +92,25 @@ export interface SnapshotSink {
   end(summary: SnapshotSummary): void;
 }
 
+/** Rows of one table of a file, by column, as the file spells them. Read before the call returns. */
+export interface RawRows {
+  readonly table: string;
+  readonly columns: readonly SourceColumn[];
+  readonly values: readonly (readonly RawValue[])[];
+  readonly rows: number;
+}
+export type RawValue = number | bigint | string | null;
+
+/** Receives one Nsight Systems export. */
+export interface NsysSink {
+  /** `source_id` is left to the writer. The batch is read before the call returns. */
+  rows(kind: NsysKind, batch: ColumnBatch): void;
+  texts(texts: readonly NsysText[]): void;
+  fact(fact: NsysFact): void;
+  /** Rows of a table as it stands in the export; only where all tables are wanted. */
+  raw(rows: RawRows): void;
+}
+
 export interface RowSink {
   note(note: Note): void;
   incident(row: IncidentRow): void;
@@ -80,6 +118,8 @@ export interface RowSink {
   logRow(finding: KeptFinding, place: LogPlace): void;
   /** Rows of {@link PROFILER_MEMORY_LAYOUT}, `source_id` left to the writer. The batch is read before the call returns. */
   profilerMemory(batch: ColumnBatch): void;
+  /** Absent where no export can come. */
+  readonly nsys?: NsysSink | undefined;
   /** A further launch inside the file; the first one goes without saying unless something says it. */
   attempt(row: AttemptRow): void;
   /** Begins a snapshot whose ids refer to `dictionary`, which grows while the file is read. */
@@ -91,6 +131,8 @@ export interface ParseContext {
   readonly name: string;
   /** Called now and then with the bytes read so far; synchronous and cheap. */
   readonly progress?: ((bytes: number) => void) | undefined;
+  /** Keep every table of an export, not only what the questions need. */
+  readonly allTables?: boolean | undefined;
 }
 
 /** What a parser learned about the file as a whole. */
@@ -106,4 +148,6 @@ export interface ParserSpec {
   sniff(head: Head): Sniff;
   /** Throws an {@link MbfError} without `file` on bad input. */
   parse(source: ByteSource, sink: RowSink, context: ParseContext): Promise<ParseSummary>;
+  /** Reads a format that is also written as a folder of tables; see `TableFolder`. */
+  parseTables?(tables: TableSource, sink: RowSink, context: ParseContext): Promise<ParseSummary>;
 }

@@ -227,6 +227,85 @@ CREATE MACRO components_at(snapshot, dev, entry) AS TABLE
   GROUP BY ALL;
 `,
   },
+  {
+    version: 5,
+    title: 'Nsight Systems exports',
+    sql: `
+CREATE TYPE nsys_memory_kind AS ENUM ('pageable', 'pinned', 'device', 'array', 'managed', 'device_static', 'managed_static', 'unknown');
+CREATE TYPE nsys_memory_operation AS ENUM ('allocation', 'deallocation', 'other');
+CREATE TYPE nsys_pool_operation AS ENUM ('invalid', 'created', 'destroyed', 'trimmed', 'other');
+CREATE TYPE nsys_pool_type AS ENUM ('invalid', 'local', 'imported', 'other');
+CREATE TYPE nsys_copy_operation AS ENUM ('memcpy', 'memset');
+CREATE TYPE nsys_copy_kind AS ENUM ('unknown', 'host_to_device', 'device_to_host', 'host_to_array', 'array_to_host', 'array_to_array', 'array_to_device', 'device_to_array', 'device_to_device', 'host_to_host', 'peer_to_peer', 'managed_host_to_device', 'managed_device_to_host', 'managed_device_to_device', 'other');
+CREATE TYPE nsys_nvtx_type AS ENUM ('category', 'mark', 'push_pop', 'start_end', 'thread_name', 'domain', 'domain_end', 'other');
+CREATE TYPE nsys_traced_library AS ENUM ('cublas', 'cudnn', 'cusolver', 'cusparse', 'cufft', 'mpi', 'nvshmem', 'ucx', 'openacc', 'other');
+
+CREATE TABLE nsys_report (
+  source_id INTEGER NOT NULL, form VARCHAR NOT NULL, product_version VARCHAR, schema_version VARCHAR, clock_offset_ns BIGINT, clock_origin VARCHAR, duration_ns BIGINT, host VARCHAR,
+  memory_events_collected BOOLEAN, graph_trace VARCHAR, is_partial BOOLEAN NOT NULL, has_all_tables BOOLEAN NOT NULL);
+CREATE TABLE nsys_table (source_id INTEGER NOT NULL, name VARCHAR NOT NULL, row_count BIGINT NOT NULL, is_read BOOLEAN NOT NULL);
+CREATE TABLE nsys_gpu (source_id INTEGER NOT NULL, gpu INTEGER NOT NULL, name VARCHAR, total_bytes BIGINT, bus_location VARCHAR, uuid VARCHAR);
+CREATE TABLE nsys_device (source_id INTEGER NOT NULL, pid INTEGER NOT NULL, device INTEGER NOT NULL, gpu INTEGER);
+CREATE TABLE nsys_process (source_id INTEGER NOT NULL, pid INTEGER NOT NULL, name VARCHAR, rank INTEGER, rank_origin VARCHAR);
+CREATE TABLE nsys_thread (source_id INTEGER NOT NULL, pid INTEGER NOT NULL, tid INTEGER NOT NULL, name VARCHAR NOT NULL);
+CREATE TABLE nsys_diagnostic (source_id INTEGER NOT NULL, time_ns BIGINT, severity VARCHAR NOT NULL, text VARCHAR NOT NULL);
+CREATE TABLE nsys_option (source_id INTEGER NOT NULL, key VARCHAR NOT NULL, value VARCHAR NOT NULL);
+CREATE TABLE nsys_text (source_id INTEGER NOT NULL, text_id BIGINT NOT NULL, text VARCHAR NOT NULL);
+
+CREATE TABLE nsys_memory (
+  source_id INTEGER, seq INTEGER, start_ns BIGINT, pid INTEGER, device INTEGER, context INTEGER, stream INTEGER, correlation BIGINT, operation nsys_memory_operation, kind nsys_memory_kind,
+  address UBIGINT, bytes BIGINT, pc UBIGINT, name_id BIGINT, pool_address UBIGINT, pool_bytes BIGINT, pool_used_bytes BIGINT);
+CREATE TABLE nsys_pool (
+  source_id INTEGER, seq INTEGER, start_ns BIGINT, pid INTEGER, device INTEGER, correlation BIGINT, operation nsys_pool_operation, pool_type nsys_pool_type, address UBIGINT, threshold_bytes BIGINT,
+  pool_bytes BIGINT, pool_used_bytes BIGINT);
+CREATE TABLE nsys_api (
+  source_id INTEGER, start_ns BIGINT, end_ns BIGINT, pid INTEGER, tid INTEGER, correlation BIGINT, name_id BIGINT, return_value INTEGER, event_class INTEGER, callchain BIGINT);
+CREATE TABLE nsys_kernel (
+  source_id INTEGER, start_ns BIGINT, end_ns BIGINT, pid INTEGER, device INTEGER, context INTEGER, stream INTEGER, correlation BIGINT, name_id BIGINT, demangled_id BIGINT, blocks BIGINT, threads BIGINT,
+  registers INTEGER, local_memory_bytes BIGINT, graph_node BIGINT);
+CREATE TABLE nsys_copy (
+  source_id INTEGER, start_ns BIGINT, end_ns BIGINT, pid INTEGER, device INTEGER, context INTEGER, stream INTEGER, correlation BIGINT, operation nsys_copy_operation, copy_kind nsys_copy_kind, bytes BIGINT,
+  source_kind nsys_memory_kind, target_kind nsys_memory_kind, source_device INTEGER, target_device INTEGER, migration_cause INTEGER, graph_node BIGINT);
+CREATE TABLE nsys_sync (
+  source_id INTEGER, start_ns BIGINT, end_ns BIGINT, pid INTEGER, device INTEGER, context INTEGER, stream INTEGER, correlation BIGINT, sync_type INTEGER);
+CREATE TABLE nsys_graph (
+  source_id INTEGER, start_ns BIGINT, end_ns BIGINT, pid INTEGER, device INTEGER, context INTEGER, stream INTEGER, correlation BIGINT, graph BIGINT, graph_exec BIGINT);
+CREATE TABLE nsys_nvtx (
+  source_id INTEGER, seq INTEGER, start_ns BIGINT, end_ns BIGINT, type nsys_nvtx_type, pid INTEGER, tid INTEGER, end_tid INTEGER, domain BIGINT, range_id BIGINT, category INTEGER, text_id BIGINT);
+CREATE TABLE nsys_library (
+  source_id INTEGER, start_ns BIGINT, end_ns BIGINT, library nsys_traced_library, pid INTEGER, tid INTEGER, name_id BIGINT);
+CREATE TABLE nsys_frame (source_id INTEGER, callchain BIGINT, depth INTEGER, symbol_id BIGINT, module_id BIGINT);
+
+CREATE VIEW nsys_allocation AS
+  WITH ordered AS (
+    SELECT *, lag(operation) OVER block AS before_operation, lead(operation) OVER block AS next_operation, lead(start_ns) OVER block AS next_ns,
+      lead(correlation) OVER block AS next_correlation
+    FROM nsys_memory WHERE operation <> 'other'
+    WINDOW block AS (PARTITION BY source_id, pid, context, address ORDER BY start_ns, correlation, seq))
+  SELECT source_id, seq, pid, device, context, stream, kind, address, bytes, start_ns AS alloc_ns, next_ns AS free_ns,
+    CASE next_operation WHEN 'deallocation' THEN 'freed' WHEN 'allocation' THEN 'free_lost' ELSE 'open' END AS fate,
+    'traced' AS origin, correlation, CASE WHEN next_operation = 'deallocation' THEN next_correlation END AS free_correlation, pc, name_id, pool_address
+  FROM ordered WHERE operation = 'allocation'
+  UNION ALL
+  SELECT source_id, seq, pid, device, context, stream, kind, address, bytes, NULL, start_ns, 'freed',
+    CASE WHEN before_operation IS NULL THEN 'before_capture' ELSE 'allocation_lost' END, NULL, correlation, pc, name_id, pool_address
+  FROM ordered WHERE operation = 'deallocation' AND before_operation IS DISTINCT FROM 'allocation';
+CREATE VIEW nsys_range AS
+  SELECT nvtx.source_id, nvtx.seq, nvtx.start_ns, nvtx.end_ns, nvtx.type, nvtx.pid, nvtx.tid, nvtx.end_tid, nvtx.domain, domain.text AS domain_name, words.text
+  FROM nsys_nvtx AS nvtx
+  LEFT JOIN nsys_text AS words ON words.source_id = nvtx.source_id AND words.text_id = nvtx.text_id
+  LEFT JOIN (
+    SELECT source_id, pid, domain, first(text ORDER BY seq) AS text
+    FROM nsys_nvtx JOIN nsys_text USING (source_id, text_id) WHERE type = 'domain' GROUP BY source_id, pid, domain) AS domain
+    ON domain.source_id = nvtx.source_id AND domain.pid = nvtx.pid AND domain.domain = nvtx.domain
+  WHERE nvtx.type IN ('push_pop', 'start_end');
+CREATE VIEW nsys_call AS
+  SELECT api.source_id, api.start_ns, api.end_ns, api.pid, api.tid, api.correlation, regexp_replace(words.text, '(_ptsz|_ptds)?_v[0-9]+$', '') AS api, api.return_value, api.event_class, api.callchain
+  FROM nsys_api AS api LEFT JOIN nsys_text AS words ON words.source_id = api.source_id AND words.text_id = api.name_id;
+
+CREATE SCHEMA nsys_raw;
+`,
+  },
 ];
 
 export const SCHEMA_VERSION = MIGRATIONS.at(-1)!.version;

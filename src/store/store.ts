@@ -1,5 +1,5 @@
 /** An open store: transactions, appending, and running queries. `open-store.ts` makes it. */
-import type { DuckDBConnection, DuckDBInstance, DuckDBMaterializedResult } from '@duckdb/node-api';
+import type { DuckDBAppender, DuckDBConnection, DuckDBInstance, DuckDBMaterializedResult } from '@duckdb/node-api';
 import type { TableLayout } from '../model/columns.js';
 import { bindParameters, type SqlParams } from './bind-parameters.js';
 import { collectRows, columnChecks } from './collect-rows.js';
@@ -13,7 +13,11 @@ import { type ReadBatch, type ReadSpec, readColumns, readWhole } from './read-co
 import { openResultStream, type PrepareStatement, type ResultStream } from './result-stream.js';
 import { asStoreError } from './store-errors.js';
 import { readTableColumns, type TableColumn } from './table-columns.js';
+import { createTextAppender, type TextAppender } from './text-appender.js';
 import type { SqlValue } from './to-duckdb.js';
+
+/** Where everything is but `nsys_raw`. */
+const MAIN_SCHEMA = 'main';
 
 interface StoreParts {
   readonly file: string;
@@ -87,6 +91,14 @@ export class Store {
     const appender = await this.guard(() => this.parts.connection.createAppender(layout.table));
     const columns = await this.columnsOf(layout.table);
     const inner = createColumnAppender(layout, columns, appender);
+    return { append: (batch) => this.guardSync(() => inner.append(batch)), ...this.track(appender, inner) };
+  }
+
+  /** Keeps an appender until it is closed, so that the end of its transaction writes or drops what it holds. */
+  private track(
+    appender: DuckDBAppender,
+    inner: { readonly flush: () => void; readonly close: () => void },
+  ): { flush(): void; close(): void } {
     const open: OpenAppender = {
       flush: inner.flush,
       close: () => {
@@ -105,18 +117,30 @@ export class Store {
     };
     this.appenders.add(open);
     return {
-      append: (batch) => this.guardSync(() => inner.append(batch)),
       flush: () => this.guardSync(inner.flush),
       close: () => this.guardSync(() => this.appenders.has(open) && open.close()),
     };
   }
 
+  /** An appender of numbered texts to a table of source, number and text; only inside a transaction, as {@link appender}. */
+  async textAppender(table: string): Promise<TextAppender> {
+    if (!this.inTransaction) throw new Error(`appending to ${table} needs a transaction`);
+    const appender = await this.guard(() => this.parts.connection.createAppender(table));
+    const inner = createTextAppender(table, await this.columnsOf(table), appender);
+    const append: TextAppender['append'] = (sourceId, texts) => this.guardSync(() => inner.append(sourceId, texts));
+    return { append, ...this.track(appender, inner) };
+  }
+
   /** Appends records to a small table; see `insert-rows.ts`. Outside a transaction it commits by itself. */
-  async insertRows(table: string, rows: readonly Readonly<Record<string, SqlValue>>[]): Promise<void> {
+  async insertRows(
+    table: string,
+    rows: readonly Readonly<Record<string, SqlValue>>[],
+    schema = MAIN_SCHEMA,
+  ): Promise<void> {
     if (rows.length === 0) return;
     await this.guard(async () => {
-      const columns = await this.columnsOf(table);
-      const appender = await this.parts.connection.createAppender(table);
+      const columns = await this.columnsOf(table, schema);
+      const appender = await this.parts.connection.createAppender(table, schema);
       try {
         insertRows(table, columns, appender, rows);
       } catch (error) {
@@ -287,11 +311,12 @@ export class Store {
     for (const appender of this.appenders) appender.flush();
   }
 
-  private async columnsOf(table: string): Promise<readonly TableColumn[]> {
-    const known = this.tables.get(table);
+  private async columnsOf(table: string, schema = MAIN_SCHEMA): Promise<readonly TableColumn[]> {
+    const known = this.tables.get(`${schema}.${table}`);
     if (known !== undefined) return known;
-    const columns = await readTableColumns(this.parts.connection, table);
-    this.tables.set(table, columns);
+    const columns = await readTableColumns(this.parts.connection, table, schema);
+    // Other schemas hold tables that grow new columns while the store is open.
+    if (schema === MAIN_SCHEMA) this.tables.set(`${schema}.${table}`, columns);
     return columns;
   }
 

@@ -7,8 +7,13 @@ export interface TableColumn {
 }
 
 /** ENUM types come with their labels. Throws DuckDB's Catalog Error if there is no such table. */
-export async function readTableColumns(connection: DuckDBConnection, table: string): Promise<readonly TableColumn[]> {
-  const prepared = await connection.prepare(`FROM "${table.replaceAll('"', '""')}"`);
+export async function readTableColumns(
+  connection: DuckDBConnection,
+  table: string,
+  schema = 'main',
+): Promise<readonly TableColumn[]> {
+  const quoted = (name: string): string => `"${name.replaceAll('"', '""')}"`;
+  const prepared = await connection.prepare(`FROM ${quoted(schema)}.${quoted(table)}`);
   try {
     return Array.from({ length: prepared.columnCount }, (_, index) => ({
       name: prepared.columnName(index),

@@ -17,6 +17,7 @@ interface Options extends CommonOptions {
   readonly commit?: string;
   readonly each?: boolean;
   readonly explain?: boolean;
+  readonly nsysAll?: boolean;
   readonly quiet?: boolean;
 }
 
@@ -24,12 +25,13 @@ export function registerIngest(program: Command, context: Context): void {
   withCommon(
     program
       .command('ingest')
-      .description('read runs into the store: logs and memory snapshots, gzip or not')
+      .description('read runs into the store: logs, memory snapshots and Nsight Systems exports, gzip or not')
       .argument('<path...>', 'run directories or single files; each is one run, named by its base name')
       .option('--run <name>', 'one run of all paths, with this name')
       .option('--each', 'every direct subdirectory of a path is a run')
       .option('--label <label>', 'a label for the runs, e.g. golden')
       .option('--commit <sha>', 'the commit the runs were made from')
+      .option('--nsys-all', 'keep every table of Nsight Systems exports, in the schema nsys_raw')
       .option('--explain', 'say for every file which parser won and why')
       .option('-q, --quiet', 'no progress'),
     [
@@ -50,6 +52,7 @@ export function registerIngest(program: Command, context: Context): void {
     try {
       const result = await ingest({
         ...options,
+        allTables: options.nsysAll,
         store,
         parsers: PARSERS,
         paths,

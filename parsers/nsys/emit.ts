@@ -1,0 +1,45 @@
+/** What both forms of an export, tables and lines of JSON, emit alike. */
+import type { EnvFinding } from '../../src/model/log-rows.js';
+import type { RowSink } from '../../src/model/parser.js';
+
+type Id = number | bigint | string | null;
+
+/** The process in a serialized process or thread id: bits 24 to 47. */
+export function processNumber(id: Id): number | null {
+  const bits = asBits(id);
+  return bits === null ? null : Number((bits >> 24n) & 0xffffffn);
+}
+
+/** The thread in a serialized thread id: bits 0 to 23. */
+export function threadNumber(id: Id): number | null {
+  const bits = asBits(id);
+  return bits === null ? null : Number(bits & 0xffffffn);
+}
+
+function asBits(id: Id): bigint | null {
+  if (id === null || (typeof id === 'number' && !Number.isInteger(id))) return null;
+  if (typeof id === 'string' && !/^-?\d{1,20}$/.test(id)) return null;
+  return BigInt.asUintN(64, BigInt(id));
+}
+
+/** Variables of the launched process, as those of any other dump of an environment. An export has no lines: they stand at its beginning. */
+export function emitEnvironment(
+  sink: RowSink,
+  env: readonly EnvFinding[],
+  rank: { readonly rank: number; readonly origin: string } | null,
+  host: string | null,
+): void {
+  for (const finding of env) {
+    sink.logRow(finding, {
+      line: 1,
+      offset: 0,
+      attempt: 1,
+      rank: rank?.rank ?? null,
+      rankOrigin: rank?.origin ?? null,
+      host,
+      device: null,
+      timeUs: null,
+      format: 'nsys.capture',
+    });
+  }
+}

@@ -1,0 +1,14 @@
+-- @name   nsys.diagnostics
+-- @title  What the profiler itself found wrong with a capture
+-- @param  source_id INTEGER
+-- @col    severity VARCHAR
+-- @col    text     VARCHAR
+-- @col    count    BIGINT
+-- @col    first_ns BIGINT?
+-- @why    Lost events make every count a lower bound.
+SELECT severity, text, count(*) AS count, min(time_ns) AS first_ns
+FROM nsys_diagnostic
+WHERE source_id = $source_id
+  AND (severity IN ('warning', 'error') OR regexp_matches(text, '(?i)not all .* (have been|were) collected|lost|dropped|out of order|buffer overflow'))
+GROUP BY severity, text
+ORDER BY min(time_ns) NULLS FIRST, text

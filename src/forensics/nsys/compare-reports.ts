@@ -1,0 +1,172 @@
+/** Two runs' exports, step against step: what a change of memory cost in time. */
+import type {
+  NsysBudget,
+  NsysBudgetDelta,
+  NsysComparison,
+  NsysDeviceBudget,
+  NsysKernelDelta,
+  NsysReport,
+} from '../../model/nsys-results.js';
+import type { Store } from '../../store/store.js';
+import { steadyWindow } from './read-report.js';
+
+/** One of two runs: read for itself, since two runs may lie in one store, which a process opens once. */
+export interface ComparedRun {
+  readonly run: string;
+  readonly reports: readonly NsysReport[];
+  /** Time and number of launches of each kernel per step and device. */
+  readonly kernels: ReadonlyMap<string, { readonly ns: number; readonly count: number }>;
+}
+
+const MOST_KERNELS = 20;
+/** Fewer steps are no rhythm. */
+const LEAST_STEPS = 3;
+
+const FIGURES: readonly (readonly [NsysBudgetDelta['figure'], keyof NsysBudget])[] = [
+  ['step', 'window_ns'],
+  ['compute', 'compute_ns'],
+  ['exposed_communication', 'exposed_communication_ns'],
+  ['exposed_copy', 'exposed_copy_ns'],
+  ['idle', 'idle_ns'],
+  ['communication', 'communication_ns'],
+  ['copy', 'copy_ns'],
+];
+
+interface RankedBudget {
+  readonly rank: number | null;
+  readonly budget: NsysDeviceBudget;
+}
+
+export function compareReports(a: ComparedRun, b: ComparedRun): NsysComparison {
+  const left = budgetsOf(a);
+  const right = budgetsOf(b);
+  const pairs = left.flatMap((one, i) => {
+    const other = one.rank === null ? right[i] : (right.find(({ rank }) => rank === one.rank) ?? right[i]);
+    return other === undefined ? [] : [{ one, other }];
+  });
+  return {
+    a: a.run,
+    b: b.run,
+    devices: pairs.map(({ one, other }) => ({
+      rank: one.rank,
+      a_device: one.budget.device,
+      b_device: other.budget.device,
+      figures: FIGURES.map(([figure, key]) => {
+        const a_ns = one.budget.per_step[key];
+        const b_ns = other.budget.per_step[key];
+        return { figure, a_ns, b_ns, delta_ns: b_ns - a_ns };
+      }),
+    })),
+    kernels: kernelDeltas(a, b),
+    memory_calls: memoryCallDeltas(a, b),
+    warnings: warnings(a, b),
+  };
+}
+
+function budgetsOf({ reports }: ComparedRun): RankedBudget[] {
+  return reports.flatMap(({ budgets, processes, rank }) =>
+    (budgets ?? []).map((budget) => ({
+      rank: processes.find(({ pid }) => pid === budget.pid)?.rank ?? rank,
+      budget,
+    })),
+  );
+}
+
+export async function kernelsPerStep(
+  store: Store,
+  runId: number,
+  reports: readonly NsysReport[],
+): Promise<ComparedRun['kernels']> {
+  const sums = new Map<string, { ns: number; count: number }>();
+  const rows = await store.all('nsys.reports', { run_id: runId });
+  for (const [i, { source_id }] of rows.entries()) {
+    const window = steadyWindow(reports[i]!.steps);
+    const kernels = await store.all('nsys.kernels', {
+      source_id,
+      from_ns: window?.fromNs ?? null,
+      to_ns: window?.toNs ?? null,
+      most: 100_000,
+    });
+    const devices = Math.max(1, reports[i]!.budgets?.length ?? 1) * reports.length;
+    for (const { name, total_ns, count } of kernels) {
+      const known = sums.get(name) ?? { ns: 0, count: 0 };
+      const steps = window?.steps ?? 1;
+      sums.set(name, { ns: known.ns + total_ns / steps / devices, count: known.count + count / steps / devices });
+    }
+  }
+  return sums;
+}
+
+function kernelDeltas({ kernels: left }: ComparedRun, { kernels: right }: ComparedRun): NsysKernelDelta[] {
+  const none = { ns: 0, count: 0 };
+  return [...new Set([...left.keys(), ...right.keys()])]
+    .map((name) => {
+      const one = left.get(name) ?? none;
+      const other = right.get(name) ?? none;
+      return {
+        name,
+        a_per_step_ns: one.ns,
+        b_per_step_ns: other.ns,
+        delta_ns: other.ns - one.ns,
+        a_per_step: one.count,
+        b_per_step: other.count,
+      };
+    })
+    .sort((x, y) => Math.abs(y.delta_ns) - Math.abs(x.delta_ns) || (x.name < y.name ? -1 : 1))
+    .slice(0, MOST_KERNELS);
+}
+
+function memoryCallDeltas(a: ComparedRun, b: ComparedRun): NsysComparison['memory_calls'] {
+  const perStep = ({ reports }: ComparedRun): Map<string, number> => {
+    const sums = new Map<string, number>();
+    for (const { memory_calls } of reports) {
+      for (const { api, per_step } of memory_calls ?? [])
+        if (per_step !== null) sums.set(api, (sums.get(api) ?? 0) + per_step);
+    }
+    return sums;
+  };
+  const left = perStep(a);
+  const right = perStep(b);
+  return [...new Set([...left.keys(), ...right.keys()])].sort().map((api) => ({
+    api,
+    a_per_step: left.get(api) ?? null,
+    b_per_step: right.get(api) ?? null,
+  }));
+}
+
+/** What makes a difference of times mean something else. */
+function warnings(a: ComparedRun, b: ComparedRun): string[] {
+  const found: string[] = [];
+  const differ = (what: string, of: (report: NsysReport) => string | null): void => {
+    const words = ({ reports }: ComparedRun): string =>
+      [...new Set(reports.map((report) => of(report) ?? 'unknown'))].sort().join(', ');
+    if (words(a) !== words(b)) found.push(`${what} differs: ${words(a)} and ${words(b)}`);
+  };
+  differ('the GPU', ({ gpus }) => [...new Set(gpus.map(({ name }) => name ?? 'unknown'))].sort().join(' + ') || null);
+  differ('the version of nsys', ({ nsys_version }) => nsys_version);
+  differ('what was captured', ({ tables }) =>
+    [
+      'NVTX_EVENTS',
+      'CUPTI_ACTIVITY_KIND_KERNEL',
+      'CUPTI_ACTIVITY_KIND_GRAPH_TRACE',
+      'CUDA_GPU_MEMORY_USAGE_EVENTS',
+      'CUPTI_ACTIVITY_KIND_MEMCPY',
+    ]
+      .filter((name) => name in tables)
+      .join(' '),
+  );
+  differ('where steps come from', ({ steps_by }) => (steps_by === null ? null : `${steps_by.by} "${steps_by.text}"`));
+  for (const { run, reports } of [a, b]) {
+    if (reports.length === 0) found.push(`run ${run} has no export`);
+    for (const { path, steps, diagnostics } of reports) {
+      const count = steps.filter(({ pid }) => pid === steps[0]?.pid).length;
+      if (count < LEAST_STEPS)
+        found.push(
+          `${run}/${path}: ${count === 0 ? 'no steps are known, so the whole captures are compared' : `only ${count} steps`}`,
+        );
+      const lost = diagnostics.find(({ text }) => /not all .* (?:have been|were) collected|lost|dropped/i.test(text));
+      if (lost !== undefined) found.push(`${run}/${path}: events may be missing: ${lost.text}`);
+    }
+  }
+  return found;
+}

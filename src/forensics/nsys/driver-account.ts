@@ -1,0 +1,251 @@
+/** The driver's memory of each process and device, told apart: whose it was at the peak, when an allocation failed, and at the end. */
+import type {
+  DriverOwner,
+  NsysAlignment,
+  NsysAllocationGroup,
+  NsysDriverAccount,
+  NsysMomentShares,
+  NsysOwnerShare,
+} from '../../model/nsys-results.js';
+import type { Store } from '../../store/store.js';
+import { type DriverAllocation, isLiveAt, ON_DEVICE } from './driver-allocation.js';
+import { matchSegments, type SegmentMatch, type TorchSegment } from './match-segments.js';
+import { NO_RULE, type OwnerFacts, ownerOf } from './owner-rules.js';
+
+/** Groups of one device that are told; the rest is in the shares all the same. */
+const MOST_GROUPS = 200;
+
+interface Owned {
+  readonly allocation: DriverAllocation;
+  readonly owner: DriverOwner;
+  readonly rule: string;
+}
+
+interface Snapshot {
+  readonly snapshotId: number;
+  readonly handle: string;
+  readonly rank: number | null;
+  readonly device: number;
+  readonly reservedBytes: number;
+  readonly lastUs: number | null;
+}
+
+export interface AccountSources {
+  readonly sourceId: number;
+  /** UTC of time 0, µs. */
+  readonly clockOffsetUs: number | null;
+  /** Of the last failed call for memory, by process. */
+  readonly oomNs: ReadonlyMap<number, number>;
+  readonly endNs: number;
+  /** Known ranks of processes. */
+  readonly ranks: ReadonlyMap<number, number>;
+  /** Calls that map memory page by page, by process. */
+  readonly vmmCalls: ReadonlyMap<number, number>;
+}
+
+/** Every allocation with its owner, and the accounts made of them. */
+export interface DriverAccounts {
+  readonly accounts: readonly NsysDriverAccount[];
+  /** Processes whose rank the addresses of a snapshot told. */
+  readonly ranksFound: ReadonlyMap<number, number>;
+}
+
+export async function driverAccounts(
+  store: Store,
+  runId: number,
+  allocations: readonly DriverAllocation[],
+  about: AccountSources,
+): Promise<DriverAccounts> {
+  const snapshots = await readSnapshots(store, runId);
+  const accounts: NsysDriverAccount[] = [];
+  const ranksFound = new Map<number, number>();
+  for (const [pid, ofProcess] of group(allocations, ({ pid: process }) => process ?? -1)) {
+    const match = await matchProcess(store, snapshots, pid, ofProcess, about);
+    if (match?.snapshot.rank !== null && match?.snapshot.rank !== undefined) ranksFound.set(pid, match.snapshot.rank);
+    const owned = ofProcess.map((allocation, index): Owned => {
+      const facts: OwnerFacts = {
+        ...allocation,
+        isTorchSegment: match?.result.matched.has(index) ?? false,
+        hasSnapshot: match !== undefined,
+      };
+      return { allocation, ...ownerOf(facts) };
+    });
+    for (const [device, ofDevice] of group(owned, ({ allocation }) => allocation.device ?? -1)) {
+      const isOfSnapshot = match !== undefined && match.device === device;
+      accounts.push({
+        pid: pid < 0 ? null : pid,
+        device: device < 0 ? null : device,
+        rank: about.ranks.get(pid) ?? ranksFound.get(pid) ?? null,
+        snapshot: isOfSnapshot ? match.snapshot.handle : null,
+        alignment: isOfSnapshot ? match.result.alignment : null,
+        torch_unseen_bytes: isOfSnapshot ? match.result.unseenBytes : null,
+        vmm_calls: about.vmmCalls.get(pid) ?? 0,
+        ...describe(ofDevice, about.oomNs.get(pid) ?? null, about.endNs),
+      });
+    }
+  }
+  return { accounts, ranksFound };
+}
+
+/** The snapshot that shares most blocks with the process; failing that, the one of its rank. */
+async function matchProcess(
+  store: Store,
+  snapshots: readonly Snapshot[],
+  pid: number,
+  allocations: readonly DriverAllocation[],
+  about: AccountSources,
+): Promise<{ readonly snapshot: Snapshot; readonly device: number | null; readonly result: SegmentMatch } | undefined> {
+  let best: { snapshot: Snapshot; device: number | null; result: SegmentMatch } | undefined;
+  for (const snapshot of snapshots) {
+    const segments = await readSegments(store, snapshot);
+    const result = matchSegments(allocations, segments, about.clockOffsetUs, snapshot.lastUs);
+    const isOfRank = snapshot.rank !== null && snapshot.rank === about.ranks.get(pid);
+    if (result.matched.size === 0 && !isOfRank) continue;
+    const isBetter =
+      best === undefined ||
+      result.matched.size > best.result.matched.size ||
+      (result.matched.size === best.result.matched.size && isOfRank && best.snapshot.rank !== snapshot.rank);
+    // The profiler's device is the process's own ordinal, as the snapshot's is; but what the blocks say goes first.
+    if (isBetter) best = { snapshot, device: deviceOf(allocations, result.matched) ?? snapshot.device, result };
+  }
+  return best;
+}
+
+function deviceOf(allocations: readonly DriverAllocation[], matched: ReadonlySet<number>): number | null {
+  const counts = new Map<number, number>();
+  for (const index of matched) {
+    const { device } = allocations[index]!;
+    if (device !== null) counts.set(device, (counts.get(device) ?? 0) + 1);
+  }
+  return [...counts].sort((a, b) => b[1] - a[1])[0]?.[0] ?? null;
+}
+
+async function readSnapshots(store: Store, runId: number): Promise<Snapshot[]> {
+  const rows = await store.all('nsys.snapshots', { run_id: runId });
+  const seen = new Set<string>();
+  return rows.flatMap((row) => {
+    const key = `${row.rank}/${row.device}`;
+    // Of several dumps of one rank the last.
+    if (row.rank !== null && seen.has(key)) return [];
+    seen.add(key);
+    const { snapshot_id, handle, rank, device, reserved_bytes, last_us } = row;
+    return [{ snapshotId: snapshot_id, handle, rank, device, reservedBytes: reserved_bytes, lastUs: last_us }];
+  });
+}
+
+async function readSegments(store: Store, { snapshotId, device }: Snapshot): Promise<TorchSegment[]> {
+  const rows = await store.all('nsys.torch_segments', { snapshot_id: snapshotId, device });
+  return rows.map((row) => ({
+    address: row.address,
+    bytes: row.bytes,
+    allocUs: row.alloc_us,
+    freeUs: row.free_us,
+    isExpandable: row.is_expandable,
+  }));
+}
+
+function describe(
+  owned: readonly Owned[],
+  oomNs: number | null,
+  endNs: number,
+): Pick<NsysDriverAccount, 'moments' | 'groups'> {
+  const onDevice = owned.filter(({ allocation }) => ON_DEVICE.has(allocation.kind));
+  const peakNs = timeOfPeak(onDevice.map(({ allocation }) => allocation));
+  const times = [
+    { moment: 'peak' as const, timeNs: peakNs },
+    ...(oomNs === null ? [] : [{ moment: 'oom' as const, timeNs: oomNs }]),
+    { moment: 'end' as const, timeNs: endNs },
+  ];
+  return {
+    moments: times.map(({ moment, timeNs }) => sharesAt(onDevice, moment, timeNs)),
+    groups: groupsOf(owned, peakNs, oomNs, endNs),
+  };
+}
+
+/** When most was held. What was held since before the capture counts until it is freed. */
+function timeOfPeak(allocations: readonly DriverAllocation[]): number {
+  const changes = allocations.flatMap(({ origin, allocNs, freeNs, bytes }) =>
+    origin === 'allocation_lost'
+      ? []
+      : [
+          ...(allocNs === null ? [{ timeNs: Number.NEGATIVE_INFINITY, bytes }] : [{ timeNs: allocNs, bytes }]),
+          ...(freeNs === null ? [] : [{ timeNs: freeNs, bytes: -bytes }]),
+        ],
+  );
+  changes.sort((a, b) => a.timeNs - b.timeNs || a.bytes - b.bytes);
+  let total = 0;
+  let most = -1;
+  let peakNs = 0;
+  for (const { timeNs, bytes } of changes) {
+    total += bytes;
+    if (total <= most) continue;
+    most = total;
+    peakNs = timeNs;
+  }
+  const first = changes.find(({ timeNs }) => timeNs !== Number.NEGATIVE_INFINITY)?.timeNs ?? 0;
+  return peakNs === Number.NEGATIVE_INFINITY ? Math.min(0, first - 1) : peakNs;
+}
+
+function sharesAt(owned: readonly Owned[], moment: NsysMomentShares['moment'], timeNs: number): NsysMomentShares {
+  const shares = new Map<DriverOwner, NsysOwnerShare>();
+  let total = 0;
+  for (const { allocation, owner } of owned) {
+    if (!isLiveAt(allocation, timeNs)) continue;
+    const known = shares.get(owner);
+    shares.set(owner, { owner, bytes: (known?.bytes ?? 0) + allocation.bytes, blocks: (known?.blocks ?? 0) + 1 });
+    total += allocation.bytes;
+  }
+  const sorted = [...shares.values()].sort((a, b) => b.bytes - a.bytes);
+  return { moment, time_ns: timeNs, total_bytes: total, shares: sorted, ranges: [] };
+}
+
+type Mutable<Row> = { -readonly [Field in keyof Row]: Row[Field] };
+
+function groupsOf(owned: readonly Owned[], peakNs: number, oomNs: number | null, endNs: number): NsysAllocationGroup[] {
+  const groups = new Map<string, Mutable<NsysAllocationGroup>>();
+  for (const { allocation, owner, rule } of owned) {
+    const ranges = allocation.ranges.map((text) => text.replace(/\d+/g, '#'));
+    const key = [owner, rule, allocation.api, allocation.thread, ...ranges].join('\0');
+    let known = groups.get(key);
+    if (known === undefined) {
+      known = {
+        owner,
+        rule: rule === NO_RULE ? 'none' : rule,
+        api: allocation.api,
+        ranges,
+        thread: allocation.thread,
+        allocations: 0,
+        allocated_bytes: 0,
+        live_at_peak_bytes: 0,
+        live_at_oom_bytes: oomNs === null ? null : 0,
+        live_at_end_bytes: 0,
+      };
+      groups.set(key, known);
+    }
+    known.allocations += 1;
+    if (allocation.origin === 'traced') known.allocated_bytes += allocation.bytes;
+    const isDevice = ON_DEVICE.has(allocation.kind) || owner === 'pinned_host';
+    if (isDevice && isLiveAt(allocation, peakNs)) known.live_at_peak_bytes += allocation.bytes;
+    if (isDevice && oomNs !== null && isLiveAt(allocation, oomNs)) known.live_at_oom_bytes! += allocation.bytes;
+    if (isDevice && isLiveAt(allocation, endNs)) known.live_at_end_bytes += allocation.bytes;
+  }
+  return [...groups.values()]
+    .sort((a, b) => b.live_at_peak_bytes - a.live_at_peak_bytes || b.allocated_bytes - a.allocated_bytes)
+    .slice(0, MOST_GROUPS);
+}
+
+function group<Row>(rows: readonly Row[], key: (row: Row) => number): [number, Row[]][] {
+  const groups = new Map<number, Row[]>();
+  for (const row of rows) {
+    const known = groups.get(key(row));
+    if (known === undefined) groups.set(key(row), [row]);
+    else known.push(row);
+  }
+  return [...groups].sort((a, b) => a[0] - b[0]);
+}
+
+/** For callers outside: what the alignment says in words. */
+export function alignmentText({ by, pairs, correction_us, error_us }: NsysAlignment): string {
+  if (by === 'nominal') return `clocks taken at their word (${pairs} segments found once on both sides)`;
+  return `clocks laid side by side by ${pairs} segments: ${Math.round(correction_us ?? 0)} µs apart, ±${Math.round(error_us ?? 0)} µs`;
+}

@@ -1,0 +1,75 @@
+/** Allocations of the driver as an export tells them, with everything that may say whose they are. */
+import type { Store } from '../../store/store.js';
+import { type RangePath, rangePaths } from './range-paths.js';
+
+export interface DriverAllocation {
+  readonly pid: number | null;
+  readonly device: number | null;
+  readonly kind: string;
+  readonly address: number;
+  readonly bytes: number;
+  /** Null: before the capture, or its record was lost. */
+  readonly allocNs: number | null;
+  /** Null: held at the end. */
+  readonly freeNs: number | null;
+  readonly origin: 'traced' | 'before_capture' | 'allocation_lost';
+  /** Of a static variable. */
+  readonly name: string | null;
+  readonly isInPool: boolean;
+  /** The call, without the version at its end. */
+  readonly api: string | null;
+  readonly thread: string | null;
+  readonly library: string | null;
+  readonly libraryCall: string | null;
+  /** Of the call chain, innermost first. */
+  readonly modules: readonly string[];
+  /** NVTX ranges of the calling thread, outermost first. */
+  readonly ranges: readonly string[];
+  /** One of these ranges is of NCCL's own domain. */
+  readonly isInNccl: boolean;
+}
+
+/** Kinds of memory that lie on the device. Managed memory counts although it may have moved to the host: nothing in the capture says where it is. */
+export const ON_DEVICE: ReadonlySet<string> = new Set([
+  'device',
+  'array',
+  'managed',
+  'device_static',
+  'managed_static',
+]);
+
+const NO_PATH: RangePath = { texts: [], isNccl: false };
+
+export async function readDriverAllocations(store: Store, sourceId: number): Promise<DriverAllocation[]> {
+  const rows = await store.all('nsys.allocations', { source_id: sourceId });
+  const asks = rows.map(({ pid, tid, api_ns }, index) => ({ index, pid, tid, timeNs: api_ns }));
+  const paths = await rangePaths(store, sourceId, asks);
+  return rows.map((row, i) => {
+    const path = paths.get(i) ?? NO_PATH;
+    return {
+      pid: row.pid,
+      device: row.device,
+      kind: row.kind,
+      address: row.address,
+      bytes: row.bytes,
+      allocNs: row.alloc_ns,
+      freeNs: row.free_ns,
+      origin: row.origin as DriverAllocation['origin'],
+      name: row.name,
+      isInPool: row.pool_address !== null && row.pool_address > 0,
+      api: row.api,
+      thread: row.thread,
+      library: row.library,
+      libraryCall: row.library_call,
+      modules: row.modules === null ? [] : row.modules.split('\n'),
+      ranges: path.texts,
+      isInNccl: path.isNccl,
+    };
+  });
+}
+
+/** Whether it is held at `timeNs`: after what happens at that very time. What was freed without an allocation was held since before the capture. */
+export function isLiveAt({ origin, allocNs, freeNs }: DriverAllocation, timeNs: number): boolean {
+  if (origin === 'allocation_lost') return false;
+  return (allocNs === null || allocNs <= timeNs) && (freeNs === null || freeNs > timeNs);
+}

@@ -1,0 +1,123 @@
+/** Which allocations of the driver are segments of PyTorch: by address and size, and by time where an address was used more than once. */
+import type { NsysAlignment } from '../../model/nsys-results.js';
+import type { DriverAllocation } from './driver-allocation.js';
+
+/** A segment over the recording of a snapshot. Times in µs of the snapshot's clock; null: before the recording, or held at the dump. */
+export interface TorchSegment {
+  readonly address: number;
+  readonly bytes: number;
+  readonly allocUs: number | null;
+  readonly freeUs: number | null;
+  readonly isExpandable: boolean;
+}
+
+export interface SegmentMatch {
+  /** Indices of allocations that are segments. */
+  readonly matched: ReadonlySet<number>;
+  readonly alignment: NsysAlignment;
+  /** Segments held at the dump that no allocation is behind. */
+  readonly unseenBytes: number;
+}
+
+/** Fewer pairs say nothing about the clocks. */
+const LEAST_PAIRS = 3;
+/** Two clocks of one host that nothing lays side by side: their owners' own precision, and a dump that converts a counter. */
+const NOMINAL_TOLERANCE_US = 1_000_000;
+const LEAST_TOLERANCE_US = 20_000;
+
+/**
+ * `allocations` are those of one process; `offsetUs` turns their clock into UTC, null where the report does not tell. Time decides only between allocations
+ * of the same address and size, and of what the driver took back before `dumpUs`, the end of the recording: both numbers are of one process, so that they agree by nothing but being the same block.
+ */
+export function matchSegments(
+  allocations: readonly DriverAllocation[],
+  segments: readonly TorchSegment[],
+  offsetUs: number | null,
+  dumpUs: number | null,
+): SegmentMatch {
+  const byBlock = new Map<string, number[]>();
+  allocations.forEach(({ address, bytes, kind }, index) => {
+    if (kind !== 'device') return;
+    const key = `${address}/${bytes}`;
+    const known = byBlock.get(key);
+    if (known === undefined) byBlock.set(key, [index]);
+    else known.push(index);
+  });
+  const bySegment = new Map<string, TorchSegment[]>();
+  for (const segment of segments) {
+    const key = `${segment.address}/${segment.bytes}`;
+    bySegment.set(key, [...(bySegment.get(key) ?? []), segment]);
+  }
+  const alignment = align(allocations, byBlock, bySegment, offsetUs);
+  const toUs = (ns: number): number => (offsetUs ?? 0) + ns / 1000 + (alignment.correction_us ?? 0);
+  const tolerance =
+    alignment.by === 'pairs'
+      ? Math.max(LEAST_TOLERANCE_US, 20 * (alignment.error_us ?? 0))
+      : offsetUs === null
+        ? Number.POSITIVE_INFINITY
+        : NOMINAL_TOLERANCE_US;
+
+  const matched = new Set<number>();
+  const found = new Set<TorchSegment>();
+  for (const [key, list] of bySegment) {
+    const candidates = byBlock.get(key) ?? [];
+    // The surest pairs first, so that a worse one does not take their place.
+    const pairs = list
+      .flatMap((segment) =>
+        candidates.flatMap((index) => {
+          const distance = distanceUs(allocations[index]!, segment, toUs, dumpUs);
+          return distance === undefined || distance > tolerance ? [] : [{ segment, index, distance }];
+        }),
+      )
+      .sort((a, b) => a.distance - b.distance || a.index - b.index);
+    for (const { segment, index } of pairs) {
+      if (found.has(segment) || matched.has(index)) continue;
+      found.add(segment);
+      matched.add(index);
+    }
+  }
+  let unseenBytes = 0;
+  for (const segment of segments) if (segment.freeUs === null && !found.has(segment)) unseenBytes += segment.bytes;
+  return { matched, alignment, unseenBytes };
+}
+
+/**
+ * How far the two lives are apart; undefined if they cannot be one. A segment whose beginning was not recorded has its end; one that was held throughout the
+ * recording fits what the driver held as long.
+ */
+function distanceUs(
+  { allocNs, freeNs }: DriverAllocation,
+  { allocUs, freeUs }: TorchSegment,
+  toUs: (ns: number) => number,
+  dumpUs: number | null,
+): number | undefined {
+  if (allocUs !== null && allocNs !== null) return Math.abs(toUs(allocNs) - allocUs);
+  if (freeUs !== null) return freeNs === null ? undefined : Math.abs(toUs(freeNs) - freeUs);
+  if (freeNs === null) return 0;
+  // Held at the dump: what the driver took back before that is another block.
+  return dumpUs !== null && toUs(freeNs) < dumpUs ? undefined : 1;
+}
+
+/** Blocks found once on each side lie the clocks side by side. */
+function align(
+  allocations: readonly DriverAllocation[],
+  byBlock: ReadonlyMap<string, readonly number[]>,
+  bySegment: ReadonlyMap<string, readonly TorchSegment[]>,
+  offsetUs: number | null,
+): NsysAlignment {
+  const differences: number[] = [];
+  for (const [key, list] of bySegment) {
+    const candidates = byBlock.get(key) ?? [];
+    if (list.length !== 1 || candidates.length !== 1) continue;
+    const { allocNs, freeNs } = allocations[candidates[0]!]!;
+    const { allocUs, freeUs } = list[0]!;
+    if (allocNs !== null && allocUs !== null) differences.push(allocUs - (offsetUs ?? 0) - allocNs / 1000);
+    else if (freeNs !== null && freeUs !== null) differences.push(freeUs - (offsetUs ?? 0) - freeNs / 1000);
+  }
+  differences.sort((a, b) => a - b);
+  const pairs = differences.length;
+  if (pairs < LEAST_PAIRS) return { by: 'nominal', pairs, correction_us: null, error_us: null };
+  const at = (share: number): number => differences[Math.min(pairs - 1, Math.floor(share * pairs))]!;
+  const middle = pairs % 2 === 1 ? at(0.5) : (differences[pairs / 2 - 1]! + differences[pairs / 2]!) / 2;
+  return { by: 'pairs', pairs, correction_us: middle, error_us: (at(0.95) - at(0.05)) / 2 };
+}

@@ -1,0 +1,104 @@
+/** The windows of training steps, from NVTX ranges: named ones, else those that end a step, else what recurs and covers most of the time. */
+import type { NsysStep, NsysStepBasis } from '../../model/nsys-results.js';
+import type { Store } from '../../store/store.js';
+
+type RangeGroup = Awaited<ReturnType<typeof readGroups>>[number];
+
+/** Texts that name the step itself; # stands for each number. Megatron, NeMo, Lightning, torch.profiler, Hugging Face, and what people push by hand. */
+const STEP_TEXT =
+  /^(?:[\w.]+[:/ ])?(?:global[-_ ]?|train(?:ing|er)?[-_ ]?|outer[-_ ]?)?(?:iter(?:ation)?|step|batch|train[-_ ]?(?:step|batch|iter(?:ation)?)|ProfilerStep|training_step|run_training_batch)s?[-_ :=#*]*(?:#|\(#\)|\[#\])?$/i;
+/** Texts of what ends a step. `Optimizer.step#Adam.step` is what torch writes. */
+const STEP_END = /^(?:Optimizer\.step#.*|(?:\w+\.)?optimizer[-_. ]?step.*|.*\bstep_optimizer|optim_step)$/i;
+/** Fewer windows cannot be told from chance. */
+const LEAST_RECURRING = 3;
+/** What recurs must fill this share of the time between its first and its last, and these that of all ranges, to be taken for the step. */
+const LEAST_COVER = 0.5;
+
+export interface StepWindows {
+  readonly steps: readonly NsysStep[];
+  readonly by: NsysStepBasis | null;
+}
+
+const NONE: StepWindows = { steps: [], by: null };
+
+async function readGroups(store: Store, sourceId: number) {
+  return store.all('nsys.range_groups', { source_id: sourceId });
+}
+
+/** In order of process, then time. */
+export async function stepWindows(store: Store, sourceId: number): Promise<StepWindows> {
+  const groups = (await readGroups(store, sourceId)).filter(
+    ({ domain_name, count }) => count > 0 && !/^nccl/i.test(domain_name ?? ''),
+  );
+  const basis = chooseBasis(groups);
+  if (basis === undefined) return NONE;
+  const steps: NsysStep[] = [];
+  // The same text on one thread of each process: the ranks of a node.
+  const chosen = new Map<number | null, RangeGroup>();
+  for (const group of groups) {
+    if (group.template !== basis.template || group.type !== basis.type) continue;
+    const known = chosen.get(group.pid);
+    if (known === undefined || group.count > known.count) chosen.set(group.pid, group);
+  }
+  for (const group of [...chosen.values()].sort((a, b) => (a.pid ?? -1) - (b.pid ?? -1))) {
+    steps.push(...(await windowsOf(store, sourceId, group, basis.by)));
+  }
+  return { steps, by: { by: basis.by, text: basis.template } };
+}
+
+interface Basis {
+  readonly by: NsysStepBasis['by'];
+  readonly template: string;
+  readonly type: string;
+}
+
+function chooseBasis(groups: readonly RangeGroup[]): Basis | undefined {
+  const apart = groups.filter(({ overlaps }) => !overlaps);
+  const best = (candidates: readonly RangeGroup[], by: Basis['by']): Basis | undefined => {
+    const [first] = [...candidates].sort((a, b) => (b.total_ns ?? 0) - (a.total_ns ?? 0));
+    return first === undefined ? undefined : { by, template: first.template, type: first.type };
+  };
+  const named = best(
+    apart.filter(({ template }) => STEP_TEXT.test(template.trim())),
+    'range',
+  );
+  if (named !== undefined) return named;
+  const ending = best(
+    apart.filter(({ template, count }) => count >= 2 && STEP_END.test(template.trim())),
+    'anchor',
+  );
+  if (ending !== undefined) return ending;
+  const all =
+    Math.max(...groups.map(({ end_ns, start_ns }) => end_ns ?? start_ns)) -
+    Math.min(...groups.map(({ start_ns }) => start_ns));
+  return best(
+    apart.filter(
+      ({ count, total_ns, start_ns, end_ns, template }) =>
+        count >= LEAST_RECURRING &&
+        template.trim() !== '' &&
+        !/^aten::|^cuda|^nccl/i.test(template) &&
+        (total_ns ?? 0) >= LEAST_COVER * ((end_ns ?? start_ns) - start_ns) &&
+        (end_ns ?? start_ns) - start_ns >= LEAST_COVER * all,
+    ),
+    'recurring',
+  );
+}
+
+async function windowsOf(store: Store, sourceId: number, group: RangeGroup, by: Basis['by']): Promise<NsysStep[]> {
+  const { pid, tid, type, template } = group;
+  const rows = await store.all('nsys.ranges_of_group', { source_id: sourceId, pid, tid, type, template });
+  const whole = rows.flatMap(({ start_ns, end_ns, text }) => (end_ns === null ? [] : [{ start_ns, end_ns, text }]));
+  if (by === 'anchor') {
+    // A step lasts from the end of one optimizer step to the end of the next; where the first began is not known.
+    return whole.slice(1).map(({ end_ns }, i) => ({ index: i + 1, start_ns: whole[i]!.end_ns, end_ns, pid }));
+  }
+  const numbers = whole.map(({ text }) => numberIn(text));
+  const isNumbered = numbers.every((number, i) => number !== undefined && (i === 0 || number > numbers[i - 1]!));
+  return whole.map(({ start_ns, end_ns }, i) => ({ index: isNumbered ? numbers[i]! : i + 1, start_ns, end_ns, pid }));
+}
+
+/** The one number of a text; undefined if there are none or several. */
+function numberIn(text: string): number | undefined {
+  const found = text.match(/\d+/g);
+  return found?.length === 1 && Number.isSafeInteger(Number(found[0])) ? Number(found[0]) : undefined;
+}

@@ -1,0 +1,14 @@
+/**
+ * What contradicts the file format inside one table: it ends that table's scan, and is no exception to anybody outside this room.
+ * `openDatabase`, which can hand out nothing without the schema, turns it into an MBF2701.
+ */
+export class Damage extends Error {
+  /** Bytes from the start of the file. */
+  readonly offset: number;
+
+  constructor(fact: string, offset: number) {
+    super(fact);
+    this.name = 'Damage';
+    this.offset = offset;
+  }
+}

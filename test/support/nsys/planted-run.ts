@@ -1,0 +1,99 @@
+/** A run directory around a planted capture: the export, a snapshot per rank, and the log of a training that ended as planted. */
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { clock } from '../../../samples/generate/write/python-text.js';
+import { oomMessage } from '../../../src/allocator/oom-message.js';
+import { plantedScenario, type Scenario } from './scenario.js';
+import { snapshotBytes, snapshotName } from './snapshots.js';
+import { LAST_STEP, PATHS } from './training.js';
+import { type ExportOptions, type NsysSchema, type WrittenExport, writeNsysExport } from './write-export.js';
+
+export interface PlantedRun {
+  readonly directory: string;
+  readonly scenario: Scenario;
+  readonly export: WrittenExport;
+  /** Paths, by rank. */
+  readonly snapshots: readonly string[];
+  readonly log: string;
+}
+
+export function writePlantedRun(
+  directory: string,
+  seed: number,
+  schema: NsysSchema,
+  options: ExportOptions = {},
+): PlantedRun {
+  mkdirSync(directory, { recursive: true });
+  const scenario = plantedScenario(seed);
+  const snapshots = scenario.processes.map((process) => {
+    const path = join(directory, snapshotName(scenario, process));
+    writeFileSync(path, snapshotBytes(scenario, process));
+    return path;
+  });
+  const log = join(directory, 'train_770133_0.log');
+  writeFileSync(log, trainingLog(scenario));
+  return {
+    directory,
+    scenario,
+    export: writeNsysExport(join(directory, 'planted.sqlite'), scenario, schema, options),
+    snapshots,
+    log,
+  };
+}
+
+/** The log's clock is the machine's wall clock. */
+function trainingLog(scenario: Scenario): string {
+  const { truth, utcEpochNs } = scenario;
+  const { oom, steps } = truth;
+  const wall = (ns: number): string => clock(Number((utcEpochNs + BigInt(ns)) / 1000n));
+  const finished = steps[oom.pid]!.filter(({ index }) => index < LAST_STEP);
+  return [
+    'using world size: 2, data-parallel size: 2, context-parallel size: 1, tensor-model-parallel size: 1, pipeline-model-parallel size: 1',
+    `[after model, optimizer, and learning rate scheduler are built] datetime: ${wall(finished[0]!.startNs)} `,
+    'training ...',
+    ...finished.map(({ index, startNs, endNs }) => iterationLine(index, wall(endNs), endNs - startNs)),
+    'saving allocated state during OOM',
+    ...tracebackLines(scenario).map((line) => `[rank${oom.rank}]: ${line}`),
+    '',
+  ].join('\n');
+}
+
+function iterationLine(index: number, time: string, ns: number): string {
+  const fields = [
+    ` [${time}] iteration ${String(index).padStart(8)}/     500`,
+    `consumed samples: ${String(index * 16).padStart(12)}`,
+    `elapsed time per iteration (ms): ${(ns / 1e6).toFixed(1)}`,
+    'learning rate: 3.000000E-04',
+    'global batch size:    16',
+    `lm loss: ${(9 - index / 50)
+      .toExponential(6)
+      .replace('e', 'E')
+      .replace(/\d+$/, (digits) => digits.padStart(2, '0'))}`,
+    'loss scale: 1.0',
+    'grad norm: 1.413',
+    'number of skipped iterations:   0',
+    'number of nan iterations:   0 |',
+  ];
+  return fields.join(' | ');
+}
+
+function tracebackLines({ truth }: Scenario): string[] {
+  const { oom } = truth;
+  const report = {
+    ...oom,
+    roundedBytes: oom.segmentBytes,
+    stream: 0,
+    allowedBytes: null,
+    privatePoolFreeBytes: 0,
+  };
+  return [
+    'Traceback (most recent call last):',
+    ...PATHS.forward
+      .toReversed()
+      .flatMap(({ filename, line, name, source }) => [
+        `  File "${filename}", line ${line}, in ${name}`,
+        `    ${source}`,
+      ]),
+    ...`torch.OutOfMemoryError: ${oomMessage(report, oom.device)}`.split('\n'),
+  ];
+}

@@ -1,0 +1,600 @@
+/** One training process under the profiler: its threads, its calls, what the driver gives it, and the caching allocator of torch above that. */
+import type { CallPath } from '../../../samples/generate/simulate/code-line.js';
+import { type Random, wholeBetween } from '../../../samples/generate/simulate/random.js';
+import type { Tensor, Traceback } from '../../../samples/generate/simulate/rank-process.js';
+import type { SegmentSnapshot } from '../../../src/allocator/caching/allocator-snapshot.js';
+import { CachingAllocator, type TraceEntry } from '../../../src/allocator/caching/caching-allocator.js';
+import type { Driver } from '../../../src/allocator/caching/driver.js';
+import type { OomReport } from '../../../src/allocator/oom-message.js';
+import { roundUp } from '../../../src/allocator/rounding.js';
+import type { MemoryKind } from '../../../src/model/nsys-rows.js';
+import { MIB } from '../../../src/model/units.js';
+import type { CallChains } from './call-chains.js';
+import type { KernelPlan } from './kernels.js';
+import {
+  type ApiCall,
+  type FailedRequest,
+  type Memcpy,
+  type MemoryEvent,
+  NOT_READY,
+  NVTX,
+  type NvtxEvent,
+  OUT_OF_MEMORY,
+  type Owner,
+  type PoolState,
+  type Recording,
+  type ThreadPlan,
+} from './rows.js';
+
+export interface ProcessPlan {
+  readonly pid: number;
+  readonly rank: number;
+  readonly device: number;
+  readonly totalBytes: number;
+  /** Context and modules: memory of the process that no event shows. */
+  readonly contextBytes: number;
+  readonly threads: Readonly<Record<ThreadName, ThreadPlan>>;
+  /** `domainId` of NCCL in this process. */
+  readonly ncclDomain: number;
+  readonly utcEpochNs: bigint;
+  /** The clock of the snapshot is that much ahead of the report's. */
+  readonly skewUs: number;
+  readonly jitterUs: number;
+  readonly random: Random;
+}
+
+export type ThreadName = 'main' | 'autograd' | 'nccl' | 'unnamed';
+
+export interface Request {
+  readonly bytes: number;
+  readonly owner: Owner;
+  readonly api: string;
+  /** Default: device. */
+  readonly kind?: MemoryKind;
+  /** An address given back before; default: one never used. */
+  readonly at?: number;
+}
+
+/** What one snapshot holds; the trace's stacks and times are those torch would write. */
+export interface TorchState {
+  readonly trace: readonly TraceEntry<Traceback>[];
+  readonly segments: readonly SegmentSnapshot<Traceback>[];
+  readonly reservedBytes: number;
+  readonly allocatedBytes: number;
+}
+
+export interface SimulatedProcess {
+  readonly plan: ProcessPlan;
+  now(): number;
+  /** µs pass. */
+  pass(micros: number): void;
+  setClock(ns: number): void;
+  on(thread: ThreadName, body: () => void): void;
+  range(text: string, body: () => void, domain?: number): void;
+  /** Never closed. */
+  openRange(text: string): void;
+  mark(text: string): void;
+  /** A start/end range that this thread begins and `ender` ends. */
+  startEnd(text: string, rangeId: number, ender: ThreadName, body: () => void): void;
+  nameDomain(text: string, domain: number): void;
+  /** Any API call; `inside` runs while it is under way. */
+  call(name: string, options?: CallOptions, inside?: (call: ApiCall) => void): ApiCall;
+  library(library: 'cublas' | 'cudnn', name: string, body: () => void): void;
+  /** Null: the device lacks the memory, and the call fails. */
+  allocate(request: Request): number | null;
+  release(address: number, api: string): void;
+  /** The driver has the memory back, and no event says so. */
+  loseFree(address: number): void;
+  /** A call of the driver's own (module load, graph instantiation) that takes memory on the way. */
+  allocateInside(call: string, requests: readonly InsideRequest[], isDriver?: boolean): number[];
+  createPool(thresholdBytes: number): void;
+  allocateAsync(bytes: number, stream: number): number;
+  releaseAsync(address: number, stream: number): void;
+  trimPool(keepBytes: number): void;
+  /** An allocation of another kind that fails, whatever the driver has. */
+  fail(request: {
+    readonly bytes: number;
+    readonly owner: Owner;
+    readonly api: string;
+    readonly isDriver: boolean;
+  }): void;
+  launch(kernel: KernelPlan, stream: number, micros: number): void;
+  copy(plan: CopyPlan, stream: number): void;
+  memset(bytes: number, stream: number): void;
+  launchGraph(graph: number, graphExec: number, stream: number): void;
+  waitFor(stream: number): void;
+  /** cudaEventQuery: not ready `times`, then done. */
+  poll(times: number): void;
+  freeBytes(): number;
+  torch: TorchHandle;
+}
+
+export interface TorchHandle {
+  /** From here on the allocator keeps a trace. */
+  startHistory(): void;
+  malloc(bytes: number, path: CallPath): Tensor;
+  /** A request that must fail. */
+  runOutOfMemory(bytes: number, path: CallPath): OomReport;
+  free(tensor: Tensor): void;
+  emptyCache(): void;
+  /** The next segment gets this address. */
+  nextSegmentAt(address: number): void;
+  /** Bytes of segments that nothing lives in. */
+  idleBytes(): number;
+  state(): TorchState;
+}
+
+interface CallOptions {
+  readonly micros?: number;
+  readonly returnValue?: number;
+  readonly isDriver?: boolean;
+  readonly callchain?: number | null;
+}
+
+interface InsideRequest {
+  readonly bytes: number;
+  readonly owner: Owner;
+  readonly kind?: MemoryKind;
+  readonly name?: string;
+}
+
+type CopyPlan = Pick<Memcpy, 'bytes' | 'copyKind' | 'sourceKind' | 'targetKind' | 'sourceDevice' | 'targetDevice'> & {
+  readonly api: string;
+};
+
+/** Both processes count their calls from here, and start at the same addresses: nothing is unique across processes. */
+const FIRST_CORRELATION = 5000;
+const FIRST_ADDRESS = {
+  device: 0x7f20_0000_0000,
+  managed: 0x7e20_0000_0000,
+  host: 0x7d20_0000_0000,
+} as const;
+/**
+ * Addresses come in such steps, and the range given back last is used first: so the processes' addresses coincide, and one address has several lives.
+ */
+const ADDRESS_STEP_BYTES = 128 * MIB;
+/** A pool takes memory in steps. */
+const POOL_STEP_BYTES = 32 * MIB;
+const POOL_RESERVED_BYTES = 2 ** 36;
+
+type Space = keyof typeof FIRST_ADDRESS;
+const spaceOf = (address: number): Space =>
+  address >= FIRST_ADDRESS.device ? 'device' : address >= FIRST_ADDRESS.managed ? 'managed' : 'host';
+
+interface Live {
+  readonly bytes: number;
+  readonly kind: MemoryKind;
+  readonly owner: Owner;
+}
+
+export function createProcess(plan: ProcessPlan, recording: Recording, chains: CallChains): SimulatedProcess {
+  const { pid, device, random } = plan;
+  let clock = 0;
+  let thread: ThreadName = 'main';
+  let correlation = FIRST_CORRELATION;
+  let eventId = 1;
+  let lastMemoryNs = 0;
+  const openRanges: Record<ThreadName, NvtxEvent[]> = { main: [], autograd: [], nccl: [], unnamed: [] };
+  const nextAddress: Record<Space, number> = { ...FIRST_ADDRESS };
+  /** Ranges given back, by their first address: how long each was when it was first used. */
+  const vacant = new Map<number, number>();
+  const rangeBytes = new Map<number, number>();
+  const live = new Map<number, Live>();
+  const streamEnd = new Map<number, number>();
+  let pool: PoolState | null = null;
+  /** Of live device memory as the driver sees it: pools count as what they hold, not as what is in use. */
+  let usedBytes = 0;
+
+  const pass = (micros: number): void => {
+    clock += Math.round(micros * 1000);
+  };
+  const some = (low: number, high: number): number => wholeBetween(random, low, high);
+  const here = (): ThreadPlan => plan.threads[thread];
+  const isRecorded = (): boolean => clock >= 0;
+  const freeBytes = (): number => plan.totalBytes - plan.contextBytes - usedBytes;
+  const occupies = (kind: MemoryKind): boolean => kind === 'device' || kind === 'device_static' || kind === 'array';
+  const nvtxPath = (): string[] => openRanges[thread].map(({ text }) => text);
+
+  const call: SimulatedProcess['call'] = (name, options = {}, inside) => {
+    correlation += some(1, 3);
+    const startNs = clock;
+    const { micros = some(2, 9), returnValue = 0, isDriver = false, callchain = null } = options;
+    const endNs = startNs + Math.round(micros * 1000) + some(0, 900);
+    const made = { pid, tid: here().tid, startNs, endNs, correlation, name, returnValue, isDriver, callchain };
+    if (isRecorded()) recording.api.push(made);
+    inside?.(made);
+    clock = Math.max(clock, endNs) + some(100, 900);
+    return made;
+  };
+
+  /** The driver says so while the call is under way. */
+  const momentIn = ({ startNs, endNs }: ApiCall): number => startNs + Math.floor((endNs - startNs) * 0.7);
+
+  function memoryEvent(
+    made: ApiCall,
+    what: Pick<MemoryEvent, 'isFree' | 'kind' | 'address' | 'bytes'> & { readonly owner: Owner },
+    more: Partial<Pick<MemoryEvent, 'name' | 'stream' | 'pool' | 'startNs'>> = {},
+  ): void {
+    const { owner, ...facts } = what;
+    const module = made.callchain === null ? null : (chains.of(owner)?.module ?? null);
+    const event: MemoryEvent = {
+      pid,
+      device,
+      startNs: momentIn(made),
+      ...facts,
+      pc: chains.pc(owner),
+      name: null,
+      correlation: made.correlation,
+      stream: null,
+      pool: null,
+      ...more,
+      label: { owner, api: made.name, nvtxPath: nvtxPath(), tid: here().tid, threadName: here().name, module },
+    };
+    if (isRecorded()) recording.memory.push(event);
+    lastMemoryNs = event.startNs;
+  }
+
+  function takeAddress(kind: MemoryKind, bytes: number): number {
+    const space = kind === 'managed' ? 'managed' : occupies(kind) ? 'device' : 'host';
+    const needed = roundUp(bytes, ADDRESS_STEP_BYTES);
+    const again = [...vacant].findLast(([address, length]) => length === needed && spaceOf(address) === space)?.[0];
+    if (again !== undefined) return again;
+    const address = nextAddress[space];
+    nextAddress[space] += needed;
+    rangeBytes.set(address, needed);
+    return address;
+  }
+
+  function open(address: number, block: Live): void {
+    if (live.has(address)) throw new Error(`planted process ${pid}: ${address} is in use`);
+    live.set(address, block);
+    vacant.delete(address);
+    if (occupies(block.kind)) usedBytes += block.bytes;
+  }
+
+  function close(address: number): Live {
+    const block = live.get(address);
+    if (block === undefined) throw new Error(`planted process ${pid}: ${address} is not in use`);
+    live.delete(address);
+    vacant.set(address, rangeBytes.get(address)!);
+    if (occupies(block.kind)) usedBytes -= block.bytes;
+    return block;
+  }
+
+  function failed(made: ApiCall, owner: Owner, bytes: number): void {
+    const request: FailedRequest = {
+      pid,
+      tid: here().tid,
+      threadName: here().name,
+      api: made.name,
+      atNs: made.startNs,
+      bytes,
+      owner,
+      nvtxPath: nvtxPath(),
+    };
+    recording.failures.push(request);
+  }
+
+  function allocate({ bytes, owner, api, kind = 'device', at }: Request): number | null {
+    const callchain = chains.of(owner)?.id ?? null;
+    const micros = some(60, 500);
+    if (occupies(kind) && bytes > freeBytes()) {
+      failed(call(api, { micros, callchain, returnValue: OUT_OF_MEMORY }), owner, bytes);
+      return null;
+    }
+    const address = at ?? takeAddress(kind, bytes);
+    call(api, { micros, callchain }, (made) => {
+      open(address, { bytes, kind, owner });
+      memoryEvent(made, { isFree: false, kind, address, bytes, owner });
+    });
+    return address;
+  }
+
+  function release(address: number, api: string): void {
+    const block = close(address);
+    call(api, { micros: some(15, 120), callchain: chains.of(block.owner)?.id ?? null }, (made) => {
+      memoryEvent(made, { isFree: true, address, ...block });
+    });
+  }
+
+  function poolOperation(name: string, state: PoolState, operation: 1 | 3, minBytesToKeep: number | null): void {
+    usedBytes += state.bytes - (pool?.bytes ?? 0);
+    pool = state;
+    call(name, {}, (made) => {
+      const startNs = momentIn(made);
+      recording.pool.push({
+        pid,
+        device,
+        startNs,
+        operation,
+        correlation: made.correlation,
+        minBytesToKeep,
+        pool: state,
+      });
+    });
+  }
+
+  /** Every operation on the pool says in what state it leaves it. */
+  function usePool(usedMore: number): PoolState {
+    const usedNow = pool!.usedBytes + usedMore;
+    const bytes = Math.max(pool!.bytes, roundUp(usedNow, POOL_STEP_BYTES));
+    usedBytes += bytes - pool!.bytes;
+    pool = { ...pool!, usedBytes: usedNow, bytes };
+    return pool;
+  }
+
+  /** Work of a stream follows what the stream has to do, not the thread that asked for it. */
+  function onStream(stream: number, micros: number): { readonly startNs: number; readonly endNs: number } {
+    const startNs = Math.max(clock + some(2500, 6000), (streamEnd.get(stream) ?? 0) + some(800, 2000));
+    const endNs = startNs + Math.round(micros * 1000) + some(0, 999);
+    streamEnd.set(stream, endNs);
+    return { startNs, endNs };
+  }
+
+  const submit = (name: string, stream: number, micros: number, isDriver = false) => {
+    const { correlation: launched } = call(name, { isDriver });
+    return { pid, device, stream, correlation: launched, ...onStream(stream, micros) };
+  };
+
+  const torch = createTorch(plan, {
+    allocate,
+    release,
+    freeBytes,
+    now: () => clock,
+    lastMemoryNs: () => lastMemoryNs,
+    pass,
+  });
+
+  return {
+    plan,
+    torch,
+    now: () => clock,
+    pass,
+    setClock: (ns) => {
+      clock = ns;
+    },
+    on(other, body) {
+      const outer = thread;
+      thread = other;
+      body();
+      thread = outer;
+    },
+    range(text, body, domain = 0) {
+      const { tid } = here();
+      const isRegistered = domain !== 0;
+      const event: NvtxEvent = {
+        pid,
+        tid,
+        type: NVTX.pushPop,
+        startNs: clock,
+        endNs: null,
+        endTid: null,
+        text,
+        isRegistered,
+        domain,
+        rangeId: null,
+      };
+      recording.nvtx.push(event);
+      openRanges[thread].push(event);
+      pass(0.4);
+      body();
+      pass(0.4);
+      openRanges[thread].pop();
+      event.endNs = clock;
+    },
+    openRange(text) {
+      const where = { pid, tid: here().tid, startNs: clock, endNs: null, endTid: null };
+      recording.nvtx.push({ ...where, type: NVTX.pushPop, text, isRegistered: false, domain: 0, rangeId: null });
+      pass(1);
+    },
+    mark(text) {
+      const where = { pid, tid: here().tid, startNs: clock, endNs: null, endTid: null };
+      recording.nvtx.push({ ...where, type: NVTX.mark, text, isRegistered: false, domain: 0, rangeId: null });
+      pass(0.5);
+    },
+    startEnd(text, rangeId, ender, body) {
+      const endTid = plan.threads[ender].tid;
+      const where = { pid, tid: here().tid, startNs: clock, endNs: null, endTid };
+      const event: NvtxEvent = { ...where, type: NVTX.startEnd, text, isRegistered: false, domain: 0, rangeId };
+      recording.nvtx.push(event);
+      body();
+      event.endNs = clock;
+    },
+    nameDomain(text, domain) {
+      const where = { pid, tid: here().tid, startNs: clock, endNs: null, endTid: null };
+      recording.nvtx.push({ ...where, type: NVTX.domain, text, isRegistered: false, domain, rangeId: null });
+    },
+    call,
+    library(library, name, body) {
+      const { tid } = here();
+      const startNs = clock;
+      pass(2);
+      body();
+      pass(2);
+      recording.library.push({ library, pid, tid, startNs, endNs: clock, name });
+    },
+    allocate,
+    release,
+    loseFree: (address) => {
+      close(address);
+    },
+    allocateInside(name, requests, isDriver = false) {
+      const addresses: number[] = [];
+      const micros = some(900, 2500);
+      call(name, { micros, isDriver }, (made) => {
+        for (const [i, { bytes, owner, kind = 'device', name: variable = null }] of requests.entries()) {
+          const address = takeAddress(kind, bytes);
+          open(address, { bytes, kind, owner });
+          const facts = { isFree: false, kind, address, bytes, owner };
+          memoryEvent(made, facts, { name: variable, startNs: momentIn(made) + i });
+          addresses.push(address);
+        }
+      });
+      return addresses;
+    },
+    createPool(thresholdBytes) {
+      const address = nextAddress.device;
+      // Address space only: what lies in the pool takes addresses out of this range.
+      nextAddress.device += POOL_RESERVED_BYTES;
+      poolOperation('cudaMemPoolCreate_v11020', { address, thresholdBytes, bytes: 0, usedBytes: 0 }, 1, null);
+    },
+    allocateAsync(bytes, stream) {
+      // Far enough from its neighbour for whatever is planted.
+      const inPool = [...live.keys()].filter((at) => at >= pool!.address && at < pool!.address + POOL_RESERVED_BYTES);
+      const address = inPool.length === 0 ? pool!.address : Math.max(...inPool) + POOL_STEP_BYTES * 2;
+      call('cudaMallocAsync_v11020', {}, (made) => {
+        live.set(address, { bytes, kind: 'device', owner: 'async_pool' });
+        const facts = { isFree: false, kind: 'device', address, bytes, owner: 'async_pool' } as const;
+        memoryEvent(made, facts, { stream, pool: usePool(bytes) });
+      });
+      return address;
+    },
+    releaseAsync(address, stream) {
+      const { bytes } = live.get(address)!;
+      live.delete(address);
+      call('cudaFreeAsync_v11020', {}, (made) => {
+        const facts = { isFree: true, kind: 'device', address, bytes, owner: 'async_pool' } as const;
+        memoryEvent(made, facts, { stream, pool: usePool(-bytes) });
+      });
+    },
+    trimPool(keepBytes) {
+      const kept = Math.max(keepBytes, roundUp(pool!.usedBytes, POOL_STEP_BYTES));
+      poolOperation('cudaMemPoolTrimTo_v11020', { ...pool!, bytes: Math.min(pool!.bytes, kept) }, 3, keepBytes);
+    },
+    fail({ bytes, owner, api, isDriver }) {
+      const callchain = chains.of(owner)?.id ?? null;
+      failed(call(api, { micros: some(200, 600), isDriver, callchain, returnValue: OUT_OF_MEMORY }), owner, bytes);
+    },
+    launch(kernel, stream, micros) {
+      const isDriver = random() < 0.3;
+      const work = submit(isDriver ? 'cuLaunchKernelEx' : 'cudaLaunchKernel_v7000', stream, micros, isDriver);
+      recording.kernels.push({ ...work, ...kernel });
+    },
+    copy({ api, ...plan }, stream) {
+      // 25 GB/s over the bus, 1.2 TB/s on the device.
+      const bytesPerMicro = plan.sourceKind === 'device' && plan.targetKind === 'device' ? 1_200_000 : 25_000;
+      recording.copies.push({ ...submit(api, stream, 1 + plan.bytes / bytesPerMicro), ...plan });
+    },
+    memset(bytes, stream) {
+      recording.memsets.push({ ...submit('cudaMemsetAsync_v3020', stream, 1 + bytes / 2_000_000), bytes, value: 0 });
+    },
+    launchGraph(graph, graphExec, stream) {
+      const work = submit('cudaGraphLaunch_v10000', stream, some(400, 900));
+      recording.graphs.push({ ...work, graph, graphExec });
+    },
+    waitFor(stream) {
+      const waitNs = Math.max(0, (streamEnd.get(stream) ?? 0) - clock);
+      const made = call('cudaStreamSynchronize_v3020', { micros: 3 + waitNs / 1000 });
+      const { startNs, endNs, correlation: waited } = made;
+      recording.syncs.push({ pid, device, stream, correlation: waited, startNs, endNs, syncType: 3, event: 0 });
+    },
+    poll(times) {
+      for (let i = 0; i <= times; i += 1)
+        call('cudaEventQuery_v3020', { micros: 1, returnValue: i < times ? NOT_READY : 0 });
+      const { startNs, endNs, correlation: waited } = call('cudaEventSynchronize_v3020', { micros: 4 });
+      const where = { pid, device, stream: 7, correlation: waited, startNs, endNs };
+      recording.syncs.push({ ...where, syncType: 1, event: eventId });
+      eventId += 1;
+    },
+    freeBytes,
+  };
+}
+
+interface Below {
+  allocate(request: Request): number | null;
+  release(address: number, api: string): void;
+  freeBytes(): number;
+  now(): number;
+  /** `start` of the last memory event. */
+  lastMemoryNs(): number;
+  pass(micros: number): void;
+}
+
+/** Torch's allocator as this project models it, so that trace and segments agree with what the driver was asked. */
+function createTorch(plan: ProcessPlan, below: Below): TorchHandle {
+  const { random, totalBytes } = plan;
+  const trace: { -readonly [K in keyof TraceEntry<Traceback>]: TraceEntry<Traceback>[K] }[] = [];
+  let hasHistory = false;
+  let forcedAddress: number | null = null;
+  let lastUs = 0;
+
+  /** µs of the snapshot's clock, never going back. */
+  const stamp = (ns: number): number => {
+    const us = Number((plan.utcEpochNs + BigInt(Math.round(ns))) / 1000n) + plan.skewUs;
+    lastUs = Math.max(lastUs, us + wholeBetween(random, 0, plan.jitterUs));
+    return lastUs;
+  };
+  const driver: Driver = {
+    malloc(bytes) {
+      const at = forcedAddress;
+      const address = below.allocate({
+        bytes,
+        owner: 'torch',
+        api: 'cudaMalloc_v3020',
+        ...(at === null ? {} : { at }),
+      });
+      if (address !== null) forcedAddress = null;
+      return address;
+    },
+    free(address) {
+      below.release(address, 'cudaFree_v3020');
+      // The entry stands already: torch writes it before it calls the driver. Its moment is known only now.
+      if (hasHistory) trace.at(-1)!.timeUs = stamp(below.lastMemoryNs());
+    },
+    reserve: unused,
+    map: unused,
+    unmap: unused,
+    memory: () => ({ totalBytes, freeBytes: below.freeBytes(), processBytes: totalBytes - below.freeBytes() }),
+  };
+  const allocator = new CachingAllocator<Traceback>({
+    driver,
+    trace(entry) {
+      if (!hasHistory) return;
+      if (entry.action === 'segment_free') trace.push({ ...entry });
+      else
+        trace.push({ ...entry, timeUs: stamp(entry.action === 'segment_alloc' ? below.lastMemoryNs() : below.now()) });
+    },
+  });
+  return {
+    startHistory() {
+      hasHistory = true;
+    },
+    malloc(bytes, path) {
+      below.pass(3);
+      const result = allocator.malloc(bytes, 0, { frames: path });
+      if (!result.ok) throw new Error(`planted process ${plan.pid}: no memory for ${bytes} bytes`);
+      return result.block;
+    },
+    runOutOfMemory(bytes, path) {
+      below.pass(3);
+      const result = allocator.malloc(bytes, 0, { frames: path });
+      if (result.ok) throw new Error(`planted process ${plan.pid}: there was memory for ${bytes} bytes`);
+      return result.oom;
+    },
+    free(tensor) {
+      below.pass(2);
+      allocator.free(tensor);
+    },
+    emptyCache: () => allocator.flush(),
+    nextSegmentAt(address) {
+      forcedAddress = address;
+    },
+    idleBytes() {
+      const idle = allocator.snapshot().filter(({ activeBytes }) => activeBytes === 0);
+      return idle.reduce((sum, { totalBytes: bytes }) => sum + bytes, 0);
+    },
+    state() {
+      const { reservedBytes, allocatedBytes } = allocator.statistics;
+      return {
+        trace: trace.map((entry) => ({ ...entry })),
+        segments: allocator.snapshot(),
+        reservedBytes: reservedBytes.current,
+        allocatedBytes: allocatedBytes.current,
+      };
+    },
+  };
+}
+
+function unused(): never {
+  throw new Error('planted processes have no expandable segments');
+}
