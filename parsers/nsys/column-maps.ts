@@ -127,7 +127,10 @@ export function product(x: string, y: string, z: string): ColumnMap {
     fill(sources, rows, target, at) {
       for (let row = 0; row < rows; row++) {
         let value = 1;
-        for (const source of sources) value *= source === undefined ? 0 : (source.bits[row * 2] ?? 0);
+        for (const source of sources) {
+          const isSize = source?.kinds[row] === INTEGER && source.bits[row * 2 + 1] === 0;
+          value *= isSize ? source.bits[row * 2]! : 0;
+        }
         const high = value < 2 ** 53 ? Math.floor(value / 2 ** 32) : 0;
         target[(at + row) * 2] = value < 2 ** 53 ? value - high * 2 ** 32 : 0;
         target[(at + row) * 2 + 1] = high;

@@ -77,7 +77,7 @@ export function recognise(type: number, record: JsonObject, texts: TextNumbers):
 
 function call(event: JsonObject | undefined, texts: TextNumbers, isCuda: boolean): Recognised {
   if (event === undefined) return undefined;
-  const eventClass = isCuda ? 26 : Number(event['eventClass'] ?? 0);
+  const eventClass = isCuda ? 26 : Number(integer(event['eventClass']) ?? 0n);
   const counted = COUNTED_CLASSES.get(eventClass);
   if (counted !== undefined) return { table: counted, fields: null };
   const span = { start_ns: integer(event['startNs']) ?? 0n, end_ns: integer(event['endNs']) ?? 0n };
@@ -117,8 +117,10 @@ function deviceWork(event: JsonObject | undefined, texts: TextNumbers, type: num
   };
   const kernel = object(event['kernel']);
   if (kernel !== undefined) {
-    const size = (axis: string): number =>
-      ['X', 'Y', 'Z'].reduce((all, name) => all * Number(kernel[axis + name] ?? 0), 1);
+    const size = (axis: string): bigint => {
+      const all = ['X', 'Y', 'Z'].reduce((value, name) => value * (integer(kernel[axis + name]) ?? 0n), 1n);
+      return all >= 0n && all < 2n ** 53n ? all : 0n;
+    };
     const fields = {
       ...common,
       name_id: texts.indexed(kernel['shortName']) ?? 0,
@@ -195,7 +197,7 @@ function memoryEvent(event: JsonObject | undefined, texts: TextNumbers): Recogni
   const bytes = integer(get('bytes', 'sizebytes', 'size'));
   if (event === undefined || address === null || bytes === null) return undefined;
   const fields = {
-    start_ns: time(get('startns', 'start', 'timestamp')) ?? 0n,
+    start_ns: integer(get('startns', 'start', 'timestamp', 'time')) ?? 0n,
     ...ownerOf(get),
     operation: label(get('memoryoperationtype', 'operationtype', 'operation'), MEMORY_OPERATIONS, 'other') ?? 0,
     kind: label(get('memkind', 'memorykind', 'kind'), MEMORY_KINDS, 'unknown') ?? MEMORY_KINDS.indexOf('unknown'),
@@ -216,7 +218,7 @@ function poolEvent(event: JsonObject | undefined): Recognised {
   if (event === undefined || address === null) return undefined;
   const owner = ownerOf(get);
   const fields = {
-    start_ns: time(get('startns', 'start', 'timestamp')) ?? 0n,
+    start_ns: integer(get('startns', 'start', 'timestamp', 'time')) ?? 0n,
     pid: owner.pid,
     device: owner.device,
     correlation: owner.correlation,
@@ -287,10 +289,12 @@ export function id(value: JsonValue | undefined): number | string | null {
   return typeof value === 'number' || typeof value === 'string' ? value : null;
 }
 
-/** 64-bit integers are strings, 32-bit ones numbers. */
+/** 64-bit integers are strings, 32-bit ones numbers. Signed and unsigned: what counts is their bits. */
 export function integer(value: JsonValue | undefined): bigint | null {
-  if (typeof value === 'number' && Number.isInteger(value)) return BigInt(value);
-  return typeof value === 'string' && /^-?\d{1,20}$/.test(value) ? BigInt(value) : null;
+  if (typeof value === 'number' && Number.isSafeInteger(value)) return BigInt(value);
+  if (typeof value !== 'string' || !/^-?\d{1,20}$/.test(value)) return null;
+  const wide = BigInt(value);
+  return wide < -(2n ** 63n) || wide >= 2n ** 64n ? null : wide;
 }
 
 /** A time is a number, or an object that says of which clock it is. */

@@ -21,6 +21,11 @@ import { cutText, RowTexts, TEXTS_AT_ONCE, UsedTexts } from './text-numbers.js';
 
 /** Looked for before anything is parsed: half the lines of a capture are of the scheduler. */
 const TYPE = /^\s*\{\s*"Type"\s*:\s*(\d{1,6})/;
+/** Those whose spelling no public file shows; see `memoryEvent`. */
+const MEMORY_TYPES: ReadonlyMap<number, string> = new Map([
+  [117, 'device memory'],
+  [129, 'device memory pools'],
+]);
 /** After so many lines of which not one is a record, the file is something else. */
 const MOST_FOREIGN_LINES = 1000;
 
@@ -38,6 +43,8 @@ export async function readJsonLines(source: ByteSource, sink: RowSink, context: 
   const processes = new Map<number, { readonly name: string | null; readonly environment: number | null }>();
   const pids = new Set<number>();
   const devicePids = new Set<number>();
+  /** Records by type whose spelling is not known. */
+  const unknown = new Map<number, number>();
   let records = 0;
   let lines = 0;
 
@@ -71,7 +78,7 @@ export async function readJsonLines(source: ByteSource, sink: RowSink, context: 
       sink.note({ kind: 'nsys_line_broken', severity: 'warning', text: `${fact}; it was passed over`, line, offset });
       continue;
     }
-    const number = Number(record['Type'] ?? -1);
+    const number = Number(integer(record['Type']) ?? -1n);
     if (number < 0) {
       takeStrings(record);
       continue;
@@ -81,7 +88,10 @@ export async function readJsonLines(source: ByteSource, sink: RowSink, context: 
     else if (number === 49) takeDiagnostic(object(record['DiagnosticEvent']));
     else {
       const row = recognise(number, record, texts);
-      if (row === undefined) continue;
+      if (row === undefined) {
+        if (MEMORY_TYPES.has(number)) unknown.set(number, (unknown.get(number) ?? 0) + 1);
+        continue;
+      }
       count(row.table);
       if (row.fields === null) continue;
       read.add(row.table);
@@ -97,6 +107,10 @@ export async function readJsonLines(source: ByteSource, sink: RowSink, context: 
         if (row.kind === 'kernel' || row.kind === 'copy' || row.kind === 'memory') devicePids.add(pid);
       }
     }
+  }
+  for (const [number, rows] of unknown) {
+    const text = `records of type ${number} (${MEMORY_TYPES.get(number)}) without the fields that make one were passed over`;
+    sink.note({ kind: 'nsys_record_unknown', severity: 'warning', text, count: rows });
   }
   if (records === 0) throw new MbfError('MBF2704', 'holds no record of Nsight Systems');
 
@@ -189,7 +203,9 @@ export async function readJsonLines(source: ByteSource, sink: RowSink, context: 
     if (typeof text !== 'string' || event === undefined) return;
     const level = String(event['Level'] ?? 'unknown').toLowerCase();
     const severity = SEVERITIES.includes(level) ? level : 'unknown';
-    nsys!.fact({ row: 'diagnostic', timeNs: time(event['Timestamp']), severity, text: cutText(text) });
+    const at = time(event['Timestamp']);
+    const timeNs = at === null ? null : BigInt.asIntN(64, at);
+    nsys!.fact({ row: 'diagnostic', timeNs, severity, text: cutText(text) });
   }
 }
 

@@ -2,7 +2,7 @@
 import { NULL_HIGH } from '../../src/model/columns.js';
 import { MbfError } from '../../src/model/errors.js';
 import { NSYS_LAYOUTS, type NsysForm, type NsysText } from '../../src/model/nsys-rows.js';
-import type { NsysSink, ParseContext, ParseSummary, RawValue, RowSink } from '../../src/model/parser.js';
+import type { NsysSink, ParseContext, ParseSummary, RowSink } from '../../src/model/parser.js';
 import {
   CELL,
   type CellBatch,
@@ -12,6 +12,7 @@ import {
 } from '../../src/model/table-source.js';
 import { type Cell, type Row, readCapture, readExportFacts, reportClock, SEVERITIES } from './capture.js';
 import { emitEnvironment, processNumber, threadNumber } from './emit.js';
+import { integerAt, rawColumn } from './raw-columns.js';
 import { RowBuilder } from './row-builder.js';
 import { ROW_TEXTS, TABLE_MAPS, type TableMap } from './table-maps.js';
 import { cutText, RowTexts, TEXTS_AT_ONCE, UsedTexts } from './text-numbers.js';
@@ -31,8 +32,10 @@ const PRIVATE_TABLES: ReadonlySet<string> = new Set([
   'ANALYSIS_FILE',
   'StringIds',
 ]);
+/** A variable of an environment, or the first of a whole one. */
+const ENVIRONMENT_LINE = /^[A-Za-z_]\w*(?:\(\))?=/;
 
-/** @throws {MbfError} MBF2703 if these are not the tables of an export, MBF2704 if one of them is not what it is called. */
+/** @throws {MbfError} MBF2703 if these are not the tables of an export, MBF2701 if it cannot be told because their list is damaged. */
 export async function readTables(
   source: TableSource,
   form: NsysForm,
@@ -42,8 +45,13 @@ export async function readTables(
   const { nsys } = sink;
   if (nsys === undefined) throw new Error('the sink takes no export');
   const tables = new Map(source.tables.map((table) => [table.name, table]));
-  checkTables(tables);
+  checkTables(tables, source.listProblem);
   const reader = new Reader(source, tables, sink, nsys);
+  if (source.listProblem !== undefined) {
+    const { fact, offset } = source.listProblem;
+    const text = `the list of tables is damaged: ${fact}; tables named after that are lost`;
+    sink.note({ kind: 'nsys_table_damaged', severity: 'warning', text, offset });
+  }
 
   const exported = readExportFacts(
     await reader.small(tables.has('META_DATA_EXPORT') ? 'META_DATA_EXPORT' : 'EXPORT_META_DATA', ['name', 'value']),
@@ -56,10 +64,7 @@ export async function readTables(
   );
 
   const startUtc = session?.['utcEpochNs'];
-  const clock = reportClock(
-    typeof startUtc === 'number' || typeof startUtc === 'bigint' ? BigInt(startUtc) : null,
-    exported,
-  );
+  const clock = reportClock(bits64(startUtc), exported);
   reader.shiftNs = clock.shiftNs;
 
   for (const map of TABLE_MAPS) await reader.big(map);
@@ -84,7 +89,7 @@ export async function readTables(
     schemaVersion: exported.schemaVersion,
     clockOffsetNs: clock.offsetNs,
     clockOrigin: clock.origin,
-    durationNs: typeof duration === 'number' || typeof duration === 'bigint' ? BigInt(duration) : null,
+    durationNs: bits64(duration),
     host: hostName,
     // Rows prove it; an option may stand for another process of the capture.
     memoryEventsCollected: memoryRows > 0 ? true : capture.memoryEvents,
@@ -97,12 +102,14 @@ export async function readTables(
   return { rank: rank?.rank ?? null, rankOrigin: rank?.origin ?? null };
 }
 
-function checkTables(tables: ReadonlyMap<string, SourceTable>): void {
+function checkTables(tables: ReadonlyMap<string, SourceTable>, problem: TableSource['listProblem']): void {
   const isExport =
     ['META_DATA_EXPORT', 'EXPORT_META_DATA'].some((name) => tables.has(name)) ||
     (tables.has('StringIds') &&
       [...tables.keys()].some((name) => /^(?:TARGET_INFO_|ENUM_NSYS_|CUPTI_ACTIVITY_KIND_)/.test(name)));
   if (isExport) return;
+  if (problem !== undefined)
+    throw new MbfError('MBF2701', `the list of tables is damaged: ${problem.fact}`, { offset: problem.offset });
   const names = [...tables.keys()];
   const list =
     names.length === 0
@@ -161,7 +168,8 @@ class Reader {
   /** A table whose rows are kept column by column. */
   async big(map: TableMap): Promise<void> {
     const table = this.known.get(map.table);
-    if (table === undefined) return;
+    // Without columns it cannot be read at all; why is told where its rows are counted.
+    if (table === undefined || table.columns.length === 0) return;
     const present = new Map(table.columns.map(({ name }) => [name, name]));
     for (const name of map.needs) {
       if (present.has(name)) continue;
@@ -271,7 +279,7 @@ class Reader {
   async gpus(): Promise<void> {
     const seen = new Set<number>();
     for (const row of await this.small('TARGET_INFO_GPU', ['id', 'name', 'totalMemory', 'busLocation', 'uuid'])) {
-      const id = whole(row['id']);
+      const id = small(row['id']);
       if (id === null || seen.has(id)) continue;
       seen.add(id);
       this.nsys.fact({
@@ -284,9 +292,9 @@ class Reader {
       });
     }
     for (const row of await this.small('TARGET_INFO_CUDA_DEVICE', ['gpuId', 'cudaId', 'pid'])) {
-      const pid = whole(row['pid']);
-      const device = whole(row['cudaId']);
-      if (pid !== null && device !== null) this.nsys.fact({ row: 'device', pid, device, gpuId: whole(row['gpuId']) });
+      const pid = small(row['pid']);
+      const device = small(row['cudaId']);
+      if (pid !== null && device !== null) this.nsys.fact({ row: 'device', pid, device, gpuId: small(row['gpuId']) });
     }
   }
 
@@ -297,8 +305,7 @@ class Reader {
       const level = whole(severity);
       this.nsys.fact({
         row: 'diagnostic',
-        timeNs:
-          typeof timestamp === 'number' || typeof timestamp === 'bigint' ? BigInt(timestamp) - this.shiftNs : null,
+        timeNs: shifted(timestamp ?? null, this.shiftNs),
         severity: level === null ? 'unknown' : (SEVERITIES[level] ?? String(level)),
         text: cutText(text),
       });
@@ -375,7 +382,8 @@ class Reader {
   }
 
   private async eachText(take: (id: number, text: string) => void): Promise<void> {
-    if (!this.known.has('StringIds')) return;
+    const columns = this.known.get('StringIds')?.columns.map(({ name }) => name) ?? [];
+    if (!columns.includes('id') || !columns.includes('value')) return;
     await this.scan('StringIds', ['id', 'value'], ({ rows, columns: [ids, values] }) => {
       for (let row = 0; row < rows; row++) {
         const text = values!.texts[row];
@@ -388,34 +396,30 @@ class Reader {
   /** Every table as it stands, but for those that carry what is the job's own business. */
   async allTables(): Promise<void> {
     await this.findPrivateTexts();
-    for (const table of this.known.values()) {
-      if (PRIVATE_TABLES.has(table.name)) continue;
-      await this.copyTable(table);
-    }
+    for (const table of this.known.values()) if (!PRIVATE_TABLES.has(table.name)) await this.copyTable(table);
     const strings = this.known.get('StringIds');
-    if (strings !== undefined) await this.copyTable(strings, (row) => !this.privateTexts.has(Number(row[0])));
+    if (strings === undefined) return;
+    const id = strings.columns.findIndex(({ name }) => name === 'id');
+    const value = strings.columns.findIndex(({ name }) => name === 'value');
+    if (id < 0 || value < 0) return;
+    await this.copyTable(strings, ({ columns }, row) => !this.isPrivate(cell(columns[id]!, row), columns[value]!, row));
   }
 
-  private async copyTable(
-    table: SourceTable,
-    keeps: (row: readonly RawValue[]) => boolean = () => true,
-  ): Promise<void> {
+  /** What the job printed, and its environment, which the exporter numbers with all other texts and which no table names. */
+  private isPrivate(id: Cell, values: CellColumn, row: number): boolean {
+    if (typeof id !== 'number' || this.privateTexts.has(id)) return true;
+    return !this.used.has(id) && ENVIRONMENT_LINE.test(values.texts[row] ?? '');
+  }
+
+  private async copyTable(table: SourceTable, keeps?: (batch: CellBatch, row: number) => boolean): Promise<void> {
     const names = table.columns.map(({ name }) => name);
-    let isEmpty = true;
+    await this.nsys.rawTable(table.name, table.columns);
     await this.scan(table.name, names, (batch) => {
-      isEmpty = false;
-      const values = table.columns.map((): RawValue[] => []);
-      let rows = 0;
-      for (let row = 0; row < batch.rows; row++) {
-        const cells = batch.columns.map((column) => cell(column, row));
-        if (!keeps(cells)) continue;
-        for (const [i, value] of cells.entries()) values[i]!.push(value);
-        rows += 1;
-      }
-      this.nsys.raw({ table: table.name, columns: table.columns, values, rows });
+      const rows: number[] = [];
+      for (let row = 0; row < batch.rows; row++) if (keeps?.(batch, row) !== false) rows.push(row);
+      const columns = batch.columns.map((column, i) => rawColumn(table.columns[i]!.type, column, rows));
+      this.nsys.raw({ table: table.name, columns, rows: rows.length });
     });
-    if (isEmpty)
-      this.nsys.raw({ table: table.name, columns: table.columns, values: table.columns.map(() => []), rows: 0 });
     this.read.add(table.name);
   }
 
@@ -479,10 +483,8 @@ function takeFrom(column: Uint32Array, rows: number, at: number, shift: bigint):
 function cell(column: CellColumn, row: number): Cell {
   switch (column.kinds[row]) {
     case CELL.integer: {
-      const low = column.bits[row * 2]!;
-      const high = column.bits[row * 2 + 1]! | 0;
-      const value = high * 2 ** 32 + low;
-      return Number.isSafeInteger(value) ? value : (BigInt(high) << 32n) | BigInt(low);
+      const value = (column.bits[row * 2 + 1]! | 0) * 2 ** 32 + column.bits[row * 2]!;
+      return Number.isSafeInteger(value) ? value : integerAt(column, row);
     }
     case CELL.real:
       return column.reals[row]!;
@@ -496,6 +498,22 @@ function cell(column: CellColumn, row: number): Cell {
 /** Without the directory, which names the user. */
 function programName(path: string | null): string | null {
   return path?.split('/').at(-1) ?? null;
+}
+
+/** A time as {@link takeFrom} has it. */
+function shifted(time: Cell, shift: bigint): bigint | null {
+  const value = bits64(time);
+  return value === null ? null : BigInt.asIntN(64, value - shift);
+}
+
+function bits64(value: Cell | undefined): bigint | null {
+  if (typeof value === 'bigint') return value;
+  return typeof value === 'number' && Number.isSafeInteger(value) ? BigInt(value) : null;
+}
+
+/** A number that an INTEGER column of the store holds. */
+function small(value: Cell | undefined): number | null {
+  return typeof value === 'number' && (value | 0) === value ? value : null;
 }
 
 function whole(value: Cell | undefined): number | null {

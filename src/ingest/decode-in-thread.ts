@@ -120,6 +120,9 @@ async function receive(
         case 'nsys_fact':
           sink.nsys?.fact(message.fact);
           break;
+        case 'raw_table':
+          await sink.nsys?.rawTable(message.table, message.columns);
+          break;
         case 'raw_rows':
           sink.nsys?.raw(message.rows);
           break;

@@ -5,6 +5,7 @@ import type { ErrorCode, ErrorPlace } from '../model/errors.js';
 import type { AttemptRow, LogPlace } from '../model/log-rows.js';
 import type { NsysFact, NsysKind, NsysText } from '../model/nsys-rows.js';
 import type { Dictionary, ParseSummary, RawRows, SnapshotSummary } from '../model/parser.js';
+import type { SourceColumn } from '../model/table-source.js';
 import {
   ANNOTATION_LAYOUT,
   BATCH_ROWS,
@@ -77,6 +78,7 @@ export type FromDecoder =
   | { readonly type: 'nsys_rows'; readonly kind: NsysKind; readonly rows: number; readonly buffer: ArrayBuffer }
   | { readonly type: 'nsys_texts'; readonly texts: readonly NsysText[] }
   | { readonly type: 'nsys_fact'; readonly fact: NsysFact }
+  | { readonly type: 'raw_table'; readonly table: string; readonly columns: readonly SourceColumn[] }
   | { readonly type: 'raw_rows'; readonly rows: RawRows }
   | { readonly type: 'attempt'; readonly row: AttemptRow }
   | { readonly type: 'progress'; readonly bytes: number }

@@ -106,6 +106,7 @@ const sink: DerivedSink = {
     },
     texts: (texts) => send({ type: 'nsys_texts', texts }),
     fact: (fact) => send({ type: 'nsys_fact', fact }),
+    rawTable: async (table, columns) => send({ type: 'raw_table', table, columns }),
     raw: (rows) => send({ type: 'raw_rows', rows }),
   },
   attempt: (row) => send({ type: 'attempt', row }),

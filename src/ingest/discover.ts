@@ -166,8 +166,9 @@ async function walkDirectory(
       entries.map(({ name }) => name),
       basename(directory.path),
     );
-    if (folder !== undefined && (await takeFolder(directory, folder))) return;
+    const taken = folder !== undefined && (await takeFolder(directory, folder)) ? folder.files : [];
     for (const dirent of entries) {
+      if (taken.includes(dirent.name)) continue;
       const displayPath = directory.displayPath === '' ? dirent.name : `${directory.displayPath}/${dirent.name}`;
       const entry: Pending = { path: join(directory.path, dirent.name), displayPath, depth: directory.depth + 1 };
       const rule = skipRuleFor(dirent.name, dirent.isDirectory() ? 'directory' : 'file');

@@ -27,6 +27,8 @@ import { TextRowWriter } from './text-row-writer.js';
 
 /** Raise when a parser reads the same bytes differently: unchanged files are then read again. */
 export const PARSER_VERSION = 3;
+/** A database or lines of JSON that look like an export of Nsight Systems and are none. */
+const NOT_OURS: ReadonlySet<string> = new Set(['MBF2703', 'MBF2704']);
 /** Incidents kept per source; a log that repeats one line a million times says nothing more. */
 const MAX_INCIDENTS = 100_000;
 
@@ -265,6 +267,9 @@ class Session {
     } catch (error) {
       this.dictionary.reset();
       if (!(error instanceof MbfError) || error.kind !== 'input') throw error;
+      // Told only by reading on: something else, which nobody named.
+      if (NOT_OURS.has(error.code) && !candidate.isNamed && oldId === undefined)
+        return blank(run, candidate.displayPath, { status: 'skipped', error: asFailure(error) });
       const sha256 = await sha256Of(examined.opened);
       return this.failed(run, candidate, oldId, error, examined.parser, notes.list(), sha256);
     }
@@ -470,11 +475,13 @@ class Session {
     };
   }
 
+  /** Lines of JSON have no tables. */
   private async hasAllTables(sourceId: number): Promise<boolean> {
-    const [row] = await this.store.select('SELECT has_all_tables FROM nsys_report WHERE source_id = $source_id', {
-      source_id: sourceId,
-    });
-    return row?.['has_all_tables'] === true;
+    const [row] = await this.store.select(
+      "SELECT has_all_tables OR form = 'jsonlines' AS has FROM nsys_report WHERE source_id = $source_id",
+      { source_id: sourceId },
+    );
+    return row?.['has'] === true;
   }
 
   private async storedNotes(sourceId: number): Promise<NoteResult[]> {

@@ -35,6 +35,11 @@ export function isLogName(name: string): boolean {
   return /\.(?:log|out|err|txt|output|stdout|stderr)(?:\.\d+)?$|^(?:stdout|stderr|output)(?:\.\d+)?$/i.test(name);
 }
 
+/** The report that lies beside its export. */
+function reportOf(name: string): string {
+  return `${name.replace(/\.[^.]*$/, '')}.nsys-rep`;
+}
+
 function magic(bytes: string, what: string, at = 0): WrongRule['recognise'] {
   return (_head, text) => (text.startsWith(bytes, at) ? what : undefined);
 }
@@ -142,7 +147,7 @@ const WRONG_RULES: readonly WrongRule[] = [
     id: 'nsys-report',
     recognise: ({ name }) =>
       /\.(?:nsys-rep|qdrep|qdstrm)$/i.test(name)
-        ? `is an Nsight Systems report, a closed format: nsys export --type sqlite ${name}`
+        ? `is an Nsight Systems report, a closed format: ${exportCommand('sqlite', name)}`
         : undefined,
     code: 'MBF2003',
     status: 'skipped',
@@ -151,7 +156,7 @@ const WRONG_RULES: readonly WrongRule[] = [
     id: 'nsys-arrow',
     recognise: ({ name }, text) =>
       /\.arrows$/i.test(name) || (text.startsWith('ARROW1') && /\.arrow$/i.test(name))
-        ? `is an Arrow file, as Nsight Systems exports them, which is not read: ${exportCommand(name)}`
+        ? `is an Arrow file, as Nsight Systems exports them, which is not read: ${exportCommand('sqlite', reportOf(name))}`
         : undefined,
     code: 'MBF2003',
     status: 'skipped',
@@ -161,7 +166,7 @@ const WRONG_RULES: readonly WrongRule[] = [
     recognise: ({ name }, text) =>
       text.startsWith('\x89HDF\r\n') &&
       (/\.h5$/i.test(name) || /CUPTI_ACTIVITY|TARGET_INFO_|META_DATA_EXPORT|StringIds/.test(text))
-        ? `is an HDF5 file; if it is an export of Nsight Systems: ${exportCommand(name)}`
+        ? `is an HDF5 file; if it is an export of Nsight Systems: ${exportCommand('sqlite', reportOf(name))}`
         : undefined,
     code: 'MBF2003',
     status: 'skipped',
@@ -267,9 +272,9 @@ const WRONG_RULES: readonly WrongRule[] = [
   { id: 'pdf', recognise: magic('%PDF-', 'is a PDF document'), code: 'MBF2008', status: 'skipped' },
 ];
 
-/** How to get a form that is read, of the report that lies beside its export. */
-function exportCommand(name: string): string {
-  return `nsys export --type sqlite ${name.replace(/\.[^.]*$/, '')}.nsys-rep`;
+/** How to get a form that is read. */
+export function exportCommand(form: 'sqlite' | 'parquetdir', report: string): string {
+  return `nsys export --type ${form} ${/^[\w.,:/@+-]+$/.test(report) ? report : `'${report.replaceAll("'", "'\\''")}'`}`;
 }
 
 /** The first rule that knows these bytes, or undefined if they deserve a parser. Looks at the head alone. */

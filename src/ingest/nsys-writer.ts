@@ -2,6 +2,7 @@
 import type { ColumnBatch } from '../model/columns.js';
 import { NSYS_LAYOUTS, type NsysFact, type NsysKind, type NsysText } from '../model/nsys-rows.js';
 import type { NsysSink, RawRows } from '../model/parser.js';
+import type { SourceColumn } from '../model/table-source.js';
 import type { ColumnAppender } from '../store/column-appender.js';
 import { RawTables } from '../store/raw-tables.js';
 import type { Store } from '../store/store.js';
@@ -67,16 +68,20 @@ export class NsysWriter implements NsysSink {
     this.facts.set(table, rows);
   }
 
+  rawTable(table: string, columns: readonly SourceColumn[]): Promise<void> {
+    return this.rawTables.begin(table, columns);
+  }
+
   raw(rows: RawRows): void {
-    this.rawTables.keep(rows);
+    this.rawTables.append(rows);
   }
 
   /** Writes what is still waiting; to be called once. */
   async finish(): Promise<void> {
     for (const appender of this.appenders.values()) appender.close();
     this.textAppender.close();
+    this.rawTables.finish();
     for (const [table, rows] of this.facts) await this.store.insertRows(table, rows);
-    await this.rawTables.finish();
   }
 }
 

@@ -6,8 +6,10 @@ import { openParquetTables } from '../store/parquet-tables.js';
 import { hashFile } from './byte-source.js';
 import type { DecodedSource } from './decode-source.js';
 import { type DerivedSink, deriving } from './derive-snapshot.js';
+import { exportCommand } from './known-wrong.js';
 
 export interface TableFolder {
+  /** Those that belong to it; others in the same directory are files like any other. */
   readonly files: readonly string[];
   /** Set if it is such a folder in a form that is not read: why, and what to do. */
   readonly refusal?: string | undefined;
@@ -15,16 +17,26 @@ export interface TableFolder {
 
 /** The one table that any export that is not empty has; its older name is that of schemas before 3.4. */
 const MARK = /^(?:META_DATA_EXPORT|EXPORT_META_DATA)\.(parquet|arrows?)$/i;
+/** What the exporter calls its folders. */
+const NAMES = { parquet: /_pqtdir$/, arrow: /_arwdir$/ } as const;
+const FILES = { parquet: /\.parquet$/i, arrow: /\.arrows?$/i } as const;
+/** Two tables that no other data set has, where the first one is lost. */
+const OTHER_MARKS = [/^StringIds\.parquet$/, /^(?:TARGET_INFO|ENUM_NSYS|CUPTI_ACTIVITY_KIND)_\w+\.parquet$/];
 
 /** What the names in a folder make of it, or undefined if it is an ordinary directory. */
 export function tableFolder(names: readonly string[], directory: string): TableFolder | undefined {
-  const kind = names.map((name) => MARK.exec(name)?.[1]?.toLowerCase()).find((found) => found !== undefined);
-  if (kind === 'parquet') return { files: names.filter((name) => /\.parquet$/i.test(name)).sort() };
-  if (kind === undefined && !(/_arwdir$/.test(directory) && names.some((name) => /\.arrows?$/i.test(name))))
-    return undefined;
-  const report = directory.replace(/_arwdir$/, '');
-  const refusal = `is an Nsight Systems export as Arrow files, which are not read: nsys export --type parquetdir ${report}.nsys-rep`;
-  return { files: [], refusal };
+  const mark = names.map((name) => MARK.exec(name)?.[1]?.toLowerCase()).find((found) => found !== undefined);
+  const filesOf = (form: 'parquet' | 'arrow'): string[] => names.filter((name) => FILES[form].test(name)).sort();
+  const isNamed = (form: 'parquet' | 'arrow'): boolean => NAMES[form].test(directory) && filesOf(form).length > 0;
+  const isParquet =
+    mark === 'parquet' ||
+    (mark === undefined &&
+      (isNamed('parquet') || OTHER_MARKS.every((pattern) => names.some((name) => pattern.test(name)))));
+  if (isParquet) return { files: filesOf('parquet') };
+  if (mark === undefined && !isNamed('arrow')) return undefined;
+  const report = directory.replace(NAMES.arrow, '');
+  const refusal = `is an Nsight Systems export as Arrow files, which are not read: ${exportCommand('parquetdir', `${report}.nsys-rep`)}`;
+  return { files: filesOf('arrow'), refusal };
 }
 
 /** @throws {MbfError} of the parser. */

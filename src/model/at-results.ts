@@ -1,4 +1,5 @@
 /** What `at` and `segments` return: the allocator of one device at one moment. Field names are the JSON's. */
+import type { NvtxAt } from './nsys-results.js';
 import type { PeakGroup } from './results.js';
 
 /** Reserve of one class of memory that never mixes with the others. */
@@ -102,6 +103,8 @@ export interface AtResult {
   readonly start: 'cold' | 'late' | 'overwritten' | null;
   /** What ingest noted of the ring of entries: that it overflowed, or probably did. */
   readonly ring_note: string | null;
+  /** What the program said it was doing then; null where no Nsight Systems export covers it. */
+  readonly nvtx: NvtxAt | null;
   readonly fragmentation: FragmentationAt;
   readonly pools: readonly PoolAt[];
   readonly streams: readonly StreamAt[];

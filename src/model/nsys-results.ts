@@ -20,6 +20,24 @@ export const DRIVER_OWNERS = [
 ] as const;
 export type DriverOwner = (typeof DRIVER_OWNERS)[number];
 
+/** For a reader. */
+export const DRIVER_OWNER_WORDS: Readonly<Record<DriverOwner, string>> = {
+  torch: "PyTorch's segments",
+  nccl: 'NCCL',
+  nvshmem: 'NVSHMEM',
+  cublas: 'cuBLAS workspaces',
+  cudnn: 'cuDNN workspaces',
+  other_library: 'other CUDA libraries',
+  graph: 'CUDA graphs',
+  context: 'contexts and code',
+  async_pool: 'cudaMallocAsync',
+  managed: 'managed memory',
+  static: 'static variables',
+  pinned_host: 'pinned memory of the host',
+  torch_unmatched: "probably PyTorch's (no snapshot)",
+  other: 'unknown',
+};
+
 export interface NsysGpu {
   /** Number in the report, which is not the CUDA ordinal of any process. */
   readonly id: number;
@@ -302,6 +320,14 @@ export interface NsysRangeStack {
     readonly start_ns: number;
     readonly end_ns: number | null;
   }[];
+}
+
+/** NVTX ranges open when an entry of a memory snapshot was recorded. */
+export interface NvtxAt {
+  readonly path: string;
+  readonly time_ns: number;
+  readonly alignment: NsysAlignment;
+  readonly stacks: readonly NsysRangeStack[];
 }
 
 export interface NsysResult {

@@ -92,14 +92,21 @@ export interface SnapshotSink {
   end(summary: SnapshotSummary): void;
 }
 
-/** Rows of one table of a file, by column, as the file spells them. Read before the call returns. */
+/** Rows of one table of a file, by column, in the order of the columns that were announced. Read before the call returns. */
 export interface RawRows {
   readonly table: string;
-  readonly columns: readonly SourceColumn[];
-  readonly values: readonly (readonly RawValue[])[];
+  readonly columns: readonly RawColumn[];
   readonly rows: number;
 }
-export type RawValue = number | bigint | string | null;
+/** Numbers have eight bytes each: an integer in two's complement, or a double. A text that is undefined is NULL. */
+export type RawColumn =
+  | {
+      readonly type: 'integer' | 'real';
+      readonly bits: BigInt64Array | Float64Array;
+      /** 1 for NULL. */
+      readonly isNull: Uint8Array;
+    }
+  | { readonly type: 'text'; readonly texts: readonly (string | undefined)[] };
 
 /** Receives one Nsight Systems export. */
 export interface NsysSink {
@@ -107,7 +114,8 @@ export interface NsysSink {
   rows(kind: NsysKind, batch: ColumnBatch): void;
   texts(texts: readonly NsysText[]): void;
   fact(fact: NsysFact): void;
-  /** Rows of a table as it stands in the export; only where all tables are wanted. */
+  /** Rows of a table as it stands in the export come next; only where all tables are wanted. To be waited for. */
+  rawTable(table: string, columns: readonly SourceColumn[]): Promise<void>;
   raw(rows: RawRows): void;
 }
 

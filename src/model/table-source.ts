@@ -31,6 +31,15 @@ export interface SourceColumn {
   readonly type: string;
 }
 
+/** What a declared type is kept as where a table is copied whole. */
+export type RawType = 'integer' | 'real' | 'text';
+
+/** SQLite's rules of affinity, and the names that DuckDB gives to types of Parquet files, as far as there is a difference. */
+export function rawTypeOf(declared: string): RawType {
+  if (/INT|BOOL/i.test(declared)) return 'integer';
+  return /REAL|FLOA|DOUB|DEC/i.test(declared) ? 'real' : 'text';
+}
+
 export interface SourceTable {
   readonly name: string;
   readonly columns: readonly SourceColumn[];
@@ -48,6 +57,8 @@ export interface TableScan {
 
 export interface TableSource {
   readonly tables: readonly SourceTable[];
+  /** The list of tables could be read only in part: why, and where. */
+  readonly listProblem?: TableScan['problem'];
   /** Reads `columns` (all of which the table has) of every row. Damage ends it early and is told; it throws only what is no fault of the file's content. */
   scan(table: string, columns: readonly string[], take: (batch: CellBatch) => void): Promise<TableScan>;
   /** Counts rows without reading them, as far as the format allows. */

@@ -1,5 +1,6 @@
 /** What `mbforensics timeline` answers: the course of a device's memory over its trace, and over the training steps in it. */
 
+import type { NvtxAt } from './nsys-results.js';
 import type { Component } from './vocabulary.js';
 
 export interface TimelineResult {
@@ -42,6 +43,8 @@ export interface TimelineTrace {
   readonly columns: readonly TimelineColumn[];
   readonly marks: TimelineMarks;
   readonly steps: TimelineSteps;
+  /** What the program said it was doing at the peak and at the first failure, where an Nsight Systems export covers it. */
+  readonly nvtx?: { readonly peak: NvtxAt | null; readonly oom: NvtxAt | null };
   /** Only on demand. */
   readonly components?: TimelineComponents;
 }

@@ -2,6 +2,7 @@
 import type { AtResult, PinnedSegment, PoolAt, ReserveShare } from '../model/at-results.js';
 import { poolWords } from '../model/pool-words.js';
 import { formatBytes, formatCount } from '../model/units.js';
+import { nvtxLines } from './nvtx-lines.js';
 import { keepEnd, printable, table, wrap } from './table.js';
 import { WIDTH } from './text-pieces.js';
 
@@ -21,6 +22,7 @@ export function atText(result: AtResult): string {
     ...wrap(`  fragments  ${fragments(result)}`, WIDTH, '             '),
   ];
   if (result.entry !== null) lines.push(...wrap(`  entry      ${entryWords(result.entry)}`, WIDTH, '             '));
+  lines.push(...nvtxLines(result.nvtx));
   lines.push(...wrap(`  start      ${startWords(result)}`, WIDTH, '             '), '');
   lines.push(poolTable(result.pools));
   if (result.streams.length > 1 || result.streams.some((stream) => stream.stream !== 0))

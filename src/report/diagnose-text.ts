@@ -4,7 +4,7 @@
  */
 import type { DiagnoseResult, Evidence, Verdict } from '../model/results.js';
 import { formatBytes, formatCount } from '../model/units.js';
-import { componentsText, detailsOf, sumText } from './account-text.js';
+import { componentsText, detailsOf, outsideOf, sumText } from './account-text.js';
 import { rankPhrases } from './ranks-text.js';
 import { BODY, clip, fitSections, type ScreenItem, type ScreenSection, tidy } from './screen-lines.js';
 import { keepEnd, printable, wrap } from './table.js';
@@ -101,6 +101,8 @@ function bodyOf(verdict: Verdict): ScreenSection[] {
   const replayed = evidence.filter(({ about }) => about === 'replay');
   const also = evidence.filter(({ about, text }) => about === 'context' && !isOfHint(text, verdict));
   const { accounting_total: total, accounting_peak: peak } = verdict;
+  const profiled = verdict.accounting.filter(({ of }) => of?.some(({ part }) => part.startsWith('driver_')) === true);
+  const others = verdict.accounting.filter((part) => !profiled.includes(part));
   return [
     section(
       'asked',
@@ -110,7 +112,9 @@ function bodyOf(verdict: Verdict): ScreenSection[] {
     ),
     section('message', asked.length === 0 ? message.map(withHandle) : [], 2, 1),
     whole('card', total === null ? [] : [sumText(total, verdict.accounting) + caveat(total.text)], 4, 4),
-    { ...whole('of which', total === null ? [] : detailsOf(total, verdict.accounting), 2, 0), packed: true },
+    // Named by a profile: the one part that no other line can tell.
+    whole('outside', total === null ? [] : outsideOf(total, profiled), 2, 1),
+    { ...whole('of which', total === null ? [] : detailsOf(total, others), 2, 0), packed: true },
     whole('live', verdict.components === null ? [] : [componentsText(verdict.components, BODY)], 1, 1),
     whole('at peak', peak === null ? [] : [sumText(peak.total, peak.parts) + caveat(peak.total.text)], 3, 0),
     section('why', found.map(withHandle), 4, 2),

@@ -1,11 +1,12 @@
 /** The screen of `mbforensics nsys`. */
-import type {
-  DriverOwner,
-  NsysBudget,
-  NsysComparison,
-  NsysDriverAccount,
-  NsysReport,
-  NsysResult,
+import {
+  DRIVER_OWNER_WORDS,
+  type DriverOwner,
+  type NsysBudget,
+  type NsysComparison,
+  type NsysDriverAccount,
+  type NsysReport,
+  type NsysResult,
 } from '../model/nsys-results.js';
 import { formatBytes, formatCount } from '../model/units.js';
 import { keepEnd, printable, table, wrap } from './table.js';
@@ -15,23 +16,6 @@ export interface NsysLook {
   /** Rows of each table. */
   readonly limit: number;
 }
-
-export const OWNER_WORDS: Readonly<Record<DriverOwner, string>> = {
-  torch: "PyTorch's segments",
-  nccl: 'NCCL',
-  nvshmem: 'NVSHMEM',
-  cublas: 'cuBLAS workspaces',
-  cudnn: 'cuDNN workspaces',
-  other_library: 'other CUDA libraries',
-  graph: 'CUDA graphs',
-  context: 'contexts and code',
-  async_pool: 'cudaMallocAsync',
-  managed: 'managed memory',
-  static: 'static variables',
-  pinned_host: 'pinned memory of the host',
-  torch_unmatched: "probably PyTorch's (no snapshot)",
-  other: 'unknown',
-};
 
 export function nsysText(result: NsysResult, look: NsysLook): string {
   const lines: string[] = [];
@@ -137,7 +121,7 @@ function accountLines(account: NsysDriverAccount, { limit }: NsysLook): string[]
     ...moments.map(({ moment, time_ns }) => ({ title: `${moment} ${seconds(time_ns)}`, align: 'right' as const })),
   ];
   const rows = [
-    ...owners.map((owner) => [OWNER_WORDS[owner], ...moments.map((moment) => at(moment, owner))]),
+    ...owners.map((owner) => [DRIVER_OWNER_WORDS[owner], ...moments.map((moment) => at(moment, owner))]),
     ['sum', ...moments.map(({ total_bytes }) => formatBytes(total_bytes))],
   ];
   lines.push(table(columns, rows, '    '));
@@ -162,7 +146,7 @@ function accountLines(account: NsysDriverAccount, { limit }: NsysLook): string[]
         group.live_at_oom_bytes === null ? UNKNOWN : formatBytes(group.live_at_oom_bytes),
         formatBytes(group.allocated_bytes),
         formatCount(group.allocations),
-        OWNER_WORDS[group.owner],
+        DRIVER_OWNER_WORDS[group.owner],
         printable(group.api ?? UNKNOWN),
         shortText(group.ranges.length > 0 ? group.ranges.slice(-2).join(' › ') : (group.thread ?? UNKNOWN), 34),
       ]);

@@ -18,6 +18,7 @@ import {
   GUTTER,
 } from './chart.js';
 import { componentRows } from './component-chart.js';
+import { nvtxLines } from './nvtx-lines.js';
 import { csvLine } from './sql-text.js';
 import { duration, stepLines } from './step-table.js';
 import { keepEnd, printable, wrap } from './table.js';
@@ -311,11 +312,13 @@ function legendLines(trace: TimelineTrace): string[] {
   const reached = (peak: TimelinePeak): string =>
     peak.first_seq === range.first_seq ? 'from the start on' : `first after ${peakEntry(peak, after)}`;
   add('P', `peak: ${formatBytes(marks.peak_active.bytes)} active, ${reached(marks.peak_active)}`);
+  for (const line of nvtxLines(trace.nvtx?.peak)) add(' ', line.trim());
   add(' ', `most reserved: ${formatBytes(marks.peak_reserved.bytes)}, ${reached(marks.peak_reserved)}`);
   for (const oom of marks.ooms.slice(0, 3)) {
     const free = oom.device_free_bytes === null ? '' : `, ${formatBytes(oom.device_free_bytes)} free on the device`;
     add('O', `out of memory: asked ${bytesOr(oom.requested_bytes)}${free} (${after(oom.seq, oom.time_us)})`);
   }
+  for (const line of nvtxLines(trace.nvtx?.oom)) add(' ', line.trim());
   if (marks.ooms.length > 3) add('O', `${formatCount(marks.ooms.length - 3)} more OOM entries`);
   const [snapshot, ...others] = marks.snapshots;
   if (snapshot !== undefined) {

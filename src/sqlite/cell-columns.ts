@@ -1,4 +1,7 @@
-/** The memory of a batch: one block for all columns, so that the decoder writes to two arrays and looks up no column. */
+/**
+ * The memory of a batch: one block for all columns, so that the decoder writes to two arrays and looks up no column. The low half of a 64-bit
+ * value comes first, which makes a double of its bits on little-endian machines: all that DuckDB is built for.
+ */
 import { CELL, type CellBatch, type CellColumn } from '../model/table-source.js';
 import type { DefaultValue } from './default-value.js';
 
@@ -17,6 +20,8 @@ export class CellColumns {
   readonly halves: Int32Array;
   /** By slot, then row. */
   readonly texts: (string | undefined)[][] = [];
+  /** By slot: this batch has texts in it. */
+  readonly hasTexts: Uint8Array;
   private readonly reals: Float64Array;
   private readonly columns: CellColumn[] = [];
   private readonly batch: { rows: number; readonly columns: readonly CellColumn[] };
@@ -26,6 +31,7 @@ export class CellColumns {
     this.capacity = Math.max(1, Math.min(rows, BATCH_ROWS, Math.floor(BATCH_CELLS / Math.max(slots, 1))));
     const cells = slots * this.capacity;
     this.kinds = new Uint8Array(cells);
+    this.hasTexts = new Uint8Array(slots);
     this.reals = new Float64Array(cells);
     this.halves = new Int32Array(this.reals.buffer);
     const bits = new Uint32Array(this.reals.buffer);
@@ -50,9 +56,15 @@ export class CellColumns {
     return this.batch;
   }
 
-  /** Lets go of texts, which may be large. */
-  dropTexts(): void {
-    for (const texts of this.texts) texts.fill(undefined);
+  /** Lets go of the texts of the first `rows` rows, which may be large. */
+  dropTexts(rows: number): void {
+    for (const [slot, texts] of this.texts.entries()) if (this.hasTexts[slot] === 1) texts.fill(undefined, 0, rows);
+    this.hasTexts.fill(0);
+  }
+
+  putText(slot: number, row: number, text: string): void {
+    this.texts[slot]![row] = text;
+    this.hasTexts[slot] = 1;
   }
 
   fill(slot: number, row: number, value: DefaultValue): void {
@@ -60,7 +72,7 @@ export class CellColumns {
     this.kinds[cell] = value.kind;
     this.halves[2 * cell] = Number(BigInt.asIntN(32, value.bits));
     this.halves[2 * cell + 1] = Number(value.bits >> 32n);
-    if (value.kind === CELL.text) this.texts[slot]![row] = value.text;
+    if (value.kind === CELL.text) this.putText(slot, row, value.text);
   }
 
   /** SQLite stores whole numbers of a REAL column as integers, to save space; they are reals again when read. */

@@ -134,7 +134,7 @@ export class LeafDecoder {
     this.rows += pending;
     this.pending = 0;
     this.give(columns.take(pending));
-    if (this.textBytes > 0) columns.dropTexts();
+    if (this.textBytes > 0) columns.dropTexts(pending);
     this.textBytes = 0;
   }
 
@@ -260,7 +260,7 @@ export class LeafDecoder {
     const text = bytes.toString('utf8', from, from + length);
     // U+FFFD may also stand in the file.
     if (text.includes('\ufffd') && !isUtf8(bytes.subarray(from, from + length))) this.rowBadTexts += 1;
-    this.columns.texts[first / this.columns.capacity]![row] = text;
+    this.columns.putText(first / this.columns.capacity, row, text);
     this.textBytes += length;
   }
 

@@ -78,7 +78,7 @@ export class OverflowReader {
 
   private reserve(length: number): void {
     if (length <= this.bytes.length) return;
-    const grown = Buffer.alloc(Math.max(length, 2 * this.bytes.length));
+    const grown = Buffer.alloc(Math.max(length, Math.min(this.payload, 2 * this.bytes.length)));
     this.bytes.copy(grown, 0, 0, this.loaded);
     this.bytes = grown;
   }

@@ -1,9 +1,10 @@
 /**
  * Pages of a database, most of them out of one read of many.
  *
- * Leaf pages of a table that was written in one go follow each other, and reading them singly costs a third of the whole scan in system calls.
- * Leaf pages of a table that grew in random order do not, and reading a megabyte for each would read the file a hundred times over. So the
- * window doubles as long as a quarter of its pages is used, and falls back to single pages when they are not.
+ * Leaf pages of a table that was written in one go follow each other, and reading them singly makes a scan a fifth slower (1,048,576 bytes
+ * against 4096, measured in the page cache; on a network more). Leaf pages of a table that grew in random order do not, and reading a megabyte for
+ * each would read the file a hundred times over. So the window doubles as long as a quarter of its pages is used, which finds tables whose pages
+ * alternate with others, and falls back to a single page when it is not.
  */
 import type { RandomAccess } from '../model/parser.js';
 import { Damage } from './damage.js';

@@ -22,15 +22,17 @@ export function planScan(declaration: TableDeclaration, names: readonly string[]
   const slotOf = new Int32Array(columns.length).fill(-1);
   const realSlots: number[] = [];
   const slotByName = new Map<string, number>();
+  const placeByName = new Map(columns.map((column, place) => [column.name, place]));
   const order = names.map((name) => {
     const known = slotByName.get(name);
     if (known !== undefined) return known;
-    const index = columns.findIndex((column) => column.name === name);
-    if (index < 0) throw new MbfError('MBF9001', `a column "${name}" was asked for, which the table does not have`);
+    const place = placeByName.get(name);
+    if (place === undefined)
+      throw new MbfError('MBF9001', `a column "${name}" was asked for, which the table does not have`);
     const slot = slotByName.size;
     slotByName.set(name, slot);
-    slotOf[index] = slot;
-    if (columns[index]!.affinity === 'real') realSlots.push(slot);
+    slotOf[place] = slot;
+    if (columns[place]!.affinity === 'real') realSlots.push(slot);
     return slot;
   });
   const rowidSlot = rowidColumn < 0 ? -1 : slotOf[rowidColumn]!;

@@ -28,6 +28,7 @@ export async function openParquetTables(directory: string, files: readonly strin
   const instance = await DuckDBInstance.create(':memory:', {
     memory_limit: `${MEMORY_BYTES}B`,
     threads: '2',
+    temp_directory: '',
     autoinstall_known_extensions: 'false',
     autoload_known_extensions: 'false',
     allow_community_extensions: 'false',

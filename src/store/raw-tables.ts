@@ -1,82 +1,116 @@
 /**
  * Tables of a file as it has them, in the schema `nsys_raw`, for questions of the user's own. They have the file's names and columns and `source_id` in front;
- * no query of ours reads them. A table that another file has with other columns gets those as well.
+ * no query of ours reads them. A table that another file has with other columns gets those as well, and a column that another file declares otherwise gets
+ * the wider of both types.
  */
-import type { RawRows, RawValue } from '../model/parser.js';
+import type { RawColumn, RawRows } from '../model/parser.js';
+import { type RawType, rawTypeOf, type SourceColumn } from '../model/table-source.js';
+import { keptTypeOf, type RawAppender } from './raw-appender.js';
 import type { Store } from './store.js';
 
-const SCHEMA = 'nsys_raw';
-/** Rows kept before they are written: appending cannot begin before the table is there, and making it is not synchronous. */
-const ROWS_AT_ONCE = 65_536;
+export const RAW_SCHEMA = 'nsys_raw';
+/** In front of each table. A column of the file's own with this name is left out. */
+const SOURCE = 'source_id';
+
+const SQL_TYPES: Readonly<Record<RawType, string>> = { integer: 'BIGINT', real: 'DOUBLE', text: 'VARCHAR' };
+/** Each holds every value of those before it, though a real not every digit of an integer. */
+const WIDTHS: readonly RawType[] = ['integer', 'real', 'text'];
+
+interface OpenTable {
+  readonly name: string;
+  readonly appender: RawAppender;
+  /** Of each column of the store's table: which column of the file it is, and the type it has. */
+  readonly columns: readonly { readonly from: number; readonly type: RawType }[];
+}
 
 export class RawTables {
   private readonly store: Store;
   private readonly sourceId: number;
-  private readonly tables = new Map<string, RawRows[]>();
+  private open: OpenTable | undefined;
 
   constructor(store: Store, sourceId: number) {
     this.store = store;
     this.sourceId = sourceId;
   }
 
-  keep(rows: RawRows): void {
-    const known = this.tables.get(rows.table);
-    if (known === undefined) this.tables.set(rows.table, [rows]);
-    else known.push(rows);
+  /** The rows of a table come next. */
+  async begin(name: string, columns: readonly SourceColumn[]): Promise<void> {
+    this.finish();
+    const known = await this.makeTable(name, columns);
+    const appender = await this.store.rawAppender(RAW_SCHEMA, name, this.sourceId);
+    const own = known.slice(1).map((column) => ({
+      from: columns.findIndex((wanted) => isSame(wanted.name, column.name)),
+      type: keptTypeOf(column) ?? 'text',
+    }));
+    this.open = { name, appender, columns: own };
   }
 
-  async finish(): Promise<void> {
-    for (const [name, parts] of this.tables) {
-      await this.makeTable(name, parts[0]!);
-      let waiting: Record<string, RawValue>[] = [];
-      for (const part of parts) {
-        for (let row = 0; row < part.rows; row++) {
-          const fields: Record<string, RawValue> = { source_id: this.sourceId };
-          part.columns.forEach((column, i) => {
-            fields[column.name] = asTyped(part.values[i]![row] ?? null, typeOf(column.type));
-          });
-          waiting.push(fields);
-        }
-        if (waiting.length < ROWS_AT_ONCE) continue;
-        await this.store.insertRows(name, waiting, SCHEMA);
-        waiting = [];
+  append({ table, columns, rows }: RawRows): void {
+    const { open } = this;
+    if (open?.name !== table) throw new Error(`rows of ${table} came before their table`);
+    open.appender.append(
+      open.columns.map(({ from, type }) => {
+        const column = columns[from];
+        return column === undefined ? undefined : widened(column, type, rows);
+      }),
+      rows,
+    );
+  }
+
+  finish(): void {
+    this.open?.appender.close();
+    this.open = undefined;
+  }
+
+  private async makeTable(name: string, columns: readonly SourceColumn[]) {
+    const table = `${RAW_SCHEMA}.${quoted(name)}`;
+    await this.store.run(`CREATE TABLE IF NOT EXISTS ${table} (${SOURCE} INTEGER)`);
+    const before = await this.store.tableColumns(RAW_SCHEMA, name);
+    const seen = new Set([SOURCE]);
+    for (const { name: column, type: declared } of columns) {
+      if (seen.has(column.toLowerCase())) continue;
+      seen.add(column.toLowerCase());
+      const type = rawTypeOf(declared);
+      const known = before.find((other) => isSame(other.name, column));
+      if (known === undefined) {
+        await this.store.run(`ALTER TABLE ${table} ADD COLUMN ${quoted(column)} ${SQL_TYPES[type]}`);
+        continue;
       }
-      await this.store.insertRows(name, waiting, SCHEMA);
+      const old = keptTypeOf(known);
+      if (old !== undefined && WIDTHS.indexOf(old) < WIDTHS.indexOf(type))
+        await this.store.run(`ALTER TABLE ${table} ALTER COLUMN ${quoted(known.name)} TYPE ${SQL_TYPES[type]}`);
     }
-  }
-
-  private async makeTable(name: string, { columns }: RawRows): Promise<void> {
-    const table = `${SCHEMA}.${quoted(name)}`;
-    await this.store.run(`CREATE TABLE IF NOT EXISTS ${table} (source_id INTEGER)`);
-    for (const { name: column, type } of columns) {
-      await this.store.run(`ALTER TABLE ${table} ADD COLUMN IF NOT EXISTS ${quoted(column)} ${typeOf(type)}`);
-    }
+    return this.store.tableColumns(RAW_SCHEMA, name);
   }
 }
 
 /** Removes the rows of a source from every raw table. */
 export async function removeRawRows(store: Store, sourceId: number): Promise<void> {
   const tables = await store.select('SELECT table_name FROM information_schema.tables WHERE table_schema = $schema', {
-    schema: SCHEMA,
+    schema: RAW_SCHEMA,
   });
   for (const { table_name } of tables) {
-    await store.run(`DELETE FROM ${SCHEMA}.${quoted(String(table_name))} WHERE source_id = $source_id`, {
+    await store.run(`DELETE FROM ${RAW_SCHEMA}.${quoted(String(table_name))} WHERE ${SOURCE} = $source_id`, {
       source_id: sourceId,
     });
   }
 }
 
-function typeOf(declared: string): 'BIGINT' | 'DOUBLE' | 'VARCHAR' {
-  if (/INT/i.test(declared)) return 'BIGINT';
-  return /REAL|FLOA|DOUB/i.test(declared) ? 'DOUBLE' : 'VARCHAR';
+function widened(column: RawColumn, to: RawType, rows: number): RawColumn {
+  if (column.type === to || column.type === 'text') return column;
+  const { bits, isNull } = column;
+  const wide = new BigInt64Array(bits.buffer, bits.byteOffset, rows);
+  const reals = new Float64Array(bits.buffer, bits.byteOffset, rows);
+  if (to === 'real') return { type: 'real', bits: Float64Array.from(wide, Number), isNull };
+  const texts = Array.from({ length: rows }, (_, row) =>
+    isNull[row] === 1 ? undefined : String(column.type === 'integer' ? wide[row] : reals[row]),
+  );
+  return { type: 'text', texts };
 }
 
-/** SQLite columns hold what they like; what does not fit the declaration is NULL, or its text. */
-function asTyped(value: RawValue, type: 'BIGINT' | 'DOUBLE' | 'VARCHAR'): RawValue {
-  if (value === null) return null;
-  if (type === 'VARCHAR') return String(value);
-  if (type === 'DOUBLE') return typeof value === 'string' ? null : Number(value);
-  return typeof value === 'bigint' || Number.isSafeInteger(value) ? value : null;
+/** DuckDB's names differ by more than case. */
+function isSame(a: string, b: string): boolean {
+  return a.toLowerCase() === b.toLowerCase();
 }
 
 function quoted(name: string): string {

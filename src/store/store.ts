@@ -9,15 +9,13 @@ import { insertRows } from './insert-rows.js';
 import { composeSql, loadQuery } from './load-queries.js';
 import type { QueryArguments, QueryName, QueryRow } from './query-catalog.js';
 import type { QueryField } from './query-file.js';
+import { createRawAppender, type RawAppender } from './raw-appender.js';
 import { type ReadBatch, type ReadSpec, readColumns, readWhole } from './read-columns.js';
 import { openResultStream, type PrepareStatement, type ResultStream } from './result-stream.js';
 import { asStoreError } from './store-errors.js';
 import { readTableColumns, type TableColumn } from './table-columns.js';
 import { createTextAppender, type TextAppender } from './text-appender.js';
 import type { SqlValue } from './to-duckdb.js';
-
-/** Where everything is but `nsys_raw`. */
-const MAIN_SCHEMA = 'main';
 
 interface StoreParts {
   readonly file: string;
@@ -131,16 +129,26 @@ export class Store {
     return { append, ...this.track(appender, inner) };
   }
 
+  /** An appender to a table whose columns a file gave, for one source; only inside a transaction, as {@link appender}. */
+  async rawAppender(schema: string, table: string, sourceId: number): Promise<RawAppender> {
+    if (!this.inTransaction) throw new Error(`appending to ${table} needs a transaction`);
+    const appender = await this.guard(() => this.parts.connection.createAppender(table, schema));
+    const inner = createRawAppender(sourceId, await this.tableColumns(schema, table), appender);
+    const append: RawAppender['append'] = (values, rows) => this.guardSync(() => inner.append(values, rows));
+    return { append, ...this.track(appender, inner) };
+  }
+
+  /** The columns of a table as they are now, whatever its schema. */
+  tableColumns(schema: string, table: string): Promise<readonly TableColumn[]> {
+    return this.guard(() => readTableColumns(this.parts.connection, table, schema));
+  }
+
   /** Appends records to a small table; see `insert-rows.ts`. Outside a transaction it commits by itself. */
-  async insertRows(
-    table: string,
-    rows: readonly Readonly<Record<string, SqlValue>>[],
-    schema = MAIN_SCHEMA,
-  ): Promise<void> {
+  async insertRows(table: string, rows: readonly Readonly<Record<string, SqlValue>>[]): Promise<void> {
     if (rows.length === 0) return;
     await this.guard(async () => {
-      const columns = await this.columnsOf(table, schema);
-      const appender = await this.parts.connection.createAppender(table, schema);
+      const columns = await this.columnsOf(table);
+      const appender = await this.parts.connection.createAppender(table);
       try {
         insertRows(table, columns, appender, rows);
       } catch (error) {
@@ -311,12 +319,11 @@ export class Store {
     for (const appender of this.appenders) appender.flush();
   }
 
-  private async columnsOf(table: string, schema = MAIN_SCHEMA): Promise<readonly TableColumn[]> {
-    const known = this.tables.get(`${schema}.${table}`);
+  private async columnsOf(table: string): Promise<readonly TableColumn[]> {
+    const known = this.tables.get(table);
     if (known !== undefined) return known;
-    const columns = await readTableColumns(this.parts.connection, table, schema);
-    // Other schemas hold tables that grow new columns while the store is open.
-    if (schema === MAIN_SCHEMA) this.tables.set(`${schema}.${table}`, columns);
+    const columns = await readTableColumns(this.parts.connection, table);
+    this.tables.set(table, columns);
     return columns;
   }
 

@@ -425,6 +425,21 @@ describe('batches', () => {
     for (const other of others) expect(other).toEqual(first);
   });
 
+  it('of long scans leave turns to others, and do not mix either', async () => {
+    const rows = 1200;
+    const large = makeDatabase(
+      `CREATE TABLE t(a INTEGER, b BLOB); WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ${rows})
+        INSERT INTO t SELECT i, zeroblob(33000) FROM n`,
+      { pageSize: 65_536 },
+    );
+    const shared = openDatabase(memoryAccess(large));
+    let isOver = false;
+    const other = new Promise<boolean>((resolve) => setImmediate(() => resolve(isOver)));
+    const scans = await Promise.all([1, 2].map(() => readTable(shared, 't', ['a']).finally(() => (isOver = true))));
+    expect(await other).toBe(false);
+    for (const { cells } of scans) expect(cells).toEqual(Array.from({ length: rows }, (_, i) => [`integer ${i + 1}`]));
+  });
+
   it('pass on what their taker throws', async () => {
     const scan = database.scan('t', ['id'], () => {
       throw new RangeError('full');

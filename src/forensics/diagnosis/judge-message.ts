@@ -32,6 +32,7 @@ export function withContext(facts: OomFacts, rank: RankContext | undefined, give
     allocator: facts.allocator ?? rank?.allocator ?? null,
     growth: rank?.growth ?? null,
     run: rank?.side ?? facts.run ?? null,
+    driver: rank?.driver ?? null,
     bystanders: rank === undefined ? null : { ...rank.bystanders, failedAlone: given.failedRanks === 1 },
   };
 }

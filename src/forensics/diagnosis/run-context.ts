@@ -1,10 +1,12 @@
 /** What the rest of a run says about one of its ranks: allocator variables, memory lines, growth, the other ranks. A message alone knows none of it. */
 import { readAllocConf } from '../../allocator/settings.js';
 import { ALLOCATOR_VARIABLES } from '../../model/env-keys.js';
+import { DRIVER_OWNER_WORDS } from '../../model/nsys-results.js';
 import { formatBytes, formatCount } from '../../model/units.js';
 import type { QueryRow } from '../../store/query-catalog.js';
 import type { Store } from '../../store/store.js';
-import type { AllocatorFacts, EvidenceLog, Figure, Growth, RunSide } from '../verdict/facts.js';
+import { type DriverMemory, driverMemoryOf, readDriverMemory } from '../nsys/run-memory.js';
+import type { AllocatorFacts, DriverFacts, EvidenceLog, Figure, Growth, RunSide } from '../verdict/facts.js';
 import type { Bystanders } from '../verdict/rule-of-thumb.js';
 import { readRunTexts, runSide, savingSince } from './run-side.js';
 
@@ -16,6 +18,8 @@ export interface RankContext {
   readonly allocator: AllocatorFacts | null;
   readonly growth: Growth | null;
   readonly side: RunSide;
+  /** What a profile of the driver says of this rank; null without one that tells PyTorch's memory from the rest. */
+  readonly driver: DriverFacts | null;
   /** Beside what is known of failures. */
   readonly bystanders: Omit<Bystanders, 'failedAlone'>;
   /** Adds what a reader should know beside a message, or beside a snapshot, which tells of its own rank all there is. */
@@ -34,6 +38,7 @@ export async function readRunContext(store: Store, runId: number): Promise<RunCo
   const memory = printed.filter(({ attempt }) => attempt === newest);
   const ranks = new Set(memory.map(({ rank }) => rank));
   const texts = await readRunTexts(store, runId);
+  const profiled = await readDriverMemory(store, runId);
   return {
     of(rank) {
       // Without a rank, the one writer there is must be the one that failed.
@@ -42,10 +47,12 @@ export async function readRunContext(store: Store, runId: number): Promise<RunCo
       const lines = new Map(memory.filter(isOwn).map((row) => [row.metric, row]));
       const others = memory.filter((row) => !isOwn(row));
       const allocator = allocatorOf(env, own);
+      const driver = driverMemoryOf(profiled, own);
       return {
         allocator: allocator?.facts ?? null,
         growth: growthOf(lines.get('allocated')),
         side: runSide(texts, own, memory, printed, env),
+        driver: driver === null || driver.outside.length === 0 ? null : driver,
         bystanders: bystandersOf(own, others, lines.get('max_reserved'), env),
         tell(evidence, total, beside) {
           if (beside === 'message') {
@@ -53,12 +60,39 @@ export async function readRunContext(store: Store, runId: number): Promise<RunCo
             tellMemory(lines, evidence);
           }
           tellOthers(own, others, total, evidence);
+          if (driver !== null) tellDriver(driver, evidence);
           const saving = savingSince(texts);
           if (saving !== null) evidence.add(saving.text, saving.source);
         },
       };
     },
   };
+}
+
+/** Owners told by name in one line; the verb `nsys` has all. */
+const MOST_OWNERS = 4;
+
+/** What a profile of the driver shows: calls that failed, retries, and whose the memory outside PyTorch was. */
+function tellDriver({ outside, moment, failed, retries, retryNs, source }: DriverMemory, evidence: EvidenceLog): void {
+  if (failed.length > 0) {
+    const calls = failed
+      .map(({ api, count }) => `${api}${count === 1 ? '' : ` (${formatCount(count)} times)`}`)
+      .join(', ');
+    const tried =
+      retries === 0
+        ? ''
+        : `; the allocator emptied its cache to try again ${retries === 1 ? 'once' : `${formatCount(retries)} times`}, ${(retryNs / 1e6).toFixed(1)} ms of frees`;
+    evidence.add(`the driver refused memory: ${calls}${tried}`, source);
+  }
+  if (outside.length === 0) return;
+  const sum = outside.reduce((bytes, share) => bytes + share.bytes, 0);
+  const named = outside
+    .slice(0, MOST_OWNERS)
+    .map(({ owner, bytes }) => `${DRIVER_OWNER_WORDS[owner]} ${formatBytes(bytes)}`);
+  const rest = outside.length - named.length;
+  const when = moment === 'oom' ? 'when it failed' : "at the driver's peak";
+  const words = `${named.join(', ')}${rest === 0 ? '' : ` and ${rest} more`}`;
+  evidence.add(`outside PyTorch the profiler saw ${formatBytes(sum)} ${when}: ${words}`, source);
 }
 
 function bystandersOf(

@@ -1,7 +1,6 @@
 /** The driver's memory of each process and device, told apart: whose it was at the peak, when an allocation failed, and at the end. */
 import type {
   DriverOwner,
-  NsysAlignment,
   NsysAllocationGroup,
   NsysDriverAccount,
   NsysMomentShares,
@@ -9,7 +8,7 @@ import type {
 } from '../../model/nsys-results.js';
 import type { Store } from '../../store/store.js';
 import { type DriverAllocation, isLiveAt, ON_DEVICE } from './driver-allocation.js';
-import { matchSegments, type SegmentMatch, type TorchSegment } from './match-segments.js';
+import { matchProcess, readMatchedSnapshots } from './match-process.js';
 import { NO_RULE, type OwnerFacts, ownerOf } from './owner-rules.js';
 
 /** Groups of one device that are told; the rest is in the shares all the same. */
@@ -19,15 +18,6 @@ interface Owned {
   readonly allocation: DriverAllocation;
   readonly owner: DriverOwner;
   readonly rule: string;
-}
-
-interface Snapshot {
-  readonly snapshotId: number;
-  readonly handle: string;
-  readonly rank: number | null;
-  readonly device: number;
-  readonly reservedBytes: number;
-  readonly lastUs: number | null;
 }
 
 export interface AccountSources {
@@ -56,7 +46,7 @@ export async function driverAccounts(
   allocations: readonly DriverAllocation[],
   about: AccountSources,
 ): Promise<DriverAccounts> {
-  const snapshots = await readSnapshots(store, runId);
+  const snapshots = await readMatchedSnapshots(store, runId);
   const accounts: NsysDriverAccount[] = [];
   const ranksFound = new Map<number, number>();
   for (const [pid, ofProcess] of group(allocations, ({ pid: process }) => process ?? -1)) {
@@ -85,63 +75,6 @@ export async function driverAccounts(
     }
   }
   return { accounts, ranksFound };
-}
-
-/** The snapshot that shares most blocks with the process; failing that, the one of its rank. */
-async function matchProcess(
-  store: Store,
-  snapshots: readonly Snapshot[],
-  pid: number,
-  allocations: readonly DriverAllocation[],
-  about: AccountSources,
-): Promise<{ readonly snapshot: Snapshot; readonly device: number | null; readonly result: SegmentMatch } | undefined> {
-  let best: { snapshot: Snapshot; device: number | null; result: SegmentMatch } | undefined;
-  for (const snapshot of snapshots) {
-    const segments = await readSegments(store, snapshot);
-    const result = matchSegments(allocations, segments, about.clockOffsetUs, snapshot.lastUs);
-    const isOfRank = snapshot.rank !== null && snapshot.rank === about.ranks.get(pid);
-    if (result.matched.size === 0 && !isOfRank) continue;
-    const isBetter =
-      best === undefined ||
-      result.matched.size > best.result.matched.size ||
-      (result.matched.size === best.result.matched.size && isOfRank && best.snapshot.rank !== snapshot.rank);
-    // The profiler's device is the process's own ordinal, as the snapshot's is; but what the blocks say goes first.
-    if (isBetter) best = { snapshot, device: deviceOf(allocations, result.matched) ?? snapshot.device, result };
-  }
-  return best;
-}
-
-function deviceOf(allocations: readonly DriverAllocation[], matched: ReadonlySet<number>): number | null {
-  const counts = new Map<number, number>();
-  for (const index of matched) {
-    const { device } = allocations[index]!;
-    if (device !== null) counts.set(device, (counts.get(device) ?? 0) + 1);
-  }
-  return [...counts].sort((a, b) => b[1] - a[1])[0]?.[0] ?? null;
-}
-
-async function readSnapshots(store: Store, runId: number): Promise<Snapshot[]> {
-  const rows = await store.all('nsys.snapshots', { run_id: runId });
-  const seen = new Set<string>();
-  return rows.flatMap((row) => {
-    const key = `${row.rank}/${row.device}`;
-    // Of several dumps of one rank the last.
-    if (row.rank !== null && seen.has(key)) return [];
-    seen.add(key);
-    const { snapshot_id, handle, rank, device, reserved_bytes, last_us } = row;
-    return [{ snapshotId: snapshot_id, handle, rank, device, reservedBytes: reserved_bytes, lastUs: last_us }];
-  });
-}
-
-async function readSegments(store: Store, { snapshotId, device }: Snapshot): Promise<TorchSegment[]> {
-  const rows = await store.all('nsys.torch_segments', { snapshot_id: snapshotId, device });
-  return rows.map((row) => ({
-    address: row.address,
-    bytes: row.bytes,
-    allocUs: row.alloc_us,
-    freeUs: row.free_us,
-    isExpandable: row.is_expandable,
-  }));
 }
 
 function describe(
@@ -242,10 +175,4 @@ function group<Row>(rows: readonly Row[], key: (row: Row) => number): [number, R
     else known.push(row);
   }
   return [...groups].sort((a, b) => a[0] - b[0]);
-}
-
-/** For callers outside: what the alignment says in words. */
-export function alignmentText({ by, pairs, correction_us, error_us }: NsysAlignment): string {
-  if (by === 'nominal') return `clocks taken at their word (${pairs} segments found once on both sides)`;
-  return `clocks laid side by side by ${pairs} segments: ${Math.round(correction_us ?? 0)} µs apart, ±${Math.round(error_us ?? 0)} µs`;
 }

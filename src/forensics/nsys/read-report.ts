@@ -166,8 +166,9 @@ export function steadyWindow(
 
 function vmmCalls(calls: readonly NsysMemoryCall[]): ReadonlyMap<number, number> {
   const counts = new Map<number, number>();
-  for (const { api, pid, count } of calls) {
-    if (pid !== null && /^cuMem(?:Create|Map)$/.test(api)) counts.set(pid, (counts.get(pid) ?? 0) + count);
+  for (const { api, pid, count, failed } of calls) {
+    if (pid !== null && /^cuMem(?:Create|Map)$/.test(api) && count > failed)
+      counts.set(pid, (counts.get(pid) ?? 0) + count - failed);
   }
   return counts;
 }

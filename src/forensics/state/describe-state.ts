@@ -9,6 +9,7 @@ import { liveSet } from '../live/live-set.js';
 import { blockLabels } from '../names/block-labels.js';
 import { readNotes } from '../names/snapshots.js';
 import { readStreamNumbers } from '../names/stream-numbers.js';
+import { nvtxOf } from '../nsys/snapshot-clock.js';
 import { readStacks, siteOf } from '../stacks/read-stacks.js';
 import type { ChosenDevice } from './choose-snapshot.js';
 import {
@@ -93,6 +94,7 @@ export async function describeState(
     uncertain_bytes: totals.uncertainBytes,
     start: history.trace.events === 0 ? null : history.startsEmpty ? 'cold' : overwritten ? 'overwritten' : 'late',
     ring_note: ring?.text ?? null,
+    nvtx: await nvtxOf(store, chosen, at.timeUs),
     fragmentation: fragmentation(state, holes),
     pools: poolShares(state, sums, names),
     streams: streamShares(state, sums, names),

@@ -22,6 +22,7 @@ import { pairAnnotations } from '../history/pair-annotations.js';
 import { stepCuts, stepFigures, stepGrowth } from '../history/step-figures.js';
 import { readSteps, type Steps } from '../history/steps.js';
 import { listSnapshots, type SnapshotFilter } from '../names/snapshots.js';
+import { rangesAt, readSnapshotClocks, type SnapshotClock } from '../nsys/snapshot-clock.js';
 import { ensureBuckets } from './fill-buckets.js';
 import { type Zoom, zoomRange } from './zoom-range.js';
 
@@ -48,7 +49,9 @@ export async function describeTimelines(
 ): Promise<TimelineResult> {
   const snapshots: TimelineSnapshot[] = [];
   let failure: MbfError | undefined;
-  for (const row of await listSnapshots(store, filter)) {
+  const listed = await listSnapshots(store, filter);
+  const clocks = await clocksOf(store, listed[0]?.snapshot_id);
+  for (const row of listed) {
     const devices: TimelineDevice[] = [];
     const leftOut: { device: number; reason: string }[] = [];
     for (const device of await store.all('snapshot.devices', { snapshot_id: row.snapshot_id })) {
@@ -60,7 +63,7 @@ export async function describeTimelines(
           trace:
             device.events === null || device.events === 0
               ? null
-              : await describeTrace(store, row.snapshot_id, device.device, options),
+              : await describeTrace(store, row, device.device, options, clocks),
           dump: {
             allocated_bytes: device.allocated_bytes,
             active_bytes: device.active_bytes,
@@ -79,11 +82,19 @@ export async function describeTimelines(
   return { schema: 'mbforensics/timeline@1', snapshots };
 }
 
+/** Of the run's exports, of which most runs have none. */
+async function clocksOf(store: Store, snapshotId: number | undefined): Promise<readonly SnapshotClock[]> {
+  if (snapshotId === undefined) return [];
+  const run = await store.one('replay.run_of_snapshot', { snapshot_id: snapshotId });
+  return run === undefined ? [] : readSnapshotClocks(store, run.run_id);
+}
+
 async function describeTrace(
   store: Store,
-  snapshotId: number,
+  { snapshot_id: snapshotId, rank }: { readonly snapshot_id: number; readonly rank: number | null },
   device: number,
   options: TimelineOptions,
+  clocks: readonly SnapshotClock[],
 ): Promise<TimelineTrace> {
   const id = { snapshot_id: snapshotId, device };
   const span = await store.one('timeline.span', { ...id, time_us: null });
@@ -108,6 +119,7 @@ async function describeTrace(
   const fill = await ensureBuckets(store, snapshotId, device, cuts);
   const extremes = exactPeak(await readExtremes(store, id), history.peak);
   const series = await readSeries(store, id, options);
+  const marks = await readMarks(store, id, options, extremes);
   return {
     entries: span.entries,
     range: {
@@ -122,8 +134,16 @@ async function describeTrace(
     basis: fill.holds ? 'actual' : 'approximate',
     column_count: series.columnCount,
     columns: series.columns,
-    marks: await readMarks(store, id, options, extremes),
+    marks,
     steps: await describeSteps(store, id, found, steps),
+    ...(clocks.length === 0
+      ? {}
+      : {
+          nvtx: {
+            peak: await rangesAt(store, clocks, { snapshotId, rank }, marks.peak_active.time_us),
+            oom: await rangesAt(store, clocks, { snapshotId, rank }, marks.ooms[0]?.time_us ?? null),
+          },
+        }),
     ...(options.components === undefined
       ? {}
       : {

@@ -49,6 +49,7 @@ export function account(facts: OomFacts, shares?: StateShares): Accounting {
         reserved === null
           ? facts.process.source
           : `${BY_SUBTRACTION}: the process (${facts.process.source}) − reserved`,
+      ...(reserved === null ? {} : driverShares(facts, facts.process.bytes - held)),
     });
     held = facts.process.bytes;
   }
@@ -67,6 +68,21 @@ export function account(facts: OomFacts, shares?: StateShares): Accounting {
     total: { text: `device total, ${origin}`, bytes: total.bytes, source: total.source },
     parts: nonZero(parts),
     from: !isTraced ? 'log' : isGiven && facts.process === null ? 'snapshot' : 'joined',
+  };
+}
+
+/** Whose the bytes outside PyTorch are, where a profile of the driver tells; what it did not see keeps a name of its own. */
+function driverShares({ driver }: OomFacts, bytes: number): { readonly of?: readonly AccountingPart[] } {
+  if (driver === null || driver === undefined) return {};
+  const seen = driver.outside.reduce((sum, share) => sum + share.bytes, 0);
+  // Of another moment, or of memory that is not on the device: it does not fit, so it is not told apart.
+  if (seen === 0 || seen > bytes) return {};
+  const { source } = driver;
+  return {
+    of: nonZero([
+      ...driver.outside.map((share) => ({ part: `driver_${share.owner}`, bytes: share.bytes, source })),
+      { part: 'driver_not_seen', bytes: bytes - seen, source: BY_SUBTRACTION },
+    ]),
   };
 }
 

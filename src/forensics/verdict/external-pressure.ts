@@ -1,4 +1,5 @@
 /** Others hold the device: another process, NCCL, the CUDA context. Asked first, since what remains may then look full or fragmented. */
+import { DRIVER_OWNER_WORDS } from '../../model/nsys-results.js';
 import { formatBytes } from '../../model/units.js';
 import { active, type CauseTest, type EvidenceLog, type OomFacts, outside } from './facts.js';
 import { ORDINARY_OUTSIDE_BYTES, ORDINARY_OUTSIDE_SHARE } from './thresholds.js';
@@ -82,6 +83,8 @@ function blame(facts: OomFacts, beyondBytes: number, evidence: EvidenceLog) {
     };
   }
   const own = formatBytes(beyondBytes - foreign);
+  const profiled = ofProfile(facts, beyondBytes - foreign, own, evidence);
+  if (profiled !== undefined) return profiled;
   const signs = facts.run?.nccl ?? [];
   for (const { text, source } of signs.slice(0, 3)) evidence.add(text, source);
   if (signs.length > 0) {
@@ -99,5 +102,29 @@ function blame(facts: OomFacts, beyondBytes: number, evidence: EvidenceLog) {
     confidence: 'medium' as const,
     summary: `${own} of this process lie outside PyTorch (NCCL, CUDA context, libraries)`,
     next: ['count communicators and NCCL channels (NCCL_DEBUG=INFO); an Nsight Systems capture names the allocations'],
+  };
+}
+
+/** A profile of the driver names what lies outside; it decides if it accounts for half of it. */
+function ofProfile(facts: OomFacts, ownBytes: number, own: string, evidence: EvidenceLog) {
+  const { driver } = facts;
+  if (driver === null || driver === undefined) return undefined;
+  const seen = driver.outside.reduce((sum, { bytes }) => sum + bytes, 0);
+  if (2 * seen < ownBytes) return undefined;
+  const named = driver.outside
+    .slice(0, 3)
+    .map(({ owner, bytes }) => `${DRIVER_OWNER_WORDS[owner]} ${formatBytes(bytes)}`);
+  evidence.add(`outside PyTorch, by the driver: ${named.join(', ')}`, driver.source);
+  const nccl = driver.outside.find(({ owner }) => owner === 'nccl')?.bytes ?? 0;
+  const isNccl = 2 * nccl >= seen;
+  return {
+    detail: isNccl ? ('nccl' as const) : ('non_torch' as const),
+    confidence: 'high' as const,
+    summary: `${own} of this process lie outside PyTorch: ${named.join(', ')}`,
+    next: isNccl
+      ? [
+          'use fewer communicators or smaller NCCL buffers (NCCL_BUFFSIZE, NCCL_MAX_NCHANNELS); `mbforensics nsys` names the calls that took them',
+        ]
+      : ['`mbforensics nsys` names the calls that took it'],
   };
 }

@@ -1,4 +1,5 @@
 /** What is known of one out-of-memory failure, from an OOM entry of a snapshot, from a message in a log, or from both. */
+import type { DriverOwner } from '../../model/nsys-results.js';
 import type { Evidence, EvidenceTopic } from '../../model/results.js';
 import type { Cause, CauseDetail, Confidence } from '../../model/vocabulary.js';
 import type { CaptureId } from './captures.js';
@@ -92,6 +93,15 @@ export interface TraceFacts {
   readonly activityBytes: number;
   /** Of those, what is as large as something that is live for another purpose, block by block: second copies. */
   readonly copiedBytes: number;
+  readonly source: string;
+}
+
+/** Device memory of the process that is not PyTorch's, as a profile of the driver tells it; what the profiler did not see is not in it. */
+export interface DriverFacts {
+  /** Most bytes first. */
+  readonly outside: readonly { readonly owner: DriverOwner; readonly bytes: number }[];
+  /** Of the last failed allocation, or of the driver's peak. */
+  readonly moment: 'oom' | 'peak';
   readonly source: string;
 }
 
@@ -195,6 +205,7 @@ export interface OomFacts {
   readonly trace?: TraceFacts | null | undefined;
   readonly run?: RunSide | null | undefined;
   readonly bystanders?: Bystanders | null | undefined;
+  readonly driver?: DriverFacts | null | undefined;
 }
 
 /** What this process could have had at most: reserve plus free device memory, within the fraction's limit if there is one. */

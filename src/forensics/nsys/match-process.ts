@@ -1,0 +1,84 @@
+/** Which memory snapshot is of which process of a report: the addresses of its segments tell, as both are of one address space. */
+import type { Store } from '../../store/store.js';
+import type { DriverAllocation } from './driver-allocation.js';
+import { matchSegments, type SegmentMatch, type TorchSegment } from './match-segments.js';
+
+export interface MatchedSnapshot {
+  readonly snapshotId: number;
+  readonly handle: string;
+  readonly rank: number | null;
+  readonly device: number;
+  readonly reservedBytes: number;
+  readonly lastUs: number | null;
+}
+
+export interface ProcessMatch {
+  readonly snapshot: MatchedSnapshot;
+  /** CUDA ordinal inside the process. */
+  readonly device: number | null;
+  readonly result: SegmentMatch;
+}
+
+export interface ProcessFacts {
+  /** UTC of time 0 of the report, µs. */
+  readonly clockOffsetUs: number | null;
+  /** Known ranks of processes. */
+  readonly ranks: ReadonlyMap<number, number>;
+}
+
+/** The snapshot that shares most blocks with the process; failing that, the one of its rank. */
+export async function matchProcess(
+  store: Store,
+  snapshots: readonly MatchedSnapshot[],
+  pid: number,
+  allocations: readonly DriverAllocation[],
+  about: ProcessFacts,
+): Promise<ProcessMatch | undefined> {
+  let best: ProcessMatch | undefined;
+  for (const snapshot of snapshots) {
+    const segments = await readSegments(store, snapshot);
+    const result = matchSegments(allocations, segments, about.clockOffsetUs, snapshot.lastUs);
+    const isOfRank = snapshot.rank !== null && snapshot.rank === about.ranks.get(pid);
+    if (result.matched.size === 0 && !isOfRank) continue;
+    const isBetter =
+      best === undefined ||
+      result.matched.size > best.result.matched.size ||
+      (result.matched.size === best.result.matched.size && isOfRank && best.snapshot.rank !== snapshot.rank);
+    // The profiler's device is the process's own ordinal, as the snapshot's is; but what the blocks say goes first.
+    if (isBetter) best = { snapshot, device: deviceOf(allocations, result.matched) ?? snapshot.device, result };
+  }
+  return best;
+}
+
+function deviceOf(allocations: readonly DriverAllocation[], matched: ReadonlySet<number>): number | null {
+  const counts = new Map<number, number>();
+  for (const index of matched) {
+    const { device } = allocations[index]!;
+    if (device !== null) counts.set(device, (counts.get(device) ?? 0) + 1);
+  }
+  return [...counts].sort((a, b) => b[1] - a[1])[0]?.[0] ?? null;
+}
+
+/** Of several dumps of one rank the last, which knows most. */
+export async function readMatchedSnapshots(store: Store, runId: number): Promise<MatchedSnapshot[]> {
+  const rows = await store.all('nsys.snapshots', { run_id: runId });
+  const seen = new Set<string>();
+  return rows.flatMap((row) => {
+    const key = `${row.rank}/${row.device}`;
+    if (row.rank !== null && seen.has(key)) return [];
+    seen.add(key);
+    const { snapshot_id, handle, rank, device, reserved_bytes, last_us } = row;
+    return [{ snapshotId: snapshot_id, handle, rank, device, reservedBytes: reserved_bytes, lastUs: last_us }];
+  });
+}
+
+async function readSegments(store: Store, { snapshotId, device }: MatchedSnapshot): Promise<TorchSegment[]> {
+  const rows = await store.all('nsys.torch_segments', { snapshot_id: snapshotId, device });
+  return rows.map((row) => ({
+    address: row.address,
+    bytes: row.bytes,
+    allocUs: row.alloc_us,
+    freeUs: row.free_us,
+    isExpandable: row.is_expandable,
+  }));
+}

@@ -1,0 +1,62 @@
+/** What the exports of a run say of each rank's memory at the driver, for the diagnosis: whose the bytes outside PyTorch are. */
+import type { DriverOwner, NsysOwnerShare } from '../../model/nsys-results.js';
+import type { Store } from '../../store/store.js';
+import { readReport } from './read-report.js';
+
+export interface DriverMemory {
+  readonly rank: number | null;
+  readonly device: number | null;
+  /** Of which moment the shares are. */
+  readonly moment: 'oom' | 'peak';
+  /** Memory of the device that is not PyTorch's, most bytes first. Nothing is here that the profiler did not see. */
+  readonly outside: readonly NsysOwnerShare[];
+  /** Calls for memory that failed, by name. */
+  readonly failed: readonly { readonly api: string; readonly count: number }[];
+  /** Bursts of frees after an allocation that failed, and the time that they took. */
+  readonly retries: number;
+  readonly retryNs: number;
+  /** The export. */
+  readonly source: string;
+}
+
+const OF_TORCH: ReadonlySet<DriverOwner> = new Set<DriverOwner>(['torch', 'torch_unmatched']);
+
+/** Processes of whose device memory something is known to lie outside PyTorch, or of whose calls some failed. */
+export async function readDriverMemory(store: Store, runId: number): Promise<DriverMemory[]> {
+  const found: DriverMemory[] = [];
+  for (const row of await store.all('nsys.reports', { run_id: runId })) {
+    const report = await readReport(store, runId, row);
+    const processes = report.processes.filter(({ devices }) => devices.length > 0);
+    for (const { pid, rank, devices } of processes) {
+      const account = (report.accounts ?? []).find((one) => one.pid === pid && one.device === (devices[0] ?? null));
+      // Without a snapshot nothing tells PyTorch's own from the rest.
+      const moment =
+        account?.snapshot == null
+          ? undefined
+          : (account.moments.find((one) => one.moment === 'oom') ??
+            account.moments.find((one) => one.moment === 'peak'));
+      const failed = (report.failed_calls ?? [])
+        .filter((call) => call.pid === pid && call.is_oom)
+        .map(({ api, count }) => ({ api, count }));
+      const storms = (report.storms ?? []).filter((storm) => storm.pid === pid && storm.is_retry);
+      if (moment === undefined && failed.length === 0) continue;
+      found.push({
+        rank,
+        device: devices[0] ?? null,
+        moment: moment?.moment === 'oom' ? 'oom' : 'peak',
+        outside: (moment?.shares ?? []).filter(({ owner }) => !OF_TORCH.has(owner)),
+        failed,
+        retries: storms.length,
+        retryNs: storms.reduce((sum, { busy_ns }) => sum + busy_ns, 0),
+        source: report.path,
+      });
+    }
+  }
+  return found;
+}
+
+/** That of one rank; without ranks, that of the only process there is. */
+export function driverMemoryOf(all: readonly DriverMemory[], rank: number | null): DriverMemory | null {
+  const own = all.find((memory) => memory.rank !== null && memory.rank === rank);
+  return own ?? (all.length === 1 && (all[0]!.rank === null || rank === null) ? all[0]! : null);
+}
