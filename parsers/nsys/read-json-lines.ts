@@ -1,6 +1,7 @@
 /** The JSON export: the profiler's own events, one a line, with its strings in a table of their own. */
 import { MbfError } from '../../src/model/errors.js';
 import type { NsysKind } from '../../src/model/nsys-rows.js';
+import { packTexts } from '../../src/model/packed-texts.js';
 import type { ByteSource, ParseContext, ParseSummary, RowSink } from '../../src/model/parser.js';
 import { readEnvironment, SEVERITIES } from './capture.js';
 import { emitEnvironment, processNumber, threadNumber } from './emit.js';
@@ -37,7 +38,7 @@ export async function readJsonLines(source: ByteSource, sink: RowSink, context: 
   const counts = new Map<string, number>();
   const read = new Set<string>();
   const used = new UsedTexts();
-  const own = new RowTexts((texts) => nsys.texts(texts));
+  const own = new RowTexts((texts) => nsys.texts(packTexts(texts)));
   const strings = new Map<number, string>();
   const threads: { pid: number; tid: number; name: number }[] = [];
   const processes = new Map<number, { readonly name: string | null; readonly environment: number | null }>();
@@ -121,10 +122,10 @@ export async function readJsonLines(source: ByteSource, sink: RowSink, context: 
     if (!used.has(index)) continue;
     waiting.push({ id: index, text: cutText(text) });
     if (waiting.length < TEXTS_AT_ONCE) continue;
-    nsys.texts(waiting);
+    nsys.texts(packTexts(waiting));
     waiting = [];
   }
-  if (waiting.length > 0) nsys.texts(waiting);
+  if (waiting.length > 0) nsys.texts(packTexts(waiting));
   for (const { pid, tid, name } of threads) {
     const text = strings.get(name);
     if (text !== undefined && pids.has(pid)) nsys.fact({ row: 'thread', pid, tid, name: cutText(text) });

@@ -2,6 +2,7 @@
 import { NULL_HIGH } from '../../src/model/columns.js';
 import { MbfError } from '../../src/model/errors.js';
 import { NSYS_LAYOUTS, type NsysForm, type NsysText } from '../../src/model/nsys-rows.js';
+import { packTexts } from '../../src/model/packed-texts.js';
 import type { NsysSink, ParseContext, ParseSummary, RowSink } from '../../src/model/parser.js';
 import {
   CELL,
@@ -13,7 +14,7 @@ import {
 import { type Cell, type Row, readCapture, readExportFacts, reportClock, SEVERITIES } from './capture.js';
 import { emitEnvironment, processNumber, threadNumber } from './emit.js';
 import { integerAt, rawColumn } from './raw-columns.js';
-import { RowBuilder } from './row-builder.js';
+import { BUILDER_BYTES, RowBuilder } from './row-builder.js';
 import { ROW_TEXTS, TABLE_MAPS, type TableMap } from './table-maps.js';
 import { cutText, RowTexts, TEXTS_AT_ONCE, UsedTexts } from './text-numbers.js';
 
@@ -127,6 +128,8 @@ class Reader {
   private readonly nsys: NsysSink;
   private readonly used = new UsedTexts();
   private readonly rowTexts: RowTexts;
+  /** Of the builders of all tables, which follow each other. */
+  private readonly buffer = new ArrayBuffer(BUILDER_BYTES);
   /** Texts that hold what the job printed, by number: never kept. */
   private readonly privateTexts = new Set<number>();
   /** Rows of the tables that were read to their end. */
@@ -139,7 +142,7 @@ class Reader {
     this.known = known;
     this.sink = sink;
     this.nsys = nsys;
-    this.rowTexts = new RowTexts((texts) => nsys.texts(texts));
+    this.rowTexts = new RowTexts((texts) => nsys.texts(packTexts(texts)));
   }
 
   rowsOf(table: string): number {
@@ -178,7 +181,7 @@ class Reader {
       this.sink.note({ kind: 'nsys_table_unknown', severity: 'warning', text });
       return;
     }
-    const builder = new RowBuilder(map.kind, this.nsys);
+    const builder = new RowBuilder(map.kind, this.nsys, this.buffer);
     const { columns: layout } = NSYS_LAYOUTS[map.kind];
     const wanted: string[] = [];
     const indexOf = (name: string): number => {
@@ -361,10 +364,10 @@ class Reader {
       if (!this.used.has(id) || this.privateTexts.has(id)) return;
       waiting.push({ id, text: cutText(text) });
       if (waiting.length < TEXTS_AT_ONCE) return;
-      this.nsys.texts(waiting);
+      this.nsys.texts(packTexts(waiting));
       waiting = [];
     });
-    if (waiting.length > 0) this.nsys.texts(waiting);
+    if (waiting.length > 0) this.nsys.texts(packTexts(waiting));
   }
 
   private async findPrivateTexts(): Promise<void> {

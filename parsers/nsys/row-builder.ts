@@ -1,5 +1,6 @@
 /** Collects rows of one table of the store, and hands them on batch by batch. */
 import {
+  batchBytes,
   type ColumnArray,
   ColumnBatch,
   type ColumnKind,
@@ -13,6 +14,11 @@ import type { NsysSink } from '../../src/model/parser.js';
 
 export type RowField = number | bigint | null | undefined;
 
+/** Enough for a batch of any kind. */
+export const BUILDER_BYTES = Math.max(
+  ...Object.values(NSYS_LAYOUTS).map((layout) => batchBytes(layout, NSYS_BATCH_ROWS)),
+);
+
 export class RowBuilder {
   readonly kind: NsysKind;
   readonly batch: ColumnBatch;
@@ -20,10 +26,11 @@ export class RowBuilder {
   total = 0;
   private readonly sink: NsysSink;
 
-  constructor(kind: NsysKind, sink: NsysSink) {
+  /** Over `buffer`, which builders that follow each other may share, if given: of {@link BUILDER_BYTES}. */
+  constructor(kind: NsysKind, sink: NsysSink, buffer?: ArrayBuffer) {
     this.kind = kind;
     this.sink = sink;
-    this.batch = new ColumnBatch(NSYS_LAYOUTS[kind], NSYS_BATCH_ROWS);
+    this.batch = new ColumnBatch(NSYS_LAYOUTS[kind], NSYS_BATCH_ROWS, buffer);
     this.batch.arrays[0]!.fill(0); // source_id, the writer's
   }
 

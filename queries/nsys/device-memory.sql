@@ -13,14 +13,14 @@
 -- @why    What was freed without an allocation was held when the capture began. It is added to the start, so that the curve cannot go below zero; what was
 --         neither allocated nor freed in the capture is not in it.
 WITH steps AS (
-  SELECT pid, device, kind, alloc_ns AS time_ns, 1 AS rising, bytes, seq FROM nsys_allocation WHERE source_id = $source_id AND origin = 'traced'
+  SELECT pid, device, kind, alloc_ns AS time_ns, 1 AS rising, bytes, seq, NULL AS fate FROM nsys_allocation WHERE source_id = $source_id AND origin = 'traced'
   UNION ALL
-  SELECT pid, device, kind, free_ns, 0, -bytes, seq FROM nsys_allocation WHERE source_id = $source_id AND free_ns IS NOT NULL AND origin <> 'allocation_lost'),
+  SELECT pid, device, kind, free_ns, 0, -bytes, seq, fate FROM nsys_allocation WHERE source_id = $source_id AND free_ns IS NOT NULL AND origin <> 'allocation_lost'),
 start AS (
   SELECT pid, device, kind, sum(bytes)::BIGINT AS bytes FROM nsys_allocation WHERE source_id = $source_id AND origin = 'before_capture' GROUP BY pid, device, kind),
 first AS (SELECT pid, device, kind, min(time_ns) AS time_ns FROM steps GROUP BY pid, device, kind),
 curve AS (
-  SELECT pid, device, kind, time_ns, rising, bytes,
+  SELECT pid, device, kind, time_ns, rising, bytes, fate,
     sum(bytes) OVER (PARTITION BY pid, device, kind ORDER BY time_ns, rising, seq ROWS UNBOUNDED PRECEDING) AS total
   FROM steps)
 SELECT
@@ -29,7 +29,7 @@ SELECT
   CASE WHEN max(total) > 0 THEN arg_max(curve.time_ns, total) ELSE any_value(first.time_ns) END AS peak_ns,
   (coalesce(any_value(start.bytes), 0) + sum(curve.bytes))::BIGINT AS end_bytes,
   coalesce(any_value(start.bytes), 0)::BIGINT AS before_bytes,
-  count(*) FILTER (rising = 1) AS allocations, count(*) FILTER (rising = 0) AS frees
+  count(*) FILTER (rising = 1) AS allocations, count(*) FILTER (fate = 'freed') AS frees
 FROM curve
 LEFT JOIN start ON start.pid IS NOT DISTINCT FROM curve.pid AND start.device IS NOT DISTINCT FROM curve.device AND start.kind = curve.kind
 LEFT JOIN first ON first.pid IS NOT DISTINCT FROM curve.pid AND first.device IS NOT DISTINCT FROM curve.device AND first.kind = curve.kind

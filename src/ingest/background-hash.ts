@@ -22,6 +22,9 @@ while (position < sizeBytes) {
 parentPort.postMessage({ position, digest: hash.digest('hex') });
 `;
 
+/** It holds one buffer and a hash; the default would reserve what a whole program may need. */
+const SMALL_HEAP = { maxYoungGenerationSizeMb: 2, maxOldGenerationSizeMb: 16 };
+
 export interface BackgroundHash {
   /** Lower-case hex, and how many bytes there were: fewer than asked for if the file shrank. */
   readonly result: Promise<{ readonly digest: string; readonly position: number }>;
@@ -30,7 +33,7 @@ export interface BackgroundHash {
 }
 
 export function hashInBackground(fd: number, sizeBytes: number): BackgroundHash {
-  const worker = new Worker(WORKER, { eval: true, workerData: { fd, sizeBytes } });
+  const worker = new Worker(WORKER, { eval: true, workerData: { fd, sizeBytes }, resourceLimits: SMALL_HEAP });
   const result = new Promise<{ digest: string; position: number }>((resolve, reject) => {
     worker.once('message', resolve);
     worker.once('error', reject);

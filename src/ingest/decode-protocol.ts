@@ -3,7 +3,8 @@ import type { MessagePort } from 'node:worker_threads';
 import { batchBytes, type TableLayout } from '../model/columns.js';
 import type { ErrorCode, ErrorPlace } from '../model/errors.js';
 import type { AttemptRow, LogPlace } from '../model/log-rows.js';
-import type { NsysFact, NsysKind, NsysText } from '../model/nsys-rows.js';
+import type { NsysFact, NsysKind } from '../model/nsys-rows.js';
+import type { PackedTexts } from '../model/packed-texts.js';
 import type { Dictionary, ParseSummary, RawRows, SnapshotSummary } from '../model/parser.js';
 import type { SourceColumn } from '../model/table-source.js';
 import {
@@ -76,7 +77,7 @@ export type FromDecoder =
     }
   | { readonly type: 'text_row'; readonly finding: SmallFinding; readonly place: LogPlace }
   | { readonly type: 'nsys_rows'; readonly kind: NsysKind; readonly rows: number; readonly buffer: ArrayBuffer }
-  | { readonly type: 'nsys_texts'; readonly texts: readonly NsysText[] }
+  | { readonly type: 'nsys_texts'; readonly texts: PackedTexts }
   | { readonly type: 'nsys_fact'; readonly fact: NsysFact }
   | { readonly type: 'raw_table'; readonly table: string; readonly columns: readonly SourceColumn[] }
   | { readonly type: 'raw_rows'; readonly rows: RawRows }

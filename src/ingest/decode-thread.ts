@@ -104,7 +104,7 @@ const sink: DerivedSink = {
       new ColumnBatch(layout, batch.rows, buffer).copyFrom(batch);
       send({ type: 'nsys_rows', kind, rows: batch.rows, buffer }, [buffer]);
     },
-    texts: (texts) => send({ type: 'nsys_texts', texts }),
+    texts: (texts) => send({ type: 'nsys_texts', texts }, [texts.ids.buffer, texts.ends.buffer, texts.bytes.buffer]),
     fact: (fact) => send({ type: 'nsys_fact', fact }),
     rawTable: async (table, columns) => send({ type: 'raw_table', table, columns }),
     raw: (rows) => send({ type: 'raw_rows', rows }),

@@ -286,14 +286,15 @@ class Session {
     // A named file's display path is its base name; directory rules (`rank_3/trace.pickle`) need the real one.
     const namedPath = candidate.isNamed ? candidate.path : candidate.displayPath;
     const fromName = rankFromName(namedPath);
+    const isNsys = parser.id === 'nsys';
     return store.transaction(async () => {
-      if (oldId !== undefined) await removeSource(store, oldId);
+      if (oldId !== undefined) await removeSource(store, oldId, { keepsRaw: isNsys });
       const sourceId = await this.nextId('source', 'source_id');
       const writers: SnapshotWriter[] = [];
       const incidents: IncidentRow[] = [];
       const texts =
         parser.id === 'torch-snapshot' ? undefined : await TextRowWriter.open(store, this.dictionary, sourceId);
-      const nsys = parser.id === 'nsys' ? await NsysWriter.open(store, sourceId) : undefined;
+      const nsys = isNsys ? await NsysWriter.open(store, sourceId, oldId) : undefined;
       let droppedIncidents = 0;
       const sink: DerivedSink = {
         note: (note) => notes.add(note),

@@ -1,6 +1,7 @@
 /** Writes one Nsight Systems export into the open transaction. */
 import type { ColumnBatch } from '../model/columns.js';
-import { NSYS_LAYOUTS, type NsysFact, type NsysKind, type NsysText } from '../model/nsys-rows.js';
+import { NSYS_LAYOUTS, type NsysFact, type NsysKind } from '../model/nsys-rows.js';
+import type { PackedTexts } from '../model/packed-texts.js';
 import type { NsysSink, RawRows } from '../model/parser.js';
 import type { SourceColumn } from '../model/table-source.js';
 import type { ColumnAppender } from '../store/column-appender.js';
@@ -30,13 +31,14 @@ export class NsysWriter implements NsysSink {
   private readonly textAppender: TextAppender;
   private readonly rawTables: RawTables;
 
-  /** Opens the appenders up front: the parser's calls are synchronous, making an appender is not. */
-  static async open(store: Store, sourceId: number): Promise<NsysWriter> {
+  /** Opens the appenders up front: the parser's calls are synchronous, making an appender is not. `replacedId` is a source whose raw rows are still there. */
+  static async open(store: Store, sourceId: number, replacedId: number | undefined): Promise<NsysWriter> {
     const appenders = new Map<NsysKind, ColumnAppender>();
     for (const kind of Object.keys(NSYS_LAYOUTS) as NsysKind[]) {
       appenders.set(kind, await store.appender(NSYS_LAYOUTS[kind]));
     }
-    return new NsysWriter(store, sourceId, appenders, await store.textAppender('nsys_text'));
+    const rawTables = new RawTables(store, sourceId, replacedId);
+    return new NsysWriter(store, sourceId, appenders, await store.textAppender('nsys_text'), rawTables);
   }
 
   private constructor(
@@ -44,12 +46,13 @@ export class NsysWriter implements NsysSink {
     sourceId: number,
     appenders: ReadonlyMap<NsysKind, ColumnAppender>,
     textAppender: TextAppender,
+    rawTables: RawTables,
   ) {
     this.store = store;
     this.sourceId = sourceId;
     this.appenders = appenders;
     this.textAppender = textAppender;
-    this.rawTables = new RawTables(store, sourceId);
+    this.rawTables = rawTables;
   }
 
   rows(kind: NsysKind, batch: ColumnBatch): void {
@@ -57,7 +60,7 @@ export class NsysWriter implements NsysSink {
     this.appenders.get(kind)!.append(batch);
   }
 
-  texts(texts: readonly NsysText[]): void {
+  texts(texts: PackedTexts): void {
     this.textAppender.append(this.sourceId, texts);
   }
 
@@ -80,7 +83,7 @@ export class NsysWriter implements NsysSink {
   async finish(): Promise<void> {
     for (const appender of this.appenders.values()) appender.close();
     this.textAppender.close();
-    this.rawTables.finish();
+    await this.rawTables.finish();
     for (const [table, rows] of this.facts) await this.store.insertRows(table, rows);
   }
 }

@@ -53,8 +53,12 @@ const BY_SOURCE = [
   ...Object.values(NSYS_LAYOUTS).map(({ table }) => table),
 ];
 
-/** Removes a source and all its rows. Texts, frames and stacks stay: they are shared by content. */
-export async function removeSource(store: Store, sourceId: number): Promise<void> {
+/** Removes a source and all its rows, those in `nsys_raw` only if wanted. Texts, frames and stacks stay: they are shared by content. */
+export async function removeSource(
+  store: Store,
+  sourceId: number,
+  { keepsRaw = false }: { readonly keepsRaw?: boolean } = {},
+): Promise<void> {
   const params = { source_id: sourceId };
   for (const table of BY_SNAPSHOT) {
     await store.run(
@@ -66,7 +70,7 @@ export async function removeSource(store: Store, sourceId: number): Promise<void
     'DELETE FROM incident_value WHERE incident_id IN (SELECT incident_id FROM incident WHERE source_id = $source_id)',
     params,
   );
-  await removeRawRows(store, sourceId);
+  if (!keepsRaw) await removeRawRows(store, sourceId);
   for (const table of [...BY_SOURCE, 'source']) {
     await store.run(`DELETE FROM ${table} WHERE source_id = $source_id`, params);
   }

@@ -1,7 +1,8 @@
 /** The contract between parsers and ingest. A parser recognises one format and turns a byte stream into rows; it opens no file. */
 import type { ColumnBatch } from './columns.js';
 import type { AttemptRow, KeptFinding, LogPlace } from './log-rows.js';
-import type { NsysFact, NsysKind, NsysText } from './nsys-rows.js';
+import type { NsysFact, NsysKind } from './nsys-rows.js';
+import type { PackedTexts } from './packed-texts.js';
 import type { SourceColumn, TableSource } from './table-source.js';
 import type { EventExtraRow, IncidentRow, Note, TraceOomRow } from './tables.js';
 import type { Format } from './vocabulary.js';
@@ -112,7 +113,7 @@ export type RawColumn =
 export interface NsysSink {
   /** `source_id` is left to the writer. The batch is read before the call returns. */
   rows(kind: NsysKind, batch: ColumnBatch): void;
-  texts(texts: readonly NsysText[]): void;
+  texts(texts: PackedTexts): void;
   fact(fact: NsysFact): void;
   /** Rows of a table as it stands in the export come next; only where all tables are wanted. To be waited for. */
   rawTable(table: string, columns: readonly SourceColumn[]): Promise<void>;

@@ -112,7 +112,8 @@ export class TableWalk {
   /** Reads a page below page `from`; true if it is a leaf, which then is the current one. */
   private enter(page: number, from: number, ceilingHigh: number, ceilingLow: number): boolean {
     const depth = this.depth + 1;
-    if (depth >= MAX_DEPTH) this.fail(from, `it is ${MAX_DEPTH} levels below the root, deeper than any table`);
+    if (depth >= MAX_DEPTH)
+      this.fail(from, `its children are ${MAX_DEPTH} levels below the root, deeper than any table has them`);
     for (let above = 0; above < depth; above++) {
       if (this.levels[above]!.page === page) this.fail(from, `it points to page ${page}, which is above it`);
     }

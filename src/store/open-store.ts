@@ -266,6 +266,8 @@ function settings(file: string, options: OpenStoreOptions, mode: StoreMode): Rec
     threads: String(options.threads ?? Math.min(4, availableParallelism())),
     // No automatic checkpoint may land in the middle of an ingest; bulk rows bypass the log anyway, and closing checkpoints.
     checkpoint_threshold: '1TB',
+    // Row groups wait in memory to be written together, five of each table unless told otherwise: an export fills four large tables at once.
+    write_buffer_row_group_count: '1',
     // Spilling is the only file access of a query, and must be named before external access is switched off.
     temp_directory: spillDirectory(file),
     autoinstall_known_extensions: 'false',

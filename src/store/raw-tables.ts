@@ -23,20 +23,30 @@ interface OpenTable {
   readonly columns: readonly { readonly from: number; readonly type: RawType }[];
 }
 
+/**
+ * Rows of one source, and the end of those of the source that it replaces. DuckDB commits no transaction that changed the rows of a table before it
+ * altered it; so what was there before is removed here, table by table, and not with the rest of the old source.
+ */
 export class RawTables {
   private readonly store: Store;
   private readonly sourceId: number;
+  private readonly replacedId: number | undefined;
+  private readonly begun = new Set<string>();
   private open: OpenTable | undefined;
 
-  constructor(store: Store, sourceId: number) {
+  constructor(store: Store, sourceId: number, replacedId: number | undefined) {
     this.store = store;
     this.sourceId = sourceId;
+    this.replacedId = replacedId;
   }
 
   /** The rows of a table come next. */
   async begin(name: string, columns: readonly SourceColumn[]): Promise<void> {
-    this.finish();
+    this.close();
     const known = await this.makeTable(name, columns);
+    if (this.replacedId !== undefined && !this.begun.has(name.toLowerCase()))
+      await removeRows(this.store, name, this.replacedId);
+    this.begun.add(name.toLowerCase());
     const appender = await this.store.rawAppender(RAW_SCHEMA, name, this.sourceId);
     const own = known.slice(1).map((column) => ({
       from: columns.findIndex((wanted) => isSame(wanted.name, column.name)),
@@ -57,7 +67,13 @@ export class RawTables {
     );
   }
 
-  finish(): void {
+  /** To be called once, after the last table. */
+  async finish(): Promise<void> {
+    this.close();
+    if (this.replacedId !== undefined) await removeRawRows(this.store, this.replacedId, this.begun);
+  }
+
+  private close(): void {
     this.open?.appender.close();
     this.open = undefined;
   }
@@ -84,16 +100,23 @@ export class RawTables {
   }
 }
 
-/** Removes the rows of a source from every raw table. */
-export async function removeRawRows(store: Store, sourceId: number): Promise<void> {
+/** Removes the rows of a source from every raw table, except those whose names in lower case are in `except`. */
+export async function removeRawRows(
+  store: Store,
+  sourceId: number,
+  except: ReadonlySet<string> = new Set(),
+): Promise<void> {
   const tables = await store.select('SELECT table_name FROM information_schema.tables WHERE table_schema = $schema', {
     schema: RAW_SCHEMA,
   });
   for (const { table_name } of tables) {
-    await store.run(`DELETE FROM ${RAW_SCHEMA}.${quoted(String(table_name))} WHERE ${SOURCE} = $source_id`, {
-      source_id: sourceId,
-    });
+    const name = String(table_name);
+    if (!except.has(name.toLowerCase())) await removeRows(store, name, sourceId);
   }
+}
+
+async function removeRows(store: Store, name: string, sourceId: number): Promise<void> {
+  await store.run(`DELETE FROM ${RAW_SCHEMA}.${quoted(name)} WHERE ${SOURCE} = $source_id`, { source_id: sourceId });
 }
 
 function widened(column: RawColumn, to: RawType, rows: number): RawColumn {

@@ -59,7 +59,15 @@ describe('files known to be something else', () => {
     ['s.pickle', '<?xml version="1.0"?>\n<Error><Code>AccessDenied</Code>', 'object-store-error', 'MBF2002', 'failed'],
     ['run.nsys-rep', '\x01\x02', 'nsys-report', 'MBF2003', 'skipped'],
     ['run.qdrep', '\x01\x02', 'nsys-report', 'MBF2003', 'skipped'],
-    ['run.sqlite', 'SQLite format 3\0', 'sqlite', 'MBF2010', 'skipped'],
+    ['run.arrows', 'ARROW1', 'nsys-arrow', 'MBF2003', 'skipped'],
+    ['KERNEL.arrow', 'ARROW1', 'nsys-arrow', 'MBF2003', 'skipped'],
+    ['run.h5', '\x89HDF\r\n\x1a\n', 'nsys-hdf5', 'MBF2003', 'skipped'],
+    ['run', '\x89HDF\r\n\x1a\n CUPTI_ACTIVITY_KIND_KERNEL', 'nsys-hdf5', 'MBF2003', 'skipped'],
+    ['weights', '\x89HDF\r\n\x1a\n', 'hdf5', 'MBF2008', 'skipped'],
+    ['StringIds.parquet', 'PAR1', 'parquet', 'MBF2008', 'skipped'],
+    ['cache.db', 'SQLite format 3\0', 'sqlite', 'MBF2703', 'skipped'],
+    ['run.sqlite', LFS, 'git-lfs-pointer', 'MBF2001', 'failed'],
+    ['run.sqlite', '', 'empty', 'MBF2004', 'skipped'],
     ['x', 'abcdefghDUCK', 'duckdb', 'MBF2008', 'skipped'],
     ['s.pickle', `${ZIP}archive/data.pkl\x80\x02}segments device_traces`, 'torch-saved-snapshot', 'MBF2010', 'skipped'],
     ['model', `${ZIP}archive/data.pkl\x80\x02ctorch._utils`, 'torch-save', 'MBF2008', 'skipped'],
@@ -105,6 +113,9 @@ describe('files known to be something else', () => {
     ['train.log', '(dp0\n is what it printed'],
     ['snapshot.html', MEMORY_VIZ],
     ['s.json', JSON_DICT],
+    ['run.sqlite', 'SQLite format 3\0'],
+    ['run.db', 'SQLite format 3\0 CREATE TABLE TARGET_INFO_GPU'],
+    ['run.sqlite', '\x91\xd2\x00\xf7'],
   ];
   it('leaves everything else to the parsers', () => {
     for (const [name, content] of innocent) expect(recogniseWrong(head(name, content))).toBeUndefined();
@@ -140,6 +151,41 @@ describe('snapshots in other encodings', () => {
       ['notes.html', PLAIN_PAGE],
     ];
     for (const [name, content] of none) expect(chosen(name, content) ?? '').not.toMatch(/^torch-snapshot/);
+  });
+});
+
+describe('exports of Nsight Systems', () => {
+  const claim = (name: string, content: string): string => {
+    const found = detect(PARSERS, head(name, content));
+    return found.status === 'recognised' ? found.parser.id : (found.rule ?? 'nobody');
+  };
+
+  it('are known by their tables, or by their name', () => {
+    expect(claim('a.db', 'SQLite format 3\0 CREATE TABLE TARGET_INFO_GPU (')).toBe('nsys');
+    expect(claim('a.sqlite', 'SQLite format 3\0 CREATE TABLE users (')).toBe('nsys');
+    expect(claim('a.nsys-sqlite', 'SQLite format 3\0')).toBe('nsys');
+    expect(claim('a.sqlite3', 'SQLite format 3\0 CREATE TABLE users (')).toBe('sqlite');
+    // Encrypted, or damaged: its parser says why it is not read.
+    expect(claim('a.sqlite', '\x91\xd2\x00\xf7\x13')).toBe('nsys');
+    expect(claim('a.db', '\x91\xd2\x00\xf7\x13')).toBe('nobody');
+  });
+
+  it('are known as lines of JSON, in both spellings', () => {
+    const event = '{"Type":79,"CudaEvent":{"startNs":"1"}}\n';
+    for (const name of ['a.json', 'a.jsonl', 'a.txt']) expect(claim(name, event)).toBe('nsys');
+    expect(claim('a.json', `{"data": ["aten::mm"]}\n${event}`)).toBe('nsys');
+    expect(claim('a.jsonl', `{"data": ["${'aten::mm", "'.repeat(5000)}`)).toBe('nsys');
+    expect(claim('a.jsonl', '{"type":"String","id":"0","value":"aten::mm"}\n')).toBe('nsys');
+    expect(claim('a.jsonl', '{"step": 1, "loss": 2.5}\n{"step": 2, "loss": 2.25}\n')).not.toBe('nsys');
+  });
+
+  it('in forms that are not read come with the command that makes one that is', () => {
+    const command = (name: string, content: string): string =>
+      recogniseWrong(head(name, content))!.error.message.replace(/^.*(?=nsys export)/, '');
+    expect(command('run.nsys-rep', 'x')).toBe('nsys export --type sqlite run.nsys-rep');
+    expect(command('run 1.nsys-rep', 'x')).toBe("nsys export --type sqlite 'run 1.nsys-rep'");
+    expect(command('run.arrows', 'ARROW1')).toBe('nsys export --type sqlite run.nsys-rep');
+    expect(command('run.h5', '\x89HDF\r\n\x1a\n')).toBe('nsys export --type sqlite run.nsys-rep');
   });
 });
 
@@ -207,14 +253,16 @@ describe('the corpus', () => {
     for (const seen of readable) expect([seen.name, recogniseWrong(seen)]).toEqual([seen.name, undefined]);
   });
 
-  it('has every form of a snapshot claimed by its parser or named by a rule, and every database named by its own', () => {
-    for (const seen of heads('snapshots')) {
-      const found = detect(PARSERS, seen);
-      if (found.status === 'recognised') expect([seen.name, found.parser.id]).toEqual([seen.name, 'torch-snapshot']);
-      else expect(['git-lfs-pointer', 'memory-viz-arrays']).toContain(found.rule);
-    }
-    for (const seen of heads('nsys').filter(({ name }) => name.endsWith('.sqlite'))) {
-      expect(['sqlite', 'git-lfs-pointer']).toContain(recogniseWrong(seen)?.rule);
+  it('has every form of a snapshot and of a capture claimed by its parser or named by a rule', () => {
+    const claimed: Record<string, readonly string[]> = {
+      snapshots: ['torch-snapshot', 'git-lfs-pointer', 'memory-viz-arrays'],
+      nsys: ['nsys', 'git-lfs-pointer'],
+    };
+    for (const [part, expected] of Object.entries(claimed)) {
+      for (const seen of heads(part)) {
+        const found = detect(PARSERS, seen);
+        expect(expected, seen.name).toContain(found.status === 'recognised' ? found.parser.id : found.rule);
+      }
     }
   });
 });

@@ -8,7 +8,7 @@ import type {
   NsysReport,
 } from '../../model/nsys-results.js';
 import type { Store } from '../../store/store.js';
-import { steadyWindow } from './read-report.js';
+import { steadyWindow } from './step-windows.js';
 
 /** One of two runs: read for itself, since two runs may lie in one store, which a process opens once. */
 export interface ComparedRun {

@@ -40,10 +40,15 @@ export const ON_DEVICE: ReadonlySet<string> = new Set([
 
 const NO_PATH: RangePath = { texts: [], isNccl: false };
 
-export async function readDriverAllocations(store: Store, sourceId: number): Promise<DriverAllocation[]> {
+/** `ranges`: whether to look for the NVTX ranges of each, which takes a walk over all of them. */
+export async function readDriverAllocations(
+  store: Store,
+  sourceId: number,
+  { ranges: wantsRanges } = { ranges: true },
+): Promise<DriverAllocation[]> {
   const rows = await store.all('nsys.allocations', { source_id: sourceId });
   const asks = rows.map(({ pid, tid, api_ns }, index) => ({ index, pid, tid, timeNs: api_ns }));
-  const paths = await rangePaths(store, sourceId, asks);
+  const paths = wantsRanges ? await rangePaths(store, sourceId, asks) : new Map<number, RangePath>();
   return rows.map((row, i) => {
     const path = paths.get(i) ?? NO_PATH;
     return {

@@ -34,20 +34,31 @@ export async function matchProcess(
   allocations: readonly DriverAllocation[],
   about: ProcessFacts,
 ): Promise<ProcessMatch | undefined> {
-  let best: ProcessMatch | undefined;
+  let best: (ProcessMatch & { readonly rating: Rating }) | undefined;
   for (const snapshot of snapshots) {
     const segments = await readSegments(store, snapshot);
     const result = matchSegments(allocations, segments, about.clockOffsetUs, snapshot.lastUs);
     const isOfRank = snapshot.rank !== null && snapshot.rank === about.ranks.get(pid);
-    if (result.matched.size === 0 && !isOfRank) continue;
-    const isBetter =
-      best === undefined ||
-      result.matched.size > best.result.matched.size ||
-      (result.matched.size === best.result.matched.size && isOfRank && best.snapshot.rank !== snapshot.rank);
+    if (result.isOfAnother || (result.matched.size === 0 && !isOfRank)) continue;
+    // Ranks are given the same addresses in step, but not to the microsecond: the clocks of one process lie side by side best.
+    const rating: Rating = [
+      result.matched.size,
+      isOfRank ? 1 : 0,
+      -(result.alignment.error_us ?? Number.POSITIVE_INFINITY),
+    ];
+    if (best !== undefined && !isAbove(rating, best.rating)) continue;
     // The profiler's device is the process's own ordinal, as the snapshot's is; but what the blocks say goes first.
-    if (isBetter) best = { snapshot, device: deviceOf(allocations, result.matched) ?? snapshot.device, result };
+    best = { snapshot, device: deviceOf(allocations, result.matched) ?? snapshot.device, result, rating };
   }
   return best;
+}
+
+/** The first figure that differs decides. */
+type Rating = readonly [blocks: number, isOfRank: number, precision: number];
+
+function isAbove(a: Rating, b: Rating): boolean {
+  const differs = a.findIndex((figure, i) => figure !== b[i]);
+  return differs >= 0 && a[differs]! > b[differs]!;
 }
 
 function deviceOf(allocations: readonly DriverAllocation[], matched: ReadonlySet<number>): number | null {

@@ -17,6 +17,8 @@ export interface SegmentMatch {
   readonly alignment: NsysAlignment;
   /** Segments held at the dump that no allocation is behind. */
   readonly unseenBytes: number;
+  /** The blocks that agree do so at quite another time: the snapshot is of another launch, which was given the same addresses. */
+  readonly isOfAnother: boolean;
 }
 
 /** Fewer pairs say nothing about the clocks. */
@@ -24,6 +26,8 @@ const LEAST_PAIRS = 3;
 /** Two clocks of one host that nothing lays side by side: their owners' own precision, and a dump that converts a counter. */
 const NOMINAL_TOLERANCE_US = 1_000_000;
 const LEAST_TOLERANCE_US = 20_000;
+/** More than the clocks of one host ever differ, and less than a launch takes to fail and to be started again. */
+const MOST_SKEW_US = 60_000_000;
 
 /**
  * `allocations` are those of one process; `offsetUs` turns their clock into UTC, null where the report does not tell. Time decides only between allocations
@@ -49,6 +53,15 @@ export function matchSegments(
     bySegment.set(key, [...(bySegment.get(key) ?? []), segment]);
   }
   const alignment = align(allocations, byBlock, bySegment, offsetUs);
+  if (offsetUs !== null && Math.abs(alignment.correction_us ?? 0) > MOST_SKEW_US) {
+    const held = segments.filter(({ freeUs }) => freeUs === null);
+    return {
+      matched: new Set(),
+      alignment: { by: 'nominal', pairs: 0, correction_us: null, error_us: null },
+      unseenBytes: held.reduce((sum, { bytes }) => sum + bytes, 0),
+      isOfAnother: true,
+    };
+  }
   const toUs = (ns: number): number => (offsetUs ?? 0) + ns / 1000 + (alignment.correction_us ?? 0);
   const tolerance =
     alignment.by === 'pairs'
@@ -56,6 +69,8 @@ export function matchSegments(
       : offsetUs === null
         ? Number.POSITIVE_INFINITY
         : NOMINAL_TOLERANCE_US;
+  // Without a clock of either sort nothing is known to lie before the dump.
+  const endUs = offsetUs === null && alignment.by === 'nominal' ? null : dumpUs;
 
   const matched = new Set<number>();
   const found = new Set<TorchSegment>();
@@ -65,7 +80,7 @@ export function matchSegments(
     const pairs = list
       .flatMap((segment) =>
         candidates.flatMap((index) => {
-          const distance = distanceUs(allocations[index]!, segment, toUs, dumpUs);
+          const distance = distanceUs(allocations[index]!, segment, toUs, endUs);
           return distance === undefined || distance > tolerance ? [] : [{ segment, index, distance }];
         }),
       )
@@ -78,7 +93,7 @@ export function matchSegments(
   }
   let unseenBytes = 0;
   for (const segment of segments) if (segment.freeUs === null && !found.has(segment)) unseenBytes += segment.bytes;
-  return { matched, alignment, unseenBytes };
+  return { matched, alignment, unseenBytes, isOfAnother: false };
 }
 
 /**
@@ -93,8 +108,9 @@ function distanceUs(
 ): number | undefined {
   if (allocUs !== null && allocNs !== null) return Math.abs(toUs(allocNs) - allocUs);
   if (freeUs !== null) return freeNs === null ? undefined : Math.abs(toUs(freeNs) - freeUs);
+  // Held at the dump: what the driver gave after that, or took back before, is another block.
+  if (dumpUs !== null && allocNs !== null && toUs(allocNs) > dumpUs) return undefined;
   if (freeNs === null) return 0;
-  // Held at the dump: what the driver took back before that is another block.
   return dumpUs !== null && toUs(freeNs) < dumpUs ? undefined : 1;
 }
 

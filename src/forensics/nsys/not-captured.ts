@@ -23,6 +23,12 @@ export function notCaptured(facts: CaptureFacts): NsysMissing[] {
     add(`allocations of the driver${why}`, '--cuda-memory-usage=true');
   } else if (!facts.hasCallChains) add('which library made each allocation', '--cudabacktrace=memory');
   if (!tables.has('CUPTI_ACTIVITY_KIND_RUNTIME')) add('CUDA calls and those that failed', '--trace=cuda');
+  if (!tables.has('CUPTI_ACTIVITY_KIND_KERNEL')) {
+    const why = tables.has('CUPTI_ACTIVITY_KIND_RUNTIME')
+      ? ' (calls were traced: no kernel ran, or they were left out of the export)'
+      : '';
+    add(`kernels and the time of the device${why}`, '--trace=cuda');
+  }
   if (!tables.has('NVTX_EVENTS'))
     add(
       'NVTX ranges: phases and training steps',

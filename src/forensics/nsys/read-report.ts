@@ -1,60 +1,24 @@
 /** One export, described. */
-import type {
-  NsysDriverAccount,
-  NsysFailedCall,
-  NsysMemoryCall,
-  NsysProcess,
-  NsysReport,
-  NsysStep,
-} from '../../model/nsys-results.js';
+import type { NsysDriverAccount, NsysProcess, NsysReport } from '../../model/nsys-results.js';
 import type { NsysForm } from '../../model/nsys-rows.js';
-import type { QueryRow } from '../../store/query-catalog.js';
 import type { Store } from '../../store/store.js';
-import { asksForMemory, cudaErrorName, OUT_OF_MEMORY } from './cuda-errors.js';
 import { deviceBudgets } from './device-budgets.js';
-import { driverAccounts } from './driver-account.js';
-import { readDriverAllocations } from './driver-allocation.js';
 import { notCaptured } from './not-captured.js';
 import { rangeStacks } from './range-stacks.js';
+import { type ReportRow, readReportMemory } from './report-memory.js';
 import { stepWindows } from './step-windows.js';
 
 /** Kernels told by name. */
 const MOST_KERNELS = 30;
-/** Frees of one thread further apart than this are two bursts; a flush of the cache makes them as fast as the device allows. */
-const STORM_GAP_NS = 5_000_000;
-const LEAST_STORM_CALLS = 8;
-
-export type ReportRow = QueryRow<'nsys.reports'>;
-
 export async function readReport(store: Store, runId: number, row: ReportRow): Promise<NsysReport> {
   const { source_id } = row;
   const tables = await store.all('nsys.tables', { source_id });
   const names = new Set(tables.map(({ name }) => name));
   const counts = (await store.one('nsys.counts', { source_id }))!;
-  const endNs = Math.max(row.duration_ns ?? 0, counts.last_ns ?? 0);
   const { steps, by } = await stepWindows(store, source_id);
-  const hasCalls = counts.calls !== null;
-  const failed = hasCalls ? await failedCalls(store, source_id) : null;
-  const calls = hasCalls ? await memoryCalls(store, source_id, steps) : null;
-  const found = await readProcesses(store, source_id, row);
-  const hasMemory = counts.memory_events !== null;
-  const allocations = hasMemory ? await readDriverAllocations(store, source_id) : [];
-  const driver = hasMemory
-    ? await driverAccounts(store, runId, allocations, {
-        sourceId: source_id,
-        clockOffsetUs: row.clock_offset_us,
-        oomNs: lastFailed(failed ?? []),
-        endNs,
-        ranks: new Map(found.flatMap(({ pid, rank }) => (rank === null ? [] : [[pid, rank] as const]))),
-        vmmCalls: vmmCalls(calls ?? []),
-      })
-    : undefined;
-  const processes = found.map((process): NsysProcess => {
-    const rank = driver?.ranksFound.get(process.pid);
-    return process.rank !== null || rank === undefined
-      ? process
-      : { ...process, rank, rank_origin: "addresses of a snapshot's segments" };
-  });
+  const memory = await readReportMemory(store, runId, row, { counts, steps });
+  const { processes, failed, calls, storms, accounts, endNs } = memory;
+  const hasMemory = accounts !== null;
   return {
     path: row.display_path,
     form: row.form as NsysForm,
@@ -82,13 +46,9 @@ export async function readReport(store: Store, runId: number, row: ReportRow): P
     steps_by: by,
     kernels: counts.kernels,
     copies: counts.copies,
-    accounts: driver === undefined ? null : await withRanges(store, source_id, driver.accounts),
+    accounts: accounts === null ? null : await withRanges(store, source_id, accounts),
     memory_calls: calls,
-    storms: hasCalls
-      ? (await store.all('nsys.free_storms', { source_id, gap_ns: STORM_GAP_NS, least_calls: LEAST_STORM_CALLS })).map(
-          ({ failed_before, ...storm }) => ({ ...storm, is_retry: failed_before }),
-        )
-      : null,
+    storms,
     copy_groups: counts.copies === null && counts.sets === null ? null : await copyGroups(store, source_id),
     kernel_groups:
       counts.kernels === null
@@ -117,78 +77,6 @@ export async function readReport(store: Store, runId: number, row: ReportRow): P
       count,
     })),
   };
-}
-
-async function failedCalls(store: Store, sourceId: number): Promise<NsysFailedCall[]> {
-  return (await store.all('nsys.failed_calls', { source_id: sourceId })).map((row) => ({
-    api: row.api,
-    count: row.count,
-    first_ns: row.first_ns,
-    last_ns: row.last_ns,
-    pid: row.pid,
-    return_value: row.return_value,
-    error: cudaErrorName(row.return_value),
-    is_oom: row.return_value === OUT_OF_MEMORY,
-  }));
-}
-
-/** The last call for memory that failed, by process: what follows is its end. */
-function lastFailed(failed: readonly NsysFailedCall[]): ReadonlyMap<number, number> {
-  const last = new Map<number, number>();
-  for (const { pid, is_oom, api, last_ns } of failed) {
-    if (pid === null || !is_oom || !asksForMemory(api)) continue;
-    last.set(pid, Math.max(last.get(pid) ?? Number.NEGATIVE_INFINITY, last_ns));
-  }
-  return last;
-}
-
-async function memoryCalls(store: Store, sourceId: number, steps: readonly NsysStep[]): Promise<NsysMemoryCall[]> {
-  const window = steadyWindow(steps);
-  const rows = await store.all('nsys.memory_calls', {
-    source_id: sourceId,
-    from_ns: window?.fromNs ?? null,
-    to_ns: window?.toNs ?? null,
-  });
-  return rows.map(({ in_window, ...call }) => ({
-    ...call,
-    per_step: window === undefined ? null : in_window / window.steps,
-  }));
-}
-
-/** The steps but the first, whose warm-up would be taken for thrashing. The processes of a report run in step: one of them tells the window. */
-export function steadyWindow(
-  steps: readonly NsysStep[],
-): { readonly fromNs: number; readonly toNs: number; readonly steps: number } | undefined {
-  const own = steps.filter(({ pid }) => pid === steps[0]!.pid);
-  if (own.length < 2) return undefined;
-  return { fromNs: own[1]!.start_ns, toNs: own.at(-1)!.end_ns, steps: own.length - 1 };
-}
-
-function vmmCalls(calls: readonly NsysMemoryCall[]): ReadonlyMap<number, number> {
-  const counts = new Map<number, number>();
-  for (const { api, pid, count, failed } of calls) {
-    if (pid !== null && /^cuMem(?:Create|Map)$/.test(api) && count > failed)
-      counts.set(pid, (counts.get(pid) ?? 0) + count - failed);
-  }
-  return counts;
-}
-
-async function readProcesses(store: Store, sourceId: number, report: ReportRow): Promise<NsysProcess[]> {
-  const rows = await store.all('nsys.processes', { source_id: sourceId });
-  const processes = rows.map(({ pid, name, rank, rank_origin, devices }) => ({
-    pid,
-    name,
-    rank,
-    rank_origin,
-    devices: devices === null ? [] : devices.split(',').map(Number),
-  }));
-  const working = processes.filter(({ devices }) => devices.length > 0);
-  // What is known of the file holds for its process where there is one.
-  if (report.rank === null || working.length !== 1 || working[0]!.rank !== null) return processes;
-  const only = working[0]!;
-  return processes.map((process) =>
-    process === only ? { ...process, rank: report.rank, rank_origin: report.rank_origin } : process,
-  );
 }
 
 function onlyRank(processes: readonly NsysProcess[]): number | null {

@@ -1,7 +1,7 @@
 /** What the exports of a run say of each rank's memory at the driver, for the diagnosis: whose the bytes outside PyTorch are. */
 import type { DriverOwner, NsysOwnerShare } from '../../model/nsys-results.js';
 import type { Store } from '../../store/store.js';
-import { readReport } from './read-report.js';
+import { readReportMemory } from './report-memory.js';
 
 export interface DriverMemory {
   readonly rank: number | null;
@@ -25,7 +25,8 @@ const OF_TORCH: ReadonlySet<DriverOwner> = new Set<DriverOwner>(['torch', 'torch
 export async function readDriverMemory(store: Store, runId: number): Promise<DriverMemory[]> {
   const found: DriverMemory[] = [];
   for (const row of await store.all('nsys.reports', { run_id: runId })) {
-    const report = await readReport(store, runId, row);
+    const counts = (await store.one('nsys.counts', { source_id: row.source_id }))!;
+    const report = await readReportMemory(store, runId, row, { counts, steps: [] });
     const processes = report.processes.filter(({ devices }) => devices.length > 0);
     for (const { pid, rank, devices } of processes) {
       const account = (report.accounts ?? []).find((one) => one.pid === pid && one.device === (devices[0] ?? null));
@@ -35,7 +36,7 @@ export async function readDriverMemory(store: Store, runId: number): Promise<Dri
           ? undefined
           : (account.moments.find((one) => one.moment === 'oom') ??
             account.moments.find((one) => one.moment === 'peak'));
-      const failed = (report.failed_calls ?? [])
+      const failed = (report.failed ?? [])
         .filter((call) => call.pid === pid && call.is_oom)
         .map(({ api, count }) => ({ api, count }));
       const storms = (report.storms ?? []).filter((storm) => storm.pid === pid && storm.is_retry);
@@ -48,7 +49,7 @@ export async function readDriverMemory(store: Store, runId: number): Promise<Dri
         failed,
         retries: storms.length,
         retryNs: storms.reduce((sum, { busy_ns }) => sum + busy_ns, 0),
-        source: report.path,
+        source: row.display_path,
       });
     }
   }

@@ -29,7 +29,7 @@ export async function readSnapshotClocks(store: Store, runId: number): Promise<S
       processes.flatMap((process) => (process.rank === null ? [] : [[process.pid, process.rank] as const])),
     );
     if (processes.length === 1 && rank !== null) ranks.set(processes[0]!.pid, rank);
-    const allocations = await readDriverAllocations(store, source_id);
+    const allocations = await readDriverAllocations(store, source_id, { ranges: false });
     for (const { pid } of processes) {
       const own = allocations.filter((allocation) => allocation.pid === pid);
       const match = await matchProcess(store, snapshots, pid, own, { clockOffsetUs: clock_offset_us, ranks });

@@ -102,3 +102,12 @@ function numberIn(text: string): number | undefined {
   const found = text.match(/\d+/g);
   return found?.length === 1 && Number.isSafeInteger(Number(found[0])) ? Number(found[0]) : undefined;
 }
+
+/** The steps but the first, whose warm-up would be taken for thrashing. The processes of a report run in step: one of them tells the window. */
+export function steadyWindow(
+  steps: readonly NsysStep[],
+): { readonly fromNs: number; readonly toNs: number; readonly steps: number } | undefined {
+  const own = steps.filter(({ pid }) => pid === steps[0]!.pid);
+  if (own.length < 2) return undefined;
+  return { fromNs: own[1]!.start_ns, toNs: own.at(-1)!.end_ns, steps: own.length - 1 };
+}

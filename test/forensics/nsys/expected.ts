@@ -1,0 +1,291 @@
+/** What a planted capture must be said to hold, worked out from what was planted by walking over all of it for each question. */
+import type {
+  DriverOwner,
+  NsysBudget,
+  NsysMemoryCall,
+  NsysOwnerShare,
+  NsysStorm,
+} from '../../../src/model/nsys-results.js';
+import type { MemoryKind } from '../../../src/model/nsys-rows.js';
+import type { Owner } from '../../support/nsys/rows.js';
+import type { Scenario } from '../../support/nsys/scenario.js';
+import type { PlantedAllocation, PreCaptureFree } from '../../support/nsys/truth.js';
+
+/** What the report at hand can tell owners by. */
+export interface Evidence {
+  readonly hasSnapshots: boolean;
+  readonly hasCalls: boolean;
+  readonly hasRanges: boolean;
+  readonly hasChains: boolean;
+  readonly hasLibraries: boolean;
+}
+
+export const ALL_BUT_CHAINS: Evidence = {
+  hasSnapshots: true,
+  hasCalls: true,
+  hasRanges: true,
+  hasChains: false,
+  hasLibraries: true,
+};
+
+const MIB = 2 ** 20;
+/** Versions at the ends of the names of calls say nothing. */
+export const plainApi = (api: string): string => api.replace(/_v\d+$/, '');
+export const template = (text: string): string => text.replace(/\d+/g, '#');
+const ON_DEVICE: readonly MemoryKind[] = ['device', 'array', 'managed', 'device_static', 'managed_static'];
+
+/** The owner that an honest reader of this report can name. */
+export function knowableOwner(block: PlantedAllocation, has: Evidence): DriverOwner {
+  const { owner, kind, nvtxPath, threadName, bytes } = block;
+  const isSegmentSized = kind === 'device' && bytes % (2 * MIB) === 0 && (bytes === 2 * MIB || bytes >= 10 * MIB);
+  const isPlain = !has.hasCalls || plainApi(block.api) === 'cudaMalloc';
+  const unknown = !has.hasSnapshots && isSegmentSized && isPlain ? 'torch_unmatched' : 'other';
+  const known = (isKnown: boolean, name: DriverOwner): DriverOwner => (isKnown ? name : unknown);
+  const byChain = has.hasCalls && has.hasChains;
+  const byLibrary = has.hasCalls && has.hasLibraries;
+  switch (owner) {
+    case 'pinned':
+      return 'pinned_host';
+    case 'managed':
+    case 'static':
+    case 'async_pool':
+      return owner;
+    case 'torch':
+      return known(has.hasSnapshots, 'torch');
+    case 'graph':
+      return known(has.hasCalls, 'graph');
+    case 'cublas':
+    case 'cudnn':
+      return known(byChain || byLibrary, owner);
+    case 'nccl': {
+      const byRange = has.hasCalls && has.hasRanges && nvtxPath.some((text) => text.startsWith('nccl'));
+      const byThread = has.hasCalls && (threadName ?? '').startsWith('NCCL');
+      return known(byChain || byRange || byThread, 'nccl');
+    }
+    case 'other':
+      return unknown;
+  }
+}
+
+/** Of what was only freed nothing is known but its address, size and kind. */
+export function knowableOwnerOfFree({ owner, bytes }: PreCaptureFree, has: Evidence): DriverOwner {
+  if (owner === 'torch' && has.hasSnapshots) return 'torch';
+  return !has.hasSnapshots && bytes % (2 * MIB) === 0 && bytes >= 10 * MIB ? 'torch_unmatched' : 'other';
+}
+
+const isOpenAt = ({ startNs, endNs }: PlantedAllocation, ns: number): boolean =>
+  startNs <= ns && (endNs === null || endNs > ns);
+
+/** What lies on the device at a time, by owner, largest first. */
+export function sharesAt({ truth }: Scenario, pid: number, ns: number, has: Evidence): NsysOwnerShare[] {
+  const shares = new Map<DriverOwner, { bytes: number; blocks: number }>();
+  const add = (owner: DriverOwner, bytes: number): void => {
+    const share = shares.get(owner) ?? { bytes: 0, blocks: 0 };
+    shares.set(owner, { bytes: share.bytes + bytes, blocks: share.blocks + 1 });
+  };
+  for (const block of truth.allocations) {
+    if (block.pid === pid && ON_DEVICE.includes(block.kind) && isOpenAt(block, ns))
+      add(knowableOwner(block, has), block.bytes);
+  }
+  for (const free of truth.preCaptureFrees) {
+    if (free.pid === pid && ON_DEVICE.includes(free.kind) && free.freeNs > ns)
+      add(knowableOwnerOfFree(free, has), free.bytes);
+  }
+  return byBytes([...shares].map(([owner, share]) => ({ owner, ...share })));
+}
+
+export const byBytes = (shares: readonly NsysOwnerShare[]): NsysOwnerShare[] =>
+  [...shares].sort((a, b) => b.bytes - a.bytes || (a.owner < b.owner ? -1 : 1));
+
+/** Sums by owner, call, thread and ranges; the key is the four of them. */
+export interface GroupSums {
+  allocations: number;
+  allocated: number;
+  peak: number;
+  oom: number | null;
+  end: number;
+}
+
+export function addGroup(
+  groups: Record<string, GroupSums>,
+  key: readonly [owner: string, api: string | null, thread: string | null, ranges: readonly string[]],
+  sums: GroupSums,
+): void {
+  const name = JSON.stringify(key);
+  const known = groups[name] ?? { allocations: 0, allocated: 0, peak: 0, oom: sums.oom === null ? null : 0, end: 0 };
+  groups[name] = {
+    allocations: known.allocations + sums.allocations,
+    allocated: known.allocated + sums.allocated,
+    peak: known.peak + sums.peak,
+    oom: known.oom === null ? null : known.oom + (sums.oom ?? 0),
+    end: known.end + sums.end,
+  };
+}
+
+export function groupsOf(
+  { truth, durationNs }: Scenario,
+  pid: number,
+  peakNs: number,
+  has: Evidence,
+): Record<string, GroupSums> {
+  const groups: Record<string, GroupSums> = {};
+  const oomNs = truth.oom.pid === pid && has.hasCalls ? truth.oom.atNs : null;
+  for (const block of truth.allocations) {
+    if (block.pid !== pid) continue;
+    const live = (ns: number): number => (isOpenAt(block, ns) ? block.bytes : 0);
+    const path = has.hasCalls && has.hasRanges ? block.nvtxPath.map(template) : [];
+    const api = has.hasCalls ? plainApi(block.api) : null;
+    addGroup(groups, [knowableOwner(block, has), api, has.hasCalls ? block.threadName : null, path], {
+      allocations: 1,
+      allocated: block.bytes,
+      peak: live(peakNs),
+      oom: oomNs === null ? null : live(oomNs),
+      end: live(durationNs),
+    });
+  }
+  for (const free of truth.preCaptureFrees) {
+    if (free.pid !== pid) continue;
+    const live = (ns: number): number => (free.freeNs > ns ? free.bytes : 0);
+    addGroup(groups, [knowableOwnerOfFree(free, has), null, null, []], {
+      allocations: 1,
+      allocated: 0,
+      peak: live(peakNs),
+      oom: oomNs === null ? null : live(oomNs),
+      end: live(durationNs),
+    });
+  }
+  return groups;
+}
+
+interface Span {
+  readonly startNs: number;
+  readonly endNs: number;
+}
+
+/** Length of the time in [from, to) at which `isWanted` holds of what is under way, looked at between any two neighbouring moments. */
+function timeWhere(
+  classes: Readonly<Record<string, readonly Span[]>>,
+  from: number,
+  to: number,
+  isWanted: (under: (name: string) => boolean) => boolean,
+): number {
+  const spans = Object.values(classes).flat();
+  const moments = [...new Set([from, to, ...spans.flatMap(({ startNs, endNs }) => [startNs, endNs])])]
+    .filter((ns) => ns >= from && ns <= to)
+    .sort((a, b) => a - b);
+  let time = 0;
+  for (const [i, moment] of moments.slice(0, -1).entries()) {
+    const under = (name: string): boolean =>
+      (classes[name] ?? []).some(({ startNs, endNs }) => startNs <= moment && endNs > moment);
+    if (isWanted(under)) time += moments[i + 1]! - moment;
+  }
+  return time;
+}
+
+/** Work of one process by what it is. */
+export function workOf({ recording }: Scenario, pid: number, hasGraphs = true): Record<string, readonly Span[]> {
+  const own = <Row extends Span & { readonly pid: number }>(rows: readonly Row[]): Row[] =>
+    rows.filter((row) => row.pid === pid);
+  const kernels = own(recording.kernels);
+  return {
+    compute: [
+      ...kernels.filter(({ shortName }) => !shortName.startsWith('nccl')),
+      ...(hasGraphs ? own(recording.graphs) : []),
+    ],
+    communication: kernels.filter(({ shortName }) => shortName.startsWith('nccl')),
+    copy: [...own(recording.copies), ...own(recording.memsets)],
+  };
+}
+
+export function budgetOf(work: Readonly<Record<string, readonly Span[]>>, from: number, to: number): NsysBudget {
+  const where = (isWanted: (under: (name: string) => boolean) => boolean): number =>
+    timeWhere(work, from, to, isWanted);
+  return {
+    window_ns: to - from,
+    compute_ns: where((under) => under('compute')),
+    exposed_communication_ns: where((under) => under('communication') && !under('compute')),
+    exposed_copy_ns: where((under) => under('copy') && !under('compute') && !under('communication')),
+    idle_ns: where((under) => !under('compute') && !under('communication') && !under('copy')),
+    communication_ns: where((under) => under('communication')),
+    copy_ns: where((under) => under('copy')),
+  };
+}
+
+const MEMORY_CALL =
+  /^(?:cudaMalloc|cudaFree|cudaHostAlloc|cudaMemPool|cuMemAlloc|cuMemFree|cuMemCreate|cuMemMap|cuMemUnmap|cuMemRelease)/;
+
+export function memoryCallsOf({ recording, truth }: Scenario): NsysMemoryCall[] {
+  const found: NsysMemoryCall[] = [];
+  const calls = recording.api.filter(({ name }) => MEMORY_CALL.test(name));
+  const [pace] = Object.values(truth.steps);
+  for (const key of new Set(calls.map(({ pid, name }) => JSON.stringify([pid, plainApi(name)])))) {
+    const [pid, api] = JSON.parse(key) as [number, string];
+    const mine = calls.filter((call) => call.pid === pid && plainApi(call.name) === api);
+    const inSteps = mine.filter(({ startNs }) => startNs >= pace![1]!.startNs && startNs < pace!.at(-1)!.endNs);
+    found.push({
+      api,
+      pid,
+      count: mine.length,
+      failed: mine.filter(({ returnValue }) => returnValue === 2).length,
+      busy_ns: timeWhere({ mine }, 0, Number.MAX_SAFE_INTEGER, (under) => under('mine')),
+      longest_ns: Math.max(...mine.map(({ startNs, endNs }) => endNs - startNs)),
+      per_step: inSteps.length / (pace!.length - 1),
+    });
+  }
+  return found;
+}
+
+const STORM_GAP_NS = 5_000_000;
+const STORM_CALLS = 8;
+const SECOND_NS = 1_000_000_000;
+
+/** Eight frees of one thread or more with no allocation between them and at most 5 ms apart. */
+export function stormsOf({ recording }: Scenario): NsysStorm[] {
+  const found: NsysStorm[] = [];
+  const isFree = (name: string): boolean => /^(?:cudaFree|cuMemFree|cuMemUnmap|cuMemRelease)$/.test(plainApi(name));
+  const isAsk = (name: string): boolean => /^(?:cudaMalloc|cuMemAlloc|cuMemCreate)/.test(name);
+  const calls = recording.api.filter(({ name }) => isFree(name) || isAsk(name)).sort((a, b) => a.startNs - b.startNs);
+  for (const tid of new Set(calls.map((call) => call.tid))) {
+    const mine = calls.filter((call) => call.tid === tid);
+    let burst: typeof mine = [];
+    const finish = (): void => {
+      const [first] = burst;
+      if (first !== undefined && burst.length >= STORM_CALLS) {
+        const since = first.startNs - SECOND_NS;
+        found.push({
+          pid: first.pid,
+          tid,
+          start_ns: first.startNs,
+          end_ns: burst.at(-1)!.endNs,
+          calls: burst.length,
+          busy_ns: burst.reduce((sum, { startNs, endNs }) => sum + endNs - startNs, 0),
+          is_retry: mine.some(
+            ({ returnValue, startNs }) => returnValue === 2 && startNs >= since && startNs <= first.startNs,
+          ),
+        });
+      }
+      burst = [];
+    };
+    for (const call of mine) {
+      const last = burst.at(-1);
+      if (!isFree(call.name) || (last !== undefined && call.startNs - last.endNs > STORM_GAP_NS)) finish();
+      if (isFree(call.name)) burst.push(call);
+    }
+    finish();
+  }
+  return found.sort((a, b) => a.start_ns - b.start_ns);
+}
+
+/** The owner names of the planted truth in this tool's words. */
+export const OWNER_NAMES: Readonly<Record<Owner, DriverOwner>> = {
+  torch: 'torch',
+  nccl: 'nccl',
+  cublas: 'cublas',
+  cudnn: 'cudnn',
+  pinned: 'pinned_host',
+  managed: 'managed',
+  static: 'static',
+  async_pool: 'async_pool',
+  graph: 'graph',
+  other: 'other',
+};

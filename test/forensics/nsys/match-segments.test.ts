@@ -1,0 +1,269 @@
+/** Which blocks of the driver are PyTorch's: addresses and sizes tell, and where they are used again, time does. */
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import type { DriverAllocation } from '../../../src/forensics/nsys/driver-allocation.js';
+import { matchSegments, type SegmentMatch, type TorchSegment } from '../../../src/forensics/nsys/match-segments.js';
+
+const MIB = 2 ** 20;
+const MS = 1_000_000;
+/** UTC of the report's time 0, µs. */
+const UTC_US = 1_780_000_000_000_000;
+
+/** Life of a block, ms of the report's clock; null: since before the capture, or to its end. */
+type Life = readonly [from: number | null, to: number | null];
+
+function block(address: number, [from, to]: Life, bytes = 20 * MIB, kind = 'device'): DriverAllocation {
+  return {
+    pid: 1,
+    device: 0,
+    kind,
+    address,
+    bytes,
+    allocNs: from === null ? null : from * MS,
+    freeNs: to === null ? null : to * MS,
+    origin: from === null ? 'before_capture' : 'traced',
+    name: null,
+    isInPool: false,
+    api: 'cudaMalloc',
+    thread: null,
+    library: null,
+    libraryCall: null,
+    modules: [],
+    ranges: [],
+    isInNccl: false,
+  };
+}
+
+/** The same in the snapshot, whose clock is `skewUs` ahead. */
+function segment(address: number, [from, to]: Life, { skewUs = 0, bytes = 20 * MIB } = {}): TorchSegment {
+  const us = (ms: number | null): number | null => (ms === null ? null : UTC_US + ms * 1000 + skewUs);
+  return { address, bytes, allocUs: us(from), freeUs: us(to), isExpandable: false };
+}
+
+/** Three blocks that both sides show once, to lay the clocks by. */
+const ANCHORS = [901, 902, 903];
+const anchorBlocks = ANCHORS.map((address) => block(address, [address - 900, null]));
+const anchorSegments = (skewUs: number): TorchSegment[] =>
+  ANCHORS.map((address) => segment(address, [address - 900, null], { skewUs }));
+
+/** Places of those among `blocks` that matched, the anchors aside. */
+function matchedOf(
+  blocks: readonly DriverAllocation[],
+  segments: readonly TorchSegment[],
+  { skewUs = 0, offsetUs = UTC_US as number | null, dumpMs = 10_000 as number | null, anchored = true } = {},
+): { readonly places: number[]; readonly match: SegmentMatch } {
+  const match = matchSegments(
+    anchored ? [...blocks, ...anchorBlocks] : blocks,
+    anchored ? [...segments, ...anchorSegments(skewUs)] : segments,
+    offsetUs,
+    dumpMs === null ? null : UTC_US + dumpMs * 1000 + skewUs,
+  );
+  return { places: [...match.matched].filter((i) => i < blocks.length).sort((a, b) => a - b), match };
+}
+
+describe('blocks of one address and size', () => {
+  // Torch, NCCL, torch again, somebody else to the end.
+  const lives: readonly Life[] = [
+    [10, 20],
+    [20, 30],
+    [30, 40],
+    [40, null],
+  ];
+  const blocks = lives.map((life) => block(7, life));
+
+  it.each([0, 350, -2_500_000, 4_200_000, 59_000_000])('are told apart by their times (%i µs apart)', (skewUs) => {
+    const torch = [segment(7, lives[0]!, { skewUs }), segment(7, lives[2]!, { skewUs })];
+    const { places, match } = matchedOf(blocks, torch, { skewUs });
+    expect(places).toEqual([0, 2]);
+    expect(match).toMatchObject({
+      alignment: { by: 'pairs', pairs: 3, correction_us: skewUs, error_us: 0 },
+      unseenBytes: 0,
+      isOfAnother: false,
+    });
+  });
+
+  it('are told apart without any clock in the report', () => {
+    const torch = [segment(7, lives[1]!), segment(7, lives[3]!)];
+    const { places, match } = matchedOf(blocks, torch, { offsetUs: null });
+    expect(places).toEqual([1, 3]);
+    expect(match.alignment).toEqual({ by: 'pairs', pairs: 3, correction_us: UTC_US, error_us: 0 });
+  });
+
+  it('are not all taken where one is known', () => {
+    expect(matchedOf(blocks, [segment(7, lives[1]!)]).places).toEqual([1]);
+    expect(matchedOf(blocks, []).places).toEqual([]);
+  });
+
+  it('must be of the device, and of the very size', () => {
+    const others = [block(7, lives[0]!, 20 * MIB, 'managed'), block(7, lives[0]!, 22 * MIB), block(8, lives[0]!)];
+    const { places, match } = matchedOf(others, [segment(7, [10, null])]);
+    expect(places).toEqual([]);
+    expect(match.unseenBytes).toBe(20 * MIB);
+  });
+});
+
+describe('a life that one side saw only in part', () => {
+  it('is known by its end where it began before the capture', () => {
+    const { places } = matchedOf(
+      [block(7, [null, 50]), block(7, [60, 70]), block(7, [80, null])],
+      [segment(7, [null, 50])],
+    );
+    expect(places).toEqual([0]);
+  });
+
+  it('is known by its end where it began before the recording', () => {
+    const blocks = [block(7, [10, 20]), block(7, [30, 90]), block(7, [95, null])];
+    expect(matchedOf(blocks, [segment(7, [null, 90])]).places).toEqual([1]);
+  });
+
+  it('is known by its address where it was held throughout the recording', () => {
+    const blocks = [block(7, [10, 20]), block(7, [30, null])];
+    expect(matchedOf(blocks, [segment(7, [null, null])]).places).toEqual([1]);
+  });
+
+  it('is not one that ended before the dump', () => {
+    const { places, match } = matchedOf([block(7, [10, 20])], [segment(7, [null, null])], { dumpMs: 100 });
+    expect(places).toEqual([]);
+    expect(match.unseenBytes).toBe(20 * MIB);
+  });
+
+  it('may end after the dump', () => {
+    expect(matchedOf([block(7, [10, 200])], [segment(7, [null, null])], { dumpMs: 100 }).places).toEqual([0]);
+    expect(matchedOf([block(7, [null, 200])], [segment(7, [50, null])], { dumpMs: 100 }).places).toEqual([0]);
+  });
+
+  it('is not one that began after the dump', () => {
+    // PyTorch gave the segment back, and somebody else got its address.
+    const blocks = [block(7, [10, 200]), block(7, [300, null])];
+    expect(matchedOf(blocks, [segment(7, [null, null])], { dumpMs: 100 }).places).toEqual([0]);
+    expect(matchedOf(blocks.slice(1), [segment(7, [null, null])], { dumpMs: 100 }).places).toEqual([]);
+  });
+
+  it('counts as unseen where it has no allocation, as the parts of an expandable segment have none', () => {
+    const part = { ...segment(11, [null, null], { bytes: 500 * MIB }), isExpandable: true };
+    const { match } = matchedOf([block(12, [10, null])], [part, segment(13, [5, 6])]);
+    // What was given back before the dump is not in the reserve.
+    expect(match.unseenBytes).toBe(500 * MIB);
+    expect(match.matched.size).toBe(ANCHORS.length);
+  });
+});
+
+describe('clocks', () => {
+  it('are taken at their word with fewer than three pairs', () => {
+    const blocks = [block(7, [100, null]), block(8, [200, null])];
+    const near = { anchored: false, skewUs: 900_000 };
+    const segments = (skewUs: number): TorchSegment[] => [
+      segment(7, [100, null], { skewUs }),
+      segment(8, [200, null], { skewUs }),
+    ];
+    const { places, match } = matchedOf(blocks, segments(900_000), near);
+    expect(places).toEqual([0, 1]);
+    expect(match.alignment).toEqual({ by: 'nominal', pairs: 2, correction_us: null, error_us: null });
+    // Too far apart for clocks of one host.
+    expect(matchedOf(blocks, segments(1_100_000), { anchored: false, skewUs: 1_100_000 }).places).toEqual([]);
+  });
+
+  it('decide nothing where there is none and nothing to lay it by', () => {
+    const blocks = [block(7, [100, 150]), block(8, [200, null])];
+    const without = { anchored: false, offsetUs: null };
+    expect(matchedOf(blocks, [segment(7, [100, null]), segment(8, [null, null])], without).places).toEqual([0, 1]);
+    // Whether it was given back before the dump nobody knows.
+    expect(matchedOf(blocks, [segment(7, [null, null])], without).places).toEqual([0]);
+  });
+
+  it('tell another launch that was given the same addresses', () => {
+    for (const skewUs of [61_000_000, -3_600_000_000]) {
+      const { places, match } = matchedOf(
+        [block(7, [10, null])],
+        [segment(7, [10, null], { skewUs }), segment(8, [null, null])],
+        { skewUs },
+      );
+      expect(places).toEqual([]);
+      expect(match.isOfAnother).toBe(true);
+      expect(match.matched.size).toBe(0);
+      expect(match.alignment).toMatchObject({ by: 'nominal', correction_us: null });
+      expect(match.unseenBytes).toBe((2 + ANCHORS.length) * 20 * MIB);
+    }
+  });
+
+  it('are as sure as nine in ten pairs agree', () => {
+    const skews = [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 5000];
+    const blocks = skews.map((_, i) => block(i, [i + 1, null]));
+    const segments = skews.map((skewUs, i) => segment(i, [i + 1, null], { skewUs }));
+    const { alignment, matched } = matchSegments(blocks, segments, UTC_US, null);
+    expect(alignment.pairs).toBe(20);
+    expect(alignment.correction_us).toBe(9.5);
+    expect(alignment.error_us).toBeGreaterThanOrEqual(8);
+    expect(alignment.error_us! < 2500 || alignment.error_us === (5000 - 1) / 2).toBe(true);
+    expect(matched.size).toBe(20);
+  });
+});
+
+describe('any history', () => {
+  interface Turn {
+    readonly address: number;
+    readonly isTorch: boolean;
+    readonly from: number;
+    readonly to: number | null;
+  }
+
+  /** Turns at each address one after the other, at least 2 ms long and 2 ms apart; the last may be held to the end. */
+  const turns: fc.Arbitrary<Turn[]> = fc
+    .array(
+      fc.array(
+        fc.record({
+          isTorch: fc.boolean(),
+          gap: fc.integer({ min: 2, max: 300 }),
+          length: fc.integer({ min: 2, max: 500 }),
+        }),
+        { minLength: 1, maxLength: 6 },
+      ),
+      { minLength: 1, maxLength: 8 },
+    )
+    .chain((addresses) =>
+      fc.array(fc.boolean(), { minLength: addresses.length, maxLength: addresses.length }).map((isHeld) =>
+        addresses.flatMap((uses, address) => {
+          let clock = 0;
+          return uses.map(({ isTorch, gap, length }, i): Turn => {
+            const from = clock + gap;
+            clock = from + length;
+            return { address, isTorch, from, to: i === uses.length - 1 && isHeld[address]! ? null : clock };
+          });
+        }),
+      ),
+    );
+
+  it('is told apart, whatever the clocks', () => {
+    const END_MS = 6000;
+    fc.assert(
+      fc.property(
+        turns,
+        fc.integer({ min: -50_000_000, max: 50_000_000 }),
+        fc.boolean(),
+        fc.array(fc.integer({ min: 0, max: 4 }), { minLength: 100, maxLength: 100 }),
+        // The capture and the recording begin somewhere in it.
+        fc.integer({ min: 0, max: 400 }),
+        fc.integer({ min: 0, max: 400 }),
+        (all, skewUs, hasClock, jitter, captureMs, recordingMs) => {
+          const seen = (to: number | null, since: number): boolean => to === null || to >= since;
+          const cut = (from: number, since: number): number | null => (from < since ? null : from);
+          const shown = all.filter(({ from, to }) => (to !== null || from >= captureMs) && seen(to, captureMs));
+          const blocks = shown.map(({ address, from, to }) => block(address, [cut(from, captureMs), to]));
+          const torch = all.filter(({ isTorch, to }) => isTorch && seen(to, recordingMs));
+          const segments = torch.map(({ address, from, to }, i) => {
+            const life = segment(address, [cut(from, recordingMs), to], { skewUs });
+            const late = jitter[i % jitter.length]!;
+            return { ...life, allocUs: life.allocUs === null ? null : life.allocUs + late };
+          });
+          const offsetUs = hasClock ? UTC_US : null;
+          const { places, match } = matchedOf(blocks, segments, { skewUs, offsetUs, dumpMs: END_MS });
+          const expected = shown.flatMap((turn, i) => (torch.includes(turn) ? [i] : []));
+          expect(places).toEqual(expected);
+          const held = torch.filter((turn) => turn.to === null && !shown.includes(turn));
+          expect(match.unseenBytes).toBe(held.length * 20 * MIB);
+        },
+      ),
+      { numRuns: 300 },
+    );
+  });
+});
