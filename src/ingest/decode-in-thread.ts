@@ -164,11 +164,7 @@ class ThreadLink {
     const { port1, port2 } = new MessageChannel();
     this.buffers = port1;
     const workerData: DecoderLink = { taken: this.taken.buffer as SharedArrayBuffer, buffers: port2 };
-    this.worker = new Worker(THREAD, {
-      workerData,
-      transferList: [port2],
-      resourceLimits: { maxYoungGenerationSizeMb: 8 },
-    });
+    this.worker = new Worker(THREAD, { workerData, transferList: [port2] });
     this.worker.on('message', (message: FromDecoder) => {
       this.queue.push(message);
       this.ring();

@@ -66,7 +66,8 @@ function readRows(reader: PageReader, rows: SchemaRow[]): Damage | undefined {
       rows.push({
         type: textAt(type, row),
         name: textAt(name, row),
-        root: root.kinds[row] === CELL.integer ? root.bits[2 * row]! + root.bits[2 * row + 1]! * 4294967296 : 0,
+        // Page numbers have 32 bits.
+        root: root.kinds[row] === CELL.integer && root.bits[2 * row + 1] === 0 ? root.bits[2 * row]! : 0,
         sql: textAt(sql, row),
       });
     }

@@ -233,8 +233,9 @@ describe('the same export in other forms', () => {
     ['64-bit integers', {}],
     ['32-bit integers and unsigned ids', { integers: 'INTEGER' }],
     ['dictionaries', { dictionaries: true }],
-  ] as const)('a folder of Parquet files with %s', async (_, spelling) => {
-    await writeParquetFolder(at('run_pqtdir'), EXPORT, spelling);
+  ] as const)('a folder of Parquet files with %s', async (what, spelling) => {
+    const name = `${what}/run_pqtdir`;
+    await writeParquetFolder(at(name), EXPORT, spelling);
     expect(await take(name)).toMatchObject({ status: 'ingested', format: 'nsys', rank: 3, notes: [] });
     expect(await rowsOf(name)).toEqual(expected);
     expect((await report(name))['form']).toBe('parquetdir');
@@ -565,31 +566,36 @@ describe('what lies in one directory', () => {
 });
 
 describe('the clock', () => {
-  storeForEach();
-  const plain = async (): Promise<Stored> => {
+  storeForAll();
+  /** Whatever says how the export was made differs. */
+  const times = async (path: string): Promise<Stored> =>
+    Object.fromEntries(
+      Object.entries(await rowsOf(path)).filter(([name]) => !['nsys_option', 'nsys_report'].includes(name)),
+    );
+  let expected: Stored;
+  beforeAll(async () => {
     put(at('plain.sqlite'), SQLITE);
     await take('plain.sqlite');
-    return rowsOf('plain.sqlite');
-  };
-  /** Whatever says how the export was made differs. */
-  const times = (rows: Stored): Stored =>
-    Object.fromEntries(Object.entries(rows).filter(([name]) => !['nsys_option', 'nsys_report'].includes(name)));
+    expected = await times('plain.sqlite');
+  });
 
   it.each([
     ['normalised', { isNormalized: true }],
     ['shifted', { shiftNs: 12_345_678_901n }],
     ['shifted back', { shiftNs: -12_345_678_901n }],
     ['normalised and shifted', { isNormalized: true, shiftNs: 5_000_000_000n }],
-  ])('of an export that was %s is the plain one again', async (_, options) => {
-    const expected = await plain();
-    put(at('a.sqlite'), sqliteBytes(smallExport(options)));
-    await writeParquetFolder(at('a_pqtdir'), smallExport(options));
-    for (const name of ['a.sqlite', 'a_pqtdir']) {
-      await take(name);
-      const rows = await rowsOf(name);
-      expect(times(rows)).toEqual(times(expected));
-      expect(await report(name)).toMatchObject({ clock_offset_ns: UTC_NS, duration_ns: 2_000_000_000 });
-    }
+  ])('of an export that was %s is the plain one again', async (what, options) => {
+    const name = `${what}.sqlite`;
+    put(at(name), sqliteBytes(smallExport(options)));
+    await take(name);
+    expect(await times(name)).toEqual(expected);
+    expect(await report(name)).toMatchObject({ clock_offset_ns: UTC_NS, duration_ns: 2_000_000_000 });
+  });
+
+  it('is that of the folder, too', async () => {
+    await writeParquetFolder(at('a_pqtdir'), smallExport({ isNormalized: true }));
+    await take('a_pqtdir');
+    expect(await times('a_pqtdir')).toEqual(expected);
   });
 
   it('is unknown where nothing tells it, and UTC where times are UTC', async () => {
@@ -600,9 +606,9 @@ describe('the clock', () => {
     await take('b.sqlite');
     expect(await report('a.sqlite')).toMatchObject({ clock_offset_ns: null, clock_origin: null });
     expect(await report('b.sqlite')).toMatchObject({ clock_offset_ns: 0 });
-    expect(
-      await store.select('SELECT start_ns FROM nsys_kernel ORDER BY source_id, start_ns LIMIT 1 OFFSET 2'),
-    ).toEqual([{ start_ns: UTC_NS + 10_500n }]);
+    expect(await store.select('SELECT max(start_ns) - 18_600 AS start_ns FROM nsys_kernel')).toEqual([
+      { start_ns: UTC_NS + 10_500n },
+    ]);
   });
 });
 
@@ -708,9 +714,9 @@ describe('a long capture', () => {
     const many = <T>(n: number, make: (i: number) => T): T[] => Array.from({ length: n }, (_, i) => make(i));
     const tables = changed(EXPORT, {
       CUPTI_ACTIVITY_KIND_KERNEL: {
-        rows: many(70_000, (i) => ({ ...kernels.rows[0]!, start: 10 * i, end: 10 * i + 5 })),
+        rows: many(9_000, (i) => ({ ...kernels.rows[0]!, start: 10 * i, end: 10 * i + 5 })),
       },
-      NVTX_EVENTS: { rows: many(40_000, (i) => ({ ...nvtx.rows[1]!, start: 7 * i, text: `aten::mm, op_id = ${i}` })) },
+      NVTX_EVENTS: { rows: many(7_000, (i) => ({ ...nvtx.rows[1]!, start: 7 * i, text: `aten::mm, op_id = ${i}` })) },
     });
     put(at('a.sqlite'), sqliteBytes(tables));
     await writeParquetFolder(at('run/a_pqtdir'), tables);
@@ -718,11 +724,11 @@ describe('a long capture', () => {
     const [same] = await store.select(
       'SELECT count(*)::INTEGER AS n FROM nsys_range AS a JOIN nsys_range AS b ON a.seq = b.seq AND a.start_ns = b.start_ns AND a.text = b.text WHERE a.source_id < b.source_id AND a.start_ns = a.seq * 7',
     );
-    expect(same).toEqual({ n: 40_000 });
+    expect(same).toEqual({ n: 7_000 });
     expect(
       await store.select(
         'SELECT count(*)::INTEGER AS n, sum(start_ns)::BIGINT AS s FROM nsys_kernel GROUP BY source_id',
       ),
-    ).toEqual(many(2, () => ({ n: 70_000, s: 10 * 35_000 * 69_999 })));
+    ).toEqual(many(2, () => ({ n: 9_000, s: 10 * 4_500 * 8_999 })));
   });
 });

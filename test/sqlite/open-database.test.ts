@@ -170,10 +170,10 @@ describe('every form of page', () => {
     await expectSameAsSqlite(makeDatabase(`PRAGMA auto_vacuum = FULL; ${MIXED}; DELETE FROM events WHERE rowid % 3`));
   });
 
-  it('where pages of several tables alternate, and where they are in no order', async () => {
+  it('where pages of tables alternate or are in no order, without reading much more than them', async () => {
     const bytes = makeDatabase((database) => {
       database.exec(
-        'CREATE TABLE a(x, t TEXT); CREATE TABLE b(x, t TEXT); CREATE TABLE r(id INTEGER PRIMARY KEY, t TEXT); BEGIN',
+        'CREATE TABLE a(x, t TEXT); CREATE TABLE b(x, t TEXT); CREATE TABLE r(id INTEGER PRIMARY KEY, t TEXT); CREATE TABLE s(t TEXT); BEGIN',
       );
       const insert = ['a', 'b'].map((name) => database.prepare(`INSERT INTO ${name} VALUES (?, hex(zeroblob(30)))`));
       const scattered = database.prepare('INSERT INTO r VALUES (?, hex(zeroblob(30)))');
@@ -182,9 +182,32 @@ describe('every form of page', () => {
         scattered.run([(i * 3571) % 6007]);
       }
       for (const statement of [...insert, scattered]) statement.finalize();
-      database.exec('COMMIT');
+      database.exec('INSERT INTO s SELECT t FROM r; COMMIT');
     });
-    expect(await expectSameAsSqlite(bytes)).toBe(12_000);
+    expect(await expectSameAsSqlite(bytes)).toBe(18_000);
+
+    const memory = memoryAccess(bytes);
+    let calls = 0;
+    let read = 0;
+    const database = openDatabase({
+      ...memory,
+      readAt(target, position) {
+        calls += 1;
+        read += target.length;
+        return memory.readAt(target, position);
+      },
+    });
+    for (const [table, maxCalls, maxPart] of [
+      ['s', 12, 0.5],
+      ['a', 40, 1.1],
+      ['r', 400, 1.6],
+    ] as const) {
+      calls = 0;
+      read = 0;
+      await database.count(table);
+      expect(calls, table).toBeLessThan(maxCalls);
+      expect(read / bytes.length, table).toBeLessThan(maxPart);
+    }
   });
 
   it('of which only the header is there', () => {
@@ -482,6 +505,21 @@ describe('tables that are not read', () => {
     expect(await readTable(database, 'keyed', ['name'])).toMatchObject({ rows: 0, problem });
     expect(await database.count('keyed')).toMatchObject({ rows: 0, problem });
     expect(await database.count('counted')).toEqual({ rows: 1, problem: undefined });
+  });
+
+  it('say so when their root is that of another, or page 1, or none', async () => {
+    for (const root of ["(SELECT rootpage FROM sqlite_schema WHERE name = 'u')", '1', '0', '-5', "'x'", 'NULL']) {
+      const database = openDatabase(
+        memoryAccess(
+          makeDatabase(
+            `CREATE TABLE t(a); CREATE TABLE u(a); CREATE TABLE v(a); INSERT INTO v VALUES (1);
+             PRAGMA writable_schema = ON; UPDATE sqlite_schema SET rootpage = ${root} WHERE name = 't'`,
+          ),
+        ),
+      );
+      expect(await database.count('t')).toMatchObject({ rows: 0, problem: { fact: expect.stringContaining('root') } });
+      expect(await database.count('v')).toEqual({ rows: 1, problem: undefined });
+    }
   });
 
   it('say so when they are virtual', async () => {

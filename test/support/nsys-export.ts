@@ -435,7 +435,7 @@ export async function writeParquetFolder(
       );
       if (rows.length > 0) await connection.run(`INSERT INTO ${quoted(name)} VALUES ${literals.join(', ')}`);
       const file = join(directory, `${name}.parquet`).replaceAll("'", "''");
-      await connection.run(`COPY ${quoted(name)} TO '${file}' (FORMAT parquet)`);
+      await connection.run(`COPY ${quoted(name)} TO '${file}' (FORMAT parquet, ROW_GROUP_SIZE 2048)`);
     }
   } finally {
     connection.closeSync();

@@ -52,7 +52,7 @@ export function matchSegments(
     const key = `${segment.address}/${segment.bytes}`;
     bySegment.set(key, [...(bySegment.get(key) ?? []), segment]);
   }
-  const alignment = align(allocations, byBlock, bySegment, offsetUs);
+  const { alignment, spreadUs } = align(allocations, byBlock, bySegment, offsetUs);
   if (offsetUs !== null && Math.abs(alignment.correction_us ?? 0) > MOST_SKEW_US) {
     const held = segments.filter(({ freeUs }) => freeUs === null);
     return {
@@ -65,7 +65,7 @@ export function matchSegments(
   const toUs = (ns: number): number => (offsetUs ?? 0) + ns / 1000 + (alignment.correction_us ?? 0);
   const tolerance =
     alignment.by === 'pairs'
-      ? Math.max(LEAST_TOLERANCE_US, 20 * (alignment.error_us ?? 0))
+      ? Math.max(LEAST_TOLERANCE_US, 20 * spreadUs)
       : offsetUs === null
         ? Number.POSITIVE_INFINITY
         : NOMINAL_TOLERANCE_US;
@@ -114,13 +114,13 @@ function distanceUs(
   return dumpUs !== null && toUs(freeNs) < dumpUs ? undefined : 1;
 }
 
-/** Blocks found once on each side lie the clocks side by side. */
+/** Blocks found once on each side lie the clocks side by side. Some of them may be two blocks, each seen by one side only: the spread is that of most of them. */
 function align(
   allocations: readonly DriverAllocation[],
   byBlock: ReadonlyMap<string, readonly number[]>,
   bySegment: ReadonlyMap<string, readonly TorchSegment[]>,
   offsetUs: number | null,
-): NsysAlignment {
+): { readonly alignment: NsysAlignment; readonly spreadUs: number } {
   const differences: number[] = [];
   for (const [key, list] of bySegment) {
     const candidates = byBlock.get(key) ?? [];
@@ -132,8 +132,18 @@ function align(
   }
   differences.sort((a, b) => a - b);
   const pairs = differences.length;
-  if (pairs < LEAST_PAIRS) return { by: 'nominal', pairs, correction_us: null, error_us: null };
+  if (pairs < LEAST_PAIRS)
+    return { alignment: { by: 'nominal', pairs, correction_us: null, error_us: null }, spreadUs: 0 };
   const at = (share: number): number => differences[Math.min(pairs - 1, Math.floor(share * pairs))]!;
-  const middle = pairs % 2 === 1 ? at(0.5) : (differences[pairs / 2 - 1]! + differences[pairs / 2]!) / 2;
-  return { by: 'pairs', pairs, correction_us: middle, error_us: (at(0.95) - at(0.05)) / 2 };
+  const middle = median(differences);
+  const spreadUs = median(differences.map((difference) => Math.abs(difference - middle)).sort((a, b) => a - b));
+  return {
+    alignment: { by: 'pairs', pairs, correction_us: middle, error_us: (at(0.95) - at(0.05)) / 2 },
+    spreadUs,
+  };
+}
+
+function median(sorted: readonly number[]): number {
+  const half = sorted.length >> 1;
+  return sorted.length % 2 === 1 ? sorted[half]! : (sorted[half - 1]! + sorted[half]!) / 2;
 }
