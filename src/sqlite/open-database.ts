@@ -4,7 +4,8 @@
  * Our own, because every library for Node 20 brings native code, loads the whole file, or takes locks beside the evidence, and none is as fast: a
  * table is scanned in the order of its pages, no SQL is run, no index is looked at.
  *
- * What it cannot tell: a value whose bytes were changed into another value. The format has no checksums.
+ * What it cannot tell, because the format has no checksums: a value whose bytes were changed into another value, and a pointer that was changed to
+ * a page of another table with fitting rowids and no more columns. A count rests on the headers of leaf pages; only a scan holds their cells against them.
  */
 import { setImmediate as turn } from 'node:timers/promises';
 import { MbfError } from '../model/errors.js';
