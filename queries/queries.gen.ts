@@ -1182,6 +1182,25 @@ export interface Queries {
       in_window: number;
     };
   };
+  /** Memory held at the driver over time, by process, device and kind */
+  'nsys.memory_curve': {
+    params: {
+      source_id: number;
+      /** equal slices of time, each with the most that was held in it */
+      columns: number | bigint;
+    };
+    row: {
+      pid: number | null;
+      device: number | null;
+      kind: string;
+      /** from 0 */
+      slice: number;
+      /** of the slice */
+      start_ns: number;
+      /** the most held in it */
+      bytes: number;
+    };
+  };
   /** How a report was captured and exported */
   'nsys.options': {
     params: {
@@ -1249,6 +1268,26 @@ export interface Queries {
       overlaps: boolean;
     };
   };
+  /** Kernels and copies launched inside the NVTX ranges of a text */
+  'nsys.range_work': {
+    params: {
+      source_id: number;
+      /** part of a range's text, in whatever case */
+      text: string;
+      most: number | bigint;
+    };
+    row: {
+      /** kernel, memcpy, memset */
+      work: string;
+      /** of the kernel, or the direction of the copy */
+      name: string;
+      count: number;
+      /** sum of durations */
+      total_ns: number;
+      /** of copies */
+      bytes: number | null;
+    };
+  };
   /** Push/pop ranges in the order in which each thread opened them */
   'nsys.ranges': {
     params: {
@@ -1298,6 +1337,22 @@ export interface Queries {
       start_ns: number;
       end_ns: number | null;
       text: string;
+    };
+  };
+  /** Processes to which the driver refused device memory, and how that ended */
+  'nsys.refused_memory': {
+    params: {
+      source_id: number;
+    };
+    row: {
+      pid: number | null;
+      refusals: number;
+      first_ns: number;
+      last_ns: number;
+      /** of the last refusal */
+      api: string;
+      /** calls for device memory that succeeded after the last refusal */
+      served_after: number;
     };
   };
   /** Nsight Systems exports of a run, and what each of them holds */

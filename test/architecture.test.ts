@@ -11,7 +11,9 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   'src/model': [],
   // What several formats are written in: shell text, nested settings.
   'src/notation': ['src/model'],
-  'parsers/*': ['src/model', 'src/notation'],
+  // Files that several exporters write: tables in a database.
+  'src/sqlite': ['src/model'],
+  'parsers/*': ['src/model', 'src/notation', 'src/sqlite'],
   parsers: ['src/model', 'parsers/*'],
   'src/allocator': ['src/model'],
   'src/estimate': ['src/model'],

@@ -322,6 +322,25 @@ export interface NsysRangeStack {
   }[];
 }
 
+export interface NsysRangeWork {
+  readonly work: 'kernel' | 'memcpy' | 'memset';
+  /** Of the kernel; the direction of a copy. */
+  readonly name: string;
+  readonly count: number;
+  readonly total_ns: number;
+  readonly bytes: number | null;
+}
+
+/** Memory held at the driver over time: the most in each of equal slices. */
+export interface NsysMemoryCurve {
+  readonly pid: number | null;
+  readonly device: number | null;
+  readonly kind: string;
+  /** Begins of the slices. */
+  readonly times_ns: readonly number[];
+  readonly bytes: readonly number[];
+}
+
 /** NVTX ranges open when an entry of a memory snapshot was recorded. */
 export interface NvtxAt {
   readonly path: string;
@@ -340,5 +359,13 @@ export interface NsysResult {
     readonly time_ns: number;
     readonly stacks: readonly NsysRangeStack[];
   }[];
+  /** Of `--range`: kernels and copies launched inside ranges with this text. */
+  readonly range_work?: readonly {
+    readonly path: string;
+    readonly text: string;
+    readonly work: readonly NsysRangeWork[];
+  }[];
+  /** Of `--curve`. */
+  readonly curves?: readonly { readonly path: string; readonly series: readonly NsysMemoryCurve[] }[];
   readonly against?: NsysComparison;
 }

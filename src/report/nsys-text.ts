@@ -5,6 +5,8 @@ import {
   type NsysBudget,
   type NsysComparison,
   type NsysDriverAccount,
+  type NsysMemoryCurve,
+  type NsysRangeWork,
   type NsysReport,
   type NsysResult,
 } from '../model/nsys-results.js';
@@ -33,9 +35,46 @@ export function nsysText(result: NsysResult, look: NsysLook): string {
     }
     lines.push('');
   }
+  for (const { path, text, work } of result.range_work ?? []) lines.push(...rangeLines(path, text, work, look), '');
+  for (const { path, series } of result.curves ?? []) lines.push(...curveLines(path, series), '');
   if (result.against !== undefined) lines.push(...comparisonLines(result.against, look));
   while (lines.at(-1) === '') lines.pop();
   return lines.join('\n');
+}
+
+function rangeLines(path: string, text: string, work: readonly NsysRangeWork[], { limit }: NsysLook): string[] {
+  const lines = [`${printable(path)}: launched inside ranges with "${printable(text)}"`];
+  if (work.length === 0) return [...lines, '  nothing'];
+  const right = (title: string) => ({ title, align: 'right' as const });
+  const rows = work
+    .slice(0, limit)
+    .map(({ work: kind, name, count, total_ns, bytes }) => [
+      kind,
+      shortText(name.replaceAll('_', kind === 'kernel' ? '_' : ' '), 60),
+      formatCount(count),
+      duration(total_ns),
+      bytesOr(bytes),
+    ]);
+  const columns = [{ title: 'work' }, { title: 'name' }, right('times'), right('sum'), right('bytes')];
+  return [...lines, table(columns, rows, '  '), ...more(work.length, limit)];
+}
+
+const LEVELS = ' ▁▂▃▄▅▆▇█';
+
+/** One line a series: each sign is a slice, in eighths of the series' own most. */
+function curveLines(path: string, series: readonly NsysMemoryCurve[]): string[] {
+  const lines = [`${printable(path)}: the driver's memory over time`];
+  if (series.length === 0) return [...lines, '  no memory event'];
+  for (const { pid, device, kind, times_ns, bytes } of series) {
+    const most = bytes.reduce((all, value) => Math.max(all, value), 0);
+    const drawn = bytes.map((value) => LEVELS[most > 0 ? Math.ceil((8 * value) / most) : 0]).join('');
+    const span = `${seconds(times_ns[0] ?? 0)} to ${seconds(times_ns.at(-1) ?? 0)}`;
+    lines.push(
+      `  process ${pid ?? UNKNOWN} device ${device ?? UNKNOWN} ${kind}: most ${formatBytes(most)}, ${span}`,
+      `    ${drawn}`,
+    );
+  }
+  return lines;
 }
 
 function reportLines(report: NsysReport, look: NsysLook): string[] {

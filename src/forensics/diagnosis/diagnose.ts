@@ -20,6 +20,7 @@ import { noOom } from './no-oom.js';
 import { describesSame, factsOfMessage } from './oom-facts.js';
 import { orderVerdicts } from './order-verdicts.js';
 import { type MemoryRow, peakOfLines, peakOfTrace } from './peak-accounting.js';
+import { profiledRefusals } from './profiled-refusals.js';
 import { describeRanks } from './ranks.js';
 import { relateVerdicts } from './relate.js';
 import { readRunContext } from './run-context.js';
@@ -93,7 +94,11 @@ export async function diagnose(
   }
   if (found.length === 0) {
     const failure = first === null ? null : incidents[first.incident]!;
-    found.push(...(await noOom(store, runId, failure, capacityBytes, total ?? null, lines)));
+    // Where no text names a failure, a profile of the driver may.
+    const refused = failure === null ? await profiledRefusals(store, runId) : [];
+    found.push(
+      ...(refused.length > 0 ? refused : await noOom(store, runId, failure, capacityBytes, total ?? null, lines)),
+    );
   }
   const places = await readPlaces(store, runId);
   const hasMemoryLines = lines.length > 0;

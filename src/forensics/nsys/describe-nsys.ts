@@ -1,5 +1,5 @@
 /** `mbforensics nsys`: every export of a run. */
-import type { NsysReport, NsysResult } from '../../model/nsys-results.js';
+import type { NsysMemoryCurve, NsysRangeWork, NsysReport, NsysResult } from '../../model/nsys-results.js';
 import type { Store } from '../../store/store.js';
 import { type ComparedRun, compareReports, kernelsPerStep } from './compare-reports.js';
 import { rangeStacks } from './range-stacks.js';
@@ -8,26 +8,81 @@ import { readReport } from './read-report.js';
 export interface NsysQuestions {
   /** Show the NVTX ranges open at this time: ns of the report's clock. */
   readonly atNs?: number | undefined;
+  /** Show the kernels and copies launched inside ranges whose text contains this. */
+  readonly range?: string | undefined;
+  /** Show memory over time, in so many slices. */
+  readonly slices?: number | undefined;
+  /** Rows of `range`. */
+  readonly most?: number | undefined;
 }
+
+const MOST_RANGE_WORK = 100_000;
 
 export async function describeNsys(
   store: Store,
   runId: number,
   run: string,
-  { atNs }: NsysQuestions = {},
+  { atNs, range, slices, most }: NsysQuestions = {},
 ): Promise<NsysResult> {
   const rows = await store.all('nsys.reports', { run_id: runId });
   const reports: NsysReport[] = [];
   for (const row of rows) reports.push(await readReport(store, runId, row));
-  if (atNs === undefined) return { schema: 'mbforensics/nsys@1', run, reports };
-  const at = [];
-  for (const [i, { source_id, display_path }] of rows.entries()) {
-    const ranks = new Map(
-      reports[i]!.processes.flatMap(({ pid, rank }) => (rank === null ? [] : [[pid, rank] as const])),
-    );
-    at.push({ path: display_path, time_ns: atNs, stacks: await rangeStacks(store, source_id, atNs, null, ranks) });
+  const ask = async <Answer>(answer: (row: (typeof rows)[number], report: NsysReport) => Promise<Answer>) => {
+    const answers: Answer[] = [];
+    for (const [i, row] of rows.entries()) answers.push(await answer(row, reports[i]!));
+    return answers;
+  };
+  return {
+    schema: 'mbforensics/nsys@1',
+    run,
+    reports,
+    ...(atNs === undefined
+      ? {}
+      : {
+          at: await ask(async ({ source_id, display_path: path }, { processes }) => {
+            const ranks = new Map(processes.flatMap(({ pid, rank }) => (rank === null ? [] : [[pid, rank] as const])));
+            return { path, time_ns: atNs, stacks: await rangeStacks(store, source_id, atNs, null, ranks) };
+          }),
+        }),
+    ...(range === undefined
+      ? {}
+      : {
+          range_work: await ask(async ({ source_id, display_path: path }) => {
+            const work = await store.all('nsys.range_work', { source_id, text: range, most: most ?? MOST_RANGE_WORK });
+            return {
+              path,
+              text: range,
+              work: work.map((row) => ({ ...row, work: row.work as NsysRangeWork['work'] })),
+            };
+          }),
+        }),
+    ...(slices === undefined
+      ? {}
+      : {
+          curves: await ask(async ({ source_id, display_path: path }) => ({
+            path,
+            series: await memoryCurves(store, source_id, slices),
+          })),
+        }),
+  };
+}
+
+async function memoryCurves(store: Store, sourceId: number, slices: number): Promise<NsysMemoryCurve[]> {
+  const curves = new Map<
+    string,
+    { pid: number | null; device: number | null; kind: string; times_ns: number[]; bytes: number[] }
+  >();
+  for (const { pid, device, kind, start_ns, bytes } of await store.all('nsys.memory_curve', {
+    source_id: sourceId,
+    columns: slices,
+  })) {
+    const key = `${pid}/${device}/${kind}`;
+    const curve = curves.get(key) ?? { pid, device, kind, times_ns: [], bytes: [] };
+    curve.times_ns.push(start_ns);
+    curve.bytes.push(bytes);
+    curves.set(key, curve);
   }
-  return { schema: 'mbforensics/nsys@1', run, reports, at };
+  return [...curves.values()];
 }
 
 /** One side of a comparison. */

@@ -7,8 +7,11 @@ type RangeGroup = Awaited<ReturnType<typeof readGroups>>[number];
 /** Texts that name the step itself; # stands for each number. Megatron, NeMo, Lightning, torch.profiler, Hugging Face, and what people push by hand. */
 const STEP_TEXT =
   /^(?:[\w.]+[:/ ])?(?:global[-_ ]?|train(?:ing|er)?[-_ ]?|outer[-_ ]?)?(?:iter(?:ation)?|step|batch|train[-_ ]?(?:step|batch|iter(?:ation)?)|ProfilerStep|training_step|run_training_batch)s?[-_ :=#*]*(?:#|\(#\)|\[#\])?$/i;
+/** What is called a step, an iteration or a batch of something smaller, or of no training. */
+const NO_STEP =
+  /^(?:forward|fwd|backward|bwd|optim\w*|lr|\w*scheduler|micro|eval\w*|valid\w*|val|test\w*|infer\w*|predict\w*|generat\w*|decod\w*|sampl\w*|data\w*|load\w*)[:/. ]/i;
 /** Texts of what ends a step. `Optimizer.step#Adam.step` is what torch writes. */
-const STEP_END = /^(?:Optimizer\.step#.*|(?:\w+\.)?optimizer[-_. ]?step.*|.*\bstep_optimizer|optim_step)$/i;
+const STEP_END = /^(?:Optimizer\.step#.*|(?:.*[\].:/])?optimizer[-_. ]?step.*|.*\bstep_optimizer|optim_step)$/i;
 /** Fewer windows cannot be told from chance. */
 const LEAST_RECURRING = 3;
 /** What recurs must fill this share of the time between its first and its last, and these that of all ranges, to be taken for the step. */
@@ -36,7 +39,7 @@ export async function stepWindows(store: Store, sourceId: number): Promise<StepW
   // The same text on one thread of each process: the ranks of a node.
   const chosen = new Map<number | null, RangeGroup>();
   for (const group of groups) {
-    if (group.template !== basis.template || group.type !== basis.type) continue;
+    if (group.template !== basis.template || group.type !== basis.type || group.overlaps) continue;
     const known = chosen.get(group.pid);
     if (known === undefined || group.count > known.count) chosen.set(group.pid, group);
   }
@@ -46,6 +49,14 @@ export async function stepWindows(store: Store, sourceId: number): Promise<StepW
   return { steps, by: { by: basis.by, text: basis.template } };
 }
 
+/** The text without what profilers put around it: `[pl][profile]` of Lightning, and numbers of operators under torch's emit_nvtx. */
+function nameOf(text: string): string {
+  return text
+    .replace(/, (?:seq|op_id|sizes|input_op_ids) = .*$/s, '')
+    .replace(/^\[pl\]\[\w+\]/, '')
+    .trim();
+}
+
 interface Basis {
   readonly by: NsysStepBasis['by'];
   readonly template: string;
@@ -53,18 +64,18 @@ interface Basis {
 }
 
 function chooseBasis(groups: readonly RangeGroup[]): Basis | undefined {
-  const apart = groups.filter(({ overlaps }) => !overlaps);
+  const apart = groups.filter(({ overlaps }) => !overlaps).map((group) => ({ ...group, name: nameOf(group.template) }));
   const best = (candidates: readonly RangeGroup[], by: Basis['by']): Basis | undefined => {
     const [first] = [...candidates].sort((a, b) => (b.total_ns ?? 0) - (a.total_ns ?? 0));
     return first === undefined ? undefined : { by, template: first.template, type: first.type };
   };
   const named = best(
-    apart.filter(({ template }) => STEP_TEXT.test(template.trim())),
+    apart.filter(({ name }) => STEP_TEXT.test(name) && !NO_STEP.test(name)),
     'range',
   );
   if (named !== undefined) return named;
   const ending = best(
-    apart.filter(({ template, count }) => count >= 2 && STEP_END.test(template.trim())),
+    apart.filter(({ name, count }) => count >= 2 && STEP_END.test(name)),
     'anchor',
   );
   if (ending !== undefined) return ending;
@@ -99,7 +110,7 @@ async function windowsOf(store: Store, sourceId: number, group: RangeGroup, by: 
 
 /** The one number of a text; undefined if there are none or several. */
 function numberIn(text: string): number | undefined {
-  const found = text.match(/\d+/g);
+  const found = nameOf(text).match(/\d+/g);
   return found?.length === 1 && Number.isSafeInteger(Number(found[0])) ? Number(found[0]) : undefined;
 }
 

@@ -1,0 +1,146 @@
+/** Ranges and work of devices put straight into a store, as an ingest leaves them there. */
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { openStore } from '../../../src/store/open-store.js';
+import type { Store } from '../../../src/store/store.js';
+
+export interface Range {
+  readonly pid: number | null;
+  readonly tid: number | null;
+  readonly type: 'push_pop' | 'start_end' | 'mark' | 'domain';
+  readonly startNs: number;
+  readonly endNs: number | null;
+  readonly domain: number | null;
+  /** Null: without one. */
+  readonly text: string | null;
+}
+
+/** Something that a device did. */
+export interface Work {
+  readonly pid: number | null;
+  readonly device: number | null;
+  readonly startNs: number;
+  readonly endNs: number;
+  /** Name of a kernel, or what else it is. */
+  readonly what: string | 'memcpy' | 'memset' | 'graph';
+}
+
+/** Each list of ranges or work is a report of its own in the one store, so that reports must not mix. */
+export interface ScratchStore {
+  readonly store: Store;
+  /** `unknown`: texts that the report does not have. */
+  ranges(ranges: readonly Range[], unknown?: ReadonlySet<string>): Promise<number>;
+  work(work: readonly Work[]): Promise<number>;
+  close(): Promise<void>;
+}
+
+export const range = (text: string, startNs: number, endNs: number | null, more: Partial<Range> = {}): Range => ({
+  pid: 1,
+  tid: 1,
+  type: 'push_pop',
+  startNs,
+  endNs,
+  domain: 0,
+  text,
+  ...more,
+});
+
+export async function scratchStore(): Promise<ScratchStore> {
+  const folder = mkdtempSync(join(tmpdir(), 'mbf-nsys-rows-'));
+  const store = await openStore(join(folder, 'store.duckdb'), { mode: 'write', threads: 1 });
+  let sources = 0;
+  return {
+    store,
+    async ranges(ranges, unknown = new Set()) {
+      sources += 1;
+      const source_id = sources;
+      const texts = [...new Set(ranges.flatMap(({ text }) => (text === null ? [] : [text])))];
+      await store.transaction(async () => {
+        await store.insertRows(
+          'nsys_text',
+          texts.flatMap((text, text_id) => (unknown.has(text) ? [] : [{ source_id, text_id, text }])),
+        );
+        await store.insertRows(
+          'nsys_nvtx',
+          ranges.map(({ pid, tid, type, startNs, endNs, domain, text }, seq) => ({
+            source_id,
+            seq,
+            start_ns: startNs,
+            end_ns: endNs,
+            type,
+            pid,
+            tid,
+            end_tid: null,
+            domain,
+            range_id: null,
+            category: null,
+            text_id: text === null ? null : texts.indexOf(text),
+          })),
+        );
+      });
+      return source_id;
+    },
+    async work(work) {
+      sources += 1;
+      const source_id = sources;
+      const on = ({ pid, device, startNs, endNs }: Work) => ({
+        source_id,
+        start_ns: startNs,
+        end_ns: endNs,
+        pid,
+        device,
+        context: 1,
+        stream: 7,
+        correlation: null,
+      });
+      const kernels = work.filter(({ what }) => !['memcpy', 'memset', 'graph'].includes(what));
+      const names = [...new Set(kernels.map(({ what }) => what))];
+      await store.transaction(async () => {
+        await store.insertRows(
+          'nsys_text',
+          names.map((text, text_id) => ({ source_id, text_id, text })),
+        );
+        await store.insertRows(
+          'nsys_kernel',
+          kernels.map((one) => ({
+            ...on(one),
+            name_id: names.indexOf(one.what),
+            demangled_id: null,
+            blocks: 1,
+            threads: 1,
+            registers: null,
+            local_memory_bytes: null,
+            graph_node: null,
+          })),
+        );
+        await store.insertRows(
+          'nsys_copy',
+          work
+            .filter(({ what }) => what === 'memcpy' || what === 'memset')
+            .map((one) => ({
+              ...on(one),
+              operation: one.what,
+              copy_kind: one.what === 'memcpy' ? 'host_to_device' : null,
+              bytes: 1,
+              source_kind: null,
+              target_kind: 'device',
+              source_device: null,
+              target_device: null,
+              migration_cause: null,
+              graph_node: null,
+            })),
+        );
+        await store.insertRows(
+          'nsys_graph',
+          work.filter(({ what }) => what === 'graph').map((one) => ({ ...on(one), graph: 1, graph_exec: 1 })),
+        );
+      });
+      return source_id;
+    },
+    async close() {
+      await store.close();
+      rmSync(folder, { recursive: true, force: true });
+    },
+  };
+}
