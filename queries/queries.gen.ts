@@ -1264,6 +1264,8 @@ export interface Queries {
       end_ns: number | null;
       /** sum of their durations */
       total_ns: number | null;
+      /** of their durations */
+      median_ns: number | null;
       /** one begins before another has ended */
       overlaps: boolean;
     };
@@ -1377,8 +1379,6 @@ export interface Queries {
       memory_events_collected: boolean | null;
       graph_trace: string | null;
       is_partial: boolean;
-      /** findings of the profiler that events may be missing */
-      lost: number;
     };
   };
   /** Memory snapshots of a run, by device, with the end of each recording */

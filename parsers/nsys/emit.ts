@@ -22,6 +22,16 @@ function asBits(id: Id): bigint | null {
   return BigInt.asUintN(64, BigInt(id));
 }
 
+/** What a program is called, without the directory it lies in: that is the user's. */
+export function programName(command: string): string {
+  return command.split('/').at(-1) || command;
+}
+
+/** A message of the profiler, in which paths lead through users' homes and the job's directories. */
+export function withoutDirectories(message: string): string {
+  return message.replace(/(?<![\w.~-])(?:~|\.{1,2})?\/(?:[^\s/'"]+\/)+(?=[^\s/'"])/g, '…/');
+}
+
 /** Variables of the launched process, as those of any other dump of an environment. An export has no lines: they stand at its beginning. */
 export function emitEnvironment(
   sink: RowSink,

@@ -1,10 +1,10 @@
 /** The JSON export: the profiler's own events, one a line, with its strings in a table of their own. */
 import { MbfError } from '../../src/model/errors.js';
-import type { NsysKind } from '../../src/model/nsys-rows.js';
+import { keepsDiagnostic, type NsysKind } from '../../src/model/nsys-rows.js';
 import { packTexts } from '../../src/model/packed-texts.js';
 import type { ByteSource, ParseContext, ParseSummary, RowSink } from '../../src/model/parser.js';
 import { readEnvironment, SEVERITIES } from './capture.js';
-import { emitEnvironment, processNumber, threadNumber } from './emit.js';
+import { emitEnvironment, processNumber, programName, threadNumber, withoutDirectories } from './emit.js';
 import { MOST_LINE_BYTES, readLines } from './json-lines.js';
 import {
   COUNTED,
@@ -192,7 +192,7 @@ export async function readJsonLines(source: ByteSource, sink: RowSink, context: 
     const name = event['Commname'] ?? event['Command'];
     const environment = integer(event['EnvironId']);
     processes.set(pid, {
-      name: typeof name === 'string' ? (name.split('/').at(-1) ?? name) : (known?.name ?? null),
+      name: typeof name === 'string' ? programName(name) : (known?.name ?? null),
       environment: environment === null ? (known?.environment ?? null) : Number(environment),
     });
   }
@@ -206,7 +206,8 @@ export async function readJsonLines(source: ByteSource, sink: RowSink, context: 
     const severity = SEVERITIES.includes(level) ? level : 'unknown';
     const at = time(event['Timestamp']);
     const timeNs = at === null ? null : BigInt.asIntN(64, at);
-    nsys!.fact({ row: 'diagnostic', timeNs, severity, text: cutText(text) });
+    if (!keepsDiagnostic(severity, text)) return;
+    nsys!.fact({ row: 'diagnostic', timeNs, severity, text: withoutDirectories(cutText(text)) });
   }
 }
 

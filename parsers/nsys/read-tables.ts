@@ -1,7 +1,7 @@
 /** An export made of tables (SQLite, Parquet) into rows: big tables by whole columns, small ones as facts, texts last and only those that rows name. */
 import { NULL_HIGH } from '../../src/model/columns.js';
 import { MbfError } from '../../src/model/errors.js';
-import { NSYS_LAYOUTS, type NsysForm, type NsysText } from '../../src/model/nsys-rows.js';
+import { keepsDiagnostic, NSYS_LAYOUTS, type NsysForm, type NsysText } from '../../src/model/nsys-rows.js';
 import { packTexts } from '../../src/model/packed-texts.js';
 import type { NsysSink, ParseContext, ParseSummary, RowSink } from '../../src/model/parser.js';
 import {
@@ -12,7 +12,7 @@ import {
   type TableSource,
 } from '../../src/model/table-source.js';
 import { type Cell, type Row, readCapture, readExportFacts, reportClock, SEVERITIES } from './capture.js';
-import { emitEnvironment, processNumber, threadNumber } from './emit.js';
+import { emitEnvironment, processNumber, programName, threadNumber, withoutDirectories } from './emit.js';
 import { integerAt, rawColumn } from './raw-columns.js';
 import { BUILDER_BYTES, RowBuilder } from './row-builder.js';
 import { ROW_TEXTS, TABLE_MAPS, type TableMap } from './table-maps.js';
@@ -306,13 +306,16 @@ class Reader {
     for (const { timestamp, severity, text } of rows.slice(0, MOST_DIAGNOSTICS)) {
       if (typeof text !== 'string') continue;
       const level = whole(severity);
+      const words = level === null ? 'unknown' : (SEVERITIES[level] ?? String(level));
+      if (!keepsDiagnostic(words, text)) continue;
       this.nsys.fact({
         row: 'diagnostic',
         timeNs: shifted(timestamp ?? null, this.shiftNs),
-        severity: level === null ? 'unknown' : (SEVERITIES[level] ?? String(level)),
-        text: cutText(text),
+        severity: words,
+        text: withoutDirectories(cutText(text)),
       });
     }
+    this.read.add('DIAGNOSTIC_EVENT');
   }
 
   /** Names of threads of the processes that did anything we keep: a capture lists every thread of the machine. */
@@ -501,6 +504,11 @@ function cell(column: CellColumn, row: number): Cell {
 /** Without the directory, which names the user. */
 function programName(path: string | null): string | null {
   return path?.split('/').at(-1) ?? null;
+}
+
+function programIn(value: Cell | undefined): string | null {
+  const command = word(value);
+  return command === null ? null : programName(command);
 }
 
 /** A time as {@link takeFrom} has it. */

@@ -9,6 +9,5 @@
 SELECT severity, text, count(*) AS count, min(time_ns) AS first_ns
 FROM nsys_diagnostic
 WHERE source_id = $source_id
-  AND (severity IN ('warning', 'error') OR regexp_matches(text, '(?i)not all .* (have been|were) collected|lost|dropped|out of order|buffer overflow'))
 GROUP BY severity, text
 ORDER BY min(time_ns) NULLS FIRST, text

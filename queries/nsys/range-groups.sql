@@ -12,6 +12,7 @@
 -- @col    start_ns   BIGINT   of the first
 -- @col    end_ns     BIGINT?  of the last that ended
 -- @col    total_ns   BIGINT?  sum of their durations
+-- @col    median_ns  DOUBLE?  of their durations
 -- @col    overlaps   BOOLEAN  one begins before another has ended
 -- @why    Profilers write a number into each text. What recurs without overlapping itself may be the training step.
 WITH words AS (
@@ -27,7 +28,7 @@ ordered AS (
   SELECT *, start_ns < max(end_ns) OVER (PARTITION BY pid, tid, type, domain, template ORDER BY start_ns, end_ns ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS is_over FROM ranges)
 SELECT ordered.pid, ordered.tid, ordered.type::VARCHAR AS type, domains.name AS domain_name, ordered.template, first(ordered.text ORDER BY ordered.start_ns) AS example,
   count(*) FILTER (end_ns IS NOT NULL) AS count, count(*) FILTER (end_ns IS NULL) AS unfinished, min(start_ns) AS start_ns, max(end_ns) AS end_ns,
-  sum(end_ns - start_ns)::BIGINT AS total_ns, coalesce(bool_or(is_over), false) AS overlaps
+  sum(end_ns - start_ns)::BIGINT AS total_ns, median(end_ns - start_ns) AS median_ns, coalesce(bool_or(is_over), false) AS overlaps
 FROM ordered LEFT JOIN domains ON domains.pid IS NOT DISTINCT FROM ordered.pid AND domains.domain = ordered.domain
 GROUP BY ordered.pid, ordered.tid, ordered.type, domains.name, ordered.template
 ORDER BY total_ns DESC NULLS LAST, ordered.template, ordered.pid, ordered.tid

@@ -15,14 +15,11 @@
 -- @col    memory_events_collected BOOLEAN? NULL: not known
 -- @col    graph_trace     VARCHAR?
 -- @col    is_partial      BOOLEAN
--- @col    lost            BIGINT   findings of the profiler that events may be missing
 -- @why    What a report cannot show depends on how it was captured: that is asked first.
 SELECT
   source.source_id, source.display_path, source.rank, source.rank_origin, report.form, report.product_version, report.schema_version,
   CASE WHEN report.clock_offset_ns IS NOT NULL THEN report.clock_offset_ns // 1000 END AS clock_offset_us, report.clock_origin, report.duration_ns, report.host, report.memory_events_collected,
-  report.graph_trace, report.is_partial,
-  (SELECT count(*) FROM nsys_diagnostic AS found
-   WHERE found.source_id = source.source_id AND regexp_matches(found.text, '(?i)not all .* (have been|were) collected|lost|dropped|out of order|buffer overflow')) AS lost
+  report.graph_trace, report.is_partial
 FROM nsys_report AS report JOIN source USING (source_id)
 WHERE source.run_id = $run_id
 ORDER BY source.display_path

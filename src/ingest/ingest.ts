@@ -27,8 +27,8 @@ import { TextRowWriter } from './text-row-writer.js';
 
 /** Raise when a parser reads the same bytes differently: unchanged files are then read again. */
 export const PARSER_VERSION = 3;
-/** A database or lines of JSON that look like an export of Nsight Systems and are none. */
-const NOT_OURS: ReadonlySet<string> = new Set(['MBF2703', 'MBF2704']);
+/** Lines of JSON that look like an export of Nsight Systems and are none. A foreign database under the name of an export is a failure: somebody takes it for one. */
+const NOT_OURS: ReadonlySet<string> = new Set(['MBF2704']);
 /** Incidents kept per source; a log that repeats one line a million times says nothing more. */
 const MAX_INCIDENTS = 100_000;
 

@@ -316,6 +316,14 @@ export interface NsysDiagnosticRow {
   readonly text: string;
 }
 
+/** What the profiler says where events are missing: every count is then a lower bound. */
+export const LOST_EVENTS = /not all .* (?:have been|were) collected|\blost\b|dropped|out of order|buffer overflow/i;
+
+/** Findings worth keeping. The others tell of what went well, with paths that name the user. */
+export function keepsDiagnostic(severity: string, text: string): boolean {
+  return severity === 'warning' || severity === 'error' || LOST_EVENTS.test(text);
+}
+
 export interface NsysOptionRow {
   readonly row: 'option';
   readonly key: string;

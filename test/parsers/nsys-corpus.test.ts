@@ -440,17 +440,18 @@ else {
         return KEPT_ENV.some((known) => (known.endsWith('*') ? key.startsWith(known.slice(0, -1)) : key === known));
       };
       /** Texts that an export holds of the job, its user and its machine. */
-      function secretsOf(name: string): string[] {
+      function secretsOf(name: string, isWhole: boolean): string[] {
         const tables = tablesOf(name)!;
         const found: (string | null)[] = [];
         const values = (table: string, sql: string): void => {
           if (tables.includes(table)) found.push(...ask(name, sql).map((row) => row['value'] ?? null));
         };
         for (const table of ['META_DATA_CAPTURE', 'META_DATA_EXPORT', 'EXPORT_META_DATA']) {
-          // Paths, commands and users; a variable in whole, and its value.
+          // Paths, commands and users; a variable in whole, and its value. Whole tables name the programs that ran.
+          const options = ['PATH', 'USER', 'HOST', 'FILE', ...(isWhole ? [] : ['COMMAND', 'ARG', 'DIR'])];
           values(
             table,
-            `SELECT value FROM ${table} WHERE name LIKE '%PATH%' OR name LIKE '%USER%' OR name LIKE '%HOST%' OR name LIKE '%FILE%' OR name LIKE '%COMMAND' OR name LIKE '%ARG%' OR name LIKE '%DIR%'`,
+            `SELECT value FROM ${table} WHERE ${options.map((word) => `name LIKE '%${word}%'`).join(' OR ')}`,
           );
           if (!tables.includes(table)) continue;
           for (const row of ask(name, `SELECT value FROM ${table} WHERE name LIKE '%ENVIRONMENT_VARIABLE'`)) {
@@ -458,10 +459,7 @@ else {
             if (!isKept(line)) found.push(line, line.slice(line.indexOf('=') + 1));
           }
         }
-        values(
-          'ProcessStreams',
-          'SELECT value FROM ProcessStreams JOIN StringIds ON id = contentId OR id = filenameId',
-        );
+        values('ProcessStreams', 'SELECT value FROM ProcessStreams JOIN StringIds ON id = contentId');
         values('TARGET_INFO_SYSTEM_ENV', "SELECT value FROM TARGET_INFO_SYSTEM_ENV WHERE name LIKE '%Environment%'");
         values('StringIds', "SELECT value FROM StringIds WHERE value GLOB '[A-Za-z_]*=*' AND value NOT LIKE '% %'");
         const texts = found
@@ -485,11 +483,11 @@ else {
           const used = new Set(
             (await whole.select('SELECT DISTINCT text FROM nsys_text')).map((row) => String(row['text'])),
           );
-          for (const secret of secretsOf(name)) {
+          for (const secret of secretsOf(name, allTables)) {
             looked += 1;
             if (!joined.includes(secret)) continue;
-            // A range or a kernel may be called as some variable reads, and a module may lie where the job did.
-            const where = texts.filter((text) => text.includes(secret));
+            // A range or a kernel may be called as some variable reads; and where all tables are wanted, so are the directories of libraries.
+            const where = texts.filter((text) => text.includes(secret) && !(allTables && text.includes(`/${secret}/`)));
             if (where.every((text) => used.has(text))) continue;
             expect({ name, secret, where: where.slice(0, 3) }).toBeUndefined();
           }

@@ -155,7 +155,7 @@ export function smallExport(options: ExportOptions = {}): Tables {
     PROCESSES: {
       columns: { globalPid: INT, pid: INT, name: TEXT },
       rows: [
-        { globalPid: gpid, pid: PID, name: 'python3' },
+        { globalPid: gpid, pid: PID, name: '/home/small-user/run/python3' },
         { globalPid: globalPid(77), pid: 77, name: 'someone-else' },
       ],
     },
@@ -170,7 +170,14 @@ export function smallExport(options: ExportOptions = {}): Tables {
       columns: { timestamp: INT, timestampType: INT, source: INT, severity: INT, text: TEXT, globalPid: INT },
       rows: [
         { timestamp: at(0), timestampType: 2, source: 3, severity: 1, text: 'Profiling has started.', globalPid: null },
-        { timestamp: at(1_000), timestampType: 2, source: 3, severity: 2, text: 'Not all events.', globalPid: gpid },
+        {
+          timestamp: at(1_000),
+          timestampType: 2,
+          source: 3,
+          severity: 2,
+          text: 'Loaded /home/small-user/run/lib.so.12, and not all events.',
+          globalPid: gpid,
+        },
       ],
     },
     CUDA_GPU_MEMORY_USAGE_EVENTS: {
@@ -539,7 +546,7 @@ export function jsonLines(
   lines.push({ data: threads });
   for (const { globalPid: process, name } of rows('PROCESSES')) {
     const own = process === globalPid(PID) ? { EnvironId: environmentId, WorkDir: '/home/small-user/run' } : {};
-    const event = { GlobalPid: String(process), Command: `/usr/bin/${name}`, Args: ['argv-secret'], NsTime: true };
+    const event = { GlobalPid: String(process), Command: name, Args: ['argv-secret'], NsTime: true };
     lines.push({ Type: 27, CommEvent: { ...event, ...own } });
   }
   const call = { start: 'startNs', end: 'endNs', correlationId: 'correlationId', globalTid: 'globalTid' };

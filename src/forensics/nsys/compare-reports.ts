@@ -7,6 +7,7 @@ import type {
   NsysKernelDelta,
   NsysReport,
 } from '../../model/nsys-results.js';
+import { LOST_EVENTS } from '../../model/nsys-rows.js';
 import type { Store } from '../../store/store.js';
 import { steadyWindow } from './step-windows.js';
 
@@ -164,7 +165,7 @@ function warnings(a: ComparedRun, b: ComparedRun): string[] {
         found.push(
           `${run}/${path}: ${count === 0 ? 'no steps are known, so the whole captures are compared' : `only ${count} steps`}`,
         );
-      const lost = diagnostics.find(({ text }) => /not all .* (?:have been|were) collected|lost|dropped/i.test(text));
+      const lost = diagnostics.find(({ text }) => LOST_EVENTS.test(text));
       if (lost !== undefined) found.push(`${run}/${path}: events may be missing: ${lost.text}`);
     }
   }

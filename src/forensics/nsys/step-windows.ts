@@ -12,6 +12,8 @@ const NO_STEP =
   /^(?:forward|fwd|backward|bwd|optim\w*|lr|\w*scheduler|micro|eval\w*|valid\w*|val|test\w*|infer\w*|predict\w*|generat\w*|decod\w*|sampl\w*|data\w*|load\w*)[:/. ]/i;
 /** Texts of what ends a step. `Optimizer.step#Adam.step` is what torch writes. */
 const STEP_END = /^(?:Optimizer\.step#.*|(?:.*[\].:/])?optimizer[-_. ]?step.*|.*\bstep_optimizer|optim_step)$/i;
+/** Operators, of which autograd numbers those it will differentiate, and calls of libraries: with layers recomputed, their backward fills most of a step. */
+const OPERATOR = /^(?:aten::|autograd::|c10d::|cuda|nccl)|, seq = #|^\w+Backward#?(?:,|$)/i;
 /** Fewer windows cannot be told from chance. */
 const LEAST_RECURRING = 3;
 /** What recurs must fill this share of the time between its first and its last, and these that of all ranges, to be taken for the step. */
@@ -84,10 +86,12 @@ function chooseBasis(groups: readonly RangeGroup[]): Basis | undefined {
     Math.min(...groups.map(({ start_ns }) => start_ns));
   return best(
     apart.filter(
-      ({ count, total_ns, start_ns, end_ns, template }) =>
+      ({ count, total_ns, median_ns, start_ns, end_ns, template }) =>
         count >= LEAST_RECURRING &&
         template.trim() !== '' &&
-        !/^aten::|^cuda|^nccl/i.test(template) &&
+        !OPERATOR.test(template) &&
+        // Steps are alike; a set-up that takes seconds and then microseconds is none.
+        count * (median_ns ?? 0) >= LEAST_COVER * (total_ns ?? 0) &&
         (total_ns ?? 0) >= LEAST_COVER * ((end_ns ?? start_ns) - start_ns) &&
         (end_ns ?? start_ns) - start_ns >= LEAST_COVER * all,
     ),

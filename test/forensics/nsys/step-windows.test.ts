@@ -201,6 +201,11 @@ describe('what recurs', () => {
     // Five times within a tenth of the whole.
     expect((await found([...training(5, () => 'body'), range('run', 0, 5000)])).by).toBeNull();
     expect((await found(training(5, () => null))).by).toBeNull();
+    for (const text of [
+      'autograd::engine::evaluate_function: CheckpointFunctionBackward, op_id = 3',
+      'Recompute, seq = 7',
+    ])
+      expect((await found(training(5, () => text))).by).toBeNull();
   });
 });
 

@@ -24,6 +24,8 @@ export interface Work {
   readonly endNs: number;
   /** Name of a kernel, or what else it is. */
   readonly what: string | 'memcpy' | 'memset' | 'graph';
+  /** Of a kernel, with namespaces and arguments. */
+  readonly completeName?: string;
 }
 
 /** Each list of ranges or work is a report of its own in the one store, so that reports must not mix. */
@@ -95,7 +97,7 @@ export async function scratchStore(): Promise<ScratchStore> {
         correlation: null,
       });
       const kernels = work.filter(({ what }) => !['memcpy', 'memset', 'graph'].includes(what));
-      const names = [...new Set(kernels.map(({ what }) => what))];
+      const names = [...new Set(kernels.flatMap(({ what, completeName }) => [what, completeName ?? what]))];
       await store.transaction(async () => {
         await store.insertRows(
           'nsys_text',
@@ -106,7 +108,7 @@ export async function scratchStore(): Promise<ScratchStore> {
           kernels.map((one) => ({
             ...on(one),
             name_id: names.indexOf(one.what),
-            demangled_id: null,
+            demangled_id: one.completeName === undefined ? null : names.indexOf(one.completeName),
             blocks: 1,
             threads: 1,
             registers: null,
