@@ -23,8 +23,8 @@ function asBits(id: Id): bigint | null {
 }
 
 /** What a program is called, without the directory it lies in: that is the user's. */
-export function programName(command: string): string {
-  return command.split('/').at(-1) || command;
+export function programName(command: string | null): string | null {
+  return command?.split('/').at(-1) || command;
 }
 
 /** A message of the profiler, in which paths lead through users' homes and the job's directories. */

@@ -501,16 +501,6 @@ function cell(column: CellColumn, row: number): Cell {
   }
 }
 
-/** Without the directory, which names the user. */
-function programName(path: string | null): string | null {
-  return path?.split('/').at(-1) ?? null;
-}
-
-function programIn(value: Cell | undefined): string | null {
-  const command = word(value);
-  return command === null ? null : programName(command);
-}
-
 /** A time as {@link takeFrom} has it. */
 function shifted(time: Cell, shift: bigint): bigint | null {
   const value = bits64(time);

@@ -14,6 +14,7 @@ import {
   changed,
   globalPid,
   globalTid,
+  HOME,
   type JsonSpelling,
   jsonLines,
   PID,
@@ -170,6 +171,9 @@ describe('the rows of a SQLite export', () => {
       { gpu: 5, name: 'NVIDIA H100', total_bytes: 85_000_000_000, bus_location: '0000:1b:00.0', uuid: 'GPU-5' },
     ]);
     expect(await store.select('SELECT pid, device, gpu FROM nsys_device')).toEqual([{ pid: PID, device: 0, gpu: 5 }]);
+    expect(await store.select('SELECT time_ns, severity, text FROM nsys_diagnostic')).toEqual([
+      { time_ns: 1000, severity: 'warning', text: 'Loaded …/lib.so.12, and not all events.' },
+    ]);
     expect(await store.select('SELECT name FROM nsys_thread')).toEqual([{ name: 'pt_main_thread' }]);
     expect(await store.select('SELECT pid, name, rank FROM nsys_process')).toEqual([
       { pid: PID, name: 'python3', rank: 3 },
@@ -200,8 +204,9 @@ describe('the rows of a SQLite export', () => {
 
   it('keep nothing that is private', async () => {
     const texts = await allTexts(store);
-    for (const secret of SECRETS) expect(texts.filter((text) => text.includes(secret))).toEqual([]);
-    for (const other of ['someone-else', 'not of the job', 'small-laptop']) expect(texts).not.toContain(other);
+    for (const secret of [...SECRETS, HOME, 'small-user'])
+      expect(texts.filter((text) => text.includes(secret))).toEqual([]);
+    for (const other of ['someone-else', 'not of the job']) expect(texts).not.toContain(other);
   });
 });
 
@@ -324,18 +329,16 @@ describe('forms that are not read', () => {
     put(at('run/answers.json'), '{"data": ["yes", "no"]}\n');
     put(at('run/run.sqlite'), SQLITE);
     const { sources } = await run(['run']);
-    expect(sources.filter(({ status }) => status !== 'skipped')).toMatchObject([
-      { path: 'run.sqlite', status: 'ingested' },
-    ]);
-    expect(
-      sources
-        .filter(({ status }) => status === 'skipped')
-        .map(({ path }) => path)
-        .sort(),
-    ).toEqual(['answers.json', 'other.sqlite', 'run.arrows', 'run.h5', 'run.nsys-rep', 'run_arwdir']);
-    expect(await store.select("SELECT status FROM source JOIN run USING (run_id) WHERE name = 'run'")).toEqual([
-      { status: 'ingested' },
-    ]);
+    expect(Object.fromEntries(sources.map(({ path, status, error }) => [path, [status, error?.code]]))).toEqual({
+      'answers.json': ['skipped', 'MBF2704'],
+      // Named as an export is: somebody takes it for one.
+      'other.sqlite': ['failed', 'MBF2703'],
+      'run.arrows': ['skipped', 'MBF2003'],
+      'run.h5': ['skipped', undefined],
+      'run.nsys-rep': ['skipped', 'MBF2003'],
+      'run.sqlite': ['ingested', undefined],
+      run_arwdir: ['skipped', undefined],
+    });
   });
 });
 
@@ -641,7 +644,7 @@ describe('exports of which parts are missing', () => {
     put(at('a.sqlite'), sqliteBytes(old));
     await writeParquetFolder(at('a_pqtdir'), old);
     for (const name of ['a.sqlite', 'a_pqtdir']) {
-      expect(await take(name, { allTables: true })).toMatchObject({ status: 'ingested', rank: null });
+      expect(await take(name)).toMatchObject({ status: 'ingested', rank: null });
       expect(await report(name)).toMatchObject({
         schema_version: '3.24.14',
         graph_trace: null,

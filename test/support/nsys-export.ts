@@ -36,13 +36,9 @@ export const globalPid = (pid: number): bigint => VM + (BigInt(pid) << 24n);
 export const globalTid = (pid: number, tid: number): bigint => globalPid(pid) + BigInt(tid);
 
 /** In no store, whatever is asked for. */
-export const SECRETS = [
-  'AKIA-small-secret',
-  'small-stdout-secret',
-  'small-user',
-  '/home/small-user/run',
-  'argv-secret',
-];
+export const SECRETS = ['AKIA-small-secret', 'small-stdout-secret', 'argv-secret', 'small-laptop'];
+/** Only where every table is wanted, in the paths of programs and libraries. */
+export const HOME = '/home/small-user/run';
 
 const INT = 'INTEGER';
 const TEXT = 'TEXT';
@@ -155,7 +151,7 @@ export function smallExport(options: ExportOptions = {}): Tables {
     PROCESSES: {
       columns: { globalPid: INT, pid: INT, name: TEXT },
       rows: [
-        { globalPid: gpid, pid: PID, name: '/home/small-user/run/python3' },
+        { globalPid: gpid, pid: PID, name: `${HOME}/python3` },
         { globalPid: globalPid(77), pid: 77, name: 'someone-else' },
       ],
     },
@@ -175,7 +171,7 @@ export function smallExport(options: ExportOptions = {}): Tables {
           timestampType: 2,
           source: 3,
           severity: 2,
-          text: 'Loaded /home/small-user/run/lib.so.12, and not all events.',
+          text: `Loaded ${HOME}/lib.so.12, and not all events.`,
           globalPid: gpid,
         },
       ],
@@ -339,7 +335,7 @@ export function smallExport(options: ExportOptions = {}): Tables {
         ['COLLECT_GPU_MEMORY_USAGE', 'true'],
         ['PROCESS_0:COMMAND', '/usr/bin/torchrun'],
         ['PROCESS_0:ARGUMENT', 'argv-secret'],
-        ['PROCESS_0:WORKING_DIR', '/home/small-user/run'],
+        ['PROCESS_0:WORKING_DIR', HOME],
         ['PROCESS_0:USER_NAME', 'small-user'],
         ...environment.map((line) => ['PROCESS_0:ENVIRONMENT_VARIABLE', line] as const),
       ]),
@@ -351,7 +347,7 @@ export function smallExport(options: ExportOptions = {}): Tables {
         ['EXPORT_SCHEMA_VERSION', '3.24.14'],
         ['EXPORT_HOST', 'small-laptop'],
         ['EXPORT_USER', 'small-user'],
-        ['EXPORT_PARAM_INPUT_PATH_ABS', '/home/small-user/run/report.nsys-rep'],
+        ['EXPORT_PARAM_INPUT_PATH_ABS', `${HOME}/report.nsys-rep`],
         ['EXPORT_PARAM_LAZY', 'true'],
         ['EXPORT_PARAM_TIME_NORMALIZE', String(isNormalized)],
         ['EXPORT_PARAM_TIME_SHIFT', String(shiftNs)],
@@ -545,7 +541,7 @@ export function jsonLines(
   }));
   lines.push({ data: threads });
   for (const { globalPid: process, name } of rows('PROCESSES')) {
-    const own = process === globalPid(PID) ? { EnvironId: environmentId, WorkDir: '/home/small-user/run' } : {};
+    const own = process === globalPid(PID) ? { EnvironId: environmentId, WorkDir: HOME } : {};
     const event = { GlobalPid: String(process), Command: name, Args: ['argv-secret'], NsTime: true };
     lines.push({ Type: 27, CommEvent: { ...event, ...own } });
   }

@@ -1,6 +1,7 @@
 /** What one simulated launch is made of. */
 import type { OtherProcess, RunPlan } from '../run.js';
 import type { RankHooks } from './hooks.js';
+import type { DriverObserver } from './profile/observed-driver.js';
 
 /** Memory of a process outside the allocator: CUDA context and modules, then NCCL's buffers as its communicators come up. */
 export interface OutsideMemory {
@@ -32,4 +33,6 @@ export interface AttemptOptions {
   /** Overrides the GPU's memory: a device without limit shows what a plan would need. */
   readonly deviceBytes?: number;
   readonly records?: (rank: number) => boolean;
+  /** A profiler around the process of a rank. */
+  readonly observer?: (rank: number) => DriverObserver | undefined;
 }

@@ -41,6 +41,8 @@ export interface RankHooks {
   readonly afterForwardLayer?: (rank: RankContext, at: LayerPoint) => void;
   readonly afterForward?: (rank: RankContext, at: PassPoint) => void;
   readonly beforeBackward?: (rank: RankContext, at: PassPoint) => void;
+  /** After each layer of a backward pass, the last layer first. */
+  readonly afterBackwardLayer?: (rank: RankContext, at: LayerPoint) => void;
   readonly afterBackward?: (rank: RankContext, at: PassPoint) => void;
   readonly beforeOptimizer?: (rank: RankContext, at: IterationPoint) => void;
   readonly afterIteration?: (rank: RankContext, at: IterationPoint) => void;

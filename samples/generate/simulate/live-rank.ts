@@ -50,6 +50,7 @@ export function launchRank(options: AttemptOptions, sites: CallSites, rank: numb
     variant: variantOf(plan.torch),
     memoryFraction: plan.memoryFraction,
     records: records(rank),
+    observer: options.observer?.(rank),
     ...(conf === undefined ? {} : { settings: settingsFromConf(conf) }),
   });
   const context: RankContext = {

@@ -146,6 +146,7 @@ export function backwardChunk(rank: RankContext, flight: InFlight): void {
     const saved = layers.pop() ?? recompute(rank, tokens, time.layerUs, sites);
     gradient = backwardLayer(rank, tokens, saved, gradient, 2 * time.layerUs);
     process.free(inputs.pop()!);
+    hooks.afterBackwardLayer?.(rank, { ...point, layer: inputs.length });
   }
   rank.outerTraceback = [];
   if (!isFirst(rank, chunk)) process.annotate('nccl:send', () => process.pass(120));

@@ -6,7 +6,8 @@ import type { OomReport } from '../../../src/allocator/oom-message.js';
 import { type AllocatorSettings, DEFAULT_SETTINGS } from '../../../src/allocator/settings.js';
 import { type AllocatorVariant, DEFAULT_VARIANT } from '../../../src/allocator/variants.js';
 import type { CallPath } from './code-line.js';
-import { createRandom } from './random.js';
+import { type DriverObserver, observedDriver } from './profile/observed-driver.js';
+import { createRandom, deriveSeed } from './random.js';
 
 /** One captured stack. Two captures of the same path are two objects, as torch captures each time anew. */
 export interface Traceback {
@@ -95,15 +96,30 @@ export interface RankProcessOptions {
   readonly memoryFraction?: number | null;
   /** Whether memory history is recorded from the first allocation on. Default: yes. */
   readonly records?: boolean;
+  /** Hears of every call of the driver. Calls take time then, and the trace has the time of each; without, they take none. */
+  readonly observer?: DriverObserver | undefined;
 }
 
 export function createRankProcess(options: RankProcessOptions): RankProcess {
   const { rank, device, totalBytes, contextBytes, settings = DEFAULT_SETTINGS, variant = DEFAULT_VARIANT } = options;
-  const { otherProcessBytes = 0, memoryFraction = null, records = true } = options;
+  const { otherProcessBytes = 0, memoryFraction = null, records = true, observer } = options;
   const random = createRandom(options.seed);
   // Each process has its own address space; where the driver starts differs from process to process.
   const baseAddress = 0x7f00_0000_0000 + Math.floor(random() * 2 ** 14) * 2 ** 25;
-  const driver = createDriver({ totalBytes, nonTorchBytes: contextBytes, otherProcessBytes, baseAddress });
+  const plainDriver = createDriver({ totalBytes, nonTorchBytes: contextBytes, otherProcessBytes, baseAddress });
+  let clockUs = options.startUs;
+  const pass = (us: number): void => {
+    clockUs += Math.round(us);
+  };
+  const driver =
+    observer === undefined
+      ? plainDriver
+      : observedDriver(plainDriver, {
+          now: () => clockUs,
+          pass,
+          random: createRandom(deriveSeed(options.seed, 'driver')),
+          observer,
+        });
   const trace: TraceEntry<Traceback>[] = [];
   const annotations: Annotation[] = [];
   const allocator = new CachingAllocator<Traceback>({
@@ -111,14 +127,12 @@ export function createRankProcess(options: RankProcessOptions): RankProcess {
     settings,
     variant,
     ...(memoryFraction === null ? {} : { memoryFraction }),
-    ...(records ? { trace: (entry) => trace.push(entry) } : {}),
+    ...(records
+      ? { trace: (entry) => trace.push(observer === undefined ? entry : { ...entry, timeUs: clockUs }) }
+      : {}),
   });
-  let clockUs = options.startUs;
   let currentStream = 0;
   let streamAddress = 0;
-  const pass = (us: number): void => {
-    clockUs += Math.round(us);
-  };
   return {
     rank,
     device,

@@ -1,0 +1,793 @@
+/** Damaged, foreign and odd exports of Nsight Systems: what is whole is kept and the rest is named, or there is one clear error; a store never holds half a source. */
+import {
+  closeSync,
+  ftruncateSync,
+  mkdirSync,
+  openSync,
+  readFileSync,
+  rmSync,
+  truncateSync,
+  writeFileSync,
+  writeSync,
+} from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { PARSERS } from '../../parsers/index.js';
+import { ingest } from '../../src/ingest/ingest.js';
+import { MbfError } from '../../src/model/errors.js';
+import { NSYS_LAYOUTS } from '../../src/model/nsys-rows.js';
+import type { ParserSpec } from '../../src/model/parser.js';
+import type { IngestSource } from '../../src/model/results.js';
+import { MIB } from '../../src/model/units.js';
+import { compileSources } from '../store/scratch.js';
+import {
+  type Cell,
+  changed,
+  jsonLines,
+  type Row,
+  smallExport,
+  sqliteBytes,
+  type Tables,
+  without,
+  writeParquetFolder,
+} from '../support/nsys-export.js';
+import {
+  type Bench,
+  dataCounts,
+  expectClearError,
+  expectCliError,
+  expectSound,
+  openBench,
+  runCli,
+  seeded,
+  temporaryDirectory,
+} from './harness.js';
+
+const SMALL = smallExport();
+const many = (table: string, n: number, vary: (i: number) => Row): { rows: Row[] } => {
+  const { rows } = SMALL[table]!;
+  return { rows: Array.from({ length: n }, (_, i) => ({ ...rows[i % rows.length]!, ...vary(i) })) };
+};
+/** Enough rows for trees of several levels in pages of 512 bytes. */
+const EXPORT = changed(SMALL, {
+  CUPTI_ACTIVITY_KIND_KERNEL: many('CUPTI_ACTIVITY_KIND_KERNEL', 400, (i) => ({ start: i * 10, end: i * 10 + 5 })),
+  CUPTI_ACTIVITY_KIND_RUNTIME: many('CUPTI_ACTIVITY_KIND_RUNTIME', 400, (i) => ({ start: i * 10, end: i * 10 + 5 })),
+  NVTX_EVENTS: many('NVTX_EVENTS', 200, (i) => ({ start: i * 7, text: `range ${i} ${'x'.repeat(i)}` })),
+  CUDA_GPU_MEMORY_USAGE_EVENTS: many('CUDA_GPU_MEMORY_USAGE_EVENTS', 200, (i) => ({ start: i })),
+});
+const SQLITE = sqliteBytes(EXPORT, 512);
+const KERNEL = 'CUPTI_ACTIVITY_KIND_KERNEL';
+
+let bench: Bench;
+beforeAll(async () => {
+  bench = await openBench();
+  const { source } = await bench.take('good.sqlite', SQLITE);
+  expect(source).toMatchObject({ status: 'ingested', notes: [] });
+});
+afterAll(async () => {
+  await expectSound(bench.store);
+  await expectOwned();
+  // Whatever went before, a good file is read in full, beside the first one.
+  const { before, after } = await bench.take('again.sqlite', SQLITE);
+  for (const { table } of Object.values(NSYS_LAYOUTS))
+    expect(after[table]! - before[table]!).toBe(await rowsOfGood(table));
+  await bench.close();
+});
+
+async function rowsOfGood(table: string): Promise<number> {
+  const [row] = await bench.store.select(
+    `SELECT count(*) AS n FROM ${table} WHERE source_id = (SELECT min(source_id) FROM source)`,
+  );
+  return Number(row!['n']);
+}
+
+/** Every row belongs to a source that was ingested. */
+async function expectOwned(): Promise<void> {
+  const tables = ['nsys_report', 'nsys_table', 'nsys_text', 'nsys_thread', 'nsys_process', 'nsys_option', 'log_env'];
+  for (const table of [...tables, ...Object.values(NSYS_LAYOUTS).map((layout) => layout.table)]) {
+    const [row] = await bench.store.select(
+      `SELECT count(*) AS n FROM ${table} WHERE source_id NOT IN (SELECT source_id FROM source WHERE status = 'ingested')`,
+    );
+    expect([table, Number(row!['n'])]).toEqual([table, 0]);
+  }
+}
+
+async function kept(source: IngestSource): Promise<Map<string, number>> {
+  const rows = await bench.store.select(
+    'SELECT t.name, row_count FROM nsys_table AS t JOIN source USING (source_id) JOIN run USING (run_id) WHERE run.name = $run',
+    { run: source.run },
+  );
+  return new Map(rows.map((row) => [String(row['name']), Number(row['row_count'])]));
+}
+
+const damagedTables = ({ notes }: IngestSource): string[] =>
+  notes.flatMap(({ kind, text }) =>
+    kind === 'nsys_table_damaged' ? [/^the table (\S+) is damaged/.exec(text)?.[1] ?? '(list)'] : [],
+  );
+
+/** Fewer rows only where a note says so, and never more. */
+async function expectTold(source: IngestSource, tables: Tables): Promise<void> {
+  const told = damagedTables(source);
+  for (const { text } of source.notes) expect(text).not.toMatch(/\n|undefined|NaN|\[object/);
+  const rows = await kept(source);
+  for (const [name, table] of Object.entries(tables)) {
+    if (told.includes('(list)') && !rows.has(name)) continue;
+    expect([name, rows.get(name)! <= table.rows.length]).toEqual([name, true]);
+    if (!told.includes(name)) expect([name, rows.get(name)]).toEqual([name, table.rows.length]);
+  }
+}
+
+describe('files that are no database', () => {
+  const random = seeded(7);
+  const noise = Buffer.from(Uint8Array.from({ length: 16_384 }, () => random() * 256));
+  const text = Buffer.from('not a database at all, but a line of text\n'.repeat(50));
+
+  it.each([
+    ['an empty file', Buffer.alloc(0), 'MBF2004'],
+    ['zeros', Buffer.alloc(8192), 'MBF2006'],
+    [
+      'a Git LFS pointer',
+      Buffer.from(`version https://git-lfs.github.com/spec/v1\noid sha256:${'0'.repeat(64)}\nsize 5\n`),
+      'MBF2001',
+    ],
+    ['a login page', Buffer.from('<!DOCTYPE html><html><head><title>Sign in</title></head></html>'), 'MBF2002'],
+    ['what looks encrypted', noise, 'MBF2702'],
+    ['some bytes', Buffer.from([0, 1, 2, 200, 201]), 'MBF2701'],
+    ['the magic alone', Buffer.from('SQLite format 3\0'), 'MBF2701'],
+    ['a header of nonsense', Buffer.concat([Buffer.from('SQLite format 3\0'), noise]), 'MBF2701'],
+    ['a database without tables', sqliteBytes({}), 'MBF2701'],
+    [
+      'a database of somebody else',
+      sqliteBytes({ users: { columns: { id: 'INTEGER' }, rows: [{ id: 1 }] } }),
+      'MBF2703',
+    ],
+    ['a database with one table of ours and nothing else', sqliteBytes({ StringIds: SMALL['StringIds']! }), 'MBF2703'],
+  ])('%s: %s', async (_, bytes, code) => {
+    const { source } = await bench.take('x.sqlite', bytes);
+    expect([source.status, source.error?.code, source.error?.text]).toEqual(['failed', code, expect.anything()]);
+  });
+
+  it('text under the name of a database is no export', async () => {
+    const { source } = await bench.take('x.sqlite', text);
+    expect(source.format === 'log' || source.error?.code === 'MBF2008' || source.error?.code === 'MBF2701').toBe(true);
+  });
+
+  it('names the tables of a foreign database, and not all of them', async () => {
+    const tables = Object.fromEntries(
+      Array.from({ length: 30 }, (_, i) => [`table_${i}`, { columns: { id: 'INTEGER' }, rows: [] }]),
+    );
+    const { source } = await bench.take('x.sqlite', sqliteBytes(tables));
+    expect(source.error?.text).toMatch(/table_0, table_1, .* and 25 more/);
+  });
+});
+
+describe('files beside a database', () => {
+  const put = (name: string, suffix: string, bytes: number): string => {
+    const folder = join(bench.directory, name);
+    mkdirSync(folder, { recursive: true });
+    writeFileSync(join(folder, 'x.sqlite'), SQLITE);
+    writeFileSync(join(folder, `x.sqlite${suffix}`), Buffer.alloc(bytes, 1));
+    return join(folder, 'x.sqlite');
+  };
+
+  it.each([
+    ['-wal', 4152, /write-ahead log beside it .*sqlite3 FILE 'PRAGMA wal_checkpoint/],
+    ['-journal', 4096, /rollback journal of 4096 bytes beside it/],
+  ])('a %s of %i bytes: MBF2702, and how to merge it', async (suffix, bytes, fact) => {
+    const { source } = await bench.takePath(put(`beside${suffix}`, suffix, bytes));
+    expect([source.status, source.error?.code]).toEqual(['failed', 'MBF2702']);
+    expect(source.error?.text).toMatch(fact);
+  });
+
+  it.each([
+    ['-wal', 0],
+    ['-shm', 32_768],
+    ['-journal', 512],
+  ])('a %s of %i bytes says nothing', async (suffix, bytes) => {
+    const { source } = await bench.takePath(put(`beside-nothing${suffix}`, suffix, bytes));
+    expect(source).toMatchObject({ status: 'ingested', notes: [] });
+  });
+});
+
+describe('a database that was cut off', () => {
+  const places = [
+    ...new Set([
+      1,
+      50,
+      99,
+      100,
+      511,
+      512,
+      513,
+      1024,
+      2048,
+      ...Array.from({ length: 22 }, (_, i) => Math.round((SQLITE.length * (i + 1)) / 23)),
+      SQLITE.length - 512,
+      SQLITE.length - 1,
+    ]),
+  ];
+
+  it.each(places)('after %i bytes', async (bytes) => {
+    const { source } = await bench.take('x.sqlite', SQLITE.subarray(0, bytes));
+    if (source.status !== 'ingested') {
+      expect(source.error?.code).toMatch(/^MBF270[13]$/);
+      // Once the list of tables is there, something can be kept.
+      expect(bytes).toBeLessThan(SQLITE.length / 2);
+      return;
+    }
+    await expectTold(source, EXPORT);
+    const pages = Math.floor(bytes / 512);
+    const cut = source.notes.find(({ kind }) => kind === 'nsys_file_cut');
+    expect(cut?.text).toContain(`${pages} of the ${SQLITE.length / 512} pages`);
+    expect(damagedTables(source).length).toBeGreaterThan(0);
+  });
+
+  it('keeps the rows before the cut', async () => {
+    const { source } = await bench.take('x.sqlite', SQLITE.subarray(0, Math.round(SQLITE.length * 0.7)));
+    const rows = [...(await kept(source)).values()].reduce((a, b) => a + b, 0);
+    expect(source.status).toBe('ingested');
+    expect(rows).toBeGreaterThan(200);
+  });
+});
+
+describe('bytes that were changed', () => {
+  it.each(Array.from({ length: 60 }, (_, i) => i + 1))('seed %i', async (seed) => {
+    const random = seeded(seed);
+    const bytes = Buffer.from(SQLITE);
+    const flips = 1 + Math.floor(random() * 6);
+    // Every other one among the list of tables and the first pages of trees, where more hangs on a byte.
+    const range = seed % 2 === 0 ? bytes.length : 12_288;
+    for (let i = 0; i < flips; i++) bytes[Math.floor(random() * range)] = Math.floor(random() * 256);
+    const { source } = await bench.take('x.sqlite', bytes);
+    if (source.status === 'ingested')
+      for (const { text } of source.notes) expect(text).not.toMatch(/\n|undefined|NaN|\[object/);
+    else expect(source.error?.code).toMatch(/^MBF(?:270[123]|2008)$/);
+  });
+
+  it('a page of a table that became part of another: told, and nothing doubled', async () => {
+    const bytes = Buffer.from(SQLITE);
+    for (let page = 60; page < 90; page++) SQLITE.copy(bytes, page * 512, 100 * 512, 101 * 512);
+    const { source } = await bench.take('x.sqlite', bytes);
+    expect(source.status).toBe('ingested');
+    await expectTold(source, EXPORT);
+    expect(damagedTables(source).length).toBeGreaterThan(0);
+  });
+});
+
+describe('tables that are not as they should be', () => {
+  async function take(
+    changes: Parameters<typeof changed>[1],
+  ): Promise<{ source: IngestSource; delta: (table: string) => number }> {
+    const { source, before, after } = await bench.take('x.sqlite', sqliteBytes(changed(SMALL, changes)));
+    return { source, delta: (table) => after[table]! - before[table]! };
+  }
+  const kinds = ({ notes }: IngestSource): string[] => notes.map(({ kind }) => kind);
+
+  it('kernels without a name: the table is left out with a note, the rest is kept', async () => {
+    const { source, delta } = await take({ [KERNEL]: without(SMALL[KERNEL]!, 'shortName') });
+    expect(source.notes.map(({ kind, text }) => [kind, text])).toEqual([
+      ['nsys_table_unknown', `the table ${KERNEL} has no column shortName, so it was not read`],
+    ]);
+    expect([delta('nsys_kernel'), delta('nsys_api'), delta('nsys_memory')]).toEqual([0, 5, 6]);
+    expect((await kept(source)).get(KERNEL)).toBe(2);
+  });
+
+  it('strings without a number or a value: rows without names', async () => {
+    for (const column of ['id', 'value']) {
+      const { source, delta } = await take({ StringIds: without(SMALL['StringIds']!, column) });
+      expect(source.status).toBe('ingested');
+      expect(delta('nsys_kernel')).toBe(2);
+    }
+  });
+
+  /** Every cell of every table. */
+  const all = (value: (column: string, i: number) => Cell, columns = '') => {
+    const changes: Record<string, { columns: Record<string, string>; rows: Row[] }> = {};
+    for (const [name, table] of Object.entries(SMALL)) {
+      const names = Object.keys(table.columns);
+      changes[name] = {
+        columns: Object.fromEntries(
+          names.map((column) => [column, columns || table.columns[column]!.replace(' PRIMARY KEY', '')]),
+        ),
+        rows: table.rows.map((_, i) => Object.fromEntries(names.map((column) => [column, value(column, i)]))),
+      };
+    }
+    return changes;
+  };
+
+  it.each([
+    ['NULL', null],
+    ['the least integer', -(2n ** 63n)],
+    ['the greatest integer', 2n ** 63n - 1n],
+    ['-1', -1],
+    ['2^32', 2 ** 32],
+    ['2^53 + 1', 2n ** 53n + 1n],
+    ['a real', 1.5],
+    ['a huge real', 1e300],
+    ['infinity', Number.POSITIVE_INFINITY],
+    ['a text', 'what is this'],
+    ['an empty text', ''],
+    ['a text with NUL', 'a\0b'],
+    ['a number as text', '17'],
+    ['a long text', 'x'.repeat(100_000)],
+    ['bytes', Buffer.from([0xff, 0xfe, 0])],
+  ] satisfies [string, Cell][])('every cell %s', async (_, value) => {
+    for (const columns of ['', 'BLOB']) {
+      const { source } = await take(all(() => value, columns));
+      expect(source.status, source.error?.text).toBe('ingested');
+      for (const name of await kept(source)) expect(name[1]).toBe(SMALL[name[0]]!.rows.length);
+    }
+  });
+
+  it('cells of any kind at random', async () => {
+    const random = seeded(11);
+    const values: Cell[] = [
+      null,
+      -1,
+      0,
+      1,
+      2 ** 31,
+      -(2n ** 63n),
+      2n ** 63n - 1n,
+      0.5,
+      1e19,
+      'x',
+      '',
+      'true',
+      '9',
+      Buffer.alloc(3),
+    ];
+    for (let i = 0; i < 12; i++) {
+      const { source } = await take(
+        all(() => values[Math.floor(random() * values.length)]!, i % 2 === 0 ? '' : 'BLOB'),
+      );
+      expect(source.status, source.error?.text).toBe('ingested');
+    }
+  });
+
+  it('clocks and numbers of devices beyond all measure', async () => {
+    const huge = 2n ** 63n - 1n;
+    const { source } = await take({
+      TARGET_INFO_SESSION_START_TIME: { rows: [{ utcEpochNs: huge, utcTime: null, localTime: null }] },
+      ANALYSIS_DETAILS: { rows: [{ globalVid: 0, duration: -huge, startTime: 0, stopTime: 0 }] },
+      TARGET_INFO_GPU: {
+        rows: [
+          { id: huge, name: 'a' },
+          { id: 2 ** 31, name: 'b' },
+          { id: -1, name: 'c', totalMemory: -1 },
+        ],
+      },
+      TARGET_INFO_CUDA_DEVICE: {
+        rows: [
+          { gpuId: huge, cudaId: huge, pid: huge },
+          { gpuId: 2 ** 40, cudaId: 0, pid: 1 },
+        ],
+      },
+      META_DATA_EXPORT: {
+        rows: [
+          { name: 'EXPORT_SCHEMA_VERSION', value: 'x'.repeat(50_000) },
+          { name: 'EXPORT_PARAM_TIME_NORMALIZE', value: 'true' },
+          { name: 'EXPORT_PARAM_TIME_SHIFT', value: '9223372036854775808' },
+        ],
+      },
+      META_DATA_CAPTURE: { rows: [{ name: 'PROCESS_0:ENVIRONMENT_VARIABLE', value: 'RANK=99999999999999999999' }] },
+      DIAGNOSTIC_EVENT: { rows: [{ timestamp: -huge, severity: 2, text: 'lost\0events \ud800' }] },
+    });
+    expect(source.status, source.error?.text).toBe('ingested');
+  });
+
+  it('sizes below zero and frees of nothing stay what they are', async () => {
+    const memory = SMALL['CUDA_GPU_MEMORY_USAGE_EVENTS']!;
+    const { source, delta } = await take({
+      CUDA_GPU_MEMORY_USAGE_EVENTS: {
+        rows: memory.rows.map((row) => ({ ...row, bytes: -5, memKind: 99, memoryOperationType: 7 })),
+      },
+    });
+    expect([source.status, delta('nsys_memory')]).toEqual(['ingested', 6]);
+    expect(
+      await bench.store.select(
+        'SELECT DISTINCT bytes, kind, operation FROM nsys_memory WHERE source_id = (SELECT max(source_id) FROM source)',
+      ),
+    ).toEqual([{ bytes: -5, kind: 'unknown', operation: 'other' }]);
+  });
+
+  it('grids of which a side is no number', async () => {
+    const { rows } = SMALL[KERNEL]!;
+    const { source } = await take({
+      [KERNEL]: { rows: [rows[0]!, ...[null, 'x', -1, 2n ** 40n, 0.5].map((gridX): Row => ({ ...rows[0]!, gridX }))] },
+    });
+    expect(source.status).toBe('ingested');
+    const found = await bench.store.select(
+      'SELECT blocks FROM nsys_kernel WHERE source_id = (SELECT max(source_id) FROM source)',
+    );
+    expect(found.map(({ blocks }) => blocks)).toEqual([528, 0, 0, 0, 0, 0]);
+  });
+
+  it('tables that SQLite stores otherwise: told, and the rest is read', async () => {
+    const folder = join(bench.directory, 'otherwise');
+    mkdirSync(folder);
+    const { default: sqlite } = await import('node-sqlite3-wasm');
+    const path = join(folder, 'x.sqlite');
+    writeFileSync(path, sqliteBytes(changed(SMALL, { [KERNEL]: null, NVTX_EVENTS: null })));
+    const database = new sqlite.Database(path);
+    database.exec(`CREATE TABLE ${KERNEL} (start INTEGER PRIMARY KEY, "end" INTEGER, shortName INTEGER) WITHOUT ROWID`);
+    database.exec(`INSERT INTO ${KERNEL} VALUES (1, 2, 3)`);
+    database.exec('CREATE VIEW NVTX_EVENTS AS SELECT 1 AS start, 59 AS eventType');
+    database.exec('CREATE TABLE "odd ""name"" – ä" ("a b" INTEGER, [c] TEXT)');
+    database.close();
+    const { source, before, after } = await bench.takePath(path);
+    expect(source.status).toBe('ingested');
+    expect(source.notes.map(({ kind, text }) => [kind, text])).toEqual([
+      [
+        'nsys_table_damaged',
+        expect.stringMatching(new RegExp(`^the table ${KERNEL} is damaged: a WITHOUT ROWID table`)),
+      ],
+    ]);
+    expect([after['nsys_kernel']! - before['nsys_kernel']!, after['nsys_api']! - before['nsys_api']!]).toEqual([0, 5]);
+    expect(kinds(source)).toHaveLength(1);
+  });
+});
+
+describe('lines of JSON', () => {
+  const LINES = jsonLines(SMALL);
+  const take = async (text: string | Buffer, name = 'x.jsonl'): Promise<IngestSource> =>
+    (await bench.take(name, Buffer.from(text))).source;
+
+  it.each(Array.from({ length: 12 }, (_, i) => i + 1))('cut at %i of 13', async (part) => {
+    const cut = Buffer.from(LINES).subarray(0, Math.round((LINES.length * part) / 13));
+    const source = await take(cut);
+    if (source.status === 'ingested') expect(source.notes.length).toBeLessThan(3);
+    else expect(source.error?.code).toBe('MBF2704');
+  });
+
+  it('with lines that are none: passed over with a note, the others are read', async () => {
+    const lines = LINES.split('\n');
+    lines.splice(
+      9,
+      0,
+      '{"Type":79,"CudaEvent":{"startNs":',
+      '\x00\x01\xff\xfe',
+      'Segmentation fault',
+      '[]',
+      '7',
+      '"x"',
+    );
+    const source = await take(Buffer.from(lines.join('\n'), 'latin1'));
+    expect(source.status).toBe('ingested');
+    const broken = source.notes.filter(({ kind }) => kind === 'nsys_line_broken');
+    expect(broken.reduce((n, { count }) => n + count, 0)).toBe(6);
+    expect(broken[0]!.line).toBe(10);
+    const [row] = await bench.store.select(
+      'SELECT count(*) AS n FROM nsys_api WHERE source_id = (SELECT max(source_id) FROM source)',
+    );
+    expect(Number(row!['n'])).toBe(5);
+  });
+
+  it('with records of any shape', async () => {
+    const odd: unknown[] = [
+      null,
+      true,
+      0,
+      -1,
+      1.5,
+      1e300,
+      '',
+      'x',
+      '-9223372036854775809',
+      '18446744073709551616',
+      [],
+      {},
+      [[]],
+      { a: { b: {} } },
+    ];
+    const events: string[] = [];
+    for (const type of [27, 34, 47, 48, 49, 59, 60, 75, 79, 80, 106, 117, 129, 130, 152, 9999, '79', null, 1.5]) {
+      for (const value of odd) {
+        const all = Object.fromEntries(
+          [
+            'startNs',
+            'endNs',
+            'Timestamp',
+            'EndTimestamp',
+            'globalPid',
+            'globalTid',
+            'GlobalPid',
+            'GlobalTid',
+            'correlationId',
+            'name',
+            'returnValue',
+            'eventClass',
+            'deviceId',
+            'address',
+            'bytes',
+            'Text',
+            'TextId',
+            'DomainId',
+            'Level',
+            'Command',
+            'Commname',
+            'EnvironId',
+            'operationType',
+            'memKind',
+          ].map((key) => [key, value]),
+        );
+        const sizes = Object.fromEntries(
+          ['gridX', 'gridY', 'shortName', 'sizebytes', 'copyKind', 'syncType', 'graphId', 'registersPerThread'].map(
+            (key) => [key, value],
+          ),
+        );
+        events.push(JSON.stringify({ Type: type, AnyEvent: { ...all, kernel: sizes } }));
+        events.push(JSON.stringify({ Type: type, AnyEvent: { ...all, memcpy: sizes } }));
+        events.push(JSON.stringify({ Type: type, AnyEvent: { ...all, sync: sizes, memset: sizes } }));
+        events.push(JSON.stringify({ Type: type, AnyEvent: value }));
+      }
+    }
+    events.push(
+      '{"data":[null,1,"a",{"nameIdx":"0","globalTid":"x"},{"nameIdx":null}]}',
+      '{"type":"String","id":[],"value":7}',
+    );
+    events.push('{"Type":59,"NvtxEvent":{"Timestamp":"5","Text":"a\\u0000b \\ud800","__proto__":{"x":1}}}');
+    events.push(`{"Type":59,"NvtxEvent":${'{"a":'.repeat(2000)}1${'}'.repeat(2000)}}`);
+    const source = await take(`${LINES}${events.join('\n')}\n`);
+    expect(source.status, source.error?.text).toBe('ingested');
+    const [row] = await bench.store.select(
+      "SELECT count(*) AS n FROM nsys_range WHERE text = 'a' || chr(0) || 'b \ufffd' AND source_id = (SELECT max(source_id) FROM source)",
+    );
+    expect(Number(row!['n'])).toBe(1);
+  });
+
+  it('of which one is longer than any', async () => {
+    const folder = join(bench.directory, 'huge-line');
+    mkdirSync(folder);
+    const path = join(folder, 'x.jsonl');
+    const fd = openSync(path, 'w');
+    writeSync(fd, LINES);
+    // A hole is 300 MiB of zeros without an end of line.
+    ftruncateSync(fd, LINES.length + 300 * MIB);
+    writeSync(fd, '\n{"Type":59,"NvtxEvent":{"Timestamp":"5","Text":"after the hole"}}\n', LINES.length + 300 * MIB);
+    closeSync(fd);
+    const { source } = await bench.takePath(path);
+    rmSync(folder, { recursive: true });
+    expect(source.status, source.error?.text).toBe('ingested');
+    expect(source.notes.map(({ kind, text }) => [kind, text])).toEqual([
+      ['nsys_line_broken', expect.stringContaining('is longer than')],
+    ]);
+    const [row] = await bench.store.select(
+      "SELECT count(*) AS n FROM nsys_range WHERE text = 'after the hole' AND source_id = (SELECT max(source_id) FROM source)",
+    );
+    expect(Number(row!['n'])).toBe(0);
+    const [mark] = await bench.store.select("SELECT count(*) AS n FROM nsys_text WHERE text = 'after the hole'");
+    expect(Number(mark!['n'])).toBe(1);
+  });
+
+  it('without a single record: MBF2704', async () => {
+    for (const text of [
+      '{"data": ["a", "b"]}\n',
+      `{"data": ["a"]}\n${'{"step": 1}\n'.repeat(5000)}`,
+      '{"type":"String","id":"0","value":"a"}\n',
+    ]) {
+      const source = await take(text, 'x.json');
+      expect([source.status, source.error?.code]).toEqual(['failed', 'MBF2704']);
+    }
+  });
+});
+
+describe('a folder of Parquet files', () => {
+  let folders = 0;
+  async function take(change: (folder: string) => void, tables: Tables = EXPORT): Promise<IngestSource> {
+    const folder = join(bench.directory, `folder-${folders++}_pqtdir`);
+    await writeParquetFolder(folder, tables);
+    change(folder);
+    const { source } = await bench.takePath(folder);
+    rmSync(folder, { recursive: true });
+    return source;
+  }
+  const file = (folder: string, table = KERNEL): string => join(folder, `${table}.parquet`);
+
+  it.each<[string, (path: string) => void]>([
+    ['empty', (path) => truncateSync(path, 0)],
+    ['four bytes', (path) => truncateSync(path, 4)],
+    ['cut in the middle', (path) => truncateSync(path, Math.round(readFileSync(path).length / 2))],
+    ['without its last byte', (path) => truncateSync(path, readFileSync(path).length - 1)],
+    ['text', (path) => writeFileSync(path, 'no Parquet at all, but text that is long enough\n')],
+    [
+      'zeros between the marks',
+      (path) => writeFileSync(path, Buffer.concat([Buffer.from('PAR1'), Buffer.alloc(500), Buffer.from('PAR1')])),
+    ],
+    [
+      'a directory',
+      (path) => {
+        rmSync(path);
+        mkdirSync(path);
+      },
+    ],
+  ])('one of which is %s: named, and the others are read', async (what, change) => {
+    const source = await take((folder) => change(file(folder)));
+    expect(source.status, source.error?.text).toBe('ingested');
+    expect(damagedTables(source)).toEqual(what === 'a directory' ? [] : [KERNEL]);
+    expect(source.notes.length).toBe(what === 'a directory' ? 0 : 1);
+    for (const { text } of source.notes) expect(text).not.toMatch(/\n|undefined|NaN|\[object/);
+    const rows = await kept(source);
+    for (const [name, table] of Object.entries(EXPORT))
+      if (name !== KERNEL) expect([name, rows.get(name)]).toEqual([name, table.rows.length]);
+  });
+
+  it('bytes of pages that were changed: read or told, and never more rows than there were', async () => {
+    const random = seeded(3);
+    for (let i = 0; i < 20; i++) {
+      const source = await take((folder) => {
+        const bytes = readFileSync(file(folder));
+        for (let flip = 0; flip < 8; flip++)
+          bytes[4 + Math.floor(random() * (bytes.length - 12))] = Math.floor(random() * 256);
+        writeFileSync(file(folder), bytes);
+      }, SMALL);
+      expect(source.status, source.error?.text).toBe('ingested');
+    }
+  });
+
+  it('of which the one that says what it is is damaged', async () => {
+    const source = await take((folder) => truncateSync(file(folder, 'META_DATA_EXPORT'), 10));
+    expect(source.status).toBe('ingested');
+    expect(damagedTables(source)).toEqual(['META_DATA_EXPORT']);
+  });
+
+  it('of which every one is damaged: nothing but notes', async () => {
+    const source = await take((folder) => {
+      for (const table of Object.keys(EXPORT)) truncateSync(file(folder, table), 20);
+    });
+    expect([...(await kept(source)).values()].every((rows) => rows === 0)).toBe(true);
+    expect(damagedTables(source).sort()).toEqual(Object.keys(EXPORT).sort());
+  });
+
+  it('named like an export, with nothing of one in it: MBF2703', async () => {
+    const folder = join(bench.directory, 'other_pqtdir');
+    await writeParquetFolder(folder, { users: { columns: { id: 'INTEGER' }, rows: [{ id: 1 }] } });
+    const { source } = await bench.takePath(folder);
+    expect([source.status, source.error?.code]).toEqual(['failed', 'MBF2703']);
+  });
+
+  it('with columns of types that are no numbers and no texts', async () => {
+    const folder = join(bench.directory, 'types_pqtdir');
+    await writeParquetFolder(folder, SMALL);
+    const { DuckDBInstance } = await import('@duckdb/node-api');
+    const instance = await DuckDBInstance.create(':memory:');
+    const connection = await instance.connect();
+    for (const [table, sql] of [
+      [
+        KERNEL,
+        "SELECT [1, 2] AS start, {'a': 1} AS \"end\", DATE '2026-01-01' AS shortName, 1::HUGEINT AS correlationId, true AS deviceId, 1.5::DECIMAL(9, 2) AS gridX",
+      ],
+      [
+        'NVTX_EVENTS',
+        "SELECT 1.0::DOUBLE AS start, 59::UTINYINT AS eventType, 'x'::BLOB AS text, 'y' AS textId, (2^64 - 1)::UBIGINT AS globalTid",
+      ],
+    ] as const)
+      await connection.run(`COPY (${sql}) TO '${file(folder, table)}' (FORMAT parquet)`);
+    connection.closeSync();
+    instance.closeSync();
+    const { source } = await bench.takePath(folder);
+    expect(source.status, source.error?.text).toBe('ingested');
+    expect(
+      await bench.store.select(
+        'SELECT start_ns, type, pid, tid, text_id FROM nsys_nvtx WHERE source_id = (SELECT max(source_id) FROM source)',
+      ),
+    ).toEqual([{ start_ns: 1, type: 'push_pop', pid: 0xffffff, tid: 0xffffff, text_id: null }]);
+  });
+});
+
+describe('one transaction a source', () => {
+  /** Our parser, which fails once everything has been sent. */
+  const failing = (error: () => Error): ParserSpec[] =>
+    PARSERS.map((parser) =>
+      parser.id !== 'nsys'
+        ? parser
+        : {
+            ...parser,
+            async parse(source, sink, context) {
+              await parser.parse(source, sink, context);
+              throw error();
+            },
+          },
+    );
+
+  it('nothing is kept of a file that failed at its end, in no table, whatever was asked for', async () => {
+    const path = join(bench.directory, 'late.sqlite');
+    writeFileSync(path, sqliteBytes(smallExport({ salt: 9 })));
+    const options = { store: bench.store, paths: [path], now: new Date(0), run: 'late' } as const;
+    const before = await dataCounts(bench.store);
+    const late = failing(() => new MbfError('MBF2009', 'changed while it was read: by this test'));
+    for (const allTables of [false, true]) {
+      const { sources } = await ingest({ ...options, parsers: late, allTables });
+      expect(sources[0]).toMatchObject({ status: 'failed', error: { code: 'MBF2009' } });
+      expectClearError(sources[0]!);
+      expect(await dataCounts(bench.store)).toEqual(before);
+      expect(await rawRows()).toBe(0);
+    }
+    // Whole, then a change that fails: the old rows are of a file that is no more.
+    const good = await ingest({ ...options, parsers: PARSERS, allTables: true });
+    expect(good.sources[0]!.status).toBe('ingested');
+    expect(await rawRows()).toBeGreaterThan(0);
+    const whole = await dataCounts(bench.store);
+    writeFileSync(path, sqliteBytes(smallExport({ salt: 10 })));
+    // A bug of ours is no fault of the file: it ends the ingest, and nothing moved.
+    const bug = failing(() => new TypeError('a bug'));
+    await expect(ingest({ ...options, parsers: bug, allTables: true })).rejects.toThrow('a bug');
+    expect(await dataCounts(bench.store)).toEqual(whole);
+    await ingest({ ...options, parsers: late, allTables: true });
+    expect(await rawRows()).toBe(0);
+    expect(await dataCounts(bench.store)).toEqual(before);
+  });
+
+  async function rawRows(): Promise<number> {
+    const tables = await bench.store.select(
+      "SELECT table_name AS name FROM information_schema.tables WHERE table_schema = 'nsys_raw'",
+    );
+    let rows = 0;
+    for (const { name } of tables) {
+      const [row] = await bench.store.select(`SELECT count(*) AS n FROM nsys_raw."${String(name)}"`);
+      rows += Number(row!['n']);
+    }
+    return rows;
+  }
+});
+
+describe('through the real process', () => {
+  const root = temporaryDirectory();
+  let build = '';
+  beforeAll(() => {
+    build = compileSources('robustness-nsys');
+  });
+
+  it.each([
+    ['an empty one', Buffer.alloc(0), 'MBF2004', 'is empty'],
+    ['a cut header', SQLITE.subarray(0, 60), 'MBF2701', /the file ends after 60 of the 100 header bytes/],
+    [
+      'a foreign one',
+      sqliteBytes({ users: { columns: { id: 'INTEGER' }, rows: [] } }),
+      'MBF2703',
+      'its tables are users',
+    ],
+  ])('%s: exit 4', async (what, bytes, code, fact) => {
+    const cwd = join(root, what);
+    mkdirSync(cwd);
+    writeFileSync(join(cwd, 'x.sqlite'), bytes);
+    const result = await runCli(build, ['ingest', 'x.sqlite', '-q'], cwd);
+    expect(result.code, result.stderr).toBe(4);
+    expect(result.stdout + result.stderr).toContain(code);
+    expectCliError(await runCli(build, ['diagnose', 'x.sqlite'], cwd), 4, code, fact);
+  });
+
+  it('a damaged one: exit 0, with what is left and a note', async () => {
+    const cwd = join(root, 'damaged');
+    mkdirSync(cwd);
+    writeFileSync(join(cwd, 'x.sqlite'), SQLITE.subarray(0, Math.round(SQLITE.length * 0.8)));
+    const result = await runCli(build, ['ingest', 'x.sqlite', '--json'], cwd);
+    expect([result.code, result.stderr]).toEqual([0, '']);
+    expect(result.stdout).toContain('nsys_table_damaged');
+  });
+
+  // From 128 MiB on decoding has a thread of its own.
+  it('one of 140 MiB, whole and with every table', async () => {
+    const cwd = join(root, 'large');
+    mkdirSync(cwd);
+    const padding = { PADDING: { columns: { bytes: 'BLOB' }, rows: [{ bytes: Buffer.alloc(140 * MIB) }] } };
+    writeFileSync(join(cwd, 'x.sqlite'), sqliteBytes(changed(EXPORT, padding)));
+    const csv = async (sql: string): Promise<string> =>
+      (await runCli(build, ['sql', sql, '--db', 'a.duckdb', '--format', 'csv'], cwd)).stdout;
+    for (const [args, status] of [
+      [[], 'ingested'],
+      [['--nsys-all'], 'ingested'],
+      [['--nsys-all'], 'unchanged'],
+    ] as const) {
+      const result = await runCli(build, ['ingest', 'x.sqlite', '--db', 'a.duckdb', '--json', ...args], cwd);
+      expect([result.code, result.stderr]).toEqual([0, '']);
+      expect(JSON.parse(result.stdout)).toMatchObject({ sources: [{ status, rank: 3, notes: [] }] });
+    }
+    expect(await csv('SELECT count(*) AS n FROM nsys_kernel')).toBe('n\n400\n');
+    expect(await csv(`SELECT count(*) AS n, sum("end" - start) AS ns FROM nsys_raw.${KERNEL}`)).toBe(
+      'n,ns\n400,2000\n',
+    );
+    expect(await csv('SELECT count(*) AS n, count(bytes) AS known FROM nsys_raw.PADDING')).toBe('n,known\n1,0\n');
+    rmSync(join(cwd, 'x.sqlite'));
+  });
+});
