@@ -1007,7 +1007,7 @@ export interface Queries {
       /** innermost traced library call around it */
       library: string | null;
       library_call: string | null;
-      /** modules of its call chain, innermost first */
+      /** modules of its call chain, innermost first; of the call that freed it where that is all there is */
       modules: string | null;
     };
   };
@@ -1228,6 +1228,21 @@ export interface Queries {
       end_used_bytes: number | null;
     };
   };
+  /** What pools of cudaMallocAsync keep beyond what is in use, at one moment */
+  'nsys.pools_at': {
+    params: {
+      source_id: number;
+      time_ns: number | bigint;
+      pid?: number | null | undefined;
+      device?: number | null | undefined;
+    };
+    row: {
+      /** with something unused */
+      pools: number;
+      /** held from the driver and not in use */
+      bytes: number;
+    };
+  };
   /** Processes of a report, and the devices they worked on */
   'nsys.processes': {
     params: {
@@ -1381,7 +1396,7 @@ export interface Queries {
       is_partial: boolean;
     };
   };
-  /** Memory snapshots of a run, by device, with the end of each recording */
+  /** Memory snapshots of a run, by device, with the span of each recording */
   'nsys.snapshots': {
     params: {
       run_id: number;
@@ -1392,6 +1407,8 @@ export interface Queries {
       rank: number | null;
       device: number;
       reserved_bytes: number;
+      /** of the first entry; NULL without a trace or without times */
+      first_us: number | null;
       /** of the last entry; NULL without a trace or without times */
       last_us: number | null;
       /** the trace ends in a failed request */

@@ -394,7 +394,8 @@ class Reader {
       for (let row = 0; row < rows; row++) {
         const text = values!.texts[row];
         const id = cell(ids!, row);
-        if (text !== undefined && typeof id === 'number') take(id, text);
+        // Below 0 are numbers of our own.
+        if (text !== undefined && typeof id === 'number' && id >= 0 && Number.isSafeInteger(id)) take(id, text);
       }
     });
   }
@@ -518,7 +519,7 @@ function small(value: Cell | undefined): number | null {
 }
 
 function whole(value: Cell | undefined): number | null {
-  return typeof value === 'number' && Number.isInteger(value) ? value : null;
+  return typeof value === 'number' && Number.isSafeInteger(value) ? value : null;
 }
 
 function word(value: Cell | undefined): string | null {

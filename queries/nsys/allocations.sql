@@ -19,12 +19,12 @@
 -- @col    thread      VARCHAR?
 -- @col    library     VARCHAR? innermost traced library call around it
 -- @col    library_call VARCHAR?
--- @col    modules     VARCHAR? modules of its call chain, innermost first
+-- @col    modules     VARCHAR? modules of its call chain, innermost first; of the call that freed it where that is all there is
 -- @why    Correlation numbers are of a process: two processes use the same ones.
 WITH call AS (
   SELECT pid, correlation, arg_min(api, start_ns) AS api, min(start_ns) AS start_ns, arg_min(tid, start_ns) AS tid, arg_min(callchain, start_ns) AS callchain
   FROM nsys_call
-  WHERE source_id = $source_id AND correlation > 0 AND (pid, correlation) IN (SELECT (pid, correlation) FROM nsys_allocation WHERE source_id = $source_id)
+  WHERE source_id = $source_id AND correlation > 0 AND (pid, correlation) IN (SELECT (pid, coalesce(correlation, free_correlation)) FROM nsys_allocation WHERE source_id = $source_id)
   GROUP BY pid, correlation),
 thread AS (SELECT pid, tid, first(name) AS name FROM nsys_thread WHERE source_id = $source_id GROUP BY pid, tid),
 chain AS (
@@ -41,7 +41,8 @@ SELECT block.pid, block.device, block.kind::VARCHAR AS kind, block.address::BIGI
 FROM nsys_allocation AS block
 LEFT JOIN call ON call.pid = block.pid AND call.correlation = block.correlation
 LEFT JOIN thread ON thread.pid = call.pid AND thread.tid = call.tid
-LEFT JOIN chain ON chain.callchain = call.callchain
+LEFT JOIN call AS release ON block.correlation IS NULL AND release.pid = block.pid AND release.correlation = block.free_correlation
+LEFT JOIN chain ON chain.callchain = coalesce(call.callchain, release.callchain)
 LEFT JOIN library ON library.pid = call.pid AND library.correlation = call.correlation
 LEFT JOIN nsys_text AS words ON words.source_id = block.source_id AND words.text_id = block.name_id
 WHERE block.source_id = $source_id

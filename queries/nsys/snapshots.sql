@@ -1,15 +1,17 @@
 -- @name   nsys.snapshots
--- @title  Memory snapshots of a run, by device, with the end of each recording
+-- @title  Memory snapshots of a run, by device, with the span of each recording
 -- @param  run_id INTEGER
 -- @col    snapshot_id  INTEGER
 -- @col    handle       VARCHAR
 -- @col    rank         INTEGER?
 -- @col    device       INTEGER
 -- @col    reserved_bytes BIGINT
+-- @col    first_us     BIGINT?  of the first entry; NULL without a trace or without times
 -- @col    last_us      BIGINT?  of the last entry; NULL without a trace or without times
 -- @col    is_oom       BOOLEAN  the trace ends in a failed request
 -- @why    Which of them a process of a report belongs to, their segments' addresses tell. Of several dumps of a rank the last one knows most.
 SELECT snapshot.snapshot_id, snapshot.handle, snapshot.rank, device.device, device.reserved_bytes,
+  (SELECT min(time_us) FROM event WHERE event.snapshot_id = snapshot.snapshot_id AND event.device = device.device) AS first_us,
   (SELECT max(time_us) FROM event WHERE event.snapshot_id = snapshot.snapshot_id AND event.device = device.device) AS last_us, snapshot.last_is_oom AS is_oom
 FROM snapshot JOIN snapshot_device AS device USING (snapshot_id)
 WHERE snapshot.run_id = $run_id AND device.segments > 0

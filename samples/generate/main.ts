@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { CAUSES_TO_GENERATE } from './causes/index.js';
 import { SAMPLES } from './stories/index.js';
+import { MissingSqlite } from './write/nsys/sqlite-program.js';
 import { runDirectory } from './write/run-directory.js';
 
 const USAGE = `usage: node dist/samples/generate/main.js --cause NAME --seed N --out DIR [--gzip] [--max-entries N]
@@ -15,7 +16,7 @@ const USAGE = `usage: node dist/samples/generate/main.js --cause NAME --seed N -
   --out DIR         made if missing; files of the same name are replaced
   --gzip            compress the memory snapshots
   --max-entries N   keep only the last N entries of each trace, as a shorter recording would
-  --samples         write the committed samples, each into its directory under DIR
+  --samples         write the committed samples, each into its directory under DIR; one of them needs the sqlite3 program
 `;
 
 class UsageError extends Error {}
@@ -87,6 +88,17 @@ function write({ directory, build }: Job): void {
   }
 }
 
+/** A program that one run needs does not keep the others from being written. */
+function writeIfPossible(job: Job): void {
+  try {
+    write(job);
+  } catch (error) {
+    if (!(error instanceof MissingSqlite)) throw error;
+    process.stderr.write(`${job.directory} was not written: ${error.message}\n`);
+    process.exitCode = 1;
+  }
+}
+
 function list(): void {
   const width = Math.max(...CAUSES_TO_GENERATE.map(({ name }) => name.length));
   for (const { name, title } of CAUSES_TO_GENERATE) process.stdout.write(`${name.padEnd(width)}  ${title}\n`);
@@ -95,7 +107,7 @@ function list(): void {
 try {
   const jobs = readArguments(process.argv.slice(2));
   if (jobs === null) list();
-  else for (const job of jobs) write(job);
+  else for (const job of jobs) writeIfPossible(job);
 } catch (error) {
   const isUsage = error instanceof UsageError;
   process.stderr.write(isUsage ? `${error.message}\n${USAGE}` : `${error instanceof Error ? error.message : error}\n`);

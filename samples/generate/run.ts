@@ -7,6 +7,7 @@ import type { AllocatorStatistics } from '../../src/allocator/caching/statistics
 import type { OomReport } from '../../src/allocator/oom-message.js';
 import type { Cause, CauseDetail } from '../../src/model/vocabulary.js';
 import type { CallPath } from './simulate/code-line.js';
+import type { ProfileRecording } from './simulate/profile/recording.js';
 import type { RankProcess, Traceback } from './simulate/rank-process.js';
 
 export type Framework = 'megatron-bridge' | 'megatron-lm';
@@ -196,6 +197,15 @@ export interface DumpedState {
   readonly annotations: number;
 }
 
+/** What Nsight Systems recorded of one rank, from before its first call to its end. */
+export interface RankProfile {
+  readonly attempt: number;
+  readonly rank: number;
+  readonly recording: ProfileRecording;
+  /** Context and modules: device memory of the process that no event shows. */
+  readonly unseenBytes: number;
+}
+
 /**
  * What is true by construction. The numbers come from the simulated allocators and the plan, never from verdict code, so that verdicts can
  * be held against them.
@@ -222,5 +232,7 @@ export interface GeneratedRun {
   /** At least one; the last is the one `truth` speaks of. */
   readonly attempts: readonly Attempt[];
   readonly snapshots: readonly DumpedSnapshot[];
+  /** Absent: nothing was profiled. */
+  readonly profiles?: readonly RankProfile[];
   readonly truth: RunTruth;
 }

@@ -268,8 +268,10 @@ class Session {
       this.dictionary.reset();
       if (!(error instanceof MbfError) || error.kind !== 'input') throw error;
       // Told only by reading on: something else, which nobody named.
-      if (NOT_OURS.has(error.code) && !candidate.isNamed && oldId === undefined)
-        return blank(run, candidate.displayPath, { status: 'skipped', error: asFailure(error) });
+      if (NOT_OURS.has(error.code) && !candidate.isNamed && oldId === undefined) {
+        const { displayPath } = candidate;
+        return blank(run, displayPath, { status: 'skipped', error: asFailure(error.inFile(displayPath)) });
+      }
       const sha256 = await sha256Of(examined.opened);
       return this.failed(run, candidate, oldId, error, examined.parser, notes.list(), sha256);
     }

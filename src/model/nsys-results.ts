@@ -12,6 +12,7 @@ export const DRIVER_OWNERS = [
   'graph',
   'context',
   'async_pool',
+  'async_pool_unused',
   'managed',
   'static',
   'pinned_host',
@@ -31,10 +32,11 @@ export const DRIVER_OWNER_WORDS: Readonly<Record<DriverOwner, string>> = {
   graph: 'CUDA graphs',
   context: 'contexts and code',
   async_pool: 'cudaMallocAsync',
+  async_pool_unused: 'kept by pools of cudaMallocAsync',
   managed: 'managed memory',
   static: 'static variables',
   pinned_host: 'pinned memory of the host',
-  torch_unmatched: "probably PyTorch's (no snapshot)",
+  torch_unmatched: "probably PyTorch's (unrecorded)",
   other: 'unknown',
 };
 

@@ -30,7 +30,8 @@ export function nsysText(result: NsysResult, look: NsysLook): string {
       lines.push(who);
       for (const [depth, { text, start_ns, end_ns }] of ranges.entries()) {
         const length = end_ns === null ? 'never ended' : duration(end_ns - start_ns);
-        lines.push(`    ${'  '.repeat(depth)}${shortText(text, 70)}  (from ${seconds(start_ns)}, ${length})`);
+        const indent = Math.min(depth, 20) * 2;
+        lines.push(`    ${' '.repeat(indent)}${shortText(text, 70 - indent)}  (from ${seconds(start_ns)}, ${length})`);
       }
     }
     lines.push('');
@@ -80,9 +81,7 @@ function curveLines(path: string, series: readonly NsysMemoryCurve[]): string[] 
 function reportLines(report: NsysReport, look: NsysLook): string[] {
   const lines = [headline(report)];
   const facts = [
-    ...(report.gpus.length === 0
-      ? []
-      : [report.gpus.map(({ name, total_bytes }) => `${name ?? 'GPU'} ${bytesOr(total_bytes)}`).join(', ')]),
+    ...(report.gpus.length === 0 ? [] : [gpuWords(report.gpus)]),
     ...(report.host === null ? [] : [`host ${printable(report.host)}`]),
     ...(report.started_at === null ? [] : [`from ${report.started_at.slice(0, 19).replace('T', ' ')} UTC`]),
     ...(report.duration_ns === null ? [] : [`over ${duration(report.duration_ns)}`]),
@@ -110,6 +109,16 @@ function reportLines(report: NsysReport, look: NsysLook): string[] {
   if (left > 0) lines.push(`  ${''.padEnd(12)}and ${left} more findings of the profiler`);
   for (const { what, option } of report.missing) lines.push(...labelled('not captured', `${what}: add ${option}`, 14));
   return lines;
+}
+
+/** `8 × NVIDIA H100 80GB HBM3 79.11 GiB`. */
+function gpuWords(gpus: NsysReport['gpus']): string {
+  const counts = new Map<string, number>();
+  for (const { name, total_bytes } of gpus) {
+    const words = `${name === null ? 'GPU' : printable(name)} ${bytesOr(total_bytes)}`;
+    counts.set(words, (counts.get(words) ?? 0) + 1);
+  }
+  return [...counts].map(([words, count]) => (count === 1 ? words : `${count} × ${words}`)).join(', ');
 }
 
 function headline({ path, form, nsys_version, schema_version, rank }: NsysReport): string {

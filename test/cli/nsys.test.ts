@@ -212,6 +212,21 @@ function describeCli(): void {
     });
   });
 
+  it('shows the work inside ranges with --range, and memory over time with --curve', () => {
+    const { range_work, curves, at } = json('golden', '--range', 'forward', '--curve', '12');
+    expect(at).toBeUndefined();
+    expect(range_work![0]!.text).toBe('forward');
+    expect(new Set(range_work![0]!.work.map(({ name }) => name))).toContain('vectorized_layer_norm_kernel');
+    for (const { bytes, times_ns } of curves![0]!.series) expect([bytes.length, times_ns.length]).toEqual([12, 12]);
+    const shown = text('golden', '--range', 'forward', '--curve');
+    expect(shown).toContain('launched inside ranges with "forward"');
+    expect(shown).toContain('vectorized_layer_norm_kernel');
+    for (const line of shown.split('\n'))
+      if (!isTableRow(line)) expect(line.length, line).toBeLessThanOrEqual(MOST_COLUMNS);
+    expect(text('golden', '--range', 'no such range')).toContain('nothing');
+    for (const slices of ['-3', 'x', '1.5']) expect(refused(2, 'golden', `--curve=${slices}`)).toContain('MBF1001');
+  });
+
   describe('--against', () => {
     const perStep = (run: PlantedRun): Map<string, { ns: number; count: number }> => {
       const { recording, truth, processes } = run.scenario;
@@ -301,7 +316,8 @@ function describeCli(): void {
 
     it('needs two runs with exports', () => {
       expect(refused(2, '--against', 'golden')).toContain('MBF1001');
-      expect(refused(2, 'golden', '--against', 'night-shift', '--at', '5')).toContain('MBF1001');
+      for (const option of ['--at=5', '--range=forward', '--curve'])
+        expect(refused(2, 'golden', '--against', 'night-shift', option)).toContain('MBF1001');
       expect(refused(2, 'golden', '--against', 'plain')).toContain('MBF1002');
       expect(refused(2, 'plain', '--against', 'golden')).toContain('MBF1002');
       expect(refused(2, 'golden', '--against', 'nowhere')).toContain('nowhere');

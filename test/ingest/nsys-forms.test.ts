@@ -9,6 +9,9 @@ import { type IngestOptions, ingest } from '../../src/ingest/ingest.js';
 import type { IngestResult, IngestSource } from '../../src/model/results.js';
 import { openStore } from '../../src/store/open-store.js';
 import type { Store } from '../../src/store/store.js';
+import { skipLoudly } from '../support/corpus.js';
+import { plantedScenario } from '../support/nsys/scenario.js';
+import { NSYS_SCHEMAS, sqlite3Program, writeNsysExport } from '../support/nsys/write-export.js';
 import {
   allTexts,
   changed,
@@ -733,5 +736,44 @@ describe('a long capture', () => {
         'SELECT count(*)::INTEGER AS n, sum(start_ns)::BIGINT AS s FROM nsys_kernel GROUP BY source_id',
       ),
     ).toEqual(many(2, () => ({ n: 9_000, s: 10 * 4_500 * 8_999 })));
+  });
+});
+
+const program = sqlite3Program();
+describe('a planted capture', () => {
+  if (program === undefined) {
+    skipLoudly('a planted capture', 'the sqlite3 program');
+    return;
+  }
+  storeForEach();
+  const scenario = plantedScenario(7);
+
+  it.each(NSYS_SCHEMAS)(
+    'of schema %s is kept row by row, with every table, and without its secrets',
+    async (schema) => {
+      const { rows } = writeNsysExport(at('a.sqlite'), scenario, schema);
+      expect(await take('a.sqlite', { allTables: true })).toMatchObject({ status: 'ingested', rank: null });
+      const counted = await store.select('SELECT name, row_count FROM nsys_table');
+      expect(Object.fromEntries(counted.map((row) => [row['name'], Number(row['row_count'])]))).toEqual(rows);
+      for (const [table, column, own] of [
+        ['CUDA_GPU_MEMORY_USAGE_EVENTS', 'start', 'nsys_memory'],
+        ['CUPTI_ACTIVITY_KIND_KERNEL', 'start', 'nsys_kernel'],
+        ['NVTX_EVENTS', 'start', 'nsys_nvtx'],
+      ] as const) {
+        const [sums] = await store.select(
+          `SELECT (SELECT sum(start_ns) FROM ${own})::VARCHAR AS own, (SELECT sum(${column}) FROM nsys_raw.${table})::VARCHAR AS raw`,
+        );
+        expect([table, sums!['own']]).toEqual([table, sums!['raw']]);
+      }
+      const texts = await allTexts(store);
+      for (const secret of scenario.secrets) expect(texts.filter((text) => text.includes(secret))).toEqual([]);
+    },
+  );
+
+  it('with rows in a write-ahead log: MBF2702, and nothing is kept', async () => {
+    writeNsysExport(at('a.sqlite'), scenario, '3.28', { leavesWal: true });
+    const { status, error } = await take('a.sqlite');
+    expect([status, error?.code]).toEqual(['failed', 'MBF2702']);
+    expect(await count('nsys_table')).toBe(0);
   });
 });

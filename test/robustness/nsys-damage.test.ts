@@ -19,6 +19,7 @@ import { NSYS_LAYOUTS } from '../../src/model/nsys-rows.js';
 import type { ParserSpec } from '../../src/model/parser.js';
 import type { IngestSource } from '../../src/model/results.js';
 import { MIB } from '../../src/model/units.js';
+import { makeDatabase } from '../sqlite/oracle.js';
 import { compileSources } from '../store/scratch.js';
 import {
   type Cell,
@@ -81,6 +82,21 @@ async function rowsOfGood(table: string): Promise<number> {
   return Number(row!['n']);
 }
 
+let folders = 0;
+
+/** Many files as one run; that nothing is left of those that failed is seen at the end of the suite. */
+async function takeMany(files: readonly Buffer[], name: string): Promise<readonly IngestSource[]> {
+  const folder = join(bench.directory, `many-${folders++}`);
+  mkdirSync(folder);
+  files.forEach((bytes, i) => {
+    writeFileSync(join(folder, `${String(i).padStart(3, '0')}-${name}`), bytes);
+  });
+  const { sources } = await ingest({ store: bench.store, parsers: PARSERS, paths: [folder], now: new Date(0) });
+  rmSync(folder, { recursive: true });
+  for (const source of sources) if (source.status !== 'ingested') expectClearError(source);
+  return sources;
+}
+
 /** Every row belongs to a source that was ingested. */
 async function expectOwned(): Promise<void> {
   const tables = ['nsys_report', 'nsys_table', 'nsys_text', 'nsys_thread', 'nsys_process', 'nsys_option', 'log_env'];
@@ -94,8 +110,8 @@ async function expectOwned(): Promise<void> {
 
 async function kept(source: IngestSource): Promise<Map<string, number>> {
   const rows = await bench.store.select(
-    'SELECT t.name, row_count FROM nsys_table AS t JOIN source USING (source_id) JOIN run USING (run_id) WHERE run.name = $run',
-    { run: source.run },
+    'SELECT t.name, row_count FROM nsys_table AS t JOIN source USING (source_id) JOIN run USING (run_id) WHERE run.name = $run AND display_path = $path',
+    { run: source.run, path: source.path },
   );
   return new Map(rows.map((row) => [String(row['name']), Number(row['row_count'])]));
 }
@@ -135,14 +151,14 @@ describe('files that are no database', () => {
     ['some bytes', Buffer.from([0, 1, 2, 200, 201]), 'MBF2701'],
     ['the magic alone', Buffer.from('SQLite format 3\0'), 'MBF2701'],
     ['a header of nonsense', Buffer.concat([Buffer.from('SQLite format 3\0'), noise]), 'MBF2701'],
-    ['a database without tables', sqliteBytes({}), 'MBF2701'],
+    ['a database without tables', makeDatabase('PRAGMA user_version = 1'), 'MBF2703'],
     [
       'a database of somebody else',
       sqliteBytes({ users: { columns: { id: 'INTEGER' }, rows: [{ id: 1 }] } }),
       'MBF2703',
     ],
     ['a database with one table of ours and nothing else', sqliteBytes({ StringIds: SMALL['StringIds']! }), 'MBF2703'],
-  ])('%s: %s', async (_, bytes, code) => {
+  ] as const)('%s', async (_, bytes, code) => {
     const { source } = await bench.take('x.sqlite', bytes);
     expect([source.status, source.error?.code, source.error?.text]).toEqual(['failed', code, expect.anything()]);
   });
@@ -190,36 +206,29 @@ describe('files beside a database', () => {
 });
 
 describe('a database that was cut off', () => {
-  const places = [
-    ...new Set([
-      1,
-      50,
-      99,
-      100,
-      511,
-      512,
-      513,
-      1024,
-      2048,
-      ...Array.from({ length: 22 }, (_, i) => Math.round((SQLITE.length * (i + 1)) / 23)),
-      SQLITE.length - 512,
-      SQLITE.length - 1,
-    ]),
-  ];
-
-  it.each(places)('after %i bytes', async (bytes) => {
-    const { source } = await bench.take('x.sqlite', SQLITE.subarray(0, bytes));
-    if (source.status !== 'ingested') {
-      expect(source.error?.code).toMatch(/^MBF270[13]$/);
-      // Once the list of tables is there, something can be kept.
-      expect(bytes).toBeLessThan(SQLITE.length / 2);
-      return;
+  it('anywhere: what is whole is kept, and the rest is named', async () => {
+    const places = [1, 50, 99, 100, 511, 512, 513, 1024, 2048, SQLITE.length - 512, SQLITE.length - 1];
+    for (let i = 1; i < 23; i++) places.push(Math.round((SQLITE.length * i) / 23));
+    const sources = await takeMany(
+      places.map((bytes) => SQLITE.subarray(0, bytes)),
+      'x.sqlite',
+    );
+    expect(sources).toHaveLength(places.length);
+    for (const [i, source] of sources.entries()) {
+      const bytes = places[i]!;
+      // One byte is a text like any other.
+      if (source.format === 'log') expect(bytes).toBeLessThan(16);
+      else if (source.status === 'ingested') {
+        await expectTold(source, EXPORT);
+        const cut = source.notes.find(({ kind }) => kind === 'nsys_file_cut');
+        expect(cut?.text).toContain(`${Math.floor(bytes / 512)} of the ${SQLITE.length / 512} pages`);
+        expect(damagedTables(source).length).toBeGreaterThan(0);
+      } else {
+        expect(source.error?.code, `${bytes} bytes: ${source.error?.text}`).toMatch(/^MBF270[13]$/);
+        // Once the list of tables is there, something can be kept.
+        expect(bytes).toBeLessThan(SQLITE.length / 2);
+      }
     }
-    await expectTold(source, EXPORT);
-    const pages = Math.floor(bytes / 512);
-    const cut = source.notes.find(({ kind }) => kind === 'nsys_file_cut');
-    expect(cut?.text).toContain(`${pages} of the ${SQLITE.length / 512} pages`);
-    expect(damagedTables(source).length).toBeGreaterThan(0);
   });
 
   it('keeps the rows before the cut', async () => {
@@ -231,17 +240,23 @@ describe('a database that was cut off', () => {
 });
 
 describe('bytes that were changed', () => {
-  it.each(Array.from({ length: 60 }, (_, i) => i + 1))('seed %i', async (seed) => {
-    const random = seeded(seed);
-    const bytes = Buffer.from(SQLITE);
-    const flips = 1 + Math.floor(random() * 6);
-    // Every other one among the list of tables and the first pages of trees, where more hangs on a byte.
-    const range = seed % 2 === 0 ? bytes.length : 12_288;
-    for (let i = 0; i < flips; i++) bytes[Math.floor(random() * range)] = Math.floor(random() * 256);
-    const { source } = await bench.take('x.sqlite', bytes);
-    if (source.status === 'ingested')
-      for (const { text } of source.notes) expect(text).not.toMatch(/\n|undefined|NaN|\[object/);
-    else expect(source.error?.code).toMatch(/^MBF(?:270[123]|2008)$/);
+  it('at random: rows or one clear error', async () => {
+    const files = Array.from({ length: 60 }, (_, i) => {
+      const random = seeded(i + 1);
+      const bytes = Buffer.from(SQLITE);
+      // Every other one among the list of tables and the first pages of trees, where more hangs on a byte.
+      const range = i % 2 === 0 ? bytes.length : 12_288;
+      for (let flips = 1 + Math.floor(random() * 6); flips > 0; flips--)
+        bytes[Math.floor(random() * range)] = Math.floor(random() * 256);
+      return bytes;
+    });
+    const sources = await takeMany(files, 'x.sqlite');
+    expect(sources).toHaveLength(files.length);
+    for (const { path, status, error, notes } of sources) {
+      if (status !== 'ingested') expect(error?.code, `${path} ${error?.text}`).toMatch(/^MBF(?:270[123]|2008)$/);
+      for (const { text } of notes) expect(text).not.toMatch(/\n|undefined|NaN|\[object/);
+    }
+    expect(sources.filter(({ status }) => status === 'ingested').length).toBeGreaterThan(30);
   });
 
   it('a page of a table that became part of another: told, and nothing doubled', async () => {
@@ -281,7 +296,7 @@ describe('tables that are not as they should be', () => {
   });
 
   /** Every cell of every table. */
-  const all = (value: (column: string, i: number) => Cell, columns = '') => {
+  const all = (value: () => Cell, columns = '') => {
     const changes: Record<string, { columns: Record<string, string>; rows: Row[] }> = {};
     for (const [name, table] of Object.entries(SMALL)) {
       const names = Object.keys(table.columns);
@@ -289,60 +304,45 @@ describe('tables that are not as they should be', () => {
         columns: Object.fromEntries(
           names.map((column) => [column, columns || table.columns[column]!.replace(' PRIMARY KEY', '')]),
         ),
-        rows: table.rows.map((_, i) => Object.fromEntries(names.map((column) => [column, value(column, i)]))),
+        rows: table.rows.map(() => Object.fromEntries(names.map((column) => [column, value()]))),
       };
     }
     return changes;
   };
 
-  it.each([
-    ['NULL', null],
-    ['the least integer', -(2n ** 63n)],
-    ['the greatest integer', 2n ** 63n - 1n],
-    ['-1', -1],
-    ['2^32', 2 ** 32],
-    ['2^53 + 1', 2n ** 53n + 1n],
-    ['a real', 1.5],
-    ['a huge real', 1e300],
-    ['infinity', Number.POSITIVE_INFINITY],
-    ['a text', 'what is this'],
-    ['an empty text', ''],
-    ['a text with NUL', 'a\0b'],
-    ['a number as text', '17'],
-    ['a long text', 'x'.repeat(100_000)],
-    ['bytes', Buffer.from([0xff, 0xfe, 0])],
-  ] satisfies [string, Cell][])('every cell %s', async (_, value) => {
-    for (const columns of ['', 'BLOB']) {
-      const { source } = await take(all(() => value, columns));
+  const values: readonly Cell[] = [
+    ...[null, '', 'what is this', 'a\0b', '17', 'x'.repeat(100_000), Buffer.from([0xff, 0xfe, 0])],
+    ...[-1, 2 ** 31, 2 ** 32, 2n ** 53n + 1n, -(2n ** 63n), 2n ** 63n - 1n, 1.5, 1e19, 1e300, Number.POSITIVE_INFINITY],
+  ];
+
+  it('with one and the same in every cell, whatever it is', async () => {
+    const tables = values.flatMap((value) =>
+      ['', 'BLOB'].map((columns) =>
+        changed(
+          SMALL,
+          all(() => value, columns),
+        ),
+      ),
+    );
+    const sources = await takeMany(
+      tables.map((one) => sqliteBytes(one)),
+      'x.sqlite',
+    );
+    for (const source of sources) {
       expect(source.status, source.error?.text).toBe('ingested');
-      for (const name of await kept(source)) expect(name[1]).toBe(SMALL[name[0]]!.rows.length);
+      for (const [name, rows] of await kept(source)) expect(rows).toBe(SMALL[name]!.rows.length);
     }
   });
 
-  it('cells of any kind at random', async () => {
+  it('with anything at random in every cell', async () => {
     const random = seeded(11);
-    const values: Cell[] = [
-      null,
-      -1,
-      0,
-      1,
-      2 ** 31,
-      -(2n ** 63n),
-      2n ** 63n - 1n,
-      0.5,
-      1e19,
-      'x',
-      '',
-      'true',
-      '9',
-      Buffer.alloc(3),
-    ];
-    for (let i = 0; i < 12; i++) {
-      const { source } = await take(
-        all(() => values[Math.floor(random() * values.length)]!, i % 2 === 0 ? '' : 'BLOB'),
-      );
-      expect(source.status, source.error?.text).toBe('ingested');
-    }
+    const any = (): Cell => values[Math.floor(random() * values.length)]!;
+    const tables = Array.from({ length: 20 }, (_, i) => changed(SMALL, all(any, i % 2 === 0 ? '' : 'BLOB')));
+    const sources = await takeMany(
+      tables.map((one) => sqliteBytes(one)),
+      'x.sqlite',
+    );
+    for (const source of sources) expect(source.status, source.error?.text).toBe('ingested');
   });
 
   it('clocks and numbers of devices beyond all measure', async () => {
@@ -433,30 +433,25 @@ describe('lines of JSON', () => {
   const take = async (text: string | Buffer, name = 'x.jsonl'): Promise<IngestSource> =>
     (await bench.take(name, Buffer.from(text))).source;
 
-  it.each(Array.from({ length: 12 }, (_, i) => i + 1))('cut at %i of 13', async (part) => {
-    const cut = Buffer.from(LINES).subarray(0, Math.round((LINES.length * part) / 13));
-    const source = await take(cut);
-    if (source.status === 'ingested') expect(source.notes.length).toBeLessThan(3);
-    else expect(source.error?.code).toBe('MBF2704');
+  it('cut anywhere', async () => {
+    const bytes = Buffer.from(LINES);
+    const cuts = Array.from({ length: 12 }, (_, i) => bytes.subarray(0, Math.round((bytes.length * (i + 1)) / 13)));
+    for (const source of await takeMany(cuts, 'x.jsonl')) {
+      if (source.status === 'ingested') expect(source.notes.length).toBeLessThan(3);
+      else expect(source.error?.code).toBe('MBF2704');
+    }
   });
 
   it('with lines that are none: passed over with a note, the others are read', async () => {
+    const wrong = ['{"Type":79,"CudaEvent":{"startNs":', '\x00\x01\xff\xfe', 'Segmentation fault', '[]', '7', '"x"'];
     const lines = LINES.split('\n');
-    lines.splice(
-      9,
-      0,
-      '{"Type":79,"CudaEvent":{"startNs":',
-      '\x00\x01\xff\xfe',
-      'Segmentation fault',
-      '[]',
-      '7',
-      '"x"',
-    );
-    const source = await take(Buffer.from(lines.join('\n'), 'latin1'));
+    const parts = [lines.slice(0, 9), wrong, lines.slice(9)];
+    const bytes = parts.map((part, i) => Buffer.from(`${part.join('\n')}\n`, i === 1 ? 'latin1' : 'utf8'));
+    const source = await take(Buffer.concat(bytes));
     expect(source.status).toBe('ingested');
-    const broken = source.notes.filter(({ kind }) => kind === 'nsys_line_broken');
-    expect(broken.reduce((n, { count }) => n + count, 0)).toBe(6);
-    expect(broken[0]!.line).toBe(10);
+    const told = source.notes.filter(({ kind }) => kind === 'nsys_line_broken');
+    expect(told.reduce((n, { count }) => n + count, 0)).toBe(wrong.length);
+    expect(told[0]!.line).toBe(10);
     const [row] = await bench.store.select(
       'SELECT count(*) AS n FROM nsys_api WHERE source_id = (SELECT max(source_id) FROM source)',
     );
@@ -552,12 +547,8 @@ describe('lines of JSON', () => {
     expect(source.notes.map(({ kind, text }) => [kind, text])).toEqual([
       ['nsys_line_broken', expect.stringContaining('is longer than')],
     ]);
-    const [row] = await bench.store.select(
-      "SELECT count(*) AS n FROM nsys_range WHERE text = 'after the hole' AND source_id = (SELECT max(source_id) FROM source)",
-    );
-    expect(Number(row!['n'])).toBe(0);
-    const [mark] = await bench.store.select("SELECT count(*) AS n FROM nsys_text WHERE text = 'after the hole'");
-    expect(Number(mark!['n'])).toBe(1);
+    const [row] = await bench.store.select("SELECT count(*) AS n FROM nsys_range WHERE text = 'after the hole'");
+    expect(Number(row!['n'])).toBe(1);
   });
 
   it('without a single record: MBF2704', async () => {
@@ -573,8 +564,7 @@ describe('lines of JSON', () => {
 });
 
 describe('a folder of Parquet files', () => {
-  let folders = 0;
-  async function take(change: (folder: string) => void, tables: Tables = EXPORT): Promise<IngestSource> {
+  async function take(change: (folder: string) => void, tables: Tables = SMALL): Promise<IngestSource> {
     const folder = join(bench.directory, `folder-${folders++}_pqtdir`);
     await writeParquetFolder(folder, tables);
     change(folder);
@@ -608,20 +598,23 @@ describe('a folder of Parquet files', () => {
     expect(source.notes.length).toBe(what === 'a directory' ? 0 : 1);
     for (const { text } of source.notes) expect(text).not.toMatch(/\n|undefined|NaN|\[object/);
     const rows = await kept(source);
-    for (const [name, table] of Object.entries(EXPORT))
+    for (const [name, table] of Object.entries(SMALL))
       if (name !== KERNEL) expect([name, rows.get(name)]).toEqual([name, table.rows.length]);
   });
 
-  it('bytes of pages that were changed: read or told, and never more rows than there were', async () => {
+  it('bytes of which were changed: read or told', async () => {
     const random = seeded(3);
-    for (let i = 0; i < 20; i++) {
-      const source = await take((folder) => {
-        const bytes = readFileSync(file(folder));
-        for (let flip = 0; flip < 8; flip++)
-          bytes[4 + Math.floor(random() * (bytes.length - 12))] = Math.floor(random() * 256);
-        writeFileSync(file(folder), bytes);
-      }, SMALL);
+    const folder = join(bench.directory, 'changed_pqtdir');
+    await writeParquetFolder(folder, SMALL);
+    const whole = readFileSync(file(folder));
+    for (let i = 0; i < 8; i++) {
+      const bytes = Buffer.from(whole);
+      for (let flip = 0; flip < 8; flip++)
+        bytes[4 + Math.floor(random() * (bytes.length - 12))] = Math.floor(random() * 256);
+      writeFileSync(file(folder), bytes);
+      const { source } = await bench.takePath(folder);
       expect(source.status, source.error?.text).toBe('ingested');
+      for (const { text } of source.notes) expect(text).not.toMatch(/\n|undefined|NaN|\[object/);
     }
   });
 
@@ -633,10 +626,10 @@ describe('a folder of Parquet files', () => {
 
   it('of which every one is damaged: nothing but notes', async () => {
     const source = await take((folder) => {
-      for (const table of Object.keys(EXPORT)) truncateSync(file(folder, table), 20);
+      for (const table of Object.keys(SMALL)) truncateSync(file(folder, table), 20);
     });
     expect([...(await kept(source)).values()].every((rows) => rows === 0)).toBe(true);
-    expect(damagedTables(source).sort()).toEqual(Object.keys(EXPORT).sort());
+    expect(damagedTables(source).sort()).toEqual(Object.keys(SMALL).sort());
   });
 
   it('named like an export, with nothing of one in it: MBF2703', async () => {
@@ -659,7 +652,7 @@ describe('a folder of Parquet files', () => {
       ],
       [
         'NVTX_EVENTS',
-        "SELECT 1.0::DOUBLE AS start, 59::UTINYINT AS eventType, 'x'::BLOB AS text, 'y' AS textId, (2^64 - 1)::UBIGINT AS globalTid",
+        "SELECT 1.0::DOUBLE AS start, 59::UTINYINT AS eventType, 'x'::BLOB AS text, 'y' AS textId, 18446744073709551615::UBIGINT AS globalTid",
       ],
     ] as const)
       await connection.run(`COPY (${sql}) TO '${file(folder, table)}' (FORMAT parquet)`);
@@ -741,12 +734,6 @@ describe('through the real process', () => {
   it.each([
     ['an empty one', Buffer.alloc(0), 'MBF2004', 'is empty'],
     ['a cut header', SQLITE.subarray(0, 60), 'MBF2701', /the file ends after 60 of the 100 header bytes/],
-    [
-      'a foreign one',
-      sqliteBytes({ users: { columns: { id: 'INTEGER' }, rows: [] } }),
-      'MBF2703',
-      'its tables are users',
-    ],
   ])('%s: exit 4', async (what, bytes, code, fact) => {
     const cwd = join(root, what);
     mkdirSync(cwd);
@@ -772,22 +759,15 @@ describe('through the real process', () => {
     mkdirSync(cwd);
     const padding = { PADDING: { columns: { bytes: 'BLOB' }, rows: [{ bytes: Buffer.alloc(140 * MIB) }] } };
     writeFileSync(join(cwd, 'x.sqlite'), sqliteBytes(changed(EXPORT, padding)));
-    const csv = async (sql: string): Promise<string> =>
-      (await runCli(build, ['sql', sql, '--db', 'a.duckdb', '--format', 'csv'], cwd)).stdout;
-    for (const [args, status] of [
-      [[], 'ingested'],
-      [['--nsys-all'], 'ingested'],
-      [['--nsys-all'], 'unchanged'],
-    ] as const) {
-      const result = await runCli(build, ['ingest', 'x.sqlite', '--db', 'a.duckdb', '--json', ...args], cwd);
+    for (const status of ['ingested', 'unchanged']) {
+      const result = await runCli(build, ['ingest', 'x.sqlite', '--nsys-all', '--db', 'a.duckdb', '--json'], cwd);
       expect([result.code, result.stderr]).toEqual([0, '']);
       expect(JSON.parse(result.stdout)).toMatchObject({ sources: [{ status, rank: 3, notes: [] }] });
     }
-    expect(await csv('SELECT count(*) AS n FROM nsys_kernel')).toBe('n\n400\n');
-    expect(await csv(`SELECT count(*) AS n, sum("end" - start) AS ns FROM nsys_raw.${KERNEL}`)).toBe(
-      'n,ns\n400,2000\n',
-    );
-    expect(await csv('SELECT count(*) AS n, count(bytes) AS known FROM nsys_raw.PADDING')).toBe('n,known\n1,0\n');
+    const sql = `SELECT (SELECT count(*) FROM nsys_kernel) AS kernels, count(*) AS n, sum("end" - start) AS ns,
+      (SELECT count(*) FROM nsys_raw.PADDING WHERE bytes IS NULL) AS padding FROM nsys_raw.${KERNEL}`;
+    const answer = await runCli(build, ['sql', sql, '--db', 'a.duckdb', '--format', 'csv'], cwd);
+    expect(answer.stdout).toBe('kernels,n,ns,padding\n400,400,2000,1\n');
     rmSync(join(cwd, 'x.sqlite'));
   });
 });

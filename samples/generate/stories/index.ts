@@ -5,6 +5,7 @@ import { leak } from '../causes/leak.js';
 import type { GeneratedRun } from '../run.js';
 import type { RunDirectoryOptions } from '../write/run-directory.js';
 import { buildLlama70b, type Llama70bRun, PUBLISHED } from './llama3-70b.js';
+import { buildNcclOutside } from './nccl-outside.js';
 
 export interface Sample {
   /** Its directory under `samples/`. */
@@ -18,6 +19,9 @@ const LLAMA_70B_SEED = 63;
 /** About a third of an iteration of rank 0: enough to see how it came to the end, and small. */
 const LLAMA_70B_ENTRIES = 24_000;
 
+/** Launched by srun, one task a rank: each of them has a report of its own. */
+const NCCL_OUTSIDE_SEED = 13;
+
 export const SAMPLES: readonly Sample[] = [
   ...(Object.keys(PUBLISHED) as Llama70bRun[]).map((name) => ({
     name,
@@ -26,5 +30,6 @@ export const SAMPLES: readonly Sample[] = [
   })),
   { name: 'capacity', build: () => capacity.build(118), options: { gzip: true } },
   { name: 'leak', build: () => leak.build(46), options: { gzip: true } },
+  { name: 'nccl-outside', build: () => buildNcclOutside(NCCL_OUTSIDE_SEED), options: { gzip: true } },
   { name: 'host-oom', build: () => hostOom.build(70), options: { gzip: true } },
 ];

@@ -1,6 +1,7 @@
 /** The sbatch script that launched the run, with the environment it exports and every flag. */
 import type { RunPlan } from '../run.js';
 import { launchFlags } from './megatron-lm-arguments.js';
+import { PROFILE_OPTIONS } from './nsys/target-rows.js';
 import { planOverrides } from './run-config.js';
 import { type RunFacts, worldSize } from './run-facts.js';
 
@@ -24,8 +25,11 @@ export function launchScript(facts: RunFacts): string {
         '--tee=3',
       ]
     : [facts.python];
+  const profiles = facts.run.profiles !== undefined;
+  const profiler = ['nsys profile', ...PROFILE_OPTIONS, '--output=/nemo_run/nsys_rank%q{SLURM_PROCID}'];
   const words = [
     srun.join(' '),
+    ...(profiles ? [profiler.join(' ')] : []),
     command.join(' '),
     shellWord(facts.scriptPath),
     ...(plan.framework === 'megatron-lm' ? launchFlags(facts).map(flagWords) : planOverrides(plan).map(shellWord)),

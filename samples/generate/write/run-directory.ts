@@ -5,6 +5,8 @@ import type { GeneratedRun } from '../run.js';
 import { yaml } from './config-tree.js';
 import { allocConf, launchScript } from './launch-script.js';
 import { runLogs } from './log-layout.js';
+import { exportName, exportSql } from './nsys/nsys-export.js';
+import { databaseOf } from './nsys/sqlite-program.js';
 import { runConfig } from './run-config.js';
 import { runFacts } from './run-facts.js';
 import { RING_ENTRIES, snapshotPickle } from './snapshot-pickle.js';
@@ -19,14 +21,16 @@ export interface RunDirectoryOptions {
   readonly gzip?: boolean;
   /** Entries a trace keeps; the frameworks' own ring holds {@link RING_ENTRIES}. */
   readonly maxEntries?: number;
+  /** Default: yes. Without, nothing needs the sqlite3 program, and the files of profiles are missing. */
+  readonly withProfiles?: boolean;
 }
 
 /** What the log parser looks for: a file with one of these is taken for evidence of a failure, whatever it is. */
 const FAILURE_WORDS = MESSAGE_FAMILIES.flatMap(({ anchors }) => anchors);
 
-/** Deterministic: the same run gives the same bytes. */
+/** Deterministic: the same run gives the same bytes, but for those in which zlib and SQLite leave their version. */
 export function runDirectory(run: GeneratedRun, options: RunDirectoryOptions = {}): Map<string, Buffer> {
-  const { gzip = false, maxEntries = RING_ENTRIES } = options;
+  const { gzip = false, maxEntries = RING_ENTRIES, withProfiles = true } = options;
   const facts = runFacts(run);
   const files = new Map<string, Buffer>();
   const putQuiet = (name: string, text: string): void => {
@@ -52,7 +56,12 @@ export function runDirectory(run: GeneratedRun, options: RunDirectoryOptions = {
     );
     files.set(name, gzip ? gzipSync(bytes) : bytes);
   }
-  const known = truth(facts, { logs, snapshots, maxEntries });
+  const profiles = new Map((run.profiles ?? []).map((profile) => [`${exportName(profile)}${suffix}`, profile]));
+  for (const [name, profile] of withProfiles ? profiles : []) {
+    const bytes = databaseOf(exportSql(facts, profile));
+    files.set(name, gzip ? gzipSync(bytes, { level: 9 }) : bytes);
+  }
+  const known = truth(facts, { logs, snapshots, profiles, maxEntries });
   putQuiet(TRUTH_NAME, `${JSON.stringify(known, null, 2)}\n`);
   return files;
 }

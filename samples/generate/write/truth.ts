@@ -1,6 +1,7 @@
 /** What is true by construction, from the run and its simulated allocators only: never from a verdict, a log or a file. */
 import type { SegmentSnapshot } from '../../../src/allocator/caching/allocator-snapshot.js';
-import type { Attempt, DumpedSnapshot, SimulatedRank } from '../run.js';
+import type { Attempt, DumpedSnapshot, RankProfile, SimulatedRank } from '../run.js';
+import type { DriverCaller } from '../simulate/profile/recording.js';
 import type { Traceback } from '../simulate/rank-process.js';
 import { failed } from './failure-lines.js';
 import { completedIterations, lastIteration, type RunFacts } from './run-facts.js';
@@ -12,6 +13,7 @@ export interface WrittenFiles {
   readonly logs: readonly string[];
   /** Survivors: a later attempt's snapshot replaces an earlier one of the same name. */
   readonly snapshots: ReadonlyMap<string, DumpedSnapshot>;
+  readonly profiles: ReadonlyMap<string, RankProfile>;
   readonly maxEntries: number;
 }
 
@@ -32,6 +34,9 @@ export function truth(facts: RunFacts, files: WrittenFiles): Readonly<Record<str
     attempts: run.attempts.map((attempt) => attemptTruth(attempt)),
     ranks: last.ranks.map((rank) => rankTruth(facts, files, rank)),
     snapshots: [...files.snapshots].map(([name, snapshot]) => snapshotTruth(facts, files, name, snapshot)),
+    ...(files.profiles.size === 0
+      ? {}
+      : { profiles: [...files.profiles].map(([name, profile]) => profileTruth(facts, name, profile)) }),
   };
 }
 
@@ -120,6 +125,47 @@ function snapshotTruth(facts: RunFacts, files: WrittenFiles, name: string, dump:
     active_bytes: sum(segments.map(({ activeBytes }) => activeBytes)),
     peak_active_bytes: isWhole ? statistics.activeBytes.peak : null,
     peak_reserved_bytes: isWhole ? statistics.reservedBytes.peak : null,
+  };
+}
+
+const OWNERS: Readonly<Record<DriverCaller, 'torch' | 'nccl' | 'cublas'>> = {
+  torch: 'torch',
+  torch_backward: 'torch',
+  nccl_init: 'nccl',
+  nccl_connect: 'nccl',
+  nccl_proxy: 'nccl',
+  cublas: 'cublas',
+};
+
+/** Whose the driver's memory was when it refused some for the last time, and what the profiler saw beside that. */
+function profileTruth(facts: RunFacts, name: string, { attempt, rank, recording, unseenBytes }: RankProfile) {
+  const { calls, ranges, kernels } = recording;
+  const refused = calls.filter(({ address }) => address === null);
+  const lastUs = refused.at(-1)?.startUs ?? Number.POSITIVE_INFINITY;
+  const held = new Map<number, (typeof calls)[number]>();
+  for (const call of calls) {
+    if (call.address === null || call.startUs > lastUs) continue;
+    if (call.kind === 'malloc') held.set(call.address, call);
+    else held.delete(call.address);
+  }
+  const bytes: Record<string, number> = {};
+  for (const call of held.values()) bytes[OWNERS[call.caller]] = (bytes[OWNERS[call.caller]] ?? 0) + call.bytes;
+  const steps = ranges.flatMap(({ text, endUs }) =>
+    endUs === null ? [] : (/^iteration (\d+)$/.exec(text)?.[1] ?? []),
+  );
+  return {
+    file: name,
+    attempt,
+    rank,
+    pid: facts.pid(attempt, rank),
+    driver_bytes_at_oom: bytes,
+    unseen_bytes: unseenBytes,
+    mallocs: calls.filter(({ kind, address }) => kind === 'malloc' && address !== null).length,
+    frees: calls.filter(({ kind }) => kind === 'free').length,
+    refused: refused.length,
+    complete_steps: steps.map(Number),
+    ranges: ranges.length,
+    kernels: kernels.length,
   };
 }
 

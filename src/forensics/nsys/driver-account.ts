@@ -56,7 +56,7 @@ export async function driverAccounts(
       const facts: OwnerFacts = {
         ...allocation,
         isTorchSegment: match?.result.matched.has(index) ?? false,
-        hasSnapshot: match !== undefined,
+        hasSnapshot: match !== undefined && !match.result.unrecorded.has(index),
       };
       return { allocation, ...ownerOf(facts) };
     });
@@ -70,7 +70,12 @@ export async function driverAccounts(
         alignment: isOfSnapshot ? match.result.alignment : null,
         torch_unseen_bytes: isOfSnapshot ? match.result.unseenBytes : null,
         vmm_calls: about.vmmCalls.get(pid) ?? 0,
-        ...describe(ofDevice, about.oomNs.get(pid) ?? null, about.endNs),
+        ...(await withPools(
+          store,
+          about.sourceId,
+          { pid: pid < 0 ? null : pid, device: device < 0 ? null : device },
+          describe(ofDevice, about.oomNs.get(pid) ?? null, about.endNs),
+        )),
       });
     }
   }
@@ -93,6 +98,30 @@ function describe(
     moments: times.map(({ moment, timeNs }) => sharesAt(onDevice, moment, timeNs)),
     groups: groupsOf(owned, peakNs, oomNs, endNs),
   };
+}
+
+/** Adds what the pools of cudaMallocAsync kept beyond what was in use: held from the driver, and nobody's allocation. */
+async function withPools(
+  store: Store,
+  sourceId: number,
+  owner: { readonly pid: number | null; readonly device: number | null },
+  described: ReturnType<typeof describe>,
+): Promise<ReturnType<typeof describe>> {
+  const moments: NsysMomentShares[] = [];
+  for (const moment of described.moments) {
+    const kept = await store.one('nsys.pools_at', { source_id: sourceId, time_ns: moment.time_ns, ...owner });
+    if (kept === undefined || kept.bytes === 0) {
+      moments.push(moment);
+      continue;
+    }
+    const shares = [...moment.shares, { owner: 'async_pool_unused' as const, bytes: kept.bytes, blocks: kept.pools }];
+    moments.push({
+      ...moment,
+      total_bytes: moment.total_bytes + kept.bytes,
+      shares: shares.sort((a, b) => b.bytes - a.bytes),
+    });
+  }
+  return { ...described, moments };
 }
 
 /** When most was held. What was held since before the capture counts until it is freed. */

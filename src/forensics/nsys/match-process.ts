@@ -9,6 +9,8 @@ export interface MatchedSnapshot {
   readonly rank: number | null;
   readonly device: number;
   readonly reservedBytes: number;
+  /** Of the first and of the last entry; null without a trace. */
+  readonly firstUs: number | null;
   readonly lastUs: number | null;
 }
 
@@ -37,7 +39,7 @@ export async function matchProcess(
   let best: (ProcessMatch & { readonly rating: Rating }) | undefined;
   for (const snapshot of snapshots) {
     const segments = await readSegments(store, snapshot);
-    const result = matchSegments(allocations, segments, about.clockOffsetUs, snapshot.lastUs);
+    const result = matchSegments(allocations, segments, about.clockOffsetUs, snapshot);
     const isOfRank = snapshot.rank !== null && snapshot.rank === about.ranks.get(pid);
     if (result.isOfAnother || (result.matched.size === 0 && !isOfRank)) continue;
     // Ranks are given the same addresses in step, but not to the microsecond: the clocks of one process lie side by side best.
@@ -78,8 +80,18 @@ export async function readMatchedSnapshots(store: Store, runId: number): Promise
     const key = `${row.rank}/${row.device}`;
     if (row.rank !== null && seen.has(key)) return [];
     seen.add(key);
-    const { snapshot_id, handle, rank, device, reserved_bytes, last_us } = row;
-    return [{ snapshotId: snapshot_id, handle, rank, device, reservedBytes: reserved_bytes, lastUs: last_us }];
+    const { snapshot_id, handle, rank, device, reserved_bytes, first_us, last_us } = row;
+    return [
+      {
+        snapshotId: snapshot_id,
+        handle,
+        rank,
+        device,
+        reservedBytes: reserved_bytes,
+        firstUs: first_us,
+        lastUs: last_us,
+      },
+    ];
   });
 }
 

@@ -17,6 +17,8 @@ export interface SegmentMatch {
   readonly alignment: NsysAlignment;
   /** Segments held at the dump that no allocation is behind. */
   readonly unseenBytes: number;
+  /** Indices of allocations whose whole life lies before the recording or after it: of them the snapshot says nothing. */
+  readonly unrecorded: ReadonlySet<number>;
   /** The blocks that agree do so at quite another time: the snapshot is of another launch, which was given the same addresses. */
   readonly isOfAnother: boolean;
 }
@@ -31,13 +33,13 @@ const MOST_SKEW_US = 60_000_000;
 
 /**
  * `allocations` are those of one process; `offsetUs` turns their clock into UTC, null where the report does not tell. Time decides only between allocations
- * of the same address and size, and of what the driver took back before `dumpUs`, the end of the recording: both numbers are of one process, so that they agree by nothing but being the same block.
+ * of the same address and size, and of what the driver took back before the recording ended: both numbers are of one process, so that they agree by nothing but being the same block.
  */
 export function matchSegments(
   allocations: readonly DriverAllocation[],
   segments: readonly TorchSegment[],
   offsetUs: number | null,
-  dumpUs: number | null,
+  { firstUs, lastUs }: { readonly firstUs: number | null; readonly lastUs: number | null },
 ): SegmentMatch {
   const byBlock = new Map<string, number[]>();
   allocations.forEach(({ address, bytes, kind }, index) => {
@@ -59,6 +61,7 @@ export function matchSegments(
       matched: new Set(),
       alignment: { by: 'nominal', pairs: 0, correction_us: null, error_us: null },
       unseenBytes: held.reduce((sum, { bytes }) => sum + bytes, 0),
+      unrecorded: new Set(),
       isOfAnother: true,
     };
   }
@@ -70,7 +73,8 @@ export function matchSegments(
         ? Number.POSITIVE_INFINITY
         : NOMINAL_TOLERANCE_US;
   // Without a clock of either sort nothing is known to lie before the dump.
-  const endUs = offsetUs === null && alignment.by === 'nominal' ? null : dumpUs;
+  const hasClock = offsetUs !== null || alignment.by === 'pairs';
+  const endUs = hasClock ? lastUs : null;
 
   const matched = new Set<number>();
   const found = new Set<TorchSegment>();
@@ -93,7 +97,14 @@ export function matchSegments(
   }
   let unseenBytes = 0;
   for (const segment of segments) if (segment.freeUs === null && !found.has(segment)) unseenBytes += segment.bytes;
-  return { matched, alignment, unseenBytes, isOfAnother: false };
+  const isUnrecorded = ({ allocNs, freeNs }: DriverAllocation): boolean =>
+    // Without a trace a snapshot knows what was held at the dump, and no more.
+    (freeNs !== null && (firstUs === null || (hasClock && toUs(freeNs) < firstUs))) ||
+    (allocNs !== null && lastUs !== null && hasClock && toUs(allocNs) > lastUs);
+  const unrecorded = new Set(
+    allocations.flatMap((allocation, i) => (!matched.has(i) && isUnrecorded(allocation) ? [i] : [])),
+  );
+  return { matched, alignment, unseenBytes, unrecorded, isOfAnother: false };
 }
 
 /**

@@ -9,7 +9,7 @@ import type { DriverAllocation } from './driver-allocation.js';
 export interface OwnerFacts extends DriverAllocation {
   /** A memory snapshot of this process shows it as a segment. */
   readonly isTorchSegment: boolean;
-  /** There is a snapshot of this process: what it does not show is not PyTorch's. */
+  /** A snapshot of this process recorded it if it is PyTorch's: what it does not show is not. */
   readonly hasSnapshot: boolean;
 }
 
@@ -129,7 +129,7 @@ export const OWNER_RULES: readonly OwnerRule[] = [
   {
     id: 'segment_size',
     owner: 'torch_unmatched',
-    title: "no snapshot of this process; cudaMalloc of a size that PyTorch's segments have",
+    title: "in no snapshot's recording; cudaMalloc of a size that PyTorch's segments have",
     // c10/cuda/CUDACachingAllocator: 2 MiB, 20 MiB, or a multiple of 2 MiB from 10 MiB on.
     holds: ({ hasSnapshot, api, kind, bytes }) =>
       !hasSnapshot &&

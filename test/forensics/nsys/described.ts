@@ -8,18 +8,36 @@ import { ingest } from '../../../src/ingest/ingest.js';
 import type { NsysReport, NsysResult } from '../../../src/model/nsys-results.js';
 import { openStore } from '../../../src/store/open-store.js';
 
-/** Ingests a run into a store of its own. Other files than exports may be unusable; an export may not. */
-export async function described(run: string, questions: NsysQuestions = {}): Promise<NsysResult> {
+export interface Ingested {
+  ask(questions?: NsysQuestions): Promise<NsysResult>;
+  close(): Promise<void>;
+}
+
+/** A run in a store of its own. Every file of it must be usable. */
+export async function ingested(run: string): Promise<Ingested> {
   const folder = mkdtempSync(join(tmpdir(), 'mbf-nsys-store-'));
   const store = await openStore(join(folder, 'store.duckdb'), { mode: 'write' });
+  const close = async (): Promise<void> => {
+    await store.close();
+    rmSync(folder, { recursive: true, force: true });
+  };
   try {
     const { sources } = await ingest({ store, parsers: PARSERS, paths: [run], run: 'run', now: new Date(0) });
     for (const { path, error } of sources) if (error !== null) throw new Error(`${path}: ${error.text}`);
-    const { run_id, name } = (await store.one('store.runs', { run_id: null }))!;
-    return await describeNsys(store, run_id, name, questions);
+  } catch (error) {
+    await close();
+    throw error;
+  }
+  const { run_id, name } = (await store.one('store.runs', { run_id: null }))!;
+  return { ask: (questions = {}) => describeNsys(store, run_id, name, questions), close };
+}
+
+export async function described(run: string, questions: NsysQuestions = {}): Promise<NsysResult> {
+  const { ask, close } = await ingested(run);
+  try {
+    return await ask(questions);
   } finally {
-    await store.close();
-    rmSync(folder, { recursive: true, force: true });
+    await close();
   }
 }
 

@@ -4,12 +4,13 @@ import type {
   NsysBudget,
   NsysMemoryCall,
   NsysOwnerShare,
+  NsysRangeWork,
   NsysStorm,
 } from '../../../src/model/nsys-results.js';
 import type { MemoryKind } from '../../../src/model/nsys-rows.js';
-import type { Owner } from '../../support/nsys/rows.js';
+import { COPY, NVTX, type Owner } from '../../support/nsys/rows.js';
 import type { Scenario } from '../../support/nsys/scenario.js';
-import type { PlantedAllocation, PreCaptureFree } from '../../support/nsys/truth.js';
+import type { Footprint, PlantedAllocation, PreCaptureFree } from '../../support/nsys/truth.js';
 
 /** What the report at hand can tell owners by. */
 export interface Evidence {
@@ -18,7 +19,12 @@ export interface Evidence {
   readonly hasRanges: boolean;
   readonly hasChains: boolean;
   readonly hasLibraries: boolean;
+  /** Whether a life that ended then can be in the snapshot's recording at all. Default: any. */
+  readonly records?: (pid: number, endNs: number | null) => boolean;
 }
+
+const isRecorded = (has: Evidence, pid: number, endNs: number | null): boolean =>
+  has.hasSnapshots && (has.records?.(pid, endNs) ?? true);
 
 export const ALL_BUT_CHAINS: Evidence = {
   hasSnapshots: true,
@@ -36,10 +42,11 @@ const ON_DEVICE: readonly MemoryKind[] = ['device', 'array', 'managed', 'device_
 
 /** The owner that an honest reader of this report can name. */
 export function knowableOwner(block: PlantedAllocation, has: Evidence): DriverOwner {
-  const { owner, kind, nvtxPath, threadName, bytes } = block;
+  const { pid, owner, kind, nvtxPath, threadName, bytes, endNs } = block;
+  const hasSnapshot = isRecorded(has, pid, endNs);
   const isSegmentSized = kind === 'device' && bytes % (2 * MIB) === 0 && (bytes === 2 * MIB || bytes >= 10 * MIB);
   const isPlain = !has.hasCalls || plainApi(block.api) === 'cudaMalloc';
-  const unknown = !has.hasSnapshots && isSegmentSized && isPlain ? 'torch_unmatched' : 'other';
+  const unknown = !hasSnapshot && isSegmentSized && isPlain ? 'torch_unmatched' : 'other';
   const known = (isKnown: boolean, name: DriverOwner): DriverOwner => (isKnown ? name : unknown);
   const byChain = has.hasCalls && has.hasChains;
   const byLibrary = has.hasCalls && has.hasLibraries;
@@ -51,7 +58,7 @@ export function knowableOwner(block: PlantedAllocation, has: Evidence): DriverOw
     case 'async_pool':
       return owner;
     case 'torch':
-      return known(has.hasSnapshots, 'torch');
+      return known(hasSnapshot, 'torch');
     case 'graph':
       return known(has.hasCalls, 'graph');
     case 'cublas':
@@ -67,17 +74,19 @@ export function knowableOwner(block: PlantedAllocation, has: Evidence): DriverOw
   }
 }
 
-/** Of what was only freed nothing is known but its address, size and kind. */
-export function knowableOwnerOfFree({ owner, bytes }: PreCaptureFree, has: Evidence): DriverOwner {
-  if (owner === 'torch' && has.hasSnapshots) return 'torch';
-  return !has.hasSnapshots && bytes % (2 * MIB) === 0 && bytes >= 10 * MIB ? 'torch_unmatched' : 'other';
+/** Of what was only freed nothing is known but its address, size and kind, and who freed it. */
+export function knowableOwnerOfFree({ pid, owner, bytes, freeNs }: PreCaptureFree, has: Evidence): DriverOwner {
+  const hasSnapshot = isRecorded(has, pid, freeNs);
+  if (owner === 'torch' && hasSnapshot) return 'torch';
+  if (owner === 'nccl' && has.hasCalls && has.hasChains) return 'nccl';
+  return !hasSnapshot && bytes % (2 * MIB) === 0 && bytes >= 10 * MIB ? 'torch_unmatched' : 'other';
 }
 
 const isOpenAt = ({ startNs, endNs }: PlantedAllocation, ns: number): boolean =>
   startNs <= ns && (endNs === null || endNs > ns);
 
-/** What lies on the device at a time, by owner, largest first. */
-export function sharesAt({ truth }: Scenario, pid: number, ns: number, has: Evidence): NsysOwnerShare[] {
+/** What lies on the device at a time, by owner, largest first; pools by what they hold. */
+export function sharesAt({ truth, recording }: Scenario, pid: number, ns: number, has: Evidence): NsysOwnerShare[] {
   const shares = new Map<DriverOwner, { bytes: number; blocks: number }>();
   const add = (owner: DriverOwner, bytes: number): void => {
     const share = shares.get(owner) ?? { bytes: 0, blocks: 0 };
@@ -91,6 +100,11 @@ export function sharesAt({ truth }: Scenario, pid: number, ns: number, has: Evid
     if (free.pid === pid && ON_DEVICE.includes(free.kind) && free.freeNs > ns)
       add(knowableOwnerOfFree(free, has), free.bytes);
   }
+  const states = [...recording.pool, ...recording.memory]
+    .filter((event) => event.pid === pid && event.pool !== null && event.startNs <= ns)
+    .sort((a, b) => a.startNs - b.startNs);
+  const pool = states.at(-1)?.pool;
+  if (pool != null && pool.bytes > pool.usedBytes) add('async_pool_unused', pool.bytes - pool.usedBytes);
   return byBytes([...shares].map(([owner, share]) => ({ owner, ...share })));
 }
 
@@ -235,6 +249,59 @@ export function memoryCallsOf({ recording, truth }: Scenario): NsysMemoryCall[] 
   return found;
 }
 
+/** Work whose call was made inside a push/pop range with this in its text, on the range's thread. */
+export function rangeWorkOf({ recording }: Scenario, text: string): NsysRangeWork[] {
+  const ranges = recording.nvtx.filter(
+    (range) => range.type === NVTX.pushPop && range.text.toLowerCase().includes(text),
+  );
+  const isInside = (work: { readonly pid: number; readonly correlation: number }): boolean =>
+    recording.api.some(
+      ({ pid, tid, correlation, startNs }) =>
+        pid === work.pid &&
+        correlation === work.correlation &&
+        ranges.some(
+          (range) =>
+            range.pid === pid &&
+            range.tid === tid &&
+            range.startNs <= startNs &&
+            (range.endNs === null || range.endNs > startNs),
+        ),
+    );
+  const sums = new Map<string, { -readonly [Field in keyof NsysRangeWork]: NsysRangeWork[Field] }>();
+  const add = (work: NsysRangeWork['work'], name: string, { startNs, endNs }: Span, bytes: number | null): void => {
+    const sum = sums.get(`${work} ${name}`) ?? { work, name, count: 0, total_ns: 0, bytes: bytes === null ? null : 0 };
+    sum.count += 1;
+    sum.total_ns += endNs - startNs;
+    sum.bytes = bytes === null ? null : (sum.bytes ?? 0) + bytes;
+    sums.set(`${work} ${name}`, sum);
+  };
+  for (const kernel of recording.kernels.filter(isInside)) add('kernel', kernel.shortName, kernel, null);
+  for (const copy of recording.copies.filter(isInside)) add('memcpy', COPY_NAMES[copy.copyKind]!, copy, copy.bytes);
+  for (const set of recording.memsets.filter(isInside)) add('memset', 'device', set, set.bytes);
+  return [...sums.values()];
+}
+
+/** The most held in each of equal slices of the time between the first and the last event of the whole report. */
+export function curveOf({ recording, truth }: Scenario, footprint: Footprint, slices: number): number[] {
+  const times = recording.memory.map(({ startNs }) => startNs);
+  const first = Math.min(...times);
+  const length = Math.max(...times) - first + 1;
+  const mine = recording.memory.filter(({ pid, kind }) => pid === footprint.pid && kind === footprint.kind);
+  const held = (ns: number): number =>
+    truth.allocations
+      .filter((block) => block.pid === footprint.pid && block.kind === footprint.kind && isOpenAt(block, ns))
+      .reduce((sum, { bytes }) => sum + bytes, 0) +
+    truth.preCaptureFrees
+      .filter((free) => free.pid === footprint.pid && free.kind === footprint.kind && free.freeNs > ns)
+      .reduce((sum, { bytes }) => sum + bytes, 0);
+  return Array.from({ length: slices }, (_, slice) => {
+    const isInSlice = (ns: number): boolean => Math.floor(((ns - first) * slices) / length) === slice;
+    const inside = mine.map(({ startNs }) => startNs).filter(isInSlice);
+    const begin = first + Math.ceil((slice * length) / slices);
+    return Math.max(held(begin - 1), ...inside.map(held));
+  });
+}
+
 const STORM_GAP_NS = 5_000_000;
 const STORM_CALLS = 8;
 const SECOND_NS = 1_000_000_000;
@@ -275,6 +342,14 @@ export function stormsOf({ recording }: Scenario): NsysStorm[] {
   }
   return found.sort((a, b) => a.start_ns - b.start_ns);
 }
+
+/** Directions of copies by their numbers. */
+export const COPY_NAMES: Readonly<Record<number, string>> = {
+  [COPY.hostToDevice]: 'host_to_device',
+  [COPY.deviceToHost]: 'device_to_host',
+  [COPY.deviceToDevice]: 'device_to_device',
+  [COPY.peerToPeer]: 'peer_to_peer',
+};
 
 /** The owner names of the planted truth in this tool's words. */
 export const OWNER_NAMES: Readonly<Record<Owner, DriverOwner>> = {

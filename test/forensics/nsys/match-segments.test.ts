@@ -50,13 +50,22 @@ const anchorSegments = (count: number, skewUs: number): TorchSegment[] =>
 function matchedOf(
   blocks: readonly DriverAllocation[],
   segments: readonly TorchSegment[],
-  { skewUs = 0, offsetUs = UTC_US as number | null, dumpMs = 10_000 as number | null, anchors = 3 } = {},
+  {
+    skewUs = 0,
+    offsetUs = UTC_US as number | null,
+    firstMs = 0 as number | null,
+    dumpMs = 10_000 as number | null,
+    anchors = 3,
+  } = {},
 ): { readonly places: number[]; readonly match: SegmentMatch } {
   const match = matchSegments(
     [...blocks, ...anchorBlocks(anchors)],
     [...segments, ...anchorSegments(anchors, skewUs)],
     offsetUs,
-    dumpMs === null ? null : UTC_US + dumpMs * 1000 + skewUs,
+    {
+      firstUs: firstMs === null ? null : UTC_US + firstMs * 1000 + skewUs,
+      lastUs: dumpMs === null ? null : UTC_US + dumpMs * 1000 + skewUs,
+    },
   );
   return { places: [...match.matched].filter((i) => i < blocks.length).sort((a, b) => a - b), match };
 }
@@ -148,6 +157,38 @@ describe('a life that one side saw only in part', () => {
   });
 });
 
+describe('a life outside the recording', () => {
+  const unrecorded = (lives: readonly Life[], more: Parameters<typeof matchedOf>[2] = {}): number[] => {
+    const blocks = lives.map((life, i) => block(20 + i, life));
+    const { match } = matchedOf(blocks, [segment(20, [100, null])], { firstMs: 50, dumpMs: 500, ...more });
+    return [...match.unrecorded].filter((i) => i < blocks.length);
+  };
+  const lives: readonly Life[] = [
+    [100, null],
+    [10, 40],
+    [10, 60],
+    [10, null],
+    [60, 70],
+    [499, null],
+    [501, null],
+    [null, 30],
+    [null, 70],
+  ];
+
+  it('is one of which the snapshot says nothing', () => {
+    expect(unrecorded(lives)).toEqual([1, 6, 7]);
+    expect(unrecorded(lives, { skewUs: 0, offsetUs: null })).toEqual([1, 6, 7]);
+  });
+
+  it('is any that was not held at the dump where there is no trace', () => {
+    expect(unrecorded(lives, { firstMs: null, dumpMs: null })).toEqual([1, 2, 4, 7, 8]);
+  });
+
+  it('is not known without a clock', () => {
+    expect(unrecorded(lives, { offsetUs: null, anchors: 0 })).toEqual([]);
+  });
+});
+
 describe('clocks', () => {
   it('are taken at their word with fewer than three pairs', () => {
     const blocks = [block(7, [100, null]), block(8, [200, null])];
@@ -197,7 +238,7 @@ describe('clocks', () => {
     const skews = [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 5000];
     const blocks = skews.map((_, i) => block(i, [i + 1, null]));
     const segments = skews.map((skewUs, i) => segment(i, [i + 1, null], { skewUs }));
-    const { alignment, matched } = matchSegments(blocks, segments, UTC_US, null);
+    const { alignment, matched } = matchSegments(blocks, segments, UTC_US, { firstUs: UTC_US, lastUs: null });
     expect(alignment.pairs).toBe(20);
     expect(alignment.correction_us).toBe(9.5);
     expect(alignment.error_us).toBeGreaterThanOrEqual(8);

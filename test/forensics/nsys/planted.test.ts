@@ -1,25 +1,28 @@
 /** Every planted byte, call, range and nanosecond is found again, and nothing that was not planted. */
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { NsysDriverAccount, NsysReport } from '../../../src/model/nsys-results.js';
 import { skipLoudly } from '../../support/corpus.js';
 import { type PlantedRun, writePlantedRun } from '../../support/nsys/planted-run.js';
-import { COPY } from '../../support/nsys/rows.js';
+import { snapshotBytes } from '../../support/nsys/snapshots.js';
 import { type ExportOptions, NSYS_SCHEMAS, type NsysSchema, sqlite3Program } from '../../support/nsys/write-export.js';
-import { described, onlyReport } from './described.js';
+import { described, type Ingested, ingested, onlyReport } from './described.js';
 import {
   ALL_BUT_CHAINS,
   addGroup,
   budgetOf,
   byBytes,
+  COPY_NAMES,
+  curveOf,
   type Evidence,
   type GroupSums,
   groupsOf,
   memoryCallsOf,
   OWNER_NAMES,
   plainApi,
+  rangeWorkOf,
   sharesAt,
   stormsOf,
   workOf,
@@ -163,14 +166,25 @@ else {
         expect([account.device, account.rank]).toEqual([device, rank]);
         const found = (moment: string): Record<string, number> | null => {
           const shares = account.moments.find((one) => one.moment === moment)?.shares;
-          // Managed memory and static variables are of other kinds than `device`.
-          const owned = shares?.filter(({ owner }) => owner !== 'managed' && owner !== 'static');
+          // Managed memory and static variables are of other kinds than `device`, and what a pool keeps is no allocation.
+          const owned = shares?.filter(({ owner }) => !['managed', 'static', 'async_pool_unused'].includes(owner));
           return owned === undefined ? null : Object.fromEntries(owned.map(({ owner, bytes }) => [owner, bytes]));
         };
         expect(found('peak')).toEqual(inTruth(atPeak));
         expect(found('end')).toEqual(inTruth(atEnd));
         expect(found('oom')).toEqual(atOom === null ? null : inTruth(atOom));
       }
+    });
+
+    it('adds up to what the driver gave when the process ran out', () => {
+      const { oom } = run.scenario.truth;
+      const { shares } = accountOf(report, oom.pid).moments.find(({ moment }) => moment === 'oom')!;
+      const sum = (...without: readonly string[]): number =>
+        shares.reduce((total, { owner, bytes }) => total + (without.includes(owner) ? 0 : bytes), 0);
+      expect(sum('managed', 'static')).toBe(oom.driverLiveBytes);
+      expect(sum('managed', 'static', 'torch')).toBe(oom.nonTorchBytes);
+      expect(shares.find(({ owner }) => owner === 'torch')!.bytes).toBe(oom.reservedBytes);
+      expect(shares.find(({ owner }) => owner === 'static')!.bytes).toBe(oom.staticBytes);
     });
 
     it('says by what rule it knows', () => {
@@ -326,16 +340,10 @@ else {
 
     it('counts copies by direction and by what lies at both ends', () => {
       const { recording, truth } = run.scenario;
-      const names: Readonly<Record<number, string>> = {
-        [COPY.hostToDevice]: 'host_to_device',
-        [COPY.deviceToHost]: 'device_to_host',
-        [COPY.deviceToDevice]: 'device_to_device',
-        [COPY.peerToPeer]: 'peer_to_peer',
-      };
       const found = report.copy_groups!.filter(({ operation }) => operation === 'memcpy');
       const sums: Record<string, [count: number, bytes: number]> = {};
       for (const { copyKind, sourceKind, count, bytes } of truth.copies) {
-        const key = `${names[copyKind]} ${sourceKind}`;
+        const key = `${COPY_NAMES[copyKind]} ${sourceKind}`;
         const [before, bytesBefore] = sums[key] ?? [0, 0];
         sums[key] = [before + count, bytesBefore + bytes];
       }
@@ -394,6 +402,33 @@ else {
       for (const { snapshot, alignment, torch_unseen_bytes, rank } of report.accounts!)
         expect([snapshot, alignment, torch_unseen_bytes, rank]).toEqual([null, null, null, null]);
       for (const { rank } of report.processes) expect(rank).toBeNull();
+    });
+
+    it.each(['3.16', '3.28'] as const)('does not swear to what a late recording missed (%s)', async (schema) => {
+      const run = writePlantedRun(join(folder(), 'run'), SEED, schema);
+      const { scenario } = run;
+      const begins = scenario.processes.map((process, rank) => {
+        const { trace } = process.torch;
+        const cut = { ...process.torch, trace: trace.slice(Math.floor(trace.length * 0.55)) };
+        writeFileSync(run.snapshots[rank]!, snapshotBytes(scenario, { ...process, torch: cut }));
+        return { pid: process.pid, fromUs: cut.trace[0]!.timeUs! };
+      });
+      const toUs = (ns: number): number => Number((scenario.utcEpochNs + BigInt(ns)) / 1000n) + scenario.skewUs;
+      const has: Evidence = {
+        ...evidenceOf(schema),
+        records: (pid, endNs) => endNs === null || toUs(endNs) >= begins.find((one) => one.pid === pid)!.fromUs,
+      };
+      const report = await onlyReport(run.directory);
+      expectAccounts(run, report, has);
+      const missed = report.accounts!.flatMap(({ groups }) =>
+        groups.filter(({ owner }) => owner === 'torch_unmatched'),
+      );
+      expect(missed.length).toBeGreaterThan(0);
+      // What it holds at the dump it knows all the same.
+      for (const { pid, atEnd } of scenario.truth.deviceOwners) {
+        const end = accountOf(report, pid).moments.at(-1)!;
+        expect(end.shares.find(({ owner }) => owner === 'torch')!.bytes).toBe(atEnd.torch);
+      }
     });
 
     it.each([
@@ -496,17 +531,62 @@ else {
     });
   });
 
+  describe('questions about a capture', () => {
+    const SEED = 5;
+    let run: PlantedRun;
+    let store: Ingested;
+    beforeAll(async () => {
+      run = writePlantedRun(join(folder(), 'run'), SEED, '3.28');
+      store = await ingested(run.directory);
+    });
+    afterAll(() => store.close());
+    const sorted = <Row extends { readonly work: string; readonly name: string }>(rows: readonly Row[]): Row[] =>
+      [...rows].sort((a, b) => (`${a.work} ${a.name}` < `${b.work} ${b.name}` ? -1 : 1));
+
+    it.each([
+      'forward',
+      'backward',
+      'Optimizer.STEP',
+      'iteration 102',
+      'aten::mm',
+      'ncclallreduce',
+      'e',
+      'nothing at all',
+    ])('finds the work launched inside "%s"', async (range) => {
+      const { range_work } = await store.ask({ range });
+      const [{ path, text, work }] = range_work as [(typeof range_work & object)[number]];
+      expect([path, text]).toEqual(['planted.sqlite', range]);
+      expect(sorted(work)).toEqual(sorted(rangeWorkOf(run.scenario, range.toLowerCase())));
+    });
+
+    it.each([1, 7, 72, 5000])('follows memory in %i slices', async (slices) => {
+      const { curves, reports } = await store.ask({ slices });
+      const { series } = curves![0]!;
+      const { footprints } = run.scenario.truth;
+      expect(byKey(series).map(({ pid, device, kind }) => [pid, device, kind])).toEqual(
+        byKey(footprints).map(({ pid, device, kind }) => [pid, device, kind]),
+      );
+      for (const footprint of footprints) {
+        const { times_ns, bytes } = series.find(({ pid, kind }) => pid === footprint.pid && kind === footprint.kind)!;
+        expect(times_ns).toHaveLength(slices);
+        expect(times_ns).toEqual([...times_ns].sort((a, b) => a - b));
+        expect(Math.max(...bytes)).toBe(footprint.peakBytes);
+        expect(bytes).toEqual(curveOf(run.scenario, footprint, slices));
+      }
+      expect(reports).toHaveLength(1);
+    });
+  });
+
   describe('the same capture exported in other ways', () => {
     const SEED = 4;
 
     it.each(['3.16', '3.28'] as const)('says the same of a normalised and of a shifted export (%s)', async (schema) => {
       const { report: plain } = await prepared(SEED, schema);
-      for (const options of [
-        { isNormalized: true },
-        { timeShiftNs: 7_654_321_000 },
-        { timeShiftNs: -1_000_000_007 },
-        { isNormalized: true, timeShiftNs: 123_456_789 },
-      ]) {
+      const ways =
+        schema === '3.16'
+          ? [{ isNormalized: true }, { timeShiftNs: 7_654_321_000 }]
+          : [{ timeShiftNs: -1_000_000_007 }, { isNormalized: true, timeShiftNs: 123_456_789 }];
+      for (const options of ways) {
         const { report } = await prepared(SEED, schema, options);
         expect({ ...report, clock_origin: null }).toEqual({ ...plain, clock_origin: null });
       }

@@ -50,6 +50,7 @@ export type KernelName =
   | 'embedding'
   | 'square_sum'
   | 'adam'
+  | 'all_reduce'
   | 'send_recv'
   | 'reduce_scatter'
   | 'all_gather';

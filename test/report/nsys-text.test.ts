@@ -1,0 +1,51 @@
+/** What `nsys` prints of texts that a program chose: they can be long, deep and hostile. */
+import { describe, expect, it } from 'vitest';
+import type { NsysResult } from '../../src/model/nsys-results.js';
+import { nsysText } from '../../src/report/nsys-text.js';
+
+const at = (texts: readonly string[]): NsysResult => ({
+  schema: 'mbforensics/nsys@1',
+  run: 'run',
+  reports: [],
+  at: [
+    {
+      path: 'report.sqlite',
+      time_ns: 155_657_596_302,
+      stacks: [
+        {
+          pid: 111,
+          tid: 111,
+          thread: 'pt_main_thread',
+          rank: 0,
+          ranges: texts.map((text) => ({
+            text,
+            type: 'push_pop',
+            domain: null,
+            start_ns: 155_357_596_302,
+            end_ns: null,
+          })),
+        },
+      ],
+    },
+  ],
+});
+
+describe('ranges at a moment', () => {
+  it('stay on the screen however deep and long they are', () => {
+    const deep = Array.from({ length: 60 }, (_, i) => `transformer.layer.${i}.${'attention.'.repeat(20)}`);
+    const lines = nsysText(at(deep), { limit: 8 }).split('\n');
+    expect(lines).toHaveLength(2 + deep.length);
+    for (const line of lines) expect(line.length, line).toBeLessThanOrEqual(110);
+    // Each is deeper than the one around it for as long as that can be shown.
+    const indents = lines.slice(2).map((line) => line.search(/\S/));
+    expect(indents.slice(0, 10)).toEqual([4, 6, 8, 10, 12, 14, 16, 18, 20, 22]);
+    for (const line of lines.slice(2)) expect(line).toMatch(/transformer\.layer\.\d+/);
+  });
+
+  it('cannot move the cursor', () => {
+    const shown = nsysText(at(['step\u001b[2J\r\n1', '\u0000']), { limit: 8 });
+    // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what must not be there
+    expect(shown).not.toMatch(/[\u0000-\u0009\u000b-\u001f]/);
+    expect(shown.split('\n')).toHaveLength(4);
+  });
+});
