@@ -216,7 +216,7 @@ function basisLines({ snapshot, alignment, torch_unseen_bytes, vmm_calls }: Nsys
     const clocks =
       alignment.by === 'nominal'
         ? `clocks taken at their word (${alignment.pairs} segments found once on both sides)`
-        : `clocks laid side by side by ${alignment.pairs} segments, ${Math.round(alignment.correction_us ?? 0)} µs apart, ±${Math.round(alignment.error_us ?? 0)} µs`;
+        : `clocks laid side by side by ${alignment.pairs} segments${apart(alignment.correction_us ?? 0)}, ±${Math.round(alignment.error_us ?? 0)} µs`;
     lines.push(...wrap(`    segments of ${printable(snapshot)}; ${clocks}`, WIDTH, '    '));
   }
   if ((torch_unseen_bytes ?? 0) > 0) {
@@ -238,6 +238,13 @@ function basisLines({ snapshot, alignment, torch_unseen_bytes, vmm_calls }: Nsys
     );
   }
   return lines;
+}
+
+/** A report without a clock of its own is years apart, which says nothing. */
+const MOST_APART_US = 86_400e6;
+
+function apart(correctionUs: number): string {
+  return Math.abs(correctionUs) > MOST_APART_US ? '' : `, ${Math.round(correctionUs)} µs apart`;
 }
 
 function memoryLines({ device_memory }: NsysReport, { limit }: NsysLook): string[] {

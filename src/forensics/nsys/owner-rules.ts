@@ -23,6 +23,9 @@ export interface OwnerRule {
 
 const MIB = 1024 ** 2;
 
+/** CUDA's own libraries, and the profiler's, which stand innermost in every call chain. */
+const CUDA_ITSELF = /(?:^|\/)lib(?:cuda|cudart|cupti|ToolsInjection)[^/]*\.so/i;
+
 /** A frame of one of these libraries, whoever called it. */
 function module(id: string, owner: DriverOwner, pattern: RegExp): OwnerRule {
   return {
@@ -59,6 +62,12 @@ export const OWNER_RULES: readonly OwnerRule[] = [
     title: 'its pool: memory of cudaMallocAsync',
     holds: ({ isInPool, api }) =>
       isInPool || /^(?:cudaMalloc(?:FromPool)?Async|cuMemAlloc(?:FromPool)?Async)/.test(api ?? ''),
+  },
+  {
+    id: 'module:libc10_cuda',
+    owner: 'torch_unmatched',
+    title: "PyTorch's allocator right above CUDA in the call chain",
+    holds: ({ modules }) => /(?:^|\/)libc10_(?:cuda|hip)\b/.test(modules.find((name) => !CUDA_ITSELF.test(name)) ?? ''),
   },
   module('libnccl', 'nccl', /(?:^|\/)lib(?:nccl|rccl)\b/i),
   module('libnvshmem', 'nvshmem', /(?:^|\/)(?:lib)?nvshmem/i),

@@ -105,11 +105,22 @@ async function windowsOf(store: Store, sourceId: number, group: RangeGroup, by: 
   const whole = rows.flatMap(({ start_ns, end_ns, text }) => (end_ns === null ? [] : [{ start_ns, end_ns, text }]));
   if (by === 'anchor') {
     // A step lasts from the end of one optimizer step to the end of the next; where the first began is not known.
-    return whole.slice(1).map(({ end_ns }, i) => ({ index: i + 1, start_ns: whole[i]!.end_ns, end_ns, pid }));
+    const ends = lastOfEach(whole.map(({ end_ns }) => end_ns));
+    return ends.slice(1).map((end_ns, i) => ({ index: i + 1, start_ns: ends[i]!, end_ns, pid }));
   }
   const numbers = whole.map(({ text }) => numberIn(text));
   const isNumbered = numbers.every((number, i) => number !== undefined && (i === 0 || number > numbers[i - 1]!));
   return whole.map(({ start_ns, end_ns }, i) => ({ index: isNumbered ? numbers[i]! : i + 1, start_ns, end_ns, pid }));
+}
+
+/** Ends closer together than this share of the usual distance are of one step. */
+const SAME_STEP = 0.1;
+
+/** The last of ends that lie close together: a chain of optimizers (Megatron's, of dense and expert parameters) ends several times a step. */
+function lastOfEach(ends: readonly number[]): number[] {
+  const gaps = ends.slice(1).map((end, i) => end - ends[i]!);
+  const usual = [...gaps].sort((a, b) => a - b)[Math.floor(0.9 * gaps.length)] ?? 0;
+  return ends.filter((_, i) => i === ends.length - 1 || gaps[i]! >= SAME_STEP * usual);
 }
 
 /** The one number of a text; undefined if there are none or several. */

@@ -106,7 +106,7 @@ async function prepared(
   return { run, report: await onlyReport(run.directory) };
 }
 
-const CASES = NSYS_SCHEMAS.flatMap((schema) => [1, 6].map((seed) => ({ schema, seed })));
+const CASES = NSYS_SCHEMAS.map((schema, i) => ({ schema, seed: [1, 6, 6][i]! }));
 
 if (sqlite3Program() === undefined) skipLoudly('planted captures', 'the sqlite3 program');
 else {
