@@ -173,6 +173,18 @@ describe('ranges that end a step', () => {
     ]);
   });
 
+  it('of a chain of optimizers end one step together', async () => {
+    const rows = training(4, () => null, { optimizer: () => 'Optimizer.step#FusedAdam.step' });
+    const ends = rows.filter(({ text }) => text === 'Optimizer.step#FusedAdam.step');
+    const second = ends.map((row) => ({ ...row, startNs: row.endNs!, endNs: row.endNs! + 2 }));
+    const { steps } = await found([...rows, ...second]);
+    expect(spans(steps)).toEqual([
+      [1, 96, 196],
+      [2, 196, 296],
+      [3, 296, 396],
+    ]);
+  });
+
   it('give way to ranges that name the step', async () => {
     const optimizer = (): string => 'Optimizer.step#AdamW.step';
     const { by } = await found(training(3, (i) => `ProfilerStep#${i}`, { optimizer }));
