@@ -280,6 +280,7 @@ class Reader {
   }
 
   async gpus(): Promise<void> {
+    this.read.add('TARGET_INFO_GPU').add('TARGET_INFO_CUDA_DEVICE');
     const seen = new Set<number>();
     for (const row of await this.small('TARGET_INFO_GPU', ['id', 'name', 'totalMemory', 'busLocation', 'uuid'])) {
       const id = small(row['id']);
@@ -302,6 +303,7 @@ class Reader {
   }
 
   async diagnostics(): Promise<void> {
+    this.read.add('DIAGNOSTIC_EVENT');
     const rows = await this.small('DIAGNOSTIC_EVENT', ['timestamp', 'severity', 'text']);
     for (const { timestamp, severity, text } of rows.slice(0, MOST_DIAGNOSTICS)) {
       if (typeof text !== 'string') continue;

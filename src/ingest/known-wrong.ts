@@ -31,6 +31,11 @@ export function isSnapshotName(name: string): boolean {
 }
 
 /** Whether the name promises a log. */
+/** As Nsight Systems names its exports; other databases are seldom called so. */
+function isExportName(name: string): boolean {
+  return /\.(?:nsys-)?sqlite$/i.test(name);
+}
+
 export function isLogName(name: string): boolean {
   return /\.(?:log|out|err|txt|output|stdout|stderr)(?:\.\d+)?$|^(?:stdout|stderr|output)(?:\.\d+)?$/i.test(name);
 }
@@ -68,9 +73,10 @@ function isZipOfTorchSave(text: string): boolean {
 /** The first match wins: content that names itself comes before content judged by the file's name. */
 const WRONG_RULES: readonly WrongRule[] = [
   {
-    // torchrun makes an empty stderr.log for every healthy rank: only an empty snapshot is a loss.
-    id: 'empty-snapshot',
-    recognise: ({ bytes, name }) => (bytes.length === 0 && isSnapshotName(name) ? 'is empty' : undefined),
+    // torchrun makes an empty stderr.log for every healthy rank: only an empty snapshot, or export, is a loss.
+    id: 'empty-input',
+    recognise: ({ bytes, name }) =>
+      bytes.length === 0 && (isSnapshotName(name) || isExportName(name)) ? 'is empty' : undefined,
     code: 'MBF2004',
     status: 'failed',
   },
@@ -183,7 +189,7 @@ const WRONG_RULES: readonly WrongRule[] = [
     id: 'sqlite',
     recognise: ({ name }, text) =>
       text.startsWith('SQLite format 3\0') &&
-      !/\.(?:nsys-)?sqlite$/i.test(name) &&
+      !isExportName(name) &&
       !/CUPTI_ACTIVITY_KIND|TARGET_INFO_|META_DATA|NVTX_EVENTS|ENUM_\w+|StringIds/.test(text)
         ? 'is an SQLite database, but none of Nsight Systems'
         : undefined,
@@ -283,7 +289,7 @@ export function recogniseWrong(head: Head): KnownWrong | undefined {
   for (const rule of WRONG_RULES) {
     const fact = rule.recognise(head, text);
     if (fact === undefined) continue;
-    const isExpected = isSnapshotName(head.name) || isLogName(head.name) || /\.(?:nsys-)?sqlite$/i.test(head.name);
+    const isExpected = isSnapshotName(head.name) || isLogName(head.name) || isExportName(head.name);
     const status = rule.status === 'by-name' ? (isExpected ? 'failed' : 'skipped') : rule.status;
     return { rule: rule.id, status, error: new MbfError(rule.code, fact) };
   }

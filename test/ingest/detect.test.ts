@@ -43,7 +43,7 @@ describe('files known to be something else', () => {
     code: string,
     status: string,
   ])[] = [
-    ['snapshot.pickle', '', 'empty-snapshot', 'MBF2004', 'failed'],
+    ['snapshot.pickle', '', 'empty-input', 'MBF2004', 'failed'],
     ['stderr.log', '', 'empty', 'MBF2004', 'skipped'],
     ['snapshot.pickle', new Uint8Array(65536), 'only-zeros', 'MBF2006', 'failed'],
     ['train.log', new Uint8Array(1), 'only-zeros', 'MBF2006', 'failed'],
@@ -67,7 +67,7 @@ describe('files known to be something else', () => {
     ['StringIds.parquet', 'PAR1', 'parquet', 'MBF2008', 'skipped'],
     ['cache.db', 'SQLite format 3\0', 'sqlite', 'MBF2703', 'skipped'],
     ['run.sqlite', LFS, 'git-lfs-pointer', 'MBF2001', 'failed'],
-    ['run.sqlite', '', 'empty', 'MBF2004', 'skipped'],
+    ['run.sqlite', '', 'empty-input', 'MBF2004', 'failed'],
     ['x', 'abcdefghDUCK', 'duckdb', 'MBF2008', 'skipped'],
     ['s.pickle', `${ZIP}archive/data.pkl\x80\x02}segments device_traces`, 'torch-saved-snapshot', 'MBF2010', 'skipped'],
     ['model', `${ZIP}archive/data.pkl\x80\x02ctorch._utils`, 'torch-save', 'MBF2008', 'skipped'],

@@ -241,7 +241,7 @@ describe('a database that was cut off', () => {
 
 describe('bytes that were changed', () => {
   it('at random: rows or one clear error', async () => {
-    const files = Array.from({ length: 60 }, (_, i) => {
+    const files = Array.from({ length: 24 }, (_, i) => {
       const random = seeded(i + 1);
       const bytes = Buffer.from(SQLITE);
       // Every other one among the list of tables and the first pages of trees, where more hangs on a byte.
