@@ -5,10 +5,10 @@ import type { PackedTexts } from '../model/packed-texts.js';
 import type { NsysSink, RawRows } from '../model/parser.js';
 import type { SourceColumn } from '../model/table-source.js';
 import type { ColumnAppender } from '../store/column-appender.js';
-import { RawTables } from '../store/raw-tables.js';
 import type { Store } from '../store/store.js';
 import type { TextAppender } from '../store/text-appender.js';
 import type { SqlValue } from '../store/to-duckdb.js';
+import { RawTables } from './raw-tables.js';
 
 type Fields = Readonly<Record<string, SqlValue>>;
 

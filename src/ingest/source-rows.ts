@@ -3,8 +3,8 @@
 import { NSYS_LAYOUTS } from '../model/nsys-rows.js';
 import { INCIDENT_BYTE_FIELDS, type IncidentByteField, type IncidentRow, type Note } from '../model/tables.js';
 import { isOomKind } from '../model/vocabulary.js';
-import { removeRawRows } from '../store/raw-tables.js';
 import type { Store } from '../store/store.js';
+import { removeRawRows } from './raw-tables.js';
 
 const BY_SNAPSHOT = [
   'event',

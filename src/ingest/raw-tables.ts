@@ -5,8 +5,8 @@
  */
 import type { RawColumn, RawRows } from '../model/parser.js';
 import { type RawType, rawTypeOf, type SourceColumn } from '../model/table-source.js';
-import { keptTypeOf, type RawAppender } from './raw-appender.js';
-import type { Store } from './store.js';
+import { keptTypeOf, type RawAppender } from '../store/raw-appender.js';
+import type { Store } from '../store/store.js';
 
 export const RAW_SCHEMA = 'nsys_raw';
 /** In front of each table. A column of the file's own with this name is left out. */
