@@ -2,6 +2,7 @@
 import type { Store } from '../../store/store.js';
 import type { DriverAllocation } from './driver-allocation.js';
 import { matchSegments, type SegmentMatch, type TorchSegment } from './match-segments.js';
+import { ownerOf } from './owner-rules.js';
 
 export interface MatchedSnapshot {
   readonly snapshotId: number;
@@ -39,12 +40,12 @@ export async function matchProcess(
   let best: (ProcessMatch & { readonly rating: Rating }) | undefined;
   for (const snapshot of snapshots) {
     const segments = await readSegments(store, snapshot);
-    const result = matchSegments(allocations, segments, about.clockOffsetUs, snapshot);
+    const result = matchSegments(allocations, segments, about.clockOffsetUs, snapshot, isClaimed);
     const isOfRank = snapshot.rank !== null && snapshot.rank === about.ranks.get(pid);
-    if (result.isOfAnother || (result.matched.size === 0 && !isOfRank)) continue;
+    if (result.isOfAnother || (result.byAddress === 0 && !isOfRank)) continue;
     // Ranks are given the same addresses in step, but not to the microsecond: the clocks of one process lie side by side best.
     const rating: Rating = [
-      result.matched.size,
+      result.byAddress,
       isOfRank ? 1 : 0,
       -(result.alignment.error_us ?? Number.POSITIVE_INFINITY),
     ];
@@ -53,6 +54,12 @@ export async function matchProcess(
     best = { snapshot, device: deviceOf(allocations, result.matched) ?? snapshot.device, result, rating };
   }
   return best;
+}
+
+/** Something beside its size says whose it is. */
+function isClaimed(allocation: DriverAllocation): boolean {
+  const { owner } = ownerOf({ ...allocation, isTorchSegment: false, hasSnapshot: true });
+  return owner !== 'other' && owner !== 'torch_unmatched';
 }
 
 /** The first figure that differs decides. */

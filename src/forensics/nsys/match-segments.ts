@@ -14,6 +14,8 @@ export interface TorchSegment {
 export interface SegmentMatch {
   /** Indices of allocations that are segments. */
   readonly matched: ReadonlySet<number>;
+  /** How many of them by their addresses: what tells one process from another. */
+  readonly byAddress: number;
   readonly alignment: NsysAlignment;
   /** Segments held at the dump that no allocation is behind. */
   readonly unseenBytes: number;
@@ -28,11 +30,13 @@ const LEAST_PAIRS = 3;
 /** Two clocks of one host that nothing lays side by side: their owners' own precision, and a dump that converts a counter. */
 const NOMINAL_TOLERANCE_US = 1_000_000;
 const LEAST_TOLERANCE_US = 20_000;
+/** Two records of one call lie no further apart, once the clocks are laid side by side. */
+const SIZE_TOLERANCE_US = 2_000;
 /** More than the clocks of one host ever differ, and less than a launch takes to fail and to be started again. */
 const MOST_SKEW_US = 60_000_000;
 
 /**
- * `allocations` are those of one process; `offsetUs` turns their clock into UTC, null where the report does not tell. Time decides only between allocations
+ * `isClaimed`: something else says whose an allocation is, so that its size alone does not make it PyTorch's. `allocations` are those of one process; `offsetUs` turns their clock into UTC, null where the report does not tell. Time decides only between allocations
  * of the same address and size, and of what the driver took back before the recording ended: both numbers are of one process, so that they agree by nothing but being the same block.
  */
 export function matchSegments(
@@ -40,6 +44,7 @@ export function matchSegments(
   segments: readonly TorchSegment[],
   offsetUs: number | null,
   { firstUs, lastUs }: { readonly firstUs: number | null; readonly lastUs: number | null },
+  isClaimed: (allocation: DriverAllocation) => boolean = () => false,
 ): SegmentMatch {
   const byBlock = new Map<string, number[]>();
   allocations.forEach(({ address, bytes, kind }, index) => {
@@ -59,6 +64,7 @@ export function matchSegments(
     const held = segments.filter(({ freeUs }) => freeUs === null);
     return {
       matched: new Set(),
+      byAddress: 0,
       alignment: { by: 'nominal', pairs: 0, correction_us: null, error_us: null },
       unseenBytes: held.reduce((sum, { bytes }) => sum + bytes, 0),
       unrecorded: new Set(),
@@ -95,6 +101,11 @@ export function matchSegments(
       matched.add(index);
     }
   }
+  const byAddress = matched.size;
+  if (hasClock) {
+    const near = Math.max(SIZE_TOLERANCE_US, 10 * spreadUs);
+    matchBySize(allocations, segments, { matched, found }, isClaimed, toUs, near);
+  }
   let unseenBytes = 0;
   for (const segment of segments) if (segment.freeUs === null && !found.has(segment)) unseenBytes += segment.bytes;
   const isUnrecorded = ({ allocNs, freeNs }: DriverAllocation): boolean =>
@@ -104,7 +115,44 @@ export function matchSegments(
   const unrecorded = new Set(
     allocations.flatMap((allocation, i) => (!matched.has(i) && isUnrecorded(allocation) ? [i] : [])),
   );
-  return { matched, alignment, unseenBytes, unrecorded, isOfAnother: false };
+  return { matched, byAddress, alignment, unseenBytes, unrecorded, isOfAnother: false };
+}
+
+/**
+ * Segments whose addresses the driver never gave (a snapshot whose addresses were changed before it was shared): by size, and the time at which they were taken. Each
+ * takes the nearest, the surest first.
+ */
+function matchBySize(
+  allocations: readonly DriverAllocation[],
+  segments: readonly TorchSegment[],
+  { matched, found }: { readonly matched: Set<number>; readonly found: Set<TorchSegment> },
+  isClaimed: (allocation: DriverAllocation) => boolean,
+  toUs: (ns: number) => number,
+  toleranceUs: number,
+): void {
+  const given = new Set(allocations.map(({ address }) => address));
+  const bySize = new Map<number, number[]>();
+  allocations.forEach((allocation, index) => {
+    const { kind, allocNs, bytes } = allocation;
+    if (kind !== 'device' || allocNs === null || matched.has(index) || isClaimed(allocation)) return;
+    bySize.set(bytes, [...(bySize.get(bytes) ?? []), index]);
+  });
+  const pairs = segments
+    .filter((segment) => segment.allocUs !== null && !found.has(segment) && !given.has(segment.address))
+    .flatMap((segment) =>
+      (bySize.get(segment.bytes) ?? []).map((index) => ({
+        segment,
+        index,
+        distance: Math.abs(toUs(allocations[index]!.allocNs!) - segment.allocUs!),
+      })),
+    )
+    .filter(({ distance }) => distance <= toleranceUs)
+    .sort((a, b) => a.distance - b.distance || a.index - b.index);
+  for (const { segment, index } of pairs) {
+    if (found.has(segment) || matched.has(index)) continue;
+    found.add(segment);
+    matched.add(index);
+  }
 }
 
 /**

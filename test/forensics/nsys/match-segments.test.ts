@@ -189,6 +189,48 @@ describe('a life outside the recording', () => {
   });
 });
 
+describe('a segment whose address the driver never gave', () => {
+  const claimed = (allocation: DriverAllocation): boolean => allocation.thread === 'NCCL Service 0';
+  const bySize = (
+    blocks: readonly DriverAllocation[],
+    segments: readonly TorchSegment[],
+    offsetUs: number | null = UTC_US,
+  ) => matchSegments(blocks, segments, offsetUs, { firstUs: UTC_US, lastUs: UTC_US + 10_000_000 }, claimed);
+
+  it('is known by its size and time, the nearest first', () => {
+    const blocks = [
+      block(1, [50, null]),
+      block(2, [100, 200]),
+      block(3, [100.5, null]),
+      block(4, [300, null], 2 * MIB),
+    ];
+    const { matched, byAddress } = bySize(blocks, [
+      segment(71, [100.4, null]),
+      segment(72, [99.9, 200]),
+      segment(73, [300, null], { bytes: 2 * MIB }),
+    ]);
+    expect([[...matched].sort(), byAddress]).toEqual([[1, 2, 3], 0]);
+  });
+
+  it('is not one of another size, of another time, or that something else is known to own', () => {
+    const nccl = { ...block(5, [100, null]), thread: 'NCCL Service 0' };
+    const blocks = [
+      block(1, [110, null]),
+      block(2, [100, null], 22 * MIB),
+      block(3, [100, null], 20 * MIB, 'pinned'),
+      nccl,
+    ];
+    expect(bySize(blocks, [segment(71, [100, null])]).matched.size).toBe(0);
+    expect(bySize([nccl], [segment(71, [100, null])]).unseenBytes).toBe(20 * MIB);
+  });
+
+  it('is not looked for without a clock, nor where the driver did give its address', () => {
+    expect(bySize([block(1, [100, null])], [segment(71, [100, null])], null).matched.size).toBe(0);
+    const reused = [block(71, [5000, null]), block(2, [100, null])];
+    expect(bySize(reused, [segment(71, [100, null])]).matched.has(1)).toBe(false);
+  });
+});
+
 describe('clocks', () => {
   it('are taken at their word with fewer than three pairs', () => {
     const blocks = [block(7, [100, null]), block(8, [200, null])];
