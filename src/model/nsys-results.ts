@@ -100,8 +100,8 @@ export interface NsysStep {
 
 /** Where the windows of the steps come from. */
 export interface NsysStepBasis {
-  /** `range`: the range is the step. `anchor`: a step ends where this range ends. `recurring`: nothing is named as a step; the range that recurs and covers most. */
-  readonly by: 'range' | 'anchor' | 'recurring';
+  /** `range`: the range is the step. `anchor`: a step ends where this range ends. `recurring`: nothing is named as a step; the range that recurs and covers most. `period`: a step lasts from the beginning of such a range to the beginning of the next. */
+  readonly by: 'range' | 'anchor' | 'recurring' | 'period';
   /** Text of the ranges, # for each number. */
   readonly text: string;
 }

@@ -18,6 +18,10 @@ const OPERATOR = /^(?:aten::|autograd::|c10d::|cuda|nccl)|, seq = #|^\w+Backward
 const LEAST_RECURRING = 3;
 /** What recurs must fill this share of the time between its first and its last, and these that of all ranges, to be taken for the step. */
 const LEAST_COVER = 0.5;
+/** What recurs at equal distances and fills this much may tell where a step begins. */
+const LEAST_PERIOD_COVER = 0.1;
+/** Candidates that are looked at, the largest first. */
+const MOST_TRIED = 4;
 
 export interface StepWindows {
   readonly steps: readonly NsysStep[];
@@ -35,9 +39,19 @@ export async function stepWindows(store: Store, sourceId: number): Promise<StepW
   const groups = (await readGroups(store, sourceId)).filter(
     ({ domain_name, count }) => count > 0 && !/^nccl/i.test(domain_name ?? ''),
   );
-  const basis = chooseBasis(groups);
-  if (basis === undefined) return NONE;
-  const steps: NsysStep[] = [];
+  for (const basis of basesOf(groups)) {
+    const steps = await stepsOf(store, sourceId, groups, basis);
+    if (steps.length > 0) return { steps, by: { by: basis.by, text: basis.template } };
+  }
+  return NONE;
+}
+
+async function stepsOf(
+  store: Store,
+  sourceId: number,
+  groups: readonly RangeGroup[],
+  basis: Basis,
+): Promise<NsysStep[]> {
   // The same text on one thread of each process: the ranks of a node.
   const chosen = new Map<number | null, RangeGroup>();
   for (const group of groups) {
@@ -45,10 +59,11 @@ export async function stepWindows(store: Store, sourceId: number): Promise<StepW
     const known = chosen.get(group.pid);
     if (known === undefined || group.count > known.count) chosen.set(group.pid, group);
   }
+  const steps: NsysStep[] = [];
   for (const group of [...chosen.values()].sort((a, b) => (a.pid ?? -1) - (b.pid ?? -1))) {
     steps.push(...(await windowsOf(store, sourceId, group, basis.by)));
   }
-  return { steps, by: { by: basis.by, text: basis.template } };
+  return steps;
 }
 
 /** The text without what profilers put around it: `[pl][profile]` of Lightning, and numbers of operators under torch's emit_nvtx. */
@@ -65,38 +80,50 @@ interface Basis {
   readonly type: string;
 }
 
-function chooseBasis(groups: readonly RangeGroup[]): Basis | undefined {
+/** What may tell the steps, the surest first. */
+function basesOf(groups: readonly RangeGroup[]): Basis[] {
   const apart = groups.filter(({ overlaps }) => !overlaps).map((group) => ({ ...group, name: nameOf(group.template) }));
-  const best = (candidates: readonly RangeGroup[], by: Basis['by']): Basis | undefined => {
-    const [first] = [...candidates].sort((a, b) => (b.total_ns ?? 0) - (a.total_ns ?? 0));
-    return first === undefined ? undefined : { by, template: first.template, type: first.type };
-  };
-  const named = best(
-    apart.filter(({ name }) => STEP_TEXT.test(name) && !NO_STEP.test(name)),
-    'range',
-  );
-  if (named !== undefined) return named;
-  const ending = best(
-    apart.filter(({ name, count }) => count >= 2 && STEP_END.test(name)),
-    'anchor',
-  );
-  if (ending !== undefined) return ending;
+  const largest = (candidates: readonly RangeGroup[], by: Basis['by'], most: number): Basis[] =>
+    [...candidates]
+      .sort((a, b) => (b.total_ns ?? 0) - (a.total_ns ?? 0))
+      .slice(0, most)
+      .map(({ template, type }) => ({ by, template, type }));
   const all =
     Math.max(...groups.map(({ end_ns, start_ns }) => end_ns ?? start_ns)) -
     Math.min(...groups.map(({ start_ns }) => start_ns));
-  return best(
-    apart.filter(
-      ({ count, total_ns, median_ns, start_ns, end_ns, template }) =>
-        count >= LEAST_RECURRING &&
-        template.trim() !== '' &&
-        !OPERATOR.test(template) &&
-        // Steps are alike; a set-up that takes seconds and then microseconds is none.
-        count * (median_ns ?? 0) >= LEAST_COVER * (total_ns ?? 0) &&
-        (total_ns ?? 0) >= LEAST_COVER * ((end_ns ?? start_ns) - start_ns) &&
-        (end_ns ?? start_ns) - start_ns >= LEAST_COVER * all,
-    ),
-    'recurring',
+  const recurring = apart.filter(
+    ({ count, total_ns, median_ns, start_ns, end_ns, template }) =>
+      count >= LEAST_RECURRING &&
+      template.trim() !== '' &&
+      !OPERATOR.test(template) &&
+      // Steps are alike; a set-up that takes seconds and then microseconds is none.
+      count * (median_ns ?? 0) >= LEAST_COVER * (total_ns ?? 0) &&
+      (end_ns ?? start_ns) - start_ns >= LEAST_COVER * all,
   );
+  const share = ({ total_ns, start_ns, end_ns }: RangeGroup): number =>
+    (total_ns ?? 0) / ((end_ns ?? start_ns) - start_ns);
+  return [
+    ...largest(
+      apart.filter(({ name }) => STEP_TEXT.test(name) && !NO_STEP.test(name)),
+      'range',
+      1,
+    ),
+    ...largest(
+      apart.filter(({ name, count }) => count >= 2 && STEP_END.test(name)),
+      'anchor',
+      1,
+    ),
+    ...largest(
+      recurring.filter((group) => share(group) >= LEAST_COVER),
+      'recurring',
+      MOST_TRIED,
+    ),
+    ...largest(
+      recurring.filter((group) => share(group) >= LEAST_PERIOD_COVER),
+      'period',
+      MOST_TRIED,
+    ),
+  ];
 }
 
 async function windowsOf(store: Store, sourceId: number, group: RangeGroup, by: Basis['by']): Promise<NsysStep[]> {
@@ -110,6 +137,21 @@ async function windowsOf(store: Store, sourceId: number, group: RangeGroup, by: 
   }
   const numbers = whole.map(({ text }) => numberIn(text));
   const isNumbered = numbers.every((number, i) => number !== undefined && (i === 0 || number > numbers[i - 1]!));
+  // Layers are numbered too, over and over again.
+  if (by !== 'range' && !isNumbered && whole.some(({ text }) => /\d/.test(nameOf(text)) && text !== whole[0]!.text))
+    return [];
+  if (by === 'period') {
+    const gaps = whole.slice(1).map(({ start_ns }, i) => start_ns - whole[i]!.start_ns);
+    const usual = [...gaps].sort((a, b) => a - b)[gaps.length >> 1] ?? 0;
+    const isRegular = usual * gaps.length >= LEAST_COVER * (whole.at(-1)!.start_ns - whole[0]!.start_ns);
+    if (!isRegular) return [];
+    return gaps.map((gap, i) => ({
+      index: isNumbered ? numbers[i]! : i + 1,
+      start_ns: whole[i]!.start_ns,
+      end_ns: whole[i]!.start_ns + gap,
+      pid,
+    }));
+  }
   return whole.map(({ start_ns, end_ns }, i) => ({ index: isNumbered ? numbers[i]! : i + 1, start_ns, end_ns, pid }));
 }
 

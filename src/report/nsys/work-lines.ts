@@ -17,9 +17,12 @@ export function stepLines({ steps, steps_by, budgets }: NsysReport): string[] {
   else {
     const own = steps.filter(({ pid }) => pid === steps[0]!.pid);
     const lengths = own.map(({ start_ns, end_ns }) => end_ns - start_ns).sort((a, b) => a - b);
-    const how = { range: 'ranges', anchor: 'from the end of one to the next', recurring: 'recurring ranges' }[
-      steps_by.by
-    ];
+    const how = {
+      range: 'ranges',
+      anchor: 'from the end of one to the next',
+      recurring: 'recurring ranges',
+      period: 'from one to the next',
+    }[steps_by.by];
     lines.push(
       ...labelled(
         'steps',

@@ -205,7 +205,11 @@ else {
             .sort((a, b) => a[0] - b[0]),
         );
         const windows = threads.map((thread) =>
-          steps_by.by === 'anchor' ? thread.slice(1).map(([, end], i) => [thread[i]![1], end] as const) : thread,
+          steps_by.by === 'anchor'
+            ? thread.slice(1).map(([, end], i) => [thread[i]![1], end] as const)
+            : steps_by.by === 'period'
+              ? thread.slice(1).map(([start], i) => [thread[i]![0], start] as const)
+              : thread,
         );
         expect(windows).toContainEqual(own.map(({ start_ns, end_ns }) => [start_ns, end_ns]));
         for (const [i, { start_ns }] of own.entries())

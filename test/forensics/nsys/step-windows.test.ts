@@ -206,9 +206,27 @@ describe('what recurs', () => {
     expect(steps).toHaveLength(5);
   });
 
+  it('at equal distances tells where steps begin', async () => {
+    const { steps, by } = await found([0, 1, 2, 3].map((i) => range('body', i * 100, i * 100 + 20)));
+    expect(by).toEqual({ by: 'period', text: 'body' });
+    expect(spans(steps)).toEqual([
+      [1, 0, 100],
+      [2, 100, 200],
+      [3, 200, 300],
+    ]);
+  });
+
+  it('is no step where it is numbered over and over again, as layers are', async () => {
+    const layers = [0, 1, 2, 3].flatMap((i) =>
+      [0, 1, 2, 3].map((l) => range(`decoder.layers.${l}`, i * 100 + l * 25, i * 100 + l * 25 + 24)),
+    );
+    expect((await found(layers)).by).toBeNull();
+  });
+
   it('is nothing where it is rare, short or an operator', async () => {
     expect((await found(training(2, () => 'body'))).by).toBeNull();
-    const short = [0, 1, 2, 3].map((i) => range('body', i * 100, i * 100 + 20));
+    // Short and at any distance.
+    const short = [0, 10, 20, 30, 300, 900].map((at) => range('body', at, at + 5));
     expect((await found(short)).by).toBeNull();
     // Five times within a tenth of the whole.
     expect((await found([...training(5, () => 'body'), range('run', 0, 5000)])).by).toBeNull();
