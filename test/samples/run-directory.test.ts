@@ -29,8 +29,8 @@ import { compileSources } from '../store/scratch.js';
 import { type Cli, cliOf } from '../support/cli.js';
 import { lastAttemptOf, onNodes, withEndings, withRestart } from '../support/generated-runs.js';
 
-/** Numbers with no meaning: any other should do as well. */
-const SEEDS = [20_261, 977];
+/** A number with no meaning: any other should do as well. One, since every cause is built, written and read by two programs. */
+const SEEDS = [20_261];
 const ORACLE = fileURLToPath(new URL('oracle.py', import.meta.url));
 const python = spawnSync('python3', ['--version']).status === 0;
 if (!python) console.warn('SKIPPED: no python3, so the generated pickles are not checked against CPython');
