@@ -1201,16 +1201,6 @@ export interface Queries {
       bytes: number;
     };
   };
-  /** How a report was captured and exported */
-  'nsys.options': {
-    params: {
-      source_id: number;
-    };
-    row: {
-      key: string;
-      value: string;
-    };
-  };
   /** Pools of cudaMallocAsync: how much they held and how much of it was in use */
   'nsys.pools': {
     params: {
@@ -1406,13 +1396,10 @@ export interface Queries {
       handle: string;
       rank: number | null;
       device: number;
-      reserved_bytes: number;
       /** of the first entry; NULL without a trace or without times */
       first_us: number | null;
       /** of the last entry; NULL without a trace or without times */
       last_us: number | null;
-      /** the trace ends in a failed request */
-      is_oom: boolean;
     };
   };
   /** Tables of an export and their rows */
@@ -1452,7 +1439,6 @@ export interface Queries {
       alloc_us: number | null;
       /** NULL: held at the dump */
       free_us: number | null;
-      is_expandable: boolean;
     };
   };
   /** Allocations of one device up to an entry, with what torch noted beside the stack */

@@ -1,6 +1,8 @@
 -- @name   nsys.device_memory
 -- @title  Memory that the driver gave, by process, device and kind: the most at once, and at the end
 -- @param  source_id INTEGER
+-- @uses   _nsys.memory_steps
+-- @uses   _nsys.memory_before
 -- @col    pid         INTEGER?
 -- @col    device      INTEGER?
 -- @col    kind        VARCHAR
@@ -12,17 +14,11 @@
 -- @col    frees       BIGINT
 -- @why    What was freed without an allocation was held when the capture began. It is added to the start, so that the curve cannot go below zero; what was
 --         neither allocated nor freed in the capture is not in it.
-WITH steps AS (
-  SELECT pid, device, kind, alloc_ns AS time_ns, 1 AS rising, bytes, seq, NULL AS fate FROM nsys_allocation WHERE source_id = $source_id AND origin = 'traced'
-  UNION ALL
-  SELECT pid, device, kind, free_ns, 0, -bytes, seq, fate FROM nsys_allocation WHERE source_id = $source_id AND free_ns IS NOT NULL AND origin <> 'allocation_lost'),
-start AS (
-  SELECT pid, device, kind, sum(bytes)::BIGINT AS bytes FROM nsys_allocation WHERE source_id = $source_id AND origin = 'before_capture' GROUP BY pid, device, kind),
-first AS (SELECT pid, device, kind, min(time_ns) AS time_ns FROM steps GROUP BY pid, device, kind),
+WITH first AS (SELECT pid, device, kind, min(time_ns) AS time_ns FROM memory_steps GROUP BY pid, device, kind),
 curve AS (
   SELECT pid, device, kind, time_ns, rising, bytes, fate,
     sum(bytes) OVER (PARTITION BY pid, device, kind ORDER BY time_ns, rising, seq ROWS UNBOUNDED PRECEDING) AS total
-  FROM steps)
+  FROM memory_steps)
 SELECT
   curve.pid, curve.device, curve.kind::VARCHAR AS kind,
   (coalesce(any_value(start.bytes), 0) + greatest(0, max(total)))::BIGINT AS peak_bytes,
@@ -31,7 +27,7 @@ SELECT
   coalesce(any_value(start.bytes), 0)::BIGINT AS before_bytes,
   count(*) FILTER (rising = 1) AS allocations, count(*) FILTER (fate = 'freed') AS frees
 FROM curve
-LEFT JOIN start ON start.pid IS NOT DISTINCT FROM curve.pid AND start.device IS NOT DISTINCT FROM curve.device AND start.kind = curve.kind
+LEFT JOIN memory_before AS start ON start.pid IS NOT DISTINCT FROM curve.pid AND start.device IS NOT DISTINCT FROM curve.device AND start.kind = curve.kind
 LEFT JOIN first ON first.pid IS NOT DISTINCT FROM curve.pid AND first.device IS NOT DISTINCT FROM curve.device AND first.kind = curve.kind
 GROUP BY curve.pid, curve.device, curve.kind
 ORDER BY curve.pid, curve.device, curve.kind

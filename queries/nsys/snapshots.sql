@@ -5,14 +5,12 @@
 -- @col    handle       VARCHAR
 -- @col    rank         INTEGER?
 -- @col    device       INTEGER
--- @col    reserved_bytes BIGINT
 -- @col    first_us     BIGINT?  of the first entry; NULL without a trace or without times
 -- @col    last_us      BIGINT?  of the last entry; NULL without a trace or without times
--- @col    is_oom       BOOLEAN  the trace ends in a failed request
 -- @why    Which of them a process of a report belongs to, their segments' addresses tell. Of several dumps of a rank the last one knows most.
-SELECT snapshot.snapshot_id, snapshot.handle, snapshot.rank, device.device, device.reserved_bytes,
+SELECT snapshot.snapshot_id, snapshot.handle, snapshot.rank, device.device,
   (SELECT min(time_us) FROM event WHERE event.snapshot_id = snapshot.snapshot_id AND event.device = device.device) AS first_us,
-  (SELECT max(time_us) FROM event WHERE event.snapshot_id = snapshot.snapshot_id AND event.device = device.device) AS last_us, snapshot.last_is_oom AS is_oom
+  (SELECT max(time_us) FROM event WHERE event.snapshot_id = snapshot.snapshot_id AND event.device = device.device) AS last_us
 FROM snapshot JOIN snapshot_device AS device USING (snapshot_id)
 WHERE snapshot.run_id = $run_id AND device.segments > 0
 ORDER BY snapshot.rank NULLS LAST, device.device, last_us DESC NULLS LAST, snapshot.snapshot_id

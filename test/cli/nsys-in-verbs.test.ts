@@ -50,7 +50,9 @@ describe('an export in other verbs', () => {
       /the driver refused memory 4 times, and gave none after that \(.* GiB were held\)/,
     );
     expect(verdict!.captures.map(({ id }) => id)).toEqual(['snapshot_at_oom', 'whole_oom_message']);
-    expect(verdict!.evidence.map(({ text }) => text).join('\n')).toMatch(/held then: .*NCCL 9\.3\d GiB/);
+    const told = verdict!.evidence.map(({ text }) => text).join('\n');
+    expect(told).toMatch(/held then: .*NCCL 9\.3\d GiB/);
+    expect(told).toMatch(/in the ranges iteration 5 › forward › /);
     expect(mbf('diagnose', 'only').stdout.split('\n').length).toBeLessThanOrEqual(25);
   });
 

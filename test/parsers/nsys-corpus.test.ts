@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { PARSERS } from '../../parsers/index.js';
+import { hasSqlite } from '../../samples/generate/write/nsys/sqlite-program.js';
 import { ingest } from '../../src/ingest/ingest.js';
 import { KEPT_ENV } from '../../src/model/env-keys.js';
 import type { IngestSource } from '../../src/model/results.js';
@@ -21,7 +22,7 @@ const files = existsSync(NSYS)
       .sort()
   : [];
 const databases = files.filter((name) => name.endsWith('.sqlite'));
-const hasProgram = spawnSync('sqlite3', ['--version']).status === 0;
+const hasProgram = hasSqlite();
 
 type Answer = Readonly<Record<string, string | null>>;
 

@@ -4,6 +4,7 @@ import { DRIVER_OWNER_WORDS } from '../../model/nsys-results.js';
 import type { Verdict } from '../../model/results.js';
 import { formatBytes, formatCount } from '../../model/units.js';
 import type { Store } from '../../store/store.js';
+import { rangeStacks } from '../nsys/range-stacks.js';
 import { readReportMemory } from '../nsys/report-memory.js';
 import { capturesFor } from '../verdict/captures.js';
 import { EvidenceLog } from '../verdict/facts.js';
@@ -39,6 +40,8 @@ export async function profiledRefusals(store: Store, runId: number): Promise<Ver
       }
       const account = (accounts ?? []).find((one) => one.pid === pid);
       const held = account === undefined ? null : tellHeld(account, add);
+      const [stack] = await rangeStacks(store, row.source_id, last_ns, pid);
+      if (stack !== undefined) add(`in the ranges ${stack.ranges.map(({ text }) => text).join(' › ')}`, 'context');
       const wentOn = served_after > 0;
       verdicts.push({
         ...BLANK,
@@ -80,7 +83,5 @@ function tellHeld({ moments }: NsysDriverAccount, add: (text: string, about: 'co
     .map(({ owner, bytes }) => `${DRIVER_OWNER_WORDS[owner]} ${formatBytes(bytes)}`);
   const rest = moment.shares.length - named.length;
   add(`held then: ${named.join(', ')}${rest === 0 ? '' : ` and ${rest} more`}`, 'context');
-  const [stack] = moment.ranges;
-  if (stack !== undefined) add(`in the ranges ${stack.texts.join(' › ')}`, 'context');
   return formatBytes(moment.total_bytes);
 }

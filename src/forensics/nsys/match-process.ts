@@ -9,7 +9,6 @@ export interface MatchedSnapshot {
   readonly handle: string;
   readonly rank: number | null;
   readonly device: number;
-  readonly reservedBytes: number;
   /** Of the first and of the last entry; null without a trace. */
   readonly firstUs: number | null;
   readonly lastUs: number | null;
@@ -87,14 +86,13 @@ export async function readMatchedSnapshots(store: Store, runId: number): Promise
     const key = `${row.rank}/${row.device}`;
     if (row.rank !== null && seen.has(key)) return [];
     seen.add(key);
-    const { snapshot_id, handle, rank, device, reserved_bytes, first_us, last_us } = row;
+    const { snapshot_id, handle, rank, device, first_us, last_us } = row;
     return [
       {
         snapshotId: snapshot_id,
         handle,
         rank,
         device,
-        reservedBytes: reserved_bytes,
         firstUs: first_us,
         lastUs: last_us,
       },
@@ -109,6 +107,5 @@ async function readSegments(store: Store, { snapshotId, device }: MatchedSnapsho
     bytes: row.bytes,
     allocUs: row.alloc_us,
     freeUs: row.free_us,
-    isExpandable: row.is_expandable,
   }));
 }

@@ -8,7 +8,6 @@ export interface TorchSegment {
   readonly bytes: number;
   readonly allocUs: number | null;
   readonly freeUs: number | null;
-  readonly isExpandable: boolean;
 }
 
 export interface SegmentMatch {

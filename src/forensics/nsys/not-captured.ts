@@ -8,7 +8,6 @@ export interface CaptureFacts {
   readonly hasCallChains: boolean;
   readonly graphTrace: string | null;
   readonly isPartial: boolean;
-  readonly form: string;
 }
 
 export function notCaptured(facts: CaptureFacts): NsysMissing[] {

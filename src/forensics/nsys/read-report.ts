@@ -69,7 +69,6 @@ export async function readReport(store: Store, runId: number, row: ReportRow): P
       hasCallChains: names.has('CUDA_CALLCHAINS'),
       graphTrace: row.graph_trace,
       isPartial: row.is_partial,
-      form: row.form,
     }),
     diagnostics: (await store.all('nsys.diagnostics', { source_id })).map(({ severity, text, count }) => ({
       severity,

@@ -37,7 +37,7 @@ function block(address: number, [from, to]: Life, bytes = 20 * MIB, kind = 'devi
 /** The same in the snapshot, whose clock is `skewUs` ahead. */
 function segment(address: number, [from, to]: Life, { skewUs = 0, bytes = 20 * MIB } = {}): TorchSegment {
   const us = (ms: number | null): number | null => (ms === null ? null : UTC_US + ms * 1000 + skewUs);
-  return { address, bytes, allocUs: us(from), freeUs: us(to), isExpandable: false };
+  return { address, bytes, allocUs: us(from), freeUs: us(to) };
 }
 
 /** Blocks that both sides show once, to lay the clocks by. */
@@ -149,7 +149,7 @@ describe('a life that one side saw only in part', () => {
   });
 
   it('counts as unseen where it has no allocation, as the parts of an expandable segment have none', () => {
-    const part = { ...segment(11, [null, null], { bytes: 500 * MIB }), isExpandable: true };
+    const part = { ...segment(11, [null, null], { bytes: 500 * MIB }) };
     const { match } = matchedOf([block(12, [10, null])], [part, segment(13, [5, 6])]);
     // What was given back before the dump is not in the reserve.
     expect(match.unseenBytes).toBe(500 * MIB);

@@ -2,6 +2,7 @@
 import { spawnSync } from 'node:child_process';
 import { rmSync } from 'node:fs';
 import { devNull } from 'node:os';
+import { hasSqlite } from '../../../samples/generate/write/nsys/sqlite-program.js';
 import { DDL_2_9 } from './ddl-2-9.js';
 import { DDL_3_16 } from './ddl-3-16.js';
 import { DDL_3_28 } from './ddl-3-28.js';
@@ -36,7 +37,7 @@ export interface WrittenExport {
 
 /** The program's name, or undefined where there is none. */
 export function sqlite3Program(): string | undefined {
-  return spawnSync('sqlite3', ['--version']).status === 0 ? 'sqlite3' : undefined;
+  return hasSqlite() ? 'sqlite3' : undefined;
 }
 
 export function writeNsysExport(
