@@ -1,8 +1,8 @@
 import type { Command } from 'commander';
 import { earliestTorch } from '../../../parsers/index.js';
-import { chooseDevices, choosePairs, commonStep, type SnapshotPair } from '../../forensics/compare/choose-pair.js';
-import { type DiffLimits, describeDiff, totalsOf } from '../../forensics/compare/describe-diff.js';
-import { type Candidate, listCandidates, readSide, readTotals, wholeSteps } from '../../forensics/compare/side.js';
+import { chooseDevices, choosePairs, commonStep, type SnapshotPair } from '../../forensics/diff/choose-pair.js';
+import { type DiffLimits, describeDiff, totalsOf } from '../../forensics/diff/describe-diff.js';
+import { type Candidate, listCandidates, readSide, readTotals, wholeSteps } from '../../forensics/diff/side.js';
 import { MOMENT_FORMS, type Moment, parseMoment } from '../../forensics/history/moment.js';
 import type { DiffTotals } from '../../model/diff-results.js';
 import { MbfError } from '../../model/errors.js';

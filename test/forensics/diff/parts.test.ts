@@ -1,12 +1,12 @@
 /** The pieces of a comparison: names of files, pairs of snapshots and devices, callers. */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { chooseDevices, choosePairs, commonStep } from '../../../src/forensics/compare/choose-pair.js';
-import { matchPaths } from '../../../src/forensics/compare/match-paths.js';
-import type { StackGroup } from '../../../src/forensics/compare/match-sites.js';
-import { normalPath } from '../../../src/forensics/compare/normal-path.js';
-import type { Candidate } from '../../../src/forensics/compare/side.js';
-import { splitByCaller } from '../../../src/forensics/compare/split-by-caller.js';
+import { chooseDevices, choosePairs, commonStep } from '../../../src/forensics/diff/choose-pair.js';
+import { matchPaths } from '../../../src/forensics/diff/match-paths.js';
+import type { StackGroup } from '../../../src/forensics/diff/match-sites.js';
+import { normalPath } from '../../../src/forensics/diff/normal-path.js';
+import type { Candidate } from '../../../src/forensics/diff/side.js';
+import { splitByCaller } from '../../../src/forensics/diff/split-by-caller.js';
 import { MbfError } from '../../../src/model/errors.js';
 
 describe('normalPath', () => {
