@@ -3,6 +3,8 @@ import type { ParserSpec } from '../src/model/parser.js';
 import { configParser } from './config/index.js';
 import { logParser } from './log/text-log.js';
 
+/** Read by path, not ingested: figures to compare with, not what a run left behind. */
+export { looksLikeGolden, readGolden, writeBridgeGolden, writeMegatronGolden } from './golden/index.js';
 export { earliestTorch } from './torch-snapshot/features.js';
 
 import { nsysExport } from './nsys/index.js';

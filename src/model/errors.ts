@@ -34,6 +34,23 @@ export const ERROR_CODES = {
   },
   MBF1006: { kind: 'usage', remedy: 'Correct the statement; `mbforensics sql "SHOW TABLES"` lists the tables.' },
   MBF1007: { kind: 'usage', remedy: 'Name another file, or replace this one with --force.' },
+  MBF1008: {
+    kind: 'usage',
+    remedy: 'Name a git checkout that has the commits (--repo DIR); `git fetch` brings missing ones.',
+  },
+  MBF1009: {
+    kind: 'usage',
+    remedy: 'See `mbforensics golden list`, or name a golden file or a run; `golden add RUN --name NAME` makes one.',
+  },
+  MBF1010: {
+    kind: 'usage',
+    remedy: 'Run the launch command by hand from this directory first; `--` stands before it.',
+  },
+  MBF1011: {
+    kind: 'usage',
+    remedy:
+      'Let the launch command run `git submodule update --init --recursive` first: git bisect moves no submodules.',
+  },
   // input: any file
   MBF2001: { kind: 'input', remedy: 'Fetch the real file (`git lfs pull`) and ingest that.' },
   MBF2002: { kind: 'input', remedy: 'Download the raw file: a login or error page was saved in its place.' },
@@ -138,6 +155,16 @@ export const ERROR_CODES = {
       'Nsight Systems databases have the tables StringIds and TARGET_INFO_* or META_DATA_EXPORT; export the report: nsys export --type sqlite FILE.nsys-rep',
   },
   MBF2704: { kind: 'input', remedy: 'Export it again: nsys export --type sqlite FILE.nsys-rep' },
+  // input: golden values
+  MBF2801: {
+    kind: 'input',
+    remedy:
+      'Golden files are those of Megatron-LM, of Megatron Bridge, or of `mbforensics golden export`; take the file from its repository again.',
+  },
+  MBF2802: {
+    kind: 'input',
+    remedy: 'Take a file of the same project, or compare runs: --preset default judges any two.',
+  },
   // store
   MBF3001: { kind: 'store', remedy: 'Another process has it open; wait for it, or use another store with --db.' },
   MBF3002: { kind: 'store', remedy: 'Move the file away and ingest again, or name another store with --db.' },

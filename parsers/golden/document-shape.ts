@@ -1,0 +1,234 @@
+/**
+ * The shape of our own golden documents. What is read is used without further question by everything that compares, so every field is looked at; unknown
+ * ones are kept for what a newer version may say.
+ */
+import { type Disturbance, ENDINGS, type GoldenDocument, type Measurement } from '../../src/model/measurement.js';
+import { isList, isObject, type JsonObject, type JsonValue, kindOf } from './python-json.js';
+import { quote, type Refuse } from './refuse.js';
+
+const SCHEMA = 'mbforensics/golden@1' satisfies GoldenDocument['schema'];
+
+/** What is wrong with a value, `where` being its path; undefined: nothing. */
+type Check = (value: JsonValue | undefined, where: string) => string | undefined;
+
+const wrong = (value: JsonValue | undefined, where: string, expected: string): string =>
+  `has ${kindOf(value)} as ${where}, where ${expected} belongs`;
+
+const text: Check = (value, where) => (typeof value === 'string' ? undefined : wrong(value, where, 'a text'));
+const number: Check = (value, where) => (typeof value === 'number' ? undefined : wrong(value, where, 'a number'));
+const orNull =
+  (check: Check): Check =>
+  (value, where) =>
+    value === null ? undefined : check(value, where);
+const textOrNull = orNull(text);
+const numberOrNull = orNull(number);
+
+const oneOf =
+  (words: readonly string[]): Check =>
+  (value, where) =>
+    typeof value === 'string' && words.includes(value) ? undefined : wrong(value, where, `one of ${words.join(', ')}`);
+
+const listOf =
+  (check: Check): Check =>
+  (value, where) => {
+    if (!isList(value)) return wrong(value, where, 'a list');
+    for (const [i, item] of value.entries()) {
+      const fault = check(item, `${where}[${i}]`);
+      if (fault !== undefined) return fault;
+    }
+    return undefined;
+  };
+
+const tableOf =
+  (check: Check): Check =>
+  (value, where) => {
+    if (!isObject(value)) return wrong(value, where, 'an object');
+    for (const [key, item] of value) {
+      const fault = check(item, `${where}.${quote(key)}`);
+      if (fault !== undefined) return fault;
+    }
+    return undefined;
+  };
+
+const record =
+  (fields: Readonly<Record<string, Check>>): Check =>
+  (value, where) => {
+    if (!isObject(value)) return wrong(value, where, 'an object');
+    for (const [key, check] of Object.entries(fields)) {
+      const fault = check(value.get(key), where === '' ? key : `${where}.${key}`);
+      if (fault !== undefined) return fault;
+    }
+    return undefined;
+  };
+
+/** Adding a field to the type without saying here what it may be is an error of compilation. */
+type Fields<T> = Readonly<Record<keyof T, Check>>;
+type Item<T> = T extends readonly (infer U)[] ? U : never;
+
+const STATUS: Fields<Measurement['status']> = {
+  ending: oneOf(ENDINGS),
+  failure: orNull(
+    record({
+      kind: text,
+      rank: numberOrNull,
+      stage: numberOrNull,
+      iteration: numberOrNull,
+      text,
+      file: text,
+      line: number,
+    } satisfies Fields<NonNullable<Measurement['status']['failure']>>),
+  ),
+  verdict: orNull(
+    record({
+      cause: text,
+      detail: textOrNull,
+      confidence: text,
+      summary: text,
+      requested_bytes: numberOrNull,
+      live_bytes: numberOrNull,
+    } satisfies Fields<NonNullable<Measurement['status']['verdict']>>),
+  ),
+  attempts: number,
+  first_iteration: numberOrNull,
+  last_iteration: numberOrNull,
+  target_iterations: numberOrNull,
+};
+
+const RANK: Fields<Item<Measurement['ranks']>> = {
+  rank: numberOrNull,
+  stage: numberOrNull,
+  first_iteration: numberOrNull,
+  last_iteration: numberOrNull,
+  first_peak_allocated_bytes: numberOrNull,
+  peak_allocated_bytes: numberOrNull,
+  first_allocated_bytes: numberOrNull,
+  allocated_bytes: numberOrNull,
+  peak_reserved_bytes: numberOrNull,
+  alloc_retries: numberOrNull,
+  precision_bytes: number,
+};
+
+const frame: Check = (value, where) =>
+  isList(value) &&
+  value.length === 3 &&
+  typeof value[0] === 'string' &&
+  typeof value[1] === 'string' &&
+  typeof value[2] === 'number'
+    ? undefined
+    : wrong(value, where, 'a frame of function, file and line');
+
+const PEAK: Fields<Item<Measurement['peaks']>> = {
+  handle: text,
+  rank: numberOrNull,
+  device: number,
+  moment: oneOf(['peak', 'oom', 'dump']),
+  basis: oneOf(['actual', 'approximate']),
+  active_bytes: number,
+  reserved_bytes: number,
+  components: tableOf(number),
+  frames: listOf(frame),
+  sites: listOf(
+    record({
+      stack: listOf(number),
+      kind: text,
+      component: text,
+      bytes: number,
+      count: number,
+    } satisfies Fields<Item<Item<Measurement['peaks']>['sites']>>),
+  ),
+  rest_bytes: number,
+  rest_count: number,
+  settings: tableOf(text),
+};
+
+const STEPS: Fields<NonNullable<Measurement['steps']>> = {
+  from: number,
+  to: number,
+  count: number,
+  warm_up: number,
+  median_ms: number,
+  spread_ms: number,
+  min_ms: number,
+  max_ms: number,
+  median_tflops: numberOrNull,
+  spread_tflops: numberOrNull,
+};
+
+const SERIES: Fields<Measurement['series']> = {
+  iteration: listOf(number),
+  loss: listOf(numberOrNull),
+  step_ms: listOf(numberOrNull),
+  tflops: listOf(numberOrNull),
+  grad_norm: listOf(numberOrNull),
+};
+
+const MEASUREMENT: Fields<Measurement> = {
+  run: text,
+  label: textOrNull,
+  commit: textOrNull,
+  status: record(STATUS),
+  world_size: numberOrNull,
+  parallel: record({
+    tp: numberOrNull,
+    pp: numberOrNull,
+    vpp: numberOrNull,
+    cp: numberOrNull,
+    ep: numberOrNull,
+    dp: numberOrNull,
+    etp: numberOrNull,
+  } satisfies Fields<Measurement['parallel']>),
+  gpu: record({ name: textOrNull, total_bytes: numberOrNull } satisfies Fields<Measurement['gpu']>),
+  versions: tableOf(text),
+  commits: tableOf(text),
+  allocator_conf: textOrNull,
+  ranks: listOf(record(RANK)),
+  peaks: listOf(record(PEAK)),
+  steps: orNull(record(STEPS)),
+  series: (value, where) => record(SERIES)(value, where) ?? unequalSeries(value as JsonObject, where),
+  config: tableOf(text),
+  env: tableOf(textOrNull),
+  disturbances: listOf(
+    record({
+      kind: oneOf([
+        'straggler',
+        'throttling',
+        'other_process',
+        'alloc_retries',
+        'uneven_steps',
+      ] satisfies Disturbance['kind'][]),
+      text,
+    } satisfies Fields<Disturbance>),
+  ),
+};
+
+/** Values stand beside their iteration: one list cut short would shift nothing, but say nothing either. */
+function unequalSeries(series: JsonObject, where: string): string | undefined {
+  const count = (key: string): number => (series.get(key) as readonly JsonValue[]).length;
+  const odd = Object.keys(SERIES).find((key) => count(key) !== count('iteration'));
+  if (odd === undefined) return undefined;
+  return `has ${count(odd)} values as ${where}.${odd} of ${count('iteration')} iterations`;
+}
+
+const DOCUMENT: Fields<Omit<GoldenDocument, 'schema'>> = {
+  name: text,
+  written_at: text,
+  runs: listOf(record(MEASUREMENT)),
+};
+
+/** A document whose `schema` is ours, checked field by field. */
+export function goldenDocument(top: JsonObject, refuse: Refuse): GoldenDocument {
+  const schema = top.get('schema');
+  if (schema !== SCHEMA) return refuse(`says it is ${quote(String(schema))}; this version reads ${SCHEMA}`);
+  const fault = record(DOCUMENT)(top, '');
+  if (fault !== undefined) return refuse(fault);
+  const runs = top.get('runs');
+  if (isList(runs) && runs.length === 0) return refuse('holds no run');
+  return plain(top) as unknown as GoldenDocument;
+}
+
+/** Maps as objects. Only here can a key `__proto__` do harm, by being copied on; nothing of ours is called so. */
+function plain(value: JsonValue): unknown {
+  if (isList(value)) return value.map(plain);
+  if (!isObject(value)) return value;
+  return Object.fromEntries([...value].filter(([key]) => key !== '__proto__').map(([key, item]) => [key, plain(item)]));
+}

@@ -1,0 +1,277 @@
+/**
+ * The verdict of Megatron Bridge's performance tests: `calc_convergence_and_performance` in `scripts/performance/utils/evaluate.py`, main at 067f987
+ * (2026-08-22), with the defaults of its command line. Comparisons with NaN are false there, so what is no number passes; it passes here too, with a note.
+ */
+import type { CheckStatus, CompareCheck } from '../../../model/compare-results.js';
+import type { BridgeStep, BridgeValues, StepValue } from '../../../model/golden-values.js';
+import { correlation, mean, nanMean, standardDeviation } from './numpy-semantics.js';
+import { counted, type PresetOutcome, percent, presetCheck, presetOutcome } from './outcome.js';
+
+/** Named as the options of upstream's command line. Shares, not percentages. */
+export interface BridgeThresholds {
+  /** Largest relative change of the mean GPU utilization, either way. */
+  readonly timing_threshold: number;
+  readonly skip_first_percent_time: number;
+  /** Positions, not step numbers, and as Python slices: negative ones count from the end. Null: `skip_first_percent_time` decides, and all to the end. */
+  readonly eval_time_start_step: number | null;
+  readonly eval_time_end_step: number | null;
+  readonly memory_threshold: number;
+  readonly skip_first_percent_loss: number;
+  readonly correlation_threshold: number;
+  /** Of losses above 2.0. */
+  readonly high_loss_tolerance: number;
+  /** Of losses above 0.5. */
+  readonly medium_loss_tolerance: number;
+  readonly low_loss_tolerance: number;
+  readonly final_loss_tolerance: number;
+  /** Share of points that may exceed their tolerance, and share of residuals that may be outliers. */
+  readonly max_outlier_ratio: number;
+  /** In standard deviations. */
+  readonly outlier_threshold: number;
+}
+export type BridgeOptions = Partial<BridgeThresholds>;
+
+/** What upstream's command line hands on; the functions' own defaults differ in `skip_first_percent_time` (0.1), `skip_first_percent_loss` (0) and `final_loss_tolerance` (0.03). */
+export const BRIDGE_DEFAULTS: BridgeThresholds = {
+  timing_threshold: 0.05,
+  skip_first_percent_time: 0.7,
+  eval_time_start_step: null,
+  eval_time_end_step: null,
+  memory_threshold: 0.05,
+  skip_first_percent_loss: 0.2,
+  correlation_threshold: 0.95,
+  high_loss_tolerance: 0.1,
+  medium_loss_tolerance: 0.05,
+  low_loss_tolerance: 0.02,
+  final_loss_tolerance: 0.05,
+  max_outlier_ratio: 0.1,
+  outlier_threshold: 3,
+};
+const HIGH_LOSS = 2.0;
+const MEDIUM_LOSS = 0.5;
+
+/** Judges a run by the golden steps; steps that only the run has do not count, but for the gradient norm. */
+export function judgeBridge(golden: BridgeValues, current: BridgeValues, options: BridgeOptions = {}): PresetOutcome {
+  const thresholds = { ...BRIDGE_DEFAULTS, ...options };
+  const notes: string[] = [];
+  const steps = [...golden.steps.keys()]
+    .filter((step) => golden.steps.get(step)!.lm_loss !== null)
+    .sort((a, b) => a - b);
+  const without = golden.steps.size - steps.length;
+  if (without > 0) {
+    notes.push(
+      `${counted(without, 'golden step')} without a loss left out; upstream stops at such a file with an error`,
+    );
+  }
+  const series = (field: keyof BridgeStep): Pair => ({
+    golden: steps.map((step) => numberOf(golden.steps.get(step)?.[field])),
+    current: steps.map((step) => numberOf(current.steps.get(step)?.[field])),
+  });
+  const missing = steps.filter((step) => !current.steps.has(step)).length;
+  if (missing > 0) {
+    notes.push(`of ${counted(missing, 'golden step')} the current values have nothing; upstream goes on with NaN`);
+  }
+  const checks = [
+    ...performanceChecks(series('gpu_utilization'), series('step_ms'), thresholds, notes),
+    ...memoryChecks(golden, current, thresholds.memory_threshold, notes),
+    ...lossChecks(series('lm_loss'), thresholds, notes),
+    gradientCheck(current),
+  ];
+  return presetOutcome(checks, notes);
+}
+
+/** Values at the golden steps. */
+interface Pair {
+  readonly golden: readonly number[];
+  readonly current: readonly number[];
+}
+
+/** A text is no loss; upstream would stop at one, a log prints `nan`. */
+const numberOf = (value: StepValue | null | undefined): number =>
+  value === null || value === undefined || value === 'nan' ? Number.NaN : value;
+
+const NO_STEPS = 'the golden values have no step with a loss, at which upstream stops with an error';
+
+const unjudged = (name: string, unit: string): CompareCheck =>
+  presetCheck({ name, unit, status: 'undecided', gate: true, reason: NO_STEPS });
+
+function passedForNaN(name: string, notes: string[]): string {
+  notes.push(`${name}: no number on one side, which upstream's comparisons let pass`);
+  return 'no number, which passes upstream';
+}
+
+const UTILIZATION = 'GPU utilization';
+const STEP_TIME = 'elapsed time per iteration (ms)';
+
+function performanceChecks(
+  utilization: Pair,
+  stepTime: Pair,
+  { timing_threshold: tolerance, ...window }: BridgeThresholds,
+  notes: string[],
+): CompareCheck[] {
+  const total = utilization.golden.length;
+  if (total === 0) return [unjudged(UTILIZATION, 'TFLOP/s/GPU')];
+  const start = window.eval_time_start_step ?? Math.max(1, Math.trunc(total * window.skip_first_percent_time));
+  const end = window.eval_time_end_step ?? total;
+  const stable = (values: readonly number[]): number => nanMean(values.slice(start, end));
+  const [golden, current] = [stable(utilization.golden), stable(utilization.current)];
+  const signed = golden === 0 ? 0 : (current - golden) / golden;
+  const status: CheckStatus = signed < -tolerance ? 'regression' : signed > tolerance ? 'improvement' : 'pass';
+  const figures = `mean of positions ${start} to ${end} of ${counted(total, 'golden step')}`;
+  const odd = Number.isNaN(signed) ? `; ${passedForNaN(UTILIZATION, notes)}` : '';
+  return [
+    presetCheck({
+      name: UTILIZATION,
+      unit: 'TFLOP/s/GPU',
+      golden,
+      current,
+      tolerance,
+      status,
+      gate: true,
+      reason: figures + odd,
+    }),
+    presetCheck({
+      name: STEP_TIME,
+      unit: 'ms',
+      golden: stable(stepTime.golden),
+      current: stable(stepTime.current),
+      status: 'info',
+      gate: false,
+      reason: `${figures}; reported, not judged`,
+    }),
+  ];
+}
+
+const MEMORY = ['alloc', 'max_alloc', 'max_reserved'] as const;
+
+function memoryChecks(golden: BridgeValues, current: BridgeValues, tolerance: number, notes: string[]): CompareCheck[] {
+  const isSkipped = golden.alloc === null || golden.max_alloc === null;
+  if (isSkipped) notes.push('the golden values lack alloc or max_alloc: upstream judges no memory then');
+  return MEMORY.map((name): CompareCheck => {
+    const figures = { name, unit: 'GB', golden: golden[name], current: current[name] };
+    if (isSkipped || golden[name] === null) {
+      const reason = isSkipped
+        ? 'upstream judges memory only by alloc and max_alloc both'
+        : 'the golden values have none';
+      return presetCheck({ ...figures, status: 'skipped', gate: false, reason });
+    }
+    const [g, c] = [golden[name], current[name]];
+    if (c === null) {
+      const reason =
+        name === 'max_reserved'
+          ? 'the current values have none, which fails upstream'
+          : 'the current values have none, at which upstream stops with an error';
+      return presetCheck({ ...figures, tolerance, status: 'regression', gate: true, reason });
+    }
+    const difference = g === 0 ? Math.abs(c) : Math.abs(c - g) / g;
+    const status: CheckStatus = difference > tolerance ? (c < g ? 'improvement' : 'regression') : 'pass';
+    const reason = Number.isNaN(difference) ? passedForNaN(name, notes) : null;
+    return presetCheck({ ...figures, tolerance, status, gate: true, reason });
+  });
+}
+
+function lossChecks(all: Pair, thresholds: BridgeThresholds, notes: string[]): CompareCheck[] {
+  const skipped = Math.max(0, Math.trunc(all.current.length * thresholds.skip_first_percent_loss));
+  const loss: Pair = { golden: all.golden.slice(skipped), current: all.current.slice(skipped) };
+  if (loss.golden.length === 0) {
+    return ['correlation', 'points', 'final', 'outliers'].map((what) => unjudged(`lm loss: ${what}`, '1'));
+  }
+  return [
+    correlationCheck(loss, thresholds, notes),
+    pointsCheck(loss, thresholds, notes),
+    finalCheck(loss, thresholds, notes),
+    outlierCheck(loss, thresholds, notes),
+  ];
+}
+
+/** Judges one number of the curve, which golden has as a limit and not as a figure. */
+function curveCheck(
+  name: string,
+  current: number,
+  fails: boolean,
+  tolerance: number | null,
+  reason: string,
+): CompareCheck {
+  const status = fails ? 'regression' : 'pass';
+  return presetCheck({ name, unit: '1', current, tolerance, status, gate: true, reason });
+}
+
+function correlationCheck(
+  { golden, current }: Pair,
+  { correlation_threshold: least }: BridgeThresholds,
+  notes: string[],
+): CompareCheck {
+  const name = 'lm loss: correlation';
+  const found = correlation(current, golden);
+  const odd = Number.isNaN(found) ? `; ${passedForNaN(name, notes)}` : '';
+  const reason = `Pearson over ${counted(golden.length, 'step')}, ${least} wanted${odd}`;
+  return curveCheck(name, found, found < least, null, reason);
+}
+
+function pointsCheck({ golden, current }: Pair, thresholds: BridgeThresholds, notes: string[]): CompareCheck {
+  const name = 'lm loss: points';
+  let failing = 0;
+  let odd = 0;
+  for (const [i, g] of golden.entries()) {
+    const c = current[i]!;
+    const tolerance =
+      g > HIGH_LOSS
+        ? thresholds.high_loss_tolerance
+        : g > MEDIUM_LOSS
+          ? thresholds.medium_loss_tolerance
+          : thresholds.low_loss_tolerance;
+    const difference = g === 0 ? Math.abs(c) : Math.abs(c - g) / Math.abs(g);
+    if (difference > tolerance) failing += 1;
+    if (Number.isNaN(difference)) odd += 1;
+  }
+  const share = failing / golden.length;
+  const most = thresholds.max_outlier_ratio;
+  const verb = failing === 1 ? 'differs' : 'differ';
+  const tail = odd === 0 ? '' : `; ${odd} of them: ${passedForNaN(name, notes)}`;
+  const reason = `${failing} of ${counted(golden.length, 'step')} ${verb} by more than the tolerance of their size, ${percent(most)} allowed${tail}`;
+  return curveCheck(name, share, share > most, most, reason);
+}
+
+function finalCheck(loss: Pair, { final_loss_tolerance: tolerance }: BridgeThresholds, notes: string[]): CompareCheck {
+  const name = 'lm loss: final';
+  const [golden, current] = [loss.golden.at(-1)!, loss.current.at(-1)!];
+  const difference = golden === 0 ? Math.abs(current) : Math.abs(current - golden) / golden;
+  const reason = Number.isNaN(difference) ? passedForNaN(name, notes) : 'the last golden step';
+  const status = difference > tolerance ? 'regression' : 'pass';
+  return presetCheck({ name, unit: '1', golden, current, tolerance, status, gate: true, reason });
+}
+
+function outlierCheck({ golden, current }: Pair, thresholds: BridgeThresholds, notes: string[]): CompareCheck {
+  const name = 'lm loss: outliers';
+  const residuals = current.map((value, i) => value - golden[i]!);
+  const centre = mean(residuals);
+  const limit = thresholds.outlier_threshold * standardDeviation(residuals);
+  const outliers = residuals.filter((residual) => Math.abs(residual - centre) > limit).length;
+  const share = outliers / golden.length;
+  const most = thresholds.max_outlier_ratio;
+  const odd = Number.isNaN(limit) ? `; ${passedForNaN(name, notes)}` : '';
+  const reason = `${outliers} of ${counted(golden.length, 'residual')} beyond ${thresholds.outlier_threshold} standard deviations, ${percent(most)} allowed${odd}`;
+  return curveCheck(name, share, share > most, most, reason);
+}
+
+/** Of the run alone, at whatever steps it has one. */
+function gradientCheck(current: BridgeValues): CompareCheck {
+  const name = 'grad norm';
+  const norms = [...current.steps].filter(([, step]) => step.grad_norm !== null);
+  if (norms.length === 0) {
+    const reason = 'the current values have none, and then upstream has nothing to find';
+    return presetCheck({ name, unit: '1', status: 'skipped', gate: false, reason });
+  }
+  const odd = norms.filter(([, step]) => !Number.isFinite(numberOf(step.grad_norm)));
+  const largest = norms.reduce((most, [, step]) => {
+    const norm = numberOf(step.grad_norm);
+    return Number.isFinite(norm) ? Math.max(most, norm) : most;
+  }, Number.NEGATIVE_INFINITY);
+  const of = counted(norms.length, 'step');
+  const reason =
+    odd.length === 0
+      ? `the largest of ${of}; all are finite`
+      : `${odd.length} of ${of} NaN or infinite, first at step ${odd[0]![0]}; the figure is the largest finite one`;
+  const status = odd.length === 0 ? 'pass' : 'regression';
+  return presetCheck({ name, unit: '1', current: largest, status, gate: true, reason });
+}

@@ -1,0 +1,257 @@
+/**
+ * The verdict of Megatron-LM's functional tests: `pipeline` in `tests/functional_tests/python_test_utils/common.py`, with the thresholds of
+ * `test_pretraining_regular_pipeline.py`, and for inference `test_inference_regular_pipeline.py`; main at d98e8a6 (2026-08-22).
+ */
+import type { CheckStatus, CompareCheck } from '../../../model/compare-results.js';
+import type {
+  MegatronInferenceValues,
+  MegatronTrainingValues,
+  StepSeries,
+  StepValue,
+} from '../../../model/golden-values.js';
+import { isClose, median } from './numpy-semantics.js';
+import { counted, type PresetOutcome, percent, presetCheck, presetOutcome } from './outcome.js';
+
+export interface MegatronOptions {
+  /** METRICS of the test's `model_config.yaml`. Without it: all that the golden values have and that upstream has a rule for. */
+  readonly metrics?: readonly string[];
+  /** Ask for equality where upstream has such a test (without `--allow-nondeterministic-algo`). Off: a golden of another machine never passes it. */
+  readonly deterministic?: boolean;
+}
+
+interface Rule {
+  readonly rtol: number;
+  /** There is a test for equality too. */
+  readonly isExact: boolean;
+  readonly unit: string;
+  /** Less of it is an improvement, if one that fails. A loss has no better side: it is the same, or the computation changed. */
+  readonly lessIsBetter: boolean;
+}
+
+const SAME_NUMBERS: Rule = { rtol: 0.05, isExact: true, unit: '1', lessIsBetter: false };
+const MEMORY: Rule = { rtol: 0.05, isExact: false, unit: 'bytes', lessIsBetter: true };
+const ITERATION_TIME = 'iteration-time';
+const RULES: Readonly<Record<string, Rule>> = {
+  'lm loss': SAME_NUMBERS,
+  'total loss': SAME_NUMBERS,
+  generated_tokens: SAME_NUMBERS,
+  logprobs: SAME_NUMBERS,
+  'num-zeros': { ...SAME_NUMBERS, rtol: 0.2 },
+  'mem-allocated-bytes': MEMORY,
+  'mem-max-allocated-bytes': MEMORY,
+  [ITERATION_TIME]: { ...MEMORY, unit: 's' },
+};
+const OF_A_PREDICTION_LAYER = /^mtp_\d+ loss$/;
+
+function ruleOf(metric: string): Rule | undefined {
+  if (OF_A_PREDICTION_LAYER.test(metric)) return SAME_NUMBERS;
+  return Object.hasOwn(RULES, metric) ? RULES[metric] : undefined;
+}
+
+/** Judges values of one kind by golden values of the same; of different kinds nothing is judged. */
+export function judgeMegatron(
+  golden: MegatronTrainingValues | MegatronInferenceValues,
+  current: MegatronTrainingValues | MegatronInferenceValues,
+  options: MegatronOptions = {},
+): PresetOutcome {
+  if (golden.kind === 'megatron_training' && current.kind === 'megatron_training') {
+    return judgeTraining(golden, current, options);
+  }
+  if (golden.kind === 'megatron_inference' && current.kind === 'megatron_inference') {
+    return judgeInference(golden, current, options);
+  }
+  return presetOutcome([], ['one side is of a training test, the other of an inference test: nothing is comparable']);
+}
+
+function judgeTraining(
+  golden: MegatronTrainingValues,
+  current: MegatronTrainingValues,
+  options: MegatronOptions,
+): PresetOutcome {
+  const names = options.metrics === undefined ? [...golden.metrics.keys()] : [...new Set(options.metrics)];
+  const checks = names.map((name): CompareCheck => {
+    const rule = ruleOf(name);
+    if (rule !== undefined) {
+      const isExact = rule.isExact && options.deterministic === true;
+      return checkMetric(name, rule, isExact, golden.metrics.get(name), current.metrics.get(name));
+    }
+    // Asked for by name, upstream looks the rule up and fails.
+    const isNamed = options.metrics !== undefined;
+    const reason = 'upstream has no rule for this metric';
+    return presetCheck({ name, unit: '1', status: isNamed ? 'regression' : 'skipped', gate: isNamed, reason });
+  });
+  const notes = names.length === 0 ? ['the golden values hold no metric'] : [];
+  if (golden.is_legacy) {
+    notes.push(
+      'the golden values are lists (before 2024), which upstream no longer reads: step = start + position × interval',
+    );
+  }
+  return presetOutcome(checks, notes);
+}
+
+function checkMetric(
+  name: string,
+  rule: Rule,
+  isExact: boolean,
+  golden: StepSeries | undefined,
+  current: StepSeries | undefined,
+): CompareCheck {
+  const tolerance = isExact ? 0 : rule.rtol;
+  const fails = (reason: string): CompareCheck =>
+    presetCheck({ name, unit: rule.unit, status: 'regression', gate: true, tolerance, reason });
+  if (golden === undefined) return fails('the golden values lack this metric, which upstream takes for a failure');
+  if (current === undefined) return fails('the current values lack this metric, which stops upstream with an error');
+  if (golden.values.size === 0) return fails('the golden values have no step of this metric');
+  return name === ITERATION_TIME
+    ? checkIterationTime(rule, golden, current, fails)
+    : checkSteps(name, rule, tolerance, golden, current);
+}
+
+/** Upstream takes every text for infinity, and a step that is missing for the text `nan`. */
+const numberOf = (value: StepValue | undefined): number =>
+  value === undefined || value === 'nan' ? Number.POSITIVE_INFINITY : value;
+
+/** Median of a window, as one number. */
+function checkIterationTime(
+  rule: Rule,
+  golden: StepSeries,
+  current: StepSeries,
+  fails: (reason: string) => CompareCheck,
+): CompareCheck {
+  const finiteSteps = [...golden.values]
+    .filter(([, value]) => value !== 'nan' && Number.isFinite(value))
+    .map(([step]) => step)
+    .sort((a, b) => a - b);
+  const last = finiteSteps.at(-1);
+  if (last === undefined) return fails('the golden values have no finite step of this metric');
+  const [from, to] = last <= LAST_OF_SHORT_RUN ? SHORT_WINDOW : LONG_WINDOW;
+  let steps = finiteSteps.filter((step) => step >= from && step <= to);
+  let window = `${counted(steps.length, 'step')} of ${from} to ${to}`;
+  if (steps.length === 0) {
+    steps = finiteSteps.filter((step) => step >= from).slice(0, MOST_STEPS_BEHIND_WINDOW);
+    window = `${counted(steps.length, 'step')} from ${steps[0]} on, for want of any from ${from} to ${to}`;
+  }
+  if (steps.length === 0) {
+    return fails(`the golden values have no finite values after its warmup window, which ends before step ${from}`);
+  }
+  const goldenMedian = median(steps.map((step) => numberOf(golden.values.get(step))));
+  const currentMedian = median(steps.map((step) => numberOf(current.values.get(step))));
+  const missing = steps.filter((step) => !Number.isFinite(numberOf(current.values.get(step)))).length;
+  const tail = missing === 0 ? '' : `, ${missing} of which the current values lack`;
+  return presetCheck({
+    name: ITERATION_TIME,
+    unit: rule.unit,
+    golden: goldenMedian,
+    current: currentMedian,
+    tolerance: rule.rtol,
+    status: statusOf(isClose(currentMedian, goldenMedian, rule.rtol), currentMedian < goldenMedian),
+    gate: true,
+    reason: `median of ${window}${tail}`,
+  });
+}
+
+/** Steps 5 to 20 of a run of up to 25 steps, else 30 to 45. */
+const LAST_OF_SHORT_RUN = 25;
+const SHORT_WINDOW = [5, 20] as const;
+const LONG_WINDOW = [30, 45] as const;
+const MOST_STEPS_BEHIND_WINDOW = 4;
+/** One step in a hundred may differ, one at least and fifty at most. */
+const STEPS_PER_FAILURE = 100;
+const MOST_FAILURES = 50;
+
+function checkSteps(
+  name: string,
+  rule: Rule,
+  tolerance: number,
+  golden: StepSeries,
+  current: StepSeries,
+): CompareCheck {
+  const pairs = [...golden.values].map(([step, value]) => ({
+    golden: numberOf(value),
+    current: numberOf(current.values.get(step)),
+  }));
+  const total = pairs.length;
+  const failing = pairs.filter((pair) => !isClose(pair.current, pair.golden, tolerance));
+  const isExact = tolerance === 0;
+  const allowed =
+    isExact || total === 1 ? 0 : Math.min(Math.max(Math.floor(total / STEPS_PER_FAILURE), 1), MOST_FAILURES);
+  // In floating point, as upstream: of 3, 7, 19, 27, … steps even the allowed one is one too many.
+  const passes = allowed === 0 ? failing.length === 0 : (total - failing.length) / total >= 1 - allowed / total;
+  const finitePairs = pairs.filter((pair) => Number.isFinite(pair.golden) && Number.isFinite(pair.current));
+  const isLower = failing.every((pair) => pair.current < pair.golden && Number.isFinite(pair.golden));
+  const gone = failing.filter((pair) => Number.isFinite(pair.golden) && !Number.isFinite(pair.current)).length;
+  const by = isExact ? '' : ` by more than ${percent(tolerance)}`;
+  const verb = failing.length === 1 ? 'differs' : 'differ';
+  return presetCheck({
+    name,
+    unit: rule.unit,
+    golden: median(finitePairs.map((pair) => pair.golden)),
+    current: median(finitePairs.map((pair) => pair.current)),
+    tolerance,
+    status: statusOf(passes, rule.lessIsBetter && isLower),
+    gate: true,
+    reason: `${failing.length} of ${counted(total, 'step')} ${verb}${by}, ${allowed} allowed${gone === 0 ? '' : `; of ${gone} the current values have none`}`,
+  });
+}
+
+const statusOf = (passes: boolean, isBetter: boolean): CheckStatus =>
+  passes ? 'pass' : isBetter ? 'improvement' : 'regression';
+
+const SLOWEST = 0.9;
+const FASTEST = 1.2;
+const LEAST_MEMORY = 0.95;
+const MOST_MEMORY = 1.05;
+
+function judgeInference(
+  golden: MegatronInferenceValues,
+  current: MegatronInferenceValues,
+  options: MegatronOptions,
+): PresetOutcome {
+  const isAsked = (name: string): boolean => options.metrics === undefined || options.metrics.includes(name);
+  const checks: CompareCheck[] = [];
+  if (isAsked('throughput')) {
+    const [g, c] = [throughputOf(golden), throughputOf(current)];
+    checks.push(
+      inferenceCheck('throughput', 'tokens/s', g, c, {
+        tolerance: 1 - SLOWEST,
+        // Written so that NaN fails, as it does in an assertion.
+        status: statusOf(c >= SLOWEST * g && c < FASTEST * g, c >= FASTEST * g),
+        reason: `median behind the first, which warms up; passes from ${percent(SLOWEST)} of golden to below ${percent(FASTEST)}`,
+      }),
+    );
+  }
+  if (isAsked('mem-max-allocated-bytes')) {
+    const [g, c] = [golden.mem_max_allocated_bytes ?? Number.NaN, current.mem_max_allocated_bytes ?? Number.NaN];
+    checks.push(
+      inferenceCheck('mem-max-allocated-bytes', 'bytes', g, c, {
+        tolerance: 1 - LEAST_MEMORY,
+        status: statusOf(g > 0 && c >= LEAST_MEMORY * g && c <= MOST_MEMORY * g, c < LEAST_MEMORY * g),
+        reason: c < LEAST_MEMORY * g ? 'lower than golden, which upstream wants renewed then' : null,
+      }),
+    );
+  }
+  const notes = ['generated tokens, texts and log-probabilities of the requests are not compared'];
+  return presetOutcome(checks, notes);
+}
+
+/** Of one repetition there is no other than the first. */
+function throughputOf({ throughput }: MegatronInferenceValues): number {
+  return median(throughput.length > 1 ? throughput.slice(1) : throughput);
+}
+
+/** A figure that golden lacks is not judged upstream; one that only the current values lack cannot be judged here. */
+function inferenceCheck(
+  name: string,
+  unit: string,
+  golden: number,
+  current: number,
+  judged: { readonly tolerance: number; readonly status: CheckStatus; readonly reason: string | null },
+): CompareCheck {
+  if (Number.isNaN(golden)) {
+    return presetCheck({ name, unit, current, status: 'skipped', gate: false, reason: 'the golden values have none' });
+  }
+  if (Number.isNaN(current)) {
+    return presetCheck({ name, unit, golden, status: 'undecided', gate: true, reason: 'the current values have none' });
+  }
+  return presetCheck({ name, unit, golden, current, gate: true, ...judged });
+}

@@ -1,0 +1,55 @@
+/** What a preset says: the verdict of the upstream project, reproduced from data. */
+import type { CompareCheck } from '../../../model/compare-results.js';
+
+export interface PresetOutcome {
+  /** No gate fails. Only with `undecided` false does it mean that upstream would pass it. */
+  readonly passed: boolean;
+  /** Nothing fails, but no gate was there to fail, or one could not be judged. */
+  readonly undecided: boolean;
+  readonly checks: readonly CompareCheck[];
+  readonly notes: readonly string[];
+}
+
+export function presetOutcome(checks: readonly CompareCheck[], notes: readonly string[]): PresetOutcome {
+  const gates = checks.filter(({ gate }) => gate);
+  // Upstream is two-sided: what became better than golden fails as well.
+  const passed = !gates.some(({ status }) => status === 'regression' || status === 'improvement');
+  const undecided = passed && (gates.length === 0 || gates.some(({ status }) => status !== 'pass'));
+  return { passed, undecided, checks, notes };
+}
+
+/** A check, its differences computed. Figures that are no finite number stay out of the result, which has to be valid JSON. */
+export function presetCheck(
+  fields: Pick<CompareCheck, 'name' | 'unit' | 'status' | 'gate'> & {
+    readonly golden?: number | null;
+    readonly current?: number | null;
+    readonly tolerance?: number | null;
+    readonly reason?: string | null;
+  },
+): CompareCheck {
+  const { name, unit, status, gate } = fields;
+  const [golden, current] = [finite(fields.golden), finite(fields.current)];
+  const delta = golden === null || current === null ? null : current - golden;
+  return {
+    name,
+    golden,
+    current,
+    unit,
+    delta,
+    relative: delta === null || golden === null || golden === 0 ? null : delta / golden,
+    tolerance: fields.tolerance ?? null,
+    status,
+    gate,
+    noise: null,
+    reason: fields.reason ?? null,
+  };
+}
+
+const finite = (value: number | null | undefined): number | null =>
+  value === null || value === undefined || !Number.isFinite(value) ? null : value;
+
+/** `0.05` → `5 %`. */
+export const percent = (share: number): string => `${Number((100 * share).toFixed(4))} %`;
+
+/** `1 step`, `3 steps`. */
+export const counted = (count: number, what: string): string => `${count} ${what}${count === 1 ? '' : 's'}`;

@@ -1,0 +1,158 @@
+/**
+ * What a run comes to: everything two runs are compared by, small enough to be kept in a repository. Made from a store (`measureRun`) or read
+ * from a golden file; field names are those of the JSON.
+ */
+import type { ParallelSizes } from './log-results.js';
+import type { Cause, CauseDetail, Component, Confidence, IncidentKind } from './vocabulary.js';
+
+/** How a run ended. `stopped`: its log ends without a failure and without a line that says it came to its end. */
+export const ENDINGS = ['completed', 'stopped', 'oom', 'failed', 'no_training'] as const;
+export type Ending = (typeof ENDINGS)[number];
+
+export interface MeasuredFailure {
+  readonly kind: IncidentKind;
+  readonly rank: number | null;
+  readonly stage: number | null;
+  readonly iteration: number | null;
+  readonly text: string;
+  readonly file: string;
+  readonly line: number;
+}
+
+/** What `diagnose` says of the first failure. */
+export interface MeasuredVerdict {
+  readonly cause: Cause;
+  readonly detail: CauseDetail | null;
+  readonly confidence: Confidence;
+  readonly summary: string;
+  /** Bytes of the request that failed; null where unknown. */
+  readonly requested_bytes: number | null;
+  /** Live bytes when it failed. */
+  readonly live_bytes: number | null;
+}
+
+export interface MeasuredStatus {
+  readonly ending: Ending;
+  readonly failure: MeasuredFailure | null;
+  readonly verdict: MeasuredVerdict | null;
+  readonly attempts: number;
+  readonly first_iteration: number | null;
+  readonly last_iteration: number | null;
+  readonly target_iterations: number | null;
+}
+
+/** Figures of one rank as its memory lines print them; the first line stands before Adam's states meet a full set of activations. */
+export interface MeasuredRank {
+  readonly rank: number | null;
+  readonly stage: number | null;
+  /** Iteration of the first memory line, and of the last. */
+  readonly first_iteration: number | null;
+  readonly last_iteration: number | null;
+  /** `max_allocated` of the first line, and the largest of all lines; null where no line prints it. */
+  readonly first_peak_allocated_bytes: number | null;
+  readonly peak_allocated_bytes: number | null;
+  /** Right after the first line's iteration, and after the last one's. */
+  readonly first_allocated_bytes: number | null;
+  readonly allocated_bytes: number | null;
+  readonly peak_reserved_bytes: number | null;
+  readonly alloc_retries: number | null;
+  /** Half of the last printed digit, in bytes. */
+  readonly precision_bytes: number;
+}
+
+/** One allocating stack at the peak. */
+export interface MeasuredSite {
+  /** Innermost first, indices into `frames`. */
+  readonly stack: readonly number[];
+  /** Kind of stack group as in `StackGroup`; empty for stacks of allocations. */
+  readonly kind: string;
+  readonly component: Component;
+  readonly bytes: number;
+  readonly count: number;
+}
+
+/** The peak of one device as a memory snapshot has it. */
+export interface MeasuredPeak {
+  readonly handle: string;
+  readonly rank: number | null;
+  readonly device: number;
+  /** `dump`: without a trace the dumped state stands for the peak. */
+  readonly moment: 'peak' | 'dump';
+  readonly basis: 'actual' | 'approximate';
+  readonly active_bytes: number;
+  readonly reserved_bytes: number;
+  readonly components: Readonly<Partial<Record<Component, number>>>;
+  /** `[function, file, line]`. */
+  readonly frames: readonly (readonly [name: string, file: string, line: number])[];
+  /** The most bytes first; what was left out is in `rest_bytes`. */
+  readonly sites: readonly MeasuredSite[];
+  readonly rest_bytes: number;
+  readonly rest_count: number;
+  /** Allocator settings recorded in the snapshot. */
+  readonly settings: Readonly<Record<string, string>>;
+}
+
+/** Steady iterations: those after warm-up, of the last attempt. Times in milliseconds. */
+export interface MeasuredSteps {
+  /** First and last iteration of the window. */
+  readonly from: number;
+  readonly to: number;
+  readonly count: number;
+  /** Lines before the window. */
+  readonly warm_up: number;
+  readonly median_ms: number;
+  /** Median absolute deviation × 1.4826: the standard deviation, were they normal. */
+  readonly spread_ms: number;
+  readonly min_ms: number;
+  readonly max_ms: number;
+  readonly median_tflops: number | null;
+  readonly spread_tflops: number | null;
+}
+
+/** Values by iteration that the presets judge; thinned to at most {@link MOST_POINTS}, ends kept. */
+export interface MeasuredSeries {
+  readonly iteration: readonly number[];
+  readonly loss: readonly (number | null)[];
+  readonly step_ms: readonly (number | null)[];
+  readonly tflops: readonly (number | null)[];
+  readonly grad_norm: readonly (number | null)[];
+}
+export const MOST_POINTS = 2_000;
+
+/** Why a slow run need not be the code's fault. */
+export interface Disturbance {
+  readonly kind: 'straggler' | 'throttling' | 'other_process' | 'alloc_retries' | 'uneven_steps';
+  readonly text: string;
+}
+
+export interface Measurement {
+  readonly run: string;
+  readonly label: string | null;
+  readonly commit: string | null;
+  readonly status: MeasuredStatus;
+  readonly world_size: number | null;
+  readonly parallel: ParallelSizes;
+  readonly gpu: { readonly name: string | null; readonly total_bytes: number | null };
+  readonly versions: Readonly<Record<string, string>>;
+  /** By what they are of: `run`, `megatron_lm`, … */
+  readonly commits: Readonly<Record<string, string>>;
+  readonly allocator_conf: string | null;
+  readonly ranks: readonly MeasuredRank[];
+  readonly peaks: readonly MeasuredPeak[];
+  readonly steps: MeasuredSteps | null;
+  readonly series: MeasuredSeries;
+  /** Effective settings, values in plain spelling (`true`, `null`, `1`). */
+  readonly config: Readonly<Record<string, string>>;
+  readonly env: Readonly<Record<string, string | null>>;
+  readonly disturbances: readonly Disturbance[];
+}
+
+/** `golden export` and `import`: what is kept in a repository. */
+export interface GoldenDocument {
+  readonly schema: 'mbforensics/golden@1';
+  readonly name: string;
+  /** ISO 8601, UTC. */
+  readonly written_at: string;
+  /** Several runs of the same thing tell how much it varies. */
+  readonly runs: readonly Measurement[];
+}
