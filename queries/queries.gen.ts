@@ -369,6 +369,25 @@ export interface Queries {
       sha256: string | null;
     };
   };
+  /** Runs kept as golden values, by name and position */
+  'golden.runs': {
+    params: {
+      /** only of this name */
+      name?: string | null | undefined;
+    };
+    row: {
+      name: string;
+      /** from 0, in the order in which they were added */
+      position: number;
+      added_at: string;
+      /** measurement, or upstream: a golden file of Megatron-LM or Megatron Bridge */
+      form: string;
+      /** run or file */
+      source: string;
+      /** JSON */
+      document: string;
+    };
+  };
   /** Allocations that are not what their trace entry says */
   'history.alloc_facts': {
     params: {
@@ -976,6 +995,39 @@ export interface Queries {
       rank: number | null;
       display_path: string;
       line: number;
+    };
+  };
+  /** Memory lines of the newest attempt that printed any, by rank: the first line's peak, and the largest of all */
+  'measure.memory_ranks': {
+    params: {
+      run_id: number;
+    };
+    row: {
+      rank: number | null;
+      /** of the first memory line */
+      first_iteration: number | null;
+      last_iteration: number | null;
+      /** max_allocated (max_active where that is not printed) of the first line */
+      first_peak_bytes: number | null;
+      /** of all lines */
+      peak_bytes: number | null;
+      /** of the first line */
+      first_allocated_bytes: number | null;
+      /** of the last line */
+      allocated_bytes: number | null;
+      peak_reserved_bytes: number | null;
+      alloc_retries: number | null;
+      /** the coarsest of the figures used */
+      precision_bytes: number;
+    };
+  };
+  /** Snapshots of a run whose trace ends with an OOM, or holds one */
+  'measure.oom_snapshots': {
+    params: {
+      run_id: number;
+    };
+    row: {
+      snapshot_id: number;
     };
   };
   /** Allocations of the driver, with the call, the thread and the library call that made each */
@@ -2034,6 +2086,16 @@ export interface Queries {
       incidents: number;
     };
   };
+  /** Runs whose logs print a commit */
+  'store.runs_of_commit': {
+    params: {
+      /** the beginning of its hash, in lower case */
+      commit: string;
+    };
+    row: {
+      run_id: number;
+    };
+  };
   /** The files of a run, or of all runs, and what became of each */
   'store.sources': {
     params: {
@@ -2278,6 +2340,91 @@ export interface Queries {
       /** after the last entry */
       end_active_bytes: number;
       end_reserved_bytes: number;
+    };
+  };
+  /** Failure lines of all runs, counted by launch and kind */
+  'trend.failures': {
+    params: Record<string, never>;
+    row: {
+      run_id: number;
+      attempt: number;
+      kind: string;
+      is_oom: boolean;
+      grammar: string;
+      exception: string | null;
+      /** of one of them */
+      text: string;
+      /** a later line of the same file says that the launch came to its end */
+      survived: boolean;
+      /** without copies in other files of the run */
+      count: number;
+    };
+  };
+  /** The largest figure of one memory metric of all runs, each of its last launch that printed it */
+  'trend.memory': {
+    params: {
+      metric: string;
+    };
+    row: {
+      run_id: number;
+      /** NULL for counts */
+      bytes: number | null;
+      /** as printed; counts that are printed step by step are summed up */
+      value: number;
+    };
+  };
+  /** Runs in the order of their first ingestion, and what tells how each ended */
+  'trend.runs': {
+    params: Record<string, never>;
+    row: {
+      run_id: number;
+      name: string;
+      label: string | null;
+      commit_sha: string | null;
+      /** 1 where no text tells of launches */
+      last_attempt: number;
+      /** text logs read */
+      logs: number;
+      /** a line of the last launch says that it came to its end */
+      finished: boolean;
+      /** of the last launch, dumped because of an OOM */
+      oom_snapshots: number;
+    };
+  };
+  /** Peaks of all runs as their memory snapshots have them, the largest over snapshots and devices */
+  'trend.snapshots': {
+    params: {
+      /** version of the rules; what older ones derived does not count */
+      rules: number;
+    };
+    row: {
+      run_id: number;
+      allocated_bytes: number;
+      /** actual, approximate, or dump: the state at the dump, there being no trace */
+      allocated_basis: string;
+      active_bytes: number;
+      active_basis: string;
+      reserved_bytes: number;
+      reserved_basis: string;
+      /** failed allocations in the traces */
+      oom_entries: number;
+    };
+  };
+  /** Step time, throughput and loss of all runs, each of its last launch that printed iterations */
+  'trend.steps': {
+    params: Record<string, never>;
+    row: {
+      run_id: number;
+      last_iteration: number | null;
+      /** lines with a step time, without the first line of the launch */
+      steady: number;
+      /** their median */
+      step_ms: number | null;
+      /** lines with a throughput, likewise */
+      steady_tflops: number;
+      tflops_per_gpu: number | null;
+      /** of the last line that prints one; may be NaN */
+      loss: number | null;
     };
   };
   /** Allocations that an optimizer's step made, by their place in the trace */

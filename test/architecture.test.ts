@@ -17,6 +17,8 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   parsers: ['src/model', 'parsers/*'],
   'src/allocator': ['src/model'],
   'src/estimate': ['src/model'],
+  // The only room that starts another program.
+  'src/git': ['src/model'],
   'src/store': ['src/model', 'queries'],
   'src/ingest': ['src/model', 'parsers', 'src/store', 'src/allocator'],
   queries: [],
@@ -27,6 +29,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
     'parsers',
     'src/store',
     'src/ingest',
+    'src/git',
     'src/forensics',
     'src/report',
     'src/allocator',

@@ -1,4 +1,3 @@
-#!/usr/bin/env node
 /** The command line. Errors end here: one message on stderr, one exit code from the table. */
 import { Command, CommanderError } from 'commander';
 import { MbfError } from '../model/errors.js';
@@ -34,6 +33,11 @@ const VERBS: readonly (readonly [verbs: readonly string[], load: () => Promise<R
   [['whatif'], async () => (await import('./verbs/whatif.js')).registerWhatIf],
   [['estimate'], async () => (await import('./verbs/estimate.js')).registerEstimate],
   [['diff'], async () => (await import('./verbs/diff.js')).registerDiff],
+  [['history'], async () => (await import('./verbs/history.js')).registerHistory],
+  [['golden'], async () => (await import('./verbs/golden.js')).registerGolden],
+  [['compare'], async () => (await import('./verbs/compare.js')).registerCompare],
+  [['triage'], async () => (await import('./verbs/triage.js')).registerTriage],
+  [['bisect'], async () => (await import('./verbs/bisect.js')).registerBisect],
   [['export'], async () => (await import('./verbs/export.js')).registerExport],
   [['nsys'], async () => (await import('./verbs/nsys.js')).registerNsys],
   [['profile'], async () => (await import('./verbs/profile.js')).registerProfile],
@@ -56,7 +60,8 @@ async function program(context: Context, args: readonly string[]): Promise<Comma
   // For help, and for the suggestion after a mistyped verb, all of them.
   for (const [, load] of known.length > 0 ? known : VERBS) (await load())(command, context);
   // Sub-commands copy neither of these from their parent once they exist.
-  for (const verb of command.commands) verb.exitOverride().option('--debug', 'print stack traces of errors');
+  for (const verb of command.commands.flatMap((one) => [one, ...one.commands]))
+    verb.exitOverride().option('--debug', 'print stack traces of errors');
   return command;
 }
 

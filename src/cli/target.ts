@@ -54,12 +54,15 @@ export async function openTargetStore(
   return openedStore(await openStore(dbPath(options, context), { mode: 'read', ...resources }), []);
 }
 
-type Kind = 'run' | 'snapshot' | 'commit' | 'path' | undefined;
+type Kind = 'run' | 'snapshot' | 'commit' | 'label' | 'path' | undefined;
 
-/** Resolves as path, then handle, then run name, then commit; `run:`, `snapshot:`, `commit:` and `path:` force one of them. */
+/**
+ * Resolves as path, then handle, then run name, then commit (of `ingest --commit`, or printed in a log), then label; `run:`, `snapshot:`, `commit:`, `label:` and
+ * `path:` force one of them. Of several runs of a commit or label, the latest.
+ */
 export async function openTarget(operand: string | undefined, options: DbOptions, context: Context): Promise<Target> {
   const resources = resourcesOf(options);
-  const forced = /^(run|snapshot|commit|path):(.*)$/s.exec(operand ?? '');
+  const forced = /^(run|snapshot|commit|label|path):(.*)$/s.exec(operand ?? '');
   const kind = forced?.[1] as Kind;
   const name = forced?.[2] ?? operand;
   if (name !== undefined && (kind === 'path' || (kind === undefined && existsSync(name)))) {
@@ -117,11 +120,27 @@ async function lookUp(
     const run = runs.find((row) => row.name === snapshot?.run);
     if (run !== undefined) return { runId: run.run_id, run: run.name, handle: name };
   }
+  // Shorter than git's own abbreviation is a typo, not a commit.
+  const isCommit = is('commit') && name.length >= 7;
   const run =
     (is('run') ? runs.find((row) => row.name === name) : undefined) ??
-    // Shorter than git's own abbreviation is a typo, not a commit.
-    (is('commit') && name.length >= 7 ? runs.find((row) => row.commit_sha?.startsWith(name)) : undefined);
+    (isCommit ? runs.find((row) => row.commit_sha?.startsWith(name)) : undefined) ??
+    (isCommit ? await runThatPrints(store, name, runs) : undefined) ??
+    (is('label') ? runs.find((row) => row.label === name) : undefined);
   return run === undefined ? undefined : { runId: run.run_id, run: run.name, handle: undefined };
+}
+
+/** The latest run whose log prints the commit. */
+async function runThatPrints<Run extends { readonly run_id: number }>(
+  store: Store,
+  commit: string,
+  runs: readonly Run[],
+): Promise<Run | undefined> {
+  if (!/^[0-9a-f]{7,64}$/i.test(commit)) return undefined;
+  const found = new Set(
+    (await store.all('store.runs_of_commit', { commit: commit.toLowerCase() })).map((row) => row.run_id),
+  );
+  return runs.find((row) => found.has(row.run_id));
 }
 
 async function latestRun(store: Store): Promise<{ runId: number; run: string }> {

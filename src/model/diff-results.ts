@@ -1,4 +1,7 @@
 /** What `diff` returns. Field names are the JSON's: outside scripts rely on them. */
+import type { ChangedValue, CompareCheck, Suspect } from './compare-results.js';
+import type { CommitInfo, SubmoduleChange } from './git.js';
+import type { NsysComparison } from './nsys-results.js';
 import type { Component } from './vocabulary.js';
 
 /**
@@ -104,8 +107,8 @@ export interface DiffTotals {
   readonly delta_reserved_bytes: number;
 }
 
-export interface DiffResult {
-  readonly schema: 'mbforensics/diff@1';
+/** The part that two memory snapshots tell. */
+export interface SnapshotDiff {
   /** Handles. */
   readonly a: string;
   readonly b: string;
@@ -165,3 +168,38 @@ export interface DiffResult {
   /** `--max-growth`: whether b's active bytes exceed a's by more. */
   readonly gate: { readonly max_growth_bytes: number; readonly exceeded: boolean } | null;
 }
+
+/** Where a run has no snapshot: the same fields, without what nobody recorded. */
+export interface NoSnapshotDiff extends Omit<SnapshotDiff, 'a_info' | 'b_info' | 'total_delta_bytes' | 'reserved'> {
+  readonly a_info: null;
+  readonly b_info: null;
+  readonly total_delta_bytes: null;
+  readonly reserved: null;
+}
+
+/** The part that the runs tell, and the repository of their commits. */
+export interface RunDiff {
+  readonly a_run: string;
+  readonly b_run: string;
+  /** Peaks of memory by stage, step time, throughput, loss: `golden` is a, `current` is b. Empty within one run. */
+  readonly checks: readonly CompareCheck[];
+  /** Settings, variables (and the allocator's), versions of libraries that differ. */
+  readonly config: readonly ChangedValue[];
+  readonly env: readonly ChangedValue[];
+  readonly versions: readonly ChangedValue[];
+  /** Steps less steps of Nsight Systems exports; null unless both have one. */
+  readonly nsys: NsysComparison | null;
+  /** Null without a repository. */
+  readonly commits: {
+    readonly a: string;
+    readonly b: string;
+    /** Commits in between that touch a file of a suspect, newest first; and how many there are in all. */
+    readonly touching: readonly Pick<CommitInfo, 'sha' | 'subject'>[];
+    readonly in_between: number;
+    readonly changed_files: number;
+    readonly submodules: readonly SubmoduleChange[];
+  } | null;
+  readonly suspects: readonly Suspect[];
+}
+
+export type DiffResult = { readonly schema: 'mbforensics/diff@1' } & (SnapshotDiff | NoSnapshotDiff) & RunDiff;

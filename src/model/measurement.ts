@@ -101,7 +101,7 @@ export interface MeasuredSteps {
   /** Lines before the window. */
   readonly warm_up: number;
   readonly median_ms: number;
-  /** Median absolute deviation × 1.4826: the standard deviation, were they normal. */
+  /** Interquartile range / 1.349: the standard deviation, were they normal. */
   readonly spread_ms: number;
   readonly min_ms: number;
   readonly max_ms: number;

@@ -44,7 +44,7 @@ export interface ChartSpec {
 
 /** Columns left of the plot: a label of six characters, a blank, the axis. */
 export const GUTTER = 8;
-const EIGHTHS = ' ▁▂▃▄▅▆▇█';
+export const EIGHTHS = ' ▁▂▃▄▅▆▇█';
 
 interface Signs {
   readonly full: string;
@@ -103,7 +103,7 @@ export function chart(spec: ChartSpec): string[] {
   return lines.map((line) => line.trimEnd());
 }
 
-function gutter(text: string): string {
+export function gutter(text: string): string {
   return text.slice(0, GUTTER - 2).padStart(GUTTER - 2);
 }
 
@@ -166,7 +166,7 @@ const UNITS = [
   ['KiB', KIB],
   ['B', 1],
 ] as const;
-const NICE = [1, 1.2, 1.5, 2, 2.5, 3, 4, 5, 6, 8, 10];
+export const NICE = [1, 1.2, 1.5, 2, 2.5, 3, 4, 5, 6, 8, 10];
 
 /** A top a little above `mostBytes` that makes every fourth of the height or so a round number. */
 function verticalScale(mostBytes: number, height: number): VerticalScale {
@@ -186,7 +186,7 @@ function columnAt(at: number, width: number): number {
   return Math.min(width - 1, Math.max(0, Math.floor(at * width)));
 }
 
-function laneText(marks: readonly ChartMark[], width: number): string {
+export function laneText(marks: readonly ChartMark[], width: number): string {
   const cells = new Array<string>(width).fill(' ');
   for (const { at, sign } of marks) {
     const column = columnAt(at, width);
@@ -196,7 +196,7 @@ function laneText(marks: readonly ChartMark[], width: number): string {
 }
 
 /** Labels stand with their middle at their place, the outer ones inside the plot; one that would touch or repeat an earlier one is left out. */
-function labelText(labels: ChartScale['labels'], width: number): string {
+export function labelText(labels: ChartScale['labels'], width: number): string {
   let text = ''.padEnd(width);
   // The ends say most, then whatever has room.
   const order = [labels[0], labels.at(-1), ...labels.slice(1, -1)];

@@ -1,6 +1,7 @@
 /** What changed between two snapshots. */
-import type { DiffResult, DiffSide, DiffSite, DiffTotals } from '../model/diff-results.js';
+import type { DiffResult, DiffSide, DiffSite, DiffTotals, SnapshotDiff } from '../model/diff-results.js';
 import { formatBytes, formatCount } from '../model/units.js';
+import { runDiffLines } from './run-diff-lines.js';
 import { keepEnd, printable, table, wrap } from './table.js';
 import { labelled, WIDTH } from './text-pieces.js';
 
@@ -13,15 +14,15 @@ const LEAST_NAME = 36;
 const GAPS = 10;
 
 export function diffText(result: DiffResult): string {
-  const { a_info: a, b_info: b } = result;
-  const lines = [...sideLines('a', a, b), ...sideLines('b', b, a), ''];
-  lines.push(...totalLines(result), ...componentLines(result), '', siteTable(result), ...unchangedLine(result));
+  const lines =
+    result.a_info === null ? [`a  ${printable(result.a)}`, `b  ${printable(result.b)}`] : snapshotLines(result);
   if (result.notes.length > 0) {
     lines.push('', ...result.notes.flatMap((note, i) => labelled(i === 0 ? 'notes' : '', note)));
   }
   lines.push(...poolLines(result), ...settingLines(result), ...featureLines(result));
   lines.push(...totalsTable('other devices', result.devices), ...totalsTable('ranks', result.ranks));
-  if (result.gate !== null) {
+  lines.push(...runDiffLines(result));
+  if (result.a_info !== null && result.gate !== null) {
     const { exceeded, max_growth_bytes } = result.gate;
     lines.push(
       '',
@@ -29,6 +30,20 @@ export function diffText(result: DiffResult): string {
     );
   }
   return `${lines.join('\n')}\n`;
+}
+
+function snapshotLines(result: SnapshotDiff): string[] {
+  const { a_info: a, b_info: b } = result;
+  return [
+    ...sideLines('a', a, b),
+    ...sideLines('b', b, a),
+    '',
+    ...totalLines(result),
+    ...componentLines(result),
+    '',
+    siteTable(result),
+    ...unchangedLine(result),
+  ];
 }
 
 /** `+1.50 GiB`, `-3 B`, `0 B`. */
@@ -51,7 +66,7 @@ function momentWords(side: DiffSide): string {
   return side.moment.startsWith('seq:') ? at : `${side.moment}, ${at}`;
 }
 
-function totalLines(result: DiffResult): string[] {
+function totalLines(result: SnapshotDiff): string[] {
   const { a_info: a, b_info: b, reserved } = result;
   return [
     `active    ${formatBytes(a.active_bytes)} → ${formatBytes(b.active_bytes)}  ${signed(result.total_delta_bytes)}`,
@@ -64,7 +79,7 @@ function totalLines(result: DiffResult): string[] {
 }
 
 /** What grew and shrank, in one line or two. */
-function componentLines({ components }: DiffResult): string[] {
+function componentLines({ components }: Pick<DiffResult, 'components'>): string[] {
   const changed = components.filter(({ delta_bytes }) => delta_bytes !== 0);
   // That all of it is of no known component says nothing.
   if (changed.every(({ component }) => component === 'unattributed' || component === 'before_recording')) return [];
@@ -82,7 +97,7 @@ interface Row {
 }
 const NO_FIGURES = ['', '', '', ''];
 
-function siteTable(result: DiffResult): string {
+function siteTable(result: SnapshotDiff): string {
   const changed = result.sites.filter((site) => site.delta_bytes !== 0);
   const rows: Row[] = changed.flatMap((site, i) => siteRows(site, i < EXPLAINED));
   const { remainder } = result;
@@ -172,7 +187,7 @@ function blockCounts(a: number, b: number): string {
   return a === b ? formatCount(a) : `${formatCount(a)} → ${formatCount(b)}`;
 }
 
-function unchangedLine(result: DiffResult): string[] {
+function unchangedLine(result: SnapshotDiff): string[] {
   const shown = result.sites.filter((site) => site.delta_bytes === 0);
   const { remainder } = result;
   const count = shown.length + remainder.sites - remainder.changed;

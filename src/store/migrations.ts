@@ -306,6 +306,14 @@ CREATE VIEW nsys_call AS
 CREATE SCHEMA nsys_raw;
 `,
   },
+  {
+    version: 6,
+    title: 'golden values',
+    sql: `
+CREATE TABLE golden_run (
+  name VARCHAR NOT NULL, position INTEGER NOT NULL, added_at TIMESTAMP NOT NULL, form VARCHAR NOT NULL, source VARCHAR NOT NULL, document VARCHAR NOT NULL);
+`,
+  },
 ];
 
 export const SCHEMA_VERSION = MIGRATIONS.at(-1)!.version;

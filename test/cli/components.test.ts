@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { AttributedDevice, AttributeResult } from '../../src/model/attribute-results.js';
-import type { DiffResult } from '../../src/model/diff-results.js';
+import type { SnapshotDiff } from '../../src/model/diff-results.js';
 import type { DiagnoseResult } from '../../src/model/results.js';
 import type { TimelineResult } from '../../src/model/timeline-results.js';
 import { openStore } from '../../src/store/open-store.js';
@@ -89,7 +89,7 @@ describe('timeline', () => {
 describe('diff', () => {
   it('has the difference of what attribute says of both sides', () => {
     const [a, b] = ['pp8', 'vpp10'].map((name) => join(SAMPLES, `llama3-70b-${name}`)) as [string, string];
-    const { components, total_delta_bytes } = mbf('diff', a, b, '--json').json<DiffResult>();
+    const { components, total_delta_bytes } = mbf('diff', a, b, '--json').json<SnapshotDiff>();
     expect(sum(components, ({ delta_bytes }) => delta_bytes)).toBe(total_delta_bytes);
     const without = (side: 'a_bytes' | 'b_bytes') =>
       Object.fromEntries(components.map((row) => [row.component, row[side]]).filter(([, bytes]) => bytes !== 0));

@@ -13,7 +13,7 @@ import { PyText, type PyValue } from '../../samples/generate/write/pickle-writer
 import { runDirectory } from '../../samples/generate/write/run-directory.js';
 import { snapshotPickle } from '../../samples/generate/write/snapshot-pickle.js';
 import { listCandidates, wholeSteps } from '../../src/forensics/diff/side.js';
-import type { DiffResult, DiffSite } from '../../src/model/diff-results.js';
+import type { DiffSite, SnapshotDiff } from '../../src/model/diff-results.js';
 import { MIB } from '../../src/model/units.js';
 import { openStore } from '../../src/store/open-store.js';
 import { buildCli, type Cli } from '../support/cli.js';
@@ -28,8 +28,8 @@ describe('diff', () => {
   const file = (name: string): string => join(directory, name);
   const env = (): Record<string, string> => ({ XDG_CACHE_HOME: file('cache') });
   const text = (...args: string[]): string => cli.expect(0, ['diff', ...args], { env: env(), cwd: directory }).stdout;
-  const json = (...args: string[]): DiffResult =>
-    cli.expect(0, ['diff', ...args, '--json'], { env: env(), cwd: directory }).json<DiffResult>();
+  const json = (...args: string[]): SnapshotDiff =>
+    cli.expect(0, ['diff', ...args, '--json'], { env: env(), cwd: directory }).json<SnapshotDiff>();
 
   const before = [
     [block(64, 'gemm.py:10', 'mlp.py:50', 'train.py:3'), block(32, 'gemm.py:10', 'attention.py:20', 'train.py:3')],

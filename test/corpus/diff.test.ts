@@ -9,7 +9,7 @@ import { describeDiff } from '../../src/forensics/diff/describe-diff.js';
 import { matchSites } from '../../src/forensics/diff/match-sites.js';
 import { type Candidate, listCandidates, readSide, type Side } from '../../src/forensics/diff/side.js';
 import type { Frame } from '../../src/forensics/stacks/call-site.js';
-import type { DiffResult } from '../../src/model/diff-results.js';
+import type { SnapshotDiff } from '../../src/model/diff-results.js';
 import { openStore } from '../../src/store/open-store.js';
 import { buildCli, type Cli } from '../support/cli.js';
 import { CORPUS, SNAPSHOTS, skipLoudly, snapshotPickles, truthOf } from '../support/corpus.js';
@@ -106,14 +106,14 @@ describe('diff of real snapshots', () => {
   });
   afterAll(() => rmSync(directory, { recursive: true, force: true }));
 
-  const diff = (a: string, b: string): DiffResult => {
+  const diff = (a: string, b: string): SnapshotDiff => {
     const [devices] = chooseDevices({ a: candidates.get(a)!, b: candidates.get(b)! });
     const limits = { sites: undefined, minBytes: 0, maxGrowth: undefined };
     const none = { devices: [], ranks: [], ranksWithoutMoment: [] };
     return describeDiff(sides.get(`${a} ${devices!.a}`)!, sides.get(`${b} ${devices!.b}`)!, limits, none);
   };
 
-  const expectAddsUp = (result: DiffResult): void => {
+  const expectAddsUp = (result: SnapshotDiff): void => {
     const { a_info: a, b_info: b, reserved } = result;
     expect(result.total_delta_bytes).toBe(b.active_bytes - a.active_bytes);
     expect(sum(result.sites.map((site) => site.delta_bytes)) + result.remainder_bytes).toBe(result.total_delta_bytes);
@@ -174,7 +174,7 @@ describe('diff of real snapshots', () => {
   it.skipIf(compared.length === 0).each(compared)('$a and $b have the peaks the peer counts', ({ a, b, peer }) => {
     const paths = [join(SNAPSHOTS, a), join(SNAPSHOTS, b)];
     const env = { XDG_CACHE_HOME: directory };
-    const result = cli.expect(0, ['diff', ...paths, '--limit', '0', '--json'], { env }).json<DiffResult>();
+    const result = cli.expect(0, ['diff', ...paths, '--limit', '0', '--json'], { env }).json<SnapshotDiff>();
     expectAddsUp(result);
     // A store of both and a store of each give the same answer.
     expect(result.sites).toEqual(diff(a, b).sites);

@@ -1,16 +1,26 @@
 import type { Command } from 'commander';
 import { earliestTorch } from '../../../parsers/index.js';
 import { chooseDevices, choosePairs, commonStep, type SnapshotPair } from '../../forensics/diff/choose-pair.js';
-import { type DiffLimits, describeDiff, totalsOf } from '../../forensics/diff/describe-diff.js';
-import { type Candidate, listCandidates, readSide, readTotals, wholeSteps } from '../../forensics/diff/side.js';
+import { type DiffLimits, describeDiff, noSnapshotDiff, totalsOf } from '../../forensics/diff/describe-diff.js';
+import { grownSites } from '../../forensics/diff/grown-sites.js';
+import {
+  type Candidate,
+  listCandidates,
+  readSide,
+  readTotals,
+  type Side,
+  wholeSteps,
+} from '../../forensics/diff/side.js';
 import { MOMENT_FORMS, type Moment, parseMoment } from '../../forensics/history/moment.js';
-import type { DiffTotals } from '../../model/diff-results.js';
+import type { DiffTotals, SnapshotDiff } from '../../model/diff-results.js';
 import { MbfError } from '../../model/errors.js';
 import { parseSize } from '../../model/units.js';
 import { diffText } from '../../report/diff-text.js';
 import type { Context } from '../context.js';
 import { countOption } from '../count-option.js';
 import { EXIT } from '../exit-codes.js';
+import { revisionsIn, runDiff } from '../run-diff.js';
+import type { Grown } from '../suspects-of.js';
 import { type TwoTargets, twoTargets } from '../two-targets.js';
 import { answer, type CommonOptions, withCommon } from '../verb.js';
 
@@ -26,6 +36,7 @@ interface Options extends CommonOptions {
   readonly min?: string;
   readonly maxGrowth?: string;
   readonly exitCode?: boolean;
+  readonly repo?: string;
 }
 
 export function registerDiff(program: Command, context: Context): void {
@@ -33,7 +44,7 @@ export function registerDiff(program: Command, context: Context): void {
     program
       .command('diff')
       .description(
-        'what changed between two snapshots, by call site: found again though lines, files and names changed',
+        'what changed between two runs, commits or snapshots: memory by call site and component, settings, versions, time',
       )
       .argument('<a>', 'before: a handle, a run, a commit, or a path')
       .argument('<b>', 'after')
@@ -50,11 +61,16 @@ export function registerDiff(program: Command, context: Context): void {
       .option('--limit <n>', 'call sites to show; 0 = all', '12')
       .option('--min <bytes>', 'leave out sites that changed by less, such as 1MiB')
       .option('--max-growth <bytes or %>', 'growth that is allowed, such as 512MiB or 5%')
+      .option(
+        '--repo <dir>',
+        'the repository of both commits: names the hunks and settings that may be why; a and b may be revisions',
+      )
       .option('--exit-code', 'exit with 1 if b has more active bytes than a, or than --max-growth allows'),
     [
       'diff before.pickle after.pickle',
       'diff golden night-shift --rank 3 --at step:7',
       'diff 1f3c9aa 77d0e1b --all-ranks --json',
+      'diff main~12 main --repo ~/src/Megatron-Bridge',
       'diff snapshot_0.pickle snapshot_0.pickle --at-a step:2 --at-b step:9',
       'diff golden night-shift --max-growth 2% --exit-code',
     ],
@@ -68,61 +84,98 @@ export function registerDiff(program: Command, context: Context): void {
     const moments = [parseMoment(options.atA ?? options.at), parseMoment(options.atB ?? options.at)] as const;
     const rank = wholeNumber('--rank', options.rank);
     const device = wholeNumber('--device', options.device);
-    const targets = twoTargets([a, b], options, context);
+    const operands = await revisionsIn([a, b], options, context);
+    const targets = twoTargets(operands, options, context);
     try {
       const candidates = [await candidatesOf(targets, 0), await candidatesOf(targets, 1)] as const;
-      const pairs = choosePairs(candidates[0].found, candidates[1].found, rank);
-      const pair = pairs[0]!;
-      const asked = options.allRanks === true ? pairs : [pair];
-      await targets.derive(
-        0,
-        asked.map((one) => one.a.snapshotId),
-      );
-      await targets.derive(
-        1,
-        asked.map((one) => one.b.snapshotId),
-      );
-      const at = options.matchStep === true ? await sameStep(targets, pair) : moments;
-      const [chosen, ...otherDevices] = chooseDevices(pair, device);
-      const sides = [];
-      for (const side of [0, 1] as const) {
-        const key = side === 0 ? 'a' : 'b';
-        sides.push(
-          await targets.use(side, ({ store }) =>
-            readSide(store, side === 0 ? a : b, pair[key], chosen![key], at[side], earliestTorch),
-          ),
-        );
-      }
-      const devices: DiffTotals[] = [];
-      for (const entry of otherDevices) {
-        const found = await totals(targets, pair, entry, at);
-        if (found !== undefined) devices.push(found);
-      }
-      const ranks: DiffTotals[] = [];
-      const missing: number[] = [];
-      for (const entry of options.allRanks === true ? pairs : []) {
-        const found = await totals(targets, entry, chooseDevices(entry, device)[0]!, at);
-        if (found !== undefined) ranks.push(found);
-        else if (entry.a.rank !== null) missing.push(entry.a.rank);
-      }
-      const result = describeDiff(sides[0]!, sides[1]!, limits, { devices, ranks, ranksWithoutMoment: missing });
-      answer(context, options, result, diffText);
+      const without = candidates
+        .filter(({ found }) => found.length === 0)
+        .map(({ run }) => `run ${run} has no memory snapshot`);
+      const { snapshots, grown } =
+        without.length > 0
+          ? { snapshots: noSnapshotDiff(candidates[0].run, candidates[1].run, without), grown: NOTHING_GROWN }
+          : await snapshotDiff(targets, [a, b], candidates, { limits, moments, rank, device }, options);
+      const runs = await runDiff(targets, grown, options);
+      if (without.length === 2 && runs.checks.every(({ status }) => status === 'skipped'))
+        throw new MbfError('MBF1002', `${without.join(', ')}, and nothing else that could be compared`);
+      answer(context, options, { schema: 'mbforensics/diff@1', ...snapshots, ...runs }, diffText);
       if (candidates.some((side) => side.failed)) process.exitCode = EXIT.input;
-      else if (options.exitCode === true && result.gate?.exceeded === true) process.exitCode = EXIT.finding;
+      else if (options.exitCode === true && snapshots.gate?.exceeded === true) process.exitCode = EXIT.finding;
     } finally {
       await targets.close();
     }
   });
 }
 
+interface Wanted {
+  readonly limits: DiffLimits;
+  readonly moments: readonly [Moment, Moment];
+  readonly rank: number | undefined;
+  readonly device: number | undefined;
+}
+
+async function snapshotDiff(
+  targets: TwoTargets,
+  operands: readonly [string, string],
+  candidates: readonly [{ readonly found: readonly Candidate[] }, { readonly found: readonly Candidate[] }],
+  { limits, moments, rank, device }: Wanted,
+  options: Options,
+): Promise<{ readonly snapshots: SnapshotDiff; readonly grown: Grown }> {
+  const pairs = choosePairs(candidates[0].found, candidates[1].found, rank);
+  const pair = pairs[0]!;
+  const asked = options.allRanks === true ? pairs : [pair];
+  await targets.derive(
+    0,
+    asked.map((one) => one.a.snapshotId),
+  );
+  await targets.derive(
+    1,
+    asked.map((one) => one.b.snapshotId),
+  );
+  const at = options.matchStep === true ? await sameStep(targets, pair) : moments;
+  const [chosen, ...otherDevices] = chooseDevices(pair, device);
+  const sides: Side[] = [];
+  for (const side of [0, 1] as const) {
+    const key = side === 0 ? 'a' : 'b';
+    sides.push(
+      await targets.use(side, ({ store }) =>
+        readSide(store, operands[side], pair[key], chosen![key], at[side], earliestTorch),
+      ),
+    );
+  }
+  const devices: DiffTotals[] = [];
+  for (const entry of otherDevices) {
+    const found = await totals(targets, pair, entry, at);
+    if (found !== undefined) devices.push(found);
+  }
+  const ranks: DiffTotals[] = [];
+  const missing: number[] = [];
+  for (const entry of options.allRanks === true ? pairs : []) {
+    const found = await totals(targets, entry, chooseDevices(entry, device)[0]!, at);
+    if (found !== undefined) ranks.push(found);
+    else if (entry.a.rank !== null) missing.push(entry.a.rank);
+  }
+  const [a, b] = sides as [Side, Side];
+  const snapshots = describeDiff(a, b, limits, { devices, ranks, ranksWithoutMoment: missing });
+  return {
+    snapshots,
+    grown: {
+      components: snapshots.components,
+      sites: grownSites(a.groups, b.groups, () => null),
+      totalDeltaBytes: snapshots.total_delta_bytes,
+    },
+  };
+}
+
+const NOTHING_GROWN: Grown = { components: [], sites: [], totalDeltaBytes: null };
+
 async function candidatesOf(
   targets: TwoTargets,
   side: 0 | 1,
-): Promise<{ readonly found: readonly Candidate[]; readonly failed: boolean }> {
+): Promise<{ readonly run: string; readonly found: readonly Candidate[]; readonly failed: boolean }> {
   return targets.use(side, async (target) => {
     const found = await listCandidates(target.store, target.runId, target.handle);
-    if (found.length === 0) throw new MbfError('MBF1002', `run ${target.run} has no memory snapshot`);
-    return { found, failed: target.failed.length > 0 };
+    return { run: target.run, found, failed: target.failed.length > 0 };
   });
 }
 

@@ -1,5 +1,12 @@
 /** `mbforensics diff`: from two sides to the result. */
-import type { DiffComponent, DiffPool, DiffResult, DiffSite, DiffTotals } from '../../model/diff-results.js';
+import type {
+  DiffComponent,
+  DiffPool,
+  DiffSite,
+  DiffTotals,
+  NoSnapshotDiff,
+  SnapshotDiff,
+} from '../../model/diff-results.js';
 import { formatBytes } from '../../model/units.js';
 import { matchSites, type SiteDelta } from './match-sites.js';
 import type { PoolSums, Side, SideTotals } from './side.js';
@@ -26,7 +33,7 @@ export interface OtherPairs {
 const MUCH_WITHOUT_STACK = 0.05;
 const SIZES_SHOWN = 5;
 
-export function describeDiff(a: Side, b: Side, limits: DiffLimits, others: OtherPairs): DiffResult {
+export function describeDiff(a: Side, b: Side, limits: DiffLimits, others: OtherPairs): SnapshotDiff {
   const sites = matchSites(a.groups, b.groups);
   const large = sites.filter((site) => Math.abs(site.delta_bytes) >= limits.minBytes && !isUnchanged(site));
   const shown = limits.sites === undefined ? large : large.slice(0, limits.sites);
@@ -39,7 +46,6 @@ export function describeDiff(a: Side, b: Side, limits: DiffLimits, others: Other
   const [x, y] = [a.info, b.info];
   const total = y.active_bytes - x.active_bytes;
   return {
-    schema: 'mbforensics/diff@1',
     a: x.handle,
     b: y.handle,
     a_info: x,
@@ -165,13 +171,13 @@ function comparePools(a: readonly PoolSums[], b: readonly PoolSums[]): DiffPool[
     );
 }
 
-function compareSettings(a: ReadonlyMap<string, string>, b: ReadonlyMap<string, string>): DiffResult['settings'] {
+function compareSettings(a: ReadonlyMap<string, string>, b: ReadonlyMap<string, string>): SnapshotDiff['settings'] {
   return [...new Set([...a.keys(), ...b.keys()])]
     .filter((key) => a.get(key) !== b.get(key))
     .map((key) => ({ key, a: a.get(key) ?? null, b: b.get(key) ?? null }));
 }
 
-function bridgeCompare(a: Side, b: Side): DiffResult['bridge_compare'] {
+function bridgeCompare(a: Side, b: Side): SnapshotDiff['bridge_compare'] {
   if (a.trace === null || b.trace === null) return null;
   return {
     peak_a: a.trace.peakBytes,
@@ -225,7 +231,7 @@ function ranksNote(ranks: readonly number[]): string[] {
 
 const torch = (version: string | null): string => (version === null ? 'an unknown version' : `${version} or newer`);
 
-function gateOf(growth: number, before: number, limit: DiffLimits['maxGrowth']): DiffResult['gate'] {
+function gateOf(growth: number, before: number, limit: DiffLimits['maxGrowth']): SnapshotDiff['gate'] {
   if (limit === undefined) return null;
   const bytes = 'bytes' in limit ? limit.bytes : Math.floor(limit.share * before);
   return { max_growth_bytes: bytes, exceeded: growth > bytes };
@@ -245,5 +251,38 @@ export function totalsOf(a: SideTotals, b: SideTotals): DiffTotals {
     a_reserved_bytes: a.reserved_bytes,
     b_reserved_bytes: b.reserved_bytes,
     delta_reserved_bytes: b.reserved_bytes - a.reserved_bytes,
+  };
+}
+
+/** What is left where a side has no snapshot. */
+export function noSnapshotDiff(a: string, b: string, notes: readonly string[]): NoSnapshotDiff {
+  return {
+    a,
+    b,
+    a_info: null,
+    b_info: null,
+    total_delta_bytes: null,
+    reserved: null,
+    sites: [],
+    remainder_bytes: 0,
+    remainder: {
+      sites: 0,
+      changed: 0,
+      a_bytes: 0,
+      b_bytes: 0,
+      a_count: 0,
+      b_count: 0,
+      grown_bytes: 0,
+      shrunk_bytes: 0,
+    },
+    components: [],
+    pools: [],
+    settings: [],
+    features: { only_a: [], only_b: [] },
+    devices: [],
+    ranks: [],
+    bridge_compare: null,
+    notes,
+    gate: null,
   };
 }

@@ -1,0 +1,33 @@
+-- @name   trend.steps
+-- @title  Step time, throughput and loss of all runs, each of its last launch that printed iterations
+-- @col    run_id         INTEGER
+-- @col    last_iteration BIGINT?
+-- @col    steady         BIGINT   lines with a step time, without the first line of the launch
+-- @col    step_ms        DOUBLE?  their median
+-- @col    steady_tflops  BIGINT   lines with a throughput, likewise
+-- @col    tflops_per_gpu DOUBLE?
+-- @col    loss           DOUBLE?  of the last line that prints one; may be NaN
+-- @why    The first line of a launch contains compilation and autotuning. One line stands in the file of its node and in that of all nodes, so that each counts
+--         once, as in _log.iteration_lines; lines without a clock and a step time are never taken for copies.
+WITH
+  launches AS (
+    SELECT source.run_id, max(source.attempt + log.attempt - 1) AS attempt FROM log_iteration AS log JOIN source USING (source_id) GROUP BY source.run_id),
+  placed AS (
+    SELECT source.run_id, source.display_path, log.line, log.rowid AS place, log.iteration, log.step_ms, log.time_us, log.loss, log.grad_norm, log.consumed_samples, log.tflops_per_gpu,
+      row_number() OVER (PARTITION BY log.source_id, log.attempt, log.iteration, log.step_ms, log.time_us, log.loss, log.grad_norm, log.consumed_samples ORDER BY log.line, log.rowid) AS nth_alike,
+      CASE WHEN log.time_us IS NULL AND log.step_ms IS NULL THEN log.rowid END AS own
+    FROM log_iteration AS log
+    JOIN source USING (source_id)
+    JOIN launches ON launches.run_id = source.run_id AND launches.attempt = source.attempt + log.attempt - 1),
+  lines AS (
+    SELECT * FROM placed
+    QUALIFY row_number() OVER (PARTITION BY run_id, iteration, step_ms, time_us, loss, grad_norm, consumed_samples, nth_alike, own ORDER BY display_path, line, place) = 1),
+  ordered AS (
+    SELECT run_id, iteration, CASE WHEN isfinite(step_ms) THEN step_ms END AS step_ms, CASE WHEN isfinite(tflops_per_gpu) THEN tflops_per_gpu END AS tflops, loss,
+      row_number() OVER (PARTITION BY run_id ORDER BY display_path, line, place) AS nth
+    FROM lines)
+SELECT run_id, max(iteration) AS last_iteration, count(step_ms) FILTER (nth > 1) AS steady, median(step_ms) FILTER (nth > 1) AS step_ms,
+  count(tflops) FILTER (nth > 1) AS steady_tflops, median(tflops) FILTER (nth > 1) AS tflops_per_gpu, arg_max(loss, nth) AS loss
+FROM ordered
+GROUP BY run_id
+ORDER BY run_id

@@ -1,0 +1,145 @@
+/** What runs are compared with: a name of the golden store, a golden file, or a run; and what is compared, which may be a golden file too. */
+import { existsSync, readFileSync, statSync } from 'node:fs';
+import { basename } from 'node:path';
+import { looksLikeGolden, readGolden } from '../../parsers/index.js';
+import { measurementOfValues } from '../forensics/compare/measurement-of-values.js';
+import { type GoldenRow, readGoldenRows, readMeasurement } from '../forensics/golden/golden-store.js';
+import { type MeasureOptions, measureRun } from '../forensics/measure/measure-run.js';
+import { peaksToMeasure } from '../forensics/measure/peaks-to-measure.js';
+import type { ComparedRun } from '../model/compare-results.js';
+import { MbfError } from '../model/errors.js';
+import type { GoldenFile, UpstreamValues } from '../model/golden-values.js';
+import type { Measurement } from '../model/measurement.js';
+import { MIB } from '../model/units.js';
+import type { Context } from './context.js';
+import { openStore } from './store-to-open.js';
+import { type DbOptions, dbPath, openTarget, resourcesOf } from './target.js';
+import { withHistories } from './with-histories.js';
+
+/** Runs that stand for one thing: golden values, or what is held against them. */
+export interface MeasuredRuns {
+  readonly name: string;
+  readonly origin: ComparedRun['origin'];
+  readonly runs: readonly Measurement[];
+  /** The upstream values themselves, where they came from such a file. */
+  readonly upstream: UpstreamValues | null;
+  /** And the text of that file. */
+  readonly upstreamText: string | null;
+  /** Files of the run that could not be read. */
+  readonly failed: boolean;
+}
+
+const MOST_FILE_BYTES = 256 * MIB;
+
+/** `golden:NAME`, `run:NAME`, `path:FILE` force one of them; else a name of the golden store, then a golden file, then whatever `openTarget` resolves. */
+export async function resolveGolden(operand: string, options: DbOptions, context: Context): Promise<MeasuredRuns> {
+  const named = /^golden:(.+)$/s.exec(operand)?.[1];
+  const rows =
+    operand.startsWith('run:') || operand.startsWith('path:')
+      ? []
+      : await storedGolden(named ?? operand, options, context);
+  if (rows.length > 0) return ofGoldenRows(named ?? operand, rows);
+  if (named !== undefined)
+    throw new MbfError('MBF1009', `${dbPath(options, context)} has no golden values ${JSON.stringify(named)}`);
+  try {
+    return await resolveMeasured(operand, options, context);
+  } catch (error) {
+    if (!(error instanceof MbfError) || (error.code !== 'MBF1002' && error.code !== 'MBF1003')) throw error;
+    throw new MbfError(
+      'MBF1009',
+      `${JSON.stringify(operand)} is neither golden values of ${dbPath(options, context)}, nor a golden file, nor a run`,
+    );
+  }
+}
+
+/** A golden file, or a run as `openTarget` resolves it. */
+export async function resolveMeasured(
+  operand: string | undefined,
+  options: DbOptions,
+  context: Context,
+  measure: MeasureOptions = {},
+): Promise<MeasuredRuns> {
+  const file = operand?.replace(/^path:/, '');
+  const golden = file === undefined ? undefined : goldenFile(file);
+  if (golden !== undefined) return golden;
+  const opened = await openTarget(operand, options, context);
+  const target = await withHistories(
+    opened,
+    await peaksToMeasure(opened.store, opened.runId, measure.mostPeaks),
+    options,
+  );
+  try {
+    const measurement = await measureRun(target.store, target.runId, target.run, measure);
+    return {
+      name: target.run,
+      origin: 'run',
+      runs: [measurement],
+      upstream: null,
+      upstreamText: null,
+      failed: target.failed.length > 0,
+    };
+  } finally {
+    await target.close();
+  }
+}
+
+/** The golden file at a path; undefined if what is there is something else. Throws MBF2801 if it is a damaged one. */
+function goldenFile(path: string): MeasuredRuns | undefined {
+  const stat = statSync(path, { throwIfNoEntry: false });
+  if (stat?.isFile() !== true || !/\.json$/i.test(path) || stat.size > MOST_FILE_BYTES) return undefined;
+  const text = readFileSync(path, 'utf8');
+  return looksLikeGolden(text) ? ofFile(path, text) : undefined;
+}
+
+/** The golden file at a path that has to be one. */
+export function goldenDocumentFile(path: string): MeasuredRuns {
+  const stat = statSync(path, { throwIfNoEntry: false });
+  if (stat === undefined) throw new MbfError('MBF1003', 'no such file', { file: path });
+  if (!stat.isFile() || stat.size > MOST_FILE_BYTES) throw new MbfError('MBF2801', 'no golden file', { file: path });
+  return ofFile(path, readFileSync(path, 'utf8'));
+}
+
+function ofFile(path: string, text: string): MeasuredRuns {
+  const golden: GoldenFile = readGolden(text, path);
+  const name = basename(path).replace(/\.json$/i, '');
+  if (golden.kind === 'document') {
+    const { name: own, runs } = golden.document;
+    return { name: own, origin: 'file', runs, upstream: null, upstreamText: null, failed: false };
+  }
+  const { values } = golden;
+  if (values.kind === 'empty') throw new MbfError('MBF1009', 'the golden file holds no values', { file: path });
+  const runs = [measurementOfValues(name, values)];
+  return { name, origin: 'file', runs, upstream: values, upstreamText: text, failed: false };
+}
+
+export function ofGoldenRows(name: string, rows: readonly GoldenRow[]): MeasuredRuns {
+  const upstream = rows.find((row) => row.form === 'upstream');
+  return {
+    name,
+    origin: 'golden',
+    runs: rows.map((row) =>
+      row.form === 'upstream' ? measurementOfValues(name, upstreamOf(row)) : readMeasurement(row),
+    ),
+    upstream: upstream === undefined ? null : upstreamOf(upstream),
+    upstreamText: upstream?.document ?? null,
+    failed: false,
+  };
+}
+
+function upstreamOf(row: GoldenRow): UpstreamValues {
+  const golden = readGolden(row.document, row.source);
+  if (golden.kind !== 'upstream')
+    throw new MbfError('MBF2801', `golden values ${row.name}, run ${row.position}: of another kind than noted`);
+  return golden.values;
+}
+
+async function storedGolden(name: string, options: DbOptions, context: Context): Promise<GoldenRow[]> {
+  const file = dbPath(options, context);
+  if (!existsSync(file)) return [];
+  const store = await openStore(file, { mode: 'read', ...resourcesOf(options) });
+  try {
+    return await readGoldenRows(store, name);
+  } finally {
+    await store.close();
+  }
+}

@@ -1,0 +1,75 @@
+/** The repository's part of a comparison: what changed between the commits of two runs, and what of it may be why. */
+
+import { changedConfig, changedEnv, changedVersions } from '../forensics/compare/changed-values.js';
+import { componentChanges, pairPeaks, stackGroups } from '../forensics/compare/site-changes.js';
+import { type GrownSite, grownSites } from '../forensics/diff/grown-sites.js';
+import { rankSuspects } from '../forensics/suspects/rank-suspects.js';
+import { compareCommits } from '../git/compare-commits.js';
+import { openRepository } from '../git/repository.js';
+import { resolveRevision } from '../git/resolve-revision.js';
+import type { Suspect } from '../model/compare-results.js';
+import type { DiffComponent } from '../model/diff-results.js';
+import { MbfError } from '../model/errors.js';
+import type { CommitComparison } from '../model/git.js';
+import type { Measurement } from '../model/measurement.js';
+
+/** What both commits differ in; null without a repository. Throws MBF1008 where a commit is not known, or not in the repository. */
+export async function comparisonOf(
+  directory: string | undefined,
+  from: string | null,
+  to: string | null,
+): Promise<CommitComparison | null> {
+  if (directory === undefined) return null;
+  const repository = await openRepository(directory);
+  if (from === null || to === null)
+    throw new MbfError(
+      'MBF1008',
+      'the commit of a run is not known: ingest it with --commit, or have its log print it',
+    );
+  return compareCommits(repository, await resolveRevision(repository, from), await resolveRevision(repository, to));
+}
+
+export interface Grown {
+  readonly components: readonly DiffComponent[];
+  readonly sites: readonly GrownSite[];
+  readonly totalDeltaBytes: number | null;
+}
+
+export function grownBetween(golden: Measurement, current: Measurement): Grown {
+  const pair = pairPeaks(golden, current);
+  if (pair === undefined) return { components: [], sites: [], totalDeltaBytes: null };
+  const [a, b] = pair;
+  return {
+    components: componentChanges(a, b),
+    sites: grownSites(
+      stackGroups(a),
+      stackGroups(b),
+      (side, group) => (side === 'a' ? a : b).sites[group]?.component ?? null,
+    ),
+    totalDeltaBytes: b.active_bytes - a.active_bytes,
+  };
+}
+
+/** Below it stands what merely differs. */
+const LEAST_SCORE = 0.1;
+
+/** Suspects of what is worse in `current`. `time`: speed is what changed, memory is not. */
+export function suspectsBetween(
+  golden: Measurement,
+  current: Measurement,
+  { components, sites, totalDeltaBytes }: Grown,
+  comparison: CommitComparison | null,
+  direction: 'memory' | 'time',
+): Suspect[] {
+  const ranked = rankSuspects({
+    comparison,
+    sites,
+    components,
+    config: changedConfig(golden, current),
+    env: changedEnv(golden, current),
+    versions: changedVersions(golden, current),
+    totalDeltaBytes,
+    direction,
+  });
+  return ranked.filter(({ score }) => score >= LEAST_SCORE);
+}

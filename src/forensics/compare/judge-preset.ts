@@ -1,0 +1,100 @@
+/** The verdicts of the upstream projects' own checks, from their golden files or from runs. */
+import type { CompareCheck, CompareVerdict } from '../../model/compare-results.js';
+import { MbfError } from '../../model/errors.js';
+import type { StepSeries, UpstreamValues } from '../../model/golden-values.js';
+import type { Measurement } from '../../model/measurement.js';
+import { statusCheck } from './checks/status-check.js';
+import { judgeBridge } from './presets/bridge.js';
+import { bridgeValuesOf, megatronValuesOf } from './presets/from-measurement.js';
+import { judgeMegatron } from './presets/megatron-lm.js';
+
+export interface PresetSide {
+  readonly name: string;
+  readonly runs: readonly Measurement[];
+  /** The values of a golden file; null of a run, whose figures are put in that form. */
+  readonly upstream: UpstreamValues | null;
+}
+
+export interface PresetVerdict {
+  readonly verdict: CompareVerdict;
+  readonly checks: readonly CompareCheck[];
+  readonly notes: readonly string[];
+}
+
+/** Throws MBF2802 where golden values of the one project are to be judged by the other's rules. */
+export function judgePreset(preset: 'bridge' | 'mlm', golden: PresetSide, current: PresetSide): PresetVerdict {
+  const outcome = preset === 'mlm' ? megatron(golden, current) : bridge(golden, current);
+  // Upstream's checks run after a job that succeeded; a run that died never comes that far.
+  const status =
+    current.upstream === null
+      ? [statusCheck(golden.runs, current.runs)].filter(({ status: of }) => of === 'regression')
+      : [];
+  const judged = outcome.checks.some(({ gate }) => gate);
+  const verdict: CompareVerdict =
+    !outcome.passed || status.length > 0 ? 'regression' : outcome.undecided || !judged ? 'undecided' : 'pass';
+  return { verdict, checks: [...status, ...outcome.checks], notes: outcome.notes };
+}
+
+function megatron(golden: PresetSide, current: PresetSide) {
+  const values = (side: PresetSide) => {
+    const { upstream } = side;
+    if (upstream === null) return megatronValuesOf(side.runs[0]!);
+    if (upstream.kind === 'megatron_training' || upstream.kind === 'megatron_inference') return upstream;
+    throw new MbfError(
+      'MBF2802',
+      `${side.name} holds golden values of Megatron Bridge, which --preset mlm does not judge`,
+    );
+  };
+  const [all, b] = [values(golden), values(current)];
+  const a = current.upstream === null ? samplesOf(all, b) : all;
+  if (a.kind !== b.kind)
+    throw new MbfError(
+      'MBF2802',
+      `${golden.name} and ${current.name} are golden values of different tests: ${a.kind.replaceAll('_', ' ')}, ${b.kind.replaceAll('_', ' ')}`,
+    );
+  const outcome = judgeMegatron(a, b, {});
+  return a === all ? outcome : { ...outcome, notes: [...outcome.notes, ...leftOut(all, a)] };
+}
+
+type MegatronValues = Extract<UpstreamValues, { readonly kind: 'megatron_training' | 'megatron_inference' }>;
+
+/**
+ * Upstream takes its samples from event files, where every step has every metric; a log has the loss and the time of the lines it printed, and memory once or
+ * twice. So of golden values that a run is held against, only those steps count that its log has.
+ */
+function samplesOf(golden: MegatronValues, run: MegatronValues): MegatronValues {
+  if (golden.kind !== 'megatron_training' || run.kind !== 'megatron_training') return golden;
+  const metrics = new Map<string, StepSeries>();
+  for (const [name, series] of golden.metrics) {
+    const known = run.metrics.get(name)?.values;
+    const values = new Map([...series.values].filter(([step]) => known?.has(step) === true));
+    if (values.size > 0) metrics.set(name, { ...series, values });
+  }
+  return { ...golden, metrics };
+}
+
+function leftOut(all: MegatronValues, kept: MegatronValues): string[] {
+  if (all.kind !== 'megatron_training' || kept.kind !== 'megatron_training') return [];
+  const missing = [...all.metrics.keys()].filter((name) => !kept.metrics.has(name));
+  const fewer = [...kept.metrics].filter(([name, { values }]) => values.size < all.metrics.get(name)!.values.size);
+  return [
+    ...(missing.length > 0 ? [`not in the log of the run, so not judged: ${missing.join(', ')}`] : []),
+    ...fewer.map(
+      ([name, { values }]) =>
+        `${name}: the log of the run has ${values.size} of ${all.metrics.get(name)!.values.size} golden steps; only these are judged`,
+    ),
+  ];
+}
+
+function bridge(golden: PresetSide, current: PresetSide) {
+  const values = (side: PresetSide) => {
+    const { upstream } = side;
+    if (upstream === null) return bridgeValuesOf(side.runs[0]!);
+    if (upstream.kind === 'bridge') return upstream;
+    throw new MbfError(
+      'MBF2802',
+      `${side.name} holds golden values of Megatron-LM, which --preset bridge does not judge`,
+    );
+  };
+  return judgeBridge(values(golden), values(current), {});
+}

@@ -1,0 +1,97 @@
+/** From figures of runs to points of a history: one a commit, or one a run. */
+import type { HistoryAxis, HistoryEnding, HistoryPoint, HistoryResult } from '../../model/history-results.js';
+import type { CommitOrder } from './order-commits.js';
+import { median } from './point-levels.js';
+import type { RunFigure } from './run-figures.js';
+
+export interface GroupedPoints {
+  readonly points: readonly HistoryPoint[];
+  /** Exact figures of each point, in the order of ingestion. */
+  readonly repeats: readonly (readonly number[])[];
+  readonly leftOut: HistoryResult['left_out'];
+}
+
+/** A run with a figure. */
+type Known = RunFigure & { readonly value: number };
+
+const SEVERITY: Readonly<Record<HistoryEnding, number>> = { ok: 0, failed: 1, oom: 2 };
+/** Git's own abbreviations are no shorter; the beginning of two commits is none of them. */
+const LEAST_PREFIX = 7;
+
+/**
+ * @param runs in the order of their first ingestion
+ * @param order of a repository; undefined: the order of ingestion stays
+ */
+export function groupPoints(
+  runs: readonly RunFigure[],
+  by: HistoryAxis,
+  order: CommitOrder | undefined,
+): GroupedPoints {
+  const leftOut: { run: string; commit: string | null; reason: string }[] = [];
+  const whole = order === undefined ? wholeIds(runs) : undefined;
+  const groups = new Map<string, { commit: string | null; runs: Known[] }>();
+  for (const run of runs) {
+    const leave = (reason: string): void => void leftOut.push({ run: run.run, commit: run.commit, reason });
+    const commit = run.commit === null ? null : (order?.find(run.commit) ?? whole?.get(run.commit) ?? null);
+    if (run.value === null) leave(run.missing ?? 'no figure');
+    else if (commit === null && run.commit !== null) leave('its commit is not in the history of the repository');
+    else if (commit === null && (by === 'commit' || order !== undefined)) leave('ingested without --commit');
+    else {
+      const key = by === 'commit' ? commit! : `${groups.size}`;
+      const group = groups.get(key);
+      if (group === undefined) groups.set(key, { commit, runs: [{ ...run, value: run.value }] });
+      else group.runs.push({ ...run, value: run.value });
+    }
+  }
+  const ordered = [...groups.values()];
+  // Sorting is stable: runs of one commit stay in the order of ingestion.
+  if (order !== undefined) ordered.sort((a, b) => order.position(a.commit!) - order.position(b.commit!));
+  return {
+    points: ordered.map((group) => pointOf(group.commit, group.runs)),
+    repeats: ordered.map((group) => exactOf(group.runs).map(({ value }) => value)),
+    leftOut,
+  };
+}
+
+function exactOf(runs: readonly Known[]): Known[] {
+  return runs.filter((run) => !run.isLowerBound);
+}
+
+function pointOf(commit: string | null, runs: readonly Known[]): HistoryPoint {
+  const exact = exactOf(runs);
+  const used = exact.length > 0 ? exact : runs;
+  const values = used.map(({ value }) => value).sort((a, b) => a - b);
+  const low = values[0]!;
+  const high = values.at(-1)!;
+  const { label } = runs[0]!;
+  return {
+    commit,
+    run: runs.at(-1)!.run,
+    names: runs.map(({ run }) => run),
+    label: runs.every((run) => run.label === label) ? label : null,
+    // Of bounds the highest says all that the others say.
+    value: exact.length > 0 ? median(values) : high,
+    low,
+    high,
+    runs: runs.length,
+    ending: runs.reduce<HistoryEnding>(
+      (worst, { ending }) => (SEVERITY[ending] > SEVERITY[worst] ? ending : worst),
+      'ok',
+    ),
+    approximate: used.some(({ approximate }) => approximate),
+    is_lower_bound: exact.length === 0,
+  };
+}
+
+/** Each spelling of a commit to the longest one that begins with it: one run may have been ingested with 3f2a1bc and the next with all 40 digits. */
+function wholeIds(runs: readonly RunFigure[]): Map<string, string> {
+  const given = [...new Set(runs.flatMap(({ commit }) => (commit === null ? [] : [commit])))];
+  const sorted = [...new Set(given.map((commit) => commit.toLowerCase()))].sort().reverse();
+  const whole = new Map<string, string>();
+  let last = '';
+  for (const commit of sorted) {
+    if (commit.length < LEAST_PREFIX || !/^[0-9a-f]+$/.test(commit) || !last.startsWith(commit)) last = commit;
+    whole.set(commit, last);
+  }
+  return new Map(given.map((commit) => [commit, whole.get(commit.toLowerCase())!]));
+}

@@ -1,0 +1,206 @@
+/** `mbforensics history`: one figure of the runs of a store over commits, and where it took a new level. */
+import { MbfError } from '../../model/errors.js';
+import type { CommitParents } from '../../model/history-results.js';
+import {
+  HISTORY_METRICS,
+  type HistoryAxis,
+  type HistoryChange,
+  type HistoryMetricName,
+  type HistoryPoint,
+  type HistoryResult,
+} from '../../model/history-results.js';
+import { formatCount } from '../../model/units.js';
+import type { Store } from '../../store/store.js';
+import { changePoints, DEFAULT_MIN_CHANGE, type FoundChange, LEAST_POINTS } from './change-points.js';
+import { groupPoints } from './group-points.js';
+import { repeatNoise } from './noise.js';
+import { type CommitOrder, orderCommits } from './order-commits.js';
+import { median } from './point-levels.js';
+import { type RunFigure, readRunFigures } from './run-figures.js';
+
+export interface TrendOptions {
+  readonly metric: HistoryMetricName;
+  /** Undefined: commits if every run has one or there is a history, else runs. */
+  readonly by?: HistoryAxis | undefined;
+  /** Only runs with this label. */
+  readonly label?: string | undefined;
+  /** Of a repository, oldest first; undefined: the order of ingestion. */
+  readonly history?: readonly CommitParents[] | undefined;
+  /** First and last commit (or its beginning), or run, of the points. */
+  readonly from?: string | undefined;
+  readonly to?: string | undefined;
+  readonly minChange?: number | undefined;
+}
+
+/**
+ * A store without such figures gives no points.
+ *
+ * @throws MbfError MBF1002 where `from` or `to` is not to be found, MBF1001 where they are the wrong way round, MBF1008 where the history has none of the commits
+ */
+export async function readTrend(store: Store, options: TrendOptions): Promise<HistoryResult> {
+  const all = await readRunFigures(store, options.metric);
+  return describeTrend(options.label === undefined ? all : all.filter(({ label }) => label === options.label), options);
+}
+
+/** The same of figures that are at hand. Pure. */
+export function describeTrend(runs: readonly RunFigure[], options: TrendOptions): HistoryResult {
+  const { metric, history } = options;
+  const { unit, worse } = HISTORY_METRICS[metric];
+  const minChange = options.minChange ?? DEFAULT_MIN_CHANGE;
+  const commits = runs.flatMap(({ commit }) => (commit === null ? [] : [commit]));
+  const by = options.by ?? (history !== undefined || commits.length === runs.length ? 'commit' : 'run');
+  const order = history === undefined ? undefined : orderCommits(history, commits);
+  if (order !== undefined && commits.length > 0 && !commits.some((commit) => order.find(commit) !== undefined))
+    throw new MbfError('MBF1008', `it has none of the ${formatCount(new Set(commits).size)} commits of the runs`);
+  const grouped = groupPoints(runs, by, order);
+  const { first, last } = rangeOf(grouped.points, order, options.from, options.to);
+  const points = grouped.points.slice(first, last + 1);
+  const repeats = grouped.repeats.slice(first, last + 1);
+  const found = changePoints(
+    points.map(({ value, is_lower_bound }) => ({ value, isLowerBound: is_lower_bound })),
+    { minChange, noise: noiseOfRepeats(repeats) },
+  );
+  return {
+    schema: 'mbforensics/history@1',
+    metric,
+    unit,
+    worse,
+    by,
+    order: order === undefined ? 'ingestion' : 'repository',
+    points,
+    change_points: found.changes.map((change) => changeOf(change, points, order, worse)),
+    drifts: found.drifts,
+    apart: found.apart,
+    noise: found.noise,
+    min_change: minChange,
+    notes: notesOf(points, runs, by, order !== undefined, metric),
+    left_out: grouped.leftOut,
+  };
+}
+
+/** Of a point, which is the median of its runs. */
+function noiseOfRepeats(repeats: readonly (readonly number[])[]): number | undefined {
+  const one = repeatNoise(repeats);
+  if (one === undefined) return undefined;
+  const counts = repeats.map((values) => Math.max(1, values.length)).sort((a, b) => a - b);
+  return one / Math.sqrt(median(counts));
+}
+
+function changeOf(
+  change: FoundChange,
+  points: readonly HistoryPoint[],
+  order: CommitOrder | undefined,
+  worse: 'higher' | 'lower',
+): HistoryChange {
+  const { index, before, after, delta, relative, z } = change;
+  const at = points[index]!;
+  const previous = points[change.previous]!;
+  return {
+    index,
+    commit: at.commit,
+    run: at.run,
+    previous_commit: previous.commit,
+    previous_run: previous.run,
+    before,
+    after,
+    delta,
+    relative,
+    z,
+    is_lower_bound: change.isLowerBound,
+    is_worse: worse === 'higher' ? delta > 0 : delta < 0,
+    between:
+      order === undefined || at.commit === null || previous.commit === null
+        ? null
+        : order.between(previous.commit, at.commit),
+  };
+}
+
+/** Indices of the first and the last point asked for. */
+function rangeOf(
+  points: readonly HistoryPoint[],
+  order: CommitOrder | undefined,
+  from: string | undefined,
+  to: string | undefined,
+): { first: number; last: number } {
+  const matches = (text: string) => (point: HistoryPoint) =>
+    point.names.includes(text) || (text.length >= 4 && point.commit?.startsWith(text.toLowerCase()) === true);
+  /** A commit that was not measured has its place in the history all the same. */
+  const placeOf = (text: string): number | undefined => {
+    const sha = order?.find(text);
+    return sha === undefined ? undefined : order!.position(sha);
+  };
+  const find = (text: string, side: 'from' | 'to'): number => {
+    const place = points.some(({ names }) => names.includes(text)) ? undefined : placeOf(text);
+    if (place !== undefined) {
+      const at = (point: HistoryPoint): number => order!.position(point.commit!);
+      return side === 'from'
+        ? firstOr(
+            points.length,
+            points.findIndex((point) => at(point) >= place),
+          )
+        : points.findLastIndex((point) => at(point) <= place);
+    }
+    const found = side === 'from' ? points.findIndex(matches(text)) : points.findLastIndex(matches(text));
+    if (found < 0)
+      throw new MbfError('MBF1002', `--${side} ${JSON.stringify(text)} is no commit or run of the history`);
+    return found;
+  };
+  const first = from === undefined ? 0 : find(from, 'from');
+  const last = to === undefined ? points.length - 1 : find(to, 'to');
+  if (from !== undefined && to !== undefined && first > last + 1)
+    throw new MbfError('MBF1001', `--from ${from} comes after --to ${to}`);
+  return { first, last };
+}
+
+function firstOr(otherwise: number, index: number): number {
+  return index < 0 ? otherwise : index;
+}
+
+/** What a reader of the figures has to know to read them right. */
+function notesOf(
+  points: readonly HistoryPoint[],
+  runs: readonly RunFigure[],
+  by: HistoryAxis,
+  hasHistory: boolean,
+  metric: HistoryMetricName,
+): string[] {
+  const notes: string[] = [];
+  const shown = new Set(points.flatMap(({ names }) => names));
+  const used = runs.filter(({ run, value }) => value !== null && shown.has(run));
+  if (points.length > 0 && points.length < LEAST_POINTS)
+    notes.push(`fewer than ${LEAST_POINTS} points: no change can be told from noise`);
+  if (by === 'commit' && !hasHistory && points.length > 1)
+    notes.push('commits stand in the order in which their runs were ingested; --repo DIR orders them by the history');
+  const bounds = used.filter(({ isLowerBound }) => isLowerBound);
+  const died = bounds.filter(({ ending }) => ending !== 'ok').length;
+  if (died > 0) {
+    const who = `${count(died, 'run')} died: ${died === 1 ? 'its figure is' : 'their figures are'} at least so much`;
+    notes.push(by === 'commit' ? `${who}; a commit with other runs is judged by those` : who);
+  }
+  if (bounds.length > died)
+    notes.push(`of ${count(bounds.length - died, 'run')} only the state at a dump is known: at least so much`);
+  const approximate = used.filter((run) => run.approximate).length;
+  if (approximate > 0)
+    notes.push(
+      `of ${count(approximate, 'run')} the peak is approximate: summed from requested sizes, or from a trace that contradicts itself; \`mbforensics peak RUN\` derives it`,
+    );
+  const sources = new Set(used.map(({ source }) => source));
+  if (sources.size > 1)
+    notes.push(
+      'figures of some runs are from memory lines, of others from memory snapshots: the two see different spans of a run',
+    );
+  if (metric === 'loss') {
+    const ends = used.flatMap(({ lastIteration }) => (lastIteration === null ? [] : [lastIteration]));
+    const least = ends.reduce((a, b) => Math.min(a, b), Number.POSITIVE_INFINITY);
+    const most = ends.reduce((a, b) => Math.max(a, b), 0);
+    if (least < most)
+      notes.push(
+        `runs end at different iterations (${formatCount(least)} to ${formatCount(most)}): their last losses are not of one moment`,
+      );
+  }
+  return notes;
+}
+
+function count(number: number, word: string): string {
+  return `${formatCount(number)} ${word}${number === 1 ? '' : 's'}`;
+}

@@ -1,0 +1,60 @@
+/** A repository: where it is, and how to ask it. */
+import { realpath } from 'node:fs/promises';
+import { resolve } from 'node:path';
+import { MbfError } from '../model/errors.js';
+import { type Environment, type GitOutput, runGit } from './run-git.js';
+
+/** A plain record; nothing is held open. */
+export interface Repository {
+  /** Absolute: the top of the work tree, or the git directory of a bare repository. */
+  readonly root: string;
+  /** Absolute; of a linked worktree its own one, where a bisection in it keeps its log. */
+  readonly gitDir: string;
+  /** What git inherits; undefined: what this process has. */
+  readonly environment?: Environment | undefined;
+}
+
+/**
+ * The repository that a directory lies in.
+ *
+ * @param environment of the user, for git: only with it are variables such as `GIT_DIR`, which hooks set, kept from pointing elsewhere
+ * @throws MbfError MBF1008: no such directory, no repository (or one git does not trust), no git
+ */
+export async function openRepository(directory: string, environment?: Environment): Promise<Repository> {
+  const place = { directory: resolve(directory), environment };
+  const found = await runGit(place, ['rev-parse', '--absolute-git-dir']);
+  const gitDir = withoutNewline(found.text);
+  if (found.status !== 0 || gitDir === '') {
+    const why = found.complaint === '' ? '' : `: ${found.complaint}`;
+    throw new MbfError('MBF1008', `no git repository to read${why}`, { file: directory });
+  }
+  const top = await runGit(place, ['rev-parse', '--show-toplevel']);
+  const root = top.status === 0 ? withoutNewline(top.text) : '';
+  return {
+    root: root === '' ? gitDir : root,
+    gitDir: await realpath(gitDir).catch(() => gitDir),
+    ...(environment === undefined ? {} : { environment }),
+  };
+}
+
+/** Paths may end in white space of their own. */
+const withoutNewline = (text: string): string => (text.endsWith('\n') ? text.slice(0, -1) : text);
+
+/** One call in a known repository; see {@link runGit}. */
+export function askGit(repository: Repository, args: readonly string[], mostBytes?: number): Promise<GitOutput> {
+  const { root, gitDir, environment } = repository;
+  return runGit({ directory: root, gitDir, environment }, args, mostBytes);
+}
+
+/** The same, for calls that fail only if the repository is damaged, or lacks objects (a partial clone). */
+export async function readGit(
+  repository: Repository,
+  args: readonly string[],
+  mostBytes?: number,
+): Promise<Pick<GitOutput, 'text' | 'isCut'>> {
+  const { status, text, complaint, isCut } = await askGit(repository, args, mostBytes);
+  if (status === 0) return { text, isCut };
+  throw new MbfError('MBF1008', `git ${args[0]}: ${complaint === '' ? `ended with ${status}` : complaint}`, {
+    file: repository.root,
+  });
+}

@@ -1,0 +1,28 @@
+/** Submodules whose checkout is not at the commit the index pins: `git bisect` and `git checkout` leave them where they were. */
+import { realpath } from 'node:fs/promises';
+import { join } from 'node:path';
+import { openRepository, type Repository, readGit } from './repository.js';
+
+export interface SubmoduleOffPin {
+  readonly path: string;
+  readonly pinned: string;
+  readonly checked_out: string;
+}
+
+/** Those that are not initialised have no checkout, and are none. */
+export async function submodulesOffPin(repository: Repository): Promise<SubmoduleOffPin[]> {
+  const { text } = await readGit(repository, ['ls-files', '--stage', '-z']);
+  const found: SubmoduleOffPin[] = [];
+  for (const entry of text.split('\0')) {
+    const match = /^160000 ([0-9a-f]{40,64}) \d\t(.+)$/s.exec(entry);
+    if (match === null) continue;
+    const [, pinned, path] = match as unknown as [string, string, string];
+    const directory = join(repository.root, path);
+    const inside = await openRepository(directory, repository.environment).catch(() => undefined);
+    // An empty folder belongs to the repository around it.
+    if (inside === undefined || (await realpath(inside.root)) !== (await realpath(directory).catch(() => ''))) continue;
+    const checked_out = (await readGit(inside, ['rev-parse', 'HEAD'])).text.trim();
+    if (checked_out !== pinned) found.push({ path, pinned, checked_out });
+  }
+  return found;
+}

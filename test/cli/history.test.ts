@@ -1,0 +1,278 @@
+/** `history` as scripts see it: a real store of generated runs, a real repository, exit codes, JSON and text. */
+import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { HISTORY_METRIC_NAMES, type HistoryResult } from '../../src/model/history-results.js';
+import type { PeakResult } from '../../src/model/results.js';
+import { repositoryAt } from '../git/repositories.js';
+import { repoRoot } from '../store/scratch.js';
+import { buildCli, type Cli } from '../support/cli.js';
+
+const GIB = 1024 ** 3;
+
+interface Story {
+  /** Peak of the rank that holds most. */
+  readonly gib: number;
+  readonly ms?: number;
+  readonly steps?: number;
+  readonly end?: string;
+}
+
+const FINISHED = '[after training is done] datetime: 2025-11-18 09:20:00 ';
+const OOM =
+  '[rank1]: torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB. GPU 1 has a total capacity of 80.00 GiB of which 1.00 GiB is free. Process 4711 has 79.00 GiB memory in use. Of the allocated memory 76.00 GiB is allocated by PyTorch, and 100.00 MiB is reserved by PyTorch but unallocated.';
+const BROKEN =
+  '[rank0]:[W1118 09:20:01.000000000 TCPStore.cpp:115] [c10d] recvVector failed on SocketImpl(fd=3): Connection reset by peer';
+
+const iteration = (i: number, ms: number): string =>
+  ` [2025-11-18 09:12:${String(i).padStart(2, '0')}] iteration ${String(i).padStart(8)}/      10 | consumed samples: ${String(i * 32).padStart(12)} | elapsed time per iteration (ms): ${ms.toFixed(1)} | throughput per GPU (TFLOP/s/GPU): ${(40_000 / ms).toFixed(1)} | learning rate: 6.000000E-06 | global batch size:    32 | lm loss: ${(11 - i / 10).toFixed(6)}E+00 | loss scale: 1.0 | grad norm: 2.000 | number of skipped iterations:   0 | number of nan iterations:   0 |`;
+const memory = (rank: number, gib: number): string =>
+  `[Rank ${rank}] (after 2 iterations) memory (MB) | allocated: ${(gib * 600).toFixed(2)} | max allocated: ${(gib * 1024).toFixed(2)} | reserved: ${(gib * 1030).toFixed(2)} | max reserved: ${(gib * 1040).toFixed(2)}`;
+
+/** A Megatron log of two ranks; the first step is slow, as in life. */
+function log({ gib, ms = 100, steps = 10, end = FINISHED }: Story): string {
+  const lines = ['using world size: 2, data-parallel size: 1, tensor-model-parallel size: 1'];
+  for (let i = 1; i <= steps; i += 1) {
+    lines.push(iteration(i, i === 1 ? 90 * ms : ms + (i % 3)));
+    if (i === 2) lines.push(memory(0, 0.9 * gib), memory(1, gib));
+  }
+  return [...lines, end, ''].join('\n');
+}
+
+/** By commit of the repository; commit 6 was not measured, 3 was twice, 5 and 9 died. The 7th brought 4.7 GiB. */
+const STORIES: readonly (readonly [name: string, commit: number, story: Story])[] = [
+  ['r0', 0, { gib: 55.1 }],
+  ['r1', 1, { gib: 55.11 }],
+  ['r2', 2, { gib: 55.09, ms: 101 }],
+  ['r3', 3, { gib: 55.1 }],
+  ['r4', 4, { gib: 55.12, end: [FINISHED, BROKEN].join('\n') }],
+  ['r5', 5, { gib: 41, steps: 3, end: OOM }],
+  ['r7', 7, { gib: 59.8 }],
+  ['r8', 8, { gib: 59.81, ms: 100.5 }],
+  ['r9', 9, { gib: 58, end: OOM }],
+  ['r10', 10, { gib: 59.8 }],
+  ['r11', 11, { gib: 59.79 }],
+  ['r3-again', 3, { gib: 55.14 }],
+];
+
+let cli: Cli;
+let root = '';
+let db = '';
+let checkout = '';
+let env: Record<string, string> = {};
+let shas: string[] = [];
+
+beforeAll(() => {
+  cli = buildCli('history');
+  root = realpathSync(mkdtempSync(join(tmpdir(), 'mbf-history-')));
+  env = { XDG_CACHE_HOME: join(root, 'cache') };
+  db = join(root, 'store.duckdb');
+  checkout = join(root, 'checkout');
+  const repository = repositoryAt(checkout);
+  shas = Array.from({ length: 13 }, (_, i) => repository.commit(`commit ${i}`, { n: `${i}` }));
+  // Nights are not run in the order of commits.
+  const order = [3, 0, 8, 1, 2, 4, 5, 10, 6, 9, 7, 11];
+  for (const [k, i] of order.entries()) {
+    const [name, commit, story] = STORIES[i]!;
+    mkdirSync(join(root, 'runs', name), { recursive: true });
+    writeFileSync(join(root, 'runs', name, 'train.log'), log(story));
+    const id = k % 2 === 0 ? shas[commit]! : shas[commit]!.slice(0, 8);
+    const label = commit < 6 ? 'old' : 'new';
+    cli.expect(0, ['ingest', join(root, 'runs', name), '--commit', id, '--label', label, '--db', db, '-q']);
+  }
+});
+afterAll(() => rmSync(root, { recursive: true, force: true }));
+
+const ask = (...args: string[]): HistoryResult =>
+  cli.expect(0, ['history', ...args, '--db', db, '--json']).json<HistoryResult>();
+
+describe('history', () => {
+  it('has help with examples, and needs a store and metrics it knows', () => {
+    const { stdout } = cli.expect(0, ['history', '--help']);
+    expect(stdout.split('\nExamples:\n')[1]!.trim().split('\n').length).toBeGreaterThanOrEqual(3);
+    for (const metric of HISTORY_METRIC_NAMES) expect(stdout).toContain(metric);
+    for (const args of [
+      ['--metric', 'speed'],
+      ['--by', 'night'],
+      ['--min-change', '2'],
+      ['--min-change', 'much'],
+      ['--limit', 'all'],
+    ])
+      expect(cli.expect(2, ['history', ...args, '--db', db]).stderr, args.join(' ')).toContain('MBF1001');
+    expect(cli.expect(2, ['history', '--from', 'nowhere', '--db', db]).stderr).toContain('MBF1002');
+    expect(cli.expect(2, ['history', '--repo', root, '--db', db]).stderr).toContain('MBF1008');
+  });
+
+  it.each(HISTORY_METRIC_NAMES)('of %s is a screen of text', (metric) => {
+    const answer = cli.expect(0, ['history', '--metric', metric, '--repo', checkout, '--db', db]);
+    expect(answer.stderr).toBe('');
+    expect(answer.stdout).not.toMatch(/undefined|NaN|\[object/);
+    for (const line of answer.stdout.split('\n')) expect(line.length).toBeLessThanOrEqual(100);
+  });
+
+  it('finds the commit in the order of the repository', () => {
+    const result = ask('--repo', checkout);
+    expect(result).toMatchObject({
+      schema: 'mbforensics/history@1',
+      metric: 'peak_allocated_bytes',
+      unit: 'bytes',
+      by: 'commit',
+      order: 'repository',
+    });
+    expect(result.points.map(({ commit }) => shas.indexOf(commit!))).toEqual([0, 1, 2, 3, 4, 5, 7, 8, 9, 10, 11]);
+    expect(result.points[3]).toMatchObject({ names: ['r3', 'r3-again'], runs: 2, label: 'old', ending: 'ok' });
+    expect(result.points[3]!.low / GIB).toBeCloseTo(55.1, 4);
+    expect(result.points[3]!.high / GIB).toBeCloseTo(55.14, 4);
+    expect(result.points[3]!.value / GIB).toBeCloseTo(55.12, 4);
+    // A connection that breaks after the end is no failure; of what died the peak is at least the printed one.
+    expect(result.points[4]).toMatchObject({ ending: 'ok', is_lower_bound: false });
+    expect(result.points[5]).toMatchObject({ value: 41 * GIB, ending: 'oom', is_lower_bound: true });
+    expect(result.change_points.length).toBe(1);
+    const [change] = result.change_points;
+    expect(change).toMatchObject({ index: 6, commit: shas[7], run: 'r7', previous_commit: shas[4], is_worse: true });
+    // Commit 5 died too early to tell, commit 6 has no run.
+    expect(change!.between).toBe(2);
+    expect(change!.before / GIB).toBeCloseTo(55.1, 1);
+    expect(change!.after / GIB).toBeCloseTo(59.8, 1);
+    expect(change!.relative).toBeCloseTo(0.085, 3);
+    expect(change!.z).toBeGreaterThan(20);
+    expect(result.left_out).toEqual([]);
+  });
+
+  it('draws it', () => {
+    const { stdout } = cli.expect(0, ['history', '--repo', checkout, '--db', db, '--limit', '4']);
+    expect(stdout).toMatch(/^peak allocated memory by commit · 11 commits, 12 runs · 2 died \(2 out of memory\)/);
+    expect(stdout.replaceAll(/\n {4}/g, ' ')).toMatch(
+      new RegExp(
+        `▲ at ${shas[7]!.slice(0, 7)} \\(run r7\\): 55\\.1\\d GiB → 59\\.\\d\\d GiB, \\+4\\.\\d\\d GiB \\(\\+8\\.\\d %\\), over 99 σ, after 2 commits not measured`,
+      ),
+    );
+    expect(stdout).toMatch(/^ {3}GiB\n/m);
+    expect(stdout).toContain('█');
+    expect(stdout).toContain('▒');
+    expect(stdout).toMatch(/^change +▲$/m);
+    expect(stdout).toMatch(/^ {2}died +× +×$/m);
+    expect(stdout).toContain('7 earlier points not listed; --limit 0 lists all');
+    expect(stdout).toMatch(/≥ 58\.00 GiB .*out of memory/);
+    const all = cli.expect(0, ['history', '--db', db, '--limit', '0'], { env: { LC_ALL: 'C' } }).stdout;
+    expect(all).toMatch(/^[\n\u0020-\u007e]*$/);
+    expect(all).not.toContain('not listed');
+  });
+
+  it('without a repository keeps the order of ingestion, and says so', () => {
+    const result = ask();
+    expect(result).toMatchObject({ by: 'commit', order: 'ingestion' });
+    // Of two spellings the longer one counts.
+    expect(result.points[0]).toMatchObject({ run: 'r3-again', commit: shas[3], runs: 2 });
+    expect(result.points.length).toBe(11);
+    expect(result.notes.join()).toContain('--repo');
+    expect(ask('--by', 'run').points.length).toBe(12);
+  });
+
+  it('exits 1 if the last change is for the worse', () => {
+    const gate = ['history', '--exit-code', '--repo', checkout, '--db', db];
+    cli.expect(1, gate);
+    cli.expect(0, [...gate, '--metric', 'step_ms']);
+    cli.expect(0, [...gate, '--min-change', '20%']);
+    cli.expect(0, [...gate, '--from', 'HEAD~6']);
+    cli.expect(
+      0,
+      gate.filter((arg) => arg !== '--exit-code'),
+    );
+  });
+
+  it('takes a part of the runs', () => {
+    expect(ask('--label', 'new', '--repo', checkout).points.map(({ run }) => run)).toEqual([
+      'r7',
+      'r8',
+      'r9',
+      'r10',
+      'r11',
+    ]);
+    const part = ask('--repo', checkout, '--from', shas[6]!.slice(0, 7), '--to', shas[9]!);
+    expect(part.points.map(({ run }) => run)).toEqual(['r7', 'r8', 'r9']);
+    expect(ask('--by', 'run', '--from', 'r8', '--to', 'r8').points.length).toBe(1);
+  });
+
+  it('leaves out the pace of a run that died at once, and no other', () => {
+    const steps = ask('--metric', 'step_ms', '--repo', checkout);
+    expect(steps.left_out).toMatchObject([{ run: 'r5', reason: expect.stringMatching(/2 steps/) }]);
+    expect(steps.points.find(({ run }) => run === 'r9')).toMatchObject({ ending: 'oom', is_lower_bound: false });
+    // Without the first line: 102, 100, 101, … of ms 100.
+    expect(steps.points[0]!.value).toBe(101);
+    expect(steps.change_points).toEqual([]);
+    expect(ask('--metric', 'ooms', '--repo', checkout).points.map(({ value }) => value)).toEqual([
+      0, 0, 0, 0, 0, 1, 0, 0, 1, 0, 0,
+    ]);
+    const loss = ask('--metric', 'loss', '--repo', checkout);
+    expect(loss.points[0]!.value).toBe(10);
+    expect(loss.left_out.map(({ run }) => run).sort()).toEqual(['r5', 'r9']);
+    expect(ask('--metric', 'alloc_retries').left_out.length).toBe(12);
+  });
+});
+
+describe('history of odd stores', () => {
+  it('knows the last launch of a run, and lines that stand in two files', () => {
+    const runs = join(root, 'odd');
+    const store = join(root, 'odd.duckdb');
+    const write = (run: string, file: string, text: string): void => {
+      mkdirSync(join(runs, run), { recursive: true });
+      writeFileSync(join(runs, run, file), text);
+    };
+    const failed = log({ gib: 70, steps: 6, end: OOM });
+    // A restart begins where the counter goes back.
+    write('restarted', 'train.log', `${failed}${log({ gib: 60, ms: 200 })}`);
+    write('copied', 'node-0.log', failed);
+    write('copied', 'all.log', failed);
+    write('silent', 'train.log', 'using world size: 2, data-parallel size: 1, tensor-model-parallel size: 1\n');
+    cli.expect(0, ['ingest', runs, '--each', '--db', store, '-q']);
+    const of = (metric: string): HistoryResult =>
+      cli.expect(0, ['history', '--metric', metric, '--db', store, '--json']).json<HistoryResult>();
+    const peaks = of('peak_allocated_bytes');
+    expect(peaks.by).toBe('run');
+    expect(peaks.points).toMatchObject([
+      { run: 'copied', value: 70 * GIB, ending: 'oom', is_lower_bound: true },
+      { run: 'restarted', value: 60 * GIB, ending: 'ok', is_lower_bound: false },
+    ]);
+    expect(peaks.left_out).toMatchObject([{ run: 'silent' }]);
+    expect(of('ooms').points.map(({ run, value }) => [run, value])).toEqual([
+      ['copied', 1],
+      ['restarted', 1],
+      ['silent', 0],
+    ]);
+    // Of six lines once each, the first left out: 102, 100, 101, 102, 100.
+    expect(of('step_ms').points.map(({ value }) => value)).toEqual([101, 201]);
+  });
+
+  it('reads peaks off snapshots: approximate until their history is derived', () => {
+    const sample = join(repoRoot, 'samples', 'leak', 'snapshot_oom_rank-0.pickle.gz');
+    const history = (): HistoryResult =>
+      cli.expect(0, ['history', sample, '--metric', 'peak_active_bytes', '--json'], { env }).json<HistoryResult>();
+    const before = history();
+    expect(before.points).toMatchObject([{ approximate: true, is_lower_bound: true, ending: 'oom' }]);
+    expect(before.notes.join()).toContain('approximate');
+    const peak = cli.expect(0, ['peak', sample, '--json'], { env }).json<PeakResult>();
+    const after = history();
+    expect(after.points).toMatchObject([
+      { value: peak.snapshots[0]!.devices[0]!.active_bytes, approximate: false, ending: 'oom' },
+    ]);
+    expect(Math.abs(before.points[0]!.value / after.points[0]!.value - 1)).toBeLessThan(0.05);
+    const reserved = cli
+      .expect(0, ['history', sample, '--metric', 'peak_reserved_bytes', '--json'], { env })
+      .json<HistoryResult>();
+    expect(reserved.points[0]!.value).toBeGreaterThanOrEqual(after.points[0]!.value);
+  });
+
+  it('without points says so', () => {
+    const { stdout } = cli.expect(0, ['history', '--label', 'nobody', '--exit-code', '--db', db]);
+    expect(stdout).toBe('peak allocated memory by commit · 0 commits, 0 runs\n');
+  });
+
+  it('needs git for --repo only', () => {
+    const without = { PATH: join(root, 'no-programs') };
+    cli.expect(0, ['history', '--db', db], { env: without });
+    const answer = cli.expect(2, ['history', '--db', db, '--repo', checkout], { env: without });
+    expect(answer.stderr).toMatch(/MBF1008.*git/);
+  });
+});

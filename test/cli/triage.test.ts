@@ -1,0 +1,233 @@
+/** The judge of `git bisect run`: what it takes for good, bad and neither, and that nothing else ever looks like one of them. */
+import { spawnSync } from 'node:child_process';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { TriageResult } from '../../src/model/compare-results.js';
+import { repoRoot } from '../store/scratch.js';
+import { buildCli, type Cli, environment } from '../support/cli.js';
+import { NCCL_TIMEOUT, oomLines, type TrainingLog, writeTraining } from '../support/training-log.js';
+
+const PEAKS = [{ rank: 0, first: 50_000, later: 57_000 }];
+const BASE: TrainingLog = { iterations: 12, peaks: PEAKS, stepMs: (i) => (i === 1 ? 9000 : 1000 + (i % 5)) };
+const scaled = (factor: number) =>
+  PEAKS.map(({ rank, first, later }) => ({ rank, first: factor * first, later: factor * later }));
+const CODE = { good: 0, bad: 1, skip: 125 } as const;
+
+describe('triage', () => {
+  let cli: Cli;
+  const cwd = mkdtempSync(join(tmpdir(), 'mbf-triage-'));
+  const env = { XDG_CACHE_HOME: join(cwd, 'cache') };
+  let number = 0;
+  const write = (log: TrainingLog): string => {
+    number += 1;
+    return writeTraining(cwd, `run-${number}`, { ...BASE, ...log });
+  };
+  const judge = (
+    runs: readonly string[],
+    on: string,
+    judgement: keyof typeof CODE,
+    ...more: string[]
+  ): TriageResult => {
+    const args = ['triage', ...runs, '--golden', 'base', '--on', on, '--json', ...more];
+    const result = cli.expect(CODE[judgement], args, { cwd, env }).json<TriageResult>();
+    expect(result).toMatchObject({ schema: 'mbforensics/triage@1', judgement, criterion: on });
+    return result;
+  };
+  const triage = (log: TrainingLog, on: string, judgement: keyof typeof CODE, ...more: string[]) =>
+    judge([write(log)], on, judgement, ...more);
+  beforeAll(() => {
+    cli = buildCli('triage');
+    writeTraining(cwd, 'base', BASE);
+    cli.expect(0, ['golden', 'add', 'base', '--name', 'base'], { cwd, env });
+  });
+  afterAll(() => rmSync(cwd, { recursive: true, force: true }));
+
+  const oom = { iterations: 5, target: 12, finished: false, after: oomLines(0) };
+
+  it('oom: bad if it ran out, good if it came to its end, neither if it died of something else', () => {
+    triage(oom, 'oom', 'bad');
+    triage({}, 'oom', 'good');
+    expect(triage({ iterations: 5, target: 12, finished: false, after: NCCL_TIMEOUT }, 'oom', 'skip').reason).toMatch(
+      /something else/,
+    );
+    expect(triage({ iterations: 5, target: 12, finished: false }, 'oom', 'skip').reason).toMatch(/without a word/);
+    triage({ iterations: 0, finished: false }, 'oom', 'skip');
+    // As far as the golden run came, though nothing says that it ended.
+    triage({ finished: false }, 'oom', 'good');
+  });
+
+  it('oom: another OOM than the hunted one is not the hunted one', () => {
+    const fragmentation = oomLines(0, 2, 60, 15);
+    const hunted = write({ ...oom, after: fragmentation });
+    triage({ ...oom, after: fragmentation }, 'oom', 'bad', '--like', hunted);
+    expect(triage(oom, 'oom', 'skip', '--like', hunted).reason).toMatch(/different OOM/);
+    const others = oomLines(0).map((line) =>
+      line.replace(
+        'of which',
+        'of which 0.80 GiB is free. Process 4711 has 30.00 GiB memory in use. Process 99 has 48.00 GiB memory in use. Of these',
+      ),
+    );
+    expect(others.join('\n')).toContain('Process 4711');
+    triage(
+      {
+        iterations: 3,
+        target: 12,
+        finished: false,
+        after: [
+          'slurmstepd: error: Detected 1 oom_kill event in StepId=77.0. Some of the step tasks have been OOM Killed.',
+        ],
+      },
+      'oom',
+      'skip',
+    );
+  });
+
+  it('cause: only that cause is bad', () => {
+    const fragmentation = oomLines(0, 2, 60, 15);
+    triage({ ...oom, after: fragmentation }, 'cause:fragmentation', 'bad');
+    triage(oom, 'cause:fragmentation', 'skip');
+    triage({}, 'cause:fragmentation', 'good');
+  });
+
+  it('memory: by the peak, with the noise', () => {
+    triage({ peaks: scaled(1.06) }, 'memory', 'bad');
+    triage({ peaks: scaled(1.01) }, 'memory', 'good');
+    triage({ peaks: scaled(0.9) }, 'memory', 'good');
+    triage({ peaks: [] }, 'memory', 'skip');
+    triage({ peaks: scaled(1.06), after: NCCL_TIMEOUT, finished: false, iterations: 6, target: 12 }, 'memory', 'skip');
+    // It ran out with more than the golden run ever had; and with less, of something else.
+    triage({ ...oom, peaks: scaled(1.2) }, 'memory', 'bad');
+    triage({ ...oom, peaks: scaled(0.9) }, 'memory', 'skip');
+    // Half of what the hunted run has more is where good ends.
+    const hunted = write({ peaks: scaled(1.015) });
+    triage({ peaks: scaled(1.012) }, 'memory', 'bad', '--like', hunted);
+    triage({ peaks: scaled(1.004) }, 'memory', 'good', '--like', hunted);
+  });
+
+  it('throughput: a straggler is nobody’s commit', () => {
+    const slow = { stepMs: (i: number) => (i === 1 ? 9000 : 1100 + (i % 5)) };
+    triage(slow, 'throughput', 'bad');
+    triage({}, 'throughput', 'good');
+    const straggler = [
+      'STRAGGLER DETECTION WARNING: Some GPUs have worse relative performance. Affected ranks: {12, 3}',
+    ];
+    expect(triage({ ...slow, before: straggler }, 'throughput', 'skip').reason).toMatch(/straggler/);
+    triage(oom, 'throughput', 'skip');
+    triage({ stepMs: (i) => (i % 2 === 0 ? 700 : 1500) }, 'throughput', 'skip');
+    // Of several runs, those that were not disturbed count.
+    judge([write({ ...slow, before: straggler }), write({})], 'throughput', 'good');
+    judge([write({ ...slow, before: straggler }), write(slow)], 'throughput', 'bad');
+  });
+
+  it('several runs: what disagrees is no judgement, what cannot be judged does not count', () => {
+    const [dead, fine, lost] = [write(oom), write({}), write({ finished: false, after: NCCL_TIMEOUT })];
+    expect(judge([dead, fine], 'oom', 'skip').reason).toMatch(/disagree/);
+    judge([lost, fine], 'oom', 'good');
+    judge([lost, dead], 'oom', 'bad');
+  });
+
+  it('runs on other devices are not compared', () => {
+    const sized = (total: number) => ({
+      arguments: { world_size: total, tensor_model_parallel_size: 1, pipeline_model_parallel_size: 1 },
+    });
+    const golden = write(sized(8));
+    const other = write({ ...sized(16), peaks: scaled(1.3) });
+    const args = ['triage', other, '--golden', golden, '--on', 'memory', '--json'];
+    expect(cli.expect(125, args, { cwd, env }).json<TriageResult>().reason).toMatch(/other devices/);
+  });
+
+  it('prints the judgement last, and in words', () => {
+    const { stdout } = cli.expect(1, ['triage', write(oom), '--golden', 'base'], { cwd, env });
+    expect(stdout).toMatch(/^bad /m);
+    expect(stdout.trimEnd().split('\n').at(-1)).toMatch(/bad|out of memory/);
+  });
+
+  describe('everything else is 255, at which git stops', () => {
+    const expect255 = (args: readonly string[], more: Readonly<Record<string, string>> = {}): string => {
+      const answer = cli.run(args, { cwd, env: { ...env, ...more } });
+      expect([answer.status, answer.stdout]).toEqual([255, '']);
+      return answer.stderr;
+    };
+    const run = (): string => join(cwd, 'base');
+
+    it.each([
+      [['triage']],
+      [['triage', 'base']],
+      [['triage', 'base', '--golden', 'bsae']],
+      [['triage', 'base', '--golden', 'golden:bsae']],
+      [['triage', 'nowhere', '--golden', 'base']],
+      [['triage', 'base', '--golden', 'base', '--on', 'memroy']],
+      [['triage', 'base', '--golden', 'base', '--on', 'component:activations']],
+      [['triage', 'base', '--golden', 'base', '--on', 'cause:not_oom']],
+      [['triage', 'base', '--golden', 'base', '--on', 'component:activation']],
+      [['triage', 'base', '--golden', 'base', '--like', 'base']],
+      [['triage', 'base', '--golden', 'base', '--on', 'memory', '--like', 'base']],
+      [['triage', 'base', '--golden', 'base', '--tolerance', 'memory']],
+      [['triage', 'base', '--golden', 'base', '--no-such-option']],
+      [['triage', 'base', '--golden', 'broken.json']],
+      [['triage', 'base', '--golden', 'empty.json']],
+      [['triage', 'base', '--golden', 'base', '--db', 'broken.duckdb']],
+      [['triage', '--help']],
+      [['bisect', 'run', '--golden', 'base', '--', 'true']],
+      [['bisect', 'run', '--golden', 'base']],
+    ] as const)('%j', (args) => {
+      writeFileSync(join(cwd, 'broken.json'), '{"schema":"mbforensics/golden@1"');
+      writeFileSync(join(cwd, 'empty.json'), '{}');
+      writeFileSync(join(cwd, 'broken.duckdb'), 'no store');
+      const answer = cli.run(args, { cwd, env });
+      expect(answer.status).toBe(255);
+    });
+
+    it('a golden run that ran out of memory itself', () => {
+      const dead = write(oom);
+      expect(expect255(['triage', run(), '--golden', dead])).toContain('MBF1009');
+    });
+
+    it.each([
+      'cli/program.js:import',
+      'cli/verbs/triage.js:import',
+      'cli/verbs/triage.js:registerTriage',
+      'cli/golden-operand.js:resolveGolden',
+      'golden/golden-store.js:readGoldenRows',
+      'ingest/ingest.js:ingest',
+      'measure/measure-run.js:measureRun',
+      'measure/steady-window.js:steadySteps',
+      'log/log-facts.js:readLogFacts',
+      'diagnosis/run-ending.js:readRunEnding',
+      'bisect/criterion.js:parseCriterion',
+      'bisect/judge-commit.js:judgeCommit',
+      'compare/contract.js:compareContract',
+      'report/triage-text.js:triageText',
+      'cli/judgement.js:endJudged',
+      'store/open-store.js:openStore',
+    ])('an error in %s', (place) => {
+      const importing = pathToFileURL(join(repoRoot, 'test', 'support', 'throw-in.mjs')).href;
+      // A path of its own: what is cached would not be ingested.
+      const fresh = write({});
+      const { stderr } = cli.run(['triage', fresh, '--golden', 'base'], {
+        cwd,
+        env: { ...env, MBF_TEST_THROW: place, NODE_OPTIONS: `--import ${importing}` },
+      });
+      expect(stderr).toContain('planted');
+      expect255(['triage', fresh, '--golden', 'base'], {
+        MBF_TEST_THROW: place,
+        NODE_OPTIONS: `--import ${importing}`,
+      });
+    });
+
+    it('a judgement that nobody can read', () => {
+      const script = `exec "$0" "${cli.script}" triage "${run()}" --golden base > /dev/full`;
+      const { status } = spawnSync('/bin/sh', ['-c', script, process.execPath], { cwd, env: environment(env) });
+      expect(status).toBe(255);
+    });
+
+    it('a signal', () => {
+      const script = `"$0" "${cli.script}" triage "${write({})}" --golden base & p=$!; sleep 0.05; kill -TERM $p; wait $p`;
+      const { status } = spawnSync('/bin/sh', ['-c', script, process.execPath], { cwd, env: environment(env) });
+      expect(status).toBeGreaterThan(127);
+    });
+  });
+});

@@ -1,0 +1,76 @@
+/** Real repositories in temporary directories, whatever the settings of who runs the tests. */
+import { spawnSync } from 'node:child_process';
+import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { onTestFinished } from 'vitest';
+
+export interface TestRepository {
+  readonly root: string;
+  /** What it prints; throws unless it succeeds. */
+  git(...args: string[]): string;
+  /** Paths with what they hold; null takes a file away. */
+  write(files: Readonly<Record<string, string | Uint8Array | null>>): void;
+  /** All that differs, as a commit one minute after the last one; its id. */
+  commit(subject: string, files?: Readonly<Record<string, string | Uint8Array | null>>): string;
+}
+
+/** Neither variables of a hook around the tests nor the user's settings get through. */
+export function gitEnvironment(): Record<string, string> {
+  const kept = Object.entries(process.env).filter(
+    (entry): entry is [string, string] => entry[1] !== undefined && !entry[0].startsWith('GIT_'),
+  );
+  return { ...Object.fromEntries(kept), GIT_CONFIG_GLOBAL: '/dev/null', GIT_CONFIG_SYSTEM: '/dev/null', HOME: '/' };
+}
+
+const SETTINGS = ['user.name=Test', 'user.email=test@example.org', 'protocol.file.allow=always', 'gc.auto=0'];
+let clock = 1_700_000_000;
+
+/** Removed when the test ends. */
+export function scratch(): string {
+  const directory = realpathSync(mkdtempSync(join(tmpdir(), 'mbf-git-')));
+  onTestFinished(() => rmSync(directory, { recursive: true, force: true }));
+  return directory;
+}
+
+export function repositoryAt(root: string, ...init: string[]): TestRepository {
+  mkdirSync(root, { recursive: true });
+  const repository = openTestRepository(root);
+  repository.git('init', '-q', '-b', 'main', ...init);
+  return repository;
+}
+
+export function openTestRepository(root: string): TestRepository {
+  const git = (...args: string[]): string => {
+    const time = `${clock} +0000`;
+    const { status, stdout, stderr } = spawnSync('git', [...SETTINGS.flatMap((one) => ['-c', one]), ...args], {
+      cwd: root,
+      encoding: 'utf8',
+      env: { ...gitEnvironment(), GIT_AUTHOR_DATE: time, GIT_COMMITTER_DATE: time },
+    });
+    if (status !== 0) throw new Error(`git ${args.join(' ')}: ${stderr}${stdout}`);
+    return stdout;
+  };
+  const write = (files: Readonly<Record<string, string | Uint8Array | null>>): void => {
+    for (const [path, content] of Object.entries(files)) {
+      const file = join(root, path);
+      if (content === null) rmSync(file, { force: true });
+      else {
+        mkdirSync(dirname(file), { recursive: true });
+        writeFileSync(file, content);
+      }
+    }
+  };
+  return {
+    root,
+    git,
+    write,
+    commit(subject, files = {}) {
+      clock += 60;
+      write(files);
+      git('add', '-A');
+      git('commit', '-q', '--allow-empty', '-m', subject);
+      return git('rev-parse', 'HEAD').trim();
+    },
+  };
+}

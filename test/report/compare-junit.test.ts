@@ -1,0 +1,172 @@
+/** JUnit XML of a comparison: well-formed whatever is in it, and a test case for whatever was to be judged. */
+import { describe, expect, it } from 'vitest';
+import type { CompareResult } from '../../src/model/compare-results.js';
+import { compareJunit } from '../../src/report/compare-junit.js';
+import {
+  bridge,
+  check,
+  emptyCompare,
+  hostileCompare,
+  refused,
+  regression,
+  statusCheck,
+} from '../support/compare-results.js';
+
+interface Element {
+  readonly name: string;
+  readonly attributes: Readonly<Record<string, string>>;
+  readonly children: readonly Element[];
+  readonly text: string;
+}
+
+const ENTITIES: Readonly<Record<string, string>> = { amp: '&', lt: '<', gt: '>', quot: '"', apos: "'" };
+
+/** As much of XML as the reports use; anything else is a failure. */
+function parseXml(xml: string): Element {
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: XML 1.0 cannot hold them
+  expect(xml).not.toMatch(/[\u0000-\u0008\u000b\u000c\u000e-\u001f\ufffe\uffff]|\p{Cs}/u);
+  const prolog = '<?xml version="1.0" encoding="UTF-8"?>\n';
+  expect(xml.startsWith(prolog)).toBe(true);
+  const decode = (text: string): string => {
+    expect(text).not.toMatch(/[<>]|&(?!(?:amp|lt|gt|quot|apos);)/);
+    return text.replaceAll(/&(\w+);/g, (_, entity: string) => ENTITIES[entity]!);
+  };
+  type Open = { name: string; attributes: Record<string, string>; children: Element[]; text: string };
+  const stack: Open[] = [{ name: '', attributes: {}, children: [], text: '' }];
+  for (const [, raw = '', tag = ''] of xml.slice(prolog.length).matchAll(/([^<]*)(<[^<>]*>|$)/g)) {
+    stack.at(-1)!.text += decode(raw);
+    if (tag === '') continue;
+    const [, slash, name, attributes = '', empty] =
+      /^<(\/?)([a-z][a-z-]*)((?: [a-z]+="[^"<]*")*)(\/?)>$/.exec(tag) ?? expect.fail(tag);
+    if (slash === '/') {
+      const closed = stack.pop()!;
+      expect(closed.name).toBe(name);
+      stack.at(-1)!.children.push(closed);
+      continue;
+    }
+    const pairs = [...attributes.matchAll(/ ([a-z]+)="([^"]*)"/g)].map(([, key, value]) => [key!, decode(value!)]);
+    expect(new Set(pairs.map(([key]) => key)).size).toBe(pairs.length);
+    const element: Open = { name: name!, attributes: Object.fromEntries(pairs), children: [], text: '' };
+    if (empty === '/') stack.at(-1)!.children.push(element);
+    else stack.push(element);
+  }
+  expect(stack).toHaveLength(1);
+  expect(stack[0]!.children).toHaveLength(1);
+  return stack[0]!.children[0]!;
+}
+
+const named = (element: Element, name: string): Element[] => element.children.filter((child) => child.name === name);
+
+/** Test cases by name: `failure`, `skipped` or nothing. */
+function casesOf(result: CompareResult): Map<string, Element> {
+  const root = parseXml(compareJunit(result));
+  expect(root.name).toBe('testsuites');
+  const [suite, ...others] = named(root, 'testsuite');
+  expect(others).toEqual([]);
+  const cases = named(suite!, 'testcase');
+  const count = (name: string): string => String(cases.filter((one) => named(one, name).length > 0).length);
+  for (const { attributes } of [root, suite!]) {
+    expect(attributes).toMatchObject({ tests: String(cases.length), errors: '0' });
+    expect(attributes['failures']).toBe(count('failure'));
+    expect(attributes['skipped']).toBe(count('skipped'));
+    expect(Object.keys(attributes)).not.toContain('timestamp');
+  }
+  return new Map(cases.map((one) => [one.attributes['name']!, one]));
+}
+
+function outcomes(result: CompareResult): Record<string, string> {
+  return Object.fromEntries(
+    [...casesOf(result)].map(([name, one]) => {
+      const [odd] = one.children.filter((child) => child.name !== 'system-out');
+      return [name, odd === undefined ? 'passed' : `${odd.name}: ${odd.attributes['message']}`];
+    }),
+  );
+}
+
+describe('compareJunit', () => {
+  it('is this for a refusal', () => {
+    expect(compareJunit(refused({ notes: ['a < b'] }))).toBe(`\
+<?xml version="1.0" encoding="UTF-8"?>
+<testsuites name="mbforensics compare" tests="2" failures="1" errors="0" skipped="0">
+  <testsuite name="compare run-17 against nightly" tests="2" failures="1" errors="0" skipped="0">
+    <properties>
+      <property name="verdict" value="undecided"/>
+      <property name="summary" value="not comparable: num_layers 32 → 64, gpu_total_bytes 85899345920 → 151397597184"/>
+      <property name="preset" value="default"/>
+      <property name="golden" value="golden nightly (commit d34db33, 3 runs)"/>
+      <property name="current" value="run-17"/>
+    </properties>
+    <testcase name="contract" classname="mbforensics.compare">
+      <failure type="contract" message="not comparable: num_layers 32 → 64, gpu_total_bytes 85899345920 → 151397597184; no figure was judged; --force compares them all the same">blocking: model num_layers: 32 → 64
+blocking: device gpu_total_bytes: 80.00 GiB → 141.00 GiB
+differs: layout tp: 2 → 4</failure>
+    </testcase>
+    <testcase name="status" classname="mbforensics.compare">
+      <system-out>completed against completed</system-out>
+    </testcase>
+    <system-out>a &lt; b</system-out>
+  </testsuite>
+</testsuites>
+`);
+  });
+
+  it('has a test case for every check of the gate', () => {
+    const growth = '58.10 GiB against 54.80 GiB, +3.30 GiB, +6.0 %, tolerance 2 %';
+    expect(outcomes(regression())).toEqual({
+      contract: 'passed',
+      status: 'passed',
+      peak_allocated: `failure: ${growth}`,
+      step_time: 'skipped: undecided: a straggler was reported in iterations 20 to 31; change known to ±80.00 ms',
+      'peak_allocated:stage 0': `failure: ${growth}`,
+      'peak_allocated:stage 1': 'passed',
+      loss: 'skipped: skipped: a side prints no loss',
+    });
+  });
+
+  it("fails with upstream's words where a preset fails", () => {
+    expect(outcomes(bridge())).toEqual({
+      status: 'passed',
+      contract: 'passed',
+      'GPU utilization':
+        'failure: REGRESSION: GPU util dropped 6.12% (current=666.4800%, golden=709.9300%, threshold=5.0%)',
+      alloc: 'passed',
+      max_alloc: 'failure: Memory validation FAILED: 6.00% > 5.0%',
+      max_reserved: 'failure: Max reserved validation FAILED: metric not found in current logs',
+    });
+  });
+
+  it('fails for an improvement where it gates', () => {
+    const checks = [check('max_alloc', 10, 8, { gate: true, status: 'improvement', unit: 'GB', tolerance: 0.05 })];
+    expect(outcomes(emptyCompare({ checks }))['max_alloc']).toBe('passed');
+    expect(outcomes(emptyCompare({ checks, preset: 'bridge' }))['max_alloc']).toMatch(/^failure: Memory validation/);
+  });
+
+  it('fails for a run that died', () => {
+    const checks = [statusCheck('completed', 'out of memory: capacity', { reason: 'asked for 2 GiB' })];
+    const status = casesOf(emptyCompare({ checks })).get('status')!;
+    expect(status.children[0]).toMatchObject({
+      name: 'failure',
+      attributes: { type: 'regression', message: 'out of memory: capacity against completed' },
+      text: 'out of memory: capacity against completed\nasked for 2 GiB',
+    });
+  });
+
+  it('says that the status of an empty result is not known', () => {
+    expect(outcomes(emptyCompare())).toEqual({
+      status: 'skipped: not judged: golden completed, current unknown',
+      contract: 'passed',
+    });
+  });
+
+  it.each([
+    ['a regression', regression()],
+    ['a refusal', refused()],
+    ['a preset', bridge()],
+    ['nothing', emptyCompare()],
+  ])('is well-formed and the same twice for %s with hostile texts', (_, result) => {
+    const hostile = hostileCompare(result);
+    expect(casesOf(hostile).size).toBeGreaterThan(casesOf(result).size);
+    expect(compareJunit(hostile)).toBe(compareJunit(structuredClone(hostile)));
+    expect(compareJunit(hostile)).not.toMatch(/undefined|NaN/);
+  });
+});
