@@ -17,7 +17,7 @@ import type { Measurement } from '../../model/measurement.js';
 import type { Context } from '../context.js';
 import type { MeasuredRuns } from '../golden-operand.js';
 import { INGEST_RESOURCES } from '../path-store.js';
-import { storeToOpen } from '../store-to-open.js';
+import { openStore, storeToOpen } from '../store-to-open.js';
 import { type LaunchEnd, launch } from './launch.js';
 import { runDirectory, type Session } from './session.js';
 
@@ -49,37 +49,25 @@ export async function judgeHead(options: HeadOptions, context: Context): Promise
   // Golden values that cannot judge are found out before hours of training.
   judgeCommit({ criterion, golden: golden.runs, goldenName: golden.name, runs: golden.runs, hunted, tolerances });
   const runs: Measurement[] = [];
-  const endings: string[] = [];
   let judged: CommitJudgement | undefined;
   for (let attempt = 1; attempt <= mostRuns; attempt += 1) {
-    const { measurement, problem } = await oneRun(options, commit, attempt, context);
+    const { measurement, problem } = await oneRun(options, commit, attempt);
     if (measurement !== undefined) runs.push(measurement);
-    if (problem !== undefined) endings.push(problem);
     judged =
       runs.length === 0
-        ? { judgement: 'skip', reason: endings.at(-1)!, evidence: [], checks: [] }
-        : withProblem(
-            judgeCommit({ criterion, golden: golden.runs, goldenName: golden.name, runs, hunted, tolerances }),
-            endings.at(-1),
-          );
+        ? { judgement: 'skip', reason: problem!, evidence: [], checks: [] }
+        : judgeCommit({ criterion, golden: golden.runs, goldenName: golden.name, runs, hunted, tolerances });
     if (judged.judgement !== 'skip') break;
+    if (problem !== undefined && runs.length > 0) judged = { ...judged, reason: `${judged.reason}; ${problem}` };
     if (attempt < mostRuns) context.err(`run ${attempt} of ${mostRuns} cannot tell: ${judged.reason}\n`);
   }
   return { ...judged!, commit, runs: runs.map(({ run }) => run) };
-}
-
-/** A launch that failed, and whose output does not say why, is no good run whatever its figures are. */
-function withProblem(judged: CommitJudgement, problem: string | undefined): CommitJudgement {
-  if (problem === undefined || judged.judgement === 'bad') return judged;
-  const reason = judged.judgement === 'good' ? problem : `${judged.reason}; ${problem}`;
-  return { ...judged, judgement: 'skip', reason, evidence: [...judged.evidence, { text: problem, source: 'launch' }] };
 }
 
 async function oneRun(
   options: HeadOptions,
   commit: CommitInfo,
   attempt: number,
-  context: Context,
 ): Promise<{ readonly measurement?: Measurement; readonly problem?: string }> {
   const { repository, session, db, command, timeoutMs, output, quiet } = options;
   const directory = await runDirectory(session, commit.sha, attempt);
@@ -104,26 +92,29 @@ async function oneRun(
   if (output !== undefined) await collect(resolve(output), own, started);
   // A commit may be judged again: its runs then are others, and the store keeps both.
   const run = `${commit.sha.slice(0, 12)}-${attempt}-${started.toString(36)}`;
+  const problem = problemOf(end, timeoutMs);
+  if (!(await ingestRun(db, directory, run, commit.sha)))
+    return { problem: `its output holds nothing that can be read${problem === undefined ? '' : `; ${problem}`}` };
+  // Histories and attribution that are worked out now are kept.
+  const store = await openStore(db, { mode: 'write' });
+  try {
+    const row = (await store.all('store.runs', { run_id: null })).find(({ name }) => name === run);
+    if (row === undefined) throw new Error(`run ${run} was ingested and is not in ${db}`);
+    const measurement = await measureRun(store, row.run_id, run);
+    if (problem === undefined || tellsWhy(measurement)) return { measurement };
+    // Cut off by us, it is as good as it came far; a launch that failed without a word of why is no run of anything.
+    return end.timedOut ? { measurement, problem } : { problem };
+  } finally {
+    await store.close();
+  }
+}
+
+/** Whether there was anything to read. */
+async function ingestRun(db: string, directory: string, run: string, commit: string): Promise<boolean> {
   const store = storeToOpen(db, { mode: 'write', ...INGEST_RESOURCES });
   try {
-    const result = await ingest({
-      store,
-      parsers: PARSERS,
-      paths: [directory],
-      run,
-      commit: commit.sha,
-      now: new Date(),
-    });
-    const usable = result.sources.some(({ status }) => status === 'ingested' || status === 'unchanged');
-    const problem = problemOf(end, timeoutMs);
-    if (!usable)
-      return { problem: `its output holds nothing that can be read${problem === undefined ? '' : `; ${problem}`}` };
-    const opened = await store.open();
-    const [row] = (await opened.all('store.runs', { run_id: null })).filter(({ name }) => name === run);
-    if (row === undefined) throw new Error(`run ${run} was ingested and is not in ${db}`);
-    const measurement = await measureRun(opened, row.run_id, run);
-    if (context.debug) context.err(`${JSON.stringify(measurement.status)}\n`);
-    return { measurement, ...(problem === undefined || tellsWhy(measurement) ? {} : { problem }) };
+    const { sources } = await ingest({ store, parsers: PARSERS, paths: [directory], run, commit, now: new Date() });
+    return sources.some(({ status }) => status === 'ingested' || status === 'unchanged');
   } finally {
     await store.close();
   }

@@ -9,7 +9,7 @@
  *     <git dir>/mbforensics/bisect/bisect.duckdb
  */
 import { createHash } from 'node:crypto';
-import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { copyFile, mkdir, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Repository } from '../../git/repository.js';
@@ -142,7 +142,7 @@ function read(root: string, id: string): ReadSession {
   const record = readJson<SessionRecord>(join(directory, 'session.json'));
   const judgements = readdirSync(directory)
     .map((name) => join(directory, name, 'judgement.json'))
-    .filter((file) => statSync(file, { throwIfNoEntry: false }) !== undefined)
+    .filter((file) => existsSync(file))
     .map((file) => readJson<JudgementRecord>(file))
     .sort((a, b) => (a.judged_at < b.judged_at ? -1 : 1));
   return { id, directory, record, judgements, log: '' };

@@ -68,59 +68,92 @@ const TWO_WORDS = new RegExp(
 /** `Args:`, `Returns:`: neither a statement nor an annotation. */
 const HEADING = /^(?!(?:else|try|finally)\b)[A-Za-z_]+:$/;
 /** `x (Tensor): the input`, as arguments are described. */
-const ARGUMENT = /^(?!(?:if|elif|while|for|with|return|print|not)\b)\w+ \([^)]*\): ?\w/;
+const ARGUMENT =
+  /^(?!(?:if|elif|while|for|with|return|print|not|assert|in|and|or|except|case|match)\b)\**\w+ \([^)]*\)(?::|$)/;
+
+/** Characters that no program has outside of its strings, and sessions that documentation shows. */
+const NO_CODE = /[`$?\u2010-\u2bff]|!(?!=)|^>>>|^\.\.\. |^> |^<\/|^- [A-Za-z]/;
 
 function isProse(plain: string, normal: string): boolean {
+  if (NO_CODE.test(plain)) return true;
   // A text that goes on over lines: its words are for people.
-  if (/^[rbfu]*""[,)]*$/i.test(plain)) return /\w+ \w+/.test(normal) || /^[rbfu]*""$/i.test(normal);
+  if (/^[rbfu]*""[,)]*$/i.test(plain)) return /\w+ \w+/.test(normal) || /^[rbfu]*"{2,3}$/i.test(normal);
   return TWO_WORDS.test(plain) || HEADING.test(plain) || ARGUMENT.test(plain);
 }
 
 const TRIPLE = /"""|'''/g;
 
-/** Lines between triple quotes, as far as the hunk shows both; and lines of doubtful sense among prose. */
+/**
+ * Lines between triple quotes. Whether the first mark of a hunk opens a text or closes one that began outside is told by what stands on both
+ * sides: the reading with more prose inside and more programs outside is taken.
+ */
 function markDocstrings(lines: readonly ReadLine[]): ReadLine[] {
-  const result = [...lines];
-  const asProse = (i: number): void => {
-    if (result[i]!.kind !== 'blank') result[i] = { kind: 'prose', normal: '', code: '', text: result[i]!.text };
-  };
-  let open = -1;
-  lines.forEach(({ text }, i) => {
-    const marks = text.match(TRIPLE)?.length ?? 0;
-    if (marks === 0) return;
-    const before = text.slice(0, text.search(TRIPLE)).trim();
-    // `x = """…`: a value, whose text we leave as it is.
-    const isDocstring = /^[rbfu]*$/i.test(before);
-    if (marks >= 2) {
-      if (open < 0 && isDocstring) asProse(i);
-      return;
-    }
-    if (open >= 0) {
-      for (let k = open; k <= i; k += 1) asProse(k);
-      open = -1;
-    } else if (isDocstring && /"""\s*\S|'''\s*\S/.test(text)) open = i;
-    else if (isDocstring || isProseBefore(lines, i)) {
-      // The end of a docstring that began outside, or a bare beginning: by what stands before.
-      if (isProseBefore(lines, i)) asProse(i);
-      else open = i;
-    }
-  });
-  if (open >= 0) {
-    // Its end is not among them: only what reads as prose is taken for it.
-    asProse(open);
+  const marks = lines.flatMap(({ text }, i) => ((text.match(TRIPLE)?.length ?? 0) % 2 === 1 ? [i] : []));
+  const opening = insides(marks, lines.length, true);
+  const closing = insides(marks, lines.length, false);
+  const better = marks.length > 0 && likelihood(lines, closing) > likelihood(lines, opening) ? closing : opening;
+  const inside = new Set<number>();
+  for (const [from, to] of better) {
+    // A text whose other end is not here is one only as far as nothing in it is a program.
+    const isWhole = marks.includes(from) && marks.includes(to) && from !== to;
+    for (let i = from; i <= to; i += 1) if (isWhole || !isProgram(lines[i]!)) inside.add(i);
   }
-  const prose = result.filter(({ kind }) => kind === 'prose').length;
-  const doubtful = result.flatMap(({ kind, code }, i) => (kind === 'code' && DOUBTFUL.test(code) ? [i] : []));
-  const certain = result.filter(({ kind, code }) => kind === 'code' && !DOUBTFUL.test(code)).length;
-  if (prose > 0 && certain === 0 && prose * 2 >= doubtful.length) for (const i of doubtful) asProse(i);
-  return result;
+  return markDoubtful(
+    lines.map((line, i) => (inside.has(i) && !isValue(line.text) ? asProse(line) : markOneLine(line))),
+  );
 }
 
-const isProseBefore = (lines: readonly ReadLine[], i: number): boolean =>
-  lines.slice(0, i).some(({ kind }) => kind === 'prose') || /\w+ \w+.*(?:"""|''')\s*$/.test(lines[i]!.text);
+type Range = readonly [from: number, to: number];
 
-/** Programs and descriptions of arguments share these: `x (Tensor): input`, one word, `- item`. */
-const DOUBTFUL = /^[\w.*`-]+(?: ?\([\w., ]*\))?:? ?[\w.`]*[.,]?$/;
+function insides(marks: readonly number[], length: number, opens: boolean): Range[] {
+  const ranges: Range[] = [];
+  let from = opens ? undefined : 0;
+  for (const mark of marks) {
+    if (from === undefined) from = mark;
+    else {
+      ranges.push([from, mark]);
+      from = undefined;
+    }
+  }
+  if (from !== undefined && marks.length > 0) ranges.push([from, length - 1]);
+  return ranges;
+}
+
+function likelihood(lines: readonly ReadLine[], ranges: readonly Range[]): number {
+  return lines.reduce((sum, line, i) => {
+    const isInside = ranges.some(([from, to]) => i >= from && i <= to);
+    const value = line.kind === 'prose' ? 1 : isProgram(line) ? -1 : 0;
+    return sum + (isInside ? value : -value);
+  }, 0);
+}
+
+const isProgram = ({ kind, code }: ReadLine): boolean =>
+  kind !== 'blank' && kind !== 'comment' && kind !== 'prose' && !DOUBTFUL.test(code) && !/"""|'''|^"+$/.test(code);
+
+function asProse({ kind, text }: ReadLine): ReadLine {
+  return { kind: kind === 'blank' ? 'blank' : 'prose', normal: '', code: '', text };
+}
+
+/** `x = """…`: what is assigned is no comment. */
+function isValue(text: string): boolean {
+  const at = text.search(TRIPLE);
+  return at >= 0 && /[=(,]\s*[rbfu]*$/i.test(text.slice(0, at));
+}
+
+/** A docstring of one line. */
+function markOneLine(line: ReadLine): ReadLine {
+  return /^\s*[rbfu]*("""|''')(?:(?!\1).)*\1\s*$/i.test(line.text) ? asProse(line) : line;
+}
+
+/** Single words among prose, and nothing that is a program beside them. */
+function markDoubtful(lines: readonly ReadLine[]): ReadLine[] {
+  const isDoubtful = ({ kind, code }: ReadLine): boolean => kind === 'code' && DOUBTFUL.test(code);
+  if (!lines.some(({ kind }) => kind === 'prose') || lines.some((line) => isProgram(line))) return [...lines];
+  return lines.map((line) => (isDoubtful(line) ? asProse(line) : line));
+}
+
+/** A word alone, which in a program is a name on a line of its own. */
+const DOUBTFUL = new RegExp(`^(?!(?:${PYTHON_WORDS})\\b)[\\w*-]+[.,:]?$`);
 
 function evenOut(text: string): string {
   return text.trim().replace(/\s+/g, ' ').replaceAll("'", '"');
