@@ -46,11 +46,15 @@ describe('README', () => {
     expect(blocks.length).toBeGreaterThanOrEqual(7);
   });
 
-  it.each(blocks)('$words prints what README says', ({ words, output }) => {
-    const isFirstIngest = words === 'ingest samples/llama3-70b-fragmentation';
-    const actual = mbforensics(isFirstIngest ? `${words} --db fresh.duckdb` : words).trimEnd();
-    expect(isFirstIngest ? actual.replace('fresh.duckdb', 'mbforensics.duckdb') : actual).toBe(output);
-  });
+  // What a bisection prints is compared where there is one: test/bisect-repository.test.ts.
+  it.each(blocks.filter(({ words }) => !words.startsWith('bisect ')))(
+    '$words prints what README says',
+    ({ words, output }) => {
+      const isFirstIngest = words === 'ingest samples/llama3-70b-fragmentation';
+      const actual = mbforensics(isFirstIngest ? `${words} --db fresh.duckdb` : words).trimEnd();
+      expect(isFirstIngest ? actual.replace('fresh.duckdb', 'mbforensics.duckdb') : actual).toBe(output);
+    },
+  );
 
   it('lists the exit codes', () => {
     const listed = [...readme.matchAll(/^\| (\d+) \| /gm)].map(([, code]) => Number(code));

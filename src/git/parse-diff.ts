@@ -46,21 +46,30 @@ export function parseDiff(text: string, isCut = false, mostLines = MOST_HUNK_LIN
       for (const header of headersOf(entry)) sections.push({ header, entry });
     } else if (lines.current.startsWith('diff --git ')) break;
   }
-  const budget = { lines: mostLines, isSpent: false };
   const headers = sections.map(({ header }) => header);
+  const places: HunkPlace[] = [];
   let at = 0;
-  let isWhole = true;
   while (lines.current !== undefined) {
     const found = headers.indexOf(lines.current, at);
     if (found >= 0) at = found + 1;
-    isWhole = readSection(lines, sections[found]?.entry, budget);
+    readSection(lines, sections[found]?.entry, places);
   }
-  return { files: entries, isCut: isCut || !isWhole || budget.isSpent };
+  const isSpent = readBodies(lines, places, mostLines);
+  return { files: entries, isCut: isCut || isSpent || places.some(({ isWhole }) => !isWhole) };
 }
 
 interface Entry extends DiffEntry {
   binary: boolean;
-  readonly hunks: ChangedHunk[];
+  readonly hunks: (ChangedHunk & { readonly removed: string[]; readonly added: string[] })[];
+}
+
+/** A hunk whose lines are still to be read. */
+interface HunkPlace {
+  readonly entry: Entry;
+  readonly hunk: Entry['hunks'][number];
+  /** Where its lines begin in the text. */
+  readonly at: number;
+  readonly isWhole: boolean;
 }
 
 interface Section {
@@ -95,8 +104,8 @@ function headersOf({ old_path, new_path, old_mode, new_mode, status }: DiffEntry
   return isSplit ? [header, header] : [header];
 }
 
-/** Reads up to the next section. False if the text ends within a hunk. */
-function readSection(lines: Lines, entry: Entry | undefined, budget: { lines: number; isSpent: boolean }): boolean {
+/** Reads the hunks up to the next section, but for their lines. */
+function readSection(lines: Lines, entry: Entry | undefined, places: HunkPlace[]): void {
   lines.next();
   while (lines.current !== undefined && !lines.current.startsWith('diff --git ')) {
     const match = HUNK.exec(lines.current);
@@ -107,74 +116,96 @@ function readSection(lines: Lines, entry: Entry | undefined, budget: { lines: nu
     }
     const [, oldStart, oldCount, newStart, newCount, context] = match as unknown as (string | undefined)[];
     lines.next();
-    const counts = { old: Number(oldCount ?? 1), new: Number(newCount ?? 1) };
-    const body = readBody(lines, counts, budget);
-    entry?.hunks.push({
+    const hunk = {
       old_start: Number(oldStart),
-      old_lines: counts.old,
+      old_lines: Number(oldCount ?? 1),
       new_start: Number(newStart),
-      new_lines: counts.new,
+      new_lines: Number(newCount ?? 1),
       context: context ?? '',
-      removed: body.removed,
-      added: body.added,
-    });
-    if (!body.isWhole) return false;
+      removed: [],
+      added: [],
+    };
+    const at = lines.start;
+    const isWhole = eachLine(lines, hunk, () => {});
+    if (entry === undefined) continue;
+    entry.hunks.push(hunk);
+    places.push({ entry, hunk, at, isWhole });
   }
-  return true;
 }
 
-/** By count, not by sign: a line `-- x` that is taken out reads `--- x`. Lines of context, which are not asked for, belong to both sides. */
-function readBody(
+/**
+ * The lines of hunks, until there are too many: those of changed files first, then of added, last of deleted ones, which no program runs any
+ * more. Whether some were left out.
+ */
+function readBodies(lines: Lines, places: readonly HunkPlace[], mostLines: number): boolean {
+  let left = mostLines;
+  let isSpent = false;
+  const rank = ({ entry }: HunkPlace): number => (entry.new_path === null ? 2 : entry.old_path === null ? 1 : 0);
+  for (const { hunk, at } of places.toSorted((p, q) => rank(p) - rank(q))) {
+    lines.seek(at);
+    eachLine(lines, hunk, (side, line) => {
+      if (left <= 0) isSpent = true;
+      else {
+        left -= 1;
+        hunk[side].push(line.slice(1, MOST_LINE_CHARS + 1));
+      }
+    });
+  }
+  return isSpent;
+}
+
+/**
+ * By count, not by sign: a line `-- x` that is taken out reads `--- x`. Lines of context, which are not asked for, belong to both sides. False if
+ * the text ends within the hunk.
+ */
+function eachLine(
   lines: Lines,
-  counts: { readonly old: number; readonly new: number },
-  budget: { lines: number; isSpent: boolean },
-): { readonly removed: string[]; readonly added: string[]; readonly isWhole: boolean } {
-  const removed: string[] = [];
-  const added: string[] = [];
-  const keep = (side: string[], line: string): void => {
-    if (budget.lines <= 0) budget.isSpent = true;
-    else {
-      budget.lines -= 1;
-      side.push(line.slice(1, MOST_LINE_CHARS + 1));
-    }
-  };
-  let [restOld, restNew] = [counts.old, counts.new];
+  { old_lines, new_lines }: ChangedHunk,
+  take: (side: 'removed' | 'added', line: string) => void,
+): boolean {
+  let [restOld, restNew] = [old_lines, new_lines];
   while (lines.current !== undefined) {
     const line = lines.current;
     const sign = line[0];
     if (sign === '-' && restOld > 0) {
       restOld -= 1;
-      keep(removed, line);
+      take('removed', line);
     } else if (sign === '+' && restNew > 0) {
       restNew -= 1;
-      keep(added, line);
+      take('added', line);
     } else if (sign === ' ' && restOld > 0 && restNew > 0) {
       restOld -= 1;
       restNew -= 1;
-      keep(removed, line);
-      keep(added, line);
+      take('removed', line);
+      take('added', line);
       // `\ No newline at end of file`
     } else if (sign !== '\\') break;
     lines.next();
   }
-  return { removed, added, isWhole: restOld === 0 && restNew === 0 };
+  return restOld === 0 && restNew === 0;
 }
 
 /** Lines of a text, one at a time; a last line without its end is none: git may have been stopped within it. */
 class Lines {
   readonly #text: string;
-  #at = 0;
+  #end = -1;
+  /** Where the current line begins. */
+  start = 0;
   current: string | undefined;
 
   constructor(text: string) {
     this.#text = text;
-    this.next();
+    this.seek(0);
   }
 
   next(): void {
-    const end = this.#text.indexOf('\n', this.#at);
-    this.current = end < 0 ? undefined : this.#text.slice(this.#at, end);
-    this.#at = end + 1;
+    this.seek(this.#end < 0 ? this.#text.length : this.#end + 1);
+  }
+
+  seek(start: number): void {
+    this.start = start;
+    this.#end = this.#text.indexOf('\n', start);
+    this.current = this.#end < 0 ? undefined : this.#text.slice(start, this.#end);
   }
 }
 

@@ -8,7 +8,7 @@ export interface ChangedHunk {
   readonly new_lines: number;
   /** What git takes for the enclosing function or section (`def forward(self, x):`); empty where it names none. */
   readonly context: string;
-  /** Texts of the lines, without their sign. */
+  /** Texts of the lines, without their sign. Fewer than counted, or none, where a limit cut them off. */
   readonly removed: readonly string[];
   readonly added: readonly string[];
 }

@@ -106,17 +106,31 @@ export function finish(
   checks: readonly CompareCheck[],
   suspects: readonly Suspect[],
 ): CompareResult {
-  return { ...basis, verdict, summary: summaryOf(verdict, refused, checks), preset, refused, checks, suspects };
+  return {
+    ...basis,
+    verdict,
+    summary: summaryOf(verdict, refused, checks, preset !== 'default'),
+    preset,
+    refused,
+    checks,
+    suspects,
+  };
 }
 
 const percent = (value: number): string =>
   `${value > 0 ? '+' : value < 0 ? '−' : ''}${(100 * Math.abs(value)).toFixed(1)} %`;
 
-function summaryOf(verdict: CompareVerdict, refused: string | null, checks: readonly CompareCheck[]): string {
+function summaryOf(
+  verdict: CompareVerdict,
+  refused: string | null,
+  checks: readonly CompareCheck[],
+  isTwoSided: boolean,
+): string {
   if (refused !== null) return refused;
   const wanted = verdict === 'regression' ? 'regression' : 'undecided';
   const telling = checks.filter(
-    ({ gate, status }) => gate && (status === wanted || (verdict === 'regression' && status === 'improvement')),
+    ({ gate, status }) =>
+      gate && (status === wanted || (isTwoSided && verdict === 'regression' && status === 'improvement')),
   );
   if (verdict === 'pass') {
     const judged = checks.filter(({ gate, status }) => gate && status !== 'skipped');

@@ -10,7 +10,7 @@ export interface ReadHunk {
   readonly hunk: ChangedHunk;
   /** 0 to 1: how much of a change it is. 0: nothing but looks. */
   readonly weight: number;
-  /** Lines of the newer file that differ; empty where lines were only taken out. */
+  /** Lines of the newer file that differ; empty where lines were only taken out, or the text is not known. */
   readonly lines: readonly number[];
   /** Lines of the older file that differ. */
   readonly old_lines: readonly number[];
@@ -89,6 +89,8 @@ function draftOf(hunk: ChangedHunk, language: Language): Draft {
   return { hunk, removed: unitsOf(hunk.removed), added: unitsOf(hunk.added) };
 }
 
+/** What a hunk weighs whose text is not known. */
+const UNREAD = 0.7;
 /** A bracket that a hunk leaves open ends here. */
 const MOST_JOINED = 60;
 
@@ -141,12 +143,14 @@ function readHunk(
   language: Language,
 ): ReadHunk {
   const { hunk, added } = draft;
-  const left = differing(draft, elsewhere);
+  // Its text was too much to be read: of its place alone it cannot be told what it changes.
+  const isUnread = hunk.removed.length + hunk.added.length < hunk.old_lines + hunk.new_lines;
+  const left = isUnread ? { removed: [], added: [], isIndentOnly: false } : differing(draft, elsewhere);
   const codeOf = (units: readonly Unit[]): string[] => units.map(({ code }) => code);
   const linesOf = (units: readonly Unit[]): number[] => units.flatMap(({ at }) => at);
   return {
     hunk,
-    weight: weightOf(left.removed, left.added, names, language, left.isIndentOnly),
+    weight: isUnread ? UNREAD : weightOf(left.removed, left.added, names, language, left.isIndentOnly),
     lines: linesOf(left.added).map((i) => hunk.new_start + i),
     old_lines: linesOf(left.removed).map((i) => hunk.old_start + i),
     signs: memorySigns(codeOf(left.removed), codeOf(left.added)),

@@ -33,7 +33,7 @@ const SAYS_RELEASED: Readonly<Record<Nearness, { readonly most: number; readonly
 /** Where something that holds was put in. */
 const SAYS_RETAINED: Readonly<Record<Nearness, { readonly most: number; readonly decay: number }>> = {
   line: { most: 1, decay: 0.06 },
-  near: { most: 0.86, decay: 0.08 },
+  near: { most: 0.9, decay: 0.07 },
   function: { most: 0.7, decay: 0.1 },
   file: { most: 0.15, decay: 0.2 },
 };
