@@ -17,10 +17,21 @@ export interface Judged {
   readonly status: Extract<CheckStatus, 'pass' | 'regression' | 'improvement' | 'undecided'>;
 }
 
-/** Half-widths are this many standard deviations: of a thousand comparisons without a change, about three exceed it. */
+/** Half-widths are this many standard deviations: of a thousand comparisons without a change, a few exceed it on the worse side. */
 export const SIGMAS = 3;
-/** Of a small sample the deviation is underestimated; factors of Student's t at that level, by number of runs. */
-const SMALL_SAMPLE: readonly number[] = [1, 1, 4.6, 2.2, 1.7, 1.5, 1.35, 1.3, 1.25, 1.2];
+/** Quantiles of Student's t at 99.5 % over {@link SIGMAS}, by number of runs: few runs underestimate how much they vary. Two hardly tell anything. */
+const SMALL_SAMPLE: readonly number[] = [4, 4, 4, 3.3, 1.95, 1.53, 1.34, 1.24, 1.17, 1.12, 1.08];
+/** What is assumed counts like so many runs more. */
+const PRIOR_RUNS = 10;
+
+/** Standard deviation between runs: what is assumed, corrected by what the golden runs show, and never less than three of them do. */
+function betweenRuns(golden: readonly Sample[], assumed: number): number {
+  const more = golden.length - 1;
+  if (more === 0) return assumed;
+  const shown = deviation(golden);
+  const pooled = Math.sqrt((PRIOR_RUNS * assumed ** 2 + more * shown ** 2) / (PRIOR_RUNS + more));
+  return more === 1 && assumed > 0 ? pooled : Math.max(pooled, shown * (SMALL_SAMPLE[golden.length] ?? 1));
+}
 
 /**
  * Golden runs against current ones. `tolerance`: the least relative effect. `assumed`: relative standard deviation between runs where a single
@@ -35,12 +46,11 @@ export function judgeChange(
 ): Judged {
   const base = median(golden.map(({ value }) => value));
   const now = median(current.map(({ value }) => value));
-  const between =
-    golden.length < 2 ? assumed * Math.abs(base) : deviation(golden) * (SMALL_SAMPLE[golden.length] ?? 1.15);
+  const between = betweenRuns(golden, assumed * Math.abs(base));
   const own = (side: readonly Sample[]): number =>
     Math.max(...side.map(({ uncertainty }) => uncertainty)) / Math.sqrt(side.length);
   const noise = Math.hypot(
-    SIGMAS * between * Math.sqrt((golden.length < 2 ? 0 : 1 / golden.length) + 1 / current.length),
+    SIGMAS * between * Math.sqrt(1 / golden.length + 1 / current.length),
     own(golden),
     own(current),
   );
