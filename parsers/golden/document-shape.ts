@@ -124,6 +124,7 @@ const PEAK: Fields<Item<Measurement['peaks']>> = {
   moment: oneOf(['peak', 'oom', 'dump']),
   basis: oneOf(['actual', 'approximate']),
   active_bytes: number,
+  requested_bytes: numberOrNull,
   reserved_bytes: number,
   components: tableOf(number),
   frames: listOf(frame),

@@ -4,6 +4,7 @@ import { changedConfig, changedEnv, changedVersions } from '../forensics/compare
 import { allChecks, checkInput } from '../forensics/compare/compare-runs.js';
 import { DEFAULT_TOLERANCES } from '../forensics/compare/tolerances.js';
 import { measureRun } from '../forensics/measure/measure-run.js';
+import { MOST_PEAKS } from '../forensics/measure/peaks-to-measure.js';
 import { describeComparison, readComparedRun } from '../forensics/nsys/describe-nsys.js';
 import { openRepository } from '../git/repository.js';
 import { resolveRevision } from '../git/resolve-revision.js';
@@ -12,7 +13,7 @@ import { MbfError } from '../model/errors.js';
 import type { CommitComparison } from '../model/git.js';
 import type { Measurement } from '../model/measurement.js';
 import type { Context } from './context.js';
-import { comparisonOf, type Grown, suspectsBetween } from './suspects-of.js';
+import { comparisonOf, type Grown, grownBetween, suspectsBetween } from './suspects-of.js';
 import { type DbOptions, openTarget } from './target.js';
 import type { TwoTargets } from './two-targets.js';
 
@@ -45,16 +46,25 @@ export async function revisionsIn(
   return [await one(operands[0]), await one(operands[1])];
 }
 
-export async function runDiff(targets: TwoTargets, grown: Grown, options: RepositoryOption): Promise<RunDiff> {
+/** `known`: what grew between the snapshots; undefined: not told by their peaks. */
+export async function runDiff(
+  targets: TwoTargets,
+  known: Grown | undefined,
+  options: RepositoryOption,
+): Promise<RunDiff> {
   const read = (side: 0 | 1) =>
     targets.use(side, async ({ store, runId, run }) => ({
       place: `${store.file} ${runId}`,
-      // The snapshots were looked into already, and why a run died is what `diagnose` tells.
-      measurement: await measureRun(store, runId, run, { mostPeaks: 0, judge: false }),
+      // The snapshots were looked into already; where a run died, what it was refused counts too. Why it died is what `diagnose` tells.
+      measurement: await measureRun(store, runId, run, {
+        mostPeaks: known === undefined ? MOST_PEAKS : 0,
+        judge: false,
+      }),
       profile: await readComparedRun(store, runId, run),
     }));
   const [a, b] = [await read(0), await read(1)];
   const [x, y] = [a.measurement, b.measurement];
+  const grown = known ?? grownBetween(x, y);
   const comparison = await comparisonOf(options.repo, commitOf(x), commitOf(y));
   const isOneRun = a.place === b.place;
   const checks = isOneRun ? [] : allChecks(checkInput({ golden: [x], current: [y], tolerances: DEFAULT_TOLERANCES }));

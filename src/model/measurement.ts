@@ -76,10 +76,13 @@ export interface MeasuredPeak {
   readonly handle: string;
   readonly rank: number | null;
   readonly device: number;
-  /** `dump`: without a trace the dumped state stands for the peak. */
-  readonly moment: 'peak' | 'dump';
+  /** `dump`: without a trace the dumped state stands for the peak. `oom`: the state at the OOM and the refused request, where they are more. */
+  readonly moment: 'peak' | 'oom' | 'dump';
   readonly basis: 'actual' | 'approximate';
+  /** With the refused request at an OOM. */
   readonly active_bytes: number;
+  /** Of the refused request; null at any other moment. */
+  readonly requested_bytes: number | null;
   readonly reserved_bytes: number;
   readonly components: Readonly<Partial<Record<Component, number>>>;
   /** `[function, file, line]`. */

@@ -325,6 +325,7 @@ describe('a document of ours', () => {
         moment: 'peak',
         basis: 'actual',
         active_bytes: 5,
+        requested_bytes: null,
         reserved_bytes: 6,
         components: { parameter: 5 },
         frames: [['f', 'a.py', 1]],

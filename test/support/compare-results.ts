@@ -293,6 +293,7 @@ export const PEAK: MeasuredPeak = {
   moment: 'peak',
   basis: 'actual',
   active_bytes: gib(54),
+  requested_bytes: null,
   reserved_bytes: gib(58),
   components: { parameter: gib(20), optimizer_state: gib(14), activation: gib(19.5), unattributed: gib(0.25) },
   frames: [],

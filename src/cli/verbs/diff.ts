@@ -95,7 +95,9 @@ export function registerDiff(program: Command, context: Context): void {
         without.length > 0
           ? { snapshots: noSnapshotDiff(candidates[0].run, candidates[1].run, without), grown: NOTHING_GROWN }
           : await snapshotDiff(targets, [a, b], candidates, { limits, moments, rank, device }, options);
-      const runs = await runDiff(targets, grown, options);
+      const died = snapshots.a_info !== null && snapshots.a_info.ooms + snapshots.b_info.ooms > 0;
+      const atPeaks = options.matchStep !== true && moments.every(({ kind }) => kind === 'peak');
+      const runs = await runDiff(targets, died && atPeaks ? undefined : grown, options);
       if (without.length === 2 && runs.checks.every(({ status }) => status === 'skipped'))
         throw new MbfError('MBF1002', `${without.join(', ')}, and nothing else that could be compared`);
       answer(context, options, { schema: 'mbforensics/diff@1', ...snapshots, ...runs }, diffText);

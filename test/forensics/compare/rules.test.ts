@@ -181,6 +181,7 @@ describe('peaks', () => {
     moment: 'peak',
     basis: 'actual',
     active_bytes: bytes + 100,
+    requested_bytes: null,
     reserved_bytes: bytes + 200,
     components: { activation: bytes, parameter: 100 },
     frames: [
