@@ -6,6 +6,8 @@ import { parseArgs } from 'node:util';
 import { packageRoot } from '../src/store/load-queries.js';
 import { type BenchContext, type Case, Skip } from './case.js';
 import { attributeCase } from './cases/attribute.js';
+import { bisectCase } from './cases/bisect.js';
+import { compareCase } from './cases/compare.js';
 import { decodeCase } from './cases/decode.js';
 import { ingestCase } from './cases/ingest.js';
 import { jsonCase } from './cases/json.js';
@@ -33,6 +35,8 @@ const CASES: readonly { readonly case: Case; readonly events: readonly number[] 
   { case: textCase, events: [] },
   { case: nsysCase, events: [3_000_000] },
   { case: modelCase, events: [] },
+  { case: compareCase, events: [1000] },
+  { case: bisectCase, events: [20] },
 ];
 const FULL = { repeat: 5, logMegabytes: 256, textMegabytes: 500 };
 const SMALL = { repeat: 3, logMegabytes: 16, textMegabytes: 16, events: [100_000] };

@@ -73,11 +73,12 @@ export async function bisectPlanted(directory: string, options: RepositoryOption
   await must(process.execPath, [tools.script, 'golden', 'export', golden, '--name', 'good', '--db', db]);
   await checkOut(repository, repository.bad);
   await must('git', ['bisect', 'start', repository.bad, repository.good]);
+  // As seen from the checkout.
   const judge = [
     'bisect',
     'run',
     '--golden',
-    golden,
+    join('..', 'golden.json'),
     '--on',
     criterionOf(repository),
     '--runs',

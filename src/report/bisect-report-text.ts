@@ -1,5 +1,6 @@
 /** What a bisection came to: the culprit, how sure that is, what it changed in memory, and how it was found. As text and as Markdown. */
 import type { BisectReportResult, BisectSide } from '../model/bisect-results.js';
+import type { CompareCheck } from '../model/compare-results.js';
 import { formatCount } from '../model/units.js';
 import { checkTable } from './check-table.js';
 import { shortCommit } from './check-words.js';
@@ -34,12 +35,19 @@ export function bisectReportText(result: BisectReportResult): string {
     ...culpritTexts(result).flatMap((text) => wrap(`${indent}${tidy(text)}`, WIDTH, indent)),
     ...(why === '' ? [] : wrap(`${indent}${tidy(why)}`, WIDTH, indent)),
     ...suspectsLeftLines(result),
-    ...stepLines(result),
-    ...titled(changeWords(result), checkTable(checks, { preset: 'default', explains: () => true, sides: SIDES })),
+    ...titled(
+      changeWords(result),
+      checkTable(checks.filter(isTelling), {
+        preset: 'default',
+        explains: ({ name }) => name === 'status',
+        sides: SIDES,
+      }),
+    ),
     ...titled(null, componentLines('of which', components)),
     ...titled(null, siteLines(sites, SITES_SHOWN, SIDES)),
     ...changedLines('settings that differ, before → after', config, SETTINGS_SHOWN),
     ...titled('suspects, the likeliest first', suspectLines(suspects, SUSPECTS_SHOWN)),
+    ...stepLines(result),
   ];
   if (notes.length > 0)
     lines.push('', ...notes.flatMap((note, i) => labelled(i === 0 ? 'notes' : '', tidy(shortText(note, 1_000)))));
@@ -75,26 +83,34 @@ function suspectsLeftLines({ suspects_left: left, state }: BisectReportResult): 
   return ['', title, ...lines];
 }
 
+/** What differs, or could not be told: that a dozen components stayed as they were says nothing here. */
+const isTelling = ({ status, name }: CompareCheck): boolean =>
+  status === 'regression' || status === 'improvement' || (status === 'undecided' && !name.includes(':'));
+
 /** What each commit was judged to be, and why. */
 function stepLines({ steps }: BisectReportResult): string[] {
   if (steps.length === 0) return ['', 'no commit was judged'];
   const indent = ' '.repeat(8);
   const lines = steps.flatMap((step) => {
-    const runs = `${formatCount(step.runs)} ${step.runs === 1 ? 'run' : 'runs'}`;
-    const kept = step.bundle === '' ? '' : `, kept in ${tidy(step.bundle)}`;
+    const runs = step.runs > 1 ? ` (${formatCount(step.runs)} runs)` : '';
     return [
       `  ${step.judgement.padEnd(6)}${commitWords(step, WIDTH - 8)}`,
-      ...wrap(`${indent}${tidy(step.reason)} (${runs}${kept})`, WIDTH, indent),
+      ...wrap(`${indent}${tidy(step.reason)}${runs}`, WIDTH, indent),
     ];
   });
-  return ['', 'commits judged, in this order', ...lines];
+  return ['', 'commits judged, in this order', ...lines, ...keptLines(steps)];
+}
+
+/** The folder of the bisection, which has one for each commit. */
+function keptLines([first]: BisectReportResult['steps']): string[] {
+  const folder = /(?:^|\/)(mbforensics\/bisect\/[^/]+)\//.exec(first?.bundle ?? '')?.[1];
+  return folder === undefined ? [] : wrap(`  output and judgement of each: …/${tidy(folder)}/COMMIT`, WIDTH, '    ');
 }
 
 /** What the figures below are of; null where there are none to tell. */
 function changeWords({ before, after, total_delta_bytes: bytes }: BisectReportResult): string | null {
   if (before === null && after === null) return null;
-  const side = (one: BisectSide | null): string =>
-    one === null ? 'unknown' : `${shortCommit(one.sha)} (${shortText(one.run, 30)})`;
+  const side = (one: BisectSide | null): string => (one === null ? 'unknown' : shortCommit(one.sha));
   const total = bytes === null ? '' : `: ${signedBytes(bytes)} at the peak`;
   return `from ${side(before)} to ${side(after)}${total}`;
 }

@@ -61,19 +61,9 @@ BISECT  found                                                                   
         judged on memory against golden nightly; the culprit by 2 runs
         both neighbours were judged, the culprit twice
 
-commits judged, in this order
-  skip  1111111 Bump the container
-        NCCL timeout before the first iteration (1 run, kept in bisect/1111111)
-  bad   abc1234 Keep the MLP input for the backward pass
-        peak allocated 58.1 GiB against 54.8 GiB: +6.1 %, tolerance 2 % (2 runs, kept in
-        bisect/abc1234)
-  good  d34db33 Rename a test
-        peak allocated 54.8 GiB: as golden (1 run)
-
-from d34db33 (bisect-d34db33) to abc1234 (bisect-abc1234): +3.30 GiB at the peak
-  check               before       after     change           tolerance  status
-  peak_allocated   54.80 GiB   58.10 GiB  +3.30 GiB   +6.0 %        2 %  regression
-  step_time       2,366.6 ms  2,370.2 ms   +3.60 ms  +0.15 %        3 %  pass
+from d34db33 to abc1234: +3.30 GiB at the peak
+  check              before      after     change          tolerance  status
+  peak_allocated  54.80 GiB  58.10 GiB  +3.30 GiB  +6.0 %        2 %  regression
 
 of which    activation +3.30 GiB, workspace -32.00 MiB
 
@@ -92,6 +82,14 @@ suspects, the likeliest first
               -        del hidden_states
               +        self.saved = hidden_states
             abc1234 Keep the MLP input for the backward pass
+
+commits judged, in this order
+  skip  1111111 Bump the container
+        NCCL timeout before the first iteration
+  bad   abc1234 Keep the MLP input for the backward pass
+        peak allocated 58.1 GiB against 54.8 GiB: +6.1 %, tolerance 2 % (2 runs)
+  good  d34db33 Rename a test
+        peak allocated 54.8 GiB: as golden
 `);
   });
 

@@ -54,7 +54,12 @@ export function registerGolden(program: Command, context: Context): void {
   ).action(async (operand: string | undefined, options: AddOptions) => {
     checkName(options.name);
     const measured = await resolveMeasured(operand, options, context);
-    const died = measured.runs.find(({ status }) => status.ending !== 'completed' && status.ending !== 'stopped');
+    const died = measured.runs.find(
+      ({ status, peaks }) =>
+        status.ending === 'oom' ||
+        status.ending === 'failed' ||
+        (status.ending === 'no_training' && peaks.length === 0),
+    );
     if (died !== undefined && options.force !== true)
       throw new MbfError(
         'MBF1001',

@@ -26,6 +26,9 @@ export function memoryChecks(input: CheckInput): CompareCheck[] {
   else {
     checks.push(peakCheck('peak_allocated', total, input, true, `largest over ranks; ${moment}`));
     checks.push(...byPlace(input, figure));
+    // Memory lines are printed between steps; what a run was refused within one is known from its snapshot alone.
+    if (input.current.some(({ status }) => status.ending === 'oom') && peakPairs(input) !== undefined)
+      checks.push(...snapshotPeaks(input));
   }
   const reserved = compare(input, of, (rank) => rank.peak_reserved_bytes);
   if (reserved !== undefined)
@@ -132,15 +135,12 @@ function snapshotPeaks(input: CheckInput): CompareCheck[] {
     'higher',
   );
   const [peak] = pairs.current;
-  return [
-    peakCheck(
-      'peak_active',
-      judged,
-      input,
-      true,
-      `snapshots of rank ${peak!.rank ?? 'unknown'}: no memory lines on both sides`,
-    ),
-  ];
+  return [peakCheck('peak_active', judged, input, true, peakReason(peak!))];
+}
+
+function peakReason({ rank, moment }: MeasuredPeak): string {
+  const whose = `snapshots of rank ${rank ?? 'unknown'}`;
+  return moment === 'oom' ? `${whose}; with what was refused` : whose;
 }
 
 /** Peaks of the same rank of every run that has one. */

@@ -1,0 +1,94 @@
+/** Real bisections of generated repositories, each with one planted commit: whether it is found, and whether its hunk or setting comes first. */
+import { mkdtemp, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { RepositoryKind } from '../../samples/generate/repository/history/regressions.js';
+import { packageRoot } from '../../src/store/load-queries.js';
+import type { BenchContext, Case } from '../case.js';
+import type { Sample } from '../measure.js';
+import { type Bisected, bisectPlanted } from '../planted-bisection.js';
+import type { Group } from '../report.js';
+
+const KINDS: readonly RepositoryKind[] = ['oom', 'memory', 'throughput', 'component'];
+const SKIPPED_NEIGHBOURS = 3;
+/** In a run of all cases. */
+const SMALL = 4;
+/** The tests have others. */
+const FIRST_SEED = 101;
+const BISECT = 'git bisect run, with its launches';
+
+export const bisectCase: Case = {
+  name: 'bisect',
+  async *run(context) {
+    for (const asked of context.events) {
+      const count = asked > 1000 ? SMALL : asked;
+      const plain = [];
+      for (let i = 0; i < count; i += 1)
+        plain.push(await one(context, KINDS[i % KINDS.length]!, FIRST_SEED + i, false));
+      yield group(`${count} repositories of 40 commits`, plain);
+      const skipped = [];
+      for (let i = 0; i < (asked > 1000 ? 1 : SKIPPED_NEIGHBOURS); i += 1)
+        skipped.push(await one(context, KINDS[(i + 1) % KINDS.length]!, FIRST_SEED + i, true));
+      yield group(`${skipped.length} repositories whose planted commit has neighbours that cannot be judged`, skipped);
+    }
+  },
+};
+
+async function one(
+  context: BenchContext,
+  kind: RepositoryKind,
+  seed: number,
+  skippedNeighbour: boolean,
+): Promise<Bisected> {
+  const directory = await mkdtemp(join(context.directory, 'bisect-'));
+  try {
+    const dist = join(packageRoot(), 'dist');
+    const found = await bisectPlanted(
+      directory,
+      { kind, seed, skippedNeighbour },
+      {
+        script: join(dist, 'src', 'cli', 'main.js'),
+        trainer: join(dist, 'samples', 'generate', 'repository', 'trainer-main.js'),
+      },
+    );
+    context.progress(
+      `${kind} ${seed}: ${isRight(found) ? 'right' : 'WRONG'}${found.hasSuspect ? '' : ', suspect missed'}\n`,
+    );
+    return found;
+  } finally {
+    await rm(directory, { recursive: true, force: true });
+  }
+}
+
+/** The planted commit, or the set that git is left with; and nobody else blamed or cleared on the way. */
+function isRight({ repository, report, firstBad, left, blamed, cleared }: Bisected): boolean {
+  const { expectedSuspects, planted } = repository;
+  if (blamed.length > 0 || cleared.length > 0) return false;
+  if (expectedSuspects.length === 1) return firstBad === planted.sha && report.culprit?.sha === planted.sha;
+  const names = (shas: readonly string[]): string => [...shas].sort().join(' ');
+  const told = report.suspects_left.map(({ sha }) => sha);
+  return names(left) === names(expectedSuspects) && names(told) === names(expectedSuspects);
+}
+
+function group(title: string, all: readonly Bisected[]): Group {
+  const samples = new Map<string, readonly Sample[]>([
+    [BISECT, all.map(({ seconds }) => ({ seconds, peakRssBytes: null }))],
+  ]);
+  const count = (of: (found: Bisected) => boolean): string => `${all.filter(of).length} of ${all.length}`;
+  const missed = all.filter((found) => !found.hasSuspect || !isRight(found));
+  return {
+    case: 'bisect',
+    title,
+    baselines: [],
+    samples,
+    work: {},
+    bars: {},
+    notes: [
+      `${count(isRight)} right; ${count(({ blamed }) => blamed.length === 0)} without a commit blamed that is not to blame`,
+      `${count(({ hasSuspect }) => hasSuspect)} with the planted hunk or setting as the first suspect`,
+      ...missed.map(
+        ({ repository: { kind, planted }, report }) =>
+          `missed: ${kind} ${planted.regression} (${planted.file} line ${planted.line}); first suspect: ${report.suspects[0]?.file ?? 'none'} ${report.suspects[0]?.key ?? report.suspects[0]?.hunk ?? ''}`,
+      ),
+    ],
+  };
+}
