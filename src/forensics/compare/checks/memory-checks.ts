@@ -25,7 +25,7 @@ export function memoryChecks(input: CheckInput): CompareCheck[] {
   if (total === undefined) checks.push(...snapshotPeaks(input));
   else {
     checks.push(peakCheck('peak_allocated', total, input, true, `largest over ranks; ${moment}`));
-    checks.push(...byPlace(input, figure));
+    checks.push(...byPlace(input, figure, total.status === 'regression'));
     // Memory lines are printed between steps; what a run was refused within one is known from its snapshot alone.
     if (input.current.some(({ status }) => status.ending === 'oom') && peakPairs(input) !== undefined)
       checks.push(...snapshotPeaks(input));
@@ -85,7 +85,7 @@ function peakCheck(
 }
 
 /** Stages are gates of their own: the largest rank may hide another stage's growth. Ranks are told where they say more than their stage. */
-function byPlace(input: CheckInput, figure: (rank: MeasuredRank) => number | null): CompareCheck[] {
+function byPlace(input: CheckInput, figure: (rank: MeasuredRank) => number | null, isTold: boolean): CompareCheck[] {
   if (!input.sameLayout) return [];
   const stagesOf = (run: Measurement): number[] => run.ranks.flatMap(({ stage }) => (stage === null ? [] : [stage]));
   const stages = [...new Set(input.golden.flatMap(stagesOf))].sort((a, b) => a - b);
@@ -104,8 +104,8 @@ function byPlace(input: CheckInput, figure: (rank: MeasuredRank) => number | nul
   for (const rank of ranks) {
     const judged = compare(input, (run) => run.ranks.filter((entry) => entry.rank === rank), figure);
     const stage = input.golden[0]!.ranks.find((entry) => entry.rank === rank)?.stage;
-    if (judged?.status !== 'regression' || (stage != null && grown.has(stage)) || listed === MOST_RANKS_LISTED)
-      continue;
+    const isKnown = stage == null ? isTold : grown.has(stage);
+    if (judged?.status !== 'regression' || isKnown || listed === MOST_RANKS_LISTED) continue;
     listed += 1;
     checks.push(peakCheck(`peak_allocated:rank ${rank}`, judged, input, false, 'this rank'));
   }
