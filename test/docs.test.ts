@@ -46,7 +46,7 @@ describe('README', () => {
     expect(blocks.length).toBeGreaterThanOrEqual(7);
   });
 
-  // What a bisection prints is compared where there is one: test/bisect-repository.test.ts.
+  // What a bisection prints is compared where there is one: test/bisect/planted.test.ts.
   it.each(blocks.filter(({ words }) => !words.startsWith('bisect ')))(
     '$words prints what README says',
     ({ words, output }) => {

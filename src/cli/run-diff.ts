@@ -36,7 +36,7 @@ export async function revisionsIn(
       return operand;
     } catch (error) {
       if (!(error instanceof MbfError) || (error.code !== 'MBF1002' && error.code !== 'MBF1003')) throw error;
-      const sha = await resolveRevision(await openRepository(repo), operand.replace(/^commit:/, '')).catch(
+      const sha = await resolveRevision(await openRepository(repo, process.env), operand.replace(/^commit:/, '')).catch(
         () => undefined,
       );
       if (sha === undefined) throw error;
@@ -65,7 +65,7 @@ export async function runDiff(
   const [a, b] = [await read(0), await read(1)];
   const [x, y] = [a.measurement, b.measurement];
   const grown = known ?? grownBetween(x, y);
-  const comparison = await comparisonOf(options.repo, commitOf(x), commitOf(y));
+  const comparison = await comparisonOf(options.repo, commitOf(x), commitOf(y), grown.sites);
   const isOneRun = a.place === b.place;
   const checks = isOneRun ? [] : allChecks(checkInput({ golden: [x], current: [y], tolerances: DEFAULT_TOLERANCES }));
   const slower = checks.some(

@@ -3,7 +3,7 @@
 import { changedConfig, changedEnv, changedVersions } from '../forensics/compare/changed-values.js';
 import { componentChanges, pairPeaks, stackGroups } from '../forensics/compare/site-changes.js';
 import { type GrownSite, grownSites } from '../forensics/diff/grown-sites.js';
-import { rankSuspects } from '../forensics/suspects/rank-suspects.js';
+import { isOfInterest, rankSuspects } from '../forensics/suspects/rank-suspects.js';
 import { compareCommits } from '../git/compare-commits.js';
 import { openRepository } from '../git/repository.js';
 import { resolveRevision } from '../git/resolve-revision.js';
@@ -13,20 +13,22 @@ import { MbfError } from '../model/errors.js';
 import type { CommitComparison } from '../model/git.js';
 import type { Measurement } from '../model/measurement.js';
 
-/** What both commits differ in; null without a repository. Throws MBF1008 where a commit is not known, or not in the repository. */
+/** What both commits differ in, of large diffs first what `sites` run through; null without a repository. Throws MBF1008 where a commit is not known, or not in the repository. */
 export async function comparisonOf(
   directory: string | undefined,
   from: string | null,
   to: string | null,
+  sites: readonly GrownSite[],
 ): Promise<CommitComparison | null> {
   if (directory === undefined) return null;
-  const repository = await openRepository(directory);
+  const repository = await openRepository(directory, process.env);
   if (from === null || to === null)
     throw new MbfError(
       'MBF1008',
       'the commit of a run is not known: ingest it with --commit, or have its log print it',
     );
-  return compareCommits(repository, await resolveRevision(repository, from), await resolveRevision(repository, to));
+  const [a, b] = [await resolveRevision(repository, from), await resolveRevision(repository, to)];
+  return compareCommits(repository, a, b, isOfInterest(sites));
 }
 
 export interface Grown {

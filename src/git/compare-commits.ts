@@ -25,13 +25,19 @@ const DIFF = [
  * Files with their hunks, renames found, without lines of context; pins of submodules, and the files inside where their history is at hand.
  * `truncated` is set where the diff exceeds 64 MiB or 200,000 lines, or there are more than 5,000 commits; files over 4 MiB count as binary.
  *
+ * @param isFirst files whose lines are kept before all others, should there be too many; by their path in the repository or submodule
  * @throws MbfError MBF1008: a revision is unknown, or objects are missing (a partial clone: nothing is fetched)
  */
-export async function compareCommits(repository: Repository, from: string, to: string): Promise<CommitComparison> {
+export async function compareCommits(
+  repository: Repository,
+  from: string,
+  to: string,
+  isFirst?: (path: string) => boolean,
+): Promise<CommitComparison> {
   const [first, last] = await Promise.all([resolveRevision(repository, from), resolveRevision(repository, to)]);
   const isStraight = await isAncestor(repository, first, last);
   const [difference, between] = await Promise.all([
-    differenceOf(repository, '', first, last, { lines: MOST_HUNK_LINES, isCut: false }, 0),
+    differenceOf(repository, '', first, last, { lines: MOST_HUNK_LINES, isCut: false, isFirst }, 0),
     commitsBetween(repository, first, last, !isStraight),
   ]);
   return {
@@ -45,6 +51,13 @@ export async function compareCommits(repository: Repository, from: string, to: s
   };
 }
 
+/** Shared by the repository and its submodules. */
+interface Budget {
+  lines: number;
+  isCut: boolean;
+  readonly isFirst: ((path: string) => boolean) | undefined;
+}
+
 interface Difference {
   readonly files: readonly ChangedFile[];
   readonly submodules: readonly SubmoduleChange[];
@@ -56,11 +69,11 @@ async function differenceOf(
   prefix: string,
   from: string,
   to: string,
-  budget: { lines: number; isCut: boolean },
+  budget: Budget,
   depth: number,
 ): Promise<Difference> {
   const { text, isCut } = await readGit(repository, [...DIFF, from, to, '--']);
-  const parsed = parseDiff(text, isCut, budget.lines);
+  const parsed = parseDiff(text, isCut, budget.lines, budget.isFirst);
   budget.isCut ||= parsed.isCut;
   for (const file of parsed.files) {
     for (const hunk of file.hunks) budget.lines -= hunk.removed.length + hunk.added.length;

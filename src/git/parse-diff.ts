@@ -34,8 +34,16 @@ export const MOST_LINE_CHARS = 2_000;
 const RAW = /^:(\d{6}) (\d{6}) ([0-9a-f]+) ([0-9a-f]+) ([A-Z])(\d*)\t(.*)$/;
 const HUNK = /^@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@ ?(.*)$/;
 
-/** @param isCut whether git was stopped before it had printed everything */
-export function parseDiff(text: string, isCut = false, mostLines = MOST_HUNK_LINES): ParsedDiff {
+/**
+ * @param isCut whether git was stopped before it had printed everything
+ * @param isFirst of which files lines are read before all others, should there be too many
+ */
+export function parseDiff(
+  text: string,
+  isCut = false,
+  mostLines = MOST_HUNK_LINES,
+  isFirst: (path: string) => boolean = () => false,
+): ParsedDiff {
   const lines = new Lines(text);
   const entries: Entry[] = [];
   const sections: Section[] = [];
@@ -54,7 +62,7 @@ export function parseDiff(text: string, isCut = false, mostLines = MOST_HUNK_LIN
     if (found >= 0) at = found + 1;
     readSection(lines, sections[found]?.entry, places);
   }
-  const isSpent = readBodies(lines, places, mostLines);
+  const isSpent = readBodies(lines, places, mostLines, isFirst);
   return { files: entries, isCut: isCut || isSpent || places.some(({ isWhole }) => !isWhole) };
 }
 
@@ -133,15 +141,30 @@ function readSection(lines: Lines, entry: Entry | undefined, places: HunkPlace[]
   }
 }
 
-/**
- * The lines of hunks, until there are too many: those of changed files first, then of added, last of deleted ones, which no program runs any
- * more. Whether some were left out.
- */
-function readBodies(lines: Lines, places: readonly HunkPlace[], mostLines: number): boolean {
+/** Lines of a hunk that is an edit rather than a rewrite, and of one that is still worth reading. */
+const [SMALL, MIDDLING] = [40, 400];
+
+/** Which hunks are read first: those of changed files, small ones before large ones, then of added, last of deleted ones, which no program runs. */
+function readingOrder({ entry, hunk }: HunkPlace): number {
+  if (entry.new_path === null) return 4;
+  if (entry.old_path === null) return 3;
+  const lines = hunk.old_lines + hunk.new_lines;
+  return lines <= SMALL ? 0 : lines <= MIDDLING ? 1 : 2;
+}
+
+/** The lines of hunks, until there are too many. Whether some were left out. */
+function readBodies(
+  lines: Lines,
+  places: readonly HunkPlace[],
+  mostLines: number,
+  isFirst: (path: string) => boolean,
+): boolean {
+  const order = new Map(
+    places.map((place) => [place, isFirst(place.entry.new_path ?? place.entry.old_path!) ? -1 : readingOrder(place)]),
+  );
   let left = mostLines;
   let isSpent = false;
-  const rank = ({ entry }: HunkPlace): number => (entry.new_path === null ? 2 : entry.old_path === null ? 1 : 0);
-  for (const { hunk, at } of places.toSorted((p, q) => rank(p) - rank(q))) {
+  for (const { hunk, at } of places.toSorted((p, q) => order.get(p)! - order.get(q)!)) {
     lines.seek(at);
     eachLine(lines, hunk, (side, line) => {
       if (left <= 0) isSpent = true;

@@ -123,7 +123,7 @@ export interface SnapshotDiff {
     readonly pending_delta_bytes: number;
     readonly inactive_delta_bytes: number;
   };
-  /** In descending order of |delta|; those that are equal in everything are left to the remainder. */
+  /** In descending order of |delta|; those of equal bytes and counts are left to the remainder, whatever became of their lines. */
   readonly sites: readonly DiffSite[];
   readonly remainder_bytes: number;
   /** Sites without a difference, and what `--limit` and `--min` left out. */

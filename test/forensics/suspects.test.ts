@@ -289,6 +289,39 @@ describe('hunks', () => {
     expect(first!.score).toBeGreaterThan(0.4);
   });
 
+  it('sets what came against what went, where neither has a counterpart', () => {
+    const line = (at: number, name: string): string =>
+      `@@ -${at} +${at} @@ def ${name}(self, x):\n-        a = self.p(x)\n+        a = self.q(x)`;
+    const comparison = compared([changed(LAYER, line(210, 'forward')), changed(MLP, line(34, '_mlp'))]);
+    const rewritten = [
+      { ...grew(6, 'activation', stack('new transformer/transformer_layer.py:210')), a_frames: [] },
+      { ...grew(-5.9, 'activation', []), a_frames: stack('old transformer/transformer_layer.py:210') },
+    ];
+    const found = rank({
+      comparison,
+      sites: [...rewritten, grew(2, 'activation', stack('_mlp transformer/mlp.py:34'))],
+    });
+    expect(found[0]).toMatchObject({ file: MLP });
+    expect(found[0]!.reason).toContain('2.00 GiB of 2.10 GiB');
+  });
+
+  it('stays fast with many stacks in a file of many hunks', () => {
+    const hunks = Array.from(
+      { length: 600 },
+      (_, i) => `@@ -${i * 10 + 1} +${i * 10 + 1} @@ def f${i}(x):\n-    a = p(x)\n+    a = q(x)`,
+    );
+    const sites = Array.from({ length: 2000 }, (_, i) =>
+      grew(
+        1,
+        'activation',
+        stack(`f${i % 600} transformer/mlp.py:${(i % 600) * 10 + 1}`, `g transformer/mlp.py:${i % 300}`, ...TRUNK),
+      ),
+    );
+    const started = performance.now();
+    expect(rank({ comparison: compared([changed(MLP, ...hunks)]), sites }).length).toBeGreaterThan(0);
+    expect(performance.now() - started).toBeLessThan(5_000);
+  });
+
   it('leaves growth without Python frames to paths and words', () => {
     const native = [{ name: 'at::_ops::mm::call(at::Tensor const&)', filename: '??', line: 0 }];
     const comparison = compared([

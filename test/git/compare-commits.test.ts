@@ -1,4 +1,5 @@
 /** Differences and histories of real repositories. */
+import { spawnSync } from 'node:child_process';
 import { chmodSync, existsSync, mkdirSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
@@ -392,9 +393,12 @@ describe('compareCommits', () => {
     expect(fileOf(comparison, 'a.csv')).toMatchObject({ binary: true, hunks: [] });
     const kept = comparison.files.flatMap(({ hunks }) => hunks.flatMap(({ removed, added }) => [...removed, ...added]));
     expect(kept).toHaveLength(200_000);
-    // Their places are known all the same.
-    expect(fileOf(comparison, 'z.py').hunks).toMatchObject([{ new_start: 1, new_lines: 1, added: [] }]);
-    expect(fileOf(comparison, 'c.txt').hunks).toMatchObject([{ new_lines: 150_000 }]);
+    expect(fileOf(comparison, 'min.js').hunks[0]?.added[0]).toHaveLength(2_000);
+    // Edits come before rewrites, whose places are known all the same.
+    expect(fileOf(comparison, 'z.py').hunks).toMatchObject([{ removed: ['x'], added: ['y'] }]);
+    expect(fileOf(comparison, 'c.txt').hunks).toMatchObject([{ new_start: 1, new_lines: 150_000 }]);
+    const asked = await compareCommits(await open(one), 'HEAD~1', 'HEAD', (path) => path === 'c.txt');
+    expect(fileOf(asked, 'c.txt').hunks[0]?.added).toHaveLength(150_000);
   });
 
   it('stops git at 64 MiB and still knows every file', async () => {
@@ -419,9 +423,6 @@ describe('compareCommits', () => {
         `commit refs/heads/many\nmark :${i + 1}\ncommitter T <t@e> ${1_800_000_000 + i} +0000\ndata 2\nc\n` +
         `from ${i === 0 ? base : `:${i}`}\nM 100644 inline f\ndata ${String(i).length}\n${i}\n`,
     ).join('');
-    const file = join(one.root, '.git', 'stream');
-    writeFileSync(file, stream);
-    const { spawnSync } = await import('node:child_process');
     spawnSync('git', ['fast-import', '--quiet'], { cwd: one.root, input: stream, env: gitEnvironment() });
     const comparison = await compareCommits(await open(one), base, 'many');
     expect(comparison.commits).toHaveLength(MOST_COMMITS);

@@ -78,6 +78,25 @@ describe('parseDiff', () => {
     ]);
   });
 
+  it('reads edits before rewrites, these before added and deleted files, and what is asked for before all', () => {
+    const header = (path: string, status: string): string =>
+      `:${status === 'A' ? '000000' : '100644'} ${status === 'D' ? '000000' : '100644'} ${ID} ${ID} ${status}\t${path}\n`;
+    const long = (path: string, lines: number, at: string): string =>
+      `diff --git a/${path} b/${path}\n@@ ${at} @@\n${'+x\n'.repeat(lines)}`;
+    const text = [
+      ...[header('a.py', 'A'), header('b.py', 'M'), header('c.py', 'M'), header('d.csv', 'M'), '\n'],
+      ...[long('a.py', 3, '-0,0 +1,3'), long('b.py', 50, '-0,0 +1,50'), long('c.py', 2, '-0,0 +1,2')],
+      long('d.csv', 500, '-0,0 +1,500'),
+    ].join('');
+    const kept = (most: number, isFirst?: (path: string) => boolean): number[] =>
+      parseDiff(text, false, most, isFirst).files.map(({ hunks }) => hunks[0]!.added.length);
+    expect(kept(2)).toEqual([0, 0, 2, 0]);
+    expect(kept(52)).toEqual([0, 50, 2, 0]);
+    expect(kept(552)).toEqual([0, 50, 2, 500]);
+    expect(kept(555)).toEqual([3, 50, 2, 500]);
+    expect(kept(3, (path) => path === 'a.py')).toEqual([3, 0, 0, 0]);
+  });
+
   it('reads lines of context, which `GIT_DIFF_OPTS` may bring, as of both sides', () => {
     const text = `${raw}\ndiff --git a/m.py b/m.py\n@@ -1,3 +1,3 @@\n x\n-a\n+b\n y\n`;
     expect(parseDiff(text).files[0]!.hunks).toMatchObject([{ removed: ['x', 'a', 'y'], added: ['x', 'b', 'y'] }]);

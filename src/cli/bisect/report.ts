@@ -5,6 +5,7 @@ import { changedConfig } from '../../forensics/compare/changed-values.js';
 import { allChecks, checkInput } from '../../forensics/compare/compare-runs.js';
 import { pairPeaks, siteChanges } from '../../forensics/compare/site-changes.js';
 import { parseTolerances } from '../../forensics/compare/tolerances.js';
+import { isOfInterest } from '../../forensics/suspects/rank-suspects.js';
 import { isAncestor, suspectCommits } from '../../git/commits.js';
 import { compareCommits } from '../../git/compare-commits.js';
 import { parseBisectLog } from '../../git/parse-bisect-log.js';
@@ -48,7 +49,9 @@ export async function describeBisection(
   const grown = a === null || b === null ? undefined : grownBetween(a, b);
   const from = before?.sha ?? (culprit === null ? undefined : culprit.parents[0]);
   const comparison =
-    bad === null || from === undefined ? null : await compareCommits(repository, culprit?.parents[0] ?? from, bad.sha);
+    bad === null || from === undefined
+      ? null
+      : await compareCommits(repository, culprit?.parents[0] ?? from, bad.sha, isOfInterest(grown?.sites ?? []));
   const direction = record.criterion === 'throughput' ? 'time' : 'memory';
   const { confidence, why } = confidenceOf(state, culprit, before, byCommit);
   return {

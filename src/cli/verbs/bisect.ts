@@ -72,7 +72,7 @@ export function registerBisect(program: Command, context: Context): void {
       const mostRuns = parseCount('--runs', options.runs);
       if (mostRuns === 0) throw new MbfError('MBF1001', '--runs 0 would judge nothing');
       const timeoutMs = timeOption(options.timeout);
-      const repository = await openRepository('.');
+      const repository = await openRepository('.', process.env);
       const golden = await resolveGolden(options.golden, options, context);
       const hunted =
         options.like === undefined ? null : (await resolveMeasured(options.like, options, context)).runs[0]!;
@@ -138,7 +138,7 @@ export function registerBisect(program: Command, context: Context): void {
       .option('--markdown <file>', 'also write it as Markdown; - is standard output'),
     ['bisect report', 'bisect report --markdown culprit.md --json'],
   ).action(async (options: ReportOptions) => {
-    const repository = await openRepository(options.repo);
+    const repository = await openRepository(options.repo, process.env);
     const session = readSession(repository, options.session);
     const db = join(bisectDirectory(repository), STORE_NAME);
     if (!existsSync(db)) throw new MbfError('MBF1004', 'the store of the bisection is gone', { file: db });

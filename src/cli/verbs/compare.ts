@@ -100,9 +100,10 @@ async function judge(
   options: Options,
 ): Promise<CompareResult> {
   const [a, b] = [golden.runs[0]!, current.runs[0]!];
-  const comparison = await comparisonOf(options.repo, commitOf(a), commitOf(b));
+  const grown = grownBetween(a, b);
+  const comparison = await comparisonOf(options.repo, commitOf(a), commitOf(b), grown.sites);
   const suspects = (verdict: CompareVerdict, direction: 'memory' | 'time') =>
-    verdict === 'regression' ? suspectsBetween(a, b, grownBetween(a, b), comparison, direction) : [];
+    verdict === 'regression' ? suspectsBetween(a, b, grown, comparison, direction) : [];
   if (preset !== 'default') {
     const { verdict, checks, notes } = judgePreset(preset, golden, current);
     const basis = compareBasis(input);

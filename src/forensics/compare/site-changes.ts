@@ -46,7 +46,7 @@ export function stackGroups(peak: MeasuredPeak): StackGroup[] {
 export function siteChanges(a: MeasuredPeak, b: MeasuredPeak): DiffSite[] {
   const [x, y] = [stackGroups(a), stackGroups(b)];
   return matchSites(x, y)
-    .filter((site) => site.delta_bytes !== 0 || site.a_count !== site.b_count || site.match !== 'exact')
+    .filter((site) => site.delta_bytes !== 0 || site.a_count !== site.b_count)
     .map(({ a_groups, b_groups, ...site }) => ({
       ...site,
       sizes: [],

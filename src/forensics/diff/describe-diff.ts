@@ -99,9 +99,9 @@ function compareComponents(a: Side['components'], b: Side['components']): DiffCo
     .sort((x, y) => Math.abs(y.delta_bytes) - Math.abs(x.delta_bytes) || y.b_bytes - x.b_bytes);
 }
 
-/** Nothing to tell: such sites are counted in the remainder, so that of two equal sides the list is empty. */
+/** Nothing to tell: such sites are counted in the remainder, so that the list is empty of two sides between which code only moved or was renamed. */
 function isUnchanged(site: SiteDelta): boolean {
-  return site.delta_bytes === 0 && site.a_count === site.b_count && site.match === 'exact';
+  return site.delta_bytes === 0 && site.a_count === site.b_count;
 }
 
 function describeSite(site: SiteDelta, a: Side, b: Side): DiffSite {

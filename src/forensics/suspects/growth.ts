@@ -46,7 +46,7 @@ export function readGrowth(
   components: readonly DiffComponent[],
   totalDeltaBytes: number | null,
 ): Growth {
-  const grown = sites.filter(({ delta_bytes }) => delta_bytes > 0);
+  const grown = withoutReplaced(sites).filter(({ delta_bytes }) => delta_bytes > 0);
   const bytes = grown.reduce((sum, { delta_bytes }) => sum + delta_bytes, 0);
   // Sites of several ways in are all given the same older stack: where that parts from the newer one tells nothing.
   const pairs = new Map<readonly Frame[], number>();
@@ -73,6 +73,27 @@ export function readGrowth(
     beyond,
     spread: squares === 0 ? 0 : 1 / squares,
   };
+}
+
+/**
+ * Sites that only one side has may be the same, rewritten beyond recognition: what came of a component is first set against what went of it. The
+ * rest keeps its proportions.
+ */
+function withoutReplaced(sites: readonly GrownSite[]): GrownSite[] {
+  const came = new Map<Component | null, number>();
+  const went = new Map<Component | null, number>();
+  const add = (sums: Map<Component | null, number>, { component, delta_bytes }: GrownSite): void =>
+    void sums.set(component, (sums.get(component) ?? 0) + Math.abs(delta_bytes));
+  const isNew = ({ a_frames, delta_bytes }: GrownSite): boolean => a_frames.length === 0 && delta_bytes > 0;
+  for (const site of sites) {
+    if (isNew(site)) add(came, site);
+    else if (site.b_frames.length === 0 && site.delta_bytes < 0) add(went, site);
+  }
+  return sites.map((site) => {
+    if (!isNew(site)) return site;
+    const left = 1 - (went.get(site.component) ?? 0) / came.get(site.component)!;
+    return { ...site, delta_bytes: site.delta_bytes * Math.max(0, left) };
+  });
 }
 
 function readStack(site: GrownSite, all: number, isPair: boolean): GrownStack {

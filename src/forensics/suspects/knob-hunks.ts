@@ -29,66 +29,73 @@ interface HunkSettings {
 const CONFIGURATION = /\.(?:ya?ml|json|toml|ini|cfg|conf|sh|bash|slurm|sbatch|env)$/i;
 const RECIPE = /(?:^|\/)(?:\w*recipes?|configs?|conf|examples?|scripts?|perf\w*|experiments?)\//i;
 
-/** Settings in the lines of all hunks; read once. */
-export class KnobHunks {
-  readonly #byKey = new Map<string, HunkSettings[]>();
-
-  constructor(files: readonly ReadFile[]) {
-    for (const file of files) {
-      for (const hunk of file.hunks) {
-        const read = { file, hunk, removed: settingsOf(hunk.hunk.removed), added: settingsOf(hunk.hunk.added) };
-        for (const key of new Set([...read.removed, ...read.added].flatMap((one) => [one.key, one.raw]))) {
-          const list = this.#byKey.get(key) ?? [];
-          list.push(read);
-          this.#byKey.set(key, list);
-        }
-      }
-    }
-  }
-
+export interface KnobHunks {
   /** The hunk that most likely set it; undefined where none sets it to anything else than before. */
-  placeOf({ key, a, b }: ChangedValue): Place | undefined {
-    const last = lastPart(key);
-    const ranked = [...new Set([...(this.#byKey.get(key) ?? []), ...(this.#byKey.get(last) ?? [])])]
-      .map(({ file, hunk, removed, added }) => {
-        const isIt = (one: Setting): boolean => one.key === key || one.raw === last || one.raw === key;
-        const [was, is] = [removed.filter(isIt), added.filter(isIt)];
-        const wasA = was.some(({ value }) => isSame(value, a));
-        const isB = is.some(({ value }) => isSame(value, b));
-        const differs = was.map(({ value }) => value).join('\0') !== is.map(({ value }) => value).join('\0');
-        const proof = wasA && isB ? 3 : isB || (wasA && is.length === 0) ? 2 : differs ? 1 : 0;
-        const isConfiguration = CONFIGURATION.test(file.path);
-        const isSource = !isConfiguration && !RECIPE.test(file.path);
-        return {
-          file,
-          hunk,
-          proof,
-          rank: proof * 8 - (file.is_aside ? 4 : 0) + (isConfiguration ? 2 : isSource ? 0 : 1),
-        };
-      })
-      // A line of a program that names the setting need not be what sets it.
-      .filter(({ file, proof }) => proof >= (CONFIGURATION.test(file.path) || RECIPE.test(file.path) ? 1 : 2))
-      .sort((p, q) => q.rank - p.rank || p.file.index - q.file.index || p.hunk.hunk.new_start - q.hunk.hunk.new_start);
-    const best = ranked[0];
-    return best === undefined ? undefined : { file: best.file, hunk: best.hunk, isProven: best.proof >= 2 };
-  }
-
+  placeOf(change: ChangedValue): Place | undefined;
   /** Known settings that lines of configurations change, for runs that do not tell their own. Each once, as the first hunk has it. */
-  changes(): { readonly change: ChangedValue; readonly place: Place }[] {
-    const found = new Map<string, { change: ChangedValue; place: Place }>();
-    for (const list of this.#byKey.values()) {
-      for (const { file, hunk, removed, added } of list) {
-        if (file.is_aside || !(CONFIGURATION.test(file.path) || RECIPE.test(file.path))) continue;
-        for (const { key, value } of added) {
-          const was = removed.find((one) => one.key === key);
-          if (found.has(key) || was === undefined || isSame(was.value, value) || knobEffect(key) === undefined)
-            continue;
-          found.set(key, { change: { key, a: was.value, b: value }, place: { file, hunk, isProven: false } });
-        }
+  changes(): { readonly change: ChangedValue; readonly place: Place }[];
+}
+
+/** Reads the settings in the lines of all hunks, once. */
+export function knobHunks(files: readonly ReadFile[]): KnobHunks {
+  const byKey = new Map<string, HunkSettings[]>();
+  for (const file of files) {
+    for (const hunk of file.hunks) {
+      const read = { file, hunk, removed: settingsOf(hunk.hunk.removed), added: settingsOf(hunk.hunk.added) };
+      for (const key of new Set([...read.removed, ...read.added].flatMap((one) => [one.key, one.raw]))) {
+        const list = byKey.get(key) ?? [];
+        list.push(read);
+        byKey.set(key, list);
       }
     }
-    return [...found.values()];
   }
+  return { placeOf: (change) => placeOf(change, byKey), changes: () => changesOf(byKey) };
+}
+
+type ByKey = ReadonlyMap<string, readonly HunkSettings[]>;
+
+const isWhereSettingsStand = ({ path }: ReadFile): boolean => CONFIGURATION.test(path) || RECIPE.test(path);
+
+function placeOf({ key, a, b }: ChangedValue, byKey: ByKey): Place | undefined {
+  const last = lastPart(key);
+  const isIt = (one: Setting): boolean => one.key === key || one.raw === last || one.raw === key;
+  const best = [...new Set([...(byKey.get(key) ?? []), ...(byKey.get(last) ?? [])])]
+    .map(({ file, hunk, removed, added }) => {
+      const proof = proofOf(removed.filter(isIt), added.filter(isIt), a, b);
+      const kind = CONFIGURATION.test(file.path) ? 2 : isWhereSettingsStand(file) ? 1 : 0;
+      return { file, hunk, proof, rank: proof * 8 + kind - (file.is_aside ? 4 : 0) };
+    })
+    // A line of a program that names the setting need not be what sets it.
+    .filter(({ file, proof }) => proof >= (isWhereSettingsStand(file) ? 1 : 2))
+    .sort(
+      (p, q) =>
+        q.rank - p.rank ||
+        (p.file.path < q.file.path ? -1 : p.file.path > q.file.path ? 1 : 0) ||
+        p.hunk.hunk.new_start - q.hunk.hunk.new_start,
+    )[0];
+  return best === undefined ? undefined : { file: best.file, hunk: best.hunk, isProven: best.proof >= 2 };
+}
+
+/** 3: it has both values of the runs. 2: one of them, and nothing against it. 1: it changes the setting. 0: it does not. */
+function proofOf(was: readonly Setting[], is: readonly Setting[], a: string | null, b: string | null): number {
+  const isA = was.some(({ value }) => isSame(value, a));
+  const isB = is.some(({ value }) => isSame(value, b));
+  if (isA && isB) return 3;
+  if (isB || (isA && is.length === 0)) return 2;
+  return was.map(({ value }) => value).join('\0') === is.map(({ value }) => value).join('\0') ? 0 : 1;
+}
+
+function changesOf(byKey: ByKey): { readonly change: ChangedValue; readonly place: Place }[] {
+  const found = new Map<string, { change: ChangedValue; place: Place }>();
+  for (const { file, hunk, removed, added } of [...byKey.values()].flat()) {
+    if (file.is_aside || !isWhereSettingsStand(file)) continue;
+    for (const { key, value } of added) {
+      const was = removed.find((one) => one.key === key);
+      if (found.has(key) || was === undefined || isSame(was.value, value) || knobEffect(key) === undefined) continue;
+      found.set(key, { change: { key, a: was.value, b: value }, place: { file, hunk, isProven: false } });
+    }
+  }
+  return [...found.values()];
 }
 
 const lastPart = (key: string): string => key.split('.').at(-1)!.replaceAll('-', '_');
@@ -115,7 +122,10 @@ function settingsOf(lines: readonly string[]): Setting[] {
       else found.push(settingOf(name!, value ?? 'true'));
     }
     for (const [, name, value] of text.matchAll(ASSIGNED)) {
-      if (!/^-/.test(name!)) found.push(settingOf(name!, value!));
+      found.push(settingOf(name!, value!));
+      // `ARGS="train.micro_batch_size=1"`
+      for (const [, inner, within] of /^["']/.test(value!) ? value!.slice(1, -1).matchAll(ASSIGNED) : [])
+        found.push(settingOf(inner!, within!));
     }
     return found;
   });

@@ -89,9 +89,12 @@ const TRIPLE = /"""|'''/g;
  */
 function markDocstrings(lines: readonly ReadLine[]): ReadLine[] {
   const marks = lines.flatMap(({ text }, i) => ((text.match(TRIPLE)?.length ?? 0) % 2 === 1 ? [i] : []));
-  const opening = insides(marks, lines.length, true);
-  const closing = insides(marks, lines.length, false);
-  const better = marks.length > 0 && likelihood(lines, closing) > likelihood(lines, opening) ? closing : opening;
+  const read = (opens: boolean): Reading => {
+    const ranges = insides(marks, lines.length, opens);
+    return { ranges, likelihood: likelihood(lines, ranges) + fitOfMarks(lines, marks, opens) };
+  };
+  const [opening, closing] = [read(true), read(false)];
+  const better = (marks.length > 0 && closing.likelihood > opening.likelihood ? closing : opening).ranges;
   const inside = new Set<number>();
   for (const [from, to] of better) {
     // A text whose other end is not here is one only as far as nothing in it is a program.
@@ -101,6 +104,11 @@ function markDocstrings(lines: readonly ReadLine[]): ReadLine[] {
   return markDoubtful(
     lines.map((line, i) => (inside.has(i) && !isValue(line.text) ? asProse(line) : markOneLine(line))),
   );
+}
+
+interface Reading {
+  readonly ranges: readonly Range[];
+  readonly likelihood: number;
 }
 
 type Range = readonly [from: number, to: number];
@@ -119,13 +127,27 @@ function insides(marks: readonly number[], length: number, opens: boolean): Rang
   return ranges;
 }
 
+/** How well a reading fits: prose inside, programs outside. */
 function likelihood(lines: readonly ReadLine[], ranges: readonly Range[]): number {
-  return lines.reduce((sum, line, i) => {
-    const isInside = ranges.some(([from, to]) => i >= from && i <= to);
+  const inside = new Set(ranges.flatMap(([from, to]) => lines.slice(from, to + 1).map((_, k) => from + k)));
+  return lines.reduce((total, line, i) => {
     const value = line.kind === 'prose' ? 1 : isProgram(line) ? -1 : 0;
-    return sum + (isInside ? value : -value);
+    return total + (inside.has(i) ? value : -value);
   }, 0);
 }
+
+/** Marks with their text on the right side: behind the one that opens, before the one that closes. */
+function fitOfMarks(lines: readonly ReadLine[], marks: readonly number[], opens: boolean): number {
+  return marks.reduce((sum, mark, k) => {
+    const { text } = lines[mark]!;
+    const said = isOpener(text) ? 1 : isCloser(text) ? -1 : 0;
+    return sum + TELLING * said * ((k % 2 === 0) === opens ? 1 : -1);
+  }, 0);
+}
+
+const TELLING = 3;
+const isOpener = (text: string): boolean => /^\s*[rbfu]*(?:"""|''')\s*\S/i.test(text);
+const isCloser = (text: string): boolean => /[\w.!)]\s*(?:"""|''')\s*$/.test(text);
 
 const isProgram = ({ kind, code }: ReadLine): boolean =>
   kind !== 'blank' && kind !== 'comment' && kind !== 'prose' && !DOUBTFUL.test(code) && !/"""|'''|^"+$/.test(code);

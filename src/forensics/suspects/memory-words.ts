@@ -1,8 +1,22 @@
 /** What in changed lines looks like memory, or like time. Words, not understanding: they tip the scales between hunks, and never weigh alone. */
 
+/** A pattern for a line, and the same for counting. */
+interface Word {
+  readonly one: RegExp;
+  readonly all: RegExp;
+}
+
+const words = (...patterns: readonly RegExp[]): Word[] =>
+  patterns.map(({ source, flags }) => ({
+    one: new RegExp(source, `${flags}m`),
+    all: new RegExp(source, `${flags}gm`),
+  }));
+
+const WORD_SHOWN = 60;
+
 /** Words that free memory, or keep it from being held: their going is what makes it grow. */
-const RELEASES: readonly RegExp[] = [
-  /\bdel\s+[\w.[\], ]+/,
+const RELEASES = words(
+  /\bdel [\w.[\], ]+/,
   /\.free\w*\(/,
   /\bempty_cache\(/,
   /\b\w*checkpoint(?:_sequential|ed_forward|_wrapper|WithoutOutput)?\(/,
@@ -27,10 +41,10 @@ const RELEASES: readonly RegExp[] = [
   /\bout=\w/,
   /\.(?:chunk|split)\(/,
   /\bfree_\w+/,
-];
+);
 
 /** Words that hold on to tensors made elsewhere. */
-const RETAINS: readonly RegExp[] = [
+const RETAINS = words(
   /\.(?:append|extend|setdefault)\(/,
   /\bretain_graph=True/,
   /\bcreate_graph=True/,
@@ -40,10 +54,10 @@ const RETAINS: readonly RegExp[] = [
   /\.requires_grad_?\b/,
   /\bretain_grad\(/,
   /\blru_cache\b/,
-];
+);
 
 /** Words that take memory, or take more of it. */
-const GROWS: readonly RegExp[] = [
+const GROWS = words(
   /\b(?:float32|fp32|float64)\b|\.float\(\)|\.double\(\)/,
   /\.clone\(|\bdeepcopy\(|\bclone\(/,
   /\bcontiguous\(/,
@@ -61,10 +75,10 @@ const GROWS: readonly RegExp[] = [
   /\bcapacity\w*/,
   /\bdouble_buffer\w*/,
   /\b(?:max_)?seq_len\w*|\bnum_layers\b/,
-];
+);
 
 /** Words that wait, copy to the host, or do work again. */
-const SLOWS: readonly RegExp[] = [
+const SLOWS = words(
   /\bsynchronize\(/,
   /\.item\(\)/,
   /\.(?:cpu|tolist|numpy)\(/,
@@ -78,9 +92,9 @@ const SLOWS: readonly RegExp[] = [
   /\bdeterministic\w*/,
   /\bnonzero\(|\bis_nan\b|\bisnan\(|\bisfinite\(/,
   /\boffload\w*/,
-];
+);
 /** Words whose going makes a step slower. */
-const SPEEDS: readonly RegExp[] = [
+const SPEEDS = words(
   /\bcompile\b|\bjit\w*/,
   /\b\w*fus(?:ed|ion)\w*/,
   /\boverlap\w*/,
@@ -89,7 +103,7 @@ const SPEEDS: readonly RegExp[] = [
   /\bbf16|\bbfloat16/,
   /\bflash\w*/i,
   /\bprefetch\w*/,
-];
+);
 
 /** What tips towards growth; the first text of each kind, for the reader. */
 export interface WordSigns {
@@ -116,18 +130,16 @@ export function timeSign(removed: readonly string[], added: readonly string[]): 
 }
 
 /** The first word that `more` has more often than `less`. */
-function surplus(words: readonly RegExp[], more: readonly string[], less: readonly string[]): string | null {
-  for (const word of words) {
-    const all = new RegExp(word, `${word.flags.replace('g', '')}g`);
-    const count = (lines: readonly string[]): number =>
-      lines.reduce((sum, line) => sum + (line.match(all)?.length ?? 0), 0);
-    if (count(more) <= count(less)) continue;
-    const found = more.flatMap((line) => word.exec(line)?.[0] ?? [])[0];
-    if (found !== undefined) return found.trim().slice(0, 60);
+function surplus(list: readonly Word[], more: readonly string[], less: readonly string[]): string | null {
+  const [those, these] = [more.join('\n'), less.join('\n')];
+  for (const { one, all } of list) {
+    const found = one.exec(those)?.[0];
+    if (found === undefined) continue;
+    if ((those.match(all)?.length ?? 0) > (these.match(all)?.length ?? 0)) return found.trim().slice(0, WORD_SHOWN);
   }
   return null;
 }
 
 export function hasRelease(line: string): boolean {
-  return RELEASES.some((word) => word.test(line));
+  return RELEASES.some(({ one }) => one.test(line));
 }

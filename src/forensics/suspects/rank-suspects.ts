@@ -5,7 +5,7 @@ import { type ChangedHunk, type CommitComparison, commitsTouching } from '../../
 import type { GrownSite } from '../diff/grown-sites.js';
 import { componentWords } from './component-words.js';
 import { type Growth, readGrowth } from './growth.js';
-import { KnobHunks, type Place } from './knob-hunks.js';
+import { knobHunks, type Place } from './knob-hunks.js';
 import { type ReadFile, type ReadHunk, readChanges } from './read-changes.js';
 import { fileMatcher } from './repository-paths.js';
 import { signText, type Visits, visitsOf, type Weighed, weighHunk } from './weigh-hunk.js';
@@ -25,12 +25,29 @@ export interface SuspectInput {
   readonly direction: 'memory' | 'time';
 }
 
+/**
+ * Whether a changed file matters to stacks that grew, or may set something: given to `compareCommits`, the texts of these are read before a limit
+ * is reached.
+ */
+export function isOfInterest(sites: readonly GrownSite[]): (path: string) => boolean {
+  const names = new Set<string>();
+  for (const { a_frames, b_frames } of sites) {
+    for (const { filename } of [...a_frames, ...b_frames]) names.add(baseName(filename));
+  }
+  return (path) => names.has(baseName(path)) || /\.(?:ya?ml|toml|sh|cfg|ini)$/.test(path);
+}
+
+const baseName = (path: string): string => path.slice(path.lastIndexOf('/') + 1);
+
 /** What is less likely is not worth a line. */
 const LEAST = 0.03;
 /** Hunks that no stack leads to are never surer than this. */
 const MOST_UNSEEN = 0.4;
 const MOST_TIME = 0.5;
 const SUBJECTS_KEPT = 50;
+const MOST_HUNKS = 200;
+/** What a hunk of a test or a document counts. */
+const ASIDE = 0.05;
 
 interface Ranked {
   readonly suspect: Suspect;
@@ -38,82 +55,29 @@ interface Ranked {
   readonly line: number;
 }
 
+/** What every part of the list is made from. */
+interface Scene {
+  readonly input: SuspectInput;
+  readonly comparison: CommitComparison | null;
+  readonly growth: Growth;
+  readonly files: readonly ReadFile[];
+  readonly visits: Visits;
+  /** Hunks that are told by a setting. */
+  readonly taken: Set<ReadHunk>;
+}
+
 /**
  * In descending order of the score, then by place; the same input gives the same list. Above 0.8: a changed line that most of the growth goes
  * through, or a setting whose components explain most of it. Hunks that change nothing but looks are left out.
  */
 export function rankSuspects(input: SuspectInput): Suspect[] {
-  const { comparison, direction } = input;
+  const { comparison } = input;
   const growth = readGrowth(input.sites, input.components, input.totalDeltaBytes);
-  const files = readChanges(comparison?.files ?? []);
-  const visits =
-    comparison === null
-      ? new Map()
-      : visitsOf(growth, fileMatcher(comparison.files, 'new'), fileMatcher(comparison.files, 'old'));
-  const hunkWeight = (file: ReadFile, hunk: ReadHunk): Weighed =>
-    direction === 'time' ? timeHunk(file, hunk, visits, growth) : memoryHunk(file, hunk, visits, growth);
-
-  const ranked: Ranked[] = [];
-  const taken = new Set<ReadHunk>();
-  const knobs = new KnobHunks(files);
-  const addKnob = (change: ChangedValue, weighed: Weighed, place: Place | undefined): void => {
-    const own = place === undefined ? undefined : hunkWeight(place.file, place.hunk);
-    if (place !== undefined) taken.add(place.hunk);
-    const isOwn = own !== undefined && own.score > weighed.score;
-    const score = Math.min(0.98, Math.max(weighed.score, own?.score ?? 0) + (place?.isProven === true ? 0.01 : 0));
-    ranked.push({
-      line: place?.hunk.hunk.new_start ?? 0,
-      suspect: {
-        file: place?.file.path ?? '',
-        ...(place === undefined ? {} : { hunk: hunkHeader(place.hunk.hunk) }),
-        key: change.key,
-        reason: isOwn ? `${weighed.reason}; ${own.reason}` : weighed.reason,
-        score,
-        commits: place === undefined ? [] : touching(comparison, place.file),
-        lines: place?.hunk.shown ?? [],
-      },
-    });
-  };
-  for (const change of [...input.config, ...input.env]) {
-    addKnob(change, weighKnob(change, growth, direction), knobs.placeOf(change));
-  }
-  // Runs without settings: what configurations in the repository say is better than nothing.
-  if (input.config.length === 0) {
-    const known = new Set(input.env.map(({ key }) => key));
-    for (const { change, place } of knobs.changes()) {
-      if (known.has(change.key) || taken.has(place.hunk)) continue;
-      const { score, reason } = weighKnob(change, growth, direction);
-      addKnob(
-        change,
-        { score: score * 0.5, reason: `${reason}; whether these runs use this file is not known` },
-        place,
-      );
-    }
-  }
-  const pins = comparison?.submodules ?? [];
-  for (const change of input.versions) {
-    // The same as the pin, which has a place.
-    if (pins.some(({ from, to }) => isBeginning(change.a, from) && isBeginning(change.b, to))) continue;
-    ranked.push({ line: 0, suspect: keyOnly(change.key, weighVersion(change, growth, direction)) });
-  }
-  for (const pin of pins) {
-    const commits = commitsOf(comparison?.commits.filter(({ paths }) => paths.includes(pin.path)) ?? []);
-    ranked.push({ line: 0, suspect: { ...keyOnly(pin.path, weighPin(pin, growth, direction)), commits } });
-  }
-  for (const file of files) {
-    for (const hunk of file.hunks) {
-      if (taken.has(hunk)) continue;
-      const { score, reason } = hunkWeight(file, hunk);
-      if (score < LEAST) continue;
-      const { shown } = hunk;
-      const header = hunkHeader(hunk.hunk);
-      ranked.push({
-        line: hunk.hunk.new_start,
-        suspect: { file: file.path, hunk: header, reason, score, commits: touching(comparison, file), lines: shown },
-      });
-    }
-  }
-  return ranked
+  const changed = comparison?.files ?? [];
+  const visits = visitsOf(growth, fileMatcher(changed, 'new'), fileMatcher(changed, 'old'));
+  const scene: Scene = { input, comparison, growth, files: readChanges(changed), visits, taken: new Set() };
+  // Settings first: they take the hunks they stand in.
+  return [...knobSuspects(scene), ...dependencySuspects(scene), ...hunkSuspects(scene)]
     .map(({ suspect, line }) => ({ line, suspect: { ...suspect, score: Math.round(suspect.score * 1000) / 1000 } }))
     .filter(({ suspect }) => suspect.score >= LEAST)
     .sort(
@@ -126,19 +90,93 @@ export function rankSuspects(input: SuspectInput): Suspect[] {
     .map(({ suspect }) => suspect);
 }
 
+function knobSuspects(scene: Scene): Ranked[] {
+  const { input, growth, files, taken } = scene;
+  const knobs = knobHunks(files);
+  const ranked = [...input.config, ...input.env].map((change) =>
+    knobSuspect(scene, change, weighKnob(change, growth, input.direction), knobs.placeOf(change)),
+  );
+  if (input.config.length > 0) return ranked;
+  // Runs without settings: what configurations in the repository say is better than nothing.
+  for (const { change, place } of knobs.changes()) {
+    if (taken.has(place.hunk) || input.env.some(({ key }) => key === change.key)) continue;
+    const { score, reason } = weighKnob(change, growth, input.direction);
+    const weighed = { score: score * 0.5, reason: `${reason}; whether these runs use this file is not known` };
+    ranked.push(knobSuspect(scene, change, weighed, place));
+  }
+  return ranked;
+}
+
+/** A setting, and the hunk it stands in if there is one: whichever of them weighs more. */
+function knobSuspect(scene: Scene, { key }: ChangedValue, weighed: Weighed, place: Place | undefined): Ranked {
+  if (place === undefined) return { line: 0, suspect: keyOnly(key, weighed) };
+  const { file, hunk, isProven } = place;
+  scene.taken.add(hunk);
+  const own = weigh(scene, file, hunk);
+  const suspect: Suspect = {
+    file: file.path,
+    hunk: hunkHeader(hunk.hunk),
+    key,
+    reason: own.score > weighed.score ? `${weighed.reason}; ${own.reason}` : weighed.reason,
+    score: Math.min(0.98, Math.max(weighed.score, own.score) + (isProven ? 0.01 : 0)),
+    commits: touching(scene, file),
+    lines: hunk.shown,
+  };
+  return { line: hunk.hunk.new_start, suspect };
+}
+
+function dependencySuspects({ input, comparison, growth }: Scene): Ranked[] {
+  const pins = comparison?.submodules ?? [];
+  const pinned = pins.map((pin): Ranked => {
+    const commits = commitsOf(comparison?.commits.filter(({ paths }) => paths.includes(pin.path)) ?? []);
+    return { line: 0, suspect: { ...keyOnly(pin.path, weighPin(pin, growth, input.direction)), commits } };
+  });
+  // A version that is the pin of a submodule is that submodule.
+  const isPin = ({ a, b }: ChangedValue): boolean =>
+    pins.some(({ from, to }) => isBeginning(a, from) && isBeginning(b, to));
+  const versions = input.versions
+    .filter((change) => !isPin(change))
+    .map((change) => ({ line: 0, suspect: keyOnly(change.key, weighVersion(change, growth, input.direction)) }));
+  return [...pinned, ...versions];
+}
+
+function hunkSuspects(scene: Scene): Ranked[] {
+  const weighed = scene.files.flatMap((file) =>
+    file.hunks.flatMap((hunk) => {
+      if (scene.taken.has(hunk)) return [];
+      const { score, reason } = weigh(scene, file, hunk);
+      return score < LEAST ? [] : [{ file, hunk, score, reason, line: hunk.hunk.new_start }];
+    }),
+  );
+  return (
+    weighed
+      .sort((p, q) => q.score - p.score || compare(p.file.path, q.file.path) || p.line - q.line)
+      // A release of a framework changes thousands of places that nothing speaks for.
+      .slice(0, MOST_HUNKS)
+      .map(({ file, hunk, score, reason, line }) => {
+        const header = hunkHeader(hunk.hunk);
+        const commits = touching(scene, file);
+        return { line, suspect: { file: file.path, hunk: header, reason, score, commits, lines: hunk.shown } };
+      })
+  );
+}
+
+function weigh(scene: Scene, file: ReadFile, hunk: ReadHunk): Weighed {
+  if (hunk.weight === 0) return { score: 0, reason: '' };
+  const weighed = scene.input.direction === 'time' ? timeHunk(scene, file, hunk) : memoryHunk(scene, file, hunk);
+  return file.is_aside ? { ...weighed, score: weighed.score * ASIDE } : weighed;
+}
+
 const compare = (x: string, y: string): number => (x < y ? -1 : x > y ? 1 : 0);
 
-function memoryHunk(file: ReadFile, hunk: ReadHunk, visits: Visits, growth: Growth): Weighed {
-  if (hunk.weight === 0) return { score: 0, reason: '' };
-  const seen = weighHunk(file, hunk, visits.get(file.index) ?? [], growth);
+function memoryHunk({ visits, growth }: Scene, file: ReadFile, hunk: ReadHunk): Weighed {
+  const seen = weighHunk(file, hunk, visits.get(file.index), growth);
   const unseen = unseenHunk(file, hunk, growth);
-  const best = seen !== undefined && seen.score >= unseen.score ? seen : unseen;
-  return file.is_aside ? { ...best, score: best.score * 0.05 } : { ...best, score: Math.min(best.score, 0.97) };
+  return seen !== undefined && seen.score >= unseen.score ? seen : unseen;
 }
 
 /** What its words and its place say where no stack comes by: stacks may lack Python frames, and a run may have no snapshot at all. */
 function unseenHunk(file: ReadFile, hunk: ReadHunk, growth: Growth): Weighed {
-  const isProgram = file.language === 'python' || file.language === 'slash';
   const sign = signText(hunk);
   // Share of the growth that has no line of a program to show.
   const blind =
@@ -148,7 +186,7 @@ function unseenHunk(file: ReadFile, hunk: ReadHunk, growth: Growth): Weighed {
         : 0
       : growth.stacks.reduce((sum, { owner, share }) => sum + (owner === '' ? share : 0), 0);
   const where = componentWords(`${file.path} ${hunk.hunk.context}`, growth);
-  const base = isProgram ? 0.04 : 0.03;
+  const base = isProgram(file) ? 0.04 : 0.03;
   const score =
     (base + (sign === '' ? 0 : 0.04) + blind * (0.22 * where.share + (sign === '' ? 0 : 0.1))) * hunk.weight;
   const named =
@@ -158,22 +196,23 @@ function unseenHunk(file: ReadFile, hunk: ReadHunk, growth: Growth): Weighed {
   return { score: Math.min(score, MOST_UNSEEN), reason: `${named === '' ? why : `${named}; ${why}`}${sign}` };
 }
 
-function timeHunk(file: ReadFile, hunk: ReadHunk, visits: Visits, growth: Growth): Weighed {
-  if (hunk.weight === 0) return { score: 0, reason: '' };
-  const seen = weighHunk(file, hunk, visits.get(file.index) ?? [], growth);
-  const isProgram = file.language === 'python' || file.language === 'slash';
-  const base = (isProgram ? 0.06 : 0.03) + (hunk.slow === null ? 0 : 0.24);
-  const score = Math.min(MOST_TIME, base * hunk.weight + 0.15 * (seen?.score ?? 0));
+function timeHunk({ visits, growth }: Scene, file: ReadFile, hunk: ReadHunk): Weighed {
+  const seen = weighHunk(file, hunk, visits.get(file.index), growth);
+  const base = (isProgram(file) ? 0.06 : 0.03) + (hunk.slow === null ? 0 : 0.24);
   const word = hunk.slow === null ? 'nothing in it is known to bear on time' : `\`${hunk.slow}\` in it bears on time`;
-  const reason = seen === undefined ? word : `${word}; ${seen.reason}`;
-  return { score: file.is_aside ? score * 0.05 : score, reason };
+  return {
+    score: Math.min(MOST_TIME, base * hunk.weight + 0.15 * (seen?.score ?? 0)),
+    reason: seen === undefined ? word : `${word}; ${seen.reason}`,
+  };
 }
+
+const isProgram = ({ language }: ReadFile): boolean => language === 'python' || language === 'slash';
 
 function keyOnly(key: string, { score, reason }: Weighed): Suspect {
   return { file: '', key, reason, score, commits: [], lines: [] };
 }
 
-function touching(comparison: CommitComparison | null, { file }: ReadFile): Suspect['commits'] {
+function touching({ comparison }: Scene, { file }: ReadFile): Suspect['commits'] {
   return comparison === null ? [] : commitsOf(commitsTouching(comparison.commits, file));
 }
 

@@ -14,6 +14,7 @@ export interface ReadHunk {
   readonly lines: readonly number[];
   /** Lines of the older file that differ. */
   readonly old_lines: readonly number[];
+  /** Found when they are asked for. */
   readonly signs: WordSigns;
   /** See `timeSign`. */
   readonly slow: string | null;
@@ -132,7 +133,7 @@ function joined(lines: readonly string[]): string {
 const FUNCTION = /^(?:async\s+)?def\s+(\w+)/;
 
 /** `def _mlp(self, x):` → `_mlp`; null for anything else, such as a class. */
-export function functionName(line: string): string | null {
+function functionName(line: string): string | null {
   return FUNCTION.exec(line.trim())?.[1] ?? null;
 }
 
@@ -148,14 +149,24 @@ function readHunk(
   const left = isUnread ? { removed: [], added: [], isIndentOnly: false } : differing(draft, elsewhere);
   const codeOf = (units: readonly Unit[]): string[] => units.map(({ code }) => code);
   const linesOf = (units: readonly Unit[]): number[] => units.flatMap(({ at }) => at);
+  let signs: WordSigns | undefined;
+  let shown: readonly string[] | undefined;
   return {
     hunk,
     weight: isUnread ? UNREAD : weightOf(left.removed, left.added, names, language, left.isIndentOnly),
     lines: linesOf(left.added).map((i) => hunk.new_start + i),
     old_lines: linesOf(left.removed).map((i) => hunk.old_start + i),
-    signs: memorySigns(codeOf(left.removed), codeOf(left.added)),
-    slow: timeSign(codeOf(left.removed), codeOf(left.added)),
-    shown: shownLines(hunk, linesOf(left.removed), linesOf(left.added)),
+    get signs() {
+      signs ??= memorySigns(codeOf(left.removed), codeOf(left.added));
+      return signs;
+    },
+    get slow() {
+      return timeSign(codeOf(left.removed), codeOf(left.added));
+    },
+    get shown() {
+      shown ??= shownLines(hunk, linesOf(left.removed), linesOf(left.added));
+      return shown;
+    },
     function_name: functionName(hunk.context),
     inner_functions: added.flatMap(({ code, at }) => {
       const name = functionName(code);
@@ -255,6 +266,7 @@ function commonLines(a: readonly string[], b: readonly string[]): { readonly a: 
 interface SideRuns {
   readonly runs: ReadonlySet<string>;
   readonly wholes: ReadonlySet<string>;
+  readonly singles: ReadonlySet<string>;
 }
 
 interface MovedLines {
@@ -266,12 +278,14 @@ function movedLines(drafts: readonly Draft[]): MovedLines {
   const gather = (of: (draft: Draft) => readonly Unit[]): SideRuns => {
     const runs = new Set<string>();
     const wholes = new Set<string>();
+    const singles = new Set<string>();
     for (const draft of drafts) {
       const normal = normals(of(draft));
+      for (const one of normal) singles.add(one);
       for (let i = 0; i + RUN <= normal.length; i += 1) runs.add(normal.slice(i, i + RUN).join('\n'));
       if (normal.length > 0 && normal.length < RUN) wholes.add(normal.join('\n'));
     }
-    return { runs, wholes };
+    return { runs, wholes, singles };
   };
   return { removed: gather(({ removed }) => removed), added: gather(({ added }) => added) };
 }
@@ -283,6 +297,10 @@ function movedUnits(units: readonly Unit[], other: SideRuns): Set<number> {
   for (let i = 0; i + RUN <= normal.length; i += 1) {
     if (!other.runs.has(normal.slice(i, i + RUN).join('\n'))) continue;
     for (let k = i; k < i + RUN; k += 1) moved.add(k);
+  }
+  // Of code that moved most lines stand in runs; what is beside a line that changed need not.
+  if (moved.size * 2 >= normal.length) {
+    for (let k = 0; k < normal.length; k += 1) if (other.singles.has(normal[k]!)) moved.add(k);
   }
   // A `del` that moved frees at another time: that may be all it takes.
   const whole = normal.join('\n');
@@ -338,7 +356,8 @@ function withoutTypes(lines: readonly Unit[]): string {
   return lines
     .map(({ normal }) => {
       if (FUNCTION.test(normal)) return signature(normal);
-      if (/^\**\w+ ?:.*,$/.test(normal)) return normal.replace(/ ?:[^=]*/, '');
+      // Parameters and fields on lines of their own.
+      if (/^\**(?!(?:else|try|finally)\b)\w+ ?: ?[A-Za-z_"]/.test(normal)) return normal.replace(/ ?:[^=]*/, '');
       return normal.startsWith(')') ? normal.replace(/ ?->.*$/, ':') : normal;
     })
     .join('')

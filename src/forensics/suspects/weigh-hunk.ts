@@ -14,11 +14,11 @@ export interface Weighed {
   readonly reason: string;
 }
 
-export type Nearness = 'line' | 'near' | 'function' | 'file';
+type Nearness = 'line' | 'near' | 'function' | 'file';
 
 /** What a nearness says for a frame that allocates itself, and how fast that goes down with every frame in between. */
 const SAYS: Readonly<Record<Nearness, { readonly most: number; readonly decay: number }>> = {
-  line: { most: 1, decay: 0.07 },
+  line: { most: 1, decay: 0.06 },
   near: { most: 0.78, decay: 0.1 },
   function: { most: 0.5, decay: 0.15 },
   file: { most: 0.1, decay: 0.2 },
@@ -42,29 +42,51 @@ const NEAR_LINES = 3;
 /** Lines within which a function is likely the same, where nothing names it. */
 const NEIGHBOURHOOD = 12;
 
-/** A frame in a file, and the stacks it is in. */
+/** A line that frames stand on. Many stacks share one: what is near to it is found once for each hunk. */
+interface Point {
+  readonly side: 'a' | 'b';
+  readonly line: number;
+  readonly name: string;
+}
+
+/** A frame of a stack in a file. */
 interface Visit {
   readonly stack: number;
   readonly frame: PlacedFrame;
-  readonly side: 'a' | 'b';
+  readonly point: number;
   readonly strength: number;
 }
 
-export type Visits = ReadonlyMap<number, readonly Visit[]>;
+interface FileVisits {
+  readonly points: Point[];
+  readonly visits: Visit[];
+  /** Point by side, line and name. */
+  readonly known: Map<string, number>;
+}
+
+/** By the index of the changed file. */
+export type Visits = ReadonlyMap<number, FileVisits>;
 
 /** Frames of grown stacks by the changed file they are in. */
 export function visitsOf(growth: Growth, newer: FileMatcher, older: FileMatcher): Visits {
-  const visits = new Map<number, Visit[]>();
+  const visits = new Map<number, FileVisits>();
   growth.stacks.forEach((stack, at) => {
     for (const [side, frames, matcher] of [
       ['b', stack.b, newer],
       ['a', stack.a, older],
     ] as const) {
       for (const frame of frames) {
+        const { line } = frame.frame;
+        const key = `${side}${line} ${frame.name}`;
         for (const { file, strength } of matcher(frame.frame.filename)) {
-          const list = visits.get(file) ?? [];
-          list.push({ stack: at, frame, side, strength });
-          visits.set(file, list);
+          const own: FileVisits = visits.get(file) ?? { points: [], visits: [], known: new Map() };
+          visits.set(file, own);
+          let point = own.known.get(key);
+          if (point === undefined) {
+            point = own.points.push({ side, line, name: frame.name }) - 1;
+            own.known.set(key, point);
+          }
+          own.visits.push({ stack: at, frame, point, strength });
         }
       }
     }
@@ -72,10 +94,18 @@ export function visitsOf(growth: Growth, newer: FileMatcher, older: FileMatcher)
   return visits;
 }
 
-interface Hit {
-  readonly visit: Visit;
+/** What a hunk is to a line. */
+interface Relation {
+  readonly point: Point;
   readonly nearness: Nearness;
   readonly distance: number;
+  /** Up to 1: less where it is not sure. */
+  readonly factor: number;
+}
+
+interface Hit {
+  readonly visit: Visit;
+  readonly relation: Relation;
   readonly says: number;
 }
 
@@ -83,45 +113,56 @@ interface Hit {
 export function weighHunk(
   file: ReadFile,
   hunk: ReadHunk,
-  visits: readonly Visit[],
+  found: FileVisits | undefined,
   growth: Growth,
 ): Weighed | undefined {
-  if (hunk.weight === 0) return undefined;
+  if (hunk.weight === 0 || found === undefined) return undefined;
+  const { points, visits } = found;
+  const relations = points.map((point) => relationOf(file, hunk, point, points));
+  const { releases, retains, grows } = hunk.signs;
+  const table = releases !== null ? SAYS_RELEASED : retains !== null ? SAYS_RETAINED : SAYS;
   const best = new Map<number, Hit>();
   for (const visit of visits) {
-    const hit = hitOf(file, hunk, visit, visits);
-    const other = best.get(visit.stack);
-    if (hit !== undefined && hit.says > (other?.says ?? 0)) best.set(visit.stack, hit);
+    const relation = relations[visit.point];
+    if (relation === undefined) continue;
+    const says = saysOf(relation, visit, table);
+    if (says > (best.get(visit.stack)?.says ?? 0)) best.set(visit.stack, { visit, relation, says });
   }
   if (best.size === 0) return undefined;
   let says = 0;
-  for (const [stack, hit] of best) says += growth.stacks[stack]!.share * hit.says;
-  const { releases, retains, grows } = hunk.signs;
-  const isMemory = releases !== null || retains !== null || grows !== null;
+  let inner = 0;
+  for (const [stack, { says: own, visit }] of best) {
+    says += growth.stacks[stack]!.share * own;
+    if (visit.frame.depth === 0) inner += growth.stacks[stack]!.share * own;
+  }
+  // What takes memory at a line further out would be a site of its own.
+  const isMemory = releases !== null || retains !== null || (grows !== null && inner > says / 2);
   return {
     score: says * hunk.weight * (isMemory ? 0.97 : 0.9),
     reason: reasonOf(hunk, [...best.values()], growth),
   };
 }
 
-function hitOf(file: ReadFile, hunk: ReadHunk, visit: Visit, visits: readonly Visit[]): Hit | undefined {
-  const { frame, side, strength } = visit;
-  const distance = distanceTo(hunk, frame.frame.line, side);
-  const nearness = nearnessOf(file, hunk, visit, distance, visits);
-  if (nearness === undefined) return undefined;
-  const table = hunk.signs.releases !== null ? SAYS_RELEASED : hunk.signs.retains !== null ? SAYS_RETAINED : SAYS;
-  const { most, decay } = table[nearness.is];
-  const away = nearness.is === 'near' ? 1 - 0.03 * (distance - 1) : 1;
+function saysOf(
+  { point, nearness, distance, factor }: Relation,
+  { frame, strength }: Visit,
+  table: typeof SAYS,
+): number {
+  const { most, decay } = table[nearness];
+  const away = nearness === 'near' ? 1 - 0.03 * (distance - 1) : 1;
   // Where the stacks part something was changed, however far out; the older side only tells where the line was.
   const depth = frame.isFork ? Math.min(frame.depth, 1) : frame.depth;
-  const says = (most * nearness.factor * away * strength * (side === 'a' ? 0.8 : 1)) / (1 + decay * depth);
-  return { visit, nearness: nearness.is, distance, says };
+  return (most * factor * away * strength * (point.side === 'a' ? 0.8 : 1)) / (1 + decay * depth);
 }
 
 /** Lines from a line to the nearest one that differs; a place where lines were only taken out is between two lines. */
 function distanceTo({ hunk, lines, old_lines }: ReadHunk, line: number, side: 'a' | 'b'): number {
   if (side === 'a') return nearest(old_lines, line);
-  if (lines.length > 0) return nearest(lines, line);
+  if (lines.length > 0) {
+    // What was put in need not stand where something was taken out: a new function after the end of another.
+    const taken = old_lines.length > 0 ? Math.max(1, Math.abs(hunk.new_start - line)) : Number.POSITIVE_INFINITY;
+    return Math.min(nearest(lines, line), taken);
+  }
   // What is left of it stands where something was taken from around it.
   if (hunk.new_lines > 0) {
     const end = hunk.new_start + hunk.new_lines - 1;
@@ -144,46 +185,42 @@ function nearest(lines: readonly number[], line: number): number {
   );
 }
 
-function nearnessOf(
-  file: ReadFile,
-  hunk: ReadHunk,
-  { frame, side }: Visit,
-  distance: number,
-  visits: readonly Visit[],
-): { readonly is: Nearness; readonly factor: number } | undefined {
-  if (distance === 0) return { is: 'line', factor: 1 };
+function relationOf(file: ReadFile, hunk: ReadHunk, point: Point, points: readonly Point[]): Relation | undefined {
+  const distance = distanceTo(hunk, point.line, point.side);
+  const of = (nearness: Nearness, factor = 1): Relation => ({ point, nearness, distance, factor });
+  if (distance === 0) return of('line');
   // Older lines say where something was, newer ones whether anything is there now.
-  if (side === 'a') return distance <= NEAR_LINES ? { is: 'near', factor: 1 } : undefined;
-  const line = frame.frame.line;
-  const other = isOtherFunction(hunk, frame);
-  if (distance <= NEAR_LINES) return { is: 'near', factor: other ? 0.6 : 1 };
-  if (other) return { is: 'file', factor: 1 };
-  const named = hunk.function_name === frame.name || hunk.inner_functions.some(({ name }) => name === frame.name);
-  if (!named && distance > NEIGHBOURHOOD) return { is: 'file', factor: 1 };
-  const factor = (named ? 1 : 0.6) * (distance <= 40 ? 1 : distance <= 120 ? 0.8 : distance <= 300 ? 0.5 : 0.25);
+  if (point.side === 'a') return distance <= NEAR_LINES ? of('near') : undefined;
+  const isOther = isOtherFunction(hunk, point);
+  if (distance <= NEAR_LINES) return of('near', isOther ? 0.6 : 1);
+  if (isOther) return of('file');
+  const isNamed = hunk.function_name === point.name || hunk.inner_functions.some(({ name }) => name === point.name);
+  if (!isNamed && distance > NEIGHBOURHOOD) return of('file');
+  const factor = (isNamed ? 1 : 0.6) * (distance <= 40 ? 1 : distance <= 120 ? 0.8 : distance <= 300 ? 0.5 : 0.25);
   // Many classes of a file have a `forward`: another function in between means another one of that name.
-  return { is: 'function', factor: isInterrupted(file, hunk, line, frame.name, visits) ? factor * 0.3 : factor };
+  return of('function', isInterrupted(file, hunk, point, points) ? factor * 0.3 : factor);
 }
 
-/** Whether the hunk begins the function after a frame's line, or ends in another function than the frame's. */
-function isOtherFunction(hunk: ReadHunk, { frame, name }: PlacedFrame): boolean {
-  const before = hunk.inner_functions.filter((one) => one.line <= frame.line).at(-1);
+/** Whether the hunk begins the function after a line, or lies in another function than the line. */
+function isOtherFunction(hunk: ReadHunk, { line, name }: Point): boolean {
+  const before = hunk.inner_functions.filter((one) => one.line <= line).at(-1);
   if (before !== undefined) return before.name !== name;
   const begins = hunk.inner_functions[0];
-  if (begins !== undefined && begins.line > frame.line && hunk.lines.every((line) => line >= begins.line)) return true;
-  // The frame stands before the hunk, which says in which function it is.
-  return hunk.function_name !== null && hunk.function_name !== name && frame.line < hunk.hunk.new_start - NEIGHBOURHOOD;
+  const isAllAfter = hunk.old_lines.length === 0 && hunk.lines.every((one) => one >= (begins?.line ?? 0));
+  if (begins !== undefined && begins.line > line && isAllAfter) return true;
+  // The line stands before the hunk, which says in which function it is.
+  return hunk.function_name !== null && hunk.function_name !== name && line < hunk.hunk.new_start - NEIGHBOURHOOD;
 }
 
 /** Whether anything between the two is known to be of another function. */
-function isInterrupted(file: ReadFile, hunk: ReadHunk, line: number, name: string, visits: readonly Visit[]): boolean {
+function isInterrupted(file: ReadFile, hunk: ReadHunk, { line, name }: Point, points: readonly Point[]): boolean {
   const [low, high] = [Math.min(line, hunk.hunk.new_start), Math.max(line, hunk.hunk.new_start)];
   const isBetween = (at: number): boolean => at > low && at < high;
   return (
     file.hunks.some(
       (one) =>
         one !== hunk && isBetween(one.hunk.new_start) && one.function_name !== null && one.function_name !== name,
-    ) || visits.some(({ frame, side }) => side === 'b' && isBetween(frame.frame.line) && frame.name !== name)
+    ) || points.some((other) => other.side === 'b' && isBetween(other.line) && other.name !== name)
   );
 }
 
@@ -195,8 +232,8 @@ function reasonOf(hunk: ReadHunk, hits: readonly Hit[], growth: Growth): string 
   >();
   for (const hit of hits) {
     const stack = growth.stacks[hit.visit.stack]!;
-    const { frame, name } = hit.visit.frame;
-    const key = `${hit.nearness}\0${name}\0${hit.nearness === 'line' || hit.nearness === 'near' ? frame.line : ''}`;
+    const { nearness, point } = hit.relation;
+    const key = `${nearness}\0${point.name}\0${nearness === 'line' || nearness === 'near' ? point.line : ''}`;
     const group = groups.get(key) ?? { hit, says: 0, bytes: 0, components: new Map() };
     group.says += hit.says * stack.share;
     group.bytes += stack.bytes;
@@ -204,23 +241,20 @@ function reasonOf(hunk: ReadHunk, hits: readonly Hit[], growth: Growth): string 
     groups.set(key, group);
   }
   const top = [...groups.values()].sort((p, q) => q.says - p.says)[0]!;
-  const { hit } = top;
-  const { frame, depth, name } = hit.visit.frame;
-  const amount = `${formatBytes(top.bytes)} of ${formatBytes(growth.bytes)}`;
+  const { visit, relation } = top.hit;
+  const { point, nearness, distance } = relation;
+  const amount = `${formatBytes(Math.round(top.bytes))} of ${formatBytes(Math.round(growth.bytes))}`;
   const component = [...top.components].sort((p, q) => q[1] - p[1])[0]?.[0];
   const what = component === undefined ? '' : ` (${component})`;
-  const where = depth === 0 ? `is where ${amount} grew` : `leads to where ${amount} grew`;
-  const lines = (count: number): string => `${count} ${count === 1 ? 'line' : 'lines'}`;
-  const was = hit.visit.side === 'a' ? 'old ' : '';
-  const place =
-    hit.nearness === 'line'
-      ? `${was}line ${frame.line} in ${name} ${where}${what}`
-      : hit.nearness === 'near'
-        ? `${was}line ${frame.line} in ${name}, ${lines(hit.distance)} from this change, ${where}${what}`
-        : hit.nearness === 'function'
-          ? `line ${frame.line} in ${name}, the function this changes, ${where}${what}`
-          : `line ${frame.line} in ${name} of this file ${where}${what}`;
-  return `${place}${signText(hunk)}`;
+  const where = visit.frame.depth === 0 ? `is where ${amount} grew` : `leads to where ${amount} grew`;
+  const line = `${point.side === 'a' ? 'old ' : ''}line ${point.line} in ${point.name}`;
+  const aside: Readonly<Record<Nearness, string>> = {
+    line: '',
+    near: `, ${distance} ${distance === 1 ? 'line' : 'lines'} from this change,`,
+    function: ', the function this changes,',
+    file: ' of this file',
+  };
+  return `${line}${aside[nearness]} ${where}${what}${signText(hunk)}`;
 }
 
 function addComponent(components: Map<Component, number>, { component, bytes }: GrownStack): void {
