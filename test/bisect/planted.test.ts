@@ -46,7 +46,7 @@ describe('git bisect run with our judge', () => {
     // The example in README, but for the hash of the session.
     if (kind === 'oom') {
       const told = cli.expect(0, ['bisect', 'report'], { cwd: repository.directory }).stdout;
-      const shown = /```console\n\$ mbforensics bisect report\n([^]*?\n)```/.exec(
+      const shown = /```console\n\$ mbforensics bisect report\n([\s\S]*?\n)```/.exec(
         readFileSync(join(repoRoot, 'README.md'), 'utf8'),
       )![1]!;
       const plain = (text: string): string => text.replace(/bisect\/[0-9a-f]{12}\//, 'bisect/…/');

@@ -58,7 +58,7 @@ export function registerHistory(program: Command, context: Context): void {
     const by = options.by === undefined ? undefined : oneOf('--by', options.by, HISTORY_AXES);
     const minChange = shareOption('--min-change', options.minChange);
     const listed = options.limit === undefined ? SCREEN_POINTS : countOption('--limit', options.limit);
-    const repository = options.repo === undefined ? undefined : await openRepository(options.repo);
+    const repository = options.repo === undefined ? undefined : await openRepository(options.repo, process.env);
     const { store, failed, close } = await openTargetStore(path, options, context);
     try {
       const result = await readTrend(store, {
