@@ -57,8 +57,9 @@ async function program(context: Context, args: readonly string[]): Promise<Comma
     .exitOverride();
   const wanted = args.find((arg) => !arg.startsWith('-')) ?? '';
   const known = VERBS.filter(([verbs]) => verbs.includes(wanted));
+  const isVersion = args[0] === '--version' || args[0] === '-V';
   // For help, and for the suggestion after a mistyped verb, all of them.
-  for (const [, load] of known.length > 0 ? known : VERBS) (await load())(command, context);
+  for (const [, load] of known.length > 0 ? known : isVersion ? [] : VERBS) (await load())(command, context);
   // Sub-commands copy neither of these from their parent once they exist.
   for (const verb of command.commands.flatMap((one) => [one, ...one.commands]))
     verb.exitOverride().option('--debug', 'print stack traces of errors');

@@ -66,11 +66,11 @@ export function huntedTolerances(
       `golden values of run ${golden[0]!.run} cannot judge --on ${criterionText(criterion)}: ${lackOf(criterion)}`,
     );
   if (hunted === null) return tolerances;
-  const [worst] = criterionChecks(criterion, { ...input, current: [hunted] })
-    .filter(({ relative }) => relative !== null)
-    .sort((a, b) => Math.abs(b.relative!) - Math.abs(a.relative!));
-  const harm = worst === undefined ? null : worst.name === 'throughput' ? -worst.relative! : worst.relative!;
-  if (harm === null || harm <= 0)
+  const harms = criterionChecks(criterion, { ...input, current: [hunted] }).flatMap(({ name, relative }) =>
+    relative === null ? [] : [name === 'throughput' ? -relative : relative],
+  );
+  const harm = Math.max(0, ...harms);
+  if (harm === 0)
     throw new MbfError(
       'MBF1009',
       `run ${hunted.run} (--like) is not worse than the golden values by --on ${criterionText(criterion)}`,

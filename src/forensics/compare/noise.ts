@@ -19,6 +19,8 @@ export interface Judged {
 
 /** Half-widths are this many standard deviations: of a thousand comparisons without a change, a few exceed it on the worse side. */
 export const SIGMAS = 3;
+/** Passing takes two standard deviations: a small change that is missed costs less than a commit that is blamed. */
+const TO_PASS = 2 / SIGMAS;
 /** Quantiles of Student's t at 99.5 % over {@link SIGMAS}, by number of runs: few runs underestimate how much they vary. Two hardly tell anything. */
 const SMALL_SAMPLE: readonly number[] = [4, 4, 4, 3.3, 1.95, 1.53, 1.34, 1.24, 1.17, 1.12, 1.08];
 /** What is assumed counts like so many runs more. */
@@ -60,7 +62,7 @@ export function judgeChange(
   const harm = worse === 'higher' ? delta : -delta;
   let status: Judged['status'];
   if (harm - noise > limit) status = 'regression';
-  else if (harm + noise <= limit) status = -harm - noise > limit ? 'improvement' : 'pass';
+  else if (harm + TO_PASS * noise <= limit) status = -harm - noise > limit ? 'improvement' : 'pass';
   else status = 'undecided';
   return { golden: base, delta, relative, noise, status };
 }
