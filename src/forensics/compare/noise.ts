@@ -21,23 +21,23 @@ export interface Judged {
 export const SIGMAS = 3;
 /** Passing takes two standard deviations: a small change that is missed costs less than a commit that is blamed. */
 const TO_PASS = 2 / SIGMAS;
-/** Quantiles of Student's t at 99.5 % over {@link SIGMAS}, by number of runs: few runs underestimate how much they vary. Two hardly tell anything. */
-const SMALL_SAMPLE: readonly number[] = [4, 4, 4, 3.3, 1.95, 1.53, 1.34, 1.24, 1.17, 1.12, 1.08];
-/** What is assumed counts like so many runs more. */
-const PRIOR_RUNS = 10;
+/** What is assumed counts like so many runs more: two or three runs hardly tell how much they vary. */
+const PRIOR_RUNS = 5;
+/** So many runs tell it by themselves. */
+const ENOUGH_RUNS = 6;
 
-/** Standard deviation between runs: what is assumed, corrected by what the golden runs show, and never less than three of them do. */
+/** Standard deviation between runs: what is assumed, corrected by what the golden runs show. */
 function betweenRuns(golden: readonly Sample[], assumed: number): number {
   const more = golden.length - 1;
   if (more === 0) return assumed;
   const shown = deviation(golden);
   const pooled = Math.sqrt((PRIOR_RUNS * assumed ** 2 + more * shown ** 2) / (PRIOR_RUNS + more));
-  return more === 1 && assumed > 0 ? pooled : Math.max(pooled, shown * (SMALL_SAMPLE[golden.length] ?? 1));
+  return golden.length < ENOUGH_RUNS ? pooled : Math.max(pooled, shown);
 }
 
 /**
- * Golden runs against current ones. `tolerance`: the least relative effect. `assumed`: relative standard deviation between runs where a single
- * golden run shows none. `worse`: the direction that is a regression.
+ * Golden runs against current ones. `tolerance`: the least relative effect. `assumed`: relative standard deviation between runs, where
+ * few golden runs show little. `worse`: the direction that is a regression.
  */
 export function judgeChange(
   golden: readonly Sample[],
