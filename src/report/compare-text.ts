@@ -31,7 +31,7 @@ export function compareText(result: CompareResult, look: CompareLook = {}): stri
   lines.push(...section('', checkTable(gate, { preset: result.preset, explains: () => true })));
   if (result.checks.length === 0 && result.refused === null) lines.push('', 'no figures were compared');
   lines.push(...section('by stage and rank', partLines(result, parts)));
-  lines.push(...section('beside the gate', checkTable(beside, { preset: result.preset, explains: isOdd })));
+  lines.push(...section('beside the gate', checkTable(beside, { preset: result.preset, explains: isOddAndWhole })));
   lines.push(...section('', componentLines('of which', result.components)));
   lines.push(...section('', siteLines(result.sites, sites, ['golden', 'current'], ' (--limit 0 shows all)')));
   for (const [title, values] of changedValues(result)) lines.push(...changedLines(title, values, SETTINGS_SHOWN));
@@ -96,6 +96,9 @@ function splitChecks({ checks, components }: CompareResult): SplitChecks {
     check.name.startsWith('component:') && !isOdd(check) && components.length > 0;
   return { gate: wholes.filter(isOfGate), parts, beside: wholes.filter((check) => !isOfGate(check) && !told(check)) };
 }
+
+/** How sure the change of a component is follows from that of the whole. */
+const isOddAndWhole = (check: CompareCheck): boolean => isOdd(check) && !check.name.startsWith('component:');
 
 /** `peak_allocated` of `peak_allocated:stage 0`; empty for a whole. */
 function wholeOf(name: string): string {

@@ -205,6 +205,13 @@ describe('bisect', () => {
     expect(stopped('triage', 'out', '--golden', golden)).toContain('MBF1');
   });
 
+  it('stops where the launch command checks out something else', () => {
+    const { directory } = repository([{}, { script: 'git checkout -q HEAD~1' }]);
+    const moved = one(directory, '--golden', golden, '--quiet', '--', './launch.sh');
+    expect(moved).toMatchObject({ status: 255, stdout: '' });
+    expect(moved.stderr).toContain('it moved HEAD');
+  });
+
   it('stops where a submodule was left behind', () => {
     const { directory: library } = repository([{}, {}]);
     const { directory } = repository([{}]);

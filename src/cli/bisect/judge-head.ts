@@ -83,6 +83,9 @@ async function oneRun(
     timeoutMs,
     echo: quiet ? () => {} : (text) => void process.stderr.write(text),
   });
+  const { sha } = await readCommit(repository, 'HEAD');
+  if (sha !== commit.sha)
+    throw new MbfError('MBF1010', `it moved HEAD from ${commit.sha.slice(0, 12)} to ${sha.slice(0, 12)}`);
   const [off] = await submodulesOffPin(repository);
   if (off !== undefined)
     throw new MbfError(

@@ -52,9 +52,26 @@ export function knobHunks(files: readonly ReadFile[]): KnobHunks {
   return { placeOf: (change) => placeOf(change, byKey), changes: () => changesOf(byKey) };
 }
 
+/**
+ * Known settings that lines of a program change: keywords and attributes, whatever the runs' own settings say. A value that is no literal tells
+ * nothing of which way it went.
+ */
+export function programSettings({ hunk }: ReadHunk): ChangedValue[] {
+  const [was, is] = [settingsOf(hunk.removed), settingsOf(hunk.added)];
+  const changes = new Map<string, ChangedValue>();
+  for (const { key, value } of [...was, ...is]) {
+    if (changes.has(key) || knobEffect(key) === undefined) continue;
+    const before = was.find((one) => one.key === key)?.value ?? null;
+    const after = is.find((one) => one.key === key)?.value ?? null;
+    if (!isSame(before, after) || value === null) changes.set(key, { key, a: before, b: after });
+  }
+  return [...changes.values()].filter(({ a, b }) => !isSame(a, b));
+}
+
 type ByKey = ReadonlyMap<string, readonly HunkSettings[]>;
 
-const isWhereSettingsStand = ({ path }: ReadFile): boolean => CONFIGURATION.test(path) || RECIPE.test(path);
+/** Configurations and recipes: what they set, the settings of the runs tell. */
+export const isWhereSettingsStand = ({ path }: ReadFile): boolean => CONFIGURATION.test(path) || RECIPE.test(path);
 
 function placeOf({ key, a, b }: ChangedValue, byKey: ByKey): Place | undefined {
   const last = lastPart(key);

@@ -84,7 +84,8 @@ const SLOWS = words(
   /\.(?:cpu|tolist|numpy)\(/,
   /\bbarrier\(/,
   /\bsleep\(/,
-  /\bempty_cache\(|\bgc\.collect\(/,
+  /\bempty_cache\(|\bgc\.(?:collect|enable)\(/,
+  /\.wait\(\)/,
   /\b\w*checkpoint\(|\brecompute\w*/,
   /\bcontiguous\(|\.clone\(/,
   /\b(?:float32|fp32)\b|\.float\(\)/,
@@ -103,6 +104,8 @@ const SPEEDS = words(
   /\bbf16|\bbfloat16/,
   /\bflash\w*/i,
   /\bprefetch\w*/,
+  // Collections in the middle of a step, on every rank at another time.
+  /\bgc\.(?:disable|freeze)\(/,
 );
 
 /** What tips towards growth; the first text of each kind, for the reader. */

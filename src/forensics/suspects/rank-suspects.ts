@@ -5,7 +5,7 @@ import { type ChangedHunk, type CommitComparison, commitsTouching } from '../../
 import type { GrownSite } from '../diff/grown-sites.js';
 import { componentWords } from './component-words.js';
 import { type Growth, readGrowth } from './growth.js';
-import { knobHunks, type Place } from './knob-hunks.js';
+import { isWhereSettingsStand, knobHunks, type Place, programSettings } from './knob-hunks.js';
 import { type ReadFile, type ReadHunk, readChanges } from './read-changes.js';
 import { fileMatcher } from './repository-paths.js';
 import { signText, type Visits, visitsOf, type Weighed, weighHunk } from './weigh-hunk.js';
@@ -46,6 +46,8 @@ const MOST_UNSEEN = 0.4;
 const MOST_TIME = 0.5;
 const SUBJECTS_KEPT = 50;
 const MOST_HUNKS = 200;
+/** What a setting counts that a line of a program changes: the runs' own settings did not. */
+const IN_PROGRAM = 0.75;
 /** What a hunk of a test or a document counts. */
 const ASIDE = 0.05;
 
@@ -163,8 +165,19 @@ function hunkSuspects(scene: Scene): Ranked[] {
 
 function weigh(scene: Scene, file: ReadFile, hunk: ReadHunk): Weighed {
   if (hunk.weight === 0) return { score: 0, reason: '' };
-  const weighed = scene.input.direction === 'time' ? timeHunk(scene, file, hunk) : memoryHunk(scene, file, hunk);
+  const own = scene.input.direction === 'time' ? timeHunk(scene, file, hunk) : memoryHunk(scene, file, hunk);
+  const set = isProgram(file) && !isWhereSettingsStand(file) ? settingInHunk(scene, hunk) : undefined;
+  const weighed = set !== undefined && set.score > own.score ? set : own;
   return file.is_aside ? { ...weighed, score: weighed.score * ASIDE } : weighed;
+}
+
+/** What a line of a program that sets something known says: what is made there may be taken elsewhere, so that no stack leads to it. */
+function settingInHunk({ input, growth }: Scene, hunk: ReadHunk): Weighed | undefined {
+  const [best] = programSettings(hunk)
+    .map((change) => ({ key: change.key, ...weighKnob(change, growth, input.direction) }))
+    .sort((p, q) => q.score - p.score || compare(p.key, q.key));
+  if (best === undefined) return undefined;
+  return { score: IN_PROGRAM * best.score * hunk.weight, reason: `it sets ${best.key}: ${best.reason}` };
 }
 
 const compare = (x: string, y: string): number => (x < y ? -1 : x > y ? 1 : 0);
