@@ -98,12 +98,12 @@ const SLOWS = words(
 const SPEEDS = words(
   /\bcompile\b|\bjit\w*/,
   /\b\w*fus(?:ed|ion)\w*/,
-  /\boverlap\w*/,
-  /\basync\w*|\bnon_blocking\b/,
+  /\w*overlap\w*/,
+  /\w*async\w*|\bnon_blocking\b/,
   /\bcuda_?graph\w*/i,
   /\bbf16|\bbfloat16/,
   /\bflash\w*/i,
-  /\bprefetch\w*/,
+  /\w*prefetch\w*/,
   // Collections in the middle of a step, on every rank at another time.
   /\bgc\.(?:disable|freeze)\(/,
 );
