@@ -1,8 +1,9 @@
 /** What changed between two snapshots. */
 import type { DiffResult, DiffSide, DiffSite, DiffTotals, SnapshotDiff } from '../model/diff-results.js';
 import { formatBytes, formatCount } from '../model/units.js';
+import { fitSite, signedBytes } from './difference-lines.js';
 import { runDiffLines } from './run-diff-lines.js';
-import { keepEnd, printable, table, wrap } from './table.js';
+import { printable, table, wrap } from './table.js';
 import { labelled, WIDTH } from './text-pieces.js';
 
 /** Rows of which it is said where the difference comes from. */
@@ -26,7 +27,7 @@ export function diffText(result: DiffResult): string {
     const { exceeded, max_growth_bytes } = result.gate;
     lines.push(
       '',
-      `growth ${signed(result.total_delta_bytes)}: ${exceeded ? 'more than' : 'within'} the ${formatBytes(max_growth_bytes)} allowed`,
+      `growth ${signedBytes(result.total_delta_bytes)}: ${exceeded ? 'more than' : 'within'} the ${formatBytes(max_growth_bytes)} allowed`,
     );
   }
   return `${lines.join('\n')}\n`;
@@ -44,11 +45,6 @@ function snapshotLines(result: SnapshotDiff): string[] {
     siteTable(result),
     ...unchangedLine(result),
   ];
-}
-
-/** `+1.50 GiB`, `-3 B`, `0 B`. */
-function signed(bytes: number): string {
-  return bytes > 0 ? `+${formatBytes(bytes)}` : formatBytes(bytes);
 }
 
 function sideLines(name: string, side: DiffSide, other: DiffSide): string[] {
@@ -69,9 +65,9 @@ function momentWords(side: DiffSide): string {
 function totalLines(result: SnapshotDiff): string[] {
   const { a_info: a, b_info: b, reserved } = result;
   return [
-    `active    ${formatBytes(a.active_bytes)} → ${formatBytes(b.active_bytes)}  ${signed(result.total_delta_bytes)}`,
+    `active    ${formatBytes(a.active_bytes)} → ${formatBytes(b.active_bytes)}  ${signedBytes(result.total_delta_bytes)}`,
     ...wrap(
-      `reserved  ${formatBytes(a.reserved_bytes)} → ${formatBytes(b.reserved_bytes)}  ${signed(reserved.delta_bytes)} = allocated ${signed(reserved.allocated_delta_bytes)}, pending free ${signed(reserved.pending_delta_bytes)}, inactive ${signed(reserved.inactive_delta_bytes)}`,
+      `reserved  ${formatBytes(a.reserved_bytes)} → ${formatBytes(b.reserved_bytes)}  ${signedBytes(reserved.delta_bytes)} = allocated ${signedBytes(reserved.allocated_delta_bytes)}, pending free ${signedBytes(reserved.pending_delta_bytes)}, inactive ${signedBytes(reserved.inactive_delta_bytes)}`,
       WIDTH,
       '          ',
     ),
@@ -83,7 +79,7 @@ function componentLines({ components }: Pick<DiffResult, 'components'>): string[
   const changed = components.filter(({ delta_bytes }) => delta_bytes !== 0);
   // That all of it is of no known component says nothing.
   if (changed.every(({ component }) => component === 'unattributed' || component === 'before_recording')) return [];
-  const parts = changed.map(({ component, delta_bytes }) => `${component} ${signed(delta_bytes)}`);
+  const parts = changed.map(({ component, delta_bytes }) => `${component} ${signedBytes(delta_bytes)}`);
   return wrap(`of which  ${parts.join(', ')}`, WIDTH, '          ');
 }
 
@@ -102,15 +98,15 @@ function siteTable(result: SnapshotDiff): string {
   const rows: Row[] = changed.flatMap((site, i) => siteRows(site, i < EXPLAINED));
   const { remainder } = result;
   if (remainder.changed > 0) {
-    const parts = `${signed(remainder.grown_bytes)} and ${signed(remainder.shrunk_bytes)}`;
+    const parts = `${signedBytes(remainder.grown_bytes)} and ${signedBytes(remainder.shrunk_bytes)}`;
     const mixed = remainder.grown_bytes > 0 && remainder.shrunk_bytes < 0 ? `: ${parts}` : '';
     const words = `${formatCount(remainder.changed)} smaller ${remainder.changed === 1 ? 'site' : 'sites'}${mixed}`;
-    rows.push({ figures: [signed(result.remainder_bytes), '', '', ''], lead: words, name: '' });
+    rows.push({ figures: [signedBytes(result.remainder_bytes), '', '', ''], lead: words, name: '' });
   }
   const { a_info: a, b_info: b } = result;
   rows.push({
     figures: [
-      signed(result.total_delta_bytes),
+      signedBytes(result.total_delta_bytes),
       formatBytes(a.active_bytes),
       formatBytes(b.active_bytes),
       blockCounts(a.blocks, b.blocks),
@@ -136,7 +132,7 @@ function siteTable(result: SnapshotDiff): string {
 
 function siteRows(site: DiffSite, explained: boolean): Row[] {
   const figures = [
-    signed(site.delta_bytes),
+    signedBytes(site.delta_bytes),
     formatBytes(site.a_bytes),
     formatBytes(site.b_bytes),
     blockCounts(site.a_count, site.b_count),
@@ -149,7 +145,7 @@ function siteRows(site: DiffSite, explained: boolean): Row[] {
   if (site.through !== null) say('through ', site.through);
   if (!explained) return rows;
   for (const caller of site.callers.slice(0, CALLERS_SHOWN)) {
-    if (caller.delta_bytes !== 0) say(`${signed(caller.delta_bytes)} `, caller.caller);
+    if (caller.delta_bytes !== 0) say(`${signedBytes(caller.delta_bytes)} `, caller.caller);
   }
   // Of memory without a stack, its sizes are all that can be said.
   if (site.site.startsWith('(')) {
@@ -173,14 +169,6 @@ function matchWords({ match, a_site, b_site }: DiffSite): { readonly words: stri
     default:
       return { words: '', name: '' };
   }
-}
-
-/** Shortens a site to `width`: directories go first, then the beginning of the function; of words, the end. */
-function fitSite(site: string, width: number): string {
-  if (site.length <= width) return site;
-  if (site.startsWith('(')) return `${site.slice(0, width - 1)}…`;
-  const [, name, file] = /^(\S+) .*\/([^/]+)$/.exec(site) ?? [];
-  return keepEnd(name === undefined ? site : `${name} …/${file}`, width);
 }
 
 function blockCounts(a: number, b: number): string {
@@ -210,9 +198,9 @@ function poolLines(result: DiffResult): string[] {
       ],
       pools.map((pool) => [
         `${printable(pool.pool)} · ${pool.segment_type}${pool.side_stream ? ' · side streams' : ''}`,
-        signed(pool.delta_reserved_bytes),
-        signed(pool.delta_active_bytes),
-        signed(pool.delta_reserved_bytes - pool.delta_active_bytes),
+        signedBytes(pool.delta_reserved_bytes),
+        signedBytes(pool.delta_active_bytes),
+        signedBytes(pool.delta_reserved_bytes - pool.delta_active_bytes),
         blockCounts(pool.a_segments, pool.b_segments),
       ]),
       '  ',
@@ -268,10 +256,10 @@ function totalsTable(title: string, totals: readonly DiffTotals[]): string[] {
       ],
       totals.map((one) => [
         ranks ? one.rank : one.a_device,
-        signed(one.delta_active_bytes),
+        signedBytes(one.delta_active_bytes),
         formatBytes(one.a_active_bytes),
         formatBytes(one.b_active_bytes),
-        signed(one.delta_reserved_bytes),
+        signedBytes(one.delta_reserved_bytes),
         formatBytes(one.a_reserved_bytes),
         formatBytes(one.b_reserved_bytes),
       ]),

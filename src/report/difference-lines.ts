@@ -110,7 +110,7 @@ function siteRows(site: DiffSite, isExplained: boolean, sides: readonly [string,
 }
 
 /** Directories go first, then the beginning of the function; of words, the end. */
-function fitSite(site: string, width: number): string {
+export function fitSite(site: string, width: number): string {
   if (site.length <= width) return site;
   if (site.startsWith('(')) return `${site.slice(0, width - 1)}…`;
   const [, name, file] = /^(\S+) .*\/([^/]+)$/.exec(site) ?? [];

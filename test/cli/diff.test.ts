@@ -83,7 +83,6 @@ describe('diff', () => {
       ['gemm gemm.py:10', 'exact', 64, 1],
       ['new_cache new_cache.py:4', 'only_b', 20, 1],
       ['old_cache old_cache.py:4', 'only_a', -8, -1],
-      ['embedding embedding.py:9', 'line_shifted', 0, 0],
     ]);
     expect(result.sites[0]).toMatchObject({
       sizes: [{ size_bytes: 64 * MIB, a_count: 1, b_count: 2 }],
