@@ -27,6 +27,15 @@ interface Commit {
   readonly script?: string;
 }
 
+/** Nobody may be there to bury a process that has ended. */
+function isRunning(pid: number): boolean {
+  try {
+    return !/\) [ZX] /.test(readFileSync(`/proc/${pid}/stat`, 'utf8'));
+  } catch {
+    return false;
+  }
+}
+
 describe('bisect', () => {
   let cli: Cli;
   const root = mkdtempSync(join(tmpdir(), 'mbf-bisect-'));
@@ -163,16 +172,16 @@ describe('bisect', () => {
       { script: hang, log: dead },
       { script: hang, log: { iterations: 3, finished: false } },
     ]);
-    const judge = () => one(directory, '--golden', golden, '--quiet', '--json', '--timeout', '2s', '--', './launch.sh');
+    const judge = () => one(directory, '--golden', golden, '--quiet', '--json', '--timeout', '6s', '--', './launch.sh');
     const cut = judge();
     expect(cut.status).toBe(125);
-    expect(cut.stdout).toMatch(/did not end within 2 s/);
+    expect(cut.stdout).toMatch(/did not end within 6 s/);
     execFileSync('git', ['checkout', '-q', 'HEAD~1'], { cwd: directory, env });
     // The others wait for the rank that ran out of memory.
     expect(judge().status).toBe(1);
     const { bundle } = report(directory).steps.at(-1)!;
     const pid = Number(readFileSync(join(bundle, 'run-1', 'output', 'pid.txt'), 'utf8'));
-    expect(() => process.kill(pid, 0)).toThrow();
+    expect(isRunning(pid)).toBe(false);
   });
 
   it('collects what the command writes where it always does', () => {
