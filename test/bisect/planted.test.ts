@@ -21,7 +21,7 @@ describe('git bisect run with our judge', () => {
     goldenRuns: 2,
   });
   beforeAll(() => {
-    cli = buildCli('planted');
+    cli = buildCli();
   });
   afterAll(() => rmSync(root, { recursive: true, force: true }));
 

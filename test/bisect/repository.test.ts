@@ -21,7 +21,7 @@ import { PythonSyntaxError } from '../../samples/generate/repository/language/sy
 import { GPUS, type LaunchOptions } from '../../samples/generate/repository/train/launch-options.js';
 import { type ProgramRun, runProgram } from '../../samples/generate/repository/train/run-program.js';
 import { type TrainedRun, trained } from '../../samples/generate/repository/train/train-tree.js';
-import { compileSources } from '../store/scratch.js';
+import { sharedBuild } from '../store/scratch.js';
 import { type Cli, cliOf } from '../support/cli.js';
 
 const work = mkdtempSync(join(tmpdir(), 'mbf-bisect-'));
@@ -29,7 +29,7 @@ let compiled: string;
 let cli: Cli;
 
 beforeAll(() => {
-  compiled = compileSources('bisect-repository');
+  compiled = sharedBuild();
   cli = cliOf(join(compiled, 'src', 'cli', 'main.js'));
 });
 afterAll(() => rmSync(work, { recursive: true, force: true }));

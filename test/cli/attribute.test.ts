@@ -44,7 +44,7 @@ let cli: Cli;
 let cwd = '';
 let env: Record<string, string> = {};
 beforeAll(() => {
-  cli = buildCli('attribute');
+  cli = buildCli();
   cwd = mkdtempSync(join(tmpdir(), 'mbf-attribute-'));
   env = { XDG_CACHE_HOME: join(cwd, 'cache') };
   mkdirSync(join(cwd, 'ranks'));

@@ -52,7 +52,7 @@ describe('bisect', () => {
   let number = 0;
 
   beforeAll(() => {
-    cli = buildCli('bisect');
+    cli = buildCli();
     writeTraining(root, 'base', BASE);
     cli.expect(0, ['golden', 'export', golden, '--name', join(root, 'base')], { cwd: root, env });
   });

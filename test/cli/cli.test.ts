@@ -52,7 +52,7 @@ let shared = '';
 let db = '';
 
 beforeAll(() => {
-  cli = buildCli('cli');
+  cli = buildCli();
   shared = mkdtempSync(join(tmpdir(), 'mbf-cli-'));
   db = join(shared, 'sample.duckdb');
   cli.expect(0, ['ingest', SAMPLE, '--db', db, '--label', 'golden', '--commit', '0123456789abcdef']);

@@ -45,7 +45,7 @@ describe('compare', () => {
   };
   const check = ({ checks }: CompareResult, name: string) => checks.find((one) => one.name === name);
   beforeAll(() => {
-    cli = buildCli('compare');
+    cli = buildCli();
     writeTraining(cwd, 'base', BASE);
     cli.expect(0, ['golden', 'add', 'base', '--name', 'base'], { cwd, env });
     cli.expect(0, ['ingest', 'base'], { cwd, env });

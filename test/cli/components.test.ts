@@ -24,7 +24,7 @@ let cli: Cli;
 let cwd = '';
 let env: Record<string, string> = {};
 beforeAll(() => {
-  cli = buildCli('components');
+  cli = buildCli();
   cwd = mkdtempSync(join(tmpdir(), 'mbf-components-'));
   env = { XDG_CACHE_HOME: join(cwd, 'cache') };
 });

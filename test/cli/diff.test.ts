@@ -43,7 +43,7 @@ describe('diff', () => {
   ];
 
   beforeAll(() => {
-    cli = buildCli('cli-diff');
+    cli = buildCli();
     directory = mkdtempSync(join(tmpdir(), 'mbf-cli-diff-'));
     for (const name of ['one', 'two']) mkdirSync(file(name));
     writeFileSync(file('one/snapshot_0.pickle'), smallSnapshot({ segments: before }));

@@ -16,7 +16,7 @@ let cli: Cli;
 let directory = '';
 let env: Record<string, string> = {};
 beforeAll(() => {
-  cli = buildCli('estimate');
+  cli = buildCli();
   directory = mkdtempSync(join(tmpdir(), 'mbf-estimate-'));
   env = { XDG_CACHE_HOME: join(directory, 'cache') };
 });

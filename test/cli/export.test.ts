@@ -37,7 +37,7 @@ let db = '';
 let peak: PeakResult['snapshots'][number]['devices'][number];
 
 beforeAll(() => {
-  cli = buildCli('export');
+  cli = buildCli();
   shared = mkdtempSync(join(tmpdir(), 'mbf-export-'));
   db = join(shared, 'sample.duckdb');
   cli.expect(0, ['ingest', SAMPLE, '--db', db]);

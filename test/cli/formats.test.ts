@@ -10,7 +10,7 @@ import { buildCli, type Cli } from '../support/cli.js';
 let cli: Cli;
 let directory = '';
 beforeAll(() => {
-  cli = buildCli('formats');
+  cli = buildCli();
   directory = mkdtempSync(join(tmpdir(), 'mbf-formats-'));
 });
 afterAll(() => rmSync(directory, { recursive: true, force: true }));

@@ -21,7 +21,7 @@ describe('golden values', () => {
   const mbf = (status: number, ...args: string[]) => cli.expect(status, args, { cwd, env });
   const list = (): GoldenListResult => mbf(0, 'golden', 'list', '--json').json<GoldenListResult>();
   beforeAll(() => {
-    cli = buildCli('golden');
+    cli = buildCli();
     writeTraining(cwd, 'first', { peaks: PEAKS, stepMs: (i) => (i === 1 ? 9000 : 1000 + i) });
     writeTraining(cwd, 'second', { peaks: PEAKS, stepMs: (i) => (i === 1 ? 9000 : 1010 + i) });
     writeTraining(cwd, 'dead', { peaks: PEAKS, iterations: 4, target: 10, after: oomLines(0), finished: false });

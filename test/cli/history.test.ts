@@ -64,7 +64,7 @@ let env: Record<string, string> = {};
 let shas: string[] = [];
 
 beforeAll(() => {
-  cli = buildCli('history');
+  cli = buildCli();
   root = realpathSync(mkdtempSync(join(tmpdir(), 'mbf-history-')));
   env = { XDG_CACHE_HOME: join(root, 'cache') };
   db = join(root, 'store.duckdb');

@@ -38,7 +38,7 @@ let db = '';
 let env: Record<string, string> = {};
 
 beforeAll(() => {
-  cli = buildCli('log-verbs');
+  cli = buildCli();
   root = realpathSync(mkdtempSync(join(tmpdir(), 'mbf-log-verbs-')));
   env = { XDG_CACHE_HOME: join(root, 'cache') };
   db = join(root, 'store.duckdb');

@@ -16,7 +16,7 @@ describe('an export in other verbs', () => {
   const cwd = mkdtempSync(join(tmpdir(), 'mbf-nsys-in-verbs-'));
   const mbf = (...args: readonly string[]) => cli.expect(0, args, { cwd, env: { XDG_CACHE_HOME: join(cwd, 'cache') } });
   beforeAll(() => {
-    cli = buildCli('nsys-in-verbs');
+    cli = buildCli();
     mkdirSync(join(cwd, 'only'));
     copyFileSync(join(SAMPLES, 'nccl-outside', 'nsys_rank0.sqlite.gz'), join(cwd, 'only', 'nsys_rank0.sqlite.gz'));
     mbf('ingest', join(SAMPLES, 'leak'), join(cwd, 'only'), join(SAMPLES, 'nccl-outside'));

@@ -24,7 +24,7 @@ function describeCli(): void {
   const outputs: string[] = [];
 
   beforeAll(() => {
-    cli = buildCli('cli-nsys');
+    cli = buildCli();
     cwd = mkdtempSync(join(tmpdir(), 'mbf-cli-nsys-'));
     env = { XDG_CACHE_HOME: join(cwd, 'cache') };
     golden = writePlantedRun(join(cwd, 'golden'), 1, '3.28');

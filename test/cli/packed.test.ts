@@ -16,7 +16,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { RunsResult } from '../../src/model/results.js';
-import { compileSources, repoRoot } from '../store/scratch.js';
+import { repoRoot, sharedBuild } from '../store/scratch.js';
 import { type Cli, cliOf } from '../support/cli.js';
 import { smallSnapshot } from '../support/small-snapshot.js';
 
@@ -37,7 +37,7 @@ describe('the package', () => {
     const staging = join(root, 'staging');
     mkdirSync(staging);
     const manifest = JSON.parse(readFileSync(join(repoRoot, 'package.json'), 'utf8')) as Manifest;
-    cpSync(compileSources('packed'), join(staging, 'dist'), { recursive: true });
+    cpSync(sharedBuild(), join(staging, 'dist'), { recursive: true });
     for (const name of readdirSync(repoRoot)) {
       if (!['dist', 'node_modules', '.git'].includes(name)) {
         cpSync(join(repoRoot, name), join(staging, name), {

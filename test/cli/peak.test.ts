@@ -83,7 +83,7 @@ describe('peak', () => {
   let file = '';
 
   beforeAll(() => {
-    cli = buildCli('peak');
+    cli = buildCli();
     directory = mkdtempSync(join(tmpdir(), 'mbf-peak-'));
     file = join(directory, 'snapshot_0.pickle');
     writeFileSync(file, twoSteps());

@@ -11,7 +11,7 @@ import { buildCli, type Cli } from '../support/cli.js';
 let cli: Cli;
 let cwd = '';
 beforeAll(() => {
-  cli = buildCli('profile');
+  cli = buildCli();
   cwd = mkdtempSync(join(tmpdir(), 'mbf-profile-'));
 });
 afterAll(() => rmSync(cwd, { recursive: true, force: true }));

@@ -85,7 +85,7 @@ describe('replay and whatif', () => {
   const whatIf = (...args: string[]): Answered =>
     cli.expect(0, ['whatif', ...args, '--json'], { env }).json<Answered>();
   beforeAll(() => {
-    cli = buildCli('replay');
+    cli = buildCli();
   });
   afterAll(() => rmSync(cache, { recursive: true, force: true }));
 

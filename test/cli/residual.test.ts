@@ -19,7 +19,7 @@ let cli: Cli;
 let cwd = '';
 let env: Record<string, string> = {};
 beforeAll(() => {
-  cli = buildCli('residual');
+  cli = buildCli();
   cwd = mkdtempSync(join(tmpdir(), 'mbf-residual-'));
   env = { XDG_CACHE_HOME: join(cwd, 'cache') };
 });

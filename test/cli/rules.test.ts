@@ -25,7 +25,7 @@ let cli: Cli;
 let cwd = '';
 let env: Record<string, string> = {};
 beforeAll(() => {
-  cli = buildCli('rules');
+  cli = buildCli();
   cwd = mkdtempSync(join(tmpdir(), 'mbf-rules-'));
   env = { XDG_CACHE_HOME: join(cwd, 'cache') };
   put('mine.yaml', MY_RULES);

@@ -17,7 +17,7 @@ let db = '';
 let result: DiagnoseResult;
 
 beforeAll(() => {
-  cli = buildCli('show');
+  cli = buildCli();
   root = realpathSync(mkdtempSync(join(tmpdir(), 'mbf-show-')));
   run = join(root, 'runs', 'capacity');
   mkdirSync(join(root, 'runs'));

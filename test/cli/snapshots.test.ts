@@ -12,7 +12,7 @@ import { codeLine, dumpedProcess } from '../support/dumped-process.js';
 let cli: Cli;
 let cwd = '';
 beforeAll(() => {
-  cli = buildCli('snapshots');
+  cli = buildCli();
   cwd = mkdtempSync(join(tmpdir(), 'mbf-snapshots-'));
 });
 afterAll(() => rmSync(cwd, { recursive: true, force: true }));

@@ -16,7 +16,7 @@ const OOM = join(SAMPLES, 'llama3-70b-fragmentation', 'snapshot_oom_rank-0.pickl
 let cli: Cli;
 let directory = '';
 beforeAll(() => {
-  cli = buildCli('state');
+  cli = buildCli();
   directory = mkdtempSync(join(tmpdir(), 'mbf-state-'));
 });
 afterAll(() => rmSync(directory, { recursive: true, force: true }));

@@ -57,7 +57,7 @@ let path = '';
 let bare = '';
 
 beforeAll(() => {
-  cli = buildCli('timeline');
+  cli = buildCli();
   directory = mkdtempSync(join(tmpdir(), 'mbf-timeline-'));
   path = join(directory, 'snapshot_0.pickle');
   const entries = leakingTrace();

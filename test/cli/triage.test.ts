@@ -39,7 +39,7 @@ describe('triage', () => {
   const triage = (log: TrainingLog, on: string, judgement: keyof typeof CODE, ...more: string[]) =>
     judge([write(log)], on, judgement, ...more);
   beforeAll(() => {
-    cli = buildCli('triage');
+    cli = buildCli();
     writeTraining(cwd, 'base', BASE);
     cli.expect(0, ['golden', 'add', 'base', '--name', 'base'], { cwd, env });
   });

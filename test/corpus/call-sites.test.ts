@@ -26,7 +26,7 @@ describe('stacks of the corpus', () => {
   let allocating: readonly (readonly Frame[])[] = [];
 
   beforeAll(async () => {
-    cli = buildCli('corpus-call-sites');
+    cli = buildCli();
     directory = mkdtempSync(join(tmpdir(), 'mbf-sites-'));
     db = join(directory, 'corpus.duckdb');
     cli.expect(0, ['ingest', ...files.map((name) => join(SNAPSHOTS, name)), '--run', 'corpus', '--db', db]);

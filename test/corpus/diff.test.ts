@@ -85,7 +85,7 @@ describe('diff of real snapshots', () => {
   const sides = new Map<string, Side>();
 
   beforeAll(async () => {
-    cli = buildCli('corpus-diff');
+    cli = buildCli();
     directory = mkdtempSync(join(tmpdir(), 'mbf-diff-'));
     const db = join(directory, 'corpus.duckdb');
     const paths = valid.map((name) => join(SNAPSHOTS, name));

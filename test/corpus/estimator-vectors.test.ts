@@ -71,7 +71,7 @@ describe('estimator vectors', () => {
   let cli: Cli;
   let directory = '';
   beforeAll(() => {
-    cli = buildCli('estimator-vectors');
+    cli = buildCli();
     directory = mkdtempSync(join(tmpdir(), 'mbf-vectors-'));
   });
   afterAll(() => rmSync(directory, { recursive: true, force: true }));

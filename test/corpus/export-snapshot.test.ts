@@ -23,7 +23,7 @@ describe('exports of the snapshots of the corpus', () => {
   let peaks = new Map<string, PeakResult['snapshots'][number]>();
 
   beforeAll(() => {
-    cli = buildCli('corpus-export');
+    cli = buildCli();
     directory = mkdtempSync(join(tmpdir(), 'mbf-corpus-export-'));
     db = join(directory, 'corpus.duckdb');
     cli.expect(0, ['ingest', ...files.map((name) => join(SNAPSHOTS, name)), '--run', 'corpus', '--db', db]);

@@ -55,7 +55,7 @@ describe('memory_viz', () => {
   const recordings = new Map<string, readonly Recording[]>();
 
   beforeAll(async () => {
-    cli = buildCli('memory-viz-parity');
+    cli = buildCli();
     directory = mkdtempSync(join(tmpdir(), 'mbf-viz-'));
     const db = join(directory, 'corpus.duckdb');
     cli.expect(0, ['ingest', ...files.map((name) => join(SNAPSHOTS, name)), '--run', 'corpus', '--db', db]);

@@ -75,7 +75,7 @@ describe('figures of the peers', () => {
   const answers = new Map<string, PeakResult['snapshots'][number]>();
 
   beforeAll(() => {
-    cli = buildCli('peer-parity');
+    cli = buildCli();
     directory = mkdtempSync(join(tmpdir(), 'mbf-peers-'));
   });
   afterAll(() => rmSync(directory, { recursive: true, force: true }));

@@ -74,7 +74,7 @@ describe('recordings of the corpus, replayed', () => {
   it('give the same through the command line in their other encodings', () => {
     const known = new Set([...judged.values()].map((fidelity) => figuresOf(fidelity)));
     const cache = mkdtempSync(join(tmpdir(), 'mbf-replay-'));
-    const cli = buildCli('corpus-replay');
+    const cli = buildCli();
     let compared = 0;
     try {
       for (const name of convertedSnapshots()) {

@@ -37,7 +37,7 @@ describe('snapshots of the corpus', () => {
   let ingested: IngestResult;
 
   beforeAll(() => {
-    cli = buildCli('corpus-parity');
+    cli = buildCli();
     directory = mkdtempSync(join(tmpdir(), 'mbf-parity-'));
     const db = join(directory, 'corpus.duckdb');
     // One run of everything: 4 because the negatives are among the named files.

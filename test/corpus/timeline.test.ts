@@ -30,7 +30,7 @@ describe('timelines of the corpus', () => {
   let snapshots: SnapshotResult;
 
   beforeAll(() => {
-    cli = buildCli('corpus-timeline');
+    cli = buildCli();
     directory = mkdtempSync(join(tmpdir(), 'mbf-timeline-corpus-'));
     db = join(directory, 'corpus.duckdb');
     cli.expect(0, ['ingest', ...files.map((name) => join(SNAPSHOTS, name)), '--run', 'corpus', '--db', db]);

@@ -146,7 +146,7 @@ describe('equal stacks', () => {
   describe('in another process', () => {
     let cli: Cli;
     beforeAll(() => {
-      cli = buildCli('store-dictionary');
+      cli = buildCli();
     });
 
     it('have the ids they had', async () => {

@@ -253,7 +253,7 @@ describe('a planted export', () => {
   describe('beside its run', () => {
     let cli: Cli;
     beforeAll(() => {
-      cli = buildCli('nsys-planted');
+      cli = buildCli();
     });
 
     it('has snapshots and a log that the tool reads as planted', () => {

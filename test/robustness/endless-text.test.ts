@@ -9,7 +9,7 @@ import { buildCli, type Cli } from '../support/cli.js';
 let cli: Cli;
 let directory = '';
 beforeAll(() => {
-  cli = buildCli('endless');
+  cli = buildCli();
   directory = mkdtempSync(join(tmpdir(), 'mbf-endless-'));
 });
 afterAll(() => rmSync(directory, { recursive: true, force: true }));

@@ -3,7 +3,7 @@ import { spawnSync } from 'node:child_process';
 import { chmodSync, closeSync, mkdirSync, openSync, rmSync, symlinkSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { compileSources } from '../store/scratch.js';
+import { sharedBuild } from '../store/scratch.js';
 import {
   type Bench,
   expectCliError,
@@ -95,7 +95,7 @@ describe('through the real process', () => {
   const root = temporaryDirectory();
   let build = '';
   beforeAll(() => {
-    build = compileSources('robustness-foreign');
+    build = sharedBuild();
   });
   const fresh = (name: string): string => {
     const cwd = join(root, name);

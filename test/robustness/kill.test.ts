@@ -6,7 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { openStore } from '../../src/store/open-store.js';
 import type { Store } from '../../src/store/store.js';
-import { compileSources } from '../store/scratch.js';
+import { sharedBuild } from '../store/scratch.js';
 import { type Counts, dataCounts, expectSound, runCli, seeded, temporaryDirectory } from './harness.js';
 import { type Py, pickled } from './pickle-builder.js';
 import { entry, frame, segment, snapshot } from './snapshots.js';
@@ -108,7 +108,7 @@ async function killedIngest(db: string, delayMs: number): Promise<boolean> {
 }
 
 beforeAll(async () => {
-  build = compileSources('robustness-kill');
+  build = sharedBuild();
   const run = join(root, 'run');
   mkdirSync(run);
   for (let rank = 0; rank < FILES; rank++) {

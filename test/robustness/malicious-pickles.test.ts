@@ -3,7 +3,7 @@ import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { compileSources } from '../store/scratch.js';
+import { sharedBuild } from '../store/scratch.js';
 import { type Bench, expectCliError, HANG_MS, openBench, runCli, temporaryDirectory } from './harness.js';
 import { FIRING, REFUSED_ALONE } from './malicious.js';
 import { OP, pickled, Raw } from './pickle-builder.js';
@@ -58,7 +58,7 @@ describe('through the real process', () => {
   const directory = temporaryDirectory();
   let build = '';
   beforeAll(() => {
-    build = compileSources('robustness-malicious');
+    build = sharedBuild();
   });
 
   it.each(Object.keys(FIRING))('%s: exit 4, one line that says where, nothing runs', async (name) => {

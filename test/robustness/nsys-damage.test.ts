@@ -20,7 +20,7 @@ import type { ParserSpec } from '../../src/model/parser.js';
 import type { IngestSource } from '../../src/model/results.js';
 import { MIB } from '../../src/model/units.js';
 import { makeDatabase } from '../sqlite/oracle.js';
-import { compileSources } from '../store/scratch.js';
+import { sharedBuild } from '../store/scratch.js';
 import {
   type Cell,
   changed,
@@ -728,7 +728,7 @@ describe('through the real process', () => {
   const root = temporaryDirectory();
   let build = '';
   beforeAll(() => {
-    build = compileSources('robustness-nsys');
+    build = sharedBuild();
   });
 
   it.each([

@@ -3,7 +3,7 @@ import { mkdirSync, readFileSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DuckDBInstance } from '@duckdb/node-api';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { compileSources, startChild } from '../store/scratch.js';
+import { sharedBuild, startChild } from '../store/scratch.js';
 import { expectCliError, HANG_MS, runCli, temporaryDirectory } from './harness.js';
 import { snapshotPickle } from './snapshots.js';
 
@@ -11,7 +11,7 @@ const root = temporaryDirectory();
 let build = '';
 let made: Buffer;
 beforeAll(async () => {
-  build = compileSources('robustness-store');
+  build = sharedBuild();
   writeFileSync(join(root, 'x.pickle'), snapshotPickle());
   const result = await runCli(build, ['ingest', 'x.pickle', '--db', 'made.duckdb'], root);
   expect(result.code, result.stderr).toBe(0);

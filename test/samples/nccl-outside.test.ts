@@ -53,7 +53,7 @@ describe('the tool on samples/nccl-outside', () => {
   const directory = mkdtempSync(join(tmpdir(), 'mbf-nccl-outside-'));
   afterAll(() => rmSync(directory, { recursive: true, force: true }));
   beforeAll(() => {
-    const cli = buildCli('nccl-outside');
+    const cli = buildCli();
     const db = join(directory, 'sample.duckdb');
     cli.expect(0, ['ingest', SAMPLE, '--db', db]);
     diagnosis = cli.expect(0, ['diagnose', '--db', db, '--json']).json<DiagnoseResult>();

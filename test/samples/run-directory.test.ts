@@ -25,7 +25,7 @@ import type { IngestResult, SnapshotInfo, SnapshotResult } from '../../src/model
 import type { IncidentRow } from '../../src/model/tables.js';
 import { MIB } from '../../src/model/units.js';
 import { isOomKind } from '../../src/model/vocabulary.js';
-import { compileSources } from '../store/scratch.js';
+import { sharedBuild } from '../store/scratch.js';
 import { type Cli, cliOf } from '../support/cli.js';
 import { lastAttemptOf, onNodes, withEndings, withRestart } from '../support/generated-runs.js';
 
@@ -100,7 +100,7 @@ function put(name: string, run: GeneratedRun, options: Parameters<typeof runDire
 
 beforeAll(() => {
   root = mkdtempSync(join(tmpdir(), 'mbf-run-directory-'));
-  compiled = compileSources('run-directory');
+  compiled = sharedBuild();
   cli = cliOf(join(compiled, 'src', 'cli', 'main.js'));
   for (const cause of CAUSES_TO_GENERATE) {
     for (const seed of SEEDS) built.push(put(`${cause.name}-${seed}`, cause.build(seed)));

@@ -110,7 +110,7 @@ describe('the committed samples', () => {
 describe('the tool on the samples', () => {
   let cli: Cli;
   beforeAll(() => {
-    cli = buildCli('samples');
+    cli = buildCli();
   });
 
   it.each(SAMPLES)('finds the cause of $name', ({ name }) => {

@@ -6,12 +6,12 @@ import { pathToFileURL } from 'node:url';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { MbfError } from '../../src/model/errors.js';
 import { openStore } from '../../src/store/open-store.js';
-import { compileSources, repoRoot, scratchDirectory, startChild } from './scratch.js';
+import { repoRoot, scratchDirectory, sharedBuild, startChild } from './scratch.js';
 
 const EVENTS = 5000;
 let build = '';
 beforeAll(() => {
-  build = compileSources('store');
+  build = sharedBuild();
 });
 
 async function committed(file: string): Promise<{ runs: number[]; eventCounts: number[] }> {

@@ -1,6 +1,6 @@
 /** Temporary directories, and a compiled copy of the sources for tests that need a second process (child processes cannot load TypeScript). */
 import { spawn, spawnSync } from 'node:child_process';
-import { existsSync, mkdtempSync, rmSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -15,13 +15,62 @@ export function scratchDirectory(): string {
   return directory;
 }
 
+const CACHE = join(repoRoot, 'node_modules', '.cache');
+/** How long another worker may take to compile. */
+const MOST_WAIT_MS = 180_000;
+const POLL_MS = 50;
+
 /**
- * Compiles everything into its own folder under `node_modules` (so that packages resolve) and returns it. A build of `dist/` may be
- * older than the sources under test; type errors elsewhere do not stop the compiler from emitting.
+ * The sources compiled for this run of the tests: by whichever worker needs them first, and kept under `node_modules` so that packages resolve. A
+ * build of `dist/` may be older than the sources under test. Nobody may change it; see {@link compileSources}.
  */
+export function sharedBuild(): string {
+  const run = runId();
+  if (run === undefined) return compileSources(`worker-${process.pid}`);
+  const outDir = join(CACHE, `mbforensics-test-run-${run}`);
+  const done = `${outDir}.done`;
+  mkdirSync(CACHE, { recursive: true });
+  try {
+    mkdirSync(outDir);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
+    const until = Date.now() + MOST_WAIT_MS;
+    while (!existsSync(done)) {
+      if (Date.now() > until) throw new Error(`nobody compiled ${outDir}`);
+      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, POLL_MS);
+    }
+    return outDir;
+  }
+  for (const name of readdirSync(CACHE))
+    if (name.startsWith('mbforensics-test-run-') && !name.startsWith(`mbforensics-test-run-${run}`))
+      rmSync(join(CACHE, name), { recursive: true, force: true });
+  compileInto(outDir);
+  writeFileSync(done, '');
+  return outDir;
+}
+
+/** Of the process that started this worker: its number and when it began, in ticks of the system; undefined where the system does not tell. */
+function runId(): string | undefined {
+  try {
+    const fields = readFileSync(`/proc/${process.ppid}/stat`, 'utf8')
+      .replace(/^.*\) /s, '')
+      .split(' ');
+    return `${process.ppid}-${fields[19]}`;
+  } catch {
+    return undefined;
+  }
+}
+
+/** A compiled copy of one's own, to be changed; `name` tells it from others'. */
 export function compileSources(name: string): string {
-  const outDir = join(repoRoot, 'node_modules', '.cache', `mbforensics-test-${name}`);
+  const outDir = join(CACHE, `mbforensics-test-${name}`);
   rmSync(outDir, { recursive: true, force: true });
+  compileInto(outDir);
+  return outDir;
+}
+
+/** Type errors elsewhere do not stop the compiler from emitting. */
+function compileInto(outDir: string): void {
   const tsc = join(repoRoot, 'node_modules', 'typescript', 'bin', 'tsc');
   const args = [
     tsc,
@@ -36,7 +85,6 @@ export function compileSources(name: string): string {
   ];
   const { stdout } = spawnSync(process.execPath, args, { cwd: repoRoot, encoding: 'utf8' });
   if (!existsSync(join(outDir, 'src', 'store', 'open-store.js'))) throw new Error(`nothing was compiled: ${stdout}`);
-  return outDir;
 }
 
 export interface Child {

@@ -1,7 +1,7 @@
 /** The command line as a user has it: a process of its own, built from the sources under test. */
 import { type SpawnSyncReturns, spawnSync } from 'node:child_process';
 import { join } from 'node:path';
-import { compileSources } from '../store/scratch.js';
+import { sharedBuild } from '../store/scratch.js';
 
 export interface Answer {
   readonly status: number | null;
@@ -24,9 +24,9 @@ export interface Cli {
   expect(status: number, args: readonly string[], options?: RunOptions): Answer;
 }
 
-/** Compiles the sources (half a second) into a folder that is this test file's own; `name` tells it from others'. */
-export function buildCli(name: string): Cli {
-  return cliOf(join(compileSources(name), 'src', 'cli', 'main.js'));
+/** The command line of the sources under test, compiled once for all test files of a run. */
+export function buildCli(): Cli {
+  return cliOf(join(sharedBuild(), 'src', 'cli', 'main.js'));
 }
 
 export function cliOf(script: string): Cli {
