@@ -801,21 +801,21 @@ describe('files of frames', () => {
     ['/usr/lib/python3/dist-packages/megatron/core/x.py', ['megatron/core/x.py'], [0]],
     ['megatron/core/x.py', [['3rdparty/Megatron-LM', 'megatron/core/x.py']], [0]],
     [
-      '/work/3rdparty/Megatron-LM/megatron/core/x.py',
+      '/job/3rdparty/Megatron-LM/megatron/core/x.py',
       [['3rdparty/Megatron-LM', 'megatron/core/x.py'], 'megatron/core/x.py'],
       [0],
     ],
     ['/usr/lib/python3/dist-packages/megatron/bridge/x.py', ['src/megatron/bridge/x.py'], [0]],
     ['/opt/Megatron-Bridge/src/megatron/bridge/x.py', ['src/megatron/bridge/x.py'], [0]],
     ['/build/megatron/core/x.py', ['vendored/Megatron/megatron/core/x.py'], [0]],
-    ['/work/train.py', ['train.py', 'megatron/train.py'], [0]],
+    ['/job/train.py', ['train.py', 'megatron/train.py'], [0]],
     ['train.py', ['examples/gpt/train.py'], [0]],
     // Of another package, however alike.
     ['/usr/lib/python3/dist-packages/transformers/utils/utils.py', ['nemo/utils/utils.py'], []],
     ['/opt/conda/lib/python3.11/site-packages/torch/optim/optimizer.py', ['megatron/core/optim/optimizer.py'], []],
-    ['/work/a/model.py', ['b/model.py'], []],
+    ['/job/a/model.py', ['b/model.py'], []],
     ['<eval_with_key>.3', ['a.py'], []],
-    ['/work/core/x.py', ['a/core/x.py', 'b/core/x.py'], [0, 1]],
+    ['/job/core/x.py', ['a/core/x.py', 'b/core/x.py'], [0, 1]],
   ])('%s is one of %j', (frame, paths, found) => {
     expect(matcher(...paths)(frame)).toEqual(found);
   });
