@@ -1,0 +1,249 @@
+/**
+ * The language of rules: what must not be, as a condition over a configuration. A condition holds, does not hold, or is unknown, where a
+ * fact it needs is unknown and nothing else decides it (Kleene's logic). It says what it looked at, and reads as text.
+ */
+import type { VersionName } from '../../model/log-results.js';
+import type { Looked } from './facts.js';
+import { compareVersions } from './versions.js';
+import type { View } from './view.js';
+
+/** true: holds; null: unknown. */
+export type Tri = boolean | null;
+
+export interface Outcome {
+  readonly value: Tri;
+  /** The facts that decide it; of an unknown outcome those that are missing, and what holds beside them. */
+  readonly looked: readonly Looked[];
+}
+
+export interface Condition {
+  /** For documentation: `cpu_offloading and pipeline_model_parallel_size > 1`. */
+  readonly text: string;
+  test(view: View): Outcome;
+}
+
+const inner = ({ text }: Condition): string => (/ (?:and|or) /.test(text) ? `(${text})` : text);
+
+/** Every one of them. */
+export function all(...parts: readonly Condition[]): Condition {
+  return {
+    text: parts.map(inner).join(' and '),
+    test(view) {
+      const outcomes = parts.map((part) => part.test(view));
+      const refuted = outcomes.find(({ value }) => value === false);
+      if (refuted !== undefined) return refuted;
+      return {
+        value: outcomes.some(({ value }) => value === null) ? null : true,
+        looked: outcomes.flatMap(({ looked }) => looked),
+      };
+    },
+  };
+}
+
+/** One of them at least. */
+export function any(...parts: readonly Condition[]): Condition {
+  return {
+    text: parts.map(inner).join(' or '),
+    test(view) {
+      const outcomes = parts.map((part) => part.test(view));
+      const value = outcomes.some((one) => one.value === true)
+        ? true
+        : outcomes.some((one) => one.value === null)
+          ? null
+          : false;
+      return { value, looked: outcomes.filter((one) => one.value === value).flatMap(({ looked }) => looked) };
+    },
+  };
+}
+
+export function not(part: Condition): Condition {
+  return {
+    text: `not ${inner(part)}`,
+    test(view) {
+      const { value, looked } = part.test(view);
+      return { value: value === null ? null : !value, looked };
+    },
+  };
+}
+
+/** A condition on single facts, as text and as a function of what they are; unknown where `decide` says null. */
+export function where(text: string, look: (view: View) => readonly [Tri, ...Looked[]]): Condition {
+  return {
+    text,
+    test(view) {
+      const [value, ...looked] = look(view);
+      return { value, looked };
+    },
+  };
+}
+
+/** A flag is on; a setting that is no flag is set to something that is not nothing, `none`, `false` or `0`. */
+export function on(key: string): Condition {
+  return where(key, (view) => {
+    const found = view.setting(key);
+    return [found.by === 'unknown' ? null : isOn(found.value), found];
+  });
+}
+
+export function off(key: string): Condition {
+  return { ...not(on(key)), text: `${key} off` };
+}
+
+/** Set to anything but None. */
+export function given(key: string): Condition {
+  return where(`${key} set`, (view) => {
+    const found = view.setting(key);
+    return [found.by === 'unknown' ? null : found.value !== null, found];
+  });
+}
+
+export function missing(key: string): Condition {
+  return { ...not(given(key)), text: `${key} not set` };
+}
+
+/** One of these values; compared without case, `null` stands for None. */
+export function is(key: string, ...values: readonly (string | number | boolean | null)[]): Condition {
+  const wanted = values.map((value) => plainWord(value === null ? null : String(value)));
+  return where(`${key} = ${values.map(String).join(' or ')}`, (view) => {
+    const found = view.setting(key);
+    return [found.by === 'unknown' ? null : wanted.includes(plainWord(found.value)), found];
+  });
+}
+
+export function isNot(key: string, ...values: readonly (string | number | boolean | null)[]): Condition {
+  return { ...not(is(key, ...values)), text: `${key} ≠ ${values.map(String).join(', ')}` };
+}
+
+/** A number larger than this; None and words are not. */
+export function above(key: string, limit: number): Condition {
+  return compared(key, `${key} > ${limit}`, (value) => value > limit);
+}
+
+export function below(key: string, limit: number): Condition {
+  return compared(key, `${key} < ${limit}`, (value) => value < limit);
+}
+
+function compared(key: string, text: string, test: (value: number) => boolean): Condition {
+  return where(text, (view) => {
+    const found = view.setting(key);
+    const value = asNumber(found.value);
+    return [found.by === 'unknown' ? null : value !== null && test(value), found];
+  });
+}
+
+/** Numbers of several settings; unknown if one of them is unknown, false if one is told as nothing. */
+export function numbers(
+  text: string,
+  keys: readonly string[],
+  test: (...values: readonly number[]) => boolean,
+): Condition {
+  return where(text, (view) => {
+    const found = keys.map((key) => view.setting(key));
+    if (found.some(({ by }) => by === 'unknown')) return [null, ...found];
+    const values = found.map(({ value }) => asNumber(value));
+    const whole = values.filter((value) => value !== null);
+    return [whole.length === values.length && test(...whole), ...found];
+  });
+}
+
+/** A list holds one of these words. */
+export function has(key: string, ...words: readonly string[]): Condition {
+  return listed(key, `${key} has ${words.join(' or ')}`, (items) => items.some((item) => words.includes(item)));
+}
+
+/** A list holds a word that is none of these. */
+export function hasOther(key: string, words: readonly string[]): Condition {
+  return listed(key, `${key} has others than ${words.join(', ')}`, (items) =>
+    items.some((item) => !words.includes(item)),
+  );
+}
+
+/** A list without entries; None is no list. */
+export function emptyList(key: string): Condition {
+  return listed(key, `${key} empty`, (items) => items.length === 0);
+}
+
+function listed(key: string, text: string, test: (items: readonly string[]) => boolean): Condition {
+  return where(text, (view) => {
+    const found = view.setting(key);
+    const items = asList(found.value);
+    return [found.by === 'unknown' ? null : items !== null && test(items), found];
+  });
+}
+
+/** A variable has one of these values; `null`: it is not set. */
+export function env(name: string, ...values: readonly (string | null)[]): Condition {
+  return where(`${name} ${values.map((value) => (value === null ? 'not set' : `= ${value}`)).join(' or ')}`, (view) => {
+    const found = view.env(name);
+    return [found.by === 'unknown' ? null : values.includes(found.value), found];
+  });
+}
+
+export function envNot(name: string, ...values: readonly (string | null)[]): Condition {
+  return { ...not(env(name, ...values)), text: `${name} ≠ ${values.map((value) => value ?? 'not set').join(', ')}` };
+}
+
+/** A variable's text has this in it. */
+export function envHas(name: string, part: string): Condition {
+  return where(`${name} has ${part}`, (view) => {
+    const found = view.env(name);
+    return [found.by === 'unknown' ? null : found.value?.includes(part) === true, found];
+  });
+}
+
+/** A package is older than this. */
+export function before(name: VersionName, version: string): Condition {
+  return where(`${name} < ${version}`, (view) => {
+    const found = view.version(name);
+    return [found.value === null ? null : compareVersions(found.value, version) < 0, found];
+  });
+}
+
+/** A package is this or newer. */
+export function since(name: VersionName, version: string): Condition {
+  return { ...not(before(name, version)), text: `${name} ≥ ${version}` };
+}
+
+/** Compute capability of the device is below this: 9 is Hopper, 10 Blackwell. */
+export function capabilityBelow(limit: number): Condition {
+  return where(`compute capability < ${limit}`, (view) => {
+    const found = view.device();
+    const { capability } = view.facts.device;
+    return [capability === null ? null : capability < limit, found];
+  });
+}
+
+/** The configuration is of one of these frameworks. */
+export function framework(...names: readonly string[]): Condition {
+  return where(names.join(' or '), (view) => [
+    view.facts.framework.name === null ? null : names.includes(view.facts.framework.name),
+  ]);
+}
+
+export function isOn(value: string | null): boolean {
+  return !['null', 'false', '0', 'none', 'off', 'no'].includes(plainWord(value));
+}
+
+function plainWord(value: string | null): string {
+  if (value === null) return 'null';
+  const text = value
+    .trim()
+    .replace(/^(["'])(.*)\1$/s, '$2')
+    .toLowerCase();
+  return text === 'none' || text === '' || text === '~' ? 'null' : /^\d+\.0+$/.test(text) ? String(Number(text)) : text;
+}
+
+export function asNumber(value: string | null): number | null {
+  if (value === null || !/^\s*[-+]?(?:\d[\d_]*\.?\d*|\.\d+)(?:e[-+]?\d{1,3})?\s*$/i.test(value)) return null;
+  return Number(value.replaceAll('_', ''));
+}
+
+/** A list as JSON text, as Python writes it, or as words with commas; null for None. */
+export function asList(value: string | null): readonly string[] | null {
+  if (value === null || plainWord(value) === 'null') return null;
+  const text = value.trim().replace(/^\[(.*)\]$/s, '$1');
+  return text
+    .split(',')
+    .map((item) => item.trim().replace(/^(["'])(.*)\1$/, '$2'))
+    .filter((item) => item !== '');
+}

@@ -1,0 +1,38 @@
+/** Facts of a run of the store. */
+import { ALLOCATOR_VARIABLES } from '../../model/env-keys.js';
+import type { Store } from '../../store/store.js';
+import { effectiveConfig, readSettings } from '../log/config.js';
+import { readEnvironment } from '../log/env.js';
+import { readLogFacts } from '../log/log-facts.js';
+import type { RawFacts, Told } from './facts.js';
+import { factsOfConfig, type ReadConfig } from './facts-of-config.js';
+
+export async function factsOfRun(
+  store: Store,
+  runId: number,
+  asked: Partial<Pick<ReadConfig, 'framework' | 'gpu'>> = {},
+): Promise<RawFacts> {
+  const config = effectiveConfig(await readSettings(store, runId));
+  const { variables, captured_ranks: captured } = await readEnvironment(store, runId);
+  const { facts } = await readLogFacts(store, runId);
+  const env = new Map<string, Told>();
+  for (const { key, value, origin, file, line } of variables) env.set(key, { value, raw_key: key, origin, file, line });
+  // What the allocator itself recorded goes before what a script meant to set.
+  for (const { key, value } of await store.all('log.snapshot_settings', { run_id: runId }))
+    if (ALLOCATOR_VARIABLES.includes(key))
+      env.set(key, {
+        value: value === '' ? null : value,
+        raw_key: key,
+        origin: 'memory snapshot',
+        file: env.get(key)?.file ?? '',
+        line: env.get(key)?.line ?? 0,
+      });
+  return factsOfConfig({
+    config,
+    env,
+    envKnown: captured.length > 0 ? 'whole' : env.size > 0 ? 'partial' : 'none',
+    versions: facts.versions,
+    gpu: asked.gpu ?? { name: facts.gpu.name, total_bytes: facts.gpu.total_bytes },
+    framework: asked.framework,
+  });
+}

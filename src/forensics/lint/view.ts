@@ -1,0 +1,57 @@
+/** A configuration as rules look at it: every answer says whether it was told, is a default, or is unknown. */
+import type { VersionName } from '../../model/log-results.js';
+import { defaultOf } from './defaults.js';
+import { derived } from './derived.js';
+import type { Looked, RawFacts, Told } from './facts.js';
+
+export class View {
+  readonly facts: RawFacts;
+  private readonly settings: ReadonlyMap<string, Told>;
+  private readonly known = new Map<string, Looked>();
+
+  constructor(facts: RawFacts) {
+    this.facts = facts;
+    this.settings = derived(facts);
+  }
+
+  setting(key: string): Looked {
+    const known = this.known.get(key);
+    if (known !== undefined) return known;
+    const found = this.find(key);
+    this.known.set(key, found);
+    return found;
+  }
+
+  private find(key: string): Looked {
+    const told = this.settings.get(key);
+    if (told !== undefined) return { key, kind: 'setting', by: 'told', value: told.value, told, source: null };
+    const standard = defaultOf(key, this);
+    return standard === undefined
+      ? { key, kind: 'setting', by: 'unknown', value: null, told: null, source: null }
+      : { key, kind: 'setting', by: 'default', value: standard.value, told: null, source: standard.source };
+  }
+
+  env(key: string): Looked {
+    const told = this.facts.env.get(key);
+    if (told !== undefined) return { key, kind: 'env', by: 'told', value: told.value, told, source: null };
+    const by = this.facts.env_known === 'none' ? 'unknown' : this.facts.env_known === 'whole' ? 'told' : 'assumed';
+    return { key, kind: 'env', by, value: null, told: null, source: null };
+  }
+
+  version(key: VersionName): Looked {
+    const value = this.facts.versions[key] ?? null;
+    return { key, kind: 'version', by: value === null ? 'unknown' : 'told', value, told: null, source: null };
+  }
+
+  device(): Looked {
+    const { name, capability } = this.facts.device;
+    return {
+      key: 'device',
+      kind: 'device',
+      by: name === null && capability === null ? 'unknown' : 'told',
+      value: name ?? (capability === null ? null : `sm_${Math.round(capability * 10)}`),
+      told: null,
+      source: null,
+    };
+  }
+}
