@@ -115,6 +115,10 @@ export interface AdviseResult {
   /** Bytes by which the request failed: of a full device live + request − what the process could have; of a fragmented one what the driver would have had to give more. Null where it cannot be told. */
   readonly shortfall_bytes: number | null;
   readonly shortfall_text: string;
+  /** What a first step that was never completed would have needed beside what it had, by the estimate: Adam's moments, activations of further micro-batches. 0 where a step was completed or nothing tells. */
+  readonly to_come_bytes: number;
+  /** Empty if it is 0. */
+  readonly to_come_text: string;
   readonly device_bytes: number | null;
   /** Live bytes of the failing rank by component, the most first; empty without a snapshot. */
   readonly components: readonly { readonly component: Component; readonly bytes: number }[];
@@ -122,6 +126,8 @@ export interface AdviseResult {
   readonly published_case: string | null;
   readonly fixes: readonly AdviceFix[];
   readonly plan: AdvicePlan | null;
+  /** What `diagnose` says to do: all there is where no setting is the cure. */
+  readonly next: readonly string[];
   readonly non_fixes: readonly NonFix[];
   readonly symptoms: readonly SymptomHit[];
   /** What could not be computed, and why. */

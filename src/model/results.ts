@@ -400,6 +400,22 @@ export interface RanksResult {
   readonly snapshots_left_out: number;
 }
 
+/** The answer of `advise` in short: what to change, and what not. */
+export interface DiagnoseAdvice {
+  /** Ids of fixes that together are enough, the cheapest there are; null if none is known to be. */
+  readonly plan: readonly string[] | null;
+  readonly fixes: readonly {
+    readonly id: string;
+    readonly status: 'recommended' | 'possible' | 'conditional' | 'forbidden';
+    readonly saving_bytes: number | null;
+    readonly cost_percent: number | null;
+    readonly closes: boolean | null;
+    readonly forbidden_by: string | null;
+  }[];
+  /** Ids of what is no fix here. */
+  readonly non_fixes: readonly string[];
+}
+
 export interface DiagnoseResult {
   readonly schema: 'mbforensics/diagnose@1';
   readonly run: string;
@@ -411,6 +427,8 @@ export interface DiagnoseResult {
   readonly ranks: RanksResult | null;
   /** Inputs that failed: the answer may lack them. */
   readonly failed_sources: readonly { readonly path: string; readonly error: Failure }[];
+  /** Null where it was not asked for. */
+  readonly advice: DiagnoseAdvice | null;
 }
 
 /** Lines of a text around a statement, as they stand in the file now. */

@@ -29,6 +29,7 @@ export function classifyText(result: ClassifyResult): string {
     first_failure: null,
     ranks: null,
     failed_sources: [],
+    advice: null,
   });
   if (result.incidents.length === 0) return head;
   const lines = [`${formatCount(result.incidents.length)} failure ${result.incidents.length === 1 ? 'line' : 'lines'}`];

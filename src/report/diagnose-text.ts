@@ -24,6 +24,7 @@ export interface DiagnosedTarget {
 /** Who loses a line first where room is short. */
 const GIVE_WAY = [
   'also',
+  'fixes',
   'replay',
   'not why',
   'also',
@@ -220,9 +221,51 @@ function endOf(verdict: Verdict, result: DiagnoseResult, target: DiagnosedTarget
       4,
       2,
     ),
+    fixesOf(result),
     nextSection(verdict, target),
   ];
 }
+
+/** The cheapest ways with their price, and what the configuration forbids: the first words of `advise`. */
+function fixesOf({ advice }: DiagnoseResult): ScreenSection {
+  if (advice === null) return section('fixes', [], 1, 0);
+  const open = advice.fixes.filter(({ status }) => status !== 'forbidden');
+  const chosen = open.filter(({ status }) => status === 'recommended');
+  const isPriced = ({ saving_bytes: bytes, cost_percent: cost }: (typeof open)[number]): boolean =>
+    bytes !== null && cost !== null;
+  // Beside the plan what would be enough too, and where that is not known what people reach for: never without its price.
+  const others = open.filter((fix) => !chosen.includes(fix) && isPriced(fix) && fix.closes !== false);
+  const priced = [...chosen, ...others.filter(({ cost_percent: cost }) => cost !== 0).slice(0, MOST_OTHERS)].map(
+    ({ id, saving_bytes: bytes, cost_percent: cost, closes }) => {
+      const figures = [
+        ...(bytes === null ? [] : [formatBytes(bytes)]),
+        ...(cost === null ? [] : [cost === 0 ? 'no cost' : `−${cost} %`]),
+        ...(closes === true ? ['enough'] : []),
+      ];
+      return `${id} ${figures.join(', ')}`;
+    },
+  );
+  const forbidden = advice.fixes.filter(({ status }) => status === 'forbidden');
+  const items = [
+    ...priced,
+    ...(forbidden.length === 0
+      ? []
+      : [`forbidden: ${forbidden.map(({ id, forbidden_by: rule }) => `${id} (${rule})`).join(', ')}`]),
+    ...(advice.non_fixes.includes('vpp') ? ['VPP is no fix'] : []),
+    ...(open.length > 0 ? ['all: mbforensics advise'] : []),
+  ];
+  return {
+    ...section(
+      'fixes',
+      items.map((text) => ({ text })),
+      3,
+      0,
+    ),
+    packed: true,
+  };
+}
+
+const MOST_OTHERS = 2;
 
 /** Without what the hint says already. */
 function adviceOf({ next, hint }: Verdict): readonly string[] {

@@ -159,6 +159,23 @@ const result: fc.Arbitrary<DiagnoseResult> = fc.record({
   verdicts: fc.array(verdict, { maxLength: 40 }),
   first_failure: fc.constant(null),
   ranks,
+  advice: fc.option(
+    fc.record({
+      plan: fc.option(fc.array(fc.constantFrom('pp-8', 'recompute-mlp'), { maxLength: 3 })),
+      fixes: fc.array(
+        fc.record({
+          id: fc.constantFrom('expandable-segments', 'pp-8-more-gpus', 'optimizer-offload-100'),
+          status: fc.constantFrom('recommended', 'possible', 'conditional', 'forbidden'),
+          saving_bytes: fc.option(fc.nat()),
+          cost_percent: fc.option(fc.double({ min: -5, max: 90, noNaN: true })),
+          closes: fc.option(fc.boolean()),
+          forbidden_by: fc.option(fc.constant('offload-pp')),
+        }),
+        { maxLength: 20 },
+      ),
+      non_fixes: fc.array(fc.constantFrom('vpp', 'recompute-layernorm'), { maxLength: 3 }),
+    }),
+  ),
   failed_sources: fc.array(
     prose.map((text) => ({ path: text, error: { code: 'MBF2101', text, remedy: '', offset: null } })),
     { maxLength: 50 },
@@ -186,6 +203,7 @@ describe('the first screen', () => {
           first_failure: null,
           ranks: null,
           failed_sources: [],
+          advice: null,
         },
         { operand },
       );

@@ -31,6 +31,7 @@ export function registerDiagnose(program: Command, context: Context): void {
     try {
       const result = await diagnose(target.store, target.runId, target.run, {
         capacityBytes,
+        advises: true,
         failedSources: target.failed,
       });
       answer(context, options, result, (one) =>

@@ -1,7 +1,9 @@
 /** `mbforensics diagnose`: one verdict for every device that ran out, or the statement that none did. */
-import type { DiagnoseResult, Failure, Verdict } from '../../model/results.js';
+import type { DiagnoseAdvice, DiagnoseResult, Failure, Verdict } from '../../model/results.js';
 import { isOomKind } from '../../model/vocabulary.js';
 import type { Store } from '../../store/store.js';
+import { advise } from '../advice/advise.js';
+import { readSituation } from '../advice/read-situation.js';
 import { readFirstFailure } from '../log/first-failure-result.js';
 import { readLogFacts } from '../log/log-facts.js';
 import type { Message } from '../log/message.js';
@@ -29,6 +31,8 @@ import { MOST_COMPARED_SNAPSHOTS, readTracedOoms } from './traced-ooms.js';
 export interface DiagnoseOptions {
   /** The device's total where the user knows it and no message prints it. */
   readonly capacityBytes?: number | undefined;
+  /** Whether to add what `advise` would say. */
+  readonly advises?: boolean;
   readonly failedSources?: readonly { readonly path: string; readonly error: Failure }[] | undefined;
 }
 
@@ -102,10 +106,11 @@ export async function diagnose(
   }
   const places = await readPlaces(store, runId);
   const hasMemoryLines = lines.length > 0;
+  const ordered = orderVerdicts(relateVerdicts(found), first);
   return {
     schema: 'mbforensics/diagnose@1',
     run,
-    verdicts: orderVerdicts(relateVerdicts(found), first).map((verdict, i) => {
+    verdicts: ordered.map((verdict, i) => {
       const placed = withPlaces(verdict, places);
       const handle = snapshots.find((row) => placed.evidence.some((entry) => entry.lines?.path === row.display_path));
       return {
@@ -123,6 +128,29 @@ export async function diagnose(
       first,
     }),
     failed_sources: options.failedSources ?? [],
+    advice: options.advises === true ? await shortAdvice(store, runId, run, ordered, capacityBytes) : null,
+  };
+}
+
+async function shortAdvice(
+  store: Store,
+  runId: number,
+  run: string,
+  verdicts: readonly Verdict[],
+  capacityBytes: number | undefined,
+): Promise<DiagnoseAdvice> {
+  const advice = advise(await readSituation(store, runId, { run, verdicts }, capacityBytes ?? null));
+  return {
+    plan: advice.plan?.fixes ?? null,
+    fixes: advice.fixes.map(({ id, status, saving_bytes, cost_percent, closes, forbidden_by }) => ({
+      id,
+      status,
+      saving_bytes,
+      cost_percent,
+      closes,
+      forbidden_by,
+    })),
+    non_fixes: advice.non_fixes.map(({ id }) => id),
   };
 }
 

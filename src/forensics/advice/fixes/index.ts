@@ -1,0 +1,17 @@
+/** Every fix there is, in the guides' order: the one list to read. */
+import type { FixSpec } from '../fix.js';
+import { ACTIVATION_FIXES } from './activations.js';
+import { ALLOCATOR_FIXES } from './allocator.js';
+import { HOST_FIXES } from './host.js';
+import { OPTIMIZER_FIXES } from './optimizer.js';
+import { PARALLEL_FIXES } from './parallel.js';
+import { RECOMPUTE_FIXES } from './recompute.js';
+
+export const FIXES: readonly FixSpec[] = [
+  ...ALLOCATOR_FIXES,
+  ...OPTIMIZER_FIXES,
+  ...RECOMPUTE_FIXES,
+  ...ACTIVATION_FIXES,
+  ...PARALLEL_FIXES,
+  ...HOST_FIXES,
+].sort((a, b) => a.order - b.order);

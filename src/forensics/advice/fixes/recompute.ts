@@ -1,0 +1,224 @@
+/** Activation recompute: drop in the forward pass, compute again in the backward pass. */
+import type { RECOMPUTE_MODULES } from '../../../estimate/stages/settings.js';
+import {
+  type Cost,
+  type FixContext,
+  type FixSpec,
+  hasFlashAttention,
+  isSet,
+  listOf,
+  type Proposal,
+  settings,
+  wordOf,
+} from '../fix.js';
+import { LLAMA3_70B, PERF, REC } from '../guides.js';
+
+type Module = (typeof RECOMPUTE_MODULES)[number];
+
+/** Modules in force; null where recompute is of whole layers, or nothing tells. */
+export function modulesInForce({ view }: Pick<FixContext, 'view'>): readonly string[] | null {
+  const granularity = view.setting('recompute_granularity');
+  if (granularity.by === 'unknown') return null;
+  const word = wordOf(view, 'recompute_granularity');
+  if (word === 'full') return null;
+  return word === 'selective' ? listOf(view, 'recompute_modules') : [];
+}
+
+/** Flash and fused attention recompute their core already, so that the module only costs beside another. */
+function withModule({ view }: FixContext, inForce: readonly string[], module: Module): readonly string[] {
+  const kept = inForce.filter((name) => name !== 'core_attn' || !hasFlashAttention(view));
+  return [...new Set([...kept, module])];
+}
+
+function selective(context: FixContext, inForce: readonly string[], module: Module): Proposal['change'] {
+  return settings({
+    recompute_granularity: 'selective',
+    recompute_modules: JSON.stringify(withModule(context, inForce, module)),
+    // Megatron-Core refuses a number of layers with selective recompute.
+    ...(context.view.setting('recompute_num_layers').value === null ? {} : { recompute_num_layers: null }),
+    ...(context.view.setting('recompute_method').value === null ? {} : { recompute_method: null }),
+  });
+}
+
+function ofModule(
+  module: Module,
+  order: number,
+  statements: readonly string[],
+  cost: Cost,
+  suits: (context: FixContext) => boolean,
+  more: Pick<Proposal, 'requires' | 'disputes'> = {},
+): FixSpec {
+  const id = `recompute-${module.replaceAll('_', '-')}`;
+  return {
+    id,
+    title: `selective recompute of ${module}`,
+    order,
+    causes: ['capacity'],
+    source: REC,
+    statements: ['rec.selective', 'rec.enable-selective', 'rec.modules-list', 'mem.comp-activation', ...statements],
+    propose(context) {
+      const inForce = modulesInForce(context);
+      if (inForce === null || inForce.includes(module) || !suits(context)) return [];
+      const change = selective(context, inForce, module);
+      const dropped =
+        inForce.includes('core_attn') && change.settings['recompute_modules']?.includes('core_attn') === false;
+      return [
+        {
+          id,
+          title: `recompute_modules=${change.settings['recompute_modules']}`,
+          change,
+          cost,
+          ...more,
+          requires: [
+            ...(more.requires ?? []),
+            ...(dropped
+              ? ['core_attn leaves the list: beside it, it costs a little more speed and saves nothing']
+              : []),
+          ],
+        },
+      ];
+    },
+  };
+}
+
+const isMoe = ({ config }: FixContext): boolean => config.experts !== null && config.experts > 0;
+
+/** Some layers are dense: `mlp` is a no-op in those of experts. */
+function hasDenseLayers({ config, view }: FixContext): boolean {
+  if (config.experts === 0) return true;
+  const frequency = listOf(view, 'moe_layer_freq');
+  return frequency.includes('0') || Number(view.setting('moe_first_k_dense').value ?? 0) > 0;
+}
+
+const MOONLIGHT = 'Moonlight-16B on 8 × H100, matched A/B';
+
+const coreAttention = ofModule(
+  'core_attn',
+  30,
+  ['rec.start-core-attn', 'mem.core-attn-second', 'rec.mod-core-attn', 'rec.add-by-cost'],
+  {
+    percent: null,
+    text: 'low, by the skill; no figure for unfused attention',
+    evidence: [{ text: `step +3.85 % (${MOONLIGHT})`, grade: 'measured', source: REC }],
+  },
+  ({ view }) => !hasFlashAttention(view),
+  {
+    disputes: [
+      'The recompute skill promises a moderate saving; measured with fused attention it is none. With unfused attention, as here, the skill is followed.',
+    ],
+  },
+);
+
+const moeAct = ofModule(
+  'moe_act',
+  32,
+  ['rec.mod-moe-act'],
+  {
+    percent: 1.9,
+    text: 'step +2 % on Moonlight-16B',
+    evidence: [{ text: `−1.85 % memory, step +1.99 % (${MOONLIGHT})`, grade: 'measured', source: REC }],
+  },
+  (context) => isMoe(context),
+  { requires: ['moe_grouped_gemm'] },
+);
+
+const upProjection = ofModule(
+  'mla_up_proj',
+  33,
+  ['rec.mod-mla-up-proj'],
+  {
+    percent: 4.9,
+    text: 'step +5 % on Moonlight-16B',
+    evidence: [{ text: `−1.96 % memory, step +5.19 % (${MOONLIGHT})`, grade: 'measured', source: REC }],
+  },
+  ({ view }) => isSet(view, 'multi_latent_attention'),
+);
+
+const sharedExperts = ofModule(
+  'shared_experts',
+  34,
+  ['rec.mod-shared-experts'],
+  { percent: null, text: 'moderate; no source has a figure', evidence: [] },
+  (context) => isMoe(context) && isSet(context.view, 'moe_shared_expert_intermediate_size'),
+);
+
+const moe = ofModule(
+  'moe',
+  36,
+  ['rec.mod-moe'],
+  { percent: null, text: 'varies; the whole layer of experts runs twice, dispatch included', evidence: [] },
+  (context) => isMoe(context),
+);
+
+const mlp = ofModule(
+  'mlp',
+  60,
+  [
+    'rec.mod-mlp',
+    'rec.meas-mlp',
+    'mem.mlp-last',
+    'mem.meas-mlp',
+    'rec.diag-util-drop',
+    'rec.mlp-plus-core',
+    'rec.diag-double',
+  ],
+  {
+    percent: 16.4,
+    text: '−16 % on Llama3 70B; no matched control',
+    evidence: [
+      { text: `[mlp]: 593.6 TFLOP/s/GPU (−16.4 %), 55.6 GB (−3.2 GB) (${LLAMA3_70B})`, grade: 'measured', source: REC },
+    ],
+  },
+  hasDenseLayers,
+);
+
+const full: FixSpec = {
+  id: 'recompute-full',
+  title: 'recompute of whole layers',
+  order: 70,
+  causes: ['capacity'],
+  source: `${PERF}; ${REC}`,
+  statements: [
+    'rec.full',
+    'rec.full-naming',
+    'rec.full-last',
+    'rec.enable-full',
+    'rec.full-needs-fields',
+    'rec.trade',
+    'guide.rc-full-30',
+    'guide.rc-full-knobs',
+    'guide.long-more',
+  ],
+  propose(context) {
+    const { view } = context;
+    const granularity = view.setting('recompute_granularity');
+    if (granularity.by === 'unknown' || wordOf(view, 'recompute_granularity') === 'full') return [];
+    return [
+      {
+        id: 'recompute-full',
+        title: 'recompute_granularity=full, method uniform, one layer each',
+        change: settings({
+          recompute_granularity: 'full',
+          recompute_method: 'uniform',
+          recompute_num_layers: '1',
+          ...(view.setting('recompute_modules').value === null ? {} : { recompute_modules: null }),
+        }),
+        requires: ['granularity, method and number of layers set together'],
+        cost: {
+          percent: 30,
+          text: 'about 30 % more compute',
+          evidence: [
+            { text: 'recomputing whole blocks costs about 30 % extra compute', grade: 'documented', source: PERF },
+          ],
+        },
+        disputes: [
+          'The performance guides recompute the first layers of a stage (block), the skill groups of layers (uniform); both are legal. Uniform by single layers saves the most.',
+        ],
+      },
+    ];
+  },
+};
+
+export const RECOMPUTE_FIXES: readonly FixSpec[] = [coreAttention, moeAct, upProjection, sharedExperts, moe, mlp, full];
+
+export { isMoe };

@@ -1,0 +1,210 @@
+/** What people reach for, and what does not help here. Each says why with this run's own figures where it has any. */
+import type { NonFix } from '../../model/advise-results.js';
+import { formatBytes } from '../../model/units.js';
+import { type FixContext, hasFlashAttention, isSet, isUnset } from './fix.js';
+import { hasExpandable } from './fixes/allocator.js';
+import { isMoe, modulesInForce } from './fixes/recompute.js';
+import { LLAMA3_70B, MEM, OFF, PERF, REC } from './guides.js';
+import { idleBytes } from './situation.js';
+
+export interface NonFixSpec {
+  readonly id: string;
+  readonly title: string;
+  readonly source: string;
+  readonly statements: readonly string[];
+  /** Why it is none here; null where the question does not arise. */
+  why(context: FixContext): string | null;
+  readonly evidence: NonFix['evidence'];
+}
+
+const measured = (text: string, source: string): NonFix['evidence'][number] => ({ text, grade: 'measured', source });
+
+const isMemory = ({ situation: { verdict } }: FixContext): boolean =>
+  verdict.cause === 'fragmentation' || verdict.cause === 'capacity' || verdict.cause === 'undecided';
+
+export const NON_FIXES: readonly NonFixSpec[] = [
+  {
+    id: 'vpp',
+    title: 'more virtual pipeline stages (VPP)',
+    source: MEM,
+    statements: [
+      'mem.vpp-not-memory',
+      'mem.vpp-misattributed',
+      'mem.vpp10-peak',
+      'guide.vpp-with-pp',
+      'guide.vpp-many-microbatches',
+    ],
+    why(context) {
+      const { pp, vpp } = context.config;
+      if (!isMemory(context) || pp === null || pp < 2) return null;
+      return `VPP${vpp === null ? '' : ` (now ${vpp})`} shrinks the pipeline bubble; parameters, gradients, optimizer state and activations stay about the same. What cured the run once credited to it was expandable segments.`;
+    },
+    evidence: [measured(`VPP 5 → 10: peak 58.8 → 60.2 GB (${LLAMA3_70B})`, MEM)],
+  },
+  {
+    id: 'recompute-layernorm',
+    title: 'selective recompute of layernorm',
+    source: REC,
+    statements: [
+      'rec.mod-layernorm',
+      'rec.limit-layernorm',
+      'rec.diag-layernorm',
+      'rec.meas-layernorm',
+      'rec.add-by-cost',
+    ],
+    why(context) {
+      const modules = modulesInForce(context);
+      if (!isMemory(context) || modules === null) return null;
+      return modules.includes('layernorm')
+        ? 'It is in recompute_modules already; its activations are too small to move a peak.'
+        : 'Its activations are too small to move a peak.';
+    },
+    evidence: [measured(`[core_attn, layernorm]: 59.6 GB against 58.8 GB, still out of memory (${LLAMA3_70B})`, REC)],
+  },
+  {
+    id: 'recompute-core-attn',
+    title: 'selective recompute of core_attn',
+    source: REC,
+    statements: ['rec.mod-core-attn', 'mem.core-attn-second', 'guide.rc-attention-default', 'rec.recipe-defaults'],
+    why(context) {
+      const modules = modulesInForce(context);
+      if (!isMemory(context) || modules === null || !hasFlashAttention(context.view)) return null;
+      const backend = context.view.setting('attention_backend');
+      const how =
+        backend.by === 'told' && backend.value !== null
+          ? `attention_backend ${backend.value}`
+          : 'flash or fused attention (Transformer Engine’s default)';
+      const now = modules.includes('core_attn')
+        ? 'It is in recompute_modules already and saves nothing: '
+        : 'It saves nothing here: ';
+      return `${now}${how} recomputes the scores in its own kernel already.`;
+    },
+    evidence: [measured('−0.01 % memory for +3.85 % step time (Moonlight-16B on 8 × H100, matched A/B)', REC)],
+  },
+  {
+    id: 'recompute-mlp-core-attn',
+    title: 'recompute of mlp and core_attn together',
+    source: REC,
+    statements: ['rec.mlp-plus-core', 'rec.diag-double'],
+    why(context) {
+      const modules = modulesInForce(context);
+      if (!isMemory(context) || modules === null || !hasFlashAttention(context.view)) return null;
+      return 'Worse than mlp alone: attention is recomputed twice, for no memory.';
+    },
+    evidence: [measured(`[mlp, core_attn] 586.8 TFLOP/s/GPU at 55.6 GB, [mlp] 593.6 at 55.6 GB (${LLAMA3_70B})`, REC)],
+  },
+  {
+    id: 'recompute-mlp-experts',
+    title: 'selective recompute of mlp in layers of experts',
+    source: 'Megatron-LM megatron/core/transformer/moe',
+    statements: ['rec.mod-mlp'],
+    why(context) {
+      if (!isMemory(context) || !isMoe(context)) return null;
+      return 'The module mlp is the dense feed-forward block: in layers of experts it recomputes nothing. Theirs are moe, moe_act and shared_experts.';
+    },
+    evidence: [],
+  },
+  {
+    id: 'tp-experts',
+    title: 'more tensor parallelism for the experts',
+    source: `${PERF}; Megatron-Core documentation`,
+    statements: ['guide.etp1', 'guide.ep-decoupled'],
+    why(context) {
+      if (!isMemory(context) || !isMoe(context)) return null;
+      return 'TP does not shrink experts: they are cut by EP, by their own ETP and by PP. Of those, EP within the NVLink domain is the cheap one.';
+    },
+    evidence: [],
+  },
+  {
+    id: 'expandable-segments',
+    title: 'expandable segments',
+    source: MEM,
+    statements: ['mem.diag-still-oom', 'mem.resize-genuine-only'],
+    why(context) {
+      const { situation } = context;
+      if (situation.verdict.cause !== 'capacity') return null;
+      if (hasExpandable(context)) return 'They are on already.';
+      const idle = idleBytes(situation);
+      return `There is hardly anything to gain: ${idle === null ? 'what lies idle inside PyTorch' : `${formatBytes(idle)} that lie idle inside PyTorch`} cannot serve the request. It costs nothing to set them all the same.`;
+    },
+    evidence: [],
+  },
+  {
+    id: 'activation-offload-pp',
+    title: 'CPU offload of activations, of fewer layers',
+    source: `${MEM}; ${OFF}`,
+    statements: ['mem.offload-blocked-pp', 'off.limit-pp1', 'rec.offload-pp'],
+    why(context) {
+      const { pp } = context.config;
+      if (!isMemory(context) || pp === null || pp < 2) return null;
+      return `Megatron-Core refuses it with pipeline parallelism (PP ${pp}), for any number of layers.`;
+    },
+    evidence: [measured(`2, 4 and 6 layers tried, each a ValueError (${LLAMA3_70B})`, MEM)],
+  },
+  {
+    id: 'activation-offload-moe',
+    title: 'CPU offload of activations for a large model of experts',
+    source: OFF,
+    statements: ['off.moe-blocked', 'off.diag-oom-act', 'off.limit-pp1'],
+    why(context) {
+      const { pp, experts, layers, hidden } = context.config;
+      if (!isMemory(context) || !experts || pp !== 1 || layers === null || hidden === null || layers < 40) return null;
+      return `It needs PP 1, which puts all ${layers} layers on each GPU: weights and optimizer leave little room for what it could move. Offload a fraction of the optimizer instead, which works with PP.`;
+    },
+    evidence: [measured('24 layers offloaded: still out of memory at 70.3 GB of 80 GB (Qwen3-30B-A3B)', OFF)],
+  },
+  {
+    id: 'distributed-optimizer-dp1',
+    title: 'the distributed optimizer',
+    source: MEM,
+    statements: ['mem.dist-opt'],
+    why(context) {
+      const { dp, cp } = context.config;
+      if (!isMemory(context) || dp === null || dp * (cp ?? 1) > 1) return null;
+      if (!isUnset(context.view, 'use_distributed_optimizer')) return null;
+      return 'With one replica there is nothing to share the state with.';
+    },
+    evidence: [],
+  },
+  {
+    id: 'layout-against-leak',
+    title: 'another layout, recompute or offload',
+    source: MEM,
+    statements: ['mem.diag-still-oom'],
+    why({ situation }) {
+      if (situation.verdict.cause !== 'leak') return null;
+      return 'What grows with every step fills any device, only later: the code that keeps it has to let it go.';
+    },
+    evidence: [],
+  },
+  {
+    id: 'model-against-outside',
+    title: 'another layout, recompute or offload',
+    source: MEM,
+    statements: ['mem.comp-temporary'],
+    why({ situation }) {
+      if (situation.verdict.cause !== 'external_pressure' || situation.verdict.detail === 'nccl') return null;
+      return 'The memory is held outside PyTorch’s allocator: what the model needs is not what filled the device.';
+    },
+    evidence: [],
+  },
+  {
+    id: 'optimizer-offload-fraction-0',
+    title: 'optimizer offload as it is set',
+    source: OFF,
+    statements: ['off.def-optimizer'],
+    why(context) {
+      const fraction = Number(context.view.setting('optimizer_offload_fraction').value ?? 0);
+      if (!isSet(context.view, 'optimizer_cpu_offload') || fraction > 0) return null;
+      return 'optimizer_cpu_offload is on with optimizer_offload_fraction 0.0, which moves nothing.';
+    },
+    evidence: [],
+  },
+];
+
+export function nonFixesOf(context: FixContext): NonFix[] {
+  return NON_FIXES.flatMap(({ id, title, source, statements, evidence, why }) => {
+    const reason = why(context);
+    return reason === null ? [] : [{ id, title, why: reason, evidence, statements, source }];
+  });
+}

@@ -1,0 +1,146 @@
+/** The cheapest changes that together cover the shortfall. */
+import type { AdviceChange } from '../../model/advise-results.js';
+import { formatBytes } from '../../model/units.js';
+import { joinChanges } from './change.js';
+
+/** A fix that may be part of a plan. */
+export interface Candidate {
+  readonly id: string;
+  /** Fixes of one family exclude each other: fractions of one offload, sizes of one cut. */
+  readonly family: string;
+  readonly order: number;
+  readonly change: AdviceChange;
+  readonly saving_bytes: number | null;
+  readonly closes: boolean | null;
+  readonly cost_percent: number | null;
+  /** Someone has to look at the loss. */
+  readonly numerics: boolean;
+  readonly needsGpus: boolean;
+}
+
+export interface Plan {
+  readonly fixes: readonly string[];
+  readonly saving_bytes: number | null;
+  readonly closes: boolean | null;
+  readonly cost_percent: number | null;
+  readonly text: string;
+  readonly change: AdviceChange;
+}
+
+export interface PlanQuestion {
+  /** Null: unknown. */
+  readonly needBytes: number | null;
+  readonly candidates: readonly Candidate[];
+  /** What a joint change saves by the estimator; null where it does not know. */
+  estimate(change: AdviceChange): number | null;
+  /** Whether the rules allow a joint change. */
+  allows(change: AdviceChange): boolean;
+}
+
+/** Points, one for each percent of throughput, by which plans are ranked and which nobody sees: a cost that no source tells, another change to make, one that changes what is computed. */
+const UNKNOWN_COST = 10;
+const CHANGE_COST = 2;
+const NUMERICS_COST = 3;
+/** More at once than anybody would try. */
+const MOST_FIXES = 3;
+
+interface Choice {
+  readonly of: readonly Candidate[];
+  readonly cost: number;
+  readonly order: number;
+}
+
+/** Null where no allowed change is known to be enough, nor several together. */
+export function planOf(question: PlanQuestion): Plan | null {
+  const { needBytes, candidates } = question;
+  const onSame = candidates.filter(({ needsGpus }) => !needsGpus);
+  const choices = [
+    ...onSame.filter(({ closes }) => closes === true).map((one) => choice([one])),
+    // A joint change rarely saves more than its parts do one by one.
+    ...(needBytes === null
+      ? []
+      : combinations(onSame.filter(({ saving_bytes: bytes, closes }) => (bytes ?? 0) > 0 && closes !== null)).filter(
+          ({ of }) => of.every(({ closes }) => closes !== true) && sumOf(of) >= needBytes,
+        )),
+  ].sort(cheaper);
+  const found =
+    choices.find(({ of }) => of.length === 1 || (needBytes !== null && closesTogether(question, of, needBytes))) ??
+    candidates
+      .filter(({ closes, needsGpus }) => closes === true && needsGpus)
+      .map((one) => choice([one]))
+      .sort(cheaper)[0];
+  return found === undefined ? null : describe(question, found.of);
+}
+
+function choice(of: readonly Candidate[]): Choice {
+  return {
+    of,
+    cost: of.reduce(
+      (sum, { cost_percent: percent, numerics }) =>
+        sum + Math.max(0, percent ?? UNKNOWN_COST) + CHANGE_COST + (numerics ? NUMERICS_COST : 0),
+      0,
+    ),
+    order: of.reduce((sum, { order }) => sum + order, 0),
+  };
+}
+
+/** Fewer changes first where the cost is the same, then those the guides try first. */
+function cheaper(a: Choice, b: Choice): number {
+  return a.cost - b.cost || a.of.length - b.of.length || a.order - b.order;
+}
+
+function sumOf(of: readonly Candidate[]): number {
+  return of.reduce((sum, { saving_bytes: bytes }) => sum + (bytes ?? 0), 0);
+}
+
+function combinations(candidates: readonly Candidate[]): Choice[] {
+  const found: Choice[] = [];
+  const extend = (taken: readonly Candidate[], from: number): void => {
+    if (taken.length > 1) found.push(choice(taken));
+    if (taken.length === MOST_FIXES) return;
+    for (let i = from; i < candidates.length; i += 1) {
+      const next = candidates[i]!;
+      if (taken.every((one) => one.family !== next.family && agree(one.change, next.change)))
+        extend([...taken, next], i + 1);
+    }
+  };
+  extend([], 0);
+  return found;
+}
+
+/** Changes that set one key to two values exclude each other. */
+function agree(a: AdviceChange, b: AdviceChange): boolean {
+  const same = (x: AdviceChange['settings'], y: AdviceChange['settings']): boolean =>
+    Object.entries(x).every(([key, value]) => !(key in y) || y[key] === value);
+  return same(a.settings, b.settings) && same(a.env, b.env);
+}
+
+function jointSaving(question: PlanQuestion, of: readonly Candidate[]): number {
+  const joint = question.estimate(joinChanges(...of.map(({ change }) => change)));
+  return joint === null ? sumOf(of) : Math.min(joint, sumOf(of));
+}
+
+function closesTogether(question: PlanQuestion, of: readonly Candidate[], needBytes: number): boolean {
+  return question.allows(joinChanges(...of.map(({ change }) => change))) && jointSaving(question, of) >= needBytes;
+}
+
+function describe(question: PlanQuestion, of: readonly Candidate[]): Plan {
+  const saving = of.length === 1 ? of[0]!.saving_bytes : jointSaving(question, of);
+  const kept = of.reduce<number | null>(
+    (rest, { cost_percent: percent }) => (rest === null || percent === null ? null : rest * (1 - percent / 100)),
+    1,
+  );
+  const cost = kept === null ? null : Math.round(1000 * (1 - kept)) / 10;
+  const need = question.needBytes === null ? '' : ` of the ${formatBytes(question.needBytes)} that are missing`;
+  return {
+    fixes: of.map(({ id }) => id),
+    saving_bytes: saving,
+    closes: true,
+    cost_percent: cost,
+    text:
+      of.length === 1
+        ? 'one change is enough'
+        : `${of.length} changes together${saving === null ? '' : ` save ${formatBytes(saving)}`}${need}; none of them alone is enough`,
+    change: joinChanges(...of.map(({ change }) => change)),
+  };
+}
