@@ -357,6 +357,8 @@ export const CONFIG_KEYS: readonly ConfigKey[] = [
   key('tp_comm_bulk_dgrad'),
   key('tp_comm_bulk_wgrad'),
   key('tp_comm_bootstrap_backend'),
+  key('cga_size'),
+  key('num_sm'),
   key('overlap_p2p_comm'),
   key('overlap_p2p_comm_warmup_flush', 'overlap_p2p_communication_warmup_flush'),
   key('batch_p2p_comm'),

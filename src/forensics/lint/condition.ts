@@ -215,9 +215,10 @@ export function capabilityBelow(limit: number): Condition {
 
 /** The configuration is of one of these frameworks. */
 export function framework(...names: readonly string[]): Condition {
-  return where(names.join(' or '), (view) => [
-    view.facts.framework.name === null ? null : names.includes(view.facts.framework.name),
-  ]);
+  return where(names.join(' or '), (view) => {
+    const found = view.framework();
+    return [found.value === null ? null : names.includes(found.value), found];
+  });
 }
 
 export function isOn(value: string | null): boolean {
@@ -246,4 +247,15 @@ export function asList(value: string | null): readonly string[] | null {
     .split(',')
     .map((item) => item.trim().replace(/^(["'])(.*)\1$/, '$2'))
     .filter((item) => item !== '');
+}
+
+/** Not known to hold: for exceptions that only a known fact makes. Never unknown; says only what is known. */
+export function notKnown(part: Condition): Condition {
+  return {
+    text: `not ${inner(part)}, as far as known`,
+    test(view) {
+      const { value, looked } = part.test(view);
+      return { value: value !== true, looked: looked.filter(({ by }) => by !== 'unknown') };
+    },
+  };
 }

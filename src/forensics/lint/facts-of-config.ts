@@ -4,6 +4,7 @@ import type { VersionName } from '../../model/log-results.js';
 import type { EffectiveConfig } from '../log/config.js';
 import { deviceOf } from './devices.js';
 import type { Framework, RawFacts, Told } from './facts.js';
+import { impliedCore } from './framework-versions.js';
 
 export interface ReadConfig {
   readonly config: EffectiveConfig;
@@ -86,5 +87,10 @@ function withFramework(
 ): RawFacts['versions'] {
   if (name === null || version === null) return versions;
   const own: VersionName = name === 'megatron-bridge' ? 'megatron_bridge' : name === 'nemo' ? 'nemo' : 'megatron_core';
-  return { ...versions, [own]: versions[own] ?? version };
+  const core = versions.megatron_core ?? impliedCore(name, version);
+  return {
+    ...versions,
+    ...(core === undefined ? {} : { megatron_core: core }),
+    [own]: versions[own] ?? version,
+  };
 }

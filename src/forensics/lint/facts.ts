@@ -45,7 +45,7 @@ export interface RawFacts {
 export interface Looked {
   /** Canonical key of a setting, the name of a variable, `torch`, `device`. */
   readonly key: string;
-  readonly kind: 'setting' | 'env' | 'version' | 'device';
+  readonly kind: 'setting' | 'env' | 'version' | 'device' | 'framework';
   /** `default`: not told, and the framework's default; `assumed`: a variable that nothing sets; `unknown`: neither told nor known. */
   readonly by: 'told' | 'default' | 'assumed' | 'unknown';
   readonly value: string | null;

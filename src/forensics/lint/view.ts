@@ -54,4 +54,10 @@ export class View {
       source: null,
     };
   }
+
+  framework(): Looked {
+    const { name } = this.facts.framework;
+    const by = name === null ? 'unknown' : 'told';
+    return { key: 'framework', kind: 'framework', by, value: name, told: null, source: null };
+  }
 }
