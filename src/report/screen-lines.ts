@@ -1,5 +1,5 @@
 /** Fits labelled sections into a screen of a given height: what matters least gives way first, nothing is cut inside a number or a name. */
-import { keepEnd, printable, wrap } from './table.js';
+import { keepEnd, printable, wrap } from './plain-text.js';
 import { WIDTH } from './text-pieces.js';
 
 /** Longer words (paths, symbols) keep their end. */

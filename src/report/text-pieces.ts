@@ -1,6 +1,6 @@
 /** Small pieces that several screens write alike. */
 import { formatBytes, formatCount } from '../model/units.js';
-import { printable, wrap } from './table.js';
+import { printable, wrap } from './plain-text.js';
 
 export const WIDTH = 100;
 /** What is not known. */

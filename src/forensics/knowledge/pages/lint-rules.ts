@@ -1,0 +1,49 @@
+/** docs/lint-rules.md: every rule. */
+import { LINT_SEVERITIES } from '../../../model/lint-results.js';
+import type { LintRule } from '../../lint/rule.js';
+import { RULES } from '../../lint/rules/index.js';
+import { versionsText, withoutValues } from '../rule-words.js';
+import { codes, item, md, mdTable, page } from './markdown.js';
+
+const MEANING: Readonly<Record<LintRule['severity'], string>> = {
+  error: 'the framework refuses to start, or training is silently broken',
+  warning: 'costs memory or speed, or has no effect',
+  note: 'worth a look',
+};
+
+export function lintRulesPage(): string {
+  return page([
+    '# Lint rules',
+    '',
+    'What a configuration must not be, as upstream asserts it and as the guides of Megatron know it. A rule is broken, kept, or undecided where a fact is missing that decides. `mbforensics explain ID` prints one of them.',
+    '',
+    ...mdTable(
+      ['severity', 'rules', 'means'],
+      LINT_SEVERITIES.map((severity) => [severity, String(of(severity).length), MEANING[severity]]),
+    ),
+    ...LINT_SEVERITIES.flatMap((severity) => [
+      '',
+      `## ${severity[0]?.toUpperCase()}${severity.slice(1)}s`,
+      ...of(severity).flatMap(section),
+    ]),
+  ]);
+}
+
+const of = (severity: LintRule['severity']): LintRule[] => RULES.filter((rule) => rule.severity === severity);
+
+function section(rule: LintRule): string[] {
+  const { id, message, when, versions = [], error, fix, source, evidence, statements } = rule;
+  return [
+    '',
+    `### ${id}`,
+    '',
+    md(withoutValues(message)),
+    '',
+    ...item('broken if', md(when.text)),
+    ...item('versions', md(versions.map(versionsText).join('; '))),
+    ...item('upstream', error === null ? 'says nothing' : `“${md(error)}”`),
+    ...item('fix', md(withoutValues(fix))),
+    ...item('source', `${md(source)} (${evidence})`),
+    ...item('statements', codes(statements)),
+  ];
+}

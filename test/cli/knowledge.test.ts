@@ -1,0 +1,51 @@
+/** `knobs` and `explain` as a user has them. */
+import { beforeAll, describe, expect, it } from 'vitest';
+import type { ExplainResult, KnobsResult } from '../../src/model/knowledge-results.js';
+import { buildCli, type Cli } from '../support/cli.js';
+
+let cli: Cli;
+beforeAll(() => {
+  cli = buildCli();
+});
+
+describe('knobs', () => {
+  it('lists what can be turned, by group', () => {
+    const { stdout } = cli.expect(0, ['knobs']);
+    expect(stdout).toMatch(/^\d+ knobs\n\nProcess environment and launch\n {2}knob +memory +speed +evidence\n/);
+    expect(stdout).toMatch(/PYTORCH_CUDA_ALLOC_CONF +less +none: 0 % +measured/);
+  });
+
+  it('filters, in text and in JSON', () => {
+    expect(cli.expect(0, ['knobs', 'memory:more']).stdout).toContain('nccl_ub');
+    const result = cli.expect(0, ['knobs', 'offload', '--json']).json<KnobsResult>();
+    expect(result.schema).toBe('mbforensics/knobs@1');
+    expect(result.knobs.find(({ id }) => id === 'cpu_offloading')?.spellings.megatron_bridge[0]).toBe(
+      'cfg.model.cpu_offloading',
+    );
+  });
+});
+
+describe('explain', () => {
+  it('takes a flag of Megatron as a name', () => {
+    for (const args of [
+      ['explain', '--recompute-modules'],
+      ['explain', '--', '--recompute-modules'],
+    ])
+      expect(cli.expect(0, args).stdout).toMatch(/^recompute_modules {2}\(knob, a setting\)\n/);
+  });
+
+  it('tells a rule', () => {
+    const { stdout } = cli.expect(0, ['explain', 'offload-pp']);
+    expect(stdout).toContain('offload-pp  (rule, error)');
+    expect(stdout).toContain('says "Currently there is no support for Pipeline parallelism with CPU offloading"');
+    const result = cli.expect(0, ['explain', 'offload-pp', '--json']).json<ExplainResult>();
+    expect(result.schema).toBe('mbforensics/explain@1');
+    expect(result.found[0]?.is).toBe('rule');
+  });
+
+  it('refuses what nobody calls anything, with names like it', () => {
+    const { stderr, stdout } = cli.expect(2, ['explain', 'offload-ppp']);
+    expect(stdout).toBe('');
+    expect(stderr).toMatch(/^mbforensics: error MBF1001: nothing is called "offload-ppp"; like it: offload-pp/);
+  });
+});
