@@ -1,6 +1,7 @@
 /** A rule's sample as the facts that the rules are tried on: each key on a line of its own, in the order of the sample. */
 import { deviceOf } from '../../src/forensics/lint/devices.js';
 import type { RawFacts, Told } from '../../src/forensics/lint/facts.js';
+import { SECTION_KEYS } from '../../src/forensics/lint/facts-of-config.js';
 import type { Sample } from '../../src/forensics/lint/rule.js';
 import { canonicalConfigKey } from '../../src/model/config-keys.js';
 
@@ -19,7 +20,7 @@ function textOf(value: SampleValue): string | null {
 export function factsOfSample(sample: Sample): RawFacts {
   const settings = new Map<string, Told>(
     Object.entries(sample.config).map(([key, value], index) => [
-      canonicalConfigKey(key),
+      SECTION_KEYS.includes(key) ? key : canonicalConfigKey(key),
       { value: textOf(value), raw_key: key, origin: 'config file', file: CONFIG_FILE, line: index + 1 },
     ]),
   );

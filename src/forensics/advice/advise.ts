@@ -8,11 +8,12 @@ import { pasteLines } from '../knowledge/spellings.js';
 import { View } from '../lint/view.js';
 import { ChangeJudge, type Judgement } from './change.js';
 import { ChangeEstimator } from './estimate-change.js';
+import { measured } from './experiments.js';
 import { type FixContext, type FixSpec, type Proposal, type Saving, sizesOf } from './fix.js';
 import { FIXES } from './fixes/index.js';
 import { nonFixesOf } from './non-fixes.js';
 import { type Candidate, planOf } from './plan.js';
-import { type PublishedCase, publishedCase, publishedSaving } from './published.js';
+import { type PublishedCase, publishedCase, publishedCost, publishedSaving } from './published.js';
 import { neededBytes, type Situation, shortfallOf } from './situation.js';
 
 /** Activations and what is made of them: what recompute, offload and smaller batches can save at most. */
@@ -262,11 +263,18 @@ function describeFix(one: Weighed, status: FixStatus, rank: number, published: P
     saving_bytes: saving.bytes,
     saving_by: saving.by,
     saving_text: saving.text,
-    cost_percent: outcome?.percent ?? proposal.cost.percent,
-    cost_text: outcome === undefined ? proposal.cost.text : `measured on this workload: ${outcome.text}`,
+    cost_percent: publishedCost(published, proposal.id) ?? proposal.cost.percent,
+    cost_text:
+      outcome === undefined
+        ? proposal.cost.text
+        : `measured on this workload: ${outcome.tflops === null ? `step time × ${outcome.step_factor}` : `${outcome.tflops} TFLOP/s/GPU`}`,
     closes: status === 'forbidden' ? null : one.closes,
     requires: [
       ...(proposal.requires ?? []),
+      ...(judgement.unchecked.length === 0 ? [] : [uncheckedText(judgement.unchecked)]),
+      ...judgement.assumed.map(
+        ({ message, needs }) => `${needs.join(', ')} is unknown and taken for newer: ${message}`,
+      ),
       ...judgement.undecided.map(
         ({ rule, needs, message }) => `not refused by ${rule}: ${message} (tell ${needs.join(', ')})`,
       ),
@@ -276,15 +284,19 @@ function describeFix(one: Weighed, status: FixStatus, rank: number, published: P
     change: proposal.change,
     paste: pasteLines(proposal.change),
     evidence: [
-      ...(outcome === undefined
-        ? []
-        : [{ text: `${outcome.text}, peak ${outcome.peakGb} GB`, grade: 'measured' as const, source: outcome.source }]),
-      ...proposal.cost.evidence,
+      ...(outcome === undefined ? [] : [measured(outcome.id)]),
+      ...proposal.cost.evidence.filter(({ text }) => outcome === undefined || text !== measured(outcome.id).text),
     ],
     disputes: proposal.disputes ?? [],
     statements: spec.statements,
     source: spec.source,
   };
+}
+
+/** Rules that could not be tried, since nothing tells the settings that they ask for. */
+function uncheckedText(unchecked: Judgement['unchecked']): string {
+  const needs = [...new Set(unchecked.flatMap((one) => one.needs))];
+  return `not checked against ${unchecked.map(({ rule }) => rule).join(', ')}: nothing tells ${needs.join(', ')}`;
 }
 
 /** Where the configuration says what stands against a change. */

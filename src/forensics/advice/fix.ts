@@ -95,6 +95,8 @@ export function sizesOf(view: View): Sizes {
       ? world / (tp * pp * cp)
       : null);
   const experts = view.setting('num_moe_experts');
+  // Where the model's class may set them unseen, a configuration that speaks of experts nowhere is taken for a dense model.
+  const speaksOfExperts = [...view.facts.settings].some(([key, { value }]) => key.startsWith('moe_') && isOn(value));
   return {
     tp,
     pp,
@@ -110,7 +112,7 @@ export function sizesOf(view: View): Sizes {
     seq: size('seq_length'),
     mbs: size('micro_batch_size'),
     gbs: size('global_batch_size'),
-    experts: experts.by === 'unknown' ? null : (asNumber(experts.value) ?? 0),
+    experts: experts.by === 'unknown' ? (speaksOfExperts ? null : 0) : (asNumber(experts.value) ?? 0),
   };
 }
 

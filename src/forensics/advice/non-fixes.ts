@@ -1,10 +1,11 @@
 /** What people reach for, and what does not help here. Each says why with this run's own figures where it has any. */
 import type { NonFix } from '../../model/advise-results.js';
 import { formatBytes } from '../../model/units.js';
+import { measured } from './experiments.js';
 import { type FixContext, hasFlashAttention, isSet, isUnset } from './fix.js';
 import { hasExpandable } from './fixes/allocator.js';
 import { isMoe, modulesInForce } from './fixes/recompute.js';
-import { LLAMA3_70B, MEM, OFF, PERF, REC } from './guides.js';
+import { MEM, OFF, PERF, REC } from './guides.js';
 import { idleBytes } from './situation.js';
 
 export interface NonFixSpec {
@@ -16,8 +17,6 @@ export interface NonFixSpec {
   why(context: FixContext): string | null;
   readonly evidence: NonFix['evidence'];
 }
-
-const measured = (text: string, source: string): NonFix['evidence'][number] => ({ text, grade: 'measured', source });
 
 const isMemory = ({ situation: { verdict } }: FixContext): boolean =>
   verdict.cause === 'fragmentation' || verdict.cause === 'capacity' || verdict.cause === 'undecided';
@@ -39,7 +38,7 @@ export const NON_FIXES: readonly NonFixSpec[] = [
       if (!isMemory(context) || pp === null || pp < 2) return null;
       return `VPP${vpp === null ? '' : ` (now ${vpp})`} shrinks the pipeline bubble; parameters, gradients, optimizer state and activations stay about the same. What cured the run once credited to it was expandable segments.`;
     },
-    evidence: [measured(`VPP 5 → 10: peak 58.8 → 60.2 GB (${LLAMA3_70B})`, MEM)],
+    evidence: [measured('llama-vpp10')],
   },
   {
     id: 'recompute-layernorm',
@@ -59,7 +58,7 @@ export const NON_FIXES: readonly NonFixSpec[] = [
         ? 'It is in recompute_modules already; its activations are too small to move a peak.'
         : 'Its activations are too small to move a peak.';
     },
-    evidence: [measured(`[core_attn, layernorm]: 59.6 GB against 58.8 GB, still out of memory (${LLAMA3_70B})`, REC)],
+    evidence: [measured('llama-layernorm')],
   },
   {
     id: 'recompute-core-attn',
@@ -79,7 +78,7 @@ export const NON_FIXES: readonly NonFixSpec[] = [
         : 'It saves nothing here: ';
       return `${now}${how} recomputes the scores in its own kernel already.`;
     },
-    evidence: [measured('−0.01 % memory for +3.85 % step time (Moonlight-16B on 8 × H100, matched A/B)', REC)],
+    evidence: [measured('moonlight-core_attn')],
   },
   {
     id: 'recompute-mlp-core-attn',
@@ -91,7 +90,7 @@ export const NON_FIXES: readonly NonFixSpec[] = [
       if (!isMemory(context) || modules === null || !hasFlashAttention(context.view)) return null;
       return 'Worse than mlp alone: attention is recomputed twice, for no memory.';
     },
-    evidence: [measured(`[mlp, core_attn] 586.8 TFLOP/s/GPU at 55.6 GB, [mlp] 593.6 at 55.6 GB (${LLAMA3_70B})`, REC)],
+    evidence: [measured('llama-mlp-core'), measured('llama-mlp')],
   },
   {
     id: 'recompute-mlp-experts',
@@ -139,7 +138,7 @@ export const NON_FIXES: readonly NonFixSpec[] = [
       if (!isMemory(context) || pp === null || pp < 2) return null;
       return `Megatron-Core refuses it with pipeline parallelism (PP ${pp}), for any number of layers.`;
     },
-    evidence: [measured(`2, 4 and 6 layers tried, each a ValueError (${LLAMA3_70B})`, MEM)],
+    evidence: [measured('llama-offload-2')],
   },
   {
     id: 'activation-offload-moe',
@@ -151,7 +150,7 @@ export const NON_FIXES: readonly NonFixSpec[] = [
       if (!isMemory(context) || !experts || pp !== 1 || layers === null || hidden === null || layers < 40) return null;
       return `It needs PP 1, which puts all ${layers} layers on each GPU: weights and optimizer leave little room for what it could move. Offload a fraction of the optimizer instead, which works with PP.`;
     },
-    evidence: [measured('24 layers offloaded: still out of memory at 70.3 GB of 80 GB (Qwen3-30B-A3B)', OFF)],
+    evidence: [measured('qwen-activations-24')],
   },
   {
     id: 'distributed-optimizer-dp1',

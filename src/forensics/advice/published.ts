@@ -1,41 +1,31 @@
 /** Experiments that were published: where a run has their workload, their figures are the answer, before any estimate. GB are decimal, as in the guides. */
+import type { Experiment } from '../knowledge/measured.js';
+import { experimentOf, lostPercent } from './experiments.js';
 import type { FixContext, Saving } from './fix.js';
-import { OFFLOAD_CURVE } from './fixes/optimizer.js';
-import { LLAMA3_70B, MEM, OFF, REC } from './guides.js';
 
 const GB = 1e9;
 
-/** What one change did there. */
-interface Outcome {
-  readonly peakGb: number;
-  /** Throughput lost, in percent of the baseline's golden value. */
-  readonly percent: number;
-  readonly text: string;
-  readonly source: string;
-}
-
 export interface PublishedCase {
   readonly name: string;
-  readonly baselineGb: number;
-  readonly outcomes: ReadonlyMap<string, Outcome>;
+  /** The run that the others are compared with. */
+  readonly baseline: Experiment;
+  /** By id of the fix. */
+  readonly outcomes: ReadonlyMap<string, Experiment>;
   matches(context: Pick<FixContext, 'config' | 'view'>): boolean;
 }
 
+const outcomes = (ids: Readonly<Record<string, string>>): ReadonlyMap<string, Experiment> =>
+  new Map(Object.entries(ids).map(([fix, id]) => [fix, experimentOf(id)]));
+
 const LLAMA: PublishedCase = {
-  name: LLAMA3_70B,
-  baselineGb: 58.8,
-  outcomes: new Map<string, Outcome>([
-    [
-      'expandable-segments',
-      { peakGb: 59, percent: 0, text: 'the same configuration passed, at ~59 GB and ~704 TFLOP/s/GPU', source: MEM },
-    ],
-    ['pp-8', { peakGb: 53.2, percent: 5.9, text: '668.0 TFLOP/s/GPU, −5.9 % of the golden 709.93', source: MEM }],
-    ['tp-8', { peakGb: 50.2, percent: 28.4, text: '508.7 TFLOP/s/GPU, −28.4 % of the golden 709.93', source: MEM }],
-    [
-      'recompute-mlp',
-      { peakGb: 55.6, percent: 16.4, text: '593.6 TFLOP/s/GPU, −16.4 % of the golden 709.93', source: REC },
-    ],
-  ]),
+  name: 'Llama 3 70B SFT on 32 × H100 80GB, TP4 PP4 VPP5 DP2',
+  baseline: experimentOf('llama-baseline'),
+  outcomes: outcomes({
+    'expandable-segments': 'llama-expandable',
+    'pp-8': 'llama-pp8',
+    'tp-8': 'llama-tp8',
+    'recompute-mlp': 'llama-mlp',
+  }),
   matches({ config: { layers, hidden, seq, mbs, tp, pp, dp } }) {
     return layers === 80 && hidden === 8192 && seq === 4096 && mbs === 1 && tp === 4 && pp === 4 && dp === 2;
   },
@@ -43,18 +33,13 @@ const LLAMA: PublishedCase = {
 
 const QWEN: PublishedCase = {
   name: 'Qwen3-30B-A3B, optimizer offload by fraction',
-  baselineGb: 47.2,
-  outcomes: new Map<string, Outcome>(
-    OFFLOAD_CURVE.map(({ fraction, factor, gb }) => [
-      `optimizer-offload-${Math.round(fraction * 100)}`,
-      {
-        peakGb: Math.round(10 * (47.2 - gb)) / 10,
-        percent: Math.round(1000 * (1 - 1 / factor)) / 10,
-        text: `step time ${factor} × that without offload`,
-        source: OFF,
-      },
-    ]),
-  ),
+  baseline: experimentOf('qwen-base'),
+  outcomes: outcomes({
+    'optimizer-offload-25': 'qwen-offload-0.25',
+    'optimizer-offload-50': 'qwen-offload-0.5',
+    'optimizer-offload-75': 'qwen-offload-0.75',
+    'optimizer-offload-100': 'qwen-offload-1',
+  }),
   matches({ config: { layers, hidden, experts }, view }) {
     const fraction = Number(view.setting('optimizer_offload_fraction').value ?? 0);
     return layers === 48 && hidden === 2048 && experts === 128 && !(fraction > 0);
@@ -67,13 +52,21 @@ export function publishedCase(context: Pick<FixContext, 'config' | 'view'>): Pub
   return CASES.find((one) => one.matches(context)) ?? null;
 }
 
-/** The published saving of a fix; undefined where it was not among the experiments. */
+/** The published saving of a fix; undefined where it was not among the experiments, or the peak stayed about the same. */
 export function publishedSaving(of: PublishedCase | null, id: string): Saving | undefined {
-  const outcome = of?.outcomes.get(id);
-  if (of === null || outcome === undefined || outcome.peakGb >= of.baselineGb) return undefined;
+  const [before, after] = [of?.baseline.peak_gb, of?.outcomes.get(id)?.peak_gb];
+  if (before == null || after == null || after >= before) return undefined;
   return {
-    bytes: Math.round((of.baselineGb - outcome.peakGb) * GB),
+    bytes: Math.round((before - after) * GB),
     by: 'measured',
-    text: `measured on this workload: peak ${of.baselineGb} → ${outcome.peakGb} GB`,
+    text: `measured on this workload: peak ${before} → ${after} GB`,
   };
+}
+
+/** Percent of throughput that it cost there; of a golden value, what the baseline had lost already is no cost. */
+export function publishedCost(of: PublishedCase | null, id: string): number | null {
+  const outcome = of?.outcomes.get(id);
+  if (of === null || outcome === undefined) return null;
+  const [lost, before] = [lostPercent(outcome), lostPercent(of.baseline)];
+  return lost !== null && lost === before ? 0 : lost;
 }

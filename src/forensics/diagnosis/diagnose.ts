@@ -3,7 +3,9 @@ import type { DiagnoseAdvice, DiagnoseResult, Failure, Verdict } from '../../mod
 import { isOomKind } from '../../model/vocabulary.js';
 import type { Store } from '../../store/store.js';
 import { advise } from '../advice/advise.js';
+import { type ExpandableConstraint, expandableConstraint } from '../advice/expandable-constraint.js';
 import { readSituation } from '../advice/read-situation.js';
+import { factsOfRun } from '../lint/facts-of-run.js';
 import { readFirstFailure } from '../log/first-failure-result.js';
 import { readLogFacts } from '../log/log-facts.js';
 import type { Message } from '../log/message.js';
@@ -15,7 +17,7 @@ import type { Figure } from '../verdict/facts.js';
 import { verdictOfKind } from '../verdict/from-kind.js';
 import { commandsOf } from './commands.js';
 import { readPlaces, withPlaces } from './evidence-places.js';
-import { allowedAdvice, type ExpandableConstraint, judgeHint, readConstraint } from './hint.js';
+import { allowedAdvice, judgeHint } from './hint.js';
 import { type Given, judgeMessage, withContext } from './judge-message.js';
 import { judgeTraced } from './judge-traced.js';
 import { noOom } from './no-oom.js';
@@ -46,10 +48,7 @@ export async function diagnose(
   const messages = await readMessages(store, runId);
   const { facts: about, layout, layoutOrigin, incidents } = await readLogFacts(store, runId);
   const total = totalOfRun(messages);
-  const constraint = await readConstraint(store, runId, {
-    torch: about.versions.torch,
-    megatronCore: about.versions.megatron_core,
-  });
+  const constraint = expandableConstraint(await factsOfRun(store, runId));
   const lines = await newestMemoryLines(store, runId);
   const traced = await readTracedOoms(store, runId);
   const first = readFirstFailure(incidents);

@@ -3,72 +3,10 @@
  * say. Here it is held against them, and against the run's own configuration.
  */
 import type { HintResult } from '../../model/results.js';
-import { formatBytes, formatCount } from '../../model/units.js';
+import { formatBytes } from '../../model/units.js';
 import type { Cause } from '../../model/vocabulary.js';
-import type { Store } from '../../store/store.js';
-import { effectiveConfig, plainValue, readSettings } from '../log/config.js';
-import { readEnvironment } from '../log/env.js';
+import type { ExpandableConstraint } from '../advice/expandable-constraint.js';
 import { active, budget, type OomFacts } from '../verdict/facts.js';
-
-/** What in the configuration forbids expandable segments, and what would allow them. */
-export interface ExpandableConstraint {
-  readonly text: string;
-  readonly source: string;
-}
-
-export interface Versions {
-  readonly torch: string | null;
-  readonly megatronCore: string | null;
-}
-
-const GRAPH_KEYS = ['cuda_graph_impl', 'enable_cuda_graph', 'external_cuda_graph'] as const;
-const OFF = new Set(['null', 'none', 'false', '0', 'off']);
-
-/**
- * Megatron-Core refuses NCCL user buffers with expandable segments before torch 2.11 (MemPool), and CUDA graphs with them unless NCCL_GRAPH_REGISTER=0
- * (core 0.14 and 0.15: at all). Null: nothing that was read forbids them.
- */
-export async function readConstraint(
-  store: Store,
-  runId: number,
-  versions: Versions,
-): Promise<ExpandableConstraint | null> {
-  const config = effectiveConfig(await readSettings(store, runId));
-  const isOn = (key: string) => {
-    const entry = config.entry(key);
-    return entry !== undefined && !OFF.has(plainValue(entry.value).toLowerCase()) ? entry : undefined;
-  };
-  const buffers = isOn('nccl_ub');
-  if (buffers !== undefined && !isAtLeast(versions.torch, 2, 11)) {
-    const torch = versions.torch === null ? ' before torch 2.11' : ` (torch ${versions.torch}; allowed from 2.11)`;
-    return {
-      text: `NCCL user buffers (${buffers.raw_key}) forbid it${torch}: drop one of the two`,
-      source: `${buffers.file} line ${formatCount(buffers.line)}`,
-    };
-  }
-  for (const key of GRAPH_KEYS) {
-    const graphs = isOn(key);
-    if (graphs === undefined) continue;
-    const source = `${graphs.file} line ${formatCount(graphs.line)}`;
-    const name = `${graphs.raw_key}=${graphs.value}`;
-    if (/^0\.1[45]\b/.test(versions.megatronCore ?? ''))
-      return {
-        text: `CUDA graphs (${name}) forbid it in Megatron-Core ${versions.megatronCore}: drop one of the two`,
-        source,
-      };
-    const { variables } = await readEnvironment(store, runId);
-    const register = variables.find((variable) => variable.key === 'NCCL_GRAPH_REGISTER');
-    if (register?.value === '0') return null;
-    return { text: `with CUDA graphs (${name}) only together with NCCL_GRAPH_REGISTER=0`, source };
-  }
-  return null;
-}
-
-function isAtLeast(version: string | null, major: number, minor: number): boolean {
-  const match = /^(\d+)\.(\d+)/.exec(version ?? '');
-  if (match === null) return false;
-  return Number(match[1]) > major || (Number(match[1]) === major && Number(match[2]) >= minor);
-}
 
 /** Null where no caching allocator ran out, or the evidence is too thin to say anything of its advice. */
 export function judgeHint(facts: OomFacts, cause: Cause, constraint: ExpandableConstraint | null): HintResult | null {

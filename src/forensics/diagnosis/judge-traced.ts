@@ -2,13 +2,14 @@
 import type { PeakAccounting, Verdict } from '../../model/results.js';
 import { formatBytes, formatCount } from '../../model/units.js';
 import type { Store } from '../../store/store.js';
+import type { ExpandableConstraint } from '../advice/expandable-constraint.js';
 import { liveSet } from '../live/live-set.js';
 import type { Message } from '../log/message.js';
 import { account } from '../verdict/accounting.js';
 import { EvidenceLog, type Figure } from '../verdict/facts.js';
 import { shareState } from '../verdict/state-shares.js';
 import { counterfactual } from './counterfactual.js';
-import { allowedAdvice, type ExpandableConstraint, judgeHint } from './hint.js';
+import { allowedAdvice, judgeHint } from './hint.js';
 import { conclude, type Given, shorten, withContext } from './judge-message.js';
 import { liveComponents } from './live-components.js';
 import { factsOfTrace } from './oom-facts.js';

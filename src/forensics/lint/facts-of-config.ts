@@ -21,6 +21,7 @@ export function factsOfConfig(read: ReadConfig): RawFacts {
   const settings = new Map<string, Told>();
   for (const { key, value, raw_key, origin, file, line } of read.config.settings)
     settings.set(key, { value, raw_key, origin, file, line });
+  for (const [key, told] of ofSections(read.config)) settings.set(key, told);
   applyRecipe(settings);
   const framework = read.framework ?? { name: frameworkOf(read), version: null };
   const version = framework.version ?? versionOf(framework.name, read.versions);
@@ -39,6 +40,18 @@ export function factsOfConfig(read: ReadConfig): RawFacts {
   };
 }
 
+/** Fields that the model and the optimizer have each, under one name: where they differ, each section's own. */
+export const SECTION_KEYS: readonly string[] = ['bf16', 'fp16'].flatMap((key) => [`model.${key}`, `optimizer.${key}`]);
+
+function ofSections({ conflicts }: EffectiveConfig): [string, Told][] {
+  return conflicts.flatMap(({ values }) =>
+    values.flatMap(({ value, raw_key, origin, file, line }): [string, Told][] => {
+      const key = SECTION_KEYS.find((one) => raw_key === one || raw_key.endsWith(`.${one}`));
+      return key === undefined ? [] : [[key, { value, raw_key, origin, file, line }]];
+    }),
+  );
+}
+
 /**
  * A named precision recipe overwrites the fields of the model, optimizer and DDP sections when training starts; what the running program
  * printed of its objects is the outcome already.
@@ -54,6 +67,9 @@ function applyRecipe(settings: Map<string, Told>): void {
   }
 }
 
+/** Beside `model`, which others have too: the sections of Bridge's ConfigContainer. */
+const BRIDGE_SECTIONS = ['ddp', 'dist', 'train', 'comm_overlap', 'scheduler', 'rng', 'profiling'];
+
 function frameworkOf({ config, versions }: ReadConfig): Framework | null {
   let flags = 0;
   for (const { value, raw_key, origin } of config.settings) {
@@ -63,6 +79,9 @@ function frameworkOf({ config, versions }: ReadConfig): Framework | null {
   }
   if (versions.megatron_bridge != null) return 'megatron-bridge';
   if (versions.nemo != null) return 'nemo';
+  const sections = new Set(config.settings.map(({ raw_key }) => raw_key.replace(/^cfg\./, '').split('.')[0]!));
+  if (config.settings.some(({ raw_key }) => /^(?:recipe\.)?trainer\.strategy\./.test(raw_key))) return 'nemo';
+  if (sections.has('model') && BRIDGE_SECTIONS.some((name) => sections.has(name))) return 'megatron-bridge';
   return flags > 0 ? 'megatron-lm' : null;
 }
 

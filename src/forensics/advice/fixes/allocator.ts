@@ -3,8 +3,9 @@ import { readAllocConf } from '../../../allocator/settings.js';
 import type { AdviceChange } from '../../../model/advise-results.js';
 import { ALLOCATOR_VARIABLES } from '../../../model/env-keys.js';
 import { formatBytes } from '../../../model/units.js';
+import { measured } from '../experiments.js';
 import { type FixContext, type FixSpec, FREE, isSet, type Saving, unmeasured, wordOf } from '../fix.js';
-import { LLAMA3_70B, MEM, PERF } from '../guides.js';
+import { MEM, PERF } from '../guides.js';
 import { idleBytes, type Situation, shortfallOf } from '../situation.js';
 
 /** Whether CUDA graphs are captured in any way. */
@@ -127,13 +128,7 @@ const expandable: FixSpec = {
         cost: {
           percent: 0,
           text: 'none',
-          evidence: [
-            {
-              text: `same configuration passes at ~59 GB, ~704 TFLOP/s/GPU, no change of throughput (${LLAMA3_70B})`,
-              grade: 'measured',
-              source: MEM,
-            },
-          ],
+          evidence: [measured('llama-expandable')],
         },
         disputes: [
           'The performance guides mention it last, as an extra; the memory tuning skill puts it first. With evidence of fragmentation the skill is followed.',

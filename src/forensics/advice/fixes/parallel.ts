@@ -1,29 +1,23 @@
 /** How the model is cut over GPUs. What a cut saves is paid with replicas, so with more micro-batches each, unless there are more GPUs. */
+
+import { experimentOf, lostPercent, measured } from '../experiments.js';
 import { type Cost, type FixContext, type FixSpec, isSet, isUnset, type Proposal, settings, wordOf } from '../fix.js';
-import { LLAMA3_70B, MEM, PERF } from '../guides.js';
+import { MEM, PERF } from '../guides.js';
 import { isMoe } from './recompute.js';
 
 /** GPUs that one NVLink domain joins on everything but racks of 72. */
 const NVLINK_DOMAIN = 8;
 
 const PP_COST: Cost = {
-  percent: 5.9,
-  text: '−5.9 % where half the replicas double the accumulation steps, measured on Llama3 70B',
-  evidence: [
-    { text: `PP 4 → 8, DP 2 → 1: 668.0 TFLOP/s/GPU (−5.9 %), 53.2 GB (${LLAMA3_70B})`, grade: 'measured', source: MEM },
-  ],
+  percent: lostPercent(experimentOf('llama-pp8')),
+  text: 'measured on Llama 3 70B, where half the replicas doubled the accumulation steps',
+  evidence: [measured('llama-pp8')],
 };
 
 const TP_COST: Cost = {
-  percent: 28.4,
-  text: '−28 % on Llama3 70B, which also lost its second replica',
-  evidence: [
-    {
-      text: `TP 4 → 8, DP 2 → 1: 508.7 TFLOP/s/GPU (−28.4 %), 50.2 GB (${LLAMA3_70B})`,
-      grade: 'measured',
-      source: MEM,
-    },
-  ],
+  percent: lostPercent(experimentOf('llama-tp8')),
+  text: 'measured on Llama 3 70B, which also lost its second replica',
+  evidence: [measured('llama-tp8')],
 };
 
 /** A pipeline laid out by hand, or uneven on purpose, cannot be cut again without thought. */

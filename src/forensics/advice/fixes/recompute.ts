@@ -1,5 +1,6 @@
 /** Activation recompute: drop in the forward pass, compute again in the backward pass. */
 import type { RECOMPUTE_MODULES } from '../../../estimate/stages/settings.js';
+import { experimentOf, lostPercent, measured } from '../experiments.js';
 import {
   type Cost,
   type FixContext,
@@ -11,7 +12,7 @@ import {
   settings,
   wordOf,
 } from '../fix.js';
-import { LLAMA3_70B, PERF, REC } from '../guides.js';
+import { PERF, REC } from '../guides.js';
 
 type Module = (typeof RECOMPUTE_MODULES)[number];
 
@@ -90,8 +91,6 @@ function hasDenseLayers({ config, view }: FixContext): boolean {
   return frequency.includes('0') || Number(view.setting('moe_first_k_dense').value ?? 0) > 0;
 }
 
-const MOONLIGHT = 'Moonlight-16B on 8 × H100, matched A/B';
-
 const coreAttention = ofModule(
   'core_attn',
   30,
@@ -99,7 +98,7 @@ const coreAttention = ofModule(
   {
     percent: null,
     text: 'low, by the skill; no figure for unfused attention',
-    evidence: [{ text: `step +3.85 % (${MOONLIGHT})`, grade: 'measured', source: REC }],
+    evidence: [measured('moonlight-core_attn')],
   },
   ({ view }) => !hasFlashAttention(view),
   {
@@ -114,9 +113,9 @@ const moeAct = ofModule(
   32,
   ['rec.mod-moe-act'],
   {
-    percent: 1.9,
-    text: 'step +2 % on Moonlight-16B',
-    evidence: [{ text: `−1.85 % memory, step +1.99 % (${MOONLIGHT})`, grade: 'measured', source: REC }],
+    percent: lostPercent(experimentOf('moonlight-moe_act')),
+    text: 'measured on Moonlight-16B',
+    evidence: [measured('moonlight-moe_act'), measured('nemotron-moe-act')],
   },
   (context) => isMoe(context),
   { requires: ['moe_grouped_gemm'] },
@@ -127,9 +126,9 @@ const upProjection = ofModule(
   33,
   ['rec.mod-mla-up-proj'],
   {
-    percent: 4.9,
-    text: 'step +5 % on Moonlight-16B',
-    evidence: [{ text: `−1.96 % memory, step +5.19 % (${MOONLIGHT})`, grade: 'measured', source: REC }],
+    percent: lostPercent(experimentOf('moonlight-mla_up_proj')),
+    text: 'measured on Moonlight-16B',
+    evidence: [measured('moonlight-mla_up_proj')],
   },
   ({ view }) => isSet(view, 'multi_latent_attention'),
 );
@@ -146,7 +145,11 @@ const moe = ofModule(
   'moe',
   36,
   ['rec.mod-moe'],
-  { percent: null, text: 'varies; the whole layer of experts runs twice, dispatch included', evidence: [] },
+  {
+    percent: null,
+    text: 'varies; the whole layer of experts runs twice, dispatch included',
+    evidence: [measured('nemotron-moe')],
+  },
   (context) => isMoe(context),
 );
 
@@ -163,11 +166,9 @@ const mlp = ofModule(
     'rec.diag-double',
   ],
   {
-    percent: 16.4,
-    text: '−16 % on Llama3 70B; no matched control',
-    evidence: [
-      { text: `[mlp]: 593.6 TFLOP/s/GPU (−16.4 %), 55.6 GB (−3.2 GB) (${LLAMA3_70B})`, grade: 'measured', source: REC },
-    ],
+    percent: lostPercent(experimentOf('llama-mlp')),
+    text: 'measured on Llama 3 70B, without a matched control',
+    evidence: [measured('llama-mlp')],
   },
   hasDenseLayers,
 );

@@ -1,8 +1,22 @@
 /** The optimizer: sharding, dtypes of its state, and offloading it to the host. */
-import { above, all, any, is, isNot, missing, not, numbers, off, on } from '../condition.js';
+import {
+  above,
+  all,
+  any,
+  type Condition,
+  is,
+  isNot,
+  isOn,
+  missing,
+  not,
+  numbers,
+  off,
+  on,
+  where,
+} from '../condition.js';
 import type { LintRule } from '../rule.js';
 import { FP32, IN_MEGATRON_LM } from './mapping-terms.js';
-import { ARG, OPTC } from './sources.js';
+import { ARG, MBC, OPTC } from './sources.js';
 
 /** State is sharded: by the distributed optimizer itself, or by Megatron-FSDP, which switches it on. */
 const NOT_SHARDED = all(off('use_distributed_optimizer'), off('use_megatron_fsdp'));
@@ -14,7 +28,58 @@ const FP32_STATE = {
   exp_avg_sq_dtype: 'fp32',
 } as const;
 
+/** A flag that both sections tell, and tell differently. */
+function differs(key: string): Condition {
+  return where(`model.${key} ≠ optimizer.${key}`, (view) => {
+    const [model, optimizer] = [view.setting(`model.${key}`), view.setting(`optimizer.${key}`)];
+    const told = model.by === 'told' && optimizer.by === 'told';
+    return [told && isOn(model.value) !== isOn(optimizer.value), model, optimizer];
+  });
+}
+
 export const OPTIMIZER_RULES: readonly LintRule[] = [
+  {
+    id: 'pa-bf16',
+    severity: 'error',
+    message:
+      'The precision-aware optimizer needs the precision of the model: bf16 and fp16 of both sections must agree.',
+    // A named recipe sets both.
+    when: all(on('use_precision_aware_optimizer'), missing('mixed_precision'), any(differs('bf16'), differs('fp16'))),
+    fix: 'Set optimizer.bf16 and optimizer.fp16 as model.bf16 and model.fp16, or name a mixed_precision recipe, which sets both.',
+    error: 'must be set when model.bf16=True and use_precision_aware_optimizer',
+    source: MBC,
+    evidence: 'asserted',
+    statements: ['guide.bf16-remainder'],
+    fails: [
+      {
+        config: {
+          use_precision_aware_optimizer: true,
+          mixed_precision: null,
+          'model.bf16': true,
+          'optimizer.bf16': false,
+        },
+      },
+    ],
+    passes: [
+      {
+        config: {
+          use_precision_aware_optimizer: true,
+          mixed_precision: null,
+          'model.bf16': true,
+          'optimizer.bf16': true,
+        },
+      },
+      {
+        config: {
+          use_precision_aware_optimizer: true,
+          mixed_precision: 'bf16_mixed',
+          'model.bf16': true,
+          'optimizer.bf16': false,
+        },
+      },
+      { config: { use_precision_aware_optimizer: true, bf16: true } },
+    ],
+  },
   {
     id: 'do-pao',
     severity: 'error',
