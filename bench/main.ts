@@ -11,6 +11,7 @@ import { compareCase } from './cases/compare.js';
 import { decodeCase } from './cases/decode.js';
 import { ingestCase } from './cases/ingest.js';
 import { jsonCase } from './cases/json.js';
+import { lintCase } from './cases/lint.js';
 import { logCase } from './cases/log.js';
 import { modelCase } from './cases/model.js';
 import { nsysCase } from './cases/nsys.js';
@@ -37,11 +38,12 @@ const CASES: readonly { readonly case: Case; readonly events: readonly number[] 
   { case: modelCase, events: [] },
   { case: compareCase, events: [1000] },
   { case: bisectCase, events: [20] },
+  { case: lintCase, events: [] },
 ];
 const FULL = { repeat: 5, logMegabytes: 256, textMegabytes: 500 };
 const SMALL = { repeat: 3, logMegabytes: 16, textMegabytes: 16, events: [100_000] };
 
-const USAGE = `usage: npm run bench -- [ingest] [ranks] [decode] [json] [query] [replay] [attribute] [log] [text] [nsys] [model] [options]
+const USAGE = `usage: npm run bench -- [ingest] [ranks] [decode] [json] [query] [replay] [attribute] [log] [text] [nsys] [model] [lint] [options]
 
   --events N,…   entries of the snapshots, kernels of the Nsight Systems export
   --log-mb N     size of the logs in MB

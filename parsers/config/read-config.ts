@@ -7,13 +7,14 @@ import { flattenSettings, settingFinding } from '../../src/notation/flatten-sett
 import { readShellSettings } from '../../src/notation/shell-settings.js';
 import { type EnvEntry, readEnviron, readEnvLines } from './env-dump.js';
 import { readJson } from './json.js';
+import { readPlainYaml } from './plain-yaml.js';
 import { MOST_YAML_BYTES, PlacedText, refuse } from './read-text.js';
 import type { ConfigKind } from './sniff.js';
 import { readToml } from './toml.js';
-import { readYaml, type Trees } from './yaml.js';
+import type { Trees } from './yaml.js';
 
 /** Reads a whole file of a kind that was recognised. */
-export function readConfig(kind: ConfigKind, name: string, bytes: Buffer, sink: RowSink): ParseSummary {
+export function readConfig(kind: ConfigKind, name: string, bytes: Buffer, sink: RowSink): Promise<ParseSummary> {
   return new Reading(kind, name, new PlacedText(bytes), sink).read(bytes.length);
 }
 
@@ -32,7 +33,7 @@ class Reading {
     this.sink = sink;
   }
 
-  read(bytes: number): ParseSummary {
+  async read(bytes: number): Promise<ParseSummary> {
     const { text } = this.text;
     switch (this.kind) {
       case 'script':
@@ -55,7 +56,8 @@ class Reading {
         break;
       default:
         refuse(bytes, MOST_YAML_BYTES);
-        this.trees(readYaml(text));
+        // The library with the first text that needs it: loading it takes a good part of a start.
+        this.trees(readPlainYaml(text) ?? (await import('./yaml.js')).readYaml(text));
     }
     return { rank: this.rank?.rank ?? null, rankOrigin: this.rank?.origin ?? null };
   }

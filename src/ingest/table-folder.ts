@@ -2,7 +2,6 @@
 import { createHash } from 'node:crypto';
 import { join } from 'node:path';
 import type { ParseContext, ParserSpec } from '../model/parser.js';
-import { openParquetTables } from '../store/parquet-tables.js';
 import { hashFile } from './byte-source.js';
 import type { DecodedSource } from './decode-source.js';
 import { type DerivedSink, deriving } from './derive-snapshot.js';
@@ -47,6 +46,8 @@ export async function decodeFolder(
   sink: DerivedSink,
   context: ParseContext,
 ): Promise<DecodedSource> {
+  // With the first folder: the database library takes as long to load as Node to start, and a walk only asks for names.
+  const { openParquetTables } = await import('../store/parquet-tables.js');
   const tables = await openParquetTables(directory, files);
   try {
     const derived = deriving(sink);

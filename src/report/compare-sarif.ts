@@ -5,31 +5,9 @@
 import type { CompareCheck, CompareResult, Suspect } from '../model/compare-results.js';
 import { failsGate, figuresOf, remarkOf, runWords, shortCommit, toleranceOf } from './check-words.js';
 import { refusalWords } from './contract-words.js';
+import { artifactOf, logical, message, type SarifLocation, type SarifResult, safe, sarifLog } from './sarif.js';
 import { tidy } from './screen-lines.js';
 import { upstreamWords } from './upstream-words.js';
-
-const SCHEMA = 'https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json';
-/** Paths are relative to the root of the checkout. */
-const ROOT = '%SRCROOT%';
-
-interface Message {
-  readonly text: string;
-}
-
-interface Location {
-  readonly physicalLocation?: {
-    readonly artifactLocation: { readonly uri: string; readonly uriBaseId?: string };
-    readonly region?: { readonly startLine: number; readonly endLine?: number };
-  };
-  readonly logicalLocations?: readonly { readonly name: string }[];
-}
-
-interface Result {
-  readonly ruleId: string;
-  readonly level: 'error' | 'warning' | 'note';
-  readonly message: Message;
-  readonly locations: readonly Location[];
-}
 
 export function compareSarif(result: CompareResult): object {
   const { checks, preset, suspects, summary, verdict } = result;
@@ -39,24 +17,13 @@ export function compareSarif(result: CompareResult): object {
     ...suspects.map(suspectResult),
   ];
   const rules = [...ruleTexts(result)].map(([id, text]) => ({ id, shortDescription: message(text) }));
-  const index = new Map(rules.map(({ id }, i) => [id, i]));
-  return {
-    $schema: SCHEMA,
-    version: '2.1.0',
-    runs: [
-      {
-        tool: { driver: { name: 'mbforensics', rules } },
-        results: results.map(({ ruleId, ...rest }) => ({ ruleId, ruleIndex: index.get(ruleId)!, ...rest })),
-        properties: {
-          verdict,
-          summary: safe(summary),
-          preset,
-          golden: safe(runWords(result.golden, true)),
-          current: safe(runWords(result.current, false)),
-        },
-      },
-    ],
-  };
+  return sarifLog(rules, results, {
+    verdict,
+    summary: safe(summary),
+    preset,
+    golden: safe(runWords(result.golden, true)),
+    current: safe(runWords(result.current, false)),
+  });
 }
 
 /** A rule for every check, whether it failed or not, so that numbers do not move from run to run. */
@@ -75,7 +42,7 @@ function ruleTexts({ checks }: CompareResult): Map<string, string> {
 
 const ruleOf = ({ name }: CompareCheck): string => safe(tidy(name));
 
-function refusedResult({ refused, contract }: CompareResult): Result[] {
+function refusedResult({ refused, contract }: CompareResult): SarifResult[] {
   const refusal = refusalWords(refused, contract);
   if (refusal === null) return [];
   const text = `${refusal.reason}; ${refusal.remedy}`;
@@ -83,7 +50,7 @@ function refusedResult({ refused, contract }: CompareResult): Result[] {
 }
 
 /** A regression beside the gate is worth a look, no more. */
-function checkResult(check: CompareCheck, { preset, suspects }: CompareResult): Result[] {
+function checkResult(check: CompareCheck, { preset, suspects }: CompareResult): SarifResult[] {
   const fails = failsGate(check, preset);
   const isUndecided = check.gate && check.status === 'undecided';
   if (!fails && !isUndecided && check.status !== 'regression') return [];
@@ -105,7 +72,7 @@ function checkResult(check: CompareCheck, { preset, suspects }: CompareResult): 
   ];
 }
 
-function suspectResult(suspect: Suspect): Result {
+function suspectResult(suspect: Suspect): SarifResult {
   const commits = suspect.commits.slice(0, 3).map(({ sha, subject }) => `${shortCommit(sha)} ${subject}`);
   const key = suspect.key === undefined ? '' : `${suspect.key}: `;
   const by = commits.length === 0 ? '' : `; changed by ${commits.join(', ')}`;
@@ -117,7 +84,7 @@ function suspectResult(suspect: Suspect): Result {
   };
 }
 
-function locationOf({ file, hunk, key }: Suspect): Location {
+function locationOf({ file, hunk, key }: Suspect): SarifLocation {
   const name = key === undefined ? {} : { logicalLocations: [{ name: safe(tidy(key)) }] };
   if (file === '') return key === undefined ? logical('unknown') : name;
   const region = hunk === undefined ? undefined : regionOf(hunk);
@@ -127,10 +94,6 @@ function locationOf({ file, hunk, key }: Suspect): Location {
   };
 }
 
-function logical(name: string): Location {
-  return { logicalLocations: [{ name: safe(tidy(name)) }] };
-}
-
 /** Lines of the newer commit. A hunk that only takes lines out stands after the line it names, which may be none. */
 function regionOf(hunk: string): { startLine: number; endLine?: number } | undefined {
   const match = /^@@ -\d{1,9}(?:,\d{1,9})? \+(\d{1,9})(?:,(\d{1,9}))? @@/.exec(hunk);
@@ -138,24 +101,4 @@ function regionOf(hunk: string): { startLine: number; endLine?: number } | undef
   const startLine = Math.max(1, Number(match[1]));
   const lines = match[2] === undefined ? 1 : Number(match[2]);
   return lines > 1 ? { startLine, endLine: startLine + lines - 1 } : { startLine };
-}
-
-/** A URI: every part of the path encoded; what is no path of the checkout has no root. */
-function artifactOf(file: string): { uri: string; uriBaseId?: string } {
-  const path = safe(file)
-    .split('/')
-    .filter((part, i) => part !== '.' && (part !== '' || i === 0))
-    .map(encodeURIComponent)
-    .join('/');
-  return path.startsWith('/') ? { uri: `file://${path}` } : { uri: path, uriBaseId: ROOT };
-}
-
-/** Braces are doubled, as placeholders begin with one; brackets before a parenthesis would make a link. */
-function message(text: string): Message {
-  return { text: safe(tidy(text)).replaceAll(/[{}]/g, '$&$&').replaceAll('](', '] (') };
-}
-
-/** Half a surrogate pair is no Unicode text. */
-function safe(text: string): string {
-  return text.replaceAll(/\p{Cs}/gu, '\ufffd');
 }

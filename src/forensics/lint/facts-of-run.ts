@@ -1,12 +1,12 @@
 /** Facts of a run of the store. */
 import { ALLOCATOR_VARIABLES } from '../../model/env-keys.js';
-import type { RunFacts } from '../../model/log-results.js';
 import type { Store } from '../../store/store.js';
 import { effectiveConfig, readSettings } from '../log/config.js';
 import { readEnvironment } from '../log/env.js';
 import { readLogFacts } from '../log/log-facts.js';
 import type { RawFacts, Told } from './facts.js';
 import { factsOfConfig, type ReadConfig } from './facts-of-config.js';
+import { withSizes } from './sizes.js';
 
 export async function factsOfRun(
   store: Store,
@@ -37,25 +37,4 @@ export async function factsOfRun(
     framework: asked.framework,
   });
   return { ...read, settings: withSizes(read.settings, facts) };
-}
-
-const SIZES: readonly (readonly [key: string, of: (facts: RunFacts) => number | null, origin: string])[] = [
-  ['world_size', (facts) => facts.world_size, 'world_size'],
-  ['tensor_model_parallel_size', ({ parallel }) => parallel.tp, 'parallel.tp'],
-  ['pipeline_model_parallel_size', ({ parallel }) => parallel.pp, 'parallel.pp'],
-  ['context_parallel_size', ({ parallel }) => parallel.cp, 'parallel.cp'],
-  ['expert_model_parallel_size', ({ parallel }) => parallel.ep, 'parallel.ep'],
-  ['data_parallel_size', ({ parallel }) => parallel.dp, 'parallel.dp'],
-];
-
-/** Sizes that no setting tells and the run shows in another way: a launcher's variables, a banner, the others multiplied. */
-function withSizes(settings: RawFacts['settings'], facts: RunFacts): RawFacts['settings'] {
-  const result = new Map(settings);
-  for (const [key, of, name] of SIZES) {
-    const value = of(facts);
-    if (value === null || settings.get(key)?.value != null) continue;
-    const origin = facts.origins[name] ?? 'the run';
-    result.set(key, { value: String(value), raw_key: key, origin, file: '', line: 0 });
-  }
-  return result;
 }

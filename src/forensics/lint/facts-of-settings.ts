@@ -107,15 +107,21 @@ const DIGITS = 6;
  * the name while the strongest is chosen.
  */
 function inOrderOfFiles(settings: readonly NumberedSetting[]): EffectiveConfig {
-  const { settings: chosen } = effectiveConfig(
+  const { settings: chosen, conflicts } = effectiveConfig(
     settings.map((setting) => ({
       ...setting,
       file: `${String(setting.fileNumber).padStart(DIGITS, '0')}${setting.file}`,
     })),
   );
-  const named = chosen.map((setting) => ({ ...setting, file: setting.file.slice(DIGITS) }));
-  const byKey = new Map(named.map((setting) => [setting.key, setting]));
-  return { settings: named, conflicts: [], entry: (key) => byKey.get(key) };
+  const named = <Placed extends { readonly file: string }>(places: readonly Placed[]): Placed[] =>
+    places.map((place) => ({ ...place, file: place.file.slice(DIGITS) }));
+  const ordered = named(chosen);
+  const byKey = new Map(ordered.map((setting) => [setting.key, setting]));
+  return {
+    settings: ordered,
+    conflicts: conflicts.map(({ key, values }) => ({ key, values: named(values) })),
+    entry: (key) => byKey.get(key),
+  };
 }
 
 type Strongest = Told & { readonly attempt: number };

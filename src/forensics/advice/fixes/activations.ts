@@ -126,7 +126,9 @@ const hostLayers: FixSpec = {
           cpu_offloading_num_layers: String(layers),
           cpu_offloading_activations: 'True',
           cpu_offloading_weights: 'False',
-          ...(idle && modules !== null && modules.length > 0 ? { recompute_granularity: null, recompute_modules: null } : {}),
+          ...(idle && modules !== null && modules.length > 0
+            ? { recompute_granularity: null, recompute_modules: null }
+            : {}),
         }),
         requires: [
           'PP 1, no recompute, no CUDA graphs but full_iteration',

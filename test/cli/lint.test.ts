@@ -1,0 +1,285 @@
+/** `lint` as a user has it: configurations of every framework, environments, runs, bad files, exit codes. */
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { gzipSync } from 'node:zlib';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { LintResult } from '../../src/model/lint-results.js';
+import { buildCli, type Cli, cliOf, type RunOptions } from '../support/cli.js';
+
+const BRIDGE = `_target_: megatron.bridge.training.config.ConfigContainer
+model:
+  _target_: megatron.bridge.models.llama.LlamaProvider
+  num_layers: 48
+  hidden_size: 4096
+  cpu_offloading: true
+  cpu_offloading_num_layers: 48
+  recompute_granularity: selective
+  pipeline_model_parallel_size: 4
+train:
+  micro_batch_size: 1
+`;
+const SOUND = BRIDGE.replace('cpu_offloading: true', 'cpu_offloading: false');
+const SBATCH = `#!/bin/bash
+#SBATCH --nodes=4
+export CUDA_DEVICE_MAX_CONNECTIONS=8
+torchrun --nproc_per_node 8 pretrain_gpt.py --num-layers 32 --pipeline-model-parallel-size 2 \\
+  --cpu-offloading --bf16
+`;
+const NEMO = `trainer:
+  devices: 8
+  num_nodes: 2
+  precision: bf16
+model:
+  num_layers: 32
+  pipeline_model_parallel_size: 2
+  cpu_offloading: True
+  micro_batch_size: 1
+`;
+/** What torchtitan calls it: an alias of pipeline_model_parallel_size. */
+const ALIAS = 'num_layers: 32\nhidden_size: 4096\ncpu_offloading: true\npipeline_parallel_size: 2\n';
+const ENVIRON = [
+  'PATH=/usr/bin',
+  'HOME=/root',
+  'PWD=/x',
+  'CUDA_DEVICE_MAX_CONNECTIONS=32',
+  'NCCL_DEBUG=WARN',
+  'NVTE_X=1',
+];
+const LOG = `------------------------ arguments ------------------------
+  cpu_offloading .................................. True
+  pipeline_model_parallel_size .................... 2
+  num_layers ...................................... 32
+-------------------- end of arguments ---------------------
+`;
+
+describe('lint', () => {
+  let cli: Cli;
+  const cwd = mkdtempSync(join(tmpdir(), 'mbf-lint-'));
+  const options: RunOptions = { cwd, env: { XDG_CACHE_HOME: join(cwd, 'cache') } };
+  const write = (name: string, content: string | Buffer): void => writeFileSync(join(cwd, name), content);
+  const lint = (status: number, ...args: string[]): LintResult =>
+    cli.expect(status, ['lint', ...args, '--json'], options).json<LintResult>();
+  const found = ({ findings }: LintResult): string[] =>
+    findings.filter(({ severity }) => severity === 'error').map(({ rule, line }) => `${rule} ${line}`);
+  const refuses = (status: number, pattern: RegExp, ...args: string[]): void =>
+    expect(cli.expect(status, ['lint', ...args], options).stderr).toMatch(pattern);
+
+  beforeAll(() => {
+    cli = buildCli();
+    write('bridge.yaml', BRIDGE);
+    write('sound.yaml', SOUND);
+    write('launch.sbatch', SBATCH);
+    write('nemo.yaml', NEMO);
+    write('alias.yaml', ALIAS);
+    write('environ.txt', `${ENVIRON.join('\n')}\n`);
+    write('train.log.gz', gzipSync(LOG));
+    write(
+      'broken.yaml',
+      'num_layers: 4\ncpu_offloading: true\npipeline_model_parallel_size: 2\nlist: [1, 2\nother: {\n',
+    );
+    write('empty.yaml', '');
+    write('binary.yaml', Buffer.from(Array.from({ length: 4000 }, (_, i) => (i * 7919) % 256)));
+    write('strange.yaml', 'apples: 1\n');
+    mkdirSync(join(cwd, 'conf'));
+    write('conf/model.yaml', BRIDGE);
+    write('conf/launch.sbatch', SBATCH);
+    symlinkSync(join(import.meta.dirname, '..', '..', 'samples', 'llama3-70b-pp8'), join(cwd, 'sample'));
+  });
+  afterAll(() => rmSync(cwd, { recursive: true, force: true }));
+
+  it('finds what is wrong with a configuration of Bridge, each at its line', () => {
+    const result = lint(1, 'bridge.yaml');
+    expect(result).toMatchObject({
+      schema: 'mbforensics/lint@1',
+      subject: ['bridge.yaml'],
+      run: null,
+      framework: { name: 'megatron-bridge', version: null },
+      device: null,
+      environment: 'none',
+    });
+    expect(found(result)).toEqual(expect.arrayContaining(['offload-pp 6', 'offload-recompute 6', 'offload-layers 6']));
+    const finding = result.findings.find(({ rule }) => rule === 'offload-pp')!;
+    expect(finding.facts).toEqual(
+      expect.arrayContaining([
+        expect.objectContaining({ key: 'pipeline_model_parallel_size', by: 'told', file: 'bridge.yaml', line: 9 }),
+      ]),
+    );
+    expect(result.rules).toBeGreaterThan(2);
+    expect(result.settings).toBeGreaterThanOrEqual(7);
+  });
+
+  it('prints the same as text, within a screen', () => {
+    const { stdout } = cli.expect(1, ['lint', 'bridge.yaml'], options);
+    expect(stdout).toContain('error    offload-pp  bridge.yaml:6\n');
+    expect(stdout).toContain('pipeline_model_parallel_size: 4 (line 9)');
+    expect(stdout).toContain('mbforensics explain offload-layers');
+    expect(stdout).toMatch(/\n\d+ errors?, \d+ warnings?, \d+ notes?; \d+ rules on \d+ settings\n$/);
+    for (const line of stdout.split('\n')) expect(line.length).toBeLessThanOrEqual(100);
+  });
+
+  it('reads flags of a script, NeMo, other spellings, and logs', () => {
+    const script = lint(1, 'launch.sbatch');
+    expect(script).toMatchObject({ framework: { name: 'megatron-lm' }, environment: 'partial' });
+    expect(found(script)).toContain('offload-pp 5');
+    expect(found(lint(1, 'nemo.yaml'))).toContain('offload-pp 8');
+    const alias = lint(1, 'alias.yaml').findings.find(({ rule }) => rule === 'offload-pp')!;
+    expect(alias.facts.find(({ key }) => key === 'pipeline_model_parallel_size')).toMatchObject({
+      value: '2',
+      raw_key: 'pipeline_parallel_size',
+      line: 4,
+    });
+    expect(found(lint(1, 'train.log.gz'))).toContain('offload-pp 2');
+  });
+
+  it('takes several files for one configuration, and a directory for all in it', () => {
+    write('override.yaml', 'num_layers: 48\nhidden_size: 4096\nbf16: true\npipeline_model_parallel_size: 1\n');
+    const both = lint(0, 'alias.yaml', 'override.yaml', '--rule', 'offload-pp');
+    expect(both).toMatchObject({ subject: ['alias.yaml', 'override.yaml'], findings: [] });
+    expect(found(lint(1, 'override.yaml', 'alias.yaml'))).toContain('offload-pp 3');
+    const directory = lint(1, 'conf');
+    expect(directory.subject).toEqual(['conf/launch.sbatch', 'conf/model.yaml']);
+    expect(found(directory)).toContain('offload-pp 6');
+  });
+
+  it('takes standard input', () => {
+    const { stdout } = cli.expect(1, ['lint', '-', '--json'], { ...options, input: ALIAS });
+    expect(JSON.parse(stdout)).toMatchObject({ subject: ['<stdin>'] });
+  });
+
+  it('puts a captured environment before what a script means to set', () => {
+    const result = lint(1, 'launch.sbatch', '--env', 'environ.txt');
+    expect(result).toMatchObject({ environment: 'whole', subject: ['launch.sbatch', 'environ.txt'] });
+    expect(lint(0, 'sound.yaml', '--env', 'launch.sbatch').environment).toBe('partial');
+  });
+
+  it('is told framework, versions and device by who knows', () => {
+    const told = ['--framework', 'megatron-bridge@0.6', '--version-of', 'torch=2.11', '--gpu', 'h100-80gb'];
+    expect(lint(1, 'alias.yaml', ...told)).toMatchObject({
+      framework: { name: 'megatron-bridge', version: '0.6' },
+      versions: { torch: '2.11', megatron_bridge: '0.6' },
+      device: 'h100-80gb',
+    });
+    expect(lint(1, 'bridge.yaml', '--framework', 'megatron-lm@0.19').versions).toMatchObject({ megatron_core: '0.19' });
+    refuses(
+      2,
+      /MBF1001: --framework "deepspeed" is none of megatron-lm, megatron-bridge, nemo/,
+      'bridge.yaml',
+      '--framework',
+      'deepspeed',
+    );
+    refuses(2, /MBF1001: --framework "nemo@": no version/, 'bridge.yaml', '--framework', 'nemo@');
+    refuses(2, /MBF1001: --gpu "voodoo2" is none that is known, such as h100-80gb/, 'bridge.yaml', '--gpu', 'voodoo2');
+    refuses(2, /MBF1001: --version-of "tea=2" is not PACKAGE=VERSION/, 'bridge.yaml', '--version-of', 'tea=2');
+  });
+
+  it('tries the rules asked for', () => {
+    const one = lint(1, 'bridge.yaml', '--rule', 'offload-pp');
+    expect(one).toMatchObject({ rules: 1, unknown: [] });
+    expect(one.findings.map(({ rule }) => rule)).toEqual(['offload-pp']);
+    const errors = lint(1, 'bridge.yaml', '--severity', 'error');
+    expect(errors.findings.every(({ severity }) => severity === 'error')).toBe(true);
+    refuses(
+      2,
+      /MBF1001: --rule "offload-nothing" is no rule; there are .*offload-pp/,
+      'bridge.yaml',
+      '--rule',
+      'offload-nothing',
+    );
+    refuses(2, /severity/, 'bridge.yaml', '--severity', 'grave');
+  });
+
+  it('ends with 1 for an error, 0 without, and 3 for an undecided one where that is asked for', () => {
+    const { stdout } = cli.expect(0, ['lint', 'sound.yaml', '--rule', 'offload-pp'], options);
+    expect(stdout).toContain('no rule is broken');
+    expect(stdout).toContain('0 errors, 0 warnings, 0 notes; 1 rule on ');
+    // How many layers there are, nobody tells.
+    write('partial.yaml', 'cpu_offloading: true\ncpu_offloading_num_layers: 12\nhidden_size: 8\n');
+    const rule = ['--rule', 'offload-layers'];
+    expect(lint(0, 'partial.yaml', ...rule).unknown).toMatchObject([{ rule: 'offload-layers', needs: ['num_layers'] }]);
+    expect(cli.expect(3, ['lint', 'partial.yaml', ...rule, '--strict'], options).stdout).toContain(
+      '1 rule undecided, an error: offload-layers needs num_layers',
+    );
+  });
+
+  it('names a bad file with what to do, and judges the others', () => {
+    refuses(4, /MBF2202: broken\.yaml line \d+: Not valid YAML/, 'broken.yaml');
+    refuses(4, /MBF2004: empty\.yaml: is empty/, 'empty.yaml');
+    refuses(4, /MBF2202: binary\.yaml: holds no setting/, 'binary.yaml');
+    refuses(4, /MBF2202: strange\.yaml: holds no setting/, 'strange.yaml');
+    refuses(4, /MBF2202: strange\.yaml: holds no variable/, 'sound.yaml', '--env', 'strange.yaml');
+    const answer = cli.expect(4, ['lint', 'bridge.yaml', 'empty.yaml', 'missing.yaml', '--json'], options);
+    expect(answer.stderr).toMatch(/MBF2004: empty\.yaml[\s\S]*MBF1003: missing\.yaml/);
+    expect(found(answer.json<LintResult>())).toContain('offload-pp 6');
+    expect(cli.expect(4, ['lint', 'empty.yaml', '--json'], options).stdout).toBe('');
+    // Nothing is called that: neither a path nor a run.
+    refuses(2, /MBF1003: missing\.yaml: no such file or directory, and no store/, 'missing.yaml');
+    refuses(2, /MBF1001: lint what\?/);
+  });
+
+  it('warns of a key that is set twice', () => {
+    write('twice.yaml', 'num_layers: 4\nhidden_size: 8\nbf16: true\nnum_layers: 6\n');
+    refuses(0, /warning: twice\.yaml:4: "num_layers" is set twice/, 'twice.yaml', '--rule', 'offload-pp');
+  });
+
+  it('judges a run of the store as it judges its files', () => {
+    const files = lint(0, 'sample', '--severity', 'error', '--rule', 'offload-pp');
+    cli.expect(0, ['ingest', 'sample', '--run', 'night-shift', '--label', 'nightly'], options);
+    for (const operand of [['night-shift'], ['--run', 'night-shift'], ['label:nightly']]) {
+      const run = lint(0, ...operand, '--severity', 'error', '--rule', 'offload-pp');
+      expect(run).toMatchObject({ run: 'night-shift', subject: ['night-shift'], framework: files.framework });
+      expect(run.settings).toBe(files.settings);
+    }
+    expect(lint(0, 'night-shift', '--env', 'environ.txt', '--rule', 'offload-pp').environment).toBe('whole');
+    refuses(2, /MBF1001: a run is judged alone/, 'run:night-shift', 'bridge.yaml');
+    refuses(2, /MBF1001: a run is judged alone/, '--run', 'night-shift', 'bridge.yaml');
+    refuses(2, /MBF1002/, 'run:day-shift');
+  });
+
+  it('writes SARIF', () => {
+    cli.expect(1, ['lint', 'bridge.yaml', '--sarif', 'lint.sarif'], options);
+    const { stdout } = cli.expect(1, ['lint', 'bridge.yaml', '--sarif', '-'], options);
+    expect(readFileSync(join(cwd, 'lint.sarif'), 'utf8')).toBe(stdout);
+    const log = JSON.parse(stdout);
+    expect(log).toMatchObject({ version: '2.1.0', $schema: expect.stringContaining('sarif-schema-2.1.0') });
+    const [run] = log.runs;
+    const rules: { id: string; shortDescription: { text: string }; help: { text: string } }[] = run.tool.driver.rules;
+    expect(new Set(rules.map(({ id }) => id)).size).toBe(rules.length);
+    for (const { shortDescription, help } of rules) expect(`${shortDescription.text}${help.text}`).not.toMatch(/[{}]/);
+    for (const { ruleId, ruleIndex, level, message, locations } of run.results) {
+      expect(rules[ruleIndex]!.id).toBe(ruleId);
+      expect(['error', 'warning', 'note']).toContain(level);
+      expect(message.text).not.toBe('');
+      const { artifactLocation, region } = locations[0].physicalLocation;
+      expect(artifactLocation.uri).toBe('bridge.yaml');
+      expect(region.startLine).toBeGreaterThan(0);
+    }
+    const pp = run.results.find(({ ruleId }: { ruleId: string }) => ruleId === 'offload-pp');
+    expect(
+      pp.relatedLocations.map((one: { physicalLocation: { region: object } }) => one.physicalLocation.region),
+    ).toContainEqual({
+      startLine: 9,
+    });
+  });
+
+  it('loads no database for files', () => {
+    // The library's native part is a shared object that the process maps.
+    const probe = join(cwd, 'probe.mjs');
+    writeFileSync(
+      probe,
+      `import { readFileSync } from 'node:fs';
+process.on('exit', () => process.stderr.write(readFileSync('/proc/self/maps', 'utf8').includes('duckdb') ? 'LOADED' : 'NOT LOADED'));
+process.argv.splice(1, 1);
+await import(process.argv[1]);
+`,
+    );
+    for (const operand of ['bridge.yaml', 'train.log.gz', 'conf', 'launch.sbatch'])
+      expect(loadedBy(probe, ['lint', operand])).toBe('NOT LOADED');
+    expect(loadedBy(probe, ['lint', 'night-shift', '--rule', 'offload-pp'])).toBe('LOADED');
+  });
+
+  function loadedBy(probe: string, args: readonly string[]): string {
+    const { stderr } = cliOf(probe).run([cli.script, ...args], options);
+    return /(?:NOT )?LOADED/.exec(stderr)?.[0] ?? stderr;
+  }
+});
