@@ -2129,6 +2129,110 @@ export interface Queries {
       notes: number;
     };
   };
+  /** Kernels of a window by kind */
+  'symptom.kernel_kinds': {
+    params: {
+      source_id: number;
+      from_ns: number | bigint;
+      to_ns: number | bigint;
+    };
+    row: {
+      /** -1: not known */
+      pid: number;
+      /** -1: not known */
+      device: number;
+      /** gemm, norm, collective, send_receive, other */
+      kind: string;
+      count: number;
+      /** sum of durations */
+      total_ns: number;
+      median_ns: number;
+    };
+  };
+  /** Times in which a device stood idle because its next work had not been launched yet */
+  'symptom.launch_gaps': {
+    params: {
+      source_id: number;
+      from_ns: number | bigint;
+      to_ns: number | bigint;
+      /** longer gaps are something else than launching: input, checkpoints */
+      most_ns: number | bigint;
+    };
+    row: {
+      /** -1: not known */
+      pid: number;
+      /** -1: not known */
+      device: number;
+      /** so many gaps whose next work was launched after the gap had begun */
+      gaps: number;
+      /** their sum */
+      gap_ns: number;
+      /** all gaps, of whatever length and reason */
+      idle_ns: number;
+    };
+  };
+  /** Timers by name and rank: the median over the lines */
+  'symptom.rank_timers': {
+    params: {
+      run_id: number;
+    };
+    row: {
+      /** timer.<name>.ms of one rank; .min_ms, .max_ms over all ranks */
+      name: string;
+      /** NULL where the line tells none */
+      rank: number | null;
+      /** milliseconds */
+      value: number;
+      count: number;
+      /** where the last one stands */
+      display_path: string;
+      line: number;
+    };
+  };
+  /** Kernels that could have begun while another kind ran, and those that began only when it was over */
+  'symptom.waiting_kernels': {
+    params: {
+      source_id: number;
+      /** regular expression of names: the kernels looked at */
+      waiting: string;
+      /** and of those they may have to wait for */
+      running: string;
+      from_ns: number | bigint;
+      to_ns: number | bigint;
+      /** so soon after the other's end is `only when it was over` */
+      slack_ns: number | bigint;
+    };
+    row: {
+      /** -1: not known */
+      pid: number;
+      /** -1: not known */
+      device: number;
+      /** were launched, with their stream free, while one of the others ran on another stream */
+      met: number;
+      /** of these, began only at its end */
+      waited: number;
+      /** sum of their waits */
+      waited_ns: number;
+    };
+  };
+  /** Times in which a device was busy, by what it did, overlaps joined */
+  'symptom.work_islands': {
+    params: {
+      source_id: number;
+      from_ns: number | bigint;
+      to_ns: number | bigint;
+    };
+    row: {
+      /** -1: not known */
+      pid: number;
+      /** -1: not known */
+      device: number;
+      /** 0 compute, 1 collectives of a whole group, 2 sends and receives, 3 other communication, 4 copies */
+      kind: number;
+      start_ns: number;
+      end_ns: number;
+    };
+  };
   /** Starts and ends of annotated ranges, and the last entry of a device before each */
   'timeline.annotations': {
     params: {

@@ -1,0 +1,118 @@
+/** Host overhead and jitter: the device waits for work that has not been launched. */
+import type { MeasuredSteps } from '../../model/measurement.js';
+import { formatCount } from '../../model/units.js';
+import type { SymptomEvidence } from './evidence.js';
+import { bestTimeline, CAPTURE } from './speed.js';
+import { type Symptom, symptom } from './symptom.js';
+import { milliseconds, percent } from './words.js';
+
+/** The device does nothing for so much of its steps. */
+const IDLE = 0.25;
+/** Of that it waits for launches so much, or less than so much. */
+const WAITS_FOR_LAUNCHES = 0.15;
+const HARDLY_WAITS = 0.05;
+/** `Very low`: trainings reach 30 to 55 % of the dense peak. */
+const LOW_SHARE = 0.12;
+/** Spread of the steps of one run, as a share of their median, and so many steps to tell it. */
+const JITTER = 0.1;
+const JITTER_STEPS = 8;
+/** What a host does in between takes milliseconds; steps of minutes vary for other reasons. */
+const LONGEST_STEP_MS = 10_000;
+
+/** Dense BF16 TFLOP/s as on the data sheets; the longer names first. */
+const PEAKS: readonly (readonly [RegExp, number])[] = [
+  [/gb300/i, 2500],
+  [/gb200/i, 2500],
+  [/gh200/i, 989],
+  [/b300/i, 2250],
+  [/b200/i, 2250],
+  [/h20\b/i, 148],
+  [/h[128]00.*pcie/i, 756],
+  [/h[128]00/i, 989],
+  [/a[18]00/i, 312],
+  [/l40s/i, 362],
+];
+
+interface Sign {
+  readonly text: string;
+  readonly source: string;
+}
+
+function isJittery(steps: MeasuredSteps | null): steps is MeasuredSteps {
+  return (
+    steps !== null &&
+    steps.count >= JITTER_STEPS &&
+    steps.median_ms <= LONGEST_STEP_MS &&
+    steps.spread_ms > JITTER * steps.median_ms
+  );
+}
+
+function signsOf(evidence: SymptomEvidence): Sign[] {
+  const { own, facts, steps_source, timelines } = evidence;
+  const signs: Sign[] = [];
+  const idle = timelines
+    .filter(({ steps, idle_ns, window_ns }) => steps > 0 && idle_ns >= IDLE * window_ns)
+    .toSorted((a, b) => b.idle_ns / b.window_ns - a.idle_ns / a.window_ns)[0];
+  if (idle !== undefined)
+    signs.push({
+      text: `the device${idle.rank === null ? '' : ` of rank ${idle.rank}`} does nothing for ${percent(idle.idle_ns / idle.window_ns)} of its steps`,
+      source: idle.path,
+    });
+  const { steps } = own;
+  const peak = PEAKS.find(([pattern]) => pattern.test(facts.device.name ?? ''))?.[1];
+  if (steps?.median_tflops != null && peak !== undefined && steps.median_tflops < LOW_SHARE * peak)
+    signs.push({
+      text: `${steps.median_tflops.toFixed(1)} TFLOP/s per GPU are ${percent(steps.median_tflops / peak)} of the ${formatCount(peak)} dense BF16 of ${facts.device.name}`,
+      source: steps_source ?? '',
+    });
+  if (isJittery(steps))
+    signs.push({
+      text: `steps of ${steps.median_ms.toFixed(1)} ms vary by ±${percent(steps.spread_ms / steps.median_ms)}`,
+      source: steps_source ?? '',
+    });
+  return signs;
+}
+
+export const S25: Symptom = symptom(
+  {
+    id: 'S25',
+    name: 'host-bound',
+    symptom: 'Very low FLOPS, idle devices or steps of very different lengths',
+    cause: 'Host overhead and jitter: kernels are launched more slowly than they run.',
+    confirm: 'idle time between launches, variation across ranks',
+    fix: 'A larger micro-batch, less TP or CP, manual garbage collection (manual_gc), CUDA graphs, numactl.',
+    statements: [
+      'guide.host-symptom-flops',
+      'guide.host-symptom-fp8',
+      'guide.host-symptom-small',
+      'guide.host-symptom-jitter',
+      'guide.host-bigger-tensors',
+      'guide.manual-gc',
+      'guide.graphs-what',
+      'guide.numactl',
+    ],
+  },
+  (evidence) => {
+    const signs = signsOf(evidence);
+    const [first] = signs;
+    if (first === undefined) return null;
+    const seen = { seen: signs.map(({ text }) => text).join('; '), source: first.source };
+    const stragglers = evidence.own.disturbances
+      .filter(({ kind }) => kind === 'straggler')
+      .map(({ text }) => `; ${text}`);
+    // The rank that computes least waits for others as well as for its host; the busiest one waits for its host only.
+    const timeline = bestTimeline(evidence);
+    if (timeline === undefined)
+      return {
+        ...seen,
+        confirmation: 'untested',
+        because: `no timeline shows who waits for whom${stragglers.join('')}: ${CAPTURE}`,
+      };
+    const { ns, count } = timeline.launch_gaps;
+    const share = ns / timeline.window_ns;
+    const figures = `${timeline.path}: ${formatCount(count)} gaps end with a launch that came too late, ${milliseconds(ns)} or ${percent(share)} of the steps${stragglers.join('')}`;
+    if (share >= WAITS_FOR_LAUNCHES) return { ...seen, confirmation: 'confirmed', because: figures };
+    if (share < HARDLY_WAITS) return { ...seen, confirmation: 'refuted', because: figures };
+    return { ...seen, confirmation: 'untested', because: `${figures}: too little to be sure; capture more steps` };
+  },
+);
