@@ -49,6 +49,13 @@ export interface AdviceFix {
   /** Percent of throughput lost, 0 for nothing, negative for a gain; null where no source has a figure. */
   readonly cost_percent: number | null;
   readonly cost_text: string;
+  /** The row of the published experiment whose workload the run has; null if there is none. GB are decimal, as printed there. */
+  readonly published: {
+    readonly experiment: string;
+    readonly peak_gb: number | null;
+    readonly tflops: number | null;
+    readonly vs_golden_percent: number | null;
+  } | null;
   /** Whether the saving covers the shortfall; null where one of them is unknown. */
   readonly closes: boolean | null;
   /** What has to be so, or has to be done with it. */

@@ -75,7 +75,7 @@ function doLines({ plan, fixes, cause, next }: AdviseResult, options: AdviseText
     '',
     ...chosen.flatMap((fix, i) => [
       ...wrap(`${i === 0 ? 'DO       ' : '         '}${printable(fix.title)}`, WIDTH, '           '),
-      ...wrap(`         ${gainText(fix)}; cost: ${fix.cost_text}`, WIDTH, '         '),
+      ...wrap(`         ${gainText(fix)}; ${costText(fix)}`, WIDTH, '         '),
       ...fix.requires.flatMap((text) => wrap(`         needs: ${printable(text)}`, WIDTH, '                ')),
     ]),
     ...(chosen.length > 1 ? wrap(`         ${planText(plan)}`, WIDTH, '         ') : []),
@@ -92,6 +92,10 @@ function gainText({ saving_bytes: bytes, saving_text: text, closes }: AdviceFix)
   return `${bytes === null || bytes <= 0 ? 'saves' : `saves ${formatBytes(bytes)}`}${enough} (${printable(text)})`;
 }
 
+function costText({ cost_percent: cost, cost_text: text }: AdviceFix): string {
+  return cost === null ? `cost: ${text}` : cost === 0 ? `no cost (${text})` : `cost: ${percent(cost)} (${text})`;
+}
+
 function percent(value: number): string {
   return `${value < 0 ? '+' : value === 0 ? '' : '−'}${Math.abs(value)} %`;
 }
@@ -105,14 +109,18 @@ function pasteLinesOf(paste: PasteLines, wanted: readonly (keyof PasteLines)[]):
 function tableLines({ fixes }: AdviseResult): string[] {
   const open = fixes.filter(({ status }) => status !== 'forbidden');
   if (open.length === 0) return [];
-  const rows = open.map(({ rank, id, status, saving_bytes: bytes, saving_by: by, cost_percent: cost, closes }) => [
-    `${rank}${status === 'recommended' ? ' *' : status === 'conditional' ? ' ?' : ''}`,
-    id,
-    bytes === null ? '—' : bytes < 0 ? `−${formatBytes(-bytes)}` : formatBytes(bytes),
-    by === null ? '—' : words(by),
-    cost === null ? 'not known' : percent(cost),
-    closes === null ? '—' : closes ? 'yes' : 'no',
-  ]);
+  const rows = open.map(
+    ({ rank, id, status, saving_bytes: bytes, saving_by: by, cost_percent: cost, closes, published }) => [
+      `${rank}${status === 'recommended' ? ' *' : status === 'conditional' ? ' ?' : ''}`,
+      id,
+      bytes === null ? '—' : bytes < 0 ? `−${formatBytes(-bytes)}` : formatBytes(bytes),
+      by === null
+        ? '—'
+        : `${words(by)}${by === 'measured' && published?.peak_gb != null ? `, peak ${published.peak_gb} GB` : ''}`,
+      cost === null ? 'not known' : percent(cost),
+      closes === null ? '—' : closes ? 'yes' : 'no',
+    ],
+  );
   return [
     '',
     'in the order to try them (* to do now, ? something that decides is unknown)',

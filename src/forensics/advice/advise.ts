@@ -268,6 +268,15 @@ function describeFix(one: Weighed, status: FixStatus, rank: number, published: P
       outcome === undefined
         ? proposal.cost.text
         : `measured on this workload: ${outcome.tflops === null ? `step time × ${outcome.step_factor}` : `${outcome.tflops} TFLOP/s/GPU`}`,
+    published:
+      outcome === undefined
+        ? null
+        : {
+            experiment: outcome.id,
+            peak_gb: outcome.peak_gb,
+            tflops: outcome.tflops,
+            vs_golden_percent: outcome.vs_golden_percent,
+          },
     closes: status === 'forbidden' ? null : one.closes,
     requires: [
       ...(proposal.requires ?? []),

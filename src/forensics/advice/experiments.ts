@@ -3,7 +3,10 @@ import type { AdviceEvidence } from '../../model/advise-results.js';
 import { EXPERIMENTS, type Experiment, WORKLOADS } from '../knowledge/measured.js';
 
 const BY_ID = new Map(EXPERIMENTS.map((one) => [one.id, one]));
-const WORKLOAD_TEXTS = new Map(WORKLOADS.map(({ id, text }) => [id, text]));
+/** Model and machine: the rest of a workload is printed by `explain`. */
+const WORKLOAD_TEXTS = new Map(
+  WORKLOADS.map(({ id, model, gpus }) => [id, gpus === null ? model : `${model}, ${gpus}`]),
+);
 
 /** Throws on an id that is none: a slip of the pen, which every test of a fix would find. */
 export function experimentOf(id: string): Experiment {
@@ -23,7 +26,7 @@ export function lostPercent({
   return factor === null ? null : oneDecimal(100 * (1 - 1 / factor));
 }
 
-/** `more PP: 668 TFLOP/s/GPU (−5.9 %), peak 53.2 GB (−5.6 GB) (Llama 3 70B SFT, …)`. */
+/** `more PP: 668 TFLOP/s/GPU (−5.9 %), peak 53.2 GB, −5.6 GB; … (Llama 3 70B, 32 × H100 80GB)`. */
 export function measured(id: string): AdviceEvidence {
   const one = experimentOf(id);
   const about = one.isRounded === true ? '~' : '';
@@ -50,7 +53,7 @@ export function measured(id: string): AdviceEvidence {
 
 /** Small changes as percent, large ones as a multiple. */
 function stepText(factor: number): string {
-  return factor < 1.2 ? `step ${signed(oneDecimal(100 * (factor - 1)))} %` : `step time × ${factor}`;
+  return factor < 1.2 ? `step ${signed(Math.round(1e4 * (factor - 1)) / 100)} %` : `step time × ${factor}`;
 }
 
 export function signed(value: number): string {

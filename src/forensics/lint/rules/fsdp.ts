@@ -66,7 +66,12 @@ export const FSDP_RULES: readonly LintRule[] = [
     id: 'uvm-expand',
     severity: 'error',
     message: 'Unified memory of the inference engine does not work with expandable segments.',
-    when: all(above('inference_dynamic_batching_unified_memory_level', 0), LITERALLY_EXPANDABLE),
+    // Who speaks of no inference has none.
+    when: all(
+      told('inference_dynamic_batching_unified_memory_level'),
+      above('inference_dynamic_batching_unified_memory_level', 0),
+      LITERALLY_EXPANDABLE,
+    ),
     fix: 'Unset expandable_segments, or set the unified memory level to 0.',
     error: 'unified memory is not compatible with expandable_segments',
     source: 'Megatron-LM megatron/core/inference/unified_memory.py',
