@@ -69,7 +69,7 @@ export interface SettingsRead {
   readonly figures: readonly ReadFigure[];
   /** Total memory of the device as a memory line prints it. */
   readonly deviceTotalBytes: number | null;
-  /** `whole`: a process's environment was captured; `partial`: somebody sets some variables; `none`: nothing tells any. */
+  /** `whole`: a process's environment was captured; `partial`: a script or a configuration sets some; `none`: nothing does. */
   readonly environment: 'whole' | 'partial' | 'none';
   /** Files that told something, in order. */
   readonly files: readonly string[];
@@ -160,7 +160,7 @@ class Reading {
       variables,
       figures: [...figures.values()],
       deviceTotalBytes: totals.reduce((most, bytes) => Math.max(most, bytes), 0) || null,
-      environment: isWhole ? 'whole' : variables.length > 0 ? 'partial' : 'none',
+      environment: isWhole ? 'whole' : this.collected.some((rows) => rows.isLaunch) ? 'partial' : 'none',
       files: this.collected.map(({ file }) => file),
       faults: this.faults,
       warnings: this.collected.flatMap(({ file, warnings }) =>
@@ -303,6 +303,11 @@ class FileRows {
       attempt: () => undefined,
       snapshot: () => Promise.reject(new Error('no snapshot was to be read')),
     };
+  }
+
+  /** A script or a configuration that sets variables; a log that prints one says nothing of those that it does not. */
+  get isLaunch(): boolean {
+    return this.parser !== 'log' && this.variables.size > 0;
   }
 
   get count(): number {

@@ -41,9 +41,11 @@ export function sharedBuild(): string {
     }
     return outDir;
   }
-  for (const name of readdirSync(CACHE))
-    if (name.startsWith('mbforensics-test-run-') && !name.startsWith(`mbforensics-test-run-${run}`))
-      rmSync(join(CACHE, name), { recursive: true, force: true });
+  for (const name of readdirSync(CACHE)) {
+    const of = /^mbforensics-test-run-(\d+)-(\d+)/.exec(name);
+    // Another run may be going on beside this one.
+    if (of !== null && startOf(of[1]!) !== of[2]) rmSync(join(CACHE, name), { recursive: true, force: true });
+  }
   compileInto(outDir);
   writeFileSync(done, '');
   return outDir;
@@ -51,11 +53,16 @@ export function sharedBuild(): string {
 
 /** Of the process that started this worker: its number and when it began, in ticks of the system; undefined where the system does not tell. */
 function runId(): string | undefined {
+  const start = startOf(String(process.ppid));
+  return start === undefined ? undefined : `${process.ppid}-${start}`;
+}
+
+/** When a process began, in ticks of the system; undefined if there is none, or the system does not tell. */
+function startOf(pid: string): string | undefined {
   try {
-    const fields = readFileSync(`/proc/${process.ppid}/stat`, 'utf8')
+    return readFileSync(`/proc/${pid}/stat`, 'utf8')
       .replace(/^.*\) /s, '')
-      .split(' ');
-    return `${process.ppid}-${fields[19]}`;
+      .split(' ')[19];
   } catch {
     return undefined;
   }

@@ -3,6 +3,7 @@ import type { LintFact } from '../../model/lint-results.js';
 import { formatCount } from '../../model/units.js';
 import { isOn } from '../lint/condition.js';
 import type { RawFacts } from '../lint/facts.js';
+import { compareVersions } from '../lint/versions.js';
 import { View } from '../lint/view.js';
 import { ChangeJudge } from './change.js';
 
@@ -34,7 +35,13 @@ export function expandableConstraint(facts: RawFacts): ExpandableConstraint | nu
 function textOf(rule: string, message: string, looked: readonly LintFact[], { versions }: RawFacts): string {
   const key = (name: string): string => looked.find((one) => one.key === name)?.raw_key ?? name;
   if (rule === 'ub-expand') {
-    const torch = versions.torch == null ? ' before torch 2.11' : ` (torch ${versions.torch}; allowed from 2.11)`;
+    const isOld = versions.torch == null || compareVersions(versions.torch, '2.11') < 0;
+    const torch =
+      versions.torch == null
+        ? ' before torch 2.11'
+        : isOld
+          ? ` (torch ${versions.torch}; allowed from 2.11)`
+          : ` in Megatron-Core ${versions.megatron_core ?? ''}`.trimEnd();
     return `NCCL user buffers (${key('nccl_ub')}) forbid it${torch}: drop one of the two`;
   }
   return `${message.replace(/\.$/, '')} (${rule})`;

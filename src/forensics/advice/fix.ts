@@ -1,7 +1,9 @@
 /** A fix as data: when it is one, what it changes, and how its saving and cost are known. */
 import type { AdviceChange, AdviceEvidence, SavingBy } from '../../model/advise-results.js';
+import type { VersionName } from '../../model/log-results.js';
 import type { Cause } from '../../model/vocabulary.js';
 import { asList, asNumber, isOn } from '../lint/condition.js';
+import { compareVersions } from '../lint/versions.js';
 import type { View } from '../lint/view.js';
 import type { EstimatedChange } from './estimate-change.js';
 import type { Situation } from './situation.js';
@@ -126,6 +128,12 @@ export function isSet(view: View, key: string): boolean {
 export function isUnset(view: View, key: string): boolean {
   const found = view.setting(key);
   return found.by !== 'unknown' && !isOn(found.value);
+}
+
+/** Known to be older than a version. */
+export function isOlder(view: View, name: VersionName, version: string): boolean {
+  const found = view.version(name).value;
+  return found !== null && compareVersions(found, version) < 0;
 }
 
 export function wordOf(view: View, key: string): string | null {

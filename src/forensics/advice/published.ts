@@ -1,7 +1,7 @@
 /** Experiments that were published: where a run has their workload, their figures are the answer, before any estimate. GB are decimal, as in the guides. */
 import type { Experiment } from '../knowledge/measured.js';
 import { experimentOf, lostPercent } from './experiments.js';
-import type { FixContext, Saving } from './fix.js';
+import { type FixContext, isSet, type Saving } from './fix.js';
 
 const GB = 1e9;
 
@@ -41,8 +41,8 @@ const QWEN: PublishedCase = {
     'optimizer-offload-100': 'qwen-offload-1',
   }),
   matches({ config: { layers, hidden, experts }, view }) {
-    const fraction = Number(view.setting('optimizer_offload_fraction').value ?? 0);
-    return layers === 48 && hidden === 2048 && experts === 128 && !(fraction > 0);
+    // The baseline is without offload; Megatron-LM's fraction is 1.0 even then.
+    return layers === 48 && hidden === 2048 && experts === 128 && !isSet(view, 'optimizer_cpu_offload');
   },
 };
 

@@ -60,7 +60,7 @@ export function shortfallOf(situation: Situation): Shortfall {
         bytes: short,
         text: 'replayed: so much more from the driver would have served the request as memory lay',
       };
-    const free = verdict.accounting.find(({ part }) => part === 'free')?.bytes ?? null;
+    const free = deviceFreeBytes(situation);
     if (request !== null && free !== null)
       return { bytes: Math.max(0, request - free), text: 'the request less what the device still had free' };
     return { bytes: null, text: 'neither a replay nor the free memory of the device is known' };
@@ -80,12 +80,13 @@ export function neededBytes(situation: Situation): number | null {
   return live === null || request === null ? null : live + request;
 }
 
-/** Bytes reserved by PyTorch and not in use when the request failed; null where not known. */
+/** What the driver could still have given; null where not known. */
+export function deviceFreeBytes({ verdict }: Situation): number | null {
+  return verdict.accounting.find(({ part }) => part === 'device_free')?.bytes ?? null;
+}
+
+/** Bytes reserved by PyTorch and not in use when the request failed, outside private pools; null where not known. */
 export function idleBytes(situation: Situation): number | null {
-  const { verdict } = situation;
-  return (
-    verdict.accounting.find(({ part }) => part === 'cached' || part === 'reserved but unallocated')?.bytes ??
-    figure(situation, 'cached_bytes') ??
-    figure(situation, 'idle_bytes')
-  );
+  const parts = situation.verdict.accounting.filter(({ part }) => part === 'cached' || part.startsWith('cached_'));
+  return parts.length > 0 ? parts.reduce((sum, { bytes }) => sum + bytes, 0) : figure(situation, 'cached_bytes');
 }

@@ -34,10 +34,23 @@ export function changedFacts(facts: RawFacts, change: AdviceChange, origin = 'ad
     line: 0,
   });
   const settings = new Map(facts.settings);
+  // Replicas follow from the GPUs there are; where only the replicas were told, the GPUs follow from them.
+  const world = worldOf(facts);
+  if (world !== null && settings.get('world_size')?.value == null) settings.set('world_size', world);
   for (const [key, sources] of Object.entries(FOLLOWS))
     if (!(key in change.settings) && sources.some((source) => source in change.settings)) settings.delete(key);
   for (const [key, value] of Object.entries(change.settings)) settings.set(key, told(key, value));
   const env = new Map(facts.env);
   for (const [key, value] of Object.entries(change.env)) env.set(key, told(key, value));
   return { ...facts, settings, env };
+}
+
+function worldOf({ settings }: RawFacts): Told | null {
+  const replicas = settings.get('data_parallel_size');
+  if (replicas?.value == null) return null;
+  const sizes = ['tensor_model_parallel_size', 'pipeline_model_parallel_size', 'context_parallel_size'].map((key) =>
+    Number(settings.get(key)?.value ?? 1),
+  );
+  const world = sizes.reduce((product, size) => product * size, Number(replicas.value));
+  return Number.isSafeInteger(world) ? { ...replicas, value: String(world) } : null;
 }

@@ -259,3 +259,14 @@ export function notKnown(part: Condition): Condition {
     },
   };
 }
+
+/** Only where the facts are known that make it so: for a branch beside others that decide. Never unknown itself. */
+export function known(part: Condition): Condition {
+  return {
+    text: `${inner(part)}, if known`,
+    test(view) {
+      const { value, looked } = part.test(view);
+      return { value: value === true, looked: looked.filter(({ by }) => by !== 'unknown') };
+    },
+  };
+}

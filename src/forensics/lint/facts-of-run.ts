@@ -28,10 +28,17 @@ export async function factsOfRun(
         file: env.get(key)?.file ?? '',
         line: env.get(key)?.line ?? 0,
       });
+  // A log that prints a variable says nothing of those that it does not print.
+  const launchers = new Set(
+    (await store.all('store.sources', { run_id: runId }))
+      .filter(({ format }) => format === 'config')
+      .map(({ display_path: path }) => path),
+  );
+  const scripts = variables.filter(({ file }) => launchers.has(file)).length;
   const read = factsOfConfig({
     config,
     env,
-    envKnown: captured.length > 0 ? 'whole' : env.size > 0 ? 'partial' : 'none',
+    envKnown: captured.length > 0 ? 'whole' : scripts > 0 ? 'partial' : 'none',
     versions: facts.versions,
     gpu: asked.gpu ?? { name: facts.gpu.name, total_bytes: facts.gpu.total_bytes },
     framework: asked.framework,

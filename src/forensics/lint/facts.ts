@@ -33,7 +33,7 @@ export interface RawFacts {
   readonly env: ReadonlyMap<string, Told>;
   /**
    * `whole`: a process's environment was captured, so what is missing was not set. `partial`: a script or configuration sets some, so what is
-   * missing is assumed not to be set. `none`: nothing tells any variable.
+   * missing is assumed not to be set. `none`: no more is known than the variables that are told.
    */
   readonly env_known: 'whole' | 'partial' | 'none';
   readonly versions: Readonly<Partial<Record<VersionName, string | null>>>;

@@ -295,8 +295,7 @@ describe('every fix', () => {
       expect(fix!.title).not.toBe('');
       // Whatever is to be changed is to be pasted somewhere.
       const lines = Object.values(fix!.paste).flat().join('\n');
-      for (const value of Object.values(changes))
-        if (value !== null) expect(lines).toContain(/\w+/.exec(value)![0]);
+      for (const value of Object.values(changes)) if (value !== null) expect(lines).toContain(/\w+/.exec(value)![0]);
     },
   );
 

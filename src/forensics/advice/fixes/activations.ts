@@ -1,7 +1,7 @@
 /** Activations: fewer at once, or in host memory. */
 
 import { measured } from '../experiments.js';
-import { type FixSpec, isSet, isUnset, listOf, settings, wordOf } from '../fix.js';
+import { type FixSpec, isOlder, isSet, isUnset, listOf, settings, wordOf } from '../fix.js';
 import { OFF, PERF, REC } from '../guides.js';
 import { hasGraphs } from './allocator.js';
 import { isMoe, modulesInForce } from './recompute.js';
@@ -153,6 +153,8 @@ const fineGrained: FixSpec = {
   statements: ['off.fine-grained', 'off.act-not-fine'],
   propose(context) {
     const { view } = context;
+    // Older releases have no such thing; an unknown one is taken for newer, and the fix says what it needs.
+    if (isOlder(view, 'megatron_core', '0.16')) return [];
     if (!isUnset(view, 'fine_grained_activation_offloading') || wordOf(view, 'transformer_impl') === 'local') return [];
     const recomputed = modulesInForce(context);
     if (recomputed === null) return [];

@@ -4,9 +4,9 @@ import type { AdviceChange } from '../../../model/advise-results.js';
 import { ALLOCATOR_VARIABLES } from '../../../model/env-keys.js';
 import { formatBytes } from '../../../model/units.js';
 import { measured } from '../experiments.js';
-import { type FixContext, type FixSpec, FREE, isSet, type Saving, unmeasured, wordOf } from '../fix.js';
+import { type FixContext, type FixSpec, FREE, isOlder, isSet, type Saving, unmeasured, wordOf } from '../fix.js';
 import { MEM, PERF } from '../guides.js';
-import { idleBytes, type Situation, shortfallOf } from '../situation.js';
+import { deviceFreeBytes, idleBytes, type Situation, shortfallOf } from '../situation.js';
 
 /** Whether CUDA graphs are captured in any way. */
 export function hasGraphs({ view }: Pick<FixContext, 'view'>): boolean {
@@ -70,7 +70,7 @@ function formatRange(least: number, most: number): string {
 function fromMessage(situation: Situation): Saving {
   const idle = idleBytes(situation);
   const need = situation.verdict.request?.bytes ?? null;
-  const free = situation.verdict.accounting.find(({ part }) => part === 'free')?.bytes ?? 0;
+  const free = deviceFreeBytes(situation) ?? 0;
   if (idle === null) return { bytes: null, by: null, text: 'what lies idle inside PyTorch is not in the evidence' };
   return {
     bytes: idle,
@@ -199,7 +199,7 @@ const graphStreams: FixSpec = {
   source: 'Megatron Bridge performance recipes',
   statements: [],
   propose(context) {
-    if (!hasGraphs(context)) return [];
+    if (!hasGraphs(context) || isOlder(context.view, 'torch', '2.9')) return [];
     const text = allocatorText(context);
     if (text?.includes('graph_capture_record_stream_reuse:True')) return [];
     return [

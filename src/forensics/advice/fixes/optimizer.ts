@@ -178,7 +178,8 @@ const fp8Gather: FixSpec = {
   causes: ['capacity'],
   source: PERF,
   statements: ['guide.fp8-params', 'guide.fp8-param-allgather'],
-  propose({ view }) {
+  propose(context) {
+    const { view } = context;
     if (!isSet(view, 'fp8') || !isUnset(view, 'fp8_param_gather')) return [];
     const recipe = wordOf(view, 'fp8_recipe');
     return [
@@ -187,6 +188,8 @@ const fp8Gather: FixSpec = {
         title: 'fp8_param_gather=True',
         change: settings({
           fp8_param_gather: 'True',
+          // Without shards there is nothing to gather.
+          ...(isFsdp(context) || isSet(view, 'use_distributed_optimizer') ? {} : { use_distributed_optimizer: 'True' }),
           ...(recipe === 'mxfp8' ? { reuse_grad_buf_for_mxfp8_param_ag: 'True' } : {}),
         }),
         requires: ['the distributed optimizer or FSDP'],

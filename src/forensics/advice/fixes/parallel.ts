@@ -63,6 +63,8 @@ const pipeline: FixSpec = {
   ],
   propose(context) {
     const { pp, vpp, dp, world, layers, etp, ep } = context.config;
+    // Torch's FSDP2 works with neither pipeline stages nor experts in parallel.
+    if (isSet(context.view, 'use_torch_fsdp2')) return [];
     if (
       pp === null ||
       layers === null ||
@@ -234,6 +236,7 @@ const expert: FixSpec = {
   statements: ['guide.ep-definition', 'guide.ep-decoupled', 'guide.ep-nvlink', 'guide.etp-fold', 'guide.moe-dp-not-cp'],
   propose(context) {
     const { ep, etp, pp, world, experts } = context.config;
+    if (isSet(context.view, 'use_torch_fsdp2')) return [];
     if (experts === null || experts === 0 || ep === null || pp === null || world === null) return [];
     const doubled = 2 * ep;
     if (experts % doubled !== 0 || world % (doubled * (etp ?? 1) * pp) !== 0) return [];

@@ -1,5 +1,5 @@
 /** Sharded data parallelism (Megatron-FSDP, torch FSDP2) and NCCL user buffers. */
-import { above, all, any, before, env, given, is, isNot, off, on } from '../condition.js';
+import { above, all, any, before, env, given, is, isNot, known, off, on } from '../condition.js';
 import type { LintRule } from '../rule.js';
 import { asked, envTest, GRAPHS_ON, IN_BRIDGE, IN_MEGATRON_LM, told } from './mapping-terms.js';
 import { ARG, DDPC, MBC } from './sources.js';
@@ -44,16 +44,24 @@ export const FSDP_RULES: readonly LintRule[] = [
     id: 'ub-expand',
     severity: 'error',
     message: 'NCCL user buffers (nccl_ub) do not work with PYTORCH_CUDA_ALLOC_CONF={PYTORCH_CUDA_ALLOC_CONF}.',
-    when: all(on('nccl_ub'), LITERALLY_EXPANDABLE),
-    versions: [{ package: 'torch', before: '2.11' }],
-    fix: 'Drop expandable_segments or nccl_ub, or use torch 2.11, whose memory pools take expandable segments.',
+    // Megatron-Core asks for the version of torch since May 2026 only; before, it refuses the pair whatever torch can do.
+    when: all(
+      on('nccl_ub'),
+      LITERALLY_EXPANDABLE,
+      any(before('torch', '2.11'), known(before('megatron_core', '0.17'))),
+    ),
+    fix: 'Drop expandable_segments or nccl_ub, or use torch 2.11, whose memory pools take expandable segments, with Megatron-Core of May 2026 or newer.',
     error: 'expandable_segments:True is currently not supported with nccl_ub',
     source: `${DDPC}; the copy in Megatron-FSDP`,
     evidence: 'asserted',
     statements: ['mem.expandable-ncclub', 'mem.diag-ncclub'],
-    fails: [{ config: { nccl_ub: true }, env: EXPANDABLE_ENV, versions: { torch: '2.9.0' } }],
+    fails: [
+      { config: { nccl_ub: true }, env: EXPANDABLE_ENV, versions: { torch: '2.9.0' } },
+      { config: { nccl_ub: true }, env: EXPANDABLE_ENV, versions: { torch: '2.11.0', megatron_core: '0.16.1' } },
+    ],
     passes: [
       { config: { nccl_ub: true }, env: EXPANDABLE_ENV, versions: { torch: '2.11.0a0+git' } },
+      { config: { nccl_ub: true }, env: EXPANDABLE_ENV, versions: { torch: '2.11.0', megatron_core: '0.19.0' } },
       { config: { nccl_ub: false }, env: EXPANDABLE_ENV, versions: { torch: '2.9.0' } },
       { config: { nccl_ub: true }, versions: { torch: '2.9.0' } },
     ],

@@ -132,7 +132,7 @@ export const GRAPH_ENVIRONMENT_RULES: readonly LintRule[] = [
   {
     id: 'graph-expand-old',
     severity: 'error',
-    message: 'Core 0.14 and 0.15 ({megatron_core}) refuse expandable segments with CUDA graphs.',
+    message: 'Megatron-Core 0.14 and 0.15 refuse expandable segments with CUDA graphs.',
     when: all(GRAPHS, EXPANDABLE),
     versions: [{ package: 'megatron_core', from: '0.14', before: '0.16' }],
     fix: 'Drop expandable_segments:True or the graphs, or upgrade Megatron-Core to 0.16 and set NCCL_GRAPH_REGISTER=0.',

@@ -1,0 +1,22 @@
+/** The advice on the run before: what its changes were expected to save and to cost. */
+import type { AdviceFix, NonFix } from '../../model/advise-results.js';
+import type { Store } from '../../store/store.js';
+import { advise } from '../advice/advise.js';
+import { readSituation } from '../advice/read-situation.js';
+import type { Side } from './side.js';
+
+export interface AdviceBefore {
+  readonly fixes: readonly AdviceFix[];
+  readonly nonFixes: readonly NonFix[];
+}
+
+export async function readAdviceBefore(
+  store: Store,
+  runId: number,
+  { diagnosis }: Pick<Side, 'diagnosis'>,
+  capacityBytes: number | null = null,
+): Promise<AdviceBefore> {
+  if (diagnosis.verdicts.length === 0) return { fixes: [], nonFixes: [] };
+  const { fixes, non_fixes: nonFixes } = advise(await readSituation(store, runId, diagnosis, capacityBytes));
+  return { fixes, nonFixes };
+}

@@ -1,0 +1,25 @@
+/**
+ * Which change the gain is put down to. Of one change that took effect it is that one. Of several, only one that by itself serves the request that
+ * failed before, if the others do not as well: a change that came along is no fix.
+ */
+import type { AdviceFix } from '../../model/advise-results.js';
+import type { VerifyChange } from '../../model/verify-results.js';
+
+export function creditOf(changes: readonly VerifyChange[], fixes: readonly AdviceFix[]): VerifyChange[] {
+  const groups = new Map<string, VerifyChange[]>();
+  for (const change of changes) {
+    const group = groups.get(change.group);
+    if (group === undefined) groups.set(change.group, [change]);
+    else group.push(change);
+  }
+  const possible = [...groups].filter(([, group]) =>
+    group.some(({ effect: { outcome } }) => outcome === 'active' || outcome === 'partly'),
+  );
+  const closing = possible.filter(([, group]) =>
+    group.some(
+      ({ fix, fix_complete: whole }) => whole && fixes.some(({ id, closes }) => id === fix && closes === true),
+    ),
+  );
+  const chosen = groups.size === 1 ? possible[0]?.[0] : closing.length === 1 ? closing[0]![0] : undefined;
+  return changes.map((change) => ({ ...change, credited: chosen !== undefined && change.group === chosen }));
+}

@@ -1,0 +1,33 @@
+/** CUDA graphs: lines of their capture, and private pools. */
+import type { VerifyEvidence } from '../../../model/verify-results.js';
+import { type EffectInput, type EffectOf, effect } from './effect.js';
+import { ownRecord } from './told.js';
+
+export const graphsEffect: EffectOf = ({ change, family, after }: EffectInput) => {
+  const record = ownRecord(change.key, change.to, after);
+  if (record.is === 'no') return effect('inactive', `${record.text}, not ${change.to ?? 'None'}`, record.source);
+  const impl = family.find(({ key }) => key === 'cuda_graph_impl') ?? change;
+  const isOff = /^(?:none|null|false)?$/i.test(impl.to ?? '');
+  const evidence: VerifyEvidence[] = [{ text: record.text, source: record.source }];
+  const built = after.values.find(({ name }) => name === 'graph.count' || name === 'graph.capture_s');
+  const phase = after.phases.find((one) => one.phase === 'graph_capture');
+  const source = built === undefined ? phase?.place : `${built.display_path} line ${built.line}`;
+  const pool = after.measurement.peaks.find(({ components }) => (components.graph_pool ?? 0) > 0);
+  if (source !== undefined || pool !== undefined) {
+    const text =
+      source !== undefined ? 'the log tells of graphs being captured' : 'memory lies in private pools of graphs';
+    return effect(isOff ? 'inactive' : 'active', text, source ?? pool!.handle, { evidence });
+  }
+  // Graphs print a line of their own wherever training got so far.
+  const trained = after.measurement.steps !== null;
+  if (trained && after.phases.length > 0)
+    return effect(
+      isOff ? 'active' : 'inactive',
+      'no line of the log tells of graphs being captured',
+      'log of the run after',
+      {
+        evidence,
+      },
+    );
+  return effect('untested', record.text, record.source, { evidence, needs: 'the log of a run that came to its steps' });
+};

@@ -1,0 +1,42 @@
+/** The check of each kind of change. */
+import type { ChangeKind, VerifyEffect } from '../../../model/verify-results.js';
+import { allocatorEffect } from './allocator.js';
+import { type EffectInput, type EffectOf, effect, placeText } from './effect.js';
+import { environmentEffect } from './environment.js';
+import { graphsEffect } from './graphs.js';
+import { activationOffloadEffect } from './offload.js';
+import { parallelEffect } from './parallel.js';
+import { recomputeEffect } from './recompute.js';
+import { gradientEffect, optimizerEffect } from './state.js';
+import { toldEffect } from './told.js';
+
+const CHECKS: Readonly<Record<ChangeKind, EffectOf>> = {
+  allocator: allocatorEffect,
+  environment: environmentEffect,
+  recompute: recomputeEffect,
+  optimizer: optimizerEffect,
+  gradients: gradientEffect,
+  parallel: parallelEffect,
+  activation_offload: activationOffloadEffect,
+  graphs: graphsEffect,
+  setting: toldEffect,
+};
+
+export function effectOf(input: EffectInput): VerifyEffect {
+  const { overruled } = input.change;
+  // Asked for, and something stronger says otherwise: nothing else needs to be looked at.
+  if (overruled !== null)
+    return effect(
+      'inactive',
+      `${placeText(overruled.asked)} asks for ${input.change.to ?? 'None'}; ${overruled.value ?? 'None'} is in force`,
+      placeText(overruled.by),
+      {
+        evidence: [
+          { text: `asked for: ${input.change.to ?? 'None'}`, source: placeText(overruled.asked) },
+          { text: `in force: ${overruled.value ?? 'None'}`, source: placeText(overruled.by) },
+        ],
+        needs: 'set it where the framework takes it from last',
+      },
+    );
+  return CHECKS[input.change.kind](input);
+}

@@ -1,0 +1,103 @@
+/** Figures that both runs have of the same rank: peaks by component, and what memory lines tell beyond resident bytes. */
+import type { MeasuredPeak, MeasuredRank, Measurement } from '../../model/measurement.js';
+import type { Component } from '../../model/vocabulary.js';
+import type { Side } from './side.js';
+
+const FLOW: readonly Component[] = ['activation', 'logits_loss', 'recompute', 'moe_dispatch'];
+
+export interface PeakPair {
+  readonly before: MeasuredPeak;
+  readonly after: MeasuredPeak;
+}
+
+function stageOf({ ranks, parallel }: Measurement, rank: number | null): number | null {
+  return ranks.find((one) => one.rank === rank)?.stage ?? (parallel.pp === 1 ? 0 : null);
+}
+
+/** Rank whose figures are compared first: the one that failed before, else the one with the largest peak there. */
+export function focusRank({ diagnosis, measurement }: Side): number | null {
+  const failed = measurement.status.ending === 'oom' ? (diagnosis.verdicts[0]?.rank ?? null) : null;
+  if (failed !== null) return failed;
+  const fullest = measurement.ranks.reduce<MeasuredRank | null>(
+    (most, one) => ((one.peak_allocated_bytes ?? 0) > (most?.peak_allocated_bytes ?? 0) ? one : most),
+    null,
+  );
+  return fullest?.rank ?? measurement.peaks[0]?.rank ?? null;
+}
+
+/** Snapshots of the same rank and stage of both; the rank in focus first. */
+export function pairOfPeaks(before: Side, after: Side): PeakPair | null {
+  const focus = focusRank(before);
+  const [a, b] = [before.measurement, after.measurement];
+  const candidates = a.peaks.toSorted((x, y) => Number(y.rank === focus) - Number(x.rank === focus));
+  for (const mine of candidates) {
+    const theirs = b.peaks.find((peak) => peak.rank === mine.rank && stageOf(a, mine.rank) === stageOf(b, peak.rank));
+    if (theirs !== undefined) return { before: mine, after: theirs };
+  }
+  return null;
+}
+
+/** Memory lines of the same rank and stage of both; null where no rank has any on both sides. */
+export function pairOfLines(
+  before: Side,
+  after: Side,
+): { readonly before: MeasuredRank; readonly after: MeasuredRank } | null {
+  const focus = focusRank(before);
+  const [a, b] = [before.measurement, after.measurement];
+  const candidates = a.ranks.toSorted((x, y) => Number(y.rank === focus) - Number(x.rank === focus));
+  for (const mine of candidates) {
+    const theirs = b.ranks.find((one) => one.rank === mine.rank && one.stage === mine.stage);
+    if (theirs !== undefined) return { before: mine, after: theirs };
+  }
+  return null;
+}
+
+export interface BytesPair {
+  readonly before: number;
+  readonly after: number;
+  readonly of: string;
+  readonly source: string;
+}
+
+export function componentBytes({ components }: MeasuredPeak, wanted: readonly Component[]): number {
+  return wanted.reduce((sum, one) => sum + (components[one] ?? 0), 0);
+}
+
+/** Activations and what is made of them, at the peak; by memory lines what the peak has beyond what stays after a step. */
+export function flowBytes(before: Side, after: Side): BytesPair | null {
+  const peaks = pairOfPeaks(before, after);
+  if (peaks !== null)
+    return {
+      before: componentBytes(peaks.before, FLOW),
+      after: componentBytes(peaks.after, FLOW),
+      of: `at the peak of rank ${peaks.before.rank ?? '?'}`,
+      source: `${peaks.before.handle} and ${peaks.after.handle}`,
+    };
+  const lines = pairOfLines(before, after);
+  if (lines === null) return null;
+  const beyond = ({
+    peak_allocated_bytes: peak,
+    allocated_bytes: stays,
+    last_iteration: last,
+  }: MeasuredRank): number | null => (peak === null || stays === null || (last ?? 0) < 2 ? null : peak - stays);
+  const [a, b] = [beyond(lines.before), beyond(lines.after)];
+  if (a === null || b === null) return null;
+  return {
+    before: a,
+    after: b,
+    of: `peak beyond what stays after a step, rank ${lines.before.rank ?? '?'}`,
+    source: 'memory lines of both',
+  };
+}
+
+/** Allocated after a step, once optimizer states exist. */
+export function residentBytes(before: Side, after: Side): BytesPair | null {
+  const lines = pairOfLines(before, after);
+  if (lines === null || lines.before.allocated_bytes === null || lines.after.allocated_bytes === null) return null;
+  return {
+    before: lines.before.allocated_bytes,
+    after: lines.after.allocated_bytes,
+    of: `allocated after a step, rank ${lines.before.rank ?? '?'}`,
+    source: 'memory lines of both',
+  };
+}

@@ -1,0 +1,156 @@
+/** What both runs needed and how fast they were, of the same rank where there is one, with what the figures are uncertain by. */
+import type { MeasuredPeak, MeasuredRank, MeasuredSteps } from '../../model/measurement.js';
+import type { PeakAccounting, Verdict } from '../../model/results.js';
+import type { VerifyFigure, VerifyMeasured } from '../../model/verify-results.js';
+import { SIGMAS } from '../compare/noise.js';
+import { ASSUMED } from '../compare/tolerances.js';
+import { pairOfLines, pairOfPeaks } from './figures.js';
+import type { Side } from './side.js';
+
+export function measure(before: Side, after: Side): VerifyMeasured {
+  const lines = pairOfLines(before, after);
+  const peaks = pairOfPeaks(before, after);
+  return {
+    peak_allocated: peakFigure(before, after),
+    first_peak_allocated: lineFigure(before, after, lines, 'first_peak_allocated_bytes', 'first memory line'),
+    peak_reserved: reservedFigure(before, after, lines, peaks),
+    cached: cachedFigure(before, after),
+    ...stepFigures(before.measurement.steps, after.measurement.steps),
+  };
+}
+
+function figure(before: number | null, after: number | null, noise: number | null, of: string): VerifyFigure {
+  const delta = before === null || after === null ? null : after - before;
+  return {
+    before,
+    after,
+    delta,
+    percent: delta === null || before === null || before === 0 ? null : (100 * delta) / before,
+    noise: delta === null ? null : noise,
+    of,
+  };
+}
+
+const ofRank = (rank: number | null): string => (rank === null ? '' : ` of rank ${rank}`);
+
+function peakFigure(before: Side, after: Side): VerifyFigure {
+  const peaks = pairOfPeaks(before, after);
+  // Without a trace a dump is some moment, not the peak.
+  if (peaks !== null && peaks.before.moment !== 'dump' && peaks.after.moment !== 'dump') {
+    const refused = peaks.before.moment === 'oom' || peaks.after.moment === 'oom';
+    return figure(
+      peaks.before.active_bytes,
+      peaks.after.active_bytes,
+      0,
+      `snapshots${ofRank(peaks.before.rank)}${refused ? ', with the refused request' : ''}`,
+    );
+  }
+  return lineFigure(before, after, pairOfLines(before, after), 'peak_allocated_bytes', 'memory lines');
+}
+
+function largest(
+  side: Side,
+  field: 'peak_allocated_bytes' | 'peak_reserved_bytes' | 'first_peak_allocated_bytes',
+): MeasuredRank | null {
+  return side.measurement.ranks.reduce<MeasuredRank | null>(
+    (most, one) => ((one[field] ?? 0) > (most?.[field] ?? 0) ? one : most),
+    null,
+  );
+}
+
+/** Of the same rank of the same stage; else of the fullest ranks. */
+function lineFigure(
+  before: Side,
+  after: Side,
+  lines: { readonly before: MeasuredRank; readonly after: MeasuredRank } | null,
+  field: 'peak_allocated_bytes' | 'peak_reserved_bytes' | 'first_peak_allocated_bytes',
+  words: string,
+): VerifyFigure {
+  const [a, b] = [lines?.before ?? largest(before, field), lines?.after ?? largest(after, field)];
+  const [x, y] = [a?.[field] ?? null, b?.[field] ?? null];
+  if (x === null && y === null) return figure(null, null, null, 'neither run has such a figure');
+  if (x === null || y === null)
+    return figure(x, y, null, `${words}; the run ${x === null ? 'before' : 'after'} has none`);
+  const noise = Math.hypot(a!.precision_bytes, b!.precision_bytes);
+  return figure(x, y, noise, lines === null ? `${words} of the fullest ranks` : `${words}${ofRank(a!.rank)}`);
+}
+
+function reservedFigure(
+  before: Side,
+  after: Side,
+  lines: Parameters<typeof lineFigure>[2],
+  peaks: { readonly before: MeasuredPeak; readonly after: MeasuredPeak } | null,
+): VerifyFigure {
+  const found = lineFigure(before, after, lines, 'peak_reserved_bytes', 'memory lines');
+  if (found.delta !== null || peaks === null) return found;
+  return figure(
+    peaks.before.reserved_bytes,
+    peaks.after.reserved_bytes,
+    null,
+    `snapshots${ofRank(peaks.before.rank)}, at the moment of the peak`,
+  );
+}
+
+/** Reserved and not in use, in whatever shares an account tells it; null where it tells of allocated bytes alone. */
+function cachedOf({ parts }: Pick<PeakAccounting, 'parts'>): number | null {
+  const cached = parts.filter(({ part }) => /^(?:cached|reserved[ _].*unallocated)/.test(part));
+  return cached.length === 0 ? null : cached.reduce((sum, { bytes }) => sum + bytes, 0);
+}
+
+/** At the failure, else at the peak. */
+function cachedFigure(before: Side, after: Side): VerifyFigure {
+  const one = ({ diagnosis, measurement }: Side): { readonly bytes: number | null; readonly at: string } => {
+    const verdict: Verdict | undefined = diagnosis.verdicts[0];
+    if (verdict === undefined) return { bytes: null, at: '' };
+    const failed = measurement.status.ending === 'oom';
+    const own = failed ? cachedOf({ parts: verdict.accounting }) : null;
+    if (own !== null) return { bytes: own, at: 'at the failure' };
+    return { bytes: verdict.accounting_peak === null ? null : cachedOf(verdict.accounting_peak), at: 'at the peak' };
+  };
+  const [a, b] = [one(before), one(after)];
+  if (a.bytes === null && b.bytes === null) return figure(null, null, null, 'neither run tells');
+  return figure(
+    a.bytes,
+    b.bytes,
+    null,
+    `reserved and not in use, before ${a.at || 'unknown'}, after ${b.at || 'unknown'}`,
+  );
+}
+
+function stepFigures(a: MeasuredSteps | null, b: MeasuredSteps | null): Pick<VerifyMeasured, 'step_ms' | 'tflops'> {
+  const of =
+    a === null || b === null
+      ? `${a === null ? 'the run before' : 'the run after'} has no iteration with a time after its first`
+      : `median of ${a.count} and ${b.count} steady iterations`;
+  const noise = (base: number | null, x: number | null, y: number | null): number | null => {
+    if (a === null || b === null || base === null || x === null || y === null) return null;
+    // Between runs, and what the medians of so few steps are uncertain by.
+    const between = SIGMAS * ASSUMED.time * base * Math.SQRT2;
+    return Math.hypot(between, (SIGMAS * x) / Math.sqrt(a.count), (SIGMAS * y) / Math.sqrt(b.count));
+  };
+  return {
+    step_ms: figure(
+      a?.median_ms ?? null,
+      b?.median_ms ?? null,
+      noise(a?.median_ms ?? null, a?.spread_ms ?? null, b?.spread_ms ?? null),
+      of,
+    ),
+    tflops: figure(
+      a?.median_tflops ?? null,
+      b?.median_tflops ?? null,
+      noise(a?.median_tflops ?? null, a?.spread_tflops ?? null, b?.spread_tflops ?? null),
+      of,
+    ),
+  };
+}
+
+/** Percent of throughput lost, and what that is uncertain by; null where nothing tells. Step times compare only at the same work for each GPU. */
+export function throughputLost(
+  { tflops, step_ms: steps }: VerifyMeasured,
+  sameWork: boolean,
+): { readonly percent: number; readonly noise: number } | null {
+  if (tflops.percent !== null && tflops.before !== null)
+    return { percent: -tflops.percent, noise: (100 * (tflops.noise ?? 0)) / tflops.before };
+  if (!sameWork || steps.before === null || steps.after === null || steps.after === 0) return null;
+  return { percent: 100 * (1 - steps.before / steps.after), noise: (100 * (steps.noise ?? 0)) / steps.before };
+}

@@ -1,0 +1,133 @@
+/**
+ * What a memory snapshot's stacks show of recompute, offload and graphs: frames only such code has. The whole trace counts, not only what lives
+ * at the peak, since what is recomputed is mostly dead then.
+ */
+import type { Store } from '../../store/store.js';
+import { attributeSnapshot } from '../attribution/components-at.js';
+import type { Frame } from '../stacks/call-site.js';
+import { readStacks } from '../stacks/read-stacks.js';
+
+export interface Use {
+  /** Allocations whose stack goes through it. */
+  readonly requests: number;
+  /** One of its frames. */
+  readonly frame: string;
+}
+
+export interface ProgramUse {
+  /** Allocations with Python frames of a model's forward pass: without any, missing frames say nothing. */
+  readonly forwardRequests: number;
+  readonly hasTrace: boolean;
+  /** By module of selective recompute, `full` for whole layers, `other` where the frames do not tell what is recomputed. */
+  readonly recompute: ReadonlyMap<string, Use>;
+  /** `fine_grained`, `layers`, `optimizer`. */
+  readonly offload: ReadonlyMap<string, Use>;
+  readonly graphRequests: number;
+}
+
+export async function readProgramUse(store: Store, snapshotId: number, device: number): Promise<ProgramUse> {
+  const { lives } = await attributeSnapshot(store, snapshotId, device);
+  const requests = new Map<number, number>();
+  for (let row = 0; row < lives.count; row += 1) {
+    const id = lives.stackId[row]!;
+    if (id >= 0 && lives.stackIsOfFree[row] === 0) requests.set(id, (requests.get(id) ?? 0) + 1);
+  }
+  const stacks = await readStacks(store, requests.keys());
+  return {
+    ...programUse([...stacks].map(([id, frames]) => ({ frames, requests: requests.get(id) ?? 0 }))),
+    hasTrace: lives.events > 0,
+  };
+}
+
+export function programUse(
+  stacks: readonly { readonly frames: readonly Frame[]; readonly requests: number }[],
+): Omit<ProgramUse, 'hasTrace'> {
+  const recompute = new Map<string, Use>();
+  const offload = new Map<string, Use>();
+  let forwardRequests = 0;
+  let graphRequests = 0;
+  for (const { frames, requests } of stacks) {
+    if (frames.some(isForward)) forwardRequests += requests;
+    if (
+      frames.some(({ name, filename }) =>
+        /cuda_graph|make_graphed_callables|graph\.capture/.test(`${filename} ${name}`),
+      )
+    )
+      graphRequests += requests;
+    const recomputed = recomputeOf(frames);
+    if (recomputed !== undefined) add(recompute, recomputed.what, requests, recomputed.frame);
+    const moved = offloadOf(frames);
+    if (moved !== undefined) add(offload, moved.what, requests, moved.frame);
+  }
+  return { forwardRequests, recompute, offload, graphRequests };
+}
+
+function add(uses: Map<string, Use>, what: string, requests: number, frame: Frame): void {
+  const known = uses.get(what);
+  uses.set(what, { requests: (known?.requests ?? 0) + requests, frame: known?.frame ?? frameText(frame) });
+}
+
+const frameText = ({ name, filename, line }: Frame): string =>
+  `${name} ${filename.replace(/^.*?((?:core|megatron|torch|transformer_engine)\/)/, '$1')}:${line}`;
+
+const isForward = ({ name, filename }: Frame): boolean =>
+  /forward/.test(name) && /transformer|torch\/nn\/modules\/module\.py|models?\//.test(filename);
+
+const CHECKPOINT_FILES =
+  /(?:tensor_parallel\/random\.py|torch\/utils\/checkpoint\.py|transformer_engine\/pytorch\/distributed\.py)$/;
+const CHECKPOINT_NAMES =
+  /^(?:_?CheckpointFunction|CheckpointWithoutOutput|_CheckpointFrame|checkpoint$|te_checkpoint$|_recompute$|_unified_recompute_hook$|recompute_fn$|unpack_hook$|use_reentrant_activation_recompute)/;
+
+const isCheckpoint = ({ name, filename }: Frame): boolean =>
+  CHECKPOINT_NAMES.test(name) ||
+  // Older interpreters name no class: a `forward` of that file is the checkpoint's.
+  (/tensor_parallel\/random\.py$/.test(filename) && /^(?:forward|backward|checkpoint|_recompute)$/.test(name));
+
+interface Found {
+  readonly what: string;
+  readonly frame: Frame;
+}
+
+/** Frames are innermost first: what stands before the checkpoint ran inside it, what stands after it asked for it. */
+function recomputeOf(frames: readonly Frame[]): Found | undefined {
+  const whole = frames.find(
+    ({ name, filename }) => /^_?checkpointed_forward$/.test(name) && /transformer_block\.py$/.test(filename),
+  );
+  if (whole !== undefined) return { what: 'full', frame: whole };
+  const attention = frames.find(({ name }) => name.includes('_checkpointed_attention_forward'));
+  if (attention !== undefined) return { what: 'core_attn', frame: attention };
+  const at = frames.findIndex(
+    (frame) => isCheckpoint(frame) && (CHECKPOINT_FILES.test(frame.filename) || /Checkpoint/.test(frame.name)),
+  );
+  if (at < 0) return undefined;
+  const frame = frames[at]!;
+  const inside = frames.slice(0, at).map(({ filename }) => filename);
+  const caller = frames.slice(at).find((one) => !CHECKPOINT_FILES.test(one.filename))?.filename ?? '';
+  const runs = (file: RegExp): boolean => inside.some((name) => file.test(name));
+  if (/multi_latent_attention\.py$/.test(caller)) return { what: 'mla_up_proj', frame };
+  if (/moe\/experts\.py$/.test(caller)) return { what: 'moe_act', frame };
+  if (runs(/moe\/shared_experts\.py$/) && !runs(/moe\/experts\.py$/)) return { what: 'shared_experts', frame };
+  if (/moe\/moe_layer\.py$/.test(caller)) return { what: 'moe', frame };
+  if (/transformer_block\.py$/.test(caller)) return { what: 'full', frame };
+  if (/attention\.py$/.test(caller)) return { what: 'core_attn', frame };
+  if (/transformer_layer\.py$/.test(caller))
+    return { what: runs(/transformer\/mlp\.py$/) ? 'mlp' : runs(/norm/i) ? 'layernorm' : 'other', frame };
+  return { what: 'other', frame };
+}
+
+const OFFLOADS: readonly (readonly [what: string, file: RegExp])[] = [
+  ['fine_grained', /fine_grained_activation_offload\.py$/],
+  ['optimizer', /optimizer\/cpu_offloading\/\w+\.py$/],
+  [
+    'layers',
+    /(?:transformer_engine\/pytorch\/cpu_offload\w*|core\/transformer\/cpu_offload|pipeline_parallel\/cpu_offload)\.py$/,
+  ],
+];
+
+function offloadOf(frames: readonly Frame[]): Found | undefined {
+  for (const [what, file] of OFFLOADS) {
+    const frame = frames.find(({ filename }) => file.test(filename));
+    if (frame !== undefined) return { what, frame };
+  }
+  return undefined;
+}

@@ -1,0 +1,62 @@
+/** How a run went, as far as a verdict on a change needs it. */
+import type { VerifyRun } from '../../model/verify-results.js';
+import { furthestPhase, SETUP, type Side } from './side.js';
+
+export function describeRun(side: Side): VerifyRun {
+  const { run, measurement, diagnosis } = side;
+  const { status, steps } = measurement;
+  const failed = status.ending === 'oom' || status.ending === 'failed';
+  const verdict = failed ? diagnosis.verdicts[0] : undefined;
+  const rank = verdict?.rank ?? status.failure?.rank ?? null;
+  return {
+    run,
+    ending: status.ending,
+    cause: verdict?.cause ?? null,
+    detail: verdict?.detail ?? null,
+    summary: failed
+      ? (verdict?.summary ?? status.failure?.text ?? 'it failed')
+      : status.ending === 'completed'
+        ? 'it came to its end'
+        : status.ending === 'no_training'
+          ? 'no training in the evidence'
+          : 'no failure line, and none that says that it came to its end',
+    rank,
+    stage: status.failure?.stage ?? measurement.ranks.find((one) => one.rank === rank)?.stage ?? null,
+    iteration: failed ? lastBefore(status) : null,
+    phase: failed ? (setupPhase(side) ?? phaseOf(verdict?.request?.site ?? null, verdict?.summary ?? '')) : null,
+    first_iteration: status.first_iteration,
+    last_iteration: status.last_iteration,
+    steady_steps: steadySteps(status, steps?.count ?? 0),
+  };
+}
+
+/** Ranks print into files of their own: what another one printed last counts, since a launch ends with its first failure. */
+function lastBefore({ failure, last_iteration: last }: Side['measurement']['status']): number | null {
+  if (failure?.iteration == null) return last;
+  return last === null ? failure.iteration : Math.max(last, failure.iteration);
+}
+
+/** Where no line prints a time, the iterations after the first: that states exist and steps go on they show as well. */
+function steadySteps(
+  { first_iteration: first, last_iteration: last }: Side['measurement']['status'],
+  timed: number,
+): number {
+  if (timed > 0 || first === null || last === null) return timed;
+  return Math.max(0, last - first);
+}
+
+/** The last thing announced by a launch that has not come to training; null once it has, or where it announces nothing. */
+function setupPhase(side: Side): string | null {
+  if (side.measurement.status.last_iteration !== null) return null;
+  const at = furthestPhase(side);
+  return at < 0 || SETUP[at] === 'training' ? null : SETUP[at]!.replaceAll('_', ' ');
+}
+
+/** What a failing rank was doing, by the call that asked; null where the names do not tell. */
+function phaseOf(site: string | null, summary: string): string | null {
+  const text = site ?? summary;
+  if (/optimizer|_initialize_state|\badam|exp_avg/i.test(text)) return 'optimizer step';
+  if (/backward|autograd|wgrad|dgrad|grad_buffer|reduce_scatter/i.test(text)) return 'backward';
+  if (/forward|attention|mlp\.py|linear|layer|loss|cross_entropy/i.test(text)) return 'forward';
+  return null;
+}

@@ -1,0 +1,265 @@
+/** `mbforensics verify-fix`: whether a change took effect, what it saved and cost against what was expected, and what limits the run now. Pure. */
+import type { AdviceFix } from '../../model/advise-results.js';
+import type { ContractEntry } from '../../model/compare-results.js';
+import { MbfError } from '../../model/errors.js';
+import type {
+  VerifyChange,
+  VerifyExpected,
+  VerifyFixResult,
+  VerifyJudgement,
+  VerifyRun,
+} from '../../model/verify-results.js';
+import { compareContract, sameLayout } from '../compare/contract.js';
+import type { AdviceBefore } from './advice-before.js';
+import { bottleneckOf } from './bottleneck.js';
+import { type FoundChange, findChanges } from './changes.js';
+import { creditOf } from './credit.js';
+import { effectOf } from './effects/index.js';
+import { judge } from './judge.js';
+import { FOLLOWS } from './kinds.js';
+import { type FixMatch, matchFixes, nonFixOf } from './match-fix.js';
+import { measure, throughputLost } from './measured.js';
+import { describeRun } from './run-words.js';
+import { furthestPhase, type Side } from './side.js';
+import { verdictOf } from './verdict.js';
+
+export interface VerifyInput {
+  readonly before: Side;
+  readonly after: Side;
+  readonly advice: AdviceBefore;
+  /** Id of a fix to hold the change against, where the user names one. */
+  readonly fix?: string | undefined;
+}
+
+export function verifyFix({ before, after, advice, fix }: VerifyInput): VerifyFixResult {
+  const { fixes } = advice;
+  const named = fix === undefined ? undefined : fixes.find(({ id }) => id === fix);
+  if (fix !== undefined && named === undefined)
+    throw new MbfError(
+      'MBF1001',
+      `--fix ${JSON.stringify(fix)} is no fix of ${before.run}; there are: ${fixes.map(({ id }) => id).join(', ') || 'none'}`,
+    );
+  const sameRun = before.place === after.place;
+  const touched = new Set(fixes.flatMap(({ change }) => Object.keys(change.settings)));
+  const found = findChanges(before, after, touched);
+  const matches = matchFixes(fixes, found.changes, after);
+  const described = describeChanges(found.changes, matches, { before, after, advice });
+  const credited = creditOf(described, fixes);
+  const [runBefore, runAfter] = [describeRun(before), describeRun(after)];
+  const contract = compareContract(before.measurement, after.measurement);
+  const differing = contract.filter(({ same }) => !same);
+  const unfair = unfairOf(differing, found.changes, new Set(matches.flatMap(({ keys }) => [...keys])));
+  const measured = measure(before, after);
+  const sameWork = hasSameWork(contract);
+  const expected = expectedOf(credited, matches, named?.id);
+  const isAllocator = isAllocatorGain(credited, expected);
+  const common = { measured, expectedCost: expected?.cost_percent ?? null, sameWork };
+  const { verdict, summary } = verdictOf({
+    ...common,
+    before: runBefore,
+    after: runAfter,
+    changes: credited,
+    unfair,
+    sameRun,
+    sameLayout: sameLayout(contract),
+    phases: { before: furthestPhase(before), after: furthestPhase(after) },
+  });
+  // A change that made things worse has earned nothing.
+  const hasGain = verdict === 'fixed' || verdict === 'progress';
+  const changes = credited.map((change) => ({ ...change, credited: change.credited && hasGain }));
+  return {
+    schema: 'mbforensics/verify-fix@1',
+    before: runBefore,
+    after: runAfter,
+    verdict,
+    summary,
+    changes,
+    beside: found.beside,
+    expected,
+    measured,
+    judgement: [
+      ...changeJudgements(changes, named, matches),
+      ...(sameRun ? [] : judge({ before: runBefore, after: runAfter, expected, measured, isAllocator, sameWork })),
+      ...(verdict === 'fixed' ? cheaperFix(fixes, changes, throughputLost(measured, sameWork)?.percent ?? null) : []),
+    ],
+    bottleneck: bottleneckOf({ ...common, before, after }),
+    contract: differing.filter(({ key }) => !changes.some((change) => change.key === (SIZE_KEYS[key] ?? key))),
+    unfair,
+    missing: missingOf(found.missing, changes, runAfter),
+  };
+}
+
+function describeChanges(
+  changes: readonly FoundChange[],
+  matches: readonly FixMatch[],
+  { before, after, advice }: Pick<VerifyInput, 'before' | 'after' | 'advice'>,
+): VerifyChange[] {
+  const families = new Set(changes.map((change) => groupOf(change, matches)));
+  return changes.map((change) => {
+    const group = groupOf(change, matches);
+    const match = matches.find(({ keys }) => keys.has(change.key));
+    return {
+      key: change.key,
+      kind: change.kind,
+      from: change.from,
+      from_known: change.fromKnown,
+      to: change.to,
+      fix: match?.fix.id ?? null,
+      fix_complete: match?.complete === true,
+      non_fix: match?.complete === true ? null : (nonFixOf(advice.nonFixes, change)?.id ?? null),
+      group,
+      credited: false,
+      effect: effectOf({
+        change,
+        family: changes.filter((one) => one.family === change.family || groupOf(one, matches) === group),
+        alone: families.size === 1,
+        before,
+        after,
+      }),
+    };
+  });
+}
+
+/** A fix that was done whole is one change, however many settings it takes; else settings of one decision are. */
+function groupOf({ key, family }: FoundChange, matches: readonly FixMatch[]): string {
+  return matches.find(({ keys, complete }) => complete && keys.has(key))?.fix.id ?? family;
+}
+
+/** Differences that make figures mean something else, unless they are what was changed. */
+function unfairOf(
+  contract: readonly ContractEntry[],
+  changes: readonly FoundChange[],
+  ofFixes: ReadonlySet<string>,
+): string[] {
+  const changed = new Set(changes.map(({ key }) => key));
+  return contract.flatMap(({ group, key, golden, current, blocking }) => {
+    if (!blocking || ofFixes.has(key)) return [];
+    // Precision and what follows from a change are changes of their own, and told as such.
+    if (group === 'precision' && changed.has(key)) return [];
+    if ((FOLLOWS[key] ?? []).some((source) => changed.has(source))) return [];
+    return [`${key} ${golden ?? '?'} → ${current ?? '?'}`];
+  });
+}
+
+/** Step times are of the same work for each GPU: same batch on as many. */
+function hasSameWork(contract: readonly ContractEntry[]): boolean {
+  return contract.every(
+    ({ key, same }) => same || !['global_batch_size', 'seq_length', 'world_size', 'gpu'].includes(key),
+  );
+}
+
+function expectedOf(
+  changes: readonly VerifyChange[],
+  matches: readonly FixMatch[],
+  named: string | undefined,
+): VerifyExpected | null {
+  const whole = matches.filter(({ complete }) => complete);
+  const credited = new Set(changes.flatMap((change) => (change.credited && change.fix_complete ? [change.fix] : [])));
+  const chosen =
+    named !== undefined
+      ? matches.find(({ fix }) => fix.id === named)
+      : (whole.find(({ fix }) => credited.has(fix.id)) ??
+        (new Set(changes.map(({ group }) => group)).size === 1 ? whole[0] : undefined));
+  if (chosen === undefined) return null;
+  const { fix } = chosen;
+  return {
+    fix: fix.id,
+    title: fix.title,
+    saving_bytes: fix.saving_bytes,
+    saving_by: fix.saving_by,
+    saving_text: fix.saving_text,
+    cost_percent: fix.cost_percent,
+    cost_text: fix.cost_text,
+    closes: fix.closes,
+  };
+}
+
+/** The gain of an allocator setting is that the request is served, not that less is live. */
+function isAllocatorGain(changes: readonly VerifyChange[], expected: VerifyExpected | null): boolean {
+  const of = expected === null ? changes : changes.filter(({ fix }) => fix === expected.fix);
+  return (
+    of.length > 0 &&
+    of.every(({ kind }) => kind === 'allocator' || kind === 'environment') &&
+    of.some(({ kind }) => kind === 'allocator')
+  );
+}
+
+function changeJudgements(
+  changes: readonly VerifyChange[],
+  named: { readonly id: string } | undefined,
+  matches: readonly FixMatch[],
+): VerifyJudgement[] {
+  const found: VerifyJudgement[] = [];
+  const own = named === undefined ? undefined : matches.find(({ fix }) => fix.id === named.id);
+  if (named !== undefined && own?.complete !== true)
+    found.push({
+      about: 'change',
+      outcome: 'note',
+      text: `${named.id} was ${own === undefined ? 'not' : 'only partly'} done: the two runs do not differ by all of it`,
+    });
+  const groups = new Set(changes.map(({ group }) => group));
+  if (groups.size > 1) {
+    const credited = changes.filter((change) => change.credited);
+    const others = changes.filter((change) => !change.credited);
+    const nonFix = others.find(({ non_fix: id }) => id !== null);
+    found.push({
+      about: 'change',
+      outcome: 'note',
+      text:
+        `${groups.size} changes at once (${[...new Set(changes.map(({ key }) => key))].slice(0, 6).join(', ')}): one change at a time tells which of them did it` +
+        (credited.length === 0
+          ? ''
+          : `; credited: ${credited.map(({ key }) => key).join(', ')}, which by itself serves the request that failed before`) +
+        (nonFix === undefined ? '' : `; ${nonFix.key} is no fix of this failure`),
+    });
+  }
+  return found;
+}
+
+/** Settings behind the short names of a layout. */
+const SIZE_KEYS: Readonly<Record<string, string>> = {
+  tp: 'tensor_model_parallel_size',
+  pp: 'pipeline_model_parallel_size',
+  vpp: 'virtual_pipeline_model_parallel_size',
+  cp: 'context_parallel_size',
+  ep: 'expert_model_parallel_size',
+  etp: 'expert_tensor_parallel_size',
+};
+
+/** A fix that the advice knows to be enough and that costs less than what was done. */
+function cheaperFix(
+  fixes: readonly AdviceFix[],
+  changes: readonly VerifyChange[],
+  lost: number | null,
+): VerifyJudgement[] {
+  const done = new Set(changes.map(({ fix }) => fix));
+  const cheaper = fixes
+    .filter(
+      ({ id, closes, status, cost_percent: cost }) =>
+        closes === true && status !== 'forbidden' && cost !== null && !done.has(id),
+    )
+    .sort((a, b) => a.cost_percent! - b.cost_percent!)[0];
+  if (cheaper === undefined || lost === null || lost - cheaper.cost_percent! < CHEAPER) return [];
+  return [
+    {
+      about: 'change',
+      outcome: 'note',
+      text: `${cheaper.id} would have been enough at ${cheaper.cost_percent === 0 ? 'no cost' : `${cheaper.cost_percent} %`}: ${cheaper.saving_text}`,
+    },
+  ];
+}
+
+/** Percent of throughput that are worth another try. */
+const CHEAPER = 2;
+
+function missingOf(found: readonly string[], changes: readonly VerifyChange[], after: VerifyRun): string[] {
+  return [
+    ...found,
+    ...new Set(
+      changes.flatMap(({ key, effect: { outcome, needs } }) =>
+        needs === null || outcome !== 'untested' ? [] : [`whether ${key} is in force: ${needs}`],
+      ),
+    ),
+    ...(after.ending === 'stopped' ? ['how the run after ended: no line says that it came to its end'] : []),
+  ];
+}
