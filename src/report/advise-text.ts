@@ -93,7 +93,13 @@ function gainText({ saving_bytes: bytes, saving_text: text, closes }: AdviceFix)
 }
 
 function costText({ cost_percent: cost, cost_text: text }: AdviceFix): string {
-  return cost === null ? `cost: ${text}` : cost === 0 ? `no cost (${text})` : `cost: ${percent(cost)} (${text})`;
+  return cost === null
+    ? `cost: ${text}`
+    : cost === 0
+      ? text === 'none'
+        ? 'no cost'
+        : `no cost (${text})`
+      : `cost: ${percent(cost)} (${text})`;
 }
 
 function percent(value: number): string {

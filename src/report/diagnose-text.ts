@@ -23,8 +23,8 @@ export interface DiagnosedTarget {
 
 /** Who loses a line first where room is short. */
 const GIVE_WAY = [
+  'advise',
   'also',
-  'fixes',
   'replay',
   'not why',
   'also',
@@ -228,7 +228,7 @@ function endOf(verdict: Verdict, result: DiagnoseResult, target: DiagnosedTarget
 
 /** The cheapest ways with their price, and what the configuration forbids: the first words of `advise`. */
 function fixesOf({ advice }: DiagnoseResult): ScreenSection {
-  if (advice === null) return section('fixes', [], 1, 0);
+  if (advice === null) return section('advise', [], 1, 0);
   const open = advice.fixes.filter(({ status }) => status !== 'forbidden');
   const chosen = open.filter(({ status }) => status === 'recommended');
   const isPriced = ({ saving_bytes: bytes, cost_percent: cost }: (typeof open)[number]): boolean =>
@@ -252,13 +252,12 @@ function fixesOf({ advice }: DiagnoseResult): ScreenSection {
       ? []
       : [`forbidden: ${forbidden.map(({ id, forbidden_by: rule }) => `${id} (${rule})`).join(', ')}`]),
     ...(advice.non_fixes.includes('vpp') ? ['VPP is no fix'] : []),
-    ...(open.length > 0 ? ['all: mbforensics advise'] : []),
   ];
   return {
     ...section(
-      'fixes',
+      'advise',
       items.map((text) => ({ text })),
-      3,
+      2,
       0,
     ),
     packed: true,
