@@ -1,6 +1,10 @@
 import { type Command, Option } from 'commander';
-import { describeAdvice } from '../../forensics/advice/describe-advice.js';
+import { advise } from '../../forensics/advice/advise.js';
+import { readSituation } from '../../forensics/advice/read-situation.js';
+import { diagnose } from '../../forensics/diagnosis/diagnose.js';
 import { snapshotsToJudge } from '../../forensics/diagnosis/traced-ooms.js';
+import { findSymptoms } from '../../forensics/symptoms/find-symptoms.js';
+import { readSymptomEvidence } from '../../forensics/symptoms/read-evidence.js';
 import type { AdviseResult, PasteLines } from '../../model/advise-results.js';
 import { MbfError } from '../../model/errors.js';
 import { adviseText } from '../../report/advise-text.js';
@@ -41,7 +45,12 @@ export function registerAdvise(program: Command, context: Context): void {
     const opened = await openTarget(operand, options, context);
     const target = await withHistories(opened, await snapshotsToJudge(opened.store, opened.runId), options);
     try {
-      const { advice, framework } = await describeAdvice(target.store, target.runId, target.run, { capacityBytes });
+      const { store, runId, run } = target;
+      const diagnosis = await diagnose(store, runId, run, { capacityBytes });
+      const situation = await readSituation(store, runId, diagnosis, capacityBytes ?? null);
+      const symptoms = findSymptoms(await readSymptomEvidence(store, runId, run, { diagnosis }));
+      const advice: AdviseResult = { ...advise(situation), symptoms };
+      const framework = situation.facts.framework.name;
       demandFix(advice, options.fix);
       answer(context, options, advice, (one) =>
         adviseText(one, { fix: options.fix, paste: pastesOf(options.paste ?? framework) }),

@@ -1,8 +1,8 @@
 /** What in a configuration stands against expandable segments, in the words of a verdict. */
 import type { LintFact } from '../../model/lint-results.js';
 import { formatCount } from '../../model/units.js';
-import { isOn } from '../lint/condition.js';
 import type { RawFacts } from '../lint/facts.js';
+import { isOn } from '../lint/values.js';
 import { compareVersions } from '../lint/versions.js';
 import { View } from '../lint/view.js';
 import { ChangeJudge } from './change.js';

@@ -2,7 +2,7 @@
 import type { AdviceChange, AdviceEvidence, SavingBy } from '../../model/advise-results.js';
 import type { VersionName } from '../../model/log-results.js';
 import type { Cause } from '../../model/vocabulary.js';
-import { asList, asNumber, isOn } from '../lint/condition.js';
+import { asList, asNumber, isOn } from '../lint/values.js';
 import { compareVersions } from '../lint/versions.js';
 import type { View } from '../lint/view.js';
 import type { EstimatedChange } from './estimate-change.js';

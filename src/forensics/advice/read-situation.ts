@@ -1,10 +1,10 @@
 /** The situation of a run of the store: its verdict, its configuration, and what was live. */
 import type { DiagnoseResult, Verdict } from '../../model/results.js';
 import type { Store } from '../../store/store.js';
-import { completedIterations, readRunTexts } from '../diagnosis/run-side.js';
 import { readRunInputs } from '../estimate/run-inputs.js';
 import { factsOfRun } from '../lint/facts-of-run.js';
 import { readLogFacts } from '../log/log-facts.js';
+import { completedIterations, readRunTexts } from '../log/run-texts.js';
 import type { Situation } from './situation.js';
 
 export async function readSituation(

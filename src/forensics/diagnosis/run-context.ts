@@ -5,10 +5,11 @@ import { DRIVER_OWNER_WORDS } from '../../model/nsys-results.js';
 import { formatBytes, formatCount } from '../../model/units.js';
 import type { QueryRow } from '../../store/query-catalog.js';
 import type { Store } from '../../store/store.js';
+import { readRunTexts } from '../log/run-texts.js';
 import { type DriverMemory, driverMemoryOf, readDriverMemory } from '../nsys/run-memory.js';
 import type { AllocatorFacts, DriverFacts, EvidenceLog, Figure, Growth, RunSide } from '../verdict/facts.js';
 import type { Bystanders } from '../verdict/rule-of-thumb.js';
-import { readRunTexts, runSide, savingSince } from './run-side.js';
+import { runSide, savingSince } from './run-side.js';
 
 type EnvRow = QueryRow<'log.env'>;
 type MemoryRow = QueryRow<'log.memory_ranks'>;

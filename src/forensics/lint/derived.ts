@@ -5,8 +5,9 @@
  * `models/transformer_config.py` finalize and `training/comm_overlap.py` setup. `--checkpoint-activations` is not
  * among it: Megatron-LM exits on it.
  */
-import { asList, asNumber } from './condition.js';
+
 import type { RawFacts, Told } from './facts.js';
+import { asList, asNumber } from './values.js';
 import { compareVersions } from './versions.js';
 
 type Settings = Map<string, Told>;

@@ -1,7 +1,7 @@
 /** Communication that takes long: of many replicas, of rings over the sequence, beside offloading. */
 import { formatCount } from '../../model/units.js';
-import { asNumber, isOn } from '../lint/condition.js';
 import type { Looked } from '../lint/facts.js';
+import { asNumber, isOn } from '../lint/values.js';
 import { compareVersions } from '../lint/versions.js';
 import { speedAgainst } from './baseline.js';
 import type { SymptomEvidence } from './evidence.js';

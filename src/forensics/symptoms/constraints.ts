@@ -4,7 +4,6 @@ import type { LogIncident } from '../../model/log-results.js';
 import {
   above,
   all,
-  asNumber,
   type Condition,
   envHas,
   envNot,
@@ -16,6 +15,7 @@ import {
   on,
   where,
 } from '../lint/condition.js';
+import { asNumber } from '../lint/values.js';
 import type { SymptomEvidence } from './evidence.js';
 import { type Sighting, type Symptom, symptom } from './symptom.js';
 import { factsText, list, place } from './words.js';

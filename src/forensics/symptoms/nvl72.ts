@@ -1,7 +1,7 @@
 /** Groups of ranks that cross the border of an NVL72 domain. */
 import type { RankPosition } from '../../model/log-results.js';
 import { formatCount } from '../../model/units.js';
-import { asNumber } from '../lint/condition.js';
+import { asNumber } from '../lint/values.js';
 import type { SymptomEvidence } from './evidence.js';
 import { CAPTURE } from './speed.js';
 import { type Symptom, symptom } from './symptom.js';

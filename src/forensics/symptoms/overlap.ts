@@ -1,8 +1,8 @@
 /** Communication that should run beside computation and does not: told by the order of kernels in exports. */
 import { constraintOf } from '../../model/constraint-texts.js';
 import { formatCount } from '../../model/units.js';
-import { asNumber, isOn } from '../lint/condition.js';
 import type { Looked } from '../lint/facts.js';
+import { asNumber, isOn } from '../lint/values.js';
 import type { SymptomEvidence, Timeline, Waits } from './evidence.js';
 import { dpOf, tpOf } from './sizes.js';
 import { CAPTURE } from './speed.js';

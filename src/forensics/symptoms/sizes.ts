@@ -1,5 +1,5 @@
 /** Parallel sizes as rules ask for them. */
-import { asNumber } from '../lint/condition.js';
+import { asNumber } from '../lint/values.js';
 import type { SymptomEvidence } from './evidence.js';
 
 /** A size as the run itself tells it, else by the configuration. */

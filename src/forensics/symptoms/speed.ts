@@ -1,5 +1,5 @@
 /** Slower than before, or no faster than hoped: told against a run from before. */
-import { asList, asNumber, isOn } from '../lint/condition.js';
+import { asList, asNumber, isOn } from '../lint/values.js';
 import type { View } from '../lint/view.js';
 import { type Pair, peaksAgainst, speedAgainst } from './baseline.js';
 import type { SymptomEvidence, Timeline } from './evidence.js';

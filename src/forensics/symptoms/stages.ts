@@ -1,6 +1,6 @@
 /** Stages of a pipeline beside each other: the edge ones embed and project. */
 import { formatBytes } from '../../model/units.js';
-import { asNumber, isOn } from '../lint/condition.js';
+import { asNumber, isOn } from '../lint/values.js';
 import type { SymptomEvidence } from './evidence.js';
 import { type Judged, type Symptom, symptom } from './symptom.js';
 import { factText, placeOfFacts } from './words.js';

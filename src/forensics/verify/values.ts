@@ -1,5 +1,5 @@
 /** Whether two spellings of a value mean the same. */
-import { asList } from '../lint/condition.js';
+import { asList } from '../lint/values.js';
 import { plainValue } from '../log/config.js';
 
 /** `null` and what is not set are the same here: frameworks print the one for the other. */

@@ -4,8 +4,6 @@ import {
   above,
   all,
   any,
-  asList,
-  asNumber,
   below,
   type Condition,
   capabilityBelow,
@@ -19,13 +17,11 @@ import {
   hasOther,
   is,
   isNot,
-  isOn,
   missing,
   not,
   notKnown,
   numbers,
-  off,
-  // Not the hook of test frameworks.
+  off, // Not the hook of test frameworks.
   before as olderThan,
   on,
   since,
@@ -34,6 +30,7 @@ import {
 } from '../../../src/forensics/lint/condition.js';
 import type { Looked, RawFacts } from '../../../src/forensics/lint/facts.js';
 import type { Sample } from '../../../src/forensics/lint/rule.js';
+import { asList, asNumber, isOn } from '../../../src/forensics/lint/values.js';
 import { compareVersions } from '../../../src/forensics/lint/versions.js';
 import { View } from '../../../src/forensics/lint/view.js';
 import { factsOfSample } from '../../support/lint-sample.js';

@@ -3,8 +3,6 @@ import {
   above,
   all,
   any,
-  asList,
-  asNumber,
   type Condition,
   emptyList,
   envHas,
@@ -18,6 +16,7 @@ import {
   type Tri,
   where,
 } from '../condition.js';
+import { asList, asNumber } from '../values.js';
 import type { View } from '../view.js';
 
 export const SELECTIVE = is('recompute_granularity', 'selective');

@@ -1,6 +1,7 @@
 /** Context parallelism: how sequences are cut, and how the pieces are exchanged. */
-import { above, all, any, asList, asNumber, type Condition, has, numbers, off, on, where } from '../condition.js';
+import { above, all, any, type Condition, has, numbers, off, on, where } from '../condition.js';
 import type { LintRule } from '../rule.js';
+import { asList, asNumber } from '../values.js';
 import { GRAPHS_ON, IN_BRIDGE, textHas } from './mapping-terms.js';
 import { ARG, MBC } from './sources.js';
 

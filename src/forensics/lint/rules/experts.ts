@@ -3,7 +3,6 @@ import {
   above,
   all,
   any,
-  asList,
   capabilityBelow,
   given,
   has,
@@ -17,6 +16,7 @@ import {
   where,
 } from '../condition.js';
 import type { LintRule } from '../rule.js';
+import { asList } from '../values.js';
 import { beyondNvlink, IN_MEGATRON_LM, isDeepEp, sized, told } from './mapping-terms.js';
 import { ARG, TC } from './sources.js';
 

@@ -3,14 +3,12 @@ import {
   above,
   all,
   any,
-  asList,
   framework,
   given,
   has,
   hasOther,
   is,
   isNot,
-  isOn,
   missing,
   not,
   off,
@@ -18,6 +16,7 @@ import {
   where,
 } from '../condition.js';
 import type { LintRule, Sample } from '../rule.js';
+import { asList, isOn } from '../values.js';
 import {
   captured,
   DENSE,

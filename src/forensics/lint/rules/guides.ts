@@ -1,6 +1,7 @@
 /** What only the performance guides say of parallel mapping: encoders, NVLink domains, sizes that waste work. */
-import { above, all, any, asNumber, below, type Condition, not, numbers, where } from '../condition.js';
+import { above, all, any, below, type Condition, not, numbers, where } from '../condition.js';
 import type { LintRule } from '../rule.js';
+import { asNumber } from '../values.js';
 import { beyondNvlink, NVL72, told } from './mapping-terms.js';
 
 const GUIDES = 'NeMo and Megatron Bridge performance guides';

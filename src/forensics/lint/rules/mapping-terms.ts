@@ -1,7 +1,8 @@
 /** Conditions that several rules about parallel sizes, communication and allocator settings share. */
 import { ALLOCATOR_VARIABLES } from '../../../model/env-keys.js';
-import { all, asNumber, type Condition, framework, is, isNot, isOn, where } from '../condition.js';
+import { all, type Condition, framework, is, isNot, where } from '../condition.js';
 import type { Looked } from '../facts.js';
+import { asNumber, isOn } from '../values.js';
 import type { View } from '../view.js';
 
 export const IN_MEGATRON_LM = framework('megatron-lm');

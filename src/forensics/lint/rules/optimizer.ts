@@ -1,20 +1,7 @@
 /** The optimizer: sharding, dtypes of its state, and offloading it to the host. */
-import {
-  above,
-  all,
-  any,
-  type Condition,
-  is,
-  isNot,
-  isOn,
-  missing,
-  not,
-  numbers,
-  off,
-  on,
-  where,
-} from '../condition.js';
+import { above, all, any, type Condition, is, isNot, missing, not, numbers, off, on, where } from '../condition.js';
 import type { LintRule } from '../rule.js';
+import { isOn } from '../values.js';
 import { FP32, IN_MEGATRON_LM } from './mapping-terms.js';
 import { ARG, MBC, OPTC } from './sources.js';
 

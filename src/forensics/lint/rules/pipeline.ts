@@ -1,19 +1,7 @@
 /** How layers are spread over pipeline stages. */
-import {
-  above,
-  all,
-  any,
-  asNumber,
-  below,
-  type Condition,
-  given,
-  missing,
-  numbers,
-  off,
-  on,
-  where,
-} from '../condition.js';
+import { above, all, any, below, type Condition, given, missing, numbers, off, on, where } from '../condition.js';
 import type { LintRule } from '../rule.js';
+import { asNumber } from '../values.js';
 import type { View } from '../view.js';
 import { IN_MEGATRON_LM } from './mapping-terms.js';
 import { ARG, TC } from './sources.js';

@@ -1,6 +1,7 @@
 /** Profilers, what the log prints, and garbage collection. */
-import { above, all, any, asList, below, given, is, numbers, off, on, where } from '../condition.js';
+import { above, all, any, below, given, is, numbers, off, on, where } from '../condition.js';
 import type { LintRule } from '../rule.js';
+import { asList } from '../values.js';
 import { IN_BRIDGE, IN_MEGATRON_LM, told } from './mapping-terms.js';
 import { ARG, MBC } from './sources.js';
 

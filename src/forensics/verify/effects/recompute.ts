@@ -1,7 +1,7 @@
 /** Recompute: frames that only recomputed modules have, in the stacks of the run after; without a snapshot, what activations need. */
 import { formatBytes } from '../../../model/units.js';
 import type { VerifyEvidence } from '../../../model/verify-results.js';
-import { asList } from '../../lint/condition.js';
+import { asList } from '../../lint/values.js';
 import { flowBytes } from '../figures.js';
 import type { RankSnapshot, Side } from '../side.js';
 import { type EffectInput, type EffectOf, effect, knownRanks, rankNumber, ranksText } from './effect.js';

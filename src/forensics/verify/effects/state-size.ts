@@ -2,7 +2,7 @@
  * Bytes of optimizer state and gradients for each parameter of a rank, as settings mean them: what stands against what is measured. Adam with
  * mixed precision: a master copy and two moments.
  */
-import { isOn } from '../../lint/condition.js';
+import { isOn } from '../../lint/values.js';
 import type { Side } from '../side.js';
 
 export interface StateSize {

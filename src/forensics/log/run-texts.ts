@@ -1,0 +1,57 @@
+/** What the texts of a run tell of its launches as a whole: failures, phases, and how far they came. */
+import type { LogIncident } from '../../model/log-results.js';
+import type { QueryRow } from '../../store/query-catalog.js';
+import type { Store } from '../../store/store.js';
+import { readLogFacts } from './log-facts.js';
+import type { RankLayout } from './rank-layout.js';
+
+type PhaseRow = QueryRow<'log.phases'>;
+type IterationRow = QueryRow<'log.iteration_summary'>;
+
+/** Read once for a run. */
+export interface RunTexts {
+  readonly layout: RankLayout | null;
+  readonly stages: number | null;
+  readonly incidents: readonly LogIncident[];
+  /** The last launch that failed, or the last one at all. */
+  readonly attempt: number;
+  readonly iterations: readonly IterationRow[];
+  readonly phases: readonly PhaseRow[];
+  readonly logInterval: number | null;
+}
+
+export async function readRunTexts(store: Store, runId: number): Promise<RunTexts> {
+  const { facts, layout, incidents } = await readLogFacts(store, runId);
+  const phases = await store.all('log.phases', { run_id: runId });
+  const iterations = await store.all('log.iteration_summary', { run_id: runId });
+  const failed = incidents.filter(({ is_oom }) => is_oom).map(({ attempt }) => attempt ?? 1);
+  const seen = failed.length > 0 ? failed : [...phases, ...iterations].map((one) => one.attempt ?? 1);
+  const [interval] = (await store.all('log.config', { run_id: runId })).filter((row) => row.key === 'log_interval');
+  return {
+    layout,
+    stages: facts.parallel.pp,
+    incidents,
+    attempt: Math.max(1, ...seen),
+    iterations,
+    phases,
+    logInterval: interval?.value == null || !/^\d+$/.test(interval.value) ? null : Number(interval.value),
+  };
+}
+
+/**
+ * Iterations completed in the failing launch. Lines may be printed every so many iterations only, so that their number says little; the first iteration of
+ * the launch is what its loop announces, or 0 if iteration 1 is printed, or one interval before the first line.
+ */
+export function completedIterations({ attempt, iterations, phases, logInterval }: RunTexts): number | null {
+  const row = iterations.find((one) => one.attempt === attempt);
+  const started = phases.find((one) => one.attempt === attempt && one.phase === 'training');
+  // Silence is no evidence: where each node has a file, the launches of the one that prints iterations may not be told apart.
+  if (row === undefined) return null;
+  const { lowest, highest, distinct_iterations: lines } = row;
+  if (lowest === null || highest === null) return null;
+  const announced = started?.iteration ?? null;
+  const interval = lines > 1 ? Math.round((highest - lowest) / (lines - 1)) : logInterval;
+  const first = announced !== null && announced <= lowest ? announced : lowest === 1 ? 0 : null;
+  if (first !== null) return highest - first;
+  return interval === null ? null : highest - lowest + interval;
+}
