@@ -47,7 +47,7 @@ function headLines(result: AdviseResult): string[] {
   return [
     `ADVICE   ${verdict}${sure}${where} · run ${printable(run)}`,
     ...wrap(`         ${printable(result.summary)}`, WIDTH, '         '),
-    '',
+    ...(short.length + result.to_come_bytes > 0 || result.published_case !== null ? [''] : []),
     ...short,
     ...(result.to_come_bytes === 0 ? [] : labelled('to come', result.to_come_text)),
     ...(result.published_case === null ? [] : labelled('workload', `the published one: ${result.published_case}`)),
@@ -60,8 +60,10 @@ function doLines({ plan, fixes, cause, next }: AdviseResult, options: AdviseText
     const isLayout = cause === 'capacity' || cause === 'fragmentation';
     const none = isLayout
       ? ['no allowed change, nor up to three of them together, is known to be enough']
-      : fixes.length > 0
-        ? next
+      : fixes.length > 0 || cause === 'undecided'
+        ? next.length > 0
+          ? next
+          : ['name the logs of all ranks and of the launcher, and a snapshot dumped at the OOM']
         : ['no setting cures this', ...next];
     return [
       '',

@@ -100,6 +100,7 @@ export function situationOf(sample: Sample, options: SituationOptions = {}): Sit
   return {
     run: 'run',
     facts,
+    ranOut: true,
     verdict: {
       rank: 0,
       cause: 'capacity',

@@ -27,6 +27,9 @@ const FLOW = new Set([
   'unattributed',
 ]);
 
+/** Settings that only its configuration has. */
+const DEEPSPEED = /^(?:zero_stage|zero_(?:offload|reduce|allgather|overlap)_|deepspeed(?:_config)?$)/;
+
 const STATE = new Set(['optimizer_state']);
 
 interface Weighed {
@@ -56,7 +59,8 @@ export function advise(situation: Situation): Omit<AdviseResult, 'symptoms'> {
   const published = publishedCase(context);
   const shortfall = shortfallOf(situation);
   const need = shortfall.bytes === null ? null : shortfall.bytes + toCome;
-  const weighed = FIXES.filter(({ causes }) => suits(causes, situation.verdict.cause))
+  const weighed = (situation.ranOut ? FIXES : [])
+    .filter(({ causes }) => suits(causes, situation.verdict.cause))
     .flatMap((spec) => spec.propose(context).map((proposal) => ({ spec, proposal })))
     .map(({ spec, proposal }) => weigh(context, spec, proposal, published, need, judge.judge(proposal.change)))
     .filter(({ saving, judgement }) => judgement.broken.length > 0 || !isUseless(saving));
@@ -85,6 +89,10 @@ export function advise(situation: Situation): Omit<AdviseResult, 'symptoms'> {
     limits.push(
       'No environment was read: which variables are set is not known. Ingest the launch script, or the output of env.',
     );
+  if ([...situation.facts.settings.keys()].some((key) => DEEPSPEED.test(key)))
+    limits.push(
+      'DeepSpeed takes part in this run: rules, defaults and flags here are those of Megatron-Core and its trainers.',
+    );
   if (situation.components === null && situation.verdict.cause === 'capacity')
     limits.push('No memory snapshot of the failing rank: savings are estimates, not shares of what was live.');
   const { verdict } = situation;
@@ -106,7 +114,7 @@ export function advise(situation: Situation): Omit<AdviseResult, 'symptoms'> {
     fixes: ordered.map(({ one, status }, i) => describeFix(one, status, i + 1, published)),
     plan: plan === null ? null : { ...plan, paste: pasteLines(plan.change) },
     next: verdict.next,
-    non_fixes: nonFixesOf(context),
+    non_fixes: situation.ranOut || verdict.cause === 'leak' ? nonFixesOf(context) : [],
     limits,
   };
 }

@@ -13,20 +13,23 @@ export async function readSituation(
   { run, verdicts }: Pick<DiagnoseResult, 'run' | 'verdicts'>,
   capacityBytes: number | null,
 ): Promise<Situation> {
-  const verdict = mostTelling(verdicts);
+  // That of the rank that failed first.
+  const [first] = verdicts;
+  const verdict = first ?? NOTHING;
   const facts = await factsOfRun(store, runId);
   const inputs = await readRunInputs(store, runId);
-  const { layout } = await readLogFacts(store, runId);
+  const { layout, incidents } = await readLogFacts(store, runId);
   const { rank } = verdict;
   const isTold = inputs.missing.length === 0;
   return {
     run,
     facts,
     verdict,
+    ranOut: verdict.request !== null || verdict.tests.length > 0 || incidents.some(({ is_oom }) => is_oom),
     components:
-      verdict.components === null
+      first?.components == null
         ? null
-        : new Map(verdict.components.parts.map(({ component, bytes }) => [component, bytes])),
+        : new Map(first.components.parts.map(({ component, bytes }) => [component, bytes])),
     given: isTold ? inputs.given : null,
     noEstimate: isTold ? null : `the configuration does not tell ${inputs.missing.join(', ')}.`,
     stage: rank === null ? null : (layout?.position(rank)?.pp ?? null),
@@ -35,9 +38,17 @@ export async function readSituation(
   };
 }
 
-/** The first, which is that of the rank that failed first; a run has at least one. */
-function mostTelling(verdicts: readonly Verdict[]): Verdict {
-  const [first] = verdicts;
-  if (first === undefined) throw new Error('a diagnosis without a verdict');
-  return first;
-}
+/** Where neither a message nor a snapshot was found. */
+const NOTHING: Pick<Verdict, keyof Situation['verdict']> = {
+  rank: null,
+  cause: 'undecided',
+  detail: null,
+  confidence: 'low',
+  summary: 'nothing to judge: no memory snapshot and no failure message was found',
+  tests: [],
+  request: null,
+  what_if: [],
+  replay: null,
+  accounting: [],
+  next: [],
+};

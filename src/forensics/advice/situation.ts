@@ -21,6 +21,8 @@ export interface Situation {
     | 'accounting'
     | 'next'
   >;
+  /** Whether anything says that memory ran out, whatever the cause. */
+  readonly ranOut: boolean;
   /** Live bytes of the failing rank by component; null without a snapshot. */
   readonly components: ReadonlyMap<Component, number> | null;
   /** What an estimate can be made from; null where the configuration does not tell enough. */

@@ -514,6 +514,7 @@ export function situationOf(one: Generated): Situation {
   const replays = cause === 'fragmentation' && chance(random, 0.6);
   return {
     run: `drawn-${one.seed}`,
+    ranOut: true,
     facts: factsOf(one),
     verdict: {
       rank: 0,

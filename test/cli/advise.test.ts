@@ -1,0 +1,104 @@
+/** `advise` as its user calls it. */
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { beforeAll, describe, expect, it } from 'vitest';
+import type { AdviseResult } from '../../src/model/advise-results.js';
+import type { DiagnoseResult } from '../../src/model/results.js';
+import { repoRoot, scratchDirectory } from '../store/scratch.js';
+import { buildCli, type Cli } from '../support/cli.js';
+import { oomLines } from '../support/training-log.js';
+
+const SAMPLE = join(repoRoot, 'samples', 'capacity');
+let cli: Cli;
+beforeAll(() => {
+  cli = buildCli();
+});
+
+function runOf(files: Readonly<Record<string, string>>): {
+  readonly run: string;
+  readonly env: Record<string, string>;
+} {
+  const root = scratchDirectory();
+  const run = join(root, 'run');
+  mkdirSync(run);
+  for (const [name, text] of Object.entries(files)) writeFileSync(join(run, name), text);
+  return { run, env: { XDG_CACHE_HOME: join(root, 'cache') } };
+}
+
+describe('advise', () => {
+  it('tells a full device what is enough, and what a first step had still to make', () => {
+    const { env } = runOf({ 'x.log': '' });
+    const advice = cli.expect(0, ['advise', SAMPLE, '--json'], { env }).json<AdviseResult>();
+    expect(advice).toMatchObject({ schema: 'mbforensics/advise@1', cause: 'capacity', rank: 1 });
+    expect(advice.shortfall_bytes).toBe(264_624_128);
+    expect(advice.to_come_text).toContain('optimizer state');
+    expect(advice.plan?.closes).toBe(true);
+    const planned = advice.fixes.filter(({ status }) => status === 'recommended').map(({ id }) => id);
+    expect([...planned].sort()).toEqual([...advice.plan!.fixes].sort());
+    expect(advice.non_fixes.map(({ id }) => id)).toEqual(expect.arrayContaining(['vpp', 'expandable-segments']));
+    expect(advice.symptoms.map(({ id }) => id)).toEqual(expect.arrayContaining(['S2', 'S3']));
+    // The first screen says the same.
+    const screen = cli.expect(0, ['diagnose', SAMPLE, '--json'], { env }).json<DiagnoseResult>();
+    expect(screen.advice?.plan).toEqual(advice.plan?.fixes);
+    expect(screen.advice?.fixes.map(({ id }) => id)).toEqual(advice.fixes.map(({ id }) => id));
+  });
+
+  it('shows one fix whole, with the lines of any framework', () => {
+    const { env } = runOf({ 'x.log': '' });
+    const text = cli.expect(0, ['advise', SAMPLE, '--fix', 'pp-16', '--paste', 'megatron-lm'], { env }).stdout;
+    expect(text).toMatch(/^FIX {6}pp-16/);
+    expect(text).toContain('--pipeline-model-parallel-size 16');
+    expect(text).not.toContain('cfg.model');
+    expect(text).toContain('disputed');
+    const wrong = cli.expect(2, ['advise', SAMPLE, '--fix', 'pp-17'], { env });
+    expect(wrong.stderr).toContain('there are:');
+    expect(cli.run(['advise', SAMPLE, '--paste', 'horovod'], { env }).status).toBe(2);
+  });
+
+  it('makes nothing up of a lone message: no sizes, no layout, and it says so', () => {
+    const { run, env } = runOf({ 'train.log': `${oomLines(0).join('\n')}\n` });
+    const advice = cli.expect(0, ['advise', run, '--json'], { env }).json<AdviseResult>();
+    expect(advice.fixes.every(({ id }) => !/^(?:pp|tp|cp|ep)-/.test(id))).toBe(true);
+    expect(advice.fixes.every(({ saving_bytes: bytes, saving_by: by }) => bytes === null || by === 'message')).toBe(
+      true,
+    );
+    expect(advice.limits.join(' ')).toContain('No configuration was read');
+  });
+
+  it('has nothing to advise where nothing ran out of memory', () => {
+    const { run, env } = runOf({ 'train.log': 'starting training\n iteration 1/ 10 | loss: 2.0 |\n' });
+    const advice = cli.expect(0, ['advise', run, '--json'], { env }).json<AdviseResult>();
+    expect(advice).toMatchObject({ cause: 'undecided', fixes: [], plan: null, non_fixes: [] });
+    expect(cli.expect(0, ['advise', run], { env }).stdout).toMatch(/^ADVICE {3}undecided/);
+  });
+
+  it('never advises what a script or configuration beside the log forbids', () => {
+    const fragmented = oomLines(0, 2, 60, 15).join('\n');
+    const script = (extra: string) =>
+      `#!/bin/bash\n#SBATCH --nodes=1\nexport NCCL_DEBUG=WARN\nsrun python pretrain_gpt.py --tensor-model-parallel-size 2 ${extra}\n`;
+    const adviceWith = (extra: string, lines = ''): AdviseResult => {
+      const { run, env } = runOf({ 'train.log': `${lines}${fragmented}\n`, 'launch.sbatch': script(extra) });
+      return cli.expect(0, ['advise', run, '--json'], { env }).json<AdviseResult>();
+    };
+    const plain = adviceWith('');
+    expect(plain.cause).toBe('fragmentation');
+    expect(plain.fixes[0]).toMatchObject({
+      id: 'expandable-segments',
+      rank: 1,
+      status: 'recommended',
+      closes: true,
+      saving_by: 'message',
+    });
+    const buffers = adviceWith('--use-nccl-ub').fixes.find(({ id }) => id === 'expandable-segments');
+    expect(buffers?.status).toBe('conditional');
+    expect(buffers?.requires.join(' ')).toContain('ub-expand');
+    const graphs = adviceWith('--cuda-graph-impl transformer_engine').fixes.find(
+      ({ id }) => id === 'expandable-segments',
+    );
+    expect(graphs?.change.env).toEqual({
+      PYTORCH_CUDA_ALLOC_CONF: 'expandable_segments:True',
+      NCCL_GRAPH_REGISTER: '0',
+    });
+    expect(graphs?.paste.sbatch).toContain('export NCCL_GRAPH_REGISTER=0');
+  });
+});

@@ -1,0 +1,54 @@
+/** The page of advice, whatever the situation: no line too wide, no figure that is none, every fix in one of its places. */
+import { describe, expect, it } from 'vitest';
+import { advise } from '../../src/forensics/advice/advise.js';
+import type { AdviseResult } from '../../src/model/advise-results.js';
+import { adviseText } from '../../src/report/advise-text.js';
+import { generateConfig, situationOf } from '../forensics/advice/generate-configs.js';
+import { LLAMA_70B, situationOf as published } from '../support/advice-situation.js';
+
+const FRAMEWORKS = ['sbatch', 'megatron_bridge', 'megatron_lm', 'nemo'] as const;
+
+function expectPage(text: string): void {
+  for (const line of text.split('\n')) expect([...line].length, line).toBeLessThanOrEqual(100);
+  expect(text).not.toMatch(/undefined|NaN|\[object|Infinity/);
+  expect(text.endsWith('\n')).toBe(true);
+}
+
+describe('advice as text', () => {
+  it('fits and names every fix, on generated situations', () => {
+    for (let seed = 0; seed < 150; seed += 1) {
+      const result: AdviseResult = { ...advise(situationOf(generateConfig(seed))), symptoms: [] };
+      const text = adviseText(result, { paste: FRAMEWORKS });
+      // Lines to paste are not wrapped: they could not be pasted.
+      const pasted = new Set(Object.values(result.plan?.paste ?? {}).flat());
+      expectPage(
+        text
+          .split('\n')
+          .filter((line) => !pasted.has(line.trim()))
+          .join('\n'),
+      );
+      for (const { id, forbidden_by: rule } of result.fixes)
+        expect(text).toContain(rule === null ? id : `✗ ${id}: ${rule}`);
+      for (const { title } of result.non_fixes) expect(text).toContain(title.slice(0, 30));
+      const [fix] = result.fixes;
+      if (fix !== undefined)
+        expect(adviseText(result, { paste: FRAMEWORKS, fix: fix.id })).toContain(`FIX      ${fix.id}`);
+    }
+  });
+
+  it('says what to do first, with the lines to paste', () => {
+    const situation = published({ config: LLAMA_70B }, { verdict: { cause: 'capacity' }, requestGib: 3, liveGib: 76 });
+    const result: AdviseResult = { ...advise(situation), symptoms: [] };
+    const text = adviseText(result, { paste: ['sbatch', 'megatron_bridge'] });
+    expect(text).toMatch(/^ADVICE {3}capacity/);
+    expect(text).toContain('short by    1.00 GiB');
+    const first = result.plan!.paste.megatron_bridge[0]!;
+    expect(text.indexOf(first)).toBeLessThan(text.indexOf('in the order to try them'));
+    expect(text).not.toContain('Megatron-LM\n');
+  });
+
+  it('prints no secret of a terminal: names are shown, not obeyed', () => {
+    const situation = { ...published({ config: LLAMA_70B }), run: 'evil\u001b[2Jrun' };
+    expect(adviseText({ ...advise(situation), symptoms: [] }, { paste: [] })).not.toContain('\u001b');
+  });
+});
