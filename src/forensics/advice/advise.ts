@@ -297,7 +297,7 @@ function describeFix(one: Weighed, status: FixStatus, rank: number, published: P
       ),
     ],
     forbidden_by: broken?.rule ?? null,
-    forbidden_text: broken === undefined ? null : `${broken.message}${placeOf(broken.facts)}`,
+    forbidden_text: broken === undefined ? null : `${broken.message}${placeOf(broken.facts)} ${broken.fix}`,
     change: proposal.change,
     paste: pasteLines(proposal.change),
     evidence: [

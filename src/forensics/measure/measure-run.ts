@@ -31,6 +31,8 @@ export interface MeasureOptions {
   readonly mostPeaks?: number;
   /** Whether to say why a failed run failed; it takes as long as `diagnose`. */
   readonly judge?: boolean;
+  /** What `diagnose` said already. */
+  readonly verdicts?: readonly Verdict[];
 }
 
 /** Values longer than this are lists of files and the like: nobody compares them. */
@@ -42,7 +44,7 @@ export async function measureRun(
   run: string,
   options: MeasureOptions = {},
 ): Promise<Measurement> {
-  const { mostPeaks = MOST_PEAKS, judge = true } = options;
+  const { mostPeaks = MOST_PEAKS, judge = true, verdicts } = options;
   const log = await readLogFacts(store, runId);
   const { facts, layout, incidents, values } = log;
   const [row] = await store.all('store.runs', { run_id: runId });
@@ -76,7 +78,7 @@ export async function measureRun(
     run,
     label: row?.label ?? null,
     commit: row?.commit_sha ?? null,
-    status: await readStatus(store, runId, run, log, iterations, judge),
+    status: await readStatus(store, runId, run, log, iterations, judge, verdicts),
     world_size: facts.world_size,
     parallel: facts.parallel,
     gpu: { name: facts.gpu.name, total_bytes: facts.gpu.total_bytes },
@@ -106,6 +108,7 @@ async function readStatus(
   { incidents, layout }: LogFacts,
   iterations: Awaited<ReturnType<typeof describeIterations>>,
   judge: boolean,
+  verdicts: readonly Verdict[] | undefined,
 ): Promise<MeasuredStatus> {
   const newest = iterations.attempts.at(-1);
   const progress = {
@@ -133,7 +136,7 @@ async function readStatus(
           : 'stopped';
     return { ending: kind, failure: null, verdict: null, ...progress };
   }
-  const verdict = judge ? (await diagnose(store, runId, run)).verdicts[0] : undefined;
+  const verdict = judge ? (verdicts ?? (await diagnose(store, runId, run)).verdicts)[0] : undefined;
   const isOom =
     verdict === undefined
       ? told === undefined || isOomKind(told.kind)

@@ -51,17 +51,18 @@ export async function readSide(
   const facts = await factsOfRun(store, runId);
   const { facts: about, values } = await readLogFacts(store, runId);
   const phases = await store.all('log.phases', { run_id: runId });
+  const diagnosis = await diagnose(store, runId, run, capacityBytes === null ? {} : { capacityBytes });
   const newest = Math.max(0, ...phases.map(({ attempt }) => attempt));
   return {
     run,
     place: `${store.file} ${runId}`,
-    measurement: await measureRun(store, runId, run),
+    measurement: await measureRun(store, runId, run, { verdicts: diagnosis.verdicts }),
     facts,
     view: new View(facts),
     found: await readSettings(store, runId),
     environment: await readEnvironment(store, runId),
     snapshots: await readSnapshots(store, runId),
-    diagnosis: await diagnose(store, runId, run, capacityBytes === null ? {} : { capacityBytes }),
+    diagnosis,
     about,
     values,
     phases: phases
