@@ -2,6 +2,7 @@
 import { describe, expect, it } from 'vitest';
 import { advise } from '../../../src/forensics/advice/advise.js';
 import { FIXES } from '../../../src/forensics/advice/fixes/index.js';
+import { DISAGREEMENTS } from '../../../src/forensics/knowledge/disagreements.js';
 import type { Sample } from '../../../src/forensics/lint/rule.js';
 import type { AdviceFix, AdviseResult } from '../../../src/model/advise-results.js';
 import { GIB } from '../../../src/model/units.js';
@@ -298,6 +299,17 @@ describe('every fix', () => {
       for (const value of Object.values(changes)) if (value !== null) expect(lines).toContain(/\w+/.exec(value)![0]);
     },
   );
+
+  it('names the disagreement of the sources that it had to decide', () => {
+    const known = new Set(DISAGREEMENTS.map(({ id }) => id));
+    const named = CASES.flatMap(({ id, in: config, options, env }) =>
+      (fixOf(adviceOn(config, options, env === undefined ? {} : { env }), id)?.disputes ?? []).map(
+        (text) => text.split(':')[0]!,
+      ),
+    );
+    expect(named.length).toBeGreaterThan(8);
+    for (const id of named) expect(known).toContain(id);
+  });
 
   it.each(CASES)('$id is not, where there is nothing to change', ({ id, not: config, options, envNot }) => {
     expect(fixOf(adviceOn(config, options, envNot === undefined ? {} : { env: envNot }), id)).toBeUndefined();

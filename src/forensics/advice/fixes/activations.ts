@@ -137,7 +137,7 @@ const hostLayers: FixSpec = {
         ],
         cost: { percent: null, text: 'bound by transfers; far less on Grace than on x86 hosts', evidence: [] },
         disputes: [
-          'The recompute skill calls offload free of compute cost, the offloading skill says it always costs. It costs unless transfers hide, so the latter is followed.',
+          'D9: The recompute skill calls offload free of compute cost, the offloading skill says it always costs. It costs unless transfers hide, so the latter is followed.',
         ],
       },
     ];

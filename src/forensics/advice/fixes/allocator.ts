@@ -131,7 +131,7 @@ const expandable: FixSpec = {
           evidence: [measured('llama-expandable')],
         },
         disputes: [
-          'The performance guides mention it last, as an extra; the memory tuning skill puts it first. With evidence of fragmentation the skill is followed.',
+          'D6: The performance guides mention it last, as an extra; the memory tuning skill puts it first. With evidence of fragmentation the skill is followed.',
         ],
       },
     ];

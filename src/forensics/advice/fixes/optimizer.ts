@@ -60,7 +60,7 @@ const distributed: FixSpec = {
           evidence: [{ text: '−1 … −2 % throughput', grade: 'documented', source: MEM }],
         },
         disputes: [
-          'The performance guides say no added communication, the memory tuning skill 1 to 2 %: the volume is the same, what is not overlapped shows. The larger cost is assumed.',
+          'D4: The performance guides say no added communication, the memory tuning skill 1 to 2 %: the volume is the same, what is not overlapped shows. The larger cost is assumed.',
         ],
       },
     ];
@@ -272,7 +272,7 @@ const offload: FixSpec = {
           evidence: [measured(experiment.id), measured('qwen-offload-1-overlap')],
         },
         disputes: [
-          'The offloading skill asks for the distributed optimizer only; upstream also wants the precision-aware optimizer and decoupled weight decay. Upstream is followed.',
+          'D25: The offloading skill asks for the distributed optimizer only; upstream also wants the precision-aware optimizer and decoupled weight decay. Upstream is followed.',
         ],
       };
     });

@@ -99,7 +99,7 @@ const pipeline: FixSpec = {
         requires: asked,
         cost: PP_COST,
         disputes: [
-          'The performance guides raise TP before PP when a mapping is chosen from scratch; for a job that runs, the memory tuning skill ranks PP before TP. The skill is followed.',
+          'D3: The performance guides raise TP before PP when a mapping is chosen from scratch; for a job that runs, the memory tuning skill ranks PP before TP. The skill is followed.',
         ],
       });
     if (world !== null && dp !== null && fitsExperts(context, world * factor, groups))
@@ -150,8 +150,8 @@ const tensor: FixSpec = {
         requires: ['TP stays within one NVLink domain'],
         cost: TP_COST,
         disputes: [
-          'The performance guides take TP first when a model does not fit; the memory tuning skill takes it last, with its figures. For a job whose GPUs are given, the skill is followed.',
-          'Why TP 8 is slow: small tensors and host overhead by the guides, all-reduce volume and DP 1 by the skill; a timeline tells which.',
+          'D1: The performance guides take TP first when a model does not fit; the memory tuning skill takes it last, with its figures. For a job whose GPUs are given, the skill is followed.',
+          'D2: Why TP 8 is slow: small tensors and host overhead by the guides, all-reduce volume and DP 1 by the skill; a timeline tells which.',
         ],
       },
     ];
@@ -220,7 +220,7 @@ const contextParallel: FixSpec = {
           evidence: [],
         },
         disputes: [
-          'The performance guides prefer CP to recompute for long sequences, the skills try selective recompute first. On a given number of GPUs the skills are followed.',
+          'D35: The performance guides prefer CP to recompute for long sequences, the skills try selective recompute first. On a given number of GPUs the skills are followed.',
         ],
       },
     ];
@@ -294,7 +294,7 @@ const sharded: FixSpec = {
         ],
         cost: { percent: null, text: 'varies with how much of its communication hides', evidence: [] },
         disputes: [
-          'The Megatron Bridge guide offers only PyTorch FSDP2, which fails there before training; Megatron-FSDP is the working path upstream and is proposed.',
+          'D17: The Megatron Bridge guide offers only PyTorch FSDP2, which fails there before training; Megatron-FSDP is the working path upstream and is proposed.',
         ],
       },
     ];

@@ -103,7 +103,7 @@ const coreAttention = ofModule(
   ({ view }) => !hasFlashAttention(view),
   {
     disputes: [
-      'The recompute skill promises a moderate saving; measured with fused attention it is none. With unfused attention, as here, the skill is followed.',
+      'D8: The recompute skill promises a moderate saving; measured with fused attention it is none. With unfused attention, as here, the skill is followed.',
     ],
   },
 );
@@ -213,7 +213,7 @@ const full: FixSpec = {
           ],
         },
         disputes: [
-          'The performance guides recompute the first layers of a stage (block), the skill groups of layers (uniform); both are legal. Uniform by single layers saves the most.',
+          'D11: The performance guides recompute the first layers of a stage (block), the skill groups of layers (uniform); both are legal. Uniform by single layers saves the most.',
         ],
       },
     ];
