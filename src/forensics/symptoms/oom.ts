@@ -3,10 +3,11 @@ import type { EstimateStage } from '../../model/estimate-results.js';
 import type { Verdict } from '../../model/results.js';
 import { formatBytes } from '../../model/units.js';
 import type { Cause } from '../../model/vocabulary.js';
+import { expandableConstraint } from '../advice/expandable-constraint.js';
 import { asList, asNumber, isOn } from '../lint/values.js';
 import { otherChanges, peaksAgainst } from './baseline.js';
 import type { SymptomEvidence } from './evidence.js';
-import { type Judged, type Symptom, symptom } from './symptom.js';
+import { type Judged, type Sighting, type Symptom, symptom } from './symptom.js';
 import { factText, list, percent, placeOfFacts } from './words.js';
 
 /** The failure that the run is about: what failed first and is known best. */
@@ -77,9 +78,16 @@ export const S1: Symptom = symptom(
       seen: `only rank ${oom.rank} failed, asking for ${formatBytes(oom.request.bytes)}; of the others rank ${other.rank} reserved most, ${formatBytes(other.bytes)}, ${formatBytes(room)} below the device's ${formatBytes(device)}`,
       source: sourceOf(oom),
       ...singleRank(evidence, oom),
+      ...forbidden(evidence),
     };
   },
 );
+
+function forbidden({ facts }: SymptomEvidence): Pick<Sighting, 'instead'> {
+  const constraint = expandableConstraint(facts);
+  if (constraint === null) return {};
+  return { instead: `expandable_segments:True would help, but ${constraint.text} (${constraint.source}).` };
+}
 
 /** A first stage or a rank with many tokens peaks alone too: the variable that is missing makes fragmentation possible, and the account tells it. */
 function singleRank({ expandable }: SymptomEvidence, oom: Verdict): Judged {

@@ -26,6 +26,8 @@ export interface Sighting {
   readonly confirmation: SymptomHit['confirmation'];
   /** What the guides' way of making sure says here, or what is missing for it. */
   readonly because: string;
+  /** Where the configuration forbids what the guides say to do. */
+  readonly instead?: string;
 }
 
 /** The answer alone. */
@@ -38,7 +40,7 @@ export function symptom(about: Omit<Symptom, 'find'>, look: (evidence: SymptomEv
       const sighting = look(evidence);
       if (sighting === null) return null;
       const { id, cause, fix, statements } = about;
-      const { seen, source, confirmation, because } = sighting;
+      const { seen, source, confirmation, because, instead } = sighting;
       return {
         id,
         symptom: about.symptom,
@@ -47,7 +49,7 @@ export function symptom(about: Omit<Symptom, 'find'>, look: (evidence: SymptomEv
         cause,
         confirmation,
         confirmation_text: because,
-        fix,
+        fix: instead ?? fix,
         statements,
       };
     },

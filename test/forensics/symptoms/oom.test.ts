@@ -53,6 +53,10 @@ beforeAll(async () => {
     fragmented: { 'train.log': log(FRAGMENTED, { peaks: peaks(55, 60) }), environ: DEFAULTS },
     'fragmented-no-env': { 'train.log': log(FRAGMENTED, { peaks: peaks(55, 60) }) },
     'fragmented-expandable': { 'train.log': log(FRAGMENTED, { peaks: peaks(55, 60) }), environ: EXPANDABLE },
+    'fragmented-buffers': {
+      'train.log': log(FRAGMENTED, { peaks: peaks(55, 60), set: { nccl_ub: 'True' } }),
+      environ: DEFAULTS,
+    },
     full: { 'train.log': log(FULL, { peaks: peaks(55, 60) }), environ: DEFAULTS },
     'full-expandable': { 'train.log': log(FULL, { peaks: peaks(55, 60) }), environ: EXPANDABLE },
     'bare-expandable': { 'train.log': log(BARE), environ: EXPANDABLE },
@@ -151,6 +155,15 @@ describe('S1, one rank with headroom on the others', () => {
   it('is refuted by a full device, and where the variable is set already', async () => {
     expect(await of('full', 'S1')).toBe('refuted');
     expect(await of('fragmented-expandable', 'S1')).toBe('refuted');
+  });
+
+  it('does not say to set what the configuration forbids', async () => {
+    expect(hitOf(await runs.of('fragmented'), 'S1')!.fix).toMatch(
+      /^export PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True/,
+    );
+    const { fix } = hitOf(await runs.of('fragmented-buffers'), 'S1')!;
+    expect(fix).not.toContain('export');
+    expect(fix).toContain('NCCL user buffers');
   });
 
   it('is untested where nothing tells the environment', async () => {
