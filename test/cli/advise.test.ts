@@ -1,7 +1,7 @@
 /** `advise` as its user calls it. */
-import { mkdirSync, writeFileSync } from 'node:fs';
+import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { AdviseResult } from '../../src/model/advise-results.js';
 import type { DiagnoseResult } from '../../src/model/results.js';
 import { repoRoot, scratchDirectory } from '../store/scratch.js';
@@ -10,9 +10,13 @@ import { oomLines } from '../support/training-log.js';
 
 const SAMPLE = join(repoRoot, 'samples', 'capacity');
 let cli: Cli;
+/** Of the sample, which is read once. */
+let cached: Record<string, string>;
 beforeAll(() => {
   cli = buildCli();
+  cached = { XDG_CACHE_HOME: join(repoRoot, 'node_modules', '.cache', `mbforensics-advise-${process.pid}`) };
 });
+afterAll(() => rmSync(cached['XDG_CACHE_HOME']!, { recursive: true, force: true }));
 
 function runOf(files: Readonly<Record<string, string>>): {
   readonly run: string;
@@ -27,7 +31,7 @@ function runOf(files: Readonly<Record<string, string>>): {
 
 describe('advise', () => {
   it('tells a full device what is enough, and what a first step had still to make', () => {
-    const { env } = runOf({ 'x.log': '' });
+    const env = cached;
     const advice = cli.expect(0, ['advise', SAMPLE, '--json'], { env }).json<AdviseResult>();
     expect(advice).toMatchObject({ schema: 'mbforensics/advise@1', cause: 'capacity', rank: 1 });
     expect(advice.shortfall_bytes).toBe(264_624_128);
@@ -44,7 +48,7 @@ describe('advise', () => {
   });
 
   it('shows one fix whole, with the lines of any framework', () => {
-    const { env } = runOf({ 'x.log': '' });
+    const env = cached;
     const text = cli.expect(0, ['advise', SAMPLE, '--fix', 'pp-16', '--paste', 'megatron-lm'], { env }).stdout;
     expect(text).toMatch(/^FIX {6}pp-16/);
     expect(text).toContain('--pipeline-model-parallel-size 16');

@@ -1,11 +1,8 @@
 /** `mbforensics diagnose`: one verdict for every device that ran out, or the statement that none did. */
-import type { DiagnoseAdvice, DiagnoseResult, Failure, Verdict } from '../../model/results.js';
+import type { DiagnoseResult, Failure, Verdict } from '../../model/results.js';
 import { isOomKind } from '../../model/vocabulary.js';
 import type { Store } from '../../store/store.js';
-import { advise } from '../advice/advise.js';
-import { type ExpandableConstraint, expandableConstraint } from '../advice/expandable-constraint.js';
-import { readSituation } from '../advice/read-situation.js';
-import { factsOfRun } from '../lint/facts-of-run.js';
+import type { ExpandableConstraint } from '../advice/expandable-constraint.js';
 import { readFirstFailure } from '../log/first-failure-result.js';
 import { readLogFacts } from '../log/log-facts.js';
 import type { Message } from '../log/message.js';
@@ -48,9 +45,12 @@ export async function diagnose(
   const messages = await readMessages(store, runId);
   const { facts: about, layout, layoutOrigin, incidents } = await readLogFacts(store, runId);
   const total = totalOfRun(messages);
-  const constraint = expandableConstraint(await factsOfRun(store, runId));
   const lines = await newestMemoryLines(store, runId);
   const traced = await readTracedOoms(store, runId);
+  const ranOut = traced.length > 0 || messages.some(({ kind }) => isOomKind(kind));
+  // All rules are loaded with the first OOM: other questions have no use for them.
+  const knowledge = async () => import('../advice/for-diagnosis.js');
+  const constraint = ranOut ? await (await knowledge()).constraintOfRun(store, runId) : null;
   const first = readFirstFailure(incidents);
   const ofLaunch = messages.filter(({ attempt }) => attempt === (first?.attempt ?? attempt));
   const failedRanks = ranksOf([...traced, ...ofLaunch.filter(({ kind }) => isOomKind(kind))]);
@@ -127,29 +127,10 @@ export async function diagnose(
       first,
     }),
     failed_sources: options.failedSources ?? [],
-    advice: options.advises === true ? await shortAdvice(store, runId, run, ordered, capacityBytes) : null,
-  };
-}
-
-async function shortAdvice(
-  store: Store,
-  runId: number,
-  run: string,
-  verdicts: readonly Verdict[],
-  capacityBytes: number | undefined,
-): Promise<DiagnoseAdvice> {
-  const advice = advise(await readSituation(store, runId, { run, verdicts }, capacityBytes ?? null));
-  return {
-    plan: advice.plan?.fixes ?? null,
-    fixes: advice.fixes.map(({ id, status, saving_bytes, cost_percent, closes, forbidden_by }) => ({
-      id,
-      status,
-      saving_bytes,
-      cost_percent,
-      closes,
-      forbidden_by,
-    })),
-    non_fixes: advice.non_fixes.map(({ id }) => id),
+    advice:
+      options.advises === true
+        ? await (await knowledge()).shortAdvice(store, runId, run, ordered, capacityBytes)
+        : null,
   };
 }
 

@@ -28,13 +28,13 @@ export async function factsOfRun(
         file: env.get(key)?.file ?? '',
         line: env.get(key)?.line ?? 0,
       });
-  // A log that prints a variable says nothing of those that it does not print.
+  // A log that prints a variable says nothing of those that it does not print; a profiler records those of the process it started.
   const launchers = new Set(
     (await store.all('store.sources', { run_id: runId }))
       .filter(({ format }) => format === 'config')
       .map(({ display_path: path }) => path),
   );
-  const scripts = variables.filter(({ file }) => launchers.has(file)).length;
+  const scripts = variables.filter(({ file, origin }) => launchers.has(file) || origin === 'nsys capture').length;
   const read = factsOfConfig({
     config,
     env,

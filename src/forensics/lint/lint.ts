@@ -28,8 +28,19 @@ export function lint(facts: RawFacts, rules: readonly LintRule[] = RULES): Linte
 const bySeverity = (a: { readonly severity: Severity }, b: { readonly severity: Severity }): number =>
   LINT_SEVERITIES.indexOf(a.severity) - LINT_SEVERITIES.indexOf(b.severity);
 
+const CONDITIONS = new WeakMap<LintRule, Condition>();
+
 /** A rule's condition within its versions. */
-export function conditionOf({ when, versions = [] }: LintRule): Condition {
+export function conditionOf(rule: LintRule): Condition {
+  let condition = CONDITIONS.get(rule);
+  if (condition === undefined) {
+    condition = withinVersions(rule);
+    CONDITIONS.set(rule, condition);
+  }
+  return condition;
+}
+
+function withinVersions({ when, versions = [] }: LintRule): Condition {
   const ranges = versions.flatMap((range) => [
     ...(range.from === undefined ? [] : [since(range.package, range.from)]),
     ...(range.before === undefined ? [] : [before(range.package, range.before)]),

@@ -1,6 +1,7 @@
 /** Which settings were in force: of each key the strongest origin of the latest attempt; and what differs between origins, or runs. */
 import { CONFIG_KEYS } from '../../model/config-keys.js';
 import type { ConfigConflict, ConfigEntry, ConfigResult } from '../../model/log-results.js';
+import { readOnce } from '../../store/read-once.js';
 import type { Store } from '../../store/store.js';
 import { memoryRank } from './memory-keys.js';
 
@@ -17,7 +18,7 @@ export interface FoundSetting {
   readonly line: number;
 }
 
-export async function readSettings(store: Store, runId: number): Promise<FoundSetting[]> {
+export const readSettings = readOnce(async (store: Store, runId: number): Promise<FoundSetting[]> => {
   return (await store.all('log.config', { run_id: runId })).map((row) => ({
     key: row.key,
     rawKey: row.raw_key,
@@ -28,7 +29,7 @@ export async function readSettings(store: Store, runId: number): Promise<FoundSe
     file: row.display_path,
     line: row.line,
   }));
-}
+});
 
 const DICTIONARY = new Set(CONFIG_KEYS.map(({ key }) => key));
 

@@ -2,6 +2,7 @@
 import type { EnvResult, EnvVariable } from '../../model/log-results.js';
 import { ENV_ORIGINS } from '../../model/log-rows.js';
 import type { QueryRow } from '../../store/query-catalog.js';
+import { readOnce } from '../../store/read-once.js';
 import type { Store } from '../../store/store.js';
 
 /** Origins that show an environment whole, so that what is missing there was not set. */
@@ -37,22 +38,21 @@ function describe(key: string, rows: readonly EnvRow[], captured: readonly numbe
   };
 }
 
-export async function readEnvironment(
-  store: Store,
-  runId: number,
-): Promise<Pick<EnvResult, 'variables' | 'captured_ranks'>> {
-  const rows = await store.all('log.env', { run_id: runId });
-  const captured = [...new Set(rows.filter((row) => WHOLE.has(row.origin)).flatMap((row) => row.ranks ?? []))].sort(
-    (a, b) => a - b,
-  );
-  const byKey = new Map<string, EnvRow[]>();
-  for (const row of rows) {
-    const group = byKey.get(row.key);
-    if (group === undefined) byKey.set(row.key, [row]);
-    else group.push(row);
-  }
-  return { variables: [...byKey].map(([key, group]) => describe(key, group, captured)), captured_ranks: captured };
-}
+export const readEnvironment = readOnce(
+  async (store: Store, runId: number): Promise<Pick<EnvResult, 'variables' | 'captured_ranks'>> => {
+    const rows = await store.all('log.env', { run_id: runId });
+    const captured = [...new Set(rows.filter((row) => WHOLE.has(row.origin)).flatMap((row) => row.ranks ?? []))].sort(
+      (a, b) => a - b,
+    );
+    const byKey = new Map<string, EnvRow[]>();
+    for (const row of rows) {
+      const group = byKey.get(row.key);
+      if (group === undefined) byKey.set(row.key, [row]);
+      else group.push(row);
+    }
+    return { variables: [...byKey].map(([key, group]) => describe(key, group, captured)), captured_ranks: captured };
+  },
+);
 
 export async function describeEnv(store: Store, runId: number, run: string): Promise<EnvResult> {
   const settings = new Map<string, { key: string; value: string; ranks: (number | null)[] }>();

@@ -1,5 +1,6 @@
 /** What every verb over text rows needs to know of a run first: its settings, environment, failures, facts and layout. */
 import type { LogIncident, RunFacts } from '../../model/log-results.js';
+import { readOnce } from '../../store/read-once.js';
 import type { Store } from '../../store/store.js';
 import { effectiveConfig, readSettings } from './config.js';
 import { readEnvironment } from './env.js';
@@ -27,7 +28,7 @@ export interface LogFacts {
   }[];
 }
 
-export async function readLogFacts(store: Store, runId: number): Promise<LogFacts> {
+export const readLogFacts = readOnce(async (store: Store, runId: number): Promise<LogFacts> => {
   const config = effectiveConfig(await readSettings(store, runId));
   const environment = await readEnvironment(store, runId);
   const incidents = await readIncidents(store, runId);
@@ -54,4 +55,4 @@ export async function readLogFacts(store: Store, runId: number): Promise<LogFact
     incidents,
     values,
   };
-}
+});

@@ -1,6 +1,7 @@
 /** What the texts of a run tell of its launches as a whole: failures, phases, and how far they came. */
 import type { LogIncident } from '../../model/log-results.js';
 import type { QueryRow } from '../../store/query-catalog.js';
+import { readOnce } from '../../store/read-once.js';
 import type { Store } from '../../store/store.js';
 import { readLogFacts } from './log-facts.js';
 import type { RankLayout } from './rank-layout.js';
@@ -20,7 +21,7 @@ export interface RunTexts {
   readonly logInterval: number | null;
 }
 
-export async function readRunTexts(store: Store, runId: number): Promise<RunTexts> {
+export const readRunTexts = readOnce(async (store: Store, runId: number): Promise<RunTexts> => {
   const { facts, layout, incidents } = await readLogFacts(store, runId);
   const phases = await store.all('log.phases', { run_id: runId });
   const iterations = await store.all('log.iteration_summary', { run_id: runId });
@@ -36,7 +37,7 @@ export async function readRunTexts(store: Store, runId: number): Promise<RunText
     phases,
     logInterval: interval?.value == null || !/^\d+$/.test(interval.value) ? null : Number(interval.value),
   };
-}
+});
 
 /**
  * Iterations completed in the failing launch. Lines may be printed every so many iterations only, so that their number says little; the first iteration of

@@ -23,18 +23,21 @@ export interface Observed {
 /** One store with all of these runs. Every file must be usable. */
 export async function observe(runs: Readonly<Record<string, RunFiles>>): Promise<Observed> {
   const root = mkdtempSync(join(tmpdir(), 'mbf-symptoms-'));
-  const store = await openStore(join(root, 'store.duckdb'), { mode: 'write', threads: 1 });
+  const file = join(root, 'store.duckdb');
+  const written = await openStore(file, { mode: 'write', threads: 1 });
   for (const [name, files] of Object.entries(runs)) {
     const path = typeof files === 'string' ? files : join(root, name);
     if (typeof files !== 'string') {
       mkdirSync(path);
       for (const [file, content] of Object.entries(files)) writeFileSync(join(path, file), content);
     }
-    const { sources } = await ingest({ store, parsers: PARSERS, paths: [path], run: name, now: new Date(0) });
+    const { sources } = await ingest({ store: written, parsers: PARSERS, paths: [path], run: name, now: new Date(0) });
     // A sample's truth.json is meant to be read by nobody.
     const failed = sources.find(({ path: file, error }) => error !== null && !file.endsWith('truth.json'));
     if (failed !== undefined) throw new Error(`${failed.path}: ${failed.error!.text}`);
   }
+  await written.close();
+  const store = await openStore(file, { mode: 'read', threads: 1 });
   const ids = new Map((await store.all('store.runs', { run_id: null })).map(({ run_id, name }) => [name, run_id]));
   const read = async (run: string, baseline?: string): Promise<SymptomEvidence> => {
     const before = baseline === undefined ? undefined : await measureRun(store, ids.get(baseline)!, baseline);
