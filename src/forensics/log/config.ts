@@ -18,7 +18,11 @@ export interface FoundSetting {
   readonly line: number;
 }
 
-export const readSettings = readOnce(async (store: Store, runId: number): Promise<FoundSetting[]> => {
+export function readSettings(store: Store, runId: number): Promise<FoundSetting[]> {
+  return onceSettings(store, runId);
+}
+
+const onceSettings = readOnce(async (store: Store, runId: number): Promise<FoundSetting[]> => {
   return (await store.all('log.config', { run_id: runId })).map((row) => ({
     key: row.key,
     rawKey: row.raw_key,

@@ -38,7 +38,11 @@ function describe(key: string, rows: readonly EnvRow[], captured: readonly numbe
   };
 }
 
-export const readEnvironment = readOnce(
+export function readEnvironment(store: Store, runId: number): Promise<Pick<EnvResult, 'variables' | 'captured_ranks'>> {
+  return onceEnvironment(store, runId);
+}
+
+const onceEnvironment = readOnce(
   async (store: Store, runId: number): Promise<Pick<EnvResult, 'variables' | 'captured_ranks'>> => {
     const rows = await store.all('log.env', { run_id: runId });
     const captured = [...new Set(rows.filter((row) => WHOLE.has(row.origin)).flatMap((row) => row.ranks ?? []))].sort(

@@ -28,7 +28,11 @@ export interface LogFacts {
   }[];
 }
 
-export const readLogFacts = readOnce(async (store: Store, runId: number): Promise<LogFacts> => {
+export function readLogFacts(store: Store, runId: number): Promise<LogFacts> {
+  return onceLogFacts(store, runId);
+}
+
+const onceLogFacts = readOnce(async (store: Store, runId: number): Promise<LogFacts> => {
   const config = effectiveConfig(await readSettings(store, runId));
   const environment = await readEnvironment(store, runId);
   const incidents = await readIncidents(store, runId);

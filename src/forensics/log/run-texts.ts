@@ -21,7 +21,11 @@ export interface RunTexts {
   readonly logInterval: number | null;
 }
 
-export const readRunTexts = readOnce(async (store: Store, runId: number): Promise<RunTexts> => {
+export function readRunTexts(store: Store, runId: number): Promise<RunTexts> {
+  return onceRunTexts(store, runId);
+}
+
+const onceRunTexts = readOnce(async (store: Store, runId: number): Promise<RunTexts> => {
   const { facts, layout, incidents } = await readLogFacts(store, runId);
   const phases = await store.all('log.phases', { run_id: runId });
   const iterations = await store.all('log.iteration_summary', { run_id: runId });
