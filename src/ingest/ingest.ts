@@ -6,9 +6,10 @@
  */
 import { MbfError } from '../model/errors.js';
 import type { Dictionary, ParseContext, ParserSpec } from '../model/parser.js';
-import type { Failure, IngestResult, IngestSource, NoteResult } from '../model/results.js';
+import type { IngestResult, IngestSource, NoteResult } from '../model/results.js';
 import type { IncidentRow, Note } from '../model/tables.js';
 import type { Store } from '../store/store.js';
+import { asFailure } from './as-failure.js';
 import { attemptsFromNames } from './attempt-from-name.js';
 import { hashFile, type OpenedSource } from './byte-source.js';
 import type { StackKeys } from './content-keys.js';
@@ -17,6 +18,7 @@ import type { DerivedSink } from './derive-snapshot.js';
 import { type Candidate, discover } from './discover.js';
 import { type Examined, examine, type Recognised } from './examine.js';
 import { NsysWriter } from './nsys-writer.js';
+import { PARSER_VERSION } from './parser-version.js';
 import { rankFromName } from './rank-from-name.js';
 import { freeName, planRuns, type RunPlan } from './run-names.js';
 import { SnapshotWriter } from './snapshot-writer.js';
@@ -25,8 +27,6 @@ import { StoreDictionary } from './store-dictionary.js';
 import { hashFolder } from './table-folder.js';
 import { TextRowWriter } from './text-row-writer.js';
 
-/** Raise when a parser reads the same bytes differently: unchanged files are then read again. */
-export const PARSER_VERSION = 3;
 /** Lines of JSON that look like an export of Nsight Systems and are none. A foreign database under the name of an export is a failure: somebody takes it for one. */
 const NOT_OURS: ReadonlySet<string> = new Set(['MBF2704']);
 /** Incidents kept per source; a log that repeats one line a million times says nothing more. */
@@ -115,10 +115,6 @@ export async function ingest(options: IngestOptions): Promise<IngestResult> {
 
 function blank(run: RunRow, path: string, rest: Partial<IngestSource> & Pick<IngestSource, 'status'>): IngestSource {
   return { run: run.name, path, format: null, rank: null, notes: [], error: null, ...rest };
-}
-
-export function asFailure(error: MbfError): Failure {
-  return { code: error.code, text: error.describe(), remedy: error.remedy, offset: error.place.offset ?? null };
 }
 
 /** A file that was looked into, and the source it will replace. */
