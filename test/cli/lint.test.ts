@@ -212,6 +212,11 @@ describe('lint', () => {
     expect(answer.stderr).toMatch(/MBF2004: empty\.yaml[\s\S]*MBF1003: missing\.yaml/);
     expect(found(answer.json<LintResult>())).toContain('offload-pp 6');
     expect(cli.expect(4, ['lint', 'empty.yaml', '--json'], options).stdout).toBe('');
+    // A log that tells a version and no setting says so too.
+    write('silent.log', 'host1:12:34 [0] NCCL INFO NCCL version 2.18.1+cuda12.1\ntraining ...\n');
+    const silent = cli.expect(4, ['lint', 'silent.log'], options);
+    expect(silent.stdout).toBe('');
+    expect(silent.stderr).toMatch(/MBF2202: silent\.log: holds no setting/);
     // Nothing is called that: neither a path nor a run.
     refuses(2, /MBF1003: missing\.yaml: no such file or directory, and no store/, 'missing.yaml');
     refuses(2, /MBF1001: lint what\?/);

@@ -128,8 +128,11 @@ async function judgeFiles(
   const read = await readSettingsOf(inputs);
   const { faults, warnings } = read;
   // An environment alone is no configuration.
-  if (read.settings.length === 0 && (faults.length > 0 || read.variables.length === 0))
-    return { result: undefined, faults, warnings };
+  if (read.settings.length === 0 && (faults.length > 0 || read.variables.length === 0)) {
+    // A log may be read without a fault and tell nothing that is judged.
+    const silent = new MbfError('MBF2202', 'holds no setting of a training job', { file: operands.join(', ') });
+    return { result: undefined, faults: faults.length > 0 ? faults : [silent], warnings };
+  }
   const facts = changedFacts(await factsOfSettings(read, asked), change, '--set');
   return { result: judge(facts, { subject: read.files, run: null }, rules), faults, warnings };
 }
