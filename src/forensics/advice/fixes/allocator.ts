@@ -199,7 +199,7 @@ const graphStreams: FixSpec = {
   source: 'Megatron Bridge performance recipes',
   statements: [],
   propose(context) {
-    if (!hasGraphs(context) || isOlder(context.view, 'torch', '2.9')) return [];
+    if (!hasGraphs(context) || isOlder(context.view, 'torch', '2.10')) return [];
     const text = allocatorText(context);
     if (text?.includes('graph_capture_record_stream_reuse:True')) return [];
     return [
@@ -210,7 +210,7 @@ const graphStreams: FixSpec = {
           settings: {},
           env: { PYTORCH_CUDA_ALLOC_CONF: [text, 'graph_capture_record_stream_reuse:True'].filter(Boolean).join(',') },
         },
-        requires: ['torch 2.9 or newer'],
+        requires: ['torch 2.10 or newer'],
         saving: {
           bytes: null,
           by: null,

@@ -76,10 +76,10 @@ export const SOFT_GRAPH_RULES: readonly LintRule[] = [
       GRAPHS,
       not(envHas('PYTORCH_CUDA_ALLOC_CONF', REUSE)),
       not(envHas('PYTORCH_ALLOC_CONF', REUSE)),
-      // Older allocators do not know the option and refuse it. [mem] for the release that brought it.
-      notKnown(before('torch', '2.9')),
+      // Older allocators do not know the option and refuse it.
+      notKnown(before('torch', '2.10')),
     ),
-    fix: 'From PyTorch 2.9 on: export PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True,graph_capture_record_stream_reuse:True',
+    fix: 'From torch 2.10 on, add graph_capture_record_stream_reuse:True to PYTORCH_CUDA_ALLOC_CONF.',
     error: null,
     source: 'Megatron Bridge performance recipes, env_vars',
     evidence: 'config',
@@ -88,7 +88,7 @@ export const SOFT_GRAPH_RULES: readonly LintRule[] = [
     passes: [
       { config: TE, env: { PYTORCH_CUDA_ALLOC_CONF: `expandable_segments:True,${REUSE}` } },
       { config: TE, env: { PYTORCH_ALLOC_CONF: REUSE } },
-      { config: TE, env: expandable, versions: { torch: '2.8.0' } },
+      { config: TE, env: expandable, versions: { torch: '2.9.1' } },
       { config: { cuda_graph_impl: 'none' } },
     ],
     unknown: [{ config: TE, env: 'unknown' }],
