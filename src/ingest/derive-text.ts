@@ -6,6 +6,7 @@ import { ColumnBatch, NULL_F64, NULL_I32, putI64, putNullI64, type TableLayout }
 import type {
   ConfigFinding,
   EnvFinding,
+  GaugeFinding,
   IterationFinding,
   KeptFinding,
   LogPlace,
@@ -13,7 +14,13 @@ import type {
   PhaseFinding,
   ValueFinding,
 } from '../model/log-rows.js';
-import { LOG_FIGURE_LAYOUT, LOG_ITERATION_LAYOUT, LOG_MEMORY_LAYOUT, PROFILER_MEMORY_LAYOUT } from '../model/tables.js';
+import {
+  LOG_FIGURE_LAYOUT,
+  LOG_GAUGE_LAYOUT,
+  LOG_ITERATION_LAYOUT,
+  LOG_MEMORY_LAYOUT,
+  PROFILER_MEMORY_LAYOUT,
+} from '../model/tables.js';
 
 /** Rows of one batch: a log of one run seldom fills it. */
 export const TEXT_BATCH_ROWS = 16_384;
@@ -22,6 +29,7 @@ export const TEXT_BATCH_ROWS = 16_384;
 export const TEXT_LAYOUTS = {
   iterations: LOG_ITERATION_LAYOUT,
   memory: LOG_MEMORY_LAYOUT,
+  gauges: LOG_GAUGE_LAYOUT,
   figures: LOG_FIGURE_LAYOUT,
   profiler: PROFILER_MEMORY_LAYOUT,
 } as const satisfies Record<string, TableLayout>;
@@ -97,6 +105,9 @@ export class TextBatches {
         break;
       case 'value':
         this.figure(finding, place);
+        break;
+      case 'gauge':
+        this.gauge(finding, place);
         break;
       default:
         this.sink.textRow(finding, place);
@@ -179,6 +190,23 @@ export class TextBatches {
       .put(this.text(row.unit))
       .put(row.precisionBytes);
     if (filler.next()) this.flush('memory');
+  }
+
+  private gauge(row: GaugeFinding, place: LogPlace): void {
+    const filler = this.begin('gauges', place)
+      .put(place.device)
+      .put(this.text(place.host))
+      .put(this.text(place.format))
+      .put(place.timeUs)
+      .put(this.text(row.gpuId))
+      .put(row.pid)
+      .put(this.text(row.process))
+      .put(this.text(row.metric))
+      .put(row.bytes)
+      .put(row.value)
+      .put(this.text(row.unit))
+      .put(row.precisionBytes);
+    if (filler.next()) this.flush('gauges');
   }
 
   private figure(row: ValueFinding, place: LogPlace): void {

@@ -5,6 +5,7 @@
  * While one file is written, the next is already being decoded on a second core; and while a new store is being made, so is the first.
  */
 import { MbfError } from '../model/errors.js';
+import type { ClockName } from '../model/log-rows.js';
 import type { Dictionary, ParseContext, ParserSpec } from '../model/parser.js';
 import type { IngestResult, IngestSource, NoteResult } from '../model/results.js';
 import type { IncidentRow, Note } from '../model/tables.js';
@@ -348,6 +349,7 @@ class Session {
         sha256,
         rank,
         origin,
+        clock: summary.clock ?? null,
         error: null,
       });
       await insertNotes(store, sourceId, folded);
@@ -410,6 +412,7 @@ class Session {
         sha256: sha256 ?? null,
         rank: null,
         origin: null,
+        clock: null,
         error,
       });
       await insertNotes(store, sourceId, notes);
@@ -432,6 +435,7 @@ class Session {
       readonly sha256: string | null;
       readonly rank: number | null;
       readonly origin: string | null;
+      readonly clock: ClockName | null;
       readonly error: MbfError | null;
     },
   ): Promise<void> {
@@ -449,6 +453,7 @@ class Session {
         parser_version: PARSER_VERSION,
         rank: row.rank,
         rank_origin: row.origin,
+        clock: row.clock,
         error_code: row.error?.code ?? null,
         error_text: row.error?.inFile(candidate.displayPath).describe() ?? null,
         error_offset: row.error?.place.offset ?? null,

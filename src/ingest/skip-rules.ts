@@ -41,19 +41,6 @@ export const SKIP_RULES: readonly SkipRule[] = [
     why: 'arrays or a data set',
   },
   {
-    id: 'tensorboard',
-    on: 'file',
-    pattern: /(?:^|\.)tfevents\./,
-    why: 'TensorBoard events, which this version does not read',
-  },
-  // The directory itself is walked: wandb/run-*/files/output.log is the captured console.
-  {
-    id: 'wandb',
-    on: 'file',
-    pattern: /\.wandb$/i,
-    why: "Weights & Biases' binary log; its output.log is read instead",
-  },
-  {
     id: 'core-dump',
     on: 'file',
     // The kernel's default, systemd's core.NAME.UID.BOOT.PID.TIME, valgrind's, and CUDA's GPU core dumps.

@@ -36,6 +36,7 @@ const BY_SOURCE = [
   'source_attempt',
   'log_iteration',
   'log_memory',
+  'log_gauge',
   'log_figure',
   'log_phase',
   'log_config',

@@ -36,6 +36,7 @@ export class TextRowWriter implements TextSink {
       iterations: await store.appender(TEXT_LAYOUTS.iterations),
       memory: await store.appender(TEXT_LAYOUTS.memory),
       figures: await store.appender(TEXT_LAYOUTS.figures),
+      gauges: await store.appender(TEXT_LAYOUTS.gauges),
       profiler: await store.appender(TEXT_LAYOUTS.profiler),
     };
     return new TextRowWriter(store, target, sourceId, appenders);

@@ -58,9 +58,19 @@ export const PHASES = [
 ] as const;
 export type Phase = (typeof PHASES)[number];
 
+/**
+ * What the times of a file are. `printed`: wall clock of the host without its zone, so that it may be whole quarters of an hour off UTC.
+ * `utc`: seconds since 1970, or texts with a zone.
+ */
+export const CLOCKS = ['printed', 'utc'] as const;
+export type ClockName = (typeof CLOCKS)[number];
+
 /** A place in a text and who wrote it. */
 export interface LogPlace {
-  /** 1-based, and the byte offset of that line in the (decompressed) file. */
+  /**
+   * 1-based, and the byte offset of that line in the (decompressed) file. In a binary format the ordinal of the record; where a
+   * format has neither (a JSON document), 1 and the offset of the value if known.
+   */
   readonly line: number;
   readonly offset: number;
   /** Launch inside this file, from 1: the texts of a restart follow each other. */
@@ -70,7 +80,10 @@ export interface LogPlace {
   readonly rankOrigin: string | null;
   readonly host: string | null;
   readonly device: number | null;
-  /** Wall clock as printed, without a zone, as microseconds since 1970 were it UTC; null without date and time. */
+  /**
+   * Wall clock as microseconds since 1970; null without date and time. Without a zone it is as printed, as if it were UTC: whether the
+   * times of a file are UTC is {@link ClockName} of the file.
+   */
   readonly timeUs: number | null;
   /** Id of the format that read it. */
   readonly format: string;
@@ -120,6 +133,52 @@ export interface MemoryFinding {
   readonly moment?: string | undefined;
   readonly rank?: number | undefined;
   readonly device?: number | undefined;
+}
+
+/**
+ * What a gauge measures. A gauge is polled by somebody else at an interval (nvidia-smi, DCGM, the monitor thread of W&B, Slurm's
+ * accounting), while a memory line is printed by the process at a moment of its own and `max_*` are peaks its allocator kept.
+ * Sampling misses a peak between two samples: gauges are kept apart, and never compete with peaks.
+ */
+export const GAUGE_METRICS = [
+  /** Of one device, as the driver sees it, all processes and contexts included. */
+  'device_total',
+  'device_used',
+  'device_free',
+  /** What the driver and firmware keep for themselves (nvidia-smi `memory.reserved`, DCGM_FI_DEV_FB_RESERVED). */
+  'device_reserved',
+  /** Of one process on one device, as the driver sees it: its context, its PyTorch segments, NCCL, … */
+  'process_used',
+  /** Of a host. */
+  'host_total',
+  'host_used',
+  'host_free',
+  /** Resident memory of a process or a job step on the host; `process_max_rss` is the largest sample its monitor saw. */
+  'process_rss',
+  'process_max_rss',
+  /** Bytes that the job may use of the host (Slurm `ReqMem`, Kubernetes limits). */
+  'host_limit',
+] as const;
+export type GaugeMetric = (typeof GAUGE_METRICS)[number];
+
+/** One sample of a gauge. Its time is {@link LogPlace.timeUs}, its host {@link LogPlace.host}. */
+export interface GaugeFinding {
+  readonly row: 'gauge';
+  readonly metric: GaugeMetric;
+  readonly bytes: number;
+  /** As reported: number and unit (`MiB`, `K`, `bytes`, …). */
+  readonly value: number;
+  readonly unit: string;
+  /** Half of the last printed digit, in bytes; 0 where exact. */
+  readonly precisionBytes: number;
+  /** Index of the device on its node as the driver counts, whatever CUDA_VISIBLE_DEVICES shows to a process. */
+  readonly device?: number | undefined;
+  /** UUID of the device (`GPU-…`), else its PCI bus id. */
+  readonly gpuId?: string | undefined;
+  readonly rank?: number | undefined;
+  readonly pid?: number | undefined;
+  /** Name of the process, or of the job step. */
+  readonly process?: string | undefined;
 }
 
 /**
@@ -229,6 +288,7 @@ export interface FailureFinding {
 export type LogFinding =
   | IterationFinding
   | MemoryFinding
+  | GaugeFinding
   | ValueFinding
   | PhaseFinding
   | ConfigFinding

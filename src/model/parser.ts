@@ -1,6 +1,6 @@
 /** The contract between parsers and ingest. A parser recognises one format and turns a byte stream into rows; it opens no file. */
 import type { ColumnBatch } from './columns.js';
-import type { AttemptRow, KeptFinding, LogPlace } from './log-rows.js';
+import type { AttemptRow, ClockName, KeptFinding, LogPlace } from './log-rows.js';
 import type { NsysFact, NsysKind } from './nsys-rows.js';
 import type { PackedTexts } from './packed-texts.js';
 import type { SourceColumn, TableSource } from './table-source.js';
@@ -148,6 +148,8 @@ export interface ParseContext {
 export interface ParseSummary {
   readonly rank: number | null;
   readonly rankOrigin: string | null;
+  /** What the times of its rows are; `printed` where absent. */
+  readonly clock?: ClockName | undefined;
 }
 
 export interface ParserSpec {

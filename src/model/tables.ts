@@ -156,6 +156,26 @@ export const LOG_MEMORY_LAYOUT: TableLayout = {
   ],
 };
 
+/** One row per sample of a gauge; see `GaugeFinding`. `device` is the driver's index on the node. */
+export const LOG_GAUGE_LAYOUT: TableLayout = {
+  table: 'log_gauge',
+  columns: [
+    ...LOG_PLACE,
+    nullable('device', 'i32'),
+    nullableText('host_id'),
+    text('format_id'),
+    nullable('time_us', 'i64'),
+    nullableText('gpu_id'),
+    nullable('pid', 'i64'),
+    nullableText('process_id'),
+    text('metric_id'),
+    { name: 'bytes', kind: 'i64' },
+    { name: 'value', kind: 'f64' },
+    text('unit_id'),
+    { name: 'precision_bytes', kind: 'f64' },
+  ],
+};
+
 /** One row per other figure or word; see `ValueFinding`. */
 export const LOG_FIGURE_LAYOUT: TableLayout = {
   table: 'log_figure',

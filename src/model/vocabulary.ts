@@ -179,5 +179,17 @@ export const PROFILER_ACTIONS = ['preexisting', 'create', 'increment_version', '
 export type ProfilerAction = (typeof PROFILER_ACTIONS)[number];
 
 /** Input formats this version knows; the ids of the parsers, and of what is recognised but not read. */
-export const FORMATS = ['torch-snapshot', 'profiler-timeline', 'nsys', 'log', 'config'] as const;
+export const FORMATS = [
+  'torch-snapshot',
+  'profiler-timeline',
+  'nsys',
+  'tensorboard',
+  'wandb',
+  'scalars',
+  'device-monitor',
+  'slurm-accounting',
+  'kubernetes-events',
+  'log',
+  'config',
+] as const;
 export type Format = (typeof FORMATS)[number];

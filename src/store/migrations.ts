@@ -314,6 +314,38 @@ CREATE TABLE golden_run (
   name VARCHAR NOT NULL, position INTEGER NOT NULL, added_at TIMESTAMP NOT NULL, form VARCHAR NOT NULL, source VARCHAR NOT NULL, document VARCHAR NOT NULL);
 `,
   },
+  {
+    version: 7,
+    title: 'metrics beside a log: gauges polled by somebody else, and what clock the times of a file are',
+    sql: `
+ALTER TABLE source ADD COLUMN clock VARCHAR;
+CREATE TABLE log_gauge (
+  source_id INTEGER, attempt INTEGER, line INTEGER, byte_offset BIGINT, rank INTEGER, device INTEGER, host_id INTEGER, format_id INTEGER, time_us BIGINT, gpu_id INTEGER, pid BIGINT, process_id INTEGER,
+  metric_id INTEGER, bytes BIGINT, value DOUBLE, unit_id INTEGER, precision_bytes DOUBLE);
+
+CREATE VIEW gauge AS
+  SELECT source.run_id, log.source_id, source.attempt + log.attempt - 1 AS attempt, log.line, log.byte_offset, coalesce(log.rank, source.rank) AS rank, log.device, host.text AS host, gpu.text AS gpu,
+    log.pid, process.text AS process, format.text AS format, log.time_us, coalesce(source.clock, 'printed') AS clock, metric.text AS metric, log.bytes, log.value, unit.text AS unit, log.precision_bytes
+  FROM log_gauge AS log JOIN source USING (source_id) JOIN text_value AS format ON format.text_id = log.format_id JOIN text_value AS metric ON metric.text_id = log.metric_id
+    JOIN text_value AS unit ON unit.text_id = log.unit_id LEFT JOIN text_value AS host ON host.text_id = log.host_id LEFT JOIN text_value AS gpu ON gpu.text_id = log.gpu_id
+    LEFT JOIN text_value AS process ON process.text_id = log.process_id;
+CREATE OR REPLACE VIEW iteration AS
+  SELECT source.run_id, log.source_id, source.attempt + log.attempt - 1 AS attempt, log.line, log.byte_offset, coalesce(log.rank, source.rank) AS rank, format.text AS format, log.time_us,
+    log.iteration, log.target_iterations, log.step_ms, log.consumed_samples, log.global_batch_size, log.tflops_per_gpu, log.learning_rate, log.loss, log.loss_scale, log.grad_norm,
+    log.skipped_iterations, log.nan_iterations, coalesce(source.clock, 'printed') AS clock, source.format AS origin
+  FROM log_iteration AS log JOIN source USING (source_id) JOIN text_value AS format ON format.text_id = log.format_id;
+CREATE OR REPLACE VIEW memory_sample AS
+  SELECT source.run_id, log.source_id, source.attempt + log.attempt - 1 AS attempt, log.line, log.byte_offset, coalesce(log.rank, source.rank) AS rank, log.device, host.text AS host, format.text AS format,
+    log.time_us, log.iteration, moment.text AS moment, metric.text AS metric, log.bytes, log.value, unit.text AS unit, log.precision_bytes,
+    CASE WHEN starts_with(metric.text, 'max_') THEN 'peak' ELSE 'moment' END AS reading, coalesce(source.clock, 'printed') AS clock, source.format AS origin, NULL::BIGINT AS pid
+  FROM log_memory AS log JOIN source USING (source_id) JOIN text_value AS format ON format.text_id = log.format_id JOIN text_value AS metric ON metric.text_id = log.metric_id
+    JOIN text_value AS unit ON unit.text_id = log.unit_id LEFT JOIN text_value AS moment ON moment.text_id = log.moment_id LEFT JOIN text_value AS host ON host.text_id = log.host_id
+  UNION ALL
+  SELECT gauge.run_id, gauge.source_id, gauge.attempt, gauge.line, gauge.byte_offset, gauge.rank, gauge.device, gauge.host, gauge.format, gauge.time_us, NULL, NULL, gauge.metric, gauge.bytes, gauge.value,
+    gauge.unit, gauge.precision_bytes, 'sampled', gauge.clock, source.format, gauge.pid
+  FROM gauge JOIN source USING (source_id);
+`,
+  },
 ];
 
 export const SCHEMA_VERSION = MIGRATIONS.at(-1)!.version;

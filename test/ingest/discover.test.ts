@@ -187,8 +187,6 @@ describe('skip rules', () => {
     ['model-00001-of-00002.safetensors', 'checkpoint'],
     ['text_document.bin', 'dataset'],
     ['text_document.idx', 'dataset'],
-    ['events.out.tfevents.1772359323.host.1.0', 'tensorboard'],
-    ['run-abc.wandb', 'wandb'],
     ['core', 'core-dump'],
     ['core.12345', 'core-dump'],
     ['core.python.1000.ab12.7.1772359323', 'core-dump'],
