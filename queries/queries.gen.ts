@@ -1493,6 +1493,193 @@ export interface Queries {
       free_us: number | null;
     };
   };
+  /** One moment by two clocks: iterations that a log prints and metrics record, failures that a log prints and a trace holds */
+  'outside.clock_pairs': {
+    params: {
+      run_id: number;
+    };
+    row: {
+      /** iteration or failure */
+      kind: string;
+      pairs: number;
+      /** UTC less the printed clock, median */
+      shift_us: number;
+      /** between the fifth and the ninety-fifth of a hundred */
+      spread_us: number;
+    };
+  };
+  /** What was sampled of each device, by the file that holds the samples */
+  'outside.monitors': {
+    params: {
+      run_id: number;
+    };
+    row: {
+      source_id: number;
+      display_path: string;
+      /** what sampled */
+      format: string;
+      /** printed or utc */
+      clock: string;
+      host: string | null;
+      /** index of the driver */
+      device: number | null;
+      /** UUID or bus id */
+      gpu: string | null;
+      /** of the memory in use */
+      samples: number;
+      /** of them with a time */
+      timed: number;
+      first_us: number | null;
+      last_us: number | null;
+      /** median distance of two samples */
+      interval_us: number | null;
+      total_bytes: number | null;
+      first_bytes: number;
+      last_bytes: number;
+      min_bytes: number;
+      max_bytes: number;
+      /** when */
+      max_us: number | null;
+    };
+  };
+  /** What PyTorch of one rank held, with the sample of its device that is nearest in time */
+  'outside.pairs': {
+    params: {
+      run_id: number;
+      rank?: number | null | undefined;
+      /** of the samples; NULL: only records that say both themselves */
+      source_id?: number | null | undefined;
+      host?: string | null | undefined;
+      device?: number | null | undefined;
+      gpu?: string | null | undefined;
+      /** of the rank's own process */
+      pid?: number | bigint | null | undefined;
+      /** from printed clocks to UTC; NULL: not known, so that only equal clocks meet */
+      shift_us?: number | bigint | null | undefined;
+      /** farthest sample that still counts */
+      reach_us: number | bigint;
+    };
+    row: {
+      /** UTC where the shift is known, else by the record's own clock */
+      time_us: number | null;
+      clock: string;
+      iteration: number | null;
+      kind: string;
+      reserved_bytes: number;
+      used_bytes: number;
+      total_bytes: number | null;
+      /** own process, by the driver */
+      process_bytes: number | null;
+      /** all other processes of that sample */
+      others_bytes: number | null;
+      /** the device's figure is a sample, not of the same record */
+      is_sampled: boolean;
+      /** between record and sample */
+      apart_us: number | null;
+      display_path: string;
+      line: number;
+    };
+  };
+  /** The largest figures PyTorch's own counters told of reserved memory, by rank */
+  'outside.peaks': {
+    params: {
+      run_id: number;
+    };
+    row: {
+      rank: number | null;
+      peak_reserved_bytes: number;
+    };
+  };
+  /** Processes that were sampled on each device */
+  'outside.processes': {
+    params: {
+      run_id: number;
+    };
+    row: {
+      host: string | null;
+      device: number | null;
+      gpu: string | null;
+      pid: number | null;
+      process: string | null;
+      clock: string;
+      samples: number;
+      first_us: number | null;
+      last_us: number | null;
+      min_bytes: number;
+      last_bytes: number;
+      max_bytes: number;
+      /** of the last sample */
+      display_path: string;
+    };
+  };
+  /** Where ranks run, as far as anything says it: hosts, pids, and the devices NCCL names */
+  'outside.rank_places': {
+    params: {
+      run_id: number;
+    };
+    row: {
+      rank: number;
+      host: string | null;
+      pid: number | null;
+      /** ordinal of the process */
+      device: number | null;
+      /** NCCL's words of a communicator of all ranks: index and bus of the device */
+      nccl: string | null;
+    };
+  };
+  /** Ranks whose PyTorch said what it held, and how often */
+  'outside.readings': {
+    params: {
+      run_id: number;
+    };
+    row: {
+      rank: number | null;
+      readings: number;
+      timed: number;
+      /** with the device's memory in the same record */
+      complete: number;
+      /** of these moments */
+      max_reserved_bytes: number;
+      /** of those with a time */
+      clocks: readonly (string)[] | null;
+    };
+  };
+  /** Samples of a device within a recording of its allocator, with what the allocator held at that moment */
+  'outside.trace_pairs': {
+    params: {
+      run_id: number;
+      snapshot_id: number;
+      /** ordinal of the process */
+      trace_device: number;
+      /** of the samples */
+      source_id: number;
+      host?: string | null | undefined;
+      device?: number | null | undefined;
+      gpu?: string | null | undefined;
+      /** from the samples' clock to UTC */
+      shift_us: number | bigint;
+    };
+    row: {
+      time_us: number;
+      reserved_bytes: number;
+      used_bytes: number;
+    };
+  };
+  /** Recordings of allocators with times */
+  'outside.traces': {
+    params: {
+      run_id: number;
+    };
+    row: {
+      snapshot_id: number;
+      handle: string;
+      rank: number | null;
+      device: number;
+      first_us: number;
+      last_us: number;
+      peak_reserved_bytes: number;
+    };
+  };
   /** Allocations of one device up to an entry, with what torch noted beside the stack */
   'peak.allocations': {
     params: {

@@ -1,5 +1,5 @@
 -- @name   _log.iteration_lines
--- @title  Iteration lines of a run, each once
+-- @title  Training iterations of a run, each once
 -- @param  run_id INTEGER
 -- @col    attempt            INTEGER
 -- @col    display_path       VARCHAR
@@ -22,13 +22,49 @@
 -- @col    copies             BIGINT   the same line in other files of the run
 -- @why    Schedulers write one file a node and one of all nodes, so that one line stands in two. Lines of one file are never taken
 --         for copies, nor are lines without a clock and a step time: a launch that is repeated prints the same losses.
+--         Metrics (event files, W&B) tell of the same iterations as the log: the file that knows more of them speaks for a launch, the log
+--         where it knows as many, and what it leaves out of an iteration is taken from the other.
+WITH
+  lines AS (
+    SELECT source.attempt + log.attempt - 1 AS attempt, source.display_path, log.rowid AS place, coalesce(log.rank, source.rank) AS rank, log.* EXCLUDE (attempt, rank),
+      source.format IN ('tensorboard', 'wandb', 'scalars') AS is_metrics,
+      row_number() OVER (PARTITION BY log.source_id, log.attempt, log.iteration, log.step_ms, log.time_us, log.loss, log.grad_norm, log.consumed_samples ORDER BY log.line, log.rowid) AS nth,
+      CASE WHEN log.time_us IS NULL AND log.step_ms IS NULL THEN log.rowid END AS own
+    FROM log_iteration AS log JOIN source USING (source_id)
+    WHERE source.run_id = $run_id),
+  printed AS (
+    SELECT *, count(*) OVER same - 1 AS copies
+    FROM lines
+    WHERE NOT is_metrics
+    WINDOW same AS (PARTITION BY attempt, iteration, step_ms, time_us, loss, grad_norm, consumed_samples, nth, own)
+    QUALIFY row_number() OVER (PARTITION BY attempt, iteration, step_ms, time_us, loss, grad_norm, consumed_samples, nth, own ORDER BY display_path, line, place) = 1),
+  speaking AS (
+    SELECT attempt, arg_max(source_id, iterations) AS source_id
+    FROM (SELECT attempt, source_id, count(DISTINCT iteration) AS iterations FROM lines WHERE is_metrics GROUP BY ALL)
+    LEFT JOIN (SELECT attempt, count(DISTINCT iteration) AS printed FROM printed GROUP BY attempt) USING (attempt)
+    GROUP BY attempt
+    HAVING max(iterations) > coalesce(any_value(printed), 0)),
+  metrics AS (
+    SELECT attempt, display_path, min(line) AS line, min(place) AS place, any_value(rank) AS rank, iteration, any_value(target_iterations) AS target_iterations, any_value(step_ms) AS step_ms,
+      any_value(tflops_per_gpu) AS tflops_per_gpu, any_value(loss) AS loss, any_value(learning_rate) AS learning_rate, any_value(grad_norm) AS grad_norm, any_value(loss_scale) AS loss_scale,
+      any_value(global_batch_size) AS global_batch_size, any_value(consumed_samples) AS consumed_samples, any_value(skipped_iterations) AS skipped_iterations, any_value(nan_iterations) AS nan_iterations,
+      min(time_us) AS time_us
+    FROM lines JOIN speaking USING (attempt, source_id)
+    GROUP BY attempt, display_path, iteration),
+  beside AS (
+    SELECT attempt, iteration, any_value(step_ms) AS step_ms, any_value(tflops_per_gpu) AS tflops_per_gpu, any_value(loss) AS loss, any_value(learning_rate) AS learning_rate,
+      any_value(grad_norm) AS grad_norm, any_value(loss_scale) AS loss_scale, any_value(global_batch_size) AS global_batch_size, any_value(consumed_samples) AS consumed_samples,
+      any_value(skipped_iterations) AS skipped_iterations, any_value(nan_iterations) AS nan_iterations
+    FROM printed JOIN speaking USING (attempt)
+    GROUP BY attempt, iteration),
+  targets AS (SELECT attempt, max(target_iterations) AS target_iterations FROM printed JOIN speaking USING (attempt) GROUP BY attempt)
 SELECT attempt, display_path, line, place, rank, iteration, target_iterations, step_ms, tflops_per_gpu, loss, learning_rate, grad_norm, loss_scale, global_batch_size,
-  consumed_samples, skipped_iterations, nan_iterations, time_us, count(*) OVER same - 1 AS copies
-FROM (
-  SELECT source.attempt + log.attempt - 1 AS attempt, source.display_path, log.rowid AS place, coalesce(log.rank, source.rank) AS rank, log.* EXCLUDE (attempt, rank),
-    row_number() OVER (PARTITION BY log.source_id, log.attempt, log.iteration, log.step_ms, log.time_us, log.loss, log.grad_norm, log.consumed_samples ORDER BY log.line, log.rowid) AS nth,
-    CASE WHEN log.time_us IS NULL AND log.step_ms IS NULL THEN log.rowid END AS own
-  FROM log_iteration AS log JOIN source USING (source_id)
-  WHERE source.run_id = $run_id)
-WINDOW same AS (PARTITION BY attempt, iteration, step_ms, time_us, loss, grad_norm, consumed_samples, nth, own)
-QUALIFY row_number() OVER (PARTITION BY attempt, iteration, step_ms, time_us, loss, grad_norm, consumed_samples, nth, own ORDER BY display_path, line, place) = 1
+  consumed_samples, skipped_iterations, nan_iterations, time_us, copies
+FROM printed ANTI JOIN speaking USING (attempt)
+UNION ALL
+SELECT metrics.attempt, metrics.display_path, metrics.line, metrics.place, metrics.rank, metrics.iteration, coalesce(metrics.target_iterations, targets.target_iterations),
+  coalesce(metrics.step_ms, beside.step_ms), coalesce(metrics.tflops_per_gpu, beside.tflops_per_gpu), coalesce(metrics.loss, beside.loss), coalesce(metrics.learning_rate, beside.learning_rate),
+  coalesce(metrics.grad_norm, beside.grad_norm), coalesce(metrics.loss_scale, beside.loss_scale), coalesce(metrics.global_batch_size, beside.global_batch_size),
+  coalesce(metrics.consumed_samples, beside.consumed_samples), coalesce(metrics.skipped_iterations, beside.skipped_iterations), coalesce(metrics.nan_iterations, beside.nan_iterations),
+  metrics.time_us, 0
+FROM metrics LEFT JOIN beside USING (attempt, iteration) LEFT JOIN targets USING (attempt)

@@ -8,19 +8,26 @@
 -- @col    tflops_per_gpu DOUBLE?
 -- @col    loss           DOUBLE?  of the last line that prints one; may be NaN
 -- @why    The first line of a launch contains compilation and autotuning. One line stands in the file of its node and in that of all nodes, so that each counts
---         once, as in _log.iteration_lines; lines without a clock and a step time are never taken for copies.
+--         once, as in _log.iteration_lines; lines without a clock and a step time are never taken for copies. Where metrics (event files, W&B) know more iterations, they speak.
 WITH
   launches AS (
     SELECT source.run_id, max(source.attempt + log.attempt - 1) AS attempt FROM log_iteration AS log JOIN source USING (source_id) GROUP BY source.run_id),
   placed AS (
-    SELECT source.run_id, source.display_path, log.line, log.rowid AS place, log.iteration, log.step_ms, log.time_us, log.loss, log.grad_norm, log.consumed_samples, log.tflops_per_gpu,
+    SELECT source.run_id, source.source_id, source.format IN ('tensorboard', 'wandb', 'scalars') AS is_metrics, source.display_path, log.line, log.rowid AS place, log.iteration, log.step_ms, log.time_us, log.loss, log.grad_norm, log.consumed_samples, log.tflops_per_gpu,
       row_number() OVER (PARTITION BY log.source_id, log.attempt, log.iteration, log.step_ms, log.time_us, log.loss, log.grad_norm, log.consumed_samples ORDER BY log.line, log.rowid) AS nth_alike,
       CASE WHEN log.time_us IS NULL AND log.step_ms IS NULL THEN log.rowid END AS own
     FROM log_iteration AS log
     JOIN source USING (source_id)
     JOIN launches ON launches.run_id = source.run_id AND launches.attempt = source.attempt + log.attempt - 1),
+  speaking AS (
+    SELECT run_id, arg_max(source_id, iterations) AS source_id
+    FROM (SELECT run_id, source_id, count(DISTINCT iteration) AS iterations FROM placed WHERE is_metrics GROUP BY ALL)
+    LEFT JOIN (SELECT run_id, count(DISTINCT iteration) AS printed FROM placed WHERE NOT is_metrics GROUP BY run_id) USING (run_id)
+    GROUP BY run_id
+    HAVING max(iterations) > coalesce(any_value(printed), 0)),
   lines AS (
-    SELECT * FROM placed
+    SELECT placed.* FROM placed LEFT JOIN speaking USING (run_id)
+    WHERE CASE WHEN is_metrics THEN placed.source_id = speaking.source_id ELSE speaking.source_id IS NULL END
     QUALIFY row_number() OVER (PARTITION BY run_id, iteration, step_ms, time_us, loss, grad_norm, consumed_samples, nth_alike, own ORDER BY display_path, line, place) = 1),
   ordered AS (
     SELECT run_id, iteration, CASE WHEN isfinite(step_ms) THEN step_ms END AS step_ms, CASE WHEN isfinite(tflops_per_gpu) THEN tflops_per_gpu END AS tflops, loss,

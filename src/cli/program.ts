@@ -45,6 +45,7 @@ const VERBS: readonly (readonly [verbs: readonly string[], load: () => Promise<R
   [['bisect'], async () => (await import('./verbs/bisect.js')).registerBisect],
   [['export'], async () => (await import('./verbs/export.js')).registerExport],
   [['nsys'], async () => (await import('./verbs/nsys.js')).registerNsys],
+  [['outside'], async () => (await import('./verbs/outside.js')).registerOutside],
   [['profile'], async () => (await import('./verbs/profile.js')).registerProfile],
   [['snapshot'], async () => (await import('./verbs/snapshot.js')).registerSnapshot],
   [['snapshots'], async () => (await import('./verbs/snapshots.js')).registerSnapshots],

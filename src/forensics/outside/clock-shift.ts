@@ -1,0 +1,43 @@
+/** Laying the printed wall clock of a host beside UTC. */
+import type { ClockShift } from '../../model/outside-results.js';
+import type { QueryRow } from '../../store/query-catalog.js';
+
+const MINUTE_US = 60_000_000;
+/** Zones differ from UTC by whole quarters of an hour. */
+const QUARTER_US = 15 * MINUTE_US;
+/** What is left of the distance after whole quarters: clocks of one cluster agree, but a line is printed after its step. */
+const MOST_RESIDUE_US = 3 * MINUTE_US;
+
+export interface ShiftQuestion {
+  readonly pairs: readonly QueryRow<'outside.clock_pairs'>[];
+  /** Clocks of the files that are to be compared. */
+  readonly clocks: ReadonlySet<string>;
+  /** What the user says: UTC less the printed clock. */
+  readonly given: number | undefined;
+}
+
+/** `+02:00`: what a host shows is two hours ahead of UTC, so that two hours are taken off. */
+export function zoneText(shiftUs: number): string {
+  const minutes = Math.round(-shiftUs / MINUTE_US);
+  const sign = minutes < 0 ? '−' : '+';
+  const whole = Math.abs(minutes);
+  return `UTC${sign}${String(Math.floor(whole / 60)).padStart(2, '0')}:${String(whole % 60).padStart(2, '0')}`;
+}
+
+export function clockShift({ pairs, clocks, given }: ShiftQuestion): ClockShift {
+  if (given !== undefined) return { shift_us: given, origin: `given: printed clocks are ${zoneText(given)}` };
+  if (!(clocks.has('printed') && clocks.has('utc'))) {
+    return { shift_us: clocks.has('printed') ? null : 0, origin: 'all times are of one kind of clock' };
+  }
+  for (const { kind, pairs: count, shift_us: shift } of pairs) {
+    const quarters = Math.round(shift / QUARTER_US) * QUARTER_US;
+    if (Math.abs(shift - quarters) > MOST_RESIDUE_US) continue;
+    const what = kind === 'iteration' ? 'iterations that stand in both' : 'failures that stand in both';
+    return { shift_us: quarters, origin: `printed clocks are ${zoneText(quarters)}, by ${count} ${what}` };
+  }
+  return {
+    shift_us: null,
+    origin:
+      'some files print a clock without its zone and others carry UTC; nothing stands in both, so they are not compared (--utc-offset tells the zone)',
+  };
+}

@@ -1,0 +1,60 @@
+/** Figures of memory outside PyTorch over moments. */
+import type { OutsidePoint, OutsideStatistics } from '../../model/outside-results.js';
+
+const HOUR_US = 3_600_000_000;
+/** A line through two points explains everything. */
+const LEAST_FOR_SLOPE = 3;
+/** Points of one device in a result: more than any screen is wide. */
+const MOST_POINTS = 400;
+
+/** Null without a point. Points are in the order of time. */
+export function outsideStatistics(points: readonly OutsidePoint[]): OutsideStatistics | null {
+  const [first] = points;
+  const last = points.at(-1);
+  if (first === undefined || last === undefined) return null;
+  const sorted = points.map(({ outside_bytes: bytes }) => bytes).sort((a, b) => a - b);
+  const line = fitLine(
+    points.flatMap(({ time_us: time, outside_bytes: bytes }) => (time === null ? [] : [[time, bytes] as const])),
+  );
+  return {
+    first_bytes: first.outside_bytes,
+    last_bytes: last.outside_bytes,
+    min_bytes: sorted[0]!,
+    median_bytes: sorted[Math.floor((sorted.length - 1) / 2)]!,
+    max_bytes: sorted.at(-1)!,
+    growth_bytes_per_hour: line === null ? null : Math.round(line.slope * HOUR_US),
+    growth_r2: line === null ? null : line.r2,
+  };
+}
+
+function fitLine(points: readonly (readonly [x: number, y: number])[]): { slope: number; r2: number | null } | null {
+  if (points.length < LEAST_FOR_SLOPE) return null;
+  const meanX = points.reduce((sum, [x]) => sum + x, 0) / points.length;
+  const meanY = points.reduce((sum, [, y]) => sum + y, 0) / points.length;
+  let xx = 0;
+  let xy = 0;
+  let yy = 0;
+  for (const [x, y] of points) {
+    xx += (x - meanX) ** 2;
+    xy += (x - meanX) * (y - meanY);
+    yy += (y - meanY) ** 2;
+  }
+  if (xx === 0) return null;
+  // A flat line explains everything: there is nothing to explain.
+  return { slope: xy / xx, r2: yy === 0 ? null : (xy * xy) / (xx * yy) };
+}
+
+/** Every nth, with the first, the last and both extremes. */
+export function thinned(points: readonly OutsidePoint[]): OutsidePoint[] {
+  if (points.length <= MOST_POINTS) return [...points];
+  const stride = Math.ceil(points.length / (MOST_POINTS - 3));
+  let least = 0;
+  let most = 0;
+  for (const [index, { outside_bytes: bytes }] of points.entries()) {
+    if (bytes < points[least]!.outside_bytes) least = index;
+    if (bytes > points[most]!.outside_bytes) most = index;
+  }
+  return points.filter(
+    (_, index) => index % stride === 0 || index === least || index === most || index === points.length - 1,
+  );
+}

@@ -1,0 +1,65 @@
+/**
+ * Which launch of a run the metrics beside its logs belong to. A log tells its launches by banners and names; an event file or a W&B run is
+ * made anew by each launch and says nothing but its times. Files whose times overlap were written by one launch, and the newest launch
+ * that came to training is the newest that left metrics: both lists are laid side by side from their ends.
+ */
+
+/** A file of metrics with training iterations. Times in microseconds; null where its rows have none. */
+export interface MetricsSpan {
+  readonly sourceId: number;
+  readonly firstUs: number | null;
+  readonly lastUs: number | null;
+}
+
+export interface LaunchAlignment {
+  /** By source of metrics: its launch, from 1. */
+  readonly attempts: ReadonlyMap<number, number>;
+  /** How many launches the other files of the run come later than their names say: metrics remember launches whose logs are gone. */
+  readonly shift: number;
+}
+
+/**
+ * @param spans files of metrics that hold iterations
+ * @param trained launches of the other files that hold iterations, in ascending order
+ * @param newest newest launch of the other files, trained or not; 1 where nothing tells
+ */
+export function alignLaunches(
+  spans: readonly MetricsSpan[],
+  trained: readonly number[],
+  newest: number,
+): LaunchAlignment {
+  const groups = groupByTime(spans);
+  const wanted = groups.map((_, index) => {
+    const fromEnd = groups.length - 1 - index;
+    if (trained.length === 0) return newest - fromEnd;
+    // Launches before the first one whose log is there come before it.
+    return trained[trained.length - 1 - fromEnd] ?? trained[0]! - (fromEnd - trained.length + 1);
+  });
+  const shift = Math.max(0, 1 - Math.min(1, ...wanted));
+  const attempts = new Map<number, number>();
+  for (const [index, group] of groups.entries())
+    for (const { sourceId } of group) attempts.set(sourceId, wanted[index]! + shift);
+  return { attempts, shift };
+}
+
+/** Files whose times overlap, oldest group first. Files without times go with the newest. */
+function groupByTime(spans: readonly MetricsSpan[]): MetricsSpan[][] {
+  const timed = spans
+    .filter(({ firstUs, lastUs }) => firstUs !== null && lastUs !== null)
+    .sort((a, b) => a.firstUs! - b.firstUs! || a.sourceId - b.sourceId);
+  const groups: { lastUs: number; members: MetricsSpan[] }[] = [];
+  for (const span of timed) {
+    const last = groups.at(-1);
+    if (last === undefined || span.firstUs! > last.lastUs) groups.push({ lastUs: span.lastUs!, members: [span] });
+    else {
+      last.members.push(span);
+      last.lastUs = Math.max(last.lastUs, span.lastUs!);
+    }
+  }
+  const untimed = spans.filter((span) => !timed.includes(span));
+  if (untimed.length > 0) {
+    if (groups.length === 0) groups.push({ lastUs: 0, members: [] });
+    groups.at(-1)!.members.push(...untimed);
+  }
+  return groups.map(({ members }) => members);
+}

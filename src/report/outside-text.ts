@@ -1,0 +1,167 @@
+/** The screen of `mbforensics outside`. */
+import type { OutsideDevice, OutsidePoint, OutsideProcess, OutsideResult } from '../model/outside-results.js';
+import { formatBytes, formatCount } from '../model/units.js';
+import { keepEnd, printable, table } from './table.js';
+import { bytesOr, clock, countOr, labelled, UNKNOWN } from './text-pieces.js';
+
+export interface OutsideLook {
+  /** Rows of moments and of processes of each device; 0 for all the result has. */
+  readonly limit: number;
+}
+
+/** Below it a straight line is no description. */
+const STRAIGHT_R2 = 0.8;
+const SECOND_US = 1_000_000;
+
+export function outsideText(result: OutsideResult, look: OutsideLook): string {
+  const blocks: string[][] = [];
+  for (const device of result.devices) blocks.push(deviceLines(device, look));
+  if (result.devices.length === 0)
+    blocks.push([`run ${printable(result.run)}: no memory of a device beside PyTorch's`]);
+  const notes = [
+    ...(result.clock.shift_us === null || result.clock.shift_us === 0 ? [] : labelled('clocks', result.clock.origin)),
+    ...result.limits.flatMap((limit, i) => labelled(i === 0 ? 'limits' : '', printable(limit))),
+  ];
+  if (notes.length > 0) blocks.push(notes);
+  return `${blocks.map((lines) => lines.join('\n')).join('\n\n')}\n`;
+}
+
+function deviceLines(device: OutsideDevice, look: OutsideLook): string[] {
+  const { monitor, outside } = device;
+  const where = [
+    device.rank === null ? 'rank unknown' : `rank ${device.rank}`,
+    ...(device.device === null ? (device.gpu === null ? [] : [printable(device.gpu)]) : [`device ${device.device}`]),
+    ...(device.host === null ? [] : [`host ${printable(device.host)}`]),
+    ...(device.total_bytes === null ? [] : [`${formatBytes(device.total_bytes)} in all`]),
+  ];
+  const lines = [where.join(' · ')];
+  if (monitor !== null) {
+    const every = monitor.interval_us === null ? '' : `, every ${seconds(monitor.interval_us)}`;
+    const span =
+      monitor.first_us === null
+        ? ''
+        : `, ${clock(monitor.first_us)} to ${clock(monitor.last_us)}${zone(monitor.clock)}`;
+    lines.push(
+      ...labelled(
+        'samples',
+        `${countOr(monitor.samples)} of ${printable(monitor.file)} (${monitor.format})${every}${span}`,
+      ),
+      ...labelled(
+        'used',
+        `${formatBytes(monitor.first_bytes)} at first, ${formatBytes(monitor.last_bytes)} at last, ${formatBytes(monitor.max_bytes)} in the largest sample${monitor.max_us === null ? '' : ` (${clock(monitor.max_us)})`}`,
+      ),
+    );
+  }
+  if (device.joined_by !== null && monitor !== null) lines.push(...labelled('joined by', printable(device.joined_by)));
+  if (outside !== null) {
+    lines.push(
+      ...labelled(
+        'outside',
+        `${formatBytes(outside.median_bytes)} beside PyTorch (median of ${formatCount(device.moments)} moments; ${formatBytes(outside.min_bytes)} to ${formatBytes(outside.max_bytes)})${growth(device)}`,
+      ),
+    );
+  }
+  if (device.missed_bytes !== null)
+    lines.push(
+      ...labelled(
+        'missed',
+        `PyTorch's own peak is ${bytesOr(device.peak_reserved_bytes)} reserved: no sample saw at least ${formatBytes(device.missed_bytes)} of what was in use then`,
+      ),
+    );
+  if (device.points.length > 0) lines.push(pointTable(device, look.limit));
+  if (device.processes.length > 0) lines.push(processTable(device.processes, look.limit));
+  return lines;
+}
+
+function growth({ outside }: OutsideDevice): string {
+  const slope = outside?.growth_bytes_per_hour ?? null;
+  const r2 = outside?.growth_r2 ?? null;
+  if (slope === null || r2 === null || r2 < STRAIGHT_R2) return '';
+  const words = slope < 0 ? 'shrinks' : 'grows';
+  return `; it ${words} by ${formatBytes(Math.abs(slope))} an hour (r² ${r2.toFixed(2)})`;
+}
+
+function pointTable({ points }: OutsideDevice, limit: number): string {
+  const shown = choose(points, limit);
+  const hasProcess = shown.some((point) => point.process_bytes !== null);
+  const hasOthers = shown.some((point) => point.others_bytes !== null);
+  const body = table(
+    [
+      { title: 'time' },
+      { title: 'step', align: 'right' },
+      { title: 'used', align: 'right' },
+      { title: 'reserved', align: 'right' },
+      { title: 'outside', align: 'right' },
+      ...(hasProcess ? [{ title: 'this process', align: 'right' as const }] : []),
+      ...(hasOthers ? [{ title: 'others', align: 'right' as const }] : []),
+      { title: 'apart', align: 'right' },
+      { title: 'told by' },
+    ],
+    shown.map((point) => [
+      clock(point.time_us),
+      countOr(point.iteration),
+      formatBytes(point.used_bytes),
+      formatBytes(point.reserved_bytes),
+      formatBytes(point.outside_bytes),
+      ...(hasProcess ? [bytesOr(point.process_bytes)] : []),
+      ...(hasOthers ? [bytesOr(point.others_bytes)] : []),
+      point.apart_us === null ? 'same line' : seconds(point.apart_us),
+      place(point),
+    ]),
+    '  ',
+  );
+  const left = points.length - shown.length;
+  return left === 0 ? body : `${body}\n  and ${formatCount(left)} more moments`;
+}
+
+function processTable(processes: readonly OutsideProcess[], limit: number): string {
+  const shown = limit === 0 ? processes : processes.slice(0, limit);
+  const body = table(
+    [
+      { title: 'process' },
+      { title: 'whose' },
+      { title: 'largest', align: 'right' },
+      { title: 'last', align: 'right' },
+      { title: 'samples', align: 'right' },
+      { title: 'seen from' },
+      { title: 'to' },
+    ],
+    shown.map((process) => [
+      `${process.pid ?? UNKNOWN}${process.process === null ? '' : ` ${keepEnd(printable(process.process), 24)}`}`,
+      process.is_own === null ? UNKNOWN : process.is_own ? 'this rank' : 'another',
+      formatBytes(process.max_bytes),
+      formatBytes(process.last_bytes),
+      formatCount(process.samples),
+      clock(process.first_us),
+      clock(process.last_us),
+    ]),
+    '  ',
+  );
+  const left = processes.length - shown.length;
+  return left === 0 ? body : `${body}\n  and ${formatCount(left)} more processes`;
+}
+
+/** Evenly over time, with the first, the last and the extremes: a curve, not a beginning. */
+function choose(points: readonly OutsidePoint[], limit: number): readonly OutsidePoint[] {
+  if (limit === 0 || points.length <= limit) return points;
+  const kept = new Set([0, points.length - 1]);
+  const by = (better: (a: number, b: number) => boolean): number =>
+    points.reduce((best, point, i) => (better(point.outside_bytes, points[best]!.outside_bytes) ? i : best), 0);
+  for (const extreme of [by((a, b) => a > b), by((a, b) => a < b)]) if (kept.size < limit) kept.add(extreme);
+  for (let i = 1; kept.size < limit && i < limit; i += 1) kept.add(Math.round((i * (points.length - 1)) / limit));
+  return [...kept].sort((a, b) => a - b).map((index) => points[index]!);
+}
+
+function place({ kind, file, line }: OutsidePoint): string {
+  if (file === null) return kind;
+  return `${kind}, ${keepEnd(printable(file), 30)}${line === null ? '' : ` line ${formatCount(line)}`}`;
+}
+
+function seconds(us: number): string {
+  const value = us / SECOND_US;
+  return `${value < 10 ? value.toFixed(1) : Math.round(value)} s`;
+}
+
+function zone(name: string): string {
+  return name === 'utc' ? ' UTC' : '';
+}
