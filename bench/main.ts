@@ -9,6 +9,7 @@ import { attributeCase } from './cases/attribute.js';
 import { bisectCase } from './cases/bisect.js';
 import { compareCase } from './cases/compare.js';
 import { decodeCase } from './cases/decode.js';
+import { formatsCase } from './cases/formats.js';
 import { ingestCase } from './cases/ingest.js';
 import { jsonCase } from './cases/json.js';
 import { lintCase } from './cases/lint.js';
@@ -34,6 +35,7 @@ const CASES: readonly { readonly case: Case; readonly events: readonly number[] 
   { case: attributeCase, events: [1_000_000] },
   { case: logCase, events: [] },
   { case: textCase, events: [] },
+  { case: formatsCase, events: [] },
   { case: nsysCase, events: [3_000_000] },
   { case: modelCase, events: [] },
   { case: compareCase, events: [1000] },
@@ -43,7 +45,7 @@ const CASES: readonly { readonly case: Case; readonly events: readonly number[] 
 const FULL = { repeat: 5, logMegabytes: 256, textMegabytes: 500 };
 const SMALL = { repeat: 3, logMegabytes: 16, textMegabytes: 16, events: [100_000] };
 
-const USAGE = `usage: npm run bench -- [ingest] [ranks] [decode] [json] [query] [replay] [attribute] [log] [text] [nsys] [model] [lint] [options]
+const USAGE = `usage: npm run bench -- [ingest] [ranks] [decode] [json] [query] [replay] [attribute] [log] [text] [formats] [nsys] [model] [lint] [options]
 
   --events N,…   entries of the snapshots, kernels of the Nsight Systems export
   --log-mb N     size of the logs in MB

@@ -40,7 +40,7 @@ interface Literal {
   readonly formats: readonly LogFormat[];
 }
 
-const LITERALS: readonly Literal[] = (() => {
+function literalsOf(formats: readonly LogFormat[]): readonly Literal[] {
   const literals = new Map<string, { mask: number; formats: LogFormat[] }>();
   const of = (literal: string) => {
     const known = literals.get(literal) ?? { mask: 0, formats: [] };
@@ -50,11 +50,22 @@ const LITERALS: readonly Literal[] = (() => {
   for (const { literal, mask } of ANCHORS) of(literal).mask |= mask;
   for (const literal of DEVICE_ASSERT_ANCHORS) of(literal).mask |= ASSERT_BIT;
   for (const literal of TRACEBACK_ANCHORS) of(literal).mask |= TRACEBACK_BIT;
-  for (const format of LOG_FORMATS) for (const anchor of format.anchors) of(anchor).formats.push(format);
+  for (const format of formats) for (const anchor of format.anchors) of(anchor).formats.push(format);
   for (const [literal, entry] of literals) if (/(?:Error|Exception): $/.test(literal)) entry.mask |= EXCEPTION_BIT;
-  return [...literals].map(([literal, { mask, formats }]) => ({ literal, mask, formats }));
-})();
-const SCANNER = new LiteralScanner(LITERALS.map(({ literal }) => literal));
+  return [...literals].map(([literal, { mask, formats: found }]) => ({ literal, mask, formats: found }));
+}
+
+/** What a log is searched for: the literals of the failure grammar, and those of some formats. Making one costs as much as reading a small log. */
+export interface LogVocabulary {
+  readonly literals: readonly Literal[];
+  readonly scanner: LiteralScanner;
+}
+
+export function logVocabulary(formats: readonly LogFormat[]): LogVocabulary {
+  const literals = literalsOf(formats);
+  return { literals, scanner: new LiteralScanner(literals.map(({ literal }) => literal)) };
+}
+const EVERYTHING = logVocabulary(LOG_FORMATS);
 const NO_FORMATS: readonly LogFormat[] = [];
 
 export interface LogOutput {
@@ -75,8 +86,12 @@ export interface LogOutput {
  * Reads a log of any size in one pass and constant memory. Bytes are scanned for the grammar's anchors before anything is
  * decoded; only lines around a hit become strings.
  */
-export async function readLog(source: ByteSource, output: LogOutput): Promise<RankTally> {
-  const reader = new LogReader(output);
+export async function readLog(
+  source: ByteSource,
+  output: LogOutput,
+  vocabulary: LogVocabulary = EVERYTHING,
+): Promise<RankTally> {
+  const reader = new LogReader(output, vocabulary);
   for (;;) {
     const start = reader.makeRoom();
     const count = await source.read(reader.buffer, start);
@@ -90,7 +105,7 @@ export async function readLog(source: ByteSource, output: LogOutput): Promise<Ra
 
 /** {@link readLog} of a text in memory. */
 export function readLogBytes(bytes: Uint8Array, output: LogOutput): RankTally {
-  const reader = new LogReader(output);
+  const reader = new LogReader(output, EVERYTHING);
   for (let from = 0; from < bytes.length; ) {
     const start = reader.makeRoom();
     const count = Math.min(bytes.length - from, reader.buffer.length - start);
@@ -111,6 +126,8 @@ class LogReader {
   private readonly joiner: IncidentJoiner;
   private readonly attempts: AttemptTracker;
   private readonly output: LogOutput;
+  private readonly literals: readonly Literal[];
+  private readonly scanner: LiteralScanner;
   private readonly said = new Set<string>();
   /** Bytes in the buffer, the next one to look at, and how far back a line may begin again. */
   private end = 0;
@@ -128,8 +145,10 @@ class LogReader {
   private feedAt = -1;
   private returnAt = -1;
 
-  constructor(output: LogOutput) {
+  constructor(output: LogOutput, { literals, scanner }: LogVocabulary) {
     this.output = output;
+    this.literals = literals;
+    this.scanner = scanner;
     this.attempts = new AttemptTracker((row) => output.attempt?.(row));
     this.assembly = new MessageAssembly(
       (row) => this.joiner.message({ ...row, attempt: this.attempts.at(row.line), timeUs: parseLogTime(row.timeText) }),
@@ -217,9 +236,9 @@ class LogReader {
   }
 
   private scanFrom(from: number, limit: number): void {
-    this.hit = SCANNER.next(this.buffer, from, limit, this.end);
+    this.hit = this.scanner.next(this.buffer, from, limit, this.end);
     this.hitMask = 0;
-    if (this.hit >= 0) for (const index of SCANNER.found) this.hitMask |= LITERALS[index]!.mask;
+    if (this.hit >= 0) for (const index of this.scanner.found) this.hitMask |= this.literals[index]!.mask;
   }
 
   /**
@@ -289,8 +308,8 @@ class LogReader {
     this.findHit(limit);
     while (this.hit >= 0 && this.hit < next) {
       mask |= this.hitMask & ~EXCEPTION_BIT;
-      for (const index of SCANNER.found) {
-        const found = LITERALS[index]!.formats;
+      for (const index of this.scanner.found) {
+        const found = this.literals[index]!.formats;
         if (formats === NO_FORMATS) formats = found;
         else if (formats !== found && found.some((format) => !formats.includes(format))) {
           formats = [...new Set([...formats, ...found])];

@@ -1,10 +1,11 @@
 /** From one failure message, or from facts joined of several witnesses, to a verdict. */
 import type { Verdict } from '../../model/results.js';
+import { GIB } from '../../model/units.js';
 import type { Message } from '../log/message.js';
 import { activityOf } from '../stacks/activity.js';
 import { account } from '../verdict/accounting.js';
 import { capturesFor } from '../verdict/captures.js';
-import { EvidenceLog, type Figure, type OomFacts, type RunSide } from '../verdict/facts.js';
+import { EvidenceLog, type Figure, type MonitorFacts, type OomFacts, type RunSide } from '../verdict/facts.js';
 import { fallbackOfKind, type KindVerdict, verdictOfKind } from '../verdict/from-kind.js';
 import { COMBINATION_RULES, judge } from '../verdict/index.js';
 import { ruleOfThumb } from '../verdict/rule-of-thumb.js';
@@ -28,14 +29,23 @@ export interface Given {
 export function withContext(facts: OomFacts, rank: RankContext | undefined, given: Given): OomFacts {
   return {
     ...facts,
-    total: facts.total ?? given.total ?? null,
+    total: facts.total ?? given.total ?? monitoredTotal(rank?.monitor),
     allocator: facts.allocator ?? rank?.allocator ?? null,
     growth: rank?.growth ?? null,
     run: rank?.side ?? facts.run ?? null,
     driver: rank?.driver ?? null,
+    monitor: rank?.monitor ?? null,
     bystanders: rank === undefined ? null : { ...rank.bystanders, failedAlone: given.failedRanks === 1 },
   };
 }
+
+/** The driver counts what it keeps for itself into a device's total, PyTorch does not: it comes last. */
+function monitoredTotal(monitor: MonitorFacts | null | undefined): Figure | null {
+  if (monitor?.totalBytes == null) return null;
+  return { bytes: monitor.totalBytes, precisionBytes: DRIVER_RESERVE_BYTES, source: monitor.source };
+}
+/** Between the two totals of one device lie 0.3 to 0.7 GiB on devices of 40 to 140 GiB. */
+const DRIVER_RESERVE_BYTES = 0.7 * GIB;
 
 /** The verdict of a message, with what the run it stands in adds. */
 export function judgeMessage(message: Message, given: Given = {}): Verdict {

@@ -2,12 +2,21 @@
 import { readAllocConf } from '../../allocator/settings.js';
 import { ALLOCATOR_VARIABLES } from '../../model/env-keys.js';
 import { DRIVER_OWNER_WORDS } from '../../model/nsys-results.js';
-import { formatBytes, formatCount } from '../../model/units.js';
+import { formatBytes, formatCount, GIB } from '../../model/units.js';
 import type { QueryRow } from '../../store/query-catalog.js';
 import type { Store } from '../../store/store.js';
 import { readRunTexts } from '../log/run-texts.js';
 import { type DriverMemory, driverMemoryOf, readDriverMemory } from '../nsys/run-memory.js';
-import type { AllocatorFacts, DriverFacts, EvidenceLog, Figure, Growth, RunSide } from '../verdict/facts.js';
+import { readMonitored } from '../outside/monitor-facts.js';
+import type {
+  AllocatorFacts,
+  DriverFacts,
+  EvidenceLog,
+  Figure,
+  Growth,
+  MonitorFacts,
+  RunSide,
+} from '../verdict/facts.js';
 import type { Bystanders } from '../verdict/rule-of-thumb.js';
 import { runSide, savingSince } from './run-side.js';
 
@@ -21,6 +30,8 @@ export interface RankContext {
   readonly side: RunSide;
   /** What a profile of the driver says of this rank; null without one that tells PyTorch's memory from the rest. */
   readonly driver: DriverFacts | null;
+  /** What was sampled of the device of this rank. */
+  readonly monitor: MonitorFacts | null;
   /** Beside what is known of failures. */
   readonly bystanders: Omit<Bystanders, 'failedAlone'>;
   /** Adds what a reader should know beside a message, or beside a snapshot, which tells of its own rank all there is. */
@@ -40,6 +51,7 @@ export async function readRunContext(store: Store, runId: number): Promise<RunCo
   const ranks = new Set(memory.map(({ rank }) => rank));
   const texts = await readRunTexts(store, runId);
   const profiled = await readDriverMemory(store, runId);
+  const monitored = await readMonitored(store, runId);
   return {
     of(rank) {
       // Without a rank, the one writer there is must be the one that failed.
@@ -49,11 +61,14 @@ export async function readRunContext(store: Store, runId: number): Promise<RunCo
       const others = memory.filter((row) => !isOwn(row));
       const allocator = allocatorOf(env, own);
       const driver = driverMemoryOf(profiled, own);
+      const monitor =
+        own === null ? (monitored.size === 1 ? [...monitored.values()][0]! : null) : (monitored.get(own) ?? null);
       return {
         allocator: allocator?.facts ?? null,
         growth: growthOf(lines.get('allocated')),
         side: runSide(texts, own, memory, printed, env),
         driver: driver === null || driver.outside.length === 0 ? null : driver,
+        monitor,
         bystanders: bystandersOf(own, others, lines.get('max_reserved'), env),
         tell(evidence, total, beside) {
           if (beside === 'message') {
@@ -62,6 +77,7 @@ export async function readRunContext(store: Store, runId: number): Promise<RunCo
           }
           tellOthers(own, others, total, evidence);
           if (driver !== null) tellDriver(driver, evidence);
+          if (monitor !== null) tellMonitor(monitor, evidence);
           const saving = savingSince(texts);
           if (saving !== null) evidence.add(saving.text, saving.source);
         },
@@ -94,6 +110,27 @@ function tellDriver({ outside, moment, failed, retries, retryNs, source }: Drive
   const when = moment === 'oom' ? 'when it failed' : "at the driver's peak";
   const words = `${named.join(', ')}${rest === 0 ? '' : ` and ${rest} more`}`;
   evidence.add(`outside PyTorch the profiler saw ${formatBytes(sum)} ${when}: ${words}`, source);
+}
+
+/** A change of memory outside PyTorch worth a word. */
+const OUTSIDE_CHANGE_BYTES = GIB / 2;
+
+/** What was sampled of the device: in use at the failure, other processes, how the part outside PyTorch moved. */
+function tellMonitor(monitor: MonitorFacts, evidence: EvidenceLog): void {
+  const { usedBytes, moment, totalBytes, others, outsideFirstBytes: first, outsideLastBytes: last, source } = monitor;
+  const when = moment === 'failure' ? 'when it failed' : 'in the largest sample, which may have missed the peak';
+  const all = totalBytes === null ? '' : ` of ${formatBytes(totalBytes)}`;
+  const change =
+    first === null || last === null || Math.abs(last - first) < OUTSIDE_CHANGE_BYTES
+      ? ''
+      : `; outside PyTorch ${formatBytes(first)} at first and ${formatBytes(last)} at last`;
+  evidence.add(`the device had ${formatBytes(usedBytes)}${all} in use ${when}${change}`, source);
+  const [most] = others ?? [];
+  if (most === undefined || others === null) return;
+  const sum = others.reduce((bytes, process) => bytes + process.bytes, 0);
+  const who = `pid ${most.pid ?? 'unknown'}${most.process === null ? '' : ` ${most.process}`}`;
+  const more = others.length === 1 ? '' : `, largest of ${formatCount(others.length)}`;
+  evidence.add(`other processes on this device held ${formatBytes(sum)} when last seen: ${who}${more}`, source);
 }
 
 function bystandersOf(

@@ -1,7 +1,7 @@
 /** Others hold the device: another process, NCCL, the CUDA context. Asked first, since what remains may then look full or fragmented. */
 import { DRIVER_OWNER_WORDS } from '../../model/nsys-results.js';
 import { formatBytes } from '../../model/units.js';
-import { active, type CauseTest, type EvidenceLog, type OomFacts, outside } from './facts.js';
+import { active, type CauseTest, type EvidenceLog, type MonitorFacts, type OomFacts, outside } from './facts.js';
 import { ORDINARY_OUTSIDE_BYTES, ORDINARY_OUTSIDE_SHARE } from './thresholds.js';
 
 /** See the thresholds it is made of. */
@@ -65,8 +65,10 @@ function blame(facts: OomFacts, beyondBytes: number, evidence: EvidenceLog) {
     facts.process !== null && facts.total !== null && facts.deviceFree !== null
       ? facts.total.bytes - facts.deviceFree.bytes - facts.process.bytes
       : null;
-  const foreign = Math.max(others, beyondProcess ?? 0);
-  if (facts.process === null && others === 0) {
+  const seen = facts.monitor?.others ?? null;
+  const sampled = seen === null ? 0 : seen.reduce((sum, process) => sum + process.bytes, 0);
+  const foreign = Math.max(others, beyondProcess ?? 0, Math.min(sampled, beyondBytes));
+  if (facts.process === null && others === 0 && seen === null) {
     return {
       detail: null,
       confidence: 'medium' as const,
@@ -78,8 +80,12 @@ function blame(facts: OomFacts, beyondBytes: number, evidence: EvidenceLog) {
     return {
       detail: 'other_process' as const,
       confidence: 'high' as const,
-      summary: `other processes hold ${formatBytes(foreign)} of the device`,
-      next: ['find the process with nvidia-smi on that host and end it, or move this rank to a free device'],
+      summary: `other processes hold ${formatBytes(foreign)} of the device${named(seen)}`,
+      next: [
+        seen === null || seen.length === 0
+          ? 'find the process with nvidia-smi on that host and end it, or move this rank to a free device'
+          : `end ${pidWords(seen)} on that host, or move this rank to a free device`,
+      ],
     };
   }
   const own = formatBytes(beyondBytes - foreign);
@@ -103,6 +109,20 @@ function blame(facts: OomFacts, beyondBytes: number, evidence: EvidenceLog) {
     summary: `${own} of this process lie outside PyTorch (NCCL, CUDA context, libraries)`,
     next: ['count communicators and NCCL channels (NCCL_DEBUG=INFO); an Nsight Systems capture names the allocations'],
   };
+}
+
+type Seen = NonNullable<MonitorFacts['others']>;
+const MOST_NAMED = 3;
+
+function pidWords(seen: Seen): string {
+  const shown = seen
+    .slice(0, MOST_NAMED)
+    .map(({ pid, process }) => `pid ${pid ?? 'unknown'}${process === null ? '' : ` (${process})`}`);
+  return shown.join(', ');
+}
+
+function named(seen: Seen | null): string {
+  return seen === null || seen.length === 0 ? '' : `: ${pidWords(seen)}`;
 }
 
 /** A profile of the driver names what lies outside; it decides if it accounts for half of it. */

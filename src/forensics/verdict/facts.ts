@@ -105,6 +105,22 @@ export interface DriverFacts {
   readonly source: string;
 }
 
+/** What somebody who samples the device (nvidia-smi, DCGM, W&B) saw of it. Samples miss what comes and goes between them. */
+export interface MonitorFacts {
+  readonly totalBytes: number | null;
+  readonly usedBytes: number;
+  /** Of the sample nearest to the failure, or of the largest. */
+  readonly moment: 'failure' | 'largest sample';
+  /** Other processes on this device when last seen, the largest first; null where nothing tells them from this rank's own. */
+  readonly others:
+    | readonly { readonly pid: number | null; readonly process: string | null; readonly bytes: number }[]
+    | null;
+  /** Device memory in use less PyTorch's reserve, at the first and the last moment at which both are known. */
+  readonly outsideFirstBytes: number | null;
+  readonly outsideLastBytes: number | null;
+  readonly source: string;
+}
+
 /** The highest memory that one pipeline stage printed. */
 export interface StageMemory {
   readonly stage: number;
@@ -206,6 +222,7 @@ export interface OomFacts {
   readonly run?: RunSide | null | undefined;
   readonly bystanders?: Bystanders | null | undefined;
   readonly driver?: DriverFacts | null | undefined;
+  readonly monitor?: MonitorFacts | null | undefined;
 }
 
 /** What this process could have had at most: reserve plus free device memory, within the fraction's limit if there is one. */

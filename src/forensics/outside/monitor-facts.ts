@@ -1,0 +1,37 @@
+/** What monitors saw of the device of a rank that failed, for whoever judges the failure. */
+import type { OutsideDevice } from '../../model/outside-results.js';
+import type { Store } from '../../store/store.js';
+import type { MonitorFacts } from '../verdict/facts.js';
+import { describeOutside } from './describe-outside.js';
+
+/** By rank; empty for a run that nobody watched. */
+export async function readMonitored(store: Store, runId: number): Promise<ReadonlyMap<number, MonitorFacts>> {
+  const found = new Map<number, MonitorFacts>();
+  // Most runs have none, and everything below asks many questions.
+  if ((await store.all('outside.monitors', { run_id: runId })).length === 0) return found;
+  const { devices } = await describeOutside(store, runId, '');
+  for (const device of devices) {
+    const facts = factsOf(device);
+    if (device.rank !== null && facts !== null) found.set(device.rank, facts);
+  }
+  return found;
+}
+
+function factsOf({ monitor, points, processes, total_bytes: total, outside }: OutsideDevice): MonitorFacts | null {
+  if (monitor === null) return null;
+  const failure = points.findLast(({ kind }) => kind === 'failure message');
+  const others = processes.filter(({ is_own: isOwn }) => isOwn === false);
+  const every = monitor.interval_us === null ? '' : `, every ${Math.round(monitor.interval_us / 100_000) / 10} s`;
+  return {
+    totalBytes: total,
+    usedBytes: failure?.used_bytes ?? monitor.max_bytes,
+    moment: failure === undefined ? 'largest sample' : 'failure',
+    // Without the rank's own pid nobody knows which of the listed processes are others.
+    others: processes.some(({ is_own: isOwn }) => isOwn !== null)
+      ? others.map(({ pid, process, last_bytes: bytes }) => ({ pid, process, bytes }))
+      : null,
+    outsideFirstBytes: outside === null || points.length < 2 ? null : outside.first_bytes,
+    outsideLastBytes: outside === null || points.length < 2 ? null : outside.last_bytes,
+    source: `${monitor.file} (${monitor.format}${every})`,
+  };
+}
