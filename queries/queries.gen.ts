@@ -1030,6 +1030,18 @@ export interface Queries {
       snapshot_id: number;
     };
   };
+  /** Memory and counters that metrics hold at every step of the newest launch that has iterations */
+  'measure.step_metrics': {
+    params: {
+      run_id: number;
+    };
+    row: {
+      iteration: number;
+      allocated_bytes: number | null;
+      max_allocated_bytes: number | null;
+      num_zeros: number | null;
+    };
+  };
   /** Allocations of the driver, with the call, the thread and the library call that made each */
   'nsys.allocations': {
     params: {

@@ -20,6 +20,10 @@ const orNull =
   (check: Check): Check =>
   (value, where) =>
     value === null ? undefined : check(value, where);
+const optional =
+  (check: Check): Check =>
+  (value, where) =>
+    value === undefined ? undefined : check(value, where);
 const textOrNull = orNull(text);
 const numberOrNull = orNull(number);
 
@@ -62,7 +66,7 @@ const record =
   };
 
 /** Adding a field to the type without saying here what it may be is an error of compilation. */
-type Fields<T> = Readonly<Record<keyof T, Check>>;
+type Fields<T> = { readonly [Name in keyof T]-?: Check };
 type Item<T> = T extends readonly (infer U)[] ? U : never;
 
 const STATUS: Fields<Measurement['status']> = {
@@ -161,6 +165,9 @@ const SERIES: Fields<Measurement['series']> = {
   step_ms: listOf(numberOrNull),
   tflops: listOf(numberOrNull),
   grad_norm: listOf(numberOrNull),
+  allocated_bytes: optional(listOf(numberOrNull)),
+  max_allocated_bytes: optional(listOf(numberOrNull)),
+  num_zeros: optional(listOf(numberOrNull)),
 };
 
 const MEASUREMENT: Fields<Measurement> = {
@@ -205,7 +212,7 @@ const MEASUREMENT: Fields<Measurement> = {
 /** Values stand beside their iteration: one list cut short would shift nothing, but say nothing either. */
 function unequalSeries(series: JsonObject, where: string): string | undefined {
   const count = (key: string): number => (series.get(key) as readonly JsonValue[]).length;
-  const odd = Object.keys(SERIES).find((key) => count(key) !== count('iteration'));
+  const odd = Object.keys(SERIES).find((key) => series.has(key) && count(key) !== count('iteration'));
   if (odd === undefined) return undefined;
   return `has ${count(odd)} values as ${where}.${odd} of ${count('iteration')} iterations`;
 }

@@ -119,6 +119,10 @@ export interface MeasuredSeries {
   readonly step_ms: readonly (number | null)[];
   readonly tflops: readonly (number | null)[];
   readonly grad_norm: readonly (number | null)[];
+  /** Of the rank that writes the metrics, at each of its steps; absent without metrics that hold them. */
+  readonly allocated_bytes?: readonly (number | null)[] | undefined;
+  readonly max_allocated_bytes?: readonly (number | null)[] | undefined;
+  readonly num_zeros?: readonly (number | null)[] | undefined;
 }
 export const MOST_POINTS = 2_000;
 

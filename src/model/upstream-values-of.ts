@@ -15,8 +15,8 @@ const SIGNIFICANT_DIGITS = 5;
 const FIRST_STEP = 1;
 
 /**
- * Megatron-LM's training values: `lm loss`, `iteration-time` in seconds, memory in bytes. Megatron-LM samples memory at every step, a log prints it once or
- * twice: of the rank with the highest peak its first line and, at its last line, its largest peak and what was allocated then. A metric without a value is
+ * Megatron-LM's training values: `lm loss`, `iteration-time` in seconds, memory in bytes. Megatron-LM records memory at every step in its event files, which is
+ * taken where the run has them. A log prints it once or twice: of the rank with the highest peak its first line and, at its last line, its largest peak and what was allocated then. A metric without a value is
  * absent, as is a step.
  */
 export function megatronValuesOf(measurement: Measurement): MegatronTrainingValues {
@@ -34,7 +34,11 @@ export function megatronValuesOf(measurement: Measurement): MegatronTrainingValu
       return [step, value === null ? null : value / divisor];
     });
   add('lm loss', bySteps(series.loss, 1));
-  if (rank !== undefined) {
+  if (series.num_zeros !== undefined) add('num-zeros', bySteps(series.num_zeros, 1));
+  if (series.allocated_bytes !== undefined || series.max_allocated_bytes !== undefined) {
+    add('mem-allocated-bytes', bySteps(series.allocated_bytes ?? [], 1));
+    add('mem-max-allocated-bytes', bySteps(series.max_allocated_bytes ?? [], 1));
+  } else if (rank !== undefined) {
     add('mem-allocated-bytes', [
       [rank.first_iteration, rank.first_allocated_bytes],
       [rank.last_iteration, rank.allocated_bytes],

@@ -90,7 +90,7 @@ export async function measureRun(
     ranks,
     peaks,
     steps,
-    series: measureSeries(ofLaunch),
+    series: measureSeries(ofLaunch, await store.all('measure.step_metrics', { run_id: runId })),
     config: Object.fromEntries(
       config.settings
         .filter(({ value }) => (value?.length ?? 0) <= MOST_VALUE_CHARS)

@@ -1,0 +1,29 @@
+-- @name   measure.step_metrics
+-- @title  Memory and counters that metrics hold at every step of the newest launch that has iterations
+-- @param  run_id INTEGER
+-- @col    iteration           BIGINT
+-- @col    allocated_bytes     BIGINT?
+-- @col    max_allocated_bytes BIGINT?
+-- @col    num_zeros           DOUBLE?
+-- @why    Upstream's golden values are taken from event files, which hold at every step what a log prints once or twice. Only metrics count here: a memory
+--         line of one rank says nothing of the rank that writes the metrics.
+WITH
+  metrics AS (SELECT source_id, attempt FROM source WHERE run_id = $run_id AND format IN ('tensorboard', 'wandb', 'scalars')),
+  newest AS (SELECT max(source.attempt + log.attempt - 1) AS attempt FROM log_iteration AS log JOIN source USING (source_id) WHERE source.run_id = $run_id),
+  memory AS (
+    SELECT log.source_id, log.iteration, max(log.bytes) FILTER (metric.text = 'allocated') AS allocated_bytes, max(log.bytes) FILTER (metric.text = 'max_allocated') AS max_allocated_bytes
+    FROM log_memory AS log JOIN metrics USING (source_id) JOIN text_value AS metric ON metric.text_id = log.metric_id
+    WHERE metric.text IN ('allocated', 'max_allocated') AND log.iteration IS NOT NULL AND metrics.attempt = (SELECT attempt FROM newest)
+    GROUP BY log.source_id, log.iteration),
+  zeros AS (
+    SELECT log.source_id, log.iteration, max(log.value) AS num_zeros
+    FROM log_figure AS log JOIN metrics USING (source_id) JOIN text_value AS name ON name.text_id = log.name_id
+    WHERE name.text = 'iteration.num zeros' AND log.iteration IS NOT NULL AND metrics.attempt = (SELECT attempt FROM newest)
+    GROUP BY log.source_id, log.iteration),
+  steps AS (
+    SELECT coalesce(memory.source_id, zeros.source_id) AS source_id, coalesce(memory.iteration, zeros.iteration) AS iteration, allocated_bytes, max_allocated_bytes, num_zeros
+    FROM memory FULL JOIN zeros ON zeros.source_id = memory.source_id AND zeros.iteration = memory.iteration)
+SELECT iteration, allocated_bytes, max_allocated_bytes, num_zeros
+FROM steps
+WHERE source_id = (SELECT source_id FROM steps GROUP BY source_id ORDER BY count(*) DESC, source_id LIMIT 1)
+ORDER BY iteration
