@@ -360,6 +360,16 @@ export interface MemoryResult {
   readonly flags: readonly MemoryFlag[];
   /** Every record of the ranks asked for with `--rank`. */
   readonly records: readonly MemoryRecord[] | null;
+  /** What monitors polled, which is kept apart from the lines above: a sample misses what comes and goes between two. Null without any. */
+  readonly sampled: MemorySamples | null;
+}
+
+export interface MemorySamples {
+  readonly devices: number;
+  readonly samples: number;
+  /** Of one device, all processes. */
+  readonly max_used_bytes: number;
+  readonly files: readonly string[];
 }
 
 export interface ConfigEntry {

@@ -9,7 +9,8 @@ const MOST_RANKS = 32;
 const MOST_RECORDS = 200;
 
 export function memoryText(result: MemoryResult): string {
-  if (result.ranks.length === 0) return `run ${printable(result.run)}: no memory line\n`;
+  if (result.ranks.length === 0)
+    return `${[`run ${printable(result.run)}: no memory line`, ...sampledLines(result)].join('\n')}\n`;
   const lines = [`run ${printable(result.run)}: last and largest figures of the memory lines`];
   const attempts = [...new Set(result.ranks.map(({ attempt }) => attempt))];
   for (const attempt of attempts) {
@@ -44,7 +45,19 @@ export function memoryText(result: MemoryResult): string {
     lines.push(...wrap(`  ${flag.kind.replaceAll('_', ' ')} · ${where}: ${printable(flag.text)}`, WIDTH, '    '));
   }
   if (result.records !== null) lines.push('', recordsTable(result.records));
+  if (result.sampled !== null) lines.push('', ...sampledLines(result));
   return `${lines.join('\n')}\n`;
+}
+
+function sampledLines({ sampled }: MemoryResult): string[] {
+  if (sampled === null) return [];
+  const { devices, samples, files, max_used_bytes: bytes } = sampled;
+  const where = files.length === 1 ? printable(files[0]!) : `${formatCount(files.length)} files`;
+  return wrap(
+    `  sampled, and so kept apart: ${formatCount(samples)} samples of ${formatCount(devices)} ${devices === 1 ? 'device' : 'devices'} (${where}), at most ${formatBytes(bytes)} in use; peaks between two samples are not in it: mbforensics outside`,
+    WIDTH,
+    '  ',
+  );
 }
 
 /** A row a rank with the metrics that matter; with one rank asked for, a row a metric. */

@@ -6,6 +6,7 @@ import type {
   MemoryRank,
   MemoryRecord,
   MemoryResult,
+  MemorySamples,
   RankPosition,
 } from '../../model/log-results.js';
 import { formatBytes, GIB } from '../../model/units.js';
@@ -235,6 +236,19 @@ export async function describeMemory(
     stages: stagesOf(ranks),
     flags: memoryFlags(ranks),
     records: options.rank === undefined ? null : await memoryRecords(store, runId, { rank: options.rank }),
+    sampled: await readSamples(store, runId),
+  };
+}
+
+async function readSamples(store: Store, runId: number): Promise<MemorySamples | null> {
+  const monitors = await store.all('outside.monitors', { run_id: runId });
+  if (monitors.length === 0) return null;
+  const devices = new Set(monitors.map(({ host, device, gpu }) => JSON.stringify([host, device ?? gpu])));
+  return {
+    devices: devices.size,
+    samples: monitors.reduce((sum, { samples }) => sum + samples, 0),
+    max_used_bytes: monitors.reduce((most, { max_bytes: bytes }) => Math.max(most, bytes), 0),
+    files: [...new Set(monitors.map(({ display_path: path }) => path))],
   };
 }
 
