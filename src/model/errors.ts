@@ -165,6 +165,32 @@ export const ERROR_CODES = {
     kind: 'input',
     remedy: 'Take a file of the same project, or compare runs: --preset default judges any two.',
   },
+  // input: TensorBoard event files
+  MBF2901: { kind: 'input', remedy: REMEDY_RECOPY },
+  MBF2902: {
+    kind: 'input',
+    remedy: 'A data set is made of the same records; ingest the events.out.tfevents.* files of the run.',
+  },
+  // input: exported scalars
+  MBF2921: {
+    kind: 'input',
+    remedy: 'Export it again from TensorBoard, W&B or the trainer, as CSV or JSON with its header.',
+  },
+  MBF2922: { kind: 'input', remedy: REMEDY_RECOPY },
+  // input: monitors of devices
+  MBF2931: {
+    kind: 'input',
+    remedy: 'Write samples anew, for example: nvidia-smi --query-gpu=timestamp,index,memory.used --format=csv -l 1',
+  },
+  MBF2932: {
+    kind: 'input',
+    remedy:
+      'Put the fields of --query-gpu in front as the first line, in their order: timestamp, index, memory.used [MiB], memory.total [MiB]',
+  },
+  // input: Slurm's accounting
+  MBF2941: { kind: 'input', remedy: 'Ask again and keep the header: sacct --parsable2 --format=ALL -j JOBID' },
+  // input: Kubernetes
+  MBF2951: { kind: 'input', remedy: 'Ask again: kubectl get pods,events -o json' },
   // store
   MBF3001: { kind: 'store', remedy: 'Another process has it open; wait for it, or use another store with --db.' },
   MBF3002: { kind: 'store', remedy: 'Move the file away and ingest again, or name another store with --db.' },

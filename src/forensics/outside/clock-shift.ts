@@ -32,8 +32,8 @@ export function clockShift({ pairs, clocks, given }: ShiftQuestion): ClockShift 
   for (const { kind, pairs: count, shift_us: shift } of pairs) {
     const quarters = Math.round(shift / QUARTER_US) * QUARTER_US;
     if (Math.abs(shift - quarters) > MOST_RESIDUE_US) continue;
-    const what = kind === 'iteration' ? 'iterations that stand in both' : 'failures that stand in both';
-    return { shift_us: quarters, origin: `printed clocks are ${zoneText(quarters)}, by ${count} ${what}` };
+    const what = count === 1 ? `one ${kind} that stands` : `${count} ${kind}s that stand`;
+    return { shift_us: quarters, origin: `printed clocks are ${zoneText(quarters)}, by ${what} in both` };
   }
   return {
     shift_us: null,
