@@ -1630,7 +1630,8 @@ export interface Queries {
       run_id: number;
     };
     row: {
-      rank: number;
+      /** NULL only for NCCL's lines, which name the rank themselves */
+      rank: number | null;
       host: string | null;
       pid: number | null;
       /** ordinal of the process */

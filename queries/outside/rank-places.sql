@@ -1,7 +1,7 @@
 -- @name   outside.rank_places
 -- @title  Where ranks run, as far as anything says it: hosts, pids, and the devices NCCL names
 -- @param  run_id INTEGER
--- @col    rank   INTEGER
+-- @col    rank   INTEGER? NULL only for NCCL's lines, which name the rank themselves
 -- @col    host   VARCHAR?
 -- @col    pid    BIGINT?
 -- @col    device INTEGER? ordinal of the process
@@ -20,5 +20,5 @@ SELECT DISTINCT rank, host, pid, device, nccl FROM (
   UNION ALL
   SELECT process.rank, report.host, process.pid, NULL, NULL
   FROM nsys_process AS process JOIN nsys_report AS report USING (source_id) JOIN source USING (source_id) WHERE source.run_id = $run_id)
-WHERE rank IS NOT NULL AND (host IS NOT NULL OR pid IS NOT NULL OR device IS NOT NULL OR nccl IS NOT NULL)
+WHERE nccl IS NOT NULL OR (rank IS NOT NULL AND (host IS NOT NULL OR pid IS NOT NULL OR device IS NOT NULL))
 ORDER BY ALL

@@ -72,7 +72,7 @@ export function matchDevices(question: MatchQuestion): ReadonlyMap<string, RankO
   const listed = (monitor: Monitor) => processes.filter((process) => isOn(process, monitor));
   for (const monitor of monitors) {
     for (const { rank, pid } of places) {
-      if (pid !== null && listed(monitor).some((process) => process.pid === pid))
+      if (pid !== null && rank !== null && listed(monitor).some((process) => process.pid === pid))
         take(monitor, rank, `pid ${pid}, which rank ${rank} has by its own messages`, pid);
     }
   }
@@ -82,12 +82,15 @@ export function matchDevices(question: MatchQuestion): ReadonlyMap<string, RankO
       if (place.nccl === null || (place.host !== null && host !== null && !sameHost(place.host, host))) continue;
       const words = /^rank (\d+) of (\d+),(?: nvmlDev (\d+))?(?: busId ([\da-f]+))?/.exec(place.nccl);
       if (words === null || (worldSize !== null && Number(words[2]) !== worldSize)) continue;
+      // In the communicator of all ranks, and only there, NCCL's rank is the global one.
+      const rank = place.rank ?? (worldSize === null ? null : Number(words[1]));
+      if (rank === null) continue;
       const bus = words[4] === undefined ? null : busNumber(words[4]);
       const isBus = monitor.gpu !== null && bus !== null && busNumber(monitor.gpu) === bus;
       const isIndex = words[3] !== undefined && monitor.device === Number(words[3]);
       // Without hosts an index says nothing as soon as there are several nodes.
       if (isBus || (isIndex && (host !== null || hosts.length <= 1)))
-        take(monitor, place.rank, `NCCL's lines (${isBus ? `bus ${words[4]}` : `device ${words[3]}`})`, null);
+        take(monitor, rank, `NCCL's lines (${isBus ? `bus ${words[4]}` : `device ${words[3]}`})`, null);
     }
   }
   byOrder(question, hosts, taken, found, take);
@@ -112,7 +115,11 @@ function byOrder(
     const visible = visibleDevices?.split(',').map((text) => text.trim());
     const seen = visible?.every((text) => /^\d+$/.test(text)) === true ? visible.map(Number) : indices;
     const own = [
-      ...new Set(places.flatMap((p) => (p.host !== null && host !== null && sameHost(p.host, host) ? [p.rank] : []))),
+      ...new Set(
+        places.flatMap((p) =>
+          p.rank !== null && p.host !== null && host !== null && sameHost(p.host, host) ? [p.rank] : [],
+        ),
+      ),
     ];
     const isOneNode = nodes.size === 1 && (worldSize ?? ranks.length) <= indices.length;
     // Some prefixes name no host: without all ranks of the node their order on it is not known, unless nodes hold whole multiples.

@@ -15,7 +15,10 @@ const monitor = (device: number | null, host: string | null = null, path = 'gpu.
   gpu,
   display_path: path,
 });
-const place = (rank: number, rest: Partial<MatchQuestion['places'][number]>): MatchQuestion['places'][number] => ({
+const place = (
+  rank: number | null,
+  rest: Partial<MatchQuestion['places'][number]>,
+): MatchQuestion['places'][number] => ({
   rank,
   host: null,
   pid: null,
@@ -73,6 +76,12 @@ describe('a device and its rank', () => {
         }),
       ),
     ).toEqual([1]);
+    // A line without a prefix names the rank itself.
+    const bare = { ...words(1, 'nvmlDev 0 busId 4c000'), rank: null };
+    expect(joined(question({ monitors: [monitor(0)], ranks: [1], worldSize: 8, places: [bare] }))).toEqual([1]);
+    expect(joined(question({ monitors: [monitor(0)], ranks: [3, 4], worldSize: null, places: [bare] }))).toEqual([
+      null,
+    ]);
     // Of a smaller communicator the rank is not the global one.
     expect(
       joined(
