@@ -149,7 +149,15 @@ export const PREFIX_RULES: readonly PrefixRule[] = [
     name: 'ray',
     first: /\(/,
     pattern:
-      /\s*\((?<who>[\w.:<>-]{1,60}(?: [\w.]{1,40})?) pid=(?<pid>\d{1,10})(?:, ip=(?<host>[\da-f.:]{1,45}))?\)[ ]?/y,
+      /\s*\((?<who>[\w.:<>-]{1,60}(?: [\w.=]{1,40})?)(?:\[rank=(?<rank>\d{1,6})\])? pid=(?<pid>\d{1,10})(?:, ip=(?<host>[\da-f.:]{1,45}))?\)[ ]?/y,
+    identity: true,
+  },
+  // A worker that has no name yet, and Ray's own processes.
+  {
+    name: 'ray',
+    first: /\(/,
+    pattern:
+      /\s*\((?:(?<who>raylet|gcs_server|autoscaler)(?: \+[\dhms]{2,16})?|pid=(?<pid>\d{1,10}))(?:, ip=(?<host>[\da-f.:]{1,45}))?\)[ ]?/y,
     identity: true,
   },
   {
@@ -196,6 +204,17 @@ export const PREFIX_RULES: readonly PrefixRule[] = [
     first: /\[/,
     pattern: new RegExp(String.raw`\[[\w.-]{1,40}\] (?=${ISO})`, 'y'),
     identity: false,
+  },
+  // SGLang: the ranks inside one server, none of them global.
+  {
+    name: 'sglang',
+    first: /\[/,
+    second: /\d/,
+    pattern: new RegExp(
+      String.raw`\[(?<time>(?:${ISO}|\d\d:\d\d:\d\d))(?<who>(?: (?:ATTN_CP|MOE_DP|[DPTEC]P)\d{1,4}){1,6})\][ ]?`,
+      'y',
+    ),
+    identity: true,
   },
   {
     name: 'bracketed time',
@@ -252,6 +271,24 @@ export const PREFIX_RULES: readonly PrefixRule[] = [
       String.raw`\[${LEVEL}\|[\w./-]{1,80}:\d{1,6}\](?: (?<time>\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(?:,\d{1,6})?))? >>[ ]?`,
       'y',
     ),
+    identity: false,
+  },
+  // nanotron: [INFO|category|DP=0|PP=0|TP=0|node]: text; axes of one rank only are left out, so that no global rank follows.
+  {
+    name: 'nanotron',
+    first: /\[/,
+    second: /[DIWECF]/,
+    pattern: new RegExp(
+      String.raw`\[${LEVEL}(?:\|(?![A-Z]{2}=)[\w -]{1,40})?(?<who>(?:\|[A-Z]{2}=\d{1,6}){1,6})(?:\|(?<host>[\w.-]{1,80}))?\]: ?`,
+      'y',
+    ),
+    identity: true,
+  },
+  // nanotron prints no year.
+  {
+    name: 'short date',
+    first: /[01]/,
+    pattern: /(?<time>\d\d\/\d\d \d\d:\d\d:\d\d) (?=\[[A-Z]{4,8}[|\]])/y,
     identity: false,
   },
   {

@@ -15,6 +15,18 @@ const LOG_MARKS: readonly { readonly literal: string; readonly what: string }[] 
   { literal: 'memory (GB) |', what: 'a memory line' },
   { literal: 'torch.distributed.run', what: 'a torchrun line' },
   { literal: ':::MLLOG', what: 'an MLPerf line' },
+  { literal: '(TaskRunner pid=', what: 'a Ray prefix' },
+  { literal: '(WorkerDict pid=', what: 'a Ray prefix' },
+  { literal: 'PolicyWorker[rank=', what: 'a Ray prefix' },
+  { literal: '(raylet) ', what: 'a line of Ray' },
+  { literal: ' across cluster]', what: "a line that Ray's workers repeat" },
+  { literal: 'Started a local Ray instance', what: 'a line of Ray' },
+  { literal: 'timing_s/step:', what: 'a step of verl' },
+  { literal: 'memory allocated (GB): ', what: 'a memory line of verl' },
+  { literal: "'free_GB': ", what: 'a memory line of slime' },
+  { literal: '(EngineCore', what: 'a vLLM prefix' },
+  { literal: 'GPU KV cache size: ', what: 'a line of vLLM' },
+  { literal: 'Load weight begin. avail mem=', what: 'a line of SGLang' },
 ];
 const MARKS = new LiteralScanner(LOG_MARKS.map(({ literal }) => literal));
 /** Not from `find-messages.ts`, which compiles a thousand patterns when it is loaded. */

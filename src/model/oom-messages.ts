@@ -851,9 +851,9 @@ const KV_CACHE: MessageFamily = {
     {
       name: 'vllm_free',
       patterns: [
-        'Free memory on device ({free@GiB}/{total}) on startup',
-        'Free memory on device cuda:{device} ({free@GiB}/{total}) on startup',
-        'Free memory on device xpu:{device} ({free@GiB}/{total}) on startup',
+        'Free memory on device ({free@GiB}/{total}) on startup is less than desired GPU memory utilization',
+        'Free memory on device cuda:{device} ({free@GiB}/{total}) on startup is less than desired GPU memory utilization',
+        'Free memory on device xpu:{device} ({free@GiB}/{total}) on startup is less than desired GPU memory utilization',
       ],
       role: 'head',
     },

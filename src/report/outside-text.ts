@@ -65,7 +65,7 @@ function deviceLines(device: OutsideDevice, look: OutsideLook): string[] {
     lines.push(
       ...labelled(
         'missed',
-        `PyTorch's own peak is ${bytesOr(device.peak_reserved_bytes)} reserved: no sample saw at least ${formatBytes(device.missed_bytes)} of what was in use then`,
+        `PyTorch's own counters peaked at ${bytesOr(device.peak_reserved_bytes)} reserved: the largest sample is at least ${formatBytes(device.missed_bytes)} short of what was in use then`,
       ),
     );
   if (device.points.length > 0) lines.push(pointTable(device, look.limit));
@@ -83,11 +83,12 @@ function growth({ outside }: OutsideDevice): string {
 
 function pointTable({ points }: OutsideDevice, limit: number): string {
   const shown = choose(points, limit);
+  const day = dayOf(shown.map(({ time_us: time }) => time));
   const hasProcess = shown.some((point) => point.process_bytes !== null);
   const hasOthers = shown.some((point) => point.others_bytes !== null);
   const body = table(
     [
-      { title: 'time' },
+      { title: day === null ? 'time' : day },
       { title: 'step', align: 'right' },
       { title: 'used', align: 'right' },
       { title: 'reserved', align: 'right' },
@@ -98,7 +99,7 @@ function pointTable({ points }: OutsideDevice, limit: number): string {
       { title: 'told by' },
     ],
     shown.map((point) => [
-      clock(point.time_us),
+      timeIn(day, point.time_us),
       countOr(point.iteration),
       formatBytes(point.used_bytes),
       formatBytes(point.reserved_bytes),
@@ -111,11 +112,12 @@ function pointTable({ points }: OutsideDevice, limit: number): string {
     '  ',
   );
   const left = points.length - shown.length;
-  return left === 0 ? body : `${body}\n  and ${formatCount(left)} more moments`;
+  return left === 0 ? body : `${body}\n  and ${formatCount(left)} more ${left === 1 ? 'moment' : 'moments'}`;
 }
 
 function processTable(processes: readonly OutsideProcess[], limit: number): string {
   const shown = limit === 0 ? processes : processes.slice(0, limit);
+  const day = dayOf(shown.flatMap(({ first_us: first, last_us: last }) => [first, last]));
   const body = table(
     [
       { title: 'process' },
@@ -132,13 +134,13 @@ function processTable(processes: readonly OutsideProcess[], limit: number): stri
       formatBytes(process.max_bytes),
       formatBytes(process.last_bytes),
       formatCount(process.samples),
-      clock(process.first_us),
-      clock(process.last_us),
+      timeIn(day, process.first_us),
+      timeIn(day, process.last_us),
     ]),
     '  ',
   );
   const left = processes.length - shown.length;
-  return left === 0 ? body : `${body}\n  and ${formatCount(left)} more processes`;
+  return left === 0 ? body : `${body}\n  and ${formatCount(left)} more ${left === 1 ? 'process' : 'processes'}`;
 }
 
 /** Evenly over time, with the first, the last and the extremes: a curve, not a beginning. */
@@ -155,6 +157,17 @@ function choose(points: readonly OutsidePoint[], limit: number): readonly Outsid
 function place({ kind, file, line }: OutsidePoint): string {
   if (file === null) return kind;
   return `${kind}, ${keepEnd(printable(file), 30)}${line === null ? '' : ` line ${formatCount(line)}`}`;
+}
+
+/** The one day of all times that are known; null where there are several, or none. */
+function dayOf(times: readonly (number | null)[]): string | null {
+  const days = new Set(times.flatMap((time) => (time === null ? [] : [clock(time).slice(0, 10)])));
+  return days.size === 1 ? [...days][0]! : null;
+}
+
+function timeIn(day: string | null, time: number | null): string {
+  const text = clock(time);
+  return day === null || time === null ? text : text.slice(11);
 }
 
 function seconds(us: number): string {

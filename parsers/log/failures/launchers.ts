@@ -141,6 +141,55 @@ export const LAUNCHER_FAILURES: readonly LogFormat[] = [
       },
     ],
   }),
+  failureLine({
+    id: 'ray.worker_died',
+    title: 'Ray found a worker ended, and guesses why',
+    producer: 'Ray',
+    versions: '2.0 and later',
+    source: 'ray python/ray/exceptions.py ActorDiedError; src/ray/core_worker and src/ray/raylet/node_manager.cc',
+    anchors: ['Worker exit type: ', 'Worker unexpectedly exits with a connection error'],
+    // It names the host's memory among the causes whatever happened: a consequence, no evidence of it.
+    kind: (groups) => (groups['text']?.includes('INTENDED_USER_EXIT') === true ? null : 'other'),
+    pattern:
+      /(?<text>Worker exit type: [A-Z_]{4,40}(?: Worker exit detail: [^\n]{1,160}?(?:\.|$))?|(?<!detail: )Worker unexpectedly exits with a connection error code \d{1,3})/g,
+    samples: [
+      {
+        text: 'The actor is dead because its worker process has died. Worker exit type: SYSTEM_ERROR Worker exit detail: Worker unexpectedly exits with a connection error code 2. End of file. There are some potential root causes. (1) The process is killed by SIGKILL by OOM killer due to high memory usage.',
+        rows: [
+          {
+            row: 'failure',
+            kind: 'other',
+            text: 'Worker exit type: SYSTEM_ERROR Worker exit detail: Worker unexpectedly exits with a connection error code 2.',
+          },
+        ],
+      },
+      { text: 'Worker exit type: INTENDED_USER_EXIT Worker exit detail: exit_actor() is called.', rows: [] },
+    ],
+  }),
+  failureLine({
+    id: 'ray.memory_low',
+    title: 'the memory monitor of a node kills the newest task',
+    producer: 'Ray',
+    versions: '2.0 to 2.1; later ones count the killed workers, a wording of the grammar',
+    source: 'ray src/ray/raylet/node_manager.cc, CreateMemoryUsageRefreshCallback',
+    anchors: ['System memory low at node with IP '],
+    kind: 'host_oom',
+    pattern:
+      /(?<text>System memory low at node with IP (?<host>[\da-f.:]{2,45}?)\. Used memory \([\d.]{1,16}GB\) \/ total capacity \([\d.]{1,16}GB\)[^\n]{0,80}? exceeds threshold [\d.]{1,12}, killing latest task)/g,
+    samples: [
+      {
+        text: 'node_manager.cc:2963: System memory low at node with IP 172.17.0.2. Used memory (23.63GB) / total capacity (33.28GB) (0.709971) exceeds threshold 0.7, killing latest task with name actor:Leaker.__init__',
+        rows: [
+          {
+            row: 'failure',
+            kind: 'host_oom',
+            text: 'System memory low at node with IP 172.17.0.2. Used memory (23.63GB) / total capacity (33.28GB) (0.709971) exceeds threshold 0.7, killing latest task',
+            host: '172.17.0.2',
+          },
+        ],
+      },
+    ],
+  }),
   {
     form: 'line',
     id: 'torchelastic.launch',

@@ -7,7 +7,6 @@ import type {
   OutsideProcess,
   OutsideResult,
 } from '../../model/outside-results.js';
-import { formatBytes } from '../../model/units.js';
 import type { QueryRow } from '../../store/query-catalog.js';
 import type { Store } from '../../store/store.js';
 import { readEnvironment } from '../log/env.js';
@@ -68,7 +67,7 @@ export async function describeOutside(
   const devices: OutsideDevice[] = [];
   const seen = new Set<number | null>();
   for (const monitor of monitors) {
-    const owner = joined.get(deviceKey(monitor));
+    const owner = withProcess(context, monitor, joined.get(deviceKey(monitor)));
     if (question.rank !== undefined && owner?.rank !== question.rank) continue;
     if (owner !== undefined) seen.add(owner.rank);
     devices.push(await describeDevice(context, monitor, owner));
@@ -104,6 +103,32 @@ interface Context {
   readonly peaks: readonly QueryRow<'outside.peaks'>[];
   /** Rows without a rank are those of the one rank there is. */
   readonly soleRank: boolean;
+}
+
+/**
+ * The rank's own process among those that were listed on its device, where nothing names its pid: the only one that was there all along and ever held as
+ * much as PyTorch said it had reserved.
+ */
+function withProcess(
+  { processes, readings, peaks, soleRank }: Context,
+  monitor: MonitorRow,
+  owner: RankOfDevice | undefined,
+): RankOfDevice | undefined {
+  if (owner === undefined || owner.pid !== null) return owner;
+  const isOwn = (row: { readonly rank: number | null }): boolean =>
+    row.rank === owner.rank || (row.rank === null && soleRank);
+  const said = readings.filter(isOwn).map(({ max_reserved_bytes: bytes }) => bytes);
+  const held = said.length > 0 ? Math.max(...said) : (peaks.find(isOwn)?.peak_reserved_bytes ?? null);
+  if (held === null || held === 0) return owner;
+  const listed = processes.filter((process) => isOn(process, monitor) && process.pid !== null);
+  const able = listed.filter((process) => process.max_bytes >= held);
+  const [only] = able;
+  if (only === undefined || able.length > 1) return owner;
+  const joinedBy =
+    listed.length === 1
+      ? owner.joinedBy
+      : `${owner.joinedBy}; pid ${only.pid}, the only process that held what PyTorch had reserved`;
+  return { ...owner, pid: only.pid, joinedBy };
 }
 
 /** Of each device the file with the most samples: two monitors of one device tell the same. */
@@ -307,10 +332,5 @@ function limitsOf(
     limits.push(
       'nothing tells what PyTorch held: no memory lines with a time, no failure message, no snapshot with times',
     );
-  for (const device of devices)
-    if (device.missed_bytes !== null && device.monitor !== null)
-      limits.push(
-        `sampling misses peaks: PyTorch of rank ${device.rank ?? '?'} held ${formatBytes(device.peak_reserved_bytes ?? 0)} at its peak, the largest sample of its device is ${formatBytes(device.monitor.max_bytes)}`,
-      );
   return limits;
 }

@@ -1,0 +1,111 @@
+import type { BlockFormat, LineFormat } from '../contract.js';
+import { figureFinding } from '../system/findings.js';
+import { NEMO_RL_PRODUCER } from './memory.js';
+
+/**
+ * A step is announced here and its results are printed minutes later, behind the prints of all workers, without its number: hence a
+ * phase and figures, no iteration row.
+ */
+export const NEMO_RL_STEP: LineFormat = {
+  form: 'line',
+  id: 'nemo-rl.step',
+  title: 'A step begins',
+  producer: NEMO_RL_PRODUCER,
+  versions: '0.1 and later',
+  source: 'nemo_rl/algorithms/grpo.py, grpo_train; sft.py, dpo.py, rm.py, distillation.py',
+  anchors: ['==== Step '],
+  fields: { step: '1-based inside the epoch', target: 'steps of the epoch, or of the run if that is less' },
+  pattern: /={4,60} Step (?<step>\d{1,9})\/(?<target>\d{1,12}) ={4,60}/g,
+  read({ step, target }, emit) {
+    emit({ row: 'phase', phase: 'training', label: `NeMo RL: Step ${step}/${target}`, iteration: Number(step) });
+  },
+  samples: [
+    {
+      text: '========================= Step 9/10 =========================',
+      rows: [{ row: 'phase', phase: 'training', label: 'NeMo RL: Step 9/10', iteration: 9 }],
+    },
+  ],
+};
+
+const BULLET = '\u2022';
+const SECONDS = /^[\s\u2022-]{1,8}([\w /.()-]{1,80}): (-?\d{1,9}\.\d{1,6})s(?: \((\d{1,4}\.\d)%\))?$/;
+const FIGURE =
+  /^[\s\u2022-]{1,8}([\w /.()-]{1,80}): (-?\d{1,15}(?:\.\d{1,8})?(?:e[+-]?\d{1,3})?)(%| TFLOPS| steps)?(?: \((\d{1,9}\.\d{1,4}) TFLOPS per rank\))?$/;
+/** Headings of the parts of the block, whatever sign stands in front of them. */
+const HEADING =
+  /^\s{0,4}[^\w\s]{1,4}\ufe0f?\s{1,4}(?:Timing|Performance Metrics|Training Results|Validation Results|Throughputs?)\b/;
+const nameOf = (text: string): string =>
+  text
+    .trim()
+    .replaceAll(/[^A-Za-z0-9]{1,8}/g, '_')
+    .replace(/_$/, '')
+    .toLowerCase();
+
+export const NEMO_RL_RESULTS: BlockFormat = {
+  form: 'block',
+  id: 'nemo-rl.results',
+  title: 'Results and times of a step',
+  producer: NEMO_RL_PRODUCER,
+  versions: '0.1 and later',
+  source:
+    'nemo_rl/algorithms/grpo.py, grpo_train; nemo_rl/algorithms/utils.py, print_performance_metrics; sft.py, dpo.py',
+  anchors: [' Training Results:', ' Validation Results:'],
+  fields: {
+    results: '`• Loss: 0.0123`, `• Avg Reward: 0.5`, `• Training FLOPS: 1200.5 TFLOPS (150.06 TFLOPS per rank)`',
+    times: '`• Total step time: 64.74s`, `• policy_training: 20.98s (32.4%)`: s, of the driver',
+  },
+  opens: /^[^\w\n]{1,12}(?<kind>Training|Validation) Results:\s{0,4}$/,
+  mostForeign: 3,
+  mostLines: 120,
+  begin(match, emit) {
+    const root = match.groups?.['kind'] === 'Validation' ? 'nemo_rl.validation' : 'nemo_rl';
+    return {
+      line(text) {
+        if (text.trim() === '' || HEADING.test(text)) return 'taken';
+        if (!/^[\s]{0,8}[\u2022-]/.test(text)) return 'foreign';
+        const seconds = SECONDS.exec(text);
+        if (seconds !== null) {
+          emit(figureFinding(`${root}.time.${nameOf(seconds[1]!)}`, Number(seconds[2]), 's'));
+          return 'taken';
+        }
+        const figure = FIGURE.exec(text);
+        if (figure === null) return text.includes(BULLET) ? 'taken' : 'foreign';
+        const [, name = '', value, unit, perRank] = figure;
+        emit(figureFinding(`${root}.${nameOf(name)}`, Number(value), unit?.trim() ?? null));
+        if (perRank !== undefined)
+          emit(figureFinding(`${root}.${nameOf(name)}_per_rank`, Number(perRank), 'TFLOP/s/GPU'));
+        return 'taken';
+      },
+      end() {},
+    };
+  },
+  samples: [
+    {
+      lines: [
+        '\u{1f4ca} Training Results:',
+        '  \u2022 Loss: 0.0125',
+        '  \u2022 Avg Reward: 0.5000',
+        '  \u2022 Training FLOPS: 1200.50 TFLOPS (150.06 TFLOPS per rank)',
+        '  \u2022 Training Model Floating Point Utilization: 15.25%',
+        '',
+        '\u23f1\ufe0f  Timing:',
+        '  \u2022 Total step time: 64.75s',
+        '  \u2022 policy_training: 21.00s (32.4%)',
+        '',
+        '\u{1f50d} Performance Metrics:',
+        '    - E2E (Tokens/sec/gpu): 46.84',
+        'something else',
+      ],
+      rows: [
+        figureFinding('nemo_rl.loss', 0.0125, null),
+        figureFinding('nemo_rl.avg_reward', 0.5, null),
+        figureFinding('nemo_rl.training_flops', 1200.5, 'TFLOPS'),
+        figureFinding('nemo_rl.training_flops_per_rank', 150.06, 'TFLOP/s/GPU'),
+        figureFinding('nemo_rl.training_model_floating_point_utilization', 15.25, '%'),
+        figureFinding('nemo_rl.time.total_step_time', 64.75, 's'),
+        figureFinding('nemo_rl.time.policy_training', 21, 's'),
+        figureFinding('nemo_rl.e2e_tokens_sec_gpu', 46.84, null),
+      ],
+    },
+  ],
+};

@@ -1,0 +1,62 @@
+import type { LineFormat } from '../contract.js';
+import { figureFinding } from '../system/findings.js';
+import { GIB, memoryFigure } from '../units.js';
+
+const PRODUCER = 'SkyRL';
+const METRICS = { allocated: 'allocated', reserved: 'reserved', free: 'device_free', total: 'device_total' } as const;
+
+export const SKYRL_MEMORY: LineFormat = {
+  form: 'line',
+  id: 'skyrl.memory',
+  title: 'Memory of a process and its device at a named moment',
+  producer: PRODUCER,
+  versions: '0.1 and later',
+  source: 'skyrl-train/skyrl_train/utils/utils.py, print_mem (since 2026: skyrl/train/utils/utils.py)',
+  anchors: [' GiB, Reserved: '],
+  fields: {
+    moment: 'what the caller says of it',
+    allocated: 'GiB',
+    reserved: 'GiB',
+    free: 'GiB of the device, cudaMemGetInfo',
+    total: 'GiB of the device',
+  },
+  pattern:
+    /- Allocated: (?<=(?<moment>[^\n]{1,120}) - Allocated: )(?<allocated>\d{1,6}\.\d{2}) GiB, Reserved: (?<reserved>\d{1,6}\.\d{2}) GiB, Free: (?<free>\d{1,6}\.\d{2}) GiB, Total: (?<total>\d{1,6}\.\d{2}) GiB/g,
+  read(groups, emit) {
+    const moment = (groups['moment'] ?? '').trim();
+    for (const [group, metric] of Object.entries(METRICS))
+      emit(memoryFigure(metric, groups[group] ?? '', 'GiB', GIB, { moment }));
+  },
+  samples: [
+    {
+      text: 'After offload_to_cpu - Allocated: 0.25 GiB, Reserved: 1.50 GiB, Free: 70.50 GiB, Total: 79.11 GiB',
+      rows: (
+        [
+          ['allocated', '0.25'],
+          ['reserved', '1.50'],
+          ['device_free', '70.50'],
+          ['device_total', '79.11'],
+        ] as const
+      ).map(([metric, text]) => memoryFigure(metric, text, 'GiB', GIB, { moment: 'After offload_to_cpu' })),
+    },
+  ],
+};
+
+export const SKYRL_TIMER: LineFormat = {
+  form: 'line',
+  id: 'skyrl.timer',
+  title: 'Time of a phase: generate, sync_weights, policy_train, offload_policy_model_to_cpu',
+  producer: PRODUCER,
+  versions: '0.1 and later',
+  source: 'skyrl-train/skyrl_train/utils/utils.py, Timer.__exit__',
+  anchors: ["', time cost: "],
+  fields: { name: 'of the phase', seconds: 'seconds' },
+  pattern: /Finished: '(?<name>[^'\n]{1,80})', time cost: (?<seconds>\d{1,9}\.\d{2})s/g,
+  read: ({ name, seconds }, emit) => emit(figureFinding(`skyrl.timer.${name}`, Number(seconds), 's')),
+  samples: [
+    {
+      text: "2025-09-01 10:11:12.345 | INFO     | skyrl_train.trainer:train:201 - Finished: 'sync_weights_to_inference_engines', time cost: 4.25s",
+      rows: [figureFinding('skyrl.timer.sync_weights_to_inference_engines', 4.25, 's')],
+    },
+  ],
+};

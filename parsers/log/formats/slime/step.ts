@@ -1,0 +1,119 @@
+import type { LineFormat } from '../contract.js';
+import { pythonNumber } from '../field-list.js';
+import { figureFinding } from '../system/findings.js';
+import { SLIME_PRODUCER } from './memory.js';
+
+const ENTRY = /'([\w./@-]{1,100})': ([+-]?(?:\d{1,24}(?:\.\d{0,24})?(?:[eE][+-]?\d{1,4})?|nan|inf))(?=[,}])/g;
+/** `train/critic-loss`: the critic's own steps would pass for the actor's. */
+const CRITIC = /'train\/critic-/;
+
+export const SLIME_STEP: LineFormat = {
+  form: 'line',
+  id: 'slime.step',
+  title: 'Metrics of a training step',
+  producer: 'slime, miles',
+  versions: '0.1 and later',
+  source: 'slime/backends/megatron_utils/model.py, train (before: train_one_step)',
+  anchors: [": {'train/"],
+  fields: {
+    step: '0-based: rollout times steps of a rollout, plus the step',
+    entries: "`'train/name': value`: loss, grad_norm, lr-pg_0 (of the first group), and the rest under their names",
+  },
+  pattern: /\bstep (?<step>\d{1,9}): \{(?<entries>'train\/[^{}\n]{1,6000})\}/g,
+  read({ step, entries = '' }, emit) {
+    const iteration = Number(step) + 1;
+    const found = new Map<string, { value: number | null; text: string }>();
+    for (const [, key = '', text = ''] of `${entries}}`.matchAll(ENTRY))
+      found.set(key, { value: pythonNumber(text), text });
+    if (CRITIC.test(entries)) {
+      for (const [key, { value }] of found) emit({ row: 'value', name: `slime.${key}`, value, unit: null, iteration });
+      return;
+    }
+    const take = (key: string): number | undefined => {
+      const value = found.get(key)?.value ?? undefined;
+      found.delete(key);
+      return value;
+    };
+    const loss = take('train/loss');
+    const gradNorm = take('train/grad_norm');
+    const learningRate = take('train/lr-pg_0');
+    found.delete('train/step');
+    const others = [...found].map(([name, { value, text }]) => ({ name, value, text }));
+    emit({ row: 'iteration', iteration, target: null, loss, gradNorm, learningRate, others });
+  },
+  samples: [
+    {
+      text: "[2025-12-17 14:10:28] model.py:649 - step 11: {'train/loss': -6.05e-09, 'train/pg_clipfrac': 0.0, 'train/grad_norm': 0.0625, 'train/lr-pg_0': 1e-06, 'train/step': 11}",
+      rows: [
+        {
+          row: 'iteration',
+          iteration: 12,
+          target: null,
+          loss: -6.05e-9,
+          gradNorm: 0.0625,
+          learningRate: 1e-6,
+          others: [{ name: 'train/pg_clipfrac', value: 0, text: '0.0' }],
+        },
+      ],
+    },
+    {
+      text: "step 2: {'train/critic-value_loss': 0.5, 'train/critic-grad_norm': 1.25}",
+      rows: [
+        { row: 'value', name: 'slime.train/critic-value_loss', value: 0.5, unit: null, iteration: 3 },
+        { row: 'value', name: 'slime.train/critic-grad_norm', value: 1.25, unit: null, iteration: 3 },
+      ],
+    },
+  ],
+};
+
+export const SLIME_ROLLOUT: LineFormat = {
+  form: 'line',
+  id: 'slime.rollout-metrics',
+  title: 'Times and metrics of a rollout',
+  producer: SLIME_PRODUCER,
+  versions: '0.1 and later [mem]',
+  source: 'slime/utils/train_metric_utils.py, log_perf_data_raw; slime/ray/rollout.py, log_rollout_data',
+  anchors: [": {'perf/", ": {'rollout/"],
+  fields: {
+    rollout: '0-based; a rollout feeds one step or several',
+    entries: "`'perf/train_time': seconds` and others under their names",
+  },
+  pattern: /\b(?:perf|rollout) (?<rollout>\d{1,9}): \{(?<entries>'(?:perf|rollout)\/[^{}\n]{1,6000})\}/g,
+  read({ rollout, entries = '' }, emit) {
+    emit(figureFinding('slime.rollout', Number(rollout) + 1, 'count'));
+    for (const [, key = '', text = ''] of `${entries}}`.matchAll(ENTRY)) {
+      const value = pythonNumber(text);
+      if (value !== null) emit(figureFinding(`slime.${key}`, value, key.endsWith('_time') ? 's' : null));
+    }
+  },
+  samples: [
+    {
+      text: "perf 3: {'perf/train_wait_time': 61.5, 'perf/actor_train_tflops': 201.25, 'perf/step_time': 122.75}",
+      rows: [
+        figureFinding('slime.rollout', 4, 'count'),
+        figureFinding('slime.perf/train_wait_time', 61.5, 's'),
+        figureFinding('slime.perf/actor_train_tflops', 201.25, null),
+        figureFinding('slime.perf/step_time', 122.75, 's'),
+      ],
+    },
+  ],
+};
+
+export const SLIME_TIMER: LineFormat = {
+  form: 'line',
+  id: 'slime.timer',
+  title: 'Time of a phase: wake_up, actor_train, update_weights, sleep',
+  producer: 'slime, miles',
+  versions: '0.1 and later; at level DEBUG since 2026',
+  source: 'slime/utils/timer.py, Timer.end',
+  anchors: [' end (elapsed: '],
+  fields: { name: 'of the phase', seconds: 'seconds, of rank 0' },
+  pattern: /\bTimer (?<name>[\w.-]{1,60}) end \(elapsed: (?<seconds>\d{1,9}\.\d{1,3})s\)/g,
+  read: ({ name, seconds }, emit) => emit(figureFinding(`slime.timer.${name}`, Number(seconds), 's')),
+  samples: [
+    {
+      text: '[2025-12-17 14:10:28] timer.py:32 - Timer actor_train end (elapsed: 81.3s)',
+      rows: [figureFinding('slime.timer.actor_train', 81.3, 's')],
+    },
+  ],
+};

@@ -1,0 +1,239 @@
+import type { IterationFinding } from '../../../../src/model/log-rows.js';
+import type { BlockFormat, BlockStep, Emit } from '../contract.js';
+import { pythonNumber } from '../field-list.js';
+import { figureFinding } from '../system/findings.js';
+import { GIB, memoryFigure } from '../units.js';
+import { VERL_PRODUCER } from './memory.js';
+
+const SEPARATOR = ' - ';
+/** A value as `pprint` writes it: numpy 2 names the type. */
+const VALUE =
+  /^(?:np\.(?:float|int)\d{1,2}\()?([+-]?(?:\d{1,24}(?:\.\d{0,24})?(?:[eE][+-]?\d{1,4})?|nan|inf)|True|False)\)?$/;
+const MOST_NAME = 200;
+const MOST_FIELDS = 4096;
+/**
+ * The reader hands over lines longer than 8 KiB in parts (`read-log.ts`); only a text about as long can be one. What stood in front of
+ * the first part is not known here, hence the margin.
+ */
+const CUT_CHARS = 7400;
+/** Printed by training steps only; it stands near the end of the line. */
+const STEP_TIME = 'timing_s/step';
+const TRAINING = /^(?:actor|critic|train|training|perf|timing_s|rollout|global_seqlen)\//;
+
+interface Field {
+  readonly name: string;
+  readonly value: number | null;
+  readonly text: string;
+}
+
+function fieldOf(piece: string): Field | null {
+  const at = piece.lastIndexOf(':');
+  if (at <= 0 || at > MOST_NAME) return null;
+  const match = VALUE.exec(piece.slice(at + 1).trim());
+  if (match === null) return null;
+  const text = match[1]!;
+  return { name: piece.slice(0, at).trim(), value: pythonNumber(text), text };
+}
+
+/** `actor/perf/max_memory_allocated_gb` → `max_allocated`; divided by 1024^3 in the workers. */
+const MEMORY = /^(?:(\w{1,40})\/)?perf\/(max_memory_allocated|max_memory_reserved|cpu_memory_used)_gb$/;
+const METRICS: Readonly<Record<string, string>> = {
+  max_memory_allocated: 'max_allocated',
+  max_memory_reserved: 'max_reserved',
+  cpu_memory_used: 'host_used',
+};
+
+function emitFields(step: number, fields: readonly Field[], emit: Emit): void {
+  const known = new Map<string, number>();
+  for (const { name, value } of fields) if (value !== null) known.set(name, value);
+  if (!fields.some(({ name }) => TRAINING.test(name))) {
+    emit({ row: 'phase', phase: 'eval', label: 'verl: validation', iteration: step });
+    for (const { name, value, text } of fields)
+      if (value !== null) emit(figureFinding(`verl.${name}`, value, null, { iteration: step }));
+      else emit({ row: 'value', name: `verl.${name}`, value: null, unit: null, text, iteration: step });
+    return;
+  }
+  const used = new Set<string>();
+  const take = (...names: readonly string[]): number | undefined => {
+    const name = names.find((candidate) => known.has(candidate));
+    if (name === undefined) return undefined;
+    used.add(name);
+    return known.get(name);
+  };
+  const stepS = take(STEP_TIME);
+  const row: Omit<IterationFinding, 'others'> = {
+    row: 'iteration',
+    iteration: step,
+    target: null,
+    stepMs: stepS === undefined ? undefined : stepS * 1000,
+    learningRate: take('actor/lr', 'train/lr'),
+    loss: take('actor/loss', 'actor/pg_loss', 'train/loss'),
+    gradNorm: take('actor/grad_norm', 'train/grad_norm'),
+  };
+  emit({ ...row, others: fields.filter(({ name }) => !used.has(name) && !MEMORY.test(name)) });
+  emitMemory(step, fields, emit);
+}
+
+function emitMemory(step: number, fields: readonly Field[], emit: Emit): void {
+  for (const { name, value, text } of fields) {
+    const match = MEMORY.exec(name);
+    if (match === null || value === null || !Number.isFinite(value)) continue;
+    const [, role, key = ''] = match;
+    const moment = role === undefined ? 'step' : `step (${role})`;
+    emit(memoryFigure(METRICS[key]!, text, 'GB', GIB, { iteration: step, moment }));
+  }
+}
+
+/**
+ * The console line of a step, with a hundred metrics and more: where one is longer than what is read at once, the rest of it
+ * follows as lines of the same writer. One row is emitted for a step, once the line is complete or has told its time.
+ */
+export const VERL_STEP: BlockFormat = {
+  form: 'block',
+  id: 'verl.step',
+  title: 'Metrics of a step, or of a validation',
+  producer: VERL_PRODUCER,
+  versions: '0.1 and later; three decimals until 0.3, then all of them',
+  source:
+    'verl/utils/logger/aggregate_logger.py, concat_dict_to_str; verl/trainer/ppo/ray_trainer.py, fit; verl/trainer/ppo/metric_utils.py; verl/workers/fsdp_workers.py, update_actor',
+  anchors: [
+    ' - global_seqlen/',
+    ' - actor/',
+    ' - critic/',
+    ' - perf/',
+    ' - train/loss:',
+    ' - training/',
+    ' - timing_s/',
+    ' - val-core/',
+    ' - val-aux/',
+    ' - val/test_score/',
+    ' - val/loss:',
+  ],
+  fields: {
+    step: '1-based; 0 for the validation before training',
+    fields:
+      'timing_s/* s; *perf/max_memory_*_gb GiB since the start, the largest of the ranks (their mean until 0.4); perf/cpu_memory_used_gb GiB of the host',
+  },
+  opens: /(?:^|\s)step:(\d{1,9}) - (?=[A-Za-z][^\n:]{0,200}:)/,
+  mostForeign: 0,
+  mostLines: 128,
+  begin(match, emit) {
+    const step = Number(match[1]);
+    const text = match.input.slice(match.index + match[0].length);
+    const pieces = text.split(SEPARATOR);
+    const mayBeCut = match.input.length >= CUT_CHARS;
+    let carry = mayBeCut ? pieces.pop()! : '';
+    let fields: Field[] = [];
+    const add = (more: readonly string[]): void => {
+      for (const piece of more) {
+        if (fields.length >= MOST_FIELDS) return;
+        const field = fieldOf(piece);
+        if (field !== null) fields.push(field);
+      }
+    };
+    /** Whether the step's row is out; what comes later is told as figures of it. */
+    let told = false;
+    const tell = (): void => {
+      if (fields.length === 0) return;
+      if (told) {
+        for (const { name, value, text: words } of fields)
+          if (MEMORY.test(name)) emitMemory(step, [{ name, value, text: words }], emit);
+          else emit({ row: 'value', name: `iteration.${name}`, value, unit: null, iteration: step });
+      } else emitFields(step, fields, emit);
+      told = true;
+      fields = [];
+    };
+    add(pieces);
+    let over = !mayBeCut;
+    if (over || fields.some(({ name }) => name === STEP_TIME)) tell();
+    return {
+      line(next): BlockStep {
+        if (over) return 'over';
+        const parts = (carry + next).split(SEPARATOR);
+        // A part either ends the field that was cut and goes on, or is somebody's next line.
+        if (fieldOf(parts[0]!) === null) return 'over';
+        const more = next.length >= CUT_CHARS;
+        carry = more ? parts.pop()! : '';
+        over = !more;
+        add(parts);
+        if (over || fields.some(({ name }) => name === STEP_TIME)) tell();
+        return over ? 'last' : 'taken';
+      },
+      end() {
+        if (over) return;
+        add([carry]);
+        tell();
+      },
+    };
+  },
+  samples: [
+    {
+      lines: [
+        'step:10 - global_seqlen/mean:4009.219 - actor/pg_loss:-0.012 - actor/grad_norm:0.370 - perf/max_memory_allocated_gb:38.250 - perf/max_memory_reserved_gb:42.500 - perf/cpu_memory_used_gb:128.750 - actor/lr:0.000 - timing_s/gen:30.500 - timing_s/step:64.250 - perf/throughput:1024.5',
+      ],
+      rows: [
+        {
+          row: 'iteration',
+          iteration: 10,
+          target: null,
+          stepMs: 64_250,
+          learningRate: 0,
+          loss: -0.012,
+          gradNorm: 0.37,
+          others: [
+            { name: 'global_seqlen/mean', value: 4009.219, text: '4009.219' },
+            { name: 'timing_s/gen', value: 30.5, text: '30.500' },
+            { name: 'perf/throughput', value: 1024.5, text: '1024.5' },
+          ],
+        },
+        memoryFigure('max_allocated', '38.250', 'GB', GIB, { iteration: 10, moment: 'step' }),
+        memoryFigure('max_reserved', '42.500', 'GB', GIB, { iteration: 10, moment: 'step' }),
+        memoryFigure('host_used', '128.750', 'GB', GIB, { iteration: 10, moment: 'step' }),
+      ],
+    },
+    {
+      lines: [
+        'step:2 - actor/loss:np.float64(-1.25) - actor/perf/max_memory_allocated_gb:9.5 - actor/lr:1e-06 - timing_s/step:17.5',
+      ],
+      rows: [
+        {
+          row: 'iteration',
+          iteration: 2,
+          target: null,
+          stepMs: 17_500,
+          learningRate: 1e-6,
+          loss: -1.25,
+          gradNorm: undefined,
+          others: [],
+        },
+        memoryFigure('max_allocated', '9.5', 'GB', GIB, { iteration: 2, moment: 'step (actor)' }),
+      ],
+    },
+    {
+      lines: ['step:0 - val-core/openai/gsm8k/reward/mean@1:0.125 - val-aux/num_turns/mean:2.0'],
+      rows: [
+        { row: 'phase', phase: 'eval', label: 'verl: validation', iteration: 0 },
+        figureFinding('verl.val-core/openai/gsm8k/reward/mean@1', 0.125, null, { iteration: 0 }),
+        figureFinding('verl.val-aux/num_turns/mean', 2, null, { iteration: 0 }),
+      ],
+    },
+    {
+      lines: ['step:3 - train/loss:1.5 - train/lr(1e-3):0.01 - train/time(s):2.5'],
+      rows: [
+        {
+          row: 'iteration',
+          iteration: 3,
+          target: null,
+          stepMs: undefined,
+          learningRate: undefined,
+          loss: 1.5,
+          gradNorm: undefined,
+          others: [
+            { name: 'train/lr(1e-3)', value: 0.01, text: '0.01' },
+            { name: 'train/time(s)', value: 2.5, text: '2.5' },
+          ],
+        },
+      ],
+    },
+  ],
+};

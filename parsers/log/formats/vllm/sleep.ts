@@ -1,0 +1,72 @@
+/** Sleep mode: the engine gives its memory to the trainer and takes it back. */
+import type { LineFormat } from '../contract.js';
+import { GIB, memoryFigure } from '../units.js';
+import { budgetFinding } from './budget-finding.js';
+import { VLLM_PRODUCER } from './load.js';
+
+export const VLLM_SLEEP: LineFormat = {
+  form: 'line',
+  id: 'vllm.sleep',
+  title: 'Sleep mode freed memory',
+  producer: VLLM_PRODUCER,
+  versions: '0.7 and later',
+  source: 'vllm/worker/worker.py and vllm/v1/worker/gpu_worker.py, Worker.sleep',
+  anchors: ['Sleep mode freed '],
+  fields: {
+    freed: 'GiB: free after less free before, cudaMemGetInfo',
+    used: 'GiB of the device still in use, by whomever: the trainer on the same device counts',
+  },
+  pattern:
+    /Sleep mode freed (?<freed>-?\d{1,6}\.\d{1,4}) GiB memory,\s{1,40}(?<used>\d{1,6}\.\d{1,4}) GiB memory is still in use/g,
+  read({ freed = '', used = '' }, emit) {
+    emit(budgetFinding('vllm.sleep_freed', freed));
+    emit(memoryFigure('device_used', used, 'GiB', GIB, { moment: 'after vLLM sleep' }));
+  },
+  samples: [
+    {
+      text: 'INFO 03-01 10:20:30 [gpu_worker.py:117] Sleep mode freed 52.34 GiB memory, 1.23 GiB memory is still in use.',
+      rows: [
+        budgetFinding('vllm.sleep_freed', '52.34'),
+        memoryFigure('device_used', '1.23', 'GiB', GIB, { moment: 'after vLLM sleep' }),
+      ],
+    },
+  ],
+};
+
+export const VLLM_WAKE_UP: LineFormat = {
+  form: 'line',
+  id: 'vllm.wake-up',
+  title: 'The engine falls asleep or wakes up',
+  producer: VLLM_PRODUCER,
+  versions: '0.7 and later; tags since 0.8.3',
+  source: 'vllm/executor/executor_base.py and vllm/v1/executor/abstract.py, sleep and wake_up',
+  anchors: [' seconds to fall asleep', ' seconds to wake up'],
+  fields: {
+    seconds: 'seconds',
+    asleep: 'it fell asleep',
+    awake: 'it woke up',
+    tags: 'what woke: weights, kv_cache',
+  },
+  pattern:
+    /It took (?<seconds>\d{1,7}(?:\.\d{1,9})?) seconds to (?:(?<asleep>fall asleep)|(?<awake>wake up)(?: tags (?<tags>[[{(][\w', ]{0,80}[\]})]|None))?)/g,
+  read({ seconds, asleep, tags }, emit) {
+    const words = tags === undefined ? {} : { text: tags };
+    emit({
+      row: 'value',
+      name: asleep === undefined ? 'vllm.wake_up_time' : 'vllm.sleep_time',
+      value: Number(seconds),
+      unit: 's',
+      ...words,
+    });
+  },
+  samples: [
+    {
+      text: 'INFO 03-01 10:20:31 [executor_base.py:208] It took 1.523480 seconds to fall asleep.',
+      rows: [{ row: 'value', name: 'vllm.sleep_time', value: 1.52348, unit: 's' }],
+    },
+    {
+      text: "INFO 03-01 10:21:31 [abstract.py:330] It took 0.273367 seconds to wake up tags {'weights', 'kv_cache'}.",
+      rows: [{ row: 'value', name: 'vllm.wake_up_time', value: 0.273367, unit: 's', text: "{'weights', 'kv_cache'}" }],
+    },
+  ],
+};

@@ -1,0 +1,220 @@
+/**
+ * What the samples of the formats of reinforcement learning cannot show: several engines behind Ray's prefixes in one file, steps longer
+ * than what is read at once, failures that end a process without an exception, and logs named oddly.
+ */
+import { describe, expect, it } from 'vitest';
+import { REINFORCEMENT_LEARNING_FORMATS } from '../../parsers/log/formats/reinforcement-learning.js';
+import { readLogBytes } from '../../parsers/log/read-log.js';
+import { sniffLog } from '../../parsers/log/sniff.js';
+import { stripPrefix } from '../../parsers/log/strip-prefix.js';
+import { type LogRow, placedRow } from '../../src/model/log-rows.js';
+import type { IncidentRow } from '../../src/model/tables.js';
+
+interface Read {
+  readonly rows: LogRow[];
+  readonly incidents: IncidentRow[];
+}
+
+function read(lines: readonly string[]): Read {
+  const rows: LogRow[] = [];
+  const incidents: IncidentRow[] = [];
+  readLogBytes(Buffer.from(`${lines.join('\n')}\n`), {
+    incident: (row) => incidents.push(row),
+    note() {},
+    logRow: (finding, place) => rows.push(placedRow(finding, place)),
+  });
+  return { rows, incidents };
+}
+
+const iterationsOf = ({ rows }: Read) => rows.filter((row) => row.row === 'iteration');
+const memoryOf = ({ rows }: Read) => rows.filter((row) => row.row === 'memory');
+const valuesOf = ({ rows }: Read, name: string) =>
+  rows.filter((row) => row.row === 'value').filter((row) => row.name === name);
+const GIB = 1024 ** 3;
+const ESCAPE = String.fromCharCode(27);
+const coloured = (prefix: string): string => `${ESCAPE}[36m${prefix}${ESCAPE}[0m `;
+
+describe('formats of reinforcement learning', () => {
+  it('tell figures of healthy runs, which no wording of a failure claims', () => {
+    for (const { id, samples } of REINFORCEMENT_LEARNING_FORMATS)
+      for (const sample of samples) {
+        const lines = 'text' in sample ? [sample.text] : sample.lines;
+        if (lines.some((line) => /Error: |OOM|out of memory|CUresult error/i.test(line))) continue;
+        expect(read(lines).incidents, `${id}: ${lines[0]}`).toEqual([]);
+      }
+  });
+
+  it('have anchors that ordinary lines of a trainer do not hold', () => {
+    const ordinary = [
+      ' [2025-06-01 10:00:00] iteration        7/  100000 | consumed samples:         3584 | elapsed time per iteration (ms): 5230.1 | learning rate: 1.500000E-04 | lm loss: 2.123456E+00 | grad norm: 0.512 |',
+      '[Rank 0] (after 2 iterations) memory (MB) | allocated: 2.5 | max allocated: 5.5 | reserved: 7.0 | max reserved: 8.0',
+      'host1:123:456 [0] NCCL INFO Channel 00/02 :    0   1',
+      'Loading checkpoint shards: 100%|##########| 4/4 [00:01<00:00,  2.31it/s]',
+      "{'loss': 1.75, 'grad_norm': 0.5, 'learning_rate': 2e-05, 'epoch': 0.25}",
+      '[2023-05-01 10:00:00,123] [INFO] [logging.py:96:log_dist] [Rank 0] step=10, skipped=0, lr=[1e-05], mom=[(0.9, 0.95)]',
+      'step: 12  loss:  7.9511  grad_norm:  1.2500  memory: 61.50GiB(77.66%)  tps: 8,731  tflops: 402.11  mfu: 40.66%',
+    ];
+    for (const { id, anchors } of REINFORCEMENT_LEARNING_FORMATS)
+      for (const anchor of anchors) for (const line of ordinary) expect(line, `${id}: ${anchor}`).not.toContain(anchor);
+  });
+
+  it('keeps the workers of a trainer and of its engine apart', () => {
+    const trainer = (rank: number): string =>
+      coloured(`(MegatronPolicyWorker[rank=${rank}] pid=${4100 + rank}, ip=10.0.0.3)`);
+    const engine = (pid: number, tp: number): string =>
+      `${coloured(`(RayWorkerWrapper pid=${pid})`)}(Worker_TP${tp} pid=${pid}) `;
+    const log = read([
+      'Connected to Ray cluster.',
+      '========================= Step 9/10 =========================',
+      `${trainer(0)}GPU Memory before optimizer offload: 18.50GB allocated, 63.75GB reserved`,
+      `${engine(700, 0)}INFO 05-24 20:53:41 [gpu_worker.py:298] Available KV cache memory: 10.50 GiB`,
+      '\u{1f4ca} Training Results:',
+      `${trainer(1)}GPU Memory before optimizer offload: 19.50GB allocated, 64.75GB reserved [repeated 7x across cluster] (Ray deduplicates logs by default. Set RAY_DEDUP_LOGS=0 to disable log deduplication)`,
+      '  \u2022 Loss: 0.0125',
+      `${engine(701, 1)}INFO 05-24 20:53:42 [gpu_worker.py:117] Sleep mode freed 52.25 GiB memory, 1.25 GiB memory is still in use.`,
+      '  \u2022 Total step time: 64.75s',
+      '(raylet, ip=10.0.0.3) Spilled 2048 MiB, 1 objects, write throughput 512 MiB/s.',
+      '(autoscaler +1m2s) Tip: use `ray status` to view detailed cluster status.',
+    ]);
+    expect(memoryOf(log).map((row) => [row.line, row.metric, row.bytes, row.rank, row.host, row.moment])).toEqual([
+      [3, 'allocated', 18.5 * GIB, 0, '10.0.0.3', 'before optimizer offload'],
+      [3, 'reserved', 63.75 * GIB, 0, '10.0.0.3', 'before optimizer offload'],
+      // One row, though the line stands for the ranks that printed it too.
+      [6, 'allocated', 19.5 * GIB, 1, '10.0.0.3', 'before optimizer offload'],
+      [6, 'reserved', 64.75 * GIB, 1, '10.0.0.3', 'before optimizer offload'],
+      [8, 'device_used', 1.25 * GIB, null, null, 'after vLLM sleep'],
+    ]);
+    expect(valuesOf(log, 'vllm.kv_cache').map((row) => [row.value, row.rank])).toEqual([[10.5 * GIB, null]]);
+    // The driver's block goes on through the lines of its workers.
+    expect(valuesOf(log, 'nemo_rl.loss').map((row) => row.value)).toEqual([0.0125]);
+    expect(valuesOf(log, 'nemo_rl.time.total_step_time').map((row) => row.value)).toEqual([64.75]);
+  });
+
+  it('tells writers by what stands in front of their lines', () => {
+    const keyOf = (line: string): string => stripPrefix(line).key;
+    const textOf = (line: string): string => line.slice(stripPrefix(line).end);
+    const writers = [
+      '(WorkerDict pid=1234) x',
+      '(WorkerDict pid=1235) x',
+      '(WorkerDict pid=1234, ip=10.0.0.1) x',
+      '(TaskRunner pid=99) x',
+      '(create_colocated_worker_cls.<locals>.WorkerDict pid=7) x',
+      '(VllmWorker rank=1 pid=8) x',
+      '(pid=1234) x',
+      '(raylet) x',
+      '(raylet, ip=10.0.0.1) x',
+      '(autoscaler +13s) x',
+      '[2025-10-31 03:45:20 TP0] x',
+      '[2025-10-31 03:45:20 TP1] x',
+      '[2025-10-31 03:45:20 DP1 TP3 EP3] x',
+      '[11:23:45 PP1 TP3] x',
+      '(SGLangEngine pid=5) [2025-10-31 03:45:20 DP0 TP0] x',
+    ];
+    expect(new Set(writers.map(keyOf)).size).toBe(writers.length);
+    for (const line of writers) expect(textOf(line), line).toBe('x');
+    // The time of a line is no writer, nor is the rank of an engine one of the trainer.
+    expect(keyOf('(autoscaler +13s) x')).toBe(keyOf('(autoscaler +1h2m3s) x'));
+    expect(keyOf('[2025-10-31 03:45:20 TP1] x')).toBe(keyOf('[2025-10-31 03:45:59 TP1] x'));
+    for (const line of writers) expect(stripPrefix(line).rank, line).toBeNull();
+    expect(stripPrefix('[2025-10-31 03:45:20 TP1] x').time).toBe('2025-10-31 03:45:20');
+    expect(stripPrefix('(DTensorPolicyWorkerV2[rank=13] pid=5, ip=10.0.0.1) x')).toMatchObject({
+      rank: 13,
+      pid: 5,
+      host: '10.0.0.1',
+    });
+  });
+
+  // Around the size of a part, of two and of three, and where a part ends inside a name, a value and a separator.
+  const LENGTHS = [
+    60,
+    300,
+    ...Array.from({ length: 24 }, (_, index) => 7300 + index * 61),
+    16_300,
+    16_384,
+    24_500,
+    40_000,
+  ];
+  it.each(LENGTHS)('reads a step of verl of %i bytes as one', (length) => {
+    const metrics: string[] = [];
+    const size = (): number => metrics.join(' - ').length;
+    for (let index = 0; size() < length; index += 1)
+      metrics.push(`val-core/source_${index}/acc/best@${index % 16}/mean:0.${String(index).padStart(4, '0')}1`);
+    const tail = [
+      'actor/pg_loss:-0.25',
+      'actor/grad_norm:0.5',
+      'perf/max_memory_allocated_gb:38.25',
+      'timing_s/step:64.25',
+      'perf/throughput:1024.5',
+    ];
+    const prefix = coloured('(TaskRunner pid=4711, ip=10.0.0.9)');
+    const log = read([
+      `${prefix}step:7 - ${[...metrics, ...tail].join(' - ')}`,
+      `${prefix}Training Progress:  10%|#         | 7/70 [07:00<1:03:00, 60.0s/it]`,
+      `${prefix}step:8 - actor/pg_loss:-0.5 - timing_s/step:32.5`,
+    ]);
+    expect(iterationsOf(log).map((row) => [row.iteration, row.stepMs, row.loss, row.line, row.host])).toEqual([
+      [7, 64_250, -0.25, 1, '10.0.0.9'],
+      [8, 32_500, -0.5, 3, '10.0.0.9'],
+    ]);
+    const [first] = iterationsOf(log);
+    expect(first?.gradNorm).toBe(0.5);
+    expect(memoryOf(log).map((row) => [row.metric, row.bytes, row.iteration])).toEqual([
+      ['max_allocated', 38.25 * GIB, 7],
+    ]);
+    // Every metric once, with the value that stands there, be it told with the step or behind it.
+    const told = [
+      ...(first?.others ?? []).map(({ name, value }) => [name, value] as const),
+      ...log.rows
+        .filter((row) => row.row === 'value')
+        .map((row) => [row.name.replace(/^iteration\./, ''), row.value] as const),
+    ];
+    const expected = [...metrics, 'perf/throughput:1024.5'].map((metric) => {
+      const at = metric.lastIndexOf(':');
+      return [metric.slice(0, at), Number(metric.slice(at + 1))] as const;
+    });
+    expect(told).toEqual(expected);
+  });
+
+  it('takes no step from prose, and no validation for training', () => {
+    const log = read([
+      'step:3 - see the notes',
+      'we resume at step:4 - actor/ is read from disk',
+      'step:0 - val-core/gsm8k/acc/mean@1:0.25',
+    ]);
+    expect(iterationsOf(log)).toEqual([]);
+    expect(log.rows.filter((row) => row.row === 'phase').map((row) => [row.phase, row.iteration])).toEqual([
+      ['eval', 0],
+    ]);
+  });
+
+  it('sees a process end that cannot take its memory back', () => {
+    const { incidents } = read([
+      "(MegatronTrainRayActor pid=5) [Rank 0] Memory-Usage before wake_up model: {'gpu': '0', 'total_GB': 79.11, 'free_GB': 1.93, 'used_GB': 77.18}",
+      '(MegatronTrainRayActor pid=5) [torch_memory_saver.cpp] CUresult error: 2 (out of memory)  file=csrc/utils.h func=cu_mem_create line=194',
+      'The actor is dead because its worker process has died. Worker exit type: SYSTEM_ERROR Worker exit detail: Worker unexpectedly exits with a connection error code 2. End of file. There are some potential root causes. (1) The process is killed by SIGKILL by OOM killer due to high memory usage.',
+    ]);
+    expect(incidents.filter(({ line }) => line === 2).map(({ kind }) => kind)).toEqual(['cuda_oom_driver']);
+    // What Ray guesses is no evidence of the host's memory.
+    expect(incidents.filter(({ kind }) => kind === 'host_oom')).toEqual([]);
+  });
+
+  it('tells a rank, its device and the moment of a line that names them itself', () => {
+    const log = read([
+      "(MegatronTrainRayActor pid=5) [2025-12-17 14:10:28] memory_utils.py:60 - [Rank 9] Memory-Usage after offload model: {'gpu': '1', 'total_GB': 79.0, 'free_GB': 70.5, 'used_GB': 8.5, 'allocated_GB': 0.5, 'reserved_GB': 1.0}",
+    ]);
+    expect(memoryOf(log).map((row) => [row.metric, row.rank, row.rankOrigin, row.device])).toEqual(
+      ['device_total', 'device_free', 'device_used', 'allocated', 'reserved'].map((metric) => [metric, 9, 'line', 1]),
+    );
+  });
+
+  it.each([
+    ['driver', '(TaskRunner pid=12) {"actor": {}}\n'],
+    ['run_7.dump', 'x\n(WorkerDict pid=3) Monkey patch forward [repeated 3x across cluster]\n'],
+    ['output', 'After FSDP, memory allocated (GB): 7.49, memory reserved (GB): 8.47\n'],
+    ['server', '[2025-01-23 19:35:34 TP0] Load weight begin. avail mem=78.50 GB\n'],
+    ['serve', '(EngineCore_DP0 pid=1) INFO 05-24 20:53:41 [kv_cache_utils.py:864] GPU KV cache size: 238,208 tokens\n'],
+  ])('is taken for a log when it is named %s', (name, text) => {
+    const bytes = Buffer.from(text);
+    expect(sniffLog({ name, bytes, sizeBytes: bytes.length }).score).toBeGreaterThanOrEqual(0.9);
+  });
+});
