@@ -10,7 +10,12 @@ const TOPICS: readonly { readonly topic: string; readonly pattern: RegExp }[] = 
     topic: 'failure',
     pattern: /\b(?:\w{0,40}Error|exception|failed|failure|fatal|killed|aborted|timed out|timeout|OOM|out of memory)\b/i,
   },
-  { topic: 'memory', pattern: /\d ?(?:[KMGT]i?B|bytes)\b|\bmem(?:ory)?\b[^\d\n]{0,40}\d/i },
+  // A rate (`120 MB/s`) tells of a transfer, whose sizes are those of files.
+  {
+    topic: 'memory',
+    pattern:
+      /^(?![^\n]{0,8192}\d ?[kKMGT]i?B\/s)[^\n]{0,8192}(?:\d ?(?:[KMGT]i?B|bytes)\b|\bmem(?:ory)?\b[^\d\n]{0,40}\d)/i,
+  },
   {
     topic: 'throughput',
     pattern: /\d[^\n]{0,40}(?:TFLOP|tokens?\/s|samples?\/s|it\/s|s\/it)|(?:TFLOP|throughput|tps)[^\d\n]{0,30}\d/i,
@@ -24,9 +29,28 @@ const MOST_SHAPES = 5000;
 const SHAPE_CHARS = 200;
 const MOST_LATELY = 8;
 
+/** What has digits and is no figure, taken out of a line before it is asked what it is about. */
+const NO_FIGURES: readonly RegExp[] = [
+  // URLs, whose parts are versions and checksums.
+  /\b[a-z][a-z+.-]{1,12}:\/\/[^\s'"<>]{1,2000}/gi,
+  // Paths with the line behind them: a Python warning and a C++ exception begin so. `3/100` and `samples/s` are none.
+  /(?<![\w./~-])(?:~|\.{1,2}|[A-Za-z]:)?(?:[\\/][\w.@=+~-]{1,200}){2,40}[\\/]?(?::\d{1,6}\b)?/g,
+  // Options of a command line: settings, of which the formats read those that count.
+  /(?<![\w-])--?[A-Za-z][\w-]{1,60}(?:[ =][^\s-][^\s]{0,200})?/g,
+  // Addresses, and versions of three parts and more.
+  /\b0x[\da-f]{1,16}\b/gi,
+  /\bv?\d{1,6}(?:\.\d{1,6}){2,4}(?:[-+][\w.]{1,40})?/g,
+];
+/** Digits that do not end a name, as those of `c10` and `fp16` do. */
+const FIGURE = /(?<![A-Za-z_]\w{0,40})\d/;
+/** Lines of a stack, which belong to the failure above them. */
+const STACK_LINE = /^\s{0,12}(?:frame #\d|#\d{1,3}\s{1,4}0x|File "[^"\n]{1,300}", line \d)/;
+
 function topicOf(text: string): string | null {
-  if (!/\d/.test(text)) return null;
-  for (const { topic, pattern } of TOPICS) if (pattern.test(text)) return topic;
+  if (!/\d/.test(text) || STACK_LINE.test(text)) return null;
+  const bare = NO_FIGURES.reduce((rest, pattern) => rest.replace(pattern, ' '), text);
+  if (!FIGURE.test(bare)) return null;
+  for (const { topic, pattern } of TOPICS) if (pattern.test(bare)) return topic;
   return null;
 }
 

@@ -1,19 +1,36 @@
-/** Formats of what runs around Megatron: torch, DeepSpeed, Transformers, torchtitan, MLPerf, NCCL, the system. */
+/** Formats of what runs around Megatron: torch, the other trainers, MLPerf, NCCL, the system. */
+import { ACCELERATE_TRACEMALLOC } from './accelerate/tracemalloc.js';
+import { COLOSSALAI_MEMORY } from './colossalai/memory.js';
+import { COMPOSER_CONSOLE } from './composer/console.js';
 import type { LogFormat } from './contract.js';
+import { DEEPSPEED_ACTIVATION_CHECKPOINTING } from './deepspeed/activation-checkpointing.js';
 import * as deepspeedEngine from './deepspeed/engine.js';
+import * as deepspeedEstimates from './deepspeed/estimates.js';
+import { DEEPSPEED_FLOPS_PROFILE } from './deepspeed/flops-profiler.js';
+import { DEEPSPEED_DATA_START } from './deepspeed/megatron-fork.js';
 import * as deepspeedMemory from './deepspeed/memory.js';
 import * as deepspeedVersions from './deepspeed/versions.js';
 import * as zero from './deepspeed/zero.js';
+import { LMOD_UNKNOWN } from './environment/modules.js';
+import * as fairseq from './fairseq/progress.js';
+import * as fsdp from './fsdp/memory-trace.js';
 import * as trainer from './huggingface/trainer.js';
+import { LIGHTNING_PROGRESS_BAR } from './lightning/progress-bar.js';
+import { LIGHTNING_SCHEDULER } from './lightning/scheduler.js';
 import * as mllog from './mlperf/mllog.js';
+import * as nanotron from './nanotron/step.js';
 import * as nccl from './nccl/communicators.js';
+import { OLMO_STEP } from './olmo/console.js';
+import * as progress from './progress/tqdm.js';
 import * as devices from './system/devices.js';
 import * as versions from './system/versions.js';
 import { TORCH_GPU_PROCESSES } from './torch/gpu-processes.js';
 import { TORCH_MEMORY_STATS } from './torch/memory-stats.js';
 import { TORCH_MEMORY_SUMMARY } from './torch/memory-summary.js';
+import { TORCHTITAN_CHECKPOINT } from './torchtitan/checkpoint.js';
 import * as titanLifecycle from './torchtitan/lifecycle.js';
 import * as titanStep from './torchtitan/step.js';
+import * as torchtune from './torchtune/metrics.js';
 
 export const OTHER_FORMATS: readonly LogFormat[] = [
   TORCH_MEMORY_SUMMARY,
@@ -36,10 +53,18 @@ export const OTHER_FORMATS: readonly LogFormat[] = [
   deepspeedVersions.DEEPSPEED_INFO,
   zero.DEEPSPEED_CACHE_FLUSHES,
   zero.DEEPSPEED_ZERO,
+  DEEPSPEED_ACTIVATION_CHECKPOINTING,
+  deepspeedEstimates.DEEPSPEED_ESTIMATE,
+  deepspeedEstimates.DEEPSPEED_AUTOTUNING,
+  DEEPSPEED_FLOPS_PROFILE,
+  DEEPSPEED_DATA_START,
 
   trainer.HF_TRAINER_LOGS,
   trainer.HF_TRAINER_BANNER,
   trainer.HF_TRAINER_PHASE,
+  trainer.HF_METRICS,
+  ACCELERATE_TRACEMALLOC,
+  progress.DIFFUSERS_STEPS,
 
   titanStep.TORCHTITAN_STEP,
   titanStep.TORCHTITAN_VALIDATION,
@@ -51,7 +76,28 @@ export const OTHER_FORMATS: readonly LogFormat[] = [
   titanLifecycle.TORCHTITAN_TRAINER,
   titanLifecycle.TORCHTITAN_GC,
   titanLifecycle.TORCHTITAN_TRAINING,
+  TORCHTITAN_CHECKPOINT,
+  titanLifecycle.TORCHTITAN_TIMEOUT,
   titanLifecycle.TORCHTITAN_PASS,
+
+  nanotron.NANOTRON_ITERATION,
+  nanotron.NANOTRON_MEMORY,
+  nanotron.NANOTRON_PARAMETERS,
+  torchtune.TORCHTUNE_STEP,
+  torchtune.TORCHTUNE_MODEL_MEMORY,
+  torchtune.TORCHTUNE_BAR,
+  torchtune.TORCHTUNE_CHECKPOINT,
+  fsdp.FSDP_MEMORY_TRACE,
+  fsdp.FSDP_MEMORY_MAXIMIZER,
+  fsdp.FSDP_STEP,
+  LIGHTNING_PROGRESS_BAR,
+  LIGHTNING_SCHEDULER,
+  COMPOSER_CONSOLE,
+  OLMO_STEP,
+  fairseq.FAIRSEQ_SIMPLE,
+  fairseq.FAIRSEQ_JSON,
+  COLOSSALAI_MEMORY,
+  progress.TQDM_BAR,
 
   mllog.MLPERF_MLLOG,
   mllog.MLPERF_SYSJSON,
@@ -68,6 +114,7 @@ export const OTHER_FORMATS: readonly LogFormat[] = [
   versions.NGC_BANNER,
   versions.NVCC_VERSION,
   versions.GIT_COMMIT,
+  LMOD_UNKNOWN,
   devices.GPU_LIST,
   devices.NVIDIA_SMI,
 ];

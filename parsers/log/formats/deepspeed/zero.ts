@@ -43,6 +43,7 @@ export const DEEPSPEED_ZERO: LineFormat = {
     'Largest partitioned param numel = ',
     'Total persistent parameters: ',
     'finished initializing model ',
+    'FP16 params swapping is ',
   ],
   fields: {
     bucket: 'Reduce or Allgather',
@@ -52,12 +53,29 @@ export const DEEPSPEED_ZERO: LineFormat = {
     size: 'GiB, printed as GB: FP32 master copy of this rank, on the host where the optimizer is offloaded',
     largest: 'elements of the largest sub-group of this rank',
     persistent: 'elements too small to be partitioned, resident on every rank',
+    swapping: 'half-precision parameters move to NVMe',
+    resident: 'elements of them that may stay on the host meanwhile',
     billions: 'elements of the model, three digits',
     scale: 'K, M or B of it',
   },
   pattern:
-    /(?<bucket>Reduce|Allgather) bucket size (?<elements>\d[\d,]{0,18}(?:\.\d{1,4})?)|(?<where>In-Memory|Swappable) FP32 Partitions: count=(?<count>\d{1,9}) size= {0,5}(?<size>\d{1,9}\.\d{1,4}) GB|Largest partitioned param numel = (?<largest>\d{1,15})|Total persistent parameters: (?<persistent>\d{1,15}) in|finished initializing model (?:with|- num_params = \d{1,9}, num_elems =) (?<billions>\d{1,9}\.\d{1,4})(?<scale>[KMB])/g,
-  read({ bucket, elements = '', where, count = '', size = '', largest, persistent, billions, scale = 'B' }, emit) {
+    /(?<bucket>Reduce|Allgather) bucket size (?<elements>\d[\d,]{0,18}(?:\.\d{1,4})?)|(?<where>In-Memory|Swappable) FP32 Partitions: count=(?<count>\d{1,9}) size= {0,5}(?<size>\d{1,9}\.\d{1,4}) GB|Largest partitioned param numel = (?<largest>\d{1,15})|Total persistent parameters: (?<persistent>\d{1,15}) in|FP16 params swapping is (?<swapping>True|False), Max params in CPU is (?<resident>\d{1,15}(?:\.\d{1,2})?(?:e\+\d{1,2})?)|finished initializing model (?:with|- num_params = \d{1,9}, num_elems =) (?<billions>\d{1,9}\.\d{1,4})(?<scale>[KMB])/g,
+  read(
+    {
+      bucket,
+      elements = '',
+      where,
+      count = '',
+      size = '',
+      largest,
+      persistent,
+      swapping,
+      resident,
+      billions,
+      scale = 'B',
+    },
+    emit,
+  ) {
     if (bucket !== undefined)
       emit(figureFinding(`zero.${bucket.toLowerCase()}_bucket`, plainNumber(elements), 'elements'));
     if (where !== undefined) {
@@ -69,6 +87,8 @@ export const DEEPSPEED_ZERO: LineFormat = {
     }
     if (largest !== undefined) emit(figureFinding('zero.largest_partition', Number(largest), 'elements'));
     if (persistent !== undefined) emit(figureFinding('zero.persistent_parameters', Number(persistent), 'elements'));
+    if (swapping !== undefined)
+      emit({ ...figureFinding('zero.params_in_cpu', Number(resident), 'elements'), text: `swapping ${swapping}` });
     if (billions !== undefined)
       emit({
         ...figureFinding('parameters.total', Math.round(Number(billions) * (BILLIONS[scale] ?? 1)), 'elements'),
@@ -96,6 +116,10 @@ export const DEEPSPEED_ZERO: LineFormat = {
     {
       text: 'finished initializing model - num_params = 339, num_elems = 1.78B',
       rows: [{ row: 'value', name: 'parameters.total', value: 1.78e9, unit: 'elements', text: '1.78B' }],
+    },
+    {
+      text: 'FP16 params swapping is False, Max params in CPU is 1000000000.0',
+      rows: [{ ...figureFinding('zero.params_in_cpu', 1e9, 'elements'), text: 'swapping False' }],
     },
     {
       text: 'Largest partitioned param numel = 1200000000',

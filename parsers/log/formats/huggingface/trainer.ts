@@ -1,5 +1,7 @@
-import type { LineFormat } from '../contract.js';
+import type { MemoryFinding } from '../../../../src/model/log-rows.js';
+import type { BlockFormat, LineFormat } from '../contract.js';
 import { bannerSetting, figureFinding, plainNumber } from '../system/findings.js';
+import { MIB, memoryFigure } from '../units.js';
 
 const PRODUCER = 'Hugging Face Transformers';
 const ENTRY =
@@ -13,22 +15,34 @@ function unitOf(key: string): string | null {
   return null;
 }
 
+/**
+ * `train_mem_gpu_alloc_delta`, `before_init_mem_cpu`, …: what `TrainerMemoryTracker` measured on rank 0 and device 0. Deltas between the
+ * ends of a stage are no levels, so the key stays the metric's name.
+ */
+const MEMORY_KEY = /(?:^|_)mem_[cg]pu(?:_|$)/;
+
 /** An iteration row only where the dict tells its step: `epoch` alone does not. */
 export const HF_TRAINER_LOGS: LineFormat = {
   form: 'line',
   id: 'hf.trainer-logs',
   title: 'Dict of losses or of run times',
   producer: PRODUCER,
-  versions: '4.0 and later; 5 prints the figures in quotes, at four significant digits',
-  source: 'transformers/trainer_callback.py, PrinterCallback.on_log and ProgressCallback.on_log',
-  anchors: ["{'loss': ", "{'eval_loss': ", "{'train_runtime': ", "{'eval_runtime': ", "'train_runtime': "],
-  fields: { entries: 'every figure under hf.<key>; *_runtime in s' },
-  pattern: /\{(?<entries>'(?:loss|eval_\w{1,40}|train_runtime)': [^{}]{1,6000})\}/g,
+  versions:
+    '4.0 and later; 5 prints the figures in quotes, at four significant digits; TRL adds num_tokens, mean_token_accuracy, rewards/*, objective/*, …',
+  source:
+    'transformers/trainer_callback.py, PrinterCallback.on_log and ProgressCallback.on_log; trainer_utils.py, TrainerMemoryTracker',
+  anchors: ["{'loss': ", "{'eval_loss': ", "'eval_runtime': ", "'train_runtime': ", "{'eps': ", "'objective/kl': "],
+  fields: { entries: 'every figure under hf.<key>; *_runtime in s; *_mem_* bytes, as memory' },
+  pattern:
+    /\{(?<entries>'(?:loss|eval_\w{1,40}|train_(?:runtime|loss)|eps|episode|objective\/\w{1,40})': [^{}]{1,6000})\}/g,
   read({ entries = '' }, emit) {
     const found = new Map<string, number>();
+    const memory: MemoryFinding[] = [];
     for (const [, key = '', text = ''] of `${entries}}`.matchAll(ENTRY)) {
       const value = Number(text);
-      if (Number.isFinite(value)) found.set(key, value);
+      if (!Number.isFinite(value)) continue;
+      if (MEMORY_KEY.test(key)) memory.push(memoryFigure(key, text, 'bytes', 1));
+      else found.set(key, value);
     }
     const step = found.get('step') ?? found.get('global_step');
     if (step !== undefined && found.has('loss'))
@@ -42,6 +56,7 @@ export const HF_TRAINER_LOGS: LineFormat = {
       });
     const where = step === undefined ? {} : { iteration: step };
     for (const [key, value] of found) emit(figureFinding(`hf.${key}`, value, unitOf(key), where));
+    for (const figure of memory) emit({ ...figure, ...where });
   },
   samples: [
     {
@@ -60,6 +75,42 @@ export const HF_TRAINER_LOGS: LineFormat = {
         figureFinding('hf.train_samples_per_second', 4.25, 'samples/s'),
         figureFinding('hf.train_steps_per_second', 0.5, 'steps/s'),
         figureFinding('hf.epoch', 2, null),
+      ],
+    },
+    {
+      text: "{'loss': '0.7739', 'num_tokens': '2022508', 'mean_token_accuracy': '0.7667', 'rewards/chosen': '-0.5', 'epoch': '1'}",
+      rows: [
+        figureFinding('hf.loss', 0.7739, null),
+        figureFinding('hf.num_tokens', 2_022_508, null),
+        figureFinding('hf.mean_token_accuracy', 0.7667, null),
+        figureFinding('hf.rewards/chosen', -0.5, null),
+        figureFinding('hf.epoch', 1, null),
+      ],
+    },
+    {
+      text: "{'train_runtime': 155.25, 'before_init_mem_cpu': 991453184, 'train_mem_gpu_alloc_delta': 4910897664, 'train_mem_gpu_peaked_delta': 23331969536, 'epoch': 3.0}",
+      rows: [
+        figureFinding('hf.train_runtime', 155.25, 's'),
+        figureFinding('hf.epoch', 3, null),
+        memoryFigure('before_init_mem_cpu', '991453184', 'bytes', 1),
+        {
+          row: 'memory',
+          metric: 'train_mem_gpu_alloc_delta',
+          bytes: 4_910_897_664,
+          value: 4_910_897_664,
+          unit: 'bytes',
+          precisionBytes: 0,
+        },
+        memoryFigure('train_mem_gpu_peaked_delta', '23331969536', 'bytes', 1),
+      ],
+    },
+    {
+      text: "{'eps': 12, 'objective/kl': 0.25, 'episode': 512, 'epoch': 0.5}",
+      rows: [
+        figureFinding('hf.eps', 12, null),
+        figureFinding('hf.objective/kl', 0.25, null),
+        figureFinding('hf.episode', 512, null),
+        figureFinding('hf.epoch', 0.5, null),
       ],
     },
     {
@@ -158,6 +209,88 @@ export const HF_TRAINER_PHASE: LineFormat = {
     {
       text: 'Saving model checkpoint to out/checkpoint-500',
       rows: [{ row: 'phase', phase: 'checkpoint_save', label: 'Saving model checkpoint' }],
+    },
+  ],
+};
+
+const METRIC_LINE = /^\s{0,8}(?<key>[\w./-]{1,80}) {1,40}= {1,40}(?<text>[^\s][^\n]{0,60}?)\s{0,8}$/;
+/** `0:15:19.02`, `1 day, 2:03:04.05`. */
+const DURATION = /^(?:(?<days>\d{1,4}) days?, )?(?<hours>\d{1,3}):(?<minutes>\d\d):(?<seconds>\d\d\.\d\d)$/;
+
+/**
+ * Figures of `metrics_format`: MB is bytes shifted by 20, GF floating-point operations shifted by 30, both cut. Names of their own, for the
+ * dict printed before has the same figures with more digits.
+ */
+export const HF_METRICS: BlockFormat = {
+  form: 'block',
+  id: 'hf.metrics',
+  title: 'Metrics of a stage, at its end',
+  producer: PRODUCER,
+  versions: '4.3 and later; memory with skip_memory_metrics=False, on by default in 4.3 to 4.9',
+  source: 'transformers/trainer_pt_utils.py, log_metrics and metrics_format',
+  anchors: [' metrics *****'],
+  fields: {
+    stage: 'train, eval, test, predict, …',
+    key: 'name of a metric',
+    text: 'MiB printed as MB; days, hours, minutes and seconds; 2^30 FLOP printed as GF; else rounded to four decimals',
+  },
+  opens: /\*{5} (?<stage>[\w ./-]{1,40}) metrics \*{5}\s{0,4}$/,
+  mostForeign: 4,
+  mostLines: 256,
+  begin(match, emit) {
+    const stage = match.groups?.['stage'] ?? '';
+    return {
+      line(line) {
+        const { key = '', text = '' } = METRIC_LINE.exec(line)?.groups ?? {};
+        if (key === '') return 'foreign';
+        if (MEMORY_KEY.test(key) && /^-?\d{1,12}MB$/.test(text)) {
+          emit(memoryFigure(key, text.slice(0, -2), 'MB', MIB, { moment: `${stage} metrics` }, 1));
+          return 'taken';
+        }
+        const { days = '0', hours, minutes, seconds } = DURATION.exec(text)?.groups ?? {};
+        if (hours !== undefined) {
+          const whole = ((Number(days) * 24 + Number(hours)) * 60 + Number(minutes)) * 60;
+          emit(figureFinding(`hf.metrics.${key}`, Number((whole + Number(seconds)).toFixed(2)), 's'));
+          return 'taken';
+        }
+        if (/^\d{1,15}GF$/.test(text)) {
+          emit({ ...figureFinding(`hf.metrics.${key}`, Number(text.slice(0, -2)) * 2 ** 30, 'FLOP'), text });
+          return 'taken';
+        }
+        const value = plainNumber(text);
+        if (Number.isFinite(value)) emit(figureFinding(`hf.metrics.${key}`, value, unitOf(key)));
+        return 'taken';
+      },
+      end() {},
+    };
+  },
+  samples: [
+    {
+      lines: [
+        '***** train metrics *****',
+        '  epoch                      =        1.0',
+        '  init_mem_cpu_alloc_delta   =     1301MB',
+        '  total_flos                 =      100GF',
+        '  train_mem_gpu_alloc_delta  =      -23MB',
+        '  train_runtime              = 0:15:19.02',
+        '  train_samples_per_second   =      1.088',
+      ],
+      rows: [
+        figureFinding('hf.metrics.epoch', 1, null),
+        {
+          row: 'memory',
+          metric: 'init_mem_cpu_alloc_delta',
+          bytes: 1301 * MIB,
+          value: 1301,
+          unit: 'MB',
+          precisionBytes: MIB,
+          moment: 'train metrics',
+        },
+        { row: 'value', name: 'hf.metrics.total_flos', value: 100 * 2 ** 30, unit: 'FLOP', text: '100GF' },
+        memoryFigure('train_mem_gpu_alloc_delta', '-23', 'MB', MIB, { moment: 'train metrics' }, 1),
+        figureFinding('hf.metrics.train_runtime', 919.02, 's'),
+        figureFinding('hf.metrics.train_samples_per_second', 1.088, 'samples/s'),
+      ],
     },
   ],
 };

@@ -10,12 +10,12 @@ export const TORCHTITAN_DEVICE: LineFormat = {
   id: 'torchtitan.device',
   title: 'Device name and memory',
   producer: PRODUCER,
-  versions: '0.0.2 and later; GPU instead of CUDA before 0.1',
-  source: 'torchtitan/components/metrics.py, build_device_memory_monitor',
+  versions: '0.0.2 and later; GPU instead of CUDA before 0.1, as OLMo-core prints it, which took it over',
+  source: 'torchtitan/components/metrics.py, build_device_memory_monitor; olmo_core gpu_memory_monitor.py',
   anchors: [' capacity: '],
   fields: { name: 'of the device', total: 'GiB, as the driver reports it', index: 'of the device, older form only' },
   pattern:
-    /(?:CUDA|GPU|XPU|HPU) capacity: (?<name>[^()\n]{2,60}?)(?: \((?<index>\d{1,3})\))? with (?<total>\d{1,5}(?:\.\d{1,4})?)GiB memory/g,
+    /(?:CUDA|GPU|XPU|HPU|NPU) capacity: (?<name>[^()\n]{2,60}?)(?: \((?<index>\d{1,3})\))? with (?<total>\d{1,5}(?:\.\d{1,4})?)GiB memory/g,
   read({ name = '', index, total = '' }, emit) {
     const where = index === undefined ? {} : { device: Number(index) };
     emit(wordFinding('gpu.name', name, where));
@@ -45,7 +45,7 @@ export const TORCHTITAN_MODEL_MEMORY: LineFormat = {
   source: 'torchtitan/train.py, Trainer.__init__',
   anchors: [' memory usage for model: '],
   fields: { memory: 'GiB: peak of reserved bytes while the model was built' },
-  pattern: /(?:CUDA|GPU|XPU|HPU) memory usage for model: {1,4}(?<memory>\d{1,5}(?:\.\d{1,4})?)GiB\(/g,
+  pattern: /(?:CUDA|GPU|XPU|HPU|NPU) memory usage for model: {1,4}(?<memory>\d{1,5}(?:\.\d{1,4})?)GiB\(/g,
   read({ memory = '' }, emit) {
     emit(memoryFigure('max_reserved', memory, 'GiB', GIB, { moment: 'model built' }));
   },
@@ -67,7 +67,7 @@ export const TORCHTITAN_RETRIES: LineFormat = {
   anchors: [' memory allocation retries', ' OOM errors thrown'],
   fields: { retries: 'num_alloc_retries of memory_stats', ooms: 'num_ooms of memory_stats' },
   pattern:
-    /\b(?:(?<retries>\d{1,9}) (?:CUDA|GPU|XPU) memory allocation retries|(?<ooms>\d{1,9}) (?:CUDA|GPU|XPU) OOM errors thrown)/g,
+    /\b(?:(?<retries>\d{1,9}) (?:CUDA|GPU|XPU|HPU|NPU) memory allocation retries|(?<ooms>\d{1,9}) (?:CUDA|GPU|XPU|HPU|NPU) OOM errors thrown)/g,
   read({ retries, ooms }, emit) {
     if (retries !== undefined) emit(countFinding('alloc_retries', Number(retries)));
     if (ooms !== undefined) emit(countFinding('ooms', Number(ooms)));
@@ -205,6 +205,33 @@ export const TORCHTITAN_TRAINING: LineFormat = {
       rows: [{ row: 'phase', phase: 'training', label: 'Training starts', iteration: 101 }],
     },
     { text: 'Training completed', rows: [{ row: 'phase', phase: 'finished', label: 'Training completed' }] },
+  ],
+};
+
+export const TORCHTITAN_TIMEOUT: LineFormat = {
+  form: 'line',
+  id: 'torchtitan.timeout',
+  title: 'Time limit of collectives from the first step on',
+  producer: PRODUCER,
+  versions: '0.0.2 and later',
+  source: 'torchtitan/distributed/utils.py, set_pg_timeouts',
+  anchors: ['Synchronizing and adjusting timeout for all ProcessGroups to '],
+  fields: { days: 'whole days, where it is a day or more', hours: 'hours', minutes: 'minutes', seconds: 'seconds' },
+  pattern:
+    /adjusting timeout for all ProcessGroups to (?:(?<days>\d{1,4}) days?, )?(?<hours>\d{1,2}):(?<minutes>\d\d):(?<seconds>\d\d)/g,
+  read({ days = '0', hours = '', minutes = '', seconds = '' }, emit) {
+    const total = ((Number(days) * 24 + Number(hours)) * 60 + Number(minutes)) * 60 + Number(seconds);
+    emit(figureFinding('distributed.timeout_s', total, 's'));
+  },
+  samples: [
+    {
+      text: 'Synchronizing and adjusting timeout for all ProcessGroups to 0:01:40',
+      rows: [figureFinding('distributed.timeout_s', 100, 's')],
+    },
+    {
+      text: 'Synchronizing and adjusting timeout for all ProcessGroups to 1 day, 1:00:00',
+      rows: [figureFinding('distributed.timeout_s', 90_000, 's')],
+    },
   ],
 };
 

@@ -25,19 +25,21 @@ export const TORCHTITAN_STEP: LineFormat = {
   id: 'torchtitan.step',
   title: 'Training step of torchtitan',
   producer: 'torchtitan',
-  versions: '0.0.2 to 0.2; `wps` until early 2025, then `tps`; grad_norm and tflops since 2025',
+  versions:
+    '0.0.2 and later, read up to 2026; `wps` until early 2025, then `tps`; grad_norm and tflops since 2025, five digits of loss since late 2025; forks add a target, lr, gnorm or elapsed_time_per_step',
   source: 'torchtitan/components/metrics.py, MetricsProcessor.log (before: train.py)',
   anchors: ['memory: ', 'grad_norm: '],
   fields: {
     step: '1-based',
+    target: 'last step, of forks that print it',
     loss: 'global average',
     fields:
-      '`memory` GiB: peak of reserved bytes of this rank since the previous print, which resets it; share of the device in percent; `tps` tokens per second and device; `tflops` MODEL_TFLOP/s per device; `mfu` percent',
+      '`elapsed_time_per_step` s; `memory` GiB: peak of reserved bytes of this rank since the previous print, which resets it; share of the device in percent; `tps` tokens per second and device; `tflops` MODEL_TFLOP/s per device; `mfu` percent',
   },
   // Not `validate step:`.
   pattern:
-    /(?<!validate )\bstep: {1,8}(?<step>\d{1,9}) {1,4}loss: {1,8}(?<loss>[-\d.naif]{1,24})(?<fields>(?: {1,4}[a-z_]{2,24}: {0,8}[^\s:]{1,32}){1,24})/g,
-  read({ step = '', loss = '', fields = '' }, emit) {
+    /(?<!validate )\bstep: {1,8}(?<step>\d{1,9})(?:\/(?<target>\d{1,9})(?: = \d{1,3}(?:\.\d{1,6})?%)?)? {1,4}loss: {1,8}(?<loss>[-\d.naif]{1,24})(?<fields>(?: {1,4}[a-z_]{2,24}: {0,8}[^\s:]{1,32}){1,24})/g,
+  read({ step = '', target, loss = '', fields = '' }, emit) {
     const iteration = Number(step);
     const named = new Map<string, string>();
     for (const [, name = '', text = ''] of fields.matchAll(FIELD)) named.set(name, text);
@@ -49,15 +51,18 @@ export const TORCHTITAN_STEP: LineFormat = {
     const memory = peakReserved(named.get('memory') ?? '', { iteration, moment: 'since the step before' });
     const share = MEMORY.exec(named.get('memory') ?? '')?.[2];
     named.delete('memory');
-    const known: Pick<IterationFinding, 'loss' | 'gradNorm' | 'tflopsPerGpu'> = {
+    const seconds = /s$/.test(named.get('elapsed_time_per_step') ?? '') ? take('elapsed_time_per_step') : undefined;
+    const known: Pick<IterationFinding, 'loss' | 'gradNorm' | 'tflopsPerGpu' | 'learningRate' | 'stepMs'> = {
       loss: printedNumber(loss) ?? undefined,
-      gradNorm: take('grad_norm'),
+      gradNorm: take('grad_norm') ?? take('gnorm'),
       tflopsPerGpu: take('tflops'),
+      learningRate: take('lr'),
+      stepMs: seconds === undefined ? undefined : Number((seconds * 1000).toPrecision(15)),
     };
     emit({
       row: 'iteration',
       iteration,
-      target: null,
+      target: target === undefined ? null : Number(target),
       ...known,
       others: [
         ...(share === undefined ? [] : [{ name: 'memory_percent', value: Number(share), text: `${share}%` }]),
@@ -101,6 +106,26 @@ export const TORCHTITAN_STEP: LineFormat = {
           ],
         },
         memoryFigure('max_reserved', '9.04', 'GiB', GIB, { iteration: 1, moment: 'since the step before' }),
+      ],
+    },
+    {
+      text: 'step: 640/644 = 99.3789%  loss:  6.21161  memory: 70.25GiB(75.10%)  tps: 52,142  mfu: 3.09%  gnorm: 0.5  lr: 2e-05  elapsed_time_per_step: 0.312s',
+      rows: [
+        {
+          row: 'iteration',
+          iteration: 640,
+          target: 644,
+          loss: 6.21161,
+          gradNorm: 0.5,
+          learningRate: 2e-5,
+          stepMs: 312,
+          others: [
+            { name: 'memory_percent', value: 75.1, text: '75.10%' },
+            { name: 'tps', value: 52_142, text: '52,142' },
+            { name: 'mfu', value: 3.09, text: '3.09%' },
+          ],
+        },
+        memoryFigure('max_reserved', '70.25', 'GiB', GIB, { iteration: 640, moment: 'since the step before' }),
       ],
     },
     { text: 'validate step: 10  loss:  7.1  memory: 61.50GiB(77.66%)  tps: 9,000', rows: [] },

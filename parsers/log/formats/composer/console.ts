@@ -1,0 +1,139 @@
+import type { IterationFinding, MemoryFinding } from '../../../../src/model/log-rows.js';
+import type { BlockFormat } from '../contract.js';
+import { pythonNumber } from '../field-list.js';
+import { countFinding } from '../torch/stat-metric.js';
+import { GB, halfDigit, memoryFigure } from '../units.js';
+
+const LINE = /^\s{0,8}(?:Train|Eval) (?<name>[\w][\w./ -]{0,120}): (?<text>[^\s]{1,60})\s{0,4}$/;
+const MEMORY: Readonly<Record<string, string>> = {
+  current_allocated_mem: 'allocated',
+  current_active_mem: 'active',
+  current_inactive_mem: 'inactive_split',
+  current_reserved_mem: 'reserved',
+  peak_allocated_mem: 'max_allocated',
+  peak_active_mem: 'max_active',
+  peak_inactive_mem: 'max_inactive_split',
+  peak_reserved_mem: 'max_reserved',
+};
+/** The monitor rounds to five significant digits, the logger then prints four decimals. */
+const SIGNIFICANT = 5;
+
+/** `memory/…` in GB of 10^9 bytes; null for what is none of the monitor's names. */
+function memoryOf(name: string, text: string): MemoryFinding | null {
+  const value = Number(text);
+  if (!Number.isFinite(value)) return null;
+  if (name === 'alloc_retries') return countFinding('alloc_retries', value);
+  const metric = MEMORY[name];
+  if (metric === undefined) return null;
+  const rounded = value === 0 ? 0 : 0.5 * 10 ** (Math.floor(Math.log10(value)) + 1 - SIGNIFICANT);
+  return memoryFigure(metric, text, 'GB', GB, {}, Math.max(rounded, halfDigit(text)));
+}
+
+export const COMPOSER_CONSOLE: BlockFormat = {
+  form: 'block',
+  id: 'composer.console',
+  title: 'Metrics of a batch on the console',
+  producer: 'MosaicML Composer, llm-foundry',
+  versions: '0.11 and later; memory with MemoryMonitor, whose figures are GB of 10^9 bytes since 0.13',
+  source: 'composer/loggers/console_logger.py, ConsoleLogger.log_to_console; callbacks/memory_monitor.py',
+  // `[batch=` alone is seven characters; durations in tokens or samples count something else than batches.
+  anchors: [...'123456789'].flatMap((digit) => [`[batch=${digit}`, `[token=${digit}`]).concat('][batch=', '[sample='),
+  fields: {
+    epoch: '1-based, where training is counted in epochs: the batch is then one of the epoch',
+    batch: '1-based batch, i.e. optimizer step',
+    batches: 'of the epoch, or of the training',
+    counted: 'token or sample: the batch follows in `time/batch`',
+    metrics: '`loss/train/total`, `memory/*`, `throughput/*`, … a line each',
+  },
+  opens:
+    /(?:\[epoch=(?<epoch>\d{1,6})\])?\[(?:batch=(?<batch>\d{1,9})(?:\/(?<batches>\d{1,9}))?|(?<counted>token|sample)=\d{1,15}\/\d{1,15})\]:\s{0,8}$/,
+  mostForeign: 8,
+  mostLines: 256,
+  begin(match, emit) {
+    const { epoch, batch, batches } = match.groups ?? {};
+    const others: { name: string; value: number | null; text: string }[] = [];
+    const memory: MemoryFinding[] = [];
+    let training = false;
+    let timeBatch: number | undefined;
+    let loss: number | undefined;
+    return {
+      line(text) {
+        if (/^\s{0,8}Eval /.test(text)) return training ? 'over' : 'taken';
+        const { name = '', text: printed = '' } = LINE.exec(text)?.groups ?? {};
+        if (name === '') return text.includes('[batch=') || text.includes('[Eval ') ? 'over' : 'foreign';
+        training = true;
+        const value = pythonNumber(printed);
+        const figure = name.startsWith('memory/') ? memoryOf(name.slice('memory/'.length), printed) : null;
+        if (figure !== null) memory.push(figure);
+        else if (name === 'time/batch' && value !== null) timeBatch = value;
+        else if (name === 'loss/train/total' && value !== null) loss = value;
+        else others.push({ name, value, text: printed });
+        return 'taken';
+      },
+      end() {
+        if (!training) return;
+        const before = epoch === undefined || batches === undefined ? 0 : (Number(epoch) - 1) * Number(batches);
+        // `time/batch` is taken before the batch is counted.
+        const counted = batch === undefined ? (timeBatch ?? -1) + 1 : before + Number(batch);
+        const iteration = epoch !== undefined && batches === undefined ? (timeBatch ?? -1) + 1 : counted;
+        if (iteration > 0) {
+          const row: IterationFinding = {
+            row: 'iteration',
+            iteration,
+            target: epoch === undefined && batches !== undefined ? Number(batches) : null,
+            ...(loss === undefined ? {} : { loss }),
+            others,
+          };
+          emit(row);
+        }
+        const where = iteration > 0 ? { iteration } : {};
+        for (const figure of memory) emit({ ...figure, ...where, moment: 'after batch' });
+      },
+    };
+  },
+  samples: [
+    {
+      lines: [
+        '[batch=28/40]:',
+        '\t Train time/batch: 27',
+        '\t Train memory/current_allocated_mem: 0.9814',
+        '\t Train memory/peak_reserved_mem: 21.5820',
+        '\t Train memory/alloc_retries: 2',
+        '\t Train loss/train/total: 10.5000',
+        '\t Train throughput/device/tokens_per_sec: 4884.9990',
+        '[Eval batch=1/3] Eval on eval data',
+      ],
+      rows: [
+        {
+          row: 'iteration',
+          iteration: 28,
+          target: 40,
+          loss: 10.5,
+          others: [{ name: 'throughput/device/tokens_per_sec', value: 4884.999, text: '4884.9990' }],
+        },
+        memoryFigure('allocated', '0.9814', 'GB', GB, { iteration: 28, moment: 'after batch' }),
+        {
+          row: 'memory',
+          metric: 'max_reserved',
+          bytes: 21_582_000_000,
+          value: 21.582,
+          unit: 'GB',
+          // Five digits, though six are printed.
+          precisionBytes: 500_000,
+          iteration: 28,
+          moment: 'after batch',
+        },
+        countFinding('alloc_retries', 2, { iteration: 28, moment: 'after batch' }),
+      ],
+    },
+    {
+      lines: ['[epoch=2][batch=5/100]:', '\t Train loss/train/total: 2.5000'],
+      rows: [{ row: 'iteration', iteration: 105, target: null, loss: 2.5, others: [] }],
+    },
+    {
+      lines: ['[token=8192/100000]:', '\t Train time/batch: 3', '\t Train loss/train/total: 2.5000'],
+      rows: [{ row: 'iteration', iteration: 4, target: null, loss: 2.5, others: [] }],
+    },
+    { lines: ['[batch=3/40]:', '\t Eval metrics/eval/LanguageCrossEntropy: 2.5000'], rows: [] },
+  ],
+};

@@ -1,0 +1,226 @@
+import type { BlockFormat, LineFormat } from '../contract.js';
+import { figureFinding } from '../system/findings.js';
+import { GIB } from '../units.js';
+
+const PRODUCER = 'DeepSpeed';
+
+const HARDWARE = /HW: Setup with (?<nodes>\d{1,6}) nodes?, (?<gpus>\d{1,4}) GPUs? per node/;
+const SOFTWARE = /SW: Model with (?<total>\d{1,9})M total params(?:, (?<largest>\d{1,9})M largest layer params)?/;
+const HEADING = /per CPU {1,4}\| {1,4}per GPU \|/;
+const ROW =
+  /^\s{0,8}(?<host>\d{1,9}\.\d\d)GB \| {1,8}(?<device>\d{1,9}\.\d\d)GB \| (?<options>(?:[a-z_]{1,24}=\w{1,8}[ ,]{0,3}){1,4})\s{0,8}$/;
+
+export const DEEPSPEED_ESTIMATE: BlockFormat = {
+  form: 'block',
+  id: 'deepspeed.estimate',
+  title: 'Estimated memory of parameters, gradients and optimizer state by options of ZeRO',
+  producer: PRODUCER,
+  versions: '0.4 and later; model states only: no activations, buffers or fragmentation',
+  source:
+    'deepspeed/runtime/zero/stage3.py, estimate_zero3_model_states_mem_needs_all_live; stage_1_and_2.py, estimate_zero2_…',
+  anchors: ['Estimated memory needed for params, optim states and gradients for a:'],
+  fields: {
+    nodes: 'of the setup',
+    gpus: 'of a node',
+    total: 'elements of the model, in 10^6, cut',
+    largest: 'elements of its largest layer, in 10^6, cut; stage 3 only',
+    host: 'GiB, printed as GB: of a whole node',
+    device: 'GiB, printed as GB: of one device',
+    options: '`offload_param`, `offload_optimizer`, `zero_init`',
+  },
+  opens: /Estimated memory needed for params, optim states and gradients for a:\s{0,8}$/,
+  mostForeign: 4,
+  mostLines: 32,
+  begin(_match, emit) {
+    let rows = 0;
+    return {
+      line(text) {
+        const hardware = HARDWARE.exec(text)?.groups;
+        if (hardware !== undefined) {
+          const devices = Number(hardware['nodes']) * Number(hardware['gpus']);
+          emit(figureFinding('theory.zero.devices', devices, 'count'));
+          return 'taken';
+        }
+        const software = SOFTWARE.exec(text)?.groups;
+        if (software !== undefined) {
+          emit({
+            ...figureFinding('theory.zero.parameters', Number(software['total']) * 1e6, 'elements'),
+            text: `${software['total']}M`,
+          });
+          if (software['largest'] !== undefined)
+            emit({
+              ...figureFinding('theory.zero.largest_layer', Number(software['largest']) * 1e6, 'elements'),
+              text: `${software['largest']}M`,
+            });
+          return 'taken';
+        }
+        if (HEADING.test(text)) return 'taken';
+        const { host = '', device = '', options = '' } = ROW.exec(text)?.groups ?? {};
+        if (options === '') return rows > 0 ? 'over' : 'foreign';
+        rows += 1;
+        const where = options.replaceAll(/\s*,\s*|\s+/g, ',').replace(/,$/, '');
+        for (const [name, printed] of [
+          ['device', device],
+          ['host', host],
+        ] as const) {
+          emit({
+            ...figureFinding(`theory.zero.${name}[${where}]`, Math.round(Number(printed) * GIB), 'bytes'),
+            text: `${printed} GB`,
+          });
+        }
+        return 'taken';
+      },
+      end() {},
+    };
+  },
+  samples: [
+    {
+      lines: [
+        'Estimated memory needed for params, optim states and gradients for a:',
+        'HW: Setup with 2 nodes, 4 GPUs per node.',
+        'SW: Model with 2851M total params, 32M largest layer params.',
+        '  per CPU  |  per GPU |   Options',
+        '   71.50GB |   0.25GB | offload_param=cpu , offload_optimizer=cpu , zero_init=1',
+        '   62.25GB |   5.50GB | offload_param=none, offload_optimizer=cpu , zero_init=0',
+        'next',
+      ],
+      rows: [
+        figureFinding('theory.zero.devices', 8, 'count'),
+        { row: 'value', name: 'theory.zero.parameters', value: 2851e6, unit: 'elements', text: '2851M' },
+        { row: 'value', name: 'theory.zero.largest_layer', value: 32e6, unit: 'elements', text: '32M' },
+        {
+          row: 'value',
+          name: 'theory.zero.device[offload_param=cpu,offload_optimizer=cpu,zero_init=1]',
+          value: 0.25 * GIB,
+          unit: 'bytes',
+          text: '0.25 GB',
+        },
+        {
+          row: 'value',
+          name: 'theory.zero.host[offload_param=cpu,offload_optimizer=cpu,zero_init=1]',
+          value: 71.5 * GIB,
+          unit: 'bytes',
+          text: '71.50 GB',
+        },
+        {
+          row: 'value',
+          name: 'theory.zero.device[offload_param=none,offload_optimizer=cpu,zero_init=0]',
+          value: 5.5 * GIB,
+          unit: 'bytes',
+          text: '5.50 GB',
+        },
+        {
+          row: 'value',
+          name: 'theory.zero.host[offload_param=none,offload_optimizer=cpu,zero_init=0]',
+          value: 62.25 * GIB,
+          unit: 'bytes',
+          text: '62.25 GB',
+        },
+      ],
+    },
+    {
+      lines: [
+        'Estimated memory needed for params, optim states and gradients for a:',
+        'HW: Setup with 1 node, 1 GPU per node.',
+        'SW: Model with 2851M total params.',
+        '  per CPU  |  per GPU |   Options',
+        '  127.50GB |   5.25GB | offload_optimizer=cpu ',
+      ],
+      rows: [
+        figureFinding('theory.zero.devices', 1, 'count'),
+        { row: 'value', name: 'theory.zero.parameters', value: 2851e6, unit: 'elements', text: '2851M' },
+        {
+          row: 'value',
+          name: 'theory.zero.device[offload_optimizer=cpu]',
+          value: 5.25 * GIB,
+          unit: 'bytes',
+          text: '5.25 GB',
+        },
+        {
+          row: 'value',
+          name: 'theory.zero.host[offload_optimizer=cpu]',
+          value: 127.5 * GIB,
+          unit: 'bytes',
+          text: '127.50 GB',
+        },
+      ],
+    },
+  ],
+};
+
+/** `memory_to_string`: two decimals, zeros dropped; powers of 1024 but for kilobytes, which it divides by 1014. */
+const SCALES: Readonly<Record<string, number>> = { '': 1, K: 1014, M: 1024 ** 2, G: GIB, T: 1024 ** 4 };
+const ROLES: readonly (readonly [pattern: RegExp, name: string])[] = [
+  [/activation memory/, 'theory.autotuning.activation'],
+  [/^Memory per GPU in the system/, 'theory.autotuning.device_total'],
+];
+
+export const DEEPSPEED_AUTOTUNING: LineFormat = {
+  form: 'line',
+  id: 'deepspeed.autotuning-memory',
+  title: 'Memory that the autotuner reckons with',
+  producer: PRODUCER,
+  versions: '0.5.7 and later',
+  source: 'deepspeed/autotuning/autotuner.py, Autotuner.tune; utils.py, memory_to_string',
+  anchors: [
+    'Memory per GPU in the system is ',
+    'The model requires at least ',
+    'The model might be runable with ',
+    'The model is not runable with ',
+  ],
+  fields: {
+    text: 'what the figure is',
+    stage: 'of ZeRO, where the figure is of one: model states and the activations of micro-batch size 1, a device',
+    value: 'two decimals, zeros dropped',
+    unit: '1024-based',
+  },
+  pattern:
+    /(?<text>Memory per GPU in the system is|The model requires at least|The model (?:might be|is not) runable with (?:ZERO|ZeRO|Zero)(?: stage)? (?:ZeroStageEnum\.)?(?<stage>[\w.]{1,24}) \(which requires at least) (?<value>\d{1,9}(?:\.\d{1,2})?) ?(?<unit>[KMGT]?)B(?: (?:activation memory|memory))?/g,
+  read({ text = '', stage, value = '', unit = '' }, emit) {
+    const role = ROLES.find(([pattern]) => pattern.test(text))?.[1];
+    const name =
+      stage === undefined ? (role ?? 'theory.autotuning.activation') : `theory.autotuning.device[zero=${stage}]`;
+    emit({
+      ...figureFinding(name, Math.round(Number(value) * SCALES[unit]!), 'bytes'),
+      text: `${value} ${unit}B`,
+    });
+  },
+  samples: [
+    {
+      text: 'Memory per GPU in the system is 31.75 GB.',
+      rows: [
+        {
+          row: 'value',
+          name: 'theory.autotuning.device_total',
+          value: 31.75 * GIB,
+          unit: 'bytes',
+          text: '31.75 GB',
+        },
+      ],
+    },
+    {
+      text: 'The model requires at least 512.5 MB activation memory for micro batch size 1.',
+      rows: [
+        {
+          row: 'value',
+          name: 'theory.autotuning.activation',
+          value: 512.5 * 1024 ** 2,
+          unit: 'bytes',
+          text: '512.5 MB',
+        },
+      ],
+    },
+    {
+      text: 'The model might be runable with ZERO 2 (which requires at least 12.25 GB memory), adding DEFAULT_TUNING_SPACE_ZERO_2 to the global tuning space',
+      rows: [
+        {
+          row: 'value',
+          name: 'theory.autotuning.device[zero=2]',
+          value: 12.25 * GIB,
+          unit: 'bytes',
+          text: '12.25 GB',
+        },
+      ],
+    },
+  ],
+};

@@ -1,0 +1,113 @@
+import type { BlockFormat } from '../contract.js';
+import { figureFinding } from '../system/findings.js';
+
+/** Decimal, of figures and of FLOP/s alike. */
+const SCALES: Readonly<Record<string, number>> = { '': 1, k: 1e3, K: 1e3, M: 1e6, G: 1e9, B: 1e9, T: 1e12, P: 1e15 };
+const LINE =
+  /^\s{0,8}(?<label>[A-Za-z][\w =/*(),.+-]{2,100}?): {1,80}(?<value>\d{1,15}(?:\.\d{1,6})?) ?(?<unit>[A-Za-z]{0,6})\s{0,16}$/;
+
+/** Printed label, units of devices taken out → name, unit. */
+const NAMES: Readonly<Record<string, readonly [name: string, unit: string]>> = {
+  'world size': ['flops_profiler.world_size', 'count'],
+  'data parallel size': ['flops_profiler.data_parallel_size', 'count'],
+  'model parallel size': ['flops_profiler.model_parallel_size', 'count'],
+  'batch size per gpu': ['flops_profiler.micro_batch_size', 'count'],
+  'params per gpu': ['parameters.local', 'elements'],
+  'params of model': ['parameters.total', 'elements'],
+  'fwd macs per gpu': ['flops_profiler.forward_macs', 'MAC'],
+  'fwd flops per gpu': ['flops_profiler.forward_flop', 'FLOP'],
+  'fwd flops of model': ['flops_profiler.model_forward_flop', 'FLOP'],
+  'fwd latency': ['flops_profiler.forward_s', 's'],
+  'bwd latency': ['flops_profiler.backward_s', 's'],
+  'step latency': ['flops_profiler.optimizer_step_s', 's'],
+  'iter latency': ['flops_profiler.step_s', 's'],
+  'fwd flop/s per gpu': ['flops_profiler.forward_flops', 'FLOP/s/GPU'],
+  'bwd flop/s per gpu': ['flops_profiler.backward_flops', 'FLOP/s/GPU'],
+  'fwd+bwd flop/s per gpu': ['flops_profiler.forward_backward_flops', 'FLOP/s/GPU'],
+  'flop/s per gpu': ['flops_profiler.flops', 'FLOP/s/GPU'],
+  'samples/second': ['flops_profiler.samples_per_s', 'samples/s'],
+};
+const SECONDS: Readonly<Record<string, number>> = { s: 1, ms: 1e-3, us: 1e-6 };
+
+/** `fwd FLOPS per GPU = fwd flops per GPU / fwd latency` → `fwd flop/s per gpu`: rates are told from counts by their capitals. */
+function labelKey(label: string): string {
+  const [name = ''] = label.split(/ = |\(/);
+  return name.replace('FLOPS', 'flop/s').toLowerCase().replace('per device', 'per gpu').trim();
+}
+
+export const DEEPSPEED_FLOPS_PROFILE: BlockFormat = {
+  form: 'block',
+  id: 'deepspeed.flops-profile',
+  title: 'Summary of the FLOPs profiler',
+  producer: 'DeepSpeed',
+  versions: '0.3 and later; `GMACs` and `G` alike are 10^9; the profile by module below the summary is not read',
+  source: 'deepspeed/profiling/flops_profiler/profiler.py, print_model_profile',
+  anchors: ['- DeepSpeed Flops Profiler -'],
+  fields: {
+    label: 'name of the figure, and how it was computed',
+    value: 'two decimals',
+    unit: 'decimal prefix; ms, us or s of times',
+  },
+  opens: /-{3,80} DeepSpeed Flops Profiler -{3,80}\s{0,8}$/,
+  mostForeign: 24,
+  mostLines: 80,
+  begin(_match, emit) {
+    let step: number | undefined;
+    return {
+      line(text) {
+        const summary = /Profile Summary at step (\d{1,9})/.exec(text);
+        if (summary !== null) {
+          step = Number(summary[1]);
+          return 'taken';
+        }
+        if (/-{3,80} Aggregated Profile per (?:GPU|device) -{3,80}/.test(text)) return 'last';
+        const { label = '', value = '', unit = '' } = LINE.exec(text)?.groups ?? {};
+        const known = NAMES[labelKey(label)];
+        if (label === '' || known === undefined) return 'foreign';
+        const [name, nameUnit] = known;
+        const seconds = SECONDS[unit];
+        const scale = nameUnit === 's' ? seconds : SCALES[unit.replace(/(?:MACs|FLOPS)$/, '')];
+        if (scale === undefined) return 'taken';
+        const number = Number((Number(value) * scale).toPrecision(12));
+        const where = step === undefined ? {} : { iteration: step };
+        emit({ ...figureFinding(name, number, nameUnit, where), ...(unit === '' ? {} : { text: `${value} ${unit}` }) });
+        return 'taken';
+      },
+      end() {},
+    };
+  },
+  samples: [
+    {
+      lines: [
+        '-------------------------- DeepSpeed Flops Profiler --------------------------',
+        'Profile Summary at step 10:',
+        'Notations:',
+        'number of floating-point operations (flops), floating-point operations per second (FLOPS),',
+        '',
+        'world size:                                                   1',
+        'params per gpu:                                               336.25 M',
+        'params of model = params per GPU * mp_size:                   336.25 M',
+        'fwd MACs per GPU:                                             3139.5 GMACs',
+        'fwd flops per GPU:                                            6279.25 G',
+        'fwd latency:                                                  76.5 ms',
+        'fwd FLOPS per GPU = fwd flops per GPU / fwd latency:          81.75 TFLOPS',
+        'samples/second:                                               1052.5',
+        '',
+        '----------------------------- Aggregated Profile per GPU -----------------------------',
+      ],
+      rows: [
+        figureFinding('flops_profiler.world_size', 1, 'count', { iteration: 10 }),
+        { ...figureFinding('parameters.local', 336.25e6, 'elements', { iteration: 10 }), text: '336.25 M' },
+        { ...figureFinding('parameters.total', 336.25e6, 'elements', { iteration: 10 }), text: '336.25 M' },
+        { ...figureFinding('flops_profiler.forward_macs', 3139.5e9, 'MAC', { iteration: 10 }), text: '3139.5 GMACs' },
+        { ...figureFinding('flops_profiler.forward_flop', 6279.25e9, 'FLOP', { iteration: 10 }), text: '6279.25 G' },
+        { ...figureFinding('flops_profiler.forward_s', 0.0765, 's', { iteration: 10 }), text: '76.5 ms' },
+        {
+          ...figureFinding('flops_profiler.forward_flops', 81.75e12, 'FLOP/s/GPU', { iteration: 10 }),
+          text: '81.75 TFLOPS',
+        },
+        figureFinding('flops_profiler.samples_per_s', 1052.5, 'samples/s', { iteration: 10 }),
+      ],
+    },
+  ],
+};

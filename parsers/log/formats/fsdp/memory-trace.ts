@@ -1,0 +1,195 @@
+import type { LineFormat } from '../contract.js';
+import { countFinding } from '../torch/stat-metric.js';
+import { GIB, memoryFigure } from '../units.js';
+
+const METRICS: Readonly<Record<string, string>> = {
+  'memory allocated': 'max_allocated',
+  'memory reserved': 'max_reserved',
+  'active memory': 'max_active',
+};
+const MOMENT = 'epoch';
+
+export const FSDP_MEMORY_TRACE: LineFormat = {
+  form: 'line',
+  id: 'fsdp.memory-trace',
+  title: 'Peak memory of rank 0 in an epoch',
+  producer: 'llama-recipes (llama-cookbook)',
+  versions: '2023 and later; XPU since 2023',
+  source: 'llama_recipes/utils/memory_utils.py, MemoryTrace; utils/train_utils.py, train',
+  anchors: [
+    'Max CUDA memory ',
+    'Max XPU memory ',
+    'Peak active CUDA memory was ',
+    'Peak active XPU memory was ',
+    'Cuda Malloc retires : ',
+    'CPU Total Peak Memory consumed during the train (max): ',
+  ],
+  fields: {
+    what: 'memory allocated or reserved',
+    active: 'Peak active memory',
+    value: 'GiB, printed as GB: whole ones, cut and not rounded; newer forks print two decimals',
+    retries: 'num_alloc_retries: a cudaMalloc failed that often',
+    host: 'GiB, resident set of the process: the sum of two cut figures',
+  },
+  pattern:
+    /(?:Max (?:CUDA|XPU) (?<what>memory allocated|memory reserved)|Peak (?<active>active) (?:CUDA|XPU) memory) was (?<value>\d{1,6}(?:\.\d{1,2})?) GB|(?:Cuda|Xpu|CUDA|XPU) Malloc reti?r(?:ie|e)s : (?<retries>\d{1,9})|CPU Total Peak Memory consumed during the train \(max\): (?<host>\d{1,6}) GB/g,
+  read({ what, active, value = '', retries, host }, emit) {
+    if (retries !== undefined) emit(countFinding('alloc_retries', Number(retries), { moment: MOMENT }));
+    else if (host !== undefined) emit(memoryFigure('process_max_rss', host, 'GB', GIB, { moment: MOMENT }, 2));
+    else {
+      const metric = METRICS[active === undefined ? (what ?? '') : 'active memory']!;
+      const cut = value.includes('.') ? undefined : 1;
+      emit(memoryFigure(metric, value, 'GB', GIB, { moment: MOMENT }, cut));
+    }
+  },
+  samples: [
+    {
+      text: 'Max CUDA memory allocated was 21 GB',
+      rows: [
+        {
+          row: 'memory',
+          metric: 'max_allocated',
+          bytes: 21 * GIB,
+          value: 21,
+          unit: 'GB',
+          // From 21 to 22 GiB.
+          precisionBytes: GIB,
+          moment: 'epoch',
+        },
+      ],
+    },
+    {
+      text: 'Max CUDA memory reserved was 24.25 GB',
+      rows: [memoryFigure('max_reserved', '24.25', 'GB', GIB, { moment: 'epoch' })],
+    },
+    {
+      text: 'Peak active CUDA memory was 21 GB',
+      rows: [memoryFigure('max_active', '21', 'GB', GIB, { moment: 'epoch' }, 1)],
+    },
+    { text: 'Cuda Malloc retires : 3', rows: [countFinding('alloc_retries', 3, { moment: 'epoch' })] },
+    {
+      text: 'CPU Total Peak Memory consumed during the train (max): 2 GB',
+      rows: [memoryFigure('process_max_rss', '2', 'GB', GIB, { moment: 'epoch' }, 2)],
+    },
+  ],
+};
+
+const MAXIMA: Readonly<Record<string, string>> = {
+  'cuda max reserved memory': 'max_reserved',
+  'cuda max memory allocated': 'max_allocated',
+  'peak active memory': 'max_active',
+  'total memory per gpu (GB)': 'device_total',
+};
+/** `round(x, 4)` drops zeros. */
+const FOUR_DECIMALS = 0.000_05;
+const MOST_UPDATES = 2000;
+
+export const FSDP_MEMORY_MAXIMIZER: LineFormat = {
+  form: 'line',
+  id: 'fsdp.memory-maximizer',
+  title: 'Peak memory of a training, and what it held at every update',
+  producer: 'PyTorch FSDP examples',
+  versions: '2022 and later, with Memory_Maximizer',
+  source: 'performance/gpu_memory.py, Memory_Maximizer.stop, copied into many trainers',
+  anchors: [
+    '--> cuda max ',
+    '--> peak active memory = ',
+    '--> total memory per gpu (GB) = ',
+    'cudaMalloc retries = ',
+    'reserved memory = [',
+    'allocated memory = [',
+  ],
+  fields: {
+    what: 'name of a peak since the start, or of the total of the device',
+    value: 'GiB, four decimals, zeros dropped',
+    retries: 'num_alloc_retries: a cudaMalloc failed that often',
+    which: 'reserved or allocated',
+    values: 'GiB at the end of each epoch or micro-batch',
+  },
+  pattern:
+    /--> (?<what>cuda max reserved memory|cuda max memory allocated|peak active memory|total memory per gpu \(GB\)) = (?<value>\d{1,6}(?:\.\d{1,6})?)|\bcudaMalloc retries = (?<retries>\d{1,9})|^\s{0,4}(?<which>reserved|allocated) memory = \[(?<values>\d{1,6}(?:\.\d{1,6})?(?:, \d{1,6}(?:\.\d{1,6})?){0,2000})\]/g,
+  read({ what, value = '', retries, which, values = '' }, emit) {
+    if (what !== undefined) {
+      const metric = MAXIMA[what]!;
+      const more = metric === 'device_total' ? {} : { moment: 'training' };
+      emit(memoryFigure(metric, value, 'GB', GIB, more, FOUR_DECIMALS));
+    } else if (retries !== undefined) emit(countFinding('alloc_retries', Number(retries), { moment: 'training' }));
+    else if (which !== undefined) {
+      for (const [at, text] of values.split(', ', MOST_UPDATES).entries())
+        emit(memoryFigure(which, text, 'GB', GIB, { moment: `update ${at + 1}` }, FOUR_DECIMALS));
+    }
+  },
+  samples: [
+    {
+      text: '--> cuda max reserved memory = 20.5',
+      rows: [
+        {
+          row: 'memory',
+          metric: 'max_reserved',
+          bytes: 20.5 * GIB,
+          value: 20.5,
+          unit: 'GB',
+          precisionBytes: 0.000_05 * GIB,
+          moment: 'training',
+        },
+      ],
+    },
+    {
+      text: '--> total memory per gpu (GB) = 39.5864',
+      rows: [memoryFigure('device_total', '39.5864', 'GB', GIB, {}, 0.000_05)],
+    },
+    { text: 'cudaMalloc retries = 4', rows: [countFinding('alloc_retries', 4, { moment: 'training' })] },
+    {
+      text: 'reserved memory = [12.25, 13.5]',
+      rows: [
+        memoryFigure('reserved', '12.25', 'GB', GIB, { moment: 'update 1' }, 0.000_05),
+        memoryFigure('reserved', '13.5', 'GB', GIB, { moment: 'update 2' }, 0.000_05),
+      ],
+    },
+    { text: '--> peak active memory 61.5 %', rows: [] },
+  ],
+};
+
+export const FSDP_STEP: LineFormat = {
+  form: 'line',
+  id: 'fsdp.step',
+  title: 'Progress bar with epoch, step and loss',
+  producer: 'llama-recipes (llama-cookbook)',
+  versions: '2023 and later; without the number of epochs in the first months, which are not read',
+  source: 'llama_recipes/utils/train_utils.py, train',
+  anchors: ['Training Epoch: '],
+  fields: {
+    epoch: '1-based',
+    epochs: 'number of epochs',
+    step: '0-based batch of the epoch; with gradient accumulation several make one optimizer step',
+    steps: 'batches of an epoch',
+    loss: 'of the batch, on this rank',
+  },
+  pattern:
+    /Training Epoch: (?<epoch>\d{1,6})\/(?<epochs>\d{1,6}), step (?<step>\d{1,9})\/(?<steps>\d{1,9}) completed \(loss: (?<loss>\d{1,9}(?:\.\d{1,24})?(?:e[-+]?\d{1,3})?)/g,
+  read({ epoch = '', epochs = '', step = '', steps = '', loss = '' }, emit) {
+    const perEpoch = Number(steps);
+    emit({
+      row: 'iteration',
+      iteration: (Number(epoch) - 1) * perEpoch + Number(step) + 1,
+      target: Number(epochs) * perEpoch,
+      loss: Number(loss),
+      others: [{ name: 'epoch', value: Number(epoch), text: epoch }],
+    });
+  },
+  samples: [
+    {
+      text: 'Training Epoch: 2/3, step 7/100 completed (loss: 1.5):   8%|▊         | 8/100 [00:16<03:04,  2.00s/it]',
+      rows: [
+        {
+          row: 'iteration',
+          iteration: 108,
+          target: 300,
+          loss: 1.5,
+          others: [{ name: 'epoch', value: 2, text: '2' }],
+        },
+      ],
+    },
+    { text: 'Training Epoch: 1:   0%|          | 0/100 [00:00<?, ?it/s]', rows: [] },
+  ],
+};

@@ -1,0 +1,92 @@
+import type { IterationFinding } from '../../../../src/model/log-rows.js';
+import type { LineFormat } from '../contract.js';
+import { pythonNumber } from '../field-list.js';
+
+const FIELD = /(?:^|, )([A-Za-z_][\w./ -]{0,60})=([^,\]\s]{0,40})/g;
+const LOSSES = ['train_loss', 'train_loss_step', 'loss', 'train/loss', 'train/loss_step'];
+
+export const LIGHTNING_PROGRESS_BAR: LineFormat = {
+  form: 'line',
+  id: 'lightning.progress-bar',
+  title: 'Progress bar of the training epoch with logged metrics',
+  producer: 'PyTorch Lightning',
+  versions: '1.0 and later, with a tqdm bar; until 1.9 the total counts validation batches too [mem]',
+  source: 'lightning/pytorch/callbacks/progress/tqdm_progress.py, TQDMProgressBar',
+  anchors: [', v_num='],
+  fields: {
+    epoch: '0-based',
+    done: 'batches of the epoch; several make one optimizer step where gradients accumulate',
+    total: 'batches of an epoch',
+    open: 'batches, where the length of an epoch is not known',
+    rest: 'logged metrics, at least three significant digits',
+  },
+  pattern:
+    /Epoch (?<epoch>\d{1,9}):(?:[^|\n]{0,40}\|[^|\n]{0,300}\| (?<done>\d{1,12})\/(?<total>\d{1,12})|[ :]{1,4}(?<open>\d{1,12})it) \[(?<rest>[^[\]\n]{0,2000}, v_num=[^[\]\n]{0,2000})/g,
+  read({ epoch = '', done, total, open, rest = '' }, emit) {
+    // NeMo's bar has a format of its own.
+    if (rest.includes('reduced_train_loss=')) return;
+    const others: { name: string; value: number | null; text: string }[] = [
+      { name: 'epoch', value: Number(epoch), text: epoch },
+    ];
+    const figures = new Map<string, number>();
+    for (const [, name = '', text = ''] of rest.matchAll(FIELD)) {
+      const value = pythonNumber(text);
+      if (value !== null) figures.set(name, value);
+      if (name !== 'global_step' && !LOSSES.includes(name)) others.push({ name, value, text });
+    }
+    const globalStep = figures.get('global_step');
+    const inEpoch = Number(done ?? open);
+    // Without a length, the batches of the epochs before are not known.
+    const position = total !== undefined || epoch === '0' ? Number(epoch) * Number(total ?? 0) + inEpoch : 0;
+    const iteration = Number.isSafeInteger(globalStep) ? globalStep! + 1 : position;
+    if (iteration === 0 || inEpoch === 0) return;
+    const loss = LOSSES.map((name) => figures.get(name)).find((value) => value !== undefined);
+    const row: IterationFinding = {
+      row: 'iteration',
+      iteration,
+      target: null,
+      ...(loss === undefined ? {} : { loss }),
+      others,
+    };
+    emit(row);
+  },
+  samples: [
+    {
+      text: 'Epoch 2:  12%|█▏        | 12/100 [00:12<01:28,  1.00it/s, v_num=3, train_loss=2.340]',
+      rows: [
+        {
+          row: 'iteration',
+          iteration: 212,
+          target: null,
+          loss: 2.34,
+          others: [
+            { name: 'epoch', value: 2, text: '2' },
+            { name: 'v_num', value: 3, text: '3' },
+          ],
+        },
+      ],
+    },
+    {
+      text: 'Epoch 0:  12%|█▏        | 12/100 [00:12<01:28,  1.00it/s, loss=2.5, v_num=3, global_step=11.0, train_step_timing in s=1.02]',
+      rows: [
+        {
+          row: 'iteration',
+          iteration: 12,
+          target: null,
+          loss: 2.5,
+          others: [
+            { name: 'epoch', value: 0, text: '0' },
+            { name: 'v_num', value: 3, text: '3' },
+            { name: 'train_step_timing in s', value: 1.02, text: '1.02' },
+          ],
+        },
+      ],
+    },
+    { text: 'Epoch 1: : 300it [04:00,  1.36s/it, v_num=3]', rows: [] },
+    { text: 'Epoch 0:   0%|          | 0/100 [00:00<?, ?it/s, v_num=3]', rows: [] },
+    {
+      text: 'Epoch 0:  4%|▍         | 40/1000 [02:00<48:00, v_num=, reduced_train_loss=8.250, global_step=39.00]',
+      rows: [],
+    },
+  ],
+};

@@ -1,0 +1,142 @@
+import type { IterationFinding, MemoryFinding, ValueFinding } from '../../../../src/model/log-rows.js';
+import type { BlockFormat } from '../contract.js';
+import { pythonNumber } from '../field-list.js';
+import { figureFinding, plainNumber } from '../system/findings.js';
+import { GIB, halfDigit, memoryFigure } from '../units.js';
+
+const LINE = /^\s{0,8}(?<name>[A-Za-z][\w./ ()%-]{1,120})=(?<text>[-\d.,e+naif]{1,32})\s{0,4}$/;
+
+/** Printed name → metric, bytes of the unit, unit. */
+const MEMORY: Readonly<Record<string, readonly [metric: string, unitBytes: number, unit: string]>> = {
+  'System/Peak GPU Memory (MB)': ['max_allocated', 1e6, 'MB'],
+  'gpu_memory/GPU active mem (GiB)': ['max_active', GIB, 'GiB'],
+  'gpu_memory/GPU reserved mem (GiB)': ['max_reserved', GIB, 'GiB'],
+  'system/GPU active mem (GiB)': ['max_active', GIB, 'GiB'],
+  'system/GPU reserved mem (GiB)': ['max_reserved', GIB, 'GiB'],
+};
+/** OLMo takes the largest peak of all ranks, and OLMo-core rank 0's own. */
+const MOMENTS: Readonly<Record<string, string>> = {
+  MB: 'largest of all ranks, since the print before',
+  GiB: 'since the step before',
+};
+
+type Known = 'loss' | 'gradNorm' | 'learningRate';
+const KNOWN: Readonly<Record<string, Known>> = {
+  'train/CrossEntropyLoss': 'loss',
+  'train/CE loss': 'loss',
+  'optim/total_grad_norm': 'gradNorm',
+  'optim/total grad norm': 'gradNorm',
+  'optim/LR (group 0)': 'learningRate',
+  'optim/learning_rate_group0': 'learningRate',
+};
+
+export const OLMO_STEP: BlockFormat = {
+  form: 'block',
+  id: 'olmo.step',
+  title: 'Metrics of a training step on the console',
+  producer: 'OLMo, OLMo-core',
+  versions: 'OLMo 0.1 and later with MB of 10^6 bytes; OLMo-core 1.0 and later with GiB',
+  source:
+    'olmo/train.py, Trainer.log_metrics_to_console and system_metrics; olmo/torch_util.py, peak_gpu_memory; olmo_core/train/callbacks/console_logger.py and gpu_memory_monitor.py',
+  anchors: ['] [step=', 'INFO\t[step='],
+  fields: {
+    rank: 'global, of OLMo',
+    step: '1-based',
+    target: 'last step, where known',
+    metrics: 'a line each; thousands separated by commas, and cut to whole numbers above 1000',
+  },
+  opens:
+    /(?:, rank=(?<rank>\d{1,7})\] |\t)\[step=(?<step>\d{1,9})\/(?<target>\d{1,9}|\?{3})(?:,epoch=\d{1,6})?(?:,eta=[^\]\n]{1,60})?\]\s{0,8}$/,
+  mostForeign: 8,
+  mostLines: 512,
+  begin(match, emit) {
+    const { rank, step, target = '' } = match.groups ?? {};
+    const iteration = Number(step);
+    const where = rank === undefined ? {} : { rank: Number(rank) };
+    const others: { name: string; value: number | null; text: string }[] = [];
+    const row: { -readonly [Key in keyof IterationFinding]: IterationFinding[Key] } = {
+      row: 'iteration',
+      iteration,
+      target: target.startsWith('?') ? null : Number(target),
+      ...where,
+    };
+    const figures: (MemoryFinding | ValueFinding)[] = [];
+    return {
+      line(text) {
+        const { name = '', text: printed = '' } = LINE.exec(text)?.groups ?? {};
+        if (name === '') return text.includes('[step=') ? 'over' : 'foreign';
+        const plain = printed.replaceAll(',', '');
+        const value = pythonNumber(plain);
+        const memory = MEMORY[name];
+        const known = KNOWN[name];
+        if (memory !== undefined && value !== null && Number.isFinite(value)) {
+          const [metric, unitBytes, unit] = memory;
+          // Above 1000 the number is cut, not rounded.
+          const precision = plain.includes('.') ? halfDigit(plain) : 1;
+          const moment = MOMENTS[unit]!;
+          figures.push(memoryFigure(metric, plain, unit, unitBytes, { iteration, moment, ...where }, precision));
+        } else if (known !== undefined && value !== null) row[known] = value;
+        else if (name === 'throughput/total_tokens')
+          figures.push(figureFinding('tokens.total', plainNumber(printed), 'tokens', { iteration, ...where }));
+        else others.push({ name, value, text: printed });
+        return 'taken';
+      },
+      end() {
+        row.others = others;
+        emit(row);
+        for (const figure of figures) emit(figure);
+      },
+    };
+  },
+  samples: [
+    {
+      lines: [
+        '[2024-04-17 09:42:38] INFO     [olmo.train:816, rank=0] [step=2/739328]',
+        '    train/CrossEntropyLoss=10.73',
+        '    throughput/total_tokens=8,388,608',
+        '    throughput/device/batches_per_second=0.0869',
+        '    System/Peak GPU Memory (MB)=42,133',
+      ],
+      rows: [
+        {
+          row: 'iteration',
+          iteration: 2,
+          target: 739_328,
+          rank: 0,
+          loss: 10.73,
+          others: [{ name: 'throughput/device/batches_per_second', value: 0.0869, text: '0.0869' }],
+        },
+        { row: 'value', name: 'tokens.total', value: 8_388_608, unit: 'tokens', iteration: 2, rank: 0 },
+        {
+          row: 'memory',
+          metric: 'max_allocated',
+          bytes: 42_133_000_000,
+          value: 42_133,
+          unit: 'MB',
+          precisionBytes: 1_000_000,
+          iteration: 2,
+          moment: 'largest of all ranks, since the print before',
+          rank: 0,
+        },
+      ],
+    },
+    {
+      lines: [
+        '2025-02-03 10:11:12\thost-1:0\tolmo_core.train.callbacks.console_logger:76\tINFO\t[step=10/???,epoch=1]',
+        '    train/CE loss=9.125',
+        '    gpu_memory/GPU reserved mem (GiB)=61.25',
+        '    gpu_memory/GPU reserved mem (%)=77.34',
+      ],
+      rows: [
+        {
+          row: 'iteration',
+          iteration: 10,
+          target: null,
+          loss: 9.125,
+          others: [{ name: 'gpu_memory/GPU reserved mem (%)', value: 77.34, text: '77.34' }],
+        },
+        memoryFigure('max_reserved', '61.25', 'GiB', GIB, { iteration: 10, moment: 'since the step before' }),
+      ],
+    },
+  ],
+};

@@ -1,0 +1,259 @@
+import type { IterationFinding, MemoryFinding } from '../../../../src/model/log-rows.js';
+import type { BlockFormat, LineFormat } from '../contract.js';
+import { pythonNumber } from '../field-list.js';
+import { figureFinding } from '../system/findings.js';
+import { GB, GIB, memoryFigure } from '../units.js';
+
+const PRODUCER = 'torchtune';
+
+const FIELD = /([A-Za-z_][\w./-]{0,60}):([^\s:]{1,40})/g;
+const MEMORY: Readonly<Record<string, string>> = {
+  peak_memory_active: 'max_active',
+  peak_memory_alloc: 'max_allocated',
+  peak_memory_reserved: 'max_reserved',
+};
+
+/**
+ * A float's full text, of GiB now and of 10^9 bytes as long as `torchtune/utils` held the function, which the line does not tell: the bytes are of GiB, and the precision is
+ * as wide as the difference.
+ */
+function peak(metric: string, text: string, iteration: number): MemoryFinding {
+  const value = Number(text);
+  return {
+    row: 'memory',
+    metric,
+    bytes: Math.round(value * GIB),
+    value,
+    unit: 'GiB or GB',
+    precisionBytes: Math.ceil(value * (GIB - GB)),
+    iteration,
+    moment: 'since the step before',
+  };
+}
+
+export const TORCHTUNE_STEP: LineFormat = {
+  form: 'line',
+  id: 'torchtune.step',
+  title: 'Metrics of a step, as its loggers for disk and stdout write them',
+  producer: PRODUCER,
+  versions:
+    '0.0.1 and later; `peak_memory_*` since 0.1; of 10^9 bytes while `torchtune/utils` held the function, GiB since `torchtune/training` does',
+  source: 'torchtune/training/metric_logging.py, DiskLogger and StdoutLogger; training/memory.py, get_memory_stats',
+  anchors: [' tokens_per_second_per_gpu:', ' peak_memory_active:'],
+  fields: {
+    step: '1-based optimizer step over all epochs',
+    fields:
+      '`loss`, `lr`, `grad_norm`; `tokens_per_second_per_gpu`; `peak_memory_*` since the step before, which resets them',
+  },
+  pattern:
+    /\bStep (?<step>\d{1,9}) \| ?(?<fields>[A-Za-z_][\w./-]{0,60}:[^\s:]{1,40}(?: [A-Za-z_][\w./-]{0,60}:[^\s:]{1,40}){0,63})/g,
+  read({ step = '', fields = '' }, emit) {
+    const iteration = Number(step);
+    const others: { name: string; value: number | null; text: string }[] = [];
+    const row: { -readonly [Key in keyof IterationFinding]: IterationFinding[Key] } = {
+      row: 'iteration',
+      iteration,
+      target: null,
+    };
+    const memory: MemoryFinding[] = [];
+    for (const [, name = '', text = ''] of fields.matchAll(FIELD)) {
+      const value = pythonNumber(text);
+      const metric = MEMORY[name];
+      if (metric !== undefined && value !== null && Number.isFinite(value)) memory.push(peak(metric, text, iteration));
+      else if (name === 'loss' && value !== null) row.loss = value;
+      else if (name === 'lr' && value !== null) row.learningRate = value;
+      else if (name === 'grad_norm' && value !== null) row.gradNorm = value;
+      else others.push({ name, value, text });
+    }
+    row.others = others;
+    emit(row);
+    for (const figure of memory) emit(figure);
+  },
+  samples: [
+    {
+      text: 'Step 10 | loss:1.25 lr:2e-05 tokens_per_second_per_gpu:812.5 peak_memory_active:12.5 peak_memory_alloc:12.25 peak_memory_reserved:14 ',
+      rows: [
+        {
+          row: 'iteration',
+          iteration: 10,
+          target: null,
+          loss: 1.25,
+          learningRate: 2e-5,
+          others: [{ name: 'tokens_per_second_per_gpu', value: 812.5, text: '812.5' }],
+        },
+        peak('max_active', '12.5', 10),
+        peak('max_allocated', '12.25', 10),
+        {
+          row: 'memory',
+          metric: 'max_reserved',
+          bytes: 14 * GIB,
+          value: 14,
+          unit: 'GiB or GB',
+          // 14 GB is 13.04 GiB.
+          precisionBytes: 1_032_385_536,
+          iteration: 10,
+          moment: 'since the step before',
+        },
+      ],
+    },
+  ],
+};
+
+const PEAK_LINE =
+  /^\s{0,40}(?:GPU|CUDA|XPU|NPU|HPU) peak memory (?<what>allocation|reserved|active): (?<value>\d{1,6}\.\d{1,4}) (?<unit>GiB|GB)\s{0,8}$/;
+const PEAKS: Readonly<Record<string, string>> = {
+  allocation: 'max_allocated',
+  reserved: 'max_reserved',
+  active: 'max_active',
+};
+
+export const TORCHTUNE_MODEL_MEMORY: BlockFormat = {
+  form: 'block',
+  id: 'torchtune.model-memory',
+  title: 'Memory after the model was built',
+  producer: PRODUCER,
+  versions: '0.0.1 and later; GB of 10^9 bytes while `torchtune/utils` held it, GiB since `torchtune/training` does',
+  source: 'torchtune/training/memory.py, log_memory_stats',
+  anchors: ['Memory stats after model init', 'Memory Stats after model init'],
+  fields: {
+    what: 'allocation, reserved, active: highest so far, or since the last reset',
+    value: 'GiB, or 10^9 bytes',
+  },
+  opens: /Memory [sS]tats after model init:{1,2}\s{0,8}$/,
+  mostForeign: 4,
+  mostLines: 16,
+  begin(_match, emit) {
+    return {
+      line(text) {
+        const { what = '', value = '', unit = '' } = PEAK_LINE.exec(text)?.groups ?? {};
+        if (what === '') return 'foreign';
+        emit(memoryFigure(PEAKS[what]!, value, unit, unit === 'GB' ? GB : GIB, { moment: 'model built' }));
+        return what === 'active' ? 'last' : 'taken';
+      },
+      end() {},
+    };
+  },
+  samples: [
+    {
+      lines: [
+        'Memory stats after model init:',
+        '        GPU peak memory allocation: 4.98 GiB',
+        'another line',
+        '        GPU peak memory reserved: 5.12 GiB',
+        '        GPU peak memory active: 4.98 GiB',
+      ],
+      rows: [
+        memoryFigure('max_allocated', '4.98', 'GiB', GIB, { moment: 'model built' }),
+        memoryFigure('max_reserved', '5.12', 'GiB', GIB, { moment: 'model built' }),
+        memoryFigure('max_active', '4.98', 'GiB', GIB, { moment: 'model built' }),
+      ],
+    },
+    {
+      lines: ['Memory Stats after model init:', '\tGPU peak memory allocation: 13.96 GB'],
+      rows: [
+        {
+          row: 'memory',
+          metric: 'max_allocated',
+          bytes: 13_960_000_000,
+          value: 13.96,
+          unit: 'GB',
+          precisionBytes: 5_000_000,
+          moment: 'model built',
+        },
+      ],
+    },
+  ],
+};
+
+/** The bar is rewritten twice a step: each state that shows a loss is a row. */
+export const TORCHTUNE_BAR: LineFormat = {
+  form: 'line',
+  id: 'torchtune.bar',
+  title: 'Progress bar with epoch, step and loss',
+  producer: PRODUCER,
+  versions: '0.0.1 and later',
+  source: 'recipes/full_finetune_distributed.py and its siblings, train',
+  // One digit longer than the word, which has seven characters.
+  anchors: ['0', '1', '2', '3', '4', '5', '6', '7', '8', '9', 'n'].map((digit) => `|Loss: ${digit}`),
+  fields: {
+    epoch: '1-based',
+    step: '1-based, over all epochs',
+    loss: 'of the step',
+    total: 'steps of the epoch, or of its rest; the end of training is not known',
+  },
+  pattern:
+    /(?<![\d|])(?<epoch>\d{1,6})\|(?<step>\d{1,9})\|Loss: (?<loss>\d{1,9}(?:\.\d{1,24})?(?:e[-+]?\d{1,3})?|nan)(?::[ ]{1,4}\d{1,3}%\|[^|\n]{0,300}\|[ ]{1,4}\d{1,9}\/(?<total>\d{1,9}))?/g,
+  read({ epoch = '', step = '', loss = '', total }, emit) {
+    emit({
+      row: 'iteration',
+      iteration: Number(step),
+      target: null,
+      loss: pythonNumber(loss) ?? undefined,
+      others: [
+        { name: 'epoch', value: Number(epoch), text: epoch },
+        ...(total === undefined ? [] : [{ name: 'steps_per_epoch', value: Number(total), text: total }]),
+      ],
+    });
+  },
+  samples: [
+    {
+      text: '1|25|Loss: 1.712362766265:  10%|█         | 25/250 [00:50<07:30,  2.00s/it]',
+      rows: [
+        {
+          row: 'iteration',
+          iteration: 25,
+          target: null,
+          loss: 1.712362766265,
+          others: [
+            { name: 'epoch', value: 1, text: '1' },
+            { name: 'steps_per_epoch', value: 250, text: '250' },
+          ],
+        },
+      ],
+    },
+  ],
+};
+
+export const TORCHTUNE_CHECKPOINT: LineFormat = {
+  form: 'line',
+  id: 'torchtune.checkpoint',
+  title: 'Size of a checkpoint file',
+  producer: PRODUCER,
+  versions: '0.0.1 and later; GB of 10^9 bytes first, GiB later',
+  source: 'torchtune/training/checkpointing/_checkpointer.py, save_checkpoint',
+  anchors: ['odel checkpoint of size ', 'dapter checkpoint of size ', 'ecipe checkpoint of size '],
+  fields: {
+    what: 'model, adapter or recipe (optimizer)',
+    size: 'of the file',
+    unit: 'GiB, or GB of 10^9',
+    path: 'of it',
+  },
+  pattern:
+    /(?<what>[Mm]odel|[Aa]dapter|[Rr]ecipe) checkpoint of size (?<size>\d{1,6}(?:\.\d{1,4})?) (?<unit>GiB|GB) saved to (?<path>[^\s]{1,500})/g,
+  read({ what = '', size = '', unit = '', path = '' }, emit) {
+    emit({ row: 'phase', phase: 'checkpoint_save', label: `${what.toLowerCase()} checkpoint saved` });
+    emit({
+      ...figureFinding(
+        `checkpoint.${what.toLowerCase()}_bytes`,
+        Math.round(Number(size) * (unit === 'GB' ? GB : GIB)),
+        'bytes',
+      ),
+      text: path,
+    });
+  },
+  samples: [
+    {
+      text: 'Model checkpoint of size 4.50 GiB saved to out/epoch_0/model.safetensors',
+      rows: [
+        { row: 'phase', phase: 'checkpoint_save', label: 'model checkpoint saved' },
+        {
+          row: 'value',
+          name: 'checkpoint.model_bytes',
+          value: 4.5 * GIB,
+          unit: 'bytes',
+          text: 'out/epoch_0/model.safetensors',
+        },
+      ],
+    },
+  ],
+};
