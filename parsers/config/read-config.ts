@@ -11,6 +11,7 @@ import { readPlainYaml } from './plain-yaml.js';
 import { MOST_YAML_BYTES, PlacedText, refuse } from './read-text.js';
 import type { ConfigKind } from './sniff.js';
 import { readToml } from './toml.js';
+import { untrackedConfig } from './tracked-config.js';
 import type { Trees } from './yaml.js';
 
 /** Reads a whole file of a kind that was recognised. */
@@ -92,10 +93,11 @@ class Reading {
   }
 
   private trees({ trees, notes }: Trees): void {
-    const origin = this.origin();
     let rows = 0;
     for (const tree of trees) {
-      flattenSettings(tree, (path, value, at) => {
+      const untracked = untrackedConfig(tree);
+      const origin = untracked === undefined ? this.origin() : 'run file';
+      flattenSettings(untracked ?? tree, (path, value, at) => {
         rows += 1;
         // Megatron-LM's test cases name flags, which a true switches on and a false leaves away.
         const flag = path.at(-1)!;

@@ -171,6 +171,12 @@ export const ERROR_CODES = {
     kind: 'input',
     remedy: 'A data set is made of the same records; ingest the events.out.tfevents.* files of the run.',
   },
+  // input: runs of Weights & Biases
+  MBF2911: {
+    kind: 'input',
+    remedy: 'Copy run-ID.wandb again from the run directory (wandb/run-* or wandb/offline-run-*), and compare sizes.',
+  },
+  MBF2912: { kind: 'input', remedy: 'Copy it again from `files/` of the run directory; run-ID.wandb says the same.' },
   // input: exported scalars
   MBF2921: {
     kind: 'input',

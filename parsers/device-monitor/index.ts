@@ -1,0 +1,137 @@
+/** What nvidia-smi and DCGM print of a node's devices. See FORMAT.md. */
+import { MbfError } from '../../src/model/errors.js';
+import type { ByteSource, ParseContext, ParserSpec, ParseSummary, RowSink } from '../../src/model/parser.js';
+import { type JsonDamage, readJsonItems } from '../../src/notation/json-items.js';
+import { precededBy, readHead, readLines } from '../../src/notation/text-lines.js';
+import type { LineReader } from './line-reader.js';
+import { DcgmiReader, DmonReader } from './read-columns.js';
+import { CsvReader, headerless } from './read-csv.js';
+import { objectTaker, prometheusTaker } from './read-json.js';
+import { PrometheusReader } from './read-prometheus.js';
+import { ReportTextReader } from './read-report-text.js';
+import { ReportXmlReader } from './read-report-xml.js';
+import { SampleWriter } from './sample-writer.js';
+import { type Recognised, recogniseMonitor, sniffMonitor } from './sniff.js';
+
+export const deviceMonitor: ParserSpec = {
+  id: 'device-monitor',
+  title: 'samples of nvidia-smi or DCGM',
+  sniff: sniffMonitor,
+  parse,
+};
+
+const NOTES = {
+  monitor_absent: {
+    severity: 'info',
+    text: 'figures that the device or the driver does not tell (N/A, Not Supported)',
+  },
+  monitor_figure: {
+    severity: 'warning',
+    text: 'figures that are no numbers, negative, or beyond all measure; left out',
+  },
+  monitor_foreign: { severity: 'warning', text: 'lines that are no samples of the columns before them; left out' },
+  monitor_cut: { severity: 'warning', text: 'ends in the middle of a sample, which is left out' },
+  monitor_no_time: { severity: 'info', text: 'rows without a time: the monitor printed none' },
+  monitor_no_index: {
+    severity: 'info',
+    text: 'reports that do not list all devices: theirs are known by bus id or UUID, not by index',
+  },
+  monitor_complaint: {
+    severity: 'warning',
+    text: 'lines in which nvidia-smi says that it cannot reach the driver or a device',
+  },
+  monitor_guessed_header: {
+    severity: 'info',
+    text: 'has no header line; the columns of this query tell themselves by their shapes',
+  },
+  monitor_nameless: { severity: 'warning', text: 'series without a name, results of an expression; left out' },
+  monitor_other_series: { severity: 'info', text: 'series of something else than a device of DCGM; left out' },
+} as const;
+
+async function parse(source: ByteSource, sink: RowSink, context: ParseContext): Promise<ParseSummary> {
+  const bytes = await readHead(source);
+  const sizeBytes = source.sizeBytes ?? bytes.length;
+  const recognised = recogniseMonitor({ bytes, name: context.name, sizeBytes });
+  if (recognised === null) throw new MbfError('MBF2931', 'is no output of nvidia-smi or DCGM');
+  if (recognised.form === 'nvidia-smi.csv-headerless') throw headerless();
+  const whole = precededBy(bytes, source);
+  const writer = new SampleWriter(sink, recognised.form);
+  const damage =
+    recognised.form === 'dcgm-exporter.query' || recognised.form === 'nvidia-smi.json'
+      ? await readDocuments(recognised, whole, writer, context)
+      : await readSamples(recognised, whole, writer, context);
+  if (damage !== null) {
+    const { what, line, offset, lostBytes } = damage;
+    if (writer.samples === 0) throw new MbfError('MBF2931', what, { line, offset });
+    const text = `${what}; the ${lostBytes} bytes from there on were not read`;
+    sink.note({ kind: 'monitor_damaged', severity: 'warning', text, line, offset });
+  }
+  if (writer.samples === 0) {
+    const text = 'holds no sample of a device: whatever was asked of it was not available, or nothing was printed';
+    sink.note({ kind: 'monitor_empty', severity: 'warning', text });
+  }
+  writer.end(NOTES);
+  return { rank: null, rankOrigin: null, clock: writer.clock };
+}
+
+function readDocuments(
+  { form }: Recognised,
+  source: ByteSource,
+  writer: SampleWriter,
+  context: ParseContext,
+): Promise<JsonDamage | null> {
+  return form === 'dcgm-exporter.query'
+    ? readJsonItems(source, ['data.result'], prometheusTaker(writer), context.progress)
+    : readJsonItems(source, [''], objectTaker(writer), context.progress);
+}
+
+async function readSamples(
+  recognised: Recognised,
+  source: ByteSource,
+  writer: SampleWriter,
+  context: ParseContext,
+): Promise<null> {
+  const reader = lineReader(recognised, writer);
+  await readLines(source, (text, line, offset, isWhole) => reader.take(text, line, offset, isWhole), context.progress);
+  reader.end();
+  return null;
+}
+
+function lineReader({ form, guessed }: Recognised, writer: SampleWriter): LineReader {
+  switch (form) {
+    case 'nvidia-smi.report':
+      return new ReportTextReader(writer);
+    case 'nvidia-smi.xml':
+      return new ReportXmlReader(writer);
+    case 'nvidia-smi.dmon':
+    case 'nvidia-smi.pmon':
+      return new DmonReader(writer);
+    case 'dcgmi.dmon':
+      return new DcgmiReader(writer);
+    case 'dcgm-exporter.text':
+      return new PrometheusReader(writer);
+    case 'nvidia-smi.json-lines':
+      return jsonLines(writer);
+    default:
+      return new CsvReader(writer, guessed);
+  }
+}
+
+/** One object a line: a damaged line costs no other. */
+function jsonLines(writer: SampleWriter): LineReader {
+  const taker = objectTaker(writer);
+  return {
+    take(text, line, offset) {
+      if (text.trim() === '') return;
+      let value: unknown;
+      try {
+        value = JSON.parse(Buffer.from(text, 'latin1').toString('utf8'));
+      } catch {
+        writer.odd('monitor_foreign', line, offset);
+        return;
+      }
+      taker.document(value, { line, offset });
+    },
+    end() {},
+  };
+}

@@ -1,0 +1,69 @@
+/** What Kubernetes tells of pods and nodes: events, pods, describe. See FORMAT.md. */
+import { MbfError } from '../../src/model/errors.js';
+import type { ByteSource, ParseContext, ParserSpec, ParseSummary, RowSink } from '../../src/model/parser.js';
+import { type JsonDamage, readJsonItems } from '../../src/notation/json-items.js';
+import { precededBy, readHead, readLines } from '../../src/notation/text-lines.js';
+import { ClusterWriter } from './cluster-writer.js';
+import { DescribeReader, EventsTableReader } from './read-tables.js';
+import { loadYaml, YamlReader } from './read-yaml.js';
+import { recogniseCluster, sniffCluster } from './sniff.js';
+import { takeObject } from './take-object.js';
+
+export const kubernetesEvents: ParserSpec = {
+  id: 'kubernetes-events',
+  title: 'events and pods of Kubernetes (kubectl)',
+  sniff: sniffCluster,
+  parse,
+};
+
+async function parse(source: ByteSource, sink: RowSink, context: ParseContext): Promise<ParseSummary> {
+  const head = await readHead(source);
+  const recognised = recogniseCluster({ bytes: head, name: context.name, sizeBytes: source.sizeBytes ?? head.length });
+  if (recognised === null) throw new MbfError('MBF2951', 'is no list of events or pods of Kubernetes');
+  const whole = precededBy(head, source);
+  const writer = new ClusterWriter(sink, recognised.form);
+  if (recognised.form === 'kubernetes.json') damage(await readJson(whole, writer, context), writer, sink);
+  else if (recognised.form === 'kubernetes.yaml') {
+    const reader = new YamlReader(writer, await loadYaml());
+    await readLines(whole, (text, line, offset) => reader.take(text, line, offset), context.progress);
+    reader.end();
+    if (reader.damagedAt !== null) {
+      const what = 'objects that are no valid YAML, or larger than any';
+      if (writer.objects === 0) throw new MbfError('MBF2951', what, reader.damagedAt);
+      const text = `${what}; left out`;
+      sink.note({ kind: 'kubernetes_damaged', severity: 'warning', text, count: reader.damaged, ...reader.damagedAt });
+    }
+  } else {
+    const reader =
+      recognised.form === 'kubernetes.describe' ? new DescribeReader(writer) : new EventsTableReader(writer);
+    await readLines(whole, (text, line, offset, isWhole) => reader.take(text, line, offset, isWhole), context.progress);
+    reader.end();
+    if (reader.foreignAt !== null) {
+      const text = 'lines that are no events, or cut off; left out';
+      sink.note({ kind: 'kubernetes_foreign', severity: 'warning', text, count: reader.foreign, ...reader.foreignAt });
+    }
+    const text = 'events have ages instead of times, which only the moment of the command could tell; use -o json';
+    sink.note({ kind: 'kubernetes_ages', severity: 'info', text });
+  }
+  writer.end();
+  if (writer.objects === 0) {
+    const text = 'holds no event and no pod: events are gone after an hour, and pods when they are deleted';
+    sink.note({ kind: 'kubernetes_empty', severity: 'warning', text });
+  }
+  return { rank: null, rankOrigin: null, clock: 'utc' };
+}
+
+function readJson(source: ByteSource, writer: ClusterWriter, context: ParseContext): Promise<JsonDamage | null> {
+  const take = (value: unknown, place: { readonly line: number; readonly offset: number }): void => {
+    takeObject(value, place, writer);
+  };
+  return readJsonItems(source, ['items'], { item: take, document: take }, context.progress);
+}
+
+function damage(damage: JsonDamage | null, writer: ClusterWriter, sink: RowSink): void {
+  if (damage === null) return;
+  const { what, line, offset, lostBytes } = damage;
+  if (writer.objects === 0) throw new MbfError('MBF2951', what, { line, offset });
+  const text = `${what}; the ${lostBytes} bytes from there on were not read`;
+  sink.note({ kind: 'kubernetes_damaged', severity: 'warning', text, line, offset });
+}

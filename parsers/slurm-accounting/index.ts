@@ -1,0 +1,62 @@
+/** What Slurm kept of jobs after they ended: sacct and seff. See FORMAT.md. */
+import { MbfError } from '../../src/model/errors.js';
+import type { ByteSource, ParseContext, ParserSpec, ParseSummary, RowSink } from '../../src/model/parser.js';
+import { readJsonItems } from '../../src/notation/json-items.js';
+import { precededBy, readHead, readLines } from '../../src/notation/text-lines.js';
+import { JobWriter } from './job-writer.js';
+import { jobsTaker } from './read-json.js';
+import { SeffReader } from './read-seff.js';
+import { TableReader } from './read-table.js';
+import { recogniseAccounting, sniffAccounting } from './sniff.js';
+
+export const slurmAccounting: ParserSpec = {
+  id: 'slurm-accounting',
+  title: 'accounting of Slurm (sacct, seff)',
+  sniff: sniffAccounting,
+  parse,
+};
+
+async function parse(source: ByteSource, sink: RowSink, context: ParseContext): Promise<ParseSummary> {
+  const head = await readHead(source);
+  const recognised = recogniseAccounting({
+    bytes: head,
+    name: context.name,
+    sizeBytes: source.sizeBytes ?? head.length,
+  });
+  if (recognised === null) throw new MbfError('MBF2941', 'is no accounting of Slurm');
+  const whole = precededBy(head, source);
+  const writer = new JobWriter(sink, recognised.form);
+  if (recognised.form === 'slurm.sacct-json') {
+    const damage = await readJsonItems(whole, ['jobs'], jobsTaker(writer), context.progress);
+    writer.end();
+    if (damage !== null) {
+      const { what, line, offset, lostBytes } = damage;
+      if (writer.jobs === 0) throw new MbfError('MBF2941', what, { line, offset });
+      const text = `${what}; the ${lostBytes} bytes from there on were not read`;
+      sink.note({ kind: 'slurm_damaged', severity: 'warning', text, line, offset });
+    }
+  } else {
+    const reader =
+      recognised.form === 'slurm.seff' ? new SeffReader(writer) : new TableReader(writer, recognised.guessed);
+    await readLines(whole, (text, line, offset, isWhole) => reader.take(text, line, offset, isWhole), context.progress);
+    if (reader instanceof SeffReader) reader.end();
+    writer.end();
+    if (recognised.guessed !== null) {
+      const text = 'has no header line; only job, state and exit code tell themselves, the other columns were left out';
+      sink.note({ kind: 'slurm_guessed_header', severity: 'warning', text });
+    }
+    if (reader.foreignAt !== null) {
+      const text = 'lines that are no rows of the columns before them; left out';
+      sink.note({ kind: 'slurm_foreign', severity: 'warning', text, count: reader.foreign, ...reader.foreignAt });
+    }
+    if (reader.cutAt !== null) {
+      const text = 'ends in the middle of a row, which is left out';
+      sink.note({ kind: 'slurm_cut', severity: 'warning', text, ...reader.cutAt });
+    }
+  }
+  if (writer.jobs === 0) {
+    const text = 'holds no job: sacct lists those since midnight only, unless it is told otherwise (-S, -j)';
+    sink.note({ kind: 'slurm_empty', severity: 'warning', text });
+  }
+  return { rank: null, rankOrigin: null, clock: recognised.form === 'slurm.sacct-json' ? 'utc' : 'printed' };
+}

@@ -1,0 +1,65 @@
+import type { IncidentKind } from '../../src/model/vocabulary.js';
+
+/**
+ * States of jobs and steps as sacct prints them, and what kind of failure they are; null: none, or not one yet. CANCELLED and PREEMPTED are
+ * `other`, as in logs (`parsers/log/failures/schedulers.ts`): somebody's decision, not a fault. Upstream: slurm.schedmd.com/job_state_codes.html.
+ */
+const STATES: Readonly<Record<string, IncidentKind | null>> = {
+  OUT_OF_MEMORY: 'host_oom',
+  NODE_FAIL: 'hardware',
+  BOOT_FAIL: 'hardware',
+  TIMEOUT: 'time_limit',
+  DEADLINE: 'time_limit',
+  FAILED: 'other',
+  LAUNCH_FAILED: 'other',
+  RECONFIG_FAIL: 'other',
+  PREEMPTED: 'other',
+  REVOKED: 'other',
+  CANCELLED: 'other',
+  COMPLETED: null,
+  RUNNING: null,
+  PENDING: null,
+  REQUEUED: null,
+  RESIZING: null,
+  SUSPENDED: null,
+  COMPLETING: null,
+  CONFIGURING: null,
+  SPECIAL_EXIT: 'other',
+  STOPPED: null,
+};
+
+/** How much each tells of why a job ended; the first that one of its records has is its cause. */
+const BY_WEIGHT = [
+  'OUT_OF_MEMORY',
+  'NODE_FAIL',
+  'BOOT_FAIL',
+  'TIMEOUT',
+  'DEADLINE',
+  'PREEMPTED',
+  'LAUNCH_FAILED',
+  'RECONFIG_FAIL',
+  'FAILED',
+  'SPECIAL_EXIT',
+  'REVOKED',
+  'CANCELLED',
+];
+
+/** A printed state: `CANCELLED by 1000` has a user behind it, and a column of ten characters cuts to `OUT_OF_ME+`. Null: none. */
+export function parseState(text: string): string | null {
+  const word = /^([A-Z_]{3,24})(\+)?(?: by \d{1,10})?$/.exec(text.trim());
+  if (word === null) return null;
+  const [, name = '', cut] = word;
+  if (Object.hasOwn(STATES, name)) return name;
+  return cut === undefined ? null : (Object.keys(STATES).find((state) => state.startsWith(name)) ?? null);
+}
+
+/** Kind of failure of a state of {@link parseState}. */
+export function failureOf(state: string): IncidentKind | null {
+  return STATES[state] ?? null;
+}
+
+/** Lower is stronger; of a state that is no failure, Infinity. */
+export function weightOf(state: string): number {
+  const at = BY_WEIGHT.indexOf(state);
+  return at < 0 ? Number.POSITIVE_INFINITY : at;
+}

@@ -1,0 +1,81 @@
+/**
+ * Settings among the text summaries. Megatron-LM writes every argument as a text of its own, named like the argument
+ * (`megatron/training/initialize.py`, `write_args_to_tensorboard`); Hugging Face writes its arguments and the
+ * model's configuration as two JSON documents, `args` and `model_config` (`integrations/integration_utils.py`, `TensorBoardCallback`).
+ * Other texts are samples of what a model says: nothing of them is kept.
+ */
+import { configFinding, isKnownConfigKey, normaliseConfigValue } from '../../src/model/config-keys.js';
+import { readLiteral } from '../../src/model/literal.js';
+import type { ConfigFinding, EnvFinding } from '../../src/model/log-rows.js';
+import { flattenSettings, settingFinding } from '../../src/notation/flatten-settings.js';
+
+export interface TextPlace {
+  readonly ordinal: number;
+  readonly offset: number;
+  readonly timeUs: number | null;
+}
+
+type Emit = (finding: ConfigFinding | EnvFinding, place: TextPlace) => void;
+
+/** torch and tensorboardX add this to the name. */
+const SUFFIX = '/text_summary';
+const ARGUMENT = /^[A-Za-z_][A-Za-z0-9_]{0,99}$/;
+const DOCUMENTS = new Set(['args', 'model_config']);
+/** So many settings that the dictionary knows make a file one that holds arguments. */
+const ENOUGH_KNOWN = 3;
+const MOST_WAITING = 4096;
+const MOST_VALUE_CHARS = 4096;
+const MOST_DOCUMENT_CHARS = 1024 * 1024;
+
+export class TextSettings {
+  /** Texts of which nothing was kept. */
+  passed = 0;
+  private readonly emit: Emit;
+  private readonly known = new Set<string>();
+  /** Until enough names are known to be settings; null from then on. */
+  private waiting: { readonly name: string; readonly text: string; readonly place: TextPlace }[] | null = [];
+
+  constructor(emit: Emit) {
+    this.emit = emit;
+  }
+
+  add(tag: string, text: string, place: TextPlace): void {
+    const name = tag.endsWith(SUFFIX) ? tag.slice(0, -SUFFIX.length) : tag;
+    if (DOCUMENTS.has(name) && /^\s{0,100}\{/.test(text) && text.length <= MOST_DOCUMENT_CHARS) {
+      flattenSettings(readLiteral(text), (path, value) => {
+        const finding = settingFinding(path, value, 'run file');
+        if (finding !== null) this.emit(finding, place);
+      });
+      return;
+    }
+    if (!ARGUMENT.test(name) || text.length > MOST_VALUE_CHARS || text.includes('\n')) {
+      this.passed += 1;
+      return;
+    }
+    if (this.waiting === null) {
+      this.give(name, text, place);
+      return;
+    }
+    if (this.waiting.length < MOST_WAITING) this.waiting.push({ name, text, place });
+    else this.passed += 1;
+    if (isKnownConfigKey(name)) this.known.add(name);
+    if (this.known.size >= ENOUGH_KNOWN) this.release(() => true);
+  }
+
+  /** After the last text: of a file without arguments, what is known anyway. */
+  end(): void {
+    this.release(isKnownConfigKey);
+  }
+
+  private release(keeps: (name: string) => boolean): void {
+    for (const { name, text, place } of this.waiting ?? []) {
+      if (keeps(name)) this.give(name, text, place);
+      else this.passed += 1;
+    }
+    this.waiting = null;
+  }
+
+  private give(name: string, text: string, place: TextPlace): void {
+    this.emit(configFinding(name, normaliseConfigValue(text), 'run file'), place);
+  }
+}

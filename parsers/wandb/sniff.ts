@@ -1,0 +1,26 @@
+import type { Head, Sniff } from '../../src/model/parser.js';
+
+/** `:W&B` and 0xBEE1 in little endian. */
+const MAGIC = ':W&B\xe1\xbe';
+const LOG_NAME = /^run-[\w.-]{1,128}\.wandb$/i;
+const JSON_NAME = /(?:^|[._-])wandb-(metadata|summary)\.json$/i;
+
+/** What a file of a run directory holds; null if it is none of the three. */
+export function kindOf(name: string): 'log' | 'metadata' | 'summary' {
+  const match = JSON_NAME.exec(name);
+  if (match === null) return 'log';
+  return match[1]!.toLowerCase() === 'metadata' ? 'metadata' : 'summary';
+}
+
+export function sniff({ bytes, name }: Head): Sniff {
+  const head = Buffer.from(bytes.buffer, bytes.byteOffset, Math.min(bytes.length, 4096)).toString('latin1');
+  if (head.startsWith(MAGIC)) return { score: 1, why: 'begins as the transaction log of a W&B run' };
+  const kind = kindOf(name);
+  if (kind !== 'log' && /^\s{0,64}\{\s{0,64}(?:"|\}|$)/.test(head)) {
+    return { score: 0.98, why: `an object in JSON, named like the ${kind} of a W&B run` };
+  }
+  if (LOG_NAME.test(name) && bytes.length > 0) {
+    return { score: 0.5, why: 'named like the transaction log of a W&B run, though it begins as none' };
+  }
+  return { score: 0, why: 'no transaction log of W&B, nor a file beside it' };
+}

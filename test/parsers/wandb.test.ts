@@ -1,0 +1,672 @@
+/** Runs of W&B: what its own writer leaves, damage at every byte, both block grids that were written, and the files beside the log. */
+import { readdirSync, readFileSync } from 'node:fs';
+import { dirname, join, resolve } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { crc32 } from 'node:zlib';
+import fc from 'fast-check';
+import { PbfWriter } from 'pbf';
+import { describe, expect, it } from 'vitest';
+import { configParser } from '../../parsers/config/index.js';
+import { PARSERS } from '../../parsers/index.js';
+import { MOST_RECORD_BYTES, readRecords } from '../../parsers/wandb/chunk-reader.js';
+import { wandbRun } from '../../parsers/wandb/index.js';
+import { MbfError } from '../../src/model/errors.js';
+import type { KeptFinding, LogPlace } from '../../src/model/log-rows.js';
+import type { ByteSource, ParserSpec, ParseSummary } from '../../src/model/parser.js';
+import type { Note } from '../../src/model/tables.js';
+import { type Scalar, ScalarRows } from '../../src/notation/scalars/scalar-rows.js';
+import { splitSystemLabel, systemGauge } from '../../src/notation/scalars/system-metrics.js';
+import { bytesSource } from '../support/decode.js';
+
+const FIXTURES = join(resolve(dirname(fileURLToPath(import.meta.url)), '..'), 'fixtures', 'wandb');
+const BLOCK = 32_768;
+
+interface Row {
+  readonly finding: KeptFinding;
+  readonly place: LogPlace;
+}
+
+interface Read {
+  readonly rows: readonly Row[];
+  readonly notes: readonly Note[];
+  readonly summary: ParseSummary;
+}
+
+async function read(
+  source: Uint8Array | ByteSource,
+  name = 'run-x.wandb',
+  parser: ParserSpec = wandbRun,
+): Promise<Read> {
+  const rows: Row[] = [];
+  const notes: Note[] = [];
+  const never = (): never => {
+    throw new Error('no such rows are in a run of W&B');
+  };
+  const summary = await parser.parse(
+    source instanceof Uint8Array ? bytesSource(source) : source,
+    {
+      note: (note) => notes.push(note),
+      logRow: (finding, place) => rows.push({ finding, place }),
+      incident: never,
+      attempt: never,
+      profilerMemory: never,
+      snapshot: never,
+    },
+    { name },
+  );
+  return { rows, notes, summary };
+}
+
+interface Expected {
+  readonly history: readonly { tag: string; value: number | string; step: number; timeUs: number | null }[];
+  readonly stats: readonly { tag: string; value: number; timeUs: number }[];
+  readonly config: Readonly<Record<string, unknown>>;
+  readonly records: number;
+  readonly exitCode?: number;
+  readonly rank: number;
+}
+
+const LOGS = readdirSync(FIXTURES, { withFileTypes: true })
+  .filter((entry) => entry.isDirectory())
+  .flatMap(({ name: folder }) =>
+    readdirSync(join(FIXTURES, folder))
+      .filter((name) => name.endsWith('.wandb'))
+      .map((name) => ({
+        name: `${folder}/${name}`,
+        bytes: readFileSync(join(FIXTURES, folder, name)),
+        expected: JSON.parse(readFileSync(join(FIXTURES, folder, 'expected.json'), 'utf8')) as Expected,
+      })),
+  );
+const GPU_NODE = LOGS.find(({ name }) => name.startsWith('gpu-node/'))!;
+
+/** What a row says, without its place in the file. NaN and infinities are no JSON. */
+function said({ finding, place }: Row): string {
+  return JSON.stringify([finding, place.timeUs], (_, value: unknown) =>
+    typeof value === 'number' && !Number.isFinite(value) ? String(value) : value,
+  );
+}
+
+function ofFormat(rows: readonly Row[], ...formats: readonly string[]): Row[] {
+  return rows.filter(({ place }) => formats.includes(place.format));
+}
+
+function frame(records: readonly Uint8Array[], grid: 0 | 7 = 0): { bytes: Buffer; ends: number[] } {
+  const pieces: Buffer[] = [Buffer.from(':W&B\xe1\xbe\0', 'latin1')];
+  const ends: number[] = [];
+  let at = 7;
+  for (const record of records) {
+    let rest = record;
+    for (let isFirst = true; ; isFirst = false) {
+      let room = BLOCK - ((at - grid + BLOCK) % BLOCK);
+      if (room < 7) {
+        pieces.push(Buffer.alloc(room));
+        at += room;
+        room = BLOCK;
+      }
+      const part = rest.subarray(0, room - 7);
+      rest = rest.subarray(part.length);
+      const isLast = rest.length === 0;
+      pieces.push(chunk(isLast ? (isFirst ? 1 : 4) : isFirst ? 2 : 3, part));
+      at += 7 + part.length;
+      if (isLast) break;
+    }
+    ends.push(at);
+  }
+  return { bytes: Buffer.concat(pieces), ends };
+}
+
+function chunk(type: number, payload: Uint8Array): Buffer {
+  const bytes = Buffer.alloc(7 + payload.length);
+  bytes.writeUInt16LE(payload.length, 4);
+  bytes[6] = type;
+  bytes.set(payload, 7);
+  bytes.writeUInt32LE(crc32(bytes.subarray(6)), 0);
+  return bytes;
+}
+
+async function records(
+  bytes: Uint8Array | ByteSource,
+): Promise<{ records: Buffer[]; damage: Awaited<ReturnType<typeof readRecords>> }> {
+  const found: Buffer[] = [];
+  const source = bytes instanceof Uint8Array ? bytesSource(bytes, 5000) : bytes;
+  const handler = { record: (record: Uint8Array) => found.push(Buffer.from(record)), longRecord: () => {} };
+  return { damage: await readRecords(source, handler, undefined), records: found };
+}
+
+function message(write: (writer: PbfWriter) => void): Uint8Array {
+  const writer = new PbfWriter();
+  write(writer);
+  return writer.finish().slice();
+}
+
+function item(writer: PbfWriter, field: number, key: string, json: string): void {
+  writer.writeMessage(
+    field,
+    (_: null, inner) => {
+      inner.writeTag(2, 2);
+      inner.writeString(key);
+      inner.writeTag(16, 2);
+      inner.writeString(json);
+    },
+    null,
+  );
+}
+
+/** A history record with one figure. */
+function history(step: number, tag: string, json: string): Uint8Array {
+  return message((writer) => {
+    writer.writeMessage(
+      2,
+      (_: null, inner) => {
+        item(inner, 1, tag, json);
+        item(inner, 1, '_step', String(step));
+      },
+      null,
+    );
+  });
+}
+
+describe('the log of a run', () => {
+  it('has fixtures', () => expect(LOGS.length).toBeGreaterThanOrEqual(2));
+
+  describe.each(LOGS)('$name', ({ bytes, expected }) => {
+    it('gives every history value', async () => {
+      const { rows } = await read(bytes);
+      const scalars: Row[] = [];
+      const rows_ = new ScalarRows((finding, place) => scalars.push({ finding, place }), {
+        format: 'wandb.history',
+        rank: null,
+        rankOrigin: null,
+        host: null,
+      });
+      for (const { tag, value, step, timeUs } of expected.history) {
+        const scalar: Scalar = {
+          tag,
+          value: Number(String(value).replace('inf', 'Infinity')),
+          step,
+          timeUs,
+          ordinal: step,
+          offset: 0,
+        };
+        rows_.add(scalar);
+      }
+      rows_.end();
+      expect(scalars.length).toBeGreaterThan(0);
+      expect(ofFormat(rows, 'wandb.history').map(said).sort()).toEqual(scalars.map(said).sort());
+    });
+
+    it('gives every system metric once', async () => {
+      const { rows } = await read(bytes);
+      const tags = new Set(expected.stats.map(({ tag, timeUs }) => `${timeUs} ${tag}`));
+      const wanted = expected.stats.flatMap(({ tag, value, timeUs }) => {
+        if (tags.has(`${timeUs} ${tag.replace('gpu.process.', 'gpu.')}`) && tag.startsWith('gpu.process.')) return [];
+        const finding = systemGauge(`system.${tag}`, value);
+        return finding === null ? [] : [JSON.stringify([finding, timeUs])];
+      });
+      const given = ofFormat(rows, 'wandb.stats').filter(
+        ({ finding }) => finding.row !== 'value' || finding.name !== 'process.device',
+      );
+      expect(wanted.length).toBeGreaterThan(10);
+      expect(given.map(said).sort()).toEqual(wanted.sort());
+    });
+
+    it('gives the settings', async () => {
+      const { rows } = await read(bytes);
+      const given = new Map(
+        ofFormat(rows, 'wandb.config').map(({ finding }) =>
+          finding.row === 'config' ? [finding.rawKey, finding.value] : ['', null],
+        ),
+      );
+      for (const [key, value] of Object.entries(expected.config)) {
+        if (typeof value === 'object' && value !== null && !Array.isArray(value)) {
+          for (const inner of Object.keys(value)) expect([...given.keys()]).toContain(`${key}.${inner}`);
+        } else expect(given.has(key), key).toBe(true);
+        if (typeof value === 'number') expect(Number(given.get(key))).toBe(value);
+      }
+      expect([...given.keys()].filter((key) => key.startsWith('_wandb'))).toEqual([]);
+    });
+
+    it('says rank, clock and how it ended', async () => {
+      const { summary, notes, rows } = await read(bytes);
+      expect(summary).toMatchObject({ clock: 'utc', rank: expected.rank });
+      const exit = rows.find(({ finding }) => finding.row === 'value' && finding.name === 'wandb.exit_code');
+      expect(exit?.finding).toEqual(
+        expected.exitCode === undefined
+          ? undefined
+          : { row: 'value', name: 'wandb.exit_code', value: expected.exitCode, unit: null },
+      );
+      expect(notes.map(({ kind, severity }) => `${severity} ${kind}`)).toEqual(
+        expected.exitCode === undefined ? ['info wandb_unfinished'] : [],
+      );
+    });
+
+    it('is read the same in pieces of any size', async () => {
+      const whole = await read(bytes);
+      for (const size of [1, 6, 7, 8, 1000]) expect(await read(bytesSource(bytes, size))).toEqual(whole);
+    });
+  });
+
+  it('tells a rank by Slurm or by all of torchrun, and none by the rank of a LoRA', async () => {
+    const { rows } = await read(GPU_NODE.bytes);
+    const first = rows.find(({ place }) => place.format === 'wandb.config');
+    expect(first?.place.rank).toBeNull();
+    expect(ofFormat(rows, 'wandb.history')[0]?.place).toMatchObject({
+      rank: 3,
+      rankOrigin: 'environment:SLURM_PROCID',
+      host: 'node-0002',
+    });
+  });
+
+  it('says which machine it was, and no more of who ran it', async () => {
+    const { rows } = await read(GPU_NODE.bytes);
+    const facts = ofFormat(rows, 'wandb.environment', 'wandb.run').map(({ finding }) => finding);
+    expect(facts).toContainEqual({
+      row: 'value',
+      name: 'commit.source',
+      value: null,
+      unit: null,
+      text: '0a1b2c3d4e5f60718293a4b5c6d7e8f901234567',
+    });
+    expect(facts).toContainEqual({ row: 'value', name: 'version.wandb', value: null, unit: null, text: '0.19.1' });
+    expect(facts).toContainEqual({
+      row: 'gauge',
+      metric: 'device_total',
+      bytes: 85_520_809_984,
+      value: 85_520_809_984,
+      unit: 'bytes',
+      precisionBytes: 0,
+      device: 1,
+      gpuId: 'GPU-00000000-0000-0000-0000-000000000001',
+    });
+    expect(facts).toContainEqual({
+      row: 'config',
+      key: 'micro_batch_size',
+      rawKey: '--micro-batch-size',
+      value: '2',
+      origin: 'command line',
+    });
+    expect(facts).toContainEqual(
+      expect.objectContaining({ row: 'config', key: 'pipeline_model_parallel_size', value: '4' }),
+    );
+    expect(facts).toContainEqual({ row: 'env', key: 'SLURM_PROCID', value: '3', origin: 'process environ' });
+    expect(JSON.stringify(facts)).not.toMatch(/secret/i);
+    const once = facts.map((fact) => JSON.stringify(fact));
+    expect(new Set(once).size).toBe(once.length);
+  });
+
+  it('keeps devices of other nodes apart', async () => {
+    const { rows } = await read(GPU_NODE.bytes);
+    const exported = ofFormat(rows, 'wandb.stats').filter(
+      ({ finding }) => finding.row === 'gauge' && finding.unit === 'MiB' && finding.metric.startsWith('device_'),
+    );
+    expect(
+      exported.map(({ finding, place }) => [finding.row === 'gauge' && finding.metric, place.host, place.device]),
+    ).toEqual([
+      ['device_used', 'node-0002', 0],
+      ['device_total', 'node-0002', 0],
+      ['device_free', 'node-0003', 0],
+    ]);
+  });
+
+  it('takes a label that all figures have for one of the writer', async () => {
+    const stats = message((writer) => {
+      writer.writeMessage(
+        7,
+        (_: null, inner) => {
+          for (const tag of ['gpu.0.temp/l:trainer', 'cpu/l:trainer']) {
+            inner.writeMessage(
+              3,
+              (__: null, field) => {
+                field.writeTag(1, 2);
+                field.writeString(tag);
+                field.writeTag(16, 2);
+                field.writeString('5');
+              },
+              null,
+            );
+          }
+        },
+        null,
+      );
+    });
+    const { rows } = await read(frame([stats]).bytes);
+    expect(rows.map(({ place }) => place.host)).toEqual([null, null]);
+    expect(splitSystemLabel('cpu/l:trainer').label).toBe('trainer');
+  });
+
+  it('does not read the console, which the log beside it has', async () => {
+    const { rows } = await read(GPU_NODE.bytes);
+    expect(rows.map(said).filter((text) => text.includes('OutOfMemoryError'))).toEqual([]);
+  });
+});
+
+describe('damage', () => {
+  it('gives nothing that was not written, whichever byte is another', async () => {
+    const { bytes } = GPU_NODE;
+    const whole = new Set((await read(bytes)).rows.map(({ finding }) => JSON.stringify(finding)));
+    let kept = 0;
+    // Collected: an expectation for each of a million rows takes a minute.
+    const wrong: string[] = [];
+    for (let at = 0; at < bytes.length; at += 1) {
+      for (const flip of [0x01, 0xff]) {
+        const damaged = Buffer.from(bytes);
+        damaged[at]! ^= flip;
+        const { rows, notes } = await read(damaged);
+        for (const { finding } of rows) {
+          if (!whole.has(JSON.stringify(finding))) wrong.push(`byte ${at}: ${JSON.stringify(finding)}`);
+        }
+        const kinds = notes.map(({ kind }) => kind);
+        // A wrong length, or a wrong byte of the half record at its end, is an end that is not whole.
+        if (!kinds.includes('wandb_damaged') && !kinds.includes('wandb_version') && at < bytes.length - 200) {
+          wrong.push(`byte ${at}: ${kinds.join(', ')}`);
+        }
+        if (notes.filter(({ severity }) => severity === 'warning').length > 1) wrong.push(`byte ${at}: two warnings`);
+        kept += rows.length;
+      }
+    }
+    expect(wrong).toEqual([]);
+    // One record of thirteen is lost each time, whichever it is.
+    expect(kept / (2 * bytes.length)).toBeGreaterThan(whole.size * 0.6);
+  });
+
+  it('reads what is whole, wherever it is cut', async () => {
+    const { bytes } = LOGS.find(({ name }) => name.startsWith('megatron/'))!;
+    const all = (await read(bytes)).rows;
+    const whole = new Set(all.map(({ finding }) => JSON.stringify(finding)));
+    let before = 0;
+    const wrong: string[] = [];
+    for (let length = 0; length < bytes.length; length += 1) {
+      const result = await read(bytes.subarray(0, length)).catch((error: unknown) => error);
+      if (result instanceof MbfError && result.code === 'MBF2911' && before === 0) continue;
+      if (result instanceof Error) {
+        wrong.push(`${length} bytes: ${result.message}`);
+        continue;
+      }
+      const { rows, notes } = result as Read;
+      for (const { finding } of rows.length === before ? [] : rows) {
+        if (!whole.has(JSON.stringify(finding))) wrong.push(`${length} bytes: ${JSON.stringify(finding)}`);
+      }
+      if (rows.length < before) wrong.push(`${length} bytes: fewer rows than with one byte less`);
+      before = rows.length;
+      const kinds = notes.map(({ kind, severity }) => `${severity} ${kind}`).join(', ');
+      if (kinds !== 'info wandb_unfinished') wrong.push(`${length} bytes: ${kinds}`);
+    }
+    expect(wrong).toEqual([]);
+    expect(before).toBeGreaterThan(all.length - 5);
+  });
+
+  it('takes a file that has just been opened for one without rows', async () => {
+    const { rows, notes } = await read(Buffer.from(':W&B\xe1\xbe\0', 'latin1'));
+    expect(rows).toEqual([]);
+    expect(notes.map(({ kind }) => kind)).toEqual(['wandb_unfinished']);
+  });
+
+  it('refuses what holds no record', async () => {
+    for (const bytes of [Buffer.from(':W&B\xe1\xbe\0nothing of the kind', 'latin1'), Buffer.alloc(100_000, 0x61)]) {
+      await expect(read(bytes)).rejects.toMatchObject({ code: 'MBF2911' });
+    }
+  });
+
+  it('says that a version is new, and reads on', async () => {
+    const { bytes } = frame([history(1, 'x', '2.5')]);
+    bytes[6] = 1;
+    const { rows, notes } = await read(bytes);
+    expect(rows).toHaveLength(1);
+    expect(notes.map(({ kind }) => kind)).toEqual(['wandb_version', 'wandb_unfinished']);
+  });
+
+  it('takes zeros at the end for what was never written', async () => {
+    const { bytes } = frame([history(1, 'x', '2.5')]);
+    const { rows, notes } = await read(Buffer.concat([bytes, Buffer.alloc(300_000)]));
+    expect(rows).toHaveLength(1);
+    expect(notes).toEqual([
+      expect.objectContaining({ kind: 'wandb_unfinished', severity: 'info', offset: bytes.length }),
+    ]);
+  });
+
+  it('finds every record that damage spared, on both grids', { timeout: 300_000 }, async () => {
+    const size = fc.oneof(
+      fc.integer({ min: 0, max: 60 }),
+      fc.integer({ min: BLOCK - 40, max: BLOCK + 40 }),
+      fc.integer({ min: 0, max: 3 * BLOCK }),
+    );
+    await fc.assert(
+      fc.asyncProperty(
+        fc.array(size, { minLength: 1, maxLength: 12 }),
+        fc.constantFrom<0 | 7>(0, 7),
+        fc.option(fc.tuple(fc.double({ min: 0, max: 1, noNaN: true }), fc.integer({ min: 1, max: 50_000 }), fc.nat())),
+        async (sizes, grid, damage) => {
+          // Payloads tell their record, and hold what looks like chunks.
+          const written = sizes.map((length, i) => Buffer.alloc(length, `record ${i} \x01\x00\x01`));
+          const { bytes, ends } = frame(written, grid);
+          let from = bytes.length;
+          let to = bytes.length;
+          if (damage !== null) {
+            from = 7 + Math.floor(damage[0] * (bytes.length - 8));
+            to = Math.min(bytes.length, from + damage[1]);
+            for (let at = from; at < to; at += 1) bytes[at]! ^= 1 + ((at * 31 + damage[2]) % 255);
+          }
+          const spared = written.filter((_, i) => ends[i]! <= from || (ends[i - 1] ?? 7) >= to);
+          const { records: found, damage: told } = await records(bytes);
+          expect(found.map((record) => record.toString('latin1'))).toEqual(
+            spared.map((record) => record.toString('latin1')),
+          );
+          if (damage === null) expect(told).toMatchObject({ places: 0, lostBytes: 0, cutAt: null, firstBad: null });
+          else expect(told.places > 0 || told.cutAt !== null).toBe(true);
+        },
+      ),
+      { numRuns: 300 },
+    );
+  });
+
+  it('crashes at no message, however odd', async () => {
+    const whole = (await records(GPU_NODE.bytes)).records;
+    const bytes = fc.oneof(
+      fc.uint8Array({ maxLength: 200 }),
+      fc
+        .tuple(
+          fc.nat({ max: whole.length - 1 }),
+          fc.array(fc.tuple(fc.nat(), fc.nat({ max: 255 })), { minLength: 1, maxLength: 4 }),
+        )
+        .map(([which, changes]) => {
+          const record = Buffer.from(whole[which]!);
+          for (const [at, value] of changes) record[at % record.length] = value;
+          return record;
+        }),
+    );
+    await fc.assert(
+      fc.asyncProperty(fc.array(bytes, { minLength: 1, maxLength: 20 }), async (odd) => {
+        const { rows } = await read(frame(odd).bytes);
+        expect(rows.length).toBeLessThan(10_000);
+      }),
+      { numRuns: 1000 },
+    );
+  });
+
+  it('passes a record of 200 MB by in little memory', async () => {
+    const long = (field: number) => {
+      // The beginning of a history record: its length, and then a key without end.
+      const head = message((writer) => {
+        writer.writeTag(field, 2);
+        writer.writeVarint(200_000_000);
+      });
+      return head;
+    };
+    for (const [field, kinds] of [
+      [2, ['wandb_long_record', 'wandb_unfinished']],
+      [13, ['wandb_unfinished']],
+    ] as const) {
+      const before = history(1, 'x', '2.5');
+      const after = history(2, 'x', '3.5');
+      const start = frame([before]).bytes;
+      const space = BLOCK - start.length;
+      const payload = Buffer.alloc(BLOCK - 7, 'x');
+      const middle = chunk(3, payload);
+      function* pieces(): Generator<Buffer> {
+        yield start;
+        const first = Buffer.alloc(space - 7, 'y');
+        first.set(long(field), 0);
+        yield chunk(2, first);
+        for (let bytes = 0; bytes < 200_000_000; bytes += middle.length) yield middle;
+        const last = chunk(4, Buffer.alloc(1000, 'z'));
+        yield Buffer.concat([last, chunk(1, after)]);
+      }
+      const parts = pieces();
+      let rest: Buffer = Buffer.alloc(0);
+      let most = 0;
+      const source: ByteSource = {
+        sizeBytes: undefined,
+        read(target, start) {
+          if (rest.length === 0) rest = parts.next().value ?? rest;
+          const count = Math.min(rest.length, target.length - start);
+          target.set(rest.subarray(0, count), start);
+          rest = rest.subarray(count);
+          most = Math.max(most, process.memoryUsage().arrayBuffers);
+          return Promise.resolve(count);
+        },
+      };
+      const began = process.memoryUsage().arrayBuffers;
+      const { rows, notes } = await read(source);
+      expect(rows.map(({ finding }) => finding.row === 'value' && finding.value)).toEqual([2.5, 3.5]);
+      expect(notes.map(({ kind }) => kind)).toEqual(kinds);
+      expect(most - began).toBeLessThan(8 * MOST_RECORD_BYTES);
+    }
+  });
+});
+
+describe('files beside the log', () => {
+  const file = (path: string): Buffer => readFileSync(join(FIXTURES, path));
+
+  it.each(['gpu-node', 'python-0.15'])('reads the metadata of %s', async (folder) => {
+    const { rows, summary } = await read(file(`${folder}/wandb-metadata.json`), 'wandb-metadata.json');
+    const facts = rows.map(({ finding }) => finding);
+    expect(facts).toContainEqual({ row: 'value', name: 'gpu.count', value: 2, unit: 'count' });
+    expect(facts).toContainEqual(expect.objectContaining({ metric: 'device_total', bytes: 85_520_809_984, device: 1 }));
+    expect(facts).toContainEqual(expect.objectContaining({ metric: 'host_total', bytes: 2_164_000_000_000 }));
+    expect(facts).toContainEqual(expect.objectContaining({ name: 'commit.source' }));
+    expect(facts).toContainEqual(
+      expect.objectContaining({ key: 'micro_batch_size', value: '2', origin: 'command line' }),
+    );
+    expect(JSON.stringify(facts)).not.toMatch(/somebody|secret/);
+    expect(new Set(rows.map(({ place }) => place.host))).toEqual(new Set(['node-0002']));
+    expect(summary).toMatchObject({ clock: 'utc', rank: folder === 'gpu-node' ? 3 : null });
+    const fraction = folder === 'gpu-node' ? 0 : 250_000;
+    expect(rows[0]!.place.timeUs).toBe(Date.parse('2026-01-02T03:04:05Z') * 1000 + fraction);
+  });
+
+  it('agrees with the log on what they both say', async () => {
+    const log = (await read(GPU_NODE.bytes)).rows.filter(({ place }) => place.format === 'wandb.environment');
+    const beside = await read(file('gpu-node/wandb-metadata.json'), 'wandb-metadata.json');
+    const texts = new Set(beside.rows.map(({ finding }) => JSON.stringify(finding)));
+    expect(log.length).toBeGreaterThan(10);
+    for (const { finding } of log) expect(texts).toContain(JSON.stringify(finding));
+  });
+
+  it('reads a summary as values of no iteration', async () => {
+    const { rows } = await read(file('python-0.15/wandb-summary.json'), 'wandb-summary.json');
+    expect(rows.map(({ finding }) => finding)).toEqual([
+      { row: 'value', name: 'summary.lm loss', value: 9.25, unit: null },
+      { row: 'value', name: 'summary.eval.loss', value: 2.5, unit: null },
+      { row: 'value', name: 'summary.best', value: Number.NaN, unit: null },
+      { row: 'value', name: 'summary._runtime', value: 41.5, unit: null },
+      { row: 'value', name: 'summary._step', value: 2, unit: null },
+    ]);
+    expect(rows[0]!.place.timeUs).toBe(1_767_323_086_500_000);
+  });
+
+  it('reads what stands before the place where they are cut', async () => {
+    for (const name of ['wandb-metadata.json', 'wandb-summary.json']) {
+      const bytes = file(`python-0.15/${name}`);
+      const whole = new Set((await read(bytes, name)).rows.map(({ finding }) => JSON.stringify(finding)));
+      const end = bytes.toString('utf8').trimEnd().length;
+      for (let length = 0; length < end; length += 1) {
+        const result = await read(bytes.subarray(0, length), name).catch((error: unknown) => error);
+        if (result instanceof Error) {
+          expect(result).toBeInstanceOf(MbfError);
+          expect((result as MbfError).code).toBe('MBF2912');
+          continue;
+        }
+        const { rows, notes } = result as Read;
+        expect(
+          notes.map(({ kind }) => kind),
+          `${name} cut at ${length}`,
+        ).toEqual(['json_error']);
+        // A text or number may end with the file; all others are whole.
+        const odd = rows.filter(({ finding }) => !whole.has(JSON.stringify(finding)));
+        expect(odd.length, `${name} cut at ${length}`).toBeLessThanOrEqual(2);
+      }
+    }
+  });
+
+  it.each(['gpu-node', 'python-0.15'])('reads the settings of %s without the values they stand in', async (folder) => {
+    const bytes = file(`${folder}/config.yaml`);
+    expect(configParser.sniff({ bytes, name: 'config.yaml', sizeBytes: bytes.length }).score).toBeGreaterThan(0.9);
+    const { rows } = await read(bytes, 'config.yaml', configParser);
+    expect(rows.map(({ finding }) => finding)).toEqual([
+      { row: 'config', key: 'micro_batch_size', rawKey: 'micro_batch_size', value: '2', origin: 'run file' },
+      {
+        row: 'config',
+        key: 'tensor_model_parallel_size',
+        rawKey: 'tensor_model_parallel_size',
+        value: '8',
+        origin: 'run file',
+      },
+      { row: 'config', key: 'num_layers', rawKey: 'model.num_layers', value: '32', origin: 'run file' },
+      { row: 'config', key: 'model.value', rawKey: 'model.value', value: '1', origin: 'run file' },
+    ]);
+  });
+
+  it('leaves a configuration alone that has values of its own', async () => {
+    const bytes = Buffer.from('micro_batch_size:\n  value: 2\nhidden_size:\n  value: 8\n');
+    const { rows } = await read(bytes, 'config.yaml', configParser);
+    expect(rows.map(({ finding }) => finding.row === 'config' && finding.rawKey)).toEqual([
+      'micro_batch_size.value',
+      'hidden_size.value',
+    ]);
+  });
+});
+
+describe('detection', () => {
+  const score = (bytes: Uint8Array, name: string): number =>
+    wandbRun.sniff({ bytes, name, sizeBytes: bytes.length }).score;
+
+  it('knows a log by its content, and only damaged ones by name', () => {
+    for (const { bytes } of LOGS) expect(score(bytes, 'anything')).toBe(1);
+    expect(score(Buffer.from(':W&B'), 'run-abc.wandb')).toBe(0.5);
+    expect(score(Buffer.from('[1, 2]'), 'wandb-summary.json')).toBe(0);
+    expect(score(Buffer.alloc(0), 'run-abc.wandb')).toBe(0);
+  });
+
+  it('claims no file of another kind', () => {
+    const foreign: readonly (readonly [string, string])[] = [
+      ['train.log', ' iteration 1/ 10 | elapsed time per iteration (ms): 12.0 |\nwandb: :W&B'],
+      ['000003.log', '\x01\x02\x03\x04\x10\0\x01'],
+      ['config.json', '{"_step": 1, "_timestamp": 2, "num_layers": 3}'],
+      ['metadata.json', '{"host": "a", "gpu_count": 8}'],
+      ['summary.json', '{"loss": 1}'],
+      ['run-abc.wandb.synced', ''],
+      ['events.out.tfevents.1.host', '\x18\0\0\0\0\0\0\0'],
+      ['config.yaml', '_wandb:\n  value: 1\n'],
+    ];
+    for (const [name, text] of foreign) expect(score(Buffer.from(text, 'latin1'), name), name).toBe(0);
+  });
+
+  it('is claimed by nobody else more strongly', () => {
+    const files: (readonly [string, Uint8Array])[] = LOGS.map(
+      ({ name, bytes }) => [name.split('/')[1]!, bytes] as const,
+    );
+    for (const folder of ['gpu-node', 'python-0.15']) {
+      files.push(['wandb-metadata.json', readFileSync(join(FIXTURES, folder, 'wandb-metadata.json'))]);
+    }
+    files.push(['wandb-summary.json', readFileSync(join(FIXTURES, 'python-0.15', 'wandb-summary.json'))]);
+    for (const [name, bytes] of files) {
+      const claims = PARSERS.map((parser) => ({
+        id: parser.id,
+        ...parser.sniff({ bytes, name, sizeBytes: bytes.length }),
+      }));
+      claims.sort((a, b) => b.score - a.score);
+      expect(claims[0]!.id, name).toBe('wandb');
+      expect(claims[1]!.score, `${claims[1]!.id} on ${name}`).toBeLessThan(claims[0]!.score);
+    }
+  });
+});
