@@ -22,8 +22,8 @@
 -- @col    copies             BIGINT   the same line in other files of the run
 -- @why    Schedulers write one file a node and one of all nodes, so that one line stands in two. Lines of one file are never taken
 --         for copies, nor are lines without a clock and a step time: a launch that is repeated prints the same losses.
---         Metrics (event files, W&B) tell of the same iterations as the log: the file that knows more of them speaks for a launch, the log
---         where it knows as many, and what it leaves out of an iteration is taken from the other.
+--         Metrics (event files, W&B, exports) tell of the same iterations as the log and as each other: a launch is told by them if they know more of its
+--         iterations than the log does, and what they leave out of one is taken from the log. Of several files of metrics the fullest goes first.
 WITH
   lines AS (
     SELECT source.attempt + log.attempt - 1 AS attempt, source.display_path, log.rowid AS place, coalesce(log.rank, source.rank) AS rank, log.* EXCLUDE (attempt, rank),
@@ -38,19 +38,21 @@ WITH
     WHERE NOT is_metrics
     WINDOW same AS (PARTITION BY attempt, iteration, step_ms, time_us, loss, grad_norm, consumed_samples, nth, own)
     QUALIFY row_number() OVER (PARTITION BY attempt, iteration, step_ms, time_us, loss, grad_norm, consumed_samples, nth, own ORDER BY display_path, line, place) = 1),
+  told AS (
+    SELECT *, count(DISTINCT iteration) OVER (PARTITION BY attempt, source_id) AS weight, count(DISTINCT iteration) OVER (PARTITION BY attempt) AS iterations
+    FROM lines WHERE is_metrics),
   speaking AS (
-    SELECT attempt, arg_max(source_id, iterations) AS source_id
-    FROM (SELECT attempt, source_id, count(DISTINCT iteration) AS iterations FROM lines WHERE is_metrics GROUP BY ALL)
-    LEFT JOIN (SELECT attempt, count(DISTINCT iteration) AS printed FROM printed GROUP BY attempt) USING (attempt)
+    SELECT attempt FROM told LEFT JOIN (SELECT attempt, count(DISTINCT iteration) AS printed FROM printed GROUP BY attempt) USING (attempt)
     GROUP BY attempt
-    HAVING max(iterations) > coalesce(any_value(printed), 0)),
+    HAVING any_value(iterations) > coalesce(any_value(printed), 0)),
   metrics AS (
-    SELECT attempt, display_path, min(line) AS line, min(place) AS place, any_value(rank) AS rank, iteration, any_value(target_iterations) AS target_iterations, any_value(step_ms) AS step_ms,
-      any_value(tflops_per_gpu) AS tflops_per_gpu, any_value(loss) AS loss, any_value(learning_rate) AS learning_rate, any_value(grad_norm) AS grad_norm, any_value(loss_scale) AS loss_scale,
-      any_value(global_batch_size) AS global_batch_size, any_value(consumed_samples) AS consumed_samples, any_value(skipped_iterations) AS skipped_iterations, any_value(nan_iterations) AS nan_iterations,
-      min(time_us) AS time_us
-    FROM lines JOIN speaking USING (attempt, source_id)
-    GROUP BY attempt, display_path, iteration),
+    SELECT attempt, arg_max(display_path, struct_pack(w := weight, p := -place)) AS display_path, arg_max(line, struct_pack(w := weight, p := -place)) AS line,
+      arg_max(place, struct_pack(w := weight, p := -place)) AS place, arg_max(rank, weight) AS rank, iteration, arg_max(target_iterations, weight) AS target_iterations, arg_max(step_ms, weight) AS step_ms,
+      arg_max(tflops_per_gpu, weight) AS tflops_per_gpu, arg_max(loss, weight) AS loss, arg_max(learning_rate, weight) AS learning_rate, arg_max(grad_norm, weight) AS grad_norm,
+      arg_max(loss_scale, weight) AS loss_scale, arg_max(global_batch_size, weight) AS global_batch_size, arg_max(consumed_samples, weight) AS consumed_samples,
+      arg_max(skipped_iterations, weight) AS skipped_iterations, arg_max(nan_iterations, weight) AS nan_iterations, min(time_us) AS time_us
+    FROM told SEMI JOIN speaking USING (attempt)
+    GROUP BY attempt, iteration),
   beside AS (
     SELECT attempt, iteration, any_value(step_ms) AS step_ms, any_value(tflops_per_gpu) AS tflops_per_gpu, any_value(loss) AS loss, any_value(learning_rate) AS learning_rate,
       any_value(grad_norm) AS grad_norm, any_value(loss_scale) AS loss_scale, any_value(global_batch_size) AS global_batch_size, any_value(consumed_samples) AS consumed_samples,

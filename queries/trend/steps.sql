@@ -20,15 +20,19 @@ WITH
     JOIN source USING (source_id)
     JOIN launches ON launches.run_id = source.run_id AND launches.attempt = source.attempt + log.attempt - 1),
   speaking AS (
-    SELECT run_id, arg_max(source_id, iterations) AS source_id
-    FROM (SELECT run_id, source_id, count(DISTINCT iteration) AS iterations FROM placed WHERE is_metrics GROUP BY ALL)
+    SELECT run_id
+    FROM (SELECT run_id, count(DISTINCT iteration) AS iterations FROM placed WHERE is_metrics GROUP BY run_id)
     LEFT JOIN (SELECT run_id, count(DISTINCT iteration) AS printed FROM placed WHERE NOT is_metrics GROUP BY run_id) USING (run_id)
-    GROUP BY run_id
-    HAVING max(iterations) > coalesce(any_value(printed), 0)),
+    WHERE iterations > coalesce(printed, 0)),
   lines AS (
-    SELECT placed.* FROM placed LEFT JOIN speaking USING (run_id)
-    WHERE CASE WHEN is_metrics THEN placed.source_id = speaking.source_id ELSE speaking.source_id IS NULL END
-    QUALIFY row_number() OVER (PARTITION BY run_id, iteration, step_ms, time_us, loss, grad_norm, consumed_samples, nth_alike, own ORDER BY display_path, line, place) = 1),
+    SELECT run_id, iteration, step_ms, tflops_per_gpu, loss, display_path, line, place FROM placed ANTI JOIN speaking USING (run_id)
+    WHERE NOT is_metrics
+    QUALIFY row_number() OVER (PARTITION BY run_id, iteration, step_ms, time_us, loss, grad_norm, consumed_samples, nth_alike, own ORDER BY display_path, line, place) = 1
+    UNION ALL
+    -- What the metrics leave out of an iteration is taken from the log.
+    SELECT run_id, iteration, arg_max(step_ms, is_metrics::INTEGER), arg_max(tflops_per_gpu, is_metrics::INTEGER), arg_max(loss, is_metrics::INTEGER), '', min(iteration), min(place)
+    FROM placed SEMI JOIN speaking USING (run_id)
+    GROUP BY run_id, iteration),
   ordered AS (
     SELECT run_id, iteration, CASE WHEN isfinite(step_ms) THEN step_ms END AS step_ms, CASE WHEN isfinite(tflops_per_gpu) THEN tflops_per_gpu END AS tflops, loss,
       row_number() OVER (PARTITION BY run_id ORDER BY display_path, line, place) AS nth

@@ -1,18 +1,31 @@
 /** A store with one run whose text rows are written by hand, as the parsers would emit them. */
 import { join } from 'node:path';
 import { insertIncidents } from '../../src/ingest/source-rows.js';
-import { type AttemptRow, CONFIG_ORIGINS, ENV_ORIGINS, type LogPlace, type LogRow } from '../../src/model/log-rows.js';
+import {
+  type AttemptRow,
+  type ClockName,
+  CONFIG_ORIGINS,
+  ENV_ORIGINS,
+  type LogPlace,
+  type LogRow,
+} from '../../src/model/log-rows.js';
 import type { IncidentRow } from '../../src/model/tables.js';
-import { openStore } from '../../src/store/open-store.js';
+import type { Format } from '../../src/model/vocabulary.js';
 import type { Store } from '../../src/store/store.js';
 import type { SqlValue } from '../../src/store/to-duckdb.js';
 import { scratchDirectory } from '../store/scratch.js';
+import { newStore } from './new-store.js';
 
 type DistributedPartial<Row> = Row extends unknown ? Partial<Row> & Pick<Row, Extract<'row', keyof Row>> : never;
 
 export interface TextSource {
   readonly path: string;
   readonly rank?: number;
+  /** `log` unless said otherwise. */
+  readonly format?: Format;
+  readonly clock?: ClockName;
+  /** Launch of the run that its first launch is; 1 unless said otherwise. */
+  readonly attempt?: number;
   /** Lines are numbered as they come unless they say otherwise. */
   readonly rows?: readonly DistributedPartial<LogRow>[];
   readonly incidents?: readonly Partial<IncidentRow>[];
@@ -61,7 +74,7 @@ export async function withTextRuns<T>(
   runs: readonly (readonly TextSource[])[],
   work: (store: Store) => Promise<T>,
 ): Promise<T> {
-  const store = await openStore(join(scratchDirectory(), 'store.duckdb'), { mode: 'write' });
+  const store = await newStore(join(scratchDirectory(), 'store.duckdb'));
   try {
     await writeRuns(store, runs);
     return await work(store);
@@ -109,10 +122,11 @@ async function writeSource(
     {
       source_id: sourceId,
       run_id: runId,
-      attempt: 1,
+      attempt: source.attempt ?? 1,
       path: `/nowhere/${source.path}`,
       display_path: source.path,
-      format: 'log',
+      format: source.format ?? 'log',
+      clock: source.clock ?? null,
       status: 'ingested',
       file_bytes: 1,
       sha256: 'x',
@@ -190,6 +204,23 @@ function tableRow(row: LogRow, texts: Map<string, number>): [table: string, fiel
           host_id: text(row.host),
           iteration: row.iteration,
           moment_id: text(row.moment),
+          metric_id: text(row.metric),
+          bytes: row.bytes,
+          value: row.value,
+          unit_id: text(row.unit),
+          precision_bytes: row.precisionBytes,
+        },
+      ];
+    case 'gauge':
+      return [
+        'log_gauge',
+        {
+          ...columnar,
+          device: row.device,
+          host_id: text(row.host),
+          gpu_id: text(row.gpuId),
+          pid: row.pid,
+          process_id: text(row.process),
           metric_id: text(row.metric),
           bytes: row.bytes,
           value: row.value,
