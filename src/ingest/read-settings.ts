@@ -79,7 +79,7 @@ export interface SettingsRead {
 }
 
 /** Parsers that can tell settings; the others would decode gigabytes for nothing. */
-const TELLING: ReadonlySet<string> = new Set(['config', 'log']);
+const TELLING: ReadonlySet<string> = new Set(['config', 'log', 'tensorboard', 'wandb']);
 /** A claim of the configuration parser that no other parser outbids. */
 const SURE = 0.9;
 /** Rows of one file; a log that prints its configuration at every step says nothing more. */

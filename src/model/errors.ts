@@ -65,12 +65,13 @@ export const ERROR_CODES = {
   MBF2008: {
     kind: 'input',
     remedy:
-      'Nothing there is a training log, a configuration, a memory snapshot or an nsys export; see `ingest --explain`.',
+      'Nothing there is a training log, metrics, a configuration, a memory snapshot or an nsys export; see `ingest --explain`.',
   },
   MBF2009: { kind: 'input', remedy: 'Ingest again once the writer has finished.' },
   MBF2010: {
     kind: 'input',
-    remedy: 'This version reads text logs, configurations, memory snapshots and nsys exports; ingest those, unpacked.',
+    remedy:
+      'This version reads text logs, metrics, configurations, memory snapshots and nsys exports; ingest those, unpacked.',
   },
   // input: pickles; from MBF2105 on, snapshots in any encoding
   MBF2101: { kind: 'input', remedy: REMEDY_RECOPY },
