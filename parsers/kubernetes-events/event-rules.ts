@@ -10,7 +10,7 @@ export interface EventRule {
   readonly source: string;
 }
 
-const XID = /\bXid\b[^\d\n]{0,60}(?:\([^)\n]{1,60}\)[:,]? {0,2})?(\d{1,4})\b/i;
+const XID = /\bXid\b(?: errors?| code)?(?: ?\([^)\n]{1,60}\))?[:= ]{0,4}(\d{1,4})\b/i;
 
 /**
  * Events that tell of a failure, the first match wins. What follows from one (`BackOff`, `Killing`, `BackoffLimitExceeded`) and what is tried
