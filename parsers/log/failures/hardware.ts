@@ -1,8 +1,6 @@
+import { kindOfXid } from '../../../src/model/program-xids.js';
 import type { LogFormat } from '../formats/contract.js';
 import { failureLine } from './failure-line.js';
-
-/** Xids that report what the program did, not what the device suffers: exceptions of kernels, page faults, channels torn down. */
-const PROGRAM_XIDS: ReadonlySet<string> = new Set(['13', '31', '43', '45', '66', '68', '69']);
 
 export const HARDWARE_FAILURES: readonly LogFormat[] = [
   failureLine({
@@ -12,7 +10,7 @@ export const HARDWARE_FAILURES: readonly LogFormat[] = [
     versions: 'any',
     source: 'docs.nvidia.com/deploy/xid-errors',
     anchors: ['NVRM: Xid'],
-    kind: ({ xid }) => (PROGRAM_XIDS.has(xid ?? '') ? 'other' : 'hardware'),
+    kind: ({ xid }) => kindOfXid(Number(xid)),
     pattern: /(?<text>NVRM: Xid \([^)\n]{1,60}\): (?<xid>\d{1,4})(?:, pid='?(?<pid>\d{1,10}))?[^\n]{0,240})/g,
     samples: [
       {
