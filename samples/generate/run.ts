@@ -12,8 +12,11 @@ import type { RankProcess, Traceback } from './simulate/rank-process.js';
 
 export type Framework = 'megatron-bridge' | 'megatron-lm';
 
-/** The torch release whose allocator, snapshot fields and message wording a run has. Later patch releases behave the same. */
-export type TorchRelease = '2.3' | '2.6' | '2.8' | '2.12';
+/**
+ * The torch release whose allocator, snapshot fields and message wording a run has. Later patch releases behave the same. `2.0` stands for
+ * NVIDIA's containers up to 23.04, too, whose 2.1.0a0 was branched before 2.1's wording; no run of it records memory, whose format was another.
+ */
+export type TorchRelease = '2.0' | '2.3' | '2.6' | '2.8' | '2.12';
 
 /** A dense GPT of the Llama kind: RMSNorm, grouped-query attention, SwiGLU, untied embeddings. */
 export interface ModelShape {
@@ -98,6 +101,18 @@ export interface NamedParameter {
 export interface OtherProcess {
   readonly pid: number;
   readonly bytes: number;
+  /** The program, as a list of processes names it. */
+  readonly name?: string;
+}
+
+/** What a rank's device held from `timeUs` on, until the next moment. */
+export interface DeviceMoment {
+  readonly timeUs: number;
+  /** By the allocator of the rank. */
+  readonly reservedBytes: number;
+  /** By its process: the allocator, and context, NCCL and libraries beside it. */
+  readonly processBytes: number;
+  readonly otherProcesses: readonly OtherProcess[];
 }
 
 export type RankEnding =
@@ -206,6 +221,16 @@ export interface RankProfile {
   readonly unseenBytes: number;
 }
 
+/** What was started beside the training of one node, and left its files. */
+export interface Monitors {
+  /** What the clocks of the cluster show, less UTC: every printed time is theirs. */
+  readonly utcOffsetMinutes: number;
+  /** Whether every line of the log went through `ts`, which puts the clock before it. */
+  readonly stampsLines: boolean;
+  /** From the batch script's first line to the first sample of a device. */
+  readonly firstSampleUs: number;
+}
+
 /**
  * What is true by construction. The numbers come from the simulated allocators and the plan, never from verdict code, so that verdicts can
  * be held against them.
@@ -234,5 +259,7 @@ export interface GeneratedRun {
   readonly snapshots: readonly DumpedSnapshot[];
   /** Absent: nothing was profiled. */
   readonly profiles?: readonly RankProfile[];
+  /** Absent: nobody watched. Otherwise every rank of the last attempt was simulated with `watches`. */
+  readonly monitors?: Monitors;
   readonly truth: RunTruth;
 }

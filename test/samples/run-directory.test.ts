@@ -162,6 +162,7 @@ function canonical(value: PyValue): string {
 
 /** What each release writes on every trace entry but `oom`, beside the frames. */
 const ENTRY_KEYS: Readonly<Record<TorchRelease, readonly string[]>> = {
+  '2.0': [],
   '2.3': [],
   '2.6': [],
   '2.8': ['compile_context'],
@@ -271,6 +272,7 @@ function snapshotsOf(one: Built, store: string): readonly SnapshotInfo[] {
 
 /** The release a file's features tell: the latest whose change it shows. */
 const TORCH_AT_LEAST: Readonly<Record<TorchRelease, string>> = {
+  '2.0': '2.3',
   '2.3': '2.3',
   '2.6': '2.5',
   '2.8': '2.8',

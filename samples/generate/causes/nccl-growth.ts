@@ -23,7 +23,7 @@ export const ncclGrowth: GeneratedCause = {
   build: (seed) => search(NAME, seed, (random, draw) => build(random, seed, draw)),
 };
 
-const NCCL_VERSIONS = { '2.3': '2.20.5', '2.6': '2.21.5', '2.8': '2.27.3', '2.12': '2.29.2' } as const;
+const NCCL_VERSIONS = { '2.0': '2.17.1', '2.3': '2.20.5', '2.6': '2.21.5', '2.8': '2.27.3', '2.12': '2.29.2' } as const;
 
 /** Each makes NCCL take more memory per communicator. */
 const GREEDY_SETTINGS = [

@@ -133,7 +133,7 @@ function hungCollective(random: Random, plan: RunPlan, step: number): RankHooks 
 
 function illegalAccess(random: Random, plan: RunPlan, step: number): RankHooks {
   const culprit = wholeBetween(random, 0, worldSize(plan) - 1);
-  const type = plan.torch === '2.3' || plan.torch === '2.6' ? 'RuntimeError' : 'torch.AcceleratorError';
+  const type = ['2.0', '2.3', '2.6'].includes(plan.torch) ? 'RuntimeError' : 'torch.AcceleratorError';
   const search = type === 'RuntimeError' ? '' : SEARCH_HINT;
   const text =
     `${type}: CUDA error: an illegal memory access was encountered\n${search}` +

@@ -182,6 +182,7 @@ function narrowed<T>(random: Random, items: readonly T[], key: (item: T) => numb
 
 /** When a torch release had become common, Unix seconds; runs with it lie in the four months after. */
 const RELEASE_EPOCH: Readonly<Record<TorchRelease, number>> = {
+  '2.0': 1_684_000_000,
   '2.3': 1_716_000_000,
   '2.6': 1_739_600_000,
   '2.8': 1_756_800_000,

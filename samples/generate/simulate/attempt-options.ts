@@ -33,6 +33,8 @@ export interface AttemptOptions {
   /** Overrides the GPU's memory: a device without limit shows what a plan would need. */
   readonly deviceBytes?: number;
   readonly records?: (rank: number) => boolean;
+  /** Whether the moments of every device are kept, for monitors. Default: no. */
+  readonly watches?: boolean;
   /** A profiler around the process of a rank. */
   readonly observer?: (rank: number) => DriverObserver | undefined;
 }

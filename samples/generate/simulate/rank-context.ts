@@ -51,8 +51,7 @@ export function growOutside(rank: RankContext, toBytes: number): boolean {
 
 /** Other processes take and give memory on this rank's device; false (and no change) if the device lacks it. */
 export function setOtherProcesses(rank: RankContext, processes: readonly OtherProcess[]): boolean {
-  const bytes = processes.reduce((sum, process) => sum + process.bytes, 0);
-  if (!rank.process.driver.setOtherProcessBytes(bytes)) return false;
+  if (!rank.process.setOtherProcesses(processes)) return false;
   rank.otherProcesses = processes;
   return true;
 }

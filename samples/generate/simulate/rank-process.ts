@@ -5,6 +5,7 @@ import { createDriver, type SimulatedDriver } from '../../../src/allocator/cachi
 import type { OomReport } from '../../../src/allocator/oom-message.js';
 import { type AllocatorSettings, DEFAULT_SETTINGS } from '../../../src/allocator/settings.js';
 import { type AllocatorVariant, DEFAULT_VARIANT } from '../../../src/allocator/variants.js';
+import type { DeviceMoment, OtherProcess } from '../run.js';
 import type { CallPath } from './code-line.js';
 import { type DriverObserver, observedDriver } from './profile/observed-driver.js';
 import { createRandom, deriveSeed } from './random.js';
@@ -66,6 +67,8 @@ export interface RankProcess {
   /** Empty where nothing is recorded. */
   readonly trace: readonly TraceEntry<Traceback>[];
   readonly annotations: Annotation[];
+  /** What the device held, change by change; empty where nobody watches. */
+  readonly moments: readonly DeviceMoment[];
   now(): number;
   /** Lets `us` microseconds pass. */
   pass(us: number): void;
@@ -80,6 +83,8 @@ export interface RankProcess {
   withStream(stream: number, body: () => void): void;
   /** A `record_function` scope around `body`. */
   annotate(name: string, body: () => void): void;
+  /** What others hold on the device from now on; false (and no change) if it lacks the memory. */
+  setOtherProcesses(processes: readonly OtherProcess[]): boolean;
 }
 
 export interface RankProcessOptions {
@@ -88,7 +93,8 @@ export interface RankProcessOptions {
   readonly totalBytes: number;
   /** CUDA context and libraries before the first allocation. */
   readonly contextBytes: number;
-  readonly otherProcessBytes?: number;
+  /** On the device from the start. */
+  readonly otherProcesses?: readonly OtherProcess[];
   readonly startUs: number;
   readonly seed: number;
   readonly settings?: AllocatorSettings;
@@ -96,17 +102,25 @@ export interface RankProcessOptions {
   readonly memoryFraction?: number | null;
   /** Whether memory history is recorded from the first allocation on. Default: yes. */
   readonly records?: boolean;
+  /** Whether the moments of the device are kept. Default: no. */
+  readonly watches?: boolean;
   /** Hears of every call of the driver. Calls take time then, and the trace has the time of each; without, they take none. */
   readonly observer?: DriverObserver | undefined;
 }
 
 export function createRankProcess(options: RankProcessOptions): RankProcess {
   const { rank, device, totalBytes, contextBytes, settings = DEFAULT_SETTINGS, variant = DEFAULT_VARIANT } = options;
-  const { otherProcessBytes = 0, memoryFraction = null, records = true, observer } = options;
+  const { memoryFraction = null, records = true, watches = false, observer } = options;
+  let otherProcesses = options.otherProcesses ?? [];
   const random = createRandom(options.seed);
   // Each process has its own address space; where the driver starts differs from process to process.
   const baseAddress = 0x7f00_0000_0000 + Math.floor(random() * 2 ** 14) * 2 ** 25;
-  const plainDriver = createDriver({ totalBytes, nonTorchBytes: contextBytes, otherProcessBytes, baseAddress });
+  const plainDriver = createDriver({
+    totalBytes,
+    nonTorchBytes: contextBytes,
+    otherProcessBytes: bytesOf(otherProcesses),
+    baseAddress,
+  });
   let clockUs = options.startUs;
   const pass = (us: number): void => {
     clockUs += Math.round(us);
@@ -131,6 +145,19 @@ export function createRankProcess(options: RankProcessOptions): RankProcess {
       ? { trace: (entry) => trace.push(observer === undefined ? entry : { ...entry, timeUs: clockUs }) }
       : {}),
   });
+  const moments: DeviceMoment[] = [];
+  const note = (): void => {
+    if (!watches) return;
+    const last = moments.at(-1);
+    const reservedBytes = allocator.statistics.reservedBytes.current;
+    const { processBytes } = driver.memory();
+    const isSame =
+      last?.reservedBytes === reservedBytes &&
+      last.processBytes === processBytes &&
+      last.otherProcesses === otherProcesses;
+    if (!isSame) moments.push({ timeUs: clockUs, reservedBytes, processBytes, otherProcesses });
+  };
+  note();
   let currentStream = 0;
   let streamAddress = 0;
   return {
@@ -140,6 +167,7 @@ export function createRankProcess(options: RankProcessOptions): RankProcess {
     driver,
     trace,
     annotations,
+    moments,
     now: () => clockUs,
     pass,
     waitUntil: (us) => {
@@ -148,6 +176,8 @@ export function createRankProcess(options: RankProcessOptions): RankProcess {
     malloc(bytes, path, stream = currentStream) {
       pass(6 + random() * 30);
       const result = allocator.malloc(bytes, stream, { frames: path }, clockUs);
+      // A failing request has given back what it could: that is a change, too.
+      note();
       if (!result.ok) throw new RankOutOfMemory(result.oom, path);
       return result.block;
     },
@@ -174,5 +204,15 @@ export function createRankProcess(options: RankProcessOptions): RankProcess {
       body();
       if (records) annotations.push({ stage: 'END', name, timeUs: clockUs });
     },
+    setOtherProcesses(processes) {
+      if (!driver.setOtherProcessBytes(bytesOf(processes))) return false;
+      otherProcesses = processes;
+      note();
+      return true;
+    },
   };
+}
+
+function bytesOf(processes: readonly OtherProcess[]): number {
+  return processes.reduce((sum, { bytes }) => sum + bytes, 0);
 }

@@ -7,8 +7,9 @@ import { jobOf, type RunFacts } from './run-facts.js';
 import { snapshotPath } from './snapshot-names.js';
 import { exitCode, nodeFailureLines, nodeStopLines } from './torchrun-lines.js';
 
-/** The exception's class moved in 2.4. */
+/** The exception's class moved in 2.4. Other processes are named from 2.1 on. */
 const OOM_FORMS: Readonly<Record<TorchRelease, { readonly exception: string; readonly wording: OomWording }>> = {
+  '2.0': { exception: 'torch.cuda.OutOfMemoryError', wording: '1.10' },
   '2.3': { exception: 'torch.cuda.OutOfMemoryError', wording: '2.2' },
   '2.6': { exception: 'torch.OutOfMemoryError', wording: '2.5' },
   '2.8': { exception: 'torch.OutOfMemoryError', wording: '2.5' },
@@ -80,11 +81,13 @@ function rankLines(book: LogBook, facts: RunFacts, index: number, rank: Simulate
       .flatMap((line) => [`  File "${line.filename}", line ${line.line}, in ${line.name}`, `    ${line.source}`]),
     ...text.split('\n'),
   ];
+  // torch puts the rank before the lines of a traceback since 2.3.
+  const prefix = facts.plan.torch === '2.0' ? '' : `[rank${rank.rank}]: `;
   for (const [i, line] of lines.entries()) {
     const pieceUs = timeUs + Math.floor(i / facts.linesPerWrite) * WRITE_US;
-    book.say(pieceUs, rank.rank, `[rank${rank.rank}]: ${line}`);
+    book.say(pieceUs, rank.rank, `${prefix}${line}`);
   }
-  if (facts.plan.torch !== '2.3') {
+  if (facts.plan.torch !== '2.0' && facts.plan.torch !== '2.3') {
     const lateUs = timeUs + 800_000;
     const stamp = `${clock(lateUs).slice(5, 10).replace('-', '')} ${clock(lateUs).slice(11)}.${microseconds(lateUs)}417`;
     book.say(
@@ -122,6 +125,11 @@ function dumpText(facts: RunFacts, rank: number): string {
   return `INFO:megatron.bridge.training.utils.train_utils:[OOM] rank ${rank} saved memory snapshot to ${path}`;
 }
 
+/** When the launcher sees dead ranks, in the order of their ends, and stops the others. */
+export function launcherFoundUs({ endUs }: Attempt, dead: readonly SimulatedRank[]): number {
+  return Math.max(endUs, (dead.at(-1)?.endUs ?? endUs) + POLL_US);
+}
+
 function launcherEnd(
   book: LogBook,
   facts: RunFacts,
@@ -130,7 +138,7 @@ function launcherEnd(
   dead: readonly SimulatedRank[],
 ): void {
   const told = attempt.storyLines.map(({ text }) => text).join('\n');
-  const foundUs = Math.max(attempt.endUs, dead.at(-1)!.endUs + POLL_US);
+  const foundUs = launcherFoundUs(attempt, dead);
   let endUs = foundUs + 1_000_000;
   if (facts.launcher === 'torchrun' && !told.includes('ChildFailedError')) {
     for (let node = 0; node < facts.nodes; node += 1) {

@@ -1,6 +1,7 @@
 /** The sbatch script that launched the run, with the environment it exports and every flag. */
 import type { RunPlan } from '../run.js';
 import { launchFlags } from './megatron-lm-arguments.js';
+import { monitorCommands } from './monitor/nvidia-smi.js';
 import { PROFILE_OPTIONS } from './nsys/target-rows.js';
 import { planOverrides } from './run-config.js';
 import { type RunFacts, worldSize } from './run-facts.js';
@@ -33,6 +34,7 @@ export function launchScript(facts: RunFacts): string {
     command.join(' '),
     shellWord(facts.scriptPath),
     ...(plan.framework === 'megatron-lm' ? launchFlags(facts).map(flagWords) : planOverrides(plan).map(shellWord)),
+    ...(facts.run.monitors?.stampsLines ? ["2>&1 | ts '%F %T'"] : []),
   ];
   return `${[
     '#!/bin/bash',
@@ -55,6 +57,7 @@ export function launchScript(facts: RunFacts): string {
     'head_node=$nodes',
     ...(torchrun ? [] : ['export MASTER_ADDR=$head_node', 'export MASTER_PORT=29500']),
     '',
+    ...(facts.run.monitors === undefined ? [] : [...monitorCommands(), '']),
     words.join(' \\\n  '),
   ].join('\n')}\n`;
 }

@@ -3,6 +3,7 @@ import type { Attempt } from '../run.js';
 import { bridgeLog } from './bridge-log.js';
 import type { LogLine } from './log-book.js';
 import { megatronLmLog } from './megatron-lm-log.js';
+import { clock } from './python-text.js';
 import { jobOf, type RunFacts, worldSize } from './run-facts.js';
 
 /** Log files by name. */
@@ -16,7 +17,9 @@ export function runLogs(run: RunFacts): Map<string, string> {
     for (let node = 0; node < (facts.filePerNode ? facts.nodes : 1); node += 1) {
       const own = facts.filePerNode ? lines.filter((line) => line.node === node) : lines;
       const name = logName(facts, index, node);
-      files.set(name, (files.get(name) ?? '') + own.map((line) => `${prefix(line)}${line.text}\n`).join(''));
+      const stamp = ({ timeUs }: LogLine): string => (facts.run.monitors?.stampsLines ? `${clock(timeUs)} ` : '');
+      const text = own.map((line) => `${stamp(line)}${prefix(line)}${line.text}\n`).join('');
+      files.set(name, (files.get(name) ?? '') + text);
     }
   });
   return files;

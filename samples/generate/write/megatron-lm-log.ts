@@ -53,8 +53,12 @@ function setupLines(book: LogBook, facts: RunFacts, index: number): void {
   say(startedUs, 'using torch.bfloat16 for parameters ...');
   say(startedUs, argumentDump(facts));
   const setting = `setting number of microbatches to constant ${microBatches(plan)}`;
-  say(startedUs, plan.torch === '2.3' ? setting : `INFO:megatron.core.num_microbatches_calculator:${setting}`);
+  const isOldest = plan.torch === '2.0' || plan.torch === '2.3';
+  say(startedUs, isOldest ? setting : `INFO:megatron.core.num_microbatches_calculator:${setting}`);
   say(between(startedUs, initialisedUs, 0.2), '> building HuggingFaceTokenizer tokenizer ...');
+  // By the rank that writes it.
+  if (typeof plan.configuration['tensorboard_dir'] === 'string')
+    book.say(between(startedUs, initialisedUs, 0.27), lastRank(facts), '> setting tensorboard ...');
   const { vocabulary } = plan.model;
   say(
     between(startedUs, initialisedUs, 0.25),
@@ -93,7 +97,8 @@ function sizesLine({ plan, form }: RunFacts): string {
   const { tensor, pipeline, data } = plan.parallelism;
   const start = `using world size: ${worldSize(plan)}, data-parallel size: ${data}, context-parallel size: 1`;
   const model = `tensor-model-parallel size: ${tensor}, `;
-  if (plan.torch === '2.3') return `${start} ${model}pipeline-model-parallel size: ${pipeline} `;
+  if (plan.torch === '2.0' || plan.torch === '2.3')
+    return `${start} ${model}pipeline-model-parallel size: ${pipeline} `;
   if (form.fractionalSeconds) {
     return `${start}, hierarchical context-parallel sizes: None, ${model}pipeline-model-parallel size: ${pipeline}`;
   }

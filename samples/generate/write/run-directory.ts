@@ -5,6 +5,7 @@ import type { GeneratedRun } from '../run.js';
 import { yaml } from './config-tree.js';
 import { allocConf, launchScript } from './launch-script.js';
 import { runLogs } from './log-layout.js';
+import { monitorFiles } from './monitor/monitor-files.js';
 import { exportName, exportSql } from './nsys/nsys-export.js';
 import { databaseOf } from './nsys/sqlite-program.js';
 import { runConfig } from './run-config.js';
@@ -61,6 +62,7 @@ export function runDirectory(run: GeneratedRun, options: RunDirectoryOptions = {
     const bytes = databaseOf(exportSql(facts, profile));
     files.set(name, gzip ? gzipSync(bytes, { level: 9 }) : bytes);
   }
+  if (run.monitors !== undefined) for (const [name, bytes] of monitorFiles(facts)) files.set(name, bytes);
   const known = truth(facts, { logs, snapshots, profiles, maxEntries });
   putQuiet(TRUTH_NAME, `${JSON.stringify(known, null, 2)}\n`);
   return files;

@@ -57,6 +57,7 @@ export interface RunFacts {
 }
 
 const FORMS: Readonly<Record<TorchRelease, FrameworkForm>> = {
+  '2.0': form({}),
   '2.3': form({}),
   '2.6': form({}),
   '2.8': form({ activationWithoutSp: true, bucketDetails: 1 }),

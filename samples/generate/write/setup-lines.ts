@@ -17,7 +17,9 @@ export function launcherLines(book: LogBook, facts: RunFacts, index: number): vo
     const notice =
       'Setting OMP_NUM_THREADS environment variable for each process to be 1 in default, to avoid your system being ' +
       'overloaded, please further tune the variable for optimal performance in your application as needed. ';
-    for (const text of ['', stars, notice, stars]) {
+    // One call of the logger: since 2.1 its handler repeats the prefix on every line.
+    const lines = ['', stars, notice, stars];
+    for (const text of attempt.plan.torch === '2.0' ? [lines.join('\n')] : lines) {
       book.system(timeUs, node, agentLine(facts, { index, node, timeUs, level: 'W', module: 'run', text }));
     }
   }

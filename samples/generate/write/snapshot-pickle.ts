@@ -30,6 +30,7 @@ interface Features {
 }
 
 const FEATURES: Readonly<Record<TorchRelease, Features>> = {
+  '2.0': { annotations: false, compileContext: false, userMetadata: false, poolId: false },
   '2.3': { annotations: false, compileContext: false, userMetadata: false, poolId: false },
   '2.6': { annotations: true, compileContext: false, userMetadata: false, poolId: false },
   '2.8': { annotations: true, compileContext: true, userMetadata: false, poolId: false },

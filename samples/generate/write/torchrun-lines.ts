@@ -13,6 +13,7 @@ interface AgentLine {
   readonly text: string;
 }
 
+/** The file of the logging call, below torch/distributed. */
 const MODULES: Readonly<Record<AgentLine['module'], string>> = {
   run: 'run.py',
   closing: 'elastic/multiprocessing/api.py',
@@ -21,16 +22,21 @@ const MODULES: Readonly<Record<AgentLine['module'], string>> = {
 };
 
 /** Where the logging call stands in each release; for releases not seen, the last one known. */
-const LINE_NUMBERS: Readonly<Record<TorchRelease, Readonly<Record<AgentLine['module'], number>>>> = {
+const LINE_NUMBERS: Readonly<Record<Exclude<TorchRelease, '2.0'>, Readonly<Record<AgentLine['module'], number>>>> = {
   '2.3': { run: 757, closing: 851, failed: 826, agent: 741 },
   '2.6': { run: 792, closing: 897, failed: 869, agent: 719 },
   '2.8': { run: 774, closing: 900, failed: 874, agent: 719 },
   '2.12': { run: 774, closing: 900, failed: 874, agent: 719 },
 };
 
-/** `W1118 09:12:04.318000 1204 torch/distributed/run.py:774] <text>`. */
+const LEVELS: Readonly<Record<AgentLine['level'], string>> = { W: 'WARNING', E: 'ERROR', I: 'INFO' };
+
+/** `W1118 09:12:04.318000 1204 torch/distributed/run.py:774] <text>`; up to 2.0 `WARNING:torch.distributed.run:<text>`, without a time. */
 export function agentLine(facts: RunFacts, { index, node, timeUs, level, module, text }: AgentLine): string {
   const { torch } = facts.plan;
+  if (torch === '2.0') {
+    return `${LEVELS[level]}:torch.distributed.${MODULES[module].replace(/\.py$/, '').replaceAll('/', '.')}:${text}`;
+  }
   const stamp = `${clock(timeUs).slice(5, 10).replace('-', '')} ${clock(timeUs).slice(11)}.${microseconds(timeUs).slice(0, 3)}000`;
   const pid = facts.launcherPid(index, node);
   // 2.3 prints the thread's id instead of the process's, 2.6 the path from site-packages on.
@@ -120,25 +126,39 @@ function failureEntry(facts: RunFacts, index: number, rank: SimulatedRank, numbe
   ];
 }
 
+/** Lines of the frames of {@link launcherTraceback}: 2.0's, and one of the later releases' for all of them. */
+const OLD_FRAMES = { script: 33, wrapper: 346, main: 794, run: 785, call: 134, launch: 250 } as const;
+const NEW_FRAMES = { script: 10, wrapper: 357, main: 901, run: 892, call: 143, launch: 277 } as const;
+
 function launcherTraceback(facts: RunFacts): string[] {
+  const isOld = facts.plan.torch === '2.0';
+  const line = isOld ? OLD_FRAMES : NEW_FRAMES;
   const bin = facts.python.slice(0, facts.python.lastIndexOf('/'));
   const torch = `${bin.slice(0, bin.lastIndexOf('/'))}/lib/python3.12/site-packages/torch/distributed`;
+  const start = isOld
+    ? "sys.exit(load_entry_point('torch==2.1.0a0+fe05266', 'console_scripts', 'torchrun')())"
+    : 'sys.exit(main())';
   const frame = (file: string, line: number, name: string, source: string): string[] => [
     `  File "${file}", line ${line}, in ${name}`,
     `    ${source}`,
   ];
   return [
     'Traceback (most recent call last):',
-    ...frame(`${bin}/torchrun`, 10, '<module>', 'sys.exit(main())'),
-    ...frame(`${torch}/elastic/multiprocessing/errors/__init__.py`, 357, 'wrapper', 'return f(*args, **kwargs)'),
-    ...frame(`${torch}/run.py`, 901, 'main', 'run(args)'),
-    ...frame(`${torch}/run.py`, 892, 'run', 'elastic_launch('),
+    ...frame(`${bin}/torchrun`, line.script, '<module>', start),
+    ...frame(
+      `${torch}/elastic/multiprocessing/errors/__init__.py`,
+      line.wrapper,
+      'wrapper',
+      'return f(*args, **kwargs)',
+    ),
+    ...frame(`${torch}/run.py`, line.main, 'main', 'run(args)'),
+    ...frame(`${torch}/run.py`, line.run, 'run', 'elastic_launch('),
     ...frame(
       `${torch}/launcher/api.py`,
-      143,
+      line.call,
       '__call__',
       'return launch_agent(self._config, self._entrypoint, list(args))',
     ),
-    ...frame(`${torch}/launcher/api.py`, 277, 'launch_agent', 'raise ChildFailedError('),
+    ...frame(`${torch}/launcher/api.py`, line.launch, 'launch_agent', 'raise ChildFailedError('),
   ];
 }

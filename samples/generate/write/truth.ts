@@ -4,6 +4,7 @@ import type { Attempt, DumpedSnapshot, RankProfile, SimulatedRank } from '../run
 import type { DriverCaller } from '../simulate/profile/recording.js';
 import type { Traceback } from '../simulate/rank-process.js';
 import { failed } from './failure-lines.js';
+import { monitorTruth } from './monitor/monitor-truth.js';
 import { completedIterations, lastIteration, type RunFacts } from './run-facts.js';
 import { dumpIteration, snapshotName } from './snapshot-names.js';
 import { dumpedSegments, dumpedTrace } from './snapshot-pickle.js';
@@ -37,6 +38,7 @@ export function truth(facts: RunFacts, files: WrittenFiles): Readonly<Record<str
     ...(files.profiles.size === 0
       ? {}
       : { profiles: [...files.profiles].map(([name, profile]) => profileTruth(facts, name, profile)) }),
+    ...(run.monitors === undefined ? {} : { monitors: monitorTruth(facts) }),
   };
 }
 

@@ -180,6 +180,7 @@ function variantOf(torch: TorchRelease): AllocatorVariant {
 
 /** When a torch release had become common, Unix seconds. */
 const EPOCH: Readonly<Record<TorchRelease, number>> = {
+  '2.0': 1_684_000_000,
   '2.3': 1_716_000_000,
   '2.6': 1_739_600_000,
   '2.8': 1_756_800_000,
