@@ -5,7 +5,7 @@ import type { BlockFormat, BlockReader, LineFormat, LogFormat } from './formats/
 import { parseLogTime } from './log-time.js';
 
 export interface FormatOutput {
-  row(finding: KeptFinding, place: LogPlace): void;
+  row(finding: KeptFinding, place: LogPlace, segment: Segment): void;
   failure(finding: FailureFinding, place: LogPlace, segment: Segment): void;
   /** Every record read, with the line it stands on: what `formats explain` counts. */
   matched?(format: LogFormat, segment: Segment): void;
@@ -259,7 +259,7 @@ export class FormatReader {
     if (finding.row === 'failure') {
       this.attempts.trouble();
       this.output.failure(finding, place, segment);
-    } else this.output.row(finding, place);
+    } else this.output.row(finding, place, segment);
   };
 
   /** The figures of one line share one place. */

@@ -4,6 +4,7 @@ import type { IncidentKind } from '../../src/model/vocabulary.js';
 import type { Segment } from './assembly.js';
 import { classifyException } from './classify-exception.js';
 import { eventOf, type FailureEvent, REACH_OF_ANOTHER_PREFIX, REACH_WITHOUT_WRITER } from './failure-events.js';
+import { LocalRanks } from './local-ranks.js';
 import { parseLogTime } from './log-time.js';
 import type { Traceback } from './tracebacks.js';
 
@@ -15,6 +16,8 @@ const EXCEPTION_LINE_ID = 'python.exception_line';
 export interface JoinOptions {
   /** Launch of a line; 1 without it. */
   readonly attemptAt?: (line: number) => number;
+  /** What lines say of themselves. */
+  readonly localRanks?: LocalRanks;
 }
 
 type Mutable<T> = { -readonly [Key in keyof T]: T[Key] };
@@ -61,6 +64,7 @@ function weightOf(kind: IncidentKind, from: 'message' | 'failure' | 'traceback' 
 export class IncidentJoiner {
   private readonly emit: (row: IncidentRow) => void;
   private readonly attemptAt: (line: number) => number;
+  private readonly localRanks: LocalRanks;
   private items: Item[] = [];
   private tracebacks: Traceback[] = [];
   private chars = 0;
@@ -70,6 +74,7 @@ export class IncidentJoiner {
   constructor(emit: (row: IncidentRow) => void, options: JoinOptions = {}) {
     this.emit = emit;
     this.attemptAt = options.attemptAt ?? (() => 1);
+    this.localRanks = options.localRanks ?? new LocalRanks();
   }
 
   /** A row of the message grammar. */
@@ -165,7 +170,25 @@ export class IncidentJoiner {
     const all = joinTracebacks(items, tracebacks, this.attemptAt);
     joinLines(all);
     joinEvents(all);
+    tellRanks(all, this.localRanks);
     for (const { row } of all.filter(({ absorbed }) => !absorbed).sort(byPlace)) this.emit(row);
+  }
+}
+
+/** Ranks that a prefix numbers on their node only. What a footer says of a process, it says of all that the process wrote. */
+function tellRanks(items: readonly Item[], localRanks: LocalRanks): void {
+  for (const { row } of items) {
+    if (row.rank === null || row.localRank === null || row.rankOrigin !== 'line') continue;
+    localRanks.learn(row.attempt, row.host, row.localRank, row.rank);
+    if (row.pid !== null && row.exitCode !== null) localRanks.learnPid(row.attempt, row.rank, row.pid);
+  }
+  for (const { row, absorbed } of items) {
+    if (absorbed || row.rank !== null || row.localRank === null) continue;
+    const rank = localRanks.rankOf(row.attempt, row.host, row.localRank);
+    if (rank === null) continue;
+    row.rank = rank;
+    row.rankOrigin = 'prefix:torchrun, whose rank other lines tell';
+    row.pid ??= localRanks.pidOf(row.attempt, rank);
   }
 }
 
@@ -249,7 +272,8 @@ function joinTracebacks(
   for (const chain of chainsOf(tracebacks)) {
     const members = new Map<Item, Traceback>();
     for (const traceback of chain) {
-      for (const line of traceback.messageLines) for (const item of index.at(line)) members.set(item, traceback);
+      for (const line of traceback.messageLines)
+        for (const item of index.at(line)) if (isOfWriter(item, traceback)) members.set(item, traceback);
       if (traceback.exceptionLine === null) {
         for (const item of index.within(traceback.lastLine + 1, traceback.lastLine + BEHIND_CUT_LINES)) {
           if (item.key === null && item.weight > 3 && sameWriter(item, traceback)) members.set(item, traceback);
@@ -288,6 +312,13 @@ function joinTracebacks(
   }
   return all;
 }
+
+/**
+ * A line without a prefix behind a message may be its continuation, or a launcher's that has none: what a format knows of such a line is its own, unless it is
+ * the exception's.
+ */
+const isOfWriter = ({ key, row }: Item, { prefix, exceptionLine }: Traceback): boolean =>
+  key === null || key === prefix.key || row.line === exceptionLine;
 
 const rankFits = (row: IncidentRow, { prefix }: Traceback): boolean =>
   row.rank === null || prefix.rank === null || row.rank === prefix.rank || row.rankOrigin === 'line';

@@ -11,6 +11,7 @@ import type { LogFormat } from './formats/contract.js';
 import { LOG_FORMATS } from './formats/index.js';
 import { IncidentJoiner } from './join-incidents.js';
 import { LiteralScanner } from './literal-scanner.js';
+import { LocalRanks } from './local-ranks.js';
 import { parseLogTime } from './log-time.js';
 import { type PrefixRule, SRUN_LABEL } from './prefix-rules.js';
 import { RankTally } from './rank-tally.js';
@@ -125,6 +126,7 @@ class LogReader {
   private readonly formats: FormatReader;
   private readonly joiner: IncidentJoiner;
   private readonly attempts: AttemptTracker;
+  private readonly localRanks = new LocalRanks();
   private readonly output: LogOutput;
   private readonly literals: readonly Literal[];
   private readonly scanner: LiteralScanner;
@@ -154,12 +156,19 @@ class LogReader {
       (row) => this.joiner.message({ ...row, attempt: this.attempts.at(row.line), timeUs: parseLogTime(row.timeText) }),
       (note) => output.note(note),
     );
-    this.joiner = new IncidentJoiner((row) => output.incident(row), { attemptAt: (line) => this.attempts.at(line) });
+    this.joiner = new IncidentJoiner((row) => output.incident(row), {
+      attemptAt: (line) => this.attempts.at(line),
+      localRanks: this.localRanks,
+    });
     this.tracebacks = new TracebackAssembly((traceback) => this.joiner.traceback(traceback));
     const { explain } = output;
     this.formats = new FormatReader(
       {
-        row: (finding, place) => output.logRow?.(finding, place),
+        row: (finding, place, { prefix: { localRank, host } }) => {
+          if (localRank !== null && place.rank !== null && finding.row === 'memory' && finding.rank !== undefined)
+            this.localRanks.learn(place.attempt, host, localRank, place.rank);
+          output.logRow?.(finding, place);
+        },
         failure: (finding, place, segment) => this.joiner.failure(finding, place, segment),
         ...(explain === undefined ? {} : { matched: explain.matched, joined: explain.joined }),
       },

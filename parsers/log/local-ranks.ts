@@ -1,0 +1,34 @@
+/**
+ * Global ranks of writers that torchrun's prefix numbers on their node only (`[default3]:`): told by lines of the same writer that name their
+ * rank, and by the launcher's footers. A log of several nodes has several writers of one number; then none is told.
+ */
+export class LocalRanks {
+  /** By launch, host and number on the node; null once two ranks have claimed it. */
+  private readonly ranks = new Map<string, number | null>();
+  private readonly pids = new Map<string, number>();
+
+  learn(attempt: number, host: string | null, localRank: number, rank: number): void {
+    for (const key of [keyOf(attempt, host, localRank), keyOf(attempt, null, localRank)]) {
+      const known = this.ranks.get(key);
+      if (known === undefined) this.ranks.set(key, rank);
+      else if (known !== rank) this.ranks.set(key, null);
+    }
+  }
+
+  /** A footer names the process too. */
+  learnPid(attempt: number, rank: number, pid: number): void {
+    this.pids.set(`${attempt} ${rank}`, pid);
+  }
+
+  rankOf(attempt: number, host: string | null, localRank: number): number | null {
+    return this.ranks.get(keyOf(attempt, host, localRank)) ?? null;
+  }
+
+  pidOf(attempt: number, rank: number): number | null {
+    return this.pids.get(`${attempt} ${rank}`) ?? null;
+  }
+}
+
+function keyOf(attempt: number, host: string | null, localRank: number): string {
+  return `${attempt} ${localRank}@${host ?? ''}`;
+}
