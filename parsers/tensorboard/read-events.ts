@@ -34,7 +34,8 @@ export async function readEventFile(source: ByteSource, sink: RowSink, context: 
   }
   reader.end();
   tell(read, reader, sink);
-  return { rank: null, rankOrigin: null, clock: 'utc' };
+  const rank = reader.settings.writer;
+  return { rank, rankOrigin: rank === null ? null : 'arguments in the file: rank', clock: 'utc' };
 }
 
 class EventReader implements RecordVisitor {

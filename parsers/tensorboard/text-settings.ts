@@ -23,6 +23,7 @@ const ARGUMENT = /^[A-Za-z_][A-Za-z0-9_]{0,99}$/;
 const DOCUMENTS = new Set(['args', 'model_config']);
 /** So many settings that the dictionary knows make a file one that holds arguments. */
 const ENOUGH_KNOWN = 3;
+const POSITION = ['rank', 'local_rank', 'world_size'];
 const MOST_WAITING = 4096;
 const MOST_VALUE_CHARS = 4096;
 const MOST_DOCUMENT_CHARS = 1024 * 1024;
@@ -31,6 +32,8 @@ export class TextSettings {
   /** Texts of which nothing was kept. */
   passed = 0;
   private readonly emit: Emit;
+  /** What torchrun told the process; see {@link writer}. */
+  private readonly position = new Map<string, number>();
   private readonly known = new Set<string>();
   /** Until enough names are known to be settings; null from then on. */
   private waiting: { readonly name: string; readonly text: string; readonly place: TextPlace }[] | null = [];
@@ -62,6 +65,15 @@ export class TextSettings {
     if (this.known.size >= ENOUGH_KNOWN) this.release(() => true);
   }
 
+  /**
+   * Which rank wrote the file, where its arguments say it as Megatron-LM's do: `rank`, `local_rank` and `world_size` side by side. A `rank` alone
+   * may be a LoRA's.
+   */
+  get writer(): number | null {
+    const [rank, local, world] = POSITION.map((name) => this.position.get(name));
+    return rank === undefined || local === undefined || world === undefined || rank >= world ? null : rank;
+  }
+
   /** After the last text: of a file without arguments, what is known anyway. */
   end(): void {
     this.release(isKnownConfigKey);
@@ -76,6 +88,7 @@ export class TextSettings {
   }
 
   private give(name: string, text: string, place: TextPlace): void {
+    if (POSITION.includes(name) && /^\d{1,7}$/.test(text)) this.position.set(name, Number(text));
     this.emit(configFinding(name, normaliseConfigValue(text), 'run file'), place);
   }
 }

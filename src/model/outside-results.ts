@@ -13,8 +13,9 @@ export interface OutsideStatistics {
   readonly min_bytes: number;
   readonly median_bytes: number;
   readonly max_bytes: number;
-  /** Slope of a straight line, and how much of the change it explains; null with fewer than three moments in time. */
-  readonly growth_bytes_per_hour: number | null;
+  /** What a straight line through all moments rises by from the first to the last, and how much of the change it explains; null with fewer than three moments in time. */
+  readonly growth_bytes: number | null;
+  readonly growth_us: number | null;
   readonly growth_r2: number | null;
 }
 
@@ -46,6 +47,7 @@ export interface OutsideProcess {
   /** Whether it is the rank's own; null where nothing tells. */
   readonly is_own: boolean | null;
   readonly samples: number;
+  readonly clock: string;
   readonly first_us: number | null;
   readonly last_us: number | null;
   readonly max_bytes: number;

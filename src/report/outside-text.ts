@@ -15,7 +15,7 @@ const SECOND_US = 1_000_000;
 
 export function outsideText(result: OutsideResult, look: OutsideLook): string {
   const blocks: string[][] = [];
-  for (const device of result.devices) blocks.push(deviceLines(device, look));
+  for (const device of result.devices) blocks.push(deviceLines(device, look, wallOf(result.clock)));
   if (result.devices.length === 0)
     blocks.push([`run ${printable(result.run)}: no memory of a device beside PyTorch's`]);
   const notes = [
@@ -26,7 +26,7 @@ export function outsideText(result: OutsideResult, look: OutsideLook): string {
   return `${blocks.map((lines) => lines.join('\n')).join('\n\n')}\n`;
 }
 
-function deviceLines(device: OutsideDevice, look: OutsideLook): string[] {
+function deviceLines(device: OutsideDevice, look: OutsideLook, wall: Wall): string[] {
   const { monitor, outside } = device;
   const where = [
     device.rank === null ? 'rank unknown' : `rank ${device.rank}`,
@@ -36,11 +36,10 @@ function deviceLines(device: OutsideDevice, look: OutsideLook): string[] {
   ];
   const lines = [where.join(' · ')];
   if (monitor !== null) {
+    const at = (us: number | null): string => clock(wall.time(us, monitor.clock));
     const every = monitor.interval_us === null ? '' : `, every ${seconds(monitor.interval_us)}`;
     const span =
-      monitor.first_us === null
-        ? ''
-        : `, ${clock(monitor.first_us)} to ${clock(monitor.last_us)}${zone(monitor.clock)}`;
+      monitor.first_us === null ? '' : `, ${at(monitor.first_us)} to ${at(monitor.last_us)}${wall.zone(monitor.clock)}`;
     lines.push(
       ...labelled(
         'samples',
@@ -48,7 +47,7 @@ function deviceLines(device: OutsideDevice, look: OutsideLook): string[] {
       ),
       ...labelled(
         'used',
-        `${formatBytes(monitor.first_bytes)} at first, ${formatBytes(monitor.last_bytes)} at last, ${formatBytes(monitor.max_bytes)} in the largest sample${monitor.max_us === null ? '' : ` (${clock(monitor.max_us)})`}`,
+        `${formatBytes(monitor.first_bytes)} at first, ${formatBytes(monitor.last_bytes)} at last, ${formatBytes(monitor.max_bytes)} in the largest sample${monitor.max_us === null ? '' : ` (${at(monitor.max_us)})`}`,
       ),
     );
   }
@@ -68,27 +67,27 @@ function deviceLines(device: OutsideDevice, look: OutsideLook): string[] {
         `PyTorch's own counters peaked at ${bytesOr(device.peak_reserved_bytes)} reserved: the largest sample is at least ${formatBytes(device.missed_bytes)} short of what was in use then`,
       ),
     );
-  if (device.points.length > 0) lines.push(pointTable(device, look.limit));
-  if (device.processes.length > 0) lines.push(processTable(device.processes, look.limit));
+  const files = [...new Set(device.points.flatMap(({ file }) => file ?? []))];
+  if (files.length > 0) lines.push(...labelled('told by', files.map(printable).join(', ')));
+  if (device.points.length > 0) lines.push(pointTable(device, look.limit, wall));
+  if (device.processes.length > 0) lines.push(processTable(device.processes, look.limit, wall));
   return lines;
 }
 
 function growth({ outside }: OutsideDevice): string {
-  const slope = outside?.growth_bytes_per_hour ?? null;
-  const r2 = outside?.growth_r2 ?? null;
-  if (slope === null || r2 === null || r2 < STRAIGHT_R2) return '';
-  const words = slope < 0 ? 'shrinks' : 'grows';
-  return `; it ${words} by ${formatBytes(Math.abs(slope))} an hour (r² ${r2.toFixed(2)})`;
+  const { growth_bytes: bytes = null, growth_us: span = null, growth_r2: r2 = null } = outside ?? {};
+  if (bytes === null || span === null || r2 === null || r2 < STRAIGHT_R2) return '';
+  return `; it ${bytes < 0 ? 'shrinks' : 'grows'} by ${formatBytes(Math.abs(bytes))} in ${seconds(span)} (r² ${r2.toFixed(2)})`;
 }
 
-function pointTable({ points }: OutsideDevice, limit: number): string {
+function pointTable({ points }: OutsideDevice, limit: number, wall: Wall): string {
   const shown = choose(points, limit);
   const day = dayOf(shown.map(({ time_us: time }) => time));
   const hasProcess = shown.some((point) => point.process_bytes !== null);
   const hasOthers = shown.some((point) => point.others_bytes !== null);
   const body = table(
     [
-      { title: day === null ? 'time' : day },
+      { title: `${day ?? 'time'}${wall.zone(shown[0]?.clock ?? '')}` },
       { title: 'step', align: 'right' },
       { title: 'used', align: 'right' },
       { title: 'reserved', align: 'right' },
@@ -115,9 +114,12 @@ function pointTable({ points }: OutsideDevice, limit: number): string {
   return left === 0 ? body : `${body}\n  and ${formatCount(left)} more ${left === 1 ? 'moment' : 'moments'}`;
 }
 
-function processTable(processes: readonly OutsideProcess[], limit: number): string {
+function processTable(processes: readonly OutsideProcess[], limit: number, wall: Wall): string {
   const shown = limit === 0 ? processes : processes.slice(0, limit);
-  const day = dayOf(shown.flatMap(({ first_us: first, last_us: last }) => [first, last]));
+  const seen = shown.map(
+    ({ clock: own, first_us: first, last_us: last }) => [wall.time(first, own), wall.time(last, own)] as const,
+  );
+  const day = dayOf(seen.flat());
   const body = table(
     [
       { title: 'process' },
@@ -128,14 +130,14 @@ function processTable(processes: readonly OutsideProcess[], limit: number): stri
       { title: 'seen from' },
       { title: 'to' },
     ],
-    shown.map((process) => [
+    shown.map((process, i) => [
       `${process.pid ?? UNKNOWN}${process.process === null ? '' : ` ${keepEnd(printable(process.process), 24)}`}`,
       process.is_own === null ? UNKNOWN : process.is_own ? 'this rank' : 'another',
       formatBytes(process.max_bytes),
       formatBytes(process.last_bytes),
       formatCount(process.samples),
-      timeIn(day, process.first_us),
-      timeIn(day, process.last_us),
+      timeIn(day, seen[i]![0]),
+      timeIn(day, seen[i]![1]),
     ]),
     '  ',
   );
@@ -154,9 +156,9 @@ function choose(points: readonly OutsidePoint[], limit: number): readonly Outsid
   return [...kept].sort((a, b) => a - b).map((index) => points[index]!);
 }
 
-function place({ kind, file, line }: OutsidePoint): string {
-  if (file === null) return kind;
-  return `${kind}, ${keepEnd(printable(file), 30)}${line === null ? '' : ` line ${formatCount(line)}`}`;
+/** The file stands above the table. */
+function place({ kind, line }: OutsidePoint): string {
+  return line === null ? kind : `${kind} ${formatCount(line)}`;
 }
 
 /** The one day of all times that are known; null where there are several, or none. */
@@ -175,6 +177,15 @@ function seconds(us: number): string {
   return `${value < 10 ? value.toFixed(1) : Math.round(value)} s`;
 }
 
-function zone(name: string): string {
-  return name === 'utc' ? ' UTC' : '';
+/** Times of all clocks on one: UTC, where the shift is known. */
+interface Wall {
+  time(us: number | null, own: string): number | null;
+  zone(own: string): string;
+}
+
+function wallOf({ shift_us: shift }: OutsideResult['clock']): Wall {
+  return {
+    time: (us, own) => (us === null || own !== 'printed' ? us : us + (shift ?? 0)),
+    zone: (own) => (own === 'utc' || (own === 'printed' && shift !== null) ? ' UTC' : ''),
+  };
 }

@@ -11,9 +11,9 @@ import { describePeaks } from '../../src/forensics/live/peaks.js';
 import { ingest } from '../../src/ingest/ingest.js';
 import type { DiagnoseResult, Verdict } from '../../src/model/results.js';
 import { formatBytes, GIB, MIB } from '../../src/model/units.js';
-import { openStore } from '../../src/store/open-store.js';
 import type { Store } from '../../src/store/store.js';
 import { repoRoot, scratchDirectory } from '../store/scratch.js';
+import { newStore } from '../support/new-store.js';
 import { BASE, type SmallEntry, type SmallSnapshot, smallSnapshot } from '../support/small-snapshot.js';
 
 const SAMPLE = join(repoRoot, 'samples', 'llama3-70b-fragmentation');
@@ -47,7 +47,7 @@ async function withRun<T>(files: Files, work: (store: Store, runId: number, run:
     mkdirSync(dirname(join(root, 'run', path)), { recursive: true });
     writeFileSync(join(root, 'run', path), bytes);
   }
-  const store = await openStore(join(root, 'store.duckdb'), { mode: 'write' });
+  const store = await newStore(join(root, 'store.duckdb'));
   try {
     const result = await ingest({ store, parsers: PARSERS, paths: [join(root, 'run')], now: new Date() });
     expect(result.sources.filter(({ status }) => status === 'failed')).toEqual([]);

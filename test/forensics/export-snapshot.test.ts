@@ -6,10 +6,10 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { PARSERS } from '../../parsers/index.js';
 import { exportSnapshot } from '../../src/forensics/export/export-snapshot.js';
 import { ingest } from '../../src/ingest/ingest.js';
-import { openStore } from '../../src/store/open-store.js';
 import type { Store } from '../../src/store/store.js';
 import { hasPython, skipLoudly } from '../support/corpus.js';
 import { generatePickles } from '../support/generate-pickles.js';
+import { newStore } from '../support/new-store.js';
 import { python } from '../support/python-truth.js';
 import { snapshotDifferences } from '../support/snapshot-json-truth.js';
 
@@ -42,7 +42,7 @@ describe('generated snapshots as JSON', () => {
       SMALL_SIZES,
       names.map((name) => join(directory, `${name}.pickle`)),
     );
-    store = await openStore(join(directory, 'store.duckdb'), { mode: 'write' });
+    store = await newStore(join(directory, 'store.duckdb'));
     const paths = names.map((name) => join(directory, `${name}.pickle`));
     const { sources } = await ingest({ store, parsers: PARSERS, paths, now: new Date(), run: 'generated' });
     expect(sources.filter((source) => source.status !== 'ingested')).toEqual([]);

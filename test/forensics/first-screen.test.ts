@@ -17,10 +17,11 @@ import { showText } from '../../src/report/show-text.js';
 import { openStore } from '../../src/store/open-store.js';
 import type { Store } from '../../src/store/store.js';
 import { repoRoot, scratchDirectory } from '../store/scratch.js';
+import { newStore } from '../support/new-store.js';
 import { expectScreen } from '../support/screen.js';
 
-async function onStore<T>(file: string, mode: 'read' | 'write', work: (store: Store) => Promise<T>): Promise<T> {
-  const store = await openStore(file, { mode });
+async function onStore<T>(opening: Promise<Store>, work: (store: Store) => Promise<T>): Promise<T> {
+  const store = await opening;
   try {
     return await work(store);
   } finally {
@@ -33,7 +34,7 @@ async function withRun<T>(
   work: (store: Store, runId: number, run: string, file: string) => Promise<T>,
 ): Promise<T> {
   const file = join(realpathSync(scratchDirectory()), 'store.duckdb');
-  return onStore(file, 'write', async (store) => {
+  return onStore(newStore(file), async (store) => {
     await ingest({ store, parsers: PARSERS, paths: [path], now: new Date() });
     const [run] = await store.all('store.runs', { run_id: null });
     return work(store, run!.run_id, run!.name, file);
@@ -79,7 +80,7 @@ async function examine(path: string, target: { readonly operand?: string } = {})
     expect(expectScreen(result, target)).not.toMatch(/undefined|NaN|\[object/);
     return { file, runId, run, result };
   });
-  await onStore(file, 'read', async (store) => {
+  await onStore(openStore(file, { mode: 'read' }), async (store) => {
     // The same questions once more give the same answers.
     expect(await diagnose(store, runId, run)).toEqual(result);
     await expectHandles(store, runId, result);

@@ -8,8 +8,8 @@ import { allowedAdvice, judgeHint } from '../../src/forensics/diagnosis/hint.js'
 import { ingest } from '../../src/ingest/ingest.js';
 import type { Verdict } from '../../src/model/results.js';
 import { GIB } from '../../src/model/units.js';
-import { openStore } from '../../src/store/open-store.js';
 import { scratchDirectory } from '../store/scratch.js';
+import { newStore } from '../support/new-store.js';
 import { expectScreen } from '../support/screen.js';
 import { exact, messageFacts, tracedFacts } from './facts.js';
 
@@ -62,7 +62,7 @@ async function verdictOf(script: string, log = ''): Promise<Verdict> {
   mkdirSync(join(root, 'run'));
   writeFileSync(join(root, 'run', 'train.log'), `${log}${FRAGMENTED}`);
   writeFileSync(join(root, 'run', 'launch.sbatch'), `#!/bin/bash\n#SBATCH --nodes=1\n${script}\n`);
-  const store = await openStore(join(root, 'store.duckdb'), { mode: 'write' });
+  const store = await newStore(join(root, 'store.duckdb'));
   try {
     await ingest({ store, parsers: PARSERS, paths: [join(root, 'run')], now: new Date() });
     const result = await diagnose(store, 1, 'run');

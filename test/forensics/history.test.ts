@@ -17,6 +17,7 @@ import { plainState } from '../allocator/plain-state.js';
 import { scratchDirectory } from '../store/scratch.js';
 import { SNAPSHOTS, skipLoudly, snapshotPickles, truthOf } from '../support/corpus.js';
 import { type HistoryForm, historyPickle } from '../support/history-pickle.js';
+import { newStore } from '../support/new-store.js';
 
 /** Ingests one pickle into a store of its own; `use` gets it open for writing, then for reading. */
 async function withSnapshot(bytes: Buffer, use: (store: Store) => Promise<void>): Promise<void> {
@@ -28,7 +29,7 @@ async function withSnapshot(bytes: Buffer, use: (store: Store) => Promise<void>)
 
 async function withFile(file: string, db: string, use: (store: Store) => Promise<void>): Promise<void> {
   for (const mode of ['write', 'read'] as const) {
-    const store = await openStore(db, { mode, threads: 1 });
+    const store = await (mode === 'write' ? newStore(db, { threads: 1 }) : openStore(db, { mode, threads: 1 }));
     try {
       if (mode === 'write') await ingest({ store, parsers: PARSERS, paths: [file], now: new Date() });
       await use(store);
@@ -235,7 +236,7 @@ describe('moments', () => {
     directory = mkdtempSync(join(tmpdir(), 'mbf-moments-'));
     const file = join(directory, 'snapshot_0.pickle');
     writeFileSync(file, pickleOf(past));
-    store = await openStore(join(directory, 's.duckdb'), { mode: 'write' });
+    store = await newStore(join(directory, 's.duckdb'));
     await ingest({ store, parsers: PARSERS, paths: [file], now: new Date() });
   });
   afterAll(async () => {

@@ -7,8 +7,8 @@ import { diagnose } from '../../src/forensics/diagnosis/diagnose.js';
 import { ingest } from '../../src/ingest/ingest.js';
 import type { DiagnoseResult } from '../../src/model/results.js';
 import { MIB } from '../../src/model/units.js';
-import { openStore } from '../../src/store/open-store.js';
 import { repoRoot, scratchDirectory } from '../store/scratch.js';
+import { newStore } from '../support/new-store.js';
 import { expectScreen } from '../support/screen.js';
 import { BASE, type SmallEntry, type SmallSnapshot, smallSnapshot } from '../support/small-snapshot.js';
 
@@ -20,7 +20,7 @@ async function diagnosed(files: Readonly<Record<string, string | Uint8Array>> | 
     mkdirSync(path);
     for (const [name, bytes] of Object.entries(files)) writeFileSync(join(path, name), bytes);
   }
-  const store = await openStore(join(root, 'store.duckdb'), { mode: 'write' });
+  const store = await newStore(join(root, 'store.duckdb'));
   try {
     await ingest({ store, parsers: PARSERS, paths: [path], now: new Date() });
     const result = await diagnose(store, 1, 'run');

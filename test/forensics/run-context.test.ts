@@ -6,8 +6,8 @@ import { PARSERS } from '../../parsers/index.js';
 import { diagnose } from '../../src/forensics/diagnosis/diagnose.js';
 import { ingest } from '../../src/ingest/ingest.js';
 import type { DiagnoseResult } from '../../src/model/results.js';
-import { openStore } from '../../src/store/open-store.js';
 import { scratchDirectory } from '../store/scratch.js';
+import { newStore } from '../support/new-store.js';
 
 async function diagnosed(files: Readonly<Record<string, string>>): Promise<DiagnoseResult> {
   const root = scratchDirectory();
@@ -16,7 +16,7 @@ async function diagnosed(files: Readonly<Record<string, string>>): Promise<Diagn
     mkdirSync(dirname(path), { recursive: true });
     writeFileSync(path, text);
   }
-  const store = await openStore(join(root, 'store.duckdb'), { mode: 'write' });
+  const store = await newStore(join(root, 'store.duckdb'));
   try {
     await ingest({ store, parsers: PARSERS, paths: [join(root, 'run')], now: new Date() });
     return await diagnose(store, 1, 'run');

@@ -280,11 +280,34 @@ describe('the event file of the last rank', () => {
     messages.push(bytes.subarray(at + 12, at + 12 + length));
     at += 16 + length;
   }
-  const scalars = messages.slice(1).map((message) => {
+  const values = messages.slice(1).map((message) => {
     const event = fieldsOf(message);
-    const value = fieldsOf(one<Buffer>(fieldsOf(one<Buffer>(event, 5)), 1));
-    const tag = one<Buffer>(value, 1).toString('utf8');
-    return { seconds: one<number>(event, 1), step: one<number>(event, 2), tag, value: one<number>(value, 2) };
+    return { event, value: fieldsOf(one<Buffer>(fieldsOf(one<Buffer>(event, 5)), 1)) };
+  });
+  const tagOf = (value: readonly Field[]): string => one<Buffer>(value, 1).toString('utf8');
+  const isText = (value: readonly Field[]): boolean => tagOf(value).endsWith('/text_summary');
+  const scalars = values
+    .filter(({ value }) => !isText(value))
+    .map(({ event, value }) => ({
+      seconds: one<number>(event, 1),
+      step: one<number>(event, 2),
+      tag: tagOf(value),
+      value: one<number>(value, 2),
+    }));
+
+  it('says whose it is, as texts', () => {
+    const texts = values
+      .filter(({ value }) => isText(value))
+      .map(({ value }) => {
+        const tensor = fieldsOf(one<Buffer>(value, 8));
+        const plugin = fieldsOf(one<Buffer>(fieldsOf(one<Buffer>(value, 9)), 1));
+        // DT_STRING.
+        expect(one<number>(tensor, 1)).toBe(7);
+        expect(one<Buffer>(plugin, 1).toString('utf8')).toBe('text');
+        return [tagOf(value).replace('/text_summary', ''), one<Buffer>(tensor, 8).toString('utf8')];
+      });
+    const said = Object.fromEntries(texts) as Record<string, string>;
+    expect(said).toMatchObject({ rank: String(monitors.rank), local_rank: '7', world_size: '8' });
   });
 
   it('is made of records whose checksums are right', () => {

@@ -30,13 +30,16 @@ export function all(...parts: readonly Condition[]): Condition {
   return {
     text: parts.map(inner).join(' and '),
     test(view) {
-      const outcomes = parts.map((part) => part.test(view));
-      const refuted = outcomes.find(({ value }) => value === false);
-      if (refuted !== undefined) return refuted;
-      return {
-        value: outcomes.some(({ value }) => value === null) ? null : true,
-        looked: outcomes.flatMap(({ looked }) => looked),
-      };
+      const looked: Looked[] = [];
+      let value: Tri = true;
+      for (const part of parts) {
+        const outcome = part.test(view);
+        // What comes after the first that is false changes nothing, and most rules are refuted by their first part.
+        if (outcome.value === false) return outcome;
+        if (outcome.value === null) value = null;
+        looked.push(...outcome.looked);
+      }
+      return { value, looked };
     },
   };
 }

@@ -203,6 +203,7 @@ async function describeDevice(
         process: row.process,
         is_own: owner?.pid == null ? null : row.pid === owner.pid,
         samples: row.samples,
+        clock: row.clock,
         first_us: row.first_us,
         last_us: row.last_us,
         max_bytes: row.max_bytes,

@@ -1,7 +1,6 @@
 /** Figures of memory outside PyTorch over moments. */
 import type { OutsidePoint, OutsideStatistics } from '../../model/outside-results.js';
 
-const HOUR_US = 3_600_000_000;
 /** A line through two points explains everything. */
 const LEAST_FOR_SLOPE = 3;
 /** Points of one device in a result: more than any screen is wide. */
@@ -22,12 +21,15 @@ export function outsideStatistics(points: readonly OutsidePoint[]): OutsideStati
     min_bytes: sorted[0]!,
     median_bytes: sorted[Math.floor((sorted.length - 1) / 2)]!,
     max_bytes: sorted.at(-1)!,
-    growth_bytes_per_hour: line === null ? null : Math.round(line.slope * HOUR_US),
+    growth_bytes: line === null ? null : Math.round(line.slope * line.span),
+    growth_us: line === null ? null : line.span,
     growth_r2: line === null ? null : line.r2,
   };
 }
 
-function fitLine(points: readonly (readonly [x: number, y: number])[]): { slope: number; r2: number | null } | null {
+function fitLine(
+  points: readonly (readonly [x: number, y: number])[],
+): { slope: number; span: number; r2: number | null } | null {
   if (points.length < LEAST_FOR_SLOPE) return null;
   const meanX = points.reduce((sum, [x]) => sum + x, 0) / points.length;
   const meanY = points.reduce((sum, [, y]) => sum + y, 0) / points.length;
@@ -41,7 +43,7 @@ function fitLine(points: readonly (readonly [x: number, y: number])[]): { slope:
   }
   if (xx === 0) return null;
   // A flat line explains everything: there is nothing to explain.
-  return { slope: xy / xx, r2: yy === 0 ? null : (xy * xy) / (xx * yy) };
+  return { slope: xy / xx, span: points.at(-1)![0] - points[0]![0], r2: yy === 0 ? null : (xy * xy) / (xx * yy) };
 }
 
 /** Every nth, with the first, the last and both extremes. */

@@ -6,8 +6,8 @@ import { attributeDevice } from '../../../src/forensics/attribution/attribute-de
 import { labelAt, type RunFigures } from '../../../src/forensics/attribution/blocks/device-attribution.js';
 import { compiledRules } from '../../../src/forensics/attribution/rules/index.js';
 import { ingest } from '../../../src/ingest/ingest.js';
-import { openStore } from '../../../src/store/open-store.js';
 import { scratchDirectory } from '../../store/scratch.js';
+import { newStore } from '../../support/new-store.js';
 import { type Act, type BeforeBlock, recordProgram } from '../../support/recorded-program.js';
 
 export interface Found {
@@ -26,7 +26,7 @@ export async function attributed(
   const directory = scratchDirectory();
   const file = join(directory, 'snapshot_0.pickle');
   writeFileSync(file, recordProgram(acts, before));
-  const store = await openStore(join(directory, 'store.duckdb'), { mode: 'write', threads: 1 });
+  const store = await newStore(join(directory, 'store.duckdb'), { threads: 1 });
   try {
     await ingest({ store, parsers: PARSERS, paths: [file], now: new Date() });
     const of = await attributeDevice(store, { snapshotId: 1, device: 0 }, compiledRules(), run);

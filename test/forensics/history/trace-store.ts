@@ -1,8 +1,8 @@
 /** A store with handmade traces and annotations, for questions that need nothing else of a snapshot. */
 import { join } from 'node:path';
-import { openStore } from '../../../src/store/open-store.js';
 import type { Store } from '../../../src/store/store.js';
 import { scratchDirectory } from '../../store/scratch.js';
+import { newStore } from '../../support/new-store.js';
 
 export const SNAPSHOT = 1;
 
@@ -33,7 +33,7 @@ export interface Bucket {
 
 /** Closed, and removed, with the test. */
 export async function emptyStore(): Promise<Store> {
-  const store = await openStore(join(scratchDirectory(), 'trace.duckdb'), { mode: 'write' });
+  const store = await newStore(join(scratchDirectory(), 'trace.duckdb'));
   await store.run(
     `CREATE TABLE IF NOT EXISTS derived_bucket (
       snapshot_id INTEGER, device INTEGER, bucket INTEGER, first_seq INTEGER, last_seq INTEGER, first_time_us BIGINT, last_time_us BIGINT,

@@ -6,7 +6,7 @@ import { PARSERS } from '../../../parsers/index.js';
 import { describeNsys, type NsysQuestions } from '../../../src/forensics/nsys/describe-nsys.js';
 import { ingest } from '../../../src/ingest/ingest.js';
 import type { NsysReport, NsysResult } from '../../../src/model/nsys-results.js';
-import { openStore } from '../../../src/store/open-store.js';
+import { newStore } from '../../support/new-store.js';
 
 export interface Ingested {
   ask(questions?: NsysQuestions): Promise<NsysResult>;
@@ -16,7 +16,7 @@ export interface Ingested {
 /** A run in a store of its own. Every file of it must be usable. */
 export async function ingested(run: string): Promise<Ingested> {
   const folder = mkdtempSync(join(tmpdir(), 'mbf-nsys-store-'));
-  const store = await openStore(join(folder, 'store.duckdb'), { mode: 'write' });
+  const store = await newStore(join(folder, 'store.duckdb'));
   const close = async (): Promise<void> => {
     await store.close();
     rmSync(folder, { recursive: true, force: true });

@@ -2,8 +2,8 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { openStore } from '../../../src/store/open-store.js';
 import type { Store } from '../../../src/store/store.js';
+import { newStore } from '../../support/new-store.js';
 
 export interface Range {
   readonly pid: number | null;
@@ -50,7 +50,7 @@ export const range = (text: string, startNs: number, endNs: number | null, more:
 
 export async function scratchStore(): Promise<ScratchStore> {
   const folder = mkdtempSync(join(tmpdir(), 'mbf-nsys-rows-'));
-  const store = await openStore(join(folder, 'store.duckdb'), { mode: 'write', threads: 1 });
+  const store = await newStore(join(folder, 'store.duckdb'), { threads: 1 });
   let sources = 0;
   return {
     store,

@@ -158,7 +158,8 @@ describe('memory outside PyTorch', () => {
     }
     const { outside } = deviceOf(result, 0);
     expect(outside).toMatchObject({ first_bytes: 2700 * MIB, last_bytes: 3500 * MIB, growth_r2: expect.closeTo(1, 9) });
-    expect(outside!.growth_bytes_per_hour! / (20 * 3600 * MIB)).toBeCloseTo(1, 6);
+    expect(outside!.growth_bytes! / (20 * 40 * MIB)).toBeCloseTo(1, 6);
+    expect(outside!.growth_us).toBe(40_000_000);
   });
 
   it('knows the own process by what it held, and names the other', () => {

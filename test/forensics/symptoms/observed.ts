@@ -10,6 +10,7 @@ import { readSymptomEvidence } from '../../../src/forensics/symptoms/read-eviden
 import { ingest } from '../../../src/ingest/ingest.js';
 import type { SymptomHit } from '../../../src/model/advise-results.js';
 import { openStore } from '../../../src/store/open-store.js';
+import { newStore } from '../../support/new-store.js';
 
 /** Files by name, or a directory that is there. */
 export type RunFiles = Readonly<Record<string, string | Uint8Array>> | string;
@@ -24,7 +25,7 @@ export interface Observed {
 export async function observe(runs: Readonly<Record<string, RunFiles>>): Promise<Observed> {
   const root = mkdtempSync(join(tmpdir(), 'mbf-symptoms-'));
   const file = join(root, 'store.duckdb');
-  const written = await openStore(file, { mode: 'write', threads: 1 });
+  const written = await newStore(file, { threads: 1 });
   for (const [name, files] of Object.entries(runs)) {
     const path = typeof files === 'string' ? files : join(root, name);
     if (typeof files !== 'string') {

@@ -10,6 +10,7 @@ import { MIB } from '../../../src/model/units.js';
 import { openStore } from '../../../src/store/open-store.js';
 import type { Store } from '../../../src/store/store.js';
 import { scratchDirectory } from '../../store/scratch.js';
+import { newStore } from '../../support/new-store.js';
 import { BASE, type SmallEntry, type SmallSnapshot, smallSnapshot } from '../../support/small-snapshot.js';
 import { addTrace, emptyStore, SNAPSHOT } from '../history/trace-store.js';
 
@@ -22,7 +23,7 @@ async function stored(spec: SmallSnapshot): Promise<Store> {
   const file = join(directory, 'snapshot_0.pickle');
   writeFileSync(file, smallSnapshot(spec));
   const db = join(directory, 'store.duckdb');
-  const writing = await openStore(db, { mode: 'write' });
+  const writing = await newStore(db);
   await ingest({ store: writing, parsers: PARSERS, paths: [file], now: new Date(0) });
   await writing.close();
   return openStore(db, { mode: 'read' });

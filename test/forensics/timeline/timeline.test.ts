@@ -10,6 +10,7 @@ import type { TimelineTrace } from '../../../src/model/timeline-results.js';
 import { MIB } from '../../../src/model/units.js';
 import { openStore } from '../../../src/store/open-store.js';
 import { scratchDirectory } from '../../store/scratch.js';
+import { newStore } from '../../support/new-store.js';
 import { BASE, smallSnapshot } from '../../support/small-snapshot.js';
 
 const T0 = 1_700_000_000_000_000;
@@ -51,7 +52,7 @@ describe('timelines of long traces', () => {
       }),
     );
     const db = join(directory, 'store.duckdb');
-    const writing = await openStore(db, { mode: 'write' });
+    const writing = await newStore(db);
     await ingest({ store: writing, parsers: PARSERS, paths: [path], now: new Date(0) });
     await writing.close();
     const store = await openStore(db, { mode: 'read' });

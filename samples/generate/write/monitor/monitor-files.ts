@@ -6,7 +6,7 @@ import { eventFile } from './event-file.js';
 import { nodeSamples, watchedRun } from './node-samples.js';
 import { deviceTable, processTable } from './nvidia-smi.js';
 import { accounting } from './sacct.js';
-import { scalars } from './scalars.js';
+import { argumentTexts, scalars } from './scalars.js';
 
 const MINUTE_US = 60_000_000;
 /** The writer is made while Megatron initialises. */
@@ -49,7 +49,10 @@ export function monitorFiles(facts: RunFacts): Map<string, Buffer> {
   return new Map([
     [names.devices, Buffer.from(deviceTable(samples, attempt.plan.gpu))],
     [names.processes, Buffer.from(processTable(samples))],
-    [names.scalars, eventFile(writerUs(facts), scalars(facts, utcOffsetUs(facts)))],
+    [
+      names.scalars,
+      eventFile(writerUs(facts), argumentTexts(facts, writerUs(facts)), scalars(facts, utcOffsetUs(facts))),
+    ],
     [names.accounting, Buffer.from(accounting(facts, attempt))],
   ]);
 }

@@ -1,10 +1,10 @@
 /**
- * What the last rank of Megatron-LM sends to TensorBoard: figures of its own, in the order of `training_log` in `megatron/training/training.py`.
- * The arguments, which it writes as texts, are left out.
+ * What the last rank of Megatron-LM sends to TensorBoard: arguments as texts (`write_args_to_tensorboard` in `megatron/training/initialize.py`, of which the few
+ * that tell whose file it is), then figures of its own, in the order of `training_log` in `megatron/training/training.py`.
  */
 import { lastRank, lossRecord } from '../iteration-line.js';
 import { completedIterations, type RunFacts } from '../run-facts.js';
-import type { Scalar } from './event-file.js';
+import type { Scalar, Text } from './event-file.js';
 
 /** One call of the writer after the other, before the iteration's line is printed. */
 const CALL_US = 40;
@@ -50,4 +50,21 @@ export function scalars(facts: RunFacts, utcOffsetUs: number): Scalar[] {
       timeUs: record.endUs - utcOffsetUs - BEFORE_LINE_US + call * CALL_US,
     }));
   });
+}
+
+/** As the process knows itself, `createdUs` (UTC) being when its writer was made. */
+export function argumentTexts(facts: RunFacts, createdUs: number): Text[] {
+  const { plan } = facts;
+  const attempt = facts.run.attempts.at(-1)!;
+  const rank = attempt.ranks.find((candidate) => candidate.rank === lastRank(facts))!;
+  const given: readonly (readonly [name: string, value: number])[] = [
+    ['rank', rank.rank],
+    ['local_rank', rank.device],
+    ['world_size', attempt.ranks.length],
+    ['tensor_model_parallel_size', plan.parallelism.tensor],
+    ['pipeline_model_parallel_size', plan.parallelism.pipeline],
+    ['micro_batch_size', plan.microBatchSize],
+    ['global_batch_size', plan.globalBatchSize],
+  ];
+  return given.map(([name, value], call) => ({ name, text: String(value), timeUs: createdUs + (call + 1) * CALL_US }));
 }
