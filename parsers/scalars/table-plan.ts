@@ -87,7 +87,10 @@ function figures(header: readonly string[], not: ReadonlySet<number> = new Set()
 /** The export of a chart: the x axis, then `<run> - <metric>` and its range for every run. */
 function chart(header: readonly string[]): TablePlan | null {
   const names = new Set(header);
-  const ranges = header.filter((name) => names.has(CHART_RANGE.exec(name)?.[1] ?? ''));
+  const ranges = header.filter((name) => {
+    const whose = CHART_RANGE.exec(name)?.[1];
+    return whose !== undefined && names.has(whose);
+  });
   if (ranges.length === 0) return null;
   const runs = new Set<string>();
   const found: { readonly index: number; readonly full: string; readonly metric: string }[] = [];

@@ -380,6 +380,9 @@ describe('what is somebody else’s', () => {
     ['iteration 1760000000500 2.5 1\n', 'log'],
     ['1760000000500 a line of a log\n', 'stdout.log'],
     ['1 2 3\n', 'numbers'],
+    // An empty column is no range of a chart.
+    ['partition = torch.zeros(int(size[i]),\n.OutOfMemoryError: CUDA out of memory.\n', 'train.log'],
+    ['Step,run - loss__MIN,\n1,2,3\n', 'chart.csv'],
   ])('stays unclaimed: %s', (text, name) => {
     expect(sniff(text, name).score).toBe(0);
   });
