@@ -1520,6 +1520,21 @@ export interface Queries {
       spread_us: number;
     };
   };
+  /** What was sampled of host memory: limits, and the largest resident sizes */
+  'outside.host_memory': {
+    params: {
+      run_id: number;
+    };
+    row: {
+      metric: string;
+      host: string | null;
+      process: string | null;
+      /** the largest */
+      bytes: number;
+      display_path: string;
+      line: number;
+    };
+  };
   /** What was sampled of each device, by the file that holds the samples */
   'outside.monitors': {
     params: {

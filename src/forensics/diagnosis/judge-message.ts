@@ -53,6 +53,11 @@ export function judgeMessage(message: Message, given: Given = {}): Verdict {
   evidence.add(shorten(message.text), message.source, { about: 'message' });
   const byKind = verdictOfKind(message.kind, message.text);
   if (byKind !== undefined) {
+    if (byKind.cause === 'host_oom') {
+      const told = evidence.entries.length;
+      given.context?.tellHost(evidence);
+      evidence.mark(told, 'context');
+    }
     return {
       ...BLANK,
       ...ofKind(byKind),

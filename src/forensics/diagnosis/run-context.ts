@@ -40,6 +40,8 @@ export interface RankContext {
 
 export interface RunContext {
   of(rank: number | null): RankContext;
+  /** Adds what was sampled of the host's memory, for a failure that is a matter of the host. */
+  tellHost(evidence: EvidenceLog): void;
 }
 
 /** Reads a run's context once: of the newest launch that printed memory, and of what sets the allocator's variables. */
@@ -52,7 +54,9 @@ export async function readRunContext(store: Store, runId: number): Promise<RunCo
   const texts = await readRunTexts(store, runId);
   const profiled = await readDriverMemory(store, runId);
   const monitored = await readMonitored(store, runId);
+  const hostMemory = await store.all('outside.host_memory', { run_id: runId });
   return {
+    tellHost: (evidence) => tellHostMemory(hostMemory, evidence),
     of(rank) {
       // Without a rank, the one writer there is must be the one that failed.
       const own = rank ?? (ranks.size === 1 ? [...ranks][0]! : null);
@@ -110,6 +114,25 @@ function tellDriver({ outside, moment, failed, retries, retryNs, source }: Drive
   const when = moment === 'oom' ? 'when it failed' : "at the driver's peak";
   const words = `${named.join(', ')}${rest === 0 ? '' : ` and ${rest} more`}`;
   evidence.add(`outside PyTorch the profiler saw ${formatBytes(sum)} ${when}: ${words}`, source);
+}
+
+const HOST_WORDS: Readonly<Record<string, (bytes: string) => string>> = {
+  host_limit: (bytes) => `may use ${bytes} of host memory`,
+  host_used: (bytes) => `${bytes} of the host in use at most`,
+  process_rss: (bytes) => `resident at most ${bytes}`,
+  process_max_rss: (bytes) => `resident at most ${bytes}`,
+};
+
+/** Limits first, then who came near them; samples, so that the last moment may be missing. */
+function tellHostMemory(rows: readonly QueryRow<'outside.host_memory'>[], evidence: EvidenceLog): void {
+  for (const { metric, host, process, bytes, display_path: path, line } of rows) {
+    const words = HOST_WORDS[metric]?.(formatBytes(bytes));
+    if (words === undefined || bytes === 0) continue;
+    const who = process === null ? '' : `${process}: `;
+    const where = host === null ? '' : ` on ${host}`;
+    const sampled = metric === 'host_limit' ? '' : ' (sampled)';
+    evidence.add(`${who}${words}${where}${sampled}`, `${path} line ${formatCount(line)}`);
+  }
 }
 
 /** A change of memory outside PyTorch worth a word. */
