@@ -42,3 +42,4 @@ export const PARSERS: readonly ParserSpec[] = [
 
 /** What `formats` asks of the log parser; loaded when asked for. */
 export const loadLogFormats = () => import('./log/index.js');
+export const loadScalarNames = () => import('./scalars/list-names.js');

@@ -15,8 +15,26 @@ export interface FormatInfo {
   readonly sample: string;
 }
 
+/** Names of scalars (TensorBoard, W&B, exports) of one producer. */
+export interface ScalarInfo {
+  readonly producer: string;
+  readonly versions: string;
+  readonly source: string;
+  readonly names: readonly {
+    /** As written, or a regular expression. */
+    readonly name: string;
+    readonly is_pattern: boolean;
+    /** `iteration: stepMs`, `memory: max_allocated, bytes`, … */
+    readonly becomes: string;
+  }[];
+}
+
 export interface FormatsResult {
   readonly schema: 'mbforensics/formats@1';
+  /** Kinds of files that `ingest` reads. */
+  readonly files: readonly { readonly id: string; readonly title: string }[];
+  readonly scalars: readonly ScalarInfo[];
+  /** Lines and blocks of text logs, and the wordings of failures. */
   readonly formats: readonly FormatInfo[];
 }
 

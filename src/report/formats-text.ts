@@ -5,7 +5,25 @@ import { keepEnd, printable, table } from './table.js';
 
 const WIDTH = 100;
 
-export function formatsText({ formats }: FormatsResult): string {
+export function formatsText({ files, scalars, formats }: FormatsResult): string {
+  const kinds = table(
+    [{ title: 'file' }, { title: 'what' }],
+    files.map(({ id, title }) => [id, title]),
+    '  ',
+  );
+  const names = table(
+    [{ title: 'producer' }, { title: 'names', align: 'right' }, { title: 'such as' }],
+    scalars.map(({ producer, names: own }) => [
+      producer,
+      formatCount(own.length),
+      own
+        .filter(({ is_pattern: isPattern }) => !isPattern)
+        .slice(0, 2)
+        .map(({ name }) => name)
+        .join(', '),
+    ]),
+    '  ',
+  );
   const groups = new Map<string, FormatsResult['formats'][number][]>();
   for (const format of formats) {
     const key = format.form === 'message' ? 'Failure messages' : format.producer;
@@ -15,7 +33,7 @@ export function formatsText({ formats }: FormatsResult): string {
     const rows = members.map(({ id, title, versions }) => [id, title, keepEnd(versions, 36)]);
     return `${producer}\n${table([{ title: 'format' }, { title: 'what' }, { title: 'versions' }], rows, '  ')}\n`;
   });
-  return `${parts.join('\n')}\n${formats.length} formats; \`mbforensics formats explain FILE\` says which of them read a file.\n`;
+  return `Files\n${kinds}\n\nScalars of TensorBoard, W&B and exports (--json has all)\n${names}\n\n${parts.join('\n')}\n${formats.length} formats of text logs; \`mbforensics formats explain FILE\` says which of them read a file.\n`;
 }
 
 export function explainText(result: ExplainResult): string {

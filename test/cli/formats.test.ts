@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { PARSERS } from '../../parsers/index.js';
 import type { ExplainResult, FormatsResult } from '../../src/model/format-results.js';
 import { buildCli, type Cli } from '../support/cli.js';
 
@@ -26,7 +27,13 @@ const LOG = [
 
 describe('formats', () => {
   it('lists every format with its source and a sample', () => {
-    const { formats } = cli.expect(0, ['formats', '--json']).json<FormatsResult>();
+    const { formats, files, scalars } = cli.expect(0, ['formats', '--json']).json<FormatsResult>();
+    expect(files.map(({ id }) => id)).toEqual(PARSERS.map(({ id }) => id));
+    expect(scalars.length).toBeGreaterThan(10);
+    for (const { producer, source, versions, names } of scalars) {
+      expect(`${source} ${versions}`, producer).toMatch(/\w/);
+      for (const { name, becomes } of names) expect(`${name}: ${becomes}`, producer).toMatch(/.: \w/);
+    }
     expect(formats.length).toBeGreaterThan(150);
     expect(new Set(formats.map(({ id }) => id)).size).toBe(formats.length);
     for (const { id, source, versions, sample, anchors } of formats) {

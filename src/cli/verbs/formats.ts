@@ -1,6 +1,6 @@
 import { basename } from 'node:path';
 import type { Command } from 'commander';
-import { loadLogFormats } from '../../../parsers/index.js';
+import { loadLogFormats, loadScalarNames, PARSERS } from '../../../parsers/index.js';
 import type { FormatsResult } from '../../model/format-results.js';
 import { explainText, formatsText } from '../../report/formats-text.js';
 import type { Context } from '../context.js';
@@ -16,12 +16,18 @@ interface Options {
 export function registerFormats(program: Command, context: Context): void {
   const formats = program
     .command('formats')
-    .description('the lines of text logs this version reads')
+    .description('what this version reads: files, scalars of metrics, lines of text logs')
     .option('--json', 'print one JSON document')
     .addHelpText('after', '\nExamples:\n  $ mbforensics formats\n  $ mbforensics formats explain log-allranks_0.out\n')
     .action(async (options: Options) => {
       const { listFormats } = await loadLogFormats();
-      const result: FormatsResult = { schema: 'mbforensics/formats@1', formats: listFormats() };
+      const { listScalarNames } = await loadScalarNames();
+      const result: FormatsResult = {
+        schema: 'mbforensics/formats@1',
+        files: PARSERS.map(({ id, title }) => ({ id, title })),
+        scalars: listScalarNames(),
+        formats: listFormats(),
+      };
       answer(context, options, result, formatsText);
     });
   formats
