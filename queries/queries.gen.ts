@@ -1567,6 +1567,8 @@ export interface Queries {
       max_bytes: number;
       /** when */
       max_us: number | null;
+      /** where it stands */
+      max_line: number;
     };
   };
   /** What PyTorch of one rank held, with the sample of its device that is nearest in time */
@@ -1637,6 +1639,8 @@ export interface Queries {
       max_bytes: number;
       /** of the last sample */
       display_path: string;
+      /** of it */
+      line: number;
     };
   };
   /** Where ranks run, as far as anything says it: hosts, pids, and the devices NCCL names */

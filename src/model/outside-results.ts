@@ -52,7 +52,9 @@ export interface OutsideProcess {
   readonly last_us: number | null;
   readonly max_bytes: number;
   readonly last_bytes: number;
+  /** Of the last sample. */
   readonly file: string;
+  readonly line: number;
 }
 
 export interface OutsideMonitor {
@@ -69,6 +71,7 @@ export interface OutsideMonitor {
   /** The largest sample; the true peak may lie between two. */
   readonly max_bytes: number;
   readonly max_us: number | null;
+  readonly max_line: number;
 }
 
 export interface OutsideDevice {

@@ -4,6 +4,7 @@ import type { Evidence, EvidencePlace, EvidenceQuery, Verdict } from '../../mode
 import type { Store } from '../../store/store.js';
 import { listSnapshots } from '../names/snapshots.js';
 
+const BINARY: ReadonlySet<string> = new Set(['tensorboard', 'wandb']);
 /** Entries before an OOM in which the allocator's last flush is seen. */
 const FLUSH_ENTRIES = 64;
 
@@ -19,7 +20,8 @@ export async function readPlaces(store: Store, runId: number): Promise<Places> {
   const snapshots = await listSnapshots(store, { runId });
   return {
     runId,
-    paths: new Set(sources.map((source) => source.display_path)),
+    // A record of a binary file is no line that could be shown.
+    paths: new Set(sources.filter(({ format }) => !BINARY.has(format ?? '')).map((source) => source.display_path)),
     snapshots: new Map(
       snapshots.map((row) => [row.display_path, { snapshotId: row.snapshot_id, hasTraces: row.has_traces }]),
     ),

@@ -56,7 +56,7 @@ export async function readRunContext(store: Store, runId: number): Promise<RunCo
   const monitored = await readMonitored(store, runId);
   const hostMemory = await store.all('outside.host_memory', { run_id: runId });
   return {
-    tellHost: (evidence) => tellHostMemory(hostMemory, evidence),
+    tellHost: (evidence) => tellHostMemory(runId, hostMemory, evidence),
     of(rank) {
       // Without a rank, the one writer there is must be the one that failed.
       const own = rank ?? (ranks.size === 1 ? [...ranks][0]! : null);
@@ -81,7 +81,7 @@ export async function readRunContext(store: Store, runId: number): Promise<RunCo
           }
           tellOthers(own, others, total, evidence);
           if (driver !== null) tellDriver(driver, evidence);
-          if (monitor !== null) tellMonitor(monitor, evidence);
+          if (monitor !== null) tellMonitor(runId, monitor, evidence);
           const saving = savingSince(texts);
           if (saving !== null) evidence.add(saving.text, saving.source);
         },
@@ -124,14 +124,16 @@ const HOST_WORDS: Readonly<Record<string, (bytes: string) => string>> = {
 };
 
 /** Limits first, then who came near them; samples, so that the last moment may be missing. */
-function tellHostMemory(rows: readonly QueryRow<'outside.host_memory'>[], evidence: EvidenceLog): void {
+function tellHostMemory(runId: number, rows: readonly QueryRow<'outside.host_memory'>[], evidence: EvidenceLog): void {
   for (const { metric, host, process, bytes, display_path: path, line } of rows) {
     const words = HOST_WORDS[metric]?.(formatBytes(bytes));
     if (words === undefined || bytes === 0) continue;
     const who = process === null ? '' : `${process}: `;
     const where = host === null ? '' : ` on ${host}`;
     const sampled = metric === 'host_limit' ? '' : ' (sampled)';
-    evidence.add(`${who}${words}${where}${sampled}`, `${path} line ${formatCount(line)}`);
+    evidence.add(`${who}${words}${where}${sampled}`, `${path} line ${formatCount(line)}`, {
+      query: { name: 'outside.host_memory', params: { run_id: runId } },
+    });
   }
 }
 
@@ -139,7 +141,7 @@ function tellHostMemory(rows: readonly QueryRow<'outside.host_memory'>[], eviden
 const OUTSIDE_CHANGE_BYTES = GIB / 2;
 
 /** What was sampled of the device: in use at the failure, other processes, how the part outside PyTorch moved. */
-function tellMonitor(monitor: MonitorFacts, evidence: EvidenceLog): void {
+function tellMonitor(runId: number, monitor: MonitorFacts, evidence: EvidenceLog): void {
   const { usedBytes, moment, totalBytes, others, outsideFirstBytes: first, outsideLastBytes: last, source } = monitor;
   const when = moment === 'failure' ? 'when it failed' : 'in the largest sample, which may have missed the peak';
   const all = totalBytes === null ? '' : ` of ${formatBytes(totalBytes)}`;
@@ -147,13 +149,19 @@ function tellMonitor(monitor: MonitorFacts, evidence: EvidenceLog): void {
     first === null || last === null || Math.abs(last - first) < OUTSIDE_CHANGE_BYTES
       ? ''
       : `; outside PyTorch ${formatBytes(first)} at first and ${formatBytes(last)} at last`;
-  evidence.add(`the device had ${formatBytes(usedBytes)}${all} in use ${when}${change}`, source);
+  evidence.add(`the device had ${formatBytes(usedBytes)}${all} in use ${when}${change}`, source, {
+    query: { name: 'outside.monitors', params: { run_id: runId } },
+  });
   const [most] = others ?? [];
   if (most === undefined || others === null) return;
   const sum = others.reduce((bytes, process) => bytes + process.bytes, 0);
   const who = `pid ${most.pid ?? 'unknown'}${most.process === null ? '' : ` ${most.process}`}`;
   const more = others.length === 1 ? '' : `, largest of ${formatCount(others.length)}`;
-  evidence.add(`other processes on this device held ${formatBytes(sum)} when last seen: ${who}${more}`, source);
+  evidence.add(
+    `other processes on this device held ${formatBytes(sum)} when last seen: ${who}${more}`,
+    monitor.othersSource ?? source,
+    { query: { name: 'outside.processes', params: { run_id: runId } } },
+  );
 }
 
 function bystandersOf(

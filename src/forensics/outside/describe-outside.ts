@@ -209,6 +209,7 @@ async function describeDevice(
         max_bytes: row.max_bytes,
         last_bytes: row.last_bytes,
         file: row.display_path,
+        line: row.line,
       }),
     ),
   };
@@ -233,6 +234,7 @@ function monitorOf(row: MonitorRow): OutsideMonitor {
     last_bytes: row.last_bytes,
     max_bytes: row.max_bytes,
     max_us: row.max_us,
+    max_line: row.max_line,
   };
 }
 

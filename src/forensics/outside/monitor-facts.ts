@@ -1,5 +1,6 @@
 /** What monitors saw of the device of a rank that failed, for whoever judges the failure. */
 import type { OutsideDevice } from '../../model/outside-results.js';
+import { formatCount } from '../../model/units.js';
 import type { Store } from '../../store/store.js';
 import type { MonitorFacts } from '../verdict/facts.js';
 import { describeOutside } from './describe-outside.js';
@@ -21,7 +22,6 @@ function factsOf({ monitor, points, processes, total_bytes: total, outside }: Ou
   if (monitor === null) return null;
   const failure = points.findLast(({ kind }) => kind === 'failure message');
   const others = processes.filter(({ is_own: isOwn }) => isOwn === false);
-  const every = monitor.interval_us === null ? '' : `, every ${Math.round(monitor.interval_us / 100_000) / 10} s`;
   return {
     totalBytes: total,
     usedBytes: failure?.used_bytes ?? monitor.max_bytes,
@@ -32,6 +32,7 @@ function factsOf({ monitor, points, processes, total_bytes: total, outside }: Ou
       : null,
     outsideFirstBytes: outside === null || points.length < 2 ? null : outside.first_bytes,
     outsideLastBytes: outside === null || points.length < 2 ? null : outside.last_bytes,
-    source: `${monitor.file} (${monitor.format}${every})`,
+    source: `${monitor.file} line ${formatCount(monitor.max_line)}`,
+    othersSource: others[0] === undefined ? null : `${others[0].file} line ${formatCount(others[0].line)}`,
   };
 }

@@ -118,7 +118,9 @@ export interface MonitorFacts {
   /** Device memory in use less PyTorch's reserve, at the first and the last moment at which both are known. */
   readonly outsideFirstBytes: number | null;
   readonly outsideLastBytes: number | null;
+  /** Of the largest sample, and of the last one that lists the largest of the others. */
   readonly source: string;
+  readonly othersSource: string | null;
 }
 
 /** The highest memory that one pipeline stage printed. */
