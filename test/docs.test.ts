@@ -9,6 +9,7 @@ import { EXIT } from '../src/cli/exit-codes.js';
 import { ERROR_CODES } from '../src/model/errors.js';
 import { CAUSES } from '../src/model/vocabulary.js';
 import { MIGRATIONS } from '../src/store/migrations.js';
+import { warmCliOf } from './support/cli.js';
 
 const ROOT = resolve(dirname(fileURLToPath(import.meta.url)), '..');
 const readme = readFileSync(join(ROOT, 'README.md'), 'utf8');
@@ -16,13 +17,21 @@ const CLI = join(ROOT, 'dist', 'src', 'cli', 'main.js');
 
 describe('README', () => {
   let directory = '';
-  const mbforensics = (words: string): string =>
-    execFileSync('/bin/sh', ['-c', `"$NODE" "$CLI" ${words}`], {
+  const cli = warmCliOf(CLI);
+  const mbforensics = (words: string): string => {
+    const env = { XDG_CACHE_HOME: join(directory, 'cache'), MBF_DB: '' };
+    // A shell is needed for what only a shell does; the processes themselves are the matter of test/cli.
+    if (/^(?:[^\s"'|;*$&<>`\\]|"[^"$`\\]*"|\s)+$/.test(words)) {
+      const args = [...words.matchAll(/"([^"]*)"|(\S+)/g)].map(([, quoted, plain]) => quoted ?? plain!);
+      return cli.expect(0, args, { cwd: directory, env }).stdout;
+    }
+    return execFileSync('/bin/sh', ['-c', `"$NODE" "$CLI" ${words}`], {
       cwd: directory,
       encoding: 'utf8',
-      env: { ...process.env, NODE: process.execPath, CLI, XDG_CACHE_HOME: join(directory, 'cache'), MBF_DB: '' },
+      env: { ...process.env, ...env, NODE: process.execPath, CLI },
       stdio: ['ignore', 'pipe', 'pipe'],
     });
+  };
   const blocks = [...readme.matchAll(/```console\n\$ mbforensics ([^\n]*)\n([\s\S]*?)\n```/g)].map(
     ([, words, output]) => ({
       words: words!,

@@ -32,6 +32,12 @@ export interface OpenedStore {
   dispose(): Promise<void>;
 }
 
+/** The store of a path, and its one run. */
+export interface PathStore extends OpenedStore {
+  readonly runId: number;
+  readonly run: string;
+}
+
 /** What a verb asks of the database while it answers. */
 export interface StoreResources {
   readonly memoryLimitBytes?: number | undefined;
@@ -62,7 +68,7 @@ export function storedFailure(code: string | null, text: string | null): Failure
 }
 
 /** Opens the cached store of a path, making it first if the files are new or changed. */
-export async function pathStore(path: string, context: Context, resources: StoreResources = {}): Promise<OpenedStore> {
+export async function pathStore(path: string, context: Context, resources: StoreResources = {}): Promise<PathStore> {
   const { directory, temporary } = await cacheDirectory(context);
   const file = join(directory, `${await contentKey(path)}.duckdb`);
   let result: IngestResult | undefined;
@@ -95,7 +101,7 @@ export async function pathStore(path: string, context: Context, resources: Store
         { file: path },
       );
     }
-    return openedStore(store, failed, dispose);
+    return { ...openedStore(store, failed, dispose), runId: run.run_id, run: run.name };
   } catch (error) {
     await store.close();
     await dispose();

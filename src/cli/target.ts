@@ -66,8 +66,7 @@ export async function openTarget(operand: string | undefined, options: DbOptions
   const kind = forced?.[1] as Kind;
   const name = forced?.[2] ?? operand;
   if (name !== undefined && (kind === 'path' || (kind === undefined && existsSync(name)))) {
-    const opened = await pathStore(name, context, resources);
-    return { ...opened, ...(await latestRun(opened.store)), handle: undefined };
+    return { ...(await pathStore(name, context, resources)), handle: undefined };
   }
   const file = dbPath(options, context);
   if (name === undefined || existsSync(file)) {

@@ -22,7 +22,7 @@ import { GPUS, type LaunchOptions } from '../../samples/generate/repository/trai
 import { type ProgramRun, runProgram } from '../../samples/generate/repository/train/run-program.js';
 import { type TrainedRun, trained } from '../../samples/generate/repository/train/train-tree.js';
 import { sharedBuild } from '../store/scratch.js';
-import { type Cli, cliOf } from '../support/cli.js';
+import { buildCli, type Cli } from '../support/cli.js';
 
 const work = mkdtempSync(join(tmpdir(), 'mbf-bisect-'));
 let compiled: string;
@@ -30,7 +30,7 @@ let cli: Cli;
 
 beforeAll(() => {
   compiled = sharedBuild();
-  cli = cliOf(join(compiled, 'src', 'cli', 'main.js'));
+  cli = buildCli();
 });
 afterAll(() => rmSync(work, { recursive: true, force: true }));
 

@@ -16,6 +16,7 @@ import { adviseText } from '../../src/report/advise-text.js';
 import { openStore } from '../../src/store/open-store.js';
 import { scratchDirectory } from '../store/scratch.js';
 import { CORPUS, SNAPSHOTS, skipLoudly, snapshotPickles, truthOf } from '../support/corpus.js';
+import { newStore } from '../support/new-store.js';
 
 const LOGS = join(CORPUS, 'logs');
 const logs = existsSync(LOGS) ? readdirSync(LOGS).filter((name) => !name.endsWith('.meta.json')) : [];
@@ -26,7 +27,7 @@ describe('advice on the corpus', () => {
   if (paths.length === 0) skipLoudly('advice', 'the reference corpus (MBF_CORPUS)');
   it.each(paths.map((path) => [path.slice(path.lastIndexOf('/') + 1), path]))('%s', async (_, path) => {
     const file = join(scratchDirectory(), 'store.duckdb');
-    const written = await openStore(file, { mode: 'write' });
+    const written = await newStore(file);
     await ingest({ store: written, parsers: PARSERS, paths: [path!], now: new Date() });
     await written.close();
     const store = await openStore(file, { mode: 'read' });

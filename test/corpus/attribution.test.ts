@@ -1,7 +1,8 @@
 /** Attribution of every recording of the corpus: it adds up, leaves little over, and agrees with arithmetic where training makes it so. */
-import { existsSync } from 'node:fs';
+import { existsSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { PARSERS } from '../../parsers/index.js';
 import { stateTotals } from '../../src/allocator/walk/allocator-state.js';
 import { attributeDevice } from '../../src/forensics/attribution/attribute-device.js';
@@ -12,10 +13,9 @@ import { componentRows, readLiveBlocks } from '../../src/forensics/attribution/v
 import { stateAt } from '../../src/forensics/history/state-at.js';
 import { ingest } from '../../src/ingest/ingest.js';
 import { COMPONENTS, type Component } from '../../src/model/vocabulary.js';
-import { openStore } from '../../src/store/open-store.js';
 import type { Store } from '../../src/store/store.js';
-import { scratchDirectory } from '../store/scratch.js';
 import { SNAPSHOTS, skipLoudly, snapshotPickles, truthOf } from '../support/corpus.js';
+import { newStore } from '../support/new-store.js';
 
 const files = snapshotPickles().filter((name) => existsSync(join(SNAPSHOTS, name)) && truthOf(name).valid !== false);
 const RULES = compiledRules();
@@ -31,17 +31,15 @@ interface Case {
   readonly of: DeviceAttribution;
 }
 
-async function eachDevice(name: string, check: (one: Case) => Promise<void>): Promise<void> {
-  const store = await openStore(join(scratchDirectory(), 'store.duckdb'), { mode: 'write', threads: 1 });
-  try {
-    await ingest({ store, parsers: PARSERS, paths: [join(SNAPSHOTS, name)], now: new Date() });
-    for (const { device, segments, events } of await store.all('snapshot.devices', { snapshot_id: 1 })) {
-      if (segments === 0 && events === null) continue;
-      await check({ store, device, of: await attributeDevice(store, { snapshotId: 1, device }, RULES) });
-    }
-  } finally {
-    await store.close();
+/** Every device of a recording that has anything. */
+async function devicesOf(store: Store, name: string): Promise<Case[]> {
+  await ingest({ store, parsers: PARSERS, paths: [join(SNAPSHOTS, name)], now: new Date() });
+  const cases: Case[] = [];
+  for (const { device, segments, events } of await store.all('snapshot.devices', { snapshot_id: 1 })) {
+    if (segments === 0 && events === null) continue;
+    cases.push({ store, device, of: await attributeDevice(store, { snapshotId: 1, device }, RULES) });
   }
+  return cases;
 }
 
 /** Requested bytes by component after an entry: equal tensors are equal there, whatever rounding made of them. */
@@ -75,58 +73,71 @@ describe('attribution of the corpus', () => {
   let fromTheStart = 0;
   let trained = 0;
 
-  it.each(files)('%s adds up, and leaves little over where it was recorded from the start', async (name) => {
-    await eachDevice(name, async ({ store, device, of }) => {
-      for (const kind of ['peak', 'end'] as const) {
-        const at = await stateAt(store, 1, device, { kind });
-        const { blocks, known } = await readLiveBlocks(store, { snapshotId: 1, device }, of, at);
-        const rows = componentRows(blocks, known);
-        const total = rows.reduce((sum, row) => sum + row.bytes, 0);
-        expect(total).toBe(stateTotals(at.state).activeBytes);
-        expect(rows.reduce((sum, row) => sum + row.blocks, 0)).toBe(at.state.blocks.count);
-        for (const row of rows) {
-          expect(COMPONENTS).toContain(row.component);
-          expect(row.by === 'none').toBe(row.rules.length === 0);
+  describe.each(files)('%s', (name) => {
+    let directory = '';
+    let store: Store;
+    let devices: readonly Case[] = [];
+    beforeAll(async () => {
+      directory = mkdtempSync(join(tmpdir(), 'mbf-attribution-'));
+      store = await newStore(join(directory, 'store.duckdb'), { threads: 1 });
+      devices = await devicesOf(store, name);
+    });
+    afterAll(async () => {
+      devices = [];
+      await store.close();
+      rmSync(directory, { recursive: true, force: true });
+    });
+
+    it('adds up, and leaves little over where it was recorded from the start', async () => {
+      for (const { device, of } of devices) {
+        for (const kind of ['peak', 'end'] as const) {
+          const at = await stateAt(store, 1, device, { kind });
+          const { blocks, known } = await readLiveBlocks(store, { snapshotId: 1, device }, of, at);
+          const rows = componentRows(blocks, known);
+          const total = rows.reduce((sum, row) => sum + row.bytes, 0);
+          expect(total).toBe(stateTotals(at.state).activeBytes);
+          expect(rows.reduce((sum, row) => sum + row.blocks, 0)).toBe(at.state.blocks.count);
+          for (const row of rows) {
+            expect(COMPONENTS).toContain(row.component);
+            expect(row.by === 'none').toBe(row.rules.length === 0);
+          }
+          if (kind !== 'peak' || !of.history.startsEmpty || shareWithFrames(of) < MOST_BYTES_WITH_FRAMES) continue;
+          fromTheStart += 1;
+          const unknown = rows.filter(({ by }) => by === 'none').reduce((sum, row) => sum + row.bytes, 0);
+          expect(unknown / total, `${name} device ${device}`).toBeLessThanOrEqual(MOST_UNKNOWN);
         }
-        if (kind !== 'peak' || !of.history.startsEmpty || shareWithFrames(of) < MOST_BYTES_WITH_FRAMES) continue;
-        fromTheStart += 1;
-        const unknown = rows.filter(({ by }) => by === 'none').reduce((sum, row) => sum + row.bytes, 0);
-        expect(unknown / total, `${name} device ${device}`).toBeLessThanOrEqual(MOST_UNKNOWN);
       }
     });
-  });
 
-  it.each(files)('%s has the same components in the series as at its peak', async (name) => {
-    await eachDevice(name, async ({ of }) => {
-      const { peak, holds, freeCompletedRecorded } = of.history;
-      if (of.lives.events === 0 || !holds || !freeCompletedRecorded || peak.seq === null) return;
-      const { bytes } = componentSeries(of, [
-        { first_seq: 0, last_seq: peak.seq },
-        { first_seq: peak.seq + 1, last_seq: of.lives.events - 1 },
-      ]);
-      expect(bytes[0]!.reduce((sum, part) => sum + part, 0)).toBe(peak.bytes);
+    it('has the same components in the series as at its peak', () => {
+      for (const { of } of devices) {
+        const { peak, holds, freeCompletedRecorded } = of.history;
+        if (of.lives.events === 0 || !holds || !freeCompletedRecorded || peak.seq === null) continue;
+        const { bytes } = componentSeries(of, [
+          { first_seq: 0, last_seq: peak.seq },
+          { first_seq: peak.seq + 1, last_seq: of.lives.events - 1 },
+        ]);
+        expect(bytes[0]!.reduce((sum, part) => sum + part, 0)).toBe(peak.bytes);
+      }
     });
-  });
 
-  it.each(files)(
-    '%s has gradients as large as its parameters, and states twice as large, if it trains with Adam',
-    async (name) => {
-      await eachDevice(name, async ({ of }) => {
+    it('has gradients as large as its parameters, and states twice as large, if it trains with Adam', () => {
+      for (const { of } of devices) {
         const windows = of.phases.windows.filter(({ phase }) => phase === 'optimizer_step');
         const step = windows.at(-1);
-        if (step === undefined) return;
+        if (step === undefined) continue;
         const before = requestedAt(of, step.firstSeq - 1);
         const after = requestedAt(of, step.lastSeq);
         const [parameters, gradients] = [before.get('parameter') ?? 0, before.get('gradient') ?? 0];
         const states = after.get('optimizer_state') ?? 0;
         // Sharded, frozen or half-precision training has other ratios; two fp32 moments for each fp32 parameter is what is held against arithmetic.
-        if (parameters === 0 || Math.abs(states / parameters - 2) > 0.5) return;
+        if (parameters === 0 || Math.abs(states / parameters - 2) > 0.5) continue;
         trained += 1;
         expect(Math.abs(states / parameters - 2), `${name}: states`).toBeLessThanOrEqual(2 * TOLERANCE);
         expect(Math.abs(gradients / parameters - 1), `${name}: gradients`).toBeLessThanOrEqual(TOLERANCE);
-      });
-    },
-  );
+      }
+    });
+  });
 
   it('had recordings of both kinds', () => {
     expect(fromTheStart).toBeGreaterThan(0);

@@ -10,9 +10,10 @@ import { GROUP_KEYS } from '../../src/model/peak-results.js';
 import type { PeakResult } from '../../src/model/results.js';
 import { openStore } from '../../src/store/open-store.js';
 import { buildCli, type Cli } from '../support/cli.js';
-import { SNAPSHOTS, skipLoudly, snapshotPickles, truthOf } from '../support/corpus.js';
+import { skipLoudly } from '../support/corpus.js';
+import { copyCorpusStore, validSnapshots } from '../support/corpus-store.js';
 
-const files = snapshotPickles().filter((name) => truthOf(name).valid !== false);
+const files = validSnapshots();
 
 describe('stacks of the corpus', () => {
   if (files.length === 0) {
@@ -29,7 +30,7 @@ describe('stacks of the corpus', () => {
     cli = buildCli();
     directory = mkdtempSync(join(tmpdir(), 'mbf-sites-'));
     db = join(directory, 'corpus.duckdb');
-    cli.expect(0, ['ingest', ...files.map((name) => join(SNAPSHOTS, name)), '--run', 'corpus', '--db', db]);
+    copyCorpusStore(cli, db);
     const store = await openStore(db, { mode: 'read' });
     try {
       const rows = await store.select('SELECT stack_id FROM stack WHERE depth > 0');

@@ -88,8 +88,7 @@ describe('diff of real snapshots', () => {
     cli = buildCli();
     directory = mkdtempSync(join(tmpdir(), 'mbf-diff-'));
     const db = join(directory, 'corpus.duckdb');
-    const paths = valid.map((name) => join(SNAPSHOTS, name));
-    cli.expect(0, ['ingest', ...paths, '--run', 'corpus', '--db', db]);
+    copyCorpusStore(cli, db);
     const store = await openStore(db, { mode: 'read' });
     try {
       const [run] = await store.all('store.runs', { run_id: null });

@@ -6,10 +6,11 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { ExportResult } from '../../src/model/export-results.js';
 import type { PeakResult } from '../../src/model/results.js';
 import { buildCli, type Cli } from '../support/cli.js';
-import { hasPython, SNAPSHOTS, skipLoudly, snapshotPickles, truthOf } from '../support/corpus.js';
+import { hasPython, SNAPSHOTS, skipLoudly, truthOf } from '../support/corpus.js';
+import { copyCorpusStore, validSnapshots } from '../support/corpus-store.js';
 import { snapshotDifferences } from '../support/snapshot-json-truth.js';
 
-const files = snapshotPickles().filter((name) => truthOf(name).valid !== false);
+const files = validSnapshots();
 
 describe('exports of the snapshots of the corpus', () => {
   if (files.length === 0 || !hasPython) {
@@ -26,7 +27,7 @@ describe('exports of the snapshots of the corpus', () => {
     cli = buildCli();
     directory = mkdtempSync(join(tmpdir(), 'mbf-corpus-export-'));
     db = join(directory, 'corpus.duckdb');
-    cli.expect(0, ['ingest', ...files.map((name) => join(SNAPSHOTS, name)), '--run', 'corpus', '--db', db]);
+    copyCorpusStore(cli, db);
     const { snapshots } = cli.expect(0, ['peak', 'corpus', '--json', '--db', db]).json<PeakResult>();
     peaks = new Map(snapshots.map((snapshot) => [snapshot.path, snapshot]));
   });

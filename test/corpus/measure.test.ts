@@ -12,6 +12,7 @@ import { compareText } from '../../src/report/compare-text.js';
 import { openStore } from '../../src/store/open-store.js';
 import { scratchDirectory } from '../store/scratch.js';
 import { CORPUS, SNAPSHOTS, skipLoudly, snapshotPickles, truthOf } from '../support/corpus.js';
+import { newStore } from '../support/new-store.js';
 
 const LOGS = join(CORPUS, 'logs');
 const logs = existsSync(LOGS) ? readdirSync(LOGS).filter((name) => !name.endsWith('.meta.json')) : [];
@@ -19,9 +20,12 @@ const snapshots = snapshotPickles().filter((name) => truthOf(name).valid !== fal
 const paths = [...logs.map((name) => join(LOGS, name)), ...snapshots.map((name) => join(SNAPSHOTS, name))];
 
 async function measured(path: string): Promise<Measurement | undefined> {
-  const store = await openStore(join(scratchDirectory(), 'store.duckdb'), { mode: 'write' });
+  const file = join(scratchDirectory(), 'store.duckdb');
+  const written = await newStore(file);
+  await ingest({ store: written, parsers: PARSERS, paths: [path], now: new Date() });
+  await written.close();
+  const store = await openStore(file, { mode: 'read' });
   try {
-    await ingest({ store, parsers: PARSERS, paths: [path], now: new Date() });
     const [run] = await store.all('store.runs', { run_id: null });
     return run === undefined ? undefined : await measureRun(store, run.run_id, run.name);
   } finally {

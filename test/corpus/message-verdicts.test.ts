@@ -17,6 +17,7 @@ import type { IncidentRow } from '../../src/model/tables.js';
 import { CAUSES, type Cause } from '../../src/model/vocabulary.js';
 import { openStore } from '../../src/store/open-store.js';
 import { CORPUS, skipLoudly } from '../support/corpus.js';
+import { newStore } from '../support/new-store.js';
 
 const MESSAGES = join(CORPUS, 'oom_messages.jsonl');
 
@@ -160,11 +161,17 @@ describe('verdicts from messages of the corpus', () => {
       mkdirSync(join(directory, 'runs', `run-${i}`), { recursive: true });
       writeFileSync(join(directory, 'runs', `run-${i}`, 'train.log'), `${text}\n`);
     });
-    const store = await openStore(join(directory, 'messages.duckdb'), { mode: 'write' });
+    const file = join(directory, 'messages.duckdb');
+    const written = await newStore(file);
     try {
       const paths = [join(directory, 'runs')];
-      const result = await ingest({ store, parsers: PARSERS, paths, each: true, now: new Date() });
+      const result = await ingest({ store: written, parsers: PARSERS, paths, each: true, now: new Date() });
       expect(result.sources.filter(({ status }) => status !== 'ingested')).toEqual([]);
+    } finally {
+      await written.close();
+    }
+    const store = await openStore(file, { mode: 'read' });
+    try {
       const runs = await store.all('store.runs', { run_id: null });
       expect(runs.length).toBe(cases.length);
       for (const [i, { id, text }] of cases.entries()) {

@@ -5,15 +5,15 @@ import { expect, it } from 'vitest';
 import { PARSERS } from '../../parsers/index.js';
 import { estimateRun, type RunEstimate } from '../../src/forensics/estimate/estimate-run.js';
 import { ingest } from '../../src/ingest/ingest.js';
-import { openStore } from '../../src/store/open-store.js';
 import { scratchDirectory } from '../store/scratch.js';
+import { newStore } from '../support/new-store.js';
 
 /** The estimate of a run of one configuration file. */
 async function estimated(yaml: string): Promise<RunEstimate> {
   const directory = scratchDirectory();
   const path = join(directory, 'run_config.yaml');
   writeFileSync(path, yaml);
-  const store = await openStore(join(directory, 'store.duckdb'), { mode: 'write' });
+  const store = await newStore(join(directory, 'store.duckdb'));
   try {
     await ingest({ store, parsers: PARSERS, paths: [path], run: 'one', now: new Date(0) });
     const [run] = await store.all('store.runs', { run_id: null });

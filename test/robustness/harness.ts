@@ -9,10 +9,10 @@ import { ingest } from '../../src/ingest/ingest.js';
 import { ERROR_CODES } from '../../src/model/errors.js';
 import type { ParserSpec } from '../../src/model/parser.js';
 import type { IngestSource } from '../../src/model/results.js';
-import { openStore } from '../../src/store/open-store.js';
 import type { Store } from '../../src/store/store.js';
 import { repoRoot } from '../store/scratch.js';
 import { cpuMs } from '../support/cpu-time.js';
+import { newStore } from '../support/new-store.js';
 
 /** No input may take more processor time, whatever other processes do meanwhile. */
 export const LIMIT_MS = 10_000;
@@ -116,10 +116,7 @@ function checkTime(what: string, ms: number): void {
 export async function openBench(): Promise<Bench> {
   const directory = mkdtempSync(join(tmpdir(), 'mbf-bench-'));
   // The CLI's own limits: a test that gives DuckDB more memory would not see what a user sees.
-  const store = await openStore(join(directory, 'store.duckdb'), {
-    mode: 'write',
-    memoryLimitBytes: 96 * 1024 * 1024,
-  });
+  const store = await newStore(join(directory, 'store.duckdb'), { memoryLimitBytes: 96 * 1024 * 1024 });
   let counts = await dataCounts(store);
   const takePath = async (path: string): Promise<Outcome> => {
     const before = counts;

@@ -7,6 +7,7 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { openStore } from '../../src/store/open-store.js';
 import type { Store } from '../../src/store/store.js';
 import { sharedBuild } from '../store/scratch.js';
+import { type Answer, type Cli, warmCliOf } from '../support/cli.js';
 import { type Counts, dataCounts, expectSound, runCli, seeded, temporaryDirectory } from './harness.js';
 import { type Py, pickled } from './pickle-builder.js';
 import { entry, frame, segment, snapshot } from './snapshots.js';
@@ -15,6 +16,10 @@ const FILES = 12;
 const KILLS = 20;
 const root = temporaryDirectory();
 let build = '';
+/** For what is asked after a kill. What is killed is a process of its own. */
+let cli: Cli;
+const env = { XDG_CACHE_HOME: join(root, 'cache'), HOME: root };
+const ask = (...args: string[]): Answer => cli.run(args, { cwd: root, env });
 /** Wall time of a whole ingest, process start included. */
 let fullMs = 0;
 let wholeCounts: Counts = {};
@@ -109,6 +114,7 @@ async function killedIngest(db: string, delayMs: number): Promise<boolean> {
 
 beforeAll(async () => {
   build = sharedBuild();
+  cli = warmCliOf(join(build, 'src', 'cli', 'main.js'));
   const run = join(root, 'run');
   mkdirSync(run);
   for (let rank = 0; rank < FILES; rank++) {
@@ -134,14 +140,14 @@ beforeAll(async () => {
 });
 
 async function expectWholeSourcesOnly(db: string): Promise<string[]> {
-  const listed = await runCli(build, ['sources', '--json', '--db', db], root);
-  if (listed.code === 2) {
+  const listed = ask('sources', '--json', '--db', db);
+  if (listed.status === 2) {
     // Killed before there was a store: then there is no file either.
     expect(listed.stderr).toContain('MBF1004');
     expect(existsSync(join(root, db))).toBe(false);
     return [];
   }
-  expect(listed.code, listed.stderr).toBe(0);
+  expect(listed.status, listed.stderr).toBe(0);
   const { sources } = JSON.parse(listed.stdout) as { sources: SourceLine[] };
   const done = sources.map(({ path }) => path);
   expect(sources.every(({ status }) => status === 'ingested')).toBe(true);
@@ -187,8 +193,8 @@ describe(`kill -9 at ${KILLS} moments of an ingest`, () => {
     } else if (done.length === 0 && share > 0.5) expectedMs *= 1.25;
     finished.push(done.length);
 
-    const second = await runCli(build, ['ingest', 'run', '--json', '--db', db], root);
-    expect(second.code, second.stderr).toBe(0);
+    const second = ask('ingest', 'run', '--json', '--db', db);
+    expect(second.status, second.stderr).toBe(0);
     const { sources } = JSON.parse(second.stdout) as { sources: SourceLine[] };
     expect(sources.map(({ path, status }) => [path, status])).toEqual(
       [...truth.keys()].sort().map((path, at) => [path, at < done.length ? 'unchanged' : 'ingested']),

@@ -22,9 +22,9 @@ import { ingest } from '../../src/ingest/ingest.js';
 import { MbfError } from '../../src/model/errors.js';
 import { GROUP_KEYS, GROUPINGS } from '../../src/model/peak-results.js';
 import { TRACE_ACTIONS } from '../../src/model/vocabulary.js';
-import { openStore } from '../../src/store/open-store.js';
 import type { Store } from '../../src/store/store.js';
 import { scratchDirectory } from '../store/scratch.js';
+import { newStore } from '../support/new-store.js';
 import { corpusPickles, seeded } from './harness.js';
 import { type Py, pickled, Tuple } from './pickle-builder.js';
 import { type Dict, entry, frame, MIB, segment, snapshot } from './snapshots.js';
@@ -115,7 +115,7 @@ async function withIngested(bytes: Buffer, work: (store: Store) => Promise<void>
   const directory = scratchDirectory();
   const file = join(directory, 'snapshot_0.pickle');
   writeFileSync(file, bytes);
-  const store = await openStore(join(directory, 's.duckdb'), { mode: 'write', threads: 1 });
+  const store = await newStore(join(directory, 's.duckdb'), { threads: 1 });
   try {
     const { sources } = await ingest({ store, parsers: PARSERS, paths: [file], now: new Date() });
     if (sources.some((source) => source.status === 'ingested')) await work(store);

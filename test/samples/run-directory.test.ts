@@ -26,7 +26,7 @@ import type { IncidentRow } from '../../src/model/tables.js';
 import { MIB } from '../../src/model/units.js';
 import { isOomKind } from '../../src/model/vocabulary.js';
 import { sharedBuild } from '../store/scratch.js';
-import { type Cli, cliOf } from '../support/cli.js';
+import { buildCli, type Cli } from '../support/cli.js';
 import { lastAttemptOf, onNodes, withEndings, withRestart } from '../support/generated-runs.js';
 
 /** A number with no meaning: any other should do as well. One, since every cause is built, written and read by two programs. */
@@ -101,7 +101,7 @@ function put(name: string, run: GeneratedRun, options: Parameters<typeof runDire
 beforeAll(() => {
   root = mkdtempSync(join(tmpdir(), 'mbf-run-directory-'));
   compiled = sharedBuild();
-  cli = cliOf(join(compiled, 'src', 'cli', 'main.js'));
+  cli = buildCli();
   for (const cause of CAUSES_TO_GENERATE) {
     for (const seed of SEEDS) built.push(put(`${cause.name}-${seed}`, cause.build(seed)));
   }

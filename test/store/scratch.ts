@@ -16,38 +16,51 @@ export function scratchDirectory(): string {
 }
 
 const CACHE = join(repoRoot, 'node_modules', '.cache');
-/** How long another worker may take to compile. */
+
+/** A path for what all test files of this run share, and a later run removes; undefined where the system does not tell runs apart. */
+export function sharedPath(suffix: string): string | undefined {
+  const run = runId();
+  if (run === undefined) return undefined;
+  mkdirSync(CACHE, { recursive: true });
+  return join(CACHE, `mbforensics-test-run-${run}${suffix}`);
+}
+/** How long another worker may take to make something. */
 const MOST_WAIT_MS = 180_000;
 const POLL_MS = 50;
+
+/** Has `make` make something at `path` if nobody has begun to in this run of the tests; else waits until it is there. */
+export function madeOnce(path: string, make: () => void): void {
+  const done = `${path}.done`;
+  try {
+    mkdirSync(`${path}.begun`);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
+    const until = Date.now() + MOST_WAIT_MS;
+    while (!existsSync(done)) {
+      if (Date.now() > until) throw new Error(`nobody made ${path}`);
+      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, POLL_MS);
+    }
+    return;
+  }
+  make();
+  writeFileSync(done, '');
+}
 
 /**
  * The sources compiled for this run of the tests: by whichever worker needs them first, and kept under `node_modules` so that packages resolve. A
  * build of `dist/` may be older than the sources under test. Nobody may change it; see {@link compileSources}.
  */
 export function sharedBuild(): string {
-  const run = runId();
-  if (run === undefined) return compileSources(`worker-${process.pid}`);
-  const outDir = join(CACHE, `mbforensics-test-run-${run}`);
-  const done = `${outDir}.done`;
-  mkdirSync(CACHE, { recursive: true });
-  try {
-    mkdirSync(outDir);
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
-    const until = Date.now() + MOST_WAIT_MS;
-    while (!existsSync(done)) {
-      if (Date.now() > until) throw new Error(`nobody compiled ${outDir}`);
-      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, POLL_MS);
+  const outDir = sharedPath('');
+  if (outDir === undefined) return compileSources(`worker-${process.pid}`);
+  madeOnce(outDir, () => {
+    for (const name of readdirSync(CACHE)) {
+      const of = /^mbforensics-test-run-(\d+)-(\d+)/.exec(name);
+      // Another run may be going on beside this one.
+      if (of !== null && startOf(of[1]!) !== of[2]) rmSync(join(CACHE, name), { recursive: true, force: true });
     }
-    return outDir;
-  }
-  for (const name of readdirSync(CACHE)) {
-    const of = /^mbforensics-test-run-(\d+)-(\d+)/.exec(name);
-    // Another run may be going on beside this one.
-    if (of !== null && startOf(of[1]!) !== of[2]) rmSync(join(CACHE, name), { recursive: true, force: true });
-  }
-  compileInto(outDir);
-  writeFileSync(done, '');
+    compileInto(outDir);
+  });
   return outDir;
 }
 

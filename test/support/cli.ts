@@ -1,7 +1,12 @@
-/** The command line as a user has it: a process of its own, built from the sources under test. */
+/**
+ * The command line as a user has it, built from the sources under test. The first question to each verb is a process of its own, once in a run of the tests;
+ * those after it go to one that stays, and runs the same `main.js` with the same arguments, directory and environment (`warm-cli.mjs`).
+ */
 import { type SpawnSyncReturns, spawnSync } from 'node:child_process';
+import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { sharedBuild } from '../store/scratch.js';
+import { sharedBuild, sharedPath } from '../store/scratch.js';
+import { runWarm } from './warm-process.js';
 
 export interface Answer {
   readonly status: number | null;
@@ -26,24 +31,45 @@ export interface Cli {
 
 /** The command line of the sources under test, compiled once for all test files of a run. */
 export function buildCli(): Cli {
-  return cliOf(join(sharedBuild(), 'src', 'cli', 'main.js'));
+  const script = join(sharedBuild(), 'src', 'cli', 'main.js');
+  const kept = warmCliOf(script);
+  return asCli(script, (args, options) =>
+    isFirst(verbOf(args)) ? spawned(script, args, options) : kept.run(args, options),
+  );
 }
 
+const seen = new Set<string>();
+
+/** Whether no test file of this run has asked it anything before. */
+function isFirst(verb: string): boolean {
+  if (seen.has(verb)) return false;
+  seen.add(verb);
+  const mark = /^[a-z-]{0,40}$/.test(verb) ? sharedPath(`.first-${verb}`) : undefined;
+  if (mark === undefined) return true;
+  try {
+    mkdirSync(mark);
+    return true;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'EEXIST') return false;
+    throw error;
+  }
+}
+
+/** Every question to the process that stays, but those that need one of their own. */
+export function warmCliOf(script: string): Cli {
+  return asCli(script, (args, options) => (needsProcess(args, options) ? spawned : warm)(script, args, options));
+}
+
+/** Every question a process of its own. */
 export function cliOf(script: string): Cli {
-  const run = (args: readonly string[], options: RunOptions = {}): Answer => {
-    const result = spawnSync(process.execPath, [script, ...args], {
-      encoding: 'utf8',
-      maxBuffer: 1 << 28,
-      cwd: options.cwd,
-      env: environment(options.env),
-      ...(options.input === undefined ? {} : { input: options.input }),
-    });
-    return answerOf(result);
-  };
+  return asCli(script, (...question) => spawned(script, ...question));
+}
+
+function asCli(script: string, run: (args: readonly string[], options: RunOptions) => Answer): Cli {
   return {
     script,
-    run,
-    expect(status, args, options) {
+    run: (args, options = {}) => run(args, options),
+    expect(status, args, options = {}) {
       const answer = run(args, options);
       if (answer.status !== status) {
         throw new Error(
@@ -53,6 +79,33 @@ export function cliOf(script: string): Cli {
       return answer;
     },
   };
+}
+
+const verbOf = (args: readonly string[]): string => args.find((arg) => !arg.startsWith('-')) ?? '';
+
+/** Read by Node, or by the C library, when a process begins. */
+const READ_AT_START = /^(?:NODE_|TZ$|LC_|LANG)/;
+
+/** Standard input can be read once; `bisect` starts processes of its own, and takes their signals. */
+function needsProcess(args: readonly string[], { input, env = {} }: RunOptions): boolean {
+  const usesInput = input !== undefined || args.includes('-');
+  return usesInput || verbOf(args) === 'bisect' || Object.keys(env).some((name) => READ_AT_START.test(name));
+}
+
+function warm(script: string, args: readonly string[], { cwd = process.cwd(), env }: RunOptions): Answer {
+  const answer = runWarm({ script, args, cwd, env: environment(env) });
+  return { ...answer, json: <T>() => JSON.parse(answer.stdout) as T };
+}
+
+function spawned(script: string, args: readonly string[], options: RunOptions): Answer {
+  const result = spawnSync(process.execPath, [script, ...args], {
+    encoding: 'utf8',
+    maxBuffer: 1 << 28,
+    cwd: options.cwd,
+    env: environment(options.env),
+    ...(options.input === undefined ? {} : { input: options.input }),
+  });
+  return answerOf(result);
 }
 
 /** The tests' own environment must not leak in: a store named by the person who runs them, say. */

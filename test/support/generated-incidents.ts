@@ -7,10 +7,15 @@ import { CAUSES_TO_GENERATE } from '../../samples/generate/causes/index.js';
 import type { GeneratedRun } from '../../samples/generate/run.js';
 import { runDirectory, TRUTH_NAME } from '../../samples/generate/write/run-directory.js';
 import { diagnose } from '../../src/forensics/diagnosis/diagnose.js';
+import { snapshotsToJudge } from '../../src/forensics/diagnosis/traced-ooms.js';
+import { deviceHistory } from '../../src/forensics/history/device-history.js';
 import { ingest } from '../../src/ingest/ingest.js';
+import { HISTORY_RULES } from '../../src/model/derived-tables.js';
 import type { DiagnoseResult } from '../../src/model/results.js';
 import type { Cause, CauseDetail } from '../../src/model/vocabulary.js';
 import { openStore } from '../../src/store/open-store.js';
+import type { Store } from '../../src/store/store.js';
+import { newStore } from './new-store.js';
 
 /** `ring` and `ring-alone`: the traces lost their oldest half or two thirds; beside the logs, and without them. */
 export const VIEWS = ['whole', 'snapshots', 'logs', 'ring', 'ring-alone'] as const;
@@ -75,6 +80,12 @@ function truthOf(run: GeneratedRun): Truth {
   };
 }
 
+async function keepHistories(store: Store, runId: number): Promise<void> {
+  const judged = new Set(await snapshotsToJudge(store, runId));
+  for (const { snapshot_id, device } of await store.all('history.missing', { rules: HISTORY_RULES }))
+    if (judged.has(snapshot_id)) await deviceHistory(store, snapshot_id, device);
+}
+
 /** Generates a run and lets the tool judge each view of it; `views` absent: all there are. */
 export async function judgeIncident(name: string, seed: number, views?: readonly View[]): Promise<Incident> {
   const run = CAUSES_TO_GENERATE.find((cause) => cause.name === name)!.build(seed);
@@ -87,10 +98,18 @@ export async function judgeIncident(name: string, seed: number, views?: readonly
       mkdirSync(join(directory, view));
       for (const [file, bytes] of contents) writeFileSync(join(directory, view, file), bytes);
     }
-    const store = await openStore(join(directory, 'store.duckdb'), { mode: 'write' });
+    const file = join(directory, 'store.duckdb');
+    const written = await newStore(file);
     try {
       const paths = wanted.map(([view]) => join(directory, view));
-      await ingest({ store, parsers: PARSERS, paths, now: new Date(0) });
+      await ingest({ store: written, parsers: PARSERS, paths, now: new Date(0) });
+      // As the verb does: what is read then has its histories, and is read once.
+      for (const { run_id } of await written.all('store.runs', { run_id: null })) await keepHistories(written, run_id);
+    } finally {
+      await written.close();
+    }
+    const store = await openStore(file, { mode: 'read' });
+    try {
       const runs = await store.all('store.runs', { run_id: null });
       const results: Partial<Record<View, DiagnoseResult>> = {};
       for (const [view] of wanted) {

@@ -2,6 +2,7 @@
 import type { IterationSummary, IterationsResult } from '../../model/log-results.js';
 import type { QueryRow } from '../../store/query-catalog.js';
 import type { Store } from '../../store/store.js';
+import { readIterationSummary } from './iteration-summary.js';
 
 const NONE: IterationSummary = {
   count: 0,
@@ -81,7 +82,7 @@ export async function summariseIterations(
   store: Store,
   runId: number,
 ): Promise<Pick<IterationsResult, 'summary' | 'attempts'>> {
-  const rows = await store.all('log.iteration_summary', { run_id: runId });
+  const rows = await readIterationSummary(store, runId);
   const whole = rows.find((row) => row.attempt === null);
   return {
     // Without rows the grand total is still a group, of nothing.

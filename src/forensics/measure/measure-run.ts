@@ -20,6 +20,7 @@ import { readEnvironment } from '../log/env.js';
 import { readFirstFailure } from '../log/first-failure-result.js';
 import { describeIterations } from '../log/iterations.js';
 import { type LogFacts, readLogFacts } from '../log/log-facts.js';
+import { readRun } from '../log/read-run.js';
 import { findDisturbances } from './disturbances.js';
 import { measurePeak } from './measure-peak.js';
 import { measureSeries } from './measure-series.js';
@@ -47,7 +48,7 @@ export async function measureRun(
   const { mostPeaks = MOST_PEAKS, judge = true, verdicts } = options;
   const log = await readLogFacts(store, runId);
   const { facts, layout, incidents, values } = log;
-  const [row] = await store.all('store.runs', { run_id: runId });
+  const row = await readRun(store, runId);
   const iterations = await describeIterations(store, runId, run);
   const attempt = iterations.attempts.at(-1)?.attempt;
   const ofLaunch = iterations.rows.filter((line) => line.attempt === attempt);
