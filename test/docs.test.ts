@@ -9,15 +9,15 @@ import { EXIT } from '../src/cli/exit-codes.js';
 import { ERROR_CODES } from '../src/model/errors.js';
 import { CAUSES } from '../src/model/vocabulary.js';
 import { MIGRATIONS } from '../src/store/migrations.js';
-import { warmCliOf } from './support/cli.js';
+import { sharedBuild } from './store/scratch.js';
+import { type Cli, warmCliOf } from './support/cli.js';
 
 const ROOT = resolve(dirname(fileURLToPath(import.meta.url)), '..');
 const readme = readFileSync(join(ROOT, 'README.md'), 'utf8');
-const CLI = join(ROOT, 'dist', 'src', 'cli', 'main.js');
 
 describe('README', () => {
   let directory = '';
-  const cli = warmCliOf(CLI);
+  let cli: Cli;
   const mbforensics = (words: string): string => {
     const env = { XDG_CACHE_HOME: join(directory, 'cache'), MBF_DB: '' };
     // A shell is needed for what only a shell does; the processes themselves are the matter of test/cli.
@@ -28,7 +28,7 @@ describe('README', () => {
     return execFileSync('/bin/sh', ['-c', `"$NODE" "$CLI" ${words}`], {
       cwd: directory,
       encoding: 'utf8',
-      env: { ...process.env, ...env, NODE: process.execPath, CLI },
+      env: { ...process.env, ...env, NODE: process.execPath, CLI: cli.script },
       stdio: ['ignore', 'pipe', 'pipe'],
     });
   };
@@ -40,6 +40,7 @@ describe('README', () => {
   );
 
   beforeAll(() => {
+    cli = warmCliOf(join(sharedBuild(), 'src', 'cli', 'main.js'));
     directory = mkdtempSync(join(tmpdir(), 'mbf-readme-'));
     symlinkSync(join(ROOT, 'samples'), join(directory, 'samples'));
     mbforensics('ingest samples/llama3-70b-fragmentation');
@@ -48,7 +49,7 @@ describe('README', () => {
 
   it('shows every verb', () => {
     const shown = new Set(blocks.map((block) => block.words.split(' ')[0]));
-    const verbs = execFileSync(process.execPath, [CLI, '--help'], { encoding: 'utf8' }).matchAll(
+    const verbs = execFileSync(process.execPath, [cli.script, '--help'], { encoding: 'utf8' }).matchAll(
       /^ {2}([a-z]+) \[options\]/gm,
     );
     for (const [, verb] of verbs) if (verb !== 'runs') expect(shown, `README shows no ${verb}`).toContain(verb);

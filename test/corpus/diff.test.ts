@@ -12,7 +12,8 @@ import type { Frame } from '../../src/forensics/stacks/call-site.js';
 import type { SnapshotDiff } from '../../src/model/diff-results.js';
 import { openStore } from '../../src/store/open-store.js';
 import { buildCli, type Cli } from '../support/cli.js';
-import { CORPUS, SNAPSHOTS, skipLoudly, snapshotPickles, truthOf } from '../support/corpus.js';
+import { CORPUS, SNAPSHOTS, skipLoudly, truthOf } from '../support/corpus.js';
+import { copyCorpusStore, validSnapshots } from '../support/corpus-store.js';
 
 const PEERS = join(CORPUS, 'peers', 'bridge');
 
@@ -40,9 +41,7 @@ const compared = existsSync(PEERS)
       .map((name) => JSON.parse(readFileSync(join(PEERS, name), 'utf8')) as BridgeCompare)
       .map((peer) => ({ a: basename(peer.file_a), b: basename(peer.file_b), peer }))
   : [];
-const valid = snapshotPickles().filter(
-  (name) => truthOf(name).valid !== false && (truthOf(name).num_segments ?? 0) > 0,
-);
+const valid = validSnapshots().filter((name) => (truthOf(name).num_segments ?? 0) > 0);
 const isPythonOfUser = ({ filename }: Frame): boolean =>
   filename.endsWith('.py') && !/(?:^|\/)torch\/|torchinductor/.test(filename);
 type Edit = (frames: readonly Frame[]) => readonly Frame[];
@@ -93,6 +92,7 @@ describe('diff of real snapshots', () => {
     try {
       const [run] = await store.all('store.runs', { run_id: null });
       for (const candidate of await listCandidates(store, run!.run_id, undefined)) {
+        if (!valid.includes(candidate.path)) continue;
         candidates.set(candidate.path, candidate);
         for (const { device } of candidate.devices) {
           const side = await readSide(store, candidate.path, candidate, device, { kind: 'peak' }, earliestTorch);

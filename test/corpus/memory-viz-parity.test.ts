@@ -15,6 +15,7 @@ import type { Store } from '../../src/store/store.js';
 import { decode, type Recording } from '../allocator/corpus-recordings.js';
 import { buildCli, type Cli } from '../support/cli.js';
 import { hasPython, SNAPSHOTS, skipLoudly, snapshotPickles, truthOf } from '../support/corpus.js';
+import { copyCorpusStore } from '../support/corpus-store.js';
 import { type VizSnapshot, vizEvents, vizFragmentation, vizState, vizTimeline } from '../support/memory-viz-oracle.js';
 
 /** `decode` leaves out shorter traces. */
@@ -58,7 +59,7 @@ describe('memory_viz', () => {
     cli = buildCli();
     directory = mkdtempSync(join(tmpdir(), 'mbf-viz-'));
     const db = join(directory, 'corpus.duckdb');
-    cli.expect(0, ['ingest', ...files.map((name) => join(SNAPSHOTS, name)), '--run', 'corpus', '--db', db]);
+    copyCorpusStore(cli, db);
     const args = ['peak', 'corpus', '--grouping', 'memory_viz', '--limit', '1', '--json', '--db', db];
     answers = cli.expect(0, args).json<PeakResult>().snapshots;
     store = await openStore(db, { mode: 'read' });

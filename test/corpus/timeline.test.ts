@@ -6,9 +6,10 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { PeakResult, SnapshotResult } from '../../src/model/results.js';
 import type { TimelineResult, TimelineTrace } from '../../src/model/timeline-results.js';
 import { buildCli, type Cli } from '../support/cli.js';
-import { CORPUS, SNAPSHOTS, skipLoudly, snapshotPickles, truthOf } from '../support/corpus.js';
+import { CORPUS, skipLoudly } from '../support/corpus.js';
+import { copyCorpusStore, validSnapshots } from '../support/corpus-store.js';
 
-const files = snapshotPickles().filter((name) => truthOf(name).valid !== false);
+const files = validSnapshots();
 
 /** What a peer found of steps: an object keyed by step number; its other figures differ in definition, so only the numbers are compared. */
 function peerSteps(name: string): string[] | undefined {
@@ -33,7 +34,7 @@ describe('timelines of the corpus', () => {
     cli = buildCli();
     directory = mkdtempSync(join(tmpdir(), 'mbf-timeline-corpus-'));
     db = join(directory, 'corpus.duckdb');
-    cli.expect(0, ['ingest', ...files.map((name) => join(SNAPSHOTS, name)), '--run', 'corpus', '--db', db]);
+    copyCorpusStore(cli, db);
     result = cli.expect(0, ['timeline', 'corpus', '--db', db, '--json']).json<TimelineResult>();
     snapshots = cli.expect(0, ['snapshot', 'corpus', '--db', db, '--json']).json<SnapshotResult>();
   });

@@ -19,7 +19,10 @@ export function copyCorpusStore(cli: Cli, file: string): void {
     cli.expect(0, ['peak', 'corpus', '--limit', '1', '--db', db]);
   };
   const shared = sharedPath('-corpus.duckdb');
-  if (shared === undefined) return make(file);
+  if (shared === undefined) {
+    make(file);
+    return;
+  }
   madeOnce(shared, () => make(shared));
   copyFileSync(shared, file);
 }
