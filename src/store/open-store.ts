@@ -107,9 +107,9 @@ async function openForReading(file: string, options: OpenStoreOptions): Promise<
 
 async function openForWriting(file: string, options: OpenStoreOptions): Promise<Opened> {
   const size = sizeOf(file);
-  if (size === undefined || size === 0) await createStore(file, size === 0, options);
+  const isOurs = (size === undefined || size === 0) && (await createStore(file, size === 0, options));
   // Read-only first: opening a stranger's database for writing would already fold its log into it.
-  close(await connectChecked(file, options));
+  if (!isOurs) close(await connectChecked(file, options));
   const opened = await connect(file, options, 'write');
   try {
     // Nobody else can have the store open now, so spill directories beside it belong to processes that died.
@@ -177,9 +177,9 @@ function sizeOf(file: string): number | undefined {
 
 /**
  * Makes a store under another name and links it into place: a process killed meanwhile leaves no half-made store, and of two that
- * create the same store at once neither can replace the other's file, since `link` fails where a name exists.
+ * create the same store at once neither can replace the other's file, since `link` fails where a name exists. False where another had made it.
  */
-async function createStore(file: string, replaceEmpty: boolean, options: OpenStoreOptions): Promise<void> {
+async function createStore(file: string, replaceEmpty: boolean, options: OpenStoreOptions): Promise<boolean> {
   const fresh = `${file}.${process.pid}.new`;
   sweep(file, /\.\d+\.new(\.wal)?$/, STALE_CREATION_MS);
   try {
@@ -193,7 +193,7 @@ async function createStore(file: string, replaceEmpty: boolean, options: OpenSto
     if (replaceEmpty && sizeOf(file) === 0) rmSync(file);
     // A log without its database can never be replayed; DuckDB deletes it too when it creates a file.
     if (sizeOf(file) === undefined) rmSync(`${file}.wal`, { force: true });
-    putInPlace(fresh, file);
+    return putInPlace(fresh, file);
   } catch (error) {
     const failure = asStoreError(file, error, 'use');
     if (!(failure instanceof MbfError)) throw failure;
@@ -206,16 +206,18 @@ async function createStore(file: string, replaceEmpty: boolean, options: OpenSto
   }
 }
 
-function putInPlace(fresh: string, file: string): void {
+function putInPlace(fresh: string, file: string): boolean {
   try {
     linkSync(fresh, file);
+    return true;
   } catch (error) {
     const code = (error as NodeJS.ErrnoException).code;
-    if (code === 'EEXIST') return;
+    if (code === 'EEXIST') return false;
     // FAT, some FUSE and object-store mounts have no hard links.
     if (code !== 'EPERM' && code !== 'ENOTSUP' && code !== 'EOPNOTSUPP' && code !== 'ENOSYS' && code !== 'EMLINK')
       throw error;
     copyFileSync(fresh, file, fs.COPYFILE_EXCL);
+    return true;
   }
 }
 
