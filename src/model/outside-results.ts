@@ -4,6 +4,8 @@
 export interface ClockShift {
   /** UTC less the printed clock; null where nothing tells, so that only files of the same clock are compared. 0 where no file needs it. */
   readonly shift_us: number | null;
+  /** Files of both kinds of clock are to be compared. */
+  readonly is_needed: boolean;
   readonly origin: string;
 }
 

@@ -142,9 +142,9 @@ const OUTSIDE_CHANGE_BYTES = GIB / 2;
 
 /** What was sampled of the device: in use at the failure, other processes, how the part outside PyTorch moved. */
 function tellMonitor(runId: number, monitor: MonitorFacts, evidence: EvidenceLog): void {
-  const { usedBytes, moment, totalBytes, others, outsideFirstBytes: first, outsideLastBytes: last, source } = monitor;
+  const { usedBytes, moment, usedOfBytes, others, outsideFirstBytes: first, outsideLastBytes: last, source } = monitor;
   const when = moment === 'failure' ? 'when it failed' : 'in the largest sample, which may have missed the peak';
-  const all = totalBytes === null ? '' : ` of ${formatBytes(totalBytes)}`;
+  const all = usedOfBytes === null ? '' : ` of ${formatBytes(usedOfBytes)}`;
   const change =
     first === null || last === null || Math.abs(last - first) < OUTSIDE_CHANGE_BYTES
       ? ''
@@ -159,7 +159,7 @@ function tellMonitor(runId: number, monitor: MonitorFacts, evidence: EvidenceLog
   const more = others.length === 1 ? '' : `, largest of ${formatCount(others.length)}`;
   evidence.add(
     `other processes on this device held ${formatBytes(sum)} when last seen: ${who}${more}`,
-    monitor.othersSource ?? source,
+    monitor.othersSource ?? monitor.totalSource,
     { query: { name: 'outside.processes', params: { run_id: runId } } },
   );
 }

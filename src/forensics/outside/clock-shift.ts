@@ -25,18 +25,29 @@ export function zoneText(shiftUs: number): string {
 }
 
 export function clockShift({ pairs, clocks, given }: ShiftQuestion): ClockShift {
-  if (given !== undefined) return { shift_us: given, origin: `given: printed clocks are ${zoneText(given)}` };
-  if (!(clocks.has('printed') && clocks.has('utc'))) {
-    return { shift_us: clocks.has('printed') ? null : 0, origin: 'all times are of one kind of clock' };
+  const isNeeded = clocks.has('printed') && clocks.has('utc');
+  if (given !== undefined)
+    return { shift_us: given, is_needed: isNeeded, origin: `given: printed clocks are ${zoneText(given)}` };
+  if (!isNeeded) {
+    return {
+      shift_us: clocks.has('printed') ? null : 0,
+      is_needed: false,
+      origin: 'all times are of one kind of clock',
+    };
   }
   for (const { kind, pairs: count, shift_us: shift } of pairs) {
     const quarters = Math.round(shift / QUARTER_US) * QUARTER_US;
     if (Math.abs(shift - quarters) > MOST_RESIDUE_US) continue;
     const what = count === 1 ? `one ${kind} that stands` : `${count} ${kind}s that stand`;
-    return { shift_us: quarters, origin: `printed clocks are ${zoneText(quarters)}, by ${what} in both` };
+    return {
+      shift_us: quarters,
+      is_needed: true,
+      origin: `printed clocks are ${zoneText(quarters)}, by ${what} in both`,
+    };
   }
   return {
     shift_us: null,
+    is_needed: true,
     origin:
       'some files print a clock without its zone and others carry UTC; nothing stands in both, so they are not compared (--utc-offset tells the zone)',
   };

@@ -12,7 +12,7 @@ import type { Store } from '../../store/store.js';
 import { readEnvironment } from '../log/env.js';
 import { readLogFacts } from '../log/log-facts.js';
 import { clockShift } from './clock-shift.js';
-import { deviceKey, isOn, matchDevices, type RankOfDevice } from './match-devices.js';
+import { deviceKey, hostOfMonitor, isOn, matchDevices, type RankOfDevice } from './match-devices.js';
 import { outsideStatistics, thinned } from './statistics.js';
 
 /** Printed clocks tell whole seconds, so that a sample of the same second counts whatever the interval. */
@@ -39,12 +39,12 @@ export async function describeOutside(
   question: OutsideQuestion = {},
 ): Promise<OutsideResult> {
   const id = { run_id: runId };
-  const monitors = bestMonitors(await store.all('outside.monitors', id));
+  const places = await store.all('outside.rank_places', id);
+  const monitors = bestMonitors(await store.all('outside.monitors', id), places);
   const processes = await store.all('outside.processes', id);
   const readings = await store.all('outside.readings', id);
   const traces = await store.all('outside.traces', id);
   const peaks = await store.all('outside.peaks', id);
-  const places = await store.all('outside.rank_places', id);
   const { facts } = await readLogFacts(store, runId);
   const { variables } = await readEnvironment(store, runId);
   const visible = variables.find(({ key }) => key === 'CUDA_VISIBLE_DEVICES');
@@ -106,17 +106,13 @@ interface Context {
 }
 
 /**
- * The rank's own process among those that were listed on its device, where nothing names its pid: the only one that was there all along and ever held as
- * much as PyTorch said it had reserved.
+ * The rank's own process among those that were listed on its device, where nothing names its pid: the only one that ever held as much as PyTorch said it
+ * had reserved. One that is listed alone need not be it: inside a container a monitor sees others' processes and not its own, or the other way round.
  */
-function withProcess(
-  { processes, readings, peaks, soleRank }: Context,
-  monitor: MonitorRow,
-  owner: RankOfDevice | undefined,
-): RankOfDevice | undefined {
+function withProcess(context: Context, monitor: MonitorRow, owner: RankOfDevice | undefined): RankOfDevice | undefined {
   if (owner === undefined || owner.pid !== null) return owner;
-  const isOwn = (row: { readonly rank: number | null }): boolean =>
-    row.rank === owner.rank || (row.rank === null && soleRank);
+  const { processes, readings, peaks } = context;
+  const isOwn = ownRows(context, owner);
   const said = readings.filter(isOwn).map(({ max_reserved_bytes: bytes }) => bytes);
   const held = said.length > 0 ? Math.max(...said) : (peaks.find(isOwn)?.peak_reserved_bytes ?? null);
   if (held === null || held === 0) return owner;
@@ -131,17 +127,25 @@ function withProcess(
   return { ...owner, pid: only.pid, joinedBy };
 }
 
+function ownRows({ soleRank }: Context, owner: RankOfDevice | undefined) {
+  return ({ rank }: { readonly rank: number | null }): boolean =>
+    owner !== undefined && (rank === owner.rank || (rank === null && soleRank));
+}
+
 /** Of each device the file with the most samples: two monitors of one device tell the same. */
-function bestMonitors(rows: readonly MonitorRow[]): MonitorRow[] {
+function bestMonitors(rows: readonly MonitorRow[], places: readonly QueryRow<'outside.rank_places'>[]): MonitorRow[] {
+  const hosts = [...new Set([...places, ...rows].flatMap(({ host }) => host ?? []))];
   const best = new Map<string, MonitorRow>();
   for (const row of rows) {
-    const before = best.get(deviceKey(row));
+    // nvidia-smi names no host, W&B and DCGM do.
+    const key = deviceKey({ ...row, host: hostOfMonitor(row, hosts) });
+    const before = best.get(key);
     if (
       before === undefined ||
       row.timed > before.timed ||
       (row.timed === before.timed && row.samples > before.samples)
     )
-      best.set(deviceKey(row), row);
+      best.set(key, row);
   }
   return [...best.values()];
 }
@@ -170,9 +174,8 @@ async function describeDevice(
   monitor: MonitorRow | null,
   owner: RankOfDevice | undefined,
 ): Promise<OutsideDevice> {
-  const { peaks, processes, readings, soleRank } = context;
-  const isOwn = (row: { readonly rank: number | null }): boolean =>
-    owner !== undefined && (row.rank === owner.rank || (row.rank === null && soleRank));
+  const { peaks, processes, readings } = context;
+  const isOwn = ownRows(context, owner);
   const onDevice = monitor === null ? [] : processes.filter((process) => isOn(process, monitor));
   const points: OutsidePoint[] = [];
   if (owner !== undefined || monitor === null) {
@@ -315,14 +318,14 @@ function limitsOf(
   { rank }: OutsideQuestion,
 ): string[] {
   const limits: string[] = [];
-  if (shift.shift_us === null && /nothing stands in both/.test(shift.origin)) limits.push(shift.origin);
+  if (shift.is_needed && shift.shift_us === null) limits.push(shift.origin);
   if (monitors.length === 0) {
     limits.push(
       'no samples of a device: `nvidia-smi --query-gpu=timestamp,index,uuid,memory.total,memory.used --format=csv -l 1` beside the run makes them',
     );
   } else if (rank === undefined) {
     const alone = devices.filter((device) => device.rank === null).length;
-    if (alone > 0)
+    if (alone > 0 && ranks.length > 0)
       limits.push(
         `${alone} of ${devices.length} devices could not be joined to a rank: nothing names host, pid or device of the ranks (NCCL_DEBUG=INFO does)`,
       );

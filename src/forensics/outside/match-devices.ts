@@ -11,7 +11,7 @@ type Listed = Pick<QueryRow<'outside.processes'>, 'host' | 'device' | 'gpu' | 'p
 export interface RankOfDevice {
   readonly rank: number;
   readonly joinedBy: string;
-  /** Of the rank's process, where a list of processes names it. */
+  /** Of the rank's process, where its own messages name it. */
   readonly pid: number | null;
 }
 
@@ -99,7 +99,7 @@ export function matchDevices(question: MatchQuestion): ReadonlyMap<string, RankO
 
 /** Ranks of a node in order on the devices of the node in order. */
 function byOrder(
-  { monitors, places, ranks, worldSize, visibleDevices, processes }: MatchQuestion,
+  { monitors, places, ranks, worldSize, visibleDevices }: MatchQuestion,
   hosts: readonly string[],
   taken: ReadonlySet<number>,
   found: ReadonlyMap<string, RankOfDevice>,
@@ -134,10 +134,7 @@ function byOrder(
       const index = seen[rank - first];
       const monitor = devices.find(({ device }) => device === index);
       if (monitor === undefined || found.has(deviceKey(monitor))) continue;
-      const node = isOneNode ? 'one node' : `node ${host}`;
-      const mine = processes.filter((process) => isOn(process, monitor) && process.pid !== null);
-      const pid = new Set(mine.map((process) => process.pid)).size === 1 ? mine[0]!.pid : null;
-      take(monitor, rank, `${node}, ranks on its devices in order`, pid);
+      take(monitor, rank, `${isOneNode ? 'one node' : `node ${host}`}, ranks on its devices in order`, null);
     }
   }
   // One device and one rank need no order.

@@ -22,9 +22,12 @@ function factsOf({ monitor, points, processes, total_bytes: total, outside }: Ou
   if (monitor === null) return null;
   const failure = points.findLast(({ kind }) => kind === 'failure message');
   const others = processes.filter(({ is_own: isOwn }) => isOwn === false);
+  // A message that says both counts by PyTorch's total, a sample by the driver's.
+  const isTold = failure !== undefined && failure.apart_us === null;
   return {
     totalBytes: total,
     usedBytes: failure?.used_bytes ?? monitor.max_bytes,
+    usedOfBytes: isTold ? failure.total_bytes : total,
     moment: failure === undefined ? 'largest sample' : 'failure',
     // Without the rank's own pid nobody knows which of the listed processes are others.
     others: processes.some(({ is_own: isOwn }) => isOwn !== null)
@@ -32,7 +35,11 @@ function factsOf({ monitor, points, processes, total_bytes: total, outside }: Ou
       : null,
     outsideFirstBytes: outside === null || points.length < 2 ? null : outside.first_bytes,
     outsideLastBytes: outside === null || points.length < 2 ? null : outside.last_bytes,
-    source: `${monitor.file} line ${formatCount(monitor.max_line)}`,
+    source:
+      isTold && failure.file !== null && failure.line !== null
+        ? `${failure.file} line ${formatCount(failure.line)}`
+        : `${monitor.file} line ${formatCount(monitor.max_line)}`,
+    totalSource: `${monitor.file} line ${formatCount(monitor.max_line)}`,
     othersSource: others[0] === undefined ? null : `${others[0].file} line ${formatCount(others[0].line)}`,
   };
 }

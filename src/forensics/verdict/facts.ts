@@ -107,8 +107,11 @@ export interface DriverFacts {
 
 /** What somebody who samples the device (nvidia-smi, DCGM, W&B) saw of it. Samples miss what comes and goes between them. */
 export interface MonitorFacts {
+  /** By the driver. */
   readonly totalBytes: number | null;
   readonly usedBytes: number;
+  /** The total that goes with it: PyTorch's and the driver's differ. */
+  readonly usedOfBytes: number | null;
   /** Of the sample nearest to the failure, or of the largest. */
   readonly moment: 'failure' | 'largest sample';
   /** Other processes on this device when last seen, the largest first; null where nothing tells them from this rank's own. */
@@ -118,8 +121,9 @@ export interface MonitorFacts {
   /** Device memory in use less PyTorch's reserve, at the first and the last moment at which both are known. */
   readonly outsideFirstBytes: number | null;
   readonly outsideLastBytes: number | null;
-  /** Of the largest sample, and of the last one that lists the largest of the others. */
+  /** Of what was in use; of the driver's total; of the last sample that lists the largest of the others. */
   readonly source: string;
+  readonly totalSource: string;
   readonly othersSource: string | null;
 }
 

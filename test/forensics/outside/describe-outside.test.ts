@@ -213,7 +213,10 @@ describe('memory outside PyTorch', () => {
     expect(verdict).toMatchObject({ cause: 'external_pressure', detail: 'other_process', rank: 1 });
     expect(verdict!.summary).toContain('pid 9999 (jupyter-kernel)');
     expect(verdict!.next[0]).toContain('pid 9999 (jupyter-kernel)');
-    expect(verdict!.evidence.map(({ text }) => text).join('\n')).toMatch(/held 29\.30 GiB when last seen: pid 9999/);
+    const told = verdict!.evidence.map(({ text, source }) => `${text} [${source}]`).join('\n');
+    expect(told).toMatch(/held 29\.30 GiB when last seen: pid 9999 jupyter-kernel \[apps\.csv line \d+\]/);
+    // What a message says is held against the total of that message, not against the driver's.
+    expect(told).toMatch(/the device had 78\.01 GiB of 79\.11 GiB in use when it failed.*\[train\.log line 17\]/);
   });
 
   it('is exact at every sample within a recording, once the zone of the printed clock is known', async () => {
@@ -258,6 +261,39 @@ describe('memory outside PyTorch', () => {
     expect(nothing.devices).toEqual([]);
     expect(nothing.limits.join('\n')).toMatch(/nvidia-smi --query-gpu/);
     expect(nothing.limits.join('\n')).toMatch(/nothing tells what PyTorch held/);
+  });
+
+  it('does not take the only process of a list for its own, as a container may hide that', async () => {
+    const hidden = {
+      ...TWO_RANKS,
+      'apps.csv': appsCsv(SECONDS, [
+        { pid: 9999, name: 'jupyter-kernel', device: 1, used: (second) => (second >= comesAt ? NOTEBOOK : null) },
+      ]),
+    };
+    await withRun(hidden, async (store, runId) => {
+      const device = deviceOf(await describeOutside(store, runId, 'run'), 1);
+      expect(device.processes.map(({ pid, is_own }) => [pid, is_own])).toEqual([[9999, null]]);
+      const [verdict] = (await diagnose(store, runId, 'run')).verdicts;
+      expect(verdict).toMatchObject({ cause: 'external_pressure', detail: 'other_process' });
+    });
+  });
+
+  it('counts a device once that two monitors watched, of which one names the host', async () => {
+    const series = (device: number) => ({
+      metric: { __name__: 'DCGM_FI_DEV_FB_USED', gpu: String(device), UUID: gpu(device), Hostname: 'node-1' },
+      values: [0, 15, 30].map((second) => [START / 1000 + second, '47000']),
+    });
+    const result = await outsideOf({
+      ...TWO_RANKS,
+      'dcgm.json': JSON.stringify({
+        status: 'success',
+        data: { resultType: 'matrix', result: [series(0), series(1)] },
+      }),
+    });
+    expect(result.devices.map(({ rank, monitor }) => [rank, monitor?.file])).toEqual([
+      [0, 'gpu.csv'],
+      [1, 'gpu.csv'],
+    ]);
   });
 
   it('takes no sample that is too far away in time', async () => {

@@ -148,6 +148,7 @@ describe('the printed clock beside UTC', () => {
   it('is whole quarters of an hour off, by what stands in both', () => {
     expect(clockShift({ pairs: [pair('iteration', -120.02)], clocks: both, given: undefined })).toEqual({
       shift_us: -120 * 60_000_000,
+      is_needed: true,
       origin: 'printed clocks are UTC+02:00, by 5 iterations that stand in both',
     });
     expect(clockShift({ pairs: [pair('failure', 210, 1)], clocks: both, given: undefined }).origin).toBe(
@@ -169,6 +170,7 @@ describe('the printed clock beside UTC', () => {
     expect(clockShift({ pairs: [], clocks: new Set(['printed']), given: undefined }).shift_us).toBeNull();
     expect(clockShift({ pairs: [pair('iteration', 60)], clocks: both, given: -7_200_000_000 })).toEqual({
       shift_us: -7_200_000_000,
+      is_needed: true,
       origin: 'given: printed clocks are UTC+02:00',
     });
   });
