@@ -1,6 +1,7 @@
 -- @name   _log.iteration_lines
 -- @title  Training iterations of a run, each once
 -- @param  run_id INTEGER
+-- @uses   _log.metrics_sources
 -- @col    attempt            INTEGER
 -- @col    display_path       VARCHAR
 -- @col    line               INTEGER
@@ -27,7 +28,7 @@
 WITH
   lines AS (
     SELECT source.attempt + log.attempt - 1 AS attempt, source.display_path, log.rowid AS place, coalesce(log.rank, source.rank) AS rank, log.* EXCLUDE (attempt, rank),
-      source.format IN ('tensorboard', 'wandb', 'scalars') AS is_metrics,
+      log.source_id IN (FROM metrics_sources) AS is_metrics,
       row_number() OVER (PARTITION BY log.source_id, log.attempt, log.iteration, log.step_ms, log.time_us, log.loss, log.grad_norm, log.consumed_samples ORDER BY log.line, log.rowid) AS nth,
       CASE WHEN log.time_us IS NULL AND log.step_ms IS NULL THEN log.rowid END AS own
     FROM log_iteration AS log JOIN source USING (source_id)

@@ -1,6 +1,7 @@
 -- @name   measure.step_metrics
 -- @title  Memory and counters that metrics hold at every step of the newest launch that has iterations
 -- @param  run_id INTEGER
+-- @uses   _log.metrics_sources
 -- @col    iteration           BIGINT
 -- @col    allocated_bytes     BIGINT?
 -- @col    max_allocated_bytes BIGINT?
@@ -8,7 +9,7 @@
 -- @why    Upstream's golden values are taken from event files, which hold at every step what a log prints once or twice. Only metrics count here: a memory
 --         line of one rank says nothing of the rank that writes the metrics.
 WITH
-  metrics AS (SELECT source_id, attempt FROM source WHERE run_id = $run_id AND format IN ('tensorboard', 'wandb', 'scalars')),
+  metrics AS (SELECT source_id, attempt FROM source JOIN metrics_sources USING (source_id) WHERE run_id = $run_id),
   newest AS (SELECT max(source.attempt + log.attempt - 1) AS attempt FROM log_iteration AS log JOIN source USING (source_id) WHERE source.run_id = $run_id),
   memory AS (
     SELECT log.source_id, log.iteration, max(log.bytes) FILTER (metric.text = 'allocated') AS allocated_bytes, max(log.bytes) FILTER (metric.text = 'max_allocated') AS max_allocated_bytes

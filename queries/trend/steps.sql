@@ -1,5 +1,6 @@
 -- @name   trend.steps
 -- @title  Step time, throughput and loss of all runs, each of its last launch that printed iterations
+-- @uses   _log.metrics_sources
 -- @col    run_id         INTEGER
 -- @col    last_iteration BIGINT?
 -- @col    steady         BIGINT   lines with a step time, without the first line of the launch
@@ -13,7 +14,7 @@ WITH
   launches AS (
     SELECT source.run_id, max(source.attempt + log.attempt - 1) AS attempt FROM log_iteration AS log JOIN source USING (source_id) GROUP BY source.run_id),
   placed AS (
-    SELECT source.run_id, source.source_id, source.format IN ('tensorboard', 'wandb', 'scalars') AS is_metrics, source.display_path, log.line, log.rowid AS place, log.iteration, log.step_ms, log.time_us, log.loss, log.grad_norm, log.consumed_samples, log.tflops_per_gpu,
+    SELECT source.run_id, source.source_id, source.source_id IN (FROM metrics_sources) AS is_metrics, source.display_path, log.line, log.rowid AS place, log.iteration, log.step_ms, log.time_us, log.loss, log.grad_norm, log.consumed_samples, log.tflops_per_gpu,
       row_number() OVER (PARTITION BY log.source_id, log.attempt, log.iteration, log.step_ms, log.time_us, log.loss, log.grad_norm, log.consumed_samples ORDER BY log.line, log.rowid) AS nth_alike,
       CASE WHEN log.time_us IS NULL AND log.step_ms IS NULL THEN log.rowid END AS own
     FROM log_iteration AS log

@@ -10,11 +10,10 @@ import type { Dictionary, ParseContext, ParserSpec } from '../model/parser.js';
 import type { IngestResult, IngestSource, NoteResult } from '../model/results.js';
 import type { IncidentRow, Note } from '../model/tables.js';
 import type { Store } from '../store/store.js';
-import { alignLaunches, type LaunchAlignment, type MetricsSpan } from './align-launches.js';
 import { asFailure } from './as-failure.js';
-import { attemptsFromNames } from './attempt-from-name.js';
 import { hashFile, type OpenedSource } from './byte-source.js';
 import type { StackKeys } from './content-keys.js';
+import { countAttempts } from './count-attempts.js';
 import { DecodeThread } from './decode-in-thread.js';
 import type { DerivedSink } from './derive-snapshot.js';
 import { type Candidate, discover } from './discover.js';
@@ -33,9 +32,6 @@ import { TextRowWriter } from './text-row-writer.js';
 const NOT_OURS: ReadonlySet<string> = new Set(['MBF2704']);
 /** Incidents kept per source; a log that repeats one line a million times says nothing more. */
 const MAX_INCIDENTS = 100_000;
-
-/** Formats whose files tell their launch by their times alone. */
-const METRICS_FORMATS: ReadonlySet<string> = new Set(['tensorboard', 'wandb', 'scalars']);
 
 /** A store that is opened while the first file is already being decoded. */
 export interface StoreToOpen {
@@ -95,7 +91,7 @@ export async function ingest(options: IngestOptions): Promise<IngestResult> {
       }
       for await (const begun of session.begin(run, candidates, early)) sources.push(await session.finish(run, begun));
       early = undefined;
-      await session.countAttempts(run);
+      await countAttempts(session.store, run.runId);
       for (const group of skipped) {
         const note: NoteResult = {
           kind: group.rule,
@@ -364,79 +360,6 @@ class Session {
         notes: folded.map(noteResult),
       };
     });
-  }
-
-  /** Numbers the launches that the names of a run's files and the times of its metrics tell apart: every file counts, so it is done once all are known. */
-  async countAttempts(run: RunRow): Promise<void> {
-    const { store } = this;
-    const rows = await store.select(
-      'SELECT source_id, path, display_path, attempt, format FROM source WHERE run_id = $run_id',
-      {
-        run_id: run.runId,
-      },
-    );
-    // A file that was named itself has no directory in its display path, and torchrun's stand there.
-    const names = rows.map((row) => {
-      const display = String(row['display_path']);
-      return display.includes('/') ? display : String(row['path']).split('/').slice(-3).join('/');
-    });
-    const isMetrics = (row: (typeof rows)[number]): boolean => METRICS_FORMATS.has(String(row['format']));
-    const named = attemptsFromNames(names.filter((_, index) => !isMetrics(rows[index]!)));
-    let next = 0;
-    const attempts = rows.map((row) => (isMetrics(row) ? 1 : named[next++]!));
-    if (rows.some(isMetrics)) {
-      const bySource = new Map(rows.map((row, index) => [Number(row['source_id']), index]));
-      const { attempts: aligned, shift } = await this.alignMetrics(run, attempts, bySource);
-      for (const [sourceId, index] of bySource)
-        attempts[index] = aligned.get(sourceId) ?? attempts[index]! + (isMetrics(rows[index]!) ? 0 : shift);
-    }
-    const changed = rows.flatMap((row, i) =>
-      Number(row['attempt']) === attempts[i] ? [] : [{ sourceId: Number(row['source_id']), attempt: attempts[i]! }],
-    );
-    if (changed.length === 0) return;
-    await store.transaction(async () => {
-      for (const { sourceId, attempt } of changed) {
-        await store.run('UPDATE source SET attempt = $attempt WHERE source_id = $source_id', {
-          attempt,
-          source_id: sourceId,
-        });
-      }
-    });
-  }
-
-  private async alignMetrics(
-    run: RunRow,
-    attempts: readonly number[],
-    bySource: ReadonlyMap<number, number>,
-  ): Promise<LaunchAlignment> {
-    const { store } = this;
-    const spans: MetricsSpan[] = [];
-    const trained = new Set<number>();
-    let newest = 1;
-    const time = (value: unknown): number | null => (value === null ? null : Number(value));
-    const iterations = await store.select(
-      `SELECT log.source_id, log.attempt, source.format, min(log.time_us) AS first_us, max(log.time_us) AS last_us
-       FROM log_iteration AS log JOIN source USING (source_id) WHERE source.run_id = $run_id GROUP BY ALL`,
-      { run_id: run.runId },
-    );
-    for (const row of iterations) {
-      const sourceId = Number(row['source_id']);
-      if (METRICS_FORMATS.has(String(row['format'])))
-        spans.push({ sourceId, firstUs: time(row['first_us']), lastUs: time(row['last_us']) });
-      else trained.add(attempts[bySource.get(sourceId)!]! + Number(row['attempt']) - 1);
-    }
-    const inside = await store.select(
-      'SELECT source_id, max(log.attempt) AS launches FROM source_attempt AS log JOIN source USING (source_id) WHERE source.run_id = $run_id GROUP BY ALL',
-      { run_id: run.runId },
-    );
-    for (const row of inside)
-      newest = Math.max(newest, attempts[bySource.get(Number(row['source_id']))!]! + Number(row['launches']) - 1);
-    newest = Math.max(newest, ...attempts, ...trained);
-    return alignLaunches(
-      spans,
-      [...trained].sort((a, b) => a - b),
-      newest,
-    );
   }
 
   /** Keeps one row that says what failed, and no data. */

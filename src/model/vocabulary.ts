@@ -193,3 +193,8 @@ export const FORMATS = [
   'config',
 ] as const;
 export type Format = (typeof FORMATS)[number];
+/**
+ * What a program recorded of its own training, beside its log: the iterations of a log are told again there. The same as in
+ * `queries/_log/metrics-sources.sql`.
+ */
+export const METRICS_FORMATS = ['tensorboard', 'wandb', 'scalars'] as const satisfies readonly Format[];

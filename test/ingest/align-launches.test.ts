@@ -1,6 +1,14 @@
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { PARSERS } from '../../parsers/index.js';
 import { alignLaunches, type MetricsSpan } from '../../src/ingest/align-launches.js';
+import { ingest } from '../../src/ingest/ingest.js';
+import { METRICS_FORMATS } from '../../src/model/vocabulary.js';
+import { loadQuery } from '../../src/store/load-queries.js';
+import { openStore } from '../../src/store/open-store.js';
+import { scratchDirectory } from '../store/scratch.js';
 
 const HOUR = 3_600_000_000;
 const span = (sourceId: number, from: number, to: number): MetricsSpan => ({
@@ -72,5 +80,48 @@ describe('metrics beside logs', () => {
         },
       ),
     );
+  });
+
+  it('are numbered with the logs of a run when it is ingested, and again when one more comes', async () => {
+    const directory = scratchDirectory();
+    const run = join(directory, 'run');
+    mkdirSync(run);
+    const log = (job: number): void =>
+      writeFileSync(
+        join(run, `slurm-${job}.out`),
+        ' iteration        1/     100 | consumed samples:           16 | elapsed time per iteration (ms): 9876.5 | learning rate: 1.000000E-04 | global batch size:    16 | lm loss: 7.100000E+00 | loss scale: 1.0 | grad norm: 1.000 | number of skipped iterations:   0 | number of nan iterations:   0 |\n',
+      );
+    const curve = (launch: number): void => {
+      const rows = [1, 2, 3].map((step) => `${1_760_000_000 + launch * 10_000 + step},${step},${10 - step}`);
+      writeFileSync(join(run, `run-${launch}-tag-lm loss.csv`), `Wall time,Step,Value\n${rows.join('\n')}\n`);
+    };
+    const store = await openStore(join(directory, 'store.duckdb'), { mode: 'write' });
+    const attempts = async (): Promise<Record<string, number>> => {
+      await ingest({ store, parsers: PARSERS, paths: [run], now: new Date() });
+      const rows = await store.select('SELECT display_path, attempt FROM source ORDER BY display_path');
+      return Object.fromEntries(rows.map((row) => [String(row['display_path']), Number(row['attempt'])]));
+    };
+    try {
+      log(1000);
+      log(2000);
+      curve(1);
+      expect(await attempts()).toEqual({ 'run-1-tag-lm loss.csv': 2, 'slurm-1000.out': 1, 'slurm-2000.out': 2 });
+      curve(2);
+      curve(3);
+      expect(await attempts()).toEqual({
+        'run-1-tag-lm loss.csv': 1,
+        'run-2-tag-lm loss.csv': 2,
+        'run-3-tag-lm loss.csv': 3,
+        'slurm-1000.out': 2,
+        'slurm-2000.out': 3,
+      });
+    } finally {
+      await store.close();
+    }
+  });
+
+  it('are of the formats that the queries take for metrics', () => {
+    const { statement } = loadQuery('_log.metrics_sources');
+    expect([...statement.matchAll(/'([^']+)'/g)].map(([, format]) => format)).toEqual([...METRICS_FORMATS]);
   });
 });
