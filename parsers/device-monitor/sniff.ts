@@ -1,4 +1,5 @@
 import type { Head, Sniff } from '../../src/model/parser.js';
+import { textOfHead } from '../../src/notation/stream-head.js';
 import { DCGMI_HEADER, DCGMI_ROW, DMON_HEADER, DMON_UNITS } from './read-columns.js';
 import { guessHeader, type Header, looksLikeRow, parseHeader, splitCells, standsBetweenRows } from './read-csv.js';
 import { isPrometheusLine } from './read-prometheus.js';
@@ -34,15 +35,7 @@ const MONITOR_NAME = /nvidia|smi|gpu|dcgm|dmon|pmon/i;
 
 /** Recognises a monitor's output by its first line and by what follows it. Null: it is none. Never throws. */
 export function recogniseMonitor(head: Head): Recognised | null {
-  const { bytes } = head;
-  if (bytes.length === 0) return null;
-  const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length)
-    .toString('latin1')
-    .replace(/^\xef\xbb\xbf/, '');
-  const lines = text.split(/\r\n|\n|\r/);
-  // The last line may be cut, by us or by the end of the file; alone, it is all there is. Behind a line feed it is empty.
-  if (lines.length > 1) lines.pop();
-  const filled = lines.filter((line) => line.trim() !== '');
+  const { text, filled } = textOfHead(head, 'latin1');
   const first = filled[0];
   if (first === undefined) return null;
   const start = first.trimStart()[0];

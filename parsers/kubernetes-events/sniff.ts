@@ -1,4 +1,5 @@
 import type { Head, Sniff } from '../../src/model/parser.js';
+import { textOfHead } from '../../src/notation/stream-head.js';
 import { DESCRIBE_BEGIN, EVENTS_HEADER } from './read-tables.js';
 
 /** What a file turned out to be; also the id of the format in its rows. */
@@ -14,14 +15,7 @@ const API = /(?:v1|events\.k8s\.io\/v1(?:beta1)?)/.source;
 
 /** Recognises what kubectl prints of events, pods and nodes. Null: it is none. Never throws. */
 export function recogniseCluster(head: Head): Recognised | null {
-  const { bytes } = head;
-  const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length)
-    .toString('latin1')
-    .replace(/^\xef\xbb\xbf/, '');
-  const lines = text.split(/\r\n|\n|\r/);
-  // The last line may be cut; alone, it is all there is.
-  if (lines.length > 1) lines.pop();
-  const filled = lines.filter((line) => line.trim() !== '');
+  const { text, filled } = textOfHead(head, 'latin1');
   const first = filled[0];
   if (first === undefined) return null;
   if (first.trimStart().startsWith('{')) return json(text);

@@ -1,6 +1,7 @@
 /** Nsight Systems exports: SQLite, folders of Parquet files, lines of JSON. See FORMAT.md. */
 import { MbfError } from '../../src/model/errors.js';
-import type { ByteSource, ParserSpec } from '../../src/model/parser.js';
+import type { ParserSpec } from '../../src/model/parser.js';
+import { precededBy, readHead } from '../../src/notation/stream-head.js';
 import { openDatabase } from '../../src/sqlite/open-database.js';
 import { readJsonLines } from './read-json-lines.js';
 import { readTables } from './read-tables.js';
@@ -14,11 +15,9 @@ export const nsysExport: ParserSpec = {
   sniff,
   async parse(source, sink, context) {
     // Lines are read as a stream, so that a compressed file need not be unpacked to the disk for its first bytes.
-    const head = new Uint8Array(SQLITE.length);
-    const filled = await readUpTo(source, head);
-    const isDatabase =
-      Buffer.from(head).toString('latin1') === SQLITE || /\.(?:nsys-)?sqlite(?:\.\w+)?$/i.test(context.name);
-    if (!isDatabase) return readJsonLines(preceded(head.subarray(0, filled), source), sink, context);
+    const head = await readHead(source, SQLITE.length);
+    const isDatabase = head.toString('latin1') === SQLITE || /\.(?:nsys-)?sqlite(?:\.\w+)?$/i.test(context.name);
+    if (!isDatabase) return readJsonLines(precededBy(head, source), sink, context);
     const bytes = await source.randomAccess?.();
     if (bytes === undefined) throw new MbfError('MBF2704', 'an export is read from a file, not from a stream');
     const database = openDatabase(bytes);
@@ -31,26 +30,3 @@ export const nsysExport: ParserSpec = {
   },
   parseTables: (tables, sink, context) => readTables(tables, 'parquetdir', sink, context),
 };
-
-async function readUpTo(source: ByteSource, target: Uint8Array): Promise<number> {
-  for (let filled = 0; ; ) {
-    const length = filled < target.length ? await source.read(target, filled) : 0;
-    if (length === 0) return filled;
-    filled += length;
-  }
-}
-
-/** `source` with bytes in front that were taken from it. */
-function preceded(head: Uint8Array, source: ByteSource): ByteSource {
-  let rest = head;
-  return {
-    sizeBytes: source.sizeBytes,
-    read(target, start) {
-      if (rest.length === 0) return source.read(target, start);
-      const part = rest.subarray(0, target.length - start);
-      target.set(part, start);
-      rest = rest.subarray(part.length);
-      return Promise.resolve(part.length);
-    },
-  };
-}

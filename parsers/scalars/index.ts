@@ -1,9 +1,7 @@
 import { MbfError } from '../../src/model/errors.js';
 import type { ByteSource, ParseContext, ParserSpec, ParseSummary, RowSink } from '../../src/model/parser.js';
-import { peek } from './peek.js';
+import { HEAD_BYTES, precededBy, readHead } from '../../src/notation/stream-head.js';
 import { recogniseScalars, sniffScalars } from './sniff.js';
-
-const HEAD_BYTES = 65_536;
 
 /** Scalars that were exported from a tracker, or written as a table by a trainer. See FORMAT.md. */
 export const exportedScalars: ParserSpec = {
@@ -14,7 +12,8 @@ export const exportedScalars: ParserSpec = {
 };
 
 async function parse(given: ByteSource, sink: RowSink, context: ParseContext): Promise<ParseSummary> {
-  const { head, source } = await peek(given, HEAD_BYTES);
+  const head = await readHead(given);
+  const source = precededBy(head, given);
   const sizeBytes = given.sizeBytes ?? (head.length < HEAD_BYTES ? head.length : Number.POSITIVE_INFINITY);
   const recognised = recogniseScalars({ bytes: head, name: context.name, sizeBytes });
   switch (recognised?.kind) {

@@ -1,4 +1,5 @@
 import type { Head, Sniff } from '../../src/model/parser.js';
+import { textOfHead } from '../../src/notation/stream-head.js';
 import { isSeffLine, SEFF_BEGIN } from './read-seff.js';
 import { fixedHeader, guessShape, isRow, parsableHeader, type TableShape } from './read-table.js';
 
@@ -19,14 +20,7 @@ const MOST_BEFORE = 4;
 
 /** Recognises accounting by its header, or its JSON by keys that only it has. Null: it is none. Never throws. */
 export function recogniseAccounting(head: Head): Recognised | null {
-  const { bytes } = head;
-  const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length)
-    .toString('utf8')
-    .replace(/^\ufeff/, '');
-  const lines = text.split(/\r\n|\n|\r/);
-  // The last line may be cut; alone, it is all there is.
-  if (lines.length > 1) lines.pop();
-  const filled = lines.filter((line) => line.trim() !== '');
+  const { text, filled } = textOfHead(head, 'utf8');
   const first = filled[0];
   if (first === undefined) return null;
   if (first.trimStart().startsWith('{')) return json(text);

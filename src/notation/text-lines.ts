@@ -89,35 +89,6 @@ function give(text: string, line: number, offset: number, isWhole: boolean, take
   take(mark === 0 && from === 0 ? text : text.slice(from), line, offset + from, isWhole);
 }
 
-const HEAD_BYTES = 64 * 1024;
-
-/** What detection saw of a file, read again: up to its first 64 KiB. {@link precededBy} gives it back. */
-export async function readHead(source: ByteSource): Promise<Buffer> {
-  const head = Buffer.allocUnsafe(HEAD_BYTES);
-  let filled = 0;
-  while (filled < HEAD_BYTES) {
-    const count = await source.read(head, filled);
-    if (count === 0) break;
-    filled += count;
-  }
-  return head.subarray(0, filled);
-}
-
-/** `source` with bytes in front that were taken from it. */
-export function precededBy(head: Uint8Array, source: ByteSource): ByteSource {
-  let rest = head;
-  return {
-    sizeBytes: source.sizeBytes,
-    read(target, start) {
-      if (rest.length === 0) return source.read(target, start);
-      const part = rest.subarray(0, target.length - start);
-      target.set(part, start);
-      rest = rest.subarray(part.length);
-      return Promise.resolve(part.length);
-    },
-  };
-}
-
 /**
  * A text of one character a byte as it was meant. Always a copy: a piece of a line would keep the whole chunk that was read alive for as
  * long as it is known.

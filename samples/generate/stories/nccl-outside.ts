@@ -19,6 +19,7 @@ import {
   simulateAttempt,
   type Workload,
 } from '../simulate/simulate-attempt.js';
+import { LLAMA3_8B } from './llama3-8b.js';
 
 const NAME = 'nccl-outside';
 const FAILING = 0;
@@ -38,15 +39,7 @@ const PLAN: RunPlan = {
   seed: 0,
   framework: 'megatron-bridge',
   torch: '2.12',
-  model: {
-    name: 'llama3-8b',
-    layers: 32,
-    hidden: 4096,
-    feedForward: 14_336,
-    heads: 32,
-    queryGroups: 8,
-    vocabulary: 128_256,
-  },
+  model: LLAMA3_8B,
   parallelism: { tensor: 1, pipeline: 4, virtualPipeline: null, data: 2, sequenceParallel: false },
   recompute: 'none',
   gpu: { name: 'NVIDIA H100 80GB HBM3', totalBytes: 84_942_979_072, perNode: 8 },

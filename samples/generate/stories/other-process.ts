@@ -12,6 +12,7 @@ import type { RankHooks } from '../simulate/hooks.js';
 import { between, createRandom, deriveSeed } from '../simulate/random.js';
 import { microBatchCount, type RankContext, setOtherProcesses } from '../simulate/rank-context.js';
 import { type AttemptOptions, simulateAttempt, type Workload } from '../simulate/simulate-attempt.js';
+import { LLAMA3_8B } from './llama3-8b.js';
 
 /** Not the name of the cause, whose runs are drawn. */
 const NAME = 'other-process-watched';
@@ -25,15 +26,7 @@ const PLAN: RunPlan = {
   seed: 0,
   framework: 'megatron-lm',
   torch: '2.0',
-  model: {
-    name: 'llama3-8b',
-    layers: 32,
-    hidden: 4096,
-    feedForward: 14_336,
-    heads: 32,
-    queryGroups: 8,
-    vocabulary: 128_256,
-  },
+  model: LLAMA3_8B,
   parallelism: { tensor: 2, pipeline: 4, virtualPipeline: null, data: 1, sequenceParallel: true },
   recompute: 'none',
   gpu: { name: 'NVIDIA A100-SXM4-40GB', totalBytes: 42_298_834_944, perNode: 8 },
