@@ -86,7 +86,7 @@ export interface OutsideDevice {
   readonly joined_by: string | null;
   readonly total_bytes: number | null;
   readonly monitor: OutsideMonitor | null;
-  /** The largest figure of PyTorch's own counters. */
+  /** The largest figure of PyTorch's own counters that was told; what came after the last line is not in it. */
   readonly peak_reserved_bytes: number | null;
   /** How much of the peak no sample can have seen: PyTorch's peak and the least memory outside it, less the largest sample. Null where nothing was missed. */
   readonly missed_bytes: number | null;

@@ -9,13 +9,21 @@ export interface OutsideLook {
   readonly limit: number;
 }
 
+/** More devices are told in a table, and only the one that changed most in full. */
+const MOST_IN_FULL = 2;
 /** Below it a straight line is no description. */
 const STRAIGHT_R2 = 0.8;
 const SECOND_US = 1_000_000;
 
 export function outsideText(result: OutsideResult, look: OutsideLook): string {
   const blocks: string[][] = [];
-  for (const device of result.devices) blocks.push(deviceLines(device, look, wallOf(result.clock)));
+  const wall = wallOf(result.clock);
+  // A node is eight devices: first all of them at a glance.
+  const isNode = result.devices.length > MOST_IN_FULL;
+  if (isNode) blocks.push([overview(result.devices)]);
+  const chosen = isNode && look.limit > 0 ? standingOut(result.devices) : null;
+  for (const device of chosen === null ? result.devices : [chosen.device]) blocks.push(deviceLines(device, look, wall));
+  if (chosen !== null) blocks.push([`  shown because ${chosen.why}; --rank N shows another, --limit 0 all of them`]);
   if (result.devices.length === 0)
     blocks.push([`run ${printable(result.run)}: no memory of a device beside PyTorch's`]);
   const notes = [
@@ -24,6 +32,48 @@ export function outsideText(result: OutsideResult, look: OutsideLook): string {
   ];
   if (notes.length > 0) blocks.push(notes);
   return `${blocks.map((lines) => lines.join('\n')).join('\n\n')}\n`;
+}
+
+function overview(devices: readonly OutsideDevice[]): string {
+  return table(
+    [
+      { title: 'rank', align: 'right' },
+      { title: 'device', align: 'right' },
+      { title: 'host' },
+      { title: 'used at last', align: 'right' },
+      { title: 'largest sample', align: 'right' },
+      { title: 'reserved, told', align: 'right' },
+      { title: 'outside, first', align: 'right' },
+      { title: 'last', align: 'right' },
+      { title: 'others', align: 'right' },
+    ],
+    devices.map(({ rank, device, gpu, host, monitor, peak_reserved_bytes: peak, outside, processes }) => {
+      const others = processes.filter(({ is_own: isOwn }) => isOwn === false);
+      return [
+        rank ?? UNKNOWN,
+        device ?? (gpu === null ? UNKNOWN : keepEnd(gpu, 12)),
+        host === null ? UNKNOWN : keepEnd(printable(host), 16),
+        bytesOr(monitor?.last_bytes),
+        bytesOr(monitor?.max_bytes),
+        bytesOr(peak),
+        bytesOr(outside?.first_bytes),
+        bytesOr(outside?.last_bytes),
+        processes.some(({ is_own: isOwn }) => isOwn !== null) ? countOr(others.length) : UNKNOWN,
+      ];
+    }),
+    '  ',
+  );
+}
+
+/** The device outside whose PyTorch most changed; where nothing tells what PyTorch held, the fullest. */
+function standingOut(devices: readonly OutsideDevice[]): { readonly device: OutsideDevice; readonly why: string } {
+  const compared = devices.filter(({ outside }) => outside !== null);
+  const change = ({ outside, monitor }: OutsideDevice): number =>
+    outside === null ? (monitor?.max_bytes ?? 0) : Math.abs(outside.last_bytes - outside.first_bytes);
+  const device = (compared.length > 0 ? compared : devices).reduce((most, one) =>
+    change(one) > change(most) ? one : most,
+  );
+  return { device, why: compared.length > 0 ? 'its memory outside PyTorch changed most' : 'it was the fullest' };
 }
 
 function deviceLines(device: OutsideDevice, look: OutsideLook, wall: Wall): string[] {
