@@ -6,9 +6,9 @@ const LONGEST = [
   'test/bisect/planted.test.ts',
   'test/robustness/mutation.test.ts',
   'test/corpus/export-snapshot.test.ts',
-  'test/forensics/first-screen.test.ts',
+  'test/findings/first-screen.test.ts',
   'test/robustness/kill.test.ts',
-  'test/forensics/generated-incidents.test.ts',
+  'test/findings/generated-incidents.test.ts',
   'test/cli/bisect.test.ts',
 ];
 

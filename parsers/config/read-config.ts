@@ -1,10 +1,10 @@
-import { configFinding, flagFinding } from '../../src/model/config-keys.js';
-import { envFinding, rankOfEnvironment } from '../../src/model/env-keys.js';
+import { configFinding, flagFinding } from '../../src/knowledge/config-keys.js';
+import { envFinding, rankOfEnvironment } from '../../src/knowledge/env-keys.js';
 import { MbfError } from '../../src/model/errors.js';
 import type { ConfigFinding, ConfigOrigin, EnvFinding, EnvOrigin, LogPlace } from '../../src/model/log-rows.js';
 import type { ParseSummary, RowSink } from '../../src/model/parser.js';
-import { flattenSettings, settingFinding } from '../../src/notation/flatten-settings.js';
-import { readShellSettings } from '../../src/notation/shell-settings.js';
+import { flattenSettings, settingFinding } from '../../src/text/flatten-settings.js';
+import { readShellSettings } from '../../src/text/shell-settings.js';
 import { type EnvEntry, readEnviron, readEnvLines } from './env-dump.js';
 import { readJson } from './json.js';
 import { readPlainYaml } from './plain-yaml.js';

@@ -1,7 +1,7 @@
-import { canonicalConfigKey, isKnownConfigKey } from '../../src/model/config-keys.js';
-import { keepsEnv } from '../../src/model/env-keys.js';
+import { canonicalConfigKey, isKnownConfigKey } from '../../src/knowledge/config-keys.js';
+import { keepsEnv } from '../../src/knowledge/env-keys.js';
 import type { Head, Sniff } from '../../src/model/parser.js';
-import { readShellSettings } from '../../src/notation/shell-settings.js';
+import { readShellSettings } from '../../src/text/shell-settings.js';
 import { type EnvEntry, readEnviron, readEnvLines } from './env-dump.js';
 
 /** What a file turned out to be; also the id of the format in its rows (`config.<kind>`). */

@@ -1,4 +1,4 @@
-import { parseClockTime } from '../../src/notation/clock-text.js';
+import { parseClockTime } from '../../src/text/clock-text.js';
 import { REPORT_FIELDS } from './meanings.js';
 import { wholeNumber } from './read-csv.js';
 import type { SampleWriter } from './sample-writer.js';

@@ -1,9 +1,9 @@
 /** What nvidia-smi and DCGM print of a node's devices. See FORMAT.md. */
 import { MbfError } from '../../src/model/errors.js';
 import type { ByteSource, ParseContext, ParserSpec, ParseSummary, RowSink } from '../../src/model/parser.js';
-import { type JsonDamage, readJsonItems } from '../../src/notation/json-items.js';
-import { precededBy, readHead } from '../../src/notation/stream-head.js';
-import { readLines } from '../../src/notation/text-lines.js';
+import { type JsonDamage, readJsonItems } from '../../src/text/json-items.js';
+import { precededBy, readHead } from '../../src/text/stream-head.js';
+import { readLines } from '../../src/text/text-lines.js';
 import type { LineReader } from './line-reader.js';
 import { DcgmiReader, DmonReader } from './read-columns.js';
 import { CsvReader, headerless } from './read-csv.js';

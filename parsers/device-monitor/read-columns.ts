@@ -1,4 +1,4 @@
-import { type ClockTime, parseClockTime } from '../../src/notation/clock-text.js';
+import { type ClockTime, parseClockTime } from '../../src/text/clock-text.js';
 import type { LineReader } from './line-reader.js';
 import { DCGM_FIELDS, DCGM_SHORT_NAMES, DMON_COLUMNS, type Meaning, PMON_COLUMNS } from './meanings.js';
 import { wholeNumber } from './read-csv.js';

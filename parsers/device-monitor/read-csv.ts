@@ -1,6 +1,6 @@
 import { MbfError } from '../../src/model/errors.js';
-import { type ClockTime, parseClockTime } from '../../src/notation/clock-text.js';
-import { copyOf } from '../../src/notation/text-lines.js';
+import { type ClockTime, parseClockTime } from '../../src/text/clock-text.js';
+import { copyOf } from '../../src/text/text-lines.js';
 import type { LineReader } from './line-reader.js';
 import { type Meaning, QUERY_FIELDS } from './meanings.js';
 import { NO_PROCESS, type SampleWriter } from './sample-writer.js';

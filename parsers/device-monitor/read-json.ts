@@ -1,6 +1,6 @@
-import { epochUs, parseClockTime } from '../../src/notation/clock-text.js';
-import { type JsonPlace, type JsonTaker, listOf, member, memberAt, textOf } from '../../src/notation/json-items.js';
-import { oneCharAByte } from '../../src/notation/text-lines.js';
+import { epochUs, parseClockTime } from '../../src/text/clock-text.js';
+import { type JsonPlace, type JsonTaker, listOf, member, memberAt, textOf } from '../../src/text/json-items.js';
+import { oneCharAByte } from '../../src/text/text-lines.js';
 import { describeDevice, isDcgmSeries, sample, setDevice } from './dcgm-series.js';
 import { QUERY_FIELDS } from './meanings.js';
 import { wholeNumber } from './read-csv.js';

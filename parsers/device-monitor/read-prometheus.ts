@@ -1,5 +1,5 @@
-import { epochUs } from '../../src/notation/clock-text.js';
-import { copyOf } from '../../src/notation/text-lines.js';
+import { epochUs } from '../../src/text/clock-text.js';
+import { copyOf } from '../../src/text/text-lines.js';
 import { describeDevice, isDcgmSeries, sample, setDevice } from './dcgm-series.js';
 import type { LineReader } from './line-reader.js';
 import type { SampleWriter } from './sample-writer.js';

@@ -3,8 +3,8 @@ import type { GaugeFinding, LogPlace, ValueFinding } from '../../src/model/log-r
 import type { RowSink } from '../../src/model/parser.js';
 import { plainIncident } from '../../src/model/plain-incident.js';
 import { kindOfXid } from '../../src/model/program-xids.js';
-import type { ClockTime } from '../../src/notation/clock-text.js';
-import { copyOf, utf8 } from '../../src/notation/text-lines.js';
+import type { ClockTime } from '../../src/text/clock-text.js';
+import { copyOf, utf8 } from '../../src/text/text-lines.js';
 import { GOOD_WORDS, type Meaning } from './meanings.js';
 
 const MIB = 1024 ** 2;

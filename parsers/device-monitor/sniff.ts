@@ -1,5 +1,5 @@
 import type { Head, Sniff } from '../../src/model/parser.js';
-import { textOfHead } from '../../src/notation/stream-head.js';
+import { textOfHead } from '../../src/text/stream-head.js';
 import { DCGMI_HEADER, DCGMI_ROW, DMON_HEADER, DMON_UNITS } from './read-columns.js';
 import { guessHeader, type Header, looksLikeRow, parseHeader, splitCells, standsBetweenRows } from './read-csv.js';
 import { isPrometheusLine } from './read-prometheus.js';

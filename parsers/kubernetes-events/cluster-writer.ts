@@ -1,10 +1,10 @@
-import { envFinding } from '../../src/model/env-keys.js';
+import { envFinding } from '../../src/knowledge/env-keys.js';
 import { gaugeFigure } from '../../src/model/gauge-figure.js';
 import type { KeptFinding, LogPlace } from '../../src/model/log-rows.js';
 import type { RowSink } from '../../src/model/parser.js';
 import { plainIncident } from '../../src/model/plain-incident.js';
 import type { IncidentKind } from '../../src/model/vocabulary.js';
-import { parseClockTime } from '../../src/notation/clock-text.js';
+import { parseClockTime } from '../../src/text/clock-text.js';
 import { ruleOf, WAITS } from './event-rules.js';
 import { parseQuantity } from './quantity.js';
 

@@ -1,4 +1,4 @@
-import { utf8 } from '../../src/notation/text-lines.js';
+import { utf8 } from '../../src/text/text-lines.js';
 import type { ClusterWriter, Place, PodPlace } from './cluster-writer.js';
 
 /** Header of `kubectl get events` and `kubectl events`, also over all namespaces and `-o wide`. */

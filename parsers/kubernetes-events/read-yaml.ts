@@ -1,5 +1,5 @@
-import { member } from '../../src/notation/json-items.js';
-import { utf8 } from '../../src/notation/text-lines.js';
+import { member } from '../../src/text/json-items.js';
+import { utf8 } from '../../src/text/text-lines.js';
 import type { ClusterWriter, Place } from './cluster-writer.js';
 import { EVENT_WORDS } from './event-rules.js';
 import { takeObject } from './take-object.js';

@@ -1,5 +1,5 @@
 import type { Head, Sniff } from '../../src/model/parser.js';
-import { textOfHead } from '../../src/notation/stream-head.js';
+import { textOfHead } from '../../src/text/stream-head.js';
 import { DESCRIBE_BEGIN, EVENTS_HEADER } from './read-tables.js';
 
 /** What a file turned out to be; also the id of the format in its rows. */

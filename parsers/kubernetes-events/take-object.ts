@@ -1,4 +1,4 @@
-import { listOf, member, memberAt, textOf } from '../../src/notation/json-items.js';
+import { listOf, member, memberAt, textOf } from '../../src/text/json-items.js';
 import type { ClusterWriter, Place, PodPlace } from './cluster-writer.js';
 
 const MOST_CONTAINERS = 256;

@@ -1,4 +1,4 @@
-import { constraintOf } from '../../src/model/constraint-texts.js';
+import { constraintOf } from '../../src/knowledge/constraint-texts.js';
 import type { IncidentKind } from '../../src/model/vocabulary.js';
 
 export interface ClassifiedException {

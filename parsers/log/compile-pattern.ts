@@ -1,4 +1,4 @@
-import { TENSOR_TYPE_BYTES, UNIT_SYSTEMS, type UnitSystem } from '../../src/model/oom-messages.js';
+import { TENSOR_TYPE_BYTES, UNIT_SYSTEMS, type UnitSystem } from '../../src/knowledge/oom-messages.js';
 import { CUT, squash } from './squash.js';
 
 interface Capture {
@@ -43,7 +43,7 @@ function placeholder(name: string, units: UnitSystem): string {
   return `${NUMBER}(${names.join('|')})`;
 }
 
-/** Compiles a pattern of `src/model/oom-messages.ts`. */
+/** Compiles a pattern of `src/knowledge/oom-messages.ts`. */
 export function compilePattern(pattern: string, units: UnitSystem): CompiledPattern {
   const parts = pattern.split(/\{([^}]+)\}/);
   const captures: Capture[] = [];

@@ -7,7 +7,7 @@ import {
   PROSE_ID,
   TENSOR_TYPE_BYTES,
   UNIT_SYSTEMS,
-} from '../../src/model/oom-messages.js';
+} from '../../src/knowledge/oom-messages.js';
 import type { IncidentByteField, PrintedBytes } from '../../src/model/tables.js';
 import { INCIDENT_BYTE_FIELDS } from '../../src/model/tables.js';
 import type { IncidentKind } from '../../src/model/vocabulary.js';

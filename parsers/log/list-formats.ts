@@ -1,5 +1,5 @@
+import { OOM_MESSAGES } from '../../src/knowledge/oom-messages.js';
 import type { FormatInfo } from '../../src/model/format-results.js';
-import { OOM_MESSAGES } from '../../src/model/oom-messages.js';
 import { LOG_FORMATS } from './formats/index.js';
 
 /** Every format of a text log this version reads: figures and settings first, then the wordings of failures. */

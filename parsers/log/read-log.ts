@@ -1,5 +1,5 @@
+import { DEVICE_ASSERT_ANCHORS } from '../../src/knowledge/oom-messages.js';
 import type { AttemptRow, KeptFinding, LogPlace } from '../../src/model/log-rows.js';
-import { DEVICE_ASSERT_ANCHORS } from '../../src/model/oom-messages.js';
 import type { ByteSource } from '../../src/model/parser.js';
 import type { IncidentRow, Note } from '../../src/model/tables.js';
 import { LOOK_BACK_LINES, MessageAssembly, type Segment } from './assembly.js';

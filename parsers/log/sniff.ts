@@ -1,4 +1,4 @@
-import { MESSAGE_FAMILIES } from '../../src/model/oom-messages.js';
+import { MESSAGE_FAMILIES } from '../../src/knowledge/oom-messages.js';
 import type { Head, Sniff } from '../../src/model/parser.js';
 import { LiteralScanner } from './literal-scanner.js';
 

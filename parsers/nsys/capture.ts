@@ -2,7 +2,7 @@
  * The small tables of an export: what was captured, when, where, of which processes. They carry the job's whole environment, its command line, its
  * captured output and the user's name; what is kept is named here, and nothing else leaves this file.
  */
-import { envFinding, rankOfEnvironment } from '../../src/model/env-keys.js';
+import { envFinding, rankOfEnvironment } from '../../src/knowledge/env-keys.js';
 import type { EnvFinding } from '../../src/model/log-rows.js';
 
 /** A value of a small table. */

@@ -1,8 +1,8 @@
 /** Nsight Systems exports: SQLite, folders of Parquet files, lines of JSON. See FORMAT.md. */
 import { MbfError } from '../../src/model/errors.js';
 import type { ParserSpec } from '../../src/model/parser.js';
-import { precededBy, readHead } from '../../src/notation/stream-head.js';
 import { openDatabase } from '../../src/sqlite/open-database.js';
+import { precededBy, readHead } from '../../src/text/stream-head.js';
 import { readJsonLines } from './read-json-lines.js';
 import { readTables } from './read-tables.js';
 import { sniff } from './sniff.js';

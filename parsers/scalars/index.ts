@@ -1,6 +1,6 @@
 import { MbfError } from '../../src/model/errors.js';
 import type { ByteSource, ParseContext, ParserSpec, ParseSummary, RowSink } from '../../src/model/parser.js';
-import { HEAD_BYTES, precededBy, readHead } from '../../src/notation/stream-head.js';
+import { HEAD_BYTES, precededBy, readHead } from '../../src/text/stream-head.js';
 import { recogniseScalars, sniffScalars } from './sniff.js';
 
 /** Scalars that were exported from a tracker, or written as a table by a trainer. See FORMAT.md. */

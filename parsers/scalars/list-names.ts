@@ -1,5 +1,5 @@
 import type { ScalarInfo } from '../../src/model/format-results.js';
-import { SCALAR_PRODUCERS, type ScalarMeaning } from '../../src/notation/scalars/scalar-names.js';
+import { SCALAR_PRODUCERS, type ScalarMeaning } from '../../src/text/scalars/scalar-names.js';
 
 /** Names of scalars that this version knows, by producer, in the order in which they are asked. */
 export function listScalarNames(): ScalarInfo[] {

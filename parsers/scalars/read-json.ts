@@ -1,6 +1,6 @@
 import { MbfError } from '../../src/model/errors.js';
 import type { ByteSource, ParseContext, RowSink } from '../../src/model/parser.js';
-import { type JsonPlace, readJsonItems } from '../../src/notation/json-items.js';
+import { type JsonPlace, readJsonItems } from '../../src/text/json-items.js';
 import { microseconds, numberOf, stepOf } from './numbers.js';
 import { plainJson } from './plain-json.js';
 import { ScalarSink } from './scalar-sink.js';

@@ -1,6 +1,6 @@
 import { MbfError } from '../../src/model/errors.js';
 import type { ByteSource, ParseContext, RowSink } from '../../src/model/parser.js';
-import { readLines, utf8 } from '../../src/notation/text-lines.js';
+import { readLines, utf8 } from '../../src/text/text-lines.js';
 import { isRecord, type LineShape, shapeOfLine } from './line-forms.js';
 import { microseconds, numberOf, readNumber, stepOf } from './numbers.js';
 import { plainJsonText } from './plain-json.js';

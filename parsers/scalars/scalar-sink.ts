@@ -1,9 +1,9 @@
 /** Where the readers of this room put what they find: figures into rows, W&B's system metrics into gauges. */
 import type { LogPlace } from '../../src/model/log-rows.js';
 import type { RowSink } from '../../src/model/parser.js';
-import { FRACTION_BITS, halfUnit } from '../../src/notation/scalars/half-unit.js';
-import { ScalarRows } from '../../src/notation/scalars/scalar-rows.js';
-import { systemGauge } from '../../src/notation/scalars/system-metrics.js';
+import { FRACTION_BITS, halfUnit } from '../../src/text/scalars/half-unit.js';
+import { ScalarRows } from '../../src/text/scalars/scalar-rows.js';
+import { systemGauge } from '../../src/text/scalars/system-metrics.js';
 
 export interface RowPlace {
   readonly line: number;

@@ -1,5 +1,5 @@
 /** Which columns of a table of scalars mean what, told by its header and, where a header has no name for the figure, by the file's. */
-import { findScalarName } from '../../src/notation/scalars/find-scalar-name.js';
+import { findScalarName } from '../../src/text/scalars/find-scalar-name.js';
 
 export type TableForm = 'tensorboard' | 'wandb-history' | 'wandb-chart' | 'lightning' | 'deepspeed' | 'table';
 

@@ -1,9 +1,9 @@
 /** What Slurm kept of jobs after they ended: sacct and seff. See FORMAT.md. */
 import { MbfError } from '../../src/model/errors.js';
 import type { ByteSource, ParseContext, ParserSpec, ParseSummary, RowSink } from '../../src/model/parser.js';
-import { readJsonItems } from '../../src/notation/json-items.js';
-import { precededBy, readHead } from '../../src/notation/stream-head.js';
-import { readLines } from '../../src/notation/text-lines.js';
+import { readJsonItems } from '../../src/text/json-items.js';
+import { precededBy, readHead } from '../../src/text/stream-head.js';
+import { readLines } from '../../src/text/text-lines.js';
 import { JobWriter } from './job-writer.js';
 import { jobsTaker } from './read-json.js';
 import { SeffReader } from './read-seff.js';

@@ -1,5 +1,5 @@
-import { epochUs } from '../../src/notation/clock-text.js';
-import { type JsonPlace, type JsonTaker, listOf, member, memberAt, textOf } from '../../src/notation/json-items.js';
+import { epochUs } from '../../src/text/clock-text.js';
+import { type JsonPlace, type JsonTaker, listOf, member, memberAt, textOf } from '../../src/text/json-items.js';
 import type { AccountingRecord } from './accounting-record.js';
 import type { RequestedMemory, Size } from './figures.js';
 import type { JobWriter } from './job-writer.js';

@@ -1,4 +1,4 @@
-import { utf8 } from '../../src/notation/text-lines.js';
+import { utf8 } from '../../src/text/text-lines.js';
 import type { AccountingRecord } from './accounting-record.js';
 import { parseElapsed, type RequestedMemory, type Size } from './figures.js';
 import type { JobWriter } from './job-writer.js';

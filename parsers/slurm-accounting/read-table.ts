@@ -1,5 +1,5 @@
-import { parseClockTime } from '../../src/notation/clock-text.js';
-import { utf8 } from '../../src/notation/text-lines.js';
+import { parseClockTime } from '../../src/text/clock-text.js';
+import { utf8 } from '../../src/text/text-lines.js';
 import type { AccountingRecord } from './accounting-record.js';
 import { parseElapsed, parseExitCode, parseReqMem, parseSize, parseTres } from './figures.js';
 import type { JobWriter } from './job-writer.js';

@@ -1,5 +1,5 @@
 import type { Head, Sniff } from '../../src/model/parser.js';
-import { textOfHead } from '../../src/notation/stream-head.js';
+import { textOfHead } from '../../src/text/stream-head.js';
 import { isSeffLine, SEFF_BEGIN } from './read-seff.js';
 import { fixedHeader, guessShape, isRow, parsableHeader, type TableShape } from './read-table.js';
 

@@ -1,11 +1,11 @@
 import { PbfReader } from 'pbf';
-import { configFinding, normaliseConfigValue } from '../../src/model/config-keys.js';
+import { configFinding, normaliseConfigValue } from '../../src/knowledge/config-keys.js';
 import { MbfError } from '../../src/model/errors.js';
 import type { LogPlace } from '../../src/model/log-rows.js';
 import type { ByteSource, ParseContext, ParseSummary, RowSink } from '../../src/model/parser.js';
 import { formatBytes } from '../../src/model/units.js';
-import { FRACTION_BITS, halfUnit } from '../../src/notation/scalars/half-unit.js';
-import { ScalarRows } from '../../src/notation/scalars/scalar-rows.js';
+import { FRACTION_BITS, halfUnit } from '../../src/text/scalars/half-unit.js';
+import { ScalarRows } from '../../src/text/scalars/scalar-rows.js';
 import { type Event, readEvent, readValues, type SummaryValue } from './event.js';
 import { hostFromName } from './file-name.js';
 import { HPARAMS_PLUGIN, readHyperparameters } from './hparams.js';

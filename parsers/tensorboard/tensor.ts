@@ -1,6 +1,6 @@
 /** Tensors of one element: the scalars of TensorFlow 2 and of torch's `new_style`, and texts. Upstream: tensorboard `tensor.proto`, `types.proto`. */
 import type { PbfReader } from 'pbf';
-import { FRACTION_BITS } from '../../src/notation/scalars/half-unit.js';
+import { FRACTION_BITS } from '../../src/text/scalars/half-unit.js';
 import { type Range, range, readMessage } from './event.js';
 
 export interface TensorValue {

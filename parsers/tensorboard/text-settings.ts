@@ -4,10 +4,10 @@
  * model's configuration as two JSON documents, `args` and `model_config` (`integrations/integration_utils.py`, `TensorBoardCallback`).
  * Other texts are samples of what a model says: nothing of them is kept.
  */
-import { configFinding, isKnownConfigKey, normaliseConfigValue } from '../../src/model/config-keys.js';
+import { configFinding, isKnownConfigKey, normaliseConfigValue } from '../../src/knowledge/config-keys.js';
 import { readLiteral } from '../../src/model/literal.js';
 import type { ConfigFinding, EnvFinding } from '../../src/model/log-rows.js';
-import { flattenSettings, settingFinding } from '../../src/notation/flatten-settings.js';
+import { flattenSettings, settingFinding } from '../../src/text/flatten-settings.js';
 
 export interface TextPlace {
   readonly ordinal: number;

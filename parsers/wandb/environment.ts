@@ -1,7 +1,7 @@
 /** What W&B notes of the machine, the program and its place in a job, in its log and in `wandb-metadata.json`. */
-import { envFinding, rankOfEnvironment } from '../../src/model/env-keys.js';
+import { envFinding, rankOfEnvironment } from '../../src/knowledge/env-keys.js';
 import type { ConfigFinding, EnvFinding, GaugeFinding, ValueFinding } from '../../src/model/log-rows.js';
-import { readShellSettings } from '../../src/notation/shell-settings.js';
+import { readShellSettings } from '../../src/text/shell-settings.js';
 
 export interface DeviceFacts {
   /** Index of the driver, null where the list has no order. */

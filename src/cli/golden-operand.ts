@@ -2,10 +2,10 @@
 import { existsSync, readFileSync, statSync } from 'node:fs';
 import { basename } from 'node:path';
 import { looksLikeGolden, readGolden } from '../../parsers/index.js';
-import { measurementOfValues } from '../forensics/compare/measurement-of-values.js';
-import { type GoldenRow, readGoldenRows, readMeasurement } from '../forensics/golden/golden-store.js';
-import { type MeasureOptions, measureRun } from '../forensics/measure/measure-run.js';
-import { peaksToMeasure } from '../forensics/measure/peaks-to-measure.js';
+import { type GoldenRow, readGoldenRows, readMeasurement } from '../findings/compare/golden/golden-store.js';
+import { type MeasureOptions, measureRun } from '../findings/compare/measure/measure-run.js';
+import { peaksToMeasure } from '../findings/compare/measure/peaks-to-measure.js';
+import { measurementOfValues } from '../findings/compare/measurement-of-values.js';
 import type { ComparedRun } from '../model/compare-results.js';
 import { MbfError } from '../model/errors.js';
 import type { GoldenFile, UpstreamValues } from '../model/golden-values.js';

@@ -1,7 +1,7 @@
 /** What the verbs about one allocator share: the snapshot and device they mean, its history, and how they end. */
 
-import type { Moment } from '../forensics/history/moment.js';
-import { type ChosenDevice, chooseDevice } from '../forensics/state/choose-snapshot.js';
+import { type ChosenDevice, chooseDevice } from '../findings/state/choose-snapshot.js';
+import type { Moment } from '../findings/trace/moment.js';
 import type { MbfError } from '../model/errors.js';
 import type { Store } from '../store/store.js';
 import type { Context } from './context.js';

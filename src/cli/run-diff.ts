@@ -1,11 +1,11 @@
 /** The part of `diff` that the runs tell, and the repository of their commits. */
 import { existsSync } from 'node:fs';
-import { changedConfig, changedEnv, changedVersions } from '../forensics/compare/changed-values.js';
-import { allChecks, checkInput } from '../forensics/compare/compare-runs.js';
-import { DEFAULT_TOLERANCES } from '../forensics/compare/tolerances.js';
-import { measureRun } from '../forensics/measure/measure-run.js';
-import { MOST_PEAKS } from '../forensics/measure/peaks-to-measure.js';
-import { describeComparison, readComparedRun } from '../forensics/nsys/describe-nsys.js';
+import { changedConfig, changedEnv, changedVersions } from '../findings/compare/changed-values.js';
+import { allChecks, checkInput } from '../findings/compare/compare-runs.js';
+import { measureRun } from '../findings/compare/measure/measure-run.js';
+import { MOST_PEAKS } from '../findings/compare/measure/peaks-to-measure.js';
+import { DEFAULT_TOLERANCES } from '../findings/compare/tolerances.js';
+import { describeComparison, readComparedRun } from '../findings/nsys/describe-nsys.js';
 import { openRepository } from '../git/repository.js';
 import { resolveRevision } from '../git/resolve-revision.js';
 import type { RunDiff } from '../model/diff-results.js';

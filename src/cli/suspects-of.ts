@@ -1,9 +1,9 @@
 /** The repository's part of a comparison: what changed between the commits of two runs, and what of it may be why. */
 
-import { changedConfig, changedEnv, changedVersions } from '../forensics/compare/changed-values.js';
-import { componentChanges, pairPeaks, stackGroups } from '../forensics/compare/site-changes.js';
-import { type GrownSite, grownSites } from '../forensics/diff/grown-sites.js';
-import { isOfInterest, rankSuspects } from '../forensics/suspects/rank-suspects.js';
+import { changedConfig, changedEnv, changedVersions } from '../findings/compare/changed-values.js';
+import { type GrownSite, grownSites } from '../findings/compare/diff/grown-sites.js';
+import { componentChanges, pairPeaks, stackGroups } from '../findings/compare/site-changes.js';
+import { isOfInterest, rankSuspects } from '../findings/suspects/rank-suspects.js';
 import { compareCommits } from '../git/compare-commits.js';
 import { openRepository } from '../git/repository.js';
 import { resolveRevision } from '../git/resolve-revision.js';

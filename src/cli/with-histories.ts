@@ -1,5 +1,5 @@
 /** Makes sure that the histories a verb needs are in the store before it answers. */
-import { deviceHistory } from '../forensics/history/device-history.js';
+import { deviceHistory } from '../findings/trace/device-history.js';
 import { HISTORY_RULES } from '../model/derived-tables.js';
 import { MbfError } from '../model/errors.js';
 import type { Store } from '../store/store.js';
@@ -81,7 +81,7 @@ export async function withHistoriesFor(
     context.err(`warning: actual sizes and memory from before the traces are missing: ${error.describe()}\n`),
   );
   if (!ATTRIBUTED.test(statement)) return walked;
-  const { missingAttributions, storeAttribution } = await import('../forensics/attribution/store-attribution.js');
+  const { missingAttributions, storeAttribution } = await import('../findings/attribution/store-attribution.js');
   return derived(walked, await missingAttributions(walked.store), storeAttribution, options, (error) =>
     context.err(`warning: components are missing: ${error.describe()}\n`),
   );

@@ -3,7 +3,7 @@
  * those of the tables that engineers exchange (`tp`, `mbs`); every other is Megatron-Core's own. Anything else a user may write is found
  * through the dictionary of configuration keys.
  */
-import { canonicalConfigKey, INVERTED_KEYS } from '../model/config-keys.js';
+import { canonicalConfigKey, INVERTED_KEYS } from '../knowledge/config-keys.js';
 
 /**
  * `count`: integer from 1; `size`: integer from 0; `fraction`: number from 0 to 1; `factor`: number above 0; `flag`: true or false; `words`:

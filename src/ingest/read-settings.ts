@@ -7,7 +7,7 @@
 import { statSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { allParsers, configParser, readEnviron, readEnvLines } from '../../parsers/settings.js';
-import { envFinding } from '../model/env-keys.js';
+import { envFinding } from '../knowledge/env-keys.js';
 import { MbfError } from '../model/errors.js';
 import { CONFIG_ORIGINS, ENV_ORIGINS, type KeptFinding, type LogPlace } from '../model/log-rows.js';
 import type { Head, ParserSpec, RowSink } from '../model/parser.js';
@@ -37,7 +37,7 @@ export interface SettingsPlace {
   readonly attempt: number;
 }
 
-/** As `FoundSetting` of `src/forensics/log/config.ts`. */
+/** As `FoundSetting` of `src/findings/run/config.ts`. */
 export interface ReadSetting extends SettingsPlace {
   readonly key: string;
   readonly rawKey: string;

@@ -1,6 +1,7 @@
 /** A run against its golden values: whether it is worse, whether the two may be compared at all, what grew, and what may be why. */
+
+import { ALLOCATOR_VARIABLES } from '../knowledge/env-keys.js';
 import type { ChangedValue, CompareCheck, CompareResult } from '../model/compare-results.js';
-import { ALLOCATOR_VARIABLES } from '../model/env-keys.js';
 import { formatCount } from '../model/units.js';
 import { checkTable } from './check-table.js';
 import { isOfGate, runWords } from './check-words.js';

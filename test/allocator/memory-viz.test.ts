@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { stateTotals } from '../../src/allocator/walk/allocator-state.js';
 import { BackwardWalk } from '../../src/allocator/walk/backward-walk.js';
-import { fragmentationIndex } from '../../src/forensics/parity/memory-viz.js';
+import { fragmentationIndex } from '../../src/findings/state/parity/memory-viz.js';
 import { BLOCK_STATES, SEGMENT_TYPES } from '../../src/model/vocabulary.js';
 import { type VizSnapshot, vizEvents, vizFragmentation, vizState, vizTimeline } from '../support/memory-viz-oracle.js';
 import { history, type Played, play } from './history.js';

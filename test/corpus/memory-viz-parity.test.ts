@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { stateTotals } from '../../src/allocator/walk/allocator-state.js';
-import { stateAt } from '../../src/forensics/history/state-at.js';
+import { stateAt } from '../../src/findings/trace/state-at.js';
 import type { PeakResult } from '../../src/model/results.js';
 import { openStore } from '../../src/store/open-store.js';
 import type { Store } from '../../src/store/store.js';

@@ -3,7 +3,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { incidentsInText } from '../../parsers/log/index.js';
-import { classify } from '../../src/forensics/diagnosis/classify.js';
+import { classify } from '../../src/findings/verdict/classify.js';
 import type { Cause } from '../../src/model/vocabulary.js';
 import { CORPUS, skipLoudly } from '../support/corpus.js';
 

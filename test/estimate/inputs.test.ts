@@ -3,7 +3,7 @@ import { configName, findInput, INPUT_NAMES } from '../../src/estimate/input-key
 import { changeInputs, completeInputs, missingInputs } from '../../src/estimate/inputs.js';
 import { readLayerPattern } from '../../src/estimate/layer-pattern.js';
 import { demandInputs, readInputs } from '../../src/estimate/read-inputs.js';
-import { canonicalConfigKey } from '../../src/model/config-keys.js';
+import { canonicalConfigKey } from '../../src/knowledge/config-keys.js';
 import { MbfError } from '../../src/model/errors.js';
 import { LLAMA3_70B, TINY } from './given.js';
 

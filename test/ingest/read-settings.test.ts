@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { factsOfSettings } from '../../src/forensics/lint/facts-of-settings.js';
+import { factsOfSettings } from '../../src/findings/settings/facts-of-settings.js';
 import { readSettingsOf, type SettingsRead } from '../../src/ingest/read-settings.js';
 
 const BRIDGE = `_target_: megatron.bridge.training.config.ConfigContainer

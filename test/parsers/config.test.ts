@@ -10,13 +10,13 @@ import {
   configFinding,
   flagFinding,
   normaliseConfigValue,
-} from '../../src/model/config-keys.js';
-import { envFinding, keepsEnv, MOST_ENV_CHARS } from '../../src/model/env-keys.js';
+} from '../../src/knowledge/config-keys.js';
+import { envFinding, keepsEnv, MOST_ENV_CHARS } from '../../src/knowledge/env-keys.js';
 import { MbfError } from '../../src/model/errors.js';
 import { type LogRow, placedRow } from '../../src/model/log-rows.js';
 import type { Head, ParseSummary } from '../../src/model/parser.js';
 import type { Note } from '../../src/model/tables.js';
-import { readShellSettings } from '../../src/notation/shell-settings.js';
+import { readShellSettings } from '../../src/text/shell-settings.js';
 import { cpuMs } from '../support/cpu-time.js';
 
 function headOf(name: string, content: string): Head {

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { classifyException } from '../../parsers/log/classify-exception.js';
 import { applyBlock, applyLine } from '../../parsers/log/formats/apply.js';
 import { FAILURE_FORMATS } from '../../parsers/log/formats/failures.js';
-import { CONSTRAINT_TEXTS, constraintOf } from '../../src/model/constraint-texts.js';
+import { CONSTRAINT_TEXTS, constraintOf } from '../../src/knowledge/constraint-texts.js';
 import type { LogFinding } from '../../src/model/log-rows.js';
 import { cpuMs } from '../support/cpu-time.js';
 

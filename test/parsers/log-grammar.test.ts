@@ -10,7 +10,7 @@ import {
   reservedOf,
   UNIT_SYSTEMS,
   unallocatedOf,
-} from '../../src/model/oom-messages.js';
+} from '../../src/knowledge/oom-messages.js';
 import type { IncidentRow } from '../../src/model/tables.js';
 
 type Sample = readonly [entry: OomGrammarEntry, text: string, expected: ExpectedIncident | null];

@@ -7,7 +7,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { PARSERS } from '../../parsers/index.js';
 import { hasSqlite } from '../../samples/generate/write/nsys/sqlite-program.js';
 import { ingest } from '../../src/ingest/ingest.js';
-import { KEPT_ENV } from '../../src/model/env-keys.js';
+import { KEPT_ENV } from '../../src/knowledge/env-keys.js';
 import type { IngestSource } from '../../src/model/results.js';
 import { openStore } from '../../src/store/open-store.js';
 import type { Store } from '../../src/store/store.js';

@@ -14,8 +14,8 @@ import { MbfError } from '../../src/model/errors.js';
 import type { KeptFinding, LogPlace } from '../../src/model/log-rows.js';
 import type { ByteSource, ParserSpec, ParseSummary } from '../../src/model/parser.js';
 import type { Note } from '../../src/model/tables.js';
-import { type Scalar, ScalarRows } from '../../src/notation/scalars/scalar-rows.js';
-import { splitSystemLabel, systemGauge } from '../../src/notation/scalars/system-metrics.js';
+import { type Scalar, ScalarRows } from '../../src/text/scalars/scalar-rows.js';
+import { splitSystemLabel, systemGauge } from '../../src/text/scalars/system-metrics.js';
 import { bytesSource } from '../support/decode.js';
 
 const FIXTURES = join(resolve(dirname(fileURLToPath(import.meta.url)), '..'), 'fixtures', 'wandb');

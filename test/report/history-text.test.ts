@@ -1,7 +1,7 @@
 /** The screen of `history`: width, signs, and the words for what was found. */
 import { describe, expect, it } from 'vitest';
-import { describeTrend } from '../../src/forensics/trend/read-trend.js';
-import type { RunFigure } from '../../src/forensics/trend/run-figures.js';
+import { describeTrend } from '../../src/findings/history/read-trend.js';
+import type { RunFigure } from '../../src/findings/history/run-figures.js';
 import type { HistoryMetricName } from '../../src/model/history-results.js';
 import { historyText } from '../../src/report/history-text.js';
 

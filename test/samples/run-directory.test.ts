@@ -20,7 +20,7 @@ import { CONFIG_NAME, LAUNCH_NAME, runDirectory, TRUTH_NAME } from '../../sample
 import { completedIterations, jobOf, type RunFacts, runFacts } from '../../samples/generate/write/run-facts.js';
 import { snapshotValue } from '../../samples/generate/write/snapshot-pickle.js';
 import { bridgeTheoryLines, megatronLmTheoryLines } from '../../samples/generate/write/theory-lines.js';
-import { roleOf } from '../../src/forensics/log/first-failure.js';
+import { roleOf } from '../../src/findings/run/first-failure.js';
 import type { IngestResult, SnapshotInfo, SnapshotResult } from '../../src/model/results.js';
 import type { IncidentRow } from '../../src/model/tables.js';
 import { MIB } from '../../src/model/units.js';

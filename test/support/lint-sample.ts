@@ -1,9 +1,10 @@
 /** A rule's sample as the facts that the rules are tried on: each key on a line of its own, in the order of the sample. */
-import { deviceOf } from '../../src/forensics/lint/devices.js';
-import type { RawFacts, Told } from '../../src/forensics/lint/facts.js';
-import { SECTION_KEYS } from '../../src/forensics/lint/facts-of-config.js';
-import type { Sample } from '../../src/forensics/lint/rule.js';
-import { canonicalConfigKey } from '../../src/model/config-keys.js';
+
+import type { Sample } from '../../src/findings/lint/rule.js';
+import { deviceOf } from '../../src/findings/settings/devices.js';
+import type { RawFacts, Told } from '../../src/findings/settings/facts.js';
+import { SECTION_KEYS } from '../../src/findings/settings/facts-of-config.js';
+import { canonicalConfigKey } from '../../src/knowledge/config-keys.js';
 
 const CONFIG_FILE = 'sample.yaml';
 const ENV_FILE = 'environ';

@@ -2,8 +2,8 @@
  * Seeded regressions: a small training program, thirty changes that do no harm, and one that takes memory, as two commits of a real repository
  * and the stacks that two snapshots would show. Says which change it was.
  */
-import type { GrownSite } from '../../src/forensics/diff/grown-sites.js';
-import type { Frame } from '../../src/forensics/stacks/call-site.js';
+import type { GrownSite } from '../../src/findings/compare/diff/grown-sites.js';
+import type { Frame } from '../../src/findings/stacks/call-site.js';
 import type { ChangedValue } from '../../src/model/compare-results.js';
 import type { DiffComponent } from '../../src/model/diff-results.js';
 import { GIB, MIB } from '../../src/model/units.js';

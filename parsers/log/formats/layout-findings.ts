@@ -1,4 +1,4 @@
-import { canonicalConfigKey, normaliseConfigValue } from '../../../src/model/config-keys.js';
+import { canonicalConfigKey, normaliseConfigValue } from '../../../src/knowledge/config-keys.js';
 import type { Emit } from './contract.js';
 
 /** A size of the parallel layout that the process said of itself: a figure `layout.<key>`, and a setting under its canonical key. */

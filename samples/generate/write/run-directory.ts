@@ -1,6 +1,6 @@
 /** All files of a generated run, by name. */
 import { gzipSync } from 'node:zlib';
-import { MESSAGE_FAMILIES } from '../../../src/model/oom-messages.js';
+import { MESSAGE_FAMILIES } from '../../../src/knowledge/oom-messages.js';
 import type { GeneratedRun } from '../run.js';
 import { yaml } from './config-tree.js';
 import { allocConf, launchScript } from './launch-script.js';

@@ -1,11 +1,11 @@
 /** `mbforensics bisect report`: from what a bisection left behind to what it found. */
 import { join } from 'node:path';
-import { knownMarks, standingOf } from '../../forensics/bisect/bisect-state.js';
-import { changedConfig } from '../../forensics/compare/changed-values.js';
-import { allChecks, checkInput } from '../../forensics/compare/compare-runs.js';
-import { pairPeaks, siteChanges } from '../../forensics/compare/site-changes.js';
-import { parseTolerances } from '../../forensics/compare/tolerances.js';
-import { isOfInterest } from '../../forensics/suspects/rank-suspects.js';
+import { knownMarks, standingOf } from '../../findings/compare/bisect/bisect-state.js';
+import { changedConfig } from '../../findings/compare/changed-values.js';
+import { allChecks, checkInput } from '../../findings/compare/compare-runs.js';
+import { pairPeaks, siteChanges } from '../../findings/compare/site-changes.js';
+import { parseTolerances } from '../../findings/compare/tolerances.js';
+import { isOfInterest } from '../../findings/suspects/rank-suspects.js';
 import { isAncestor, suspectCommits } from '../../git/commits.js';
 import { compareCommits } from '../../git/compare-commits.js';
 import { parseBisectLog } from '../../git/parse-bisect-log.js';

@@ -1,10 +1,10 @@
 import { type Command, Option } from 'commander';
-import { advise } from '../../forensics/advice/advise.js';
-import { readSituation } from '../../forensics/advice/read-situation.js';
-import { diagnose } from '../../forensics/diagnosis/diagnose.js';
-import { snapshotsToJudge } from '../../forensics/diagnosis/traced-ooms.js';
-import { findSymptoms } from '../../forensics/symptoms/find-symptoms.js';
-import { readSymptomEvidence } from '../../forensics/symptoms/read-evidence.js';
+import { advise } from '../../findings/advice/advise.js';
+import { readSituation } from '../../findings/advice/read-situation.js';
+import { findSymptoms } from '../../findings/symptoms/find-symptoms.js';
+import { readSymptomEvidence } from '../../findings/symptoms/read-evidence.js';
+import { diagnose } from '../../findings/verdict/diagnose.js';
+import { snapshotsToJudge } from '../../findings/verdict/traced-ooms.js';
 import type { AdviseResult, PasteLines } from '../../model/advise-results.js';
 import { MbfError } from '../../model/errors.js';
 import { adviseText } from '../../report/advise-text.js';

@@ -1,8 +1,8 @@
 import type { Command } from 'commander';
-import { MOMENT_FORMS, parseMoment } from '../../forensics/history/moment.js';
-import { parseBlock } from '../../forensics/names/block-labels.js';
-import { describeAllocations } from '../../forensics/state/allocations.js';
-import type { ChosenDevice } from '../../forensics/state/choose-snapshot.js';
+import { parseBlock } from '../../findings/run/names/block-labels.js';
+import { describeAllocations } from '../../findings/state/allocations.js';
+import type { ChosenDevice } from '../../findings/state/choose-snapshot.js';
+import { MOMENT_FORMS, parseMoment } from '../../findings/trace/moment.js';
 import { ALLOCATION_ORDERS, type AllocationOrder } from '../../model/allocation-results.js';
 import { MbfError } from '../../model/errors.js';
 import { parseSize } from '../../model/units.js';

@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
-import { MOMENT_FORMS, parseMoment } from '../../forensics/history/moment.js';
-import { describeState } from '../../forensics/state/describe-state.js';
+import { describeState } from '../../findings/state/describe-state.js';
+import { MOMENT_FORMS, parseMoment } from '../../findings/trace/moment.js';
 import { atText } from '../../report/at-text.js';
 import type { Context } from '../context.js';
 import { parseCount } from '../count-option.js';

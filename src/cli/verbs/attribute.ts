@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
-import { describeAttribution } from '../../forensics/attribution/views/describe-attribution.js';
-import { MOMENT_FORMS, parseMoment } from '../../forensics/history/moment.js';
+import { describeAttribution } from '../../findings/attribution/views/describe-attribution.js';
+import { MOMENT_FORMS, parseMoment } from '../../findings/trace/moment.js';
 import { ATTRIBUTE_KEYS } from '../../model/attribute-results.js';
 import { MbfError } from '../../model/errors.js';
 import { COMPONENTS } from '../../model/vocabulary.js';

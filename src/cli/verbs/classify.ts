@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import { PARSERS } from '../../../parsers/index.js';
-import { classify } from '../../forensics/diagnosis/classify.js';
+import { classify } from '../../findings/verdict/classify.js';
 import { MbfError } from '../../model/errors.js';
 import type { ParseSummary } from '../../model/parser.js';
 import type { IncidentRow } from '../../model/tables.js';

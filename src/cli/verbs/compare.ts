@@ -6,9 +6,9 @@ import {
   compareBasis,
   compareRuns,
   finish,
-} from '../../forensics/compare/compare-runs.js';
-import { judgePreset } from '../../forensics/compare/judge-preset.js';
-import { parseTolerances } from '../../forensics/compare/tolerances.js';
+} from '../../findings/compare/compare-runs.js';
+import { judgePreset } from '../../findings/compare/judge-preset.js';
+import { parseTolerances } from '../../findings/compare/tolerances.js';
 import { type CompareResult, type CompareVerdict, PRESETS } from '../../model/compare-results.js';
 import { MbfError } from '../../model/errors.js';
 import { compareJunit } from '../../report/compare-junit.js';

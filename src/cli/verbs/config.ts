@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { describeConfig, type RunSettings, readSettings } from '../../forensics/log/config.js';
+import { describeConfig, type RunSettings, readSettings } from '../../findings/run/config.js';
 import { configText } from '../../report/config-text.js';
 import type { Context } from '../context.js';
 import { EXIT } from '../exit-codes.js';

@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
-import { diagnose } from '../../forensics/diagnosis/diagnose.js';
-import { snapshotsToJudge } from '../../forensics/diagnosis/traced-ooms.js';
+import { diagnose } from '../../findings/verdict/diagnose.js';
+import { snapshotsToJudge } from '../../findings/verdict/traced-ooms.js';
 import { MbfError } from '../../model/errors.js';
 import { parseSize } from '../../model/units.js';
 import { diagnoseText } from '../../report/diagnose-text.js';

@@ -1,8 +1,8 @@
 import type { Command } from 'commander';
 import { earliestTorch } from '../../../parsers/index.js';
-import { chooseDevices, choosePairs, commonStep, type SnapshotPair } from '../../forensics/diff/choose-pair.js';
-import { type DiffLimits, describeDiff, noSnapshotDiff, totalsOf } from '../../forensics/diff/describe-diff.js';
-import { grownSites } from '../../forensics/diff/grown-sites.js';
+import { chooseDevices, choosePairs, commonStep, type SnapshotPair } from '../../findings/compare/diff/choose-pair.js';
+import { type DiffLimits, describeDiff, noSnapshotDiff, totalsOf } from '../../findings/compare/diff/describe-diff.js';
+import { grownSites } from '../../findings/compare/diff/grown-sites.js';
 import {
   type Candidate,
   listCandidates,
@@ -10,8 +10,8 @@ import {
   readTotals,
   type Side,
   wholeSteps,
-} from '../../forensics/diff/side.js';
-import { MOMENT_FORMS, type Moment, parseMoment } from '../../forensics/history/moment.js';
+} from '../../findings/compare/diff/side.js';
+import { MOMENT_FORMS, type Moment, parseMoment } from '../../findings/trace/moment.js';
 import type { DiffTotals, SnapshotDiff } from '../../model/diff-results.js';
 import { MbfError } from '../../model/errors.js';
 import { parseSize } from '../../model/units.js';

@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { describeEnv } from '../../forensics/log/env.js';
+import { describeEnv } from '../../findings/run/env.js';
 import { envText } from '../../report/env-text.js';
 import type { Context } from '../context.js';
 import { EXIT } from '../exit-codes.js';

@@ -5,8 +5,8 @@ import {
   type EstimateQuestion,
   questionOfJson,
   questionOfRun,
-} from '../../forensics/estimate/describe-estimate.js';
-import { readRunInputs } from '../../forensics/estimate/run-inputs.js';
+} from '../../findings/estimate/describe-estimate.js';
+import { readRunInputs } from '../../findings/estimate/run-inputs.js';
 import { MbfError } from '../../model/errors.js';
 import { ESTIMATE_MODELS, type EstimateModel } from '../../model/estimate-results.js';
 import { MIB, parseSize } from '../../model/units.js';

@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
-import { explainStack, parseStacks } from '../../forensics/attribution/views/explain-stack.js';
-import { readStacks } from '../../forensics/stacks/read-stacks.js';
+import { explainStack, parseStacks } from '../../findings/attribution/views/explain-stack.js';
+import { readStacks } from '../../findings/stacks/read-stacks.js';
 import { MbfError } from '../../model/errors.js';
 import type { ExplainStackResult } from '../../model/rules-results.js';
 import { parseSize } from '../../model/units.js';

@@ -26,7 +26,7 @@ export function registerExplain(program: Command, context: Context): void {
     .allowUnknownOption()
     .addHelpText('after', EXAMPLES)
     .action(async (id: string, options: Options) => {
-      const { explain } = await import('../../forensics/knowledge/explain.js');
+      const { explain } = await import('../../findings/explain/explain.js');
       answer(context, options, explain(id), explainedText);
     });
 }

@@ -183,7 +183,7 @@ async function exportSnapshotAs(
   options: Options,
   plan: SnapshotPlan,
 ): Promise<void> {
-  const { parseMoment } = await import('../../forensics/history/moment.js');
+  const { parseMoment } = await import('../../findings/trace/moment.js');
   const moment = options.at === undefined ? undefined : parseMoment(options.at);
   if (plan.output !== undefined) (await import('../output-file.js')).checkFree(plan.output, plan.force);
   const opened = await openTarget(operand, options, context);
@@ -204,7 +204,7 @@ async function exportSnapshotAs(
     const { writeTextFile, writeBytes, standardOutput } = await import('../output-file.js');
     const { output } = plan;
     if (plan.format === 'snapshot-json') {
-      const { exportSnapshot } = await import('../../forensics/export/export-snapshot.js');
+      const { exportSnapshot } = await import('../../findings/export/export-snapshot.js');
       const exported = await exportSnapshot(target.store, about, moment);
       noteMissing(context, exported.missing, exported.moment);
       const fill = async (sink: TextSink): Promise<void> => {
@@ -218,7 +218,7 @@ async function exportSnapshotAs(
           return { rows: exported.entries(), handle: about.handle, moment: at, devices };
         });
     } else {
-      const { liveStacks } = await import('../../forensics/export/export-live-stacks.js');
+      const { liveStacks } = await import('../../findings/export/export-live-stacks.js');
       const states = options.withState === true || options.withSegments === true;
       const live = await liveStacks(target.store, about, moment ?? { kind: 'peak' }, {
         rawFrames: options.rawFrames === true,
@@ -303,7 +303,7 @@ function noteMissing(context: Context, missing: readonly number[], moment: strin
 
 /** A file shows one snapshot; MBF1002 if the operand has none or several. */
 async function oneSnapshot(target: Target) {
-  const { listSnapshots } = await import('../../forensics/names/snapshots.js');
+  const { listSnapshots } = await import('../../findings/run/names/snapshots.js');
   const filter = target.handle === undefined ? { runId: target.runId } : { handle: target.handle };
   const [snapshot, ...others] = await listSnapshots(target.store, filter);
   if (snapshot === undefined) throw new MbfError('MBF1002', `run ${target.run} has no memory snapshot`);

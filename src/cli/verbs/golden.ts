@@ -1,8 +1,8 @@
 import type { Command } from 'commander';
 import { writeBridgeGolden, writeMegatronGolden } from '../../../parsers/index.js';
-import { statusWords } from '../../forensics/compare/checks/status-check.js';
-import { describeGolden, describeGoldenList, type NamedGolden } from '../../forensics/golden/describe-golden.js';
-import { addGolden, type NewGolden, readGoldenRows, removeGolden } from '../../forensics/golden/golden-store.js';
+import { statusWords } from '../../findings/compare/checks/status-check.js';
+import { describeGolden, describeGoldenList, type NamedGolden } from '../../findings/compare/golden/describe-golden.js';
+import { addGolden, type NewGolden, readGoldenRows, removeGolden } from '../../findings/compare/golden/golden-store.js';
 import { MbfError } from '../../model/errors.js';
 import type { GoldenChangeResult } from '../../model/golden-results.js';
 import type { GoldenDocument } from '../../model/measurement.js';

@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { readTrend } from '../../forensics/trend/read-trend.js';
+import { readTrend } from '../../findings/history/read-trend.js';
 import { listCommits } from '../../git/list-commits.js';
 import { openRepository, type Repository } from '../../git/repository.js';
 import { resolveRevision } from '../../git/resolve-revision.js';

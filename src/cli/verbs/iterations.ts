@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { describeIterations } from '../../forensics/log/iterations.js';
+import { describeIterations } from '../../findings/run/iterations.js';
 import { MbfError } from '../../model/errors.js';
 import { iterationsCsv, iterationsText } from '../../report/iterations-text.js';
 import type { Context } from '../context.js';

@@ -25,7 +25,7 @@ export function registerKnobs(program: Command, context: Context): void {
     .option('--json', 'print one JSON document')
     .addHelpText('after', EXAMPLES)
     .action(async (filter: string | undefined, options: Options) => {
-      const { listKnobs } = await import('../../forensics/knowledge/list-knobs.js');
+      const { listKnobs } = await import('../../findings/explain/list-knobs.js');
       answer(context, options, listKnobs(filter ?? null), knobsText);
     });
 }

@@ -4,23 +4,23 @@
  */
 import { existsSync } from 'node:fs';
 import { type Command, Option } from 'commander';
-import { changedFacts } from '../../forensics/lint/changed-facts.js';
-import { describeLint } from '../../forensics/lint/describe-lint.js';
-import { deviceOf } from '../../forensics/lint/devices.js';
-import { FRAMEWORKS, type Framework, type RawFacts } from '../../forensics/lint/facts.js';
+import { describeLint } from '../../findings/lint/describe-lint.js';
+import { lint } from '../../findings/lint/lint.js';
+import type { LintRule } from '../../findings/lint/rule.js';
+import { RULES } from '../../findings/lint/rules/index.js';
+import { changedFacts } from '../../findings/settings/changed-facts.js';
+import { deviceOf } from '../../findings/settings/devices.js';
+import { FRAMEWORKS, type Framework, type RawFacts } from '../../findings/settings/facts.js';
 import {
   type Asked,
   askedGpu,
   askedVersions,
   factsOfSettings,
   withEnvironment,
-} from '../../forensics/lint/facts-of-settings.js';
-import { lint } from '../../forensics/lint/lint.js';
-import type { LintRule } from '../../forensics/lint/rule.js';
-import { RULES } from '../../forensics/lint/rules/index.js';
+} from '../../findings/settings/facts-of-settings.js';
 import { readSettingsOf, type SettingsInput, type SettingsRead } from '../../ingest/read-settings.js';
+import { configFinding, normaliseConfigValue } from '../../knowledge/config-keys.js';
 import type { AdviceChange } from '../../model/advise-results.js';
-import { configFinding, normaliseConfigValue } from '../../model/config-keys.js';
 import { MbfError } from '../../model/errors.js';
 import { LINT_SEVERITIES, type LintResult, type LintSeverity } from '../../model/lint-results.js';
 import { VERSION_NAMES, type VersionName } from '../../model/log-results.js';
@@ -148,7 +148,7 @@ async function judgeRun(
   const read = await readSettingsOf(options.env.map((path) => ({ path, as: 'env' })));
   const [{ openTarget }, { factsOfRun }] = await Promise.all([
     import('../target.js'),
-    import('../../forensics/lint/facts-of-run.js'),
+    import('../../findings/settings/facts-of-run.js'),
   ]);
   const target = await openTarget(operand, options, context);
   try {

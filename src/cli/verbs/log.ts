@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { describeLog } from '../../forensics/log/describe-log.js';
+import { describeLog } from '../../findings/run/describe-log.js';
 import { logText } from '../../report/log-text.js';
 import type { Context } from '../context.js';
 import { countOption } from '../count-option.js';

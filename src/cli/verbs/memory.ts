@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
-import { readLogFacts } from '../../forensics/log/log-facts.js';
-import { describeMemory } from '../../forensics/log/memory.js';
+import { readLogFacts } from '../../findings/run/log-facts.js';
+import { describeMemory } from '../../findings/run/memory.js';
 import { MbfError } from '../../model/errors.js';
 import { memoryText } from '../../report/memory-text.js';
 import type { Context } from '../context.js';

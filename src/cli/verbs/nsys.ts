@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { describeComparison, describeNsys, readComparedRun } from '../../forensics/nsys/describe-nsys.js';
+import { describeComparison, describeNsys, readComparedRun } from '../../findings/nsys/describe-nsys.js';
 import { MbfError } from '../../model/errors.js';
 import { nsysText } from '../../report/nsys-text.js';
 import type { Context } from '../context.js';

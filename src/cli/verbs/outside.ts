@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { describeOutside } from '../../forensics/outside/describe-outside.js';
+import { describeOutside } from '../../findings/outside/describe-outside.js';
 import { MbfError } from '../../model/errors.js';
 import { outsideText } from '../../report/outside-text.js';
 import type { Context } from '../context.js';

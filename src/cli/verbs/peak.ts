@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
-import { MOMENT_FORMS, parseMoment } from '../../forensics/history/moment.js';
-import { describePeaks } from '../../forensics/live/peaks.js';
+import { describePeaks } from '../../findings/state/live/peaks.js';
+import { MOMENT_FORMS, parseMoment } from '../../findings/trace/moment.js';
 import { MbfError } from '../../model/errors.js';
 import { GROUP_KEYS, GROUPINGS } from '../../model/peak-results.js';
 import { peakText } from '../../report/peak-text.js';

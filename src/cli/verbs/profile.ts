@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { describeProfilerMemory } from '../../forensics/profiler-memory.js';
+import { describeProfilerMemory } from '../../findings/run/profiler-memory.js';
 import { MbfError } from '../../model/errors.js';
 import { profilerText } from '../../report/profiler-text.js';
 import type { Context } from '../context.js';

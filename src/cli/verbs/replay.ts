@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { describeReplays } from '../../forensics/replay/describe-replay.js';
+import { describeReplays } from '../../findings/replay/describe-replay.js';
 import { replayText } from '../../report/replay-text.js';
 import type { Context } from '../context.js';
 import { deviceOption } from '../count-option.js';

@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
-import { MOMENT_FORMS, parseMoment } from '../../forensics/history/moment.js';
-import { describeResidual } from '../../forensics/residual/describe-residual.js';
+import { describeResidual } from '../../findings/estimate/residual/describe-residual.js';
+import { MOMENT_FORMS, parseMoment } from '../../findings/trace/moment.js';
 import { residualText } from '../../report/residual-text.js';
 import type { Context } from '../context.js';
 import { EXIT } from '../exit-codes.js';

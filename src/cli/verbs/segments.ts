@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
-import { MOMENT_FORMS, parseMoment } from '../../forensics/history/moment.js';
-import { drawSegments } from '../../forensics/state/draw-segments.js';
+import { drawSegments } from '../../findings/state/draw-segments.js';
+import { MOMENT_FORMS, parseMoment } from '../../findings/trace/moment.js';
 import { segmentsText } from '../../report/segments-text.js';
 import type { Context } from '../context.js';
 import { parseCount } from '../count-option.js';

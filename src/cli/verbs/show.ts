@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
-import { diagnose } from '../../forensics/diagnosis/diagnose.js';
-import { describeShow, SHOW_WORDS } from '../../forensics/diagnosis/show.js';
-import { snapshotsToJudge } from '../../forensics/diagnosis/traced-ooms.js';
+import { diagnose } from '../../findings/verdict/diagnose.js';
+import { describeShow, SHOW_WORDS } from '../../findings/verdict/show.js';
+import { snapshotsToJudge } from '../../findings/verdict/traced-ooms.js';
 import { sourceLines } from '../../ingest/source-lines.js';
 import { MbfError } from '../../model/errors.js';
 import { showText } from '../../report/show-text.js';

@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import { earliestTorch } from '../../../parsers/index.js';
-import { describeSnapshots } from '../../forensics/state/describe-snapshots.js';
+import { describeSnapshots } from '../../findings/state/describe-snapshots.js';
 import { MbfError } from '../../model/errors.js';
 import { snapshotText } from '../../report/snapshot-text.js';
 import type { Context } from '../context.js';

@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { describeSeries } from '../../forensics/series/describe-series.js';
+import { describeSeries } from '../../findings/snapshots/describe-series.js';
 import { MbfError } from '../../model/errors.js';
 import { snapshotSeriesText } from '../../report/snapshot-series-text.js';
 import type { Context } from '../context.js';

@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
-import { parseMoment } from '../../forensics/history/moment.js';
-import { describeTimelines } from '../../forensics/timeline/timeline.js';
+import { describeTimelines } from '../../findings/timeline/timeline.js';
+import { parseMoment } from '../../findings/trace/moment.js';
 import { MbfError } from '../../model/errors.js';
 import { GUTTER } from '../../report/chart.js';
 import { timelineCsv, timelineText } from '../../report/timeline-text.js';

@@ -1,9 +1,9 @@
 import type { Command } from 'commander';
-import { snapshotsToJudge } from '../../forensics/diagnosis/traced-ooms.js';
-import { peaksToMeasure } from '../../forensics/measure/peaks-to-measure.js';
-import { type AdviceBefore, readAdviceBefore } from '../../forensics/verify/advice-before.js';
-import { readSide, type Side } from '../../forensics/verify/side.js';
-import { verifyFix } from '../../forensics/verify/verify-fix.js';
+import { peaksToMeasure } from '../../findings/compare/measure/peaks-to-measure.js';
+import { snapshotsToJudge } from '../../findings/verdict/traced-ooms.js';
+import { type AdviceBefore, readAdviceBefore } from '../../findings/verify/advice-before.js';
+import { readSide, type Side } from '../../findings/verify/side.js';
+import { verifyFix } from '../../findings/verify/verify-fix.js';
 import type { VerifyVerdict } from '../../model/verify-results.js';
 import { verifyFixText } from '../../report/verify-fix-text.js';
 import type { Context } from '../context.js';

@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
-import type { SiteEdit } from '../../forensics/replay/describe-edits.js';
-import { describeWhatIf } from '../../forensics/replay/describe-what-if.js';
+import type { SiteEdit } from '../../findings/replay/describe-edits.js';
+import { describeWhatIf } from '../../findings/replay/describe-what-if.js';
 import { MbfError } from '../../model/errors.js';
 import { parseSize } from '../../model/units.js';
 import { whatIfText } from '../../report/what-if-text.js';

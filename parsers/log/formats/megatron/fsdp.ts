@@ -1,4 +1,4 @@
-import { canonicalConfigKey } from '../../../../src/model/config-keys.js';
+import { canonicalConfigKey } from '../../../../src/knowledge/config-keys.js';
 import type { LineFormat } from '../contract.js';
 
 export const FSDP_LINES: readonly LineFormat[] = [

@@ -1,4 +1,4 @@
-import { canonicalConfigKey, normaliseConfigValue } from '../../../../src/model/config-keys.js';
+import { canonicalConfigKey, normaliseConfigValue } from '../../../../src/knowledge/config-keys.js';
 import type { LineFormat } from '../contract.js';
 import { emitLayout } from '../layout-findings.js';
 import { snake } from './theory.js';

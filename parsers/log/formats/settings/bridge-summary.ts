@@ -1,5 +1,5 @@
-import { normaliseConfigValue } from '../../../../src/model/config-keys.js';
-import { settingFinding } from '../../../../src/notation/flatten-settings.js';
+import { normaliseConfigValue } from '../../../../src/knowledge/config-keys.js';
+import { settingFinding } from '../../../../src/text/flatten-settings.js';
 import type { BlockFormat } from '../contract.js';
 
 /** What differs from Megatron-Core's defaults, and the sections that have none. What is absent is at its default, which differs by version. */

@@ -1,4 +1,4 @@
-import { configFinding, normaliseConfigValue } from '../../../../src/model/config-keys.js';
+import { configFinding, normaliseConfigValue } from '../../../../src/knowledge/config-keys.js';
 import type { BlockFormat } from '../contract.js';
 import { BracketCollector, dottedSetting, emitDotted, emitTree } from './emit-settings.js';
 

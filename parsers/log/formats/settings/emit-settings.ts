@@ -1,7 +1,7 @@
-import { configFinding, normaliseConfigValue } from '../../../../src/model/config-keys.js';
+import { configFinding, normaliseConfigValue } from '../../../../src/knowledge/config-keys.js';
 import { type Literal, readLiteralAt } from '../../../../src/model/literal.js';
 import type { ConfigOrigin } from '../../../../src/model/log-rows.js';
-import { flattenSettings, settingFinding } from '../../../../src/notation/flatten-settings.js';
+import { flattenSettings, settingFinding } from '../../../../src/text/flatten-settings.js';
 import type { Emit } from '../contract.js';
 
 /** Every setting of a tree as a row. */

@@ -1,6 +1,6 @@
-import { configFinding, normaliseConfigValue } from '../../../../src/model/config-keys.js';
+import { configFinding, normaliseConfigValue } from '../../../../src/knowledge/config-keys.js';
 import { type Literal, literalText, readLiteralAt } from '../../../../src/model/literal.js';
-import { flattenSettings } from '../../../../src/notation/flatten-settings.js';
+import { flattenSettings } from '../../../../src/text/flatten-settings.js';
 import type { BlockFormat, Emit, LineFormat } from '../contract.js';
 import { BracketCollector, emitTree } from './emit-settings.js';
 

@@ -1,6 +1,6 @@
-import { isKnownConfigKey } from '../../../../src/model/config-keys.js';
-import { envFinding, KEPT_ENV } from '../../../../src/model/env-keys.js';
-import { readShellSettings } from '../../../../src/notation/shell-settings.js';
+import { isKnownConfigKey } from '../../../../src/knowledge/config-keys.js';
+import { envFinding, KEPT_ENV } from '../../../../src/knowledge/env-keys.js';
+import { readShellSettings } from '../../../../src/text/shell-settings.js';
 import type { LineFormat } from '../contract.js';
 
 /** Words of a command line that starts a training; one of them is in every line worth reading. */

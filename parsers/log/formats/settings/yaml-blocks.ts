@@ -1,4 +1,4 @@
-import { settingFinding } from '../../../../src/notation/flatten-settings.js';
+import { settingFinding } from '../../../../src/text/flatten-settings.js';
 import type { BlockFormat, BlockReader, Emit } from '../contract.js';
 import { YamlLines } from './yaml-lines.js';
 

@@ -2,9 +2,9 @@
  * Block YAML read line by line, as PyYAML and OmegaConf print it, so that every setting is emitted on its own line: the log goes on
  * behind it and lines of others may stand inside. Lists are emitted by the line behind their last item.
  */
-import { normaliseConfigValue } from '../../../../src/model/config-keys.js';
+import { normaliseConfigValue } from '../../../../src/knowledge/config-keys.js';
 import { literalText, readLiteral } from '../../../../src/model/literal.js';
-import { flattenSettings } from '../../../../src/notation/flatten-settings.js';
+import { flattenSettings } from '../../../../src/text/flatten-settings.js';
 import { openBrackets } from './emit-settings.js';
 
 interface Frame {

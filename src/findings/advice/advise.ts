@@ -1,0 +1,324 @@
+/** Advice on one failure: fixes in the guides' order with what they save here, what they cost, and what the configuration forbids. Pure. */
+
+import { pasteLines } from '../../knowledge/spellings.js';
+import type { AdviceFix, AdviseResult, FixStatus } from '../../model/advise-results.js';
+import { MbfError } from '../../model/errors.js';
+import type { LintFact } from '../../model/lint-results.js';
+import { formatBytes, formatCount, GIB } from '../../model/units.js';
+import type { Cause } from '../../model/vocabulary.js';
+import { View } from '../settings/view.js';
+import { ChangeJudge, type Judgement } from './change.js';
+import { ChangeEstimator } from './estimate-change.js';
+import { measured } from './experiments.js';
+import { type FixContext, type FixSpec, type Proposal, type Saving, sizesOf } from './fix.js';
+import { FIXES } from './fixes/index.js';
+import { nonFixesOf } from './non-fixes.js';
+import { type Candidate, planOf } from './plan.js';
+import { type PublishedCase, publishedCase, publishedCost, publishedSaving } from './published.js';
+import { neededBytes, type Situation, shortfallOf } from './situation.js';
+
+/** Activations and what is made of them: what recompute, offload and smaller batches can save at most. */
+const FLOW = new Set([
+  'activation',
+  'logits_loss',
+  'recompute',
+  'moe_dispatch',
+  'temporary',
+  'before_recording',
+  'unattributed',
+]);
+
+/** Settings that only its configuration has. */
+const DEEPSPEED = /^(?:zero_stage|zero_(?:offload|reduce|allgather|overlap)_|deepspeed(?:_config)?$)/;
+
+const STATE = new Set(['optimizer_state']);
+
+interface Weighed {
+  readonly spec: FixSpec;
+  readonly proposal: Proposal;
+  readonly saving: Saving;
+  readonly closes: boolean | null;
+  readonly judgement: Judgement;
+}
+
+export function advise(situation: Situation): Omit<AdviseResult, 'symptoms'> {
+  const view = new View(situation.facts);
+  const limits: string[] = [];
+  const estimator = estimatorOf(situation, limits);
+  const coming = toComeOf(situation, estimator);
+  const toCome = coming.state + coming.flow;
+  const context: FixContext = {
+    situation,
+    view,
+    config: sizesOf(view),
+    stateToComeBytes: coming.state,
+    flowToComeBytes: coming.flow,
+    estimate: (change) => estimator?.change(change) ?? null,
+    flowBytes: estimator?.peakBytes(FLOW, situation.stage) ?? null,
+  };
+  const judge = new ChangeJudge(situation.facts);
+  const published = publishedCase(context);
+  const shortfall = shortfallOf(situation);
+  const need = shortfall.bytes === null ? null : shortfall.bytes + toCome;
+  const weighed = (situation.ranOut ? FIXES : [])
+    .filter(({ causes }) => suits(causes, situation.verdict.cause))
+    .flatMap((spec) => spec.propose(context).map((proposal) => ({ spec, proposal })))
+    .map(({ spec, proposal }) => weigh(context, spec, proposal, published, need, judge.judge(proposal.change)))
+    .filter(({ saving, judgement }) => judgement.broken.length > 0 || !isUseless(saving));
+  const open = weighed.filter(({ judgement }) => judgement.broken.length === 0 && judgement.undecided.length === 0);
+  const plan = planOf({
+    needBytes: need,
+    candidates: open.map(candidateOf),
+    estimate: (change) => estimator?.change(change)?.saving_bytes ?? null,
+    allows(change) {
+      const { broken, undecided } = judge.judge(change);
+      return broken.length === 0 && undecided.length === 0;
+    },
+  });
+  const chosen = new Set(plan?.fixes ?? []);
+  const ordered = weighed
+    .map((one) => ({ one, status: statusOf(one, chosen) }))
+    .sort(
+      (a, b) =>
+        Number(a.status === 'forbidden') - Number(b.status === 'forbidden') || a.one.spec.order - b.one.spec.order,
+    );
+  if (situation.facts.settings.size === 0)
+    limits.push(
+      'No configuration was read: what it forbids is not known, and sizes are not either. Ingest run_config.yaml or the launch script with the log.',
+    );
+  else if (situation.facts.env_known === 'none')
+    limits.push(
+      'No environment was read: which variables are set is not known. Ingest the launch script, or the output of env.',
+    );
+  if ([...situation.facts.settings.keys()].some((key) => DEEPSPEED.test(key)))
+    limits.push(
+      'DeepSpeed takes part in this run: rules, defaults and flags here are those of Megatron-Core and its trainers.',
+    );
+  if (situation.components === null && situation.verdict.cause === 'capacity')
+    limits.push('No memory snapshot of the failing rank: savings are estimates, not shares of what was live.');
+  const { verdict } = situation;
+  return {
+    schema: 'mbforensics/advise@1',
+    run: situation.run,
+    rank: verdict.rank,
+    cause: verdict.cause,
+    detail: verdict.detail,
+    confidence: verdict.confidence,
+    summary: verdict.summary,
+    shortfall_bytes: shortfall.bytes,
+    shortfall_text: shortfall.text,
+    to_come_bytes: toCome,
+    to_come_text: toComeText(coming),
+    device_bytes: situation.deviceBytes,
+    components: [...(situation.components ?? [])].map(([component, bytes]) => ({ component, bytes })),
+    published_case: published?.name ?? null,
+    fixes: ordered.map(({ one, status }, i) => describeFix(one, status, i + 1, published)),
+    plan: plan === null ? null : { ...plan, paste: pasteLines(plan.change) },
+    next: verdict.next,
+    non_fixes: situation.ranOut || verdict.cause === 'leak' ? nonFixesOf(context) : [],
+    limits,
+  };
+}
+
+/** Where nothing is decided, everything that helps against one or the other is a candidate, and none is known to be enough. */
+function suits(causes: readonly Cause[], cause: Cause): boolean {
+  if (causes.includes(cause)) return true;
+  // Of a fragmented device the other ways are shown with their price: they are what people reach for.
+  if (cause === 'fragmentation' || cause === 'undecided')
+    return causes.includes('capacity') || causes.includes('fragmentation');
+  return false;
+}
+
+function estimatorOf({ given, noEstimate }: Situation, limits: string[]): ChangeEstimator | null {
+  if (given === null) {
+    if (noEstimate !== null) limits.push(`No estimate: ${noEstimate}`);
+    return null;
+  }
+  try {
+    return new ChangeEstimator(given);
+  } catch (error) {
+    if (!(error instanceof MbfError)) throw error;
+    limits.push(`No estimate: ${error.message}.`);
+    return null;
+  }
+}
+
+/** Below this it is noise of the estimate. */
+const LEAST_TO_COME = GIB / 4;
+
+/** What the step would have needed beside what it had: unknown to a launch that never completed one. */
+interface ToCome {
+  readonly state: number;
+  readonly flow: number;
+}
+
+function toComeOf(situation: Situation, estimator: ChangeEstimator | null): ToCome {
+  const none = { state: 0, flow: 0 };
+  const { components, stage, verdict, completedSteps } = situation;
+  // A completed step had its state and its peak: nothing else is known to be missing.
+  if (estimator === null || verdict.cause !== 'capacity' || (completedSteps ?? 0) > 0) return none;
+  const had = neededBytes(situation);
+  if (had === null) return none;
+  const estimate = estimator.stage(stage);
+  const missing = estimate.allocated.bytes - had;
+  if (missing < LEAST_TO_COME) return none;
+  if (components === null) return { state: 0, flow: Math.round(missing) };
+  const expected = estimator.peakBytes(STATE, stage);
+  // State made before recording began is of no known kind.
+  const state = (components.get('optimizer_state') ?? 0) + (components.get('before_recording') ?? 0);
+  const stateMissing = Math.min(missing, Math.max(0, expected - state));
+  // With its state there, the rank has been through a step before, whatever the log says.
+  if (completedSteps === null && stateMissing < expected / 5) return none;
+  return { state: Math.round(stateMissing), flow: Math.round(missing - stateMissing) };
+}
+
+function toComeText({ state, flow }: ToCome): string {
+  const parts = [
+    ...(state > 0 ? [`${formatBytes(state)} of optimizer state`] : []),
+    ...(flow > 0 ? [`${formatBytes(flow)} of activations and the like`] : []),
+  ];
+  return parts.length === 0
+    ? ''
+    : `${parts.join(' and ')} that the step had not made yet, by the estimate: it has to fit as well`;
+}
+
+function weigh(
+  context: FixContext,
+  spec: FixSpec,
+  proposal: Proposal,
+  published: PublishedCase | null,
+  need: number | null,
+  judgement: Judgement,
+): Weighed {
+  const own = proposal.saving;
+  const saving =
+    own?.by === 'what_if'
+      ? own
+      : (publishedSaving(published, proposal.id) ?? own ?? estimated(context, spec, proposal));
+  const { cause } = context.situation.verdict;
+  // Of a fragmented device, bytes saved need not lie where the request could use them.
+  const comparable = cause === 'capacity' ? need : null;
+  const closes =
+    saving.closes !== undefined
+      ? saving.closes
+      : saving.bytes === null || comparable === null
+        ? null
+        : saving.bytes >= comparable;
+  return { spec, proposal, saving, closes, judgement };
+}
+
+/** Known to save nothing on the rank that failed. */
+function isUseless({ bytes, by }: Saving): boolean {
+  return bytes !== null && bytes <= 0 && by !== 'what_if';
+}
+
+/** By the estimator; what it says of activations is taken as a share of those that were live, where a snapshot tells. */
+function estimated(
+  { situation, estimate, flowBytes, flowToComeBytes }: FixContext,
+  spec: FixSpec,
+  proposal: Proposal,
+): Saving {
+  const change = estimate(proposal.change);
+  if (change === null)
+    return {
+      bytes: null,
+      by: null,
+      text: 'no estimate: the configuration does not tell enough, or the estimator does not know it',
+    };
+  const { before_bytes: before, after_bytes: after, saving_bytes: bytes } = change;
+  const text = `estimated: peak ${formatBytes(before)} → ${formatBytes(after)} on the fullest stage`;
+  const isFlow = /^(?:recompute|micro-batch|activation-offload|fine-grained)/.test(spec.id);
+  if (situation.components === null || !isFlow || flowBytes === null || flowBytes <= 0 || bytes <= 0)
+    return { bytes, by: 'estimate', text };
+  let live = flowToComeBytes;
+  for (const [component, size] of situation.components) if (FLOW.has(component)) live += size;
+  const share = Math.min(1, bytes / flowBytes);
+  return {
+    bytes: Math.round(live * share),
+    by: 'attribution',
+    text: `${Math.round(100 * share)} % of the ${formatBytes(live)} of activations and the like ${flowToComeBytes > 0 ? 'that the step needs' : 'that were live'}; ${text}`,
+  };
+}
+
+function candidateOf({ spec, proposal, saving, closes }: Weighed): Candidate {
+  return {
+    id: proposal.id,
+    family: spec.id,
+    order: spec.order,
+    change: proposal.change,
+    saving_bytes: saving.bytes,
+    closes,
+    cost_percent: proposal.cost.percent,
+    numerics: spec.numerics === true,
+    needsGpus: 'world_size' in proposal.change.settings,
+  };
+}
+
+function statusOf({ proposal, judgement }: Weighed, chosen: ReadonlySet<string>): FixStatus {
+  if (judgement.broken.length > 0) return 'forbidden';
+  if (judgement.undecided.length > 0) return 'conditional';
+  return chosen.has(proposal.id) ? 'recommended' : 'possible';
+}
+
+function describeFix(one: Weighed, status: FixStatus, rank: number, published: PublishedCase | null): AdviceFix {
+  const { spec, proposal, saving, judgement } = one;
+  const [broken] = judgement.broken;
+  const outcome = published?.outcomes.get(proposal.id);
+  return {
+    id: proposal.id,
+    rank,
+    status,
+    title: proposal.title,
+    saving_bytes: saving.bytes,
+    saving_by: saving.by,
+    saving_text: saving.text,
+    cost_percent: publishedCost(published, proposal.id) ?? proposal.cost.percent,
+    cost_text:
+      outcome === undefined
+        ? proposal.cost.text
+        : `measured on this workload: ${outcome.tflops === null ? `step time × ${outcome.step_factor}` : `${outcome.tflops} TFLOP/s/GPU`}`,
+    published:
+      outcome === undefined
+        ? null
+        : {
+            experiment: outcome.id,
+            peak_gb: outcome.peak_gb,
+            tflops: outcome.tflops,
+            vs_golden_percent: outcome.vs_golden_percent,
+          },
+    closes: status === 'forbidden' ? null : one.closes,
+    requires: [
+      ...(proposal.requires ?? []),
+      ...(judgement.unchecked.length === 0 ? [] : [uncheckedText(judgement.unchecked)]),
+      ...judgement.assumed.map(
+        ({ message, needs }) => `${needs.join(', ')} is unknown and taken for newer: ${message}`,
+      ),
+      ...judgement.undecided.map(
+        ({ rule, needs, message }) => `not refused by ${rule}: ${message} (tell ${needs.join(', ')})`,
+      ),
+    ],
+    forbidden_by: broken?.rule ?? null,
+    forbidden_text: broken === undefined ? null : `${broken.message}${placeOf(broken.facts)} ${broken.fix}`,
+    change: proposal.change,
+    paste: pasteLines(proposal.change),
+    evidence: [
+      ...(outcome === undefined ? [] : [measured(outcome.id)]),
+      ...proposal.cost.evidence.filter(({ text }) => outcome === undefined || text !== measured(outcome.id).text),
+    ],
+    disputes: proposal.disputes ?? [],
+    statements: spec.statements,
+    source: spec.source,
+  };
+}
+
+/** Rules that could not be tried, since nothing tells the settings that they ask for. */
+function uncheckedText(unchecked: Judgement['unchecked']): string {
+  const needs = [...new Set(unchecked.flatMap((one) => one.needs))];
+  return `not checked against ${unchecked.map(({ rule }) => rule).join(', ')}: nothing tells ${needs.join(', ')}`;
+}
+
+/** Where the configuration says what stands against a change. */
+function placeOf(facts: readonly LintFact[]): string {
+  const told = facts.find(({ file }) => file !== null && file !== '');
+  return told === undefined ? '' : ` (${told.raw_key}=${told.value}, ${told.file} line ${formatCount(told.line ?? 0)})`;
+}

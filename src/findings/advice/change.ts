@@ -1,0 +1,79 @@
+/** A change of a configuration, and what the rules say of it. */
+import type { AdviceChange } from '../../model/advise-results.js';
+import type { LintFinding, LintUnknown } from '../../model/lint-results.js';
+import { VERSION_NAMES } from '../../model/log-results.js';
+import { lint } from '../lint/lint.js';
+import { RULES } from '../lint/rules/index.js';
+import { changedFacts } from '../settings/changed-facts.js';
+import type { RawFacts } from '../settings/facts.js';
+
+export const NO_CHANGE: AdviceChange = { settings: {}, env: {} };
+
+/** Both; the later one wins. */
+export function joinChanges(...changes: readonly AdviceChange[]): AdviceChange {
+  return {
+    settings: Object.assign({}, ...changes.map(({ settings }) => settings)),
+    env: Object.assign({}, ...changes.map(({ env }) => env)),
+  };
+}
+
+const ERROR_RULES = RULES.filter(({ severity }) => severity === 'error');
+
+export interface Judgement {
+  /** Error rules that the change breaks and that hold without it. */
+  readonly broken: readonly LintFinding[];
+  /** Error rules that are undecided with the change, and decided without it or undecided for more reasons. */
+  readonly undecided: readonly LintUnknown[];
+  /** Those of them that ask for settings which nothing tells: no argument against the change, and to be said. */
+  readonly unchecked: readonly LintUnknown[];
+  /** Those of them that only some past versions have, where the version is unknown: taken for newer, and to be said. */
+  readonly assumed: readonly LintUnknown[];
+}
+
+/** Rules that came and went again. */
+const PASSED = new Set(
+  ERROR_RULES.filter(({ versions = [] }) =>
+    versions.some(({ from, before }) => from !== undefined && before !== undefined),
+  ).map(({ id }) => id),
+);
+
+/** Judges changes of one configuration. */
+export class ChangeJudge {
+  readonly facts: RawFacts;
+  private readonly brokenBefore: ReadonlySet<string>;
+  private readonly needsBefore: ReadonlyMap<string, number>;
+
+  constructor(facts: RawFacts) {
+    this.facts = facts;
+    const { findings, unknown } = lint(facts, ERROR_RULES);
+    this.brokenBefore = new Set(findings.map(({ rule }) => rule));
+    this.needsBefore = new Map(unknown.map(({ rule, needs }) => [rule, needs.length]));
+  }
+
+  judge(change: AdviceChange): Judgement {
+    const { findings, unknown } = lint(changedFacts(this.facts, change), ERROR_RULES);
+    // What was undecided before for as many reasons is no argument against a change that has nothing to do with it.
+    const open = unknown.filter(
+      ({ rule, needs }) =>
+        !this.brokenBefore.has(rule) && needs.length < (this.needsBefore.get(rule) ?? Number.POSITIVE_INFINITY),
+    );
+    return {
+      broken: findings.filter(({ rule }) => !this.brokenBefore.has(rule)),
+      undecided: open.filter((one) => !asksForSettings(one) && !isPassed(one)),
+      unchecked: open.filter(asksForSettings),
+      assumed: open.filter((one) => !asksForSettings(one) && isPassed(one)),
+    };
+  }
+}
+
+/** Versions, the device, the framework and variables are of the place where it runs; settings are the user's. */
+function asksForSettings({ needs }: LintUnknown): boolean {
+  return needs.some((key) => !PLACE.has(key) && !/^[A-Z][A-Z0-9_]*$/.test(key));
+}
+
+const PLACE: ReadonlySet<string> = new Set([...VERSION_NAMES, 'device', 'framework']);
+
+/** Only a version is missing, of a rule that came and went. */
+function isPassed({ rule, needs }: LintUnknown): boolean {
+  return PASSED.has(rule) && needs.length > 0 && needs.every((key) => PLACE.has(key));
+}

@@ -1,0 +1,53 @@
+/** What in a configuration stands against expandable segments, in the words of a verdict. */
+import type { LintFact } from '../../model/lint-results.js';
+import { formatCount } from '../../model/units.js';
+import type { RawFacts } from '../settings/facts.js';
+import { isOn } from '../settings/values.js';
+import { compareVersions } from '../settings/versions.js';
+import { View } from '../settings/view.js';
+import { ChangeJudge } from './change.js';
+
+/** What in the configuration forbids expandable segments, and what would allow them. */
+export interface ExpandableConstraint {
+  readonly text: string;
+  readonly source: string;
+}
+
+const ON = { PYTORCH_CUDA_ALLOC_CONF: 'expandable_segments:True' };
+
+/** By the rules of `lint`. Null: nothing that was read forbids them. */
+export function expandableConstraint(facts: RawFacts): ExpandableConstraint | null {
+  const judge = new ChangeJudge(facts);
+  const { broken, undecided } = judge.judge({ settings: {}, env: { ...ON, NCCL_GRAPH_REGISTER: '0' } });
+  const [first] = [...broken, ...undecided];
+  if (first !== undefined)
+    return { text: textOf(first.rule, first.message, first.facts, facts), source: sourceOf(first.facts) };
+  const view = new View(facts);
+  const graphs = view.setting('cuda_graph_impl');
+  if (!isOn(graphs.value) || graphs.told === null || view.env('NCCL_GRAPH_REGISTER').value === '0') return null;
+  const { raw_key: key, file, line } = graphs.told;
+  return {
+    text: `with CUDA graphs (${key}=${graphs.told.value}) only together with NCCL_GRAPH_REGISTER=0`,
+    source: `${file} line ${formatCount(line)}`,
+  };
+}
+
+function textOf(rule: string, message: string, looked: readonly LintFact[], { versions }: RawFacts): string {
+  const key = (name: string): string => looked.find((one) => one.key === name)?.raw_key ?? name;
+  if (rule === 'ub-expand') {
+    const isOld = versions.torch == null || compareVersions(versions.torch, '2.11') < 0;
+    const torch =
+      versions.torch == null
+        ? ' before torch 2.11'
+        : isOld
+          ? ` (torch ${versions.torch}; allowed from 2.11)`
+          : ` in Megatron-Core ${versions.megatron_core ?? ''}`.trimEnd();
+    return `NCCL user buffers (${key('nccl_ub')}) forbid it${torch}: drop one of the two`;
+  }
+  return `${message.replace(/\.$/, '')} (${rule})`;
+}
+
+function sourceOf(looked: readonly LintFact[]): string {
+  const told = looked.find(({ file }) => file !== null && file !== '');
+  return told === undefined ? 'the configuration' : `${told.file} line ${formatCount(told.line ?? 0)}`;
+}

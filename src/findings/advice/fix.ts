@@ -1,0 +1,177 @@
+/** A fix as data: when it is one, what it changes, and how its saving and cost are known. */
+import type { AdviceChange, AdviceEvidence, SavingBy } from '../../model/advise-results.js';
+import type { VersionName } from '../../model/log-results.js';
+import type { Cause } from '../../model/vocabulary.js';
+import { asList, asNumber, isOn } from '../settings/values.js';
+import { compareVersions } from '../settings/versions.js';
+import type { View } from '../settings/view.js';
+import type { EstimatedChange } from './estimate-change.js';
+import type { Situation } from './situation.js';
+
+export interface Saving {
+  readonly bytes: number | null;
+  readonly by: SavingBy | null;
+  readonly text: string;
+  /** Where more than the bytes decide: a replay that serves the request. Missing: compared with the shortfall. */
+  readonly closes?: boolean | null;
+}
+
+export interface Cost {
+  /** Percent of throughput lost; negative: gained; null: no source has a figure. */
+  readonly percent: number | null;
+  readonly text: string;
+  readonly evidence: readonly AdviceEvidence[];
+}
+
+export interface Proposal {
+  readonly id: string;
+  readonly title: string;
+  readonly change: AdviceChange;
+  readonly requires?: readonly string[];
+  /** Missing: by the estimator. */
+  readonly saving?: Saving;
+  readonly cost: Cost;
+  readonly disputes?: readonly string[];
+}
+
+export interface FixSpec {
+  /** Changes what is computed, if only by rounding: someone has to look at the loss. */
+  readonly numerics?: true;
+  /** Of every proposal, or the start of its id. */
+  readonly id: string;
+  readonly title: string;
+  /** Place in the guides' order, cheapest first; tensor parallelism comes last. */
+  readonly order: number;
+  /** Verdicts that it can help with. */
+  readonly causes: readonly Cause[];
+  /** The guides that say so, by name. */
+  readonly source: string;
+  readonly statements: readonly string[];
+  /** Empty where the configuration leaves nothing to change, or is not known well enough. */
+  propose(context: FixContext): readonly Proposal[];
+}
+
+export interface FixContext {
+  readonly situation: Situation;
+  readonly view: View;
+  readonly config: Sizes;
+  /** Optimizer state, and activations, that the step had not made yet; see `AdviseResult.to_come_bytes`. */
+  readonly stateToComeBytes: number;
+  readonly flowToComeBytes: number;
+  /** By the estimator; null where there is none. */
+  estimate(change: AdviceChange): EstimatedChange | null;
+  /** Activations and what is made of them at the estimated peak; null without an estimate. */
+  readonly flowBytes: number | null;
+}
+
+/** Sizes of the configuration as fixes need them; null where unknown. */
+export interface Sizes {
+  readonly tp: number | null;
+  readonly pp: number | null;
+  readonly vpp: number | null;
+  readonly cp: number | null;
+  readonly ep: number | null;
+  readonly etp: number | null;
+  readonly dp: number | null;
+  readonly world: number | null;
+  readonly layers: number | null;
+  readonly hidden: number | null;
+  readonly seq: number | null;
+  readonly mbs: number | null;
+  readonly gbs: number | null;
+  /** 0 of a dense model. */
+  readonly experts: number | null;
+}
+
+export function sizesOf(view: View): Sizes {
+  const size = (key: string): number | null => asNumber(view.setting(key).value);
+  const [tp, pp, cp] = [
+    size('tensor_model_parallel_size'),
+    size('pipeline_model_parallel_size'),
+    size('context_parallel_size'),
+  ];
+  const world = size('world_size');
+  const dp =
+    size('data_parallel_size') ??
+    (world !== null && tp !== null && pp !== null && cp !== null && world % (tp * pp * cp) === 0
+      ? world / (tp * pp * cp)
+      : null);
+  const experts = view.setting('num_moe_experts');
+  // Where the model's class may set them unseen, a configuration that speaks of experts nowhere is taken for a dense model.
+  const speaksOfExperts = [...view.facts.settings].some(([key, { value }]) => key.startsWith('moe_') && isOn(value));
+  return {
+    tp,
+    pp,
+    vpp: size('virtual_pipeline_model_parallel_size'),
+    cp,
+    ep: size('expert_model_parallel_size'),
+    // Experts are cut like the rest of the model unless told otherwise (`ModelParallelConfig.__post_init__`).
+    etp: size('expert_tensor_parallel_size') ?? tp,
+    dp,
+    world: world ?? (tp !== null && pp !== null && cp !== null && dp !== null ? tp * pp * cp * dp : null),
+    layers: size('num_layers'),
+    hidden: size('hidden_size'),
+    seq: size('seq_length'),
+    mbs: size('micro_batch_size'),
+    gbs: size('global_batch_size'),
+    experts: experts.by === 'unknown' ? (speaksOfExperts ? null : 0) : (asNumber(experts.value) ?? 0),
+  };
+}
+
+/** Known to be on. */
+export function isSet(view: View, key: string): boolean {
+  const found = view.setting(key);
+  return found.by !== 'unknown' && isOn(found.value);
+}
+
+/** Known to be off: told so, or the default. */
+export function isUnset(view: View, key: string): boolean {
+  const found = view.setting(key);
+  return found.by !== 'unknown' && !isOn(found.value);
+}
+
+/** Known to be older than a version. */
+export function isOlder(view: View, name: VersionName, version: string): boolean {
+  const found = view.version(name).value;
+  return found !== null && compareVersions(found, version) < 0;
+}
+
+export function wordOf(view: View, key: string): string | null {
+  return view.setting(key).value?.toLowerCase() ?? null;
+}
+
+export function listOf(view: View, key: string): readonly string[] {
+  return asList(view.setting(key).value) ?? [];
+}
+
+/** Neither flash nor fused attention keeps the scores, so their kernels recompute them already. */
+export function hasFlashAttention(view: View): boolean {
+  const backend = wordOf(view, 'attention_backend');
+  if (backend !== null && /unfused|local|eager/.test(backend)) return false;
+  if (backend !== null && /flash|fused|auto/.test(backend)) return true;
+  return wordOf(view, 'transformer_impl') !== 'local' || isSet(view, 'use_flash_attn');
+}
+
+export function settings(values: Readonly<Record<string, string | null>>): AdviceChange {
+  return { settings: values, env: {} };
+}
+
+export const FREE: Cost = { percent: 0, text: 'none', evidence: [] };
+
+export function unmeasured(text: string): Cost {
+  return { percent: null, text, evidence: [] };
+}
+
+/** Optimizer state of the rank as it will be once a step is complete; null without a snapshot. */
+export function optimizerBytes({ situation, stateToComeBytes }: FixContext): number | null {
+  const live = liveBytes(situation, 'optimizer_state');
+  return live === null ? null : live + stateToComeBytes;
+}
+
+/** Bytes of components that were live when it failed; null without a snapshot. */
+export function liveBytes({ components }: Situation, ...names: readonly string[]): number | null {
+  if (components === null) return null;
+  let sum = 0;
+  for (const [name, bytes] of components) if (names.includes(name)) sum += bytes;
+  return sum;
+}

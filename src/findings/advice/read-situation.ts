@@ -1,0 +1,54 @@
+/** The situation of a run of the store: its verdict, its configuration, and what was live. */
+import type { DiagnoseResult, Verdict } from '../../model/results.js';
+import type { Store } from '../../store/store.js';
+import { readRunInputs } from '../estimate/run-inputs.js';
+import { readLogFacts } from '../run/log-facts.js';
+import { completedIterations, readRunTexts } from '../run/run-texts.js';
+import { factsOfRun } from '../settings/facts-of-run.js';
+import type { Situation } from './situation.js';
+
+export async function readSituation(
+  store: Store,
+  runId: number,
+  { run, verdicts }: Pick<DiagnoseResult, 'run' | 'verdicts'>,
+  capacityBytes: number | null,
+): Promise<Situation> {
+  // That of the rank that failed first.
+  const [first] = verdicts;
+  const verdict = first ?? NOTHING;
+  const facts = await factsOfRun(store, runId);
+  const inputs = await readRunInputs(store, runId);
+  const { layout, incidents } = await readLogFacts(store, runId);
+  const { rank } = verdict;
+  const isTold = inputs.missing.length === 0;
+  return {
+    run,
+    facts,
+    verdict,
+    ranOut: verdict.request !== null || verdict.tests.length > 0 || incidents.some(({ is_oom }) => is_oom),
+    components:
+      first?.components == null
+        ? null
+        : new Map(first.components.parts.map(({ component, bytes }) => [component, bytes])),
+    given: isTold ? inputs.given : null,
+    noEstimate: isTold ? null : `the configuration does not tell ${inputs.missing.join(', ')}.`,
+    stage: rank === null ? null : (layout?.position(rank)?.pp ?? null),
+    completedSteps: completedIterations(await readRunTexts(store, runId)),
+    deviceBytes: capacityBytes ?? inputs.device?.bytes ?? facts.device.total_bytes,
+  };
+}
+
+/** Where neither a message nor a snapshot was found. */
+const NOTHING: Pick<Verdict, keyof Situation['verdict']> = {
+  rank: null,
+  cause: 'undecided',
+  detail: null,
+  confidence: 'low',
+  summary: 'nothing to judge: no memory snapshot and no failure message was found',
+  tests: [],
+  request: null,
+  what_if: [],
+  replay: null,
+  accounting: [],
+  next: [],
+};

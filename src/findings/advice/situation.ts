@@ -1,0 +1,94 @@
+/** What advice is given on: a verdict, the configuration it happened under, and every figure that tells what a change would save. Plain data, so that advice is a pure function of it. */
+import type { GivenInputs } from '../../estimate/input-keys.js';
+import type { Verdict } from '../../model/results.js';
+import type { Component } from '../../model/vocabulary.js';
+import type { RawFacts } from '../settings/facts.js';
+
+export interface Situation {
+  readonly run: string;
+  readonly facts: RawFacts;
+  readonly verdict: Pick<
+    Verdict,
+    | 'rank'
+    | 'cause'
+    | 'detail'
+    | 'confidence'
+    | 'summary'
+    | 'tests'
+    | 'request'
+    | 'what_if'
+    | 'replay'
+    | 'accounting'
+    | 'next'
+  >;
+  /** Whether anything says that memory ran out, whatever the cause. */
+  readonly ranOut: boolean;
+  /** Live bytes of the failing rank by component; null without a snapshot. */
+  readonly components: ReadonlyMap<Component, number> | null;
+  /** What an estimate can be made from; null where the configuration does not tell enough. */
+  readonly given: GivenInputs | null;
+  /** Why there is none. */
+  readonly noEstimate: string | null;
+  /** Pipeline stage of the failing rank; null where unknown. */
+  readonly stage: number | null;
+  readonly deviceBytes: number | null;
+  /** Iterations that the failing launch had completed; null where nothing tells. */
+  readonly completedSteps: number | null;
+}
+
+/** Bytes by which a request failed, and how that is known. */
+export interface Shortfall {
+  readonly bytes: number | null;
+  readonly text: string;
+}
+
+/** Sums of the cause tests, whichever has them: all are made of the same figures. */
+function figure({ verdict }: Situation, name: string): number | null {
+  for (const { numbers } of verdict.tests) {
+    const value = numbers[name];
+    if (value !== undefined) return value;
+  }
+  return null;
+}
+
+/** Of a full device what live and asked bytes exceed; of a fragmented one what the driver would have had to give more. */
+export function shortfallOf(situation: Situation): Shortfall {
+  const { verdict } = situation;
+  const request = verdict.request?.bytes ?? figure(situation, 'request_bytes');
+  if (verdict.cause === 'fragmentation' || verdict.cause === 'synchronisation' || verdict.cause === 'graph_pools') {
+    const short = verdict.replay?.layout_short_bytes ?? null;
+    if (short !== null)
+      return {
+        bytes: short,
+        text: 'replayed: so much more from the driver would have served the request as memory lay',
+      };
+    const free = deviceFreeBytes(situation);
+    if (request !== null && free !== null)
+      return { bytes: Math.max(0, request - free), text: 'the request less what the device still had free' };
+    return { bytes: null, text: 'neither a replay nor the free memory of the device is known' };
+  }
+  const short = figure(situation, 'short_bytes');
+  if (short !== null) return { bytes: short, text: 'live and asked bytes less what the process could have' };
+  const [live, limit] = [figure(situation, 'live_bytes'), figure(situation, 'limit_bytes')];
+  if (live !== null && limit !== null && request !== null && live + request > limit)
+    return { bytes: live + request - limit, text: 'live and asked bytes less what the process could have' };
+  return { bytes: null, text: 'the figures to tell it are not in the evidence' };
+}
+
+/** Bytes live when it failed, with the request; null where not in the evidence. */
+export function neededBytes(situation: Situation): number | null {
+  const live = figure(situation, 'live_bytes');
+  const request = situation.verdict.request?.bytes ?? figure(situation, 'request_bytes');
+  return live === null || request === null ? null : live + request;
+}
+
+/** What the driver could still have given; null where not known. */
+export function deviceFreeBytes({ verdict }: Situation): number | null {
+  return verdict.accounting.find(({ part }) => part === 'device_free')?.bytes ?? null;
+}
+
+/** Bytes reserved by PyTorch and not in use when the request failed, outside private pools; null where not known. */
+export function idleBytes(situation: Situation): number | null {
+  const parts = situation.verdict.accounting.filter(({ part }) => part === 'cached' || part.startsWith('cached_'));
+  return parts.length > 0 ? parts.reduce((sum, { bytes }) => sum + bytes, 0) : figure(situation, 'cached_bytes');
+}

@@ -1,0 +1,169 @@
+/** A run in one object: see `src/model/measurement.ts`. */
+import type { LogIncident } from '../../../model/log-results.js';
+import type {
+  Ending,
+  MeasuredFailure,
+  MeasuredPeak,
+  MeasuredRank,
+  MeasuredStatus,
+  MeasuredVerdict,
+  Measurement,
+} from '../../../model/measurement.js';
+import { BY_SUBTRACTION, type Verdict } from '../../../model/results.js';
+import { isOomKind } from '../../../model/vocabulary.js';
+import type { Store } from '../../../store/store.js';
+import { effectiveConfig, plainValue, readSettings } from '../../run/config.js';
+import { readEnvironment } from '../../run/env.js';
+import { readFirstFailure } from '../../run/first-failure-result.js';
+import { describeIterations } from '../../run/iterations.js';
+import { type LogFacts, readLogFacts } from '../../run/log-facts.js';
+import { readRun } from '../../run/read-run.js';
+import { diagnose } from '../../verdict/diagnose.js';
+import { readRunEnding } from '../../verdict/run-ending.js';
+import { chooseDevices } from '../diff/choose-pair.js';
+import { findDisturbances } from './disturbances.js';
+import { measurePeak } from './measure-peak.js';
+import { measureSeries } from './measure-series.js';
+import { candidatesToMeasure, MOST_PEAKS } from './peaks-to-measure.js';
+import { steadySteps } from './steady-window.js';
+
+export interface MeasureOptions {
+  /** Snapshots of so many ranks are looked into, the lowest ranks first; 0: none. */
+  readonly mostPeaks?: number;
+  /** Whether to say why a failed run failed; it takes as long as `diagnose`. */
+  readonly judge?: boolean;
+  /** What `diagnose` said already. */
+  readonly verdicts?: readonly Verdict[];
+}
+
+/** Values longer than this are lists of files and the like: nobody compares them. */
+const MOST_VALUE_CHARS = 300;
+
+export async function measureRun(
+  store: Store,
+  runId: number,
+  run: string,
+  options: MeasureOptions = {},
+): Promise<Measurement> {
+  const { mostPeaks = MOST_PEAKS, judge = true, verdicts } = options;
+  const log = await readLogFacts(store, runId);
+  const { facts, layout, incidents, values } = log;
+  const row = await readRun(store, runId);
+  const iterations = await describeIterations(store, runId, run);
+  const attempt = iterations.attempts.at(-1)?.attempt;
+  const ofLaunch = iterations.rows.filter((line) => line.attempt === attempt);
+  const steps = steadySteps(
+    ofLaunch.map((line) => ({ iteration: line.iteration, stepMs: line.step_ms, tflops: line.tflops_per_gpu })),
+  );
+  const ranks = (await store.all('measure.memory_ranks', { run_id: runId })).map(
+    (line): MeasuredRank => ({
+      rank: line.rank,
+      stage: line.rank === null ? null : (layout?.position(line.rank)?.pp ?? null),
+      first_iteration: line.first_iteration,
+      last_iteration: line.last_iteration,
+      first_peak_allocated_bytes: line.first_peak_bytes,
+      peak_allocated_bytes: line.peak_bytes,
+      first_allocated_bytes: line.first_allocated_bytes,
+      allocated_bytes: line.allocated_bytes,
+      peak_reserved_bytes: line.peak_reserved_bytes,
+      alloc_retries: line.alloc_retries,
+      precision_bytes: line.precision_bytes,
+    }),
+  );
+  const peaks: MeasuredPeak[] = [];
+  for (const candidate of await candidatesToMeasure(store, runId, mostPeaks))
+    peaks.push(await measurePeak(store, candidate, chooseDevices({ a: candidate, b: candidate })[0]!.a));
+  const { variables } = await readEnvironment(store, runId);
+  const config = effectiveConfig(await readSettings(store, runId));
+  return {
+    run,
+    label: row?.label ?? null,
+    commit: row?.commit_sha ?? null,
+    status: await readStatus(store, runId, run, log, iterations, judge, verdicts),
+    world_size: facts.world_size,
+    parallel: facts.parallel,
+    gpu: { name: facts.gpu.name, total_bytes: facts.gpu.total_bytes },
+    versions: Object.fromEntries(
+      Object.entries(facts.versions).flatMap(([name, value]) => (value === null ? [] : [[name, value]])),
+    ),
+    commits: facts.commits,
+    allocator_conf: facts.allocator_conf,
+    ranks,
+    peaks,
+    steps,
+    series: measureSeries(ofLaunch, await store.all('measure.step_metrics', { run_id: runId })),
+    config: Object.fromEntries(
+      config.settings
+        .filter(({ value }) => (value?.length ?? 0) <= MOST_VALUE_CHARS)
+        .map(({ key, value }) => [key, plainValue(value)]),
+    ),
+    env: Object.fromEntries(variables.map(({ key, value }) => [key, value])),
+    disturbances: findDisturbances(values, steps, ranks, incidents),
+  };
+}
+
+async function readStatus(
+  store: Store,
+  runId: number,
+  run: string,
+  { incidents, layout }: LogFacts,
+  iterations: Awaited<ReturnType<typeof describeIterations>>,
+  judge: boolean,
+  verdicts: readonly Verdict[] | undefined,
+): Promise<MeasuredStatus> {
+  const newest = iterations.attempts.at(-1);
+  const progress = {
+    attempts: Math.max(
+      1,
+      ...iterations.attempts.map(({ attempt }) => attempt),
+      ...incidents.map(({ attempt }) => attempt ?? 1),
+    ),
+    first_iteration: newest?.lowest ?? null,
+    last_iteration: newest?.highest ?? null,
+    target_iterations: newest?.target ?? null,
+  };
+  const first = readFirstFailure(incidents);
+  const told = first === null ? undefined : incidents[first.incident];
+  const traced = (await store.all('measure.oom_snapshots', { run_id: runId })).length > 0;
+  if (told === undefined && !traced) {
+    const ending = await readRunEnding(store, runId);
+    const kind: Ending =
+      ending === null
+        ? newest === undefined
+          ? 'no_training'
+          : 'stopped'
+        : ending.kind === 'finished'
+          ? 'completed'
+          : 'stopped';
+    return { ending: kind, failure: null, verdict: null, ...progress };
+  }
+  const verdict = judge ? (verdicts ?? (await diagnose(store, runId, run)).verdicts)[0] : undefined;
+  const isOom =
+    verdict === undefined
+      ? told === undefined || isOomKind(told.kind)
+      : verdict.cause !== 'not_oom' && (verdict.cause !== 'undecided' || told === undefined || isOomKind(told.kind));
+  return {
+    ending: isOom ? 'oom' : 'failed',
+    failure: told === undefined ? null : failureOf(told, layout?.position(told.rank ?? -1)?.pp ?? null),
+    verdict: verdict === undefined ? null : verdictOf(verdict),
+    ...progress,
+  };
+}
+
+function failureOf(incident: LogIncident, stage: number | null): MeasuredFailure {
+  const { kind, rank, iteration, text, file, line } = incident;
+  return { kind, rank, stage, iteration, text: text.split('\n')[0]!.slice(0, 400), file, line };
+}
+
+function verdictOf(verdict: Verdict): MeasuredVerdict {
+  const { cause, detail, confidence, summary } = verdict;
+  const live = verdict.accounting.find(({ part, source }) => part === 'allocated' && source !== BY_SUBTRACTION);
+  return {
+    cause,
+    detail,
+    confidence,
+    summary,
+    requested_bytes: verdict.request?.bytes ?? null,
+    live_bytes: live?.bytes ?? null,
+  };
+}

@@ -1,0 +1,70 @@
+/**
+ * Which iterations say how fast a run is. The first ones contain compilation, autotuning and the birth of optimizer states, and may go on for some
+ * while; evaluations and checkpoints lengthen single ones. So warm-up is cut off by looking at the times, and what is left is told by its median
+ * and its interquartile range, which single long iterations do not move.
+ */
+import type { MeasuredSteps } from '../../../model/measurement.js';
+
+export interface TimedIteration {
+  readonly iteration: number;
+  readonly stepMs: number | null;
+  readonly tflops: number | null;
+}
+
+/** A leading iteration that takes so much longer than the later ones is warm-up. */
+const WARM_UP_RATIO = 1.15;
+/** At most so much of a run is taken for warm-up, beyond its first iteration. */
+const MOST_WARM_UP = 0.4;
+/** Of a normal distribution, interquartile range / standard deviation. Upstream: scipy `iqr(scale='normal')`. */
+const NORMAL = 1.349;
+
+export function median(values: readonly number[]): number {
+  const sorted = values.toSorted((a, b) => a - b);
+  const middle = sorted.length >> 1;
+  return sorted.length % 2 === 1 ? sorted[middle]! : (sorted[middle - 1]! + sorted[middle]!) / 2;
+}
+
+/**
+ * Robust standard deviation: interquartile range, scaled. 0 of fewer than two values. Not the median absolute deviation, which is 0 where more than half of
+ * the values agree, however far the others are.
+ */
+export function spread(values: readonly number[]): number {
+  if (values.length < 2) return 0;
+  const sorted = values.toSorted((a, b) => a - b);
+  return (quantile(sorted, 0.75) - quantile(sorted, 0.25)) / NORMAL;
+}
+
+/** Of ascending values, with linear interpolation. */
+function quantile(sorted: readonly number[], part: number): number {
+  const place = part * (sorted.length - 1);
+  const below = Math.floor(place);
+  const above = Math.min(below + 1, sorted.length - 1);
+  return sorted[below]! + (place - below) * (sorted[above]! - sorted[below]!);
+}
+
+/** `rows`: the iteration lines of one launch, in order. Null where fewer than two have a time after the first. */
+export function steadySteps(rows: readonly TimedIteration[]): MeasuredSteps | null {
+  const timed = rows.filter((row): row is TimedIteration & { stepMs: number } => row.stepMs !== null && row.stepMs > 0);
+  // The first line of a launch, whatever it says.
+  const after = timed.slice(1);
+  if (after.length === 0) return null;
+  const settled = median(after.slice(after.length >> 1).map((row) => row.stepMs));
+  const most = Math.floor(after.length * MOST_WARM_UP);
+  let skip = 0;
+  while (skip < most && after[skip]!.stepMs > settled * WARM_UP_RATIO) skip += 1;
+  const window = after.slice(skip);
+  const times = window.map((row) => row.stepMs);
+  const flops = window.flatMap((row) => (row.tflops === null ? [] : [row.tflops]));
+  return {
+    from: window[0]!.iteration,
+    to: window.at(-1)!.iteration,
+    count: window.length,
+    warm_up: timed.length - window.length,
+    median_ms: median(times),
+    spread_ms: spread(times),
+    min_ms: Math.min(...times),
+    max_ms: Math.max(...times),
+    median_tflops: flops.length === 0 ? null : median(flops),
+    spread_tflops: flops.length === 0 ? null : spread(flops),
+  };
+}

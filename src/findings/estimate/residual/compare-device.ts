@@ -1,0 +1,71 @@
+/** One device at a moment, against the estimate of its pipeline stage. */
+import type { DeviceResidual } from '../../../model/residual-results.js';
+import type { Component } from '../../../model/vocabulary.js';
+import type { QueryRow } from '../../../store/query-catalog.js';
+import type { Store } from '../../../store/store.js';
+import type { RunOfRanks } from '../../attribution/blocks/run-figures.js';
+import { attributeSnapshot } from '../../attribution/components-at.js';
+import type { CompiledRules } from '../../attribution/match/compile-rules.js';
+import { readLiveBlocks } from '../../attribution/views/describe-attribution.js';
+import { type Moment, momentText } from '../../trace/moment.js';
+import { stateAt } from '../../trace/state-at.js';
+import type { StagesOfRun } from '../estimate-run.js';
+import { compareStage } from './compare-stage.js';
+
+/** When, and by which rules the blocks of that moment are attributed. */
+export interface DeviceQuestion {
+  readonly moment: Moment;
+  readonly rules: CompiledRules;
+}
+
+/** States that exist only once the optimizer has made its first step. */
+const MOMENTS: ReadonlySet<string> = new Set(['exp_avg', 'exp_avg_sq', 'moments', 'momentum', 'state', 'by_size']);
+
+/** Throws MBF1002 where the device has no such moment; null where the snapshot cannot be put to a stage: without the rank's place, only a single stage is sure. */
+export async function compareDevice(
+  store: Store,
+  row: QueryRow<'snapshot.list'>,
+  device: number,
+  estimate: StagesOfRun,
+  ranks: RunOfRanks,
+  { moment, rules }: DeviceQuestion,
+): Promise<DeviceResidual | null> {
+  const place = ranks.stageOf(row.rank);
+  const stage = estimate.stages[place ?? (estimate.stages.length === 1 ? 0 : -1)];
+  if (stage === undefined) return null;
+  const snapshot = { snapshotId: row.snapshot_id, device };
+  const at = await stateAt(store, row.snapshot_id, device, moment);
+  const of = await attributeSnapshot(store, row.snapshot_id, device, rules);
+  const { blocks } = await readLiveBlocks(store, snapshot, of, at);
+  const sums = new Map<Component, number>();
+  let momentBytes = 0;
+  let heldBytes = 0;
+  for (const { label, bytes } of blocks) {
+    sums.set(label.component, (sums.get(label.component) ?? 0) + bytes);
+    if (label.component === 'optimizer_state' && MOMENTS.has(label.sub_component)) momentBytes += bytes;
+    if (label.sub_component === 'held_across_steps') heldBytes += bytes;
+  }
+  const phase = at.seq === null ? 'unknown' : of.phases.phaseAt(at.seq);
+  const seen = new Set(of.table.labels.map(({ component }) => component));
+  const compared = compareStage(
+    { components: sums, momentBytes, heldBytes, phase, seen, atFailure: moment.kind === 'oom' },
+    stage,
+    estimate.resolved,
+  );
+  return {
+    path: row.display_path,
+    handle: row.handle,
+    rank: row.rank,
+    stage: place,
+    device,
+    moment: momentText(moment),
+    seq: at.seq,
+    phase,
+    estimate_moment: compared.moment,
+    before_first_step: compared.beforeFirstStep,
+    measured_bytes: blocks.reduce((sum, { bytes }) => sum + bytes, 0),
+    estimated_bytes: compared.estimatedBytes,
+    components: compared.components,
+    unknown_bytes: (sums.get('before_recording') ?? 0) + (sums.get('unattributed') ?? 0),
+  };
+}

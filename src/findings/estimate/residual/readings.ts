@@ -1,0 +1,127 @@
+/** What a residual means. Each reading is a fact of figures and configuration, in words; none decides why a run failed. */
+import type { EstimateInputs } from '../../../estimate/inputs.js';
+import type { ComponentResidual } from '../../../model/residual-results.js';
+import { formatBytes } from '../../../model/units.js';
+import type { Component } from '../../../model/vocabulary.js';
+
+export interface ReadingFacts {
+  readonly row: Omit<ComponentResidual, 'reading'>;
+  readonly inputs: EstimateInputs;
+  /** Components that occur anywhere in the trace. */
+  readonly seen: ReadonlySet<Component>;
+  /** Data-parallel size that shards the optimizer. */
+  readonly shards: number;
+  readonly beforeFirstStep: boolean;
+  /** Activations that outlived two training steps. */
+  readonly heldBytes: number;
+  /** The moment is a failure, and so wherever in the step it came. */
+  readonly atFailure: boolean;
+}
+
+type Reading = (facts: ReadingFacts) => string | null;
+
+/** Sizes that follow from element counts agree so far; buffers are padded. */
+const TOLERANCE = 0.06;
+
+/** Where the estimate itself is in doubt by more, a multiple of it proves nothing. */
+const TIGHT = 0.25;
+
+function isTight({ estimated_bytes, low_bytes }: ReadingFacts['row']): boolean {
+  return low_bytes >= (1 - TIGHT) * estimated_bytes;
+}
+
+function isAbout(bytes: number, expected: number): boolean {
+  return expected > 0 && Math.abs(bytes - expected) <= TOLERANCE * expected;
+}
+
+/** In this order; the first that applies is said. */
+const READINGS: Partial<Record<Component, readonly Reading[]>> = {
+  optimizer_state: [
+    ({ row, inputs, shards }) =>
+      inputs.distributedOptimizer &&
+      shards > 1 &&
+      isTight(row) &&
+      isAbout(row.measured_bytes, row.estimated_bytes * shards)
+        ? 'it has the unsharded size: the distributed optimizer is not in effect'
+        : null,
+    ({ row, inputs, shards }) =>
+      !inputs.distributedOptimizer && shards > 1 && isAbout(row.measured_bytes * shards, row.estimated_bytes)
+        ? `it has a ${shards}th of the size: a distributed optimizer is in effect that the configuration does not tell`
+        : null,
+    ({ row }) =>
+      isAbout(row.measured_bytes * 3, row.estimated_bytes * 2)
+        ? 'two of the three states are there: no fp32 master weights, or moments of half the size'
+        : null,
+  ],
+  gradient: [
+    ({ row }) =>
+      isAbout(row.measured_bytes, row.estimated_bytes * 2)
+        ? 'it has twice the size: gradients are kept in fp32, not in bf16'
+        : null,
+    ({ row }) =>
+      isAbout(row.measured_bytes * 2, row.estimated_bytes)
+        ? 'it has half the size: gradients are kept in bf16, not in fp32'
+        : null,
+    ({ row }) => (row.measured_bytes === 0 && row.estimated_bytes > 0 ? 'no main gradients were allocated yet' : null),
+  ],
+  parameter: [
+    ({ row }) =>
+      isAbout(row.measured_bytes, row.estimated_bytes * 2)
+        ? 'it has twice the size: weights are held twice, or in fp32'
+        : null,
+    ({ row }) =>
+      isAbout(row.measured_bytes * 2, row.estimated_bytes) ? 'it has half the size: weights are held in 8 bits' : null,
+  ],
+  activation: [
+    ({ row, heldBytes }) =>
+      row.surprise_bytes > 0 && 2 * heldBytes >= row.surprise_bytes
+        ? `${formatBytes(heldBytes)} of it are made by lines whose blocks outlive training steps: held, not under way`
+        : null,
+    ({ row, inputs, seen }) =>
+      row.surprise_bytes > 0 && inputs.recompute !== null && !seen.has('recompute')
+        ? `recompute (${inputs.recompute}) is configured but no recompute frames were seen`
+        : null,
+    ({ row, inputs, seen }) =>
+      row.surprise_bytes < 0 && inputs.recompute === null && seen.has('recompute')
+        ? 'recompute frames were seen that the configuration does not tell'
+        : null,
+    ({ row, atFailure }) => (row.surprise_bytes < 0 && atFailure ? 'the step failed before its peak' : null),
+    ({ row }) =>
+      row.surprise_bytes < 0
+        ? 'fewer micro-batches were under way than the schedule allows, or shorter sequences'
+        : null,
+  ],
+  recompute: [
+    ({ row, inputs }) =>
+      row.measured_bytes > 0 && inputs.recompute === null
+        ? 'recompute frames were seen that the configuration does not tell'
+        : null,
+  ],
+  logits_loss: [
+    ({ row }) =>
+      row.surprise_bytes > 0 ? 'logits are kept in more copies, or in fp32: is the cross entropy fused?' : null,
+  ],
+  fp8_buffer: [
+    ({ row }) =>
+      row.measured_bytes === 0 && row.estimated_bytes > 0 ? 'no 8-bit copies of weights were seen in this trace' : null,
+  ],
+  graph_pool: [({ row }) => (row.measured_bytes > 0 ? 'pools of CUDA graphs are not estimated' : null)],
+  before_recording: [],
+  unattributed: [],
+};
+
+export function readingOf(facts: ReadingFacts): string | null {
+  const { row } = facts;
+  if (row.surprise_bytes === 0) return null;
+  for (const reading of READINGS[row.component] ?? []) {
+    const text = reading(facts);
+    if (text !== null) return text;
+  }
+  return null;
+}
+
+/** `activation 9.10 GiB above the upper bound: recompute (full) is configured but …` */
+export function surpriseText({ component, surprise_bytes: surprise, reading }: ComponentResidual): string {
+  const where = surprise > 0 ? "above the estimate's upper bound" : 'below its lower bound';
+  return `${component.replaceAll('_', ' ')} ${formatBytes(Math.abs(surprise))} ${where}${reading === null ? '' : `: ${reading}`}`;
+}

@@ -1,0 +1,106 @@
+/** Inputs of an estimate as a stored run tells them: its settings in force, its parallel sizes, and the precision recipe it names. */
+import { CONFIG_INPUTS, type GivenInputs, type InputName } from '../../estimate/input-keys.js';
+import { missingInputs } from '../../estimate/inputs.js';
+import { recipeInputs } from '../../estimate/mixed-precision.js';
+import { readInputs } from '../../estimate/read-inputs.js';
+import type { EstimateInputValue } from '../../model/estimate-results.js';
+import type { ConfigEntry, ParallelSizes, RunFacts } from '../../model/log-results.js';
+import { formatCount } from '../../model/units.js';
+import type { Store } from '../../store/store.js';
+import { type EffectiveConfig, effectiveConfig, readSettings } from '../run/config.js';
+import { readLogFacts } from '../run/log-facts.js';
+
+export interface DeviceTotal {
+  readonly bytes: number;
+  readonly source: string;
+}
+
+export interface RunInputs {
+  /** What can be estimated from; keys that the run does not tell, or tells as nothing, are absent. */
+  readonly given: GivenInputs;
+  /** The same with where each was told. */
+  readonly values: readonly EstimateInputValue[];
+  /** Keys without which there is no estimate; empty if all are told. */
+  readonly missing: readonly InputName[];
+  /** Settings that bear on an estimate and could not be read as what they should be, as sentences. */
+  readonly unread: readonly string[];
+  /** Null where nothing in the run tells it. */
+  readonly device: DeviceTotal | null;
+}
+
+/** A value under way, with the key as it was written and its place. */
+interface Told {
+  readonly value: unknown;
+  readonly origin: string;
+}
+
+const SIZES: readonly (readonly [InputName, keyof ParallelSizes])[] = [
+  ['tp', 'tp'],
+  ['pp', 'pp'],
+  ['vpp', 'vpp'],
+  ['cp', 'cp'],
+  ['ep', 'ep'],
+  ['etp', 'etp'],
+  ['dp', 'dp'],
+];
+
+export async function readRunInputs(store: Store, runId: number): Promise<RunInputs> {
+  const config = effectiveConfig(await readSettings(store, runId));
+  const { facts } = await readLogFacts(store, runId);
+  return runInputs(config, facts);
+}
+
+export function runInputs(config: EffectiveConfig, facts: RunFacts): RunInputs {
+  const told = new Map<InputName, Told>();
+  for (const entry of config.settings) {
+    const name = CONFIG_INPUTS.get(entry.key);
+    if (name !== undefined) told.set(name, { value: entry.value, origin: placeOf(entry) });
+  }
+  // A function in a written-out configuration of Bridge is a node of its own.
+  const activation = config.entry('activation_func._target_');
+  if (activation !== undefined) told.set('activation_func', { value: activation.value, origin: placeOf(activation) });
+  applyRecipe(config, told);
+  // The run's own account of its sizes: a banner is worth more than what a file intended, and some sizes are only computed.
+  for (const [name, size] of SIZES) {
+    const value = facts.parallel[size];
+    if (value !== null) told.set(name, { value, origin: facts.origins[`parallel.${size}`] ?? 'the run' });
+  }
+  if (facts.world_size !== null)
+    told.set('world', { value: facts.world_size, origin: facts.origins['world_size'] ?? 'the run' });
+  const { given, faults } = readInputs([...told].map(([name, { value }]) => [name, value] as const));
+  const values = [...told].flatMap(([name, { origin }]) => {
+    const value = given[name];
+    return value === undefined ? [] : [{ key: name, value, origin }];
+  });
+  return {
+    given,
+    values,
+    missing: missingInputs(given),
+    unread: faults.map(
+      ({ key, fact }) => `${fact} (${told.get(key as InputName)?.origin ?? 'the run'}): taken as not told.`,
+    ),
+    device:
+      facts.gpu.total_bytes === null
+        ? null
+        : { bytes: facts.gpu.total_bytes, source: facts.origins['gpu.total_bytes'] ?? 'the run' },
+  };
+}
+
+/**
+ * A named recipe overwrites what files say when training starts; what the running program printed of its objects is the outcome already.
+ * Its name itself is then no input any more.
+ */
+function applyRecipe(config: EffectiveConfig, told: Map<InputName, Told>): void {
+  const recipe = config.entry('mixed_precision');
+  if (recipe?.value == null) return;
+  told.delete('mixed_precision');
+  for (const [name, value] of Object.entries(recipeInputs(recipe.value)) as [InputName, unknown][]) {
+    const entry = config.entry(name);
+    const isOutcome = entry !== undefined && entry.value !== null && entry.origin === 'log dump';
+    if (!isOutcome) told.set(name, { value, origin: `recipe ${recipe.value}, ${placeOf(recipe)}` });
+  }
+}
+
+function placeOf(entry: ConfigEntry): string {
+  return `${entry.origin}: ${entry.file} line ${formatCount(entry.line)}`;
+}

@@ -1,0 +1,65 @@
+/** docs/knobs.md: every knob, its spellings, its effects and what is known of them. */
+
+import { KNOB_GROUPS, KNOBS } from '../../../knowledge/knobs/index.js';
+import type { Knob } from '../../../knowledge/knobs/knob.js';
+import type { KnobEffect } from '../../../model/knowledge-results.js';
+import { gradeOf } from '../list-knobs.js';
+import { rulesOf } from '../rules-of-knob.js';
+import { code, codes, item, md, mdTable, page } from './markdown.js';
+
+export function knobsPage(): string {
+  return page([
+    '# Knobs',
+    '',
+    'What can be turned, from the index of the NeMo and Megatron Bridge performance guides and the memory skills of Megatron Bridge. Effects are those of turning a knob on, or raising it. Grades: `measured` in an experiment, `asserted` by upstream code, `documented` by a guide without data, `config`: a default or the value of a recipe. `mbforensics knobs` and `mbforensics explain KNOB` print the same.',
+    ...KNOB_GROUPS.flatMap(({ id, title }) => {
+      const knobs = KNOBS.filter(({ group }) => group === id);
+      return [
+        '',
+        `## ${title}`,
+        '',
+        ...mdTable(
+          ['knob', 'memory', 'speed', 'evidence'],
+          knobs.map((knob) => [code(knob.id), effect(knob.memory), effect(knob.speed), gradeOf(knob)]),
+        ),
+        ...knobs.flatMap(section),
+      ];
+    }),
+  ]);
+}
+
+function effect({ effect: word, text }: KnobEffect<string>): string {
+  if (word === 'unknown') return '–';
+  return text === '' ? word : `${word}: ${md(text)}`;
+}
+
+function section(knob: Knob): string[] {
+  const { spellings, misspelt = [] } = knob;
+  return [
+    '',
+    `### ${knob.id}`,
+    '',
+    ...item('in the guides', knob.title === knob.id || knob.isAdded === true ? '' : md(knob.title)),
+    // A variable is called the same everywhere.
+    ...(knob.kind === 'env'
+      ? []
+      : [
+          ...item('Megatron Bridge', codes(spellings.megatron_bridge)),
+          ...item('Megatron-LM', codes(spellings.megatron_lm)),
+          ...item('NeMo', codes(spellings.nemo)),
+        ]),
+    ...item('misspelt in the guides', codes(misspelt)),
+    ...item('values', md(knob.values)),
+    ...item('requires', md(knob.requires.join('; '))),
+    ...item('conflicts', md(knob.conflicts.join('; '))),
+    ...knob.evidence.flatMap(({ text, grade, source }) => item(grade, `${md(text)} (${md(source)})`)),
+    ...item(
+      'lint rules',
+      rulesOf(knob)
+        .map(({ id }) => `[${id}](lint-rules.md#${id})`)
+        .join(', '),
+    ),
+    ...item('statements', codes(knob.statements)),
+    ...item('disputed', knob.disputes.map((id) => `[${id}](guides-coverage.md#${id.toLowerCase()})`).join(', ')),
+  ];
+}

@@ -1,0 +1,171 @@
+/** One figure of every run of a store, and how each run ended. One query for each kind of figure, over all runs at once. */
+import { HISTORY_RULES } from '../../model/derived-tables.js';
+import type { HistoryEnding, HistoryMetricName } from '../../model/history-results.js';
+import type { IncidentKind } from '../../model/vocabulary.js';
+import type { QueryRow } from '../../store/query-catalog.js';
+import type { Store } from '../../store/store.js';
+import { roleOf } from '../run/first-failure.js';
+
+export interface RunFigure {
+  readonly run: string;
+  readonly label: string | null;
+  /** As given when it was ingested. */
+  readonly commit: string | null;
+  readonly ending: HistoryEnding;
+  /** Null where `missing` says why. */
+  readonly value: number | null;
+  readonly missing: string | null;
+  readonly approximate: boolean;
+  readonly isLowerBound: boolean;
+  /** What it is from. */
+  readonly source: 'log' | 'snapshot';
+  readonly lastIteration: number | null;
+}
+
+type Figure = Pick<RunFigure, 'value' | 'missing' | 'approximate' | 'isLowerBound' | 'source' | 'lastIteration'>;
+type Run = QueryRow<'trend.runs'>;
+type Failure = QueryRow<'trend.failures'>;
+type Read = (run: Run, ending: HistoryEnding, failures: readonly Failure[]) => Figure;
+
+/** A run that died has to show so many steps for its pace to be told: the first ones are slow. */
+const LEAST_STEPS_OF_DEAD = 5;
+
+/** In the order of the first ingestion. */
+export async function readRunFigures(store: Store, metric: HistoryMetricName): Promise<RunFigure[]> {
+  const read = await readerOf(store, metric);
+  const failures = new Map<number, Failure[]>();
+  for (const row of await store.all('trend.failures', {})) {
+    const known = failures.get(row.run_id);
+    if (known === undefined) failures.set(row.run_id, [row]);
+    else known.push(row);
+  }
+  return (await store.all('trend.runs', {})).map((run) => {
+    const own = failures.get(run.run_id) ?? [];
+    const ending = endingOf(run, own);
+    const { name, label, commit_sha } = run;
+    return { run: name, label, commit: commit_sha, ending, ...read(run, ending, own) };
+  });
+}
+
+/** Of the last launch. After a line that it came to its end, connections that break and launchers' reports are no failure. */
+export function endingOf(
+  run: Pick<Run, 'last_attempt' | 'finished' | 'oom_snapshots'>,
+  failures: readonly Failure[],
+): HistoryEnding {
+  const roles = failures
+    .filter((row) => row.attempt === run.last_attempt && !row.survived)
+    .map((row) => ({ row, role: roleOf({ ...row, kind: row.kind as IncidentKind }) }))
+    .filter(({ role }) => role !== 'mention' && (!run.finished || role === 'primary'));
+  if (roles.some(({ row }) => row.is_oom)) return 'oom';
+  if (roles.length > 0) return 'failed';
+  return run.oom_snapshots > 0 && !run.finished ? 'oom' : 'ok';
+}
+
+const MISSING: Omit<Figure, 'missing'> = {
+  value: null,
+  approximate: false,
+  isLowerBound: false,
+  source: 'log',
+  lastIteration: null,
+};
+const missing = (reason: string): Figure => ({ ...MISSING, missing: reason });
+const figure = (value: number, rest: Partial<Figure> = {}): Figure => ({ ...MISSING, value, missing: null, ...rest });
+
+const LOG_METRICS = {
+  peak_allocated_bytes: 'max_allocated',
+  peak_active_bytes: 'max_active',
+  peak_reserved_bytes: 'max_reserved',
+} as const;
+
+async function readerOf(store: Store, metric: HistoryMetricName): Promise<Read> {
+  switch (metric) {
+    case 'peak_allocated_bytes':
+    case 'peak_active_bytes':
+    case 'peak_reserved_bytes':
+      return peaks(store, metric);
+    case 'step_ms':
+    case 'tflops_per_gpu':
+    case 'loss':
+      return steps(store, metric);
+    case 'alloc_retries':
+      return retries(store);
+    case 'ooms':
+      return ooms(store);
+  }
+}
+
+/** Memory lines say the peak since the launch, a trace that of its ring; active memory is rarely printed, and traces have it. */
+async function peaks(store: Store, metric: keyof typeof LOG_METRICS): Promise<Read> {
+  const lines = byRun(await store.all('trend.memory', { metric: LOG_METRICS[metric] }));
+  const snapshots = byRun(await store.all('trend.snapshots', { rules: HISTORY_RULES }));
+  const key = {
+    peak_allocated_bytes: 'allocated',
+    peak_active_bytes: 'active',
+    peak_reserved_bytes: 'reserved',
+  } as const;
+  const name = key[metric];
+  return (run, ending) => {
+    const line = lines.get(run.run_id)?.bytes ?? null;
+    const snapshot = snapshots.get(run.run_id);
+    const died = ending !== 'ok';
+    if (line !== null && (metric !== 'peak_active_bytes' || snapshot === undefined))
+      return figure(line, { isLowerBound: died });
+    if (snapshot === undefined)
+      return missing(`neither a memory line with ${LOG_METRICS[metric]} nor a memory snapshot`);
+    const basis = snapshot[`${name}_basis`];
+    return figure(snapshot[`${name}_bytes`], {
+      source: 'snapshot',
+      approximate: basis === 'approximate',
+      isLowerBound: died || basis === 'dump',
+    });
+  };
+}
+
+async function steps(store: Store, metric: 'step_ms' | 'tflops_per_gpu' | 'loss'): Promise<Read> {
+  const rows = byRun(await store.all('trend.steps', {}));
+  return (run, ending) => {
+    const row = rows.get(run.run_id);
+    if (row === undefined) return missing('no iteration line');
+    const lastIteration = row.last_iteration;
+    if (metric === 'loss') {
+      if (ending !== 'ok') return missing('it died: its last loss is of an earlier iteration');
+      if (row.loss === null) return missing('no line prints a loss');
+      return Number.isFinite(row.loss) ? figure(row.loss, { lastIteration }) : missing('its last loss is no number');
+    }
+    const count = metric === 'step_ms' ? row.steady : row.steady_tflops;
+    const value = metric === 'step_ms' ? row.step_ms : row.tflops_per_gpu;
+    const what = metric === 'step_ms' ? 'a step time' : 'a throughput';
+    if (value === null || count === 0) return missing(`no line after the first prints ${what}`);
+    if (ending !== 'ok' && count < LEAST_STEPS_OF_DEAD)
+      return missing(
+        `it died after ${count} ${count === 1 ? 'step' : 'steps'} beyond the first: too few to tell its pace`,
+      );
+    return figure(value, { lastIteration });
+  };
+}
+
+async function retries(store: Store): Promise<Read> {
+  const rows = byRun(await store.all('trend.memory', { metric: 'alloc_retries' }));
+  return (run, ending) => {
+    const row = rows.get(run.run_id);
+    return row === undefined
+      ? missing('no line counts allocation retries')
+      : figure(row.value, { isLowerBound: ending !== 'ok' });
+  };
+}
+
+async function ooms(store: Store): Promise<Read> {
+  const snapshots = byRun(await store.all('trend.snapshots', { rules: HISTORY_RULES }));
+  return (run, _ending, failures) => {
+    if (run.logs > 0) return figure(failures.reduce((sum, row) => sum + (row.is_oom ? row.count : 0), 0));
+    const snapshot = snapshots.get(run.run_id);
+    // A ring of entries forgets the oldest failures, and only the ranks that were dumped have one.
+    return snapshot === undefined
+      ? missing('neither a log nor a memory snapshot')
+      : figure(snapshot.oom_entries, { source: 'snapshot', isLowerBound: true });
+  };
+}
+
+function byRun<Row extends { readonly run_id: number }>(rows: readonly Row[]): Map<number, Row> {
+  return new Map(rows.map((row) => [row.run_id, row]));
+}

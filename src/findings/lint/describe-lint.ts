@@ -1,0 +1,50 @@
+/** What `lint` answers, from the facts and what the rules made of them. Pure. */
+import type { LintFact, LintFinding, LintResult } from '../../model/lint-results.js';
+import type { RawFacts } from '../settings/facts.js';
+import type { Linted } from './lint.js';
+
+export interface LintSubject {
+  /** Files, or the run. */
+  readonly subject: readonly string[];
+  readonly run: string | null;
+  /** How many rules were tried. */
+  readonly rules: number;
+}
+
+export function describeLint(facts: RawFacts, { subject, run, rules }: LintSubject, linted: Linted): LintResult {
+  const { framework, versions, device } = facts;
+  const known = Object.entries(versions).filter((entry): entry is [string, string] => entry[1] != null);
+  return {
+    schema: 'mbforensics/lint@1',
+    subject,
+    run,
+    framework,
+    versions: Object.fromEntries(known),
+    device: device.name,
+    environment: facts.env_known,
+    rules,
+    settings: facts.settings.size,
+    findings: linted.findings.map(withPlace),
+    unknown: linted.unknown.map((one) => ({ ...one, facts: one.facts.map(withoutEmptyPlace) })),
+    assumed: assumedOf(linted),
+  };
+}
+
+/** Sizes that were computed, and what a process recorded of itself, stand in no file. */
+function withoutEmptyPlace(fact: LintFact): LintFact {
+  return fact.file === '' ? { ...fact, file: null, line: null } : fact;
+}
+
+function withPlace(finding: LintFinding): LintFinding {
+  const facts = finding.facts.map(withoutEmptyPlace);
+  const place = facts.find(({ file }) => file !== null);
+  return { ...finding, file: place?.file ?? null, line: place?.line ?? null, facts };
+}
+
+/** Defaults that findings rest on, each once. */
+function assumedOf({ findings }: Linted): LintFact[] {
+  const facts = new Map<string, LintFact>();
+  for (const finding of findings)
+    for (const fact of finding.facts) if (fact.by === 'default') facts.set(fact.key, fact);
+  return [...facts.values()];
+}

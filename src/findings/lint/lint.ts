@@ -1,0 +1,97 @@
+/** Rules tried on a configuration. Pure: no file is opened and no store asked. */
+import type { LintFact, LintFinding, LintUnknown } from '../../model/lint-results.js';
+import { LINT_SEVERITIES } from '../../model/lint-results.js';
+import { all, before, type Condition, type Outcome, since } from '../settings/condition.js';
+import type { Looked, RawFacts } from '../settings/facts.js';
+import { View } from '../settings/view.js';
+import type { LintRule, Severity } from './rule.js';
+import { RULES } from './rules/index.js';
+
+export interface Linted {
+  readonly findings: readonly LintFinding[];
+  readonly unknown: readonly LintUnknown[];
+}
+
+/** Findings in the order of their severity, then of the rules. */
+export function lint(facts: RawFacts, rules: readonly LintRule[] = RULES): Linted {
+  const view = new View(facts);
+  const findings: LintFinding[] = [];
+  const unknown: LintUnknown[] = [];
+  for (const rule of rules) {
+    const outcome = conditionOf(rule).test(view);
+    if (outcome.value === true) findings.push(findingOf(rule, outcome));
+    else if (outcome.value === null) unknown.push(unknownOf(rule, outcome));
+  }
+  return { findings: findings.sort(bySeverity), unknown: unknown.sort(bySeverity) };
+}
+
+const bySeverity = (a: { readonly severity: Severity }, b: { readonly severity: Severity }): number =>
+  LINT_SEVERITIES.indexOf(a.severity) - LINT_SEVERITIES.indexOf(b.severity);
+
+const CONDITIONS = new WeakMap<LintRule, Condition>();
+
+/** A rule's condition within its versions. */
+export function conditionOf(rule: LintRule): Condition {
+  let condition = CONDITIONS.get(rule);
+  if (condition === undefined) {
+    condition = withinVersions(rule);
+    CONDITIONS.set(rule, condition);
+  }
+  return condition;
+}
+
+function withinVersions({ when, versions = [] }: LintRule): Condition {
+  const ranges = versions.flatMap((range) => [
+    ...(range.from === undefined ? [] : [since(range.package, range.from)]),
+    ...(range.before === undefined ? [] : [before(range.package, range.before)]),
+  ]);
+  return ranges.length === 0 ? when : all(when, ...ranges);
+}
+
+function findingOf(rule: LintRule, { looked }: Outcome): LintFinding {
+  const facts = factsOf(looked);
+  const place = facts.find(({ file }) => file !== null);
+  return {
+    rule: rule.id,
+    severity: rule.severity,
+    file: place?.file ?? null,
+    line: place?.line ?? null,
+    keys: facts.map(({ key }) => key),
+    message: filled(rule.message, facts),
+    fix: filled(rule.fix, facts),
+    source: rule.source,
+    error: rule.error,
+    evidence: rule.evidence,
+    facts,
+  };
+}
+
+function unknownOf(rule: LintRule, { looked }: Outcome): LintUnknown {
+  const facts = factsOf(looked);
+  return {
+    rule: rule.id,
+    severity: rule.severity,
+    message: filled(rule.message, facts),
+    needs: facts.filter(({ by }) => by === 'unknown').map(({ key }) => key),
+    facts,
+  };
+}
+
+/** Each fact once, those with a place first. */
+function factsOf(looked: readonly Looked[]): LintFact[] {
+  const seen = new Map<string, LintFact>();
+  for (const { key, value, by, told, source } of looked) {
+    if (seen.has(key)) continue;
+    const { raw_key = null, file = null, line = null } = told ?? {};
+    seen.set(key, { key, value, by, raw_key, file, line, source });
+  }
+  return [...seen.values()].sort((a, b) => Number(a.file === null) - Number(b.file === null));
+}
+
+/** `{key}` in a sentence becomes the value in force. */
+function filled(text: string, facts: readonly LintFact[]): string {
+  return text.replace(/\{(\w+)\}/g, (whole, key: string) => {
+    const fact = facts.find((one) => one.key === key);
+    return fact === undefined || fact.by === 'unknown' ? (fact === undefined ? whole : '?') : (fact.value ?? 'None');
+  });
+}

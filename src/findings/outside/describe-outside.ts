@@ -1,0 +1,342 @@
+/** `mbforensics outside`: what the driver says a device holds, less what PyTorch says it holds, over time and by process. */
+import type {
+  ClockShift,
+  OutsideDevice,
+  OutsideMonitor,
+  OutsidePoint,
+  OutsideProcess,
+  OutsideResult,
+} from '../../model/outside-results.js';
+import type { QueryRow } from '../../store/query-catalog.js';
+import type { Store } from '../../store/store.js';
+import { readEnvironment } from '../run/env.js';
+import { readLogFacts } from '../run/log-facts.js';
+import { clockShift } from './clock-shift.js';
+import { deviceKey, hostOfMonitor, isOn, matchDevices, type RankOfDevice } from './match-devices.js';
+import { outsideStatistics, thinned } from './statistics.js';
+
+/** Printed clocks tell whole seconds, so that a sample of the same second counts whatever the interval. */
+const LEAST_REACH_US = 1_500_000;
+/** How far a lone sample, which has no interval, may lie off. */
+const LONE_REACH_US = 30_000_000;
+/** A sample that lies further off says little of a moment, however seldom samples are. */
+const MOST_REACH_US = 300_000_000;
+/** A counter and a monitor disagree by what the driver rounds. */
+const MISSED_LEAST_BYTES = 256 * 1024 ** 2;
+
+export interface OutsideQuestion {
+  readonly rank?: number | undefined;
+  /** UTC less the printed clock, in microseconds, where the user knows it. */
+  readonly shiftUs?: number | undefined;
+}
+
+type MonitorRow = QueryRow<'outside.monitors'>;
+
+export async function describeOutside(
+  store: Store,
+  runId: number,
+  run: string,
+  question: OutsideQuestion = {},
+): Promise<OutsideResult> {
+  const id = { run_id: runId };
+  const places = await store.all('outside.rank_places', id);
+  const monitors = bestMonitors(await store.all('outside.monitors', id), places);
+  const processes = await store.all('outside.processes', id);
+  const readings = await store.all('outside.readings', id);
+  const traces = await store.all('outside.traces', id);
+  const peaks = await store.all('outside.peaks', id);
+  const { facts } = await readLogFacts(store, runId);
+  const { variables } = await readEnvironment(store, runId);
+  const visible = variables.find(({ key }) => key === 'CUDA_VISIBLE_DEVICES');
+  const known = new Set<number>();
+  for (const { rank } of [...readings, ...traces, ...peaks]) if (rank !== null) known.add(rank);
+  // A run of one process need not say which rank it is.
+  if (known.size === 0 && readings.length + traces.length + peaks.length > 0 && (facts.world_size ?? 1) === 1)
+    known.add(0);
+  const ranks = [...known].sort((a, b) => a - b);
+  const joined = matchDevices({
+    monitors,
+    processes,
+    places,
+    ranks,
+    worldSize: facts.world_size,
+    visibleDevices: visible !== undefined && visible.values.length <= 1 ? visible.value : null,
+  });
+  const shift = await readShift(store, runId, monitors, readings, traces, question);
+  const context: Context = { store, runId, shift, processes, readings, traces, peaks, soleRank: ranks.length === 1 };
+  const devices: OutsideDevice[] = [];
+  const seen = new Set<number | null>();
+  for (const monitor of monitors) {
+    const owner = withProcess(context, monitor, joined.get(deviceKey(monitor)));
+    if (question.rank !== undefined && owner?.rank !== question.rank) continue;
+    if (owner !== undefined) seen.add(owner.rank);
+    devices.push(await describeDevice(context, monitor, owner));
+  }
+  for (const { rank, complete } of readings) {
+    const number = rank ?? (ranks.length === 1 ? ranks[0]! : null);
+    if (complete === 0 || seen.has(number) || (question.rank !== undefined && number !== question.rank)) continue;
+    seen.add(number);
+    devices.push(
+      await describeDevice(
+        context,
+        null,
+        number === null ? undefined : { rank: number, joinedBy: 'its own lines', pid: null },
+      ),
+    );
+  }
+  return {
+    schema: 'mbforensics/outside@1',
+    run,
+    clock: shift,
+    devices,
+    limits: limitsOf(context, monitors, devices, ranks, seen, question),
+  };
+}
+
+interface Context {
+  readonly store: Store;
+  readonly runId: number;
+  readonly shift: ClockShift;
+  readonly processes: readonly QueryRow<'outside.processes'>[];
+  readonly readings: readonly QueryRow<'outside.readings'>[];
+  readonly traces: readonly QueryRow<'outside.traces'>[];
+  readonly peaks: readonly QueryRow<'outside.peaks'>[];
+  /** Rows without a rank are those of the one rank there is. */
+  readonly soleRank: boolean;
+}
+
+/**
+ * The rank's own process among those that were listed on its device, where nothing names its pid: the only one that ever held as much as PyTorch said it
+ * had reserved. One that is listed alone need not be it: inside a container a monitor sees others' processes and not its own, or the other way round.
+ */
+function withProcess(context: Context, monitor: MonitorRow, owner: RankOfDevice | undefined): RankOfDevice | undefined {
+  if (owner === undefined || owner.pid !== null) return owner;
+  const { processes, readings, peaks } = context;
+  const isOwn = ownRows(context, owner);
+  const said = readings.filter(isOwn).map(({ max_reserved_bytes: bytes }) => bytes);
+  const held = said.length > 0 ? Math.max(...said) : (peaks.find(isOwn)?.peak_reserved_bytes ?? null);
+  if (held === null || held === 0) return owner;
+  const listed = processes.filter((process) => isOn(process, monitor) && process.pid !== null);
+  const able = listed.filter((process) => process.max_bytes >= held);
+  const [only] = able;
+  if (only === undefined || able.length > 1) return owner;
+  const joinedBy =
+    listed.length === 1
+      ? owner.joinedBy
+      : `${owner.joinedBy}; pid ${only.pid}, the only process that held what PyTorch had reserved`;
+  return { ...owner, pid: only.pid, joinedBy };
+}
+
+function ownRows({ soleRank }: Context, owner: RankOfDevice | undefined) {
+  return ({ rank }: { readonly rank: number | null }): boolean =>
+    owner !== undefined && (rank === owner.rank || (rank === null && soleRank));
+}
+
+/** Of each device the file with the most samples: two monitors of one device tell the same. */
+function bestMonitors(rows: readonly MonitorRow[], places: readonly QueryRow<'outside.rank_places'>[]): MonitorRow[] {
+  const hosts = [...new Set([...places, ...rows].flatMap(({ host }) => host ?? []))];
+  const best = new Map<string, MonitorRow>();
+  for (const row of rows) {
+    // nvidia-smi names no host, W&B and DCGM do.
+    const key = deviceKey({ ...row, host: hostOfMonitor(row, hosts) });
+    const before = best.get(key);
+    if (
+      before === undefined ||
+      row.timed > before.timed ||
+      (row.timed === before.timed && row.samples > before.samples)
+    )
+      best.set(key, row);
+  }
+  return [...best.values()];
+}
+
+async function readShift(
+  store: Store,
+  runId: number,
+  monitors: readonly MonitorRow[],
+  readings: readonly QueryRow<'outside.readings'>[],
+  traces: readonly QueryRow<'outside.traces'>[],
+  { shiftUs }: OutsideQuestion,
+): Promise<ClockShift> {
+  const clocks = new Set<string>();
+  if (monitors.length > 0) {
+    for (const { clock, timed } of monitors) if (timed > 0) clocks.add(clock);
+    for (const row of readings) for (const clock of row.clocks ?? []) clocks.add(clock);
+    if (traces.length > 0) clocks.add('utc');
+  }
+  const pairs =
+    clocks.size > 1 && shiftUs === undefined ? await store.all('outside.clock_pairs', { run_id: runId }) : [];
+  return clockShift({ pairs, clocks, given: shiftUs });
+}
+
+async function describeDevice(
+  context: Context,
+  monitor: MonitorRow | null,
+  owner: RankOfDevice | undefined,
+): Promise<OutsideDevice> {
+  const { peaks, processes, readings } = context;
+  const isOwn = ownRows(context, owner);
+  const onDevice = monitor === null ? [] : processes.filter((process) => isOn(process, monitor));
+  const points: OutsidePoint[] = [];
+  if (owner !== undefined || monitor === null) {
+    const wanted = owner === undefined ? [null] : [...new Set(readings.filter(isOwn).map(({ rank }) => rank))];
+    for (const rank of wanted) points.push(...(await pairsOf(context, monitor, rank, owner?.pid ?? null)));
+    if (monitor !== null) points.push(...(await tracePairsOf(context, monitor, isOwn)));
+  }
+  points.sort((a, b) => (a.time_us ?? Infinity) - (b.time_us ?? Infinity));
+  const outside = outsideStatistics(points);
+  const own = [...peaks, ...context.traces].filter(isOwn);
+  const peak = own.length === 0 ? null : Math.max(...own.map(({ peak_reserved_bytes: bytes }) => bytes));
+  return {
+    host: monitor?.host ?? null,
+    device: monitor?.device ?? null,
+    gpu: monitor?.gpu ?? null,
+    rank: owner?.rank ?? null,
+    joined_by: owner?.joinedBy ?? null,
+    total_bytes: monitor?.total_bytes ?? points.find(({ total_bytes: total }) => total !== null)?.total_bytes ?? null,
+    monitor: monitor === null ? null : monitorOf(monitor),
+    peak_reserved_bytes: peak,
+    missed_bytes: missedBytes(monitor, peak, outside?.min_bytes ?? 0),
+    outside,
+    moments: points.length,
+    points: thinned(points),
+    processes: onDevice.map(
+      (row): OutsideProcess => ({
+        pid: row.pid,
+        process: row.process,
+        is_own: owner?.pid == null ? null : row.pid === owner.pid,
+        samples: row.samples,
+        clock: row.clock,
+        first_us: row.first_us,
+        last_us: row.last_us,
+        max_bytes: row.max_bytes,
+        last_bytes: row.last_bytes,
+        file: row.display_path,
+        line: row.line,
+      }),
+    ),
+  };
+}
+
+function missedBytes(monitor: MonitorRow | null, peak: number | null, leastOutside: number): number | null {
+  if (monitor === null || peak === null) return null;
+  const missed = peak + Math.max(0, leastOutside) - monitor.max_bytes;
+  return missed > MISSED_LEAST_BYTES ? missed : null;
+}
+
+function monitorOf(row: MonitorRow): OutsideMonitor {
+  return {
+    file: row.display_path,
+    format: row.format,
+    clock: row.clock,
+    samples: row.samples,
+    interval_us: row.interval_us,
+    first_us: row.first_us,
+    last_us: row.last_us,
+    first_bytes: row.first_bytes,
+    last_bytes: row.last_bytes,
+    max_bytes: row.max_bytes,
+    max_us: row.max_us,
+    max_line: row.max_line,
+  };
+}
+
+/** Half the distance of two samples, and what a clock of whole seconds adds. */
+function reachOf(monitor: MonitorRow | null): number {
+  if (monitor?.interval_us == null) return LONE_REACH_US;
+  return Math.min(MOST_REACH_US, Math.max(LEAST_REACH_US, monitor.interval_us / 2 + 1_000_000));
+}
+
+async function pairsOf(
+  { store, runId, shift }: Context,
+  monitor: MonitorRow | null,
+  rank: number | null,
+  pid: number | null,
+): Promise<OutsidePoint[]> {
+  const rows = await store.all('outside.pairs', {
+    run_id: runId,
+    rank,
+    source_id: monitor?.source_id ?? null,
+    host: monitor?.host ?? null,
+    device: monitor?.device ?? null,
+    gpu: monitor?.gpu ?? null,
+    pid,
+    shift_us: shift.shift_us,
+    reach_us: Math.round(reachOf(monitor)),
+  });
+  return rows.map(({ display_path, is_sampled, ...row }) => ({
+    ...row,
+    outside_bytes: row.used_bytes - row.reserved_bytes,
+    apart_us: is_sampled ? row.apart_us : null,
+    file: display_path,
+  }));
+}
+
+async function tracePairsOf(
+  { store, runId, shift, traces }: Context,
+  monitor: MonitorRow,
+  isOwn: (row: { readonly rank: number | null }) => boolean,
+): Promise<OutsidePoint[]> {
+  const shiftUs = monitor.clock === 'utc' ? 0 : shift.shift_us;
+  if (shiftUs === null) return [];
+  const points: OutsidePoint[] = [];
+  for (const trace of traces.filter(isOwn)) {
+    const rows = await store.all('outside.trace_pairs', {
+      run_id: runId,
+      snapshot_id: trace.snapshot_id,
+      trace_device: trace.device,
+      source_id: monitor.source_id,
+      host: monitor.host,
+      device: monitor.device,
+      gpu: monitor.gpu,
+      shift_us: shiftUs,
+    });
+    for (const row of rows)
+      points.push({
+        ...row,
+        clock: 'utc',
+        iteration: null,
+        kind: 'trace',
+        total_bytes: null,
+        process_bytes: null,
+        others_bytes: null,
+        outside_bytes: row.used_bytes - row.reserved_bytes,
+        apart_us: 0,
+        file: trace.handle,
+        line: null,
+      });
+  }
+  return points;
+}
+
+function limitsOf(
+  { shift, readings, traces }: Context,
+  monitors: readonly MonitorRow[],
+  devices: readonly OutsideDevice[],
+  ranks: readonly number[],
+  seen: ReadonlySet<number | null>,
+  { rank }: OutsideQuestion,
+): string[] {
+  const limits: string[] = [];
+  if (shift.is_needed && shift.shift_us === null) limits.push(shift.origin);
+  if (monitors.length === 0) {
+    limits.push(
+      'no samples of a device: `nvidia-smi --query-gpu=timestamp,index,uuid,memory.total,memory.used --format=csv -l 1` beside the run makes them',
+    );
+  } else if (rank === undefined) {
+    const alone = devices.filter((device) => device.rank === null).length;
+    if (alone > 0 && ranks.length > 0)
+      limits.push(
+        `${alone} of ${devices.length} devices could not be joined to a rank: nothing names host, pid or device of the ranks (NCCL_DEBUG=INFO does)`,
+      );
+    const missing = ranks.filter((number) => !seen.has(number));
+    if (missing.length > 0) limits.push(`no samples of the devices of ${missing.length} of ${ranks.length} ranks`);
+    if (monitors.every(({ timed }) => timed === 0))
+      limits.push('the samples carry no times, so that nothing can be laid beside them');
+  }
+  if (readings.length === 0 && traces.length === 0)
+    limits.push(
+      'nothing tells what PyTorch held: no memory lines with a time, no failure message, no snapshot with times',
+    );
+  return limits;
+}

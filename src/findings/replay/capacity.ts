@@ -1,0 +1,89 @@
+/** What the recorded allocator could have had, and what of the device it could not: from the trace, and from the messages of its run. */
+
+import { type Recording, recordedReserve } from '../../allocator/replay/recording.js';
+import { allocationSize } from '../../allocator/rounding.js';
+import { OOM } from '../../model/trace-action-codes.js';
+import { formatCount } from '../../model/units.js';
+import type { Store } from '../../store/store.js';
+import { readMessages, totalOfRun } from '../run/run-messages.js';
+
+export interface RecordedCapacity {
+  /** Reserved plus free on the device when the last recorded OOM was raised; Infinity where none was. */
+  readonly budgetBytes: number;
+  /** How much less that is than what the trace shows as reserved before it: memory that others took meanwhile (NCCL, another process). */
+  readonly takenByOthersBytes: number;
+  /** A memory fraction's limit; null where none is known to have been set. */
+  readonly allowedBytes: number | null;
+  /** The smaller of both. */
+  readonly capacityBytes: number | null;
+  readonly source: string | null;
+  readonly deviceTotalBytes: number | null;
+  /** Memory of the device outside this allocator; null where the total is not known. */
+  readonly outsideBytes: number | null;
+}
+
+/** `path`: how the snapshot is named in the result. */
+export async function readCapacity(
+  store: Store,
+  device: { readonly snapshotId: number; readonly device: number; readonly rank: number | null; readonly path: string },
+  recording: Recording,
+): Promise<RecordedCapacity> {
+  const { total, allowed } = await printedFigures(store, device);
+  const { events } = recording;
+  const row = events.action.lastIndexOf(OOM, events.count - 1);
+  const oom =
+    row < 0
+      ? undefined
+      : (await store.all('snapshot.ooms', { snapshot_id: device.snapshotId })).find(
+          (one) => one.device === device.device && one.seq === events.seq[row],
+        );
+  if (oom === undefined || oom.device_free_bytes === null) {
+    return {
+      budgetBytes: Number.POSITIVE_INFINITY,
+      takenByOthersBytes: 0,
+      allowedBytes: allowed,
+      capacityBytes: allowed,
+      source: allowed === null ? null : 'the memory fraction in the OOM message',
+      deviceTotalBytes: total,
+      outsideBytes: null,
+    };
+  }
+  const reserve = recordedReserve(recording);
+  const reserved = reserve[row]!;
+  const budgetBytes = reserved + oom.device_free_bytes;
+  const need = allocationSize(oom.requested_bytes, recording.settings);
+  // The driver had it, and torch still refused: something below the device's free memory stopped it.
+  const isLimited = allowed !== null || oom.device_free_bytes >= need + 2 * recording.settings.largeSegmentBytes;
+  const reached = reserve.subarray(0, row + 1).reduce((most, bytes) => Math.max(most, bytes), 0);
+  const allowedBytes = allowed ?? (isLimited ? reached : null);
+  const takenByOthersBytes = Math.max(0, reached - budgetBytes);
+  const entry = `${device.path} entry ${formatCount(oom.seq)}`;
+  return {
+    budgetBytes,
+    takenByOthersBytes,
+    allowedBytes,
+    capacityBytes: Math.min(budgetBytes, allowedBytes ?? budgetBytes),
+    source:
+      allowed !== null
+        ? 'the memory fraction in the OOM message'
+        : isLimited
+          ? `a limit below the device's free memory (${entry}): at least the most ever reserved`
+          : `reserved + free on the device at the OOM (${entry})`,
+    deviceTotalBytes: total,
+    outsideBytes: total === null ? null : Math.max(0, total - budgetBytes),
+  };
+}
+
+/** Figures of the OOM messages of the snapshot's run: the device's total if all agree, the fraction's limit of this rank. */
+async function printedFigures(
+  store: Store,
+  device: { readonly snapshotId: number; readonly rank: number | null },
+): Promise<{ total: number | null; allowed: number | null }> {
+  const run = await store.one('replay.run_of_snapshot', { snapshot_id: device.snapshotId });
+  if (run === undefined) return { total: null, allowed: null };
+  const messages = await readMessages(store, run.run_id);
+  const own = messages.find(
+    ({ rank, bytes }) => bytes.allowed !== undefined && (rank === null || device.rank === null || rank === device.rank),
+  );
+  return { total: totalOfRun(messages)?.bytes ?? null, allowed: own?.bytes.allowed?.bytes ?? null };
+}

@@ -1,0 +1,186 @@
+/** Which settings were in force: of each key the strongest origin of the latest attempt; and what differs between origins, or runs. */
+import { CONFIG_KEYS } from '../../knowledge/config-keys.js';
+import type { ConfigConflict, ConfigEntry, ConfigResult } from '../../model/log-results.js';
+import { readOnce } from '../../store/read-once.js';
+import type { Store } from '../../store/store.js';
+import { memoryRank } from './memory-keys.js';
+
+/** One setting as found. */
+export interface FoundSetting {
+  readonly key: string;
+  readonly rawKey: string;
+  readonly value: string | null;
+  readonly origin: string;
+  /** 0 is strongest. */
+  readonly precedence: number;
+  readonly attempt: number;
+  readonly file: string;
+  readonly line: number;
+}
+
+export function readSettings(store: Store, runId: number): Promise<FoundSetting[]> {
+  return onceSettings(store, runId);
+}
+
+const onceSettings = readOnce(async (store: Store, runId: number): Promise<FoundSetting[]> => {
+  return (await store.all('log.config', { run_id: runId })).map((row) => ({
+    key: row.key,
+    rawKey: row.raw_key,
+    value: row.value,
+    origin: row.origin,
+    precedence: row.precedence,
+    attempt: row.attempt,
+    file: row.display_path,
+    line: row.line,
+  }));
+});
+
+const DICTIONARY = new Set(CONFIG_KEYS.map(({ key }) => key));
+
+function pathOf(rawKey: string): string {
+  return rawKey.replace(/^-+/, '').replaceAll('-', '_');
+}
+
+/**
+ * Keys that name one thing. A key of the dictionary is one thing wherever it stands. Any other stands for its last part only, and trees
+ * repeat those (`_target_`, `name`): where one file gives a key several paths, the paths are the keys.
+ */
+function identify(found: readonly FoundSetting[]): Map<string, FoundSetting[]> {
+  const paths = new Map<string, string>();
+  const repeated = new Set<string>();
+  for (const setting of found) {
+    if (DICTIONARY.has(setting.key)) continue;
+    const place = `${setting.key}\0${setting.attempt}\0${setting.origin}\0${setting.file}`;
+    const path = pathOf(setting.rawKey);
+    const known = paths.get(place);
+    if (known === undefined) paths.set(place, path);
+    else if (known !== path) repeated.add(setting.key);
+  }
+  const groups = new Map<string, FoundSetting[]>();
+  for (const setting of found) {
+    const id = repeated.has(setting.key) ? pathOf(setting.rawKey) : setting.key;
+    const group = groups.get(id);
+    if (group === undefined) groups.set(id, [setting]);
+    else group.push(setting);
+  }
+  return groups;
+}
+
+/** How one value is written by Python, YAML, JSON and shells: `None`, `null`, `~`; `True`, `true`; `1`, `1.0`; `torch.bfloat16`. */
+export function plainValue(value: string | null): string {
+  if (value === null) return 'null';
+  const text = value
+    .trim()
+    .replace(/^(["'])(.*)\1$/s, '$2')
+    .replace(/^torch\./, '');
+  const lower = text.toLowerCase();
+  if (lower === 'none' || lower === 'null' || lower === '~' || lower === '') return 'null';
+  if (lower === 'true' || lower === 'false') return lower;
+  const number = /^[-+]?[\d._]{1,30}(?:e[-+]?\d{1,3})?$/i.test(text) ? Number(text.replaceAll('_', '')) : Number.NaN;
+  return Number.isFinite(number) ? String(number) : text;
+}
+
+/** Latest attempt, then strongest origin, then the later place: the last option on a command line wins. */
+function strongestFirst(a: FoundSetting, b: FoundSetting): number {
+  return (
+    b.attempt - a.attempt ||
+    a.precedence - b.precedence ||
+    (a.file < b.file ? 1 : a.file > b.file ? -1 : 0) ||
+    b.line - a.line
+  );
+}
+
+function memoryFirst(a: string, b: string): number {
+  const [first, second] = [memoryRank(a) ?? Number.MAX_SAFE_INTEGER, memoryRank(b) ?? Number.MAX_SAFE_INTEGER];
+  return first - second || (a < b ? -1 : a > b ? 1 : 0);
+}
+
+export interface EffectiveConfig {
+  /** Keys that bear on memory first. */
+  readonly settings: readonly ConfigEntry[];
+  readonly conflicts: readonly ConfigConflict[];
+  entry(key: string): ConfigEntry | undefined;
+}
+
+export function effectiveConfig(found: readonly FoundSetting[]): EffectiveConfig {
+  const settings: ConfigEntry[] = [];
+  const conflicts: ConfigConflict[] = [];
+  for (const [key, group] of identify(found)) {
+    const sorted = [...group].sort(strongestFirst);
+    const best = sorted[0]!;
+    const { value, origin, rawKey, attempt, file, line } = best;
+    settings.push({ key, value, origin, raw_key: rawKey, attempt, file, line, memory: memoryRank(key) !== undefined });
+    const distinct = new Map<string, FoundSetting>();
+    for (const setting of sorted) {
+      if (setting.attempt !== attempt) continue;
+      const plain = plainValue(setting.value);
+      if (!distinct.has(plain)) distinct.set(plain, setting);
+    }
+    if (distinct.size < 2) continue;
+    conflicts.push({
+      key,
+      values: [...distinct.values()].map((setting) => ({
+        value: setting.value,
+        origin: setting.origin,
+        raw_key: setting.rawKey,
+        attempt: setting.attempt,
+        file: setting.file,
+        line: setting.line,
+      })),
+    });
+  }
+  settings.sort((a, b) => memoryFirst(a.key, b.key));
+  conflicts.sort((a, b) => memoryFirst(a.key, b.key));
+  const byKey = new Map(settings.map((setting) => [setting.key, setting]));
+  return { settings, conflicts, entry: (key) => byKey.get(key) };
+}
+
+/** Settings of `here` against those of `there`; values that only differ in spelling are equal. */
+export function diffConfig(
+  here: EffectiveConfig,
+  there: EffectiveConfig,
+  other: string,
+): NonNullable<ConfigResult['diff']> {
+  const different: NonNullable<ConfigResult['diff']>['different'][number][] = [];
+  let equal = 0;
+  for (const setting of here.settings) {
+    const match = there.entry(setting.key);
+    if (match === undefined) continue;
+    if (plainValue(setting.value) === plainValue(match.value)) {
+      equal += 1;
+      continue;
+    }
+    different.push({
+      key: setting.key,
+      memory: setting.memory,
+      value: setting.value,
+      other_value: match.value,
+      origin: setting.origin,
+      other_origin: match.origin,
+    });
+  }
+  return {
+    other,
+    different,
+    only_here: here.settings.filter(({ key }) => there.entry(key) === undefined),
+    only_there: there.settings.filter(({ key }) => here.entry(key) === undefined),
+    equal,
+  };
+}
+
+/** A run's settings as read from its store; runs to compare may lie in two stores, or in one that opens once. */
+export interface RunSettings {
+  readonly run: string;
+  readonly found: readonly FoundSetting[];
+}
+
+export function describeConfig(here: RunSettings, other?: RunSettings): ConfigResult {
+  const config = effectiveConfig(here.found);
+  return {
+    schema: 'mbforensics/config@1',
+    run: here.run,
+    settings: config.settings,
+    conflicts: config.conflicts,
+    diff: other === undefined ? null : diffConfig(config, effectiveConfig(other.found), other.run),
+  };
+}

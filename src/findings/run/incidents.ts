@@ -1,0 +1,150 @@
+/** Failure lines as results: the same fields from a store and from a text just read. */
+
+import { readProcesses, reservedOf, unallocatedOf } from '../../knowledge/oom-messages.js';
+import type { LogIncident } from '../../model/log-results.js';
+import {
+  INCIDENT_BYTE_FIELDS,
+  type IncidentByteField,
+  type IncidentRow,
+  type PrintedBytes,
+} from '../../model/tables.js';
+import { formatCount } from '../../model/units.js';
+import { type IncidentKind, isOomKind } from '../../model/vocabulary.js';
+import type { Store } from '../../store/store.js';
+import type { Message } from './message.js';
+
+type Figures = Pick<IncidentRow, 'bytes' | 'processes'>;
+
+/** The byte fields of the result. `process_bytes` and `other_process_bytes` stay as printed; who is who is `self_pid`. */
+function byteFields(figures: Figures) {
+  const { bytes, processes } = figures;
+  const others =
+    processes.length > 0
+      ? processes.reduce((total, { printed }) => total + printed.bytes, 0)
+      : (bytes.otherProcess?.bytes ?? null);
+  return {
+    requested_bytes: bytes.requested?.bytes ?? null,
+    total_bytes: bytes.total?.bytes ?? null,
+    free_bytes: bytes.free?.bytes ?? null,
+    process_bytes: bytes.process?.bytes ?? null,
+    allocated_bytes: bytes.allocated?.bytes ?? null,
+    reserved_total_bytes: reservedOf(figures)?.bytes ?? null,
+    reserved_unallocated_bytes: unallocatedOf(figures)?.bytes ?? null,
+    private_pool_bytes: bytes.privatePool?.bytes ?? null,
+    allowed_bytes: bytes.allowed?.bytes ?? null,
+    other_process_bytes: others,
+    self_pid: readProcesses(figures).selfPid,
+  };
+}
+
+/** A failure line of a text that is in no store. */
+export function incidentOfRow(row: IncidentRow, file: string): LogIncident {
+  return {
+    kind: row.kind,
+    is_oom: isOomKind(row.kind),
+    rank: row.rank,
+    rank_origin: row.rankOrigin,
+    local_rank: row.localRank,
+    host: row.host,
+    device: row.device,
+    pid: row.pid,
+    exit_code: row.exitCode,
+    ...byteFields(row),
+    exception: row.exception,
+    frame: row.frame,
+    traceback_line: row.tracebackLine,
+    time: row.timeText,
+    time_us: row.timeUs,
+    attempt: row.attempt,
+    iteration: null,
+    iteration_origin: null,
+    file,
+    line: row.line,
+    last_line: row.lastLine,
+    grammar: row.grammar,
+    text: row.text,
+    copy_of: null,
+  };
+}
+
+/** `Process 4711 has …`, `(pid: 4711)`: what no two failures share. */
+const NAMES_PROCESS = /\b(?:process|pid)\b[ :=]{0,3}\d{2}/i;
+
+/**
+ * One failure of a node stands in its own file and in one of all nodes: the same text of the same rank in another file, as often as
+ * there. A launch that is repeated fails with the same words too, so that a time or a process has to tell that they are one.
+ */
+export function markCopies(incidents: readonly LogIncident[]): LogIncident[] {
+  const counts = new Map<string, number>();
+  const firsts = new Map<string, { readonly index: number; readonly file: string }>();
+  return incidents.map((incident, index) => {
+    const { rank, time_us, pid, file } = incident;
+    if (time_us === null && pid === null && !NAMES_PROCESS.test(incident.text)) return incident;
+    const same = JSON.stringify([incident.attempt, incident.kind, rank, incident.device, pid, time_us, incident.text]);
+    const nth = (counts.get(`${file}\0${same}`) ?? 0) + 1;
+    counts.set(`${file}\0${same}`, nth);
+    const known = firsts.get(`${nth}\0${same}`);
+    if (known === undefined) firsts.set(`${nth}\0${same}`, { index, file });
+    return known === undefined || known.file === file ? incident : { ...incident, copy_of: known.index };
+  });
+}
+
+/** What the judging functions take. */
+export function messageOfRow(row: IncidentRow, file: string): Message {
+  return { ...row, source: `${file} line ${formatCount(row.line)}` };
+}
+
+const FIELD_OF_NAME = new Map<string, IncidentByteField>(
+  INCIDENT_BYTE_FIELDS.map((field) => [field.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`), field]),
+);
+
+/** Failure lines of a run, in the order of attempts, files and lines. */
+export async function readIncidents(store: Store, runId: number): Promise<LogIncident[]> {
+  const figures = new Map<
+    number,
+    { bytes: Partial<Record<IncidentByteField, PrintedBytes>>; processes: { pid: number; printed: PrintedBytes }[] }
+  >();
+  for (const value of await store.all('incident.values', { run_id: runId })) {
+    let entry = figures.get(value.incident_id);
+    if (entry === undefined) {
+      entry = { bytes: {}, processes: [] };
+      figures.set(value.incident_id, entry);
+    }
+    const printed = { bytes: value.bytes, text: '', precisionBytes: value.precision_bytes };
+    const field = FIELD_OF_NAME.get(value.field);
+    if (field !== undefined) entry.bytes[field] = printed;
+    else if (value.pid !== null) entry.processes.push({ pid: value.pid, printed });
+  }
+  const rows = await store.all('log.incidents', { run_id: runId });
+  return markCopies(
+    rows.map((row) => ({
+      kind: row.kind as IncidentKind,
+      is_oom: row.is_oom,
+      rank: row.rank,
+      rank_origin: row.rank_origin,
+      local_rank: row.local_rank,
+      host: row.host,
+      device: row.device,
+      pid: row.pid,
+      exit_code: row.exit_code,
+      ...byteFields(figures.get(row.incident_id) ?? { bytes: {}, processes: [] }),
+      exception: row.exception,
+      frame:
+        row.frame_file === null
+          ? null
+          : { file: row.frame_file, line: row.frame_line ?? 0, function: row.frame_function ?? '' },
+      traceback_line: row.traceback_line,
+      time: row.time_text,
+      time_us: row.time_us,
+      attempt: row.attempt,
+      iteration: row.iteration ?? row.attempt_iteration,
+      iteration_origin: row.iteration !== null ? 'same file' : row.attempt_iteration !== null ? 'same attempt' : null,
+      file: row.display_path,
+      line: row.line,
+      last_line: row.last_line,
+      grammar: row.grammar,
+      text: row.text,
+      copy_of: null,
+    })),
+  );
+}

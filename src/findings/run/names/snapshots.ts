@@ -1,0 +1,26 @@
+/** The snapshots of a store, and what ingest noted of their files. */
+import type { NoteResult } from '../../../model/results.js';
+import type { Store } from '../../../store/store.js';
+
+/** Which snapshots a verb is about; both unset: all of the store. */
+export interface SnapshotFilter {
+  readonly runId?: number | undefined;
+  readonly handle?: string | undefined;
+}
+
+export async function listSnapshots(store: Store, filter: SnapshotFilter) {
+  return store.all('snapshot.list', { run_id: filter.runId ?? null, handle: filter.handle ?? null });
+}
+
+export async function readNotes(store: Store, sourceId: number): Promise<NoteResult[]> {
+  return (await store.all('store.notes', { source_id: sourceId })).map((note) => ({
+    kind: note.kind,
+    severity: note.severity,
+    text: note.text,
+    count: note.count,
+    device: note.device,
+    seq: note.seq,
+    offset: note.byte_offset,
+    line: note.line,
+  }));
+}

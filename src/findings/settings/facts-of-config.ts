@@ -1,0 +1,115 @@
+/** Facts of a configuration that was read, whether from a store or straight from files. */
+import { recipeInputs } from '../../estimate/mixed-precision.js';
+import type { VersionName } from '../../model/log-results.js';
+import type { EffectiveConfig } from '../run/config.js';
+import { deviceOf } from './devices.js';
+import type { Framework, RawFacts, Told } from './facts.js';
+import { impliedCore } from './framework-versions.js';
+
+export interface ReadConfig {
+  readonly config: EffectiveConfig;
+  /** Variables by name, as the strongest origin has them. */
+  readonly env: ReadonlyMap<string, Told>;
+  readonly envKnown: RawFacts['env_known'];
+  readonly versions: Readonly<Partial<Record<VersionName, string | null>>>;
+  readonly gpu: { readonly name: string | null; readonly total_bytes: number | null };
+  /** As the user says, who knows better. */
+  readonly framework?: { readonly name: Framework; readonly version: string | null } | undefined;
+}
+
+export function factsOfConfig(read: ReadConfig): RawFacts {
+  const settings = new Map<string, Told>();
+  for (const { key, value, raw_key, origin, file, line } of read.config.settings)
+    settings.set(key, { value, raw_key, origin, file, line });
+  for (const [key, told] of ofSections(read.config)) settings.set(key, told);
+  applyRecipe(settings);
+  const framework = read.framework ?? { name: frameworkOf(read), version: null };
+  const version = framework.version ?? versionOf(framework.name, read.versions);
+  const known = read.gpu.name === null ? null : deviceOf(read.gpu.name);
+  return {
+    settings,
+    env: read.env,
+    env_known: read.envKnown,
+    versions: withFramework(read.versions, framework.name, version),
+    framework: { name: framework.name, version },
+    device: {
+      name: read.gpu.name,
+      capability: known?.capability ?? null,
+      total_bytes: read.gpu.total_bytes ?? known?.total_bytes ?? null,
+    },
+  };
+}
+
+/** Fields that the model and the optimizer have each, under one name: where they differ, each section's own. */
+export const SECTION_KEYS: readonly string[] = ['bf16', 'fp16'].flatMap((key) => [`model.${key}`, `optimizer.${key}`]);
+
+function ofSections({ conflicts }: EffectiveConfig): [string, Told][] {
+  return conflicts.flatMap(({ values }) =>
+    values.flatMap(({ value, raw_key, origin, file, line }): [string, Told][] => {
+      const key = SECTION_KEYS.find((one) => raw_key === one || raw_key.endsWith(`.${one}`));
+      return key === undefined ? [] : [[key, { value, raw_key, origin, file, line }]];
+    }),
+  );
+}
+
+/**
+ * A named precision recipe overwrites the fields of the model, optimizer and DDP sections when training starts; what the running program
+ * printed of its objects is the outcome already.
+ */
+function applyRecipe(settings: Map<string, Told>): void {
+  const recipe = settings.get('mixed_precision');
+  if (recipe?.value == null) return;
+  for (const [key, value] of Object.entries(recipeInputs(recipe.value))) {
+    const told = settings.get(key);
+    if (told !== undefined && told.value !== null && told.origin === 'log dump') continue;
+    const text = typeof value === 'boolean' ? (value ? 'True' : 'False') : String(value);
+    settings.set(key, { ...recipe, value: text });
+  }
+}
+
+/** Beside `model`, which others have too: the sections of Bridge's ConfigContainer. */
+const BRIDGE_SECTIONS = ['ddp', 'dist', 'train', 'comm_overlap', 'scheduler', 'rng', 'profiling'];
+
+function frameworkOf({ config, versions }: ReadConfig): Framework | null {
+  let flags = 0;
+  for (const { value, raw_key, origin } of config.settings) {
+    if (/^megatron\.bridge\b/.test(value ?? '')) return 'megatron-bridge';
+    if (/^nemo\./.test(value ?? '')) return 'nemo';
+    if (raw_key.startsWith('--') || (origin === 'log dump' && !raw_key.includes('.'))) flags += 1;
+  }
+  if (versions.megatron_bridge != null) return 'megatron-bridge';
+  if (versions.nemo != null) return 'nemo';
+  const sections = new Set(config.settings.map(({ raw_key }) => raw_key.replace(/^cfg\./, '').split('.')[0]!));
+  if (config.settings.some(({ raw_key }) => /^(?:recipe\.)?trainer\.strategy\./.test(raw_key))) return 'nemo';
+  if (sections.has('model') && BRIDGE_SECTIONS.some((name) => sections.has(name))) return 'megatron-bridge';
+  return flags > 0 ? 'megatron-lm' : null;
+}
+
+function versionOf(name: Framework | null, versions: ReadConfig['versions']): string | null {
+  switch (name) {
+    case 'megatron-bridge':
+      return versions.megatron_bridge ?? null;
+    case 'megatron-lm':
+      return versions.megatron_core ?? null;
+    case 'nemo':
+      return versions.nemo ?? null;
+    case null:
+      return null;
+  }
+}
+
+/** What the framework's version says of its packages. */
+function withFramework(
+  versions: ReadConfig['versions'],
+  name: Framework | null,
+  version: string | null,
+): RawFacts['versions'] {
+  if (name === null || version === null) return versions;
+  const own: VersionName = name === 'megatron-bridge' ? 'megatron_bridge' : name === 'nemo' ? 'nemo' : 'megatron_core';
+  const core = versions.megatron_core ?? impliedCore(name, version);
+  return {
+    ...versions,
+    ...(core === undefined ? {} : { megatron_core: core }),
+    [own]: versions[own] ?? version,
+  };
+}

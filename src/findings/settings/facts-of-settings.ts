@@ -1,0 +1,150 @@
+/** Facts of configurations that were read straight from files, by the same rules as those of a run of the store. */
+import type { EnvVariable, RunFacts, VersionName } from '../../model/log-results.js';
+import { type EffectiveConfig, effectiveConfig, type FoundSetting } from '../run/config.js';
+import type { NamedValue } from '../run/run-facts.js';
+import { deviceOf } from './devices.js';
+import type { Framework, RawFacts, Told } from './facts.js';
+import { factsOfConfig } from './facts-of-config.js';
+import { SIZE_SETTINGS, withSizes } from './sizes.js';
+
+/** A setting with the number of its file in the order in which they were named. */
+export interface NumberedSetting extends FoundSetting {
+  readonly fileNumber: number;
+}
+
+export interface FoundVariable {
+  readonly key: string;
+  readonly value: string | null;
+  readonly origin: string;
+  /** 0 is strongest. */
+  readonly precedence: number;
+  readonly attempt: number;
+  readonly file: string;
+  readonly line: number;
+}
+
+export interface SettingsTold {
+  readonly settings: readonly NumberedSetting[];
+  /** In the order of their places. */
+  readonly variables: readonly FoundVariable[];
+  readonly figures: readonly Omit<NamedValue & { readonly file: string }, 'display_path'>[];
+  readonly deviceTotalBytes: number | null;
+  readonly environment: RawFacts['env_known'];
+}
+
+/** What the user says, who knows better than the files. */
+export interface Asked {
+  readonly framework?: { readonly name: Framework; readonly version: string | null } | undefined;
+  /** A name that {@link deviceOf} knows. */
+  readonly gpu?: string | undefined;
+  readonly versions?: Readonly<Partial<Record<VersionName, string>>> | undefined;
+}
+
+export async function factsOfSettings(told: SettingsTold, asked: Asked = {}): Promise<RawFacts> {
+  const config = inOrderOfFiles(told.settings);
+  const env = strongest(told.variables);
+  const printed = await printedFacts(told, config, env);
+  const facts = factsOfConfig({
+    config,
+    env,
+    envKnown: told.environment,
+    versions: { ...printed?.versions, ...askedVersions(asked) },
+    gpu: askedGpu(asked) ?? printed?.gpu ?? { name: null, total_bytes: told.deviceTotalBytes },
+    framework: asked.framework,
+  });
+  return printed === undefined ? facts : { ...facts, settings: withSizes(facts.settings, printed) };
+}
+
+/**
+ * Versions, device and sizes as logs print them, environments name them and others make them follow; undefined where nothing does. Loaded with the
+ * first of them.
+ */
+async function printedFacts(
+  { figures, deviceTotalBytes }: SettingsTold,
+  config: EffectiveConfig,
+  env: ReadonlyMap<string, Strongest>,
+): Promise<RunFacts | undefined> {
+  const isSized = SIZE_SETTINGS.some((key) => config.entry(key) !== undefined);
+  if (figures.length === 0 && env.size === 0 && !isSized) return undefined;
+  const { runFacts } = await import('../run/run-facts.js');
+  return runFacts({
+    config,
+    environment: { variables: [...env].map(([key, found]) => asVariable(key, found)) },
+    values: figures.map(({ file, ...figure }) => ({ ...figure, display_path: file })),
+    incidents: [],
+    snapshotSettings: [],
+    deviceTotalBytes,
+    runCommit: null,
+  });
+}
+
+/** The version of a framework is that of its package too, and goes before what a log says of it. */
+export function askedVersions({ framework, versions }: Asked): Partial<Record<VersionName, string>> {
+  if (framework?.version == null) return { ...versions };
+  const { name, version } = framework;
+  const own: VersionName = name === 'megatron-bridge' ? 'megatron_bridge' : name === 'nemo' ? 'nemo' : 'megatron_core';
+  return { [own]: version, ...versions };
+}
+
+export function askedGpu({ gpu }: Asked): { readonly name: string; readonly total_bytes: number | null } | undefined {
+  return gpu === undefined ? undefined : { name: gpu, total_bytes: deviceOf(gpu)?.total_bytes ?? null };
+}
+
+/** Variables that a further environment sets, over those of a run. */
+export function withEnvironment(facts: RawFacts, told: SettingsTold): RawFacts {
+  const env = strongest(told.variables);
+  // One that was captured whole is the one asked about.
+  if (told.environment === 'whole') return { ...facts, env, env_known: 'whole' };
+  const known = facts.env_known === 'none' ? told.environment : facts.env_known;
+  return { ...facts, env: new Map([...facts.env, ...env]), env_known: known };
+}
+
+/** Width of the numbers of files. */
+const DIGITS = 6;
+
+/**
+ * Of equal origins, the store takes the file whose name comes later, having no other order. Here the user gave one, so the number goes before
+ * the name while the strongest is chosen.
+ */
+function inOrderOfFiles(settings: readonly NumberedSetting[]): EffectiveConfig {
+  const { settings: chosen, conflicts } = effectiveConfig(
+    settings.map((setting) => ({
+      ...setting,
+      file: `${String(setting.fileNumber).padStart(DIGITS, '0')}${setting.file}`,
+    })),
+  );
+  const named = <Placed extends { readonly file: string }>(places: readonly Placed[]): Placed[] =>
+    places.map((place) => ({ ...place, file: place.file.slice(DIGITS) }));
+  const ordered = named(chosen);
+  const byKey = new Map(ordered.map((setting) => [setting.key, setting]));
+  return {
+    settings: ordered,
+    conflicts: conflicts.map(({ key, values }) => ({ key, values: named(values) })),
+    entry: (key) => byKey.get(key),
+  };
+}
+
+type Strongest = Told & { readonly attempt: number };
+
+/** Of each variable the latest attempt, the strongest origin, the last place. */
+function strongest(variables: readonly FoundVariable[]): Map<string, Strongest> {
+  const best = new Map<string, FoundVariable>();
+  for (const variable of variables) {
+    const known = best.get(variable.key);
+    const isStronger =
+      known === undefined ||
+      variable.attempt > known.attempt ||
+      (variable.attempt === known.attempt && variable.precedence <= known.precedence);
+    if (isStronger) best.set(variable.key, variable);
+  }
+  return new Map(
+    [...best].map(([key, { value, origin, attempt, file, line }]) => [
+      key,
+      { value, raw_key: key, origin, attempt, file, line },
+    ]),
+  );
+}
+
+function asVariable(key: string, { value, origin, attempt, file, line }: Strongest): EnvVariable {
+  return { key, value, origin, attempt, file, line, values: [], not_set_on: [] };
+}

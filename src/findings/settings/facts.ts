@@ -1,0 +1,55 @@
+/**
+ * What a configuration is judged by: the settings in force, the environment, versions and the device, each with its place. A setting that
+ * nobody told has the framework's default (`defaults.ts`); where there is none either, it is unknown, and so is what depends on it.
+ */
+import type { VersionName } from '../../model/log-results.js';
+
+export const FRAMEWORKS = ['megatron-lm', 'megatron-bridge', 'nemo'] as const;
+export type Framework = (typeof FRAMEWORKS)[number];
+
+/** Where a value was told. `line` is 1-based; 0 where it has none. */
+export interface Told {
+  /** As configurations are written out by Python: `True`, `8`, `["core_attn"]`; null: None, or explicitly unset. */
+  readonly value: string | null;
+  /** As spelt where it was found. */
+  readonly raw_key: string;
+  readonly origin: string;
+  readonly file: string;
+  readonly line: number;
+}
+
+export interface Device {
+  /** As printed, or as asked for: `h100-80gb`. */
+  readonly name: string | null;
+  /** CUDA compute capability, e.g. 9; null where the name tells none. */
+  readonly capability: number | null;
+  readonly total_bytes: number | null;
+}
+
+/** What was read, before anything is concluded from it. */
+export interface RawFacts {
+  /** By canonical key (`src/knowledge/config-keys.ts`). */
+  readonly settings: ReadonlyMap<string, Told>;
+  readonly env: ReadonlyMap<string, Told>;
+  /**
+   * `whole`: a process's environment was captured, so what is missing was not set. `partial`: a script or configuration sets some, so what is
+   * missing is assumed not to be set. `none`: no more is known than the variables that are told.
+   */
+  readonly env_known: 'whole' | 'partial' | 'none';
+  readonly versions: Readonly<Partial<Record<VersionName, string | null>>>;
+  readonly framework: { readonly name: Framework | null; readonly version: string | null };
+  readonly device: Device;
+}
+
+/** One fact that a rule looked at. */
+export interface Looked {
+  /** Canonical key of a setting, the name of a variable, `torch`, `device`. */
+  readonly key: string;
+  readonly kind: 'setting' | 'env' | 'version' | 'device' | 'framework';
+  /** `default`: not told, and the framework's default; `assumed`: a variable that nothing sets; `unknown`: neither told nor known. */
+  readonly by: 'told' | 'default' | 'assumed' | 'unknown';
+  readonly value: string | null;
+  readonly told: Told | null;
+  /** Of a default: where it is defined upstream. */
+  readonly source: string | null;
+}

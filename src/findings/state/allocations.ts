@@ -1,0 +1,122 @@
+/** `mbforensics allocations`: every block's life as a row. */
+import type { AllocationOrder, AllocationRow, AllocationsResult } from '../../model/allocation-results.js';
+import type { Store } from '../../store/store.js';
+import { blockLabels } from '../run/names/block-labels.js';
+import { readStreamNumbers } from '../run/names/stream-numbers.js';
+import { readAnnotations, stageAt, stageTimeline } from '../stacks/annotation-stages.js';
+import { frameText, visibleFrames } from '../stacks/call-site.js';
+import { readStacks, siteOf } from '../stacks/read-stacks.js';
+import { deviceHistory } from '../trace/device-history.js';
+import { type Moment, momentText } from '../trace/moment.js';
+import { seqOfMoment } from '../trace/state-at.js';
+import type { ChosenDevice } from './choose-snapshot.js';
+
+export interface AllocationQuestion {
+  /** Only what is live then. */
+  readonly moment?: Moment | undefined;
+  readonly address?: number | undefined;
+  /** With `address`: only this generation of it. */
+  readonly version?: number | undefined;
+  readonly minBytes?: number | undefined;
+  /** Text that some frame of the stack must have. */
+  readonly site?: string | undefined;
+  readonly sort: AllocationOrder;
+  /** 0 = all. */
+  readonly limit: number;
+}
+
+const ALL = 0x7fffffff;
+/** Torch's word for "in no compiled region". */
+const NO_CONTEXT = 'N/A';
+
+export async function describeAllocations(
+  store: Store,
+  chosen: ChosenDevice,
+  question: AllocationQuestion,
+): Promise<AllocationsResult> {
+  const { snapshotId, device } = chosen;
+  const history = await deviceHistory(store, snapshotId, device);
+  const { moment, version } = question;
+  const seq = moment === undefined ? null : await seqOfMoment(store, history, moment);
+  const filter = {
+    snapshot_id: snapshotId,
+    device,
+    at_seq: seq,
+    address: question.address === undefined ? null : BigInt(question.address),
+    min_bytes: question.minBytes ?? null,
+    site: question.site ?? null,
+  };
+  const totals = await store.one('allocation.totals', filter);
+  const count = question.limit === 0 || version !== undefined ? ALL : question.limit;
+  const rows = await store.all('allocation.list', { ...filter, sort: question.sort, count });
+  const labels = await blockLabels(
+    store,
+    snapshotId,
+    rows.map((row) => ({ address: Number(row.address), allocSeq: row.alloc_seq })),
+  );
+  const stacks = await readStacks(
+    store,
+    rows.map((row) => row.stack_id ?? -1),
+  );
+  const streams = await readStreamNumbers(store, snapshotId);
+  const { pools } = history.trace;
+  const stages = stageTimeline(await readAnnotations(store, snapshotId), device);
+  const texts = await readTexts(
+    store,
+    rows.flatMap((row) => [row.compile_context_id, row.user_metadata_id]),
+  );
+  const described = rows.map((row, i): AllocationRow => {
+    const stackId = row.stack_id ?? -1;
+    const context = row.compile_context_id === null ? null : (texts.get(row.compile_context_id) ?? null);
+    const metadata = row.user_metadata_id === null ? null : (texts.get(row.user_metadata_id) ?? null);
+    return {
+      label: labels[i]!,
+      address: Number(row.address).toString(16),
+      origin: row.origin === 'traced' ? 'traced' : 'before_trace',
+      alloc_seq: row.alloc_seq,
+      free_requested_seq: row.free_requested_seq,
+      free_completed_seq: row.free_completed_seq,
+      requested_bytes: row.requested_bytes,
+      actual_bytes: row.actual_bytes,
+      uncertain_bytes: row.uncertain_bytes,
+      alloc_us: row.alloc_us,
+      free_us: row.free_us,
+      lifetime_us: row.lifetime_us,
+      lifetime_entries: row.lifetime_entries,
+      stream: row.stream === null ? null : (streams.get(Number(row.stream)) ?? null),
+      pool: row.pool === null ? null : pools.storedPair(row.pool),
+      site: siteOf(stackId, stacks),
+      frames: visibleFrames(stacks.get(stackId) ?? []).map(frameText),
+      stack_origin: row.stack_origin,
+      stage: row.alloc_us === null ? null : stageAt(stages, row.alloc_us),
+      compile_context: context === NO_CONTEXT ? null : context,
+      user_metadata: metadata === '' ? null : metadata,
+    };
+  });
+  const allocations = version === undefined ? described : described.filter((row) => row.label.endsWith(`_${version}`));
+  const shown = version === undefined ? totals : undefined;
+  const sum = (pick: (row: AllocationRow) => number | null): number =>
+    allocations.reduce((total, row) => total + (pick(row) ?? 0), 0);
+  return {
+    schema: 'mbforensics/allocations@1',
+    snapshot: chosen.handle,
+    path: chosen.path,
+    rank: chosen.rank,
+    device,
+    moment: moment === undefined ? null : momentText(moment),
+    seq: seq === null || seq < 0 ? null : seq,
+    sort: question.sort,
+    count: shown?.count ?? allocations.length,
+    actual_bytes: shown?.actual_bytes ?? sum((row) => row.actual_bytes),
+    requested_bytes: shown?.requested_bytes ?? sum((row) => row.requested_bytes),
+    basis: history.holds ? 'actual' : 'approximate',
+    allocations,
+  };
+}
+
+async function readTexts(store: Store, ids: readonly (number | null)[]): Promise<ReadonlyMap<number, string>> {
+  const wanted = [...new Set(ids.filter((id): id is number => id !== null))];
+  if (wanted.length === 0) return new Map();
+  const rows = await store.all('peak.texts', { text_ids: wanted.join(',') });
+  return new Map(rows.map((row) => [row.text_id, row.text]));
+}

@@ -1,0 +1,117 @@
+/** `mbforensics snapshot`: what a snapshot holds, device by device. */
+import type { NoteResult, SnapshotDevice, SnapshotInfo, SnapshotResult } from '../../model/results.js';
+import type { Store } from '../../store/store.js';
+import { listSnapshots, readNotes, type SnapshotFilter } from '../run/names/snapshots.js';
+import { deviceHistory } from '../trace/device-history.js';
+
+export async function describeSnapshots(
+  store: Store,
+  filter: SnapshotFilter,
+  torchAtLeast: (features: readonly string[]) => string | undefined,
+): Promise<SnapshotResult> {
+  const snapshots: SnapshotInfo[] = [];
+  for (const row of await listSnapshots(store, filter)) {
+    const id = { snapshot_id: row.snapshot_id };
+    const features = (await store.all('snapshot.features', id)).map((feature) => feature.feature);
+    const settings = await store.all('snapshot.settings', id);
+    const notes = await readNotes(store, row.source_id);
+    const devices: SnapshotDevice[] = [];
+    const sums = await store.all('snapshot.devices', id);
+    for (const device of sums) devices.push(await describeDevice(store, row.snapshot_id, device, notes));
+    snapshots.push({
+      path: row.display_path,
+      handle: row.handle,
+      run: row.run,
+      rank: row.rank,
+      protocol: row.protocol,
+      form: row.form,
+      features,
+      torch_at_least: torchAtLeast(features) ?? null,
+      settings: Object.fromEntries(settings.map((setting) => [setting.key, setting.value])),
+      invariants_hold:
+        sums.every((device) => device.invariants_hold) &&
+        devices.every((device) => (device.walk_violations ?? 0) === 0),
+      notes,
+      devices,
+    });
+  }
+  return { schema: 'mbforensics/snapshot@1', snapshots };
+}
+
+type DeviceRow = Awaited<ReturnType<typeof deviceRows>>[number];
+async function deviceRows(store: Store, snapshotId: number) {
+  return store.all('snapshot.devices', { snapshot_id: snapshotId });
+}
+
+async function describeDevice(
+  store: Store,
+  snapshotId: number,
+  row: DeviceRow,
+  notes: readonly NoteResult[],
+): Promise<SnapshotDevice> {
+  const id = { snapshot_id: snapshotId };
+  const here = <T extends { readonly device: number }>(rows: readonly T[]): T[] =>
+    rows.filter((other) => other.device === row.device);
+  const pools = here(await store.all('snapshot.pools', id)).map((pool) => ({
+    pool: [pool.pool_id_a ?? 0, pool.pool_id_b ?? 0] as const,
+    segment_type: pool.segment_type,
+    stream: pool.stream === null ? null : Number(pool.stream),
+    expandable: pool.is_expandable === null ? null : pool.is_expandable === 1,
+    segments: pool.segments,
+    reserved_bytes: pool.reserved_bytes,
+    active_bytes: pool.active_bytes,
+  }));
+  const final = {
+    device: row.device,
+    segments: row.segments,
+    blocks: row.blocks,
+    reserved_bytes: row.reserved_bytes,
+    allocated_bytes: row.allocated_bytes,
+    active_bytes: row.active_bytes,
+    inactive_bytes: row.inactive_bytes,
+    largest_inactive_block_bytes: row.largest_inactive_block_bytes,
+    pools,
+  };
+  if (row.events === null) {
+    return {
+      ...final,
+      events: null,
+      actions: null,
+      unmatched_free_bytes: null,
+      start_anchored_bytes: null,
+      peak_anchored_bytes: null,
+      peak_active_bytes: null,
+      peak_seq: null,
+      start_reserved_bytes: null,
+      peak_reserved_bytes: null,
+      ooms: null,
+      start: null,
+      walk_violations: null,
+      uncertain_blocks: null,
+    };
+  }
+  const history = await deviceHistory(store, snapshotId, row.device);
+  const overwritten = notes.some((note) => note.kind === 'ring_truncated' && note.device === row.device);
+  return {
+    ...final,
+    events: row.events,
+    actions: Object.fromEntries(
+      here(await store.all('snapshot.actions', id)).map((action) => [action.action, action.count]),
+    ),
+    unmatched_free_bytes: row.unmatched_free_bytes,
+    start_anchored_bytes: row.start_anchored_bytes,
+    peak_anchored_bytes: row.peak_anchored_bytes,
+    peak_active_bytes: history.holds ? history.peak.bytes : null,
+    peak_seq: history.holds ? history.peak.seq : row.requested_delta_peak_seq,
+    start_reserved_bytes: row.start_reserved_bytes,
+    peak_reserved_bytes: row.peak_reserved_bytes,
+    ooms: here(await store.all('snapshot.ooms', id)).map((oom) => ({
+      seq: oom.seq,
+      requested_bytes: oom.requested_bytes,
+      device_free_bytes: oom.device_free_bytes,
+    })),
+    start: history.startsEmpty ? 'cold' : overwritten ? 'overwritten' : 'late',
+    walk_violations: history.violations,
+    uncertain_blocks: history.uncertainBlocks,
+  };
+}

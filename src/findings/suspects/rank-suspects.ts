@@ -1,0 +1,245 @@
+/** Why a run needs more than another: changed hunks and settings, the likeliest first. */
+import type { ChangedValue, Suspect } from '../../model/compare-results.js';
+import type { DiffComponent } from '../../model/diff-results.js';
+import { type ChangedHunk, type CommitComparison, commitsTouching } from '../../model/git.js';
+import type { GrownSite } from '../compare/diff/grown-sites.js';
+import { componentWords } from './component-words.js';
+import { type Growth, readGrowth } from './growth.js';
+import { isWhereSettingsStand, knobHunks, type Place, programSettings } from './knob-hunks.js';
+import { type ReadFile, type ReadHunk, readChanges } from './read-changes.js';
+import { fileMatcher } from './repository-paths.js';
+import { signText, type Visits, visitsOf, type Weighed, weighHunk } from './weigh-hunk.js';
+import { weighKnob, weighPin, weighVersion } from './weigh-knob.js';
+
+export interface SuspectInput {
+  /** Null without a repository: settings alone are weighed. */
+  readonly comparison: CommitComparison | null;
+  readonly sites: readonly GrownSite[];
+  readonly components: readonly DiffComponent[];
+  readonly config: readonly ChangedValue[];
+  readonly env: readonly ChangedValue[];
+  readonly versions: readonly ChangedValue[];
+  /** b − a of all that is compared, in bytes; more than sites and components show is reserved, or outside of torch. */
+  readonly totalDeltaBytes: number | null;
+  /** What got worse. */
+  readonly direction: 'memory' | 'time';
+}
+
+/**
+ * Whether a changed file matters to stacks that grew, or may set something: given to `compareCommits`, the texts of these are read before a limit
+ * is reached.
+ */
+export function isOfInterest(sites: readonly GrownSite[]): (path: string) => boolean {
+  const names = new Set<string>();
+  for (const { a_frames, b_frames } of sites) {
+    for (const { filename } of [...a_frames, ...b_frames]) names.add(baseName(filename));
+  }
+  return (path) => names.has(baseName(path)) || /\.(?:ya?ml|toml|sh|cfg|ini)$/.test(path);
+}
+
+const baseName = (path: string): string => path.slice(path.lastIndexOf('/') + 1);
+
+/** What is less likely is not worth a line. */
+const LEAST = 0.03;
+/** Hunks that no stack leads to are never surer than this. */
+const MOST_UNSEEN = 0.4;
+const MOST_TIME = 0.5;
+const SUBJECTS_KEPT = 50;
+const MOST_HUNKS = 200;
+/** What a setting counts that a line of a program changes: the runs' own settings did not. */
+const IN_PROGRAM = 0.75;
+/** What a hunk of a test or a document counts. */
+const ASIDE = 0.05;
+
+interface Ranked {
+  readonly suspect: Suspect;
+  /** Where equals stand. */
+  readonly line: number;
+}
+
+/** What every part of the list is made from. */
+interface Scene {
+  readonly input: SuspectInput;
+  readonly comparison: CommitComparison | null;
+  readonly growth: Growth;
+  readonly files: readonly ReadFile[];
+  readonly visits: Visits;
+  /** Hunks that are told by a setting. */
+  readonly taken: Set<ReadHunk>;
+}
+
+/**
+ * In descending order of the score, then by place; the same input gives the same list. Above 0.8: a changed line that most of the growth goes
+ * through, or a setting whose components explain most of it. Hunks that change nothing but looks are left out.
+ */
+export function rankSuspects(input: SuspectInput): Suspect[] {
+  const { comparison } = input;
+  const growth = readGrowth(input.sites, input.components, input.totalDeltaBytes);
+  const changed = comparison?.files ?? [];
+  const visits = visitsOf(growth, fileMatcher(changed, 'new'), fileMatcher(changed, 'old'));
+  const scene: Scene = { input, comparison, growth, files: readChanges(changed), visits, taken: new Set() };
+  // Settings first: they take the hunks they stand in.
+  return [...knobSuspects(scene), ...dependencySuspects(scene), ...hunkSuspects(scene)]
+    .map(({ suspect, line }) => ({ line, suspect: { ...suspect, score: Math.round(suspect.score * 1000) / 1000 } }))
+    .filter(({ suspect }) => suspect.score >= LEAST)
+    .sort(
+      (p, q) =>
+        q.suspect.score - p.suspect.score ||
+        compare(p.suspect.file, q.suspect.file) ||
+        p.line - q.line ||
+        compare(p.suspect.key ?? '', q.suspect.key ?? ''),
+    )
+    .map(({ suspect }) => suspect);
+}
+
+function knobSuspects(scene: Scene): Ranked[] {
+  const { input, growth, files, taken } = scene;
+  const knobs = knobHunks(files);
+  const ranked = [...input.config, ...input.env].map((change) =>
+    knobSuspect(scene, change, weighKnob(change, growth, input.direction), knobs.placeOf(change)),
+  );
+  if (input.config.length > 0) return ranked;
+  // Runs without settings: what configurations in the repository say is better than nothing.
+  for (const { change, place } of knobs.changes()) {
+    if (taken.has(place.hunk) || input.env.some(({ key }) => key === change.key)) continue;
+    const { score, reason } = weighKnob(change, growth, input.direction);
+    const weighed = { score: score * 0.5, reason: `${reason}; whether these runs use this file is not known` };
+    ranked.push(knobSuspect(scene, change, weighed, place));
+  }
+  return ranked;
+}
+
+/** A setting, and the hunk it stands in if there is one: whichever of them weighs more. */
+function knobSuspect(scene: Scene, { key }: ChangedValue, weighed: Weighed, place: Place | undefined): Ranked {
+  if (place === undefined) return { line: 0, suspect: keyOnly(key, weighed) };
+  const { file, hunk, isProven } = place;
+  scene.taken.add(hunk);
+  const own = weigh(scene, file, hunk);
+  const suspect: Suspect = {
+    file: file.path,
+    hunk: hunkHeader(hunk.hunk),
+    key,
+    reason: own.score > weighed.score ? `${weighed.reason}; ${own.reason}` : weighed.reason,
+    score: Math.min(0.98, Math.max(weighed.score, own.score) + (isProven ? 0.01 : 0)),
+    commits: touching(scene, file),
+    lines: hunk.shown,
+  };
+  return { line: hunk.hunk.new_start, suspect };
+}
+
+function dependencySuspects({ input, comparison, growth }: Scene): Ranked[] {
+  const pins = comparison?.submodules ?? [];
+  const pinned = pins.map((pin): Ranked => {
+    const commits = commitsOf(comparison?.commits.filter(({ paths }) => paths.includes(pin.path)) ?? []);
+    return { line: 0, suspect: { ...keyOnly(pin.path, weighPin(pin, growth, input.direction)), commits } };
+  });
+  // A version that is the pin of a submodule is that submodule.
+  const isPin = ({ a, b }: ChangedValue): boolean =>
+    pins.some(({ from, to }) => isBeginning(a, from) && isBeginning(b, to));
+  const versions = input.versions
+    .filter((change) => !isPin(change))
+    .map((change) => ({ line: 0, suspect: keyOnly(change.key, weighVersion(change, growth, input.direction)) }));
+  return [...pinned, ...versions];
+}
+
+function hunkSuspects(scene: Scene): Ranked[] {
+  const weighed = scene.files.flatMap((file) =>
+    file.hunks.flatMap((hunk) => {
+      if (scene.taken.has(hunk)) return [];
+      const { score, reason } = weigh(scene, file, hunk);
+      return score < LEAST ? [] : [{ file, hunk, score, reason, line: hunk.hunk.new_start }];
+    }),
+  );
+  return (
+    weighed
+      .sort((p, q) => q.score - p.score || compare(p.file.path, q.file.path) || p.line - q.line)
+      // A release of a framework changes thousands of places that nothing speaks for.
+      .slice(0, MOST_HUNKS)
+      .map(({ file, hunk, score, reason, line }) => {
+        const header = hunkHeader(hunk.hunk);
+        const commits = touching(scene, file);
+        return { line, suspect: { file: file.path, hunk: header, reason, score, commits, lines: hunk.shown } };
+      })
+  );
+}
+
+function weigh(scene: Scene, file: ReadFile, hunk: ReadHunk): Weighed {
+  if (hunk.weight === 0) return { score: 0, reason: '' };
+  const own = scene.input.direction === 'time' ? timeHunk(scene, file, hunk) : memoryHunk(scene, file, hunk);
+  const set = isProgram(file) && !isWhereSettingsStand(file) ? settingInHunk(scene, hunk) : undefined;
+  const weighed = set !== undefined && set.score > own.score ? set : own;
+  return file.is_aside ? { ...weighed, score: weighed.score * ASIDE } : weighed;
+}
+
+/** What a line of a program that sets something known says: what is made there may be taken elsewhere, so that no stack leads to it. */
+function settingInHunk({ input, growth }: Scene, hunk: ReadHunk): Weighed | undefined {
+  const [best] = programSettings(hunk)
+    .map((change) => ({ key: change.key, ...weighKnob(change, growth, input.direction) }))
+    .sort((p, q) => q.score - p.score || compare(p.key, q.key));
+  if (best === undefined) return undefined;
+  return { score: IN_PROGRAM * best.score * hunk.weight, reason: `it sets ${best.key}: ${best.reason}` };
+}
+
+const compare = (x: string, y: string): number => (x < y ? -1 : x > y ? 1 : 0);
+
+function memoryHunk({ visits, growth }: Scene, file: ReadFile, hunk: ReadHunk): Weighed {
+  const seen = weighHunk(file, hunk, visits.get(file.index), growth);
+  const unseen = unseenHunk(file, hunk, growth);
+  return seen !== undefined && seen.score >= unseen.score ? seen : unseen;
+}
+
+/** What its words and its place say where no stack comes by: stacks may lack Python frames, and a run may have no snapshot at all. */
+function unseenHunk(file: ReadFile, hunk: ReadHunk, growth: Growth): Weighed {
+  const sign = signText(hunk);
+  // Share of the growth that has no line of a program to show.
+  const blind =
+    growth.bytes === 0
+      ? growth.component_bytes > 0 || growth.beyond > 0
+        ? 1
+        : 0
+      : growth.stacks.reduce((sum, { owner, share }) => sum + (owner === '' ? share : 0), 0);
+  const where = componentWords(`${file.path} ${hunk.hunk.context}`, growth);
+  const base = isProgram(file) ? 0.04 : 0.03;
+  const score =
+    (base + (sign === '' ? 0 : 0.04) + blind * (0.22 * where.share + (sign === '' ? 0 : 0.1))) * hunk.weight;
+  const named =
+    where.component !== undefined && blind > 0 ? `by its place it may hold ${where.component}, which grew` : '';
+  const why =
+    growth.bytes > 0 && blind < 1 ? 'no stack that grew goes through these lines' : 'no stacks say which lines grew';
+  return { score: Math.min(score, MOST_UNSEEN), reason: `${named === '' ? why : `${named}; ${why}`}${sign}` };
+}
+
+function timeHunk({ visits, growth }: Scene, file: ReadFile, hunk: ReadHunk): Weighed {
+  const seen = weighHunk(file, hunk, visits.get(file.index), growth);
+  const base = (isProgram(file) ? 0.06 : 0.03) + (hunk.slow === null ? 0 : 0.24);
+  const word = hunk.slow === null ? 'nothing in it is known to bear on time' : `\`${hunk.slow}\` in it bears on time`;
+  return {
+    score: Math.min(MOST_TIME, base * hunk.weight + 0.15 * (seen?.score ?? 0)),
+    reason: seen === undefined ? word : `${word}; ${seen.reason}`,
+  };
+}
+
+const isProgram = ({ language }: ReadFile): boolean => language === 'python' || language === 'slash';
+
+function keyOnly(key: string, { score, reason }: Weighed): Suspect {
+  return { file: '', key, reason, score, commits: [], lines: [] };
+}
+
+function touching({ comparison }: Scene, { file }: ReadFile): Suspect['commits'] {
+  return comparison === null ? [] : commitsOf(commitsTouching(comparison.commits, file));
+}
+
+function commitsOf(commits: CommitComparison['commits']): Suspect['commits'] {
+  return commits.slice(0, SUBJECTS_KEPT).map(({ sha, subject }) => ({ sha, subject }));
+}
+
+/** Ids of versions are shortened as people like. */
+const isBeginning = (id: string | null, whole: string | null): boolean =>
+  id !== null && whole !== null && id.length >= 7 && whole.startsWith(id.toLowerCase());
+
+/** As git writes it, so that it can be looked for. */
+export function hunkHeader({ old_start, old_lines, new_start, new_lines, context }: ChangedHunk): string {
+  const range = (start: number, lines: number): string => (lines === 1 ? `${start}` : `${start},${lines}`);
+  const head = `@@ -${range(old_start, old_lines)} +${range(new_start, new_lines)} @@`;
+  return context === '' ? head : `${head} ${context}`;
+}

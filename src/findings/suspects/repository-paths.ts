@@ -1,0 +1,88 @@
+/**
+ * Which changed file a frame is in. A frame's file is absolute (`/opt/megatron-lm/megatron/core/x.py`) or begins at its package; a repository's
+ * path may begin before it (`src/`, `3rdparty/Megatron-LM/`). The longest common end decides: file and directory at the least, and where one of
+ * both is not wholly the end of the other, other packages of a like layout (`utils/utils.py`) are not taken for ours.
+ */
+import type { ChangedFile } from '../../model/git.js';
+import { normalPath } from '../compare/diff/normal-path.js';
+
+export interface FileMatch {
+  /** Index into the list given. */
+  readonly file: number;
+  /** How sure, above 0 and up to 1. */
+  readonly strength: number;
+}
+
+interface Candidate {
+  readonly file: number;
+  /** From the end: file name first. */
+  readonly segments: readonly string[];
+  /** Within the submodule, or without `src/` and the like, where that is shorter. */
+  readonly inner: number;
+}
+
+export type FileMatcher = (filename: string) => readonly FileMatch[];
+
+/** Directories in which a repository keeps its packages. */
+const PACKAGE_ROOTS: ReadonlySet<string> = new Set(['src', 'lib', 'python', 'source']);
+
+/** @param side of which commit the frames are */
+export function fileMatcher(files: readonly ChangedFile[], side: 'old' | 'new'): FileMatcher {
+  const byName = new Map<string, Candidate[]>();
+  files.forEach((file, index) => {
+    const path = side === 'new' ? file.new_path : file.old_path;
+    if (path === null) return;
+    const own = path.split('/').reverse();
+    const segments = [...own, ...file.submodule.split('/').filter(Boolean).reverse()];
+    const inner = PACKAGE_ROOTS.has(own.at(-1)!) && own.length > 1 ? own.length - 1 : own.length;
+    const candidates = byName.get(own[0]!) ?? [];
+    candidates.push({ file: index, segments, inner });
+    byName.set(own[0]!, candidates);
+  });
+  const known = new Map<string, readonly FileMatch[]>();
+  return (filename) => {
+    let matches = known.get(filename);
+    if (matches === undefined) {
+      matches = matchesOf(normalPath(filename), byName);
+      known.set(filename, matches);
+    }
+    return matches;
+  };
+}
+
+function matchesOf(path: string, byName: ReadonlyMap<string, readonly Candidate[]>): readonly FileMatch[] {
+  if (path.startsWith('<')) return [];
+  const isAbsolute = path.startsWith('/');
+  const segments = path.split('/').filter(Boolean).reverse();
+  let longest = 0;
+  let matches: FileMatch[] = [];
+  for (const candidate of byName.get(segments[0] ?? '') ?? []) {
+    const common = commonLength(segments, candidate.segments);
+    const strength = strengthOf(common, segments.length, candidate, isAbsolute);
+    if (strength === 0 || common < longest) continue;
+    if (common > longest) matches = [];
+    longest = common;
+    matches.push({ file: candidate.file, strength });
+  }
+  // Which of them it is cannot be told.
+  return matches.length > 1 ? matches.map(({ file, strength }) => ({ file, strength: strength * 0.6 })) : matches;
+}
+
+function strengthOf(common: number, frame: number, { segments, inner }: Candidate, isAbsolute: boolean): number {
+  const isWhole = common >= Math.min(frame, inner);
+  if (common === 1) {
+    // A script at the top of the repository, or one that was started by its bare name.
+    if (inner === 1 && isAbsolute) return 0.8;
+    return frame === 1 ? (segments.length === 1 ? 1 : 0.6) : 0;
+  }
+  if (isWhole) return 1;
+  // Installed packages are named from their top: another end is another package.
+  if (!isAbsolute) return 0;
+  return common >= 3 ? 0.85 : 0.5;
+}
+
+function commonLength(a: readonly string[], b: readonly string[]): number {
+  let length = 0;
+  while (length < Math.min(a.length, b.length) && a[length] === b[length]) length += 1;
+  return length;
+}

@@ -1,0 +1,246 @@
+/** How much of the growth a changed setting, variable or version can be the reason of. */
+
+import { ALLOCATOR_VARIABLES } from '../../knowledge/env-keys.js';
+import type { ChangedValue } from '../../model/compare-results.js';
+import type { SubmoduleChange } from '../../model/git.js';
+import { formatBytes } from '../../model/units.js';
+import type { Component } from '../../model/vocabulary.js';
+import type { Growth } from './growth.js';
+import { type KnobEffect, knobEffect, numberOf, type Way, wayOf } from './knob-effects.js';
+import type { Weighed } from './weigh-hunk.js';
+
+/** Nothing without a stack or a component to show for it is surer than this. */
+const MOST_WITHOUT_GROWTH = 0.5;
+/** Values longer than this say nothing in a sentence. */
+const VALUE_SHOWN = 60;
+
+export function weighKnob(change: ChangedValue, growth: Growth, direction: 'memory' | 'time'): Weighed {
+  const effect = knobEffect(change.key);
+  const went = `${change.key} went from ${valueText(change.a)} to ${valueText(change.b)}`;
+  if (direction === 'time') return timeWeight(change, effect, went);
+  if (ALLOCATOR_VARIABLES.includes(change.key)) return allocatorWeight(change, growth, went);
+  if (effect === undefined) {
+    const isLike = LIKE_MEMORY.test(change.key);
+    return {
+      score: isLike ? 0.22 : 0.05,
+      reason: isLike
+        ? `${went}, and by its name it may bear on memory`
+        : `${went}, which is not known to bear on memory`,
+    };
+  }
+  const way = wayOf(effect.memory, change.a, change.b);
+  const grown = shareOf(effect, growth);
+  if (grown === undefined) {
+    const score = way === 'up' ? 0.45 : way === 'down' ? 0.1 : 0.3;
+    return { score, reason: `${went}, ${wayText(way)}; where memory grew is not known` };
+  }
+  let score = grown.share < 0.1 ? 0.08 + 1.2 * grown.share : 0.25 + 0.68 * grown.share;
+  score *= way === 'up' ? 1 : way === 'down' ? 0.25 : 0.8;
+  const ratio = ratioOf(effect, change, growth);
+  if (ratio !== undefined) score *= ratio.fits ? 1.04 : 0.6;
+  // What scales everything does not stop at one line of the program.
+  else if (way === 'up' && effect.components.length > 5 && growth.stacks.length > 0 && growth.spread < 1.3)
+    score *= 0.9;
+  return { score: Math.min(score, 0.97), reason: `${went}, ${wayText(way)}; ${grown.text}${ratio?.text ?? ''}` };
+}
+
+const LIKE_MEMORY =
+  /buffer|cache|dtype|precision|fp8|fp32|checkpoint_activ|offload|recompute|batch|(?:^|_)len(?:gth)?(?:_|$)|seq|pad|capacity|graph|bucket|chunk|shard|hidden|num_layers|workspace|memory|pin_/i;
+
+function valueText(value: string | null): string {
+  if (value === null) return 'not set';
+  if (value === '') return '(empty)';
+  return value.length > VALUE_SHOWN ? `${value.slice(0, VALUE_SHOWN)}…` : value;
+}
+
+function wayText(way: Way): string {
+  if (way === 'up') return 'which takes more memory';
+  return way === 'down' ? 'which takes less memory' : 'which bears on memory';
+}
+
+/** Of a growth that is all unattributed, half may be anybody's. */
+const UNATTRIBUTED = 0.5;
+
+/** How much of what grew is of its kinds; undefined where nothing is known to have grown. */
+function shareOf(
+  { components, beyond }: KnobEffect,
+  growth: Growth,
+): { readonly share: number; readonly text: string } | undefined {
+  if (growth.component_bytes === 0 && growth.beyond === 0) return undefined;
+  let own = 0;
+  let largest: Component | undefined;
+  let largestBytes = 0;
+  for (const component of components) {
+    const delta = Math.max(0, growth.components.get(component)?.delta_bytes ?? 0);
+    own += delta;
+    if (delta > largestBytes) [largest, largestBytes] = [component, delta];
+  }
+  const nobody = components.includes('unattributed')
+    ? 0
+    : Math.max(0, growth.components.get('unattributed')?.delta_bytes ?? 0);
+  const isLive = components.length > 0;
+  const live = growth.component_bytes === 0 ? 0 : (own + (isLive ? UNATTRIBUTED * nobody : 0)) / growth.component_bytes;
+  const share = live * (1 - growth.beyond) + (beyond === true ? growth.beyond : 0);
+  const rest =
+    beyond === true && growth.beyond > 0.1
+      ? `${Math.round(100 * growth.beyond)} % of the growth is outside of live tensors`
+      : '';
+  const ofIts =
+    own === 0 || largest === undefined
+      ? isLive
+        ? `none of ${listOf(components)} grew`
+        : ''
+      : `${largest}${own > largestBytes * 1.05 ? ' and others it bears on' : ''} grew by ${formatBytes(own)} of ${formatBytes(growth.component_bytes)}`;
+  const text = [ofIts, rest].filter((part) => part !== '').join(', ');
+  return { share, text: text === '' ? 'no live tensors depend on it' : text };
+}
+
+function listOf(components: readonly Component[]): string {
+  return components.length > 3 ? `${components.slice(0, 3).join(', ')}, …` : components.join(', ');
+}
+
+/** Whether the components that a setting is a factor of grew as it did. */
+function ratioOf(
+  { factor }: KnobEffect,
+  { a, b }: ChangedValue,
+  growth: Growth,
+): { readonly fits: boolean; readonly text: string } | undefined {
+  const [before, after] = [numberOf(a), numberOf(b)];
+  if (factor === undefined || before === undefined || after === undefined || before <= 0 || after <= 0)
+    return undefined;
+  const ratio = factor.kind === 'linear' ? after / before : before / after;
+  if (ratio <= 1) return undefined;
+  let old = 0;
+  let delta = 0;
+  for (const component of factor.of) {
+    const sum = growth.components.get(component);
+    if (sum === undefined) continue;
+    old += sum.a_bytes;
+    delta += sum.delta_bytes;
+  }
+  if (old <= 0) return undefined;
+  const part = delta / (old * (ratio - 1));
+  const times = (value: number): string => `×${value >= 10 ? value.toFixed(0) : value.toFixed(2)}`;
+  return {
+    fits: part > 0.3 && part < 3,
+    text: ` (${times((old + delta) / old)} where the setting is ${times(ratio)})`,
+  };
+}
+
+/** Settings of torch's allocator move what is reserved, never what is live. */
+function allocatorWeight(change: ChangedValue, growth: Growth, went: string): Weighed {
+  const expandable = (value: string | null): boolean => /expandable_segments:\s*True/i.test(value ?? '');
+  const [before, after] = [expandable(change.a), expandable(change.b)];
+  const way: Way = before && !after ? 'up' : !before && after ? 'down' : 'unknown';
+  const isKnown = growth.bytes > 0 || growth.component_bytes > 0 || growth.beyond > 0;
+  const share = isKnown ? growth.beyond : 0.35;
+  const score = (0.12 + 0.75 * share) * (way === 'up' ? 1 : way === 'down' ? 0.4 : 0.85);
+  const text = !isKnown
+    ? 'where memory grew is not known'
+    : growth.beyond > 0.1
+      ? `${Math.round(100 * growth.beyond)} % of the growth is outside of live tensors`
+      : 'the growth is in live tensors, which it does not touch';
+  const what =
+    way === 'up'
+      ? 'which leaves more fragmentation'
+      : way === 'down'
+        ? 'which leaves less'
+        : 'which bears on fragmentation';
+  return { score: isKnown ? score : Math.min(score, MOST_WITHOUT_GROWTH), reason: `${went}, ${what}; ${text}` };
+}
+
+function timeWeight(change: ChangedValue, effect: KnobEffect | undefined, went: string): Weighed {
+  if (effect === undefined || effect.time === undefined) {
+    return {
+      score: effect === undefined ? 0.05 : 0.08,
+      reason: `${went}, which is not known to bear on the time of a step`,
+    };
+  }
+  const way = wayOf(effect.time, change.a, change.b);
+  const score = way === 'up' ? MOST_WITHOUT_GROWTH : way === 'down' ? 0.1 : 0.35;
+  const text =
+    way === 'up' ? 'makes a step slower' : way === 'down' ? 'makes a step faster' : 'bears on the time of a step';
+  return { score, reason: `${went}, which ${text}` };
+}
+
+/** Where a package lies, as `normalPath` begins; of libraries without Python code what they hold. */
+const PACKAGES: Readonly<
+  Record<string, { readonly paths: readonly string[]; readonly components?: readonly Component[] }>
+> = {
+  torch: { paths: ['torch/'], components: ['workspace', 'before_recording'] },
+  pytorch: { paths: ['torch/'] },
+  triton: { paths: ['triton/'] },
+  transformer_engine: { paths: ['transformer_engine/'] },
+  te: { paths: ['transformer_engine/'] },
+  megatron_core: { paths: ['megatron/core/'] },
+  megatron_lm: { paths: ['megatron/core/', 'megatron/training/', 'megatron/legacy/', 'megatron/inference/'] },
+  megatron_fsdp: { paths: ['megatron_fsdp/', 'megatron/core/distributed/fsdp/'] },
+  megatron_bridge: { paths: ['megatron/bridge/'] },
+  nemo: { paths: ['nemo/'] },
+  nemo_run: { paths: ['nemo_run/'] },
+  lightning: { paths: ['lightning/', 'pytorch_lightning/'] },
+  flash_attn: { paths: ['flash_attn/', 'flash_attn_interface.py'] },
+  deep_ep: { paths: ['deep_ep/'], components: ['moe_dispatch', 'communication'] },
+  nccl: { paths: [], components: ['communication'] },
+  cuda: { paths: [], components: ['workspace', 'before_recording'] },
+  cudnn: { paths: [], components: ['workspace'] },
+  cublas: { paths: [], components: ['workspace'] },
+  driver: { paths: [], components: [] },
+};
+
+/** What a package's name and a submodule's folder are both spelt like. */
+const plainName = (name: string): string => name.toLowerCase().replace(/[^a-z0-9]+/g, '_');
+
+export function weighVersion(change: ChangedValue, growth: Growth, direction: 'memory' | 'time'): Weighed {
+  const went = `${change.key} went from ${valueText(change.a)} to ${valueText(change.b)}`;
+  if (direction === 'time') return { score: 0.2, reason: went };
+  const name = plainName(change.key).replace(/_version$|_commit$/, '');
+  const known = Object.hasOwn(PACKAGES, name) ? PACKAGES[name]! : { paths: [`${name}/`] };
+  const bytes = growth.stacks.reduce((sum, stack) => {
+    const isOwn =
+      stack.owner === ''
+        ? name === 'torch' && stack.b.length === 0
+        : known.paths.some((path) => isIn(stack.owner, path));
+    return sum + (isOwn ? stack.bytes : 0);
+  }, 0);
+  if (bytes > 0) return ownWeight(went, bytes, growth);
+  const held = (known.components ?? []).reduce(
+    (sum, component) => sum + Math.max(0, growth.components.get(component)?.delta_bytes ?? 0),
+    0,
+  );
+  if (held > 0 && growth.component_bytes > 0) {
+    const share = held / growth.component_bytes;
+    const grew = `${formatBytes(held)} of ${formatBytes(growth.component_bytes)} grew in ${listOf(known.components ?? [])}`;
+    return { score: 0.1 + 0.3 * share, reason: `${went}; ${grew}` };
+  }
+  return { score: 0.08 + 0.3 * growth.beyond, reason: `${went}; none of its lines grew` };
+}
+
+const isIn = (file: string, path: string): boolean => file.startsWith(path) || file.includes(`/${path}`);
+
+/** A dependency whose lines grew: what in it changed is not seen. */
+function ownWeight(went: string, bytes: number, growth: Growth): Weighed {
+  const grew = `${formatBytes(bytes)} of ${formatBytes(growth.bytes)} grew in its lines`;
+  return { score: 0.1 + 0.5 * (bytes / growth.bytes), reason: `${went}; ${grew}` };
+}
+
+/** A submodule's pin. Where its files are compared they speak for themselves. */
+export function weighPin(pin: SubmoduleChange, growth: Growth, direction: 'memory' | 'time'): Weighed {
+  const short = (sha: string | null): string => sha?.slice(0, 9) ?? 'not set';
+  const went = `${pin.path} went from ${short(pin.from)} to ${short(pin.to)}`;
+  if (direction === 'time') return { score: pin.is_readable ? 0.1 : 0.25, reason: went };
+  const folder = plainName(pin.path.split('/').at(-1)!);
+  const paths = Object.hasOwn(PACKAGES, folder) ? PACKAGES[folder]!.paths : [`${folder}/`];
+  const bytes = growth.stacks.reduce((sum, stack) => {
+    const isOwn =
+      paths.some((path) => isIn(stack.owner, path)) ||
+      stack.owner.split('/').some((segment, i, all) => i < all.length - 1 && plainName(segment) === folder);
+    return sum + (isOwn ? stack.bytes : 0);
+  }, 0);
+  if (pin.is_readable) {
+    return { score: 0.08, reason: `${went}; what changed inside is listed by its files` };
+  }
+  if (bytes === 0) return { score: 0.12, reason: `${went}; none of its lines grew, and its history is not at hand` };
+  const { score, reason } = ownWeight(went, bytes, growth);
+  return { score, reason: `${reason}, and its history is not at hand` };
+}

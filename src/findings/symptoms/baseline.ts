@@ -1,0 +1,143 @@
+/** A run beside the one from before, or beside a golden one. */
+import { recipeInputs } from '../../estimate/mixed-precision.js';
+import type { Measurement } from '../../model/measurement.js';
+import { formatBytes } from '../../model/units.js';
+import { changedConfig } from '../compare/changed-values.js';
+import { compareContract } from '../compare/contract.js';
+import { memoryRank } from '../run/memory-keys.js';
+import type { RawFacts, Told } from '../settings/facts.js';
+import { View } from '../settings/view.js';
+import type { Baseline, SymptomEvidence } from './evidence.js';
+import { percent } from './words.js';
+
+const ORIGIN = 'the baseline';
+
+export function baselineOf(measured: Measurement): Baseline {
+  return { measured, view: new View(factsOf(measured)) };
+}
+
+/** Its settings as rules look at them; a precision recipe counts as what it sets. */
+function factsOf({ run, config, env, versions, gpu }: Measurement): RawFacts {
+  const told = (value: string | null, raw_key: string): Told => ({
+    value,
+    raw_key,
+    origin: ORIGIN,
+    file: run,
+    line: 0,
+  });
+  const settings = new Map<string, Told>();
+  for (const [key, value] of Object.entries(config)) settings.set(key, told(value === 'null' ? null : value, key));
+  for (const [key, value] of Object.entries(recipeInputs(config['mixed_precision'])))
+    settings.set(key, told(String(value), 'mixed_precision'));
+  const variables = Object.entries(env);
+  return {
+    settings,
+    env: new Map(variables.map(([key, value]) => [key, told(value, key)])),
+    env_known: variables.length === 0 ? 'none' : 'partial',
+    versions,
+    framework: { name: null, version: null },
+    device: { name: gpu.name, capability: null, total_bytes: gpu.total_bytes },
+  };
+}
+
+export interface Pair {
+  /** This run's speed as a share of the baseline's. */
+  readonly speed: number;
+  /** `593.6 TFLOP/s per GPU against 709.9 of golden (−16.4 %)`. */
+  readonly text: string;
+  /** Settings that differ, without those that a rule expects: what else may have made the difference. */
+  readonly others: readonly string[];
+}
+
+/**
+ * Null where there is no baseline, one of the two has no speed, or they do not do the same work. `expected`: keys whose difference is the
+ * question; with `precision`, formats may differ.
+ */
+export function speedAgainst(
+  evidence: SymptomEvidence,
+  expected: readonly string[],
+  options: { readonly precision?: boolean } = {},
+): Pair | null {
+  const { own, baseline } = evidence;
+  if (baseline === null || own.steps === null || baseline.measured.steps === null) return null;
+  const contract = compareContract(baseline.measured, own);
+  if (contract.some(({ blocking, group }) => blocking && !(options.precision === true && group === 'precision')))
+    return null;
+  const [a, b] = [baseline.measured.steps, own.steps];
+  const flops = a.median_tflops !== null && b.median_tflops !== null;
+  const speed = flops ? b.median_tflops! / a.median_tflops! : a.median_ms / b.median_ms;
+  const figures = flops
+    ? `${b.median_tflops!.toFixed(1)} TFLOP/s per GPU against ${a.median_tflops!.toFixed(1)}`
+    : `${b.median_ms.toFixed(1)} ms a step against ${a.median_ms.toFixed(1)} ms`;
+  const change = percent(Math.abs(speed - 1));
+  return {
+    speed,
+    text: `${figures} of ${baseline.measured.run} (${speed < 1 ? '−' : '+'}${change})`,
+    others: otherChanges(evidence, expected, options.precision === true),
+  };
+}
+
+const SIZES: Readonly<Record<string, string>> = {
+  tensor_model_parallel_size: 'tp',
+  pipeline_model_parallel_size: 'pp',
+  virtual_pipeline_model_parallel_size: 'vpp',
+  context_parallel_size: 'cp',
+  expert_model_parallel_size: 'ep',
+  data_parallel_size: 'dp',
+};
+
+const PRECISION = /^(?:fp8|bf16$|fp16$|mixed_precision$|params_dtype$|first_last_layers_bf16$)/;
+
+/** What else bears on memory and speed and is not the same. */
+export function otherChanges(
+  { own, baseline }: SymptomEvidence,
+  expected: readonly string[],
+  mayChangePrecision = false,
+): string[] {
+  if (baseline === null) return [];
+  const wanted = new Set(expected);
+  const changes = new Map<string, string>();
+  for (const { key, a, b } of changedConfig(baseline.measured, own)) {
+    if (memoryRank(key) === undefined || wanted.has(key) || (mayChangePrecision && PRECISION.test(key))) continue;
+    changes.set(SIZES[key] ?? key, `${key} ${a ?? 'not told'} → ${b ?? 'not told'}`);
+  }
+  for (const { key, group, same, golden, current } of compareContract(baseline.measured, own)) {
+    const isExpected = [...wanted].some((name) => SIZES[name] === key);
+    if (group === 'layout' && !same && !isExpected) changes.set(key, `${key.toUpperCase()} ${golden} → ${current}`);
+  }
+  return [...changes.values()];
+}
+
+export interface PeakPair {
+  readonly before: number;
+  readonly now: number;
+  readonly text: string;
+}
+
+/**
+ * Peaks of the rank that holds most now and that both runs print. A run that died early has only a first line, which stands before Adam's
+ * states meet a full set of activations: then first lines are compared.
+ */
+export function peaksAgainst({ own, baseline }: SymptomEvidence): PeakPair | null {
+  if (baseline === null) return null;
+  const pairs = own.ranks.flatMap((now) => {
+    const before = baseline.measured.ranks.find(({ rank }) => rank === now.rank);
+    if (before === undefined) return [];
+    const early = [now, before].some(({ first_iteration, last_iteration }) => first_iteration === last_iteration);
+    const field = early ? 'first_peak_allocated_bytes' : 'peak_allocated_bytes';
+    return before[field] === null || now[field] === null
+      ? []
+      : [{ rank: now.rank, before: before[field], now: now[field], early }];
+  });
+  const most = pairs.reduce<(typeof pairs)[number] | null>(
+    (best, pair) => (best === null || pair.now > best.now ? pair : best),
+    null,
+  );
+  if (most === null) return null;
+  const who = most.rank === null ? 'the peak' : `the peak of rank ${most.rank}`;
+  return {
+    before: most.before,
+    now: most.now,
+    text: `${who}${most.early ? ' in the first step' : ''} was ${formatBytes(most.before)} in ${baseline.measured.run} and is ${formatBytes(most.now)}`,
+  };
+}

@@ -1,0 +1,257 @@
+/** Communication that takes long: of many replicas, of rings over the sequence, beside offloading. */
+import { formatCount } from '../../model/units.js';
+import type { Looked } from '../settings/facts.js';
+import { asNumber, isOn } from '../settings/values.js';
+import { compareVersions } from '../settings/versions.js';
+import { speedAgainst } from './baseline.js';
+import type { SymptomEvidence } from './evidence.js';
+import { cpOf, dpOf, ppOf, tpOf } from './sizes.js';
+import { CAPTURE } from './speed.js';
+import { type Judged, type Symptom, symptom } from './symptom.js';
+import { factsText, factText, list, percent, placeOfFacts, share } from './words.js';
+
+/** From so many replicas on it is a matter of scale; from so many on one ring is a long one. */
+const AT_SCALE = 16;
+const LONG_RING = 128;
+/** Exposed communication of data parallelism, as a share of a step. */
+const SLOW_SHARE = 0.1;
+/** A collective is latency below the first and bandwidth above the second. */
+const SMALL_NS = 100_000;
+const LARGE_NS = 1_000_000;
+/** Megatron-Core's own bucket is at least so many elements. */
+const BUCKET_ELEMENTS = 40_000_000;
+
+interface SlowReduction {
+  readonly text: string;
+  readonly source: string;
+  /** Null: timers tell nothing of single collectives. */
+  readonly median_ns: number | null;
+}
+
+/** Of exports only where there are no collectives of tensor parallelism among those of data parallelism. */
+function slowReduction(evidence: SymptomEvidence): SlowReduction | null {
+  const { timelines, timers, own } = evidence;
+  if (tpOf(evidence) === 1) {
+    const [most] = timelines
+      .filter(({ steps, collectives, window_ns }) => steps > 0 && collectives.exposed_ns >= SLOW_SHARE * window_ns)
+      .toSorted((a, b) => share(b.collectives.exposed_ns, b.window_ns) - share(a.collectives.exposed_ns, a.window_ns));
+    if (most !== undefined)
+      return {
+        text: `collectives with no computing beside them take ${percent(most.collectives.exposed_ns / most.window_ns)} of a step`,
+        source: most.path,
+        median_ns: most.collective_kernels.median_ns,
+      };
+  }
+  // Megatron's timers of these wait for the collectives to be over: what was hidden is not in them.
+  const found = timers.filter(({ name }) => /^(?:all-grads-sync|params-all-gather)\.(?:max_)?ms$/.test(name));
+  const slowest = new Map<string, (typeof found)[number]>();
+  for (const timer of found) if (timer.ms > (slowest.get(timer.name)?.ms ?? -1)) slowest.set(timer.name, timer);
+  const sum = [...slowest.values()].reduce((ms, timer) => ms + timer.ms, 0);
+  if (own.steps === null || sum < SLOW_SHARE * own.steps.median_ms || found[0] === undefined) return null;
+  const names = [...slowest.values()].map(({ name, ms }) => `${name.replace(/\.\w+$/, '')} ${ms.toFixed(1)} ms`);
+  return {
+    text: `${list(names)} of a step of ${own.steps.median_ms.toFixed(1)} ms`,
+    source: found[0].source,
+    median_ns: null,
+  };
+}
+
+export const S24: Symptom = symptom(
+  {
+    id: 'S24',
+    name: 'dp-slow-scale',
+    symptom: 'Collectives of data parallelism are slow at scale',
+    cause: 'Small messages, one large flat ring, a network of high latency, or high precision.',
+    confirm: 'sizes of the messages, size of data parallelism, the network',
+    fix: 'Raise bucket_size (without PP), num_distributed_optimizer_instances, gradients in BF16 (grad_reduce_in_fp32=false), parameters in FP8, SHARP.',
+    statements: ['guide.bucket-size', 'guide.partial-dp', 'guide.two-stage-reduce', 'guide.scale-three-levers'],
+  },
+  (evidence) => {
+    const dp = dpOf(evidence);
+    const slow = dp === null || dp < AT_SCALE ? null : slowReduction(evidence);
+    if (dp === null || slow === null) return null;
+    return { seen: `${slow.text}, at DP ${dp}`, source: slow.source, ...whySlow(evidence, dp, slow.median_ns) };
+  },
+);
+
+function whySlow(evidence: SymptomEvidence, dp: number, medianNs: number | null): Judged {
+  const { view } = evidence;
+  const [bucket, instances, precise] = [
+    'bucket_size',
+    'num_distributed_optimizer_instances',
+    'grad_reduce_in_fp32',
+  ].map((key) => view.setting(key)) as [Looked, Looked, Looked];
+  const elements = asNumber(bucket.value);
+  const reasons: string[] = [];
+  if (medianNs !== null && medianNs < SMALL_NS)
+    reasons.push(`messages are small: half of the collectives take less than ${(medianNs / 1000).toFixed(0)} µs`);
+  if (elements !== null && elements < BUCKET_ELEMENTS && ppOf(evidence) === 1)
+    reasons.push(`buckets are small: ${factText(bucket)} elements`);
+  if (dp >= LONG_RING && (asNumber(instances.value) ?? 1) === 1)
+    reasons.push(
+      `one ring over ${formatCount(dp)} replicas (num_distributed_optimizer_instances ${instances.value ?? 'not set'})`,
+    );
+  if (isOn(precise.value)) reasons.push(`gradients are reduced in full precision: ${factText(precise)}`);
+  if (reasons.length > 0) return { confirmation: 'confirmed', because: reasons.join('; ') };
+  if (medianNs !== null && medianNs >= LARGE_NS && precise.by !== 'unknown')
+    return {
+      confirmation: 'refuted',
+      because: `messages are large (half of the collectives take ${(medianNs / 1e6).toFixed(1)} ms or more), DP ${dp} is no long ring, ${factText(precise)}`,
+    };
+  return {
+    confirmation: 'untested',
+    because: `sizes of the messages are not known${medianNs === null ? `: ${CAPTURE}` : ''}; what was read names none of the causes (${factsText([bucket, instances, precise])})`,
+  };
+}
+
+// ---- S27 -------------------------------------------------------------------------------------------------------------------------
+
+/** Slower by more than runs of the same thing differ. */
+const CP_SLOWER = 0.03;
+/** Sends of the ring that nothing hides. */
+const RING_EXPOSED = 0.05;
+const RING_HIDDEN = 0.02;
+
+export const S27: Symptom = symptom(
+  {
+    id: 'S27',
+    name: 'cp-too-large',
+    symptom: 'More context parallelism makes it slower',
+    cause: 'Chunks of the sequence are too short to hide the ring, or the sequence is shorter than the hidden size.',
+    confirm: 'sequence / CP beside the hidden size; exposed sends and receives in Nsight Systems',
+    fix: 'A smaller context_parallel_size, or cp_comm_type=a2a+p2p with hierarchical_context_parallel_sizes.',
+    statements: ['guide.cp-skinny', 'guide.cp-a2ap2p'],
+  },
+  (evidence) => {
+    const cp = cpOf(evidence);
+    if (cp === null || cp < 2) return null;
+    const sequence = evidence.view.setting('seq_length');
+    const hidden = evidence.view.setting('hidden_size');
+    const [s, h] = [asNumber(sequence.value), asNumber(hidden.value)];
+    const before = evidence.baseline?.measured.parallel.cp ?? null;
+    // A different CP is made up for by data parallelism, and changes what is in flight.
+    const pair =
+      before === null || before >= cp ? null : speedAgainst(evidence, ['context_parallel_size', 'data_parallel_size']);
+    const isSlower = pair !== null && pair.speed < 1 - CP_SLOWER;
+    const isSkinny = s !== null && h !== null && s < h;
+    if (!isSlower && !isSkinny) return null;
+    const sizes = `CP ${cp}, ${factText(sequence)}, ${factText(hidden)}`;
+    return {
+      seen: isSlower
+        ? `${pair.text}, from CP ${before} to CP ${cp}`
+        : `${sizes}: the sequence is shorter than the hidden size`,
+      source: isSlower ? (evidence.steps_source ?? '') : placeOfFacts([sequence, hidden]),
+      ...chunksAreShort(evidence, { cp, s, h }, isSlower, pair?.others ?? [], pair !== null),
+    };
+  },
+);
+
+function chunksAreShort(
+  evidence: SymptomEvidence,
+  { cp, s, h }: { readonly cp: number; readonly s: number | null; readonly h: number | null },
+  isSlower: boolean,
+  others: readonly string[],
+  isCompared: boolean,
+): Judged {
+  const sizes =
+    s === null || h === null
+      ? 'seq_length or hidden_size is not told'
+      : `a chunk of ${formatCount(Math.round(s / cp))} tokens beside a hidden size of ${formatCount(h)}`;
+  // Pipelines send and receive too.
+  const ring =
+    ppOf(evidence) === 1
+      ? evidence.timelines
+          .filter(({ steps }) => steps > 0)
+          .map(({ sends, window_ns }) => share(sends.exposed_ns, window_ns))
+      : [];
+  const exposed = ring.length === 0 ? null : Math.max(...ring);
+  const figures =
+    exposed === null
+      ? sizes
+      : `${sizes}; sends and receives with no computing beside them take ${percent(exposed)} of a step`;
+  if (exposed !== null && exposed >= RING_EXPOSED) return { confirmation: 'confirmed', because: figures };
+  if (!isSlower)
+    return isCompared
+      ? { confirmation: 'refuted', because: `${figures}; against ${evidence.baseline!.measured.run} it is not slower` }
+      : {
+          confirmation: 'untested',
+          because: `${figures}; give a run with a smaller CP to compare with, or ${CAPTURE}`,
+        };
+  if (others.length > 0)
+    return { confirmation: 'untested', because: `${figures}; more than CP has changed: ${list(others.slice(0, 4))}` };
+  if (s !== null && h !== null && s / cp < h) return { confirmation: 'confirmed', because: figures };
+  if (exposed !== null && exposed < RING_HIDDEN)
+    return { confirmation: 'refuted', because: `${figures}: it is hidden` };
+  return { confirmation: 'untested', because: `${figures}; exposed sends would tell: ${CAPTURE}` };
+}
+
+// ---- S29 -------------------------------------------------------------------------------------------------------------------------
+
+/** GPUs of a node where nothing tells it. */
+const USUAL_NODE = 8;
+/** Communication of all kinds with no computing beside it. */
+const SLOW_NETWORK = 0.1;
+const HIDDEN_NETWORK = 0.03;
+
+export const S29: Symptom = symptom(
+  {
+    id: 'S29',
+    name: 'offload-net-clash',
+    symptom: 'The network is slow while activations are offloaded',
+    cause: "Copies to the host's memory and the network's traffic take the same path.",
+    confirm: 'offloading on, version of NCCL',
+    fix: 'NCCL_NET_GDR_LEVEL=PHB (NCCL up to 2.25) or NCCL_NET_GDR_C2C=1 (NCCL from 2.26).',
+    statements: ['guide.offload-nccl-env'],
+  },
+  (evidence) => {
+    const { view, world_size: world } = evidence;
+    const offload = ['cpu_offloading', 'fine_grained_activation_offloading']
+      .map((key) => view.setting(key))
+      .find(({ value }) => isOn(value));
+    const node =
+      asNumber(view.setting('nproc_per_node').value) ?? asNumber(view.setting('gpus_per_node').value) ?? USUAL_NODE;
+    if (offload === undefined || world === null || world <= node) return null;
+    const version = view.version('nccl');
+    const isNew = version.value === null ? null : compareVersions(version.value, '2.26') >= 0;
+    const level = view.env('NCCL_NET_GDR_LEVEL');
+    const direct = view.env('NCCL_NET_GDR_C2C');
+    const isSet = (isNew !== true && level.value === 'PHB') || (isNew !== false && direct.value === '1');
+    const asked = isNew === null ? [level, direct] : isNew ? [direct] : [level];
+    const steps = evidence.timelines.filter((timeline) => timeline.steps > 0);
+    const exposed = steps.map(({ collectives, sends, other, window_ns }) =>
+      share(collectives.exposed_ns + sends.exposed_ns + other.exposed_ns, window_ns),
+    );
+    const most = exposed.length === 0 ? null : Math.max(...exposed);
+    const isSlow = most !== null && most >= SLOW_NETWORK;
+    // Without a measurement only a variable that is known to be missing is worth a word.
+    if (!isSlow && (isSet || asked.some(({ by }) => by === 'unknown'))) return null;
+    const config = `${factText(offload)} on ${formatCount(world)} ranks, NCCL ${version.value ?? 'of unknown version'}, ${factsText(asked)}`;
+    const figures = most === null ? '' : `communication with no computing beside it takes ${percent(most)} of a step`;
+    const seen = {
+      seen: figures === '' ? config : `${figures}; ${config}`,
+      source: steps[0]?.path ?? placeOfFacts([offload, ...asked]),
+    };
+    if (isSlow && isSet)
+      return {
+        ...seen,
+        confirmation: 'refuted',
+        because: `${factsText(asked)} is set: the network is slow for another reason`,
+      };
+    if (most !== null && most < HIDDEN_NETWORK)
+      return { ...seen, confirmation: 'refuted', because: `${figures}: the network is not slow` };
+    if (!isSlow)
+      return {
+        ...seen,
+        confirmation: 'untested',
+        because: `whether the network is slow meanwhile, a timeline would tell: ${CAPTURE}`,
+      };
+    return isNew === null || asked.some(({ by }) => by === 'unknown')
+      ? {
+          ...seen,
+          confirmation: 'untested',
+          because:
+            'the version of NCCL or its variables are not told: run with NCCL_DEBUG=VERSION and add the job script',
+        }
+      : { ...seen, confirmation: 'confirmed', because: `offloading is on and ${factsText(asked)}` };
+  },
+);

@@ -1,0 +1,104 @@
+/** What the symptom rules look at: read once of a run, so that a rule is a plain function. */
+import type { LogIncident, ParallelSizes } from '../../model/log-results.js';
+import type { Measurement } from '../../model/measurement.js';
+import type { DiagnoseResult, Verdict } from '../../model/results.js';
+import type { RunEstimate } from '../estimate/estimate-run.js';
+import type { RankLayout } from '../run/rank-layout.js';
+import type { RawFacts } from '../settings/facts.js';
+import type { View } from '../settings/view.js';
+
+/** A fact that may not be known, in words, with its place. */
+export interface Known<Value> {
+  readonly value: Value | null;
+  readonly text: string;
+  /** Empty: none. */
+  readonly source: string;
+}
+
+/** Busy time of a kind of communication, and that part of it in which nothing was computed. */
+export interface Communication {
+  readonly busy_ns: number;
+  readonly exposed_ns: number;
+}
+
+export interface KernelKind {
+  readonly count: number;
+  readonly total_ns: number;
+  readonly median_ns: number;
+}
+
+/** Kernels that could have begun beside others, and those of them that did not. */
+export interface Waits {
+  readonly met: number;
+  readonly waited: number;
+  readonly waited_ns: number;
+}
+
+/** One device of one Nsight Systems export, over the steps but the first, or over the whole capture where none are known. */
+export interface Timeline {
+  readonly path: string;
+  readonly rank: number | null;
+  readonly stage: number | null;
+  /** 0: the window is the whole capture. */
+  readonly steps: number;
+  readonly window_ns: number;
+  readonly compute_ns: number;
+  readonly idle_ns: number;
+  /** Collectives of whole groups: of data parallelism, and of tensor parallelism where it has no buffers of its own. */
+  readonly collectives: Communication;
+  readonly sends: Communication;
+  readonly other: Communication;
+  readonly copies_ns: number;
+  /** Idle for less than a millisecond, until work came that had not been launched before. */
+  readonly launch_gaps: { readonly count: number; readonly ns: number };
+  readonly gemm: KernelKind;
+  readonly norm: KernelKind;
+  readonly collective_kernels: KernelKind;
+  readonly all_kernels_ns: number;
+  /** Normalization kernels that stood still until a collective was over. */
+  readonly norm_waits: Waits;
+  /** Kernels of tensor parallel overlap that stood still until a matrix product was over. */
+  readonly overlap_waits: Waits;
+}
+
+/** Median of a timer over its lines. */
+export interface Timer {
+  /** `forward-compute.ms`, `all-grads-sync.max_ms`. */
+  readonly name: string;
+  readonly rank: number | null;
+  readonly ms: number;
+  readonly source: string;
+}
+
+/** The run from before, or a golden one. */
+export interface Baseline {
+  readonly measured: Measurement;
+  readonly view: View;
+}
+
+export interface SymptomEvidence {
+  readonly run: string;
+  readonly facts: RawFacts;
+  readonly view: View;
+  readonly world_size: number | null;
+  readonly parallel: ParallelSizes;
+  readonly layout: RankLayout | null;
+  readonly device_bytes: Known<number>;
+  /** Failure lines of the launch that failed first, each once. */
+  readonly incidents: readonly LogIncident[];
+  readonly diagnosis: DiagnoseResult;
+  /** Verdicts of devices that ran out of memory. */
+  readonly ooms: readonly Verdict[];
+  /** Expandable segments, as the allocator recorded them, else as the environment asks for them. */
+  readonly expandable: Known<boolean>;
+  /** Figures of the run itself, not judged. */
+  readonly own: Measurement;
+  /** Where the last iteration line stands; null without one. */
+  readonly steps_source: string | null;
+  /** Where the last memory line of a rank stands. */
+  readonly memory_sources: ReadonlyMap<number, string>;
+  readonly timers: readonly Timer[];
+  readonly estimate: RunEstimate;
+  readonly baseline: Baseline | null;
+  readonly timelines: readonly Timeline[];
+}

@@ -1,0 +1,122 @@
+/** Groups of ranks that cross the border of an NVL72 domain. */
+import type { RankPosition } from '../../model/log-results.js';
+import { formatCount } from '../../model/units.js';
+import { asNumber } from '../settings/values.js';
+import type { SymptomEvidence } from './evidence.js';
+import { CAPTURE } from './speed.js';
+import { type Symptom, symptom } from './symptom.js';
+import { percent } from './words.js';
+
+/** GPUs that NVLink joins in one rack. */
+const DOMAIN = 72;
+/** Systems whose racks are such domains. */
+const NVL72 = /gb[23]00|nvl72/i;
+/** Communication with no computing beside it, as a share of a step. */
+const SLOW = 0.1;
+const HIDDEN = 0.03;
+
+type Axis = 'tp' | 'cp' | 'dp' | 'ep';
+/** Pipelines send little: their groups may cross. */
+const AXES: readonly Axis[] = ['tp', 'cp', 'dp', 'ep'];
+
+export interface Straddle {
+  readonly axis: Axis;
+  readonly ranks: readonly number[];
+}
+
+/**
+ * Ranks are written in mixed radix, so that members of a group lie a stride apart, and taking the coordinate away leaves the group. Experts
+ * have axes of their own over the same ranks, of which positions tell this one only.
+ */
+function strideOf(axis: Axis, world: number, position: (rank: number) => RankPosition | null): number | null {
+  for (let rank = 1; rank < world; rank++) if (position(rank)?.[axis] === 1) return rank;
+  return null;
+}
+
+/** Groups that would fit into one domain and lie in two; ranks are placed rack after rack. */
+export function straddles(
+  world: number,
+  domain: number,
+  position: (rank: number) => RankPosition | null,
+): readonly Straddle[] {
+  const found: Straddle[] = [];
+  for (const axis of AXES) {
+    const stride = strideOf(axis, world, position);
+    // An axis of length 1 has no groups.
+    if (stride === null) continue;
+    const groups = new Map<number, number[]>();
+    for (let rank = 0; rank < world; rank++) {
+      const key = rank - (position(rank)?.[axis] ?? 0) * stride;
+      const known = groups.get(key);
+      if (known === undefined) groups.set(key, [rank]);
+      else known.push(rank);
+    }
+    for (const ranks of groups.values()) {
+      const [first, last] = [ranks[0]!, ranks.at(-1)!];
+      if (ranks.length > 1 && last - first < domain && Math.floor(first / domain) !== Math.floor(last / domain))
+        found.push({ axis, ranks });
+    }
+  }
+  return found;
+}
+
+export const S28: Symptom = symptom(
+  {
+    id: 'S28',
+    name: 'nvl72-straddle',
+    symptom: 'Slow collectives on NVL72 with mixed parallelism',
+    cause:
+      'A group with much communication crosses the border of a domain of 72 GPUs, and runs at the speed of the network.',
+    confirm: 'members of the groups from the order of ranks',
+    fix: 'Sizes whose TP·DP divides 72, padded groups, or 64 GPUs of each domain.',
+    statements: ['guide.nvl72-contain', 'guide.nvl72-divide', 'guide.nvl72-use64'],
+  },
+  (evidence) => {
+    const { layout, world_size: world, view, facts } = evidence;
+    const told = view.env('NVLINK_DOMAIN_SIZE');
+    const domain = asNumber(told.value) ?? (NVL72.test(facts.device.name ?? '') ? DOMAIN : null);
+    if (domain !== DOMAIN || world === null || world <= domain || layout === null || !isMixed(evidence)) return null;
+    const most = mostExposed(evidence);
+    const crossing = straddles(world, domain, (rank) => layout.position(rank));
+    const isSlow = most !== null && most.share >= SLOW;
+    const [first] = crossing;
+    const figures =
+      most === null ? '' : `communication with no computing beside it takes ${percent(most.share)} of a step`;
+    const order = `${formatCount(world)} ranks in the order ${layout.order}, domains of ${domain}`;
+    if (first === undefined)
+      return isSlow
+        ? {
+            seen: `${figures}; ${order}`,
+            source: most.path,
+            confirmation: 'refuted',
+            because: 'no group that fits into a domain crosses its border',
+          }
+        : null;
+    const [low, high] = [first.ranks[0]!, first.ranks.at(-1)!];
+    const members = `${formatCount(crossing.length)} groups cross a border, e.g. the ${first.axis.toUpperCase()} group of ranks ${low} to ${high} (border at rank ${(Math.floor(low / domain) + 1) * domain})`;
+    const seen = {
+      seen: `${figures === '' ? '' : `${figures}; `}${members}`,
+      source: most?.path ?? told.told?.file ?? '',
+    };
+    if (isSlow) return { ...seen, confirmation: 'confirmed', because: `${order}: ${members}` };
+    return most !== null && most.share < HIDDEN
+      ? { ...seen, confirmation: 'refuted', because: `${figures}: it costs nothing here` }
+      : {
+          ...seen,
+          confirmation: 'untested',
+          because: `${order}; whether the collectives are slow, a timeline would tell: ${CAPTURE}`,
+        };
+  },
+);
+
+/** Data parallelism alone uses all links as they are. */
+function isMixed({ parallel }: SymptomEvidence): boolean {
+  return [parallel.tp, parallel.pp, parallel.cp, parallel.ep].some((size) => size !== null && size > 1);
+}
+
+function mostExposed({ timelines }: SymptomEvidence): { readonly share: number; readonly path: string } | null {
+  const shares = timelines
+    .filter(({ steps }) => steps > 0)
+    .map(({ path, collectives, window_ns }) => ({ path, share: collectives.exposed_ns / window_ns }));
+  return shares.toSorted((a, b) => b.share - a.share)[0] ?? null;
+}

@@ -1,0 +1,329 @@
+/** Out of memory: on one rank, with expandable segments, against the estimate, with what was meant to help already on. */
+import type { EstimateStage } from '../../model/estimate-results.js';
+import type { Verdict } from '../../model/results.js';
+import { formatBytes } from '../../model/units.js';
+import type { Cause } from '../../model/vocabulary.js';
+import { expandableConstraint } from '../advice/expandable-constraint.js';
+import { asList, asNumber, isOn } from '../settings/values.js';
+import { otherChanges, peaksAgainst } from './baseline.js';
+import type { SymptomEvidence } from './evidence.js';
+import { type Judged, type Sighting, type Symptom, symptom } from './symptom.js';
+import { factText, list, percent, placeOfFacts } from './words.js';
+
+/** The failure that the run is about: what failed first and is known best. */
+const firstOom = ({ ooms }: SymptomEvidence): Verdict | undefined => ooms[0];
+
+const rankText = ({ rank, device }: Verdict): string =>
+  rank !== null ? `rank ${rank}` : device !== null ? `device ${device}` : 'one process';
+
+const sourceOf = ({ evidence }: Verdict): string => evidence[0]?.source ?? '';
+
+/** Whether the tests of `diagnose` found this cause; `undecided` and guesses leave it open. */
+function causeIs({ cause, confidence, summary }: Verdict, wanted: Cause): Judged | null {
+  if (cause === wanted && confidence !== 'low')
+    return {
+      confirmation: 'confirmed',
+      because: `diagnose finds ${wanted.replaceAll('_', ' ')} (${confidence}): ${summary}`,
+    };
+  if (cause !== wanted && cause !== 'undecided' && confidence !== 'low')
+    return {
+      confirmation: 'refuted',
+      because: `diagnose finds ${cause.replaceAll('_', ' ')} (${confidence}), not ${wanted.replaceAll('_', ' ')}: ${summary}`,
+    };
+  return null;
+}
+
+/** What is missing, and the capture that brings it. */
+function open({ captures, missing }: Verdict): Judged {
+  const [capture] = captures;
+  const what = missing[0] === undefined ? '' : `; missing: ${missing[0]}`;
+  return {
+    confirmation: 'untested',
+    because: `diagnose cannot tell the cause${what}${capture === undefined ? '; a memory snapshot at the failure would' : `; next time: ${capture.title}`}`,
+  };
+}
+
+// ---- S1 --------------------------------------------------------------------------------------------------------------------------
+
+/** The most that any rank which did not fail ever reserved. */
+function fullestOther({ own, ooms }: SymptomEvidence): { readonly rank: number; readonly bytes: number } | null {
+  const failed = new Set(ooms.map(({ rank }) => rank));
+  let most: { rank: number; bytes: number } | null = null;
+  for (const { rank, peak_reserved_bytes: bytes } of own.ranks)
+    if (rank !== null && !failed.has(rank) && bytes !== null && bytes > (most?.bytes ?? -1)) most = { rank, bytes };
+  return most;
+}
+
+export const S1: Symptom = symptom(
+  {
+    id: 'S1',
+    name: 'mem-oom-one-rank',
+    symptom: 'Out of memory on a single rank, headroom on the others',
+    cause: "Fragmentation: free memory inside PyTorch's reserve, but in pieces that are too small.",
+    confirm: 'Is expandable_segments:True set?',
+    fix: 'export PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True before the launch.',
+    statements: ['mem.diag-single-rank', 'mem.expandable-first'],
+  },
+  (evidence) => {
+    const failed = new Set(evidence.ooms.map(({ rank }) => rank));
+    const oom = firstOom(evidence);
+    if (oom === undefined || failed.size !== 1 || oom.rank === null || oom.request === null) return null;
+    const other = fullestOther(evidence);
+    const device = evidence.device_bytes.value;
+    if (other === null || device === null) return null;
+    const room = device - other.bytes;
+    // What rank 0 asked for would have found room on any other.
+    if (room < oom.request.bytes) return null;
+    return {
+      seen: `only rank ${oom.rank} failed, asking for ${formatBytes(oom.request.bytes)}; of the others rank ${other.rank} reserved most, ${formatBytes(other.bytes)}, ${formatBytes(room)} below the device's ${formatBytes(device)}`,
+      source: sourceOf(oom),
+      ...singleRank(evidence, oom),
+      ...forbidden(evidence),
+    };
+  },
+);
+
+function forbidden({ facts }: SymptomEvidence): Pick<Sighting, 'instead'> {
+  const constraint = expandableConstraint(facts);
+  if (constraint === null) return {};
+  return { instead: `expandable_segments:True would help, but ${constraint.text} (${constraint.source}).` };
+}
+
+/** A first stage or a rank with many tokens peaks alone too: the variable that is missing makes fragmentation possible, and the account tells it. */
+function singleRank({ expandable }: SymptomEvidence, oom: Verdict): Judged {
+  const setting = `${expandable.text}${expandable.source === '' ? '' : ` (${expandable.source})`}`;
+  if (expandable.value === true)
+    return { confirmation: 'refuted', because: `${setting}: it is set already, so this is not what the setting cures` };
+  const judged = causeIs(oom, 'fragmentation');
+  if (judged === null) {
+    const { because } = open(oom);
+    return { confirmation: 'untested', because: `${setting}; ${because}` };
+  }
+  if (judged.confirmation === 'confirmed' && expandable.value === null)
+    return {
+      confirmation: 'untested',
+      because: `${judged.because}; ${setting}: add the job script or a dump of a rank's environment to the run`,
+    };
+  return { ...judged, because: `${setting}; ${judged.because}` };
+}
+
+// ---- S2 --------------------------------------------------------------------------------------------------------------------------
+
+const STATE = ['parameter', 'optimizer_state', 'gradient'] as const;
+
+/** What is live for parameters, gradients and the optimizer. */
+function stateText({ components }: Verdict): string {
+  if (components === null) return '';
+  const parts = components.parts.filter(({ component }) => (STATE as readonly string[]).includes(component));
+  const bytes = parts.reduce((sum, part) => sum + part.bytes, 0);
+  const named = parts.map((part) => `${part.component.replaceAll('_', ' ')} ${formatBytes(part.bytes)}`);
+  return parts.length === 0 ? '' : `; model state holds ${formatBytes(bytes)} (${list(named)})`;
+}
+
+export const S2: Symptom = symptom(
+  {
+    id: 'S2',
+    name: 'mem-oom-still',
+    symptom: 'Out of memory with expandable segments already set',
+    cause: 'True capacity: what is live does not fit.',
+    confirm: 'memory of parameters and optimizer beside what the device has',
+    fix: 'Raise PP (keeping DP), switch the distributed optimizer on, or recompute.',
+    statements: ['mem.diag-still-oom', 'mem.resize-pp', 'mem.dist-opt'],
+  },
+  (evidence) => {
+    const oom = firstOom(evidence);
+    const { value, text, source } = evidence.expandable;
+    if (oom === undefined || value !== true) return null;
+    const judged = causeIs(oom, 'capacity');
+    return {
+      seen: `${rankText(oom)} ran out of memory; ${text}${source === '' ? '' : ` (${source})`}`,
+      source: sourceOf(oom),
+      ...(judged === null
+        ? open(oom)
+        : judged.confirmation === 'confirmed'
+          ? { ...judged, because: `${judged.because}${stateText(oom)}` }
+          : judged),
+    };
+  },
+);
+
+// ---- S3 --------------------------------------------------------------------------------------------------------------------------
+
+function largestOf({ components }: EstimateStage): string {
+  const [most] = components.toSorted((a, b) => b.bytes - a.bytes);
+  return most === undefined
+    ? ''
+    : `; largest component: ${most.name.replaceAll('_', ' ')}, ${formatBytes(Math.round(most.bytes))}`;
+}
+
+/** Iterations that show that a run fits: the second one is the first with optimizer states and a full set of activations. */
+const LEAST_ITERATIONS = 2;
+
+export const S3: Symptom = symptom(
+  {
+    id: 'S3',
+    name: 'mem-estimate-over',
+    symptom: "The estimate is above the device's memory",
+    cause: 'Model state or activations are really too large.',
+    confirm: 'the largest component of the estimate',
+    fix: 'Before the launch: other PP, TP, CP or EP sizes, the distributed optimizer, recompute.',
+    statements: ['mem.diag-estimate-over', 'mem.estimator-use'],
+  },
+  (evidence) => {
+    const { estimate } = evidence.estimate;
+    const device = evidence.device_bytes.value;
+    if (estimate === null || device === null) return null;
+    const stage = estimate.stages[estimate.hottest]!;
+    if (stage.total_bytes <= device || provenToFit(evidence)) return null;
+    const bounds = `${formatBytes(Math.round(stage.low_bytes))} to ${formatBytes(Math.round(stage.high_bytes))}`;
+    return {
+      seen: `stage ${stage.stage} is estimated at ${formatBytes(Math.round(stage.total_bytes))} (${bounds}), the device has ${formatBytes(device)}`,
+      source: evidence.device_bytes.source,
+      ...estimateHolds(evidence, stage, device),
+    };
+  },
+);
+
+/** A run that trains without running out asks for no estimate, however wrong it is. */
+function provenToFit({ ooms, own: { status } }: SymptomEvidence): boolean {
+  const { first_iteration: first, last_iteration: last } = status;
+  return ooms.length === 0 && first !== null && last !== null && last - first + 1 >= LEAST_ITERATIONS;
+}
+
+function estimateHolds(evidence: SymptomEvidence, stage: EstimateStage, device: number): Judged {
+  const oom = firstOom(evidence);
+  const part = largestOf(stage);
+  if (oom !== undefined) {
+    const judged = causeIs(oom, 'capacity');
+    if (judged !== null)
+      return { ...judged, because: `${judged.because}${judged.confirmation === 'confirmed' ? part : ''}` };
+  }
+  if (stage.low_bytes > device)
+    return { confirmation: 'confirmed', because: `even its lower bound does not fit${part}` };
+  return {
+    confirmation: 'untested',
+    because: `the device lies within the bounds of the estimate${part}; only a run with memory lines (log_memory) can tell`,
+  };
+}
+
+// ---- S7 --------------------------------------------------------------------------------------------------------------------------
+
+/** A peak that moves by less has not moved: identical runs differ by a part of that. */
+const PEAK_MOVED = 0.02;
+
+const modulesOf = (text: string | null): readonly string[] => asList(text) ?? [];
+
+export const S7: Symptom = symptom(
+  {
+    id: 'S7',
+    name: 'rec-layernorm-oom',
+    symptom: 'Still out of memory after adding layernorm to recompute_modules',
+    cause: 'The activations of layer norms are too small to move the peak.',
+    confirm: 'the peak before and after',
+    fix: 'Recompute a larger module, or whole layers.',
+    statements: ['rec.diag-layernorm', 'rec.meas-layernorm'],
+  },
+  (evidence) => {
+    const { view, baseline } = evidence;
+    const oom = firstOom(evidence);
+    const modules = view.setting('recompute_modules');
+    if (oom === undefined || baseline === null || !modulesOf(modules.value).includes('layernorm')) return null;
+    const earlier = baseline.view.setting('recompute_modules');
+    if (earlier.by === 'unknown' || modulesOf(earlier.value).includes('layernorm')) return null;
+    const seen = {
+      seen: `${rankText(oom)} ran out of memory with ${factText(modules)}; ${baseline.measured.run} had ${earlier.value ?? 'none'}`,
+      source: placeOfFacts([modules]) || sourceOf(oom),
+    };
+    const peaks = peaksAgainst(evidence);
+    if (peaks === null)
+      return {
+        ...seen,
+        confirmation: 'untested',
+        because:
+          'the two runs print no peak of the same rank: run both with memory lines (log_memory, or log_memory_to_tensorboard)',
+      };
+    const others = otherChanges(evidence, ['recompute_modules', 'recompute_granularity']);
+    if (others.length > 0)
+      return { ...seen, confirmation: 'untested', because: `${peaks.text}, but more has changed: ${list(others)}` };
+    return peaks.now >= (1 - PEAK_MOVED) * peaks.before
+      ? { ...seen, confirmation: 'confirmed', because: peaks.text }
+      : { ...seen, confirmation: 'refuted', because: `${peaks.text}: it did move the peak, only not far enough` };
+  },
+);
+
+// ---- S15, S17 --------------------------------------------------------------------------------------------------------------------
+
+export const S15: Symptom = symptom(
+  {
+    id: 'S15',
+    name: 'off-oom-act',
+    symptom: 'Out of memory with activation offloading on',
+    cause: 'The model is too large for one pipeline stage, which activation offloading needs.',
+    confirm: 'allocated memory beside what the device has',
+    fix: 'Offload the optimizer instead, which allows PP > 1 (optimizer_cpu_offload).',
+    statements: ['off.diag-oom-act', 'off.moe-blocked'],
+  },
+  (evidence) => {
+    const oom = firstOom(evidence);
+    const offload = evidence.view.setting('cpu_offloading');
+    if (oom === undefined || offload.by === 'unknown' || !isOn(offload.value)) return null;
+    const judged = causeIs(oom, 'capacity');
+    return {
+      seen: `${rankText(oom)} ran out of memory with ${factText(offload)}`,
+      source: sourceOf(oom),
+      ...(judged === null
+        ? open(oom)
+        : judged.confirmation === 'confirmed'
+          ? { ...judged, because: `${judged.because}${stateText(oom)}` }
+          : judged),
+    };
+  },
+);
+
+/** Bytes by which the request failed, as the test of capacity has them. */
+function shortBytes({ tests }: Verdict): number | null {
+  return tests.find(({ cause }) => cause === 'capacity')?.numbers['short_bytes'] ?? null;
+}
+
+export const S17: Symptom = symptom(
+  {
+    id: 'S17',
+    name: 'off-oom-partial',
+    symptom: 'Out of memory although a part of the optimizer is offloaded',
+    cause: 'Too little of it is offloaded.',
+    confirm: 'memory at several fractions',
+    fix: 'Raise optimizer_offload_fraction, or raise PP.',
+    statements: ['off.diag-oom-partial'],
+  },
+  (evidence) => {
+    const oom = firstOom(evidence);
+    const offload = evidence.view.setting('optimizer_cpu_offload');
+    const fraction = evidence.view.setting('optimizer_offload_fraction');
+    const share = asNumber(fraction.value);
+    if (oom === undefined || !isOn(offload.value) || fraction.by !== 'told' || share === null) return null;
+    if (share <= 0 || share >= 1) return null;
+    return {
+      seen: `${rankText(oom)} ran out of memory with ${factText(offload)}, ${factText(fraction)}`,
+      source: placeOfFacts([fraction]) || sourceOf(oom),
+      ...moreOffloaded(oom, share),
+    };
+  },
+);
+
+/** The states that are still on the device are what a fraction of 1 would take away. */
+function moreOffloaded(oom: Verdict, share: number): Judged {
+  const judged = causeIs(oom, 'capacity');
+  if (judged?.confirmation === 'refuted') return judged;
+  const short = shortBytes(oom);
+  const states = oom.components?.parts.find(({ component }) => component === 'optimizer_state')?.bytes;
+  if (judged === null || short === null || short <= 0 || oom.components === null)
+    return {
+      confirmation: 'untested',
+      because: `${judged === null ? open(oom).because : judged.because}; what is left of the optimizer on the device is not known: a memory snapshot at the failure, or runs at several fractions, would tell`,
+    };
+  const left = states ?? 0;
+  const figures = `${formatBytes(left)} of optimizer state are live on the device at ${percent(share)} offloaded, ${formatBytes(short)} are missing`;
+  return left >= short
+    ? { confirmation: 'confirmed', because: `${figures}: a higher fraction can close it` }
+    : { confirmation: 'refuted', because: `${figures}: not even all of it offloaded would do` };
+}

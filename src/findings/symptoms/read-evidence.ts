@@ -1,0 +1,136 @@
+/** Reads once of a run what the symptom rules need. */
+import { readAllocConf } from '../../allocator/settings.js';
+import { ALLOCATOR_VARIABLES } from '../../knowledge/env-keys.js';
+import type { LogIncident } from '../../model/log-results.js';
+import type { Measurement } from '../../model/measurement.js';
+import type { DiagnoseResult, Verdict } from '../../model/results.js';
+import { formatCount } from '../../model/units.js';
+import type { Cause } from '../../model/vocabulary.js';
+import type { Store } from '../../store/store.js';
+import { measureRun } from '../compare/measure/measure-run.js';
+import { estimateRun } from '../estimate/estimate-run.js';
+import { describeIterations } from '../run/iterations.js';
+import { readLogFacts } from '../run/log-facts.js';
+import type { RawFacts } from '../settings/facts.js';
+import { factsOfRun } from '../settings/facts-of-run.js';
+import { View } from '../settings/view.js';
+import { diagnose } from '../verdict/diagnose.js';
+import { baselineOf } from './baseline.js';
+import type { Known, SymptomEvidence, Timer } from './evidence.js';
+import { readTimelines } from './read-timelines.js';
+import { place } from './words.js';
+
+export interface GivenEvidence {
+  /** What was concluded already; else it is concluded here, which takes as long as `diagnose`. */
+  readonly diagnosis?: DiagnoseResult | undefined;
+  /** A run from before, or a golden one. */
+  readonly baseline?: Measurement | undefined;
+}
+
+export async function readSymptomEvidence(
+  store: Store,
+  runId: number,
+  run: string,
+  given: GivenEvidence = {},
+): Promise<SymptomEvidence> {
+  const diagnosis = given.diagnosis ?? (await diagnose(store, runId, run));
+  const facts = await factsOfRun(store, runId);
+  const log = await readLogFacts(store, runId);
+  const { rows } = await describeIterations(store, runId, run, { newest: 1 });
+  const memory = await store.all('log.memory_ranks', { run_id: runId, rank: null });
+  const newest = memory.reduce((latest, { attempt }) => Math.max(latest, attempt), 0);
+  return {
+    run,
+    facts,
+    view: new View(facts),
+    world_size: log.facts.world_size,
+    parallel: log.facts.parallel,
+    layout: log.layout,
+    device_bytes: deviceBytes(facts, log.facts.gpu.total_bytes, log.facts.origins['gpu.total_bytes']),
+    incidents: incidentsOf(log.incidents, diagnosis),
+    diagnosis,
+    ooms: diagnosis.verdicts.filter((verdict) => isDeviceOom(verdict, log.incidents)),
+    expandable: await expandableOf(store, runId, facts),
+    // Why it failed is told by the diagnosis, and its peaks by the memory lines.
+    own: await measureRun(store, runId, run, { judge: false, mostPeaks: 0 }),
+    steps_source: rows[0] === undefined ? null : place(rows[0]),
+    memory_sources: new Map(
+      memory.flatMap(({ rank, attempt, display_path: file, line }) =>
+        rank === null || attempt !== newest ? [] : [[rank, place({ file, line })] as const],
+      ),
+    ),
+    timers: await readTimers(store, runId),
+    estimate: await estimateRun(store, runId),
+    baseline: given.baseline === undefined ? null : baselineOf(given.baseline),
+    timelines: await readTimelines(store, runId, log.layout),
+  };
+}
+
+function deviceBytes({ device }: RawFacts, told: number | null, origin: string | undefined): Known<number> {
+  if (told !== null) return { value: told, text: 'the device', source: origin ?? '' };
+  return { value: device.total_bytes, text: device.name ?? 'the device', source: '' };
+}
+
+/** What an earlier launch failed of, a later one may have survived. */
+function incidentsOf(incidents: readonly LogIncident[], { first_failure: first }: DiagnoseResult): LogIncident[] {
+  return incidents.filter(
+    ({ copy_of, attempt }) => copy_of === null && (first?.attempt == null || attempt === first.attempt),
+  );
+}
+
+const OTHER_ENDS: ReadonlySet<Cause> = new Set<Cause>(['host_oom', 'not_oom']);
+
+function isDeviceOom({ cause, request }: Verdict, incidents: readonly LogIncident[]): boolean {
+  if (OTHER_ENDS.has(cause)) return false;
+  // Of an undecided verdict only a failed request, or a message of a device, tells what ran out.
+  return (
+    cause !== 'undecided' || request !== null || incidents.some(({ is_oom, kind }) => is_oom && /cuda|hip/.test(kind))
+  );
+}
+
+/** Snapshots hold what the allocator was set to; a variable is what somebody asked for. */
+async function expandableOf(store: Store, runId: number, facts: RawFacts): Promise<Known<boolean>> {
+  const recorded = (await store.all('log.snapshot_settings', { run_id: runId })).filter(
+    ({ key, value }) => key === 'expandable_segments' && value !== '',
+  );
+  const values = new Set(recorded.map(({ value }) => /^(?:true|1)$/i.test(value)));
+  if (values.size === 1) {
+    const [value] = values;
+    return {
+      value: value!,
+      text: `expandable segments ${value ? 'on' : 'off'}`,
+      source: 'recorded in a memory snapshot',
+    };
+  }
+  for (const name of ALLOCATOR_VARIABLES) {
+    const told = facts.env.get(name);
+    if (told === undefined || told.value === null) continue;
+    const value = readAllocConf(told.value).settings.expandableSegments;
+    return { value, text: `${name}=${told.value}`, source: told.file === '' ? told.origin : place(told) };
+  }
+  const text = `${ALLOCATOR_VARIABLES[0]} not set`;
+  switch (facts.env_known) {
+    case 'whole':
+      return { value: false, text, source: 'the captured environment' };
+    case 'partial':
+      return { value: false, text: `${text} in what sets other variables`, source: fileOfEnv(facts) };
+    case 'none':
+      return { value: null, text: 'nothing tells the environment', source: '' };
+  }
+}
+
+function fileOfEnv({ env }: RawFacts): string {
+  for (const { file } of env.values()) if (file !== '') return file;
+  return '';
+}
+
+async function readTimers(store: Store, runId: number): Promise<Timer[]> {
+  return (await store.all('symptom.rank_timers', { run_id: runId })).map(
+    ({ name, rank, value, display_path, line }) => ({
+      name: name.slice('timer.'.length),
+      rank,
+      ms: value,
+      source: `${display_path} line ${formatCount(line)}`,
+    }),
+  );
+}

@@ -1,0 +1,125 @@
+/** What the exports of a run show of its steps, as far as symptoms ask. */
+import type { NsysStep } from '../../model/nsys-results.js';
+import type { QueryRow } from '../../store/query-catalog.js';
+import type { Store } from '../../store/store.js';
+import { steadyWindow, stepWindows } from '../nsys/step-windows.js';
+import type { RankLayout } from '../run/rank-layout.js';
+import { type Busy, busyTimes } from './busy-times.js';
+import type { KernelKind, Timeline, Waits } from './evidence.js';
+
+/** A kernel that begins so soon after another's end was waiting for it: what a device needs to start a kernel, and some. */
+const SLACK_NS = 20_000;
+/** Gaps between launches are microseconds; longer ones are input, checkpoints or other ranks. */
+const MOST_LAUNCH_GAP_NS = 1_000_000;
+
+/** Transformer Engine, Apex and torch; names are short ones or complete ones. */
+const NORM = '(?i)layer_?norm|rms_?norm|\\bln_(fwd|bwd)';
+const COLLECTIVE = '(?i)^_?(nccl|rccl).*(all_?reduce|all_?gather|reduce_?scatter)';
+/** Transformer Engine's kernels of tensor parallel overlap. NCCL's own have to wait for the product they gather or reduce. */
+const USER_BUFFERS = '(?i)userbuffers|^ub_';
+const GEMM = '(?i)gemm|nvjet|xmma|cublas';
+
+const NO_KERNELS: KernelKind = { count: 0, total_ns: 0, median_ns: 0 };
+const NO_WAITS: Waits = { met: 0, waited: 0, waited_ns: 0 };
+
+interface OnDevice {
+  readonly pid: number;
+  readonly device: number;
+}
+
+interface Window {
+  readonly fromNs: number;
+  readonly toNs: number;
+  readonly steps: number;
+}
+
+export async function readTimelines(store: Store, runId: number, layout: RankLayout | null): Promise<Timeline[]> {
+  const timelines: Timeline[] = [];
+  for (const report of await store.all('nsys.reports', { run_id: runId })) {
+    const { source_id } = report;
+    const counts = await store.one('nsys.counts', { source_id });
+    if (counts?.kernels == null || counts.kernels === 0) continue;
+    const { steps } = await stepWindows(store, source_id);
+    const window = windowOf(steps, counts.first_work_ns ?? 0, counts.last_work_ns ?? 0);
+    const processes = await store.all('nsys.processes', { source_id });
+    const only = new Set(processes.flatMap(({ rank }) => (rank === null ? [] : [rank])));
+    timelines.push(
+      ...(await devicesOf(store, source_id, window, (pid) => {
+        const own = processes.find((process) => process.pid === pid)?.rank ?? report.rank;
+        const rank = own ?? (only.size === 1 ? [...only][0]! : null);
+        return { path: report.display_path, rank, stage: rank === null ? null : (layout?.position(rank)?.pp ?? null) };
+      })),
+    );
+  }
+  return timelines;
+}
+
+function windowOf(steps: readonly NsysStep[], first: number, last: number): Window {
+  return steadyWindow(steps) ?? { fromNs: first, toNs: last, steps: 0 };
+}
+
+async function devicesOf(
+  store: Store,
+  source_id: number,
+  { fromNs: from_ns, toNs: to_ns, steps }: Window,
+  who: (pid: number) => Pick<Timeline, 'path' | 'rank' | 'stage'>,
+): Promise<Timeline[]> {
+  const span = { source_id, from_ns, to_ns };
+  const islands = await store.all('symptom.work_islands', span);
+  const kinds = await store.all('symptom.kernel_kinds', span);
+  const gaps = await store.all('symptom.launch_gaps', { ...span, most_ns: MOST_LAUNCH_GAP_NS });
+  const norms = await waits(store, span, NORM, COLLECTIVE);
+  const overlaps = await waits(store, span, USER_BUFFERS, GEMM);
+  const devices = new Map<string, { readonly on: OnDevice; readonly islands: typeof islands }>();
+  for (const island of islands) {
+    const key = `${island.pid}/${island.device}`;
+    const known = devices.get(key);
+    if (known === undefined) devices.set(key, { on: island, islands: [island] });
+    else known.islands.push(island);
+  }
+  return [...devices.values()].map(({ on, islands: own }) => {
+    const busy: Busy = busyTimes(own, to_ns - from_ns);
+    const kernels = kinds.filter(isOn(on));
+    const gap = gaps.find(isOn(on));
+    return {
+      ...who(on.pid),
+      steps,
+      window_ns: to_ns - from_ns,
+      ...busy,
+      launch_gaps: { count: gap?.gaps ?? 0, ns: gap?.gap_ns ?? 0 },
+      gemm: kindOf(kernels, 'gemm'),
+      norm: kindOf(kernels, 'norm'),
+      collective_kernels: kindOf(kernels, 'collective'),
+      all_kernels_ns: kernels
+        .filter(({ kind }) => kind !== 'collective' && kind !== 'send_receive')
+        .reduce((sum, { total_ns }) => sum + total_ns, 0),
+      norm_waits: waitsOf(norms.find(isOn(on))),
+      overlap_waits: waitsOf(overlaps.find(isOn(on))),
+    };
+  });
+}
+
+const isOn =
+  ({ pid, device }: OnDevice) =>
+  (row: OnDevice): boolean =>
+    row.pid === pid && row.device === device;
+
+function kindOf(kernels: readonly QueryRow<'symptom.kernel_kinds'>[], wanted: string): KernelKind {
+  const found = kernels.find(({ kind }) => kind === wanted);
+  return found === undefined
+    ? NO_KERNELS
+    : { count: found.count, total_ns: found.total_ns, median_ns: found.median_ns };
+}
+
+async function waits(
+  store: Store,
+  span: { readonly source_id: number; readonly from_ns: number; readonly to_ns: number },
+  waiting: string,
+  running: string,
+): Promise<QueryRow<'symptom.waiting_kernels'>[]> {
+  return store.all('symptom.waiting_kernels', { ...span, waiting, running, slack_ns: SLACK_NS });
+}
+
+function waitsOf(row: QueryRow<'symptom.waiting_kernels'> | undefined): Waits {
+  return row === undefined ? NO_WAITS : { met: row.met, waited: row.waited, waited_ns: row.waited_ns };
+}

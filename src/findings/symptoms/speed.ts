@@ -1,0 +1,232 @@
+/** Slower than before, or no faster than hoped: told against a run from before. */
+import { asList, asNumber, isOn } from '../settings/values.js';
+import type { View } from '../settings/view.js';
+import { type Pair, peaksAgainst, speedAgainst } from './baseline.js';
+import type { SymptomEvidence, Timeline } from './evidence.js';
+import { type Judged, type Symptom, symptom } from './symptom.js';
+import { factText, list, percent } from './words.js';
+
+/** As the recompute guide has it. */
+const UTILIZATION_DROP = 0.15;
+/** Runs of the same thing differ by less. */
+const SLOWER = 0.005;
+/** A peak that falls by less has not fallen. */
+const PEAK_FELL = 0.01;
+
+const has = (view: View, module: string): boolean => {
+  const found = view.setting('recompute_modules');
+  return (asList(found.value) ?? []).includes(module);
+};
+
+const RECOMPUTE_KEYS = ['recompute_modules', 'recompute_granularity'];
+
+const stepSource = ({ steps_source }: SymptomEvidence): string => steps_source ?? '';
+
+const mixed = ({ others }: Pair): Judged => ({
+  confirmation: 'untested',
+  because: `more than that has changed (${list(others.slice(0, 4))}): repeat one of the two runs with the rest equal`,
+});
+
+export const S6: Symptom = symptom(
+  {
+    id: 'S6',
+    name: 'rec-util-drop',
+    symptom: 'GPU utilization dropped by more than 15 %',
+    cause: 'Recompute of `mlp` with a large feed-forward layer.',
+    confirm: 'recompute_modules contains mlp',
+    fix: 'Take mlp out of recompute_modules; a smaller micro-batch, or CPU offloading where PP is 1, saves memory instead.',
+    statements: ['rec.diag-util-drop', 'rec.meas-mlp'],
+  },
+  (evidence) => {
+    const { baseline, view } = evidence;
+    const pair = speedAgainst(evidence, RECOMPUTE_KEYS);
+    if (pair === null || baseline === null || pair.speed >= 1 - UTILIZATION_DROP || !has(view, 'mlp')) return null;
+    const modules = view.setting('recompute_modules');
+    const earlier = baseline.view.setting('recompute_modules');
+    return {
+      seen: `${pair.text}, with ${factText(modules)}`,
+      source: stepSource(evidence),
+      ...(has(baseline.view, 'mlp')
+        ? {
+            confirmation: 'refuted',
+            because: `${baseline.measured.run} recomputes mlp too (${earlier.value}): the drop has another reason`,
+          }
+        : pair.others.length > 0
+          ? mixed(pair)
+          : {
+              confirmation: 'confirmed',
+              because: `${factText(modules)}; ${baseline.measured.run} has ${earlier.by === 'unknown' ? 'no mlp among what it tells' : (earlier.value ?? 'None')}, and nothing else that bears on it differs`,
+            }),
+    };
+  },
+);
+
+export const S10: Symptom = symptom(
+  {
+    id: 'S10',
+    name: 'rec-double',
+    symptom: 'Recompute of mlp and core_attn is worse than of mlp alone',
+    cause: 'Attention is computed twice again, for memory that mlp had freed already.',
+    confirm: 'the run with both beside the run with mlp alone',
+    fix: 'Recompute mlp alone.',
+    statements: ['rec.diag-double', 'rec.mlp-plus-core'],
+  },
+  (evidence) => {
+    const { baseline, view } = evidence;
+    if (baseline === null || !has(view, 'mlp') || !has(view, 'core_attn')) return null;
+    if (!has(baseline.view, 'mlp') || has(baseline.view, 'core_attn')) return null;
+    const pair = speedAgainst(evidence, RECOMPUTE_KEYS);
+    if (pair === null || pair.speed >= 1 - SLOWER) return null;
+    const modules = view.setting('recompute_modules');
+    const seen = { seen: `${pair.text}, with ${factText(modules)}`, source: stepSource(evidence) };
+    if (pair.others.length > 0) return { ...seen, ...mixed(pair) };
+    const peaks = peaksAgainst(evidence);
+    if (peaks === null)
+      return {
+        ...seen,
+        confirmation: 'untested',
+        because:
+          'slower, but the two print no peak of the same rank to tell whether memory was gained: run both with memory lines (log_memory)',
+      };
+    return peaks.now >= (1 - PEAK_FELL) * peaks.before
+      ? { ...seen, confirmation: 'confirmed', because: `slower, and nothing gained: ${peaks.text}` }
+      : { ...seen, confirmation: 'refuted', because: `slower, but it does save: ${peaks.text}` };
+  },
+);
+
+/** As the offloading guide has it. */
+const OFFLOAD_SLOWDOWN = 4;
+/** At four times the time, the optimizer takes three quarters of a step. */
+const OPTIMIZER_SHARE = 0.5;
+
+export const S16: Symptom = symptom(
+  {
+    id: 'S16',
+    name: 'off-slow',
+    symptom: 'More than four times slower with the optimizer offloaded',
+    cause: 'All of the optimizer is offloaded: Adam on the CPU is the bottleneck.',
+    confirm: 'iteration times at several fractions',
+    fix: 'A lower optimizer_offload_fraction; overlap_cpu_optimizer_d2h_h2d gains only about 7 %.',
+    statements: ['off.diag-slow', 'off.limit-overlap'],
+  },
+  (evidence) => {
+    const { baseline, view } = evidence;
+    const offload = view.setting('optimizer_cpu_offload');
+    const keys = ['optimizer_cpu_offload', 'optimizer_offload_fraction', 'use_precision_aware_optimizer'];
+    const pair = isOn(offload.value) ? speedAgainst(evidence, keys) : null;
+    if (pair === null || baseline === null || pair.speed * OFFLOAD_SLOWDOWN >= 1) return null;
+    const fraction = view.setting('optimizer_offload_fraction');
+    return {
+      seen: `${pair.text}, with ${factText(offload)}`,
+      source: stepSource(evidence),
+      ...offloadIsSlow(evidence, pair, fraction.by === 'told' ? asNumber(fraction.value) : null),
+    };
+  },
+);
+
+/** The share of a step that Megatron's timer of the optimizer takes; null where it prints none. */
+function optimizerShare({ timers, own }: SymptomEvidence): { readonly share: number; readonly source: string } | null {
+  const timer = timers.find(({ name }) => /^optimizer(?:-inner-step)?(?:\.max_ms|\.ms)$/.test(name));
+  if (timer === undefined || own.steps === null) return null;
+  return { share: timer.ms / own.steps.median_ms, source: timer.source };
+}
+
+function offloadIsSlow(evidence: SymptomEvidence, pair: Pair, fraction: number | null): Judged {
+  const { baseline } = evidence;
+  if (pair.others.length > 0) return mixed(pair);
+  const timer = optimizerShare(evidence);
+  const timed = timer === null ? '' : `; the optimizer takes ${percent(timer.share)} of a step (${timer.source})`;
+  if (timer !== null && timer.share < OPTIMIZER_SHARE)
+    return { confirmation: 'refuted', because: `the optimizer is not where the time goes${timed}` };
+  const before = baseline!.view.setting('optimizer_cpu_offload');
+  const earlier = isOn(before.value) ? asNumber(baseline!.view.setting('optimizer_offload_fraction').value) : 0;
+  if (fraction === null)
+    return {
+      confirmation: 'untested',
+      because: `optimizer_offload_fraction is not told${timed}: add the run's configuration, or time steps at several fractions`,
+    };
+  if (fraction < 1)
+    return {
+      confirmation: 'refuted',
+      because: `only ${percent(fraction)} are offloaded, which alone does not cost that much${timed}`,
+    };
+  if (earlier === null || earlier >= fraction)
+    return { confirmation: 'refuted', because: `${baseline!.measured.run} offloads as much${timed}` };
+  return {
+    confirmation: 'confirmed',
+    because: `${percent(fraction)} offloaded here, ${percent(earlier)} in ${baseline!.measured.run}, and nothing else that bears on it differs${timed}`,
+  };
+}
+
+// ---- S20 -------------------------------------------------------------------------------------------------------------------------
+
+/** The guides' lower bound of what FP8 gains. */
+const LEAST_GAIN = 1.2;
+/** Standing still for so much of the time, or for less than so much. */
+const HOST_BOUND = 0.15;
+const NOT_HOST_BOUND = 0.05;
+/** FP8 makes matrix products up to twice as fast: of half the time 1.33, of a third 1.2. */
+const SMALL_GEMM_SHARE = 1 / 3;
+const LARGE_GEMM_SHARE = 0.5;
+
+const usesFp8 = (view: View): boolean | null => {
+  const fp8 = view.setting('fp8');
+  if (fp8.value !== null && isOn(fp8.value)) return true;
+  const recipe = view.setting('mixed_precision');
+  if (recipe.value !== null && /fp8/i.test(recipe.value)) return true;
+  return fp8.by === 'unknown' && recipe.by === 'unknown' && view.setting('bf16').by === 'unknown' ? null : false;
+};
+
+export const S20: Symptom = symptom(
+  {
+    id: 'S20',
+    name: 'fp8-low-gain',
+    symptom: 'FP8 gains less than 1.2 times over BF16',
+    cause: 'Small kernels that the host cannot launch fast enough, or a small share of linear layers in the step.',
+    confirm: 'the timeline: gaps between kernels, share of matrix products; the block size of the recipe',
+    fix: 'Less host overhead, larger tensors, a tensor-wise recipe.',
+    statements: ['guide.fp8-low-host', 'guide.fp8-low-share', 'guide.fp8-block-size'],
+  },
+  (evidence) => {
+    const { baseline, view } = evidence;
+    if (baseline === null || usesFp8(view) !== true || usesFp8(baseline.view) !== false) return null;
+    const pair = speedAgainst(evidence, [], { precision: true });
+    if (pair === null || pair.speed >= LEAST_GAIN) return null;
+    const recipe = view.setting('fp8_recipe');
+    return {
+      seen: `${pair.text}: FP8 gains ${pair.speed.toFixed(2)} times`,
+      source: stepSource(evidence),
+      ...(pair.others.length > 0 ? mixed(pair) : fp8Timeline(evidence, recipe.value)),
+    };
+  },
+);
+
+/** The device that computes most of its time tells it best. */
+export function bestTimeline({ timelines }: SymptomEvidence): Timeline | undefined {
+  return timelines
+    .filter(({ steps }) => steps > 0)
+    .toSorted((a, b) => b.compute_ns / b.window_ns - a.compute_ns / a.window_ns)[0];
+}
+
+export const CAPTURE =
+  'nsys profile --trace=cuda,nvtx -c cudaProfilerApi (profile_step_start, profile_step_end), exported with nsys export --type sqlite';
+
+function fp8Timeline(evidence: SymptomEvidence, recipe: string | null): Judged {
+  const blocks =
+    recipe !== null && /mxfp8|block|subchannel/i.test(recipe)
+      ? `; the recipe ${recipe} quantizes in small blocks, which costs more than tensor-wise scaling`
+      : '';
+  const timeline = bestTimeline(evidence);
+  if (timeline === undefined)
+    return { confirmation: 'untested', because: `no timeline of steps tells where the time goes${blocks}: ${CAPTURE}` };
+  const gaps = timeline.launch_gaps.ns / timeline.window_ns;
+  const gemm = timeline.gemm.total_ns / Math.max(1, timeline.all_kernels_ns);
+  const figures = `in ${timeline.path} the device waits for launches ${percent(gaps)} of the time, and matrix products are ${percent(gemm)} of what it computes${blocks}`;
+  if (gaps >= HOST_BOUND || gemm <= SMALL_GEMM_SHARE) return { confirmation: 'confirmed', because: figures };
+  if (gaps < NOT_HOST_BOUND && gemm >= LARGE_GEMM_SHARE && blocks === '')
+    return { confirmation: 'refuted', because: figures };
+  return {
+    confirmation: 'untested',
+    because: `${figures}: neither decides it; compare with a timeline of the BF16 run`,
+  };
+}

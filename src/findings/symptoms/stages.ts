@@ -1,0 +1,139 @@
+/** Stages of a pipeline beside each other: the edge ones embed and project. */
+import { formatBytes } from '../../model/units.js';
+import { asNumber, isOn } from '../settings/values.js';
+import type { SymptomEvidence } from './evidence.js';
+import { type Judged, type Symptom, symptom } from './symptom.js';
+import { factText, placeOfFacts } from './words.js';
+
+/** An edge stage that computes so much longer holds the others up; a layer of a stage of ten is a tenth of it. */
+const EDGE_SLOWER = 0.05;
+/** The projection to the vocabulary in layers, from where it is worth moving one. */
+const HEAVY_VOCABULARY = 0.5;
+
+interface StageTime {
+  readonly stage: number;
+  readonly ms: number;
+}
+
+/** Computing time of each stage: of Megatron's timers of every rank, else of exports. */
+function stageTimes(
+  evidence: SymptomEvidence,
+): { readonly times: readonly StageTime[]; readonly source: string } | null {
+  const { timers, layout, timelines } = evidence;
+  const sums = new Map<number, number>();
+  let source = '';
+  for (const { name, rank, ms, source: line } of timers) {
+    if (rank === null || !/^(?:forward|backward)-compute\.ms$/.test(name)) continue;
+    sums.set(rank, (sums.get(rank) ?? 0) + ms);
+    source = line;
+  }
+  const ofRanks = [...sums].flatMap(([rank, ms]) => {
+    const stage = layout?.position(rank)?.pp;
+    return stage === undefined ? [] : [{ stage, ms }];
+  });
+  const ofExports = timelines.flatMap(({ stage, steps, compute_ns }) =>
+    stage === null || steps === 0 ? [] : [{ stage, ms: compute_ns / steps / 1e6 }],
+  );
+  const chosen = ofRanks.length > 0 ? ofRanks : ofExports;
+  if (chosen.length === 0) return null;
+  const slowest = new Map<number, number>();
+  for (const { stage, ms } of chosen) slowest.set(stage, Math.max(slowest.get(stage) ?? 0, ms));
+  return {
+    times: [...slowest].map(([stage, ms]) => ({ stage, ms })).sort((a, b) => a.stage - b.stage),
+    source: ofRanks.length > 0 ? source : (timelines[0]?.path ?? ''),
+  };
+}
+
+/** The projection to the vocabulary in layers: both are matrix products over the same tokens. Null where the sizes are not told. */
+function vocabularyInLayers({ view }: SymptomEvidence): number | null {
+  const number = (key: string): number | null => asNumber(view.setting(key).value);
+  const vocabulary = number('padded_vocab_size') ?? number('vocab_size');
+  const [hidden, heads] = [number('hidden_size'), number('num_attention_heads')];
+  const ffn = number('moe_ffn_hidden_size') ?? number('ffn_hidden_size');
+  if (vocabulary === null || hidden === null || heads === null || ffn === null) return null;
+  const width = (number('kv_channels') ?? hidden / heads) * heads;
+  const groups = number('num_query_groups') ?? heads;
+  const gated = isOn(view.setting('gated_linear_unit').value) ? 3 : 2;
+  const experts = number('num_moe_experts') === null ? 1 : (number('moe_router_topk') ?? 1);
+  const layer = 2 * hidden * width * (1 + groups / heads) + gated * hidden * ffn * experts;
+  return (vocabulary * hidden) / layer;
+}
+
+export const S26: Symptom = symptom(
+  {
+    id: 'S26',
+    name: 'pp-imbalance',
+    symptom: 'The first or last pipeline stage is slower than the others',
+    cause: 'A large vocabulary: embedding and projection work on the edge stages.',
+    confirm: 'time per stage',
+    fix: 'account_for_embedding_in_pipeline_split and account_for_loss_in_pipeline_split: one layer less on the edge stages.',
+    statements: ['guide.asym-stages'],
+  },
+  (evidence) => {
+    const pp = evidence.parallel.pp;
+    const told = stageTimes(evidence);
+    // With two stages there is none between the edges.
+    if (pp === null || pp < 3 || told === null) return null;
+    const middle = told.times.filter(({ stage }) => stage > 0 && stage < pp - 1);
+    const edges = told.times.filter(({ stage }) => stage === 0 || stage === pp - 1);
+    if (middle.length === 0 || edges.length === 0) return null;
+    const usual = Math.max(...middle.map(({ ms }) => ms));
+    const slow = edges.reduce((most, edge) => (edge.ms > most.ms ? edge : most));
+    if (slow.ms <= (1 + EDGE_SLOWER) * usual) return null;
+    return {
+      seen: `stage ${slow.stage} of ${pp} computes ${slow.ms.toFixed(1)} ms, of those between the edges none more than ${usual.toFixed(1)} ms${stagePeaks(evidence, slow.stage, pp)}`,
+      source: told.source,
+      ...vocabularyIsHeavy(
+        evidence,
+        slow.stage === 0 ? 'account_for_embedding_in_pipeline_split' : 'account_for_loss_in_pipeline_split',
+      ),
+    };
+  },
+);
+
+/** Logits and their gradients stand on the last stage, embeddings on both. */
+function stagePeaks({ own }: SymptomEvidence, stage: number, pp: number): string {
+  const most = (wanted: (stage: number) => boolean): number =>
+    Math.max(
+      0,
+      ...own.ranks.map((rank) => (rank.stage !== null && wanted(rank.stage) ? (rank.peak_allocated_bytes ?? 0) : 0)),
+    );
+  const [edge, between] = [most((one) => one === stage), most((one) => one > 0 && one < pp - 1)];
+  return edge === 0 || between === 0
+    ? ''
+    : `; it holds ${formatBytes(edge)} at its peak, the others at most ${formatBytes(between)}`;
+}
+
+const OWN_SPLITS = [
+  'num_layers_in_first_pipeline_stage',
+  'num_layers_in_last_pipeline_stage',
+  'pipeline_model_parallel_layout',
+];
+
+function vocabularyIsHeavy(evidence: SymptomEvidence, flag: string): Judged {
+  const { view } = evidence;
+  const layers = vocabularyInLayers(evidence);
+  const accounted = view.setting(flag);
+  const own = OWN_SPLITS.map((key) => view.setting(key)).filter(({ value }) => value !== null);
+  if (layers === null)
+    return {
+      confirmation: 'untested',
+      because:
+        "vocab_size, hidden_size, ffn_hidden_size or num_attention_heads is not told: add the run's configuration",
+    };
+  const figure = `the projection to the vocabulary is worth ${layers.toFixed(2)} layers`;
+  if (layers < HEAVY_VOCABULARY)
+    return { confirmation: 'refuted', because: `${figure}: too little to unbalance a stage` };
+  if (isOn(accounted.value) || own.length > 0)
+    return {
+      confirmation: 'refuted',
+      because: `${figure}, but the split allows for it already (${[accounted, ...own]
+        .filter(({ value }) => value !== null)
+        .map(factText)
+        .join(', ')})`,
+    };
+  return {
+    confirmation: 'confirmed',
+    because: `${figure}, and no split allows for it (${flag} ${accounted.value ?? 'not set'}${placeOfFacts([accounted]) === '' ? '' : `, ${placeOfFacts([accounted])}`})`,
+  };
+}

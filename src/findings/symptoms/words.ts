@@ -1,0 +1,39 @@
+/** Facts and figures as sentences. */
+import { formatCount } from '../../model/units.js';
+import type { Looked } from '../settings/facts.js';
+
+export const percent = (share: number): string => {
+  const value = 100 * share;
+  return `${Math.abs(value) < 10 ? value.toFixed(1) : value.toFixed(0)} %`;
+};
+
+export const milliseconds = (ns: number): string => `${(ns / 1e6).toFixed(1)} ms`;
+
+export const place = ({ file, line }: { readonly file: string; readonly line: number }): string =>
+  line > 0 ? `${file} line ${formatCount(line)}` : file;
+
+/** `recompute_modules ["mlp"] (run_config.yaml line 12)`; a value that nobody told says so. */
+export function factText({ key, kind, by, value, told }: Looked): string {
+  if (by === 'unknown') return `${key} unknown`;
+  const shown = kind === 'env' ? (value === null ? `${key} not set` : `${key}=${value}`) : `${key} ${value ?? 'None'}`;
+  if (by === 'default') return `${shown} (the default)`;
+  if (by === 'assumed') return `${shown} (as far as the files tell)`;
+  return told === null || told.file === '' ? shown : `${shown} (${place(told)})`;
+}
+
+/** Each fact once. */
+export function factsText(looked: readonly Looked[]): string {
+  const seen = new Map(looked.map((fact) => [fact.key, fact]));
+  return [...seen.values()].map(factText).join(', ');
+}
+
+/** The place of the first fact that has one. */
+export function placeOfFacts(looked: readonly Looked[]): string {
+  const told = looked.find((fact) => fact.told !== null && fact.told.file !== '')?.told;
+  return told == null ? '' : place(told);
+}
+
+export const list = (values: readonly string[]): string =>
+  values.length < 2 ? (values[0] ?? '') : `${values.slice(0, -1).join(', ')} and ${values.at(-1)}`;
+
+export const share = (part: number, whole: number): number => (whole > 0 ? part / whole : 0);

@@ -1,0 +1,181 @@
+/** Every byte of the device, in parts that add up exactly to a stated total, each with the source of its number. */
+import { type AccountingFrom, type AccountingPart, type AccountingTotal, BY_SUBTRACTION } from '../../model/results.js';
+import { HOLE_KINDS, type HoleKind, type StateShares } from './causes/state-shares.js';
+import { CAPACITY_OPTION, type Figure, type OomFacts } from './facts.js';
+
+export interface Accounting {
+  readonly total: AccountingTotal | null;
+  readonly parts: readonly AccountingPart[];
+  readonly from: AccountingFrom | null;
+}
+
+const NOTHING: Accounting = { total: null, parts: [], from: null };
+
+/**
+ * With a message: to the device's total as printed. Figures of the snapshot are exact and come first; what the printed figures leave over
+ * is `rounding_of_message` if it is no larger than their rounding together, else it gets a name of its own. With a snapshot alone the
+ * total is not in the evidence, and the parts add up to reserved + device free. `shares` is the state behind the facts, where there is one: it tells more
+ * kinds of holes apart than the facts do.
+ */
+export function account(facts: OomFacts, shares?: StateShares): Accounting {
+  const inside = shares === undefined ? insideParts(facts) : partsOfShares(shares, facts.reserved?.source ?? '', true);
+  const { reserved, deviceFree, total } = facts;
+  if (deviceFree === null || (reserved === null && facts.process === null)) return NOTHING;
+  const free: AccountingPart = { part: 'device_free', bytes: deviceFree.bytes, source: deviceFree.source };
+  const isTraced = facts.free !== null || shares !== undefined;
+  if (total === null) {
+    if (reserved === null) return NOTHING;
+    return {
+      total: {
+        text: 'reserved + device free (device total not in the evidence)',
+        bytes: reserved.bytes + deviceFree.bytes,
+        source: reserved.source,
+      },
+      parts: nonZero([...inside, free]),
+      from: isTraced ? 'snapshot' : 'log',
+    };
+  }
+  const parts = [...inside];
+  const figures: (Figure | null)[] = [total, deviceFree];
+  let held = reserved?.bytes ?? 0;
+  // Only what the sum is made of: where the process is printed, its reserve is a part of that figure.
+  if (reserved !== null && facts.process === null) figures.push(reserved);
+  if (facts.process !== null) {
+    figures.push(facts.process);
+    parts.push({
+      part: reserved === null ? 'this_process' : 'outside_pytorch_this_process',
+      bytes: facts.process.bytes - held,
+      source:
+        reserved === null
+          ? facts.process.source
+          : `${BY_SUBTRACTION}: the process (${facts.process.source}) − reserved`,
+      ...(reserved === null ? {} : driverShares(facts, facts.process.bytes - held)),
+    });
+    held = facts.process.bytes;
+  }
+  for (const other of facts.otherProcesses) {
+    figures.push(other);
+    held += other.bytes;
+  }
+  const others = facts.otherProcesses.reduce((sum, figure) => sum + figure.bytes, 0);
+  parts.push({ part: 'other_processes', bytes: others, source: facts.otherProcesses[0]?.source ?? '' }, free);
+  const precision = figures.reduce((sum, figure) => sum + (figure?.precisionBytes ?? 0), 0);
+  const left = total.bytes - held - deviceFree.bytes;
+  parts.push(remainder(left, precision, facts));
+  const isGiven = total.source === CAPACITY_OPTION;
+  const origin = isGiven ? `as given by ${CAPACITY_OPTION}` : 'as printed in the message';
+  return {
+    total: { text: `device total, ${origin}`, bytes: total.bytes, source: total.source },
+    parts: nonZero(parts),
+    from: !isTraced ? 'log' : isGiven && facts.process === null ? 'snapshot' : 'joined',
+  };
+}
+
+/** Whose the bytes outside PyTorch are, where a profile of the driver tells; what it did not see keeps a name of its own. */
+function driverShares({ driver }: OomFacts, bytes: number): { readonly of?: readonly AccountingPart[] } {
+  if (driver === null || driver === undefined) return {};
+  const seen = driver.outside.reduce((sum, share) => sum + share.bytes, 0);
+  // Of another moment, or of memory that is not on the device: it does not fit, so it is not told apart.
+  if (seen === 0 || seen > bytes) return {};
+  const { source } = driver;
+  return {
+    of: nonZero([
+      ...driver.outside.map((share) => ({ part: `driver_${share.owner}`, bytes: share.bytes, source })),
+      { part: 'driver_not_seen', bytes: bytes - seen, source: BY_SUBTRACTION },
+    ]),
+  };
+}
+
+function remainder(bytes: number, precision: number, facts: OomFacts): AccountingPart {
+  const source = `${BY_SUBTRACTION} from the total (${facts.total?.source ?? ''})`;
+  if (Math.abs(bytes) <= precision) return { part: 'rounding_of_message', bytes, source };
+  if (bytes < 0)
+    return {
+      part: facts.total?.source === CAPACITY_OPTION ? 'more_than_given_capacity' : 'contradiction_in_message',
+      bytes,
+      source,
+    };
+  if (facts.process === null) return { part: 'outside_pytorch', bytes, source };
+  return { part: 'other_processes_or_driver', bytes, source };
+}
+
+/** The reserve by the coarser classes of the facts. */
+function insideParts(facts: OomFacts): AccountingPart[] {
+  const { reserved, allocated, free } = facts;
+  if (reserved === null) return [];
+  const { source } = reserved;
+  if (allocated === null) return [{ part: 'reserved', bytes: reserved.bytes, source }];
+  const pending = facts.pending?.bytes ?? 0;
+  const privatePools = facts.privatePools?.bytes ?? 0;
+  if (free === null) {
+    const idle = facts.privatePoolFree?.bytes ?? 0;
+    return [
+      { part: 'allocated', bytes: allocated.bytes, source: allocated.source },
+      { part: 'private_pools_free', bytes: idle, source: facts.privatePoolFree?.source ?? '' },
+      {
+        part: 'cached',
+        bytes: reserved.bytes - allocated.bytes - idle,
+        source: `${BY_SUBTRACTION}: reserved (${source}) − allocated`,
+      },
+    ];
+  }
+  const cached = free.usable.bytes + free.otherStream.bytes + free.otherClass.bytes;
+  return [
+    { part: 'allocated', bytes: reserved.bytes - privatePools - cached - pending, source },
+    { part: 'pending_free', bytes: pending, source },
+    { part: 'private_pools', bytes: privatePools, source },
+    { part: 'cached_too_small', bytes: free.usable.bytes, source },
+    { part: 'cached_other_stream', bytes: free.otherStream.bytes, source },
+    { part: 'cached_other_size_class', bytes: free.otherClass.bytes, source },
+  ];
+}
+
+/**
+ * Holes where the request looked, all of them too small for it: in segments that hold live blocks, and on pages of 20 MiB that live blocks keep
+ * mapped.
+ */
+const TOO_SMALL: readonly HoleKind[] = ['too_small', 'page_pinned'];
+
+/** The parts of a reserve; `source` is the entry whose state was divided, `asked` whether it was divided for a request that failed then. */
+export function partsOfShares(shares: StateShares, source: string, asked: boolean): AccountingPart[] {
+  const { requestedBytes, roundingBytes, unknownBytes } = shares.allocated;
+  const { liveBytes, freeBytes } = shares.privatePools;
+  return nonZero([
+    {
+      part: 'allocated',
+      bytes: requestedBytes + roundingBytes + unknownBytes,
+      source,
+      of: nonZero([
+        { part: 'requested', bytes: requestedBytes, source },
+        { part: 'rounding', bytes: roundingBytes, source },
+        { part: 'request_not_recorded', bytes: unknownBytes, source },
+      ]),
+    },
+    { part: 'pending_free', bytes: shares.pendingBytes, source },
+    {
+      part: 'private_pools',
+      bytes: liveBytes + freeBytes,
+      source,
+      of: nonZero([
+        { part: 'private_pools_live', bytes: liveBytes, source },
+        { part: 'private_pools_free', bytes: freeBytes, source },
+      ]),
+    },
+    ...holeParts(shares, source, asked),
+  ]);
+}
+
+function holeParts({ holes }: StateShares, source: string, asked: boolean): AccountingPart[] {
+  const part = (kind: HoleKind): AccountingPart => ({ part: `cached_${kind}`, bytes: holes[kind].bytes, source });
+  const pinned = holes.page_pinned.bytes;
+  if (!asked || pinned === 0) return HOLE_KINDS.map(part);
+  const tooSmall = nonZero(TOO_SMALL.map(part));
+  const bytes = tooSmall.reduce((sum, share) => sum + share.bytes, 0);
+  const others = HOLE_KINDS.filter((kind) => !TOO_SMALL.includes(kind));
+  return [{ part: 'cached_too_small', bytes, source, of: tooSmall }, ...others.map(part)];
+}
+
+/** Parts of 0 bytes say nothing. */
+function nonZero(parts: readonly AccountingPart[]): AccountingPart[] {
+  return parts.filter((part) => part.bytes !== 0);
+}

@@ -1,0 +1,14 @@
+/** A verdict that follows from the kind of a failure line, and at most its words: such lines carry no figures of the caching allocator. */
+import type { Cause, CauseDetail, Confidence } from '../../../model/vocabulary.js';
+import type { CaptureId } from '../captures.js';
+
+export interface KindVerdict {
+  readonly cause: Cause;
+  readonly detail: CauseDetail | null;
+  readonly confidence: Confidence;
+  readonly summary: string;
+  readonly missing: readonly string[];
+  readonly next: readonly string[];
+  /** The one capture that would settle what is missing; absent where nothing is. */
+  readonly capture?: CaptureId;
+}

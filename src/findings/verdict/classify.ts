@@ -1,0 +1,49 @@
+/** `mbforensics classify`: the failures of one text, and the verdict on the one that came first. */
+import type { ClassifyResult, ClassifyVerdict } from '../../model/log-results.js';
+import type { IncidentRow } from '../../model/tables.js';
+import { readFirstFailure } from '../run/first-failure-result.js';
+import { incidentOfRow, messageOfRow } from '../run/incidents.js';
+import { BLANK } from './blank-verdict.js';
+import { capturesFor } from './captures.js';
+import { judgeMessage } from './judge-message.js';
+
+const NOTHING: ClassifyVerdict = {
+  ...BLANK,
+  incident: null,
+  rank: null,
+  device: null,
+  cause: 'undecided',
+  detail: null,
+  confidence: 'low',
+  summary: 'no failure message is recognised in this text',
+  evidence: [],
+  ruled_out: [],
+  captures: capturesFor([{ cause: 'undecided', capture: 'logs_of_all_ranks' }]),
+  missing: ['the lines of the failure itself: the last hundred lines of every rank, not of rank 0 alone'],
+  next: ['paste or name the whole log; failures are often printed by another rank than the one that is looked at'],
+  request: null,
+};
+
+export interface ClassifyOptions {
+  /** Total of the device, where no message prints it. */
+  readonly capacityBytes?: number | undefined;
+}
+
+/** `source` is the file's name as results name it; `rows` in the order of their lines. */
+export function classify(rows: readonly IncidentRow[], source: string, options: ClassifyOptions = {}): ClassifyResult {
+  const incidents = rows.map((row) => incidentOfRow(row, source));
+  // A text that only mentions failures has no first one; its first mention is judged, as what it is.
+  const index = readFirstFailure(incidents)?.incident ?? (incidents.length > 0 ? 0 : null);
+  return {
+    schema: 'mbforensics/classify@1',
+    source,
+    incidents,
+    verdict:
+      index === null
+        ? NOTHING
+        : {
+            ...judgeMessage(messageOfRow(rows[index]!, source), { capacityBytes: options.capacityBytes }),
+            incident: index,
+          },
+  };
+}

@@ -1,0 +1,167 @@
+/** `mbforensics diagnose`: one verdict for every device that ran out, or the statement that none did. */
+import type { DiagnoseResult, Failure, Verdict } from '../../model/results.js';
+import { isOomKind } from '../../model/vocabulary.js';
+import type { Store } from '../../store/store.js';
+import type { ExpandableConstraint } from '../advice/expandable-constraint.js';
+import { surpriseOf } from '../estimate/residual/surprise-of.js';
+import { readTheory, type Theory } from '../estimate/residual/theory.js';
+import { readFirstFailure } from '../run/first-failure-result.js';
+import { readLogFacts } from '../run/log-facts.js';
+import type { Message } from '../run/message.js';
+import { listSnapshots } from '../run/names/snapshots.js';
+import { firstOfEach, readMessages, totalOfRun } from '../run/run-messages.js';
+import { verdictOfKind } from './causes/from-kind.js';
+import { commandsOf } from './commands.js';
+import { readPlaces, withPlaces } from './evidence-places.js';
+import type { Figure } from './facts.js';
+import { allowedAdvice, judgeHint } from './hint.js';
+import { type Given, judgeMessage, withContext } from './judge-message.js';
+import { judgeTraced } from './judge-traced.js';
+import { noOom } from './no-oom.js';
+import { describesSame, factsOfMessage } from './oom-facts.js';
+import { orderVerdicts } from './order-verdicts.js';
+import { type MemoryRow, peakOfLines, peakOfTrace } from './peak-accounting.js';
+import { profiledRefusals } from './profiled-refusals.js';
+import { describeRanks } from './ranks.js';
+import { relateVerdicts } from './relate.js';
+import { readRunContext } from './run-context.js';
+import { MOST_COMPARED_SNAPSHOTS, readTracedOoms } from './traced-ooms.js';
+
+export interface DiagnoseOptions {
+  /** The device's total where the user knows it and no message prints it. */
+  readonly capacityBytes?: number | undefined;
+  /** Whether to add what `advise` would say. */
+  readonly advises?: boolean;
+  readonly failedSources?: readonly { readonly path: string; readonly error: Failure }[] | undefined;
+}
+
+export async function diagnose(
+  store: Store,
+  runId: number,
+  run: string,
+  options: DiagnoseOptions = {},
+): Promise<DiagnoseResult> {
+  const { capacityBytes } = options;
+  const messages = await readMessages(store, runId);
+  const { facts: about, layout, layoutOrigin, incidents } = await readLogFacts(store, runId);
+  const total = totalOfRun(messages);
+  const lines = await newestMemoryLines(store, runId);
+  const traced = await readTracedOoms(store, runId);
+  const ranOut = traced.length > 0 || messages.some(({ kind }) => isOomKind(kind));
+  // All rules are loaded with the first OOM: other questions have no use for them.
+  const knowledge = async () => import('../advice/for-diagnosis.js');
+  const constraint = ranOut ? await (await knowledge()).constraintOfRun(store, runId) : null;
+  const first = readFirstFailure(incidents);
+  const ofLaunch = messages.filter(({ attempt }) => attempt === (first?.attempt ?? attempt));
+  const failedRanks = ranksOf([...traced, ...ofLaunch.filter(({ kind }) => isOomKind(kind))]);
+  const given: Given = { context: await readRunContext(store, runId), capacityBytes, total, failedRanks };
+  const snapshots = await listSnapshots(store, { runId });
+  // For all ranks that ask, and only if one does.
+  let theory: Promise<Theory> | undefined;
+  const found: Verdict[] = [];
+  const used = new Set<Message>();
+  for (const [i, oom] of traced.entries()) {
+    const same = messages.filter((message) => isOomKind(message.kind) && describesSame(oom, message));
+    const message = same.find((candidate) => candidate.rank !== null) ?? same[0];
+    for (const echo of same) used.add(echo);
+    // A walk to the peak costs as much as the one to the OOM: of many ranks only the first are worth it.
+    const peak = async (device: Figure | null) =>
+      i < MOST_COMPARED_SNAPSHOTS
+        ? peakOfTrace(store, { ...oom, hasTrace: true }, device)
+        : peakOfLines(lines, oom.rank, device);
+    const surprise = async () => {
+      theory ??= readTheory(store, runId);
+      return surpriseOf(
+        store,
+        await theory,
+        snapshots.find(({ snapshot_id: id }) => id === oom.snapshotId)!,
+        oom.device,
+      );
+    };
+    found.push(await judgeTraced(store, oom, message, given, constraint, peak, i < MOST_COMPARED_SNAPSHOTS, surprise));
+  }
+  for (const message of firstOfEach(
+    // What an earlier launch died of, a later one may have survived.
+    messages.filter(
+      (candidate) =>
+        isOomKind(candidate.kind) &&
+        !used.has(candidate) &&
+        candidate.attempt === (first?.attempt ?? candidate.attempt),
+    ),
+  )) {
+    // A rank dies once: what its snapshot says goes before what else it printed.
+    const known = traced.some(
+      (oom) => oom.rank === message.rank && (message.device === null || oom.device === message.device),
+    );
+    if (!known) found.push(ofMessage(message, given, constraint, lines));
+  }
+  if (found.length === 0) {
+    const failure = first === null ? null : incidents[first.incident]!;
+    // Where no text names a failure, a profile of the driver may.
+    const refused = failure === null ? await profiledRefusals(store, runId) : [];
+    found.push(
+      ...(refused.length > 0 ? refused : await noOom(store, runId, failure, capacityBytes, total ?? null, lines)),
+    );
+  }
+  const places = await readPlaces(store, runId);
+  const hasMemoryLines = lines.length > 0;
+  const ordered = orderVerdicts(relateVerdicts(found), first);
+  return {
+    schema: 'mbforensics/diagnose@1',
+    run,
+    verdicts: ordered.map((verdict, i) => {
+      const placed = withPlaces(verdict, places);
+      const handle = snapshots.find((row) => placed.evidence.some((entry) => entry.lines?.path === row.display_path));
+      return {
+        ...placed,
+        commands: commandsOf(placed, i + 1, handle?.handle ?? null, snapshots.length, hasMemoryLines),
+      };
+    }),
+    first_failure: first,
+    ranks: await describeRanks(store, runId, {
+      traced,
+      lines,
+      layout,
+      layoutOrigin,
+      worldSize: about.world_size,
+      first,
+    }),
+    failed_sources: options.failedSources ?? [],
+    advice:
+      options.advises === true
+        ? await (await knowledge()).shortAdvice(store, runId, run, ordered, capacityBytes)
+        : null,
+  };
+}
+
+/** How many ranks; one that no prefix names may be any. */
+function ranksOf(failures: readonly { readonly rank: number | null }[]): number {
+  const known = new Set(failures.flatMap(({ rank }) => (rank === null ? [] : [rank])));
+  return known.size === 0 ? failures.length : known.size;
+}
+
+/** Memory figures of the newest launch that printed any. */
+async function newestMemoryLines(store: Store, runId: number): Promise<MemoryRow[]> {
+  const printed = await store.all('log.memory_ranks', { run_id: runId, rank: null });
+  const newest = printed.reduce((latest, { attempt }) => Math.max(latest, attempt), 0);
+  return printed.filter(({ attempt }) => attempt === newest);
+}
+
+/** {@link judgeMessage} with what only a run can add. */
+function ofMessage(
+  message: Message,
+  given: Given,
+  constraint: ExpandableConstraint | null,
+  lines: readonly MemoryRow[],
+): Verdict {
+  const verdict = judgeMessage(message, given);
+  const facts = withContext(factsOfMessage(message, given.capacityBytes), given.context?.of(message.rank), given);
+  // Kinds that never carry the allocator's figures end without PyTorch's advice.
+  const hint = verdictOfKind(message.kind) === undefined ? judgeHint(facts, verdict.cause, constraint) : null;
+  return {
+    ...verdict,
+    accounting_peak: peakOfLines(lines, message.rank, facts.total),
+    hint,
+    next: allowedAdvice(verdict.next, constraint),
+  };
+}

@@ -1,0 +1,83 @@
+/** From the source of a statement, as people read it, to the place in the store: file and line or entry, and the query that yields its rows. */
+import { HISTORY_RULES } from '../../model/derived-tables.js';
+import type { Evidence, EvidencePlace, EvidenceQuery, Verdict } from '../../model/results.js';
+import type { Store } from '../../store/store.js';
+import { listSnapshots } from '../run/names/snapshots.js';
+
+const BINARY: ReadonlySet<string> = new Set(['tensorboard', 'wandb']);
+/** Entries before an OOM in which the allocator's last flush is seen. */
+const FLUSH_ENTRIES = 64;
+
+/** The files of a run by the names that sources use. */
+export interface Places {
+  readonly runId: number;
+  readonly paths: ReadonlySet<string>;
+  readonly snapshots: ReadonlyMap<string, { readonly snapshotId: number; readonly hasTraces: boolean }>;
+}
+
+export async function readPlaces(store: Store, runId: number): Promise<Places> {
+  const sources = await store.all('store.sources', { run_id: runId });
+  const snapshots = await listSnapshots(store, { runId });
+  return {
+    runId,
+    // A record of a binary file is no line that could be shown.
+    paths: new Set(sources.filter(({ format }) => !BINARY.has(format ?? '')).map((source) => source.display_path)),
+    snapshots: new Map(
+      snapshots.map((row) => [row.display_path, { snapshotId: row.snapshot_id, hasTraces: row.has_traces }]),
+    ),
+  };
+}
+
+/** `train.log line 1,234`, `snapshot_3.pickle entry 77`, or a file's name alone. Undefined for what is no file of the run. */
+export function placeOf(source: string, { paths, snapshots }: Places): EvidencePlace | undefined {
+  const match = /^(.*) (line|entry) ([\d,]+)$/s.exec(source);
+  if (match !== null && paths.has(match[1]!)) {
+    const number = Number(match[3]!.replaceAll(',', ''));
+    return match[2] === 'line' ? { path: match[1]!, line: number } : { path: match[1]!, entry: number };
+  }
+  if (!paths.has(source)) return undefined;
+  return snapshots.has(source) ? { path: source, entry: null } : { path: source, line: 1 };
+}
+
+/** The verdict with the place and the query of every evidence entry. */
+export function withPlaces(verdict: Verdict, places: Places): Verdict {
+  const evidence = verdict.evidence.map((entry): Evidence => {
+    const lines = placeOf(entry.source, places);
+    if (lines === undefined) return entry;
+    const query = entry.query ?? queryOf(entry, lines, verdict, places);
+    return { ...entry, lines, ...(query === undefined ? {} : { query }) };
+  });
+  return { ...verdict, evidence };
+}
+
+function queryOf(entry: Evidence, place: EvidencePlace, verdict: Verdict, places: Places): EvidenceQuery | undefined {
+  if ('line' in place) {
+    // A whole file stands for the memory lines of the rank in it.
+    if (entry.source === place.path)
+      return {
+        name: 'finding.memory_series',
+        params: { run_id: places.runId, rank: verdict.rank, metric: 'allocated' },
+      };
+    return { name: 'finding.log_line', params: { run_id: places.runId, path: place.path, line: place.line } };
+  }
+  const snapshot = places.snapshots.get(place.path);
+  if (snapshot === undefined || verdict.device === null) return undefined;
+  const id = { snapshot_id: snapshot.snapshotId, device: verdict.device };
+  if (place.entry === null)
+    return snapshot.hasTraces
+      ? { name: 'history.summary', params: { ...id, rules: HISTORY_RULES } }
+      : { name: 'snapshot.devices', params: { snapshot_id: snapshot.snapshotId } };
+  const before = { ...id, at_seq: place.entry - 1 };
+  if (entry.about === 'test') {
+    if (verdict.cause === 'fragmentation' || verdict.cause === 'graph_pools')
+      return { name: 'finding.segments_at', params: before };
+    if (verdict.cause === 'capacity' || verdict.cause === 'leak')
+      return { name: 'finding.live_stacks', params: before };
+    if (verdict.cause === 'synchronisation')
+      return {
+        name: 'snapshot.last_events',
+        params: { ...id, before_seq: place.entry, count: FLUSH_ENTRIES },
+      };
+  }
+  return { name: 'finding.oom_entry', params: { ...id, seq: place.entry } };
+}

@@ -1,0 +1,365 @@
+/** What is known of one out-of-memory failure, from an OOM entry of a snapshot, from a message in a log, or from both. */
+import type { DriverOwner } from '../../model/nsys-results.js';
+import type { Evidence, EvidenceTopic } from '../../model/results.js';
+import type { Cause, CauseDetail, Confidence } from '../../model/vocabulary.js';
+import type { CaptureId } from './captures.js';
+import type { Bystanders } from './causes/rule-of-thumb.js';
+import { OVERSIZE_SLACK_SHARE } from './thresholds.js';
+
+/** The source of a device total that the user gave. */
+export const CAPACITY_OPTION = '--capacity';
+
+/** A figure with how exactly it is known and where it stands. */
+export interface Figure {
+  readonly bytes: number;
+  /** 0 for figures of a snapshot; half of the last printed digit for those of a message. */
+  readonly precisionBytes: number;
+  readonly source: string;
+}
+
+/** Free blocks inside the reserve that share one reason why the request could not have them. */
+export interface FreeClass {
+  readonly bytes: number;
+  readonly largestBytes: number;
+  readonly count: number;
+}
+
+/** The free part of the reserve when the request failed; torch only looks in the pool, size class and stream of the request. */
+export interface FreeSpace {
+  /** Same pool, size class and stream: only too small. */
+  readonly usable: FreeClass;
+  readonly otherStream: FreeClass;
+  /** The small pool's for a large request, and the other way round. */
+  readonly otherClass: FreeClass;
+  readonly privatePool: FreeClass;
+  /** Segments that hold usable free blocks and live blocks: what keeps them from going back to the driver. */
+  readonly pinnedSegments: number;
+  readonly pinningBytes: number;
+}
+
+export interface Walk {
+  /** Nothing contradicted the allocator's rules on the way back from the final state. */
+  readonly exact: boolean;
+  readonly violations: number;
+  readonly uncertainBlocks: number;
+  readonly uncertainBytes: number;
+}
+
+export interface AllocatorFacts {
+  readonly expandableSegments: boolean;
+  readonly maxSplitBytes: number;
+  readonly source: string;
+}
+
+/** What a stack, or a traceback, was doing, where that is a usual reason to run out. */
+export type Activity = 'checkpoint_save' | 'checkpoint_load' | 'logits_loss' | 'optimizer_init';
+
+/** A call site that keeps something of every step. */
+export interface KeepingSite {
+  readonly site: string;
+  /** Live at the OOM, from before the step that failed. */
+  readonly bytes: number;
+  readonly blocks: number;
+  /** Whole steps that left something of it behind, and the median of how much. */
+  readonly steps: number;
+  readonly bytesPerStep: number;
+}
+
+/** Whole or cut off at the ring's beginning; the failing step is none of them. */
+export interface PassedStep {
+  /** Shown from its start, and not the first of the process, in which the optimizer's states are born. */
+  readonly settled: boolean;
+  readonly peakBytes: number;
+  /** Active bytes at its end. */
+  readonly endBytes: number;
+}
+
+/** What one device's trace shows of the time before its OOM. */
+export interface TraceFacts {
+  /** Steps passed before the OOM, oldest first; null where nothing marks steps. */
+  readonly steps: readonly PassedStep[] | null;
+  /** What marked them, in words. */
+  readonly stepsBy: string | null;
+  /** The trace begins with the empty allocator: every step is in it. */
+  readonly whole: boolean;
+  /** Optimizer states are live from before the trace: at least one step was over before its first entry. */
+  readonly hasEarlierStates: boolean;
+  /** Sites that keep something of every step, the largest first. */
+  readonly keeping: readonly KeepingSite[];
+  /** Live bytes of sites with at least so many live blocks that something could be kept of step after step: whatever leaks is among them. */
+  readonly repeatedBytes: number;
+  readonly activity: Activity | null;
+  /** Live bytes of that same activity, of a checkpoint's whatever their age, of others' those of the failing step. */
+  readonly activityBytes: number;
+  /** Of those, what is as large as something that is live for another purpose, block by block: second copies. */
+  readonly copiedBytes: number;
+  readonly source: string;
+}
+
+/** Device memory of the process that is not PyTorch's, as a profile of the driver tells it; what the profiler did not see is not in it. */
+export interface DriverFacts {
+  /** Most bytes first. */
+  readonly outside: readonly { readonly owner: DriverOwner; readonly bytes: number }[];
+  /** Of the last failed allocation, or of the driver's peak. */
+  readonly moment: 'oom' | 'peak';
+  readonly source: string;
+}
+
+/** What somebody who samples the device (nvidia-smi, DCGM, W&B) saw of it. Samples miss what comes and goes between them. */
+export interface MonitorFacts {
+  /** By the driver. */
+  readonly totalBytes: number | null;
+  readonly usedBytes: number;
+  /** The total that goes with it: PyTorch's and the driver's differ. */
+  readonly usedOfBytes: number | null;
+  /** Of the sample nearest to the failure, or of the largest. */
+  readonly moment: 'failure' | 'largest sample';
+  /** Other processes on this device when last seen, the largest first; null where nothing tells them from this rank's own. */
+  readonly others:
+    | readonly { readonly pid: number | null; readonly process: string | null; readonly bytes: number }[]
+    | null;
+  /** Device memory in use less PyTorch's reserve, at the first and the last moment at which both are known. */
+  readonly outsideFirstBytes: number | null;
+  readonly outsideLastBytes: number | null;
+  /** Of what was in use; of the driver's total; of the last sample that lists the largest of the others. */
+  readonly source: string;
+  readonly totalSource: string;
+  readonly othersSource: string | null;
+}
+
+/** The highest memory that one pipeline stage printed. */
+export interface StageMemory {
+  readonly stage: number;
+  readonly rank: number;
+  readonly bytes: number;
+}
+
+/** Allocated memory after two early iterations, which is all that Megatron prints by default, and how far the run came. */
+export interface EarlyGrowth {
+  readonly firstIteration: number;
+  readonly secondIteration: number;
+  readonly bytesPerIteration: number;
+  /** Highest allocated memory until the second of them. */
+  readonly peakBytes: number;
+  /** The last iteration completed. */
+  readonly lastIteration: number;
+  readonly source: string;
+}
+
+/** What the run's texts say beside a failure of one rank. */
+export interface RunSide {
+  /** Iterations completed in the failing launch; null where none are printed. */
+  readonly completed: number | null;
+  readonly activity: Activity | null;
+  /** Where it is told, for evidence. */
+  readonly activitySource: string | null;
+  /** Highest allocated memory this rank, or one of its stage, printed in that launch. */
+  readonly highest: Figure | null;
+  readonly stage: number | null;
+  /** Pipeline stages in all. */
+  readonly stages: number | null;
+  /** Of the other stages, and of the failing one, at the same iterations. */
+  readonly otherStages: readonly StageMemory[];
+  readonly ownStage: StageMemory | null;
+  /** Every rank that ran out is of this stage, and they are of more than one data-parallel replica. */
+  readonly onlyThisStage: boolean;
+  readonly severalReplicas: boolean;
+  /** Reserved memory grew while allocated did not, bytes; null where not told. */
+  readonly reservedOnlyGrowthBytes: number | null;
+  readonly early: EarlyGrowth | null;
+  /** Signs that NCCL holds much: its settings, its own failures. */
+  readonly nccl: readonly { readonly text: string; readonly source: string }[];
+  readonly source: string;
+}
+
+/** Allocated memory over the iterations of one rank, its first printed iteration left out. */
+export interface Growth {
+  readonly samples: number;
+  readonly firstIteration: number;
+  readonly lastIteration: number;
+  readonly firstBytes: number;
+  readonly lastBytes: number;
+  /** Slope of the straight line through the samples, and its coefficient of determination. */
+  readonly bytesPerIteration: number;
+  readonly r2: number;
+  /** What the later half of these iterations brought; absent where too few are printed to tell. */
+  readonly lateBytes?: number | null | undefined;
+  readonly source: string;
+}
+
+export interface OomFacts {
+  readonly rank: number | null;
+  readonly device: number | null;
+  /** Rounded bytes asked for. */
+  readonly request: Figure | null;
+  /** The least the request can have been: a message prints the *segment* it wanted (2 MiB for anything up to 1 MiB, 20 MiB below 10). */
+  readonly requestAtLeastBytes: number;
+  /** What the driver was asked for. */
+  readonly segmentBytes: number | null;
+  readonly requestSite: string | null;
+  /** From the driver through this allocator. */
+  readonly reserved: Figure | null;
+  /** Handed out and not freed. */
+  readonly allocated: Figure | null;
+  /** Freed by the program, waiting for another stream. */
+  readonly pending: Figure | null;
+  /** Requested bytes of pending frees that torch waited for just before it gave up; they are free at the OOM. */
+  readonly freedByWait: Figure | null;
+  readonly deviceFree: Figure | null;
+  readonly total: Figure | null;
+  /** All memory of this process, NCCL and the CUDA context included. */
+  readonly process: Figure | null;
+  readonly otherProcesses: readonly Figure[];
+  /** A memory fraction's limit. */
+  readonly allowed: Figure | null;
+  /** Reserved by private pools (CUDA graphs, MemPool), in whole, and the free part of it. */
+  readonly privatePools: Figure | null;
+  readonly privatePoolFree: Figure | null;
+  /** What live blocks of at least `max_split_size` have beyond their requests: such blocks are handed out whole. */
+  readonly oversizeSlack: Figure | null;
+  readonly free: FreeSpace | null;
+  readonly allocator: AllocatorFacts | null;
+  readonly growth: Growth | null;
+  readonly walk: Walk | null;
+  readonly freedAfterOom: boolean;
+  /** What live blocks take beyond the usual rounding to 512 because of `roundup_power2_divisions`. */
+  readonly roundingWaste?: Figure | null | undefined;
+  readonly trace?: TraceFacts | null | undefined;
+  readonly run?: RunSide | null | undefined;
+  readonly bystanders?: Bystanders | null | undefined;
+  readonly driver?: DriverFacts | null | undefined;
+  readonly monitor?: MonitorFacts | null | undefined;
+}
+
+/** What this process could have had at most: reserve plus free device memory, within the fraction's limit if there is one. */
+export function budget(facts: OomFacts): Figure | null {
+  if (facts.reserved === null || facts.deviceFree === null) return null;
+  const bytes = facts.reserved.bytes + facts.deviceFree.bytes;
+  const precisionBytes = facts.reserved.precisionBytes + facts.deviceFree.precisionBytes;
+  if (facts.allowed !== null && facts.allowed.bytes < bytes) return facts.allowed;
+  return { bytes, precisionBytes, source: facts.reserved.source };
+}
+
+/** Allocated and pending bytes. */
+export function active(facts: OomFacts): Figure | null {
+  if (facts.allocated === null) return null;
+  return {
+    bytes: facts.allocated.bytes + (facts.pending?.bytes ?? 0),
+    precisionBytes: facts.allocated.precisionBytes + (facts.pending?.precisionBytes ?? 0),
+    source: facts.allocated.source,
+  };
+}
+
+/**
+ * Blocks handed out whole under max_split_size_mb may explain the shortfall, and nothing tells how much was never asked for: a message counts
+ * such blocks as allocated.
+ */
+export function slackMayDecide(facts: OomFacts, { shortBytes, liveBytes }: Sums): boolean {
+  const splits = Number.isFinite(facts.allocator?.maxSplitBytes ?? Number.POSITIVE_INFINITY);
+  return facts.oversizeSlack === null && splits && shortBytes > 0 && shortBytes <= OVERSIZE_SLACK_SHARE * liveBytes;
+}
+
+/** Memory of the device that is neither free nor this allocator's: context, NCCL, libraries, other processes. Needs the total. */
+export function outside(facts: OomFacts): Figure | null {
+  if (facts.total === null || facts.deviceFree === null) return null;
+  const held = facts.reserved ?? facts.process;
+  if (held === null) return null;
+  return {
+    bytes: facts.total.bytes - facts.deviceFree.bytes - held.bytes,
+    precisionBytes: facts.total.precisionBytes + facts.deviceFree.precisionBytes + held.precisionBytes,
+    source: facts.total.source,
+  };
+}
+
+/** Figures that a test decided by; names end in their unit. */
+export type Numbers = Readonly<Record<string, number>>;
+
+/** The answer of one cause's test. */
+export type TestOutcome =
+  | {
+      readonly outcome: 'holds';
+      readonly detail: CauseDetail | null;
+      readonly confidence: Confidence;
+      readonly summary: string;
+      readonly next: readonly string[];
+      readonly numbers?: Numbers;
+      /** The test's own reasons to be less sure than its figures are. */
+      readonly doubts?: readonly string[];
+    }
+  | {
+      readonly outcome: 'fails';
+      readonly why: string;
+      readonly numbers?: Numbers;
+      /** What speaks against this answer; it makes the verdict less sure, whichever it is. */
+      readonly doubts?: readonly string[];
+    }
+  | {
+      readonly outcome: 'not_testable';
+      readonly needs: string;
+      /** The one capture that would settle it. */
+      readonly capture: CaptureId;
+      readonly numbers?: Numbers;
+    };
+
+/** The sum that most tests are about: what is live and asked, and what the process could have had. */
+export interface Sums {
+  readonly liveBytes: number;
+  readonly needBytes: number;
+  readonly limitBytes: number;
+  /** Positive: so much is missing. Negative: so much would be left. */
+  readonly shortBytes: number;
+  readonly precisionBytes: number;
+  readonly source: string;
+}
+
+/** Null where one of the figures is unknown. */
+export function sums(facts: OomFacts): Sums | null {
+  const limit = budget(facts);
+  const live = active(facts);
+  if (limit === null || live === null) return null;
+  const needBytes = facts.requestAtLeastBytes;
+  return {
+    liveBytes: live.bytes,
+    needBytes,
+    limitBytes: limit.bytes,
+    shortBytes: live.bytes + needBytes - limit.bytes,
+    precisionBytes: live.precisionBytes + limit.precisionBytes,
+    source: live.source,
+  };
+}
+
+/** The same as a test reports them. */
+export function numbersOf({ liveBytes, needBytes, limitBytes, shortBytes }: Sums): Numbers {
+  return {
+    live_bytes: liveBytes,
+    request_bytes: needBytes,
+    limit_bytes: limitBytes,
+    [shortBytes > 0 ? 'short_bytes' : 'spare_bytes']: Math.abs(shortBytes),
+  };
+}
+
+export interface CauseTest {
+  readonly cause: Cause;
+  /** Adds its evidence to `evidence` only where it holds or rules out by a number. */
+  run(facts: OomFacts, evidence: EvidenceLog): TestOutcome;
+}
+
+/** Numbers the evidence of one answer. */
+export class EvidenceLog {
+  readonly entries: Evidence[] = [];
+
+  /** `more`: what it is about, and the query of its rows where the place that `source` names does not tell them. */
+  add(text: string, source: string, more: Pick<Evidence, 'about' | 'query'> = {}): string {
+    const known = this.entries.find((entry) => entry.text === text && entry.source === source);
+    if (known !== undefined) return known.id;
+    const id = `E${this.entries.length + 1}`;
+    this.entries.push({ id, text, source, ...more });
+    return id;
+  }
+
+  /** Says of the entries from index `from` on what they are about, where they do not say it themselves. */
+  mark(from: number, about: EvidenceTopic): void {
+    for (let i = from; i < this.entries.length; i += 1)
+      this.entries[i] = { ...this.entries[i]!, about: this.entries[i]!.about ?? about };
+  }
+}

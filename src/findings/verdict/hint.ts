@@ -1,0 +1,69 @@
+/**
+ * PyTorch ends every OOM message with the same advice, `expandable_segments:True` (before 2.2 `max_split_size_mb`), whatever the figures before it
+ * say. Here it is held against them, and against the run's own configuration.
+ */
+import type { HintResult } from '../../model/results.js';
+import { formatBytes } from '../../model/units.js';
+import type { Cause } from '../../model/vocabulary.js';
+import type { ExpandableConstraint } from '../advice/expandable-constraint.js';
+import { active, budget, type OomFacts } from './facts.js';
+
+/** Null where no caching allocator ran out, or the evidence is too thin to say anything of its advice. */
+export function judgeHint(facts: OomFacts, cause: Cause, constraint: ExpandableConstraint | null): HintResult | null {
+  if (cause === 'host_oom' || cause === 'not_oom' || facts.request === null) return null;
+  if (facts.allocator?.expandableSegments === true)
+    return {
+      verdict: 'already_on',
+      text: "PyTorch's hint does not apply: expandable segments were on already",
+      source: facts.allocator.source,
+    };
+  const live = active(facts);
+  const limit = budget(facts);
+  const { reserved } = facts;
+  if (cause === 'graph_pools')
+    return {
+      verdict: 'cannot_explain',
+      text: "PyTorch's hint does not help: what is free lies in private pools, which the setting leaves as they are",
+      source: facts.privatePoolFree?.source ?? facts.request.source,
+    };
+  if (reserved !== null && live !== null && limit !== null && cause !== 'fragmentation') {
+    const idle = Math.max(0, reserved.bytes - live.bytes);
+    const need = facts.requestAtLeastBytes;
+    if (live.bytes + need <= limit.bytes) return null;
+    const share = reserved.bytes === 0 ? 0 : (100 * idle) / reserved.bytes;
+    return {
+      verdict: 'cannot_explain',
+      text: `PyTorch's hint does not help: ${formatBytes(idle)} reserved but unallocated (${share.toFixed(share < 10 ? 1 : 0)} %) cannot serve the request`,
+      source: reserved.source,
+    };
+  }
+  if (cause !== 'fragmentation') return null;
+  if (constraint !== null)
+    return {
+      verdict: 'forbidden',
+      text: `PyTorch's hint (expandable_segments:True) is right, but not with this configuration: ${constraint.text}`,
+      source: constraint.source,
+    };
+  if (facts.allocator === null)
+    return {
+      verdict: 'unknown',
+      text: "PyTorch's hint (expandable_segments:True) applies if they are off; nothing that was read says whether",
+      source: reserved?.source ?? facts.request.source,
+    };
+  return {
+    verdict: 'applies',
+    text: "PyTorch's hint (expandable_segments:True) is right here",
+    source: facts.allocator.source,
+  };
+}
+
+/** The advice with what the configuration forbids taken out of it, whichever verdict gave it. */
+export function allowedAdvice(next: readonly string[], constraint: ExpandableConstraint | null): string[] {
+  if (constraint === null) return [...next];
+  return next.map((text) =>
+    text.startsWith('PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True')
+      ? `expandable_segments:True would help, but ${constraint.text} (${constraint.source})`
+      : // What is only mentioned beside other advice goes without a word.
+        text.replace(/; expandable_segments:True[^;]*$/, ''),
+  );
+}

@@ -1,0 +1,204 @@
+/** From one failure message, or from facts joined of several witnesses, to a verdict. */
+import type { Verdict } from '../../model/results.js';
+import { GIB } from '../../model/units.js';
+import type { Message } from '../run/message.js';
+import { activityOf } from '../stacks/activity.js';
+import { account } from './accounting.js';
+import { BLANK } from './blank-verdict.js';
+import { capturesFor } from './captures.js';
+import { fallbackOfKind, type KindVerdict, verdictOfKind } from './causes/from-kind.js';
+import { ruleOfThumb } from './causes/rule-of-thumb.js';
+import { EvidenceLog, type Figure, type MonitorFacts, type OomFacts, type RunSide } from './facts.js';
+import { COMBINATION_RULES, judge } from './index.js';
+import { factsOfMessage } from './oom-facts.js';
+import type { RankContext, RunContext } from './run-context.js';
+
+/** What is known beside one failure. */
+export interface Given {
+  /** The run it happened in; undefined for a pasted text. */
+  readonly context?: RunContext | undefined;
+  /** The device's total as the user gave it. */
+  readonly capacityBytes?: number | undefined;
+  /** The device's total as another message of the run prints it. */
+  readonly total?: Figure | undefined;
+  /** Ranks of the launch that ran out of memory. */
+  readonly failedRanks?: number | undefined;
+}
+
+/** Fills in what the run's other texts know of the rank. The failure's own figures go first. */
+export function withContext(facts: OomFacts, rank: RankContext | undefined, given: Given): OomFacts {
+  return {
+    ...facts,
+    total: facts.total ?? given.total ?? monitoredTotal(rank?.monitor),
+    allocator: facts.allocator ?? rank?.allocator ?? null,
+    growth: rank?.growth ?? null,
+    run: rank?.side ?? facts.run ?? null,
+    driver: rank?.driver ?? null,
+    monitor: rank?.monitor ?? null,
+    bystanders: rank === undefined ? null : { ...rank.bystanders, failedAlone: given.failedRanks === 1 },
+  };
+}
+
+/** The driver counts what it keeps for itself into a device's total, PyTorch does not: it comes last. */
+function monitoredTotal(monitor: MonitorFacts | null | undefined): Figure | null {
+  if (monitor?.totalBytes == null) return null;
+  return { bytes: monitor.totalBytes, precisionBytes: DRIVER_RESERVE_BYTES, source: monitor.totalSource };
+}
+/**
+ * The two totals of an H100 are 81,559 MiB and 79.11 GiB, of a V100 under an older driver 32,510 MiB and 31.75 GiB: half a GiB apart, and the same. Nothing
+ * in a sample tells which, so that the figure is no more exact than this.
+ */
+const DRIVER_RESERVE_BYTES = GIB;
+
+/** The verdict of a message, with what the run it stands in adds. */
+export function judgeMessage(message: Message, given: Given = {}): Verdict {
+  const evidence = new EvidenceLog();
+  evidence.add(shorten(message.text), message.source, { about: 'message' });
+  const byKind = verdictOfKind(message.kind, message.text);
+  if (byKind !== undefined) {
+    if (byKind.cause === 'host_oom') {
+      const told = evidence.entries.length;
+      given.context?.tellHost(evidence);
+      evidence.mark(told, 'context');
+    }
+    return {
+      ...BLANK,
+      ...ofKind(byKind),
+      rank: message.rank,
+      device: message.device,
+      evidence: evidence.entries,
+      ruled_out: [],
+      combination: ['The kind of this line says it all: it carries no figures that a test could weigh.'],
+      request: null,
+    };
+  }
+  const rank = given.context?.of(message.rank);
+  const facts = withContext(
+    { ...factsOfMessage(message, given.capacityBytes), run: sideOfMessage(message) },
+    rank,
+    given,
+  );
+  rank?.tell(evidence, facts.total, 'message');
+  evidence.mark(1, 'context');
+  return conclude(facts, evidence, message);
+}
+
+/** What a verdict of a kind says of itself. */
+function ofKind({ cause, detail, confidence, summary, missing, next, capture }: KindVerdict) {
+  const captures = capture === undefined ? [] : capturesFor([{ cause, capture }]);
+  return { cause, detail, confidence, summary, missing, next, captures };
+}
+
+/** Of a text that stands alone: its traceback's innermost frame is all it has beside the figures. */
+function sideOfMessage({ frame, source }: Message): RunSide | null {
+  const activity = frame == null ? null : activityOf([{ name: frame.function, filename: frame.file }]);
+  if (activity === null) return null;
+  return {
+    completed: null,
+    activity,
+    activitySource: source,
+    highest: null,
+    stage: null,
+    stages: null,
+    otherStages: [],
+    ownStage: null,
+    onlyThisStage: false,
+    severalReplicas: false,
+    reservedOnlyGrowthBytes: null,
+    early: null,
+    nccl: [],
+    source,
+  };
+}
+
+/** Parts that show that figures do not belong together. */
+const CONTRADICTIONS = new Set(['contradiction_in_message', 'more_than_given_capacity']);
+
+const RULE_OF_THUMB = COMBINATION_RULES.find(({ id }) => id === 'rule_of_thumb')!.text;
+const PROVEN = COMBINATION_RULES.find(({ id }) => id === 'proven')!.text;
+
+/** Runs the causes over the facts; `message`, where there is one, decides what its kind alone says. */
+export function conclude(facts: OomFacts, evidence: EvidenceLog, message: Message | undefined): Verdict {
+  const told = evidence.entries.length;
+  const judgement = judge(facts, evidence);
+  evidence.mark(told, 'test');
+  const accounting = account(facts);
+  const missing = [...judgement.missing];
+  if (facts.walk !== null && !facts.walk.exact)
+    missing.push('an exact state: the trace contradicts the walk back from the dump');
+  if (facts.free === null)
+    missing.push(
+      'what filled the device: no snapshot; record one with torch.cuda.memory._record_memory_history(stacks="python")',
+    );
+  const common = {
+    ...BLANK,
+    rank: facts.rank,
+    device: facts.device,
+    evidence: evidence.entries,
+    ruled_out: judgement.ruledOut,
+    missing,
+    tests: judgement.tests,
+    captures: judgement.captures,
+    combination: judgement.combination,
+    accounting_total: accounting.total,
+    accounting: accounting.parts,
+    accounting_from: accounting.from,
+    request: facts.request === null ? null : { bytes: facts.request.bytes, site: facts.requestSite },
+  };
+  const { holds } = judgement;
+  const fallback = message === undefined ? undefined : fallbackOfKind(message.kind);
+  if (holds === null && fallback !== undefined) {
+    const { captures, ...said } = ofKind(fallback);
+    const known = new Set(judgement.captures.map(({ id }) => id));
+    return {
+      ...common,
+      ...said,
+      missing: [...missing, ...fallback.missing],
+      captures: [...judgement.captures, ...captures.filter(({ id }) => !known.has(id))],
+    };
+  }
+  const thumb = holds === null ? ruleOfThumb(facts) : null;
+  if (thumb !== null) {
+    return {
+      ...common,
+      ...ofKind(thumb),
+      missing,
+      captures: judgement.captures,
+      combination: [...judgement.combination, RULE_OF_THUMB],
+    };
+  }
+  if (holds === null) {
+    return {
+      ...common,
+      cause: 'undecided',
+      detail: null,
+      confidence: 'low',
+      summary: 'the evidence does not decide it',
+      next: ['capture what is listed as not tested, and ingest it into the same run'],
+    };
+  }
+  const accounted =
+    facts.walk?.exact === true &&
+    facts.walk.uncertainBytes === 0 &&
+    accounting.parts.every((part) => !CONTRADICTIONS.has(part.part));
+  const proven = holds.confidence === 'high' && accounted && facts.total !== null && message !== undefined;
+  const weak = facts.walk !== null && !facts.walk.exact;
+  return {
+    ...common,
+    cause: holds.cause,
+    detail: holds.detail,
+    combination: proven ? [...judgement.combination, PROVEN] : judgement.combination,
+    confidence: proven ? 'proven' : weak ? 'low' : holds.confidence,
+    summary: holds.summary,
+    next: holds.next,
+  };
+}
+
+/** The beginning of a message, whole words: enough to recognise it, the rest stands at its source. */
+export function shorten(text: string): string {
+  const line = text.replaceAll(/\s+/g, ' ').trim();
+  if (line.length <= 80) return line;
+  const cut = line.slice(0, 79);
+  // A number without its unit would be another number.
+  return `${line[79] === ' ' ? cut : cut.replace(/ [^ ]*$/, '')}…`.replace(/ [\d.,]+…$/, ' …');
+}

@@ -1,0 +1,87 @@
+/** The verdict of an OOM entry of a trace, with what its message and its run add. */
+import type { PeakAccounting, Verdict } from '../../model/results.js';
+import { formatBytes, formatCount } from '../../model/units.js';
+import type { Store } from '../../store/store.js';
+import type { ExpandableConstraint } from '../advice/expandable-constraint.js';
+import type { Message } from '../run/message.js';
+import { liveSet } from '../state/live/live-set.js';
+import { account } from './accounting.js';
+import { shareState } from './causes/state-shares.js';
+import { counterfactual } from './counterfactual.js';
+import { EvidenceLog, type Figure } from './facts.js';
+import { allowedAdvice, judgeHint } from './hint.js';
+import { conclude, type Given, shorten, withContext } from './judge-message.js';
+import { liveComponents } from './live-components.js';
+import { factsOfTrace } from './oom-facts.js';
+import type { SnapshotOom } from './traced-ooms.js';
+import { weighCounterfactual } from './weigh-counterfactual.js';
+
+export async function judgeTraced(
+  store: Store,
+  oom: SnapshotOom,
+  message: Message | undefined,
+  given: Given,
+  constraint: ExpandableConstraint | null,
+  peak: (total: Figure | null) => Promise<PeakAccounting | null>,
+  replays: boolean,
+  /** What theory finds surprising, in words. */
+  surprise: () => Promise<string | null>,
+): Promise<Verdict> {
+  const rank = given.context?.of(oom.rank);
+  const facts = withContext(factsOfTrace(oom, message, given.capacityBytes), rank, given);
+  const evidence = new EvidenceLog();
+  const site = oom.site === null ? '' : ` in ${oom.site}`;
+  const free = facts.deviceFree === null ? '' : `; ${formatBytes(facts.deviceFree.bytes)} free on the device`;
+  evidence.add(
+    `asked ${formatBytes(oom.requestedBytes)} (${formatCount(oom.requestedBytes)} bytes)${site}${free}`,
+    oom.source,
+    { about: 'request' },
+  );
+  if (message !== undefined) evidence.add(shorten(message.text), message.source, { about: 'message' });
+  const told = evidence.entries.length;
+  if (oom.freedAfterOom)
+    evidence.add(
+      'the dump was written after the exception had freed memory: this is the state at the OOM, walked back',
+      oom.source,
+    );
+  const hasSettings = (await store.all('snapshot.settings', { snapshot_id: oom.snapshotId })).length > 0;
+  evidence.add(
+    oom.settings.expandableSegments
+      ? "expandable segments were on already, so PyTorch's hint to set them does not apply"
+      : 'expandable segments were off',
+    oom.source,
+    hasSettings ? { query: { name: 'snapshot.settings', params: { snapshot_id: oom.snapshotId } } } : {},
+  );
+  const theory = replays ? await surprise() : null;
+  if (theory !== null) evidence.add(`against theory: ${theory}`, oom.source);
+  const live = await liveSet(store, oom.state);
+  const top = live.sites.slice(0, 3).map((one) => `${formatBytes(one.bytes)} ${one.site}`);
+  if (top.length > 0)
+    evidence.add(`largest live then: ${top.join('; ')}`, oom.source, {
+      query: {
+        name: 'finding.live_stacks',
+        params: { snapshot_id: oom.snapshotId, device: oom.device, at_seq: oom.seq - 1 },
+      },
+    });
+  rank?.tell(evidence, facts.total, 'snapshot');
+  evidence.mark(told, 'context');
+  const verdict = conclude(facts, evidence, message);
+  const accounting = account(
+    facts,
+    shareState(oom.state, oom.settings, { bytes: oom.requestedBytes, stream: oom.stream }),
+  );
+  const hint = judgeHint(facts, verdict.cause, constraint);
+  const accounted = {
+    ...verdict,
+    accounting_total: accounting.total,
+    accounting: accounting.parts,
+    accounting_from: accounting.from,
+    accounting_peak: await peak(facts.total),
+    // Attribution reads the whole trace once more: of many ranks only the first are worth it.
+    components: replays ? await liveComponents(store, oom.snapshotId, oom.device, 'oom', oom.state) : null,
+    hint,
+  };
+  const found = replays ? await counterfactual(store, oom, oom.entries) : null;
+  const weighed = found === null ? accounted : weighCounterfactual(accounted, found, oom.source);
+  return { ...weighed, next: allowedAdvice(weighed.next, constraint) };
+}

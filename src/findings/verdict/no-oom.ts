@@ -1,0 +1,167 @@
+/** The verdicts of a run in which no device ran out of memory: its peaks, and headroom where the device's total is known. */
+import type { LogIncident } from '../../model/log-results.js';
+import type { Verdict } from '../../model/results.js';
+import { formatBytes, formatCount } from '../../model/units.js';
+import type { IncidentKind } from '../../model/vocabulary.js';
+import type { Store } from '../../store/store.js';
+import { listSnapshots } from '../run/names/snapshots.js';
+import { deviceHistory } from '../trace/device-history.js';
+import { BLANK } from './blank-verdict.js';
+import { capturesFor } from './captures.js';
+import { verdictOfKind } from './causes/from-kind.js';
+import { CAPACITY_OPTION, EvidenceLog, type Figure } from './facts.js';
+import { shorten } from './judge-message.js';
+import { componentsAtPeak } from './live-components.js';
+import { type MemoryRow, peakOfLines, peakOfTrace } from './peak-accounting.js';
+import { capturesForEnding, readRunEnding, verdictOfEnding } from './run-ending.js';
+import { MOST_COMPARED_SNAPSHOTS } from './traced-ooms.js';
+
+/** A failure that is no OOM. */
+interface Failed {
+  readonly kind: IncidentKind;
+  readonly rank: number | null;
+  readonly device: number | null;
+  readonly text: string;
+  readonly source: string;
+  /** Innermost frame of its traceback that belongs to no library. */
+  readonly frame: string | null;
+}
+
+function failedOf(incident: LogIncident): Failed {
+  const { kind, rank, device, text, file, line, frame } = incident;
+  return {
+    kind,
+    rank,
+    device,
+    text,
+    source: `${file} line ${formatCount(line)}`,
+    frame: frame === null ? null : `${frame.function} at ${frame.file}:${frame.line}`,
+  };
+}
+
+const BASE = { ...BLANK, cause: 'not_oom', detail: null, ruled_out: [], request: null, next: [] } as const;
+
+/** `total`: the device's, where a text of the run prints it. */
+export async function noOom(
+  store: Store,
+  runId: number,
+  first: LogIncident | null,
+  capacityBytes: number | undefined,
+  total: Figure | null,
+  lines: readonly MemoryRow[],
+): Promise<Verdict[]> {
+  const failure = first === null ? null : failedOf(first);
+  const evidence = new EvidenceLog();
+  if (failure !== null) {
+    evidence.add(`${failure.kind.replaceAll('_', ' ')}: ${shorten(failure.text)}`, failure.source, {
+      about: 'message',
+    });
+    if (failure.frame !== null) evidence.add(`raised in ${failure.frame}`, failure.source, { about: 'context' });
+  }
+  const known: Figure | null =
+    capacityBytes === undefined ? total : { bytes: capacityBytes, precisionBytes: 0, source: CAPACITY_OPTION };
+  const ending = failure === null ? await readRunEnding(store, runId) : null;
+  // A dump in the middle of a run says nothing of its end.
+  const isTold = failure !== null || ending?.kind === 'finished';
+  const verdicts = (await peaks(store, runId, evidence, capacityBytes, known, lines)).map(
+    (verdict): Verdict => (isTold ? verdict : { ...verdict, confidence: 'medium', captures: capturesForEnding() }),
+  );
+  const story = failure === null ? undefined : verdictOfKind(failure.kind, failure.text);
+  if (ending !== null && verdicts.length === 0) return [verdictOfEnding(ending)];
+  if (failure === null || story === undefined) return verdicts;
+  if (verdicts.length > 0) {
+    return verdicts.map((verdict) => ({
+      ...verdict,
+      summary: `${story.summary}; no OOM is in its traces or logs; ${verdict.summary.split('; ').slice(1).join('; ')}`,
+      next: story.next,
+    }));
+  }
+  return [
+    {
+      ...BASE,
+      rank: failure.rank,
+      device: failure.device,
+      confidence: 'medium',
+      summary: story.summary,
+      evidence: evidence.entries,
+      missing: story.missing,
+      captures: story.capture === undefined ? [] : capturesFor([{ cause: story.cause, capture: story.capture }]),
+      accounting_peak: peakOfLines(lines, failure.rank, known),
+      next: story.next,
+    },
+  ];
+}
+
+/** One verdict a device. */
+async function peaks(
+  store: Store,
+  runId: number,
+  evidence: EvidenceLog,
+  capacityBytes: number | undefined,
+  total: Figure | null,
+  lines: readonly MemoryRow[],
+): Promise<Verdict[]> {
+  const verdicts: Verdict[] = [];
+  for (const snapshot of await listSnapshots(store, { runId })) {
+    for (const device of await store.all('snapshot.devices', { snapshot_id: snapshot.snapshot_id })) {
+      if (device.reserved_bytes === 0 && device.events === null) continue;
+      const { peak, peakReserved, holds } = await deviceHistory(store, snapshot.snapshot_id, device.device);
+      const log = new EvidenceLog();
+      for (const { text, source, ...more } of evidence.entries) log.add(text, source, more);
+      const hasTrace = device.events !== null;
+      const reserved = hasTrace ? peakReserved.bytes : device.reserved_bytes;
+      const active = hasTrace ? peak.bytes : device.active_bytes;
+      const what = hasTrace ? 'peak' : 'at the dump';
+      const exactness = holds ? '' : ' (approximate: the trace contradicts itself)';
+      log.add(
+        `${what}: ${formatBytes(active)} live, ${formatBytes(reserved)} reserved${exactness}`,
+        snapshot.display_path,
+        { about: 'test' },
+      );
+      const headroom =
+        capacityBytes === undefined
+          ? ''
+          : `; ${formatBytes(capacityBytes - reserved)} of ${formatBytes(capacityBytes)} never reserved`;
+      // Of many ranks, only the first are worth a walk to the peak.
+      const compared = verdicts.length < MOST_COMPARED_SNAPSHOTS;
+      const peakAccount = compared
+        ? await peakOfTrace(
+            store,
+            { snapshotId: snapshot.snapshot_id, device: device.device, path: snapshot.display_path, hasTrace },
+            total,
+          )
+        : peakOfLines(lines, snapshot.rank, total);
+      verdicts.push({
+        ...BASE,
+        rank: snapshot.rank,
+        device: device.device,
+        confidence: 'high',
+        summary: `no OOM entry and no failure line; ${hasTrace ? 'peak reserved' : 'reserved at the dump'} ${formatBytes(reserved)}${headroom}`,
+        evidence: log.entries,
+        missing:
+          capacityBytes === undefined ? ['headroom: the device total is not in the evidence (give --capacity)'] : [],
+        accounting_peak: peakAccount,
+        components: compared ? await componentsAtPeak(store, snapshot.snapshot_id, device.device, hasTrace) : null,
+        ...(capacityBytes === undefined
+          ? {}
+          : {
+              accounting_total: {
+                text: 'device total, from --capacity, at peak reserved',
+                bytes: capacityBytes,
+                source: CAPACITY_OPTION,
+              },
+              accounting: [
+                { part: 'reserved_at_peak', bytes: reserved, source: snapshot.display_path },
+                {
+                  part: 'headroom_and_outside_pytorch',
+                  bytes: capacityBytes - reserved,
+                  source: `by subtraction from the total (${CAPACITY_OPTION})`,
+                },
+              ],
+              accounting_from: 'snapshot',
+            }),
+      });
+    }
+  }
+  return verdicts;
+}

@@ -1,0 +1,84 @@
+/** The account of the moment at which most was live, from a trace or from memory lines. */
+import { type AccountingPart, BY_SUBTRACTION, type PeakAccounting } from '../../model/results.js';
+import { formatCount } from '../../model/units.js';
+import type { QueryRow } from '../../store/query-catalog.js';
+import type { Store } from '../../store/store.js';
+import { stateAt } from '../trace/state-at.js';
+import { partsOfShares } from './accounting.js';
+import { shareState } from './causes/state-shares.js';
+import type { Figure } from './facts.js';
+
+export type MemoryRow = QueryRow<'log.memory_ranks'>;
+
+/** `total`: of the device, where known; what is left of it then was free or held outside PyTorch, which no trace tells of that moment. */
+export async function peakOfTrace(
+  store: Store,
+  snapshot: { readonly snapshotId: number; readonly device: number; readonly path: string; readonly hasTrace: boolean },
+  total: Figure | null,
+): Promise<PeakAccounting> {
+  const { state, settings, seq } = await stateAt(store, snapshot.snapshotId, snapshot.device, { kind: 'peak' });
+  const where = !snapshot.hasTrace
+    ? 'as dumped'
+    : seq === null
+      ? 'before its first entry'
+      : `entry ${formatCount(seq)}`;
+  const source = `${snapshot.path} ${where}`;
+  const shares = shareState(state, settings, null);
+  return {
+    moment: snapshot.hasTrace ? 'peak' : 'dump',
+    seq,
+    ...toTotal(partsOfShares(shares, source, false), { bytes: shares.reservedBytes, precisionBytes: 0, source }, total),
+    from: total === null || total.source === '--capacity' ? 'snapshot' : 'joined',
+  };
+}
+
+/** Null where the rank's memory lines tell no peak. Largest allocated and largest reserved may be of different moments. */
+export function peakOfLines(
+  lines: readonly MemoryRow[],
+  rank: number | null,
+  total: Figure | null,
+): PeakAccounting | null {
+  const own = lines.filter((row) => row.rank === rank && row.max_bytes !== null);
+  const largest = (metrics: readonly string[]): MemoryRow | undefined =>
+    metrics
+      .flatMap((metric) => own.filter((row) => row.metric === metric))
+      .sort((a, b) => b.max_bytes! - a.max_bytes!)[0];
+  const allocated = largest(['max_allocated', 'allocated']);
+  const reserved = largest(['max_reserved', 'reserved']);
+  if (allocated === undefined) return null;
+  const at = (row: MemoryRow): string => `${row.display_path} line ${formatCount(row.line)}`;
+  const parts: AccountingPart[] = [{ part: 'allocated', bytes: allocated.max_bytes!, source: at(allocated) }];
+  const held = reserved ?? allocated;
+  const beyond = held.max_bytes! - allocated.max_bytes!;
+  if (beyond < 0) return null;
+  if (beyond > 0)
+    parts.push({
+      part: 'reserved_beyond',
+      bytes: beyond,
+      source: `${BY_SUBTRACTION}: reserved (${at(held)}) − allocated`,
+    });
+  const basis = { bytes: held.max_bytes!, precisionBytes: 0, source: at(held) };
+  return { moment: 'lines', seq: null, ...toTotal(parts, basis, total), from: 'log' };
+}
+
+function toTotal(
+  parts: readonly AccountingPart[],
+  reserved: Figure,
+  total: Figure | null,
+): Pick<PeakAccounting, 'total' | 'parts'> {
+  if (total === null)
+    return {
+      total: { text: 'reserved (device total not in the evidence)', bytes: reserved.bytes, source: reserved.source },
+      parts,
+    };
+  const left = total.bytes - reserved.bytes;
+  const rest: AccountingPart = {
+    part: left >= 0 ? 'free_or_outside_pytorch' : 'more_than_the_total',
+    bytes: left,
+    source: `${BY_SUBTRACTION} from the total (${total.source})`,
+  };
+  return {
+    total: { text: 'device total', bytes: total.bytes, source: total.source },
+    parts: left === 0 ? parts : [...parts, rest],
+  };
+}

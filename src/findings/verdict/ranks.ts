@@ -1,0 +1,246 @@
+/** The ranks of a run beside each other: how far their peaks lie apart, whether only one of them is fragmented, and whether the same code pins all. */
+import { type AllocatorState, stateTotals } from '../../allocator/walk/allocator-state.js';
+import { HISTORY_RULES } from '../../model/derived-tables.js';
+import type { FirstFailureResult } from '../../model/log-results.js';
+import type {
+  RankFragmentation,
+  RankGap,
+  RankPinning,
+  RankSpread,
+  RanksResult,
+  StageSpread,
+} from '../../model/results.js';
+import type { Store } from '../../store/store.js';
+import { listSnapshots } from '../run/names/snapshots.js';
+import type { RankLayout } from '../run/rank-layout.js';
+import { deviceHistory } from '../trace/device-history.js';
+import { stateAt } from '../trace/state-at.js';
+import type { MemoryRow } from './peak-accounting.js';
+import { pinningSites } from './pinning-sites.js';
+import { MOST_COMPARED_SNAPSHOTS, type SnapshotOom } from './traced-ooms.js';
+
+/** Sites of one rank that are looked for on the others, and sites told. */
+const SITES_PER_RANK = 5;
+const MOST_SITES = 8;
+/** Only the failed rank is fragmented: this many times what any other has, and this share of its reserve. */
+const ALONE_FACTOR = 2;
+const ALONE_SHARE = 0.02;
+
+interface RankInput {
+  readonly traced: readonly SnapshotOom[];
+  /** Memory figures of the newest launch. */
+  readonly lines: readonly MemoryRow[];
+  readonly layout: RankLayout | null;
+  readonly layoutOrigin: string | null;
+  readonly worldSize: number | null;
+  readonly first: FirstFailureResult | null;
+}
+
+/** Null where nothing is known of any rank by its number. Looks at the traces of at most {@link MOST_COMPARED_SNAPSHOTS} snapshots beyond what is derived already. */
+export async function describeRanks(store: Store, runId: number, input: RankInput): Promise<RanksResult | null> {
+  const peaks = new Map<number, Peaks>();
+  for (const row of input.lines) addLine(peaks, row);
+  const { states, leftOut } = await readSnapshots(store, runId, input.traced, peaks);
+  if (peaks.size === 0) return null;
+  return {
+    world_size: input.worldSize,
+    layout_origin: input.layoutOrigin,
+    stages: stagesOf(peaks, input.layout),
+    fragmentation: fragmentationOf(states, input),
+    pinning: await pinningOf(store, states),
+    snapshots_left_out: leftOut,
+  };
+}
+
+// ---- peaks -----------------------------------------------------------------------------------------------------------------------
+
+interface Peaks {
+  allocated: number | null;
+  reserved: number | null;
+}
+
+function raise(peaks: Map<number, Peaks>, rank: number, field: keyof Peaks, bytes: number): void {
+  let known = peaks.get(rank);
+  if (known === undefined) {
+    known = { allocated: null, reserved: null };
+    peaks.set(rank, known);
+  }
+  known[field] = Math.max(known[field] ?? 0, bytes);
+}
+
+const FIELD_OF_METRIC: Readonly<Record<string, keyof Peaks>> = {
+  max_allocated: 'allocated',
+  allocated: 'allocated',
+  max_reserved: 'reserved',
+  reserved: 'reserved',
+};
+
+function addLine(peaks: Map<number, Peaks>, { rank, metric, max_bytes }: MemoryRow): void {
+  const field = FIELD_OF_METRIC[metric];
+  if (field !== undefined && rank !== null && max_bytes !== null) raise(peaks, rank, field, max_bytes);
+}
+
+function stagesOf(peaks: ReadonlyMap<number, Peaks>, layout: RankLayout | null): StageSpread[] {
+  const stages = new Map<number | null, number[]>();
+  for (const rank of [...peaks.keys()].sort((a, b) => a - b)) {
+    const pp = layout?.position(rank)?.pp ?? null;
+    const ranks = stages.get(pp);
+    if (ranks === undefined) stages.set(pp, [rank]);
+    else ranks.push(rank);
+  }
+  const of = (ranks: readonly number[], field: keyof Peaks): RankSpread | null =>
+    spread(
+      ranks.flatMap((rank) => (peaks.get(rank)![field] === null ? [] : [{ rank, bytes: peaks.get(rank)![field]! }])),
+    );
+  return [...stages]
+    .sort(([a], [b]) => (a ?? -1) - (b ?? -1))
+    .map(([pp, ranks]) => ({
+      pp,
+      ranks,
+      peak_allocated_bytes: of(ranks, 'allocated'),
+      peak_reserved_bytes: of(ranks, 'reserved'),
+    }));
+}
+
+/** The median of an even number is the larger of the two in the middle: it is some rank's figure. */
+function spread(values: readonly { readonly rank: number; readonly bytes: number }[]): RankSpread | null {
+  if (values.length === 0) return null;
+  const sorted = [...values].sort((a, b) => a.bytes - b.bytes || b.rank - a.rank);
+  const most = sorted.at(-1)!;
+  return {
+    ranks: sorted.length,
+    least: sorted[0]!.bytes,
+    median: sorted[Math.floor(sorted.length / 2)]!.bytes,
+    most: most.bytes,
+    most_rank: most.rank,
+  };
+}
+
+// ---- snapshots -------------------------------------------------------------------------------------------------------------------
+
+interface RankState {
+  readonly rank: number;
+  readonly moment: RankGap['moment'];
+  readonly state: AllocatorState;
+}
+
+/** One state a rank: at its OOM, else at the peak of its last snapshot. Adds the peaks of the traces to `peaks`. */
+async function readSnapshots(
+  store: Store,
+  runId: number,
+  traced: readonly SnapshotOom[],
+  peaks: Map<number, Peaks>,
+): Promise<{ states: RankState[]; leftOut: number }> {
+  const snapshots = await listSnapshots(store, { runId });
+  const isFew = snapshots.length <= MOST_COMPARED_SNAPSHOTS;
+  const states = new Map<number, RankState>();
+  for (const oom of traced) {
+    if (oom.rank === null || states.has(oom.rank) || states.size >= MOST_COMPARED_SNAPSHOTS) continue;
+    states.set(oom.rank, { rank: oom.rank, moment: 'oom', state: oom.state });
+  }
+  let leftOut = 0;
+  for (const { snapshot_id, rank } of snapshots.toReversed()) {
+    if (rank === null) continue;
+    const devices = await store.all('snapshot.devices', { snapshot_id });
+    // A process may hold a little on other devices; its own is the one it holds most of.
+    const own = devices.toSorted((a, b) => b.reserved_bytes - a.reserved_bytes)[0];
+    if (own === undefined || (own.reserved_bytes === 0 && own.events === null)) continue;
+    raise(peaks, rank, 'allocated', own.active_bytes);
+    raise(peaks, rank, 'reserved', own.reserved_bytes);
+    if (own.events === null) {
+      if (isFew && !states.has(rank)) {
+        const { state } = await stateAt(store, snapshot_id, own.device, { kind: 'end' });
+        states.set(rank, { rank, moment: 'dump', state });
+      }
+      continue;
+    }
+    const summary = await store.one('history.summary', { snapshot_id, device: own.device, rules: HISTORY_RULES });
+    // Those of an OOM were walked, whether or not the store could keep what was found.
+    const isWalked = isFew || traced.some((oom) => oom.snapshotId === snapshot_id && oom.device === own.device);
+    if (summary === undefined && !isWalked) {
+      leftOut += 1;
+      continue;
+    }
+    const history = summary === undefined ? await deviceHistory(store, snapshot_id, own.device) : undefined;
+    raise(peaks, rank, 'allocated', history?.peak.bytes ?? summary!.peak_active_bytes);
+    raise(peaks, rank, 'reserved', history?.peakReserved.bytes ?? summary!.peak_reserved_bytes);
+    if (states.has(rank)) continue;
+    if (states.size >= MOST_COMPARED_SNAPSHOTS) {
+      leftOut += 1;
+      continue;
+    }
+    const { state } = await stateAt(store, snapshot_id, own.device, { kind: 'peak' });
+    states.set(rank, { rank, moment: 'peak', state });
+  }
+  return { states: [...states.values()].sort((a, b) => a.rank - b.rank), leftOut };
+}
+
+// ---- fragmentation and pinning ---------------------------------------------------------------------------------------------------
+
+/** States against states, or memory lines against memory lines: a gap at an OOM is no match for one between two largest figures. */
+function fragmentationOf(states: readonly RankState[], input: RankInput): RankFragmentation | null {
+  const failed = input.first?.rank ?? input.traced[0]?.rank ?? null;
+  if (failed === null) return null;
+  const fromStates = states.map(({ rank, moment, state }) => {
+    const { reservedBytes, activeBytes } = stateTotals(state);
+    return gap(rank, moment, reservedBytes, activeBytes);
+  });
+  return compare(fromStates, failed, 'snapshot') ?? compare(gapsOfLines(input.lines), failed, 'log');
+}
+
+function gap(rank: number, moment: RankGap['moment'], reserved: number, active: number): RankGap {
+  return { rank, moment, reserved_bytes: reserved, active_bytes: active, gap_bytes: reserved - active };
+}
+
+function gapsOfLines(lines: readonly MemoryRow[]): RankGap[] {
+  const reserved = new Map<number, number>();
+  const allocated = new Map<number, number>();
+  for (const { rank, metric, max_bytes } of lines) {
+    if (rank === null || max_bytes === null) continue;
+    if (metric === 'max_reserved') reserved.set(rank, max_bytes);
+    if (metric === 'max_allocated') allocated.set(rank, max_bytes);
+  }
+  return [...reserved].flatMap(([rank, bytes]) => {
+    const most = allocated.get(rank);
+    return most === undefined || most > bytes ? [] : [gap(rank, 'lines', bytes, most)];
+  });
+}
+
+function compare(
+  gaps: readonly RankGap[],
+  failedRank: number,
+  from: RankFragmentation['from'],
+): RankFragmentation | null {
+  const failed = gaps.find((one) => one.rank === failedRank);
+  const others = spread(
+    gaps.filter((one) => one.rank !== failedRank).map(({ rank, gap_bytes }) => ({ rank, bytes: gap_bytes })),
+  );
+  if (failed === undefined || others === null) return null;
+  const stands = failed.gap_bytes;
+  const isAlone = stands >= ALONE_FACTOR * others.most && stands >= ALONE_SHARE * failed.reserved_bytes;
+  const only = isAlone ? true : others.median * ALONE_FACTOR >= stands ? false : null;
+  return { from, failed, others, only_failed: only };
+}
+
+async function pinningOf(store: Store, states: readonly RankState[]): Promise<RankPinning | null> {
+  if (states.length === 0) return null;
+  const sites = new Map<string, { ranks: number; segments: number; bytes: number }>();
+  for (const { state } of states) {
+    for (const { site, segments, bytes } of (await pinningSites(store, state)).slice(0, SITES_PER_RANK)) {
+      const known = sites.get(site);
+      if (known === undefined) sites.set(site, { ranks: 1, segments, bytes });
+      else {
+        known.ranks += 1;
+        known.segments += segments;
+        known.bytes += bytes;
+      }
+    }
+  }
+  return {
+    ranks: states.map(({ rank }) => rank),
+    sites: [...sites]
+      .map(([site, sum]) => ({ site, ...sum }))
+      .sort((a, b) => b.ranks - a.ranks || b.segments - a.segments || b.bytes - a.bytes || (a.site < b.site ? -1 : 1))
+      .slice(0, MOST_SITES),
+  };
+}

@@ -1,0 +1,263 @@
+/** What the rest of a run says about one of its ranks: allocator variables, memory lines, growth, the other ranks. A message alone knows none of it. */
+import { readAllocConf } from '../../allocator/settings.js';
+import { ALLOCATOR_VARIABLES } from '../../knowledge/env-keys.js';
+import { DRIVER_OWNER_WORDS } from '../../model/nsys-results.js';
+import { formatBytes, formatCount, GIB } from '../../model/units.js';
+import type { QueryRow } from '../../store/query-catalog.js';
+import type { Store } from '../../store/store.js';
+import { type DriverMemory, driverMemoryOf, readDriverMemory } from '../nsys/run-memory.js';
+import { readMonitored } from '../outside/monitor-facts.js';
+import { readRunTexts } from '../run/run-texts.js';
+import type { Bystanders } from './causes/rule-of-thumb.js';
+import type { AllocatorFacts, DriverFacts, EvidenceLog, Figure, Growth, MonitorFacts, RunSide } from './facts.js';
+import { runSide, savingSince } from './run-side.js';
+
+type EnvRow = QueryRow<'log.env'>;
+type MemoryRow = QueryRow<'log.memory_ranks'>;
+
+/** Facts of one rank that are in no message of it. */
+export interface RankContext {
+  readonly allocator: AllocatorFacts | null;
+  readonly growth: Growth | null;
+  readonly side: RunSide;
+  /** What a profile of the driver says of this rank; null without one that tells PyTorch's memory from the rest. */
+  readonly driver: DriverFacts | null;
+  /** What was sampled of the device of this rank. */
+  readonly monitor: MonitorFacts | null;
+  /** Beside what is known of failures. */
+  readonly bystanders: Omit<Bystanders, 'failedAlone'>;
+  /** Adds what a reader should know beside a message, or beside a snapshot, which tells of its own rank all there is. */
+  tell(evidence: EvidenceLog, total: Figure | null, beside: 'message' | 'snapshot'): void;
+}
+
+export interface RunContext {
+  of(rank: number | null): RankContext;
+  /** Adds what was sampled of the host's memory, for a failure that is a matter of the host. */
+  tellHost(evidence: EvidenceLog): void;
+}
+
+/** Reads a run's context once: of the newest launch that printed memory, and of what sets the allocator's variables. */
+export async function readRunContext(store: Store, runId: number): Promise<RunContext> {
+  const env = await store.all('log.env', { run_id: runId });
+  const printed = await store.all('log.memory_ranks', { run_id: runId, rank: null });
+  const newest = Math.max(...printed.map(({ attempt }) => attempt));
+  const memory = printed.filter(({ attempt }) => attempt === newest);
+  const ranks = new Set(memory.map(({ rank }) => rank));
+  const texts = await readRunTexts(store, runId);
+  const profiled = await readDriverMemory(store, runId);
+  const monitored = await readMonitored(store, runId);
+  const hostMemory = await store.all('outside.host_memory', { run_id: runId });
+  return {
+    tellHost: (evidence) => tellHostMemory(runId, hostMemory, evidence),
+    of(rank) {
+      // Without a rank, the one writer there is must be the one that failed.
+      const own = rank ?? (ranks.size === 1 ? [...ranks][0]! : null);
+      const isOwn = (row: { readonly rank: number | null }): boolean => row.rank === own;
+      const lines = new Map(memory.filter(isOwn).map((row) => [row.metric, row]));
+      const others = memory.filter((row) => !isOwn(row));
+      const allocator = allocatorOf(env, own);
+      const driver = driverMemoryOf(profiled, own);
+      const monitor =
+        own === null ? (monitored.size === 1 ? [...monitored.values()][0]! : null) : (monitored.get(own) ?? null);
+      return {
+        allocator: allocator?.facts ?? null,
+        growth: growthOf(lines.get('allocated')),
+        side: runSide(texts, own, memory, printed, env),
+        driver: driver === null || driver.outside.length === 0 ? null : driver,
+        monitor,
+        bystanders: bystandersOf(own, others, lines.get('max_reserved'), env),
+        tell(evidence, total, beside) {
+          if (beside === 'message') {
+            if (allocator !== null) evidence.add(allocator.text, allocator.facts.source);
+            tellMemory(lines, evidence);
+          }
+          tellOthers(own, others, total, evidence);
+          if (driver !== null) tellDriver(driver, evidence);
+          if (monitor !== null) tellMonitor(runId, monitor, evidence);
+          const saving = savingSince(texts);
+          if (saving !== null) evidence.add(saving.text, saving.source);
+        },
+      };
+    },
+  };
+}
+
+/** Owners told by name in one line; the verb `nsys` has all. */
+const MOST_OWNERS = 4;
+
+/** What a profile of the driver shows: calls that failed, retries, and whose the memory outside PyTorch was. */
+function tellDriver({ outside, moment, failed, retries, retryNs, source }: DriverMemory, evidence: EvidenceLog): void {
+  if (failed.length > 0) {
+    const calls = failed
+      .map(({ api, count }) => `${api}${count === 1 ? '' : ` (${formatCount(count)} times)`}`)
+      .join(', ');
+    const tried =
+      retries === 0
+        ? ''
+        : `; the allocator emptied its cache to try again ${retries === 1 ? 'once' : `${formatCount(retries)} times`}, ${(retryNs / 1e6).toFixed(1)} ms of frees`;
+    evidence.add(`the driver refused memory: ${calls}${tried}`, source);
+  }
+  if (outside.length === 0) return;
+  const sum = outside.reduce((bytes, share) => bytes + share.bytes, 0);
+  const named = outside
+    .slice(0, MOST_OWNERS)
+    .map(({ owner, bytes }) => `${DRIVER_OWNER_WORDS[owner]} ${formatBytes(bytes)}`);
+  const rest = outside.length - named.length;
+  const when = moment === 'oom' ? 'when it failed' : "at the driver's peak";
+  const words = `${named.join(', ')}${rest === 0 ? '' : ` and ${rest} more`}`;
+  evidence.add(`outside PyTorch the profiler saw ${formatBytes(sum)} ${when}: ${words}`, source);
+}
+
+const HOST_WORDS: Readonly<Record<string, (bytes: string) => string>> = {
+  host_limit: (bytes) => `may use ${bytes} of host memory`,
+  host_used: (bytes) => `${bytes} of the host in use at most`,
+  process_rss: (bytes) => `resident at most ${bytes}`,
+  process_max_rss: (bytes) => `resident at most ${bytes}`,
+};
+
+/** Limits first, then who came near them; samples, so that the last moment may be missing. */
+function tellHostMemory(runId: number, rows: readonly QueryRow<'outside.host_memory'>[], evidence: EvidenceLog): void {
+  for (const { metric, host, process, bytes, display_path: path, line } of rows) {
+    const words = HOST_WORDS[metric]?.(formatBytes(bytes));
+    if (words === undefined || bytes === 0) continue;
+    const who = process === null ? '' : `${process}: `;
+    const where = host === null ? '' : ` on ${host}`;
+    const sampled = metric === 'host_limit' ? '' : ' (sampled)';
+    evidence.add(`${who}${words}${where}${sampled}`, `${path} line ${formatCount(line)}`, {
+      query: { name: 'outside.host_memory', params: { run_id: runId } },
+    });
+  }
+}
+
+/** A change of memory outside PyTorch worth a word. */
+const OUTSIDE_CHANGE_BYTES = GIB / 2;
+
+/** What was sampled of the device: in use at the failure, other processes, how the part outside PyTorch moved. */
+function tellMonitor(runId: number, monitor: MonitorFacts, evidence: EvidenceLog): void {
+  const { usedBytes, moment, usedOfBytes, others, outsideFirstBytes: first, outsideLastBytes: last, source } = monitor;
+  const when = moment === 'failure' ? 'when it failed' : 'in the largest sample, which may have missed the peak';
+  const all = usedOfBytes === null ? '' : ` of ${formatBytes(usedOfBytes)}`;
+  const change =
+    first === null || last === null || Math.abs(last - first) < OUTSIDE_CHANGE_BYTES
+      ? ''
+      : `; outside PyTorch ${formatBytes(first)} at first and ${formatBytes(last)} at last`;
+  evidence.add(`the device had ${formatBytes(usedBytes)}${all} in use ${when}${change}`, source, {
+    query: { name: 'outside.monitors', params: { run_id: runId } },
+  });
+  const [most] = others ?? [];
+  if (most === undefined || others === null) return;
+  const sum = others.reduce((bytes, process) => bytes + process.bytes, 0);
+  const who = `pid ${most.pid ?? 'unknown'}${most.process === null ? '' : ` ${most.process}`}`;
+  const more = others.length === 1 ? '' : `, largest of ${formatCount(others.length)}`;
+  evidence.add(
+    `other processes on this device held ${formatBytes(sum)} when last seen: ${who}${more}`,
+    monitor.othersSource ?? monitor.totalSource,
+    { query: { name: 'outside.processes', params: { run_id: runId } } },
+  );
+}
+
+function bystandersOf(
+  own: number | null,
+  others: readonly MemoryRow[],
+  ownReserved: MemoryRow | undefined,
+  env: readonly EnvRow[],
+): Omit<Bystanders, 'failedAlone'> {
+  const reserved = others.filter(
+    (row) => row.metric === 'max_reserved' && row.max_bytes !== null && row.rank !== null && row.rank !== own,
+  );
+  const most = reserved.reduce((highest, row) => Math.max(highest, row.max_bytes!), 0);
+  return {
+    ranks: new Set(reserved.map((row) => row.rank)).size,
+    mostReservedBytes: reserved.length === 0 ? null : most,
+    ownReservedBytes: ownReserved?.max_bytes ?? null,
+    environmentSource: env[0]?.display_path ?? null,
+  };
+}
+
+function growthOf(row: MemoryRow | undefined): Growth | null {
+  if (row === undefined || row.growth_bytes === null || row.last_bytes === null || row.last_iteration === null)
+    return null;
+  if (row.growth_first_bytes === null || row.growth_first_iteration === null) return null;
+  return {
+    samples: row.growth_samples,
+    firstIteration: row.growth_first_iteration,
+    lastIteration: row.last_iteration,
+    firstBytes: row.growth_first_bytes,
+    lastBytes: row.last_bytes,
+    bytesPerIteration: row.growth_bytes,
+    r2: row.growth_r2 ?? 0,
+    lateBytes: row.growth_late_bytes,
+    source: row.display_path,
+  };
+}
+
+/** The strongest origin that says something of this rank, or of all; of one origin the variable that torch asks first. */
+function allocatorOf(
+  rows: readonly EnvRow[],
+  rank: number | null,
+): { readonly facts: AllocatorFacts; readonly text: string } | null {
+  const order = (row: EnvRow): number => ALLOCATOR_VARIABLES.indexOf(row.key);
+  const isOwn = (row: EnvRow): boolean => rank !== null && row.ranks?.includes(rank) === true;
+  const [found] = rows
+    .filter((row) => order(row) >= 0 && (row.ranks === null || isOwn(row)))
+    .sort(
+      (a, b) =>
+        Number(isOwn(b)) - Number(isOwn(a)) ||
+        a.precedence - b.precedence ||
+        b.attempt - a.attempt ||
+        order(a) - order(b),
+    );
+  if (found === undefined) return null;
+  const { settings, problems } = readAllocConf(found.value ?? '');
+  const set = found.value === null ? 'unset' : `set to ${JSON.stringify(found.value)}`;
+  const trouble = problems.length === 0 ? '' : `; torch refuses it: ${problems[0]}`;
+  const source = `${found.display_path} line ${formatCount(found.line)}`;
+  return {
+    facts: { expandableSegments: settings.expandableSegments, maxSplitBytes: settings.maxSplitBytes, source },
+    text: `${found.key} is ${set} (${found.origin}): expandable segments ${settings.expandableSegments ? 'on' : 'off'}${trouble}`,
+  };
+}
+
+/** The rank's own last memory line: what it held before it failed, and the signs of pressure in it. */
+function tellMemory(lines: ReadonlyMap<string, MemoryRow>, evidence: EvidenceLog): void {
+  const reserved = lines.get('max_reserved') ?? lines.get('reserved');
+  const allocated = lines.get('max_allocated') ?? lines.get('allocated');
+  const shown = reserved ?? allocated;
+  if (shown === undefined) return;
+  const parts: string[] = [];
+  if (allocated?.last_bytes != null) parts.push(`peak allocated ${formatBytes(allocated.last_bytes)}`);
+  if (reserved?.last_bytes != null) parts.push(`peak reserved ${formatBytes(reserved.last_bytes)}`);
+  const split = lines.get('inactive_split');
+  if (split?.last_bytes != null && split.last_bytes > 0)
+    parts.push(`${formatBytes(split.last_bytes)} in unusable remainders of split blocks`);
+  const when = shown.last_iteration === null ? '' : ` (iteration ${formatCount(shown.last_iteration)})`;
+  const source = `${shown.display_path} line ${formatCount(shown.line)}`;
+  if (parts.length > 0) evidence.add(`last memory line before it${when}: ${parts.join(', ')}`, source);
+  const retries = lines.get('alloc_retries');
+  if (retries !== undefined && retries.max_value > 0) {
+    const times = retries.max_value === 1 ? 'once' : `${formatCount(retries.max_value)} times`;
+    evidence.add(
+      `the driver had refused memory ${times} before and the cache was flushed (allocation retries): near its limit already`,
+      `${retries.display_path} line ${formatCount(retries.line)}`,
+    );
+  }
+}
+
+/** Headroom elsewhere: one rank that fails beside others with room is not a model that does not fit everywhere. */
+function tellOthers(
+  rank: number | null,
+  others: readonly MemoryRow[],
+  total: Figure | null,
+  evidence: EvidenceLog,
+): void {
+  const reserved = others.filter((row) => row.metric === 'max_reserved' && row.max_bytes !== null && row.rank !== null);
+  if (rank === null || reserved.length === 0) return;
+  const most = reserved.reduce((best, row) => (row.max_bytes! > best.max_bytes! ? row : best));
+  const room = total === null ? '' : `, ${formatBytes(total.bytes - most.max_bytes!)} below the device's total`;
+  const count = new Set(reserved.map((row) => row.rank)).size;
+  const who = count === 1 ? `rank ${most.rank}` : `${formatCount(count)} other ranks (most: rank ${most.rank})`;
+  evidence.add(
+    `elsewhere: ${who} reserved at most ${formatBytes(most.max_bytes!)}${room}`,
+    `${most.display_path} line ${formatCount(most.line)}`,
+  );
+}

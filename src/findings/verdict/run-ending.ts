@@ -1,0 +1,66 @@
+/** How a run without a failure line ended, as far as its texts tell. */
+import type { Verdict } from '../../model/results.js';
+import { formatCount } from '../../model/units.js';
+import type { Store } from '../../store/store.js';
+import { readIterationSummary } from '../run/iteration-summary.js';
+import { BLANK } from './blank-verdict.js';
+import { capturesFor } from './captures.js';
+import { EvidenceLog } from './facts.js';
+
+export interface RunEnding {
+  /** `finished`: a line says that it came to its end. `silent`: iterations are printed, and nothing says how they ended. */
+  readonly kind: 'finished' | 'silent';
+  readonly text: string;
+  readonly source: string;
+}
+
+/** Of the last launch; null where no text tells of training at all. */
+export async function readRunEnding(store: Store, runId: number): Promise<RunEnding | null> {
+  const phases = await store.all('log.phases', { run_id: runId });
+  const iterations = (await readIterationSummary(store, runId)).filter((row) => row.attempt !== null);
+  const attempt = Math.max(...phases.map((row) => row.attempt), ...iterations.map((row) => row.attempt!));
+  const finished = phases.find((row) => row.attempt === attempt && row.phase === 'finished');
+  if (finished !== undefined) {
+    return {
+      kind: 'finished',
+      text: finished.label,
+      source: `${finished.display_path} line ${formatCount(finished.line)}`,
+    };
+  }
+  const last = iterations.find((row) => row.attempt === attempt)?.highest ?? null;
+  const [phase] = phases.filter((row) => row.attempt === attempt && row.phase === 'training');
+  if (last === null || phase === undefined) return null;
+  return { kind: 'silent', text: `the last iteration printed is ${formatCount(last)}`, source: phase.display_path };
+}
+
+/** What may be said of a run of which only texts are known, none of them of a failure. */
+export function verdictOfEnding({ kind, text, source }: RunEnding): Verdict {
+  const evidence = new EvidenceLog();
+  evidence.add(text, source);
+  const finished = kind === 'finished';
+  return {
+    ...BLANK,
+    rank: null,
+    device: null,
+    cause: finished ? 'not_oom' : 'undecided',
+    detail: null,
+    confidence: finished ? 'high' : 'low',
+    summary: finished
+      ? 'no failure: the log shows the run coming to its end'
+      : 'no failure line, and none that says that the run came to its end',
+    evidence: evidence.entries,
+    ruled_out: [],
+    missing: finished ? [] : ['how the run ended: the last lines of every rank, and of the launcher'],
+    captures: finished ? [] : capturesForEnding(),
+    next: finished ? [] : ['name the logs of all ranks and of the launcher: failures are often printed elsewhere'],
+    request: null,
+  };
+}
+
+/** What tells a run that ended well from one that something outside its traces ended. */
+export function capturesForEnding(): Verdict['captures'] {
+  return capturesFor([
+    { cause: 'not_oom', capture: 'logs_of_all_ranks' },
+    { cause: 'host_oom', capture: 'logs_of_all_ranks' },
+  ]);
+}

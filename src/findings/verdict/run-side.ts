@@ -1,0 +1,194 @@
+import { formatBytes, formatCount } from '../../model/units.js';
+import { isOomKind } from '../../model/vocabulary.js';
+import type { QueryRow } from '../../store/query-catalog.js';
+import type { RankLayout } from '../run/rank-layout.js';
+import { completedIterations, type RunTexts } from '../run/run-texts.js';
+import { activityOf } from '../stacks/activity.js';
+import type { Activity, EarlyGrowth, Figure, RunSide, StageMemory } from './facts.js';
+import {
+  DEFAULT_NCCL_BUFFER_BYTES,
+  FEWEST_SAMPLES,
+  GREEDY_NCCL_CHANNELS,
+  LEAST_R2,
+  NOISE_BYTES,
+  NOISE_SHARE,
+} from './thresholds.js';
+
+type EnvRow = QueryRow<'log.env'>;
+type MemoryRow = QueryRow<'log.memory_ranks'>;
+
+/** `memory`: the figures of the newest launch that printed any; `printed`: those of all launches, which nodes may count differently. */
+export function runSide(
+  texts: RunTexts,
+  rank: number | null,
+  memory: readonly MemoryRow[],
+  printed: readonly MemoryRow[],
+  env: readonly EnvRow[],
+): RunSide {
+  const { layout, stages, incidents, attempt } = texts;
+  const failed = incidents.filter((one) => one.attempt === attempt && isOomKind(one.kind) && one.rank !== null);
+  const positions = failed.flatMap((one) => layout?.position(one.rank!) ?? []);
+  const stage = rank === null ? null : (layout?.position(rank)?.pp ?? null);
+  const byStage = stageMemory(printed, layout);
+  const own = byStage.find((one) => one.stage === stage) ?? null;
+  const acting = activityInLog(texts, rank);
+  const row = memory.find((one) => one.metric === 'max_allocated');
+  return {
+    completed: completedIterations(texts),
+    activity: acting?.activity ?? null,
+    activitySource: acting?.source ?? null,
+    highest: highestOf(memory, rank) ?? (own === null ? null : stageFigure(own, printed)),
+    stage,
+    stages,
+    otherStages: stage === null ? [] : byStage.filter((one) => one.stage !== stage),
+    ownStage: own,
+    onlyThisStage: stage !== null && positions.every((position) => position.pp === stage),
+    severalReplicas: new Set(positions.map((position) => position.dp)).size > 1,
+    reservedOnlyGrowthBytes: reservedOnlyGrowth(memory.filter((one) => one.rank === rank)),
+    early: earlyGrowth(texts, memory, rank, own?.rank ?? null),
+    nccl: [...ncclSettings(env, rank), ...ncclFailures(texts)],
+    source: row === undefined ? '' : `${row.display_path} line ${formatCount(row.line)}`,
+  };
+}
+
+/** From the innermost frame of the rank's own traceback. */
+function activityInLog(
+  { incidents, attempt, phases }: RunTexts,
+  rank: number | null,
+): { readonly activity: Activity; readonly source: string } | null {
+  const own = incidents.filter((one) => one.attempt === attempt && one.is_oom && one.frame !== null);
+  const found = own.find((one) => one.rank === rank) ?? (rank === null ? own[0] : undefined);
+  const announcedLoad = phases.find((one) => one.attempt === attempt && one.phase === 'checkpoint_load');
+  if (found?.frame == null) {
+    // Without a traceback the last phase announced has to do; `no checkpoint to load` is announced in the same place.
+    const isLoading =
+      announcedLoad !== undefined &&
+      !/^no /.test(announcedLoad.label) &&
+      !phases.some((one) => one.attempt === attempt && (one.phase === 'training' || one.phase === 'data_build'));
+    if (!isLoading) return null;
+    const { display_path: path, line } = announcedLoad;
+    return { activity: 'checkpoint_load', source: `${path} line ${formatCount(line)}` };
+  }
+  const { function: name, file } = found.frame;
+  let activity = activityOf([{ name, filename: file }]);
+  if (activity === null) return null;
+  const trains = phases.some((one) => one.attempt === attempt && one.phase === 'training');
+  // The functions that gather a state dict are the same; before training begins there is nothing to save.
+  if (activity === 'checkpoint_save' && announcedLoad !== undefined && !trains) activity = 'checkpoint_load';
+  return { activity, source: `${found.file} line ${formatCount(found.line)}` };
+}
+
+/** A checkpoint that was being saved, as far as phase lines tell: announced after the last iteration printed. An asynchronous one may have been let go by then. */
+export function savingSince({
+  attempt,
+  phases,
+  iterations,
+}: RunTexts): { readonly text: string; readonly source: string } | null {
+  const save = phases.find((one) => one.attempt === attempt && one.phase === 'checkpoint_save');
+  const last = iterations.find((one) => one.attempt === attempt)?.highest ?? null;
+  if (save?.iteration == null || last === null || save.iteration < last) return null;
+  return {
+    text: `a checkpoint of iteration ${formatCount(save.iteration)} was announced last, and no iteration printed after it`,
+    source: save.display_path,
+  };
+}
+
+function highestOf(memory: readonly MemoryRow[], rank: number | null): Figure | null {
+  const row = memory.find((one) => one.metric === 'max_allocated' && one.rank === rank && one.max_bytes !== null);
+  if (row === undefined) return null;
+  return {
+    bytes: row.max_bytes!,
+    precisionBytes: 0,
+    source: `${row.display_path} line ${formatCount(row.line)}`,
+  };
+}
+
+function stageFigure({ bytes, rank }: StageMemory, memory: readonly MemoryRow[]): Figure | null {
+  return highestOf(memory, rank) ?? { bytes, precisionBytes: 0, source: '' };
+}
+
+/** Of each stage its fullest rank; allocated rather than reserved, since the cache says little about need. */
+function stageMemory(memory: readonly MemoryRow[], layout: RankLayout | null): StageMemory[] {
+  if (layout === null) return [];
+  const most = new Map<number, StageMemory>();
+  for (const { metric, rank, max_bytes: bytes } of memory) {
+    if (metric !== 'max_allocated' || rank === null || bytes === null) continue;
+    const stage = layout.position(rank)?.pp;
+    if (stage === undefined) continue;
+    const known = most.get(stage);
+    if (known === undefined || bytes > known.bytes) most.set(stage, { stage, rank, bytes });
+  }
+  return [...most.values()].sort((a, b) => a.stage - b.stage);
+}
+
+/** Of the rank itself, else of the fullest one of its stage; null unless exactly two iterations are printed: three or more make a trend of their own. */
+function earlyGrowth(
+  { attempt, iterations }: RunTexts,
+  memory: readonly MemoryRow[],
+  rank: number | null,
+  standIn: number | null,
+): EarlyGrowth | null {
+  const row = (metric: string): MemoryRow | undefined =>
+    memory.find((one) => one.metric === metric && one.rank === rank) ??
+    memory.find((one) => one.metric === metric && one.rank === standIn);
+  const [allocated, most] = [row('allocated'), row('max_allocated')];
+  const lastIteration = iterations.find((one) => one.attempt === attempt)?.highest ?? null;
+  if (allocated?.first_bytes == null || allocated.last_bytes === null || most?.max_bytes == null) return null;
+  const { first_iteration: first, last_iteration: second } = allocated;
+  if (allocated.growth_samples !== 1 || first === null || second === null || lastIteration === null) return null;
+  return {
+    firstIteration: first,
+    secondIteration: second,
+    bytesPerIteration: (allocated.last_bytes - allocated.first_bytes) / (second - first),
+    peakBytes: most.max_bytes,
+    lastIteration,
+    source: `${allocated.display_path} line ${formatCount(allocated.line)}`,
+  };
+}
+
+function reservedOnlyGrowth(own: readonly MemoryRow[]): number | null {
+  const grown = (metric: string): number | null => {
+    const row = own.find((one) => one.metric === metric);
+    if (row?.growth_first_bytes == null || row.last_bytes === null || row.growth_samples < FEWEST_SAMPLES) return null;
+    if ((row.growth_r2 ?? 0) < LEAST_R2) return 0;
+    return row.last_bytes - row.growth_first_bytes;
+  };
+  const [reserved, allocated] = [grown('reserved'), grown('allocated')];
+  if (reserved === null || allocated === null) return null;
+  const last = own.find((one) => one.metric === 'reserved')!.last_bytes!;
+  const noise = Math.max(NOISE_BYTES, last * NOISE_SHARE);
+  return reserved > noise && allocated <= noise ? reserved : null;
+}
+
+/** Settings that make NCCL hold more than it would by itself. */
+const GREEDY: Readonly<Record<string, (value: string) => boolean>> = {
+  NCCL_MIN_NCHANNELS: (value) => Number(value) >= GREEDY_NCCL_CHANNELS,
+  NCCL_MIN_CTAS: (value) => Number(value) >= GREEDY_NCCL_CHANNELS,
+  NCCL_BUFFSIZE: (value) => Number(value) > DEFAULT_NCCL_BUFFER_BYTES,
+  NCCL_NVLS_ENABLE: (value) => Number(value) >= 1,
+  NCCL_NCHANNELS_PER_NET_PEER: (value) => Number(value) >= GREEDY_NCCL_CHANNELS,
+};
+
+function ncclSettings(env: readonly EnvRow[], rank: number | null): RunSide['nccl'][number][] {
+  return env
+    .filter(({ key, value, ranks }) => {
+      const ofRank = ranks === null || rank === null || ranks.includes(rank);
+      return ofRank && value !== null && GREEDY[key]?.(value) === true;
+    })
+    .map(({ key, value, origin, display_path, line }) => ({
+      text: `${key}=${value} (${origin}): NCCL holds more memory than by default`,
+      source: `${display_path} line ${formatCount(line)}`,
+    }));
+}
+
+function ncclFailures({ incidents, attempt }: RunTexts): RunSide['nccl'][number][] {
+  const failed = incidents.find((one) => one.attempt === attempt && one.kind === 'nccl_oom');
+  if (failed === undefined) return [];
+  const bytes = failed.requested_bytes === null ? '' : ` of ${formatBytes(failed.requested_bytes)}`;
+  return [
+    {
+      text: `an allocation${bytes} by NCCL itself failed in the same launch`,
+      source: `${failed.file} line ${formatCount(failed.line)}`,
+    },
+  ];
+}

@@ -1,0 +1,104 @@
+/** What the replayed counterfactual does to a verdict: it proves it, doubts it, or changes the advice. */
+import type { WhatIfSetting } from '../../model/replay-results.js';
+import type { Evidence, Verdict } from '../../model/results.js';
+import { formatBytes, formatCount } from '../../model/units.js';
+import type { Counterfactual } from './counterfactual.js';
+import { lowerConfidence } from './index.js';
+
+const ON = 'expandable_segments:True';
+
+/** Adds evidence about the replay; the numbers of what was there before stay as they are. `source`: file and entry of the OOM. */
+export function weighCounterfactual(verdict: Verdict, found: Counterfactual, source: string): Verdict {
+  const { replay, rows } = found;
+  const other = rows.filter((row) => row.setting !== 'recorded');
+  const evidence: Evidence[] = [...verdict.evidence];
+  const combination = [...verdict.combination];
+  const add = (text: string): void => {
+    evidence.push({ id: `E${evidence.length + 1}`, text, source, about: 'replay' });
+  };
+  add(replayWords(found));
+  const base = { ...verdict, evidence, combination, replay, what_if: rows };
+  if (replay.status === 'refused') return base;
+  if (!replay.repeats_oom) {
+    combination.push(
+      'The model does not repeat the OOM at a constant capacity: memory outside the allocator came and went, and no counterfactual is drawn from it.',
+    );
+    return base;
+  }
+  add(otherWords(other));
+  const served = other.length > 0 && other.every((row) => row.outcome === 'fits');
+  const robust = other.every((row) => row.robust);
+  const isOn = other.some((row) => row.setting === ON);
+  const proves = replay.status === 'exact' && verdict.confidence === 'high';
+  if (verdict.cause === 'fragmentation' && isOn) {
+    if (served && robust) {
+      combination.push('Replayed with expandable segments every request is served: the memory was there.');
+      return { ...base, confidence: proves ? 'proven' : verdict.confidence, next: withProof(verdict.next, other) };
+    }
+    const isRefuted = other.every((row) => row.outcome !== 'fits');
+    combination.push(
+      !isRefuted
+        ? 'Whether expandable segments would have served the request depends on how what was live before the recording lay.'
+        : 'Replayed with expandable segments the run fails all the same: that setting alone is no cure.',
+    );
+    return { ...base, next: isRefuted ? withoutCure(verdict.next, other) : verdict.next };
+  }
+  if (verdict.cause === 'capacity' && isOn && served && robust) {
+    combination.push('Against it: replayed with expandable segments every request is served; one step less sure.');
+    const next = `PYTORCH_CUDA_ALLOC_CONF=${ON}: replayed with it, this OOM does not happen (${rangeWords(other)})`;
+    return { ...base, confidence: lowerConfidence(verdict.confidence), next: [next, ...verdict.next.slice(1)] };
+  }
+  if (verdict.cause === 'capacity' && !served) {
+    combination.push('Replayed with the other kind of segments the run fails too: no layout would have made room.');
+    return base;
+  }
+  return base;
+}
+
+function replayWords({ replay }: Counterfactual): string {
+  const share = `${formatCount(replay.address_matches)} of ${formatCount(replay.address_total)} addresses`;
+  if (replay.status === 'refused') return `refused (${share}): ${replay.reason}`;
+  const oom = replay.repeats_oom ? 'the OOM happens again' : 'the OOM does not happen again at a constant capacity';
+  return `${replay.status}: ${share}, ${oom}`;
+}
+
+/** `peak reserved 73.84–74.65 GiB, headroom 0.55–1.36 GiB`. */
+function rangeWords(rows: readonly WhatIfSetting[]): string {
+  const peak = spread(rows.map((row) => row.peak_reserved_bytes));
+  const headroom = rows.flatMap((row) => (row.headroom_bytes === null ? [] : [row.headroom_bytes]));
+  return `peak reserved ${peak}${headroom.length === 0 ? '' : `, headroom ${spread(headroom)}`}`;
+}
+
+function spread(values: readonly number[]): string {
+  const least = formatBytes(Math.min(...values));
+  const most = formatBytes(Math.max(...values));
+  return least === most ? least : `${least} to ${most}`;
+}
+
+function otherWords(rows: readonly WhatIfSetting[]): string {
+  const [first] = rows;
+  if (first === undefined) return 'no other setting was replayed';
+  const bounds = rows.length > 1 ? ' (best and worst start)' : '';
+  const outcomes = new Set(rows.map((row) => row.outcome));
+  if (outcomes.size > 1) return `with ${first.setting} it depends on the start: fits at best, fails at worst`;
+  if (first.outcome === 'fits')
+    return `with ${first.setting} this OOM does not happen: ${rangeWords(rows)}${bounds}${rows.every((row) => row.robust) ? '' : ', not robust'}`;
+  const short = rows.flatMap((row) => (row.short_bytes === null ? [] : [row.short_bytes]));
+  const how =
+    first.outcome === 'same_oom'
+      ? 'the same request fails'
+      : first.outcome === 'earlier_oom'
+        ? 'it fails earlier'
+        : 'it fails later';
+  return `with ${first.setting} ${how}, ${spread(short)} short${bounds}`;
+}
+
+const CURE = /^PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True/;
+
+function withProof(next: readonly string[], rows: readonly WhatIfSetting[]): string[] {
+  return next.map((text) => (CURE.test(text) ? `${text}; replayed: ${rangeWords(rows)}` : text));
+}
+
+function withoutCure(next: readonly string[], rows: readonly WhatIfSetting[]): string[] {
+  return [`${otherWords(rows)}: look at what pins the segments first`, ...next.filter((text) => !CURE.test(text))];
+}

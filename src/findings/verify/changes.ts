@@ -1,0 +1,150 @@
+/**
+ * What differs between the two runs: settings and variables in force, and what a script or configuration of the run after asks for that is not
+ * in force. A value that only one side tells is a change only if the framework's default is another.
+ */
+
+import { ALLOCATOR_VARIABLES } from '../../knowledge/env-keys.js';
+import type { ChangedValue } from '../../model/compare-results.js';
+import { CONFIG_ORIGINS, ENV_ORIGINS } from '../../model/log-rows.js';
+import type { Measurement } from '../../model/measurement.js';
+import type { ChangeKind } from '../../model/verify-results.js';
+import { changedConfig, changedEnv } from '../compare/changed-values.js';
+import { plainValue } from '../run/config.js';
+import { FOLLOWS, familyOf, kindOfSetting, kindOfVariable } from './kinds.js';
+import { effectiveOf, type Side } from './side.js';
+import { sameValue } from './values.js';
+
+export interface Place {
+  readonly origin: string;
+  readonly file: string;
+  readonly line: number;
+}
+
+export interface FoundChange {
+  readonly key: string;
+  readonly kind: ChangeKind;
+  readonly from: string | null;
+  readonly fromKnown: boolean;
+  readonly to: string | null;
+  readonly family: string;
+  /** Set where the run after asks for `to` and has another value in force. */
+  readonly overruled: { readonly value: string | null; readonly asked: Place; readonly by: Place } | null;
+}
+
+export interface FoundChanges {
+  readonly changes: readonly FoundChange[];
+  readonly beside: readonly ChangedValue[];
+  readonly missing: readonly string[];
+}
+
+export function findChanges(before: Side, after: Side, touched: ReadonlySet<string>): FoundChanges {
+  const missing: string[] = [];
+  const settings = changedSettings(before, after);
+  const variables = changedVariables(before, after, missing);
+  if (before.place !== after.place) {
+    if (before.found.length === 0) missing.push('the settings of the run before: no configuration of it was read');
+    if (after.found.length === 0) missing.push('the settings of the run after: no configuration of it was read');
+  }
+  const keys = new Set(settings.map(({ key }) => key));
+  const beside: ChangedValue[] = [];
+  const changes: FoundChange[] = [];
+  for (const change of settings) {
+    const kind = kindOfSetting(change.key) ?? (touched.has(change.key) ? 'setting' : undefined);
+    const follows = (FOLLOWS[change.key] ?? []).some((source) => keys.has(source));
+    if (kind === undefined || follows) beside.push({ key: change.key, a: change.from, b: change.to });
+    else changes.push({ ...change, kind, family: familyOf(change.key, kind) });
+  }
+  for (const change of variables) {
+    const kind = kindOfVariable(change.key);
+    if (kind === undefined) beside.push({ key: change.key, a: change.from, b: change.to });
+    else changes.push({ ...change, kind, family: familyOf(change.key, kind) });
+  }
+  return { changes, beside, missing };
+}
+
+type Bare = Omit<FoundChange, 'kind' | 'family'>;
+
+function changedSettings(before: Side, after: Side): Bare[] {
+  const found: Bare[] = [];
+  for (const { key, a, b } of changedConfig(before.measurement, after.measurement)) {
+    const from = a === null ? assumed(before, key) : { value: a, known: true };
+    const to = b === null ? assumed(after, key) : { value: b, known: true };
+    // What neither a default nor the other side tells is no change of anybody.
+    if (from === undefined || to === undefined || sameValue(from.value, to.value)) continue;
+    if (!to.known) continue;
+    found.push({ key, from: shown(from.value), fromKnown: from.known, to: shown(to.value), overruled: null });
+  }
+  return [...found, ...overruledSettings(before, after, new Set(found.map(({ key }) => key)))];
+}
+
+const shown = (value: string | null): string | null => (value === 'null' ? null : value);
+
+/** Of a setting that a side does not tell: the framework's default, else not known, if it bears on memory at all. */
+function assumed(side: Side, key: string): { readonly value: string | null; readonly known: boolean } | undefined {
+  const looked = side.view.setting(key);
+  if (looked.by !== 'unknown') return { value: looked.value === null ? null : plainValue(looked.value), known: true };
+  return undefined;
+}
+
+/** Asked for by a script or a configuration of the run after, not by the run before, and not in force. */
+function overruledSettings(before: Side, after: Side, known: ReadonlySet<string>): Bare[] {
+  const found: Bare[] = [];
+  const meant: readonly string[] = CONFIG_ORIGINS.slice(CONFIG_ORIGINS.indexOf('command line'));
+  const told = effectiveOf(before);
+  for (const { key, values } of effectiveOf(after).conflicts) {
+    if (known.has(key)) continue;
+    const [inForce] = values;
+    const from = told.entry(key);
+    for (const asked of values.slice(1)) {
+      if (!meant.includes(asked.origin) || sameValue(asked.value, inForce!.value)) continue;
+      const was = before.found.some((one) => one.key === key && sameValue(one.value, asked.value));
+      if (was) continue;
+      found.push({
+        key,
+        from: from?.value ?? null,
+        fromKnown: from !== undefined,
+        to: asked.value,
+        overruled: { value: inForce!.value, asked, by: inForce! },
+      });
+      break;
+    }
+  }
+  return found;
+}
+
+/** Variables by name as a script or configuration means them, where one does; else as they are. */
+function meantEnv({ environment, measurement }: Side): Measurement {
+  const env: Record<string, string | null> = { ...measurement.env };
+  for (const { key, values } of environment.variables) {
+    const script = values.find(({ origin }) => MEANT.includes(origin));
+    if (script !== undefined) env[key] = script.value;
+  }
+  return { ...measurement, env };
+}
+
+const MEANT: readonly string[] = [ENV_ORIGINS[2], ENV_ORIGINS[4]];
+
+function changedVariables(before: Side, after: Side, missing: string[]): Bare[] {
+  const found = new Map<string, Bare>();
+  const add = ({ key, a, b }: ChangedValue, fromKnown: boolean): void => {
+    if (!found.has(key))
+      found.set(key, { key, from: a === '' ? null : a, fromKnown, to: b === '' ? null : b, overruled: null });
+  };
+  // What was meant goes first: what became of it is told as its effect.
+  for (const change of changedEnv(before.measurement, meantEnv(after))) add(change, true);
+  for (const change of changedEnv(before.measurement, after.measurement)) add(change, true);
+  const [b, a] = [Object.keys(before.measurement.env).length > 0, Object.keys(after.measurement.env).length > 0];
+  if (!b && a)
+    for (const { key, value } of after.environment.variables)
+      if (value !== null && ALLOCATOR_VARIABLES.includes(key) && before.measurement.allocator_conf === null) {
+        add({ key, a: null, b: value }, false);
+        missing.push(`whether ${key} was set in the run before: its environment was not captured`);
+      }
+  if (b && !a && before.place !== after.place)
+    missing.push(
+      'the environment of the run after: ingest its launch script, or a copy of /proc/PID/environ of each rank',
+    );
+  return [...found.values()].filter(
+    (change) => change.key !== 'CUDA_VISIBLE_DEVICES' && !sameValue(change.from, change.to),
+  );
+}

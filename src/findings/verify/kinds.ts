@@ -1,0 +1,93 @@
+/** Which evidence tells that a setting is in force, by its key. */
+import { ALLOCATOR_VARIABLES } from '../../knowledge/env-keys.js';
+import type { ChangeKind } from '../../model/verify-results.js';
+import { memoryRank } from '../run/memory-keys.js';
+
+const OF: Readonly<Record<string, ChangeKind>> = {
+  recompute_granularity: 'recompute',
+  recompute_method: 'recompute',
+  recompute_num_layers: 'recompute',
+  recompute_modules: 'recompute',
+  recompute_activations: 'recompute',
+  checkpoint_activations: 'recompute',
+  use_distributed_optimizer: 'optimizer',
+  use_precision_aware_optimizer: 'optimizer',
+  main_params_dtype: 'optimizer',
+  store_param_remainders: 'optimizer',
+  exp_avg_dtype: 'optimizer',
+  exp_avg_sq_dtype: 'optimizer',
+  optimizer_cpu_offload: 'optimizer',
+  optimizer_offload_fraction: 'optimizer',
+  grad_reduce_in_fp32: 'gradients',
+  accumulate_allreduce_grads_in_fp32: 'gradients',
+  main_grads_dtype: 'gradients',
+  world_size: 'parallel',
+  tensor_model_parallel_size: 'parallel',
+  pipeline_model_parallel_size: 'parallel',
+  virtual_pipeline_model_parallel_size: 'parallel',
+  context_parallel_size: 'parallel',
+  expert_model_parallel_size: 'parallel',
+  expert_tensor_parallel_size: 'parallel',
+  sequence_parallel: 'parallel',
+  cuda_graph_impl: 'graphs',
+  cuda_graph_modules: 'graphs',
+  enable_cuda_graph: 'graphs',
+  external_cuda_graph: 'graphs',
+};
+
+const OFFLOAD = /^(?:cpu_offloading|fine_grained_activation_offloading$|offload_modules$|activation_offload)/;
+/** Bear on memory or speed without being in the list that `config` shows first. */
+const OTHERS =
+  /^(?:overlap_|tp_comm_|cuda_graph|fp8|fp4|moe_|packed_seq|optimizer|decoupled_weight_decay$|pin_cpu_|recompute|cross_entropy|gradient_accumulation|attention_backend|.*_fusion$|nccl_ub|defer_embedding|min_offloaded|peft|lora_|torch_compile$|sequence_parallel_input_regather$|async_save$|num_workers$)/;
+
+/** Undefined: bears on neither memory nor speed. */
+export function kindOfSetting(key: string): ChangeKind | undefined {
+  const own = OF[key];
+  if (own !== undefined) return own;
+  if (OFFLOAD.test(key)) return 'activation_offload';
+  return memoryRank(key) !== undefined || OTHERS.test(key) ? 'setting' : undefined;
+}
+
+/** What is logged, what was built, and how many processes there are, which sizes tell already. */
+const NO_EFFECT =
+  /^(?:NCCL_DEBUG|TORCH_LOGS|TORCH_SHOW_CPP|TORCH_FR_|TOKENIZERS_|GIT_|CI_COMMIT|NVIDIA_BUILD|PYTORCH_BUILD|PET_|DGX|(?:LOCAL_)?WORLD_SIZE$|NNODES$|NPROC_PER_NODE$|GPUS_PER_NODE$|PYTORCH_VERSION$|\w+_VERSION$|TORCH_DISTRIBUTED_DEBUG$|NVTX_)/;
+
+/** Undefined: bears on neither memory nor speed. */
+export function kindOfVariable(key: string): ChangeKind | undefined {
+  if (NO_EFFECT.test(key)) return undefined;
+  return ALLOCATOR_VARIABLES.includes(key) ? 'allocator' : 'environment';
+}
+
+/** Sizes that follow from others, and are no change of their own beside them. */
+export const FOLLOWS: Readonly<Record<string, readonly string[]>> = {
+  data_parallel_size: [
+    'world_size',
+    'tensor_model_parallel_size',
+    'pipeline_model_parallel_size',
+    'context_parallel_size',
+  ],
+  num_microbatches: [
+    'world_size',
+    'tensor_model_parallel_size',
+    'pipeline_model_parallel_size',
+    'context_parallel_size',
+    'micro_batch_size',
+  ],
+  make_vocab_size_divisible_by: ['tensor_model_parallel_size'],
+  padded_vocab_size: ['tensor_model_parallel_size'],
+  num_layers_per_virtual_pipeline_stage: ['virtual_pipeline_model_parallel_size', 'pipeline_model_parallel_size'],
+  recompute_activations: ['recompute_granularity'],
+  enable_cuda_graph: ['cuda_graph_impl'],
+  external_cuda_graph: ['cuda_graph_impl'],
+  cuda_graph_scope: ['cuda_graph_impl', 'cuda_graph_modules'],
+  pipeline_dtype: ['pipeline_model_parallel_size'],
+};
+
+/** Keys that one decision sets together. */
+export function familyOf(key: string, kind: ChangeKind): string {
+  if (kind === 'recompute' || kind === 'activation_offload' || kind === 'graphs') return kind;
+  if (/^(?:optimizer_(?:cpu_)?offload|overlap_cpu_optimizer|pin_cpu_)/.test(key)) return 'optimizer_offload';
+  if (kind === 'gradients') return kind;
+  if (kind === 'allocator') return 'allocator';
+  return key;
+}

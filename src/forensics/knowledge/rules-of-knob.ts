@@ -1,9 +1,0 @@
-/** Rules about a knob: those that the index names, and those whose condition looks at it. */
-import type { LintRule } from '../lint/rule.js';
-import { RULES } from '../lint/rules/index.js';
-import type { Knob } from './knobs/knob.js';
-
-export function rulesOf(knob: Knob): readonly LintRule[] {
-  const own = new RegExp(`(?<![\\w.])${knob.id.replaceAll('.', '\\.')}(?![\\w.])`);
-  return RULES.filter((rule) => knob.rules.includes(rule.id) || own.test(rule.when.text));
-}

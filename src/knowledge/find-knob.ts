@@ -1,0 +1,42 @@
+/** A knob by any of its spellings: `--recompute-modules`, `cfg.model.cpu_offloading`, `TP`, `NCCL_NVLS_ENABLE=0`. */
+import { canonicalConfigKey, isKnownConfigKey } from './config-keys.js';
+import { KNOBS } from './knobs/index.js';
+import type { Knob } from './knobs/knob.js';
+
+/** Spellings are compared without dashes, underscores, case, and what follows an equals sign. */
+const plain = (text: string): string =>
+  text
+    .trim()
+    .replace(/=.*$/s, '')
+    .replace(/^-+/, '')
+    .replaceAll(/[-_\s]/g, '')
+    .toLowerCase();
+
+export function spellingsOf({ id, title, spellings, misspelt = [] }: Knob): string[] {
+  return [id, title, ...spellings.nemo, ...spellings.megatron_bridge, ...spellings.megatron_lm, ...misspelt];
+}
+
+/** The surest way that finds one decides: the id, a spelling, the last part of a path, the dictionary, a value. */
+export function findKnobs(asked: string): readonly Knob[] {
+  const wanted = plain(asked);
+  if (wanted === '') return [];
+  const canonical = plain(canonicalOf(asked));
+  const ways: readonly ((knob: Knob) => boolean)[] = [
+    ({ id }) => plain(id) === wanted,
+    (knob) => spellingsOf(knob).some((spelling) => plain(spelling) === wanted),
+    ({ id }) => plain(id) === canonical,
+    (knob) => spellingsOf(knob).some((spelling) => plain(spelling.split('.').at(-1) ?? '') === wanted),
+    ({ values }) => wanted.length > 6 && plain(values.replaceAll('`', '')).includes(wanted),
+  ];
+  for (const way of ways) {
+    const found = KNOBS.filter(way);
+    if (found.length > 0) return found;
+  }
+  return [];
+}
+
+/** Short names stand in lower case in the dictionary. */
+function canonicalOf(asked: string): string {
+  const key = asked.replace(/=.*$/s, '');
+  return canonicalConfigKey(isKnownConfigKey(key) ? key : key.toLowerCase());
+}

@@ -1,0 +1,64 @@
+/** A change as lines to paste: a launch script, a recipe of Megatron Bridge, the command line of Megatron-LM, a recipe of NeMo. */
+import type { AdviceChange, PasteLines } from '../model/advise-results.js';
+import { NEGATED_FLAGS } from './config-keys.js';
+import { asPlace, placesOf } from './config-places.js';
+import { flagOf, pythonLiteral, shellValue, shellWords } from './value-text.js';
+
+export function pasteLines({ settings, env }: AdviceChange): PasteLines {
+  const entries = Object.entries(settings);
+  return {
+    sbatch: [
+      ...Object.entries(env).map(([name, value]) =>
+        value === null ? `unset ${name}` : `export ${name}=${shellValue(value)}`,
+      ),
+      // The scheduler counts nodes, and how many GPUs one has is the cluster's.
+      ...(settings['world_size'] == null ? [] : [`# ${settings['world_size']} GPUs: nodes × GPUs per node`]),
+    ],
+    megatron_bridge: entries.flatMap(([key, value]) =>
+      placesOf(key).bridge.map((place) => `${asPlace(place, key)} = ${pythonLiteral(key, value)}`),
+    ),
+    megatron_lm: entries.flatMap(([key, value]) => {
+      const line = flagLine(key, value);
+      return line === null ? [] : [line];
+    }),
+    nemo: entries.flatMap(([key, value]) => placesOf(key).nemo.map((place) => nemoLine(place, key, value))),
+  };
+}
+
+/** A flag of Megatron may be a word of NeMo: `strategy.fsdp = "megatron"`. */
+function nemoLine(place: string, key: string, value: string | null): string {
+  const [path = '', word] = asPlace(place, key).split('=');
+  if (word === undefined) return `${path} = ${pythonLiteral(key, value)}`;
+  return `${path} = ${value === 'True' ? JSON.stringify(word) : 'None'}`;
+}
+
+/** Argument → the flag that switches it off. */
+const NEGATIONS = new Map(
+  Object.entries(NEGATED_FLAGS)
+    .filter(([flag]) => flag !== 'no_scaled_masked_softmax_fusion' && flag !== 'no_check_for_nan_in_loss')
+    .map(([flag, argument]) => [argument, `--${flag.replaceAll('_', '-')}`]),
+);
+NEGATIONS.set('pin_cpu_grads', '--no-pin-cpu-grads')
+  .set('pin_cpu_params', '--no-pin-cpu-params')
+  // One setting, two flags; nearly every model of today has SwiGLU.
+  .set('bias_activation_fusion', '--no-bias-swiglu-fusion');
+// Off unless a flag says otherwise (`store_true`), so that leaving the flag out is what works in every release.
+NEGATIONS.delete('cross_entropy_loss_fusion');
+NEGATIONS.delete('sequence_parallel');
+
+/** One line of Megatron-LM's command line; null where it has no such argument. */
+function flagLine(key: string, value: string | null): string | null {
+  // Two flags, one for each value.
+  if (key === 'grad_reduce_in_fp32' && value !== null)
+    return value === 'True' ? '--accumulate-allreduce-grads-in-fp32' : '--grad-reduce-in-bf16';
+  // The number of layers alone switches it on.
+  if (key === 'cpu_offloading') return value === 'True' ? null : '# drop --cpu-offloading-num-layers';
+  const flag = flagOf(key);
+  if (flag === null) return null;
+  const negation = NEGATIONS.get(key);
+  if (value === 'True' && negation !== undefined) return `# drop ${negation}`;
+  if (value === 'True') return flag;
+  if (value === 'False' && negation !== undefined) return negation;
+  if (value === null || value === 'False') return `# drop ${negation ?? flag}`;
+  return `${flag} ${shellWords(value)}`;
+}

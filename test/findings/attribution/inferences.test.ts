@@ -1,0 +1,253 @@
+/** What stacks alone do not tell, on programs small enough to know the answer by construction. */
+import { describe, expect, it } from 'vitest';
+import { NO_RUN_FIGURES } from '../../../src/findings/attribution/blocks/device-attribution.js';
+import type { Act } from '../../support/recorded-program.js';
+import { attributed } from './attributed.js';
+
+const TORCH = '/usr/lib/python3.12/site-packages/torch';
+const CALL = [`_call_impl ${TORCH}/nn/modules/module.py:1750`, `_wrapped_call_impl ${TORCH}/nn/modules/module.py:1739`];
+const MAIN = ['<module> /home/u/train.py:40'];
+const WRAPPER = `wrapper ${TORCH}/optim/optimizer.py:493`;
+const build = (line: number) => [`__init__ /home/u/net.py:${line}`, ...MAIN];
+const forward = (line: number) => [`forward /home/u/net.py:${line}`, ...CALL, ...MAIN];
+const step = (line: number, name = 'step') => [`${name} /home/u/my_optimizer.py:${line}`, WRAPPER, ...MAIN];
+const adam = (line: number) => [
+  `_init_group ${TORCH}/optim/adam.py:${line}`,
+  `step ${TORCH}/optim/adam.py:220`,
+  WRAPPER,
+  ...MAIN,
+];
+/** What a step needs for as long as it runs. */
+const scratch = [
+  `_multi_tensor_adam ${TORCH}/optim/adam.py:600`,
+  `adam ${TORCH}/optim/adam.py:800`,
+  `step ${TORCH}/optim/adam.py:240`,
+  WRAPPER,
+  ...MAIN,
+];
+const ENGINE: readonly string[] = [];
+
+const MIB = 2 ** 20;
+const SIZES = [30 * MIB, 12 * MIB, 5 * MIB];
+
+const alloc = (name: string, bytes: number, stack: readonly string[]): Act => ({ alloc: name, bytes, stack });
+const free = (name: string): Act => ({ free: name });
+
+/** Parameters w0…, one forward pass, a backward pass with gradients g0… and gradients of activations. */
+function built(): Act[] {
+  return SIZES.map((bytes, i) => alloc(`w${i}`, bytes, build(10 + i)));
+}
+function pass(n: number): Act[] {
+  return [
+    ...SIZES.map((_, i) => alloc(`a${n}.${i}`, 7 * MIB + 512 * i, forward(20 + i))),
+    ...SIZES.flatMap((bytes, i) => [
+      alloc(`d${n}.${i}`, 7 * MIB + 512 * i, ENGINE),
+      alloc(`g${n}.${i}`, bytes, ENGINE),
+      free(`a${n}.${i}`),
+      free(`d${n}.${i}`),
+    ]),
+  ];
+}
+
+describe('backward', () => {
+  it('tells gradients of parameters from those of activations by what the optimizer still finds', async () => {
+    const found = await attributed([...built(), ...pass(1), alloc('t', MIB, scratch), free('t'), ...pass(2)]);
+    for (const i of [0, 1, 2]) {
+      expect(found[`w${i}`]).toMatchObject({ component: 'parameter', by: 'rule' });
+      expect(found[`a1.${i}`]).toMatchObject({ component: 'activation', by: 'rule' });
+      expect(found[`g1.${i}`]).toMatchObject({ component: 'gradient', sub: 'parameter_gradient', by: 'inference' });
+      expect(found[`d1.${i}`]).toMatchObject({ component: 'activation', sub: 'activation_gradient', by: 'inference' });
+    }
+  });
+
+  it('goes by the sizes of parameters where the trace ends inside', async () => {
+    const cut = pass(1).slice(0, 3 + 2);
+    const found = await attributed([...built(), ...cut, { oom: MIB }]);
+    expect(found['g1.0']).toMatchObject({ component: 'gradient' });
+    expect(found['d1.0']).toMatchObject({ component: 'activation', sub: 'activation_gradient' });
+  });
+
+  it('infers nothing where no stacks were recorded at all', async () => {
+    const found = await attributed([alloc('x', MIB, ENGINE), alloc('y', MIB, ENGINE), free('x')]);
+    expect(found['x']).toMatchObject({ component: 'unattributed', by: 'none' });
+  });
+});
+
+describe('optimizer states', () => {
+  const states = (order: 'lines' | 'turns'): Act[] =>
+    SIZES.flatMap((bytes, i) => [
+      alloc(`m${i}`, bytes, adam(150)),
+      alloc(`v${i}`, bytes, adam(order === 'lines' ? 154 : 150)),
+    ]);
+
+  it.each(['lines', 'turns'] as const)('are the first and the second moment, by %s', async (order) => {
+    const found = await attributed([...built(), ...pass(1), ...states(order), ...pass(2)]);
+    for (const i of [0, 1, 2]) {
+      expect(found[`m${i}`]).toMatchObject({ component: 'optimizer_state', sub: 'exp_avg' });
+      expect(found[`v${i}`]).toMatchObject({ component: 'optimizer_state', sub: 'exp_avg_sq' });
+    }
+  });
+
+  it('of an optimizer of the user’s own are what outlives its step', async () => {
+    const found = await attributed([
+      ...built(),
+      ...pass(1),
+      ...SIZES.flatMap((bytes, i) => [alloc(`t${i}`, bytes, step(30)), alloc(`m${i}`, bytes, step(31)), free(`t${i}`)]),
+      ...pass(2),
+    ]);
+    for (const i of [0, 1, 2]) {
+      expect(found[`m${i}`]).toMatchObject({ component: 'optimizer_state' });
+      expect(found[`t${i}`]).toMatchObject({ component: 'temporary' });
+    }
+  });
+
+  it('are not the parameters that an optimizer writes anew', async () => {
+    const one = (n: number): Act[] =>
+      SIZES.flatMap((bytes, i) => [
+        alloc(`m${n}.${i}`, bytes, step(31)),
+        ...(n > 1 ? [free(`m${n - 1}.${i}`)] : []),
+        alloc(`w${n}.${i}`, bytes, step(35)),
+        free(n === 1 ? `w${i}` : `w${n - 1}.${i}`),
+      ]);
+    const found = await attributed([...built(), ...pass(1), ...one(1), ...pass(2), ...one(2), ...pass(3)]);
+    for (const n of [1, 2])
+      for (const i of [0, 1, 2]) {
+        expect(found[`w${n}.${i}`]).toMatchObject({ component: 'parameter', sub: 'replaced_in_step' });
+        expect(found[`m${n}.${i}`]).toMatchObject({ component: 'optimizer_state' });
+      }
+  });
+});
+
+describe('memory from before the recording', () => {
+  const copies = (count: number) =>
+    Array.from({ length: count }, (_, copy) => SIZES.map((bytes, i) => ({ name: `b${copy}.${i}`, bytes }))).flat();
+
+  it('is the parameters where it has the sizes of the gradients', async () => {
+    const other = { name: 'other', bytes: 3 * MIB };
+    const found = await attributed(
+      [...pass(1), alloc('t', MIB, scratch), free('t'), ...pass(2)],
+      [...copies(1), other],
+    );
+    for (const i of [0, 1, 2]) expect(found[`b0.${i}`]).toMatchObject({ component: 'parameter', by: 'inference' });
+    expect(found['other']).toMatchObject({ component: 'before_recording', by: 'none' });
+  });
+
+  it('is parameters and states where it has those sizes three times, and the trace makes no states', async () => {
+    const found = await attributed([...pass(1), alloc('t', MIB, scratch), free('t'), ...pass(2)], copies(3));
+    const count = (component: string) => Object.values(found).filter((one) => one.component === component).length;
+    expect(count('parameter')).toBe(3);
+    expect(count('optimizer_state')).toBe(6);
+  });
+
+  it('stays what it is where only some sizes agree', async () => {
+    const found = await attributed(
+      [...pass(1), alloc('t', MIB, scratch), free('t'), ...pass(2)],
+      [{ name: 'b', bytes: SIZES[1]! }],
+    );
+    expect(found['b']).toMatchObject({ component: 'before_recording' });
+  });
+
+  it('is Megatron’s buffers where the run prints so many parameters', async () => {
+    const count = 50e6;
+    const found = await attributed(
+      [alloc('a', MIB, forward(1))],
+      [
+        { name: 'params', bytes: 512 * Math.ceil((2 * count) / 512) },
+        { name: 'grads', bytes: 512 * Math.ceil((4 * count * 1.01) / 512) },
+        { name: 'other', bytes: 3 * count },
+      ].map((block) => ({ ...block, bytes: 512 * Math.ceil(block.bytes / 512) })),
+      { ...NO_RUN_FIGURES, rankParameters: count },
+    );
+    expect(found['params']).toMatchObject({ component: 'parameter', sub: 'param_buffer' });
+    expect(found['grads']).toMatchObject({ component: 'gradient', sub: 'main_grad_buffer' });
+    expect(found['other']).toMatchObject({ component: 'before_recording' });
+  });
+});
+
+describe('buffers of Megatron’s DDP', () => {
+  const buffer = (line: number) => [
+    `__init__ /opt/megatron/core/distributed/param_and_grad_buffer.py:${line}`,
+    '_allocate_buffers_for_parameters /opt/megatron/core/distributed/distributed_data_parallel.py:200',
+    '__init__ /opt/megatron/core/distributed/distributed_data_parallel.py:90',
+    'get_model /opt/megatron/training/training.py:700',
+  ];
+
+  it('are parameters first and gradients second', async () => {
+    const found = await attributed([alloc('p', 100 * MIB, buffer(750)), alloc('g', 200 * MIB, buffer(764))]);
+    expect(found['p']).toMatchObject({ component: 'parameter', sub: 'param_buffer' });
+    expect(found['g']).toMatchObject({ component: 'gradient', sub: 'main_grad_buffer' });
+  });
+
+  it('are gradients where there is one', async () => {
+    const found = await attributed([alloc('g', 200 * MIB, buffer(764))]);
+    expect(found['g']).toMatchObject({ component: 'gradient', sub: 'main_grad_buffer' });
+  });
+});
+
+describe('the output projection', () => {
+  const inside = (file: string, line: number) => [`forward /home/u/${file}:${line}`, ...CALL];
+  const linear = [`forward ${TORCH}/nn/modules/linear.py:125`, ...CALL];
+  const model = [...inside('net.py', 9), ...MAIN];
+
+  it('is the linear layer that the model itself calls after its blocks', async () => {
+    const found = await attributed([
+      alloc('in', MIB, [...linear, ...model]),
+      alloc('block', MIB, [...linear, ...inside('block.py', 3), ...model]),
+      alloc('head', 4 * MIB, [...linear, ...model]),
+      alloc('loss', 512, ['cross_entropy /home/u/loss.py:1', ...MAIN]),
+    ]);
+    expect(found['in']).toMatchObject({ component: 'activation' });
+    expect(found['block']).toMatchObject({ component: 'activation' });
+    expect(found['head']).toMatchObject({ component: 'logits_loss', sub: 'output_projection' });
+  });
+
+  it('is nothing in a model without blocks', async () => {
+    const found = await attributed([alloc('a', MIB, [...linear, ...model]), alloc('b', MIB, [...linear, ...model])]);
+    expect(found['b']).toMatchObject({ component: 'activation' });
+  });
+});
+
+describe('pools, workspaces and what is held', () => {
+  it('gives private pools to the graphs', async () => {
+    const found = await attributed([
+      { alloc: 'a', bytes: MIB, stack: forward(1), pool: [0, 1] },
+      alloc('b', MIB, forward(1)),
+    ]);
+    expect(found['a']).toMatchObject({ component: 'graph_pool', sub: 'activation' });
+    expect(found['b']).toMatchObject({ component: 'activation' });
+  });
+
+  it('knows the workspace of cuBLAS by its size and its life', async () => {
+    const found = await attributed([
+      alloc('out', 64 * MIB, forward(9)),
+      alloc('odd', 8_519_680, forward(9)),
+      alloc('hopper', 32 * MIB, forward(9)),
+      alloc('tensor', 32 * MIB, forward(11)),
+      free('out'),
+      alloc('again', 64 * MIB, forward(9)),
+      free('again'),
+    ]);
+    expect(found['odd']).toMatchObject({ component: 'workspace', sub: 'cublas' });
+    expect(found['hopper']).toMatchObject({ component: 'workspace', sub: 'cublas' });
+    expect(found['tensor']).toMatchObject({ component: 'activation' });
+  });
+
+  it('marks activations that outlive two steps', async () => {
+    const end = (n: number): Act[] => [alloc(`t${n}`, MIB, scratch), free(`t${n}`)];
+    const found = await attributed([
+      ...built(),
+      ...pass(1),
+      alloc('kept', MIB, forward(50)),
+      ...end(1),
+      ...pass(2),
+      alloc('loop', MIB, forward(51)),
+      ...end(2),
+      ...pass(3),
+      free('loop'),
+      ...end(3),
+      ...pass(4),
+    ]);
+    expect(found['kept']).toMatchObject({ component: 'activation', sub: 'held_across_steps' });
+    expect(found['loop']!.sub).not.toBe('held_across_steps');
+  });
+});

@@ -1,0 +1,243 @@
+/** Which line a stack is named by, on stacks as Megatron, Transformer Engine, FSDP, DeepSpeed, Hugging Face and torch.compile leave them. */
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { callSite, type Frame, frameKind, siteFrames, visibleFrames } from '../../src/findings/stacks/call-site.js';
+import { modulePath, stackModule } from '../../src/findings/stacks/module-path.js';
+
+/** `name file:line`; the file may be empty, as in C++ frames. */
+function stack(...lines: readonly string[]): Frame[] {
+  return lines.map((line) => {
+    const [, name = '', filename = '', number = '0'] = /^(.*?)(?: (\S*?)(?::(\d+))?)?$/.exec(line)!;
+    return { name, filename, line: Number(number) };
+  });
+}
+
+const CPP: readonly Frame[] = [
+  { name: 'torch::unwind::unwind()', filename: '??', line: 0 },
+  { name: 'torch::CapturedTraceback::gather(bool, bool, bool)', filename: '??', line: 0 },
+  {
+    name: 'c10::cuda::CUDACachingAllocator::Native::DeviceCachingAllocator::malloc(unsigned long, CUstream_st*)',
+    filename: 'CUDACachingAllocator.cpp',
+    line: 0,
+  },
+  { name: 'at::detail::empty_cuda(c10::ArrayRef<long>, c10::TensorOptions const&)', filename: '??', line: 0 },
+  { name: 'at::_ops::mm::call(at::Tensor const&, at::Tensor const&)', filename: '??', line: 0 },
+];
+
+/** The same package, as people install it. */
+const ROOTS = [
+  '/usr/local/lib/python3.12/dist-packages/',
+  '/home/someone/.local/lib/python3.10/site-packages/',
+  '/opt/conda/envs/train/lib/python3.11/site-packages/',
+  '/opt/megatron-lm/',
+  '/workspace/megatron/',
+  '/lustre/fsw/team/My-Checkout.v2/',
+  '/home/megatron/Megatron-LM/',
+  'C:\\data\\checkout\\',
+];
+
+describe('the call site', () => {
+  const torch = '/usr/local/lib/python3.12/dist-packages/torch';
+
+  it.each(ROOTS)('is Transformer Engine above torch frames, Megatron above those, installed at %s', (root) => {
+    const te = `${root}transformer_engine/pytorch/module/linear.py`;
+    const mlp = `${root}megatron/core/transformer/mlp.py`;
+    const frames = [
+      ...CPP,
+      ...stack(
+        `empty ${torch}/_ops.py:10`,
+        `forward ${te}:120`,
+        `apply ${torch}/autograd/function.py:575`,
+        `forward ${te}:900`,
+        `_call_impl ${torch}/nn/modules/module.py:1784`,
+        `forward ${mlp}:77`,
+        `_call_impl ${torch}/nn/modules/module.py:1784`,
+        `train_step ${root}megatron/training/training.py:700`,
+      ),
+    ];
+    expect(callSite(frames)).toBe('forward pytorch/module/linear.py:120');
+    expect(siteFrames(frames, 3).map(({ line }) => line)).toEqual([120, 900, 77]);
+    expect(callSite(frames, 3)).toBe(
+      'forward pytorch/module/linear.py:120 \u2190 forward pytorch/module/linear.py:900 \u2190 forward core/transformer/mlp.py:77',
+    );
+    expect(stackModule(frames)).toBe('transformer_engine.pytorch.module.linear:forward');
+    expect(stackModule(frames.slice(CPP.length + 5))).toBe('megatron.core.transformer.mlp:forward');
+  });
+
+  const at = '/usr/lib/python3/dist-packages';
+  it.each([
+    [
+      'apex optimizer state',
+      [
+        `zeros_like ${torch}/_tensor.py:1`,
+        `step ${at}/apex/optimizers/fused_adam.py:180`,
+        'step /opt/megatron-lm/megatron/core/optimizer/optimizer.py:5',
+      ],
+      'apex.optimizers.fused_adam:step',
+    ],
+    [
+      'flash-attn',
+      [
+        `apply ${torch}/autograd/function.py:575`,
+        `_flash_attn_forward ${at}/flash_attn/flash_attn_interface.py:90`,
+        'forward /opt/megatron-lm/megatron/core/transformer/attention.py:4',
+      ],
+      'flash_attn.flash_attn_interface:_flash_attn_forward',
+    ],
+    [
+      'DeepSpeed behind its nvtx decorator',
+      [
+        `wrapped_fn ${at}/deepspeed/utils/nvtx.py:20`,
+        `_allgather_params ${at}/deepspeed/runtime/zero/partition_parameters.py:1200`,
+      ],
+      'deepspeed.runtime.zero.partition_parameters:_allgather_params',
+    ],
+    [
+      'Hugging Face behind accelerate hooks',
+      [
+        `forward ${torch}/nn/modules/linear.py:125`,
+        `_call_impl ${torch}/nn/modules/module.py:1784`,
+        `new_forward ${at}/accelerate/hooks.py:165`,
+        `forward ${at}/transformers/models/llama/modeling_llama.py:240`,
+      ],
+      'transformers.models.llama.modeling_llama:forward',
+    ],
+    [
+      'FSDP inside torch, which owns what it gathers',
+      [
+        `empty ${torch}/_ops.py:1`,
+        `foreach_all_gather ${torch}/distributed/fsdp/_fully_shard/_fsdp_collectives.py:150`,
+        `_pre_forward ${torch}/distributed/fsdp/_fully_shard/_fsdp_state.py:230`,
+        'forward /data/my-model/model.py:9',
+      ],
+      'torch.distributed.fsdp._fully_shard._fsdp_collectives:foreach_all_gather',
+    ],
+    [
+      'the model under an FSDP forward',
+      [
+        `linear ${torch}/nn/functional.py:1`,
+        `forward ${torch}/distributed/fsdp/fully_sharded_data_parallel.py:849`,
+        'run /data/my-model/pkg/train.py:9',
+      ],
+      'pkg.train:run',
+    ],
+    [
+      'einops, decorators and the standard library only pass calls on',
+      [
+        `einsum ${torch}/functional.py:373`,
+        `einsum ${at}/einops/einops.py:939`,
+        'inner /usr/lib/python3.12/contextlib.py:81',
+        'wrapper /opt/megatron-lm/megatron/core/utils.py:7',
+        'forward /opt/megatron-lm/megatron/core/models/gpt/gpt_model.py:4',
+      ],
+      'megatron.core.models.gpt.gpt_model:forward',
+    ],
+    [
+      'what Inductor wrote',
+      [
+        'empty_strided_cuda ??',
+        'call /tmp/torchinductor_someone/z3/cz3vcpgktv5ml3u33u6ylioqz73qzckh5lb5msnz4b7q6gkaykiv.py:812',
+        `run ${torch}/_inductor/utils.py:2128`,
+        'forward /data/my-model/pkg/model.py:9',
+      ],
+      'torchinductor:call',
+    ],
+    ['FX code', ['forward fx_generated_a1b2c3.py:12', `_fn ${torch}/_dynamo/eval_frame.py:574`], 'fx:forward'],
+    ['FX code of older torch', ['forward <eval_with_key>.17:5', `run ${torch}/fx/interpreter.py:146`], 'fx:forward'],
+    [
+      'TorchScript',
+      ['relu code/__torch__/torch/nn/functional.py:5', 'forward code/__torch__/pkg/___torch_mangle_12/block.py:33'],
+      'pkg.block:forward',
+    ],
+    [
+      'an editable torch checkout',
+      ['linear /opt/pytorch/pytorch/torch/nn/functional.py:1', 'forward /opt/pytorch/apps/net.py:2'],
+      'apps.net:forward',
+    ],
+    [
+      'torchtitan, which only begins like torch',
+      ['apply_fsdp /src/torchtitan/torchtitan/models/llama/parallelize.py:3'],
+      'torchtitan.models.llama.parallelize:apply_fsdp',
+    ],
+    ['a script given to python -c', [`zeros ${torch}/_ops.py:1`, '<module> <string>:1'], '<string>:<module>'],
+    [
+      'a method that dataclass compiled',
+      ['__init__ <string>:3', 'build /data/my-model/pkg/state.py:8'],
+      'pkg.state:build',
+    ],
+  ] as const)('names %s', (_what, lines, module) => {
+    const frames = [...CPP, ...stack(...lines)];
+    expect(stackModule(frames)).toBe(module);
+    const site = siteFrames(frames)[0]!;
+    expect(modulePath(site)).toBe(module);
+    expect(callSite(frames)).toContain(site.name);
+  });
+
+  it('falls back to torch, then to the standard library, then to what C++ tells', () => {
+    const lines = stack(`_init_group ${torch}/optim/adamw.py:163`, 'run /usr/lib/python3.12/threading.py:1012');
+    expect(callSite([...CPP, ...lines])).toBe('_init_group torch/optim/adamw.py:163');
+    expect(callSite([...CPP, ...lines.slice(1)])).toBe('run lib/python3.12/threading.py:1012');
+    expect(callSite(CPP)).toBe('at::mm (no Python frames)');
+    const backward = stack('torch::autograd::generated::MmBackward0::apply(std::vector<at::Tensor>&&)', 'clone');
+    expect(callSite([...CPP, ...backward])).toBe('MmBackward0 (autograd engine, no Python frames)');
+    expect(callSite(CPP.slice(0, 3))).toContain('DeviceCachingAllocator::malloc');
+    expect(callSite([])).toBeUndefined();
+    expect(stackModule([])).toBeUndefined();
+  });
+
+  it('keeps functions whose names look like the interpreter\u2019s', () => {
+    const frames = stack(
+      'maybe_start_grad_sync /opt/megatron-lm/megatron/core/distributed/param_and_grad_buffer.py:300',
+    );
+    expect(visibleFrames([...CPP.slice(0, 1), ...frames])).toEqual(frames);
+    expect(stackModule(frames)).toBe('megatron.core.distributed.param_and_grad_buffer:maybe_start_grad_sync');
+  });
+
+  it('shortens what Inductor wrote to what tells files apart', () => {
+    const [frame] = stack(
+      'call /tmp/torchinductor_someone/z3/cz3vcpgktv5ml3u33u6ylioqz73qzckh5lb5msnz4b7q6gkaykiv.py:812',
+    );
+    expect(callSite([frame!])).toBe('call torchinductor/cz3vcpgk*.py:812');
+  });
+
+  it('finds packages in checkouts whose folders have the same name', () => {
+    const path = (filename: string): string => modulePath({ name: 'f', filename, line: 1 });
+    expect(path('/workspace/megatron/megatron/core/optimizer/__init__.py')).toBe('megatron.core.optimizer:f');
+    expect(path('/opt/NeMo/nemo/collections/nlp/models/language_modeling/megatron/gpt_model.py')).toBe(
+      'nemo.collections.nlp.models.language_modeling.megatron.gpt_model:f',
+    );
+    expect(path('/opt/Megatron-Bridge/src/megatron/bridge/training/train.py')).toBe('megatron.bridge.training.train:f');
+    expect(path('/opt/megatron-lm/megatron/core/extensions/transformer_engine.py')).toBe(
+      'megatron.core.extensions.transformer_engine:f',
+    );
+    expect(path('/data/team/src/mypkg/layers/block.py')).toBe('mypkg.layers.block:f');
+    expect(path('pretrain_gpt.py')).toBe('pretrain_gpt:f');
+    expect(path('/home/someone/train.py')).toBe('someone.train:f');
+    expect(path('/tmp/ipykernel_114/3105878423.py')).toBe('<notebook>:f');
+  });
+
+  it('holds for any mixture of layers: a Python frame always wins, code over torch, the innermost first', () => {
+    const layer = fc.constantFrom<readonly [string, string]>(
+      ['noise', 'torch::unwind::unwind()'],
+      ['native', 'at::native::relu(at::Tensor const&)'],
+      ['torch', `linear ${torch}/nn/functional.py:3`],
+      ['runtime', 'run /usr/lib/python3.12/threading.py:4'],
+      ['generated', 'call /tmp/torchinductor_x/ab/cabcdefghij.py:5'],
+      ['code', 'forward /opt/megatron-lm/megatron/core/transformer/mlp.py:6'],
+      ['code', `forward ${at}/transformer_engine/pytorch/module/linear.py:7`],
+    );
+    fc.assert(
+      fc.property(fc.array(layer, { maxLength: 30 }), fc.integer({ min: 1, max: 5 }), (layers, depth) => {
+        const frames = stack(...layers.map(([, line]) => line));
+        expect(frames.map(frameKind)).toEqual(layers.map(([kind]) => kind));
+        const found = siteFrames(frames, depth);
+        const own = frames.filter((frame) => ['code', 'generated'].includes(frameKind(frame)));
+        const python = frames.filter((frame) => !['noise', 'native'].includes(frameKind(frame)));
+        if (own.length > 0) expect(found).toEqual(own.slice(0, depth));
+        else if (python.length > 0) expect(found.length).toBeGreaterThan(0);
+        else expect(found).toEqual([]);
+        expect(callSite(frames) === undefined).toBe(frames.length === 0);
+      }),
+    );
+  });
+});

@@ -1,0 +1,224 @@
+/** The rules of our own comparison, apart from any run: windows, noise, contracts, what may be told apart. */
+import { describe, expect, it } from 'vitest';
+import { changedConfig, changedEnv, changedVersions } from '../../../src/findings/compare/changed-values.js';
+import { compareContract, refusalOf, sameLayout } from '../../../src/findings/compare/contract.js';
+import { median, spread, steadySteps } from '../../../src/findings/compare/measure/steady-window.js';
+import { measurementOfValues } from '../../../src/findings/compare/measurement-of-values.js';
+import { judgeChange, SIGMAS } from '../../../src/findings/compare/noise.js';
+import { componentChanges, pairPeaks, siteChanges, stackGroups } from '../../../src/findings/compare/site-changes.js';
+import { DEFAULT_TOLERANCES, parseTolerances } from '../../../src/findings/compare/tolerances.js';
+import type { MeasuredPeak, Measurement } from '../../../src/model/measurement.js';
+
+const empty = (changes: Partial<Measurement> = {}): Measurement => ({
+  ...measurementOfValues('run', { kind: 'empty' }),
+  ...changes,
+});
+const timed = (times: readonly (number | null)[]) =>
+  times.map((stepMs, i) => ({ iteration: i + 1, stepMs, tflops: stepMs === null ? null : 700_000 / stepMs }));
+
+describe('the steady window', () => {
+  it('leaves out the first iteration, and those that still warm up', () => {
+    expect(steadySteps(timed([9000, 4000, 2000, 1000, 1001, 1002, 1003, 1004]))).toMatchObject({
+      from: 4,
+      to: 8,
+      count: 5,
+      warm_up: 3,
+      median_ms: 1002,
+      min_ms: 1000,
+      max_ms: 1004,
+    });
+    // All alike: only the first goes.
+    expect(steadySteps(timed([1000, 1000, 1000]))).toMatchObject({ from: 2, count: 2, warm_up: 1, spread_ms: 0 });
+  });
+
+  it('never leaves out more than two fifths, and nothing in the middle', () => {
+    expect(steadySteps(timed([9, 9, 9, 9, 9, 9, 9, 9, 1, 1, 1]))).toMatchObject({ from: 6, count: 6 });
+    const evaluated = timed([9000, ...Array.from({ length: 20 }, (_, i) => (i === 10 ? 8000 : 1000 + (i % 3)))]);
+    expect(steadySteps(evaluated)).toMatchObject({ count: 20, median_ms: 1001, max_ms: 8000 });
+    expect(steadySteps(evaluated)!.spread_ms).toBeLessThan(2);
+  });
+
+  it('is none without a second time', () => {
+    for (const times of [[], [1000], [null, null, 1000], [1000, null]]) expect(steadySteps(timed(times))).toBeNull();
+  });
+
+  it('has a spread that majorities cannot hide', () => {
+    expect(spread([700, 700, 700, 700, 700, 700, 1500, 1500, 1500, 1500, 1500])).toBeGreaterThan(300);
+    expect(spread([1000, 1000, 1000, 1000, 1000, 1000, 1000, 1000, 9000])).toBe(0);
+    expect([median([3, 1, 2]), median([4, 1, 2, 3]), spread([5])]).toEqual([2, 2.5, 0]);
+  });
+});
+
+describe('noise', () => {
+  const exact = (...values: number[]) => values.map((value) => ({ value, uncertainty: 0 }));
+
+  it('needs the least effect, and then calls it what it is, on one side only', () => {
+    const judge = (now: number, worse: 'higher' | 'lower') =>
+      judgeChange(exact(100), exact(now), 0.02, 0, worse).status;
+    expect([judge(100, 'higher'), judge(102, 'higher'), judge(102.01, 'higher'), judge(90, 'higher')]).toEqual([
+      'pass',
+      'pass',
+      'regression',
+      'improvement',
+    ]);
+    expect([judge(98, 'lower'), judge(97.9, 'lower'), judge(110, 'lower')]).toEqual([
+      'pass',
+      'regression',
+      'improvement',
+    ]);
+  });
+
+  it('decides nothing that lies within it', () => {
+    const golden = exact(95, 100, 105);
+    const judged = judgeChange(golden, exact(110), 0.02, 0, 'higher');
+    expect(judged).toMatchObject({ golden: 100, delta: 10, status: 'undecided' });
+    // Standard deviation 5 of three, pooled with none of five; of their mean and of one more run.
+    expect(judged.noise).toBeCloseTo(SIGMAS * Math.sqrt((2 * 25) / 7) * Math.sqrt(1 / 3 + 1), 9);
+    // A second golden run makes nothing worse where it agrees.
+    const assumed = (...values: number[]) => judgeChange(exact(...values), exact(110), 0.02, 0.01, 'higher').noise;
+    expect(assumed(100)).toBeCloseTo(SIGMAS * Math.SQRT2, 9);
+    expect(assumed(100, 100.5)).toBeLessThan(assumed(100));
+    expect(judgeChange(golden, exact(180), 0.02, 0, 'higher').status).toBe('regression');
+    // More runs of the same say more.
+    expect(judgeChange(golden, exact(110, 110, 110, 110), 0.02, 0, 'higher').noise).toBeLessThan(judged.noise);
+  });
+
+  it('calls few of the runs bad that are like the golden ones', () => {
+    let state = 5;
+    const uniform = (): number => {
+      state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
+      return state / 2 ** 31 - 1;
+    };
+    // A sum of twelve uniform numbers is close to normal, with deviation 2.
+    const draw = (): number => 1000 + 2 * Array.from({ length: 12 }, uniform).reduce((a, b) => a + b, 0);
+    const wrong = (sigmas: number, tolerance: number): number => {
+      let count = 0;
+      for (let i = 0; i < 400; i += 1) {
+        const value = (): number => 1000 + sigmas * (draw() - 1000);
+        const golden = exact(...Array.from({ length: 1 + (i % 5) }, value));
+        if (judgeChange(golden, exact(value()), tolerance, 0.004, 'higher').status === 'regression') count += 1;
+      }
+      return count;
+    };
+    // As noisy as assumed, without any tolerance; and three times that, with the tolerance of step times.
+    expect(wrong(1, 0)).toBeLessThanOrEqual(4);
+    expect(wrong(3, 0.03)).toBeLessThanOrEqual(4);
+  });
+});
+
+describe('the contract', () => {
+  const of = (config: Record<string, string>, more: Partial<Measurement> = {}): Measurement =>
+    empty({ config, ...more });
+
+  it('refuses another model, input, precision or device; not another layout or revision', () => {
+    const base = of(
+      { hidden_size: '4096', seq_length: '4096', bf16: 'true', micro_batch_size: '1' },
+      { world_size: 8 },
+    );
+    const against = (other: Measurement) => refusalOf(compareContract(base, other));
+    expect(against(base)).toBeNull();
+    for (const [key, value] of [
+      ['hidden_size', '8192'],
+      ['seq_length', '8192'],
+      ['bf16', 'false'],
+    ] as const)
+      expect(against({ ...base, config: { ...base.config, [key]: value } })).toContain(key);
+    expect(against({ ...base, world_size: 16 })).toContain('world_size 8 → 16');
+    expect(against({ ...base, gpu: { name: 'B200', total_bytes: null } })).toBeNull();
+    const tuned = {
+      ...base,
+      config: { ...base.config, micro_batch_size: '2' },
+      parallel: { ...base.parallel, tp: 4 },
+      versions: { torch: '2.9' },
+    };
+    expect(against(tuned)).toBeNull();
+    expect(sameLayout(compareContract({ ...base, parallel: { ...base.parallel, tp: 2 } }, tuned))).toBe(false);
+  });
+
+  it('takes devices of one kind for the same, though drivers differ by some MiB', () => {
+    const sized = (total_bytes: number) => empty({ gpu: { name: 'H100', total_bytes } });
+    expect(refusalOf(compareContract(sized(84_942_979_072), sized(85_031_714_816)))).toBeNull();
+    expect(refusalOf(compareContract(sized(84_942_979_072), sized(150_754_820_096)))).toContain('gpu_total_bytes');
+  });
+});
+
+describe('what changed', () => {
+  it('puts what bears on memory first, and leaves out what differs between any two runs', () => {
+    const a = empty({
+      config: { save: '/a', recompute_granularity: 'selective', log_interval: '1', seed: '1', new_key: 'null' },
+    });
+    const b = empty({ config: { save: '/b', recompute_granularity: 'full', log_interval: '5', seed: '2' } });
+    expect(changedConfig(a, b)).toEqual([
+      { key: 'recompute_granularity', a: 'selective', b: 'full' },
+      { key: 'log_interval', a: '1', b: '5' },
+    ]);
+    expect(changedConfig(a, empty())).toEqual([]);
+  });
+
+  it('knows that a variable nobody captured is not one that was unset', () => {
+    const a = empty({ env: { NCCL_GRAPH_REGISTER: '0', SLURM_JOB_ID: '1' }, allocator_conf: '' });
+    const b = empty({ env: { SLURM_JOB_ID: '2' }, allocator_conf: 'expandable_segments:True' });
+    expect(changedEnv(a, empty())).toEqual([]);
+    expect(changedEnv(a, b)).toEqual([
+      { key: 'PYTORCH_CUDA_ALLOC_CONF', a: '', b: 'expandable_segments:True' },
+      { key: 'NCCL_GRAPH_REGISTER', a: '0', b: null },
+    ]);
+    expect(
+      changedVersions(
+        empty({ versions: { torch: '2.8' }, commits: { run: 'a' } }),
+        empty({ versions: { torch: '2.9' }, commits: { run: 'b' } }),
+      ),
+    ).toEqual([{ key: 'torch', a: '2.8', b: '2.9' }]);
+  });
+
+  it('reads tolerances, and nothing else', () => {
+    expect(parseTolerances(undefined)).toEqual(DEFAULT_TOLERANCES);
+    expect(parseTolerances('memory=1%, time=0.1')).toEqual({ ...DEFAULT_TOLERANCES, memory: 0.01, time: 0.1 });
+    for (const text of ['', 'memory', 'memory=', 'memory=-1%', 'step=1%', 'memory=1%;time=2%'])
+      expect(() => parseTolerances(text)).toThrow(/tolerance/);
+  });
+});
+
+describe('peaks', () => {
+  const peak = (line: number, bytes: number, rank: number | null = 0): MeasuredPeak => ({
+    handle: 'run/0/snapshot#1',
+    rank,
+    device: 0,
+    moment: 'peak',
+    basis: 'actual',
+    active_bytes: bytes + 100,
+    requested_bytes: null,
+    reserved_bytes: bytes + 200,
+    components: { activation: bytes, parameter: 100 },
+    frames: [
+      ['forward', '/src/megatron/core/transformer/mlp.py', line],
+      ['build', '/src/megatron/core/models/gpt.py', 10],
+    ],
+    sites: [
+      { stack: [0], kind: '', component: 'activation', bytes, count: 2 },
+      { stack: [1], kind: '', component: 'parameter', bytes: 60, count: 1 },
+    ],
+    rest_bytes: 40,
+    rest_count: 4,
+    settings: {},
+  });
+
+  it('pair by rank, and add up', () => {
+    const [a, b] = [empty({ peaks: [peak(5, 1000, 1), peak(5, 1000)] }), empty({ peaks: [peak(9, 1500)] })];
+    const pair = pairPeaks(a, b)!;
+    expect(pair.map(({ rank }) => rank)).toEqual([0, 0]);
+    expect(pairPeaks(empty({ peaks: [peak(5, 1000, 1)] }), b)).toBeUndefined();
+    expect(pairPeaks(empty({ peaks: [peak(5, 1000, null)] }), b)).toBeDefined();
+    expect(componentChanges(...pair)).toEqual([
+      { component: 'activation', a_bytes: 1000, b_bytes: 1500, delta_bytes: 500 },
+      { component: 'parameter', a_bytes: 100, b_bytes: 100, delta_bytes: 0 },
+    ]);
+    expect(siteChanges(...pair)).toMatchObject([{ delta_bytes: 500, match: 'line_shifted', a_count: 2, b_count: 2 }]);
+    for (const side of pair)
+      expect(stackGroups(side).reduce((sum, { bytes }) => sum + bytes, 0)).toBe(side.active_bytes);
+  });
+
+  it('of code that only moved do not differ', () => {
+    expect(siteChanges(peak(5, 1000), peak(50, 1000))).toEqual([]);
+  });
+});

@@ -1,0 +1,295 @@
+/** Real exports: what is said of them is what the sqlite3 program counts in them, by statements that share nothing with ours. */
+import { spawnSync } from 'node:child_process';
+import { existsSync, mkdtempSync, readdirSync, rmSync, symlinkSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { PARSERS } from '../../../parsers/index.js';
+import { describeNsys } from '../../../src/findings/nsys/describe-nsys.js';
+import { ingest } from '../../../src/ingest/ingest.js';
+import type { NsysReport, NsysResult } from '../../../src/model/nsys-results.js';
+import { COPY_KINDS, MEMORY_KINDS } from '../../../src/model/nsys-rows.js';
+import { nsysText } from '../../../src/report/nsys-text.js';
+import { openStore } from '../../../src/store/open-store.js';
+import { CORPUS, skipLoudly } from '../../support/corpus.js';
+import { sqlite3Program } from '../../support/nsys/write-export.js';
+
+const FOLDER = join(CORPUS, 'nsys');
+const MAGIC = 'SQLite format 3';
+const names = existsSync(FOLDER) ? readdirSync(FOLDER).sort() : [];
+const databases = names.filter((name) => name.endsWith('.sqlite'));
+
+type Cells = Readonly<Record<string, number | string | null>>;
+
+/** Rows of a statement; undefined where a table is not there. */
+function query(name: string, sql: string): Cells[] | undefined {
+  const path = `file:${join(FOLDER, name)}?immutable=1`;
+  const run = spawnSync(sqlite3Program()!, ['-batch', '-json', '-readonly', path, sql], {
+    encoding: 'utf8',
+    maxBuffer: 1 << 28,
+  });
+  if (run.stderr.includes('no such table')) return undefined;
+  expect(run.stderr).toBe('');
+  return run.stdout === '' ? [] : (JSON.parse(run.stdout) as Cells[]);
+}
+
+const count = (name: string, from: string): number | null => {
+  const rows = query(name, `SELECT count(*) AS n FROM ${from}`);
+  return rows === undefined ? null : Number(rows[0]!['n']);
+};
+const pidOf = (column: string): string => `((${column} >> 24) & 16777215)`;
+const tidOf = (column: string): string => `(${column} & 16777215)`;
+const hasTable = (name: string, table: string): boolean => count(name, table) !== null;
+
+/** An export of Nsight Systems has events, and says by whom it was exported. */
+function isExport(name: string): boolean {
+  const file = spawnSync('head', ['-c', '16', join(FOLDER, name)], { encoding: 'latin1' }).stdout;
+  return file.startsWith(MAGIC) && (hasTable(name, 'META_DATA_EXPORT') || hasTable(name, 'EXPORT_META_DATA'));
+}
+
+interface Span {
+  readonly start: number;
+  readonly end: number;
+}
+
+/** Length of the union of spans inside a window. */
+function union(spans: readonly Span[], from: number, to: number): number {
+  let reached = from;
+  let sum = 0;
+  for (const { start, end } of [...spans].sort((a, b) => a.start - b.start)) {
+    const begin = Math.max(start, reached);
+    const stop = Math.min(end, to);
+    if (stop > begin) sum += stop - begin;
+    reached = Math.max(reached, stop);
+  }
+  return sum;
+}
+
+const sortedText = (rows: readonly unknown[]): string[] => rows.map((row) => JSON.stringify(row)).sort();
+
+if (databases.length === 0) skipLoudly('real exports', 'the corpus');
+else if (sqlite3Program() === undefined) skipLoudly('real exports', 'the sqlite3 program');
+else {
+  const exports = databases.filter(isExport);
+  let folder = '';
+  let results: Map<string, NsysResult>;
+
+  /** All of them, each a run of its own; and what could not be read. */
+  beforeAll(async () => {
+    folder = mkdtempSync(join(tmpdir(), 'mbf-nsys-corpus-'));
+    results = new Map();
+    const store = await openStore(join(folder, 'store.duckdb'), { mode: 'write' });
+    try {
+      for (const name of names) {
+        const link = join(folder, name);
+        symlinkSync(join(FOLDER, name), link);
+        await ingest({ store, parsers: PARSERS, paths: [link], run: name, now: new Date(0) });
+      }
+      for (const { run_id, name } of await store.all('store.runs', { run_id: null }))
+        results.set(name, await describeNsys(store, run_id, name));
+    } finally {
+      await store.close();
+    }
+  });
+  afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+  const reportOf = (name: string): NsysReport => {
+    const { reports } = results.get(name)!;
+    expect(reports.map(({ path }) => path)).toEqual([name]);
+    return reports[0]!;
+  };
+
+  it('are all of the corpus but what is no export', () => {
+    expect(exports.length).toBeGreaterThan(10);
+    for (const name of databases)
+      expect([name, results.get(name)!.reports.length]).toEqual([name, exports.includes(name) ? 1 : 0]);
+  });
+
+  describe.each(exports)('%s', (name) => {
+    it('counts what is there, and says null where there is no table', () => {
+      const report = reportOf(name);
+      expect(report.nvtx_ranges).toBe(count(name, 'NVTX_EVENTS WHERE eventType IN (59, 60)'));
+      expect(report.kernels).toBe(count(name, 'CUPTI_ACTIVITY_KIND_KERNEL'));
+      expect(report.copies).toBe(count(name, 'CUPTI_ACTIVITY_KIND_MEMCPY'));
+      const tables = query(name, "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%'")!;
+      expect(report.tables).toEqual(
+        Object.fromEntries(tables.map((table) => [table['name'], count(name, `"${table['name']}"`)])),
+      );
+      const hasMemory = hasTable(name, 'CUDA_GPU_MEMORY_USAGE_EVENTS');
+      for (const value of [report.device_memory, report.pools, report.accounts]) expect(value !== null).toBe(hasMemory);
+      const hasKernels = report.kernels !== null;
+      for (const value of [report.kernel_groups, report.budgets]) expect(value !== null).toBe(hasKernels);
+    });
+
+    it('finds failed calls and calls for memory', () => {
+      const calls = query(
+        name,
+        `SELECT ${pidOf('globalTid')} AS pid, value AS api, returnValue, start, end
+         FROM CUPTI_ACTIVITY_KIND_RUNTIME AS call JOIN StringIds ON StringIds.id = call.nameId`,
+      );
+      const { failed_calls, memory_calls, storms } = reportOf(name);
+      if (calls === undefined) {
+        expect([failed_calls, memory_calls, storms]).toEqual([null, null, null]);
+        return;
+      }
+      const plain = (row: Cells): string => String(row['api']).replace(/(?:_ptsz|_ptds)?_v\d+$/, '');
+      const failed = calls.filter((row) => row['returnValue'] !== 0 && row['returnValue'] !== 600);
+      expect(failed_calls!.reduce((sum, call) => sum + call.count, 0)).toBe(failed.length);
+      expect(new Set(failed_calls!.map(({ api }) => api))).toEqual(new Set(failed.map(plain)));
+      const isOfMemory =
+        /^(?:cudaMalloc|cudaFree|cudaHostAlloc|cudaHostRegister|cuMemAlloc|cuMemFree|cuMemCreate|cuMemMap)/;
+      const asked = calls.filter((row) => isOfMemory.test(plain(row)));
+      for (const { api, pid, count: times, busy_ns } of memory_calls!.filter(({ api: found }) =>
+        isOfMemory.test(found),
+      )) {
+        const mine = asked.filter((row) => plain(row) === api && row['pid'] === pid);
+        expect(times).toBe(mine.length);
+        const spans = mine.map((row) => ({ start: Number(row['start']), end: Number(row['end']) }));
+        expect(busy_ns).toBe(union(spans, Number.NEGATIVE_INFINITY, Number.POSITIVE_INFINITY));
+      }
+      const sum = memory_calls!.filter(({ api }) => isOfMemory.test(api)).reduce((all, call) => all + call.count, 0);
+      expect(sum).toBe(asked.length);
+    });
+
+    it('sums kernels and copies', () => {
+      const { kernel_groups, copy_groups } = reportOf(name);
+      const kernels = query(
+        name,
+        `SELECT value AS name, count(*) AS n, sum(end - start) AS total FROM CUPTI_ACTIVITY_KIND_KERNEL AS kernel
+         JOIN StringIds ON StringIds.id = kernel.shortName GROUP BY value ORDER BY total DESC LIMIT 30`,
+      );
+      expect(sortedText((kernel_groups ?? []).map((one) => [one.name, one.count, one.total_ns]))).toEqual(
+        sortedText((kernels ?? []).map((row) => [row['name'], row['n'], row['total']])),
+      );
+      const copies = query(
+        name,
+        'SELECT copyKind, srcKind, dstKind, count(*) AS n, sum(bytes) AS bytes FROM CUPTI_ACTIVITY_KIND_MEMCPY GROUP BY 1, 2, 3',
+      );
+      const kind = (value: Cells[string] | undefined): string | null =>
+        value === null || value === undefined ? null : MEMORY_KINDS[Number(value)]!;
+      const named = (row: Cells): unknown => [
+        COPY_KINDS[Number(row['copyKind'])],
+        kind(row['srcKind']),
+        kind(row['dstKind']),
+        row['n'],
+        row['bytes'],
+      ];
+      const found = (copy_groups ?? []).filter(({ operation }) => operation === 'memcpy');
+      expect(
+        sortedText(found.map((one) => [one.direction, one.source_kind, one.target_kind, one.count, one.bytes])),
+      ).toEqual(sortedText((copies ?? []).map(named)));
+      const sets = query(name, 'SELECT count(*) AS n, sum(bytes) AS bytes FROM CUPTI_ACTIVITY_KIND_MEMSET');
+      const foundSets = (copy_groups ?? []).filter(({ operation }) => operation === 'memset');
+      expect(foundSets.reduce((sum, one) => sum + one.count, 0)).toBe(Number(sets?.[0]?.['n'] ?? 0));
+      expect(foundSets.reduce((sum, one) => sum + one.bytes, 0)).toBe(Number(sets?.[0]?.['bytes'] ?? 0));
+    });
+
+    it('takes for steps the ranges of one text on one thread, whole', () => {
+      const { steps, steps_by } = reportOf(name);
+      if (steps_by === null) {
+        expect(steps).toEqual([]);
+        return;
+      }
+      const rows = query(
+        name,
+        `SELECT start, end, eventType, ${pidOf('globalTid')} AS pid, ${tidOf('globalTid')} AS tid,
+           coalesce(text, (SELECT value FROM StringIds WHERE id = textId)) AS words FROM NVTX_EVENTS WHERE end IS NOT NULL`,
+      )!.filter((row) => String(row['words']).replace(/\d+/g, '#') === steps_by.text);
+      for (const pid of new Set(steps.map((step) => step.pid))) {
+        const own = steps.filter((step) => step.pid === pid);
+        const mine = rows.filter((row) => row['pid'] === pid);
+        const threads = [...new Set(mine.map((row) => row['tid']))].map((tid) =>
+          mine
+            .filter((row) => row['tid'] === tid)
+            .map((row) => [Number(row['start']), Number(row['end'])] as const)
+            .sort((a, b) => a[0] - b[0]),
+        );
+        const windows = threads.map((thread) =>
+          steps_by.by === 'anchor'
+            ? thread.slice(1).map(([, end], i) => [thread[i]![1], end] as const)
+            : steps_by.by === 'period'
+              ? thread.slice(1).map(([start], i) => [thread[i]![0], start] as const)
+              : thread,
+        );
+        expect(windows).toContainEqual(own.map(({ start_ns, end_ns }) => [start_ns, end_ns]));
+        for (const [i, { start_ns }] of own.entries())
+          if (i > 0) expect(start_ns).toBeGreaterThanOrEqual(own[i - 1]!.end_ns);
+      }
+    });
+
+    it('divides the time of every device', () => {
+      const { budgets, steps } = reportOf(name);
+      const spans = (table: string): (Span & { pid: number; device: number })[] =>
+        (query(name, `SELECT start, end, ${pidOf('globalPid')} AS pid, deviceId AS device FROM ${table}`) ?? []).map(
+          (row) => ({
+            start: Number(row['start']),
+            end: Number(row['end']),
+            pid: Number(row['pid']),
+            device: Number(row['device']),
+          }),
+        );
+      const kernels = [...spans('CUPTI_ACTIVITY_KIND_KERNEL'), ...spans('CUPTI_ACTIVITY_KIND_GRAPH_TRACE')];
+      const copies = [...spans('CUPTI_ACTIVITY_KIND_MEMCPY'), ...spans('CUPTI_ACTIVITY_KIND_MEMSET')];
+      const all = [...kernels, ...copies];
+      for (const { pid, device, per_step, steps: own } of budgets ?? []) {
+        const mine = (rows: readonly (Span & { pid: number; device: number })[]) =>
+          rows.filter((row) => row.pid === pid && row.device === device);
+        const windows =
+          own.length > 0
+            ? steps
+                .filter((step) => step.pid === pid || steps.every((other) => other.pid === steps[0]!.pid))
+                .map(({ start_ns, end_ns }) => [start_ns, end_ns] as const)
+            : [
+                [
+                  Math.min(...copies.concat(kernels).map(({ start }) => start)),
+                  Math.max(...all.map(({ end }) => end)),
+                ] as const,
+              ];
+        const budgetsOf = own.length > 0 ? own : [per_step];
+        expect(budgetsOf).toHaveLength(windows.length);
+        for (const [i, budget] of budgetsOf.entries()) {
+          const [from, to] = windows[i]!;
+          const busy = union(mine(kernels), from, to);
+          const either = union(mine(all), from, to);
+          expect(budget.window_ns).toBe(to - from);
+          expect(budget.compute_ns + budget.exposed_communication_ns).toBe(busy);
+          expect(budget.exposed_copy_ns).toBe(either - busy);
+          expect(budget.idle_ns).toBe(to - from - either);
+          expect(budget.copy_ns).toBe(union(mine(copies), from, to));
+        }
+      }
+    });
+
+    it('prints', () => {
+      const shown = nsysText(results.get(name)!, { limit: 8 });
+      expect(shown.split('\n')[0]).toContain(name);
+      expect(shown).not.toContain('\u001b');
+      expect(shown).not.toMatch(/undefined|NaN/);
+      for (const line of shown.split('\n')) {
+        const isTableRow = (line.trim().match(/ {2,}/g) ?? []).length >= 3;
+        if (!isTableRow) expect(line.length, line).toBeLessThanOrEqual(110);
+      }
+    });
+  });
+
+  // Exported from one report in both forms.
+  const pairs = names.flatMap((name) => {
+    const [, base] = /^(.*)\.json(?:\.gz)?$/.exec(name) ?? [];
+    return base !== undefined && exports.includes(`${base}.sqlite`) ? [[name, `${base}.sqlite`] as const] : [];
+  });
+  it.each(pairs)('%s says what %s says', (lines, database) => {
+    const [left, right] = [reportOf(lines), reportOf(database)];
+    const shared = (report: NsysReport) => ({
+      nvtx_ranges: report.nvtx_ranges ?? 0,
+      kernels: report.kernels ?? 0,
+      copies: report.copies ?? 0,
+      failed_calls: report.failed_calls ?? [],
+      memory_calls: report.memory_calls ?? [],
+      kernel_groups: report.kernel_groups ?? [],
+      copy_groups: report.copy_groups ?? [],
+      budgets: report.budgets ?? [],
+      steps: report.steps,
+    });
+    expect(shared(left)).toEqual(shared(right));
+  });
+}

@@ -1,0 +1,169 @@
+/** Every nanosecond of a window is in one of four parts, whatever ran side by side. */
+import fc from 'fast-check';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { deviceBudgets } from '../../../src/findings/nsys/device-budgets.js';
+import type { NsysBudget, NsysDeviceBudget, NsysStep } from '../../../src/model/nsys-results.js';
+import { budgetOf } from './expected.js';
+import { type ScratchStore, scratchStore, type Work } from './stored.js';
+
+const GEMM = 'sm90_xmma_gemm_bf16bf16_bf16f32';
+const NCCL = 'ncclDevKernel_AllReduce_Sum_bf16_RING_LL';
+
+let scratch: ScratchStore;
+beforeAll(async () => {
+  scratch = await scratchStore();
+});
+afterAll(() => scratch.close());
+
+const work = (what: string, startNs: number, endNs: number, more: Partial<Work> = {}): Work => ({
+  pid: 1,
+  device: 0,
+  startNs,
+  endNs,
+  what,
+  ...more,
+});
+const step = (index: number, start_ns: number, end_ns: number, pid: number | null = 1): NsysStep => ({
+  index,
+  start_ns,
+  end_ns,
+  pid,
+});
+const WHOLE = { start: 0, end: 1000 };
+
+async function budgets(all: readonly Work[], steps: readonly NsysStep[] = []): Promise<NsysDeviceBudget[]> {
+  return deviceBudgets(scratch.store, await scratch.work(all), steps, WHOLE);
+}
+
+function expected(all: readonly Work[], from: number, to: number): NsysBudget {
+  const isCopy = ({ what }: Work): boolean => what === 'memcpy' || what === 'memset';
+  return budgetOf(
+    {
+      compute: all.filter(({ what }) => what === GEMM || what === 'graph'),
+      communication: all.filter(({ what }) => what === NCCL),
+      copy: all.filter(isCopy),
+    },
+    from,
+    to,
+  );
+}
+
+describe('the time of a device', () => {
+  it('is that of its streams joined, never added', async () => {
+    const [budget] = await budgets(
+      [
+        work(GEMM, 100, 300),
+        work(GEMM, 200, 400),
+        work('graph', 380, 420),
+        work(NCCL, 350, 600),
+        work(NCCL, 350, 500),
+        work('memcpy', 590, 700),
+        work('memset', 100, 110),
+      ],
+      [step(1, 0, 1000)],
+    );
+    expect(budget!.steps[0]).toEqual({
+      index: 1,
+      window_ns: 1000,
+      compute_ns: 320,
+      exposed_communication_ns: 180,
+      exposed_copy_ns: 100,
+      idle_ns: 400,
+      communication_ns: 250,
+      copy_ns: 120,
+    });
+    expect(budget!.per_step).toMatchObject({ window_ns: 1000, idle_ns: 400 });
+  });
+
+  it('is of the steps of its process, the first left out of the mean', async () => {
+    const steps = [step(7, 0, 100), step(8, 100, 300), step(9, 300, 400), step(7, 50, 150, 2)];
+    const found = await budgets(
+      [work(GEMM, 10, 60), work(GEMM, 120, 320), work(GEMM, 60, 90, { pid: 2, device: 1 })],
+      steps,
+    );
+    expect(found.map(({ pid, device, steps: own }) => [pid, device, own.map(({ compute_ns }) => compute_ns)])).toEqual([
+      [1, 0, [50, 180, 20]],
+      [2, 1, [30]],
+    ]);
+    expect(found[0]!.per_step).toMatchObject({ window_ns: 150, compute_ns: 100, idle_ns: 50 });
+    expect(found[1]!.per_step).toMatchObject({ window_ns: 100, compute_ns: 30 });
+  });
+
+  it("is of the launcher's steps where only it has ranges, and of the whole where several others have", async () => {
+    const mine = [work(GEMM, 10, 60, { pid: 5 })];
+    const [of] = await budgets(mine, [step(1, 0, 50, 9), step(2, 50, 100, 9)]);
+    expect(of!.steps.map(({ compute_ns }) => compute_ns)).toEqual([40, 10]);
+    const [none] = await budgets(mine, [step(1, 0, 50, 8), step(1, 50, 100, 9)]);
+    expect(none).toMatchObject({ steps: [], per_step: { window_ns: 1000, compute_ns: 50, idle_ns: 950 } });
+  });
+
+  it('is of every device of a process, known or not', async () => {
+    const found = await budgets([
+      work(GEMM, 0, 100, { device: 3 }),
+      work(GEMM, 0, 200),
+      work(GEMM, 0, 300, { pid: null, device: null }),
+    ]);
+    expect(found.map(({ pid, device, per_step }) => [pid, device, per_step.compute_ns])).toEqual([
+      [null, null, 300],
+      [1, 0, 200],
+      [1, 3, 100],
+    ]);
+  });
+
+  it.each([
+    ['ncclDevKernel_SendRecv', true],
+    ['ncclKernel_AllGather_RING_LL_Sum_int8_t', true],
+    ['ncclSymkDevKernel_AllReduce', true],
+    ['_ZN4vllm19cross_device_reduceI', true],
+    ['nvshmemi_transfer_rma', true],
+    ['userbuffers_fp16_sum_inplace_gpu_rr_rs', true],
+    ['multimem_all_reduce_kernel', true],
+    ['vectorized_elementwise_kernel', false],
+    ['reduce_kernel', false],
+    ['nvjet_tst_256x128', false],
+    ['flash_fwd_kernel', false],
+  ])('%s communicates: %s', async (name, communicates) => {
+    const [budget] = await budgets([work(name, 0, 100)]);
+    const { compute_ns, communication_ns } = budget!.per_step;
+    expect([compute_ns, communication_ns]).toEqual(communicates ? [0, 100] : [100, 0]);
+  });
+
+  it("knows DeepEP's kernels by their namespace, which short names lack", async () => {
+    const completeName = 'void deep_ep::intranode::dispatch<(int)8, (int)768>(int4 *, float *, long *, int *)';
+    const [budget] = await budgets([
+      work('dispatch', 0, 100, { completeName }),
+      work('dispatch', 300, 350, { completeName: 'void mine::dispatch<(int)8>(int4 *)' }),
+    ]);
+    expect(budget!.per_step).toMatchObject({ compute_ns: 50, communication_ns: 100 });
+  });
+
+  it('adds up for any work and any windows', async () => {
+    const some = fc
+      .record({
+        what: fc.constantFrom(GEMM, GEMM, NCCL, 'memcpy', 'memset', 'graph'),
+        pid: fc.integer({ min: 1, max: 2 }),
+        startNs: fc.integer({ min: -20, max: 1000 }),
+        length: fc.integer({ min: 0, max: 200 }),
+      })
+      .map(({ length, ...rest }): Work => ({ ...rest, device: 0, endNs: rest.startNs + length }));
+    const windows = fc
+      .uniqueArray(fc.integer({ min: -50, max: 1100 }), { minLength: 2, maxLength: 12 })
+      .map((edges) => edges.sort((a, b) => a - b))
+      .map((edges) => edges.slice(0, -1).flatMap((edge, i) => (i % 3 === 1 ? [] : [[edge, edges[i + 1]!] as const])));
+    await fc.assert(
+      fc.asyncProperty(fc.array(some, { maxLength: 40 }), windows, async (all, edges) => {
+        const steps = [1, 2].flatMap((pid) => edges.map(([from, to], i) => step(i, from, to, pid)));
+        const found = await budgets(all, steps);
+        const pids = [...new Set(all.map(({ pid }) => pid!))].sort();
+        expect(found.map(({ pid }) => pid)).toEqual(pids);
+        for (const { pid, steps: own, per_step } of found) {
+          const mine = all.filter((one) => one.pid === pid);
+          expect(own).toEqual(edges.map(([from, to], i) => ({ index: i, ...expected(mine, from, to) })));
+          const { compute_ns, exposed_communication_ns, exposed_copy_ns, idle_ns, window_ns } = per_step;
+          expect(compute_ns + exposed_communication_ns + exposed_copy_ns + idle_ns).toBeCloseTo(window_ns, 6);
+        }
+      }),
+      { numRuns: 60 },
+    );
+  });
+});

@@ -1,0 +1,259 @@
+/** Which ranges are taken for training steps, and which never are. */
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { steadyWindow, stepWindows } from '../../../src/findings/nsys/step-windows.js';
+import type { NsysStep } from '../../../src/model/nsys-results.js';
+import { type Range, range, type ScratchStore, scratchStore } from './stored.js';
+
+let scratch: ScratchStore;
+beforeAll(async () => {
+  scratch = await scratchStore();
+});
+afterAll(() => scratch.close());
+
+const found = async (ranges: readonly Range[]) => stepWindows(scratch.store, await scratch.ranges(ranges));
+const spans = (steps: readonly NsysStep[]): [number, number, number][] =>
+  steps.map(({ index, start_ns, end_ns }) => [index, start_ns, end_ns]);
+
+/** `count` steps of 100 ns, each with a forward, operators and an optimizer inside. */
+function training(
+  count: number,
+  step: (i: number) => string | null,
+  { optimizer = (_: number): string | null => null, more = {} as Partial<Range> } = {},
+): Range[] {
+  let op = 0;
+  return Array.from({ length: count }, (_, i) => {
+    const at = i * 100;
+    const named = step(i);
+    const ends = optimizer(i);
+    op += 3;
+    return [
+      ...(named === null ? [] : [range(named, at, at + 95, more)]),
+      range(`aten::linear, op_id = ${op}`, at + 2, at + 90, more),
+      range(`aten::mm, op_id = ${op + 1}`, at + 5, at + 85, more),
+      ...(ends === null ? [] : [range(ends, at + 91, at + 94, more)]),
+    ];
+  }).flat();
+}
+
+describe('ranges named as steps', () => {
+  it.each([
+    ['Megatron, NeMo and many others by hand', (i: number) => `iteration ${i}`],
+    ['by hand', (i: number) => `iteration_${i}`],
+    ['by hand', (i: number) => `Iteration-${i}`],
+    ['by hand', (i: number) => `iteration${i}`],
+    ['by hand', (i: number) => `Iter: ${i}`],
+    ['a callback of Hugging Face', (i: number) => `step ${i}`],
+    ['by hand', (i: number) => `step_${String(i).padStart(6, '0')}`],
+    ['by hand', (i: number) => `steps${i}`],
+    ['by hand', (i: number) => `Step[${i}]`],
+    ['by hand', (i: number) => `train_step ${i}`],
+    ['by hand', (i: number) => `Training step ${i}`],
+    ['by hand', (i: number) => `train:step ${i}`],
+    ['by hand', (i: number) => `global_step=${i}`],
+    ['by hand', (i: number) => `batch ${i}`],
+    ['torch.profiler', (i: number) => `ProfilerStep#${i}`],
+    // Ranges of record_function under emit_nvtx bear the number of the operator.
+    ['torch.profiler under emit_nvtx', (i: number) => `ProfilerStep#${i}, op_id = ${i * 3 + 2}`],
+    ['record_function with shapes', (i: number) => `train_step ${i}, op_id = ${i * 3 + 2}, sizes = [[${i}, 8], []]`],
+  ])('of %s', async (_, step) => {
+    const { steps, by } = await found(training(4, (i) => step(i + 100)));
+    expect(by).toEqual({ by: 'range', text: step(100).replace(/\d+/g, '#') });
+    expect(spans(steps)).toEqual([0, 1, 2, 3].map((i) => [100 + i, i * 100, i * 100 + 95]));
+  });
+
+  it.each([
+    ['Lightning', '[pl][profile]run_training_batch'],
+    ['Lightning under emit_nvtx', '[pl][profile]run_training_batch, op_id = 12'],
+    ['by hand', 'train_step'],
+    ['by hand', 'Iteration'],
+    ['a start/end range of the process', 'step'],
+  ])('of %s without numbers', async (name, text) => {
+    const more = name.includes('start/end') ? { type: 'start_end' as const } : {};
+    const { steps, by } = await found(training(3, () => text, { more }));
+    expect(by).toEqual({ by: 'range', text: text.replace(/\d+/g, '#') });
+    expect(spans(steps)).toEqual([
+      [1, 0, 95],
+      [2, 100, 195],
+      [3, 200, 295],
+    ]);
+  });
+
+  it('are counted where their numbers do not rise, or where they have several', async () => {
+    const again = await found(training(4, (i) => `step ${i % 2}`));
+    expect(again.steps.map(({ index }) => index)).toEqual([1, 2, 3, 4]);
+    const gaps = await found(training(3, (i) => `step ${[7, 9, 12][i]}`));
+    expect(gaps.steps.map(({ index }) => index)).toEqual([7, 9, 12]);
+    const huge = await found(training(3, (i) => `step ${i}99999999999999999999`));
+    expect(huge.steps.map(({ index }) => index)).toEqual([1, 2, 3]);
+  });
+
+  it('are the longest of those that are named so', async () => {
+    const inner = [0, 1, 2, 3].flatMap((i) =>
+      [0, 1].map((j) => range(`batch ${j}`, i * 100 + j * 40, i * 100 + j * 40 + 35)),
+    );
+    const { by, steps } = await found([...inner, ...training(4, (i) => `iteration ${i}`)]);
+    expect(by!.text).toBe('iteration #');
+    expect(steps).toHaveLength(4);
+  });
+
+  it('are of each process, on the thread with most of them', async () => {
+    const { steps } = await found([
+      ...training(3, (i) => `step ${i}`, { more: { pid: 8 } }),
+      ...training(4, (i) => `step ${i}`, { more: { pid: 2, tid: 5 } }),
+      ...training(2, (i) => `step ${i}`, { more: { pid: 2, tid: 4 } }),
+    ]);
+    expect(steps.map(({ pid, index }) => [pid, index])).toEqual([
+      [2, 0],
+      [2, 1],
+      [2, 2],
+      [2, 3],
+      [8, 0],
+      [8, 1],
+      [8, 2],
+    ]);
+  });
+
+  it('end: those that were cut off are none', async () => {
+    const { steps } = await found([...training(3, (i) => `step ${i}`), range('step 3', 300, null)]);
+    expect(steps.map(({ index }) => index)).toEqual([0, 1, 2]);
+  });
+
+  it('do not overlap, neither here nor in another process', async () => {
+    const over = [0, 1, 2, 3].map((i) => range(`step ${i}`, i * 50, i * 50 + 80));
+    expect(await found(over)).toEqual({ steps: [], by: null });
+    const elsewhere = over.map((one) => ({ ...one, pid: 2 }));
+    const { steps } = await found([...training(3, (i) => `step ${i}`), ...elsewhere]);
+    expect(new Set(steps.map(({ pid }) => pid))).toEqual(new Set([1]));
+  });
+
+  it.each([
+    ['operators', (i: number) => `aten::step ${i}`],
+    ["NCCL's", (i: number) => `ncclGroupStart ${i}`],
+    ['parts of a step', () => 'forward step'],
+    ['parts of a step', () => 'backward step'],
+    ['parts of a step', (i: number) => `micro batch ${i}`],
+    ['parts of a step', () => 'lr_scheduler.step'],
+    ['parts of a step', () => 'Scheduler step'],
+    ['other steps', (i: number) => `validation step ${i}`],
+    ['other steps', (i: number) => `eval batch ${i}`],
+    ['other texts', () => 'stepping stone'],
+    ['other texts', () => 'batch_norm'],
+    ['other texts', () => 'iterate'],
+    ['other texts', () => ''],
+  ])('are no %s', async (_, text) => {
+    // Too short and too few to be taken for what recurs.
+    const ranges = [0, 1].map((i) => range(text(i), i * 100, i * 100 + 10));
+    expect(await found([...ranges, range('run', 0, 10_000)])).toEqual({ steps: [], by: null });
+  });
+
+  it('are never of the domain of NCCL', async () => {
+    const name = range('NCCL', -10, null, { type: 'domain', domain: 3 });
+    const own = training(4, (i) => `step ${i}`, { more: { domain: 3 } }).filter(({ text }) => text!.startsWith('step'));
+    expect(await found([name, ...own])).toEqual({ steps: [], by: null });
+  });
+});
+
+describe('ranges that end a step', () => {
+  it.each([
+    ['torch', 'Optimizer.step#FusedAdam.step'],
+    ['torch under emit_nvtx', 'Optimizer.step#FusedAdam.step, op_id = 45'],
+    ['Lightning', '[pl][profile][LightningModule]Net.optimizer_step, op_id = 9'],
+    ['by hand', 'optimizer.step'],
+    ['by hand', 'optimizer step'],
+    ['by hand', 'Optimizer Step'],
+    ['by hand', 'optimizer_step'],
+  ])('of %s', async (_, text) => {
+    const { steps, by } = await found(training(4, () => null, { optimizer: () => text }));
+    expect(by).toEqual({ by: 'anchor', text: text.replace(/\d+/g, '#') });
+    // From the end of one to the end of the next: where the first began nobody knows.
+    expect(spans(steps)).toEqual([
+      [1, 94, 194],
+      [2, 194, 294],
+      [3, 294, 394],
+    ]);
+  });
+
+  it('of a chain of optimizers end one step together', async () => {
+    const rows = training(4, () => null, { optimizer: () => 'Optimizer.step#FusedAdam.step' });
+    const ends = rows.filter(({ text }) => text === 'Optimizer.step#FusedAdam.step');
+    const second = ends.map((row) => ({ ...row, startNs: row.endNs!, endNs: row.endNs! + 2 }));
+    const { steps } = await found([...rows, ...second]);
+    expect(spans(steps)).toEqual([
+      [1, 96, 196],
+      [2, 196, 296],
+      [3, 296, 396],
+    ]);
+  });
+
+  it('give way to ranges that name the step', async () => {
+    const optimizer = (): string => 'Optimizer.step#AdamW.step';
+    const { by } = await found(training(3, (i) => `ProfilerStep#${i}`, { optimizer }));
+    expect(by).toEqual({ by: 'range', text: 'ProfilerStep##' });
+  });
+
+  it('need a second one, and are not those that clear gradients', async () => {
+    const optimizer = (): string => 'Optimizer.step#Adam.step';
+    expect((await found(training(1, () => null, { optimizer }))).by).toBeNull();
+    const clearing = await found(training(4, () => null, { optimizer: () => 'Optimizer.zero_grad#Adam.zero_grad' }));
+    expect(clearing.by).toBeNull();
+  });
+});
+
+describe('what recurs', () => {
+  it('is taken for the step where it fills the time and nothing is named', async () => {
+    const { steps, by } = await found(training(5, () => 'gpt pretrain loop body'));
+    expect(by).toEqual({ by: 'recurring', text: 'gpt pretrain loop body' });
+    expect(steps).toHaveLength(5);
+  });
+
+  it('at equal distances tells where steps begin', async () => {
+    const { steps, by } = await found([0, 1, 2, 3].map((i) => range('body', i * 100, i * 100 + 20)));
+    expect(by).toEqual({ by: 'period', text: 'body' });
+    expect(spans(steps)).toEqual([
+      [1, 0, 100],
+      [2, 100, 200],
+      [3, 200, 300],
+    ]);
+  });
+
+  it('is no step where it is numbered over and over again, as layers are', async () => {
+    const layers = [0, 1, 2, 3].flatMap((i) =>
+      [0, 1, 2, 3].map((l) => range(`decoder.layers.${l}`, i * 100 + l * 25, i * 100 + l * 25 + 24)),
+    );
+    expect((await found(layers)).by).toBeNull();
+  });
+
+  it('is nothing where it is rare, short or an operator', async () => {
+    expect((await found(training(2, () => 'body'))).by).toBeNull();
+    // Short and at any distance.
+    const short = [0, 10, 20, 30, 300, 900].map((at) => range('body', at, at + 5));
+    expect((await found(short)).by).toBeNull();
+    // Five times within a tenth of the whole.
+    expect((await found([...training(5, () => 'body'), range('run', 0, 5000)])).by).toBeNull();
+    expect((await found(training(5, () => null))).by).toBeNull();
+    for (const text of [
+      'autograd::engine::evaluate_function: CheckpointFunctionBackward, op_id = 3',
+      'Recompute, seq = 7',
+    ])
+      expect((await found(training(5, () => text))).by).toBeNull();
+  });
+});
+
+describe('the steady window', () => {
+  const step = (index: number, pid: number): NsysStep => ({
+    index,
+    start_ns: index * 100,
+    end_ns: index * 100 + 90,
+    pid,
+  });
+
+  it('leaves the first step out, and needs two', () => {
+    expect(steadyWindow([])).toBeUndefined();
+    expect(steadyWindow([step(1, 1)])).toBeUndefined();
+    expect(steadyWindow([step(1, 1), step(2, 1), step(3, 1), step(1, 2)])).toEqual({
+      fromNs: 200,
+      toNs: 390,
+      steps: 2,
+    });
+  });
+});
