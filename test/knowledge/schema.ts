@@ -1,0 +1,85 @@
+/**
+ * Checks the shape of a data file. A shape is:
+ * - a type name, or several: `'string'`, `'number|null'` (`string`, `number`, `integer`, `boolean`, `null`, `any`)
+ * - a regular expression that a string must match as a whole
+ * - `[shape]`: a list; `[shape, shape]`: a list of exactly these
+ * - `{ key: shape, 'key?': shape }`: a record; other keys are problems, unless `'*': shape` gives their shape
+ * - a function that returns the problem of a value, or undefined (see {@link oneOf}, {@link anyOf})
+ */
+export type Shape =
+  | string
+  | RegExp
+  | readonly Shape[]
+  | { readonly [key: string]: Shape }
+  | ((value: unknown) => string | undefined);
+
+const TYPES: Readonly<Record<string, (value: unknown) => boolean>> = {
+  string: (value) => typeof value === 'string',
+  number: (value) => typeof value === 'number',
+  integer: (value) => Number.isInteger(value),
+  boolean: (value) => typeof value === 'boolean',
+  null: (value) => value === null,
+  any: () => true,
+};
+
+const shown = (value: unknown): string => (JSON.stringify(value) ?? String(value)).slice(0, 60);
+
+function typeNamed(name: string): (value: unknown) => boolean {
+  const type = TYPES[name];
+  if (type === undefined) throw new TypeError(`unknown type ${name} in a shape`);
+  return type;
+}
+
+function checkRecord(value: object, shape: { readonly [key: string]: Shape }, path: string): string[] {
+  const optional = (key: string): string => `${key}?`;
+  const required = Object.keys(shape).filter((key) => key !== '*' && !key.endsWith('?') && !Object.hasOwn(value, key));
+  return [
+    ...required.map((key) => `${path}.${key}: missing`),
+    ...Object.entries(value).flatMap(([key, item]) => {
+      const name = [key, optional(key), '*'].find((candidate) => Object.hasOwn(shape, candidate));
+      return name === undefined ? [`${path}.${key}: unknown key`] : checkShape(item, shape[name]!, `${path}.${key}`);
+    }),
+  ];
+}
+
+/** The problems of a value, each with its path: `$[3].patterns: expected a list, got "x"`. None if it has the shape. */
+export function checkShape(value: unknown, shape: Shape, path = '$'): string[] {
+  const expected = (what: string): string[] => [`${path}: expected ${what}, got ${shown(value)}`];
+  if (typeof shape === 'string') {
+    return shape.split('|').some((name) => typeNamed(name)(value)) ? [] : expected(shape);
+  }
+  if (shape instanceof RegExp) {
+    return typeof value === 'string' && new RegExp(`^(?:${shape.source})$`, shape.flags).test(value)
+      ? []
+      : expected(`a string like ${shape}`);
+  }
+  if (typeof shape === 'function') {
+    const problem = shape(value);
+    return problem === undefined ? [] : [`${path}: ${problem}`];
+  }
+  if (Array.isArray(shape)) {
+    if (!Array.isArray(value)) return expected('a list');
+    if (shape.length > 1 && value.length !== shape.length) return expected(`${shape.length} items`);
+    return value.flatMap((item, index) => checkShape(item, shape[shape.length > 1 ? index : 0]!, `${path}[${index}]`));
+  }
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return expected('a record');
+  return checkRecord(value, shape as { readonly [key: string]: Shape }, path);
+}
+
+/** One of these values. */
+export const oneOf =
+  (...values: readonly unknown[]) =>
+  (value: unknown): string | undefined =>
+    values.includes(value) ? undefined : `expected one of ${values.map(shown).join(', ')}, got ${shown(value)}`;
+
+/** A value of one of these shapes. Reports the problems with the last one. */
+export const anyOf =
+  (...shapes: readonly Shape[]) =>
+  (value: unknown): string | undefined => {
+    const problems = shapes.map((shape) => checkShape(value, shape, ''));
+    return problems.some((list) => list.length === 0) ? undefined : problems.at(-1)!.join('; ');
+  };
+
+/** The values that occur more than once. */
+export const repeated = <Value>(values: readonly Value[]): Value[] =>
+  values.filter((value, index) => values.indexOf(value) !== index);
