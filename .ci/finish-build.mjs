@@ -1,13 +1,15 @@
-// What tsc does not do: data files become JSON beside their compiled loader, and the file named by `bin` is executable.
+// What tsc does not do: data files become JSON beside their compiled loader, pages are written to dist/docs, and the
+// file named by `bin` is executable. The argument is the folder that tsc wrote to, if not dist.
 import { chmodSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
-import { dirname, join, relative } from 'node:path';
-import { fileURLToPath } from 'node:url';
+import { dirname, join, relative, resolve } from 'node:path';
+import { fileURLToPath, pathToFileURL } from 'node:url';
 import { parse } from 'yaml';
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const sources = join(root, 'src', 'knowledge');
-const built = join(root, 'dist', 'src', 'knowledge');
-const { parseTsv } = await import('../dist/src/knowledge/parse-tsv.js');
+const dist = resolve(process.argv[2] ?? join(root, 'dist'));
+const built = join(dist, 'src', 'knowledge');
+const { parseTsv } = await import(pathToFileURL(join(built, 'parse-tsv.js')).href);
 
 const filesIn = (folder, ending) =>
   readdirSync(folder, { recursive: true, withFileTypes: true })
@@ -25,4 +27,10 @@ for (const source of filesIn(sources, /\.(yaml|tsv)$/)) {
   writeFileSync(target, JSON.stringify(source.endsWith('.tsv') ? parseTsv(text) : parse(text)));
 }
 for (const stale of filesIn(built, /\.json$/)) if (!wanted.has(stale)) rmSync(stale);
-chmodSync(join(root, 'dist', 'src', 'cli', 'main.js'), 0o755);
+
+const { PAGES } = await import(pathToFileURL(join(dist, 'src', 'findings', 'explain', 'pages', 'index.js')).href);
+const docs = join(dist, 'docs');
+mkdirSync(docs, { recursive: true });
+for (const [name, page] of Object.entries(PAGES)) writeFileSync(join(docs, name), page());
+
+chmodSync(join(dist, 'src', 'cli', 'main.js'), 0o755);

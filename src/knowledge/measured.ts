@@ -47,7 +47,6 @@ export interface Experiment {
   readonly result: string;
   readonly caveat: string;
   readonly source: string;
-  readonly statements: readonly string[];
 }
 
 const MEM = 'Megatron Bridge memory tuning skill';
@@ -112,7 +111,6 @@ const NOTHING = {
   control: null,
   isMatched: false,
   caveat: '',
-  statements: [],
 } as const;
 
 const EXPANDABLE = { PYTORCH_CUDA_ALLOC_CONF: 'expandable_segments:True' };
@@ -137,7 +135,6 @@ const PARALLELISM: readonly Experiment[] = [
     result: 'out of memory on rank 0 by fragmentation',
     caveat: 'throughput is that of a run that ran out of memory later',
     source: MEM,
-    statements: ['mem.meas-baseline', 'mem.workload', 'mem.golden'],
   }),
   llama({
     id: 'llama-pp8',
@@ -151,7 +148,6 @@ const PARALLELISM: readonly Experiment[] = [
     result: 'fits; called borderline',
     caveat: '5.9 % is more than the threshold of 5 %; DP changed too',
     source: MEM,
-    statements: ['mem.meas-pp8', 'mem.avoid-pp-at-dp', 'mem.resize-pp'],
   }),
   llama({
     id: 'llama-tp8',
@@ -165,7 +161,6 @@ const PARALLELISM: readonly Experiment[] = [
     result: 'fits; severe regression',
     caveat: '−28.3 % when computed from the two figures; DP changed too',
     source: MEM,
-    statements: ['mem.meas-tp8', 'mem.avoid-tp', 'mem.resize-tp'],
   }),
   llama({
     id: 'llama-expandable',
@@ -181,7 +176,6 @@ const PARALLELISM: readonly Experiment[] = [
     result: 'passes',
     caveat: 'the peak is about 59 GB; only the allocator differs',
     source: MEM,
-    statements: ['mem.meas-expandable', 'mem.expandable-first', 'rec.meas-true-fix'],
   }),
   llama({
     id: 'llama-vpp10',
@@ -195,7 +189,6 @@ const PARALLELISM: readonly Experiment[] = [
     caveat:
       'told in the text, as the correction of an earlier claim; the rest of the mapping is assumed to be the same',
     source: MEM,
-    statements: ['mem.vpp10-peak', 'mem.vpp-misattributed', 'mem.vpp-not-memory'],
   }),
 ];
 
@@ -206,7 +199,6 @@ const OFFLOAD_BLOCKED: readonly Experiment[] = [2, 4, 6].map((layers) =>
     settings: { cpu_offloading: 'True', cpu_offloading_num_layers: String(layers) },
     result: 'ValueError: not with pipeline parallelism',
     source: MEM,
-    statements: ['mem.offload-blocked-pp'],
   }),
 );
 
@@ -223,7 +215,6 @@ const RECOMPUTE: readonly Experiment[] = [
     result: 'performance regression',
     caveat: 'no control without recompute',
     source: REC,
-    statements: ['rec.meas-mlp', 'rec.mod-mlp', 'mem.meas-mlp', 'mem.mlp-last'],
   }),
   llama({
     id: 'llama-mlp-core',
@@ -237,7 +228,6 @@ const RECOMPUTE: readonly Experiment[] = [
     result: 'performance regression',
     caveat: '0.9 points worse than mlp alone, for no memory',
     source: REC,
-    statements: ['rec.mlp-plus-core', 'rec.diag-double'],
   }),
   llama({
     id: 'llama-layernorm',
@@ -252,7 +242,6 @@ const RECOMPUTE: readonly Experiment[] = [
     result: 'out of memory on rank 0',
     caveat: 'the peak lies above that of the baseline',
     source: REC,
-    statements: ['rec.meas-layernorm', 'rec.limit-layernorm'],
   }),
 ];
 
@@ -272,7 +261,7 @@ const qwen = (row: Pick<Experiment, 'id' | 'title' | 'result'> & Partial<Experim
 });
 
 const OFFLOAD: readonly Experiment[] = [
-  qwen({ id: 'qwen-base', title: 'no offload', peak_gb: 47.2, result: 'passes', statements: ['off.moe-blocked'] }),
+  qwen({ id: 'qwen-base', title: 'no offload', peak_gb: 47.2, result: 'passes' }),
   ...OFFLOAD_CURVE.map(([fraction, less, factor]) =>
     qwen({
       id: `qwen-offload-${fraction}`,
@@ -284,7 +273,6 @@ const OFFLOAD: readonly Experiment[] = [
       control: 'qwen-base',
       isMatched: true,
       result: 'passes',
-      statements: ['off.limit-linear', 'off.verify-success', 'off.choose-moderate'],
     }),
   ),
   qwen({
@@ -300,7 +288,6 @@ const OFFLOAD: readonly Experiment[] = [
     isMatched: true,
     result: 'passes',
     caveat: 'about 7 % faster than without overlap: Adam on the host is the limit; no peak is printed',
-    statements: ['off.limit-overlap', 'off.diag-slow'],
   }),
   qwen({
     id: 'qwen-activations-24',
@@ -310,21 +297,19 @@ const OFFLOAD: readonly Experiment[] = [
     peak_gb: 70.3,
     result: 'out of memory',
     caveat: 'weights and optimizer alone are about 70 GB at PP 1',
-    statements: ['off.moe-blocked', 'off.limit-pp1', 'off.diag-oom-act'],
   }),
 ];
 
 /** Modules, percent of the peak, percent of the step time. */
-const MOONLIGHT: readonly (readonly [modules: string, memory: number, step: number, statements: readonly string[]])[] =
-  [
-    ['core_attn', -0.01, 3.85, ['rec.mod-core-attn', 'rec.limit-arch']],
-    ['mla_up_proj', -1.96, 5.19, ['rec.mod-mla-up-proj', 'rec.limit-arch']],
-    ['moe_act', -1.85, 1.99, ['rec.mod-moe-act', 'rec.limit-arch']],
-    ['layernorm,moe_act', -1.83, 10.79, ['rec.mod-layernorm', 'rec.limit-arch']],
-  ];
+const MOONLIGHT: readonly (readonly [modules: string, memory: number, step: number])[] = [
+  ['core_attn', -0.01, 3.85],
+  ['mla_up_proj', -1.96, 5.19],
+  ['moe_act', -1.85, 1.99],
+  ['layernorm,moe_act', -1.83, 10.79],
+];
 
 const MATCHED: readonly Experiment[] = [
-  ...MOONLIGHT.map(([modules, memory, step, statements]) => ({
+  ...MOONLIGHT.map(([modules, memory, step]) => ({
     ...NOTHING,
     id: `moonlight-${modules.replace(',', '-')}`,
     workload: 'moonlight-16b',
@@ -336,7 +321,6 @@ const MATCHED: readonly Experiment[] = [
     isMatched: true,
     result: 'passes',
     source: REC,
-    statements,
   })),
   {
     ...NOTHING,
@@ -348,7 +332,6 @@ const MATCHED: readonly Experiment[] = [
     result: 'passes',
     caveat: 'needed to fit, so there is no control without it',
     source: REC,
-    statements: ['rec.mod-moe', 'rec.limit-arch'],
   },
   {
     ...NOTHING,
@@ -363,7 +346,6 @@ const MATCHED: readonly Experiment[] = [
     isMatched: true,
     result: 'passes',
     source: REC,
-    statements: ['rec.mod-layernorm', 'rec.limit-arch'],
   },
   {
     ...NOTHING,
@@ -375,7 +357,6 @@ const MATCHED: readonly Experiment[] = [
     result: 'out of memory in iteration 2',
     caveat: 'the saving is that of iteration 1, before the optimizer has states',
     source: REC,
-    statements: ['rec.mod-moe-act'],
   },
   ...(
     [
@@ -395,7 +376,6 @@ const MATCHED: readonly Experiment[] = [
     isMatched: true,
     result: 'passes',
     source: MEM,
-    statements: ['mem.triage-order'],
   })),
 ];
 

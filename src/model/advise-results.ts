@@ -69,8 +69,6 @@ export interface AdviceFix {
   readonly evidence: readonly AdviceEvidence[];
   /** Where sources disagree: what each says, and which was followed. */
   readonly disputes: readonly string[];
-  /** Ids of the guides' statements. */
-  readonly statements: readonly string[];
   readonly source: string;
 }
 
@@ -81,7 +79,6 @@ export interface NonFix {
   /** Why, with this run's own figures where there are any. */
   readonly why: string;
   readonly evidence: readonly AdviceEvidence[];
-  readonly statements: readonly string[];
   readonly source: string;
 }
 
@@ -108,7 +105,6 @@ export interface SymptomHit {
   readonly confirmation: 'confirmed' | 'refuted' | 'untested';
   readonly confirmation_text: string;
   readonly fix: string;
-  readonly statements: readonly string[];
 }
 
 export interface AdviseResult {

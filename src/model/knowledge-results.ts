@@ -1,17 +1,6 @@
 /** What `knobs` and `explain` return. Field names are the JSON's. */
 import type { AdviceEvidence, EvidenceGrade } from './advise-results.js';
 
-/** Memory tuning, activation recompute and CPU offloading skills of Megatron Bridge; the performance guides of NeMo and Megatron Bridge. */
-export type GuideId = 'mem' | 'rec' | 'off' | 'nemo' | 'mb';
-
-export const GUIDE_NAMES: Readonly<Record<GuideId, string>> = {
-  mem: 'Megatron Bridge memory tuning skill',
-  rec: 'Megatron Bridge activation recompute skill',
-  off: 'Megatron Bridge CPU offloading skill',
-  nemo: 'NeMo performance guide',
-  mb: 'Megatron Bridge performance guide',
-};
-
 /** Of turning it on, or raising it. `depends`: on its value, or on what else is set; `unknown`: no guide says. */
 export type MemoryEffect = 'less' | 'more' | 'none' | 'depends' | 'unknown';
 export type SpeedEffect = 'faster' | 'slower' | 'none' | 'depends' | 'unknown';
@@ -74,7 +63,6 @@ export interface ExplainedRule {
   readonly source: string;
   readonly knobs: readonly string[];
   readonly disputes: readonly Reference[];
-  readonly statements: readonly Reference[];
 }
 
 export interface ExplainedKnob extends KnobRow {
@@ -87,7 +75,6 @@ export interface ExplainedKnob extends KnobRow {
   readonly misspelt: readonly string[];
   readonly rules: readonly Reference[];
   readonly disputes: readonly Reference[];
-  readonly statements: readonly Reference[];
 }
 
 export interface ExplainedSymptom {
@@ -99,25 +86,6 @@ export interface ExplainedSymptom {
   readonly confirm: string;
   readonly fix: string;
   readonly disputes: readonly Reference[];
-  readonly statements: readonly Reference[];
-}
-
-export interface ExplainedStatement {
-  readonly is: 'statement';
-  readonly id: string;
-  readonly text: string;
-  readonly applies: string | null;
-  readonly memory: string | null;
-  readonly speed: string | null;
-  readonly evidence: string;
-  readonly grade: EvidenceGrade;
-  readonly sources: readonly string[];
-  /** Whether it is still true upstream. */
-  readonly today: string | null;
-  readonly carried_by: readonly string[];
-  /** Where nothing carries it: why. */
-  readonly reason: string | null;
-  readonly disputes: readonly Reference[];
 }
 
 export interface ExplainedDisagreement {
@@ -127,7 +95,6 @@ export interface ExplainedDisagreement {
   readonly a: string;
   readonly b: string;
   readonly resolution: string;
-  readonly statements: readonly Reference[];
 }
 
 export interface ExplainedFix {
@@ -135,7 +102,6 @@ export interface ExplainedFix {
   readonly id: string;
   readonly title: string;
   readonly disputes: readonly Reference[];
-  readonly statements: readonly Reference[];
 }
 
 export interface ExplainedError {
@@ -150,7 +116,6 @@ export type Explained =
   | ExplainedRule
   | ExplainedKnob
   | ExplainedSymptom
-  | ExplainedStatement
   | ExplainedDisagreement
   | ExplainedFix
   | ExplainedError;

@@ -208,7 +208,7 @@ function fixLines(fix: AdviceFix, options: AdviseTextOptions): string[] {
       labelled('evidence', `${printable(text)} (${grade}; ${source})`),
     ),
     ...fix.disputes.flatMap((text) => labelled('disputed', printable(text))),
-    ...labelled('source', `${fix.source}; statements ${fix.statements.join(', ')}`),
+    ...labelled('source', fix.source),
     ...pasteLinesOf(fix.paste, options.paste),
   ];
 }

@@ -4,7 +4,6 @@ import type {
   Explained,
   ExplainedKnob,
   ExplainedRule,
-  ExplainedStatement,
   ExplainResult,
   KnobEffect,
   Reference,
@@ -29,23 +28,15 @@ function blockOf(one: Explained): readonly string[] {
         ...line('confirm', one.confirm),
         ...line('fix', one.fix),
         ...references('disputed', one.disputes),
-        ...short('carries', one.statements),
       ];
     case 'fix':
-      return [
-        ...head('fix', one.id, one.title),
-        ...references('disputed', one.disputes),
-        ...short('carries', one.statements),
-      ];
-    case 'statement':
-      return statementBlock(one);
+      return [...head('fix', one.id, one.title), ...references('disputed', one.disputes)];
     case 'disagreement':
       return [
         ...head('disagreement', one.id, one.topic),
         ...line('one says', one.a),
         ...line('another', one.b),
         ...line('resolved', one.resolution),
-        ...references('between', one.statements),
       ];
     case 'error':
       return [...head('error', one.id, one.remedy), ...line('who acts', one.who)];
@@ -63,7 +54,6 @@ function ruleBlock(rule: ExplainedRule): string[] {
     ...line('source', rule.source),
     ...list('knobs', rule.knobs, ', '),
     ...references('disputed', rule.disputes),
-    ...short('carries', rule.statements),
   ];
 }
 
@@ -88,7 +78,6 @@ function knobBlock(knob: ExplainedKnob): string[] {
     ...knob.evidence.flatMap((one, index) => line(index === 0 ? 'evidence' : '', evidence(one))),
     ...short('rules', knob.rules),
     ...references('disputed', knob.disputes),
-    ...short('carries', knob.statements),
   ];
 }
 
@@ -98,21 +87,6 @@ const KIND: Readonly<Record<ExplainedKnob['kind'], string>> = {
   launch: 'knob of the launch',
   tool: 'knob, a tool',
 };
-
-function statementBlock(statement: ExplainedStatement): string[] {
-  return [
-    ...head('statement', statement.id, statement.text),
-    ...line('applies', statement.applies ?? 'always, or not said'),
-    ...(statement.memory === null ? [] : line('memory', statement.memory)),
-    ...(statement.speed === null ? [] : line('speed', statement.speed)),
-    ...line('evidence', statement.evidence),
-    ...list('source', statement.sources, '; '),
-    ...(statement.today === null ? [] : line('today', statement.today)),
-    ...list('carried by', statement.carried_by, ', '),
-    ...(statement.reason === null ? [] : line('not carried', statement.reason)),
-    ...references('disputed', statement.disputes),
-  ];
-}
 
 const effect = ({ effect: word, text }: KnobEffect<string>): string =>
   word === 'unknown' ? 'no guide says' : text === '' ? word : `${word}: ${text}`;

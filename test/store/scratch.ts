@@ -1,5 +1,5 @@
 /** Temporary directories, and a compiled copy of the sources for tests that need a second process (child processes cannot load TypeScript). */
-import { spawn, spawnSync } from 'node:child_process';
+import { execFileSync, spawn, spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -105,6 +105,7 @@ function compileInto(outDir: string): void {
   ];
   const { stdout } = spawnSync(process.execPath, args, { cwd: repoRoot, encoding: 'utf8' });
   if (!existsSync(join(outDir, 'src', 'store', 'open-store.js'))) throw new Error(`nothing was compiled: ${stdout}`);
+  execFileSync(process.execPath, [join(repoRoot, '.ci', 'finish-build.mjs'), outDir], { cwd: repoRoot });
 }
 
 export interface Child {

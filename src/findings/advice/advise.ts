@@ -306,7 +306,6 @@ function describeFix(one: Weighed, status: FixStatus, rank: number, published: P
       ...proposal.cost.evidence.filter(({ text }) => outcome === undefined || text !== measured(outcome.id).text),
     ],
     disputes: proposal.disputes ?? [],
-    statements: spec.statements,
     source: spec.source,
   };
 }

@@ -46,7 +46,6 @@ export interface FixSpec {
   readonly causes: readonly Cause[];
   /** The guides that say so, by name. */
   readonly source: string;
-  readonly statements: readonly string[];
   /** Empty where the configuration leaves nothing to change, or is not known well enough. */
   propose(context: FixContext): readonly Proposal[];
 }

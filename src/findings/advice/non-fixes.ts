@@ -12,7 +12,6 @@ export interface NonFixSpec {
   readonly id: string;
   readonly title: string;
   readonly source: string;
-  readonly statements: readonly string[];
   /** Why it is none here; null where the question does not arise. */
   why(context: FixContext): string | null;
   readonly evidence: NonFix['evidence'];
@@ -26,13 +25,6 @@ export const NON_FIXES: readonly NonFixSpec[] = [
     id: 'vpp',
     title: 'more virtual pipeline stages (VPP)',
     source: MEM,
-    statements: [
-      'mem.vpp-not-memory',
-      'mem.vpp-misattributed',
-      'mem.vpp10-peak',
-      'guide.vpp-with-pp',
-      'guide.vpp-many-microbatches',
-    ],
     why(context) {
       const { pp, vpp } = context.config;
       if (!isMemory(context) || pp === null || pp < 2) return null;
@@ -44,13 +36,6 @@ export const NON_FIXES: readonly NonFixSpec[] = [
     id: 'recompute-layernorm',
     title: 'selective recompute of layernorm',
     source: REC,
-    statements: [
-      'rec.mod-layernorm',
-      'rec.limit-layernorm',
-      'rec.diag-layernorm',
-      'rec.meas-layernorm',
-      'rec.add-by-cost',
-    ],
     why(context) {
       const modules = modulesInForce(context);
       if (!isMemory(context) || modules === null) return null;
@@ -64,7 +49,6 @@ export const NON_FIXES: readonly NonFixSpec[] = [
     id: 'recompute-core-attn',
     title: 'selective recompute of core_attn',
     source: REC,
-    statements: ['rec.mod-core-attn', 'mem.core-attn-second', 'guide.rc-attention-default', 'rec.recipe-defaults'],
     why(context) {
       const modules = modulesInForce(context);
       if (!isMemory(context) || modules === null || !hasFlashAttention(context.view)) return null;
@@ -84,7 +68,6 @@ export const NON_FIXES: readonly NonFixSpec[] = [
     id: 'recompute-mlp-core-attn',
     title: 'recompute of mlp and core_attn together',
     source: REC,
-    statements: ['rec.mlp-plus-core', 'rec.diag-double'],
     why(context) {
       const modules = modulesInForce(context);
       if (!isMemory(context) || modules === null || !hasFlashAttention(context.view)) return null;
@@ -96,7 +79,6 @@ export const NON_FIXES: readonly NonFixSpec[] = [
     id: 'recompute-mlp-experts',
     title: 'selective recompute of mlp in layers of experts',
     source: 'Megatron-LM megatron/core/transformer/moe',
-    statements: ['rec.mod-mlp'],
     why(context) {
       if (!isMemory(context) || !isMoe(context)) return null;
       return 'The module mlp is the dense feed-forward block: in layers of experts it recomputes nothing. Theirs are moe, moe_act and shared_experts.';
@@ -107,7 +89,6 @@ export const NON_FIXES: readonly NonFixSpec[] = [
     id: 'tp-experts',
     title: 'more tensor parallelism for the experts',
     source: `${PERF}; Megatron-Core documentation`,
-    statements: ['guide.etp1', 'guide.ep-decoupled'],
     why(context) {
       if (!isMemory(context) || !isMoe(context)) return null;
       return 'TP does not shrink experts: they are cut by EP, by their own ETP and by PP. Of those, EP within the NVLink domain is the cheap one.';
@@ -118,7 +99,6 @@ export const NON_FIXES: readonly NonFixSpec[] = [
     id: 'expandable-segments',
     title: 'expandable segments',
     source: MEM,
-    statements: ['mem.diag-still-oom', 'mem.resize-genuine-only'],
     why(context) {
       const { situation } = context;
       if (situation.verdict.cause !== 'capacity') return null;
@@ -132,7 +112,6 @@ export const NON_FIXES: readonly NonFixSpec[] = [
     id: 'activation-offload-pp',
     title: 'CPU offload of activations, of fewer layers',
     source: `${MEM}; ${OFF}`,
-    statements: ['mem.offload-blocked-pp', 'off.limit-pp1', 'rec.offload-pp'],
     why(context) {
       const { pp } = context.config;
       if (!isMemory(context) || pp === null || pp < 2) return null;
@@ -144,7 +123,6 @@ export const NON_FIXES: readonly NonFixSpec[] = [
     id: 'activation-offload-moe',
     title: 'CPU offload of activations for a large model of experts',
     source: OFF,
-    statements: ['off.moe-blocked', 'off.diag-oom-act', 'off.limit-pp1'],
     why(context) {
       const { pp, experts, layers, hidden } = context.config;
       if (!isMemory(context) || !experts || pp !== 1 || layers === null || hidden === null || layers < 40) return null;
@@ -156,7 +134,6 @@ export const NON_FIXES: readonly NonFixSpec[] = [
     id: 'distributed-optimizer-dp1',
     title: 'the distributed optimizer',
     source: MEM,
-    statements: ['mem.dist-opt'],
     why(context) {
       const { dp, cp } = context.config;
       if (!isMemory(context) || dp === null || dp * (cp ?? 1) > 1) return null;
@@ -169,7 +146,6 @@ export const NON_FIXES: readonly NonFixSpec[] = [
     id: 'layout-against-leak',
     title: 'another layout, recompute or offload',
     source: MEM,
-    statements: ['mem.diag-still-oom'],
     why({ situation }) {
       if (situation.verdict.cause !== 'leak') return null;
       return 'What grows with every step fills any device, only later: the code that keeps it has to let it go.';
@@ -180,7 +156,6 @@ export const NON_FIXES: readonly NonFixSpec[] = [
     id: 'model-against-outside',
     title: 'another layout, recompute or offload',
     source: MEM,
-    statements: ['mem.comp-temporary'],
     why({ situation }) {
       if (situation.verdict.cause !== 'external_pressure' || situation.verdict.detail === 'nccl') return null;
       return 'The memory is held outside PyTorch’s allocator: what the model needs is not what filled the device.';
@@ -191,7 +166,6 @@ export const NON_FIXES: readonly NonFixSpec[] = [
     id: 'optimizer-offload-fraction-0',
     title: 'optimizer offload as it is set',
     source: OFF,
-    statements: ['off.def-optimizer'],
     why(context) {
       const fraction = Number(context.view.setting('optimizer_offload_fraction').value ?? 0);
       if (!isSet(context.view, 'optimizer_cpu_offload') || fraction > 0) return null;
@@ -202,8 +176,8 @@ export const NON_FIXES: readonly NonFixSpec[] = [
 ];
 
 export function nonFixesOf(context: FixContext): NonFix[] {
-  return NON_FIXES.flatMap(({ id, title, source, statements, evidence, why }) => {
+  return NON_FIXES.flatMap(({ id, title, source, evidence, why }) => {
     const reason = why(context);
-    return reason === null ? [] : [{ id, title, why: reason, evidence, statements, source }];
+    return reason === null ? [] : [{ id, title, why: reason, evidence, source }];
   });
 }

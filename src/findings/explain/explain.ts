@@ -1,30 +1,26 @@
 /** Whatever has a name in what this tool knows, by that name. */
 
-import { DISAGREEMENTS } from '../../knowledge/disagreements.js';
+import { DISAGREEMENTS, type Disagreement } from '../../knowledge/disagreements.js';
 import { findKnobs, spellingsOf } from '../../knowledge/find-knob.js';
 import { KNOBS } from '../../knowledge/knobs/index.js';
 import type { Knob } from '../../knowledge/knobs/knob.js';
 import { nearest } from '../../knowledge/nearest.js';
 import { ERROR_CODES, type ErrorCode, type ErrorKind, MbfError } from '../../model/errors.js';
-import {
-  type Explained,
-  type ExplainedKnob,
-  type ExplainedRule,
-  type ExplainedStatement,
-  type ExplainResult,
-  GUIDE_NAMES,
-  type Reference,
+import type {
+  Explained,
+  ExplainedKnob,
+  ExplainedRule,
+  ExplainResult,
+  Reference,
 } from '../../model/knowledge-results.js';
+import { FIXES } from '../advice/fixes/index.js';
 import { conditionOf } from '../lint/lint.js';
 import type { LintRule } from '../lint/rule.js';
 import { RULES } from '../lint/rules/index.js';
-import { FIX_ROWS, SYMPTOM_ROWS } from './carriers.js';
-import { coverageOf } from './coverage.js';
+import { SYMPTOMS } from '../symptoms/index.js';
 import { knobRow } from './list-knobs.js';
 import { versionsText, withoutValues } from './rule-words.js';
 import { rulesOf } from './rules-of-knob.js';
-import { STATEMENTS } from './statements/index.js';
-import type { Statement } from './statements/statement.js';
 
 /** @throws MbfError where nothing has that name, with those that are like it */
 export function explain(asked: string): ExplainResult {
@@ -42,27 +38,25 @@ function everything(asked: string): readonly Explained[] {
   const isIt = ({ id }: { readonly id: string }): boolean => id.toLowerCase() === wanted;
   const named: readonly Explained[] = [
     ...RULES.filter(isIt).map(ruleOf),
-    ...SYMPTOM_ROWS.filter((row) => isIt(row) || row.name.toLowerCase() === wanted).map((row) => ({
-      is: 'symptom' as const,
-      ...row,
-      disputes: disputesOf(row.statements),
-      statements: saidOf(row.statements),
-    })),
-    ...FIX_ROWS.filter(isIt).map((row) => ({
-      is: 'fix' as const,
-      ...row,
-      disputes: disputesOf(row.statements),
-      statements: saidOf(row.statements),
-    })),
-    ...STATEMENTS.filter(isIt).map(statementOf),
-    ...DISAGREEMENTS.filter(isIt).map((one) => ({
-      is: 'disagreement' as const,
-      ...one,
-      statements: saidOf(one.statements),
-    })),
+    ...SYMPTOMS.filter((row) => isIt(row) || row.name.toLowerCase() === wanted).map(
+      ({ id, name, symptom, cause, confirm, fix }): Explained => ({
+        is: 'symptom',
+        id,
+        name,
+        symptom,
+        cause,
+        confirm,
+        fix,
+        disputes: disputesOf(id),
+      }),
+    ),
+    ...FIXES.filter(isIt).map(({ id, title }): Explained => ({ is: 'fix', id, title, disputes: disputesOf(id) })),
+    ...DISAGREEMENTS.filter(isIt).map(
+      ({ concerns, ...disagreement }): Explained => ({ is: 'disagreement', ...disagreement }),
+    ),
     ...(Object.keys(ERROR_CODES) as ErrorCode[]).filter((code) => code.toLowerCase() === wanted).map(errorOf),
   ];
-  // The name of a rule or a statement is no spelling of a knob, whatever it resembles; that of a fix may be: `tp`.
+  // A rule's id is not taken for a spelling of a knob, whatever it resembles. A fix's id may be one: `tp`.
   const isTaken = named.some(({ is }) => is !== 'fix');
   const knobs = findKnobs(asked).filter((knob) => !isTaken || isIt(knob));
   return [...knobs.map(knobOf), ...named];
@@ -70,8 +64,8 @@ function everything(asked: string): readonly Explained[] {
 
 function names(): string[] {
   return [
-    ...[RULES, SYMPTOM_ROWS, FIX_ROWS, STATEMENTS, DISAGREEMENTS].flatMap((rows) => rows.map(({ id }) => id)),
-    ...SYMPTOM_ROWS.map(({ name }) => name),
+    ...[RULES, SYMPTOMS, FIXES, DISAGREEMENTS].flatMap((rows) => rows.map(({ id }) => id)),
+    ...SYMPTOMS.map(({ name }) => name),
     ...KNOBS.flatMap(spellingsOf).filter((spelling) => !spelling.includes(' ')),
     ...Object.keys(ERROR_CODES),
   ];
@@ -79,7 +73,7 @@ function names(): string[] {
 
 function ruleOf(rule: LintRule): ExplainedRule {
   const condition = conditionOf(rule).text;
-  const { id, severity, message, versions = [], error, fix, evidence, source, statements } = rule;
+  const { id, severity, message, versions = [], error, fix, evidence, source } = rule;
   return {
     is: 'rule',
     id,
@@ -92,8 +86,7 @@ function ruleOf(rule: LintRule): ExplainedRule {
     evidence,
     source,
     knobs: KNOBS.filter((knob) => rulesOf(knob).includes(rule)).map((knob) => knob.id),
-    disputes: disputesOf(statements),
-    statements: saidOf(statements),
+    disputes: disputesOf(id),
   };
 }
 
@@ -109,26 +102,7 @@ function knobOf(knob: Knob): ExplainedKnob {
     conflicts,
     misspelt,
     rules: rulesOf(knob).map(({ id, message }) => ({ id, text: withoutValues(message) })),
-    disputes: disputes.map(({ id, topic, resolution }) => ({ id, text: `${topic}: ${resolution}` })),
-    statements: saidOf(knob.statements),
-  };
-}
-
-function statementOf(statement: Statement): ExplainedStatement {
-  const { carriers, reason } = coverageOf(statement.id);
-  const word = (what: string, ids: readonly string[]): string[] => ids.map((id) => `${what} ${id}`);
-  return {
-    is: 'statement',
-    ...statement,
-    sources: statement.sources.map((guide) => GUIDE_NAMES[guide]),
-    carried_by: [
-      ...word('rule', carriers.rules),
-      ...word('knob', carriers.knobs),
-      ...word('symptom', carriers.symptoms),
-      ...word('fix', carriers.fixes),
-    ],
-    reason,
-    disputes: disputesOf([statement.id]),
+    disputes: disputes.map(disputeOf),
   };
 }
 
@@ -144,14 +118,10 @@ function errorOf(code: ErrorCode): Explained {
   return { is: 'error', id: code, who: WHO[kind], remedy };
 }
 
-const BY_ID = new Map(STATEMENTS.map((statement) => [statement.id, statement]));
-
-function saidOf(ids: readonly string[]): Reference[] {
-  return ids.map((id) => ({ id, text: BY_ID.get(id)?.text ?? '' }));
+function disputesOf(id: string): Reference[] {
+  return DISAGREEMENTS.filter(({ concerns }) => concerns.includes(id)).map(disputeOf);
 }
 
-function disputesOf(statements: readonly string[]): Reference[] {
-  return DISAGREEMENTS.filter((one) => one.statements.some((id) => statements.includes(id))).map(
-    ({ id, topic, resolution }) => ({ id, text: `${topic}: ${resolution}` }),
-  );
+function disputeOf({ id, topic, resolution }: Disagreement): Reference {
+  return { id, text: `${topic}: ${resolution}` };
 }

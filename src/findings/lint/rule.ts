@@ -43,7 +43,7 @@ export interface LintRule {
   /** How well it is known: `asserted` by upstream code, `measured`, `documented` or `config` (a default or recipe value). */
   readonly evidence: 'asserted' | 'measured' | 'documented' | 'config';
   /** Statements of the guides that it carries. */
-  readonly statements: readonly string[];
+  readonly statements?: readonly string[];
   readonly fails: readonly Sample[];
   readonly passes: readonly Sample[];
   /** Where a fact is missing that decides. */

@@ -64,7 +64,6 @@ export const S24: Symptom = symptom(
     cause: 'Small messages, one large flat ring, a network of high latency, or high precision.',
     confirm: 'sizes of the messages, size of data parallelism, the network',
     fix: 'Raise bucket_size (without PP), num_distributed_optimizer_instances, gradients in BF16 (grad_reduce_in_fp32=false), parameters in FP8, SHARP.',
-    statements: ['guide.bucket-size', 'guide.partial-dp', 'guide.two-stage-reduce', 'guide.scale-three-levers'],
   },
   (evidence) => {
     const dp = dpOf(evidence);
@@ -120,7 +119,6 @@ export const S27: Symptom = symptom(
     cause: 'Chunks of the sequence are too short to hide the ring, or the sequence is shorter than the hidden size.',
     confirm: 'sequence / CP beside the hidden size; exposed sends and receives in Nsight Systems',
     fix: 'A smaller context_parallel_size, or cp_comm_type=a2a+p2p with hierarchical_context_parallel_sizes.',
-    statements: ['guide.cp-skinny', 'guide.cp-a2ap2p'],
   },
   (evidence) => {
     const cp = cpOf(evidence);
@@ -201,7 +199,6 @@ export const S29: Symptom = symptom(
     cause: "Copies to the host's memory and the network's traffic take the same path.",
     confirm: 'offloading on, version of NCCL',
     fix: 'NCCL_NET_GDR_LEVEL=PHB (NCCL up to 2.25) or NCCL_NET_GDR_C2C=1 (NCCL from 2.26).',
-    statements: ['guide.offload-nccl-env'],
   },
   (evidence) => {
     const { view, world_size: world } = evidence;

@@ -87,7 +87,6 @@ export const S4: Symptom = symptom(
     cause: 'cpu_offloading works with one pipeline stage only.',
     confirm: 'cpu_offloading and pipeline_model_parallel_size',
     fix: 'Switch cpu_offloading off, or use pipeline_model_parallel_size=1.',
-    statements: ['mem.diag-offload-pp', 'mem.offload-blocked-pp'],
     finding: 'offload-pp',
   },
   SAYS_PP,
@@ -101,7 +100,6 @@ export const S5: Symptom = symptom(
     cause: 'Registering buffers with NCCL and the expandable allocator exclude each other before torch 2.11.',
     confirm: 'the environment and nccl_ub',
     fix: 'Drop expandable_segments:True or --use-nccl-ub, or use torch 2.11 or newer.',
-    statements: ['mem.diag-ncclub', 'mem.expandable-ncclub'],
   },
   refusal(['ub-expand'], all(on('nccl_ub'), EXPANDABLE)),
 );
@@ -114,7 +112,6 @@ export const S8: Symptom = symptom(
     cause: 'Recompute of whole layers cannot be captured piece by piece.',
     confirm: 'cuda_graph_impl, cuda_graph_modules and recompute_granularity',
     fix: 'Recompute selectively; or cuda_graph_impl=none; or cuda_graph_impl=full_iteration (older: local with the scope full_iteration).',
-    statements: ['rec.diag-full-graph', 'rec.full-te-graphs', 'rec.graph-assert'],
   },
   refusal(
     ['graph-full-rc'],
@@ -130,7 +127,6 @@ export const S9: Symptom = symptom(
     cause: 'cpu_offloading works with one pipeline stage only.',
     confirm: 'cpu_offloading and pipeline_model_parallel_size',
     fix: 'Switch cpu_offloading off, or use pipeline_model_parallel_size=1.',
-    statements: ['rec.offload-pp', 'mem.diag-offload-pp'],
     finding: 'offload-pp',
   },
   SAYS_PP,
@@ -144,7 +140,6 @@ export const S11: Symptom = symptom(
     cause: 'Activation offloading with more than one pipeline stage.',
     confirm: 'pipeline_model_parallel_size',
     fix: 'Use pipeline_model_parallel_size=1, or offload the optimizer instead (optimizer_cpu_offload).',
-    statements: ['off.diag-pp', 'off.act-pp1'],
     finding: 'offload-pp',
   },
   SAYS_PP,
@@ -158,7 +153,6 @@ export const S12: Symptom = symptom(
     cause: 'Activation offloading and recompute are both on.',
     confirm: 'recompute_granularity',
     fix: 'Set recompute_granularity=null, or drop cpu_offloading.',
-    statements: ['off.diag-recompute', 'off.act-no-recompute'],
   },
   refusal(['offload-recompute'], all(OFFLOAD, given('recompute_granularity'))),
 );
@@ -171,7 +165,6 @@ export const S13: Symptom = symptom(
     cause: 'Both ways of offloading activations are on.',
     confirm: 'both flags',
     fix: 'Use one of the two.',
-    statements: ['off.diag-fine', 'off.act-not-fine'],
   },
   refusal(['offload-fine'], all(OFFLOAD, on('fine_grained_activation_offloading'))),
 );
@@ -184,7 +177,6 @@ export const S14: Symptom = symptom(
     cause: 'CUDA graphs with activation offloading.',
     confirm: 'cuda_graph_impl',
     fix: 'Set cuda_graph_impl="none" (newer Megatron-Core also takes full_iteration).',
-    statements: ['off.diag-graphs', 'off.act-no-graphs'],
   },
   refusal(['offload-graphs'], all(OFFLOAD, GRAPHS)),
 );
@@ -197,7 +189,6 @@ export const S18: Symptom = symptom(
     cause: 'The layers of a stage are no whole multiple of the virtual stages.',
     confirm: 'num_layers / PP % VPP',
     fix: 'Another virtual_pipeline_model_parallel_size, or another layout of layers.',
-    statements: ['mem.vpp-divisible'],
   },
   (evidence) => {
     const incident = refusalIn(evidence, ['vpp-div']);
@@ -239,7 +230,6 @@ export const S19: Symptom = symptom(
       'NCCL registers the buffers of captured collectives unless NCCL_GRAPH_REGISTER=0, and expandable segments are mapped anew under it.',
     confirm: 'the environment, cuda_graph_impl, the version of Megatron-Core',
     fix: 'export NCCL_GRAPH_REGISTER=0 (Megatron-Core 0.14 and 0.15: drop one of the two).',
-    statements: ['mem.expandable-graphs'],
   },
   (evidence) => {
     const refused = refusalIn(evidence, ['graph-nccl-te', 'graph-expand-old']);

@@ -35,6 +35,5 @@ function withTwins({ hit, twins }: Found): SymptomHit {
     ...hit,
     symptom: `${hit.symptom} (also ${twins.map(({ id }) => id).join(' and ')})`,
     fix: fixes.join('; or: '),
-    statements: [...new Set([...hit.statements, ...twins.flatMap(({ statements }) => statements)])],
   };
 }

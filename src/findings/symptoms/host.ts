@@ -81,16 +81,6 @@ export const S25: Symptom = symptom(
     cause: 'Host overhead and jitter: kernels are launched more slowly than they run.',
     confirm: 'idle time between launches, variation across ranks',
     fix: 'A larger micro-batch, less TP or CP, manual garbage collection (manual_gc), CUDA graphs, numactl.',
-    statements: [
-      'guide.host-symptom-flops',
-      'guide.host-symptom-fp8',
-      'guide.host-symptom-small',
-      'guide.host-symptom-jitter',
-      'guide.host-bigger-tensors',
-      'guide.manual-gc',
-      'guide.graphs-what',
-      'guide.numactl',
-    ],
   },
   (evidence) => {
     const signs = signsOf(evidence);

@@ -69,7 +69,6 @@ export const S28: Symptom = symptom(
       'A group with much communication crosses the border of a domain of 72 GPUs, and runs at the speed of the network.',
     confirm: 'members of the groups from the order of ranks',
     fix: 'Sizes whose TP·DP divides 72, padded groups, or 64 GPUs of each domain.',
-    statements: ['guide.nvl72-contain', 'guide.nvl72-divide', 'guide.nvl72-use64'],
   },
   (evidence) => {
     const { layout, world_size: world, view, facts } = evidence;

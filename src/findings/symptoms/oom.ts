@@ -62,7 +62,6 @@ export const S1: Symptom = symptom(
     cause: "Fragmentation: free memory inside PyTorch's reserve, but in pieces that are too small.",
     confirm: 'Is expandable_segments:True set?',
     fix: 'export PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True before the launch.',
-    statements: ['mem.diag-single-rank', 'mem.expandable-first'],
   },
   (evidence) => {
     const failed = new Set(evidence.ooms.map(({ rank }) => rank));
@@ -128,7 +127,6 @@ export const S2: Symptom = symptom(
     cause: 'True capacity: what is live does not fit.',
     confirm: 'memory of parameters and optimizer beside what the device has',
     fix: 'Raise PP (keeping DP), switch the distributed optimizer on, or recompute.',
-    statements: ['mem.diag-still-oom', 'mem.resize-pp', 'mem.dist-opt'],
   },
   (evidence) => {
     const oom = firstOom(evidence);
@@ -167,7 +165,6 @@ export const S3: Symptom = symptom(
     cause: 'Model state or activations are really too large.',
     confirm: 'the largest component of the estimate',
     fix: 'Before the launch: other PP, TP, CP or EP sizes, the distributed optimizer, recompute.',
-    statements: ['mem.diag-estimate-over', 'mem.estimator-use'],
   },
   (evidence) => {
     const { estimate } = evidence.estimate;
@@ -221,7 +218,6 @@ export const S7: Symptom = symptom(
     cause: 'The activations of layer norms are too small to move the peak.',
     confirm: 'the peak before and after',
     fix: 'Recompute a larger module, or whole layers.',
-    statements: ['rec.diag-layernorm', 'rec.meas-layernorm'],
   },
   (evidence) => {
     const { view, baseline } = evidence;
@@ -261,7 +257,6 @@ export const S15: Symptom = symptom(
     cause: 'The model is too large for one pipeline stage, which activation offloading needs.',
     confirm: 'allocated memory beside what the device has',
     fix: 'Offload the optimizer instead, which allows PP > 1 (optimizer_cpu_offload).',
-    statements: ['off.diag-oom-act', 'off.moe-blocked'],
   },
   (evidence) => {
     const oom = firstOom(evidence);
@@ -293,7 +288,6 @@ export const S17: Symptom = symptom(
     cause: 'Too little of it is offloaded.',
     confirm: 'memory at several fractions',
     fix: 'Raise optimizer_offload_fraction, or raise PP.',
-    statements: ['off.diag-oom-partial'],
   },
   (evidence) => {
     const oom = firstOom(evidence);

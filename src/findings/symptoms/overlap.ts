@@ -45,7 +45,6 @@ export const S21: Symptom = symptom(
       "Transformer Engine's normalization kernels want all multiprocessors at once, and wait until the collective has left.",
     confirm: 'Nsight Systems: normalization kernels begin only after the collective',
     fix: 'NVTE_FWD_LAYERNORM_SM_MARGIN=16 and NVTE_BWD_LAYERNORM_SM_MARGIN=16, what collectives of data parallelism occupy.',
-    statements: ['guide.ln-sm-margin'],
   },
   (evidence) => {
     const { view } = evidence;
@@ -102,7 +101,6 @@ export const S22: Symptom = symptom(
     cause: 'CUDA_DEVICE_MAX_CONNECTIONS is not 1, so kernels need not start in the order of their launches.',
     confirm: 'the environment; order of kernels in Nsight Systems',
     fix: 'export CUDA_DEVICE_MAX_CONNECTIONS=1 (not with FSDP, which needs more than one).',
-    statements: ['guide.tp-overlap-h100-conn'],
   },
   (evidence) => {
     const { view, facts } = evidence;
@@ -160,7 +158,6 @@ export const S23: Symptom = symptom(
     cause: 'Its user buffer is made once, with the size of the first activations.',
     confirm: 'shapes by step and layer',
     fix: 'Fixed shapes (pad, or pack to one length), or tp_comm_overlap=false.',
-    statements: ['guide.tp-overlap-static'],
   },
   (evidence) => {
     const { view, incidents } = evidence;

@@ -35,7 +35,6 @@ export const S6: Symptom = symptom(
     cause: 'Recompute of `mlp` with a large feed-forward layer.',
     confirm: 'recompute_modules contains mlp',
     fix: 'Take mlp out of recompute_modules; a smaller micro-batch, or CPU offloading where PP is 1, saves memory instead.',
-    statements: ['rec.diag-util-drop', 'rec.meas-mlp'],
   },
   (evidence) => {
     const { baseline, view } = evidence;
@@ -69,7 +68,6 @@ export const S10: Symptom = symptom(
     cause: 'Attention is computed twice again, for memory that mlp had freed already.',
     confirm: 'the run with both beside the run with mlp alone',
     fix: 'Recompute mlp alone.',
-    statements: ['rec.diag-double', 'rec.mlp-plus-core'],
   },
   (evidence) => {
     const { baseline, view } = evidence;
@@ -107,7 +105,6 @@ export const S16: Symptom = symptom(
     cause: 'All of the optimizer is offloaded: Adam on the CPU is the bottleneck.',
     confirm: 'iteration times at several fractions',
     fix: 'A lower optimizer_offload_fraction; overlap_cpu_optimizer_d2h_h2d gains only about 7 %.',
-    statements: ['off.diag-slow', 'off.limit-overlap'],
   },
   (evidence) => {
     const { baseline, view } = evidence;
@@ -185,7 +182,6 @@ export const S20: Symptom = symptom(
     cause: 'Small kernels that the host cannot launch fast enough, or a small share of linear layers in the step.',
     confirm: 'the timeline: gaps between kernels, share of matrix products; the block size of the recipe',
     fix: 'Less host overhead, larger tensors, a tensor-wise recipe.',
-    statements: ['guide.fp8-low-host', 'guide.fp8-low-share', 'guide.fp8-block-size'],
   },
   (evidence) => {
     const { baseline, view } = evidence;

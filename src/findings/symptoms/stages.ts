@@ -67,7 +67,6 @@ export const S26: Symptom = symptom(
     cause: 'A large vocabulary: embedding and projection work on the edge stages.',
     confirm: 'time per stage',
     fix: 'account_for_embedding_in_pipeline_split and account_for_loss_in_pipeline_split: one layer less on the edge stages.',
-    statements: ['guide.asym-stages'],
   },
   (evidence) => {
     const pp = evidence.parallel.pp;

@@ -11,8 +11,6 @@ export interface Symptom {
   /** How the guides make sure. */
   readonly confirm: string;
   readonly fix: string;
-  /** Ids of the guides' statements. */
-  readonly statements: readonly string[];
   /** Rows of several guides that tell of one and the same thing have one word here: it is told once. */
   readonly finding?: string;
   /** Null where the run does not show it. */
@@ -39,7 +37,7 @@ export function symptom(about: Omit<Symptom, 'find'>, look: (evidence: SymptomEv
     find(evidence) {
       const sighting = look(evidence);
       if (sighting === null) return null;
-      const { id, cause, fix, statements } = about;
+      const { id, cause, fix } = about;
       const { seen, source, confirmation, because, instead } = sighting;
       return {
         id,
@@ -50,7 +48,6 @@ export function symptom(about: Omit<Symptom, 'find'>, look: (evidence: SymptomEv
         confirmation,
         confirmation_text: because,
         fix: instead ?? fix,
-        statements,
       };
     },
   };

@@ -26,14 +26,6 @@ export const OFFLOAD: readonly Knob[] = [
     requires: ['PP = 1', 'no recompute', 'no TE/local graphs'],
     conflicts: ['fine-grained offload', 'MoE paged stash'],
     rules: ['offload-pp', 'offload-recompute', 'offload-graphs', 'stash'],
-    statements: [
-      'off.act-pp1',
-      'off.act-no-recompute',
-      'off.act-not-fine',
-      'off.act-no-graphs',
-      'guide.offload-knobs',
-      'mem.offload-enable',
-    ],
     disputes: ['D10', 'D20'],
   },
   {
@@ -59,7 +51,6 @@ export const OFFLOAD: readonly Knob[] = [
     requires: ['cpu_offloading'],
     conflicts: [],
     rules: ['offload-layers'],
-    statements: ['off.act-layer-range', 'guide.offload-not-all', 'guide.offload-layers-limit'],
     disputes: ['D9', 'D10', 'D24'],
   },
   {
@@ -85,7 +76,6 @@ export const OFFLOAD: readonly Knob[] = [
     requires: ['cpu_offloading'],
     conflicts: [],
     rules: [],
-    statements: ['off.def-activation', 'off.peft-marking'],
     disputes: [],
   },
   {
@@ -111,7 +101,6 @@ export const OFFLOAD: readonly Knob[] = [
     requires: ['cpu_offloading'],
     conflicts: [],
     rules: [],
-    statements: ['off.def-activation', 'guide.offload-knobs'],
     disputes: [],
   },
   {
@@ -137,7 +126,6 @@ export const OFFLOAD: readonly Knob[] = [
     requires: ['cpu_offloading'],
     conflicts: [],
     rules: [],
-    statements: ['off.def-activation'],
     disputes: [],
   },
   {
@@ -163,7 +151,6 @@ export const OFFLOAD: readonly Knob[] = [
     requires: ['TE impl', 'NVTE_CPU_OFFLOAD_V1=1 for TE ≥ 2.10'],
     conflicts: ['cpu_offloading', '`moe` recompute'],
     rules: ['fine-te-env', 'offload-fine', 'fine-moe-recompute', 'fine-te', 'fine-graphs', 'fine-mhc'],
-    statements: ['off.fine-grained', 'off.act-not-fine', 'rec.recipe-defaults'],
     disputes: ['D7'],
   },
   {
@@ -189,7 +176,6 @@ export const OFFLOAD: readonly Knob[] = [
     requires: ['fine-grained offload', 'attn_proj needs core_attn'],
     conflicts: [],
     rules: ['fine-attnproj', 'fine-fused'],
-    statements: ['rec.recipe-defaults', 'off.fine-grained'],
     disputes: ['D7'],
   },
   {
@@ -215,7 +201,6 @@ export const OFFLOAD: readonly Knob[] = [
     requires: ['LoRA', 'sequence_parallel', 'TP > 1'],
     conflicts: ['row-parallel and expert layers, CUDA graphs, CPU offload, full or mlp recompute: no effect'],
     rules: ['regather'],
-    statements: ['mem.triage-order'],
     disputes: [],
     isAdded: true,
   },
@@ -242,7 +227,6 @@ export const OFFLOAD: readonly Knob[] = [
     requires: [],
     conflicts: [],
     rules: [],
-    statements: [],
     disputes: [],
     isAdded: true,
   },

@@ -26,7 +26,6 @@ export const ACTIVATIONS: readonly Knob[] = [
     requires: ['full: method + num_layers'],
     conflicts: ['cpu_offloading', 'full with TE graphs or EP overlap'],
     rules: ['offload-recompute', 'graph-full-rc', 'rc-gran', 'rc-ep-overlap'],
-    statements: ['rec.selective', 'rec.full', 'rec.full-te-graphs', 'guide.rc-full-30', 'guide.rc-full-knobs'],
     disputes: ['D11', 'D12', 'D13'],
   },
   {
@@ -52,7 +51,6 @@ export const ACTIVATIONS: readonly Knob[] = [
     requires: ['granularity full'],
     conflicts: ['selective (CLI)'],
     rules: ['rc-method', 'rc-sel-method'],
-    statements: ['rec.full-needs-fields', 'guide.rc-full-knobs'],
     disputes: ['D11', 'D12', 'D13'],
   },
   {
@@ -78,7 +76,6 @@ export const ACTIVATIONS: readonly Knob[] = [
     requires: ['granularity full'],
     conflicts: ['selective (must be None)'],
     rules: ['rc-layers'],
-    statements: ['rec.enable-full', 'guide.rc-full-knobs'],
     disputes: ['D11', 'D12', 'D13'],
   },
   {
@@ -114,24 +111,6 @@ export const ACTIVATIONS: readonly Knob[] = [
     requires: ['granularity selective', 'moe_act→grouped GEMM', 'mla_up_proj→MLA'],
     conflicts: ['shared_experts with shared-expert overlap', 'layernorm/moe_act with delayed FP8'],
     rules: ['rc-shared', 'rc-modules', 'rc-moeact', 'rc-mla', 'rc-fp8', 'fine-moe-recompute'],
-    statements: [
-      'rec.modules-list',
-      'rec.mod-core-attn',
-      'rec.mod-layernorm',
-      'rec.mod-mlp',
-      'rec.mod-moe',
-      'rec.mod-moe-act',
-      'rec.mod-shared-experts',
-      'rec.mod-mla-up-proj',
-      'rec.harness-cli',
-      'rec.sel-needs-modules',
-      'rec.limit-arch',
-      'rec.limit-layernorm',
-      'rec.limit-no-auto',
-      'guide.rc-attention-default',
-      'rec.add-by-cost',
-      'rec.start-core-attn',
-    ],
     disputes: ['D7', 'D8', 'D23'],
   },
 ];

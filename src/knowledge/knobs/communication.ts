@@ -25,7 +25,6 @@ export const COMMUNICATION: readonly Knob[] = [
     requires: ['sharded optimizer and overlap_grad_reduce'],
     conflicts: [],
     rules: ['apg'],
-    statements: ['guide.dp-overlap'],
     disputes: [],
   },
   {
@@ -51,7 +50,6 @@ export const COMMUNICATION: readonly Knob[] = [
     requires: [],
     conflicts: [],
     rules: [],
-    statements: ['guide.dp-overlap'],
     disputes: [],
   },
   {
@@ -77,7 +75,6 @@ export const COMMUNICATION: readonly Knob[] = [
     requires: ['PP + VPP'],
     conflicts: [],
     rules: [],
-    statements: ['guide.align-param-gather', 'guide.dp-overlap-pp-vpp'],
     disputes: [],
   },
   {
@@ -107,7 +104,6 @@ export const COMMUNICATION: readonly Knob[] = [
     requires: ['distributed optimizer'],
     conflicts: [],
     rules: [],
-    statements: ['guide.partial-dp', 'guide.two-stage-reduce', 'guide.scale-dp', 'guide.scale-three-levers'],
     disputes: ['D15'],
   },
   {
@@ -133,7 +129,6 @@ export const COMMUNICATION: readonly Knob[] = [
     requires: ['PP = 1 to have effect'],
     conflicts: ['PP > 1 (ignored)'],
     rules: [],
-    statements: ['guide.bucket-size', 'guide.bucket-no-pp-only'],
     disputes: ['D14'],
   },
   {
@@ -163,7 +158,6 @@ export const COMMUNICATION: readonly Knob[] = [
     requires: [],
     conflicts: ['large DP ≥ 128 with ring: numeric risk'],
     rules: [],
-    statements: ['guide.bf16-grad-reduce', 'guide.bf16-reduce-risk', 'guide.bf16-reduce-sharp'],
     disputes: [],
   },
   {
@@ -189,7 +183,6 @@ export const COMMUNICATION: readonly Knob[] = [
     requires: ['TP > 1', 'sequence parallelism', 'static shapes', 'H100 max connections 1'],
     conflicts: ['varying shapes'],
     rules: [],
-    statements: ['guide.tp-overlap', 'guide.tp-overlap-h100-conn', 'guide.tp-overlap-static'],
     disputes: ['D18'],
   },
   {
@@ -215,7 +208,6 @@ export const COMMUNICATION: readonly Knob[] = [
     requires: ['tp_comm_overlap'],
     conflicts: [],
     rules: [],
-    statements: ['guide.tp-overlap-cfg'],
     disputes: [],
   },
   {
@@ -241,7 +233,6 @@ export const COMMUNICATION: readonly Knob[] = [
     requires: ['tp_comm_overlap'],
     conflicts: [],
     rules: [],
-    statements: ['guide.tp-overlap-sm'],
     disputes: [],
   },
   {
@@ -267,7 +258,6 @@ export const COMMUNICATION: readonly Knob[] = [
     requires: ['tp_comm_overlap'],
     conflicts: [],
     rules: [],
-    statements: ['guide.tp-overlap-cga'],
     disputes: [],
   },
   {
@@ -294,7 +284,6 @@ export const COMMUNICATION: readonly Knob[] = [
     requires: ['RS pipeline'],
     conflicts: [],
     rules: [],
-    statements: ['guide.tp-overlap-split'],
     disputes: [],
   },
   {
@@ -320,7 +309,6 @@ export const COMMUNICATION: readonly Knob[] = [
     requires: ['FP8', 'TP overlap RS'],
     conflicts: [],
     rules: [],
-    statements: ['guide.fp8-tp-rs'],
     disputes: [],
   },
   {
@@ -346,7 +334,6 @@ export const COMMUNICATION: readonly Knob[] = [
     requires: ['EP > 1', 'alltoall/flex dispatcher', 'VPP if PP > 1'],
     conflicts: ['full recompute', '`moe` module'],
     rules: ['ep-overlap-misc', 'rc-ep-overlap'],
-    statements: ['guide.ep-overlap-future', 'guide.ep-nvlink'],
     disputes: ['D27'],
   },
 ];

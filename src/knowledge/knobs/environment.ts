@@ -25,16 +25,6 @@ export const ENVIRONMENT: readonly Knob[] = [
     requires: [],
     conflicts: ['nccl_ub (torch < 2.11)', 'CUDA graphs unless NCCL_GRAPH_REGISTER=0', 'any graphs on core 0.14–0.15'],
     rules: ['ub-expand', 'graph-nccl-te', 'graph-nccl-local', 'graph-expand-old', 'uvm-expand'],
-    statements: [
-      'mem.expandable-first',
-      'guide.env-expandable',
-      'mem.expandable-ncclub',
-      'mem.expandable-graphs',
-      'mem.verify-env',
-      'mem.verify-slurm',
-      'mem.expandable-mechanism',
-      'mem.expandable-env-only',
-    ],
     disputes: ['D5', 'D6', 'D21', 'D22'],
   },
   {
@@ -60,7 +50,6 @@ export const ENVIRONMENT: readonly Knob[] = [
     requires: ['0 where CUDA graphs meet expandable segments'],
     conflicts: [],
     rules: ['graph-nccl-te', 'graph-nccl-local'],
-    statements: ['mem.expandable-graphs'],
     disputes: ['D22'],
   },
   {
@@ -86,7 +75,6 @@ export const ENVIRONMENT: readonly Knob[] = [
     requires: ['Hopper', 'TP or CP > 1'],
     conflicts: ['FSDP needs > 1 or unset', 'FSDP and EP overlap are exempt from the =1 rule'],
     rules: ['fsdp-conn', 'tp-conn'],
-    statements: ['guide.tp-overlap-h100-conn', 'mem.slurm-env-block'],
     disputes: ['D18'],
   },
   {
@@ -112,7 +100,6 @@ export const ENVIRONMENT: readonly Knob[] = [
     requires: [],
     conflicts: ['deterministic mode?'],
     rules: [],
-    statements: ['mem.slurm-env-block'],
     disputes: ['D18'],
   },
   {
@@ -138,7 +125,6 @@ export const ENVIRONMENT: readonly Knob[] = [
     requires: ['DP overlap', 'TE persistent LN'],
     conflicts: [],
     rules: [],
-    statements: ['guide.ln-sm-margin'],
     disputes: [],
   },
   {
@@ -164,7 +150,6 @@ export const ENVIRONMENT: readonly Knob[] = [
     requires: ['DP overlap', 'TE persistent LN'],
     conflicts: [],
     rules: [],
-    statements: ['guide.ln-sm-margin'],
     disputes: [],
   },
   {
@@ -191,7 +176,6 @@ export const ENVIRONMENT: readonly Knob[] = [
     requires: [],
     conflicts: [],
     rules: [],
-    statements: ['guide.env-record-streams'],
     disputes: [],
   },
   {
@@ -218,7 +202,6 @@ export const ENVIRONMENT: readonly Knob[] = [
     requires: ['NVLSharp unused'],
     conflicts: [],
     rules: [],
-    statements: ['guide.env-nvls-off'],
     disputes: [],
   },
   {
@@ -244,7 +227,6 @@ export const ENVIRONMENT: readonly Knob[] = [
     requires: ['NCCL ≤ 2.25', 'activation offload'],
     conflicts: [],
     rules: [],
-    statements: ['guide.offload-nccl-env'],
     disputes: [],
   },
   {
@@ -270,7 +252,6 @@ export const ENVIRONMENT: readonly Knob[] = [
     requires: ['NCCL ≥ 2.26', 'activation offload'],
     conflicts: [],
     rules: [],
-    statements: ['guide.offload-nccl-env'],
     disputes: [],
   },
   {
@@ -297,7 +278,6 @@ export const ENVIRONMENT: readonly Knob[] = [
     requires: [],
     conflicts: ['contradicting attention_backend'],
     rules: [],
-    statements: ['nemo.attn-env'],
     disputes: ['D28'],
   },
   {
@@ -324,7 +304,6 @@ export const ENVIRONMENT: readonly Knob[] = [
     requires: ['flash = 0'],
     conflicts: ['contradicting attention_backend'],
     rules: [],
-    statements: ['nemo.attn-env'],
     disputes: ['D28'],
   },
   {
@@ -350,7 +329,6 @@ export const ENVIRONMENT: readonly Knob[] = [
     requires: ['Slurm local id'],
     conflicts: [],
     rules: [],
-    statements: ['guide.numactl', 'guide.numactl-x86', 'guide.numactl-grace'],
     disputes: [],
   },
   {
@@ -376,7 +354,6 @@ export const ENVIRONMENT: readonly Knob[] = [
     requires: ['root'],
     conflicts: ['memory-bound work?'],
     rules: [],
-    statements: ['guide.vboost', 'nemo.vboost-default'],
     disputes: ['D29'],
   },
   {
@@ -402,7 +379,6 @@ export const ENVIRONMENT: readonly Knob[] = [
     requires: ['fine_grained_activation_offloading'],
     conflicts: [],
     rules: ['fine-te-env'],
-    statements: ['off.fine-grained'],
     disputes: [],
     isAdded: true,
   },
@@ -429,7 +405,6 @@ export const ENVIRONMENT: readonly Knob[] = [
     requires: [],
     conflicts: ['contradicting attention_backend'],
     rules: [],
-    statements: ['nemo.attn-env'],
     disputes: ['D28'],
     isAdded: true,
   },

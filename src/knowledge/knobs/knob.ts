@@ -24,7 +24,6 @@ export interface Knob {
   readonly conflicts: readonly string[];
   /** Ids of lint rules. */
   readonly rules: readonly string[];
-  readonly statements: readonly string[];
   /** Ids of disagreements. */
   readonly disputes: readonly string[];
   /** Not in the guides' index; advice needs it. */

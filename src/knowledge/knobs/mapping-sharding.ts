@@ -25,7 +25,6 @@ export const SHARDING: readonly Knob[] = [
     requires: ['MoE'],
     conflicts: [],
     rules: ['rc-moeact'],
-    statements: ['guide.grouped-gemm', 'rec.mod-moe-act'],
     disputes: [],
   },
   {
@@ -51,15 +50,6 @@ export const SHARDING: readonly Knob[] = [
     requires: ['ckpt fsdp_dtensor'],
     conflicts: ['CUDA_DEVICE_MAX_CONNECTIONS=1', 'both at once'],
     rules: ['fsdp-ckpt', 'fsdp-both', 'fsdp-conn'],
-    statements: [
-      'nemo.fsdp-two-impl',
-      'nemo.fsdp-select',
-      'nemo.mfsdp-faster',
-      'mem.fsdp',
-      'guide.fsdp-host-bound',
-      'guide.fsdp-small-long',
-      'guide.fsdp-activation-bound',
-    ],
     disputes: ['D17'],
   },
   {
@@ -91,7 +81,6 @@ export const SHARDING: readonly Knob[] = [
     requires: ['Megatron FSDP'],
     conflicts: [],
     rules: [],
-    statements: ['nemo.fsdp-select', 'mb.fsdp2-only'],
     disputes: ['D17'],
   },
   {
@@ -117,7 +106,6 @@ export const SHARDING: readonly Knob[] = [
     requires: [],
     conflicts: ['PP', 'EP', 'distributed optimizer', 'grad-accum fusion', 'fp16', 'tied embeddings'],
     rules: ['fsdp2'],
-    statements: ['mb.fsdp2-only', 'guide.fsdp-with-tp'],
     disputes: ['D17'],
   },
   {
@@ -146,7 +134,6 @@ export const SHARDING: readonly Knob[] = [
     requires: ['encoder-decoder'],
     conflicts: ['> 1'],
     rules: [],
-    statements: ['guide.enc-pp', 'guide.enc-pp-max1', 'guide.enc-pp0-shares', 'guide.enc-gpu-count'],
     disputes: [],
   },
   {
@@ -175,7 +162,6 @@ export const SHARDING: readonly Knob[] = [
     requires: ['encoder PP > 0'],
     conflicts: ['> decoder TP'],
     rules: [],
-    statements: ['guide.enc-tp', 'guide.enc-tp-rules'],
     disputes: [],
   },
   {
@@ -201,7 +187,6 @@ export const SHARDING: readonly Knob[] = [
     requires: ['NVL72'],
     conflicts: [],
     rules: [],
-    statements: ['guide.nvl72-contain', 'guide.nvl72-divide', 'guide.nvl72-use64', 'guide.nvl72-dp-fsdp'],
     disputes: ['D33'],
   },
   {
@@ -227,7 +212,6 @@ export const SHARDING: readonly Knob[] = [
     requires: [],
     conflicts: ['expandable segments with torch < 2.11'],
     rules: ['ub-expand'],
-    statements: ['mem.expandable-ncclub', 'mem.diag-ncclub'],
     disputes: ['D21'],
   },
   {
@@ -249,7 +233,6 @@ export const SHARDING: readonly Knob[] = [
     requires: ['PP > 1'],
     conflicts: [],
     rules: ['pp-dtype'],
-    statements: [],
     disputes: [],
     isAdded: true,
   },
@@ -276,7 +259,6 @@ export const SHARDING: readonly Knob[] = [
     requires: ['ckpt_format fsdp_dtensor', 'CUDA_DEVICE_MAX_CONNECTIONS above 1 or not set'],
     conflicts: ['use_torch_fsdp2', 'CUDA_DEVICE_MAX_CONNECTIONS=1'],
     rules: ['fsdp-conn', 'fsdp-ckpt', 'fsdp-both', 'fsdp-v2', 'fsdp-auto', 'ub-manual'],
-    statements: ['nemo.fsdp-two-impl', 'nemo.mfsdp-faster', 'nemo.mfsdp-overlap', 'mem.fsdp'],
     disputes: ['D17'],
     isAdded: true,
   },
@@ -303,7 +285,6 @@ export const SHARDING: readonly Knob[] = [
     requires: ['cp_comm_type a2a+p2p'],
     conflicts: [],
     rules: ['hcp'],
-    statements: ['guide.cp-a2ap2p'],
     disputes: [],
     isAdded: true,
   },

@@ -34,13 +34,6 @@ export const MAPPING: readonly Knob[] = [
     requires: ['DP > 1 to help'],
     conflicts: ['FSDP2'],
     rules: ['fsdp2'],
-    statements: [
-      'guide.dist-opt-default',
-      'mem.dist-opt',
-      'mem.dist-opt-flag',
-      'off.opt-needs-distopt',
-      'guide.dp-first',
-    ],
     disputes: ['D4', 'D25'],
   },
   {
@@ -66,7 +59,6 @@ export const MAPPING: readonly Knob[] = [
     requires: ['NVLink domain', 'heads % TP'],
     conflicts: [],
     rules: ['heads-tp'],
-    statements: ['guide.tp-primary', 'guide.tp8-70b', 'guide.tp-cp-not-large', 'mem.avoid-tp', 'mem.resize-tp'],
     disputes: ['D1', 'D2'],
   },
   {
@@ -86,7 +78,6 @@ export const MAPPING: readonly Knob[] = [
     requires: ['TP > 1'],
     conflicts: ['distribute_saved_activations'],
     rules: ['sp-tp'],
-    statements: ['guide.tp-overlap', 'rec.dist-saved-sp'],
     disputes: [],
   },
   {
@@ -112,7 +103,6 @@ export const MAPPING: readonly Knob[] = [
     requires: ['TP > 1', 'full recompute', 'method'],
     conflicts: ['sequence_parallel'],
     rules: ['rc-dist-sp'],
-    statements: ['rec.dist-saved-sp'],
     disputes: [],
   },
   {
@@ -141,14 +131,6 @@ export const MAPPING: readonly Knob[] = [
     requires: ['s % (2·CP) = 0', 'SFT needs per-token loss'],
     conflicts: [],
     rules: ['cp-seq', 'cp-sft'],
-    statements: [
-      'guide.cp-long-seq',
-      'guide.cp-skinny',
-      'guide.cp-shards-optimizer',
-      'guide.tp2cp2',
-      'guide.long-cp-over-rc',
-      'guide.long-sweep-tpcp',
-    ],
     disputes: ['D35'],
   },
   {
@@ -174,15 +156,6 @@ export const MAPPING: readonly Knob[] = [
     requires: ['CP > 1', 'a2a: heads % CP = 0', 'a2a+p2p: hierarchical sizes with product CP'],
     conflicts: [],
     rules: ['hcp'],
-    statements: [
-      'guide.cp-comm-overlap',
-      'guide.cp-type-per-layer',
-      'guide.cp-p2p',
-      'guide.cp-allgather',
-      'guide.cp-a2a',
-      'guide.cp-a2a-heads',
-      'guide.cp-a2ap2p',
-    ],
     disputes: [],
   },
   {
@@ -208,15 +181,6 @@ export const MAPPING: readonly Knob[] = [
     requires: ['pipeline_dtype', 'layers divisible'],
     conflicts: ['cpu_offloading', 'FSDP2'],
     rules: ['pp-dtype', 'pp-div', 'offload-pp'],
-    statements: [
-      'guide.pp-when',
-      'guide.tp4pp2-vs-tp8',
-      'mem.avoid-pp-at-dp',
-      'mem.resize-pp',
-      'mem.offload-blocked-pp',
-      'guide.pp-p2p-exposed',
-      'guide.pp-p2p-steady',
-    ],
     disputes: ['D3'],
   },
   {
@@ -245,15 +209,6 @@ export const MAPPING: readonly Knob[] = [
     requires: ['PP > 1', 'layers per stage % VPP'],
     conflicts: ['layout alternatives'],
     rules: ['vpp-pp', 'vpp-div', 'vpp-two'],
-    statements: [
-      'guide.vpp-with-pp',
-      'guide.vpp-many-microbatches',
-      'mem.vpp-not-memory',
-      'mem.vpp-misattributed',
-      'mem.vpp10-peak',
-      'mem.vpp-divisible',
-      'mem.vpp-enable',
-    ],
     disputes: ['D34'],
   },
   {
@@ -282,7 +237,6 @@ export const MAPPING: readonly Knob[] = [
     requires: ['PP > 1'],
     conflicts: ['first/last layer counts'],
     rules: ['embed-split'],
-    statements: ['guide.asym-stages'],
     disputes: [],
   },
   {
@@ -311,7 +265,6 @@ export const MAPPING: readonly Knob[] = [
     requires: ['PP > 1'],
     conflicts: ['first/last layer counts'],
     rules: ['embed-split'],
-    statements: ['guide.asym-stages'],
     disputes: [],
   },
   {
@@ -337,7 +290,6 @@ export const MAPPING: readonly Knob[] = [
     requires: ['MoE', 'NVLink domain'],
     conflicts: ['FSDP2'],
     rules: ['fsdp2'],
-    statements: ['guide.ep-definition', 'guide.ep-decoupled', 'guide.ep-nvlink', 'guide.moe-dp-not-cp'],
     disputes: [],
   },
   {
@@ -363,7 +315,6 @@ export const MAPPING: readonly Knob[] = [
     requires: ['MoE'],
     conflicts: [],
     rules: [],
-    statements: ['guide.etp-fold', 'guide.etp1'],
     disputes: [],
   },
 ];

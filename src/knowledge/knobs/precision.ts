@@ -25,13 +25,6 @@ export const PRECISION: readonly Knob[] = [
     requires: ['large linear share'],
     conflicts: ['delayed scaling with moe_act/layernorm recompute'],
     rules: ['rc-fp8'],
-    statements: [
-      'guide.fp8-linear-only',
-      'guide.fp8-scaling-law',
-      'guide.fp8-block-size',
-      'guide.fp8-low-host',
-      'guide.fp8-low-share',
-    ],
     disputes: [],
   },
   {
@@ -58,7 +51,6 @@ export const PRECISION: readonly Knob[] = [
     requires: ['FP8 per-tensor recipe'],
     conflicts: [],
     rules: [],
-    statements: ['guide.fp8-param-allgather'],
     disputes: ['D16'],
   },
   {
@@ -84,7 +76,6 @@ export const PRECISION: readonly Knob[] = [
     requires: ['distributed optimizer/FSDP'],
     conflicts: ['mxfp8 without reuse flag', 'optimizer offload with non-delayed recipe'],
     rules: ['fp8pg', 'mx-reuse', 'oo-fp8'],
-    statements: ['guide.fp8-params'],
     disputes: ['D16'],
   },
   {
@@ -111,7 +102,6 @@ export const PRECISION: readonly Knob[] = [
     requires: ['distributed optimizer', 'Adam', 'precision match'],
     conflicts: ['MFSDP v2'],
     rules: ['do-pao', 'pa-bf16'],
-    statements: ['guide.bf16-remainder'],
     disputes: [],
   },
   {
@@ -137,7 +127,6 @@ export const PRECISION: readonly Knob[] = [
     requires: ['distributed optimizer', 'precision-aware', 'decoupled WD'],
     conflicts: ['fp8_param_gather unless delayed'],
     rules: ['oo-pao', 'oo-wd', 'oo-fp8'],
-    statements: ['off.enable-optimizer', 'off.two-mechanisms', 'off.opt-needs-distopt', 'off.opt-no-restrictions'],
     disputes: ['D25'],
   },
   {
@@ -164,14 +153,6 @@ export const PRECISION: readonly Knob[] = [
     requires: ['optimizer_cpu_offload'],
     conflicts: [],
     rules: [],
-    statements: [
-      'off.def-optimizer',
-      'off.opt-fraction-range',
-      'off.choose-moderate',
-      'off.limit-linear',
-      'off.diag-oom-partial',
-      'off.verify-success',
-    ],
     disputes: [],
   },
   {
@@ -197,7 +178,6 @@ export const PRECISION: readonly Knob[] = [
     requires: ['optimizer_cpu_offload'],
     conflicts: [],
     rules: [],
-    statements: ['off.limit-overlap', 'off.diag-slow'],
     disputes: ['D26'],
   },
   {
@@ -223,7 +203,6 @@ export const PRECISION: readonly Knob[] = [
     requires: ['optimizer_cpu_offload'],
     conflicts: [],
     rules: [],
-    statements: ['off.def-optimizer'],
     disputes: [],
   },
   {
@@ -249,7 +228,6 @@ export const PRECISION: readonly Knob[] = [
     requires: ['optimizer_cpu_offload'],
     conflicts: [],
     rules: [],
-    statements: ['off.hybrid-ctor'],
     disputes: [],
   },
   {
@@ -269,7 +247,6 @@ export const PRECISION: readonly Knob[] = [
     requires: ['use_precision_aware_optimizer'],
     conflicts: [],
     rules: ['do-dtypes'],
-    statements: ['guide.bf16-remainder'],
     disputes: [],
     isAdded: true,
   },
@@ -296,7 +273,6 @@ export const PRECISION: readonly Knob[] = [
     requires: ['use_precision_aware_optimizer'],
     conflicts: [],
     rules: ['do-dtypes'],
-    statements: ['guide.bf16-grad-reduce'],
     disputes: [],
     isAdded: true,
   },
@@ -323,7 +299,6 @@ export const PRECISION: readonly Knob[] = [
     requires: ['use_precision_aware_optimizer'],
     conflicts: [],
     rules: ['do-dtypes'],
-    statements: [],
     disputes: [],
     isAdded: true,
   },
@@ -350,7 +325,6 @@ export const PRECISION: readonly Knob[] = [
     requires: ['fp8_param_gather'],
     conflicts: [],
     rules: ['mx-reuse'],
-    statements: ['guide.fp8-params'],
     disputes: [],
     isAdded: true,
   },

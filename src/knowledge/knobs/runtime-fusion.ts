@@ -19,7 +19,6 @@ export const FUSION: readonly Knob[] = [
     requires: [],
     conflicts: [],
     rules: [],
-    statements: ['guide.fusions', 'nemo.fusions-default'],
     disputes: ['D29'],
   },
   {
@@ -45,7 +44,6 @@ export const FUSION: readonly Knob[] = [
     requires: [],
     conflicts: [],
     rules: [],
-    statements: ['guide.fusions', 'nemo.fusions-default'],
     disputes: ['D29'],
   },
   {
@@ -65,7 +63,6 @@ export const FUSION: readonly Knob[] = [
     requires: [],
     conflicts: ['FSDP2'],
     rules: ['fsdp2'],
-    statements: ['guide.fusions', 'nemo.fusions-default'],
     disputes: ['D29'],
   },
   {
@@ -85,7 +82,6 @@ export const FUSION: readonly Knob[] = [
     requires: [],
     conflicts: [],
     rules: [],
-    statements: ['guide.fusions', 'nemo.fusions-default'],
     disputes: ['D29'],
   },
   {
@@ -105,7 +101,6 @@ export const FUSION: readonly Knob[] = [
     requires: [],
     conflicts: [],
     rules: [],
-    statements: ['guide.fusions', 'nemo.fusions-default'],
     disputes: ['D29'],
   },
   {
@@ -125,7 +120,6 @@ export const FUSION: readonly Knob[] = [
     requires: [],
     conflicts: [],
     rules: [],
-    statements: ['guide.fusions', 'nemo.fusions-default'],
     disputes: ['D29'],
   },
   {
@@ -151,7 +145,6 @@ export const FUSION: readonly Knob[] = [
     requires: [],
     conflicts: ['contradicting NVTE_* env'],
     rules: [],
-    statements: ['mb.attn-backend', 'nemo.attn-env'],
     disputes: ['D28'],
   },
   {
@@ -183,7 +176,6 @@ export const FUSION: readonly Knob[] = [
     requires: [],
     conflicts: ['pytorch profiler at once'],
     rules: ['prof'],
-    statements: ['guide.nsys-use', 'nemo.nsys-plugin', 'mb.nsys-config'],
     disputes: [],
   },
   {
@@ -213,7 +205,6 @@ export const FUSION: readonly Knob[] = [
     requires: [],
     conflicts: [],
     rules: [],
-    statements: ['guide.snapshot-use', 'nemo.snapshot-plugin', 'mb.snapshot-config'],
     disputes: [],
   },
   {
@@ -241,7 +232,6 @@ export const FUSION: readonly Knob[] = [
     requires: ['Bridge config'],
     conflicts: [],
     rules: [],
-    statements: ['mem.estimator-use', 'mem.estimator-output', 'mem.estimator-excludes', 'mem.estimator-not-profile'],
     disputes: [],
   },
   {
@@ -261,7 +251,6 @@ export const FUSION: readonly Knob[] = [
     requires: ['CUDA graphs'],
     conflicts: [],
     rules: ['graph-rng'],
-    statements: [],
     disputes: [],
     isAdded: true,
   },
@@ -282,7 +271,6 @@ export const FUSION: readonly Knob[] = [
     requires: [],
     conflicts: [],
     rules: ['cp-seq'],
-    statements: ['guide.long-more'],
     disputes: [],
     isAdded: true,
   },

@@ -19,7 +19,6 @@ export const RUNTIME: readonly Knob[] = [
     requires: ['memory'],
     conflicts: ['offline packing with > 1'],
     rules: ['pack-mbs'],
-    statements: ['guide.host-bigger-tensors', 'guide.pack-mbs1'],
     disputes: ['D30'],
   },
   {
@@ -45,7 +44,6 @@ export const RUNTIME: readonly Knob[] = [
     requires: [],
     conflicts: [],
     rules: [],
-    statements: ['off.min-command', 'mem.workload'],
     disputes: [],
   },
   {
@@ -71,7 +69,6 @@ export const RUNTIME: readonly Knob[] = [
     requires: [],
     conflicts: [],
     rules: [],
-    statements: ['off.min-command'],
     disputes: [],
   },
   {
@@ -100,7 +97,6 @@ export const RUNTIME: readonly Knob[] = [
     requires: ['MBS 1'],
     conflicts: ['graphs without padding options'],
     rules: ['graph-packing'],
-    statements: ['guide.pack-what', 'guide.pack-mbs1', 'guide.pack-padding', 'guide.pack-dp-variance'],
     disputes: ['D30'],
   },
   {
@@ -126,7 +122,6 @@ export const RUNTIME: readonly Knob[] = [
     requires: [],
     conflicts: [],
     rules: [],
-    statements: ['guide.manual-gc', 'nemo.gc-knobs', 'mb.gc-knob'],
     disputes: [],
   },
   {
@@ -152,7 +147,6 @@ export const RUNTIME: readonly Knob[] = [
     requires: [],
     conflicts: [],
     rules: [],
-    statements: ['nemo.gc-knobs'],
     disputes: [],
   },
   {
@@ -183,13 +177,6 @@ export const RUNTIME: readonly Knob[] = [
     requires: ['static shapes', 'TE RNG tracker'],
     conflicts: ['cuda_graph_impl', 'dropless MoE layers'],
     rules: ['graph-rng'],
-    statements: [
-      'guide.graphs-what',
-      'guide.graphs-static-only',
-      'guide.graphs-moe',
-      'guide.graphs-memory',
-      'guide.graphs-knob',
-    ],
     disputes: ['D19'],
   },
   {
@@ -218,7 +205,6 @@ export const RUNTIME: readonly Knob[] = [
     requires: [],
     conflicts: ['cpu_offloading', 'full recompute (see rules)'],
     rules: ['graph-full-rc', 'offload-graphs', 'graph-nccl-te', 'graph-expand-old'],
-    statements: ['rec.fp8-graphs', 'rec.full-graph-option-none', 'rec.full-graph-option-local', 'off.act-no-graphs'],
     disputes: ['D19', 'D20'],
   },
   {
@@ -244,7 +230,6 @@ export const RUNTIME: readonly Knob[] = [
     requires: ['TE impl'],
     conflicts: ['full recompute unless full_iteration'],
     rules: ['graph-full-rc', 'graph-moe'],
-    statements: ['rec.full-te-graphs', 'rec.fp8-recipe-hits', 'rec.graph-assert'],
     disputes: [],
   },
 ];

@@ -275,7 +275,7 @@ const CASES: readonly {
 ];
 
 describe('every fix', () => {
-  it('has an id of its own, statements or a source, and a case here', () => {
+  it('has an id of its own, a source, and a case here', () => {
     expect(new Set(FIXES.map(({ id }) => id)).size).toBe(FIXES.length);
     for (const { id, source } of FIXES) {
       expect(source).not.toBe('');

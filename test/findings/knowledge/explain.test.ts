@@ -2,8 +2,8 @@
 import { describe, expect, it } from 'vitest';
 import { explain } from '../../../src/findings/explain/explain.js';
 import { listKnobs } from '../../../src/findings/explain/list-knobs.js';
-import { STATEMENTS } from '../../../src/findings/explain/statements/index.js';
 import { RULES } from '../../../src/findings/lint/rules/index.js';
+import { DISAGREEMENTS } from '../../../src/knowledge/disagreements.js';
 import { nearest } from '../../../src/knowledge/nearest.js';
 import { ERROR_CODES } from '../../../src/model/errors.js';
 import { explainedText } from '../../../src/report/explain-text.js';
@@ -31,19 +31,18 @@ describe('explain', () => {
     ['offload-pp', 'rule offload-pp'],
     ['s1', 'symptom S1'],
     ['mem-oom-one-rank', 'symptom S1'],
-    ['mem.golden', 'statement mem.golden'],
     ['d9', 'disagreement D9'],
     ['mbf1001', 'error MBF1001'],
   ])('%s is %s', (asked, is) => {
     expect(found(asked)).toContain(is);
   });
 
-  it('tells a rule with its condition and what it carries', () => {
+  it('shows a rule with its condition, knobs and disputes', () => {
     const [rule] = explain('offload-recompute').found;
     if (rule?.is !== 'rule') throw new Error('no rule');
     expect(rule.condition).toContain('recompute_granularity');
     expect(rule.knobs).toContain('cpu_offloading');
-    expect(rule.statements.find(({ id }) => id === 'off.act-no-recompute')?.text).toContain('recompute_granularity');
+    expect(rule.disputes.map(({ id }) => id)).toEqual(['D9', 'D10']);
     expect(rule.message).not.toMatch(/[{}]/);
   });
 
@@ -64,7 +63,7 @@ describe('explain', () => {
 
   it('explains everything there is in lines of 100 columns', () => {
     const ids = [
-      ...STATEMENTS.map(({ id }) => id),
+      ...DISAGREEMENTS.map(({ id }) => id),
       ...RULES.map(({ id }) => id),
       ...listKnobs(null).knobs.map(({ id }) => id),
       ...Object.keys(ERROR_CODES),

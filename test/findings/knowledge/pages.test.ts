@@ -1,10 +1,7 @@
-/** Pages of docs/ that are made from data are those that the data makes. */
-import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
+/** The pages that are made from data are valid Markdown. */
 import { describe, expect, it } from 'vitest';
 import { PAGES } from '../../../src/findings/explain/pages/index.js';
 import { md } from '../../../src/findings/explain/pages/markdown.js';
-import { repoRoot } from '../../store/scratch.js';
 
 const headings = new Map(
   Object.entries(PAGES).map(([name, page]) => {
@@ -14,25 +11,17 @@ const headings = new Map(
 );
 
 describe('generated pages', () => {
-  it.each(Object.entries(PAGES))('docs/%s is up to date', (name, page) => {
-    const onDisk = readFileSync(join(repoRoot, 'docs', name), 'utf8');
-    expect(onDisk === page(), `docs/${name} is out of date: npm run generate:docs`).toBe(true);
+  it.each(Object.entries(PAGES))('%s has tables with equal rows, and links that resolve', (name, page) => {
+    const lines = page().split('\n');
+    const cells = (line: string): number => line.replaceAll('\\|', '').split('|').length;
+    for (const [index, line] of lines.entries()) {
+      const before = lines[index - 1];
+      if (line.startsWith('|') && before?.startsWith('|')) expect(cells(line), line).toBe(cells(before));
+    }
+    for (const [, file = '', anchor = ''] of page().matchAll(/\]\(([\w-]*\.md|)#([\w.-]+)\)/g)) {
+      expect(headings.get(file === '' ? name : file)?.has(anchor), `${file}#${anchor}`).toBe(true);
+    }
   });
-
-  it.each(Object.entries(PAGES))(
-    'docs/%s has tables whose rows are whole, and links that lead somewhere',
-    (_, page) => {
-      const lines = page().split('\n');
-      const cells = (line: string): number => line.replaceAll('\\|', '').split('|').length;
-      for (const [index, line] of lines.entries()) {
-        const before = lines[index - 1];
-        if (line.startsWith('|') && before?.startsWith('|')) expect(cells(line), line).toBe(cells(before));
-      }
-      for (const [, file = '', anchor = ''] of page().matchAll(/\]\(([\w-]+\.md)#([\w.-]+)\)/g)) {
-        expect(headings.get(file)?.has(anchor), `${file}#${anchor}`).toBe(true);
-      }
-    },
-  );
 
   it('name no file that only we have', () => {
     for (const page of Object.values(PAGES)) expect(page()).not.toMatch(/(?<!-)guides\.md|megatron\.md|\/work\//);

@@ -12,7 +12,6 @@ const regather: FixSpec = {
   order: 15,
   causes: ['capacity'],
   source: 'Megatron Bridge memory tuning skill, today’s order of triage',
-  statements: [],
   propose(context) {
     const { view, config } = context;
     const adapter = `${wordOf(view, 'peft_scheme')} ${wordOf(view, 'peft._target_')}`;
@@ -43,7 +42,6 @@ const microBatch: FixSpec = {
   order: 40,
   causes: ['capacity'],
   source: `${REC}; ${PERF}`,
-  statements: ['guide.host-bigger-tensors', 'rec.diag-util-drop', 'mem.comp-activation', 'guide.pack-mbs1'],
   propose({ config }) {
     const { mbs } = config;
     if (mbs === null || mbs < 2 || mbs % 2 !== 0) return [];
@@ -68,7 +66,6 @@ const packed: FixSpec = {
   order: 41,
   causes: ['capacity'],
   source: PERF,
-  statements: ['guide.pack-mbs1', 'guide.pack-what'],
   propose({ view }) {
     const found = view.setting('packed_sequence_size');
     const size = Number(found.value);
@@ -92,24 +89,6 @@ const hostLayers: FixSpec = {
   order: 66,
   causes: ['capacity'],
   source: `${OFF}; ${PERF}`,
-  statements: [
-    'off.enable-activation',
-    'off.choose-activation',
-    'off.act-pp1',
-    'off.limit-pp1',
-    'off.diag-oom-act',
-    'mem.offload-enable',
-    'mem.offload-blocked-pp',
-    'rec.offload-alternative',
-    'rec.offload-pp',
-    'guide.offload-when',
-    'guide.offload-bandwidth',
-    'guide.offload-layers-limit',
-    'guide.offload-knobs',
-    'guide.offload-nccl-env',
-    'guide.offload-not-all',
-    'guide.long-more',
-  ],
   propose(context) {
     const { view, config } = context;
     if (!isUnset(view, 'cpu_offloading') || config.layers === null || config.layers < 2) return [];
@@ -150,7 +129,6 @@ const fineGrained: FixSpec = {
   order: 65,
   causes: ['capacity'],
   source: OFF,
-  statements: ['off.fine-grained', 'off.act-not-fine'],
   propose(context) {
     const { view } = context;
     // Older releases have no such thing; an unknown one is taken for newer, and the fix says what it needs.

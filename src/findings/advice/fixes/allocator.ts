@@ -86,21 +86,6 @@ const expandable: FixSpec = {
   order: 10,
   causes: ['fragmentation'],
   source: MEM,
-  statements: [
-    'mem.frag-usual-cause',
-    'mem.expandable-first',
-    'mem.expandable-mechanism',
-    'mem.expandable-env-only',
-    'mem.expandable-in-templates',
-    'mem.triage-order',
-    'mem.meas-expandable',
-    'mem.meas-baseline',
-    'mem.expandable-graphs',
-    'mem.expandable-ncclub',
-    'rec.frag-first',
-    'rec.meas-true-fix',
-    'guide.env-expandable',
-  ],
   propose(context) {
     if (hasExpandable(context)) return [];
     const { situation, view } = context;
@@ -144,7 +129,6 @@ const recordStreams: FixSpec = {
   order: 12,
   causes: ['capacity', 'synchronisation', 'external_pressure'],
   source: PERF,
-  statements: ['guide.env-record-streams', 'nemo.env-scripts-set', 'mb.env-not-claimed'],
   propose({ view }) {
     const found = view.env('TORCH_NCCL_AVOID_RECORD_STREAMS');
     if (found.by === 'unknown' || found.value === '1') return [];
@@ -170,7 +154,6 @@ const nvls: FixSpec = {
   order: 13,
   causes: ['capacity', 'external_pressure'],
   source: PERF,
-  statements: ['guide.env-nvls-off'],
   propose({ view }) {
     const found = view.env('NCCL_NVLS_ENABLE');
     if (found.by === 'unknown' || found.value === '0' || isSet(view, 'use_sharp')) return [];
@@ -197,7 +180,6 @@ const graphStreams: FixSpec = {
   order: 14,
   causes: ['graph_pools', 'capacity'],
   source: 'Megatron Bridge performance recipes',
-  statements: [],
   propose(context) {
     if (!hasGraphs(context) || isOlder(context.view, 'torch', '2.10')) return [];
     const text = allocatorText(context);
@@ -228,7 +210,6 @@ const graphsOff: FixSpec = {
   order: 45,
   causes: ['graph_pools', 'capacity'],
   source: PERF,
-  statements: ['guide.graphs-memory', 'guide.graphs-what', 'rec.full-graph-option-none'],
   propose(context) {
     const { view, situation } = context;
     if (!hasGraphs(context)) return [];

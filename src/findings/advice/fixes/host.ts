@@ -8,7 +8,6 @@ const fewerOnHost: FixSpec = {
   order: 10,
   causes: ['host_oom'],
   source: OFF,
-  statements: ['off.opt-fraction-range', 'guide.offload-layers-limit'],
   propose({ view }) {
     const fraction = Number(view.setting('optimizer_offload_fraction').value);
     if (!isSet(view, 'optimizer_cpu_offload') || !(fraction > 0)) return [];
@@ -31,7 +30,6 @@ const fewerLayers: FixSpec = {
   order: 20,
   causes: ['host_oom'],
   source: PERF,
-  statements: ['guide.offload-layers-limit'],
   propose({ view }) {
     const layers = Number(view.setting('cpu_offloading_num_layers').value);
     if (!isSet(view, 'cpu_offloading') || !(layers > 1)) return [];
@@ -53,7 +51,6 @@ const fewerWorkers: FixSpec = {
   order: 30,
   causes: ['host_oom'],
   source: 'PyTorch documentation of DataLoader',
-  statements: [],
   propose({ view }) {
     const workers = Number(view.setting('num_workers').value);
     if (!(workers > 1)) return [];
@@ -75,7 +72,6 @@ const asyncSave: FixSpec = {
   order: 40,
   causes: ['host_oom'],
   source: 'Megatron-Core documentation',
-  statements: [],
   propose({ view }) {
     if (!isSet(view, 'async_save')) return [];
     return [

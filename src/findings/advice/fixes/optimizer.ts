@@ -36,13 +36,6 @@ const distributed: FixSpec = {
   order: 20,
   causes: ['capacity'],
   source: `${MEM}; ${PERF}`,
-  statements: [
-    'mem.dist-opt',
-    'mem.dist-opt-flag',
-    'mem.comp-model-state',
-    'guide.dist-opt-default',
-    'guide.cp-shards-optimizer',
-  ],
   propose(context) {
     const { view, config } = context;
     const dp = config.dp === null ? null : config.dp * (config.cp ?? 1);
@@ -73,7 +66,6 @@ const precisionAware: FixSpec = {
   order: 22,
   causes: ['capacity'],
   source: PERF,
-  statements: ['guide.bf16-remainder'],
   propose(context) {
     const { view } = context;
     if (
@@ -106,7 +98,6 @@ const moments: FixSpec = {
   order: 23,
   causes: ['capacity'],
   source: DOCS,
-  statements: [],
   propose(context) {
     const { view } = context;
     if (!isSet(view, 'use_distributed_optimizer') || !isSet(view, 'bf16') || !isAdam(context)) return [];
@@ -139,12 +130,6 @@ const bf16Gradients: FixSpec = {
   order: 24,
   causes: ['capacity'],
   source: PERF,
-  statements: [
-    'guide.bf16-grad-reduce',
-    'guide.bf16-reduce-risk',
-    'guide.bf16-reduce-sharp',
-    'guide.scale-three-levers',
-  ],
   propose(context) {
     const { view, config } = context;
     // Megatron-LM has an argument of its own, and writes the outcome into the other.
@@ -177,7 +162,6 @@ const fp8Gather: FixSpec = {
   order: 28,
   causes: ['capacity'],
   source: PERF,
-  statements: ['guide.fp8-params', 'guide.fp8-param-allgather'],
   propose(context) {
     const { view } = context;
     if (!isSet(view, 'fp8') || !isUnset(view, 'fp8_param_gather')) return [];
@@ -211,24 +195,6 @@ const offload: FixSpec = {
   order: 62,
   causes: ['capacity'],
   source: OFF,
-  statements: [
-    'off.two-mechanisms',
-    'off.choose-moe-pp',
-    'off.choose-tunable',
-    'off.choose-moderate',
-    'off.choose-throughput',
-    'off.choose-graphs',
-    'off.enable-optimizer',
-    'off.opt-needs-distopt',
-    'off.opt-no-restrictions',
-    'off.opt-fraction-range',
-    'off.limit-linear',
-    'off.limit-overlap',
-    'off.diag-oom-partial',
-    'off.diag-slow',
-    'off.moe-blocked',
-    'off.min-command',
-  ],
   propose(context) {
     const { view } = context;
     if (!isAdam(context) || isFsdp(context)) return [];
@@ -285,7 +251,6 @@ const crossEntropy: FixSpec = {
   order: 26,
   causes: ['capacity'],
   source: PERF,
-  statements: ['guide.fusions'],
   propose({ view }) {
     if (view.setting('cross_entropy_loss_fusion').by === 'unknown') return [];
     // Only Transformer Engine's loss works in the place of the bf16 logits; the native one keeps an fp32 copy.

@@ -51,16 +51,6 @@ const pipeline: FixSpec = {
   order: 50,
   causes: ['capacity'],
   source: MEM,
-  statements: [
-    'mem.resize-genuine-only',
-    'mem.resize-pp',
-    'mem.avoid-pp-at-dp',
-    'mem.meas-pp8',
-    'mem.limit-resize',
-    'mem.diag-still-oom',
-    'guide.pp-when',
-    'guide.tp4pp2-vs-tp8',
-  ],
   propose(context) {
     const { pp, vpp, dp, world, layers, etp, ep } = context.config;
     // Torch's FSDP2 works with neither pipeline stages nor experts in parallel.
@@ -120,15 +110,6 @@ const tensor: FixSpec = {
   order: 80,
   causes: ['capacity'],
   source: MEM,
-  statements: [
-    'mem.avoid-tp',
-    'mem.resize-tp',
-    'mem.meas-tp8',
-    'guide.tp-primary',
-    'guide.tp8-70b',
-    'guide.tp-cp-not-large',
-    'guide.long-sweep-tpcp',
-  ],
   propose(context) {
     const { view, config } = context;
     const { tp, dp, etp, ep, pp, world } = config;
@@ -164,7 +145,6 @@ const sequence: FixSpec = {
   order: 25,
   causes: ['capacity'],
   source: PERF,
-  statements: ['guide.tp-overlap'],
   propose({ view, config }) {
     if (config.tp === null || config.tp < 2 || !isUnset(view, 'sequence_parallel')) return [];
     return [
@@ -187,14 +167,6 @@ const contextParallel: FixSpec = {
   order: 54,
   causes: ['capacity'],
   source: PERF,
-  statements: [
-    'guide.cp-long-seq',
-    'guide.cp-skinny',
-    'guide.cp-volume',
-    'guide.tp2cp2',
-    'guide.long-cp-over-rc',
-    'guide.cp-shards-optimizer',
-  ],
   propose(context) {
     const { cp, dp, seq, hidden, world } = context.config;
     if (cp === null || seq === null || hidden === null) return [];
@@ -233,7 +205,6 @@ const expert: FixSpec = {
   order: 48,
   causes: ['capacity'],
   source: PERF,
-  statements: ['guide.ep-definition', 'guide.ep-decoupled', 'guide.ep-nvlink', 'guide.etp-fold', 'guide.moe-dp-not-cp'],
   propose(context) {
     const { ep, etp, pp, world, experts } = context.config;
     if (isSet(context.view, 'use_torch_fsdp2')) return [];
@@ -258,16 +229,6 @@ const sharded: FixSpec = {
   order: 64,
   causes: ['capacity'],
   source: `${MEM}; ${PERF}`,
-  statements: [
-    'mem.fsdp',
-    'nemo.fsdp-two-impl',
-    'nemo.mfsdp-faster',
-    'nemo.fsdp-select',
-    'mb.fsdp2-only',
-    'guide.fsdp-with-tp',
-    'guide.fsdp-small-long',
-    'guide.fsdp-activation-bound',
-  ],
   propose(context) {
     const { view, config } = context;
     if (config.dp === null || config.dp < 2 || config.pp !== 1) return [];

@@ -44,7 +44,6 @@ function selective(context: FixContext, inForce: readonly string[], module: Modu
 function ofModule(
   module: Module,
   order: number,
-  statements: readonly string[],
   cost: Cost,
   suits: (context: FixContext) => boolean,
   more: Pick<Proposal, 'requires' | 'disputes'> = {},
@@ -56,7 +55,6 @@ function ofModule(
     order,
     causes: ['capacity'],
     source: REC,
-    statements: ['rec.selective', 'rec.enable-selective', 'rec.modules-list', 'mem.comp-activation', ...statements],
     propose(context) {
       const inForce = modulesInForce(context);
       if (inForce === null || inForce.includes(module) || !suits(context)) return [];
@@ -94,7 +92,6 @@ function hasDenseLayers({ config, view }: FixContext): boolean {
 const coreAttention = ofModule(
   'core_attn',
   30,
-  ['rec.start-core-attn', 'mem.core-attn-second', 'rec.mod-core-attn', 'rec.add-by-cost'],
   {
     percent: null,
     text: 'low, by the skill; no figure for unfused attention',
@@ -111,7 +108,6 @@ const coreAttention = ofModule(
 const moeAct = ofModule(
   'moe_act',
   32,
-  ['rec.mod-moe-act'],
   {
     percent: lostPercent(experimentOf('moonlight-moe_act')),
     text: 'measured on Moonlight-16B',
@@ -124,7 +120,6 @@ const moeAct = ofModule(
 const upProjection = ofModule(
   'mla_up_proj',
   33,
-  ['rec.mod-mla-up-proj'],
   {
     percent: lostPercent(experimentOf('moonlight-mla_up_proj')),
     text: 'measured on Moonlight-16B',
@@ -136,7 +131,6 @@ const upProjection = ofModule(
 const sharedExperts = ofModule(
   'shared_experts',
   34,
-  ['rec.mod-shared-experts'],
   { percent: null, text: 'moderate; no source has a figure', evidence: [] },
   (context) => isMoe(context) && isSet(context.view, 'moe_shared_expert_intermediate_size'),
 );
@@ -144,7 +138,6 @@ const sharedExperts = ofModule(
 const moe = ofModule(
   'moe',
   36,
-  ['rec.mod-moe'],
   {
     percent: null,
     text: 'varies; the whole layer of experts runs twice, dispatch included',
@@ -156,15 +149,6 @@ const moe = ofModule(
 const mlp = ofModule(
   'mlp',
   60,
-  [
-    'rec.mod-mlp',
-    'rec.meas-mlp',
-    'mem.mlp-last',
-    'mem.meas-mlp',
-    'rec.diag-util-drop',
-    'rec.mlp-plus-core',
-    'rec.diag-double',
-  ],
   {
     percent: lostPercent(experimentOf('llama-mlp')),
     text: 'measured on Llama 3 70B, without a matched control',
@@ -179,17 +163,6 @@ const full: FixSpec = {
   order: 70,
   causes: ['capacity'],
   source: `${PERF}; ${REC}`,
-  statements: [
-    'rec.full',
-    'rec.full-naming',
-    'rec.full-last',
-    'rec.enable-full',
-    'rec.full-needs-fields',
-    'rec.trade',
-    'guide.rc-full-30',
-    'guide.rc-full-knobs',
-    'guide.long-more',
-  ],
   propose(context) {
     const { view } = context;
     const granularity = view.setting('recompute_granularity');

@@ -1,5 +1,4 @@
-/** Pages of docs/ that are made from data, by their file names. */
-import { guidesCoveragePage } from './guides-coverage.js';
+/** Pages that `npm run build` writes to dist/docs, by their file names. */
 import { knobsPage } from './knobs.js';
 import { lintRulesPage } from './lint-rules.js';
 import { symptomsPage } from './symptoms.js';
@@ -8,5 +7,4 @@ export const PAGES: Readonly<Record<string, () => string>> = {
   'lint-rules.md': lintRulesPage,
   'knobs.md': knobsPage,
   'symptoms.md': symptomsPage,
-  'guides-coverage.md': guidesCoveragePage,
 };

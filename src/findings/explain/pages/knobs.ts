@@ -1,11 +1,13 @@
-/** docs/knobs.md: every knob, its spellings, its effects and what is known of them. */
+/** dist/docs/knobs.md: every knob, its spellings, its effects and what is known of them. */
 
+import { DISAGREEMENTS } from '../../../knowledge/disagreements.js';
 import { KNOB_GROUPS, KNOBS } from '../../../knowledge/knobs/index.js';
 import type { Knob } from '../../../knowledge/knobs/knob.js';
 import type { KnobEffect } from '../../../model/knowledge-results.js';
 import { gradeOf } from '../list-knobs.js';
 import { rulesOf } from '../rules-of-knob.js';
 import { code, codes, item, md, mdTable, page } from './markdown.js';
+import { measuredSection } from './measured.js';
 
 export function knobsPage(): string {
   return page([
@@ -25,6 +27,22 @@ export function knobsPage(): string {
         ...knobs.flatMap(section),
       ];
     }),
+    '',
+    '## Disagreements',
+    '',
+    'Where the guides disagree with each other or with upstream.',
+    ...DISAGREEMENTS.flatMap(({ id, topic, a, b, resolution }) => [
+      '',
+      `### ${id}`,
+      '',
+      `${md(topic)}.`,
+      '',
+      ...item('one', md(a)),
+      ...item('another', md(b)),
+      ...item('resolved', md(resolution)),
+    ]),
+    '',
+    ...measuredSection(),
   ]);
 }
 
@@ -59,7 +77,6 @@ function section(knob: Knob): string[] {
         .map(({ id }) => `[${id}](lint-rules.md#${id})`)
         .join(', '),
     ),
-    ...item('statements', codes(knob.statements)),
-    ...item('disputed', knob.disputes.map((id) => `[${id}](guides-coverage.md#${id.toLowerCase()})`).join(', ')),
+    ...item('disputed', knob.disputes.map((id) => `[${id}](#${id.toLowerCase()})`).join(', ')),
   ];
 }

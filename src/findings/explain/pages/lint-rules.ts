@@ -1,9 +1,9 @@
-/** docs/lint-rules.md: every rule. */
+/** dist/docs/lint-rules.md: every rule. */
 import { LINT_SEVERITIES } from '../../../model/lint-results.js';
 import type { LintRule } from '../../lint/rule.js';
 import { RULES } from '../../lint/rules/index.js';
 import { versionsText, withoutValues } from '../rule-words.js';
-import { codes, item, md, mdTable, page } from './markdown.js';
+import { item, md, mdTable, page } from './markdown.js';
 
 const MEANING: Readonly<Record<LintRule['severity'], string>> = {
   error: 'the framework refuses to start, or training is silently broken',
@@ -32,7 +32,7 @@ export function lintRulesPage(): string {
 const of = (severity: LintRule['severity']): LintRule[] => RULES.filter((rule) => rule.severity === severity);
 
 function section(rule: LintRule): string[] {
-  const { id, message, when, versions = [], error, fix, source, evidence, statements } = rule;
+  const { id, message, when, versions = [], error, fix, source, evidence } = rule;
   return [
     '',
     `### ${id}`,
@@ -44,6 +44,5 @@ function section(rule: LintRule): string[] {
     ...item('upstream', error === null ? 'says nothing' : `“${md(error)}”`),
     ...item('fix', md(withoutValues(fix))),
     ...item('source', `${md(source)} (${evidence})`),
-    ...item('statements', codes(statements)),
   ];
 }

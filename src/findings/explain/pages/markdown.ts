@@ -1,6 +1,6 @@
 /** Markdown of the generated pages, from texts of our own: what stands between backticks stays code, everything else renders as itself. */
 
-export const NOTE = '<!-- Written by `npm run generate:docs`; changes belong into src/findings. -->';
+export const NOTE = '<!-- Written by `npm run build` from src/knowledge and src/findings. -->';
 
 /** On one line, also in the cell of a table. */
 export function md(text: string): string {

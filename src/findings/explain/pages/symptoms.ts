@@ -1,13 +1,13 @@
-/** docs/symptoms.md: what one sees, what it comes from, how to make sure, what to do. */
-import { SYMPTOM_ROWS } from '../carriers.js';
-import { codes, item, md, page } from './markdown.js';
+/** dist/docs/symptoms.md: what one sees, what it comes from, how to make sure, what to do. */
+import { SYMPTOMS } from '../../symptoms/index.js';
+import { item, md, page } from './markdown.js';
 
 export function symptomsPage(): string {
   return page([
     '# Symptoms',
     '',
     'Symptoms of the guides with their causes. `advise` looks for them in a run and carries out the confirmation where the run has what it takes; `mbforensics explain S1` prints one of them.',
-    ...SYMPTOM_ROWS.flatMap(({ id, name, symptom, cause, confirm, fix, statements }) => [
+    ...SYMPTOMS.flatMap(({ id, name, symptom, cause, confirm, fix }) => [
       '',
       `## ${id} ${name}`,
       '',
@@ -16,7 +16,6 @@ export function symptomsPage(): string {
       ...item('cause', md(cause)),
       ...item('confirm', md(confirm)),
       ...item('fix', md(fix)),
-      ...item('statements', codes(statements)),
     ]),
   ]);
 }

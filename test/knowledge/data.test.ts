@@ -1,0 +1,91 @@
+/** The data files have the shape that their loaders promise, and every id that one of them cites exists. */
+import { describe, expect, it } from 'vitest';
+import { FIXES } from '../../src/findings/advice/fixes/index.js';
+import { RULES } from '../../src/findings/lint/rules/index.js';
+import { SYMPTOMS } from '../../src/findings/symptoms/index.js';
+import { DISAGREEMENTS } from '../../src/knowledge/disagreements.js';
+import { KNOBS } from '../../src/knowledge/knobs/index.js';
+import { loadData } from '../../src/knowledge/load-data.js';
+import { EXPERIMENTS, WORKLOADS } from '../../src/knowledge/measured.js';
+import { checkShape, repeated, type Shape } from './schema.js';
+
+const idsOf = (rows: readonly { readonly id: string }[]): string[] => rows.map(({ id }) => id);
+const rules = new Set(idsOf(RULES));
+const disagreements = new Set(idsOf(DISAGREEMENTS));
+
+const SHAPES: Readonly<Record<string, Shape>> = {
+  disagreements: [
+    { id: /D\d+/, topic: 'string', a: 'string', b: 'string', resolution: 'string', concerns: ['string'] },
+  ],
+};
+
+it.each(Object.entries(SHAPES))('%s has its shape', (name, shape) => {
+  expect(checkShape(loadData(name), shape)).toEqual([]);
+});
+
+describe('ids', () => {
+  it.each([
+    ['knobs', KNOBS],
+    ['disagreements', DISAGREEMENTS],
+    ['experiments', EXPERIMENTS],
+    ['rules, symptoms and fixes', [...RULES, ...SYMPTOMS, ...FIXES]],
+  ])('of %s are unique', (_, rows) => {
+    expect(repeated(idsOf(rows))).toEqual([]);
+  });
+
+  it('of rules and disagreements that knobs cite exist', () => {
+    // The id of a constraint stands for the rules that are its parts: `id-…`.
+    const isKnown = (id: string): boolean => rules.has(id) || [...rules].some((rule) => rule.startsWith(`${id}-`));
+    expect(KNOBS.flatMap((knob) => knob.rules).filter((id) => !isKnown(id))).toEqual([]);
+    expect(KNOBS.flatMap((knob) => knob.disputes).filter((id) => !disagreements.has(id))).toEqual([]);
+  });
+
+  it('of rules, symptoms and fixes that disagreements concern exist', () => {
+    const known = new Set(idsOf([...RULES, ...SYMPTOMS, ...FIXES]));
+    expect(DISAGREEMENTS.flatMap(({ concerns }) => concerns).filter((id) => !known.has(id))).toEqual([]);
+  });
+});
+
+describe('measurements', () => {
+  it('belong to a workload, and are compared with a row that exists', () => {
+    const workloads = new Set(idsOf(WORKLOADS));
+    const ids = new Set(idsOf(EXPERIMENTS));
+    for (const { id, workload, control } of EXPERIMENTS) {
+      expect(workloads, id).toContain(workload);
+      if (control !== null && /^(?:llama|qwen|nemotron)-/.test(control)) expect(ids, id).toContain(control);
+    }
+  });
+
+  it('add up: the change is the difference of the peaks, the percentage that of the throughput', () => {
+    for (const experiment of EXPERIMENTS) {
+      const control = EXPERIMENTS.find(({ id }) => id === experiment.control);
+      if (control?.peak_gb != null && experiment.peak_gb !== null && experiment.peak_change_gb !== null)
+        expect(experiment.peak_gb - control.peak_gb, experiment.id).toBeCloseTo(experiment.peak_change_gb, 1);
+      const golden = WORKLOADS.find(({ id }) => id === experiment.workload)?.golden_tflops;
+      // One figure is printed with a rounding of its own.
+      if (golden != null && experiment.tflops !== null && experiment.vs_golden_percent !== null) {
+        const percent = (100 * experiment.tflops) / golden - 100;
+        expect(Math.abs(percent - experiment.vs_golden_percent), experiment.id).toBeLessThan(0.06);
+      }
+    }
+  });
+});
+
+describe('knobs', () => {
+  it('have spellings that can be used', () => {
+    for (const { id, spellings } of KNOBS) {
+      for (const flag of spellings.megatron_lm)
+        expect(flag, id).toMatch(/^(?:--[a-z0-9-]+|[A-Z][A-Z0-9_]+|[\w./-]+(?: .*)?)$/);
+      for (const text of Object.values(spellings).flat()) expect(text, id).not.toMatch(/granuality|\(arg |–/);
+    }
+  });
+
+  it('have evidence', () => {
+    expect(idsOf(KNOBS.filter(({ evidence }) => evidence.length === 0))).toEqual([]);
+  });
+
+  it('cite no file that is not public', () => {
+    const texts = JSON.stringify([KNOBS, DISAGREEMENTS, EXPERIMENTS]);
+    expect(texts).not.toMatch(/guides\.md|megatron\.md|\/work\/|\[(?:mem|off|nemo)\]/);
+  });
+});
