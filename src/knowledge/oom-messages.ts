@@ -14,7 +14,7 @@
  *
  * Upstream of most wordings: pytorch `c10/cuda/CUDACachingAllocator.cpp` (`DeviceCachingAllocator::malloc`, `format_size`).
  */
-import type { IncidentByteField, IncidentRow } from '../model/tables.js';
+import type { IncidentRow } from '../model/tables.js';
 import type { IncidentKind } from '../model/vocabulary.js';
 
 /** Bytes per printed unit. Every system is 1024-based, also where it prints `MB`. */
@@ -103,16 +103,6 @@ export interface MessageFamily {
   readonly headNeedsStatement?: boolean;
 }
 
-/** What one sample text must yield. Absent fields must be absent. */
-export interface ExpectedIncident {
-  readonly device?: number;
-  readonly pid?: number;
-  readonly exception?: string;
-  /** As printed: value and unit. */
-  readonly bytes?: Readonly<Partial<Record<IncidentByteField, string>>>;
-  readonly processes?: readonly { readonly pid: number; readonly text: string }[];
-}
-
 /** One wording. Entries are tried in order within their family; the first whose names all occur wins. */
 export interface OomGrammarEntry {
   readonly id: string;
@@ -123,7 +113,6 @@ export interface OomGrammarEntry {
   /** `note`: worth counting, but no failure. */
   readonly kind: IncidentKind | 'note';
   readonly when?: readonly string[];
-  readonly samples: readonly { readonly text: string; readonly expected: ExpectedIncident | null }[];
 }
 
 const CACHING_ALLOCATOR = 'pytorch c10/cuda/CUDACachingAllocator.cpp';
@@ -1063,18 +1052,6 @@ export const EXCEPTION_CLASSES: readonly string[] = [
   'MemoryError',
 ];
 
-const OLD = 'GPU 0; 15.78 GiB total capacity; 13.90 GiB already allocated; 50.44 MiB free;';
-const OLD_BYTES = { total: '15.78 GiB', allocated: '13.90 GiB', free: '50.44 MiB' };
-const NEW_HEAD =
-  'CUDA out of memory. Tried to allocate 1.50 GiB. GPU 2 has a total capacity of 79.10 GiB of which 611.50 MiB is free.';
-const NEW_MINE = 'Including non-PyTorch memory, this process has 78.49 GiB memory in use.';
-const NEW_BYTES = { requested: '1.50 GiB', total: '79.10 GiB', free: '611.50 MiB', process: '78.49 GiB' };
-const HINT_EXPANDABLE =
-  'If reserved but unallocated memory is large try setting PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True to avoid fragmentation.  See documentation for Memory Management';
-const LINK_ENVIRONMENT = '(https://pytorch.org/docs/stable/notes/cuda.html#environment-variables)';
-const HINT_SPLIT =
-  'try setting max_split_size_mb to avoid fragmentation.  See documentation for Memory Management and PYTORCH_CUDA_ALLOC_CONF';
-
 /** Every wording, most specific first within a family. */
 export const OOM_MESSAGES: readonly OomGrammarEntry[] = [
   {
@@ -1084,12 +1061,6 @@ export const OOM_MESSAGES: readonly OomGrammarEntry[] = [
     source: CACHING_ALLOCATOR,
     kind: 'not_oom',
     when: ['exceeds_1eb'],
-    samples: [
-      {
-        text: 'torch.OutOfMemoryError: CUDA out of memory. Tried to allocate more than 1EB memory.',
-        expected: { exception: 'torch.OutOfMemoryError' },
-      },
-    ],
   },
   {
     id: 'torch.cuda_oom_graph_capture',
@@ -1098,16 +1069,6 @@ export const OOM_MESSAGES: readonly OomGrammarEntry[] = [
     source: CACHING_ALLOCATOR,
     kind: 'cuda_oom_graph_capture',
     when: ['graph_capture'],
-    samples: [
-      {
-        text: 'Exception: Capture CUDA graph failed: CUDA out of memory. Tried to allocate 96.00 MiB. GPU 1 has a total capacity of 79.10 GiB of which 20.00 MiB is free.',
-        expected: {
-          device: 1,
-          exception: 'Exception',
-          bytes: { requested: '96.00 MiB', total: '79.10 GiB', free: '20.00 MiB' },
-        },
-      },
-    ],
   },
   {
     id: 'torch.xpu_oom',
@@ -1116,21 +1077,6 @@ export const OOM_MESSAGES: readonly OomGrammarEntry[] = [
     source: 'pytorch c10/xpu/XPUCachingAllocator.cpp',
     kind: 'xpu_oom',
     when: ['head_xpu'],
-    samples: [
-      {
-        text: 'torch.OutOfMemoryError: XPU out of memory. Tried to allocate 4.00 GiB. GPU 0 has a total capacity of 15.91 GiB. Of the allocated memory 12.00 GiB is allocated by PyTorch, and 64.00 MiB is reserved by PyTorch but unallocated. Please use `empty_cache` to release all unoccupied cached memory.',
-        expected: {
-          device: 0,
-          exception: 'torch.OutOfMemoryError',
-          bytes: {
-            requested: '4.00 GiB',
-            total: '15.91 GiB',
-            allocated: '12.00 GiB',
-            reservedUnallocated: '64.00 MiB',
-          },
-        },
-      },
-    ],
   },
   {
     id: 'torch.npu_oom',
@@ -1139,22 +1085,6 @@ export const OOM_MESSAGES: readonly OomGrammarEntry[] = [
     source: MEMORY,
     kind: 'npu_oom',
     when: ['head_npu'],
-    samples: [
-      {
-        text: 'RuntimeError: NPU out of memory. Tried to allocate 512.00 MiB (NPU 3; 60.97 GiB total capacity; 55.10 GiB already allocated; 55.10 GiB current active; 301.25 MiB free; 56.20 GiB reserved in total by PyTorch) If reserved memory is >> allocated memory try setting max_split_size_mb to avoid fragmentation.',
-        expected: {
-          device: 3,
-          exception: 'RuntimeError',
-          bytes: {
-            requested: '512.00 MiB',
-            total: '60.97 GiB',
-            allocated: '55.10 GiB',
-            free: '301.25 MiB',
-            reserved: '56.20 GiB',
-          },
-        },
-      },
-    ],
   },
   {
     id: 'torch.hip_oom',
@@ -1163,22 +1093,6 @@ export const OOM_MESSAGES: readonly OomGrammarEntry[] = [
     source: 'pytorch c10/cuda/CUDACachingAllocator.cpp, hipified',
     kind: 'hip_oom',
     when: ['head_hip'],
-    samples: [
-      {
-        text: `torch.OutOfMemoryError: HIP out of memory. Tried to allocate 2.25 GiB. GPU 4 has a total capacity of 63.98 GiB of which 1.10 GiB is free. Of the allocated memory 61.20 GiB is allocated by PyTorch, and 900.10 MiB is reserved by PyTorch but unallocated. If reserved but unallocated memory is large try setting PYTORCH_HIP_ALLOC_CONF=expandable_segments:True to avoid fragmentation.`,
-        expected: {
-          device: 4,
-          exception: 'torch.OutOfMemoryError',
-          bytes: {
-            requested: '2.25 GiB',
-            total: '63.98 GiB',
-            free: '1.10 GiB',
-            allocated: '61.20 GiB',
-            reservedUnallocated: '900.10 MiB',
-          },
-        },
-      },
-    ],
   },
   {
     id: 'torch.hip_oom@headless',
@@ -1187,12 +1101,6 @@ export const OOM_MESSAGES: readonly OomGrammarEntry[] = [
     source: 'pytorch c10/cuda/CUDACachingAllocator.cpp, hipified',
     kind: 'hip_oom',
     when: ['hint_hip'],
-    samples: [
-      {
-        text: '612.00 MiB is reserved by PyTorch but unallocated. If reserved but unallocated memory is large try setting PYTORCH_HIP_ALLOC_CONF=expandable_segments:True to avoid fragmentation.',
-        expected: { bytes: { reservedUnallocated: '612.00 MiB' } },
-      },
-    ],
   },
   {
     id: 'torch.cuda_oom@2.11',
@@ -1201,16 +1109,6 @@ export const OOM_MESSAGES: readonly OomGrammarEntry[] = [
     source: CACHING_ALLOCATOR,
     kind: 'cuda_oom',
     when: ['hint_optimizing_link'],
-    samples: [
-      {
-        text: `torch.OutOfMemoryError: ${NEW_HEAD} ${NEW_MINE} 70.00 GiB allowed; Of the allocated memory 69.00 GiB is allocated by PyTorch, and 300.00 MiB is reserved by PyTorch but unallocated. If reserved but unallocated memory is large try setting PYTORCH_ALLOC_CONF=expandable_segments:True to avoid fragmentation.  See documentation for Memory Management  (https://docs.pytorch.org/docs/stable/notes/cuda.html#optimizing-memory-usage-with-pytorch-cuda-alloc-conf)`,
-        expected: {
-          device: 2,
-          exception: 'torch.OutOfMemoryError',
-          bytes: { ...NEW_BYTES, allowed: '70.00 GiB', allocated: '69.00 GiB', reservedUnallocated: '300.00 MiB' },
-        },
-      },
-    ],
   },
   {
     id: 'torch.cuda_oom@alloc_conf',
@@ -1219,16 +1117,6 @@ export const OOM_MESSAGES: readonly OomGrammarEntry[] = [
     source: CACHING_ALLOCATOR,
     kind: 'cuda_oom',
     when: ['hint_alloc_conf'],
-    samples: [
-      {
-        text: `torch.OutOfMemoryError: ${NEW_HEAD} ${NEW_MINE} Of the allocated memory 69.00 GiB is allocated by PyTorch, and 300.00 MiB is reserved by PyTorch but unallocated. If reserved but unallocated memory is large try setting PYTORCH_ALLOC_CONF=expandable_segments:True to avoid fragmentation.  See documentation for Memory Management  ${LINK_ENVIRONMENT}`,
-        expected: {
-          device: 2,
-          exception: 'torch.OutOfMemoryError',
-          bytes: { ...NEW_BYTES, allocated: '69.00 GiB', reservedUnallocated: '300.00 MiB' },
-        },
-      },
-    ],
   },
   {
     id: 'torch.cuda_oom@2.5',
@@ -1237,26 +1125,6 @@ export const OOM_MESSAGES: readonly OomGrammarEntry[] = [
     source: 'pytorch PR 124673',
     kind: 'cuda_oom',
     when: ['private_pool'],
-    samples: [
-      {
-        text: `torch.OutOfMemoryError: ${NEW_HEAD} Process 4711 has 20.00 GiB memory in use. Process 4712 has 1.25 GiB memory in use. ${NEW_MINE} Of the allocated memory 54.00 GiB is allocated by PyTorch, with 1.20 GiB allocated in private pools (e.g., CUDA Graphs), and 300.00 MiB is reserved by PyTorch but unallocated. ${HINT_EXPANDABLE}  ${LINK_ENVIRONMENT}`,
-        expected: {
-          device: 2,
-          exception: 'torch.OutOfMemoryError',
-          bytes: {
-            ...NEW_BYTES,
-            allocated: '54.00 GiB',
-            privatePool: '1.20 GiB',
-            reservedUnallocated: '300.00 MiB',
-            otherProcess: '20.00 GiB + 1.25 GiB',
-          },
-          processes: [
-            { pid: 4711, text: '20.00 GiB' },
-            { pid: 4712, text: '1.25 GiB' },
-          ],
-        },
-      },
-    ],
   },
   {
     id: 'torch.cuda_oom@2.1',
@@ -1265,16 +1133,6 @@ export const OOM_MESSAGES: readonly OomGrammarEntry[] = [
     source: CACHING_ALLOCATOR,
     kind: 'cuda_oom',
     when: ['capacty'],
-    samples: [
-      {
-        text: `torch.cuda.OutOfMemoryError: ${NEW_HEAD.replace('capacity', 'capacty')} ${NEW_MINE} Of the allocated memory 69.00 GiB is allocated by PyTorch, and 300.00 MiB is reserved by PyTorch but unallocated. If reserved but unallocated memory is large ${HINT_SPLIT}`,
-        expected: {
-          device: 2,
-          exception: 'torch.cuda.OutOfMemoryError',
-          bytes: { ...NEW_BYTES, allocated: '69.00 GiB', reservedUnallocated: '300.00 MiB' },
-        },
-      },
-    ],
   },
   {
     id: 'torch.cuda_oom@2.2',
@@ -1283,31 +1141,6 @@ export const OOM_MESSAGES: readonly OomGrammarEntry[] = [
     source: CACHING_ALLOCATOR,
     kind: 'cuda_oom',
     when: ['total'],
-    samples: [
-      {
-        text: `torch.cuda.OutOfMemoryError: ${NEW_HEAD} ${NEW_MINE} Of the allocated memory 69.00 GiB is allocated by PyTorch, and 300.00 MiB is reserved by PyTorch but unallocated. ${HINT_EXPANDABLE}  ${LINK_ENVIRONMENT}`,
-        expected: {
-          device: 2,
-          exception: 'torch.cuda.OutOfMemoryError',
-          bytes: { ...NEW_BYTES, allocated: '69.00 GiB', reservedUnallocated: '300.00 MiB' },
-        },
-      },
-      {
-        // NVML had no answer: the sentence is there, the number is 2^64 − 1.
-        text: `torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 30.00 MiB. GPU 0 has a total capacity of 8.00 GiB of which 0 bytes is free. Including non-PyTorch memory, this process has 17179869184.00 GiB memory in use. Of the allocated memory 9.00 GiB is allocated by PyTorch, and 0 bytes is reserved by PyTorch but unallocated.`,
-        expected: {
-          device: 0,
-          exception: 'torch.OutOfMemoryError',
-          bytes: {
-            requested: '30.00 MiB',
-            total: '8.00 GiB',
-            free: '0 bytes',
-            allocated: '9.00 GiB',
-            reservedUnallocated: '0 bytes',
-          },
-        },
-      },
-    ],
   },
   {
     id: 'torch.cuda_oom@1.10',
@@ -1316,16 +1149,6 @@ export const OOM_MESSAGES: readonly OomGrammarEntry[] = [
     source: CACHING_ALLOCATOR,
     kind: 'cuda_oom',
     when: ['reserved', 'hint_split'],
-    samples: [
-      {
-        text: `RuntimeError: CUDA out of memory. Tried to allocate 64.00 MiB (${OLD} 12.00 GiB allowed; 14.20 GiB reserved in total by PyTorch) If reserved memory is >> allocated memory ${HINT_SPLIT}`,
-        expected: {
-          device: 0,
-          exception: 'RuntimeError',
-          bytes: { requested: '64.00 MiB', ...OLD_BYTES, allowed: '12.00 GiB', reserved: '14.20 GiB' },
-        },
-      },
-    ],
   },
   {
     id: 'torch.cuda_oom@1.4',
@@ -1334,16 +1157,6 @@ export const OOM_MESSAGES: readonly OomGrammarEntry[] = [
     source: CACHING_ALLOCATOR,
     kind: 'cuda_oom',
     when: ['reserved'],
-    samples: [
-      {
-        text: `RuntimeError: CUDA out of memory. Tried to allocate 64.00 MiB (${OLD} 14.20 GiB reserved in total by PyTorch)`,
-        expected: {
-          device: 0,
-          exception: 'RuntimeError',
-          bytes: { requested: '64.00 MiB', ...OLD_BYTES, reserved: '14.20 GiB' },
-        },
-      },
-    ],
   },
   {
     id: 'torch.cuda_oom@1.0',
@@ -1352,16 +1165,6 @@ export const OOM_MESSAGES: readonly OomGrammarEntry[] = [
     source: CACHING_ALLOCATOR,
     kind: 'cuda_oom',
     when: ['cached'],
-    samples: [
-      {
-        text: `RuntimeError: CUDA out of memory. Tried to allocate 64.00 MiB (${OLD} 310.12 MiB cached)`,
-        expected: {
-          device: 0,
-          exception: 'RuntimeError',
-          bytes: { requested: '64.00 MiB', ...OLD_BYTES, reservedUnallocated: '310.12 MiB' },
-        },
-      },
-    ],
   },
   {
     id: 'torch.cuda_oom',
@@ -1369,23 +1172,6 @@ export const OOM_MESSAGES: readonly OomGrammarEntry[] = [
     versions: 'any, cut before what tells the versions apart',
     source: CACHING_ALLOCATOR,
     kind: 'cuda_oom',
-    samples: [
-      { text: 'RuntimeError: CUDA out of memory.', expected: { exception: 'RuntimeError' } },
-      {
-        text: 'CUDA out of memory occurred when warming up sampler with 512 dummy requests. Please try lowering `max_num_seqs`',
-        expected: {},
-      },
-      {
-        // torch 2.3 printed the device ordinal as a raw character, which ends some consumers' text there (issue 126766).
-        text: 'torch.cuda.OutOfMemoryError: CUDA out of memory. Tried to allocate 20.00 MiB. GPU',
-        expected: { exception: 'torch.cuda.OutOfMemoryError', bytes: { requested: '20.00 MiB' } },
-      },
-      {
-        // 2^64 bytes are no request but a workspace size that wrapped round: kept as a failure, without the figure.
-        text: 'RuntimeError: CUDA out of memory. Tried to allocate 16.00 EiB',
-        expected: { exception: 'RuntimeError' },
-      },
-    ],
   },
   {
     id: 'torch.async_oom',
@@ -1393,30 +1179,6 @@ export const OOM_MESSAGES: readonly OomGrammarEntry[] = [
     versions: 'torch 1.13 and later, PYTORCH_CUDA_ALLOC_CONF=backend:cudaMallocAsync',
     source: 'pytorch c10/cuda/CUDAMallocAsyncAllocator.cpp',
     kind: 'cuda_oom',
-    samples: [
-      {
-        text: [
-          'torch.cuda.OutOfMemoryError: Allocation on device 1 would exceed allowed memory. (out of memory)',
-          'Currently allocated     : 21.50 GiB',
-          'Requested               : 3.00 GiB',
-          'Device limit            : 24.00 GiB',
-          'Free (according to CUDA): 18.50 MiB',
-          'PyTorch limit (set by user-supplied memory fraction)',
-          '                        : 22.80 GiB',
-        ].join('\n'),
-        expected: {
-          device: 1,
-          exception: 'torch.cuda.OutOfMemoryError',
-          bytes: {
-            allocated: '21.50 GiB',
-            requested: '3.00 GiB',
-            total: '24.00 GiB',
-            free: '18.50 MiB',
-            allowed: '22.80 GiB',
-          },
-        },
-      },
-    ],
   },
   {
     id: 'torch.preemptive_rejection',
@@ -1424,15 +1186,6 @@ export const OOM_MESSAGES: readonly OomGrammarEntry[] = [
     versions: 'recent torch with a memory limit: refused by policy, the device was not asked',
     source: MEMORY,
     kind: 'cuda_oom',
-    samples: [
-      {
-        text: 'torch.OutOfMemoryError: Preemptively rejecting allocation: requested 2.00 GiB but total_allocated_memory (39.00 GiB) + requested size would exceed memory limit (40.00 GiB = 50.00% of 80.00 GiB)',
-        expected: {
-          exception: 'torch.OutOfMemoryError',
-          bytes: { requested: '2.00 GiB', allocated: '39.00 GiB', allowed: '40.00 GiB', total: '80.00 GiB' },
-        },
-      },
-    ],
   },
   {
     id: 'torch.allocation_retry',
@@ -1440,12 +1193,6 @@ export const OOM_MESSAGES: readonly OomGrammarEntry[] = [
     versions: 'torch 2.13: a warning at every failed driver attempt, also the recovered ones (issue 193195)',
     source: CACHING_ALLOCATOR,
     kind: 'note',
-    samples: [
-      {
-        text: '[W1203 11:22:33.123456789 CUDACachingAllocator.cpp:1570] memory allocation failed with OOM on device 0 while trying to allocate 1073741824 bytes (free: 524288000, total: 85017493504).',
-        expected: null,
-      },
-    ],
   },
   {
     id: 'torch.mps_oom',
@@ -1453,15 +1200,6 @@ export const OOM_MESSAGES: readonly OomGrammarEntry[] = [
     versions: 'torch 1.12 and later, MPS',
     source: 'pytorch aten/src/ATen/mps/MPSAllocator.mm',
     kind: 'mps_oom',
-    samples: [
-      {
-        text: 'RuntimeError: MPS backend out of memory (MPS allocated: 16.50 GB, other allocations: 1.20 GB, max allowed: 18.13 GB). Tried to allocate 512.00 MB on private pool. Use PYTORCH_MPS_HIGH_WATERMARK_RATIO=0.0 to disable upper limit for memory allocations (may cause system failure).',
-        expected: {
-          exception: 'RuntimeError',
-          bytes: { allocated: '16.50 GB', allowed: '18.13 GB', requested: '512.00 MB' },
-        },
-      },
-    ],
   },
   {
     id: 'hip.driver_oom',
@@ -1470,7 +1208,6 @@ export const OOM_MESSAGES: readonly OomGrammarEntry[] = [
     source: 'HIP runtime, hipErrorOutOfMemory',
     kind: 'hip_oom',
     when: ['head_hip'],
-    samples: [{ text: 'RuntimeError: HIP error: out of memory', expected: { exception: 'RuntimeError' } }],
   },
   {
     id: 'torch.thc_oom',
@@ -1480,12 +1217,6 @@ export const OOM_MESSAGES: readonly OomGrammarEntry[] = [
     source: 'pytorch aten/src/THC/THCGeneral.cpp, __THCudaCheck',
     kind: 'cuda_oom_driver',
     when: ['head_thc'],
-    samples: [
-      {
-        text: 'RuntimeError: cuda runtime error (2) : out of memory at /pytorch/aten/src/THC/generic/THCStorage.cu:58',
-        expected: { exception: 'RuntimeError' },
-      },
-    ],
   },
   {
     id: 'cuda.driver_oom_graph_capture',
@@ -1494,12 +1225,6 @@ export const OOM_MESSAGES: readonly OomGrammarEntry[] = [
     source: 'CUDA runtime, cudaErrorMemoryAllocation',
     kind: 'cuda_oom_graph_capture',
     when: ['head', 'graph_capture'],
-    samples: [
-      {
-        text: '    super().capture_end()\nRuntimeError: CUDA error: out of memory',
-        expected: { exception: 'RuntimeError' },
-      },
-    ],
   },
   {
     id: 'cuda.driver_oom',
@@ -1509,44 +1234,6 @@ export const OOM_MESSAGES: readonly OomGrammarEntry[] = [
     source: 'CUDA runtime, cudaErrorMemoryAllocation',
     kind: 'cuda_oom_driver',
     when: ['head'],
-    samples: [
-      {
-        text: "torch.AcceleratorError: CUDA error: out of memory\nSearch for `cudaErrorMemoryAllocation' in https://docs.nvidia.com/cuda/cuda-runtime-api/group__CUDART__TYPES.html for more information.",
-        expected: { exception: 'torch.AcceleratorError' },
-      },
-      { text: 'CUDA driver error: out of memory', expected: {} },
-      {
-        text: 'ggml_backend_cuda_buffer_type_alloc_buffer: allocating 812.50 MiB on device 1: cudaMalloc failed: out of memory',
-        expected: { device: 1, bytes: { requested: '812.50 MiB' } },
-      },
-      {
-        text: 'CUDA error: out of memory\n  current device: 2, in function alloc at ggml-cuda.cu:540',
-        expected: { device: 2 },
-      },
-      { text: 'RuntimeError: CUDA failed with error out of memory', expected: { exception: 'RuntimeError' } },
-      {
-        // The exception's first line says only where.
-        text: 'RuntimeError: storage.h 204\ncuda failed with error 2 out of memory.',
-        expected: { exception: 'RuntimeError' },
-      },
-      {
-        text: 'RuntimeError: [TensorRT-LLM][ERROR] CUDA runtime error in ::cudaMallocAsync(ptr, n, mCudaStream->get()): out of memory (/app/runtime/tllmBuffers.h:112)',
-        expected: { exception: 'RuntimeError' },
-      },
-      {
-        text: 'device_helpers.cuh:431: Memory allocation error on worker 0: std::bad_alloc: cudaErrorMemoryAllocation: out of memory\n- Free memory: 16777216\n- Requested memory: 67108864',
-        expected: { bytes: { free: '16777216 bytes', requested: '67108864 bytes' } },
-      },
-      {
-        text: 'failed to allocate 512.00M (536870912 bytes) from device: CUDA_ERROR_OUT_OF_MEMORY: out of memory',
-        expected: { bytes: { requested: '536870912 bytes' } },
-      },
-      { text: 'RuntimeError: Triton Error [CUDA]: out of memory', expected: { exception: 'RuntimeError' } },
-      {
-        text: 'MemoryError: std::bad_alloc: out_of_memory: CUDA error at: /opt/rmm/mr/device/cuda_memory_resource.hpp:70: cudaErrorMemoryAllocation out of memory',
-        expected: {},
-      },
-    ],
   },
   {
     id: 'cuda.device_assert',
@@ -1555,9 +1242,6 @@ export const OOM_MESSAGES: readonly OomGrammarEntry[] = [
     source: 'CUDA runtime, cudaErrorAssert',
     kind: 'not_oom',
     when: ['assert'],
-    samples: [
-      { text: 'RuntimeError: CUDA error: device-side assert triggered', expected: { exception: 'RuntimeError' } },
-    ],
   },
   {
     id: 'cuda.hardware',
@@ -1566,7 +1250,6 @@ export const OOM_MESSAGES: readonly OomGrammarEntry[] = [
     source: 'CUDA runtime and NVIDIA kernel driver',
     kind: 'hardware',
     when: ['hardware'],
-    samples: [{ text: 'RuntimeError: CUDA error: uncorrectable ECC error encountered', expected: {} }],
   },
   {
     id: 'cuda.other_error',
@@ -1576,9 +1259,6 @@ export const OOM_MESSAGES: readonly OomGrammarEntry[] = [
     source: 'CUDA runtime',
     kind: 'other',
     when: ['other'],
-    samples: [
-      { text: 'RuntimeError: CUDA error: unspecified launch failure', expected: { exception: 'RuntimeError' } },
-    ],
   },
   {
     id: 'nccl.oom',
@@ -1587,12 +1267,6 @@ export const OOM_MESSAGES: readonly OomGrammarEntry[] = [
     source: 'nccl src/include/alloc.h, checks.h',
     kind: 'nccl_oom',
     when: ['failure_oom'],
-    samples: [
-      {
-        text: "node7:1201:1388 [5] include/alloc.h:178 NCCL WARN Cuda failure 'out of memory'\n\nnode7:1201:1388 [5] include/alloc.h:185 NCCL WARN Failed to CUDA calloc 4194304 bytes",
-        expected: { device: 5, pid: 1201, bytes: { requested: '4194304 bytes' } },
-      },
-    ],
   },
   {
     id: 'nccl.calloc',
@@ -1601,10 +1275,6 @@ export const OOM_MESSAGES: readonly OomGrammarEntry[] = [
     source: 'nccl src/include/alloc.h',
     kind: 'nccl_oom',
     when: ['calloc'],
-    samples: [
-      { text: 'NCCL WARN Failed to CUDA calloc 4194304 bytes', expected: { bytes: { requested: '4194304 bytes' } } },
-      { text: 'ncclUnhandledCudaError: Failed to CUDA calloc async', expected: {} },
-    ],
   },
   {
     id: 'nccl.cuda_failure',
@@ -1613,12 +1283,6 @@ export const OOM_MESSAGES: readonly OomGrammarEntry[] = [
     source: 'nccl src/include/checks.h',
     kind: 'nccl_not_oom',
     when: ['failure_named'],
-    samples: [
-      {
-        text: "torch.distributed.DistBackendError: NCCL error in: ../NCCLUtils.hpp:219, unhandled cuda error, NCCL version 2.14.3\nncclUnhandledCudaError: Call to CUDA function failed.\nLast error:\nCuda failure 'invalid device context'",
-        expected: { exception: 'torch.distributed.DistBackendError' },
-      },
-    ],
   },
   {
     id: 'nccl.unknown',
@@ -1627,12 +1291,6 @@ export const OOM_MESSAGES: readonly OomGrammarEntry[] = [
     source: 'pytorch torch/csrc/distributed/c10d/NCCLUtils.cpp',
     kind: 'nccl_unknown',
     when: ['unhandled'],
-    samples: [
-      {
-        text: 'RuntimeError: NCCL error in: ../ProcessGroupNCCL.cpp:957, unhandled cuda error, NCCL version 2.10.3\nncclUnhandledCudaError: Call to CUDA function failed.',
-        expected: { exception: 'RuntimeError' },
-      },
-    ],
   },
   {
     id: 'cublas.device_assert',
@@ -1641,12 +1299,6 @@ export const OOM_MESSAGES: readonly OomGrammarEntry[] = [
     source: 'pytorch aten/src/ATen/cuda/Exceptions.cpp',
     kind: 'cublas_not_oom',
     when: ['device_assert', 'blas_memory'],
-    samples: [
-      {
-        text: 'Indexing.cu:699: indexSelectLargeIndex: block: [1,0,0], thread: [0,0,0] Assertion `srcIndex < srcSelectDimSize` failed.\nRuntimeError: CUDA error: CUBLAS_STATUS_NOT_INITIALIZED when calling `cublasCreate(handle)`',
-        expected: { exception: 'RuntimeError' },
-      },
-    ],
   },
   {
     id: 'cublas.memory',
@@ -1655,12 +1307,6 @@ export const OOM_MESSAGES: readonly OomGrammarEntry[] = [
     source: 'pytorch aten/src/ATen/cuda/Exceptions.cpp',
     kind: 'cublas',
     when: ['blas_memory'],
-    samples: [
-      {
-        text: 'RuntimeError: CUDA error: CUBLAS_STATUS_ALLOC_FAILED when calling `cublasCreate(handle)`',
-        expected: { exception: 'RuntimeError' },
-      },
-    ],
   },
   {
     id: 'cublas.other',
@@ -1669,12 +1315,6 @@ export const OOM_MESSAGES: readonly OomGrammarEntry[] = [
     source: 'pytorch aten/src/ATen/cuda/Exceptions.cpp',
     kind: 'cublas_not_oom',
     when: ['blas_other'],
-    samples: [
-      {
-        text: 'RuntimeError: CUDA error: CUBLAS_STATUS_EXECUTION_FAILED when calling `cublasSgemm( handle, opa, opb, m, n, k)`',
-        expected: { exception: 'RuntimeError' },
-      },
-    ],
   },
   {
     id: 'cusparse.memory',
@@ -1684,7 +1324,6 @@ export const OOM_MESSAGES: readonly OomGrammarEntry[] = [
     source: MEMORY,
     kind: 'cublas',
     when: ['sparse_memory'],
-    samples: [{ text: 'RuntimeError: cuFFT error: CUFFT_ALLOC_FAILED', expected: {} }],
   },
   {
     id: 'cudnn.alloc_failed',
@@ -1693,10 +1332,6 @@ export const OOM_MESSAGES: readonly OomGrammarEntry[] = [
     source: 'cudnn.h, cudnnStatus_t',
     kind: 'cudnn',
     when: ['alloc_failed'],
-    samples: [
-      { text: 'RuntimeError: cuDNN error: CUDNN_STATUS_ALLOC_FAILED', expected: {} },
-      { text: 'RuntimeError: cuDNN error: CUDNN_STATUS_INTERNAL_ERROR_DEVICE_ALLOCATION_FAILED', expected: {} },
-    ],
   },
   {
     id: 'cudnn.other',
@@ -1705,12 +1340,6 @@ export const OOM_MESSAGES: readonly OomGrammarEntry[] = [
     source: 'cudnn.h, cudnnStatus_t; pytorch aten/src/ATen/native/cudnn/Conv_v8.cpp',
     kind: 'cudnn_unknown',
     when: ['other'],
-    samples: [
-      {
-        text: 'RuntimeError: Unable to find a valid cuDNN algorithm to run convolution',
-        expected: { exception: 'RuntimeError' },
-      },
-    ],
   },
   {
     id: 'host.not_killed',
@@ -1719,7 +1348,6 @@ export const OOM_MESSAGES: readonly OomGrammarEntry[] = [
     source: MEMORY,
     kind: 'negative_text',
     when: ['not_killed'],
-    samples: [{ text: '        "OOMKilled": false,', expected: {} }],
   },
   {
     id: 'host.killer',
@@ -1727,26 +1355,6 @@ export const OOM_MESSAGES: readonly OomGrammarEntry[] = [
     versions: 'Linux kernel, Slurm, Kubernetes, Ray',
     source: 'linux mm/oom_kill.c; slurm src/slurmd/slurmstepd; ray memory_monitor',
     kind: 'host_oom',
-    samples: [
-      {
-        text: 'slurmstepd: error: Detected 3 oom-kill event(s) in StepId=991.0 cgroup. Some of your processes may have been killed by the cgroup out-of-memory handler.',
-        expected: {},
-      },
-      {
-        text: '[12345.678901] Memory cgroup out of memory: Killed process 8123 (python3) total-vm:81234000kB, anon-rss:79812000kB, file-rss:0kB',
-        expected: { pid: 8123 },
-      },
-      { text: 'srun: error: node12: task 3: Out Of Memory', expected: {} },
-      {
-        text: 'slurmstepd: error: Detected 1 oom_kill event in StepId=77.0. Some of the step tasks have been OOM Killed.',
-        expected: {},
-      },
-      { text: 'slurmstepd: error: StepId=77.0 exceeded memory limit (53687 > 51200), being killed', expected: {} },
-      { text: 'kernel: Out of memory: Killed process (python3), UID 1001', expected: {} },
-      { text: 'Out of Memory: Killed process 4242 (trainer).', expected: { pid: 4242 } },
-      { text: 'TERM_MEMLIMIT: job killed after reaching LSF memory usage limit.', expected: {} },
-      { text: '=>> PBS: job killed: mem 71303168kb exceeded limit 67108864kb', expected: {} },
-    ],
   },
   {
     id: 'host.alloc',
@@ -1754,21 +1362,6 @@ export const OOM_MESSAGES: readonly OomGrammarEntry[] = [
     versions: 'torch, C++, Python, numpy',
     source: 'pytorch c10/core/impl/alloc_cpu.cpp',
     kind: 'host_oom',
-    samples: [
-      {
-        text: "RuntimeError: [enforce fail at alloc_cpu.cpp:75] err == 0. DefaultCPUAllocator: can't allocate memory: you tried to allocate 68719476736 bytes. Error code 12 (Cannot allocate memory)",
-        expected: { bytes: { requested: '68719476736 bytes' } },
-      },
-      {
-        text: 'numpy.core._exceptions._ArrayMemoryError: Unable to allocate 7.45 GiB for an array with shape (1000, 1000000) and data type float64',
-        expected: { exception: 'numpy.core._exceptions._ArrayMemoryError', bytes: { requested: '7.45 GiB' } },
-      },
-      {
-        text: 'RuntimeError: [enforce fail at alloc_cpu.cpp:121] data.\nDefaultCPUAllocator: not enough memory: you tried to allocate 8388608 bytes.',
-        expected: { exception: 'RuntimeError', bytes: { requested: '8388608 bytes' } },
-      },
-      { text: 'memory allocation of 536870912 bytes failed', expected: { bytes: { requested: '536870912 bytes' } } },
-    ],
   },
   {
     id: 'dataloader.killed',
@@ -1777,12 +1370,6 @@ export const OOM_MESSAGES: readonly OomGrammarEntry[] = [
     source: 'pytorch torch/utils/data/_utils/signal_handling.py',
     kind: 'host_oom',
     when: ['worker', 'signal_killed'],
-    samples: [
-      {
-        text: 'RuntimeError: DataLoader worker (pid 811) is killed by signal: Killed.',
-        expected: { pid: 811, exception: 'RuntimeError' },
-      },
-    ],
   },
   {
     id: 'dataloader.shm',
@@ -1791,12 +1378,6 @@ export const OOM_MESSAGES: readonly OomGrammarEntry[] = [
     source: 'pytorch torch/csrc/DataLoader.cpp',
     kind: 'shm_oom',
     when: ['worker', 'shm_mentioned'],
-    samples: [
-      {
-        text: "RuntimeError: DataLoader worker (pid 811) is killed by signal: Bus error. It is possible that dataloader's workers are out of shared memory. Please try to raise your shared memory limit.",
-        expected: { pid: 811, exception: 'RuntimeError' },
-      },
-    ],
   },
   {
     id: 'dataloader.other',
@@ -1805,18 +1386,6 @@ export const OOM_MESSAGES: readonly OomGrammarEntry[] = [
     source: 'pytorch torch/utils/data/dataloader.py',
     kind: 'dataloader_worker_killed',
     when: ['worker'],
-    samples: [
-      {
-        text: 'RuntimeError: DataLoader worker (pid 811) is killed by signal: Segmentation fault.',
-        expected: { pid: 811, exception: 'RuntimeError' },
-      },
-      { text: 'RuntimeError: DataLoader worker exited unexpectedly', expected: { exception: 'RuntimeError' } },
-      {
-        // The statement that a traceback shows before it is not a second failure.
-        text: "    raise RuntimeError(f'DataLoader worker (pid(s) {pids}) exited unexpectedly') from e\nRuntimeError: DataLoader worker (pid(s) 811, 812) exited unexpectedly",
-        expected: { exception: 'RuntimeError' },
-      },
-    ],
   },
   {
     id: 'shm.mmap',
@@ -1825,12 +1394,6 @@ export const OOM_MESSAGES: readonly OomGrammarEntry[] = [
     source: 'pytorch aten/src/ATen/MapAllocator.cpp',
     kind: 'shm_oom',
     when: ['mmap', 'torch_file'],
-    samples: [
-      {
-        text: 'RuntimeError: unable to mmap 4096 bytes from file </torch_81_77>: Cannot allocate memory (12)',
-        expected: { exception: 'RuntimeError', bytes: { requested: '4096 bytes' } },
-      },
-    ],
   },
   {
     id: 'host.mmap',
@@ -1839,12 +1402,6 @@ export const OOM_MESSAGES: readonly OomGrammarEntry[] = [
     source: 'pytorch aten/src/ATen/MapAllocator.cpp',
     kind: 'host_oom',
     when: ['mmap', 'no_memory'],
-    samples: [
-      {
-        text: 'RuntimeError: unable to mmap 53687091200 bytes from file </ckpt/model.bin>: Cannot allocate memory (12)',
-        expected: { exception: 'RuntimeError', bytes: { requested: '53687091200 bytes' } },
-      },
-    ],
   },
   {
     id: 'shm.mmap_cut',
@@ -1853,7 +1410,6 @@ export const OOM_MESSAGES: readonly OomGrammarEntry[] = [
     source: 'pytorch aten/src/ATen/MapAllocator.cpp',
     kind: 'shm_oom',
     when: ['mmap'],
-    samples: [{ text: 'RuntimeError: unable to mmap', expected: { exception: 'RuntimeError' } }],
   },
   {
     id: 'shm.exhausted',
@@ -1862,16 +1418,6 @@ export const OOM_MESSAGES: readonly OomGrammarEntry[] = [
     source: 'pytorch aten/src/ATen/MapAllocator.cpp; nccl src/misc/shmutils.cc',
     kind: 'shm_oom',
     when: ['shm'],
-    samples: [
-      {
-        text: 'ERROR: Unexpected bus error encountered in worker. This might be caused by insufficient shared memory (shm).',
-        expected: {},
-      },
-      {
-        text: "OSError: [Errno 28] No space left on device: '/dev/shm/torch_77_12'",
-        expected: { exception: 'OSError' },
-      },
-    ],
   },
   {
     id: 'gpu.on_chip_resource',
@@ -1879,12 +1425,6 @@ export const OOM_MESSAGES: readonly OomGrammarEntry[] = [
     versions: 'Triton 2 and later, nvcc: memory of one multiprocessor, not of the device',
     source: 'triton python/triton/runtime/errors.py',
     kind: 'shared_mem_not_oom',
-    samples: [
-      {
-        text: 'triton.runtime.errors.OutOfResources: out of resource: shared memory, Required: 262144, Hardware limit: 232448. Reducing block sizes or `num_stages` may help.',
-        expected: { exception: 'triton.runtime.errors.OutOfResources' },
-      },
-    ],
   },
   {
     id: 'cuda.illegal_access_near_oom',
@@ -1893,16 +1433,6 @@ export const OOM_MESSAGES: readonly OomGrammarEntry[] = [
     source: 'CUDA runtime, cudaErrorIllegalAddress',
     kind: 'illegal_access_near_oom',
     when: ['oom_mentioned'],
-    samples: [
-      {
-        text: 'RuntimeError: CUDA error: an illegal memory access was encountered (retrying after OOM)',
-        expected: { exception: 'RuntimeError' },
-      },
-      {
-        text: 'skipping the batch after an OOM\nRuntimeError: CUDA error: an illegal memory access was encountered',
-        expected: { exception: 'RuntimeError' },
-      },
-    ],
   },
   {
     id: 'cuda.illegal_access',
@@ -1910,12 +1440,6 @@ export const OOM_MESSAGES: readonly OomGrammarEntry[] = [
     versions: 'any',
     source: 'CUDA runtime, cudaErrorIllegalAddress',
     kind: 'illegal_access_not_oom',
-    samples: [
-      {
-        text: 'torch.AcceleratorError: CUDA error: an illegal memory access was encountered',
-        expected: { exception: 'torch.AcceleratorError' },
-      },
-    ],
   },
   {
     id: 'torch.nvml_assert',
@@ -1923,12 +1447,6 @@ export const OOM_MESSAGES: readonly OomGrammarEntry[] = [
     versions: 'torch 2.1 and later, while composing an OOM message that is then never printed',
     source: CACHING_ALLOCATOR,
     kind: 'nvml_assert_in_oom_path',
-    samples: [
-      {
-        text: 'RuntimeError: NVML_SUCCESS == r INTERNAL ASSERT FAILED at "../c10/cuda/CUDACachingAllocator.cpp":838, please report a bug to PyTorch.',
-        expected: { exception: 'RuntimeError' },
-      },
-    ],
   },
   {
     id: 'serving.kv_cache_budget',
@@ -1936,20 +1454,6 @@ export const OOM_MESSAGES: readonly OomGrammarEntry[] = [
     versions: 'vLLM, SGLang: the budget set aside for the KV cache, not the device',
     source: 'vllm v1/core/kv_cache_utils.py; sglang model_runner.py',
     kind: 'kv_cache_budget',
-    samples: [
-      {
-        text: 'ValueError: No available memory for the cache blocks. Try increasing `gpu_memory_utilization` when initializing the engine.',
-        expected: { exception: 'ValueError' },
-      },
-      {
-        text: "ValueError: To serve at least one request with the model's max seq len (65536), \n(9.50 GiB KV cache is needed, which is larger than the available KV cache memory (4.25 GiB).",
-        expected: { exception: 'ValueError' },
-      },
-      {
-        text: 'ValueError: Free memory on device cuda:1 (11.25/39.50 GiB) on startup is less than desired GPU memory utilization (0.9, 35.55 GiB).',
-        expected: { device: 1, exception: 'ValueError', bytes: { free: '11.25 GiB', total: '39.50 GiB' } },
-      },
-    ],
   },
   {
     id: 'xla.oom',
@@ -1957,16 +1461,6 @@ export const OOM_MESSAGES: readonly OomGrammarEntry[] = [
     versions: 'JAX, XLA',
     source: 'xla service and tsl bfc_allocator',
     kind: 'jax_oom',
-    samples: [
-      {
-        text: 'jaxlib.xla_extension.XlaRuntimeError: RESOURCE_EXHAUSTED: Out of memory while trying to allocate 8589934592 bytes.',
-        expected: { exception: 'jaxlib.xla_extension.XlaRuntimeError', bytes: { requested: '8589934592 bytes' } },
-      },
-      {
-        text: 'RESOURCE_EXHAUSTED: Out of memory allocating 12.00GiB.',
-        expected: { bytes: { requested: '12.00 GiB' } },
-      },
-    ],
   },
   {
     id: 'tensorflow.bfc_retry',
@@ -1975,12 +1469,6 @@ export const OOM_MESSAGES: readonly OomGrammarEntry[] = [
     source: 'tensorflow core/common_runtime/bfc_allocator.cc, AllocateRaw with retry_on_failure false',
     kind: 'note',
     when: ['bfc', 'no_failure'],
-    samples: [
-      {
-        text: 'W tensorflow/core/common_runtime/bfc_allocator.cc:242] Allocator (GPU_0_bfc) ran out of memory trying to allocate 1.25GiB with freed_by_count=0. The caller indicates that this is not a failure, but may mean that there could be performance gains if more memory were available.',
-        expected: null,
-      },
-    ],
   },
   {
     id: 'xla.bfc_oom',
@@ -1989,12 +1477,6 @@ export const OOM_MESSAGES: readonly OomGrammarEntry[] = [
     source: 'xla tsl/framework/bfc_allocator.cc',
     kind: 'jax_oom',
     when: ['bfc', 'xla_source'],
-    samples: [
-      {
-        text: 'W external/xla/xla/tsl/framework/bfc_allocator.cc:482] Allocator (GPU_0_bfc) ran out of memory trying to allocate 2.25GiB (rounded to 2415919104)requested by op',
-        expected: { bytes: { requested: '2.25 GiB' } },
-      },
-    ],
   },
   {
     id: 'tensorflow.oom',
@@ -2002,16 +1484,6 @@ export const OOM_MESSAGES: readonly OomGrammarEntry[] = [
     versions: 'TensorFlow 1 and 2; the request is the tensor, shape times element',
     source: 'tensorflow core/framework/op_kernel.cc',
     kind: 'tf_oom',
-    samples: [
-      {
-        text: 'tensorflow.python.framework.errors_impl.ResourceExhaustedError: OOM when allocating tensor with shape[64,512,28,28] and type float on /job:localhost/replica:0/task:0/device:GPU:1 by allocator GPU_1_bfc',
-        expected: {
-          device: 1,
-          exception: 'tensorflow.python.framework.errors_impl.ResourceExhaustedError',
-          bytes: { requested: 'shape[64,512,28,28] float' },
-        },
-      },
-    ],
   },
   {
     id: 'cupy.oom',
@@ -2020,15 +1492,6 @@ export const OOM_MESSAGES: readonly OomGrammarEntry[] = [
     versions: 'CuPy; `to allocate … (total …)` before 6',
     source: 'cupy cupy/cuda/memory.pyx OutOfMemoryError',
     kind: 'cuda_oom_driver',
-    samples: [
-      {
-        text: 'cupy.cuda.memory.OutOfMemoryError: Out of memory allocating 8,589,934,592 bytes (allocated so far: 17,000,448 bytes, limit set to: 20,000,000,000 bytes).',
-        expected: {
-          exception: 'cupy.cuda.memory.OutOfMemoryError',
-          bytes: { requested: '8,589,934,592 bytes', allocated: '17,000,448 bytes', allowed: '20,000,000,000 bytes' },
-        },
-      },
-    ],
   },
   {
     id: 'paddle.oom',
@@ -2037,15 +1500,6 @@ export const OOM_MESSAGES: readonly OomGrammarEntry[] = [
     versions: 'PaddlePaddle 1.6 and later; `… memory has been allocated` since 2.1 [inf]',
     source: 'paddle fluid/memory/allocation/cuda_allocator.cc',
     kind: 'cuda_oom_driver',
-    samples: [
-      {
-        text: 'ResourceExhaustedError: \n\nOut of memory error on GPU 1. Cannot allocate 72.500000MB memory on GPU 1, 10.750000GB memory has been allocated and available memory is only 31.250000MB.',
-        expected: {
-          device: 1,
-          bytes: { requested: '72.500000 MB', free: '31.250000 MB' },
-        },
-      },
-    ],
   },
   {
     id: 'sycl.oom',
@@ -2054,12 +1508,6 @@ export const OOM_MESSAGES: readonly OomGrammarEntry[] = [
     source: 'intel/llvm sycl, unified-runtime ur_result_t',
     kind: 'xpu_oom',
     when: ['sycl'],
-    samples: [
-      {
-        text: 'RuntimeError: level_zero backend failed with error: 39 (UR_RESULT_ERROR_OUT_OF_DEVICE_MEMORY)',
-        expected: { exception: 'RuntimeError' },
-      },
-    ],
   },
   {
     id: 'ascend.oom',
@@ -2068,13 +1516,6 @@ export const OOM_MESSAGES: readonly OomGrammarEntry[] = [
     source: MEMORY,
     kind: 'npu_oom',
     when: ['acl'],
-    samples: [
-      { text: 'EL0004: Failed to allocate memory.', expected: {} },
-      {
-        text: 'Memory_Allocation_Failure(EL0004): Failed to allocate memory requested by GE module.\n        Possible Cause: Available memory is insufficient.\n        Call rtMalloc fail, purpose: page caching, type = 2, size:2147549184, device_id:1[FUNC:Alloc]',
-        expected: { device: 1, bytes: { requested: '2147549184 bytes' } },
-      },
-    ],
   },
   {
     id: 'habana.hpu_oom',
@@ -2082,12 +1523,6 @@ export const OOM_MESSAGES: readonly OomGrammarEntry[] = [
     versions: 'Intel Gaudi PyTorch bridge',
     source: MEMORY,
     kind: 'hpu_oom',
-    samples: [
-      {
-        text: 'RuntimeError: [Rank:0] FATAL ERROR :: MODULE:PT_DEVMEM Allocation failed for size::805306368 (768)MB',
-        expected: { bytes: { requested: '805306368 bytes' } },
-      },
-    ],
   },
 ];
 

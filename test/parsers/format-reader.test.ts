@@ -18,7 +18,6 @@ const NUMBER: LineFormat = {
   fields: { value: '' },
   read: ({ value }, emit) => emit({ row: 'value', name: 'value', value: Number(value), unit: null }),
   cutAtEnd: (text) => !text.endsWith(';'),
-  samples: [],
 };
 const PLAIN: LineFormat = { ...NUMBER, id: 'test.plain', cutAtEnd: () => false };
 const BLOCK: BlockFormat = {
@@ -43,7 +42,6 @@ const BLOCK: BlockFormat = {
   },
   mostForeign: 2,
   mostLines: 6,
-  samples: [],
 };
 
 interface Line {

@@ -2,9 +2,12 @@ import { describe, expect, it } from 'vitest';
 import { applyBlock, applyLine } from '../../parsers/log/formats/apply.js';
 import type { BlockFormat, LineFormat, LogFormat } from '../../parsers/log/formats/contract.js';
 import { LOG_FORMATS } from '../../parsers/log/formats/index.js';
+import { listFormats } from '../../parsers/log/list-formats.js';
 import { stripPrefix } from '../../parsers/log/strip-prefix.js';
+import { loadData } from '../../src/knowledge/load-data.js';
 import type { LogFinding } from '../../src/model/log-rows.js';
 import { cpuMs } from '../support/cpu-time.js';
+import { type LogSample, STORED_SAMPLES, samplesOf } from '../support/log-samples.js';
 
 /** Shorter anchors slow every line of every log down; these few have no longer word. */
 const SHORT_ANCHORS: ReadonlyMap<string, string> = new Map([
@@ -21,26 +24,25 @@ function groupsOf(pattern: RegExp): string[] {
   return Object.keys(match?.groups ?? {}).sort();
 }
 
-function collect(format: LogFormat, sample: LogFormat['samples'][number]): LogFinding[] {
+function collect(format: LogFormat, { lines }: LogSample): LogFinding[] {
   const rows: LogFinding[] = [];
   const emit = (finding: LogFinding): void => {
     rows.push(finding);
   };
-  if (format.form === 'line' && 'text' in sample) applyLine(format, sample.text, emit);
-  else if (format.form === 'block' && 'lines' in sample) applyBlock(format, sample.lines, emit);
+  if (format.form === 'line') applyLine(format, lines[0]!, emit);
+  else applyBlock(format, lines, emit);
   return rows;
 }
 
-const firstLine = (sample: LogFormat['samples'][number]): string =>
-  'text' in sample ? sample.text : (sample.lines[0] ?? '');
+const firstLine = ({ lines }: LogSample): string => lines[0] ?? '';
 
 /** A sample as a launcher's log has it, and as a format then sees it. */
-function behind(prefix: string, sample: LogFormat['samples'][number]): LogFormat['samples'][number] {
+function behind(prefix: string, sample: LogSample): LogSample {
   const strip = (line: string): string => {
     const text = prefix + line;
     return text.slice(stripPrefix(text).end);
   };
-  return 'text' in sample ? { ...sample, text: strip(sample.text) } : { ...sample, lines: sample.lines.map(strip) };
+  return { ...sample, lines: sample.lines.map(strip) };
 }
 
 /** A time that stands in front becomes part of the prefix. */
@@ -51,6 +53,12 @@ describe('the list of formats', () => {
     expect(LINES.length).toBeGreaterThan(0);
     const ids = LOG_FORMATS.map(({ id }) => id);
     expect(ids.filter((id, index) => ids.indexOf(id) !== index)).toEqual([]);
+  });
+
+  it('has samples for every format and message, and for nothing else', () => {
+    const ids = listFormats().map(({ id }) => id);
+    expect([...STORED_SAMPLES.keys()].sort()).toEqual(ids.toSorted());
+    expect(Object.keys(loadData('log-examples') as object).sort()).toEqual(ids.toSorted());
   });
 
   it('says where each format comes from', () => {
@@ -90,8 +98,9 @@ describe('the list of formats', () => {
 
 describe.each(LOG_FORMATS.map((format) => [format.id, format] as const))('%s', (_id, format) => {
   it('has samples, one of which yields rows, and each of those holds an anchor', () => {
-    expect(format.samples.some(({ rows }) => rows.length > 0)).toBe(true);
-    for (const sample of format.samples) {
+    const samples = samplesOf(format);
+    expect(samples.some(({ rows }) => rows.length > 0)).toBe(true);
+    for (const sample of samples) {
       if (sample.rows.length === 0) continue;
       const text = firstLine(sample);
       expect(
@@ -101,7 +110,7 @@ describe.each(LOG_FORMATS.map((format) => [format.id, format] as const))('%s', (
     }
   });
 
-  it.each(format.samples.map((sample) => [firstLine(sample).slice(0, 60), sample] as const))(
+  it.each(samplesOf(format).map((sample) => [firstLine(sample).slice(0, 60), sample] as const))(
     'reads %s',
     (_text, sample) => {
       const rows = collect(format, sample);
@@ -117,7 +126,7 @@ describe.each(LOG_FORMATS.map((format) => [format.id, format] as const))('%s', (
   );
 
   it('reads the same behind prefixes, which are stripped before it sees a line', () => {
-    for (const sample of format.samples) {
+    for (const sample of samplesOf(format)) {
       for (const prefix of ['[default3]:', '[rank7]: ', '[default0]:INFO:megatron.core.utils:']) {
         const said = `${prefix}${firstLine(sample)}`;
         expect(collect(format, behind(prefix, sample)).map(withoutTime), said).toEqual(sample.rows.map(withoutTime));
@@ -147,8 +156,8 @@ function hostileUnits(format: LogFormat): string[] {
     'x=1, ',
     ...format.anchors,
     ...format.anchors.map((anchor) => `${anchor} 1`),
-    ...format.samples.map(firstLine),
-    ...format.samples.map((sample) => firstLine(sample).slice(0, -3)),
+    ...samplesOf(format).map(firstLine),
+    ...samplesOf(format).map((sample) => firstLine(sample).slice(0, -3)),
   ].filter((unit) => unit !== '');
 }
 
@@ -162,7 +171,7 @@ function timed(format: LogFormat, text: string): number {
     format.cutAtEnd?.(text);
   } else {
     format.opens.test(text);
-    const opening = format.samples[0]?.lines[0] ?? '';
+    const opening = samplesOf(format)[0]?.lines[0] ?? '';
     const match = format.opens.exec(opening);
     const reader = match === null ? null : format.begin(match, sink);
     reader?.line(text);

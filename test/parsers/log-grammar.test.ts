@@ -2,7 +2,6 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { incidentsInText } from '../../parsers/log/index.js';
 import {
-  type ExpectedIncident,
   MESSAGE_FAMILIES,
   OOM_MESSAGES,
   type OomGrammarEntry,
@@ -12,10 +11,11 @@ import {
   unallocatedOf,
 } from '../../src/knowledge/oom-messages.js';
 import type { IncidentRow } from '../../src/model/tables.js';
+import { type ExpectedIncident, messageSamples } from '../support/log-samples.js';
 
 type Sample = readonly [entry: OomGrammarEntry, text: string, expected: ExpectedIncident | null];
 const SAMPLES: readonly Sample[] = OOM_MESSAGES.flatMap((entry) =>
-  entry.samples.map(({ text, expected }): Sample => [entry, text, expected]),
+  messageSamples(entry.id).map(({ text, expected }): Sample => [entry, text, expected]),
 );
 
 const printed = (row: IncidentRow): Record<string, string> =>
@@ -45,8 +45,8 @@ function checkSomeFigures(row: IncidentRow, expected: ExpectedIncident): void {
 describe('the grammar', () => {
   it('has unique ids, samples, a source and anchors the scanner can use', () => {
     expect(new Set(OOM_MESSAGES.map(({ id }) => id)).size).toBe(OOM_MESSAGES.length);
-    for (const { samples, source, versions } of OOM_MESSAGES) {
-      expect(samples.length).toBeGreaterThan(0);
+    for (const { id, source, versions } of OOM_MESSAGES) {
+      expect(messageSamples(id).length, id).toBeGreaterThan(0);
       expect(source).not.toBe('');
       expect(versions).not.toBe('');
     }

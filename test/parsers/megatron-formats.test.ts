@@ -3,6 +3,7 @@ import { applyLine } from '../../parsers/log/formats/apply.js';
 import type { LineFormat } from '../../parsers/log/formats/contract.js';
 import { MEGATRON_FAMILY } from '../../parsers/log/formats/megatron-family.js';
 import type { LogFinding } from '../../src/model/log-rows.js';
+import { samplesOf } from '../support/log-samples.js';
 
 const lines = MEGATRON_FAMILY.filter((format): format is LineFormat => format.form === 'line');
 const byId = (id: string): LineFormat => {
@@ -19,9 +20,9 @@ const read = (format: LineFormat, text: string): LogFinding[] => {
 describe('records that a terminal cut', () => {
   const ITERATIONS = ['megatron-lm.iteration', 'megatron-deepspeed.iteration-keys'];
   const RECORDS = ITERATIONS.flatMap((id) =>
-    byId(id)
-      .samples.filter(({ text, rows }) => rows.length === 1 && text.endsWith('|'))
-      .map(({ text }) => [id, text] as const),
+    samplesOf(byId(id)).flatMap(({ lines: [text = ''], rows }) =>
+      rows.length === 1 && text.endsWith('|') ? [[id, text] as const] : [],
+    ),
   );
 
   it.each(RECORDS)('%s: every cut behind its head shows, and the pieces make the record: %s', (id, text) => {

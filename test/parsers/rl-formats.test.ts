@@ -9,6 +9,7 @@ import { sniffLog } from '../../parsers/log/sniff.js';
 import { stripPrefix } from '../../parsers/log/strip-prefix.js';
 import { type LogRow, placedRow } from '../../src/model/log-rows.js';
 import type { IncidentRow } from '../../src/model/tables.js';
+import { samplesOf } from '../support/log-samples.js';
 
 interface Read {
   readonly rows: LogRow[];
@@ -36,11 +37,10 @@ const coloured = (prefix: string): string => `${ESCAPE}[36m${prefix}${ESCAPE}[0m
 
 describe('formats of reinforcement learning', () => {
   it('tell figures of healthy runs, which no wording of a failure claims', () => {
-    for (const { id, samples } of REINFORCEMENT_LEARNING_FORMATS)
-      for (const sample of samples) {
-        const lines = 'text' in sample ? [sample.text] : sample.lines;
+    for (const format of REINFORCEMENT_LEARNING_FORMATS)
+      for (const { lines } of samplesOf(format)) {
         if (lines.some((line) => /Error: |OOM|out of memory|CUresult error/i.test(line))) continue;
-        expect(read(lines).incidents, `${id}: ${lines[0]}`).toEqual([]);
+        expect(read(lines).incidents, `${format.id}: ${lines[0]}`).toEqual([]);
       }
   });
 

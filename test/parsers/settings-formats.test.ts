@@ -3,8 +3,9 @@ import { applyBlock, applyLine } from '../../parsers/log/formats/apply.js';
 import { YamlLines } from '../../parsers/log/formats/settings/yaml-lines.js';
 import { SETTINGS_FORMATS } from '../../parsers/log/formats/settings.js';
 import { logParser } from '../../parsers/log/index.js';
-import { type LogFinding, type LogRow, placedRow } from '../../src/model/log-rows.js';
+import { type LogRow, placedRow } from '../../src/model/log-rows.js';
 import { cpuMs } from '../support/cpu-time.js';
+import { samplesOf } from '../support/log-samples.js';
 
 async function readLog(text: string): Promise<LogRow[]> {
   const bytes = Buffer.from(text);
@@ -39,19 +40,6 @@ const settings = (rows: readonly LogRow[]): string[] =>
   rows.flatMap((row) =>
     row.row === 'config' || row.row === 'env' ? [`${row.key}=${row.value}@${row.line} ${row.origin}`] : [],
   );
-
-describe('samples', () => {
-  it.each(SETTINGS_FORMATS.map((format) => [format.id, format] as const))('%s', (_id, format) => {
-    for (const sample of format.samples) {
-      const rows: LogFinding[] = [];
-      if (format.form === 'line' && 'text' in sample) applyLine(format, sample.text, (row) => rows.push(row));
-      if (format.form === 'block' && 'lines' in sample) applyBlock(format, sample.lines, (row) => rows.push(row));
-      expect(rows).toEqual(sample.rows);
-    }
-    expect(format.samples.length).toBeGreaterThan(0);
-    for (const anchor of format.anchors) expect(anchor.length, anchor).toBeGreaterThanOrEqual(8);
-  });
-});
 
 describe('settings in logs', () => {
   it('follow their own writer', async () => {
@@ -190,7 +178,7 @@ describe('hostile lines', () => {
       for (const line of lines) {
         if (format.form === 'line') applyLine(format, line, () => {});
         else {
-          const first = 'lines' in format.samples[0]! ? format.samples[0].lines[0]! : '';
+          const first = samplesOf(format)[0]!.lines[0]!;
           applyBlock(format, [first, ...Array.from({ length: 50 }, () => line)], () => {});
         }
       }

@@ -45,16 +45,6 @@ export const CONFIGURATION_FAILURES: readonly LogFormat[] = [
     kind: 'config_error',
     pattern:
       /: error: (?<text>(?:unrecognized arguments|the following arguments are required|argument [^:\n]{1,120}|ambiguous option|one of the arguments [^\n]{1,200} is required)(?:: ?[^\n]{0,400})?)/g,
-    samples: [
-      {
-        text: 'pretrain_gpt.py: error: unrecognized arguments: --use-fsdp3',
-        rows: [{ row: 'failure', kind: 'config_error', text: 'unrecognized arguments: --use-fsdp3' }],
-      },
-      {
-        text: "pretrain_gpt.py: error: argument --seq-length: invalid int value: '4k'",
-        rows: [{ row: 'failure', kind: 'config_error', text: "argument --seq-length: invalid int value: '4k'" }],
-      },
-    ],
   }),
   failureLine({
     id: 'hydra.error',
@@ -77,16 +67,6 @@ export const CONFIGURATION_FAILURES: readonly LogFormat[] = [
     kind: 'config_error',
     pattern:
       /(?<text>Could not override '[^'\n]{1,200}'|Key '[^'\n]{1,200}' is not in struct|Error executing job with overrides: [^\n]{0,400}|Missing mandatory value: [\w.]{1,200}|You must specify '[^'\n]{1,200}'|no viable alternative at input '[^'\n]{0,200}'|mismatched input '[^'\n]{1,60}' expecting [^\n]{1,100}|Error merging override [^\n]{1,300}|Error (?:in call to|locating) target '[^'\n]{1,300}')/g,
-    samples: [
-      {
-        text: "Could not override 'trainer.num_node'.",
-        rows: [{ row: 'failure', kind: 'config_error', text: "Could not override 'trainer.num_node'" }],
-      },
-      {
-        text: "Key 'num_node' is not in struct",
-        rows: [{ row: 'failure', kind: 'config_error', text: "Key 'num_node' is not in struct" }],
-      },
-    ],
   }),
   {
     form: 'line',
@@ -106,42 +86,5 @@ export const CONFIGURATION_FAILURES: readonly LogFormat[] = [
       if (classified === null) return;
       emit({ row: 'failure', kind: classified.kind, text: `${exception}: ${message.trim()}`, exception });
     },
-    samples: [
-      {
-        text: 'ValueError: Currently there is no support for Pipeline parallelism with CPU offloading',
-        rows: [
-          {
-            row: 'failure',
-            kind: 'config_error',
-            text: 'ValueError: Currently there is no support for Pipeline parallelism with CPU offloading',
-            exception: 'ValueError',
-          },
-        ],
-      },
-      {
-        // Reads like a notice about illegal memory access; it is the assertion.
-        text: 'AssertionError: Setting NCCL_GRAPH_REGISTER=0 to avoid illegal memory access when using CUDA Graph with PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True.',
-        rows: [
-          {
-            row: 'failure',
-            kind: 'config_error',
-            text: 'AssertionError: Setting NCCL_GRAPH_REGISTER=0 to avoid illegal memory access when using CUDA Graph with PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True.',
-            exception: 'AssertionError',
-          },
-        ],
-      },
-      {
-        text: 'torch.distributed.DistNetworkError: The client socket has timed out after 600000ms while trying to connect to (node1, 29500).',
-        rows: [
-          {
-            row: 'failure',
-            kind: 'timeout',
-            text: 'torch.distributed.DistNetworkError: The client socket has timed out after 600000ms while trying to connect to (node1, 29500).',
-            exception: 'torch.distributed.DistNetworkError',
-          },
-        ],
-      },
-      { text: 'we saw ValueError: bad step in another run', rows: [] },
-    ],
   },
 ];

@@ -31,24 +31,6 @@ export const CRASH_FAILURES: readonly LogFormat[] = [
     kind: 'other',
     pattern:
       /(?<text>Fatal Python error: [^\n]{1,100}|(?:double free or corruption|free\(\): (?:invalid|corrupted|double free)|malloc\(\): |malloc_consolidate\(\): |munmap_chunk\(\): )[^\n]{0,60}|corrupted (?:size vs\. prev_size|double-linked list)|Segfault encountered|Fatal glibc error[^\n]{0,100}|\*\*\* stack smashing detected \*\*\*|Caught signal \d{1,2} \([^)\n]{1,80}\)|CUDA error: an illegal instruction was encountered|(?:Segmentation fault|Aborted|Bus error|Illegal instruction|Floating point exception) {0,40}\(core dumped\)|Segmentation fault(?! {0,40}\())/g,
-    samples: [
-      {
-        text: 'Fatal Python error: Segmentation fault',
-        rows: [{ row: 'failure', kind: 'other', text: 'Fatal Python error: Segmentation fault' }],
-      },
-      {
-        text: 'malloc(): unaligned tcache chunk detected',
-        rows: [{ row: 'failure', kind: 'other', text: 'malloc(): unaligned tcache chunk detected' }],
-      },
-      {
-        text: '/var/spool/job: line 41: 22110 Aborted                 (core dumped) python train.py',
-        rows: [{ row: 'failure', kind: 'other', text: 'Aborted                 (core dumped)' }],
-      },
-      {
-        text: 'bash: line 1: 4711 Segmentation fault (core dumped) python pretrain.py',
-        rows: [{ row: 'failure', kind: 'other', text: 'Segmentation fault (core dumped)' }],
-      },
-    ],
   }),
   failureLine({
     id: 'megatron.bad_numbers',
@@ -67,22 +49,6 @@ export const CRASH_FAILURES: readonly LogFormat[] = [
     kind: 'other',
     pattern:
       /(?:Rank (?<rank>\d{1,6})(?:, node [\w.-]{1,64}, device \d{1,3}, iteration \d{1,12})?: )?(?<text>(?:Unexpected result (?:nan|inf)[^\n]{0,200}|found (?:NaN|Inf) in [^\n.]{1,120}|Current loss scale already at minimum[^\n]{0,80}))/g,
-    samples: [
-      {
-        text: 'AssertionError: Rank 6: found NaN in local forward loss calculation. Device: 6, node: node4',
-        rows: [{ row: 'failure', kind: 'other', text: 'found NaN in local forward loss calculation', rank: 6 }],
-      },
-      {
-        text: 'Exception: Current loss scale already at minimum - cannot decrease scale anymore. Exiting run.',
-        rows: [
-          {
-            row: 'failure',
-            kind: 'other',
-            text: 'Current loss scale already at minimum - cannot decrease scale anymore. Exiting run.',
-          },
-        ],
-      },
-    ],
   }),
   failureLine({
     id: 'data.exhausted',
@@ -94,12 +60,6 @@ export const CRASH_FAILURES: readonly LogFormat[] = [
     kind: 'other',
     pattern:
       /(?<text>no samples left to consume(?:: \d{1,15}, \d{1,15})?|no sample to consume(?:: \d{1,15})?|EOFError: No data left in file)/g,
-    samples: [
-      {
-        text: 'AssertionError: no samples left to consume: 6400, 6400',
-        rows: [{ row: 'failure', kind: 'other', text: 'no samples left to consume: 6400, 6400' }],
-      },
-    ],
   }),
   failureLine({
     id: 'filesystem.failed',
@@ -117,22 +77,5 @@ export const CRASH_FAILURES: readonly LogFormat[] = [
     kind: (groups) => (/creating shared memory/.test(groups['text'] ?? '') ? null : 'other'),
     pattern:
       /(?<text>(?:\[Errno \d{1,3}\] )?(?:No space left on device(?: while creating shared memory)?|Disk quota exceeded|Read-only file system|Stale file handle|Input\/output error)(?:: '[^'\n]{1,300}')?)/g,
-    samples: [
-      {
-        text: "OSError: [Errno 28] No space left on device: '/ckpt/iter_0000500/x.distcp'",
-        rows: [
-          {
-            row: 'failure',
-            kind: 'other',
-            text: "[Errno 28] No space left on device: '/ckpt/iter_0000500/x.distcp'",
-          },
-        ],
-      },
-      // Shared memory is the message grammar's.
-      {
-        text: 'Error while creating shared memory segment: No space left on device while creating shared memory segment',
-        rows: [],
-      },
-    ],
   }),
 ];

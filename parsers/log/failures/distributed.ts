@@ -19,30 +19,6 @@ export const DISTRIBUTED_FAILURES: readonly LogFormat[] = [
       `${RANK}(?<text>Watchdog caught collective operation timeout(?:: WorkNCCL\\([^()\\n]{0,400}(?:\\([^()\\n]{0,40}\\)[^()\\n]{0,200}){0,4}\\))?(?: ran for \\d{1,12} milliseconds before timing out)?)`,
       'g',
     ),
-    samples: [
-      {
-        text: '[Rank 7] Watchdog caught collective operation timeout: WorkNCCL(SeqNum=412, OpType=ALLREDUCE, NumelIn=1048576, NumelOut=1048576, Timeout(ms)=600000) ran for 600071 milliseconds before timing out.',
-        rows: [
-          {
-            row: 'failure',
-            kind: 'timeout',
-            text: 'Watchdog caught collective operation timeout: WorkNCCL(SeqNum=412, OpType=ALLREDUCE, NumelIn=1048576, NumelOut=1048576, Timeout(ms)=600000) ran for 600071 milliseconds before timing out',
-            rank: 7,
-          },
-        ],
-      },
-      {
-        text: 'what():  [PG ID 3 PG GUID 14(DATA_PARALLEL_GROUP) Rank 2] Process group watchdog thread terminated with exception: [Rank 2] Watchdog caught collective operation timeout: WorkNCCL(SeqNum=9, OpType=BROADCAST) ran for 1800044 milliseconds before timing out.',
-        rows: [
-          {
-            row: 'failure',
-            kind: 'timeout',
-            text: 'Watchdog caught collective operation timeout: WorkNCCL(SeqNum=9, OpType=BROADCAST) ran for 1800044 milliseconds before timing out',
-            rank: 2,
-          },
-        ],
-      },
-    ],
   }),
   failureLine({
     id: 'torch.watchdog_end',
@@ -64,34 +40,6 @@ export const DISTRIBUTED_FAILURES: readonly LogFormat[] = [
       `${RANK}(?<text>Some NCCL operations have failed or timed out|To avoid data inconsistency, we are taking the entire process down|(?:Exception \\(either an error or timeout\\)|[Ff]ailure) detected by watchdog at work[^\\n]{0,160}|Process group watchdog thread terminated with exception(?<why>: [^\\n]{0,160})?|Timeout at NCCL work[^\\n]{0,160}|NCCL work timed out)`,
       'g',
     ),
-    samples: [
-      {
-        text: '[PG ID 2 PG GUID 3 Rank 2] Process group watchdog thread terminated with exception: CUDA error: unspecified launch failure',
-        rows: [
-          {
-            row: 'failure',
-            kind: 'other',
-            text: 'Process group watchdog thread terminated with exception: CUDA error: unspecified launch failure',
-            rank: 2,
-          },
-        ],
-      },
-      {
-        text: '[Rank 5] Some NCCL operations have failed or timed out. Due to the asynchronous nature of CUDA kernels, subsequent GPU operations might run on corrupted/incomplete data.',
-        rows: [{ row: 'failure', kind: 'timeout', text: 'Some NCCL operations have failed or timed out', rank: 5 }],
-      },
-      {
-        text: '[PG ID 0 PG GUID 0(default_pg) Rank 3]  failure detected by watchdog at work sequence id: 88 PG status: last enqueued work: 90, last completed work: 87',
-        rows: [
-          {
-            row: 'failure',
-            kind: 'timeout',
-            text: 'failure detected by watchdog at work sequence id: 88 PG status: last enqueued work: 90, last completed work: 87',
-            rank: 3,
-          },
-        ],
-      },
-    ],
   }),
   failureLine({
     id: 'torch.heartbeat_monitor',
@@ -111,25 +59,6 @@ export const DISTRIBUTED_FAILURES: readonly LogFormat[] = [
       `${RANK}(?<text>Heartbeat monitor timed out|ProcessGroupNCCL's watchdog got stuck for \\d{1,9} ?seconds|(?:Received a|Observed flight recorder) dump signal[^\\n]{0,160}|ProcessGroupNCCL preparing to dump debug info)`,
       'g',
     ),
-    samples: [
-      {
-        text: "[PG 0 Rank 12] [PG 0 Rank 12] ProcessGroupNCCL's watchdog got stuck for 480 seconds without making progress in monitoring enqueued collectives.",
-        rows: [
-          { row: 'failure', kind: 'timeout', text: "ProcessGroupNCCL's watchdog got stuck for 480 seconds", rank: 12 },
-        ],
-      },
-      {
-        text: '[PG ID 0 PG GUID 0(default_pg) Rank 1] Observed flight recorder dump signal from another rank via TCPStore.',
-        rows: [
-          {
-            row: 'failure',
-            kind: 'timeout',
-            text: 'Observed flight recorder dump signal from another rank via TCPStore.',
-            rank: 1,
-          },
-        ],
-      },
-    ],
   }),
   failureLine({
     id: 'torch.barrier_timeout',
@@ -146,18 +75,6 @@ export const DISTRIBUTED_FAILURES: readonly LogFormat[] = [
     kind: 'timeout',
     pattern:
       /(?<text>(?:Rank (?<rank>\d{1,6}) )?failed to pass monitoredBarrier in \d{1,9} ms|Timed out after \d{1,9} seconds waiting for clients|wait timeout after \d{1,12} ?ms|RendezvousTimeoutError)/g,
-    samples: [
-      {
-        text: '[Rank 0]: Rank 6 failed to pass monitoredBarrier in 300000 ms',
-        rows: [
-          { row: 'failure', kind: 'timeout', text: 'Rank 6 failed to pass monitoredBarrier in 300000 ms', rank: 6 },
-        ],
-      },
-      {
-        text: 'torch.distributed.DistStoreError: Timed out after 601 seconds waiting for clients. 15/16 clients joined.',
-        rows: [{ row: 'failure', kind: 'timeout', text: 'Timed out after 601 seconds waiting for clients' }],
-      },
-    ],
   }),
   failureLine({
     id: 'net.connection_lost',
@@ -180,32 +97,6 @@ export const DISTRIBUTED_FAILURES: readonly LogFormat[] = [
     kind: 'connection_lost',
     pattern:
       /(?<text>(?:socketProgress(?:Opt)?: |socketTryAccept: |recvValue failed[^\n]{0,120}: |sendBytes failed[^\n]{0,120}: )?(?:Connection (?:closed by remote peer|reset by peer|closed by peer)(?: \[[^\]\n]{1,64}\](?::\d{1,6})?| [\w.-]{1,64}<\d{1,6}>)?|Broken pipe|remote process exited or there was a network error|NET\/IB ?: ?Got completion (?:from peer|with error)[^\n]{0,160}|failed to recv, got 0 bytes))/g,
-    samples: [
-      {
-        text: 'misc/socket.cc:58 NCCL WARN socketProgress: Connection closed by remote peer node2<40211>',
-        rows: [
-          {
-            row: 'failure',
-            kind: 'connection_lost',
-            text: 'socketProgress: Connection closed by remote peer node2<40211>',
-          },
-        ],
-      },
-      {
-        text: 'RuntimeError: [../third_party/gloo/gloo/transport/tcp/pair.cc:534] Connection closed by peer [10.9.8.7]:28123',
-        rows: [{ row: 'failure', kind: 'connection_lost', text: 'Connection closed by peer [10.9.8.7]:28123' }],
-      },
-      {
-        text: 'transport/net_ib.cc:1295 NCCL WARN NET/IB : Got completion from peer 10.9.8.7<41234> with status=12 opcode=0 len=0 vendor err 129 (Recv)',
-        rows: [
-          {
-            row: 'failure',
-            kind: 'connection_lost',
-            text: 'NET/IB : Got completion from peer 10.9.8.7<41234> with status=12 opcode=0 len=0 vendor err 129 (Recv)',
-          },
-        ],
-      },
-    ],
   }),
   failureLine({
     id: 'net.address_in_use',
@@ -222,21 +113,5 @@ export const DISTRIBUTED_FAILURES: readonly LogFormat[] = [
     kind: (groups) => ((groups['text'] ?? '').startsWith('We') ? 'connection_lost' : 'other'),
     pattern:
       /(?<text>The server socket has failed to listen on any local network address|We couldn't connect to 'https:\/\/[\w.]{1,64}'|zmq\.error\.ZMQError: Address already in use)/g,
-    samples: [
-      {
-        text: 'The server socket has failed to listen on any local network address. port: 29500, useIpv6: false, code: -98, name: EADDRINUSE',
-        rows: [
-          {
-            row: 'failure',
-            kind: 'other',
-            text: 'The server socket has failed to listen on any local network address',
-          },
-        ],
-      },
-      {
-        text: "OSError: We couldn't connect to 'https://huggingface.co' to load the files, and couldn't find them in the cached files.",
-        rows: [{ row: 'failure', kind: 'connection_lost', text: "We couldn't connect to 'https://huggingface.co'" }],
-      },
-    ],
   }),
 ];

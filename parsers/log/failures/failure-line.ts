@@ -31,7 +31,7 @@ export function failureOf(kind: IncidentKind, groups: Groups): FailureFinding {
   };
 }
 
-type Facts = Pick<LineFormat, 'id' | 'title' | 'producer' | 'versions' | 'source' | 'anchors' | 'pattern' | 'samples'>;
+type Facts = Pick<LineFormat, 'id' | 'title' | 'producer' | 'versions' | 'source' | 'anchors' | 'pattern'>;
 
 /** A format whose lines state a failure of one kind, or of a kind that the line tells. */
 export function failureLine(

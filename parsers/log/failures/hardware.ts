@@ -12,30 +12,6 @@ export const HARDWARE_FAILURES: readonly LogFormat[] = [
     anchors: ['NVRM: Xid'],
     kind: ({ xid }) => kindOfXid(Number(xid)),
     pattern: /(?<text>NVRM: Xid \([^)\n]{1,60}\): (?<xid>\d{1,4})(?:, pid='?(?<pid>\d{1,10}))?[^\n]{0,240})/g,
-    samples: [
-      {
-        text: 'NVRM: Xid (PCI:0000:3b:00): 79, pid=4711, name=python3, GPU has fallen off the bus.',
-        rows: [
-          {
-            row: 'failure',
-            kind: 'hardware',
-            text: 'NVRM: Xid (PCI:0000:3b:00): 79, pid=4711, name=python3, GPU has fallen off the bus.',
-            pid: 4711,
-          },
-        ],
-      },
-      {
-        text: 'NVRM: Xid (PCI:0000:86:00): 31, pid=99, name=python3, Ch 00000012, MMU Fault: ENGINE GRAPHICS',
-        rows: [
-          {
-            row: 'failure',
-            kind: 'other',
-            text: 'NVRM: Xid (PCI:0000:86:00): 31, pid=99, name=python3, Ch 00000012, MMU Fault: ENGINE GRAPHICS',
-            pid: 99,
-          },
-        ],
-      },
-    ],
   }),
   failureLine({
     id: 'device.hardware',
@@ -60,21 +36,5 @@ export const HARDWARE_FAILURES: readonly LogFormat[] = [
     kind: 'hardware',
     pattern:
       /(?<text>(?:CUDA error: )?(?:[Uu]ncorrectable (?:ECC|NVLink) error[^\n]{0,80}|(?:GPU|device) has fallen off the bus|hardware stack error|GPU is lost|GPU requires reset|system not yet initialized|Row remapping failure|NVLink error[^\n]{0,80}|contained memory error|Hardware failure))/g,
-    samples: [
-      {
-        text: 'torch.AcceleratorError: CUDA error: uncorrectable NVLink error detected during the execution',
-        rows: [
-          {
-            row: 'failure',
-            kind: 'hardware',
-            text: 'CUDA error: uncorrectable NVLink error detected during the execution',
-          },
-        ],
-      },
-      {
-        text: 'RuntimeError: CUDA error: system not yet initialized',
-        rows: [{ row: 'failure', kind: 'hardware', text: 'CUDA error: system not yet initialized' }],
-      },
-    ],
   }),
 ];

@@ -15,21 +15,6 @@ export const LAUNCHER_FAILURES: readonly LogFormat[] = [
     kind: 'other',
     pattern:
       /(?<text>failed \(exitcode: (?<exitcode>-?\d{1,10})\) local_rank: (?<local>\d{1,4}) \(pid: (?<pid>\d{1,10})\)(?: of (?:binary|fn): [^\n]{1,200})?)/g,
-    samples: [
-      {
-        text: 'failed (exitcode: -9) local_rank: 3 (pid: 4711) of binary: /usr/bin/python3',
-        rows: [
-          {
-            row: 'failure',
-            kind: 'other',
-            text: 'failed (exitcode: -9) local_rank: 3 (pid: 4711) of binary: /usr/bin/python3',
-            localRank: 3,
-            pid: 4711,
-            exitCode: -9,
-          },
-        ],
-      },
-    ],
   }),
   {
     form: 'line',
@@ -70,30 +55,6 @@ export const LAUNCHER_FAILURES: readonly LogFormat[] = [
         emit({ row: 'value', name: 'launcher.sigterm', value: 1, unit: 'count' });
       }
     },
-    samples: [
-      {
-        text: 'Killing subprocess 4711',
-        rows: [
-          { row: 'failure', kind: 'other', text: 'Killing subprocess 4711', pid: 4711 },
-          { row: 'value', name: 'launcher.killed_subprocess', value: 4711, unit: 'pid' },
-        ],
-      },
-      {
-        text: 'Main process received SIGTERM, exiting',
-        rows: [
-          { row: 'failure', kind: 'other', text: 'Main process received SIGTERM, exiting' },
-          { row: 'value', name: 'launcher.sigterm', value: 1, unit: 'count' },
-        ],
-      },
-      {
-        text: 'Sending process 812 closing signal SIGTERM',
-        rows: [{ row: 'failure', kind: 'other', text: 'Sending process 812 closing signal SIGTERM', pid: 812 }],
-      },
-      {
-        text: "['/usr/bin/python3', '-u', 'train.py', '--local_rank=3'] exits with return code = -9",
-        rows: [{ row: 'failure', kind: 'other', text: 'exits with return code = -9', exitCode: -9 }],
-      },
-    ],
   },
   failureLine({
     id: 'launcher.command_died',
@@ -105,16 +66,6 @@ export const LAUNCHER_FAILURES: readonly LogFormat[] = [
     kind: 'other',
     pattern:
       /(?<text>(?:died with <Signals\.SIG\w{1,8}: \d{1,2}>|returned non-zero exit status (?<exitcode>\d{1,3})|(?<![\w.-])(?<host>[\w.-]{1,64}): ssh exited with exit code \d{1,3}))/g,
-    samples: [
-      {
-        text: "subprocess.CalledProcessError: Command '['/usr/bin/python3', '-u', 'train.py']' died with <Signals.SIGSEGV: 11>.",
-        rows: [{ row: 'failure', kind: 'other', text: 'died with <Signals.SIGSEGV: 11>' }],
-      },
-      {
-        text: "subprocess.CalledProcessError: Command '['python', 'x.py']' returned non-zero exit status 1.",
-        rows: [{ row: 'failure', kind: 'other', text: 'returned non-zero exit status 1', exitCode: 1 }],
-      },
-    ],
   }),
   failureLine({
     id: 'mpi.rank_ended',
@@ -126,20 +77,6 @@ export const LAUNCHER_FAILURES: readonly LogFormat[] = [
     kind: 'other',
     pattern:
       /(?<text>(?:mpirun noticed that process|MPI_ABORT was invoked on) rank (?<rank>\d{1,6})(?: with PID \d{1,10} on node (?<host>[\w.-]{1,64}) exited on signal \d{1,2}(?: \([\w ]{1,40}\))?)?)/g,
-    samples: [
-      {
-        text: 'mpirun noticed that process rank 5 with PID 0 on node node9 exited on signal 9 (Killed).',
-        rows: [
-          {
-            row: 'failure',
-            kind: 'other',
-            text: 'mpirun noticed that process rank 5 with PID 0 on node node9 exited on signal 9 (Killed)',
-            rank: 5,
-            host: 'node9',
-          },
-        ],
-      },
-    ],
   }),
   failureLine({
     id: 'ray.worker_died',
@@ -152,19 +89,6 @@ export const LAUNCHER_FAILURES: readonly LogFormat[] = [
     kind: (groups) => (groups['text']?.includes('INTENDED_USER_EXIT') === true ? null : 'other'),
     pattern:
       /(?<text>Worker exit type: [A-Z_]{4,40}(?: Worker exit detail: [^\n]{1,160}?(?:\.|$))?|(?<!detail: )Worker unexpectedly exits with a connection error code \d{1,3})/g,
-    samples: [
-      {
-        text: 'The actor is dead because its worker process has died. Worker exit type: SYSTEM_ERROR Worker exit detail: Worker unexpectedly exits with a connection error code 2. End of file. There are some potential root causes. (1) The process is killed by SIGKILL by OOM killer due to high memory usage.',
-        rows: [
-          {
-            row: 'failure',
-            kind: 'other',
-            text: 'Worker exit type: SYSTEM_ERROR Worker exit detail: Worker unexpectedly exits with a connection error code 2.',
-          },
-        ],
-      },
-      { text: 'Worker exit type: INTENDED_USER_EXIT Worker exit detail: exit_actor() is called.', rows: [] },
-    ],
   }),
   failureLine({
     id: 'ray.memory_low',
@@ -176,19 +100,6 @@ export const LAUNCHER_FAILURES: readonly LogFormat[] = [
     kind: 'host_oom',
     pattern:
       /(?<text>System memory low at node with IP (?<host>[\da-f.:]{2,45}?)\. Used memory \([\d.]{1,16}GB\) \/ total capacity \([\d.]{1,16}GB\)[^\n]{0,80}? exceeds threshold [\d.]{1,12}, killing latest task)/g,
-    samples: [
-      {
-        text: 'node_manager.cc:2963: System memory low at node with IP 172.17.0.2. Used memory (23.63GB) / total capacity (33.28GB) (0.709971) exceeds threshold 0.7, killing latest task with name actor:Leaker.__init__',
-        rows: [
-          {
-            row: 'failure',
-            kind: 'host_oom',
-            text: 'System memory low at node with IP 172.17.0.2. Used memory (23.63GB) / total capacity (33.28GB) (0.709971) exceeds threshold 0.7, killing latest task',
-            host: '172.17.0.2',
-          },
-        ],
-      },
-    ],
   }),
   {
     form: 'line',
@@ -214,23 +125,6 @@ export const LAUNCHER_FAILURES: readonly LogFormat[] = [
       } else if (starting !== undefined) emit({ row: 'launch', label: 'torchelastic starts its workers' });
       else emit({ row: 'launch', label: `torchelastic restarts a group that ${state} (${left} attempts left)` });
     },
-    samples: [
-      {
-        text: '[default] Starting worker group',
-        rows: [{ row: 'launch', label: 'torchelastic starts its workers' }],
-      },
-      {
-        text: '  restart_count=2',
-        rows: [
-          { row: 'value', name: 'elastic.restart_count', value: 2, unit: 'count' },
-          { row: 'launch', label: 'torchelastic restart 2' },
-        ],
-      },
-      {
-        text: '[default] Worker group FAILED. 2/3 attempts left; will restart worker group',
-        rows: [{ row: 'launch', label: 'torchelastic restarts a group that FAILED (2 attempts left)' }],
-      },
-    ],
   },
   {
     form: 'line',
@@ -245,11 +139,5 @@ export const LAUNCHER_FAILURES: readonly LogFormat[] = [
     read({ attempt, all }, emit) {
       emit({ row: 'launch', label: `attempt ${attempt} of ${all}` });
     },
-    samples: [
-      {
-        text: 'ERROR:__main__:Starting attempt 2 of 4 for pretrain_model_x',
-        rows: [{ row: 'launch', label: 'attempt 2 of 4' }],
-      },
-    ],
   },
 ];

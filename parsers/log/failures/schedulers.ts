@@ -19,30 +19,6 @@ export const SCHEDULER_FAILURES: readonly LogFormat[] = [
     },
     pattern:
       /(?<text>\*{3} (?:JOB|STEP) [\w.+]{1,40} ON (?<host>[\w.-]{1,64}) CANCELLED AT [\dT:-]{10,25}(?: (?<why>DUE TO [A-Za-z ,]{2,60}[A-Za-z]))?)/g,
-    samples: [
-      {
-        text: 'slurmstepd: error: *** STEP 77.0 ON node3 CANCELLED AT 2025-02-03T04:05:06 DUE TO TIME LIMIT ***',
-        rows: [
-          {
-            row: 'failure',
-            kind: 'time_limit',
-            text: '*** STEP 77.0 ON node3 CANCELLED AT 2025-02-03T04:05:06 DUE TO TIME LIMIT',
-            host: 'node3',
-          },
-        ],
-      },
-      {
-        text: 'slurmstepd: error: *** JOB 77 ON node3 CANCELLED AT 2025-02-03T04:05:06 ***',
-        rows: [
-          {
-            row: 'failure',
-            kind: 'other',
-            text: '*** JOB 77 ON node3 CANCELLED AT 2025-02-03T04:05:06',
-            host: 'node3',
-          },
-        ],
-      },
-    ],
   }),
   failureLine({
     id: 'slurm.task_end',
@@ -54,35 +30,6 @@ export const SCHEDULER_FAILURES: readonly LogFormat[] = [
     kind: 'other',
     pattern:
       /(?<text>srun: error: (?<host>[\w.-]{1,64}): tasks? [\d,\s-]{1,200}: (?:Exited with exit code (?<exitcode>\d{1,3})|Killed|Terminated|Aborted|Segmentation fault|Bus error)(?: \(core dumped\))?)/g,
-    samples: [
-      {
-        text: 'srun: error: node12: tasks 0-7: Exited with exit code 143',
-        rows: [
-          {
-            row: 'failure',
-            kind: 'other',
-            text: 'srun: error: node12: tasks 0-7: Exited with exit code 143',
-            host: 'node12',
-            exitCode: 143,
-          },
-        ],
-      },
-      {
-        text: 'srun: error: node12: task 3: Killed',
-        rows: [{ row: 'failure', kind: 'other', text: 'srun: error: node12: task 3: Killed', host: 'node12' }],
-      },
-      {
-        text: 'srun: error: node12: task 3: Segmentation fault (core dumped)',
-        rows: [
-          {
-            row: 'failure',
-            kind: 'other',
-            text: 'srun: error: node12: task 3: Segmentation fault (core dumped)',
-            host: 'node12',
-          },
-        ],
-      },
-    ],
   }),
   failureLine({
     id: 'slurm.step_end',
@@ -94,16 +41,6 @@ export const SCHEDULER_FAILURES: readonly LogFormat[] = [
     kind: (groups) => ((groups['text'] ?? '').includes('Node failure') ? 'hardware' : 'other'),
     pattern:
       /(?<text>srun: (?:error: |launch\/slurm: )?(?:_?\w{0,24}: )?(?:Job step aborted|Force Terminated (?:job|Step)[^\n]{0,40}|Node failure on (?<host>[\w.-]{1,64})|Timed out waiting for job step to complete))/g,
-    samples: [
-      {
-        text: 'srun: Job step aborted: Waiting up to 62 seconds for job step to finish.',
-        rows: [{ row: 'failure', kind: 'other', text: 'srun: Job step aborted' }],
-      },
-      {
-        text: 'srun: error: Node failure on node12',
-        rows: [{ row: 'failure', kind: 'hardware', text: 'srun: error: Node failure on node12', host: 'node12' }],
-      },
-    ],
   }),
   failureLine({
     id: 'scheduler.time_limit',
@@ -115,17 +52,5 @@ export const SCHEDULER_FAILURES: readonly LogFormat[] = [
     kind: 'time_limit',
     pattern:
       /(?<text>TERM_RUNLIMIT[^\n]{0,80}|PBS: job killed: walltime \d{1,9} exceeded limit \d{1,9}|DeadlineExceeded)/g,
-    samples: [
-      {
-        text: 'TERM_RUNLIMIT: job killed after reaching LSF run time limit.',
-        rows: [
-          {
-            row: 'failure',
-            kind: 'time_limit',
-            text: 'TERM_RUNLIMIT: job killed after reaching LSF run time limit.',
-          },
-        ],
-      },
-    ],
   }),
 ];

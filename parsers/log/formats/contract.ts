@@ -1,6 +1,7 @@
 /**
- * What a log format is. Formats are data: an entry says what prints it, since when and where upstream, which literal its lines
- * contain, how they are taken apart, and what samples of it must yield. One generic test runs every sample of every entry.
+ * What a log format is. An entry has what prints it, since when and where upstream, which literal its lines contain, and
+ * how they are taken apart. Its example is in `src/knowledge/log-examples.yaml`; its samples, with the rows that each must
+ * yield, are in `test/parsers/log-samples/`, and one generic test reads them all.
  *
  * Patterns run over one line without its prefixes (`prefix-rules.ts`) and its ANSI codes, anywhere in the line and as often as they
  * match, because prints of several ranks share lines. Every quantifier is bounded or over a class that excludes what follows it,
@@ -34,7 +35,6 @@ export interface LineFormat extends FormatFacts {
   read(groups: Groups, emit: Emit): void;
   /** Whether a line that contains an anchor was cut at its end (a terminal's edge), so that the next line belongs to it. */
   readonly cutAtEnd?: (text: string) => boolean;
-  readonly samples: readonly { readonly text: string; readonly rows: readonly LogFinding[] }[];
 }
 
 /**
@@ -58,7 +58,6 @@ export interface BlockFormat extends FormatFacts {
   readonly mostForeign: number;
   /** Most lines in all. */
   readonly mostLines: number;
-  readonly samples: readonly { readonly lines: readonly string[]; readonly rows: readonly LogFinding[] }[];
 }
 
 export type LogFormat = LineFormat | BlockFormat;

@@ -45,37 +45,4 @@ export const ACCELERATE_TRACEMALLOC: LineFormat = {
     const [metric, parts, moment] = known;
     emit(memoryFigure(metric, value, 'MB', MIB, { moment: `${moment} ${loop}` }, parts));
   },
-  samples: [
-    {
-      text: 'GPU Memory before entering the train : 1916',
-      rows: [
-        {
-          row: 'memory',
-          metric: 'allocated',
-          bytes: 1916 * MIB,
-          value: 1916,
-          unit: 'MB',
-          precisionBytes: MIB,
-          moment: 'before train',
-        },
-      ],
-    },
-    {
-      text: 'GPU Total Peak Memory consumed during the train (max): 9404',
-      rows: [memoryFigure('max_allocated', '9404', 'MB', MIB, { moment: 'during train' }, 2)],
-    },
-    {
-      text: 'Peak Memory consumed during the eval (max-begin): 7488',
-      rows: [memoryFigure('max_allocated_delta', '7488', 'MB', MIB, { moment: 'during eval' }, 1)],
-    },
-    {
-      text: 'GPU Memory consumed at the end of the eval (end-begin): -66',
-      rows: [memoryFigure('allocated_delta', '-66', 'MB', MIB, { moment: 'after eval' }, 1)],
-    },
-    {
-      text: 'CPU Peak Memory consumed during the eval (max-begin): 12',
-      rows: [memoryFigure('process_max_rss_delta', '12', 'MB', MIB, { moment: 'during eval' }, 1)],
-    },
-    { text: 'CPU Total Peak Memory consumed during the train (max): 2 GB', rows: [] },
-  ],
 };

@@ -28,23 +28,5 @@ export const BRIDGE_EVALUATION_LINES: readonly LineFormat[] = [
         emit({ row: 'value', name, value: Number(difference), unit: '%' });
       } else emit({ row: 'value', name: 'golden.memory_failed', value: Number(failed), unit: '%' });
     },
-    samples: [
-      {
-        text: 'REGRESSION: GPU util dropped 7.50% (current=600.00, golden=648.65, threshold=5.0%)',
-        rows: [{ row: 'value', name: 'golden.throughput_change', value: -7.5, unit: '%' }],
-      },
-      {
-        text: 'UNEXPECTED IMPROVEMENT: GPU util jumped 6.25% (current=700.00, golden=658.82, threshold=5.0%)',
-        rows: [{ row: 'value', name: 'golden.throughput_change', value: 6.25, unit: '%' }],
-      },
-      {
-        text: 'Max alloc difference: 1.25%',
-        rows: [{ row: 'value', name: 'golden.max_alloc_difference', value: 1.25, unit: '%' }],
-      },
-      {
-        text: 'Memory validation FAILED: 8.50% > 5.00%',
-        rows: [{ row: 'value', name: 'golden.memory_failed', value: 8.5, unit: '%' }],
-      },
-    ],
   },
 ];

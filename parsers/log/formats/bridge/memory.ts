@@ -51,8 +51,6 @@ function finding(key: string, text: string, head: MemoryHead): MemoryFinding {
   };
 }
 
-const HEAD: MemoryHead = { rank: 4, iteration: 25, moment: 'after iteration' };
-
 export const BRIDGE_MEMORY_LINES: readonly LineFormat[] = [
   {
     form: 'line',
@@ -74,59 +72,5 @@ export const BRIDGE_MEMORY_LINES: readonly LineFormat[] = [
       for (const { key, text } of memoryFigures(groups['rest'] ?? '')) emit(finding(key, text, head));
     },
     cutAtEnd: (text) => memoryLineIsCut(text, 'memory (GB) |'),
-    samples: [
-      {
-        text: '[Rank 4] (after 25 iterations) memory (GB) | mem-allocated-gigabytes: 12.346 | mem-inactive-gigabytes: 0.0 | mem-max-inactive-gigabytes: 7e-05 | mem-max-reserved-gigabytes: 58.8 | mem-alloc-retires: 2 | mem-allocated-count: 1234 | mem-user-gigabytes: 1.5',
-        rows: [
-          {
-            row: 'memory',
-            metric: 'allocated',
-            bytes: 12_346_000_000,
-            value: 12.346,
-            unit: 'GB',
-            precisionBytes: 500_000,
-            ...HEAD,
-          },
-          { row: 'memory', metric: 'inactive_split', bytes: 0, value: 0, unit: 'GB', precisionBytes: 0, ...HEAD },
-          {
-            row: 'memory',
-            metric: 'max_inactive_split',
-            bytes: 70_000,
-            value: 7e-5,
-            unit: 'GB',
-            precisionBytes: 0.5,
-            ...HEAD,
-          },
-          {
-            row: 'memory',
-            metric: 'max_reserved',
-            bytes: 58_800_000_000,
-            value: 58.8,
-            unit: 'GB',
-            precisionBytes: 500_000,
-            ...HEAD,
-          },
-          { row: 'memory', metric: 'alloc_retries', bytes: null, value: 2, unit: 'count', precisionBytes: 0, ...HEAD },
-          {
-            row: 'memory',
-            metric: 'allocated_count',
-            bytes: null,
-            value: 1234,
-            unit: 'count',
-            precisionBytes: 0,
-            ...HEAD,
-          },
-          {
-            row: 'memory',
-            metric: 'mem-user-gigabytes',
-            bytes: 1_500_000_000,
-            value: 1.5,
-            unit: 'GB',
-            precisionBytes: 50_000,
-            ...HEAD,
-          },
-        ],
-      },
-    ],
   },
 ];

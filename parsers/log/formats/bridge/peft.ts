@@ -35,20 +35,5 @@ export const PEFT_BLOCKS: readonly BlockFormat[] = [
         end() {},
       };
     },
-    samples: [
-      {
-        lines: [
-          'PEFT Statistics:',
-          '  Total parameters: 1,234,567,890',
-          '  Trainable parameters: 12,345,678',
-          '  Trainable percentage: 1.00%',
-        ],
-        rows: [
-          { row: 'value', name: 'peft.total_parameters', value: 1_234_567_890, unit: 'elements' },
-          { row: 'value', name: 'peft.trainable_parameters', value: 12_345_678, unit: 'elements' },
-          { row: 'value', name: 'peft.trainable_percentage', value: 1, unit: '%' },
-        ],
-      },
-    ],
   },
 ];

@@ -24,21 +24,5 @@ export const STEP_TIME_LINES: readonly LineFormat[] = [
         unit: 'TFLOP/s/GPU',
       });
     },
-    samples: [
-      {
-        text: 'Step Time : 4.25s GPU utilization: 701.5MODEL_TFLOP/s/GPU',
-        rows: [
-          { row: 'value', name: 'step_time.s', value: 4.25, unit: 's' },
-          { row: 'value', name: 'step_time.tflops_per_gpu', value: 701.5, unit: 'TFLOP/s/GPU' },
-        ],
-      },
-      {
-        text: 'Step Time : 12.50s GPU utilization: 99.0 TFLOP/s/GPU',
-        rows: [
-          { row: 'value', name: 'step_time.s', value: 12.5, unit: 's' },
-          { row: 'value', name: 'step_time.tflops_per_gpu', value: 99, unit: 'TFLOP/s/GPU' },
-        ],
-      },
-    ],
   },
 ];

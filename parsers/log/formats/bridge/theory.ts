@@ -25,22 +25,5 @@ export const BRIDGE_THEORY_LINES: readonly LineFormat[] = [
         unit: 'elements',
       });
     },
-    samples: [
-      {
-        text: 'Number of dense and embedding parameters in billions: 8.03',
-        rows: [{ row: 'value', name: 'theory.parameters.dense_and_embedding', value: 8_030_000_000, unit: 'elements' }],
-      },
-      {
-        text: 'Number of routed expert parameters in most loaded shard in billions: 0.1250',
-        rows: [
-          {
-            row: 'value',
-            name: 'theory.parameters.most_loaded_shard.routed_expert',
-            value: 125_000_000,
-            unit: 'elements',
-          },
-        ],
-      },
-    ],
   },
 ];

@@ -41,32 +41,4 @@ export const COLOSSALAI_MEMORY: LineFormat = {
     emit(memoryFigure('host_used', hostUsed, hostUnit, UNITS[hostUnit]!, more, precision(hostUsed)));
     emit({ ...figureFinding('host.used_percent', Number(percent), '%'), text: more.moment });
   },
-  samples: [
-    {
-      text: 'After model init: GPU: allocated 1024.5 MB, max allocated 2048.25 MB, cached: 3072.0 MB, max cached: 3072.0 MB, CPU Virtual Memory: used = 4096.5 MB, percent = 12.5%',
-      rows: [
-        ...(
-          [
-            ['allocated', '1024.5'],
-            ['max_allocated', '2048.25'],
-            ['reserved', '3072.0'],
-            ['max_reserved', '3072.0'],
-            ['host_used', '4096.5'],
-          ] as const
-        ).map(([metric, text]) => memoryFigure(metric, text, 'MB', MIB, { moment: 'After model init' }, 0.005)),
-        { ...figureFinding('host.used_percent', 12.5, '%'), text: 'After model init' },
-      ],
-    },
-    {
-      text: 'step 3 - GPU: allocated 1.5GB, max allocated 2.25GB, cached: 3.0 GB, max cached: 3.5GB',
-      rows: (
-        [
-          ['allocated', '1.5'],
-          ['max_allocated', '2.25'],
-          ['reserved', '3.0'],
-          ['max_reserved', '3.5'],
-        ] as const
-      ).map(([metric, text]) => memoryFigure(metric, text, 'GB', GIB, { moment: 'step 3' }, 0.005)),
-    },
-  ],
 };

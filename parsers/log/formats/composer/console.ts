@@ -91,49 +91,4 @@ export const COMPOSER_CONSOLE: BlockFormat = {
       },
     };
   },
-  samples: [
-    {
-      lines: [
-        '[batch=28/40]:',
-        '\t Train time/batch: 27',
-        '\t Train memory/current_allocated_mem: 0.9814',
-        '\t Train memory/peak_reserved_mem: 21.5820',
-        '\t Train memory/alloc_retries: 2',
-        '\t Train loss/train/total: 10.5000',
-        '\t Train throughput/device/tokens_per_sec: 4884.9990',
-        '[Eval batch=1/3] Eval on eval data',
-      ],
-      rows: [
-        {
-          row: 'iteration',
-          iteration: 28,
-          target: 40,
-          loss: 10.5,
-          others: [{ name: 'throughput/device/tokens_per_sec', value: 4884.999, text: '4884.9990' }],
-        },
-        memoryFigure('allocated', '0.9814', 'GB', GB, { iteration: 28, moment: 'after batch' }),
-        {
-          row: 'memory',
-          metric: 'max_reserved',
-          bytes: 21_582_000_000,
-          value: 21.582,
-          unit: 'GB',
-          // Five digits, though six are printed.
-          precisionBytes: 500_000,
-          iteration: 28,
-          moment: 'after batch',
-        },
-        countFinding('alloc_retries', 2, { iteration: 28, moment: 'after batch' }),
-      ],
-    },
-    {
-      lines: ['[epoch=2][batch=5/100]:', '\t Train loss/train/total: 2.5000'],
-      rows: [{ row: 'iteration', iteration: 105, target: null, loss: 2.5, others: [] }],
-    },
-    {
-      lines: ['[token=8192/100000]:', '\t Train time/batch: 3', '\t Train loss/train/total: 2.5000'],
-      rows: [{ row: 'iteration', iteration: 4, target: null, loss: 2.5, others: [] }],
-    },
-    { lines: ['[batch=3/40]:', '\t Eval metrics/eval/LanguageCrossEntropy: 2.5000'], rows: [] },
-  ],
 };

@@ -57,25 +57,4 @@ export const DEEPSPEED_ACTIVATION_CHECKPOINTING: BlockFormat = {
       end() {},
     };
   },
-  samples: [
-    {
-      lines: [
-        '[checkpointing.py:541:forward] Activation Checkpointing Information',
-        '[checkpointing.py:542:forward] ----Partition Activations False, CPU CHECKPOINTING True',
-        '[checkpointing.py:543:forward] ----contiguous Memory Checkpointing False with 32 total layers',
-        '[checkpointing.py:545:forward] ----Synchronization False',
-        '[checkpointing.py:546:forward] ----Profiling time in checkpointing False',
-      ],
-      rows: [
-        bannerSetting('activation_checkpointing.partition_activations', 'Partition Activations', 'false'),
-        bannerSetting('activation_checkpointing.cpu_checkpointing', 'CPU CHECKPOINTING', 'true'),
-        bannerSetting(
-          'activation_checkpointing.contiguous_memory_optimization',
-          'contiguous Memory Checkpointing',
-          'false',
-        ),
-        figureFinding('activation_checkpointing.layers', 32, 'count'),
-      ],
-    },
-  ],
 };

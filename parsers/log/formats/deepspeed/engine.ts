@@ -29,17 +29,6 @@ export const DEEPSPEED_PIPELINE_PARAMETERS: LineFormat = {
     emit(figureFinding('parameters.total', Number(total), 'elements', { rank }));
     emit(figureFinding('parameters.unique', Number(unique), 'elements', { rank }));
   },
-  samples: [
-    {
-      text: 'RANK=8 STAGE=2 LAYERS=5 [9, 14) STAGE_PARAMS=512000000 (512.000M) TOTAL_PARAMS=4100000000 (4100.000M) UNIQUE_PARAMS=4000000000 (4000.000M)',
-      rows: [
-        { row: 'value', name: 'parameters.local[stage=2]', value: 512e6, unit: 'elements', rank: 8 },
-        { row: 'value', name: 'layers.local[stage=2]', value: 5, unit: 'count', rank: 8, text: '[9, 14)' },
-        { row: 'value', name: 'parameters.total', value: 4.1e9, unit: 'elements', rank: 8 },
-        { row: 'value', name: 'parameters.unique', value: 4e9, unit: 'elements', rank: 8 },
-      ],
-    },
-  ],
 };
 
 const TIMER = /\| ([\w./-]{1,60}): (\d{1,12}(?:\.\d{1,6})?)/g;
@@ -65,23 +54,6 @@ export const DEEPSPEED_TIMERS: LineFormat = {
     for (const [, name = '', value = ''] of timers.matchAll(TIMER))
       emit(figureFinding(`timer.${name}.ms`, Number(value), 'ms', where));
   },
-  samples: [
-    {
-      text: '[Rank 0] time (ms) | fwd_microstep: 120.50 | bwd_allreduce_microstep: 3.25',
-      rows: [
-        { row: 'value', name: 'timer.fwd_microstep.ms', value: 120.5, unit: 'ms', rank: 0 },
-        { row: 'value', name: 'timer.bwd_allreduce_microstep.ms', value: 3.25, unit: 'ms', rank: 0 },
-      ],
-    },
-    {
-      text: 'rank=4 time (ms) | train_batch: 900.00 | pipe_send_output: 0.00',
-      rows: [
-        { row: 'value', name: 'timer.train_batch.ms', value: 900, unit: 'ms', rank: 4 },
-        { row: 'value', name: 'timer.pipe_send_output.ms', value: 0, unit: 'ms', rank: 4 },
-      ],
-    },
-    { text: ' time (ms) | forward-compute: 250.22', rows: [] },
-  ],
 };
 
 export const DEEPSPEED_OVERFLOW: LineFormat = {
@@ -111,25 +83,6 @@ export const DEEPSPEED_OVERFLOW: LineFormat = {
       rank: Number(rank),
     });
   },
-  samples: [
-    {
-      text: '[deepspeed] OVERFLOW! Rank 0 Skipping step. Attempted loss scale: 65536, reducing to 32768',
-      rows: [
-        {
-          row: 'value',
-          name: 'overflow.skipped_step',
-          value: 65_536,
-          unit: 'loss scale',
-          text: 'next loss scale 32768',
-          rank: 0,
-        },
-      ],
-    },
-    {
-      text: '[deepspeed] OVERFLOW! Rank 3 Skipping step. Attempted loss scale: 65536, but hysteresis is 2. Reducing hysteresis to 1',
-      rows: [{ row: 'value', name: 'overflow.skipped_step', value: 65_536, unit: 'loss scale', rank: 3 }],
-    },
-  ],
 };
 
 export const DEEPSPEED_STEP: LineFormat = {
@@ -152,15 +105,6 @@ export const DEEPSPEED_STEP: LineFormat = {
     emit(figureFinding('deepspeed.skipped_steps', Number(skipped), 'count', { iteration }));
     if (rate !== undefined) emit(figureFinding('deepspeed.learning_rate', Number(rate), null, { iteration }));
   },
-  samples: [
-    {
-      text: '[Rank 0] step=30, skipped=2, lr=[1.5e-05, 1.5e-05], mom=[(0.9, 0.95), (0.9, 0.95)]',
-      rows: [
-        { row: 'value', name: 'deepspeed.skipped_steps', value: 2, unit: 'count', iteration: 30 },
-        { row: 'value', name: 'deepspeed.learning_rate', value: 1.5e-5, unit: null, iteration: 30 },
-      ],
-    },
-  ],
 };
 
 /** No iteration rows: Megatron-DeepSpeed prints its own line for the same step beside this one. */
@@ -190,24 +134,6 @@ export const DEEPSPEED_PIPELINE_STEP: LineFormat = {
     if (loss !== undefined) emit(figureFinding('deepspeed.loss', Number(loss), null, where));
     if (tflops !== undefined) emit(figureFinding('deepspeed.tflops', Number(tflops), 'TFLOP/s', where));
   },
-  samples: [
-    {
-      text: 'steps: 40 loss: 2.7500 iter time (s): 1.250 samples/sec: 51.200',
-      rows: [
-        { row: 'value', name: 'deepspeed.step_time.s', value: 1.25, unit: 's', iteration: 40 },
-        { row: 'value', name: 'deepspeed.samples_per_s', value: 51.2, unit: 'samples/s', iteration: 40 },
-        { row: 'value', name: 'deepspeed.loss', value: 2.75, unit: null, iteration: 40 },
-      ],
-    },
-    {
-      text: 'samples/sec: 51.200, iter time (s): 1.250, tflops: 61.5',
-      rows: [
-        { row: 'value', name: 'deepspeed.step_time.s', value: 1.25, unit: 's' },
-        { row: 'value', name: 'deepspeed.samples_per_s', value: 51.2, unit: 'samples/s' },
-        { row: 'value', name: 'deepspeed.tflops', value: 61.5, unit: 'TFLOP/s' },
-      ],
-    },
-  ],
 };
 
 export const DEEPSPEED_GRID: LineFormat = {
@@ -223,12 +149,6 @@ export const DEEPSPEED_GRID: LineFormat = {
   read({ axis = '', ranks = '' }, emit) {
     emit({ ...figureFinding(`mpu.${axis.toLowerCase()}`, ranks.split(',').length, 'ranks'), text: `[${ranks}]` });
   },
-  samples: [
-    {
-      text: 'MPU PP: [1, 5, 9, 13]',
-      rows: [{ row: 'value', name: 'mpu.pp', value: 4, unit: 'ranks', text: '[1, 5, 9, 13]' }],
-    },
-  ],
 };
 
 export const DEEPSPEED_LAUNCHER: LineFormat = {
@@ -257,21 +177,4 @@ export const DEEPSPEED_LAUNCHER: LineFormat = {
     if (local !== undefined) emit(figureFinding('launcher.local_processes', Number(local), 'count'));
     if (size !== undefined) emit(bannerSetting('world_size', 'dist_world_size', size));
   },
-  samples: [
-    {
-      text: "WORLD INFO DICT: {'worker-0': [0, 1], 'worker-1': [0, 1]}",
-      rows: [
-        { row: 'launch', label: 'DeepSpeed launcher' },
-        wordFinding('launcher.world_info', "{'worker-0': [0, 1], 'worker-1': [0, 1]}"),
-      ],
-    },
-    {
-      text: 'nnodes=2, num_local_procs=2, node_rank=0',
-      rows: [
-        { row: 'value', name: 'launcher.nodes', value: 2, unit: 'count' },
-        { row: 'value', name: 'launcher.local_processes', value: 2, unit: 'count' },
-      ],
-    },
-    { text: 'dist_world_size=4', rows: [bannerSetting('world_size', 'dist_world_size', '4')] },
-  ],
 };

@@ -76,38 +76,4 @@ export const DEEPSPEED_FLOPS_PROFILE: BlockFormat = {
       end() {},
     };
   },
-  samples: [
-    {
-      lines: [
-        '-------------------------- DeepSpeed Flops Profiler --------------------------',
-        'Profile Summary at step 10:',
-        'Notations:',
-        'number of floating-point operations (flops), floating-point operations per second (FLOPS),',
-        '',
-        'world size:                                                   1',
-        'params per gpu:                                               336.25 M',
-        'params of model = params per GPU * mp_size:                   336.25 M',
-        'fwd MACs per GPU:                                             3139.5 GMACs',
-        'fwd flops per GPU:                                            6279.25 G',
-        'fwd latency:                                                  76.5 ms',
-        'fwd FLOPS per GPU = fwd flops per GPU / fwd latency:          81.75 TFLOPS',
-        'samples/second:                                               1052.5',
-        '',
-        '----------------------------- Aggregated Profile per GPU -----------------------------',
-      ],
-      rows: [
-        figureFinding('flops_profiler.world_size', 1, 'count', { iteration: 10 }),
-        { ...figureFinding('parameters.local', 336.25e6, 'elements', { iteration: 10 }), text: '336.25 M' },
-        { ...figureFinding('parameters.total', 336.25e6, 'elements', { iteration: 10 }), text: '336.25 M' },
-        { ...figureFinding('flops_profiler.forward_macs', 3139.5e9, 'MAC', { iteration: 10 }), text: '3139.5 GMACs' },
-        { ...figureFinding('flops_profiler.forward_flop', 6279.25e9, 'FLOP', { iteration: 10 }), text: '6279.25 G' },
-        { ...figureFinding('flops_profiler.forward_s', 0.0765, 's', { iteration: 10 }), text: '76.5 ms' },
-        {
-          ...figureFinding('flops_profiler.forward_flops', 81.75e12, 'FLOP/s/GPU', { iteration: 10 }),
-          text: '81.75 TFLOPS',
-        },
-        figureFinding('flops_profiler.samples_per_s', 1052.5, 'samples/s', { iteration: 10 }),
-      ],
-    },
-  ],
 };

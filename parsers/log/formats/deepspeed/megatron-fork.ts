@@ -14,10 +14,4 @@ export const DEEPSPEED_DATA_START: LineFormat = {
   read({ split = '', iteration = '' }, emit) {
     emit(figureFinding(`data.${split}_start_iteration`, Number(iteration), 'iteration'));
   },
-  samples: [
-    {
-      text: 'setting validation data start iteration to 1500',
-      rows: [figureFinding('data.validation_start_iteration', 1500, 'iteration')],
-    },
-  ],
 };

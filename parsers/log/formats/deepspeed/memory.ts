@@ -104,60 +104,6 @@ export const DEEPSPEED_MEMORY_USAGE: BlockFormat = {
       end() {},
     };
   },
-  samples: [
-    {
-      lines: [
-        '[2020-06-01 10:00:00,101] [INFO] [utils.py:500:see_memory_usage] Before forward',
-        '[2020-06-01 10:00:00,102] [INFO] [utils.py:502:see_memory_usage] Memory Allocated 1.5 GigaBytes ',
-        '[2020-06-01 10:00:00,103] [INFO] [utils.py:506:see_memory_usage] Max Memory Allocated 2.25 GigaBytes',
-        '[2020-06-01 10:00:00,104] [INFO] [utils.py:510:see_memory_usage] Cache Allocated 3.5 GigaBytes',
-        '[2020-06-01 10:00:00,105] [INFO] [utils.py:514:see_memory_usage] Max cache Allocated 4.75 GigaBytes',
-      ],
-      rows: (
-        [
-          ['allocated', '1.5'],
-          ['max_allocated', '2.25'],
-          ['reserved', '3.5'],
-          ['max_reserved', '4.75'],
-        ] as const
-      ).map(([metric, text]) => memoryFigure(metric, text, 'GB', GIB, { moment: 'see_memory_usage: Before forward' })),
-    },
-    {
-      lines: [
-        '[2023-02-01 10:00:00,101] [INFO] [utils.py:785:see_memory_usage] After creating fp16 partitions: 2',
-        'some other line',
-        '[2023-02-01 10:00:00,105] [INFO] [utils.py:786:see_memory_usage] MA 5.1 GB         Max_MA 7.25 GB         CA 8.5 GB         Max_CA 9 GB ',
-        '[2023-02-01 10:00:00,106] [INFO] [utils.py:793:see_memory_usage] CPU Virtual Memory:  used = 61.07 GB, percent = 12.1%',
-      ],
-      rows: [
-        ...(
-          [
-            ['allocated', '5.1', 0.005],
-            ['max_allocated', '7.25', 0.005],
-            ['reserved', '8.5', 0.005],
-            ['max_reserved', '9', 0.5],
-            ['host_used', '61.07', 0.005],
-          ] as const
-        ).map(([metric, text, precision]) =>
-          memoryFigure(
-            metric,
-            text,
-            'GB',
-            GIB,
-            { moment: 'see_memory_usage: After creating fp16 partitions: 2' },
-            precision,
-          ),
-        ),
-        {
-          row: 'value',
-          name: 'host.used_percent',
-          value: 12.1,
-          unit: '%',
-          text: 'see_memory_usage: After creating fp16 partitions: 2',
-        },
-      ],
-    },
-  ],
 };
 
 export const DEEPSPEED_DEVICE_MEMORY: LineFormat = {
@@ -171,19 +117,6 @@ export const DEEPSPEED_DEVICE_MEMORY: LineFormat = {
   fields: DEVICE_FIELDS,
   pattern: DEVICE_LINE,
   read: (groups, emit) => readDevice(groups, emit),
-  samples: [
-    {
-      text: 'MA 5.12 GB         Max_MA 7.2 GB         CA 8.5 GB         Max_CA 9 GB ',
-      rows: (
-        [
-          ['allocated', '5.12', 0.005],
-          ['max_allocated', '7.2', 0.005],
-          ['reserved', '8.5', 0.005],
-          ['max_reserved', '9', 0.5],
-        ] as const
-      ).map(([metric, text, precision]) => memoryFigure(metric, text, 'GB', GIB, {}, precision)),
-    },
-  ],
 };
 
 export const DEEPSPEED_HOST_MEMORY: LineFormat = {
@@ -197,15 +130,6 @@ export const DEEPSPEED_HOST_MEMORY: LineFormat = {
   fields: HOST_FIELDS,
   pattern: HOST_LINE,
   read: (groups, emit) => readHost(groups, emit),
-  samples: [
-    {
-      text: 'CPU Virtual Memory:  used = 61.07 GB, percent = 12.1%',
-      rows: [
-        memoryFigure('host_used', '61.07', 'GB', GIB, {}, 0.005),
-        { row: 'value', name: 'host.used_percent', value: 12.1, unit: '%' },
-      ],
-    },
-  ],
 };
 
 /** Before 0.9 the wall-clock breakdown could end in the memory of the moment. */
@@ -231,17 +155,6 @@ export const DEEPSPEED_TIMER_MEMORY: LineFormat = {
     emit(memoryFigure('reserved', reserved, 'GB', GIB));
     emit(memoryFigure('max_reserved', maxReserved, 'GB', GIB));
   },
-  samples: [
-    {
-      text: 'mem_allocated: 1.5000 GB | max_mem_allocated: 2.2500 GB | cache_allocated: 3.0000 GB | max_cache_allocated: 3.5000 GB',
-      rows: [
-        memoryFigure('allocated', '1.5000', 'GB', GIB),
-        memoryFigure('max_allocated', '2.2500', 'GB', GIB),
-        memoryFigure('reserved', '3.0000', 'GB', GIB),
-        memoryFigure('max_reserved', '3.5000', 'GB', GIB),
-      ],
-    },
-  ],
 };
 
 export const DEEPSPEED_THROUGHPUT: LineFormat = {
@@ -270,19 +183,4 @@ export const DEEPSPEED_THROUGHPUT: LineFormat = {
     if (allocated !== undefined) emit(roundedFigure('allocated', allocated, 'GB', { iteration, moment }));
     if (maxAllocated !== undefined) emit(roundedFigure('max_allocated', maxAllocated, 'GB', { iteration, moment }));
   },
-  samples: [
-    {
-      text: 'epoch=0/micro_step=40/global_step=20, RunningAvgSamplesPerSec=6.125, CurrSamplesPerSec=6.5, MemAllocated=7.8GB, MaxMemAllocated=10.55GB',
-      rows: [
-        { row: 'value', name: 'deepspeed.average_samples_per_s', value: 6.125, unit: 'samples/s', iteration: 20 },
-        { row: 'value', name: 'deepspeed.samples_per_s', value: 6.5, unit: 'samples/s', iteration: 20 },
-        memoryFigure('allocated', '7.8', 'GB', GIB, { iteration: 20, moment: 'end of step' }, 0.005),
-        memoryFigure('max_allocated', '10.55', 'GB', GIB, { iteration: 20, moment: 'end of step' }, 0.005),
-      ],
-    },
-    {
-      text: '0/30, SamplesPerSec=11.25',
-      rows: [{ row: 'value', name: 'deepspeed.average_samples_per_s', value: 11.25, unit: 'samples/s', iteration: 30 }],
-    },
-  ],
 };

@@ -51,19 +51,6 @@ export const DEEPSPEED_ENV_REPORT: LineFormat = {
         text: `${shm} ${unit}`,
       });
   },
-  samples: [
-    { text: 'torch version .................... 2.3.1+cu121', rows: [wordFinding('version.torch', '2.3.1+cu121')] },
-    { text: 'torch cuda version ............... 12.1', rows: [wordFinding('version.cuda', '12.1')] },
-    {
-      text: 'deepspeed info ................... 0.14.4+1a2b3c4d, 1a2b3c4d, master',
-      rows: [wordFinding('version.deepspeed', '0.14.4+1a2b3c4d'), wordFinding('commit.deepspeed', '1a2b3c4d')],
-    },
-    { text: 'torch hip version ................ None', rows: [] },
-    {
-      text: 'shared memory (/dev/shm) size .... 64.00 GB',
-      rows: [{ row: 'value', name: 'host.shm_size', value: 64 * 1024 ** 3, unit: 'bytes', text: '64.00 GB' }],
-    },
-  ],
 };
 
 export const DEEPSPEED_INFO: LineFormat = {
@@ -81,14 +68,4 @@ export const DEEPSPEED_INFO: LineFormat = {
     emit(wordFinding('version.deepspeed', version));
     emitCommit(hash, emit);
   },
-  samples: [
-    {
-      text: '[Rank 0] DeepSpeed info: version=0.9.2+abcdef0, git-hash=abcdef0, git-branch=HEAD',
-      rows: [
-        { row: 'phase', phase: 'optimizer_build', label: 'DeepSpeed initialize' },
-        wordFinding('version.deepspeed', '0.9.2+abcdef0'),
-        wordFinding('commit.deepspeed', 'abcdef0'),
-      ],
-    },
-  ],
 };

@@ -18,12 +18,6 @@ export const DEEPSPEED_CACHE_FLUSHES: LineFormat = {
   read({ flushes = '' }, emit) {
     emit(countFinding('alloc_retries', Number(flushes), { moment: 'since the step before' }));
   },
-  samples: [
-    {
-      text: '2 pytorch allocator cache flushes since last step. this happens when there is high memory pressure',
-      rows: [countFinding('alloc_retries', 2, { moment: 'since the step before' })],
-    },
-  ],
 };
 
 const BILLIONS: Readonly<Record<string, number>> = { K: 1e3, M: 1e6, B: 1e9 };
@@ -95,35 +89,4 @@ export const DEEPSPEED_ZERO: LineFormat = {
         text: `${billions}${scale}`,
       });
   },
-  samples: [
-    { text: 'Reduce bucket size 500,000,000', rows: [figureFinding('zero.reduce_bucket', 5e8, 'elements')] },
-    {
-      text: 'In-Memory FP32 Partitions: count=2 size= 4.50 GB',
-      rows: [
-        {
-          row: 'value',
-          name: 'zero.fp32_partitions_in_memory',
-          value: 4.5 * GIB,
-          unit: 'bytes',
-          text: '4.50 GB in 2 sub-groups',
-        },
-      ],
-    },
-    {
-      text: 'Parameter Offload: Total persistent parameters: 266240 in 65 params',
-      rows: [figureFinding('zero.persistent_parameters', 266_240, 'elements')],
-    },
-    {
-      text: 'finished initializing model - num_params = 339, num_elems = 1.78B',
-      rows: [{ row: 'value', name: 'parameters.total', value: 1.78e9, unit: 'elements', text: '1.78B' }],
-    },
-    {
-      text: 'FP16 params swapping is False, Max params in CPU is 1000000000.0',
-      rows: [{ ...figureFinding('zero.params_in_cpu', 1e9, 'elements'), text: 'swapping False' }],
-    },
-    {
-      text: 'Largest partitioned param numel = 1200000000',
-      rows: [figureFinding('zero.largest_partition', 1.2e9, 'elements')],
-    },
-  ],
 };

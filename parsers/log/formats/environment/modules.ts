@@ -17,14 +17,4 @@ export const LMOD_UNKNOWN: LineFormat = {
     if (modules !== undefined) emit(wordFinding('environment.module_unknown', modules.replaceAll('"', '')));
     else if (words !== undefined) emit(wordFinding('environment.module_error', words.trim()));
   },
-  samples: [
-    {
-      text: 'Lmod has detected the following error: The following module(s) are unknown: "gcc/12.1.0" "cuda/12.4"',
-      rows: [wordFinding('environment.module_unknown', 'gcc/12.1.0 cuda/12.4')],
-    },
-    {
-      text: 'Lmod has detected the following error: Cannot load module "cuda/12.4".',
-      rows: [wordFinding('environment.module_error', 'Cannot load module "cuda/12.4".')],
-    },
-  ],
 };

@@ -83,35 +83,6 @@ export const FAIRSEQ_SIMPLE: LineFormat = {
     ] as const;
     emitFields([...own, ...pairs(fields, SIMPLE_FIELD)], emit);
   },
-  samples: [
-    {
-      text: 'epoch 001:    100 / 1000 loss=14.5, ppl=23170.5, wps=25000.5, ups=1.5, wpb=16384, bsz=32, num_updates=100, lr=1.25e-05, gnorm=3.25, loss_scale=64, train_wall=60, gb_free=9.3, wall=75',
-      rows: [
-        {
-          row: 'iteration',
-          iteration: 100,
-          target: null,
-          loss: 14.5,
-          learningRate: 1.25e-5,
-          gradNorm: 3.25,
-          lossScale: 64,
-          globalBatchSize: 32,
-          others: [
-            { name: 'epoch', value: 1, text: '001' },
-            { name: 'batch', value: 100, text: '100' },
-            { name: 'batches', value: 1000, text: '1000' },
-            { name: 'ppl', value: 23_170.5, text: '23170.5' },
-            { name: 'wps', value: 25_000.5, text: '25000.5' },
-            { name: 'ups', value: 1.5, text: '1.5' },
-            { name: 'wpb', value: 16_384, text: '16384' },
-            { name: 'train_wall', value: 60, text: '60' },
-            { name: 'wall', value: 75, text: '75' },
-          ],
-        },
-        memoryFigure('gb_free', '9.3', 'GB', GIB, { moment: 'since the print before', iteration: 100 }, 0.05),
-      ],
-    },
-  ],
 };
 
 export const FAIRSEQ_JSON: LineFormat = {
@@ -131,36 +102,4 @@ export const FAIRSEQ_JSON: LineFormat = {
   read({ fields = '' }, emit) {
     emitFields(pairs(`${fields}}`, JSON_FIELD), emit);
   },
-  samples: [
-    {
-      text: '{"epoch": 1, "update": 0.007, "loss": "16.194", "wps": "16606.5", "num_updates": "20", "lr": "1.4e-05", "gnorm": "30.01", "loss_scale": "16", "train_wall": "62", "cuda_gb_allocated": "10.4", "cuda_gb_reserved": "19", "cuda_gb_free": "21.4", "wall": "68"}',
-      rows: [
-        {
-          row: 'iteration',
-          iteration: 20,
-          target: null,
-          loss: 16.194,
-          learningRate: 1.4e-5,
-          gradNorm: 30.01,
-          lossScale: 16,
-          others: [
-            { name: 'epoch', value: 1, text: '1' },
-            { name: 'update', value: 0.007, text: '0.007' },
-            { name: 'wps', value: 16_606.5, text: '16606.5' },
-            { name: 'train_wall', value: 62, text: '62' },
-            { name: 'wall', value: 68, text: '68' },
-          ],
-        },
-        ...(
-          [
-            ['max_allocated', '10.4'],
-            ['max_reserved', '19'],
-            ['cuda_gb_free', '21.4'],
-          ] as const
-        ).map(([metric, text]) =>
-          memoryFigure(metric, text, 'GB', GIB, { moment: 'since the print before', iteration: 20 }, 0.05),
-        ),
-      ],
-    },
-  ],
 };

@@ -42,36 +42,6 @@ export const FSDP_MEMORY_TRACE: LineFormat = {
       emit(memoryFigure(metric, value, 'GB', GIB, { moment: MOMENT }, cut));
     }
   },
-  samples: [
-    {
-      text: 'Max CUDA memory allocated was 21 GB',
-      rows: [
-        {
-          row: 'memory',
-          metric: 'max_allocated',
-          bytes: 21 * GIB,
-          value: 21,
-          unit: 'GB',
-          // From 21 to 22 GiB.
-          precisionBytes: GIB,
-          moment: 'epoch',
-        },
-      ],
-    },
-    {
-      text: 'Max CUDA memory reserved was 24.25 GB',
-      rows: [memoryFigure('max_reserved', '24.25', 'GB', GIB, { moment: 'epoch' })],
-    },
-    {
-      text: 'Peak active CUDA memory was 21 GB',
-      rows: [memoryFigure('max_active', '21', 'GB', GIB, { moment: 'epoch' }, 1)],
-    },
-    { text: 'Cuda Malloc retires : 3', rows: [countFinding('alloc_retries', 3, { moment: 'epoch' })] },
-    {
-      text: 'CPU Total Peak Memory consumed during the train (max): 2 GB',
-      rows: [memoryFigure('process_max_rss', '2', 'GB', GIB, { moment: 'epoch' }, 2)],
-    },
-  ],
 };
 
 const MAXIMA: Readonly<Record<string, string>> = {
@@ -119,35 +89,6 @@ export const FSDP_MEMORY_MAXIMIZER: LineFormat = {
         emit(memoryFigure(which, text, 'GB', GIB, { moment: `update ${at + 1}` }, FOUR_DECIMALS));
     }
   },
-  samples: [
-    {
-      text: '--> cuda max reserved memory = 20.5',
-      rows: [
-        {
-          row: 'memory',
-          metric: 'max_reserved',
-          bytes: 20.5 * GIB,
-          value: 20.5,
-          unit: 'GB',
-          precisionBytes: 0.000_05 * GIB,
-          moment: 'training',
-        },
-      ],
-    },
-    {
-      text: '--> total memory per gpu (GB) = 39.5864',
-      rows: [memoryFigure('device_total', '39.5864', 'GB', GIB, {}, 0.000_05)],
-    },
-    { text: 'cudaMalloc retries = 4', rows: [countFinding('alloc_retries', 4, { moment: 'training' })] },
-    {
-      text: 'reserved memory = [12.25, 13.5]',
-      rows: [
-        memoryFigure('reserved', '12.25', 'GB', GIB, { moment: 'update 1' }, 0.000_05),
-        memoryFigure('reserved', '13.5', 'GB', GIB, { moment: 'update 2' }, 0.000_05),
-      ],
-    },
-    { text: '--> peak active memory 61.5 %', rows: [] },
-  ],
 };
 
 export const FSDP_STEP: LineFormat = {
@@ -177,19 +118,4 @@ export const FSDP_STEP: LineFormat = {
       others: [{ name: 'epoch', value: Number(epoch), text: epoch }],
     });
   },
-  samples: [
-    {
-      text: 'Training Epoch: 2/3, step 7/100 completed (loss: 1.5):   8%|▊         | 8/100 [00:16<03:04,  2.00s/it]',
-      rows: [
-        {
-          row: 'iteration',
-          iteration: 108,
-          target: 300,
-          loss: 1.5,
-          others: [{ name: 'epoch', value: 2, text: '2' }],
-        },
-      ],
-    },
-    { text: 'Training Epoch: 1:   0%|          | 0/100 [00:00<?, ?it/s]', rows: [] },
-  ],
 };

@@ -58,71 +58,6 @@ export const HF_TRAINER_LOGS: LineFormat = {
     for (const [key, value] of found) emit(figureFinding(`hf.${key}`, value, unitOf(key), where));
     for (const figure of memory) emit({ ...figure, ...where });
   },
-  samples: [
-    {
-      text: "{'loss': 1.75, 'grad_norm': 0.5, 'learning_rate': 2e-05, 'epoch': 0.25}",
-      rows: [
-        figureFinding('hf.loss', 1.75, null),
-        figureFinding('hf.grad_norm', 0.5, null),
-        figureFinding('hf.learning_rate', 2e-5, null),
-        figureFinding('hf.epoch', 0.25, null),
-      ],
-    },
-    {
-      text: "{'train_runtime': '512.5', 'train_samples_per_second': '4.25', 'train_steps_per_second': '0.5', 'epoch': '2'}",
-      rows: [
-        figureFinding('hf.train_runtime', 512.5, 's'),
-        figureFinding('hf.train_samples_per_second', 4.25, 'samples/s'),
-        figureFinding('hf.train_steps_per_second', 0.5, 'steps/s'),
-        figureFinding('hf.epoch', 2, null),
-      ],
-    },
-    {
-      text: "{'loss': '0.7739', 'num_tokens': '2022508', 'mean_token_accuracy': '0.7667', 'rewards/chosen': '-0.5', 'epoch': '1'}",
-      rows: [
-        figureFinding('hf.loss', 0.7739, null),
-        figureFinding('hf.num_tokens', 2_022_508, null),
-        figureFinding('hf.mean_token_accuracy', 0.7667, null),
-        figureFinding('hf.rewards/chosen', -0.5, null),
-        figureFinding('hf.epoch', 1, null),
-      ],
-    },
-    {
-      text: "{'train_runtime': 155.25, 'before_init_mem_cpu': 991453184, 'train_mem_gpu_alloc_delta': 4910897664, 'train_mem_gpu_peaked_delta': 23331969536, 'epoch': 3.0}",
-      rows: [
-        figureFinding('hf.train_runtime', 155.25, 's'),
-        figureFinding('hf.epoch', 3, null),
-        memoryFigure('before_init_mem_cpu', '991453184', 'bytes', 1),
-        {
-          row: 'memory',
-          metric: 'train_mem_gpu_alloc_delta',
-          bytes: 4_910_897_664,
-          value: 4_910_897_664,
-          unit: 'bytes',
-          precisionBytes: 0,
-        },
-        memoryFigure('train_mem_gpu_peaked_delta', '23331969536', 'bytes', 1),
-      ],
-    },
-    {
-      text: "{'eps': 12, 'objective/kl': 0.25, 'episode': 512, 'epoch': 0.5}",
-      rows: [
-        figureFinding('hf.eps', 12, null),
-        figureFinding('hf.objective/kl', 0.25, null),
-        figureFinding('hf.episode', 512, null),
-        figureFinding('hf.epoch', 0.5, null),
-      ],
-    },
-    {
-      text: "{'loss': 1.5, 'learning_rate': 1e-05, 'step': 20}",
-      rows: [
-        { row: 'iteration', iteration: 20, target: null, loss: 1.5, learningRate: 1e-5 },
-        figureFinding('hf.loss', 1.5, null, { iteration: 20 }),
-        figureFinding('hf.learning_rate', 1e-5, null, { iteration: 20 }),
-        figureFinding('hf.step', 20, null, { iteration: 20 }),
-      ],
-    },
-  ],
 };
 
 /** Printed label → name of the figure, canonical key of the setting where there is one. */
@@ -167,20 +102,6 @@ export const HF_TRAINER_BANNER: LineFormat = {
     emit(figureFinding(name, number, name.startsWith('parameters') ? 'elements' : 'count'));
     if (key !== undefined) emit(bannerSetting(key, label, String(number)));
   },
-  samples: [
-    {
-      text: '  Instantaneous batch size per device = 2',
-      rows: [
-        figureFinding('hf.batch_size_per_device', 2, 'count'),
-        bannerSetting('micro_batch_size', 'Instantaneous batch size per device', '2'),
-      ],
-    },
-    { text: '  Num examples = 12,500', rows: [figureFinding('hf.num_examples', 12_500, 'count')] },
-    {
-      text: '  Number of trainable parameters = 7,000,100',
-      rows: [figureFinding('parameters.trainable', 7_000_100, 'elements')],
-    },
-  ],
 };
 
 export const HF_TRAINER_PHASE: LineFormat = {
@@ -199,18 +120,6 @@ export const HF_TRAINER_PHASE: LineFormat = {
     else if (saves !== undefined) emit({ row: 'phase', phase: 'checkpoint_save', label: saves });
     else emit({ row: 'phase', phase: what === 'training' ? 'training' : 'eval', label: `Running ${what ?? ''}` });
   },
-  samples: [
-    { text: '***** Running training *****', rows: [{ row: 'phase', phase: 'training', label: 'Running training' }] },
-    { text: '***** Running Evaluation *****', rows: [{ row: 'phase', phase: 'eval', label: 'Running Evaluation' }] },
-    {
-      text: 'Training completed. Do not forget to share your model',
-      rows: [{ row: 'phase', phase: 'finished', label: 'Training completed' }],
-    },
-    {
-      text: 'Saving model checkpoint to out/checkpoint-500',
-      rows: [{ row: 'phase', phase: 'checkpoint_save', label: 'Saving model checkpoint' }],
-    },
-  ],
 };
 
 const METRIC_LINE = /^\s{0,8}(?<key>[\w./-]{1,80}) {1,40}= {1,40}(?<text>[^\s][^\n]{0,60}?)\s{0,8}$/;
@@ -264,33 +173,4 @@ export const HF_METRICS: BlockFormat = {
       end() {},
     };
   },
-  samples: [
-    {
-      lines: [
-        '***** train metrics *****',
-        '  epoch                      =        1.0',
-        '  init_mem_cpu_alloc_delta   =     1301MB',
-        '  total_flos                 =      100GF',
-        '  train_mem_gpu_alloc_delta  =      -23MB',
-        '  train_runtime              = 0:15:19.02',
-        '  train_samples_per_second   =      1.088',
-      ],
-      rows: [
-        figureFinding('hf.metrics.epoch', 1, null),
-        {
-          row: 'memory',
-          metric: 'init_mem_cpu_alloc_delta',
-          bytes: 1301 * MIB,
-          value: 1301,
-          unit: 'MB',
-          precisionBytes: MIB,
-          moment: 'train metrics',
-        },
-        { row: 'value', name: 'hf.metrics.total_flos', value: 100 * 2 ** 30, unit: 'FLOP', text: '100GF' },
-        memoryFigure('train_mem_gpu_alloc_delta', '-23', 'MB', MIB, { moment: 'train metrics' }, 1),
-        figureFinding('hf.metrics.train_runtime', 919.02, 's'),
-        figureFinding('hf.metrics.train_samples_per_second', 1.088, 'samples/s'),
-      ],
-    },
-  ],
 };

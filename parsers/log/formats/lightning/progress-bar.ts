@@ -50,43 +50,4 @@ export const LIGHTNING_PROGRESS_BAR: LineFormat = {
     };
     emit(row);
   },
-  samples: [
-    {
-      text: 'Epoch 2:  12%|█▏        | 12/100 [00:12<01:28,  1.00it/s, v_num=3, train_loss=2.340]',
-      rows: [
-        {
-          row: 'iteration',
-          iteration: 212,
-          target: null,
-          loss: 2.34,
-          others: [
-            { name: 'epoch', value: 2, text: '2' },
-            { name: 'v_num', value: 3, text: '3' },
-          ],
-        },
-      ],
-    },
-    {
-      text: 'Epoch 0:  12%|█▏        | 12/100 [00:12<01:28,  1.00it/s, loss=2.5, v_num=3, global_step=11.0, train_step_timing in s=1.02]',
-      rows: [
-        {
-          row: 'iteration',
-          iteration: 12,
-          target: null,
-          loss: 2.5,
-          others: [
-            { name: 'epoch', value: 0, text: '0' },
-            { name: 'v_num', value: 3, text: '3' },
-            { name: 'train_step_timing in s', value: 1.02, text: '1.02' },
-          ],
-        },
-      ],
-    },
-    { text: 'Epoch 1: : 300it [04:00,  1.36s/it, v_num=3]', rows: [] },
-    { text: 'Epoch 0:   0%|          | 0/100 [00:00<?, ?it/s, v_num=3]', rows: [] },
-    {
-      text: 'Epoch 0:  4%|▍         | 40/1000 [02:00<48:00, v_num=, reduced_train_loss=8.250, global_step=39.00]',
-      rows: [],
-    },
-  ],
 };

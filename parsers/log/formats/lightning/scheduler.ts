@@ -14,10 +14,4 @@ export const LIGHTNING_SCHEDULER: LineFormat = {
   read({ steps = '' }, emit) {
     emit(bannerSetting('train_iters', 'effective maximum steps', steps));
   },
-  samples: [
-    {
-      text: '    will be used during training (effective maximum steps = 1024) - ',
-      rows: [bannerSetting('train_iters', 'effective maximum steps', '1024')],
-    },
-  ],
 };

@@ -42,52 +42,6 @@ export const CHECKPOINT_LINES: readonly LineFormat[] = [
       emitLayout('tensor_model_parallel_size', 't', tp, emit);
       emitLayout('pipeline_model_parallel_size', 'p', pp, emit);
     },
-    samples: [
-      {
-        text: 'saving checkpoint at iteration     500 to /ckpt/run-a in torch_dist format',
-        rows: [
-          { row: 'phase', phase: 'checkpoint_save', label: 'saving checkpoint', iteration: 500 },
-          {
-            row: 'value',
-            name: 'checkpoint.saving',
-            value: 500,
-            unit: 'iteration',
-            text: '/ckpt/run-a (torch_dist)',
-            iteration: 500,
-          },
-        ],
-      },
-      {
-        text: '  successfully saved checkpoint from iteration     500 to /ckpt/run-a [ t 1/2, p 1/4 ]',
-        rows: [
-          {
-            row: 'value',
-            name: 'checkpoint.saved',
-            value: 500,
-            unit: 'iteration',
-            text: '/ckpt/run-a',
-            iteration: 500,
-          },
-          { row: 'value', name: 'layout.tensor_model_parallel_size', value: 2, unit: 'count' },
-          { row: 'config', key: 'tensor_model_parallel_size', rawKey: 't', value: '2', origin: 'log banner' },
-          { row: 'value', name: 'layout.pipeline_model_parallel_size', value: 4, unit: 'count' },
-          { row: 'config', key: 'pipeline_model_parallel_size', rawKey: 'p', value: '4', origin: 'log banner' },
-        ],
-      },
-      {
-        text: '  scheduled an async checkpoint save at iteration     600 to /ckpt/run-a',
-        rows: [
-          {
-            row: 'value',
-            name: 'checkpoint.scheduled',
-            value: 600,
-            unit: 'iteration',
-            text: '/ckpt/run-a',
-            iteration: 600,
-          },
-        ],
-      },
-    ],
   },
   {
     form: 'line',
@@ -128,32 +82,5 @@ export const CHECKPOINT_LINES: readonly LineFormat[] = [
         ...more,
       });
     },
-    samples: [
-      {
-        text: ' loading distributed checkpoint from /ckpt/run-a at iteration 500',
-        rows: [{ row: 'phase', phase: 'checkpoint_load', label: 'loading distributed checkpoint', iteration: 500 }],
-      },
-      {
-        text: ' loading release checkpoint from /ckpt/base',
-        rows: [{ row: 'phase', phase: 'checkpoint_load', label: 'loading release checkpoint' }],
-      },
-      {
-        text: '  successfully loaded checkpoint from /ckpt/run-a [ t 1/2, p 1/4 ] at iteration 500',
-        rows: [
-          {
-            row: 'value',
-            name: 'checkpoint.loaded',
-            value: 500,
-            unit: 'iteration',
-            text: '/ckpt/run-a',
-            iteration: 500,
-          },
-        ],
-      },
-      {
-        text: '    will not load any checkpoints and will start from random',
-        rows: [{ row: 'phase', phase: 'checkpoint_load', label: 'no checkpoint to load' }],
-      },
-    ],
   },
 ];

@@ -49,29 +49,6 @@ export const CUDA_GRAPH_LINES: readonly LineFormat[] = [
       emitBytes('graph.pool_allocated', groups['pool_allocated'], emit);
       emitBytes('graph.pool_reserved', groups['pool_reserved'], emit);
     },
-    samples: [
-      {
-        text: '> built 48 cuda graph(s) in 12.34 sec, with total memory usage: allocated 512.0 mb, reserved 1.5 gb.',
-        rows: [
-          { row: 'phase', phase: 'graph_capture', label: 'CUDA graphs built' },
-          { row: 'value', name: 'graph.count', value: 48, unit: 'count' },
-          { row: 'value', name: 'graph.capture_s', value: 12.34, unit: 's' },
-          { row: 'value', name: 'graph.allocated', value: 536_870_912, unit: 'bytes', text: '512.0 mb' },
-          { row: 'value', name: 'graph.reserved', value: 1_610_612_736, unit: 'bytes', text: '1.5 gb' },
-        ],
-      },
-      {
-        text: '> built cuda graph(s) in 3.50 sec. Mempool: reserved 2.0 gb, allocated 1.0 gb. Process-wide delta: allocated 0 bytes, reserved 2.5 gb.',
-        rows: [
-          { row: 'phase', phase: 'graph_capture', label: 'CUDA graphs built' },
-          { row: 'value', name: 'graph.capture_s', value: 3.5, unit: 's' },
-          { row: 'value', name: 'graph.allocated', value: 0, unit: 'bytes', text: '0 bytes' },
-          { row: 'value', name: 'graph.reserved', value: 2_684_354_560, unit: 'bytes', text: '2.5 gb' },
-          { row: 'value', name: 'graph.pool_allocated', value: 1_073_741_824, unit: 'bytes', text: '1.0 gb' },
-          { row: 'value', name: 'graph.pool_reserved', value: 2_147_483_648, unit: 'bytes', text: '2.0 gb' },
-        ],
-      },
-    ],
   },
   {
     form: 'line',
@@ -96,15 +73,6 @@ export const CUDA_GRAPH_LINES: readonly LineFormat[] = [
         emit(memoryFigure(metric, text, unit, UNITS[unit] ?? 1, { moment: 'graph capture' }, halfDigit(text)));
       }
     },
-    samples: [
-      {
-        text: 'create cuda graphs | mem: alloc 512.5 mb, res 1.5 gb:  25%|##5       | 12/48 [00:01<00:03, 10.00it/s]',
-        rows: [
-          memoryFigure('allocated', '512.5', 'mb', MIB, { moment: 'graph capture' }),
-          memoryFigure('reserved', '1.5', 'gb', GIB, { moment: 'graph capture' }),
-        ],
-      },
-    ],
   },
   {
     form: 'line',
@@ -145,31 +113,5 @@ export const CUDA_GRAPH_LINES: readonly LineFormat[] = [
         emit({ row: 'phase', phase: 'graph_capture', label });
       }
     },
-    samples: [
-      {
-        text: 'Start CUDA Graphs capture...',
-        rows: [{ row: 'phase', phase: 'graph_capture', label: 'Start CUDA Graphs capture' }],
-      },
-      {
-        text: 'Time spent in CUDA Graphs capture on rank 3: 41.25s',
-        rows: [{ row: 'value', name: 'graph.capture_s', value: 41.25, unit: 's', rank: 3 }],
-      },
-      {
-        text: 'Capture CUDA graph for training!!!',
-        rows: [{ row: 'phase', phase: 'graph_capture', label: 'capture CUDA graph (training)' }],
-      },
-      {
-        text: 'CUDA graph capture done for training!!!',
-        rows: [{ row: 'phase', phase: 'training', label: 'CUDA graph capture done (training)' }],
-      },
-      {
-        text: 'Creating 96 CUDA graphs',
-        rows: [
-          { row: 'value', name: 'graph.planned', value: 96, unit: 'count' },
-          { row: 'phase', phase: 'graph_capture', label: 'creating 96 CUDA graphs' },
-        ],
-      },
-      { text: 'Deleting CUDA graphs', rows: [{ row: 'value', name: 'graph.deleted', value: null, unit: null }] },
-    ],
   },
 ];

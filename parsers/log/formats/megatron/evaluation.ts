@@ -39,23 +39,5 @@ export const EVALUATION_LINES: readonly LineFormat[] = [
         });
       });
     },
-    samples: [
-      {
-        text: ' validation loss at iteration 200 | lm loss value: 3.250000E+00 | lm loss PPL: 2.579034E+01 | ',
-        rows: [
-          { row: 'phase', phase: 'eval', label: 'validation loss at iteration 200', iteration: 200 },
-          { row: 'value', name: 'eval.validation.lm loss', value: 3.25, unit: null, iteration: 200 },
-          { row: 'value', name: 'eval.validation.lm loss.ppl', value: 25.79034, unit: null, iteration: 200 },
-        ],
-      },
-      {
-        text: ' validation loss at iteration 200 on test set | lm loss value: 3.500000E+00 | lm loss PPL: 3.311545E+01 | ',
-        rows: [
-          { row: 'phase', phase: 'eval', label: 'validation loss at iteration 200 on test set', iteration: 200 },
-          { row: 'value', name: 'eval.test.lm loss', value: 3.5, unit: null, iteration: 200 },
-          { row: 'value', name: 'eval.test.lm loss.ppl', value: 33.11545, unit: null, iteration: 200 },
-        ],
-      },
-    ],
   },
 ];

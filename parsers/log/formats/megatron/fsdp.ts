@@ -22,21 +22,6 @@ export const FSDP_LINES: readonly LineFormat[] = [
       });
       emit({ row: 'value', name: 'fsdp.corrected', value: null, unit: null, text: `${key}=${value}` });
     },
-    samples: [
-      {
-        text: 'use_distributed_optimizer=True is required for Megatron-FSDP. Activating...',
-        rows: [
-          {
-            row: 'config',
-            key: canonicalConfigKey('use_distributed_optimizer'),
-            rawKey: 'use_distributed_optimizer',
-            value: 'True',
-            origin: 'log banner',
-          },
-          { row: 'value', name: 'fsdp.corrected', value: null, unit: null, text: 'use_distributed_optimizer=True' },
-        ],
-      },
-    ],
   },
   {
     form: 'line',
@@ -51,19 +36,5 @@ export const FSDP_LINES: readonly LineFormat[] = [
     read({ text }, emit) {
       emit({ row: 'value', name: 'fsdp.note', value: null, unit: null, text });
     },
-    samples: [
-      {
-        text: '[Megatron-FSDP] Registering FSDP communication buffers manually',
-        rows: [
-          {
-            row: 'value',
-            name: 'fsdp.note',
-            value: null,
-            unit: null,
-            text: 'Registering FSDP communication buffers manually',
-          },
-        ],
-      },
-    ],
   },
 ];

@@ -31,76 +31,6 @@ export const LAYOUT_LINES: readonly LineFormat[] = [
         emitLayout(key, `${clause} size`, size, emit);
       }
     },
-    samples: [
-      {
-        text: 'using world size: 16, data-parallel size: 2, context-parallel size: 1, hierarchical context-parallel sizes: None, tensor-model-parallel size: 4, pipeline-model-parallel size: 2',
-        rows: [
-          { row: 'launch', label: 'using world size' },
-          ...(
-            [
-              ['world_size', 'world size', '16'],
-              ['data_parallel_size', 'data-parallel size', '2'],
-              ['context_parallel_size', 'context-parallel size', '1'],
-              ['hierarchical_context_parallel_sizes', 'hierarchical context-parallel size', 'None'],
-              ['tensor_model_parallel_size', 'tensor-model-parallel size', '4'],
-              ['pipeline_model_parallel_size', 'pipeline-model-parallel size', '2'],
-            ] as const
-          ).flatMap(([key, rawKey, text]) => {
-            const isNone = text === 'None';
-            return [
-              {
-                row: 'value' as const,
-                name: `layout.${key}`,
-                value: isNone ? null : Number(text),
-                unit: isNone ? null : 'count',
-                ...(isNone ? { text } : {}),
-              },
-              {
-                row: 'config' as const,
-                key: canonicalConfigKey(key),
-                rawKey,
-                value: isNone ? null : text,
-                origin: 'log banner' as const,
-              },
-            ];
-          }),
-        ],
-      },
-      {
-        // 2021, with its own hyphens.
-        text: 'using world size: 8, data-parallel-size: 1, tensor-model-parallel size: 2, pipeline-model-parallel size: 4 ',
-        rows: [
-          { row: 'launch', label: 'using world size' },
-          ...(
-            [
-              ['world_size', 'world size', 8],
-              ['data_parallel_size', 'data-parallel size', 1],
-              ['tensor_model_parallel_size', 'tensor-model-parallel size', 2],
-              ['pipeline_model_parallel_size', 'pipeline-model-parallel size', 4],
-            ] as const
-          ).flatMap(([key, rawKey, value]) => [
-            { row: 'value' as const, name: `layout.${key}`, value, unit: 'count' },
-            { row: 'config' as const, key, rawKey, value: String(value), origin: 'log banner' as const },
-          ]),
-        ],
-      },
-      {
-        text: 'using world size: 4 and model-parallel size: 2',
-        rows: [
-          { row: 'launch', label: 'using world size' },
-          { row: 'value', name: 'layout.world_size', value: 4, unit: 'count' },
-          { row: 'config', key: 'world_size', rawKey: 'world size', value: '4', origin: 'log banner' },
-          { row: 'value', name: 'layout.model_parallel_size', value: 2, unit: 'count' },
-          {
-            row: 'config',
-            key: canonicalConfigKey('model_parallel_size'),
-            rawKey: 'model-parallel size',
-            value: '2',
-            origin: 'log banner',
-          },
-        ],
-      },
-    ],
   },
   {
     form: 'line',
@@ -117,21 +47,6 @@ export const LAYOUT_LINES: readonly LineFormat[] = [
       const key = axis === undefined ? 'model_parallel_size' : `${axis}_model_parallel_size`;
       emitLayout(key, `${axis === undefined ? '' : `${axis} `}model parallel with size`, groups['size'] ?? '', emit);
     },
-    samples: [
-      {
-        text: '> initialized pipeline model parallel with size 4',
-        rows: [
-          { row: 'value', name: 'layout.pipeline_model_parallel_size', value: 4, unit: 'count' },
-          {
-            row: 'config',
-            key: 'pipeline_model_parallel_size',
-            rawKey: 'pipeline model parallel with size',
-            value: '4',
-            origin: 'log banner',
-          },
-        ],
-      },
-    ],
   },
   {
     form: 'line',
@@ -172,51 +87,5 @@ export const LAYOUT_LINES: readonly LineFormat[] = [
         });
       } else emit({ row: 'value', name: 'layout.num_microbatches', value: Number(microbatches), unit: 'count' });
     },
-    samples: [
-      {
-        text: ' > padded vocab (size: 50257) with 175 dummy tokens (new size: 50432)',
-        rows: [
-          { row: 'value', name: 'vocab.size', value: 50257, unit: 'count' },
-          { row: 'value', name: 'vocab.padded_size', value: 50432, unit: 'count' },
-          {
-            row: 'config',
-            key: canonicalConfigKey('padded_vocab_size'),
-            rawKey: 'padded vocab new size',
-            value: '50432',
-            origin: 'log banner',
-          },
-        ],
-      },
-      {
-        text: 'Padded vocab_size: 32256, original vocab_size: 32000, dummy tokens: 256.',
-        rows: [
-          { row: 'value', name: 'vocab.size', value: 32000, unit: 'count' },
-          { row: 'value', name: 'vocab.padded_size', value: 32256, unit: 'count' },
-          {
-            row: 'config',
-            key: canonicalConfigKey('padded_vocab_size'),
-            rawKey: 'padded vocab new size',
-            value: '32256',
-            origin: 'log banner',
-          },
-        ],
-      },
-      {
-        text: 'using torch.bfloat16 for parameters ...',
-        rows: [
-          {
-            row: 'config',
-            key: canonicalConfigKey('params_dtype'),
-            rawKey: 'using … for parameters',
-            value: 'bfloat16',
-            origin: 'log banner',
-          },
-        ],
-      },
-      {
-        text: 'setting number of microbatches to constant 32',
-        rows: [{ row: 'value', name: 'layout.num_microbatches', value: 32, unit: 'count' }],
-      },
-    ],
   },
 ];

@@ -35,53 +35,6 @@ export const LIFECYCLE_LINES: readonly LineFormat[] = [
         timeText: time,
       });
     },
-    samples: [
-      {
-        text: '[after megatron is initialized] datetime: 2026-02-03 04:05:06.789012 ',
-        rows: [
-          {
-            row: 'phase',
-            phase: 'model_build',
-            label: 'after megatron is initialized',
-            timeText: '2026-02-03 04:05:06.789012',
-          },
-        ],
-      },
-      {
-        text: '[after model, optimizer, and learning rate scheduler are built] datetime: 2026-02-03 04:05:16 ',
-        rows: [
-          {
-            row: 'phase',
-            phase: 'data_build',
-            label: 'after model, optimizer, and learning rate scheduler are built',
-            timeText: '2026-02-03 04:05:16',
-          },
-        ],
-      },
-      {
-        text: '[before the start of training step] datetime=2026-02-03 04:05:26',
-        rows: [
-          {
-            row: 'phase',
-            phase: 'training',
-            label: 'before the start of training step',
-            timeText: '2026-02-03 04:05:26',
-          },
-        ],
-      },
-      {
-        text: '[exiting program at iteration 75] datetime: 2026-02-03 05:05:26 ',
-        rows: [
-          {
-            row: 'phase',
-            phase: 'finished',
-            label: 'exiting program at iteration 75',
-            iteration: 75,
-            timeText: '2026-02-03 05:05:26',
-          },
-        ],
-      },
-    ],
   },
   {
     form: 'line',
@@ -97,15 +50,6 @@ export const LIFECYCLE_LINES: readonly LineFormat[] = [
       emit({ row: 'launch', label: 'time to initialize megatron' });
       emit({ row: 'value', name: 'time.initialize', value: Number(seconds), unit: 's' });
     },
-    samples: [
-      {
-        text: 'time to initialize megatron (seconds): 21.375',
-        rows: [
-          { row: 'launch', label: 'time to initialize megatron' },
-          { row: 'value', name: 'time.initialize', value: 21.375, unit: 's' },
-        ],
-      },
-    ],
   },
   {
     form: 'line',
@@ -151,34 +95,5 @@ export const LIFECYCLE_LINES: readonly LineFormat[] = [
         emit({ row: 'phase', phase: 'eval', label: `evaluating on ${samples} samples` });
       } else emit({ row: 'phase', phase: 'eval', label: `evaluating iter ${step}` });
     },
-    samples: [
-      {
-        text: 'building GPT model ...',
-        rows: [{ row: 'phase', phase: 'model_build', label: 'building GPT model' }],
-      },
-      {
-        text: '> building train, validation, and test datasets for GPT ...',
-        rows: [{ row: 'phase', phase: 'data_build', label: 'building train, validation, and test datasets' }],
-      },
-      {
-        text: "Setting up optimizer with config OptimizerConfig(optimizer='adam', lr=0.0001)",
-        rows: [{ row: 'phase', phase: 'optimizer_build', label: 'setting up optimizer' }],
-      },
-      { text: 'done with setup ...', rows: [{ row: 'phase', phase: 'training', label: 'done with setup' }] },
-      { text: 'training ...', rows: [{ row: 'phase', phase: 'training', label: 'training' }] },
-      { text: 'resume training ... later', rows: [] },
-      {
-        text: 'Starting training loop at iteration 250',
-        rows: [{ row: 'phase', phase: 'training', label: 'starting training loop', iteration: 250 }],
-      },
-      {
-        text: 'Evaluating on 2048 samples',
-        rows: [{ row: 'phase', phase: 'eval', label: 'evaluating on 2048 samples' }],
-      },
-      {
-        text: 'Evaluating iter 3/32',
-        rows: [{ row: 'phase', phase: 'eval', label: 'evaluating iter 3/32' }],
-      },
-    ],
   },
 ];

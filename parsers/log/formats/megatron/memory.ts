@@ -52,81 +52,6 @@ export const MEMORY_LINES: readonly LineFormat[] = [
       }
     },
     cutAtEnd: (text) => memoryLineIsCut(text, 'memory (MB) |'),
-    samples: [
-      {
-        text: '[Rank 5] (after 10 iterations) memory (MB) | allocated: 18321.5009765625 | max allocated: 40960.0 | reserved: 45056.0 | max reserved: 47104.0',
-        rows: [
-          memoryFigure('allocated', '18321.5009765625', 'MB', MIB, memoryHead('5', '(after 10 iterations) '), 0),
-          memoryFigure('max_allocated', '40960.0', 'MB', MIB, memoryHead('5', '(after 10 iterations) '), 0),
-          memoryFigure('reserved', '45056.0', 'MB', MIB, memoryHead('5', '(after 10 iterations) '), 0),
-          {
-            row: 'memory',
-            metric: 'max_reserved',
-            bytes: 49_392_123_904,
-            value: 47104,
-            unit: 'MB',
-            precisionBytes: 0,
-            iteration: 10,
-            moment: 'after iteration',
-            rank: 5,
-          },
-        ],
-      },
-      {
-        text: '[Rank 0] (before save_checkpoint for iteration 500) memory (MB) | allocated: 100.25 | max allocated: 200.50 | reserved: 300.00 | max reserved: 400.00 | total device memory used: 512.75',
-        rows: [
-          ...(
-            [
-              ['allocated', '100.25'],
-              ['max_allocated', '200.50'],
-              ['reserved', '300.00'],
-              ['max_reserved', '400.00'],
-            ] as const
-          ).map(([metric, text]) =>
-            memoryFigure(metric, text, 'MB', MIB, { iteration: 500, moment: 'before save_checkpoint', rank: 0 }),
-          ),
-          {
-            row: 'memory',
-            metric: 'device_used',
-            bytes: 537_657_344,
-            value: 512.75,
-            unit: 'MB',
-            precisionBytes: 0.005 * MIB,
-            iteration: 500,
-            moment: 'before save_checkpoint',
-            rank: 0,
-          },
-        ],
-      },
-      {
-        // Before 2021, and torch 1.3.
-        text: 'after 5 iterations memory (MB) | allocated: 1024.5 | max allocated: 2048.0 | cached: 4096.0 | max cached: 4096.0',
-        rows: (
-          [
-            ['allocated', '1024.5'],
-            ['max_allocated', '2048.0'],
-            ['reserved', '4096.0'],
-            ['max_reserved', '4096.0'],
-          ] as const
-        ).map(([metric, text]) =>
-          memoryFigure(metric, text, 'MB', MIB, { iteration: 5, moment: 'after iteration' }, 0),
-        ),
-      },
-      {
-        // Two ranks on one line.
-        text: '[Rank 9] (after 2 iterations) memory (MB) | allocated: 1.0 | max reserved: 2.0[Rank 8] (after 2 iterations) memory (MB) | allocated: 3.0 | max reserved: 4.5',
-        rows: (
-          [
-            [9, 'allocated', '1.0'],
-            [9, 'max_reserved', '2.0'],
-            [8, 'allocated', '3.0'],
-            [8, 'max_reserved', '4.5'],
-          ] as const
-        ).map(([rank, metric, text]) =>
-          memoryFigure(metric, text, 'MB', MIB, { iteration: 2, moment: 'after iteration', rank }, 0),
-        ),
-      },
-    ],
   },
   {
     form: 'line',
@@ -155,16 +80,5 @@ export const MEMORY_LINES: readonly LineFormat[] = [
         if (text !== undefined) emit(memoryFigure(SAVER_METRICS[key]!, text, 'MiB', MIB));
       }
     },
-    samples: [
-      {
-        text: 'alloc=10240MiB private=512MiB resv-alloc=2048MiB resv=12288MiB dev_mem=14000MiB',
-        rows: [
-          memoryFigure('allocated', '10240', 'MiB', MIB),
-          memoryFigure('private_pools', '512', 'MiB', MIB),
-          memoryFigure('reserved', '12288', 'MiB', MIB),
-          memoryFigure('device_used', '14000', 'MiB', MIB),
-        ],
-      },
-    ],
   },
 ];

@@ -48,32 +48,6 @@ export const OFFLOAD_FORMATS: readonly (LineFormat | BlockFormat)[] = [
         end() {},
       };
     },
-    samples: [
-      {
-        lines: [
-          '      Activation Offload Summary (MB)     ',
-          '==========================================',
-          'Rank       core_attn     moe_act     Total',
-          '------------------------------------------',
-          'Rank 0         10.50        2.00     12.50',
-          'Rank 1          0.00        2.00      2.00',
-          '------------------------------------------',
-          'Total          10.50        4.00     14.50',
-          '==========================================',
-        ],
-        rows: [
-          { row: 'value', name: 'offload.activation[core_attn]', value: 11_010_048, unit: 'bytes', rank: 0 },
-          { row: 'value', name: 'offload.activation[moe_act]', value: 2_097_152, unit: 'bytes', rank: 0 },
-          { row: 'value', name: 'offload.activation[total]', value: 13_107_200, unit: 'bytes', rank: 0 },
-          { row: 'value', name: 'offload.activation[core_attn]', value: 0, unit: 'bytes', rank: 1 },
-          { row: 'value', name: 'offload.activation[moe_act]', value: 2_097_152, unit: 'bytes', rank: 1 },
-          { row: 'value', name: 'offload.activation[total]', value: 2_097_152, unit: 'bytes', rank: 1 },
-          { row: 'value', name: 'offload.activation_all_ranks[core_attn]', value: 11_010_048, unit: 'bytes' },
-          { row: 'value', name: 'offload.activation_all_ranks[moe_act]', value: 4_194_304, unit: 'bytes' },
-          { row: 'value', name: 'offload.activation_all_ranks[total]', value: 15_204_352, unit: 'bytes' },
-        ],
-      },
-    ],
   },
   {
     form: 'line',
@@ -96,20 +70,5 @@ export const OFFLOAD_FORMATS: readonly (LineFormat | BlockFormat)[] = [
         rank: Number(rank),
       });
     },
-    samples: [
-      {
-        text: 'rank 2, moe_act: 3 redundant copies, 1.50 MB',
-        rows: [
-          {
-            row: 'value',
-            name: 'offload.redundant[moe_act]',
-            value: 1_572_864,
-            unit: 'bytes',
-            text: '3 copies',
-            rank: 2,
-          },
-        ],
-      },
-    ],
   },
 ];

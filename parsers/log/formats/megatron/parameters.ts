@@ -41,23 +41,6 @@ export const PARAMETER_LINES: readonly LineFormat[] = [
         unit: 'elements',
       });
     },
-    samples: [
-      {
-        text: ' > number of parameters on (tensor, pipeline) model parallel rank (1, 3): 1234567',
-        rows: [{ row: 'value', name: 'parameters.local[tp=1,pp=3]', value: 1_234_567, unit: 'elements' }],
-      },
-      {
-        text: ' > number of parameters on (tensor, gtp_weight_remat, pipeline) model parallel rank (0, 2, 1): 98765',
-        rows: [{ row: 'value', name: 'parameters.local[tp=0,gtp=2,pp=1]', value: 98_765, unit: 'elements' }],
-      },
-      {
-        text: ' > number of parameters on model parallel rank 2: 805 > number of parameters on model parallel rank 3: 806',
-        rows: [
-          { row: 'value', name: 'parameters.local[mp=2]', value: 805, unit: 'elements' },
-          { row: 'value', name: 'parameters.local[mp=3]', value: 806, unit: 'elements' },
-        ],
-      },
-    ],
   },
 ];
 
@@ -92,23 +75,5 @@ export const BUCKET_LINES: readonly LineFormat[] = [
         emit({ row: 'value', name: `bucket.extra_main_grads[${bucket}]`, value: Number(extra), unit: 'count' });
       }
     },
-    samples: [
-      {
-        text: 'Number of buckets for gradient all-reduce / reduce-scatter: 7',
-        rows: [{ row: 'value', name: 'bucket.count', value: 7, unit: 'count' }],
-      },
-      {
-        text: 'Params for bucket 2 (4096 elements, 4608 padded size, 3 param(s) with extra main_grads):',
-        rows: [
-          { row: 'value', name: 'bucket.elements[2]', value: 4096, unit: 'elements' },
-          { row: 'value', name: 'bucket.padded_elements[2]', value: 4608, unit: 'elements' },
-          { row: 'value', name: 'bucket.extra_main_grads[2]', value: 3, unit: 'count' },
-        ],
-      },
-      {
-        text: 'Params for bucket 1 (4096 elements):',
-        rows: [{ row: 'value', name: 'bucket.elements[1]', value: 4096, unit: 'elements' }],
-      },
-    ],
   },
 ];

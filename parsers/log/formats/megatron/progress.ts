@@ -53,25 +53,5 @@ export const PROGRESS_LINES: readonly LineFormat[] = [
         emit({ row: 'value', name: 'progress.tokens', value: Math.round(tokens * 1e9), unit: 'tokens', ...more });
       }
     },
-    samples: [
-      {
-        text: '2026-02-03 04:05:06\tJob ID: 4711\t# GPUs: 64\tStarting job',
-        rows: [
-          { row: 'launch', label: 'progress.txt: Starting job' },
-          { row: 'value', name: 'progress.job', value: null, unit: null, text: '4711' },
-          { row: 'value', name: 'layout.world_size', value: 64, unit: 'count' },
-        ],
-      },
-      {
-        text: '2026-02-03 05:05:06\tJob ID: 4711\t# GPUs: 64\tSaved checkpoint\tIteration: 250\tJob throughput: 512.5 TFLOP/s/GPU\tCumulative throughput: 500.1 TFLOP/s/GPU\tFloating-point operations: 1.25e+20\tTokens (in billions): 0.52',
-        rows: [
-          { row: 'value', name: 'checkpoint.saved', value: 250, unit: 'iteration', iteration: 250 },
-          { row: 'value', name: 'progress.job_throughput', value: 512.5, unit: 'TFLOP/s/GPU', iteration: 250 },
-          { row: 'value', name: 'progress.cumulative_throughput', value: 500.1, unit: 'TFLOP/s/GPU', iteration: 250 },
-          { row: 'value', name: 'progress.floating_point_operations', value: 1.25e20, unit: 'FLOP', iteration: 250 },
-          { row: 'value', name: 'progress.tokens', value: 520_000_000, unit: 'tokens', iteration: 250 },
-        ],
-      },
-    ],
   },
 ];

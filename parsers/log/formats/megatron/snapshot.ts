@@ -33,37 +33,5 @@ export const SNAPSHOT_LINES: readonly LineFormat[] = [
         emit({ row: 'value', name: 'snapshot.saved_on_oom', value: null, unit: null, text: saved, rank: Number(oom) });
       } else emit({ row: 'value', name: 'snapshot.saved', value: null, unit: null, text: saved ?? finished });
     },
-    samples: [
-      {
-        text: "Memory history recording enabled (rank 0); snapshots will be written to '/runs/a/snapshot.pickle'.",
-        rows: [
-          {
-            row: 'value',
-            name: 'snapshot.recording',
-            value: null,
-            unit: null,
-            text: '/runs/a/snapshot.pickle',
-            rank: 0,
-          },
-        ],
-      },
-      {
-        text: '[OOM] rank 6 saved memory snapshot to /runs/a/snapshot_oom_rank-6.pickle',
-        rows: [
-          {
-            row: 'value',
-            name: 'snapshot.saved_on_oom',
-            value: null,
-            unit: null,
-            text: '/runs/a/snapshot_oom_rank-6.pickle',
-            rank: 6,
-          },
-        ],
-      },
-      {
-        text: 'Saved memory snapshot to /runs/a/snapshot_0.pickle',
-        rows: [{ row: 'value', name: 'snapshot.saved', value: null, unit: null, text: '/runs/a/snapshot_0.pickle' }],
-      },
-    ],
   },
 ];

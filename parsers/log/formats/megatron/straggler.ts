@@ -46,19 +46,6 @@ export const STRAGGLER_FORMATS: readonly (LineFormat | BlockFormat)[] = [
         });
       }
     },
-    samples: [
-      {
-        text: '[2026-02-03 04:05:06] | MnRtt/Rnk: 3401.25ms/8 | MxRtt/Rnk: 3456.50ms/3 | MnPwr/Rnk: 600500W/8 | MxPwr/Rnk: 690.5W/1 | MnTmp/Rnk: 50C/0 | MnEtpt/Rnk: 290.50TF/3',
-        rows: [
-          { row: 'value', name: 'straggler.min_round_trip', value: 3401.25, unit: 'ms', rank: 8 },
-          { row: 'value', name: 'straggler.max_round_trip', value: 3456.5, unit: 'ms', rank: 3 },
-          { row: 'value', name: 'straggler.min_power', value: 600.5, unit: 'W', rank: 8 },
-          { row: 'value', name: 'straggler.max_power', value: 690.5, unit: 'W', rank: 1 },
-          { row: 'value', name: 'straggler.min_temperature', value: 50, unit: '°C', rank: 0 },
-          { row: 'value', name: 'straggler.min_throughput', value: 290.5, unit: 'TFLOP/s', rank: 3 },
-        ],
-      },
-    ],
   },
   {
     form: 'line',
@@ -81,15 +68,6 @@ export const STRAGGLER_FORMATS: readonly (LineFormat | BlockFormat)[] = [
         });
       }
     },
-    samples: [
-      {
-        text: '^^^^ Bottom 2 Ranks with lowest  Etpt(TF): 280.25/7, 281.50/3,',
-        rows: [
-          { row: 'value', name: 'straggler.lowest_throughput', value: 280.25, unit: 'TFLOP/s', rank: 7 },
-          { row: 'value', name: 'straggler.lowest_throughput', value: 281.5, unit: 'TFLOP/s', rank: 3 },
-        ],
-      },
-    ],
   },
   {
     form: 'line',
@@ -108,19 +86,6 @@ export const STRAGGLER_FORMATS: readonly (LineFormat | BlockFormat)[] = [
       if (found.length === 0) emit({ row: 'value', name, value: null, unit: null, text: ranks });
       for (const rank of found) emit({ row: 'value', name, value: null, unit: null, rank });
     },
-    samples: [
-      {
-        text: 'STRAGGLER DETECTION WARNING: Some GPUs have worse relative performance. Affected ranks: {12, 3}',
-        rows: [
-          { row: 'value', name: 'straggler.detected_relative', value: null, unit: null, rank: 12 },
-          { row: 'value', name: 'straggler.detected_relative', value: null, unit: null, rank: 3 },
-        ],
-      },
-      {
-        text: "STRAGGLER DETECTION WARNING: Some GPUs performance dropped. Affected ranks: {StragglerId(rank=5, node='node-a1')}",
-        rows: [{ row: 'value', name: 'straggler.detected_individual', value: null, unit: null, rank: 5 }],
-      },
-    ],
   },
   {
     form: 'block',
@@ -156,23 +121,5 @@ export const STRAGGLER_FORMATS: readonly (LineFormat | BlockFormat)[] = [
         end() {},
       };
     },
-    samples: [
-      {
-        lines: [
-          'GPU relative performance:',
-          ' Worst performing 1/16 ranks:',
-          '  Rank=7 Node=node-a1 Score=0.61',
-          ' Best performing 1/16 ranks:',
-          '  Rank=2 Node=node-a0 Score=1.00',
-          '',
-          'GPU individual performance:',
-          '  Rank=1 Node=node-a0 Score=0.50',
-        ],
-        rows: [
-          { row: 'value', name: 'straggler.score.relative', value: 0.61, unit: 'ratio', text: 'node-a1', rank: 7 },
-          { row: 'value', name: 'straggler.score.relative', value: 1, unit: 'ratio', text: 'node-a0', rank: 2 },
-        ],
-      },
-    ],
   },
 ];

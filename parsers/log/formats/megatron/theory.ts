@@ -28,29 +28,6 @@ export const THEORY_LINES: readonly LineFormat[] = [
         });
       }
     },
-    samples: [
-      {
-        text: 'Theoretical memory footprints: weight and optimizer=1000.50 MB, activation=200.25 MB, total=1200.75 MB',
-        rows: [
-          { row: 'value', name: 'theory.weight_and_optimizer', value: 1_049_100_288, unit: 'bytes' },
-          { row: 'value', name: 'theory.activation', value: 209_977_344, unit: 'bytes' },
-          { row: 'value', name: 'theory.total', value: 1_259_077_632, unit: 'bytes' },
-        ],
-      },
-      {
-        text: 'Theoretical memory footprints: weight and optimizer=64.00 MB',
-        rows: [{ row: 'value', name: 'theory.weight_and_optimizer', value: 67_108_864, unit: 'bytes' }],
-      },
-      {
-        // Bridge's own formatter.
-        text: 'Theoretical memory footprints: dense parameters and optimizer=2.00 GB, routed expert parameters and optimizer=1.00 GB, total=3.00 GB',
-        rows: [
-          { row: 'value', name: 'theory.dense_parameters_and_optimizer', value: 2 * GIB, unit: 'bytes' },
-          { row: 'value', name: 'theory.routed_expert_parameters_and_optimizer', value: GIB, unit: 'bytes' },
-          { row: 'value', name: 'theory.total', value: 3 * GIB, unit: 'bytes' },
-        ],
-      },
-    ],
   },
   {
     form: 'line',
@@ -65,20 +42,6 @@ export const THEORY_LINES: readonly LineFormat[] = [
     read(groups, emit) {
       emit({ row: 'value', name: 'theory.unsupported', value: null, unit: null, text: groups['why'] });
     },
-    samples: [
-      {
-        text: 'Theoretical memory footprints not yet supported for hybrid Mamba-Transformer models.',
-        rows: [
-          {
-            row: 'value',
-            name: 'theory.unsupported',
-            value: null,
-            unit: null,
-            text: 'hybrid Mamba-Transformer models',
-          },
-        ],
-      },
-    ],
   },
   {
     form: 'line',
@@ -105,20 +68,6 @@ export const THEORY_LINES: readonly LineFormat[] = [
         unit: 'elements',
       });
     },
-    samples: [
-      {
-        text: 'Number of parameters in transformer block in billions:  6.98',
-        rows: [{ row: 'value', name: 'theory.parameters.transformer_block', value: 6_980_000_000, unit: 'elements' }],
-      },
-      {
-        text: 'Total number of active parameters in billions: 3.25',
-        rows: [{ row: 'value', name: 'theory.parameters.active_total', value: 3_250_000_000, unit: 'elements' }],
-      },
-      {
-        text: 'Number of parameters in most loaded shard in billions: 1.2345',
-        rows: [{ row: 'value', name: 'theory.parameters.most_loaded_shard', value: 1_234_500_000, unit: 'elements' }],
-      },
-    ],
   },
   {
     form: 'line',
@@ -149,19 +98,5 @@ export const THEORY_LINES: readonly LineFormat[] = [
         emit({ row: 'value', name: 'theory.in_flight_microbatches', value: Number(inflight), unit: 'count' });
       }
     },
-    samples: [
-      {
-        text: 'Activation memory footprint per transformer layer (precise, without SP): 512.5 MB',
-        rows: [{ row: 'value', name: 'theory.activation_per_layer', value: 537_395_200, unit: 'bytes' }],
-      },
-      {
-        text: 'Memory penalty from interleaved schedule: 1.35',
-        rows: [{ row: 'value', name: 'theory.interleaved_penalty', value: 1.35, unit: 'ratio' }],
-      },
-      {
-        text: 'Number of in-flight microbatches: 4',
-        rows: [{ row: 'value', name: 'theory.in_flight_microbatches', value: 4, unit: 'count' }],
-      },
-    ],
   },
 ];

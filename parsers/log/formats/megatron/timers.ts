@@ -25,17 +25,6 @@ export const TIMER_FORMATS: readonly (LineFormat | BlockFormat)[] = [
         emit({ row: 'value', name: `timer.${name}.ms`, value: Number(ms), unit: 'ms' });
       }
     },
-    samples: [
-      {
-        text: 'time (ms) | forward-compute: 12.50 | train/valid/test data iterators: 7.25',
-        rows: [
-          { row: 'value', name: 'timer.forward-compute.ms', value: 12.5, unit: 'ms' },
-          { row: 'value', name: 'timer.train/valid/test data iterators.ms', value: 7.25, unit: 'ms' },
-        ],
-      },
-      { text: '[Rank 0] time (ms) | fwd: 1.00 | bwd: 2.00', rows: [] },
-      { text: 'time (ms)[Rank 7] time (ms) | fwd: 1.00', rows: [] },
-    ],
   },
   {
     form: 'block',
@@ -91,32 +80,5 @@ export const TIMER_FORMATS: readonly (LineFormat | BlockFormat)[] = [
         end() {},
       };
     },
-    samples: [
-      {
-        lines: [
-          '(min, max) time across ranks (ms):',
-          '    forward-backward ...............................: (1250.50, 1300.25)',
-          '    train/valid/test-data-iterators-setup ..........: (3.00, 4.50)',
-          'done with setup ...',
-        ],
-        rows: [
-          { row: 'value', name: 'timer.forward-backward.min_ms', value: 1250.5, unit: 'ms' },
-          { row: 'value', name: 'timer.forward-backward.max_ms', value: 1300.25, unit: 'ms' },
-          { row: 'value', name: 'timer.train/valid/test-data-iterators-setup.min_ms', value: 3, unit: 'ms' },
-          { row: 'value', name: 'timer.train/valid/test-data-iterators-setup.max_ms', value: 4.5, unit: 'ms' },
-        ],
-      },
-      {
-        lines: ['max time across ranks (ms):', '    optimizer ......................................: 45.75'],
-        rows: [{ row: 'value', name: 'timer.optimizer.max_ms', value: 45.75, unit: 'ms' }],
-      },
-      {
-        lines: ['times across ranks (ms):', '  optimizer:', '     rank  0: 45.50', '     rank 11: 46.25'],
-        rows: [
-          { row: 'value', name: 'timer.optimizer.ms', value: 45.5, unit: 'ms', rank: 0 },
-          { row: 'value', name: 'timer.optimizer.ms', value: 46.25, unit: 'ms', rank: 11 },
-        ],
-      },
-    ],
   },
 ];

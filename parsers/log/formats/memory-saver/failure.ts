@@ -16,30 +16,4 @@ export const MEMORY_SAVER_FAILURE = failureLine({
   kind: (groups) => (OUT_OF_MEMORY.test(groups['text'] ?? '') ? 'cuda_oom_driver' : 'other'),
   pattern:
     /(?<text>\[[\w.]{1,40}\.(?:cpp|h)\] CUresult error(?: {1,2}result= ?\d{1,4}|: \d{1,4}(?: \([\w ]{1,60}\))?)(?: {1,2}file=[^\s]{1,120})?(?: func=\w{1,60})?(?: line=\d{1,6})?)/g,
-  samples: [
-    {
-      text: '[torch_memory_saver.cpp] CUresult error: 2 (out of memory)  file=csrc/utils.h func=cu_mem_create line=194',
-      rows: [
-        {
-          row: 'failure',
-          kind: 'cuda_oom_driver',
-          text: '[torch_memory_saver.cpp] CUresult error: 2 (out of memory)  file=csrc/utils.h func=cu_mem_create line=194',
-        },
-      ],
-    },
-    {
-      text: '[torch_memory_saver.cpp] CUresult error  result=2 file=csrc/torch_memory_saver.cpp func=cu_mem_create line=103',
-      rows: [
-        {
-          row: 'failure',
-          kind: 'cuda_oom_driver',
-          text: '[torch_memory_saver.cpp] CUresult error  result=2 file=csrc/torch_memory_saver.cpp func=cu_mem_create line=103',
-        },
-      ],
-    },
-    {
-      text: '[torch_memory_saver.cpp] CUresult error: 1 (invalid argument)',
-      rows: [{ row: 'failure', kind: 'other', text: '[torch_memory_saver.cpp] CUresult error: 1 (invalid argument)' }],
-    },
-  ],
 });

@@ -100,34 +100,6 @@ export const MLPERF_MLLOG: LineFormat = {
     if (setting !== undefined && (typeof value === 'number' || typeof value === 'string'))
       emit(bannerSetting(setting, key, String(value)));
   },
-  samples: [
-    {
-      text: ':::MLLOG {"namespace": "", "time_ms": 1700000000123, "event_type": "POINT_IN_TIME", "key": "global_batch_size", "value": 24, "metadata": {"file": "train.py", "lineno": 7}}:::MLLOG {"namespace": "", "time_ms": 1700000000456, "event_type": "INTERVAL_START", "key": "run_start", "value": null, "metadata": {"file": "train.py", "lineno": 9}}',
-      rows: [
-        figureFinding('mllog.global_batch_size', 24, null),
-        figureFinding('mllog.global_batch_size.time_ms', 1_700_000_000_123, 'ms'),
-        bannerSetting('global_batch_size', 'global_batch_size', '24'),
-        { row: 'phase', phase: 'training', label: 'MLLOG run_start' },
-        { row: 'value', name: 'mllog.run_start', value: null, unit: null },
-        figureFinding('mllog.run_start.time_ms', 1_700_000_000_456, 'ms'),
-      ],
-    },
-    {
-      text: ':::MLLOG {"namespace": "", "time_ms": 1700000100000, "event_type": "POINT_IN_TIME", "key": "tracked_stats", "value": {"throughput": 2.5}, "metadata": {"file": "cb.py", "lineno": 3, "step": 192}}',
-      rows: [
-        { row: 'value', name: 'mllog.tracked_stats', value: null, unit: null, text: '{"throughput":2.5}' },
-        { row: 'value', name: 'mllog.tracked_stats.throughput', value: 2.5, unit: null, text: 'step=192' },
-        figureFinding('mllog.tracked_stats.time_ms', 1_700_000_100_000, 'ms'),
-      ],
-    },
-    {
-      text: ':::MLLOG {"namespace": "", "time_ms": 1700000200000, "event_type": "POINT_IN_TIME", "key": "submission_platform", "value": "2xExample", "metadata": {}}',
-      rows: [
-        wordFinding('mllog.submission_platform', '2xExample'),
-        figureFinding('mllog.submission_platform.time_ms', 1_700_000_200_000, 'ms'),
-      ],
-    },
-  ],
 };
 
 const SOFTWARE: ReadonlyMap<string, string> = new Map([
@@ -174,18 +146,4 @@ export const MLPERF_SYSJSON: LineFormat = {
       if (version !== undefined && typeof value === 'string' && value !== '') emit(wordFinding(version, value));
     }
   },
-  samples: [
-    {
-      text: ':::SYSJSON {"submitter":"Example","number_of_nodes":"2","accelerators_per_node":"8","accelerator_model_name":"NVIDIA Example 80GB","accelerator_memory_capacity":"81000 MiB","framework":"","other_software_stack":{"cuda_version":"12.6.0","cudnn_version":"9.4.0"}}',
-      rows: [
-        wordFinding('gpu.name', 'NVIDIA Example 80GB'),
-        memoryFigure('device_total', '81000', 'MiB', MIB),
-        figureFinding('gpu.count_per_node', 8, 'count'),
-        figureFinding('launcher.nodes', 2, 'count'),
-        wordFinding('version.cuda', '12.6.0'),
-        wordFinding('version.cudnn', '9.4.0'),
-      ],
-    },
-    { text: '+ echo \':::SYSJSON {"framework":"x"}\'', rows: [] },
-  ],
 };

@@ -102,67 +102,6 @@ export const NANOTRON_ITERATION: LineFormat = {
     for (const figure of memory) emit(figure);
     for (const [name, value] of disk) emit(figureFinding(name, value, 'bytes', { iteration }));
   },
-  samples: [
-    {
-      text: 'iteration: 2 / 15 | consumed_tokens: 1.02K | elapsed_time_per_iteration_ms: 11.8 | tokens_per_sec: 43.2K | tokens_per_sec_per_gpu: 43.2K | global_batch_size: 2 | lm_loss: 5.29 | lr: 0.0003 | model_tflops_per_gpu: 0.00744 | hardware_tflops_per_gpu: 0.00744 | grad_norm: 3.29 | cuda_memory_allocated: 67.4M | cuda_max_memory_reserved: 5.2G | hd_total_memory_tb: 2.13T',
-      rows: [
-        {
-          row: 'iteration',
-          iteration: 2,
-          target: 15,
-          stepMs: 11.8,
-          globalBatchSize: 2,
-          loss: 5.29,
-          learningRate: 0.0003,
-          tflopsPerGpu: 0.00744,
-          gradNorm: 3.29,
-          others: [
-            { name: 'consumed_tokens', value: 1020, text: '1.02K' },
-            { name: 'tokens_per_sec', value: 43_200, text: '43.2K' },
-            { name: 'tokens_per_sec_per_gpu', value: 43_200, text: '43.2K' },
-            { name: 'hardware_tflops_per_gpu', value: 0.00744, text: '0.00744' },
-          ],
-        },
-        {
-          row: 'memory',
-          metric: 'allocated',
-          bytes: 67_400_000,
-          value: 67.4,
-          unit: 'M',
-          precisionBytes: 50_000,
-          iteration: 2,
-          moment: 'after iteration',
-        },
-        {
-          row: 'memory',
-          metric: 'max_reserved',
-          bytes: 5_200_000_000,
-          value: 5.2,
-          unit: 'G',
-          // Of 5.20, not of 5.2.
-          precisionBytes: 5_000_000,
-          iteration: 2,
-          moment: 'after iteration',
-        },
-        figureFinding('disk.total', 2.13e12, 'bytes', { iteration: 2 }),
-      ],
-    },
-    {
-      text: 'iteration: 300 / 5000 | consumed_tokens: 1.31B | elapsed_time_per_iteration_ms: 4.71K | lm_loss: nan',
-      rows: [
-        {
-          row: 'iteration',
-          iteration: 300,
-          target: 5000,
-          stepMs: 4710,
-          others: [
-            { name: 'consumed_tokens', value: 1.31e9, text: '1.31B' },
-            { name: 'lm_loss', value: Number.NaN, text: 'nan' },
-          ],
-        },
-      ],
-    },
-  ],
 };
 
 export const NANOTRON_MEMORY: LineFormat = {
@@ -187,24 +126,6 @@ export const NANOTRON_MEMORY: LineFormat = {
     emit(memoryFigure('max_allocated', maxAllocated, 'MiB', MIB, more));
     emit(memoryFigure('max_reserved', maxReserved, 'MiB', MIB, more));
   },
-  samples: [
-    {
-      text: ' Memory usage: 18787.00MiB. Peak allocated 19415.07MiB. Peak reserved: 20170.00MiB',
-      rows: [
-        memoryFigure('allocated', '18787.00', 'MiB', MIB),
-        memoryFigure('max_allocated', '19415.07', 'MiB', MIB),
-        memoryFigure('max_reserved', '20170.00', 'MiB', MIB),
-      ],
-    },
-    {
-      text: '[After model building] Memory usage: 3152.48MiB. Peak allocated: 3152.49MiB Peak reserved: 3318.00MiB',
-      rows: [
-        memoryFigure('allocated', '3152.48', 'MiB', MIB, { moment: 'After model building' }),
-        memoryFigure('max_allocated', '3152.49', 'MiB', MIB, { moment: 'After model building' }),
-        memoryFigure('max_reserved', '3318.00', 'MiB', MIB, { moment: 'After model building' }),
-      ],
-    },
-  ],
 };
 
 export const NANOTRON_PARAMETERS: LineFormat = {
@@ -231,13 +152,4 @@ export const NANOTRON_PARAMETERS: LineFormat = {
       text: `${size} MiB`,
     });
   },
-  samples: [
-    {
-      text: 'Local number of parameters: 1.64G (3126.50MiB)',
-      rows: [
-        { row: 'value', name: 'parameters.local', value: 1.64e9, unit: 'elements', text: '1.64G' },
-        { row: 'value', name: 'parameters.local_bytes', value: 3126.5 * MIB, unit: 'bytes', text: '3126.50 MiB' },
-      ],
-    },
-  ],
 };

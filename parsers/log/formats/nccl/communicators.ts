@@ -21,16 +21,6 @@ export const NCCL_VERSION: LineFormat = {
     if (cuda !== undefined) emit(wordFinding('version.cuda_of_nccl', cuda));
     if (hip !== undefined) emit(wordFinding('version.hip_of_nccl', hip));
   },
-  samples: [
-    {
-      text: 'NCCL version 2.21.5+cuda12.4NCCL version 2.21.5+cuda12.4',
-      rows: [1, 2].flatMap(() => [wordFinding('version.nccl', '2.21.5'), wordFinding('version.cuda_of_nccl', '12.4')]),
-    },
-    {
-      text: 'RCCL version 2.18.3+hip6.0 HEAD:0123abc',
-      rows: [wordFinding('version.nccl', '2.18.3'), wordFinding('version.hip_of_nccl', '6.0')],
-    },
-  ],
 };
 
 export const NCCL_DRIVER: LineFormat = {
@@ -47,7 +37,6 @@ export const NCCL_DRIVER: LineFormat = {
     const number = Number(version);
     emit(wordFinding('version.cuda_driver', `${Math.floor(number / 1000)}.${Math.floor((number % 1000) / 10)}`));
   },
-  samples: [{ text: 'NCCL INFO cudaDriverVersion 12040', rows: [wordFinding('version.cuda_driver', '12.4')] }],
 };
 
 export const NCCL_COMMUNICATOR: LineFormat = {
@@ -72,34 +61,6 @@ export const NCCL_COMMUNICATOR: LineFormat = {
       text: `rank ${rank} of ${nranks},${rest}`,
     });
   },
-  samples: [
-    {
-      text: 'NCCL INFO ncclCommInitRank comm 0x55d0c0ffee00 rank 6 nranks 16 cudaDev 2 nvmlDev 2 busId 88000 commId 0xabcdef0123456789 - Init COMPLETE',
-      rows: [
-        {
-          row: 'value',
-          name: 'nccl.communicator',
-          value: 16,
-          unit: 'ranks',
-          device: 2,
-          text: 'rank 6 of 16, nvmlDev 2 busId 88000 commId 0xabcdef0123456789',
-        },
-      ],
-    },
-    {
-      text: 'NCCL INFO comm 0x14c000001060 rank 11 nranks 12 cudaDev 1 busId 1c000 - Init COMPLETE',
-      rows: [
-        {
-          row: 'value',
-          name: 'nccl.communicator',
-          value: 12,
-          unit: 'ranks',
-          device: 1,
-          text: 'rank 11 of 12, busId 1c000',
-        },
-      ],
-    },
-  ],
 };
 
 export const NCCL_INIT_TIME: LineFormat = {
@@ -115,12 +76,6 @@ export const NCCL_INIT_TIME: LineFormat = {
   read({ call = '', nranks = '', total = '' }, emit) {
     emit({ ...figureFinding('nccl.init.s', Number(total), 's'), text: `${call}, ${nranks} ranks` });
   },
-  samples: [
-    {
-      text: 'NCCL INFO Init timings - ncclCommInitRank: rank 0 nranks 8 total 1.75 (kernels 0.20, alloc 0.90, bootstrap 0.10)',
-      rows: [{ row: 'value', name: 'nccl.init.s', value: 1.75, unit: 's', text: 'ncclCommInitRank, 8 ranks' }],
-    },
-  ],
 };
 
 export const NCCL_ALLOCATION: LineFormat = {
@@ -146,28 +101,4 @@ export const NCCL_ALLOCATION: LineFormat = {
       text: place === undefined ? kind : `${kind}, ${place}`,
     });
   },
-  samples: [
-    {
-      text: 'NCCL INFO transport/net.cc:656 Cuda Alloc Size 10485760 pointer 0x7f0000000000',
-      rows: [
-        {
-          row: 'value',
-          name: 'nccl.alloc.bytes',
-          value: 10_485_760,
-          unit: 'bytes',
-          text: 'Cuda, transport/net.cc:656',
-        },
-      ],
-    },
-    {
-      text: 'NCCL INFO channel.cc:40 Cuda Host Alloc Size 512 pointer 0x7f0000000000',
-      rows: [
-        { row: 'value', name: 'nccl.host_alloc.bytes', value: 512, unit: 'bytes', text: 'Cuda Host, channel.cc:40' },
-      ],
-    },
-    {
-      text: 'NCCL INFO Mem Alloc Size 28 pointer 0x7f0000000000',
-      rows: [{ row: 'value', name: 'nccl.host_alloc.bytes', value: 28, unit: 'bytes', text: 'Mem' }],
-    },
-  ],
 };

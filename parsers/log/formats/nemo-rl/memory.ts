@@ -23,13 +23,4 @@ export const NEMO_RL_MEMORY: LineFormat = {
     emit(memoryFigure('allocated', allocated, 'GB', GIB, { moment }));
     emit(memoryFigure('reserved', reserved, 'GB', GIB, { moment }));
   },
-  samples: [
-    {
-      text: 'GPU Memory before optimizer offload: 18.61GB allocated, 63.65GB reserved',
-      rows: [
-        memoryFigure('allocated', '18.61', 'GB', GIB, { moment: 'before optimizer offload' }),
-        memoryFigure('reserved', '63.65', 'GB', GIB, { moment: 'before optimizer offload' }),
-      ],
-    },
-  ],
 };

@@ -19,12 +19,6 @@ export const NEMO_RL_STEP: LineFormat = {
   read({ step, target }, emit) {
     emit({ row: 'phase', phase: 'training', label: `NeMo RL: Step ${step}/${target}`, iteration: Number(step) });
   },
-  samples: [
-    {
-      text: '========================= Step 9/10 =========================',
-      rows: [{ row: 'phase', phase: 'training', label: 'NeMo RL: Step 9/10', iteration: 9 }],
-    },
-  ],
 };
 
 const BULLET = '\u2022';
@@ -79,33 +73,4 @@ export const NEMO_RL_RESULTS: BlockFormat = {
       end() {},
     };
   },
-  samples: [
-    {
-      lines: [
-        '\u{1f4ca} Training Results:',
-        '  \u2022 Loss: 0.0125',
-        '  \u2022 Avg Reward: 0.5000',
-        '  \u2022 Training FLOPS: 1200.50 TFLOPS (150.06 TFLOPS per rank)',
-        '  \u2022 Training Model Floating Point Utilization: 15.25%',
-        '',
-        '\u23f1\ufe0f  Timing:',
-        '  \u2022 Total step time: 64.75s',
-        '  \u2022 policy_training: 21.00s (32.4%)',
-        '',
-        '\u{1f50d} Performance Metrics:',
-        '    - E2E (Tokens/sec/gpu): 46.84',
-        'something else',
-      ],
-      rows: [
-        figureFinding('nemo_rl.loss', 0.0125, null),
-        figureFinding('nemo_rl.avg_reward', 0.5, null),
-        figureFinding('nemo_rl.training_flops', 1200.5, 'TFLOPS'),
-        figureFinding('nemo_rl.training_flops_per_rank', 150.06, 'TFLOP/s/GPU'),
-        figureFinding('nemo_rl.training_model_floating_point_utilization', 15.25, '%'),
-        figureFinding('nemo_rl.time.total_step_time', 64.75, 's'),
-        figureFinding('nemo_rl.time.policy_training', 21, 's'),
-        figureFinding('nemo_rl.e2e_tokens_sec_gpu', 46.84, null),
-      ],
-    },
-  ],
 };

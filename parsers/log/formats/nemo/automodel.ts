@@ -43,26 +43,5 @@ export const AUTOMODEL_LINES: readonly LineFormat[] = [
       if (memory !== undefined && Number.isFinite(Number(memory)))
         emit(memoryFigure('max_allocated', memory, 'GiB', GIB, { iteration, moment: 'since the step before' }));
     },
-    samples: [
-      {
-        text: 'step 8 | epoch 0 | loss 0.7500 | grad_norm 1.5000 | lr 1.00e-05 | mem 24.25 GiB | tps 31000.50(3875.06/gpu) | num_label_tokens 45000',
-        rows: [
-          {
-            row: 'iteration',
-            iteration: 8,
-            target: null,
-            loss: 0.75,
-            gradNorm: 1.5,
-            learningRate: 1e-5,
-            others: [
-              { name: 'epoch', value: 0, text: '0' },
-              { name: 'tps', value: 31000.5, text: '31000.50(3875.06/gpu)' },
-              { name: 'num_label_tokens', value: 45000, text: '45000' },
-            ],
-          },
-          memoryFigure('max_allocated', '24.25', 'GiB', GIB, { iteration: 8, moment: 'since the step before' }),
-        ],
-      },
-    ],
   },
 ];

@@ -88,37 +88,6 @@ export const NEMO_ITERATION_LINES: readonly LineFormat[] = [
     read({ epoch = '', iteration, target, rest = '' }, emit) {
       emitStep({ position: Number(iteration) + 1, target: Number(target) + 1, epoch }, pairs(rest, PIPE_FIELD), emit);
     },
-    samples: [
-      {
-        text: 'Training epoch 0, iteration 19/99 | lr: 1.5e-05 | global_batch_size: 128 | global_step: 19 | max_memory_reserved: 6.25e+10 | reduced_train_loss: 9.875 | train_step_timing in s: 2.125 | consumed_samples: 2560 | val_loss: 9.5',
-        rows: [
-          {
-            row: 'iteration',
-            iteration: 20,
-            target: 100,
-            learningRate: 1.5e-5,
-            globalBatchSize: 128,
-            loss: 9.875,
-            stepMs: 2125,
-            consumedSamples: 2560,
-            others: [
-              { name: 'epoch', value: 0, text: '0' },
-              { name: 'val_loss', value: 9.5, text: '9.5' },
-            ],
-          },
-          {
-            row: 'memory',
-            metric: 'max_reserved',
-            bytes: 62_500_000_000,
-            value: 62_500_000_000,
-            unit: 'bytes',
-            precisionBytes: 5_000_000,
-            moment: 'after iteration',
-            iteration: 20,
-          },
-        ],
-      },
-    ],
   },
   {
     form: 'line',
@@ -141,41 +110,5 @@ export const NEMO_ITERATION_LINES: readonly LineFormat[] = [
       const target = total === undefined ? null : Number(total);
       emitStep({ position: Number(done ?? open), target, epoch }, pairs(rest, BAR_FIELD), emit);
     },
-    samples: [
-      {
-        // No length, and a step that was rounded.
-        text: 'Epoch 1: : 3000it [1:04:00,  1.36s/it, v_num=ab12, reduced_train_loss=0.750, global_step=3e+3, train_step_timing in s=1.250]',
-        rows: [
-          {
-            row: 'iteration',
-            iteration: 3000,
-            target: null,
-            loss: 0.75,
-            stepMs: 1250,
-            others: [
-              { name: 'epoch', value: 1, text: '1' },
-              { name: 'v_num', value: null, text: 'ab12' },
-            ],
-          },
-        ],
-      },
-      {
-        text: 'Epoch 0: :   4%|▍         | 40/1000 [02:00<48:00, v_num=, reduced_train_loss=8.250, global_step=39.00, consumed_samples=5120.0, train_step_timing in s=2.950]',
-        rows: [
-          {
-            row: 'iteration',
-            iteration: 40,
-            target: 1000,
-            loss: 8.25,
-            consumedSamples: 5120,
-            stepMs: 2950,
-            others: [
-              { name: 'epoch', value: 0, text: '0' },
-              { name: 'v_num', value: null, text: '' },
-            ],
-          },
-        ],
-      },
-    ],
   },
 ];

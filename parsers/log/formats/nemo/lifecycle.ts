@@ -1,4 +1,3 @@
-import { canonicalConfigKey } from '../../../../src/knowledge/config-keys.js';
 import type { LineFormat } from '../contract.js';
 import { emitLayout } from '../layout-findings.js';
 import { snake } from '../megatron/theory.js';
@@ -22,30 +21,6 @@ export const NEMO_LIFECYCLE_LINES: readonly LineFormat[] = [
         emitLayout('world_size', 'MEMBER', world ?? '', emit);
       } else emitLayout('world_size', 'processes', processes ?? '', emit);
     },
-    samples: [
-      {
-        text: 'Initializing distributed: GLOBAL_RANK: 5, MEMBER: 6/16',
-        rows: [
-          { row: 'launch', label: 'Initializing distributed' },
-          { row: 'value', name: 'process.rank', value: 5, unit: null, rank: 5 },
-          { row: 'value', name: 'layout.world_size', value: 16, unit: 'count' },
-          { row: 'config', key: canonicalConfigKey('world_size'), rawKey: 'MEMBER', value: '16', origin: 'log banner' },
-        ],
-      },
-      {
-        text: 'All distributed processes registered. Starting with 16 processes',
-        rows: [
-          { row: 'value', name: 'layout.world_size', value: 16, unit: 'count' },
-          {
-            row: 'config',
-            key: canonicalConfigKey('world_size'),
-            rawKey: 'processes',
-            value: '16',
-            origin: 'log banner',
-          },
-        ],
-      },
-    ],
   },
   {
     form: 'line',
@@ -75,40 +50,6 @@ export const NEMO_LIFECYCLE_LINES: readonly LineFormat[] = [
       const name = `layout.${snake(all ?? '')}_groups${combined === undefined ? '' : '_with_context'}`;
       emit({ row: 'value', name, value: null, unit: null, text: groups });
     },
-    samples: [
-      {
-        text: 'Rank 0 has pipeline model parallel rank 0',
-        rows: [{ row: 'value', name: 'layout.pipeline_model_parallel_rank', value: 0, unit: null, rank: 0 }],
-      },
-      {
-        text: 'Ranks 0 has data parallel rank: 0',
-        rows: [{ row: 'value', name: 'layout.data_parallel_rank', value: 0, unit: null, rank: 0 }],
-      },
-      {
-        text: 'All data parallel group ranks with context parallel combined: [[0, 2], [1, 3]]',
-        rows: [
-          {
-            row: 'value',
-            name: 'layout.data_parallel_groups_with_context',
-            value: null,
-            unit: null,
-            text: '[[0, 2], [1, 3]]',
-          },
-        ],
-      },
-      {
-        text: 'All pipeline model parallel group ranks: [[0, 4], [1, 5]]',
-        rows: [
-          {
-            row: 'value',
-            name: 'layout.pipeline_model_parallel_groups',
-            value: null,
-            unit: null,
-            text: '[[0, 4], [1, 5]]',
-          },
-        ],
-      },
-    ],
   },
   {
     form: 'line',
@@ -160,48 +101,6 @@ export const NEMO_LIFECYCLE_LINES: readonly LineFormat[] = [
         });
       }
     },
-    samples: [
-      {
-        text: 'Validation: iteration 3/10',
-        rows: [{ row: 'phase', phase: 'eval', label: 'validation: iteration 3/10' }],
-      },
-      {
-        text: 'Sanity checking Validation: iteration 1/2',
-        rows: [{ row: 'phase', phase: 'eval', label: 'Sanity checking Validation' }],
-      },
-      {
-        text: 'Loading distributed checkpoint with TensorStoreLoadShardedStrategy',
-        rows: [
-          {
-            row: 'phase',
-            phase: 'checkpoint_load',
-            label: 'loading distributed checkpoint with TensorStoreLoadShardedStrategy',
-          },
-        ],
-      },
-      {
-        text: 'Model MegatronGPTModel was successfully restored from /ckpt/base.',
-        rows: [{ row: 'value', name: 'checkpoint.loaded', value: null, unit: null, text: '/ckpt/base' }],
-      },
-      {
-        text: "Epoch 0, global step 49: 'reduced_train_loss' reached 2.50000 (best 2.50000), saving model to '/ckpt/a/step=49.ckpt' as top 3",
-        rows: [
-          { row: 'phase', phase: 'checkpoint_save', label: 'saving model', iteration: 50 },
-          {
-            row: 'value',
-            name: 'checkpoint.saving',
-            value: 50,
-            unit: 'iteration',
-            text: '/ckpt/a/step=49.ckpt',
-            iteration: 50,
-          },
-        ],
-      },
-      {
-        text: 'Async checkpoint save for step 50 (/ckpt/a/step=49.ckpt) finalized successfully.',
-        rows: [{ row: 'value', name: 'checkpoint.saved', value: 50, unit: 'iteration', iteration: 50 }],
-      },
-    ],
   },
   {
     form: 'line',
@@ -222,16 +121,6 @@ export const NEMO_LIFECYCLE_LINES: readonly LineFormat[] = [
         ...(loop === 'train' ? { iteration: Number(step) } : {}),
       });
     },
-    samples: [
-      {
-        text: 'Running garbage collection at train global_step: 100',
-        rows: [{ row: 'value', name: 'gc.train', value: 100, unit: 'iteration', iteration: 100 }],
-      },
-      {
-        text: 'Running garbage collection at validation step: 20',
-        rows: [{ row: 'value', name: 'gc.validation', value: 20, unit: 'iteration' }],
-      },
-    ],
   },
   {
     form: 'line',
@@ -246,11 +135,5 @@ export const NEMO_LIFECYCLE_LINES: readonly LineFormat[] = [
     read({ tflops }, emit) {
       emit({ row: 'value', name: 'throughput.tflops_per_gpu', value: Number(tflops), unit: 'TFLOP/s/GPU' });
     },
-    samples: [
-      {
-        text: 'TFLOPs per sec per GPU=512.25',
-        rows: [{ row: 'value', name: 'throughput.tflops_per_gpu', value: 512.25, unit: 'TFLOP/s/GPU' }],
-      },
-    ],
   },
 ];

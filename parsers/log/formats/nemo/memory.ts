@@ -22,23 +22,5 @@ export const NEMO_MEMORY_LINES: readonly LineFormat[] = [
       emit(memoryFigure('allocated', allocated, 'GiB', GIB, more, 0));
       emit(memoryFigure('max_reserved', reserved, 'GiB', GIB, more, 0));
     },
-    samples: [
-      {
-        text: 'on_train_batch_end rank: 3 mem: 10.5 / 60.25',
-        rows: [
-          {
-            row: 'memory',
-            metric: 'allocated',
-            bytes: 11_274_289_152,
-            value: 10.5,
-            unit: 'GiB',
-            precisionBytes: 0,
-            moment: 'on_train_end',
-            rank: 3,
-          },
-          memoryFigure('max_reserved', '60.25', 'GiB', GIB, { moment: 'on_train_end', rank: 3 }, 0),
-        ],
-      },
-    ],
   },
 ];

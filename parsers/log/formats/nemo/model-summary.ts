@@ -34,23 +34,5 @@ export const MODEL_SUMMARY_LINES: readonly LineFormat[] = [
       const text = unit === '' ? count : `${count} ${unit}`;
       emit({ row: 'value', name: NAMES[what] ?? what, value, unit: 'elements', text });
     },
-    samples: [
-      {
-        text: '12.5 M    Trainable params',
-        rows: [{ row: 'value', name: 'parameters.trainable', value: 12_500_000, unit: 'elements', text: '12.5 M' }],
-      },
-      {
-        text: '0         Non-trainable params',
-        rows: [{ row: 'value', name: 'parameters.non_trainable', value: 0, unit: 'elements', text: '0' }],
-      },
-      {
-        text: '4.3 B     Total params',
-        rows: [{ row: 'value', name: 'parameters.total', value: 4_300_000_000, unit: 'elements', text: '4.3 B' }],
-      },
-      {
-        text: '17,200.318Total estimated model params size (MB)',
-        rows: [{ row: 'value', name: 'parameters.size', value: 17_200_318_000, unit: 'bytes', text: '17,200.318 MB' }],
-      },
-    ],
   },
 ];

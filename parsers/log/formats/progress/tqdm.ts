@@ -32,33 +32,6 @@ export const TQDM_BAR: LineFormat = {
     const text = `${named ? `${what.trim()}: ` : ''}${done}${unit}`;
     emit({ ...figureFinding('progress.elapsed_s', seconds(elapsed), 's'), text });
   },
-  samples: [
-    {
-      text: '100%|██████████| 16/16 [15:19<00:00, 55.00s/it]',
-      rows: [{ row: 'value', name: 'progress.elapsed_s', value: 919, unit: 's', text: '16' }],
-    },
-    {
-      text: 'Loading checkpoint shards: 100%|██████████| 30/30 [1:08:28<00:00, 16.94s/it]',
-      rows: [
-        {
-          row: 'value',
-          name: 'progress.elapsed_s',
-          value: 4108,
-          unit: 's',
-          text: 'Loading checkpoint shards: 30',
-        },
-      ],
-    },
-    {
-      text: 'Map: 100%|##########| 12.5k/12.5k [00:02<00:00, 7.95kexamples/s]',
-      rows: [{ row: 'value', name: 'progress.elapsed_s', value: 2, unit: 's', text: 'Map: 12.5k' }],
-    },
-    {
-      text: '1|9|Loss: 1.25: 100%|██████████| 9/9 [26:00:00<00:00, 10000.00s/it]',
-      rows: [{ row: 'value', name: 'progress.elapsed_s', value: 93_600, unit: 's', text: '9' }],
-    },
-    { text: ' 94%|█████████▍| 15/16 [14:26<00:55, 55.88s/it]', rows: [] },
-  ],
 };
 
 export const DIFFUSERS_STEPS: LineFormat = {
@@ -91,11 +64,4 @@ export const DIFFUSERS_STEPS: LineFormat = {
       learningRate: figure(/\blr=([\d.e+-]{1,16})/),
     });
   },
-  samples: [
-    {
-      text: 'Steps:  10%|█         | 100/1000 [01:40<15:00,  1.00s/it, lr=1e-5, step_loss=0.125]',
-      rows: [{ row: 'iteration', iteration: 100, target: 1000, loss: 0.125, learningRate: 1e-5 }],
-    },
-    { text: 'Steps:   0%|          | 0/1000 [00:00<?, ?it/s, step_loss=0.125]', rows: [] },
-  ],
 };

@@ -49,64 +49,6 @@ export const configObject: LineFormat = {
   pattern:
     /(?<![\w.])(?<object>\w{0,60}?(?:DataParallelConfig|OptimizerConfig|TransformerConfig|TrainingArguments|ModelProvider\w{0,20}|ModelParallelConfig|OverlapConfig|PrecisionConfig|ParallelConfig)\(\w{1,80}=[\s\S]{1,8192})/g,
   read: ({ object }, emit) => readObjects(object!, emit),
-  samples: [
-    {
-      text: "Setting up optimizer with config OptimizerConfig(optimizer='adam', lr=0.0002, params_dtype=torch.bfloat16, use_distributed_optimizer=True, timers=<megatron.core.timers.Timers object at 0x14>)",
-      rows: [
-        { row: 'config', key: 'optimizer', rawKey: 'OptimizerConfig.optimizer', value: 'adam', origin: 'log dump' },
-        { row: 'config', key: 'lr', rawKey: 'OptimizerConfig.lr', value: '0.0002', origin: 'log dump' },
-        {
-          row: 'config',
-          key: 'params_dtype',
-          rawKey: 'OptimizerConfig.params_dtype',
-          value: 'bfloat16',
-          origin: 'log dump',
-        },
-        {
-          row: 'config',
-          key: 'use_distributed_optimizer',
-          rawKey: 'OptimizerConfig.use_distributed_optimizer',
-          value: 'True',
-          origin: 'log dump',
-        },
-        {
-          row: 'config',
-          key: 'timers',
-          rawKey: 'OptimizerConfig.timers',
-          value: '<megatron.core.timers.Timers object at 0x14>',
-          origin: 'log dump',
-        },
-      ],
-    },
-    {
-      text: 'Setting up DistributedDataParallel with config DistributedDataParallelConfig(grad_reduce_in_fp32=True, overlap_grad_reduce=False, bucket_size=None)',
-      rows: [
-        {
-          row: 'config',
-          key: 'grad_reduce_in_fp32',
-          rawKey: 'DistributedDataParallelConfig.grad_reduce_in_fp32',
-          value: 'True',
-          origin: 'log dump',
-        },
-        {
-          row: 'config',
-          key: 'overlap_grad_reduce',
-          rawKey: 'DistributedDataParallelConfig.overlap_grad_reduce',
-          value: 'False',
-          origin: 'log dump',
-        },
-        {
-          row: 'config',
-          key: 'bucket_size',
-          rawKey: 'DistributedDataParallelConfig.bucket_size',
-          value: null,
-          origin: 'log dump',
-        },
-      ],
-    },
-    // A traceback quotes the call.
-    { text: '    optimizer_config = OptimizerConfig(lr=args.lr, min_lr=args.min_lr, weight_decay=0.1)', rows: [] },
-  ],
 };
 
 /** The same with one field per line, as Hugging Face prints it since 4.11. */
@@ -132,28 +74,6 @@ export const trainingArguments: BlockFormat = {
     },
     end() {},
   }),
-  samples: [
-    {
-      lines: [
-        'Training/evaluation parameters TrainingArguments(',
-        '_n_gpu=1,',
-        'bf16=True,',
-        'per_device_train_batch_size=2,',
-        ')',
-      ],
-      rows: [
-        { row: 'config', key: '_n_gpu', rawKey: 'TrainingArguments._n_gpu', value: '1', origin: 'log dump' },
-        { row: 'config', key: 'bf16', rawKey: 'TrainingArguments.bf16', value: 'True', origin: 'log dump' },
-        {
-          row: 'config',
-          key: 'micro_batch_size',
-          rawKey: 'TrainingArguments.per_device_train_batch_size',
-          value: '2',
-          origin: 'log dump',
-        },
-      ],
-    },
-  ],
 };
 
 /** The model's configuration file as it was read: overrides come later, so that it ranks last. */
@@ -188,34 +108,6 @@ export const modelConfig: BlockFormat = {
       end: finish,
     };
   },
-  samples: [
-    {
-      lines: [
-        'Model config LlamaConfig {',
-        '  "architectures": [',
-        '    "LlamaForCausalLM"',
-        '  ],',
-        '  "num_hidden_layers": 22',
-        '}',
-      ],
-      rows: [
-        {
-          row: 'config',
-          key: 'architectures',
-          rawKey: 'LlamaConfig.architectures',
-          value: '["LlamaForCausalLM"]',
-          origin: 'config file',
-        },
-        {
-          row: 'config',
-          key: 'num_layers',
-          rawKey: 'LlamaConfig.num_hidden_layers',
-          value: '22',
-          origin: 'config file',
-        },
-      ],
-    },
-  ],
 };
 
 /** Overrides of the model's configuration by the training script. */
@@ -242,19 +134,4 @@ export const configOverrides: LineFormat = {
         );
     }
   },
-  samples: [
-    {
-      text: 'Overriding config: n_embd=512,use_cache=False',
-      rows: [
-        { row: 'config', key: 'hidden_size', rawKey: 'config_overrides.n_embd', value: '512', origin: 'command line' },
-        {
-          row: 'config',
-          key: 'use_cache',
-          rawKey: 'config_overrides.use_cache',
-          value: 'False',
-          origin: 'command line',
-        },
-      ],
-    },
-  ],
 };

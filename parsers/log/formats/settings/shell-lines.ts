@@ -109,23 +109,6 @@ export const shellTrace: LineFormat = {
   read({ command }, emit) {
     for (const { finding } of readShellSettings(command!)) emit(finding);
   },
-  samples: [
-    {
-      text: "++ export 'PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True'",
-      rows: [{ row: 'env', key: 'PYTORCH_CUDA_ALLOC_CONF', value: 'expandable_segments:True', origin: 'script' }],
-    },
-    {
-      text: '+ torchrun --nproc_per_node 8 --nnodes 3 pretrain_gpt.py --num-layers 30 --no-rope-fusion --bf16',
-      rows: [
-        { row: 'config', key: 'nproc_per_node', rawKey: '--nproc_per_node', value: '8', origin: 'command line' },
-        { row: 'config', key: 'nnodes', rawKey: '--nnodes', value: '3', origin: 'command line' },
-        { row: 'config', key: 'num_layers', rawKey: '--num-layers', value: '30', origin: 'command line' },
-        { row: 'config', key: 'apply_rope_fusion', rawKey: '--no-rope-fusion', value: 'False', origin: 'command line' },
-        { row: 'config', key: 'bf16', rawKey: '--bf16', value: 'True', origin: 'command line' },
-      ],
-    },
-    { text: '+ export PATH=/opt/bin:/usr/bin', rows: [] },
-  ],
 };
 
 const LAUNCHER = /(?:^|[\s:'"[(/])(?:torchrun|srun|sbatch|mpiexec|mpirun|deepspeed|accelerate|python[\d.]{0,5})\s/;
@@ -162,24 +145,6 @@ export const commandLine: LineFormat = {
     if (known.length < 2) return;
     for (const { finding } of settings) emit(finding);
   },
-  samples: [
-    {
-      text: 'Running: /opt/venv/bin/python -u /code/pretrain_gpt.py --micro-batch-size 2 --seq-length=2048 --recompute-modules moe_act mlp',
-      rows: [
-        { row: 'config', key: 'micro_batch_size', rawKey: '--micro-batch-size', value: '2', origin: 'command line' },
-        { row: 'config', key: 'seq_length', rawKey: '--seq-length', value: '2048', origin: 'command line' },
-        {
-          row: 'config',
-          key: 'recompute_modules',
-          rawKey: '--recompute-modules',
-          value: '["moe_act","mlp"]',
-          origin: 'command line',
-        },
-      ],
-    },
-    { text: 'usage: pretrain_gpt.py [-h] [--num-layers NUM_LAYERS] [--hidden-size HIDDEN_SIZE]', rows: [] },
-    { text: 'pretrain_gpt.py: error: unrecognized arguments: --num-layers 4 --hidden-size 5', rows: [] },
-  ],
 };
 
 /** Options of sbatch in a script that was printed into the log, as nemo-run does. */
@@ -196,12 +161,6 @@ export const slurmDirective: LineFormat = {
   read({ directive }, emit) {
     for (const { finding } of readShellSettings(directive!)) emit(finding);
   },
-  samples: [
-    {
-      text: '#SBATCH --nodes=6',
-      rows: [{ row: 'config', key: 'nnodes', rawKey: '--nodes', value: '6', origin: 'command line' }],
-    },
-  ],
 };
 
 /** `NAME=value` alone on its line: `env`, `printenv`, `export -p`, or echoed by hand. */
@@ -223,19 +182,6 @@ export const envLine: LineFormat = {
     const finding = envFinding(name!, text, how === 'export ' ? 'script' : 'env dump');
     if (finding !== null) emit(finding);
   },
-  samples: [
-    {
-      text: 'PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True',
-      rows: [{ row: 'env', key: 'PYTORCH_CUDA_ALLOC_CONF', value: 'expandable_segments:True', origin: 'env dump' }],
-    },
-    {
-      text: 'declare -x NCCL_DEBUG="WARN"',
-      rows: [{ row: 'env', key: 'NCCL_DEBUG', value: 'WARN', origin: 'env dump' }],
-    },
-    // The advice of an OOM message, wrapped by a terminal.
-    { text: 'PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True to avoid fragmentation.', rows: [] },
-    { text: 'TORCH_NCCL_AVOID_RECORD_STREAMS=$AVOID', rows: [] },
-  ],
 };
 
 /** NCCL says which variables it took from the environment. */
@@ -253,10 +199,4 @@ export const ncclEnvironment: LineFormat = {
     const finding = envFinding(name!, value!.replace(/\.$/, ''), 'process environ');
     if (finding !== null) emit(finding);
   },
-  samples: [
-    {
-      text: 'NCCL INFO NCCL_IB_TIMEOUT set by environment to 22.',
-      rows: [{ row: 'env', key: 'NCCL_IB_TIMEOUT', value: '22', origin: 'process environ' }],
-    },
-  ],
 };

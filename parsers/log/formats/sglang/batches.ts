@@ -29,30 +29,4 @@ export const SGLANG_BATCH: LineFormat = {
       emit(figureFinding(name, Number(text), unit));
     }
   },
-  samples: [
-    {
-      text: '[2025-01-23 19:35:34 TP0] Decode batch. #running-req: 1, #token: 60, token usage: 0.12, gen throughput (token/s): 5.91, #queue-req: 0',
-      rows: [
-        figureFinding('sglang.running_requests', 1, 'count'),
-        figureFinding('sglang.token_usage', 0.12, null),
-        figureFinding('sglang.waiting_requests', 0, 'count'),
-      ],
-    },
-    {
-      text: 'Decode batch [51341], #running-req: 317, #token: 1094261, token usage: 0.67, cuda graph: True, gen throughput (token/s): 14806.57, #queue-req: 4,',
-      rows: [
-        figureFinding('sglang.running_requests', 317, 'count'),
-        figureFinding('sglang.token_usage', 0.67, null),
-        figureFinding('sglang.waiting_requests', 4, 'count'),
-      ],
-    },
-    {
-      text: 'Prefill batch, #new-seq: 1, #new-token: 4096, #cached-token: 0, full token usage: 0.49, mamba usage: 0.33, #running-req: 4, #queue-req: 2,',
-      rows: [
-        figureFinding('sglang.token_usage', 0.49, null),
-        figureFinding('sglang.running_requests', 4, 'count'),
-        figureFinding('sglang.waiting_requests', 2, 'count'),
-      ],
-    },
-  ],
 };

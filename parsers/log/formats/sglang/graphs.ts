@@ -38,45 +38,4 @@ export const SGLANG_GRAPHS: LineFormat = {
       else emit(free(text, `SGLang: Capture ${name} end`));
     }
   },
-  samples: [
-    {
-      text: '[2025-07-14 05:48:44] Capture cuda graph begin. This can take up to several minutes. avail mem=4.25 GB',
-      rows: [
-        { row: 'phase', phase: 'graph_capture', label: 'SGLang: Capture cuda graph begin' },
-        free('4.25', 'SGLang: Capture cuda graph begin'),
-      ],
-    },
-    {
-      text: '[2026-03-04 15:13:15] Capture cuda graph end. Time elapsed: 1.15 s. mem usage=1.06 GB. avail mem=98.23 GB.',
-      rows: [
-        figureFinding('sglang.graph_capture_time', 1.15, 's'),
-        budgetFinding('sglang.cuda_graphs', '1.06'),
-        free('98.23', 'SGLang: Capture cuda graph end'),
-      ],
-    },
-    {
-      text: 'Capture draft cuda graph end. Time elapsed: 2.50 s. avail mem=9.50 GB. mem usage=0.25 GB.',
-      rows: [
-        figureFinding('sglang.graph_capture_time', 2.5, 's'),
-        free('9.50', 'SGLang: Capture draft cuda graph end'),
-        budgetFinding('sglang.cuda_graphs', '0.25', { text: 'draft' }),
-      ],
-    },
-    {
-      text: 'Capture target verify CUDA graph begin. backend=full, num_tokens_per_req=4, bs=[1, 2], avail mem=26.27 GB',
-      rows: [
-        { row: 'phase', phase: 'graph_capture', label: 'SGLang: Capture target verify cuda graph begin' },
-        free('26.27', 'SGLang: Capture target verify cuda graph begin'),
-      ],
-    },
-    {
-      text: 'Capture target decode CUDA graph end. elapsed=10.10 s, mem usage=0.79 GB, avail mem=10.39 GB.',
-      rows: [
-        figureFinding('sglang.graph_capture_time', 10.1, 's'),
-        budgetFinding('sglang.cuda_graphs', '0.79', { text: 'target decode' }),
-        free('10.39', 'SGLang: Capture target decode cuda graph end'),
-      ],
-    },
-    { text: 'Capture cuda graph bs [1, 2, 4, 8]', rows: [] },
-  ],
 };

@@ -36,34 +36,6 @@ export const SGLANG_WEIGHTS: LineFormat = {
       emit(budgetFinding('sglang.weights', weights, model === undefined ? {} : { text: model }));
     if (seconds !== undefined) emit(figureFinding('sglang.load_time', Number(seconds), 's'));
   },
-  samples: [
-    {
-      text: '[2025-08-13 14:27:06 TP0] Load weight begin. avail mem=78.50 GB',
-      rows: [
-        { row: 'phase', phase: 'model_build', label: 'SGLang: Load weight begin' },
-        free('78.50', 'SGLang: Load weight begin'),
-      ],
-    },
-    {
-      text: '[gpu_id=0] Load weight end. type=Qwen2ForCausalLM, dtype=torch.bfloat16, avail mem=15.61 GB',
-      rows: [free('15.61', 'SGLang: Load weight end')],
-    },
-    {
-      text: '[2025-08-13 14:34:24 TP0] Load weight end. type=DeepseekV3ForCausalLM, dtype=torch.bfloat16, avail mem=80.84 GB, mem usage=94.50 GB.',
-      rows: [
-        free('80.84', 'SGLang: Load weight end'),
-        budgetFinding('sglang.weights', '94.50', { text: 'DeepseekV3ForCausalLM' }),
-      ],
-    },
-    {
-      text: 'Load weight end. elapsed=94.49 s, type=Qwen3ForCausalLM, quant=fp8, bits=8, avail mem=30.67 GB, mem usage=-1.86 GB.',
-      rows: [
-        free('30.67', 'SGLang: Load weight end'),
-        budgetFinding('sglang.weights', '-1.86', { text: 'Qwen3ForCausalLM' }),
-        figureFinding('sglang.load_time', 94.49, 's'),
-      ],
-    },
-  ],
 };
 
 export const SGLANG_POOLS: LineFormat = {
@@ -100,25 +72,6 @@ export const SGLANG_POOLS: LineFormat = {
       emit(figureFinding('sglang.mamba_slots', Number(slots), 'count'));
     }
   },
-  samples: [
-    { text: '[gpu_id=0] Memory pool end. avail mem=6.12 GB', rows: [free('6.12', 'SGLang: Memory pool end')] },
-    {
-      text: '[2025-07-14 05:48:43] KV Cache is allocated. #tokens: 38141, K size: 2.25 GB, V size: 2.25 GB',
-      rows: [figureFinding('sglang.kv_cache_tokens', 38_141, 'tokens'), budgetFinding('sglang.kv_cache', '4.5')],
-    },
-    {
-      text: 'KV Cache is allocated. dtype: torch.float8_e4m3fn, #tokens: 162943, KV size: 9.25 GB',
-      rows: [figureFinding('sglang.kv_cache_tokens', 162_943, 'tokens'), budgetFinding('sglang.kv_cache', '9.25')],
-    },
-    {
-      text: 'Mamba Cache is allocated. max_mamba_cache_size: 38, conv_state size: 0.25GB, ssm_state size: 2.50GB ',
-      rows: [budgetFinding('sglang.mamba_cache', '2.75'), figureFinding('sglang.mamba_slots', 38, 'count')],
-    },
-    {
-      text: 'SWAKVPool mem usage: 36.69 GB, swa size: 171008, full size: 213761',
-      rows: [budgetFinding('sglang.swa_kv_cache', '36.69')],
-    },
-  ],
 };
 
 export const SGLANG_PROFILING: LineFormat = {
@@ -143,17 +96,6 @@ export const SGLANG_PROFILING: LineFormat = {
     emit(figureFinding('sglang.mem_fraction_static', Number(share), null));
     emit(budgetFinding('sglang.pool_budget', rest));
   },
-  samples: [
-    {
-      text: '[2026-05-15 09:09:53 TP0] Memory profiling: available_gpu_memory=57.01 GB, total_gpu_memory=93.58 GB, mem_fraction_static=0.60, rest_memory=19.58 GB',
-      rows: [
-        free('57.01', 'SGLang: after loading weights'),
-        free('93.58', 'SGLang: before loading weights'),
-        figureFinding('sglang.mem_fraction_static', 0.6, null),
-        budgetFinding('sglang.pool_budget', '19.58'),
-      ],
-    },
-  ],
 };
 
 export const SGLANG_READY: LineFormat = {
@@ -179,17 +121,4 @@ export const SGLANG_READY: LineFormat = {
       emit(figureFinding(`sglang.${key}`, Number(value), 'count'));
     if (available !== undefined) emit(free(available, 'SGLang: ready'));
   },
-  samples: [
-    {
-      text: '[2026-03-04 15:13:16] max_total_num_tokens=20480, chunked_prefill_size=8192, max_prefill_tokens=16384, max_running_requests=128, context_len=131072, available_gpu_mem=97.16 GB',
-      rows: [
-        figureFinding('sglang.kv_cache_tokens', 20_480, 'tokens'),
-        figureFinding('sglang.chunked_prefill_size', 8192, 'count'),
-        figureFinding('sglang.max_running_requests', 128, 'count'),
-        figureFinding('sglang.context_len', 131_072, 'count'),
-        free('97.16', 'SGLang: ready'),
-      ],
-    },
-    { text: 'max_total_num_tokens=473854', rows: [figureFinding('sglang.kv_cache_tokens', 473_854, 'tokens')] },
-  ],
 };

@@ -27,19 +27,6 @@ export const SKYRL_MEMORY: LineFormat = {
     for (const [group, metric] of Object.entries(METRICS))
       emit(memoryFigure(metric, groups[group] ?? '', 'GiB', GIB, { moment }));
   },
-  samples: [
-    {
-      text: 'After offload_to_cpu - Allocated: 0.25 GiB, Reserved: 1.50 GiB, Free: 70.50 GiB, Total: 79.11 GiB',
-      rows: (
-        [
-          ['allocated', '0.25'],
-          ['reserved', '1.50'],
-          ['device_free', '70.50'],
-          ['device_total', '79.11'],
-        ] as const
-      ).map(([metric, text]) => memoryFigure(metric, text, 'GiB', GIB, { moment: 'After offload_to_cpu' })),
-    },
-  ],
 };
 
 export const SKYRL_TIMER: LineFormat = {
@@ -53,10 +40,4 @@ export const SKYRL_TIMER: LineFormat = {
   fields: { name: 'of the phase', seconds: 'seconds' },
   pattern: /Finished: '(?<name>[^'\n]{1,80})', time cost: (?<seconds>\d{1,9}\.\d{2})s/g,
   read: ({ name, seconds }, emit) => emit(figureFinding(`skyrl.timer.${name}`, Number(seconds), 's')),
-  samples: [
-    {
-      text: "2025-09-01 10:11:12.345 | INFO     | skyrl_train.trainer:train:201 - Finished: 'sync_weights_to_inference_engines', time cost: 4.25s",
-      rows: [figureFinding('skyrl.timer.sync_weights_to_inference_engines', 4.25, 's')],
-    },
-  ],
 };

@@ -41,35 +41,6 @@ export const SLIME_MEMORY: LineFormat = {
     for (const [, key = '', text = ''] of entries.matchAll(ENTRY))
       emit(memoryFigure(METRICS[key] ?? key, text, 'GB', GIB, more, 0.005));
   },
-  samples: [
-    {
-      text: "[Rank 3] Memory-Usage before wake_up model: {'gpu': '3', 'total_GB': 79.11, 'free_GB': 1.5, 'used_GB': 77.61, 'allocated_GB': 0.25, 'reserved_GB': 2.0}",
-      rows: (
-        [
-          ['device_total', '79.11'],
-          ['device_free', '1.5'],
-          ['device_used', '77.61'],
-          ['allocated', '0.25'],
-          ['reserved', '2.0'],
-        ] as const
-      ).map(([metric, text]) =>
-        memoryFigure(metric, text, 'GB', GIB, { moment: 'before wake_up model', rank: 3, device: 3 }, 0.005),
-      ),
-    },
-    {
-      text: "Memory-Usage after offload model (cleared before print): {'gpu': '0', 'total_GB': 79.11, 'free_GB': 70.5, 'used_GB': 8.61, 'host_available_GB': 900.5}",
-      rows: (
-        [
-          ['device_total', '79.11'],
-          ['device_free', '70.5'],
-          ['device_used', '8.61'],
-          ['host_available_GB', '900.5'],
-        ] as const
-      ).map(([metric, text]) =>
-        memoryFigure(metric, text, 'GB', GIB, { moment: 'after offload model, cleared', device: 0 }, 0.005),
-      ),
-    },
-  ],
 };
 
 export const SLIME_PEAK: LineFormat = {
@@ -93,13 +64,4 @@ export const SLIME_PEAK: LineFormat = {
     emit(memoryFigure('max_allocated', allocated, 'GB', GIB, more, 0.005));
     emit(memoryFigure('max_reserved', reserved, 'GB', GIB, more, 0.005));
   },
-  samples: [
-    {
-      text: '[Rank 0] Peak-Memory actor_train: max_allocated_GB=61.5, max_reserved_GB=70.25',
-      rows: [
-        memoryFigure('max_allocated', '61.5', 'GB', GIB, { moment: 'actor_train', rank: 0 }, 0.005),
-        memoryFigure('max_reserved', '70.25', 'GB', GIB, { moment: 'actor_train', rank: 0 }, 0.005),
-      ],
-    },
-  ],
 };

@@ -41,29 +41,6 @@ export const SLIME_STEP: LineFormat = {
     const others = [...found].map(([name, { value, text }]) => ({ name, value, text }));
     emit({ row: 'iteration', iteration, target: null, loss, gradNorm, learningRate, others });
   },
-  samples: [
-    {
-      text: "[2025-12-17 14:10:28] model.py:649 - step 11: {'train/loss': -6.05e-09, 'train/pg_clipfrac': 0.0, 'train/grad_norm': 0.0625, 'train/lr-pg_0': 1e-06, 'train/step': 11}",
-      rows: [
-        {
-          row: 'iteration',
-          iteration: 12,
-          target: null,
-          loss: -6.05e-9,
-          gradNorm: 0.0625,
-          learningRate: 1e-6,
-          others: [{ name: 'train/pg_clipfrac', value: 0, text: '0.0' }],
-        },
-      ],
-    },
-    {
-      text: "step 2: {'train/critic-value_loss': 0.5, 'train/critic-grad_norm': 1.25}",
-      rows: [
-        { row: 'value', name: 'slime.train/critic-value_loss', value: 0.5, unit: null, iteration: 3 },
-        { row: 'value', name: 'slime.train/critic-grad_norm', value: 1.25, unit: null, iteration: 3 },
-      ],
-    },
-  ],
 };
 
 export const SLIME_ROLLOUT: LineFormat = {
@@ -86,17 +63,6 @@ export const SLIME_ROLLOUT: LineFormat = {
       if (value !== null) emit(figureFinding(`slime.${key}`, value, key.endsWith('_time') ? 's' : null));
     }
   },
-  samples: [
-    {
-      text: "perf 3: {'perf/train_wait_time': 61.5, 'perf/actor_train_tflops': 201.25, 'perf/step_time': 122.75}",
-      rows: [
-        figureFinding('slime.rollout', 4, 'count'),
-        figureFinding('slime.perf/train_wait_time', 61.5, 's'),
-        figureFinding('slime.perf/actor_train_tflops', 201.25, null),
-        figureFinding('slime.perf/step_time', 122.75, 's'),
-      ],
-    },
-  ],
 };
 
 export const SLIME_TIMER: LineFormat = {
@@ -110,10 +76,4 @@ export const SLIME_TIMER: LineFormat = {
   fields: { name: 'of the phase', seconds: 'seconds, of rank 0' },
   pattern: /\bTimer (?<name>[\w.-]{1,60}) end \(elapsed: (?<seconds>\d{1,9}\.\d{1,3})s\)/g,
   read: ({ name, seconds }, emit) => emit(figureFinding(`slime.timer.${name}`, Number(seconds), 's')),
-  samples: [
-    {
-      text: '[2025-12-17 14:10:28] timer.py:32 - Timer actor_train end (elapsed: 81.3s)',
-      rows: [figureFinding('slime.timer.actor_train', 81.3, 's')],
-    },
-  ],
 };

@@ -18,16 +18,6 @@ export const GPU_LIST: LineFormat = {
   read({ device = '', name = '' }, emit) {
     emit(wordFinding('gpu.name', name.trim(), { device: Number(device) }));
   },
-  samples: [
-    {
-      text: 'GPU 3: NVIDIA H100 80GB HBM3 (UUID: GPU-00000000-1111-2222-3333-444444444444)',
-      rows: [wordFinding('gpu.name', 'NVIDIA H100 80GB HBM3', { device: 3 })],
-    },
-    {
-      text: 'GPU models and configuration: GPU 0: NVIDIA A100-SXM4-40GB GPU 1: NVIDIA A100-SXM4-40GB Nvidia driver version: 535.1',
-      rows: [0, 1].map((device) => wordFinding('gpu.name', 'NVIDIA A100-SXM4-40GB', { device })),
-    },
-  ],
 };
 
 const DEVICE_ROW =
@@ -99,40 +89,4 @@ export const NVIDIA_SMI: BlockFormat = {
       end() {},
     };
   },
-  samples: [
-    {
-      lines: [
-        '| NVIDIA-SMI 550.54.15              Driver Version: 550.54.15      CUDA Version: 12.4     |',
-        '|-----------------------------------------+------------------------+----------------------+',
-        '| GPU  Name                 Persistence-M | Bus-Id          Disp.A | Volatile Uncorr. ECC |',
-        '|=========================================+========================+======================|',
-        '|   2  NVIDIA H100 80GB HBM3          On  |   00000000:9B:00.0 Off |                    0 |',
-        '| N/A   52C    P0            312W /  700W |   70321MiB /  81559MiB |     97%      Default |',
-        '|                                         |                        |             Disabled |',
-        '+-----------------------------------------+------------------------+----------------------+',
-        '',
-        '+-----------------------------------------------------------------------------------------+',
-        '| Processes:                                                                              |',
-        '|  GPU   GI   CI        PID   Type   Process name                              GPU Memory |',
-        '|=========================================================================================|',
-        '|    2   N/A  N/A      4711      C   /usr/bin/python3                            70302MiB |',
-        '+-----------------------------------------------------------------------------------------+',
-      ],
-      rows: [
-        wordFinding('version.driver', '550.54.15'),
-        wordFinding('version.cuda_driver', '12.4'),
-        wordFinding('gpu.name', 'NVIDIA H100 80GB HBM3', { device: 2 }),
-        memoryFigure('device_used', '70321', 'MiB', MIB, { device: 2 }),
-        memoryFigure('device_total', '81559', 'MiB', MIB, { device: 2 }),
-        {
-          row: 'value',
-          name: 'gpu.process',
-          value: 70_302 * MIB,
-          unit: 'bytes',
-          device: 2,
-          text: 'pid 4711 /usr/bin/python3',
-        },
-      ],
-    },
-  ],
 };

@@ -27,16 +27,6 @@ export const TORCH_COLLECT_ENV: LineFormat = {
   read({ label = '', version = '' }, emit) {
     emit(wordFinding(COLLECT_ENV_NAMES[label] ?? label, version));
   },
-  samples: [
-    { text: 'PyTorch version: 2.7.1+cu128', rows: [wordFinding('version.torch', '2.7.1+cu128')] },
-    { text: 'CUDA used to build PyTorch: 12.8', rows: [wordFinding('version.cuda', '12.8')] },
-    {
-      text: 'Python version: 3.12.3 (main, Feb  4 2025, 14:48:35) [GCC 13.3.0] (64-bit runtime)',
-      rows: [wordFinding('version.python', '3.12.3')],
-    },
-    { text: 'ROCM used to build PyTorch: N/A', rows: [] },
-    { text: 'Nvidia driver version: 570.86.10', rows: [wordFinding('version.driver', '570.86.10')] },
-  ],
 };
 
 /** Distribution name, underscores as hyphens → what it is the version of. */
@@ -103,19 +93,6 @@ export const PIP_PACKAGES: LineFormat = {
     if (conda !== undefined) emit(wordFinding('version.torch', conda));
     else if (what !== undefined && version !== undefined) emit(wordFinding(`version.${what}`, version));
   },
-  samples: [
-    { text: '[pip3] torch==2.7.1', rows: [wordFinding('version.torch', '2.7.1')] },
-    { text: 'transformer_engine==2.3.0+abc1234', rows: [wordFinding('version.transformer_engine', '2.3.0+abc1234')] },
-    { text: '[pip3] nvidia-nccl-cu12==2.26.2', rows: [wordFinding('version.nccl', '2.26.2')] },
-    {
-      text: '[conda] torch                     2.6.0                    pypi_0    pypi',
-      rows: [wordFinding('version.torch', '2.6.0')],
-    },
-    {
-      text: 'Successfully uninstalled megatron-core-0.9.0; requires megatron-core==0.10.0',
-      rows: [wordFinding('version.megatron_core', '0.10.0')],
-    },
-  ],
 };
 
 /** Printed name, lower case, separators as spaces → what it is the version of. */
@@ -174,19 +151,6 @@ export const PRINTED_VERSION: LineFormat = {
     const what = NAMES.get(name.toLowerCase().replace(/[_.-]/g, ' '));
     if (what !== undefined) emit(wordFinding(`version.${what}`, version.replace(/[.-]$/, '')));
   },
-  samples: [
-    {
-      text: 'torch version: 2.6.0a0+ecf3bae40a.nv25.01',
-      rows: [wordFinding('version.torch', '2.6.0a0+ecf3bae40a.nv25.01')],
-    },
-    { text: 'Transformer Engine version 2.1.0.', rows: [wordFinding('version.transformer_engine', '2.1.0')] },
-    { text: 'Megatron Core version: 0.12.1', rows: [wordFinding('version.megatron_core', '0.12.1')] },
-    {
-      text: 'torchtitan version: 0.2.0 (0.0.0 means __version__ is not defined correctly).',
-      rows: [wordFinding('version.torchtitan', '0.2.0')],
-    },
-    { text: 'Installed CUDA version 12.0 does not match the version torch was compiled with', rows: [] },
-  ],
 };
 
 export const NGC_BANNER: LineFormat = {
@@ -205,10 +169,6 @@ export const NGC_BANNER: LineFormat = {
     if (torch !== undefined) emit(wordFinding('version.torch', torch));
     if (nemo !== undefined) emit(wordFinding('version.nemo', nemo));
   },
-  samples: [
-    { text: 'NVIDIA Release 25.02 (build 123456789)', rows: [wordFinding('version.ngc', '25.02')] },
-    { text: 'PyTorch Version 2.7.0a0+ecf3bae', rows: [wordFinding('version.torch', '2.7.0a0+ecf3bae')] },
-  ],
 };
 
 export const NVCC_VERSION: LineFormat = {
@@ -224,7 +184,6 @@ export const NVCC_VERSION: LineFormat = {
   read({ version = '' }, emit) {
     emit(wordFinding('version.nvcc', version));
   },
-  samples: [{ text: 'Cuda compilation tools, release 12.8, V12.8.61', rows: [wordFinding('version.nvcc', '12.8.61')] }],
 };
 
 export const GIT_COMMIT: LineFormat = {
@@ -268,15 +227,4 @@ export const GIT_COMMIT: LineFormat = {
     emit(wordFinding(`commit.${whose}`, hash));
     if (branch !== undefined && branch !== 'unknown') emit(wordFinding(`branch.${whose}`, branch));
   },
-  samples: [
-    {
-      text: '**** Git info for Megatron: git_hash=0a1b2c3 git_branch=main ****',
-      rows: [wordFinding('commit.megatron', '0a1b2c3'), wordFinding('branch.megatron', 'main')],
-    },
-    { text: 'HEAD is now at 0a1b2c3d4 Fix a thing', rows: [wordFinding('commit.source', '0a1b2c3d4')] },
-    {
-      text: 'Megatron-LM git commit: 0123456789abcdef0123456789abcdef01234567',
-      rows: [wordFinding('commit.megatron_lm', '0123456789abcdef0123456789abcdef01234567')],
-    },
-  ],
 };

@@ -15,10 +15,4 @@ export const TORCH_GPU_PROCESSES: LineFormat = {
   read({ pid = '', used = '' }, emit) {
     emit({ ...figureFinding('gpu.process', Math.round(Number(used) * MIB), 'bytes'), text: `pid ${pid}` });
   },
-  samples: [
-    {
-      text: 'process       4711 uses    70321.500 MB GPU memory',
-      rows: [{ row: 'value', name: 'gpu.process', value: 73_737_437_184, unit: 'bytes', text: 'pid 4711' }],
-    },
-  ],
 };

@@ -36,49 +36,4 @@ export const TORCH_MEMORY_STATS: LineFormat = {
     const metric = statMetric(key);
     emit(key.includes('_bytes.') ? memoryFigure(metric, value, 'bytes', 1) : countFinding(metric, Number(value)));
   },
-  samples: [
-    {
-      text: "OrderedDict([('active.all.peak', 412), ('allocated_bytes.all.current', 6442450944), ('num_alloc_retries', 2), ('max_split_size', -1)])",
-      rows: [
-        countFinding('active.all.peak', 412),
-        {
-          row: 'memory',
-          metric: 'allocated',
-          bytes: 6_442_450_944,
-          value: 6_442_450_944,
-          unit: 'bytes',
-          precisionBytes: 0,
-        },
-        countFinding('alloc_retries', 2),
-      ],
-    },
-    {
-      text: " 'inactive_split_bytes.all.peak': 73400320,",
-      rows: [
-        {
-          row: 'memory',
-          metric: 'max_inactive_split',
-          bytes: 73_400_320,
-          value: 73_400_320,
-          unit: 'bytes',
-          precisionBytes: 0,
-        },
-      ],
-    },
-    {
-      text: '"num_ooms": 0, "reserved_bytes.small_pool.current": 2097152',
-      rows: [
-        countFinding('ooms', 0),
-        {
-          row: 'memory',
-          metric: 'reserved_bytes.small_pool.current',
-          bytes: 2_097_152,
-          value: 2_097_152,
-          unit: 'bytes',
-          precisionBytes: 0,
-        },
-      ],
-    },
-    { text: "memory_keys = {'active_bytes.all.current': 'mem-active-bytes'}", rows: [] },
-  ],
 };

@@ -36,26 +36,4 @@ export const TORCHTITAN_CHECKPOINT: LineFormat = {
       emit({ row: 'phase', phase: PHASES[begins]!, label: `${begins} the checkpoint`, ...where });
     else emit(figureFinding(ends === 'saving' ? 'checkpoint.save_s' : 'checkpoint.load_s', Number(seconds), 's'));
   },
-  samples: [
-    {
-      text: 'Saving the checkpoint.',
-      rows: [{ row: 'phase', phase: 'checkpoint_save', label: 'Saving the checkpoint' }],
-    },
-    {
-      text: 'Saving a model only checkpoint in torch.bfloat16 at last step, step 10.',
-      rows: [{ row: 'phase', phase: 'checkpoint_save', label: 'Saving the checkpoint', iteration: 10 }],
-    },
-    {
-      text: 'Loading the checkpoint at step 20.',
-      rows: [{ row: 'phase', phase: 'checkpoint_load', label: 'Loading the checkpoint', iteration: 20 }],
-    },
-    {
-      text: 'Finished saving the checkpoint (or staging if async is enabled)in 5.53 seconds.',
-      rows: [figureFinding('checkpoint.save_s', 5.53, 's')],
-    },
-    {
-      text: 'Finished loading the checkpoint in 12.25 seconds.',
-      rows: [figureFinding('checkpoint.load_s', 12.25, 's')],
-    },
-  ],
 };

@@ -21,19 +21,6 @@ export const TORCHTITAN_DEVICE: LineFormat = {
     emit(wordFinding('gpu.name', name, where));
     emit(memoryFigure('device_total', total, 'GiB', GIB, where));
   },
-  samples: [
-    {
-      text: 'CUDA capacity: NVIDIA Example 80GB with 79.20GiB memory',
-      rows: [wordFinding('gpu.name', 'NVIDIA Example 80GB'), memoryFigure('device_total', '79.20', 'GiB', GIB)],
-    },
-    {
-      text: 'GPU capacity: NVIDIA Example 80GB (1) with 79.20GiB memory',
-      rows: [
-        wordFinding('gpu.name', 'NVIDIA Example 80GB', { device: 1 }),
-        memoryFigure('device_total', '79.20', 'GiB', GIB, { device: 1 }),
-      ],
-    },
-  ],
 };
 
 export const TORCHTITAN_MODEL_MEMORY: LineFormat = {
@@ -49,12 +36,6 @@ export const TORCHTITAN_MODEL_MEMORY: LineFormat = {
   read({ memory = '' }, emit) {
     emit(memoryFigure('max_reserved', memory, 'GiB', GIB, { moment: 'model built' }));
   },
-  samples: [
-    {
-      text: 'CUDA memory usage for model: 3.77GiB(4.76%)',
-      rows: [memoryFigure('max_reserved', '3.77', 'GiB', GIB, { moment: 'model built' })],
-    },
-  ],
 };
 
 export const TORCHTITAN_RETRIES: LineFormat = {
@@ -72,10 +53,6 @@ export const TORCHTITAN_RETRIES: LineFormat = {
     if (retries !== undefined) emit(countFinding('alloc_retries', Number(retries)));
     if (ooms !== undefined) emit(countFinding('ooms', Number(ooms)));
   },
-  samples: [
-    { text: '3 CUDA memory allocation retries.', rows: [countFinding('alloc_retries', 3)] },
-    { text: '1 CUDA OOM errors thrown.', rows: [countFinding('ooms', 1)] },
-  ],
 };
 
 export const TORCHTITAN_MODEL: LineFormat = {
@@ -91,12 +68,6 @@ export const TORCHTITAN_MODEL: LineFormat = {
   read({ model = '', parameters = '' }, emit) {
     emit({ ...figureFinding('parameters.total', plainNumber(parameters), 'elements'), text: model });
   },
-  samples: [
-    {
-      text: 'Model example 9B size: 9,030,261,248 total parameters',
-      rows: [{ row: 'value', name: 'parameters.total', value: 9_030_261_248, unit: 'elements', text: 'example 9B' }],
-    },
-  ],
 };
 
 export const TORCHTITAN_PEAK_FLOPS: LineFormat = {
@@ -112,12 +83,6 @@ export const TORCHTITAN_PEAK_FLOPS: LineFormat = {
   read({ flops = '' }, emit) {
     emit(figureFinding('gpu.peak_flops', Number(flops), 'FLOP/s'));
   },
-  samples: [
-    {
-      text: 'Peak FLOPS used for computing MFU: 9.890e+14',
-      rows: [{ row: 'value', name: 'gpu.peak_flops', value: 989e12, unit: 'FLOP/s' }],
-    },
-  ],
 };
 
 export const TORCHTITAN_TRAINER: LineFormat = {
@@ -145,18 +110,6 @@ export const TORCHTITAN_TRAINER: LineFormat = {
     emit(bannerSetting('seq_length', 'sequence length', sequence));
     emit(bannerSetting('train_iters', 'total steps', steps));
   },
-  samples: [
-    {
-      text: 'Trainer is initialized with local batch size 2, global batch size 32, gradient accumulation steps 1, sequence length 4096, total steps 900 (warmup 90)',
-      rows: [
-        bannerSetting('micro_batch_size', 'local batch size', '2'),
-        bannerSetting('global_batch_size', 'global batch size', '32'),
-        bannerSetting('gradient_accumulation_steps', 'gradient accumulation steps', '1'),
-        bannerSetting('seq_length', 'sequence length', '4096'),
-        bannerSetting('train_iters', 'total steps', '900'),
-      ],
-    },
-  ],
 };
 
 export const TORCHTITAN_GC: LineFormat = {
@@ -172,16 +125,6 @@ export const TORCHTITAN_GC: LineFormat = {
   read({ reason = '', seconds = '' }, emit) {
     emit({ ...figureFinding('gc.s', Number(seconds), 's'), text: reason });
   },
-  samples: [
-    {
-      text: '[GC] Performing periodic GC collection took 0.31 seconds',
-      rows: [{ row: 'value', name: 'gc.s', value: 0.31, unit: 's', text: 'Performing periodic GC collection' }],
-    },
-    {
-      text: '[GC] Initial GC collection. 0.02 seconds',
-      rows: [{ row: 'value', name: 'gc.s', value: 0.02, unit: 's', text: 'Initial GC collection' }],
-    },
-  ],
 };
 
 export const TORCHTITAN_TRAINING: LineFormat = {
@@ -199,13 +142,6 @@ export const TORCHTITAN_TRAINING: LineFormat = {
     if (step === undefined) emit({ row: 'phase', phase: 'finished', label: 'Training completed' });
     else emit({ row: 'phase', phase: 'training', label: 'Training starts', iteration: Number(step) });
   },
-  samples: [
-    {
-      text: 'Training starts at step 101, with local batch size 2',
-      rows: [{ row: 'phase', phase: 'training', label: 'Training starts', iteration: 101 }],
-    },
-    { text: 'Training completed', rows: [{ row: 'phase', phase: 'finished', label: 'Training completed' }] },
-  ],
 };
 
 export const TORCHTITAN_TIMEOUT: LineFormat = {
@@ -223,16 +159,6 @@ export const TORCHTITAN_TIMEOUT: LineFormat = {
     const total = ((Number(days) * 24 + Number(hours)) * 60 + Number(minutes)) * 60 + Number(seconds);
     emit(figureFinding('distributed.timeout_s', total, 's'));
   },
-  samples: [
-    {
-      text: 'Synchronizing and adjusting timeout for all ProcessGroups to 0:01:40',
-      rows: [figureFinding('distributed.timeout_s', 100, 's')],
-    },
-    {
-      text: 'Synchronizing and adjusting timeout for all ProcessGroups to 1 day, 1:00:00',
-      rows: [figureFinding('distributed.timeout_s', 90_000, 's')],
-    },
-  ],
 };
 
 export const TORCHTITAN_PASS: LineFormat = {
@@ -249,14 +175,4 @@ export const TORCHTITAN_PASS: LineFormat = {
     emit(wordFinding('compile.pass', pass));
     if (pass.includes('cudagraph')) emit({ row: 'phase', phase: 'graph_capture', label: 'Applied cudagraph pass' });
   },
-  samples: [
-    {
-      text: 'Applied cudagraph pass.',
-      rows: [
-        wordFinding('compile.pass', 'cudagraph'),
-        { row: 'phase', phase: 'graph_capture', label: 'Applied cudagraph pass' },
-      ],
-    },
-    { text: 'Applied regional_inductor pass.', rows: [wordFinding('compile.pass', 'regional_inductor')] },
-  ],
 };

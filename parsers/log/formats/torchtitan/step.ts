@@ -71,65 +71,6 @@ export const TORCHTITAN_STEP: LineFormat = {
     });
     if (memory !== null) emit(memory);
   },
-  samples: [
-    {
-      text: 'step: 12  loss:  7.9511  grad_norm:  1.2500  memory: 61.50GiB(77.66%)  tps: 8,731  tflops: 402.11  mfu: 40.66%',
-      rows: [
-        {
-          row: 'iteration',
-          iteration: 12,
-          target: null,
-          loss: 7.9511,
-          gradNorm: 1.25,
-          tflopsPerGpu: 402.11,
-          others: [
-            { name: 'memory_percent', value: 77.66, text: '77.66%' },
-            { name: 'tps', value: 8731, text: '8,731' },
-            { name: 'mfu', value: 40.66, text: '40.66%' },
-          ],
-        },
-        memoryFigure('max_reserved', '61.50', 'GiB', GIB, { iteration: 12, moment: 'since the step before' }),
-      ],
-    },
-    {
-      text: 'step:  1  loss: 10.9000  memory:  9.04GiB(11.42%)  wps: 950  mfu: 4.80%',
-      rows: [
-        {
-          row: 'iteration',
-          iteration: 1,
-          target: null,
-          loss: 10.9,
-          others: [
-            { name: 'memory_percent', value: 11.42, text: '11.42%' },
-            { name: 'wps', value: 950, text: '950' },
-            { name: 'mfu', value: 4.8, text: '4.80%' },
-          ],
-        },
-        memoryFigure('max_reserved', '9.04', 'GiB', GIB, { iteration: 1, moment: 'since the step before' }),
-      ],
-    },
-    {
-      text: 'step: 640/644 = 99.3789%  loss:  6.21161  memory: 70.25GiB(75.10%)  tps: 52,142  mfu: 3.09%  gnorm: 0.5  lr: 2e-05  elapsed_time_per_step: 0.312s',
-      rows: [
-        {
-          row: 'iteration',
-          iteration: 640,
-          target: 644,
-          loss: 6.21161,
-          gradNorm: 0.5,
-          learningRate: 2e-5,
-          stepMs: 312,
-          others: [
-            { name: 'memory_percent', value: 75.1, text: '75.10%' },
-            { name: 'tps', value: 52_142, text: '52,142' },
-            { name: 'mfu', value: 3.09, text: '3.09%' },
-          ],
-        },
-        memoryFigure('max_reserved', '70.25', 'GiB', GIB, { iteration: 640, moment: 'since the step before' }),
-      ],
-    },
-    { text: 'validate step: 10  loss:  7.1  memory: 61.50GiB(77.66%)  tps: 9,000', rows: [] },
-  ],
 };
 
 export const TORCHTITAN_VALIDATION: LineFormat = {
@@ -154,14 +95,4 @@ export const TORCHTITAN_VALIDATION: LineFormat = {
     const finding = peakReserved(memory, { iteration, moment: 'validation' });
     if (finding !== null) emit(finding);
   },
-  samples: [
-    {
-      text: 'validate step: 20  loss:  6.5125  memory: 48.00GiB(60.61%)  tps: 21,004',
-      rows: [
-        { row: 'phase', phase: 'eval', label: 'validate step', iteration: 20 },
-        { row: 'value', name: 'validation.loss', value: 6.5125, unit: null, iteration: 20 },
-        memoryFigure('max_reserved', '48.00', 'GiB', GIB, { iteration: 20, moment: 'validation' }),
-      ],
-    },
-  ],
 };

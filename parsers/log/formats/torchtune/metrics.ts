@@ -69,34 +69,6 @@ export const TORCHTUNE_STEP: LineFormat = {
     emit(row);
     for (const figure of memory) emit(figure);
   },
-  samples: [
-    {
-      text: 'Step 10 | loss:1.25 lr:2e-05 tokens_per_second_per_gpu:812.5 peak_memory_active:12.5 peak_memory_alloc:12.25 peak_memory_reserved:14 ',
-      rows: [
-        {
-          row: 'iteration',
-          iteration: 10,
-          target: null,
-          loss: 1.25,
-          learningRate: 2e-5,
-          others: [{ name: 'tokens_per_second_per_gpu', value: 812.5, text: '812.5' }],
-        },
-        peak('max_active', '12.5', 10),
-        peak('max_allocated', '12.25', 10),
-        {
-          row: 'memory',
-          metric: 'max_reserved',
-          bytes: 14 * GIB,
-          value: 14,
-          unit: 'GiB or GB',
-          // 14 GB is 13.04 GiB.
-          precisionBytes: 1_032_385_536,
-          iteration: 10,
-          moment: 'since the step before',
-        },
-      ],
-    },
-  ],
 };
 
 const PEAK_LINE =
@@ -133,36 +105,6 @@ export const TORCHTUNE_MODEL_MEMORY: BlockFormat = {
       end() {},
     };
   },
-  samples: [
-    {
-      lines: [
-        'Memory stats after model init:',
-        '        GPU peak memory allocation: 4.98 GiB',
-        'another line',
-        '        GPU peak memory reserved: 5.12 GiB',
-        '        GPU peak memory active: 4.98 GiB',
-      ],
-      rows: [
-        memoryFigure('max_allocated', '4.98', 'GiB', GIB, { moment: 'model built' }),
-        memoryFigure('max_reserved', '5.12', 'GiB', GIB, { moment: 'model built' }),
-        memoryFigure('max_active', '4.98', 'GiB', GIB, { moment: 'model built' }),
-      ],
-    },
-    {
-      lines: ['Memory Stats after model init:', '\tGPU peak memory allocation: 13.96 GB'],
-      rows: [
-        {
-          row: 'memory',
-          metric: 'max_allocated',
-          bytes: 13_960_000_000,
-          value: 13.96,
-          unit: 'GB',
-          precisionBytes: 5_000_000,
-          moment: 'model built',
-        },
-      ],
-    },
-  ],
 };
 
 /** The bar is rewritten twice a step: each state that shows a loss is a row. */
@@ -195,23 +137,6 @@ export const TORCHTUNE_BAR: LineFormat = {
       ],
     });
   },
-  samples: [
-    {
-      text: '1|25|Loss: 1.712362766265:  10%|█         | 25/250 [00:50<07:30,  2.00s/it]',
-      rows: [
-        {
-          row: 'iteration',
-          iteration: 25,
-          target: null,
-          loss: 1.712362766265,
-          others: [
-            { name: 'epoch', value: 1, text: '1' },
-            { name: 'steps_per_epoch', value: 250, text: '250' },
-          ],
-        },
-      ],
-    },
-  ],
 };
 
 export const TORCHTUNE_CHECKPOINT: LineFormat = {
@@ -241,19 +166,4 @@ export const TORCHTUNE_CHECKPOINT: LineFormat = {
       text: path,
     });
   },
-  samples: [
-    {
-      text: 'Model checkpoint of size 4.50 GiB saved to out/epoch_0/model.safetensors',
-      rows: [
-        { row: 'phase', phase: 'checkpoint_save', label: 'model checkpoint saved' },
-        {
-          row: 'value',
-          name: 'checkpoint.model_bytes',
-          value: 4.5 * GIB,
-          unit: 'bytes',
-          text: 'out/epoch_0/model.safetensors',
-        },
-      ],
-    },
-  ],
 };

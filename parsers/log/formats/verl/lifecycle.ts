@@ -44,20 +44,4 @@ export const VERL_MODEL: LineFormat = {
     }
     if (removePadding !== undefined) emit(bannerSetting('use_remove_padding', 'use_remove_padding', removePadding));
   },
-  samples: [
-    {
-      text: 'Qwen3ForCausalLM contains 4.02B parameters',
-      rows: [
-        { row: 'value', name: 'parameters.model', value: 4_020_000_000, unit: 'elements', text: 'Qwen3ForCausalLM' },
-      ],
-    },
-    {
-      text: 'Total steps: 3390, num_warmup_steps: 0',
-      rows: [figureFinding('verl.total_steps', 3390, 'count'), figureFinding('verl.warmup_steps', 0, 'count')],
-    },
-    {
-      text: 'Actor use_remove_padding=True',
-      rows: [bannerSetting('use_remove_padding', 'use_remove_padding', 'True')],
-    },
-  ],
 };

@@ -70,66 +70,6 @@ export const VERL_MEMORY: LineFormat = {
     }
     figure('device_used', deviceUsed);
   },
-  samples: [
-    {
-      text: 'After FSDP, memory allocated (GB): 7.49, memory reserved (GB): 8.47, device memory used/total (GB): 9.59/79.11',
-      rows: [
-        memoryFigure('allocated', '7.49', 'GB', GIB, { moment: 'After FSDP' }),
-        memoryFigure('reserved', '8.47', 'GB', GIB, { moment: 'After FSDP' }),
-        memoryFigure('device_used', '9.59', 'GB', GIB, { moment: 'After FSDP' }),
-        memoryFigure('device_total', '79.11', 'GB', GIB, { moment: 'After FSDP' }),
-      ],
-    },
-    {
-      text: 'Before building vllm rollout, memory allocated (GB): 0.9205484390258789, memory reserved (GB): 2.78125',
-      rows: [
-        memoryFigure('allocated', '0.9205484390258789', 'GB', GIB, { moment: 'Before building vllm rollout' }),
-        memoryFigure('reserved', '2.78125', 'GB', GIB, { moment: 'Before building vllm rollout' }),
-      ],
-    },
-    {
-      text: 'DEBUG:/opt/verl/workers/actor/dp_actor.py:actor After update_policy, memory allocated (GB): 0.00, memory reserved (GB): 0.00, device memory used/total (GB): 0.00/0.00',
-      rows: [
-        memoryFigure('allocated', '0.00', 'GB', GIB, { moment: 'actor After update_policy' }),
-        memoryFigure('reserved', '0.00', 'GB', GIB, { moment: 'actor After update_policy' }),
-      ],
-    },
-    {
-      text: '[Rank 0 | Local Rank 0] 2025-12-04 09:46:18,670 INFO [/opt/verl/workers/megatron_workers.py:89] => update_actor Before update_actor, memory allocated (GB): 45.14, max memory allocated (GB): 45.50, memory reserved (GB): 52.16, max memory reserved (GB): 52.50, device memory used/total (GB): 10.25/60.96, cpu_memory: {}',
-      rows: (
-        [
-          ['allocated', '45.14'],
-          ['max_allocated', '45.50'],
-          ['reserved', '52.16'],
-          ['max_reserved', '52.50'],
-          ['device_used', '10.25'],
-          ['device_total', '60.96'],
-        ] as const
-      ).map(([metric, text]) => memoryFigure(metric, text, 'GB', GIB, { moment: 'update_actor Before update_actor' })),
-    },
-    {
-      text: 'actor_train/train_step_start_onload, memory allocated (GB): 1.5, memory reserved (GB): 2.25, memory max reserved (GB): 3.0, rss (GB): 12.5 memory device used (GB): 20.75',
-      rows: (
-        [
-          ['allocated', '1.5'],
-          ['reserved', '2.25'],
-          ['max_reserved', '3.0'],
-          ['process_rss', '12.5'],
-          ['device_used', '20.75'],
-        ] as const
-      ).map(([metric, text]) =>
-        memoryFigure(metric, text, 'GB', GIB, { moment: 'actor_train/train_step_start_onload' }),
-      ),
-    },
-    {
-      text: 'offload, memory allocated (GB): 1.5, memory reserved (MB): 2304.0, memory max reserved (GB): 3.0',
-      rows: [
-        memoryFigure('allocated', '1.5', 'GB', GIB, { moment: 'offload' }),
-        memoryFigure('reserved', '2304.0', 'MB', MIB, { moment: 'offload' }),
-        memoryFigure('max_reserved', '3.0', 'GB', GIB, { moment: 'offload' }),
-      ],
-    },
-  ],
 };
 
 export const VERL_CACHE_MEMORY: LineFormat = {
@@ -148,13 +88,4 @@ export const VERL_CACHE_MEMORY: LineFormat = {
     emit(memoryFigure('allocated', allocated, 'GB', GB, more));
     emit(memoryFigure('reserved', reserved, 'GB', GB, more));
   },
-  samples: [
-    {
-      text: 'before init cache memory allocated: 1.495428096GB, reserved: 1.549795328GB',
-      rows: [
-        memoryFigure('allocated', '1.495428096', 'GB', GB, { moment: 'before init cache' }),
-        memoryFigure('reserved', '1.549795328', 'GB', GB, { moment: 'before init cache' }),
-      ],
-    },
-  ],
 };

@@ -21,16 +21,6 @@ export const VLLM_GRAPH_CAPTURE: LineFormat = {
     emit(figureFinding('vllm.graph_capture_time', Number(seconds), 's'));
     if (graphs !== undefined) emit(budgetFinding('vllm.cuda_graphs', graphs));
   },
-  samples: [
-    {
-      text: 'INFO 10-06 12:00:40 [gpu_model_runner.py:3480] Graph capturing finished in 8 secs, took 0.31 GiB',
-      rows: [CAPTURED, figureFinding('vllm.graph_capture_time', 8, 's'), budgetFinding('vllm.cuda_graphs', '0.31')],
-    },
-    {
-      text: 'Graph capturing finished in 17 secs.',
-      rows: [CAPTURED, figureFinding('vllm.graph_capture_time', 17, 's')],
-    },
-  ],
 };
 
 export const VLLM_GRAPH_ESTIMATE: LineFormat = {
@@ -60,21 +50,4 @@ export const VLLM_GRAPH_ESTIMATE: LineFormat = {
       emit(figureFinding('vllm.gpu_memory_utilization_without_graphs', Number(equivalent), null));
     }
   },
-  samples: [
-    {
-      text: 'INFO 07-12 02:35:26 [gpu_model_runner.py:6639] Estimated CUDA graph memory: 1.58 GiB total',
-      rows: [budgetFinding('vllm.cuda_graphs_estimated', '1.58')],
-    },
-    {
-      text: 'INFO 05-14 10:43:22 [gpu_worker.py:599] CUDA graph pool memory: 0.4 GiB (actual), 0.26 GiB (estimated), difference: 0.14 GiB (35.3%).',
-      rows: [budgetFinding('vllm.cuda_graphs', '0.4'), budgetFinding('vllm.cuda_graphs_estimated', '0.26')],
-    },
-    {
-      text: 'CUDA graph memory profiling is enabled (default since v0.21.0). The current --gpu-memory-utilization=0.9000 is equivalent to --gpu-memory-utilization=0.8831 without CUDA graph memory profiling.',
-      rows: [
-        figureFinding('vllm.gpu_memory_utilization', 0.9, null),
-        figureFinding('vllm.gpu_memory_utilization_without_graphs', 0.8831, null),
-      ],
-    },
-  ],
 };

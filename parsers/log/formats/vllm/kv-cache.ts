@@ -15,13 +15,6 @@ export const VLLM_AVAILABLE_CACHE: LineFormat = {
   fields: { cache: 'GiB; negative where the rest is larger than the budget' },
   pattern: /Available KV cache memory: (?<cache>-?\d{1,6}(?:\.\d{1,4})?) GiB/g,
   read: ({ cache = '' }, emit) => emit(budgetFinding('vllm.kv_cache', cache)),
-  samples: [
-    {
-      text: 'INFO 09-24 20:53:41 [gpu_worker.py:298] Available KV cache memory: 10.65 GiB',
-      rows: [budgetFinding('vllm.kv_cache', '10.65')],
-    },
-    { text: 'Available KV cache memory: -1.25 GiB', rows: [budgetFinding('vllm.kv_cache', '-1.25')] },
-  ],
 };
 
 export const VLLM_CACHE_TOKENS: LineFormat = {
@@ -46,27 +39,6 @@ export const VLLM_CACHE_TOKENS: LineFormat = {
       emit(figureFinding('vllm.max_concurrency', Number(concurrency), 'count'));
     }
   },
-  samples: [
-    {
-      text: 'INFO 09-24 20:53:41 [kv_cache_utils.py:864] GPU KV cache size: 238,208 tokens',
-      rows: [figureFinding('vllm.kv_cache_tokens', 238_208, 'tokens')],
-    },
-    {
-      text: 'INFO 02-05 10:12:23 executor_base.py:116] Maximum concurrency for 2048 tokens per request: 106.39x',
-      rows: [
-        figureFinding('vllm.max_model_len', 2048, 'tokens'),
-        figureFinding('vllm.max_concurrency', 106.39, 'count'),
-      ],
-    },
-    {
-      text: 'GPU KV cache size: 460,496 tokens, Maximum concurrency for 131,072 tokens per request: 3.51x',
-      rows: [
-        figureFinding('vllm.kv_cache_tokens', 460_496, 'tokens'),
-        figureFinding('vllm.max_model_len', 131_072, 'tokens'),
-        figureFinding('vllm.max_concurrency', 3.51, 'count'),
-      ],
-    },
-  ],
 };
 
 export const VLLM_CACHE_BLOCKS: LineFormat = {
@@ -83,16 +55,6 @@ export const VLLM_CACHE_BLOCKS: LineFormat = {
     emit(figureFinding('vllm.kv_cache_blocks', Number(device), 'count'));
     emit(figureFinding('vllm.swap_blocks', Number(host), 'count'));
   },
-  samples: [
-    {
-      text: 'INFO 02-05 10:12:23 gpu_executor.py:113] # GPU blocks: 10900, # CPU blocks: 7281',
-      rows: [figureFinding('vllm.kv_cache_blocks', 10_900, 'count'), figureFinding('vllm.swap_blocks', 7281, 'count')],
-    },
-    {
-      text: '# cuda blocks: 13618, # CPU blocks: 0',
-      rows: [figureFinding('vllm.kv_cache_blocks', 13_618, 'count'), figureFinding('vllm.swap_blocks', 0, 'count')],
-    },
-  ],
 };
 
 export const VLLM_CACHE_USAGE: LineFormat = {
@@ -115,22 +77,4 @@ export const VLLM_CACHE_USAGE: LineFormat = {
     emit(figureFinding('vllm.waiting_requests', Number(waiting), 'count'));
     emit(figureFinding('vllm.kv_cache_usage', Number(usage), '%'));
   },
-  samples: [
-    {
-      text: 'Avg prompt throughput: 512.0 tokens/s, Avg generation throughput: 1024.5 tokens/s, Running: 64 reqs, Swapped: 0 reqs, Pending: 3 reqs, GPU KV cache usage: 97.5%, CPU KV cache usage: 0.0%.',
-      rows: [
-        figureFinding('vllm.running_requests', 64, 'count'),
-        figureFinding('vllm.waiting_requests', 3, 'count'),
-        figureFinding('vllm.kv_cache_usage', 97.5, '%'),
-      ],
-    },
-    {
-      text: 'Engine 000: Avg prompt throughput: 0.0 tokens/s, Avg generation throughput: 20.5 tokens/s, Running: 2 reqs, Waiting: 0 reqs, GPU KV cache usage: 1.2%, Prefix cache hit rate: 0.0%',
-      rows: [
-        figureFinding('vllm.running_requests', 2, 'count'),
-        figureFinding('vllm.waiting_requests', 0, 'count'),
-        figureFinding('vllm.kv_cache_usage', 1.2, '%'),
-      ],
-    },
-  ],
 };

@@ -25,20 +25,6 @@ export const VLLM_WEIGHTS: LineFormat = {
     emit(budgetFinding('vllm.weights', weights));
     if (seconds !== undefined) emit(figureFinding('vllm.load_time', Number(seconds), 's'));
   },
-  samples: [
-    {
-      text: 'INFO 02-05 10:11:12 model_runner.py:1110] Loading model weights took 14.9888 GB',
-      rows: [budgetFinding('vllm.weights', '14.9888')],
-    },
-    {
-      text: 'INFO 05-21 18:17:01 [model_runner.py:1146] Model loading took 7.5552 GiB and 30.643008 seconds',
-      rows: [budgetFinding('vllm.weights', '7.5552'), figureFinding('vllm.load_time', 30.643008, 's')],
-    },
-    {
-      text: 'INFO 03-01 10:11:12 [gpu_model_runner.py:5405] Model loading took 55.19 GiB memory and 48.502592 seconds',
-      rows: [budgetFinding('vllm.weights', '55.19'), figureFinding('vllm.load_time', 48.502592, 's')],
-    },
-  ],
 };
 
 export const VLLM_STARTING_TO_LOAD: LineFormat = {
@@ -54,10 +40,4 @@ export const VLLM_STARTING_TO_LOAD: LineFormat = {
   read({ model = '' }, emit) {
     emit({ row: 'phase', phase: 'model_build', label: `vLLM: Starting to load model ${model}` });
   },
-  samples: [
-    {
-      text: 'INFO 02-05 10:11:02 model_runner.py:1110] Starting to load model Qwen/Qwen2.5-7B...',
-      rows: [{ row: 'phase', phase: 'model_build', label: 'vLLM: Starting to load model Qwen/Qwen2.5-7B' }],
-    },
-  ],
 };

@@ -50,25 +50,6 @@ export const VLLM_PROFILING_SENTENCE: LineFormat = {
     }
     emitParts(groups, SENTENCE_PARTS, emit);
   },
-  samples: [
-    {
-      text: 'INFO 08-12 22:32:11 [worker.py:295] the current vLLM instance can use total_gpu_memory (79.10GiB) x gpu_memory_utilization (0.60) = 47.46GiB',
-      rows: [
-        memoryFigure('device_total', '79.10', 'GiB', GIB, { moment: MOMENT }),
-        figureFinding('vllm.gpu_memory_utilization', 0.6, null),
-        budgetFinding('vllm.requested', '47.46'),
-      ],
-    },
-    {
-      text: 'model weights take 14.25GiB; non_torch_memory takes 0.09GiB; PyTorch activation peak memory takes 4.35GiB; the rest of the memory reserved for KV Cache is 28.77GiB.',
-      rows: [
-        budgetFinding('vllm.weights', '14.25'),
-        budgetFinding('vllm.non_torch', '0.09'),
-        budgetFinding('vllm.peak_activation', '4.35'),
-        budgetFinding('vllm.kv_cache', '28.77'),
-      ],
-    },
-  ],
 };
 
 const PAIR_PARTS: ReadonlyMap<string, string> = new Map([
@@ -105,27 +86,6 @@ export const VLLM_PROFILING_PAIRS: LineFormat = {
       else if (key === 'gpu_memory_utilization') emit(figureFinding(`vllm.${key}`, Number(text), null));
     }
   },
-  samples: [
-    {
-      text: 'INFO 12-06 17:07:09 worker.py:232] Memory profiling results: total_gpu_memory=79.10GiB initial_memory_usage=0.65GiB peak_torch_memory=15.71GiB memory_usage_post_profile=0.68GiB non_torch_memory=0.43GiB kv_cache_size=55.05GiB gpu_memory_utilization=0.90',
-      rows: [
-        memoryFigure('device_total', '79.10', 'GiB', GIB, { moment: MOMENT }),
-        memoryFigure('device_used', '0.65', 'GiB', GIB, { moment: 'before vLLM memory profiling' }),
-        budgetFinding('vllm.peak_torch', '15.71'),
-        budgetFinding('vllm.non_torch', '0.43'),
-        budgetFinding('vllm.kv_cache', '55.05'),
-        figureFinding('vllm.gpu_memory_utilization', 0.9, null),
-      ],
-    },
-    {
-      text: 'Memory profiling results: duration=4.25 seconds, total_gpu_memory=79.10GiB, kv_cache_size=55.05GiB, gpu_memory_utilization=0.90.',
-      rows: [
-        memoryFigure('device_total', '79.10', 'GiB', GIB, { moment: MOMENT }),
-        budgetFinding('vllm.kv_cache', '55.05'),
-        figureFinding('vllm.gpu_memory_utilization', 0.9, null),
-      ],
-    },
-  ],
 };
 
 export const VLLM_PROFILING_RESULT: LineFormat = {
@@ -158,26 +118,6 @@ export const VLLM_PROFILING_RESULT: LineFormat = {
       emit,
     );
   },
-  samples: [
-    {
-      text: 'DEBUG 08-06 10:17:28 [gpu_worker.py:278] Memory profiling takes 7.26 seconds. Total non KV cache memory: 2.78GiB; torch peak memory increase: 0.45GiB; non-torch forward increase memory: -0.02GiB; weights memory: 2.32GiB.',
-      rows: [
-        budgetFinding('vllm.non_kv_cache', '2.78'),
-        budgetFinding('vllm.peak_activation', '0.45'),
-        budgetFinding('vllm.non_torch', '-0.02'),
-        budgetFinding('vllm.weights', '2.32'),
-      ],
-    },
-    {
-      text: 'Total non KV cache memory: 17.50GiB; torch peak memory increase: 1.20GiB; total consumed (from mem_get_info): 16.00GiB; weights memory: 15.30GiB.',
-      rows: [
-        budgetFinding('vllm.non_kv_cache', '17.50'),
-        budgetFinding('vllm.peak_activation', '1.20'),
-        budgetFinding('vllm.consumed', '16.00'),
-        budgetFinding('vllm.weights', '15.30'),
-      ],
-    },
-  ],
 };
 
 export const VLLM_FREE_MEMORY: LineFormat = {
@@ -208,27 +148,6 @@ export const VLLM_FREE_MEMORY: LineFormat = {
     if (requested !== undefined) emit(budgetFinding('vllm.requested', requested));
     if (reserved !== undefined) emit(budgetFinding('vllm.kv_cache', reserved));
   },
-  samples: [
-    {
-      text: 'DEBUG 08-06 10:17:28 [gpu_worker.py:265] Initial free memory: 43.82 GiB; Requested memory: 0.90 (util), 39.88 GiB',
-      rows: [
-        memoryFigure('device_free', '43.82', 'GiB', GIB, { moment: 'before vLLM memory profiling' }),
-        figureFinding('vllm.gpu_memory_utilization', 0.9, null),
-        budgetFinding('vllm.requested', '39.88'),
-      ],
-    },
-    {
-      text: 'Free memory after profiling: 41.43 GiB (total), 37.49 GiB (within requested)',
-      rows: [memoryFigure('device_free', '41.43', 'GiB', GIB, { moment: 'after vLLM memory profiling' })],
-    },
-    {
-      text: 'Initial free memory 78.66 GiB, reserved 20.00 GiB memory for KV Cache as specified by kv_cache_memory_bytes config and skipped memory profiling.',
-      rows: [
-        memoryFigure('device_free', '78.66', 'GiB', GIB, { moment: 'before vLLM memory profiling' }),
-        budgetFinding('vllm.kv_cache', '20.00'),
-      ],
-    },
-  ],
 };
 
 export const VLLM_ACTUAL_USAGE: LineFormat = {
@@ -276,37 +195,4 @@ export const VLLM_ACTUAL_USAGE: LineFormat = {
     );
     if (cacheBytes !== undefined) emit(figureFinding('vllm.kv_cache', Number(cacheBytes), 'bytes'));
   },
-  samples: [
-    {
-      text: 'INFO 09-23 18:12:39 [gpu_worker.py:391] Free memory on device (78.66/79.19 GiB) on startup. Desired GPU memory utilization is (0.9, 71.27 GiB). Actual usage is 14.08 GiB for weight, 1.97 GiB for peak activation, 0.07 GiB for non-torch memory, and 0.67 GiB for CUDAGraph memory. Replace gpu_memory_utilization config with `--kv-cache-memory=58333988249` to fit into requested memory, or `--kv-cache-memory=66273897472` to fully utilize gpu memory. Current kv cache memory in use is 59212694937 bytes.',
-      rows: [
-        memoryFigure('device_free', '78.66', 'GiB', GIB, { moment: 'vLLM worker startup' }),
-        memoryFigure('device_total', '79.19', 'GiB', GIB, { moment: 'vLLM worker startup' }),
-        figureFinding('vllm.gpu_memory_utilization', 0.9, null),
-        budgetFinding('vllm.requested', '71.27'),
-        budgetFinding('vllm.weights', '14.08'),
-        budgetFinding('vllm.peak_activation', '1.97'),
-        budgetFinding('vllm.non_torch', '0.07'),
-        budgetFinding('vllm.cuda_graphs', '0.67'),
-        figureFinding('vllm.kv_cache', 59_212_694_937, 'bytes'),
-      ],
-    },
-    {
-      text: 'Free memory on device (78.84/79.25 GiB) on startup. Desired GPU memory utilization is (0.92, 72.9 GiB). Actual usage is 15.26 GiB for consumed memory (weights + non-torch), 1.44 GiB for peak activation, and 0.23 GiB for CUDAGraph memory. Replace gpu_memory_utilization config with `--kv-cache-memory=59407858586` (55.33 GiB) to fit into requested memory. Current kv cache memory in use is 56.2 GiB.',
-      rows: [
-        memoryFigure('device_free', '78.84', 'GiB', GIB, { moment: 'vLLM worker startup' }),
-        memoryFigure('device_total', '79.25', 'GiB', GIB, { moment: 'vLLM worker startup' }),
-        figureFinding('vllm.gpu_memory_utilization', 0.92, null),
-        budgetFinding('vllm.requested', '72.9'),
-        budgetFinding('vllm.consumed', '15.26'),
-        budgetFinding('vllm.peak_activation', '1.44'),
-        budgetFinding('vllm.cuda_graphs', '0.23'),
-        budgetFinding('vllm.kv_cache', '56.2'),
-      ],
-    },
-    {
-      text: 'ValueError: Free memory on device (11.25/39.50 GiB) on startup is less than desired GPU memory utilization (0.9, 35.55 GiB).',
-      rows: [],
-    },
-  ],
 };

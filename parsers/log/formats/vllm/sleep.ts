@@ -22,15 +22,6 @@ export const VLLM_SLEEP: LineFormat = {
     emit(budgetFinding('vllm.sleep_freed', freed));
     emit(memoryFigure('device_used', used, 'GiB', GIB, { moment: 'after vLLM sleep' }));
   },
-  samples: [
-    {
-      text: 'INFO 03-01 10:20:30 [gpu_worker.py:117] Sleep mode freed 52.34 GiB memory, 1.23 GiB memory is still in use.',
-      rows: [
-        budgetFinding('vllm.sleep_freed', '52.34'),
-        memoryFigure('device_used', '1.23', 'GiB', GIB, { moment: 'after vLLM sleep' }),
-      ],
-    },
-  ],
 };
 
 export const VLLM_WAKE_UP: LineFormat = {
@@ -59,14 +50,4 @@ export const VLLM_WAKE_UP: LineFormat = {
       ...words,
     });
   },
-  samples: [
-    {
-      text: 'INFO 03-01 10:20:31 [executor_base.py:208] It took 1.523480 seconds to fall asleep.',
-      rows: [{ row: 'value', name: 'vllm.sleep_time', value: 1.52348, unit: 's' }],
-    },
-    {
-      text: "INFO 03-01 10:21:31 [abstract.py:330] It took 0.273367 seconds to wake up tags {'weights', 'kv_cache'}.",
-      rows: [{ row: 'value', name: 'vllm.wake_up_time', value: 0.273367, unit: 's', text: "{'weights', 'kv_cache'}" }],
-    },
-  ],
 };
