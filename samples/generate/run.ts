@@ -2,11 +2,13 @@
  * What a generated run is: the plan it was launched with, and what every rank did until it ended. The simulation (`simulate/`, `causes/`)
  * makes it, the writers (`write/`) turn it into the files a real run would leave behind. Neither knows the other.
  */
+
 import type { SegmentSnapshot } from '../../src/allocator/caching/caching-allocator.js';
 import type { AllocatorStatistics } from '../../src/allocator/caching/statistics.js';
 import type { OomReport } from '../../src/allocator/oom-message.js';
 import type { Cause, CauseDetail } from '../../src/model/vocabulary.js';
 import type { CallPath } from './simulate/code-line.js';
+import type { OtherProcess } from './simulate/device-moment.js';
 import type { ProfileRecording } from './simulate/profile/recording.js';
 import type { RankProcess, Traceback } from './simulate/rank-process.js';
 
@@ -95,24 +97,6 @@ export interface NamedParameter {
   /** As DistributedDataParallel sees it: `module.decoder.layers.0.mlp.linear_fc1.weight`. */
   readonly name: string;
   readonly elements: number;
-}
-
-/** Another process on the device, as NVML lists it. */
-export interface OtherProcess {
-  readonly pid: number;
-  readonly bytes: number;
-  /** The program, as a list of processes names it. */
-  readonly name?: string;
-}
-
-/** What a rank's device held from `timeUs` on, until the next moment. */
-export interface DeviceMoment {
-  readonly timeUs: number;
-  /** By the allocator of the rank. */
-  readonly reservedBytes: number;
-  /** By its process: the allocator, and context, NCCL and libraries beside it. */
-  readonly processBytes: number;
-  readonly otherProcesses: readonly OtherProcess[];
 }
 
 export type RankEnding =

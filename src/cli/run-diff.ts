@@ -1,10 +1,10 @@
 /** The part of `diff` that the runs tell, and the repository of their commits. */
 import { existsSync } from 'node:fs';
-import { changedConfig, changedEnv, changedVersions } from '../findings/compare/changed-values.js';
 import { allChecks, checkInput } from '../findings/compare/compare-runs.js';
-import { measureRun } from '../findings/compare/measure/measure-run.js';
-import { MOST_PEAKS } from '../findings/compare/measure/peaks-to-measure.js';
-import { DEFAULT_TOLERANCES } from '../findings/compare/tolerances.js';
+import { measureRun } from '../findings/flows/measure-run.js';
+import { MOST_PEAKS } from '../findings/measure/candidates.js';
+import { changedConfig, changedEnv, changedVersions } from '../findings/measure/changed-values.js';
+import { DEFAULT_TOLERANCES } from '../findings/measure/tolerances.js';
 import { describeComparison, readComparedRun } from '../findings/nsys/describe-nsys.js';
 import { openRepository } from '../git/repository.js';
 import { resolveRevision } from '../git/resolve-revision.js';

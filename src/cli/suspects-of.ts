@@ -1,14 +1,14 @@
 /** The repository's part of a comparison: what changed between the commits of two runs, and what of it may be why. */
 
-import { changedConfig, changedEnv, changedVersions } from '../findings/compare/changed-values.js';
-import { type GrownSite, grownSites } from '../findings/compare/diff/grown-sites.js';
 import { componentChanges, pairPeaks, stackGroups } from '../findings/compare/site-changes.js';
+import { type GrownSite, grownSites } from '../findings/diff/grown-sites.js';
+import { changedConfig, changedEnv, changedVersions } from '../findings/measure/changed-values.js';
 import { isOfInterest, rankSuspects } from '../findings/suspects/rank-suspects.js';
 import { compareCommits } from '../git/compare-commits.js';
 import { openRepository } from '../git/repository.js';
 import { resolveRevision } from '../git/resolve-revision.js';
 import type { Suspect } from '../model/compare-results.js';
-import type { DiffComponent } from '../model/diff-results.js';
+import type { DiffComponent } from '../model/diff-parts.js';
 import { MbfError } from '../model/errors.js';
 import type { CommitComparison } from '../model/git.js';
 import type { Measurement } from '../model/measurement.js';

@@ -1,6 +1,6 @@
 /** What `bisect report` returns. `--json` prints it as it is. */
 import type { ChangedValue, CompareCheck, Judgement, Suspect } from './compare-results.js';
-import type { DiffComponent, DiffSite } from './diff-results.js';
+import type { DiffComponent, DiffSite } from './diff-parts.js';
 
 /** `found`: one commit is to blame. `suspects`: skipped commits keep several in question. `unfinished`: commits are left to be judged. */
 export const BISECT_STATES = ['found', 'suspects', 'unfinished'] as const;

@@ -1,5 +1,5 @@
 /** What `compare` returns, and what `diff`, `triage` and `bisect report` share with it. `--json` prints these objects as they are. */
-import type { DiffComponent, DiffSite } from './diff-results.js';
+import type { DiffComponent, DiffSite } from './diff-parts.js';
 import type { Ending } from './measurement.js';
 
 export const PRESETS = ['default', 'bridge', 'mlm'] as const;

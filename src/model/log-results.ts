@@ -2,6 +2,7 @@
  * What the verbs over text rows return: `log`, `iterations`, `memory`, `config`, `env`, `classify`. As in `results.ts`, `--json` prints them
  * as they are and `src/report` renders them, so field names are the JSON's.
  */
+import type { FirstFailureResult } from './first-failure.js';
 import type { Failure, Verdict } from './results.js';
 import type { IncidentKind } from './vocabulary.js';
 
@@ -198,29 +199,6 @@ export interface RankPosition {
   readonly pp: number;
   /** Null without expert parallelism. */
   readonly ep: number | null;
-}
-
-export interface FirstFailureResult {
-  readonly kind: IncidentKind;
-  /** `primary`: it says itself why. `unexplained`: it does not. `secondary`: it only tells of another's failure, which was not found. */
-  readonly role: string;
-  readonly rank: number | null;
-  readonly host: string | null;
-  readonly device: number | null;
-  readonly attempt: number | null;
-  readonly time: string | null;
-  readonly file: string;
-  readonly line: number;
-  /** Index into `incidents`. */
-  readonly incident: number;
-  /** Why this one: what was compared. */
-  readonly why: string;
-  /** Other ranks that failed with a cause of their own, in the order of their failures. */
-  readonly also_failed: readonly number[];
-  /** Ranks that only saw somebody else's failure. */
-  readonly victims: readonly number[];
-  /** Failure lines that are consequences or reports. */
-  readonly secondary: number;
 }
 
 /** What Megatron Bridge's performance script would read off the same logs, for comparison with its golden values. Not our reading. */

@@ -2,7 +2,7 @@
  * What verbs return. Each is a plain object that `--json` prints as it is and `src/report` renders as text, so the two cannot disagree.
  * Field names are the JSON's: outside scripts rely on them.
  */
-import type { FirstFailureResult } from './log-results.js';
+import type { FirstFailureResult } from './first-failure.js';
 import type {
   BridgeFigures,
   GroupKey,
@@ -271,6 +271,13 @@ export interface ReplayVerdict {
   readonly layout_short_bytes: number | null;
   /** Least capacity with which every request of the trace is served under the recorded settings. */
   readonly least_capacity_bytes: number | null;
+}
+
+/** Answers of the model about one OOM. */
+export interface Counterfactual {
+  readonly replay: ReplayVerdict;
+  /** Recorded settings first, then the other kind of segments; empty if refused. */
+  readonly rows: readonly WhatIfSetting[];
 }
 
 /** The answer of one cause's test, with the figures it was decided by. */

@@ -1,5 +1,7 @@
 /** What changed between two snapshots. */
-import type { DiffResult, DiffSide, DiffSite, DiffTotals, SnapshotDiff } from '../model/diff-results.js';
+
+import type { DiffSite } from '../model/diff-parts.js';
+import type { DiffResult, DiffSide, DiffTotals, SnapshotDiff } from '../model/diff-results.js';
 import { formatBytes, formatCount } from '../model/units.js';
 import { fitSite, signedBytes } from './difference-lines.js';
 import { runDiffLines } from './run-diff-lines.js';

@@ -1,6 +1,6 @@
 /** What differs between two runs beside the figures that are judged: components, call sites, settings, and what may be why. */
 import type { ChangedValue, Suspect } from '../model/compare-results.js';
-import type { DiffComponent, DiffSite } from '../model/diff-results.js';
+import type { DiffComponent, DiffSite } from '../model/diff-parts.js';
 import { formatBytes, formatCount } from '../model/units.js';
 import { shortCommit } from './check-words.js';
 import { keepEnd, printable, table, wrap } from './table.js';

@@ -1,6 +1,6 @@
 /** Checks, components, sites, settings and suspects as Markdown. */
 import type { ChangedValue, CompareCheck, Preset, Suspect } from '../model/compare-results.js';
-import type { DiffComponent, DiffSite } from '../model/diff-results.js';
+import type { DiffComponent, DiffSite } from '../model/diff-parts.js';
 import { formatBytes, formatCount } from '../model/units.js';
 import {
   changeOf,

@@ -12,8 +12,9 @@ import { simulateAttempt, UnfitPlan } from '../../samples/generate/simulate/simu
 import { PyText, type PyValue } from '../../samples/generate/write/pickle-writer.js';
 import { runDirectory } from '../../samples/generate/write/run-directory.js';
 import { snapshotPickle } from '../../samples/generate/write/snapshot-pickle.js';
-import { listCandidates, wholeSteps } from '../../src/findings/compare/diff/side.js';
-import type { DiffSite, SnapshotDiff } from '../../src/model/diff-results.js';
+import { listCandidates, wholeSteps } from '../../src/findings/diff/side.js';
+import type { DiffSite } from '../../src/model/diff-parts.js';
+import type { SnapshotDiff } from '../../src/model/diff-results.js';
 import { MIB } from '../../src/model/units.js';
 import { openStore } from '../../src/store/open-store.js';
 import { buildCli, type Cli } from '../support/cli.js';

@@ -3,7 +3,7 @@ import { mkdirSync, realpathSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { PARSERS } from '../../parsers/index.js';
-import { diagnose } from '../../src/findings/verdict/diagnose.js';
+import { diagnose } from '../../src/findings/flows/diagnose.js';
 import { allowedAdvice, judgeHint } from '../../src/findings/verdict/hint.js';
 import { ingest } from '../../src/ingest/ingest.js';
 import type { Verdict } from '../../src/model/results.js';

@@ -1,6 +1,6 @@
 /** A job that the host's memory ended leaves no figure of its own: what its scheduler sampled stands beside the verdict. */
 import { expect, it } from 'vitest';
-import { diagnose } from '../../src/findings/verdict/diagnose.js';
+import { diagnose } from '../../src/findings/flows/diagnose.js';
 import { RUN, type TextSource, withTextRuns } from '../support/text-run.js';
 
 const GIB = 1024 ** 3;

@@ -3,7 +3,7 @@ import { mkdirSync, realpathSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { PARSERS } from '../../parsers/index.js';
-import { diagnose } from '../../src/findings/verdict/diagnose.js';
+import { diagnose } from '../../src/findings/flows/diagnose.js';
 import { ingest } from '../../src/ingest/ingest.js';
 import type { DiagnoseResult } from '../../src/model/results.js';
 import { MIB } from '../../src/model/units.js';

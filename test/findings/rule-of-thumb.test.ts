@@ -1,6 +1,6 @@
 /** What is said where the figures are missing: the tuning guides' rules, at low confidence and for no more than they cover. */
 import { describe, expect, it } from 'vitest';
-import type { Bystanders } from '../../src/findings/verdict/causes/rule-of-thumb.js';
+import type { Bystanders } from '../../src/findings/verdict/facts.js';
 import { type AllocatorFacts, EvidenceLog, type OomFacts } from '../../src/findings/verdict/facts.js';
 import { conclude } from '../../src/findings/verdict/judge-message.js';
 import { GIB } from '../../src/model/units.js';

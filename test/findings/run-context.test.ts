@@ -3,7 +3,7 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { PARSERS } from '../../parsers/index.js';
-import { diagnose } from '../../src/findings/verdict/diagnose.js';
+import { diagnose } from '../../src/findings/flows/diagnose.js';
 import { ingest } from '../../src/ingest/ingest.js';
 import type { DiagnoseResult } from '../../src/model/results.js';
 import { scratchDirectory } from '../store/scratch.js';

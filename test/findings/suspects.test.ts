@@ -1,6 +1,6 @@
 /** Suspects of regressions whose reason is known: by hand, and planted by a generator among changes that do no harm. */
 import { describe, expect, it } from 'vitest';
-import type { GrownSite } from '../../src/findings/compare/diff/grown-sites.js';
+import type { GrownSite } from '../../src/findings/diff/grown-sites.js';
 import { MEMORY_CONFIG_KEYS } from '../../src/findings/run/memory-keys.js';
 import type { Frame } from '../../src/findings/stacks/call-site.js';
 import { KNOB_EFFECTS, knobEffect, wayOf } from '../../src/findings/suspects/knob-effects.js';
@@ -17,7 +17,7 @@ import { compareCommits } from '../../src/git/compare-commits.js';
 import { openRepository } from '../../src/git/repository.js';
 import { ALLOCATOR_VARIABLES } from '../../src/knowledge/env-keys.js';
 import type { Suspect } from '../../src/model/compare-results.js';
-import type { DiffComponent } from '../../src/model/diff-results.js';
+import type { DiffComponent } from '../../src/model/diff-parts.js';
 import type { ChangedFile, ChangedHunk, CommitComparison } from '../../src/model/git.js';
 import { GIB, MIB } from '../../src/model/units.js';
 import { COMPONENTS, type Component } from '../../src/model/vocabulary.js';

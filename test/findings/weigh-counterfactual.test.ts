@@ -1,10 +1,9 @@
 /** What a replayed counterfactual does to a verdict: prove it, doubt it, change its advice, or nothing. */
 import { describe, expect, it } from 'vitest';
 import { BLANK } from '../../src/findings/verdict/blank-verdict.js';
-import type { Counterfactual } from '../../src/findings/verdict/counterfactual.js';
 import { weighCounterfactual } from '../../src/findings/verdict/weigh-counterfactual.js';
 import type { WhatIfSetting } from '../../src/model/replay-results.js';
-import type { Verdict } from '../../src/model/results.js';
+import type { Counterfactual, Verdict } from '../../src/model/results.js';
 import { GIB } from '../../src/model/units.js';
 
 const CURE = 'PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True on every rank, at no throughput cost';

@@ -8,7 +8,7 @@ import type {
   Suspect,
   TriageResult,
 } from '../../src/model/compare-results.js';
-import type { DiffSite } from '../../src/model/diff-results.js';
+import type { DiffSite } from '../../src/model/diff-parts.js';
 import type { GoldenListResult, GoldenShowResult } from '../../src/model/golden-results.js';
 import type { MeasuredPeak, MeasuredRank, Measurement } from '../../src/model/measurement.js';
 import { GIB, MIB } from '../../src/model/units.js';

@@ -1,9 +1,8 @@
 /** Saving gathers the optimizer's state of all data-parallel ranks on one device: training fits, the checkpoint does not. */
 import type { GeneratedRun, RunPlan } from '../run.js';
-import type { RankHooks } from '../simulate/hooks.js';
 import { describeState } from '../simulate/model-state.js';
 import { chance, type Random, wholeBetween } from '../simulate/random.js';
-import type { RankContext } from '../simulate/rank-context.js';
+import type { RankContext, RankHooks } from '../simulate/rank-context.js';
 import type { Tensor } from '../simulate/rank-process.js';
 import { BF16, FP32 } from '../simulate/tensor-sizes.js';
 import { failedRanks, oomArithmetic, ranOutOfMemory } from './arithmetic.js';

@@ -1,7 +1,7 @@
 /** Turning the one knob every run has, the sequence length, until the heaviest stage needs a chosen part of the device. */
 import type { RunPlan, SimulatedRank } from '../run.js';
-import type { RankHooks } from '../simulate/hooks.js';
 import { between, type Random } from '../simulate/random.js';
+import type { RankHooks } from '../simulate/rank-context.js';
 import { type OutsideMemory, simulateAttempt, type Workload } from '../simulate/simulate-attempt.js';
 import { drawOutside } from './population.js';
 import { rankAt, type StageNeed, stages, trial } from './trial.js';

@@ -5,9 +5,8 @@
  */
 import { MIB } from '../../../src/model/units.js';
 import type { GeneratedRun, RunPlan, SimulatedRank } from '../run.js';
-import type { RankHooks } from '../simulate/hooks.js';
 import { between, createRandom, deriveSeed, type Random, wholeBetween } from '../simulate/random.js';
-import type { RankContext } from '../simulate/rank-context.js';
+import type { RankContext, RankHooks } from '../simulate/rank-context.js';
 import type { AttemptOptions } from '../simulate/simulate-attempt.js';
 import { failedRanks, holesIn, type OomArithmetic, oomArithmetic, ranOutOfMemory } from './arithmetic.js';
 import { fitPlan, ranksOf } from './fit.js';

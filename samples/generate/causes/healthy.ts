@@ -1,7 +1,7 @@
 /** Runs whose device memory is in order: what the causes that are no device OOM, and the run without one, start from. */
 import type { Attempt, DumpedSnapshot, DumpedState, RunPlan } from '../run.js';
-import type { RankHooks } from '../simulate/hooks.js';
 import { chance, type Random, wholeBetween } from '../simulate/random.js';
+import type { RankHooks } from '../simulate/rank-context.js';
 import { worldSize } from '../simulate/rank-context.js';
 import { type Fit, fitPlan } from './fit.js';
 import { drawPlan, type PlanWishes } from './population.js';

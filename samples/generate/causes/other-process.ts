@@ -1,8 +1,9 @@
 /** Somebody else holds a good part of one device: a leftover of a killed job, a notebook, an inference server. */
 import { MIB } from '../../../src/model/units.js';
-import type { GeneratedRun, OtherProcess, RunPlan } from '../run.js';
-import type { RankHooks } from '../simulate/hooks.js';
+import type { GeneratedRun, RunPlan } from '../run.js';
+import type { OtherProcess } from '../simulate/device-moment.js';
 import { between, chance, createRandom, deriveSeed, pick, type Random, wholeBetween } from '../simulate/random.js';
+import type { RankHooks } from '../simulate/rank-context.js';
 import { positionOf, setOtherProcesses, worldSize } from '../simulate/rank-context.js';
 import { failedRanks, oomArithmetic, ranOutOfMemory } from './arithmetic.js';
 import { fitPlan, runAlone } from './fit.js';

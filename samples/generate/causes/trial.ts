@@ -1,6 +1,6 @@
 /** What a plan would need: the heaviest data-parallel rank of every pipeline stage on a device without limit. */
 import type { RunPlan } from '../run.js';
-import type { RankHooks } from '../simulate/hooks.js';
+import type { RankHooks } from '../simulate/rank-context.js';
 import { type OutsideMemory, simulateAttempt, type Workload } from '../simulate/simulate-attempt.js';
 
 /** More than any plan needs; addresses stay far below 2^53. */

@@ -1,7 +1,8 @@
 /** What one simulated launch is made of. */
-import type { OtherProcess, RunPlan } from '../run.js';
-import type { RankHooks } from './hooks.js';
+import type { RunPlan } from '../run.js';
+import type { OtherProcess } from './device-moment.js';
 import type { DriverObserver } from './profile/observed-driver.js';
+import type { RankHooks } from './rank-context.js';
 
 /** Memory of a process outside the allocator: CUDA context and modules, then NCCL's buffers as its communicators come up. */
 export interface OutsideMemory {

@@ -1,8 +1,10 @@
 /** Everything one rank's simulation, and the hooks into it, work with. */
-import type { OtherProcess, RunPlan } from '../run.js';
+
+import type { RunPlan } from '../run.js';
 import type { CallSites } from './call-sites/index.js';
 import type { CallPath } from './code-line.js';
-import type { RankHooks } from './hooks.js';
+import type { OtherProcess } from './device-moment.js';
+import type { IterationPoint, LayerModule, LayerPoint, PassPoint } from './hooks.js';
 import type { Random } from './random.js';
 import type { RankProcess, Tensor } from './rank-process.js';
 import type { TensorSizes } from './tensor-sizes.js';
@@ -76,4 +78,26 @@ export function worldSize({ parallelism }: RunPlan): number {
 /** Micro-batches per data-parallel rank and iteration. */
 export function microBatchCount(plan: RunPlan): number {
   return plan.globalBatchSize / (plan.microBatchSize * plan.parallelism.data);
+}
+
+/** Each may allocate, free, change the device, or throw what the training script would be hit by. */
+export interface RankHooks {
+  readonly afterBuild?: (rank: RankContext) => void;
+  readonly beforeIteration?: (rank: RankContext, at: IterationPoint) => void;
+  /** In place of the forward and backward passes of an iteration, which `run` runs: it may run inside something, or not at all. */
+  readonly aroundPasses?: (rank: RankContext, at: IterationPoint, run: () => void) => void;
+  readonly beforeForward?: (rank: RankContext, at: PassPoint) => void;
+  /** After each submodule of a layer in a training forward pass, its output still allocated; not when a layer is recomputed. */
+  readonly afterModule?: (rank: RankContext, at: LayerPoint, module: LayerModule) => void;
+  /** After each layer of a training forward pass; not in evaluation. */
+  readonly afterForwardLayer?: (rank: RankContext, at: LayerPoint) => void;
+  readonly afterForward?: (rank: RankContext, at: PassPoint) => void;
+  readonly beforeBackward?: (rank: RankContext, at: PassPoint) => void;
+  /** After each layer of a backward pass, the last layer first. */
+  readonly afterBackwardLayer?: (rank: RankContext, at: LayerPoint) => void;
+  readonly afterBackward?: (rank: RankContext, at: PassPoint) => void;
+  readonly beforeOptimizer?: (rank: RankContext, at: IterationPoint) => void;
+  readonly afterIteration?: (rank: RankContext, at: IterationPoint) => void;
+  readonly atCheckpoint?: (rank: RankContext, at: IterationPoint) => void;
+  readonly atEvaluation?: (rank: RankContext, at: IterationPoint) => void;
 }

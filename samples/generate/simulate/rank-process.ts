@@ -5,8 +5,8 @@ import { createDriver, type SimulatedDriver } from '../../../src/allocator/cachi
 import type { OomReport } from '../../../src/allocator/oom-message.js';
 import { type AllocatorSettings, DEFAULT_SETTINGS } from '../../../src/allocator/settings.js';
 import { type AllocatorVariant, DEFAULT_VARIANT } from '../../../src/allocator/variants.js';
-import type { DeviceMoment, OtherProcess } from '../run.js';
 import type { CallPath } from './code-line.js';
+import type { DeviceMoment, OtherProcess } from './device-moment.js';
 import { type DriverObserver, observedDriver } from './profile/observed-driver.js';
 import { createRandom, deriveSeed } from './random.js';
 

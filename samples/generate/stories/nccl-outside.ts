@@ -8,10 +8,10 @@ import { oomArithmetic, ranOutOfMemory } from '../causes/arithmetic.js';
 import { gib } from '../causes/generated-cause.js';
 import { ordinaryOutsideBytes } from '../causes/population.js';
 import type { GeneratedRun, RunPlan } from '../run.js';
-import type { RankHooks } from '../simulate/hooks.js';
 import { profiledHooks } from '../simulate/profile/profiled-training.js';
 import { Profiler } from '../simulate/profile/profiler.js';
 import { between, createRandom, deriveSeed } from '../simulate/random.js';
+import type { RankHooks } from '../simulate/rank-context.js';
 import { microBatchCount, type RankContext, worldSize } from '../simulate/rank-context.js';
 import {
   type AttemptOptions,

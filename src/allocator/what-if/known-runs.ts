@@ -1,8 +1,10 @@
 /** Simulations of one recording, each made once: several questions differ only in settings that decide nothing on it. */
+import type { Recording } from '../replay/recording.js';
 import { allocationSize, roundSize } from '../rounding.js';
 import type { AllocatorSettings } from '../settings.js';
+import type { AllocatorVariant } from '../variants.js';
+import type { Operations } from './operations.js';
 import { type Simulation, type SimulationResult, simulate } from './simulate.js';
-import type { WhatIfBase } from './sweep.js';
 
 interface Known {
   readonly results: Map<string, SimulationResult>;
@@ -71,4 +73,11 @@ function reachesMaxSplit(settings: AllocatorSettings, { largestRequest, largestS
   const rounded = isDivided ? 2 * largestRequest : roundSize(largestRequest, settings);
   const segment = Math.max(allocationSize(rounded, settings), settings.largeSegmentBytes, largestSegment);
   return segment >= settings.maxSplitBytes;
+}
+
+/** Everything that stays the same over the questions asked of one recording. */
+export interface WhatIfBase {
+  readonly recording: Recording;
+  readonly operations: Operations;
+  readonly variant: AllocatorVariant;
 }

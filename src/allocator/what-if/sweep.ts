@@ -1,9 +1,9 @@
 /** One question asked of a recording, "what if the allocator had been set so, on a device of that size?", answered within bounds. */
+
 import type { Recording } from '../replay/recording.js';
 import { type AllocatorSettings, PAGE_BYTES } from '../settings.js';
-import type { AllocatorVariant } from '../variants.js';
-import { runOnce } from './known-runs.js';
-import { OPERATION, type Operations } from './operations.js';
+import { runOnce, type WhatIfBase } from './known-runs.js';
+import { OPERATION } from './operations.js';
 import type { Edits, SimulationResult, StartLayout } from './simulate.js';
 
 export type WhatIfOutcome =
@@ -44,13 +44,6 @@ export interface WhatIf {
   /** A memory fraction's limit beside it. */
   readonly allowedBytes?: number;
   readonly edits?: Edits;
-}
-
-/** Everything that stays the same over the questions asked of one recording. */
-export interface WhatIfBase {
-  readonly recording: Recording;
-  readonly operations: Operations;
-  readonly variant: AllocatorVariant;
 }
 
 export function outcomeOf({ operations }: WhatIfBase, result: SimulationResult): WhatIfOutcome {

@@ -1,10 +1,10 @@
 /** `mbforensics bisect report`: from what a bisection left behind to what it found. */
 import { join } from 'node:path';
 import { knownMarks, standingOf } from '../../findings/compare/bisect/bisect-state.js';
-import { changedConfig } from '../../findings/compare/changed-values.js';
 import { allChecks, checkInput } from '../../findings/compare/compare-runs.js';
 import { pairPeaks, siteChanges } from '../../findings/compare/site-changes.js';
-import { parseTolerances } from '../../findings/compare/tolerances.js';
+import { changedConfig } from '../../findings/measure/changed-values.js';
+import { parseTolerances } from '../../findings/measure/tolerances.js';
 import { isOfInterest } from '../../findings/suspects/rank-suspects.js';
 import { isAncestor, suspectCommits } from '../../git/commits.js';
 import { compareCommits } from '../../git/compare-commits.js';

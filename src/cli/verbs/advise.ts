@@ -1,9 +1,9 @@
 import { type Command, Option } from 'commander';
 import { advise } from '../../findings/advice/advise.js';
-import { readSituation } from '../../findings/advice/read-situation.js';
+import { diagnose } from '../../findings/flows/diagnose.js';
+import { readSituation } from '../../findings/flows/read-situation.js';
+import { readSymptomEvidence } from '../../findings/flows/read-symptom-evidence.js';
 import { findSymptoms } from '../../findings/symptoms/find-symptoms.js';
-import { readSymptomEvidence } from '../../findings/symptoms/read-evidence.js';
-import { diagnose } from '../../findings/verdict/diagnose.js';
 import { snapshotsToJudge } from '../../findings/verdict/traced-ooms.js';
 import type { AdviseResult, PasteLines } from '../../model/advise-results.js';
 import { MbfError } from '../../model/errors.js';

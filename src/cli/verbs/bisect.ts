@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Command } from 'commander';
 import { CRITERION_FORMS, criterionText, parseCriterion } from '../../findings/compare/bisect/criterion.js';
-import { parseTolerances } from '../../findings/compare/tolerances.js';
+import { parseTolerances } from '../../findings/measure/tolerances.js';
 import { openRepository } from '../../git/repository.js';
 import type { TriageResult } from '../../model/compare-results.js';
 import { MbfError } from '../../model/errors.js';

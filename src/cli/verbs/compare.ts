@@ -8,7 +8,7 @@ import {
   finish,
 } from '../../findings/compare/compare-runs.js';
 import { judgePreset } from '../../findings/compare/judge-preset.js';
-import { parseTolerances } from '../../findings/compare/tolerances.js';
+import { parseTolerances } from '../../findings/measure/tolerances.js';
 import { type CompareResult, type CompareVerdict, PRESETS } from '../../model/compare-results.js';
 import { MbfError } from '../../model/errors.js';
 import { compareJunit } from '../../report/compare-junit.js';

@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { diagnose } from '../../findings/verdict/diagnose.js';
+import { diagnose } from '../../findings/flows/diagnose.js';
 import { snapshotsToJudge } from '../../findings/verdict/traced-ooms.js';
 import { MbfError } from '../../model/errors.js';
 import { parseSize } from '../../model/units.js';

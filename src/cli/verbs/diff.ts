@@ -1,8 +1,8 @@
 import type { Command } from 'commander';
 import { earliestTorch } from '../../../parsers/index.js';
-import { chooseDevices, choosePairs, commonStep, type SnapshotPair } from '../../findings/compare/diff/choose-pair.js';
-import { type DiffLimits, describeDiff, noSnapshotDiff, totalsOf } from '../../findings/compare/diff/describe-diff.js';
-import { grownSites } from '../../findings/compare/diff/grown-sites.js';
+import { chooseDevices, choosePairs, commonStep, type SnapshotPair } from '../../findings/diff/choose-pair.js';
+import { type DiffLimits, describeDiff, noSnapshotDiff, totalsOf } from '../../findings/diff/describe-diff.js';
+import { grownSites } from '../../findings/diff/grown-sites.js';
 import {
   type Candidate,
   listCandidates,
@@ -10,7 +10,7 @@ import {
   readTotals,
   type Side,
   wholeSteps,
-} from '../../findings/compare/diff/side.js';
+} from '../../findings/diff/side.js';
 import { MOMENT_FORMS, type Moment, parseMoment } from '../../findings/trace/moment.js';
 import type { DiffTotals, SnapshotDiff } from '../../model/diff-results.js';
 import { MbfError } from '../../model/errors.js';

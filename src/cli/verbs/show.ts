@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { diagnose } from '../../findings/verdict/diagnose.js';
+import { diagnose } from '../../findings/flows/diagnose.js';
 import { describeShow, SHOW_WORDS } from '../../findings/verdict/show.js';
 import { snapshotsToJudge } from '../../findings/verdict/traced-ooms.js';
 import { sourceLines } from '../../ingest/source-lines.js';

@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import { CRITERION_FORMS, criterionText, parseCriterion } from '../../findings/compare/bisect/criterion.js';
 import { judgeCommit } from '../../findings/compare/bisect/judge-commit.js';
-import { parseTolerances } from '../../findings/compare/tolerances.js';
+import { parseTolerances } from '../../findings/measure/tolerances.js';
 import type { TriageResult } from '../../model/compare-results.js';
 import { MbfError } from '../../model/errors.js';
 import type { Measurement } from '../../model/measurement.js';

@@ -1,8 +1,9 @@
 import type { Command } from 'commander';
-import { peaksToMeasure } from '../../findings/compare/measure/peaks-to-measure.js';
+import { readAdviceBefore } from '../../findings/flows/advice-before.js';
+import { peaksToMeasure } from '../../findings/flows/peaks-to-measure.js';
+import { readSide } from '../../findings/flows/read-side.js';
 import { snapshotsToJudge } from '../../findings/verdict/traced-ooms.js';
-import { type AdviceBefore, readAdviceBefore } from '../../findings/verify/advice-before.js';
-import { readSide, type Side } from '../../findings/verify/side.js';
+import type { AdviceBefore, Side } from '../../findings/verify/side.js';
 import { verifyFix } from '../../findings/verify/verify-fix.js';
 import type { VerifyVerdict } from '../../model/verify-results.js';
 import { verifyFixText } from '../../report/verify-fix-text.js';

@@ -1,7 +1,7 @@
 /** The cheapest changes that together cover the shortfall. */
 import type { AdviceChange } from '../../model/advise-results.js';
 import { formatBytes } from '../../model/units.js';
-import { joinChanges } from './change.js';
+import { joinChanges } from '../lint/change.js';
 
 /** A fix that may be part of a plan. */
 export interface Candidate {

@@ -8,17 +8,17 @@ import type {
   Preset,
   Suspect,
 } from '../../model/compare-results.js';
-import type { DiffComponent, DiffSite } from '../../model/diff-results.js';
+import type { DiffComponent, DiffSite } from '../../model/diff-parts.js';
 import type { Measurement } from '../../model/measurement.js';
-import { changedConfig, changedEnv } from './changed-values.js';
+import { changedConfig, changedEnv } from '../measure/changed-values.js';
+import { compareContract, refusalOf, sameLayout } from '../measure/contract.js';
+import type { Tolerances } from '../measure/tolerances.js';
 import type { CheckInput } from './checks/check.js';
 import { lossCheck } from './checks/loss-check.js';
 import { memoryChecks } from './checks/memory-checks.js';
 import { statusCheck } from './checks/status-check.js';
 import { timeChecks } from './checks/time-checks.js';
-import { compareContract, refusalOf, sameLayout } from './contract.js';
 import { componentChanges, pairPeaks, siteChanges } from './site-changes.js';
-import type { Tolerances } from './tolerances.js';
 
 export interface CompareInput {
   readonly golden: readonly Measurement[];

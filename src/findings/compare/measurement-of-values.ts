@@ -4,7 +4,7 @@
  */
 import type { BridgeValues, MegatronTrainingValues, StepValue, UpstreamValues } from '../../model/golden-values.js';
 import type { MeasuredRank, MeasuredSeries, Measurement } from '../../model/measurement.js';
-import { steadySteps } from './measure/steady-window.js';
+import { steadySteps } from '../measure/steady-window.js';
 
 const GB = 1e9;
 /** Bridge prints five significant digits: ±0.5 MB of 58.8 GB. */

@@ -2,8 +2,29 @@
 import type { OutsideDevice } from '../../model/outside-results.js';
 import { formatCount } from '../../model/units.js';
 import type { Store } from '../../store/store.js';
-import type { MonitorFacts } from '../verdict/facts.js';
 import { describeOutside } from './describe-outside.js';
+
+/** Samples of the device by a monitor (nvidia-smi, DCGM, W&B). Allocations between two samples are not seen. */
+export interface MonitorFacts {
+  /** By the driver. */
+  readonly totalBytes: number | null;
+  readonly usedBytes: number;
+  /** The total that goes with it: PyTorch's and the driver's differ. */
+  readonly usedOfBytes: number | null;
+  /** Of the sample nearest to the failure, or of the largest. */
+  readonly moment: 'failure' | 'largest sample';
+  /** Other processes on this device when last seen, the largest first; null where they cannot be distinguished from this rank's own. */
+  readonly others:
+    | readonly { readonly pid: number | null; readonly process: string | null; readonly bytes: number }[]
+    | null;
+  /** Device memory in use less PyTorch's reserve, at the first and the last moment at which both are known. */
+  readonly outsideFirstBytes: number | null;
+  readonly outsideLastBytes: number | null;
+  /** Of what was in use; of the driver's total; of the last sample that lists the largest of the others. */
+  readonly source: string;
+  readonly totalSource: string;
+  readonly othersSource: string | null;
+}
 
 /** By rank; empty for a run that nobody watched. */
 export async function readMonitored(store: Store, runId: number): Promise<ReadonlyMap<number, MonitorFacts>> {

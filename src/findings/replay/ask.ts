@@ -1,8 +1,8 @@
 /** A recorded device that replays well enough to be asked what-if questions, and the answers as rows. */
 import { type Fidelity, judgeReplay } from '../../allocator/fidelity/fidelity.js';
 import { type AllocatorSettings, PAGE_BYTES } from '../../allocator/settings.js';
-import { runOnce } from '../../allocator/what-if/known-runs.js';
-import { askWhatIf, leastBudget, type WhatIfBase } from '../../allocator/what-if/sweep.js';
+import { runOnce, type WhatIfBase } from '../../allocator/what-if/known-runs.js';
+import { askWhatIf, leastBudget } from '../../allocator/what-if/sweep.js';
 import type { WhatIfResult, WhatIfSetting } from '../../model/replay-results.js';
 import { OOM } from '../../model/trace-action-codes.js';
 import type { Store } from '../../store/store.js';

@@ -1,5 +1,7 @@
 /** Which failure came first, as the verbs over text rows tell it. */
-import type { FirstFailureResult, LogIncident } from '../../model/log-results.js';
+
+import type { FirstFailureResult } from '../../model/first-failure.js';
+import type { LogIncident } from '../../model/log-results.js';
 import { type FailureCandidate, firstFailure } from './first-failure.js';
 
 type Candidate = FailureCandidate & { readonly index: number };

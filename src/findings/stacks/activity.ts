@@ -1,5 +1,6 @@
 /** What a stack was doing, where that is a usual reason to run out: checkpoints, logits and loss, the birth of optimizer states. */
-import type { Activity } from '../verdict/facts.js';
+/** What a stack, or a traceback, was doing, where that is a usual reason to run out. */
+export type Activity = 'checkpoint_save' | 'checkpoint_load' | 'logits_loss' | 'optimizer_init';
 
 /** A function and the file it stands in. */
 interface Place {

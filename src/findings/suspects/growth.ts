@@ -1,9 +1,9 @@
 /** What grew, and through which frames: the scale that hunks and knobs are weighed on. */
-import type { DiffComponent } from '../../model/diff-results.js';
+import type { DiffComponent } from '../../model/diff-parts.js';
 import type { Component } from '../../model/vocabulary.js';
-import type { GrownSite } from '../compare/diff/grown-sites.js';
-import { normalPath } from '../compare/diff/normal-path.js';
+import type { GrownSite } from '../diff/grown-sites.js';
 import { type Frame, frameKind, isPython } from '../stacks/call-site.js';
+import { normalPath } from '../stacks/normal-path.js';
 
 /** A Python frame with its place in the stack. */
 export interface PlacedFrame {

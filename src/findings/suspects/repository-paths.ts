@@ -4,7 +4,7 @@
  * both is not wholly the end of the other, other packages of a like layout (`utils/utils.py`) are not taken for ours.
  */
 import type { ChangedFile } from '../../model/git.js';
-import { normalPath } from '../compare/diff/normal-path.js';
+import { normalPath } from '../stacks/normal-path.js';
 
 export interface FileMatch {
   /** Index into the list given. */

@@ -2,8 +2,8 @@
 import { recipeInputs } from '../../estimate/mixed-precision.js';
 import type { Measurement } from '../../model/measurement.js';
 import { formatBytes } from '../../model/units.js';
-import { changedConfig } from '../compare/changed-values.js';
-import { compareContract } from '../compare/contract.js';
+import { changedConfig } from '../measure/changed-values.js';
+import { compareContract } from '../measure/contract.js';
 import { memoryRank } from '../run/memory-keys.js';
 import type { RawFacts, Told } from '../settings/facts.js';
 import { View } from '../settings/view.js';

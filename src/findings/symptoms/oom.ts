@@ -3,7 +3,7 @@ import type { EstimateStage } from '../../model/estimate-results.js';
 import type { Verdict } from '../../model/results.js';
 import { formatBytes } from '../../model/units.js';
 import type { Cause } from '../../model/vocabulary.js';
-import { expandableConstraint } from '../advice/expandable-constraint.js';
+import { expandableConstraint } from '../lint/expandable-constraint.js';
 import { asList, asNumber, isOn } from '../settings/values.js';
 import { otherChanges, peaksAgainst } from './baseline.js';
 import type { SymptomEvidence } from './evidence.js';

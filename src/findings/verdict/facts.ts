@@ -2,8 +2,9 @@
 import type { DriverOwner } from '../../model/nsys-results.js';
 import type { Evidence, EvidenceTopic } from '../../model/results.js';
 import type { Cause, CauseDetail, Confidence } from '../../model/vocabulary.js';
+import type { MonitorFacts } from '../outside/monitor-facts.js';
+import type { Activity } from '../stacks/activity.js';
 import type { CaptureId } from './captures.js';
-import type { Bystanders } from './causes/rule-of-thumb.js';
 import { OVERSIZE_SLACK_SHARE } from './thresholds.js';
 
 /** The source of a device total that the user gave. */
@@ -50,9 +51,6 @@ export interface AllocatorFacts {
   readonly maxSplitBytes: number;
   readonly source: string;
 }
-
-/** What a stack, or a traceback, was doing, where that is a usual reason to run out. */
-export type Activity = 'checkpoint_save' | 'checkpoint_load' | 'logits_loss' | 'optimizer_init';
 
 /** A call site that keeps something of every step. */
 export interface KeepingSite {
@@ -103,28 +101,6 @@ export interface DriverFacts {
   /** Of the last failed allocation, or of the driver's peak. */
   readonly moment: 'oom' | 'peak';
   readonly source: string;
-}
-
-/** What somebody who samples the device (nvidia-smi, DCGM, W&B) saw of it. Samples miss what comes and goes between them. */
-export interface MonitorFacts {
-  /** By the driver. */
-  readonly totalBytes: number | null;
-  readonly usedBytes: number;
-  /** The total that goes with it: PyTorch's and the driver's differ. */
-  readonly usedOfBytes: number | null;
-  /** Of the sample nearest to the failure, or of the largest. */
-  readonly moment: 'failure' | 'largest sample';
-  /** Other processes on this device when last seen, the largest first; null where nothing tells them from this rank's own. */
-  readonly others:
-    | readonly { readonly pid: number | null; readonly process: string | null; readonly bytes: number }[]
-    | null;
-  /** Device memory in use less PyTorch's reserve, at the first and the last moment at which both are known. */
-  readonly outsideFirstBytes: number | null;
-  readonly outsideLastBytes: number | null;
-  /** Of what was in use; of the driver's total; of the last sample that lists the largest of the others. */
-  readonly source: string;
-  readonly totalSource: string;
-  readonly othersSource: string | null;
 }
 
 /** The highest memory that one pipeline stage printed. */
@@ -362,4 +338,17 @@ export class EvidenceLog {
     for (let i = from; i < this.entries.length; i += 1)
       this.entries[i] = { ...this.entries[i]!, about: this.entries[i]!.about ?? about };
   }
+}
+
+/** The ranks beside the one that failed, and what is known of the environment. */
+export interface Bystanders {
+  /** No other rank of the launch ran out of memory. */
+  readonly failedAlone: boolean;
+  /** Other ranks that print how much they reserve. */
+  readonly ranks: number;
+  readonly mostReservedBytes: number | null;
+  /** What the failing rank itself printed. */
+  readonly ownReservedBytes: number | null;
+  /** Where the environment was read; null if it was not. */
+  readonly environmentSource: string | null;
 }

@@ -5,7 +5,7 @@
 import type { HintResult } from '../../model/results.js';
 import { formatBytes } from '../../model/units.js';
 import type { Cause } from '../../model/vocabulary.js';
-import type { ExpandableConstraint } from '../advice/expandable-constraint.js';
+import type { ExpandableConstraint } from '../lint/expandable-constraint.js';
 import { active, budget, type OomFacts } from './facts.js';
 
 /** Null where no caching allocator ran out, or the evidence is too thin to say anything of its advice. */

@@ -1,6 +1,7 @@
 /** From one failure message, or from facts joined of several witnesses, to a verdict. */
 import type { Verdict } from '../../model/results.js';
 import { GIB } from '../../model/units.js';
+import type { MonitorFacts } from '../outside/monitor-facts.js';
 import type { Message } from '../run/message.js';
 import { activityOf } from '../stacks/activity.js';
 import { account } from './accounting.js';
@@ -8,7 +9,7 @@ import { BLANK } from './blank-verdict.js';
 import { capturesFor } from './captures.js';
 import { fallbackOfKind, type KindVerdict, verdictOfKind } from './causes/from-kind.js';
 import { ruleOfThumb } from './causes/rule-of-thumb.js';
-import { EvidenceLog, type Figure, type MonitorFacts, type OomFacts, type RunSide } from './facts.js';
+import { EvidenceLog, type Figure, type OomFacts, type RunSide } from './facts.js';
 import { COMBINATION_RULES, judge } from './index.js';
 import { factsOfMessage } from './oom-facts.js';
 import type { RankContext, RunContext } from './run-context.js';

@@ -1,13 +1,12 @@
 /** The verdict of an OOM entry of a trace, with what its message and its run add. */
-import type { PeakAccounting, Verdict } from '../../model/results.js';
+import type { Counterfactual, PeakAccounting, Verdict } from '../../model/results.js';
 import { formatBytes, formatCount } from '../../model/units.js';
 import type { Store } from '../../store/store.js';
-import type { ExpandableConstraint } from '../advice/expandable-constraint.js';
+import type { ExpandableConstraint } from '../lint/expandable-constraint.js';
 import type { Message } from '../run/message.js';
 import { liveSet } from '../state/live/live-set.js';
 import { account } from './accounting.js';
 import { shareState } from './causes/state-shares.js';
-import { counterfactual } from './counterfactual.js';
 import { EvidenceLog, type Figure } from './facts.js';
 import { allowedAdvice, judgeHint } from './hint.js';
 import { conclude, type Given, shorten, withContext } from './judge-message.js';
@@ -16,6 +15,14 @@ import { factsOfTrace } from './oom-facts.js';
 import type { SnapshotOom } from './traced-ooms.js';
 import { weighCounterfactual } from './weigh-counterfactual.js';
 
+/** Answers of other topics about the same OOM; each reads the whole trace once more. */
+export interface Deeper {
+  /** The largest difference to the estimate, in words. */
+  surprise(): Promise<string | null>;
+  /** What the allocator model answers; null where the trace is too long. */
+  counterfactual(): Promise<Counterfactual | null>;
+}
+
 export async function judgeTraced(
   store: Store,
   oom: SnapshotOom,
@@ -23,9 +30,8 @@ export async function judgeTraced(
   given: Given,
   constraint: ExpandableConstraint | null,
   peak: (total: Figure | null) => Promise<PeakAccounting | null>,
-  replays: boolean,
-  /** What theory finds surprising, in words. */
-  surprise: () => Promise<string | null>,
+  /** Null for a rank whose trace is not read again: the answers below then stay empty. */
+  deeper: Deeper | null,
 ): Promise<Verdict> {
   const rank = given.context?.of(oom.rank);
   const facts = withContext(factsOfTrace(oom, message, given.capacityBytes), rank, given);
@@ -52,7 +58,7 @@ export async function judgeTraced(
     oom.source,
     hasSettings ? { query: { name: 'snapshot.settings', params: { snapshot_id: oom.snapshotId } } } : {},
   );
-  const theory = replays ? await surprise() : null;
+  const theory = deeper === null ? null : await deeper.surprise();
   if (theory !== null) evidence.add(`against theory: ${theory}`, oom.source);
   const live = await liveSet(store, oom.state);
   const top = live.sites.slice(0, 3).map((one) => `${formatBytes(one.bytes)} ${one.site}`);
@@ -78,10 +84,10 @@ export async function judgeTraced(
     accounting_from: accounting.from,
     accounting_peak: await peak(facts.total),
     // Attribution reads the whole trace once more: of many ranks only the first are worth it.
-    components: replays ? await liveComponents(store, oom.snapshotId, oom.device, 'oom', oom.state) : null,
+    components: deeper !== null ? await liveComponents(store, oom.snapshotId, oom.device, 'oom', oom.state) : null,
     hint,
   };
-  const found = replays ? await counterfactual(store, oom, oom.entries) : null;
+  const found = deeper === null ? null : await deeper.counterfactual();
   const weighed = found === null ? accounted : weighCounterfactual(accounted, found, oom.source);
   return { ...weighed, next: allowedAdvice(weighed.next, constraint) };
 }

@@ -1,5 +1,5 @@
 /** Which verdict is read first. */
-import type { FirstFailureResult } from '../../model/log-results.js';
+import type { FirstFailureResult } from '../../model/first-failure.js';
 import type { Verdict } from '../../model/results.js';
 import { CONFIDENCES } from '../../model/vocabulary.js';
 

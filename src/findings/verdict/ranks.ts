@@ -1,7 +1,7 @@
 /** The ranks of a run beside each other: how far their peaks lie apart, whether only one of them is fragmented, and whether the same code pins all. */
 import { type AllocatorState, stateTotals } from '../../allocator/walk/allocator-state.js';
 import { HISTORY_RULES } from '../../model/derived-tables.js';
-import type { FirstFailureResult } from '../../model/log-results.js';
+import type { FirstFailureResult } from '../../model/first-failure.js';
 import type {
   RankFragmentation,
   RankGap,

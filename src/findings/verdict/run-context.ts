@@ -6,10 +6,9 @@ import { formatBytes, formatCount, GIB } from '../../model/units.js';
 import type { QueryRow } from '../../store/query-catalog.js';
 import type { Store } from '../../store/store.js';
 import { type DriverMemory, driverMemoryOf, readDriverMemory } from '../nsys/run-memory.js';
-import { readMonitored } from '../outside/monitor-facts.js';
+import { type MonitorFacts, readMonitored } from '../outside/monitor-facts.js';
 import { readRunTexts } from '../run/run-texts.js';
-import type { Bystanders } from './causes/rule-of-thumb.js';
-import type { AllocatorFacts, DriverFacts, EvidenceLog, Figure, Growth, MonitorFacts, RunSide } from './facts.js';
+import type { AllocatorFacts, Bystanders, DriverFacts, EvidenceLog, Figure, Growth, RunSide } from './facts.js';
 import { runSide, savingSince } from './run-side.js';
 
 type EnvRow = QueryRow<'log.env'>;

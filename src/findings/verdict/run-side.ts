@@ -3,8 +3,9 @@ import { isOomKind } from '../../model/vocabulary.js';
 import type { QueryRow } from '../../store/query-catalog.js';
 import type { RankLayout } from '../run/rank-layout.js';
 import { completedIterations, type RunTexts } from '../run/run-texts.js';
+import type { Activity } from '../stacks/activity.js';
 import { activityOf } from '../stacks/activity.js';
-import type { Activity, EarlyGrowth, Figure, RunSide, StageMemory } from './facts.js';
+import type { EarlyGrowth, Figure, RunSide, StageMemory } from './facts.js';
 import {
   DEFAULT_NCCL_BUFFER_BYTES,
   FEWEST_SAMPLES,

@@ -1,8 +1,7 @@
 /** What the replayed counterfactual does to a verdict: it proves it, doubts it, or changes the advice. */
 import type { WhatIfSetting } from '../../model/replay-results.js';
-import type { Evidence, Verdict } from '../../model/results.js';
+import type { Counterfactual, Evidence, Verdict } from '../../model/results.js';
 import { formatBytes, formatCount } from '../../model/units.js';
-import type { Counterfactual } from './counterfactual.js';
 import { lowerConfidence } from './index.js';
 
 const ON = 'expandable_segments:True';

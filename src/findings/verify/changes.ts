@@ -8,7 +8,7 @@ import type { ChangedValue } from '../../model/compare-results.js';
 import { CONFIG_ORIGINS, ENV_ORIGINS } from '../../model/log-rows.js';
 import type { Measurement } from '../../model/measurement.js';
 import type { ChangeKind } from '../../model/verify-results.js';
-import { changedConfig, changedEnv } from '../compare/changed-values.js';
+import { changedConfig, changedEnv } from '../measure/changed-values.js';
 import { plainValue } from '../run/config.js';
 import { FOLLOWS, familyOf, kindOfSetting, kindOfVariable } from './kinds.js';
 import { effectiveOf, type Side } from './side.js';

@@ -2,8 +2,8 @@
 import type { MeasuredPeak, MeasuredRank, MeasuredSteps } from '../../model/measurement.js';
 import type { PeakAccounting, Verdict } from '../../model/results.js';
 import type { VerifyFigure, VerifyMeasured } from '../../model/verify-results.js';
-import { SIGMAS } from '../compare/noise.js';
-import { ASSUMED } from '../compare/tolerances.js';
+import { SIGMAS } from '../measure/noise.js';
+import { ASSUMED } from '../measure/tolerances.js';
 import { pairOfLines, pairOfPeaks } from './figures.js';
 import type { Side } from './side.js';
 

@@ -9,8 +9,7 @@ import type {
   VerifyJudgement,
   VerifyRun,
 } from '../../model/verify-results.js';
-import { compareContract, sameLayout } from '../compare/contract.js';
-import type { AdviceBefore } from './advice-before.js';
+import { compareContract, sameLayout } from '../measure/contract.js';
 import { bottleneckOf } from './bottleneck.js';
 import { type FoundChange, findChanges } from './changes.js';
 import { creditOf } from './credit.js';
@@ -20,7 +19,7 @@ import { FOLLOWS } from './kinds.js';
 import { type FixMatch, matchFixes, nonFixOf } from './match-fix.js';
 import { measure, throughputLost } from './measured.js';
 import { describeRun } from './run-words.js';
-import { furthestPhase, type Side } from './side.js';
+import { type AdviceBefore, furthestPhase, type Side } from './side.js';
 import { verdictOf } from './verdict.js';
 
 export interface VerifyInput {

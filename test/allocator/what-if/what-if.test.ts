@@ -15,10 +15,10 @@ import {
 import { DEFAULT_VARIANT } from '../../../src/allocator/variants.js';
 import type { AllocatorState } from '../../../src/allocator/walk/allocator-state.js';
 import { cheapestWindows } from '../../../src/allocator/what-if/early-frees.js';
-import { runOnce } from '../../../src/allocator/what-if/known-runs.js';
+import { runOnce, type WhatIfBase } from '../../../src/allocator/what-if/known-runs.js';
 import { OPERATION } from '../../../src/allocator/what-if/operations.js';
 import { type Simulation, type SimulationResult, simulate } from '../../../src/allocator/what-if/simulate.js';
-import { askWhatIf, leastBudget, outcomeOf, type WhatIfBase } from '../../../src/allocator/what-if/sweep.js';
+import { askWhatIf, leastBudget, outcomeOf } from '../../../src/allocator/what-if/sweep.js';
 import { MIB } from '../../../src/model/units.js';
 import { history, play } from '../history.js';
 import { recordPlayed } from '../replay/played-recording.js';

@@ -1,12 +1,12 @@
 /** The rules of our own comparison, apart from any run: windows, noise, contracts, what may be told apart. */
 import { describe, expect, it } from 'vitest';
-import { changedConfig, changedEnv, changedVersions } from '../../../src/findings/compare/changed-values.js';
-import { compareContract, refusalOf, sameLayout } from '../../../src/findings/compare/contract.js';
-import { median, spread, steadySteps } from '../../../src/findings/compare/measure/steady-window.js';
 import { measurementOfValues } from '../../../src/findings/compare/measurement-of-values.js';
-import { judgeChange, SIGMAS } from '../../../src/findings/compare/noise.js';
 import { componentChanges, pairPeaks, siteChanges, stackGroups } from '../../../src/findings/compare/site-changes.js';
-import { DEFAULT_TOLERANCES, parseTolerances } from '../../../src/findings/compare/tolerances.js';
+import { changedConfig, changedEnv, changedVersions } from '../../../src/findings/measure/changed-values.js';
+import { compareContract, refusalOf, sameLayout } from '../../../src/findings/measure/contract.js';
+import { judgeChange, SIGMAS } from '../../../src/findings/measure/noise.js';
+import { median, spread, steadySteps } from '../../../src/findings/measure/steady-window.js';
+import { DEFAULT_TOLERANCES, parseTolerances } from '../../../src/findings/measure/tolerances.js';
 import type { MeasuredPeak, Measurement } from '../../../src/model/measurement.js';
 
 const empty = (changes: Partial<Measurement> = {}): Measurement => ({

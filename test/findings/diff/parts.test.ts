@@ -1,12 +1,12 @@
 /** The pieces of a comparison: names of files, pairs of snapshots and devices, callers. */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { chooseDevices, choosePairs, commonStep } from '../../../src/findings/compare/diff/choose-pair.js';
-import { matchPaths } from '../../../src/findings/compare/diff/match-paths.js';
-import type { StackGroup } from '../../../src/findings/compare/diff/match-sites.js';
-import { normalPath } from '../../../src/findings/compare/diff/normal-path.js';
-import type { Candidate } from '../../../src/findings/compare/diff/side.js';
-import { splitByCaller } from '../../../src/findings/compare/diff/split-by-caller.js';
+import { chooseDevices, choosePairs, commonStep } from '../../../src/findings/diff/choose-pair.js';
+import { matchPaths } from '../../../src/findings/diff/match-paths.js';
+import type { StackGroup } from '../../../src/findings/diff/match-sites.js';
+import type { Candidate } from '../../../src/findings/diff/side.js';
+import { splitByCaller } from '../../../src/findings/diff/split-by-caller.js';
+import { normalPath } from '../../../src/findings/stacks/normal-path.js';
 import { MbfError } from '../../../src/model/errors.js';
 
 describe('normalPath', () => {

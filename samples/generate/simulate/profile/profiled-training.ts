@@ -1,8 +1,9 @@
 /** The training of one rank as a profiler sees it: NVTX ranges, and the kernels and copies of each pass. For one model chunk a stage. */
 import { chunkTime } from '../compute-time.js';
-import type { IterationPoint, LayerModule, LayerPoint, PassPoint, RankHooks } from '../hooks.js';
+import type { IterationPoint, LayerModule, LayerPoint, PassPoint } from '../hooks.js';
 import { layersPerChunk } from '../model-parameters.js';
 import { describeState } from '../model-state.js';
+import type { RankHooks } from '../rank-context.js';
 import { microBatchCount, type RankContext } from '../rank-context.js';
 import { BF16, FP32 } from '../tensor-sizes.js';
 import { LAUNCH_US, type Profiler } from './profiler.js';

@@ -1,6 +1,7 @@
 /** What is true of the device of the rank that failed, to the byte, beside what its monitors rounded and missed. Times are as printed. */
 import { MIB } from '../../../../src/model/units.js';
-import type { DeviceMoment, SimulatedRank } from '../../run.js';
+import type { SimulatedRank } from '../../run.js';
+import type { DeviceMoment } from '../../simulate/device-moment.js';
 import { clock } from '../python-text.js';
 import { completedIterations, type RunFacts } from '../run-facts.js';
 import { monitorNames, utcOffsetUs } from './monitor-files.js';

@@ -2,10 +2,10 @@
 import type { CompareCheck } from '../../../model/compare-results.js';
 import { MbfError } from '../../../model/errors.js';
 import type { MeasuredPeak, Measurement } from '../../../model/measurement.js';
+import type { Sample } from '../../measure/noise.js';
 import type { CheckInput } from '../checks/check.js';
 import { bytesCheck, memoryChecks, peakPairs } from '../checks/memory-checks.js';
 import { timeChecks } from '../checks/time-checks.js';
-import type { Sample } from '../noise.js';
 import { type Criterion, criterionText } from './criterion.js';
 
 /** Bytes of the stacks with a frame whose function, or `file:line`, holds the pattern. */

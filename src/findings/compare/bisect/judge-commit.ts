@@ -6,10 +6,10 @@ import type { CompareCheck, Judgement, TriageEvidence } from '../../../model/com
 import { MbfError } from '../../../model/errors.js';
 import type { Measurement } from '../../../model/measurement.js';
 import { formatBytes, formatCount } from '../../../model/units.js';
+import { compareContract } from '../../measure/contract.js';
+import type { Tolerances } from '../../measure/tolerances.js';
 import type { CheckInput } from '../checks/check.js';
 import { cameAsFar, isEnvironmentFailure, statusWords } from '../checks/status-check.js';
-import { compareContract } from '../contract.js';
-import type { Tolerances } from '../tolerances.js';
 import { type Criterion, criterionText } from './criterion.js';
 import { criterionChecks, huntedTolerances } from './criterion-checks.js';
 

@@ -1,8 +1,8 @@
 /** How checks are made: one record each, with what was judged and why. */
 import type { CheckStatus, CompareCheck } from '../../../model/compare-results.js';
 import type { Measurement } from '../../../model/measurement.js';
-import type { Judged } from '../noise.js';
-import type { Tolerances } from '../tolerances.js';
+import type { Judged } from '../../measure/noise.js';
+import type { Tolerances } from '../../measure/tolerances.js';
 
 export interface CheckInput {
   /** At least one; several are repetitions of the same thing. */

@@ -5,9 +5,9 @@
 import type { CompareCheck } from '../../../model/compare-results.js';
 import type { MeasuredPeak, MeasuredRank, Measurement } from '../../../model/measurement.js';
 import { formatBytes, MIB } from '../../../model/units.js';
-import { type Judged, judgeChange, type Sample } from '../noise.js';
+import { type Judged, judgeChange, type Sample } from '../../measure/noise.js';
+import { ASSUMED } from '../../measure/tolerances.js';
 import { pairPeaks } from '../site-changes.js';
-import { ASSUMED } from '../tolerances.js';
 import { type CheckInput, judgedCheck, skippedCheck } from './check.js';
 
 /** Growth of one component or site by less than this is nobody's out-of-memory. */

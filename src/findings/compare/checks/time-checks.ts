@@ -4,8 +4,8 @@
  */
 import type { CompareCheck } from '../../../model/compare-results.js';
 import type { Disturbance, MeasuredSteps, Measurement } from '../../../model/measurement.js';
-import { judgeChange, type Sample, SIGMAS } from '../noise.js';
-import { ASSUMED } from '../tolerances.js';
+import { judgeChange, type Sample, SIGMAS } from '../../measure/noise.js';
+import { ASSUMED } from '../../measure/tolerances.js';
 import { type CheckInput, judgedCheck, skippedCheck } from './check.js';
 
 /** Steady iterations below which a median says nothing. */

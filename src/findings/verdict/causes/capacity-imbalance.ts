@@ -2,7 +2,7 @@
 import { formatBytes, formatCount } from '../../../model/units.js';
 import type { EvidenceLog, OomFacts, StageMemory, Sums } from '../facts.js';
 import { OTHER_STAGE_SHARE } from '../thresholds.js';
-import type { CapacityDetail } from './capacity.js';
+import type { CapacityDetail } from './capacity-detail.js';
 
 /** The failing stage and the next fullest one, where it is clear that the first carries more. */
 export function fullerStage({ run }: OomFacts): { readonly own: StageMemory; readonly next: StageMemory } | null {

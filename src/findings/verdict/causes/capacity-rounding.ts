@@ -1,7 +1,7 @@
 /** `roundup_power2_divisions` makes blocks larger than what was asked: where that alone is what is missing, it is the setting that is too much. */
 import { formatBytes } from '../../../model/units.js';
 import type { EvidenceLog, OomFacts, Sums } from '../facts.js';
-import type { CapacityDetail } from './capacity.js';
+import type { CapacityDetail } from './capacity-detail.js';
 
 export function roundingOf(facts: OomFacts, sum: Sums, evidence: EvidenceLog): CapacityDetail | null {
   const waste = facts.roundingWaste ?? null;

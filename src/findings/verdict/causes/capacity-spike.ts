@@ -1,8 +1,9 @@
 /** A short-lived working set (logits and loss, a checkpoint's copies, one huge tensor) on top of a steady level that fits. */
 import { formatBytes, formatCount } from '../../../model/units.js';
-import type { Activity, EvidenceLog, OomFacts, Sums } from '../facts.js';
+import type { Activity } from '../../stacks/activity.js';
+import type { EvidenceLog, OomFacts, Sums } from '../facts.js';
 import { COPIED_SHARE, LARGE_REQUEST_SHARE, STEADY_SHARE, STEADY_STEPS } from '../thresholds.js';
-import type { CapacityDetail } from './capacity.js';
+import type { CapacityDetail } from './capacity-detail.js';
 import { fullerStage } from './capacity-imbalance.js';
 
 /** What to say, and what to do about it. */

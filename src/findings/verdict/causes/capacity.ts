@@ -1,6 +1,6 @@
 /** Live memory and the request exceed what the process could have at all: no allocator setting can help. Its details say what made it so much. */
+
 import { formatBytes } from '../../../model/units.js';
-import type { CauseDetail, Confidence } from '../../../model/vocabulary.js';
 import {
   active,
   budget,
@@ -14,18 +14,10 @@ import {
   type TestOutcome,
 } from '../facts.js';
 import { FREE_BEYOND_REQUEST_BYTES } from '../thresholds.js';
+import type { CapacityDetail } from './capacity-detail.js';
 import { imbalanceOf } from './capacity-imbalance.js';
 import { roundingOf } from './capacity-rounding.js';
 import { spikeOf } from './capacity-spike.js';
-
-/** What a detail says beyond the bare sum. */
-export interface CapacityDetail {
-  readonly detail: CauseDetail | null;
-  readonly summary: string;
-  readonly next: readonly string[];
-  readonly numbers: Readonly<Record<string, number>>;
-  readonly confidence?: Confidence;
-}
 
 /** Of an ordinary full device the next step is the same, whatever its details. */
 const LOWER_LIVE = 'no allocator setting can help here; see what is live with `mbforensics peak`, then lower that';

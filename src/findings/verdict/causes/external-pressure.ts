@@ -1,7 +1,8 @@
 /** Others hold the device: another process, NCCL, the CUDA context. Asked first, since what remains may then look full or fragmented. */
 import { DRIVER_OWNER_WORDS } from '../../../model/nsys-results.js';
 import { formatBytes } from '../../../model/units.js';
-import { active, type CauseTest, type EvidenceLog, type MonitorFacts, type OomFacts, outside } from '../facts.js';
+import type { MonitorFacts } from '../../outside/monitor-facts.js';
+import { active, type CauseTest, type EvidenceLog, type OomFacts, outside } from '../facts.js';
 import { ORDINARY_OUTSIDE_BYTES, ORDINARY_OUTSIDE_SHARE } from '../thresholds.js';
 
 /** See the thresholds it is made of. */

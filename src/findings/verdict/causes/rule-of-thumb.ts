@@ -8,19 +8,6 @@ import { type OomFacts, sums } from '../facts.js';
 import { ALIKE_RANKS_SHARE } from '../thresholds.js';
 import type { KindVerdict } from './kind-verdict.js';
 
-/** The ranks beside the one that failed, and what is known of the environment. */
-export interface Bystanders {
-  /** No other rank of the launch ran out of memory. */
-  readonly failedAlone: boolean;
-  /** Other ranks that print how much they reserve. */
-  readonly ranks: number;
-  readonly mostReservedBytes: number | null;
-  /** What the failing rank itself printed. */
-  readonly ownReservedBytes: number | null;
-  /** Where the environment was read; null if it was not. */
-  readonly environmentSource: string | null;
-}
-
 /** Null where figures decide, or neither rule applies. */
 export function ruleOfThumb(facts: OomFacts): KindVerdict | null {
   if (facts.request === null || sums(facts) !== null) return null;

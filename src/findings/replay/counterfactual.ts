@@ -1,28 +1,14 @@
 /** What the run's own requests do in the allocator model: whether it repeats the OOM, and whether the other kind of segments would have avoided it. */
 import type { WhatIfSetting } from '../../model/replay-results.js';
-import type { ReplayVerdict } from '../../model/results.js';
+import type { Counterfactual } from '../../model/results.js';
 import type { Store } from '../../store/store.js';
-import {
-  calibrate,
-  type DevicePlace,
-  leastCapacities,
-  type ReplayedDevice,
-  replayDevice,
-  settingRows,
-} from '../replay/ask.js';
-import { questionOf, RECORDED, recordedQuestion } from '../replay/sweep-questions.js';
+import { calibrate, type DevicePlace, leastCapacities, type ReplayedDevice, replayDevice, settingRows } from './ask.js';
+import { questionOf, RECORDED, recordedQuestion } from './sweep-questions.js';
 
 /** Replaying takes a microsecond an entry and some 45 bytes: beyond this the first screen does not wait for it. */
 const MOST_ENTRIES = 5_000_000;
 /** The least capacity takes a dozen replays more: up to here they are not felt. */
 const MOST_ENTRIES_FOR_LEAST = 250_000;
-
-/** Answers of the model about one OOM. */
-export interface Counterfactual {
-  readonly replay: ReplayVerdict;
-  /** Recorded settings first, then the other kind of segments; empty if refused. */
-  readonly rows: readonly WhatIfSetting[];
-}
 
 /** `entries`: length of the trace. Null where it is too long for a first screen. */
 export async function counterfactual(

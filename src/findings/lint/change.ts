@@ -2,10 +2,10 @@
 import type { AdviceChange } from '../../model/advise-results.js';
 import type { LintFinding, LintUnknown } from '../../model/lint-results.js';
 import { VERSION_NAMES } from '../../model/log-results.js';
-import { lint } from '../lint/lint.js';
-import { RULES } from '../lint/rules/index.js';
 import { changedFacts } from '../settings/changed-facts.js';
 import type { RawFacts } from '../settings/facts.js';
+import { lint } from './lint.js';
+import { RULES } from './rules/index.js';
 
 export const NO_CHANGE: AdviceChange = { settings: {}, env: {} };
 

@@ -1,13 +1,8 @@
 /** `mbforensics diff`: from two sides to the result. */
-import type {
-  DiffComponent,
-  DiffPool,
-  DiffSite,
-  DiffTotals,
-  NoSnapshotDiff,
-  SnapshotDiff,
-} from '../../../model/diff-results.js';
-import { formatBytes } from '../../../model/units.js';
+
+import type { DiffComponent, DiffSite } from '../../model/diff-parts.js';
+import type { DiffPool, DiffTotals, NoSnapshotDiff, SnapshotDiff } from '../../model/diff-results.js';
+import { formatBytes } from '../../model/units.js';
 import { matchSites, type SiteDelta } from './match-sites.js';
 import type { PoolSums, Side, SideTotals } from './side.js';
 import { splitByCaller } from './split-by-caller.js';

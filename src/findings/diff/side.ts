@@ -1,15 +1,15 @@
 /** One side of a comparison: the live blocks of a device at a moment, grouped by stack, and what describes the snapshot. */
-import { STACK_ORIGINS, stateTotals } from '../../../allocator/walk/allocator-state.js';
-import type { DiffSide } from '../../../model/diff-results.js';
-import { poolWords } from '../../../model/pool-words.js';
-import type { Component } from '../../../model/vocabulary.js';
-import type { Store } from '../../../store/store.js';
-import { componentsAt } from '../../attribution/components-at.js';
-import { readPoolNumbers } from '../../run/names/pool-numbers.js';
-import { NO_FRAMES, NO_STACK, readStacks } from '../../stacks/read-stacks.js';
-import { type Moment, momentText } from '../../trace/moment.js';
-import { stateAt } from '../../trace/state-at.js';
-import { readSteps } from '../../trace/steps.js';
+import { STACK_ORIGINS, stateTotals } from '../../allocator/walk/allocator-state.js';
+import type { DiffSide } from '../../model/diff-results.js';
+import { poolWords } from '../../model/pool-words.js';
+import type { Component } from '../../model/vocabulary.js';
+import type { Store } from '../../store/store.js';
+import { componentsAt } from '../attribution/components-at.js';
+import { readPoolNumbers } from '../run/names/pool-numbers.js';
+import { NO_FRAMES, NO_STACK, readStacks } from '../stacks/read-stacks.js';
+import { type Moment, momentText } from '../trace/moment.js';
+import { stateAt } from '../trace/state-at.js';
+import { readSteps } from '../trace/steps.js';
 import type { StackGroup } from './match-sites.js';
 
 /** A device with memory or a trace. */

@@ -1,11 +1,11 @@
 /** The situation of a run of the store: its verdict, its configuration, and what was live. */
 import type { DiagnoseResult, Verdict } from '../../model/results.js';
 import type { Store } from '../../store/store.js';
+import type { Situation } from '../advice/situation.js';
 import { readRunInputs } from '../estimate/run-inputs.js';
 import { readLogFacts } from '../run/log-facts.js';
 import { completedIterations, readRunTexts } from '../run/run-texts.js';
 import { factsOfRun } from '../settings/facts-of-run.js';
-import type { Situation } from './situation.js';
 
 export async function readSituation(
   store: Store,

@@ -1,5 +1,5 @@
 /** A run in one object: see `src/model/measurement.ts`. */
-import type { LogIncident } from '../../../model/log-results.js';
+import type { LogIncident } from '../../model/log-results.js';
 import type {
   Ending,
   MeasuredFailure,
@@ -8,24 +8,24 @@ import type {
   MeasuredStatus,
   MeasuredVerdict,
   Measurement,
-} from '../../../model/measurement.js';
-import { BY_SUBTRACTION, type Verdict } from '../../../model/results.js';
-import { isOomKind } from '../../../model/vocabulary.js';
-import type { Store } from '../../../store/store.js';
-import { effectiveConfig, plainValue, readSettings } from '../../run/config.js';
-import { readEnvironment } from '../../run/env.js';
-import { readFirstFailure } from '../../run/first-failure-result.js';
-import { describeIterations } from '../../run/iterations.js';
-import { type LogFacts, readLogFacts } from '../../run/log-facts.js';
-import { readRun } from '../../run/read-run.js';
-import { diagnose } from '../../verdict/diagnose.js';
-import { readRunEnding } from '../../verdict/run-ending.js';
+} from '../../model/measurement.js';
+import { BY_SUBTRACTION, type Verdict } from '../../model/results.js';
+import { isOomKind } from '../../model/vocabulary.js';
+import type { Store } from '../../store/store.js';
 import { chooseDevices } from '../diff/choose-pair.js';
-import { findDisturbances } from './disturbances.js';
-import { measurePeak } from './measure-peak.js';
-import { measureSeries } from './measure-series.js';
-import { candidatesToMeasure, MOST_PEAKS } from './peaks-to-measure.js';
-import { steadySteps } from './steady-window.js';
+import { candidatesToMeasure, MOST_PEAKS } from '../measure/candidates.js';
+import { findDisturbances } from '../measure/disturbances.js';
+import { measurePeak } from '../measure/measure-peak.js';
+import { measureSeries } from '../measure/measure-series.js';
+import { steadySteps } from '../measure/steady-window.js';
+import { effectiveConfig, plainValue, readSettings } from '../run/config.js';
+import { readEnvironment } from '../run/env.js';
+import { readFirstFailure } from '../run/first-failure-result.js';
+import { describeIterations } from '../run/iterations.js';
+import { type LogFacts, readLogFacts } from '../run/log-facts.js';
+import { readRun } from '../run/read-run.js';
+import { readRunEnding } from '../verdict/run-ending.js';
+import { diagnose } from './diagnose.js';
 
 export interface MeasureOptions {
   /** Snapshots of so many ranks are looked into, the lowest ranks first; 0: none. */

@@ -4,20 +4,20 @@
  * A run that died needs more than it ever had: where the state at its OOM and the refused request are more than the peak, they are what is measured, with
  * the request as one more site. Often it is the request alone that grew.
  */
-import { type AllocatorState, STACK_ORIGINS, stateTotals } from '../../../allocator/walk/allocator-state.js';
-import type { MeasuredPeak, MeasuredSite } from '../../../model/measurement.js';
-import { poolWords } from '../../../model/pool-words.js';
-import type { Component } from '../../../model/vocabulary.js';
-import type { Store } from '../../../store/store.js';
-import { classifyFrames } from '../../attribution/blocks/stack-classes.js';
-import { attributeSnapshot } from '../../attribution/components-at.js';
-import { labelOf } from '../../attribution/match/classify-stack.js';
-import { builtInRules } from '../../attribution/rules/index.js';
-import { liveLabels } from '../../attribution/views/live-labels.js';
-import { readPoolNumbers } from '../../run/names/pool-numbers.js';
-import { NO_FRAMES, NO_STACK, readStacks } from '../../stacks/read-stacks.js';
-import { type StateAt, stateAt } from '../../trace/state-at.js';
+import { type AllocatorState, STACK_ORIGINS, stateTotals } from '../../allocator/walk/allocator-state.js';
+import type { MeasuredPeak, MeasuredSite } from '../../model/measurement.js';
+import { poolWords } from '../../model/pool-words.js';
+import type { Component } from '../../model/vocabulary.js';
+import type { Store } from '../../store/store.js';
+import { classifyFrames } from '../attribution/blocks/stack-classes.js';
+import { attributeSnapshot } from '../attribution/components-at.js';
+import { labelOf } from '../attribution/match/classify-stack.js';
+import { builtInRules } from '../attribution/rules/index.js';
+import { liveLabels } from '../attribution/views/live-labels.js';
 import type { Candidate } from '../diff/side.js';
+import { readPoolNumbers } from '../run/names/pool-numbers.js';
+import { NO_FRAMES, NO_STACK, readStacks } from '../stacks/read-stacks.js';
+import { type StateAt, stateAt } from '../trace/state-at.js';
 
 /** Stacks kept; what is left out is told by its bytes. A peak has a few dozen that matter. */
 const MOST_SITES = 400;

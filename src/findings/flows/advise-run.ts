@@ -1,9 +1,9 @@
 /** What `diagnose` takes from advice: what forbids PyTorch's hint, and the answer of `advise` in short. */
 import type { DiagnoseAdvice, Verdict } from '../../model/results.js';
 import type { Store } from '../../store/store.js';
+import { advise } from '../advice/advise.js';
+import { type ExpandableConstraint, expandableConstraint } from '../lint/expandable-constraint.js';
 import { factsOfRun } from '../settings/facts-of-run.js';
-import { advise } from './advise.js';
-import { type ExpandableConstraint, expandableConstraint } from './expandable-constraint.js';
 import { readSituation } from './read-situation.js';
 
 export async function constraintOfRun(store: Store, runId: number): Promise<ExpandableConstraint | null> {

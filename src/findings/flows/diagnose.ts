@@ -2,30 +2,31 @@
 import type { DiagnoseResult, Failure, Verdict } from '../../model/results.js';
 import { isOomKind } from '../../model/vocabulary.js';
 import type { Store } from '../../store/store.js';
-import type { ExpandableConstraint } from '../advice/expandable-constraint.js';
 import { surpriseOf } from '../estimate/residual/surprise-of.js';
 import { readTheory, type Theory } from '../estimate/residual/theory.js';
+import type { ExpandableConstraint } from '../lint/expandable-constraint.js';
+import { counterfactual } from '../replay/counterfactual.js';
 import { readFirstFailure } from '../run/first-failure-result.js';
 import { readLogFacts } from '../run/log-facts.js';
 import type { Message } from '../run/message.js';
 import { listSnapshots } from '../run/names/snapshots.js';
 import { firstOfEach, readMessages, totalOfRun } from '../run/run-messages.js';
-import { verdictOfKind } from './causes/from-kind.js';
-import { commandsOf } from './commands.js';
-import { readPlaces, withPlaces } from './evidence-places.js';
-import type { Figure } from './facts.js';
-import { allowedAdvice, judgeHint } from './hint.js';
-import { type Given, judgeMessage, withContext } from './judge-message.js';
-import { judgeTraced } from './judge-traced.js';
-import { noOom } from './no-oom.js';
-import { describesSame, factsOfMessage } from './oom-facts.js';
-import { orderVerdicts } from './order-verdicts.js';
-import { type MemoryRow, peakOfLines, peakOfTrace } from './peak-accounting.js';
-import { profiledRefusals } from './profiled-refusals.js';
-import { describeRanks } from './ranks.js';
-import { relateVerdicts } from './relate.js';
-import { readRunContext } from './run-context.js';
-import { MOST_COMPARED_SNAPSHOTS, readTracedOoms } from './traced-ooms.js';
+import { verdictOfKind } from '../verdict/causes/from-kind.js';
+import { commandsOf } from '../verdict/commands.js';
+import { readPlaces, withPlaces } from '../verdict/evidence-places.js';
+import type { Figure } from '../verdict/facts.js';
+import { allowedAdvice, judgeHint } from '../verdict/hint.js';
+import { type Given, judgeMessage, withContext } from '../verdict/judge-message.js';
+import { judgeTraced } from '../verdict/judge-traced.js';
+import { noOom } from '../verdict/no-oom.js';
+import { describesSame, factsOfMessage } from '../verdict/oom-facts.js';
+import { orderVerdicts } from '../verdict/order-verdicts.js';
+import { type MemoryRow, peakOfLines, peakOfTrace } from '../verdict/peak-accounting.js';
+import { profiledRefusals } from '../verdict/profiled-refusals.js';
+import { describeRanks } from '../verdict/ranks.js';
+import { relateVerdicts } from '../verdict/relate.js';
+import { readRunContext } from '../verdict/run-context.js';
+import { MOST_COMPARED_SNAPSHOTS, readTracedOoms } from '../verdict/traced-ooms.js';
 
 export interface DiagnoseOptions {
   /** The device's total where the user knows it and no message prints it. */
@@ -49,7 +50,7 @@ export async function diagnose(
   const traced = await readTracedOoms(store, runId);
   const ranOut = traced.length > 0 || messages.some(({ kind }) => isOomKind(kind));
   // All rules are loaded with the first OOM: other questions have no use for them.
-  const knowledge = async () => import('../advice/for-diagnosis.js');
+  const knowledge = async () => import('./advise-run.js');
   const constraint = ranOut ? await (await knowledge()).constraintOfRun(store, runId) : null;
   const first = readFirstFailure(incidents);
   const ofLaunch = messages.filter(({ attempt }) => attempt === (first?.attempt ?? attempt));
@@ -78,7 +79,10 @@ export async function diagnose(
         oom.device,
       );
     };
-    found.push(await judgeTraced(store, oom, message, given, constraint, peak, i < MOST_COMPARED_SNAPSHOTS, surprise));
+    const deeper = { surprise, counterfactual: () => counterfactual(store, oom, oom.entries) };
+    found.push(
+      await judgeTraced(store, oom, message, given, constraint, peak, i < MOST_COMPARED_SNAPSHOTS ? deeper : null),
+    );
   }
   for (const message of firstOfEach(
     // What an earlier launch died of, a later one may have survived.
@@ -89,7 +93,7 @@ export async function diagnose(
         candidate.attempt === (first?.attempt ?? candidate.attempt),
     ),
   )) {
-    // A rank dies once: what its snapshot says goes before what else it printed.
+    // One OOM per rank. Prefer the snapshot over the log message.
     const known = traced.some(
       (oom) => oom.rank === message.rank && (message.device === null || oom.device === message.device),
     );

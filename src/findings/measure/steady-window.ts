@@ -3,7 +3,7 @@
  * while; evaluations and checkpoints lengthen single ones. So warm-up is cut off by looking at the times, and what is left is told by its median
  * and its interquartile range, which single long iterations do not move.
  */
-import type { MeasuredSteps } from '../../../model/measurement.js';
+import type { MeasuredSteps } from '../../model/measurement.js';
 
 export interface TimedIteration {
   readonly iteration: number;

@@ -7,18 +7,18 @@ import type { DiagnoseResult, Verdict } from '../../model/results.js';
 import { formatCount } from '../../model/units.js';
 import type { Cause } from '../../model/vocabulary.js';
 import type { Store } from '../../store/store.js';
-import { measureRun } from '../compare/measure/measure-run.js';
 import { estimateRun } from '../estimate/estimate-run.js';
 import { describeIterations } from '../run/iterations.js';
 import { readLogFacts } from '../run/log-facts.js';
 import type { RawFacts } from '../settings/facts.js';
 import { factsOfRun } from '../settings/facts-of-run.js';
 import { View } from '../settings/view.js';
-import { diagnose } from '../verdict/diagnose.js';
-import { baselineOf } from './baseline.js';
-import type { Known, SymptomEvidence, Timer } from './evidence.js';
-import { readTimelines } from './read-timelines.js';
-import { place } from './words.js';
+import { baselineOf } from '../symptoms/baseline.js';
+import type { Known, SymptomEvidence, Timer } from '../symptoms/evidence.js';
+import { readTimelines } from '../symptoms/read-timelines.js';
+import { place } from '../symptoms/words.js';
+import { diagnose } from './diagnose.js';
+import { measureRun } from './measure-run.js';
 
 export interface GivenEvidence {
   /** What was concluded already; else it is concluded here, which takes as long as `diagnose`. */

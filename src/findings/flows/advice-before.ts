@@ -1,14 +1,8 @@
 /** The advice on the run before: what its changes were expected to save and to cost. */
-import type { AdviceFix, NonFix } from '../../model/advise-results.js';
 import type { Store } from '../../store/store.js';
 import { advise } from '../advice/advise.js';
-import { readSituation } from '../advice/read-situation.js';
-import type { Side } from './side.js';
-
-export interface AdviceBefore {
-  readonly fixes: readonly AdviceFix[];
-  readonly nonFixes: readonly NonFix[];
-}
+import type { AdviceBefore, Side } from '../verify/side.js';
+import { readSituation } from './read-situation.js';
 
 export async function readAdviceBefore(
   store: Store,

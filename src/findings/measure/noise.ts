@@ -1,6 +1,6 @@
 /** When a figure has changed: by more than a least effect, and by more than it changes by itself. */
 import type { CheckStatus } from '../../model/compare-results.js';
-import { median } from './measure/steady-window.js';
+import { median } from './steady-window.js';
 
 export interface Sample {
   readonly value: number;

@@ -1,0 +1,65 @@
+/** Reads one of the two runs that `verify-fix` compares. */
+import type { Store } from '../../store/store.js';
+import { chooseDevices } from '../diff/choose-pair.js';
+import { candidatesToMeasure, MOST_PEAKS } from '../measure/candidates.js';
+import { readSettings } from '../run/config.js';
+import { readEnvironment } from '../run/env.js';
+import { readLogFacts } from '../run/log-facts.js';
+import { factsOfRun } from '../settings/facts-of-run.js';
+import { View } from '../settings/view.js';
+import { readProgramUse } from '../verify/program-use.js';
+import type { RankSnapshot, Side } from '../verify/side.js';
+import { diagnose } from './diagnose.js';
+import { measureRun } from './measure-run.js';
+
+export async function readSide(
+  store: Store,
+  runId: number,
+  run: string,
+  capacityBytes: number | null = null,
+): Promise<Side> {
+  const facts = await factsOfRun(store, runId);
+  const { facts: about, values } = await readLogFacts(store, runId);
+  const phases = await store.all('log.phases', { run_id: runId });
+  const diagnosis = await diagnose(store, runId, run, capacityBytes === null ? {} : { capacityBytes });
+  const newest = Math.max(0, ...phases.map(({ attempt }) => attempt));
+  return {
+    run,
+    place: `${store.file} ${runId}`,
+    measurement: await measureRun(store, runId, run, { verdicts: diagnosis.verdicts }),
+    facts,
+    view: new View(facts),
+    found: await readSettings(store, runId),
+    environment: await readEnvironment(store, runId),
+    snapshots: await readSnapshots(store, runId),
+    diagnosis,
+    about,
+    values,
+    phases: phases
+      .filter(({ attempt }) => attempt === newest)
+      .map(({ phase, display_path, line }) => ({ phase, place: `${display_path} line ${line}` })),
+  };
+}
+
+async function readSnapshots(store: Store, runId: number): Promise<RankSnapshot[]> {
+  const snapshots: RankSnapshot[] = [];
+  for (const candidate of await candidatesToMeasure(store, runId, MOST_PEAKS)) {
+    const { snapshotId, handle, rank } = candidate;
+    const device = chooseDevices({ a: candidate, b: candidate })[0]!.a;
+    const pools = (await store.all('snapshot.pools', { snapshot_id: snapshotId })).filter(
+      (pool) => pool.device === device,
+    );
+    const count = (wanted: readonly (typeof pools)[number][]): number =>
+      wanted.reduce((sum, { segments }) => sum + segments, 0);
+    const settings = await store.all('snapshot.settings', { snapshot_id: snapshotId });
+    snapshots.push({
+      handle,
+      rank,
+      settings: new Map(settings.map(({ key, value }) => [key, value])),
+      segments: count(pools),
+      expandableSegments: count(pools.filter(({ is_expandable }) => is_expandable === 1)),
+      program: await readProgramUse(store, snapshotId, device),
+    });
+  }
+  return snapshots;
+}
