@@ -84,7 +84,7 @@ const product = files.filter((file) => /^(?:src|parsers|queries|samples\/generat
 
 /** Where work is still in progress; nothing may be added. */
 const UNFINISHED = [
-  'src/findings/explain/carriers.ts',
+  'src/findings/explain/',
   'src/findings/settings/',
   'src/knowledge/oom-messages.ts',
   'queries/queries.gen.ts',
