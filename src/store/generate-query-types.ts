@@ -1,4 +1,4 @@
-/** Query files → the TypeScript of `queries/queries.gen.ts`. Pure; `generate-query-types-main.ts` writes the file. */
+/** Query files → the TypeScript of `queries/queries.gen.ts`. Pure; `.ci/generate.mjs` writes the file. */
 import type { QueryField, QueryFile } from './query-file.js';
 
 /**
