@@ -25,7 +25,7 @@ export interface Choice {
   readonly base: string;
 }
 
-type Forms = Partial<Record<'text' | 'json' | 'both', readonly string[]>>;
+type Forms = Partial<Record<'text' | 'json' | 'both', string>>;
 type Kind = Readonly<Record<string, Forms>>;
 
 /** Samples that are compared with each other, before and after. */
@@ -154,12 +154,11 @@ export function collectInputs(commandsFile: string, choice: Choice): Input[] {
 }
 
 function spell(forms: Forms = {}): string[] {
-  const { text = [], json = [], both = [] } = forms;
-  return [...both.flatMap((command) => [command, asJson(command)]), ...json.map(asJson), ...text];
+  const [both, json, text] = [forms.both, forms.json, forms.text].map((commands) => commands?.split(/;\s*/) ?? []);
+  return [...both!.flatMap((command) => [command, asJson(command)]), ...json!.map(asJson), ...text!];
 }
 
-/** `explain -- --flag` takes its options first. */
-const asJson = (command: string): string => command.replace(/ -- |$/, (end) => ` --json${end}`);
+const asJson = (command: string): string => `${command} --json`;
 
 const isVerb = (command: string, verb: string): boolean => command === verb || command.startsWith(`${verb} `);
 const order = (name: string): string => createHash('sha256').update(name).digest('hex');

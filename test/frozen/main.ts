@@ -16,7 +16,7 @@ const USAGE = `usage: npm run compare -- [options]
   --base-dir DIR    a built checkout of it; --head-dir DIR: the other one (default: this checkout)
   --inputs LIST     of samples,corpus,generated (default: samples,corpus)
   --quick           samples only, and the main verbs
-  --sample K        inputs of each part of the corpus (default: all)
+  --sample K        inputs of each part of the corpus (default: 6)
   --input TEXT      only inputs with this text in their names
   --only VERB       only this verb
   --seeds N         runs of each generated cause (default: 1)
@@ -66,14 +66,9 @@ async function stored(key: string, isFresh: boolean, make: () => Promise<Json[]>
 
 function keyOf(input: Input, identity: string): string {
   const hash = createHash('sha256').update(identity).update(JSON.stringify(input));
-  for (const path of input.paths.flatMap(files)) hash.update(path).update(readFileSync(path));
+  for (const path of input.paths.flatMap(filesOf)) hash.update(path).update(readFileSync(path));
   return hash.digest('hex').slice(0, 32);
 }
-
-const files = (path: string): string[] => {
-  const inside = filesOf(path);
-  return inside.length > 0 ? inside : [path];
-};
 
 const short = (value: Json | undefined): string => {
   const text = value === undefined ? '(missing)' : JSON.stringify(value);
@@ -88,7 +83,7 @@ async function main(): Promise<number> {
       'head-dir': { type: 'string' },
       inputs: { type: 'string', default: 'samples,corpus' },
       quick: { type: 'boolean', default: false },
-      sample: { type: 'string', default: 'Infinity' },
+      sample: { type: 'string', default: '6' },
       input: { type: 'string', default: '' },
       only: { type: 'string' },
       seeds: { type: 'string', default: '1' },

@@ -1,7 +1,7 @@
 /** One build of the command line, in a process that stays; see test/support/warm-cli.mjs. */
 import { type ChildProcess, fork } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import type { Input } from './inputs.js';
 import { type Answer, type Json, project } from './projection.js';
@@ -12,6 +12,7 @@ const MOST_SECONDS = 600;
 
 export function filesOf(folder: string): string[] {
   if (!existsSync(folder)) return [];
+  if (!statSync(folder).isDirectory()) return [folder];
   return readdirSync(folder, { withFileTypes: true })
     .sort((a, b) => (a.name < b.name ? -1 : 1))
     .flatMap((entry) => {
@@ -66,7 +67,7 @@ export class Build {
       const out = join(folder, 'out');
       rmSync(out, { recursive: true, force: true });
       const args = wordsOf(command).flatMap((word) =>
-        word === '{in}' ? [...input.paths] : [word.replace('{out}', out).replace('{dir}', folder)],
+        word === '{in}' ? [...input.paths] : [word.replace('{out}', out)],
       );
       if (command.includes('{out}')) mkdirSync(out);
       const begun = Date.now();

@@ -45,6 +45,14 @@ describe('projection', () => {
   });
 });
 
+it('compares the rows of CSV files in any order', () => {
+  const [base, head, other] = ['a,b\n1,2\n3,4\n', 'a,b\n3,4\n1,2\n', 'a,b\n3,4\n1,5\n'].map((rows) =>
+    answer('', { files: { 'x.csv': Buffer.from(rows) } }),
+  );
+  expect(compared(base!, head!)).toEqual([]);
+  expect(compared(base!, other!)).toHaveLength(1);
+});
+
 describe('differences', () => {
   it('names the path of a changed, missing or added value', () => {
     expect(differences({ a: { b: [1, 2] }, c: null }, { a: { b: [1, 3, 4] } })).toEqual([
