@@ -8,7 +8,15 @@ import { describe, expect, it } from 'vitest';
 const ROOT = resolve(dirname(fileURLToPath(import.meta.url)), '..');
 
 /** What every topic of src/findings may import. */
-const BELOW_FINDINGS = ['src/model', 'src/store', 'queries', 'src/allocator', 'src/estimate', 'src/knowledge'];
+const BELOW_FINDINGS = [
+  'src/model',
+  'src/store',
+  'queries',
+  'src/allocator',
+  'src/attribution',
+  'src/estimate',
+  'src/knowledge',
+];
 
 /**
  * Topics of src/findings that read or compute the facts of a run; each may import those before it. Every other topic
@@ -38,11 +46,12 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   'parsers/*': ['src/model', 'src/text', 'src/sqlite', 'src/knowledge'],
   parsers: ['src/model', 'parsers/*'],
   'src/allocator': ['src/model'],
+  'src/attribution': ['src/model', 'src/knowledge', 'src/allocator'],
   'src/estimate': ['src/model', 'src/knowledge'],
   // The only folder that starts another program.
   'src/git': ['src/model'],
   'src/store': ['src/model', 'queries'],
-  'src/ingest': ['src/model', 'parsers', 'src/store', 'src/allocator', 'src/knowledge'],
+  'src/ingest': ['src/model', 'parsers', 'src/store', 'src/allocator', 'src/attribution', 'src/knowledge'],
   queries: [],
   'src/report': ['src/model', 'src/knowledge'],
   'src/cli': [
@@ -54,6 +63,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
     'src/findings/*',
     'src/report',
     'src/allocator',
+    'src/attribution',
     'src/knowledge',
     'queries',
   ],

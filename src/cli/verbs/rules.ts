@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { EXAMPLE_RULES } from '../../findings/attribution/match/example-rules.js';
+import { EXAMPLE_RULES } from '../../attribution/match/example-rules.js';
 import { describeRules, testRules } from '../../findings/attribution/views/describe-rules.js';
 import { rulesTestText, rulesText } from '../../report/rules-text.js';
 import type { Context } from '../context.js';
@@ -39,7 +39,7 @@ export function registerRules(program: Command, context: Context): void {
     .addHelpText('after', '\nExamples:\n  $ mbforensics rules test my-rules.yaml\n')
     .action(async (file: string, own: Options, command: Command) => {
       const options: Options = { ...command.parent?.opts(), ...own };
-      const { parseRules } = await import('../../findings/attribution/match/user-rules.js');
+      const { parseRules } = await import('../../attribution/match/user-rules.js');
       const result = testRules(file, parseRules(await readTextFile(file), file));
       answer(context, options, result, rulesTestText);
       if (result.samples.some(({ passed }) => !passed)) process.exitCode = EXIT.finding;

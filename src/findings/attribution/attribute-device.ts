@@ -1,4 +1,8 @@
 /** The attribution of every block that lived during a device's trace: rules by stack, then what sizes, order, lifetimes and pools tell beyond. */
+
+import { labelOf } from '../../attribution/match/classify-stack.js';
+import type { CompiledRules } from '../../attribution/match/compile-rules.js';
+import type { Lifetime, PoolKind } from '../../attribution/match/rule.js';
 import { PHASES, type Phase } from '../../model/log-rows.js';
 import type { Store } from '../../store/store.js';
 import { deviceHistory } from '../trace/device-history.js';
@@ -18,9 +22,6 @@ import { inferPrivatePools } from './infer/private-pools.js';
 import { inferReplacedParameters } from './infer/replaced-parameters.js';
 import { inferSegmentStacks } from './infer/segment-stacks.js';
 import { inferWorkspaces } from './infer/workspaces.js';
-import { labelOf } from './match/classify-stack.js';
-import type { CompiledRules } from './match/compile-rules.js';
-import type { Lifetime, PoolKind } from './match/rule.js';
 
 /** In this order: what earlier ones settle, later ones leave alone or build on. */
 const INFERENCES = [

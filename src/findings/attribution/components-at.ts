@@ -1,12 +1,12 @@
 /** Bytes by component in a state, for views that have attribution beside something else. */
 import type { AllocatorState } from '../../allocator/walk/allocator-state.js';
+import { builtInRules } from '../../attribution/built-in-rules.js';
+import type { CompiledRules } from '../../attribution/match/compile-rules.js';
 import { COMPONENTS, type Component } from '../../model/vocabulary.js';
 import type { Store } from '../../store/store.js';
 import { attributeDevice } from './attribute-device.js';
 import type { DeviceAttribution } from './blocks/device-attribution.js';
 import { readRunFigures } from './blocks/run-figures.js';
-import type { CompiledRules } from './match/compile-rules.js';
-import { builtInRules } from './rules/index.js';
 import { liveLabels } from './views/live-labels.js';
 
 /** The attribution asked for last, by store: several views of one answer need the same, and it holds every block of a trace. */

@@ -1,11 +1,12 @@
 /** Attribution in the `derived_*` tables, for SQL: the view `allocation_component` and the macro `components_at`. */
+
+import { RULES_VERSION } from '../../attribution/built-in-rules.js';
 import { ColumnBatch, NULL_I32, putI64, putNullI64 } from '../../model/columns.js';
 import { BLOCK_LABEL_LAYOUT } from '../../model/derived-tables.js';
 import { BATCH_ROWS } from '../../model/tables.js';
 import type { Store } from '../../store/store.js';
 import type { DeviceAttribution } from './blocks/device-attribution.js';
 import { attributeSnapshot } from './components-at.js';
-import { RULES_VERSION } from './rules/index.js';
 
 /** Devices of all snapshots of the store without an attribution by these rules. */
 export function missingAttributions(store: Store) {

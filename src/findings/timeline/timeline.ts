@@ -1,5 +1,6 @@
 /** `mbforensics timeline`: the course of a device's memory over its trace. */
 import type { Peak } from '../../allocator/walk/backward-walk.js';
+import type { CompiledRules } from '../../attribution/match/compile-rules.js';
 import { MbfError } from '../../model/errors.js';
 import type {
   TimelineAnnotation,
@@ -14,7 +15,6 @@ import type {
 } from '../../model/timeline-results.js';
 import type { Store } from '../../store/store.js';
 import { attributeDevice } from '../attribution/attribute-device.js';
-import type { CompiledRules } from '../attribution/match/compile-rules.js';
 import { componentSeries } from '../attribution/views/component-series.js';
 import { rangesAt, readSnapshotClocks, type SnapshotClock } from '../nsys/snapshot-clock.js';
 import { listSnapshots, type SnapshotFilter } from '../run/names/snapshots.js';

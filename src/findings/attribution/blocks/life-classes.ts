@@ -1,8 +1,9 @@
 /** Whether blocks outlive their training step, for rules that ask, over the whole trace and not seen from one moment. */
+
+import type { Lifetime } from '../../../attribution/match/rule.js';
 import type { Store } from '../../../store/store.js';
 import { countUpTo } from '../../stacks/annotation-stages.js';
 import { readSteps } from '../../trace/steps.js';
-import type { Lifetime } from '../match/rule.js';
 import { type Lives, NEVER } from './lives.js';
 import type { PhaseWindows } from './phase-windows.js';
 

@@ -1,9 +1,10 @@
 /** The classes of all stacks of a trace: each distinct stack is classified once, however many blocks it made. */
+
+import { classifyStack, type StackClass } from '../../../attribution/match/classify-stack.js';
+import type { CompiledRules, FrameMatches } from '../../../attribution/match/compile-rules.js';
 import type { Store } from '../../../store/store.js';
 import { type Frame, frameKind } from '../../stacks/call-site.js';
 import { readStacks } from '../../stacks/read-stacks.js';
-import { classifyStack, type StackClass } from '../match/classify-stack.js';
-import type { CompiledRules, FrameMatches } from '../match/compile-rules.js';
 
 /**
  * `none`: no stack, or an empty one. `native`: C++ frames alone, as on the threads of the autograd engine. `python`: at least one Python frame.

@@ -1,5 +1,7 @@
 /** `mbforensics attribute`: whose every byte is that is live at a moment, by component, phase and more. */
 import { stateTotals } from '../../../allocator/walk/allocator-state.js';
+import { RULES_VERSION } from '../../../attribution/built-in-rules.js';
+import type { CompiledRules } from '../../../attribution/match/compile-rules.js';
 import type {
   AnnotatedSource,
   AttributedDevice,
@@ -23,8 +25,6 @@ import type { DeviceAttribution } from '../blocks/device-attribution.js';
 import type { BlockLabel } from '../blocks/labels.js';
 import { layerName } from '../blocks/layer-name.js';
 import { type RunOfRanks, readRunFigures } from '../blocks/run-figures.js';
-import type { CompiledRules } from '../match/compile-rules.js';
-import { RULES_VERSION } from '../rules/index.js';
 import { accumulationPoint, type StackBytes } from './accumulation.js';
 import { annotateSource } from './annotate-source.js';
 import { liveLabels } from './live-labels.js';

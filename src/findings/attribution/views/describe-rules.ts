@@ -1,31 +1,31 @@
 /** `mbforensics rules`: the built-in rules as a list, and the samples of a rules file put to the test. */
+
+import { builtInTiers, compiledRules, RULES_VERSION, readPhases } from '../../../attribution/built-in-rules.js';
+import { classifyStack, labelOf } from '../../../attribution/match/classify-stack.js';
+import type { UserRule } from '../../../attribution/match/rule.js';
+import { sampleMatches } from '../../../attribution/match/sample-frames.js';
 import type { RulesResult, RulesTestResult, SampleVerdict } from '../../../model/rules-results.js';
-import { classifyStack, labelOf } from '../match/classify-stack.js';
-import type { AttributionRule } from '../match/rule.js';
-import { sampleMatches } from '../match/sample-frames.js';
-import { compiledRules, RULES_VERSION, TIERS } from '../rules/index.js';
-import { PHASE_RULES } from '../rules/phases.js';
 
 export function describeRules(): RulesResult {
   return {
     schema: 'mbforensics/rules@1',
     rules_version: RULES_VERSION,
-    rules: TIERS.flatMap(({ name, rules }) =>
-      rules.map(({ id, component, sub_component, source, samples }) => ({
+    rules: builtInTiers().flatMap(({ name, rules }) =>
+      rules.map(({ id, component, sub_component, source, tested }) => ({
         id,
         tier: name,
         component,
         sub_component,
         source,
-        samples: samples.length,
+        samples: tested,
       })),
     ),
-    phases: PHASE_RULES.map(({ phase, source }) => ({ phase, source })),
+    phases: readPhases().phases.map(({ phase, source }) => ({ phase, source })),
   };
 }
 
 /** Each sample must be won by the rule it stands with, against all other rules of the file and the built-in ones. */
-export function testRules(file: string, rules: readonly AttributionRule[]): RulesTestResult {
+export function testRules(file: string, rules: readonly UserRule[]): RulesTestResult {
   const compiled = compiledRules(rules);
   const samples = rules.flatMap((rule) =>
     rule.samples.map((sample, i): SampleVerdict => {

@@ -1,11 +1,12 @@
 /** One device at a moment, against the estimate of its pipeline stage. */
+
+import type { CompiledRules } from '../../../attribution/match/compile-rules.js';
 import type { DeviceResidual } from '../../../model/residual-results.js';
 import type { Component } from '../../../model/vocabulary.js';
 import type { QueryRow } from '../../../store/query-catalog.js';
 import type { Store } from '../../../store/store.js';
 import type { RunOfRanks } from '../../attribution/blocks/run-figures.js';
 import { attributeSnapshot } from '../../attribution/components-at.js';
-import type { CompiledRules } from '../../attribution/match/compile-rules.js';
 import { readLiveBlocks } from '../../attribution/views/describe-attribution.js';
 import { type Moment, momentText } from '../../trace/moment.js';
 import { stateAt } from '../../trace/state-at.js';

@@ -1,7 +1,8 @@
 /** What theory finds most surprising about one device, for whoever judges a failure. */
+
+import { builtInRules } from '../../../attribution/built-in-rules.js';
 import type { QueryRow } from '../../../store/query-catalog.js';
 import type { Store } from '../../../store/store.js';
-import { builtInRules } from '../../attribution/rules/index.js';
 import { compareDevice } from './compare-device.js';
 import { surpriseText } from './readings.js';
 import type { Theory } from './theory.js';
