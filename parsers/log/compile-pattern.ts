@@ -1,4 +1,4 @@
-import { TENSOR_TYPE_BYTES, UNIT_SYSTEMS, type UnitSystem } from '../../src/knowledge/oom-messages.js';
+import { oomGrammar } from '../../src/knowledge/oom-messages.js';
 import { CUT, squash } from './squash.js';
 
 interface Capture {
@@ -25,13 +25,13 @@ const COUNT = String.raw`${WHOLE_LEFT}(\d{1,20})${WHOLE_RIGHT}`;
 const THOUSANDS = String.raw`${WHOLE_LEFT}(\d{1,3}(?:,\d{3}){0,6})${WHOLE_RIGHT}`;
 const NUMBER = String.raw`${WHOLE_LEFT}(?<!\d[.,])(\d{1,20}(?:\.\d{1,6})?)`;
 /** No name of a type begins another. */
-const DTYPE = `(${Object.keys(TENSOR_TYPE_BYTES)
+const DTYPE = `(${Object.keys(oomGrammar().tensor_types)
   .sort((a, b) => b.length - a.length)
   .join('|')})`;
 /** `GPU 24GB` names no device. */
 const DEVICE = String.raw`(\d{1,4})${WHOLE_RIGHT}(?![\d.]{0,8}(?:[KMGT]i?B|%))`;
 
-function placeholder(name: string, units: UnitSystem): string {
+function placeholder(name: string, units: string): string {
   if (name === '~') return String.raw`[^\d]{0,12}`;
   if (name === 'device') return DEVICE;
   if (name.endsWith(',#')) return THOUSANDS;
@@ -39,12 +39,12 @@ function placeholder(name: string, units: UnitSystem): string {
   if (name === 'shape') return String.raw`(\d[\d,]{0,80})`;
   if (name === 'dtype') return DTYPE;
   if (name.includes('@')) return `${NUMBER}${WHOLE_RIGHT}`;
-  const names = Object.keys(UNIT_SYSTEMS[units]).sort((a, b) => b.length - a.length);
+  const names = Object.keys(oomGrammar().units[units] ?? {}).sort((a, b) => b.length - a.length);
   return `${NUMBER}(${names.join('|')})`;
 }
 
-/** Compiles a pattern of `src/knowledge/oom-messages.ts`. */
-export function compilePattern(pattern: string, units: UnitSystem): CompiledPattern {
+/** Compiles a pattern of `src/knowledge/oom-messages.yaml`; `units` is a key of its units. */
+export function compilePattern(pattern: string, units: string): CompiledPattern {
   const parts = pattern.split(/\{([^}]+)\}/);
   const captures: Capture[] = [];
   let source = '';

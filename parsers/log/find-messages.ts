@@ -1,13 +1,4 @@
-import {
-  EXCEPTION_CLASSES,
-  MESSAGE_FAMILIES,
-  type MessageFamily,
-  type MessagePiece,
-  OOM_MESSAGES,
-  PROSE_ID,
-  TENSOR_TYPE_BYTES,
-  UNIT_SYSTEMS,
-} from '../../src/knowledge/oom-messages.js';
+import { type MessageFamily, type MessagePiece, oomGrammar, PROSE_ID } from '../../src/knowledge/oom-messages.js';
 import type { IncidentByteField, PrintedBytes } from '../../src/model/tables.js';
 import { INCIDENT_BYTE_FIELDS } from '../../src/model/tables.js';
 import type { IncidentKind } from '../../src/model/vocabulary.js';
@@ -45,7 +36,8 @@ interface CompiledFamily {
   readonly contexts: readonly { readonly name: string; readonly patterns: readonly CompiledPattern[] }[];
 }
 
-const FAMILIES: readonly CompiledFamily[] = MESSAGE_FAMILIES.map((family, index) => ({
+const GRAMMAR = oomGrammar();
+const FAMILIES: readonly CompiledFamily[] = GRAMMAR.families.map((family, index) => ({
   family,
   index,
   pieces: family.pieces.map((piece) => ({
@@ -145,16 +137,16 @@ function absorb(draft: Draft, token: Token): boolean {
       news = true;
     }
     if (name === 'shape') shape = value;
-    if (name === 'dtype' && shape !== null && TENSOR_TYPE_BYTES[value] !== undefined) {
+    if (name === 'dtype' && shape !== null && GRAMMAR.tensor_types[value] !== undefined) {
       const elements = shape.split(',').reduce((product, size) => product * Number(size), 1);
-      const bytes = elements * TENSOR_TYPE_BYTES[value];
+      const bytes = elements * GRAMMAR.tensor_types[value];
       draft.bytes.requested = { bytes, text: `shape[${shape}] ${value}`, precisionBytes: 0 };
       news = true;
     }
     if (kind === 'text') continue;
     const field = name.replace(/,?#$/, '');
     if (field !== 'processBytes' && (!isByteField(field) || draft.filled.has(field))) continue;
-    const units: Readonly<Record<string, number>> = UNIT_SYSTEMS[draft.family.family.units];
+    const units: Readonly<Record<string, number>> = GRAMMAR.units[draft.family.family.units]!;
     const printed = printedBytes(value, unit, units[unit] ?? 1);
     news = true;
     if (printed.bytes >= IMPOSSIBLE_BYTES) draft.impossible.push(`${field} ${printed.text}`);
@@ -309,7 +301,7 @@ function exceptionBefore(squashed: Squashed, start: number, rawStart: number): {
   before = before.replace(BETWEEN, '');
   const match = EXCEPTION_BEFORE.exec(before);
   const glued = squashed.text.slice(Math.max(0, start - 60), start).replace(/(?:CUDAerror|cuDNNerror)?[:([]{0,3}$/, '');
-  const known = EXCEPTION_CLASSES.find((name) => glued.endsWith(name));
+  const known = GRAMMAR.exception_classes.find((name) => glued.endsWith(name));
   // A class wrapped over two lines, or glued to the line before it, is known by its own name only.
   if (known !== undefined && (match === null || match[1]!.length < known.length || /[A-Z]torch\./.test(match[1]!))) {
     return { name: known, raw: squashed.positions[squashed.text.lastIndexOf(known, start)]! };
@@ -372,7 +364,7 @@ function isStated(squashed: Squashed, rawStart: number, rawEnd: number): boolean
 
 /**
  * Finds every failure message in consecutive lines of one writer. `mask` selects the families to look for (bit = index in
- * `MESSAGE_FAMILIES`); `given` are contexts known from elsewhere in the log. Linear in the length of the lines.
+ * the families of the grammar); `given` are contexts known from elsewhere in the log. Linear in the length of the lines.
  */
 export function findMessages(lines: readonly string[], mask: number, given: readonly string[] = []): FoundMessage[] {
   const squashed = squash(lines);
@@ -395,9 +387,7 @@ export function findMessages(lines: readonly string[], mask: number, given: read
     const names = new Set([...draft.names, ...contextNames(draft, squashed, nextStart), ...given]);
     const doubtful =
       draft.bare && draft.family.family.headNeedsStatement === true && !isStated(squashed, headRaw, headEndRaw);
-    const entry = OOM_MESSAGES.find(
-      ({ family, when }) => family === draft.family.family && (when ?? []).every((name) => names.has(name)),
-    );
+    const entry = draft.family.family.wordings.find(({ when }) => (when ?? []).every((name) => names.has(name)));
     if (entry === undefined) return;
     if (doubtful && !/memory/i.test(squashed.raw.slice(headRaw, headEndRaw))) return;
     const lineStart = squashed.lineStarts[firstLine]!;

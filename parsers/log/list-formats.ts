@@ -1,5 +1,5 @@
 import { loadData } from '../../src/knowledge/load-data.js';
-import { OOM_MESSAGES } from '../../src/knowledge/oom-messages.js';
+import { oomWordings } from '../../src/knowledge/oom-messages.js';
 import type { FormatInfo } from '../../src/model/format-results.js';
 import { LOG_FORMATS } from './formats/index.js';
 
@@ -11,7 +11,7 @@ export function listFormats(): FormatInfo[] {
     ...LOG_FORMATS.map(({ id, form, producer, title, versions, source, anchors, fields }): FormatInfo => {
       return { id, form, producer, title, versions, source, anchors, fields, sample: example(id) };
     }),
-    ...OOM_MESSAGES.map(({ id, family, versions, source, kind }): FormatInfo => {
+    ...oomWordings().map(({ id, family, versions, source, kind }): FormatInfo => {
       const { name: producer, anchors } = family;
       const title = `failure: ${kind}`;
       const fields = { kind };

@@ -1,4 +1,4 @@
-import { DEVICE_ASSERT_ANCHORS } from '../../src/knowledge/oom-messages.js';
+import { oomGrammar } from '../../src/knowledge/oom-messages.js';
 import type { AttemptRow, KeptFinding, LogPlace } from '../../src/model/log-rows.js';
 import type { ByteSource } from '../../src/model/parser.js';
 import type { IncidentRow, Note } from '../../src/model/tables.js';
@@ -49,7 +49,7 @@ function literalsOf(formats: readonly LogFormat[]): readonly Literal[] {
     return known;
   };
   for (const { literal, mask } of ANCHORS) of(literal).mask |= mask;
-  for (const literal of DEVICE_ASSERT_ANCHORS) of(literal).mask |= ASSERT_BIT;
+  for (const literal of oomGrammar().device_assert_anchors) of(literal).mask |= ASSERT_BIT;
   for (const literal of TRACEBACK_ANCHORS) of(literal).mask |= TRACEBACK_BIT;
   for (const format of formats) for (const anchor of format.anchors) of(anchor).formats.push(format);
   for (const [literal, entry] of literals) if (/(?:Error|Exception): $/.test(literal)) entry.mask |= EXCEPTION_BIT;

@@ -1,4 +1,4 @@
-import { MESSAGE_FAMILIES } from '../../src/knowledge/oom-messages.js';
+import { oomGrammar } from '../../src/knowledge/oom-messages.js';
 import type { Head, Sniff } from '../../src/model/parser.js';
 import { LiteralScanner } from './literal-scanner.js';
 
@@ -29,9 +29,16 @@ const LOG_MARKS: readonly { readonly literal: string; readonly what: string }[] 
   { literal: 'Load weight begin. avail mem=', what: 'a line of SGLang' },
 ];
 const MARKS = new LiteralScanner(LOG_MARKS.map(({ literal }) => literal));
-/** Not from `find-messages.ts`, which compiles a thousand patterns when it is loaded. */
-const ANCHORS = [...new Set(MESSAGE_FAMILIES.flatMap(({ anchors }) => anchors))];
-const FAILURES = new LiteralScanner(ANCHORS);
+
+/** Made when it is first needed. Not from `find-messages.ts`, which compiles a thousand patterns when it is loaded. */
+let failures: { readonly anchors: readonly string[]; readonly scanner: LiteralScanner } | undefined;
+function failureAnchors(): NonNullable<typeof failures> {
+  if (failures === undefined) {
+    const anchors = [...new Set(oomGrammar().families.flatMap((family) => family.anchors))];
+    failures = { anchors, scanner: new LiteralScanner(anchors) };
+  }
+  return failures;
+}
 
 const LOG_NAME = /\.(?:log|out|err|txt|stdout|stderr)(?:\.\d{1,4})?$|^log-|^slurm-\d|^(?:stdout|stderr)$/i;
 const DATA_NAME =
@@ -79,7 +86,8 @@ export function sniffLog(head: Head): Sniff {
   if (share < 0.95) return { score: 0, why: `${((1 - share) * 100).toFixed(0)} % of its first bytes are not text.` };
   const start = Buffer.from(bytes.buffer, bytes.byteOffset, Math.min(bytes.length, 64)).toString('latin1').trimStart();
   if (start.startsWith('version https://git-lfs')) return { score: 0, why: 'It is a Git LFS pointer, not the file.' };
-  const failure = FAILURES.next(bytes, 0, bytes.length, bytes.length) >= 0 ? ANCHORS[FAILURES.found[0]!]! : null;
+  const { anchors, scanner } = failureAnchors();
+  const failure = scanner.next(bytes, 0, bytes.length, bytes.length) >= 0 ? anchors[scanner.found[0]!]! : null;
   const isPage = /^<(?:!doctype html|html|\?xml)/i.test(start);
   if (isPage || DATA_NAME.test(name)) {
     const what = isPage ? 'a web page' : 'a data or source file by its name';

@@ -10,13 +10,20 @@ import { fileURLToPath } from 'node:url';
 import { parseTsv } from './parse-tsv.js';
 
 const require = createRequire(import.meta.url);
+const loaded = new Map<string, unknown>();
 
 /**
  * The content of `src/knowledge/<name>.yaml` or `.tsv`.
  * `name` has no extension and may contain folders: `lint/offload`. A TSV file is a list of records by column name.
  * The shape is checked by a test against the file's schema, not here. Throws where the file does not exist.
+ * Each file is read once; its content is shared and must not be changed.
  */
 export function loadData(name: string): unknown {
+  if (!loaded.has(name)) loaded.set(name, readData(name));
+  return loaded.get(name);
+}
+
+function readData(name: string): unknown {
   const path = (extension: string): string => fileURLToPath(new URL(`./${name}.${extension}`, import.meta.url));
   if (existsSync(path('json'))) return JSON.parse(readFileSync(path('json'), 'utf8'));
   const source = existsSync(path('tsv')) ? path('tsv') : path('yaml');

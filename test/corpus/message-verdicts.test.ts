@@ -12,7 +12,7 @@ import { EvidenceLog } from '../../src/findings/verdict/facts.js';
 import { judge } from '../../src/findings/verdict/index.js';
 import { factsOfMessage } from '../../src/findings/verdict/oom-facts.js';
 import { ingest } from '../../src/ingest/ingest.js';
-import { reservedOf } from '../../src/knowledge/oom-messages.js';
+import { reservedOf } from '../../src/knowledge/oom-figures.js';
 import type { IncidentRow } from '../../src/model/tables.js';
 import { CAUSES, type Cause } from '../../src/model/vocabulary.js';
 import { openStore } from '../../src/store/open-store.js';

@@ -1,9 +1,43 @@
 import { describe, expect, it } from 'vitest';
 import { loadData } from '../../src/knowledge/load-data.js';
-import { checkShape } from './schema.js';
+import { INCIDENT_KINDS } from '../../src/model/vocabulary.js';
+import { checkShape, oneOf, type Shape } from './schema.js';
+
+const PIECE: Shape = {
+  name: 'string',
+  patterns: ['string'],
+  'role?': oneOf('head', 'opens', 'follows'),
+  'repeats?': 'boolean',
+};
+const FAMILY: Shape = {
+  name: 'string',
+  units: oneOf('iec', 'mps', 'xla', 'paddle'),
+  gap: 'integer',
+  'headsMerge?': 'boolean',
+  'headNeedsStatement?': 'boolean',
+  anchors: ['string'],
+  pieces: [PIECE],
+  'contexts?': [{ name: 'string', patterns: ['string'] }],
+  wordings: [
+    { id: 'string', kind: oneOf(...INCIDENT_KINDS, 'note'), 'when?': ['string'], versions: 'string', source: 'string' },
+  ],
+};
+const FILES: readonly (readonly [string, Shape])[] = [
+  ['log-examples', { '*': 'string' }],
+  [
+    'oom-messages',
+    {
+      units: { '*': { '*': 'number' } },
+      tensor_types: { '*': 'integer' },
+      device_assert_anchors: ['string'],
+      exception_classes: ['string'],
+      families: [FAMILY],
+    },
+  ],
+];
 
 describe('data files of the log parser have their shape', () => {
-  it.each([['log-examples', { '*': 'string' }]] as const)('%s', (name, shape) => {
+  it.each(FILES)('%s', (name, shape) => {
     expect(checkShape(loadData(name), shape)).toEqual([]);
   });
 });

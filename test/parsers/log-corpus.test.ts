@@ -3,7 +3,7 @@ import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
 import { incidentsInText, logParser } from '../../parsers/log/index.js';
-import { readProcesses, reservedOf, unallocatedOf } from '../../src/knowledge/oom-messages.js';
+import { readProcesses, reservedOf, unallocatedOf } from '../../src/knowledge/oom-figures.js';
 import type { ByteSource, RowSink } from '../../src/model/parser.js';
 import type { IncidentRow, Note } from '../../src/model/tables.js';
 import { isOomKind } from '../../src/model/vocabulary.js';

@@ -1,20 +1,15 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { incidentsInText } from '../../parsers/log/index.js';
-import {
-  MESSAGE_FAMILIES,
-  OOM_MESSAGES,
-  type OomGrammarEntry,
-  readProcesses,
-  reservedOf,
-  UNIT_SYSTEMS,
-  unallocatedOf,
-} from '../../src/knowledge/oom-messages.js';
+import { readProcesses, reservedOf, unallocatedOf } from '../../src/knowledge/oom-figures.js';
+import { oomGrammar, oomWordings } from '../../src/knowledge/oom-messages.js';
 import type { IncidentRow } from '../../src/model/tables.js';
 import { type ExpectedIncident, messageSamples } from '../support/log-samples.js';
 
-type Sample = readonly [entry: OomGrammarEntry, text: string, expected: ExpectedIncident | null];
-const SAMPLES: readonly Sample[] = OOM_MESSAGES.flatMap((entry) =>
+const WORDINGS = oomWordings();
+const { families: FAMILIES, units: UNITS } = oomGrammar();
+type Sample = readonly [entry: (typeof WORDINGS)[number], text: string, expected: ExpectedIncident | null];
+const SAMPLES: readonly Sample[] = WORDINGS.flatMap((entry) =>
   messageSamples(entry.id).map(({ text, expected }): Sample => [entry, text, expected]),
 );
 
@@ -44,21 +39,21 @@ function checkSomeFigures(row: IncidentRow, expected: ExpectedIncident): void {
 
 describe('the grammar', () => {
   it('has unique ids, samples, a source and anchors the scanner can use', () => {
-    expect(new Set(OOM_MESSAGES.map(({ id }) => id)).size).toBe(OOM_MESSAGES.length);
-    for (const { id, source, versions } of OOM_MESSAGES) {
+    expect(new Set(WORDINGS.map(({ id }) => id)).size).toBe(WORDINGS.length);
+    for (const { id, source, versions } of WORDINGS) {
       expect(messageSamples(id).length, id).toBeGreaterThan(0);
       expect(source).not.toBe('');
       expect(versions).not.toBe('');
     }
-    for (const { anchors } of MESSAGE_FAMILIES) {
+    for (const { anchors } of FAMILIES) {
       for (const anchor of anchors) expect(anchor.length).toBeGreaterThanOrEqual(8);
     }
     // One bit per family and one for device-side asserts.
-    expect(MESSAGE_FAMILIES.length).toBeLessThan(30);
+    expect(FAMILIES.length).toBeLessThan(30);
   });
 
   it('names only pieces and contexts of its family', () => {
-    for (const { id, family, when } of OOM_MESSAGES) {
+    for (const { id, family, when } of WORDINGS) {
       const names = [...family.pieces, ...(family.contexts ?? [])].map(({ name }) => name);
       for (const name of when ?? []) expect(names, id).toContain(name);
     }
@@ -165,7 +160,7 @@ describe('figures', () => {
       text: '1.50 GiB',
       precisionBytes: 0.005 * 1024 ** 3,
     });
-    expect(UNIT_SYSTEMS.mps.GB).toBe(1024 ** 3);
+    expect(UNITS['mps']?.['GB']).toBe(1024 ** 3);
   });
 
   const bytes = (value: number) => ({ bytes: value, text: '', precisionBytes: 1 });

@@ -1,6 +1,6 @@
 /** All files of a generated run, by name. */
 import { gzipSync } from 'node:zlib';
-import { MESSAGE_FAMILIES } from '../../../src/knowledge/oom-messages.js';
+import { oomGrammar } from '../../../src/knowledge/oom-messages.js';
 import type { GeneratedRun } from '../run.js';
 import { yaml } from './config-tree.js';
 import { allocConf, launchScript } from './launch-script.js';
@@ -27,7 +27,7 @@ export interface RunDirectoryOptions {
 }
 
 /** What the log parser looks for: a file with one of these is taken for evidence of a failure, whatever it is. */
-const FAILURE_WORDS = MESSAGE_FAMILIES.flatMap(({ anchors }) => anchors);
+const FAILURE_WORDS = oomGrammar().families.flatMap(({ anchors }) => anchors);
 
 /** Deterministic: the same run gives the same bytes, but for those in which zlib and SQLite leave their version. */
 export function runDirectory(run: GeneratedRun, options: RunDirectoryOptions = {}): Map<string, Buffer> {

@@ -1,6 +1,6 @@
 /** Failure lines as results: the same fields from a store and from a text just read. */
 
-import { readProcesses, reservedOf, unallocatedOf } from '../../knowledge/oom-messages.js';
+import { readProcesses, reservedOf, unallocatedOf } from '../../knowledge/oom-figures.js';
 import type { LogIncident } from '../../model/log-results.js';
 import {
   INCIDENT_BYTE_FIELDS,

@@ -3,7 +3,7 @@
 import { allocationSize, isSmall, roundSize, roundUp } from '../../allocator/rounding.js';
 import { type AllocatorSettings, MIN_BLOCK_BYTES } from '../../allocator/settings.js';
 import { type AllocatorState, freeHoles, stateTotals } from '../../allocator/walk/allocator-state.js';
-import { readProcesses, reservedOf } from '../../knowledge/oom-messages.js';
+import { readProcesses, reservedOf } from '../../knowledge/oom-figures.js';
 import { MIB } from '../../model/units.js';
 import type { Message } from '../run/message.js';
 import {
