@@ -1,7 +1,7 @@
 /** The data files have the shape that their loaders promise, and every id that one of them cites exists. */
 import { describe, expect, it } from 'vitest';
 import { FIXES } from '../../src/findings/advice/fixes/index.js';
-import { RULES } from '../../src/findings/lint/rules/index.js';
+import { lintRules } from '../../src/findings/lint/rules.js';
 import { SYMPTOMS } from '../../src/findings/symptoms/index.js';
 import { DISAGREEMENTS } from '../../src/knowledge/disagreements.js';
 import { KNOBS } from '../../src/knowledge/knobs/index.js';
@@ -10,10 +10,11 @@ import { EXPERIMENTS, WORKLOADS } from '../../src/knowledge/measured.js';
 import { checkShape, repeated, type Shape } from './schema.js';
 
 const idsOf = (rows: readonly { readonly id: string }[]): string[] => rows.map(({ id }) => id);
-const rules = new Set(idsOf(RULES));
+const rules = new Set(idsOf(lintRules()));
 const disagreements = new Set(idsOf(DISAGREEMENTS));
 
 const SHAPES: Readonly<Record<string, Shape>> = {
+  terms: { '*': /.+/ },
   disagreements: [
     { id: /D\d+/, topic: 'string', a: 'string', b: 'string', resolution: 'string', concerns: ['string'] },
   ],
@@ -28,7 +29,7 @@ describe('ids', () => {
     ['knobs', KNOBS],
     ['disagreements', DISAGREEMENTS],
     ['experiments', EXPERIMENTS],
-    ['rules, symptoms and fixes', [...RULES, ...SYMPTOMS, ...FIXES]],
+    ['rules, symptoms and fixes', [...lintRules(), ...SYMPTOMS, ...FIXES]],
   ])('of %s are unique', (_, rows) => {
     expect(repeated(idsOf(rows))).toEqual([]);
   });
@@ -41,7 +42,7 @@ describe('ids', () => {
   });
 
   it('of rules, symptoms and fixes that disagreements concern exist', () => {
-    const known = new Set(idsOf([...RULES, ...SYMPTOMS, ...FIXES]));
+    const known = new Set(idsOf([...lintRules(), ...SYMPTOMS, ...FIXES]));
     expect(DISAGREEMENTS.flatMap(({ concerns }) => concerns).filter((id) => !known.has(id))).toEqual([]);
   });
 });

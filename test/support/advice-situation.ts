@@ -4,10 +4,9 @@ import { findInput } from '../../src/estimate/input-keys.js';
 import { missingInputs } from '../../src/estimate/inputs.js';
 import { readInputs } from '../../src/estimate/read-inputs.js';
 import type { Situation } from '../../src/findings/advice/situation.js';
-import type { Sample } from '../../src/findings/lint/rule.js';
 import { GIB } from '../../src/model/units.js';
 import type { Component } from '../../src/model/vocabulary.js';
-import { factsOfSample } from './lint-sample.js';
+import { factsOfSample, type Sample } from './lint-sample.js';
 
 export interface SituationOptions {
   readonly verdict?: Partial<Situation['verdict']>;

@@ -1,10 +1,49 @@
-/** A rule's sample as the facts that the rules are tried on: each key on a line of its own, in the order of the sample. */
-
-import type { Sample } from '../../src/findings/lint/rule.js';
+/** A rule's sample as facts of a configuration: each key on a line of its own, in the order of the sample. */
+import { readFileSync } from 'node:fs';
+import { parse } from 'yaml';
 import { deviceOf } from '../../src/findings/settings/devices.js';
-import type { RawFacts, Told } from '../../src/findings/settings/facts.js';
+import type { Framework, RawFacts, Told } from '../../src/findings/settings/facts.js';
 import { SECTION_KEYS } from '../../src/findings/settings/facts-of-config.js';
 import { canonicalConfigKey } from '../../src/knowledge/config-keys.js';
+import type { VersionName } from '../../src/model/log-results.js';
+
+/** Keys are canonical, values as a configuration has them. */
+export interface Sample {
+  readonly config: Readonly<Record<string, string | number | boolean | null | readonly (string | number)[]>>;
+  /** Missing: the environment was captured whole and is empty. `unknown`: nothing reports it. */
+  readonly env?: Readonly<Record<string, string>> | 'unknown';
+  readonly versions?: Readonly<Partial<Record<VersionName, string>>>;
+  readonly framework?: Framework;
+  /** A name that `deviceOf` knows: `h100-80gb`. */
+  readonly gpu?: string;
+}
+
+export const SAMPLE_KINDS = ['fails', 'passes', 'unknown'] as const;
+
+/** Of one rule: configurations that break it, pass it, or leave it undecided. */
+export type RuleSamples = Readonly<Record<(typeof SAMPLE_KINDS)[number], readonly Sample[]>>;
+
+/** A sample in a file: its settings, and the other fields of {@link Sample} among them. */
+type Flat = Sample['config'] & Omit<Sample, 'config'>;
+
+function sampleOf({ env, versions, framework, gpu, ...config }: Flat): Sample {
+  const rest = Object.entries({ env, versions, framework, gpu }).filter(([, value]) => value !== undefined);
+  return { config, ...Object.fromEntries(rest) } as Sample;
+}
+
+/** By rule, of one file of `test/findings/lint/samples`. */
+export function lintSamples(topic: string): ReadonlyMap<string, RuleSamples> {
+  const file = new URL(`../findings/lint/samples/${topic}.yaml`, import.meta.url);
+  const rules = parse(readFileSync(file, 'utf8')) as Readonly<Record<string, readonly Record<string, Flat>[]>>;
+  return new Map(
+    Object.entries(rules).map(([id, entries]) => {
+      const common = Object.assign({}, ...entries.map(({ all }) => all));
+      const of = (kind: string): Sample[] =>
+        entries.flatMap(({ [kind]: own }) => (own === undefined ? [] : [sampleOf({ ...common, ...own })]));
+      return [id, { fails: of('fails'), passes: of('passes'), unknown: of('unknown') }];
+    }),
+  );
+}
 
 const CONFIG_FILE = 'sample.yaml';
 const ENV_FILE = 'environ';

@@ -7,7 +7,7 @@ import { type Command, Option } from 'commander';
 import { describeLint } from '../../findings/lint/describe-lint.js';
 import { lint } from '../../findings/lint/lint.js';
 import type { LintRule } from '../../findings/lint/rule.js';
-import { RULES } from '../../findings/lint/rules/index.js';
+import { lintRules } from '../../findings/lint/rules.js';
 import { changedFacts } from '../../findings/settings/changed-facts.js';
 import { deviceOf } from '../../findings/settings/devices.js';
 import { FRAMEWORKS, type Framework, type RawFacts } from '../../findings/settings/facts.js';
@@ -295,10 +295,10 @@ function changeOf({ set }: Options): AdviceChange {
 /** Those asked for, or all, that are as severe as asked. */
 function rulesOf({ rule, severity }: Options): readonly LintRule[] {
   for (const id of rule)
-    if (!RULES.some((one) => one.id === id))
+    if (!lintRules().some((one) => one.id === id))
       throw new MbfError('MBF1001', `--rule ${JSON.stringify(id)} is no rule${alike(id)}`);
   const least = LINT_SEVERITIES.indexOf(severity);
-  return RULES.filter(
+  return lintRules().filter(
     (one) => (rule.length === 0 || rule.includes(one.id)) && LINT_SEVERITIES.indexOf(one.severity) <= least,
   );
 }
@@ -306,7 +306,7 @@ function rulesOf({ rule, severity }: Options): readonly LintRule[] {
 /** Rules that begin like it: ids have their topic first. */
 function alike(id: string): string {
   const topic = id.split('-')[0] ?? '';
-  const some = RULES.filter((one) => topic !== '' && one.id.startsWith(topic)).map((one) => one.id);
+  const some = lintRules().filter((one) => topic !== '' && one.id.startsWith(topic)).map((one) => one.id);
   return some.length === 0 ? '' : `; there are ${some.slice(0, 8).join(', ')}`;
 }
 

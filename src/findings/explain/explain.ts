@@ -16,7 +16,7 @@ import type {
 import { FIXES } from '../advice/fixes/index.js';
 import { conditionOf } from '../lint/lint.js';
 import type { LintRule } from '../lint/rule.js';
-import { RULES } from '../lint/rules/index.js';
+import { lintRules } from '../lint/rules.js';
 import { SYMPTOMS } from '../symptoms/index.js';
 import { knobRow } from './list-knobs.js';
 import { versionsText, withoutValues } from './rule-words.js';
@@ -37,7 +37,7 @@ function everything(asked: string): readonly Explained[] {
   const wanted = asked.toLowerCase();
   const isIt = ({ id }: { readonly id: string }): boolean => id.toLowerCase() === wanted;
   const named: readonly Explained[] = [
-    ...RULES.filter(isIt).map(ruleOf),
+    ...lintRules().filter(isIt).map(ruleOf),
     ...SYMPTOMS.filter((row) => isIt(row) || row.name.toLowerCase() === wanted).map(
       ({ id, name, symptom, cause, confirm, fix }): Explained => ({
         is: 'symptom',
@@ -64,7 +64,7 @@ function everything(asked: string): readonly Explained[] {
 
 function names(): string[] {
   return [
-    ...[RULES, SYMPTOMS, FIXES, DISAGREEMENTS].flatMap((rows) => rows.map(({ id }) => id)),
+    ...[lintRules(), SYMPTOMS, FIXES, DISAGREEMENTS].flatMap((rows) => rows.map(({ id }) => id)),
     ...SYMPTOMS.map(({ name }) => name),
     ...KNOBS.flatMap(spellingsOf).filter((spelling) => !spelling.includes(' ')),
     ...Object.keys(ERROR_CODES),

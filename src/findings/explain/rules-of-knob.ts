@@ -2,9 +2,9 @@
 
 import type { Knob } from '../../knowledge/knobs/knob.js';
 import type { LintRule } from '../lint/rule.js';
-import { RULES } from '../lint/rules/index.js';
+import { lintRules } from '../lint/rules.js';
 
 export function rulesOf(knob: Knob): readonly LintRule[] {
   const own = new RegExp(`(?<![\\w.])${knob.id.replaceAll('.', '\\.')}(?![\\w.])`);
-  return RULES.filter((rule) => knob.rules.includes(rule.id) || own.test(rule.when.text));
+  return lintRules().filter((rule) => knob.rules.includes(rule.id) || own.test(rule.when.text));
 }

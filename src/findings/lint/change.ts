@@ -5,7 +5,7 @@ import { VERSION_NAMES } from '../../model/log-results.js';
 import { changedFacts } from '../settings/changed-facts.js';
 import type { RawFacts } from '../settings/facts.js';
 import { lint } from './lint.js';
-import { RULES } from './rules/index.js';
+import { lintRules } from './rules.js';
 
 export const NO_CHANGE: AdviceChange = { settings: {}, env: {} };
 
@@ -17,7 +17,7 @@ export function joinChanges(...changes: readonly AdviceChange[]): AdviceChange {
   };
 }
 
-const ERROR_RULES = RULES.filter(({ severity }) => severity === 'error');
+const ERROR_RULES = lintRules().filter(({ severity }) => severity === 'error');
 
 export interface Judgement {
   /** Error rules that the change breaks and that hold without it. */

@@ -5,7 +5,7 @@ import { all, before, type Condition, type Outcome, since } from '../settings/co
 import type { Looked, RawFacts } from '../settings/facts.js';
 import { View } from '../settings/view.js';
 import type { LintRule, Severity } from './rule.js';
-import { RULES } from './rules/index.js';
+import { lintRules } from './rules.js';
 
 export interface Linted {
   readonly findings: readonly LintFinding[];
@@ -13,7 +13,7 @@ export interface Linted {
 }
 
 /** Findings in the order of their severity, then of the rules. */
-export function lint(facts: RawFacts, rules: readonly LintRule[] = RULES): Linted {
+export function lint(facts: RawFacts, rules: readonly LintRule[] = lintRules()): Linted {
   const view = new View(facts);
   const findings: LintFinding[] = [];
   const unknown: LintUnknown[] = [];

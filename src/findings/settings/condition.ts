@@ -141,12 +141,27 @@ export function numbers(
   keys: readonly string[],
   test: (...values: readonly number[]) => boolean,
 ): Condition {
+  return arithmetic(text, new Map(keys.map((key) => [key, undefined])), (row) => test(...row.values()));
+}
+
+/**
+ * Numbers of several settings, by key. A setting that is None or a word counts as the number given here with its key;
+ * without such a number the condition does not hold. Unknown if one of the settings is unknown.
+ */
+export function arithmetic(
+  text: string,
+  keys: ReadonlyMap<string, number | undefined>,
+  test: (row: ReadonlyMap<string, number>) => boolean,
+): Condition {
   return where(text, (view) => {
-    const found = keys.map((key) => view.setting(key));
+    const found = [...keys.keys()].map((key) => view.setting(key));
     if (found.some(({ by }) => by === 'unknown')) return [null, ...found];
-    const values = found.map(({ value }) => asNumber(value));
-    const whole = values.filter((value) => value !== null);
-    return [whole.length === values.length && test(...whole), ...found];
+    const row = new Map<string, number>();
+    for (const { key, value } of found) {
+      const figure = asNumber(value) ?? keys.get(key);
+      if (figure !== undefined) row.set(key, figure);
+    }
+    return [row.size === keys.size && test(row), ...found];
   });
 }
 
@@ -185,6 +200,10 @@ export function env(name: string, ...values: readonly (string | null)[]): Condit
 
 export function envNot(name: string, ...values: readonly (string | null)[]): Condition {
   return { ...not(env(name, ...values)), text: `${name} ≠ ${values.map((value) => value ?? 'not set').join(', ')}` };
+}
+
+export function envSet(name: string): Condition {
+  return { ...not(env(name, null)), text: `${name} set` };
 }
 
 /** A variable's text has this in it. */

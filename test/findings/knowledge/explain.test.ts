@@ -2,7 +2,7 @@
 import { describe, expect, it } from 'vitest';
 import { explain } from '../../../src/findings/explain/explain.js';
 import { listKnobs } from '../../../src/findings/explain/list-knobs.js';
-import { RULES } from '../../../src/findings/lint/rules/index.js';
+import { lintRules } from '../../../src/findings/lint/rules.js';
 import { DISAGREEMENTS } from '../../../src/knowledge/disagreements.js';
 import { nearest } from '../../../src/knowledge/nearest.js';
 import { ERROR_CODES } from '../../../src/model/errors.js';
@@ -64,7 +64,7 @@ describe('explain', () => {
   it('explains everything there is in lines of 100 columns', () => {
     const ids = [
       ...DISAGREEMENTS.map(({ id }) => id),
-      ...RULES.map(({ id }) => id),
+      ...lintRules().map(({ id }) => id),
       ...listKnobs(null).knobs.map(({ id }) => id),
       ...Object.keys(ERROR_CODES),
     ];

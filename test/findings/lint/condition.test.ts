@@ -1,6 +1,5 @@
 /** The language of rules: Kleene's logic, and what single facts answer. */
 import { describe, expect, it } from 'vitest';
-import type { Sample } from '../../../src/findings/lint/rule.js';
 import {
   above,
   all,
@@ -30,10 +29,11 @@ import {
   where,
 } from '../../../src/findings/settings/condition.js';
 import type { Looked, RawFacts } from '../../../src/findings/settings/facts.js';
+import { CODE_TERMS, conditionOfText } from '../../../src/findings/settings/terms.js';
 import { asList, asNumber, isOn } from '../../../src/findings/settings/values.js';
 import { compareVersions } from '../../../src/findings/settings/versions.js';
 import { View } from '../../../src/findings/settings/view.js';
-import { factsOfSample } from '../../support/lint-sample.js';
+import { factsOfSample, type Sample } from '../../support/lint-sample.js';
 
 const viewOf = (sample: Sample, more: Partial<RawFacts> = {}): View => new View({ ...factsOfSample(sample), ...more });
 const answer = (condition: Condition, sample: Partial<Sample> = {}): Tri =>
@@ -279,5 +279,67 @@ describe('device and framework', () => {
     expect(answer(framework('nemo', 'megatron-bridge'), { framework: 'nemo' })).toBe(true);
     expect(answer(framework('nemo'), { framework: 'megatron-lm' })).toBe(false);
     expect(answer(framework('nemo'))).toBeNull();
+  });
+});
+
+describe('the notation', () => {
+  const parsed = (text: string): Condition => conditionOfText(text, 'file: rule', (name) => /^[a-z]$/.test(name));
+
+  it.each([
+    ['a', on('a')],
+    ['a off or not b', any(off('a'), not(on('b')))],
+    ['a and b or c > 1', any(all(on('a'), on('b')), above('c', 1))],
+    ['a and (b or c < -1)', all(on('a'), any(on('b'), below('c', -1)))],
+    ['a set and b not set', all(given('a'), missing('b'))],
+    ["a = x|null|'two words'", is('a', 'x', null, 'two words')],
+    ['a != 1|torch.float32', isNot('a', 1, 'torch.float32')],
+    ['a has b|c and a has other than b and a empty', all(has('a', 'b', 'c'), hasOther('a', ['b']), emptyList('a'))],
+    [
+      'NCCL_X = 1|unset and NCCL_X ≠ 0 and NCCL_X not set',
+      all(env('NCCL_X', '1', null), envNot('NCCL_X', '0'), env('NCCL_X', null)),
+    ],
+    ['NCCL_X has a:b', envHas('NCCL_X', 'a:b')],
+    ['torch < 2.9.1 and megatron_core >= 0.14', all(olderThan('torch', '2.9.1'), since('megatron_core', '0.14'))],
+    ['capability < 10 and framework = nemo|megatron-lm', all(capabilityBelow(10), framework('nemo', 'megatron-lm'))],
+    ['not_known(a and b)', notKnown(all(on('a'), on('b')))],
+    ['{a % (2 · b) ≠ 0}', numbers('a % (2 · b) ≠ 0', ['a', 'b'], () => true)],
+    ["{b, a: a * b <= 1 and a > 0} as 'small'", numbers('small', ['b', 'a'], () => true)],
+    ['told(a)', CODE_TERMS['told']!('a')],
+    [
+      'whole_layer',
+      conditionOfText('cuda_graph_modules not set or cuda_graph_modules empty or cuda_graph_modules has full', ''),
+    ],
+  ])('%s', (text, condition) => {
+    const sample = { config: { a: 4, b: 2, c: 3 }, env: { NCCL_X: '1' } };
+    expect(parsed(text).text).toBe(condition.text);
+    const keys = (one: Condition) => one.test(viewOf(sample)).looked.map(({ key }) => key);
+    expect(keys(parsed(text))).toEqual(keys(condition));
+    if (!text.includes('{')) expect(parsed(text).test(viewOf(sample))).toEqual(condition.test(viewOf(sample)));
+  });
+
+  it.each([
+    ['{a − b = 2 and a / b = 2}', true],
+    ['{a + b · 2 = 8}', true],
+    ['{(a + b) · 2 = 8}', false],
+    ['{ceil(a / 3) = 2 or a < 0}', true],
+    ['{n?1 = 1}', true],
+    ['{n = 1}', false],
+    ['{n?1 · m = 1}', null],
+  ] as const)('%s is %s', (text, expected) => {
+    const condition = conditionOfText(text, '');
+    expect(answer(condition, { config: { a: 4, b: 2, n: null } })).toBe(expected);
+  });
+
+  it.each([
+    ['a and', 'column 6: expected a condition, found ""'],
+    ['a b', 'column 3: expected and, or, found "b"'],
+    ['(a or b', 'column 8: expected ), found ""'],
+    ['a > x', 'column 5: expected a number, found "x"'],
+    ['a and zz off', 'column 7: expected a setting, a variable or a term, found "zz"'],
+    ['zz(a)', 'column 1: expected a term, found "zz"'],
+    ['{a % zz = 0}', 'column 6: expected a setting, a variable or a term, found "zz"'],
+    ['a # b', 'column 2: expected a name, a value or a sign, found "# b"'],
+  ])('%s fails', (text, message) => {
+    expect(() => parsed(text)).toThrow(`file: rule, ${message} in "${text}"`);
   });
 });

@@ -1,12 +1,16 @@
 /** Every rule on its own samples, and what all rules have in common. */
 import { describe, expect, it } from 'vitest';
 import { conditionOf, lint } from '../../../src/findings/lint/lint.js';
-import type { LintRule, Sample } from '../../../src/findings/lint/rule.js';
-import { RULES, ruleOf } from '../../../src/findings/lint/rules/index.js';
+import type { LintRule } from '../../../src/findings/lint/rule.js';
+import { LINT_TOPICS, lintRecords, lintRule, lintRules } from '../../../src/findings/lint/rules.js';
 import { SECTION_KEYS } from '../../../src/findings/settings/facts-of-config.js';
+import { CODE_TERMS, conditionOfText, textTerms } from '../../../src/findings/settings/terms.js';
 import { canonicalConfigKey } from '../../../src/knowledge/config-keys.js';
 import { CONSTRAINT_TEXTS, constraintOf } from '../../../src/knowledge/constraint-texts.js';
-import { factsOfSample } from '../../support/lint-sample.js';
+import { LINT_SEVERITIES } from '../../../src/model/lint-results.js';
+import { VERSION_NAMES } from '../../../src/model/log-results.js';
+import { checkShape, oneOf } from '../../knowledge/schema.js';
+import { factsOfSample, lintSamples, type RuleSamples, type Sample } from '../../support/lint-sample.js';
 
 const CONSTRAINTS = new Set(CONSTRAINT_TEXTS.map(({ id }) => id));
 
@@ -14,26 +18,60 @@ const CONSTRAINTS = new Set(CONSTRAINT_TEXTS.map(({ id }) => id));
 const tried = (rule: LintRule, sample: Sample) => lint(factsOfSample(sample), [rule]);
 const shown = (sample: Sample): string => JSON.stringify(sample);
 
-describe('the list of rules', () => {
-  it('has each id once', () => {
-    const ids = RULES.map(({ id }) => id);
-    expect(ids.filter((id, index) => ids.indexOf(id) !== index)).toEqual([]);
-    for (const rule of RULES) expect(ruleOf(rule.id)).toBe(rule);
-    expect(ruleOf('no-such-rule')).toBeUndefined();
+/** Every condition names settings that the dictionary of keys knows. */
+const isSetting = (key: string): boolean => SECTION_KEYS.includes(key) || canonicalConfigKey(key) === key;
+
+const RECORD = {
+  id: /[a-z0-9]+(?:-[a-z0-9]+)*/,
+  severity: oneOf(...LINT_SEVERITIES),
+  message: /.*\./,
+  when: 'string',
+  'versions?': [{ package: oneOf(...VERSION_NAMES), 'from?': 'string', 'before?': 'string' }],
+  fix: /.+/,
+  'error?': /.+/,
+  source: /.+/,
+  evidence: oneOf('asserted', 'measured', 'documented', 'config'),
+};
+
+describe.each(LINT_TOPICS.map((topic) => [topic] as const))('the data file %s', (topic) => {
+  it('has the shape of a list of rules', () => {
+    expect(checkShape(lintRecords(topic), [RECORD])).toEqual([]);
+  });
+
+  it('has conditions on known settings, variables and terms', () => {
+    for (const { id, when } of lintRecords(topic))
+      expect(conditionOfText(when, `${topic}: ${id}`, isSetting).text).toBe(lintRule(id)!.when.text);
+  });
+
+  it('has samples for its rules, and for no others', () => {
+    expect([...lintSamples(topic).keys()]).toEqual(lintRecords(topic).map(({ id }) => id));
   });
 });
 
-describe.each(RULES.map((rule) => [rule.id, rule] as const))('%s', (id, rule) => {
-  it('has samples that fail and samples that pass', () => {
-    expect(rule.fails.length).toBeGreaterThan(0);
-    expect(rule.passes.length).toBeGreaterThan(0);
+describe('the list of rules', () => {
+  it('has each id once', () => {
+    const ids = lintRules().map(({ id }) => id);
+    expect(ids.filter((id, index) => ids.indexOf(id) !== index)).toEqual([]);
+    for (const rule of lintRules()) expect(lintRule(rule.id)).toBe(rule);
+    expect(lintRule('no-such-rule')).toBeUndefined();
   });
 
-  it('is well formed', () => {
-    expect(id).toMatch(/^[a-z0-9]+(?:-[a-z0-9]+)*$/);
-    expect(rule.message).toMatch(/\.$/);
-    expect(rule.fix).not.toBe('');
-    expect(rule.source).not.toBe('');
+  it('uses every named condition', () => {
+    const conditions = LINT_TOPICS.flatMap((topic) => lintRecords(topic).map(({ when }) => when));
+    const texts = [...conditions, ...Object.values(textTerms())].join('\n');
+    const names = [...Object.keys(textTerms()), ...Object.keys(CODE_TERMS)];
+    expect(names.filter((name) => !new RegExp(`\\b${name}\\b`).test(texts))).toEqual([]);
+  });
+});
+
+const CASES = LINT_TOPICS.flatMap((topic) =>
+  [...lintSamples(topic)].map(([id, samples]): [string, LintRule, RuleSamples] => [id, lintRule(id)!, samples]),
+);
+
+describe.each(CASES)('%s', (id, rule, samples) => {
+  it('has samples that fail and samples that pass', () => {
+    expect(samples.fails.length).toBeGreaterThan(0);
+    expect(samples.passes.length).toBeGreaterThan(0);
     expect(conditionOf(rule).text).not.toBe('');
   });
 
@@ -42,7 +80,7 @@ describe.each(RULES.map((rule) => [rule.id, rule] as const))('%s', (id, rule) =>
     expect(constraintOf(rule.error)?.id).toBe(id);
   });
 
-  it.each(rule.fails.map((sample) => [shown(sample), sample] as const))('is broken by %s', (_, sample) => {
+  it.each(samples.fails.map((sample) => [shown(sample), sample] as const))('is broken by %s', (_, sample) => {
     const { findings, unknown } = tried(rule, sample);
     expect(unknown).toEqual([]);
     expect(findings.map((finding) => finding.rule)).toEqual([id]);
@@ -69,11 +107,11 @@ describe.each(RULES.map((rule) => [rule.id, rule] as const))('%s', (id, rule) =>
     expect(keys[finding.line! - 1]).toBe(place.raw_key);
   });
 
-  it.each(rule.passes.map((sample) => [shown(sample), sample] as const))('is kept by %s', (_, sample) => {
+  it.each(samples.passes.map((sample) => [shown(sample), sample] as const))('is kept by %s', (_, sample) => {
     expect(tried(rule, sample)).toEqual({ findings: [], unknown: [] });
   });
 
-  const unknown = rule.unknown ?? [];
+  const { unknown } = samples;
   if (unknown.length > 0)
     it.each(unknown.map((sample) => [shown(sample), sample] as const))('is undecided by %s', (_, sample) => {
       const outcome = tried(rule, sample);

@@ -1,7 +1,7 @@
 /** dist/docs/lint-rules.md: every rule. */
 import { LINT_SEVERITIES } from '../../../model/lint-results.js';
 import type { LintRule } from '../../lint/rule.js';
-import { RULES } from '../../lint/rules/index.js';
+import { lintRules } from '../../lint/rules.js';
 import { versionsText, withoutValues } from '../rule-words.js';
 import { item, md, mdTable, page } from './markdown.js';
 
@@ -29,7 +29,7 @@ export function lintRulesPage(): string {
   ]);
 }
 
-const of = (severity: LintRule['severity']): LintRule[] => RULES.filter((rule) => rule.severity === severity);
+const of = (severity: LintRule['severity']): LintRule[] => lintRules().filter((rule) => rule.severity === severity);
 
 function section(rule: LintRule): string[] {
   const { id, message, when, versions = [], error, fix, source, evidence } = rule;

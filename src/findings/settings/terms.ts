@@ -1,0 +1,252 @@
+/** Named conditions of the notation in `parse-condition.ts`: those that need code, and those of `knowledge/terms.yaml`. */
+import { ALLOCATOR_VARIABLES } from '../../knowledge/env-keys.js';
+import { loadData } from '../../knowledge/load-data.js';
+import { type Condition, type Tri, where } from './condition.js';
+import type { Looked } from './facts.js';
+import { chunksUneven, leavesRest, split } from './layer-split.js';
+import { type ConditionContext, parseCondition, type Term } from './parse-condition.js';
+import { asList, asNumber, isOn } from './values.js';
+import type { View } from './view.js';
+
+/** A condition of a data file; `place` names the file and the record in messages. */
+export function conditionOfText(text: string, place: string, isSetting?: ConditionContext['isSetting']): Condition {
+  return parseCondition(text, { place, term: termOf, isSetting });
+}
+
+let texts: Readonly<Record<string, string>> | undefined;
+
+/** In the texts `$1` is the argument. */
+export function textTerms(): Readonly<Record<string, string>> {
+  texts ??= loadData('terms') as Readonly<Record<string, string>>;
+  return texts;
+}
+
+function termOf(name: string): Term | undefined {
+  if (Object.hasOwn(CODE_TERMS, name)) return CODE_TERMS[name];
+  const text = Object.hasOwn(textTerms(), name) ? textTerms()[name]! : undefined;
+  return text === undefined ? undefined : (arg = '') => conditionOfText(text.replaceAll('$1', arg), `terms: ${name}`);
+}
+
+const unlessUnknown = ({ by }: Looked, value: () => Tri): Tri => (by === 'unknown' ? null : value());
+
+/** A condition on one setting that is known. */
+const onSetting = (key: string, text: string, test: (found: Looked) => Tri): Condition =>
+  where(text, (view) => {
+    const found = view.setting(key);
+    return [unlessUnknown(found, () => test(found)), found];
+  });
+
+/** A condition on the text of a variable; it does not hold where the variable is not set. */
+const onVariable = (name: string, text: string, test: (value: string) => boolean): Condition =>
+  where(text, (view) => {
+    const found = view.env(name);
+    return [unlessUnknown(found, () => found.value !== null && test(found.value)), found];
+  });
+
+const CUDA_CONF = 'PYTORCH_CUDA_ALLOC_CONF';
+const ALIAS_CONF = 'PYTORCH_ALLOC_CONF';
+/** As Megatron-Core looks for it: a whole entry between commas. */
+const hasEntry = (text: string): boolean => text.split(',').includes('expandable_segments:True');
+/** As torch reads it: white space is skipped, and only `True` counts. */
+const expands = (text: string): boolean => hasEntry(text.replace(/\s+/g, ''));
+
+/** torch takes a colon, names that it knows, and `True` and `False` for the switch. */
+function isRefused(text: string): boolean {
+  return text
+    .replace(/\s+/g, '')
+    .split(',')
+    .some((entry) => {
+      if (entry.includes('=')) return true;
+      return /^expandable_?segments?(?::|$)/i.test(entry) && !/^expandable_segments:(?:True|False)$/.test(entry);
+    });
+}
+
+/** GPUs that share NVLink: 72 in an NVL72 rack, 8 in every other known device; null where the device is unknown. */
+function nvlinkDomain({ facts }: View): number | null {
+  const { name, capability } = facts.device;
+  if (name === null && capability === null) return null;
+  return name !== null && /gb[23]00|nvl72/i.test(name) ? 72 : 8;
+}
+
+/** `moe_layer_freq`: 1, every n-th, a pattern of zeros and ones, or Python that makes one. */
+function everyLayer(freq: string | null): Tri {
+  const items = asList(freq) ?? ['1'];
+  const [only = '1'] = items;
+  if (items.every((item) => /^\d+$/.test(item))) {
+    return items.length === 1 ? only === '1' : !items.includes('0');
+  }
+  const text = items.join(',');
+  if (/\[0\]|\b0\b/.test(text)) return false;
+  return /^\(?\[1\]\*\d+\)?$/.test(text) ? true : null;
+}
+
+/** The value as written, which a log's dump no longer shows: there the older spellings are already replaced. */
+function written(view: View, key: string): string | null {
+  const told = view.facts.settings.get(key);
+  return told === undefined || told.origin === 'log dump' ? null : told.value;
+}
+
+export const CODE_TERMS: Readonly<Record<string, Term>> = {
+  /** Set explicitly: no default, and not derived from another setting. */
+  told: (key) => where(`${key} told`, (view) => [view.facts.settings.has(key!), view.setting(key!)]),
+
+  /** Set explicitly to `on` or `off`, whatever the framework makes of it when it starts. */
+  asked: (key, wanted) =>
+    where(`${key} told as ${wanted}`, (view) => {
+      const told = view.facts.settings.get(key!);
+      if (told === undefined) return [false];
+      const found: Looked = { key: key!, kind: 'setting', by: 'told', value: told.value, told, source: null };
+      return [isOn(told.value) === (wanted === 'on'), found];
+    }),
+
+  /** Set to None. Unknown where it is not set: recipes and wrappers fill such fields in. */
+  told_none: (key) =>
+    where(`${key} = None`, (view) => {
+      const found = view.setting(key!);
+      if (found.by !== 'told') return [null, { ...found, by: 'unknown' }];
+      return [found.value === null || /^none$/i.test(found.value), found];
+    }),
+
+  /** The setting's text contains this, e.g. the class of a section. */
+  like: (key, part) => onSetting(key!, `${key} like ${part}`, ({ value }) => value?.includes(part!) === true),
+
+  /** A flag that both sections set, to different values. */
+  differs: (key) =>
+    where(`model.${key} ≠ optimizer.${key}`, (view) => {
+      const [model, optimizer] = [view.setting(`model.${key}`), view.setting(`optimizer.${key}`)];
+      const told = model.by === 'told' && optimizer.by === 'told';
+      return [told && isOn(model.value) !== isOn(optimizer.value), model, optimizer];
+    }),
+
+  every_layer_has_experts: () =>
+    onSetting('moe_layer_freq', 'every layer has experts', ({ value }) => everyLayer(value)),
+
+  several_graph_modules: () =>
+    where('cuda_graph_modules has others beside full', (view) => {
+      const found = view.setting('cuda_graph_modules');
+      return [(asList(found.value) ?? []).length > 1, found];
+    }),
+
+  old_and_new_graph_flags: () =>
+    where('enable_cuda_graph or external_cuda_graph beside cuda_graph_impl', (view) => {
+      const older = ['enable_cuda_graph', 'external_cuda_graph']
+        .map((key) => view.setting(key))
+        .filter(({ by, value }) => by === 'told' && isOn(value));
+      const both = isOn(written(view, 'cuda_graph_impl')) && older.length > 0;
+      return [both || older.length > 1, view.setting('cuda_graph_impl'), ...older];
+    }),
+
+  old_graph_spelling: () =>
+    where('enable_cuda_graph, external_cuda_graph or the module full_iteration told', (view) => {
+      const older = [
+        ['enable_cuda_graph', /^true$/i],
+        ['external_cuda_graph', /^true$/i],
+        ['cuda_graph_modules', /full_iteration/],
+      ] as const;
+      const found = older.filter(([key, pattern]) => pattern.test(written(view, key) ?? ''));
+      return [found.length > 0, ...found.map(([key]) => view.setting(key))];
+    }),
+
+  recompute_modules_asked: () =>
+    where('recompute_modules asked for', (view) => {
+      const found = view.setting('recompute_modules');
+      return [found.told?.origin !== 'log dump' && found.told !== null && !['[]', null].includes(found.value), found];
+    }),
+
+  granularity_misspelt: () =>
+    where('recompute_granularity spelt granuality', (view) => {
+      const found = view.setting('recompute_granularity');
+      return [found.told !== null && /granuality/i.test(found.told.raw_key), found];
+    }),
+
+  layers_left_over: () => split('layers left over after division among pipeline stages', leavesRest),
+  virtual_layers_left_over: () => split('layers of a stage left over after division by virtual stages', chunksUneven),
+
+  wrong_cp_hierarchy: () =>
+    where('product of hierarchical_context_parallel_sizes ≠ context_parallel_size', (view) => {
+      const [levels, cp] = [view.setting('hierarchical_context_parallel_sizes'), view.setting('context_parallel_size')];
+      if (levels.by === 'unknown' || cp.by === 'unknown') return [null, levels, cp];
+      const sizes = asList(levels.value)?.map(asNumber);
+      if (sizes === undefined || sizes.length === 0) return [true, levels, cp];
+      const product = sizes.reduce<number>((whole, size) => whole * (size ?? Number.NaN), 1);
+      return [product !== asNumber(cp.value), levels, cp];
+    }),
+
+  /** One entry is a word that was read as a list: the keys' dictionary declares it a list. */
+  wrong_cp_list: () =>
+    where('cp_comm_type a list whose length is not num_layers', (view) => {
+      const [types, layers] = [view.setting('cp_comm_type'), view.setting('num_layers')];
+      const count = asList(types.value)?.length ?? 0;
+      if (types.by === 'unknown') return [null, types];
+      if (count <= 1) return [false, types];
+      return [unlessUnknown(layers, () => count !== asNumber(layers.value)), types, layers];
+    }),
+
+  /** DP · CP · (encoder TP · encoder PP + TP · PP), where an encoder TP of 0 is the decoder's. */
+  encoders_leave_ranks: () =>
+    where('world_size % (CP · (encoder TP · encoder PP + TP · PP)) ≠ 0', (view) => {
+      const found = [
+        'world_size',
+        'context_parallel_size',
+        'encoder_tensor_model_parallel_size',
+        'encoder_pipeline_model_parallel_size',
+        'tensor_model_parallel_size',
+        'pipeline_model_parallel_size',
+      ].map((key) => view.setting(key));
+      if (found.some(({ by }) => by === 'unknown')) return [null, ...found];
+      const [world, cp, encoderTp, encoderPp, tp, pp] = found.map(({ value }) => asNumber(value) ?? 0);
+      return [world! > 0 && world! % (cp! * ((encoderTp! || tp!) * encoderPp! + tp! * pp!)) !== 0, ...found];
+    }),
+
+  /** More GPUs than NVLink joins: 8 fit into every node, and more than 72 into no rack. */
+  beyond_nvlink: (key) =>
+    where(`${key} > GPUs of an NVLink domain`, (view) => {
+      const found = view.setting(key!);
+      if (found.by === 'unknown') return [null, found];
+      const size = asNumber(found.value) ?? 1;
+      if (size <= 8 || size > 72) return [size > 72, found];
+      const domain = nvlinkDomain(view);
+      return [domain === null ? null : size > domain, found, view.device()];
+    }),
+
+  nvl72: () =>
+    where('GB200 or GB300 NVL72', (view) => {
+      const domain = nvlinkDomain(view);
+      return [domain === null ? null : domain === 72, view.device()];
+    }),
+
+  /** torch expands segments; it reads the first of its variables that is set. */
+  expandable: () =>
+    where('expandable_segments on', (view) => {
+      const variables = ALLOCATOR_VARIABLES.map((name) => view.env(name));
+      const index = variables.findIndex(({ by, value }) => by === 'unknown' || value !== null);
+      const found = variables[index];
+      if (found?.by === 'unknown') return [null, variables[0]!];
+      return found === undefined ? [false, variables[0]!] : [expands(found.value!), found];
+    }),
+
+  /** The older name of the variable, the only one that Megatron-Core's guards read, is not set. */
+  only_by_alias: () =>
+    where(`${CUDA_CONF} without expandable_segments:True`, (view) => {
+      const found = view.env(CUDA_CONF);
+      return [unlessUnknown(found, () => found.value === null), found, view.env(ALIAS_CONF)];
+    }),
+
+  literally_expandable: () => onVariable(CUDA_CONF, `${CUDA_CONF} has the entry expandable_segments:True`, hasEntry),
+  expandable_for_torch_only: () =>
+    onVariable(CUDA_CONF, `${CUDA_CONF} on for torch only`, (text) => expands(text) && !hasEntry(text)),
+  refused_by_torch: () => onVariable(CUDA_CONF, `${CUDA_CONF} not understood by torch`, isRefused),
+  allocator_variables_differ: () =>
+    where(`${CUDA_CONF} ≠ ${ALIAS_CONF}`, (view) => {
+      const [one, other] = [view.env(CUDA_CONF), view.env(ALIAS_CONF)];
+      return [one.value !== other.value, one, other];
+    }),
+
+  /** One of these variables is not set. */
+  one_unset: (...names) =>
+    where(`one of ${names.join(', ')} not set`, (view) => {
+      const found = names.map((name) => view.env(name));
+      const isUnknown = found.some(({ by }) => by === 'unknown');
+      return [isUnknown ? null : found.some(({ value }) => value === null), ...found];
+    }),
+};
