@@ -306,7 +306,9 @@ function rulesOf({ rule, severity }: Options): readonly LintRule[] {
 /** Rules that begin like it: ids have their topic first. */
 function alike(id: string): string {
   const topic = id.split('-')[0] ?? '';
-  const some = lintRules().filter((one) => topic !== '' && one.id.startsWith(topic)).map((one) => one.id);
+  const some = lintRules()
+    .filter((one) => topic !== '' && one.id.startsWith(topic))
+    .map((one) => one.id);
   return some.length === 0 ? '' : `; there are ${some.slice(0, 8).join(', ')}`;
 }
 

@@ -1,4 +1,4 @@
-/** A rule about configurations. Upstream refuses what an error rule describes; warnings and notes are from the guides. */
+/** A rule about configurations. Upstream refuses what an error rule describes; the guides give warnings and notes. */
 import type { VersionName } from '../../model/log-results.js';
 import type { Condition } from '../settings/condition.js';
 

@@ -1,4 +1,4 @@
-/** Named conditions of the notation in `parse-condition.ts`: those that need code, and those of `knowledge/terms.yaml`. */
+/** Named conditions for `parse-condition.ts`: those that need code, and those of `knowledge/terms.yaml`. */
 import { ALLOCATOR_VARIABLES } from '../../knowledge/env-keys.js';
 import { loadData } from '../../knowledge/load-data.js';
 import { type Condition, type Tri, where } from './condition.js';
