@@ -1,7 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { type AnnotationMark, countUpTo, stageAt, stageTimeline } from '../../src/findings/stacks/annotation-stages.js';
+import { type AnnotationMark, stageAt, stageTimeline } from '../../src/findings/stacks/annotation-stages.js';
 import { lifetimeClass, RESIDENT, TRANSIENT, UNKNOWN } from '../../src/findings/state/live/lifetimes.js';
+import { countUpTo } from '../../src/model/count-up-to.js';
 
 const mark = (stage: string, name: string, time_us: number | null, device: number | null = 0): AnnotationMark => ({
   stage,

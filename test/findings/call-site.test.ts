@@ -1,8 +1,8 @@
 /** Which line a stack is named by, on stacks as Megatron, Transformer Engine, FSDP, DeepSpeed, Hugging Face and torch.compile leave them. */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { callSite, type Frame, frameKind, siteFrames, visibleFrames } from '../../src/findings/stacks/call-site.js';
-import { modulePath, stackModule } from '../../src/findings/stacks/module-path.js';
+import { callSite, type Frame, frameKind, siteFrames, visibleFrames } from '../../src/attribution/frames/call-site.js';
+import { modulePath, stackModule } from '../../src/attribution/frames/module-path.js';
 
 /** `name file:line`; the file may be empty, as in C++ frames. */
 function stack(...lines: readonly string[]): Frame[] {

@@ -1,8 +1,8 @@
 /** Suspects of regressions whose reason is known: by hand, and planted by a generator among changes that do no harm. */
 import { describe, expect, it } from 'vitest';
+import type { Frame } from '../../src/attribution/frames/call-site.js';
 import type { GrownSite } from '../../src/findings/diff/grown-sites.js';
 import { MEMORY_CONFIG_KEYS } from '../../src/findings/run/memory-keys.js';
-import type { Frame } from '../../src/findings/stacks/call-site.js';
 import { KNOB_EFFECTS, knobEffect, wayOf } from '../../src/findings/suspects/knob-effects.js';
 import { languageOf, readLines } from '../../src/findings/suspects/line-kinds.js';
 import {

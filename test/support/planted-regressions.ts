@@ -2,8 +2,9 @@
  * Seeded regressions: a small training program, thirty changes that do no harm, and one that takes memory, as two commits of a real repository
  * and the stacks that two snapshots would show. Says which change it was.
  */
+
+import type { Frame } from '../../src/attribution/frames/call-site.js';
 import type { GrownSite } from '../../src/findings/diff/grown-sites.js';
-import type { Frame } from '../../src/findings/stacks/call-site.js';
 import type { ChangedValue } from '../../src/model/compare-results.js';
 import type { DiffComponent } from '../../src/model/diff-parts.js';
 import { GIB, MIB } from '../../src/model/units.js';

@@ -1,40 +1,21 @@
-/** The attribution of every block that lived during a device's trace: rules by stack, then what sizes, order, lifetimes and pools tell beyond. */
-
-import { labelOf } from '../../attribution/match/classify-stack.js';
+/** The attribution of every block that lived during a device's trace. */
+import { attributeLives } from '../../attribution/attribute-lives.js';
+import { type Attribution, NO_RUN_FIGURES, type RunFigures } from '../../attribution/blocks/attribution.js';
+import { lifeClasses } from '../../attribution/blocks/life-classes.js';
+import { phaseWindows } from '../../attribution/blocks/phase-windows.js';
+import { classifyStacks } from '../../attribution/blocks/stack-classes.js';
 import type { CompiledRules } from '../../attribution/match/compile-rules.js';
-import type { Lifetime, PoolKind } from '../../attribution/match/rule.js';
-import { PHASES, type Phase } from '../../model/log-rows.js';
 import type { Store } from '../../store/store.js';
+import { readStacks } from '../stacks/read-stacks.js';
 import { deviceHistory } from '../trace/device-history.js';
-import { type DeviceAttribution, NO_RUN_FIGURES, type RunFigures } from './blocks/device-attribution.js';
-import { type BlockLabel, LabelTable } from './blocks/labels.js';
-import { lifeClasses } from './blocks/life-classes.js';
-import { type Lives, readLives } from './blocks/lives.js';
-import { phaseWindows } from './blocks/phase-windows.js';
-import { type ClassifiedStack, readStackClasses } from './blocks/stack-classes.js';
-import { inferBackward } from './infer/backward.js';
-import { inferBeforeRecording } from './infer/before-recording.js';
-import { inferBuffers } from './infer/buffers.js';
-import { inferHeld } from './infer/held.js';
-import { inferMoments } from './infer/moments.js';
-import { inferOutputHead } from './infer/output-head.js';
-import { inferPrivatePools } from './infer/private-pools.js';
-import { inferReplacedParameters } from './infer/replaced-parameters.js';
-import { inferSegmentStacks } from './infer/segment-stacks.js';
-import { inferWorkspaces } from './infer/workspaces.js';
+import type { DeviceHistory } from '../trace/walk-history.js';
+import { readLives } from './blocks/read-lives.js';
+import { inferSegmentStacks } from './blocks/segment-stacks.js';
+import { stepBoundaries } from './blocks/step-boundaries.js';
 
-/** In this order: what earlier ones settle, later ones leave alone or build on. */
-const INFERENCES = [
-  inferPrivatePools,
-  inferWorkspaces,
-  inferOutputHead,
-  inferBackward,
-  inferBuffers,
-  inferReplacedParameters,
-  inferBeforeRecording,
-  inferMoments,
-  inferHeld,
-] as const;
+export interface DeviceAttribution extends Attribution {
+  readonly history: DeviceHistory;
+}
 
 /** Work per distinct stack and per block; O(entries) in all. */
 export async function attributeDevice(
@@ -46,22 +27,10 @@ export async function attributeDevice(
   const history = await deviceHistory(store, snapshot.snapshotId, snapshot.device);
   const lives = await readLives(store, history);
   await inferSegmentStacks(store, history, lives);
-  const classes = await readStackClasses(store, rules, distinct(lives.stackId));
+  const classes = classifyStacks(rules, await readStacks(store, distinct(lives.stackId)));
   const phases = phaseWindows(lives, classes);
-  const life = await lifeClasses(store, snapshot, lives, phases);
-  const table = new LabelTable();
-  const of: DeviceAttribution = {
-    history,
-    lives,
-    classes,
-    phases,
-    life,
-    table,
-    label: labelByStack(lives, classes, phases, life, table),
-    run,
-  };
-  for (const inference of INFERENCES) inference(of);
-  return of;
+  const life = lifeClasses(lives, await stepBoundaries(store, snapshot, phases));
+  return { history, ...attributeLives({ lives, classes, phases, life, run }) };
 }
 
 /** Ids are small and few against the blocks. */
@@ -71,86 +40,4 @@ function distinct(ids: Int32Array): number[] {
   const seen = new Uint8Array(most + 1);
   for (const id of ids) if (id >= 0) seen[id] = 1;
   return Array.from(seen.keys()).filter((id) => seen[id] === 1);
-}
-
-function labelByStack(
-  lives: Lives,
-  classes: DeviceAttribution['classes'],
-  phases: DeviceAttribution['phases'],
-  life: DeviceAttribution['life'],
-  table: LabelTable,
-): Int32Array {
-  const label = new Int32Array(lives.count);
-  const recorded = !nothingRecorded(lives, classes);
-  const settled = new Map<number, number>();
-  for (let row = 0; row < lives.count; row += 1) {
-    const stackId = lives.stackIsOfFree[row] === 1 ? -1 : lives.stackId[row]!;
-    const stack = classes(stackId);
-    const phase = stack.phase === 'unknown' ? phases.phaseOf(row) : stack.phase;
-    // Rules with conditions on the size have to look at the block itself.
-    if (stack.needs.bytes) {
-      label[row] = table.number(byRule(stack, phase, lives, row, life) ?? unlabelled(lives, row, phase, recorded));
-      continue;
-    }
-    let key = ((stackId + 1) * PHASES.length + PHASES.indexOf(phase)) * 2 + (row < lives.starts ? 1 : 0);
-    const pool = stack.needs.pool ? POOL_KINDS.indexOf(poolKind(lives.pool[row]!)) : 0;
-    const lifetime = stack.needs.lifetime ? LIFETIMES.indexOf(life.lifetimeOf(row)) : 0;
-    key = (key * POOL_KINDS.length + pool) * LIFETIMES.length + lifetime;
-    let number = settled.get(key);
-    if (number === undefined) {
-      number = table.number(byRule(stack, phase, lives, row, life) ?? unlabelled(lives, row, phase, recorded));
-      settled.set(key, number);
-    }
-    label[row] = number;
-  }
-  return label;
-}
-
-function byRule(
-  stack: ClassifiedStack,
-  phase: Phase,
-  lives: Lives,
-  row: number,
-  life: DeviceAttribution['life'],
-): BlockLabel | undefined {
-  const requested = lives.requested[row]!;
-  const found = labelOf(stack, {
-    pool: poolKind(lives.pool[row]!),
-    lifetime: life.lifetimeOf(row),
-    bytes: requested < 0 ? undefined : requested,
-  });
-  if (found === undefined) return undefined;
-  return {
-    component: found.component,
-    sub_component: found.sub_component,
-    phase: found.phase === 'unknown' ? phase : found.phase,
-    by: 'rule',
-    rules: [found.rule.id],
-    // Names that all programs have in common are a convention, not a fact of one source.
-    confidence: found.candidate.tier === 'generic' ? 'medium' : 'high',
-  };
-}
-
-const POOL_KINDS: readonly (PoolKind | undefined)[] = [undefined, 'default', 'private'];
-const LIFETIMES: readonly (Lifetime | undefined)[] = [undefined, 'resident', 'transient'];
-
-function poolKind(pool: number): PoolKind | undefined {
-  return pool < 0 ? undefined : pool === 0 ? 'default' : 'private';
-}
-
-/** Where no block of a state without a trace has a stack, nothing was recorded: then nothing tells what is older. */
-function nothingRecorded({ events, stackId }: Lives, classes: DeviceAttribution['classes']): boolean {
-  return events === 0 && stackId.every((id) => classes(id).kind === 'none');
-}
-
-function unlabelled(lives: Lives, row: number, phase: Phase, recorded: boolean): BlockLabel {
-  const before = row < lives.starts && recorded;
-  return {
-    component: before ? 'before_recording' : 'unattributed',
-    sub_component: before ? 'no_stack' : recorded ? 'no_rule' : 'no_stacks_recorded',
-    phase: before ? 'unknown' : phase,
-    by: 'none',
-    rules: [],
-    confidence: 'low',
-  };
 }

@@ -4,8 +4,8 @@ import { builtInRules } from '../../attribution/built-in-rules.js';
 import type { CompiledRules } from '../../attribution/match/compile-rules.js';
 import { COMPONENTS, type Component } from '../../model/vocabulary.js';
 import type { Store } from '../../store/store.js';
+import type { DeviceAttribution } from './attribute-device.js';
 import { attributeDevice } from './attribute-device.js';
-import type { DeviceAttribution } from './blocks/device-attribution.js';
 import { readRunFigures } from './blocks/run-figures.js';
 import { liveLabels } from './views/live-labels.js';
 

@@ -5,7 +5,7 @@ import { ColumnBatch, NULL_I32, putI64, putNullI64 } from '../../model/columns.j
 import { BLOCK_LABEL_LAYOUT } from '../../model/derived-tables.js';
 import { BATCH_ROWS } from '../../model/tables.js';
 import type { Store } from '../../store/store.js';
-import type { DeviceAttribution } from './blocks/device-attribution.js';
+import type { DeviceAttribution } from './attribute-device.js';
 import { attributeSnapshot } from './components-at.js';
 
 /** Devices of all snapshots of the store without an attribution by these rules. */

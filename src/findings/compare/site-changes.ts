@@ -1,10 +1,11 @@
 /** Sites and components of two measured peaks: as `diff` has them, from what a measurement keeps. */
+
+import type { Frame } from '../../attribution/frames/call-site.js';
 import type { DiffComponent, DiffSite } from '../../model/diff-parts.js';
 import type { MeasuredPeak, Measurement } from '../../model/measurement.js';
 import type { Component } from '../../model/vocabulary.js';
 import { matchSites, type StackGroup } from '../diff/match-sites.js';
 import { splitByCaller } from '../diff/split-by-caller.js';
-import type { Frame } from '../stacks/call-site.js';
 
 /** The peaks of the first rank that both have; of one rank each where no rank is known. */
 export function pairPeaks(

@@ -1,6 +1,7 @@
 /** Which stacks grew, for who looks for the reason: the call sites of a diff, taken apart into the ways that lead there. */
+
+import type { Frame } from '../../attribution/frames/call-site.js';
 import type { Component } from '../../model/vocabulary.js';
-import type { Frame } from '../stacks/call-site.js';
 import { matchSites, type StackGroup } from './match-sites.js';
 
 /** A stack of b (of a, where b has none) and its part of the change of its site. */

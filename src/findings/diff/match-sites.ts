@@ -8,8 +8,9 @@
  *
  * Both sides are put in an order of their own content first, so that exchanging them exchanges the answer and nothing else.
  */
+
+import { type Frame, type FrameKind, frameKind, frameText, isPython } from '../../attribution/frames/call-site.js';
 import type { DiffSite, SiteMatch } from '../../model/diff-parts.js';
-import { type Frame, type FrameKind, frameKind, frameText, isPython } from '../stacks/call-site.js';
 import { GENERATED_PATHS, normalPath } from '../stacks/normal-path.js';
 import { type AllocatingLine, alignLines } from './align-lines.js';
 import { matchPaths } from './match-paths.js';

@@ -2,8 +2,9 @@
  * Through which callers a site grew. One line of a library (a matrix product, a communication buffer) serves all of a model, so the line alone
  * says little: from the site outwards this follows the callers that hold the difference, to where it divides.
  */
+
+import { type Frame, frameKind, frameText } from '../../attribution/frames/call-site.js';
 import type { DiffSite } from '../../model/diff-parts.js';
-import { type Frame, frameKind, frameText } from '../stacks/call-site.js';
 import type { StackGroup } from './match-sites.js';
 
 /** A caller with this share of the difference is followed on; the others are summed up. */

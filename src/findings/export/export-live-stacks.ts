@@ -1,10 +1,10 @@
 /** The live set of a snapshot at a moment, as the encoders of other tools' formats want it. */
 import { type AllocatorState, freeHoles, STACK_ORIGINS, stateTotals } from '../../allocator/walk/allocator-state.js';
+import { type Frame, frameText, visibleFrames } from '../../attribution/frames/call-site.js';
 import { MbfError } from '../../model/errors.js';
 import type { LiveDevice, LiveFrame, LiveSample, LiveStacks } from '../../model/export-results.js';
 import type { Store } from '../../store/store.js';
 import { readPoolNumbers } from '../run/names/pool-numbers.js';
-import { type Frame, frameText, visibleFrames } from '../stacks/call-site.js';
 import { NO_FRAMES, NO_STACK, readStacks } from '../stacks/read-stacks.js';
 import { type Moment, momentText } from '../trace/moment.js';
 import { type StateAt, stateAt } from '../trace/state-at.js';

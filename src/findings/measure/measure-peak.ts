@@ -5,13 +5,13 @@
  * the request as one more site. Often it is the request alone that grew.
  */
 import { type AllocatorState, STACK_ORIGINS, stateTotals } from '../../allocator/walk/allocator-state.js';
+import { classifyFrames } from '../../attribution/blocks/stack-classes.js';
 import { builtInRules } from '../../attribution/built-in-rules.js';
 import { labelOf } from '../../attribution/match/classify-stack.js';
 import type { MeasuredPeak, MeasuredSite } from '../../model/measurement.js';
 import { poolWords } from '../../model/pool-words.js';
 import type { Component } from '../../model/vocabulary.js';
 import type { Store } from '../../store/store.js';
-import { classifyFrames } from '../attribution/blocks/stack-classes.js';
 import { attributeSnapshot } from '../attribution/components-at.js';
 import { liveLabels } from '../attribution/views/live-labels.js';
 import type { Candidate } from '../diff/side.js';

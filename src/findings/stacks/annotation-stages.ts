@@ -1,4 +1,5 @@
 /** record_function scopes of a snapshot: which one was innermost at a time, and where steps begin and end. */
+import { countUpTo } from '../../model/count-up-to.js';
 import type { Store } from '../../store/store.js';
 
 /** One start or end of a scope, in the order recorded. */
@@ -66,16 +67,4 @@ export function stageTimeline(marks: readonly AnnotationMark[], device: number):
 export function stageAt(timeline: StageTimeline, timeUs: number): string | null {
   const index = countUpTo(timeline.times, timeUs) - 1;
   return index < 0 ? null : timeline.stages[index]!;
-}
-
-/** How many of the ascending `times` are at or before `time`. */
-export function countUpTo(times: Float64Array, time: number): number {
-  let low = 0;
-  let high = times.length;
-  while (low < high) {
-    const middle = (low + high) >>> 1;
-    if (times[middle]! <= time) low = middle + 1;
-    else high = middle;
-  }
-  return low;
 }

@@ -1,6 +1,7 @@
 /** Fetches the frames of stacks by id. */
+
+import { callSite, type Frame } from '../../attribution/frames/call-site.js';
 import type { Store } from '../../store/store.js';
-import { callSite, type Frame } from './call-site.js';
 
 /** Ids in one statement. */
 const AT_ONCE = 10_000;

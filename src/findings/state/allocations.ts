@@ -1,10 +1,11 @@
 /** `mbforensics allocations`: every block's life as a row. */
+
+import { frameText, visibleFrames } from '../../attribution/frames/call-site.js';
 import type { AllocationOrder, AllocationRow, AllocationsResult } from '../../model/allocation-results.js';
 import type { Store } from '../../store/store.js';
 import { blockLabels } from '../run/names/block-labels.js';
 import { readStreamNumbers } from '../run/names/stream-numbers.js';
 import { readAnnotations, stageAt, stageTimeline } from '../stacks/annotation-stages.js';
-import { frameText, visibleFrames } from '../stacks/call-site.js';
 import { readStacks, siteOf } from '../stacks/read-stacks.js';
 import { deviceHistory } from '../trace/device-history.js';
 import { type Moment, momentText } from '../trace/moment.js';

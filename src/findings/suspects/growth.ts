@@ -1,8 +1,9 @@
 /** What grew, and through which frames: the scale that hunks and knobs are weighed on. */
+
+import { type Frame, frameKind, isPython } from '../../attribution/frames/call-site.js';
 import type { DiffComponent } from '../../model/diff-parts.js';
 import type { Component } from '../../model/vocabulary.js';
 import type { GrownSite } from '../diff/grown-sites.js';
-import { type Frame, frameKind, isPython } from '../stacks/call-site.js';
 import { normalPath } from '../stacks/normal-path.js';
 
 /** A Python frame with its place in the stack. */

@@ -1,11 +1,12 @@
 /** `mbforensics show`: one handle of a diagnosis in full: its text, its place, the query behind it, and the rows. */
+
+import { frameText } from '../../attribution/frames/call-site.js';
 import { MbfError } from '../../model/errors.js';
 import type { DiagnoseResult, Evidence, EvidenceQuery, ShownLines, ShowResult } from '../../model/results.js';
 import { formatCount } from '../../model/units.js';
 import { composeSql, loadQuery } from '../../store/load-queries.js';
 import type { QueryName } from '../../store/query-catalog.js';
 import type { Store } from '../../store/store.js';
-import { frameText } from '../stacks/call-site.js';
 import { readStacks } from '../stacks/read-stacks.js';
 import { COMBINATION_RULES } from './index.js';
 

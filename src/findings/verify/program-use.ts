@@ -2,9 +2,10 @@
  * What a memory snapshot's stacks show of recompute, offload and graphs: frames only such code has. The whole trace counts, not only what lives
  * at the peak, since what is recomputed is mostly dead then.
  */
+
+import type { Frame } from '../../attribution/frames/call-site.js';
 import type { Store } from '../../store/store.js';
 import { attributeSnapshot } from '../attribution/components-at.js';
-import type { Frame } from '../stacks/call-site.js';
 import { readStacks } from '../stacks/read-stacks.js';
 
 export interface Use {

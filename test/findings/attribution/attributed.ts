@@ -2,9 +2,9 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { PARSERS } from '../../../parsers/index.js';
+import { labelAt, type RunFigures } from '../../../src/attribution/blocks/attribution.js';
 import { compiledRules } from '../../../src/attribution/built-in-rules.js';
 import { attributeDevice } from '../../../src/findings/attribution/attribute-device.js';
-import { labelAt, type RunFigures } from '../../../src/findings/attribution/blocks/device-attribution.js';
 import { ingest } from '../../../src/ingest/ingest.js';
 import { scratchDirectory } from '../../store/scratch.js';
 import { newStore } from '../../support/new-store.js';

@@ -1,6 +1,6 @@
 /** What stacks alone do not tell, on programs small enough to know the answer by construction. */
 import { describe, expect, it } from 'vitest';
-import { NO_RUN_FIGURES } from '../../../src/findings/attribution/blocks/device-attribution.js';
+import { NO_RUN_FIGURES } from '../../../src/attribution/blocks/attribution.js';
 import type { Act } from '../../support/recorded-program.js';
 import { attributed } from './attributed.js';
 

@@ -1,10 +1,10 @@
 /** Accumulation points, annotated sources, pasted stacks: what is made of labelled stacks. */
 import { describe, expect, it } from 'vitest';
-import { layerName } from '../../../src/findings/attribution/blocks/layer-name.js';
+import { layerName } from '../../../src/attribution/blocks/layer-name.js';
+import type { Frame } from '../../../src/attribution/frames/call-site.js';
 import { accumulationPoint } from '../../../src/findings/attribution/views/accumulation.js';
 import { annotateSource, sameFile } from '../../../src/findings/attribution/views/annotate-source.js';
 import { parseStacks } from '../../../src/findings/attribution/views/explain-stack.js';
-import type { Frame } from '../../../src/findings/stacks/call-site.js';
 
 /** `name file:line`, innermost first. */
 const stack = (...frames: readonly string[]): Frame[] =>

@@ -1,8 +1,8 @@
 /** Matching of allocation sites: what an edit of the code must not change, and that every byte stays. */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import type { Frame } from '../../../src/attribution/frames/call-site.js';
 import { matchSites, type SiteDelta, type StackGroup } from '../../../src/findings/diff/match-sites.js';
-import type { Frame } from '../../../src/findings/stacks/call-site.js';
 import { cpuMs } from '../../support/cpu-time.js';
 
 const MIB = 2 ** 20;

@@ -1,9 +1,9 @@
 /** What a run's logs and configuration say that sizes of blocks can be held against. */
 
+import { NO_RUN_FIGURES, type RunFigures } from '../../../attribution/blocks/attribution.js';
 import type { Store } from '../../../store/store.js';
 import { effectiveConfig, readSettings } from '../../run/config.js';
 import { readLogFacts } from '../../run/log-facts.js';
-import { NO_RUN_FIGURES, type RunFigures } from './device-attribution.js';
 
 export interface RunOfRanks {
   figuresOf(rank: number | null): RunFigures;

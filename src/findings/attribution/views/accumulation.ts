@@ -1,7 +1,8 @@
 /** Accumulation points: the deepest frame that still covers most of a set of blocks. */
+
+import { type Frame, frameKind, frameText, visibleFrames } from '../../../attribution/frames/call-site.js';
 import type { AccumulationPoint } from '../../../model/attribute-results.js';
 import type { Component } from '../../../model/vocabulary.js';
-import { type Frame, frameKind, frameText, visibleFrames } from '../../stacks/call-site.js';
 
 /** Callers shown beside the frame. */
 const CALLERS = 3;

@@ -1,6 +1,7 @@
 /** A source file with the bytes that were live through each of its lines. */
+
+import type { Frame } from '../../../attribution/frames/call-site.js';
 import type { AnnotatedLine } from '../../../model/attribute-results.js';
-import type { Frame } from '../../stacks/call-site.js';
 
 export interface StackShare {
   readonly frames: readonly Frame[];

@@ -1,7 +1,8 @@
 /** Live bytes by component over a trace: at the moment of each slice at which most is live. */
+
+import { NEVER } from '../../../attribution/blocks/lives.js';
 import { COMPONENTS, type Component } from '../../../model/vocabulary.js';
-import type { DeviceAttribution } from '../blocks/device-attribution.js';
-import { NEVER } from '../blocks/lives.js';
+import type { DeviceAttribution } from '../attribute-device.js';
 
 export interface ComponentSeries {
   /** Those that are live at any of the moments, in order of their largest bytes. */

@@ -1,6 +1,10 @@
 /** `mbforensics attribute`: whose every byte is that is live at a moment, by component, phase and more. */
 import { stateTotals } from '../../../allocator/walk/allocator-state.js';
+import type { BlockLabel } from '../../../attribution/blocks/labels.js';
+import { layerName } from '../../../attribution/blocks/layer-name.js';
 import { RULES_VERSION } from '../../../attribution/built-in-rules.js';
+import { callSite } from '../../../attribution/frames/call-site.js';
+import { stackModule } from '../../../attribution/frames/module-path.js';
 import type { CompiledRules } from '../../../attribution/match/compile-rules.js';
 import type {
   AnnotatedSource,
@@ -15,15 +19,11 @@ import { COMPONENTS, type Component } from '../../../model/vocabulary.js';
 import type { QueryRow } from '../../../store/query-catalog.js';
 import type { Store } from '../../../store/store.js';
 import { listSnapshots, type SnapshotFilter } from '../../run/names/snapshots.js';
-import { callSite } from '../../stacks/call-site.js';
-import { stackModule } from '../../stacks/module-path.js';
 import { RESIDENT, readLifetimes } from '../../state/live/lifetimes.js';
 import { type Moment, momentText } from '../../trace/moment.js';
 import { type StateAt, stateAt } from '../../trace/state-at.js';
+import type { DeviceAttribution } from '../attribute-device.js';
 import { attributeDevice } from '../attribute-device.js';
-import type { DeviceAttribution } from '../blocks/device-attribution.js';
-import type { BlockLabel } from '../blocks/labels.js';
-import { layerName } from '../blocks/layer-name.js';
 import { type RunOfRanks, readRunFigures } from '../blocks/run-figures.js';
 import { accumulationPoint, type StackBytes } from './accumulation.js';
 import { annotateSource } from './annotate-source.js';

@@ -1,11 +1,11 @@
 /** `mbforensics explain-stack`: which rule a stack falls to, which others match it, and why they lose. */
 
+import { classifyFrames } from '../../../attribution/blocks/stack-classes.js';
+import { type Frame, frameText } from '../../../attribution/frames/call-site.js';
 import { type BlockFacts, labelOf, unmetCondition } from '../../../attribution/match/classify-stack.js';
 import type { CompiledRules } from '../../../attribution/match/compile-rules.js';
 import { sampleFrames } from '../../../attribution/match/sample-frames.js';
 import type { ExplainedRule, ExplainedStack } from '../../../model/rules-results.js';
-import { type Frame, frameText } from '../../stacks/call-site.js';
-import { classifyFrames } from '../blocks/stack-classes.js';
 
 export function explainStack(
   rules: CompiledRules,

@@ -1,7 +1,8 @@
 /** The labels of the blocks that are live in a state. */
 import type { AllocatorState } from '../../../allocator/walk/allocator-state.js';
-import { type DeviceAttribution, labelAt } from '../blocks/device-attribution.js';
-import type { BlockLabel } from '../blocks/labels.js';
+import { labelAt } from '../../../attribution/blocks/attribution.js';
+import type { BlockLabel } from '../../../attribution/blocks/labels.js';
+import type { DeviceAttribution } from '../attribute-device.js';
 
 export interface LiveLabels {
   /** By block of the state. */

@@ -1,8 +1,8 @@
 /** Resident against transient: what of a live set outlives its step. */
 import type { StateBlocks } from '../../../allocator/walk/allocator-state.js';
+import { countUpTo } from '../../../model/count-up-to.js';
 import type { LifetimeBasis } from '../../../model/peak-results.js';
 import type { Store } from '../../../store/store.js';
-import { countUpTo } from '../../stacks/annotation-stages.js';
 import type { StateAt } from '../../trace/state-at.js';
 import { stepBoundaries } from '../../trace/steps.js';
 

@@ -1,13 +1,13 @@
 /** The live set at a moment, grouped by any key a reader may ask for. */
 import { STACK_ORIGINS } from '../../../allocator/walk/allocator-state.js';
+import { callSite, type Frame, frameKind } from '../../../attribution/frames/call-site.js';
+import { stackModule } from '../../../attribution/frames/module-path.js';
 import type { GroupKey, KeyGroup, LifetimeBasis } from '../../../model/peak-results.js';
 import { poolWords } from '../../../model/pool-words.js';
 import type { Store } from '../../../store/store.js';
 import { readPoolNumbers } from '../../run/names/pool-numbers.js';
 import { readStreamNumbers } from '../../run/names/stream-numbers.js';
 import { readAnnotations, stageAt, stageTimeline } from '../../stacks/annotation-stages.js';
-import { callSite, type Frame, frameKind } from '../../stacks/call-site.js';
-import { stackModule } from '../../stacks/module-path.js';
 import { NO_FRAMES, readStacks } from '../../stacks/read-stacks.js';
 import type { StateAt } from '../../trace/state-at.js';
 import { type BlockAllocations, RESIDENT, readAllocations, readLifetimes, TRANSIENT } from './lifetimes.js';

@@ -1,9 +1,9 @@
 /** Live blocks of a state, grouped by stack and by call site. */
 import type { AllocatorState } from '../../../allocator/walk/allocator-state.js';
 import { STACK_ORIGINS } from '../../../allocator/walk/allocator-state.js';
+import { type Frame, frameText, visibleFrames } from '../../../attribution/frames/call-site.js';
 import type { PeakGroup } from '../../../model/results.js';
 import type { Store } from '../../../store/store.js';
-import { type Frame, frameText, visibleFrames } from '../../stacks/call-site.js';
 import { readStacks, siteOf } from '../../stacks/read-stacks.js';
 
 export interface LiveSet {

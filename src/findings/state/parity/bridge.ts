@@ -4,10 +4,11 @@
  * Where theirs differ from ours: sizes are requested bytes counted from zero, the baseline subtracts them from the segments' actual bytes, one device is
  * looked at and the segments of all are added up, and a source is the first frame outside a list of path fragments (on stacks with C++ frames: the unwinder).
  */
+
+import type { Frame } from '../../../attribution/frames/call-site.js';
 import type { BridgeFigures, BridgeReplay, PeerSource } from '../../../model/peak-results.js';
 import type { Store } from '../../../store/store.js';
 import { type AnnotationMark, readAnnotations } from '../../stacks/annotation-stages.js';
-import type { Frame } from '../../stacks/call-site.js';
 import { readStacks } from '../../stacks/read-stacks.js';
 import { firstTracedDevice, type ReplayColumns, readReplay } from './replay-columns.js';
 

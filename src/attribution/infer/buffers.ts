@@ -1,5 +1,5 @@
 /** Contiguous buffers of Megatron's DDP: one constructor makes those of the parameters and those of the main gradients. */
-import { type DeviceAttribution, infer } from '../blocks/device-attribution.js';
+import { type Attribution, infer } from '../blocks/attribution.js';
 import { groupByLine, type LineGroup, rowsByRule } from './matched-lines.js';
 
 export const PARAM_BUFFER = 'inference.param-buffer';
@@ -19,7 +19,7 @@ const PADDING = 0.03;
  * one: gradients, unless their sum is what the run printed as the rank's parameters at two bytes each and not at four. Upstream: Megatron-Core
  * `distributed/param_and_grad_buffer.py`, `_ParamAndGradBuffer.__init__`.
  */
-export function inferBuffers(of: DeviceAttribution): void {
+export function inferBuffers(of: Attribution): void {
   const all = rowsByRule(of, (_, rules) => rules.some((rule) => SHARED_CONSTRUCTORS.has(rule)));
   for (const [rule, rows] of all) {
     const groups = groupByLine(of, rule, rows);
@@ -33,13 +33,13 @@ export function inferBuffers(of: DeviceAttribution): void {
   }
 }
 
-function onlyBuffer({ run }: DeviceAttribution, { bytes }: LineGroup): 'param' | 'grad' {
+function onlyBuffer({ run }: Attribution, { bytes }: LineGroup): 'param' | 'grad' {
   const { rankParameters: count, distributedOptimizer } = run;
   if (count === null || distributedOptimizer !== true) return 'grad';
   return GRAD_ELEMENT.some((size) => isAbout(bytes, count * size)) ? 'grad' : 'param';
 }
 
-function name(of: DeviceAttribution, group: LineGroup, kind: 'param' | 'grad'): void {
+function name(of: Attribution, group: LineGroup, kind: 'param' | 'grad'): void {
   const count = of.run.rankParameters;
   const sizes = kind === 'param' ? PARAM_ELEMENT : GRAD_ELEMENT;
   const agrees = count !== null && sizes.some((size) => isAbout(group.bytes, count * size));

@@ -1,5 +1,5 @@
 /** What the autograd engine allocates: its threads have no Python frames, so a block's stack says at most which operator ran. */
-import { type DeviceAttribution, labelAt, relabelling } from '../blocks/device-attribution.js';
+import { type Attribution, labelAt, relabelling } from '../blocks/attribution.js';
 import { NEVER, sizeOf } from '../blocks/lives.js';
 
 export const PARAMETER_GRADIENT = 'inference.parameter-gradient';
@@ -15,7 +15,7 @@ const OF_ACTIVATION = { component: 'activation', sub_component: REFINABLE } as c
  * Allocated in a backward window and still there when the optimizer begins its step, or, without one in the trace, when the next forward pass begins: the gradient of a
  * parameter. Freed before: the gradient of an activation. If the trace ends inside the window, sizes decide: those of parameters that are known are theirs.
  */
-export function inferBackward(of: DeviceAttribution): void {
+export function inferBackward(of: Attribution): void {
   const { lives, classes, phases } = of;
   const open: number[] = [];
   const sizes = new Set<number>();

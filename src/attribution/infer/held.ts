@@ -1,6 +1,6 @@
 /** Activations that outlive the step they were computed in: a leak, or something that is no activation. */
-import { countUpTo } from '../../stacks/annotation-stages.js';
-import { type DeviceAttribution, labelAt, relabelling } from '../blocks/device-attribution.js';
+import { countUpTo } from '../../model/count-up-to.js';
+import { type Attribution, labelAt, relabelling } from '../blocks/attribution.js';
 
 export const HELD_ACROSS_STEPS = 'inference.held-across-steps';
 
@@ -12,7 +12,7 @@ const SUB = 'held_across_steps';
  * What no rule knows, but is made in forward passes and held, are copies of what these compute; of such a line the blocks of the last steps are the same, though they had no time yet
  * to show it.
  */
-export function inferHeld(of: DeviceAttribution): void {
+export function inferHeld(of: Attribution): void {
   const { lives, life, classes } = of;
   if (life.boundaries.length < LEAST_BOUNDARIES) return;
   const isActivation = relabelling(of, HELD_ACROSS_STEPS, {

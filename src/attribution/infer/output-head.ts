@@ -1,7 +1,8 @@
 /** The output projection of a model whose code is nobody's framework: a linear layer that the outermost module calls after all its blocks. */
-import { type Frame, isPython } from '../../stacks/call-site.js';
-import { type DeviceAttribution, labelAt, relabelling } from '../blocks/device-attribution.js';
+
+import { type Attribution, labelAt, relabelling } from '../blocks/attribution.js';
 import { isModuleFile, moduleCalls } from '../blocks/layer-name.js';
+import { type Frame, isPython } from '../frames/call-site.js';
 
 export const OUTPUT_HEAD = 'inference.output-head';
 
@@ -25,7 +26,7 @@ interface StackPlace {
  * In a forward window, what a linear layer allocates two module calls deep, with nothing further down at a later line of the model behind it. An earlier line is the next pass. Names cannot tell
  * it: frames carry no names of module instances. Windows without anything deeper are left alone: there every layer is called by the model itself.
  */
-export function inferOutputHead(of: DeviceAttribution): void {
+export function inferOutputHead(of: Attribution): void {
   const { lives, phases } = of;
   const placeOf = placesOf(of);
   const isHead = relabelling(of, OUTPUT_HEAD, {
@@ -61,7 +62,7 @@ export function inferOutputHead(of: DeviceAttribution): void {
   settle();
 }
 
-function placesOf({ classes }: DeviceAttribution): (stackId: number) => StackPlace {
+function placesOf({ classes }: Attribution): (stackId: number) => StackPlace {
   const none: StackPlace = { depth: 0, line: 0, isDirect: false, isProduct: false };
   const places: (StackPlace | undefined)[] = [];
   return (stackId) => {
@@ -92,7 +93,7 @@ function callerOf(python: readonly Frame[], called: Frame | undefined): Frame | 
 }
 
 /** Where a rule of a framework knows the block, it knows better: a weight that autocast copies is no output. */
-function isLinear(of: DeviceAttribution, row: number, { isProduct }: StackPlace): boolean {
+function isLinear(of: Attribution, row: number, { isProduct }: StackPlace): boolean {
   const { component, sub_component, rules } = labelAt(of, row);
   if (component !== 'activation' || !rules.every((rule) => rule.startsWith('generic.'))) return false;
   return isProduct || /(?:^|_)linear(?:_|$)/.test(sub_component);

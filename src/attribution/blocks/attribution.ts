@@ -1,13 +1,11 @@
 /** What an attribution is made of while inferences refine it. */
-import type { DeviceHistory } from '../../trace/walk-history.js';
 import type { BlockLabel, LabelTable } from './labels.js';
 import type { LifeClasses } from './life-classes.js';
 import type { Lives } from './lives.js';
 import type { PhaseWindows } from './phase-windows.js';
 import type { StackClasses } from './stack-classes.js';
 
-export interface DeviceAttribution {
-  readonly history: DeviceHistory;
+export interface Attribution {
   readonly lives: Lives;
   readonly classes: StackClasses;
   readonly phases: PhaseWindows;
@@ -29,15 +27,15 @@ export interface RunFigures {
 export const NO_RUN_FIGURES: RunFigures = { rankParameters: null, distributedOptimizer: null };
 
 /** One way of knowing more than the stack says. Changes labels; later ones see what earlier ones found. */
-export type Inference = (of: DeviceAttribution) => void;
+export type Inference = (of: Attribution) => void;
 
-export function labelAt({ table, label }: DeviceAttribution, row: number): BlockLabel {
+export function labelAt({ table, label }: Attribution, row: number): BlockLabel {
   return table.labels[label[row]!]!;
 }
 
 /** Gives rows another label, by inference; what the stack's rule said stays among its rules. The way from each label to the other is found once. */
 export function relabelling(
-  of: DeviceAttribution,
+  of: Attribution,
   rule: string,
   change: Pick<BlockLabel, 'component' | 'sub_component' | 'confidence'>,
 ): (row: number) => void {
@@ -57,7 +55,7 @@ export function relabelling(
 
 /** {@link relabelling} of one row. */
 export function infer(
-  of: DeviceAttribution,
+  of: Attribution,
   row: number,
   rule: string,
   change: Pick<BlockLabel, 'component' | 'sub_component' | 'confidence'>,

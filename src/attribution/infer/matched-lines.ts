@@ -1,5 +1,5 @@
 /** Telling apart what one function allocates, by the lines it does so on. */
-import type { DeviceAttribution } from '../blocks/device-attribution.js';
+import type { Attribution } from '../blocks/attribution.js';
 
 /** Rows that one line of a function made. */
 export interface LineGroup {
@@ -15,7 +15,7 @@ const LEAST_SHARE = 0.01;
  * Groups `rows`, all labelled by the rule `ruleId`, by the lines of the frame the rule matched at and of its callee, in the order of the lines. Groups below a hundredth of the
  * largest are left out.
  */
-export function groupByLine(of: DeviceAttribution, ruleId: string, rows: readonly number[]): LineGroup[] {
+export function groupByLine(of: Attribution, ruleId: string, rows: readonly number[]): LineGroup[] {
   const groups = new Map<string, { rows: number[]; bytes: number; line: number; inner: number }>();
   for (const row of rows) {
     const stack = of.classes(of.lives.stackId[row]!);
@@ -41,7 +41,7 @@ export function groupByLine(of: DeviceAttribution, ruleId: string, rows: readonl
 
 /** Rows by the rule that labelled them, of those that `wanted` accepts. */
 export function rowsByRule(
-  of: DeviceAttribution,
+  of: Attribution,
   wanted: (sub: string, rules: readonly string[]) => boolean,
 ): Map<string, number[]> {
   const accepted = of.table.labels.map(({ sub_component, rules }) => wanted(sub_component, rules));

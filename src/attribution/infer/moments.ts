@@ -1,5 +1,5 @@
 /** The two moments of Adam, where the stack says only that it is one of them. */
-import { type DeviceAttribution, infer, labelAt } from '../blocks/device-attribution.js';
+import { type Attribution, infer, labelAt } from '../blocks/attribution.js';
 import { sizeOf } from '../blocks/lives.js';
 import { groupByLine, rowsByRule } from './matched-lines.js';
 
@@ -18,7 +18,7 @@ const PAIRED = 0.95;
  * Every Adam allocates `exp_avg`, then `exp_avg_sq`, and where it keeps master weights of its own those last: each on its line, or on one line in turn for each parameter. Upstream: torch
  * `optim/adam.py` `_init_group`, Transformer Engine `optimizers/fused_adam.py` `initialize_state`.
  */
-export function inferMoments(of: DeviceAttribution): void {
+export function inferMoments(of: Attribution): void {
   for (const [rule, rows] of rowsByRule(of, (sub) => sub === EITHER)) {
     const groups = groupByLine(of, rule, rows);
     const [first, second] = groups;
@@ -40,7 +40,7 @@ export function inferMoments(of: DeviceAttribution): void {
 }
 
 /** Moments of one parameter are of one size; a master weight behind them may be of another. */
-function inTurn(of: DeviceAttribution, rows: readonly number[]): void {
+function inTurn(of: Attribution, rows: readonly number[]): void {
   for (const period of [2, 3]) {
     if (rows.length < period || rows.length % period !== 0) continue;
     let sets = 0;
@@ -55,7 +55,7 @@ function inTurn(of: DeviceAttribution, rows: readonly number[]): void {
 }
 
 /** Of blocks from before the recording the order is not known: of two of a size one is a first moment and one a second, whichever. The sums are right. */
-function inPairs(of: DeviceAttribution, rows: readonly number[]): void {
+function inPairs(of: Attribution, rows: readonly number[]): void {
   const bySize = [...rows].sort((a, b) => sizeOf(of.lives, a) - sizeOf(of.lives, b));
   for (let i = 0; i < bySize.length; i += 2)
     if (i + 1 === bySize.length || sizeOf(of.lives, bySize[i]!) !== sizeOf(of.lives, bySize[i + 1]!)) return;
@@ -64,7 +64,7 @@ function inPairs(of: DeviceAttribution, rows: readonly number[]): void {
   });
 }
 
-function name(of: DeviceAttribution, row: number, state: (typeof ORDER)[number]): void {
+function name(of: Attribution, row: number, state: (typeof ORDER)[number]): void {
   const { component } = labelAt(of, row);
   infer(of, row, ADAM_MOMENTS, { component, sub_component: state, confidence: 'medium' });
 }

@@ -1,6 +1,6 @@
 /** Workspaces of cuBLAS where no C++ frame names them: they are allocated inside the first matrix product of a stream, and look like its output. */
-import { countUpTo } from '../../stacks/annotation-stages.js';
-import { type DeviceAttribution, infer, labelAt } from '../blocks/device-attribution.js';
+import { countUpTo } from '../../model/count-up-to.js';
+import { type Attribution, infer, labelAt } from '../blocks/attribution.js';
 import { NEVER } from '../blocks/lives.js';
 
 export const CUBLAS_WORKSPACE = 'inference.cublas-workspace';
@@ -13,7 +13,7 @@ const HOPPER_SIZE = 33_554_432;
  * The odd size is nothing else's. 32 MiB is a usual size of tensors: such a block is a workspace only if it is never freed in a trace that goes on to free others of its stack, or
  * that outlives a training step, and if it is requested right behind another block by the same line: the product's output.
  */
-export function inferWorkspaces(of: DeviceAttribution): void {
+export function inferWorkspaces(of: Attribution): void {
   const { lives } = of;
   for (let row = lives.starts; row < lives.count; row += 1) {
     const bytes = lives.requested[row]!;
@@ -33,11 +33,11 @@ export function inferWorkspaces(of: DeviceAttribution): void {
   }
 }
 
-function outlivesAStep({ life, lives }: DeviceAttribution, row: number): boolean {
+function outlivesAStep({ life, lives }: Attribution, row: number): boolean {
   return countUpTo(life.boundaries, lives.allocSeq[row]! - 1) < life.boundaries.length;
 }
 
-function siblingsAreFreed({ lives }: DeviceAttribution, row: number): boolean {
+function siblingsAreFreed({ lives }: Attribution, row: number): boolean {
   for (let other = lives.starts; other < lives.count; other += 1)
     if (lives.stackId[other] === lives.stackId[row] && lives.freedSeq[other] !== NEVER) return true;
   return false;

@@ -1,10 +1,8 @@
 /** The classes of all stacks of a trace: each distinct stack is classified once, however many blocks it made. */
 
-import { classifyStack, type StackClass } from '../../../attribution/match/classify-stack.js';
-import type { CompiledRules, FrameMatches } from '../../../attribution/match/compile-rules.js';
-import type { Store } from '../../../store/store.js';
-import { type Frame, frameKind } from '../../stacks/call-site.js';
-import { readStacks } from '../../stacks/read-stacks.js';
+import { type Frame, frameKind } from '../frames/call-site.js';
+import { classifyStack, type StackClass } from '../match/classify-stack.js';
+import type { CompiledRules, FrameMatches } from '../match/compile-rules.js';
 
 /**
  * `none`: no stack, or an empty one. `native`: C++ frames alone, as on the threads of the autograd engine. `python`: at least one Python frame.
@@ -31,12 +29,11 @@ const EMPTY_STACK: ClassifiedStack = {
 /** By stack id; unknown ids, −1 among them, are the empty stack. */
 export type StackClasses = (stackId: number) => ClassifiedStack;
 
-export async function readStackClasses(
-  store: Store,
+/** By the ids of the stacks. */
+export function classifyStacks(
   rules: CompiledRules,
-  ids: Iterable<number>,
-): Promise<StackClasses> {
-  const stacks = await readStacks(store, ids);
+  stacks: Iterable<readonly [number, readonly Frame[]]>,
+): StackClasses {
   // By id: they are small integers, and every block asks.
   const classes: ClassifiedStack[] = [];
   // Equal frames are one object.

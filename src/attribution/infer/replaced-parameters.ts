@@ -1,5 +1,5 @@
 /** Optimizers that write `p.data = …`: from the first step on the parameters are what the step allocated. */
-import { type DeviceAttribution, infer, labelAt } from '../blocks/device-attribution.js';
+import { type Attribution, infer, labelAt } from '../blocks/attribution.js';
 import { NEVER, sizeOf } from '../blocks/lives.js';
 
 export const REPLACED_PARAMETERS = 'inference.replaced-parameters';
@@ -11,7 +11,7 @@ const LEAST_SHARE = 0.5;
  * Where a parameter is freed within an optimizer's step, the block of the same size that the step allocated last before and that outlives it has taken its place. The line that
  * makes most of these successors makes parameters; without this they would count as states. Repeated, since the successors are replaced in the next step.
  */
-export function inferReplacedParameters(of: DeviceAttribution): void {
+export function inferReplacedParameters(of: Attribution): void {
   const { lives, phases, life } = of;
   const endsAt = new Map<number, number>();
   for (let row = 0; row < lives.count; row += 1) {

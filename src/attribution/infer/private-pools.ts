@@ -1,7 +1,7 @@
 /** Memory of private pools: CUDA graphs hold it for every replay, whatever it was allocated for. */
 
-import type { Component } from '../../../model/vocabulary.js';
-import { type DeviceAttribution, infer, labelAt } from '../blocks/device-attribution.js';
+import type { Component } from '../../model/vocabulary.js';
+import { type Attribution, infer, labelAt } from '../blocks/attribution.js';
 
 export const PRIVATE_POOL = 'inference.private-pool';
 
@@ -16,7 +16,7 @@ const OWN_POOLS: ReadonlySet<Component> = new Set<Component>([
 ]);
 
 /** Upstream: torch `cuda/graphs.py`, `torch.cuda.graph`: what is allocated during capture comes from the graph's pool, and stays in it. */
-export function inferPrivatePools(of: DeviceAttribution): void {
+export function inferPrivatePools(of: Attribution): void {
   const { lives } = of;
   for (let row = 0; row < lives.count; row += 1) {
     if (lives.pool[row]! <= 0) continue;

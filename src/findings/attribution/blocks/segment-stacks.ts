@@ -1,7 +1,8 @@
 /** Blocks from before the recording that fill a segment: where the segment has a stack, it is that of the request the segment was made for. */
+
+import type { Lives } from '../../../attribution/blocks/lives.js';
 import type { Store } from '../../../store/store.js';
 import type { DeviceHistory } from '../../trace/walk-history.js';
-import type { Lives } from '../blocks/lives.js';
 
 /** The request a segment is made for takes all of it but the rounding, which for large requests is up to 2 MiB, or of a 20 MiB segment the most. */
 const LEAST_SHARE = 0.9;

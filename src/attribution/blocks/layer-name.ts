@@ -1,6 +1,6 @@
 /** Layers and modules, as far as stacks show them: frames carry functions and lines, not the names of module instances. */
-import { type Frame, frameKind, isPython } from '../../stacks/call-site.js';
-import { modulePath } from '../../stacks/module-path.js';
+import { type Frame, frameKind, isPython } from '../frames/call-site.js';
+import { modulePath } from '../frames/module-path.js';
 
 const MODULE_FILE = /(?:^|\/)torch\/nn\/modules\/module\.py$/;
 const OWN_MODULES = 3;

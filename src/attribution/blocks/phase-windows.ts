@@ -1,6 +1,7 @@
 /** What a training was doing at each entry of a trace, from the stacks of the allocations: windows of forward, backward, optimizer step, … */
-import type { Phase } from '../../../model/log-rows.js';
-import { countUpTo } from '../../stacks/annotation-stages.js';
+
+import { countUpTo } from '../../model/count-up-to.js';
+import type { Phase } from '../../model/log-rows.js';
 import { type Lives, NEVER } from './lives.js';
 import type { StackClasses } from './stack-classes.js';
 

@@ -1,5 +1,5 @@
 /** Memory from before the recording, of which the trace shows at most the end: told by who frees it, and by sizes that only parameters have. */
-import { type DeviceAttribution, infer, labelAt } from '../blocks/device-attribution.js';
+import { type Attribution, infer, labelAt } from '../blocks/attribution.js';
 import { type Lives, NEVER, sizeOf } from '../blocks/lives.js';
 import { isAbout } from './buffers.js';
 
@@ -17,20 +17,20 @@ const LEAST_STATES = 0.5;
 /** Parameters themselves, master weights and the two moments. */
 const MOST_COPIES = 4;
 
-export function inferBeforeRecording(of: DeviceAttribution): void {
+export function inferBeforeRecording(of: Attribution): void {
   if (of.lives.starts === 0) return;
   namePrinted(of);
   nameByFree(of);
   nameBySize(of);
 }
 
-function isOpen(of: DeviceAttribution, row: number): boolean {
+function isOpen(of: Attribution, row: number): boolean {
   const { by } = labelAt(of, row);
   return by === 'none';
 }
 
 /** Single blocks of two or four bytes for each parameter the run says this rank has: Megatron's contiguous buffers. */
-function namePrinted(of: DeviceAttribution): void {
+function namePrinted(of: Attribution): void {
   const count = of.run.rankParameters;
   if (count === null || count < 1e6) return;
   for (let row = 0; row < of.lives.starts; row += 1) {
@@ -50,7 +50,7 @@ function namePrinted(of: DeviceAttribution): void {
  * An optimizer that writes `state = f(state)` frees the old state in its step; `zero_grad` frees gradients. Only what is freed is known so, and only where frees carry stacks of
  * their own.
  */
-function nameByFree(of: DeviceAttribution): void {
+function nameByFree(of: Attribution): void {
   const { lives, classes } = of;
   for (let row = 0; row < lives.starts; row += 1) {
     if (lives.stackIsOfFree[row] === 0 || !isOpen(of, row)) continue;
@@ -75,7 +75,7 @@ function nameByFree(of: DeviceAttribution): void {
  * Gradients have the sizes of the parameters, and so have the states of most optimizers. Blocks from before the recording with those very sizes, in that very number, are the
  * parameters; a second and a third set are the states, unless the trace shows where those come from.
  */
-function nameBySize(of: DeviceAttribution): void {
+function nameBySize(of: Attribution): void {
   const { lives } = of;
   const sizes = parameterSizes(of);
   if (sizes === undefined) return;
@@ -102,7 +102,7 @@ function nameBySize(of: DeviceAttribution): void {
   }
 }
 
-function bytesOfStates(of: DeviceAttribution): number {
+function bytesOfStates(of: Attribution): number {
   let bytes = 0;
   for (let row = 0; row < of.lives.count; row += 1)
     if (labelAt(of, row).component === 'optimizer_state') bytes += of.lives.bytes[row]!;
@@ -112,7 +112,7 @@ function bytesOfStates(of: DeviceAttribution): number {
 type Sizes = ReadonlyMap<number, number>;
 
 /** How many parameters there are of each size in actual bytes; undefined where the trace shows neither gradients nor states. */
-function parameterSizes(of: DeviceAttribution): Sizes | undefined {
+function parameterSizes(of: Attribution): Sizes | undefined {
   const { lives, phases } = of;
   const gradients: number[] = [];
   // Those of one step: what is there when the first optimizer step behind them begins.

@@ -1,0 +1,120 @@
+/** The labels of blocks: by the rules that match their stacks, then by size, order, lifetime and pool. */
+import { PHASES, type Phase } from '../model/log-rows.js';
+import type { Attribution } from './blocks/attribution.js';
+import { type BlockLabel, LabelTable } from './blocks/labels.js';
+import type { Lives } from './blocks/lives.js';
+import type { ClassifiedStack } from './blocks/stack-classes.js';
+import { inferBackward } from './infer/backward.js';
+import { inferBeforeRecording } from './infer/before-recording.js';
+import { inferBuffers } from './infer/buffers.js';
+import { inferHeld } from './infer/held.js';
+import { inferMoments } from './infer/moments.js';
+import { inferOutputHead } from './infer/output-head.js';
+import { inferPrivatePools } from './infer/private-pools.js';
+import { inferReplacedParameters } from './infer/replaced-parameters.js';
+import { inferWorkspaces } from './infer/workspaces.js';
+import { labelOf } from './match/classify-stack.js';
+import type { Lifetime, PoolKind } from './match/rule.js';
+
+/** In this order: what earlier ones settle, later ones leave alone or build on. */
+const INFERENCES = [
+  inferPrivatePools,
+  inferWorkspaces,
+  inferOutputHead,
+  inferBackward,
+  inferBuffers,
+  inferReplacedParameters,
+  inferBeforeRecording,
+  inferMoments,
+  inferHeld,
+] as const;
+
+/** O(blocks). */
+export function attributeLives(facts: Omit<Attribution, 'table' | 'label'>): Attribution {
+  const table = new LabelTable();
+  const of = { ...facts, table, label: labelByStack(facts.lives, facts.classes, facts.phases, facts.life, table) };
+  for (const inference of INFERENCES) inference(of);
+  return of;
+}
+
+function labelByStack(
+  lives: Lives,
+  classes: Attribution['classes'],
+  phases: Attribution['phases'],
+  life: Attribution['life'],
+  table: LabelTable,
+): Int32Array {
+  const label = new Int32Array(lives.count);
+  const recorded = !nothingRecorded(lives, classes);
+  const settled = new Map<number, number>();
+  for (let row = 0; row < lives.count; row += 1) {
+    const stackId = lives.stackIsOfFree[row] === 1 ? -1 : lives.stackId[row]!;
+    const stack = classes(stackId);
+    const phase = stack.phase === 'unknown' ? phases.phaseOf(row) : stack.phase;
+    // Rules with conditions on the size have to look at the block itself.
+    if (stack.needs.bytes) {
+      label[row] = table.number(byRule(stack, phase, lives, row, life) ?? unlabelled(lives, row, phase, recorded));
+      continue;
+    }
+    let key = ((stackId + 1) * PHASES.length + PHASES.indexOf(phase)) * 2 + (row < lives.starts ? 1 : 0);
+    const pool = stack.needs.pool ? POOL_KINDS.indexOf(poolKind(lives.pool[row]!)) : 0;
+    const lifetime = stack.needs.lifetime ? LIFETIMES.indexOf(life.lifetimeOf(row)) : 0;
+    key = (key * POOL_KINDS.length + pool) * LIFETIMES.length + lifetime;
+    let number = settled.get(key);
+    if (number === undefined) {
+      number = table.number(byRule(stack, phase, lives, row, life) ?? unlabelled(lives, row, phase, recorded));
+      settled.set(key, number);
+    }
+    label[row] = number;
+  }
+  return label;
+}
+
+function byRule(
+  stack: ClassifiedStack,
+  phase: Phase,
+  lives: Lives,
+  row: number,
+  life: Attribution['life'],
+): BlockLabel | undefined {
+  const requested = lives.requested[row]!;
+  const found = labelOf(stack, {
+    pool: poolKind(lives.pool[row]!),
+    lifetime: life.lifetimeOf(row),
+    bytes: requested < 0 ? undefined : requested,
+  });
+  if (found === undefined) return undefined;
+  return {
+    component: found.component,
+    sub_component: found.sub_component,
+    phase: found.phase === 'unknown' ? phase : found.phase,
+    by: 'rule',
+    rules: [found.rule.id],
+    // Names that all programs have in common are a convention, not a fact of one source.
+    confidence: found.candidate.tier === 'generic' ? 'medium' : 'high',
+  };
+}
+
+const POOL_KINDS: readonly (PoolKind | undefined)[] = [undefined, 'default', 'private'];
+const LIFETIMES: readonly (Lifetime | undefined)[] = [undefined, 'resident', 'transient'];
+
+function poolKind(pool: number): PoolKind | undefined {
+  return pool < 0 ? undefined : pool === 0 ? 'default' : 'private';
+}
+
+/** Where no block of a state without a trace has a stack, nothing was recorded: then nothing tells what is older. */
+function nothingRecorded({ events, stackId }: Lives, classes: Attribution['classes']): boolean {
+  return events === 0 && stackId.every((id) => classes(id).kind === 'none');
+}
+
+function unlabelled(lives: Lives, row: number, phase: Phase, recorded: boolean): BlockLabel {
+  const before = row < lives.starts && recorded;
+  return {
+    component: before ? 'before_recording' : 'unattributed',
+    sub_component: before ? 'no_stack' : recorded ? 'no_rule' : 'no_stacks_recorded',
+    phase: before ? 'unknown' : phase,
+    by: 'none',
+    rules: [],
+    confidence: 'low',
+  };
+}
