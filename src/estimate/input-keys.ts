@@ -3,7 +3,7 @@
  * those of the tables that engineers exchange (`tp`, `mbs`); every other is Megatron-Core's own. Anything else a user may write is found
  * through the dictionary of configuration keys.
  */
-import { canonicalConfigKey, INVERTED_KEYS } from '../knowledge/config-keys.js';
+import { canonicalConfigKey, invertedKeys } from '../knowledge/config-keys.js';
 
 /**
  * `count`: integer from 1; `size`: integer from 0; `fraction`: number from 0 to 1; `factor`: number above 0; `flag`: true or false; `words`:
@@ -187,7 +187,7 @@ export interface FoundInput {
 export function findInput(key: string): FoundInput | undefined {
   if (Object.hasOwn(INPUT_KEYS, key)) return { name: key as InputName, inverted: false };
   const canonical = canonicalConfigKey(key);
-  const opposite = Object.hasOwn(INVERTED_KEYS, canonical) ? INVERTED_KEYS[canonical] : undefined;
+  const opposite = Object.hasOwn(invertedKeys(), canonical) ? invertedKeys()[canonical] : undefined;
   const name = BY_CONFIG.get(opposite ?? canonical);
   return name === undefined ? undefined : { name, inverted: opposite !== undefined };
 }

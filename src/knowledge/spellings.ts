@@ -1,6 +1,6 @@
 /** A change as lines to paste: a launch script, a recipe of Megatron Bridge, the command line of Megatron-LM, a recipe of NeMo. */
 import type { AdviceChange, PasteLines } from '../model/advise-results.js';
-import { NEGATED_FLAGS } from './config-keys.js';
+import { negatedFlags } from './config-keys.js';
 import { asPlace, placesOf } from './config-places.js';
 import { flagOf, pythonLiteral, shellValue, shellWords } from './value-text.js';
 
@@ -33,18 +33,28 @@ function nemoLine(place: string, key: string, value: string | null): string {
 }
 
 /** Argument → the flag that switches it off. */
-const NEGATIONS = new Map(
-  Object.entries(NEGATED_FLAGS)
-    .filter(([flag]) => flag !== 'no_scaled_masked_softmax_fusion' && flag !== 'no_check_for_nan_in_loss')
-    .map(([flag, argument]) => [argument, `--${flag.replaceAll('_', '-')}`]),
-);
-NEGATIONS.set('pin_cpu_grads', '--no-pin-cpu-grads')
-  .set('pin_cpu_params', '--no-pin-cpu-params')
-  // One setting, two flags; nearly every model of today has SwiGLU.
-  .set('bias_activation_fusion', '--no-bias-swiglu-fusion');
-// Off unless a flag says otherwise (`store_true`), so that leaving the flag out is what works in every release.
-NEGATIONS.delete('cross_entropy_loss_fusion');
-NEGATIONS.delete('sequence_parallel');
+let negations: ReadonlyMap<string, string> | undefined;
+function negationFlag(argument: string): string | undefined {
+  negations ??= readNegations();
+  return negations.get(argument);
+}
+
+function readNegations(): ReadonlyMap<string, string> {
+  const flags = new Map(
+    Object.entries(negatedFlags())
+      .filter(([flag]) => flag !== 'no_scaled_masked_softmax_fusion' && flag !== 'no_check_for_nan_in_loss')
+      .map(([flag, argument]) => [argument, `--${flag.replaceAll('_', '-')}`]),
+  );
+  flags
+    .set('pin_cpu_grads', '--no-pin-cpu-grads')
+    .set('pin_cpu_params', '--no-pin-cpu-params')
+    // One setting, two flags; nearly every model of today has SwiGLU.
+    .set('bias_activation_fusion', '--no-bias-swiglu-fusion');
+  // Off unless a flag says otherwise (`store_true`), so that leaving the flag out is what works in every release.
+  flags.delete('cross_entropy_loss_fusion');
+  flags.delete('sequence_parallel');
+  return flags;
+}
 
 /** One line of Megatron-LM's command line; null where it has no such argument. */
 function flagLine(key: string, value: string | null): string | null {
@@ -55,7 +65,7 @@ function flagLine(key: string, value: string | null): string | null {
   if (key === 'cpu_offloading') return value === 'True' ? null : '# drop --cpu-offloading-num-layers';
   const flag = flagOf(key);
   if (flag === null) return null;
-  const negation = NEGATIONS.get(key);
+  const negation = negationFlag(key);
   if (value === 'True' && negation !== undefined) return `# drop ${negation}`;
   if (value === 'True') return flag;
   if (value === 'False' && negation !== undefined) return negation;

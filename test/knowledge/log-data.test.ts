@@ -22,8 +22,29 @@ const FAMILY: Shape = {
     { id: 'string', kind: oneOf(...INCIDENT_KINDS, 'note'), 'when?': ['string'], versions: 'string', source: 'string' },
   ],
 };
+const CONSTRAINT: Shape = {
+  id: 'string',
+  exception: oneOf('ValueError', 'AssertionError', 'NotImplementedError', 'RuntimeError', 'any'),
+  source: ['string'],
+  texts: ['string'],
+};
 const FILES: readonly (readonly [string, Shape])[] = [
   ['log-examples', { '*': 'string' }],
+  ['env-keys', { '*': [/[A-Z_\d]+\*?/] }],
+  ['constraint-texts', { sources: { '*': 'string' }, constraints: [CONSTRAINT] }],
+  [
+    'config-keys',
+    {
+      sections: [{ name: 'string', 'aliases?': { '*': ['string'] }, 'without_aliases?': ['string'] }],
+      negated_flags: { '*': 'string' },
+      inverted_keys: { '*': 'string' },
+      lists: ['string'],
+      other_namespaces: ['string'],
+      overrides: ['string'],
+      generic: ['string'],
+      wrappers: ['string'],
+    },
+  ],
   [
     'oom-messages',
     {
@@ -39,5 +60,13 @@ const FILES: readonly (readonly [string, Shape])[] = [
 describe('data files of the log parser have their shape', () => {
   it.each(FILES)('%s', (name, shape) => {
     expect(checkShape(loadData(name), shape)).toEqual([]);
+  });
+
+  it('constraints cite sources of their list', () => {
+    const { sources, constraints } = loadData('constraint-texts') as {
+      sources: Record<string, string>;
+      constraints: { source: string[] }[];
+    };
+    expect(new Set(constraints.flatMap(({ source }) => source))).toEqual(new Set(Object.keys(sources)));
   });
 });

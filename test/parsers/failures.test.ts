@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { classifyException } from '../../parsers/log/classify-exception.js';
 import { applyBlock, applyLine } from '../../parsers/log/formats/apply.js';
 import { FAILURE_FORMATS } from '../../parsers/log/formats/failures.js';
-import { CONSTRAINT_TEXTS, constraintOf } from '../../src/knowledge/constraint-texts.js';
+import { constraintOf, constraintTexts } from '../../src/knowledge/constraint-texts.js';
 import { cpuMs } from '../support/cpu-time.js';
 import { samplesOf } from '../support/log-samples.js';
 
@@ -54,7 +54,7 @@ describe('patterns of failures', () => {
 
 describe('constraints', () => {
   it('are known by their texts, wrapped, quoted and in other case', () => {
-    for (const { id, texts } of CONSTRAINT_TEXTS) {
+    for (const { id, texts } of constraintTexts()) {
       for (const text of texts) {
         expect(constraintOf(`x ${text} y`)?.id, text).toBeTruthy();
         expect(constraintOf(text.toUpperCase().replaceAll(' ', '\n  '))?.id, text).toBeTruthy();

@@ -1,5 +1,5 @@
 /** Which settings were in force: of each key the strongest origin of the latest attempt; and what differs between origins, or runs. */
-import { CONFIG_KEYS } from '../../knowledge/config-keys.js';
+import { configKeys } from '../../knowledge/config-keys.js';
 import type { ConfigConflict, ConfigEntry, ConfigResult } from '../../model/log-results.js';
 import { readOnce } from '../../store/read-once.js';
 import type { Store } from '../../store/store.js';
@@ -35,8 +35,6 @@ const onceSettings = readOnce(async (store: Store, runId: number): Promise<Found
   }));
 });
 
-const DICTIONARY = new Set(CONFIG_KEYS.map(({ key }) => key));
-
 function pathOf(rawKey: string): string {
   return rawKey.replace(/^-+/, '').replaceAll('-', '_');
 }
@@ -46,10 +44,11 @@ function pathOf(rawKey: string): string {
  * repeat those (`_target_`, `name`): where one file gives a key several paths, the paths are the keys.
  */
 function identify(found: readonly FoundSetting[]): Map<string, FoundSetting[]> {
+  const dictionary = configKeys();
   const paths = new Map<string, string>();
   const repeated = new Set<string>();
   for (const setting of found) {
-    if (DICTIONARY.has(setting.key)) continue;
+    if (dictionary.has(setting.key)) continue;
     const place = `${setting.key}\0${setting.attempt}\0${setting.origin}\0${setting.file}`;
     const path = pathOf(setting.rawKey);
     const known = paths.get(place);

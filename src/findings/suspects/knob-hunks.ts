@@ -3,7 +3,7 @@
 import {
   canonicalConfigKey,
   isKnownConfigKey,
-  NEGATED_FLAGS,
+  negatedFlags,
   normaliseConfigValue,
 } from '../../knowledge/config-keys.js';
 import type { ChangedValue } from '../../model/compare-results.js';
@@ -140,7 +140,7 @@ function settingsOf(lines: readonly string[]): Setting[] {
     const found: Setting[] = [];
     for (const [, name, value] of text.matchAll(FLAG)) {
       const raw = name!.replaceAll('-', '_');
-      const negated = Object.hasOwn(NEGATED_FLAGS, raw) ? NEGATED_FLAGS[raw] : undefined;
+      const negated = Object.hasOwn(negatedFlags(), raw) ? negatedFlags()[raw] : undefined;
       if (negated !== undefined) found.push({ key: negated, raw: negated, value: 'false' });
       else found.push(settingOf(name!, value ?? 'true'));
     }

@@ -6,13 +6,13 @@ import { LINT_TOPICS, lintRecords, lintRule, lintRules } from '../../../src/find
 import { SECTION_KEYS } from '../../../src/findings/settings/facts-of-config.js';
 import { CODE_TERMS, conditionOfText, textTerms } from '../../../src/findings/settings/terms.js';
 import { canonicalConfigKey } from '../../../src/knowledge/config-keys.js';
-import { CONSTRAINT_TEXTS, constraintOf } from '../../../src/knowledge/constraint-texts.js';
+import { constraintOf, constraintTexts } from '../../../src/knowledge/constraint-texts.js';
 import { LINT_SEVERITIES } from '../../../src/model/lint-results.js';
 import { VERSION_NAMES } from '../../../src/model/log-results.js';
 import { checkShape, oneOf } from '../../knowledge/schema.js';
 import { factsOfSample, lintSamples, type RuleSamples, type Sample } from '../../support/lint-sample.js';
 
-const CONSTRAINTS = new Set(CONSTRAINT_TEXTS.map(({ id }) => id));
+const CONSTRAINTS = new Set(constraintTexts().map(({ id }) => id));
 
 /** The rule's own outcome on a sample, as findings and unknowns are built from it. */
 const tried = (rule: LintRule, sample: Sample) => lint(factsOfSample(sample), [rule]);

@@ -1,5 +1,5 @@
 import { isKnownConfigKey } from '../../../../src/knowledge/config-keys.js';
-import { envFinding, KEPT_ENV } from '../../../../src/knowledge/env-keys.js';
+import { envFinding, keptEnv } from '../../../../src/knowledge/env-keys.js';
 import { readShellSettings } from '../../../../src/text/shell-settings.js';
 import type { LineFormat } from '../contract.js';
 
@@ -77,10 +77,12 @@ const MORE_ENV = [
 ];
 const ENV_ANCHORS: readonly string[] = [
   ...new Set([
-    ...KEPT_ENV.filter((name) => name.length >= 7 && name.includes('_') && !name.endsWith('*')).map(
-      (name) => `${name}=`,
-    ),
-    ...KEPT_ENV.filter((name) => name.endsWith('*') && name.length >= 9).map((name) => name.slice(0, -1)),
+    ...keptEnv()
+      .filter((name) => name.length >= 7 && name.includes('_') && !name.endsWith('*'))
+      .map((name) => `${name}=`),
+    ...keptEnv()
+      .filter((name) => name.endsWith('*') && name.length >= 9)
+      .map((name) => name.slice(0, -1)),
     ...MORE_ENV.map((name) => `${name}=`).filter((name) => name.length >= 8),
   ]),
 ];
