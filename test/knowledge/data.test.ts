@@ -2,12 +2,14 @@
 import { describe, expect, it } from 'vitest';
 import { FIXES } from '../../src/findings/advice/fixes/index.js';
 import { lintRules } from '../../src/findings/lint/rules.js';
+import { FRAMEWORKS } from '../../src/findings/settings/facts.js';
 import { SYMPTOMS } from '../../src/findings/symptoms/index.js';
 import { DISAGREEMENTS } from '../../src/knowledge/disagreements.js';
 import { KNOBS } from '../../src/knowledge/knobs/index.js';
 import { loadData } from '../../src/knowledge/load-data.js';
 import { EXPERIMENTS, WORKLOADS } from '../../src/knowledge/measured.js';
-import { checkShape, repeated, type Shape } from './schema.js';
+import { VERSION_NAMES } from '../../src/model/log-results.js';
+import { checkShape, oneOf, repeated, type Shape } from './schema.js';
 
 const idsOf = (rows: readonly { readonly id: string }[]): string[] => rows.map(({ id }) => id);
 const rules = new Set(idsOf(lintRules()));
@@ -15,6 +17,20 @@ const disagreements = new Set(idsOf(DISAGREEMENTS));
 
 const SHAPES: Readonly<Record<string, Shape>> = {
   terms: { '*': /.+/ },
+  'framework-versions': { '*': { '*': /\d+\.\d+/ } },
+  defaults: {
+    model_keys: ['string'],
+    defaults: [
+      {
+        source: /.*\.py.*/,
+        'frameworks?': [oneOf(...FRAMEWORKS)],
+        'versions?': { package: oneOf(...VERSION_NAMES), 'from?': /[\d.]+/, 'before?': /[\d.]+/ },
+        'when?': 'string',
+        'printed?': 'boolean',
+        values: { '*': 'string|integer|boolean|null' },
+      },
+    ],
+  },
   disagreements: [
     { id: /D\d+/, topic: 'string', a: 'string', b: 'string', resolution: 'string', concerns: ['string'] },
   ],

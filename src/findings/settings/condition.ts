@@ -3,10 +3,9 @@
  * fact it needs is unknown and nothing else decides it (Kleene's logic). It says what it looked at, and reads as text.
  */
 import type { VersionName } from '../../model/log-results.js';
-import type { Looked } from './facts.js';
+import type { FactsView, Looked } from './facts.js';
 import { asList, asNumber, isOn, plainWord } from './values.js';
 import { compareVersions } from './versions.js';
-import type { View } from './view.js';
 
 /** true: holds; null: unknown. */
 export type Tri = boolean | null;
@@ -20,7 +19,7 @@ export interface Outcome {
 export interface Condition {
   /** For documentation: `cpu_offloading and pipeline_model_parallel_size > 1`. */
   readonly text: string;
-  test(view: View): Outcome;
+  test(view: FactsView): Outcome;
 }
 
 const inner = ({ text }: Condition): string => (/ (?:and|or) /.test(text) ? `(${text})` : text);
@@ -71,7 +70,7 @@ export function not(part: Condition): Condition {
 }
 
 /** A condition on single facts, as text and as a function of what they are; unknown where `decide` says null. */
-export function where(text: string, look: (view: View) => readonly [Tri, ...Looked[]]): Condition {
+export function where(text: string, look: (view: FactsView) => readonly [Tri, ...Looked[]]): Condition {
   return {
     text,
     test(view) {

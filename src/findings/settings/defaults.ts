@@ -1,13 +1,14 @@
 /**
- * What a setting is where nobody tells it: the default of its framework and version. Only defaults that rules and advice look at, and only
- * those that were read upstream; a key without an entry is unknown if it is not told.
+ * What a setting is where the configuration does not set it: the default of its framework and version, from
+ * `knowledge/defaults.yaml`. Only defaults that rules and advice look at, and only those that were read upstream; a key
+ * without an entry is unknown if it is not set.
  */
+import { loadData } from '../../knowledge/load-data.js';
 import type { VersionName } from '../../model/log-results.js';
-import { DEFAULTS } from './default-values.js';
-import { KEYS_OF_MODELS } from './default-values-frameworks.js';
-import type { Framework } from './facts.js';
+import type { Condition } from './condition.js';
+import type { FactsView, Framework } from './facts.js';
+import { conditionOfText } from './terms.js';
 import { compareVersions } from './versions.js';
-import type { View } from './view.js';
 
 export interface Default {
   readonly key: string;
@@ -17,37 +18,67 @@ export interface Default {
   readonly frameworks?: readonly Framework[];
   /** In versions from `from` on and before `before`; an unknown version has the newest default. */
   readonly versions?: { readonly package: VersionName; readonly from?: string; readonly before?: string };
-  /** Only where this holds of the other settings. */
-  readonly when?: (view: View) => boolean;
-  /**
-   * Of a class that Bridge's summary compares with Megatron-Core's: the summary prints what differs from Megatron-Core, so that what it leaves
-   * out is Megatron-Core's default and not this one.
-   */
+  /** Only where this holds for the other settings. */
+  readonly when?: Condition;
+  /** Of a class whose summary in Bridge omits what is Megatron-Core's default. */
   readonly printed?: true;
   /** Class or function that defines it. */
   readonly source: string;
 }
 
-const BY_KEY = new Map<string, Default[]>();
-for (const entry of DEFAULTS) {
-  const known = BY_KEY.get(entry.key);
-  if (known === undefined) BY_KEY.set(entry.key, [entry]);
-  else known.push(entry);
+interface Defaults {
+  readonly byKey: ReadonlyMap<string, readonly Default[]>;
+  /** What describes a model, which the framework's class of the model may set. */
+  readonly modelKeys: ReadonlySet<string>;
+}
+
+interface DefaultsFile {
+  readonly model_keys: readonly string[];
+  readonly defaults: readonly (Omit<Default, 'key' | 'value' | 'when'> & {
+    readonly when?: string;
+    readonly values: Readonly<Record<string, string | number | boolean | null>>;
+  })[];
+}
+
+let loaded: Defaults | undefined;
+
+export function defaults(): Defaults {
+  loaded ??= readDefaults(loadData('defaults') as DefaultsFile);
+  return loaded;
+}
+
+function readDefaults({ model_keys: modelKeys, defaults: groups }: DefaultsFile): Defaults {
+  const byKey = new Map<string, Default[]>();
+  for (const { values, when, ...group } of groups) {
+    const shared = when === undefined ? group : { ...group, when: conditionOfText(when, `defaults: ${group.source}`) };
+    for (const [key, value] of Object.entries(values)) {
+      const entry = { key, value: asPython(value), ...shared };
+      const known = byKey.get(key);
+      if (known === undefined) byKey.set(key, [entry]);
+      else known.push(entry);
+    }
+  }
+  return { byKey, modelKeys: new Set(modelKeys) };
+}
+
+function asPython(value: string | number | boolean | null): string | null {
+  if (typeof value === 'boolean') return value ? 'True' : 'False';
+  return value === null ? null : String(value);
 }
 
 /** Undefined where there is none, or where so little was read that what is missing may just not have been seen. */
 export function defaultOf(
   key: string,
-  view: View,
+  view: FactsView,
 ): { readonly value: string | null; readonly source: string } | undefined {
   if (!isConfigured(view) || isOfRecipe(view) || isOfModel(key, view)) return undefined;
   const { name } = view.facts.framework;
-  const fits = (BY_KEY.get(key) ?? []).filter(
+  const fits = (defaults().byKey.get(key) ?? []).filter(
     (entry) =>
       (entry.frameworks === undefined || name === null || entry.frameworks.includes(name)) &&
       inVersions(entry, view) &&
       !(entry.printed && isSummarised(view)) &&
-      entry.when?.(view) !== false,
+      (entry.when === undefined || entry.when.test(view).value === true),
   );
   // One of the framework's own goes before Megatron-Core's.
   const own = name === null ? undefined : fits.find(({ frameworks }) => frameworks !== undefined);
@@ -55,7 +86,7 @@ export function defaultOf(
   return best === undefined ? undefined : { value: best.value, source: best.source };
 }
 
-/** What holds whichever framework it is: Megatron-Core's, or that of both trainers, where no framework says otherwise. */
+/** What holds in every framework: Megatron-Core's, or that of both trainers, where no framework has another. */
 function common(fits: readonly Default[]): Default | undefined {
   const shared = fits.findLast(({ frameworks }) => frameworks === undefined || frameworks.length > 1);
   return fits.every(({ value }) => value === shared?.value) ? shared : undefined;
@@ -65,10 +96,10 @@ function common(fits: readonly Default[]): Default | undefined {
 const RECIPES = ['recipe', 'recipe_name', 'model_recipe_name'];
 
 /**
- * A command line of Bridge or NeMo that names a recipe tells what it changes of it; the rest is the recipe's, which nobody told, until the run
- * prints or writes its configuration.
+ * A command line of Bridge or NeMo that names a recipe contains only the changes to it; the rest is the recipe's, and
+ * unknown until the run prints or writes its configuration.
  */
-function isOfRecipe({ facts }: View): boolean {
+function isOfRecipe({ facts }: FactsView): boolean {
   if (facts.framework.name === 'megatron-lm') return false;
   const named = RECIPES.some((key) => facts.settings.get(key)?.origin === 'command line');
   if (!named) return false;
@@ -76,27 +107,27 @@ function isOfRecipe({ facts }: View): boolean {
   return true;
 }
 
-/** Bridge and NeMo have a class for each model, whose defaults nobody read; a summary leaves out only what is Megatron-Core's. */
-function isOfModel(key: string, view: View): boolean {
+/** Bridge and NeMo have a class for each model, whose defaults were not read; a summary omits only Megatron-Core's. */
+function isOfModel(key: string, view: FactsView): boolean {
   const { name } = view.facts.framework;
-  return (name === 'megatron-bridge' || name === 'nemo') && KEYS_OF_MODELS.has(key) && !isSummarised(view);
+  return (name === 'megatron-bridge' || name === 'nemo') && defaults().modelKeys.has(key) && !isSummarised(view);
 }
 
 /** Where a whole configuration is told, or all of it that differs from the defaults. */
 const WHOLE: ReadonlySet<string> = new Set(['log dump', 'log summary', 'log yaml', 'run file']);
 
-function isSummarised({ facts }: View): boolean {
+function isSummarised({ facts }: FactsView): boolean {
   for (const { origin } of facts.settings.values()) if (origin === 'log summary') return true;
   return false;
 }
 
-/** A banner tells some sizes; only a configuration, a command line or a dump tells what is missing by not telling it. */
-function isConfigured({ facts }: View): boolean {
+/** A banner prints some sizes; only of a configuration, a command line or a dump is what is missing known to be unset. */
+function isConfigured({ facts }: FactsView): boolean {
   for (const { origin } of facts.settings.values()) if (origin !== 'log banner') return true;
   return false;
 }
 
-function inVersions({ versions }: Default, { facts }: View): boolean {
+function inVersions({ versions }: Default, { facts }: FactsView): boolean {
   if (versions === undefined) return true;
   const version = facts.versions[versions.package] ?? null;
   // Newest: no upper bound.

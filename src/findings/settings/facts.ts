@@ -53,3 +53,13 @@ export interface Looked {
   /** Of a default: where it is defined upstream. */
   readonly source: string | null;
 }
+
+/** A configuration as conditions look at it: every answer is explicit, a default, or unknown. `View` implements it. */
+export interface FactsView {
+  readonly facts: RawFacts;
+  setting(key: string): Looked;
+  env(key: string): Looked;
+  version(key: VersionName): Looked;
+  device(): Looked;
+  framework(): Looked;
+}

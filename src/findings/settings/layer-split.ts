@@ -1,7 +1,7 @@
 /** How layers are divided among pipeline stages and virtual stages. */
 import { type Condition, where } from './condition.js';
+import type { FactsView } from './facts.js';
 import { asNumber } from './values.js';
-import type { View } from './view.js';
 
 /** Layers and stages as a configuration asks for them; the first and last stage may hold a number of their own. */
 export interface Split {
@@ -25,7 +25,7 @@ const KEYS = [
 
 /** False where a layout says itself which layer goes where, and where there is one stage only. */
 export function split(text: string, broken: (split: Split) => boolean): Condition {
-  return where(text, (view: View) => {
+  return where(text, (view: FactsView) => {
     const [layers, pp, vpp, first, last, embedding, loss, layout] = KEYS.map((key) => view.setting(key));
     const stages = asNumber(pp!.value) ?? 1;
     if (pp!.by !== 'unknown' && stages <= 1) return [false, pp!];

@@ -2,11 +2,10 @@
 import { ALLOCATOR_VARIABLES } from '../../knowledge/env-keys.js';
 import { loadData } from '../../knowledge/load-data.js';
 import { type Condition, type Tri, where } from './condition.js';
-import type { Looked } from './facts.js';
+import type { FactsView, Looked } from './facts.js';
 import { chunksUneven, leavesRest, split } from './layer-split.js';
 import { type ConditionContext, parseCondition, type Term } from './parse-condition.js';
 import { asList, asNumber, isOn } from './values.js';
-import type { View } from './view.js';
 
 /** A condition of a data file; `place` names the file and the record in messages. */
 export function conditionOfText(text: string, place: string, isSetting?: ConditionContext['isSetting']): Condition {
@@ -62,7 +61,7 @@ function isRefused(text: string): boolean {
 }
 
 /** GPUs that share NVLink: 72 in an NVL72 rack, 8 in every other known device; null where the device is unknown. */
-function nvlinkDomain({ facts }: View): number | null {
+function nvlinkDomain({ facts }: FactsView): number | null {
   const { name, capability } = facts.device;
   if (name === null && capability === null) return null;
   return name !== null && /gb[23]00|nvl72/i.test(name) ? 72 : 8;
@@ -81,7 +80,7 @@ function everyLayer(freq: string | null): Tri {
 }
 
 /** The value as written, which a log's dump no longer shows: there the older spellings are already replaced. */
-function written(view: View, key: string): string | null {
+function written(view: FactsView, key: string): string | null {
   const told = view.facts.settings.get(key);
   return told === undefined || told.origin === 'log dump' ? null : told.value;
 }

@@ -2,9 +2,9 @@
 import type { VersionName } from '../../model/log-results.js';
 import { defaultOf } from './defaults.js';
 import { derived } from './derived.js';
-import type { Looked, RawFacts, Told } from './facts.js';
+import type { FactsView, Looked, RawFacts, Told } from './facts.js';
 
-export class View {
+export class View implements FactsView {
   readonly facts: RawFacts;
   private readonly settings: ReadonlyMap<string, Told>;
   private readonly known = new Map<string, Looked>();

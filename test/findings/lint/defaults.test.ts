@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { DEFAULTS } from '../../../src/findings/settings/default-values.js';
+import { defaults } from '../../../src/findings/settings/defaults.js';
 import type { Framework, RawFacts, Told } from '../../../src/findings/settings/facts.js';
 import { factsOfConfig } from '../../../src/findings/settings/facts-of-config.js';
 import { coreOfFramework, impliedCore } from '../../../src/findings/settings/framework-versions.js';
@@ -44,6 +44,8 @@ const valueOfKey = (key: string, given: Given = {}, config: Record<string, strin
   const { by, value } = viewOf(config, given).setting(key);
   return by === 'unknown' ? '?' : value;
 };
+
+const DEFAULTS = [...defaults().byKey.values()].flat();
 
 describe('defaults', () => {
   it('are of canonical keys, each with where it was read', () => {
