@@ -81,7 +81,7 @@ function folderOf(file: string): string {
 function allowedFor(folder: string): readonly string[] | undefined {
   const topic = /^src\/findings\/(.+)$/.exec(folder)?.[1];
   if (topic === undefined) return MAY_IMPORT[folder];
-  if (topic === 'flows') return [...BELOW_FINDINGS, 'src/findings/*'];
+  if (topic === 'flows') return [...BELOW_FINDINGS, 'src/findings/*', 'src/git'];
   const place = FACTS.indexOf(topic);
   const topics = place < 0 ? FACTS : FACTS.slice(0, place);
   return [...BELOW_FINDINGS, ...topics.map((name) => `src/findings/${name}`)];

@@ -3,35 +3,43 @@ import { homedir } from 'node:os';
 import { join } from 'node:path';
 
 export interface Context {
-  /** The store that `--db` or `MBF_DB` names, if any. */
-  readonly envDb: string | undefined;
+  /** For programs that a verb starts: git, the launch command of a bisection. */
+  readonly env: NodeJS.ProcessEnv;
+  /** The store where `--db` names none. */
+  readonly db: string;
   readonly cacheDir: string;
   /** Whether to show progress: a terminal, not CI. */
   readonly showProgress: boolean;
-  readonly debug: boolean;
-  /** Width of the terminal that standard output is; undefined where it is none. */
+  /** Whether standard output is a terminal. */
+  readonly isTerminal: boolean;
+  /** Width of that terminal; undefined where it is none. */
   readonly terminalColumns: number | undefined;
   /** Whether the locale can show more than ASCII. */
   readonly unicode: boolean;
-  out(text: string): void;
-  err(text: string): void;
+  out(content: string | Uint8Array): void;
+  /** Waits until all of `out` is written. */
+  written(): Promise<void>;
+  err(content: string | Uint8Array): void;
 }
 
 export function processContext(): Context {
-  const { env } = process;
+  const { env, stdout, stderr } = process;
   return {
-    envDb: env['MBF_DB'] || undefined,
+    env,
+    db: env['MBF_DB'] || 'mbforensics.duckdb',
     cacheDir: join(env['XDG_CACHE_HOME'] || join(homedir(), '.cache'), 'mbforensics'),
-    showProgress: process.stderr.isTTY === true && !env['CI'],
-    debug: process.argv.includes('--debug'),
-    terminalColumns: process.stdout.isTTY === true ? process.stdout.columns : undefined,
+    showProgress: stderr.isTTY === true && !env['CI'],
+    isTerminal: stdout.isTTY === true,
+    terminalColumns: stdout.isTTY === true ? stdout.columns : undefined,
     unicode: isUnicode(env['LC_ALL'] || env['LC_CTYPE'] || env['LANG']),
-    out: (text) => void process.stdout.write(text),
-    err: (text) => void process.stderr.write(text),
+    out: (content) => void stdout.write(content),
+    written: () =>
+      new Promise((done, fail) => void stdout.write('', (error) => (error == null ? done() : fail(error)))),
+    err: (content) => void stderr.write(content),
   };
 }
 
-/** A locale that names no encoding, or none at all (containers), is taken for UTF-8; only `C`, `POSIX` and another encoding say otherwise. */
+/** A locale without an encoding, or none at all (containers), counts as UTF-8, except `C` and `POSIX`. */
 function isUnicode(locale: string | undefined): boolean {
   if (locale === undefined || locale === '') return true;
   const encoding = /\.([^@]+)/.exec(locale)?.[1];

@@ -1,4 +1,5 @@
 /** Exit codes; README's table is tested against this one. */
+import type { Judgement } from '../model/compare-results.js';
 import type { ErrorKind } from '../model/errors.js';
 
 export const EXIT = {
@@ -17,3 +18,6 @@ export const EXIT_OF_ERROR: Readonly<Record<ErrorKind, number>> = {
   store: EXIT.store,
   internal: EXIT.bug,
 };
+
+/** Of verbs that judge a commit; `git bisect run` defines these codes. */
+export const EXIT_OF_JUDGEMENT: Readonly<Record<Judgement, number>> = { good: 0, bad: 1, skip: 125 };

@@ -1,4 +1,4 @@
-/** What runs are compared with: a name of the golden store, a golden file, or a run; and what is compared, which may be a golden file too. */
+/** The operands of `compare` and its kin: golden values by name, a golden file, or a run. */
 import { existsSync, readFileSync, statSync } from 'node:fs';
 import { basename } from 'node:path';
 import { looksLikeGolden, readGolden } from '../../parsers/index.js';
@@ -11,9 +11,8 @@ import { MbfError } from '../model/errors.js';
 import type { GoldenFile, UpstreamValues } from '../model/golden-values.js';
 import type { Measurement } from '../model/measurement.js';
 import { MIB } from '../model/units.js';
-import type { Context } from './context.js';
-import { openStore } from './store-to-open.js';
-import { type DbOptions, dbPath, openTarget, resourcesOf } from './target.js';
+import type { Session } from './session.js';
+import { openTarget } from './target.js';
 import { withHistories } from './with-histories.js';
 
 /** Runs that stand for one thing: golden values, or what is held against them. */
@@ -31,23 +30,23 @@ export interface MeasuredRuns {
 
 const MOST_FILE_BYTES = 256 * MIB;
 
-/** `golden:NAME`, `run:NAME`, `path:FILE` force one of them; else a name of the golden store, then a golden file, then whatever `openTarget` resolves. */
-export async function resolveGolden(operand: string, options: DbOptions, context: Context): Promise<MeasuredRuns> {
+/**
+ * `golden:NAME`, `run:NAME`, `path:FILE` force one of them; else a name of the golden store, then a golden file, then
+ * whatever `openTarget` resolves.
+ */
+export async function resolveGolden(operand: string, session: Session): Promise<MeasuredRuns> {
   const named = /^golden:(.+)$/s.exec(operand)?.[1];
   const rows =
-    operand.startsWith('run:') || operand.startsWith('path:')
-      ? []
-      : await storedGolden(named ?? operand, options, context);
+    operand.startsWith('run:') || operand.startsWith('path:') ? [] : await storedGolden(named ?? operand, session);
   if (rows.length > 0) return ofGoldenRows(named ?? operand, rows);
-  if (named !== undefined)
-    throw new MbfError('MBF1009', `${dbPath(options, context)} has no golden values ${JSON.stringify(named)}`);
+  if (named !== undefined) throw new MbfError('MBF1009', `${session.db} has no golden values ${JSON.stringify(named)}`);
   try {
-    return await resolveMeasured(operand, options, context);
+    return await resolveMeasured(operand, session);
   } catch (error) {
     if (!(error instanceof MbfError) || (error.code !== 'MBF1002' && error.code !== 'MBF1003')) throw error;
     throw new MbfError(
       'MBF1009',
-      `${JSON.stringify(operand)} is neither golden values of ${dbPath(options, context)}, nor a golden file, nor a run`,
+      `${JSON.stringify(operand)} is neither golden values of ${session.db}, nor a golden file, nor a run`,
     );
   }
 }
@@ -55,19 +54,15 @@ export async function resolveGolden(operand: string, options: DbOptions, context
 /** A golden file, or a run as `openTarget` resolves it. */
 export async function resolveMeasured(
   operand: string | undefined,
-  options: DbOptions,
-  context: Context,
+  { common, context }: Session,
   measure: MeasureOptions = {},
 ): Promise<MeasuredRuns> {
   const file = operand?.replace(/^path:/, '');
   const golden = file === undefined ? undefined : goldenFile(file);
   if (golden !== undefined) return golden;
-  const opened = await openTarget(operand, options, context);
-  const target = await withHistories(
-    opened,
-    await peaksToMeasure(opened.store, opened.runId, measure.mostPeaks),
-    options,
-  );
+  const opened = await openTarget(operand, common, context);
+  const needed = await peaksToMeasure(opened.store, opened.runId, measure.mostPeaks);
+  const target = await withHistories(opened, needed, common);
   try {
     const measurement = await measureRun(target.store, target.runId, target.run, measure);
     return {
@@ -133,13 +128,6 @@ function upstreamOf(row: GoldenRow): UpstreamValues {
   return golden.values;
 }
 
-async function storedGolden(name: string, options: DbOptions, context: Context): Promise<GoldenRow[]> {
-  const file = dbPath(options, context);
-  if (!existsSync(file)) return [];
-  const store = await openStore(file, { mode: 'read', ...resourcesOf(options) });
-  try {
-    return await readGoldenRows(store, name);
-  } finally {
-    await store.close();
-  }
+async function storedGolden(name: string, session: Session): Promise<GoldenRow[]> {
+  return existsSync(session.db) ? session.inStore('read', (store) => readGoldenRows(store, name)) : [];
 }

@@ -212,3 +212,19 @@ export function placeOf(file: string): { readonly parent: string; readonly name:
   const path = resolve(file);
   return { parent: dirname(path), name: basename(path) };
 }
+
+/** A rendering that a verb writes besides its answer; the file is replaced whole, and `-` is standard output. */
+export async function writeReport(file: string, content: string, context: Context): Promise<void> {
+  if (file === '-') context.out(content);
+  else await writeWhole(file, content, true);
+}
+
+/** A text as a whole, in place of what is there with `force`. */
+export async function writeWhole(file: string, content: string, force: boolean): Promise<void> {
+  const { parent, name } = placeOf(file);
+  await withWorkDirectory(parent, file, async (directory) => {
+    const work = join(directory, name);
+    await writeTextFile(work, file, (sink) => sink.write(content));
+    putInPlace(work, file, force);
+  });
+}

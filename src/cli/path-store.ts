@@ -10,13 +10,13 @@ import { basename, join, resolve } from 'node:path';
 import { asFailure } from '../ingest/as-failure.js';
 import { discover } from '../ingest/discover.js';
 import { PARSER_VERSION } from '../ingest/parser-version.js';
+import { openStore, storeToOpen } from '../ingest/store-to-open.js';
 import { MbfError } from '../model/errors.js';
 import type { Failure, IngestResult } from '../model/results.js';
 import { SCHEMA_VERSION } from '../store/migrations.js';
 import type { Store } from '../store/store.js';
 import type { Context } from './context.js';
 import { progressLine } from './progress.js';
-import { openStore, storeToOpen } from './store-to-open.js';
 
 /** DuckDB's share while ingesting: the decoder needs about as much beside it, and appending uses one thread however many there are. */
 export const INGEST_RESOURCES = { memoryLimitBytes: 96 * 1024 * 1024, threads: 1 } as const;

@@ -1,5 +1,6 @@
 /** What a verb is asked about: a path, a handle, a run of the store, or the latest run. */
 import { existsSync } from 'node:fs';
+import { openStore } from '../ingest/store-to-open.js';
 import { MbfError } from '../model/errors.js';
 import { MIB, parseSize } from '../model/units.js';
 import type { Store } from '../store/store.js';
@@ -12,9 +13,6 @@ import {
   pathStore,
   type StoreResources,
 } from './path-store.js';
-import { openStore } from './store-to-open.js';
-
-export const DEFAULT_DB = 'mbforensics.duckdb';
 
 export interface Target extends OpenedStore {
   /** The run a verb is about. */
@@ -39,10 +37,6 @@ export function resourcesOf(options: DbOptions): StoreResources {
   return { memoryLimitBytes };
 }
 
-export function dbPath(options: DbOptions, context: Context): string {
-  return options.db ?? context.envDb ?? DEFAULT_DB;
-}
-
 /** The store itself, for verbs that list or query all of it. A path operand means the store of that path. */
 export async function openTargetStore(
   operand: string | undefined,
@@ -51,7 +45,7 @@ export async function openTargetStore(
 ): Promise<OpenedStore> {
   const resources = resourcesOf(options);
   if (operand !== undefined) return pathStore(operand.replace(/^path:/, ''), context, resources);
-  return openedStore(await openStore(dbPath(options, context), { mode: 'read', ...resources }), []);
+  return openedStore(await openStore(options.db ?? context.db, { mode: 'read', ...resources }), []);
 }
 
 type Kind = 'run' | 'snapshot' | 'commit' | 'label' | 'path' | undefined;
@@ -68,7 +62,7 @@ export async function openTarget(operand: string | undefined, options: DbOptions
   if (name !== undefined && (kind === 'path' || (kind === undefined && existsSync(name)))) {
     return { ...(await pathStore(name, context, resources)), handle: undefined };
   }
-  const file = dbPath(options, context);
+  const file = options.db ?? context.db;
   if (name === undefined || existsSync(file)) {
     const found = await inStore(file, kind, name, resources);
     if (found !== undefined) return found;

@@ -1,12 +1,12 @@
 /** Makes sure that the histories a verb needs are in the store before it answers. */
 import { deviceHistory } from '../findings/trace/device-history.js';
+import { openStore } from '../ingest/store-to-open.js';
 import { HISTORY_RULES } from '../model/derived-tables.js';
 import { MbfError } from '../model/errors.js';
 import type { Store } from '../store/store.js';
 import type { Context } from './context.js';
 import { type OpenedStore, openedStore, type StoreResources } from './path-store.js';
-import { openStore } from './store-to-open.js';
-import { type DbOptions, resourcesOf, type Target } from './target.js';
+import { type DbOptions, resourcesOf } from './target.js';
 
 /**
  * Derives what is missing of the histories of `snapshotIds` and keeps it in the store: walking a trace of millions of entries takes seconds, and every
@@ -84,17 +84,6 @@ export async function withHistoriesFor(
   const { missingAttributions, storeAttribution } = await import('../findings/attribution/store-attribution.js');
   return derived(walked, await missingAttributions(walked.store), storeAttribution, options, (error) =>
     context.err(`warning: components are missing: ${error.describe()}\n`),
-  );
-}
-
-/** {@link withHistories} of the snapshots a target names. */
-export async function targetWithHistories(target: Target, options: DbOptions): Promise<Target> {
-  const filter = { run_id: target.handle === undefined ? target.runId : null, handle: target.handle ?? null };
-  const snapshots = await target.store.all('snapshot.list', filter);
-  return withHistories(
-    target,
-    snapshots.map((row) => row.snapshot_id),
-    options,
   );
 }
 

@@ -1,0 +1,186 @@
+/** One definition of a verb: from it come its help, its arguments, its answer as text and JSON, and its exit code. */
+import { type Command, Option } from 'commander';
+import { toJson } from '../report/json.js';
+import type { Context } from './context.js';
+import { EXIT } from './exit-codes.js';
+import type { Specs, Values } from './options.js';
+import { type CommonOptions, Session } from './session.js';
+
+/** Headings of `mbforensics --help`, in its order. */
+export const GROUPS = [
+  'Start here',
+  'Memory at a moment',
+  'The run',
+  'Compare',
+  'What if',
+  'Knowledge',
+  'Store',
+] as const;
+export type Group = (typeof GROUPS)[number];
+
+type None = Record<never, never>;
+type Given<Operands extends Specs, Options extends Specs> = Values<Operands> & Values<Options> & CommonOptions;
+
+interface Described {
+  readonly name: string;
+  readonly summary: string;
+  /** Help before the examples. */
+  readonly notes?: string;
+  /** Command lines without the program's name. */
+  readonly examples: readonly string[];
+  /** Help after the examples. */
+  readonly closing?: string;
+}
+
+interface Definition<Operands extends Specs, Options extends Specs, Result> extends Described {
+  /** Of `--help`; verbs of a verb have none. */
+  readonly group?: Group;
+  /** Whether it has no store: then `--json` is its only common option. */
+  readonly storeless?: boolean;
+  readonly operands?: Operands;
+  readonly options?: Options;
+  /** Whether operands may look like options. */
+  readonly takesFlags?: boolean;
+  /** Undefined where there is nothing (more) to print. The session closes what was opened. */
+  ask(given: Given<Operands, Options>, session: Session): Promise<Result | undefined> | Result | undefined;
+  /** What `--json` prints, if it is only a part of the result. */
+  document?(result: Result): unknown;
+  /** The result as text; with `--json` it is printed as JSON instead. */
+  render(result: Result, given: Given<Operands, Options>, context: Context): string;
+  /** Further renderings, by the options that name their files; `-` replaces the answer. */
+  readonly reports?: { readonly [Key in keyof Options]?: (result: Result) => string | Promise<string> };
+  /** The exit code, unless a file could not be read. */
+  exitCode?(result: Result, given: Given<Operands, Options>): number;
+  /** Whether the exit code is a judgement for `git bisect run`: see `main.ts`. */
+  readonly judges?: boolean;
+  readonly verbs?: readonly Verb[];
+}
+
+export interface Ending {
+  readonly exitCode: number;
+  readonly judges: boolean;
+}
+
+export interface Host {
+  readonly context: Context;
+  /** Called once, when the verb has answered. */
+  end(ending: Ending): void;
+  /** `--debug` was given. */
+  debug(): void;
+}
+
+export interface Verb extends Described {
+  readonly group: Group | undefined;
+  readonly verbs: readonly Verb[];
+  addTo(parent: Command, host: Host): void;
+}
+
+export function defineVerb<Result, Operands extends Specs = None, Options extends Specs = None>(
+  definition: Definition<Operands, Options, Result>,
+): Verb {
+  const { group, verbs = [] } = definition;
+  return {
+    ...definition,
+    group,
+    verbs,
+    addTo(parent, host) {
+      const command = describe(parent, definition);
+      const { operands = {} as Operands, options = {} as Options, storeless } = definition;
+      for (const { flags, help } of Object.values(operands)) command.argument(flags, help);
+      const declared = Object.entries(options).map(([key, spec]) => {
+        const made = new Option(spec.flags, spec.help);
+        if (spec.choices !== undefined) made.choices(spec.choices);
+        if (spec.initial !== undefined) made.default(spec.initial);
+        if (Array.isArray(spec.initial)) made.argParser((one: string, all: readonly string[]) => [...all, one]);
+        command.addOption(made.makeOptionMandatory(spec.isRequired));
+        return { key, spec, made };
+      });
+      addCommon(command, storeless === true);
+      if (definition.takesFlags === true) command.allowUnknownOption();
+      finish(command, definition, host);
+      command.action(async () => {
+        const raw = command.optsWithGlobals();
+        const given: Record<string, unknown> = {
+          db: raw['db'],
+          json: raw['json'] === true,
+          memoryLimit: raw['memoryLimit'],
+        };
+        for (const [i, [key, spec]] of Object.entries(operands).entries())
+          given[key] = spec.read(command.processedArgs[i], spec.flags);
+        for (const { key, spec, made } of declared) given[key] = spec.read(raw[made.attributeName()], made.long!);
+        host.end(await answer(definition, given as Given<Operands, Options>, host.context));
+      });
+      for (const verb of verbs) verb.addTo(command, host);
+    },
+  };
+}
+
+/** A verb that only has verbs of its own, such as `golden`. */
+export function defineVerbs(definition: Omit<Described, 'examples'> & { group: Group; verbs: readonly Verb[] }): Verb {
+  const examples = definition.verbs.flatMap((verb) => verb.examples);
+  return {
+    ...definition,
+    examples,
+    addTo(parent, host) {
+      const command = describe(parent, { ...definition, examples });
+      for (const verb of definition.verbs) verb.addTo(command, host);
+      finish(command, undefined, host);
+    },
+  };
+}
+
+function describe(
+  parent: Command,
+  { name, summary, group }: Described & { readonly group?: Group | undefined },
+): Command {
+  const command = parent.command(name).description(summary).exitOverride();
+  return group === undefined ? command : command.helpGroup(`${group}:`);
+}
+
+function addCommon(command: Command, storeless: boolean): void {
+  if (!storeless) command.option('--db <file>', 'the store (default: $MBF_DB, else mbforensics.duckdb)');
+  command.option('--json', 'print one JSON document');
+  if (!storeless)
+    command.option(
+      '--memory-limit <size>',
+      'memory the database may use, e.g. 256MiB (default: 1GiB); beyond it, it spills to disk',
+    );
+}
+
+function finish(command: Command, described: Described | undefined, host: Host): void {
+  command.option('--debug', 'print stack traces of errors').on('option:debug', () => host.debug());
+  if (described === undefined) return;
+  const { notes, examples, closing } = described;
+  const lines = examples.map((example) => `  $ mbforensics ${example}`).join('\n');
+  command.addHelpText('after', `${notes === undefined ? '' : `\n${notes}\n`}\nExamples:\n${lines}\n`);
+  if (closing !== undefined) command.addHelpText('after', `\n${closing}\n`);
+}
+
+/** Asks, prints, and closes what was opened. JSON and text are two renderings of one result. */
+async function answer<Operands extends Specs, Options extends Specs, Result>(
+  { ask, document, render, reports = {}, exitCode, judges = false }: Definition<Operands, Options, Result>,
+  given: Given<Operands, Options>,
+  context: Context,
+): Promise<Ending> {
+  const session = new Session(context, given);
+  try {
+    const result = await ask(given, session);
+    if (result !== undefined) {
+      const files = new Map<string, string>();
+      const values: Readonly<Record<string, unknown>> = given;
+      for (const key of Object.keys(reports)) if (typeof values[key] === 'string') files.set(key, values[key]);
+      if (![...files.values()].includes('-'))
+        context.out(given.json ? toJson(document?.(result) ?? result) : render(result, given, context));
+      for (const [key, file] of files) {
+        const { writeReport } = await import('./output-file.js');
+        await writeReport(file, await reports[key]!(result), context);
+      }
+    }
+    for (const remark of session.remarks) context.err(remark);
+    const code = result === undefined ? EXIT.done : (exitCode?.(result, given) ?? EXIT.done);
+    if (judges) await context.written();
+    return { exitCode: session.hasFailed && !judges ? EXIT.input : code, judges };
+  } finally {
+    await session.close();
+  }
+}

@@ -1,0 +1,213 @@
+/** How verbs declare operands and options, and the parsers of their values. Every parser throws MBF1001. */
+import { MbfError } from '../model/errors.js';
+import { parseSize } from '../model/units.js';
+
+/** An operand (`<run>`, `[run]`, `<run...>`) or an option (`--limit <n>`), and the value a verb gets of it. */
+export interface Spec<Value> {
+  readonly flags: string;
+  readonly help: string;
+  /** What is parsed where the option is not given; part of the help. */
+  readonly initial?: string | readonly string[];
+  /** The only words commander lets through. */
+  readonly choices?: readonly string[];
+  readonly isRequired?: boolean;
+  /** `given` is what commander has; `name` is the option's long name. */
+  read(given: unknown, name: string): Value;
+}
+export type Specs = Readonly<Record<string, Spec<unknown>>>;
+export type Values<All extends Specs> = {
+  readonly [Key in keyof All]: All[Key] extends Spec<infer Value> ? Value : never;
+};
+
+type Parse<Value> = (text: string, name: string) => Value;
+type Operand<Flags extends string> = Flags extends `${string}...${string}`
+  ? readonly string[]
+  : Flags extends `<${string}`
+    ? string
+    : string | undefined;
+
+export const text: Parse<string> = (given) => given;
+
+export function operand<const Flags extends string>(flags: Flags, help: string): Spec<Operand<Flags>>;
+export function operand<Value>(flags: `<${string}>`, help: string, parse: Parse<Value>): Spec<Value>;
+export function operand(flags: string, help: string, parse: Parse<unknown> = text): Spec<unknown> {
+  return { flags, help, read: (given, name) => (typeof given === 'string' ? parse(given, name) : given) };
+}
+
+export function flag(flags: string, help: string): Spec<boolean> {
+  return { flags, help, read: (given) => given === true };
+}
+
+/** An option with a value; `initial` stands for it where it is not given. */
+export function option(flags: string, help: string): Spec<string | undefined>;
+export function option<Value>(flags: string, help: string, parse: Parse<Value>): Spec<Value | undefined>;
+export function option<Value>(flags: string, help: string, parse: Parse<Value>, initial: string): Spec<Value>;
+export function option(flags: string, help: string, parse: Parse<unknown> = text, initial?: string): Spec<unknown> {
+  const read = (given: unknown, name: string) => (typeof given === 'string' ? parse(given, name) : undefined);
+  return { flags, help, read, ...(initial === undefined ? {} : { initial }) };
+}
+
+/** An option whose value may be left out, `--curve [slices]`: then it is `bare`. */
+export function optional<Value>(
+  flags: string,
+  help: string,
+  parse: Parse<Value>,
+  bare: Value,
+): Spec<Value | undefined> {
+  return {
+    ...option(flags, help),
+    read: (given, name) => (typeof given === 'string' ? parse(given, name) : given === true ? bare : undefined),
+  };
+}
+
+/** An option that may be repeated. */
+export function repeated(flags: string, help: string): Spec<readonly string[]>;
+export function repeated<Value>(flags: string, help: string, parse: Parse<Value>): Spec<readonly Value[]>;
+export function repeated(flags: string, help: string, parse: Parse<unknown> = text): Spec<readonly unknown[]> {
+  return { flags, help, initial: [], read: (given, name) => (given as string[]).map((one) => parse(one, name)) };
+}
+
+/** An option whose words commander checks, and lists in the help. */
+export function choice<Word extends string>(
+  flags: string,
+  help: string,
+  choices: readonly Word[],
+): Spec<Word | undefined>;
+export function choice<Word extends string>(
+  flags: string,
+  help: string,
+  choices: readonly Word[],
+  initial: Word,
+): Spec<Word>;
+export function choice(flags: string, help: string, choices: readonly string[], initial?: string): Spec<unknown> {
+  return { flags, help, choices, read: (given) => given, ...(initial === undefined ? {} : { initial }) };
+}
+
+/** An option that has to be given; `missing` is the error without it, else commander's. */
+export function required(flags: string, help: string, missing?: string): Spec<string> {
+  const read = (given: unknown): string => {
+    if (typeof given !== 'string') throw new MbfError('MBF1001', missing ?? `${flags} is missing`);
+    return given;
+  };
+  return { flags, help, isRequired: missing === undefined, read };
+}
+
+function wrong(name: string, given: string, what: string): MbfError {
+  return new MbfError('MBF1001', `${name} ${JSON.stringify(given)} is ${what}`);
+}
+
+/** A whole number in any spelling of JavaScript's; `what` is the error's "no …". */
+function whole(least: number, what: string): Parse<number> {
+  return (given, name) => {
+    const value = Number(given);
+    if (given.trim() === '' || !Number.isSafeInteger(value) || value < least) throw wrong(name, given, what);
+    return value;
+  };
+}
+
+export const count = whole(0, 'no count');
+export const countFromOne = whole(1, 'no count from 1 on');
+export const rank = whole(0, 'no rank');
+
+/** A count of which 0 means all, which is undefined. */
+export const countOrAll: Parse<number | undefined> = (given, name) => count(given, name) || undefined;
+
+/** A number in decimal digits. */
+export function digits(most: number, what: string): Parse<number> {
+  return (given, name) => {
+    if (!/^\d+$/.test(given) || given.length > most) throw wrong(name, given, what);
+    return Number(given);
+  };
+}
+
+export function between(least: number, most: number): Parse<number> {
+  return (given, name) => {
+    const value = /^\d{1,9}$/.test(given) ? Number(given) : Number.NaN;
+    if (!(value >= least && value <= most)) throw wrong(name, given, `no number from ${least} to ${most}`);
+    return value;
+  };
+}
+
+export function oneOf<const Word extends string>(words: readonly Word[]): Parse<Word> {
+  return (given, name) => {
+    const word = words.find((candidate) => candidate === given);
+    if (word === undefined) throw wrong(name, given, `none of ${words.join(', ')}`);
+    return word;
+  };
+}
+
+/** `80GiB` in bytes. */
+export const size: Parse<number> = (given, name) => {
+  const bytes = parseSize(given);
+  if (bytes === undefined) throw wrong(name, given, 'no size');
+  return bytes;
+};
+
+export const wholeSize: Parse<number> = (given, name) => {
+  const bytes = size(given, name);
+  if (!Number.isSafeInteger(bytes)) throw wrong(name, given, 'no size');
+  return bytes;
+};
+
+/** `example` follows the error's text. */
+export function sizeAboveZero(example = ''): Parse<number> {
+  return (given, name) => {
+    const bytes = parseSize(given);
+    if (bytes === undefined || bytes === 0) throw wrong(name, given, `no size${example}`);
+    return bytes;
+  };
+}
+
+const SECONDS: Readonly<Record<string, number>> = { '': 1, s: 1, m: 60, h: 3600 };
+
+/** `90`, `90s`, `30m`, `2h` in milliseconds. */
+export const duration: Parse<number> = (given, name) => {
+  const match = /^(\d{1,7}(?:\.\d{1,3})?)([smh]?)$/.exec(given);
+  const seconds = match === null ? 0 : Number(match[1]) * SECONDS[match[2]!]!;
+  // Beyond this a timer of Node ends at once.
+  if (seconds <= 0 || seconds > 2_000_000) throw wrong(name, given, 'no time, such as 30m');
+  return 1000 * seconds;
+};
+
+/** `2%`, `0.5 %` or `0.02`; a bare number of 1 or more is refused, for it could be either. */
+export const share: Parse<number> = (given, name) => {
+  const match = /^\s*(\d+(?:\.\d+)?|\.\d+)\s*(%?)\s*$/.exec(given);
+  const value = match === null ? Number.NaN : Number(match[1]) / (match[2] === '%' ? 100 : 1);
+  if (!(value >= 0 && (value < 1 || match?.[2] === '%'))) throw wrong(name, given, 'no share such as 2% or 0.02');
+  return value;
+};
+
+/** `50` (percent) as a share. */
+export const percentage: Parse<number> = (given, name) => {
+  const percent = Number(given);
+  if (!/^\d{1,3}(?:\.\d+)?$/.test(given) || !(percent > 0 && percent <= 100))
+    throw wrong(name, given, 'no percentage above 0, up to 100');
+  return percent / 100;
+};
+
+const MINUTE_US = 60_000_000;
+
+/** `+02:00`, `-0330`, `+9`: how far printed clocks are ahead of UTC, as the microseconds to add to them. */
+export const utcOffset: Parse<number> = (given, name) => {
+  const match = /^([+-])(\d{1,2})(?::?([0-5]\d))?$/.exec(given.replace('−', '-'));
+  const minutes = match === null ? Number.NaN : Number(match[2]) * 60 + Number(match[3] ?? 0);
+  if (match === null || minutes > 14 * 60) throw wrong(name, given, 'no offset such as +02:00');
+  return (match[1] === '-' ? minutes : -minutes) * MINUTE_US;
+};
+
+/** What several verbs declare alike. */
+export const RUN = operand('[run]', 'a run of the store or a path; default: the run ingested last');
+export const SNAPSHOT = operand('[snapshot]', 'a handle, a run, or a path; default: the run ingested last');
+export const ONE_DEVICE = option(
+  '--device <n>',
+  'device ordinal; default: the one that ran out, else the one with the longest trace',
+  count,
+);
+export const ONLY_DEVICE = option('--device <n>', 'only this device', count);
+export const CAPACITY = capacity('total memory of the device, e.g. 80GiB, where no message prints it');
+export const TOLERANCE = option('--tolerance <list>', 'least relative changes that count, such as memory=1%,time=3%');
+
+/** `--capacity`, also as it was written: commands that a screen suggests repeat it. */
+export function capacity(help: string): Spec<{ readonly bytes: number; readonly text: string } | undefined> {
+  return option('--capacity <size>', help, (given, name) => ({ bytes: size(given, name), text: given }));
+}

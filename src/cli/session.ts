@@ -1,0 +1,132 @@
+/** What a verb opens while it answers. All of it is loaded when it is asked for, and closed when the verb ends. */
+import type { SnapshotFilter } from '../findings/run/names/snapshots.js';
+import type { ChosenDevice } from '../findings/state/choose-snapshot.js';
+import type { Moment } from '../findings/trace/moment.js';
+import { MbfError } from '../model/errors.js';
+import type { Store } from '../store/store.js';
+import type { Context } from './context.js';
+import type { OpenedStore } from './path-store.js';
+import type { Target } from './target.js';
+import type { TwoTargets } from './two-targets.js';
+
+export interface CommonOptions {
+  readonly db: string | undefined;
+  readonly json: boolean;
+  readonly memoryLimit: string | undefined;
+}
+
+/** Snapshots whose histories a question needs, by the opened target. */
+export type Needs = (target: Target) => Promise<readonly number[]>;
+type Closable = { close(): Promise<void> };
+
+export class Session {
+  readonly context: Context;
+  readonly common: CommonOptions;
+  /** Whether a file of a run could not be read. */
+  hasFailed = false;
+  /** For standard error, after the answer. */
+  readonly remarks: string[] = [];
+  readonly #opened: Closable[] = [];
+
+  constructor(context: Context, common: CommonOptions) {
+    this.context = context;
+    this.common = common;
+  }
+
+  /** The store that `--db`, `MBF_DB` or the default names. */
+  get db(): string {
+    return this.common.db ?? this.context.db;
+  }
+
+  /** Opens that store only for `work`. */
+  async inStore<Result>(mode: 'read' | 'write', work: (store: Store) => Promise<Result>): Promise<Result> {
+    const [{ openStore }, { resourcesOf }] = await Promise.all([
+      import('../ingest/store-to-open.js'),
+      import('./target.js'),
+    ]);
+    const store = await openStore(this.db, { mode, ...resourcesOf(this.common) });
+    try {
+      return await work(store);
+    } finally {
+      await store.close();
+    }
+  }
+
+  /** Has it closed when the verb ends. */
+  keep<Kept extends Closable>(kept: Kept): Kept {
+    this.#opened.push(kept);
+    return kept;
+  }
+
+  async close(): Promise<void> {
+    for (const opened of this.#opened.splice(0)) await opened.close();
+  }
+
+  note({ failed }: Pick<OpenedStore, 'failed'>): void {
+    if (failed.length > 0) this.hasFailed = true;
+  }
+
+  /** What the operand means, opened, with the histories that are needed. `cannotKeep` as of `withHistories`. */
+  async target(operand: string | undefined, needs?: Needs, cannotKeep?: (error: MbfError) => void): Promise<Target> {
+    const { openTarget } = await import('./target.js');
+    const opened = await openTarget(operand, this.common, this.context);
+    this.note(opened);
+    if (needs === undefined) return this.keep(opened);
+    const { withHistories } = await import('./with-histories.js');
+    try {
+      return this.keep(await withHistories(opened, await needs(opened), this.common, cannotKeep));
+    } catch (error) {
+      await opened.close();
+      throw error;
+    }
+  }
+
+  /** As {@link target}, with the histories of every snapshot that the operand means. */
+  async snapshots(operand: string | undefined): Promise<Target & { readonly filter: SnapshotFilter }> {
+    const target = await this.target(operand, async ({ store, ...about }) => {
+      const { runId = null, handle = null } = filterOf(about);
+      return (await store.all('snapshot.list', { run_id: runId, handle })).map((row) => row.snapshot_id);
+    });
+    return { ...target, filter: filterOf(target) };
+  }
+
+  /** The device that the operand, the moment and `--device` mean. `cannotKeep` as of `withHistories`. */
+  async device(
+    operand: string | undefined,
+    moment: Moment,
+    device: number | undefined,
+    cannotKeep?: (error: MbfError) => void,
+  ): Promise<{ readonly store: Store; readonly chosen: ChosenDevice }> {
+    const { chooseDevice } = await import('../findings/state/choose-snapshot.js');
+    let chosen: ChosenDevice | undefined;
+    const choose: Needs = async (target) => {
+      chosen = await chooseDevice(target.store, filterOf(target), moment, device);
+      return [chosen.snapshotId];
+    };
+    const { store, run } = await this.target(operand, choose, cannotKeep);
+    const { others, handle } = chosen!;
+    if (others > 0)
+      this.remarks.push(`${others + 1} snapshots in run ${run}; this is ${handle}, name another by its handle\n`);
+    return { store, chosen: chosen! };
+  }
+
+  /** The store itself, or that of a path; files that could not be read do not count. */
+  async store(path: string | undefined): Promise<OpenedStore> {
+    const { openTargetStore } = await import('./target.js');
+    return this.keep(await openTargetStore(path, this.common, this.context));
+  }
+
+  /** Two operands, opened when they are used; files that could not be read do not count. */
+  async two(operands: readonly [string, string]): Promise<TwoTargets> {
+    const { twoTargets } = await import('./two-targets.js');
+    return this.keep(twoTargets(operands, this.common, this.context));
+  }
+}
+
+/** Throws MBF1002 where nothing was found. */
+export function demandSnapshots(run: string, found: readonly unknown[]): void {
+  if (found.length === 0) throw new MbfError('MBF1002', `run ${run} has no memory snapshot`);
+}
+
+const filterOf = ({ runId, handle }: Pick<Target, 'runId' | 'handle'>): SnapshotFilter =>
+  handle === undefined ? { runId } : { handle };

@@ -1,0 +1,180 @@
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { PARSERS } from '../../../../parsers/index.js';
+import { CRITERION_FORMS, criterionText, parseCriterion } from '../../../findings/compare/bisect/criterion.js';
+import { judgeHead } from '../../../findings/flows/bisect/judge-head.js';
+import { describeBisection } from '../../../findings/flows/bisect/report.js';
+import {
+  bisectDirectory,
+  keepJudgement,
+  openSession,
+  readSession,
+  STORE_NAME,
+} from '../../../findings/flows/bisect/session.js';
+import { measureRun } from '../../../findings/flows/measure-run.js';
+import { parseTolerances } from '../../../findings/measure/tolerances.js';
+import { openRepository } from '../../../git/repository.js';
+import { ingest } from '../../../ingest/ingest.js';
+import { openStore, storeToOpen } from '../../../ingest/store-to-open.js';
+import type { TriageResult } from '../../../model/compare-results.js';
+import { MbfError } from '../../../model/errors.js';
+import type { Measurement } from '../../../model/measurement.js';
+import { bisectReportMarkdown, bisectReportText } from '../../../report/bisect-report-text.js';
+import { triageText } from '../../../report/triage-text.js';
+import { defineVerb, defineVerbs } from '../../define-verb.js';
+import { EXIT_OF_JUDGEMENT } from '../../exit-codes.js';
+import { resolveGolden, resolveMeasured } from '../../golden-operand.js';
+import { count, duration, flag, operand, option, required, TOLERANCE, text } from '../../options.js';
+import { INGEST_RESOURCES } from '../../path-store.js';
+import { Session } from '../../session.js';
+
+const run = defineVerb({
+  name: 'run',
+  summary: 'launch the checked-out commit, judge it, and exit as `git bisect run` wants: 0, 1, 125; 255 stops it',
+  operands: {
+    command: operand('<command...>', 'the launch command, after --; it writes to $MBF_OUTPUT_DIR, or prints its log'),
+  },
+  options: {
+    golden: required(
+      '--golden <golden>',
+      'golden values: a name, a golden file, or a run of a good commit',
+      'judge by what? --golden NAME, FILE or RUN',
+    ),
+    criterion: option('--on <criterion>', `what is hunted: ${CRITERION_FORMS}`, parseCriterion, 'oom'),
+    like: option('--like <run>', 'a run that has what is hunted'),
+    tolerance: TOLERANCE,
+    mostRuns: option('--runs <n>', 'launches of a commit while they cannot tell', launches, '1'),
+    timeoutMs: option('--timeout <time>', 'end a launch after this, such as 30m; what it wrote is judged', duration),
+    output: option('--output <dir>', 'a folder the command writes to by itself; what it writes there is collected'),
+    quiet: flag('-q, --quiet', 'do not repeat what the command prints'),
+  },
+  examples: [
+    'bisect run --golden llama3-70b --on memory --runs 3 -- ./launch.sh',
+    'bisect run --golden golden.json --like runs/oom --timeout 40m -- sbatch --wait train.sbatch',
+  ],
+  closing: '  $ git bisect start BAD GOOD && git bisect run mbforensics bisect run --golden G -- ./launch.sh',
+  async ask(
+    { command, criterion, like, mostRuns, timeoutMs, output, quiet, ...given },
+    session,
+  ): Promise<TriageResult> {
+    const { env, err } = session.context;
+    const tolerances = parseTolerances(given.tolerance);
+    const repository = await openRepository('.', env);
+    const golden = await resolveGolden(given.golden, session);
+    const hunted = like === undefined ? null : (await resolveMeasured(like, session)).runs[0]!;
+    const bisection = await openSession(repository, {
+      schema: 'mbforensics/bisect-session@1',
+      criterion: criterionText(criterion),
+      golden: given.golden,
+      like: like ?? null,
+      tolerance: given.tolerance ?? null,
+      command,
+      started_at: new Date().toISOString(),
+    });
+    const db = join(bisectDirectory(repository), STORE_NAME);
+    const judged = await judgeHead({
+      ...{
+        repository,
+        session: bisection,
+        command,
+        criterion,
+        golden,
+        hunted,
+        tolerances,
+        mostRuns,
+        timeoutMs,
+        output,
+        env,
+      },
+      echo: quiet ? () => {} : err,
+      remark: err,
+      measure: (...launch) => measureLaunch(db, ...launch),
+    });
+    const { judgement, reason, evidence, checks, commit, runs } = judged;
+    await keepJudgement(bisection, {
+      schema: 'mbforensics/bisect-judgement@1',
+      sha: commit.sha,
+      subject: commit.subject,
+      ...{ judgement, reason, evidence, checks, runs },
+      judged_at: new Date().toISOString(),
+    });
+    return {
+      schema: 'mbforensics/triage@1',
+      judgement,
+      criterion: criterionText(criterion),
+      reason,
+      evidence,
+      run: runs.join(', '),
+      commit: commit.sha,
+      golden: golden.name,
+      checks,
+    };
+  },
+  render: triageText,
+  exitCode: ({ judgement }) => EXIT_OF_JUDGEMENT[judgement],
+  judges: true,
+});
+
+const report = defineVerb({
+  name: 'report',
+  summary: 'what a bisection found: the commit, its memory by component and site, its hunks and settings',
+  options: {
+    repo: option('--repo <dir>', 'the repository', text, '.'),
+    session: option('--session <id>', 'which bisection; default: the one judged last'),
+    markdown: option('--markdown <file>', 'also write it as Markdown; - is standard output'),
+  },
+  examples: ['bisect report', 'bisect report --markdown culprit.md --json'],
+  async ask({ repo, ...given }, session) {
+    const repository = await openRepository(repo, session.context.env);
+    const bisection = readSession(repository, given.session);
+    const db = join(bisectDirectory(repository), STORE_NAME);
+    if (!existsSync(db)) throw new MbfError('MBF1004', 'the store of the bisection is gone', { file: db });
+    const inDb = new Session(session.context, { ...session.common, db });
+    return describeBisection(
+      repository,
+      bisection,
+      async (name) => (await resolveMeasured(`run:${name}`, inDb)).runs[0]!,
+    );
+  },
+  render: bisectReportText,
+  reports: { markdown: bisectReportMarkdown },
+});
+
+export const verb = defineVerbs({
+  name: 'bisect',
+  group: 'Compare',
+  summary: 'find the commit that did it: a judge for `git bisect run`, and what it found',
+  verbs: [run, report],
+});
+
+function launches(text: string, name: string): number {
+  const most = count(text, name);
+  if (most === 0) throw new MbfError('MBF1001', '--runs 0 would judge nothing');
+  return most;
+}
+
+/** Ingests what a launch wrote into the store of the bisection, and measures it; undefined if nothing can be read. */
+async function measureLaunch(
+  db: string,
+  directory: string,
+  run: string,
+  commit: string,
+): Promise<Measurement | undefined> {
+  const ingested = storeToOpen(db, { mode: 'write', ...INGEST_RESOURCES });
+  try {
+    const question = { store: ingested, parsers: PARSERS, paths: [directory], run, commit, now: new Date() };
+    const { sources } = await ingest(question);
+    if (!sources.some(({ status }) => status === 'ingested' || status === 'unchanged')) return undefined;
+  } finally {
+    await ingested.close();
+  }
+  // Histories and attribution that are computed now are kept.
+  const store = await openStore(db, { mode: 'write' });
+  try {
+    const row = (await store.all('store.runs', { run_id: null })).find(({ name }) => name === run);
+    if (row === undefined) throw new Error(`run ${run} was ingested and is not in ${db}`);
+    return await measureRun(store, row.run_id, run);
+  } finally {
+    await store.close();
+  }
+}

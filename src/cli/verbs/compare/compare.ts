@@ -1,0 +1,73 @@
+import { compareWithGolden } from '../../../findings/flows/compare-with-golden.js';
+import { parseTolerances } from '../../../findings/measure/tolerances.js';
+import { openRepository } from '../../../git/repository.js';
+import { type CompareResult, type CompareVerdict, PRESETS } from '../../../model/compare-results.js';
+import { compareJunit } from '../../../report/compare-junit.js';
+import { compareMarkdown } from '../../../report/compare-markdown.js';
+import { compareSarif } from '../../../report/compare-sarif.js';
+import { compareText } from '../../../report/compare-text.js';
+import { defineVerb } from '../../define-verb.js';
+import { EXIT } from '../../exit-codes.js';
+import { resolveGolden, resolveMeasured } from '../../golden-operand.js';
+import { countOrAll, flag, oneOf, operand, option, required, TOLERANCE } from '../../options.js';
+
+const EXIT_OF: Readonly<Record<CompareVerdict, number>> = {
+  pass: EXIT.done,
+  regression: EXIT.finding,
+  undecided: EXIT.undecided,
+};
+
+export const verb = defineVerb({
+  name: 'compare',
+  group: 'Compare',
+  summary: 'a run against its golden values: status, memory, components, step time, throughput, loss',
+  operands: {
+    run: operand('[run]', 'a run of the store, a path, or a golden file; default: the run ingested last'),
+  },
+  options: {
+    golden: required(
+      '--golden <golden>',
+      'golden values: a name (see `golden list`), a golden file, or another run',
+      'compare with what? --golden NAME, FILE or RUN',
+    ),
+    preset: option('--preset <rules>', `whose rules judge: ${PRESETS.join(', ')}`, oneOf(PRESETS), 'default'),
+    tolerance: TOLERANCE,
+    force: flag('--force', 'compare although model, input, precision or devices differ'),
+    repo: option('--repo <dir>', 'the repository of both commits, to name what changed in it'),
+    limit: option('--limit <n>', 'call sites to show; 0 = all', countOrAll, '6'),
+    markdown: option('--markdown <file>', 'also write it as Markdown, for the summary of a job; - is standard output'),
+    junit: option('--junit <file>', 'also write it as JUnit XML'),
+    sarif: option('--sarif <file>', 'also write it as SARIF'),
+  },
+  examples: [
+    'compare night-shift --golden llama3-70b',
+    'compare runs/today --golden tests/golden/llama3-70b.json --json',
+    'compare runs/today --golden runs/yesterday --repo ~/src/Megatron-Bridge',
+    'compare runs/ci --golden golden_values_dev_dgx_h100.json --preset mlm',
+    'compare runs/ci --golden golden.json --junit compare.xml --markdown summary.md',
+  ],
+  async ask({ run, preset, force, repo, ...given }, session): Promise<CompareResult> {
+    const tolerances = parseTolerances(given.tolerance);
+    const golden = await resolveGolden(given.golden, session);
+    const current = await resolveMeasured(run, session);
+    session.hasFailed = golden.failed || current.failed;
+    const input = {
+      golden: golden.runs,
+      goldenName: golden.name,
+      goldenOrigin: golden.origin,
+      current: current.runs,
+      currentOrigin: current.origin,
+      tolerances,
+      force,
+    };
+    const repository = repo === undefined ? undefined : await openRepository(repo, session.context.env);
+    return compareWithGolden(preset, input, golden, current, repository);
+  },
+  render: (result, { limit }) => compareText(result, { limit }),
+  reports: {
+    markdown: (result) => compareMarkdown(result),
+    junit: (result) => compareJunit(result),
+    sarif: (result) => `${JSON.stringify(compareSarif(result), null, 2)}\n`,
+  },
+  exitCode: ({ verdict }) => EXIT_OF[verdict],
+});

@@ -1,0 +1,203 @@
+import { writeBridgeGolden, writeMegatronGolden } from '../../../../parsers/index.js';
+import { statusWords } from '../../../findings/compare/checks/status-check.js';
+import {
+  describeGolden,
+  describeGoldenList,
+  type NamedGolden,
+} from '../../../findings/compare/golden/describe-golden.js';
+import {
+  addGolden,
+  type NewGolden,
+  readGoldenRows,
+  removeGolden,
+} from '../../../findings/compare/golden/golden-store.js';
+import { MbfError } from '../../../model/errors.js';
+import type { GoldenChangeResult } from '../../../model/golden-results.js';
+import type { GoldenDocument } from '../../../model/measurement.js';
+import { goldenChangeText } from '../../../report/golden-change-text.js';
+import { goldenListText, goldenShowText } from '../../../report/golden-text.js';
+import { defineVerb, defineVerbs } from '../../define-verb.js';
+import {
+  goldenDocumentFile,
+  type MeasuredRuns,
+  ofGoldenRows,
+  resolveGolden,
+  resolveMeasured,
+} from '../../golden-operand.js';
+import { flag, oneOf, operand, option, RUN, required } from '../../options.js';
+import { checkFree, writeWhole } from '../../output-file.js';
+import type { Session } from '../../session.js';
+
+const FORMS = ['mbforensics', 'mlm', 'bridge'] as const;
+const REPLACE = flag('--replace', 'in the place of the runs of that name');
+
+const add = defineVerb({
+  name: 'add',
+  summary: 'keep what a run comes to as golden values, or add a repetition to them',
+  operands: { run: RUN },
+  options: {
+    name: required('--name <name>', 'what to call them'),
+    replace: REPLACE,
+    force: flag('--force', 'although the run did not come to its end'),
+  },
+  examples: ['golden add night-shift --name llama3-70b', 'golden add runs/again --name llama3-70b'],
+  async ask({ run, name, replace, force }, session) {
+    checkName(name);
+    const measured = await resolveMeasured(run, session);
+    const died = measured.runs.find(
+      ({ status, peaks }) =>
+        status.ending === 'oom' ||
+        status.ending === 'failed' ||
+        (status.ending === 'no_training' && peaks.length === 0),
+    );
+    if (died !== undefined && !force)
+      throw new MbfError(
+        'MBF1001',
+        `run ${died.run} is no golden run (${statusWords(died.status)}); --force keeps it all the same`,
+      );
+    return keep(name, newRuns(measured, run ?? measured.name), replace, session);
+  },
+  render: goldenChangeText,
+});
+
+const list = defineVerb({
+  name: 'list',
+  summary: 'the golden values of the store',
+  examples: ['golden list', 'golden list --json'],
+  async ask(_, session) {
+    const rows = await session.inStore('read', (store) => readGoldenRows(store));
+    const goldens = [...new Set(rows.map(({ name }) => name))].map((name): NamedGolden => {
+      const own = rows.filter((row) => row.name === name);
+      return { name, addedAt: own.at(-1)!.addedAt, runs: ofGoldenRows(name, own).runs };
+    });
+    return describeGoldenList(session.db, goldens);
+  },
+  render: goldenListText,
+});
+
+const show = defineVerb({
+  name: 'show',
+  summary: 'what golden values hold',
+  operands: { golden: operand('<golden>', 'a name, a golden file, or a run') },
+  examples: ['golden show llama3-70b', 'golden show golden_values_dev_dgx_h100.json'],
+  async ask({ golden }, session) {
+    const { name, runs, origin } = await resolveGolden(golden, session);
+    return describeGolden(name, origin === 'golden' ? session.db : golden, runs);
+  },
+  render: goldenShowText,
+});
+
+const exported = defineVerb({
+  name: 'export',
+  summary: 'write golden values to a file, to be kept in a repository',
+  operands: { file: operand('<file>', 'the file to write; - is standard output') },
+  options: {
+    name: option('--name <golden>', 'which: a name, a golden file, or a run; default: the only ones of the store'),
+    form: option('--as <form>', `whose form: ${FORMS.join(', ')}`, oneOf(FORMS), 'mbforensics'),
+    force: flag('--force', 'replace the file'),
+  },
+  examples: [
+    'golden export tests/golden/llama3-70b.json --name llama3-70b',
+    'golden export golden_values_dev_dgx_h100.json --name llama3-70b --as mlm',
+    'golden export - --name runs/night-shift --as bridge',
+  ],
+  async ask({ file, name, form, force }, session) {
+    const measured = await resolveGolden(name ?? (await onlyName(session)), session);
+    const written = textAs(form, measured);
+    if (file === '-') {
+      session.context.out(written);
+      return undefined;
+    }
+    checkFree(file, force);
+    await writeWhole(file, written, force);
+    return changed('written', measured.name, measured.runs.length, file);
+  },
+  render: goldenChangeText,
+});
+
+const imported = defineVerb({
+  name: 'import',
+  summary: 'read a golden file into the store: of this tool, of Megatron-LM, or of Megatron Bridge',
+  operands: { file: operand('<file>', 'the golden file') },
+  options: {
+    name: option('--name <name>', 'what to call them; default: the name in the file, or the file name'),
+    replace: REPLACE,
+  },
+  examples: [
+    'golden import tests/golden/llama3-70b.json',
+    'golden import golden_values_dev_dgx_h100.json --name mlm-7b',
+  ],
+  async ask({ file, name: asked, replace }, session) {
+    const measured = goldenDocumentFile(file);
+    const name = asked ?? measured.name;
+    checkName(name);
+    return keep(name, newRuns(measured, file), replace, session);
+  },
+  render: goldenChangeText,
+});
+
+const remove = defineVerb({
+  name: 'remove',
+  summary: 'forget golden values',
+  operands: { name: operand('<name>', 'their name') },
+  examples: ['golden remove llama3-70b'],
+  async ask({ name }, session) {
+    const runs = await session.inStore('write', (store) => removeGolden(store, name));
+    return changed('removed', name, runs, session.db);
+  },
+  render: goldenChangeText,
+});
+
+export const verb = defineVerbs({
+  name: 'golden',
+  group: 'Compare',
+  summary: 'golden values: what runs are compared with; several runs of one name tell how much it varies',
+  verbs: [add, list, show, exported, imported, remove],
+});
+
+/** What `resolveGolden` takes for something else. Throws MBF1001. */
+function checkName(name: string): void {
+  if (!/^[\w.+@-][\w.+@ /-]{0,199}$/.test(name) || name.includes(':'))
+    throw new MbfError('MBF1001', `--name ${JSON.stringify(name)}: letters, digits, and _ - . + @ /`);
+}
+
+function newRuns({ runs, upstream, upstreamText }: MeasuredRuns, source: string): NewGolden[] {
+  if (upstream !== null && upstreamText !== null) return [{ form: 'upstream', source, document: upstreamText }];
+  return runs.map((run) => ({ form: 'measurement', source, document: JSON.stringify(run) }));
+}
+
+async function keep(name: string, added: NewGolden[], replace: boolean, session: Session): Promise<GoldenChangeResult> {
+  const runs = await session.inStore('write', (store) => addGolden(store, name, added, new Date(), replace));
+  return changed('added', name, runs, session.db);
+}
+
+function changed(what: GoldenChangeResult['change'], name: string, runs: number, where: string): GoldenChangeResult {
+  return { schema: 'mbforensics/golden-change@1', change: what, name, runs, where };
+}
+
+function textAs(form: (typeof FORMS)[number], { name, runs }: MeasuredRuns): string {
+  if (form === 'mlm') return writeMegatronGolden(runs[0]!);
+  if (form === 'bridge') return writeBridgeGolden(runs[0]!);
+  return documentText({ schema: 'mbforensics/golden@1', name, written_at: new Date().toISOString(), runs });
+}
+
+/** One run a line: a repository shows what changed. */
+function documentText({ runs, ...head }: GoldenDocument): string {
+  const top = JSON.stringify({ ...head, runs: [] }, null, 2).replace(/\[\]\n\}$/, '');
+  return `${top}[\n${runs.map((run) => runText(run)).join(',\n')}\n  ]\n}\n`;
+}
+
+/** One field a line. */
+function runText(run: object): string {
+  const fields = Object.entries(run).map(([key, value]) => `      ${JSON.stringify(key)}: ${JSON.stringify(value)}`);
+  return `    {\n${fields.join(',\n')}\n    }`;
+}
+
+async function onlyName(session: Session): Promise<string> {
+  const names = await session.inStore('read', async (store) => [
+    ...new Set((await readGoldenRows(store)).map(({ name }) => name)),
+  ]);
+  if (names.length === 1) return `golden:${names[0]!}`;
+  const found = names.length === 0 ? 'no golden values' : `several: ${names.slice(0, 8).join(', ')}`;
+  throw new MbfError('MBF1009', `${session.db} has ${found}; name them with --name`);
+}

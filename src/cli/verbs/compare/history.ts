@@ -1,0 +1,91 @@
+import { readTrend } from '../../../findings/history/read-trend.js';
+import { listCommits } from '../../../git/list-commits.js';
+import { openRepository, type Repository } from '../../../git/repository.js';
+import { resolveRevision } from '../../../git/resolve-revision.js';
+import { MbfError } from '../../../model/errors.js';
+import { HISTORY_AXES, HISTORY_METRIC_NAMES } from '../../../model/history-results.js';
+import { historyText } from '../../../report/history-text.js';
+import { defineVerb } from '../../define-verb.js';
+import { EXIT } from '../../exit-codes.js';
+import { count, flag, oneOf, operand, option, share } from '../../options.js';
+
+const DEFAULT_WIDTH = 100;
+/** Points of the table unless `--limit` is given; documents have all. */
+const SCREEN_POINTS = 20;
+
+export const verb = defineVerb({
+  name: 'history',
+  group: 'Compare',
+  summary: 'one figure of all runs of the store over commits, and the commits at which it took a new level',
+  operands: { path: operand('[path]', 'the runs of a path instead of the store') },
+  options: {
+    metric: option(
+      '--metric <name>',
+      HISTORY_METRIC_NAMES.join(', '),
+      oneOf(HISTORY_METRIC_NAMES),
+      'peak_allocated_bytes',
+    ),
+    by: option(
+      '--by <axis>',
+      'one point a commit or a run (default: commit where every run has one)',
+      oneOf(HISTORY_AXES),
+    ),
+    label: option('--label <label>', 'only runs with this label'),
+    repo: option('--repo <dir>', 'a git checkout: order commits by its history instead of by the time of ingestion'),
+    from: option('--from <commit>', 'begin here; a commit, or a run'),
+    to: option('--to <commit>', 'end here'),
+    minChange: option(
+      '--min-change <share>',
+      'smallest change to report; all have to stand out of the noise as well',
+      share,
+      '1%',
+    ),
+    limit: option(
+      '--limit <n>',
+      `points to list, the last ones; 0 = all (default: ${SCREEN_POINTS}; --json: all)`,
+      count,
+    ),
+    ascii: flag('--ascii', 'draw with ASCII only (default where the locale is not UTF-8)'),
+    exitCode: flag('--exit-code', 'exit 1 if the last change is for the worse'),
+  },
+  examples: [
+    'history',
+    'history --metric peak_active_bytes --by commit --repo ~/Megatron-LM',
+    'history --metric step_ms --label nightly --min-change 3%',
+    'history --metric peak_reserved_bytes --from 3f2a1bc --exit-code',
+    'history --metric ooms --by run --json',
+  ],
+  async ask({ path, metric, by, label, repo, from, to, minChange }, session) {
+    const repository = repo === undefined ? undefined : await openRepository(repo, session.context.env);
+    const opened = await session.store(path);
+    session.note(opened);
+    return readTrend(opened.store, {
+      metric,
+      by,
+      label,
+      history: repository === undefined ? undefined : await listCommits(repository),
+      from: await commitOf(repository, from),
+      to: await commitOf(repository, to),
+      minChange,
+    });
+  },
+  render: (result, { ascii, limit }, { terminalColumns, unicode }) =>
+    historyText(result, {
+      width: Math.max(40, terminalColumns ?? DEFAULT_WIDTH),
+      ascii: ascii || !unicode,
+      points: limit === undefined ? SCREEN_POINTS : limit || undefined,
+    }),
+  exitCode: (result, { exitCode }) =>
+    exitCode && result.change_points.at(-1)?.is_worse === true ? EXIT.finding : EXIT.done,
+});
+
+/** What the repository knows under that name, branches and tags included; else it may be the name of a run. */
+async function commitOf(repository: Repository | undefined, name: string | undefined): Promise<string | undefined> {
+  if (repository === undefined || name === undefined) return name;
+  try {
+    return await resolveRevision(repository, name);
+  } catch (error) {
+    if (error instanceof MbfError && error.code === 'MBF1008') return name;
+    throw error;
+  }
+}

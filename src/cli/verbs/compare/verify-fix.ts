@@ -1,0 +1,59 @@
+import { readAdviceBefore } from '../../../findings/flows/advice-before.js';
+import { peaksToMeasure } from '../../../findings/flows/peaks-to-measure.js';
+import { readSide } from '../../../findings/flows/read-side.js';
+import { snapshotsToJudge } from '../../../findings/verdict/traced-ooms.js';
+import type { Side } from '../../../findings/verify/side.js';
+import { verifyFix } from '../../../findings/verify/verify-fix.js';
+import type { VerifyVerdict } from '../../../model/verify-results.js';
+import { verifyFixText } from '../../../report/verify-fix-text.js';
+import { defineVerb } from '../../define-verb.js';
+import { EXIT } from '../../exit-codes.js';
+import { CAPACITY, flag, operand, option } from '../../options.js';
+
+const EXIT_OF: Readonly<Record<VerifyVerdict, number>> = {
+  fixed: EXIT.done,
+  progress: EXIT.finding,
+  no_effect: EXIT.finding,
+  not_active: EXIT.finding,
+  worse: EXIT.finding,
+  undecided: EXIT.undecided,
+};
+
+export const verb = defineVerb({
+  name: 'verify-fix',
+  group: 'Compare',
+  summary: 'whether a change took effect, what it saved and cost against the advice, and what limits the run now',
+  operands: {
+    before: operand('<before>', 'the run that failed: a path, a run, a commit or a label'),
+    after: operand('<after>', 'the run with the change'),
+  },
+  options: {
+    fix: option('--fix <id>', 'the fix of `advise` to hold it against; default: the one that the changes are'),
+    capacity: CAPACITY,
+    exitCode: flag('--exit-code', 'exit with 1 if it is not fixed, with 3 if that cannot be told'),
+  },
+  examples: [
+    'verify-fix runs/llama3-70b-sft runs/llama3-70b-sft-expandable',
+    'verify-fix night-shift night-shift-pp8 --fix pp-8',
+    'verify-fix before after --json --exit-code',
+  ],
+  async ask({ before, after, fix, capacity }, session) {
+    const capacityBytes = capacity?.bytes ?? null;
+    const targets = await session.two([before, after]);
+    const read = async (which: 0 | 1): Promise<Side> => {
+      const snapshots = await targets.use(which, async ({ store, runId }) => [
+        ...new Set([...(await peaksToMeasure(store, runId)), ...(await snapshotsToJudge(store, runId))]),
+      ]);
+      await targets.derive(which, snapshots);
+      return targets.use(which, (target) => {
+        session.note(target);
+        return readSide(target.store, target.runId, target.run, capacityBytes);
+      });
+    };
+    const a = await read(0);
+    const advice = await targets.use(0, ({ store, runId }) => readAdviceBefore(store, runId, a, capacityBytes));
+    return verifyFix({ before: a, after: await read(1), advice, fix });
+  },
+  render: verifyFixText,
+  exitCode: ({ verdict }, { exitCode }) => (exitCode ? EXIT_OF[verdict] : EXIT.done),
+});

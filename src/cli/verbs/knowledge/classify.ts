@@ -1,0 +1,58 @@
+import { PARSERS } from '../../../../parsers/index.js';
+import { classify } from '../../../findings/verdict/classify.js';
+import { MbfError } from '../../../model/errors.js';
+import type { IncidentRow } from '../../../model/tables.js';
+import { classifyText } from '../../../report/classify-text.js';
+import { defineVerb } from '../../define-verb.js';
+import { EXIT } from '../../exit-codes.js';
+import { CAPACITY, flag, operand } from '../../options.js';
+import { openTextInput, type TextInput } from '../../text-input.js';
+
+/** Failure lines kept; a log that fails more often has nothing new. */
+const MOST_INCIDENTS = 100_000;
+
+export const verb = defineVerb({
+  name: 'classify',
+  group: 'Knowledge',
+  summary: 'what one text says: failure messages with their figures, and a verdict',
+  operands: { file: operand('<file>', 'a text of any size, compressed or not, or - to read standard input') },
+  options: { capacity: CAPACITY, exitCode: flag('--exit-code', 'exit 1 if memory ran out, 3 if that stays undecided') },
+  examples: [
+    'classify error.txt',
+    'classify slurm-4711.out --json',
+    'classify - < pasted.txt',
+    'classify rank3.log.gz',
+  ],
+  async ask({ file, capacity }, session) {
+    const input = session.keep(await openTextInput(file));
+    return classify(await readIncidents(input), input.name, { capacityBytes: capacity?.bytes });
+  },
+  render: classifyText,
+  exitCode({ verdict: { cause } }, { exitCode }) {
+    if (!exitCode || cause === 'not_oom') return EXIT.done;
+    return cause === 'undecided' ? EXIT.undecided : EXIT.finding;
+  },
+});
+
+/** The failure lines of a text, in their order, read as a stream. */
+async function readIncidents({ source, name }: TextInput): Promise<IncidentRow[]> {
+  const parser = PARSERS.find(({ id }) => id === 'log')!;
+  const rows: IncidentRow[] = [];
+  const taken = {
+    incident: (row: IncidentRow) => {
+      if (rows.length < MOST_INCIDENTS) rows.push(row);
+    },
+    note: () => undefined,
+    logRow: () => undefined,
+    attempt: () => undefined,
+    profilerMemory: () => undefined,
+    snapshot: () => Promise.reject(new Error('a text holds no snapshot')),
+  };
+  const { rank, rankOrigin } = await parser.parse(source, taken, { name }).catch((error: unknown) => {
+    throw error instanceof MbfError ? error.inFile(name) : error;
+  });
+  // Lines without a rank of their own are of the rank that wrote the file.
+  return rows
+    .map((row) => (row.rank === null && rank !== null ? { ...row, rank, rankOrigin } : row))
+    .sort((a, b) => a.offset - b.offset);
+}

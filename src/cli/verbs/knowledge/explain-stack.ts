@@ -1,0 +1,54 @@
+import { explainStack, parseStacks } from '../../../findings/attribution/views/explain-stack.js';
+import { readStacks } from '../../../findings/stacks/read-stacks.js';
+import { MbfError } from '../../../model/errors.js';
+import type { ExplainStackResult } from '../../../model/rules-results.js';
+import { explainStackText } from '../../../report/rules-text.js';
+import { defineVerb } from '../../define-verb.js';
+import { count, oneOf, operand, option, size } from '../../options.js';
+import { readRules } from '../../rules-file.js';
+import type { Session } from '../../session.js';
+import { readTextFile } from '../../text-input.js';
+
+export const verb = defineVerb({
+  name: 'explain-stack',
+  group: 'Knowledge',
+  summary: 'which attribution rule a stack falls to, which others match it, at which frame, and why they lose',
+  operands: {
+    file: operand(
+      '[file]',
+      'stacks as this tool, memory_viz or Python print them, apart by empty lines; - for standard input',
+    ),
+  },
+  options: {
+    stack: option('--stack <id>', 'a stack of the store, as `peak --by stack --json` names them', count),
+    rules: option('--rules <file>', 'rules of your own (YAML), tried before the built-in ones'),
+    pool: option('--pool <kind>', 'the block is of this pool: default or private', oneOf(['default', 'private'])),
+    lifetime: option('--lifetime <kind>', 'the block is resident or transient', oneOf(['resident', 'transient'])),
+    bytes: option('--size <bytes>', 'the block is so large, e.g. 32MiB', size),
+  },
+  examples: ['explain-stack stack.txt', 'explain-stack --stack 412', 'explain-stack - --lifetime resident < stack.txt'],
+  async ask({ file, stack, rules: rulesFile, pool, lifetime, bytes }, session): Promise<ExplainStackResult> {
+    if ((file === undefined) === (stack === undefined))
+      throw new MbfError('MBF1001', 'name a file of stacks, or a stack of the store with --stack');
+    const rules = await readRules(rulesFile);
+    const stacks = file === undefined ? [await storedStack(stack!, session)] : await stacksOf(file);
+    if (stacks.length === 0) throw new MbfError('MBF1001', `${file} holds no stack`);
+    return {
+      schema: 'mbforensics/explain-stack@1',
+      stacks: stacks.map(({ from, frames }) => explainStack(rules, from, frames, { pool, lifetime, bytes })),
+    };
+  },
+  render: explainStackText,
+});
+
+async function stacksOf(file: string) {
+  const name = file === '-' ? '<stdin>' : file;
+  return parseStacks(await readTextFile(file)).map((frames, i) => ({ from: `${name} stack ${i + 1}`, frames }));
+}
+
+async function storedStack(id: number, session: Session) {
+  const { store } = await session.store(undefined);
+  const frames = (await readStacks(store, [id])).get(id) ?? [];
+  if (frames.length === 0) throw new MbfError('MBF1002', `the store has no stack ${id} with frames`);
+  return { from: `stack ${id}`, frames };
+}

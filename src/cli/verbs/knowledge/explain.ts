@@ -1,0 +1,25 @@
+import { explainedText } from '../../../report/explain-text.js';
+import { defineVerb } from '../../define-verb.js';
+import { operand } from '../../options.js';
+
+export const verb = defineVerb({
+  name: 'explain',
+  group: 'Knowledge',
+  summary: 'a rule, knob, symptom, fix, statement, disagreement or error by its name',
+  storeless: true,
+  // A flag of Megatron is a name here.
+  takesFlags: true,
+  operands: { id: operand('<id>', 'offload-pp, --recompute-modules, S1, mem.golden, D9, MBF1001, …') },
+  examples: [
+    'explain offload-pp',
+    'explain --json cpu_offloading',
+    'explain mem.expandable-first',
+    'explain D9',
+    'explain -- --recompute-modules',
+  ],
+  async ask({ id }) {
+    const { explain } = await import('../../../findings/explain/explain.js');
+    return explain(id);
+  },
+  render: explainedText,
+});

@@ -1,0 +1,19 @@
+import { knobsText } from '../../../report/knobs-text.js';
+import { defineVerb } from '../../define-verb.js';
+import { operand } from '../../options.js';
+
+export const verb = defineVerb({
+  name: 'knobs',
+  group: 'Knowledge',
+  summary: 'what can be turned: effect on memory and speed, and how well it is known',
+  storeless: true,
+  operands: { filter: operand('[filter]', 'part of a name, or an effect: memory:less') },
+  notes: `FILTER is part of a name, in any spelling, or memory:less, memory:more, speed:faster, speed:slower,
+kind:env, grade:measured.`,
+  examples: ['knobs', 'knobs offload', 'knobs memory:less'],
+  async ask({ filter }) {
+    const { listKnobs } = await import('../../../findings/explain/list-knobs.js');
+    return listKnobs(filter ?? null);
+  },
+  render: knobsText,
+});

@@ -1,0 +1,36 @@
+import { EXAMPLE_RULES } from '../../../attribution/match/example-rules.js';
+import { describeRules, testRules } from '../../../findings/attribution/views/describe-rules.js';
+import { rulesTestText, rulesText } from '../../../report/rules-text.js';
+import { defineVerb } from '../../define-verb.js';
+import { EXIT } from '../../exit-codes.js';
+import { operand } from '../../options.js';
+import { readTextFile } from '../../text-input.js';
+
+const test = defineVerb({
+  name: 'test',
+  summary: 'whether each sample of a rules file is won by its rule; exit status 1 if not',
+  storeless: true,
+  operands: { file: operand('<file>', 'a YAML file of rules; - for standard input') },
+  examples: ['rules test my-rules.yaml'],
+  async ask({ file }) {
+    const { parseRules } = await import('../../../attribution/match/user-rules.js');
+    return testRules(file, parseRules(await readTextFile(file), file));
+  },
+  render: rulesTestText,
+  exitCode: ({ samples }) => (samples.every(({ passed }) => passed) ? EXIT.done : EXIT.finding),
+});
+
+export const verb = defineVerb({
+  name: 'rules',
+  group: 'Knowledge',
+  summary: 'the rules that attribute memory to components',
+  storeless: true,
+  notes: `A file of rules:
+${EXAMPLE_RULES.replace(/^/gm, '  ').trimEnd()}
+
+A rule may also hold through, without and phase.`,
+  examples: ['rules', 'rules test my-rules.yaml', 'attribute --rules my-rules.yaml'],
+  ask: () => describeRules(),
+  render: rulesText,
+  verbs: [test],
+});

@@ -1,0 +1,53 @@
+import { parseBlock } from '../../../findings/run/names/block-labels.js';
+import { describeAllocations } from '../../../findings/state/allocations.js';
+import { MOMENT_FORMS, parseMoment } from '../../../findings/trace/moment.js';
+import { ALLOCATION_ORDERS } from '../../../model/allocation-results.js';
+import { MbfError } from '../../../model/errors.js';
+import { allocationsCsv, allocationsText } from '../../../report/allocations-text.js';
+import { defineVerb } from '../../define-verb.js';
+import { count, flag, ONE_DEVICE, oneOf, option, SNAPSHOT, size } from '../../options.js';
+
+export const verb = defineVerb({
+  name: 'allocations',
+  group: 'Memory at a moment',
+  summary: 'allocations as rows: when made and freed, how large, by whom; one alone with its stack',
+  operands: { snapshot: SNAPSHOT },
+  options: {
+    block: option('--block <label>', 'a block as memory_viz names it (b7f3a00000000_2), or an address', block),
+    moment: option('--at <moment>', `only what is live then: ${MOMENT_FORMS}`, parseMoment),
+    site: option('--site <text>', 'only stacks with this text in a function or file name'),
+    minBytes: option('--min <size>', 'only blocks from this size up, e.g. 10MiB', size),
+    sort: option('--sort <order>', `one of ${ALLOCATION_ORDERS.join(', ')}`, oneOf(ALLOCATION_ORDERS), 'bytes'),
+    device: ONE_DEVICE,
+    limit: option('--limit <n>', 'rows to show; 0 = all', count, '20'),
+    csv: flag('--csv', 'print the rows as CSV'),
+  },
+  examples: [
+    'allocations --at oom --min 100MiB',
+    'allocations snapshot_3.pickle --block b7f3a00000000_2',
+    'allocations --site fused_adam --sort lifetime --limit 0 --csv',
+  ],
+  async ask({ snapshot, block, moment, site, minBytes, sort, device, limit }, session) {
+    const { store, chosen } = await session.device(snapshot, moment ?? { kind: 'peak' }, device, (error) => {
+      // The rows come from SQL, which has true sizes and memory from before the trace only once they are in the store.
+      throw error;
+    });
+    const question = {
+      moment,
+      address: block?.address,
+      version: block?.version ?? undefined,
+      minBytes,
+      site,
+      sort,
+      limit,
+    };
+    return describeAllocations(store, chosen, question);
+  },
+  render: (result, { csv }) => (csv ? allocationsCsv(result) : allocationsText(result)),
+});
+
+function block(text: string): NonNullable<ReturnType<typeof parseBlock>> {
+  const found = parseBlock(text);
+  if (found === undefined) throw new MbfError('MBF1001', `--block ${JSON.stringify(text)} is no label and no address`);
+  return found;
+}

@@ -1,0 +1,50 @@
+import { describeAttribution } from '../../../findings/attribution/views/describe-attribution.js';
+import { MOMENT_FORMS, parseMoment } from '../../../findings/trace/moment.js';
+import { ATTRIBUTE_KEYS } from '../../../model/attribute-results.js';
+import { MbfError } from '../../../model/errors.js';
+import { COMPONENTS } from '../../../model/vocabulary.js';
+import { attributeText } from '../../../report/attribute-text.js';
+import { defineVerb } from '../../define-verb.js';
+import { countOrAll, ONLY_DEVICE, oneOf, option, percentage, SNAPSHOT } from '../../options.js';
+import { readRules } from '../../rules-file.js';
+import { readTextFile } from '../../text-input.js';
+
+export const verb = defineVerb({
+  name: 'attribute',
+  group: 'Memory at a moment',
+  summary: 'whose every byte is that was live at the peak or at another moment: parameters, gradients, …',
+  operands: { snapshot: SNAPSHOT },
+  options: {
+    moment: option('--at <moment>', `the moment: ${MOMENT_FORMS}`, parseMoment, 'peak'),
+    by: option('--by <key>', `also list by ${ATTRIBUTE_KEYS.join(', ')}`, oneOf(ATTRIBUTE_KEYS)),
+    component: option('--component <name>', 'only this component in the list and the listing', oneOf(COMPONENTS)),
+    annotate: option('--annotate <file>', 'a source file, listed with the bytes that were live through each line'),
+    rules: option('--rules <file>', 'rules of your own (YAML), tried before the built-in ones; see `rules`'),
+    share: option('--share <percent>', 'of the bytes that an accumulation point covers', percentage, '50'),
+    device: ONLY_DEVICE,
+    limit: option('--limit <n>', 'rows of the list; 0 = all', countOrAll, '20'),
+  },
+  examples: [
+    'attribute',
+    'attribute snapshot_oom_rank-3.pickle --at oom',
+    'attribute night-shift/3/snapshot#1 --by module --component activation',
+    'attribute runs/llama3-70b-sft --annotate model.py',
+    'attribute --rules my-rules.yaml --json',
+  ],
+  async ask({ snapshot, moment, by, component, annotate, rules, share, device, limit }, session) {
+    const question = {
+      ...{ moment, by, component, device, limit, share },
+      rulesFile: rules ?? null,
+      rules: await readRules(rules),
+      annotate: annotate === undefined ? undefined : { file: annotate, text: await readTextFile(annotate) },
+    };
+    const { store, run, filter } = await session.snapshots(snapshot);
+    const result = await describeAttribution(store, filter, question);
+    if (result.devices.length > 0) return result;
+    throw new MbfError(
+      'MBF1002',
+      device === undefined ? `run ${run} has no memory snapshot` : `no snapshot asked about has a device ${device}`,
+    );
+  },
+  render: attributeText,
+});

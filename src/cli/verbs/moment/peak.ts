@@ -1,0 +1,48 @@
+import { describePeaks } from '../../../findings/state/live/peaks.js';
+import { MOMENT_FORMS, parseMoment } from '../../../findings/trace/moment.js';
+import { GROUP_KEYS, GROUPINGS } from '../../../model/peak-results.js';
+import { peakText } from '../../../report/peak-text.js';
+import { defineVerb } from '../../define-verb.js';
+import { count, countFromOne, oneOf, option, SNAPSHOT } from '../../options.js';
+import { demandSnapshots } from '../../session.js';
+
+export const verb = defineVerb({
+  name: 'peak',
+  group: 'Memory at a moment',
+  summary: 'what was live at the peak or at another moment, by call site, stack, module, stage, stream or pool',
+  operands: { snapshot: SNAPSHOT },
+  options: {
+    by: option('--by <key>', `what to group by: ${GROUP_KEYS.join(', ')}`, oneOf(GROUP_KEYS), 'site'),
+    depth: option(
+      '--depth <n>',
+      'frames that make a key of site and module: the site and its n − 1 callers',
+      countFromOne,
+      '1',
+    ),
+    moment: option('--at <moment>', `the moment: ${MOMENT_FORMS}`, parseMoment, 'peak'),
+    grouping: option(
+      '--grouping <whose>',
+      `also print the figures of a peer, by its definitions: ${GROUPINGS.join(', ')}`,
+      oneOf(GROUPINGS),
+      'ours',
+    ),
+    limit: option('--limit <n>', 'groups to show, and a third as many stacks; 0 = all', count, '12'),
+  },
+  examples: [
+    'peak',
+    'peak snapshot_oom_rank-3.pickle',
+    'peak runs/llama3-70b-sft --limit 0 --json',
+    'peak night-shift/3/snapshot#1',
+    'peak night-shift/3/snapshot#1 --by module --at oom',
+    'peak snapshot_oom_rank-3.pickle --depth 3',
+    'peak snapshot_oom_rank-3.pickle --grouping bridge',
+  ],
+  async ask({ snapshot, by, depth, moment, grouping, limit }, session) {
+    const { store, run, filter } = await session.snapshots(snapshot);
+    const limits = { sites: limit, stacks: limit === 0 ? 0 : Math.ceil(limit / 3) };
+    const result = await describePeaks(store, filter, limits, { by, depth, moment, grouping });
+    demandSnapshots(run, result.snapshots);
+    return result;
+  },
+  render: peakText,
+});

@@ -1,0 +1,21 @@
+import { earliestTorch } from '../../../../parsers/index.js';
+import { describeSnapshots } from '../../../findings/state/describe-snapshots.js';
+import { snapshotText } from '../../../report/snapshot-text.js';
+import { defineVerb } from '../../define-verb.js';
+import { SNAPSHOT } from '../../options.js';
+import { demandSnapshots } from '../../session.js';
+
+export const verb = defineVerb({
+  name: 'snapshot',
+  group: 'Memory at a moment',
+  summary: 'what is in a memory snapshot: sizes, states, pools, actions, settings, features, what is lost',
+  operands: { snapshot: SNAPSHOT },
+  examples: ['snapshot snapshot_3.pickle', 'snapshot runs/llama3-70b-sft --json', 'snapshot night-shift/3/snapshot#1'],
+  async ask({ snapshot }, session) {
+    const { store, run, filter } = await session.snapshots(snapshot);
+    const result = await describeSnapshots(store, filter, earliestTorch);
+    demandSnapshots(run, result.snapshots);
+    return result;
+  },
+  render: snapshotText,
+});

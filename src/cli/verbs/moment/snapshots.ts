@@ -1,0 +1,23 @@
+import { describeSeries } from '../../../findings/snapshots/describe-series.js';
+import { snapshotSeriesText } from '../../../report/snapshot-series-text.js';
+import { defineVerb } from '../../define-verb.js';
+import { count, operand, option } from '../../options.js';
+import { demandSnapshots } from '../../session.js';
+
+export const verb = defineVerb({
+  name: 'snapshots',
+  group: 'Memory at a moment',
+  summary: 'the memory snapshots of each rank in the order of time: growth, what was lost between them',
+  operands: {
+    run: operand('[run]', 'a run, a path, or the handle of one snapshot of a series; default: the run ingested last'),
+  },
+  options: { sites: option('--sites <n>', 'call sites that grew, a series; 0 = all that changed', count, '3') },
+  examples: ['snapshots', 'snapshots runs/llama3-70b-sft --json', 'snapshots night-shift/3/snapshot#1 --sites 10'],
+  async ask({ run: operand, sites }, session) {
+    const { store, runId, run, handle } = await session.snapshots(operand);
+    const result = await describeSeries(store, { runId, run, handle, sites });
+    demandSnapshots(run, result.series);
+    return result;
+  },
+  render: snapshotSeriesText,
+});

@@ -1,0 +1,96 @@
+import { describeTimelines } from '../../../findings/timeline/timeline.js';
+import { parseMoment } from '../../../findings/trace/moment.js';
+import { MbfError } from '../../../model/errors.js';
+import { GUTTER } from '../../../report/chart.js';
+import { timelineCsv, timelineText } from '../../../report/timeline-text.js';
+import type { Context } from '../../context.js';
+import { defineVerb } from '../../define-verb.js';
+import { between, count, digits, flag, option, optional, SNAPSHOT, text } from '../../options.js';
+import { readRules } from '../../rules-file.js';
+import { demandSnapshots } from '../../session.js';
+
+const DEFAULT_WIDTH = 100;
+const DEFAULT_HEIGHT = 16;
+/** Steps of the screen unless `--limit` is given; documents have all. */
+const SCREEN_STEPS = 20;
+/** Columns of documents and CSV unless `--width` is given. */
+const DOCUMENT_COLUMNS = 1000;
+
+export const verb = defineVerb({
+  name: 'timeline',
+  group: 'Memory at a moment',
+  summary:
+    'allocated and reserved memory over the trace, with peaks, failures and flushes; figures of each training step',
+  operands: { snapshot: SNAPSHOT },
+  options: {
+    device: option('--device <n>', 'only this device', digits(9, 'no device number')),
+    from: option(
+      '--from <moment>',
+      'zoom: from here on; a moment is start, peak, oom, end, seq:N, time:MICROSECONDS or step:N',
+      parseMoment,
+    ),
+    to: option('--to <moment>', 'zoom: up to here', parseMoment),
+    by: option('--by <axis>', 'columns are equal numbers of entries (index) or equal times (time)', axis, 'index'),
+    annotations: optional(
+      '--annotations [text]',
+      'mark annotated ranges, those with this text in their names or all',
+      text,
+      '',
+    ),
+    components: flag('--components', 'also draw what is live by component; see `attribute`'),
+    rules: option('--rules <file>', 'attribution rules of your own (YAML), for --components'),
+    width: option(
+      '--width <n>',
+      `columns of the chart (default: the terminal's, else ${DEFAULT_WIDTH}); of the series with --json or --csv (default: ${DOCUMENT_COLUMNS})`,
+    ),
+    height: option('--height <n>', 'rows of the chart', between(2, 200), String(DEFAULT_HEIGHT)),
+    limit: option('--limit <n>', `steps to list, the last ones; 0 = all (default: ${SCREEN_STEPS})`, count),
+    ascii: flag('--ascii', 'draw with ASCII only (default where the locale is not UTF-8)'),
+    csv: flag('--csv', 'print the series as CSV'),
+  },
+  examples: [
+    'timeline snapshot_oom_rank-3.pickle',
+    'timeline night-shift/3/snapshot#1 --by time',
+    'timeline runs/llama3-70b-sft --from step:3 --to step:4',
+    'timeline runs/llama3-70b-sft --annotations nccl',
+    'timeline runs/llama3-70b-sft --components',
+    'timeline --csv --width 4000 > series.csv',
+  ],
+  async ask({ snapshot, device, from, to, by, annotations, components, rules, width, csv, json }, session) {
+    if (csv && json) throw new MbfError('MBF1001', '--csv and --json exclude each other');
+    const columns =
+      csv || json
+        ? width === undefined
+          ? DOCUMENT_COLUMNS
+          : between(1, 100_000)(width, '--width')
+        : screenWidth(width, session.context) - GUTTER;
+    const { store, run, filter } = await session.snapshots(snapshot);
+    const result = await describeTimelines(store, filter, {
+      ...{ columns, by, device, zoom: { from, to }, annotations },
+      components: components ? await readRules(rules) : undefined,
+    });
+    demandSnapshots(run, result.snapshots);
+    if (device !== undefined && result.snapshots.every(({ devices }) => devices.length === 0))
+      throw new MbfError('MBF1002', `no snapshot asked about has a device ${device}`);
+    return result;
+  },
+  render(result, { width, height, ascii, limit, csv }, context) {
+    if (csv) return timelineCsv(result);
+    const steps = limit === undefined ? SCREEN_STEPS : limit || undefined;
+    return timelineText(result, {
+      width: screenWidth(width, context),
+      height,
+      ascii: ascii || !context.unicode,
+      steps,
+    });
+  },
+});
+
+function axis(given: string): 'index' | 'time' {
+  if (given === 'index' || given === 'time') return given;
+  throw new MbfError('MBF1001', `--by ${JSON.stringify(given)} is neither index nor time`);
+}
+
+function screenWidth(width: string | undefined, { terminalColumns }: Context): number {
+  return width === undefined ? Math.max(40, terminalColumns ?? DEFAULT_WIDTH) : between(20, 100_000)(width, '--width');
+}

@@ -1,0 +1,32 @@
+import { describeConfig, type RunSettings, readSettings } from '../../../findings/run/config.js';
+import { configText } from '../../../report/config-text.js';
+import { defineVerb } from '../../define-verb.js';
+import { option, RUN } from '../../options.js';
+import type { Session } from '../../session.js';
+
+export const verb = defineVerb({
+  name: 'config',
+  group: 'The run',
+  summary: 'settings in force and where they were told; what differs from another run',
+  operands: { run: RUN },
+  options: { diff: option('--diff <run2>', 'compare with this run or path') },
+  examples: [
+    'config',
+    'config runs/llama3-70b-sft',
+    'config night-shift --diff golden',
+    'config runs/a --diff runs/b --json',
+  ],
+  async ask({ run, diff }, session) {
+    const here = await settingsOf(run, session);
+    return describeConfig(here, diff === undefined ? undefined : await settingsOf(diff, session));
+  },
+  render: configText,
+});
+
+/** Closed at once: a process opens a store once. */
+async function settingsOf(operand: string | undefined, session: Session): Promise<RunSettings> {
+  const { store, runId, run } = await session.target(operand);
+  const found = await readSettings(store, runId);
+  await session.close();
+  return { run, found };
+}

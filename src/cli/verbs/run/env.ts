@@ -1,0 +1,17 @@
+import { describeEnv } from '../../../findings/run/env.js';
+import { envText } from '../../../report/env-text.js';
+import { defineVerb } from '../../define-verb.js';
+import { RUN } from '../../options.js';
+
+export const verb = defineVerb({
+  name: 'env',
+  group: 'The run',
+  summary: 'environment variables that matter, where they were told, and which ranks differ',
+  operands: { run: RUN },
+  examples: ['env', 'env runs/llama3-70b-sft', 'env night-shift --json'],
+  async ask({ run: operand }, session) {
+    const { store, runId, run } = await session.target(operand);
+    return describeEnv(store, runId, run);
+  },
+  render: envText,
+});

@@ -1,0 +1,36 @@
+import { describeIterations } from '../../../findings/run/iterations.js';
+import { MbfError } from '../../../model/errors.js';
+import { iterationsCsv, iterationsText } from '../../../report/iterations-text.js';
+import { defineVerb } from '../../define-verb.js';
+import { count, flag, option, RUN } from '../../options.js';
+
+/** Rows of the screen unless `--limit` is given; documents and CSV have all. */
+const SCREEN_ROWS = 20;
+
+export const verb = defineVerb({
+  name: 'iterations',
+  group: 'The run',
+  summary: 'training iterations: step time, throughput, loss; median and p95 of each attempt',
+  operands: { run: RUN },
+  options: {
+    limit: option(
+      '--limit <n>',
+      `rows, the last ones; 0 = all (default: ${SCREEN_ROWS}; --json and --csv: all)`,
+      count,
+    ),
+    csv: flag('--csv', 'print all rows as CSV'),
+  },
+  examples: [
+    'iterations',
+    'iterations runs/llama3-70b-sft --limit 0',
+    'iterations night-shift --csv',
+    'iterations --json',
+  ],
+  async ask({ run: operand, limit, csv, json }, session) {
+    if (csv && json) throw new MbfError('MBF1001', '--csv and --json exclude each other');
+    const newest = limit === undefined && !csv && !json ? SCREEN_ROWS : limit || undefined;
+    const { store, runId, run } = await session.target(operand);
+    return describeIterations(store, runId, run, { newest });
+  },
+  render: (result, { csv }) => (csv ? iterationsCsv(result) : iterationsText(result)),
+});

@@ -1,0 +1,19 @@
+import { describeLog } from '../../../findings/run/describe-log.js';
+import { logText } from '../../../report/log-text.js';
+import { defineVerb } from '../../define-verb.js';
+import { countOrAll, option, RUN } from '../../options.js';
+
+export const verb = defineVerb({
+  name: 'log',
+  group: 'The run',
+  summary: 'the run at a glance, from its texts: attempts, versions, layout, steps, memory, failures',
+  operands: { run: RUN },
+  options: { limit: option('--limit <n>', 'memory records in the JSON document; 0 = all', countOrAll, '200000') },
+  examples: ['log', 'log runs/llama3-70b-sft', 'log night-shift --json', 'log slurm-4711.out'],
+  async ask({ run: operand, limit, json }, session) {
+    const { store, runId, run, failed } = await session.target(operand);
+    // The screen shows sums of them only.
+    return describeLog(store, runId, run, { mostMemoryRecords: json ? limit : 1, failedSources: failed });
+  },
+  render: logText,
+});

@@ -1,0 +1,20 @@
+import { readLogFacts } from '../../../findings/run/log-facts.js';
+import { describeMemory } from '../../../findings/run/memory.js';
+import { memoryText } from '../../../report/memory-text.js';
+import { defineVerb } from '../../define-verb.js';
+import { option, RUN, rank } from '../../options.js';
+
+export const verb = defineVerb({
+  name: 'memory',
+  group: 'The run',
+  summary: 'memory lines of the logs by rank and pipeline stage: last, largest, growth, retries',
+  operands: { run: RUN },
+  options: { rank: option('--rank <n>', 'only this rank, and every line of it', rank) },
+  examples: ['memory', 'memory runs/llama3-70b-sft', 'memory night-shift --rank 12', 'memory --json'],
+  async ask({ run: operand, rank }, session) {
+    const { store, runId, run } = await session.target(operand);
+    const { layout, layoutOrigin } = await readLogFacts(store, runId);
+    return describeMemory(store, runId, run, { layout, origin: layoutOrigin }, { rank });
+  },
+  render: memoryText,
+});

@@ -1,0 +1,70 @@
+import { describeComparison, describeNsys, readComparedRun } from '../../../findings/nsys/describe-nsys.js';
+import { MbfError } from '../../../model/errors.js';
+import { nsysText } from '../../../report/nsys-text.js';
+import { defineVerb } from '../../define-verb.js';
+import { between, countOrAll, operand, option, optional } from '../../options.js';
+
+/** Of `--curve` without a number: a screen's width. */
+const SLICES = 72;
+const MOST_SLICES = 100_000;
+
+export const verb = defineVerb({
+  name: 'nsys',
+  group: 'The run',
+  summary:
+    'Nsight Systems exports: whose the memory outside PyTorch is, failed CUDA calls, steps and where their time goes',
+  operands: { run: operand('[run]', 'a run, or a path; default: the run ingested last') },
+  options: {
+    atNs: option('--at <ns>', "also the NVTX ranges open at this time, in ns of the report's clock", nanoseconds),
+    range: option('--range <text>', 'also the kernels and copies launched inside NVTX ranges with this text'),
+    slices: optional(
+      '--curve [slices]',
+      `also the driver's memory over time, in so many slices (default: ${SLICES})`,
+      between(1, MOST_SLICES),
+      SLICES,
+    ),
+    against: option('--against <run>', 'another run or path: its steps less the steps of this one'),
+    limit: option('--limit <n>', 'rows of each table; 0 = all', countOrAll, '8'),
+  },
+  examples: [
+    'nsys report1.sqlite',
+    'nsys runs/llama3-70b-sft --limit 0',
+    'nsys run_pqtdir --at 155357596302',
+    'nsys report1.sqlite --range forward --curve',
+    'nsys golden --against night-shift',
+    'nsys --json',
+  ],
+  async ask({ run: operand, atNs, range, slices, against }, session) {
+    if (against !== undefined) {
+      if (operand === undefined || atNs !== undefined || range !== undefined || slices !== undefined)
+        throw new MbfError('MBF1001', '--against needs two runs, and no --at, --range or --curve');
+      const targets = await session.two([operand, against]);
+      const read = (side: 0 | 1) =>
+        targets.use(side, async ({ store, runId, run }) => {
+          const compared = await readComparedRun(store, runId, run);
+          demandReports(run, compared.reports);
+          return compared;
+        });
+      const a = await read(0);
+      return describeComparison(a, await read(1));
+    }
+    const { store, runId, run } = await session.target(operand);
+    const result = await describeNsys(store, runId, run, { atNs, range, slices });
+    demandReports(run, result.reports);
+    return result;
+  },
+  render: (result, { limit }) => nsysText(result, { limit: limit ?? Number.POSITIVE_INFINITY }),
+});
+
+function demandReports(run: string, reports: readonly unknown[]): void {
+  if (reports.length > 0) return;
+  throw new MbfError(
+    'MBF1002',
+    `run ${run} has no Nsight Systems export: nsys export --type sqlite REPORT.nsys-rep, then ingest REPORT.sqlite`,
+  );
+}
+
+function nanoseconds(text: string): number {
+  if (!/^-?\d{1,15}$/.test(text)) throw new MbfError('MBF1001', `--at ${JSON.stringify(text)} is no time in ns`);
+  return Number(text);
+}

@@ -1,0 +1,28 @@
+import { describeOutside } from '../../../findings/outside/describe-outside.js';
+import { outsideText } from '../../../report/outside-text.js';
+import { defineVerb } from '../../define-verb.js';
+import { count, option, RUN, utcOffset } from '../../options.js';
+
+export const verb = defineVerb({
+  name: 'outside',
+  group: 'The run',
+  summary:
+    'device memory that PyTorch does not hold, over time and by process, from samples of nvidia-smi, DCGM or W&B',
+  operands: { run: RUN },
+  options: {
+    rank: option('--rank <n>', 'only the device of this rank', count),
+    limit: option('--limit <n>', 'moments and processes shown of each device; 0 for all', count, '8'),
+    shiftUs: option('--utc-offset <offset>', 'zone of clocks that are printed without one, such as +02:00', utcOffset),
+  },
+  examples: [
+    'outside',
+    'outside runs/llama3-70b-sft',
+    'outside night-shift --rank 12 --limit 0',
+    'outside --utc-offset +02:00 --json',
+  ],
+  async ask({ run: operand, rank, shiftUs }, session) {
+    const { store, runId, run } = await session.target(operand);
+    return describeOutside(store, runId, run, { rank, shiftUs });
+  },
+  render: (result, { limit }) => outsideText(result, { limit }),
+});

@@ -1,0 +1,34 @@
+import { describeProfilerMemory } from '../../../findings/run/profiler-memory.js';
+import { MbfError } from '../../../model/errors.js';
+import { profilerText } from '../../../report/profiler-text.js';
+import { defineVerb } from '../../define-verb.js';
+import { count, operand, option } from '../../options.js';
+
+const MOST_POINTS = 100_000;
+
+export const verb = defineVerb({
+  name: 'profile',
+  group: 'The run',
+  summary: 'what torch.profiler says memory was for: its memory timelines, by category',
+  operands: { run: operand('[run]', 'a run, or a path; default: the run ingested last') },
+  options: {
+    points: option('--points <n>', 'stretches of time to show, each by its largest total; 0 = 100,000', points, '16'),
+  },
+  examples: ['profile', 'profile rank3.raw.json.gz', 'profile runs/llama3-70b-sft --points 1000 --json'],
+  async ask({ run, points }, session) {
+    const target = await session.target(run);
+    const result = await describeProfilerMemory(target.store, target, points);
+    if (result.timelines.length > 0) return result;
+    throw new MbfError(
+      'MBF1002',
+      `run ${target.run} has no memory timeline of torch.profiler: prof.export_memory_timeline("FILE.raw.json.gz") writes one`,
+    );
+  },
+  render: profilerText,
+});
+
+function points(text: string, name: string): number {
+  const wanted = count(text, name) || MOST_POINTS;
+  if (wanted > MOST_POINTS) throw new MbfError('MBF1001', `${name} ${wanted} is more than ${MOST_POINTS}`);
+  return wanted;
+}

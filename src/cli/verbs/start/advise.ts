@@ -1,0 +1,66 @@
+import { advise } from '../../../findings/advice/advise.js';
+import { diagnose } from '../../../findings/flows/diagnose.js';
+import { readSituation } from '../../../findings/flows/read-situation.js';
+import { readSymptomEvidence } from '../../../findings/flows/read-symptom-evidence.js';
+import { findSymptoms } from '../../../findings/symptoms/find-symptoms.js';
+import { snapshotsToJudge } from '../../../findings/verdict/traced-ooms.js';
+import type { AdviseResult, PasteLines } from '../../../model/advise-results.js';
+import { MbfError } from '../../../model/errors.js';
+import { adviseText } from '../../../report/advise-text.js';
+import { defineVerb } from '../../define-verb.js';
+import { CAPACITY, choice, option, RUN } from '../../options.js';
+
+export const verb = defineVerb({
+  name: 'advise',
+  group: 'Start here',
+  summary: 'what would cure it: fixes with what they save, what they cost, and what the configuration forbids',
+  operands: { run: RUN },
+  options: {
+    capacity: CAPACITY,
+    fix: option('--fix <id>', 'one fix in full: evidence, what sources disagree on, lines to paste'),
+    paste: choice('--paste <framework>', 'whose lines to paste; default: the framework of the run', [
+      'megatron-bridge',
+      'megatron-lm',
+      'nemo',
+      'all',
+    ]),
+  },
+  examples: [
+    'advise',
+    'advise runs/llama3-70b-sft --fix expandable-segments',
+    'advise night-shift --paste megatron-lm',
+    'advise night-shift --json',
+  ],
+  async ask({ run: operand, capacity, fix }, session) {
+    const target = await session.target(operand, ({ store, runId }) => snapshotsToJudge(store, runId));
+    const { store, runId, run } = target;
+    const diagnosis = await diagnose(store, runId, run, { capacityBytes: capacity?.bytes });
+    const situation = await readSituation(store, runId, diagnosis, capacity?.bytes ?? null);
+    const symptoms = findSymptoms(await readSymptomEvidence(store, runId, run, { diagnosis }));
+    const advice: AdviseResult = { ...advise(situation), symptoms };
+    demandFix(advice, fix);
+    return { advice, framework: situation.facts.framework.name };
+  },
+  document: ({ advice }) => advice,
+  render: ({ advice, framework }, { fix, paste }) => adviseText(advice, { fix, paste: pastesOf(paste ?? framework) }),
+});
+
+/** Where the framework is not known, the lines of each. */
+function pastesOf(framework: string | null): readonly (keyof PasteLines)[] {
+  switch (framework) {
+    case 'megatron-bridge':
+      return ['sbatch', 'megatron_bridge'];
+    case 'megatron-lm':
+      return ['sbatch', 'megatron_lm'];
+    case 'nemo':
+      return ['sbatch', 'nemo'];
+    default:
+      return ['sbatch', 'megatron_bridge', 'megatron_lm', 'nemo'];
+  }
+}
+
+function demandFix({ fixes, run }: AdviseResult, id: string | undefined): void {
+  if (id === undefined || fixes.some((fix) => fix.id === id)) return;
+  const known = fixes.length === 0 ? 'none' : fixes.map((fix) => fix.id).join(', ');
+  throw new MbfError('MBF1001', `--fix ${JSON.stringify(id)} is no fix of ${run}; there are: ${known}`);
+}

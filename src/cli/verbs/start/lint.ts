@@ -1,0 +1,267 @@
+/**
+ * `mbforensics lint`: is this configuration going to work? Files are judged without a store, so that it can be asked before every launch; what
+ * only a run of a store, a log or SARIF needs is loaded with the first of them.
+ */
+import { existsSync } from 'node:fs';
+import { describeLint } from '../../../findings/lint/describe-lint.js';
+import { lint } from '../../../findings/lint/lint.js';
+import type { LintRule } from '../../../findings/lint/rule.js';
+import { lintRules } from '../../../findings/lint/rules.js';
+import { changedFacts } from '../../../findings/settings/changed-facts.js';
+import { deviceOf } from '../../../findings/settings/devices.js';
+import { FRAMEWORKS, type Framework, type RawFacts } from '../../../findings/settings/facts.js';
+import {
+  type Asked,
+  askedGpu,
+  askedVersions,
+  factsOfSettings,
+  withEnvironment,
+} from '../../../findings/settings/facts-of-settings.js';
+import { readSettingsOf, type SettingsInput, type SettingsRead } from '../../../ingest/read-settings.js';
+import { configFinding, normaliseConfigValue } from '../../../knowledge/config-keys.js';
+import type { AdviceChange } from '../../../model/advise-results.js';
+import { MbfError } from '../../../model/errors.js';
+import { LINT_SEVERITIES, type LintResult, type LintSeverity } from '../../../model/lint-results.js';
+import { VERSION_NAMES, type VersionName } from '../../../model/log-results.js';
+import { lintText } from '../../../report/lint-text.js';
+import { defineVerb } from '../../define-verb.js';
+import { EXIT } from '../../exit-codes.js';
+import { choice, flag, operand, option, repeated } from '../../options.js';
+import type { Session } from '../../session.js';
+
+/** Some of those that `devices.ts` knows. */
+const GPUS = ['h100-80gb', 'h200', 'b200', 'gb200', 'b300', 'a100-40gb', 'l40s'] as const;
+
+export const verb = defineVerb({
+  name: 'lint',
+  group: 'Start here',
+  summary: 'what is wrong with a configuration before it is launched: errors, waste, settings without effect',
+  operands: {
+    operands: operand(
+      '[config...]',
+      'configurations, launch scripts, logs or directories of them, - for standard input; or one run',
+    ),
+  },
+  options: {
+    run: option('--run <run>', 'the settings in force in a run of the store'),
+    env: repeated('--env <file>', 'an environment: `env`, a copy of /proc/PID/environ, a script; may be repeated'),
+    framework: option(
+      '--framework <name[@version]>',
+      `whose defaults hold: ${FRAMEWORKS.join(', ')}; e.g. megatron-bridge@0.6`,
+      frameworkOption,
+    ),
+    gpu: option('--gpu <name>', `the device it will run on, e.g. ${GPUS.slice(0, 3).join(', ')}`, gpuOption),
+    versions: repeated('--version-of <package=version>', 'e.g. torch=2.11; may be repeated', versionOption),
+    set: repeated('--set <key=value>', 'as if it were set: a setting in any spelling, or a variable; may be repeated'),
+    rule: repeated('--rule <id>', 'try this rule only; may be repeated', ruleOption),
+    severity: choice('--severity <severity>', 'rules of this severity or worse', LINT_SEVERITIES, 'note'),
+    strict: flag('--strict', 'exit 3 if an error could not be ruled out'),
+    sarif: option('--sarif <file>', 'also write it as SARIF; - is standard output'),
+  },
+  examples: [
+    'lint run_config.yaml',
+    'lint launch.sbatch conf/llama3-70b.yaml --env environ.txt',
+    'lint conf/ --framework megatron-bridge@0.6 --gpu h100-80gb --version-of torch=2.11',
+    'lint --run night-shift --severity error --json',
+    'lint run_config.yaml --set model.cpu_offloading=true --set NCCL_NVLS_ENABLE=1',
+    'lint run_config.yaml --sarif lint.sarif',
+  ],
+  async ask({ operands, run: named, env, framework, gpu, versions, set, rule, severity }, session) {
+    const asked = { framework, gpu, versions: Object.fromEntries(versions) };
+    const question: Question = { asked, env, change: changeOf(set), rules: rulesOf(rule, severity) };
+    const run = runOf(operands, named);
+    const judged = run === undefined ? await judgeFiles(operands, question) : await judgeRun(run, question, session);
+    const { err } = session.context;
+    for (const { file, line, text } of judged.warnings)
+      err(oneLine(`mbforensics: warning: ${file}${line === null ? '' : `:${line}`}: ${text}`));
+    for (const error of judged.faults)
+      err(`mbforensics: error ${error.code}: ${error.describe()}\n  ${error.remedy}\n`);
+    session.hasFailed = judged.faults.length > 0;
+    return judged.result === undefined ? undefined : { result: judged.result, rules: question.rules };
+  },
+  document: ({ result }) => result,
+  render: ({ result }) => lintText(result),
+  reports: {
+    async sarif({ result, rules }) {
+      const { lintSarif } = await import('../../../report/lint-sarif.js');
+      return `${JSON.stringify(lintSarif(result, rules), null, 2)}\n`;
+    },
+  },
+  exitCode({ result: { findings, unknown } }, { strict }) {
+    if (findings.some(({ severity }) => severity === 'error')) return EXIT.finding;
+    return strict && unknown.some(({ severity }) => severity === 'error') ? EXIT.undecided : EXIT.done;
+  },
+});
+
+interface Question {
+  readonly asked: Asked;
+  /** Files of environments. */
+  readonly env: readonly string[];
+  readonly change: AdviceChange;
+  readonly rules: readonly LintRule[];
+}
+
+interface Judged {
+  /** Undefined if nothing could be read. */
+  readonly result: LintResult | undefined;
+  readonly faults: readonly MbfError[];
+  readonly warnings: SettingsRead['warnings'];
+}
+
+async function judgeFiles(operands: readonly string[], { asked, env, change, rules }: Question): Promise<Judged> {
+  const inputs: SettingsInput[] = [];
+  const paths = operands.map((operand) => operand.replace(/^path:/, ''));
+  for (const path of paths) inputs.push(path === '-' ? await standardInput('config') : { path, as: 'config' });
+  for (const path of env) inputs.push(path === '-' ? await standardInput('env') : { path, as: 'env' });
+  const read = await readSettingsOf(inputs);
+  const { faults, warnings } = read;
+  // An environment alone is no configuration.
+  if (read.settings.length === 0 && (faults.length > 0 || read.variables.length === 0)) {
+    // A log may be read without a fault and tell nothing that is judged.
+    const silent = new MbfError('MBF2202', 'holds no setting of a training job', { file: operands.join(', ') });
+    return { result: undefined, faults: faults.length > 0 ? faults : [silent], warnings };
+  }
+  const facts = changedFacts(await factsOfSettings(read, asked), change, '--set');
+  return { result: judge(facts, { subject: read.files, run: null }, rules), faults, warnings };
+}
+
+async function judgeRun(operand: string, { asked, env, change, rules }: Question, session: Session): Promise<Judged> {
+  const read = await readSettingsOf(env.map((path) => ({ path, as: 'env' })));
+  const { factsOfRun } = await import('../../../findings/settings/facts-of-run.js');
+  const target = await session.target(operand);
+  const gpu = askedGpu(asked);
+  const found = await factsOfRun(target.store, target.runId, {
+    framework: asked.framework,
+    ...(gpu === undefined ? {} : { gpu }),
+  });
+  const versions = { ...found.versions, ...askedVersions(asked) };
+  const facts = changedFacts(withEnvironment({ ...found, versions }, read), change, '--set');
+  const faults = [
+    ...read.faults,
+    ...target.failed.map(({ path, error }) => new MbfError(error.code as MbfError['code'], error.text, { file: path })),
+  ];
+  if (facts.settings.size === 0) throw new MbfError('MBF2202', `the run ${target.run} holds no setting`);
+  return { result: judge(facts, { subject: [target.run], run: target.run }, rules), faults, warnings: read.warnings };
+}
+
+function judge(facts: RawFacts, subject: Pick<LintResult, 'subject' | 'run'>, rules: readonly LintRule[]): LintResult {
+  return describeLint(facts, { ...subject, rules: rules.length }, lint(facts, rules));
+}
+
+/** The run that is meant, if one is: forced, or a single operand that is no path. */
+function runOf(operands: readonly string[], run: string | undefined): string | undefined {
+  if (run !== undefined) {
+    if (operands.length > 0) throw new MbfError('MBF1001', 'a run is judged alone: --run and files exclude each other');
+    return /^(?:run|snapshot|commit|label|path):/.test(run) ? run : `run:${run}`;
+  }
+  if (operands.length === 0)
+    throw new MbfError('MBF1001', 'lint what? a configuration, a directory, or a run of the store');
+  const forced = operands.find((operand) => /^(?:run|snapshot|commit|label):/.test(operand));
+  const [first] = operands;
+  const named = forced ?? (operands.length === 1 && !isPath(first!) ? first : undefined);
+  if (named !== undefined && operands.length > 1)
+    throw new MbfError('MBF1001', `a run is judged alone: ${JSON.stringify(named)} and files exclude each other`);
+  return named;
+}
+
+const isPath = (operand: string): boolean => operand === '-' || operand.startsWith('path:') || existsSync(operand);
+
+/** A configuration has a page; what has more is no configuration. */
+const MOST_INPUT_BYTES = 32 * 1024 * 1024;
+
+async function standardInput(as: SettingsInput['as']): Promise<SettingsInput> {
+  const chunks: Buffer[] = [];
+  let length = 0;
+  for await (const chunk of process.stdin as AsyncIterable<Buffer>) {
+    chunks.push(chunk);
+    length += chunk.length;
+    if (length > MOST_INPUT_BYTES)
+      throw new MbfError('MBF2201', 'is a configuration of more than 32 MiB', { file: '<stdin>' });
+  }
+  return { path: '<stdin>', as, bytes: Buffer.concat(chunks) };
+}
+
+function gpuOption(text: string): string {
+  if (deviceOf(text) !== null) return text;
+  throw new MbfError('MBF1001', `--gpu ${JSON.stringify(text)} is none that is known, such as ${GPUS.join(', ')}`);
+}
+
+/** A framework goes by the name of its package too. */
+const FRAMEWORK_ALIASES: Readonly<Record<string, Framework>> = {
+  'megatron-core': 'megatron-lm',
+  megatron: 'megatron-lm',
+  bridge: 'megatron-bridge',
+};
+
+function frameworkOption(text: string): NonNullable<Asked['framework']> {
+  const [, word = '', version] = /^([^@]*)(?:@(.*))?$/s.exec(text) ?? [];
+  const plain = word.toLowerCase().replaceAll('_', '-');
+  const name = FRAMEWORKS.find((one) => one === plain) ?? FRAMEWORK_ALIASES[plain];
+  if (name === undefined)
+    throw new MbfError('MBF1001', `--framework ${JSON.stringify(text)} is none of ${FRAMEWORKS.join(', ')}`);
+  if (version !== undefined && !isVersion(version))
+    throw new MbfError('MBF1001', `--framework ${JSON.stringify(text)}: no version after @, e.g. ${name}@0.6`);
+  return { name, version: version ?? null };
+}
+
+function versionOption(text: string): readonly [VersionName, string] {
+  const at = text.indexOf('=');
+  const word = text.slice(0, Math.max(at, 0)).trim().toLowerCase().replaceAll('-', '_');
+  const name = VERSION_NAMES.find((one) => one === word);
+  const version = text.slice(at + 1).trim();
+  if (at < 0 || name === undefined || !isVersion(version)) {
+    const names = VERSION_NAMES.join(', ');
+    throw new MbfError('MBF1001', `--version-of ${JSON.stringify(text)} is not PACKAGE=VERSION; packages: ${names}`);
+  }
+  return [name, version];
+}
+
+const isVersion = (text: string): boolean => /^v?\d+(?:\.\d+)*[\w.+-]{0,60}$/.test(text);
+
+/** What `--set` sets; variables are written in capitals. */
+function changeOf(set: readonly string[]): AdviceChange {
+  const change: { settings: Record<string, string | null>; env: Record<string, string | null> } = {
+    settings: {},
+    env: {},
+  };
+  for (const text of set) {
+    const at = text.indexOf('=');
+    const name = text.slice(0, Math.max(0, at)).trim();
+    if (at < 1 || name === '') throw new MbfError('MBF1001', `--set ${JSON.stringify(text)} is not KEY=VALUE`);
+    const value = text.slice(at + 1);
+    if (/^[A-Z][A-Z0-9_]*$/.test(name)) change.env[name] = value === '' ? null : value;
+    else {
+      const { key, value: kept } = configFinding(name, normaliseConfigValue(value), 'command line');
+      change.settings[key] = kept;
+    }
+  }
+  return change;
+}
+
+/** Those asked for, or all, that are as severe as asked. */
+function rulesOf(ids: readonly string[], severity: LintSeverity): readonly LintRule[] {
+  const least = LINT_SEVERITIES.indexOf(severity);
+  return lintRules().filter(
+    (one) => (ids.length === 0 || ids.includes(one.id)) && LINT_SEVERITIES.indexOf(one.severity) <= least,
+  );
+}
+
+function ruleOption(id: string): string {
+  if (lintRules().some((one) => one.id === id)) return id;
+  throw new MbfError('MBF1001', `--rule ${JSON.stringify(id)} is no rule${alike(id)}`);
+}
+
+/** Rules that begin like it: ids have their topic first. */
+function alike(id: string): string {
+  const topic = id.split('-')[0] ?? '';
+  const some = lintRules()
+    .filter((one) => topic !== '' && one.id.startsWith(topic))
+    .map((one) => one.id);
+  return some.length === 0 ? '' : `; there are ${some.slice(0, 8).join(', ')}`;
+}
+
+/** Names of keys may hold anything. */
+function oneLine(text: string): string {
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what must go
+  return `${text.replace(/[\u0000-\u001f\u007f-\u009f]/g, '\ufffd')}\n`;
+}

@@ -1,0 +1,47 @@
+import { diagnose } from '../../../findings/flows/diagnose.js';
+import { describeShow, SHOW_WORDS } from '../../../findings/verdict/show.js';
+import { snapshotsToJudge } from '../../../findings/verdict/traced-ooms.js';
+import { sourceLines } from '../../../ingest/source-lines.js';
+import { MbfError } from '../../../model/errors.js';
+import { showText } from '../../../report/show-text.js';
+import { defineVerb } from '../../define-verb.js';
+import { capacity, count, countOrAll, operand, option, RUN } from '../../options.js';
+
+const HANDLE = /^[eE]\d{1,4}$/;
+
+export const verb = defineVerb({
+  name: 'show',
+  group: 'Start here',
+  summary: 'what is behind a handle of the diagnosis: full text, source lines, query, rows',
+  operands: {
+    first: operand('[handle]', `E1, E2, … of diagnose, or ${SHOW_WORDS.join(', ')}; without one: all handles`),
+    second: RUN,
+  },
+  options: {
+    verdict: option('--verdict <n>', 'of which verdict, from 1', count, '1'),
+    limit: option('--limit <n>', 'rows to show; 0 = all', countOrAll, '20'),
+    capacity: capacity('as given to diagnose'),
+  },
+  examples: ['show', 'show E3', 'show E3 runs/llama3-70b-sft --limit 0', 'show accounting night-shift --json'],
+  async ask({ first, second, verdict, limit, capacity }, session) {
+    if (first !== undefined && !isHandle(first) && second !== undefined)
+      throw new MbfError('MBF1001', `${JSON.stringify(first)} is no handle; E1, E2, … or ${SHOW_WORDS.join(', ')}`);
+    const handle = isHandle(first) ? (HANDLE.test(first) ? first.toUpperCase() : first) : undefined;
+    const target = await session.target(runOf(first, second), ({ store, runId }) => snapshotsToJudge(store, runId));
+    const diagnosis = await diagnose(target.store, target.runId, target.run, {
+      capacityBytes: capacity?.bytes,
+      failedSources: target.failed,
+    });
+    const question = { handle, verdict, limit, readLines: sourceLines };
+    return describeShow(target.store, target.runId, diagnosis, question);
+  },
+  render: (result, { first, second, db, capacity }) =>
+    showText(result, { operand: runOf(first, second), db, capacity: capacity?.text }),
+});
+
+function isHandle(word: string | undefined): word is string {
+  return word !== undefined && (HANDLE.test(word) || (SHOW_WORDS as readonly string[]).includes(word));
+}
+
+/** A run may be named without a handle. */
+const runOf = (first: string | undefined, second: string | undefined) => (isHandle(first) ? second : first);

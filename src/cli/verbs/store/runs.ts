@@ -1,0 +1,29 @@
+import type { RunsResult } from '../../../model/results.js';
+import { runsText } from '../../../report/lists-text.js';
+import { defineVerb } from '../../define-verb.js';
+import { operand } from '../../options.js';
+
+export const verb = defineVerb({
+  name: 'runs',
+  group: 'Store',
+  summary: 'the runs in the store, the latest first',
+  operands: { path: operand('[path]', 'the runs of a path instead of the store') },
+  examples: ['runs', 'runs --json', 'runs --db golden.duckdb'],
+  async ask({ path }, session): Promise<RunsResult> {
+    const { store } = await session.store(path);
+    const rows = await store.all('store.runs', { run_id: null });
+    const runs = rows.map((row) => ({
+      name: row.name,
+      label: row.label,
+      commit: row.commit_sha,
+      path: row.root_path,
+      created_at: row.created_at,
+      sources: row.sources,
+      failed: row.failed,
+      snapshots: row.snapshots,
+      incidents: row.incidents,
+    }));
+    return { schema: 'mbforensics/runs@1', db: path ?? session.db, runs };
+  },
+  render: runsText,
+});

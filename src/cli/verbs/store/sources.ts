@@ -1,0 +1,31 @@
+import type { SourcesResult } from '../../../model/results.js';
+import { sourcesText } from '../../../report/lists-text.js';
+import { defineVerb } from '../../define-verb.js';
+import { operand } from '../../options.js';
+import { storedFailure } from '../../path-store.js';
+
+export const verb = defineVerb({
+  name: 'sources',
+  group: 'Store',
+  summary: 'the files in the store and what became of each',
+  operands: { path: operand('[path]', 'the files of a path instead of the store') },
+  examples: ['sources', 'sources runs/llama3-70b-sft', 'sources --json'],
+  async ask({ path }, session): Promise<SourcesResult> {
+    const { store } = await session.store(path);
+    const rows = await store.all('store.sources', { run_id: null });
+    const sources = rows.map((row) => ({
+      run: row.run,
+      path: row.display_path,
+      format: row.format,
+      status: row.status,
+      file_bytes: row.file_bytes,
+      rank: row.rank,
+      rank_origin: row.rank_origin,
+      sha256: row.sha256,
+      notes: row.notes,
+      error: row.error_code === null ? null : storedFailure(row.error_code, row.error_text),
+    }));
+    return { schema: 'mbforensics/sources@1', db: path ?? session.db, sources };
+  },
+  render: sourcesText,
+});

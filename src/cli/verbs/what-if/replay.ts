@@ -1,0 +1,22 @@
+import { describeReplays } from '../../../findings/replay/describe-replay.js';
+import { replayText } from '../../../report/replay-text.js';
+import { defineVerb } from '../../define-verb.js';
+import { ONLY_DEVICE, SNAPSHOT } from '../../options.js';
+
+export const verb = defineVerb({
+  name: 'replay',
+  group: 'What if',
+  summary: 'does the allocator model reproduce the recording: every address, every driver call, the final state',
+  operands: { snapshot: SNAPSHOT },
+  options: { device: ONLY_DEVICE },
+  examples: [
+    'replay snapshot_oom_rank-3.pickle',
+    'replay night-shift --json',
+    'replay night-shift/3/snapshot#1 --device 0',
+  ],
+  async ask({ snapshot, device }, session) {
+    const { store, filter } = await session.snapshots(snapshot);
+    return describeReplays(store, filter, device);
+  },
+  render: replayText,
+});

@@ -1,0 +1,24 @@
+import { describeResidual } from '../../../findings/estimate/residual/describe-residual.js';
+import { MOMENT_FORMS, parseMoment } from '../../../findings/trace/moment.js';
+import { residualText } from '../../../report/residual-text.js';
+import { defineVerb } from '../../define-verb.js';
+import { option, SNAPSHOT } from '../../options.js';
+import { readRules } from '../../rules-file.js';
+
+export const verb = defineVerb({
+  name: 'residual',
+  group: 'What if',
+  summary: 'measured memory less the theoretical estimate, by component, and what the difference means',
+  operands: { snapshot: SNAPSHOT },
+  options: {
+    moment: option('--at <moment>', `the moment: ${MOMENT_FORMS}`, parseMoment, 'peak'),
+    rules: option('--rules <file>', 'attribution rules of your own (YAML)'),
+  },
+  examples: ['residual', 'residual runs/llama3-70b-sft', 'residual night-shift --at oom --json'],
+  async ask({ snapshot, moment, rules: file }, session) {
+    const rules = await readRules(file);
+    const { store, runId, run, handle } = await session.snapshots(snapshot);
+    return describeResidual(store, runId, run, { moment, rules, handle });
+  },
+  render: residualText,
+});

@@ -1,0 +1,127 @@
+/** Launches, measures and judges the commit that is checked out, up to a number of times. */
+import { mkdirSync, readdirSync } from 'node:fs';
+import { cp, mkdir, stat } from 'node:fs/promises';
+import { join, resolve } from 'node:path';
+import { readCommit } from '../../../git/commits.js';
+import type { Repository } from '../../../git/repository.js';
+import { submodulesOffPin } from '../../../git/submodules-off-pin.js';
+import { MbfError } from '../../../model/errors.js';
+import type { CommitInfo } from '../../../model/git.js';
+import type { Measurement } from '../../../model/measurement.js';
+import type { Criterion } from '../../compare/bisect/criterion.js';
+import { type CommitJudgement, judgeCommit } from '../../compare/bisect/judge-commit.js';
+import type { Tolerances } from '../../measure/tolerances.js';
+import { type LaunchEnd, launch } from './launch.js';
+import { runDirectory, type Session } from './session.js';
+
+export interface HeadOptions {
+  readonly repository: Repository;
+  readonly session: Session;
+  readonly command: readonly string[];
+  readonly criterion: Criterion;
+  readonly golden: { readonly name: string; readonly runs: readonly Measurement[] };
+  readonly hunted: Measurement | null;
+  readonly tolerances: Tolerances;
+  readonly mostRuns: number;
+  readonly timeoutMs: number | undefined;
+  /** Folder into which the command itself writes; what it changed there is collected. */
+  readonly output: string | undefined;
+  readonly env: NodeJS.ProcessEnv;
+  /** Also gets what the command prints, as it comes. */
+  readonly echo: (text: Buffer) => void;
+  readonly remark: (text: string) => void;
+  /** Ingests and measures what a launch wrote, as a run with that name; undefined if there is nothing to read. */
+  readonly measure: (directory: string, run: string, commit: string) => Promise<Measurement | undefined>;
+}
+
+export interface HeadJudgement extends CommitJudgement {
+  readonly commit: CommitInfo;
+  /** Names of the runs in the store. */
+  readonly runs: readonly string[];
+}
+
+export async function judgeHead(options: HeadOptions): Promise<HeadJudgement> {
+  const { repository, criterion, golden, hunted, tolerances, mostRuns } = options;
+  const commit = await readCommit(repository, 'HEAD');
+  // Golden values that cannot judge are found out before hours of training.
+  judgeCommit({ criterion, golden: golden.runs, goldenName: golden.name, runs: golden.runs, hunted, tolerances });
+  const runs: Measurement[] = [];
+  let judged: CommitJudgement | undefined;
+  for (let attempt = 1; attempt <= mostRuns; attempt += 1) {
+    const { measurement, problem } = await oneRun(options, commit, attempt);
+    if (measurement !== undefined) runs.push(measurement);
+    judged =
+      runs.length === 0
+        ? { judgement: 'skip', reason: problem!, evidence: [], checks: [] }
+        : judgeCommit({ criterion, golden: golden.runs, goldenName: golden.name, runs, hunted, tolerances });
+    if (judged.judgement !== 'skip') break;
+    if (problem !== undefined && runs.length > 0) judged = { ...judged, reason: `${judged.reason}; ${problem}` };
+    if (attempt < mostRuns) options.remark(`run ${attempt} of ${mostRuns} cannot tell: ${judged.reason}\n`);
+  }
+  return { ...judged!, commit, runs: runs.map(({ run }) => run) };
+}
+
+async function oneRun(
+  options: HeadOptions,
+  commit: CommitInfo,
+  attempt: number,
+): Promise<{ readonly measurement?: Measurement; readonly problem?: string }> {
+  const { repository, session, command, timeoutMs, output, env, echo } = options;
+  const directory = await runDirectory(session, commit.sha, attempt);
+  const own = join(directory, 'output');
+  mkdirSync(own);
+  const started = Date.now();
+  const end = await launch({
+    command,
+    output: own,
+    log: join(directory, 'launch.log'),
+    sha: commit.sha,
+    attempt,
+    timeoutMs,
+    env,
+    echo,
+  });
+  const { sha } = await readCommit(repository, 'HEAD');
+  if (sha !== commit.sha)
+    throw new MbfError('MBF1010', `it moved HEAD from ${commit.sha.slice(0, 12)} to ${sha.slice(0, 12)}`);
+  const [off] = await submodulesOffPin(repository);
+  if (off !== undefined)
+    throw new MbfError(
+      'MBF1011',
+      `${off.path} is at ${off.checked_out.slice(0, 12)}, and ${commit.sha.slice(0, 12)} pins ${off.pinned.slice(0, 12)}`,
+    );
+  if (output !== undefined) await collect(resolve(output), own, started);
+  // A commit may be judged again: its runs then are others, and the store keeps both.
+  const run = `${commit.sha.slice(0, 12)}-${attempt}-${started.toString(36)}`;
+  const problem = problemOf(end, timeoutMs);
+  const measurement = await options.measure(directory, run, commit.sha);
+  if (measurement === undefined)
+    return { problem: `its output holds nothing that can be read${problem === undefined ? '' : `; ${problem}`}` };
+  if (problem === undefined || namesFailure(measurement)) return { measurement };
+  // A launch ended at the timeout counts up to there; a failed launch whose output has no failure in it is no run.
+  return end.timedOut ? { measurement, problem } : { problem };
+}
+
+/** Whether the run's own output has the failure: then that counts. */
+const namesFailure = ({ status }: Measurement): boolean => status.ending === 'oom' || status.ending === 'failed';
+
+function problemOf({ code, signal, timedOut }: LaunchEnd, timeoutMs: number | undefined): string | undefined {
+  if (timedOut) return `the launch did not end within ${Math.round((timeoutMs ?? 0) / 1000)} s`;
+  if (signal !== null) return `the launch was ended by ${signal}`;
+  return code === 0 ? undefined : `the launch ended with ${code}`;
+}
+
+/** Copies what was written since the launch began. */
+async function collect(from: string, to: string, since: number): Promise<void> {
+  const root = await stat(from).catch(() => undefined);
+  if (root?.isDirectory() !== true) return;
+  for (const entry of readdirSync(from, { withFileTypes: true, recursive: true })) {
+    if (!entry.isFile()) continue;
+    const path = join(entry.parentPath, entry.name);
+    // Clocks of file systems are coarse.
+    if ((await stat(path)).mtimeMs < since - 2_000) continue;
+    const target = join(to, path.slice(from.length));
+    await mkdir(join(target, '..'), { recursive: true });
+    await cp(path, target);
+  }
+}

@@ -1,0 +1,93 @@
+/** The part of `diff` about the runs, and about the repository of their commits. */
+
+import type { Repository } from '../../git/repository.js';
+import type { RunDiff } from '../../model/diff-results.js';
+import type { CommitComparison } from '../../model/git.js';
+import type { Measurement } from '../../model/measurement.js';
+import type { Store } from '../../store/store.js';
+import { changedConfig, changedEnv, changedVersions } from '../measure/changed-values.js';
+import { allChecks, checkInput } from '../compare/compare-runs.js';
+import { measureRun } from './measure-run.js';
+import { MOST_PEAKS } from '../measure/candidates.js';
+import { DEFAULT_TOLERANCES } from '../measure/tolerances.js';
+import { describeComparison, readComparedRun } from '../nsys/describe-nsys.js';
+import { comparisonOf, type Grown, grownBetween, suspectsBetween } from './suspects-between.js';
+
+/** Two runs, of which a process may have only one store open at a time. */
+export interface TwoRuns {
+  use<Result>(side: 0 | 1, work: (run: RunInStore) => Promise<Result>): Promise<Result>;
+  /** Has the histories of these snapshots of a side kept in its store, where that can be. */
+  derive(side: 0 | 1, snapshotIds: readonly number[]): Promise<void>;
+}
+
+export interface RunInStore {
+  readonly store: Store;
+  readonly runId: number;
+  readonly run: string;
+}
+
+/** `known`: what grew between the snapshots; undefined: their peaks are compared. */
+export async function runDiff(
+  targets: TwoRuns,
+  known: Grown | undefined,
+  repository: Repository | undefined,
+): Promise<RunDiff> {
+  const read = (side: 0 | 1) =>
+    targets.use(side, async ({ store, runId, run }) => ({
+      place: `${store.file} ${runId}`,
+      // The snapshots were looked into already; where a run died, what it was refused counts too. `diagnose` explains why it died.
+      measurement: await measureRun(store, runId, run, {
+        mostPeaks: known === undefined ? MOST_PEAKS : 0,
+        judge: false,
+      }),
+      profile: await readComparedRun(store, runId, run),
+    }));
+  const [a, b] = [await read(0), await read(1)];
+  const [x, y] = [a.measurement, b.measurement];
+  const grown = known ?? grownBetween(x, y);
+  const comparison = await comparisonOf(repository, commitOf(x), commitOf(y), grown.sites);
+  const isOneRun = a.place === b.place;
+  const checks = isOneRun ? [] : allChecks(checkInput({ golden: [x], current: [y], tolerances: DEFAULT_TOLERANCES }));
+  const slower = checks.some(
+    ({ name, status }) => status === 'regression' && (name === 'step_time' || name === 'throughput'),
+  );
+  const memory =
+    (grown.totalDeltaBytes ?? 0) > 0 ||
+    checks.some(({ name, status }) => status === 'regression' && name.startsWith('peak_'));
+  const suspects =
+    isOneRun && comparison === null
+      ? []
+      : suspectsBetween(x, y, grown, comparison, slower && !memory ? 'time' : 'memory');
+  return {
+    a_run: x.run,
+    b_run: y.run,
+    checks,
+    config: changedConfig(x, y),
+    env: changedEnv(x, y),
+    versions: changedVersions(x, y),
+    nsys:
+      isOneRun || a.profile.reports.length === 0 || b.profile.reports.length === 0
+        ? null
+        : (describeComparison(a.profile, b.profile).against ?? null),
+    commits: comparison === null ? null : commitsOf(comparison, suspects),
+    suspects,
+  };
+}
+
+/** As `ingest --commit` says, else as the log prints it. */
+export function commitOf({ commit, commits }: Measurement): string | null {
+  return commit ?? commits['run'] ?? commits['source'] ?? commits['megatron_bridge'] ?? commits['megatron'] ?? null;
+}
+
+function commitsOf(comparison: CommitComparison, suspects: RunDiff['suspects']): RunDiff['commits'] {
+  const { from, to, commits, files, submodules } = comparison;
+  const wanted = new Set(suspects.flatMap((suspect) => suspect.commits.map(({ sha }) => sha)));
+  return {
+    a: from,
+    b: to,
+    touching: commits.filter(({ sha }) => wanted.has(sha)).map(({ sha, subject }) => ({ sha, subject })),
+    in_between: commits.length,
+    changed_files: files.length,
+    submodules,
+  };
+}

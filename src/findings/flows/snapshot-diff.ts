@@ -1,0 +1,98 @@
+/** The part of `diff` about snapshots: which pairs are compared, at which moments, and what changed between them. */
+import type { DiffTotals, SnapshotDiff } from '../../model/diff-results.js';
+import { MbfError } from '../../model/errors.js';
+import { chooseDevices, choosePairs, commonStep, type SnapshotPair } from '../diff/choose-pair.js';
+import { type DiffLimits, describeDiff, totalsOf } from '../diff/describe-diff.js';
+import { grownSites } from '../diff/grown-sites.js';
+import { type Candidate, readSide, readTotals, type Side, wholeSteps } from '../diff/side.js';
+import type { Moment } from '../trace/moment.js';
+import type { TwoRuns } from './run-diff.js';
+import type { Grown } from './suspects-between.js';
+
+export interface DiffQuestion {
+  readonly limits: DiffLimits;
+  readonly moments: readonly [Moment, Moment];
+  readonly rank: number | undefined;
+  readonly device: number | undefined;
+  /** The last profiler step that both have whole, in the place of `moments`. */
+  readonly matchStep: boolean;
+  readonly allRanks: boolean;
+  /** The earliest PyTorch that writes all of these features into a snapshot. */
+  readonly earliestTorch: (features: readonly string[]) => string | undefined;
+}
+
+export async function diffSnapshots(
+  targets: TwoRuns,
+  operands: readonly [string, string],
+  candidates: readonly [{ readonly found: readonly Candidate[] }, { readonly found: readonly Candidate[] }],
+  { limits, moments, rank, device, matchStep, allRanks, earliestTorch }: DiffQuestion,
+): Promise<{ readonly snapshots: SnapshotDiff; readonly grown: Grown }> {
+  const pairs = choosePairs(candidates[0].found, candidates[1].found, rank);
+  const pair = pairs[0]!;
+  const asked = allRanks ? pairs : [pair];
+  await targets.derive(
+    0,
+    asked.map((one) => one.a.snapshotId),
+  );
+  await targets.derive(
+    1,
+    asked.map((one) => one.b.snapshotId),
+  );
+  const at = matchStep ? await sameStep(targets, pair) : moments;
+  const [chosen, ...otherDevices] = chooseDevices(pair, device);
+  const sides: Side[] = [];
+  for (const side of [0, 1] as const) {
+    const key = side === 0 ? 'a' : 'b';
+    sides.push(
+      await targets.use(side, ({ store }) =>
+        readSide(store, operands[side], pair[key], chosen![key], at[side], earliestTorch),
+      ),
+    );
+  }
+  const devices: DiffTotals[] = [];
+  for (const entry of otherDevices) {
+    const found = await totals(targets, pair, entry, at);
+    if (found !== undefined) devices.push(found);
+  }
+  const ranks: DiffTotals[] = [];
+  const missing: number[] = [];
+  for (const entry of allRanks ? pairs : []) {
+    const found = await totals(targets, entry, chooseDevices(entry, device)[0]!, at);
+    if (found !== undefined) ranks.push(found);
+    else if (entry.a.rank !== null) missing.push(entry.a.rank);
+  }
+  const [a, b] = sides as [Side, Side];
+  const snapshots = describeDiff(a, b, limits, { devices, ranks, ranksWithoutMoment: missing });
+  return {
+    snapshots,
+    grown: {
+      components: snapshots.components,
+      sites: grownSites(a.groups, b.groups, () => null),
+      totalDeltaBytes: snapshots.total_delta_bytes,
+    },
+  };
+}
+
+async function sameStep(targets: TwoRuns, pair: SnapshotPair): Promise<readonly [Moment, Moment]> {
+  const a = await targets.use(0, ({ store }) => wholeSteps(store, pair.a.snapshotId));
+  const b = await targets.use(1, ({ store }) => wholeSteps(store, pair.b.snapshotId));
+  const step = commonStep(a, b);
+  return [step, step];
+}
+
+/** Undefined where a trace has no such moment: another device or rank may not have run out of memory, or reached that step. */
+async function totals(
+  targets: TwoRuns,
+  pair: SnapshotPair,
+  devices: { readonly a: number; readonly b: number },
+  at: readonly [Moment, Moment],
+): Promise<DiffTotals | undefined> {
+  try {
+    const a = await targets.use(0, ({ store }) => readTotals(store, pair.a, devices.a, at[0]));
+    const b = await targets.use(1, ({ store }) => readTotals(store, pair.b, devices.b, at[1]));
+    return totalsOf(a, b);
+  } catch (error) {
+    if (error instanceof MbfError && error.code === 'MBF1002') return undefined;
+    throw error;
+  }
+}

@@ -1,0 +1,79 @@
+/** The repository's part of a comparison: what changed between the commits of two runs, and what of it may be why. */
+
+import { compareCommits } from '../../git/compare-commits.js';
+import type { Repository } from '../../git/repository.js';
+import { resolveRevision } from '../../git/resolve-revision.js';
+import type { Suspect } from '../../model/compare-results.js';
+import type { DiffComponent } from '../../model/diff-parts.js';
+import { MbfError } from '../../model/errors.js';
+import type { CommitComparison } from '../../model/git.js';
+import type { Measurement } from '../../model/measurement.js';
+import { changedConfig, changedEnv, changedVersions } from '../measure/changed-values.js';
+import { type GrownSite, grownSites } from '../diff/grown-sites.js';
+import { componentChanges, pairPeaks, stackGroups } from '../compare/site-changes.js';
+import { isOfInterest, rankSuspects } from '../suspects/rank-suspects.js';
+
+/**
+ * What both commits differ in, of large diffs first what `sites` run through; null without a repository. Throws MBF1008
+ * where a commit is not known, or not in the repository.
+ */
+export async function comparisonOf(
+  repository: Repository | undefined,
+  from: string | null,
+  to: string | null,
+  sites: readonly GrownSite[],
+): Promise<CommitComparison | null> {
+  if (repository === undefined) return null;
+  if (from === null || to === null)
+    throw new MbfError(
+      'MBF1008',
+      'the commit of a run is not known: ingest it with --commit, or have its log print it',
+    );
+  const [a, b] = [await resolveRevision(repository, from), await resolveRevision(repository, to)];
+  return compareCommits(repository, a, b, isOfInterest(sites));
+}
+
+export interface Grown {
+  readonly components: readonly DiffComponent[];
+  readonly sites: readonly GrownSite[];
+  readonly totalDeltaBytes: number | null;
+}
+
+export function grownBetween(golden: Measurement, current: Measurement): Grown {
+  const pair = pairPeaks(golden, current);
+  if (pair === undefined) return { components: [], sites: [], totalDeltaBytes: null };
+  const [a, b] = pair;
+  return {
+    components: componentChanges(a, b),
+    sites: grownSites(
+      stackGroups(a),
+      stackGroups(b),
+      (side, group) => (side === 'a' ? a : b).sites[group]?.component ?? null,
+    ),
+    totalDeltaBytes: b.active_bytes - a.active_bytes,
+  };
+}
+
+/** A smaller score is a mere difference. */
+const LEAST_SCORE = 0.1;
+
+/** Suspects of what is worse in `current`. `time`: speed is what changed, memory is not. */
+export function suspectsBetween(
+  golden: Measurement,
+  current: Measurement,
+  { components, sites, totalDeltaBytes }: Grown,
+  comparison: CommitComparison | null,
+  direction: 'memory' | 'time',
+): Suspect[] {
+  const ranked = rankSuspects({
+    comparison,
+    sites,
+    components,
+    config: changedConfig(golden, current),
+    env: changedEnv(golden, current),
+    versions: changedVersions(golden, current),
+    totalDeltaBytes,
+    direction,
+  });
+  return ranked.filter(({ score }) => score >= LEAST_SCORE);
+}
