@@ -5,12 +5,12 @@ import type { RunDiff } from '../../model/diff-results.js';
 import type { CommitComparison } from '../../model/git.js';
 import type { Measurement } from '../../model/measurement.js';
 import type { Store } from '../../store/store.js';
-import { changedConfig, changedEnv, changedVersions } from '../measure/changed-values.js';
 import { allChecks, checkInput } from '../compare/compare-runs.js';
-import { measureRun } from './measure-run.js';
 import { MOST_PEAKS } from '../measure/candidates.js';
+import { changedConfig, changedEnv, changedVersions } from '../measure/changed-values.js';
 import { DEFAULT_TOLERANCES } from '../measure/tolerances.js';
 import { describeComparison, readComparedRun } from '../nsys/describe-nsys.js';
+import { measureRun } from './measure-run.js';
 import { comparisonOf, type Grown, grownBetween, suspectsBetween } from './suspects-between.js';
 
 /** Two runs, of which a process may have only one store open at a time. */

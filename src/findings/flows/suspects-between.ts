@@ -8,9 +8,9 @@ import type { DiffComponent } from '../../model/diff-parts.js';
 import { MbfError } from '../../model/errors.js';
 import type { CommitComparison } from '../../model/git.js';
 import type { Measurement } from '../../model/measurement.js';
-import { changedConfig, changedEnv, changedVersions } from '../measure/changed-values.js';
-import { type GrownSite, grownSites } from '../diff/grown-sites.js';
 import { componentChanges, pairPeaks, stackGroups } from '../compare/site-changes.js';
+import { type GrownSite, grownSites } from '../diff/grown-sites.js';
+import { changedConfig, changedEnv, changedVersions } from '../measure/changed-values.js';
 import { isOfInterest, rankSuspects } from '../suspects/rank-suspects.js';
 
 /**

@@ -8,9 +8,9 @@ import type { BisectReportResult, BisectSide } from '../../../model/bisect-resul
 import type { CommitInfo } from '../../../model/git.js';
 import type { Measurement } from '../../../model/measurement.js';
 import { knownMarks, standingOf } from '../../compare/bisect/bisect-state.js';
-import { changedConfig } from '../../measure/changed-values.js';
 import { allChecks, checkInput } from '../../compare/compare-runs.js';
 import { pairPeaks, siteChanges } from '../../compare/site-changes.js';
+import { changedConfig } from '../../measure/changed-values.js';
 import { parseTolerances } from '../../measure/tolerances.js';
 import { isOfInterest } from '../../suspects/rank-suspects.js';
 import { grownBetween, suspectsBetween } from '../suspects-between.js';
