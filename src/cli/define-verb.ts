@@ -92,7 +92,7 @@ export function defineVerb<Result, Operands extends Specs = None, Options extend
         if (spec.choices !== undefined) made.choices(spec.choices);
         if (spec.initial !== undefined) made.default(spec.initial);
         if (Array.isArray(spec.initial)) made.argParser((one: string, all: readonly string[]) => [...all, one]);
-        command.addOption(made.makeOptionMandatory(spec.isRequired));
+        command.addOption(made.makeOptionMandatory(spec.isRequired === true));
         return { key, spec, made };
       });
       addCommon(command, storeless === true);
