@@ -5,7 +5,7 @@ import { measured } from './experiments.js';
 import { type FixContext, hasFlashAttention, isSet, isUnset } from './fix.js';
 import { hasExpandable } from './fixes/allocator.js';
 import { isMoe, modulesInForce } from './fixes/recompute.js';
-import { MEM, OFF, PERF, REC } from './guides.js';
+import { MEM, OFF, PERF, REC } from '../../knowledge/sources.js';
 import { idleBytes } from './situation.js';
 
 export interface NonFixSpec {

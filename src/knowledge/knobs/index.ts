@@ -1,14 +1,6 @@
-/** Every knob, grouped by what it bears on. */
-import { ACTIVATIONS } from './activations.js';
-import { OFFLOAD } from './activations-offload.js';
-import { COMMUNICATION } from './communication.js';
-import { ENVIRONMENT } from './environment.js';
-import type { Knob, KnobGroup } from './knob.js';
-import { MAPPING } from './mapping.js';
-import { SHARDING } from './mapping-sharding.js';
-import { PRECISION } from './precision.js';
-import { RUNTIME } from './runtime.js';
-import { FUSION } from './runtime-fusion.js';
+/** Every knob, grouped by what it affects. */
+import { loadData } from '../load-data.js';
+import { type Knob, type KnobData, type KnobGroup, knobOf } from './knob.js';
 
 export const KNOB_GROUPS: readonly { readonly id: KnobGroup; readonly title: string }[] = [
   { id: 'environment', title: 'Process environment and launch' },
@@ -19,14 +11,6 @@ export const KNOB_GROUPS: readonly { readonly id: KnobGroup; readonly title: str
   { id: 'runtime', title: 'Host overhead, graphs, fusion, attention, data, profiling, measurement' },
 ];
 
-export const KNOBS: readonly Knob[] = [
-  ...ENVIRONMENT,
-  ...MAPPING,
-  ...SHARDING,
-  ...COMMUNICATION,
-  ...PRECISION,
-  ...ACTIVATIONS,
-  ...OFFLOAD,
-  ...RUNTIME,
-  ...FUSION,
-];
+export const KNOBS: readonly Knob[] = KNOB_GROUPS.flatMap(({ id: group }) =>
+  (loadData(`knobs/${group}`) as readonly KnobData[]).map((row) => knobOf(group, row)),
+);

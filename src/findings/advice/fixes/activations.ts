@@ -2,7 +2,7 @@
 
 import { measured } from '../experiments.js';
 import { type FixSpec, isOlder, isSet, isUnset, listOf, settings, wordOf } from '../fix.js';
-import { OFF, PERF, REC } from '../guides.js';
+import { OFF, PERF, REC } from '../../../knowledge/sources.js';
 import { hasGraphs } from './allocator.js';
 import { isMoe, modulesInForce } from './recompute.js';
 

@@ -5,7 +5,7 @@ import type { AdviceChange } from '../../../model/advise-results.js';
 import { formatBytes } from '../../../model/units.js';
 import { measured } from '../experiments.js';
 import { type FixContext, type FixSpec, FREE, isOlder, isSet, type Saving, unmeasured, wordOf } from '../fix.js';
-import { MEM, PERF } from '../guides.js';
+import { MEM, PERF } from '../../../knowledge/sources.js';
 import { deviceFreeBytes, idleBytes, type Situation, shortfallOf } from '../situation.js';
 
 /** Whether CUDA graphs are captured in any way. */

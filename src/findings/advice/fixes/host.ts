@@ -1,6 +1,6 @@
 /** Host memory: what offloading, workers and staging keep there. */
 import { type FixSpec, isSet, settings, unmeasured } from '../fix.js';
-import { OFF, PERF } from '../guides.js';
+import { OFF, PERF } from '../../../knowledge/sources.js';
 
 const fewerOnHost: FixSpec = {
   id: 'host-optimizer-offload',

@@ -13,7 +13,7 @@ import {
   settings,
   wordOf,
 } from '../fix.js';
-import { DOCS, MEM, OFF, PERF } from '../guides.js';
+import { DOCS, MEM, OFF, PERF } from '../../../knowledge/sources.js';
 
 /** Of what there is a part, if a snapshot tells how much; else the estimator does. */
 function share(live: number | null, part: number, text: string): { readonly saving?: Saving } {

@@ -2,7 +2,7 @@
 
 import { experimentOf, lostPercent, measured } from '../experiments.js';
 import { type Cost, type FixContext, type FixSpec, isSet, isUnset, type Proposal, settings, wordOf } from '../fix.js';
-import { MEM, PERF } from '../guides.js';
+import { MEM, PERF } from '../../../knowledge/sources.js';
 import { isMoe } from './recompute.js';
 
 /** GPUs that one NVLink domain joins on everything but racks of 72. */

@@ -12,7 +12,7 @@ import {
   settings,
   wordOf,
 } from '../fix.js';
-import { PERF, REC } from '../guides.js';
+import { PERF, REC } from '../../../knowledge/sources.js';
 
 type Module = (typeof RECOMPUTE_MODULES)[number];
 
