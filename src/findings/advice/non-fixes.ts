@@ -1,11 +1,12 @@
 /** What people reach for, and what does not help here. Each says why with this run's own figures where it has any. */
+
+import { MEM, OFF, PERF, REC } from '../../knowledge/sources.js';
 import type { NonFix } from '../../model/advise-results.js';
 import { formatBytes } from '../../model/units.js';
 import { measured } from './experiments.js';
 import { type FixContext, hasFlashAttention, isSet, isUnset } from './fix.js';
 import { hasExpandable } from './fixes/allocator.js';
 import { isMoe, modulesInForce } from './fixes/recompute.js';
-import { MEM, OFF, PERF, REC } from '../../knowledge/sources.js';
 import { idleBytes } from './situation.js';
 
 export interface NonFixSpec {

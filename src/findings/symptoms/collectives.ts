@@ -56,22 +56,12 @@ function slowReduction(evidence: SymptomEvidence): SlowReduction | null {
   };
 }
 
-export const S24: Symptom = symptom(
-  {
-    id: 'S24',
-    name: 'dp-slow-scale',
-    symptom: 'Collectives of data parallelism are slow at scale',
-    cause: 'Small messages, one large flat ring, a network of high latency, or high precision.',
-    confirm: 'sizes of the messages, size of data parallelism, the network',
-    fix: 'Raise bucket_size (without PP), num_distributed_optimizer_instances, gradients in BF16 (grad_reduce_in_fp32=false), parameters in FP8, SHARP.',
-  },
-  (evidence) => {
-    const dp = dpOf(evidence);
-    const slow = dp === null || dp < AT_SCALE ? null : slowReduction(evidence);
-    if (dp === null || slow === null) return null;
-    return { seen: `${slow.text}, at DP ${dp}`, source: slow.source, ...whySlow(evidence, dp, slow.median_ns) };
-  },
-);
+export const S24: Symptom = symptom('S24', (evidence) => {
+  const dp = dpOf(evidence);
+  const slow = dp === null || dp < AT_SCALE ? null : slowReduction(evidence);
+  if (dp === null || slow === null) return null;
+  return { seen: `${slow.text}, at DP ${dp}`, source: slow.source, ...whySlow(evidence, dp, slow.median_ns) };
+});
 
 function whySlow(evidence: SymptomEvidence, dp: number, medianNs: number | null): Judged {
   const { view } = evidence;
@@ -111,38 +101,28 @@ const CP_SLOWER = 0.03;
 const RING_EXPOSED = 0.05;
 const RING_HIDDEN = 0.02;
 
-export const S27: Symptom = symptom(
-  {
-    id: 'S27',
-    name: 'cp-too-large',
-    symptom: 'More context parallelism makes it slower',
-    cause: 'Chunks of the sequence are too short to hide the ring, or the sequence is shorter than the hidden size.',
-    confirm: 'sequence / CP beside the hidden size; exposed sends and receives in Nsight Systems',
-    fix: 'A smaller context_parallel_size, or cp_comm_type=a2a+p2p with hierarchical_context_parallel_sizes.',
-  },
-  (evidence) => {
-    const cp = cpOf(evidence);
-    if (cp === null || cp < 2) return null;
-    const sequence = evidence.view.setting('seq_length');
-    const hidden = evidence.view.setting('hidden_size');
-    const [s, h] = [asNumber(sequence.value), asNumber(hidden.value)];
-    const before = evidence.baseline?.measured.parallel.cp ?? null;
-    // A different CP is made up for by data parallelism, and changes what is in flight.
-    const pair =
-      before === null || before >= cp ? null : speedAgainst(evidence, ['context_parallel_size', 'data_parallel_size']);
-    const isSlower = pair !== null && pair.speed < 1 - CP_SLOWER;
-    const isSkinny = s !== null && h !== null && s < h;
-    if (!isSlower && !isSkinny) return null;
-    const sizes = `CP ${cp}, ${factText(sequence)}, ${factText(hidden)}`;
-    return {
-      seen: isSlower
-        ? `${pair.text}, from CP ${before} to CP ${cp}`
-        : `${sizes}: the sequence is shorter than the hidden size`,
-      source: isSlower ? (evidence.steps_source ?? '') : placeOfFacts([sequence, hidden]),
-      ...chunksAreShort(evidence, { cp, s, h }, isSlower, pair?.others ?? [], pair !== null),
-    };
-  },
-);
+export const S27: Symptom = symptom('S27', (evidence) => {
+  const cp = cpOf(evidence);
+  if (cp === null || cp < 2) return null;
+  const sequence = evidence.view.setting('seq_length');
+  const hidden = evidence.view.setting('hidden_size');
+  const [s, h] = [asNumber(sequence.value), asNumber(hidden.value)];
+  const before = evidence.baseline?.measured.parallel.cp ?? null;
+  // A different CP is made up for by data parallelism, and changes what is in flight.
+  const pair =
+    before === null || before >= cp ? null : speedAgainst(evidence, ['context_parallel_size', 'data_parallel_size']);
+  const isSlower = pair !== null && pair.speed < 1 - CP_SLOWER;
+  const isSkinny = s !== null && h !== null && s < h;
+  if (!isSlower && !isSkinny) return null;
+  const sizes = `CP ${cp}, ${factText(sequence)}, ${factText(hidden)}`;
+  return {
+    seen: isSlower
+      ? `${pair.text}, from CP ${before} to CP ${cp}`
+      : `${sizes}: the sequence is shorter than the hidden size`,
+    source: isSlower ? (evidence.steps_source ?? '') : placeOfFacts([sequence, hidden]),
+    ...chunksAreShort(evidence, { cp, s, h }, isSlower, pair?.others ?? [], pair !== null),
+  };
+});
 
 function chunksAreShort(
   evidence: SymptomEvidence,
@@ -191,64 +171,54 @@ const USUAL_NODE = 8;
 const SLOW_NETWORK = 0.1;
 const HIDDEN_NETWORK = 0.03;
 
-export const S29: Symptom = symptom(
-  {
-    id: 'S29',
-    name: 'offload-net-clash',
-    symptom: 'The network is slow while activations are offloaded',
-    cause: "Copies to the host's memory and the network's traffic take the same path.",
-    confirm: 'offloading on, version of NCCL',
-    fix: 'NCCL_NET_GDR_LEVEL=PHB (NCCL up to 2.25) or NCCL_NET_GDR_C2C=1 (NCCL from 2.26).',
-  },
-  (evidence) => {
-    const { view, world_size: world } = evidence;
-    const offload = ['cpu_offloading', 'fine_grained_activation_offloading']
-      .map((key) => view.setting(key))
-      .find(({ value }) => isOn(value));
-    const node =
-      asNumber(view.setting('nproc_per_node').value) ?? asNumber(view.setting('gpus_per_node').value) ?? USUAL_NODE;
-    if (offload === undefined || world === null || world <= node) return null;
-    const version = view.version('nccl');
-    const isNew = version.value === null ? null : compareVersions(version.value, '2.26') >= 0;
-    const level = view.env('NCCL_NET_GDR_LEVEL');
-    const direct = view.env('NCCL_NET_GDR_C2C');
-    const isSet = (isNew !== true && level.value === 'PHB') || (isNew !== false && direct.value === '1');
-    const asked = isNew === null ? [level, direct] : isNew ? [direct] : [level];
-    const steps = evidence.timelines.filter((timeline) => timeline.steps > 0);
-    const exposed = steps.map(({ collectives, sends, other, window_ns }) =>
-      share(collectives.exposed_ns + sends.exposed_ns + other.exposed_ns, window_ns),
-    );
-    const most = exposed.length === 0 ? null : Math.max(...exposed);
-    const isSlow = most !== null && most >= SLOW_NETWORK;
-    // Without a measurement only a variable that is known to be missing is worth a word.
-    if (!isSlow && (isSet || asked.some(({ by }) => by === 'unknown'))) return null;
-    const config = `${factText(offload)} on ${formatCount(world)} ranks, NCCL ${version.value ?? 'of unknown version'}, ${factsText(asked)}`;
-    const figures = most === null ? '' : `communication with no computing beside it takes ${percent(most)} of a step`;
-    const seen = {
-      seen: figures === '' ? config : `${figures}; ${config}`,
-      source: steps[0]?.path ?? placeOfFacts([offload, ...asked]),
+export const S29: Symptom = symptom('S29', (evidence) => {
+  const { view, world_size: world } = evidence;
+  const offload = ['cpu_offloading', 'fine_grained_activation_offloading']
+    .map((key) => view.setting(key))
+    .find(({ value }) => isOn(value));
+  const node =
+    asNumber(view.setting('nproc_per_node').value) ?? asNumber(view.setting('gpus_per_node').value) ?? USUAL_NODE;
+  if (offload === undefined || world === null || world <= node) return null;
+  const version = view.version('nccl');
+  const isNew = version.value === null ? null : compareVersions(version.value, '2.26') >= 0;
+  const level = view.env('NCCL_NET_GDR_LEVEL');
+  const direct = view.env('NCCL_NET_GDR_C2C');
+  const isSet = (isNew !== true && level.value === 'PHB') || (isNew !== false && direct.value === '1');
+  const asked = isNew === null ? [level, direct] : isNew ? [direct] : [level];
+  const steps = evidence.timelines.filter((timeline) => timeline.steps > 0);
+  const exposed = steps.map(({ collectives, sends, other, window_ns }) =>
+    share(collectives.exposed_ns + sends.exposed_ns + other.exposed_ns, window_ns),
+  );
+  const most = exposed.length === 0 ? null : Math.max(...exposed);
+  const isSlow = most !== null && most >= SLOW_NETWORK;
+  // Without a measurement only a variable that is known to be missing is worth a word.
+  if (!isSlow && (isSet || asked.some(({ by }) => by === 'unknown'))) return null;
+  const config = `${factText(offload)} on ${formatCount(world)} ranks, NCCL ${version.value ?? 'of unknown version'}, ${factsText(asked)}`;
+  const figures = most === null ? '' : `communication with no computing beside it takes ${percent(most)} of a step`;
+  const seen = {
+    seen: figures === '' ? config : `${figures}; ${config}`,
+    source: steps[0]?.path ?? placeOfFacts([offload, ...asked]),
+  };
+  if (isSlow && isSet)
+    return {
+      ...seen,
+      confirmation: 'refuted',
+      because: `${factsText(asked)} is set: the network is slow for another reason`,
     };
-    if (isSlow && isSet)
-      return {
-        ...seen,
-        confirmation: 'refuted',
-        because: `${factsText(asked)} is set: the network is slow for another reason`,
-      };
-    if (most !== null && most < HIDDEN_NETWORK)
-      return { ...seen, confirmation: 'refuted', because: `${figures}: the network is not slow` };
-    if (!isSlow)
-      return {
+  if (most !== null && most < HIDDEN_NETWORK)
+    return { ...seen, confirmation: 'refuted', because: `${figures}: the network is not slow` };
+  if (!isSlow)
+    return {
+      ...seen,
+      confirmation: 'untested',
+      because: `whether the network is slow meanwhile, a timeline would tell: ${CAPTURE}`,
+    };
+  return isNew === null || asked.some(({ by }) => by === 'unknown')
+    ? {
         ...seen,
         confirmation: 'untested',
-        because: `whether the network is slow meanwhile, a timeline would tell: ${CAPTURE}`,
-      };
-    return isNew === null || asked.some(({ by }) => by === 'unknown')
-      ? {
-          ...seen,
-          confirmation: 'untested',
-          because:
-            'the version of NCCL or its variables are not told: run with NCCL_DEBUG=VERSION and add the job script',
-        }
-      : { ...seen, confirmation: 'confirmed', because: `offloading is on and ${factsText(asked)}` };
-  },
-);
+        because:
+          'the version of NCCL or its variables are not told: run with NCCL_DEBUG=VERSION and add the job script',
+      }
+    : { ...seen, confirmation: 'confirmed', because: `offloading is on and ${factsText(asked)}` };
+});

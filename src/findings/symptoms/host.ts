@@ -73,36 +73,26 @@ function signsOf(evidence: SymptomEvidence): Sign[] {
   return signs;
 }
 
-export const S25: Symptom = symptom(
-  {
-    id: 'S25',
-    name: 'host-bound',
-    symptom: 'Very low FLOPS, idle devices or steps of very different lengths',
-    cause: 'Host overhead and jitter: kernels are launched more slowly than they run.',
-    confirm: 'idle time between launches, variation across ranks',
-    fix: 'A larger micro-batch, less TP or CP, manual garbage collection (manual_gc), CUDA graphs, numactl.',
-  },
-  (evidence) => {
-    const signs = signsOf(evidence);
-    const [first] = signs;
-    if (first === undefined) return null;
-    const seen = { seen: signs.map(({ text }) => text).join('; '), source: first.source };
-    const stragglers = evidence.own.disturbances
-      .filter(({ kind }) => kind === 'straggler')
-      .map(({ text }) => `; ${text}`);
-    // The rank that computes least waits for others as well as for its host; the busiest one waits for its host only.
-    const timeline = bestTimeline(evidence);
-    if (timeline === undefined)
-      return {
-        ...seen,
-        confirmation: 'untested',
-        because: `no timeline shows who waits for whom${stragglers.join('')}: ${CAPTURE}`,
-      };
-    const { ns, count } = timeline.launch_gaps;
-    const share = ns / timeline.window_ns;
-    const figures = `${timeline.path}: ${formatCount(count)} gaps end with a launch that came too late, ${milliseconds(ns)} or ${percent(share)} of the steps${stragglers.join('')}`;
-    if (share >= WAITS_FOR_LAUNCHES) return { ...seen, confirmation: 'confirmed', because: figures };
-    if (share < HARDLY_WAITS) return { ...seen, confirmation: 'refuted', because: figures };
-    return { ...seen, confirmation: 'untested', because: `${figures}: too little to be sure; capture more steps` };
-  },
-);
+export const S25: Symptom = symptom('S25', (evidence) => {
+  const signs = signsOf(evidence);
+  const [first] = signs;
+  if (first === undefined) return null;
+  const seen = { seen: signs.map(({ text }) => text).join('; '), source: first.source };
+  const stragglers = evidence.own.disturbances
+    .filter(({ kind }) => kind === 'straggler')
+    .map(({ text }) => `; ${text}`);
+  // The rank that computes least waits for others as well as for its host; the busiest one waits for its host only.
+  const timeline = bestTimeline(evidence);
+  if (timeline === undefined)
+    return {
+      ...seen,
+      confirmation: 'untested',
+      because: `no timeline shows who waits for whom${stragglers.join('')}: ${CAPTURE}`,
+    };
+  const { ns, count } = timeline.launch_gaps;
+  const share = ns / timeline.window_ns;
+  const figures = `${timeline.path}: ${formatCount(count)} gaps end with a launch that came too late, ${milliseconds(ns)} or ${percent(share)} of the steps${stragglers.join('')}`;
+  if (share >= WAITS_FOR_LAUNCHES) return { ...seen, confirmation: 'confirmed', because: figures };
+  if (share < HARDLY_WAITS) return { ...seen, confirmation: 'refuted', because: figures };
+  return { ...seen, confirmation: 'untested', because: `${figures}: too little to be sure; capture more steps` };
+});

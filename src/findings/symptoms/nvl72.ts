@@ -60,53 +60,42 @@ export function straddles(
   return found;
 }
 
-export const S28: Symptom = symptom(
-  {
-    id: 'S28',
-    name: 'nvl72-straddle',
-    symptom: 'Slow collectives on NVL72 with mixed parallelism',
-    cause:
-      'A group with much communication crosses the border of a domain of 72 GPUs, and runs at the speed of the network.',
-    confirm: 'members of the groups from the order of ranks',
-    fix: 'Sizes whose TP·DP divides 72, padded groups, or 64 GPUs of each domain.',
-  },
-  (evidence) => {
-    const { layout, world_size: world, view, facts } = evidence;
-    const told = view.env('NVLINK_DOMAIN_SIZE');
-    const domain = asNumber(told.value) ?? (NVL72.test(facts.device.name ?? '') ? DOMAIN : null);
-    if (domain !== DOMAIN || world === null || world <= domain || layout === null || !isMixed(evidence)) return null;
-    const most = mostExposed(evidence);
-    const crossing = straddles(world, domain, (rank) => layout.position(rank));
-    const isSlow = most !== null && most.share >= SLOW;
-    const [first] = crossing;
-    const figures =
-      most === null ? '' : `communication with no computing beside it takes ${percent(most.share)} of a step`;
-    const order = `${formatCount(world)} ranks in the order ${layout.order}, domains of ${domain}`;
-    if (first === undefined)
-      return isSlow
-        ? {
-            seen: `${figures}; ${order}`,
-            source: most.path,
-            confirmation: 'refuted',
-            because: 'no group that fits into a domain crosses its border',
-          }
-        : null;
-    const [low, high] = [first.ranks[0]!, first.ranks.at(-1)!];
-    const members = `${formatCount(crossing.length)} groups cross a border, e.g. the ${first.axis.toUpperCase()} group of ranks ${low} to ${high} (border at rank ${(Math.floor(low / domain) + 1) * domain})`;
-    const seen = {
-      seen: `${figures === '' ? '' : `${figures}; `}${members}`,
-      source: most?.path ?? told.told?.file ?? '',
-    };
-    if (isSlow) return { ...seen, confirmation: 'confirmed', because: `${order}: ${members}` };
-    return most !== null && most.share < HIDDEN
-      ? { ...seen, confirmation: 'refuted', because: `${figures}: it costs nothing here` }
-      : {
-          ...seen,
-          confirmation: 'untested',
-          because: `${order}; whether the collectives are slow, a timeline would tell: ${CAPTURE}`,
-        };
-  },
-);
+export const S28: Symptom = symptom('S28', (evidence) => {
+  const { layout, world_size: world, view, facts } = evidence;
+  const told = view.env('NVLINK_DOMAIN_SIZE');
+  const domain = asNumber(told.value) ?? (NVL72.test(facts.device.name ?? '') ? DOMAIN : null);
+  if (domain !== DOMAIN || world === null || world <= domain || layout === null || !isMixed(evidence)) return null;
+  const most = mostExposed(evidence);
+  const crossing = straddles(world, domain, (rank) => layout.position(rank));
+  const isSlow = most !== null && most.share >= SLOW;
+  const [first] = crossing;
+  const figures =
+    most === null ? '' : `communication with no computing beside it takes ${percent(most.share)} of a step`;
+  const order = `${formatCount(world)} ranks in the order ${layout.order}, domains of ${domain}`;
+  if (first === undefined)
+    return isSlow
+      ? {
+          seen: `${figures}; ${order}`,
+          source: most.path,
+          confirmation: 'refuted',
+          because: 'no group that fits into a domain crosses its border',
+        }
+      : null;
+  const [low, high] = [first.ranks[0]!, first.ranks.at(-1)!];
+  const members = `${formatCount(crossing.length)} groups cross a border, e.g. the ${first.axis.toUpperCase()} group of ranks ${low} to ${high} (border at rank ${(Math.floor(low / domain) + 1) * domain})`;
+  const seen = {
+    seen: `${figures === '' ? '' : `${figures}; `}${members}`,
+    source: most?.path ?? told.told?.file ?? '',
+  };
+  if (isSlow) return { ...seen, confirmation: 'confirmed', because: `${order}: ${members}` };
+  return most !== null && most.share < HIDDEN
+    ? { ...seen, confirmation: 'refuted', because: `${figures}: it costs nothing here` }
+    : {
+        ...seen,
+        confirmation: 'untested',
+        because: `${order}; whether the collectives are slow, a timeline would tell: ${CAPTURE}`,
+      };
+});
 
 /** Data parallelism alone uses all links as they are. */
 function isMixed({ parallel }: SymptomEvidence): boolean {

@@ -54,33 +54,23 @@ function fullestOther({ own, ooms }: SymptomEvidence): { readonly rank: number; 
   return most;
 }
 
-export const S1: Symptom = symptom(
-  {
-    id: 'S1',
-    name: 'mem-oom-one-rank',
-    symptom: 'Out of memory on a single rank, headroom on the others',
-    cause: "Fragmentation: free memory inside PyTorch's reserve, but in pieces that are too small.",
-    confirm: 'Is expandable_segments:True set?',
-    fix: 'export PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True before the launch.',
-  },
-  (evidence) => {
-    const failed = new Set(evidence.ooms.map(({ rank }) => rank));
-    const oom = firstOom(evidence);
-    if (oom === undefined || failed.size !== 1 || oom.rank === null || oom.request === null) return null;
-    const other = fullestOther(evidence);
-    const device = evidence.device_bytes.value;
-    if (other === null || device === null) return null;
-    const room = device - other.bytes;
-    // What rank 0 asked for would have found room on any other.
-    if (room < oom.request.bytes) return null;
-    return {
-      seen: `only rank ${oom.rank} failed, asking for ${formatBytes(oom.request.bytes)}; of the others rank ${other.rank} reserved most, ${formatBytes(other.bytes)}, ${formatBytes(room)} below the device's ${formatBytes(device)}`,
-      source: sourceOf(oom),
-      ...singleRank(evidence, oom),
-      ...forbidden(evidence),
-    };
-  },
-);
+export const S1: Symptom = symptom('S1', (evidence) => {
+  const failed = new Set(evidence.ooms.map(({ rank }) => rank));
+  const oom = firstOom(evidence);
+  if (oom === undefined || failed.size !== 1 || oom.rank === null || oom.request === null) return null;
+  const other = fullestOther(evidence);
+  const device = evidence.device_bytes.value;
+  if (other === null || device === null) return null;
+  const room = device - other.bytes;
+  // What rank 0 asked for would have found room on any other.
+  if (room < oom.request.bytes) return null;
+  return {
+    seen: `only rank ${oom.rank} failed, asking for ${formatBytes(oom.request.bytes)}; of the others rank ${other.rank} reserved most, ${formatBytes(other.bytes)}, ${formatBytes(room)} below the device's ${formatBytes(device)}`,
+    source: sourceOf(oom),
+    ...singleRank(evidence, oom),
+    ...forbidden(evidence),
+  };
+});
 
 function forbidden({ facts }: SymptomEvidence): Pick<Sighting, 'instead'> {
   const constraint = expandableConstraint(facts);
@@ -119,31 +109,21 @@ function stateText({ components }: Verdict): string {
   return parts.length === 0 ? '' : `; model state holds ${formatBytes(bytes)} (${list(named)})`;
 }
 
-export const S2: Symptom = symptom(
-  {
-    id: 'S2',
-    name: 'mem-oom-still',
-    symptom: 'Out of memory with expandable segments already set',
-    cause: 'True capacity: what is live does not fit.',
-    confirm: 'memory of parameters and optimizer beside what the device has',
-    fix: 'Raise PP (keeping DP), switch the distributed optimizer on, or recompute.',
-  },
-  (evidence) => {
-    const oom = firstOom(evidence);
-    const { value, text, source } = evidence.expandable;
-    if (oom === undefined || value !== true) return null;
-    const judged = causeIs(oom, 'capacity');
-    return {
-      seen: `${rankText(oom)} ran out of memory; ${text}${source === '' ? '' : ` (${source})`}`,
-      source: sourceOf(oom),
-      ...(judged === null
-        ? open(oom)
-        : judged.confirmation === 'confirmed'
-          ? { ...judged, because: `${judged.because}${stateText(oom)}` }
-          : judged),
-    };
-  },
-);
+export const S2: Symptom = symptom('S2', (evidence) => {
+  const oom = firstOom(evidence);
+  const { value, text, source } = evidence.expandable;
+  if (oom === undefined || value !== true) return null;
+  const judged = causeIs(oom, 'capacity');
+  return {
+    seen: `${rankText(oom)} ran out of memory; ${text}${source === '' ? '' : ` (${source})`}`,
+    source: sourceOf(oom),
+    ...(judged === null
+      ? open(oom)
+      : judged.confirmation === 'confirmed'
+        ? { ...judged, because: `${judged.because}${stateText(oom)}` }
+        : judged),
+  };
+});
 
 // ---- S3 --------------------------------------------------------------------------------------------------------------------------
 
@@ -157,29 +137,19 @@ function largestOf({ components }: EstimateStage): string {
 /** Iterations that show that a run fits: the second one is the first with optimizer states and a full set of activations. */
 const LEAST_ITERATIONS = 2;
 
-export const S3: Symptom = symptom(
-  {
-    id: 'S3',
-    name: 'mem-estimate-over',
-    symptom: "The estimate is above the device's memory",
-    cause: 'Model state or activations are really too large.',
-    confirm: 'the largest component of the estimate',
-    fix: 'Before the launch: other PP, TP, CP or EP sizes, the distributed optimizer, recompute.',
-  },
-  (evidence) => {
-    const { estimate } = evidence.estimate;
-    const device = evidence.device_bytes.value;
-    if (estimate === null || device === null) return null;
-    const stage = estimate.stages[estimate.hottest]!;
-    if (stage.total_bytes <= device || provenToFit(evidence)) return null;
-    const bounds = `${formatBytes(Math.round(stage.low_bytes))} to ${formatBytes(Math.round(stage.high_bytes))}`;
-    return {
-      seen: `stage ${stage.stage} is estimated at ${formatBytes(Math.round(stage.total_bytes))} (${bounds}), the device has ${formatBytes(device)}`,
-      source: evidence.device_bytes.source,
-      ...estimateHolds(evidence, stage, device),
-    };
-  },
-);
+export const S3: Symptom = symptom('S3', (evidence) => {
+  const { estimate } = evidence.estimate;
+  const device = evidence.device_bytes.value;
+  if (estimate === null || device === null) return null;
+  const stage = estimate.stages[estimate.hottest]!;
+  if (stage.total_bytes <= device || provenToFit(evidence)) return null;
+  const bounds = `${formatBytes(Math.round(stage.low_bytes))} to ${formatBytes(Math.round(stage.high_bytes))}`;
+  return {
+    seen: `stage ${stage.stage} is estimated at ${formatBytes(Math.round(stage.total_bytes))} (${bounds}), the device has ${formatBytes(device)}`,
+    source: evidence.device_bytes.source,
+    ...estimateHolds(evidence, stage, device),
+  };
+});
 
 /** A run that trains without running out asks for no estimate, however wrong it is. */
 function provenToFit({ ooms, own: { status } }: SymptomEvidence): boolean {
@@ -210,99 +180,69 @@ const PEAK_MOVED = 0.02;
 
 const modulesOf = (text: string | null): readonly string[] => asList(text) ?? [];
 
-export const S7: Symptom = symptom(
-  {
-    id: 'S7',
-    name: 'rec-layernorm-oom',
-    symptom: 'Still out of memory after adding layernorm to recompute_modules',
-    cause: 'The activations of layer norms are too small to move the peak.',
-    confirm: 'the peak before and after',
-    fix: 'Recompute a larger module, or whole layers.',
-  },
-  (evidence) => {
-    const { view, baseline } = evidence;
-    const oom = firstOom(evidence);
-    const modules = view.setting('recompute_modules');
-    if (oom === undefined || baseline === null || !modulesOf(modules.value).includes('layernorm')) return null;
-    const earlier = baseline.view.setting('recompute_modules');
-    if (earlier.by === 'unknown' || modulesOf(earlier.value).includes('layernorm')) return null;
-    const seen = {
-      seen: `${rankText(oom)} ran out of memory with ${factText(modules)}; ${baseline.measured.run} had ${earlier.value ?? 'none'}`,
-      source: placeOfFacts([modules]) || sourceOf(oom),
+export const S7: Symptom = symptom('S7', (evidence) => {
+  const { view, baseline } = evidence;
+  const oom = firstOom(evidence);
+  const modules = view.setting('recompute_modules');
+  if (oom === undefined || baseline === null || !modulesOf(modules.value).includes('layernorm')) return null;
+  const earlier = baseline.view.setting('recompute_modules');
+  if (earlier.by === 'unknown' || modulesOf(earlier.value).includes('layernorm')) return null;
+  const seen = {
+    seen: `${rankText(oom)} ran out of memory with ${factText(modules)}; ${baseline.measured.run} had ${earlier.value ?? 'none'}`,
+    source: placeOfFacts([modules]) || sourceOf(oom),
+  };
+  const peaks = peaksAgainst(evidence);
+  if (peaks === null)
+    return {
+      ...seen,
+      confirmation: 'untested',
+      because:
+        'the two runs print no peak of the same rank: run both with memory lines (log_memory, or log_memory_to_tensorboard)',
     };
-    const peaks = peaksAgainst(evidence);
-    if (peaks === null)
-      return {
-        ...seen,
-        confirmation: 'untested',
-        because:
-          'the two runs print no peak of the same rank: run both with memory lines (log_memory, or log_memory_to_tensorboard)',
-      };
-    const others = otherChanges(evidence, ['recompute_modules', 'recompute_granularity']);
-    if (others.length > 0)
-      return { ...seen, confirmation: 'untested', because: `${peaks.text}, but more has changed: ${list(others)}` };
-    return peaks.now >= (1 - PEAK_MOVED) * peaks.before
-      ? { ...seen, confirmation: 'confirmed', because: peaks.text }
-      : { ...seen, confirmation: 'refuted', because: `${peaks.text}: it did move the peak, only not far enough` };
-  },
-);
+  const others = otherChanges(evidence, ['recompute_modules', 'recompute_granularity']);
+  if (others.length > 0)
+    return { ...seen, confirmation: 'untested', because: `${peaks.text}, but more has changed: ${list(others)}` };
+  return peaks.now >= (1 - PEAK_MOVED) * peaks.before
+    ? { ...seen, confirmation: 'confirmed', because: peaks.text }
+    : { ...seen, confirmation: 'refuted', because: `${peaks.text}: it did move the peak, only not far enough` };
+});
 
 // ---- S15, S17 --------------------------------------------------------------------------------------------------------------------
 
-export const S15: Symptom = symptom(
-  {
-    id: 'S15',
-    name: 'off-oom-act',
-    symptom: 'Out of memory with activation offloading on',
-    cause: 'The model is too large for one pipeline stage, which activation offloading needs.',
-    confirm: 'allocated memory beside what the device has',
-    fix: 'Offload the optimizer instead, which allows PP > 1 (optimizer_cpu_offload).',
-  },
-  (evidence) => {
-    const oom = firstOom(evidence);
-    const offload = evidence.view.setting('cpu_offloading');
-    if (oom === undefined || offload.by === 'unknown' || !isOn(offload.value)) return null;
-    const judged = causeIs(oom, 'capacity');
-    return {
-      seen: `${rankText(oom)} ran out of memory with ${factText(offload)}`,
-      source: sourceOf(oom),
-      ...(judged === null
-        ? open(oom)
-        : judged.confirmation === 'confirmed'
-          ? { ...judged, because: `${judged.because}${stateText(oom)}` }
-          : judged),
-    };
-  },
-);
+export const S15: Symptom = symptom('S15', (evidence) => {
+  const oom = firstOom(evidence);
+  const offload = evidence.view.setting('cpu_offloading');
+  if (oom === undefined || offload.by === 'unknown' || !isOn(offload.value)) return null;
+  const judged = causeIs(oom, 'capacity');
+  return {
+    seen: `${rankText(oom)} ran out of memory with ${factText(offload)}`,
+    source: sourceOf(oom),
+    ...(judged === null
+      ? open(oom)
+      : judged.confirmation === 'confirmed'
+        ? { ...judged, because: `${judged.because}${stateText(oom)}` }
+        : judged),
+  };
+});
 
 /** Bytes by which the request failed, as the test of capacity has them. */
 function shortBytes({ tests }: Verdict): number | null {
   return tests.find(({ cause }) => cause === 'capacity')?.numbers['short_bytes'] ?? null;
 }
 
-export const S17: Symptom = symptom(
-  {
-    id: 'S17',
-    name: 'off-oom-partial',
-    symptom: 'Out of memory although a part of the optimizer is offloaded',
-    cause: 'Too little of it is offloaded.',
-    confirm: 'memory at several fractions',
-    fix: 'Raise optimizer_offload_fraction, or raise PP.',
-  },
-  (evidence) => {
-    const oom = firstOom(evidence);
-    const offload = evidence.view.setting('optimizer_cpu_offload');
-    const fraction = evidence.view.setting('optimizer_offload_fraction');
-    const share = asNumber(fraction.value);
-    if (oom === undefined || !isOn(offload.value) || fraction.by !== 'told' || share === null) return null;
-    if (share <= 0 || share >= 1) return null;
-    return {
-      seen: `${rankText(oom)} ran out of memory with ${factText(offload)}, ${factText(fraction)}`,
-      source: placeOfFacts([fraction]) || sourceOf(oom),
-      ...moreOffloaded(oom, share),
-    };
-  },
-);
+export const S17: Symptom = symptom('S17', (evidence) => {
+  const oom = firstOom(evidence);
+  const offload = evidence.view.setting('optimizer_cpu_offload');
+  const fraction = evidence.view.setting('optimizer_offload_fraction');
+  const share = asNumber(fraction.value);
+  if (oom === undefined || !isOn(offload.value) || fraction.by !== 'told' || share === null) return null;
+  if (share <= 0 || share >= 1) return null;
+  return {
+    seen: `${rankText(oom)} ran out of memory with ${factText(offload)}, ${factText(fraction)}`,
+    source: placeOfFacts([fraction]) || sourceOf(oom),
+    ...moreOffloaded(oom, share),
+  };
+});
 
 /** The states that are still on the device are what a fraction of 1 would take away. */
 function moreOffloaded(oom: Verdict, share: number): Judged {

@@ -36,39 +36,28 @@ const pathsOf = (timelines: readonly Timeline[]): string => [...new Set(timeline
 const MOSTLY_EXPOSED = 0.5;
 const WORTH_A_WORD = 0.05;
 
-export const S21: Symptom = symptom(
-  {
-    id: 'S21',
-    name: 'dp-no-overlap',
-    symptom: 'Communication of data parallelism does not overlap computation',
-    cause:
-      "Transformer Engine's normalization kernels want all multiprocessors at once, and wait until the collective has left.",
-    confirm: 'Nsight Systems: normalization kernels begin only after the collective',
-    fix: 'NVTE_FWD_LAYERNORM_SM_MARGIN=16 and NVTE_BWD_LAYERNORM_SM_MARGIN=16, what collectives of data parallelism occupy.',
-  },
-  (evidence) => {
-    const { view } = evidence;
-    const overlaps = ['overlap_grad_reduce', 'overlap_param_gather'].map((key) => view.setting(key));
-    const dp = dpOf(evidence);
-    // Without data parallelism, or without asking for overlap, nothing was to be expected.
-    if (dp === null || dp < 2 || !overlaps.some(({ value }) => isOn(value))) return null;
-    const exposed = evidence.timelines.filter(
-      ({ collectives: { busy_ns, exposed_ns }, window_ns }) =>
-        exposed_ns >= MOSTLY_EXPOSED * busy_ns && exposed_ns >= WORTH_A_WORD * window_ns,
-    );
-    const [most] = exposed.toSorted(
-      (a, b) => share(b.collectives.exposed_ns, b.window_ns) - share(a.collectives.exposed_ns, a.window_ns),
-    );
-    if (most === undefined) return null;
-    const { busy_ns, exposed_ns } = most.collectives;
-    const others = (tpOf(evidence) ?? 1) > 1 ? ', those of tensor parallelism among them' : '';
-    return {
-      seen: `${percent(exposed_ns / busy_ns)} of the collectives${others} have no computing beside them, ${percent(exposed_ns / most.window_ns)} of the time; asked for is ${factsText(overlaps.filter(({ value }) => isOn(value)))}`,
-      source: most.path,
-      ...normsWait(evidence, exposed),
-    };
-  },
-);
+export const S21: Symptom = symptom('S21', (evidence) => {
+  const { view } = evidence;
+  const overlaps = ['overlap_grad_reduce', 'overlap_param_gather'].map((key) => view.setting(key));
+  const dp = dpOf(evidence);
+  // Without data parallelism, or without asking for overlap, nothing was to be expected.
+  if (dp === null || dp < 2 || !overlaps.some(({ value }) => isOn(value))) return null;
+  const exposed = evidence.timelines.filter(
+    ({ collectives: { busy_ns, exposed_ns }, window_ns }) =>
+      exposed_ns >= MOSTLY_EXPOSED * busy_ns && exposed_ns >= WORTH_A_WORD * window_ns,
+  );
+  const [most] = exposed.toSorted(
+    (a, b) => share(b.collectives.exposed_ns, b.window_ns) - share(a.collectives.exposed_ns, a.window_ns),
+  );
+  if (most === undefined) return null;
+  const { busy_ns, exposed_ns } = most.collectives;
+  const others = (tpOf(evidence) ?? 1) > 1 ? ', those of tensor parallelism among them' : '';
+  return {
+    seen: `${percent(exposed_ns / busy_ns)} of the collectives${others} have no computing beside them, ${percent(exposed_ns / most.window_ns)} of the time; asked for is ${factsText(overlaps.filter(({ value }) => isOn(value)))}`,
+    source: most.path,
+    ...normsWait(evidence, exposed),
+  };
+});
 
 const MARGINS = ['NVTE_FWD_LAYERNORM_SM_MARGIN', 'NVTE_BWD_LAYERNORM_SM_MARGIN'];
 
@@ -93,52 +82,42 @@ function normsWait({ view }: SymptomEvidence, timelines: readonly Timeline[]): J
 
 // ---- S22 -------------------------------------------------------------------------------------------------------------------------
 
-export const S22: Symptom = symptom(
-  {
-    id: 'S22',
-    name: 'tp-no-overlap',
-    symptom: 'Communication of tensor parallelism runs at the end of the matrix product that should hide it (Hopper)',
-    cause: 'CUDA_DEVICE_MAX_CONNECTIONS is not 1, so kernels need not start in the order of their launches.',
-    confirm: 'the environment; order of kernels in Nsight Systems',
-    fix: 'export CUDA_DEVICE_MAX_CONNECTIONS=1 (not with FSDP, which needs more than one).',
-  },
-  (evidence) => {
-    const { view, facts } = evidence;
-    const { capability } = facts.device;
-    const overlap = view.setting('tp_comm_overlap');
-    const tp = tpOf(evidence);
-    const isHopper = capability !== null && capability >= 9 && capability < 10;
-    const sharded = ['use_megatron_fsdp', 'use_torch_fsdp2'].some((key) => isOn(view.setting(key).value));
-    if (!isHopper || tp === null || tp < 2 || !isOn(overlap.value) || sharded) return null;
-    const connections = view.env('CUDA_DEVICE_MAX_CONNECTIONS');
-    const isOne = asNumber(connections.value) === 1;
-    const waits = sumWaits(evidence.timelines, ({ overlap_waits }) => overlap_waits);
-    const measured = waits.met >= LEAST_MET;
-    const isLate = measured && waits.waited >= MOST_WAIT * waits.met;
-    const order = waitText(waits, "kernels of Transformer Engine's user buffers", 'a matrix product');
-    // A variable that a file does not mention may be set elsewhere; only what was told counts where no order was measured.
-    if (!isLate && (isOne || connections.by !== 'told')) return null;
-    const config = `TP ${tp} on ${facts.device.name ?? 'Hopper'}, ${factText(overlap)}, ${factText(connections)}`;
-    if (!measured)
-      return {
-        seen: config,
-        source: placeOfFacts([connections, overlap]),
+export const S22: Symptom = symptom('S22', (evidence) => {
+  const { view, facts } = evidence;
+  const { capability } = facts.device;
+  const overlap = view.setting('tp_comm_overlap');
+  const tp = tpOf(evidence);
+  const isHopper = capability !== null && capability >= 9 && capability < 10;
+  const sharded = ['use_megatron_fsdp', 'use_torch_fsdp2'].some((key) => isOn(view.setting(key).value));
+  if (!isHopper || tp === null || tp < 2 || !isOn(overlap.value) || sharded) return null;
+  const connections = view.env('CUDA_DEVICE_MAX_CONNECTIONS');
+  const isOne = asNumber(connections.value) === 1;
+  const waits = sumWaits(evidence.timelines, ({ overlap_waits }) => overlap_waits);
+  const measured = waits.met >= LEAST_MET;
+  const isLate = measured && waits.waited >= MOST_WAIT * waits.met;
+  const order = waitText(waits, "kernels of Transformer Engine's user buffers", 'a matrix product');
+  // A variable that a file does not mention may be set elsewhere; only what was told counts where no order was measured.
+  if (!isLate && (isOne || connections.by !== 'told')) return null;
+  const config = `TP ${tp} on ${facts.device.name ?? 'Hopper'}, ${factText(overlap)}, ${factText(connections)}`;
+  if (!measured)
+    return {
+      seen: config,
+      source: placeOfFacts([connections, overlap]),
+      confirmation: 'untested',
+      because: `no export shows the order of kernels: ${CAPTURE}`,
+    };
+  const seen = { seen: isLate ? `${order}; ${config}` : config, source: pathsOf(evidence.timelines) };
+  if (!isLate) return { ...seen, confirmation: 'refuted', because: `${order}: they do overlap` };
+  if (isOne)
+    return { ...seen, confirmation: 'refuted', because: `${factText(connections)}: the order has another reason` };
+  return connections.by === 'unknown'
+    ? {
+        ...seen,
         confirmation: 'untested',
-        because: `no export shows the order of kernels: ${CAPTURE}`,
-      };
-    const seen = { seen: isLate ? `${order}; ${config}` : config, source: pathsOf(evidence.timelines) };
-    if (!isLate) return { ...seen, confirmation: 'refuted', because: `${order}: they do overlap` };
-    if (isOne)
-      return { ...seen, confirmation: 'refuted', because: `${factText(connections)}: the order has another reason` };
-    return connections.by === 'unknown'
-      ? {
-          ...seen,
-          confirmation: 'untested',
-          because: `nothing tells ${connections.key}: add the job script or a dump of a rank's environment`,
-        }
-      : { ...seen, confirmation: 'confirmed', because: `${order}; ${factText(connections)}` };
-  },
-);
+        because: `nothing tells ${connections.key}: add the job script or a dump of a rank's environment`,
+      }
+    : { ...seen, confirmation: 'confirmed', because: `${order}; ${factText(connections)}` };
+});
 
 // ---- S23 -------------------------------------------------------------------------------------------------------------------------
 
@@ -150,42 +129,32 @@ const CHANGING = ['variable_seq_lengths', 'packed_sequence', 'rampup_batch_size'
 const changes = ({ key, value }: Looked): boolean =>
   key === 'rampup_batch_size' ? value !== null && /\d/.test(value) : isOn(value);
 
-export const S23: Symptom = symptom(
-  {
-    id: 'S23',
-    name: 'tp-overlap-dynamic',
-    symptom: 'Overlap of tensor parallelism fails where shapes change',
-    cause: 'Its user buffer is made once, with the size of the first activations.',
-    confirm: 'shapes by step and layer',
-    fix: 'Fixed shapes (pad, or pack to one length), or tp_comm_overlap=false.',
-  },
-  (evidence) => {
-    const { view, incidents } = evidence;
-    const overlap = view.setting('tp_comm_overlap');
-    const incident = incidents.find(
-      ({ is_oom, text }) => !is_oom && USER_BUFFER_FAILURE.test(text) && constraintOf(text) === null,
-    );
-    if (incident === undefined || (overlap.by === 'told' && !isOn(overlap.value))) return null;
-    const seen = {
-      seen: `${incident.text.split('\n')[0]!.slice(0, 240)}; ${factText(overlap)}`,
-      source: place(incident),
-    };
-    const shapes = CHANGING.map((key) => view.setting(key));
-    const padded = view.setting('pad_to_max_length');
-    const moving = shapes.filter(changes);
-    if (moving.length > 0 && !isOn(padded.value))
-      return { ...seen, confirmation: 'confirmed', because: `shapes change: ${factsText(moving)}` };
-    const told = shapes.filter(({ by }) => by === 'told');
-    return told.some(({ key }) => key === 'variable_seq_lengths') || isOn(padded.value)
-      ? {
-          ...seen,
-          confirmation: 'refuted',
-          because: `shapes are fixed: ${factsText([...told, padded].filter(({ by }) => by === 'told'))}`,
-        }
-      : {
-          ...seen,
-          confirmation: 'untested',
-          because: `nothing tells whether shapes change (${list([...CHANGING])}): add the run's configuration`,
-        };
-  },
-);
+export const S23: Symptom = symptom('S23', (evidence) => {
+  const { view, incidents } = evidence;
+  const overlap = view.setting('tp_comm_overlap');
+  const incident = incidents.find(
+    ({ is_oom, text }) => !is_oom && USER_BUFFER_FAILURE.test(text) && constraintOf(text) === null,
+  );
+  if (incident === undefined || (overlap.by === 'told' && !isOn(overlap.value))) return null;
+  const seen = {
+    seen: `${incident.text.split('\n')[0]!.slice(0, 240)}; ${factText(overlap)}`,
+    source: place(incident),
+  };
+  const shapes = CHANGING.map((key) => view.setting(key));
+  const padded = view.setting('pad_to_max_length');
+  const moving = shapes.filter(changes);
+  if (moving.length > 0 && !isOn(padded.value))
+    return { ...seen, confirmation: 'confirmed', because: `shapes change: ${factsText(moving)}` };
+  const told = shapes.filter(({ by }) => by === 'told');
+  return told.some(({ key }) => key === 'variable_seq_lengths') || isOn(padded.value)
+    ? {
+        ...seen,
+        confirmation: 'refuted',
+        because: `shapes are fixed: ${factsText([...told, padded].filter(({ by }) => by === 'told'))}`,
+      }
+    : {
+        ...seen,
+        confirmation: 'untested',
+        because: `nothing tells whether shapes change (${list([...CHANGING])}): add the run's configuration`,
+      };
+});

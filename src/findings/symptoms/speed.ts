@@ -27,99 +27,69 @@ const mixed = ({ others }: Pair): Judged => ({
   because: `more than that has changed (${list(others.slice(0, 4))}): repeat one of the two runs with the rest equal`,
 });
 
-export const S6: Symptom = symptom(
-  {
-    id: 'S6',
-    name: 'rec-util-drop',
-    symptom: 'GPU utilization dropped by more than 15 %',
-    cause: 'Recompute of `mlp` with a large feed-forward layer.',
-    confirm: 'recompute_modules contains mlp',
-    fix: 'Take mlp out of recompute_modules; a smaller micro-batch, or CPU offloading where PP is 1, saves memory instead.',
-  },
-  (evidence) => {
-    const { baseline, view } = evidence;
-    const pair = speedAgainst(evidence, RECOMPUTE_KEYS);
-    if (pair === null || baseline === null || pair.speed >= 1 - UTILIZATION_DROP || !has(view, 'mlp')) return null;
-    const modules = view.setting('recompute_modules');
-    const earlier = baseline.view.setting('recompute_modules');
-    return {
-      seen: `${pair.text}, with ${factText(modules)}`,
-      source: stepSource(evidence),
-      ...(has(baseline.view, 'mlp')
-        ? {
-            confirmation: 'refuted',
-            because: `${baseline.measured.run} recomputes mlp too (${earlier.value}): the drop has another reason`,
-          }
-        : pair.others.length > 0
-          ? mixed(pair)
-          : {
-              confirmation: 'confirmed',
-              because: `${factText(modules)}; ${baseline.measured.run} has ${earlier.by === 'unknown' ? 'no mlp among what it tells' : (earlier.value ?? 'None')}, and nothing else that bears on it differs`,
-            }),
-    };
-  },
-);
+export const S6: Symptom = symptom('S6', (evidence) => {
+  const { baseline, view } = evidence;
+  const pair = speedAgainst(evidence, RECOMPUTE_KEYS);
+  if (pair === null || baseline === null || pair.speed >= 1 - UTILIZATION_DROP || !has(view, 'mlp')) return null;
+  const modules = view.setting('recompute_modules');
+  const earlier = baseline.view.setting('recompute_modules');
+  return {
+    seen: `${pair.text}, with ${factText(modules)}`,
+    source: stepSource(evidence),
+    ...(has(baseline.view, 'mlp')
+      ? {
+          confirmation: 'refuted',
+          because: `${baseline.measured.run} recomputes mlp too (${earlier.value}): the drop has another reason`,
+        }
+      : pair.others.length > 0
+        ? mixed(pair)
+        : {
+            confirmation: 'confirmed',
+            because: `${factText(modules)}; ${baseline.measured.run} has ${earlier.by === 'unknown' ? 'no mlp among what it tells' : (earlier.value ?? 'None')}, and nothing else that bears on it differs`,
+          }),
+  };
+});
 
-export const S10: Symptom = symptom(
-  {
-    id: 'S10',
-    name: 'rec-double',
-    symptom: 'Recompute of mlp and core_attn is worse than of mlp alone',
-    cause: 'Attention is computed twice again, for memory that mlp had freed already.',
-    confirm: 'the run with both beside the run with mlp alone',
-    fix: 'Recompute mlp alone.',
-  },
-  (evidence) => {
-    const { baseline, view } = evidence;
-    if (baseline === null || !has(view, 'mlp') || !has(view, 'core_attn')) return null;
-    if (!has(baseline.view, 'mlp') || has(baseline.view, 'core_attn')) return null;
-    const pair = speedAgainst(evidence, RECOMPUTE_KEYS);
-    if (pair === null || pair.speed >= 1 - SLOWER) return null;
-    const modules = view.setting('recompute_modules');
-    const seen = { seen: `${pair.text}, with ${factText(modules)}`, source: stepSource(evidence) };
-    if (pair.others.length > 0) return { ...seen, ...mixed(pair) };
-    const peaks = peaksAgainst(evidence);
-    if (peaks === null)
-      return {
-        ...seen,
-        confirmation: 'untested',
-        because:
-          'slower, but the two print no peak of the same rank to tell whether memory was gained: run both with memory lines (log_memory)',
-      };
-    return peaks.now >= (1 - PEAK_FELL) * peaks.before
-      ? { ...seen, confirmation: 'confirmed', because: `slower, and nothing gained: ${peaks.text}` }
-      : { ...seen, confirmation: 'refuted', because: `slower, but it does save: ${peaks.text}` };
-  },
-);
+export const S10: Symptom = symptom('S10', (evidence) => {
+  const { baseline, view } = evidence;
+  if (baseline === null || !has(view, 'mlp') || !has(view, 'core_attn')) return null;
+  if (!has(baseline.view, 'mlp') || has(baseline.view, 'core_attn')) return null;
+  const pair = speedAgainst(evidence, RECOMPUTE_KEYS);
+  if (pair === null || pair.speed >= 1 - SLOWER) return null;
+  const modules = view.setting('recompute_modules');
+  const seen = { seen: `${pair.text}, with ${factText(modules)}`, source: stepSource(evidence) };
+  if (pair.others.length > 0) return { ...seen, ...mixed(pair) };
+  const peaks = peaksAgainst(evidence);
+  if (peaks === null)
+    return {
+      ...seen,
+      confirmation: 'untested',
+      because:
+        'slower, but the two print no peak of the same rank to tell whether memory was gained: run both with memory lines (log_memory)',
+    };
+  return peaks.now >= (1 - PEAK_FELL) * peaks.before
+    ? { ...seen, confirmation: 'confirmed', because: `slower, and nothing gained: ${peaks.text}` }
+    : { ...seen, confirmation: 'refuted', because: `slower, but it does save: ${peaks.text}` };
+});
 
 /** As the offloading guide has it. */
 const OFFLOAD_SLOWDOWN = 4;
 /** At four times the time, the optimizer takes three quarters of a step. */
 const OPTIMIZER_SHARE = 0.5;
 
-export const S16: Symptom = symptom(
-  {
-    id: 'S16',
-    name: 'off-slow',
-    symptom: 'More than four times slower with the optimizer offloaded',
-    cause: 'All of the optimizer is offloaded: Adam on the CPU is the bottleneck.',
-    confirm: 'iteration times at several fractions',
-    fix: 'A lower optimizer_offload_fraction; overlap_cpu_optimizer_d2h_h2d gains only about 7 %.',
-  },
-  (evidence) => {
-    const { baseline, view } = evidence;
-    const offload = view.setting('optimizer_cpu_offload');
-    const keys = ['optimizer_cpu_offload', 'optimizer_offload_fraction', 'use_precision_aware_optimizer'];
-    const pair = isOn(offload.value) ? speedAgainst(evidence, keys) : null;
-    if (pair === null || baseline === null || pair.speed * OFFLOAD_SLOWDOWN >= 1) return null;
-    const fraction = view.setting('optimizer_offload_fraction');
-    return {
-      seen: `${pair.text}, with ${factText(offload)}`,
-      source: stepSource(evidence),
-      ...offloadIsSlow(evidence, pair, fraction.by === 'told' ? asNumber(fraction.value) : null),
-    };
-  },
-);
+export const S16: Symptom = symptom('S16', (evidence) => {
+  const { baseline, view } = evidence;
+  const offload = view.setting('optimizer_cpu_offload');
+  const keys = ['optimizer_cpu_offload', 'optimizer_offload_fraction', 'use_precision_aware_optimizer'];
+  const pair = isOn(offload.value) ? speedAgainst(evidence, keys) : null;
+  if (pair === null || baseline === null || pair.speed * OFFLOAD_SLOWDOWN >= 1) return null;
+  const fraction = view.setting('optimizer_offload_fraction');
+  return {
+    seen: `${pair.text}, with ${factText(offload)}`,
+    source: stepSource(evidence),
+    ...offloadIsSlow(evidence, pair, fraction.by === 'told' ? asNumber(fraction.value) : null),
+  };
+});
 
 /** The share of a step that Megatron's timer of the optimizer takes; null where it prints none. */
 function optimizerShare({ timers, own }: SymptomEvidence): { readonly share: number; readonly source: string } | null {
@@ -174,28 +144,18 @@ const usesFp8 = (view: View): boolean | null => {
   return fp8.by === 'unknown' && recipe.by === 'unknown' && view.setting('bf16').by === 'unknown' ? null : false;
 };
 
-export const S20: Symptom = symptom(
-  {
-    id: 'S20',
-    name: 'fp8-low-gain',
-    symptom: 'FP8 gains less than 1.2 times over BF16',
-    cause: 'Small kernels that the host cannot launch fast enough, or a small share of linear layers in the step.',
-    confirm: 'the timeline: gaps between kernels, share of matrix products; the block size of the recipe',
-    fix: 'Less host overhead, larger tensors, a tensor-wise recipe.',
-  },
-  (evidence) => {
-    const { baseline, view } = evidence;
-    if (baseline === null || usesFp8(view) !== true || usesFp8(baseline.view) !== false) return null;
-    const pair = speedAgainst(evidence, [], { precision: true });
-    if (pair === null || pair.speed >= LEAST_GAIN) return null;
-    const recipe = view.setting('fp8_recipe');
-    return {
-      seen: `${pair.text}: FP8 gains ${pair.speed.toFixed(2)} times`,
-      source: stepSource(evidence),
-      ...(pair.others.length > 0 ? mixed(pair) : fp8Timeline(evidence, recipe.value)),
-    };
-  },
-);
+export const S20: Symptom = symptom('S20', (evidence) => {
+  const { baseline, view } = evidence;
+  if (baseline === null || usesFp8(view) !== true || usesFp8(baseline.view) !== false) return null;
+  const pair = speedAgainst(evidence, [], { precision: true });
+  if (pair === null || pair.speed >= LEAST_GAIN) return null;
+  const recipe = view.setting('fp8_recipe');
+  return {
+    seen: `${pair.text}: FP8 gains ${pair.speed.toFixed(2)} times`,
+    source: stepSource(evidence),
+    ...(pair.others.length > 0 ? mixed(pair) : fp8Timeline(evidence, recipe.value)),
+  };
+});
 
 /** The device that computes most of its time tells it best. */
 export function bestTimeline({ timelines }: SymptomEvidence): Timeline | undefined {

@@ -59,36 +59,26 @@ function vocabularyInLayers({ view }: SymptomEvidence): number | null {
   return (vocabulary * hidden) / layer;
 }
 
-export const S26: Symptom = symptom(
-  {
-    id: 'S26',
-    name: 'pp-imbalance',
-    symptom: 'The first or last pipeline stage is slower than the others',
-    cause: 'A large vocabulary: embedding and projection work on the edge stages.',
-    confirm: 'time per stage',
-    fix: 'account_for_embedding_in_pipeline_split and account_for_loss_in_pipeline_split: one layer less on the edge stages.',
-  },
-  (evidence) => {
-    const pp = evidence.parallel.pp;
-    const told = stageTimes(evidence);
-    // With two stages there is none between the edges.
-    if (pp === null || pp < 3 || told === null) return null;
-    const middle = told.times.filter(({ stage }) => stage > 0 && stage < pp - 1);
-    const edges = told.times.filter(({ stage }) => stage === 0 || stage === pp - 1);
-    if (middle.length === 0 || edges.length === 0) return null;
-    const usual = Math.max(...middle.map(({ ms }) => ms));
-    const slow = edges.reduce((most, edge) => (edge.ms > most.ms ? edge : most));
-    if (slow.ms <= (1 + EDGE_SLOWER) * usual) return null;
-    return {
-      seen: `stage ${slow.stage} of ${pp} computes ${slow.ms.toFixed(1)} ms, of those between the edges none more than ${usual.toFixed(1)} ms${stagePeaks(evidence, slow.stage, pp)}`,
-      source: told.source,
-      ...vocabularyIsHeavy(
-        evidence,
-        slow.stage === 0 ? 'account_for_embedding_in_pipeline_split' : 'account_for_loss_in_pipeline_split',
-      ),
-    };
-  },
-);
+export const S26: Symptom = symptom('S26', (evidence) => {
+  const pp = evidence.parallel.pp;
+  const told = stageTimes(evidence);
+  // With two stages there is none between the edges.
+  if (pp === null || pp < 3 || told === null) return null;
+  const middle = told.times.filter(({ stage }) => stage > 0 && stage < pp - 1);
+  const edges = told.times.filter(({ stage }) => stage === 0 || stage === pp - 1);
+  if (middle.length === 0 || edges.length === 0) return null;
+  const usual = Math.max(...middle.map(({ ms }) => ms));
+  const slow = edges.reduce((most, edge) => (edge.ms > most.ms ? edge : most));
+  if (slow.ms <= (1 + EDGE_SLOWER) * usual) return null;
+  return {
+    seen: `stage ${slow.stage} of ${pp} computes ${slow.ms.toFixed(1)} ms, of those between the edges none more than ${usual.toFixed(1)} ms${stagePeaks(evidence, slow.stage, pp)}`,
+    source: told.source,
+    ...vocabularyIsHeavy(
+      evidence,
+      slow.stage === 0 ? 'account_for_embedding_in_pipeline_split' : 'account_for_loss_in_pipeline_split',
+    ),
+  };
+});
 
 /** Logits and their gradients stand on the last stage, embeddings on both. */
 function stagePeaks({ own }: SymptomEvidence, stage: number, pp: number): string {

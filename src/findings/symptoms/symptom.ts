@@ -1,21 +1,28 @@
 /** One row of the guides' symptom tables: what one sees, what it comes from, how to make sure, what to do. */
+import { loadData } from '../../knowledge/load-data.js';
 import type { SymptomHit } from '../../model/advise-results.js';
 import type { SymptomEvidence } from './evidence.js';
 
-export interface Symptom {
+/** A row of `symptoms.yaml`. */
+interface SymptomText {
   /** `S1` to `S29`. */
   readonly id: string;
   readonly name: string;
   readonly symptom: string;
   readonly cause: string;
-  /** How the guides make sure. */
+  /** How the guides confirm it. */
   readonly confirm: string;
   readonly fix: string;
-  /** Rows of several guides that tell of one and the same thing have one word here: it is told once. */
+  /** Rows of several guides about one thing have the same word here and are reported once. */
   readonly finding?: string;
+}
+
+export interface Symptom extends SymptomText {
   /** Null where the run does not show it. */
   find(evidence: SymptomEvidence): SymptomHit | null;
 }
+
+const TEXTS = new Map((loadData('symptoms') as readonly SymptomText[]).map((text) => [text.id, text]));
 
 /** What a rule sees of a run; the rest of a hit is the rule's own text. */
 export interface Sighting {
@@ -31,13 +38,15 @@ export interface Sighting {
 /** The answer alone. */
 export type Judged = Pick<Sighting, 'confirmation' | 'because'>;
 
-export function symptom(about: Omit<Symptom, 'find'>, look: (evidence: SymptomEvidence) => Sighting | null): Symptom {
+export function symptom(id: string, look: (evidence: SymptomEvidence) => Sighting | null): Symptom {
+  const about = TEXTS.get(id);
+  if (about === undefined) throw new Error(`no symptom ${id}`);
   return {
     ...about,
     find(evidence) {
       const sighting = look(evidence);
       if (sighting === null) return null;
-      const { id, cause, fix } = about;
+      const { cause, fix } = about;
       const { seen, source, confirmation, because, instead } = sighting;
       return {
         id,

@@ -1,8 +1,8 @@
 /** Activations: fewer at once, or in host memory. */
 
+import { OFF, PERF, REC } from '../../../knowledge/sources.js';
 import { measured } from '../experiments.js';
 import { type FixSpec, isOlder, isSet, isUnset, listOf, settings, wordOf } from '../fix.js';
-import { OFF, PERF, REC } from '../../../knowledge/sources.js';
 import { hasGraphs } from './allocator.js';
 import { isMoe, modulesInForce } from './recompute.js';
 

@@ -1,11 +1,11 @@
 /** Settings of the process's environment: no model, no layout, no step time changes. */
 import { readAllocConf } from '../../../allocator/settings.js';
 import { ALLOCATOR_VARIABLES } from '../../../knowledge/env-keys.js';
+import { MEM, PERF } from '../../../knowledge/sources.js';
 import type { AdviceChange } from '../../../model/advise-results.js';
 import { formatBytes } from '../../../model/units.js';
 import { measured } from '../experiments.js';
 import { type FixContext, type FixSpec, FREE, isOlder, isSet, type Saving, unmeasured, wordOf } from '../fix.js';
-import { MEM, PERF } from '../../../knowledge/sources.js';
 import { deviceFreeBytes, idleBytes, type Situation, shortfallOf } from '../situation.js';
 
 /** Whether CUDA graphs are captured in any way. */

@@ -1,6 +1,7 @@
 /** Host memory: what offloading, workers and staging keep there. */
-import { type FixSpec, isSet, settings, unmeasured } from '../fix.js';
+
 import { OFF, PERF } from '../../../knowledge/sources.js';
+import { type FixSpec, isSet, settings, unmeasured } from '../fix.js';
 
 const fewerOnHost: FixSpec = {
   id: 'host-optimizer-offload',

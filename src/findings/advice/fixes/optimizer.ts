@@ -1,4 +1,6 @@
 /** Optimizer state, gradients and weights: how they are stored, sharded, and what of them lives in host memory. */
+
+import { DOCS, MEM, OFF, PERF } from '../../../knowledge/sources.js';
 import { formatBytes } from '../../../model/units.js';
 import { experimentOf, measured } from '../experiments.js';
 import {
@@ -13,7 +15,6 @@ import {
   settings,
   wordOf,
 } from '../fix.js';
-import { DOCS, MEM, OFF, PERF } from '../../../knowledge/sources.js';
 
 /** Of what there is a part, if a snapshot tells how much; else the estimator does. */
 function share(live: number | null, part: number, text: string): { readonly saving?: Saving } {

@@ -1,8 +1,8 @@
 /** How the model is cut over GPUs. What a cut saves is paid with replicas, so with more micro-batches each, unless there are more GPUs. */
 
+import { MEM, PERF } from '../../../knowledge/sources.js';
 import { experimentOf, lostPercent, measured } from '../experiments.js';
 import { type Cost, type FixContext, type FixSpec, isSet, isUnset, type Proposal, settings, wordOf } from '../fix.js';
-import { MEM, PERF } from '../../../knowledge/sources.js';
 import { isMoe } from './recompute.js';
 
 /** GPUs that one NVLink domain joins on everything but racks of 72. */

@@ -1,5 +1,6 @@
 /** Activation recompute: drop in the forward pass, compute again in the backward pass. */
 import type { RECOMPUTE_MODULES } from '../../../estimate/stages/settings.js';
+import { PERF, REC } from '../../../knowledge/sources.js';
 import { experimentOf, lostPercent, measured } from '../experiments.js';
 import {
   type Cost,
@@ -12,7 +13,6 @@ import {
   settings,
   wordOf,
 } from '../fix.js';
-import { PERF, REC } from '../../../knowledge/sources.js';
 
 type Module = (typeof RECOMPUTE_MODULES)[number];
 
