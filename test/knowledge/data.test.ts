@@ -3,17 +3,47 @@ import { describe, expect, it } from 'vitest';
 import { FIXES } from '../../src/findings/advice/fixes/index.js';
 import { lintRules } from '../../src/findings/lint/rules.js';
 import { FRAMEWORKS } from '../../src/findings/settings/facts.js';
+import { KNOB_EFFECTS } from '../../src/findings/suspects/knob-effects.js';
 import { SYMPTOMS } from '../../src/findings/symptoms/index.js';
 import { DISAGREEMENTS } from '../../src/knowledge/disagreements.js';
-import { KNOBS } from '../../src/knowledge/knobs/index.js';
+import { KNOB_GROUPS, KNOBS } from '../../src/knowledge/knobs/index.js';
 import { loadData } from '../../src/knowledge/load-data.js';
 import { EXPERIMENTS, WORKLOADS } from '../../src/knowledge/measured.js';
 import { VERSION_NAMES } from '../../src/model/log-results.js';
-import { checkShape, oneOf, repeated, type Shape } from './schema.js';
+import { COMPONENTS } from '../../src/model/vocabulary.js';
+import { anyOf, checkShape, oneOf, repeated, type Shape } from './schema.js';
 
 const idsOf = (rows: readonly { readonly id: string }[]): string[] => rows.map(({ id }) => id);
 const rules = new Set(idsOf(lintRules()));
 const disagreements = new Set(idsOf(DISAGREEMENTS));
+
+const LIST = ['string'] as const;
+const GRADE = { 'measured?': 'string', 'asserted?': 'string', 'documented?': 'string', 'config?': 'string' };
+const effect = (...words: readonly string[]): Shape =>
+  anyOf(oneOf(...words), Object.fromEntries(words.map((word) => [`${word}?`, 'string'])));
+
+const KNOB: Shape = [
+  {
+    id: /[\w.-]+/,
+    'title?': 'string',
+    'kind?': oneOf('env', 'launch', 'tool'),
+    'isAdded?': oneOf(true),
+    'spellings?': { 'nemo?': LIST, 'megatron_bridge?': LIST, 'megatron_lm?': LIST },
+    'misspelt?': LIST,
+    'values?': 'string',
+    'memory?': effect('less', 'more', 'none', 'depends', 'unknown'),
+    'speed?': effect('faster', 'slower', 'none', 'depends', 'unknown'),
+    evidence: [{ ...GRADE, source: 'string' }],
+    'requires?': LIST,
+    'conflicts?': LIST,
+    'rules?': LIST,
+    'disputes?': [/D\d+/],
+  },
+];
+
+const TOWARDS = anyOf(oneOf('larger', 'smaller', 'on', 'off', 'list_longer', 'list_shorter', 'dtypes', null), [
+  anyOf('string', LIST),
+]);
 
 const SHAPES: Readonly<Record<string, Shape>> = {
   terms: { '*': /.+/ },
@@ -31,13 +61,69 @@ const SHAPES: Readonly<Record<string, Shape>> = {
       },
     ],
   },
-  disagreements: [
-    { id: /D\d+/, topic: 'string', a: 'string', b: 'string', resolution: 'string', concerns: ['string'] },
+  disagreements: [{ id: /D\d+/, topic: 'string', a: 'string', b: 'string', resolution: 'string', concerns: LIST }],
+  ...Object.fromEntries(KNOB_GROUPS.map(({ id }) => [`knobs/${id}`, KNOB])),
+  measured: {
+    workloads: [
+      {
+        id: 'string',
+        text: 'string',
+        model: 'string',
+        'gpus?': 'string',
+        'golden_tflops?': 'number',
+        'regression_percent?': 'number',
+      },
+    ],
+    experiments: [
+      {
+        ...{ id: 'string', workload: 'string', title: 'string', result: 'string', source: 'string' },
+        ...{ 'layout?': { '*': 'integer' }, 'settings?': { '*': 'string' }, 'control?': 'string', 'caveat?': 'string' },
+        ...{
+          'isRounded?': oneOf(true),
+          'isMatched?': oneOf(true),
+          'tflops?': 'number',
+          'vs_golden_percent?': 'number',
+        },
+        ...{ 'peak_gb?': 'number', 'peak_change_gb?': 'number', 'peak_change_percent?': 'number' },
+        ...{ 'step_factor?': 'number', 'throughput_change_percent?': 'number' },
+      },
+    ],
+  },
+  'config-places': [{ bridge: [/cfg\.[\w.]+\*?/], nemo: [/recipe\.[\w.]+(?:\*|=\w+)?/], keys: [/[a-z0-9_.]+/] }],
+  'knob-effects': {
+    sets: { '*': LIST },
+    dtypes: [LIST],
+    effects: {
+      '*': {
+        components: LIST,
+        'memory?': TOWARDS,
+        'factor?': { 'linear?': LIST, 'inverse?': LIST },
+        'beyond?': oneOf(true),
+        'time?': TOWARDS,
+      },
+    },
+  },
+  symptoms: [
+    {
+      ...{ id: /S\d+/, name: 'string', 'finding?': 'string' },
+      ...{ symptom: 'string', cause: 'string', confirm: 'string', fix: 'string' },
+    },
   ],
 };
 
 it.each(Object.entries(SHAPES))('%s has its shape', (name, shape) => {
   expect(checkShape(loadData(name), shape)).toEqual([]);
+});
+
+it('components of effects of knobs exist', () => {
+  const components = [...KNOB_EFFECTS.values()].flatMap((one) => [...one.components, ...(one.factor?.of ?? [])]);
+  expect(components.filter((component) => !COMPONENTS.includes(component))).toEqual([]);
+});
+
+it('config-places has one default and names no key twice', () => {
+  const rows = loadData('config-places') as readonly { readonly keys: readonly string[] }[];
+  expect(rows.filter(({ keys }) => keys.length === 0)).toHaveLength(1);
+  expect(repeated(rows.flatMap(({ keys }) => keys))).toEqual([]);
 });
 
 describe('ids', () => {
