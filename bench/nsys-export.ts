@@ -3,6 +3,8 @@
  * only what a PyTorch run on two GPUs fills is filled. Deterministic: nothing is drawn, what looks like noise is computed from the row's number.
  */
 
+import { definition, tablesOf } from '../samples/generate/write/nsys/database.js';
+
 export interface NsysCounts {
   readonly kernels: number;
   readonly apiCalls: number;
@@ -63,13 +65,22 @@ const MEMORY_CALL = 12;
 const EVENT_RECORD = 13;
 const FIRST_CORRELATION = 1000;
 
+/** Tables of which a run on two GPUs fills rows. */
+const TABLES = new Set([
+  ...['StringIds', 'META_DATA_CAPTURE', 'META_DATA_EXPORT', 'TARGET_INFO_SESSION_START_TIME', 'ANALYSIS_DETAILS'],
+  ...['TARGET_INFO_GPU', 'TARGET_INFO_CUDA_DEVICE', 'PROCESSES', 'DIAGNOSTIC_EVENT', 'CUPTI_ACTIVITY_KIND_KERNEL'],
+  ...['CUPTI_ACTIVITY_KIND_RUNTIME', 'NVTX_EVENTS', 'CUDA_GPU_MEMORY_USAGE_EVENTS'],
+]);
+
 /** The statements that make the file. */
 export function nsysExportSql(kernels: number): string {
   const counts = nsysCounts(kernels);
   return [
     // No journal: a file that is not finished is thrown away.
     'PRAGMA page_size = 4096; PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF;',
-    SCHEMA,
+    ...tablesOf('3.28')
+      .filter(({ name }) => TABLES.has(name))
+      .map((table) => definition(table, '3.28')),
     'BEGIN;',
     facts(kernels),
     texts(),
@@ -100,7 +111,7 @@ INSERT INTO TARGET_INFO_SESSION_START_TIME VALUES (1795300000123456789, '2026-11
 INSERT INTO ANALYSIS_DETAILS VALUES (281474976710656, ${durationNs}, 35255823190, ${35_255_823_190 + durationNs});
 INSERT INTO TARGET_INFO_GPU (vmId, id, name, busLocation, isDiscrete, l2CacheSize, totalMemory, memoryBandwidth, clockRate, smCount, uuid, chipName, cuDevice, computeMajor, computeMinor)
   VALUES ${gpu(0)}, ${gpu(1)};
-INSERT INTO TARGET_INFO_CUDA_DEVICE VALUES (0, 0, 4242, 'GPU-00000000-0000-0000-0000-000000000000'), (1, 1, 4243, 'GPU-00000001-0000-0000-0000-000000000000');
+INSERT INTO TARGET_INFO_CUDA_DEVICE (gpuId, cudaId, pid, uuid) VALUES (0, 0, 4242, 'GPU-00000000-0000-0000-0000-000000000000'), (1, 1, 4243, 'GPU-00000001-0000-0000-0000-000000000000');
 INSERT INTO PROCESSES SELECT ${GLOBAL_PID}, 4242 + p, 'python3' FROM (SELECT 0 AS p UNION ALL SELECT 1);
 INSERT INTO DIAGNOSTIC_EVENT VALUES (0, 1, 1, 1, 'Profiling has started.', NULL);`;
 }
@@ -183,104 +194,3 @@ SELECT (q * 15 + ${MEMORY_CALL}) * ${PACE_NS} + p * 1700 + 2100, ${GLOBAL_PID}, 
   ${FIRST_CORRELATION} + q * 15 + ${MEMORY_CALL}, ${ofPool('7')}, ${ofPool('139637976793088')}, ${ofPool('0')}, ${ofPool('8589934592')}, ${ofPool(bytes)}, NULL, NULL
 FROM row;`;
 }
-
-const SCHEMA = `CREATE TABLE StringIds (
-    -- Consolidation of repetitive string values.
-
-    id                          INTEGER   NOT NULL   PRIMARY KEY,      -- ID reference value.
-    value                       TEXT      NOT NULL                     -- String value.
-);
-CREATE TABLE META_DATA_CAPTURE (
-    -- information about nsys capture parameters
-
-    name TEXT NOT NULL, value TEXT
-);
-CREATE TABLE META_DATA_EXPORT (
-    -- information about nsys export process
-
-    name TEXT NOT NULL, value TEXT
-);
-CREATE TABLE TARGET_INFO_SESSION_START_TIME (utcEpochNs INTEGER, utcTime TEXT, localTime TEXT, systemClockNs INTEGER, sessionStartCntVctNs INTEGER);
-CREATE TABLE ANALYSIS_DETAILS (globalVid INTEGER NOT NULL, duration INTEGER NOT NULL, startTime INTEGER NOT NULL, stopTime INTEGER NOT NULL);
-CREATE TABLE TARGET_INFO_GPU (
-    vmId INTEGER NOT NULL, id INTEGER NOT NULL, name TEXT, busLocation TEXT, isDiscrete INTEGER, l2CacheSize INTEGER, totalMemory INTEGER, memoryBandwidth INTEGER,
-    clockRate INTEGER, smCount INTEGER, pwGpuId INTEGER, uuid TEXT, luid INTEGER, chipName TEXT, cuDevice INTEGER, ctxswDevPath TEXT, ctrlDevPath TEXT, revision INTEGER,
-    nodeMask INTEGER, constantMemory INTEGER, maxIPC INTEGER, maxRegistersPerBlock INTEGER, maxShmemPerBlock INTEGER, maxShmemPerBlockOptin INTEGER, maxShmemPerSm INTEGER,
-    maxRegistersPerSm INTEGER, threadsPerWarp INTEGER, asyncEngines INTEGER, maxWarpsPerSm INTEGER, maxBlocksPerSm INTEGER, maxThreadsPerBlock INTEGER, maxBlockDimX INTEGER,
-    maxBlockDimY INTEGER, maxBlockDimZ INTEGER, maxGridDimX INTEGER, maxGridDimY INTEGER, maxGridDimZ INTEGER, computeMajor INTEGER, computeMinor INTEGER, smMajor INTEGER,
-    smMinor INTEGER, numaNodeId INTEGER
-);
-CREATE TABLE TARGET_INFO_CUDA_DEVICE (gpuId INTEGER, cudaId INTEGER NOT NULL, pid INTEGER NOT NULL, uuid TEXT);
-CREATE TABLE PROCESSES (
-    -- Names and identifiers of processes captured in the report.
-
-    globalPid INTEGER, pid INTEGER, name TEXT
-);
-CREATE TABLE DIAGNOSTIC_EVENT (
-    timestamp INTEGER NOT NULL, timestampType INTEGER NOT NULL, source INTEGER NOT NULL, severity INTEGER NOT NULL, text TEXT NOT NULL, globalPid INTEGER
-);
-CREATE TABLE CUPTI_ACTIVITY_KIND_KERNEL (
-    start                       INTEGER   NOT NULL,                    -- Event start timestamp (ns).
-    end                         INTEGER   NOT NULL,                    -- Event end timestamp (ns).
-    deviceId                    INTEGER   NOT NULL,                    -- Device ID.
-    contextId                   INTEGER   NOT NULL,                    -- Context ID.
-    greenContextId              INTEGER,                               -- Green context ID.
-    streamId                    INTEGER   NOT NULL,                    -- Stream ID.
-    correlationId               INTEGER,                               -- REFERENCES CUPTI_ACTIVITY_KIND_RUNTIME(correlationId)
-    globalPid                   INTEGER,                               -- Serialized GlobalId.
-    demangledName               INTEGER   NOT NULL,                    -- REFERENCES StringIds(id) -- Kernel function name w/ templates
-    shortName                   INTEGER   NOT NULL,                    -- REFERENCES StringIds(id) -- Base kernel function name
-    mangledName                 INTEGER,                               -- REFERENCES StringIds(id) -- Raw C++ mangled kernel function name
-    launchType                  INTEGER,                               -- REFERENCES ENUM_CUDA_KERNEL_LAUNCH_TYPE(id)
-    cacheConfig                 INTEGER,                               -- REFERENCES ENUM_CUDA_FUNC_CACHE_CONFIG(id)
-    registersPerThread          INTEGER   NOT NULL,                    -- Number of registers required for each thread executing the kernel.
-    gridX INTEGER NOT NULL, gridY INTEGER NOT NULL, gridZ INTEGER NOT NULL, blockX INTEGER NOT NULL, blockY INTEGER NOT NULL, blockZ INTEGER NOT NULL,
-    staticSharedMemory INTEGER NOT NULL, dynamicSharedMemory INTEGER NOT NULL, localMemoryPerThread INTEGER NOT NULL, localMemoryTotal INTEGER NOT NULL,
-    gridId                      INTEGER   NOT NULL,                    -- Unique grid ID of the kernel assigned at runtime.
-    sharedMemoryExecuted        INTEGER,                               -- Shared memory size set by the driver.
-    graphNodeId                 INTEGER,                               -- REFERENCES CUDA_GRAPH_NODE_EVENTS(graphNodeId)
-    sharedMemoryLimitConfig     INTEGER,                               -- REFERENCES ENUM_CUDA_SHARED_MEM_LIMIT_CONFIG(id)
-    qmdBulkReleaseDone INTEGER, qmdPreexitDone INTEGER, qmdLastCtaDone INTEGER, graphId INTEGER, clusterX INTEGER, clusterY INTEGER, clusterZ INTEGER,
-    clusterSchedulingPolicy INTEGER, maxPotentialClusterSize INTEGER, maxActiveClusters INTEGER, sharedMemoryRequestedPercentage INTEGER,
-    tensorSizeMinusOneElements  TEXT      NOT NULL                     -- TMA descriptor tensor size minus one elements array.
-);
-CREATE TABLE CUPTI_ACTIVITY_KIND_RUNTIME (
-    start                       INTEGER   NOT NULL,                    -- Event start timestamp (ns).
-    end                         INTEGER   NOT NULL,                    -- Event end timestamp (ns).
-    eventClass                  INTEGER   NOT NULL,                    -- REFERENCES ENUM_NSYS_EVENT_CLASS(id)
-    globalTid                   INTEGER,                               -- Serialized GlobalId.
-    correlationId               INTEGER,                               -- ID used to identify events that this function call has triggered.
-    nameId                      INTEGER   NOT NULL,                    -- REFERENCES StringIds(id) -- Function name
-    returnValue                 INTEGER   NOT NULL,                    -- Return value of the function call.
-    callchainId                 INTEGER                                -- REFERENCES CUDA_CALLCHAINS(id)
-);
-CREATE TABLE NVTX_EVENTS (
-    start                       INTEGER   NOT NULL,                    -- Event start timestamp (ns).
-    end                         INTEGER,                               -- Event end timestamp (ns).
-    eventType                   INTEGER   NOT NULL,                    -- REFERENCES ENUM_NSYS_EVENT_TYPE(id)
-    rangeId                     INTEGER,                               -- Correlation ID returned from a nvtxRangeStart call.
-    category                    INTEGER,                               -- User-controlled ID that can be used to group events.
-    color                       INTEGER,                               -- Encoded ARGB color value.
-    text                        TEXT,                                  -- Explicit name/text (non-registered string)
-    globalTid                   INTEGER,                               -- Serialized GlobalId.
-    endGlobalTid                INTEGER,                               -- Serialized GlobalId.
-    textId                      INTEGER,                               -- REFERENCES StringIds(id) -- Registered NVTX domain/string
-    domainId                    INTEGER,                               -- User-controlled ID that can be used to group events.
-    uint64Value INTEGER, int64Value INTEGER, doubleValue REAL, uint32Value INTEGER, int32Value INTEGER, floatValue REAL, jsonTextId INTEGER, jsonText TEXT, binaryData TEXT
-);
-CREATE TABLE CUDA_GPU_MEMORY_USAGE_EVENTS (
-    start                       INTEGER   NOT NULL,                    -- Event start timestamp (ns).
-    globalPid                   INTEGER   NOT NULL,                    -- Serialized GlobalId.
-    deviceId                    INTEGER   NOT NULL,                    -- Device ID.
-    contextId                   INTEGER   NOT NULL,                    -- Context ID.
-    address                     INTEGER   NOT NULL,                    -- Virtual address of the allocation.
-    pc                          INTEGER   NOT NULL,                    -- Program counter of the caller.
-    bytes                       INTEGER   NOT NULL,                    -- Number of bytes (B).
-    memKind                     INTEGER   NOT NULL,                    -- REFERENCES ENUM_CUDA_MEM_KIND(id)
-    memoryOperationType         INTEGER   NOT NULL,                    -- REFERENCES ENUM_CUDA_DEV_MEM_EVENT_OPER(id)
-    name                        TEXT,                                  -- Variable name, if available.
-    correlationId               INTEGER,                               -- REFERENCES CUPTI_ACTIVITY_KIND_RUNTIME(correlationId)
-    streamId                    INTEGER,                               -- Stream ID.
-    localMemoryPoolAddress INTEGER, localMemoryPoolReleaseThreshold INTEGER, localMemoryPoolSize INTEGER, localMemoryPoolUtilizedSize INTEGER,
-    importedMemoryPoolAddress INTEGER, importedMemoryPoolProcessId INTEGER
-);`;

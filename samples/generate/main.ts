@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { CAUSES_TO_GENERATE } from './causes/index.js';
 import { SAMPLES } from './stories/index.js';
-import { MissingSqlite } from './write/nsys/sqlite-program.js';
+import { MissingSqlite } from './write/nsys/database.js';
 import { runDirectory } from './write/run-directory.js';
 
 const USAGE = `usage: node dist/samples/generate/main.js --cause NAME --seed N --out DIR [--gzip] [--max-entries N]

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { PARSERS } from '../../parsers/index.js';
-import { hasSqlite } from '../../samples/generate/write/nsys/sqlite-program.js';
+import { hasSqlite } from '../../samples/generate/write/nsys/database.js';
 import { ingest } from '../../src/ingest/ingest.js';
 import { keptEnv } from '../../src/knowledge/env-keys.js';
 import type { IngestSource } from '../../src/model/results.js';

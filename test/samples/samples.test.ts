@@ -6,7 +6,7 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import type { GeneratedRun } from '../../samples/generate/run.js';
 import { SAMPLES } from '../../samples/generate/stories/index.js';
 import { GOLDEN_TERAFLOPS, type Llama70bRun, PUBLISHED } from '../../samples/generate/stories/llama3-70b.js';
-import { hasSqlite } from '../../samples/generate/write/nsys/sqlite-program.js';
+import { hasSqlite } from '../../samples/generate/write/nsys/database.js';
 import { runDirectory } from '../../samples/generate/write/run-directory.js';
 import type { DiagnoseResult } from '../../src/model/results.js';
 import { GIB } from '../../src/model/units.js';

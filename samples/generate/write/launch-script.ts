@@ -2,7 +2,7 @@
 import type { RunPlan } from '../run.js';
 import { launchFlags } from './megatron-lm-arguments.js';
 import { monitorCommands } from './monitor/nvidia-smi.js';
-import { PROFILE_OPTIONS } from './nsys/target-rows.js';
+import { PROFILE_OPTIONS } from './nsys/nsys-export.js';
 import { planOverrides } from './run-config.js';
 import { type RunFacts, worldSize } from './run-facts.js';
 

@@ -1,5 +1,6 @@
 /** Stacks of the host at calls for memory, as `--cudabacktrace=memory` records them: what names the library that asked. */
-import type { Frame, Owner } from './rows.js';
+import type { Frame } from '../../../samples/generate/write/nsys/capture.js';
+import type { Owner } from './rows.js';
 
 const SITE = '/opt/venv/lib/python3.12/site-packages';
 
@@ -49,18 +50,12 @@ const CHAINS: Readonly<Partial<Record<Owner, Chain>>> = {
   },
 };
 
-export interface CallChains {
-  /** Number of the chain and what it says; null where no chain was recorded. */
-  of(owner: Owner): { readonly id: number; readonly module: string } | null;
-  /** Program counter of the caller; 0 where nobody knows it. */
-  pc(owner: Owner): number;
-}
-
 /** Each chain is written once, when it is first used; its last frame has no symbol, as frames of stripped libraries. */
-export function createCallChains(frames: Frame[]): CallChains {
+export function createCallChains(frames: Frame[]) {
   const ids = new Map<Owner, number>();
   return {
-    of(owner) {
+    /** Number of the chain and the library that called; null where no chain was recorded. */
+    of(owner: Owner): { readonly id: number; readonly module: string } | null {
       const chain = CHAINS[owner];
       if (chain === undefined) return null;
       let id = ids.get(owner);
@@ -68,13 +63,17 @@ export function createCallChains(frames: Frame[]): CallChains {
         id = ids.size + 1;
         ids.set(owner, id);
         const all = [['cudaMalloc', `${SITE}/nvidia/cuda_runtime/lib/libcudart.so.12`] as const, ...chain.frames];
-        for (const [depth, [symbol, module]] of all.entries())
-          frames.push({ callchain: id, depth, symbol, module: module || chain.module, isUnresolved: false });
-        const base = { callchain: id, depth: all.length, module: '/usr/lib/x86_64-linux-gnu/libc.so.6' };
-        frames.push({ ...base, symbol: '0x7ec000029d90', isUnresolved: true });
+        const last = ['0x7ec000029d90', '/usr/lib/x86_64-linux-gnu/libc.so.6'] as const;
+        for (const [depth, [symbol, module]] of [...all, last].entries()) {
+          const address = 0x7ec0_0000_0000 + id * 0x1000 + depth * 16;
+          const isUnresolved = depth === all.length;
+          frames.push({ callchain: id, depth, symbol, module: module || chain.module, isUnresolved, address });
+        }
       }
       return { id, module: chain.module };
     },
-    pc: (owner) => (owner === 'other' ? 0 : (CHAINS[owner]?.pc ?? 0x7ec0_6000_0010)),
+    /** Program counter of the caller; 0 where it is unknown. */
+    pc: (owner: Owner): number => (owner === 'other' ? 0 : (CHAINS[owner]?.pc ?? 0x7ec0_6000_0010)),
   };
 }
+export type CallChains = ReturnType<typeof createCallChains>;

@@ -2,29 +2,23 @@
 import type { CallPath } from '../../../samples/generate/simulate/code-line.js';
 import { type Random, wholeBetween } from '../../../samples/generate/simulate/random.js';
 import type { Tensor, Traceback } from '../../../samples/generate/simulate/rank-process.js';
-import type { SegmentSnapshot } from '../../../src/allocator/caching/allocator-snapshot.js';
-import { CachingAllocator, type TraceEntry } from '../../../src/allocator/caching/caching-allocator.js';
-import type { Driver } from '../../../src/allocator/caching/driver.js';
-import type { OomReport } from '../../../src/allocator/oom-message.js';
-import { roundUp } from '../../../src/allocator/rounding.js';
-import type { MemoryKind } from '../../../src/model/nsys-rows.js';
-import { MIB } from '../../../src/model/units.js';
-import type { CallChains } from './call-chains.js';
-import type { KernelPlan } from './kernels.js';
 import {
   type ApiCall,
-  type FailedRequest,
-  type Memcpy,
-  type MemoryEvent,
+  type CopyPlan as Copied,
+  type KernelPlan,
   NOT_READY,
   NVTX,
   type NvtxEvent,
   OUT_OF_MEMORY,
-  type Owner,
   type PoolState,
-  type Recording,
-  type ThreadPlan,
-} from './rows.js';
+} from '../../../samples/generate/write/nsys/capture.js';
+import { CachingAllocator, type TraceEntry } from '../../../src/allocator/caching/caching-allocator.js';
+import type { Driver } from '../../../src/allocator/caching/driver.js';
+import { roundUp } from '../../../src/allocator/rounding.js';
+import type { MemoryKind } from '../../../src/model/nsys-rows.js';
+import { MIB } from '../../../src/model/units.js';
+import type { CallChains } from './call-chains.js';
+import type { FailedRequest, MemoryEvent, Owner, Recording, ThreadPlan } from './rows.js';
 
 export interface ProcessPlan {
   readonly pid: number;
@@ -55,75 +49,6 @@ export interface Request {
   readonly at?: number;
 }
 
-/** What one snapshot holds; the trace's stacks and times are those torch would write. */
-export interface TorchState {
-  readonly trace: readonly TraceEntry<Traceback>[];
-  readonly segments: readonly SegmentSnapshot<Traceback>[];
-  readonly reservedBytes: number;
-  readonly allocatedBytes: number;
-}
-
-export interface SimulatedProcess {
-  readonly plan: ProcessPlan;
-  now(): number;
-  /** µs pass. */
-  pass(micros: number): void;
-  setClock(ns: number): void;
-  on(thread: ThreadName, body: () => void): void;
-  range(text: string, body: () => void, domain?: number): void;
-  /** Never closed. */
-  openRange(text: string): void;
-  mark(text: string): void;
-  /** A start/end range that this thread begins and `ender` ends. */
-  startEnd(text: string, rangeId: number, ender: ThreadName, body: () => void): void;
-  nameDomain(text: string, domain: number): void;
-  /** Any API call; `inside` runs while it is under way. */
-  call(name: string, options?: CallOptions, inside?: (call: ApiCall) => void): ApiCall;
-  library(library: 'cublas' | 'cudnn', name: string, body: () => void): void;
-  /** Null: the device lacks the memory, and the call fails. */
-  allocate(request: Request): number | null;
-  release(address: number, api: string): void;
-  /** The driver has the memory back, and no event says so. */
-  loseFree(address: number): void;
-  /** A call of the driver's own (module load, graph instantiation) that takes memory on the way. */
-  allocateInside(call: string, requests: readonly InsideRequest[], isDriver?: boolean): number[];
-  createPool(thresholdBytes: number): void;
-  allocateAsync(bytes: number, stream: number): number;
-  releaseAsync(address: number, stream: number): void;
-  trimPool(keepBytes: number): void;
-  /** An allocation of another kind that fails, whatever the driver has. */
-  fail(request: {
-    readonly bytes: number;
-    readonly owner: Owner;
-    readonly api: string;
-    readonly isDriver: boolean;
-  }): void;
-  launch(kernel: KernelPlan, stream: number, micros: number): void;
-  copy(plan: CopyPlan, stream: number): void;
-  memset(bytes: number, stream: number): void;
-  launchGraph(graph: number, graphExec: number, stream: number): void;
-  waitFor(stream: number): void;
-  /** cudaEventQuery: not ready `times`, then done. */
-  poll(times: number): void;
-  freeBytes(): number;
-  torch: TorchHandle;
-}
-
-export interface TorchHandle {
-  /** From here on the allocator keeps a trace. */
-  startHistory(): void;
-  malloc(bytes: number, path: CallPath): Tensor;
-  /** A request that must fail. */
-  runOutOfMemory(bytes: number, path: CallPath): OomReport;
-  free(tensor: Tensor): void;
-  emptyCache(): void;
-  /** The next segment gets this address. */
-  nextSegmentAt(address: number): void;
-  /** Bytes of segments that nothing lives in. */
-  idleBytes(): number;
-  state(): TorchState;
-}
-
 interface CallOptions {
   readonly micros?: number;
   readonly returnValue?: number;
@@ -138,9 +63,7 @@ interface InsideRequest {
   readonly name?: string;
 }
 
-type CopyPlan = Pick<Memcpy, 'bytes' | 'copyKind' | 'sourceKind' | 'targetKind' | 'sourceDevice' | 'targetDevice'> & {
-  readonly api: string;
-};
+type CopyPlan = Copied & { readonly api: string };
 
 /** Both processes count their calls from here, and start at the same addresses: nothing is unique across processes. */
 const FIRST_CORRELATION = 5000;
@@ -167,7 +90,7 @@ interface Live {
   readonly owner: Owner;
 }
 
-export function createProcess(plan: ProcessPlan, recording: Recording, chains: CallChains): SimulatedProcess {
+export function createProcess(plan: ProcessPlan, recording: Recording, chains: CallChains) {
   const { pid, device, random } = plan;
   let clock = 0;
   let thread: ThreadName = 'main';
@@ -195,7 +118,8 @@ export function createProcess(plan: ProcessPlan, recording: Recording, chains: C
   const occupies = (kind: MemoryKind): boolean => kind === 'device' || kind === 'device_static' || kind === 'array';
   const nvtxPath = (): string[] => openRanges[thread].map(({ text }) => text);
 
-  const call: SimulatedProcess['call'] = (name, options = {}, inside) => {
+  /** Any API call; `inside` runs while it is under way. */
+  const call = (name: string, options: CallOptions = {}, inside?: (call: ApiCall) => void): ApiCall => {
     correlation += some(1, 3);
     const startNs = clock;
     const { micros = some(2, 9), returnValue = 0, isDriver = false, callchain = null } = options;
@@ -262,10 +186,11 @@ export function createProcess(plan: ProcessPlan, recording: Recording, chains: C
   }
 
   function failed(made: ApiCall, owner: Owner, bytes: number): void {
+    const { tid, name: threadName } = here();
     const request: FailedRequest = {
       pid,
-      tid: here().tid,
-      threadName: here().name,
+      tid,
+      threadName,
       api: made.name,
       atNs: made.startNs,
       bytes,
@@ -302,15 +227,8 @@ export function createProcess(plan: ProcessPlan, recording: Recording, chains: C
     pool = state;
     call(name, {}, (made) => {
       const startNs = momentIn(made);
-      recording.pool.push({
-        pid,
-        device,
-        startNs,
-        operation,
-        correlation: made.correlation,
-        minBytesToKeep,
-        pool: state,
-      });
+      const { correlation: changed } = made;
+      recording.pool.push({ pid, device, startNs, operation, correlation: changed, minBytesToKeep, pool: state });
     });
   }
 
@@ -336,45 +254,30 @@ export function createProcess(plan: ProcessPlan, recording: Recording, chains: C
     return { pid, device, stream, correlation: launched, ...onStream(stream, micros) };
   };
 
-  const torch = createTorch(plan, {
-    allocate,
-    release,
-    freeBytes,
-    now: () => clock,
-    lastMemoryNs: () => lastMemoryNs,
-    pass,
-  });
+  const times = { now: () => clock, lastMemoryNs: () => lastMemoryNs, pass };
+  const torch = createTorch(plan, { allocate, release, freeBytes, ...times });
+
+  /** An event of this thread that begins now, outside any domain. */
+  const nvtx = (type: number, text: string, more: Partial<NvtxEvent> = {}): NvtxEvent => {
+    const where = { pid, tid: here().tid, startNs: clock, endNs: null, endTid: null };
+    const event = { ...where, type, text, isRegistered: false, domain: 0, rangeId: null, ...more };
+    recording.nvtx.push(event);
+    return event;
+  };
 
   return {
-    plan,
-    torch,
-    now: () => clock,
-    pass,
-    setClock: (ns) => {
+    ...{ plan, torch, now: () => clock, pass, freeBytes, call, allocate, release },
+    setClock: (ns: number) => {
       clock = ns;
     },
-    on(other, body) {
+    on(other: ThreadName, body: () => void) {
       const outer = thread;
       thread = other;
       body();
       thread = outer;
     },
-    range(text, body, domain = 0) {
-      const { tid } = here();
-      const isRegistered = domain !== 0;
-      const event: NvtxEvent = {
-        pid,
-        tid,
-        type: NVTX.pushPop,
-        startNs: clock,
-        endNs: null,
-        endTid: null,
-        text,
-        isRegistered,
-        domain,
-        rangeId: null,
-      };
-      recording.nvtx.push(event);
+    range(text: string, body: () => void, domain = 0) {
+      const event = nvtx(NVTX.pushPop, text, { isRegistered: domain !== 0, domain });
       openRanges[thread].push(event);
       pass(0.4);
       body();
@@ -382,30 +285,23 @@ export function createProcess(plan: ProcessPlan, recording: Recording, chains: C
       openRanges[thread].pop();
       event.endNs = clock;
     },
-    openRange(text) {
-      const where = { pid, tid: here().tid, startNs: clock, endNs: null, endTid: null };
-      recording.nvtx.push({ ...where, type: NVTX.pushPop, text, isRegistered: false, domain: 0, rangeId: null });
+    /** Never closed. */
+    openRange(text: string) {
+      nvtx(NVTX.pushPop, text);
       pass(1);
     },
-    mark(text) {
-      const where = { pid, tid: here().tid, startNs: clock, endNs: null, endTid: null };
-      recording.nvtx.push({ ...where, type: NVTX.mark, text, isRegistered: false, domain: 0, rangeId: null });
+    mark(text: string) {
+      nvtx(NVTX.mark, text);
       pass(0.5);
     },
-    startEnd(text, rangeId, ender, body) {
-      const endTid = plan.threads[ender].tid;
-      const where = { pid, tid: here().tid, startNs: clock, endNs: null, endTid };
-      const event: NvtxEvent = { ...where, type: NVTX.startEnd, text, isRegistered: false, domain: 0, rangeId };
-      recording.nvtx.push(event);
+    /** A start/end range that this thread begins and `ender` ends. */
+    startEnd(text: string, rangeId: number, ender: ThreadName, body: () => void) {
+      const event = nvtx(NVTX.startEnd, text, { endTid: plan.threads[ender].tid, rangeId });
       body();
       event.endNs = clock;
     },
-    nameDomain(text, domain) {
-      const where = { pid, tid: here().tid, startNs: clock, endNs: null, endTid: null };
-      recording.nvtx.push({ ...where, type: NVTX.domain, text, isRegistered: false, domain, rangeId: null });
-    },
-    call,
-    library(library, name, body) {
+    nameDomain: (text: string, domain: number) => void nvtx(NVTX.domain, text, { domain }),
+    library(library: 'cublas' | 'cudnn', name: string, body: () => void) {
       const { tid } = here();
       const startNs = clock;
       pass(2);
@@ -413,13 +309,10 @@ export function createProcess(plan: ProcessPlan, recording: Recording, chains: C
       pass(2);
       recording.library.push({ library, pid, tid, startNs, endNs: clock, name });
     },
-    allocate,
-    release,
-    loseFree: (address) => {
-      close(address);
-    },
-    allocateInside(name, requests, isDriver = false) {
-      const addresses: number[] = [];
+    /** The driver has the memory back, but no event is recorded. */
+    loseFree: (address: number) => void close(address),
+    /** A call of the driver's own (module load, graph instantiation) that takes memory on the way. */
+    allocateInside(name: string, requests: readonly InsideRequest[], isDriver = false) {
       const micros = some(900, 2500);
       call(name, { micros, isDriver }, (made) => {
         for (const [i, { bytes, owner, kind = 'device', name: variable = null }] of requests.entries()) {
@@ -427,18 +320,16 @@ export function createProcess(plan: ProcessPlan, recording: Recording, chains: C
           open(address, { bytes, kind, owner });
           const facts = { isFree: false, kind, address, bytes, owner };
           memoryEvent(made, facts, { name: variable, startNs: momentIn(made) + i });
-          addresses.push(address);
         }
       });
-      return addresses;
     },
-    createPool(thresholdBytes) {
+    createPool(thresholdBytes: number) {
       const address = nextAddress.device;
-      // Address space only: what lies in the pool takes addresses out of this range.
+      // Address space only: what is in the pool takes addresses out of this range.
       nextAddress.device += POOL_RESERVED_BYTES;
       poolOperation('cudaMemPoolCreate_v11020', { address, thresholdBytes, bytes: 0, usedBytes: 0 }, 1, null);
     },
-    allocateAsync(bytes, stream) {
+    allocateAsync(bytes: number, stream: number) {
       // Far enough from its neighbour for whatever is planted.
       const inPool = [...live.keys()].filter((at) => at >= pool!.address && at < pool!.address + POOL_RESERVED_BYTES);
       const address = inPool.length === 0 ? pool!.address : Math.max(...inPool) + POOL_STEP_BYTES * 2;
@@ -449,7 +340,7 @@ export function createProcess(plan: ProcessPlan, recording: Recording, chains: C
       });
       return address;
     },
-    releaseAsync(address, stream) {
+    releaseAsync(address: number, stream: number) {
       const { bytes } = live.get(address)!;
       live.delete(address);
       call('cudaFreeAsync_v11020', {}, (made) => {
@@ -457,38 +348,44 @@ export function createProcess(plan: ProcessPlan, recording: Recording, chains: C
         memoryEvent(made, facts, { stream, pool: usePool(-bytes) });
       });
     },
-    trimPool(keepBytes) {
+    trimPool(keepBytes: number) {
       const kept = Math.max(keepBytes, roundUp(pool!.usedBytes, POOL_STEP_BYTES));
       poolOperation('cudaMemPoolTrimTo_v11020', { ...pool!, bytes: Math.min(pool!.bytes, kept) }, 3, keepBytes);
     },
-    fail({ bytes, owner, api, isDriver }) {
+    /** An allocation by the driver's interface that fails, whatever the driver has. */
+    fail(bytes: number, owner: Owner, api: string) {
       const callchain = chains.of(owner)?.id ?? null;
-      failed(call(api, { micros: some(200, 600), isDriver, callchain, returnValue: OUT_OF_MEMORY }), owner, bytes);
+      const options = { micros: some(200, 600), isDriver: true, callchain, returnValue: OUT_OF_MEMORY };
+      failed(call(api, options), owner, bytes);
     },
-    launch(kernel, stream, micros) {
+    launch(kernel: KernelPlan, stream: number, micros: number) {
       const isDriver = random() < 0.3;
       const work = submit(isDriver ? 'cuLaunchKernelEx' : 'cudaLaunchKernel_v7000', stream, micros, isDriver);
       recording.kernels.push({ ...work, ...kernel });
     },
-    copy({ api, ...plan }, stream) {
+    copy({ api, ...copied }: CopyPlan, stream: number) {
       // 25 GB/s over the bus, 1.2 TB/s on the device.
-      const bytesPerMicro = plan.sourceKind === 'device' && plan.targetKind === 'device' ? 1_200_000 : 25_000;
-      recording.copies.push({ ...submit(api, stream, 1 + plan.bytes / bytesPerMicro), ...plan });
+      const bytesPerMicro = copied.sourceKind === 'device' && copied.targetKind === 'device' ? 1_200_000 : 25_000;
+      recording.copies.push({ ...submit(api, stream, 1 + copied.bytes / bytesPerMicro), ...copied });
     },
-    memset(bytes, stream) {
+    memset(bytes: number, stream: number) {
       recording.memsets.push({ ...submit('cudaMemsetAsync_v3020', stream, 1 + bytes / 2_000_000), bytes, value: 0 });
     },
-    launchGraph(graph, graphExec, stream) {
+    launchGraph(graph: number, graphExec: number, stream: number) {
       const work = submit('cudaGraphLaunch_v10000', stream, some(400, 900));
       recording.graphs.push({ ...work, graph, graphExec });
     },
-    waitFor(stream) {
+    waitFor(stream: number) {
       const waitNs = Math.max(0, (streamEnd.get(stream) ?? 0) - clock);
-      const made = call('cudaStreamSynchronize_v3020', { micros: 3 + waitNs / 1000 });
-      const { startNs, endNs, correlation: waited } = made;
+      const {
+        startNs,
+        endNs,
+        correlation: waited,
+      } = call('cudaStreamSynchronize_v3020', { micros: 3 + waitNs / 1000 });
       recording.syncs.push({ pid, device, stream, correlation: waited, startNs, endNs, syncType: 3, event: 0 });
     },
-    poll(times) {
+    /** cudaEventQuery: not ready `times`, then done. */
+    poll(times: number) {
       for (let i = 0; i <= times; i += 1)
         call('cudaEventQuery_v3020', { micros: 1, returnValue: i < times ? NOT_READY : 0 });
       const { startNs, endNs, correlation: waited } = call('cudaEventSynchronize_v3020', { micros: 4 });
@@ -496,9 +393,9 @@ export function createProcess(plan: ProcessPlan, recording: Recording, chains: C
       recording.syncs.push({ ...where, syncType: 1, event: eventId });
       eventId += 1;
     },
-    freeBytes,
   };
 }
+export type SimulatedProcess = ReturnType<typeof createProcess>;
 
 interface Below {
   allocate(request: Request): number | null;
@@ -511,7 +408,7 @@ interface Below {
 }
 
 /** Torch's allocator as this project models it, so that trace and segments agree with what the driver was asked. */
-function createTorch(plan: ProcessPlan, below: Below): TorchHandle {
+function createTorch(plan: ProcessPlan, below: Below) {
   const { random, totalBytes } = plan;
   const trace: { -readonly [K in keyof TraceEntry<Traceback>]: TraceEntry<Traceback>[K] }[] = [];
   let hasHistory = false;
@@ -527,12 +424,8 @@ function createTorch(plan: ProcessPlan, below: Below): TorchHandle {
   const driver: Driver = {
     malloc(bytes) {
       const at = forcedAddress;
-      const address = below.allocate({
-        bytes,
-        owner: 'torch',
-        api: 'cudaMalloc_v3020',
-        ...(at === null ? {} : { at }),
-      });
+      const more = at === null ? {} : { at };
+      const address = below.allocate({ bytes, owner: 'torch', api: 'cudaMalloc_v3020', ...more });
       if (address !== null) forcedAddress = null;
       return address;
     },
@@ -556,33 +449,38 @@ function createTorch(plan: ProcessPlan, below: Below): TorchHandle {
     },
   });
   return {
+    /** From here on the allocator keeps a trace. */
     startHistory() {
       hasHistory = true;
     },
-    malloc(bytes, path) {
+    malloc(bytes: number, path: CallPath): Tensor {
       below.pass(3);
       const result = allocator.malloc(bytes, 0, { frames: path });
       if (!result.ok) throw new Error(`planted process ${plan.pid}: no memory for ${bytes} bytes`);
       return result.block;
     },
-    runOutOfMemory(bytes, path) {
+    /** A request that must fail. */
+    runOutOfMemory(bytes: number, path: CallPath) {
       below.pass(3);
       const result = allocator.malloc(bytes, 0, { frames: path });
       if (result.ok) throw new Error(`planted process ${plan.pid}: there was memory for ${bytes} bytes`);
       return result.oom;
     },
-    free(tensor) {
+    free(tensor: Tensor) {
       below.pass(2);
       allocator.free(tensor);
     },
     emptyCache: () => allocator.flush(),
-    nextSegmentAt(address) {
+    /** The next segment gets this address. */
+    nextSegmentAt(address: number) {
       forcedAddress = address;
     },
+    /** Bytes of segments that nothing lives in. */
     idleBytes() {
       const idle = allocator.snapshot().filter(({ activeBytes }) => activeBytes === 0);
       return idle.reduce((sum, { totalBytes: bytes }) => sum + bytes, 0);
     },
+    /** For a snapshot; the trace's stacks and times are those torch would write. */
     state() {
       const { reservedBytes, allocatedBytes } = allocator.statistics;
       return {

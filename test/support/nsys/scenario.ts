@@ -3,70 +3,26 @@
  * seed gives the same capture.
  */
 import { createRandom, deriveSeed, wholeBetween } from '../../../samples/generate/simulate/random.js';
+import type { CapturedProcess } from '../../../samples/generate/write/nsys/capture.js';
 import { MIB } from '../../../src/model/units.js';
 import { createCallChains } from './call-chains.js';
-import { createProcess, type ProcessPlan, type SimulatedProcess, type TorchState } from './process.js';
-import { emptyRecording, type Owner, type Recording, type ThreadPlan } from './rows.js';
+import { createProcess, type ProcessPlan, type SimulatedProcess } from './process.js';
+import { type Owner, plantedRecording, type Recording } from './rows.js';
 import { type Ending, train, type Workload } from './training.js';
-import {
-  type BytesByOwner,
-  ownersAt,
-  type PlantedOom,
-  type TorchTruth,
-  type Truth,
-  truthOf,
-  walkAllocations,
-} from './truth.js';
+import { type BytesByOwner, ownersAt, type PlantedAllocation, truthOf, walkAllocations } from './truth.js';
 
-export interface PlantedGpu {
-  readonly id: number;
-  readonly name: string;
-  readonly totalBytes: number;
-  readonly busLocation: string;
-  readonly uuid: string;
-}
-
-export interface PlantedProcess {
-  readonly pid: number;
+/** `torch`: what its snapshot holds. */
+export interface PlantedProcess extends CapturedProcess {
   readonly rank: number;
-  readonly device: number;
-  readonly name: string;
-  readonly threads: readonly ThreadPlan[];
-  /** What its snapshot holds. */
-  readonly torch: TorchState;
-}
-
-export interface Scenario {
-  readonly seed: number;
-  /** UTC of the report's time 0. Beyond 2^53. */
-  readonly utcEpochNs: bigint;
-  /** The machine's clock since boot at that moment: what ANALYSIS_DETAILS tells time in. */
-  readonly systemClockNs: number;
-  readonly durationNs: number;
-  readonly hostname: string;
-  readonly gpus: readonly PlantedGpu[];
-  readonly processes: readonly PlantedProcess[];
-  readonly recording: Recording;
-  /** Snapshot time in µs = (utcEpochNs + start) / 1000 + this, plus up to `jitterUs`. */
-  readonly skewUs: number;
-  readonly jitterUs: number;
-  /** Settings torch ran with. */
-  readonly allocConf: string;
-  /** Environment of the launched process, as META_DATA_CAPTURE lists it. */
-  readonly environment: Readonly<Record<string, string>>;
-  /** What the profiler kept of the machine's environment and of each process's output. */
-  readonly deviceEnvironment: string;
-  readonly output: string;
-  /** Texts of the report that must never get into a store. */
-  readonly secrets: readonly string[];
-  readonly truth: Truth;
+  readonly torch: Ending['torch'];
 }
 
 export const PIDS = [4101, 4102] as const;
-/** What torch and the driver call the total of an H100 with 80 GB: 79.11 GiB. */
-const GPU_BYTES = 84_942_979_072;
+/** Snapshot time in µs = (utcEpochNs + start) / 1000 + `SKEW_US`, plus up to `JITTER_US`. */
 const SKEW_US = 350;
 const JITTER_US = 4;
+/** What torch and the driver call the total of an H100 with 80 GB: 79.11 GiB. */
+const GPU_BYTES = 84_942_979_072;
 const ALLOC_CONF = 'expandable_segments:False';
 const HOME = '/home/planted-user';
 
@@ -77,51 +33,57 @@ const THREADS = (pid: number, device: number): ProcessPlan['threads'] => ({
   unnamed: { tid: pid + 70, name: null },
 });
 
-export function plantedScenario(seed: number): Scenario {
+export function plantedScenario(seed: number) {
   const random = createRandom(deriveSeed('nsys', seed));
   const some = (low: number, high: number): number => wholeBetween(random, low, high);
   const utcEpochNs =
     1_780_000_000_000_000_000n + BigInt(some(0, 86_399)) * 1_000_000_000n + BigInt(some(0, 999_999_999));
-  const recording = emptyRecording();
+  const recording = plantedRecording();
   const chains = createCallChains(recording.frames);
   /** Segments are multiples of 2 MiB. */
   const gigabytes = (low: number, high: number): number => some(low * 512, high * 512) * 2 * MIB;
-  const workloads: readonly Workload[] = [
-    {
-      weightBytes: gigabytes(23, 25),
-      gradBytes: gigabytes(9, 10),
-      optimizerBytes: gigabytes(7, 8),
-      layers: 8,
-      activationBytes: gigabytes(1.75, 2),
-      ncclFirst: false,
-      runsOut: true,
-    },
-    {
-      weightBytes: gigabytes(19, 21),
-      gradBytes: gigabytes(7, 8),
-      optimizerBytes: gigabytes(5, 6),
-      layers: 6,
-      activationBytes: gigabytes(1.25, 1.5),
-      ncclFirst: true,
-      runsOut: false,
-    },
+  const workload = (
+    sizes: readonly (readonly [low: number, high: number])[],
+    layers: number,
+    rank: number,
+  ): Workload => {
+    const [weightBytes, gradBytes, optimizerBytes, activationBytes] = sizes.map(([low, high]) => gigabytes(low, high));
+    const bytes = { weightBytes: weightBytes!, gradBytes: gradBytes!, optimizerBytes: optimizerBytes! };
+    return { ...bytes, activationBytes: activationBytes!, layers, ncclFirst: rank === 1, runsOut: rank === 0 };
+  };
+  const workloads = [
+    workload(
+      [
+        [23, 25],
+        [9, 10],
+        [7, 8],
+        [1.75, 2],
+      ],
+      8,
+      0,
+    ),
+    workload(
+      [
+        [19, 21],
+        [7, 8],
+        [5, 6],
+        [1.25, 1.5],
+      ],
+      6,
+      1,
+    ),
   ];
   const simulated: SimulatedProcess[] = [];
   const endings: Ending[] = [];
   for (const [rank, pid] of PIDS.entries()) {
     const process = createProcess(
       {
-        pid,
-        rank,
-        device: rank,
-        totalBytes: GPU_BYTES,
+        ...{ pid, rank, device: rank, totalBytes: GPU_BYTES },
         contextBytes: some(420, 460) * 2 * MIB,
         threads: THREADS(pid, rank),
         // Domains are numbered by each process for itself.
         ncclDomain: rank + 1,
-        utcEpochNs,
-        skewUs: SKEW_US,
-        jitterUs: JITTER_US,
+        ...{ utcEpochNs, skewUs: SKEW_US, jitterUs: JITTER_US },
         random: createRandom(deriveSeed('nsys process', seed, rank)),
       },
       recording,
@@ -135,10 +97,11 @@ export function plantedScenario(seed: number): Scenario {
 
   const walk = walkAllocations(recording.memory, (pid) => PIDS.indexOf(pid as (typeof PIDS)[number]));
   const oom = plantedOom(recording, simulated[0]!, endings[0]!, (pid, ns) => ownersAt(walk, pid, ns));
-  const processes = simulated.map(({ plan }, i): PlantedProcess => {
-    const { pid, rank, device, threads } = plan;
-    return { pid, rank, device, name: 'python3', threads: Object.values(threads), torch: endings[i]!.torch };
-  });
+  const processes = simulated.map(
+    ({ plan: { pid, rank, device, threads } }, i): PlantedProcess => ({
+      ...{ pid, rank, device, name: 'python3', threads: Object.values(threads), torch: endings[i]!.torch },
+    }),
+  );
   const torch = processes.map((process, i) => torchTruth(process, endings[i]!, walk.allocations));
   const rows = rowCounts(recording, processes);
   const secrets = {
@@ -148,11 +111,9 @@ export function plantedScenario(seed: number): Scenario {
     output: `planted-stdout-secret-${seed}`,
   };
   return {
-    seed,
-    utcEpochNs,
+    ...{ seed, utcEpochNs, durationNs, processes, recording, skewUs: SKEW_US, jitterUs: JITTER_US },
     // A hundred days of uptime, and not a round number of anything.
     systemClockNs: 9_250_117_000_000_000 + some(0, 999_999_999),
-    durationNs,
     hostname: `planted-node-${String(some(1, 64)).padStart(3, '0')}`,
     gpus: PIDS.map((_, id) => ({
       id,
@@ -161,11 +122,8 @@ export function plantedScenario(seed: number): Scenario {
       busLocation: `0000:${id === 0 ? '1b' : '43'}:00.0`,
       uuid: `GPU-0000000${id}-1111-2222-3333-44444444444${id}`,
     })),
-    processes,
-    recording,
-    skewUs: SKEW_US,
-    jitterUs: JITTER_US,
     allocConf: ALLOC_CONF,
+    /** Of the launched process, as META_DATA_CAPTURE lists it. */
     environment: {
       AWS_SECRET_ACCESS_KEY: secrets.key,
       HF_TOKEN: secrets.token,
@@ -177,9 +135,10 @@ export function plantedScenario(seed: number): Scenario {
     deviceEnvironment: `{"PATH": "/usr/bin", "WANDB_API_KEY": "${secrets.device}"}`,
     output: `loading weights\nlogin with ${secrets.output}\n`,
     secrets: [...Object.values(secrets), HOME, 'planted-user', 'planted-laptop'],
-    truth: truthOf(recording, simulated, { oom, torch, rows }),
+    truth: { ...truthOf(recording, simulated, oom), oom, torch, rows },
   };
 }
+export type Scenario = ReturnType<typeof plantedScenario>;
 
 /** GPU work may end after the last call. */
 function lastNs({ api, memory, nvtx, kernels, copies, memsets, syncs, graphs }: Recording): number {
@@ -201,88 +160,68 @@ function diagnostics(durationNs: number): Recording['diagnostics'] {
 const sum = (bytes: BytesByOwner, ...without: readonly Owner[]): number =>
   Object.entries(bytes).reduce((total, [owner, part]) => total + (without.includes(owner as Owner) ? 0 : part), 0);
 
+/** What torch's message has, and the memory that it does not show. */
 function plantedOom(
   recording: Recording,
   { plan }: SimulatedProcess,
   ending: Ending,
   liveAt: (pid: number, ns: number) => BytesByOwner,
-): PlantedOom {
+) {
   const { pid, rank, device, contextBytes } = plan;
   const { report } = ending.oom!;
+  const { requestedBytes, segmentBytes, deviceTotalBytes, deviceFreeBytes, processBytes } = report;
+  const { reservedBytes, allocatedBytes } = report;
   const { atNs } = recording.failures.findLast((failure) => failure.pid === pid && failure.owner === 'torch')!;
   const pool = recording.memory.findLast((event) => event.pid === pid && event.pool !== null)!.pool!;
   const live = liveAt(pid, atNs);
   const nonTorchBytes = sum(live, 'torch', 'async_pool') + pool.bytes;
   const statics = recording.memory.filter((event) => event.pid === pid && event.kind === 'device_static');
   return {
-    pid,
-    rank,
-    device,
-    atNs,
-    requestedBytes: report.requestedBytes,
-    segmentBytes: report.segmentBytes,
-    deviceTotalBytes: report.deviceTotalBytes,
-    deviceFreeBytes: report.deviceFreeBytes,
-    processBytes: report.processBytes,
-    reservedBytes: report.reservedBytes,
-    allocatedBytes: report.allocatedBytes,
+    ...{ pid, rank, device, atNs, requestedBytes, segmentBytes, deviceTotalBytes, deviceFreeBytes, processBytes },
+    ...{ reservedBytes, allocatedBytes, nonTorchBytes },
+    /** Live memory of kind `device`, pools by what they hold. */
     driverLiveBytes: (live.torch ?? 0) + nonTorchBytes,
-    nonTorchBytes,
     staticBytes: statics.reduce((total, { bytes }) => total + bytes, 0),
+    /** Context and modules, which no event shows: `processBytes` = this + `driverLiveBytes` + `staticBytes`. */
     invisibleBytes: contextBytes,
   };
 }
 
-function torchTruth(process: PlantedProcess, ending: Ending, allocations: Truth['allocations']): TorchTruth {
-  const { pid, rank, device, torch } = process;
+/** `startNs`: of the driver's allocation. `isInTrace`: whether the trace has the segment_alloc. */
+function torchTruth(
+  { pid, rank, device, torch }: Omit<PlantedProcess, 'name' | 'threads'>,
+  { atNs }: Ending,
+  blocks: readonly PlantedAllocation[],
+) {
   const traced = new Set(torch.trace.flatMap(({ action, addr }) => (action === 'segment_alloc' ? [addr] : [])));
-  const atNs = ending.atNs;
+  const { reservedBytes, allocatedBytes } = torch;
+  const live = blocks.filter(
+    ({ pid: own, owner, startNs, endNs }) =>
+      own === pid && owner === 'torch' && startNs <= atNs && (endNs === null || endNs > atNs),
+  );
   return {
-    pid,
-    rank,
-    device,
-    atNs,
-    reservedBytes: torch.reservedBytes,
-    allocatedBytes: torch.allocatedBytes,
-    traceEntries: torch.trace.length,
+    ...{ pid, rank, device, atNs, reservedBytes, allocatedBytes, traceEntries: torch.trace.length },
     segments: torch.segments.map(({ addr, totalBytes }) => {
-      const mine = allocations.find(
-        (block) =>
-          block.pid === pid &&
-          block.owner === 'torch' &&
-          block.address === addr &&
-          block.startNs <= atNs &&
-          (block.endNs === null || block.endNs > atNs),
-      );
+      const mine = live.find(({ address }) => address === addr);
       if (mine === undefined) throw new Error(`the segment at ${addr} has no allocation`);
       return { address: addr, bytes: totalBytes, startNs: mine.startNs, isInTrace: traced.has(addr) };
     }),
   };
 }
 
-function rowCounts(recording: Recording, processes: readonly PlantedProcess[]): Truth['rows'] {
-  const { library } = recording;
-  return {
-    CUPTI_ACTIVITY_KIND_RUNTIME: recording.api.length,
-    CUDA_GPU_MEMORY_USAGE_EVENTS: recording.memory.length,
-    CUDA_GPU_MEMORY_POOL_EVENTS: recording.pool.length,
-    CUPTI_ACTIVITY_KIND_KERNEL: recording.kernels.length,
-    CUPTI_ACTIVITY_KIND_MEMCPY: recording.copies.length,
-    CUPTI_ACTIVITY_KIND_MEMSET: recording.memsets.length,
-    CUPTI_ACTIVITY_KIND_SYNCHRONIZATION: recording.syncs.length,
-    CUPTI_ACTIVITY_KIND_GRAPH_TRACE: recording.graphs.length,
-    NVTX_EVENTS: recording.nvtx.length,
-    CUBLAS_EVENTS: library.filter((call) => call.library === 'cublas').length,
-    CUDNN_EVENTS: library.filter((call) => call.library === 'cudnn').length,
-    CUDA_CALLCHAINS: recording.frames.length,
-    DIAGNOSTIC_EVENT: recording.diagnostics.length,
-    PROCESSES: processes.length,
-    ThreadNames: processes.reduce((n, { threads }) => n + threads.filter(({ name }) => name !== null).length, 0),
-    TARGET_INFO_GPU: processes.length,
-    TARGET_INFO_CUDA_DEVICE: processes.length ** 2,
-    TARGET_INFO_CUDA_CONTEXT_INFO: processes.length,
-    TARGET_INFO_CUDA_NULL_STREAM: processes.length,
-    TARGET_INFO_SESSION_START_TIME: 1,
-    ANALYSIS_DETAILS: 1,
+function rowCounts(recording: Recording, processes: readonly Pick<PlantedProcess, 'threads'>[]) {
+  const { api, memory, pool, kernels, copies, memsets, syncs, graphs, nvtx, frames, diagnostics, library } = recording;
+  const named = processes.flatMap(({ threads }) => threads.filter(({ name }) => name !== null));
+  const counts = {
+    ...{ CUPTI_ACTIVITY_KIND_RUNTIME: api, CUDA_GPU_MEMORY_USAGE_EVENTS: memory, CUDA_GPU_MEMORY_POOL_EVENTS: pool },
+    ...{ CUPTI_ACTIVITY_KIND_KERNEL: kernels, CUPTI_ACTIVITY_KIND_MEMCPY: copies, CUPTI_ACTIVITY_KIND_MEMSET: memsets },
+    ...{ CUPTI_ACTIVITY_KIND_SYNCHRONIZATION: syncs, CUPTI_ACTIVITY_KIND_GRAPH_TRACE: graphs, NVTX_EVENTS: nvtx },
+    CUBLAS_EVENTS: library.filter((call) => call.library === 'cublas'),
+    CUDNN_EVENTS: library.filter((call) => call.library === 'cudnn'),
+    ...{ CUDA_CALLCHAINS: frames, DIAGNOSTIC_EVENT: diagnostics, PROCESSES: processes, ThreadNames: named },
+    ...{ TARGET_INFO_GPU: processes, TARGET_INFO_CUDA_DEVICE: processes.flatMap(() => processes) },
+    ...{ TARGET_INFO_CUDA_CONTEXT_INFO: processes, TARGET_INFO_CUDA_NULL_STREAM: processes },
+    ...{ TARGET_INFO_SESSION_START_TIME: [0], ANALYSIS_DETAILS: [0] },
   };
+  return Object.fromEntries(Object.entries(counts).map(([table, rows]) => [table, rows.length]));
 }

@@ -2,21 +2,22 @@
 import type { CodeLine } from '../../../samples/generate/simulate/code-line.js';
 import { type Random, wholeBetween } from '../../../samples/generate/simulate/random.js';
 import type { Tensor } from '../../../samples/generate/simulate/rank-process.js';
+import { kernel } from '../../../samples/generate/write/nsys/kernels.js';
 import type { OomReport } from '../../../src/allocator/oom-message.js';
 import { roundUp } from '../../../src/allocator/rounding.js';
 import { GIB, KIB, MIB } from '../../../src/model/units.js';
-import {
-  ADAM,
-  ALL_REDUCE,
-  COMPUTE_STREAM,
-  COPY_STREAM,
-  ELEMENTWISE,
-  GEMM,
-  LAYER_NORM,
-  NCCL_STREAM,
-} from './kernels.js';
-import type { SimulatedProcess, TorchState } from './process.js';
+import type { SimulatedProcess } from './process.js';
 import { COPY } from './rows.js';
+
+const GEMM = kernel('planted.gemm');
+/** Spills: a reservation of local memory that no allocation shows. */
+const LAYER_NORM = kernel('planted.layer_norm');
+const ELEMENTWISE = kernel('planted.elementwise');
+const ADAM = kernel('planted.adam');
+const ALL_REDUCE = kernel('planted.all_reduce');
+const COMPUTE_STREAM = 7;
+const COPY_STREAM = 13;
+const NCCL_STREAM = 20;
 
 export const FIRST_STEP = 101;
 export const LAST_STEP = 104;
@@ -36,7 +37,7 @@ export interface Workload {
 
 export interface Ending {
   /** As the snapshot has it: at the OOM, else after the last step. */
-  readonly torch: TorchState;
+  readonly torch: ReturnType<SimulatedProcess['torch']['state']>;
   readonly atNs: number;
   readonly oom: { readonly report: OomReport; readonly atNs: number } | null;
 }
@@ -339,13 +340,8 @@ export function train(process: SimulatedProcess, work: Workload, random: Random)
           nccl,
         );
       });
-      const segment = {
-        bytes: process.freeBytes() + 512 * MIB,
-        owner: 'nccl',
-        api: 'cuMemCreate',
-        isDriver: true,
-      } as const;
-      process.range('ncclMemAlloc', () => process.fail(segment), nccl);
+      const segmentBytes = process.freeBytes() + 512 * MIB;
+      process.range('ncclMemAlloc', () => process.fail(segmentBytes, 'nccl', 'cuMemCreate'), nccl);
       process.range(nextOp('aten::cat'), () => {
         const bytes = process.freeBytes() + torch.idleBytes() + some(1200, 2400) * MIB - some(1, 900) * 512 - 17;
         report = torch.runOutOfMemory(bytes, PATHS.forward);

@@ -1,230 +1,59 @@
 /** What is true of planted rows, found by walking through them with a list of open allocations; nothing of it comes from SQL or from code under test. */
 import type { MemoryKind } from '../../../src/model/nsys-rows.js';
 import type { SimulatedProcess } from './process.js';
-import { type MemoryEvent, NVTX, type Owner, type PoolState, type Recording } from './rows.js';
+import { type FailedRequest, type MemoryEvent, NVTX, type Owner, type Recording } from './rows.js';
 
-export interface PlantedAllocation {
-  readonly pid: number;
-  readonly rank: number;
-  readonly device: number;
-  readonly kind: MemoryKind;
-  readonly address: number;
-  readonly bytes: number;
-  readonly startNs: number;
-  readonly endNs: number | null;
-  /** `replaced`: its free is missing, and `endNs` is when the address was given out again. */
-  readonly end: 'freed' | 'replaced' | 'live';
-  readonly owner: Owner;
-  /** Name of the call as StringIds has it. */
-  readonly api: string;
-  /** Of the calling thread, outermost first. */
-  readonly nvtxPath: readonly string[];
-  readonly tid: number;
-  readonly threadName: string | null;
-  readonly correlation: number;
-  /** Library in the call chain; null where none was recorded. Only schema 3.28 has call chains. */
-  readonly module: string | null;
-  /** A part of a cudaMallocAsync pool, not memory of its own. */
-  readonly isInPool: boolean;
-}
+type Numbers<Name extends string> = Readonly<Record<Name, number>>;
+
+/**
+ * `end: 'replaced'`: its free is missing, and `endNs` is when the address was given out again. `api`: the call as StringIds
+ * has it. `nvtxPath`: of the calling thread, outermost first. `module`: library in the call chain (only schema 3.28 has
+ * chains). `isInPool`: a part of a cudaMallocAsync pool, not memory of its own.
+ */
+export type PlantedAllocation = Numbers<'rank'> &
+  Pick<MemoryEvent, 'pid' | 'device' | 'kind' | 'address' | 'bytes' | 'startNs' | 'correlation'> &
+  MemoryEvent['label'] & {
+    readonly endNs: number | null;
+    readonly end: 'freed' | 'replaced' | 'live';
+    readonly isInPool: boolean;
+  };
 
 /** A free of what was allocated before the capture: its bytes belong to the starting footprint. */
-export interface PreCaptureFree {
-  readonly pid: number;
-  readonly device: number;
-  readonly kind: MemoryKind;
-  readonly address: number;
-  readonly bytes: number;
-  readonly freeNs: number;
-  readonly owner: Owner;
-}
-
-/** Live bytes of one kind on one device of one process. Pre-capture frees count from the beginning on. */
-export interface Footprint {
-  readonly pid: number;
-  readonly device: number;
-  readonly kind: MemoryKind;
-  readonly startBytes: number;
-  readonly peakBytes: number;
-  /** Null: the start is the peak. */
-  readonly peakNs: number | null;
-  readonly endBytes: number;
-  readonly allocations: number;
-  readonly frees: number;
-  /** The same without parts of pools: what plain cudaMalloc gave. */
-  readonly plainPeakBytes: number;
-  readonly plainEndBytes: number;
-}
+export type PreCaptureFree = Pick<MemoryEvent, 'pid' | 'device' | 'kind' | 'address' | 'bytes'> &
+  Numbers<'freeNs'> & { readonly owner: Owner };
 
 export type BytesByOwner = Readonly<Partial<Record<Owner, number>>>;
-
-/** Who holds the memory of kind `device`. */
-export interface DeviceOwners {
-  readonly pid: number;
-  readonly rank: number;
-  readonly device: number;
-  readonly atPeak: BytesByOwner;
-  readonly atEnd: BytesByOwner;
-  /** When torch ran out of memory; null where it did not. */
-  readonly atOom: BytesByOwner | null;
-}
-
-export interface FailedCalls {
-  readonly pid: number;
-  readonly api: string;
-  readonly returnValue: number;
-  readonly count: number;
-  readonly firstNs: number;
-}
-
-export interface PlantedStep {
-  readonly index: number;
-  readonly startNs: number;
-  readonly endNs: number;
-}
-
-export interface PoolTruth {
-  readonly pid: number;
-  readonly device: number;
-  readonly address: number;
-  readonly peakBytes: number;
-  readonly end: PoolState;
-}
-
-export interface KernelTotal {
-  readonly pid: number;
-  readonly name: string;
-  readonly count: number;
-  readonly totalNs: number;
-}
-
-export interface CopyTotal {
-  readonly pid: number;
-  readonly copyKind: number;
-  readonly sourceKind: MemoryKind;
-  readonly count: number;
-  readonly bytes: number;
-}
-
-/** What torch's message says, and what lies beside it. */
-export interface PlantedOom {
-  readonly pid: number;
-  readonly rank: number;
-  readonly device: number;
-  /** When the last cudaMalloc failed, on the report's clock. */
-  readonly atNs: number;
-  readonly requestedBytes: number;
-  /** What cudaMalloc was asked for and the message prints. */
-  readonly segmentBytes: number;
-  readonly deviceTotalBytes: number;
-  readonly deviceFreeBytes: number;
-  /** This process, as NVML sees it. */
-  readonly processBytes: number;
-  readonly reservedBytes: number;
-  readonly allocatedBytes: number;
-  /** Live memory of kind `device`, pools by what they hold. */
-  readonly driverLiveBytes: number;
-  /** Of that, not torch's. */
-  readonly nonTorchBytes: number;
-  readonly staticBytes: number;
-  /** Context and modules, which no event shows: `processBytes` = this + `driverLiveBytes` + `staticBytes`. */
-  readonly invisibleBytes: number;
-}
-
-export interface TorchTruth {
-  readonly pid: number;
-  readonly rank: number;
-  readonly device: number;
-  /** When the snapshot was taken, on the report's clock. */
-  readonly atNs: number;
-  readonly reservedBytes: number;
-  readonly allocatedBytes: number;
-  readonly traceEntries: number;
-  /** Its segments; `startNs` of the driver's allocation, and whether the trace has its segment_alloc. */
-  readonly segments: readonly {
-    readonly address: number;
-    readonly bytes: number;
-    readonly startNs: number;
-    readonly isInTrace: boolean;
-  }[];
-}
-
-export interface Truth {
-  readonly allocations: readonly PlantedAllocation[];
-  readonly preCaptureFrees: readonly PreCaptureFree[];
-  readonly footprints: readonly Footprint[];
-  readonly deviceOwners: readonly DeviceOwners[];
-  readonly pools: readonly PoolTruth[];
-  /** Calls for memory that returned 2; queries that returned 600 are no failures. */
-  readonly failedCalls: readonly FailedCalls[];
-  /** By pid. */
-  readonly steps: Readonly<Record<number, readonly PlantedStep[]>>;
-  readonly kernels: readonly KernelTotal[];
-  readonly copies: readonly CopyTotal[];
-  /** By pid: ns in which at least one kernel ran. */
-  readonly kernelBusyNs: Readonly<Record<number, number>>;
-  readonly oom: PlantedOom;
-  readonly torch: readonly TorchTruth[];
-  /** Rows of the tables of events and of what was captured, where the schema has the table. */
-  readonly rows: Readonly<Record<string, number>>;
-}
-
-interface OpenBlock {
-  readonly event: MemoryEvent;
-  readonly place: number;
-}
-
-type Finished = Pick<PlantedAllocation, 'endNs' | 'end'>;
-
-interface Walk {
-  readonly allocations: PlantedAllocation[];
-  readonly preCaptureFrees: PreCaptureFree[];
-}
 
 /** Order of what happened: rows lie process by process, and each process's calls are numbered. */
 export function inOrder(events: readonly MemoryEvent[]): MemoryEvent[] {
   return [...events].sort((a, b) => a.startNs - b.startNs || a.correlation - b.correlation);
 }
 
-export function walkAllocations(events: readonly MemoryEvent[], rankOf: (pid: number) => number): Walk {
-  const started: MemoryEvent[] = [];
-  const finished: Finished[] = [];
+export function walkAllocations(events: readonly MemoryEvent[], rankOf: (pid: number) => number) {
+  const allocations: { -readonly [Field in keyof PlantedAllocation]: PlantedAllocation[Field] }[] = [];
   const preCaptureFrees: PreCaptureFree[] = [];
-  let open: OpenBlock[] = [];
+  let open: typeof allocations = [];
   for (const event of inOrder(events)) {
-    const { pid, device, kind, address, bytes } = event;
-    const old = open.find(({ event: other }) => other.pid === pid && other.address === address);
+    const { pid, device, kind, address, bytes, startNs, correlation, isFree, pool, label } = event;
+    const old = open.find((block) => block.pid === pid && block.address === address);
     if (old !== undefined) {
       open = open.filter((block) => block !== old);
-      finished[old.place] = { endNs: event.startNs, end: event.isFree ? 'freed' : 'replaced' };
+      old.endNs = startNs;
+      old.end = isFree ? 'freed' : 'replaced';
     }
-    if (!event.isFree) {
-      open.push({ event, place: started.length });
-      started.push(event);
-      finished.push({ endNs: null, end: 'live' });
+    const what = { pid, device, kind, address, bytes };
+    if (!isFree) {
+      const rest = { startNs, correlation, isInPool: pool !== null, ...label, endNs: null, end: 'live' as const };
+      const block = { rank: rankOf(pid), ...what, ...rest };
+      open.push(block);
+      allocations.push(block);
     } else if (old === undefined) {
-      preCaptureFrees.push({ pid, device, kind, address, bytes, freeNs: event.startNs, owner: event.label.owner });
+      preCaptureFrees.push({ ...what, freeNs: startNs, owner: label.owner });
     }
   }
-  const allocations = started.map((event, i): PlantedAllocation => {
-    const { pid, device, kind, address, bytes, startNs, correlation, pool } = event;
-    const isInPool = pool !== null;
-    return {
-      pid,
-      rank: rankOf(pid),
-      device,
-      kind,
-      address,
-      bytes,
-      startNs,
-      correlation,
-      isInPool,
-      ...event.label,
-      ...finished[i]!,
-    };
-  });
-  return { allocations, preCaptureFrees };
+  return { allocations: allocations as readonly PlantedAllocation[], preCaptureFrees };
 }
+type Walk = ReturnType<typeof walkAllocations>;
 
 /** Bytes live just after `ns`, or at the start (before anything) for null. */
 function liveAt(walk: Walk, pid: number, kind: MemoryKind, ns: number | null): Map<Owner, number> {
@@ -267,89 +96,72 @@ function footprint(walk: Walk, events: readonly MemoryEvent[], pid: number, devi
     plainPeakBytes = Math.max(plainPeakBytes, now - inPool(startNs));
   }
   const endBytes = sum(Number.POSITIVE_INFINITY);
-  const result: Footprint = {
-    pid,
-    device,
-    kind,
-    startBytes,
-    peakBytes,
-    peakNs,
-    endBytes,
+  return {
+    ...{ pid, device, kind, startBytes, peakBytes, peakNs, endBytes, plainPeakBytes },
     allocations: mine.filter(({ isFree }) => !isFree).length,
     frees: mine.filter(({ isFree }) => isFree).length,
-    plainPeakBytes,
     plainEndBytes: endBytes - inPool(Number.POSITIVE_INFINITY),
   };
-  return result;
 }
+export type Footprint = ReturnType<typeof footprint>;
 
-/** Everything but the rows of tables that only the writer knows. */
+/** Everything but the OOM, the snapshots and the row counts. Records by pid where nothing else has the pid. */
 export function truthOf(
   recording: Recording,
   processes: readonly SimulatedProcess[],
-  found: { readonly oom: PlantedOom; readonly torch: readonly TorchTruth[]; readonly rows: Truth['rows'] },
-): Truth {
+  oom: { pid: number; atNs: number },
+) {
   const { memory } = recording;
-  const rankOf = (pid: number): number => processes.find(({ plan }) => plan.pid === pid)!.plan.rank;
-  const walk = walkAllocations(memory, rankOf);
-  const footprints: Footprint[] = [];
-  const deviceOwners: DeviceOwners[] = [];
-  for (const { plan } of processes) {
-    const { pid, rank, device } = plan;
+  const walk = walkAllocations(memory, (pid) => processes.find(({ plan }) => plan.pid === pid)!.plan.rank);
+  const byPid = <T>(of: (pid: number) => T): Readonly<Record<number, T>> =>
+    Object.fromEntries(processes.map(({ plan: { pid } }) => [pid, of(pid)]));
+  const footprints = processes.flatMap(({ plan: { pid, device } }) => {
     const kinds = new Set(memory.filter((event) => event.pid === pid).map(({ kind }) => kind));
-    const here = [...kinds].map((kind) => footprint(walk, memory, pid, device, kind));
-    footprints.push(...here);
-    const peak = here.find(({ kind }) => kind === 'device')!;
-    deviceOwners.push({
-      pid,
-      rank,
-      device,
-      atPeak: ownersAt(walk, pid, peak.peakNs),
-      atEnd: ownersAt(walk, pid, Number.POSITIVE_INFINITY),
-      atOom: found.oom.pid === pid ? ownersAt(walk, pid, found.oom.atNs) : null,
-    });
-  }
+    return [...kinds].map((kind) => footprint(walk, memory, pid, device, kind));
+  });
   return {
     ...walk,
     footprints,
-    deviceOwners,
-    pools: processes.flatMap(({ plan }) => poolTruth(recording, plan.pid, plan.device)),
+    /** Holders of the memory of kind `device`; `atOom` is null for processes that did not run out of memory. */
+    deviceOwners: processes.map(({ plan: { pid, rank, device } }) => ({
+      ...{ pid, rank, device, atEnd: ownersAt(walk, pid, Number.POSITIVE_INFINITY) },
+      atPeak: ownersAt(walk, pid, footprints.find((one) => one.pid === pid && one.kind === 'device')!.peakNs),
+      atOom: oom.pid === pid ? ownersAt(walk, pid, oom.atNs) : null,
+    })),
+    pools: processes.flatMap(({ plan: { pid, device } }) => poolTruth(recording, pid, device)),
     failedCalls: failedCalls(recording),
-    steps: Object.fromEntries(processes.map(({ plan }) => [plan.pid, steps(recording, plan.pid)])),
-    kernels: kernelTotals(recording),
-    copies: copyTotals(recording),
-    kernelBusyNs: Object.fromEntries(processes.map(({ plan }) => [plan.pid, busyNs(recording, plan.pid)])),
-    ...found,
+    steps: byPid((pid) => steps(recording, pid)),
+    kernels: totals(recording.kernels, ({ pid, shortName, startNs, endNs }) => ({
+      ...{ key: { pid, name: shortName }, add: { totalNs: endNs - startNs } },
+    })),
+    copies: totals(recording.copies, ({ pid, copyKind, sourceKind, bytes }) => ({
+      ...{ key: { pid, copyKind, sourceKind }, add: { bytes } },
+    })),
+    /** ns in which at least one kernel ran. */
+    kernelBusyNs: byPid((pid) => busyNs(recording, pid)),
   };
 }
 
-function poolTruth({ pool, memory }: Recording, pid: number, device: number): PoolTruth[] {
-  const states = [
-    ...pool.filter((event) => event.pid === pid).map((event) => ({ at: event.startNs, state: event.pool })),
-    ...memory.flatMap((event) =>
-      event.pid === pid && event.pool !== null ? [{ at: event.startNs, state: event.pool }] : [],
-    ),
-  ].sort((a, b) => a.at - b.at);
-  const last = states.at(-1);
-  if (last === undefined) return [];
-  const peakBytes = Math.max(...states.map(({ state }) => state.bytes));
-  return [{ pid, device, address: last.state.address, peakBytes, end: last.state }];
+function poolTruth({ pool, memory }: Recording, pid: number, device: number) {
+  const events = [...pool, ...memory].filter((event) => event.pid === pid && event.pool !== null);
+  const states = events.sort((a, b) => a.startNs - b.startNs).map((event) => event.pool!);
+  const end = states.at(-1);
+  if (end === undefined) return [];
+  return [{ pid, device, address: end.address, peakBytes: Math.max(...states.map(({ bytes }) => bytes)), end }];
 }
 
-function failedCalls({ failures, api }: Recording): FailedCalls[] {
-  const groups = new Map<string, { -readonly [K in keyof FailedCalls]: FailedCalls[K] }>();
-  for (const { pid, api: name, atNs } of failures) {
-    const { returnValue } = api.find((made) => made.pid === pid && made.startNs === atNs && made.name === name)!;
-    const key = `${pid} ${name}`;
-    const group = groups.get(key) ?? { pid, api: name, returnValue, count: 0, firstNs: atNs };
-    group.count += 1;
-    group.firstNs = Math.min(group.firstNs, atNs);
-    groups.set(key, group);
-  }
-  return [...groups.values()];
+/** Calls for memory that returned 2; queries that returned 600 are no failures. */
+function failedCalls({ failures, api: calls }: Recording) {
+  const isSame = (a: FailedRequest) => (b: FailedRequest) => a.pid === b.pid && a.api === b.api;
+  const firsts = failures.filter((one, i) => failures.findIndex(isSame(one)) === i);
+  return firsts.map(({ pid, api, atNs }, i) => {
+    const { returnValue } = calls.find((made) => made.pid === pid && made.startNs === atNs && made.name === api)!;
+    const group = failures.filter(isSame(firsts[i]!));
+    return { pid, api, returnValue, count: group.length, firstNs: Math.min(...group.map((one) => one.atNs)) };
+  });
 }
 
-function steps({ nvtx }: Recording, pid: number): PlantedStep[] {
+function steps({ nvtx }: Recording, pid: number) {
   return nvtx.flatMap(({ pid: owner, type, text, startNs, endNs }) => {
     const [, index] = /^iteration (\d+)$/.exec(text) ?? [];
     if (owner !== pid || type !== NVTX.pushPop || index === undefined || endNs === null) return [];
@@ -357,40 +169,32 @@ function steps({ nvtx }: Recording, pid: number): PlantedStep[] {
   });
 }
 
-function kernelTotals({ kernels }: Recording): KernelTotal[] {
-  const totals = new Map<string, { -readonly [K in keyof KernelTotal]: KernelTotal[K] }>();
-  for (const { pid, shortName, startNs, endNs } of kernels) {
-    const key = `${pid} ${shortName}`;
-    const total = totals.get(key) ?? { pid, name: shortName, count: 0, totalNs: 0 };
-    total.count += 1;
-    total.totalNs += endNs - startNs;
-    totals.set(key, total);
+/** Rows with equal keys: how many, and the sums of what they add. */
+function totals<Row, Key extends object, Part extends string>(
+  rows: readonly Row[],
+  split: (row: Row) => { readonly key: Key; readonly add: Numbers<Part> },
+): (Key & { count: number } & Record<Part, number>)[] {
+  const found = new Map<string, Key & { count: number } & Record<Part, number>>();
+  for (const { key, add } of rows.map(split)) {
+    const name = JSON.stringify(key);
+    const zeros = Object.fromEntries(Object.keys(add).map((part) => [part, 0])) as Record<Part, number>;
+    const total = found.get(name) ?? { ...key, count: 0, ...zeros };
+    found.set(name, total);
+    const sums: Record<string, number> = total;
+    sums['count'] = total.count + 1;
+    for (const [part, amount] of Object.entries<number>(add)) sums[part] = sums[part]! + amount;
   }
-  return [...totals.values()];
-}
-
-function copyTotals({ copies }: Recording): CopyTotal[] {
-  const totals = new Map<string, { -readonly [K in keyof CopyTotal]: CopyTotal[K] }>();
-  for (const { pid, copyKind, sourceKind, bytes } of copies) {
-    const key = `${pid} ${copyKind} ${sourceKind}`;
-    const total = totals.get(key) ?? { pid, copyKind, sourceKind, count: 0, bytes: 0 };
-    total.count += 1;
-    total.bytes += bytes;
-    totals.set(key, total);
-  }
-  return [...totals.values()];
+  return [...found.values()];
 }
 
 /** Length of the union: kernels of several streams run at once. */
 function busyNs({ kernels }: Recording, pid: number): number {
   let busy = 0;
   let reached = Number.NEGATIVE_INFINITY;
-  for (const { startNs, endNs } of kernels
-    .filter((kernel) => kernel.pid === pid)
-    .sort((a, b) => a.startNs - b.startNs)) {
-    if (endNs <= reached) continue;
-    busy += endNs - Math.max(startNs, reached);
-    reached = endNs;
+  const own = kernels.filter((kernel) => kernel.pid === pid).sort((a, b) => a.startNs - b.startNs);
+  for (const { startNs, endNs } of own) {
+    busy += Math.max(0, endNs - Math.max(startNs, reached));
+    reached = Math.max(reached, endNs);
   }
   return busy;
 }

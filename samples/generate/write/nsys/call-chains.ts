@@ -1,5 +1,6 @@
 /** Stacks of the host at calls for memory, as `--cudabacktrace=memory` records them: what names the library that asked. */
 import type { DriverCall, DriverCaller } from '../../simulate/profile/recording.js';
+import type { Frame } from './capture.js';
 
 const SITE = '/opt/venv/lib/python3.12/site-packages';
 const RUNTIME = `${SITE}/nvidia/cu13/lib/libcudart.so.13`;
@@ -65,39 +66,27 @@ function always(frames: Frames): Readonly<Record<DriverCall['kind'], Frames>> {
   return { malloc: frames, free: frames };
 }
 
-export interface ChainFrame {
-  readonly chain: number;
-  readonly depth: number;
-  readonly symbol: string;
-  readonly module: string;
-  readonly address: number;
-}
-
 /** Numbers of chains, in the order of their first use. */
 export class CallChains {
-  readonly frames: ChainFrame[] = [];
+  readonly frames: Frame[] = [];
   private readonly numbers = new Map<string, number>();
 
   of({ caller, kind }: Pick<DriverCall, 'caller' | 'kind'>): number {
     const key = `${caller} ${kind}`;
     const known = this.numbers.get(key);
     if (known !== undefined) return known;
-    const chain = this.numbers.size + 1;
-    this.numbers.set(key, chain);
+    const callchain = this.numbers.size + 1;
+    this.numbers.set(key, callchain);
     const call: Frames = [[kind === 'malloc' ? 'cudaMalloc' : 'cudaFree', RUNTIME]];
-    for (const [depth, [symbol, module]] of [...call, ...CHAINS[caller][kind]].entries())
-      this.frames.push({
-        chain,
-        depth,
-        symbol,
-        module,
-        address: 0x7ec0_0000_0000 + chain * 0x10_0000 + depth * 0x5c10,
-      });
-    return chain;
+    for (const [depth, [symbol, module]] of [...call, ...CHAINS[caller][kind]].entries()) {
+      const address = CallChains.address(callchain, depth);
+      this.frames.push({ callchain, depth, symbol, module, isUnresolved: false, address });
+    }
+    return callchain;
   }
 
-  /** Where the library was that called the runtime. */
-  static counter(chain: number): number {
-    return 0x7ec0_0000_0000 + chain * 0x10_0000 + 0x5c10;
+  /** Depth 1 is the library that called the runtime. */
+  static address(chain: number, depth = 1): number {
+    return 0x7ec0_0000_0000 + chain * 0x10_0000 + depth * 0x5c10;
   }
 }
