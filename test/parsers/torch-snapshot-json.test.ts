@@ -6,10 +6,10 @@ import { gzipSync } from 'node:zlib';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { parseSnapshot, torchSnapshot } from '../../parsers/torch-snapshot/index.js';
+import { PyFloat, PyTuple, type PyValue, pickled } from '../../samples/generate/write/pickle-writer.js';
 import { openByteSource } from '../../src/ingest/byte-source.js';
 import { MbfError } from '../../src/model/errors.js';
 import type { ByteSource } from '../../src/model/parser.js';
-import { Float, type Py, pickled, Tuple } from '../robustness/pickle-builder.js';
 import { entry, frame, segment, snapshot, trace } from '../robustness/snapshots.js';
 import { hasPython, SNAPSHOTS, skipLoudly, snapshotPickles, truthOf } from '../support/corpus.js';
 import { cpuMs } from '../support/cpu-time.js';
@@ -203,11 +203,11 @@ describe('spellings', () => {
           entry('alloc', 3),
         ],
       ],
-      ratio: new Float(0.5),
+      ratio: new PyFloat(0.5),
       odd: [
-        new Float(Number.NaN),
-        new Float(Number.POSITIVE_INFINITY),
-        new Float(Number.NEGATIVE_INFINITY),
+        new PyFloat(Number.NaN),
+        new PyFloat(Number.POSITIVE_INFINITY),
+        new PyFloat(Number.NEGATIVE_INFINITY),
         null,
         true,
       ],
@@ -372,15 +372,15 @@ const WIDE = fc.oneof(
 );
 const SIGNED = fc.oneof(fc.integer(), fc.bigInt({ min: -(2n ** 62n), max: 2n ** 62n }));
 const SIZE = fc.oneof(fc.nat(), fc.constantFrom(0, 1, 2 ** 31, 2 ** 53 - 1));
-const POOL = fc.tuple(fc.nat(300), fc.nat(3)).map(([a, b]) => new Tuple(a, b));
-const LOOSE: fc.Arbitrary<Py> = fc.oneof(
+const POOL = fc.tuple(fc.nat(300), fc.nat(3)).map(([a, b]) => new PyTuple(a, b));
+const LOOSE: fc.Arbitrary<PyValue> = fc.oneof(
   fc.integer(),
   TEXT,
   fc.boolean(),
   fc.constant(null),
-  fc.constantFrom(new Float(0.25), new Float(-3), [1, [2, { k: 'v' }]], { a: { b: [] } }, 2n ** 70n),
+  fc.constantFrom(new PyFloat(0.25), new PyFloat(-3), [1, [2, { k: 'v' }]], { a: { b: [] } }, 2n ** 70n),
 );
-const ENTRY = fc.record<Record<string, Py>>(
+const ENTRY = fc.record<Record<string, PyValue>>(
   {
     action: fc.constantFrom(
       'alloc',
@@ -406,7 +406,7 @@ const ENTRY = fc.record<Record<string, Py>>(
   },
   { requiredKeys: ['action', 'size'] },
 );
-const BLOCK = fc.record<Record<string, Py>>(
+const BLOCK = fc.record<Record<string, PyValue>>(
   {
     address: fc.integer({ min: 0, max: 2 ** 30 }),
     size: fc.integer({ min: 1, max: 2 ** 30 }),
@@ -417,7 +417,7 @@ const BLOCK = fc.record<Record<string, Py>>(
   },
   { requiredKeys: ['size', 'state'] },
 );
-const SEGMENT = fc.record<Record<string, Py>>(
+const SEGMENT = fc.record<Record<string, PyValue>>(
   {
     device: fc.nat(3),
     address: WIDE,
@@ -435,18 +435,18 @@ const SEGMENT = fc.record<Record<string, Py>>(
   },
   { requiredKeys: ['address', 'total_size', 'blocks'] },
 );
-const SNAPSHOT = fc.record<Record<string, Py>>(
+const SNAPSHOT = fc.record<Record<string, PyValue>>(
   {
     segments: fc.array(SEGMENT, { maxLength: 3 }),
     device_traces: fc.array(fc.array(ENTRY, { maxLength: 8 }), { maxLength: 3 }),
-    allocator_settings: fc.constant<Py>({
+    allocator_settings: fc.constant<PyValue>({
       PYTORCH_CUDA_ALLOC_CONF: '',
       max_split_size: -1,
       trace_alloc_max_entries: 2n ** 63n - 1n,
-      f: new Float(0.5),
+      f: new PyFloat(0.5),
     }),
     external_annotations: fc.array(
-      fc.record<Record<string, Py>>({
+      fc.record<Record<string, PyValue>>({
         stage: fc.constantFrom('START', 'END', 'x'),
         name: TEXT,
         device: fc.nat(3),

@@ -2,8 +2,8 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { parseSnapshot } from '../../parsers/torch-snapshot/index.js';
+import { pickled } from '../../samples/generate/write/pickle-writer.js';
 import { MbfError } from '../../src/model/errors.js';
-import { pickled } from '../robustness/pickle-builder.js';
 import { entry, snapshot, trace } from '../robustness/snapshots.js';
 import { cpuMs } from '../support/cpu-time.js';
 import { bytesSource, collectDecoded, type Decoded, decode } from '../support/decode.js';

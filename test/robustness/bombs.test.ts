@@ -2,9 +2,19 @@
 import { gzipSync } from 'node:zlib';
 import { afterAll, beforeEach, describe, expect, it } from 'vitest';
 import { KEY_NAMES } from '../../parsers/torch-snapshot/keys.js';
+import {
+  longGet,
+  longPut,
+  OP,
+  type PyValue,
+  pickled,
+  Raw,
+  text,
+  u32,
+  u64,
+} from '../../samples/generate/write/pickle-writer.js';
 import { TRACE_ACTIONS } from '../../src/model/vocabulary.js';
 import { type Bench, expectSound, openBench, reportSlowest } from './harness.js';
-import { longGet, longPut, OP, type Py, pickled, Raw, text, u32, u64 } from './pickle-builder.js';
 import { entry, frame, MIB, segment, snapshot, snapshotPickle, trace } from './snapshots.js';
 
 const op = (...codes: number[]): Buffer => Buffer.from(codes);
@@ -15,9 +25,9 @@ const many = (count: number, ...parts: Buffer[]): Buffer => {
 };
 const raw = (...parts: Buffer[]): Raw => new Raw(Buffer.concat(parts));
 /** As a setting, as a top-level value, and as the value of an unknown key of an entry, which keeps JSON. */
-const setting = (value: Py): Buffer => snapshotPickle({ allocator_settings: { odd: value } });
-const topLevel = (value: Py): Buffer => snapshotPickle({ odd: value });
-const extra = (value: Py): Buffer => snapshotPickle({ device_traces: [[entry('alloc', 1, { odd: value })]] });
+const setting = (value: PyValue): Buffer => snapshotPickle({ allocator_settings: { odd: value } });
+const topLevel = (value: PyValue): Buffer => snapshotPickle({ odd: value });
+const extra = (value: PyValue): Buffer => snapshotPickle({ device_traces: [[entry('alloc', 1, { odd: value })]] });
 const bare = (...parts: Buffer[]): Buffer =>
   Buffer.concat([op(OP.PROTO, 4), word('segments'), word('device_traces'), ...parts]);
 /** A memo slot out of the way of those that the builder writes. */
@@ -32,7 +42,7 @@ function collidingFrames(count: number): Buffer {
   known.delete('other');
   const firstId = known.size + 1; // `files` is the file's own first string
   const inverse = inverseOf(0xc2b2ae35);
-  const frames: Py[] = [];
+  const frames: PyValue[] = [];
   const files: string[] = [];
   for (let i = 0; frames.length < count; i++) {
     files.push(`file${i}`);
@@ -217,7 +227,7 @@ const INGESTED: readonly (readonly [what: string, note: string | undefined, make
   ['100 MB of None and POP', 'unknown_key', () => topLevel(raw(many(50_000_000, op(OP.NONE, OP.POP)), op(OP.NONE)))],
 ];
 
-function extraFrames(frames: Py): Buffer {
+function extraFrames(frames: PyValue): Buffer {
   return snapshotPickle({ device_traces: [[entry('alloc', 1, { frames })]] });
 }
 

@@ -3,6 +3,7 @@ import { spawnSync } from 'node:child_process';
 import { chmodSync, closeSync, mkdirSync, openSync, rmSync, symlinkSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { OP, pickled, Raw } from '../../samples/generate/write/pickle-writer.js';
 import { sharedBuild } from '../store/scratch.js';
 import {
   type Bench,
@@ -14,7 +15,6 @@ import {
   seeded,
   temporaryDirectory,
 } from './harness.js';
-import { OP, pickled, Raw } from './pickle-builder.js';
 import { type Dict, snapshot, snapshotPickle, trace } from './snapshots.js';
 
 const GIB = 1024 ** 3;

@@ -1,10 +1,10 @@
 /** JSON conversions and memory_viz pages through the whole of `ingest`: the tables of the pickle, or one error and no row. */
 import { gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { type PyValue, pickled } from '../../samples/generate/write/pickle-writer.js';
 import type { Store } from '../../src/store/store.js';
 import { type Pick, spellJson } from '../support/spell-json.js';
 import { type Bench, expectSound, openBench, seeded } from './harness.js';
-import { type Py, pickled } from './pickle-builder.js';
 import { entry, MIB, segment, snapshot, trace } from './snapshots.js';
 
 let bench: Bench;
@@ -57,7 +57,7 @@ describe('the tables of a snapshot', () => {
       segments: [segment(), second],
       device_traces: [
         [...trace(400), entry('oom', 1, { device_free: 7 * MIB, color: 'red' })],
-        [entry('alloc', 5, { addr: 2n ** 60n + 512n, pool_id: [1, 0] as Py, user_metadata: 'm\u00fc' })],
+        [entry('alloc', 5, { addr: 2n ** 60n + 512n, pool_id: [1, 0] as PyValue, user_metadata: 'm\u00fc' })],
       ],
       external_annotations: [{ stage: 'START', name: 'step', device: 0, time_us: 1_700_000_000_000_000 }],
       build: { commit: 'abc' },
@@ -115,7 +115,7 @@ describe('files of others', () => {
       ...rest,
       category: i % 2 ? 'activation' : 'unknown',
     }));
-    const value: Py = {
+    const value: PyValue = {
       device_traces: [tensors, [{ action: 'alloc', addr: 99, size: 5, stream: 0, frames: [], category: 'unknown' }]],
       segments: [
         {

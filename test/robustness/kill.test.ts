@@ -4,12 +4,12 @@ import { existsSync, mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { beforeAll, describe, expect, it } from 'vitest';
+import { type PyValue, pickled } from '../../samples/generate/write/pickle-writer.js';
 import { openStore } from '../../src/store/open-store.js';
 import type { Store } from '../../src/store/store.js';
 import { sharedBuild } from '../store/scratch.js';
 import { type Answer, type Cli, warmCliOf } from '../support/cli.js';
 import { type Counts, dataCounts, expectSound, runCli, seeded, temporaryDirectory } from './harness.js';
-import { type Py, pickled } from './pickle-builder.js';
 import { entry, frame, segment, snapshot } from './snapshots.js';
 
 const FILES = 12;
@@ -35,7 +35,7 @@ interface SourceLine {
 /** About 1 MB of entries with stacks of their own and shared ones, metadata, annotations, blocks; every third file has new texts only it has. */
 function bigPickle(rank: number, entries: number): Buffer {
   const frames = Array.from({ length: 400 }, (_, i) => frame(`f${i}`, `file${i % 20}.py`, i));
-  const stacks = Array.from({ length: 3000 }, (_, i): Py[] => [
+  const stacks = Array.from({ length: 3000 }, (_, i): PyValue[] => [
     frames[i % 400]!,
     frames[(i * 7 + rank) % 400]!,
     frames[(i * 31) % 400]!,

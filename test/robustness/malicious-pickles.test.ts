@@ -3,10 +3,10 @@ import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { OP, pickled, Raw } from '../../samples/generate/write/pickle-writer.js';
 import { sharedBuild } from '../store/scratch.js';
 import { type Bench, expectCliError, HANG_MS, openBench, runCli, temporaryDirectory } from './harness.js';
 import { FIRING, REFUSED_ALONE } from './malicious.js';
-import { OP, pickled, Raw } from './pickle-builder.js';
 import { entry, segment, snapshot, snapshotPickle, trace } from './snapshots.js';
 
 let bench: Bench;

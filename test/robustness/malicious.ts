@@ -1,5 +1,5 @@
 /** Pickles that run a shell command when Python loads them, and every other opcode that imports, calls or builds. */
-import { OP, pickled, Raw, text } from './pickle-builder.js';
+import { OP, pickled, Raw, text } from '../../samples/generate/write/pickle-writer.js';
 import { snapshot } from './snapshots.js';
 
 export interface Malicious {

@@ -1,7 +1,7 @@
 /** Real files with bytes overwritten, inserted, removed or copied: each is one clear error or a clean ingest, and nothing in between. */
 import { afterAll, describe, expect, it } from 'vitest';
+import { OP, pickled } from '../../samples/generate/write/pickle-writer.js';
 import { corpusPickles, expectSound, openBench, reportSlowest, seeded } from './harness.js';
-import { OP, pickled } from './pickle-builder.js';
 import { frame, segment, snapshot, trace } from './snapshots.js';
 
 const corpus = corpusPickles();

@@ -1,8 +1,18 @@
 /** Files that no torch writes but Python reads, and files that are wrong in one place: read cleanly with notes, or refused with the reason. */
 import { gzipSync } from 'node:zlib';
 import { afterAll, beforeEach, describe, expect, it } from 'vitest';
+import {
+  longGet,
+  longPut,
+  OP,
+  PyFloat,
+  PyText,
+  PyTuple,
+  type PyValue,
+  pickled,
+  Raw,
+} from '../../samples/generate/write/pickle-writer.js';
 import { type Bench, expectSound, openBench } from './harness.js';
-import { Float, longGet, longPut, OP, type Py, pickled, Raw, TextBytes, Tuple } from './pickle-builder.js';
 import { type Dict, entry, frame, segment, snapshot, snapshotPickle, trace } from './snapshots.js';
 
 let bench: Bench;
@@ -26,17 +36,17 @@ const block = (more: Dict): Buffer =>
     ],
   });
 const inSegments = (more: Dict): Buffer => snapshotPickle({ segments: [segment(more)] });
-const reversed = (value: Py): Py => {
-  if (Array.isArray(value)) return (value as readonly Py[]).map(reversed);
-  if (value === null || typeof value !== 'object' || value instanceof Tuple) return value;
+const reversed = (value: PyValue): PyValue => {
+  if (Array.isArray(value)) return (value as readonly PyValue[]).map(reversed);
+  if (value === null || typeof value !== 'object' || value instanceof PyTuple) return value;
   return new Map(
     Object.entries(value)
       .reverse()
-      .map(([key, part]) => [key, reversed(part as Py)]),
+      .map(([key, part]) => [key, reversed(part as PyValue)]),
   );
 };
 /** Any value as the raw opcodes `pickled` gives it, without memo. */
-const opcodes = (value: Py): Buffer => pickled(value, { memo: false, stop: false }).subarray(2);
+const opcodes = (value: PyValue): Buffer => pickled(value, { memo: false, stop: false }).subarray(2);
 
 async function ingested(bytes: Buffer, name = 'odd.pickle') {
   const { source } = await bench.take(name, bytes);
@@ -91,7 +101,7 @@ describe('other ways to write the same snapshot', () => {
     ['none but', [[], [], []], []],
     ['one empty', [[]], []],
     ['no', [], []],
-  ] as [string, Py[], number[]][])('empty traces %s the full ones', async (_, device_traces, devices) => {
+  ] as [string, PyValue[], number[]][])('empty traces %s the full ones', async (_, device_traces, devices) => {
     await ingested(snapshotPickle({ device_traces }));
     expect((await rows('SELECT DISTINCT device FROM event ORDER BY 1')).map((row) => row['device'])).toEqual(devices);
   });
@@ -107,13 +117,17 @@ describe('other ways to write the same snapshot', () => {
 
 describe('values at the edge', () => {
   it('keys named __proto__, constructor and toString are keys', async () => {
-    const polluting = new Map<string, Py>([
-      ['__proto__', new Map<string, Py>([['polluted', true]])],
-      ['constructor', new Map<string, Py>([['prototype', 'x']])],
+    const polluting = new Map<string, PyValue>([
+      ['__proto__', new Map<string, PyValue>([['polluted', true]])],
+      ['constructor', new Map<string, PyValue>([['prototype', 'x']])],
       ['toString', 'y'],
     ]);
-    const whole = new Map<string, Py>([...Object.entries(snapshot()), ...polluting, ['allocator_settings', polluting]]);
-    const first = new Map<string, Py>([...Object.entries(entry('alloc', 1)), ...polluting]);
+    const whole = new Map<string, PyValue>([
+      ...Object.entries(snapshot()),
+      ...polluting,
+      ['allocator_settings', polluting],
+    ]);
+    const first = new Map<string, PyValue>([...Object.entries(entry('alloc', 1)), ...polluting]);
     whole.set('device_traces', [[first]]);
     const { notes } = await ingested(pickled(whole));
     expect(notes.filter((kind) => kind === 'unknown_key').length).toBe(6);
@@ -127,7 +141,7 @@ describe('values at the edge', () => {
   });
 
   it('lone surrogates, NULs and the empty string', async () => {
-    const surrogate = new TextBytes([0x61, 0xed, 0xa0, 0x80, 0x62]);
+    const surrogate = new PyText(Buffer.of(0x61, 0xed, 0xa0, 0x80, 0x62));
     await ingested(
       one({
         frames: [
@@ -172,7 +186,7 @@ describe('values at the edge', () => {
   });
 
   it('an annotation of a device that cannot be has none', async () => {
-    const annotation = (device: Py): Dict => ({ stage: 'START', name: 'step', device, time_us: 1 });
+    const annotation = (device: PyValue): Dict => ({ stage: 'START', name: 'step', device, time_us: 1 });
     await ingested(snapshotPickle({ external_annotations: [3, -1, 2 ** 32 + 1, 1e9, 2n ** 70n].map(annotation) }));
     expect((await rows('SELECT device FROM annotation ORDER BY ordinal')).map((row) => row['device'])).toEqual([
       3,
@@ -184,7 +198,7 @@ describe('values at the edge', () => {
   });
 
   it('an integral float is an integer', async () => {
-    await ingested(one({ size: new Float(4096) }));
+    await ingested(one({ size: new PyFloat(4096) }));
     expect(await rows('SELECT size_bytes AS n FROM event')).toEqual([{ n: 4096 }]);
   });
 
@@ -201,7 +215,7 @@ describe('values at the edge', () => {
   });
 
   it('unknown keys and actions are kept and told', async () => {
-    const more = { future_key: { a: [1, new Float(1.5), 2n ** 80n, null] }, other: 'text' };
+    const more = { future_key: { a: [1, new PyFloat(1.5), 2n ** 80n, null] }, other: 'text' };
     const { source } = await ingested(
       snapshotPickle({
         device_traces: [[entry('teleport', 1, more), entry('alloc', 2, { future_key: 7 })]],
@@ -249,9 +263,9 @@ describe(REFUSALS, () => {
   );
   const cases: readonly (readonly [string, string, RegExp, () => Buffer])[] = [
     ['a negative size', 'MBF2107', /size is negative/, () => one({ size: -1 })],
-    ['a fractional size', 'MBF2107', /size is a float/, () => one({ size: new Float(1.5) })],
-    ['an infinite size', 'MBF2107', /size is a float/, () => one({ size: new Float(Number.POSITIVE_INFINITY) })],
-    ['a size that is no number', 'MBF2107', /size is a float/, () => one({ size: new Float(Number.NaN) })],
+    ['a fractional size', 'MBF2107', /size is a float/, () => one({ size: new PyFloat(1.5) })],
+    ['an infinite size', 'MBF2107', /size is a float/, () => one({ size: new PyFloat(Number.POSITIVE_INFINITY) })],
+    ['a size that is no number', 'MBF2107', /size is a float/, () => one({ size: new PyFloat(Number.NaN) })],
     ['a size in words', 'MBF2107', /size is a string/, () => one({ size: '512' })],
     ['no size', 'MBF2107', /size is a constant/, () => one({ size: null })],
     ['a size beyond 2^53', 'MBF2107', /size is beyond 2\^53 \(9007199254740993\)/, () => one({ size: 2n ** 53n + 1n })],

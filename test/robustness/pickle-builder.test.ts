@@ -3,9 +3,9 @@ import { spawnSync } from 'node:child_process';
 import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { PyFloat, PyTuple, pickled } from '../../samples/generate/write/pickle-writer.js';
 import { temporaryDirectory } from './harness.js';
 import { FIRING } from './malicious.js';
-import { Float, pickled, Tuple } from './pickle-builder.js';
 import { snapshot, trace } from './snapshots.js';
 
 const python = spawnSync('python3', ['--version']).status === 0;
@@ -23,7 +23,7 @@ describe.skipIf(!python)('hand-made pickles', () => {
     const path = join(directory, `p${protocol}.pickle`);
     const value = snapshot({
       device_traces: [trace(2500), [], trace(1)],
-      odd: [null, true, -1, 65_536, -(2 ** 40), 2n ** 63n, new Float(1.5), 'ä', new Tuple(1, 2, 3, 4)],
+      odd: [null, true, -1, 65_536, -(2 ** 40), 2n ** 63n, new PyFloat(1.5), 'ä', new PyTuple(1, 2, 3, 4)],
     });
     writeFileSync(path, pickled(value, { protocol }));
     const script =

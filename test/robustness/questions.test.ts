@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { PARSERS } from '../../parsers/index.js';
+import { PyTuple, type PyValue, pickled } from '../../samples/generate/write/pickle-writer.js';
 import { describeDiff } from '../../src/findings/diff/describe-diff.js';
 import { listCandidates, readSide } from '../../src/findings/diff/side.js';
 import { liveStacks } from '../../src/findings/export/export-live-stacks.js';
@@ -26,7 +27,6 @@ import type { Store } from '../../src/store/store.js';
 import { scratchDirectory } from '../store/scratch.js';
 import { newStore } from '../support/new-store.js';
 import { corpusPickles, seeded } from './harness.js';
-import { type Py, pickled, Tuple } from './pickle-builder.js';
 import { type Dict, entry, frame, MIB, segment, snapshot } from './snapshots.js';
 
 const BASE = 0x7f00_0000_0000;
@@ -149,7 +149,7 @@ const event: fc.Arbitrary<Dict> = fc
       size: bytes,
       stream,
       time_us: 1_700_000_000_000_000 + time,
-      ...(bare ? {} : { pool_id: new Tuple(...pool) }),
+      ...(bare ? {} : { pool_id: new PyTuple(...pool) }),
       ...(action === 'oom' ? { device_free: bytes } : {}),
     }),
   );
@@ -179,7 +179,7 @@ const mark = fc
     name: fc.constantFrom('ProfilerStep#1', 'ProfilerStep#2', 'Optimizer.step#Adam.step', 'x'),
     time: fc.integer({ min: 0, max: 50 }),
   })
-  .map(({ stage, name, time }): Py => ({ stage, name, device: 0, time_us: 1_700_000_000_000_000 + time }));
+  .map(({ stage, name, time }): PyValue => ({ stage, name, device: 0, time_us: 1_700_000_000_000_000 + time }));
 
 describe('every question', () => {
   it('is answered, or refused with a reason, of traces that make no sense', async () => {

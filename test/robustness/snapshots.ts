@@ -1,16 +1,16 @@
 /** Small memory snapshots as values for `pickled`, all of whose invariants hold. */
-import { type Py, pickled, Tuple } from './pickle-builder.js';
+import { PyTuple, type PyValue, pickled } from '../../samples/generate/write/pickle-writer.js';
 
-export type Dict = Readonly<Record<string, Py>>;
+export type Dict = Readonly<Record<string, PyValue>>;
 
 export const MIB = 1024 * 1024;
 const BASE_ADDRESS = 0x7f00_0000_0000;
 
-export function frame(name: string, filename = 'megatron/core/transformer/mlp.py', line: Py = 42): Dict {
+export function frame(name: string, filename = 'megatron/core/transformer/mlp.py', line: PyValue = 42): Dict {
   return { name, filename, line };
 }
 
-export const STACK: readonly Py[] = [
+export const STACK: readonly PyValue[] = [
   frame('linear'),
   frame('forward', 'model.py', 7),
   frame('train_step', 'train.py', 900),
@@ -40,7 +40,7 @@ export function segment(more: Dict = {}): Dict {
     requested_size: 500,
     stream: 0,
     segment_type: 'small',
-    segment_pool_id: new Tuple(0, 0),
+    segment_pool_id: new PyTuple(0, 0),
     is_expandable: false,
     frames: STACK,
     blocks: [

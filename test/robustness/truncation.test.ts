@@ -1,8 +1,8 @@
 /** Every real file cut anywhere is one error that says so: never a smaller snapshot, never an exception. */
 import { gzipSync } from 'node:zlib';
 import { afterAll, afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { pickled } from '../../samples/generate/write/pickle-writer.js';
 import { type Bench, corpusPickles, expectSound, openBench, reportSlowest, seeded } from './harness.js';
-import { pickled } from './pickle-builder.js';
 import { segment, snapshot, snapshotPickle, trace } from './snapshots.js';
 
 const corpus = corpusPickles();

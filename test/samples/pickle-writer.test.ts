@@ -4,7 +4,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { PyFloat, PyPair, PyText, type PyValue, pickle } from '../../samples/generate/write/pickle-writer.js';
+import { PyFloat, PyText, PyTuple, type PyValue, pickle } from '../../samples/generate/write/pickle-writer.js';
 
 const JUDGE = `
 import json, pickle, sys
@@ -19,7 +19,7 @@ if (!python) console.warn('SKIPPED: no python3, so the generated pickles are not
 function plain(value: PyValue): unknown {
   if (value instanceof PyFloat) return value.value;
   if (value instanceof PyText) return value.text;
-  if (value instanceof PyPair) return value.items.map((item) => plain(item));
+  if (value instanceof PyTuple) return value.items.map((item) => plain(item));
   if (Array.isArray(value)) return value.map((item) => plain(item));
   if (value instanceof Map) {
     return Object.fromEntries([...value].map(([key, item]) => [typeof key === 'string' ? key : key.text, plain(item)]));
@@ -46,7 +46,7 @@ describe.skipIf(!python)('pickles, read by CPython', () => {
       'integers',
       [0, 255, 256, 65_535, 65_536, -1, -(2 ** 31), 2 ** 31 - 1, 2 ** 31, 2 ** 39 - 1, 2 ** 39, 2 ** 47, 2 ** 53 - 1],
     ],
-    ['scalars', [true, false, new PyFloat(0.5), 'text', 'ümlaut', 'x'.repeat(300), new PyPair(0, 7)]],
+    ['scalars', [true, false, new PyFloat(0.5), 'text', 'ümlaut', 'x'.repeat(300), new PyTuple(0, 7)]],
     ['empty and single', [[], new Map(), [1], new Map([['one', 1]])]],
     [
       'batches',

@@ -14,7 +14,7 @@ import type { DumpedSnapshot, GeneratedRun, RunPlan, SimulatedRank, TorchRelease
 import { allocConf } from '../../samples/generate/write/launch-script.js';
 import { runLogs } from '../../samples/generate/write/log-layout.js';
 import { gigabytes } from '../../samples/generate/write/memory-lines.js';
-import { PyFloat, PyPair, PyText, type PyValue } from '../../samples/generate/write/pickle-writer.js';
+import { PyFloat, PyText, PyTuple, type PyValue } from '../../samples/generate/write/pickle-writer.js';
 import { fixed, pythonFloat, scientific } from '../../samples/generate/write/python-text.js';
 import { CONFIG_NAME, LAUNCH_NAME, runDirectory, TRUTH_NAME } from '../../samples/generate/write/run-directory.js';
 import { completedIterations, jobOf, type RunFacts, runFacts } from '../../samples/generate/write/run-facts.js';
@@ -151,7 +151,7 @@ function oracle(files: readonly string[]): OracleReport[] {
 function canonical(value: PyValue): string {
   if (value instanceof PyFloat) return `{"float":${JSON.stringify(pythonFloat(value.value))}}`;
   if (value instanceof PyText) return JSON.stringify(value.text);
-  if (value instanceof PyPair) return `{"tuple":[${value.items.map(canonical).join(',')}]}`;
+  if (value instanceof PyTuple) return `{"tuple":[${value.items.map(canonical).join(',')}]}`;
   if (Array.isArray(value)) return `[${value.map(canonical).join(',')}]`;
   if (value instanceof Map) {
     const entries = [...value].map(([key, item]) => `${canonical(key)}:${canonical(item)}`);

@@ -1,5 +1,5 @@
 /** Small memory snapshots with chosen contents, as the pickles torch writes. */
-import { PyPair, PyText, type PyValue, pickle } from '../../samples/generate/write/pickle-writer.js';
+import { PyText, PyTuple, type PyValue, pickle } from '../../samples/generate/write/pickle-writer.js';
 
 export interface SmallBlock {
   readonly size: number;
@@ -60,7 +60,7 @@ export function smallSnapshot(spec: SmallSnapshot = {}): Buffer {
       active_size: sum((state) => state !== 'inactive'),
       stream: 0,
       segment_type: 'large',
-      segment_pool_id: new PyPair(...(blocks[0]?.pool ?? [0, 0])),
+      segment_pool_id: new PyTuple(...(blocks[0]?.pool ?? [0, 0])),
       is_expandable: false,
       frames: [],
       blocks: blocks.map((block) => {

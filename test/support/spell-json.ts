@@ -1,5 +1,5 @@
 /** A snapshot in the many spellings that converters give it: every choice comes from `pick`, so that a failing one can be had again. */
-import { Float, type Py, Raw, TextBytes, Tuple } from '../robustness/pickle-builder.js';
+import { PyFloat, PyText, PyTuple, type PyValue, Raw } from '../../samples/generate/write/pickle-writer.js';
 
 /** A whole number from 0 to `below` − 1. */
 export type Pick = (below: number) => number;
@@ -10,26 +10,28 @@ const NUMERIC =
 const BLANKS = ['', '', '', ' ', '\n', '\t', '\r\n  '];
 
 /** With `pick` always 0: as `json.dumps` without blanks. */
-export function spellJson(value: Py, pick: Pick): string {
+export function spellJson(value: PyValue, pick: Pick): string {
   const blank = (): string => BLANKS[pick(BLANKS.length)]!;
-  const write = (part: Py, key: string): string => {
+  const write = (part: PyValue, key: string): string => {
     if (part === null) return 'null';
     if (typeof part === 'boolean') return String(part);
     if (typeof part === 'string') return spellText(part, pick);
     if (typeof part === 'number' || typeof part === 'bigint')
       return spellInteger(BigInt(part), NUMERIC.test(key), pick);
-    if (part instanceof Float) {
+    if (part instanceof PyFloat) {
       if (Number.isFinite(part.value)) return Number.isInteger(part.value) ? `${part.value}.0` : String(part.value);
       return Number.isNaN(part.value) ? 'NaN' : part.value > 0 ? 'Infinity' : '-Infinity';
     }
-    if (part instanceof Raw || part instanceof TextBytes) throw new Error('no JSON for that');
-    const items = part instanceof Tuple ? part.items : part;
+    if (part instanceof Raw || part instanceof PyText) throw new Error('no JSON for that');
+    const items = part instanceof PyTuple ? part.items : part;
     if (Array.isArray(items)) {
-      const list = items as readonly Py[];
+      const list = items as readonly PyValue[];
       return `[${blank()}${list.map((item) => write(item, '')).join(`${blank()},${blank()}`)}${blank()}]`;
     }
-    const entries: (readonly [string, Py])[] =
-      items instanceof Map ? [...(items as ReadonlyMap<string, Py>)] : Object.entries(items as Record<string, Py>);
+    const entries: (readonly [string, PyValue])[] =
+      items instanceof Map
+        ? [...(items as ReadonlyMap<string, PyValue>)]
+        : Object.entries(items as Record<string, PyValue>);
     for (let i = entries.length - 1; i > 0; i--) {
       const other = i - pick(i + 1);
       [entries[i], entries[other]] = [entries[other]!, entries[i]!];

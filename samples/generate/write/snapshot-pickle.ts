@@ -5,7 +5,7 @@ import type { AllocatorSettings } from '../../../src/allocator/settings.js';
 import type { DumpedState, TorchRelease } from '../run.js';
 import type { CodeLine } from '../simulate/code-line.js';
 import type { RankProcess, Traceback } from '../simulate/rank-process.js';
-import { type PyDict, PyFloat, PyPair, PyText, type PyValue, pickle } from './pickle-writer.js';
+import { type PyDict, PyFloat, PyText, PyTuple, type PyValue, pickle } from './pickle-writer.js';
 
 /** Both frameworks record with `trace_alloc_max_entries=100000`. */
 export const RING_ENTRIES = 100_000;
@@ -101,7 +101,7 @@ export function snapshotValue(process: RankProcess, form: SnapshotForm, state?: 
       requested_size: item.requestedBytes,
       stream: item.stream,
       segment_type: item.segmentType,
-      segment_pool_id: new PyPair(...item.poolId),
+      segment_pool_id: new PyTuple(...item.poolId),
       is_expandable: item.isExpandable,
       frames: frames(item.stack),
       blocks: item.blocks.map(block),
@@ -116,7 +116,7 @@ export function snapshotValue(process: RankProcess, form: SnapshotForm, state?: 
     // Torch makes this string anew for every entry; the empty one of the metadata is CPython's own single object.
     if (features.compileContext) result.set('compile_context', new PyText('N/A'));
     if (features.userMetadata) result.set('user_metadata', '');
-    if (features.poolId) result.set('pool_id', new PyPair(...entry.poolId));
+    if (features.poolId) result.set('pool_id', new PyTuple(...entry.poolId));
     // Gathered last, and no key at all where no stack was captured.
     if (entry.stack !== null) result.set('frames', frames(entry.stack));
     return result;
