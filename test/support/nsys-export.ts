@@ -3,6 +3,7 @@ import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DuckDBInstance } from '@duckdb/node-api';
 import type { SQLiteValue } from 'node-sqlite3-wasm';
+import { stringTable } from '../../samples/generate/write/nsys/capture.js';
 import { NSYS_LAYOUTS } from '../../src/model/nsys-rows.js';
 import type { Store } from '../../src/store/store.js';
 import { makeDatabase } from '../sqlite/oracle.js';
@@ -40,329 +41,67 @@ export const SECRETS = ['AKIA-small-secret', 'small-stdout-secret', 'argv-secret
 /** Only where every table is wanted, in the paths of programs and libraries. */
 export const HOME = '/home/small-user/run';
 
-const INT = 'INTEGER';
-const TEXT = 'TEXT';
-const ints = (...names: readonly string[]): Record<string, string> =>
-  Object.fromEntries(names.map((name) => [name, INT]));
-const ON_GPU = ['start', 'end', 'deviceId', 'contextId', 'greenContextId', 'streamId', 'correlationId', 'globalPid'];
+const SMALL = readFileSync(join(import.meta.dirname, 'small-export.tsv'), 'utf8')
+  .trim()
+  .split('\n')
+  .slice(1);
 
+/**
+ * The tables of `small-export.tsv`. Its cells: `~` null, `'text`, `#text` by its number in StringIds, `@ns` a time, `+n` a correlation and `&n` an
+ * address, both salted, `$name` what is defined here, and numbers, with an `n` for bigints.
+ */
 export function smallExport(options: ExportOptions = {}): Tables {
   const { isNormalized = false, shiftNs = 0n, host = 'small-node-07', salt = 0 } = options;
   const { environment = ['RANK=3', 'WORLD_SIZE=8', 'AWS_SECRET_ACCESS_KEY=AKIA-small-secret'] } = options;
-  const texts = new Map<string, number>([['', 0]]);
-  const id = (text: string): number => {
-    if (!texts.has(text)) texts.set(text, texts.size);
-    return texts.get(text)!;
-  };
-  const at = (ns: number): bigint => BigInt(ns) + shiftNs + (isNormalized ? UTC_NS : 0n);
-  const gpid = globalPid(PID);
-  const gtid = globalTid(PID, TID);
-  const onGpu = (start: number, end: number, stream: number, correlation: number): Row => ({
-    start: at(start),
-    end: at(end),
-    deviceId: 0,
-    contextId: 1,
-    greenContextId: null,
-    streamId: stream,
-    correlationId: correlation + salt,
-    globalPid: gpid,
-  });
-  const call = (name: string, start: number, correlation: number, returnValue = 0, isDriver = false): Row => ({
-    start: at(start),
-    end: at(start + 900),
-    eventClass: isDriver ? 1 : 0,
-    globalTid: gtid,
-    correlationId: correlation + salt,
-    nameId: id(name),
-    returnValue,
-    callchainId: null,
-  });
-  const memory = (start: number, isFree: boolean, address: number, bytes: number, more: Row = {}): Row => ({
-    start: at(start),
-    globalPid: gpid,
-    deviceId: 0,
-    contextId: 1,
-    address: BigInt(address + salt * 2 ** 21),
-    pc: 0x7ec010002110n,
-    bytes,
-    memKind: 2,
-    memoryOperationType: isFree ? 1 : 0,
-    name: null,
-    correlationId: start + salt,
-    streamId: null,
-    localMemoryPoolAddress: null,
-    localMemoryPoolReleaseThreshold: null,
-    localMemoryPoolSize: null,
-    localMemoryPoolUtilizedSize: null,
-    ...more,
-  });
-  const nvtx = (eventType: number, start: number, end: number | null, text: string | null, more: Row = {}): Row => ({
-    start: at(start),
-    end: end === null ? null : at(end),
-    eventType,
-    rangeId: null,
-    category: null,
-    text,
-    globalTid: gtid,
-    endGlobalTid: null,
-    textId: null,
-    domainId: 0,
-    ...more,
-  });
-  const longName = `void kernel_with_${'many_'.repeat(60)}arguments<float>(float*)`;
-  const pairs = (values: readonly (readonly [string, string])[]): Row[] =>
-    values.map(([name, value]) => ({ name, value }));
-  const named = { name: TEXT, value: TEXT };
-  const tables: Tables = {
-    ProcessStreams: {
-      columns: ints('globalPid', 'filenameId', 'contentId'),
-      rows: [
-        { globalPid: gpid, filenameId: id('/tmp/small-stdout.log'), contentId: id('token small-stdout-secret\n') },
-      ],
-    },
-    TARGET_INFO_SYSTEM_ENV: {
-      columns: { globalVid: INT, devStateName: TEXT, name: TEXT, nameEnum: INT, value: TEXT },
-      rows: [
-        { globalVid: VM, devStateName: 'Local (CLI)', name: 'Hostname', nameEnum: 619, value: host },
-        {
-          globalVid: VM,
-          devStateName: 'Local (CLI)',
-          name: 'DeviceEnvironment',
-          nameEnum: 610,
-          value: '{"AWS_SECRET_ACCESS_KEY": "AKIA-small-secret"}',
-        },
-      ],
-    },
-    TARGET_INFO_SESSION_START_TIME: {
-      columns: { utcEpochNs: INT, utcTime: TEXT, localTime: TEXT },
-      rows: [{ utcEpochNs: UTC_NS, utcTime: 'then', localTime: 'there' }],
-    },
-    ANALYSIS_DETAILS: {
-      columns: ints('globalVid', 'duration', 'startTime', 'stopTime'),
-      rows: [
-        { globalVid: VM, duration: 2_000_000_000, startTime: 9_250_117_000_000_000, stopTime: 9_250_119_000_000_000 },
-      ],
-    },
-    TARGET_INFO_GPU: {
-      columns: { id: INT, name: TEXT, totalMemory: INT, busLocation: TEXT, uuid: TEXT },
-      rows: [{ id: 5, name: 'NVIDIA H100', totalMemory: 85_000_000_000, busLocation: '0000:1b:00.0', uuid: 'GPU-5' }],
-    },
-    TARGET_INFO_CUDA_DEVICE: { columns: ints('gpuId', 'cudaId', 'pid'), rows: [{ gpuId: 5, cudaId: 0, pid: PID }] },
-    PROCESSES: {
-      columns: { globalPid: INT, pid: INT, name: TEXT },
-      rows: [
-        { globalPid: gpid, pid: PID, name: `${HOME}/python3` },
-        { globalPid: globalPid(77), pid: 77, name: 'someone-else' },
-      ],
-    },
-    ThreadNames: {
-      columns: ints('nameId', 'priority', 'globalTid'),
-      rows: [
-        { nameId: id('pt_main_thread'), priority: 20, globalTid: gtid },
-        { nameId: id('not of the job'), priority: 20, globalTid: globalTid(77, 77) },
-      ],
-    },
-    DIAGNOSTIC_EVENT: {
-      columns: { timestamp: INT, timestampType: INT, source: INT, severity: INT, text: TEXT, globalPid: INT },
-      rows: [
-        { timestamp: at(0), timestampType: 2, source: 3, severity: 1, text: 'Profiling has started.', globalPid: null },
-        {
-          timestamp: at(1_000),
-          timestampType: 2,
-          source: 3,
-          severity: 2,
-          text: `Loaded ${HOME}/lib.so.12, and not all events.`,
-          globalPid: gpid,
-        },
-      ],
-    },
-    CUDA_GPU_MEMORY_USAGE_EVENTS: {
-      columns: {
-        ...ints('start', 'globalPid', 'deviceId', 'contextId', 'address', 'pc', 'bytes', 'memKind'),
-        ...ints('memoryOperationType'),
-        name: TEXT,
-        ...ints('correlationId', 'streamId', 'localMemoryPoolAddress', 'localMemoryPoolReleaseThreshold'),
-        ...ints('localMemoryPoolSize', 'localMemoryPoolUtilizedSize'),
-      },
-      rows: [
-        memory(1_000, false, 0x7f00_0000_0000, 2 ** 21),
-        memory(2_000, false, 0x7f00_0020_0000, 20 * 2 ** 20, { streamId: 7 }),
-        memory(3_000, false, 0x7e00_0000_0000, 4096, { memKind: 1 }),
-        memory(4_000, false, 0x7d00_0000_0000, 2 ** 16, { memKind: 5, name: 'a_static' }),
-        memory(5_000, false, 0x302_0000_0000, 512, {
-          localMemoryPoolAddress: 0x303_0000_0000,
-          localMemoryPoolReleaseThreshold: 0,
-          localMemoryPoolSize: 2 ** 25,
-          localMemoryPoolUtilizedSize: 512,
-        }),
-        memory(6_000, true, 0x7f00_0000_0000, 2 ** 21),
-      ],
-    },
-    CUDA_GPU_MEMORY_POOL_EVENTS: {
-      columns: {
-        ...ints('start', 'globalPid', 'deviceId', 'address', 'operationType', 'poolType', 'correlationId'),
-        ...ints('minBytesToKeep', 'localMemoryPoolReleaseThreshold', 'localMemoryPoolSize'),
-        ...ints('localMemoryPoolUtilizedSize'),
-      },
-      rows: [
-        {
-          start: at(4_900),
-          globalPid: gpid,
-          deviceId: 0,
-          address: 0x303_0000_0000,
-          operationType: 1,
-          poolType: 1,
-          correlationId: 4_900 + salt,
-          minBytesToKeep: null,
-          localMemoryPoolReleaseThreshold: 2 ** 20,
-          localMemoryPoolSize: 2 ** 25,
-          localMemoryPoolUtilizedSize: 1,
-        },
-      ],
-    },
-    CUPTI_ACTIVITY_KIND_RUNTIME: {
-      columns: ints('start', 'end', 'eventClass', 'globalTid', 'correlationId', 'nameId', 'returnValue', 'callchainId'),
-      rows: [
-        call('cudaMalloc_v3020', 900, 1_000),
-        call('cudaMalloc_v3020', 1_900, 2_000),
-        call('cudaLaunchKernel_v7000', 10_000, 10_000),
-        call('cuLaunchKernelEx', 11_000, 11_000, 0, true),
-        call('cudaMalloc_v3020', 12_000, 12_000, 2),
-      ],
-    },
-    CUPTI_ACTIVITY_KIND_KERNEL: {
-      columns: {
-        ...ints(...ON_GPU, 'demangledName', 'shortName', 'mangledName', 'launchType', 'registersPerThread'),
-        ...ints('gridX', 'gridY', 'gridZ', 'blockX', 'blockY', 'blockZ', 'localMemoryTotal', 'graphNodeId'),
-      },
-      rows: [
-        [10_500, 18_500, 10_000, 7],
-        [18_600, 30_000, 11_000, 13],
-      ].map(([start, end, correlation, stream]) => ({
-        ...onGpu(start!, end!, stream!, correlation!),
-        demangledName: id(longName),
-        shortName: id('kernel_with_many'),
-        mangledName: id('_Z6kernel'),
-        launchType: 1,
-        registersPerThread: 64,
-        gridX: 132,
-        gridY: 4,
-        gridZ: 1,
-        blockX: 128,
-        blockY: 1,
-        blockZ: 1,
-        localMemoryTotal: 1024,
-        graphNodeId: null,
-      })),
-    },
-    CUPTI_ACTIVITY_KIND_MEMCPY: {
-      columns: ints(
-        ...ON_GPU,
-        'bytes',
-        'copyKind',
-        'srcKind',
-        'dstKind',
-        'srcDeviceId',
-        'dstDeviceId',
-        'migrationCause',
-      ),
-      rows: [
-        { ...onGpu(31_000, 32_000, 7, 31_000), bytes: 6_000_000_000, copyKind: 1, srcKind: 1, dstKind: 2 },
-        { ...onGpu(33_000, 33_500, 7, 33_000), bytes: 8, copyKind: 2, srcKind: 2, dstKind: 0 },
-        {
-          ...onGpu(34_000, 34_500, 14, 34_000),
-          bytes: 16_384,
-          copyKind: 10,
-          srcKind: 2,
-          dstKind: 2,
-          srcDeviceId: 1,
-          dstDeviceId: 2,
-        },
-      ],
-    },
-    CUPTI_ACTIVITY_KIND_MEMSET: {
-      columns: ints(...ON_GPU, 'value', 'bytes', 'memKind'),
-      rows: [{ ...onGpu(35_000, 35_100, 7, 35_000), value: 0, bytes: 1024, memKind: 2 }],
-    },
-    CUPTI_ACTIVITY_KIND_SYNCHRONIZATION: {
-      columns: ints(...ON_GPU, 'syncType', 'eventId'),
-      rows: [
-        { ...onGpu(36_000, 36_900, 7, 36_000), syncType: 3, eventId: null },
-        { ...onGpu(37_000, 37_900, 4_294_967_295, 37_000), syncType: 4, eventId: null },
-      ],
-    },
-    CUPTI_ACTIVITY_KIND_GRAPH_TRACE: {
-      columns: ints(...ON_GPU, 'graphId', 'graphExecId'),
-      rows: [{ ...onGpu(38_000, 39_000, 7, 38_000), graphId: 11, graphExecId: 12 }],
-    },
-    NVTX_EVENTS: {
-      columns: {
-        ...ints('start', 'end', 'eventType', 'rangeId', 'category'),
-        text: TEXT,
-        ...ints('globalTid', 'endGlobalTid', 'textId', 'domainId'),
-      },
-      rows: [
-        nvtx(75, 0, null, 'NCCL', { domainId: 1 }),
-        nvtx(59, -2_000, 50_000, 'step 1 – größer'),
-        nvtx(59, 500, 9_000, null, { textId: id('ncclAllReduce'), domainId: 1 }),
-        nvtx(34, 600, null, 'a mark'),
-        nvtx(60, 700, 800, 'over threads', { rangeId: 9, endGlobalTid: globalTid(PID, TID + 1) }),
-        nvtx(59, 40_000, null, 'never ended'),
-      ],
-    },
-    CUBLAS_EVENTS: {
-      columns: ints('start', 'end', 'eventClass', 'globalTid', 'nameId'),
-      rows: [{ start: at(9_500), end: at(12_500), eventClass: 29, globalTid: gtid, nameId: id('cublasGemmEx') }],
-    },
-    CUPTI_ACTIVITY_KIND_OVERHEAD: {
-      columns: { start: INT, end: INT, factor: 'REAL', note: TEXT },
-      rows: [
-        { start: at(1), end: at(2), factor: 0.5, note: 'tab\t"quote"' },
-        { start: at(3), end: 2n ** 62n, factor: 3, note: null },
-      ],
-    },
-    ENUM_GPU_CTX_SWITCH: {
-      columns: { id: 'INTEGER PRIMARY KEY', name: TEXT, label: TEXT },
-      rows: [
-        { id: -1, name: 'UNKNOWN', label: 'Unknown' },
-        { id: 0, name: 'START', label: 'Start' },
-      ],
-    },
-    META_DATA_CAPTURE: {
-      columns: named,
-      rows: pairs([
-        ['CUDA_GRAPH_TRACE_OPTIONS:MODE', 'Graph'],
-        ['COLLECT_GPU_MEMORY_USAGE', 'true'],
-        ['PROCESS_0:COMMAND', '/usr/bin/torchrun'],
-        ['PROCESS_0:ARGUMENT', 'argv-secret'],
-        ['PROCESS_0:WORKING_DIR', HOME],
-        ['PROCESS_0:USER_NAME', 'small-user'],
-        ...environment.map((line) => ['PROCESS_0:ENVIRONMENT_VARIABLE', line] as const),
-      ]),
-    },
-    META_DATA_EXPORT: {
-      columns: named,
-      rows: pairs([
-        ['EXPORT_PRODUCT_VERSION', '2026.1.1.204'],
-        ['EXPORT_SCHEMA_VERSION', '3.24.14'],
-        ['EXPORT_HOST', 'small-laptop'],
-        ['EXPORT_USER', 'small-user'],
-        ['EXPORT_PARAM_INPUT_PATH_ABS', `${HOME}/report.nsys-rep`],
-        ['EXPORT_PARAM_LAZY', 'true'],
-        ['EXPORT_PARAM_TIME_NORMALIZE', String(isNormalized)],
-        ['EXPORT_PARAM_TIME_SHIFT', String(shiftNs)],
-        ['EXPORT_PARAM_TABLES_TO_EXPORT', ''],
-        ['EXPORT_PARAM_TIMES_TO_EXPORT', ''],
-        ['EXPORT_CONFIG_TIME_SHIFT', '0'],
-      ]),
+  const { id, rows: strings } = stringTable();
+  const named: Readonly<Record<string, Cell>> = {
+    ...{ vm: VM, pid: globalPid(PID), tid: globalTid(PID, TID), nextTid: globalTid(PID, TID + 1) },
+    ...{
+      other: globalPid(77),
+      otherTid: globalTid(77, 77),
+      host,
+      normalized: String(isNormalized),
+      shift: String(shiftNs),
     },
   };
-  // The exporter numbers the launched process's environment with all other texts, and no table names it.
-  id(environment.join('\n'));
-  for (const line of environment) id(line);
-  id('named by nobody');
-  const strings = [...texts].map(([value, number]) => ({ id: number, value }));
-  return { StringIds: { columns: { id: 'INTEGER PRIMARY KEY', value: TEXT }, rows: strings }, ...tables };
+  const many = 'many_'.repeat(60);
+  const plain = (text: string): string => text.replaceAll('\\n', '\n').replaceAll('\\t', '\t').replace('MANY', many);
+  const number = (text: string): number | bigint => (text.endsWith('n') ? BigInt(text.slice(0, -1)) : Number(text));
+  const cell = (text: string): Cell => {
+    const rest = text.slice(1);
+    if (text === '~') return null;
+    if (text.startsWith("'")) return plain(rest);
+    if (text.startsWith('#')) return id(plain(rest));
+    if (text.startsWith('@')) return BigInt(rest) + shiftNs + (isNormalized ? UTC_NS : 0n);
+    if (text.startsWith('+')) return Number(rest) + salt;
+    if (text.startsWith('&')) return BigInt(rest) + BigInt(salt) * 2n ** 21n;
+    return text.startsWith('$') ? named[rest]! : number(text);
+  };
+  const tables: Record<string, { columns: Record<string, string>; rows: Row[] }> = {
+    StringIds: { columns: { id: 'INTEGER PRIMARY KEY', value: 'TEXT' }, rows: [] },
+  };
+  let last = tables['StringIds']!;
+  for (const line of SMALL.flatMap((text) =>
+    text.endsWith('$environment')
+      ? environment.map((variable) => text.replace('$environment', `'${variable}`))
+      : [text],
+  )) {
+    const [name = '', ...cells] = line.split('\t');
+    if (name === '') {
+      last.rows.push(Object.fromEntries(Object.keys(last.columns).map((column, i) => [column, cell(cells[i] ?? '~')])));
+      continue;
+    }
+    const columns = cells[0]!.split(' ').map((text) => text.split(':'));
+    last = {
+      columns: Object.fromEntries(columns.map(([c, type = 'INTEGER']) => [c, type.replaceAll('_', ' ')])),
+      rows: [],
+    };
+    tables[name] = last;
+  }
+  // The exporter numbers the launched process's environment with all other texts, and no table refers to it.
+  for (const text of [environment.join('\n'), ...environment, 'in no table']) id(text);
+  tables['StringIds']!.rows.push(...(strings() as Row[]));
+  return tables;
 }
 
 /** The same tables but for some; null leaves one out. */
