@@ -4,8 +4,8 @@
  */
 import { MIB } from '../../../src/model/units.js';
 import type { GeneratedRun, RunPlan, SimulatedRank } from '../run.js';
+import type { LayerForwardSites } from '../simulate/call-sites/index.js';
 import { scriptDirectory } from '../simulate/call-sites/index.js';
-import type { LayerForwardSites } from '../simulate/call-sites/layer-sites.js';
 import { at, MODULE_CALL } from '../simulate/call-sites/sources.js';
 import type { CallPath } from '../simulate/code-line.js';
 import type { LayerModule } from '../simulate/hooks.js';

@@ -1,6 +1,6 @@
 /** One transformer layer of one micro-batch: what its passes allocate, keep and free. */
 import { MIB } from '../../../src/model/units.js';
-import type { LayerForwardSites } from './call-sites/layer-sites.js';
+import type { LayerForwardSites } from './call-sites/index.js';
 import type { CallPath } from './code-line.js';
 import { isAmpere } from './gpu-kind.js';
 import type { LayerModule } from './hooks.js';

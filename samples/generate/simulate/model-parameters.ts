@@ -1,6 +1,6 @@
 /** Which parameters each rank holds, and how data-parallel ranks divide them. */
 import type { ModelShape, NamedParameter, Parallelism, RunPlan } from '../run.js';
-import type { BuildSites } from './call-sites/build-sites.js';
+import type { BuildSites } from './call-sites/index.js';
 import type { CallPath } from './code-line.js';
 
 /** A parameter in the order the modules register it. */

@@ -1,19 +1,34 @@
 /** Every call path of one run: they depend on the framework, the pipeline schedule and what is recomputed. */
 import type { RunPlan } from '../../run.js';
 import type { CallPath } from '../code-line.js';
-import { type BuildSites, buildSites } from './build-sites.js';
-import {
-  type LayerBackwardSites,
-  type LayerForwardSites,
-  layerBackwardSites,
-  layerForwardSites,
-  recomputeFrames,
-} from './layer-sites.js';
-import { type ModelSites, modelFrames, outputLayerBackward } from './model-sites.js';
-import { type OptimizerSites, optimizerSites } from './optimizer-sites.js';
-import { type OuterFrames, outerFrames } from './outer-frames.js';
-import { type ScheduleKind, type ScheduleSites, scheduleSites } from './schedule-sites.js';
+import { type Sites, sitesOf } from './call-trees.js';
 import { at, coreOf } from './sources.js';
+
+export type LayerForwardSites = Sites<
+  | ('inputNorm' | 'qkvGather' | 'qkv' | 'workspace' | 'rotary' | 'attention' | 'proj' | 'projScatter')
+  | ('attentionResidual' | 'mlpNorm' | 'fc1Gather' | 'fc1' | 'activation' | 'fc2' | 'fc2Scatter' | 'mlpResidual')
+>;
+export type LayerBackwardSites = Sites<
+  | ('fc2Gather' | 'fc2' | 'activation' | 'fc1Gather' | 'fc1' | 'mlpNorm' | 'projGather' | 'proj')
+  | ('attentionRecompute' | 'attention' | 'native' | 'qkvGather' | 'qkv' | 'inputNorm')
+>;
+export type ModelSites = Sites<
+  | ('batch' | 'embedding' | 'embeddingScatter' | 'finalNorm' | 'logitsGather' | 'cublasWorkspace')
+  | ('logits' | 'lossLogits' | 'loss')
+>;
+export type ScheduleKind = 'single_stage' | 'one_forward_one_backward' | 'interleaved';
+export type ScheduleSites = Sites<
+  'forwardStep' | 'receiveForward' | 'receiveBackward' | 'backwardStep' | 'deallocateOutput'
+>;
+export type BuildSites = Sites<
+  | ('embedding' | 'outputLayer' | 'finalNorm' | 'proj' | 'qkvNorm' | 'qkv' | 'fc1Norm' | 'fc1' | 'fc2')
+  | ('parameterBuffer' | 'gradientBuffer' | 'mainParameters')
+>;
+export type OptimizerSites = Sites<'normGradients' | 'gradientNorm' | 'expAvg' | 'expAvgSq' | 'checkpointGather'>;
+export type OuterFrames = Sites<
+  | ('modelBuild' | 'distributedWrap' | 'optimizerBuild' | 'train' | 'schedule' | 'optimizerStep')
+  | ('evaluation' | 'saveCheckpoint' | 'modelCall' | 'batch')
+>;
 
 /** One pass over the micro-batches, in training or in evaluation. */
 export interface PassSites {
@@ -66,29 +81,39 @@ function capturesFullIteration(plan: RunPlan): boolean {
   return plan.configuration['model.cuda_graph_impl'] === 'full_iteration';
 }
 
+function layerForward(core: string, outer: CallPath, isAttentionCheckpointed: boolean): LayerForwardSites {
+  const sites = sitesOf<keyof LayerForwardSites | 'attention.checkpointed'>('layer forward', {
+    core,
+    paths: { outer },
+  });
+  return isAttentionCheckpointed ? { ...sites, attention: sites['attention.checkpointed'] } : sites;
+}
+
 export function createCallSites(plan: RunPlan): CallSites {
   const core = coreOf(plan.framework);
-  const frames = outerFrames(plan.framework, scriptName(plan));
+  const frames: OuterFrames = sitesOf(`outer ${plan.framework}`, { core, script: scriptName(plan) });
   const outer: OuterFrames = capturesFullIteration(plan)
     ? { ...frames, schedule: [...fullIterationGraph(core), ...frames.schedule] }
     : frames;
   const kind = scheduleKind(plan);
   const pass = (around: CallPath, checkpointed: boolean, attentionCheckpointed: boolean): PassSites => {
-    const schedule = scheduleSites(core, kind, around);
-    const model = modelFrames(core, outer.batch, outer.modelCall, schedule.forwardStep);
+    const schedule: ScheduleSites = sitesOf(`schedule ${kind}`, { core, paths: { outer: around } });
+    const paths = { ...outer, forwardStep: schedule.forwardStep };
+    const model = sitesOf<keyof ModelSites | 'plainLayers' | 'checkpointedLayers'>('model', { core, paths });
     const layers = checkpointed ? model.checkpointedLayers : model.plainLayers;
-    return { schedule, model: model.sites, layer: layerForwardSites(core, layers, attentionCheckpointed) };
+    return { schedule, model, layer: layerForward(core, layers, attentionCheckpointed) };
   };
+  const layerBackward = sitesOf<keyof LayerBackwardSites | 'recompute' | 'outputLayer'>('layer backward', { core });
   return {
     core,
     outer,
-    build: buildSites(core, outer),
+    build: sitesOf('build', { core, paths: outer }),
     training: pass(outer.schedule, plan.recompute === 'full', plan.recompute === 'selective'),
     // Nothing is recomputed where no gradient is wanted.
     evaluation: pass(outer.evaluation, false, false),
-    recompute: layerForwardSites(core, recomputeFrames(core), false),
-    layerBackward: layerBackwardSites(core),
-    outputLayerBackward: outputLayerBackward(core),
-    optimizer: optimizerSites(core, outer),
+    recompute: layerForward(core, layerBackward.recompute, false),
+    layerBackward,
+    outputLayerBackward: layerBackward.outputLayer,
+    optimizer: sitesOf('optimizer', { core, paths: outer }),
   };
 }
