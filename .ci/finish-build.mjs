@@ -1,6 +1,15 @@
 // What tsc does not do: data files become JSON beside their compiled loader, pages are written to dist/docs, and the
 // file named by `bin` is executable. The argument is the folder that tsc wrote to, if not dist.
-import { chmodSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  copyFileSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { dirname, join, relative, resolve } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { parse } from 'yaml';
@@ -25,6 +34,12 @@ for (const source of filesIn(sources, /\.(yaml|tsv)$/)) {
   const text = readFileSync(source, 'utf8');
   mkdirSync(dirname(target), { recursive: true });
   writeFileSync(target, JSON.stringify(source.endsWith('.tsv') ? parseTsv(text) : parse(text)));
+}
+// The generator of samples reads its tables as they are.
+for (const source of filesIn(join(root, 'samples', 'generate'), /\.(sql|tsv)$/)) {
+  const target = join(dist, relative(root, source));
+  mkdirSync(dirname(target), { recursive: true });
+  copyFileSync(source, target);
 }
 for (const stale of filesIn(built, /\.json$/)) if (!wanted.has(stale)) rmSync(stale);
 

@@ -1,6 +1,5 @@
 /** Reads `call-trees.tsv`: sections of call trees whose frames carry the names of allocation sites. */
 import { readFileSync } from 'node:fs';
-import { join, sep } from 'node:path';
 import type { CallPath } from '../code-line.js';
 import { AUTOGRAD, at, BRIDGE, MEGATRON_LM, MODULE_CALL, PACKAGES, TE } from './sources.js';
 
@@ -14,8 +13,7 @@ interface Frame {
 /** Frames of a site, innermost first. A frame without a file is the name of another path. */
 type Section = ReadonlyMap<string, readonly Frame[]>;
 
-const DIRECTORY = import.meta.dirname.replace(`${sep}dist${sep}samples${sep}`, `${sep}samples${sep}`);
-const SECTIONS = readSections(readFileSync(join(DIRECTORY, 'call-trees.tsv'), 'utf8'));
+const SECTIONS = readSections(readFileSync(new URL('call-trees.tsv', import.meta.url), 'utf8'));
 
 function readSections(text: string): ReadonlyMap<string, Section> {
   const sections = new Map<string, Map<string, readonly Frame[]>>();

@@ -2,7 +2,7 @@
 import { spawnSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { devNull, tmpdir } from 'node:os';
-import { join, sep } from 'node:path';
+import { join } from 'node:path';
 
 /** Schema versions, oldest first, with a release that writes each. */
 export const RELEASES = {
@@ -36,11 +36,8 @@ export interface Table extends TableDefinition {
   readonly rows: readonly Row[];
 }
 
-/** A data file in the source folder of this module, which the build compiles into `dist`. */
-export function dataFile(name: string): string {
-  const directory = import.meta.dirname.replace(`${sep}dist${sep}samples${sep}`, `${sep}samples${sep}`);
-  return readFileSync(join(directory, name), 'utf8');
-}
+/** A data file next to this module; the build copies it there. */
+export const dataFile = (name: string): string => readFileSync(new URL(name, import.meta.url), 'utf8');
 
 const SCHEMA_SQL = dataFile('schema.sql').replaceAll(/^--.*\n/gm, '');
 
