@@ -1,22 +1,22 @@
 /** Docs are claims about the code: every console block of README is run, every table compared with what it describes. */
 import { execFileSync } from 'node:child_process';
-import { mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readdirSync, readFileSync, symlinkSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { EXIT } from '../src/cli/exit-codes.js';
 import { ERROR_CODES } from '../src/model/errors.js';
 import { CAUSES } from '../src/model/vocabulary.js';
 import { MIGRATIONS } from '../src/store/migrations.js';
 import { sharedBuild } from './store/scratch.js';
 import { type Cli, warmCliOf } from './support/cli.js';
+import { temporaryDirectory } from './support/temporary-directory.js';
 
 const ROOT = resolve(dirname(fileURLToPath(import.meta.url)), '..');
 const readme = readFileSync(join(ROOT, 'README.md'), 'utf8');
 
 describe('README', () => {
-  let directory = '';
+  const directory = temporaryDirectory();
   let cli: Cli;
   const mbforensics = (words: string): string => {
     const env = { XDG_CACHE_HOME: join(directory, 'cache'), MBF_DB: '' };
@@ -41,11 +41,9 @@ describe('README', () => {
 
   beforeAll(() => {
     cli = warmCliOf(join(sharedBuild(), 'src', 'cli', 'main.js'));
-    directory = mkdtempSync(join(tmpdir(), 'mbf-readme-'));
     symlinkSync(join(ROOT, 'samples'), join(directory, 'samples'));
     mbforensics('ingest samples/llama3-70b-fragmentation');
   });
-  afterAll(() => rmSync(directory, { recursive: true, force: true }));
 
   it('shows every verb', () => {
     const shown = new Set(blocks.map((block) => block.words.split(' ')[0]));

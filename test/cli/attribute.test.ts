@@ -1,14 +1,14 @@
 /** `attribute` as a user has it: sums, keys, several devices, annotated sources, rules of one's own, and every way to ask for nonsense. */
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { ATTRIBUTE_KEYS, type AttributedDevice, type AttributeResult } from '../../src/model/attribute-results.js';
 import type { PeakResult } from '../../src/model/results.js';
 import { COMPONENTS } from '../../src/model/vocabulary.js';
 import { repoRoot } from '../store/scratch.js';
 import { type Answer, buildCli, type Cli } from '../support/cli.js';
 import { type Act, recordProgram } from '../support/recorded-program.js';
+import { temporaryDirectory } from '../support/temporary-directory.js';
 
 const SAMPLES = join(repoRoot, 'samples');
 const LEAK = join(SAMPLES, 'leak');
@@ -41,11 +41,10 @@ const MY_RULES = `rules:
 `;
 
 let cli: Cli;
-let cwd = '';
+const cwd = temporaryDirectory();
 let env: Record<string, string> = {};
 beforeAll(() => {
   cli = buildCli();
-  cwd = mkdtempSync(join(tmpdir(), 'mbf-attribute-'));
   env = { XDG_CACHE_HOME: join(cwd, 'cache') };
   mkdirSync(join(cwd, 'ranks'));
   put('ranks/snapshot_0.pickle', recordProgram(PROGRAM));
@@ -53,7 +52,6 @@ beforeAll(() => {
   put('net.py', NET);
   put('mine.yaml', MY_RULES);
 });
-afterAll(() => rmSync(cwd, { recursive: true, force: true }));
 
 const put = (name: string, content: string | Buffer): void => writeFileSync(join(cwd, name), content);
 const mbf = (...args: string[]): Answer => cli.expect(0, args, { cwd, env });

@@ -1,20 +1,11 @@
 /** `git bisect run` with our judge, on a small repository whose training is a script: what the launch command does, and what git makes of our exit codes. */
 import { execFileSync, spawnSync } from 'node:child_process';
-import {
-  chmodSync,
-  existsSync,
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  writeFileSync,
-} from 'node:fs';
-import { tmpdir } from 'node:os';
+import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import type { BisectReportResult } from '../../src/model/bisect-results.js';
 import { buildCli, type Cli, environment } from '../support/cli.js';
+import { temporaryDirectory } from '../support/temporary-directory.js';
 import { NCCL_TIMEOUT, oomLines, type TrainingLog, trainingLog, writeTraining } from '../support/training-log.js';
 
 const PEAKS = [{ rank: 0, first: 50_000, later: 57_000 }];
@@ -38,7 +29,7 @@ function isRunning(pid: number): boolean {
 
 describe('bisect', () => {
   let cli: Cli;
-  const root = mkdtempSync(join(tmpdir(), 'mbf-bisect-'));
+  const root = temporaryDirectory();
   const env = environment({
     XDG_CACHE_HOME: join(root, 'cache'),
     GIT_CONFIG_GLOBAL: '/dev/null',
@@ -56,7 +47,6 @@ describe('bisect', () => {
     writeTraining(root, 'base', BASE);
     cli.expect(0, ['golden', 'export', golden, '--name', join(root, 'base')], { cwd: root, env });
   });
-  afterAll(() => rmSync(root, { recursive: true, force: true }));
 
   function repository(commits: readonly Commit[]): { readonly directory: string; readonly shas: readonly string[] } {
     number += 1;

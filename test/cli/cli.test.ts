@@ -1,18 +1,8 @@
 /** The command line as scripts see it: exit codes, what is on which stream, JSON, and where stores come from. */
 import { spawnSync } from 'node:child_process';
-import {
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  realpathSync,
-  rmSync,
-  statSync,
-  utimesSync,
-  writeFileSync,
-} from 'node:fs';
-import { tmpdir } from 'node:os';
+import { mkdirSync, readdirSync, realpathSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import type {
   DiagnoseResult,
   IngestResult,
@@ -24,6 +14,7 @@ import type {
 import { repoRoot, scratchDirectory } from '../store/scratch.js';
 import { type Answer, buildCli, type Cli, environment } from '../support/cli.js';
 import { smallSnapshot } from '../support/small-snapshot.js';
+import { temporaryDirectory } from '../support/temporary-directory.js';
 
 const SAMPLE = join(repoRoot, 'samples', 'llama3-70b-fragmentation');
 const VERBS = [
@@ -48,16 +39,14 @@ const VERBS = [
 
 let cli: Cli;
 /** A store with the sample run, made once; read only. */
-let shared = '';
+const shared = temporaryDirectory();
 let db = '';
 
 beforeAll(() => {
   cli = buildCli();
-  shared = mkdtempSync(join(tmpdir(), 'mbf-cli-'));
   db = join(shared, 'sample.duckdb');
   cli.expect(0, ['ingest', SAMPLE, '--db', db, '--label', 'golden', '--commit', '0123456789abcdef']);
 });
-afterAll(() => rmSync(shared, { recursive: true, force: true }));
 
 /** An error: the code, one message on stderr that names it and what to do, nothing on stdout. */
 function expectError(answer: Answer, status: number, code: RegExp): void {

@@ -1,10 +1,10 @@
 /** Runs against golden values, by our rules and by the upstream projects'. */
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import type { CompareResult } from '../../src/model/compare-results.js';
 import { buildCli, type Cli } from '../support/cli.js';
+import { temporaryDirectory } from '../support/temporary-directory.js';
 import { NCCL_TIMEOUT, oomLines, type TrainingLog, writeTraining } from '../support/training-log.js';
 
 const PEAKS = [
@@ -32,7 +32,7 @@ const scaled = (factor: number, of = [0, 1]) =>
 
 describe('compare', () => {
   let cli: Cli;
-  const cwd = mkdtempSync(join(tmpdir(), 'mbf-compare-'));
+  const cwd = temporaryDirectory();
   const env = { XDG_CACHE_HOME: join(cwd, 'cache') };
   const STATUS = { pass: 0, regression: 1, undecided: 3 } as const;
   let number = 0;
@@ -50,7 +50,6 @@ describe('compare', () => {
     cli.expect(0, ['golden', 'add', 'base', '--name', 'base'], { cwd, env });
     cli.expect(0, ['ingest', 'base'], { cwd, env });
   });
-  afterAll(() => rmSync(cwd, { recursive: true, force: true }));
 
   it('passes what is alike, and what is better', () => {
     const same = compare({}, 'pass');

@@ -1,8 +1,7 @@
 /** Components where other views show them: in `timeline`, `diff`, `diagnose` and SQL they add up, and to what `attribute` says. */
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import type { AttributedDevice, AttributeResult } from '../../src/model/attribute-results.js';
 import type { SnapshotDiff } from '../../src/model/diff-results.js';
 import type { DiagnoseResult } from '../../src/model/results.js';
@@ -12,6 +11,7 @@ import { runReadOnly } from '../../src/store/read-only-sql.js';
 import { repoRoot, startChild } from '../store/scratch.js';
 import { type Answer, buildCli, type Cli } from '../support/cli.js';
 import { type Act, recordProgram } from '../support/recorded-program.js';
+import { temporaryDirectory } from '../support/temporary-directory.js';
 
 const SAMPLES = join(repoRoot, 'samples');
 const LEAK = join(SAMPLES, 'leak');
@@ -21,14 +21,12 @@ const STACK = ['__init__ /home/u/pkg/net.py:3', '<module> /home/u/train.py:40'];
 const PROGRAM: readonly Act[] = ['w', 'b', 'c'].map((alloc) => ({ alloc, bytes: 2 * MIB, stack: STACK }));
 
 let cli: Cli;
-let cwd = '';
+const cwd = temporaryDirectory();
 let env: Record<string, string> = {};
 beforeAll(() => {
   cli = buildCli();
-  cwd = mkdtempSync(join(tmpdir(), 'mbf-components-'));
   env = { XDG_CACHE_HOME: join(cwd, 'cache') };
 });
-afterAll(() => rmSync(cwd, { recursive: true, force: true }));
 
 const mbf = (...args: string[]): Answer => cli.expect(0, args, { cwd, env });
 const attributed = (...args: string[]): AttributedDevice =>

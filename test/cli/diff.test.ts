@@ -1,8 +1,7 @@
 /** `mbforensics diff` as a user runs it: on paths, handles, runs and commits, over one store and over several. */
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import type { Fit } from '../../samples/generate/causes/fit.js';
 import { healthyFit } from '../../samples/generate/causes/healthy.js';
 import { CAUSES_TO_GENERATE } from '../../samples/generate/causes/index.js';
@@ -19,13 +18,14 @@ import { MIB } from '../../src/model/units.js';
 import { openStore } from '../../src/store/open-store.js';
 import { buildCli, type Cli } from '../support/cli.js';
 import { type SmallBlock, smallSnapshot } from '../support/small-snapshot.js';
+import { temporaryDirectory } from '../support/temporary-directory.js';
 
 const sum = (values: readonly number[]): number => values.reduce((total, value) => total + value, 0);
 const block = (mib: number, ...stack: string[]): SmallBlock => ({ size: mib * MIB, stack });
 
 describe('diff', () => {
   let cli: Cli;
-  let directory = '';
+  const directory = temporaryDirectory();
   const file = (name: string): string => join(directory, name);
   const env = (): Record<string, string> => ({ XDG_CACHE_HOME: file('cache') });
   const text = (...args: string[]): string => cli.expect(0, ['diff', ...args], { env: env(), cwd: directory }).stdout;
@@ -45,7 +45,6 @@ describe('diff', () => {
 
   beforeAll(() => {
     cli = buildCli();
-    directory = mkdtempSync(join(tmpdir(), 'mbf-cli-diff-'));
     for (const name of ['one', 'two']) mkdirSync(file(name));
     writeFileSync(file('one/snapshot_0.pickle'), smallSnapshot({ segments: before }));
     writeFileSync(file('two/snapshot_0.pickle'), smallSnapshot({ segments: after }));
@@ -55,7 +54,6 @@ describe('diff', () => {
     cli.expect(0, ['ingest', file('one'), '--db', file('runs.duckdb'), '--commit', '1f3c9aa77'], { env: env() });
     cli.expect(0, ['ingest', file('two'), '--db', file('runs.duckdb'), '--commit', '77d0e1b12'], { env: env() });
   });
-  afterAll(() => rmSync(directory, { recursive: true, force: true }));
 
   it('answers with sites that add up to the total', () => {
     const result = json('one/snapshot_0.pickle', 'two/snapshot_0.pickle');

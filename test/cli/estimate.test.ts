@@ -1,26 +1,24 @@
 /** `estimate` as a user has it: from a run, a configuration, given inputs; with changes; and every way to ask for nonsense. */
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import type { EstimateResult } from '../../src/model/estimate-results.js';
 import { COMPONENTS } from '../../src/model/vocabulary.js';
 import { GUIDE } from '../estimate/given.js';
 import { repoRoot } from '../store/scratch.js';
 import { buildCli, type Cli } from '../support/cli.js';
+import { temporaryDirectory } from '../support/temporary-directory.js';
 
 const RUN = join(repoRoot, 'samples', 'llama3-70b-fragmentation');
 const CONFIG = join(repoRoot, 'samples', 'capacity', 'run_config.yaml');
 
 let cli: Cli;
-let directory = '';
+const directory = temporaryDirectory();
 let env: Record<string, string> = {};
 beforeAll(() => {
   cli = buildCli();
-  directory = mkdtempSync(join(tmpdir(), 'mbf-estimate-'));
   env = { XDG_CACHE_HOME: join(directory, 'cache') };
 });
-afterAll(() => rmSync(directory, { recursive: true, force: true }));
 
 const file = (name: string, content: unknown): string => {
   const path = join(directory, name);

@@ -1,21 +1,11 @@
 /** `export` as scripts use it: what other programs read back, what is refused, and what is left behind, which is nothing. */
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import {
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  statSync,
-  symlinkSync,
-  writeFileSync,
-} from 'node:fs';
-import { tmpdir } from 'node:os';
+import { mkdirSync, readdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { gunzipSync } from 'node:zlib';
 import { Profile } from 'pprof-format';
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { FREED_THERE } from '../../src/findings/export/export-live-stacks.js';
 import { NO_FRAMES, NO_STACK } from '../../src/findings/stacks/read-stacks.js';
 import { EXPORT_FORMATS, type ExportResult } from '../../src/model/export-results.js';
@@ -32,18 +22,16 @@ const SAMPLE = join(repoRoot, 'samples', 'llama3-70b-fragmentation');
 const HANDLE = 'llama3-70b-fragmentation/0/snapshot#1';
 
 let cli: Cli;
-let shared = '';
+const shared = temporaryDirectory();
 let db = '';
 let peak: PeakResult['snapshots'][number]['devices'][number];
 
 beforeAll(() => {
   cli = buildCli();
-  shared = mkdtempSync(join(tmpdir(), 'mbf-export-'));
   db = join(shared, 'sample.duckdb');
   cli.expect(0, ['ingest', SAMPLE, '--db', db]);
   [peak] = cli.expect(0, ['peak', '--db', db, '--json']).json<PeakResult>().snapshots[0]!.devices as [typeof peak];
 });
-afterAll(() => rmSync(shared, { recursive: true, force: true }));
 
 /** A directory of the test's own for what it exports. */
 let out = '';
@@ -331,6 +319,8 @@ top = json.load(open(sys.argv[1]))
 for s in top['segments']: s['segment_pool_id'] = tuple(s['segment_pool_id'])
 pickle.dump(top, open(sys.argv[2], 'wb'))
 `;
+
+import { temporaryDirectory } from '../support/temporary-directory.js';
 
 describe('a whole snapshot', () => {
   it('at a moment is that moment, for us too', () => {

@@ -1,20 +1,18 @@
 /** `formats` and `formats explain`, as processes. */
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { PARSERS } from '../../parsers/index.js';
 import type { ExplainResult, FormatsResult } from '../../src/model/format-results.js';
 import { buildCli, type Cli } from '../support/cli.js';
+import { temporaryDirectory } from '../support/temporary-directory.js';
 
 let cli: Cli;
-let directory = '';
+const directory = temporaryDirectory();
 beforeAll(() => {
   cli = buildCli();
-  directory = mkdtempSync(join(tmpdir(), 'mbf-formats-'));
 });
-afterAll(() => rmSync(directory, { recursive: true, force: true }));
 
 const LOG = [
   '0: [Rank 0] (after 2 iterations) memory (MB) | allocated: 100.5 | max allocated: 200.5 | reserved: 300.0 | max reserved: 300.0[Rank 1] (after 2 iterations) memory (MB) | allocated: 100.5 | max allocated: 200.5 | reserved: 300.0 | max reserved: 300.0',

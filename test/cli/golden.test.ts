@@ -1,12 +1,12 @@
 /** Golden values as their user has them: kept in the store, in a file of the repository, in the files of the upstream projects. */
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import type { GoldenListResult, GoldenShowResult } from '../../src/model/golden-results.js';
 import type { GoldenDocument } from '../../src/model/measurement.js';
 import { MIB } from '../../src/model/units.js';
 import { buildCli, type Cli } from '../support/cli.js';
+import { temporaryDirectory } from '../support/temporary-directory.js';
 import { oomLines, writeTraining } from '../support/training-log.js';
 
 const PEAKS = [
@@ -16,7 +16,7 @@ const PEAKS = [
 
 describe('golden values', () => {
   let cli: Cli;
-  const cwd = mkdtempSync(join(tmpdir(), 'mbf-golden-'));
+  const cwd = temporaryDirectory();
   const env = { XDG_CACHE_HOME: join(cwd, 'cache') };
   const mbf = (status: number, ...args: string[]) => cli.expect(status, args, { cwd, env });
   const list = (): GoldenListResult => mbf(0, 'golden', 'list', '--json').json<GoldenListResult>();
@@ -27,7 +27,6 @@ describe('golden values', () => {
     writeTraining(cwd, 'dead', { peaks: PEAKS, iterations: 4, target: 10, after: oomLines(0), finished: false });
     mbf(0, 'ingest', 'first', 'second', 'dead');
   });
-  afterAll(() => rmSync(cwd, { recursive: true, force: true }));
 
   it('keeps a run, and a second one beside it, whose spread becomes the noise', () => {
     mbf(0, 'golden', 'add', 'first', '--name', 'base');

@@ -1,11 +1,11 @@
 /** `lint` as a user has it: configurations of every framework, environments, runs, bad files, exit codes. */
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import type { LintResult } from '../../src/model/lint-results.js';
 import { buildCli, type Cli, cliOf, type RunOptions } from '../support/cli.js';
+import { temporaryDirectory } from '../support/temporary-directory.js';
 
 const BRIDGE = `_target_: megatron.bridge.training.config.ConfigContainer
 model:
@@ -55,7 +55,7 @@ const LOG = `------------------------ arguments ------------------------
 
 describe('lint', () => {
   let cli: Cli;
-  const cwd = mkdtempSync(join(tmpdir(), 'mbf-lint-'));
+  const cwd = temporaryDirectory();
   const options: RunOptions = { cwd, env: { XDG_CACHE_HOME: join(cwd, 'cache') } };
   const write = (name: string, content: string | Buffer): void => writeFileSync(join(cwd, name), content);
   const lint = (status: number, ...args: string[]): LintResult =>
@@ -86,7 +86,6 @@ describe('lint', () => {
     write('conf/launch.sbatch', SBATCH);
     symlinkSync(join(import.meta.dirname, '..', '..', 'samples', 'llama3-70b-pp8'), join(cwd, 'sample'));
   });
-  afterAll(() => rmSync(cwd, { recursive: true, force: true }));
 
   it('finds what is wrong with a configuration of Bridge, each at its line', () => {
     const result = lint(1, 'bridge.yaml');

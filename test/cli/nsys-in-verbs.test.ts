@@ -1,19 +1,19 @@
 /** What other verbs make of an export: diagnose, at and timeline, on the sample that has one and on runs that have nothing else, or none. */
-import { copyFileSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { copyFileSync, mkdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import type { AtResult } from '../../src/model/at-results.js';
 import type { DiagnoseResult } from '../../src/model/results.js';
 import type { TimelineResult } from '../../src/model/timeline-results.js';
 import { repoRoot } from '../store/scratch.js';
 import { buildCli, type Cli } from '../support/cli.js';
+import { temporaryDirectory } from '../support/temporary-directory.js';
 
 const SAMPLES = join(repoRoot, 'samples');
 
 describe('an export in other verbs', () => {
   let cli: Cli;
-  const cwd = mkdtempSync(join(tmpdir(), 'mbf-nsys-in-verbs-'));
+  const cwd = temporaryDirectory();
   const mbf = (...args: readonly string[]) => cli.expect(0, args, { cwd, env: { XDG_CACHE_HOME: join(cwd, 'cache') } });
   beforeAll(() => {
     cli = buildCli();
@@ -21,7 +21,6 @@ describe('an export in other verbs', () => {
     copyFileSync(join(SAMPLES, 'nccl-outside', 'nsys_rank0.sqlite.gz'), join(cwd, 'only', 'nsys_rank0.sqlite.gz'));
     mbf('ingest', join(SAMPLES, 'leak'), join(cwd, 'only'), join(SAMPLES, 'nccl-outside'));
   });
-  afterAll(() => rmSync(cwd, { recursive: true, force: true }));
 
   it('at and timeline say in which ranges their moments lie', () => {
     const at = mbf('at', 'oom', 'nccl-outside', '--json').json<AtResult>();

@@ -1,8 +1,7 @@
 /** `mbforensics nsys` as a user has it: on paths and on runs of a store, in text and as JSON, alone and against another run. */
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import type { NsysComparison, NsysReport, NsysResult } from '../../src/model/nsys-results.js';
 import { type Answer, buildCli, type Cli } from '../support/cli.js';
 import { skipLoudly } from '../support/corpus.js';
@@ -10,6 +9,7 @@ import { type PlantedRun, writePlantedRun } from '../support/nsys/planted-run.js
 import { NVTX } from '../support/nsys/rows.js';
 import { sqlite3Program } from '../support/nsys/write-export.js';
 import { smallSnapshot } from '../support/small-snapshot.js';
+import { temporaryDirectory } from '../support/temporary-directory.js';
 
 const MOST_COLUMNS = 110;
 /** Columns of a table stand two blanks apart. */
@@ -17,7 +17,7 @@ const isTableRow = (line: string): boolean => (line.trim().match(/ {2,}/g) ?? []
 
 function describeCli(): void {
   let cli: Cli;
-  let cwd = '';
+  const cwd = temporaryDirectory();
   let env: Record<string, string> = {};
   let golden: PlantedRun;
   let night: PlantedRun;
@@ -25,7 +25,6 @@ function describeCli(): void {
 
   beforeAll(() => {
     cli = buildCli();
-    cwd = mkdtempSync(join(tmpdir(), 'mbf-cli-nsys-'));
     env = { XDG_CACHE_HOME: join(cwd, 'cache') };
     golden = writePlantedRun(join(cwd, 'golden'), 1, '3.28');
     night = writePlantedRun(join(cwd, 'night-shift'), 2, '3.16');
@@ -36,7 +35,6 @@ function describeCli(): void {
     );
     for (const run of ['plain', 'night-shift', 'golden']) mbf('ingest', run);
   });
-  afterAll(() => rmSync(cwd, { recursive: true, force: true }));
 
   const kept = (answer: Answer): Answer => {
     outputs.push(answer.stdout, answer.stderr);

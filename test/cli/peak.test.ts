@@ -1,8 +1,7 @@
 /** `peak` by every key and by the peers' definitions, on a snapshot small enough to add up by hand. */
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { PyText } from '../../samples/generate/write/pickle-writer.js';
 import { groupLiveSet } from '../../src/findings/state/live/live-groups.js';
 import { stateAt } from '../../src/findings/trace/state-at.js';
@@ -13,6 +12,7 @@ import { openStore } from '../../src/store/open-store.js';
 import { buildCli, type Cli } from '../support/cli.js';
 import { cpuMs } from '../support/cpu-time.js';
 import { BASE, type SmallEntry, smallSnapshot } from '../support/small-snapshot.js';
+import { temporaryDirectory } from '../support/temporary-directory.js';
 
 /** Entry n is n µs later. */
 const T = 1_700_000_000_000_000;
@@ -79,16 +79,14 @@ function twoSteps(): Buffer {
 
 describe('peak', () => {
   let cli: Cli;
-  let directory = '';
+  const directory = temporaryDirectory();
   let file = '';
 
   beforeAll(() => {
     cli = buildCli();
-    directory = mkdtempSync(join(tmpdir(), 'mbf-peak-'));
     file = join(directory, 'snapshot_0.pickle');
     writeFileSync(file, twoSteps());
   });
-  afterAll(() => rmSync(directory, { recursive: true, force: true }));
 
   const run = (...args: string[]) => cli.run(['peak', file, ...args], { env: { XDG_CACHE_HOME: directory } });
   const ask = (...args: string[]): PeakResult['snapshots'][number] => {

@@ -1,20 +1,18 @@
 /** `profile` on files as torch.profiler writes them, as processes. */
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import type { ProfilerMemoryResult } from '../../src/model/profiler-results.js';
 import { GIB, MIB } from '../../src/model/units.js';
 import { buildCli, type Cli } from '../support/cli.js';
+import { temporaryDirectory } from '../support/temporary-directory.js';
 
 let cli: Cli;
-let cwd = '';
+const cwd = temporaryDirectory();
 beforeAll(() => {
   cli = buildCli();
-  cwd = mkdtempSync(join(tmpdir(), 'mbf-profile-'));
 });
-afterAll(() => rmSync(cwd, { recursive: true, force: true }));
 
 const T0 = 1_700_000_000_000_000_000n;
 const [PARAMETER, OPTIMIZER, ACTIVATION, GRADIENT, UNKNOWN] = [0, 1, 4, 5, 7] as const;

@@ -1,11 +1,11 @@
 /** `replay` and `whatif` as outside scripts see them: the fixed fields, the samples' answers, usage errors, and text that fits a terminal. */
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { repoRoot } from '../store/scratch.js';
 import { buildCli, type Cli } from '../support/cli.js';
 import { BASE, smallSnapshot } from '../support/small-snapshot.js';
+import { temporaryDirectory } from '../support/temporary-directory.js';
 
 const FRAGMENTED = join(repoRoot, 'samples', 'llama3-70b-fragmentation');
 const FULL = join(repoRoot, 'samples', 'capacity');
@@ -80,14 +80,13 @@ interface Answered {
 
 describe('replay and whatif', () => {
   let cli: Cli;
-  const cache = mkdtempSync(join(tmpdir(), 'mbf-cli-replay-'));
+  const cache = temporaryDirectory();
   const env = { XDG_CACHE_HOME: cache };
   const whatIf = (...args: string[]): Answered =>
     cli.expect(0, ['whatif', ...args, '--json'], { env }).json<Answered>();
   beforeAll(() => {
     cli = buildCli();
   });
-  afterAll(() => rmSync(cache, { recursive: true, force: true }));
 
   it('replay --json has its fixed fields, and the samples are exact', () => {
     for (const sample of [FRAGMENTED, FULL]) {

@@ -1,8 +1,7 @@
 /** `residual` as a user has it: runs with a snapshot and a configuration, runs without either, and what the sums are. */
-import { copyFileSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { copyFileSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import type { AttributeResult } from '../../src/model/attribute-results.js';
 import type { EstimateResult } from '../../src/model/estimate-results.js';
 import type { DeviceResidual, ResidualResult } from '../../src/model/residual-results.js';
@@ -10,20 +9,19 @@ import { COMPONENTS } from '../../src/model/vocabulary.js';
 import { repoRoot } from '../store/scratch.js';
 import { type Answer, buildCli, type Cli } from '../support/cli.js';
 import { recordProgram } from '../support/recorded-program.js';
+import { temporaryDirectory } from '../support/temporary-directory.js';
 
 const sample = (name: string): string => join(repoRoot, 'samples', name);
 const LEAK = sample('leak');
 const GIB = 2 ** 30;
 
 let cli: Cli;
-let cwd = '';
+const cwd = temporaryDirectory();
 let env: Record<string, string> = {};
 beforeAll(() => {
   cli = buildCli();
-  cwd = mkdtempSync(join(tmpdir(), 'mbf-residual-'));
   env = { XDG_CACHE_HOME: join(cwd, 'cache') };
 });
-afterAll(() => rmSync(cwd, { recursive: true, force: true }));
 
 const mbf = (...args: string[]): Answer => cli.expect(0, args, { cwd, env });
 const residual = (...args: string[]): ResidualResult => mbf('residual', ...args, '--json').json<ResidualResult>();

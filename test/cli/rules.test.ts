@@ -1,13 +1,13 @@
 /** `rules`, `rules test` and `explain-stack` as a user has them. */
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import type { PeakResult } from '../../src/model/results.js';
 import type { ExplainStackResult, RulesResult, RulesTestResult } from '../../src/model/rules-results.js';
 import { COMPONENTS } from '../../src/model/vocabulary.js';
 import { repoRoot } from '../store/scratch.js';
 import { type Answer, buildCli, type Cli } from '../support/cli.js';
+import { temporaryDirectory } from '../support/temporary-directory.js';
 
 const SNAPSHOT = join(repoRoot, 'samples', 'llama3-70b-fragmentation', 'snapshot_oom_rank-0.pickle.gz');
 
@@ -22,17 +22,15 @@ const LARGE = 'frames: [forward /x/pkg/net.py], bytes: 5000';
 const MY_RULES = rulesFile('min_bytes: 4096', `{ ${LARGE} }`);
 
 let cli: Cli;
-let cwd = '';
+const cwd = temporaryDirectory();
 let env: Record<string, string> = {};
 beforeAll(() => {
   cli = buildCli();
-  cwd = mkdtempSync(join(tmpdir(), 'mbf-rules-'));
   env = { XDG_CACHE_HOME: join(cwd, 'cache') };
   put('mine.yaml', MY_RULES);
   put('bad.yaml', MY_RULES.replace('kv_cache', 'cache'));
   put('ours.txt', `${FRAMES.join('\n')}\n\n${FRAMES[1]}\n`);
 });
-afterAll(() => rmSync(cwd, { recursive: true, force: true }));
 
 const put = (name: string, content: string): void => writeFileSync(join(cwd, name), content);
 const mbf = (...args: string[]): Answer => cli.expect(0, args, { cwd, env });

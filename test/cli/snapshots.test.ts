@@ -1,21 +1,19 @@
 /** `snapshots` on series of dumps of simulated processes, as processes. */
-import { mkdirSync, mkdtempSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { mkdirSync, utimesSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import type { RankProcess, Tensor } from '../../samples/generate/simulate/rank-process.js';
 import type { SnapshotSeriesResult } from '../../src/model/snapshot-series-results.js';
 import { GIB, MIB } from '../../src/model/units.js';
 import { buildCli, type Cli } from '../support/cli.js';
 import { codeLine, dumpedProcess } from '../support/dumped-process.js';
+import { temporaryDirectory } from '../support/temporary-directory.js';
 
 let cli: Cli;
-let cwd = '';
+const cwd = temporaryDirectory();
 beforeAll(() => {
   cli = buildCli();
-  cwd = mkdtempSync(join(tmpdir(), 'mbf-snapshots-'));
 });
-afterAll(() => rmSync(cwd, { recursive: true, force: true }));
 
 const put = (name: string, bytes: Buffer): void => {
   mkdirSync(dirname(join(cwd, name)), { recursive: true });

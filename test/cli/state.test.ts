@@ -1,25 +1,23 @@
 /** `at`, `segments` and `allocations` as a user has them: sums, labels, limits, errors, and what is kept between questions. */
-import { copyFileSync, mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { copyFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import type { AllocationsResult } from '../../src/model/allocation-results.js';
 import type { AtResult, ReserveShare, SegmentsResult } from '../../src/model/at-results.js';
 import type { PeakResult } from '../../src/model/results.js';
 import { repoRoot, startChild } from '../store/scratch.js';
 import { buildCli, type Cli } from '../support/cli.js';
 import { SNAPSHOTS, skipLoudly, snapshotPickles, truthOf } from '../support/corpus.js';
+import { temporaryDirectory } from '../support/temporary-directory.js';
 
 const SAMPLES = join(repoRoot, 'samples');
 const OOM = join(SAMPLES, 'llama3-70b-fragmentation', 'snapshot_oom_rank-0.pickle.gz');
 
 let cli: Cli;
-let directory = '';
+const directory = temporaryDirectory();
 beforeAll(() => {
   cli = buildCli();
-  directory = mkdtempSync(join(tmpdir(), 'mbf-state-'));
 });
-afterAll(() => rmSync(directory, { recursive: true, force: true }));
 
 const at = (moment: string, path: string, ...more: string[]): AtResult =>
   cli.expect(0, ['at', moment, path, '--json', ...more]).json<AtResult>();

@@ -1,14 +1,14 @@
 /** `mbforensics timeline` as a user has it: what is drawn, what is counted, and what is refused. */
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import type { PyValue } from '../../samples/generate/write/pickle-writer.js';
 import { PyText } from '../../samples/generate/write/pickle-writer.js';
 import type { TimelineResult, TimelineTrace } from '../../src/model/timeline-results.js';
 import { GIB, MIB } from '../../src/model/units.js';
 import { buildCli, type Cli } from '../support/cli.js';
 import { BASE, type SmallEntry, smallSnapshot } from '../support/small-snapshot.js';
+import { temporaryDirectory } from '../support/temporary-directory.js';
 
 const T0 = 1_700_000_000_000_000;
 const ENTRIES_PER_STEP = 30;
@@ -52,13 +52,12 @@ function annotations(): PyValue[] {
 }
 
 let cli: Cli;
-let directory = '';
+const directory = temporaryDirectory();
 let path = '';
 let bare = '';
 
 beforeAll(() => {
   cli = buildCli();
-  directory = mkdtempSync(join(tmpdir(), 'mbf-timeline-'));
   path = join(directory, 'snapshot_0.pickle');
   const entries = leakingTrace();
   writeFileSync(
@@ -77,7 +76,6 @@ beforeAll(() => {
   bare = join(directory, 'snapshot_1.pickle');
   writeFileSync(bare, smallSnapshot());
 });
-afterAll(() => rmSync(directory, { recursive: true, force: true }));
 
 const ask = (...args: string[]) => cli.expect(0, ['timeline', path, ...args], { env: { XDG_CACHE_HOME: directory } });
 const trace = (...args: string[]): TimelineTrace =>

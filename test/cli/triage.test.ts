@@ -1,13 +1,13 @@
 /** The judge of `git bisect run`: what it takes for good, bad and neither, and that nothing else ever looks like one of them. */
 import { spawnSync } from 'node:child_process';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import type { TriageResult } from '../../src/model/compare-results.js';
 import { repoRoot } from '../store/scratch.js';
 import { buildCli, type Cli, environment } from '../support/cli.js';
+import { temporaryDirectory } from '../support/temporary-directory.js';
 import { NCCL_TIMEOUT, oomLines, type TrainingLog, writeTraining } from '../support/training-log.js';
 
 const PEAKS = [{ rank: 0, first: 50_000, later: 57_000 }];
@@ -18,7 +18,7 @@ const CODE = { good: 0, bad: 1, skip: 125 } as const;
 
 describe('triage', () => {
   let cli: Cli;
-  const cwd = mkdtempSync(join(tmpdir(), 'mbf-triage-'));
+  const cwd = temporaryDirectory();
   const env = { XDG_CACHE_HOME: join(cwd, 'cache') };
   let number = 0;
   const write = (log: TrainingLog): string => {
@@ -43,7 +43,6 @@ describe('triage', () => {
     writeTraining(cwd, 'base', BASE);
     cli.expect(0, ['golden', 'add', 'base', '--name', 'base'], { cwd, env });
   });
-  afterAll(() => rmSync(cwd, { recursive: true, force: true }));
 
   const oom = { iterations: 5, target: 12, finished: false, after: oomLines(0) };
 

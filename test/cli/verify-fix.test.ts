@@ -1,24 +1,21 @@
 /** Changes held against what they were for: the published case, and small runs in which a change did not take effect. */
-import { cpSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { cpSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import type { VerifyChange, VerifyFixResult } from '../../src/model/verify-results.js';
 import { type Answer, buildCli, type Cli } from '../support/cli.js';
 import { smallSnapshot } from '../support/small-snapshot.js';
+import { temporaryDirectory } from '../support/temporary-directory.js';
 import { oomLines, type TrainingLog, writeTraining } from '../support/training-log.js';
 
 let cli: Cli;
-let cwd: string;
+const cwd = temporaryDirectory();
 let env: Record<string, string>;
 
 beforeAll(() => {
   cli = buildCli();
-  cwd = mkdtempSync(join(tmpdir(), 'mbf-verify-'));
   env = { XDG_CACHE_HOME: join(cwd, 'cache') };
 }, 120_000);
-
-afterAll(() => rmSync(cwd, { recursive: true, force: true }));
 
 const SAMPLES = join(import.meta.dirname, '..', '..', 'samples');
 const sample = (name: string): string => join(SAMPLES, `llama3-70b-${name}`);

@@ -1,8 +1,6 @@
 /** Every stack of the corpus: what names it, whatever layers it has. */
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { callSite, type Frame, frameKind, siteFrames, visibleFrames } from '../../src/attribution/frames/call-site.js';
 import { stackModule } from '../../src/attribution/frames/module-path.js';
 import { readStacks } from '../../src/findings/stacks/read-stacks.js';
@@ -12,6 +10,7 @@ import { openStore } from '../../src/store/open-store.js';
 import { buildCli, type Cli } from '../support/cli.js';
 import { skipLoudly } from '../support/corpus.js';
 import { copyCorpusStore, validSnapshots } from '../support/corpus-store.js';
+import { temporaryDirectory } from '../support/temporary-directory.js';
 
 const files = validSnapshots();
 
@@ -21,14 +20,13 @@ describe('stacks of the corpus', () => {
     return;
   }
   let cli: Cli;
-  let directory = '';
+  const directory = temporaryDirectory();
   let db = '';
   let stacks: readonly (readonly Frame[])[] = [];
   let allocating: readonly (readonly Frame[])[] = [];
 
   beforeAll(async () => {
     cli = buildCli();
-    directory = mkdtempSync(join(tmpdir(), 'mbf-sites-'));
     db = join(directory, 'corpus.duckdb');
     copyCorpusStore(cli, db);
     const store = await openStore(db, { mode: 'read' });
@@ -45,7 +43,6 @@ describe('stacks of the corpus', () => {
       await store.close();
     }
   });
-  afterAll(() => rmSync(directory, { recursive: true, force: true }));
 
   const isPython = ({ filename }: Frame): boolean => /\.pyw?$|^</.test(filename);
 

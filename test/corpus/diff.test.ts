@@ -1,8 +1,7 @@
 /** Every pair of real snapshots: what must hold of any comparison; and through the command line, what a peer counts for the pairs it was given. */
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { earliestTorch } from '../../parsers/index.js';
 import type { Frame } from '../../src/attribution/frames/call-site.js';
 import { chooseDevices } from '../../src/findings/diff/choose-pair.js';
@@ -14,6 +13,7 @@ import { openStore } from '../../src/store/open-store.js';
 import { buildCli, type Cli } from '../support/cli.js';
 import { CORPUS, SNAPSHOTS, skipLoudly, truthOf } from '../support/corpus.js';
 import { copyCorpusStore, validSnapshots } from '../support/corpus-store.js';
+import { temporaryDirectory } from '../support/temporary-directory.js';
 
 const PEERS = join(CORPUS, 'peers', 'bridge');
 
@@ -78,14 +78,13 @@ describe('diff of real snapshots', () => {
     return;
   }
   let cli: Cli;
-  let directory = '';
+  const directory = temporaryDirectory();
   const candidates = new Map<string, Candidate>();
   /** Every device at its peak, by file and ordinal. */
   const sides = new Map<string, Side>();
 
   beforeAll(async () => {
     cli = buildCli();
-    directory = mkdtempSync(join(tmpdir(), 'mbf-diff-'));
     const db = join(directory, 'corpus.duckdb');
     copyCorpusStore(cli, db);
     const store = await openStore(db, { mode: 'read' });
@@ -103,7 +102,6 @@ describe('diff of real snapshots', () => {
       await store.close();
     }
   });
-  afterAll(() => rmSync(directory, { recursive: true, force: true }));
 
   const diff = (a: string, b: string): SnapshotDiff => {
     const [devices] = chooseDevices({ a: candidates.get(a)!, b: candidates.get(b)! });

@@ -2,16 +2,16 @@
  * What Megatron-LM's and Megatron Bridge's own estimators say of many configurations, run unmodified, against what the command line says: every
  * byte, every printed line. Any JSON file of the corpus that holds such vectors is read; a key that a vector lacks has upstream's default.
  */
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { completeInputs } from '../../src/estimate/inputs.js';
 import { estimateMegatronBridge } from '../../src/estimate/megatron-bridge.js';
 import { questionOfJson } from '../../src/findings/estimate/describe-estimate.js';
 import type { EstimateModel, EstimateResult } from '../../src/model/estimate-results.js';
 import { buildCli, type Cli } from '../support/cli.js';
 import { CORPUS, skipLoudly } from '../support/corpus.js';
+import { temporaryDirectory } from '../support/temporary-directory.js';
 
 interface BridgeFigures {
   readonly components: readonly Readonly<Record<string, number | string>>[];
@@ -69,12 +69,10 @@ describe('estimator vectors', () => {
     return;
   }
   let cli: Cli;
-  let directory = '';
+  const directory = temporaryDirectory();
   beforeAll(() => {
     cli = buildCli();
-    directory = mkdtempSync(join(tmpdir(), 'mbf-vectors-'));
   });
-  afterAll(() => rmSync(directory, { recursive: true, force: true }));
 
   const estimate = (inputs: unknown, model: EstimateModel): EstimateResult => {
     const file = join(directory, 'inputs.json');

@@ -1,14 +1,14 @@
 /** Every snapshot of the corpus, read and written again as JSON, against the pickle. */
-import { mkdtempSync, rmSync, statSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { statSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import type { ExportResult } from '../../src/model/export-results.js';
 import type { PeakResult } from '../../src/model/results.js';
 import { buildCli, type Cli } from '../support/cli.js';
 import { hasPython, SNAPSHOTS, skipLoudly, truthOf } from '../support/corpus.js';
 import { copyCorpusStore, validSnapshots } from '../support/corpus-store.js';
 import { snapshotDifferences } from '../support/snapshot-json-truth.js';
+import { temporaryDirectory } from '../support/temporary-directory.js';
 
 const files = validSnapshots();
 
@@ -18,20 +18,18 @@ describe('exports of the snapshots of the corpus', () => {
     return;
   }
   let cli: Cli;
-  let directory = '';
+  const directory = temporaryDirectory();
   let db = '';
   /** Handle and peaks by file. */
   let peaks = new Map<string, PeakResult['snapshots'][number]>();
 
   beforeAll(() => {
     cli = buildCli();
-    directory = mkdtempSync(join(tmpdir(), 'mbf-corpus-export-'));
     db = join(directory, 'corpus.duckdb');
     copyCorpusStore(cli, db);
     const { snapshots } = cli.expect(0, ['peak', 'corpus', '--json', '--db', db]).json<PeakResult>();
     peaks = new Map(snapshots.map((snapshot) => [snapshot.path, snapshot]));
   });
-  afterAll(() => rmSync(directory, { recursive: true, force: true }));
 
   it.each(files)('%s as JSON is the pickle', (name) => {
     const json = join(directory, 'snapshot.json');

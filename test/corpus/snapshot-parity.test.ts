@@ -1,11 +1,10 @@
 /** Every snapshot of the corpus through the real command line, against what an independent decoder found in it. */
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import type { DiagnoseResult, IngestResult, SnapshotDevice, SnapshotResult, Verdict } from '../../src/model/results.js';
 import { buildCli, type Cli } from '../support/cli.js';
 import { convertedSnapshots, SNAPSHOTS, skipLoudly, snapshotPickles, type Truth, truthOf } from '../support/corpus.js';
+import { temporaryDirectory } from '../support/temporary-directory.js';
 
 const files = [...snapshotPickles(), ...convertedSnapshots()].sort();
 const valid = files.filter((name) => truthOf(name).valid !== false);
@@ -32,13 +31,12 @@ describe('snapshots of the corpus', () => {
     return;
   }
   let cli: Cli;
-  let directory = '';
+  const directory = temporaryDirectory();
   let snapshots = new Map<string, SnapshotResult['snapshots'][number]>();
   let ingested: IngestResult;
 
   beforeAll(() => {
     cli = buildCli();
-    directory = mkdtempSync(join(tmpdir(), 'mbf-parity-'));
     const db = join(directory, 'corpus.duckdb');
     // One run of everything: 4 because the negatives are among the named files.
     const paths = files.map((name) => join(SNAPSHOTS, name));
@@ -50,7 +48,6 @@ describe('snapshots of the corpus', () => {
       .json<SnapshotResult>();
     snapshots = new Map(result.snapshots.map((snapshot) => [snapshot.path, snapshot]));
   });
-  afterAll(() => rmSync(directory, { recursive: true, force: true }));
 
   it('are all read, except those that are none', () => {
     const status = new Map(ingested.sources.map((source) => [source.path, source.status]));

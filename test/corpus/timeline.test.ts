@@ -1,13 +1,13 @@
 /** The timeline of every snapshot of the corpus: every view has the same peak, and steps account for every alloc. */
-import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import type { PeakResult, SnapshotResult } from '../../src/model/results.js';
 import type { TimelineResult, TimelineTrace } from '../../src/model/timeline-results.js';
 import { buildCli, type Cli } from '../support/cli.js';
 import { CORPUS, skipLoudly } from '../support/corpus.js';
 import { copyCorpusStore, validSnapshots } from '../support/corpus-store.js';
+import { temporaryDirectory } from '../support/temporary-directory.js';
 
 const files = validSnapshots();
 
@@ -25,20 +25,18 @@ describe('timelines of the corpus', () => {
     return;
   }
   let cli: Cli;
-  let directory = '';
+  const directory = temporaryDirectory();
   let db = '';
   let result: TimelineResult;
   let snapshots: SnapshotResult;
 
   beforeAll(() => {
     cli = buildCli();
-    directory = mkdtempSync(join(tmpdir(), 'mbf-timeline-corpus-'));
     db = join(directory, 'corpus.duckdb');
     copyCorpusStore(cli, db);
     result = cli.expect(0, ['timeline', 'corpus', '--db', db, '--json']).json<TimelineResult>();
     snapshots = cli.expect(0, ['snapshot', 'corpus', '--db', db, '--json']).json<SnapshotResult>();
   });
-  afterAll(() => rmSync(directory, { recursive: true, force: true }));
 
   const traces = (): { name: string; device: number; trace: TimelineTrace }[] =>
     result.snapshots.flatMap(({ path, devices }) =>

@@ -1,6 +1,7 @@
 /** Change points, points of a history, and the order of commits, as pure functions. Noise is seeded: a failure can be run again. */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { createRandom } from '../../samples/generate/simulate/random.js';
 import { changePoints, LEAST_POINTS, type TrendPoint } from '../../src/findings/history/change-points.js';
 import { noiseOf, repeatNoise } from '../../src/findings/history/noise.js';
 import { orderCommits } from '../../src/findings/history/order-commits.js';
@@ -9,15 +10,9 @@ import { describeTrend, type TrendOptions } from '../../src/findings/history/rea
 import { endingOf, type RunFigure } from '../../src/findings/history/run-figures.js';
 import { MbfError } from '../../src/model/errors.js';
 
-/** mulberry32, then Box and Muller: the same on every machine. */
+/** Box and Muller: the same on every machine. */
 function normals(seed: number): { uniform: () => number; normal: () => number } {
-  let state = seed >>> 0;
-  const uniform = (): number => {
-    state = (state + 0x6d2b79f5) | 0;
-    let t = Math.imul(state ^ (state >>> 15), 1 | state);
-    t = (t + Math.imul(t ^ (t >>> 7), 61 | t)) ^ t;
-    return ((t ^ (t >>> 14)) >>> 0) / 4294967296;
-  };
+  const uniform = createRandom(seed);
   const normal = (): number => Math.sqrt(-2 * Math.log(1 - uniform())) * Math.cos(2 * Math.PI * uniform());
   return { uniform, normal };
 }

@@ -1,19 +1,9 @@
 /** The decoding thread makes the same calls as decoding in place. It only starts from built files, so this imports those. */
-import {
-  appendFileSync,
-  copyFileSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  statSync,
-  writeFileSync,
-} from 'node:fs';
-import { tmpdir } from 'node:os';
+import { appendFileSync, copyFileSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { gunzipSync, gzipSync } from 'node:zlib';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { torchSnapshot } from '../../parsers/torch-snapshot/index.js';
 import { StackDictionary } from '../../parsers/torch-snapshot/stack-dictionary.js';
 import { openByteSource } from '../../src/ingest/byte-source.js';
@@ -24,23 +14,22 @@ import { type DerivedSink, deriving, type SnapshotDerivation } from '../../src/i
 import type { ColumnBatch } from '../../src/model/columns.js';
 import type { RowSink } from '../../src/model/parser.js';
 import { bytesSource, collectDecoded, type Decoded } from '../support/decode.js';
+import { temporaryDirectory } from '../support/temporary-directory.js';
 
 const ROOT = resolve(dirname(fileURLToPath(import.meta.url)), '..', '..');
 const SAMPLES = join(ROOT, 'samples');
 const corpus = join(resolve(ROOT, process.env['MBF_CORPUS'] ?? '../shared/corpus'), 'snapshots');
 
 let inThread: typeof InThread;
-let directory = '';
+const directory = temporaryDirectory();
 let thread: InThread.DecodeThread;
 beforeAll(async () => {
   inThread = (await import(join(ROOT, 'dist', 'src', 'ingest', 'decode-in-thread.js'))) as typeof InThread;
-  directory = mkdtempSync(join(tmpdir(), 'mbf-thread-'));
 });
 beforeEach(() => {
   thread = new inThread.DecodeThread();
 });
 afterEach(() => thread.close());
-afterAll(() => rmSync(directory, { recursive: true, force: true }));
 
 function job(path: string): DecoderJob {
   const { size, mtimeNs } = statSync(path, { bigint: true });
@@ -59,8 +48,7 @@ function pickles(from: string): string[] {
 
 /** Snapshots of the samples as they were before they were compressed. */
 function samplePickles(): string[] {
-  const unpacked = mkdtempSync(join(tmpdir(), 'mbf-thread-sample-'));
-  afterAll(() => rmSync(unpacked, { recursive: true, force: true }));
+  const unpacked = temporaryDirectory();
   return ['capacity', 'leak'].flatMap((name) =>
     readdirSync(join(SAMPLES, name))
       .filter((file) => file.endsWith('.pickle.gz'))

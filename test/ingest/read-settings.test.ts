@@ -1,11 +1,11 @@
 /** Settings straight from files: what is read, where it stands, and what becomes of files that tell nothing. */
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { factsOfSettings } from '../../src/findings/settings/facts-of-settings.js';
 import { readSettingsOf, type SettingsRead } from '../../src/ingest/read-settings.js';
+import { temporaryDirectory } from '../support/temporary-directory.js';
 
 const BRIDGE = `_target_: megatron.bridge.training.config.ConfigContainer
 model:
@@ -29,7 +29,7 @@ const LOG = [
 const ENVIRON = ['PATH=/usr/bin', 'HOME=/root', 'PWD=/x', 'NCCL_DEBUG=WARN', 'NVTE_FLASH_ATTN=1', 'OMP_NUM_THREADS=1'];
 
 describe('settings from files', () => {
-  const directory = mkdtempSync(join(tmpdir(), 'mbf-settings-'));
+  const directory = temporaryDirectory();
   const file = (name: string): string => join(directory, name);
   const config = (...names: string[]): Promise<SettingsRead> =>
     readSettingsOf(names.map((name) => ({ path: file(name), as: 'config' })));
@@ -66,7 +66,6 @@ describe('settings from files', () => {
     writeFileSync(join(nested, 'snapshot.pickle'), 'not one');
     mkdirSync(file('nothing'));
   });
-  afterAll(() => rmSync(directory, { recursive: true, force: true }));
 
   it('are found with their places, compressed or not', async () => {
     for (const name of ['bridge.yaml', 'bridge.yaml.gz']) {

@@ -6,6 +6,7 @@ import { gzipSync } from 'node:zlib';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { parseSnapshot, torchSnapshot } from '../../parsers/torch-snapshot/index.js';
+import { createRandom } from '../../samples/generate/simulate/random.js';
 import { PyFloat, PyTuple, type PyValue, pickled } from '../../samples/generate/write/pickle-writer.js';
 import { openByteSource } from '../../src/ingest/byte-source.js';
 import { MbfError } from '../../src/model/errors.js';
@@ -65,15 +66,9 @@ async function refusal(work: Promise<unknown>): Promise<MbfError> {
 }
 
 const NEVER: Pick = () => 0;
-/** mulberry32 */
 const seededPick = (seed: number): Pick => {
-  let state = seed;
-  return (below) => {
-    state = (state + 0x6d2b79f5) | 0;
-    let t = Math.imul(state ^ (state >>> 15), 1 | state);
-    t = (t + Math.imul(t ^ (t >>> 7), 61 | t)) ^ t;
-    return ((t ^ (t >>> 14)) >>> 0) % below;
-  };
+  const random = createRandom(seed);
+  return (below) => Math.floor(random() * below);
 };
 
 /** Usage: CONVERT (in.pickle out.json indent)…; tuples become lists. `dumps`, because `dump` goes without the encoder in C. */

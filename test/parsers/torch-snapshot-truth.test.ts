@@ -1,14 +1,14 @@
 /** Row by row against CPython's unpickler: every value of every column, however the pickle was written and however its bytes arrive. */
-import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { openByteSource } from '../../src/ingest/byte-source.js';
 import { hasPython, SNAPSHOTS, skipLoudly, snapshotPickles, truthOf } from '../support/corpus.js';
 import { bytesSource, type Decoded, decode } from '../support/decode.js';
 import { generatePickles } from '../support/generate-pickles.js';
 import { type PythonTruth, pythonTruth } from '../support/python-truth.js';
+import { temporaryDirectory } from '../support/temporary-directory.js';
 
 const TABLES = ['segments', 'blocks', 'events', 'annotations', 'ooms', 'extras', 'stacks'] as const;
 
@@ -43,18 +43,16 @@ if (!hasPython) {
   skipLoudly('decoder truth', 'python3');
 } else {
   describe('pickles of CPython', () => {
-    let directory = '';
+    const directory = temporaryDirectory();
     let names: string[] = [];
     let truths = new Map<string, PythonTruth>();
     const bytesOf = (name: string): Buffer => readFileSync(join(directory, `${name}.pickle`));
 
     beforeAll(() => {
-      directory = mkdtempSync(join(tmpdir(), 'mbf-pickles-'));
       names = generatePickles(directory, 20_260_801);
       const found = pythonTruth(names.map((name) => join(directory, `${name}.pickle`)));
       truths = new Map(names.map((name, i) => [name, found[i]!]));
     });
-    afterAll(() => rmSync(directory, { recursive: true, force: true }));
 
     it('decode to the same rows, whatever wrote them', async () => {
       expect(names.length).toBeGreaterThan(70);

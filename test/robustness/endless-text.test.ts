@@ -1,18 +1,16 @@
 /** Texts made to hang a reader: lines as long as files, brackets that never close, millions of records or failures on one line. */
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import type { IngestResult, SqlResult } from '../../src/model/results.js';
 import { buildCli, type Cli } from '../support/cli.js';
+import { temporaryDirectory } from '../support/temporary-directory.js';
 
 let cli: Cli;
-let directory = '';
+const directory = temporaryDirectory();
 beforeAll(() => {
   cli = buildCli();
-  directory = mkdtempSync(join(tmpdir(), 'mbf-endless-'));
 });
-afterAll(() => rmSync(directory, { recursive: true, force: true }));
 
 const RECORD =
   '[Rank 1] (after 1 iterations) memory (MB) | allocated: 100.5 | max allocated: 200.25 | reserved: 300.0 | max reserved: 300.0';

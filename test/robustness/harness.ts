@@ -3,7 +3,7 @@ import { spawn } from 'node:child_process';
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
-import { afterAll, expect } from 'vitest';
+import { expect } from 'vitest';
 import { PARSERS } from '../../parsers/index.js';
 import { ingest } from '../../src/ingest/ingest.js';
 import { ERROR_CODES } from '../../src/model/errors.js';
@@ -14,6 +14,10 @@ import { repoRoot } from '../store/scratch.js';
 import { cpuMs } from '../support/cpu-time.js';
 import { newStore } from '../support/new-store.js';
 
+/** A failing case must fail again tomorrow. */
+export { createRandom as seeded } from '../../samples/generate/simulate/random.js';
+export { temporaryDirectory } from '../support/temporary-directory.js';
+
 /** No input may take more processor time, whatever other processes do meanwhile. */
 export const LIMIT_MS = 10_000;
 /** A process that has not ended by then hangs: no bound on speed, for the wall clock counts what others do. */
@@ -21,23 +25,6 @@ export const HANG_MS = 60_000;
 
 /** Tables that speak about sources, not about data: a failed file leaves its line in `source` and its notes. */
 const BOOKKEEPING = new Set(['run', 'attempt', 'source', 'ingest_note', 'mbforensics_schema']);
-
-/** Removed when the file's tests end. */
-export function temporaryDirectory(): string {
-  const directory = mkdtempSync(join(tmpdir(), 'mbf-robust-'));
-  afterAll(() => rmSync(directory, { recursive: true, force: true }));
-  return directory;
-}
-
-/** mulberry32: a failing case must fail again tomorrow. */
-export function seeded(seed: number): () => number {
-  return () => {
-    seed = (seed + 0x6d2b79f5) | 0;
-    let t = Math.imul(seed ^ (seed >>> 15), 1 | seed);
-    t = (t + Math.imul(t ^ (t >>> 7), 61 | t)) ^ t;
-    return ((t ^ (t >>> 14)) >>> 0) / 4294967296;
-  };
-}
 
 /** Pickles of the corpus of real files, if there is one, from small to large. */
 export function corpusPickles(): { readonly name: string; readonly bytes: Buffer }[] {

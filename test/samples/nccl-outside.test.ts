@@ -1,13 +1,13 @@
 /** The sample with an Nsight Systems export: what `diagnose` and `nsys` make of it, against what was planted. */
-import { mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import type { NsysReport, NsysResult } from '../../src/model/nsys-results.js';
 import type { DiagnoseResult } from '../../src/model/results.js';
 import { GIB } from '../../src/model/units.js';
 import { repoRoot } from '../store/scratch.js';
 import { buildCli } from '../support/cli.js';
+import { temporaryDirectory } from '../support/temporary-directory.js';
 
 const SAMPLE = join(repoRoot, 'samples', 'nccl-outside');
 const EXPORT = 'nsys_rank0.sqlite.gz';
@@ -50,8 +50,7 @@ describe('the truth of samples/nccl-outside', () => {
 describe('the tool on samples/nccl-outside', () => {
   let diagnosis: DiagnoseResult;
   let report: NsysReport;
-  const directory = mkdtempSync(join(tmpdir(), 'mbf-nccl-outside-'));
-  afterAll(() => rmSync(directory, { recursive: true, force: true }));
+  const directory = temporaryDirectory();
   beforeAll(() => {
     const cli = buildCli();
     const db = join(directory, 'sample.duckdb');

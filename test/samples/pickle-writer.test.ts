@@ -1,9 +1,8 @@
 /** CPython as the judge of the pickle writer: the same values, and the same bytes when it writes them again. */
 import { spawnSync } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { PyFloat, PyText, PyTuple, type PyValue, pickle } from '../../samples/generate/write/pickle-writer.js';
 
 const JUDGE = `
@@ -12,6 +11,9 @@ data = open(sys.argv[1], 'rb').read()
 value = pickle.loads(data)
 json.dump({'same': pickle.dumps(value, protocol=4) == data, 'value': value}, open(sys.argv[2], 'w'))
 `;
+
+import { temporaryDirectory } from '../support/temporary-directory.js';
+
 const python = spawnSync('python3', ['--version']).status === 0;
 if (!python) console.warn('SKIPPED: no python3, so the generated pickles are not checked against CPython');
 
@@ -28,11 +30,7 @@ function plain(value: PyValue): unknown {
 }
 
 describe.skipIf(!python)('pickles, read by CPython', () => {
-  let directory: string;
-  beforeAll(() => {
-    directory = mkdtempSync(join(tmpdir(), 'mbf-pickles-'));
-  });
-  afterAll(() => rmSync(directory, { recursive: true, force: true }));
+  const directory = temporaryDirectory();
 
   function judge(path: string): { readonly same: boolean; readonly value: unknown } {
     const out = join(directory, 'judged.json');

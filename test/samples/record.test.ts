@@ -3,12 +3,11 @@
  * its scenarios request leads, in the model of the allocator, to the outcomes they announce.
  */
 import { spawnSync } from 'node:child_process';
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { gunzipSync } from 'node:zlib';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { sniffLog } from '../../parsers/log/sniff.js';
 import type { Block } from '../../src/allocator/caching/block.js';
 import { CachingAllocator, type TraceEntry } from '../../src/allocator/caching/caching-allocator.js';
@@ -17,6 +16,7 @@ import type { OomReport } from '../../src/allocator/oom-message.js';
 import { type AllocatorSettings, DEFAULT_SETTINGS, readAllocConf } from '../../src/allocator/settings.js';
 import { GIB, MIB } from '../../src/model/units.js';
 import { environment } from '../support/cli.js';
+import { temporaryDirectory } from '../support/temporary-directory.js';
 
 const RECORDER = fileURLToPath(new URL('../../samples/record/', import.meta.url));
 const EXPANDABLE: AllocatorSettings = { ...DEFAULT_SETTINGS, expandableSegments: true };
@@ -54,11 +54,7 @@ type Operation =
   | { readonly op: 'iteration'; readonly number: number; readonly of: number };
 
 describe.skipIf(!python)('the recorder', () => {
-  let scratch: string;
-  beforeAll(() => {
-    scratch = mkdtempSync(join(tmpdir(), 'mbf-record-'));
-  });
-  afterAll(() => rmSync(scratch, { recursive: true, force: true }));
+  const scratch = temporaryDirectory();
 
   function run(
     args: readonly string[],

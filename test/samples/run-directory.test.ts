@@ -2,12 +2,11 @@
 
 import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { gunzipSync } from 'node:zlib';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { incidentsInText } from '../../parsers/log/index.js';
 import { CAUSES_TO_GENERATE } from '../../samples/generate/causes/index.js';
 import type { DumpedSnapshot, GeneratedRun, RunPlan, SimulatedRank, TorchRelease } from '../../samples/generate/run.js';
@@ -28,6 +27,7 @@ import { isOomKind } from '../../src/model/vocabulary.js';
 import { sharedBuild } from '../store/scratch.js';
 import { buildCli, type Cli } from '../support/cli.js';
 import { lastAttemptOf, onNodes, withEndings, withRestart } from '../support/generated-runs.js';
+import { temporaryDirectory } from '../support/temporary-directory.js';
 
 /** A number with no meaning: any other should do as well. One, since every cause is built, written and read by two programs. */
 const SEEDS = [20_261];
@@ -85,7 +85,7 @@ interface Built {
   readonly truth: Truth;
 }
 
-let root = '';
+const root = temporaryDirectory();
 let compiled = '';
 let cli: Cli;
 const built: Built[] = [];
@@ -99,7 +99,6 @@ function put(name: string, run: GeneratedRun, options: Parameters<typeof runDire
 }
 
 beforeAll(() => {
-  root = mkdtempSync(join(tmpdir(), 'mbf-run-directory-'));
   compiled = sharedBuild();
   cli = buildCli();
   for (const cause of CAUSES_TO_GENERATE) {
@@ -107,7 +106,6 @@ beforeAll(() => {
   }
   // Seconds a cause on a shared machine.
 }, 600_000);
-afterAll(() => rmSync(root, { recursive: true, force: true }));
 
 const read = ({ directory }: Built, file: string): string => readFileSync(join(directory, file), 'utf8');
 const planOf = ({ run }: Built): RunPlan => run.attempts.at(-1)!.plan;

@@ -2,7 +2,7 @@
  * Seeded regressions: a small training program, thirty changes that do no harm, and one that takes memory, as two commits of a real repository
  * and the stacks that two snapshots would show. Says which change it was.
  */
-
+import { createRandom, type Random } from '../../samples/generate/simulate/random.js';
 import type { Frame } from '../../src/attribution/frames/call-site.js';
 import type { GrownSite } from '../../src/findings/diff/grown-sites.js';
 import type { ChangedValue } from '../../src/model/compare-results.js';
@@ -37,19 +37,6 @@ export interface Regression {
   readonly file: string;
   readonly line: number;
   readonly key: string | null;
-}
-
-export type Random = () => number;
-
-/** mulberry32. */
-export function seeded(seed: number): Random {
-  let state = seed >>> 0;
-  return () => {
-    state = (state + 0x6d2b_79f5) >>> 0;
-    let t = Math.imul(state ^ (state >>> 15), state | 1);
-    t = (t + Math.imul(t ^ (t >>> 7), t | 61)) ^ t;
-    return ((t ^ (t >>> 14)) >>> 0) / 2 ** 32;
-  };
 }
 
 interface Line {
@@ -258,7 +245,7 @@ const IDLE: readonly ChangedValue[] = [
 ];
 
 export function plantRegression(seed: number, plant: Plant, edits = 30): Regression {
-  const random = seeded(seed);
+  const random = createRandom(seed);
   const make = new Builder(random);
   const base = make.pick(['src/bridge/', 'megatron/core/', 'src/megatron/bridge/']);
   const train = make.source(`${base}training/train.py`, 'train', 'train_step');

@@ -2,6 +2,7 @@
  * Configurations of trainings as they are run, and failures of them: models of known shapes, cut, stored and captured in every way that
  * the oracle allows. The same seed gives the same configuration.
  */
+import { createRandom, type Random } from '../../../samples/generate/simulate/random.js';
 import { findInput } from '../../../src/estimate/input-keys.js';
 import { readInputs } from '../../../src/estimate/read-inputs.js';
 import type { Situation } from '../../../src/findings/advice/situation.js';
@@ -26,18 +27,8 @@ export interface Generated {
   readonly world: number;
 }
 
-type Random = () => number;
-
-/** Mulberry32: small, and good enough to choose with. */
-export function randomOf(seed: number): Random {
-  let state = (seed * 0x9e3779b1) >>> 0;
-  return () => {
-    state = (state + 0x6d2b79f5) >>> 0;
-    let t = Math.imul(state ^ (state >>> 15), state | 1);
-    t ^= t + Math.imul(t ^ (t >>> 7), t | 61);
-    return ((t ^ (t >>> 14)) >>> 0) / 2 ** 32;
-  };
-}
+/** Neighbouring seeds give unrelated streams. */
+export const randomOf = (seed: number): Random => createRandom((seed * 0x9e3779b1) >>> 0);
 
 const pick = <T>(random: Random, of: readonly T[]): T => of[Math.floor(random() * of.length)]!;
 const chance = (random: Random, share: number): boolean => random() < share;

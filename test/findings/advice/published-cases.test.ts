@@ -1,24 +1,22 @@
 /** Advice on the workloads whose experiments were published: what it says has to be what was measured there. */
-import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { cpSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import type { AdviceFix, AdviseResult } from '../../../src/model/advise-results.js';
 import { repoRoot } from '../../store/scratch.js';
 import { buildCli, type Cli } from '../../support/cli.js';
+import { temporaryDirectory } from '../../support/temporary-directory.js';
 import { oomLines, trainingLog } from '../../support/training-log.js';
 
 const SAMPLE = join(repoRoot, 'samples', 'llama3-70b-fragmentation');
 
 let cli: Cli;
-let directory = '';
+const directory = temporaryDirectory();
 let env: Record<string, string> = {};
 beforeAll(() => {
   cli = buildCli();
-  directory = mkdtempSync(join(tmpdir(), 'mbf-published-'));
   env = { XDG_CACHE_HOME: join(directory, 'cache') };
 });
-afterAll(() => rmSync(directory, { recursive: true, force: true }));
 
 const adviceOn = (run: string): AdviseResult => cli.expect(0, ['advise', run, '--json'], { env }).json<AdviseResult>();
 

@@ -1,9 +1,8 @@
 /** Real exports: what is said of them is what the sqlite3 program counts in them, by statements that share nothing with ours. */
 import { spawnSync } from 'node:child_process';
-import { existsSync, mkdtempSync, readdirSync, rmSync, symlinkSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { existsSync, readdirSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { PARSERS } from '../../../parsers/index.js';
 import { describeNsys } from '../../../src/findings/nsys/describe-nsys.js';
 import { ingest } from '../../../src/ingest/ingest.js';
@@ -13,6 +12,7 @@ import { nsysText } from '../../../src/report/nsys-text.js';
 import { openStore } from '../../../src/store/open-store.js';
 import { CORPUS, skipLoudly } from '../../support/corpus.js';
 import { sqlite3Program } from '../../support/nsys/write-export.js';
+import { temporaryDirectory } from '../../support/temporary-directory.js';
 
 const FOLDER = join(CORPUS, 'nsys');
 const MAGIC = 'SQLite format 3';
@@ -71,12 +71,11 @@ if (databases.length === 0) skipLoudly('real exports', 'the corpus');
 else if (sqlite3Program() === undefined) skipLoudly('real exports', 'the sqlite3 program');
 else {
   const exports = databases.filter(isExport);
-  let folder = '';
+  const folder = temporaryDirectory();
   let results: Map<string, NsysResult>;
 
   /** All of them, each a run of its own; and what could not be read. */
   beforeAll(async () => {
-    folder = mkdtempSync(join(tmpdir(), 'mbf-nsys-corpus-'));
     results = new Map();
     const store = await openStore(join(folder, 'store.duckdb'), { mode: 'write' });
     try {
@@ -91,7 +90,6 @@ else {
       await store.close();
     }
   });
-  afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
   const reportOf = (name: string): NsysReport => {
     const { reports } = results.get(name)!;
