@@ -47,8 +47,9 @@ const SMALL = readFileSync(join(import.meta.dirname, 'small-export.tsv'), 'utf8'
   .slice(1);
 
 /**
- * The tables of `small-export.tsv`. Its cells: `~` null, `'text`, `#text` by its number in StringIds, `@ns` a time, `+n` a correlation and `&n` an
- * address, both salted, `$name` what is defined here, and numbers, with an `n` for bigints.
+ * The tables of `small-export.tsv`. Its cells: `~` null, `'text`, `#text` by its number in StringIds, `@ns` a time,
+ * `+n` a correlation and `&n` an address, both salted, `$name` a value defined below, and numbers, with an `n` for
+ * bigints.
  */
 export function smallExport(options: ExportOptions = {}): Tables {
   const { isNormalized = false, shiftNs = 0n, host = 'small-node-07', salt = 0 } = options;

@@ -1,6 +1,6 @@
 /**
- * Writes pickles opcode for opcode as CPython's C pickler does (`Modules/_pickle.c`). {@link Raw} puts any bytes anywhere, for
- * files that no pickler writes. Strings are memoised by their text, dicts, lists and tuples by identity.
+ * Writes pickles opcode for opcode as CPython's C pickler does (`Modules/_pickle.c`). {@link Raw} puts any bytes
+ * anywhere, for files that no pickler writes. Strings are memoised by their text, dicts, lists and tuples by identity.
  */
 
 /** A Python float; JavaScript numbers are written as ints. */
@@ -19,8 +19,8 @@ export class PyTuple {
 }
 
 /**
- * A string object of its own. Plain JavaScript strings stand for one shared Python object per text; torch makes new objects for
- * some strings, which the pickler then writes out again. Bytes may be anything: Python's pickler writes lone surrogates.
+ * A string object of its own. A plain JavaScript string is one shared Python object per text; torch makes new objects
+ * for some strings, which the pickler then writes again. Bytes may be anything: Python's pickler writes lone surrogates.
  */
 export class PyText {
   readonly text: string | Buffer;
@@ -82,7 +82,7 @@ export interface PickleOptions {
   readonly stop?: boolean;
 }
 
-/** The bytes of `value` in one buffer. Memory beside it: one memo entry per string, list, dict and tuple. */
+/** The bytes of `value` in one buffer. Memory besides: one memo entry per string, list, dict and tuple. */
 export function pickle(value: PyValue, options: PickleOptions = {}): Buffer {
   const writer = new Pickler(options);
   writer.save(value);

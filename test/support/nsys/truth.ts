@@ -6,9 +6,9 @@ import { type FailedRequest, type MemoryEvent, NVTX, type Owner, type Recording 
 type Numbers<Name extends string> = Readonly<Record<Name, number>>;
 
 /**
- * `end: 'replaced'`: its free is missing, and `endNs` is when the address was given out again. `api`: the call as StringIds
- * has it. `nvtxPath`: of the calling thread, outermost first. `module`: library in the call chain (only schema 3.28 has
- * chains). `isInPool`: a part of a cudaMallocAsync pool, not memory of its own.
+ * `end: 'replaced'`: its free is missing, and `endNs` is when the address was given out again. `api`: the call as
+ * StringIds has it. `nvtxPath`: of the calling thread, outermost first. `module`: library in the call chain (only
+ * schema 3.28 has chains). `isInPool`: a part of a cudaMallocAsync pool, not memory of its own.
  */
 export type PlantedAllocation = Numbers<'rank'> &
   Pick<MemoryEvent, 'pid' | 'device' | 'kind' | 'address' | 'bytes' | 'startNs' | 'correlation'> &
