@@ -187,20 +187,20 @@ describe('triage', () => {
 
     it.each([
       'cli/program.js:import',
-      'cli/verbs/triage.js:import',
-      'cli/verbs/triage.js:registerTriage',
+      'cli/verbs/compare/triage.js:import',
+      'cli/define-verb.js:defineVerb',
       'cli/golden-operand.js:resolveGolden',
       'golden/golden-store.js:readGoldenRows',
       'ingest/ingest.js:ingest',
-      'measure/measure-run.js:measureRun',
+      'flows/measure-run.js:measureRun',
       'measure/steady-window.js:steadySteps',
-      'log/log-facts.js:readLogFacts',
-      'diagnosis/run-ending.js:readRunEnding',
+      'run/log-facts.js:readLogFacts',
+      'verdict/run-ending.js:readRunEnding',
       'bisect/criterion.js:parseCriterion',
       'bisect/judge-commit.js:judgeCommit',
-      'compare/contract.js:compareContract',
+      'measure/contract.js:compareContract',
       'report/triage-text.js:triageText',
-      'cli/judgement.js:endJudged',
+      'cli/context.js:processContext',
       'store/open-store.js:openStore',
     ])('an error in %s', (place) => {
       const importing = pathToFileURL(join(repoRoot, 'test', 'support', 'throw-in.mjs')).href;
