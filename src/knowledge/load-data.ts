@@ -1,8 +1,8 @@
 /**
  * Reads the data files of this folder. The sources are YAML (records) and TSV (flat tables). The build converts each to
  * JSON beside the compiled loader, because parsing YAML takes longer than the rest of a short command (20 to 30 ms for
- * the library alone). From the sources (tests, development) the JSON of the last build is read if it is not older than its
- * source (the attribution rules take 200 ms to parse), else the YAML or TSV file itself.
+ * the library alone). From the sources (tests, development) the JSON of the last build is read if it is not older than
+ * its source (the attribution rules take 200 ms to parse), else the YAML or TSV file itself.
  */
 import { existsSync, readFileSync, statSync } from 'node:fs';
 import { createRequire } from 'node:module';

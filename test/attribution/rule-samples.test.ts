@@ -1,4 +1,7 @@
-/** Each sample stack of a built-in rule is classified by that rule and names its upstream source. The files have the documented shape. */
+/**
+ * Each sample stack of a built-in rule is classified by that rule and names its upstream source. The files have the
+ * documented shape.
+ */
 import { describe, expect, it } from 'vitest';
 import { builtInTiers, compiledRules, RULE_FAMILIES, readPhases } from '../../src/attribution/built-in-rules.js';
 import { classifyStack, labelOf } from '../../src/attribution/match/classify-stack.js';

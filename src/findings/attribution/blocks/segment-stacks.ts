@@ -1,13 +1,22 @@
-/** Blocks from before the recording that fill a segment: where the segment has a stack, it is that of the request the segment was made for. */
+/**
+ * Blocks from before the recording that fill a segment. Where the segment has a stack, it is that of the request the
+ * segment was made for.
+ */
 
 import type { Lives } from '../../../attribution/blocks/lives.js';
 import type { Store } from '../../../store/store.js';
 import type { DeviceHistory } from '../../trace/walk-history.js';
 
-/** The request a segment is made for takes all of it but the rounding, which for large requests is up to 2 MiB, or of a 20 MiB segment the most. */
+/**
+ * The request a segment is made for takes all of it but the rounding: up to 2 MiB for large requests, or most of a
+ * 20 MiB segment.
+ */
 const LEAST_SHARE = 0.9;
 
-/** Fills `lives.stackId` of such blocks that have no stack of their own. Rare: a ring buffer lost the allocation, or the history was switched on and off. */
+/**
+ * Fills `lives.stackId` of such blocks that have no stack of their own. Rare: a ring buffer lost the allocation, or the
+ * history was switched on and off.
+ */
 export async function inferSegmentStacks(store: Store, { trace, start }: DeviceHistory, lives: Lives): Promise<void> {
   const { blocks, segments } = start;
   const wanted: number[] = [];
