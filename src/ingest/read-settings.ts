@@ -11,6 +11,7 @@ import { envFinding } from '../knowledge/env-keys.js';
 import { MbfError } from '../model/errors.js';
 import { CONFIG_ORIGINS, ENV_ORIGINS, type KeptFinding, type LogPlace } from '../model/log-rows.js';
 import type { Head, ParserSpec, RowSink } from '../model/parser.js';
+import type { FoundFigure, FoundSetting, FoundVariable, SettingsRead } from '../model/settings-read.js';
 import type { Note } from '../model/tables.js';
 import { detect } from './detect.js';
 import { bytesAtHand, openSettingsBytes, type SettingsBytes } from './settings-bytes.js';
@@ -23,59 +24,6 @@ export interface SettingsInput {
   readonly as: 'config' | 'env';
   /** What came through a pipe: it has no name to be known by. */
   readonly bytes?: Uint8Array | undefined;
-}
-
-/** A place in the files read. */
-export interface SettingsPlace {
-  /** As given, or below the directory given. */
-  readonly file: string;
-  /** Number of the file in the order of the inputs, from 0: of equal origins the later one wins. */
-  readonly fileNumber: number;
-  /** 1-based. */
-  readonly line: number;
-  /** Launch it belongs to, from 1. */
-  readonly attempt: number;
-}
-
-/** As `FoundSetting` of `src/findings/run/config.ts`. */
-export interface ReadSetting extends SettingsPlace {
-  readonly key: string;
-  readonly rawKey: string;
-  readonly value: string | null;
-  readonly origin: string;
-  /** 0 is strongest. */
-  readonly precedence: number;
-}
-
-export interface ReadVariable extends SettingsPlace {
-  readonly key: string;
-  /** Null: unset explicitly. */
-  readonly value: string | null;
-  readonly origin: string;
-  /** 0 is strongest. */
-  readonly precedence: number;
-}
-
-/** A word or number that a log prints: `version.torch`, `gpu.name`; the last of its name. */
-export interface ReadFigure extends SettingsPlace {
-  readonly name: string;
-  readonly value: number | null;
-  readonly text: string | null;
-}
-
-export interface SettingsRead {
-  readonly settings: readonly ReadSetting[];
-  readonly variables: readonly ReadVariable[];
-  readonly figures: readonly ReadFigure[];
-  /** Total memory of the device as a memory line prints it. */
-  readonly deviceTotalBytes: number | null;
-  /** `whole`: a process's environment was captured; `partial`: a script or a configuration sets some; `none`: nothing does. */
-  readonly environment: 'whole' | 'partial' | 'none';
-  /** Files that told something, in order. */
-  readonly files: readonly string[];
-  readonly faults: readonly MbfError[];
-  /** What is odd and stands in the way of nothing. */
-  readonly warnings: readonly { readonly file: string; readonly line: number | null; readonly text: string }[];
 }
 
 /** Parsers that can tell settings; the others would decode gigabytes for nothing. */
@@ -275,9 +223,9 @@ type RowPlace = Pick<LogPlace, 'line' | 'attempt' | 'rank'>;
 
 /** What one file tells, each saying once, with the last place that says it. */
 class FileRows {
-  readonly settings = new Map<string, ReadSetting>();
-  readonly variables = new Map<string, ReadVariable>();
-  readonly figures = new Map<string, ReadFigure>();
+  readonly settings = new Map<string, FoundSetting>();
+  readonly variables = new Map<string, FoundVariable>();
+  readonly figures = new Map<string, FoundFigure & { readonly attempt: number }>();
   readonly warnings: Note[] = [];
   deviceTotalBytes = 0;
   /** An environment was captured. */

@@ -4,13 +4,13 @@ import {
   describeConfig,
   diffConfig,
   effectiveConfig,
-  type FoundSetting,
   plainValue,
   readSettings,
 } from '../../src/findings/run/config.js';
 import { describeEnv } from '../../src/findings/run/env.js';
 import type { EnvResult } from '../../src/model/log-results.js';
 import { CONFIG_ORIGINS } from '../../src/model/log-rows.js';
+import type { FoundSetting } from '../../src/model/settings-read.js';
 import { configText } from '../../src/report/config-text.js';
 import { envText } from '../../src/report/env-text.js';
 import { RUN, type TextSource, withTextRuns } from '../support/text-run.js';

@@ -1,22 +1,10 @@
 /** Which settings were in force: of each key the strongest origin of the latest attempt; and what differs between origins, or runs. */
 import { configKeys } from '../../knowledge/config-keys.js';
 import type { ConfigConflict, ConfigEntry, ConfigResult } from '../../model/log-results.js';
+import type { FoundSetting } from '../../model/settings-read.js';
 import { readOnce } from '../../store/read-once.js';
 import type { Store } from '../../store/store.js';
 import { memoryRank } from './memory-keys.js';
-
-/** One setting as found. */
-export interface FoundSetting {
-  readonly key: string;
-  readonly rawKey: string;
-  readonly value: string | null;
-  readonly origin: string;
-  /** 0 is strongest. */
-  readonly precedence: number;
-  readonly attempt: number;
-  readonly file: string;
-  readonly line: number;
-}
 
 export function readSettings(store: Store, runId: number): Promise<FoundSetting[]> {
   return onceSettings(store, runId);
@@ -84,6 +72,7 @@ function strongestFirst(a: FoundSetting, b: FoundSetting): number {
   return (
     b.attempt - a.attempt ||
     a.precedence - b.precedence ||
+    (b.fileNumber ?? 0) - (a.fileNumber ?? 0) ||
     (a.file < b.file ? 1 : a.file > b.file ? -1 : 0) ||
     b.line - a.line
   );

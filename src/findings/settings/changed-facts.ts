@@ -1,28 +1,7 @@
 /** A configuration as it would be with a change. */
 import type { AdviceChange } from '../../model/advise-results.js';
 import type { RawFacts, Told } from './facts.js';
-
-/** Sizes that follow from others, and are no longer true once those change. */
-const FOLLOWS: Readonly<Record<string, readonly string[]>> = {
-  data_parallel_size: [
-    'world_size',
-    'tensor_model_parallel_size',
-    'pipeline_model_parallel_size',
-    'context_parallel_size',
-  ],
-  num_microbatches: [
-    'world_size',
-    'tensor_model_parallel_size',
-    'pipeline_model_parallel_size',
-    'context_parallel_size',
-    'micro_batch_size',
-  ],
-  num_layers_per_virtual_pipeline_stage: ['virtual_pipeline_model_parallel_size'],
-  num_virtual_stages_per_pipeline_rank: ['virtual_pipeline_model_parallel_size'],
-  recompute_activations: ['recompute_granularity'],
-  enable_cuda_graph: ['cuda_graph_impl'],
-  external_cuda_graph: ['cuda_graph_impl'],
-};
+import { FOLLOWS } from './follows.js';
 
 /** The facts as they would be with a change. */
 export function changedFacts(facts: RawFacts, change: AdviceChange, origin = 'advice'): RawFacts {

@@ -1,36 +1,11 @@
 /** Facts of configurations that were read straight from files, by the same rules as those of a run of the store. */
 import type { EnvVariable, RunFacts, VersionName } from '../../model/log-results.js';
-import { type EffectiveConfig, effectiveConfig, type FoundSetting } from '../run/config.js';
-import type { NamedValue } from '../run/run-facts.js';
+import type { FoundVariable, SettingsRead } from '../../model/settings-read.js';
+import { type EffectiveConfig, effectiveConfig } from '../run/config.js';
 import { deviceOf } from './devices.js';
 import type { Framework, RawFacts, Told } from './facts.js';
 import { factsOfConfig } from './facts-of-config.js';
 import { SIZE_SETTINGS, withSizes } from './sizes.js';
-
-/** A setting with the number of its file in the order in which they were named. */
-export interface NumberedSetting extends FoundSetting {
-  readonly fileNumber: number;
-}
-
-export interface FoundVariable {
-  readonly key: string;
-  readonly value: string | null;
-  readonly origin: string;
-  /** 0 is strongest. */
-  readonly precedence: number;
-  readonly attempt: number;
-  readonly file: string;
-  readonly line: number;
-}
-
-export interface SettingsTold {
-  readonly settings: readonly NumberedSetting[];
-  /** In the order of their places. */
-  readonly variables: readonly FoundVariable[];
-  readonly figures: readonly Omit<NamedValue & { readonly file: string }, 'display_path'>[];
-  readonly deviceTotalBytes: number | null;
-  readonly environment: RawFacts['env_known'];
-}
 
 /** What the user says, who knows better than the files. */
 export interface Asked {
@@ -40,8 +15,8 @@ export interface Asked {
   readonly versions?: Readonly<Partial<Record<VersionName, string>>> | undefined;
 }
 
-export async function factsOfSettings(told: SettingsTold, asked: Asked = {}): Promise<RawFacts> {
-  const config = inOrderOfFiles(told.settings);
+export async function factsOfSettings(told: SettingsRead, asked: Asked = {}): Promise<RawFacts> {
+  const config = effectiveConfig(told.settings);
   const env = strongest(told.variables);
   const printed = await printedFacts(told, config, env);
   const facts = factsOfConfig({
@@ -56,11 +31,11 @@ export async function factsOfSettings(told: SettingsTold, asked: Asked = {}): Pr
 }
 
 /**
- * Versions, device and sizes as logs print them, environments name them and others make them follow; undefined where nothing does. Loaded with the
- * first of them.
+ * Versions, device and sizes as logs print them, environments name them, or other settings imply them; undefined where
+ * nothing does. The module is loaded only then.
  */
 async function printedFacts(
-  { figures, deviceTotalBytes }: SettingsTold,
+  { figures, deviceTotalBytes }: SettingsRead,
   config: EffectiveConfig,
   env: ReadonlyMap<string, Strongest>,
 ): Promise<RunFacts | undefined> {
@@ -91,37 +66,12 @@ export function askedGpu({ gpu }: Asked): { readonly name: string; readonly tota
 }
 
 /** Variables that a further environment sets, over those of a run. */
-export function withEnvironment(facts: RawFacts, told: SettingsTold): RawFacts {
+export function withEnvironment(facts: RawFacts, told: SettingsRead): RawFacts {
   const env = strongest(told.variables);
   // One that was captured whole is the one asked about.
   if (told.environment === 'whole') return { ...facts, env, env_known: 'whole' };
   const known = facts.env_known === 'none' ? told.environment : facts.env_known;
   return { ...facts, env: new Map([...facts.env, ...env]), env_known: known };
-}
-
-/** Width of the numbers of files. */
-const DIGITS = 6;
-
-/**
- * Of equal origins, the store takes the file whose name comes later, having no other order. Here the user gave one, so the number goes before
- * the name while the strongest is chosen.
- */
-function inOrderOfFiles(settings: readonly NumberedSetting[]): EffectiveConfig {
-  const { settings: chosen, conflicts } = effectiveConfig(
-    settings.map((setting) => ({
-      ...setting,
-      file: `${String(setting.fileNumber).padStart(DIGITS, '0')}${setting.file}`,
-    })),
-  );
-  const named = <Placed extends { readonly file: string }>(places: readonly Placed[]): Placed[] =>
-    places.map((place) => ({ ...place, file: place.file.slice(DIGITS) }));
-  const ordered = named(chosen);
-  const byKey = new Map(ordered.map((setting) => [setting.key, setting]));
-  return {
-    settings: ordered,
-    conflicts: conflicts.map(({ key, values }) => ({ key, values: named(values) })),
-    entry: (key) => byKey.get(key),
-  };
 }
 
 type Strongest = Told & { readonly attempt: number };

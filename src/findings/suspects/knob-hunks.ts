@@ -7,6 +7,7 @@ import {
   normaliseConfigValue,
 } from '../../knowledge/config-keys.js';
 import type { ChangedValue } from '../../model/compare-results.js';
+import { plainValue } from '../run/config.js';
 import { knobEffect, numberOf } from './knob-effects.js';
 import type { ReadFile, ReadHunk } from './read-changes.js';
 
@@ -161,14 +162,7 @@ function settingOf(name: string, value: string): Setting {
 
 /** Values as programs and people spell them: `True` and `true`, `1e3` and `1000`, `torch.bfloat16` and `bfloat16`. */
 function isSame(x: string | null, y: string | null): boolean {
-  const plain = (value: string | null): string => {
-    const text = (value ?? 'null')
-      .trim()
-      .replace(/^["']|["']$/g, '')
-      .toLowerCase()
-      .replace(/\s+/g, '');
-    return text === 'none' || text === '' ? 'null' : text.replace(/^torch\./, '');
-  };
+  const plain = (value: string | null): string => plainValue(value).toLowerCase().replace(/\s+/g, '');
   const [a, b] = [plain(x), plain(y)];
   if (a === b) return true;
   const [m, n] = [numberOf(a), numberOf(b)];

@@ -10,7 +10,8 @@ import type { Measurement } from '../../model/measurement.js';
 import type { ChangeKind } from '../../model/verify-results.js';
 import { changedConfig, changedEnv } from '../measure/changed-values.js';
 import { plainValue } from '../run/config.js';
-import { FOLLOWS, familyOf, kindOfSetting, kindOfVariable } from './kinds.js';
+import { EXPLAINED_BY } from '../settings/follows.js';
+import { familyOf, kindOfSetting, kindOfVariable } from './kinds.js';
 import { effectiveOf, type Side } from './side.js';
 import { sameValue } from './values.js';
 
@@ -50,7 +51,7 @@ export function findChanges(before: Side, after: Side, touched: ReadonlySet<stri
   const changes: FoundChange[] = [];
   for (const change of settings) {
     const kind = kindOfSetting(change.key) ?? (touched.has(change.key) ? 'setting' : undefined);
-    const follows = (FOLLOWS[change.key] ?? []).some((source) => keys.has(source));
+    const follows = (EXPLAINED_BY[change.key] ?? []).some((source) => keys.has(source));
     if (kind === undefined || follows) beside.push({ key: change.key, a: change.from, b: change.to });
     else changes.push({ ...change, kind, family: familyOf(change.key, kind) });
   }

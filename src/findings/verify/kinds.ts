@@ -58,31 +58,6 @@ export function kindOfVariable(key: string): ChangeKind | undefined {
   return ALLOCATOR_VARIABLES.includes(key) ? 'allocator' : 'environment';
 }
 
-/** Sizes that follow from others, and are no change of their own beside them. */
-export const FOLLOWS: Readonly<Record<string, readonly string[]>> = {
-  data_parallel_size: [
-    'world_size',
-    'tensor_model_parallel_size',
-    'pipeline_model_parallel_size',
-    'context_parallel_size',
-  ],
-  num_microbatches: [
-    'world_size',
-    'tensor_model_parallel_size',
-    'pipeline_model_parallel_size',
-    'context_parallel_size',
-    'micro_batch_size',
-  ],
-  make_vocab_size_divisible_by: ['tensor_model_parallel_size'],
-  padded_vocab_size: ['tensor_model_parallel_size'],
-  num_layers_per_virtual_pipeline_stage: ['virtual_pipeline_model_parallel_size', 'pipeline_model_parallel_size'],
-  recompute_activations: ['recompute_granularity'],
-  enable_cuda_graph: ['cuda_graph_impl'],
-  external_cuda_graph: ['cuda_graph_impl'],
-  cuda_graph_scope: ['cuda_graph_impl', 'cuda_graph_modules'],
-  pipeline_dtype: ['pipeline_model_parallel_size'],
-};
-
 /** Keys that one decision sets together. */
 export function familyOf(key: string, kind: ChangeKind): string {
   if (kind === 'recompute' || kind === 'activation_offload' || kind === 'graphs') return kind;

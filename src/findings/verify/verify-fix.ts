@@ -1,4 +1,5 @@
 /** `mbforensics verify-fix`: whether a change took effect, what it saved and cost against what was expected, and what limits the run now. Pure. */
+
 import type { AdviceFix } from '../../model/advise-results.js';
 import type { ContractEntry } from '../../model/compare-results.js';
 import { MbfError } from '../../model/errors.js';
@@ -10,12 +11,12 @@ import type {
   VerifyRun,
 } from '../../model/verify-results.js';
 import { compareContract, sameLayout } from '../measure/contract.js';
+import { EXPLAINED_BY } from '../settings/follows.js';
 import { bottleneckOf } from './bottleneck.js';
 import { type FoundChange, findChanges } from './changes.js';
 import { creditOf } from './credit.js';
 import { effectOf } from './effects/index.js';
 import { judge } from './judge.js';
-import { FOLLOWS } from './kinds.js';
 import { type FixMatch, matchFixes, nonFixOf } from './match-fix.js';
 import { measure, throughputLost } from './measured.js';
 import { describeRun } from './run-words.js';
@@ -135,7 +136,7 @@ function unfairOf(
     if (!blocking || ofFixes.has(key)) return [];
     // Precision and what follows from a change are changes of their own, and told as such.
     if (group === 'precision' && changed.has(key)) return [];
-    if ((FOLLOWS[key] ?? []).some((source) => changed.has(source))) return [];
+    if ((EXPLAINED_BY[key] ?? []).some((source) => changed.has(source))) return [];
     return [`${key} ${golden ?? '?'} → ${current ?? '?'}`];
   });
 }

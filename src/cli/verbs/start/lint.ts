@@ -17,12 +17,13 @@ import {
   factsOfSettings,
   withEnvironment,
 } from '../../../findings/settings/facts-of-settings.js';
-import { readSettingsOf, type SettingsInput, type SettingsRead } from '../../../ingest/read-settings.js';
+import { readSettingsOf, type SettingsInput } from '../../../ingest/read-settings.js';
 import { configFinding, normaliseConfigValue } from '../../../knowledge/config-keys.js';
 import type { AdviceChange } from '../../../model/advise-results.js';
 import { MbfError } from '../../../model/errors.js';
 import { LINT_SEVERITIES, type LintResult, type LintSeverity } from '../../../model/lint-results.js';
 import { VERSION_NAMES, type VersionName } from '../../../model/log-results.js';
+import type { SettingsRead } from '../../../model/settings-read.js';
 import { lintText } from '../../../report/lint-text.js';
 import { defineVerb } from '../../define-verb.js';
 import { EXIT } from '../../exit-codes.js';

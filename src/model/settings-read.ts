@@ -1,0 +1,50 @@
+/** Settings and variables as they were found, in files or in a store. */
+import type { MbfError } from './errors.js';
+
+interface Found {
+  readonly key: string;
+  /** Null: None, or explicitly unset. */
+  readonly value: string | null;
+  readonly origin: string;
+  /** 0 is strongest. */
+  readonly precedence: number;
+  /** The launch it belongs to, from 1. */
+  readonly attempt: number;
+  readonly file: string;
+  /** The number of the file in the order in which files were named: of equal origins the later file wins. */
+  readonly fileNumber?: number;
+  /** 1-based. */
+  readonly line: number;
+}
+
+export interface FoundSetting extends Found {
+  readonly rawKey: string;
+}
+
+export type FoundVariable = Found;
+
+/** A word or number that a log prints: `version.torch`, `gpu.name`; the last of its name. */
+export interface FoundFigure {
+  readonly name: string;
+  readonly value: number | null;
+  readonly text: string | null;
+  readonly file: string;
+  readonly line: number;
+}
+
+/** What files contain of settings, read without a store. */
+export interface SettingsRead {
+  readonly settings: readonly FoundSetting[];
+  /** In the order of their places. */
+  readonly variables: readonly FoundVariable[];
+  readonly figures: readonly FoundFigure[];
+  /** Total memory of the device as a memory line prints it. */
+  readonly deviceTotalBytes: number | null;
+  /** `whole`: a process's environment was captured. `partial`: a script or a configuration sets some. `none`: nothing. */
+  readonly environment: 'whole' | 'partial' | 'none';
+  /** Files that contain a setting, a variable or a figure, in order. */
+  readonly files: readonly string[];
+  readonly faults: readonly MbfError[];
+  /** Oddities that do not prevent reading. */
+  readonly warnings: readonly { readonly file: string; readonly line: number | null; readonly text: string }[];
+}
