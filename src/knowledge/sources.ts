@@ -19,5 +19,3 @@ export function sourceText(source: string): string {
     return Object.hasOwn(SOURCES, name) ? part.replace(name, SOURCES[name as keyof typeof SOURCES]) : part;
   });
 }
-
-export const { mem: MEM, rec: REC, off: OFF, perf: PERF, docs: DOCS } = SOURCES;

@@ -1,6 +1,7 @@
 /** The data files have the shape that their loaders promise, and every id that one of them cites exists. */
 import { describe, expect, it } from 'vitest';
 import { FIXES } from '../../src/findings/advice/fixes/index.js';
+import { NON_FIXES } from '../../src/findings/advice/non-fixes.js';
 import { lintRules } from '../../src/findings/lint/rules.js';
 import { FRAMEWORKS } from '../../src/findings/settings/facts.js';
 import { KNOB_EFFECTS } from '../../src/findings/suspects/knob-effects.js';
@@ -10,7 +11,7 @@ import { KNOB_GROUPS, KNOBS } from '../../src/knowledge/knobs/index.js';
 import { loadData } from '../../src/knowledge/load-data.js';
 import { EXPERIMENTS, WORKLOADS } from '../../src/knowledge/measured.js';
 import { VERSION_NAMES } from '../../src/model/log-results.js';
-import { COMPONENTS } from '../../src/model/vocabulary.js';
+import { CAUSES, COMPONENTS } from '../../src/model/vocabulary.js';
 import { anyOf, checkShape, oneOf, repeated, type Shape } from './schema.js';
 
 const idsOf = (rows: readonly { readonly id: string }[]): string[] => rows.map(({ id }) => id);
@@ -103,6 +104,15 @@ const SHAPES: Readonly<Record<string, Shape>> = {
       },
     },
   },
+  fixes: {
+    fixes: [
+      {
+        ...{ id: /[a-z0-9-]+/, title: 'string', order: 'integer', causes: [oneOf(...CAUSES)], source: 'string' },
+        'numerics?': oneOf(true),
+      },
+    ],
+    non_fixes: [{ id: /[a-z0-9-]+/, title: 'string', source: 'string', 'experiments?': LIST }],
+  },
   symptoms: [
     {
       ...{ id: /S\d+/, name: 'string', 'finding?': 'string' },
@@ -124,6 +134,12 @@ it('config-places has one default and names no key twice', () => {
   const rows = loadData('config-places') as readonly { readonly keys: readonly string[] }[];
   expect(rows.filter(({ keys }) => keys.length === 0)).toHaveLength(1);
   expect(repeated(rows.flatMap(({ keys }) => keys))).toEqual([]);
+});
+
+it('every fix and non-fix of fixes.yaml has code', () => {
+  const data = loadData('fixes') as Readonly<Record<'fixes' | 'non_fixes', readonly { readonly id: string }[]>>;
+  expect(idsOf(FIXES)).toEqual(idsOf(data.fixes));
+  expect(idsOf(NON_FIXES)).toEqual(idsOf(data.non_fixes));
 });
 
 describe('ids', () => {

@@ -1,4 +1,6 @@
 /** A fix as data: when it is one, what it changes, and how its saving and cost are known. */
+import { loadData } from '../../knowledge/load-data.js';
+import { sourceText } from '../../knowledge/sources.js';
 import type { AdviceChange, AdviceEvidence, SavingBy } from '../../model/advise-results.js';
 import type { VersionName } from '../../model/log-results.js';
 import type { Cause } from '../../model/vocabulary.js';
@@ -34,8 +36,9 @@ export interface Proposal {
   readonly disputes?: readonly string[];
 }
 
-export interface FixSpec {
-  /** Changes what is computed, if only by rounding: someone has to look at the loss. */
+/** A fix of `fixes.yaml`. */
+interface FixData {
+  /** Changes what is computed, if only by rounding: the loss must be checked. */
   readonly numerics?: true;
   /** Of every proposal, or the start of its id. */
   readonly id: string;
@@ -44,10 +47,22 @@ export interface FixSpec {
   readonly order: number;
   /** Verdicts that it can help with. */
   readonly causes: readonly Cause[];
-  /** The guides that say so, by name. */
+  /** The guides, by name. */
   readonly source: string;
+}
+
+export interface FixSpec extends FixData {
   /** Empty where the configuration leaves nothing to change, or is not known well enough. */
   propose(context: FixContext): readonly Proposal[];
+}
+
+const ROWS = (loadData('fixes') as { readonly fixes: readonly FixData[] }).fixes;
+const BY_ID = new Map(ROWS.map((row) => [row.id, row]));
+
+export function fixSpec(id: string, propose: FixSpec['propose']): FixSpec {
+  const row = BY_ID.get(id);
+  if (row === undefined) throw new Error(`no fix ${id}`);
+  return { ...row, source: sourceText(row.source), propose };
 }
 
 export interface FixContext {

@@ -1,6 +1,7 @@
 /** What people reach for, and what does not help here. Each says why with this run's own figures where it has any. */
 
-import { MEM, OFF, PERF, REC } from '../../knowledge/sources.js';
+import { loadData } from '../../knowledge/load-data.js';
+import { sourceText } from '../../knowledge/sources.js';
 import type { NonFix } from '../../model/advise-results.js';
 import { formatBytes } from '../../model/units.js';
 import { measured } from './experiments.js';
@@ -18,163 +19,98 @@ export interface NonFixSpec {
   readonly evidence: NonFix['evidence'];
 }
 
+interface NonFixData extends Pick<NonFixSpec, 'id' | 'title' | 'source'> {
+  readonly experiments?: readonly string[];
+}
+
 const isMemory = ({ situation: { verdict } }: FixContext): boolean =>
   verdict.cause === 'fragmentation' || verdict.cause === 'capacity' || verdict.cause === 'undecided';
 
-export const NON_FIXES: readonly NonFixSpec[] = [
-  {
-    id: 'vpp',
-    title: 'more virtual pipeline stages (VPP)',
-    source: MEM,
-    why(context) {
-      const { pp, vpp } = context.config;
-      if (!isMemory(context) || pp === null || pp < 2) return null;
-      return `VPP${vpp === null ? '' : ` (now ${vpp})`} shrinks the pipeline bubble; parameters, gradients, optimizer state and activations stay about the same. What cured the run once credited to it was expandable segments.`;
-    },
-    evidence: [measured('llama-vpp10')],
+/** Why it does not help here; null where the question does not arise. */
+const REASONS: Readonly<Record<string, NonFixSpec['why']>> = {
+  vpp(context) {
+    const { pp, vpp } = context.config;
+    if (!isMemory(context) || pp === null || pp < 2) return null;
+    return `VPP${vpp === null ? '' : ` (now ${vpp})`} shrinks the pipeline bubble; parameters, gradients, optimizer state and activations stay about the same. What cured the run once credited to it was expandable segments.`;
   },
-  {
-    id: 'recompute-layernorm',
-    title: 'selective recompute of layernorm',
-    source: REC,
-    why(context) {
-      const modules = modulesInForce(context);
-      if (!isMemory(context) || modules === null) return null;
-      return modules.includes('layernorm')
-        ? 'It is in recompute_modules already; its activations are too small to move a peak.'
-        : 'Its activations are too small to move a peak.';
-    },
-    evidence: [measured('llama-layernorm')],
+  'recompute-layernorm'(context) {
+    const modules = modulesInForce(context);
+    if (!isMemory(context) || modules === null) return null;
+    return modules.includes('layernorm')
+      ? 'It is in recompute_modules already; its activations are too small to move a peak.'
+      : 'Its activations are too small to move a peak.';
   },
-  {
-    id: 'recompute-core-attn',
-    title: 'selective recompute of core_attn',
-    source: REC,
-    why(context) {
-      const modules = modulesInForce(context);
-      if (!isMemory(context) || modules === null || !hasFlashAttention(context.view)) return null;
-      const backend = context.view.setting('attention_backend');
-      const how =
-        backend.by === 'told' && backend.value !== null
-          ? `attention_backend ${backend.value}`
-          : 'flash or fused attention (Transformer Engine’s default)';
-      const now = modules.includes('core_attn')
-        ? 'It is in recompute_modules already and saves nothing: '
-        : 'It saves nothing here: ';
-      return `${now}${how} recomputes the scores in its own kernel already.`;
-    },
-    evidence: [measured('moonlight-core_attn')],
+  'recompute-core-attn'(context) {
+    const modules = modulesInForce(context);
+    if (!isMemory(context) || modules === null || !hasFlashAttention(context.view)) return null;
+    const backend = context.view.setting('attention_backend');
+    const how =
+      backend.by === 'told' && backend.value !== null
+        ? `attention_backend ${backend.value}`
+        : 'flash or fused attention (Transformer Engine’s default)';
+    const now = modules.includes('core_attn')
+      ? 'It is in recompute_modules already and saves nothing: '
+      : 'It saves nothing here: ';
+    return `${now}${how} recomputes the scores in its own kernel already.`;
   },
-  {
-    id: 'recompute-mlp-core-attn',
-    title: 'recompute of mlp and core_attn together',
-    source: REC,
-    why(context) {
-      const modules = modulesInForce(context);
-      if (!isMemory(context) || modules === null || !hasFlashAttention(context.view)) return null;
-      return 'Worse than mlp alone: attention is recomputed twice, for no memory.';
-    },
-    evidence: [measured('llama-mlp-core'), measured('llama-mlp')],
+  'recompute-mlp-core-attn'(context) {
+    const modules = modulesInForce(context);
+    if (!isMemory(context) || modules === null || !hasFlashAttention(context.view)) return null;
+    return 'Worse than mlp alone: attention is recomputed twice, for no memory.';
   },
-  {
-    id: 'recompute-mlp-experts',
-    title: 'selective recompute of mlp in layers of experts',
-    source: 'Megatron-LM megatron/core/transformer/moe',
-    why(context) {
-      if (!isMemory(context) || !isMoe(context)) return null;
-      return 'The module mlp is the dense feed-forward block: in layers of experts it recomputes nothing. Theirs are moe, moe_act and shared_experts.';
-    },
-    evidence: [],
+  'recompute-mlp-experts'(context) {
+    if (!isMemory(context) || !isMoe(context)) return null;
+    return 'The module mlp is the dense feed-forward block: in layers of experts it recomputes nothing. Theirs are moe, moe_act and shared_experts.';
   },
-  {
-    id: 'tp-experts',
-    title: 'more tensor parallelism for the experts',
-    source: `${PERF}; Megatron-Core documentation`,
-    why(context) {
-      if (!isMemory(context) || !isMoe(context)) return null;
-      return 'TP does not shrink experts: they are cut by EP, by their own ETP and by PP. Of those, EP within the NVLink domain is the cheap one.';
-    },
-    evidence: [],
+  'tp-experts'(context) {
+    if (!isMemory(context) || !isMoe(context)) return null;
+    return 'TP does not shrink experts: they are cut by EP, by their own ETP and by PP. Of those, EP within the NVLink domain is the cheap one.';
   },
-  {
-    id: 'expandable-segments',
-    title: 'expandable segments',
-    source: MEM,
-    why(context) {
-      const { situation } = context;
-      if (situation.verdict.cause !== 'capacity') return null;
-      if (hasExpandable(context)) return 'They are on already.';
-      const idle = idleBytes(situation);
-      return `There is hardly anything to gain: ${idle === null ? 'what lies idle inside PyTorch' : `${formatBytes(idle)} that lie idle inside PyTorch`} cannot serve the request. It costs nothing to set them all the same.`;
-    },
-    evidence: [],
+  'expandable-segments'(context) {
+    const { situation } = context;
+    if (situation.verdict.cause !== 'capacity') return null;
+    if (hasExpandable(context)) return 'They are on already.';
+    const idle = idleBytes(situation);
+    return `There is hardly anything to gain: ${idle === null ? 'what lies idle inside PyTorch' : `${formatBytes(idle)} that lie idle inside PyTorch`} cannot serve the request. It costs nothing to set them all the same.`;
   },
-  {
-    id: 'activation-offload-pp',
-    title: 'CPU offload of activations, of fewer layers',
-    source: `${MEM}; ${OFF}`,
-    why(context) {
-      const { pp } = context.config;
-      if (!isMemory(context) || pp === null || pp < 2) return null;
-      return `Megatron-Core refuses it with pipeline parallelism (PP ${pp}), for any number of layers.`;
-    },
-    evidence: [measured('llama-offload-2')],
+  'activation-offload-pp'(context) {
+    const { pp } = context.config;
+    if (!isMemory(context) || pp === null || pp < 2) return null;
+    return `Megatron-Core refuses it with pipeline parallelism (PP ${pp}), for any number of layers.`;
   },
-  {
-    id: 'activation-offload-moe',
-    title: 'CPU offload of activations for a large model of experts',
-    source: OFF,
-    why(context) {
-      const { pp, experts, layers, hidden } = context.config;
-      if (!isMemory(context) || !experts || pp !== 1 || layers === null || hidden === null || layers < 40) return null;
-      return `It needs PP 1, which puts all ${layers} layers on each GPU: weights and optimizer leave little room for what it could move. Offload a fraction of the optimizer instead, which works with PP.`;
-    },
-    evidence: [measured('qwen-activations-24')],
+  'activation-offload-moe'(context) {
+    const { pp, experts, layers, hidden } = context.config;
+    if (!isMemory(context) || !experts || pp !== 1 || layers === null || hidden === null || layers < 40) return null;
+    return `It needs PP 1, which puts all ${layers} layers on each GPU: weights and optimizer leave little room for what it could move. Offload a fraction of the optimizer instead, which works with PP.`;
   },
-  {
-    id: 'distributed-optimizer-dp1',
-    title: 'the distributed optimizer',
-    source: MEM,
-    why(context) {
-      const { dp, cp } = context.config;
-      if (!isMemory(context) || dp === null || dp * (cp ?? 1) > 1) return null;
-      if (!isUnset(context.view, 'use_distributed_optimizer')) return null;
-      return 'With one replica there is nothing to share the state with.';
-    },
-    evidence: [],
+  'distributed-optimizer-dp1'(context) {
+    const { dp, cp } = context.config;
+    if (!isMemory(context) || dp === null || dp * (cp ?? 1) > 1) return null;
+    if (!isUnset(context.view, 'use_distributed_optimizer')) return null;
+    return 'With one replica there is nothing to share the state with.';
   },
-  {
-    id: 'layout-against-leak',
-    title: 'another layout, recompute or offload',
-    source: MEM,
-    why({ situation }) {
-      if (situation.verdict.cause !== 'leak') return null;
-      return 'What grows with every step fills any device, only later: the code that keeps it has to let it go.';
-    },
-    evidence: [],
+  'layout-against-leak'({ situation }) {
+    if (situation.verdict.cause !== 'leak') return null;
+    return 'What grows with every step fills any device, only later: the code that keeps it has to let it go.';
   },
-  {
-    id: 'model-against-outside',
-    title: 'another layout, recompute or offload',
-    source: MEM,
-    why({ situation }) {
-      if (situation.verdict.cause !== 'external_pressure' || situation.verdict.detail === 'nccl') return null;
-      return 'The memory is held outside PyTorch’s allocator: what the model needs is not what filled the device.';
-    },
-    evidence: [],
+  'model-against-outside'({ situation }) {
+    if (situation.verdict.cause !== 'external_pressure' || situation.verdict.detail === 'nccl') return null;
+    return 'The memory is held outside PyTorch’s allocator: what the model needs is not what filled the device.';
   },
-  {
-    id: 'optimizer-offload-fraction-0',
-    title: 'optimizer offload as it is set',
-    source: OFF,
-    why(context) {
-      const fraction = Number(context.view.setting('optimizer_offload_fraction').value ?? 0);
-      if (!isSet(context.view, 'optimizer_cpu_offload') || fraction > 0) return null;
-      return 'optimizer_cpu_offload is on with optimizer_offload_fraction 0.0, which moves nothing.';
-    },
-    evidence: [],
+  'optimizer-offload-fraction-0'(context) {
+    const fraction = Number(context.view.setting('optimizer_offload_fraction').value ?? 0);
+    if (!isSet(context.view, 'optimizer_cpu_offload') || fraction > 0) return null;
+    return 'optimizer_cpu_offload is on with optimizer_offload_fraction 0.0, which moves nothing.';
   },
-];
+};
+
+const ROWS = (loadData('fixes') as { readonly non_fixes: readonly NonFixData[] }).non_fixes;
+
+export const NON_FIXES: readonly NonFixSpec[] = ROWS.map(({ id, title, source, experiments = [] }) => {
+  const why = REASONS[id];
+  if (why === undefined) throw new Error(`no reason for the non-fix ${id}`);
+  return { id, title, source: sourceText(source), why, evidence: experiments.map(measured) };
+});
 
 export function nonFixesOf(context: FixContext): NonFix[] {
   return NON_FIXES.flatMap(({ id, title, source, evidence, why }) => {

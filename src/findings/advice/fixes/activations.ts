@@ -1,166 +1,129 @@
 /** Activations: fewer at once, or in host memory. */
 
-import { OFF, PERF, REC } from '../../../knowledge/sources.js';
 import { measured } from '../experiments.js';
-import { type FixSpec, isOlder, isSet, isUnset, listOf, settings, wordOf } from '../fix.js';
+import { type FixSpec, fixSpec, isOlder, isSet, isUnset, listOf, settings, wordOf } from '../fix.js';
 import { hasGraphs } from './allocator.js';
 import { isMoe, modulesInForce } from './recompute.js';
 
-const regather: FixSpec = {
-  id: 'lora-regather',
-  title: 'LoRA inputs gathered again instead of kept',
-  order: 15,
-  causes: ['capacity'],
-  source: 'Megatron Bridge memory tuning skill, today’s order of triage',
-  propose(context) {
-    const { view, config } = context;
-    const adapter = `${wordOf(view, 'peft_scheme')} ${wordOf(view, 'peft._target_')}`;
-    if (!/lora/.test(adapter) || !isSet(view, 'sequence_parallel') || config.tp === null || config.tp < 2) return [];
-    if (isSet(view, 'sequence_parallel_input_regather') || hasGraphs(context) || isSet(view, 'cpu_offloading'))
-      return [];
-    const modules = modulesInForce(context);
-    if (modules === null || modules.includes('mlp')) return [];
-    return [
-      {
-        id: 'lora-regather',
-        title: 'sequence_parallel_input_regather=True of the LoRA configuration',
-        change: settings({ sequence_parallel_input_regather: 'True' }),
-        saving: { bytes: null, by: null, text: '−4.73, −1.57 and −0.81 GB on three models' },
-        cost: {
-          percent: 6.7,
-          text: '0.3 to 6.7 %, the more the more it saves',
-          evidence: [1, 2, 3].map((model) => measured(`lora-regather-${model}`)),
-        },
+const regather = fixSpec('lora-regather', (context) => {
+  const { view, config } = context;
+  const adapter = `${wordOf(view, 'peft_scheme')} ${wordOf(view, 'peft._target_')}`;
+  if (!/lora/.test(adapter) || !isSet(view, 'sequence_parallel') || config.tp === null || config.tp < 2) return [];
+  if (isSet(view, 'sequence_parallel_input_regather') || hasGraphs(context) || isSet(view, 'cpu_offloading')) return [];
+  const modules = modulesInForce(context);
+  if (modules === null || modules.includes('mlp')) return [];
+  return [
+    {
+      id: 'lora-regather',
+      title: 'sequence_parallel_input_regather=True of the LoRA configuration',
+      change: settings({ sequence_parallel_input_regather: 'True' }),
+      saving: { bytes: null, by: null, text: '−4.73, −1.57 and −0.81 GB on three models' },
+      cost: {
+        percent: 6.7,
+        text: '0.3 to 6.7 %, the more the more it saves',
+        evidence: [1, 2, 3].map((model) => measured(`lora-regather-${model}`)),
       },
-    ];
-  },
-};
+    },
+  ];
+});
 
-const microBatch: FixSpec = {
-  id: 'micro-batch',
-  title: 'smaller micro-batches',
-  order: 40,
-  causes: ['capacity'],
-  source: `${REC}; ${PERF}`,
-  propose({ config }) {
-    const { mbs } = config;
-    if (mbs === null || mbs < 2 || mbs % 2 !== 0) return [];
-    return [
-      {
-        id: `micro-batch-${mbs / 2}`,
-        title: `micro_batch_size ${mbs} → ${mbs / 2}, the global batch unchanged`,
-        change: settings({ micro_batch_size: String(mbs / 2) }),
-        cost: {
-          percent: null,
-          text: 'smaller kernels and twice the accumulation steps; no source has a figure',
-          evidence: [],
-        },
+const microBatch = fixSpec('micro-batch', ({ config }) => {
+  const { mbs } = config;
+  if (mbs === null || mbs < 2 || mbs % 2 !== 0) return [];
+  return [
+    {
+      id: `micro-batch-${mbs / 2}`,
+      title: `micro_batch_size ${mbs} → ${mbs / 2}, the global batch unchanged`,
+      change: settings({ micro_batch_size: String(mbs / 2) }),
+      cost: {
+        percent: null,
+        text: 'smaller kernels and twice the accumulation steps; no source has a figure',
+        evidence: [],
       },
-    ];
-  },
-};
+    },
+  ];
+});
 
-const packed: FixSpec = {
-  id: 'packed-length',
-  title: 'shorter packs',
-  order: 41,
-  causes: ['capacity'],
-  source: PERF,
-  propose({ view }) {
-    const found = view.setting('packed_sequence_size');
-    const size = Number(found.value);
-    if (found.value === null || !Number.isInteger(size) || size < 2048 || size % 2 !== 0) return [];
-    return [
-      {
-        id: 'packed-length',
-        title: `packed_sequence_size ${size} → ${size / 2}`,
-        change: settings({ packed_sequence_size: String(size / 2) }),
-        requires: ['no single sequence is longer'],
-        saving: { bytes: null, by: null, text: 'activations go with the length of a pack: about half of them' },
-        cost: { percent: null, text: 'fewer sequences a pack; no source has a figure', evidence: [] },
-      },
-    ];
-  },
-};
+const packed = fixSpec('packed-length', ({ view }) => {
+  const found = view.setting('packed_sequence_size');
+  const size = Number(found.value);
+  if (found.value === null || !Number.isInteger(size) || size < 2048 || size % 2 !== 0) return [];
+  return [
+    {
+      id: 'packed-length',
+      title: `packed_sequence_size ${size} → ${size / 2}`,
+      change: settings({ packed_sequence_size: String(size / 2) }),
+      requires: ['no single sequence is longer'],
+      saving: { bytes: null, by: null, text: 'activations go with the length of a pack: about half of them' },
+      cost: { percent: null, text: 'fewer sequences a pack; no source has a figure', evidence: [] },
+    },
+  ];
+});
 
-const hostLayers: FixSpec = {
-  id: 'activation-offload',
-  title: 'activations of whole layers in host memory',
-  order: 66,
-  causes: ['capacity'],
-  source: `${OFF}; ${PERF}`,
-  propose(context) {
-    const { view, config } = context;
-    if (!isUnset(view, 'cpu_offloading') || config.layers === null || config.layers < 2) return [];
-    const layers = Math.ceil(config.layers / 2);
-    // Recompute of what flash attention recomputes anyway is dropped without a loss; any other recompute stands against offload.
-    const modules = modulesInForce(context);
-    const idle = modules?.every((name) => name === 'core_attn') === true;
-    return [
-      {
-        id: 'activation-offload',
-        title: `cpu_offloading=True of ${layers} layers`,
-        change: settings({
-          cpu_offloading: 'True',
-          cpu_offloading_num_layers: String(layers),
-          cpu_offloading_activations: 'True',
-          cpu_offloading_weights: 'False',
-          ...(idle && modules !== null && modules.length > 0
-            ? { recompute_granularity: null, recompute_modules: null }
-            : {}),
-        }),
-        requires: [
-          'PP 1, no recompute, no CUDA graphs but full_iteration',
-          'room for the activations in host memory, shared by the GPUs of a host',
-          'NCCL_NET_GDR_LEVEL=PHB (NCCL up to 2.25) or NCCL_NET_GDR_C2C=1 (from 2.26), else it collides with the network',
-        ],
-        cost: { percent: null, text: 'bound by transfers; far less on Grace than on x86 hosts', evidence: [] },
-        disputes: [
-          'D9: The recompute skill calls offload free of compute cost, the offloading skill says it always costs. It costs unless transfers hide, so the latter is followed.',
-        ],
-      },
-    ];
-  },
-};
+const hostLayers = fixSpec('activation-offload', (context) => {
+  const { view, config } = context;
+  if (!isUnset(view, 'cpu_offloading') || config.layers === null || config.layers < 2) return [];
+  const layers = Math.ceil(config.layers / 2);
+  // Recompute of what flash attention recomputes anyway is dropped without a loss; any other recompute stands against offload.
+  const modules = modulesInForce(context);
+  const idle = modules?.every((name) => name === 'core_attn') === true;
+  return [
+    {
+      id: 'activation-offload',
+      title: `cpu_offloading=True of ${layers} layers`,
+      change: settings({
+        cpu_offloading: 'True',
+        cpu_offloading_num_layers: String(layers),
+        cpu_offloading_activations: 'True',
+        cpu_offloading_weights: 'False',
+        ...(idle && modules !== null && modules.length > 0
+          ? { recompute_granularity: null, recompute_modules: null }
+          : {}),
+      }),
+      requires: [
+        'PP 1, no recompute, no CUDA graphs but full_iteration',
+        'room for the activations in host memory, shared by the GPUs of a host',
+        'NCCL_NET_GDR_LEVEL=PHB (NCCL up to 2.25) or NCCL_NET_GDR_C2C=1 (from 2.26), else it collides with the network',
+      ],
+      cost: { percent: null, text: 'bound by transfers; far less on Grace than on x86 hosts', evidence: [] },
+      disputes: [
+        'D9: The recompute skill calls offload free of compute cost, the offloading skill says it always costs. It costs unless transfers hide, so the latter is followed.',
+      ],
+    },
+  ];
+});
 
-const fineGrained: FixSpec = {
-  id: 'fine-grained-offload',
-  title: 'activations of single modules in host memory',
-  order: 65,
-  causes: ['capacity'],
-  source: OFF,
-  propose(context) {
-    const { view } = context;
-    // Older releases have no such thing; an unknown one is taken for newer, and the fix says what it needs.
-    if (isOlder(view, 'megatron_core', '0.16')) return [];
-    if (!isUnset(view, 'fine_grained_activation_offloading') || wordOf(view, 'transformer_impl') === 'local') return [];
-    const recomputed = modulesInForce(context);
-    if (recomputed === null) return [];
-    const wanted = isMoe(context) ? ['expert_fc1', 'moe_act'] : ['core_attn', 'attn_proj'];
-    // What is recomputed is not kept, so there is nothing to move.
-    const modules = wanted.filter((name) => !recomputed.includes(name));
-    if (modules.length === 0 || (modules.includes('attn_proj') && !modules.includes('core_attn'))) return [];
-    if (listOf(view, 'offload_modules').length > 0) return [];
-    return [
-      {
-        id: 'fine-grained-offload',
-        title: `fine_grained_activation_offloading=True, offload_modules=${JSON.stringify(modules)}`,
-        change: {
-          settings: {
-            fine_grained_activation_offloading: 'True',
-            offload_modules: JSON.stringify(modules),
-          },
-          env: { NVTE_CPU_OFFLOAD_V1: '1' },
+const fineGrained = fixSpec('fine-grained-offload', (context) => {
+  const { view } = context;
+  // Older releases have no such thing; an unknown one is taken for newer, and the fix says what it needs.
+  if (isOlder(view, 'megatron_core', '0.16')) return [];
+  if (!isUnset(view, 'fine_grained_activation_offloading') || wordOf(view, 'transformer_impl') === 'local') return [];
+  const recomputed = modulesInForce(context);
+  if (recomputed === null) return [];
+  const wanted = isMoe(context) ? ['expert_fc1', 'moe_act'] : ['core_attn', 'attn_proj'];
+  // What is recomputed is not kept, so there is nothing to move.
+  const modules = wanted.filter((name) => !recomputed.includes(name));
+  if (modules.length === 0 || (modules.includes('attn_proj') && !modules.includes('core_attn'))) return [];
+  if (listOf(view, 'offload_modules').length > 0) return [];
+  return [
+    {
+      id: 'fine-grained-offload',
+      title: `fine_grained_activation_offloading=True, offload_modules=${JSON.stringify(modules)}`,
+      change: {
+        settings: {
+          fine_grained_activation_offloading: 'True',
+          offload_modules: JSON.stringify(modules),
         },
-        requires: ['Megatron-Core 0.16 or newer', 'Transformer Engine', 'room in host memory'],
-        cost: {
-          percent: null,
-          text: 'transfers, hidden where the host link is fast; no source has a figure',
-          evidence: [],
-        },
+        env: { NVTE_CPU_OFFLOAD_V1: '1' },
       },
-    ];
-  },
-};
+      requires: ['Megatron-Core 0.16 or newer', 'Transformer Engine', 'room in host memory'],
+      cost: {
+        percent: null,
+        text: 'transfers, hidden where the host link is fast; no source has a figure',
+        evidence: [],
+      },
+    },
+  ];
+});
 
 export const ACTIVATION_FIXES: readonly FixSpec[] = [regather, microBatch, packed, fineGrained, hostLayers];

@@ -1,11 +1,21 @@
 /** Settings of the process's environment: no model, no layout, no step time changes. */
 import { readAllocConf } from '../../../allocator/settings.js';
 import { ALLOCATOR_VARIABLES } from '../../../knowledge/env-keys.js';
-import { MEM, PERF } from '../../../knowledge/sources.js';
+import { SOURCES } from '../../../knowledge/sources.js';
 import type { AdviceChange } from '../../../model/advise-results.js';
 import { formatBytes } from '../../../model/units.js';
 import { measured } from '../experiments.js';
-import { type FixContext, type FixSpec, FREE, isOlder, isSet, type Saving, unmeasured, wordOf } from '../fix.js';
+import {
+  type FixContext,
+  type FixSpec,
+  FREE,
+  fixSpec,
+  isOlder,
+  isSet,
+  type Saving,
+  unmeasured,
+  wordOf,
+} from '../fix.js';
 import { deviceFreeBytes, idleBytes, type Situation, shortfallOf } from '../situation.js';
 
 /** Whether CUDA graphs are captured in any way. */
@@ -80,158 +90,123 @@ function fromMessage(situation: Situation): Saving {
   };
 }
 
-const expandable: FixSpec = {
-  id: 'expandable-segments',
-  title: 'expandable segments',
-  order: 10,
-  causes: ['fragmentation'],
-  source: MEM,
-  propose(context) {
-    if (hasExpandable(context)) return [];
-    const { situation, view } = context;
-    const text = allocatorText(context);
-    // The other allocator knows no segments at all.
-    if (text !== null && /backend\s*:\s*cudaMallocAsync/i.test(text)) return [];
-    const graphs = hasGraphs(context) && view.env('NCCL_GRAPH_REGISTER').value !== '0';
-    const change: AdviceChange = {
-      settings: {},
-      env: {
-        PYTORCH_CUDA_ALLOC_CONF: withExpandable(text),
-        ...(graphs ? { NCCL_GRAPH_REGISTER: '0' } : {}),
+const expandable = fixSpec('expandable-segments', (context) => {
+  if (hasExpandable(context)) return [];
+  const { situation, view } = context;
+  const text = allocatorText(context);
+  // The other allocator knows no segments at all.
+  if (text !== null && /backend\s*:\s*cudaMallocAsync/i.test(text)) return [];
+  const graphs = hasGraphs(context) && view.env('NCCL_GRAPH_REGISTER').value !== '0';
+  const change: AdviceChange = {
+    settings: {},
+    env: {
+      PYTORCH_CUDA_ALLOC_CONF: withExpandable(text),
+      ...(graphs ? { NCCL_GRAPH_REGISTER: '0' } : {}),
+    },
+  };
+  return [
+    {
+      id: 'expandable-segments',
+      title: 'PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True on every rank',
+      change,
+      requires: [
+        'exported before the launch, on every rank',
+        ...(graphs ? ['NCCL_GRAPH_REGISTER=0, since CUDA graphs are captured'] : []),
+      ],
+      saving: replayed(situation) ?? fromMessage(situation),
+      cost: {
+        percent: 0,
+        text: 'none',
+        evidence: [measured('llama-expandable')],
       },
-    };
-    return [
-      {
-        id: 'expandable-segments',
-        title: 'PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True on every rank',
-        change,
-        requires: [
-          'exported before the launch, on every rank',
-          ...(graphs ? ['NCCL_GRAPH_REGISTER=0, since CUDA graphs are captured'] : []),
-        ],
-        saving: replayed(situation) ?? fromMessage(situation),
-        cost: {
-          percent: 0,
-          text: 'none',
-          evidence: [measured('llama-expandable')],
-        },
-        disputes: [
-          'D6: The performance guides mention it last, as an extra; the memory tuning skill puts it first. With evidence of fragmentation the skill is followed.',
-        ],
-      },
-    ];
-  },
-};
+      disputes: [
+        'D6: The performance guides mention it last, as an extra; the memory tuning skill puts it first. With evidence of fragmentation the skill is followed.',
+      ],
+    },
+  ];
+});
 
-const recordStreams: FixSpec = {
-  id: 'avoid-record-streams',
-  title: 'NCCL buffers are not kept alive',
-  order: 12,
-  causes: ['capacity', 'synchronisation', 'external_pressure'],
-  source: PERF,
-  propose({ view }) {
-    const found = view.env('TORCH_NCCL_AVOID_RECORD_STREAMS');
-    if (found.by === 'unknown' || found.value === '1') return [];
-    return [
-      {
-        id: 'avoid-record-streams',
-        title: 'TORCH_NCCL_AVOID_RECORD_STREAMS=1',
-        change: { settings: {}, env: { TORCH_NCCL_AVOID_RECORD_STREAMS: '1' } },
-        saving: {
-          bytes: null,
-          by: null,
-          text: 'communication buffers go back to the cache at once; how many bytes, no source tells',
-        },
-        cost: FREE,
+const recordStreams = fixSpec('avoid-record-streams', ({ view }) => {
+  const found = view.env('TORCH_NCCL_AVOID_RECORD_STREAMS');
+  if (found.by === 'unknown' || found.value === '1') return [];
+  return [
+    {
+      id: 'avoid-record-streams',
+      title: 'TORCH_NCCL_AVOID_RECORD_STREAMS=1',
+      change: { settings: {}, env: { TORCH_NCCL_AVOID_RECORD_STREAMS: '1' } },
+      saving: {
+        bytes: null,
+        by: null,
+        text: 'communication buffers go back to the cache at once; how many bytes, no source tells',
       },
-    ];
-  },
-};
+      cost: FREE,
+    },
+  ];
+});
 
-const nvls: FixSpec = {
-  id: 'nvls-off',
-  title: 'no NVLink SHARP buffers',
-  order: 13,
-  causes: ['capacity', 'external_pressure'],
-  source: PERF,
-  propose({ view }) {
-    const found = view.env('NCCL_NVLS_ENABLE');
-    if (found.by === 'unknown' || found.value === '0' || isSet(view, 'use_sharp')) return [];
-    return [
-      {
-        id: 'nvls-off',
-        title: 'NCCL_NVLS_ENABLE=0',
-        change: { settings: {}, env: { NCCL_NVLS_ENABLE: '0' } },
-        requires: ['NVLink SHARP is not used'],
-        saving: {
-          bytes: null,
-          by: null,
-          text: 'NVLS buffers of every communicator, outside PyTorch; how many bytes, no source tells',
-        },
-        cost: unmeasured('none where NVLink SHARP is not used'),
+const nvls = fixSpec('nvls-off', ({ view }) => {
+  const found = view.env('NCCL_NVLS_ENABLE');
+  if (found.by === 'unknown' || found.value === '0' || isSet(view, 'use_sharp')) return [];
+  return [
+    {
+      id: 'nvls-off',
+      title: 'NCCL_NVLS_ENABLE=0',
+      change: { settings: {}, env: { NCCL_NVLS_ENABLE: '0' } },
+      requires: ['NVLink SHARP is not used'],
+      saving: {
+        bytes: null,
+        by: null,
+        text: 'NVLS buffers of every communicator, outside PyTorch; how many bytes, no source tells',
       },
-    ];
-  },
-};
+      cost: unmeasured('none where NVLink SHARP is not used'),
+    },
+  ];
+});
 
-const graphStreams: FixSpec = {
-  id: 'graph-stream-reuse',
-  title: 'graph pools reuse memory across streams',
-  order: 14,
-  causes: ['graph_pools', 'capacity'],
-  source: 'Megatron Bridge performance recipes',
-  propose(context) {
-    if (!hasGraphs(context) || isOlder(context.view, 'torch', '2.10')) return [];
-    const text = allocatorText(context);
-    if (text?.includes('graph_capture_record_stream_reuse:True')) return [];
-    return [
-      {
-        id: 'graph-stream-reuse',
-        title: 'graph_capture_record_stream_reuse:True',
-        change: {
-          settings: {},
-          env: { PYTORCH_CUDA_ALLOC_CONF: [text, 'graph_capture_record_stream_reuse:True'].filter(Boolean).join(',') },
-        },
-        requires: ['torch 2.10 or newer'],
-        saving: {
-          bytes: null,
-          by: null,
-          text: 'blocks freed during capture are reused in it; how many bytes, no source tells',
-        },
-        cost: FREE,
+const graphStreams = fixSpec('graph-stream-reuse', (context) => {
+  if (!hasGraphs(context) || isOlder(context.view, 'torch', '2.10')) return [];
+  const text = allocatorText(context);
+  if (text?.includes('graph_capture_record_stream_reuse:True')) return [];
+  return [
+    {
+      id: 'graph-stream-reuse',
+      title: 'graph_capture_record_stream_reuse:True',
+      change: {
+        settings: {},
+        env: { PYTORCH_CUDA_ALLOC_CONF: [text, 'graph_capture_record_stream_reuse:True'].filter(Boolean).join(',') },
       },
-    ];
-  },
-};
+      requires: ['torch 2.10 or newer'],
+      saving: {
+        bytes: null,
+        by: null,
+        text: 'blocks freed during capture are reused in it; how many bytes, no source tells',
+      },
+      cost: FREE,
+    },
+  ];
+});
 
-const graphsOff: FixSpec = {
-  id: 'graphs-off',
-  title: 'no CUDA graphs',
-  order: 45,
-  causes: ['graph_pools', 'capacity'],
-  source: PERF,
-  propose(context) {
-    const { view, situation } = context;
-    if (!hasGraphs(context)) return [];
-    const impl = wordOf(view, 'cuda_graph_impl');
-    const bytes = situation.components?.get('graph_pool') ?? null;
-    return [
-      {
-        id: 'graphs-off',
-        title: `cuda_graph_impl none instead of ${impl}`,
-        change: { settings: { cuda_graph_impl: 'none' }, env: {} },
-        saving:
-          bytes === null
-            ? { bytes: null, by: null, text: 'a few GB of static buffers, more than 10 GB with pipeline parallelism' }
-            : { bytes, by: 'attribution', text: `the ${formatBytes(bytes)} that were live in graph pools` },
-        cost: {
-          percent: null,
-          text: 'what graphs gained: 15 to 25 % of a step where launches limit it',
-          evidence: [{ text: 'step −15 … −25 % when launch-bound', grade: 'documented', source: PERF }],
-        },
+const graphsOff = fixSpec('graphs-off', (context) => {
+  const { view, situation } = context;
+  if (!hasGraphs(context)) return [];
+  const impl = wordOf(view, 'cuda_graph_impl');
+  const bytes = situation.components?.get('graph_pool') ?? null;
+  return [
+    {
+      id: 'graphs-off',
+      title: `cuda_graph_impl none instead of ${impl}`,
+      change: { settings: { cuda_graph_impl: 'none' }, env: {} },
+      saving:
+        bytes === null
+          ? { bytes: null, by: null, text: 'a few GB of static buffers, more than 10 GB with pipeline parallelism' }
+          : { bytes, by: 'attribution', text: `the ${formatBytes(bytes)} that were live in graph pools` },
+      cost: {
+        percent: null,
+        text: 'what graphs gained: 15 to 25 % of a step where launches limit it',
+        evidence: [{ text: 'step −15 … −25 % when launch-bound', grade: 'documented', source: SOURCES.perf }],
       },
-    ];
-  },
-};
+    },
+  ];
+});
 
 export const ALLOCATOR_FIXES: readonly FixSpec[] = [expandable, recordStreams, nvls, graphStreams, graphsOff];

@@ -1,12 +1,13 @@
 /** Optimizer state, gradients and weights: how they are stored, sharded, and what of them lives in host memory. */
 
-import { DOCS, MEM, OFF, PERF } from '../../../knowledge/sources.js';
+import { SOURCES } from '../../../knowledge/sources.js';
 import { formatBytes } from '../../../model/units.js';
 import { experimentOf, measured } from '../experiments.js';
 import {
   type FixContext,
   type FixSpec,
   FREE,
+  fixSpec,
   isSet,
   isUnset,
   liveBytes,
@@ -31,158 +32,117 @@ function share(live: number | null, part: number, text: string): { readonly savi
 const isAdam = ({ view }: FixContext): boolean => (wordOf(view, 'optimizer') ?? 'adam').includes('adam');
 const isFsdp = ({ view }: FixContext): boolean => isSet(view, 'use_megatron_fsdp') || isSet(view, 'use_torch_fsdp2');
 
-const distributed: FixSpec = {
-  id: 'distributed-optimizer',
-  title: 'distributed optimizer',
-  order: 20,
-  causes: ['capacity'],
-  source: `${MEM}; ${PERF}`,
-  propose(context) {
-    const { view, config } = context;
-    const dp = config.dp === null ? null : config.dp * (config.cp ?? 1);
-    if (!isUnset(view, 'use_distributed_optimizer') || dp === null || dp < 2 || isFsdp(context) || !isAdam(context))
-      return [];
-    return [
-      {
-        id: 'distributed-optimizer',
-        title: 'use_distributed_optimizer=True',
-        change: settings({ use_distributed_optimizer: 'True' }),
-        ...share(optimizerBytes(context), 1 - 1 / dp, `all but one ${dp}th of the optimizer state,`),
-        cost: {
-          percent: 1.5,
-          text: '1 to 2 %, or none where its communication is hidden',
-          evidence: [{ text: '−1 … −2 % throughput', grade: 'documented', source: MEM }],
-        },
-        disputes: [
-          'D4: The performance guides say no added communication, the memory tuning skill 1 to 2 %: the volume is the same, what is not overlapped shows. The larger cost is assumed.',
-        ],
+const distributed = fixSpec('distributed-optimizer', (context) => {
+  const { view, config } = context;
+  const dp = config.dp === null ? null : config.dp * (config.cp ?? 1);
+  if (!isUnset(view, 'use_distributed_optimizer') || dp === null || dp < 2 || isFsdp(context) || !isAdam(context))
+    return [];
+  return [
+    {
+      id: 'distributed-optimizer',
+      title: 'use_distributed_optimizer=True',
+      change: settings({ use_distributed_optimizer: 'True' }),
+      ...share(optimizerBytes(context), 1 - 1 / dp, `all but one ${dp}th of the optimizer state,`),
+      cost: {
+        percent: 1.5,
+        text: '1 to 2 %, or none where its communication is hidden',
+        evidence: [{ text: '−1 … −2 % throughput', grade: 'documented', source: SOURCES.mem }],
       },
-    ];
-  },
-};
+      disputes: [
+        'D4: The performance guides say no added communication, the memory tuning skill 1 to 2 %: the volume is the same, what is not overlapped shows. The larger cost is assumed.',
+      ],
+    },
+  ];
+});
 
-const precisionAware: FixSpec = {
-  id: 'precision-aware-optimizer',
-  title: 'precision-aware optimizer',
-  order: 22,
-  causes: ['capacity'],
-  source: PERF,
-  propose(context) {
-    const { view } = context;
-    if (
-      !isUnset(view, 'use_precision_aware_optimizer') ||
-      !isSet(view, 'use_distributed_optimizer') ||
-      !isAdam(context)
-    )
-      return [];
-    if (isSet(view, 'fp16') || !isSet(view, 'bf16')) return [];
-    return [
-      {
-        id: 'precision-aware-optimizer',
-        title: 'use_precision_aware_optimizer=True (bf16 remainders instead of fp32 masters)',
-        change: settings({ use_precision_aware_optimizer: 'True' }),
-        requires: ['Adam of Transformer Engine', 'the distributed optimizer'],
-        cost: {
-          percent: 0,
-          text: 'about none',
-          evidence: [{ text: '2 bytes less per parameter', grade: 'documented', source: PERF }],
-        },
+const precisionAware = fixSpec('precision-aware-optimizer', (context) => {
+  const { view } = context;
+  if (!isUnset(view, 'use_precision_aware_optimizer') || !isSet(view, 'use_distributed_optimizer') || !isAdam(context))
+    return [];
+  if (isSet(view, 'fp16') || !isSet(view, 'bf16')) return [];
+  return [
+    {
+      id: 'precision-aware-optimizer',
+      title: 'use_precision_aware_optimizer=True (bf16 remainders instead of fp32 masters)',
+      change: settings({ use_precision_aware_optimizer: 'True' }),
+      requires: ['Adam of Transformer Engine', 'the distributed optimizer'],
+      cost: {
+        percent: 0,
+        text: 'about none',
+        evidence: [{ text: '2 bytes less per parameter', grade: 'documented', source: SOURCES.perf }],
       },
-    ];
-  },
-};
+    },
+  ];
+});
 
-const moments: FixSpec = {
-  id: 'bf16-moments',
-  numerics: true,
-  title: 'Adam moments in bf16',
-  order: 23,
-  causes: ['capacity'],
-  source: DOCS,
-  propose(context) {
-    const { view } = context;
-    if (!isSet(view, 'use_distributed_optimizer') || !isSet(view, 'bf16') || !isAdam(context)) return [];
-    const isHalf = /bf16|bfloat16|fp8|fp16/.test(`${wordOf(view, 'exp_avg_dtype')}${wordOf(view, 'exp_avg_sq_dtype')}`);
-    if (isHalf) return [];
-    return [
-      {
-        id: 'bf16-moments',
-        title: 'exp_avg_dtype and exp_avg_sq_dtype bf16',
-        change: settings({
-          use_precision_aware_optimizer: 'True',
-          exp_avg_dtype: 'bfloat16',
-          exp_avg_sq_dtype: 'bfloat16',
-        }),
-        requires: ['use_precision_aware_optimizer', 'watch the loss: the moments are rounded'],
-        cost: {
-          percent: 0,
-          text: 'about none',
-          evidence: [{ text: 'moments −50 %', grade: 'documented', source: DOCS }],
-        },
+const moments = fixSpec('bf16-moments', (context) => {
+  const { view } = context;
+  if (!isSet(view, 'use_distributed_optimizer') || !isSet(view, 'bf16') || !isAdam(context)) return [];
+  const isHalf = /bf16|bfloat16|fp8|fp16/.test(`${wordOf(view, 'exp_avg_dtype')}${wordOf(view, 'exp_avg_sq_dtype')}`);
+  if (isHalf) return [];
+  return [
+    {
+      id: 'bf16-moments',
+      title: 'exp_avg_dtype and exp_avg_sq_dtype bf16',
+      change: settings({
+        use_precision_aware_optimizer: 'True',
+        exp_avg_dtype: 'bfloat16',
+        exp_avg_sq_dtype: 'bfloat16',
+      }),
+      requires: ['use_precision_aware_optimizer', 'watch the loss: the moments are rounded'],
+      cost: {
+        percent: 0,
+        text: 'about none',
+        evidence: [{ text: 'moments −50 %', grade: 'documented', source: SOURCES.docs }],
       },
-    ];
-  },
-};
+    },
+  ];
+});
 
-const bf16Gradients: FixSpec = {
-  id: 'bf16-gradients',
-  numerics: true,
-  title: 'gradients reduced in bf16',
-  order: 24,
-  causes: ['capacity'],
-  source: PERF,
-  propose(context) {
-    const { view, config } = context;
-    // Megatron-LM has an argument of its own, and writes the outcome into the other.
-    const told = view.setting('grad_reduce_in_fp32').by === 'told';
-    const key = told ? 'grad_reduce_in_fp32' : 'accumulate_allreduce_grads_in_fp32';
-    if (!isSet(view, key) || !isSet(view, 'bf16')) return [];
-    // A named recipe overwrites the field when training starts.
-    const recipe = view.setting('mixed_precision').value;
-    return [
-      {
-        id: 'bf16-gradients',
-        title: `${key}=False`,
-        change: settings({ [key]: 'False' }),
-        requires: [
-          ...(recipe === null ? [] : [`changed in the precision recipe (${recipe}), which overwrites the field`]),
-          ...(config.dp !== null && config.dp >= 128
-            ? ['with 128 replicas or more, ring reductions in bf16 may hurt stability (SHARP does not)']
-            : []),
-        ],
-        ...share(liveBytes(context.situation, 'gradient'), 0.5, 'half of the gradients,'),
-        cost: { percent: 0, text: 'none; communication gets faster', evidence: [] },
-      },
-    ];
-  },
-};
+const bf16Gradients = fixSpec('bf16-gradients', (context) => {
+  const { view, config } = context;
+  // Megatron-LM has an argument of its own, and writes the outcome into the other.
+  const told = view.setting('grad_reduce_in_fp32').by === 'told';
+  const key = told ? 'grad_reduce_in_fp32' : 'accumulate_allreduce_grads_in_fp32';
+  if (!isSet(view, key) || !isSet(view, 'bf16')) return [];
+  // A named recipe overwrites the field when training starts.
+  const recipe = view.setting('mixed_precision').value;
+  return [
+    {
+      id: 'bf16-gradients',
+      title: `${key}=False`,
+      change: settings({ [key]: 'False' }),
+      requires: [
+        ...(recipe === null ? [] : [`changed in the precision recipe (${recipe}), which overwrites the field`]),
+        ...(config.dp !== null && config.dp >= 128
+          ? ['with 128 replicas or more, ring reductions in bf16 may hurt stability (SHARP does not)']
+          : []),
+      ],
+      ...share(liveBytes(context.situation, 'gradient'), 0.5, 'half of the gradients,'),
+      cost: { percent: 0, text: 'none; communication gets faster', evidence: [] },
+    },
+  ];
+});
 
-const fp8Gather: FixSpec = {
-  id: 'fp8-parameters',
-  title: 'parameters in FP8',
-  order: 28,
-  causes: ['capacity'],
-  source: PERF,
-  propose(context) {
-    const { view } = context;
-    if (!isSet(view, 'fp8') || !isUnset(view, 'fp8_param_gather')) return [];
-    const recipe = wordOf(view, 'fp8_recipe');
-    return [
-      {
-        id: 'fp8-parameters',
-        title: 'fp8_param_gather=True',
-        change: settings({
-          fp8_param_gather: 'True',
-          // Without shards there is nothing to gather.
-          ...(isFsdp(context) || isSet(view, 'use_distributed_optimizer') ? {} : { use_distributed_optimizer: 'True' }),
-          ...(recipe === 'mxfp8' ? { reuse_grad_buf_for_mxfp8_param_ag: 'True' } : {}),
-        }),
-        requires: ['the distributed optimizer or FSDP'],
-        cost: { percent: 0, text: 'none; communication gets faster', evidence: [] },
-      },
-    ];
-  },
-};
+const fp8Gather = fixSpec('fp8-parameters', (context) => {
+  const { view } = context;
+  if (!isSet(view, 'fp8') || !isUnset(view, 'fp8_param_gather')) return [];
+  const recipe = wordOf(view, 'fp8_recipe');
+  return [
+    {
+      id: 'fp8-parameters',
+      title: 'fp8_param_gather=True',
+      change: settings({
+        fp8_param_gather: 'True',
+        // Without shards there is nothing to gather.
+        ...(isFsdp(context) || isSet(view, 'use_distributed_optimizer') ? {} : { use_distributed_optimizer: 'True' }),
+        ...(recipe === 'mxfp8' ? { reuse_grad_buf_for_mxfp8_param_ag: 'True' } : {}),
+      }),
+      requires: ['the distributed optimizer or FSDP'],
+      cost: { percent: 0, text: 'none; communication gets faster', evidence: [] },
+    },
+  ];
+});
 
 /** Fractions whose step time somebody measured. */
 const FRACTIONS = [0.25, 0.5, 0.75, 1].map((fraction) => ({
@@ -190,84 +150,70 @@ const FRACTIONS = [0.25, 0.5, 0.75, 1].map((fraction) => ({
   experiment: experimentOf(`qwen-offload-${fraction}`),
 }));
 
-const offload: FixSpec = {
-  id: 'optimizer-offload',
-  title: 'part of the optimizer in host memory',
-  order: 62,
-  causes: ['capacity'],
-  source: OFF,
-  propose(context) {
-    const { view } = context;
-    if (!isAdam(context) || isFsdp(context)) return [];
-    const inForce = isSet(view, 'optimizer_cpu_offload')
-      ? Number(view.setting('optimizer_offload_fraction').value ?? 0)
-      : 0;
-    const live = optimizerBytes(context);
-    const factorOf = (of: number): number =>
-      FRACTIONS.find(({ fraction }) => fraction === of)?.experiment.step_factor ?? 1;
-    return FRACTIONS.filter(({ fraction }) => fraction > inForce).map(({ fraction, experiment }) => {
-      const factor = experiment.step_factor ?? 1;
-      const percent = Math.round(1000 * (1 - factorOf(inForce) / factor)) / 10;
-      const needs = [
-        ...(isSet(view, 'use_distributed_optimizer') ? [] : ['use_distributed_optimizer']),
-        ...(isSet(view, 'use_precision_aware_optimizer') ? [] : ['use_precision_aware_optimizer']),
-      ];
-      return {
-        id: `optimizer-offload-${Math.round(fraction * 100)}`,
-        title: `optimizer_cpu_offload=True, optimizer_offload_fraction=${fraction}`,
-        change: settings({
-          optimizer_cpu_offload: 'True',
-          optimizer_offload_fraction: String(fraction),
-          overlap_cpu_optimizer_d2h_h2d: 'True',
-          use_distributed_optimizer: 'True',
-          use_precision_aware_optimizer: 'True',
-          decoupled_weight_decay: 'True',
-        }),
-        requires: ['room for it in host memory', 'decoupled weight decay', ...needs],
-        ...(live === null || live === 0
-          ? {}
-          : {
-              saving: {
-                bytes: Math.round(live * (fraction - inForce)),
-                by: 'attribution' as const,
-                text: `${Math.round((fraction - inForce) * 100)} % of ${formatBytes(live)} optimizer state`,
-              },
-            }),
-        cost: {
-          percent,
-          text: `step time about ${factor} × that without offload, measured on Qwen3-30B-A3B`,
-          evidence: [measured(experiment.id), measured('qwen-offload-1-overlap')],
-        },
-        disputes: [
-          'D25: The offloading skill asks for the distributed optimizer only; upstream also wants the precision-aware optimizer and decoupled weight decay. Upstream is followed.',
-        ],
-      };
-    });
-  },
-};
-
-const crossEntropy: FixSpec = {
-  id: 'cross-entropy-fusion',
-  title: 'fused cross entropy',
-  order: 26,
-  causes: ['capacity'],
-  source: PERF,
-  propose({ view }) {
-    if (view.setting('cross_entropy_loss_fusion').by === 'unknown') return [];
-    // Only Transformer Engine's loss works in the place of the bf16 logits; the native one keeps an fp32 copy.
-    const isFused = isSet(view, 'cross_entropy_loss_fusion') && wordOf(view, 'cross_entropy_fusion_impl') === 'te';
-    if (isFused || wordOf(view, 'transformer_impl') === 'local') return [];
-    return [
-      {
-        id: 'cross-entropy-fusion',
-        title: 'cross_entropy_loss_fusion=True, cross_entropy_fusion_impl=te',
-        change: settings({ cross_entropy_loss_fusion: 'True', cross_entropy_fusion_impl: 'te' }),
-        requires: ['helps the rank that computes the loss, the last pipeline stage'],
-        cost: FREE,
-      },
+const offload = fixSpec('optimizer-offload', (context) => {
+  const { view } = context;
+  if (!isAdam(context) || isFsdp(context)) return [];
+  const inForce = isSet(view, 'optimizer_cpu_offload')
+    ? Number(view.setting('optimizer_offload_fraction').value ?? 0)
+    : 0;
+  const live = optimizerBytes(context);
+  const factorOf = (of: number): number =>
+    FRACTIONS.find(({ fraction }) => fraction === of)?.experiment.step_factor ?? 1;
+  return FRACTIONS.filter(({ fraction }) => fraction > inForce).map(({ fraction, experiment }) => {
+    const factor = experiment.step_factor ?? 1;
+    const percent = Math.round(1000 * (1 - factorOf(inForce) / factor)) / 10;
+    const needs = [
+      ...(isSet(view, 'use_distributed_optimizer') ? [] : ['use_distributed_optimizer']),
+      ...(isSet(view, 'use_precision_aware_optimizer') ? [] : ['use_precision_aware_optimizer']),
     ];
-  },
-};
+    return {
+      id: `optimizer-offload-${Math.round(fraction * 100)}`,
+      title: `optimizer_cpu_offload=True, optimizer_offload_fraction=${fraction}`,
+      change: settings({
+        optimizer_cpu_offload: 'True',
+        optimizer_offload_fraction: String(fraction),
+        overlap_cpu_optimizer_d2h_h2d: 'True',
+        use_distributed_optimizer: 'True',
+        use_precision_aware_optimizer: 'True',
+        decoupled_weight_decay: 'True',
+      }),
+      requires: ['room for it in host memory', 'decoupled weight decay', ...needs],
+      ...(live === null || live === 0
+        ? {}
+        : {
+            saving: {
+              bytes: Math.round(live * (fraction - inForce)),
+              by: 'attribution' as const,
+              text: `${Math.round((fraction - inForce) * 100)} % of ${formatBytes(live)} optimizer state`,
+            },
+          }),
+      cost: {
+        percent,
+        text: `step time about ${factor} × that without offload, measured on Qwen3-30B-A3B`,
+        evidence: [measured(experiment.id), measured('qwen-offload-1-overlap')],
+      },
+      disputes: [
+        'D25: The offloading skill asks for the distributed optimizer only; upstream also wants the precision-aware optimizer and decoupled weight decay. Upstream is followed.',
+      ],
+    };
+  });
+});
+
+const crossEntropy = fixSpec('cross-entropy-fusion', ({ view }) => {
+  if (view.setting('cross_entropy_loss_fusion').by === 'unknown') return [];
+  // Only Transformer Engine's loss works in the place of the bf16 logits; the native one keeps an fp32 copy.
+  const isFused = isSet(view, 'cross_entropy_loss_fusion') && wordOf(view, 'cross_entropy_fusion_impl') === 'te';
+  if (isFused || wordOf(view, 'transformer_impl') === 'local') return [];
+  return [
+    {
+      id: 'cross-entropy-fusion',
+      title: 'cross_entropy_loss_fusion=True, cross_entropy_fusion_impl=te',
+      change: settings({ cross_entropy_loss_fusion: 'True', cross_entropy_fusion_impl: 'te' }),
+      requires: ['helps the rank that computes the loss, the last pipeline stage'],
+      cost: FREE,
+    },
+  ];
+});
 
 export const OPTIMIZER_FIXES: readonly FixSpec[] = [
   distributed,

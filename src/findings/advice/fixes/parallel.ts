@@ -1,8 +1,17 @@
 /** How the model is cut over GPUs. What a cut saves is paid with replicas, so with more micro-batches each, unless there are more GPUs. */
 
-import { MEM, PERF } from '../../../knowledge/sources.js';
 import { experimentOf, lostPercent, measured } from '../experiments.js';
-import { type Cost, type FixContext, type FixSpec, isSet, isUnset, type Proposal, settings, wordOf } from '../fix.js';
+import {
+  type Cost,
+  type FixContext,
+  type FixSpec,
+  fixSpec,
+  isSet,
+  isUnset,
+  type Proposal,
+  settings,
+  wordOf,
+} from '../fix.js';
 import { isMoe } from './recompute.js';
 
 /** GPUs that one NVLink domain joins on everything but racks of 72. */
@@ -45,221 +54,178 @@ function fitsExperts(
   return config.experts === 0 || config.experts === null || world % (sizes.pp * sizes.etp * sizes.ep) === 0;
 }
 
-const pipeline: FixSpec = {
-  id: 'pp',
-  title: 'more pipeline stages',
-  order: 50,
-  causes: ['capacity'],
-  source: MEM,
-  propose(context) {
-    const { pp, vpp, dp, world, layers, etp, ep } = context.config;
-    // Torch's FSDP2 works with neither pipeline stages nor experts in parallel.
-    if (isSet(context.view, 'use_torch_fsdp2')) return [];
-    if (
-      pp === null ||
-      layers === null ||
-      hasOwnLayout(context) ||
-      isSet(context.view, 'account_for_embedding_in_pipeline_split')
-    )
-      return [];
-    // The next number of stages that divides the layers, at most four times as many.
-    let stages = 0;
-    for (let count = pp + 1; count <= Math.min(4 * pp, layers); count += 1)
-      if (layers % count === 0 && count % pp === 0) {
-        stages = count;
-        break;
-      }
-    if (stages === 0) return [];
-    const chunks = virtualStages(vpp, layers / stages);
-    const factor = stages / pp;
-    const change: Record<string, string | null> = { pipeline_model_parallel_size: String(stages) };
-    if ((vpp ?? 1) > 1 && chunks !== vpp)
-      change['virtual_pipeline_model_parallel_size'] = chunks === null ? null : String(chunks);
-    if (pp === 1 && context.view.setting('pipeline_dtype').value === null && isSet(context.view, 'bf16'))
-      change['pipeline_dtype'] = 'bfloat16';
-    const asked =
-      chunks === vpp || (vpp ?? 1) <= 1 ? [] : [`VPP ${chunks ?? 'off'}, to divide ${layers / stages} layers a stage`];
-    const proposals: Proposal[] = [];
-    const groups = { pp: stages, etp: etp ?? 1, ep: ep ?? 1 };
-    if (dp !== null && dp % factor === 0 && (world === null || fitsExperts(context, world, groups)))
-      proposals.push({
-        id: `pp-${stages}`,
-        title: `PP ${pp} → ${stages} on the same GPUs (DP ${dp} → ${dp / factor})`,
-        change: settings(change),
-        requires: asked,
-        cost: PP_COST,
-        disputes: [
-          'D3: The performance guides raise TP before PP when a mapping is chosen from scratch; for a job that runs, the memory tuning skill ranks PP before TP. The skill is followed.',
-        ],
-      });
-    if (world !== null && dp !== null && fitsExperts(context, world * factor, groups))
-      proposals.push({
-        id: `pp-${stages}-more-gpus`,
-        title: `PP ${pp} → ${stages} on ${world * factor} GPUs (DP stays ${dp})`,
-        change: settings({ ...change, world_size: String(world * factor) }),
-        requires: [...asked, `${world * factor} GPUs instead of ${world}`],
-        cost: { percent: null, text: 'a larger bubble; no source has a figure with DP kept', evidence: [] },
-      });
-    return proposals;
-  },
-};
+const pipeline = fixSpec('pp', (context) => {
+  const { pp, vpp, dp, world, layers, etp, ep } = context.config;
+  // Torch's FSDP2 works with neither pipeline stages nor experts in parallel.
+  if (isSet(context.view, 'use_torch_fsdp2')) return [];
+  if (
+    pp === null ||
+    layers === null ||
+    hasOwnLayout(context) ||
+    isSet(context.view, 'account_for_embedding_in_pipeline_split')
+  )
+    return [];
+  // The next number of stages that divides the layers, at most four times as many.
+  let stages = 0;
+  for (let count = pp + 1; count <= Math.min(4 * pp, layers); count += 1)
+    if (layers % count === 0 && count % pp === 0) {
+      stages = count;
+      break;
+    }
+  if (stages === 0) return [];
+  const chunks = virtualStages(vpp, layers / stages);
+  const factor = stages / pp;
+  const change: Record<string, string | null> = { pipeline_model_parallel_size: String(stages) };
+  if ((vpp ?? 1) > 1 && chunks !== vpp)
+    change['virtual_pipeline_model_parallel_size'] = chunks === null ? null : String(chunks);
+  if (pp === 1 && context.view.setting('pipeline_dtype').value === null && isSet(context.view, 'bf16'))
+    change['pipeline_dtype'] = 'bfloat16';
+  const asked =
+    chunks === vpp || (vpp ?? 1) <= 1 ? [] : [`VPP ${chunks ?? 'off'}, to divide ${layers / stages} layers a stage`];
+  const proposals: Proposal[] = [];
+  const groups = { pp: stages, etp: etp ?? 1, ep: ep ?? 1 };
+  if (dp !== null && dp % factor === 0 && (world === null || fitsExperts(context, world, groups)))
+    proposals.push({
+      id: `pp-${stages}`,
+      title: `PP ${pp} → ${stages} on the same GPUs (DP ${dp} → ${dp / factor})`,
+      change: settings(change),
+      requires: asked,
+      cost: PP_COST,
+      disputes: [
+        'D3: The performance guides raise TP before PP when a mapping is chosen from scratch; for a job that runs, the memory tuning skill ranks PP before TP. The skill is followed.',
+      ],
+    });
+  if (world !== null && dp !== null && fitsExperts(context, world * factor, groups))
+    proposals.push({
+      id: `pp-${stages}-more-gpus`,
+      title: `PP ${pp} → ${stages} on ${world * factor} GPUs (DP stays ${dp})`,
+      change: settings({ ...change, world_size: String(world * factor) }),
+      requires: [...asked, `${world * factor} GPUs instead of ${world}`],
+      cost: { percent: null, text: 'a larger bubble; no source has a figure with DP kept', evidence: [] },
+    });
+  return proposals;
+});
 
-const tensor: FixSpec = {
-  id: 'tp',
-  title: 'more tensor parallelism',
-  order: 80,
-  causes: ['capacity'],
-  source: MEM,
-  propose(context) {
-    const { view, config } = context;
-    const { tp, dp, etp, ep, pp, world } = config;
-    if (tp === null || dp === null) return [];
-    const doubled = 2 * tp;
-    if (doubled > NVLINK_DOMAIN || dp % 2 !== 0) return [];
-    // Experts follow TP unless their own size is told.
-    const experts =
-      view.setting('expert_tensor_parallel_size').by === 'told' ? (etp ?? 1) : isMoe(context) ? doubled : 1;
-    if (world !== null && !fitsExperts(context, world, { pp: pp ?? 1, etp: experts, ep: ep ?? 1 })) return [];
-    return [
-      {
-        id: `tp-${doubled}`,
-        title: `TP ${tp} → ${doubled} on the same GPUs (DP ${dp} → ${dp / 2})`,
-        change: settings({
-          tensor_model_parallel_size: String(doubled),
-          ...(tp === 1 && isUnset(view, 'sequence_parallel') ? { sequence_parallel: 'True' } : {}),
-        }),
-        requires: ['TP stays within one NVLink domain'],
-        cost: TP_COST,
-        disputes: [
-          'D1: The performance guides take TP first when a model does not fit; the memory tuning skill takes it last, with its figures. For a job whose GPUs are given, the skill is followed.',
-          'D2: Why TP 8 is slow: small tensors and host overhead by the guides, all-reduce volume and DP 1 by the skill; a timeline tells which.',
-        ],
+const tensor = fixSpec('tp', (context) => {
+  const { view, config } = context;
+  const { tp, dp, etp, ep, pp, world } = config;
+  if (tp === null || dp === null) return [];
+  const doubled = 2 * tp;
+  if (doubled > NVLINK_DOMAIN || dp % 2 !== 0) return [];
+  // Experts follow TP unless their own size is told.
+  const experts = view.setting('expert_tensor_parallel_size').by === 'told' ? (etp ?? 1) : isMoe(context) ? doubled : 1;
+  if (world !== null && !fitsExperts(context, world, { pp: pp ?? 1, etp: experts, ep: ep ?? 1 })) return [];
+  return [
+    {
+      id: `tp-${doubled}`,
+      title: `TP ${tp} → ${doubled} on the same GPUs (DP ${dp} → ${dp / 2})`,
+      change: settings({
+        tensor_model_parallel_size: String(doubled),
+        ...(tp === 1 && isUnset(view, 'sequence_parallel') ? { sequence_parallel: 'True' } : {}),
+      }),
+      requires: ['TP stays within one NVLink domain'],
+      cost: TP_COST,
+      disputes: [
+        'D1: The performance guides take TP first when a model does not fit; the memory tuning skill takes it last, with its figures. For a job whose GPUs are given, the skill is followed.',
+        'D2: Why TP 8 is slow: small tensors and host overhead by the guides, all-reduce volume and DP 1 by the skill; a timeline tells which.',
+      ],
+    },
+  ];
+});
+
+const sequence = fixSpec('sequence-parallel', ({ view, config }) => {
+  if (config.tp === null || config.tp < 2 || !isUnset(view, 'sequence_parallel')) return [];
+  return [
+    {
+      id: 'sequence-parallel',
+      title: 'sequence_parallel=True',
+      change: settings({
+        sequence_parallel: 'True',
+        ...(isSet(view, 'distribute_saved_activations') ? { distribute_saved_activations: 'False' } : {}),
+      }),
+      cost: { percent: 0, text: 'none: the same bytes are sent, as all-gather and reduce-scatter', evidence: [] },
+    },
+  ];
+});
+
+const contextParallel = fixSpec('cp', (context) => {
+  const { cp, dp, seq, hidden, world } = context.config;
+  if (cp === null || seq === null || hidden === null) return [];
+  const doubled = 2 * cp;
+  // Shorter chunks than the hidden size are skinny: slower, for what other fixes save cheaper.
+  if (seq / doubled < hidden) return [];
+  const onSame = dp !== null && dp % 2 === 0;
+  if (!onSame && world === null) return [];
+  return [
+    {
+      id: `cp-${doubled}`,
+      title: onSame
+        ? `CP ${cp} → ${doubled} on the same GPUs (DP ${dp} → ${dp / 2})`
+        : `CP ${cp} → ${doubled} on ${2 * (world ?? 0)} GPUs`,
+      change: settings({
+        context_parallel_size: String(doubled),
+        ...(onSame ? {} : { world_size: String(2 * (world ?? 0)) }),
+      }),
+      requires: onSame ? [] : [`${2 * (world ?? 0)} GPUs instead of ${world}`],
+      cost: {
+        percent: null,
+        text: 'no recompute cost; communication that is mostly hidden while chunks are long',
+        evidence: [],
       },
-    ];
-  },
-};
+      disputes: [
+        'D35: The performance guides prefer CP to recompute for long sequences, the skills try selective recompute first. On a given number of GPUs the skills are followed.',
+      ],
+    },
+  ];
+});
 
-const sequence: FixSpec = {
-  id: 'sequence-parallel',
-  title: 'sequence parallelism',
-  order: 25,
-  causes: ['capacity'],
-  source: PERF,
-  propose({ view, config }) {
-    if (config.tp === null || config.tp < 2 || !isUnset(view, 'sequence_parallel')) return [];
-    return [
-      {
-        id: 'sequence-parallel',
-        title: 'sequence_parallel=True',
-        change: settings({
-          sequence_parallel: 'True',
-          ...(isSet(view, 'distribute_saved_activations') ? { distribute_saved_activations: 'False' } : {}),
-        }),
-        cost: { percent: 0, text: 'none: the same bytes are sent, as all-gather and reduce-scatter', evidence: [] },
-      },
-    ];
-  },
-};
+const expert = fixSpec('ep', (context) => {
+  const { ep, etp, pp, world, experts } = context.config;
+  if (isSet(context.view, 'use_torch_fsdp2')) return [];
+  if (experts === null || experts === 0 || ep === null || pp === null || world === null) return [];
+  const doubled = 2 * ep;
+  if (experts % doubled !== 0 || world % (doubled * (etp ?? 1) * pp) !== 0) return [];
+  return [
+    {
+      id: `ep-${doubled}`,
+      title: `EP ${ep} → ${doubled} on the same GPUs`,
+      change: settings({ expert_model_parallel_size: String(doubled) }),
+      requires: doubled > NVLINK_DOMAIN ? ['EP crosses the NVLink domain: overlap its communication'] : [],
+      cost: { percent: null, text: 'more dispatch communication; no source has a figure', evidence: [] },
+    },
+  ];
+});
 
-const contextParallel: FixSpec = {
-  id: 'cp',
-  title: 'more context parallelism',
-  order: 54,
-  causes: ['capacity'],
-  source: PERF,
-  propose(context) {
-    const { cp, dp, seq, hidden, world } = context.config;
-    if (cp === null || seq === null || hidden === null) return [];
-    const doubled = 2 * cp;
-    // Shorter chunks than the hidden size are skinny: slower, for what other fixes save cheaper.
-    if (seq / doubled < hidden) return [];
-    const onSame = dp !== null && dp % 2 === 0;
-    if (!onSame && world === null) return [];
-    return [
-      {
-        id: `cp-${doubled}`,
-        title: onSame
-          ? `CP ${cp} → ${doubled} on the same GPUs (DP ${dp} → ${dp / 2})`
-          : `CP ${cp} → ${doubled} on ${2 * (world ?? 0)} GPUs`,
-        change: settings({
-          context_parallel_size: String(doubled),
-          ...(onSame ? {} : { world_size: String(2 * (world ?? 0)) }),
-        }),
-        requires: onSame ? [] : [`${2 * (world ?? 0)} GPUs instead of ${world}`],
-        cost: {
-          percent: null,
-          text: 'no recompute cost; communication that is mostly hidden while chunks are long',
-          evidence: [],
+const sharded = fixSpec('megatron-fsdp', (context) => {
+  const { view, config } = context;
+  if (config.dp === null || config.dp < 2 || config.pp !== 1) return [];
+  if (!isUnset(view, 'use_megatron_fsdp') || isSet(view, 'use_torch_fsdp2')) return [];
+  const connections = view.env('CUDA_DEVICE_MAX_CONNECTIONS');
+  const saves = view.setting('save').value !== null || view.setting('load').value !== null;
+  const format = wordOf(view, 'ckpt_format');
+  return [
+    {
+      id: 'megatron-fsdp',
+      title: 'use_megatron_fsdp=True, data_parallel_sharding_strategy=optim_grads_params',
+      change: {
+        settings: {
+          use_megatron_fsdp: 'True',
+          data_parallel_sharding_strategy: 'optim_grads_params',
+          use_distributed_optimizer: 'True',
+          ...(format === 'fsdp_dtensor' && !saves ? {} : { ckpt_format: 'fsdp_dtensor' }),
         },
-        disputes: [
-          'D35: The performance guides prefer CP to recompute for long sequences, the skills try selective recompute first. On a given number of GPUs the skills are followed.',
-        ],
+        env: connections.value === '1' ? { CUDA_DEVICE_MAX_CONNECTIONS: null } : {},
       },
-    ];
-  },
-};
-
-const expert: FixSpec = {
-  id: 'ep',
-  title: 'more expert parallelism',
-  order: 48,
-  causes: ['capacity'],
-  source: PERF,
-  propose(context) {
-    const { ep, etp, pp, world, experts } = context.config;
-    if (isSet(context.view, 'use_torch_fsdp2')) return [];
-    if (experts === null || experts === 0 || ep === null || pp === null || world === null) return [];
-    const doubled = 2 * ep;
-    if (experts % doubled !== 0 || world % (doubled * (etp ?? 1) * pp) !== 0) return [];
-    return [
-      {
-        id: `ep-${doubled}`,
-        title: `EP ${ep} → ${doubled} on the same GPUs`,
-        change: settings({ expert_model_parallel_size: String(doubled) }),
-        requires: doubled > NVLINK_DOMAIN ? ['EP crosses the NVLink domain: overlap its communication'] : [],
-        cost: { percent: null, text: 'more dispatch communication; no source has a figure', evidence: [] },
-      },
-    ];
-  },
-};
-
-const sharded: FixSpec = {
-  id: 'megatron-fsdp',
-  title: 'Megatron-FSDP',
-  order: 64,
-  causes: ['capacity'],
-  source: `${MEM}; ${PERF}`,
-  propose(context) {
-    const { view, config } = context;
-    if (config.dp === null || config.dp < 2 || config.pp !== 1) return [];
-    if (!isUnset(view, 'use_megatron_fsdp') || isSet(view, 'use_torch_fsdp2')) return [];
-    const connections = view.env('CUDA_DEVICE_MAX_CONNECTIONS');
-    const saves = view.setting('save').value !== null || view.setting('load').value !== null;
-    const format = wordOf(view, 'ckpt_format');
-    return [
-      {
-        id: 'megatron-fsdp',
-        title: 'use_megatron_fsdp=True, data_parallel_sharding_strategy=optim_grads_params',
-        change: {
-          settings: {
-            use_megatron_fsdp: 'True',
-            data_parallel_sharding_strategy: 'optim_grads_params',
-            use_distributed_optimizer: 'True',
-            ...(format === 'fsdp_dtensor' && !saves ? {} : { ckpt_format: 'fsdp_dtensor' }),
-          },
-          env: connections.value === '1' ? { CUDA_DEVICE_MAX_CONNECTIONS: null } : {},
-        },
-        requires: [
-          'checkpoints in the format fsdp_dtensor',
-          ...(connections.value === '1' ? ['CUDA_DEVICE_MAX_CONNECTIONS unset or above 1'] : []),
-        ],
-        cost: { percent: null, text: 'varies with how much of its communication hides', evidence: [] },
-        disputes: [
-          'D17: The Megatron Bridge guide offers only PyTorch FSDP2, which fails there before training; Megatron-FSDP is the working path upstream and is proposed.',
-        ],
-      },
-    ];
-  },
-};
+      requires: [
+        'checkpoints in the format fsdp_dtensor',
+        ...(connections.value === '1' ? ['CUDA_DEVICE_MAX_CONNECTIONS unset or above 1'] : []),
+      ],
+      cost: { percent: null, text: 'varies with how much of its communication hides', evidence: [] },
+      disputes: [
+        'D17: The Megatron Bridge guide offers only PyTorch FSDP2, which fails there before training; Megatron-FSDP is the working path upstream and is proposed.',
+      ],
+    },
+  ];
+});
 
 export const PARALLEL_FIXES: readonly FixSpec[] = [sequence, expert, pipeline, contextParallel, sharded, tensor];

@@ -1,11 +1,12 @@
 /** Activation recompute: drop in the forward pass, compute again in the backward pass. */
 import type { RECOMPUTE_MODULES } from '../../../estimate/stages/settings.js';
-import { PERF, REC } from '../../../knowledge/sources.js';
+import { SOURCES } from '../../../knowledge/sources.js';
 import { experimentOf, lostPercent, measured } from '../experiments.js';
 import {
   type Cost,
   type FixContext,
   type FixSpec,
+  fixSpec,
   hasFlashAttention,
   isSet,
   listOf,
@@ -43,41 +44,31 @@ function selective(context: FixContext, inForce: readonly string[], module: Modu
 
 function ofModule(
   module: Module,
-  order: number,
   cost: Cost,
   suits: (context: FixContext) => boolean,
   more: Pick<Proposal, 'requires' | 'disputes'> = {},
 ): FixSpec {
   const id = `recompute-${module.replaceAll('_', '-')}`;
-  return {
-    id,
-    title: `selective recompute of ${module}`,
-    order,
-    causes: ['capacity'],
-    source: REC,
-    propose(context) {
-      const inForce = modulesInForce(context);
-      if (inForce === null || inForce.includes(module) || !suits(context)) return [];
-      const change = selective(context, inForce, module);
-      const dropped =
-        inForce.includes('core_attn') && change.settings['recompute_modules']?.includes('core_attn') === false;
-      return [
-        {
-          id,
-          title: `recompute_modules=${change.settings['recompute_modules']}`,
-          change,
-          cost,
-          ...more,
-          requires: [
-            ...(more.requires ?? []),
-            ...(dropped
-              ? ['core_attn leaves the list: beside it, it costs a little more speed and saves nothing']
-              : []),
-          ],
-        },
-      ];
-    },
-  };
+  return fixSpec(id, (context) => {
+    const inForce = modulesInForce(context);
+    if (inForce === null || inForce.includes(module) || !suits(context)) return [];
+    const change = selective(context, inForce, module);
+    const dropped =
+      inForce.includes('core_attn') && change.settings['recompute_modules']?.includes('core_attn') === false;
+    return [
+      {
+        id,
+        title: `recompute_modules=${change.settings['recompute_modules']}`,
+        change,
+        cost,
+        ...more,
+        requires: [
+          ...(more.requires ?? []),
+          ...(dropped ? ['core_attn leaves the list: beside it, it costs a little more speed and saves nothing'] : []),
+        ],
+      },
+    ];
+  });
 }
 
 const isMoe = ({ config }: FixContext): boolean => config.experts !== null && config.experts > 0;
@@ -91,7 +82,6 @@ function hasDenseLayers({ config, view }: FixContext): boolean {
 
 const coreAttention = ofModule(
   'core_attn',
-  30,
   {
     percent: null,
     text: 'low, by the skill; no figure for unfused attention',
@@ -107,7 +97,6 @@ const coreAttention = ofModule(
 
 const moeAct = ofModule(
   'moe_act',
-  32,
   {
     percent: lostPercent(experimentOf('moonlight-moe_act')),
     text: 'measured on Moonlight-16B',
@@ -119,7 +108,6 @@ const moeAct = ofModule(
 
 const upProjection = ofModule(
   'mla_up_proj',
-  33,
   {
     percent: lostPercent(experimentOf('moonlight-mla_up_proj')),
     text: 'measured on Moonlight-16B',
@@ -130,14 +118,12 @@ const upProjection = ofModule(
 
 const sharedExperts = ofModule(
   'shared_experts',
-  34,
   { percent: null, text: 'moderate; no source has a figure', evidence: [] },
   (context) => isMoe(context) && isSet(context.view, 'moe_shared_expert_intermediate_size'),
 );
 
 const moe = ofModule(
   'moe',
-  36,
   {
     percent: null,
     text: 'varies; the whole layer of experts runs twice, dispatch included',
@@ -148,7 +134,6 @@ const moe = ofModule(
 
 const mlp = ofModule(
   'mlp',
-  60,
   {
     percent: lostPercent(experimentOf('llama-mlp')),
     text: 'measured on Llama 3 70B, without a matched control',
@@ -157,41 +142,38 @@ const mlp = ofModule(
   hasDenseLayers,
 );
 
-const full: FixSpec = {
-  id: 'recompute-full',
-  title: 'recompute of whole layers',
-  order: 70,
-  causes: ['capacity'],
-  source: `${PERF}; ${REC}`,
-  propose(context) {
-    const { view } = context;
-    const granularity = view.setting('recompute_granularity');
-    if (granularity.by === 'unknown' || wordOf(view, 'recompute_granularity') === 'full') return [];
-    return [
-      {
-        id: 'recompute-full',
-        title: 'recompute_granularity=full, method uniform, one layer each',
-        change: settings({
-          recompute_granularity: 'full',
-          recompute_method: 'uniform',
-          recompute_num_layers: '1',
-          ...(view.setting('recompute_modules').value === null ? {} : { recompute_modules: null }),
-        }),
-        requires: ['granularity, method and number of layers set together'],
-        cost: {
-          percent: 30,
-          text: 'about 30 % more compute',
-          evidence: [
-            { text: 'recomputing whole blocks costs about 30 % extra compute', grade: 'documented', source: PERF },
-          ],
-        },
-        disputes: [
-          'D11: The performance guides recompute the first layers of a stage (block), the skill groups of layers (uniform); both are legal. Uniform by single layers saves the most.',
+const full = fixSpec('recompute-full', (context) => {
+  const { view } = context;
+  const granularity = view.setting('recompute_granularity');
+  if (granularity.by === 'unknown' || wordOf(view, 'recompute_granularity') === 'full') return [];
+  return [
+    {
+      id: 'recompute-full',
+      title: 'recompute_granularity=full, method uniform, one layer each',
+      change: settings({
+        recompute_granularity: 'full',
+        recompute_method: 'uniform',
+        recompute_num_layers: '1',
+        ...(view.setting('recompute_modules').value === null ? {} : { recompute_modules: null }),
+      }),
+      requires: ['granularity, method and number of layers set together'],
+      cost: {
+        percent: 30,
+        text: 'about 30 % more compute',
+        evidence: [
+          {
+            text: 'recomputing whole blocks costs about 30 % extra compute',
+            grade: 'documented',
+            source: SOURCES.perf,
+          },
         ],
       },
-    ];
-  },
-};
+      disputes: [
+        'D11: The performance guides recompute the first layers of a stage (block), the skill groups of layers (uniform); both are legal. Uniform by single layers saves the most.',
+      ],
+    },
+  ];
+});
 
 export const RECOMPUTE_FIXES: readonly FixSpec[] = [coreAttention, moeAct, upProjection, sharedExperts, moe, mlp, full];
 
