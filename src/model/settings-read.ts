@@ -40,7 +40,7 @@ export interface SettingsRead {
   readonly figures: readonly FoundFigure[];
   /** Total memory of the device as a memory line prints it. */
   readonly deviceTotalBytes: number | null;
-  /** `whole`: a process's environment was captured. `partial`: a script or a configuration sets some. `none`: nothing. */
+  /** `whole`: a process's environment was captured. `partial`: a script or a configuration sets some variables. */
   readonly environment: 'whole' | 'partial' | 'none';
   /** Files that contain a setting, a variable or a figure, in order. */
   readonly files: readonly string[];

@@ -121,7 +121,7 @@ function isSummarised({ facts }: FactsView): boolean {
   return false;
 }
 
-/** A banner prints some sizes; only of a configuration, a command line or a dump is what is missing known to be unset. */
+/** A banner prints some sizes only; what a configuration, a command line or a dump does not contain is not set. */
 function isConfigured({ facts }: FactsView): boolean {
   for (const { origin } of facts.settings.values()) if (origin !== 'log banner') return true;
   return false;

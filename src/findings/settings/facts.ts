@@ -1,6 +1,7 @@
 /**
- * What a configuration is judged by: the settings in force, the environment, versions and the device, each with its place. A setting that
- * nobody told has the framework's default (`defaults.ts`); where there is none either, it is unknown, and so is what depends on it.
+ * The input of rules and advice: the settings in force, the environment, versions and the device, each with its place.
+ * A setting that is not set has the framework's default (`defaults.ts`); without a default it is unknown, and so is what
+ * depends on it.
  */
 import type { VersionName } from '../../model/log-results.js';
 
@@ -32,8 +33,8 @@ export interface RawFacts {
   readonly settings: ReadonlyMap<string, Told>;
   readonly env: ReadonlyMap<string, Told>;
   /**
-   * `whole`: a process's environment was captured, so what is missing was not set. `partial`: a script or configuration sets some, so what is
-   * missing is assumed not to be set. `none`: no more is known than the variables that are told.
+   * `whole`: a process's environment was captured, so what is missing was not set. `partial`: a script or configuration
+   * sets some, so what is missing is assumed not to be set. `none`: no more is known than the variables given.
    */
   readonly env_known: 'whole' | 'partial' | 'none';
   readonly versions: Readonly<Partial<Record<VersionName, string | null>>>;
@@ -46,7 +47,7 @@ export interface Looked {
   /** Canonical key of a setting, the name of a variable, `torch`, `device`. */
   readonly key: string;
   readonly kind: 'setting' | 'env' | 'version' | 'device' | 'framework';
-  /** `default`: not told, and the framework's default; `assumed`: a variable that nothing sets; `unknown`: neither told nor known. */
+  /** `default`: not set, the framework's default. `assumed`: a variable that nothing sets. `unknown`: none of these. */
   readonly by: 'told' | 'default' | 'assumed' | 'unknown';
   readonly value: string | null;
   readonly told: Told | null;

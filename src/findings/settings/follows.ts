@@ -23,8 +23,8 @@ export const FOLLOWS: Readonly<Record<string, readonly string[]>> = {
 };
 
 /**
- * Settings whose difference between two runs is explained by a difference of others. Beyond {@link FOLLOWS}: what a user
- * adapts to a new value, or what Megatron fills in where it is not set.
+ * Settings whose difference between two runs is explained by a difference of others. Beyond {@link FOLLOWS}: what a
+ * user adapts to a new value, or what Megatron fills in where it is not set.
  */
 export const EXPLAINED_BY: Readonly<Record<string, readonly string[]>> = {
   ...FOLLOWS,

@@ -1,6 +1,6 @@
 /**
- * Which Megatron-Core a release of a framework comes with. Rules and defaults depend on Megatron-Core's version, which is
- * often not given where the framework's is.
+ * Which Megatron-Core a release of a framework comes with. Rules and defaults depend on Megatron-Core's version, which
+ * is often not given where the framework's is.
  */
 import { loadData } from '../../knowledge/load-data.js';
 import type { Framework } from './facts.js';

@@ -4,15 +4,15 @@
  *     cpu_offloading and pipeline_model_parallel_size > 1      a setting is on; a number is larger
  *     cuda_graph_impl = local|transformer_engine               one of several values (`≠`: none of them)
  *     x off   x set   x not set   x empty   x has a|b   x has other than a|b
- *     NCCL_GRAPH_REGISTER ≠ 0   NAME not set   NAME = unset|0   NAME has part     an environment variable (upper case)
+ *     NCCL_X ≠ 0   NCCL_X not set   NCCL_X = unset|0   NCCL_X has part     a variable of the environment
  *     torch < 2.9   megatron_core ≥ 0.14   capability < 10   framework = nemo
- *     {seq_length % (2 · context_parallel_size) ≠ 0}           arithmetic over settings; `key?1`: 1 where the key is None
- *     {b, a: a % b ≠ 0}                                        the same, with the order in which the settings are reported
+ *     {seq_length % (2 · context_parallel_size) ≠ 0}           arithmetic; `key?1`: 1 where the key is None
+ *     {b, a: a % b ≠ 0}                                        the same, with the order of the facts reported
  *     told(key)   known(condition)   not_known(condition)      terms: `terms.ts` and `knowledge/terms.yaml`
  *     {…} as 'text for people'
  *
- * `not` binds more tightly than `and`, and `and` more tightly than `or`. `!=`, `>=`, `<=`, `*` and `-` may be written for
- * `≠`, `≥`, `≤`, `·` and `−`.
+ * `not` binds more tightly than `and`, and `and` more tightly than `or`. `!=`, `>=`, `<=`, `*` and `-` may be written
+ * for `≠`, `≥`, `≤`, `·` and `−`.
  */
 import { VERSION_NAMES, type VersionName } from '../../model/log-results.js';
 import * as c from './condition.js';
