@@ -113,6 +113,10 @@ const SHAPES: Readonly<Record<string, Shape>> = {
     ],
     non_fixes: [{ id: /[a-z0-9-]+/, title: 'string', source: 'string', 'experiments?': LIST }],
   },
+  'memory-words': {
+    ...{ releases: LIST, retains: LIST, grows: LIST, slows: LIST, speeds: LIST },
+    components: { '*': 'string' },
+  },
   symptoms: [
     {
       ...{ id: /S\d+/, name: 'string', 'finding?': 'string' },
