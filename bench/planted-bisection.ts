@@ -12,8 +12,8 @@ import {
   type RepositoryOptions,
 } from '../samples/generate/repository/history/build-repository.js';
 import { trainCommit } from '../samples/generate/repository/history/train-commit.js';
-import type { BisectReportResult } from '../src/model/bisect-results.js';
-import type { Suspect } from '../src/model/compare-results.js';
+import type { BisectReportResult } from '../src/model/results/bisect.js';
+import type { Suspect } from '../src/model/results/compare.js';
 
 export interface Bisected {
   readonly repository: BuiltRepository;

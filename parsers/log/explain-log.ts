@@ -1,5 +1,5 @@
-import type { ExplainResult, UnmatchedGroup } from '../../src/model/format-results.js';
 import type { ByteSource } from '../../src/model/parser.js';
+import type { ExplainResult, UnmatchedGroup } from '../../src/model/results/format.js';
 import type { Segment } from './assembly.js';
 import type { LogFormat } from './formats/contract.js';
 import { readLog } from './read-log.js';

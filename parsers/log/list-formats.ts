@@ -1,6 +1,6 @@
 import { loadData } from '../../src/knowledge/load-data.js';
 import { oomWordings } from '../../src/knowledge/oom-messages.js';
-import type { FormatInfo } from '../../src/model/format-results.js';
+import type { FormatInfo } from '../../src/model/results/format.js';
 import { LOG_FORMATS } from './formats/index.js';
 
 /** Every format of a text log this version reads: figures and settings first, then the wordings of failures. */

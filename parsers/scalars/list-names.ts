@@ -1,4 +1,4 @@
-import type { ScalarInfo } from '../../src/model/format-results.js';
+import type { ScalarInfo } from '../../src/model/results/format.js';
 import { SCALAR_PRODUCERS, type ScalarMeaning } from '../../src/text/scalars/scalar-names.js';
 
 /** Names of scalars that this version knows, by producer, in the order in which they are asked. */

@@ -1,6 +1,7 @@
 /** Exit codes; README's table is tested against this one. */
-import type { Judgement } from '../model/compare-results.js';
+
 import type { ErrorKind } from '../model/errors.js';
+import type { Judgement } from '../model/results/compare.js';
 
 export const EXIT = {
   done: 0,

@@ -6,10 +6,10 @@ import { type GoldenRow, readGoldenRows, readMeasurement } from '../findings/com
 import { measurementOfValues } from '../findings/compare/measurement-of-values.js';
 import { type MeasureOptions, measureRun } from '../findings/flows/measure-run.js';
 import { peaksToMeasure } from '../findings/flows/peaks-to-measure.js';
-import type { ComparedRun } from '../model/compare-results.js';
 import { MbfError } from '../model/errors.js';
 import type { GoldenFile, UpstreamValues } from '../model/golden-values.js';
 import type { Measurement } from '../model/measurement.js';
+import type { ComparedRun } from '../model/results/compare.js';
 import { MIB } from '../model/units.js';
 import type { Session } from './session.js';
 import { openTarget } from './target.js';

@@ -12,7 +12,7 @@ import { discover } from '../ingest/discover.js';
 import { PARSER_VERSION } from '../ingest/parser-version.js';
 import { openStore, storeToOpen } from '../ingest/store-to-open.js';
 import { MbfError } from '../model/errors.js';
-import type { Failure, IngestResult } from '../model/results.js';
+import type { Failure, IngestResult } from '../model/results/common.js';
 import { SCHEMA_VERSION } from '../store/migrations.js';
 import type { Store } from '../store/store.js';
 import type { Context } from './context.js';

@@ -1,6 +1,6 @@
 /** All commits of a repository in the order of its history. */
 import { MbfError } from '../model/errors.js';
-import type { CommitParents } from '../model/history-results.js';
+import type { CommitParents } from '../model/results/history.js';
 import { type Repository, readGit } from './repository.js';
 
 /** Some 80 bytes a commit: the Linux kernel, with a million of them, stays below a fifth of this. */

@@ -1,6 +1,6 @@
 /** An error of one file as results tell it. */
 import type { MbfError } from '../model/errors.js';
-import type { Failure } from '../model/results.js';
+import type { Failure } from '../model/results/common.js';
 
 export function asFailure(error: MbfError): Failure {
   return { code: error.code, text: error.describe(), remedy: error.remedy, offset: error.place.offset ?? null };

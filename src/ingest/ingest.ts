@@ -7,7 +7,7 @@
 import { MbfError } from '../model/errors.js';
 import type { ClockName } from '../model/log-rows.js';
 import type { Dictionary, ParseContext, ParserSpec } from '../model/parser.js';
-import type { IngestResult, IngestSource, NoteResult } from '../model/results.js';
+import type { IngestResult, IngestSource, NoteResult } from '../model/results/common.js';
 import type { IncidentRow, Note } from '../model/tables.js';
 import type { Store } from '../store/store.js';
 import { asFailure } from './as-failure.js';

@@ -1,7 +1,7 @@
 /** Lines of a file that was read before, quoted only while it is the file that was read. */
 import { stat } from 'node:fs/promises';
 import { MbfError } from '../model/errors.js';
-import type { ShownLines } from '../model/results.js';
+import type { ShownLines } from '../model/results/common.js';
 import { KIB, MIB } from '../model/units.js';
 import { openByteSource } from './byte-source.js';
 

@@ -1,5 +1,5 @@
 /** A change as lines to paste: a launch script, a recipe of Megatron Bridge, the command line of Megatron-LM, a recipe of NeMo. */
-import type { AdviceChange, PasteLines } from '../model/advise-results.js';
+import type { AdviceChange, PasteLines } from '../model/results/advise.js';
 import { negatedFlags } from './config-keys.js';
 import { asPlace, placesOf } from './config-places.js';
 import { flagOf, pythonLiteral, shellValue, shellWords } from './value-text.js';

@@ -2,7 +2,7 @@
  * What a run comes to: everything two runs are compared by, small enough to be kept in a repository. Made from a store (`measureRun`) or read
  * from a golden file; field names are those of the JSON.
  */
-import type { ParallelSizes } from './log-results.js';
+import type { ParallelSizes } from './results/log.js';
 import type { Cause, CauseDetail, Component, Confidence, IncidentKind } from './vocabulary.js';
 
 /** How a run ended. `stopped`: its log ends without a failure and without a line that says it came to its end. */

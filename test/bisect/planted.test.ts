@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type Bisected, bisectPlanted, type Tools } from '../../bench/planted-bisection.js';
 import { trainCommit } from '../../samples/generate/repository/history/train-commit.js';
-import type { DiffResult } from '../../src/model/diff-results.js';
+import type { DiffResult } from '../../src/model/results/diff.js';
 import { repoRoot } from '../store/scratch.js';
 import { buildCli, type Cli } from '../support/cli.js';
 

@@ -2,8 +2,8 @@
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { AdviseResult } from '../../src/model/advise-results.js';
-import type { DiagnoseResult } from '../../src/model/results.js';
+import type { AdviseResult } from '../../src/model/results/advise.js';
+import type { DiagnoseResult } from '../../src/model/results/common.js';
 import { repoRoot, scratchDirectory } from '../store/scratch.js';
 import { buildCli, type Cli } from '../support/cli.js';
 import { oomLines } from '../support/training-log.js';

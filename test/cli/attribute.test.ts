@@ -2,8 +2,8 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { ATTRIBUTE_KEYS, type AttributedDevice, type AttributeResult } from '../../src/model/attribute-results.js';
-import type { PeakResult } from '../../src/model/results.js';
+import { ATTRIBUTE_KEYS, type AttributedDevice, type AttributeResult } from '../../src/model/results/attribute.js';
+import type { PeakResult } from '../../src/model/results/common.js';
 import { COMPONENTS } from '../../src/model/vocabulary.js';
 import { repoRoot } from '../store/scratch.js';
 import { type Answer, buildCli, type Cli } from '../support/cli.js';

@@ -3,7 +3,7 @@ import { execFileSync, spawnSync } from 'node:child_process';
 import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
-import type { BisectReportResult } from '../../src/model/bisect-results.js';
+import type { BisectReportResult } from '../../src/model/results/bisect.js';
 import { buildCli, type Cli, environment } from '../support/cli.js';
 import { temporaryDirectory } from '../support/temporary-directory.js';
 import { NCCL_TIMEOUT, oomLines, type TrainingLog, trainingLog, writeTraining } from '../support/training-log.js';

@@ -10,7 +10,7 @@ import type {
   SnapshotResult,
   SourcesResult,
   SqlResult,
-} from '../../src/model/results.js';
+} from '../../src/model/results/common.js';
 import { repoRoot, scratchDirectory } from '../store/scratch.js';
 import { type Answer, buildCli, type Cli, environment } from '../support/cli.js';
 import { smallSnapshot } from '../support/small-snapshot.js';

@@ -2,7 +2,7 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
-import type { CompareResult } from '../../src/model/compare-results.js';
+import type { CompareResult } from '../../src/model/results/compare.js';
 import { buildCli, type Cli } from '../support/cli.js';
 import { temporaryDirectory } from '../support/temporary-directory.js';
 import { NCCL_TIMEOUT, oomLines, type TrainingLog, writeTraining } from '../support/training-log.js';

@@ -2,10 +2,10 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
-import type { AttributedDevice, AttributeResult } from '../../src/model/attribute-results.js';
-import type { SnapshotDiff } from '../../src/model/diff-results.js';
-import type { DiagnoseResult } from '../../src/model/results.js';
-import type { TimelineResult } from '../../src/model/timeline-results.js';
+import type { AttributedDevice, AttributeResult } from '../../src/model/results/attribute.js';
+import type { DiagnoseResult } from '../../src/model/results/common.js';
+import type { SnapshotDiff } from '../../src/model/results/diff.js';
+import type { TimelineResult } from '../../src/model/results/timeline.js';
 import { openStore } from '../../src/store/open-store.js';
 import { runReadOnly } from '../../src/store/read-only-sql.js';
 import { repoRoot, startChild } from '../store/scratch.js';

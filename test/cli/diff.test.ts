@@ -13,7 +13,7 @@ import { runDirectory } from '../../samples/generate/write/run-directory.js';
 import { snapshotPickle } from '../../samples/generate/write/snapshot-pickle.js';
 import { listCandidates, wholeSteps } from '../../src/findings/diff/side.js';
 import type { DiffSite } from '../../src/model/diff-parts.js';
-import type { SnapshotDiff } from '../../src/model/diff-results.js';
+import type { SnapshotDiff } from '../../src/model/results/diff.js';
 import { MIB } from '../../src/model/units.js';
 import { openStore } from '../../src/store/open-store.js';
 import { buildCli, type Cli } from '../support/cli.js';

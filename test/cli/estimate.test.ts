@@ -2,7 +2,7 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
-import type { EstimateResult } from '../../src/model/estimate-results.js';
+import type { EstimateResult } from '../../src/model/results/estimate.js';
 import { COMPONENTS } from '../../src/model/vocabulary.js';
 import { GUIDE } from '../estimate/given.js';
 import { repoRoot } from '../store/scratch.js';

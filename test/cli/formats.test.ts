@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { PARSERS } from '../../parsers/index.js';
-import type { ExplainResult, FormatsResult } from '../../src/model/format-results.js';
+import type { ExplainResult, FormatsResult } from '../../src/model/results/format.js';
 import { buildCli, type Cli } from '../support/cli.js';
 import { temporaryDirectory } from '../support/temporary-directory.js';
 

@@ -2,8 +2,8 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
-import type { GoldenListResult, GoldenShowResult } from '../../src/model/golden-results.js';
 import type { GoldenDocument } from '../../src/model/measurement.js';
+import type { GoldenListResult, GoldenShowResult } from '../../src/model/results/golden.js';
 import { MIB } from '../../src/model/units.js';
 import { buildCli, type Cli } from '../support/cli.js';
 import { temporaryDirectory } from '../support/temporary-directory.js';

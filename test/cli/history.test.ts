@@ -3,8 +3,8 @@ import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'nod
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { HISTORY_METRIC_NAMES, type HistoryResult } from '../../src/model/history-results.js';
-import type { PeakResult } from '../../src/model/results.js';
+import type { PeakResult } from '../../src/model/results/common.js';
+import { HISTORY_METRIC_NAMES, type HistoryResult } from '../../src/model/results/history.js';
 import { repositoryAt } from '../git/repositories.js';
 import { repoRoot } from '../store/scratch.js';
 import { buildCli, type Cli } from '../support/cli.js';

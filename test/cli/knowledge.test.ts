@@ -1,6 +1,6 @@
 /** `knobs` and `explain` as a user has them. */
 import { beforeAll, describe, expect, it } from 'vitest';
-import type { ExplainResult, KnobsResult } from '../../src/model/knowledge-results.js';
+import type { ExplainResult, KnobsResult } from '../../src/model/results/knowledge.js';
 import { buildCli, type Cli } from '../support/cli.js';
 
 let cli: Cli;

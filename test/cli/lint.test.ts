@@ -3,7 +3,7 @@ import { mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { beforeAll, describe, expect, it } from 'vitest';
-import type { LintResult } from '../../src/model/lint-results.js';
+import type { LintResult } from '../../src/model/results/lint.js';
 import { buildCli, type Cli, cliOf, type RunOptions } from '../support/cli.js';
 import { temporaryDirectory } from '../support/temporary-directory.js';
 

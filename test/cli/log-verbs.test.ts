@@ -11,7 +11,7 @@ import type {
   IterationsResult,
   LogResult,
   MemoryResult,
-} from '../../src/model/log-results.js';
+} from '../../src/model/results/log.js';
 import { repoRoot } from '../store/scratch.js';
 import { buildCli, type Cli } from '../support/cli.js';
 

@@ -2,9 +2,9 @@
 import { copyFileSync, mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
-import type { AtResult } from '../../src/model/at-results.js';
-import type { DiagnoseResult } from '../../src/model/results.js';
-import type { TimelineResult } from '../../src/model/timeline-results.js';
+import type { AtResult } from '../../src/model/results/at.js';
+import type { DiagnoseResult } from '../../src/model/results/common.js';
+import type { TimelineResult } from '../../src/model/results/timeline.js';
 import { repoRoot } from '../store/scratch.js';
 import { buildCli, type Cli } from '../support/cli.js';
 import { temporaryDirectory } from '../support/temporary-directory.js';

@@ -2,7 +2,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
-import type { NsysComparison, NsysReport, NsysResult } from '../../src/model/nsys-results.js';
+import type { NsysComparison, NsysReport, NsysResult } from '../../src/model/results/nsys.js';
 import { type Answer, buildCli, type Cli } from '../support/cli.js';
 import { skipLoudly } from '../support/corpus.js';
 import { type PlantedRun, writePlantedRun } from '../support/nsys/planted-run.js';

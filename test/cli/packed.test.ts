@@ -15,7 +15,7 @@ import {
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { RunsResult } from '../../src/model/results.js';
+import type { RunsResult } from '../../src/model/results/common.js';
 import { repoRoot, sharedBuild } from '../store/scratch.js';
 import { type Cli, cliOf } from '../support/cli.js';
 import { smallSnapshot } from '../support/small-snapshot.js';

@@ -3,7 +3,7 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { beforeAll, describe, expect, it } from 'vitest';
-import type { ProfilerMemoryResult } from '../../src/model/profiler-results.js';
+import type { ProfilerMemoryResult } from '../../src/model/results/profiler.js';
 import { GIB, MIB } from '../../src/model/units.js';
 import { buildCli, type Cli } from '../support/cli.js';
 import { temporaryDirectory } from '../support/temporary-directory.js';

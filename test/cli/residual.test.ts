@@ -2,9 +2,9 @@
 import { copyFileSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
-import type { AttributeResult } from '../../src/model/attribute-results.js';
-import type { EstimateResult } from '../../src/model/estimate-results.js';
-import type { DeviceResidual, ResidualResult } from '../../src/model/residual-results.js';
+import type { AttributeResult } from '../../src/model/results/attribute.js';
+import type { EstimateResult } from '../../src/model/results/estimate.js';
+import type { DeviceResidual, ResidualResult } from '../../src/model/results/residual.js';
 import { COMPONENTS } from '../../src/model/vocabulary.js';
 import { repoRoot } from '../store/scratch.js';
 import { type Answer, buildCli, type Cli } from '../support/cli.js';

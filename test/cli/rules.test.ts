@@ -2,8 +2,8 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
-import type { PeakResult } from '../../src/model/results.js';
-import type { ExplainStackResult, RulesResult, RulesTestResult } from '../../src/model/rules-results.js';
+import type { PeakResult } from '../../src/model/results/common.js';
+import type { ExplainStackResult, RulesResult, RulesTestResult } from '../../src/model/results/rules.js';
 import { COMPONENTS } from '../../src/model/vocabulary.js';
 import { repoRoot } from '../store/scratch.js';
 import { type Answer, buildCli, type Cli } from '../support/cli.js';

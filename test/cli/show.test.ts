@@ -3,7 +3,7 @@ import { appendFileSync, cpSync, mkdirSync, mkdtempSync, realpathSync, renameSyn
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { DiagnoseResult, ShowResult } from '../../src/model/results.js';
+import type { DiagnoseResult, ShowResult } from '../../src/model/results/common.js';
 import { repoRoot } from '../store/scratch.js';
 import { buildCli, type Cli } from '../support/cli.js';
 

@@ -3,7 +3,7 @@ import { mkdirSync, utimesSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
 import type { RankProcess, Tensor } from '../../samples/generate/simulate/rank-process.js';
-import type { SnapshotSeriesResult } from '../../src/model/snapshot-series-results.js';
+import type { SnapshotSeriesResult } from '../../src/model/results/snapshot-series.js';
 import { GIB, MIB } from '../../src/model/units.js';
 import { buildCli, type Cli } from '../support/cli.js';
 import { codeLine, dumpedProcess } from '../support/dumped-process.js';

@@ -2,9 +2,9 @@
 import { copyFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
-import type { AllocationsResult } from '../../src/model/allocation-results.js';
-import type { AtResult, ReserveShare, SegmentsResult } from '../../src/model/at-results.js';
-import type { PeakResult } from '../../src/model/results.js';
+import type { AllocationsResult } from '../../src/model/results/allocation.js';
+import type { AtResult, ReserveShare, SegmentsResult } from '../../src/model/results/at.js';
+import type { PeakResult } from '../../src/model/results/common.js';
 import { repoRoot, startChild } from '../store/scratch.js';
 import { buildCli, type Cli } from '../support/cli.js';
 import { SNAPSHOTS, skipLoudly, snapshotPickles, truthOf } from '../support/corpus.js';

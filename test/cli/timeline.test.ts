@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
 import type { PyValue } from '../../samples/generate/write/pickle-writer.js';
 import { PyText } from '../../samples/generate/write/pickle-writer.js';
-import type { TimelineResult, TimelineTrace } from '../../src/model/timeline-results.js';
+import type { TimelineResult, TimelineTrace } from '../../src/model/results/timeline.js';
 import { GIB, MIB } from '../../src/model/units.js';
 import { buildCli, type Cli } from '../support/cli.js';
 import { BASE, type SmallEntry, smallSnapshot } from '../support/small-snapshot.js';

@@ -4,7 +4,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { beforeAll, describe, expect, it } from 'vitest';
-import type { TriageResult } from '../../src/model/compare-results.js';
+import type { TriageResult } from '../../src/model/results/compare.js';
 import { repoRoot } from '../store/scratch.js';
 import { buildCli, type Cli, environment } from '../support/cli.js';
 import { temporaryDirectory } from '../support/temporary-directory.js';

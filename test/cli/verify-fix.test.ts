@@ -2,7 +2,7 @@
 import { cpSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
-import type { VerifyChange, VerifyFixResult } from '../../src/model/verify-results.js';
+import type { VerifyChange, VerifyFixResult } from '../../src/model/results/verify.js';
 import { type Answer, buildCli, type Cli } from '../support/cli.js';
 import { smallSnapshot } from '../support/small-snapshot.js';
 import { temporaryDirectory } from '../support/temporary-directory.js';

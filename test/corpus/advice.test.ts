@@ -12,7 +12,7 @@ import { lint } from '../../src/findings/lint/lint.js';
 import { describeIterations } from '../../src/findings/run/iterations.js';
 import { findSymptoms } from '../../src/findings/symptoms/find-symptoms.js';
 import { ingest } from '../../src/ingest/ingest.js';
-import { adviseText } from '../../src/report/advise-text.js';
+import { adviseText } from '../../src/report/start/advise-text.js';
 import { openStore } from '../../src/store/open-store.js';
 import { scratchDirectory } from '../store/scratch.js';
 import { CORPUS, SNAPSHOTS, skipLoudly, snapshotPickles, truthOf } from '../support/corpus.js';

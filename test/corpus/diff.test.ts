@@ -8,7 +8,7 @@ import { chooseDevices } from '../../src/findings/diff/choose-pair.js';
 import { describeDiff } from '../../src/findings/diff/describe-diff.js';
 import { matchSites } from '../../src/findings/diff/match-sites.js';
 import { type Candidate, listCandidates, readSide, type Side } from '../../src/findings/diff/side.js';
-import type { SnapshotDiff } from '../../src/model/diff-results.js';
+import type { SnapshotDiff } from '../../src/model/results/diff.js';
 import { openStore } from '../../src/store/open-store.js';
 import { buildCli, type Cli } from '../support/cli.js';
 import { CORPUS, SNAPSHOTS, skipLoudly, truthOf } from '../support/corpus.js';

@@ -8,7 +8,7 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { completeInputs } from '../../src/estimate/inputs.js';
 import { estimateMegatronBridge } from '../../src/estimate/megatron-bridge.js';
 import { questionOfJson } from '../../src/findings/estimate/describe-estimate.js';
-import type { EstimateModel, EstimateResult } from '../../src/model/estimate-results.js';
+import type { EstimateModel, EstimateResult } from '../../src/model/results/estimate.js';
 import { buildCli, type Cli } from '../support/cli.js';
 import { CORPUS, skipLoudly } from '../support/corpus.js';
 import { temporaryDirectory } from '../support/temporary-directory.js';

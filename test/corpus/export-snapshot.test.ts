@@ -2,8 +2,8 @@
 import { statSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
-import type { ExportResult } from '../../src/model/export-results.js';
-import type { PeakResult } from '../../src/model/results.js';
+import type { PeakResult } from '../../src/model/results/common.js';
+import type { ExportResult } from '../../src/model/results/export.js';
 import { buildCli, type Cli } from '../support/cli.js';
 import { hasPython, SNAPSHOTS, skipLoudly, truthOf } from '../support/corpus.js';
 import { copyCorpusStore, validSnapshots } from '../support/corpus-store.js';

@@ -8,7 +8,7 @@ import { measureRun } from '../../src/findings/flows/measure-run.js';
 import { DEFAULT_TOLERANCES } from '../../src/findings/measure/tolerances.js';
 import { ingest } from '../../src/ingest/ingest.js';
 import type { Measurement } from '../../src/model/measurement.js';
-import { compareText } from '../../src/report/compare-text.js';
+import { compareText } from '../../src/report/compare/compare-text.js';
 import { openStore } from '../../src/store/open-store.js';
 import { scratchDirectory } from '../store/scratch.js';
 import { CORPUS, SNAPSHOTS, skipLoudly, snapshotPickles, truthOf } from '../support/corpus.js';

@@ -9,7 +9,7 @@ import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { stateTotals } from '../../src/allocator/walk/allocator-state.js';
 import { stateAt } from '../../src/findings/trace/state-at.js';
-import type { PeakResult } from '../../src/model/results.js';
+import type { PeakResult } from '../../src/model/results/common.js';
 import { openStore } from '../../src/store/open-store.js';
 import type { Store } from '../../src/store/store.js';
 import { decode, type Recording } from '../allocator/corpus-recordings.js';

@@ -6,8 +6,8 @@ import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { BridgeFigures, MosaicFigures, PeerSource } from '../../src/model/peak-results.js';
-import type { PeakResult } from '../../src/model/results.js';
+import type { PeakResult } from '../../src/model/results/common.js';
+import type { BridgeFigures, MosaicFigures, PeerSource } from '../../src/model/results/peak.js';
 import { buildCli, type Cli } from '../support/cli.js';
 import { CORPUS, SNAPSHOTS, skipLoudly } from '../support/corpus.js';
 

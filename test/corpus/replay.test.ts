@@ -13,7 +13,7 @@ import type { WhatIfBase } from '../../src/allocator/what-if/known-runs.js';
 import { OPERATION } from '../../src/allocator/what-if/operations.js';
 import { type SimulationResult, simulate } from '../../src/allocator/what-if/simulate.js';
 import { askWhatIf, leastBudget } from '../../src/allocator/what-if/sweep.js';
-import type { ReplayResult } from '../../src/model/replay-results.js';
+import type { ReplayResult } from '../../src/model/results/replay.js';
 import { OOM } from '../../src/model/trace-action-codes.js';
 import { type CorpusReplay, corpusReplays, withoutHead } from '../allocator/replay/corpus-replays.js';
 import { buildCli } from '../support/cli.js';

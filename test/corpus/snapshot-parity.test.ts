@@ -1,7 +1,13 @@
 /** Every snapshot of the corpus through the real command line, against what an independent decoder found in it. */
 import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
-import type { DiagnoseResult, IngestResult, SnapshotDevice, SnapshotResult, Verdict } from '../../src/model/results.js';
+import type {
+  DiagnoseResult,
+  IngestResult,
+  SnapshotDevice,
+  SnapshotResult,
+  Verdict,
+} from '../../src/model/results/common.js';
 import { buildCli, type Cli } from '../support/cli.js';
 import { convertedSnapshots, SNAPSHOTS, skipLoudly, snapshotPickles, type Truth, truthOf } from '../support/corpus.js';
 import { temporaryDirectory } from '../support/temporary-directory.js';

@@ -2,8 +2,8 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
-import type { PeakResult, SnapshotResult } from '../../src/model/results.js';
-import type { TimelineResult, TimelineTrace } from '../../src/model/timeline-results.js';
+import type { PeakResult, SnapshotResult } from '../../src/model/results/common.js';
+import type { TimelineResult, TimelineTrace } from '../../src/model/results/timeline.js';
 import { buildCli, type Cli } from '../support/cli.js';
 import { CORPUS, skipLoudly } from '../support/corpus.js';
 import { copyCorpusStore, validSnapshots } from '../support/corpus-store.js';

@@ -7,7 +7,7 @@ import { verdictOfKind } from '../../src/findings/verdict/causes/from-kind.js';
 import { EvidenceLog } from '../../src/findings/verdict/facts.js';
 import { CAUSE_TESTS, COMBINATION_RULES, judge } from '../../src/findings/verdict/index.js';
 import { relateVerdicts } from '../../src/findings/verdict/relate.js';
-import type { Verdict } from '../../src/model/results.js';
+import type { Verdict } from '../../src/model/results/common.js';
 import { GIB, MIB } from '../../src/model/units.js';
 import { CAUSE_DETAILS } from '../../src/model/vocabulary.js';
 import { exact, freeSpaceOf, messageFacts, tracedFacts, traceOf } from './facts.js';

@@ -9,7 +9,7 @@ import { runDirectory, TRUTH_NAME } from '../../samples/generate/write/run-direc
 import { type DiagnoseOptions, diagnose } from '../../src/findings/flows/diagnose.js';
 import { describePeaks } from '../../src/findings/state/live/peaks.js';
 import { ingest } from '../../src/ingest/ingest.js';
-import type { DiagnoseResult, Verdict } from '../../src/model/results.js';
+import type { DiagnoseResult, Verdict } from '../../src/model/results/common.js';
 import { formatBytes, GIB, MIB } from '../../src/model/units.js';
 import type { Store } from '../../src/store/store.js';
 import { repoRoot, scratchDirectory } from '../store/scratch.js';

@@ -6,7 +6,7 @@ import { PARSERS } from '../../parsers/index.js';
 import { diagnose } from '../../src/findings/flows/diagnose.js';
 import { allowedAdvice, judgeHint } from '../../src/findings/verdict/hint.js';
 import { ingest } from '../../src/ingest/ingest.js';
-import type { Verdict } from '../../src/model/results.js';
+import type { Verdict } from '../../src/model/results/common.js';
 import { GIB } from '../../src/model/units.js';
 import { scratchDirectory } from '../store/scratch.js';
 import { newStore } from '../support/new-store.js';

@@ -2,9 +2,9 @@
 import { describe, expect, it } from 'vitest';
 import { incidentsInText } from '../../parsers/log/index.js';
 import { classify } from '../../src/findings/verdict/classify.js';
-import type { ClassifyResult } from '../../src/model/log-results.js';
+import type { ClassifyResult } from '../../src/model/results/log.js';
 import { GIB, MIB } from '../../src/model/units.js';
-import { classifyText } from '../../src/report/classify-text.js';
+import { classifyText } from '../../src/report/knowledge/classify-text.js';
 
 function classified(text: string): ClassifyResult {
   const result = classify(incidentsInText(text), 'pasted.txt');

@@ -8,11 +8,11 @@ import {
   readSettings,
 } from '../../src/findings/run/config.js';
 import { describeEnv } from '../../src/findings/run/env.js';
-import type { EnvResult } from '../../src/model/log-results.js';
 import { CONFIG_ORIGINS } from '../../src/model/log-rows.js';
+import type { EnvResult } from '../../src/model/results/log.js';
 import type { FoundSetting } from '../../src/model/settings-read.js';
-import { configText } from '../../src/report/config-text.js';
-import { envText } from '../../src/report/env-text.js';
+import { configText } from '../../src/report/run/config-text.js';
+import { envText } from '../../src/report/run/env-text.js';
 import { RUN, type TextSource, withTextRuns } from '../support/text-run.js';
 
 function found(

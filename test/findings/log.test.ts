@@ -4,11 +4,11 @@ import { describeLog } from '../../src/findings/run/describe-log.js';
 import { describeIterations } from '../../src/findings/run/iterations.js';
 import { readLogFacts } from '../../src/findings/run/log-facts.js';
 import { describeMemory } from '../../src/findings/run/memory.js';
-import type { LogRun, MemoryResult } from '../../src/model/log-results.js';
 import type { LogRow } from '../../src/model/log-rows.js';
+import type { LogRun, MemoryResult } from '../../src/model/results/log.js';
 import { GIB, MIB } from '../../src/model/units.js';
-import { logText } from '../../src/report/log-text.js';
-import { memoryText } from '../../src/report/memory-text.js';
+import { logText } from '../../src/report/run/log-text.js';
+import { memoryText } from '../../src/report/run/memory-text.js';
 import { cpuMs } from '../support/cpu-time.js';
 import { RUN, type TextSource, withTextRuns } from '../support/text-run.js';
 

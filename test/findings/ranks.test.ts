@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest';
 import { PARSERS } from '../../parsers/index.js';
 import { diagnose } from '../../src/findings/flows/diagnose.js';
 import { ingest } from '../../src/ingest/ingest.js';
-import type { DiagnoseResult } from '../../src/model/results.js';
+import type { DiagnoseResult } from '../../src/model/results/common.js';
 import { MIB } from '../../src/model/units.js';
 import { repoRoot, scratchDirectory } from '../store/scratch.js';
 import { newStore } from '../support/new-store.js';

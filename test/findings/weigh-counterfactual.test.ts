@@ -2,8 +2,8 @@
 import { describe, expect, it } from 'vitest';
 import { BLANK } from '../../src/findings/verdict/blank-verdict.js';
 import { weighCounterfactual } from '../../src/findings/verdict/weigh-counterfactual.js';
-import type { WhatIfSetting } from '../../src/model/replay-results.js';
-import type { Counterfactual, Verdict } from '../../src/model/results.js';
+import type { Counterfactual, Verdict } from '../../src/model/results/common.js';
+import type { WhatIfSetting } from '../../src/model/results/replay.js';
 import { GIB } from '../../src/model/units.js';
 
 const CURE = 'PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True on every rank, at no throughput cost';

@@ -5,7 +5,7 @@ import { gzipSync } from 'node:zlib';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { PARSERS } from '../../parsers/index.js';
 import { type IngestOptions, ingest } from '../../src/ingest/ingest.js';
-import type { IngestResult } from '../../src/model/results.js';
+import type { IngestResult } from '../../src/model/results/common.js';
 import { openStore } from '../../src/store/open-store.js';
 import type { Store } from '../../src/store/store.js';
 import { scratchDirectory } from '../store/scratch.js';

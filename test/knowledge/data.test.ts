@@ -10,7 +10,7 @@ import { DISAGREEMENTS } from '../../src/knowledge/disagreements.js';
 import { KNOB_GROUPS, KNOBS } from '../../src/knowledge/knobs/index.js';
 import { loadData } from '../../src/knowledge/load-data.js';
 import { EXPERIMENTS, WORKLOADS } from '../../src/knowledge/measured.js';
-import { VERSION_NAMES } from '../../src/model/log-results.js';
+import { VERSION_NAMES } from '../../src/model/results/log.js';
 import { CAUSES, COMPONENTS } from '../../src/model/vocabulary.js';
 import { anyOf, checkShape, oneOf, repeated, type Shape } from './schema.js';
 

@@ -8,7 +8,7 @@ import { PARSERS } from '../../parsers/index.js';
 import { hasSqlite } from '../../samples/generate/write/nsys/database.js';
 import { ingest } from '../../src/ingest/ingest.js';
 import { keptEnv } from '../../src/knowledge/env-keys.js';
-import type { IngestSource } from '../../src/model/results.js';
+import type { IngestSource } from '../../src/model/results/common.js';
 import { openStore } from '../../src/store/open-store.js';
 import type { Store } from '../../src/store/store.js';
 import { expectClearError } from '../robustness/harness.js';

@@ -3,7 +3,7 @@ import { spawnSync } from 'node:child_process';
 import { copyFileSync, existsSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
-import type { SqlResult } from '../../src/model/results.js';
+import type { SqlResult } from '../../src/model/results/common.js';
 import { GIB, MIB } from '../../src/model/units.js';
 import { scratchDirectory } from '../store/scratch.js';
 import { buildCli, type Cli } from '../support/cli.js';

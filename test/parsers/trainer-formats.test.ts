@@ -8,9 +8,9 @@ import { describe, expect, it } from 'vitest';
 import { explainLog } from '../../parsers/log/index.js';
 import { readLogBytes } from '../../parsers/log/read-log.js';
 import { openByteSource } from '../../src/ingest/byte-source.js';
-import type { UnmatchedGroup } from '../../src/model/format-results.js';
 import { type AttemptRow, type LogRow, placedRow } from '../../src/model/log-rows.js';
 import type { ByteSource } from '../../src/model/parser.js';
+import type { UnmatchedGroup } from '../../src/model/results/format.js';
 import { CORPUS, skipLoudly } from '../support/corpus.js';
 
 interface Read {

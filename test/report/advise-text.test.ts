@@ -1,8 +1,8 @@
 /** The page of advice, whatever the situation: no line too wide, no figure that is none, every fix in one of its places. */
 import { describe, expect, it } from 'vitest';
 import { advise } from '../../src/findings/advice/advise.js';
-import type { AdviseResult } from '../../src/model/advise-results.js';
-import { adviseText } from '../../src/report/advise-text.js';
+import type { AdviseResult } from '../../src/model/results/advise.js';
+import { adviseText } from '../../src/report/start/advise-text.js';
 import { generateConfig, situationOf } from '../findings/advice/generate-configs.js';
 import { LLAMA_70B, situationOf as published } from '../support/advice-situation.js';
 

@@ -1,7 +1,7 @@
 /** What is printed of a bisection, as text and as Markdown. */
 import { describe, expect, it } from 'vitest';
-import type { BisectReportResult } from '../../src/model/bisect-results.js';
-import { bisectReportMarkdown, bisectReportText } from '../../src/report/bisect-report-text.js';
+import type { BisectReportResult } from '../../src/model/results/bisect.js';
+import { bisectReportMarkdown, bisectReportText } from '../../src/report/compare/bisect-report-text.js';
 import { bisectReport, HOSTILE, hostileCompare, SHA_CURRENT, SHA_GOLDEN } from '../support/compare-results.js';
 import { expectSoundMarkdown } from '../support/sound-markdown.js';
 

@@ -1,7 +1,7 @@
 /** JUnit XML of a comparison: well-formed whatever is in it, and a test case for whatever was to be judged. */
 import { describe, expect, it } from 'vitest';
-import type { CompareResult } from '../../src/model/compare-results.js';
-import { compareJunit } from '../../src/report/compare-junit.js';
+import type { CompareResult } from '../../src/model/results/compare.js';
+import { compareJunit } from '../../src/report/compare/compare-junit.js';
 import {
   bridge,
   check,

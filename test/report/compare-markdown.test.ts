@@ -1,6 +1,6 @@
 /** Markdown of a comparison: what decides is in sight, and no text of a log becomes markup. */
 import { describe, expect, it } from 'vitest';
-import { compareMarkdown } from '../../src/report/compare-markdown.js';
+import { compareMarkdown } from '../../src/report/compare/compare-markdown.js';
 import { mdFence, mdLine, mdText } from '../../src/report/markdown.js';
 import { bridge, emptyCompare, HOSTILE, hostileCompare, refused, regression } from '../support/compare-results.js';
 import { expectSoundMarkdown } from '../support/sound-markdown.js';

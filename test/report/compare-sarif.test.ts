@@ -1,6 +1,6 @@
 /** SARIF of a comparison, held against what the standard asks of the parts it uses. */
 import { describe, expect, it } from 'vitest';
-import { compareSarif } from '../../src/report/compare-sarif.js';
+import { compareSarif } from '../../src/report/compare/compare-sarif.js';
 import {
   bridge,
   emptyCompare,

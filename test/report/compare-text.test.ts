@@ -1,9 +1,9 @@
 /** The screen of `compare`: the verdict, then whether the two may be compared, then figures, then what may be why. */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { CheckStatus, CompareCheck, CompareResult } from '../../src/model/compare-results.js';
-import { changeOf, checkFigure, relativeOf, shortCommit, toleranceOf } from '../../src/report/check-words.js';
-import { compareText } from '../../src/report/compare-text.js';
+import type { CheckStatus, CompareCheck, CompareResult } from '../../src/model/results/compare.js';
+import { changeOf, checkFigure, relativeOf, shortCommit, toleranceOf } from '../../src/report/compare/check-words.js';
+import { compareText } from '../../src/report/compare/compare-text.js';
 import {
   bridge,
   check,

@@ -3,10 +3,10 @@ import { gunzipSync } from 'node:zlib';
 import fc from 'fast-check';
 import { Profile } from 'pprof-format';
 import { describe, expect, it } from 'vitest';
-import type { LiveFrame, LiveSample, LiveStacks } from '../../src/model/export-results.js';
-import { foldedFrame, foldedStacks } from '../../src/report/export/folded.js';
-import { pprof } from '../../src/report/export/pprof.js';
-import { speedscope } from '../../src/report/export/speedscope.js';
+import type { LiveFrame, LiveSample, LiveStacks } from '../../src/model/results/export.js';
+import { foldedFrame, foldedStacks } from '../../src/report/store/export/folded.js';
+import { pprof } from '../../src/report/store/export/pprof.js';
+import { speedscope } from '../../src/report/store/export/speedscope.js';
 import { speedscopeFaults } from '../support/speedscope-schema.js';
 
 const STATES = ['active_allocated', 'active_pending_free', 'inactive'] as const;

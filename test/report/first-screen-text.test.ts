@@ -1,13 +1,13 @@
 /** The first screen as a pure function: whatever texts, numbers and ranks it is given, it fits, and what it shows adds up. */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { WhatIfSetting } from '../../src/model/replay-results.js';
-import type { AccountingPart, DiagnoseResult, Evidence, RanksResult, Verdict } from '../../src/model/results.js';
+import type { AccountingPart, DiagnoseResult, Evidence, RanksResult, Verdict } from '../../src/model/results/common.js';
+import type { WhatIfSetting } from '../../src/model/results/replay.js';
 import { GIB } from '../../src/model/units.js';
 import { CAUSES, COMPONENTS, CONFIDENCES } from '../../src/model/vocabulary.js';
-import { detailsOf, sumText } from '../../src/report/account-text.js';
-import { diagnoseText, withTarget } from '../../src/report/diagnose-text.js';
 import { fitSections } from '../../src/report/screen-lines.js';
+import { detailsOf, sumText } from '../../src/report/start/account-text.js';
+import { diagnoseText, withTarget } from '../../src/report/start/diagnose-text.js';
 import { expectScreen } from '../support/screen.js';
 
 const word = fc.oneof(

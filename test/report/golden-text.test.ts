@@ -1,7 +1,7 @@
 /** The screens of `golden list` and `golden show`. */
 import { describe, expect, it } from 'vitest';
 import type { Measurement } from '../../src/model/measurement.js';
-import { goldenListText, goldenShowText } from '../../src/report/golden-text.js';
+import { goldenListText, goldenShowText } from '../../src/report/compare/golden-text.js';
 import { gib, goldenList, goldenShow, HOSTILE, measuredRank, measurement, PEAK } from '../support/compare-results.js';
 
 function expectFits(text: string): void {

@@ -2,8 +2,8 @@
 import { describe, expect, it } from 'vitest';
 import { describeTrend } from '../../src/findings/history/read-trend.js';
 import type { RunFigure } from '../../src/findings/history/run-figures.js';
-import type { HistoryMetricName } from '../../src/model/history-results.js';
-import { historyText } from '../../src/report/history-text.js';
+import type { HistoryMetricName } from '../../src/model/results/history.js';
+import { historyText } from '../../src/report/compare/history-text.js';
 
 const GIB = 1024 ** 3;
 const figure = (i: number, value: number | null, rest: Partial<RunFigure> = {}): RunFigure => ({

@@ -1,8 +1,8 @@
 /** What `lint` prints: blocks for errors and warnings, a line for a note, and no line wider than a screen. */
 import { describe, expect, it } from 'vitest';
-import type { LintFact, LintFinding, LintResult, LintUnknown } from '../../src/model/lint-results.js';
-import { lintSarif } from '../../src/report/lint-sarif.js';
-import { lintText } from '../../src/report/lint-text.js';
+import type { LintFact, LintFinding, LintResult, LintUnknown } from '../../src/model/results/lint.js';
+import { lintSarif } from '../../src/report/start/lint-sarif.js';
+import { lintText } from '../../src/report/start/lint-text.js';
 
 const fact = (key: string, value: string | null, rest: Partial<LintFact> = {}): LintFact => ({
   key,

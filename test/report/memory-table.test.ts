@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import type { MemoryGroup } from '../../src/model/log-results.js';
-import { memoryTable } from '../../src/report/memory-table.js';
+import type { MemoryGroup } from '../../src/model/results/log.js';
+import { memoryTable } from '../../src/report/run/memory-table.js';
 
 const GIB = 2 ** 30;
 

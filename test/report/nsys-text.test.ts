@@ -1,7 +1,7 @@
 /** What `nsys` prints of texts that a program chose: they can be long, deep and hostile. */
 import { describe, expect, it } from 'vitest';
-import type { NsysResult } from '../../src/model/nsys-results.js';
-import { nsysText } from '../../src/report/nsys-text.js';
+import type { NsysResult } from '../../src/model/results/nsys.js';
+import { nsysText } from '../../src/report/run/nsys-text.js';
 
 const at = (texts: readonly string[]): NsysResult => ({
   schema: 'mbforensics/nsys@1',

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import type { OutsideDevice, OutsidePoint, OutsideResult } from '../../src/model/outside-results.js';
-import { outsideText } from '../../src/report/outside-text.js';
+import type { OutsideDevice, OutsidePoint, OutsideResult } from '../../src/model/results/outside.js';
+import { outsideText } from '../../src/report/run/outside-text.js';
 
 const GIB = 1024 ** 3;
 const at = (second: number): number => Date.UTC(2026, 10, 20, 10, 0, second) * 1000;

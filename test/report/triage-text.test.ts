@@ -1,6 +1,6 @@
 /** The lines of `triage`: what `git bisect run` leaves in its log. */
 import { describe, expect, it } from 'vitest';
-import { judgementSentence, triageText } from '../../src/report/triage-text.js';
+import { judgementSentence, triageText } from '../../src/report/compare/triage-text.js';
 import { HOSTILE, triage } from '../support/compare-results.js';
 
 describe('triageText', () => {

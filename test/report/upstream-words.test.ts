@@ -1,6 +1,6 @@
 /** Lines that Megatron Bridge and Megatron-LM would log of the same failure. */
 import { describe, expect, it } from 'vitest';
-import { upstreamWords } from '../../src/report/upstream-words.js';
+import { upstreamWords } from '../../src/report/compare/upstream-words.js';
 import { check } from '../support/compare-results.js';
 
 const fails = { gate: true, status: 'regression' } as const;

@@ -2,7 +2,7 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
-import type { IngestResult, SqlResult } from '../../src/model/results.js';
+import type { IngestResult, SqlResult } from '../../src/model/results/common.js';
 import { buildCli, type Cli } from '../support/cli.js';
 import { temporaryDirectory } from '../support/temporary-directory.js';
 

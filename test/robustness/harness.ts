@@ -8,7 +8,7 @@ import { PARSERS } from '../../parsers/index.js';
 import { ingest } from '../../src/ingest/ingest.js';
 import { ERROR_CODES } from '../../src/model/errors.js';
 import type { ParserSpec } from '../../src/model/parser.js';
-import type { IngestSource } from '../../src/model/results.js';
+import type { IngestSource } from '../../src/model/results/common.js';
 import type { Store } from '../../src/store/store.js';
 import { repoRoot } from '../store/scratch.js';
 import { cpuMs } from '../support/cpu-time.js';

@@ -17,7 +17,7 @@ import { ingest } from '../../src/ingest/ingest.js';
 import { MbfError } from '../../src/model/errors.js';
 import { NSYS_LAYOUTS } from '../../src/model/nsys-rows.js';
 import type { ParserSpec } from '../../src/model/parser.js';
-import type { IngestSource } from '../../src/model/results.js';
+import type { IngestSource } from '../../src/model/results/common.js';
 import { MIB } from '../../src/model/units.js';
 import { makeDatabase } from '../sqlite/oracle.js';
 import { sharedBuild } from '../store/scratch.js';

@@ -21,7 +21,7 @@ import { describeTimelines } from '../../src/findings/timeline/timeline.js';
 import type { Moment } from '../../src/findings/trace/moment.js';
 import { ingest } from '../../src/ingest/ingest.js';
 import { MbfError } from '../../src/model/errors.js';
-import { GROUP_KEYS, GROUPINGS } from '../../src/model/peak-results.js';
+import { GROUP_KEYS, GROUPINGS } from '../../src/model/results/peak.js';
 import { TRACE_ACTIONS } from '../../src/model/vocabulary.js';
 import type { Store } from '../../src/store/store.js';
 import { scratchDirectory } from '../store/scratch.js';

@@ -2,8 +2,8 @@
 import { readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
-import type { NsysReport, NsysResult } from '../../src/model/nsys-results.js';
-import type { DiagnoseResult } from '../../src/model/results.js';
+import type { DiagnoseResult } from '../../src/model/results/common.js';
+import type { NsysReport, NsysResult } from '../../src/model/results/nsys.js';
 import { GIB } from '../../src/model/units.js';
 import { repoRoot } from '../store/scratch.js';
 import { buildCli } from '../support/cli.js';

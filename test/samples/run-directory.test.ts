@@ -20,7 +20,7 @@ import { completedIterations, jobOf, type RunFacts, runFacts } from '../../sampl
 import { snapshotValue } from '../../samples/generate/write/snapshot-pickle.js';
 import { bridgeTheoryLines, megatronLmTheoryLines } from '../../samples/generate/write/theory-lines.js';
 import { roleOf } from '../../src/findings/run/first-failure.js';
-import type { IngestResult, SnapshotInfo, SnapshotResult } from '../../src/model/results.js';
+import type { IngestResult, SnapshotInfo, SnapshotResult } from '../../src/model/results/common.js';
 import type { IncidentRow } from '../../src/model/tables.js';
 import { MIB } from '../../src/model/units.js';
 import { isOomKind } from '../../src/model/vocabulary.js';

@@ -8,7 +8,7 @@ import { SAMPLES } from '../../samples/generate/stories/index.js';
 import { GOLDEN_TERAFLOPS, type Llama70bRun, PUBLISHED } from '../../samples/generate/stories/llama3-70b.js';
 import { hasSqlite } from '../../samples/generate/write/nsys/database.js';
 import { runDirectory } from '../../samples/generate/write/run-directory.js';
-import type { DiagnoseResult } from '../../src/model/results.js';
+import type { DiagnoseResult } from '../../src/model/results/common.js';
 import { GIB } from '../../src/model/units.js';
 import { repoRoot, scratchDirectory } from '../store/scratch.js';
 import { buildCli, type Cli } from '../support/cli.js';

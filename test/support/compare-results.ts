@@ -1,5 +1,8 @@
 /** Hand-made results of `compare`, `triage`, `golden` and `bisect report`: what the renderers are tested with. */
-import type { BisectReportResult } from '../../src/model/bisect-results.js';
+
+import type { DiffSite } from '../../src/model/diff-parts.js';
+import type { MeasuredPeak, MeasuredRank, Measurement } from '../../src/model/measurement.js';
+import type { BisectReportResult } from '../../src/model/results/bisect.js';
 import type {
   CompareCheck,
   ComparedRun,
@@ -7,10 +10,8 @@ import type {
   ContractEntry,
   Suspect,
   TriageResult,
-} from '../../src/model/compare-results.js';
-import type { DiffSite } from '../../src/model/diff-parts.js';
-import type { GoldenListResult, GoldenShowResult } from '../../src/model/golden-results.js';
-import type { MeasuredPeak, MeasuredRank, Measurement } from '../../src/model/measurement.js';
+} from '../../src/model/results/compare.js';
+import type { GoldenListResult, GoldenShowResult } from '../../src/model/results/golden.js';
 import { GIB, MIB } from '../../src/model/units.js';
 
 export const SHA_GOLDEN = 'd34db33f00112233445566778899aabbccddeeff';

@@ -11,7 +11,7 @@ import { deviceHistory } from '../../src/findings/trace/device-history.js';
 import { snapshotsToJudge } from '../../src/findings/verdict/traced-ooms.js';
 import { ingest } from '../../src/ingest/ingest.js';
 import { HISTORY_RULES } from '../../src/model/derived-tables.js';
-import type { DiagnoseResult } from '../../src/model/results.js';
+import type { DiagnoseResult } from '../../src/model/results/common.js';
 import type { Cause, CauseDetail } from '../../src/model/vocabulary.js';
 import { openStore } from '../../src/store/open-store.js';
 import type { Store } from '../../src/store/store.js';

@@ -5,7 +5,7 @@ import { deviceOf } from '../../src/findings/settings/devices.js';
 import type { Framework, RawFacts, Told } from '../../src/findings/settings/facts.js';
 import { SECTION_KEYS } from '../../src/findings/settings/facts-of-config.js';
 import { canonicalConfigKey } from '../../src/knowledge/config-keys.js';
-import type { VersionName } from '../../src/model/log-results.js';
+import type { VersionName } from '../../src/model/results/log.js';
 
 /** Keys are canonical, values as a configuration has them. */
 export interface Sample {

@@ -5,8 +5,8 @@
 import { createRandom, type Random } from '../../samples/generate/simulate/random.js';
 import type { Frame } from '../../src/attribution/frames/call-site.js';
 import type { GrownSite } from '../../src/findings/diff/grown-sites.js';
-import type { ChangedValue } from '../../src/model/compare-results.js';
 import type { DiffComponent } from '../../src/model/diff-parts.js';
+import type { ChangedValue } from '../../src/model/results/compare.js';
 import { GIB, MIB } from '../../src/model/units.js';
 import type { Component } from '../../src/model/vocabulary.js';
 

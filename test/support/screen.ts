@@ -1,7 +1,7 @@
 /** What every first screen keeps, whatever the run. */
 import { expect } from 'vitest';
-import type { AccountingPart, DiagnoseResult, Verdict } from '../../src/model/results.js';
-import { type DiagnosedTarget, diagnoseText, HEIGHT } from '../../src/report/diagnose-text.js';
+import type { AccountingPart, DiagnoseResult, Verdict } from '../../src/model/results/common.js';
+import { type DiagnosedTarget, diagnoseText, HEIGHT } from '../../src/report/start/diagnose-text.js';
 
 const sum = (parts: readonly AccountingPart[]): number => parts.reduce((total, { bytes }) => total + bytes, 0);
 

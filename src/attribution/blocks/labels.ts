@@ -1,6 +1,7 @@
 /** What blocks are, and how that is known. Few labels, many blocks: a block holds the number of its label. */
-import type { LabelBasis } from '../../model/attribute-results.js';
+
 import type { Phase } from '../../model/log-rows.js';
+import type { LabelBasis } from '../../model/results/attribute.js';
 import type { Component, Confidence } from '../../model/vocabulary.js';
 
 export interface BlockLabel {

@@ -1,9 +1,9 @@
 /** Advice on one failure: fixes in the guides' order with what they save here, what they cost, and what the configuration forbids. Pure. */
 
 import { pasteLines } from '../../knowledge/spellings.js';
-import type { AdviceFix, AdviseResult, FixStatus } from '../../model/advise-results.js';
 import { MbfError } from '../../model/errors.js';
-import type { LintFact } from '../../model/lint-results.js';
+import type { AdviceFix, AdviseResult, FixStatus } from '../../model/results/advise.js';
+import type { LintFact } from '../../model/results/lint.js';
 import { formatBytes, formatCount, GIB } from '../../model/units.js';
 import type { Cause } from '../../model/vocabulary.js';
 import { ChangeJudge, type Judgement } from '../lint/change.js';

@@ -4,8 +4,8 @@ import { changeInputs, completeInputs, type EstimateInputs } from '../../estimat
 import { readInputs } from '../../estimate/read-inputs.js';
 import { estimateStages, type StageEstimate, type StagesEstimate } from '../../estimate/stages/estimate-stages.js';
 import { refuseHybrid } from '../../estimate/stages/forbidden.js';
-import type { AdviceChange } from '../../model/advise-results.js';
 import { MbfError } from '../../model/errors.js';
+import type { AdviceChange } from '../../model/results/advise.js';
 
 export interface EstimatedChange {
   readonly before_bytes: number;

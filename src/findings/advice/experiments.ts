@@ -1,7 +1,7 @@
 /** Published experiments as evidence: their figures in one sentence, and what they cost. */
 
 import { EXPERIMENTS, type Experiment, WORKLOADS } from '../../knowledge/measured.js';
-import type { AdviceEvidence } from '../../model/advise-results.js';
+import type { AdviceEvidence } from '../../model/results/advise.js';
 
 const BY_ID = new Map(EXPERIMENTS.map((one) => [one.id, one]));
 /** Model and machine: the rest of a workload is printed by `explain`. */

@@ -1,8 +1,8 @@
 /** A fix as data: when it is one, what it changes, and how its saving and cost are known. */
 import { loadData } from '../../knowledge/load-data.js';
 import { sourceText } from '../../knowledge/sources.js';
-import type { AdviceChange, AdviceEvidence, SavingBy } from '../../model/advise-results.js';
-import type { VersionName } from '../../model/log-results.js';
+import type { AdviceChange, AdviceEvidence, SavingBy } from '../../model/results/advise.js';
+import type { VersionName } from '../../model/results/log.js';
 import type { Cause } from '../../model/vocabulary.js';
 import { asList, asNumber, isOn } from '../settings/values.js';
 import { compareVersions } from '../settings/versions.js';

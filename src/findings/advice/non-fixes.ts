@@ -2,7 +2,7 @@
 
 import { loadData } from '../../knowledge/load-data.js';
 import { sourceText } from '../../knowledge/sources.js';
-import type { NonFix } from '../../model/advise-results.js';
+import type { NonFix } from '../../model/results/advise.js';
 import { formatBytes } from '../../model/units.js';
 import { measured } from './experiments.js';
 import { type FixContext, hasFlashAttention, isSet, isUnset } from './fix.js';

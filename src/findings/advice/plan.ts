@@ -1,5 +1,5 @@
 /** The cheapest changes that together cover the shortfall. */
-import type { AdviceChange } from '../../model/advise-results.js';
+import type { AdviceChange } from '../../model/results/advise.js';
 import { formatBytes } from '../../model/units.js';
 import { joinChanges } from '../lint/change.js';
 

@@ -1,6 +1,6 @@
 /** What advice is given on: a verdict, the configuration it happened under, and every figure that tells what a change would save. Plain data, so that advice is a pure function of it. */
 import type { GivenInputs } from '../../estimate/input-keys.js';
-import type { Verdict } from '../../model/results.js';
+import type { Verdict } from '../../model/results/common.js';
 import type { Component } from '../../model/vocabulary.js';
 import type { RawFacts } from '../settings/facts.js';
 

@@ -1,4 +1,7 @@
 /** `mbforensics compare` by our own rules: one-sided, by unit, with the noise of the golden runs. */
+
+import type { DiffComponent, DiffSite } from '../../model/diff-parts.js';
+import type { Measurement } from '../../model/measurement.js';
 import type {
   ChangedValue,
   CompareCheck,
@@ -7,9 +10,7 @@ import type {
   CompareVerdict,
   Preset,
   Suspect,
-} from '../../model/compare-results.js';
-import type { DiffComponent, DiffSite } from '../../model/diff-parts.js';
-import type { Measurement } from '../../model/measurement.js';
+} from '../../model/results/compare.js';
 import { changedConfig, changedEnv } from '../measure/changed-values.js';
 import { compareContract, refusalOf, sameLayout } from '../measure/contract.js';
 import type { Tolerances } from '../measure/tolerances.js';

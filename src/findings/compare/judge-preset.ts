@@ -1,8 +1,9 @@
 /** The verdicts of the upstream projects' own checks, from their golden files or from runs. */
-import type { CompareCheck, CompareVerdict } from '../../model/compare-results.js';
+
 import { MbfError } from '../../model/errors.js';
 import type { StepSeries, UpstreamValues } from '../../model/golden-values.js';
 import type { Measurement } from '../../model/measurement.js';
+import type { CompareCheck, CompareVerdict } from '../../model/results/compare.js';
 import { statusCheck } from './checks/status-check.js';
 import { judgeBridge } from './presets/bridge.js';
 import { bridgeValuesOf, megatronValuesOf } from './presets/from-measurement.js';

@@ -1,7 +1,7 @@
 /** `mbforensics diff`: from two sides to the result. */
 
 import type { DiffComponent, DiffSite } from '../../model/diff-parts.js';
-import type { DiffPool, DiffTotals, NoSnapshotDiff, SnapshotDiff } from '../../model/diff-results.js';
+import type { DiffPool, DiffTotals, NoSnapshotDiff, SnapshotDiff } from '../../model/results/diff.js';
 import { formatBytes } from '../../model/units.js';
 import { matchSites, type SiteDelta } from './match-sites.js';
 import type { PoolSums, Side, SideTotals } from './side.js';

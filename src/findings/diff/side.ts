@@ -1,7 +1,7 @@
 /** One side of a comparison: the live blocks of a device at a moment, grouped by stack, and what describes the snapshot. */
 import { STACK_ORIGINS, stateTotals } from '../../allocator/walk/allocator-state.js';
-import type { DiffSide } from '../../model/diff-results.js';
 import { poolWords } from '../../model/pool-words.js';
+import type { DiffSide } from '../../model/results/diff.js';
 import type { Component } from '../../model/vocabulary.js';
 import type { Store } from '../../store/store.js';
 import { componentsAt } from '../attribution/components-at.js';

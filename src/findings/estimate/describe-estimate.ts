@@ -17,7 +17,7 @@ import type {
   EstimateInputValue,
   EstimateModel,
   EstimateResult,
-} from '../../model/estimate-results.js';
+} from '../../model/results/estimate.js';
 import { describeStage } from './describe-stage.js';
 import type { DeviceTotal, RunInputs } from './run-inputs.js';
 

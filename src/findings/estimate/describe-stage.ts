@@ -3,7 +3,7 @@ import type { EstimateInputs } from '../../estimate/inputs.js';
 import type { Part } from '../../estimate/stages/amount.js';
 import { sum } from '../../estimate/stages/amount.js';
 import { byComponent, type StageEstimate } from '../../estimate/stages/estimate-stages.js';
-import type { EstimateComponent, EstimatePart, EstimateStage } from '../../model/estimate-results.js';
+import type { EstimateComponent, EstimatePart, EstimateStage } from '../../model/results/estimate.js';
 
 export function describeStage(stage: StageEstimate, { isMoeLayer }: EstimateInputs): EstimateStage {
   return {

@@ -6,7 +6,7 @@ import { completeInputs, type EstimateInputs } from '../../estimate/inputs.js';
 import { estimateStages } from '../../estimate/stages/estimate-stages.js';
 import { refuseHybrid } from '../../estimate/stages/forbidden.js';
 import { MbfError } from '../../model/errors.js';
-import type { EstimateStage } from '../../model/estimate-results.js';
+import type { EstimateStage } from '../../model/results/estimate.js';
 import type { Store } from '../../store/store.js';
 import { describeStage } from './describe-stage.js';
 import { type RunInputs, readRunInputs } from './run-inputs.js';

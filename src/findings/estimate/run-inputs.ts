@@ -3,8 +3,8 @@ import { CONFIG_INPUTS, type GivenInputs, type InputName } from '../../estimate/
 import { missingInputs } from '../../estimate/inputs.js';
 import { recipeInputs } from '../../estimate/mixed-precision.js';
 import { readInputs } from '../../estimate/read-inputs.js';
-import type { EstimateInputValue } from '../../model/estimate-results.js';
-import type { ConfigEntry, ParallelSizes, RunFacts } from '../../model/log-results.js';
+import type { EstimateInputValue } from '../../model/results/estimate.js';
+import type { ConfigEntry, ParallelSizes, RunFacts } from '../../model/results/log.js';
 import { formatCount } from '../../model/units.js';
 import type { Store } from '../../store/store.js';
 import { type EffectiveConfig, effectiveConfig, readSettings } from '../run/config.js';

@@ -12,7 +12,7 @@ import type {
   ExplainedRule,
   ExplainResult,
   Reference,
-} from '../../model/knowledge-results.js';
+} from '../../model/results/knowledge.js';
 import { FIXES } from '../advice/fixes/index.js';
 import { conditionOf } from '../lint/lint.js';
 import type { LintRule } from '../lint/rule.js';

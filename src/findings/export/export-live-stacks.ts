@@ -2,7 +2,7 @@
 import { type AllocatorState, freeHoles, STACK_ORIGINS, stateTotals } from '../../allocator/walk/allocator-state.js';
 import { type Frame, frameText, visibleFrames } from '../../attribution/frames/call-site.js';
 import { MbfError } from '../../model/errors.js';
-import type { LiveDevice, LiveFrame, LiveSample, LiveStacks } from '../../model/export-results.js';
+import type { LiveDevice, LiveFrame, LiveSample, LiveStacks } from '../../model/results/export.js';
 import type { Store } from '../../store/store.js';
 import { readPoolNumbers } from '../run/names/pool-numbers.js';
 import { NO_FRAMES, NO_STACK, readStacks } from '../stacks/read-stacks.js';

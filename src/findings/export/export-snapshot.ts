@@ -3,7 +3,7 @@
  * read, window by window; what is held is one window, the ids of the distinct stacks' frames, and the text of the distinct frames.
  */
 import { freeHoles, STACK_ORIGINS, stateTotals } from '../../allocator/walk/allocator-state.js';
-import type { ExportResult } from '../../model/export-results.js';
+import type { ExportResult } from '../../model/results/export.js';
 import { BLOCK_STATES } from '../../model/vocabulary.js';
 import type { Store } from '../../store/store.js';
 import { readPoolNumbers } from '../run/names/pool-numbers.js';

@@ -1,6 +1,6 @@
 /** `mbforensics compare`: golden values and a run, judged by one preset, with the suspects of a regression. */
 import type { Repository } from '../../git/repository.js';
-import type { CompareResult, CompareVerdict } from '../../model/compare-results.js';
+import type { CompareResult, CompareVerdict } from '../../model/results/compare.js';
 import {
   allChecks,
   type CompareInput,

@@ -1,5 +1,5 @@
 /** `mbforensics diagnose`: one verdict for every device that ran out, or the statement that none did. */
-import type { DiagnoseResult, Failure, Verdict } from '../../model/results.js';
+import type { DiagnoseResult, Failure, Verdict } from '../../model/results/common.js';
 import { isOomKind } from '../../model/vocabulary.js';
 import type { Store } from '../../store/store.js';
 import { surpriseOf } from '../estimate/residual/surprise-of.js';

@@ -1,5 +1,5 @@
 /** A run in one object: see `src/model/measurement.ts`. */
-import type { LogIncident } from '../../model/log-results.js';
+
 import type {
   Ending,
   MeasuredFailure,
@@ -9,7 +9,8 @@ import type {
   MeasuredVerdict,
   Measurement,
 } from '../../model/measurement.js';
-import { BY_SUBTRACTION, type Verdict } from '../../model/results.js';
+import { BY_SUBTRACTION, type Verdict } from '../../model/results/common.js';
+import type { LogIncident } from '../../model/results/log.js';
 import { isOomKind } from '../../model/vocabulary.js';
 import type { Store } from '../../store/store.js';
 import { chooseDevices } from '../diff/choose-pair.js';

@@ -1,5 +1,5 @@
 /** The situation of a run of the store: its verdict, its configuration, and what was live. */
-import type { DiagnoseResult, Verdict } from '../../model/results.js';
+import type { DiagnoseResult, Verdict } from '../../model/results/common.js';
 import type { Store } from '../../store/store.js';
 import type { Situation } from '../advice/situation.js';
 import { readRunInputs } from '../estimate/run-inputs.js';

@@ -1,9 +1,9 @@
 /** Reads once of a run what the symptom rules need. */
 import { readAllocConf } from '../../allocator/settings.js';
 import { ALLOCATOR_VARIABLES } from '../../knowledge/env-keys.js';
-import type { LogIncident } from '../../model/log-results.js';
 import type { Measurement } from '../../model/measurement.js';
-import type { DiagnoseResult, Verdict } from '../../model/results.js';
+import type { DiagnoseResult, Verdict } from '../../model/results/common.js';
+import type { LogIncident } from '../../model/results/log.js';
 import { formatCount } from '../../model/units.js';
 import type { Cause } from '../../model/vocabulary.js';
 import type { Store } from '../../store/store.js';

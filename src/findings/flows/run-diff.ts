@@ -1,9 +1,9 @@
 /** The part of `diff` about the runs, and about the repository of their commits. */
 
 import type { Repository } from '../../git/repository.js';
-import type { RunDiff } from '../../model/diff-results.js';
 import type { CommitComparison } from '../../model/git.js';
 import type { Measurement } from '../../model/measurement.js';
+import type { RunDiff } from '../../model/results/diff.js';
 import type { Store } from '../../store/store.js';
 import { allChecks, checkInput } from '../compare/compare-runs.js';
 import { MOST_PEAKS } from '../measure/candidates.js';

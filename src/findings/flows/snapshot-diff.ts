@@ -1,6 +1,7 @@
 /** The part of `diff` about snapshots: which pairs are compared, at which moments, and what changed between them. */
-import type { DiffTotals, SnapshotDiff } from '../../model/diff-results.js';
+
 import { MbfError } from '../../model/errors.js';
+import type { DiffTotals, SnapshotDiff } from '../../model/results/diff.js';
 import { chooseDevices, choosePairs, commonStep, type SnapshotPair } from '../diff/choose-pair.js';
 import { type DiffLimits, describeDiff, totalsOf } from '../diff/describe-diff.js';
 import { grownSites } from '../diff/grown-sites.js';

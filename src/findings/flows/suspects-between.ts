@@ -3,11 +3,11 @@
 import { compareCommits } from '../../git/compare-commits.js';
 import type { Repository } from '../../git/repository.js';
 import { resolveRevision } from '../../git/resolve-revision.js';
-import type { Suspect } from '../../model/compare-results.js';
 import type { DiffComponent } from '../../model/diff-parts.js';
 import { MbfError } from '../../model/errors.js';
 import type { CommitComparison } from '../../model/git.js';
 import type { Measurement } from '../../model/measurement.js';
+import type { Suspect } from '../../model/results/compare.js';
 import { componentChanges, pairPeaks, stackGroups } from '../compare/site-changes.js';
 import { type GrownSite, grownSites } from '../diff/grown-sites.js';
 import { changedConfig, changedEnv, changedVersions } from '../measure/changed-values.js';

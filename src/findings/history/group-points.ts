@@ -1,5 +1,5 @@
 /** From figures of runs to points of a history: one a commit, or one a run. */
-import type { HistoryAxis, HistoryEnding, HistoryPoint, HistoryResult } from '../../model/history-results.js';
+import type { HistoryAxis, HistoryEnding, HistoryPoint, HistoryResult } from '../../model/results/history.js';
 import type { CommitOrder } from './order-commits.js';
 import { median } from './point-levels.js';
 import type { RunFigure } from './run-figures.js';

@@ -1,5 +1,5 @@
 /** Where commits stand in a history. */
-import type { CommitParents } from '../../model/history-results.js';
+import type { CommitParents } from '../../model/results/history.js';
 
 export interface CommitOrder {
   /** The whole id of a commit or of the beginning of one; undefined if the history has no such commit, or several. */

@@ -1,6 +1,6 @@
 /** `mbforensics history`: one figure of the runs of a store over commits, and where it took a new level. */
 import { MbfError } from '../../model/errors.js';
-import type { CommitParents } from '../../model/history-results.js';
+import type { CommitParents } from '../../model/results/history.js';
 import {
   HISTORY_METRICS,
   type HistoryAxis,
@@ -8,7 +8,7 @@ import {
   type HistoryMetricName,
   type HistoryPoint,
   type HistoryResult,
-} from '../../model/history-results.js';
+} from '../../model/results/history.js';
 import { formatCount } from '../../model/units.js';
 import type { Store } from '../../store/store.js';
 import { changePoints, DEFAULT_MIN_CHANGE, type FoundChange, LEAST_POINTS } from './change-points.js';

@@ -1,6 +1,6 @@
 /** One figure of every run of a store, and how each run ended. One query for each kind of figure, over all runs at once. */
 import { HISTORY_RULES } from '../../model/derived-tables.js';
-import type { HistoryEnding, HistoryMetricName } from '../../model/history-results.js';
+import type { HistoryEnding, HistoryMetricName } from '../../model/results/history.js';
 import type { IncidentKind } from '../../model/vocabulary.js';
 import type { QueryRow } from '../../store/query-catalog.js';
 import type { Store } from '../../store/store.js';

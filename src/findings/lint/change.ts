@@ -1,7 +1,7 @@
 /** A change of a configuration, and what the rules say of it. */
-import type { AdviceChange } from '../../model/advise-results.js';
-import type { LintFinding, LintUnknown } from '../../model/lint-results.js';
-import { VERSION_NAMES } from '../../model/log-results.js';
+import type { AdviceChange } from '../../model/results/advise.js';
+import type { LintFinding, LintUnknown } from '../../model/results/lint.js';
+import { VERSION_NAMES } from '../../model/results/log.js';
 import { changedFacts } from '../settings/changed-facts.js';
 import type { RawFacts } from '../settings/facts.js';
 import { lint } from './lint.js';

@@ -1,5 +1,5 @@
 /** What `lint` answers, from the facts and what the rules made of them. Pure. */
-import type { LintFact, LintFinding, LintResult } from '../../model/lint-results.js';
+import type { LintFact, LintFinding, LintResult } from '../../model/results/lint.js';
 import type { RawFacts } from '../settings/facts.js';
 import type { Linted } from './lint.js';
 

@@ -1,5 +1,5 @@
 /** What in a configuration stands against expandable segments, in the words of a verdict. */
-import type { LintFact } from '../../model/lint-results.js';
+import type { LintFact } from '../../model/results/lint.js';
 import { formatCount } from '../../model/units.js';
 import type { RawFacts } from '../settings/facts.js';
 import { isOn } from '../settings/values.js';

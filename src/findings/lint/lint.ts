@@ -1,6 +1,6 @@
 /** Rules tried on a configuration. Pure: no file is opened and no store asked. */
-import type { LintFact, LintFinding, LintUnknown } from '../../model/lint-results.js';
-import { LINT_SEVERITIES } from '../../model/lint-results.js';
+import type { LintFact, LintFinding, LintUnknown } from '../../model/results/lint.js';
+import { LINT_SEVERITIES } from '../../model/results/lint.js';
 import { all, before, type Condition, type Outcome, since } from '../settings/condition.js';
 import type { Looked, RawFacts } from '../settings/facts.js';
 import { View } from '../settings/view.js';

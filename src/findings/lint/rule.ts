@@ -1,5 +1,5 @@
 /** A rule about configurations. Upstream refuses what an error rule describes; the guides give warnings and notes. */
-import type { VersionName } from '../../model/log-results.js';
+import type { VersionName } from '../../model/results/log.js';
 import type { Condition } from '../settings/condition.js';
 
 /**

@@ -1,6 +1,7 @@
 /** Settings, variables and versions that differ between two runs; those that bear on memory first. */
-import type { ChangedValue } from '../../model/compare-results.js';
+
 import type { Measurement } from '../../model/measurement.js';
+import type { ChangedValue } from '../../model/results/compare.js';
 import { memoryRank } from '../run/memory-keys.js';
 
 /** Of every run its own: nobody's regression. */

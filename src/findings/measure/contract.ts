@@ -2,8 +2,9 @@
  * What two runs must have in common for their figures to mean the same. Differences of the model, its input, its precision or its device are
  * refused unless forced; a different parallel layout or revision is what is often compared, and is shown.
  */
-import type { ContractEntry } from '../../model/compare-results.js';
+
 import type { Measurement } from '../../model/measurement.js';
+import type { ContractEntry } from '../../model/results/compare.js';
 
 type Group = ContractEntry['group'];
 

@@ -1,6 +1,7 @@
 /** What makes a run slow, or its memory odd, without its code being to blame: a bisection must not blame a commit for them. */
-import type { LogIncident } from '../../model/log-results.js';
+
 import type { Disturbance, MeasuredRank, MeasuredSteps } from '../../model/measurement.js';
+import type { LogIncident } from '../../model/results/log.js';
 import { formatCount } from '../../model/units.js';
 
 interface Figure {

@@ -1,6 +1,7 @@
 /** Values by iteration, thinned: what the upstream presets judge, and what tells whether the loss went astray. */
-import type { IterationRow } from '../../model/log-results.js';
+
 import { type MeasuredSeries, MOST_POINTS } from '../../model/measurement.js';
+import type { IterationRow } from '../../model/results/log.js';
 import type { QueryRow } from '../../store/query-catalog.js';
 
 type StepMetrics = QueryRow<'measure.step_metrics'>;

@@ -1,5 +1,5 @@
 /** When a figure has changed: by more than a least effect, and by more than it changes by itself. */
-import type { CheckStatus } from '../../model/compare-results.js';
+import type { CheckStatus } from '../../model/results/compare.js';
 import { median } from './steady-window.js';
 
 export interface Sample {

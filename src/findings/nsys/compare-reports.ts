@@ -1,4 +1,6 @@
 /** Two runs' exports, step against step: what a change of memory cost in time. */
+
+import { LOST_EVENTS } from '../../model/nsys-rows.js';
 import type {
   NsysBudget,
   NsysBudgetDelta,
@@ -6,8 +8,7 @@ import type {
   NsysDeviceBudget,
   NsysKernelDelta,
   NsysReport,
-} from '../../model/nsys-results.js';
-import { LOST_EVENTS } from '../../model/nsys-rows.js';
+} from '../../model/results/nsys.js';
 import type { Store } from '../../store/store.js';
 import { steadyWindow } from './step-windows.js';
 

@@ -1,5 +1,5 @@
 /** `mbforensics nsys`: every export of a run. */
-import type { NsysMemoryCurve, NsysRangeWork, NsysReport, NsysResult } from '../../model/nsys-results.js';
+import type { NsysMemoryCurve, NsysRangeWork, NsysReport, NsysResult } from '../../model/results/nsys.js';
 import type { Store } from '../../store/store.js';
 import { type ComparedRun, compareReports, kernelsPerStep } from './compare-reports.js';
 import { rangeStacks } from './range-stacks.js';

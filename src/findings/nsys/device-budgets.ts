@@ -1,5 +1,5 @@
 /** Where the time of each device went, step by step. Times that overlap are joined, never added: every nanosecond of a window is in one of four parts. */
-import type { NsysBudget, NsysDeviceBudget, NsysStep } from '../../model/nsys-results.js';
+import type { NsysBudget, NsysDeviceBudget, NsysStep } from '../../model/results/nsys.js';
 import type { Store } from '../../store/store.js';
 
 const COMPUTE = 0;

@@ -5,7 +5,7 @@ import type {
   NsysDriverAccount,
   NsysMomentShares,
   NsysOwnerShare,
-} from '../../model/nsys-results.js';
+} from '../../model/results/nsys.js';
 import type { Store } from '../../store/store.js';
 import { type DriverAllocation, isLiveAt, ON_DEVICE } from './driver-allocation.js';
 import { matchProcess, readMatchedSnapshots } from './match-process.js';

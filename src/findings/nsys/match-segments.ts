@@ -1,5 +1,5 @@
 /** Which allocations of the driver are segments of PyTorch: by address and size, and by time where an address was used more than once. */
-import type { NsysAlignment } from '../../model/nsys-results.js';
+import type { NsysAlignment } from '../../model/results/nsys.js';
 import type { DriverAllocation } from './driver-allocation.js';
 
 /** A segment over the recording of a snapshot. Times in µs of the snapshot's clock; null: before the recording, or held at the dump. */

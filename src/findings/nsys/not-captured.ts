@@ -1,5 +1,5 @@
 /** What a report does not show because nobody asked for it, and what to ask for. */
-import type { NsysMissing } from '../../model/nsys-results.js';
+import type { NsysMissing } from '../../model/results/nsys.js';
 
 export interface CaptureFacts {
   readonly tables: ReadonlySet<string>;

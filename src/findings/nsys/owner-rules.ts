@@ -3,7 +3,7 @@
  * only with `--cudabacktrace=memory`, library calls with `-t cublas,cudnn`, ranges with `-t nvtx`. Sizes decide nothing: NCCL's buffers, workspaces and PyTorch's
  * segments come in the same ones.
  */
-import type { DriverOwner } from '../../model/nsys-results.js';
+import type { DriverOwner } from '../../model/results/nsys.js';
 import type { DriverAllocation } from './driver-allocation.js';
 
 export interface OwnerFacts extends DriverAllocation {

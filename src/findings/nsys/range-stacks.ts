@@ -1,5 +1,5 @@
 /** NVTX ranges open at one moment, thread by thread. */
-import type { NsysRangeStack } from '../../model/nsys-results.js';
+import type { NsysRangeStack } from '../../model/results/nsys.js';
 import type { Store } from '../../store/store.js';
 
 /** Of every process, or of one. Ranges that belong to no thread make a stack of their own. */

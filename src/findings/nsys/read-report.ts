@@ -1,6 +1,7 @@
 /** One export, described. */
-import type { NsysDriverAccount, NsysProcess, NsysReport } from '../../model/nsys-results.js';
+
 import type { NsysForm } from '../../model/nsys-rows.js';
+import type { NsysDriverAccount, NsysProcess, NsysReport } from '../../model/results/nsys.js';
 import type { Store } from '../../store/store.js';
 import { deviceBudgets } from './device-budgets.js';
 import { notCaptured } from './not-captured.js';

@@ -6,7 +6,7 @@ import type {
   NsysProcess,
   NsysStep,
   NsysStorm,
-} from '../../model/nsys-results.js';
+} from '../../model/results/nsys.js';
 import type { QueryRow } from '../../store/query-catalog.js';
 import type { Store } from '../../store/store.js';
 import { asksForMemory, cudaErrorName, OUT_OF_MEMORY } from './cuda-errors.js';

@@ -1,5 +1,5 @@
 /** What the exports of a run say of each rank's memory at the driver, for the diagnosis: whose the bytes outside PyTorch are. */
-import type { DriverOwner, NsysOwnerShare } from '../../model/nsys-results.js';
+import type { DriverOwner, NsysOwnerShare } from '../../model/results/nsys.js';
 import type { Store } from '../../store/store.js';
 import { readReportMemory } from './report-memory.js';
 

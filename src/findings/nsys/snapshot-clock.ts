@@ -1,5 +1,5 @@
 /** The report in which a snapshot's process was profiled, and its clock beside the snapshot's. */
-import type { NsysAlignment, NvtxAt } from '../../model/nsys-results.js';
+import type { NsysAlignment, NvtxAt } from '../../model/results/nsys.js';
 import type { Store } from '../../store/store.js';
 import { readDriverAllocations } from './driver-allocation.js';
 import { matchProcess, readMatchedSnapshots } from './match-process.js';

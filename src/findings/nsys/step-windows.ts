@@ -1,5 +1,5 @@
 /** The windows of training steps, from NVTX ranges: named ones, else those that end a step, else what recurs and covers most of the time. */
-import type { NsysStep, NsysStepBasis } from '../../model/nsys-results.js';
+import type { NsysStep, NsysStepBasis } from '../../model/results/nsys.js';
 import type { Store } from '../../store/store.js';
 
 type RangeGroup = Awaited<ReturnType<typeof readGroups>>[number];

@@ -1,5 +1,5 @@
 /** Laying the printed wall clock of a host beside UTC. */
-import type { ClockShift } from '../../model/outside-results.js';
+import type { ClockShift } from '../../model/results/outside.js';
 import type { QueryRow } from '../../store/query-catalog.js';
 
 const MINUTE_US = 60_000_000;

@@ -6,7 +6,7 @@ import type {
   OutsidePoint,
   OutsideProcess,
   OutsideResult,
-} from '../../model/outside-results.js';
+} from '../../model/results/outside.js';
 import type { QueryRow } from '../../store/query-catalog.js';
 import type { Store } from '../../store/store.js';
 import { readEnvironment } from '../run/env.js';

@@ -1,5 +1,5 @@
 /** What monitors saw of the device of a rank that failed, for whoever judges the failure. */
-import type { OutsideDevice } from '../../model/outside-results.js';
+import type { OutsideDevice } from '../../model/results/outside.js';
 import { formatCount } from '../../model/units.js';
 import type { Store } from '../../store/store.js';
 import { describeOutside } from './describe-outside.js';

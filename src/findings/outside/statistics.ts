@@ -1,5 +1,5 @@
 /** Figures of memory outside PyTorch over moments. */
-import type { OutsidePoint, OutsideStatistics } from '../../model/outside-results.js';
+import type { OutsidePoint, OutsideStatistics } from '../../model/results/outside.js';
 
 /** A line through two points explains everything. */
 const LEAST_FOR_SLOPE = 3;

@@ -3,7 +3,7 @@ import { type Fidelity, judgeReplay } from '../../allocator/fidelity/fidelity.js
 import { type AllocatorSettings, PAGE_BYTES } from '../../allocator/settings.js';
 import { runOnce, type WhatIfBase } from '../../allocator/what-if/known-runs.js';
 import { askWhatIf, leastBudget } from '../../allocator/what-if/sweep.js';
-import type { WhatIfResult, WhatIfSetting } from '../../model/replay-results.js';
+import type { WhatIfResult, WhatIfSetting } from '../../model/results/replay.js';
 import { OOM } from '../../model/trace-action-codes.js';
 import type { Store } from '../../store/store.js';
 import { type RecordedCapacity, readCapacity } from './capacity.js';

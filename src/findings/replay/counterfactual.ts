@@ -1,6 +1,7 @@
 /** What the run's own requests do in the allocator model: whether it repeats the OOM, and whether the other kind of segments would have avoided it. */
-import type { WhatIfSetting } from '../../model/replay-results.js';
-import type { Counterfactual } from '../../model/results.js';
+
+import type { Counterfactual } from '../../model/results/common.js';
+import type { WhatIfSetting } from '../../model/results/replay.js';
 import type { Store } from '../../store/store.js';
 import { calibrate, type DevicePlace, leastCapacities, type ReplayedDevice, replayDevice, settingRows } from './ask.js';
 import { questionOf, RECORDED, recordedQuestion } from './sweep-questions.js';

@@ -5,7 +5,7 @@ import { cheapestWindows } from '../../allocator/what-if/early-frees.js';
 import { simulate } from '../../allocator/what-if/simulate.js';
 import { outcomeOf } from '../../allocator/what-if/sweep.js';
 import { MbfError } from '../../model/errors.js';
-import type { EarlyFree } from '../../model/replay-results.js';
+import type { EarlyFree } from '../../model/results/replay.js';
 import { OOM } from '../../model/trace-action-codes.js';
 import type { Store } from '../../store/store.js';
 import { readStacks, siteOf } from '../stacks/read-stacks.js';

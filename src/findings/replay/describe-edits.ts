@@ -4,7 +4,7 @@ import { OPERATION, type Operations } from '../../allocator/what-if/operations.j
 import { type SimulationResult, simulate } from '../../allocator/what-if/simulate.js';
 import { outcomeOf } from '../../allocator/what-if/sweep.js';
 import { MbfError } from '../../model/errors.js';
-import type { WhatIfPeak, WhatIfResult, WhatIfSite } from '../../model/replay-results.js';
+import type { WhatIfPeak, WhatIfResult, WhatIfSite } from '../../model/results/replay.js';
 import type { Store } from '../../store/store.js';
 import type { ChosenDevice } from '../state/choose-snapshot.js';
 import { type AllocationSites, readAllocationSites } from './allocation-sites.js';

@@ -2,7 +2,7 @@
 import { type Fidelity, judgeReplay } from '../../allocator/fidelity/fidelity.js';
 import { confText } from '../../allocator/settings.js';
 import { MbfError } from '../../model/errors.js';
-import type { ReplayDevice, ReplayRegime, ReplayResult, TraceEntryResult } from '../../model/replay-results.js';
+import type { ReplayDevice, ReplayRegime, ReplayResult, TraceEntryResult } from '../../model/results/replay.js';
 import type { TraceAction } from '../../model/vocabulary.js';
 import type { Store } from '../../store/store.js';
 import { listSnapshots, readNotes, type SnapshotFilter } from '../run/names/snapshots.js';

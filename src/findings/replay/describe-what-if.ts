@@ -1,7 +1,7 @@
 /** `mbforensics whatif`: the recorded requests under other settings, on other devices, or changed themselves. */
 import { confText, PAGE_BYTES } from '../../allocator/settings.js';
 import { MbfError } from '../../model/errors.js';
-import type { WhatIfResult, WhatIfSetting } from '../../model/replay-results.js';
+import type { WhatIfResult, WhatIfSetting } from '../../model/results/replay.js';
 import { OOM } from '../../model/trace-action-codes.js';
 import type { Store } from '../../store/store.js';
 import { readStacks, siteOf } from '../stacks/read-stacks.js';

@@ -4,7 +4,7 @@
  * Megatron-Bridge `scripts/performance/utils/evaluate.py`, `get_metrics_from_logfiles`; versions before 2026-05 have no `max_reserved`, and
  * some read several files line by line in turn, which is not imitated.
  */
-import type { BridgeEvaluator } from '../../model/log-results.js';
+import type { BridgeEvaluator } from '../../model/results/log.js';
 import type { Store } from '../../store/store.js';
 
 /** Upstream persists about so many steps, evenly strided, and always the first, the last, 0 and 49. */

@@ -1,6 +1,6 @@
 /** Which settings were in force: of each key the strongest origin of the latest attempt; and what differs between origins, or runs. */
 import { configKeys } from '../../knowledge/config-keys.js';
-import type { ConfigConflict, ConfigEntry, ConfigResult } from '../../model/log-results.js';
+import type { ConfigConflict, ConfigEntry, ConfigResult } from '../../model/results/log.js';
 import type { FoundSetting } from '../../model/settings-read.js';
 import { readOnce } from '../../store/read-once.js';
 import type { Store } from '../../store/store.js';

@@ -1,6 +1,7 @@
 /** `mbforensics log`: the run at a glance. */
-import type { LogResult, LogRun } from '../../model/log-results.js';
-import type { Failure } from '../../model/results.js';
+
+import type { Failure } from '../../model/results/common.js';
+import type { LogResult, LogRun } from '../../model/results/log.js';
 import type { Store } from '../../store/store.js';
 import { bridgeEvaluator } from './bridge-evaluator.js';
 import { readFirstFailure } from './first-failure-result.js';

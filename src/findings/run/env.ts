@@ -1,6 +1,7 @@
 /** Environment variables: value, origin, and the ranks that differ or lack one. */
-import type { EnvResult, EnvVariable } from '../../model/log-results.js';
+
 import { ENV_ORIGINS } from '../../model/log-rows.js';
+import type { EnvResult, EnvVariable } from '../../model/results/log.js';
 import type { QueryRow } from '../../store/query-catalog.js';
 import { readOnce } from '../../store/read-once.js';
 import type { Store } from '../../store/store.js';

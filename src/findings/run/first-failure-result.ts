@@ -1,7 +1,7 @@
 /** Which failure came first, as the verbs over text rows tell it. */
 
 import type { FirstFailureResult } from '../../model/first-failure.js';
-import type { LogIncident } from '../../model/log-results.js';
+import type { LogIncident } from '../../model/results/log.js';
 import { type FailureCandidate, firstFailure } from './first-failure.js';
 
 type Candidate = FailureCandidate & { readonly index: number };

@@ -1,7 +1,7 @@
 /** Failure lines as results: the same fields from a store and from a text just read. */
 
 import { readProcesses, reservedOf, unallocatedOf } from '../../knowledge/oom-figures.js';
-import type { LogIncident } from '../../model/log-results.js';
+import type { LogIncident } from '../../model/results/log.js';
 import {
   INCIDENT_BYTE_FIELDS,
   type IncidentByteField,

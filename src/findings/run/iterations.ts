@@ -1,5 +1,5 @@
 /** Iteration lines and what they amount to. */
-import type { IterationSummary, IterationsResult } from '../../model/log-results.js';
+import type { IterationSummary, IterationsResult } from '../../model/results/log.js';
 import type { QueryRow } from '../../store/query-catalog.js';
 import type { Store } from '../../store/store.js';
 import { readIterationSummary } from './iteration-summary.js';

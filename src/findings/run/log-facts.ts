@@ -1,5 +1,5 @@
 /** What every verb over text rows needs to know of a run first: its settings, environment, failures, facts and layout. */
-import type { LogIncident, RunFacts } from '../../model/log-results.js';
+import type { LogIncident, RunFacts } from '../../model/results/log.js';
 import { readOnce } from '../../store/read-once.js';
 import type { Store } from '../../store/store.js';
 import { effectiveConfig, readSettings } from './config.js';

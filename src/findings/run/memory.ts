@@ -8,7 +8,7 @@ import type {
   MemoryResult,
   MemorySamples,
   RankPosition,
-} from '../../model/log-results.js';
+} from '../../model/results/log.js';
 import { formatBytes, GIB } from '../../model/units.js';
 import type { QueryRow } from '../../store/query-catalog.js';
 import type { Store } from '../../store/store.js';

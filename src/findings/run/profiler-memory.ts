@@ -4,7 +4,7 @@ import type {
   ProfilerMemoryResult,
   ProfilerMoment,
   ProfilerTimeline,
-} from '../../model/profiler-results.js';
+} from '../../model/results/profiler.js';
 import { PROFILER_CATEGORIES } from '../../model/vocabulary.js';
 import type { QueryRow } from '../../store/query-catalog.js';
 import type { Store } from '../../store/store.js';

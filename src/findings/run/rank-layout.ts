@@ -3,7 +3,7 @@
  * `tp-cp-ep-dp-pp`. Dense layers have the axes tp, cp, dp, pp; expert layers have their own tp, ep, dp, pp over the same ranks, without cp,
  * and both agree on pp. Upstream: Megatron-LM `megatron/core/parallel_state.py`, `RankGenerator` and `initialize_model_parallel`.
  */
-import type { ParallelSizes, RankPosition } from '../../model/log-results.js';
+import type { ParallelSizes, RankPosition } from '../../model/results/log.js';
 
 export const DEFAULT_RANK_ORDER = 'tp-cp-ep-dp-pp';
 

@@ -3,8 +3,8 @@
  * null. A size that Megatron's arguments do not even name (context parallelism of old versions) counts as 1 only inside computations.
  */
 import { ALLOCATOR_VARIABLES } from '../../knowledge/env-keys.js';
-import type { EnvResult, LogIncident, ParallelSizes, RunFacts, VersionName } from '../../model/log-results.js';
-import { VERSION_NAMES } from '../../model/log-results.js';
+import type { EnvResult, LogIncident, ParallelSizes, RunFacts, VersionName } from '../../model/results/log.js';
+import { VERSION_NAMES } from '../../model/results/log.js';
 import { formatCount } from '../../model/units.js';
 import type { EffectiveConfig } from './config.js';
 import { DEFAULT_RANK_ORDER } from './rank-layout.js';

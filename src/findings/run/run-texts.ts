@@ -1,5 +1,5 @@
 /** What the texts of a run tell of its launches as a whole: failures, phases, and how far they came. */
-import type { LogIncident } from '../../model/log-results.js';
+import type { LogIncident } from '../../model/results/log.js';
 import type { QueryRow } from '../../store/query-catalog.js';
 import { readOnce } from '../../store/read-once.js';
 import type { Store } from '../../store/store.js';

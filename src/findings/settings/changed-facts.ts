@@ -1,5 +1,5 @@
 /** A configuration as it would be with a change. */
-import type { AdviceChange } from '../../model/advise-results.js';
+import type { AdviceChange } from '../../model/results/advise.js';
 import type { RawFacts, Told } from './facts.js';
 import { FOLLOWS } from './follows.js';
 

@@ -2,7 +2,7 @@
  * The language of rules: what must not be, as a condition over a configuration. A condition holds, does not hold, or is unknown, where a
  * fact it needs is unknown and nothing else decides it (Kleene's logic). It says what it looked at, and reads as text.
  */
-import type { VersionName } from '../../model/log-results.js';
+import type { VersionName } from '../../model/results/log.js';
 import type { FactsView, Looked } from './facts.js';
 import { asList, asNumber, isOn, plainWord } from './values.js';
 import { compareVersions } from './versions.js';

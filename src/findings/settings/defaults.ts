@@ -4,7 +4,7 @@
  * without an entry is unknown if it is not set.
  */
 import { loadData } from '../../knowledge/load-data.js';
-import type { VersionName } from '../../model/log-results.js';
+import type { VersionName } from '../../model/results/log.js';
 import type { Condition } from './condition.js';
 import type { FactsView, Framework } from './facts.js';
 import { conditionOfText } from './terms.js';

@@ -1,6 +1,6 @@
 /** Facts of a configuration that was read, whether from a store or straight from files. */
 import { recipeInputs } from '../../estimate/mixed-precision.js';
-import type { VersionName } from '../../model/log-results.js';
+import type { VersionName } from '../../model/results/log.js';
 import type { EffectiveConfig } from '../run/config.js';
 import { deviceOf } from './devices.js';
 import type { Framework, RawFacts, Told } from './facts.js';

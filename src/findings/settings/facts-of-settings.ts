@@ -1,5 +1,5 @@
 /** Facts of configurations that were read straight from files, by the same rules as those of a run of the store. */
-import type { EnvVariable, RunFacts, VersionName } from '../../model/log-results.js';
+import type { EnvVariable, RunFacts, VersionName } from '../../model/results/log.js';
 import type { FoundVariable, SettingsRead } from '../../model/settings-read.js';
 import { type EffectiveConfig, effectiveConfig } from '../run/config.js';
 import { deviceOf } from './devices.js';

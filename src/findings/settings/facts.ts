@@ -3,7 +3,7 @@
  * A setting that is not set has the framework's default (`defaults.ts`); without a default it is unknown, and so is what
  * depends on it.
  */
-import type { VersionName } from '../../model/log-results.js';
+import type { VersionName } from '../../model/results/log.js';
 
 export const FRAMEWORKS = ['megatron-lm', 'megatron-bridge', 'nemo'] as const;
 export type Framework = (typeof FRAMEWORKS)[number];

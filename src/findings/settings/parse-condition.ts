@@ -14,7 +14,7 @@
  * `not` binds more tightly than `and`, and `and` more tightly than `or`. `!=`, `>=`, `<=`, `*` and `-` may be written
  * for `≠`, `≥`, `≤`, `·` and `−`.
  */
-import { VERSION_NAMES, type VersionName } from '../../model/log-results.js';
+import { VERSION_NAMES, type VersionName } from '../../model/results/log.js';
 import * as c from './condition.js';
 import { asNumber } from './values.js';
 

@@ -1,5 +1,5 @@
 /** Sizes of the job that no setting tells and that follow from others, or that something else tells: a launcher's variables, a banner. */
-import type { RunFacts } from '../../model/log-results.js';
+import type { RunFacts } from '../../model/results/log.js';
 import type { RawFacts } from './facts.js';
 
 const SIZES: readonly (readonly [key: string, of: (facts: Sized) => number | null, origin: string])[] = [

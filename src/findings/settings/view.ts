@@ -1,5 +1,5 @@
 /** A configuration as rules look at it: every answer says whether it was told, is a default, or is unknown. */
-import type { VersionName } from '../../model/log-results.js';
+import type { VersionName } from '../../model/results/log.js';
 import { defaultOf } from './defaults.js';
 import { derived } from './derived.js';
 import type { FactsView, Looked, RawFacts, Told } from './facts.js';

@@ -4,7 +4,7 @@ import type {
   SiteGrowth,
   SnapshotSeries,
   SnapshotSeriesResult,
-} from '../../model/snapshot-series-results.js';
+} from '../../model/results/snapshot-series.js';
 import type { DumpTrigger } from '../../model/vocabulary.js';
 import type { Store } from '../../store/store.js';
 import { readStacks, siteOf } from '../stacks/read-stacks.js';

@@ -1,5 +1,5 @@
 /** The order of one rank's snapshots in time. */
-import type { SeriesOrder } from '../../model/snapshot-series-results.js';
+import type { SeriesOrder } from '../../model/results/snapshot-series.js';
 
 export interface Placed {
   readonly display_path: string;

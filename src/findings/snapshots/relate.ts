@@ -1,6 +1,6 @@
 /** How the trace of one dump stands to that of the dump before it on the same rank and device. */
 import { stateTotals } from '../../allocator/walk/allocator-state.js';
-import type { SeriesSnapshot } from '../../model/snapshot-series-results.js';
+import type { SeriesSnapshot } from '../../model/results/snapshot-series.js';
 import type { QueryRow } from '../../store/query-catalog.js';
 import type { Store } from '../../store/store.js';
 import { stateAt } from '../trace/state-at.js';

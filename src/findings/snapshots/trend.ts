@@ -1,5 +1,5 @@
 /** Whether memory grows from dump to dump. */
-import type { SeriesTrend } from '../../model/snapshot-series-results.js';
+import type { SeriesTrend } from '../../model/results/snapshot-series.js';
 import { MIB } from '../../model/units.js';
 
 /** The caching of a data loader or a logger moves as much from dump to dump. */

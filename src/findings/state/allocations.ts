@@ -1,7 +1,7 @@
 /** `mbforensics allocations`: every block's life as a row. */
 
 import { frameText, visibleFrames } from '../../attribution/frames/call-site.js';
-import type { AllocationOrder, AllocationRow, AllocationsResult } from '../../model/allocation-results.js';
+import type { AllocationOrder, AllocationRow, AllocationsResult } from '../../model/results/allocation.js';
 import type { Store } from '../../store/store.js';
 import { blockLabels } from '../run/names/block-labels.js';
 import { readStreamNumbers } from '../run/names/stream-numbers.js';

@@ -1,5 +1,5 @@
 /** `mbforensics snapshot`: what a snapshot holds, device by device. */
-import type { NoteResult, SnapshotDevice, SnapshotInfo, SnapshotResult } from '../../model/results.js';
+import type { NoteResult, SnapshotDevice, SnapshotInfo, SnapshotResult } from '../../model/results/common.js';
 import type { Store } from '../../store/store.js';
 import { listSnapshots, readNotes, type SnapshotFilter } from '../run/names/snapshots.js';
 import { deviceHistory } from '../trace/device-history.js';

@@ -1,6 +1,6 @@
 /** `mbforensics at`: the allocator of one device at one moment. */
 import { type AllocatorState, freeHoles, stateTotals } from '../../allocator/walk/allocator-state.js';
-import type { AtResult, PinnedSegment } from '../../model/at-results.js';
+import type { AtResult, PinnedSegment } from '../../model/results/at.js';
 import type { Store } from '../../store/store.js';
 import { nvtxOf } from '../nsys/snapshot-clock.js';
 import { blockLabels } from '../run/names/block-labels.js';

@@ -1,6 +1,6 @@
 /** `mbforensics segments`: every segment of one device at one moment, cell by cell. */
 import { type AllocatorState, freeHoles, stateTotals } from '../../allocator/walk/allocator-state.js';
-import type { SegmentDrawing, SegmentGroup, SegmentsResult } from '../../model/at-results.js';
+import type { SegmentDrawing, SegmentGroup, SegmentsResult } from '../../model/results/at.js';
 import type { Store } from '../../store/store.js';
 import { readStreamNumbers } from '../run/names/stream-numbers.js';
 import { deviceHistory } from '../trace/device-history.js';

@@ -2,7 +2,7 @@
 
 import { type AllocatorSettings, SMALL_SEGMENT_BYTES } from '../../allocator/settings.js';
 import type { AllocatorState, FreeHoles } from '../../allocator/walk/allocator-state.js';
-import type { FragmentationAt, HoleAt, PoolAt, ReserveShare, StreamAt } from '../../model/at-results.js';
+import type { FragmentationAt, HoleAt, PoolAt, ReserveShare, StreamAt } from '../../model/results/at.js';
 
 /** How the numbers of a state are shown to people. */
 export interface StateNames {

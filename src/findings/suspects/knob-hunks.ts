@@ -6,7 +6,7 @@ import {
   negatedFlags,
   normaliseConfigValue,
 } from '../../knowledge/config-keys.js';
-import type { ChangedValue } from '../../model/compare-results.js';
+import type { ChangedValue } from '../../model/results/compare.js';
 import { plainValue } from '../run/config.js';
 import { knobEffect, numberOf } from './knob-effects.js';
 import type { ReadFile, ReadHunk } from './read-changes.js';

@@ -1,7 +1,8 @@
 /** Why a run needs more than another: changed hunks and settings, the likeliest first. */
-import type { ChangedValue, Suspect } from '../../model/compare-results.js';
+
 import type { DiffComponent } from '../../model/diff-parts.js';
 import { type ChangedHunk, type CommitComparison, commitsTouching } from '../../model/git.js';
+import type { ChangedValue, Suspect } from '../../model/results/compare.js';
 import type { GrownSite } from '../diff/grown-sites.js';
 import { componentWords } from './component-words.js';
 import { type Growth, readGrowth } from './growth.js';

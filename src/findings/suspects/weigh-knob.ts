@@ -1,8 +1,8 @@
 /** How much of the growth a changed setting, variable or version can be the reason of. */
 
 import { ALLOCATOR_VARIABLES } from '../../knowledge/env-keys.js';
-import type { ChangedValue } from '../../model/compare-results.js';
 import type { SubmoduleChange } from '../../model/git.js';
+import type { ChangedValue } from '../../model/results/compare.js';
 import { formatBytes } from '../../model/units.js';
 import type { Component } from '../../model/vocabulary.js';
 import type { Growth } from './growth.js';

@@ -1,6 +1,6 @@
 /** Refusals: the framework's own message is the symptom, the configuration of the run makes sure. */
 import { constraintOf } from '../../knowledge/constraint-texts.js';
-import type { LogIncident } from '../../model/log-results.js';
+import type { LogIncident } from '../../model/results/log.js';
 import {
   above,
   all,

@@ -1,7 +1,8 @@
 /** What the symptom rules look at: read once of a run, so that a rule is a plain function. */
-import type { LogIncident, ParallelSizes } from '../../model/log-results.js';
+
 import type { Measurement } from '../../model/measurement.js';
-import type { DiagnoseResult, Verdict } from '../../model/results.js';
+import type { DiagnoseResult, Verdict } from '../../model/results/common.js';
+import type { LogIncident, ParallelSizes } from '../../model/results/log.js';
 import type { RunEstimate } from '../estimate/estimate-run.js';
 import type { RankLayout } from '../run/rank-layout.js';
 import type { RawFacts } from '../settings/facts.js';

@@ -1,5 +1,5 @@
 /** The symptoms that a run shows, in the order of the list. */
-import type { SymptomHit } from '../../model/advise-results.js';
+import type { SymptomHit } from '../../model/results/advise.js';
 import type { SymptomEvidence } from './evidence.js';
 import { SYMPTOMS } from './index.js';
 import type { Symptom } from './symptom.js';

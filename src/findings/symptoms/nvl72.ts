@@ -1,5 +1,5 @@
 /** Groups of ranks that cross the border of an NVL72 domain. */
-import type { RankPosition } from '../../model/log-results.js';
+import type { RankPosition } from '../../model/results/log.js';
 import { formatCount } from '../../model/units.js';
 import { asNumber } from '../settings/values.js';
 import type { SymptomEvidence } from './evidence.js';

@@ -1,6 +1,7 @@
 /** Out of memory: on one rank, with expandable segments, against the estimate, with what was meant to help already on. */
-import type { EstimateStage } from '../../model/estimate-results.js';
-import type { Verdict } from '../../model/results.js';
+
+import type { Verdict } from '../../model/results/common.js';
+import type { EstimateStage } from '../../model/results/estimate.js';
 import { formatBytes } from '../../model/units.js';
 import type { Cause } from '../../model/vocabulary.js';
 import { expandableConstraint } from '../lint/expandable-constraint.js';

@@ -1,5 +1,5 @@
 /** What the exports of a run show of its steps, as far as symptoms ask. */
-import type { NsysStep } from '../../model/nsys-results.js';
+import type { NsysStep } from '../../model/results/nsys.js';
 import type { QueryRow } from '../../store/query-catalog.js';
 import type { Store } from '../../store/store.js';
 import { steadyWindow, stepWindows } from '../nsys/step-windows.js';

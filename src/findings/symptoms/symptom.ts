@@ -1,6 +1,6 @@
 /** One row of the guides' symptom tables: what one sees, what it comes from, how to make sure, what to do. */
 import { loadData } from '../../knowledge/load-data.js';
-import type { SymptomHit } from '../../model/advise-results.js';
+import type { SymptomHit } from '../../model/results/advise.js';
 import type { SymptomEvidence } from './evidence.js';
 
 /** A row of `symptoms.yaml`. */

@@ -12,7 +12,7 @@ import type {
   TimelineSnapshot,
   TimelineSteps,
   TimelineTrace,
-} from '../../model/timeline-results.js';
+} from '../../model/results/timeline.js';
 import type { Store } from '../../store/store.js';
 import { attributeDevice } from '../attribution/attribute-device.js';
 import { componentSeries } from '../attribution/views/component-series.js';

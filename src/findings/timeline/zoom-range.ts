@@ -1,6 +1,6 @@
 /** `--from` and `--to`: two moments as a range of trace entries. */
 import { MbfError } from '../../model/errors.js';
-import type { StepRange } from '../../model/timeline-results.js';
+import type { StepRange } from '../../model/results/timeline.js';
 import type { Store } from '../../store/store.js';
 import { type Moment, momentText } from '../trace/moment.js';
 

@@ -1,5 +1,5 @@
 /** What happened in each training step, and what each left behind. */
-import type { StepGrowth, StepRange, TimelineStep } from '../../model/timeline-results.js';
+import type { StepGrowth, StepRange, TimelineStep } from '../../model/results/timeline.js';
 import type { Store } from '../../store/store.js';
 
 /** Ends of step that differ by less than this part of the highest count as level: small caches fill over many steps. */

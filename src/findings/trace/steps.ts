@@ -3,7 +3,7 @@
  * without it there are still the annotations that every `torch.optim.Optimizer` leaves (`Optimizer.step#Class.step`, `torch/optim/optimizer.py`,
  * `profile_hook_step`), of which the ends bound the steps. Both are in a snapshot only if its recording hooked the thread (torch 2.6 and newer).
  */
-import type { StepOrigin, StepPartial, StepRange } from '../../model/timeline-results.js';
+import type { StepOrigin, StepPartial, StepRange } from '../../model/results/timeline.js';
 import type { Store } from '../../store/store.js';
 import { type AnnotatedRange, pairAnnotations } from './pair-annotations.js';
 

@@ -1,5 +1,10 @@
 /** Every byte of the device, in parts that add up exactly to a stated total, each with the source of its number. */
-import { type AccountingFrom, type AccountingPart, type AccountingTotal, BY_SUBTRACTION } from '../../model/results.js';
+import {
+  type AccountingFrom,
+  type AccountingPart,
+  type AccountingTotal,
+  BY_SUBTRACTION,
+} from '../../model/results/common.js';
 import { HOLE_KINDS, type HoleKind, type StateShares } from './causes/state-shares.js';
 import { CAPACITY_OPTION, type Figure, type OomFacts } from './facts.js';
 

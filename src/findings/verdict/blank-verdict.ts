@@ -1,5 +1,5 @@
 /** What a verdict lacks until somebody fills it in. */
-import type { Verdict } from '../../model/results.js';
+import type { Verdict } from '../../model/results/common.js';
 
 export const BLANK = {
   tests: [],

@@ -1,5 +1,5 @@
 /** What to record next time, as lines to paste. Each test that cannot run names one of these: the one capture that would settle it. */
-import type { CaptureLines, VerdictCapture } from '../../model/results.js';
+import type { CaptureLines, VerdictCapture } from '../../model/results/common.js';
 import type { Cause } from '../../model/vocabulary.js';
 
 export const CAPTURE_IDS = [

@@ -1,5 +1,5 @@
 /** `mbforensics classify`: the failures of one text, and the verdict on the one that came first. */
-import type { ClassifyResult, ClassifyVerdict } from '../../model/log-results.js';
+import type { ClassifyResult, ClassifyVerdict } from '../../model/results/log.js';
 import type { IncidentRow } from '../../model/tables.js';
 import { readFirstFailure } from '../run/first-failure-result.js';
 import { incidentOfRow, messageOfRow } from '../run/incidents.js';

@@ -2,7 +2,7 @@
  * How the answers of the tests become one verdict. Everything that decides between causes is here or in `thresholds.ts`; the texts are what is
  * printed, and the code below does what they say.
  */
-import type { CauseTestResult, RuledOut, VerdictCapture } from '../../model/results.js';
+import type { CauseTestResult, RuledOut, VerdictCapture } from '../../model/results/common.js';
 import { type Cause, CONFIDENCES, type Confidence } from '../../model/vocabulary.js';
 import { type CaptureId, capturesFor } from './captures.js';
 import { capacity } from './causes/capacity.js';

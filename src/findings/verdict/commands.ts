@@ -1,5 +1,5 @@
 /** The verbs that show more of a verdict, ready to run: at most two. */
-import type { Verdict } from '../../model/results.js';
+import type { Verdict } from '../../model/results/common.js';
 
 /**
  * `number`: of the verdict, from 1. `handle`: of its snapshot, null for a log alone; `snapshots` the run's, for one alone needs no handle. A command without a

@@ -1,6 +1,6 @@
 /** From the source of a statement, as people read it, to the place in the store: file and line or entry, and the query that yields its rows. */
 import { HISTORY_RULES } from '../../model/derived-tables.js';
-import type { Evidence, EvidencePlace, EvidenceQuery, Verdict } from '../../model/results.js';
+import type { Evidence, EvidencePlace, EvidenceQuery, Verdict } from '../../model/results/common.js';
 import type { Store } from '../../store/store.js';
 import { listSnapshots } from '../run/names/snapshots.js';
 

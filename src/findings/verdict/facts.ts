@@ -1,6 +1,7 @@
 /** What is known of one out-of-memory failure, from an OOM entry of a snapshot, from a message in a log, or from both. */
-import type { DriverOwner } from '../../model/nsys-results.js';
-import type { Evidence, EvidenceTopic } from '../../model/results.js';
+
+import type { Evidence, EvidenceTopic } from '../../model/results/common.js';
+import type { DriverOwner } from '../../model/results/nsys.js';
 import type { Cause, CauseDetail, Confidence } from '../../model/vocabulary.js';
 import type { MonitorFacts } from '../outside/monitor-facts.js';
 import type { Activity } from '../stacks/activity.js';

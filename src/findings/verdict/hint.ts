@@ -2,7 +2,7 @@
  * PyTorch ends every OOM message with the same advice, `expandable_segments:True` (before 2.2 `max_split_size_mb`), whatever the figures before it
  * say. Here it is held against them, and against the run's own configuration.
  */
-import type { HintResult } from '../../model/results.js';
+import type { HintResult } from '../../model/results/common.js';
 import { formatBytes } from '../../model/units.js';
 import type { Cause } from '../../model/vocabulary.js';
 import type { ExpandableConstraint } from '../lint/expandable-constraint.js';

@@ -1,5 +1,5 @@
 /** From one failure message, or from facts joined of several witnesses, to a verdict. */
-import type { Verdict } from '../../model/results.js';
+import type { Verdict } from '../../model/results/common.js';
 import { GIB } from '../../model/units.js';
 import type { MonitorFacts } from '../outside/monitor-facts.js';
 import type { Message } from '../run/message.js';

@@ -1,5 +1,5 @@
 /** The verdict of an OOM entry of a trace, with what its message and its run add. */
-import type { Counterfactual, PeakAccounting, Verdict } from '../../model/results.js';
+import type { Counterfactual, PeakAccounting, Verdict } from '../../model/results/common.js';
 import { formatBytes, formatCount } from '../../model/units.js';
 import type { Store } from '../../store/store.js';
 import type { ExpandableConstraint } from '../lint/expandable-constraint.js';

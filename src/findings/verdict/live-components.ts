@@ -1,6 +1,6 @@
 /** What a verdict says of the components that were live. */
 import type { AllocatorState } from '../../allocator/walk/allocator-state.js';
-import type { LiveComponents } from '../../model/results.js';
+import type { LiveComponents } from '../../model/results/common.js';
 import type { Store } from '../../store/store.js';
 import { componentsAt } from '../attribution/components-at.js';
 import { stateAt } from '../trace/state-at.js';

@@ -1,6 +1,7 @@
 /** The verdicts of a run in which no device ran out of memory: its peaks, and headroom where the device's total is known. */
-import type { LogIncident } from '../../model/log-results.js';
-import type { Verdict } from '../../model/results.js';
+
+import type { Verdict } from '../../model/results/common.js';
+import type { LogIncident } from '../../model/results/log.js';
 import { formatBytes, formatCount } from '../../model/units.js';
 import type { IncidentKind } from '../../model/vocabulary.js';
 import type { Store } from '../../store/store.js';

@@ -1,6 +1,6 @@
 /** Which verdict is read first. */
 import type { FirstFailureResult } from '../../model/first-failure.js';
-import type { Verdict } from '../../model/results.js';
+import type { Verdict } from '../../model/results/common.js';
 import { CONFIDENCES } from '../../model/vocabulary.js';
 
 /**

@@ -1,5 +1,5 @@
 /** The account of the moment at which most was live, from a trace or from memory lines. */
-import { type AccountingPart, BY_SUBTRACTION, type PeakAccounting } from '../../model/results.js';
+import { type AccountingPart, BY_SUBTRACTION, type PeakAccounting } from '../../model/results/common.js';
 import { formatCount } from '../../model/units.js';
 import type { QueryRow } from '../../store/query-catalog.js';
 import type { Store } from '../../store/store.js';

@@ -1,7 +1,8 @@
 /** What a profile of the driver says of a run that left no message and no snapshot of its failure: memory was refused, and what the driver held then. */
-import type { NsysDriverAccount } from '../../model/nsys-results.js';
-import { DRIVER_OWNER_WORDS } from '../../model/nsys-results.js';
-import type { Verdict } from '../../model/results.js';
+
+import type { Verdict } from '../../model/results/common.js';
+import type { NsysDriverAccount } from '../../model/results/nsys.js';
+import { DRIVER_OWNER_WORDS } from '../../model/results/nsys.js';
 import { formatBytes, formatCount } from '../../model/units.js';
 import type { Store } from '../../store/store.js';
 import { rangeStacks } from '../nsys/range-stacks.js';

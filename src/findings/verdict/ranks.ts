@@ -9,7 +9,7 @@ import type {
   RankSpread,
   RanksResult,
   StageSpread,
-} from '../../model/results.js';
+} from '../../model/results/common.js';
 import type { Store } from '../../store/store.js';
 import { listSnapshots } from '../run/names/snapshots.js';
 import type { RankLayout } from '../run/rank-layout.js';

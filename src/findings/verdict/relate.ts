@@ -1,5 +1,5 @@
 /** Verdicts on several ranks of one run: what a snapshot shows of one, a message of another may not contradict by what it cannot test. */
-import type { Verdict } from '../../model/results.js';
+import type { Verdict } from '../../model/results/common.js';
 import { CONFIDENCES } from '../../model/vocabulary.js';
 import { lowerConfidence } from './index.js';
 

@@ -1,7 +1,7 @@
 /** What the rest of a run says about one of its ranks: allocator variables, memory lines, growth, the other ranks. A message alone knows none of it. */
 import { readAllocConf } from '../../allocator/settings.js';
 import { ALLOCATOR_VARIABLES } from '../../knowledge/env-keys.js';
-import { DRIVER_OWNER_WORDS } from '../../model/nsys-results.js';
+import { DRIVER_OWNER_WORDS } from '../../model/results/nsys.js';
 import { formatBytes, formatCount, GIB } from '../../model/units.js';
 import type { QueryRow } from '../../store/query-catalog.js';
 import type { Store } from '../../store/store.js';

@@ -1,5 +1,5 @@
 /** How a run without a failure line ended, as far as its texts tell. */
-import type { Verdict } from '../../model/results.js';
+import type { Verdict } from '../../model/results/common.js';
 import { formatCount } from '../../model/units.js';
 import type { Store } from '../../store/store.js';
 import { readIterationSummary } from '../run/iteration-summary.js';

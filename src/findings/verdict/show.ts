@@ -2,7 +2,7 @@
 
 import { frameText } from '../../attribution/frames/call-site.js';
 import { MbfError } from '../../model/errors.js';
-import type { DiagnoseResult, Evidence, EvidenceQuery, ShownLines, ShowResult } from '../../model/results.js';
+import type { DiagnoseResult, Evidence, EvidenceQuery, ShownLines, ShowResult } from '../../model/results/common.js';
 import { formatCount } from '../../model/units.js';
 import { composeSql, loadQuery } from '../../store/load-queries.js';
 import type { QueryName } from '../../store/query-catalog.js';

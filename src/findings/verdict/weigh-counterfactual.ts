@@ -1,6 +1,7 @@
 /** What the replayed counterfactual does to a verdict: it proves it, doubts it, or changes the advice. */
-import type { WhatIfSetting } from '../../model/replay-results.js';
-import type { Counterfactual, Evidence, Verdict } from '../../model/results.js';
+
+import type { Counterfactual, Evidence, Verdict } from '../../model/results/common.js';
+import type { WhatIfSetting } from '../../model/results/replay.js';
 import { formatBytes, formatCount } from '../../model/units.js';
 import { lowerConfidence } from './index.js';
 

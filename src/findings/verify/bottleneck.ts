@@ -1,7 +1,7 @@
 /** What limits the run after the change: what it died of, else speed if more was lost than expected, else what fills the fullest rank. */
 import type { MeasuredPeak } from '../../model/measurement.js';
+import type { VerifyBottleneck, VerifyMeasured } from '../../model/results/verify.js';
 import { formatBytes } from '../../model/units.js';
-import type { VerifyBottleneck, VerifyMeasured } from '../../model/verify-results.js';
 import type { Component } from '../../model/vocabulary.js';
 import { throughputLost } from './measured.js';
 import type { Side } from './side.js';

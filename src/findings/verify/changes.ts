@@ -4,10 +4,10 @@
  */
 
 import { ALLOCATOR_VARIABLES } from '../../knowledge/env-keys.js';
-import type { ChangedValue } from '../../model/compare-results.js';
 import { CONFIG_ORIGINS, ENV_ORIGINS } from '../../model/log-rows.js';
 import type { Measurement } from '../../model/measurement.js';
-import type { ChangeKind } from '../../model/verify-results.js';
+import type { ChangedValue } from '../../model/results/compare.js';
+import type { ChangeKind } from '../../model/results/verify.js';
 import { changedConfig, changedEnv } from '../measure/changed-values.js';
 import { plainValue } from '../run/config.js';
 import { EXPLAINED_BY } from '../settings/follows.js';

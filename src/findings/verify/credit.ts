@@ -2,8 +2,8 @@
  * Which change the gain is put down to. Of one change that took effect it is that one. Of several, only one that by itself serves the request that
  * failed before, if the others do not as well: a change that came along is no fix.
  */
-import type { AdviceFix } from '../../model/advise-results.js';
-import type { VerifyChange } from '../../model/verify-results.js';
+import type { AdviceFix } from '../../model/results/advise.js';
+import type { VerifyChange } from '../../model/results/verify.js';
 
 export function creditOf(changes: readonly VerifyChange[], fixes: readonly AdviceFix[]): VerifyChange[] {
   const groups = new Map<string, VerifyChange[]>();

@@ -1,6 +1,7 @@
 /** Gain and cost against what the advice on the run before expected. */
+
+import type { VerifyExpected, VerifyJudgement, VerifyMeasured, VerifyRun } from '../../model/results/verify.js';
 import { formatBytes, MIB } from '../../model/units.js';
-import type { VerifyExpected, VerifyJudgement, VerifyMeasured, VerifyRun } from '../../model/verify-results.js';
 import { throughputLost } from './measured.js';
 
 /** Estimates are as expected within this share, or so many bytes, whichever is more. */

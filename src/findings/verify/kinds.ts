@@ -1,6 +1,6 @@
 /** Which evidence tells that a setting is in force, by its key. */
 import { ALLOCATOR_VARIABLES } from '../../knowledge/env-keys.js';
-import type { ChangeKind } from '../../model/verify-results.js';
+import type { ChangeKind } from '../../model/results/verify.js';
 import { memoryRank } from '../run/memory-keys.js';
 
 const OF: Readonly<Record<string, ChangeKind>> = {

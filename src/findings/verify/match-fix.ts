@@ -1,7 +1,7 @@
 /** Which fix of the advice on the run before a set of changes is. */
 
 import { ALLOCATOR_VARIABLES } from '../../knowledge/env-keys.js';
-import type { AdviceFix, NonFix } from '../../model/advise-results.js';
+import type { AdviceFix, NonFix } from '../../model/results/advise.js';
 import type { FoundChange } from './changes.js';
 import type { Side } from './side.js';
 import { allocatorParts, sameValue } from './values.js';

@@ -1,7 +1,7 @@
 /** What both runs needed and how fast they were, of the same rank where there is one, with what the figures are uncertain by. */
 import type { MeasuredPeak, MeasuredRank, MeasuredSteps } from '../../model/measurement.js';
-import type { PeakAccounting, Verdict } from '../../model/results.js';
-import type { VerifyFigure, VerifyMeasured } from '../../model/verify-results.js';
+import type { PeakAccounting, Verdict } from '../../model/results/common.js';
+import type { VerifyFigure, VerifyMeasured } from '../../model/results/verify.js';
 import { SIGMAS } from '../measure/noise.js';
 import { ASSUMED } from '../measure/tolerances.js';
 import { pairOfLines, pairOfPeaks } from './figures.js';

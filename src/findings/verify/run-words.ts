@@ -1,5 +1,5 @@
 /** How a run went, as far as a verdict on a change needs it. */
-import type { VerifyRun } from '../../model/verify-results.js';
+import type { VerifyRun } from '../../model/results/verify.js';
 import { furthestPhase, SETUP, type Side } from './side.js';
 
 export function describeRun(side: Side): VerifyRun {

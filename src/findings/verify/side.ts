@@ -1,8 +1,9 @@
 /** One of the two runs: everything that tells what was in force, what it needed, and how it ended. Plain data. */
-import type { AdviceFix, NonFix } from '../../model/advise-results.js';
-import type { EnvResult, RunFacts } from '../../model/log-results.js';
+
 import type { Measurement } from '../../model/measurement.js';
-import type { DiagnoseResult } from '../../model/results.js';
+import type { AdviceFix, NonFix } from '../../model/results/advise.js';
+import type { DiagnoseResult } from '../../model/results/common.js';
+import type { EnvResult, RunFacts } from '../../model/results/log.js';
 import type { FoundSetting } from '../../model/settings-read.js';
 import { effectiveConfig } from '../run/config.js';
 import type { LogFacts } from '../run/log-facts.js';

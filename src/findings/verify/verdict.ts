@@ -2,8 +2,9 @@
  * Whether it is a fix. A pass needs optimizer states and steady steps after the place where the run before failed: an OOM that moved to another
  * rank, iteration or phase is progress and no pass.
  */
+
+import type { VerifyChange, VerifyMeasured, VerifyRun, VerifyVerdict } from '../../model/results/verify.js';
 import { formatBytes, formatCount } from '../../model/units.js';
-import type { VerifyChange, VerifyMeasured, VerifyRun, VerifyVerdict } from '../../model/verify-results.js';
 import { throughputLost } from './measured.js';
 
 /** Steady iterations after warm-up that a pass needs. */

@@ -1,15 +1,15 @@
 /** `mbforensics verify-fix`: whether a change took effect, what it saved and cost against what was expected, and what limits the run now. Pure. */
 
-import type { AdviceFix } from '../../model/advise-results.js';
-import type { ContractEntry } from '../../model/compare-results.js';
 import { MbfError } from '../../model/errors.js';
+import type { AdviceFix } from '../../model/results/advise.js';
+import type { ContractEntry } from '../../model/results/compare.js';
 import type {
   VerifyChange,
   VerifyExpected,
   VerifyFixResult,
   VerifyJudgement,
   VerifyRun,
-} from '../../model/verify-results.js';
+} from '../../model/results/verify.js';
 import { compareContract, sameLayout } from '../measure/contract.js';
 import { EXPLAINED_BY } from '../settings/follows.js';
 import { bottleneckOf } from './bottleneck.js';

@@ -1,6 +1,6 @@
 /** One knob of the guides' index: what it is called where, what it does, and what is known of that. */
-import type { AdviceEvidence, EvidenceGrade } from '../../model/advise-results.js';
-import type { KnobEffect, KnobKind, KnobSpellings, MemoryEffect, SpeedEffect } from '../../model/knowledge-results.js';
+import type { AdviceEvidence, EvidenceGrade } from '../../model/results/advise.js';
+import type { KnobEffect, KnobKind, KnobSpellings, MemoryEffect, SpeedEffect } from '../../model/results/knowledge.js';
 import { sourceText } from '../sources.js';
 
 export type KnobGroup = 'environment' | 'mapping' | 'communication' | 'precision' | 'activations' | 'runtime';

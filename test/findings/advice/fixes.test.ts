@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { advise } from '../../../src/findings/advice/advise.js';
 import { FIXES } from '../../../src/findings/advice/fixes/index.js';
 import { DISAGREEMENTS } from '../../../src/knowledge/disagreements.js';
-import type { AdviceFix, AdviseResult } from '../../../src/model/advise-results.js';
+import type { AdviceFix, AdviseResult } from '../../../src/model/results/advise.js';
 import { GIB } from '../../../src/model/units.js';
 import { LLAMA_70B, QWEN_30B, type SituationOptions, situationOf } from '../../support/advice-situation.js';
 import type { Sample } from '../../support/lint-sample.js';

@@ -7,7 +7,7 @@ import { findInput } from '../../../src/estimate/input-keys.js';
 import { readInputs } from '../../../src/estimate/read-inputs.js';
 import type { Situation } from '../../../src/findings/advice/situation.js';
 import type { RawFacts, Told } from '../../../src/findings/settings/facts.js';
-import type { CauseTestResult, Verdict } from '../../../src/model/results.js';
+import type { CauseTestResult, Verdict } from '../../../src/model/results/common.js';
 import type { Cause, Component } from '../../../src/model/vocabulary.js';
 import { type About, violations } from './oracle.js';
 

@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { advise } from '../../../src/findings/advice/advise.js';
-import type { AdviceChange, AdviceFix } from '../../../src/model/advise-results.js';
+import type { AdviceChange, AdviceFix } from '../../../src/model/results/advise.js';
 import { cpuMs } from '../../support/cpu-time.js';
 import { aboutOf, completed, type Generated, generateConfig, situationOf, type Value } from './generate-configs.js';
 import {

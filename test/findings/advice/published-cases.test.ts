@@ -2,7 +2,7 @@
 import { cpSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
-import type { AdviceFix, AdviseResult } from '../../../src/model/advise-results.js';
+import type { AdviceFix, AdviseResult } from '../../../src/model/results/advise.js';
 import { repoRoot } from '../../store/scratch.js';
 import { buildCli, type Cli } from '../../support/cli.js';
 import { temporaryDirectory } from '../../support/temporary-directory.js';

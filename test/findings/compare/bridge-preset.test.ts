@@ -5,8 +5,8 @@
 import { describe, expect, it } from 'vitest';
 import { type BridgeOptions, judgeBridge } from '../../../src/findings/compare/presets/bridge.js';
 import type { PresetOutcome } from '../../../src/findings/compare/presets/outcome.js';
-import type { CompareCheck } from '../../../src/model/compare-results.js';
 import type { BridgeStep, BridgeValues, StepValue } from '../../../src/model/golden-values.js';
+import type { CompareCheck } from '../../../src/model/results/compare.js';
 
 function named(outcome: PresetOutcome, name: string): CompareCheck {
   const found = outcome.checks.filter((check) => check.name === name);

@@ -18,7 +18,6 @@ import {
   sum,
 } from '../../../src/findings/compare/presets/numpy-semantics.js';
 import type { PresetOutcome } from '../../../src/findings/compare/presets/outcome.js';
-import type { CompareCheck } from '../../../src/model/compare-results.js';
 import type {
   BridgeStep,
   BridgeValues,
@@ -26,6 +25,7 @@ import type {
   MegatronTrainingValues,
   StepValue,
 } from '../../../src/model/golden-values.js';
+import type { CompareCheck } from '../../../src/model/results/compare.js';
 import { CORPUS, skipLoudly } from '../../support/corpus.js';
 
 type Values = Readonly<Record<number, StepValue>>;

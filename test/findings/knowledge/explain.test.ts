@@ -6,8 +6,8 @@ import { lintRules } from '../../../src/findings/lint/rules.js';
 import { DISAGREEMENTS } from '../../../src/knowledge/disagreements.js';
 import { nearest } from '../../../src/knowledge/nearest.js';
 import { ERROR_CODES } from '../../../src/model/errors.js';
-import { explainedText } from '../../../src/report/explain-text.js';
-import { knobsText } from '../../../src/report/knobs-text.js';
+import { explainedText } from '../../../src/report/knowledge/explain-text.js';
+import { knobsText } from '../../../src/report/knowledge/knobs-text.js';
 
 const found = (asked: string): string[] => explain(asked).found.map(({ is, id }) => `${is} ${id}`);
 

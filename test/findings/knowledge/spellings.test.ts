@@ -2,7 +2,7 @@
 import { describe, expect, it } from 'vitest';
 import { canonicalConfigKey } from '../../../src/knowledge/config-keys.js';
 import { pasteLines } from '../../../src/knowledge/spellings.js';
-import type { PasteLines } from '../../../src/model/advise-results.js';
+import type { PasteLines } from '../../../src/model/results/advise.js';
 
 const settings = (changes: Readonly<Record<string, string | null>>): PasteLines =>
   pasteLines({ settings: changes, env: {} });

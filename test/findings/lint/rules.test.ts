@@ -7,8 +7,8 @@ import { SECTION_KEYS } from '../../../src/findings/settings/facts-of-config.js'
 import { CODE_TERMS, conditionOfText, textTerms } from '../../../src/findings/settings/terms.js';
 import { canonicalConfigKey } from '../../../src/knowledge/config-keys.js';
 import { constraintOf, constraintTexts } from '../../../src/knowledge/constraint-texts.js';
-import { LINT_SEVERITIES } from '../../../src/model/lint-results.js';
-import { VERSION_NAMES } from '../../../src/model/log-results.js';
+import { LINT_SEVERITIES } from '../../../src/model/results/lint.js';
+import { VERSION_NAMES } from '../../../src/model/results/log.js';
 import { checkShape, oneOf } from '../../knowledge/schema.js';
 import { factsOfSample, lintSamples, type RuleSamples, type Sample } from '../../support/lint-sample.js';
 

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { PARSERS } from '../../../parsers/index.js';
 import { describeNsys, type NsysQuestions } from '../../../src/findings/nsys/describe-nsys.js';
 import { ingest } from '../../../src/ingest/ingest.js';
-import type { NsysReport, NsysResult } from '../../../src/model/nsys-results.js';
+import type { NsysReport, NsysResult } from '../../../src/model/results/nsys.js';
 import { newStore } from '../../support/new-store.js';
 
 export interface Ingested {

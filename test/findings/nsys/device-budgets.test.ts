@@ -2,7 +2,7 @@
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { deviceBudgets } from '../../../src/findings/nsys/device-budgets.js';
-import type { NsysBudget, NsysDeviceBudget, NsysStep } from '../../../src/model/nsys-results.js';
+import type { NsysBudget, NsysDeviceBudget, NsysStep } from '../../../src/model/results/nsys.js';
 import { budgetOf } from './expected.js';
 import { type ScratchStore, scratchStore, type Work } from './stored.js';
 

@@ -1,4 +1,6 @@
 /** What a planted capture must be said to hold, worked out from what was planted by walking over all of it for each question. */
+
+import type { MemoryKind } from '../../../src/model/nsys-rows.js';
 import type {
   DriverOwner,
   NsysBudget,
@@ -6,8 +8,7 @@ import type {
   NsysOwnerShare,
   NsysRangeWork,
   NsysStorm,
-} from '../../../src/model/nsys-results.js';
-import type { MemoryKind } from '../../../src/model/nsys-rows.js';
+} from '../../../src/model/results/nsys.js';
 import { COPY, NVTX, type Owner } from '../../support/nsys/rows.js';
 import type { Scenario } from '../../support/nsys/scenario.js';
 import type { Footprint, PlantedAllocation, PreCaptureFree } from '../../support/nsys/truth.js';

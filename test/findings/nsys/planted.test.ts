@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { NsysDriverAccount, NsysReport } from '../../../src/model/nsys-results.js';
+import type { NsysDriverAccount, NsysReport } from '../../../src/model/results/nsys.js';
 import { skipLoudly } from '../../support/corpus.js';
 import { type PlantedRun, writePlantedRun } from '../../support/nsys/planted-run.js';
 import { snapshotBytes } from '../../support/nsys/snapshots.js';

@@ -1,7 +1,7 @@
 /** Which ranges are taken for training steps, and which never are. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { steadyWindow, stepWindows } from '../../../src/findings/nsys/step-windows.js';
-import type { NsysStep } from '../../../src/model/nsys-results.js';
+import type { NsysStep } from '../../../src/model/results/nsys.js';
 import { type Range, range, type ScratchStore, scratchStore } from './stored.js';
 
 let scratch: ScratchStore;

@@ -8,7 +8,7 @@ import { diagnose } from '../../../src/findings/flows/diagnose.js';
 import { describeOutside, type OutsideQuestion } from '../../../src/findings/outside/describe-outside.js';
 import { describeMemory } from '../../../src/findings/run/memory.js';
 import { ingest } from '../../../src/ingest/ingest.js';
-import type { OutsideResult } from '../../../src/model/outside-results.js';
+import type { OutsideResult } from '../../../src/model/results/outside.js';
 import { openStore } from '../../../src/store/open-store.js';
 import type { Store } from '../../../src/store/store.js';
 import { scratchDirectory } from '../../store/scratch.js';

@@ -6,9 +6,9 @@ import { MEMORY_CONFIG_KEYS } from '../../../src/findings/run/memory-keys.js';
 import { KNOB_EFFECTS, knobEffect, wayOf } from '../../../src/findings/suspects/knob-effects.js';
 import { hunkHeader, rankSuspects, type SuspectInput } from '../../../src/findings/suspects/rank-suspects.js';
 import { ALLOCATOR_VARIABLES } from '../../../src/knowledge/env-keys.js';
-import type { Suspect } from '../../../src/model/compare-results.js';
 import type { DiffComponent } from '../../../src/model/diff-parts.js';
 import type { ChangedFile, ChangedHunk, CommitComparison } from '../../../src/model/git.js';
+import type { Suspect } from '../../../src/model/results/compare.js';
 import { GIB } from '../../../src/model/units.js';
 import { COMPONENTS, type Component } from '../../../src/model/vocabulary.js';
 

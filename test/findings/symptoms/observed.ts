@@ -8,7 +8,7 @@ import { readSymptomEvidence } from '../../../src/findings/flows/read-symptom-ev
 import type { SymptomEvidence } from '../../../src/findings/symptoms/evidence.js';
 import { findSymptoms } from '../../../src/findings/symptoms/find-symptoms.js';
 import { ingest } from '../../../src/ingest/ingest.js';
-import type { SymptomHit } from '../../../src/model/advise-results.js';
+import type { SymptomHit } from '../../../src/model/results/advise.js';
 import { openStore } from '../../../src/store/open-store.js';
 import { newStore } from '../../support/new-store.js';
 

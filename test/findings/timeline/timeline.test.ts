@@ -6,7 +6,7 @@ import { PARSERS } from '../../../parsers/index.js';
 import { PyText, type PyValue } from '../../../samples/generate/write/pickle-writer.js';
 import { describeTimelines, type TimelineOptions } from '../../../src/findings/timeline/timeline.js';
 import { ingest } from '../../../src/ingest/ingest.js';
-import type { TimelineTrace } from '../../../src/model/timeline-results.js';
+import type { TimelineTrace } from '../../../src/model/results/timeline.js';
 import { MIB } from '../../../src/model/units.js';
 import { openStore } from '../../../src/store/open-store.js';
 import { scratchDirectory } from '../../store/scratch.js';

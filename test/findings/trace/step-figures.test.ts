@@ -2,7 +2,7 @@
 import * as fc from 'fast-check';
 import { afterEach, describe, expect, it } from 'vitest';
 import { stepCuts, stepFigures, stepGrowth } from '../../../src/findings/trace/step-figures.js';
-import type { StepRange, TimelineStep } from '../../../src/model/timeline-results.js';
+import type { StepRange, TimelineStep } from '../../../src/model/results/timeline.js';
 import { MIB } from '../../../src/model/units.js';
 import type { Store } from '../../../src/store/store.js';
 import { addBuckets, addTrace, type Bucket, emptyStore, SNAPSHOT } from './trace-store.js';

@@ -2,8 +2,8 @@
 import { describe, expect, it } from 'vitest';
 import { creditOf } from '../../../src/findings/verify/credit.js';
 import { type VerdictInput, verdictOf } from '../../../src/findings/verify/verdict.js';
-import type { AdviceFix } from '../../../src/model/advise-results.js';
-import type { EffectOutcome, VerifyChange, VerifyFigure, VerifyRun } from '../../../src/model/verify-results.js';
+import type { AdviceFix } from '../../../src/model/results/advise.js';
+import type { EffectOutcome, VerifyChange, VerifyFigure, VerifyRun } from '../../../src/model/results/verify.js';
 
 const NONE: VerifyFigure = { before: null, after: null, delta: null, percent: null, noise: null, of: '' };
 const MEASURED = {

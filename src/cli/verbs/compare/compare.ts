@@ -1,11 +1,11 @@
 import { compareWithGolden } from '../../../findings/flows/compare-with-golden.js';
 import { parseTolerances } from '../../../findings/measure/tolerances.js';
 import { openRepository } from '../../../git/repository.js';
-import { type CompareResult, type CompareVerdict, PRESETS } from '../../../model/compare-results.js';
-import { compareJunit } from '../../../report/compare-junit.js';
-import { compareMarkdown } from '../../../report/compare-markdown.js';
-import { compareSarif } from '../../../report/compare-sarif.js';
-import { compareText } from '../../../report/compare-text.js';
+import { type CompareResult, type CompareVerdict, PRESETS } from '../../../model/results/compare.js';
+import { compareJunit } from '../../../report/compare/compare-junit.js';
+import { compareMarkdown } from '../../../report/compare/compare-markdown.js';
+import { compareSarif } from '../../../report/compare/compare-sarif.js';
+import { compareText } from '../../../report/compare/compare-text.js';
 import { defineVerb } from '../../define-verb.js';
 import { EXIT } from '../../exit-codes.js';
 import { resolveGolden, resolveMeasured } from '../../golden-operand.js';

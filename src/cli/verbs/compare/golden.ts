@@ -12,10 +12,10 @@ import {
   removeGolden,
 } from '../../../findings/compare/golden/golden-store.js';
 import { MbfError } from '../../../model/errors.js';
-import type { GoldenChangeResult } from '../../../model/golden-results.js';
 import type { GoldenDocument } from '../../../model/measurement.js';
-import { goldenChangeText } from '../../../report/golden-change-text.js';
-import { goldenListText, goldenShowText } from '../../../report/golden-text.js';
+import type { GoldenChangeResult } from '../../../model/results/golden.js';
+import { goldenChangeText } from '../../../report/compare/golden-change-text.js';
+import { goldenListText, goldenShowText } from '../../../report/compare/golden-text.js';
 import { defineVerb, defineVerbs } from '../../define-verb.js';
 import {
   goldenDocumentFile,

@@ -1,9 +1,9 @@
 import { CRITERION_FORMS, criterionText, parseCriterion } from '../../../findings/compare/bisect/criterion.js';
 import { judgeCommit } from '../../../findings/compare/bisect/judge-commit.js';
 import { parseTolerances } from '../../../findings/measure/tolerances.js';
-import type { TriageResult } from '../../../model/compare-results.js';
 import type { Measurement } from '../../../model/measurement.js';
-import { triageText } from '../../../report/triage-text.js';
+import type { TriageResult } from '../../../model/results/compare.js';
+import { triageText } from '../../../report/compare/triage-text.js';
 import { defineVerb } from '../../define-verb.js';
 import { EXIT_OF_JUDGEMENT } from '../../exit-codes.js';
 import { resolveGolden, resolveMeasured } from '../../golden-operand.js';

@@ -2,7 +2,7 @@ import { PARSERS } from '../../../../parsers/index.js';
 import { classify } from '../../../findings/verdict/classify.js';
 import { MbfError } from '../../../model/errors.js';
 import type { IncidentRow } from '../../../model/tables.js';
-import { classifyText } from '../../../report/classify-text.js';
+import { classifyText } from '../../../report/knowledge/classify-text.js';
 import { defineVerb } from '../../define-verb.js';
 import { EXIT } from '../../exit-codes.js';
 import { CAPACITY, flag, operand } from '../../options.js';

@@ -1,8 +1,8 @@
 import { explainStack, parseStacks } from '../../../findings/attribution/views/explain-stack.js';
 import { readStacks } from '../../../findings/stacks/read-stacks.js';
 import { MbfError } from '../../../model/errors.js';
-import type { ExplainStackResult } from '../../../model/rules-results.js';
-import { explainStackText } from '../../../report/rules-text.js';
+import type { ExplainStackResult } from '../../../model/results/rules.js';
+import { explainStackText } from '../../../report/knowledge/rules-text.js';
 import { defineVerb } from '../../define-verb.js';
 import { count, oneOf, operand, option, size } from '../../options.js';
 import { readRules } from '../../rules-file.js';

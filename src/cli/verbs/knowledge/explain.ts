@@ -1,4 +1,4 @@
-import { explainedText } from '../../../report/explain-text.js';
+import { explainedText } from '../../../report/knowledge/explain-text.js';
 import { defineVerb } from '../../define-verb.js';
 import { operand } from '../../options.js';
 

@@ -1,7 +1,7 @@
 import { basename } from 'node:path';
 import { loadLogFormats, loadScalarNames, PARSERS } from '../../../../parsers/index.js';
-import type { FormatsResult } from '../../../model/format-results.js';
-import { explainText, formatsText } from '../../../report/formats-text.js';
+import type { FormatsResult } from '../../../model/results/format.js';
+import { explainText, formatsText } from '../../../report/knowledge/formats-text.js';
 import { defineVerb } from '../../define-verb.js';
 import { count, operand, option } from '../../options.js';
 import { openTextInput } from '../../text-input.js';

@@ -1,6 +1,6 @@
 import { EXAMPLE_RULES } from '../../../attribution/match/example-rules.js';
 import { describeRules, testRules } from '../../../findings/attribution/views/describe-rules.js';
-import { rulesTestText, rulesText } from '../../../report/rules-text.js';
+import { rulesTestText, rulesText } from '../../../report/knowledge/rules-text.js';
 import { defineVerb } from '../../define-verb.js';
 import { EXIT } from '../../exit-codes.js';
 import { operand } from '../../options.js';

@@ -1,9 +1,9 @@
 import { parseBlock } from '../../../findings/run/names/block-labels.js';
 import { describeAllocations } from '../../../findings/state/allocations.js';
 import { MOMENT_FORMS, parseMoment } from '../../../findings/trace/moment.js';
-import { ALLOCATION_ORDERS } from '../../../model/allocation-results.js';
 import { MbfError } from '../../../model/errors.js';
-import { allocationsCsv, allocationsText } from '../../../report/allocations-text.js';
+import { ALLOCATION_ORDERS } from '../../../model/results/allocation.js';
+import { allocationsCsv, allocationsText } from '../../../report/moment/allocations-text.js';
 import { defineVerb } from '../../define-verb.js';
 import { count, flag, ONE_DEVICE, oneOf, option, SNAPSHOT, size } from '../../options.js';
 

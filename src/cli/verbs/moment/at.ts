@@ -1,6 +1,6 @@
 import { describeState } from '../../../findings/state/describe-state.js';
 import { MOMENT_FORMS, parseMoment } from '../../../findings/trace/moment.js';
-import { atText } from '../../../report/at-text.js';
+import { atText } from '../../../report/moment/at-text.js';
 import { defineVerb } from '../../define-verb.js';
 import { count, ONE_DEVICE, operand, option, SNAPSHOT } from '../../options.js';
 

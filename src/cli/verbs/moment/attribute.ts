@@ -1,9 +1,9 @@
 import { describeAttribution } from '../../../findings/attribution/views/describe-attribution.js';
 import { MOMENT_FORMS, parseMoment } from '../../../findings/trace/moment.js';
-import { ATTRIBUTE_KEYS } from '../../../model/attribute-results.js';
 import { MbfError } from '../../../model/errors.js';
+import { ATTRIBUTE_KEYS } from '../../../model/results/attribute.js';
 import { COMPONENTS } from '../../../model/vocabulary.js';
-import { attributeText } from '../../../report/attribute-text.js';
+import { attributeText } from '../../../report/moment/attribute-text.js';
 import { defineVerb } from '../../define-verb.js';
 import { countOrAll, ONLY_DEVICE, oneOf, option, percentage, SNAPSHOT } from '../../options.js';
 import { readRules } from '../../rules-file.js';

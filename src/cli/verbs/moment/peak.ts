@@ -1,7 +1,7 @@
 import { describePeaks } from '../../../findings/state/live/peaks.js';
 import { MOMENT_FORMS, parseMoment } from '../../../findings/trace/moment.js';
-import { GROUP_KEYS, GROUPINGS } from '../../../model/peak-results.js';
-import { peakText } from '../../../report/peak-text.js';
+import { GROUP_KEYS, GROUPINGS } from '../../../model/results/peak.js';
+import { peakText } from '../../../report/moment/peak-text.js';
 import { defineVerb } from '../../define-verb.js';
 import { count, countFromOne, oneOf, option, SNAPSHOT } from '../../options.js';
 import { demandSnapshots } from '../../session.js';

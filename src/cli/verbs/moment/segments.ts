@@ -1,6 +1,6 @@
 import { drawSegments } from '../../../findings/state/draw-segments.js';
 import { MOMENT_FORMS, parseMoment } from '../../../findings/trace/moment.js';
-import { segmentsText } from '../../../report/segments-text.js';
+import { segmentsText } from '../../../report/moment/segments-text.js';
 import { defineVerb } from '../../define-verb.js';
 import { count, flag, ONE_DEVICE, operand, option, SNAPSHOT } from '../../options.js';
 

@@ -1,6 +1,6 @@
 import { earliestTorch } from '../../../../parsers/index.js';
 import { describeSnapshots } from '../../../findings/state/describe-snapshots.js';
-import { snapshotText } from '../../../report/snapshot-text.js';
+import { snapshotText } from '../../../report/moment/snapshot-text.js';
 import { defineVerb } from '../../define-verb.js';
 import { SNAPSHOT } from '../../options.js';
 import { demandSnapshots } from '../../session.js';

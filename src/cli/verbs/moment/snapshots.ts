@@ -1,5 +1,5 @@
 import { describeSeries } from '../../../findings/snapshots/describe-series.js';
-import { snapshotSeriesText } from '../../../report/snapshot-series-text.js';
+import { snapshotSeriesText } from '../../../report/moment/snapshot-series-text.js';
 import { defineVerb } from '../../define-verb.js';
 import { count, operand, option } from '../../options.js';
 import { demandSnapshots } from '../../session.js';

@@ -2,7 +2,7 @@ import { describeTimelines } from '../../../findings/timeline/timeline.js';
 import { parseMoment } from '../../../findings/trace/moment.js';
 import { MbfError } from '../../../model/errors.js';
 import { GUTTER } from '../../../report/chart.js';
-import { timelineCsv, timelineText } from '../../../report/timeline-text.js';
+import { timelineCsv, timelineText } from '../../../report/moment/timeline-text.js';
 import type { Context } from '../../context.js';
 import { defineVerb } from '../../define-verb.js';
 import { between, count, digits, flag, option, optional, SNAPSHOT, text } from '../../options.js';

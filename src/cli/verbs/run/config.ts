@@ -1,5 +1,5 @@
 import { describeConfig, type RunSettings, readSettings } from '../../../findings/run/config.js';
-import { configText } from '../../../report/config-text.js';
+import { configText } from '../../../report/run/config-text.js';
 import { defineVerb } from '../../define-verb.js';
 import { option, RUN } from '../../options.js';
 import type { Session } from '../../session.js';

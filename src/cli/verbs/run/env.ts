@@ -1,5 +1,5 @@
 import { describeEnv } from '../../../findings/run/env.js';
-import { envText } from '../../../report/env-text.js';
+import { envText } from '../../../report/run/env-text.js';
 import { defineVerb } from '../../define-verb.js';
 import { RUN } from '../../options.js';
 

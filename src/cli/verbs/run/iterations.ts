@@ -1,6 +1,6 @@
 import { describeIterations } from '../../../findings/run/iterations.js';
 import { MbfError } from '../../../model/errors.js';
-import { iterationsCsv, iterationsText } from '../../../report/iterations-text.js';
+import { iterationsCsv, iterationsText } from '../../../report/run/iterations-text.js';
 import { defineVerb } from '../../define-verb.js';
 import { count, flag, option, RUN } from '../../options.js';
 

@@ -1,5 +1,5 @@
 import { describeLog } from '../../../findings/run/describe-log.js';
-import { logText } from '../../../report/log-text.js';
+import { logText } from '../../../report/run/log-text.js';
 import { defineVerb } from '../../define-verb.js';
 import { countOrAll, option, RUN } from '../../options.js';
 

@@ -1,6 +1,6 @@
 import { readLogFacts } from '../../../findings/run/log-facts.js';
 import { describeMemory } from '../../../findings/run/memory.js';
-import { memoryText } from '../../../report/memory-text.js';
+import { memoryText } from '../../../report/run/memory-text.js';
 import { defineVerb } from '../../define-verb.js';
 import { option, RUN, rank } from '../../options.js';
 

@@ -1,6 +1,6 @@
 import { describeComparison, describeNsys, readComparedRun } from '../../../findings/nsys/describe-nsys.js';
 import { MbfError } from '../../../model/errors.js';
-import { nsysText } from '../../../report/nsys-text.js';
+import { nsysText } from '../../../report/run/nsys-text.js';
 import { defineVerb } from '../../define-verb.js';
 import { between, countOrAll, operand, option, optional } from '../../options.js';
 

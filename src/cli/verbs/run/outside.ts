@@ -1,5 +1,5 @@
 import { describeOutside } from '../../../findings/outside/describe-outside.js';
-import { outsideText } from '../../../report/outside-text.js';
+import { outsideText } from '../../../report/run/outside-text.js';
 import { defineVerb } from '../../define-verb.js';
 import { count, option, RUN, utcOffset } from '../../options.js';
 

@@ -1,6 +1,6 @@
 import { describeProfilerMemory } from '../../../findings/run/profiler-memory.js';
 import { MbfError } from '../../../model/errors.js';
-import { profilerText } from '../../../report/profiler-text.js';
+import { profilerText } from '../../../report/run/profiler-text.js';
 import { defineVerb } from '../../define-verb.js';
 import { count, operand, option } from '../../options.js';
 

@@ -4,9 +4,9 @@ import { readSituation } from '../../../findings/flows/read-situation.js';
 import { readSymptomEvidence } from '../../../findings/flows/read-symptom-evidence.js';
 import { findSymptoms } from '../../../findings/symptoms/find-symptoms.js';
 import { snapshotsToJudge } from '../../../findings/verdict/traced-ooms.js';
-import type { AdviseResult, PasteLines } from '../../../model/advise-results.js';
 import { MbfError } from '../../../model/errors.js';
-import { adviseText } from '../../../report/advise-text.js';
+import type { AdviseResult, PasteLines } from '../../../model/results/advise.js';
+import { adviseText } from '../../../report/start/advise-text.js';
 import { defineVerb } from '../../define-verb.js';
 import { CAPACITY, choice, option, RUN } from '../../options.js';
 

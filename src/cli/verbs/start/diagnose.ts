@@ -1,6 +1,6 @@
 import { diagnose } from '../../../findings/flows/diagnose.js';
 import { snapshotsToJudge } from '../../../findings/verdict/traced-ooms.js';
-import { diagnoseText } from '../../../report/diagnose-text.js';
+import { diagnoseText } from '../../../report/start/diagnose-text.js';
 import { defineVerb } from '../../define-verb.js';
 import { EXIT } from '../../exit-codes.js';
 import { CAPACITY, flag, RUN } from '../../options.js';

@@ -19,12 +19,12 @@ import {
 } from '../../../findings/settings/facts-of-settings.js';
 import { readSettingsOf, type SettingsInput } from '../../../ingest/read-settings.js';
 import { configFinding, normaliseConfigValue } from '../../../knowledge/config-keys.js';
-import type { AdviceChange } from '../../../model/advise-results.js';
 import { MbfError } from '../../../model/errors.js';
-import { LINT_SEVERITIES, type LintResult, type LintSeverity } from '../../../model/lint-results.js';
-import { VERSION_NAMES, type VersionName } from '../../../model/log-results.js';
+import type { AdviceChange } from '../../../model/results/advise.js';
+import { LINT_SEVERITIES, type LintResult, type LintSeverity } from '../../../model/results/lint.js';
+import { VERSION_NAMES, type VersionName } from '../../../model/results/log.js';
 import type { SettingsRead } from '../../../model/settings-read.js';
-import { lintText } from '../../../report/lint-text.js';
+import { lintText } from '../../../report/start/lint-text.js';
 import { defineVerb } from '../../define-verb.js';
 import { EXIT } from '../../exit-codes.js';
 import { choice, flag, operand, option, repeated } from '../../options.js';
@@ -84,7 +84,7 @@ export const verb = defineVerb({
   render: ({ result }) => lintText(result),
   reports: {
     async sarif({ result, rules }) {
-      const { lintSarif } = await import('../../../report/lint-sarif.js');
+      const { lintSarif } = await import('../../../report/start/lint-sarif.js');
       return `${JSON.stringify(lintSarif(result, rules), null, 2)}\n`;
     },
   },

@@ -3,7 +3,7 @@ import { describeShow, SHOW_WORDS } from '../../../findings/verdict/show.js';
 import { snapshotsToJudge } from '../../../findings/verdict/traced-ooms.js';
 import { sourceLines } from '../../../ingest/source-lines.js';
 import { MbfError } from '../../../model/errors.js';
-import { showText } from '../../../report/show-text.js';
+import { showText } from '../../../report/start/show-text.js';
 import { defineVerb } from '../../define-verb.js';
 import { capacity, count, countOrAll, operand, option, RUN } from '../../options.js';
 

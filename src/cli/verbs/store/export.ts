@@ -8,7 +8,7 @@ import {
   type ExportFormat,
   type ExportResult,
   type LiveStacks,
-} from '../../../model/export-results.js';
+} from '../../../model/results/export.js';
 import type { Store } from '../../../store/store.js';
 import type { Context } from '../../context.js';
 import { defineVerb } from '../../define-verb.js';
@@ -82,7 +82,7 @@ export const verb = defineVerb({
       ? exportRows(session, snapshot, plan)
       : exportSnapshotAs(session, snapshot, options, plan));
     if (result === undefined) return undefined;
-    const { exportText } = await import('../../../report/export/export-text.js');
+    const { exportText } = await import('../../../report/store/export/export-text.js');
     return { result, text: exportText(result) };
   },
   document: ({ result }) => result,
@@ -259,18 +259,18 @@ interface Encoded {
 async function encode(live: LiveStacks, format: ExportFormat, states: boolean): Promise<Encoded> {
   const exporter = `mbforensics ${version()}`;
   if (format === 'folded') {
-    const { foldedStacks } = await import('../../../report/export/folded.js');
+    const { foldedStacks } = await import('../../../report/store/export/folded.js');
     const folded = foldedStacks(live, { states });
     return { content: folded.lines, stacks: folded.lines.length, sumBytes: folded.sumBytes };
   }
   const sumBytes = live.devices.reduce((sum, device) => sum + device.activeBytes, 0);
   if (format === 'speedscope') {
-    const { speedscope } = await import('../../../report/export/speedscope.js');
+    const { speedscope } = await import('../../../report/store/export/speedscope.js');
     const file = speedscope(live, exporter);
     const stacks = new Set(live.devices.flatMap((device) => device.samples.map((sample) => sample.stack))).size;
     return { content: [`${JSON.stringify(file)}\n`], stacks, sumBytes };
   }
-  const { pprof } = await import('../../../report/export/pprof.js');
+  const { pprof } = await import('../../../report/store/export/pprof.js');
   const stacks = live.devices.reduce((sum, device) => sum + device.samples.length, 0);
   return { content: pprof(live, exporter), stacks, sumBytes };
 }
@@ -433,7 +433,7 @@ async function writeRows(
 
 async function writeCsv(store: Store, select: string, sink: TextSink): Promise<number> {
   const { streamReadOnly } = await import('../../../store/read-only-sql.js');
-  const { csvLine } = await import('../../../report/sql-text.js');
+  const { csvLine } = await import('../../../report/store/sql-text.js');
   const { columns, rows } = await streamReadOnly(store, select);
   sink.write(csvLine(columns.map((column) => column.name)));
   let count = 0;

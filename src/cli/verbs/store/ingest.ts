@@ -2,7 +2,7 @@ import { PARSERS } from '../../../../parsers/index.js';
 import { ingest } from '../../../ingest/ingest.js';
 import { storeToOpen } from '../../../ingest/store-to-open.js';
 import { MbfError } from '../../../model/errors.js';
-import { ingestText } from '../../../report/lists-text.js';
+import { ingestText } from '../../../report/store/lists-text.js';
 import { defineVerb } from '../../define-verb.js';
 import { EXIT } from '../../exit-codes.js';
 import { flag, operand, option } from '../../options.js';

@@ -1,5 +1,5 @@
-import type { RunsResult } from '../../../model/results.js';
-import { runsText } from '../../../report/lists-text.js';
+import type { RunsResult } from '../../../model/results/common.js';
+import { runsText } from '../../../report/store/lists-text.js';
 import { defineVerb } from '../../define-verb.js';
 import { operand } from '../../options.js';
 

@@ -1,5 +1,5 @@
-import type { SourcesResult } from '../../../model/results.js';
-import { sourcesText } from '../../../report/lists-text.js';
+import type { SourcesResult } from '../../../model/results/common.js';
+import { sourcesText } from '../../../report/store/lists-text.js';
 import { defineVerb } from '../../define-verb.js';
 import { operand } from '../../options.js';
 import { storedFailure } from '../../path-store.js';

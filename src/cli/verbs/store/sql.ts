@@ -1,6 +1,6 @@
-import type { SqlResult } from '../../../model/results.js';
+import type { SqlResult } from '../../../model/results/common.js';
 import { toJson } from '../../../report/json.js';
-import { csvLine, jsonLine, SQL_FORMATS, sqlTable } from '../../../report/sql-text.js';
+import { csvLine, jsonLine, SQL_FORMATS, sqlTable } from '../../../report/store/sql-text.js';
 import { defineVerb } from '../../define-verb.js';
 import { countOrAll, oneOf, operand, option, text } from '../../options.js';
 import { withHistoriesFor } from '../../with-histories.js';

@@ -2,9 +2,9 @@ import { readFileSync, statSync } from 'node:fs';
 import { describeEstimate, questionOfJson, questionOfRun } from '../../../findings/estimate/describe-estimate.js';
 import { readRunInputs } from '../../../findings/estimate/run-inputs.js';
 import { MbfError } from '../../../model/errors.js';
-import { ESTIMATE_MODELS } from '../../../model/estimate-results.js';
+import { ESTIMATE_MODELS } from '../../../model/results/estimate.js';
 import { MIB } from '../../../model/units.js';
-import { estimateText } from '../../../report/estimate-text.js';
+import { estimateText } from '../../../report/what-if/estimate-text.js';
 import { defineVerb } from '../../define-verb.js';
 import { choice, option, repeated, sizeAboveZero } from '../../options.js';
 

@@ -1,5 +1,5 @@
 import { describeReplays } from '../../../findings/replay/describe-replay.js';
-import { replayText } from '../../../report/replay-text.js';
+import { replayText } from '../../../report/what-if/replay-text.js';
 import { defineVerb } from '../../define-verb.js';
 import { ONLY_DEVICE, SNAPSHOT } from '../../options.js';
 

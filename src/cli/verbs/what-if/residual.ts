@@ -1,6 +1,6 @@
 import { describeResidual } from '../../../findings/estimate/residual/describe-residual.js';
 import { MOMENT_FORMS, parseMoment } from '../../../findings/trace/moment.js';
-import { residualText } from '../../../report/residual-text.js';
+import { residualText } from '../../../report/what-if/residual-text.js';
 import { defineVerb } from '../../define-verb.js';
 import { option, SNAPSHOT } from '../../options.js';
 import { readRules } from '../../rules-file.js';

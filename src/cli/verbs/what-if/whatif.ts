@@ -1,7 +1,7 @@
 import type { SiteEdit } from '../../../findings/replay/describe-edits.js';
 import { describeWhatIf } from '../../../findings/replay/describe-what-if.js';
 import { MbfError } from '../../../model/errors.js';
-import { whatIfText } from '../../../report/what-if-text.js';
+import { whatIfText } from '../../../report/what-if/what-if-text.js';
 import { defineVerb } from '../../define-verb.js';
 import { flag, ONE_DEVICE, option, repeated, SNAPSHOT, sizeAboveZero } from '../../options.js';
 

@@ -2,7 +2,7 @@
 import { readAllocConf } from '../../../allocator/settings.js';
 import { ALLOCATOR_VARIABLES } from '../../../knowledge/env-keys.js';
 import { SOURCES } from '../../../knowledge/sources.js';
-import type { AdviceChange } from '../../../model/advise-results.js';
+import type { AdviceChange } from '../../../model/results/advise.js';
 import { formatBytes } from '../../../model/units.js';
 import { measured } from '../experiments.js';
 import {

@@ -1,7 +1,7 @@
 /** Accumulation points: the deepest frame that still covers most of a set of blocks. */
 
 import { type Frame, frameKind, frameText, visibleFrames } from '../../../attribution/frames/call-site.js';
-import type { AccumulationPoint } from '../../../model/attribute-results.js';
+import type { AccumulationPoint } from '../../../model/results/attribute.js';
 import type { Component } from '../../../model/vocabulary.js';
 
 /** Callers shown beside the frame. */

@@ -1,7 +1,7 @@
 /** A source file with the bytes that were live through each of its lines. */
 
 import type { Frame } from '../../../attribution/frames/call-site.js';
-import type { AnnotatedLine } from '../../../model/attribute-results.js';
+import type { AnnotatedLine } from '../../../model/results/attribute.js';
 
 export interface StackShare {
   readonly frames: readonly Frame[];

@@ -6,6 +6,7 @@ import { RULES_VERSION } from '../../../attribution/built-in-rules.js';
 import { callSite } from '../../../attribution/frames/call-site.js';
 import { stackModule } from '../../../attribution/frames/module-path.js';
 import type { CompiledRules } from '../../../attribution/match/compile-rules.js';
+import { MbfError } from '../../../model/errors.js';
 import type {
   AnnotatedSource,
   AttributedDevice,
@@ -13,8 +14,7 @@ import type {
   AttributeResult,
   ComponentBytes,
   ComponentGroup,
-} from '../../../model/attribute-results.js';
-import { MbfError } from '../../../model/errors.js';
+} from '../../../model/results/attribute.js';
 import { COMPONENTS, type Component } from '../../../model/vocabulary.js';
 import type { QueryRow } from '../../../store/query-catalog.js';
 import type { Store } from '../../../store/store.js';

@@ -4,7 +4,7 @@ import { builtInTiers, compiledRules, RULES_VERSION, readPhases } from '../../..
 import { classifyStack, labelOf } from '../../../attribution/match/classify-stack.js';
 import type { UserRule } from '../../../attribution/match/rule.js';
 import { sampleMatches } from '../../../attribution/match/sample-frames.js';
-import type { RulesResult, RulesTestResult, SampleVerdict } from '../../../model/rules-results.js';
+import type { RulesResult, RulesTestResult, SampleVerdict } from '../../../model/results/rules.js';
 
 export function describeRules(): RulesResult {
   return {

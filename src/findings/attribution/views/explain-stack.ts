@@ -5,7 +5,7 @@ import { type Frame, frameText } from '../../../attribution/frames/call-site.js'
 import { type BlockFacts, labelOf, unmetCondition } from '../../../attribution/match/classify-stack.js';
 import type { CompiledRules } from '../../../attribution/match/compile-rules.js';
 import { sampleFrames } from '../../../attribution/match/sample-frames.js';
-import type { ExplainedRule, ExplainedStack } from '../../../model/rules-results.js';
+import type { ExplainedRule, ExplainedStack } from '../../../model/results/rules.js';
 
 export function explainStack(
   rules: CompiledRules,

@@ -1,7 +1,8 @@
 /** Where a bisection stands: which commit is to blame, or which are left, by what was judged. Pure; git tells which commits a good one clears. */
-import type { BisectState } from '../../../model/bisect-results.js';
-import type { Judgement } from '../../../model/compare-results.js';
+
 import type { BisectLog, CommitInfo } from '../../../model/git.js';
+import type { BisectState } from '../../../model/results/bisect.js';
+import type { Judgement } from '../../../model/results/compare.js';
 
 /** The newest judgement of each commit; those of a log that nobody of ours judged have no reason. */
 export interface KnownMark {

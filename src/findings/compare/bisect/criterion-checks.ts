@@ -1,7 +1,8 @@
 /** The checks a criterion judges by, each with the tolerance that halves the way from the golden run to the one that is hunted, where that is known. */
-import type { CompareCheck } from '../../../model/compare-results.js';
+
 import { MbfError } from '../../../model/errors.js';
 import type { MeasuredPeak, Measurement } from '../../../model/measurement.js';
+import type { CompareCheck } from '../../../model/results/compare.js';
 import type { Sample } from '../../measure/noise.js';
 import type { CheckInput } from '../checks/check.js';
 import { bytesCheck, memoryChecks, peakPairs } from '../checks/memory-checks.js';

@@ -2,9 +2,10 @@
  * One commit of a bisection, by the runs it has so far: good, bad, or not to be told. A commit is bad only for what is hunted; whatever else
  * went wrong with its runs says nothing of it, and a run counts as good only if it came as far as the one hunted would have died.
  */
-import type { CompareCheck, Judgement, TriageEvidence } from '../../../model/compare-results.js';
+
 import { MbfError } from '../../../model/errors.js';
 import type { Measurement } from '../../../model/measurement.js';
+import type { CompareCheck, Judgement, TriageEvidence } from '../../../model/results/compare.js';
 import { formatBytes, formatCount } from '../../../model/units.js';
 import { compareContract } from '../../measure/contract.js';
 import type { Tolerances } from '../../measure/tolerances.js';

@@ -1,6 +1,7 @@
 /** How checks are made: one record each, with what was judged and why. */
-import type { CheckStatus, CompareCheck } from '../../../model/compare-results.js';
+
 import type { Measurement } from '../../../model/measurement.js';
+import type { CheckStatus, CompareCheck } from '../../../model/results/compare.js';
 import type { Judged } from '../../measure/noise.js';
 import type { Tolerances } from '../../measure/tolerances.js';
 

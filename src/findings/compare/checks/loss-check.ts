@@ -1,6 +1,7 @@
 /** Whether the loss is one: a run that is fast because it computes NaN is no good run. */
-import type { CompareCheck } from '../../../model/compare-results.js';
+
 import type { Measurement } from '../../../model/measurement.js';
+import type { CompareCheck } from '../../../model/results/compare.js';
 import { type CheckInput, skippedCheck } from './check.js';
 
 export function lossCheck({ golden, current, tolerances }: CheckInput): CompareCheck {

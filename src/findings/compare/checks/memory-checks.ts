@@ -2,8 +2,9 @@
  * Peaks of memory. Allocated is the gate: reserved depends on the history of the pool, identical work gave 35.9 to 39.0 GB. Lines of logs go before
  * snapshots, whose traces may begin late or be cut; first lines are compared with first lines, since Adam's states are born after them.
  */
-import type { CompareCheck } from '../../../model/compare-results.js';
+
 import type { MeasuredPeak, MeasuredRank, Measurement } from '../../../model/measurement.js';
+import type { CompareCheck } from '../../../model/results/compare.js';
 import { formatBytes, MIB } from '../../../model/units.js';
 import { type Judged, judgeChange, type Sample } from '../../measure/noise.js';
 import { ASSUMED } from '../../measure/tolerances.js';

@@ -1,6 +1,7 @@
 /** Whether the runs came to their end: before any figure, for a run that died with clean throughput is a failure all the same. */
-import type { CheckStatus, CompareCheck } from '../../../model/compare-results.js';
+
 import type { MeasuredStatus, Measurement } from '../../../model/measurement.js';
+import type { CheckStatus, CompareCheck } from '../../../model/results/compare.js';
 import { formatCount } from '../../../model/units.js';
 import type { IncidentKind } from '../../../model/vocabulary.js';
 

@@ -2,8 +2,9 @@
  * Step time and throughput over steady iterations. Time is the gate: how TFLOP/s are counted has changed between versions without any change of
  * speed. Stragglers and throttled devices make a slow run undecided, not bad.
  */
-import type { CompareCheck } from '../../../model/compare-results.js';
+
 import type { Disturbance, MeasuredSteps, Measurement } from '../../../model/measurement.js';
+import type { CompareCheck } from '../../../model/results/compare.js';
 import { judgeChange, type Sample, SIGMAS } from '../../measure/noise.js';
 import { ASSUMED } from '../../measure/tolerances.js';
 import { type CheckInput, judgedCheck, skippedCheck } from './check.js';

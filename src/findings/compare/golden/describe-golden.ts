@@ -1,6 +1,7 @@
 /** `golden list` and `golden show`: what golden values hold, and how much they vary. */
-import type { GoldenListResult, GoldenShowResult, NoiseBand } from '../../../model/golden-results.js';
+
 import type { Ending, Measurement } from '../../../model/measurement.js';
+import type { GoldenListResult, GoldenShowResult, NoiseBand } from '../../../model/results/golden.js';
 import { median } from '../../measure/steady-window.js';
 
 export interface NamedGolden {

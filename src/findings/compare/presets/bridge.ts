@@ -2,8 +2,9 @@
  * The verdict of Megatron Bridge's performance tests: `calc_convergence_and_performance` in `scripts/performance/utils/evaluate.py`, main at 067f987
  * (2026-08-22), with the defaults of its command line. Comparisons with NaN are false there, so what is no number passes; it passes here too, with a note.
  */
-import type { CheckStatus, CompareCheck } from '../../../model/compare-results.js';
+
 import type { BridgeStep, BridgeValues, StepValue } from '../../../model/golden-values.js';
+import type { CheckStatus, CompareCheck } from '../../../model/results/compare.js';
 import { correlation, mean, nanMean, standardDeviation } from './numpy-semantics.js';
 import { counted, type PresetOutcome, percent, presetCheck, presetOutcome } from './outcome.js';
 

@@ -2,13 +2,14 @@
  * The verdict of Megatron-LM's functional tests: `pipeline` in `tests/functional_tests/python_test_utils/common.py`, with the thresholds of
  * `test_pretraining_regular_pipeline.py`, and for inference `test_inference_regular_pipeline.py`; main at d98e8a6 (2026-08-22).
  */
-import type { CheckStatus, CompareCheck } from '../../../model/compare-results.js';
+
 import type {
   MegatronInferenceValues,
   MegatronTrainingValues,
   StepSeries,
   StepValue,
 } from '../../../model/golden-values.js';
+import type { CheckStatus, CompareCheck } from '../../../model/results/compare.js';
 import { isClose, median } from './numpy-semantics.js';
 import { counted, type PresetOutcome, percent, presetCheck, presetOutcome } from './outcome.js';
 

@@ -1,5 +1,5 @@
 /** What a preset says: the verdict of the upstream project, reproduced from data. */
-import type { CompareCheck } from '../../../model/compare-results.js';
+import type { CompareCheck } from '../../../model/results/compare.js';
 
 export interface PresetOutcome {
   /** No gate fails. Only with `undecided` false does it mean that upstream would pass it. */

@@ -1,7 +1,7 @@
 /** One device at a moment, against the estimate of its pipeline stage. */
 
 import type { CompiledRules } from '../../../attribution/match/compile-rules.js';
-import type { DeviceResidual } from '../../../model/residual-results.js';
+import type { DeviceResidual } from '../../../model/results/residual.js';
 import type { Component } from '../../../model/vocabulary.js';
 import type { QueryRow } from '../../../store/query-catalog.js';
 import type { Store } from '../../../store/store.js';

@@ -1,8 +1,8 @@
 /** One device against one stage of the estimate. */
 import type { EstimateInputs } from '../../../estimate/inputs.js';
-import type { EstimateMoment, EstimateStage } from '../../../model/estimate-results.js';
 import type { Phase } from '../../../model/log-rows.js';
-import type { ComponentResidual } from '../../../model/residual-results.js';
+import type { EstimateMoment, EstimateStage } from '../../../model/results/estimate.js';
+import type { ComponentResidual } from '../../../model/results/residual.js';
 import { COMPONENTS, type Component } from '../../../model/vocabulary.js';
 import { readingOf } from './readings.js';
 

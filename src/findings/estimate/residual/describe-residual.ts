@@ -1,6 +1,6 @@
 /** `mbforensics residual`: what was measured less what theory says, for runs that have both. */
 import { MbfError } from '../../../model/errors.js';
-import type { DeviceResidual, LineResidual, ResidualResult } from '../../../model/residual-results.js';
+import type { DeviceResidual, LineResidual, ResidualResult } from '../../../model/results/residual.js';
 import type { Store } from '../../../store/store.js';
 import type { RunOfRanks } from '../../attribution/blocks/run-figures.js';
 import { listSnapshots } from '../../run/names/snapshots.js';

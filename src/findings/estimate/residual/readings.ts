@@ -1,6 +1,6 @@
 /** What a residual means. Each reading is a fact of figures and configuration, in words; none decides why a run failed. */
 import type { EstimateInputs } from '../../../estimate/inputs.js';
-import type { ComponentResidual } from '../../../model/residual-results.js';
+import type { ComponentResidual } from '../../../model/results/residual.js';
 import { formatBytes } from '../../../model/units.js';
 import type { Component } from '../../../model/vocabulary.js';
 

@@ -1,5 +1,5 @@
 /** dist/docs/lint-rules.md: every rule. */
-import { LINT_SEVERITIES } from '../../../model/lint-results.js';
+import { LINT_SEVERITIES } from '../../../model/results/lint.js';
 import type { LintRule } from '../../lint/rule.js';
 import { lintRules } from '../../lint/rules.js';
 import { versionsText, withoutValues } from '../rule-words.js';

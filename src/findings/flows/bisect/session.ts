@@ -13,8 +13,8 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { copyFile, mkdir, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Repository } from '../../../git/repository.js';
-import type { CompareCheck, Judgement, TriageEvidence } from '../../../model/compare-results.js';
 import { MbfError } from '../../../model/errors.js';
+import type { CompareCheck, Judgement, TriageEvidence } from '../../../model/results/compare.js';
 
 /** What all judgements of a bisection have in common. */
 export interface SessionRecord {

@@ -1,5 +1,5 @@
 /** The snapshots of a store, and what ingest noted of their files. */
-import type { NoteResult } from '../../../model/results.js';
+import type { NoteResult } from '../../../model/results/common.js';
 import type { Store } from '../../../store/store.js';
 
 /** Which snapshots a verb is about; both unset: all of the store. */

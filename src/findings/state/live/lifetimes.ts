@@ -1,7 +1,7 @@
 /** Resident against transient: what of a live set outlives its step. */
 import type { StateBlocks } from '../../../allocator/walk/allocator-state.js';
 import { countUpTo } from '../../../model/count-up-to.js';
-import type { LifetimeBasis } from '../../../model/peak-results.js';
+import type { LifetimeBasis } from '../../../model/results/peak.js';
 import type { Store } from '../../../store/store.js';
 import type { StateAt } from '../../trace/state-at.js';
 import { stepBoundaries } from '../../trace/steps.js';

@@ -2,8 +2,8 @@
 import { STACK_ORIGINS } from '../../../allocator/walk/allocator-state.js';
 import { callSite, type Frame, frameKind } from '../../../attribution/frames/call-site.js';
 import { stackModule } from '../../../attribution/frames/module-path.js';
-import type { GroupKey, KeyGroup, LifetimeBasis } from '../../../model/peak-results.js';
 import { poolWords } from '../../../model/pool-words.js';
+import type { GroupKey, KeyGroup, LifetimeBasis } from '../../../model/results/peak.js';
 import type { Store } from '../../../store/store.js';
 import { readPoolNumbers } from '../../run/names/pool-numbers.js';
 import { readStreamNumbers } from '../../run/names/stream-numbers.js';

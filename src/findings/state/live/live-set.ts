@@ -2,7 +2,7 @@
 import type { AllocatorState } from '../../../allocator/walk/allocator-state.js';
 import { STACK_ORIGINS } from '../../../allocator/walk/allocator-state.js';
 import { type Frame, frameText, visibleFrames } from '../../../attribution/frames/call-site.js';
-import type { PeakGroup } from '../../../model/results.js';
+import type { PeakGroup } from '../../../model/results/common.js';
 import type { Store } from '../../../store/store.js';
 import { readStacks, siteOf } from '../../stacks/read-stacks.js';
 

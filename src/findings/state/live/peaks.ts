@@ -1,8 +1,8 @@
 /** `mbforensics peak`: the live set at a moment of each device, by default at the most actual bytes in use, by any key. */
 import { stateTotals } from '../../../allocator/walk/allocator-state.js';
 import { MbfError } from '../../../model/errors.js';
-import type { Grouping, GroupKey, KeyGroup, MemoryVizFigures } from '../../../model/peak-results.js';
-import type { PeakDevice, PeakResult } from '../../../model/results.js';
+import type { PeakDevice, PeakResult } from '../../../model/results/common.js';
+import type { Grouping, GroupKey, KeyGroup, MemoryVizFigures } from '../../../model/results/peak.js';
 import type { Store } from '../../../store/store.js';
 import { listSnapshots, type SnapshotFilter } from '../../run/names/snapshots.js';
 import { readStacks } from '../../stacks/read-stacks.js';

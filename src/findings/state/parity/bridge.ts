@@ -6,7 +6,7 @@
  */
 
 import type { Frame } from '../../../attribution/frames/call-site.js';
-import type { BridgeFigures, BridgeReplay, PeerSource } from '../../../model/peak-results.js';
+import type { BridgeFigures, BridgeReplay, PeerSource } from '../../../model/results/peak.js';
 import type { Store } from '../../../store/store.js';
 import { type AnnotationMark, readAnnotations } from '../../stacks/annotation-stages.js';
 import { readStacks } from '../../stacks/read-stacks.js';

@@ -3,7 +3,7 @@
  * timeline adds up requested bytes, ours actual ones, so its axis ends below our peak.
  */
 import { type AllocatorState, freeHoles } from '../../../allocator/walk/allocator-state.js';
-import type { MemoryVizFigures } from '../../../model/peak-results.js';
+import type { MemoryVizFigures } from '../../../model/results/peak.js';
 import type { Store } from '../../../store/store.js';
 
 /** Figures of one device; `dump` is its state at the dump. */

@@ -4,7 +4,7 @@
  * what the trace allocated. Static memory is what the dump holds at addresses that the trace never names, on any device, in actual bytes: too little where a
  * block from before the recording lay at an address that was used again, and meaningless once the ring lost entries.
  */
-import type { MosaicFigures } from '../../../model/peak-results.js';
+import type { MosaicFigures } from '../../../model/results/peak.js';
 import type { Store } from '../../../store/store.js';
 import { readStacks } from '../../stacks/read-stacks.js';
 import { firstTracedDevice, readReplay } from './replay-columns.js';

@@ -1,5 +1,5 @@
 /** Others hold the device: another process, NCCL, the CUDA context. Asked first, since what remains may then look full or fragmented. */
-import { DRIVER_OWNER_WORDS } from '../../../model/nsys-results.js';
+import { DRIVER_OWNER_WORDS } from '../../../model/results/nsys.js';
 import { formatBytes } from '../../../model/units.js';
 import type { MonitorFacts } from '../../outside/monitor-facts.js';
 import { active, type CauseTest, type EvidenceLog, type OomFacts, outside } from '../facts.js';

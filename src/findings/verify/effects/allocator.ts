@@ -1,7 +1,7 @@
 /** Allocator settings: the allocator's own record of each rank, its segments, else the process's environment, else only what a script meant. */
 
 import { ALLOCATOR_VARIABLES } from '../../../knowledge/env-keys.js';
-import type { EffectOutcome, VerifyEvidence } from '../../../model/verify-results.js';
+import type { EffectOutcome, VerifyEvidence } from '../../../model/results/verify.js';
 import type { RankSnapshot, Side } from '../side.js';
 import { hasParts, type WantedParts, wantedParts } from '../values.js';
 import { type EffectInput, type EffectOf, effect, knownRanks, placeText, rankNumber, ranksText } from './effect.js';

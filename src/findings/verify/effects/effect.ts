@@ -1,5 +1,5 @@
 /** What the checks of single kinds share. */
-import type { VerifyEffect, VerifyEvidence } from '../../../model/verify-results.js';
+import type { VerifyEffect, VerifyEvidence } from '../../../model/results/verify.js';
 import type { FoundChange, Place } from '../changes.js';
 import type { Side } from '../side.js';
 

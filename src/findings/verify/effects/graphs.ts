@@ -1,5 +1,5 @@
 /** CUDA graphs: lines of their capture, and private pools. */
-import type { VerifyEvidence } from '../../../model/verify-results.js';
+import type { VerifyEvidence } from '../../../model/results/verify.js';
 import { type EffectInput, type EffectOf, effect } from './effect.js';
 import { ownRecord } from './told.js';
 

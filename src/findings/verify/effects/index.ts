@@ -1,5 +1,5 @@
 /** The check of each kind of change. */
-import type { ChangeKind, VerifyEffect } from '../../../model/verify-results.js';
+import type { ChangeKind, VerifyEffect } from '../../../model/results/verify.js';
 import { allocatorEffect } from './allocator.js';
 import { type EffectInput, type EffectOf, effect, placeText } from './effect.js';
 import { environmentEffect } from './environment.js';

@@ -1,6 +1,7 @@
 /** Activations in host memory: summary lines of the offloader, its frames, and what activations still need on the device. */
+
+import type { VerifyEvidence } from '../../../model/results/verify.js';
 import { formatBytes } from '../../../model/units.js';
-import type { VerifyEvidence } from '../../../model/verify-results.js';
 import { isOn } from '../../settings/values.js';
 import { type EffectInput, type EffectOf, effect, knownRanks, rankNumber, ranksText } from './effect.js';
 import { byFigures } from './recompute.js';

@@ -1,6 +1,7 @@
 /** Parallel sizes: what the run itself announces, what world size and data parallelism followed, and how much of the model a rank holds. */
+
+import type { VerifyEvidence } from '../../../model/results/verify.js';
 import { formatBytes } from '../../../model/units.js';
-import type { VerifyEvidence } from '../../../model/verify-results.js';
 import { componentBytes, pairOfPeaks } from '../figures.js';
 import type { Side } from '../side.js';
 import { type EffectInput, type EffectOf, effect } from './effect.js';

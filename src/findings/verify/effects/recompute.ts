@@ -1,6 +1,7 @@
 /** Recompute: frames that only recomputed modules have, in the stacks of the run after; without a snapshot, what activations need. */
+
+import type { VerifyEvidence } from '../../../model/results/verify.js';
 import { formatBytes } from '../../../model/units.js';
-import type { VerifyEvidence } from '../../../model/verify-results.js';
 import { asList } from '../../settings/values.js';
 import { flowBytes } from '../figures.js';
 import type { RankSnapshot, Side } from '../side.js';

@@ -1,6 +1,7 @@
 /** Optimizer state and gradients: bytes for each parameter in the run after, against what the settings of either side would make. */
+
+import type { VerifyEvidence } from '../../../model/results/verify.js';
 import { formatBytes } from '../../../model/units.js';
-import type { VerifyEvidence } from '../../../model/verify-results.js';
 import { componentBytes, pairOfPeaks, residentBytes } from '../figures.js';
 import type { Side } from '../side.js';
 import { type EffectInput, type EffectOf, effect } from './effect.js';

@@ -1,0 +1,138 @@
+/** What `advise` returns. Field names are the JSON's. */
+import type { Cause, CauseDetail, Component, Confidence } from '../vocabulary.js';
+
+/** How well a statement is known: a figure of an experiment, our model's own figure, upstream code, a guide without data, a default. */
+export const EVIDENCE_GRADES = ['measured', 'computed', 'asserted', 'documented', 'config'] as const;
+export type EvidenceGrade = (typeof EVIDENCE_GRADES)[number];
+
+/** What to change. Canonical keys and names of variables; null: unset, None. */
+export interface AdviceChange {
+  readonly settings: Readonly<Record<string, string | null>>;
+  readonly env: Readonly<Record<string, string | null>>;
+}
+
+/** The same change as lines to paste. Empty where a framework has no such thing. */
+export interface PasteLines {
+  /** Of a launch script: `export …`. */
+  readonly sbatch: readonly string[];
+  /** Assignments of a recipe: `cfg.model.… = …`. */
+  readonly megatron_bridge: readonly string[];
+  /** Flags of a command line. */
+  readonly megatron_lm: readonly string[];
+  readonly nemo: readonly string[];
+}
+
+export interface AdviceEvidence {
+  readonly text: string;
+  readonly grade: EvidenceGrade;
+  readonly source: string;
+}
+
+/** How a saving was found, the surest first: replayed, as published of this very workload, from what was live, by the estimator, from the message. */
+export const SAVINGS_BY = ['what_if', 'measured', 'attribution', 'estimate', 'message'] as const;
+export type SavingBy = (typeof SAVINGS_BY)[number];
+
+/** `conditional`: allowed as far as is known, but something that decides is unknown. */
+export const FIX_STATUS = ['recommended', 'possible', 'conditional', 'forbidden'] as const;
+export type FixStatus = (typeof FIX_STATUS)[number];
+
+export interface AdviceFix {
+  readonly id: string;
+  /** Place in the list, from 1; what is forbidden comes last. */
+  readonly rank: number;
+  readonly status: FixStatus;
+  readonly title: string;
+  /** Expected of the rank that failed; null where nothing tells it. */
+  readonly saving_bytes: number | null;
+  readonly saving_by: SavingBy | null;
+  readonly saving_text: string;
+  /** Percent of throughput lost, 0 for nothing, negative for a gain; null where no source has a figure. */
+  readonly cost_percent: number | null;
+  readonly cost_text: string;
+  /** The row of the published experiment whose workload the run has; null if there is none. GB are decimal, as printed there. */
+  readonly published: {
+    readonly experiment: string;
+    readonly peak_gb: number | null;
+    readonly tflops: number | null;
+    readonly vs_golden_percent: number | null;
+  } | null;
+  /** Whether the saving covers the shortfall; null where one of them is unknown. */
+  readonly closes: boolean | null;
+  /** What has to be so, or has to be done with it. */
+  readonly requires: readonly string[];
+  /** Id of the rule that the change would break; null if none. */
+  readonly forbidden_by: string | null;
+  /** The rule in words, with the value that breaks it and its place. */
+  readonly forbidden_text: string | null;
+  readonly change: AdviceChange;
+  readonly paste: PasteLines;
+  readonly evidence: readonly AdviceEvidence[];
+  /** Where sources disagree: what each says, and which was followed. */
+  readonly disputes: readonly string[];
+  readonly source: string;
+}
+
+/** What people reach for and what does not help here. */
+export interface NonFix {
+  readonly id: string;
+  readonly title: string;
+  /** Why, with this run's own figures where there are any. */
+  readonly why: string;
+  readonly evidence: readonly AdviceEvidence[];
+  readonly source: string;
+}
+
+/** The cheapest changes that together cover the shortfall. */
+export interface AdvicePlan {
+  readonly fixes: readonly string[];
+  readonly saving_bytes: number | null;
+  readonly closes: boolean | null;
+  readonly cost_percent: number | null;
+  readonly text: string;
+  readonly change: AdviceChange;
+  readonly paste: PasteLines;
+}
+
+/** A symptom of the guides that this run shows. */
+export interface SymptomHit {
+  readonly id: string;
+  readonly symptom: string;
+  /** What of the run matches, with its place. */
+  readonly seen: string;
+  readonly source: string;
+  readonly cause: string;
+  /** The guides' own confirmation step, carried out here: `confirmed`, `refuted`, or what is missing to tell. */
+  readonly confirmation: 'confirmed' | 'refuted' | 'untested';
+  readonly confirmation_text: string;
+  readonly fix: string;
+}
+
+export interface AdviseResult {
+  readonly schema: 'mbforensics/advise@1';
+  readonly run: string;
+  readonly rank: number | null;
+  readonly cause: Cause;
+  readonly detail: CauseDetail | null;
+  readonly confidence: Confidence;
+  readonly summary: string;
+  /** Bytes by which the request failed: of a full device live + request − what the process could have; of a fragmented one what the driver would have had to give more. Null where it cannot be told. */
+  readonly shortfall_bytes: number | null;
+  readonly shortfall_text: string;
+  /** What a first step that was never completed would have needed beside what it had, by the estimate: Adam's moments, activations of further micro-batches. 0 where a step was completed or nothing tells. */
+  readonly to_come_bytes: number;
+  /** Empty if it is 0. */
+  readonly to_come_text: string;
+  readonly device_bytes: number | null;
+  /** Live bytes of the failing rank by component, the most first; empty without a snapshot. */
+  readonly components: readonly { readonly component: Component; readonly bytes: number }[];
+  /** Name of the published experiment whose workload this is; null if none. */
+  readonly published_case: string | null;
+  readonly fixes: readonly AdviceFix[];
+  readonly plan: AdvicePlan | null;
+  /** What `diagnose` says to do: all there is where no setting is the cure. */
+  readonly next: readonly string[];
+  readonly non_fixes: readonly NonFix[];
+  readonly symptoms: readonly SymptomHit[];
+  /** What could not be computed, and why. */
+  readonly limits: readonly string[];
+}

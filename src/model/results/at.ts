@@ -1,0 +1,161 @@
+/** What `at` and `segments` return: the allocator of one device at one moment. Field names are the JSON's. */
+
+import type { PeakGroup } from './common.js';
+import type { NvtxAt } from './nsys.js';
+
+/** Reserve of one class of memory that never mixes with the others. */
+export interface ReserveShare {
+  readonly segments: number;
+  readonly reserved_bytes: number;
+  /** Allocated and pending. */
+  readonly active_bytes: number;
+  readonly pending_bytes: number;
+  readonly inactive_bytes: number;
+  readonly largest_hole_bytes: number;
+}
+
+export interface PoolAt extends ReserveShare {
+  /** (0, 0) is the default pool, (n, 0) a CUDA graph's, (0, n) a MemPool's; null where no source tells. */
+  readonly pool: readonly [number, number] | null;
+  readonly segment_type: 'small' | 'large';
+  readonly expandable: boolean;
+}
+
+export interface StreamAt extends ReserveShare {
+  /** 0 = the default stream, the others 1, 2, … by first appearance in the file; null = unknown. */
+  readonly stream: number | null;
+  /** The pointer, exact. */
+  readonly pointer: string | null;
+}
+
+export interface HoleAt {
+  /** Start of the free block. */
+  readonly address: string;
+  readonly bytes: number;
+  readonly segment: string;
+  readonly pool: readonly [number, number] | null;
+  readonly segment_type: 'small' | 'large';
+  readonly stream: number | null;
+}
+
+/** A segment that holds free memory which cannot go back to the driver, and what keeps it. */
+export interface PinnedSegment {
+  readonly segment: string;
+  readonly total_bytes: number;
+  readonly inactive_bytes: number;
+  readonly largest_hole_bytes: number;
+  readonly active_bytes: number;
+  readonly blocks: number;
+  readonly expandable: boolean;
+  /** Bytes a flush would give back all the same: whole units of an expandable segment. */
+  readonly releasable_bytes: number;
+  /** Of its live blocks, by call site, most bytes first. */
+  readonly pinned_by: readonly (PeakGroup & { readonly site: string; readonly label: string | null })[];
+}
+
+export interface FragmentationAt {
+  /** Inactive of reserved, where inactive is reserved less *active*: pending frees are no fragmentation. Null without a reserve. */
+  readonly inactive_of_reserved: number | null;
+  /** Largest hole of all inactive bytes: 1 = all free memory in one piece. Null without a hole. */
+  readonly largest_hole_of_inactive: number | null;
+  /** Σ hole² ÷ (Σ segment)², which memory_viz computes and shows nowhere. Null without a reserve. */
+  readonly squared_gap_index: number | null;
+}
+
+export interface AtResult {
+  readonly schema: 'mbforensics/at@1';
+  /** Its handle. */
+  readonly snapshot: string;
+  readonly path: string;
+  readonly rank: number | null;
+  readonly device: number;
+  readonly moment: string;
+  /** Entry after which this is the state; null = before the first entry, or no trace. */
+  readonly seq: number | null;
+  readonly last_seq: number | null;
+  readonly time_us: number | null;
+  /** What that entry did. */
+  readonly entry: {
+    readonly action: string;
+    readonly address: string | null;
+    readonly size_bytes: number;
+    readonly site: string | null;
+  } | null;
+  readonly reserved_bytes: number;
+  readonly active_bytes: number;
+  readonly allocated_bytes: number;
+  readonly pending_bytes: number;
+  readonly inactive_bytes: number;
+  /** Requested bytes of the live blocks where known; `rounding_bytes` is what their blocks have beyond it. */
+  readonly requested_bytes: number;
+  readonly rounding_bytes: number;
+  readonly largest_hole_bytes: number;
+  readonly segments: number;
+  readonly blocks: number;
+  readonly holes: number;
+  /** What a flush (`empty_cache`) would give back to the driver. */
+  readonly releasable_bytes: number;
+  /** `actual`: nothing contradicts the walk. `approximate`: the trace contradicts itself. */
+  readonly basis: 'actual' | 'approximate';
+  /** Live blocks whose size is only bounded, and Σ of (most − least). */
+  readonly uncertain_blocks: number;
+  readonly uncertain_bytes: number;
+  /** `cold`: the trace begins with an empty allocator. `late`: with live memory. `overwritten`: the ring lost its oldest entries. Null without a trace. */
+  readonly start: 'cold' | 'late' | 'overwritten' | null;
+  /** What ingest noted of the ring of entries: that it overflowed, or probably did. */
+  readonly ring_note: string | null;
+  /** What the program said it was doing then; null where no Nsight Systems export covers it. */
+  readonly nvtx: NvtxAt | null;
+  readonly fragmentation: FragmentationAt;
+  readonly pools: readonly PoolAt[];
+  readonly streams: readonly StreamAt[];
+  readonly sites: readonly (PeakGroup & { readonly site: string })[];
+  readonly other_sites: PeakGroup & { readonly groups: number };
+  readonly largest_holes: readonly HoleAt[];
+  readonly pinned_segments: readonly PinnedSegment[];
+  readonly other_pinned_segments: { readonly segments: number; readonly inactive_bytes: number };
+}
+
+/** One segment as it is drawn. */
+export interface SegmentDrawing {
+  readonly address: string;
+  readonly total_bytes: number;
+  readonly active_bytes: number;
+  readonly pending_bytes: number;
+  readonly blocks: number;
+  readonly holes: number;
+  readonly largest_hole_bytes: number;
+  readonly expandable: boolean;
+  /** Per cell of `cell_bytes`: share of it that is allocated, and that is pending, 0 to 1. The last cell may be shorter. */
+  readonly cells: readonly (readonly [allocated: number, pending: number])[];
+}
+
+export interface SegmentGroup extends ReserveShare {
+  readonly pool: readonly [number, number] | null;
+  readonly segment_type: 'small' | 'large';
+  readonly stream: number | null;
+  /** Bytes of one cell in all drawings of this group. */
+  readonly cell_bytes: number;
+  readonly drawings: readonly SegmentDrawing[];
+  /** Left out by the limit. */
+  readonly other_segments: { readonly segments: number; readonly total_bytes: number; readonly active_bytes: number };
+}
+
+export interface SegmentsResult {
+  readonly schema: 'mbforensics/segments@1';
+  readonly snapshot: string;
+  readonly path: string;
+  readonly rank: number | null;
+  readonly device: number;
+  readonly moment: string;
+  readonly seq: number | null;
+  /** The last entry of the trace; null without a trace. */
+  readonly last_seq: number | null;
+  readonly time_us: number | null;
+  readonly reserved_bytes: number;
+  readonly active_bytes: number;
+  readonly pending_bytes: number;
+  readonly segments: number;
+  readonly basis: 'actual' | 'approximate';
+  readonly groups: readonly SegmentGroup[];
+}

@@ -1,0 +1,59 @@
+/** What `bisect report` returns. `--json` prints it as it is. */
+
+import type { DiffComponent, DiffSite } from '../diff-parts.js';
+import type { ChangedValue, CompareCheck, Judgement, Suspect } from './compare.js';
+
+/** `found`: one commit is to blame. `suspects`: skipped commits keep several in question. `unfinished`: commits are left to be judged. */
+export const BISECT_STATES = ['found', 'suspects', 'unfinished'] as const;
+export type BisectState = (typeof BISECT_STATES)[number];
+
+export interface BisectStep {
+  readonly sha: string;
+  readonly subject: string;
+  readonly judgement: Judgement;
+  /** Runs that the judgement rests on. */
+  readonly runs: number;
+  readonly reason: string;
+  /** Path of what was kept of them; empty: nothing. */
+  readonly bundle: string;
+}
+
+/** A commit and the run that stands for it. */
+export interface BisectSide {
+  readonly sha: string;
+  readonly run: string;
+}
+
+export interface BisectReportResult {
+  readonly schema: 'mbforensics/bisect-report@1';
+  /** As `triage --on` spells it. */
+  readonly criterion: string;
+  readonly golden: string;
+  readonly state: BisectState;
+  /** `judged_runs`: runs of the culprit itself. */
+  readonly culprit: { readonly sha: string; readonly subject: string; readonly judged_runs: number } | null;
+  /** Commits of which one is to blame, oldest first; empty once it is found. */
+  readonly suspects_left: readonly {
+    readonly sha: string;
+    readonly subject: string;
+    readonly why_skipped: string | null;
+  }[];
+  /** In the order in which they were judged. */
+  readonly steps: readonly BisectStep[];
+  /** The last good commit. */
+  readonly before: BisectSide | null;
+  /** The first bad one. */
+  readonly after: BisectSide | null;
+  /** Active bytes at the peak, after − before; null where a side has no snapshot. */
+  readonly total_delta_bytes: number | null;
+  readonly components: readonly DiffComponent[];
+  readonly sites: readonly DiffSite[];
+  /** `golden` is the run before, `current` the one after. */
+  readonly checks: readonly CompareCheck[];
+  readonly config: readonly ChangedValue[];
+  /** Hunks of the culprit, or of all commits left. */
+  readonly suspects: readonly Suspect[];
+  readonly confidence: 'high' | 'medium' | 'low';
+  readonly confidence_reason: string;
+  readonly notes: readonly string[];
+}

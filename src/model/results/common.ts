@@ -1,0 +1,525 @@
+/**
+ * What verbs return. Each is a plain object that `--json` prints as it is and `src/report` renders as text, so the two cannot disagree.
+ * Field names are the JSON's: outside scripts rely on them.
+ */
+import type { FirstFailureResult } from '../first-failure.js';
+import type { Cause, CauseDetail, Component, Confidence, SourceStatus } from '../vocabulary.js';
+import type { BridgeFigures, GroupKey, KeyGroup, LifetimeBasis, MemoryVizFigures, MosaicFigures } from './peak.js';
+import type { WhatIfSetting } from './replay.js';
+
+/** Something that went wrong with one input or question; `text` includes the place. */
+export interface Failure {
+  readonly code: string;
+  readonly text: string;
+  readonly remedy: string;
+  readonly offset: number | null;
+}
+
+export interface NoteResult {
+  readonly kind: string;
+  readonly severity: string;
+  readonly text: string;
+  readonly count: number;
+  readonly device: number | null;
+  readonly seq: number | null;
+  readonly offset: number | null;
+  readonly line: number | null;
+}
+
+export interface IngestSource {
+  readonly run: string;
+  readonly path: string;
+  readonly format: string | null;
+  readonly status: SourceStatus;
+  readonly rank: number | null;
+  readonly notes: readonly NoteResult[];
+  readonly error: Failure | null;
+  /** `--explain`: every parser's claim. */
+  readonly detection?: readonly { readonly parser: string; readonly score: number; readonly why: string }[];
+}
+
+export interface IngestResult {
+  readonly schema: 'mbforensics/ingest@1';
+  readonly db: string;
+  readonly runs: readonly {
+    readonly name: string;
+    readonly label: string | null;
+    readonly commit: string | null;
+    readonly path: string;
+  }[];
+  readonly sources: readonly IngestSource[];
+}
+
+/** An `oom` entry. */
+export interface OomEntry {
+  readonly seq: number;
+  readonly requested_bytes: number;
+  readonly device_free_bytes: number | null;
+}
+
+/** One device of one snapshot. Trace fields are null where the device has no trace. */
+export interface SnapshotDevice {
+  readonly device: number;
+  readonly segments: number;
+  readonly blocks: number;
+  readonly reserved_bytes: number;
+  readonly allocated_bytes: number;
+  readonly active_bytes: number;
+  readonly inactive_bytes: number;
+  readonly largest_inactive_block_bytes: number | null;
+  readonly events: number | null;
+  readonly actions: Readonly<Record<string, number>> | null;
+  readonly unmatched_free_bytes: number | null;
+  /** For parity with other tools: mixes actual and requested sizes, never used in accounting. */
+  readonly start_anchored_bytes: number | null;
+  readonly peak_anchored_bytes: number | null;
+  /** Largest Σ of actual block sizes, active and pending, from walking the trace back; null when the walk does not hold. */
+  readonly peak_active_bytes: number | null;
+  /** Entry after which the peak holds; null if it is the state before the first entry. */
+  readonly peak_seq: number | null;
+  readonly start_reserved_bytes: number | null;
+  readonly peak_reserved_bytes: number | null;
+  readonly ooms: readonly OomEntry[] | null;
+  /** `cold`: empty at the start. `late`: recording began with live memory. `overwritten`: the ring lost its oldest entries. */
+  readonly start: 'cold' | 'late' | 'overwritten' | null;
+  readonly pools: readonly {
+    readonly pool: readonly [number, number];
+    readonly segment_type: string;
+    readonly stream: number | null;
+    readonly expandable: boolean | null;
+    readonly segments: number;
+    readonly reserved_bytes: number;
+    readonly active_bytes: number;
+  }[];
+  /** Violations of the walk from the final state back to the first entry. */
+  readonly walk_violations: number | null;
+  readonly uncertain_blocks: number | null;
+}
+
+export interface SnapshotInfo {
+  readonly path: string;
+  readonly handle: string;
+  readonly run: string;
+  readonly rank: number | null;
+  /** Of the pickle; null for JSON. */
+  readonly protocol: number | null;
+  readonly form: string;
+  readonly features: readonly string[];
+  /** The earliest torch that writes all of these features. */
+  readonly torch_at_least: string | null;
+  readonly settings: Readonly<Record<string, string>>;
+  readonly invariants_hold: boolean;
+  readonly notes: readonly NoteResult[];
+  readonly devices: readonly SnapshotDevice[];
+}
+
+export interface SnapshotResult {
+  readonly schema: 'mbforensics/snapshot@1';
+  readonly snapshots: readonly SnapshotInfo[];
+}
+
+export interface PeakGroup {
+  readonly bytes: number;
+  readonly count: number;
+}
+
+export interface PeakDevice {
+  readonly device: number;
+  /** Entry after which the peak holds; null: before the first entry, or no trace (then it is the dumped state). */
+  readonly seq: number | null;
+  /** `dump` where the device has no trace, else the moment asked for: `peak`, `oom`, `seq:N`, … */
+  readonly moment: string;
+  readonly active_bytes: number;
+  readonly reserved_bytes: number;
+  /** `actual`: block sizes. `approximate`: the trace contradicts the walk back, so some blocks may be wrong. */
+  readonly basis: 'actual' | 'approximate';
+  readonly blocks: number;
+  readonly sites: readonly (PeakGroup & { readonly site: string })[];
+  readonly stacks: readonly (PeakGroup & {
+    readonly stack_id: number | null;
+    readonly frames: readonly string[];
+    readonly origin: string;
+  })[];
+  /** What `--limit` left out. */
+  readonly other_sites: PeakGroup & { readonly groups: number };
+  readonly other_stacks: PeakGroup & { readonly groups: number };
+  /** The live set by `by` (default: site); together with `other_groups` they add up to `active_bytes`. */
+  readonly by: GroupKey;
+  /** Frames that make a key of `site` and `module`. */
+  readonly depth: number;
+  readonly groups: readonly KeyGroup[];
+  readonly other_groups: PeakGroup & {
+    readonly groups: number;
+    readonly resident_bytes: number | null;
+    readonly transient_bytes: number | null;
+    readonly unknown_bytes: number | null;
+  };
+  readonly lifetime: LifetimeBasis;
+}
+
+export interface PeakResult {
+  readonly schema: 'mbforensics/peak@1';
+  readonly snapshots: readonly {
+    readonly path: string;
+    readonly handle: string;
+    readonly rank: number | null;
+    readonly devices: readonly PeakDevice[];
+    /** Devices whose trace has no such moment. */
+    readonly devices_without_moment?: readonly number[];
+    /** Of `--grouping`. */
+    readonly bridge?: BridgeFigures;
+    readonly mosaic?: MosaicFigures;
+    readonly memory_viz?: readonly MemoryVizFigures[];
+  }[];
+}
+
+/** Where a statement stands: a line of a text, or an entry of a trace (null: the snapshot as it was dumped). */
+export type EvidencePlace =
+  | { readonly path: string; readonly line: number }
+  | { readonly path: string; readonly entry: number | null };
+
+/** A query of `queries/` whose rows are behind a statement. */
+export interface EvidenceQuery {
+  readonly name: string;
+  readonly params: Readonly<Record<string, string | number | null>>;
+}
+
+/** What an evidence entry tells of: the failing request, the message as printed, the run around it, what a cause's test found, or what the allocator model did with the recording. */
+export type EvidenceTopic = 'request' | 'message' | 'context' | 'test' | 'replay';
+
+export interface Evidence {
+  /** `E1`, unique within the answer. */
+  readonly id: string;
+  readonly text: string;
+  /** File and line, or file and entry. */
+  readonly source: string;
+  readonly about?: EvidenceTopic;
+  /** `source` for machines; missing where it is no place of a file (`--capacity`). */
+  readonly lines?: EvidencePlace;
+  /** What `mbforensics show` runs for it; missing where no row of the store is behind it. */
+  readonly query?: EvidenceQuery;
+}
+
+export interface RuledOut {
+  readonly cause: Cause;
+  readonly why: string;
+}
+
+/** The source of a figure that nobody printed: it is what is left of others. */
+export const BY_SUBTRACTION = 'by subtraction';
+
+export interface AccountingPart {
+  readonly part: string;
+  readonly bytes: number;
+  /** File and line, file and entry, or {@link BY_SUBTRACTION}. */
+  readonly source: string;
+  /** Shares that add up to `bytes`, where they are known: requested and rounding of what is allocated, live and free of private pools. */
+  readonly of?: readonly AccountingPart[];
+}
+
+export interface AccountingTotal {
+  /** What the parts add up to, in words: `device total`, `reserved + device free (device total not in the evidence)`. */
+  readonly text: string;
+  readonly bytes: number;
+  readonly source: string;
+}
+
+/** Whose figures an account is made of. */
+export type AccountingFrom = 'snapshot' | 'log' | 'joined';
+
+/** The account of the moment at which most was live. Parts of 0 bytes are left out; they add up to the total exactly. */
+export interface PeakAccounting {
+  /** `peak`: of the trace, after entry `seq` (null: before its first). `dump`: no trace, the dumped state. `lines`: largest figures of memory lines, which may be of different moments. */
+  readonly moment: 'peak' | 'dump' | 'lines';
+  readonly seq: number | null;
+  readonly total: AccountingTotal;
+  readonly parts: readonly AccountingPart[];
+  readonly from: AccountingFrom;
+}
+
+/** Live bytes (allocated and pending free) by component, in descending order; they add up to the total. */
+export interface LiveComponents {
+  readonly moment: 'oom' | 'peak' | 'dump';
+  readonly total_bytes: number;
+  readonly parts: readonly { readonly component: Component; readonly bytes: number }[];
+}
+
+/** PyTorch's own advice in the message, `expandable_segments:True` (before 2.2 `max_split_size_mb`), held against the evidence. */
+export interface HintResult {
+  readonly verdict: 'applies' | 'already_on' | 'cannot_explain' | 'forbidden' | 'unknown';
+  /** Why, with its numbers. */
+  readonly text: string;
+  readonly source: string;
+}
+
+/** How well the allocator model repeats the recording a verdict rests on. */
+export interface ReplayVerdict {
+  readonly status: 'exact' | 'approximate' | 'refused';
+  readonly reason: string;
+  readonly address_matches: number;
+  readonly address_total: number;
+  /** With the recorded settings, at the recorded capacity, the model fails at the recorded OOM. */
+  readonly repeats_oom: boolean;
+  /** How much more the driver would have had to give there: beside the bytes that are missing, the holes that stay unusable. Null where the model does not fail there. */
+  readonly layout_short_bytes: number | null;
+  /** Least capacity with which every request of the trace is served under the recorded settings. */
+  readonly least_capacity_bytes: number | null;
+}
+
+/** Answers of the model about one OOM. */
+export interface Counterfactual {
+  readonly replay: ReplayVerdict;
+  /** Recorded settings first, then the other kind of segments; empty if refused. */
+  readonly rows: readonly WhatIfSetting[];
+}
+
+/** The answer of one cause's test, with the figures it was decided by. */
+export interface CauseTestResult {
+  readonly cause: Cause;
+  readonly outcome: 'holds' | 'fails' | 'not_testable';
+  /** Why; of a test that could not run, what it needs. */
+  readonly text: string;
+  /** Names end in their unit (`_bytes`, `_steps`, …). */
+  readonly numbers: Readonly<Record<string, number>>;
+  /** Id of the capture that would let it run; null where it ran. */
+  readonly capture: string | null;
+}
+
+/** Lines to paste, by framework. */
+export interface CaptureLines {
+  readonly megatron_bridge: readonly string[];
+  readonly nemo: readonly string[];
+  readonly megatron_lm: readonly string[];
+  readonly pytorch: readonly string[];
+}
+
+/** What to record next time, and which causes that would settle. */
+export interface VerdictCapture {
+  readonly id: string;
+  readonly settles: readonly Cause[];
+  readonly title: string;
+  readonly lines: CaptureLines;
+}
+
+export interface Verdict {
+  readonly rank: number | null;
+  readonly device: number | null;
+  readonly cause: Cause;
+  readonly detail: CauseDetail | null;
+  readonly confidence: Confidence;
+  /** One line: what happened. */
+  readonly summary: string;
+  readonly evidence: readonly Evidence[];
+  readonly ruled_out: readonly RuledOut[];
+  /** What could not be tested, and the capture that would settle it. */
+  readonly missing: readonly string[];
+  /** Every test, in the order they are tried; none for lines that carry no figures. */
+  readonly tests: readonly CauseTestResult[];
+  /** One capture for each test that could not run. */
+  readonly captures: readonly VerdictCapture[];
+  /** The rules that made one verdict of the tests' answers, and what lowered the confidence. */
+  readonly combination: readonly string[];
+  readonly accounting_total: AccountingTotal | null;
+  readonly accounting: readonly AccountingPart[];
+  readonly accounting_from: AccountingFrom | null;
+  readonly accounting_peak: PeakAccounting | null;
+  /** What was live then, by component; null without a snapshot. See `mbforensics attribute`. */
+  readonly components: LiveComponents | null;
+  /** Null where no caching allocator ran out, or nothing decides it. */
+  readonly hint: HintResult | null;
+  /** Whether the allocator model repeats the recording; null without one, or where it was not replayed. */
+  readonly replay: ReplayVerdict | null;
+  /** The recorded settings, then the other kind of segments, at the recorded capacity; empty where nothing was replayed. */
+  readonly what_if: readonly WhatIfSetting[];
+  /** What to do next, cheapest first. */
+  readonly next: readonly string[];
+  /** Verbs that show more, ready to run; add the run or path that was diagnosed. */
+  readonly commands: readonly string[];
+  /** What ran out, where known. */
+  readonly request: { readonly bytes: number; readonly site: string | null } | null;
+}
+
+/** Least, median and most of a figure over ranks. */
+export interface RankSpread {
+  readonly ranks: number;
+  readonly least: number;
+  readonly median: number;
+  readonly most: number;
+  readonly most_rank: number;
+}
+
+export interface StageSpread {
+  /** Pipeline stage; null: the layout of the ranks is not known, so these are all ranks. */
+  readonly pp: number | null;
+  readonly ranks: readonly number[];
+  /** Largest of each rank, from its trace or its memory lines, whichever saw more. */
+  readonly peak_allocated_bytes: RankSpread | null;
+  readonly peak_reserved_bytes: RankSpread | null;
+}
+
+/** Reserve that was not in use at one moment of a rank. */
+export interface RankGap {
+  readonly rank: number;
+  readonly reserved_bytes: number;
+  readonly active_bytes: number;
+  readonly gap_bytes: number;
+  readonly moment: 'oom' | 'peak' | 'dump' | 'lines';
+}
+
+export interface RankFragmentation {
+  /** `snapshot`: states at the OOM or the peak. `log`: largest reserved − largest allocated of the memory lines, on every rank. */
+  readonly from: 'snapshot' | 'log';
+  readonly failed: RankGap;
+  readonly others: RankSpread;
+  /** True: at least twice what any other rank has, and at least 2 % of its reserve. False: half of the others have at least half as much. Else null. */
+  readonly only_failed: boolean | null;
+}
+
+/** Call sites whose live blocks keep partly free segments from the driver. */
+export interface RankPinning {
+  readonly ranks: readonly number[];
+  readonly sites: readonly {
+    readonly site: string;
+    /** Ranks among whose five largest it is. */
+    readonly ranks: number;
+    /** Over these ranks: segments it sits in, and its live bytes there. */
+    readonly segments: number;
+    readonly bytes: number;
+  }[];
+}
+
+export interface RanksResult {
+  readonly world_size: number | null;
+  readonly layout_origin: string | null;
+  readonly stages: readonly StageSpread[];
+  /** Null where fewer than two ranks have figures of one kind. */
+  readonly fragmentation: RankFragmentation | null;
+  /** Null without a snapshot of a known rank. */
+  readonly pinning: RankPinning | null;
+  /** Snapshots whose traces were not walked, since there were too many. */
+  readonly snapshots_left_out: number;
+}
+
+/** The answer of `advise` in short: what to change, and what not. */
+export interface DiagnoseAdvice {
+  /** Ids of fixes that together are enough, the cheapest there are; null if none is known to be. */
+  readonly plan: readonly string[] | null;
+  readonly fixes: readonly {
+    readonly id: string;
+    readonly status: 'recommended' | 'possible' | 'conditional' | 'forbidden';
+    readonly saving_bytes: number | null;
+    readonly cost_percent: number | null;
+    readonly closes: boolean | null;
+    readonly forbidden_by: string | null;
+  }[];
+  /** Ids of what is no fix here. */
+  readonly non_fixes: readonly string[];
+}
+
+export interface DiagnoseResult {
+  readonly schema: 'mbforensics/diagnose@1';
+  readonly run: string;
+  /** The surest first, then the device that failed first, the others by rank. */
+  readonly verdicts: readonly Verdict[];
+  /** Null where no text tells of a failure. */
+  readonly first_failure: FirstFailureResult | null;
+  /** Null where only one rank is known. */
+  readonly ranks: RanksResult | null;
+  /** Inputs that failed: the answer may lack them. */
+  readonly failed_sources: readonly { readonly path: string; readonly error: Failure }[];
+  /** Null where it was not asked for. */
+  readonly advice: DiagnoseAdvice | null;
+}
+
+/** Lines of a text around a statement, as they stand in the file now. */
+export interface ShownLines {
+  /** `same`: size and checksum are those of the ingested file. `same_size`: too large to compare whole. The others: why there are no lines. */
+  readonly status: 'same' | 'same_size' | 'changed' | 'gone' | 'unreadable';
+  readonly first_line: number;
+  readonly lines: readonly string[];
+}
+
+/** One handle of a diagnosis, or (without a handle) all of them. */
+export interface ShowResult {
+  readonly schema: 'mbforensics/show@1';
+  readonly run: string;
+  /** Which verdict, from 1, and of how many. */
+  readonly verdict: number;
+  readonly verdicts: number;
+  readonly rank: number | null;
+  readonly device: number | null;
+  readonly cause: Cause;
+  /** The entry asked for; null for the list and for words. */
+  readonly evidence: Evidence | null;
+  /** All entries of the verdict, where none was asked for. */
+  readonly handles: readonly Evidence[] | null;
+  /** Where `accounting` was asked for. */
+  readonly accounting: {
+    readonly total: AccountingTotal | null;
+    readonly parts: readonly AccountingPart[];
+    readonly from: AccountingFrom | null;
+    readonly peak: PeakAccounting | null;
+  } | null;
+  /** Where `tests` was asked for: every cause's test, what they lacked, which rules made one verdict of them, and all rules. */
+  readonly tests: {
+    readonly tests: readonly CauseTestResult[];
+    readonly missing: readonly string[];
+    readonly combination: readonly string[];
+    readonly rules: readonly { readonly id: string; readonly text: string }[];
+  } | null;
+  /** Where `captures` was asked for. */
+  readonly captures: readonly VerdictCapture[] | null;
+  readonly query: {
+    readonly name: string;
+    readonly title: string;
+    readonly sql: string;
+    readonly params: EvidenceQuery['params'];
+  } | null;
+  readonly columns: readonly { readonly name: string; readonly type: string }[];
+  readonly rows: readonly (readonly unknown[])[];
+  /** Rows beyond `--limit`. */
+  readonly rows_left_out: number;
+  readonly text: ShownLines | null;
+  /** Stack of the failing request, innermost first; null for other statements. */
+  readonly frames: readonly string[] | null;
+}
+
+export interface RunsResult {
+  readonly schema: 'mbforensics/runs@1';
+  readonly db: string;
+  readonly runs: readonly {
+    readonly name: string;
+    readonly label: string | null;
+    readonly commit: string | null;
+    readonly path: string;
+    readonly created_at: string;
+    readonly sources: number;
+    readonly failed: number;
+    readonly snapshots: number;
+    readonly incidents: number;
+  }[];
+}
+
+export interface SourcesResult {
+  readonly schema: 'mbforensics/sources@1';
+  readonly db: string;
+  readonly sources: readonly {
+    readonly run: string;
+    readonly path: string;
+    readonly format: string | null;
+    readonly status: string;
+    readonly file_bytes: number;
+    readonly rank: number | null;
+    readonly rank_origin: string | null;
+    readonly sha256: string | null;
+    readonly notes: number;
+    readonly error: Failure | null;
+  }[];
+}
+
+export interface SqlResult {
+  readonly schema: 'mbforensics/sql@1';
+  readonly columns: readonly { readonly name: string; readonly type: string }[];
+  readonly rows: readonly (readonly unknown[])[];
+  readonly truncated: boolean;
+}

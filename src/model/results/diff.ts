@@ -1,0 +1,166 @@
+/** What `diff` returns. Field names are the JSON's: outside scripts rely on them. */
+
+import type { DiffComponent, DiffSite } from '../diff-parts.js';
+import type { CommitInfo, SubmoduleChange } from '../git.js';
+import type { ChangedValue, CompareCheck, Suspect } from './compare.js';
+import type { NsysComparison } from './nsys.js';
+
+/** One side: a device of a snapshot at a moment of its trace. Sizes are actual. */
+export interface DiffSide {
+  /** As the user named it. */
+  readonly operand: string;
+  readonly handle: string;
+  readonly path: string;
+  readonly run: string;
+  readonly rank: number | null;
+  readonly device: number;
+  /** As it was asked for: `peak`, `step:7`. */
+  readonly moment: string;
+  /** Entry after which the state holds; null: before the first, or no trace (then it is the dumped state). */
+  readonly seq: number | null;
+  readonly has_trace: boolean;
+  /** `actual`: block sizes. `approximate`: the trace contradicts the walk back, so some blocks may be wrong. */
+  readonly basis: 'actual' | 'approximate';
+  /** Allocated and pending. */
+  readonly active_bytes: number;
+  readonly allocated_bytes: number;
+  readonly pending_bytes: number;
+  readonly reserved_bytes: number;
+  /** Reserved and not active: free blocks. */
+  readonly inactive_bytes: number;
+  readonly blocks: number;
+  readonly segments: number;
+  /** Active bytes without the stack of their allocation. */
+  readonly no_stack_bytes: number;
+  /** OOM entries in the trace of this device. */
+  readonly ooms: number;
+  /** The earliest torch that writes all that this snapshot has. */
+  readonly torch_at_least: string | null;
+}
+
+export interface DiffPool {
+  /** `default`, `graph 1` or `mempool 2`; with the size class, and whether its stream is the default one. */
+  readonly pool: string;
+  readonly segment_type: 'small' | 'large';
+  readonly side_stream: boolean;
+  readonly a_reserved_bytes: number;
+  readonly b_reserved_bytes: number;
+  readonly delta_reserved_bytes: number;
+  readonly a_active_bytes: number;
+  readonly b_active_bytes: number;
+  readonly delta_active_bytes: number;
+  readonly a_segments: number;
+  readonly b_segments: number;
+}
+
+/** Totals of one pair of devices: of another device of the same snapshots, or of another rank. */
+export interface DiffTotals {
+  readonly a: string;
+  readonly b: string;
+  readonly rank: number | null;
+  readonly a_device: number;
+  readonly b_device: number;
+  readonly a_active_bytes: number;
+  readonly b_active_bytes: number;
+  readonly delta_active_bytes: number;
+  readonly a_reserved_bytes: number;
+  readonly b_reserved_bytes: number;
+  readonly delta_reserved_bytes: number;
+}
+
+/** The part that two memory snapshots tell. */
+export interface SnapshotDiff {
+  /** Handles. */
+  readonly a: string;
+  readonly b: string;
+  readonly a_info: DiffSide;
+  readonly b_info: DiffSide;
+  /** Of active bytes; what `sites` and `remainder_bytes` add up to. */
+  readonly total_delta_bytes: number;
+  /** reserved = allocated + pending + inactive, each as b − a. */
+  readonly reserved: {
+    readonly delta_bytes: number;
+    readonly allocated_delta_bytes: number;
+    readonly pending_delta_bytes: number;
+    readonly inactive_delta_bytes: number;
+  };
+  /** In descending order of |delta|; those of equal bytes and counts are left to the remainder, whatever became of their lines. */
+  readonly sites: readonly DiffSite[];
+  readonly remainder_bytes: number;
+  /** Sites without a difference, and what `--limit` and `--min` left out. */
+  readonly remainder: {
+    readonly sites: number;
+    /** Of these, sites whose bytes differ. */
+    readonly changed: number;
+    readonly a_bytes: number;
+    readonly b_bytes: number;
+    /** Blocks. */
+    readonly a_count: number;
+    readonly b_count: number;
+    /** Σ of the deltas above, and below, zero: they may cancel out. */
+    readonly grown_bytes: number;
+    readonly shrunk_bytes: number;
+  };
+  /** By component, in descending order of |delta|; they add up to `total_delta_bytes`. */
+  readonly components: readonly DiffComponent[];
+  readonly pools: readonly DiffPool[];
+  /** Allocator settings that differ; null where a side does not record one. */
+  readonly settings: readonly { readonly key: string; readonly a: string | null; readonly b: string | null }[];
+  readonly features: { readonly only_a: readonly string[]; readonly only_b: readonly string[] };
+  /** Other devices of the same two snapshots. */
+  readonly devices: readonly DiffTotals[];
+  /** `--all-ranks`: every rank that both have. */
+  readonly ranks: readonly DiffTotals[];
+  /** As Megatron Bridge's snapshot comparison counts: requested bytes, over the whole trace, from 0 at its first entry. Null without a trace on both sides. */
+  readonly bridge_compare: {
+    readonly peak_a: number;
+    readonly peak_b: number;
+    readonly peak_diff: number;
+    /** Live before the first entry: active bytes at the dump less what the trace added in requested bytes. */
+    readonly baseline_a: number;
+    readonly baseline_b: number;
+    readonly abs_peak_a: number;
+    readonly abs_peak_b: number;
+    readonly allocs_a: number;
+    readonly allocs_b: number;
+  } | null;
+  /** What keeps the two from being alike, or the answer from being sure. */
+  readonly notes: readonly string[];
+  /** `--max-growth`: whether b's active bytes exceed a's by more. */
+  readonly gate: { readonly max_growth_bytes: number; readonly exceeded: boolean } | null;
+}
+
+/** Where a run has no snapshot: the same fields, without what nobody recorded. */
+export interface NoSnapshotDiff extends Omit<SnapshotDiff, 'a_info' | 'b_info' | 'total_delta_bytes' | 'reserved'> {
+  readonly a_info: null;
+  readonly b_info: null;
+  readonly total_delta_bytes: null;
+  readonly reserved: null;
+}
+
+/** The part that the runs tell, and the repository of their commits. */
+export interface RunDiff {
+  readonly a_run: string;
+  readonly b_run: string;
+  /** Peaks of memory by stage, step time, throughput, loss: `golden` is a, `current` is b. Empty within one run. */
+  readonly checks: readonly CompareCheck[];
+  /** Settings, variables (and the allocator's), versions of libraries that differ. */
+  readonly config: readonly ChangedValue[];
+  readonly env: readonly ChangedValue[];
+  readonly versions: readonly ChangedValue[];
+  /** Steps less steps of Nsight Systems exports; null unless both have one. */
+  readonly nsys: NsysComparison | null;
+  /** Null without a repository. */
+  readonly commits: {
+    readonly a: string;
+    readonly b: string;
+    /** Commits in between that touch a file of a suspect, newest first; and how many there are in all. */
+    readonly touching: readonly Pick<CommitInfo, 'sha' | 'subject'>[];
+    readonly in_between: number;
+    readonly changed_files: number;
+    readonly submodules: readonly SubmoduleChange[];
+  } | null;
+  readonly suspects: readonly Suspect[];
+}
+
+export type DiffResult = { readonly schema: 'mbforensics/diff@1' } & (SnapshotDiff | NoSnapshotDiff) & RunDiff;

@@ -1,0 +1,128 @@
+/** What `knobs` and `explain` return. Field names are the JSON's. */
+import type { AdviceEvidence, EvidenceGrade } from './advise.js';
+
+/** Of turning it on, or raising it. `depends`: on its value, or on what else is set; `unknown`: no guide says. */
+export type MemoryEffect = 'less' | 'more' | 'none' | 'depends' | 'unknown';
+export type SpeedEffect = 'faster' | 'slower' | 'none' | 'depends' | 'unknown';
+
+export type KnobKind = 'setting' | 'env' | 'launch' | 'tool';
+
+export interface KnobSpellings {
+  readonly nemo: readonly string[];
+  readonly megatron_bridge: readonly string[];
+  readonly megatron_lm: readonly string[];
+}
+
+export interface KnobEffect<Effect> {
+  readonly effect: Effect;
+  /** How much, where anything says; may be empty. */
+  readonly text: string;
+}
+
+export interface KnobRow {
+  /** Canonical key of a setting, name of a variable, or a name of its own. */
+  readonly id: string;
+  readonly title: string;
+  readonly group: string;
+  readonly kind: KnobKind;
+  readonly spellings: KnobSpellings;
+  readonly memory: KnobEffect<MemoryEffect>;
+  readonly speed: KnobEffect<SpeedEffect>;
+  /** The best grade of what is known of it. */
+  readonly grade: EvidenceGrade;
+}
+
+export interface KnobsResult {
+  readonly schema: 'mbforensics/knobs@1';
+  readonly filter: string | null;
+  /** How many there are in all. */
+  readonly total: number;
+  readonly groups: readonly { readonly id: string; readonly title: string }[];
+  readonly knobs: readonly KnobRow[];
+}
+
+/** Something else that `explain` knows, with one line about it. */
+export interface Reference {
+  readonly id: string;
+  readonly text: string;
+}
+
+export interface ExplainedRule {
+  readonly is: 'rule';
+  readonly id: string;
+  readonly severity: 'error' | 'warning' | 'note';
+  readonly message: string;
+  /** What must not be, versions included. */
+  readonly condition: string;
+  /** Texts like `mcore ≥ 0.16, < 0.19`; empty: every version. */
+  readonly versions: readonly string[];
+  /** What upstream prints; null: nothing. */
+  readonly error: string | null;
+  readonly fix: string;
+  readonly evidence: EvidenceGrade;
+  readonly source: string;
+  readonly knobs: readonly string[];
+  readonly disputes: readonly Reference[];
+}
+
+export interface ExplainedKnob extends KnobRow {
+  readonly is: 'knob';
+  readonly values: string;
+  readonly evidence: readonly AdviceEvidence[];
+  readonly requires: readonly string[];
+  readonly conflicts: readonly string[];
+  /** As a guide has it, and nothing accepts it. */
+  readonly misspelt: readonly string[];
+  readonly rules: readonly Reference[];
+  readonly disputes: readonly Reference[];
+}
+
+export interface ExplainedSymptom {
+  readonly is: 'symptom';
+  readonly id: string;
+  readonly name: string;
+  readonly symptom: string;
+  readonly cause: string;
+  readonly confirm: string;
+  readonly fix: string;
+  readonly disputes: readonly Reference[];
+}
+
+export interface ExplainedDisagreement {
+  readonly is: 'disagreement';
+  readonly id: string;
+  readonly topic: string;
+  readonly a: string;
+  readonly b: string;
+  readonly resolution: string;
+}
+
+export interface ExplainedFix {
+  readonly is: 'fix';
+  readonly id: string;
+  readonly title: string;
+  readonly disputes: readonly Reference[];
+}
+
+export interface ExplainedError {
+  readonly is: 'error';
+  readonly id: string;
+  /** Who has to act. */
+  readonly who: string;
+  readonly remedy: string;
+}
+
+export type Explained =
+  | ExplainedRule
+  | ExplainedKnob
+  | ExplainedSymptom
+  | ExplainedDisagreement
+  | ExplainedFix
+  | ExplainedError;
+
+export interface ExplainResult {
+  readonly schema: 'mbforensics/explain@1';
+  readonly asked: string;
+  /** One name may stand for several things: a rule and a symptom. */
+  readonly found: readonly Explained[];
+}

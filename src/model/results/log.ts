@@ -1,0 +1,444 @@
+/**
+ * What the verbs over text rows return: `log`, `iterations`, `memory`, `config`, `env`, `classify`. As in `results.ts`, `--json` prints them
+ * as they are and `src/report` renders them, so field names are the JSON's.
+ */
+import type { FirstFailureResult } from '../first-failure.js';
+import type { IncidentKind } from '../vocabulary.js';
+import type { Failure, Verdict } from './common.js';
+
+/** A line of a file of the run. */
+export interface TextPlace {
+  readonly file: string;
+  readonly line: number;
+}
+
+/** One failure line with its figures in bytes. Nothing is inferred except where a comment says so. */
+export interface LogIncident {
+  readonly kind: IncidentKind;
+  readonly is_oom: boolean;
+  readonly rank: number | null;
+  readonly rank_origin: string | null;
+  readonly local_rank: number | null;
+  readonly host: string | null;
+  readonly device: number | null;
+  readonly pid: number | null;
+  readonly exit_code: number | null;
+  readonly requested_bytes: number | null;
+  readonly total_bytes: number | null;
+  readonly free_bytes: number | null;
+  /** `Including non-PyTorch memory, this process has …`, as printed. */
+  readonly process_bytes: number | null;
+  readonly allocated_bytes: number | null;
+  /** Printed, or allocated + unallocated where those two are printed. */
+  readonly reserved_total_bytes: number | null;
+  /** Printed, or reserved − allocated where those two are printed. */
+  readonly reserved_unallocated_bytes: number | null;
+  readonly private_pool_bytes: number | null;
+  readonly allowed_bytes: number | null;
+  /** Sum of all `Process N has …`, as printed: one of them may be this process, see `self_pid`. */
+  readonly other_process_bytes: number | null;
+  /** The pid under which the failing process itself is listed, where that can be told (torch in a container does not know its own). */
+  readonly self_pid: number | null;
+  readonly exception: string | null;
+  /** Innermost frame of the traceback that belongs to no library. */
+  readonly frame: { readonly file: string; readonly line: number; readonly function: string } | null;
+  readonly traceback_line: number | null;
+  /** As printed, and as microseconds since 1970 were it UTC. */
+  readonly time: string | null;
+  readonly time_us: number | null;
+  readonly attempt: number | null;
+  /** Last iteration printed before it. */
+  readonly iteration: number | null;
+  readonly iteration_origin: 'same file' | 'same attempt' | null;
+  readonly file: string;
+  readonly line: number;
+  readonly last_line: number;
+  /** Entry of the message grammar, or format, that matched. */
+  readonly grammar: string;
+  readonly text: string;
+  /** Index of the same line in another file of the run; it is no failure of its own. */
+  readonly copy_of: number | null;
+}
+
+/** A value and how it is known. */
+export interface Known<T> {
+  readonly value: T;
+  /** `log dump: file line n`, `computed: …`. */
+  readonly origin: string;
+}
+
+export interface ParallelSizes {
+  readonly tp: number | null;
+  readonly pp: number | null;
+  readonly vpp: number | null;
+  readonly cp: number | null;
+  readonly ep: number | null;
+  readonly dp: number | null;
+  /** Tensor parallelism of the experts; Megatron's default is `tp`. */
+  readonly etp: number | null;
+}
+
+export const VERSION_NAMES = [
+  'torch',
+  'cuda',
+  'nccl',
+  'transformer_engine',
+  'megatron_core',
+  'megatron_bridge',
+  'nemo',
+  'deepspeed',
+  'transformers',
+  'python',
+  'driver',
+] as const;
+export type VersionName = (typeof VERSION_NAMES)[number];
+
+export interface RunFacts {
+  readonly world_size: number | null;
+  readonly parallel: ParallelSizes;
+  /** The names of {@link VERSION_NAMES} always, and whatever else was printed. */
+  readonly versions: Readonly<Record<VersionName, string | null>> & Readonly<Record<string, string | null>>;
+  readonly gpu: { readonly name: string | null; readonly total_bytes: number | null; readonly count: number | null };
+  /** Commits by what they are of: `run`, `megatron_lm`, … */
+  readonly commits: Readonly<Record<string, string>>;
+  /** `PYTORCH_CUDA_ALLOC_CONF` or an alias, as the strongest origin has it; empty: known to be unset; null: nothing says it. */
+  readonly allocator_conf: string | null;
+  /** From fact (`world_size`, `parallel.tp`, `versions.torch`, …) to how it is known. */
+  readonly origins: Readonly<Record<string, string>>;
+}
+
+export interface StepStatistics {
+  /** Lines with a step time. */
+  readonly timed: number;
+  readonly median_step_ms: number | null;
+  readonly mean_step_ms: number | null;
+  readonly p95_step_ms: number | null;
+  readonly min_step_ms: number | null;
+  readonly max_step_ms: number | null;
+}
+
+export interface IterationSummary extends StepStatistics {
+  /** Iteration lines, each once. */
+  readonly count: number;
+  /** The same lines in other files of the run (a file of each node beside one of all), left out of everything. */
+  readonly copies: number;
+  readonly distinct: number;
+  /** Iteration of the first and of the last line, in the order of attempts, files and lines. */
+  readonly first: number | null;
+  readonly last: number | null;
+  readonly lowest: number | null;
+  readonly highest: number | null;
+  readonly target: number | null;
+  /** Whether iterations only rise from line to line. */
+  readonly monotonic: boolean | null;
+  /** Without the first line of each attempt: it contains compilation, autotuning and the birth of optimizer states. */
+  readonly steady: StepStatistics & {
+    readonly left_out: number;
+    readonly median_tflops_per_gpu: number | null;
+    readonly mean_tflops_per_gpu: number | null;
+  };
+  /** Same as `steady.mean_step_ms`. */
+  readonly mean_step_ms_excluding_first: number | null;
+  /** Median over all lines, from iteration lines or, where those print none, from step-time lines. */
+  readonly median_tflops_per_gpu: number | null;
+  readonly last_loss: number | null;
+  readonly skipped_iterations: number | null;
+  readonly nan_iterations: number | null;
+}
+
+export interface AttemptSummary {
+  readonly attempt: number;
+  /** Why it is taken for a launch of its own; `assumed` where nothing says it. */
+  readonly origin: string;
+  readonly time_us: number | null;
+  readonly first_iteration: number | null;
+  readonly last_iteration: number | null;
+  readonly iteration_lines: number;
+  readonly incidents: number;
+  /** Phase reached last, by the order of lines. */
+  readonly last_phase: string | null;
+}
+
+/** One figure of a memory line. */
+export interface MemoryRecord {
+  readonly rank: number | null;
+  readonly device: number | null;
+  readonly iteration: number | null;
+  readonly metric: string;
+  /** Null for counts. */
+  readonly bytes: number | null;
+  /** As printed, with its unit. */
+  readonly value: number;
+  readonly unit: string;
+  readonly moment: string | null;
+  readonly attempt: number;
+  readonly file: string;
+  readonly line: number;
+}
+
+/** Ranks whose figures are equal to the printed digits, as one. */
+export interface MemoryGroup {
+  /** Pipeline stage, where the layout is known. */
+  readonly stage: number | null;
+  /** Null stands for lines that no rank is known of. */
+  readonly ranks: readonly (number | null)[];
+  readonly iteration: number | null;
+  readonly samples: number;
+  /** Last value of each metric, in bytes. */
+  readonly last: Readonly<Record<string, number>>;
+  readonly max: Readonly<Record<string, number>>;
+  /** Counts (`alloc_retries`, `ooms`), last value. */
+  readonly counts: Readonly<Record<string, number>>;
+}
+
+export interface RankPosition {
+  readonly rank: number;
+  readonly tp: number;
+  readonly cp: number;
+  readonly dp: number;
+  readonly pp: number;
+  /** Null without expert parallelism. */
+  readonly ep: number | null;
+}
+
+/** What Megatron Bridge's performance script would read off the same logs, for comparison with its golden values. Not our reading. */
+export interface BridgeEvaluator {
+  /** Decimal GB as printed: the first line of the first file, whatever rank wrote it. */
+  readonly alloc: number | null;
+  readonly max_alloc: number | null;
+  /** The largest of all lines. */
+  readonly max_reserved: number | null;
+  /** 0-based step → values, zipped by position: one missing value shifts the rest. */
+  readonly steps: Readonly<Record<string, Readonly<Record<string, number>>>>;
+  /** Files whose names the script prefers, where there are any; else all. */
+  readonly files: readonly string[];
+  /** Values by name whose number differs from that of iteration lines: from there on, steps are shifted. */
+  readonly misaligned: readonly string[];
+}
+
+export interface LogRun extends RunFacts {
+  readonly name: string;
+  readonly attempts: readonly AttemptSummary[];
+  readonly files: number;
+  readonly ranks_seen: number;
+  readonly hosts: readonly string[];
+  readonly iterations: IterationSummary;
+  readonly memory: readonly MemoryRecord[];
+  /** How many there are; `memory` may hold fewer, see `--limit`. */
+  readonly memory_records: number;
+  readonly memory_groups: readonly MemoryGroup[];
+  /** Where ranks sit, for those seen; empty where the layout is unknown. */
+  readonly layout: readonly RankPosition[];
+  readonly layout_origin: string | null;
+  readonly phases: readonly {
+    readonly attempt: number;
+    readonly phase: string;
+    readonly label: string;
+    readonly count: number;
+    readonly iteration: number | null;
+    readonly time_us: number | null;
+    readonly file: string;
+    readonly line: number;
+  }[];
+  /** Last value of each kept figure or word (`theory.total`, `checkpoint.saved`, …), outside the per-iteration ones. */
+  readonly values: readonly {
+    readonly name: string;
+    readonly value: number | null;
+    readonly unit: string | null;
+    readonly text: string | null;
+    readonly count: number;
+    readonly rank: number | null;
+    readonly file: string;
+    readonly line: number;
+  }[];
+  readonly incidents: readonly LogIncident[];
+  readonly first_failure: FirstFailureResult | null;
+  readonly bridge_evaluator: BridgeEvaluator | null;
+}
+
+export interface LogResult {
+  readonly schema: 'mbforensics/log@1';
+  readonly runs: readonly LogRun[];
+  readonly failed_sources: readonly { readonly path: string; readonly error: Failure }[];
+}
+
+export interface IterationRow {
+  readonly attempt: number;
+  readonly iteration: number;
+  readonly target: number | null;
+  readonly rank: number | null;
+  readonly step_ms: number | null;
+  readonly tflops_per_gpu: number | null;
+  readonly loss: number | null;
+  readonly learning_rate: number | null;
+  readonly grad_norm: number | null;
+  readonly loss_scale: number | null;
+  readonly global_batch_size: number | null;
+  readonly consumed_samples: number | null;
+  readonly skipped_iterations: number | null;
+  readonly nan_iterations: number | null;
+  readonly time_us: number | null;
+  readonly file: string;
+  readonly line: number;
+}
+
+export interface IterationsResult {
+  readonly schema: 'mbforensics/iterations@1';
+  readonly run: string;
+  readonly summary: IterationSummary;
+  readonly attempts: readonly (IterationSummary & { readonly attempt: number })[];
+  /** In the order of attempts, files and lines; the last ones where `--limit` leaves some out. */
+  readonly rows: readonly IterationRow[];
+  readonly rows_left_out: number;
+}
+
+export interface MemoryMetricResult {
+  readonly metric: string;
+  readonly samples: number;
+  readonly first_iteration: number | null;
+  readonly last_iteration: number | null;
+  readonly last_bytes: number | null;
+  readonly max_bytes: number | null;
+  /** As printed: counts have no bytes. */
+  readonly last_value: number;
+  readonly max_value: number;
+  /** Least squares over iterations after the first sampled one; null below three such samples. */
+  readonly growth_bytes_per_iteration: number | null;
+  /** Share of the variance that a straight line explains, 0 to 1. */
+  readonly growth_r2: number | null;
+}
+
+export interface MemoryRank {
+  readonly attempt: number;
+  readonly rank: number | null;
+  readonly device: number | null;
+  readonly position: RankPosition | null;
+  readonly metrics: readonly MemoryMetricResult[];
+}
+
+export interface MemoryFlag {
+  readonly kind: 'alloc_retries' | 'ooms' | 'inactive_split' | 'growth' | 'reserved_far_above_allocated' | 'imbalance';
+  readonly attempt: number;
+  readonly ranks: readonly (number | null)[];
+  readonly text: string;
+}
+
+export interface MemoryResult {
+  readonly schema: 'mbforensics/memory@1';
+  readonly run: string;
+  readonly layout_origin: string | null;
+  readonly ranks: readonly MemoryRank[];
+  /** Largest over the ranks of a stage; empty where the layout is unknown. */
+  readonly stages: readonly {
+    readonly attempt: number;
+    readonly stage: number;
+    readonly ranks: number;
+    readonly max: Readonly<Record<string, number>>;
+  }[];
+  readonly flags: readonly MemoryFlag[];
+  /** Every record of the ranks asked for with `--rank`. */
+  readonly records: readonly MemoryRecord[] | null;
+  /** What monitors polled, which is kept apart from the lines above: a sample misses what comes and goes between two. Null without any. */
+  readonly sampled: MemorySamples | null;
+}
+
+export interface MemorySamples {
+  readonly devices: number;
+  readonly samples: number;
+  /** Of one device, all processes. */
+  readonly max_used_bytes: number;
+  readonly files: readonly string[];
+}
+
+export interface ConfigEntry {
+  readonly key: string;
+  readonly value: string | null;
+  readonly origin: string;
+  readonly raw_key: string;
+  readonly attempt: number;
+  readonly file: string;
+  readonly line: number;
+  /** Bears on memory: what `config` lists first. */
+  readonly memory: boolean;
+}
+
+export interface ConfigConflict {
+  readonly key: string;
+  /** Strongest first. */
+  readonly values: readonly {
+    readonly value: string | null;
+    readonly origin: string;
+    readonly raw_key: string;
+    readonly attempt: number;
+    readonly file: string;
+    readonly line: number;
+  }[];
+}
+
+export interface ConfigResult {
+  readonly schema: 'mbforensics/config@1';
+  readonly run: string;
+  /** Effective values: of each key the strongest origin of the latest attempt that has it. */
+  readonly settings: readonly ConfigEntry[];
+  /** Keys to which origins of one attempt give different values. */
+  readonly conflicts: readonly ConfigConflict[];
+  readonly diff: {
+    readonly other: string;
+    readonly different: readonly {
+      readonly key: string;
+      readonly memory: boolean;
+      readonly value: string | null;
+      readonly other_value: string | null;
+      readonly origin: string;
+      readonly other_origin: string;
+    }[];
+    readonly only_here: readonly ConfigEntry[];
+    readonly only_there: readonly ConfigEntry[];
+    readonly equal: number;
+  } | null;
+}
+
+export interface EnvVariable {
+  readonly key: string;
+  /** Of most ranks; null: unset explicitly. */
+  readonly value: string | null;
+  readonly origin: string;
+  readonly attempt: number;
+  readonly file: string;
+  readonly line: number;
+  /** Each value with the ranks that have it; empty `ranks`: said of all. */
+  readonly values: readonly {
+    readonly value: string | null;
+    readonly origin: string;
+    readonly ranks: readonly number[];
+    readonly hosts: readonly string[];
+  }[];
+  /** Ranks whose environment was captured whole and lacks it. */
+  readonly not_set_on: readonly number[];
+}
+
+export interface EnvResult {
+  readonly schema: 'mbforensics/env@1';
+  readonly run: string;
+  readonly variables: readonly EnvVariable[];
+  /** Ranks whose environment was captured whole (`env`, /proc/PID/environ). */
+  readonly captured_ranks: readonly number[];
+  /** What the allocator itself recorded in snapshots, which goes before any variable. */
+  readonly snapshot_settings: readonly {
+    readonly key: string;
+    readonly value: string;
+    readonly ranks: readonly (number | null)[];
+  }[];
+}
+
+export interface ClassifyVerdict extends Verdict {
+  /** Index into `incidents` of the failure that was judged. */
+  readonly incident: number | null;
+}
+
+export interface ClassifyResult {
+  readonly schema: 'mbforensics/classify@1';
+  readonly source: string;
+  readonly incidents: readonly LogIncident[];
+  readonly verdict: ClassifyVerdict;
+}

@@ -1,0 +1,373 @@
+/** Results of `mbforensics nsys`: what an Nsight Systems export knows. Times are ns since the start of the collection. Null: not captured. */
+import type { NsysForm } from '../nsys-rows.js';
+
+/** Whose an allocation of the driver is. `torch`: a segment of PyTorch's allocator, known by a memory snapshot. */
+export const DRIVER_OWNERS = [
+  'torch',
+  'nccl',
+  'nvshmem',
+  'cublas',
+  'cudnn',
+  'other_library',
+  'graph',
+  'context',
+  'async_pool',
+  'async_pool_unused',
+  'managed',
+  'static',
+  'pinned_host',
+  'torch_unmatched',
+  'other',
+] as const;
+export type DriverOwner = (typeof DRIVER_OWNERS)[number];
+
+/** For a reader. */
+export const DRIVER_OWNER_WORDS: Readonly<Record<DriverOwner, string>> = {
+  torch: "PyTorch's segments",
+  nccl: 'NCCL',
+  nvshmem: 'NVSHMEM',
+  cublas: 'cuBLAS workspaces',
+  cudnn: 'cuDNN workspaces',
+  other_library: 'other CUDA libraries',
+  graph: 'CUDA graphs',
+  context: 'contexts and code',
+  async_pool: 'cudaMallocAsync',
+  async_pool_unused: 'kept by pools of cudaMallocAsync',
+  managed: 'managed memory',
+  static: 'static variables',
+  pinned_host: 'pinned memory of the host',
+  torch_unmatched: "probably PyTorch's (unrecorded)",
+  other: 'unknown',
+};
+
+export interface NsysGpu {
+  /** Number in the report, which is not the CUDA ordinal of any process. */
+  readonly id: number;
+  readonly name: string | null;
+  readonly total_bytes: number | null;
+}
+
+export interface NsysProcess {
+  readonly pid: number;
+  readonly name: string | null;
+  readonly rank: number | null;
+  readonly rank_origin: string | null;
+  /** CUDA ordinals inside the process, most work first. */
+  readonly devices: readonly number[];
+}
+
+export interface NsysDeviceMemory {
+  readonly pid: number | null;
+  readonly device: number | null;
+  readonly kind: string;
+  readonly peak_bytes: number;
+  readonly peak_ns: number;
+  readonly end_bytes: number;
+  /** Freed without having been allocated in the capture; part of the peak. */
+  readonly before_bytes: number;
+  readonly allocations: number;
+  readonly frees: number;
+}
+
+export interface NsysPool {
+  readonly pid: number | null;
+  readonly device: number | null;
+  readonly peak_bytes: number;
+  readonly peak_used_bytes: number | null;
+  readonly end_bytes: number;
+  readonly end_used_bytes: number | null;
+}
+
+export interface NsysFailedCall {
+  readonly api: string;
+  readonly count: number;
+  readonly first_ns: number;
+  readonly last_ns: number;
+  readonly pid: number | null;
+  readonly return_value: number;
+  /** The name of the error where this version knows it. */
+  readonly error: string | null;
+  readonly is_oom: boolean;
+}
+
+export interface NsysStep {
+  /** The number in the range's text; else counted from 1. */
+  readonly index: number;
+  readonly start_ns: number;
+  readonly end_ns: number;
+  readonly pid: number | null;
+}
+
+/** Where the windows of the steps come from. */
+export interface NsysStepBasis {
+  /** `range`: the range is the step. `anchor`: a step ends where this range ends. `recurring`: nothing is named as a step; the range that recurs and covers most. `period`: a step lasts from the beginning of such a range to the beginning of the next. */
+  readonly by: 'range' | 'anchor' | 'recurring' | 'period';
+  /** Text of the ranges, # for each number. */
+  readonly text: string;
+}
+
+/** Live bytes of one owner at one moment. */
+export interface NsysOwnerShare {
+  readonly owner: DriverOwner;
+  readonly bytes: number;
+  readonly blocks: number;
+}
+
+/** Bytes of one owner by what made them: the call, the innermost NVTX range, the thread. */
+export interface NsysAllocationGroup {
+  readonly owner: DriverOwner;
+  /** The rule that told the owner. */
+  readonly rule: string;
+  readonly api: string | null;
+  /** NVTX ranges around it, outermost first; empty: none, or ranges were not captured. */
+  readonly ranges: readonly string[];
+  readonly thread: string | null;
+  readonly allocations: number;
+  /** Ever allocated in the capture. */
+  readonly allocated_bytes: number;
+  readonly live_at_peak_bytes: number;
+  /** Null where there is no such moment. */
+  readonly live_at_oom_bytes: number | null;
+  readonly live_at_end_bytes: number;
+}
+
+export interface NsysMomentShares {
+  readonly moment: 'peak' | 'oom' | 'end';
+  readonly time_ns: number;
+  readonly total_bytes: number;
+  readonly shares: readonly NsysOwnerShare[];
+  /** NVTX ranges open then, by thread, outermost first. */
+  readonly ranges: readonly {
+    readonly tid: number | null;
+    readonly thread: string | null;
+    readonly texts: readonly string[];
+  }[];
+}
+
+/** How the clock of the report was laid beside that of a memory snapshot. */
+export interface NsysAlignment {
+  /** `pairs`: median of segments found in both. `nominal`: both clocks taken at their word. */
+  readonly by: 'pairs' | 'nominal';
+  readonly pairs: number;
+  /** To be added to a time of the report to get the snapshot's, beyond the nominal one, µs. */
+  readonly correction_us: number | null;
+  /** Half the range that holds 90 % of the pairs, µs; null without pairs. */
+  readonly error_us: number | null;
+}
+
+/** The driver's memory of one process on one device, told apart. Host memory is not in it. */
+export interface NsysDriverAccount {
+  readonly pid: number | null;
+  readonly device: number | null;
+  readonly rank: number | null;
+  /** The snapshot whose segments were looked for; null: none of this process. */
+  readonly snapshot: string | null;
+  readonly alignment: NsysAlignment | null;
+  /** Reserve of PyTorch at the dump that no allocation of the driver is behind: taken before the capture, or of expandable segments. */
+  readonly torch_unseen_bytes: number | null;
+  /** Calls that take memory by pages, which the profiler's memory events do not show. */
+  readonly vmm_calls: number;
+  readonly moments: readonly NsysMomentShares[];
+  readonly groups: readonly NsysAllocationGroup[];
+}
+
+export interface NsysMemoryCall {
+  readonly api: string;
+  readonly pid: number | null;
+  readonly count: number;
+  readonly failed: number;
+  readonly busy_ns: number;
+  readonly longest_ns: number;
+  /** Inside the windows of steps but the first; null without steps. */
+  readonly per_step: number | null;
+}
+
+export interface NsysStorm {
+  readonly pid: number | null;
+  readonly tid: number | null;
+  readonly start_ns: number;
+  readonly end_ns: number;
+  readonly calls: number;
+  readonly busy_ns: number;
+  /** An allocation failed just before: the allocator emptied its cache and tried again. */
+  readonly is_retry: boolean;
+}
+
+export interface NsysCopyGroup {
+  readonly operation: 'memcpy' | 'memset';
+  readonly direction: string | null;
+  readonly source_kind: string | null;
+  readonly target_kind: string | null;
+  readonly count: number;
+  readonly bytes: number;
+  readonly busy_ns: number;
+}
+
+export interface NsysKernelGroup {
+  readonly name: string;
+  readonly count: number;
+  readonly total_ns: number;
+  readonly median_ns: number;
+}
+
+/** Where the time of a device went, over one window; the four add up to `window_ns`. */
+export interface NsysBudget {
+  readonly window_ns: number;
+  readonly compute_ns: number;
+  /** Communicating while nothing was computed. */
+  readonly exposed_communication_ns: number;
+  /** Copying while nothing else was done. */
+  readonly exposed_copy_ns: number;
+  readonly idle_ns: number;
+  /** All of it, whatever else was done meanwhile. */
+  readonly communication_ns: number;
+  readonly copy_ns: number;
+}
+
+export interface NsysDeviceBudget {
+  readonly pid: number | null;
+  readonly device: number | null;
+  /** Mean over the steps but the first, or over the whole capture where there are none. */
+  readonly per_step: NsysBudget;
+  readonly steps: readonly ({ readonly index: number } & NsysBudget)[];
+}
+
+export interface NsysMissing {
+  readonly what: string;
+  /** What to add to `nsys profile`. */
+  readonly option: string;
+}
+
+export interface NsysReport {
+  readonly path: string;
+  readonly form: NsysForm;
+  readonly nsys_version: string | null;
+  readonly schema_version: string | null;
+  readonly rank: number | null;
+  readonly host: string | null;
+  /** UTC of the start of the collection, and how it is known. */
+  readonly started_at: string | null;
+  readonly clock_origin: string | null;
+  readonly duration_ns: number | null;
+  readonly memory_events_collected: boolean | null;
+  readonly is_partial: boolean;
+  readonly gpus: readonly NsysGpu[];
+  readonly processes: readonly NsysProcess[];
+  readonly tables: Readonly<Record<string, number>>;
+  readonly device_memory: readonly NsysDeviceMemory[] | null;
+  readonly pools: readonly NsysPool[] | null;
+  readonly failed_calls: readonly NsysFailedCall[] | null;
+  readonly nvtx_ranges: number | null;
+  readonly steps: readonly NsysStep[];
+  readonly steps_by: NsysStepBasis | null;
+  readonly kernels: number | null;
+  readonly copies: number | null;
+  readonly accounts: readonly NsysDriverAccount[] | null;
+  readonly memory_calls: readonly NsysMemoryCall[] | null;
+  readonly storms: readonly NsysStorm[] | null;
+  readonly copy_groups: readonly NsysCopyGroup[] | null;
+  readonly kernel_groups: readonly NsysKernelGroup[] | null;
+  readonly budgets: readonly NsysDeviceBudget[] | null;
+  readonly missing: readonly NsysMissing[];
+  readonly diagnostics: readonly { readonly severity: string; readonly text: string; readonly count: number }[];
+}
+
+/** One figure of a step in two runs, ns. */
+export interface NsysBudgetDelta {
+  readonly figure: 'step' | 'compute' | 'exposed_communication' | 'exposed_copy' | 'idle' | 'communication' | 'copy';
+  readonly a_ns: number;
+  readonly b_ns: number;
+  readonly delta_ns: number;
+}
+
+export interface NsysKernelDelta {
+  readonly name: string;
+  readonly a_per_step_ns: number;
+  readonly b_per_step_ns: number;
+  readonly delta_ns: number;
+  readonly a_per_step: number;
+  readonly b_per_step: number;
+}
+
+/** `nsys A --against B`: steps of `b` less steps of `a`, the device with the same rank, or the same place. */
+export interface NsysComparison {
+  readonly a: string;
+  readonly b: string;
+  readonly devices: readonly {
+    readonly rank: number | null;
+    readonly a_device: number | null;
+    readonly b_device: number | null;
+    readonly figures: readonly NsysBudgetDelta[];
+  }[];
+  readonly kernels: readonly NsysKernelDelta[];
+  readonly memory_calls: readonly {
+    readonly api: string;
+    readonly a_per_step: number | null;
+    readonly b_per_step: number | null;
+  }[];
+  /** Why the two cannot be compared as they stand. */
+  readonly warnings: readonly string[];
+}
+
+/** NVTX ranges open at one moment. */
+export interface NsysRangeStack {
+  readonly pid: number | null;
+  readonly tid: number | null;
+  readonly thread: string | null;
+  readonly rank: number | null;
+  readonly ranges: readonly {
+    readonly text: string;
+    readonly type: string;
+    readonly domain: string | null;
+    readonly start_ns: number;
+    readonly end_ns: number | null;
+  }[];
+}
+
+export interface NsysRangeWork {
+  readonly work: 'kernel' | 'memcpy' | 'memset';
+  /** Of the kernel; the direction of a copy. */
+  readonly name: string;
+  readonly count: number;
+  readonly total_ns: number;
+  readonly bytes: number | null;
+}
+
+/** Memory held at the driver over time: the most in each of equal slices. */
+export interface NsysMemoryCurve {
+  readonly pid: number | null;
+  readonly device: number | null;
+  readonly kind: string;
+  /** Begins of the slices. */
+  readonly times_ns: readonly number[];
+  readonly bytes: readonly number[];
+}
+
+/** NVTX ranges open when an entry of a memory snapshot was recorded. */
+export interface NvtxAt {
+  readonly path: string;
+  readonly time_ns: number;
+  readonly alignment: NsysAlignment;
+  readonly stacks: readonly NsysRangeStack[];
+}
+
+export interface NsysResult {
+  readonly schema: 'mbforensics/nsys@1';
+  readonly run: string;
+  readonly reports: readonly NsysReport[];
+  /** Of `--at`. */
+  readonly at?: readonly {
+    readonly path: string;
+    readonly time_ns: number;
+    readonly stacks: readonly NsysRangeStack[];
+  }[];
+  /** Of `--range`: kernels and copies launched inside ranges with this text. */
+  readonly range_work?: readonly {
+    readonly path: string;
+    readonly text: string;
+    readonly work: readonly NsysRangeWork[];
+  }[];
+  /** Of `--curve`. */
+  readonly curves?: readonly { readonly path: string; readonly series: readonly NsysMemoryCurve[] }[];
+  readonly against?: NsysComparison;
+}

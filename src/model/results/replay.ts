@@ -1,0 +1,179 @@
+/** What `replay` and `whatif` return. Field names are the JSON's: outside scripts rely on them. */
+import type { TraceAction } from '../vocabulary.js';
+
+export type ReplayRegime = 'cold' | 'late' | 'wrapped';
+
+/** An entry as it stands in the trace. */
+export interface TraceEntryResult {
+  readonly seq: number;
+  readonly action: TraceAction;
+  readonly address: string | null;
+  readonly size_bytes: number;
+}
+
+export interface ReplayDevice {
+  readonly path: string;
+  readonly handle: string;
+  readonly rank: number | null;
+  readonly device: number;
+  /** `cold`: the trace begins with an empty allocator; `late`: with live memory; `wrapped`: its oldest entries are overwritten. */
+  readonly regime: ReplayRegime;
+  /** How this torch breaks ties between free blocks of one size. */
+  readonly variant: 'address' | 'block_counter' | 'segment_counter';
+  /** Allocations whose address the model predicts, of all in the trace. */
+  readonly address_matches: number;
+  readonly address_total: number;
+  /** Of the matches, those served by reuse: the others take their addresses from the driver, whose choice is the record's. */
+  readonly reuse_matches: number;
+  readonly segment_events: number;
+  /** Calls to the driver that only the record or only the model makes, or in another order. */
+  readonly segment_event_mismatches: number;
+  readonly reserved_at_end_bytes: number;
+  readonly final_state_equal: boolean;
+  readonly status: 'exact' | 'approximate' | 'refused';
+  /** Why not exact; empty if it is. */
+  readonly reason: string;
+  /** Largest error of the reserve, as a part of its peak, when nobody sets the model right; null where it was not measured. */
+  readonly free_run_error: number | null;
+  readonly settings: string;
+  readonly flushes: { readonly explicit: number; readonly forced: number; readonly late_waits: number };
+  readonly ooms: readonly {
+    readonly seq: number;
+    readonly requested_bytes: number;
+    readonly repeated: boolean;
+    readonly reserved_bytes: number;
+    readonly active_bytes: number;
+  }[];
+  readonly uncertain_start_blocks: number;
+  readonly mismatches: number;
+  readonly first_mismatch: {
+    readonly seq: number;
+    readonly kind: string;
+    readonly requested_bytes: number | null;
+    readonly predicted_address: string | null;
+    readonly recorded_address: string | null;
+    /** The entries around it. */
+    readonly context: readonly TraceEntryResult[];
+  } | null;
+}
+
+export interface ReplayResult {
+  readonly schema: 'mbforensics/replay@1';
+  readonly snapshots: readonly ReplayDevice[];
+}
+
+export type WhatIfOutcomeName = 'fits' | 'same_oom' | 'earlier_oom' | 'later_oom';
+
+export interface WhatIfSetting {
+  /** As it would be written after `PYTORCH_CUDA_ALLOC_CONF=`; `recorded` for the recorded settings. */
+  readonly setting: string;
+  /** Bytes the allocator may have; null = no limit. */
+  readonly capacity_bytes: number | null;
+  readonly outcome: WhatIfOutcomeName;
+  readonly peak_reserved_bytes: number;
+  readonly peak_active_bytes: number;
+  /** Capacity less peak reserved; null without a limit. */
+  readonly headroom_bytes: number | null;
+  /** Calls to the driver that succeed, giving back included: each of them synchronises, so this is a proxy of cost. */
+  readonly driver_calls: number;
+  readonly bound: 'exact' | 'optimistic' | 'pessimistic';
+  /** Reserved and not active when most is reserved: what the allocator wastes. */
+  readonly unused_at_peak_bytes: number;
+  /** Flushes that failing requests forced. */
+  readonly retries: number;
+  /** How much more the driver would have had to give; null where nothing fails. */
+  readonly short_bytes: number | null;
+  /** Entry of the failing request; null where nothing fails, −1 = what is live at the start. */
+  readonly oom_seq: number | null;
+  /** Both bounds, and both orders of new addresses, have this outcome. */
+  readonly robust: boolean;
+  /** Something that the row alone does not tell: no effect, below the error of the start. */
+  readonly note: string | null;
+}
+
+export interface WhatIfSite {
+  readonly site: string;
+  readonly bytes: number;
+  readonly count: number;
+}
+
+/** An earlier free that would have opened a hole for the request. */
+export interface EarlyFree {
+  /** The live blocks side by side whose free opens it. */
+  readonly blocks: readonly {
+    readonly address: string;
+    readonly bytes: number;
+    readonly alloc_seq: number | null;
+    readonly site: string;
+  }[];
+  readonly bytes: number;
+  /** What would then have been free in one piece. */
+  readonly opens_bytes: number;
+  /** The replay with that free serves the request. */
+  readonly verified: boolean;
+}
+
+export interface WhatIfResult {
+  readonly schema: 'mbforensics/whatif@1';
+  readonly snapshot: string;
+  readonly path: string;
+  readonly rank: number | null;
+  readonly device: number;
+  readonly replay: {
+    readonly status: 'exact' | 'approximate' | 'refused';
+    readonly reason: string;
+    readonly address_matches: number;
+    readonly address_total: number;
+  };
+  readonly recorded: {
+    /** Bytes the allocator could have: reserved plus free on the device at the OOM, within a fraction's limit; null where no OOM tells. */
+    readonly capacity_bytes: number | null;
+    readonly capacity_source: string | null;
+    readonly device_total_bytes: number | null;
+    /** Memory of the device outside this allocator at the OOM; null where the total is not known. */
+    readonly outside_bytes: number | null;
+    /** How much more was reserved before the OOM than could be had then: what others took of the device meanwhile. */
+    readonly taken_by_others_bytes: number;
+    readonly ooms: number;
+    readonly peak_reserved_bytes: number;
+    readonly peak_active_bytes: number;
+    readonly setting: string;
+    readonly oom: { readonly seq: number; readonly requested_bytes: number; readonly site: string | null } | null;
+  };
+  /** Error of the assumption about the start, measured with the recorded settings: peak reserved of the optimistic start less the recorded peak. Null where nothing had to be assumed. */
+  readonly calibration_bytes: number | null;
+  /** Recorded settings at the recorded capacity fail at the recorded OOM. If not, that capacity was not constant over the trace. Null without an OOM. */
+  readonly repeats_oom: boolean | null;
+  readonly settings: readonly WhatIfSetting[];
+  /** Least capacity with which every request is served, by setting. */
+  readonly least_capacity: readonly {
+    readonly setting: string;
+    readonly capacity_bytes: number;
+    readonly bound: 'exact' | 'optimistic';
+  }[];
+  /** What no allocator could go below: the most that is live at once, the failed request included, in whole pages of 2 MiB. */
+  readonly optimum_bytes: number;
+  /** Of `--remove` and `--scale`: where the peak was, and where it is then. */
+  readonly edit: {
+    readonly edits: readonly {
+      readonly site: string;
+      readonly scale: number;
+      readonly allocations: number;
+      readonly bytes: number;
+    }[];
+    readonly before: WhatIfPeak;
+    readonly after: WhatIfPeak;
+  } | null;
+  readonly free_early: readonly EarlyFree[] | null;
+  /** Said once for all of it. */
+  readonly caveat: string;
+}
+
+export interface WhatIfPeak {
+  readonly active_bytes: number;
+  readonly reserved_bytes: number;
+  /** Entry after which most is active; −1 = before the first. */
+  readonly seq: number;
+  readonly outcome: WhatIfOutcomeName;
+  readonly sites: readonly WhatIfSite[];
+}

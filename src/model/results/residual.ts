@@ -1,0 +1,70 @@
+/** What `mbforensics residual` answers: measured minus estimated, component by component. */
+import type { Phase } from '../log-rows.js';
+import type { Component } from '../vocabulary.js';
+
+export interface ResidualResult {
+  readonly schema: 'mbforensics/residual@1';
+  readonly run: string;
+  /** Null where there is an estimate; else what the run does not tell, or why its configuration is refused. */
+  readonly no_estimate: string | null;
+  /** From snapshots, one a device; the most surprising first. */
+  readonly devices: readonly DeviceResidual[];
+  /** Devices that have no such moment, or no known stage. */
+  readonly left_out: readonly { readonly path: string; readonly device: number; readonly reason: string }[];
+  /** From memory lines of logs, one a rank: totals only. */
+  readonly lines: readonly LineResidual[];
+  readonly assumptions: readonly string[];
+  readonly not_modelled: readonly string[];
+}
+
+export interface DeviceResidual {
+  readonly path: string;
+  readonly handle: string;
+  readonly rank: number | null;
+  readonly stage: number | null;
+  readonly device: number;
+  readonly moment: string;
+  readonly seq: number | null;
+  /** What the training was doing then. */
+  readonly phase: Phase;
+  /** The moment of the estimate it is compared with. */
+  readonly estimate_moment: string;
+  /** True before the first step of the optimizer: moments do not exist yet, and are left out of the estimate. */
+  readonly before_first_step: boolean;
+  readonly measured_bytes: number;
+  readonly estimated_bytes: number;
+  /** By descending surprise, then by descending residual. */
+  readonly components: readonly ComponentResidual[];
+  /** Measured bytes of which nobody knows what they are: they may belong to any component. */
+  readonly unknown_bytes: number;
+}
+
+/** Of PyTorch's allocator alone: what the estimate puts outside of it is left out. */
+export interface ComponentResidual {
+  readonly component: Component;
+  readonly measured_bytes: number;
+  readonly estimated_bytes: number;
+  readonly low_bytes: number;
+  readonly high_bytes: number;
+  /** Measured − estimated. */
+  readonly residual_bytes: number;
+  /** How far the measured bytes lie outside the bounds; below them negative. */
+  readonly surprise_bytes: number;
+  /** What that means, where the figures say; null otherwise. */
+  readonly reading: string | null;
+}
+
+export interface LineResidual {
+  readonly rank: number | null;
+  readonly stage: number | null;
+  readonly metric: 'max_allocated' | 'allocated';
+  readonly measured_bytes: number;
+  readonly estimated_bytes: number;
+  readonly low_bytes: number;
+  readonly high_bytes: number;
+  readonly residual_bytes: number;
+  readonly surprise_bytes: number;
+  readonly file: string;
+  readonly line: number;
+  readonly reading: string | null;
+}

@@ -1,0 +1,94 @@
+/** What `snapshots` returns: the dumps of each rank in the order of time. Field names are the JSON's: outside scripts rely on them. */
+import type { DumpTrigger } from '../vocabulary.js';
+
+/** What the order of a series follows. `time`: the last traced entry, or the last annotation where nothing was traced. */
+export const SERIES_ORDERS = ['time', 'step', 'name'] as const;
+export type SeriesOrder = (typeof SERIES_ORDERS)[number];
+
+/**
+ * How a trace stands to the one before. `continues`: its first entries are the earlier one's last, nothing was lost between them. `gap`: the ring
+ * overwrote what happened between them. `restart`: it begins later with an empty device, so it is another process. `unrelated`: both cover
+ * one time with different entries, so they are of two processes. `unknown`: nothing was traced, or without times.
+ */
+export const TRACE_RELATIONS = ['continues', 'gap', 'restart', 'unrelated', 'unknown'] as const;
+export type TraceRelation = (typeof TRACE_RELATIONS)[number];
+
+/**
+ * The course of allocated bytes over comparable dumps. `growing`: every dump exceeds the one before. `settling`: so, but each time by at most half
+ * as much as before. `plateau`: it grew at first and stays. `steady`, `falling`: as they say. `varied`: none of these. `too_few`: less than three dumps.
+ */
+export const SERIES_TRENDS = ['growing', 'settling', 'plateau', 'steady', 'falling', 'varied', 'too_few'] as const;
+export type SeriesTrend = (typeof SERIES_TRENDS)[number];
+
+export interface BytesChange {
+  readonly allocated_bytes: number;
+  readonly active_bytes: number;
+  readonly reserved_bytes: number;
+}
+
+export interface SeriesSnapshot {
+  readonly handle: string;
+  readonly path: string;
+  readonly attempt: number;
+  readonly step: number | null;
+  readonly step_origin: string | null;
+  readonly trigger: DumpTrigger;
+  /** `trace: …`, `name: …`, `series: …` or `assumed: …`. */
+  readonly trigger_origin: string;
+  /** Null where the device has no trace. */
+  readonly events: number | null;
+  readonly first_time_us: number | null;
+  /** Of the last traced entry, or of the last annotation where nothing was traced. */
+  readonly last_time_us: number | null;
+  readonly oom_entries: number;
+  /** At the dump, as the next three. */
+  readonly allocated_bytes: number;
+  readonly active_bytes: number;
+  readonly reserved_bytes: number;
+  readonly inactive_bytes: number;
+  /** To the snapshot before, as the rest; null for the first one. */
+  readonly relation: TraceRelation | null;
+  /** Entries that both traces hold; null unless the trace continues. */
+  readonly shared_entries: number | null;
+  /** Entries that only this trace holds; null unless the trace continues. */
+  readonly new_entries: number | null;
+  /** What happened in a gap: how long it was, and by what the device changed meanwhile. How many entries were lost is not known. */
+  readonly lost: { readonly gap_us: number; readonly active_bytes: number; readonly reserved_bytes: number } | null;
+  /** Signed; null where the snapshot before is of another process. */
+  readonly growth: BytesChange | null;
+  /** Null without two steps. */
+  readonly growth_per_step_bytes: number | null;
+}
+
+/** What one call site holds more, or less, at the last comparable dump than at the first. */
+export interface SiteGrowth {
+  readonly site: string;
+  readonly bytes: number;
+  readonly blocks: number;
+  readonly last_bytes: number;
+}
+
+export interface SnapshotSeries {
+  readonly rank: number | null;
+  readonly device: number;
+  readonly order: SeriesOrder;
+  readonly snapshots: readonly SeriesSnapshot[];
+  readonly trend: {
+    readonly kind: SeriesTrend;
+    /** Dumps it is drawn from: those of the last process, without those of an OOM, which stop in the middle of a step. */
+    readonly snapshots: number;
+    /** From the first to the last of them, in allocated bytes. */
+    readonly growth_bytes: number | null;
+    readonly growth_per_step_bytes: number | null;
+    /** Changes within this count as none. */
+    readonly tolerance_bytes: number;
+  };
+  /** Over the dumps of the trend, in descending order of the change. */
+  readonly sites: readonly SiteGrowth[];
+}
+
+export interface SnapshotSeriesResult {
+  readonly schema: 'mbforensics/snapshots@1';
+  readonly run: string;
+  readonly series: readonly SnapshotSeries[];
+}

@@ -1,0 +1,172 @@
+/** What a bisection came to: the culprit, how sure that is, what it changed in memory, and how it was found. As text and as Markdown. */
+import type { BisectReportResult, BisectSide } from '../../model/results/bisect.js';
+import type { CompareCheck } from '../../model/results/compare.js';
+import { formatCount } from '../../model/units.js';
+import { mdCode, mdDetails, mdLine, mdTable, mdText } from '../markdown.js';
+import { tidy } from '../screen-lines.js';
+import { screenText } from '../screen-text.js';
+import { printable, wrap } from '../table.js';
+import { labelled, shortText, WIDTH } from '../text-pieces.js';
+import { checkTable } from './check-table.js';
+import { shortCommit } from './check-words.js';
+import { changedLines, componentLines, signedBytes, siteLines, suspectLines } from './difference-lines.js';
+import {
+  changedMarkdown,
+  checkTableMarkdown,
+  componentsMarkdown,
+  notesMarkdown,
+  type Sides,
+  sitesMarkdown,
+  suspectsMarkdown,
+} from './difference-markdown.js';
+
+const SIDES: Sides = ['before', 'after'];
+const SITES_SHOWN = 6;
+const SUSPECTS_SHOWN = 6;
+const SETTINGS_SHOWN = 12;
+
+export function bisectReportText(result: BisectReportResult): string {
+  const { confidence, confidence_reason: why, components, checks, sites, config, suspects, notes } = result;
+  const title = `BISECT  ${stateWords(result)}`;
+  const sure = `confidence ${confidence}`;
+  const indent = ' '.repeat(8);
+  const lines = [
+    `${title}${' '.repeat(Math.max(2, WIDTH - title.length - sure.length))}${sure}`,
+    ...culpritTexts(result).flatMap((text) => wrap(`${indent}${tidy(text)}`, WIDTH, indent)),
+    ...(why === '' ? [] : wrap(`${indent}${tidy(why)}`, WIDTH, indent)),
+    ...suspectsLeftLines(result),
+    ...titled(
+      changeWords(result),
+      checkTable(checks.filter(isTelling), {
+        preset: 'default',
+        explains: ({ name }) => name === 'status',
+        sides: SIDES,
+      }),
+    ),
+    ...titled(null, componentLines('of which', components)),
+    ...titled(null, siteLines(sites, SITES_SHOWN, SIDES)),
+    ...changedLines('settings that differ, before → after', config, SETTINGS_SHOWN),
+    ...titled('suspects, the likeliest first', suspectLines(suspects, SUSPECTS_SHOWN)),
+    ...stepLines(result),
+  ];
+  if (notes.length > 0)
+    lines.push('', ...notes.flatMap((note, i) => labelled(i === 0 ? 'notes' : '', tidy(shortText(note, 1_000)))));
+  return screenText(lines);
+}
+
+/** `found`, `one of 3 commits`, `not finished: 4 commits are left`. */
+function stateWords({ state, suspects_left: left }: BisectReportResult): string {
+  const commits = `${formatCount(left.length)} ${left.length === 1 ? 'commit' : 'commits'}`;
+  if (state === 'found') return 'found';
+  if (state === 'suspects') return `one of ${commits}`;
+  return left.length === 0 ? 'not finished' : `not finished: ${commits} left`;
+}
+
+function culpritTexts({ culprit, criterion, golden }: BisectReportResult): string[] {
+  const by = `judged on ${printable(criterion)} against golden ${shortText(golden, 60)}`;
+  if (culprit === null) return [by];
+  const runs = `${formatCount(culprit.judged_runs)} ${culprit.judged_runs === 1 ? 'run' : 'runs'}`;
+  return [`${commitWords(culprit, 80)}`, `${by}; the culprit by ${runs}`];
+}
+
+function commitWords({ sha, subject }: { readonly sha: string; readonly subject: string }, most: number): string {
+  return shortText(`${shortCommit(sha)} ${subject}`, most);
+}
+
+function suspectsLeftLines({ suspects_left: left, state }: BisectReportResult): string[] {
+  if (left.length === 0) return [];
+  const title = state === 'suspects' ? 'one of these is the first bad commit' : 'not judged yet';
+  const lines = left.flatMap((one) => {
+    const why = one.why_skipped === null ? [] : wrap(`    skipped: ${tidy(one.why_skipped)}`, WIDTH, '    ');
+    return [`  ${commitWords(one, WIDTH - 2)}`, ...why];
+  });
+  return ['', title, ...lines];
+}
+
+/** What differs, or could not be told: that a dozen components stayed as they were says nothing here. */
+const isTelling = ({ status, name }: CompareCheck): boolean =>
+  status === 'regression' || status === 'improvement' || (status === 'undecided' && !name.includes(':'));
+
+/** What each commit was judged to be, and why. */
+function stepLines({ steps }: BisectReportResult): string[] {
+  if (steps.length === 0) return ['', 'no commit was judged'];
+  const indent = ' '.repeat(8);
+  const lines = steps.flatMap((step) => {
+    const runs = step.runs > 1 ? ` (${formatCount(step.runs)} runs)` : '';
+    return [
+      `  ${step.judgement.padEnd(6)}${commitWords(step, WIDTH - 8)}`,
+      ...wrap(`${indent}${tidy(step.reason)}${runs}`, WIDTH, indent),
+    ];
+  });
+  return ['', 'commits judged, in this order', ...lines, ...keptLines(steps)];
+}
+
+/** The folder of the bisection, which has one for each commit. */
+function keptLines([first]: BisectReportResult['steps']): string[] {
+  const folder = /(?:^|\/)(mbforensics\/bisect\/[^/]+)\//.exec(first?.bundle ?? '')?.[1];
+  return folder === undefined ? [] : wrap(`  output and judgement of each: …/${tidy(folder)}/COMMIT`, WIDTH, '    ');
+}
+
+/** What the figures below are of; null where there are none to tell. */
+function changeWords({ before, after, total_delta_bytes: bytes }: BisectReportResult): string | null {
+  if (before === null && after === null) return null;
+  const side = (one: BisectSide | null): string => (one === null ? 'unknown' : shortCommit(one.sha));
+  const total = bytes === null ? '' : `: ${signedBytes(bytes)} at the peak`;
+  return `from ${side(before)} to ${side(after)}${total}`;
+}
+
+function titled(title: string | null, lines: readonly string[]): string[] {
+  if (title === null) return lines.length === 0 ? [] : ['', ...lines];
+  return lines.length === 0 && title.startsWith('suspects') ? [] : ['', title, ...lines];
+}
+
+export function bisectReportMarkdown(result: BisectReportResult): string {
+  const { confidence, confidence_reason: why, steps, suspects_left: left, state } = result;
+  const change = changeWords(result);
+  const lines = [
+    `## mbforensics bisect: ${stateWords(result)}`,
+    '',
+    ...culpritTexts(result).map((text) => `- ${mdLine(text)}`),
+    `- confidence ${confidence}${why === '' ? '' : `: ${mdText(why)}`}`,
+    ...(left.length === 0
+      ? []
+      : [
+          '',
+          state === 'suspects' ? 'One of these is the first bad commit:' : 'Not judged yet:',
+          '',
+          ...left.map(
+            ({ sha, subject, why_skipped: reason }) =>
+              `- ${mdCode(shortCommit(sha))} ${mdText(subject)}${reason === null ? '' : `, skipped: ${mdText(reason)}`}`,
+          ),
+        ]),
+    ...(change === null ? [] : ['', `### ${mdText(change)}`]),
+    ...(result.checks.length === 0 ? [] : ['', ...checkTableMarkdown(result.checks, 'default', SIDES)]),
+    ...componentsMarkdown(result.components, SIDES),
+    ...sitesMarkdown(result.sites, SIDES),
+    ...changedMarkdown('settings', result.config, SIDES),
+    ...suspectsMarkdown(result.suspects),
+    ...mdDetails(
+      `commits judged: ${formatCount(steps.length)}`,
+      steps.length === 0
+        ? []
+        : mdTable(
+            [
+              { title: 'commit' },
+              { title: 'judgement' },
+              { title: 'runs', align: 'right' },
+              { title: 'reason' },
+              { title: 'kept in' },
+            ],
+            steps.map((step) => [
+              `${mdCode(shortCommit(step.sha))} ${mdText(step.subject)}`,
+              step.judgement,
+              formatCount(step.runs),
+              mdText(step.reason),
+              mdCode(step.bundle),
+            ]),
+          ),
+    ),
+    ...notesMarkdown(result.notes),
+  ];
+  return `${lines.join('\n')}\n`;
+}

@@ -1,0 +1,60 @@
+/** Checks as a table, each with what its figures are of below it. */
+import type { CompareCheck, Preset } from '../../model/results/compare.js';
+import { keepEnd, table, wrap } from '../table.js';
+import { shortText, WIDTH } from '../text-pieces.js';
+import { changeOf, checkFigure, nameOf, relativeOf, remarkOf, toleranceOf } from './check-words.js';
+import { upstreamWords } from './upstream-words.js';
+
+/** Room for a figure or a word of a side. */
+const VALUE = 14;
+/** Of indent and gaps between the columns. */
+const GAPS = 14;
+const LEAST_NAME = 12;
+
+export interface CheckTableLook {
+  readonly preset: Preset;
+  /** Whether the table has a line below this check. */
+  readonly explains: (check: CompareCheck) => boolean;
+  /** Titles of the two sides. */
+  readonly sides?: readonly [golden: string, current: string];
+}
+
+export function checkTable(checks: readonly CompareCheck[], look: CheckTableLook): string[] {
+  if (checks.length === 0) return [];
+  const [golden, current] = look.sides ?? ['golden', 'current'];
+  const titles = [golden, current, 'change', '', 'tolerance', 'status'];
+  const cells = checks.map((check) => [
+    checkFigure(check.golden, check.unit, VALUE),
+    checkFigure(check.current, check.unit, VALUE),
+    shortText(changeOf(check), 13),
+    shortText(relativeOf(check), 10),
+    shortText(toleranceOf(check), 9),
+    check.status,
+  ]);
+  const widths = titles.map((title, i) => Math.max(title.length, ...cells.map((row) => row[i]!.length)));
+  const room = Math.max(LEAST_NAME, WIDTH - GAPS - widths.reduce((sum, width) => sum + width, 0));
+  const [head = '', ...rows] = table(
+    [
+      { title: 'check' },
+      ...titles.slice(0, -1).map((title) => ({ title, align: 'right' as const })),
+      { title: 'status' },
+    ],
+    checks.map((check, i) => [keepEnd(nameOf(check), room), ...cells[i]!]),
+    '  ',
+  ).split('\n');
+  return [head, ...rows.flatMap((row, i) => [row, ...belowRow(checks[i]!, look)])];
+}
+
+function belowRow(check: CompareCheck, { preset, explains }: CheckTableLook): string[] {
+  const remark = explains(check) ? remarkOf(check) : '';
+  const upstream = upstreamWords(check, preset);
+  return [cutWords(check), remark, upstream === null ? '' : `"${upstream}"`]
+    .filter((text) => text !== '')
+    .flatMap((text) => wrap(`    ${text}`, WIDTH, '    '));
+}
+
+/** Words that the columns have no room for. */
+function cutWords({ golden, current, unit }: CompareCheck): string {
+  const isCut = [golden, current].some((value) => typeof value === 'string' && value.trim().length > VALUE);
+  return isCut ? `${checkFigure(golden, unit)} → ${checkFigure(current, unit)}` : '';
+}

@@ -1,0 +1,132 @@
+/**
+ * A comparison as JUnit XML, as Jenkins, GitLab and GitHub actions read it: a test case for every check of the gate, for how the run ended and
+ * for the contract. Without times: the same result gives the same file.
+ */
+import type { CompareCheck, CompareResult } from '../../model/results/compare.js';
+import { failsGate, figuresOf, isOfGate, remarkOf, runWords } from './check-words.js';
+import { contractValue, contractWords, refusalWords } from './contract-words.js';
+import { upstreamWords } from './upstream-words.js';
+
+interface TestCase {
+  readonly name: string;
+  readonly outcome: 'passed' | 'failed' | 'skipped';
+  /** Kind of failure. */
+  readonly type: string;
+  /** One line: what viewers show first. */
+  readonly message: string;
+  readonly body: string;
+}
+
+export function compareJunit(result: CompareResult): string {
+  const gate = result.checks.filter(isOfGate);
+  const cases = [
+    ...(gate.some(({ name }) => name === 'status') ? [] : [statusCase(result)]),
+    contractCase(result),
+    ...gate.map((check) => checkCase(check, result)),
+  ];
+  const number = (outcome: TestCase['outcome']): number => cases.filter((one) => one.outcome === outcome).length;
+  const counts = `tests="${cases.length}" failures="${number('failed')}" errors="0" skipped="${number('skipped')}"`;
+  const facts: Readonly<Record<string, string>> = {
+    verdict: result.verdict,
+    summary: result.summary,
+    preset: result.preset,
+    golden: runWords(result.golden, true),
+    current: runWords(result.current, false),
+  };
+  return [
+    '<?xml version="1.0" encoding="UTF-8"?>',
+    `<testsuites name="mbforensics compare" ${counts}>`,
+    `  <testsuite name="${attribute(`compare ${result.current.name} against ${result.golden.name}`)}" ${counts}>`,
+    '    <properties>',
+    ...Object.entries(facts).map(
+      ([name, value]) => `      <property name="${attribute(name)}" value="${attribute(value)}"/>`,
+    ),
+    '    </properties>',
+    ...cases.flatMap(caseLines),
+    ...(result.notes.length === 0 ? [] : [`    <system-out>${content(result.notes.join('\n'))}</system-out>`]),
+    '  </testsuite>',
+    '</testsuites>',
+    '',
+  ].join('\n');
+}
+
+function caseLines({ name, outcome, type, message, body }: TestCase): string[] {
+  const open = `    <testcase name="${attribute(name)}" classname="mbforensics.compare"`;
+  if (outcome === 'skipped') return [`${open}>`, `      <skipped message="${attribute(message)}"/>`, '    </testcase>'];
+  if (outcome === 'failed')
+    return [
+      `${open}>`,
+      `      <failure type="${attribute(type)}" message="${attribute(message)}">${content(body)}</failure>`,
+      '    </testcase>',
+    ];
+  return body === ''
+    ? [`${open}/>`]
+    : [`${open}>`, `      <system-out>${content(body)}</system-out>`, '    </testcase>'];
+}
+
+/** Where no check says how the run ended: a preset names only a run that did not come to its end. */
+function statusCase({ current, golden, refused }: CompareResult): TestCase {
+  const ended = `golden ${golden.ending ?? 'unknown'}, current ${current.ending ?? 'unknown'}`;
+  if (refused === null && current.ending === 'completed')
+    return { name: 'status', outcome: 'passed', type: '', message: '', body: ended };
+  return { name: 'status', outcome: 'skipped', type: '', message: `not judged: ${ended}`, body: '' };
+}
+
+function contractCase({ contract, refused }: CompareResult): TestCase {
+  const { different } = contractWords(contract);
+  const body = different
+    .map((entry) => {
+      const [a, b] = [contractValue(entry, entry.golden), contractValue(entry, entry.current)];
+      return `${entry.blocking ? 'blocking' : 'differs'}: ${entry.group} ${entry.key}: ${a} → ${b}`;
+    })
+    .join('\n');
+  const refusal = refusalWords(refused, contract);
+  if (refusal === null) return { name: 'contract', outcome: 'passed', type: '', message: '', body };
+  const message = `${refusal.reason}; ${refusal.remedy}`;
+  const isBroken = different.some(({ blocking }) => blocking);
+  return { name: 'contract', outcome: isBroken ? 'failed' : 'skipped', type: 'contract', message, body };
+}
+
+function checkCase(check: CompareCheck, { preset }: CompareResult): TestCase {
+  const { name, status } = check;
+  const figures = figuresOf(check);
+  const remark = remarkOf(check);
+  const upstream = upstreamWords(check, preset);
+  if (failsGate(check, preset))
+    return {
+      name,
+      outcome: 'failed',
+      type: status,
+      message: upstream ?? figures,
+      body: [figures, remark, upstream ?? ''].filter((text) => text !== '').join('\n'),
+    };
+  if (status === 'skipped' || status === 'undecided') {
+    const message = `${status}: ${remark === '' ? figures : remark}`;
+    return { name, outcome: 'skipped', type: '', message, body: '' };
+  }
+  return {
+    name,
+    outcome: 'passed',
+    type: '',
+    message: '',
+    body: [figures, remark].filter((text) => text !== '').join('\n'),
+  };
+}
+
+/** What XML 1.0 cannot hold even escaped, halves of surrogate pairs included, becomes U+FFFD. */
+function content(text: string): string {
+  return (
+    text
+      // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what must go
+      .replaceAll(/[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f-\u009f\ufffe\uffff\p{Cs}]/gu, '\ufffd')
+      .replaceAll('\r', '\n')
+      .replaceAll('&', '&amp;')
+      .replaceAll('<', '&lt;')
+      .replaceAll('>', '&gt;')
+  );
+}
+
+/** On one line: a parser would make a blank of a line break. */
+function attribute(text: string): string {
+  return content(text.replaceAll(/\s+/g, ' ').trim()).replaceAll('"', '&quot;').replaceAll("'", '&apos;');
+}

@@ -1,0 +1,78 @@
+/** A comparison for `$GITHUB_STEP_SUMMARY`: the verdict and what decides it in sight, the rest folded away. */
+import type { CompareResult } from '../../model/results/compare.js';
+import { formatCount } from '../../model/units.js';
+import { mdCode, mdDetails, mdLine, mdTable, mdText } from '../markdown.js';
+import { isOfGate, runWords } from './check-words.js';
+import { contractValue, contractWords, refusalWords } from './contract-words.js';
+import {
+  changedMarkdown,
+  checkTableMarkdown,
+  componentsMarkdown,
+  notesMarkdown,
+  type Sides,
+  sitesMarkdown,
+  suspectsMarkdown,
+} from './difference-markdown.js';
+
+const SIDES: Sides = ['golden', 'current'];
+
+export function compareMarkdown(result: CompareResult): string {
+  const { verdict, preset, checks, current, golden, summary, refused, contract } = result;
+  const refusal = refusalWords(refused, contract);
+  const gate = checks.filter(isOfGate);
+  const beside = checks.filter((check) => !isOfGate(check));
+  const by = preset === 'default' ? '' : `, preset ${preset}`;
+  const lines = [
+    `## mbforensics: ${verdict}`,
+    '',
+    `${mdLine(runWords(current, false))} against ${mdText(runWords(golden, true))}${by}`,
+    ...(summary === '' || summary === refused ? [] : ['', mdLine(summary)]),
+    ...(refusal === null ? [] : ['', `**refused**: ${mdText(refusal.reason)}; ${mdText(refusal.remedy)}`]),
+    ...(gate.length === 0 ? [] : ['', ...checkTableMarkdown(gate, preset, SIDES)]),
+    ...contractMarkdown(result),
+    ...mdDetails(
+      `beside the gate: ${formatCount(beside.length)} ${beside.length === 1 ? 'check' : 'checks'}`,
+      checkTableMarkdown(beside, preset, SIDES),
+    ),
+    ...componentsMarkdown(result.components, SIDES),
+    ...sitesMarkdown(result.sites, SIDES),
+    ...changedMarkdown('settings', result.config, SIDES),
+    ...changedMarkdown('environment', result.env, SIDES),
+    ...suspectsMarkdown(result.suspects),
+    ...notesMarkdown(result.notes),
+  ];
+  return `${lines.join('\n')}\n`;
+}
+
+function contractMarkdown({ contract, refused }: CompareResult): string[] {
+  const { different, same, not_compared: missing } = contractWords(contract);
+  const blocking = different.filter((entry) => entry.blocking).length;
+  const words = [
+    different.length === 0
+      ? 'no difference'
+      : `${formatCount(different.length)} ${different.length === 1 ? 'difference' : 'differences'}`,
+    ...(blocking === 0
+      ? []
+      : [`${formatCount(blocking)} blocking${refused === null ? ', compared all the same' : ''}`]),
+  ];
+  const rows = different.map((entry) => [
+    entry.blocking ? '**blocking**' : 'differs',
+    entry.group,
+    mdCode(entry.key),
+    mdCode(contractValue(entry, entry.golden)),
+    mdCode(contractValue(entry, entry.current)),
+  ]);
+  return mdDetails(`contract: ${words.join(', ')}`, [
+    ...(rows.length === 0
+      ? []
+      : [
+          ...mdTable(
+            ['', 'group', 'key', ...SIDES].map((title) => ({ title })),
+            rows,
+          ),
+          '',
+        ]),
+    ...(same.length === 0 ? [] : [`- same: ${same.join(', ')}`]),
+    ...(missing.length === 0 ? [] : [`- not told by both: ${missing.join(', ')}`]),
+  ]);
+}

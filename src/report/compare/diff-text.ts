@@ -1,0 +1,271 @@
+/** What changed between two snapshots. */
+
+import type { DiffSite } from '../../model/diff-parts.js';
+import type { DiffResult, DiffSide, DiffTotals, SnapshotDiff } from '../../model/results/diff.js';
+import { formatBytes, formatCount } from '../../model/units.js';
+import { printable, table, wrap } from '../table.js';
+import { labelled, WIDTH } from '../text-pieces.js';
+import { fitSite, signedBytes } from './difference-lines.js';
+import { runDiffLines } from './run-diff-lines.js';
+
+/** Rows of which it is said where the difference comes from. */
+const EXPLAINED = 5;
+const CALLERS_SHOWN = 3;
+/** The last column gets what the figures leave, but never less. */
+const LEAST_NAME = 36;
+/** Of indent and gaps between the columns. */
+const GAPS = 10;
+
+export function diffText(result: DiffResult): string {
+  const lines =
+    result.a_info === null ? [`a  ${printable(result.a)}`, `b  ${printable(result.b)}`] : snapshotLines(result);
+  if (result.notes.length > 0) {
+    lines.push('', ...result.notes.flatMap((note, i) => labelled(i === 0 ? 'notes' : '', note)));
+  }
+  lines.push(...poolLines(result), ...settingLines(result), ...featureLines(result));
+  lines.push(...totalsTable('other devices', result.devices), ...totalsTable('ranks', result.ranks));
+  lines.push(...runDiffLines(result));
+  if (result.a_info !== null && result.gate !== null) {
+    const { exceeded, max_growth_bytes } = result.gate;
+    lines.push(
+      '',
+      `growth ${signedBytes(result.total_delta_bytes)}: ${exceeded ? 'more than' : 'within'} the ${formatBytes(max_growth_bytes)} allowed`,
+    );
+  }
+  return `${lines.join('\n')}\n`;
+}
+
+function snapshotLines(result: SnapshotDiff): string[] {
+  const { a_info: a, b_info: b } = result;
+  return [
+    ...sideLines('a', a, b),
+    ...sideLines('b', b, a),
+    '',
+    ...totalLines(result),
+    ...componentLines(result),
+    '',
+    siteTable(result),
+    ...unchangedLine(result),
+  ];
+}
+
+function sideLines(name: string, side: DiffSide, other: DiffSide): string[] {
+  const moment = side.has_trace ? momentWords(side) : 'as dumped (no trace)';
+  // A file of the same name elsewhere has the same handle.
+  const place = side.handle === other.handle && side.operand !== other.operand ? ` (${side.operand})` : '';
+  const rank = side.rank === null ? 'rank unknown' : `rank ${side.rank}`;
+  const text = `${printable(side.handle)}${printable(place)} · ${rank} · device ${side.device} · ${moment}`;
+  const [first = '', ...rest] = wrap(text, WIDTH - 3);
+  return [`${name}  ${first}`, ...rest.map((line) => `   ${line}`)];
+}
+
+function momentWords(side: DiffSide): string {
+  const at = side.seq === null ? 'before the first entry' : `after entry ${formatCount(side.seq)}`;
+  return side.moment.startsWith('seq:') ? at : `${side.moment}, ${at}`;
+}
+
+function totalLines(result: SnapshotDiff): string[] {
+  const { a_info: a, b_info: b, reserved } = result;
+  return [
+    `active    ${formatBytes(a.active_bytes)} → ${formatBytes(b.active_bytes)}  ${signedBytes(result.total_delta_bytes)}`,
+    ...wrap(
+      `reserved  ${formatBytes(a.reserved_bytes)} → ${formatBytes(b.reserved_bytes)}  ${signedBytes(reserved.delta_bytes)} = allocated ${signedBytes(reserved.allocated_delta_bytes)}, pending free ${signedBytes(reserved.pending_delta_bytes)}, inactive ${signedBytes(reserved.inactive_delta_bytes)}`,
+      WIDTH,
+      '          ',
+    ),
+  ];
+}
+
+/** What grew and shrank, in one line or two. */
+function componentLines({ components }: Pick<DiffResult, 'components'>): string[] {
+  const changed = components.filter(({ delta_bytes }) => delta_bytes !== 0);
+  // That all of it is of no known component says nothing.
+  if (changed.every(({ component }) => component === 'unattributed' || component === 'before_recording')) return [];
+  const parts = changed.map(({ component, delta_bytes }) => `${component} ${signedBytes(delta_bytes)}`);
+  return wrap(`of which  ${parts.join(', ')}`, WIDTH, '          ');
+}
+
+interface Row {
+  /** Difference, a, b, blocks. */
+  readonly figures: readonly string[];
+  /** Kept whole. */
+  readonly lead: string;
+  /** Shortened from its beginning where it is too long. */
+  readonly name: string;
+}
+const NO_FIGURES = ['', '', '', ''];
+
+function siteTable(result: SnapshotDiff): string {
+  const changed = result.sites.filter((site) => site.delta_bytes !== 0);
+  const rows: Row[] = changed.flatMap((site, i) => siteRows(site, i < EXPLAINED));
+  const { remainder } = result;
+  if (remainder.changed > 0) {
+    const parts = `${signedBytes(remainder.grown_bytes)} and ${signedBytes(remainder.shrunk_bytes)}`;
+    const mixed = remainder.grown_bytes > 0 && remainder.shrunk_bytes < 0 ? `: ${parts}` : '';
+    const words = `${formatCount(remainder.changed)} smaller ${remainder.changed === 1 ? 'site' : 'sites'}${mixed}`;
+    rows.push({ figures: [signedBytes(result.remainder_bytes), '', '', ''], lead: words, name: '' });
+  }
+  const { a_info: a, b_info: b } = result;
+  rows.push({
+    figures: [
+      signedBytes(result.total_delta_bytes),
+      formatBytes(a.active_bytes),
+      formatBytes(b.active_bytes),
+      blockCounts(a.blocks, b.blocks),
+    ],
+    lead: 'all active memory (block sizes)',
+    name: '',
+  });
+  const widths = [0, 1, 2, 3].map((column) => Math.max(...rows.map((row) => row.figures[column]!.length), 6));
+  const width = Math.max(LEAST_NAME, WIDTH - GAPS - widths.reduce((sum, one) => sum + one, 0));
+  const drawn = table(
+    [
+      { title: 'change', align: 'right' },
+      { title: 'a', align: 'right' },
+      { title: 'b', align: 'right' },
+      { title: 'blocks', align: 'right' },
+      { title: 'call site' },
+    ],
+    rows.map(({ figures, lead, name }) => [...figures, lead + fitSite(printable(name), width - lead.length)]),
+    '  ',
+  );
+  return remainder.changed > 0 ? `${drawn}\n  (--limit 0 shows all sites)` : drawn;
+}
+
+function siteRows(site: DiffSite, explained: boolean): Row[] {
+  const figures = [
+    signedBytes(site.delta_bytes),
+    formatBytes(site.a_bytes),
+    formatBytes(site.b_bytes),
+    blockCounts(site.a_count, site.b_count),
+  ];
+  const alone = site.match === 'only_a' || site.match === 'only_b';
+  const rows: Row[] = [{ figures, lead: alone ? `only in ${site.match.at(-1)}: ` : '', name: site.site }];
+  const say = (lead: string, name = ''): void => void rows.push({ figures: NO_FIGURES, lead: `  ${lead}`, name });
+  const { words, name } = matchWords(site);
+  if (words !== '') say(words, name);
+  if (site.through !== null) say('through ', site.through);
+  if (!explained) return rows;
+  for (const caller of site.callers.slice(0, CALLERS_SHOWN)) {
+    if (caller.delta_bytes !== 0) say(`${signedBytes(caller.delta_bytes)} `, caller.caller);
+  }
+  // Of memory without a stack, its sizes are all that can be said.
+  if (site.site.startsWith('(')) {
+    for (const size of site.sizes.slice(0, CALLERS_SHOWN)) {
+      say(`blocks of ${formatBytes(size.size_bytes)}: ${formatCount(size.a_count)} → ${formatCount(size.b_count)}`);
+    }
+  }
+  return rows;
+}
+
+/** How b's site is a's, where it is not the same line. */
+function matchWords({ match, a_site, b_site }: DiffSite): { readonly words: string; readonly name: string } {
+  const line = /:(\d+)(?: \(.*)?$/.exec(a_site ?? '')?.[1];
+  switch (match) {
+    case 'line_shifted':
+      return { words: line === undefined ? 'another line' : `line ${line} in a`, name: '' };
+    case 'moved':
+      return a_site === b_site ? { words: 'in a elsewhere', name: '' } : { words: 'moved from ', name: a_site ?? '' };
+    case 'renamed':
+      return { words: 'renamed from ', name: a_site ?? '' };
+    default:
+      return { words: '', name: '' };
+  }
+}
+
+function blockCounts(a: number, b: number): string {
+  return a === b ? formatCount(a) : `${formatCount(a)} → ${formatCount(b)}`;
+}
+
+function unchangedLine(result: SnapshotDiff): string[] {
+  const shown = result.sites.filter((site) => site.delta_bytes === 0);
+  const { remainder } = result;
+  const count = shown.length + remainder.sites - remainder.changed;
+  if (count === 0) return [];
+  return [`  ${formatCount(count)} ${count === 1 ? 'site has' : 'sites have'} as many bytes in a as in b`];
+}
+
+function poolLines(result: DiffResult): string[] {
+  const pools = result.pools.filter((pool) => pool.delta_reserved_bytes !== 0 || pool.delta_active_bytes !== 0);
+  if (pools.length === 0) return [];
+  return [
+    '',
+    table(
+      [
+        { title: 'pool' },
+        { title: 'reserved', align: 'right' },
+        { title: 'of it active', align: 'right' },
+        { title: 'of it free', align: 'right' },
+        { title: 'segments', align: 'right' },
+      ],
+      pools.map((pool) => [
+        `${printable(pool.pool)} · ${pool.segment_type}${pool.side_stream ? ' · side streams' : ''}`,
+        signedBytes(pool.delta_reserved_bytes),
+        signedBytes(pool.delta_active_bytes),
+        signedBytes(pool.delta_reserved_bytes - pool.delta_active_bytes),
+        blockCounts(pool.a_segments, pool.b_segments),
+      ]),
+      '  ',
+    ),
+  ];
+}
+
+function settingLines(result: DiffResult): string[] {
+  const both = result.settings.filter((setting) => setting.a !== null && setting.b !== null);
+  const lines: string[] = [];
+  if (both.length > 0) {
+    lines.push(
+      '',
+      table(
+        [{ title: 'setting' }, { title: 'a' }, { title: 'b' }],
+        both.map(({ key, a, b }) => [key, a === '' ? '(empty)' : a, b === '' ? '(empty)' : b]),
+        '  ',
+      ),
+    );
+  }
+  // Newer torches record more settings; that alone is no difference between the runs.
+  for (const side of ['a', 'b'] as const) {
+    const keys = result.settings.filter((setting) => setting[side === 'a' ? 'b' : 'a'] === null).map(({ key }) => key);
+    if (keys.length === 0) continue;
+    const shown = keys.length <= 4 ? `: ${keys.join(', ')}` : '';
+    const words = `${formatCount(keys.length)} ${keys.length === 1 ? 'setting is' : 'settings are'} recorded in ${side} alone${shown}`;
+    lines.push(...(lines.length === 0 ? [''] : []), ...wrap(`  ${printable(words)}`, WIDTH, '  '));
+  }
+  return lines;
+}
+
+function featureLines({ features }: DiffResult): string[] {
+  return (['only_a', 'only_b'] as const).flatMap((side) => {
+    if (features[side].length === 0) return [];
+    return wrap(`  features only in ${side.at(-1)}: ${printable(features[side].join(', '))}`, WIDTH, '  ');
+  });
+}
+
+function totalsTable(title: string, totals: readonly DiffTotals[]): string[] {
+  if (totals.length === 0) return [];
+  const ranks = title === 'ranks';
+  return [
+    '',
+    table(
+      [
+        { title: ranks ? 'rank' : 'other device', align: 'right' },
+        { title: 'active', align: 'right' },
+        { title: 'a', align: 'right' },
+        { title: 'b', align: 'right' },
+        { title: 'reserved', align: 'right' },
+        { title: 'a', align: 'right' },
+        { title: 'b', align: 'right' },
+      ],
+      totals.map((one) => [
+        ranks ? one.rank : one.a_device,
+        signedBytes(one.delta_active_bytes),
+        formatBytes(one.a_active_bytes),
+        formatBytes(one.b_active_bytes),
+        signedBytes(one.delta_reserved_bytes),
+        formatBytes(one.a_reserved_bytes),
+        formatBytes(one.b_reserved_bytes),
+      ]),
+      '  ',
+    ),
+  ];
+}

@@ -1,0 +1,175 @@
+/** What differs between two runs beside the figures that are judged: components, call sites, settings, and what may be why. */
+
+import type { DiffComponent, DiffSite } from '../../model/diff-parts.js';
+import type { ChangedValue, Suspect } from '../../model/results/compare.js';
+import { formatBytes, formatCount } from '../../model/units.js';
+import { keepEnd, printable, table, wrap } from '../table.js';
+import { shortText, WIDTH } from '../text-pieces.js';
+import { shortCommit } from './check-words.js';
+
+/** Sites of which it is said which callers made them grow. */
+const EXPLAINED = 3;
+/** The last column gets what the figures leave, but never less. */
+const LEAST_NAME = 36;
+/** Of indent and gaps between the columns. */
+const GAPS = 10;
+const COMMITS_SHOWN = 3;
+const LINES_SHOWN = 6;
+const VALUE = 120;
+
+/** `+1.50 GiB`, `-3 B`, `0 B`. */
+export function signedBytes(bytes: number): string {
+  return bytes > 0 ? `+${formatBytes(bytes)}` : formatBytes(bytes);
+}
+
+/** What grew and shrank, the most first; none where all of it is of no known component, which says nothing. */
+export function changedComponents(components: readonly DiffComponent[]): DiffComponent[] {
+  const changed = components.filter(({ delta_bytes }) => delta_bytes !== 0);
+  if (changed.every(({ component }) => component === 'unattributed' || component === 'before_recording')) return [];
+  return changed.toSorted((a, b) => Math.abs(b.delta_bytes) - Math.abs(a.delta_bytes));
+}
+
+/** `activation +3.10 GiB, workspace +200.00 MiB`, over one line or two. */
+export function componentLines(label: string, components: readonly DiffComponent[]): string[] {
+  const parts = changedComponents(components).map(
+    ({ component, delta_bytes }) => `${component} ${signedBytes(delta_bytes)}`,
+  );
+  if (parts.length === 0) return [];
+  return wrap(`${label.padEnd(12)}${parts.join(', ')}`, WIDTH, ' '.repeat(12));
+}
+
+interface Row {
+  /** Difference, a, b, blocks. */
+  readonly figures: readonly string[];
+  /** Kept whole. */
+  readonly lead: string;
+  /** Shortened where it is too long. */
+  readonly name: string;
+}
+const NO_FIGURES = ['', '', '', ''];
+
+/** Sites that hold more in b than in a, the most first. */
+export function grownSites(sites: readonly DiffSite[]): DiffSite[] {
+  return sites.filter(({ delta_bytes }) => delta_bytes > 0).toSorted((a, b) => b.delta_bytes - a.delta_bytes);
+}
+
+/** A table of the sites that grew, `limit` of them, and a line on the others. */
+export function siteLines(
+  sites: readonly DiffSite[],
+  limit: number,
+  [a, b]: readonly [a: string, b: string],
+  howToSeeAll = '',
+): string[] {
+  const grown = grownSites(sites);
+  const shown = grown.slice(0, limit);
+  const rows = shown.flatMap((site, i) => siteRows(site, i < EXPLAINED, [a, b]));
+  const widths = [0, 1, 2, 3].map((column) => Math.max(7, ...rows.map((row) => row.figures[column]!.length)));
+  const width = Math.max(LEAST_NAME, WIDTH - GAPS - widths.reduce((sum, one) => sum + one, 0));
+  const drawn = table(
+    [
+      ...['change', a, b, 'blocks'].map((title) => ({ title, align: 'right' as const })),
+      { title: 'call site that grew' },
+    ],
+    rows.map(({ figures, lead, name }) => [...figures, lead + fitSite(printable(name), width - lead.length)]),
+    '  ',
+  );
+  const lines = rows.length === 0 ? [] : drawn.split('\n');
+  const rest = otherSites(grown.slice(limit), sites);
+  return rest === '' ? lines : [...lines, `  ${rest}${grown.length > limit ? howToSeeAll : ''}`];
+}
+
+/** `4 more sites grew by 1.20 GiB, 2 sites shrank by 30.00 MiB`. */
+export function otherSites(left: readonly DiffSite[], sites: readonly DiffSite[]): string {
+  const words = (of: readonly DiffSite[], more: string, verb: string): string[] => {
+    if (of.length === 0) return [];
+    const bytes = of.reduce((sum, { delta_bytes }) => sum + Math.abs(delta_bytes), 0);
+    return [`${formatCount(of.length)} ${more}${of.length === 1 ? 'site' : 'sites'} ${verb} by ${formatBytes(bytes)}`];
+  };
+  const shrunk = sites.filter(({ delta_bytes }) => delta_bytes < 0);
+  return [...words(left, 'more ', 'grew'), ...words(shrunk, '', 'shrank')].join(', ');
+}
+
+function siteRows(site: DiffSite, isExplained: boolean, sides: readonly [string, string]): Row[] {
+  const figures = [
+    signedBytes(site.delta_bytes),
+    formatBytes(site.a_bytes),
+    formatBytes(site.b_bytes),
+    site.a_count === site.b_count
+      ? formatCount(site.a_count)
+      : `${formatCount(site.a_count)} → ${formatCount(site.b_count)}`,
+  ];
+  const alone = site.match === 'only_a' ? sides[0] : site.match === 'only_b' ? sides[1] : null;
+  const rows: Row[] = [{ figures, lead: alone === null ? '' : `only in ${alone}: `, name: site.site }];
+  const say = (lead: string, name: string): void => void rows.push({ figures: NO_FIGURES, lead: `  ${lead}`, name });
+  if (site.match === 'renamed' || (site.match === 'moved' && site.a_site !== site.b_site))
+    say(`${site.match} from `, site.a_site ?? '');
+  if (site.through !== null) say('through ', site.through);
+  if (!isExplained) return rows;
+  const callers = site.callers.filter(({ delta_bytes }) => delta_bytes !== 0);
+  for (const caller of callers.slice(0, 2)) say(`${signedBytes(caller.delta_bytes)} `, caller.caller);
+  return rows;
+}
+
+/** Directories go first, then the beginning of the function; of words, the end. */
+export function fitSite(site: string, width: number): string {
+  if (site.length <= width) return site;
+  if (site.startsWith('(')) return `${site.slice(0, width - 1)}…`;
+  const [, name, file] = /^(\S+) .*\/([^/]+)$/.exec(site) ?? [];
+  return keepEnd(name === undefined ? site : `${name} …/${file}`, width);
+}
+
+/** `key: a → b`, a line each, `limit` of them. */
+export function changedLines(title: string, values: readonly ChangedValue[], limit: number): string[] {
+  if (values.length === 0) return [];
+  const lines = values
+    .slice(0, limit)
+    .flatMap((one) =>
+      wrap(`  ${keepEnd(printable(one.key), 60)}: ${valueWords(one.a)} → ${valueWords(one.b)}`, WIDTH, '    '),
+    );
+  const more = values.length - limit;
+  return ['', title, ...lines, ...(more > 0 ? [`  ${formatCount(more)} more; --json shows all`] : [])];
+}
+
+/** Null is what a side does not set. */
+export function valueWords(value: string | null): string {
+  if (value === null) return '(not set)';
+  return value === '' ? '(empty)' : shortText(value, VALUE);
+}
+
+/** Under the place: after number and score. */
+const SUSPECT_INDENT = ' '.repeat(12);
+
+/** `limit` of them, the likeliest first, with the commits that touch them. */
+export function suspectLines(suspects: readonly Suspect[], limit: number): string[] {
+  const shown = suspects.slice(0, limit).flatMap((suspect, i) => oneSuspect(suspect, i + 1));
+  const more = suspects.length - limit;
+  return more > 0 ? [...shown, `  ${formatCount(more)} more; --json shows all`] : shown;
+}
+
+function oneSuspect(suspect: Suspect, number: number): string[] {
+  const under = (text: string): string[] => wrap(`${SUSPECT_INDENT}${text}`, WIDTH, SUSPECT_INDENT);
+  const room = WIDTH - SUSPECT_INDENT.length;
+  const [place, hunk] = placeOf(suspect);
+  const fits = place.length + hunk.length + 2 <= room;
+  const head = `  ${String(number).padStart(2)}  ${suspect.score.toFixed(2)}  `;
+  const commits = suspect.commits.slice(0, COMMITS_SHOWN);
+  const more = suspect.commits.length - commits.length;
+  return [
+    `${head}${fits && hunk !== '' ? `${place}  ${hunk}` : keepEnd(place, room)}`,
+    ...(fits || hunk === '' ? [] : [`${SUSPECT_INDENT}${shortText(hunk, room)}`]),
+    ...under(shortText(suspect.reason, 400)),
+    ...suspect.lines.slice(0, LINES_SHOWN).map((line) => `${SUSPECT_INDENT}  ${codeLine(line)}`),
+    ...commits.map(({ sha, subject }) => `${SUSPECT_INDENT}${shortText(`${shortCommit(sha)} ${subject}`, room)}`),
+    ...(more > 0 ? [`${SUSPECT_INDENT}and ${formatCount(more)} more ${more === 1 ? 'commit' : 'commits'}`] : []),
+  ];
+}
+
+/** Where it stands: file and hunk, or key and file. */
+export function placeOf({ file, hunk, key }: Suspect): [place: string, hunk: string] {
+  if (key !== undefined) return [printable(file === '' ? key : `${key} (${file})`), ''];
+  return [printable(file), hunk === undefined ? '' : printable(hunk)];
+}
+
+function codeLine(line: string): string {
+  return printable(line.replaceAll('\t', '  ')).trimEnd();
+}

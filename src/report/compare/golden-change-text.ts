@@ -1,0 +1,13 @@
+/** One line for what `golden add`, `import`, `export` and `remove` did. */
+import type { GoldenChangeResult } from '../../model/results/golden.js';
+import { formatCount } from '../../model/units.js';
+
+const WORDS: Readonly<Record<GoldenChangeResult['change'], string>> = {
+  added: 'now of',
+  written: 'written, of',
+  removed: 'removed, of',
+};
+
+export function goldenChangeText({ change, name, runs, where }: GoldenChangeResult): string {
+  return `golden ${name}: ${WORDS[change]} ${formatCount(runs)} ${runs === 1 ? 'run' : 'runs'} (${where})\n`;
+}

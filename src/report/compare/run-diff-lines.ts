@@ -1,0 +1,44 @@
+/** What differs between the runs of two snapshots, or of two commits: figures, settings, versions, and what may be why. */
+import type { DiffResult } from '../../model/results/diff.js';
+import { formatCount } from '../../model/units.js';
+import { printable, wrap } from '../table.js';
+import { WIDTH } from '../text-pieces.js';
+import { checkTable } from './check-table.js';
+import { shortCommit } from './check-words.js';
+import { changedLines, suspectLines } from './difference-lines.js';
+
+const VALUES_SHOWN = 10;
+const SUSPECTS_SHOWN = 5;
+
+export function runDiffLines(result: DiffResult): string[] {
+  const { checks, config, env, versions, suspects, commits } = result;
+  // What both sides tell, but for parts that stayed as they were.
+  const judged = checks.filter(
+    ({ name, status, golden, current }) =>
+      status !== 'skipped' && (status !== 'info' || golden !== current) && (status !== 'pass' || !name.includes(':')),
+  );
+  const lines: string[] = [];
+  if (judged.length > 0)
+    lines.push('', ...checkTable(judged, { preset: 'default', explains: () => false, sides: ['a', 'b'] }));
+  lines.push(...changedLines('settings', config, VALUES_SHOWN), ...changedLines('environment', env, VALUES_SHOWN));
+  lines.push(...changedLines('versions', versions, VALUES_SHOWN));
+  if (commits !== null) lines.push('', ...commitLines(commits));
+  if (suspects.length > 0) lines.push('', 'suspects', ...suspectLines(suspects, SUSPECTS_SHOWN));
+  return lines;
+}
+
+function commitLines({ a, b, in_between, changed_files, submodules }: NonNullable<DiffResult['commits']>): string[] {
+  const count = (number: number, word: string): string => `${formatCount(number)} ${word}${number === 1 ? '' : 's'}`;
+  const moved = submodules.map(
+    ({ path, from, to }) =>
+      `${printable(path)} ${from === null ? 'added' : shortCommit(from)} → ${to === null ? 'removed' : shortCommit(to)}`,
+  );
+  return [
+    ...wrap(
+      `commits   ${shortCommit(a)} → ${shortCommit(b)}: ${count(in_between, 'commit')}, ${count(changed_files, 'changed file')}`,
+      WIDTH,
+      '          ',
+    ),
+    ...moved.map((text) => `          submodule ${text}`),
+  ];
+}

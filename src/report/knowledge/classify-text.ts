@@ -1,0 +1,56 @@
+/** One pasted text: the verdict, then what was recognised. */
+import type { ClassifyResult, LogIncident } from '../../model/results/log.js';
+import { formatBytes, formatCount } from '../../model/units.js';
+import { diagnoseText } from '../start/diagnose-text.js';
+import { printable, wrap } from '../table.js';
+import { shortText, WIDTH } from '../text-pieces.js';
+
+const MOST_INCIDENTS = 12;
+
+const FIGURES: readonly (readonly [field: keyof LogIncident, title: string])[] = [
+  ['requested_bytes', 'requested'],
+  ['total_bytes', 'total'],
+  ['free_bytes', 'free'],
+  ['process_bytes', 'this process'],
+  ['other_process_bytes', 'processes listed'],
+  ['allocated_bytes', 'allocated'],
+  ['reserved_total_bytes', 'reserved'],
+  ['reserved_unallocated_bytes', 'reserved, unallocated'],
+  ['private_pool_bytes', 'private pools'],
+  ['allowed_bytes', 'allowed'],
+];
+
+export function classifyText(result: ClassifyResult): string {
+  const { incident: _, ...verdict } = result.verdict;
+  const head = diagnoseText({
+    schema: 'mbforensics/diagnose@1',
+    run: result.source,
+    verdicts: [verdict],
+    first_failure: null,
+    ranks: null,
+    failed_sources: [],
+    advice: null,
+  });
+  if (result.incidents.length === 0) return head;
+  const lines = [`${formatCount(result.incidents.length)} failure ${result.incidents.length === 1 ? 'line' : 'lines'}`];
+  for (const [i, incident] of result.incidents.slice(0, MOST_INCIDENTS).entries()) {
+    const judged = i === result.verdict.incident && result.incidents.length > 1 ? ' · judged' : '';
+    const rank = incident.rank === null ? '' : ` · rank ${incident.rank}`;
+    const device = incident.device === null ? '' : ` · device ${incident.device}`;
+    lines.push(`  line ${formatCount(incident.line)} · ${incident.kind}${rank}${device}${judged}`);
+    const figures = FIGURES.flatMap(([field, title]) => {
+      const bytes = incident[field];
+      return typeof bytes === 'number' ? [`${title} ${formatBytes(bytes)}`] : [];
+    });
+    if (incident.self_pid !== null) figures.push(`process ${incident.self_pid} is this one`);
+    if (figures.length > 0) lines.push(...wrap(`    ${figures.join(' · ')}`, WIDTH, '    '));
+    if (incident.frame !== null)
+      lines.push(
+        `    in ${shortText(`${incident.frame.function} (${incident.frame.file}:${incident.frame.line})`, 92)}`,
+      );
+    lines.push(`    ${shortText(incident.text, 94)}`);
+  }
+  if (result.incidents.length > MOST_INCIDENTS)
+    lines.push(`  ${printable(formatCount(result.incidents.length - MOST_INCIDENTS))} more; --json shows all`);
+  return `${head}\n${lines.join('\n')}\n`;
+}

@@ -1,0 +1,40 @@
+/** Knobs by group: what each does to memory and speed, and how well that is known. */
+import type { KnobEffect, KnobRow, KnobsResult } from '../../model/results/knowledge.js';
+import { formatCount } from '../../model/units.js';
+import { printable, table } from '../table.js';
+import { shortText, UNKNOWN } from '../text-pieces.js';
+
+export function knobsText({ filter, total, groups, knobs }: KnobsResult): string {
+  const of = filter === null ? '' : ` of ${formatCount(total)} match ${printable(filter)}`;
+  const lines = [`${formatCount(knobs.length)} ${knobs.length === 1 && filter === null ? 'knob' : 'knobs'}${of}`];
+  for (const { id, title } of groups) {
+    lines.push('', title, groupTable(knobs.filter(({ group }) => group === id)));
+  }
+  if (knobs.length > 0)
+    lines.push('', 'mbforensics explain KNOB: spellings, values, evidence, what it needs and what it excludes');
+  return `${lines.join('\n')}\n`;
+}
+
+/** Widths that a line of 100 columns holds, whatever the group. */
+const NAME = 42;
+const EFFECT = 20;
+
+function groupTable(knobs: readonly KnobRow[]): string {
+  return table(
+    [{ title: 'knob' }, { title: 'memory' }, { title: 'speed' }, { title: 'evidence' }],
+    knobs.map(({ id, memory, speed, grade }) => [
+      shortText(id, NAME),
+      effect(memory).padEnd(EFFECT),
+      effect(speed).padEnd(EFFECT),
+      grade,
+    ]),
+    '  ',
+  );
+}
+
+/** The word, with the figure where it is short. */
+function effect({ effect: word, text }: KnobEffect<string>): string {
+  if (word === 'unknown') return UNKNOWN;
+  const whole = text === '' ? word : `${word}: ${text}`;
+  return whole.length <= EFFECT ? whole : word;
+}

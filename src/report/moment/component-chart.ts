@@ -1,0 +1,71 @@
+/** A stacked area of components in letters, beside the chart of allocated and reserved memory. */
+import type { TimelineComponents } from '../../model/results/timeline.js';
+import { formatBytes } from '../../model/units.js';
+import type { Component } from '../../model/vocabulary.js';
+
+/** A letter for each; what stays for long lies at the bottom. */
+const LETTERS: readonly (readonly [Component, string])[] = [
+  ['parameter', 'P'],
+  ['optimizer_state', 'O'],
+  ['gradient', 'G'],
+  ['before_recording', 'b'],
+  ['graph_pool', 'X'],
+  ['kv_cache', 'K'],
+  ['fp8_buffer', '8'],
+  ['offload_buffer', 'F'],
+  ['communication', 'C'],
+  ['moe_dispatch', 'D'],
+  ['workspace', 'W'],
+  ['checkpoint', 'S'],
+  ['input', 'I'],
+  ['activation', 'A'],
+  ['logits_loss', 'L'],
+  ['recompute', 'R'],
+  ['temporary', 't'],
+  ['unattributed', '?'],
+];
+
+/** Rows from the top down, without gutter; `topBytes` is the upper edge. */
+export function componentRows(
+  series: TimelineComponents,
+  width: number,
+  height: number,
+): { readonly rows: readonly string[]; readonly topBytes: number; readonly legend: string } {
+  const order = LETTERS.filter(([component]) => series.components.includes(component));
+  const places = order.map(([component]) => series.components.indexOf(component));
+  const slices = fold(series.bytes, width);
+  const topBytes = Math.max(1, ...slices.map((bytes) => bytes.reduce((sum, part) => sum + part, 0)));
+  const columns = slices.map((bytes) => {
+    let below = 0;
+    const edges = places.map((place) => {
+      below += bytes[place] ?? 0;
+      return below;
+    });
+    return Array.from({ length: height }, (_, row) => {
+      const middle = ((row + 0.5) / height) * topBytes;
+      const at = edges.findIndex((edge) => edge > middle);
+      return at < 0 ? ' ' : order[at]![1];
+    });
+  });
+  const rows = Array.from({ length: height }, (_, i) =>
+    columns
+      .map((column) => column[height - 1 - i])
+      .join('')
+      .trimEnd(),
+  );
+  const largest = (place: number): number => Math.max(0, ...series.bytes.map((bytes) => bytes[place] ?? 0));
+  const legend = order
+    .map(([component, letter], i) => `${letter} ${component} ≤ ${formatBytes(largest(places[i]!))}`)
+    .join(' · ');
+  return { rows, topBytes, legend };
+}
+
+/** Exactly `width` columns: stretched, or of several slices the one with the most. */
+function fold(slices: readonly (readonly number[])[], width: number): (readonly number[])[] {
+  const total = (bytes: readonly number[]): number => bytes.reduce((sum, part) => sum + part, 0);
+  return Array.from({ length: width }, (_, i) => {
+    const from = Math.floor((i * slices.length) / width);
+    const to = Math.max(from + 1, Math.ceil(((i + 1) * slices.length) / width));
+    return slices.slice(from, to).reduce((most, bytes) => (total(bytes) > total(most) ? bytes : most));
+  });
+}

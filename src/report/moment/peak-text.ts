@@ -1,0 +1,147 @@
+/** What was live at the peak, by call site and by stack. */
+
+import type { PeakDevice, PeakResult } from '../../model/results/common.js';
+import type { GroupKey, LifetimeBasis } from '../../model/results/peak.js';
+import { formatBytes, formatCount } from '../../model/units.js';
+import { keepEnd, printable, table, wrap } from '../table.js';
+import { bridgeText, memoryVizText, mosaicText } from './peer-text.js';
+
+export function peakText(result: PeakResult): string {
+  return `${result.snapshots
+    .map((snapshot) => {
+      const rank = snapshot.rank === null ? 'rank unknown' : `rank ${snapshot.rank}`;
+      const without = snapshot.devices_without_moment ?? [];
+      return [
+        `${printable(snapshot.path)} · ${rank}`,
+        ...snapshot.devices.map(deviceText),
+        ...(without.length > 0 ? ['', `  no such moment on device ${without.join(', ')}`] : []),
+        ...(snapshot.bridge === undefined ? [] : ['', bridgeText(snapshot.bridge)]),
+        ...(snapshot.mosaic === undefined ? [] : ['', mosaicText(snapshot.mosaic)]),
+        ...(snapshot.memory_viz === undefined ? [] : ['', memoryVizText(snapshot.memory_viz)]),
+      ].join('\n');
+    })
+    .join('\n\n')}\n`;
+}
+
+const TITLES: Readonly<Record<GroupKey, string>> = {
+  site: 'call site',
+  stack: 'call site of the stack',
+  module: 'module',
+  stage: 'innermost annotation at the allocation',
+  compile: 'compiled region',
+  metadata: 'user metadata',
+  stream: 'stream',
+  pool: 'pool',
+};
+const PLURALS: Readonly<Record<GroupKey, string>> = {
+  site: 'sites',
+  stack: 'stacks',
+  module: 'modules',
+  stage: 'stages',
+  compile: 'regions',
+  metadata: 'texts',
+  stream: 'streams',
+  pool: 'pools',
+};
+
+function deviceText(device: PeakDevice): string {
+  const after = device.seq === null ? 'before the first entry' : `after entry ${formatCount(device.seq)}`;
+  const basis = device.basis === 'actual' ? 'actual block sizes' : 'approximate: the trace contradicts itself';
+  const lines = [
+    '',
+    ...wrap(
+      `device ${device.device} ${momentWords(device.moment, after)}: ${formatBytes(device.active_bytes)} live in ${blocks(device.blocks)} of ${formatBytes(device.reserved_bytes)} reserved (${basis})`,
+      100,
+      '  ',
+    ),
+  ];
+  const share = (bytes: number): string =>
+    device.active_bytes === 0 ? '–' : `${((100 * bytes) / device.active_bytes).toFixed(1)} %`;
+  const lived = (bytes: number | null): string | null =>
+    bytes === null ? null : bytes === 0 ? '0' : formatBytes(bytes);
+  const rest = device.other_groups;
+  // A column that is empty throughout says nothing.
+  const unknown = [...device.groups, rest].some((group) => (group.unknown_bytes ?? 0) > 0);
+  const row = (
+    group: {
+      bytes: number;
+      count: number;
+      resident_bytes: number | null;
+      transient_bytes: number | null;
+      unknown_bytes: number | null;
+    },
+    key: string,
+  ) => [
+    formatBytes(group.bytes),
+    share(group.bytes),
+    formatCount(group.count),
+    lived(group.resident_bytes),
+    lived(group.transient_bytes),
+    ...(unknown ? [lived(group.unknown_bytes)] : []),
+    key,
+  ];
+  const rows = device.groups.flatMap((group) => {
+    const [first = '', ...more] = keyLines(group.key);
+    const blank = Array.from({ length: unknown ? 6 : 5 }, () => '');
+    return [row(group, first), ...more.map((line) => [...blank, line])];
+  });
+  if (rest.groups > 0)
+    rows.push(row(rest, `${formatCount(rest.groups)} more ${PLURALS[device.by]} (--limit 0 shows all)`));
+  lines.push(
+    table(
+      [
+        { title: 'bytes', align: 'right' },
+        { title: 'share', align: 'right' },
+        { title: 'blocks', align: 'right' },
+        { title: 'resident', align: 'right' },
+        { title: 'transient', align: 'right' },
+        ...(unknown ? [{ title: 'unknown', align: 'right' as const }] : []),
+        { title: TITLES[device.by] },
+      ],
+      rows,
+      '  ',
+    ),
+    ...wrap(lifetimeWords(device.lifetime), 98, '  ').map((line) => `  ${line}`),
+  );
+  // Stacks answer the question where the key is one of theirs; beside streams or stages they would only be long.
+  if (device.by !== 'site' && device.by !== 'stack') return lines.join('\n');
+  device.stacks.forEach((stack, i) => {
+    const origin = stack.origin === 'free_event' ? ' (stack of its free: it was allocated before the recording)' : '';
+    lines.push('', `  #${i + 1}  ${formatBytes(stack.bytes)}  ${share(stack.bytes)}  ${blocks(stack.count)}${origin}`);
+    if (stack.frames.length === 0) lines.push('      no stack recorded');
+    for (const frame of stack.frames) lines.push(`      ${keepEnd(printable(frame), 92)}`);
+  });
+  const more = device.other_stacks;
+  if (more.groups > 0)
+    lines.push('', `  ${formatCount(more.groups)} more stacks with ${formatBytes(more.bytes)} (--limit 0 shows all)`);
+  return lines.join('\n');
+}
+
+/** A key, its callers and what qualifies it, one to a line; the end of a path tells more than its start. */
+function keyLines(key: string): string[] {
+  const qualified = / \((?:freed there|autograd engine|no Python frames)[^()]*\)$/.exec(key);
+  const [site = '', ...callers] = (qualified === null ? key : key.slice(0, qualified.index)).split(' \u2190 ');
+  return [
+    keepEnd(printable(site), 66),
+    ...callers.map((caller) => `  \u2190 ${keepEnd(printable(caller), 62)}`),
+    ...(qualified === null ? [] : [` ${qualified[0]}`]),
+  ];
+}
+
+function momentWords(moment: string, after: string): string {
+  if (moment === 'dump') return 'at the dump (no trace recorded)';
+  if (moment === 'peak') return `at its peak, ${after}`;
+  return `at ${moment}, ${after}`;
+}
+
+function lifetimeWords({ rule, boundary, boundaries }: LifetimeBasis): string {
+  if (rule === 'none') return 'resident or transient: no frees were recorded that could tell';
+  if (rule === 'trace')
+    return 'resident: still live when the trace ends; transient: freed in it after this moment (no steps are marked)';
+  const marks = `${formatCount(boundaries)} ${boundaries === 1 ? 'boundary' : 'boundaries'} of ${printable(boundary ?? '')}`;
+  return `resident: outlives its step, or has lived through one; transient: freed before the step ends (${marks})`;
+}
+
+function blocks(count: number): string {
+  return `${formatCount(count)} ${count === 1 ? 'block' : 'blocks'}`;
+}

@@ -1,0 +1,155 @@
+/** The dumps of each rank in the order of time. */
+import type { SeriesSnapshot, SnapshotSeries, SnapshotSeriesResult } from '../../model/results/snapshot-series.js';
+import { formatBytes, formatCount } from '../../model/units.js';
+import { type Column, keepEnd, printable, table, wrap } from '../table.js';
+import { grouped, UNKNOWN, WIDTH } from '../text-pieces.js';
+
+/** Between dumps; a run that dumps every step has hundreds. */
+const MOST_LINES = 8;
+
+export function snapshotSeriesText(result: SnapshotSeriesResult): string {
+  return `${result.series.map((series) => seriesText(series, result.run)).join('\n\n')}\n`;
+}
+
+function seriesText(series: SnapshotSeries, run: string): string {
+  const { rank, device, snapshots } = series;
+  const count = `${formatCount(snapshots.length)} ${snapshots.length === 1 ? 'snapshot' : 'snapshots'}`;
+  const order = snapshots.length > 1 ? ` in the order of ${series.order}` : '';
+  const who = rank === null ? 'rank unknown' : `rank ${rank}`;
+  const lines = [
+    `run ${printable(run)} · ${who} · device ${device} · ${count}${order}`,
+    snapshotTable(snapshots),
+    '',
+    ...wrap(`  ${trendText(series)}`, WIDTH, '    '),
+    ...firstOf(ringLines(snapshots)).flatMap((line) => wrap(`  ${line}`, WIDTH, '    ')),
+  ];
+  if (rank === null && snapshots.length > 1) {
+    lines.push(
+      ...wrap('  no name tells a rank: these may be of several, and then no growth follows from them', WIDTH, '    '),
+    );
+  }
+  if (series.sites.length > 0) lines.push('', siteTable(series));
+  return lines.join('\n');
+}
+
+/** `run/3/snapshot#2` → `#2`: what a reader needs to name it. */
+function number({ handle }: SeriesSnapshot): string {
+  return handle.slice(handle.lastIndexOf('#'));
+}
+
+function snapshotTable(snapshots: readonly SeriesSnapshot[]): string {
+  const withPending = snapshots.some((row) => row.active_bytes !== row.allocated_bytes);
+  const withAttempts = snapshots.some((row) => row.attempt !== snapshots[0]!.attempt);
+  const columns: (Column & { readonly cell: (row: SeriesSnapshot) => string })[] = [
+    { title: '#', align: 'right', cell: (row) => number(row).slice(1) },
+    ...(withAttempts
+      ? [{ title: 'attempt', align: 'right' as const, cell: (row: SeriesSnapshot) => `${row.attempt}` }]
+      : []),
+    { title: 'step', align: 'right', cell: (row) => (row.step === null ? UNKNOWN : `${row.step}`) },
+    { title: 'trigger', cell: (row) => row.trigger },
+    { title: 'events', align: 'right', cell: (row) => (row.events === null ? UNKNOWN : formatCount(row.events)) },
+    { title: 'span', align: 'right', cell: spanText },
+    { title: 'allocated', align: 'right', cell: (row) => formatBytes(row.allocated_bytes) },
+    ...(withPending
+      ? [{ title: 'active', align: 'right' as const, cell: (row: SeriesSnapshot) => formatBytes(row.active_bytes) }]
+      : []),
+    { title: 'reserved', align: 'right', cell: (row) => formatBytes(row.reserved_bytes) },
+    { title: 'inactive', align: 'right', cell: (row) => formatBytes(row.inactive_bytes) },
+    {
+      title: 'growth',
+      align: 'right',
+      cell: (row) => (row.growth === null ? UNKNOWN : signed(row.growth.allocated_bytes)),
+    },
+  ];
+  return table(
+    columns,
+    snapshots.map((row) => columns.map((column) => column.cell(row))),
+    '  ',
+  );
+}
+
+function signed(bytes: number): string {
+  return bytes > 0 ? `+${formatBytes(bytes)}` : formatBytes(bytes);
+}
+
+function spanText(row: SeriesSnapshot): string {
+  if (row.first_time_us === null || row.last_time_us === null) return UNKNOWN;
+  return duration(row.last_time_us - row.first_time_us);
+}
+
+function duration(us: number): string {
+  return us < 10_000_000 ? `${grouped(us / 1000, 1)} ms` : `${grouped(us / 1_000_000, 1)} s`;
+}
+
+function trendText({ trend }: SnapshotSeries): string {
+  const { kind, snapshots, growth_bytes: growth, growth_per_step_bytes: perStep } = trend;
+  if (kind === 'too_few')
+    return `${snapshots} comparable ${snapshots === 1 ? 'dump tells' : 'dumps tell'} no trend: three do`;
+  const change = growth === null ? '' : ` ${signed(growth)}${perStep === null ? '' : `, ${signed(perStep)} a step`}`;
+  const over = `over ${formatCount(snapshots)} comparable dumps`;
+  switch (kind) {
+    case 'growing':
+      return `allocated grows from dump to dump:${change} ${over}`;
+    case 'settling':
+      return `allocated grows less every time, by half or less:${change} ${over}`;
+    case 'plateau':
+      return `allocated grew and then stayed:${change} ${over}`;
+    case 'steady':
+      return `allocated stays:${change} ${over}, within ${formatBytes(trend.tolerance_bytes)} from dump to dump`;
+    case 'falling':
+      return `allocated falls from dump to dump:${change} ${over}`;
+    case 'varied':
+      return `allocated rises and falls:${change} ${over}`;
+  }
+}
+
+function firstOf(lines: readonly string[]): readonly string[] {
+  const more = lines.length - MOST_LINES;
+  return more <= 0 ? lines : [...lines.slice(0, MOST_LINES), `… ${formatCount(more)} more such lines, all in --json`];
+}
+
+/** What stands between the traces: nothing, or what was lost. */
+function ringLines(snapshots: readonly SeriesSnapshot[]): string[] {
+  const pairs = snapshots.slice(1).map((row, i) => ({ row, before: snapshots[i]! }));
+  if (pairs.length > 1 && pairs.every(({ row }) => row.relation === 'continues')) {
+    return ['each trace continues the one before: nothing is lost between them'];
+  }
+  return pairs.flatMap(({ row, before }) => {
+    const [one, two] = [number(before), number(row)];
+    switch (row.relation) {
+      case 'continues':
+        return [
+          `${two} continues the trace of ${one}: ${formatCount(row.shared_entries ?? 0)} entries in both, ${formatCount(row.new_entries ?? 0)} new`,
+        ];
+      case 'gap': {
+        const { gap_us, active_bytes, reserved_bytes } = row.lost ?? { gap_us: 0, active_bytes: 0, reserved_bytes: 0 };
+        const change = `active ${signed(active_bytes)} and reserved ${signed(reserved_bytes)} meanwhile`;
+        return [`between ${one} and ${two} the ring lost ${duration(gap_us)} of entries: ${change}`];
+      }
+      case 'restart':
+        return [`${two} begins with an empty device: another process than ${one}`];
+      case 'unrelated':
+        return [`${one} and ${two} cover one time with different entries: two processes`];
+      default:
+        return [`whether ${two} continues ${one} cannot be told: no entries with times in both`];
+    }
+  });
+}
+
+function siteTable({ sites }: SnapshotSeries): string {
+  return table(
+    [
+      { title: 'change', align: 'right' },
+      { title: 'blocks', align: 'right' },
+      { title: 'now', align: 'right' },
+      { title: 'call site, first to last comparable dump' },
+    ],
+    sites.map((site) => [
+      signed(site.bytes),
+      site.blocks > 0 ? `+${formatCount(site.blocks)}` : formatCount(site.blocks),
+      formatBytes(site.last_bytes),
+      keepEnd(printable(site.site), 60),
+    ]),
+    '  ',
+  );
+}

@@ -1,0 +1,63 @@
+/** Environment variables, and which ranks differ. */
+import type { EnvResult } from '../../model/results/log.js';
+import { formatCount } from '../../model/units.js';
+import { keepEnd, printable, table, wrap } from '../table.js';
+import { rankList, rankWords, shortText, WIDTH } from '../text-pieces.js';
+
+export function envText(result: EnvResult): string {
+  const lines: string[] = [];
+  if (result.variables.length === 0) lines.push(`run ${printable(result.run)}: no environment variable was found`);
+  else {
+    const captured =
+      result.captured_ranks.length === 0
+        ? 'no environment was captured whole'
+        : `captured whole: ${rankWords(result.captured_ranks)}`;
+    lines.push(
+      `run ${printable(result.run)}: ${formatCount(result.variables.length)} variables; ${captured}`,
+      '',
+      table(
+        [{ title: 'variable' }, { title: 'value' }, { title: 'origin' }],
+        result.variables.map((variable) => [
+          keepEnd(variable.key, 36),
+          variable.value === null ? '(unset)' : shortText(variable.value, 44),
+          variable.origin,
+        ]),
+        '  ',
+      ),
+    );
+    lines.push(...differences(result));
+  }
+  // Torch records a division for every power of two, most of them off.
+  const settings = result.snapshot_settings.filter(
+    ({ key, value }) => !(key.startsWith('roundup_power2_divisions.') && (value === '0' || value === '1')),
+  );
+  if (settings.length > 0) {
+    lines.push(
+      '',
+      'recorded by the allocator in memory snapshots',
+      table(
+        [{ title: 'setting' }, { title: 'value' }, { title: 'ranks' }],
+        settings.map(({ key, value, ranks }) => [keepEnd(key, 44), shortText(value, 36), rankList(ranks, 4)]),
+        '  ',
+      ),
+    );
+  }
+  return `${lines.join('\n')}\n`;
+}
+
+function differences(result: EnvResult): string[] {
+  const lines: string[] = [];
+  for (const variable of result.variables) {
+    const distinct = new Set(variable.values.map(({ value }) => value));
+    if (distinct.size > 1) {
+      const told = variable.values.slice(0, 6).map(({ value, origin, ranks }) => {
+        const where = ranks.length === 0 ? origin : `${origin}, ${rankWords(ranks, 4)}`;
+        return `${value === null ? '(unset)' : shortText(value, 40)} (${where})`;
+      });
+      lines.push(...wrap(`  ${printable(variable.key)}: ${told.join('; ')}`, WIDTH, '    '));
+    }
+    if (variable.not_set_on.length > 0)
+      lines.push(...wrap(`  ${printable(variable.key)}: not set on ${rankWords(variable.not_set_on)}`, WIDTH, '    '));
+  }
+  return lines.length === 0 ? [] : ['', 'differences', ...lines];
+}

@@ -1,0 +1,242 @@
+/** The run at a glance, on one screen. */
+import { type LogIncident, type LogResult, type LogRun, VERSION_NAMES } from '../../model/results/log.js';
+import { formatBytes, formatCount } from '../../model/units.js';
+import { keepEnd, printable, wrap } from '../table.js';
+import {
+  bytesOr,
+  clock,
+  countOr,
+  grouped,
+  labelled,
+  rankWords,
+  shortText,
+  stepTime,
+  UNKNOWN,
+  WIDTH,
+} from '../text-pieces.js';
+import { memoryTable } from './memory-table.js';
+
+/** Lines of one screen; memory rows and failures share what the rest leaves. */
+const SCREEN = 40;
+const MOST_ATTEMPTS = 4;
+const MOST_MEMORY_ROWS = 8;
+const LEAST_MEMORY_ROWS = 2;
+/** A failure takes two lines, or three where its ranks are many. */
+const FAILURE_LINES = 3;
+const LEAST_FAILURES = 2;
+const MOST_FAILURES = 6;
+/** Versions that are named even when nothing tells them. */
+
+export function logText(result: LogResult): string {
+  const parts = result.runs.map(runText);
+  for (const failed of result.failed_sources)
+    parts.push(wrap(`not read: ${printable(failed.error.text)} (${failed.error.code})`, WIDTH, '  ').join('\n'));
+  return `${parts.join('\n\n')}\n`;
+}
+
+function runText(run: LogRun): string {
+  const hosts = run.hosts.length > 0 ? ` · ${plural(run.hosts.length, 'host')}` : '';
+  const lines = [
+    ...wrap(
+      `run ${printable(run.name)} · ${plural(run.files, 'file')} · ${plural(run.ranks_seen, 'rank')} seen${hosts} · ${plural(run.attempts.length, 'attempt')}`,
+      WIDTH,
+      '  ',
+    ),
+    ...labelled('versions', versions(run)),
+    ...labelled('device', device(run)),
+    ...labelled('layout', layout(run)),
+    ...labelled('allocator', allocator(run)),
+    ...attempts(run),
+    ...iterations(run),
+  ];
+  if (run.phases.length > 0) lines.push(...labelled('phases', phases(run)));
+  const groups = fold(run);
+  const last = firstLines(run);
+  const free =
+    SCREEN - lines.length - last.length - (run.memory_groups.length > 0 ? 2 : 1) - (groups.length > 0 ? 2 : 1);
+  const failures = Math.min(groups.length, LEAST_FAILURES);
+  const rows = Math.max(LEAST_MEMORY_ROWS, Math.min(MOST_MEMORY_ROWS, free - failures * FAILURE_LINES));
+  const memory = memoryLines(run, rows);
+  const left = Math.floor((SCREEN - lines.length - last.length - memory.length - 2) / FAILURE_LINES);
+  lines.push(...memory, ...failureLines(run, groups, Math.max(1, Math.min(MOST_FAILURES, left))), ...last);
+  return lines.join('\n');
+}
+
+function memoryLines(run: LogRun, mostRows: number): string[] {
+  if (run.memory_groups.length === 0) return labelled('memory', `${UNKNOWN} (no memory line)`);
+  const after = run.memory_groups.reduce<number | null>(
+    (latest, { iteration }) => (iteration === null ? latest : Math.max(latest ?? 0, iteration)),
+    null,
+  );
+  return [
+    ...labelled(
+      'memory',
+      `${plural(run.memory_records, 'figure')} of memory lines${after === null ? '' : `, the last after iteration ${formatCount(after)}`}`,
+    ),
+    ...memoryTable(run.memory_groups, mostRows, '    ').split('\n'),
+  ];
+}
+
+function plural(count: number, word: string): string {
+  return `${formatCount(count)} ${word}${count === 1 ? '' : 's'}`;
+}
+
+function versions(run: LogRun): string {
+  const texts = VERSION_NAMES.flatMap((name) => {
+    const version = run.versions[name];
+    return version === null ? [] : [`${name} ${shortText(version, 30)}`];
+  });
+  for (const [what, commit] of Object.entries(run.commits).slice(0, 3))
+    texts.push(`commit${what === 'run' ? '' : ` of ${shortText(what, 20)}`} ${shortText(commit, 12)}`);
+  return texts.length === 0 ? 'none printed' : texts.join(' · ');
+}
+
+function device({ gpu }: LogRun): string {
+  return `${gpu.name === null ? UNKNOWN : shortText(gpu.name, 40)} · ${bytesOr(gpu.total_bytes)} · count ${countOr(gpu.count)}`;
+}
+
+function layout(run: LogRun): string {
+  const { tp, pp, vpp, cp, ep, etp, dp } = run.parallel;
+  const experts = ep === null || ep === 1 ? '' : ` · EP ${ep}${etp === null ? '' : `, ETP ${etp}`}`;
+  const virtual = vpp === null || vpp === 1 ? '' : ` · VPP ${vpp}`;
+  return `world ${countOr(run.world_size)} · TP ${countOr(tp)} · PP ${countOr(pp)}${virtual} · CP ${countOr(cp)} · DP ${countOr(dp)}${experts}`;
+}
+
+function allocator(run: LogRun): string {
+  if (run.allocator_conf === null) return `${UNKNOWN} (no variable and no snapshot tells its settings)`;
+  const origin = run.origins['allocator_conf'] ?? '';
+  return `${run.allocator_conf === '' ? 'no settings' : shortText(run.allocator_conf, 100)}  [${shortText(origin, 80)}]`;
+}
+
+function attempts(run: LogRun): string[] {
+  if (run.attempts.length < 2 && run.attempts.every(({ time_us }) => time_us === null)) return [];
+  const shown = run.attempts.length <= MOST_ATTEMPTS ? run.attempts : run.attempts.slice(-MOST_ATTEMPTS);
+  const lines = shown.map((attempt) => {
+    const reached =
+      attempt.iteration_lines === 0
+        ? 'no iteration line'
+        : `iterations ${countOr(attempt.first_iteration)} to ${countOr(attempt.last_iteration)}`;
+    const phase = attempt.last_phase === null ? '' : `, last phase ${attempt.last_phase.replaceAll('_', ' ')}`;
+    const failed = attempt.incidents === 0 ? '' : `, ${plural(attempt.incidents, 'failure line')}`;
+    const time = attempt.time_us === null ? '' : ` from ${clock(attempt.time_us)}`;
+    return `${attempt.attempt}${time}: ${reached}${phase}${failed}`;
+  });
+  if (shown.length < run.attempts.length) lines.unshift(`… ${run.attempts.length - shown.length} earlier`);
+  return lines.flatMap((text, i) => labelled(i === 0 ? 'attempts' : '', shortText(text, 86)));
+}
+
+function iterations({ iterations: all }: LogRun): string[] {
+  if (all.count === 0) return labelled('iterations', `${UNKNOWN} (no iteration line)`);
+  const target = all.target === null ? '' : ` of ${formatCount(all.target)}`;
+  const order = all.monotonic === false ? ', not rising throughout' : '';
+  const bad = [
+    (all.skipped_iterations ?? 0) > 0 ? `${formatCount(all.skipped_iterations!)} skipped` : '',
+    (all.nan_iterations ?? 0) > 0 ? `${formatCount(all.nan_iterations!)} NaN` : '',
+  ].filter((text) => text !== '');
+  const lines = labelled(
+    'iterations',
+    `${plural(all.count, 'line')}${all.copies > 0 ? ` (${formatCount(all.copies)} more in second files)` : ''}, ${countOr(all.first)} to ${countOr(all.last)}${target}${order}${bad.length === 0 ? '' : ` · ${bad.join(', ')}`}`,
+  );
+  const { steady } = all;
+  if (steady.timed > 0) {
+    lines.push(
+      ...labelled(
+        'step time',
+        `median ${stepTime(steady.median_step_ms)}, p95 ${stepTime(steady.p95_step_ms)}, max ${stepTime(steady.max_step_ms)} without the first line of each attempt (all: median ${stepTime(all.median_step_ms)})`,
+      ),
+    );
+  } else if (all.timed > 0) {
+    lines.push(...labelled('step time', `median ${stepTime(all.median_step_ms)}, of first lines of attempts only`));
+  }
+  const tflops = steady.median_tflops_per_gpu ?? all.median_tflops_per_gpu;
+  if (tflops !== null) lines.push(...labelled('throughput', `median ${grouped(tflops, 1)} TFLOP/s/GPU`));
+  return lines;
+}
+
+function phases(run: LogRun): string {
+  const last = run.attempts.at(-1)?.attempt;
+  const shown = run.phases.filter(({ attempt, phase }) => attempt === last && phase !== 'unknown');
+  const texts = shown.map(
+    ({ phase, count }) => `${phase.replaceAll('_', ' ')}${count > 1 ? ` ×${formatCount(count)}` : ''}`,
+  );
+  return texts.length === 0 ? UNKNOWN : texts.slice(0, 12).join(' → ');
+}
+
+/** Failure lines of one attempt and kind. */
+interface Folded {
+  readonly first: LogIncident;
+  readonly incidents: LogIncident[];
+}
+
+/** In the order of the first of each; the first failure's own group leads. */
+function fold(run: LogRun): Folded[] {
+  const groups = new Map<string, Folded>();
+  const lead = run.first_failure === null ? undefined : run.incidents[run.first_failure.incident];
+  for (const incident of lead === undefined
+    ? run.incidents
+    : [lead, ...run.incidents.filter((other) => other !== lead)]) {
+    const key = `${incident.attempt ?? ''} ${incident.kind}`;
+    const known = groups.get(key);
+    if (known === undefined) groups.set(key, { first: incident, incidents: [incident] });
+    else known.incidents.push(incident);
+  }
+  return [...groups.values()];
+}
+
+function place(file: string, line: number): string {
+  return `[${keepEnd(printable(file), 60)} line ${formatCount(line)}]`;
+}
+
+function failureLines(run: LogRun, groups: readonly Folded[], most: number): string[] {
+  if (groups.length === 0) return labelled('failures', 'none found');
+  const several = run.attempts.length > 1;
+  const copies = run.incidents.filter(({ copy_of }) => copy_of !== null).length;
+  const again = copies === 0 ? '' : ` (and ${formatCount(copies)} that stand in a second file)`;
+  const lines = [`  failures    ${plural(run.incidents.length - copies, 'line')}${again}`];
+  for (const { first, incidents } of groups.slice(0, most)) {
+    const times = incidents.length > 1 ? ` ×${formatCount(incidents.length)}` : '';
+    const attempt = several && first.attempt !== null ? ` · attempt ${first.attempt}` : '';
+    const wanted = first.requested_bytes === null ? '' : ` · wanted ${formatBytes(first.requested_bytes)}`;
+    const free = first.free_bytes === null ? '' : `, ${formatBytes(first.free_bytes)} free`;
+    const when = first.iteration === null ? '' : ` · after iteration ${formatCount(first.iteration)}`;
+    const ranks = rankWords(
+      incidents.map(({ rank }) => rank),
+      4,
+    );
+    lines.push(
+      ...wrap(`    ${first.kind}${times} · ${ranks}${attempt}${wanted}${free}${when}`, WIDTH, '      ').slice(0, 2),
+    );
+    lines.push(`      ${shortText(first.text, WIDTH - 6)}`);
+  }
+  if (groups.length > most) {
+    const rest = groups
+      .slice(MOST_FAILURES)
+      .map(({ first, incidents }) => `${first.kind} ×${formatCount(incidents.length)}`);
+    lines.push(`    ${shortText(`and ${rest.join(', ')}`, WIDTH - 4)}`);
+  }
+  return lines;
+}
+
+function firstLines(run: LogRun): string[] {
+  const lines: string[] = [];
+  const first = run.first_failure;
+  if (first !== null) {
+    const device = first.device === null ? '' : `, device ${first.device}`;
+    const host = first.host === null ? '' : ` on ${shortText(first.host, 30)}`;
+    const time = first.time === null ? '' : ` at ${shortText(first.time, 30)}`;
+    lines.push(
+      ...labelled(
+        'first',
+        `${first.kind} of ${first.rank === null ? 'an unknown rank' : `rank ${first.rank}`}${device}${host}${time} ${place(first.file, first.line)}: ${printable(first.why)}`,
+      ),
+    );
+    if (first.also_failed.length > 0) lines.push(...labelled('also failed', rankWords(first.also_failed, 6)));
+    if (first.victims.length > 0 || first.secondary > 0) {
+      const victims = first.victims.length === 0 ? 'no other rank' : rankWords(first.victims, 6);
+      lines.push(
+        ...labelled('victims', `${victims}; ${plural(first.secondary, 'failure line')} that only follow or report`),
+      );
+    }
+  }
+  return lines;
+}

@@ -1,0 +1,164 @@
+/** Memory lines by rank and metric. */
+import type { MemoryMetricResult, MemoryRank, MemoryResult } from '../../model/results/log.js';
+import { formatBytes, formatCount } from '../../model/units.js';
+import { printable, table, wrap } from '../table.js';
+import { bytesOr, countOr, figure, rankList, rankWords, UNKNOWN, WIDTH } from '../text-pieces.js';
+
+/** More rows than a reader reads; `--rank` and `--json` have the rest. */
+const MOST_RANKS = 32;
+const MOST_RECORDS = 200;
+
+export function memoryText(result: MemoryResult): string {
+  if (result.ranks.length === 0)
+    return `${[`run ${printable(result.run)}: no memory line`, ...sampledLines(result)].join('\n')}\n`;
+  const lines = [`run ${printable(result.run)}: last and largest figures of the memory lines`];
+  const attempts = [...new Set(result.ranks.map(({ attempt }) => attempt))];
+  for (const attempt of attempts) {
+    const ranks = result.ranks.filter((rank) => rank.attempt === attempt);
+    const title = attempts.length > 1 ? `attempt ${attempt}` : undefined;
+    lines.push('', ...(title === undefined ? [] : [title]), rankTable(ranks, result.records !== null));
+    if (ranks.length > MOST_RANKS)
+      lines.push(`  ${formatCount(ranks.length - MOST_RANKS)} more ranks; --rank N or --json shows them`);
+    const stages = result.stages.filter((stage) => stage.attempt === attempt);
+    if (stages.length > 1) {
+      const metrics = [...new Set(stages.flatMap(({ max }) => Object.keys(max)))]
+        .filter((name) => name.startsWith('max_') || name === 'device_used')
+        .slice(0, 4);
+      lines.push(
+        '',
+        table(
+          [
+            { title: 'stage', align: 'right' },
+            { title: 'ranks', align: 'right' },
+            ...metrics.map((name) => ({ title: name.replaceAll('_', ' '), align: 'right' as const })),
+          ],
+          stages.map((stage) => [stage.stage, stage.ranks, ...metrics.map((name) => bytesOr(stage.max[name]))]),
+          '  ',
+        ),
+      );
+    }
+  }
+  if (result.layout_origin === null) lines.push('', '  stages unknown: no line tells the parallel sizes');
+  if (result.flags.length > 0) lines.push('');
+  for (const flag of result.flags) {
+    const where = `${attempts.length > 1 ? `attempt ${flag.attempt}, ` : ''}${rankWords(flag.ranks)}`;
+    lines.push(...wrap(`  ${flag.kind.replaceAll('_', ' ')} · ${where}: ${printable(flag.text)}`, WIDTH, '    '));
+  }
+  if (result.records !== null) lines.push('', recordsTable(result.records));
+  if (result.sampled !== null) lines.push('', ...sampledLines(result));
+  return `${lines.join('\n')}\n`;
+}
+
+function sampledLines({ sampled }: MemoryResult): string[] {
+  if (sampled === null) return [];
+  const { devices, samples, files, max_used_bytes: bytes } = sampled;
+  const where = files.length === 1 ? printable(files[0]!) : `${formatCount(files.length)} files`;
+  return wrap(
+    `  sampled, and so kept apart: ${formatCount(samples)} samples of ${formatCount(devices)} ${devices === 1 ? 'device' : 'devices'} (${where}), at most ${formatBytes(bytes)} in use; peaks between two samples are not in it: mbforensics outside`,
+    WIDTH,
+    '  ',
+  );
+}
+
+/** A row a rank with the metrics that matter; with one rank asked for, a row a metric. */
+function rankTable(ranks: readonly MemoryRank[], inFull: boolean): string {
+  if (inFull) {
+    return table(
+      [
+        { title: 'metric' },
+        { title: 'samples', align: 'right' },
+        { title: 'iterations', align: 'right' },
+        { title: 'last', align: 'right' },
+        { title: 'largest', align: 'right' },
+        { title: 'growth/iteration', align: 'right' },
+      ],
+      ranks.flatMap((rank) =>
+        rank.metrics.map((metric) => [
+          metric.metric,
+          formatCount(metric.samples),
+          metric.first_iteration === null ? UNKNOWN : `${metric.first_iteration}-${metric.last_iteration}`,
+          amount(metric.last_bytes, metric.last_value),
+          amount(metric.max_bytes, metric.max_value),
+          metric.growth_bytes_per_iteration === null
+            ? UNKNOWN
+            : formatBytes(Math.round(metric.growth_bytes_per_iteration)),
+        ]),
+      ),
+      '  ',
+    );
+  }
+  const find = (rank: MemoryRank, name: string): MemoryMetricResult | undefined =>
+    rank.metrics.find(({ metric }) => metric === name);
+  const present = (name: string): boolean => ranks.some((rank) => find(rank, name) !== undefined);
+  const last = ['allocated', 'reserved'].filter(present);
+  // What nvidia-smi saw before the run began tells nothing.
+  const isUsed = ranks.some((rank) => (find(rank, 'device_used')?.max_bytes ?? 0) > 0);
+  const largest = ['max_allocated', 'max_reserved', ...(isUsed ? ['device_used'] : [])].filter(present);
+  const counts = ['alloc_retries', 'ooms'].filter(present);
+  const known = new Set([...last, ...largest, ...counts]);
+  // A producer of its own words: then its words are shown.
+  const others = [...new Set(ranks.flatMap(({ metrics }) => metrics.map(({ metric }) => metric)))]
+    .filter((name) => !known.has(name))
+    .slice(0, known.size === 0 ? 4 : 0);
+  const hasStages = ranks.some(({ position }) => position !== null);
+  const growthOf = (rank: MemoryRank): number | null => find(rank, 'allocated')?.growth_bytes_per_iteration ?? null;
+  const hasGrowth = ranks.some((rank) => growthOf(rank) !== null);
+  return table(
+    [
+      { title: 'rank', align: 'right' },
+      ...(hasStages ? [{ title: 'stage', align: 'right' as const }] : []),
+      { title: 'lines', align: 'right' },
+      ...[...last, ...largest, ...counts, ...others].map((name) => ({
+        title: name
+          .replace(/^max_/, 'peak ')
+          .replace(/^alloc_/, '')
+          .replaceAll('_', ' '),
+        align: 'right' as const,
+      })),
+      ...(hasGrowth ? [{ title: 'growth/iteration', align: 'right' as const }] : []),
+    ],
+    ranks.slice(0, MOST_RANKS).map((rank) => {
+      const growth = growthOf(rank);
+      return [
+        rank.rank === null && rank.device !== null ? `device ${rank.device}` : rankList([rank.rank]),
+        ...(hasStages ? [countOr(rank.position?.pp)] : []),
+        formatCount(Math.max(...rank.metrics.map(({ samples }) => samples))),
+        ...last.map((name) => bytesOr(find(rank, name)?.last_bytes)),
+        ...largest.map((name) => bytesOr(find(rank, name)?.max_bytes)),
+        ...counts.map((name) => countOr(find(rank, name)?.max_value)),
+        ...others.map((name) => amount(find(rank, name)?.last_bytes ?? null, find(rank, name)?.last_value)),
+        ...(hasGrowth ? [growth === null ? UNKNOWN : formatBytes(Math.round(growth))] : []),
+      ];
+    }),
+    '  ',
+  );
+}
+
+function amount(bytes: number | null, value: number | undefined): string {
+  return bytes === null ? figure(value) : formatBytes(bytes);
+}
+
+function recordsTable(records: NonNullable<MemoryResult['records']>): string {
+  const shown = records.slice(-MOST_RECORDS);
+  const rows = table(
+    [
+      { title: 'iteration', align: 'right' },
+      { title: 'moment' },
+      { title: 'metric' },
+      { title: 'bytes', align: 'right' },
+      { title: 'printed', align: 'right' },
+      { title: 'line', align: 'right' },
+    ],
+    shown.map((record) => [
+      countOr(record.iteration),
+      (record.moment ?? UNKNOWN).slice(0, 30),
+      record.metric,
+      countOr(record.bytes),
+      `${figure(record.value)} ${record.unit}`,
+      formatCount(record.line),
+    ]),
+    '  ',
+  );
+  const rest = records.length - shown.length;
+  return rest === 0 ? rows : `${rows}\n  ${formatCount(rest)} earlier figures; --json shows all`;
+}

@@ -1,0 +1,172 @@
+/** The screen of `mbforensics nsys`. */
+import type { NsysReport, NsysResult } from '../../model/results/nsys.js';
+import { formatBytes, formatCount } from '../../model/units.js';
+import { keepEnd, printable, table } from '../table.js';
+import { bytesOr, countOr, labelled, shortText, UNKNOWN } from '../text-pieces.js';
+import { accountLines } from './nsys/account-lines.js';
+import { comparisonLines } from './nsys/comparison-lines.js';
+import { duration, more, type NsysLook, right, seconds } from './nsys/pieces.js';
+import { copyLines, curveLines, kernelLines, rangeLines, stepLines } from './nsys/work-lines.js';
+
+export function nsysText(result: NsysResult, look: NsysLook): string {
+  const lines: string[] = [];
+  if (result.against === undefined) for (const report of result.reports) lines.push(...reportLines(report, look), '');
+  for (const { path, time_ns, stacks } of result.at ?? []) {
+    lines.push(`${printable(path)} at ${seconds(time_ns)}`);
+    if (stacks.length === 0) lines.push('  no NVTX range is open then');
+    for (const { pid, tid, thread, ranges } of stacks) {
+      const who = `  process ${pid ?? UNKNOWN}${tid === null ? '' : `, thread ${tid}${thread === null ? '' : ` ${printable(thread)}`}`}`;
+      lines.push(who);
+      for (const [depth, { text, start_ns, end_ns }] of ranges.entries()) {
+        const length = end_ns === null ? 'never ended' : duration(end_ns - start_ns);
+        const indent = Math.min(depth, 20) * 2;
+        lines.push(`    ${' '.repeat(indent)}${shortText(text, 70 - indent)}  (from ${seconds(start_ns)}, ${length})`);
+      }
+    }
+    lines.push('');
+  }
+  for (const { path, text, work } of result.range_work ?? []) lines.push(...rangeLines(path, text, work, look), '');
+  for (const { path, series } of result.curves ?? []) lines.push(...curveLines(path, series), '');
+  if (result.against !== undefined) lines.push(...comparisonLines(result.against, look));
+  while (lines.at(-1) === '') lines.pop();
+  return lines.join('\n');
+}
+
+function reportLines(report: NsysReport, look: NsysLook): string[] {
+  const lines = [headline(report)];
+  const facts = [
+    ...(report.gpus.length === 0 ? [] : [gpuWords(report.gpus)]),
+    ...(report.host === null ? [] : [`host ${printable(report.host)}`]),
+    ...(report.started_at === null ? [] : [`from ${report.started_at.slice(0, 19).replace('T', ' ')} UTC`]),
+    ...(report.duration_ns === null ? [] : [`over ${duration(report.duration_ns)}`]),
+  ];
+  if (facts.length > 0) lines.push(...labelled('captured', facts.join(' · ')));
+  const working = report.processes.filter(({ devices }) => devices.length > 0);
+  if (working.length > 0) lines.push(...labelled('processes', working.map(processWords).join(', ')));
+  const counts = [
+    `${countOr(report.nvtx_ranges)} NVTX ranges`,
+    `${countOr(report.kernels)} kernels`,
+    `${countOr(report.copies)} copies`,
+  ];
+  lines.push(...labelled('events', counts.join(' · ')));
+  if (report.failed_calls !== null && report.failed_calls.length > 0) lines.push('', ...failedLines(report, look));
+  for (const account of report.accounts ?? []) lines.push('', ...accountLines(account, look));
+  if (report.device_memory !== null && report.device_memory.length > 0) lines.push('', ...memoryLines(report, look));
+  lines.push(...callLines(report, look));
+  if (report.steps.length > 0 || (report.budgets ?? []).length > 0) lines.push('', ...stepLines(report));
+  if ((report.copy_groups ?? []).length > 0) lines.push('', ...copyLines(report, look));
+  if ((report.kernel_groups ?? []).length > 0) lines.push('', ...kernelLines(report, look));
+  for (const { severity, text } of report.diagnostics.slice(0, Math.min(look.limit, 3))) {
+    lines.push(...labelled(severity, shortText(text, 160)));
+  }
+  const left = report.diagnostics.length - Math.min(look.limit, 3);
+  if (left > 0) lines.push(`  ${''.padEnd(12)}and ${left} more findings of the profiler`);
+  for (const { what, option } of report.missing) lines.push(...labelled('not captured', `${what}: add ${option}`, 14));
+  return lines;
+}
+
+/** `8 × NVIDIA H100 80GB HBM3 79.11 GiB`. */
+function gpuWords(gpus: NsysReport['gpus']): string {
+  const counts = new Map<string, number>();
+  for (const { name, total_bytes } of gpus) {
+    const words = `${name === null ? 'GPU' : printable(name)} ${bytesOr(total_bytes)}`;
+    counts.set(words, (counts.get(words) ?? 0) + 1);
+  }
+  return [...counts].map(([words, count]) => (count === 1 ? words : `${count} × ${words}`)).join(', ');
+}
+
+function headline({ path, form, nsys_version, schema_version, rank }: NsysReport): string {
+  const version = nsys_version === null ? '' : ` · nsys ${printable(nsys_version)}`;
+  const schema = schema_version === null ? '' : ` (schema ${printable(schema_version)})`;
+  return `${printable(path)} · ${form}${version}${schema}${rank === null ? '' : ` · rank ${rank}`}`;
+}
+
+function processWords({ pid, name, rank, devices }: NsysReport['processes'][number]): string {
+  const who = `${pid}${name === null ? '' : ` ${keepEnd(printable(name), 30)}`}`;
+  return `${who}${rank === null ? '' : ` rank ${rank}`} on device ${devices.join(', ')}`;
+}
+
+function failedLines({ failed_calls }: NsysReport, { limit }: NsysLook): string[] {
+  const calls = failed_calls ?? [];
+  const rows = calls
+    .slice(0, limit)
+    .map(({ api, error, return_value, count, first_ns, last_ns, pid }) => [
+      printable(api),
+      error ?? `error ${return_value}`,
+      formatCount(count),
+      seconds(first_ns),
+      seconds(last_ns),
+      pid,
+    ]);
+  const columns = [
+    { title: 'failed call' },
+    { title: 'error' },
+    { title: 'times', align: 'right' as const },
+    { title: 'first', align: 'right' as const },
+    { title: 'last', align: 'right' as const },
+    { title: 'process', align: 'right' as const },
+  ];
+  return [table(columns, rows, '  '), ...more(calls.length, limit)];
+}
+
+function memoryLines({ device_memory }: NsysReport, { limit }: NsysLook): string[] {
+  const all = device_memory ?? [];
+  const rows = all
+    .slice(0, limit)
+    .map((row) => [
+      row.pid,
+      row.device,
+      row.kind,
+      formatBytes(row.peak_bytes),
+      seconds(row.peak_ns),
+      formatBytes(row.end_bytes),
+      row.before_bytes === 0 ? UNKNOWN : formatBytes(row.before_bytes),
+      formatCount(row.allocations),
+      formatCount(row.frees),
+    ]);
+  const columns = [
+    right('process'),
+    right('device'),
+    { title: 'kind' },
+    right('peak'),
+    right('at'),
+    right('end'),
+    right('from before'),
+    right('allocations'),
+    right('frees'),
+  ];
+  return [table(columns, rows, '  '), ...more(all.length, limit)];
+}
+
+function callLines({ memory_calls, storms }: NsysReport, { limit }: NsysLook): string[] {
+  const calls = (memory_calls ?? []).filter(({ busy_ns, failed }) => busy_ns > 0 || failed > 0);
+  if (calls.length === 0) return [];
+  const rows = calls
+    .slice(0, limit)
+    .map((call) => [
+      printable(call.api),
+      call.pid,
+      formatCount(call.count),
+      call.per_step === null ? UNKNOWN : call.per_step.toFixed(1),
+      formatCount(call.failed),
+      duration(call.busy_ns),
+      duration(call.longest_ns),
+    ]);
+  const columns = [
+    { title: 'calls for memory' },
+    right('process'),
+    right('times'),
+    right('a step'),
+    right('failed'),
+    right('time'),
+    right('longest'),
+  ];
+  const lines = ['', table(columns, rows, '  '), ...more(calls.length, limit)];
+  const retries = (storms ?? []).filter(({ is_retry }) => is_retry).length;
+  if ((storms ?? []).length > 0) {
+    const busy = (storms ?? []).reduce((sum, { busy_ns }) => sum + busy_ns, 0);
+    const words = `${storms!.length} ${storms!.length === 1 ? 'burst' : 'bursts'} of frees, ${duration(busy)} in all; ${retries} of them after an allocation that failed (the cache was emptied to try again)`;
+    lines.push(...labelled('thrashing', words));
+  }
+  return lines;
+}

@@ -1,0 +1,98 @@
+/** Whose the driver's memory of one process and device is. */
+import { DRIVER_OWNER_WORDS, type DriverOwner, type NsysDriverAccount } from '../../../model/results/nsys.js';
+import { formatBytes, formatCount } from '../../../model/units.js';
+import { printable, table, wrap } from '../../table.js';
+import { shortText, UNKNOWN, WIDTH } from '../../text-pieces.js';
+import { more, type NsysLook, seconds } from './pieces.js';
+
+export function accountLines(account: NsysDriverAccount, { limit }: NsysLook): string[] {
+  const { pid, device, rank, moments, groups } = account;
+  const who = `process ${pid ?? UNKNOWN}${rank === null ? '' : ` rank ${rank}`} device ${device ?? UNKNOWN}`;
+  const lines = [`  the driver's memory of ${who}`];
+  const owners = [...new Set(moments.flatMap(({ shares }) => shares.map(({ owner }) => owner)))];
+  const at = (moment: (typeof moments)[number], owner: DriverOwner): string => {
+    const bytes = moment.shares.find((share) => share.owner === owner)?.bytes;
+    return bytes === undefined ? UNKNOWN : formatBytes(bytes);
+  };
+  const columns = [
+    { title: '' },
+    ...moments.map(({ moment, time_ns }) => ({ title: `${moment} ${seconds(time_ns)}`, align: 'right' as const })),
+  ];
+  const rows = [
+    ...owners.map((owner) => [DRIVER_OWNER_WORDS[owner], ...moments.map((moment) => at(moment, owner))]),
+    ['sum', ...moments.map(({ total_bytes }) => formatBytes(total_bytes))],
+  ];
+  lines.push(table(columns, rows, '    '));
+  for (const { moment, ranges } of moments) {
+    for (const { thread, tid, texts } of ranges.slice(0, 4)) {
+      lines.push(
+        ...wrap(
+          `    at the ${moment}: ${shortText(texts.join(' › '), 150)} (thread ${thread === null ? (tid ?? UNKNOWN) : printable(thread)})`,
+          WIDTH,
+          '      ',
+        ),
+      );
+    }
+  }
+  const outside = groups.filter(({ owner }) => owner !== 'torch');
+  if (outside.length > 0) {
+    lines.push('', `    outside PyTorch, by what made it`);
+    const shown = outside
+      .slice(0, limit)
+      .map((group) => [
+        formatBytes(group.live_at_peak_bytes),
+        group.live_at_oom_bytes === null ? UNKNOWN : formatBytes(group.live_at_oom_bytes),
+        formatBytes(group.allocated_bytes),
+        formatCount(group.allocations),
+        DRIVER_OWNER_WORDS[group.owner],
+        printable(group.api ?? UNKNOWN),
+        shortText(group.ranges.length > 0 ? group.ranges.slice(-2).join(' › ') : (group.thread ?? UNKNOWN), 34),
+      ]);
+    const titles = ['at peak', 'at oom', 'allocated', 'times'].map((title) => ({ title, align: 'right' as const }));
+    lines.push(table([...titles, { title: 'whose' }, { title: 'call' }, { title: 'range or thread' }], shown, '    '));
+    lines.push(...more(outside.length, limit));
+  }
+  lines.push(...basisLines(account));
+  return lines;
+}
+
+function basisLines({ snapshot, alignment, torch_unseen_bytes, vmm_calls }: NsysDriverAccount): string[] {
+  const lines: string[] = [];
+  if (snapshot === null) {
+    lines.push(
+      ...wrap("    no memory snapshot of this process: which of it is PyTorch's is only guessed", WIDTH, '    '),
+    );
+  } else if (alignment !== null) {
+    const clocks =
+      alignment.by === 'nominal'
+        ? `clocks taken at their word (${alignment.pairs} segments found once on both sides)`
+        : `clocks laid side by side by ${alignment.pairs} segments${apart(alignment.correction_us ?? 0)}, ±${Math.round(alignment.error_us ?? 0)} µs`;
+    lines.push(...wrap(`    segments of ${printable(snapshot)}; ${clocks}`, WIDTH, '    '));
+  }
+  if ((torch_unseen_bytes ?? 0) > 0) {
+    lines.push(
+      ...wrap(
+        `    ${formatBytes(torch_unseen_bytes ?? 0)} of PyTorch's reserve were taken before the capture, or page by page: no allocation of the driver is behind them`,
+        WIDTH,
+        '    ',
+      ),
+    );
+  }
+  if (vmm_calls > 0) {
+    lines.push(
+      ...wrap(
+        `    ${formatCount(vmm_calls)} calls mapped memory page by page (cuMemCreate, cuMemMap): such memory is in none of these sums`,
+        WIDTH,
+        '    ',
+      ),
+    );
+  }
+  return lines;
+}
+
+/** A report without a clock of its own is years apart, which says nothing. */
+const MOST_APART_US = 86_400e6;
+
+function apart(correctionUs: number): string {
+  return Math.abs(correctionUs) > MOST_APART_US ? '' : `, ${Math.round(correctionUs)} µs apart`;
+}

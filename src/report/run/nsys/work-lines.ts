@@ -1,0 +1,143 @@
+/** What devices did: steps, copies, kernels, work inside ranges, and memory over time. */
+import type { NsysBudget, NsysMemoryCurve, NsysRangeWork, NsysReport } from '../../../model/results/nsys.js';
+import { formatBytes, formatCount } from '../../../model/units.js';
+import { printable, table } from '../../table.js';
+import { bytesOr, labelled, shortText, UNKNOWN } from '../../text-pieces.js';
+import { duration, more, type NsysLook, right, seconds } from './pieces.js';
+
+export function stepLines({ steps, steps_by, budgets }: NsysReport): string[] {
+  const lines: string[] = [];
+  if (steps_by === null)
+    lines.push(
+      ...labelled(
+        'steps',
+        'none known: no range names them and none recurs; times are from the first to the last work of a device',
+      ),
+    );
+  else {
+    const own = steps.filter(({ pid }) => pid === steps[0]!.pid);
+    const lengths = own.map(({ start_ns, end_ns }) => end_ns - start_ns).sort((a, b) => a - b);
+    const how = {
+      range: 'ranges',
+      anchor: 'from the end of one to the next',
+      recurring: 'recurring ranges',
+      period: 'from one to the next',
+    }[steps_by.by];
+    lines.push(
+      ...labelled(
+        'steps',
+        `${own.length} (${how} "${shortText(steps_by.text, 50)}"), ${own[0]!.index} to ${own.at(-1)!.index}, median ${duration(lengths[lengths.length >> 1] ?? 0)}`,
+      ),
+    );
+  }
+  const rows = (budgets ?? []).map(({ pid, device, per_step }) => [pid, device, ...budgetCells(per_step)]);
+  if (rows.length > 0) {
+    const title = steps_by === null ? 'capture' : 'step';
+    lines.push(
+      table(
+        [
+          right('process'),
+          right('device'),
+          right(title),
+          right('compute'),
+          right('communication alone'),
+          right('copy alone'),
+          right('idle'),
+        ],
+        rows,
+        '  ',
+      ),
+    );
+  }
+  return lines;
+}
+
+function budgetCells({
+  window_ns,
+  compute_ns,
+  exposed_communication_ns,
+  exposed_copy_ns,
+  idle_ns,
+}: NsysBudget): string[] {
+  const share = (ns: number): string =>
+    `${duration(ns)} ${window_ns > 0 ? `${((100 * ns) / window_ns).toFixed(0)} %` : ''}`.trim();
+  return [
+    duration(window_ns),
+    share(compute_ns),
+    share(exposed_communication_ns),
+    share(exposed_copy_ns),
+    share(idle_ns),
+  ];
+}
+
+export function copyLines({ copy_groups }: NsysReport, { limit }: NsysLook): string[] {
+  const groups = copy_groups ?? [];
+  const rows = groups
+    .slice(0, limit)
+    .map(({ operation, direction, source_kind, target_kind, count, bytes, busy_ns }) => [
+      operation === 'memset' ? 'set' : (direction ?? UNKNOWN).replaceAll('_', ' '),
+      operation === 'memset' ? (target_kind ?? UNKNOWN) : `${source_kind ?? UNKNOWN} → ${target_kind ?? UNKNOWN}`,
+      formatCount(count),
+      formatBytes(bytes),
+      duration(busy_ns),
+      busy_ns > 0 ? `${((bytes / busy_ns) * (1e9 / 2 ** 30)).toFixed(1)} GiB/s` : UNKNOWN,
+    ]);
+  return [
+    table(
+      [{ title: 'copies' }, { title: 'memory' }, right('times'), right('bytes'), right('time'), right('rate')],
+      rows,
+      '  ',
+    ),
+    ...more(groups.length, limit),
+  ];
+}
+
+export function kernelLines({ kernel_groups }: NsysReport, { limit }: NsysLook): string[] {
+  const groups = kernel_groups ?? [];
+  const rows = groups
+    .slice(0, limit)
+    .map(({ name, count, total_ns, median_ns }) => [
+      shortText(name, 60),
+      formatCount(count),
+      duration(total_ns),
+      duration(median_ns),
+    ]);
+  return [
+    table([{ title: 'kernel' }, right('times'), right('sum'), right('median')], rows, '  '),
+    ...more(groups.length, limit),
+  ];
+}
+
+export function rangeLines(path: string, text: string, work: readonly NsysRangeWork[], { limit }: NsysLook): string[] {
+  const lines = [`${printable(path)}: launched inside ranges with "${printable(text)}"`];
+  if (work.length === 0) return [...lines, '  nothing'];
+  const rows = work
+    .slice(0, limit)
+    .map(({ work: kind, name, count, total_ns, bytes }) => [
+      kind,
+      shortText(name.replaceAll('_', kind === 'kernel' ? '_' : ' '), 60),
+      formatCount(count),
+      duration(total_ns),
+      bytesOr(bytes),
+    ]);
+  const columns = [{ title: 'work' }, { title: 'name' }, right('times'), right('sum'), right('bytes')];
+  return [...lines, table(columns, rows, '  '), ...more(work.length, limit)];
+}
+
+const LEVELS = ' ▁▂▃▄▅▆▇█';
+
+/** One line a series: each sign is a slice, in eighths of the series' own most. */
+export function curveLines(path: string, series: readonly NsysMemoryCurve[]): string[] {
+  const lines = [`${printable(path)}: the driver's memory over time`];
+  if (series.length === 0) return [...lines, '  no memory event'];
+  for (const { pid, device, kind, times_ns, bytes } of series) {
+    const most = bytes.reduce((all, value) => Math.max(all, value), 0);
+    const drawn = bytes.map((value) => LEVELS[most > 0 ? Math.ceil((8 * value) / most) : 0]).join('');
+    const span = `${seconds(times_ns[0] ?? 0)} to ${seconds(times_ns.at(-1) ?? 0)}`;
+    lines.push(
+      `  process ${pid ?? UNKNOWN} device ${device ?? UNKNOWN} ${kind}: most ${formatBytes(most)}, ${span}`,
+      `    ${drawn}`,
+    );
+  }
+  return lines;
+}

@@ -1,0 +1,221 @@
+/** Advice as a page: what to do with the lines to paste, every other way with its price, what is forbidden and why, and what is no fix. */
+import type {
+  AdviceFix,
+  AdvicePlan,
+  AdviseResult,
+  NonFix,
+  PasteLines,
+  SymptomHit,
+} from '../../model/results/advise.js';
+import { formatBytes } from '../../model/units.js';
+import { printable, wrap } from '../plain-text.js';
+import { table } from '../table.js';
+import { labelled, WIDTH } from '../text-pieces.js';
+
+export interface AdviseTextOptions {
+  /** Frameworks whose lines are printed; the launch script's always are. */
+  readonly paste: readonly (keyof PasteLines)[];
+  /** One fix in full instead of the page. */
+  readonly fix?: string | undefined;
+}
+
+const PASTE_WORDS: Readonly<Record<keyof PasteLines, string>> = {
+  sbatch: 'launch script',
+  megatron_bridge: 'Megatron Bridge',
+  megatron_lm: 'Megatron-LM',
+  nemo: 'NeMo',
+};
+
+export function adviseText(result: AdviseResult, options: AdviseTextOptions): string {
+  const one = options.fix === undefined ? undefined : result.fixes.find(({ id }) => id === options.fix);
+  if (one !== undefined) return `${fixLines(one, options).join('\n')}\n`;
+  return `${[
+    ...headLines(result),
+    ...doLines(result, options),
+    ...tableLines(result),
+    ...forbiddenLines(result.fixes),
+    ...nonFixLines(result.non_fixes),
+    ...symptomLines(result.symptoms),
+    ...section('not known', result.limits),
+  ].join('\n')}\n`;
+}
+
+const words = (text: string): string => text.replaceAll('_', ' ');
+
+function headLines(result: AdviseResult): string[] {
+  const { cause, detail, confidence, rank, run } = result;
+  const verdict = `${words(cause)}${detail === null ? '' : ` (${words(detail)})`}`;
+  const sure = cause === 'undecided' || cause === 'not_oom' ? '' : `, confidence ${confidence}`;
+  const where = rank === null ? '' : ` · rank ${rank}`;
+  const short =
+    result.shortfall_bytes === null
+      ? []
+      : labelled('short by', `${formatBytes(result.shortfall_bytes)}: ${result.shortfall_text}`);
+  return [
+    `ADVICE   ${verdict}${sure}${where} · run ${printable(run)}`,
+    ...wrap(`         ${printable(result.summary)}`, WIDTH, '         '),
+    ...(short.length + result.to_come_bytes > 0 || result.published_case !== null ? [''] : []),
+    ...short,
+    ...(result.to_come_bytes === 0 ? [] : labelled('to come', result.to_come_text)),
+    ...(result.published_case === null ? [] : labelled('workload', `the published one: ${result.published_case}`)),
+  ];
+}
+
+function doLines({ plan, fixes, cause, next }: AdviseResult, options: AdviseTextOptions): string[] {
+  if (plan === null) {
+    if (cause === 'not_oom') return ['', 'DO       no memory ran out: there is nothing to save'];
+    const isLayout = cause === 'capacity' || cause === 'fragmentation';
+    const none = isLayout
+      ? ['no allowed change, nor up to three of them together, is known to be enough']
+      : fixes.length > 0 || cause === 'undecided'
+        ? next.length > 0
+          ? next
+          : ['name the logs of all ranks and of the launcher, and a snapshot dumped at the OOM']
+        : ['no setting cures this', ...next];
+    return [
+      '',
+      ...none.flatMap((text, i) =>
+        wrap(`${i === 0 ? 'DO       ' : '         '}${printable(text)}`, WIDTH, '         '),
+      ),
+    ];
+  }
+  const chosen = plan.fixes.flatMap((id) => fixes.filter((fix) => fix.id === id));
+  return [
+    '',
+    ...chosen.flatMap((fix, i) => [
+      ...wrap(`${i === 0 ? 'DO       ' : '         '}${printable(fix.title)}`, WIDTH, '           '),
+      ...wrap(`         ${gainText(fix)}; ${costText(fix)}`, WIDTH, '         '),
+      ...fix.requires.flatMap((text) => wrap(`         needs: ${printable(text)}`, WIDTH, '                ')),
+    ]),
+    ...(chosen.length > 1 ? wrap(`         ${planText(plan)}`, WIDTH, '         ') : []),
+    ...pasteLinesOf(plan.paste, options.paste),
+  ];
+}
+
+function planText({ text, cost_percent: cost }: AdvicePlan): string {
+  return `${text}${cost === null ? '' : `; together about ${percent(cost)} of throughput`}`;
+}
+
+function gainText({ saving_bytes: bytes, saving_text: text, closes }: AdviceFix): string {
+  const enough = closes === true ? ', which is enough' : closes === false ? ', which is not enough' : '';
+  return `${bytes === null || bytes <= 0 ? 'saves' : `saves ${formatBytes(bytes)}`}${enough} (${printable(text)})`;
+}
+
+function costText({ cost_percent: cost, cost_text: text }: AdviceFix): string {
+  return cost === null
+    ? `cost: ${text}`
+    : cost === 0
+      ? text === 'none'
+        ? 'no cost'
+        : `no cost (${text})`
+      : `cost: ${percent(cost)} (${text})`;
+}
+
+function percent(value: number): string {
+  return `${value < 0 ? '+' : value === 0 ? '' : '−'}${Math.abs(value)} %`;
+}
+
+function pasteLinesOf(paste: PasteLines, wanted: readonly (keyof PasteLines)[]): string[] {
+  return wanted.flatMap((name) =>
+    paste[name].length === 0 ? [] : [`  ${PASTE_WORDS[name]}`, ...paste[name].map((line) => `    ${printable(line)}`)],
+  );
+}
+
+function tableLines({ fixes }: AdviseResult): string[] {
+  const open = fixes.filter(({ status }) => status !== 'forbidden');
+  if (open.length === 0) return [];
+  const rows = open.map(
+    ({ rank, id, status, saving_bytes: bytes, saving_by: by, cost_percent: cost, closes, published }) => [
+      `${rank}${status === 'recommended' ? ' *' : status === 'conditional' ? ' ?' : ''}`,
+      id,
+      bytes === null ? '—' : bytes < 0 ? `−${formatBytes(-bytes)}` : formatBytes(bytes),
+      by === null
+        ? '—'
+        : `${words(by)}${by === 'measured' && published?.peak_gb != null ? `, peak ${published.peak_gb} GB` : ''}`,
+      cost === null ? 'not known' : percent(cost),
+      closes === null ? '—' : closes ? 'yes' : 'no',
+    ],
+  );
+  return [
+    '',
+    'in the order to try them (* to do now, ? something that decides is unknown)',
+    table(
+      [
+        { title: '#' },
+        { title: 'fix' },
+        { title: 'saves', align: 'right' },
+        { title: 'by' },
+        { title: 'throughput', align: 'right' },
+        { title: 'enough' },
+      ],
+      rows,
+      '  ',
+    ),
+  ];
+}
+
+function forbiddenLines(fixes: readonly AdviceFix[]): string[] {
+  const forbidden = fixes.filter(({ status }) => status === 'forbidden');
+  if (forbidden.length === 0) return [];
+  return [
+    '',
+    'forbidden by this configuration',
+    ...forbidden.flatMap(({ id, forbidden_by: rule, forbidden_text: text }) =>
+      wrap(`  ✗ ${id}: ${rule}: ${printable(text ?? '')}`, WIDTH, '    '),
+    ),
+  ];
+}
+
+function nonFixLines(nonFixes: readonly NonFix[]): string[] {
+  if (nonFixes.length === 0) return [];
+  return [
+    '',
+    'no fix here',
+    ...nonFixes.flatMap(({ title, why, evidence }) =>
+      wrap(
+        `  · ${title}: ${printable(why)}${evidence.map(({ text }) => ` Measured: ${text}.`).join('')}`,
+        WIDTH,
+        '    ',
+      ),
+    ),
+  ];
+}
+
+function symptomLines(symptoms: readonly SymptomHit[]): string[] {
+  if (symptoms.length === 0) return [];
+  return [
+    '',
+    'symptoms of the guides that this run shows',
+    ...symptoms.flatMap(({ id, symptom, seen, confirmation, confirmation_text: how, fix }) =>
+      wrap(
+        `  ${id} ${printable(symptom)}: ${printable(seen)}. ${confirmation}: ${printable(how)}. Fix: ${printable(fix)}`,
+        WIDTH,
+        '     ',
+      ),
+    ),
+  ];
+}
+
+function section(title: string, items: readonly string[]): string[] {
+  return items.length === 0
+    ? []
+    : ['', title, ...items.flatMap((item) => wrap(`  · ${printable(item)}`, WIDTH, '    '))];
+}
+
+function fixLines(fix: AdviceFix, options: AdviseTextOptions): string[] {
+  return [
+    `FIX      ${fix.id} · ${fix.status}${fix.forbidden_by === null ? '' : ` by ${fix.forbidden_by}`}`,
+    ...wrap(`         ${printable(fix.title)}`, WIDTH, '         '),
+    '',
+    ...(fix.forbidden_text === null ? [] : labelled('forbidden', printable(fix.forbidden_text))),
+    ...labelled('saves', gainText(fix).replace(/^saves /, '')),
+    ...labelled('costs', `${fix.cost_percent === null ? '' : `${percent(fix.cost_percent)}: `}${fix.cost_text}`),
+    ...fix.requires.flatMap((text) => labelled('needs', printable(text))),
+    ...fix.evidence.flatMap(({ text, grade, source }) =>
+      labelled('evidence', `${printable(text)} (${grade}; ${source})`),
+    ),
+    ...fix.disputes.flatMap((text) => labelled('disputed', printable(text))),
+    ...labelled('source', fix.source),
+    ...pasteLinesOf(fix.paste, options.paste),
+  ];
+}

@@ -1,0 +1,311 @@
+/**
+ * The first screen: verdict first, numbers that reconcile, evidence by its handle, what it is not, what to do next. At most {@link HEIGHT} lines of 100 columns whatever
+ * the run; what does not fit is behind `mbforensics show`.
+ */
+import type { DiagnoseResult, Evidence, Verdict } from '../../model/results/common.js';
+import { formatBytes, formatCount } from '../../model/units.js';
+import { BODY, clip, fitSections, type ScreenItem, type ScreenSection, tidy } from '../screen-lines.js';
+import { keepEnd, printable, wrap } from '../table.js';
+import { rankWords, WIDTH } from '../text-pieces.js';
+import { componentsText, detailsOf, outsideOf, sumText } from './account-text.js';
+import { rankPhrases } from './ranks-text.js';
+
+/** Lines of the screen: of a terminal that was never made larger. */
+export const HEIGHT = 24;
+
+/** What the user typed to get this diagnosis: commands to paste take it along. */
+export interface DiagnosedTarget {
+  readonly operand?: string | undefined;
+  readonly db?: string | undefined;
+  /** As given to `--capacity`: without it `show` might number other evidence. */
+  readonly capacity?: string | undefined;
+}
+
+/** Who loses a line first where room is short. */
+const GIVE_WAY = [
+  'advise',
+  'also',
+  'replay',
+  'not why',
+  'also',
+  'at peak',
+  'also',
+  'of which',
+  'not why',
+  'ranks',
+  'cannot tell',
+  'live',
+  'do',
+  'others',
+  'why',
+  'missing',
+  'asked',
+  'message',
+  'hint',
+  'not read',
+];
+
+export function diagnoseText(result: DiagnoseResult, target: DiagnosedTarget = {}): string {
+  const [first, ...rest] = result.verdicts;
+  if (first === undefined) {
+    const none = `run ${keepEnd(printable(result.run), 40)}: nothing to judge: no memory snapshot and no failure message was found`;
+    return `${[...clip(wrap(none, WIDTH, '  '), 3, WIDTH), ...fitSections([failedSources(result)], 3, [])].join('\n')}\n`;
+  }
+  const head = headLines(first, result);
+  const sections = [...bodyOf(first), ranksOf(result), othersOf(rest, first), ...endOf(first, result, target)];
+  return `${[...head, ...fitSections(sections, HEIGHT - head.length, GIVE_WAY)].join('\n')}\n`;
+}
+
+// ---- head ------------------------------------------------------------------------------------------------------------------------
+
+function headLines(verdict: Verdict, result: DiagnoseResult): string[] {
+  const { cause, detail, confidence, tests } = verdict;
+  const count = result.verdicts.length;
+  const place = [
+    cause === 'not_oom' ? 'NO OOM' : 'OOM',
+    placeOf(verdict, result),
+    ...(verdict.device === null ? [] : [`device ${verdict.device}`]),
+    ...(count > 1 ? [`${formatCount(count)} verdicts`] : []),
+  ].join(' · ');
+  const head = `${place} · run ${keepEnd(printable(result.run), Math.max(8, WIDTH - place.length - 7))}`;
+  const isSure = confidence === 'proven' || confidence === 'high' || cause === 'undecided' || cause === 'not_oom';
+  const title = `VERDICT  ${isSure ? '' : 'probably '}${words(cause)}${detail === null ? '' : ` (${words(detail)})`}`;
+  const answered = tests.filter(({ outcome }) => outcome !== 'not_testable').length;
+  const ran =
+    tests.length === 0 ? '' : ` (${answered} of ${tests.length} tests${answered < tests.length ? ' ran' : ''})`;
+  const sure = `${cause === 'undecided' ? '' : `confidence ${confidence}`}${ran}`.trim();
+  const summary = wrap(`         ${tidy(verdict.summary)}`, WIDTH, '         ');
+  return [
+    head,
+    `${title}${' '.repeat(Math.max(2, WIDTH - title.length - sure.length))}${sure}`.trimEnd(),
+    ...clip(summary, 2, WIDTH),
+    '',
+  ];
+}
+
+function placeOf({ rank }: Verdict, { ranks }: DiagnoseResult): string {
+  if (rank === null) return 'rank unknown';
+  const world = ranks?.world_size == null ? '' : ` of ${formatCount(ranks.world_size)}`;
+  const stage = ranks?.stages.find((one) => one.ranks.includes(rank))?.pp ?? null;
+  return `rank ${rank}${world}${stage === null ? '' : ` (stage PP${stage})`}`;
+}
+
+const words = (name: string): string => name.replaceAll('_', ' ');
+
+// ---- body ------------------------------------------------------------------------------------------------------------------------
+
+function bodyOf(verdict: Verdict): ScreenSection[] {
+  const { evidence } = verdict;
+  const asked = evidence.filter(({ about }) => about === 'request');
+  const message = evidence.filter(({ about }) => about === 'message');
+  const found = evidence.filter(({ about }) => about === 'test');
+  const replayed = evidence.filter(({ about }) => about === 'replay');
+  const also = evidence.filter(({ about, text }) => about === 'context' && !isOfHint(text, verdict));
+  const { accounting_total: total, accounting_peak: peak } = verdict;
+  const profiled = verdict.accounting.filter(({ of }) => of?.some(({ part }) => part.startsWith('driver_')) === true);
+  const others = verdict.accounting.filter((part) => !profiled.includes(part));
+  return [
+    section(
+      'asked',
+      asked.map(({ id, text }) => ({ text: text.replace(/^asked /, ''), handle: id })),
+      2,
+      1,
+    ),
+    section('message', asked.length === 0 ? message.map(withHandle) : [], 2, 1),
+    whole('card', total === null ? [] : [sumText(total, verdict.accounting) + caveat(total.text)], 4, 4),
+    // Named by a profile: the one part that no other line can tell.
+    whole('outside', total === null ? [] : outsideOf(total, profiled), 2, 1),
+    { ...whole('of which', total === null ? [] : detailsOf(total, others), 2, 0), packed: true },
+    whole('live', verdict.components === null ? [] : [componentsText(verdict.components, BODY)], 1, 1),
+    whole('at peak', peak === null ? [] : [sumText(peak.total, peak.parts) + caveat(peak.total.text)], 3, 0),
+    section('why', found.map(withHandle), 4, 2),
+    section('replay', replayed.slice(0, 1).map(withHandle), 2, 1),
+    section('what-if', [...replayed.slice(1).map(withHandle), ...layoutOf(verdict)], 3, 1),
+    section('also', also.map(withHandle), 4, 0),
+    section('hint', verdict.hint === null ? [] : [{ text: verdict.hint.text }], 3, 2),
+    {
+      ...section(
+        'not why',
+        byWeight(verdict).map(({ cause, why }) => ({ text: `${words(cause)}: ${why}` })),
+        3,
+        1,
+      ),
+      packed: true,
+    },
+  ];
+}
+
+/** How much memory would have been enough: more than the bytes that are missing, where holes stay unusable. */
+function layoutOf({ cause, replay }: Verdict): ScreenItem[] {
+  if (cause !== 'capacity' || replay === null) return [];
+  const { layout_short_bytes: short, least_capacity_bytes: least } = replay;
+  if (short === null) return [];
+  const enough = least === null ? '' : `; served from ${formatBytes(least)} on`;
+  return [{ text: `as laid out ${formatBytes(short)} are missing, holes included${enough}` }];
+}
+
+/** The setting is told with the hint; said twice it would cost a line. */
+function isOfHint(text: string, { hint }: Verdict): boolean {
+  return hint !== null && /expandable segments (?:were )?(?:on|off)/.test(text);
+}
+
+function caveat(text: string): string {
+  return text.includes('not in the evidence') ? ' (the device total is not in the evidence)' : '';
+}
+
+/** The causes that a reader suspects first. */
+const SUSPECTED = ['capacity', 'fragmentation', 'external_pressure', 'leak', 'graph_pools', 'synchronisation'];
+
+function byWeight({ ruled_out }: Verdict): Verdict['ruled_out'] {
+  const weight = (cause: string): number => (SUSPECTED.indexOf(cause) + SUSPECTED.length + 1) % (SUSPECTED.length + 1);
+  return ruled_out.toSorted((a, b) => weight(a.cause) - weight(b.cause));
+}
+
+const withHandle = ({ id, text }: Evidence): ScreenItem => ({ text, handle: id });
+
+function section(label: string, items: readonly ScreenItem[], most: number, least: number): ScreenSection {
+  return { label, items, most, least };
+}
+
+function whole(label: string, texts: readonly string[], most: number, least: number): ScreenSection {
+  return {
+    ...section(
+      label,
+      texts.map((text) => ({ text })),
+      most,
+      least,
+    ),
+    whole: true,
+  };
+}
+
+// ---- the others, and what to do --------------------------------------------------------------------------------------------------
+
+function ranksOf(result: DiagnoseResult): ScreenSection {
+  return {
+    ...section(
+      'ranks',
+      rankPhrases(result).map((text) => ({ text })),
+      3,
+      1,
+    ),
+    packed: true,
+  };
+}
+
+/** Verdicts of other devices: those of one kind together. */
+function othersOf(rest: readonly Verdict[], first: Verdict): ScreenSection {
+  const kinds = new Map<string, { readonly ranks: (number | null)[]; readonly same: boolean }>();
+  for (const { cause, detail, confidence, rank } of rest) {
+    const same = cause === first.cause && (detail === first.detail || detail === null);
+    const name = same ? 'the same verdict' : `${words(cause)}${detail === null ? '' : ` (${words(detail)})`}`;
+    const key = `${name}, confidence ${confidence}`;
+    const kind = kinds.get(key);
+    if (kind === undefined) kinds.set(key, { ranks: [rank], same });
+    else kind.ranks.push(rank);
+  }
+  const items = [...kinds].map(([key, { ranks }]) => ({ text: `${rankWords(ranks, 6)}: ${key}` }));
+  return { ...section('others', items, 2, 1), packed: true };
+}
+
+function endOf(verdict: Verdict, result: DiagnoseResult, target: DiagnosedTarget): ScreenSection[] {
+  const missing = verdict.missing.map((text) => ({ text }));
+  return [
+    verdict.cause === 'undecided'
+      ? section('missing', missing, 6, 2)
+      : { ...section('cannot tell', missing, 3, 1), packed: true },
+    failedSources(result),
+    section(
+      'do',
+      adviceOf(verdict).map((text) => ({ text })),
+      4,
+      2,
+    ),
+    fixesOf(result),
+    nextSection(verdict, target),
+  ];
+}
+
+/** The cheapest ways with their price, and what the configuration forbids: the first words of `advise`. */
+function fixesOf({ advice }: DiagnoseResult): ScreenSection {
+  if (advice === null) return section('advise', [], 1, 0);
+  const open = advice.fixes.filter(({ status }) => status !== 'forbidden');
+  const chosen = open.filter(({ status }) => status === 'recommended');
+  const isPriced = ({ saving_bytes: bytes, cost_percent: cost }: (typeof open)[number]): boolean =>
+    bytes !== null && cost !== null;
+  // Beside the plan what would be enough too, and where that is not known what people reach for: never without its price.
+  const others = open.filter((fix) => !chosen.includes(fix) && isPriced(fix) && fix.closes !== false);
+  const priced = [...chosen, ...others.filter(({ cost_percent: cost }) => cost !== 0).slice(0, MOST_OTHERS)].map(
+    ({ id, saving_bytes: bytes, cost_percent: cost, closes }) => {
+      const figures = [
+        ...(bytes === null ? [] : [formatBytes(bytes)]),
+        ...(cost === null ? [] : [cost === 0 ? 'no cost' : `−${cost} %`]),
+        ...(closes === true ? ['enough'] : []),
+      ];
+      return `${id} ${figures.join(', ')}`;
+    },
+  );
+  const forbidden = advice.fixes.filter(({ status }) => status === 'forbidden');
+  const items = [
+    ...priced,
+    ...(forbidden.length === 0
+      ? []
+      : [`forbidden: ${forbidden.map(({ id, forbidden_by: rule }) => `${id} (${rule})`).join(', ')}`]),
+    ...(advice.non_fixes.includes('vpp') ? ['VPP is no fix'] : []),
+  ];
+  return {
+    ...section(
+      'advise',
+      items.map((text) => ({ text })),
+      2,
+      0,
+    ),
+    packed: true,
+  };
+}
+
+const MOST_OTHERS = 2;
+
+/** Without what the hint says already. */
+function adviceOf({ next, hint }: Verdict): readonly string[] {
+  return hint === null ? next : next.filter((text) => !text.includes("PyTorch's own hint"));
+}
+
+function failedSources({ failed_sources: failed }: DiagnoseResult): ScreenSection {
+  const [first] = failed;
+  if (first === undefined) return section('not read', [], 1, 1);
+  const more = failed.length > 1 ? `${formatCount(failed.length)} files; the first: ` : '';
+  return section('not read', [{ text: `${more}${first.error.text} (${first.error.code})` }], 2, 1);
+}
+
+function nextSection({ commands }: Verdict, target: DiagnosedTarget): ScreenSection {
+  if (commands.length === 0) return section('next', [], 1, 1);
+  const full = commands.map((command) => withTarget(command, target));
+  const line = full.join('  ·  ');
+  const fits = (text: string): boolean => text.length <= WIDTH - 14;
+  if (full.every((text) => text.split(' ').every((word) => word.length <= 64))) {
+    if (fits(line)) return section('next', [{ text: line }], 1, 1);
+    if (full.every(fits))
+      return section(
+        'next',
+        full.map((text) => ({ text })),
+        2,
+        full.length,
+      );
+  }
+  // A path too long for a line would be cut, and could not be pasted.
+  const short = commands.map((command) => (command.includes('/snapshot#') ? command : `${command} RUN`)).join('  ·  ');
+  return section('next', [{ text: `${short}  (RUN: as given here)` }], 1, 1);
+}
+
+/** A command as the user can paste it. */
+export function withTarget(command: string, { operand, db, capacity }: DiagnosedTarget): string {
+  const of = operand === undefined || command.includes('/snapshot#') ? '' : ` ${quoted(operand)}`;
+  const given =
+    capacity === undefined || !command.startsWith('mbforensics show ') ? '' : ` --capacity ${quoted(capacity)}`;
+  return `${command}${of}${given}${db === undefined ? '' : ` --db ${quoted(db)}`}`;
+}
+
+function quoted(text: string): string {
+  return /^[\w./:#@%+=,-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`;
+}

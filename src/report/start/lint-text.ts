@@ -1,0 +1,208 @@
+/** What is wrong with a configuration: a block for every error and warning, a line for every note, what could not be decided, a count. */
+import {
+  LINT_SEVERITIES,
+  type LintFact,
+  type LintFinding,
+  type LintResult,
+  type LintUnknown,
+} from '../../model/results/lint.js';
+import { VERSION_NAMES } from '../../model/results/log.js';
+import { formatCount } from '../../model/units.js';
+import { keepEnd, printable, wrap } from '../plain-text.js';
+import { tidy } from '../screen-lines.js';
+import { screenText } from '../screen-text.js';
+import { labelled, shortText, WIDTH } from '../text-pieces.js';
+
+const INDENT = '  ';
+/** Inside a block: what the framework says, what to do. */
+const LABEL = 6;
+const FACT_VALUE = 60;
+const FACTS_SHOWN = 12;
+const GROUPS_SHOWN = 8;
+const RULES_SHOWN = 6;
+const DEFAULTS_SHOWN = 24;
+const SUBJECTS_SHOWN = 6;
+
+export function lintText(result: LintResult): string {
+  const notes = result.findings.filter(({ severity }) => severity === 'note');
+  const blocks = result.findings.filter(({ severity }) => severity !== 'note').flatMap(block);
+  const lines = [
+    ...headLines(result),
+    ...blocks,
+    ...(notes.length === 0 ? [] : ['', ...notes.map(noteLine)]),
+    ...(result.findings.length === 0 ? ['', 'no rule is broken'] : []),
+    ...unknownLines(result),
+    ...assumedLines(result.assumed),
+    '',
+    lastLine(result),
+  ];
+  return screenText(lines);
+}
+
+/** What was judged, and as what. */
+function headLines({ subject, framework, versions, device, environment }: LintResult): string[] {
+  const names = subject.slice(0, SUBJECTS_SHOWN).map((name) => keepEnd(printable(name), 60));
+  if (subject.length > SUBJECTS_SHOWN) names.push(`${formatCount(subject.length - SUBJECTS_SHOWN)} more`);
+  const told = VERSION_NAMES.flatMap((name) => {
+    const version = versions[name];
+    return version === undefined || version === framework.version ? [] : [`${name} ${shortText(version, 30)}`];
+  });
+  const known = [
+    framework.name === null
+      ? 'framework not told'
+      : `${framework.name} ${framework.version === null ? '(version not told)' : shortText(framework.version, 30)}`,
+    ...(told.length === 0 ? ['no package version told'] : told),
+    device === null ? 'device not told' : shortText(device, 40),
+    { whole: 'environment captured', partial: 'environment told in part', none: 'environment not told' }[environment],
+  ];
+  return [...wrap(names.join(', '), WIDTH, INDENT), ...packed(known)];
+}
+
+/** Pieces beside each other, none broken. */
+function packed(pieces: readonly string[]): string[] {
+  const lines: string[] = [];
+  for (const piece of pieces) {
+    const last = lines.at(-1);
+    if (last !== undefined && last.length + piece.length + 3 <= WIDTH) lines[lines.length - 1] = `${last} · ${piece}`;
+    else lines.push(`${INDENT}${piece}`);
+  }
+  return lines;
+}
+
+function block(finding: LintFinding): string[] {
+  const { rule, severity, message, error, fix } = finding;
+  return [
+    '',
+    ...wrap(`${severity.padEnd(7)}  ${rule}  ${placeOf(finding)}`.trimEnd(), WIDTH, INDENT),
+    ...wrap(`${INDENT}${factWords(finding)}`.trimEnd(), WIDTH, INDENT.repeat(2)).filter((line) => line.trim() !== ''),
+    ...wrap(`${INDENT}${tidy(message)}`, WIDTH, INDENT),
+    ...(error === null ? [] : labelled('says', `"${tidy(error)}"`, LABEL)),
+    ...labelled('fix', tidy(fix), LABEL),
+    ...labelled('more', `mbforensics explain ${rule}`, LABEL),
+  ];
+}
+
+function noteLine(finding: LintFinding): string {
+  const place = placeOf(finding);
+  const lead = `${'note'.padEnd(7)}  ${printable(finding.rule)}  ${place === '' ? '' : `${place}  `}`;
+  return lead + shortText(finding.message, Math.max(20, WIDTH - lead.length));
+}
+
+function placeOf({ file, line }: Pick<LintFact, 'file' | 'line'>): string {
+  if (file === null) return '';
+  const name = keepEnd(printable(file), 60);
+  return line === null || line === 0 ? name : `${name}:${line}`;
+}
+
+/** `cpu_offloading: True, pipeline_model_parallel_size: 4 (line 12)`; where a value comes from, unless it is the place of the finding. */
+function factWords(finding: LintFinding): string {
+  const shown = finding.facts.slice(0, FACTS_SHOWN).map((fact) => {
+    const value = fact.value === null ? noneOf(fact) : shortText(fact.value, FACT_VALUE);
+    const origin = originOf(fact, finding);
+    return `${nameOf(fact)}: ${value}${origin === '' ? '' : ` (${origin})`}`;
+  });
+  const more = finding.facts.length - shown.length;
+  return [...shown, ...(more > 0 ? [`${more} more`] : [])].join(', ');
+}
+
+const noneOf = ({ by, key }: LintFact): string =>
+  by === 'unknown' ? 'not known' : isVariable(key) ? 'not set' : 'None';
+
+/** The key, and beside it the spelling that was found where it is another word. */
+function nameOf({ key, raw_key: raw }: LintFact): string {
+  if (raw === null) return printable(key);
+  const last = raw.replace(/^-+/, '').replaceAll('-', '_').split('.').at(-1) ?? '';
+  const name = printable(key);
+  return last === key || key.endsWith(`.${last}`) ? name : `${name} (as ${shortText(raw, 60)})`;
+}
+
+function originOf(fact: LintFact, { file, line }: LintFinding): string {
+  switch (fact.by) {
+    case 'default':
+      return `default${fact.source === null ? '' : `, ${sourceWords(fact.source)}`}`;
+    case 'assumed':
+      return 'nothing sets it';
+    case 'unknown':
+      return '';
+    case 'told':
+      if (fact.file === null || (fact.file === file && fact.line === line)) return '';
+      return fact.file === file && fact.line ? `line ${fact.line}` : placeOf(fact);
+  }
+}
+
+/** `Megatron-LM megatron/core/model_parallel_config.py ModelParallelConfig` → `Megatron-LM ModelParallelConfig`. */
+function sourceWords(source: string): string {
+  const words = tidy(source).split(' ');
+  const kept = words.filter((word) => !/\/.*\.py\W*$/.test(word));
+  return shortText((kept.length > 1 ? kept : words).join(' '), 60);
+}
+
+const isVariable = (key: string): boolean => /^[A-Z][A-Z0-9_]*$/.test(key);
+
+/** Rules that need the same thing stand together: one answer decides them all. */
+function unknownLines({ unknown }: LintResult): string[] {
+  if (unknown.length === 0) return [];
+  const groups = new Map<string, LintUnknown[]>();
+  for (const one of unknown) {
+    const needs = one.needs.length === 0 ? 'the framework' : one.needs.join(', ');
+    const group = groups.get(needs);
+    if (group === undefined) groups.set(needs, [one]);
+    else group.push(one);
+  }
+  const sorted = [...groups].sort(([, a], [, b]) => errorsOf(b) - errorsOf(a) || b.length - a.length);
+  const shown = sorted.slice(0, GROUPS_SHOWN).map(([needs, rules]) => {
+    const names = rules.slice(0, RULES_SHOWN).map(({ rule }) => rule);
+    if (rules.length > names.length) names.push(`${rules.length - names.length} more`);
+    return `${names.join(', ')} ${rules.length === 1 ? 'needs' : 'need'} ${shortText(needs, 80)}`;
+  });
+  if (sorted.length > shown.length) {
+    const rest = sorted.slice(GROUPS_SHOWN).reduce((sum, [, rules]) => sum + rules.length, 0);
+    shown.push(`${rest} more need other facts (--json lists all)`);
+  }
+  const errors = errorsOf(unknown);
+  const which =
+    errors === unknown.length
+      ? errors === 1
+        ? ', an error'
+        : ', all errors'
+      : `, ${formatCount(errors)} of them errors`;
+  const lead = `${plural(unknown.length, 'rule')} undecided${errors === 0 ? '' : which}`;
+  const options = optionsFor(unknown);
+  return [
+    '',
+    ...wrap(`${lead}: ${shown.join('; ')}`, WIDTH, INDENT),
+    ...(options.length === 0 ? [] : wrap(`${INDENT}to decide more: ${options.join(', ')}`, WIDTH, INDENT)),
+  ];
+}
+
+const errorsOf = (rules: readonly LintUnknown[]): number => rules.filter(({ severity }) => severity === 'error').length;
+
+/** What of it the command line can tell. */
+function optionsFor(unknown: readonly LintUnknown[]): string[] {
+  const needs = new Set(unknown.flatMap((one) => one.needs));
+  const versions = VERSION_NAMES.filter((name) => needs.has(name));
+  return [
+    ...(unknown.some((one) => one.needs.length === 0) ? ['--framework NAME@VERSION'] : []),
+    ...versions.map((name) => `--version-of ${name}=VERSION`),
+    ...(needs.has('device') ? ['--gpu NAME'] : []),
+    ...([...needs].some(isVariable) ? ['--env FILE'] : []),
+  ];
+}
+
+function assumedLines(assumed: readonly LintFact[]): string[] {
+  if (assumed.length === 0) return [];
+  const shown = assumed.slice(0, DEFAULTS_SHOWN).map(({ key, value }) => `${printable(key)} ${value ?? 'None'}`);
+  if (assumed.length > shown.length) shown.push(`${assumed.length - shown.length} more`);
+  return ['', ...wrap(`defaults that findings rest on: ${shown.join(', ')}`, WIDTH, INDENT)];
+}
+
+function lastLine({ findings, rules, settings }: LintResult): string {
+  const counts = LINT_SEVERITIES.map((severity) =>
+    plural(findings.filter((finding) => finding.severity === severity).length, severity),
+  );
+  return `${counts.join(', ')}; ${plural(rules, 'rule')} on ${plural(settings, 'setting')}`;
+}
+
+function plural(count: number, word: string): string {
+  return `${formatCount(count)} ${word}${count === 1 ? '' : 's'}`;
+}

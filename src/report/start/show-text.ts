@@ -1,0 +1,196 @@
+/** One handle in full, or the list of them. */
+import type { AccountingPart, AccountingTotal, Evidence, ShowResult } from '../../model/results/common.js';
+import { formatBytes, formatCount } from '../../model/units.js';
+import { sqlTable } from '../store/sql-text.js';
+import { printable, table, wrap } from '../table.js';
+import { WIDTH } from '../text-pieces.js';
+import { type DiagnosedTarget, withTarget } from './diagnose-text.js';
+
+/** Frames of a stack beyond these are the launcher's. */
+const MOST_FRAMES = 24;
+/** A cell of a table; `--json` has all of it. */
+const LONGEST_CELL = 160;
+
+export function showText(result: ShowResult, target: DiagnosedTarget = {}): string {
+  const lines = [headOf(result)];
+  if (result.handles !== null) lines.push(...listOf(result, result.handles, target));
+  if (result.accounting !== null) lines.push(...accountsOf(result.accounting));
+  if (result.tests !== null) lines.push(...testsOf(result.tests));
+  if (result.captures !== null) lines.push(...capturesOf(result.captures));
+  if (result.evidence !== null) lines.push(...entryOf(result.evidence, result));
+  return `${lines.join('\n')}\n`;
+}
+
+function headOf({ run, verdict, verdicts, rank, device, cause }: ShowResult): string {
+  const place = [rank === null ? 'rank unknown' : `rank ${rank}`, ...(device === null ? [] : [`device ${device}`])];
+  const which = verdicts > 1 ? ` · verdict ${verdict} of ${formatCount(verdicts)}` : '';
+  return `${place.join(' · ')} · ${cause.replaceAll('_', ' ')}${which} · run ${printable(run)}`;
+}
+
+function listOf(result: ShowResult, handles: readonly Evidence[], target: DiagnosedTarget): string[] {
+  const lines: string[] = [''];
+  for (const { id, text, source } of handles) {
+    lines.push(...wrap(`  ${id.padEnd(5)}${printable(text)}`, WIDTH, ' '.repeat(7)));
+    lines.push(...wrap(`${' '.repeat(7)}[${printable(source)}]`, WIDTH, ' '.repeat(8)));
+  }
+  const number = result.verdict === 1 ? '' : ` --verdict ${result.verdict}`;
+  const [first] = handles;
+  const words = [...(first === undefined ? [] : [first.id]), 'accounting', 'tests', 'captures'];
+  lines.push('', ...words.map((word) => `  ${withTarget(`mbforensics show ${word}${number}`, target)}`));
+  return lines;
+}
+
+const OUTCOMES = { holds: 'holds', fails: 'fails', not_testable: 'not tested' } as const;
+
+function testsOf({ tests, missing, combination, rules }: NonNullable<ShowResult['tests']>): string[] {
+  const lines: string[] = [''];
+  if (tests.length === 0) lines.push('  no test ran: the kind of the failure decides');
+  for (const test of tests) {
+    const label = `  ${OUTCOMES[test.outcome].padEnd(11)}`;
+    const needs = test.outcome === 'not_testable' ? 'needs ' : '';
+    lines.push(
+      ...wrap(`${label}${test.cause.replaceAll('_', ' ')}: ${needs}${printable(test.text)}`, WIDTH, ' '.repeat(13)),
+    );
+    const numbers = Object.entries(test.numbers).map(([name, value]) =>
+      name.endsWith('_bytes') ? `${words(name.slice(0, -6))} ${formatBytes(value)}` : `${words(name)} ${value}`,
+    );
+    if (numbers.length > 0) lines.push(...wrap(`${' '.repeat(13)}${numbers.join(' · ')}`, WIDTH, ' '.repeat(13)));
+  }
+  if (missing.length > 0) lines.push('', '  not known', ...missing.flatMap((text) => item(text)));
+  if (combination.length > 0)
+    lines.push('', '  how one verdict was made of them', ...combination.flatMap((text) => item(text)));
+  return [...lines, '', '  all rules, in the order they are applied', ...rules.flatMap(({ text }) => item(text))];
+}
+
+const words = (name: string): string => name.replaceAll('_', ' ');
+
+function item(text: string): string[] {
+  return wrap(`    ${printable(text)}`, WIDTH, '      ');
+}
+
+const FRAMEWORKS = [
+  ['megatron_bridge', 'Megatron Bridge'],
+  ['nemo', 'NeMo'],
+  ['megatron_lm', 'Megatron-LM'],
+  ['pytorch', 'PyTorch alone'],
+] as const;
+
+function capturesOf(captures: NonNullable<ShowResult['captures']>): string[] {
+  if (captures.length === 0) return ['', '  every test ran: nothing has to be captured'];
+  return captures.flatMap(({ title, settles, lines }) => [
+    '',
+    ...wrap(`  ${printable(title)} (settles: ${settles.map(words).join(', ')})`, WIDTH, '    '),
+    // Lines to paste are not wrapped.
+    ...FRAMEWORKS.flatMap(([key, name]) => [`    ${name}`, ...lines[key].map((line) => `      ${line}`)]),
+  ]);
+}
+
+const FROM = { snapshot: 'the snapshot', log: 'the log', joined: 'snapshot and log joined' } as const;
+
+function accountsOf({ total, parts, from, peak }: NonNullable<ShowResult['accounting']>): string[] {
+  const lines: string[] = [];
+  if (total !== null) lines.push('', `  when it failed (from ${FROM[from ?? 'log']})`, ...accountTable(total, parts));
+  if (peak !== null) {
+    const moment = {
+      peak: 'at the peak, when most was live',
+      dump: 'in place of the peak, which no trace tells: as dumped',
+      lines: 'peaks of the memory lines',
+    };
+    lines.push('', `  ${moment[peak.moment]} (from ${FROM[peak.from]})`, ...accountTable(peak.total, peak.parts));
+  }
+  return lines.length === 0 ? ['', '  no account: the figures of the device are not in the evidence'] : lines;
+}
+
+function accountTable(total: AccountingTotal, parts: readonly AccountingPart[]): string[] {
+  const rows = parts.flatMap((part) => [
+    row(part.part, part, ''),
+    ...(part.of ?? []).map((share) => row(share.part, share, '  of it ')),
+  ]);
+  return table(
+    [{ title: 'part' }, { title: 'size', align: 'right' }, { title: 'bytes', align: 'right' }, { title: 'source' }],
+    [...rows, [`= ${total.text}`, formatBytes(total.bytes), formatCount(total.bytes), total.source]],
+    '  ',
+  ).split('\n');
+}
+
+function row(name: string, { bytes, source }: AccountingPart, indent: string): string[] {
+  return [`${indent}${name.replaceAll('_', ' ')}`, formatBytes(bytes), formatCount(bytes), source];
+}
+
+function entryOf({ id, text, source, about }: Evidence, result: ShowResult): string[] {
+  const lines = [
+    '',
+    ...wrap(`  ${id.padEnd(5)}${printable(text)}`, WIDTH, ' '.repeat(7)),
+    ...wrap(`${' '.repeat(7)}[${printable(source)}]`, WIDTH, ' '.repeat(8)),
+    ...quoted(result),
+    ...stack(result),
+  ];
+  const { query } = result;
+  if (query === null) {
+    const why =
+      about === 'replay'
+        ? 'computed by the allocator model from the trace: `mbforensics replay` and `mbforensics whatif` show it'
+        : 'no row of the store is behind it';
+    return [...lines, '', `  ${why}`];
+  }
+  lines.push('', `  ${query.title}`);
+  const cells = result.rows.map((cellsOf) => cellsOf.map(shortCell));
+  if (cells.length === 0) lines.push('    no rows: what it needs was not kept in the store');
+  else
+    lines.push(
+      ...sqlTable({ schema: 'mbforensics/sql@1', columns: result.columns, rows: cells, truncated: false })
+        .trimEnd()
+        .split('\n')
+        .map((line) => `    ${line}`),
+    );
+  if (result.rows_left_out > 0) lines.push(`    ${formatCount(result.rows_left_out)} more; --limit 0 prints all`);
+  const params = Object.entries(query.params).map(([name, value]) => `$${name} = ${literal(value)}`);
+  lines.push('', ...wrap(`  query ${query.name} with ${params.join(', ')}`, WIDTH, '    '));
+  lines.push(...query.sql.split('\n').map((line) => `    ${line}`.trimEnd()));
+  return lines;
+}
+
+function literal(value: string | number | null): string {
+  if (value === null) return 'NULL';
+  return typeof value === 'number' ? String(value) : `'${value.replaceAll("'", "''")}'`;
+}
+
+function shortCell(cell: unknown): unknown {
+  return typeof cell === 'string' && cell.length > LONGEST_CELL ? `${cell.slice(0, LONGEST_CELL - 1)}…` : cell;
+}
+
+const WHY_NO_LINES = {
+  changed: 'the file is no longer the one that was read: its lines are not quoted',
+  gone: 'the file is gone: its lines cannot be quoted',
+  unreadable: 'the file cannot be read any more: its lines cannot be quoted',
+} as const;
+
+function quoted({ text, evidence }: ShowResult): string[] {
+  if (text === null || evidence?.lines === undefined || !('line' in evidence.lines)) return [];
+  if (text.status !== 'same' && text.status !== 'same_size') return ['', `  ${WHY_NO_LINES[text.status]}`];
+  const at = evidence.lines.line;
+  const last = text.first_line + text.lines.length - 1;
+  const width = formatCount(last).length;
+  const lines = text.lines.map((line, i) => {
+    const number = text.first_line + i;
+    const start = `  ${number === at ? '>' : ' '} ${formatCount(number).padStart(width)}  `;
+    const body = printable(line.replaceAll('\t', '    '));
+    // The line itself whole, its neighbours as far as one line goes.
+    if (number === at) return wrap(`${start}${body}`, WIDTH, ' '.repeat(start.length)).join('\n');
+    return `${start}${body.length > WIDTH - start.length ? `${body.slice(0, WIDTH - start.length - 1)}…` : body}`.trimEnd();
+  });
+  const note = text.status === 'same_size' ? ['  (a large file: only its size was compared)'] : [];
+  return ['', ...lines, ...note];
+}
+
+function stack({ frames }: ShowResult): string[] {
+  if (frames === null) return [];
+  const shown = frames.slice(0, MOST_FRAMES).map((frame) => `    ${printable(frame)}`);
+  const more = frames.length - shown.length;
+  return [
+    '',
+    '  stack of the entry, innermost first',
+    ...shown,
+    ...(more > 0 ? [`    ${formatCount(more)} more`] : []),
+  ];
+}

@@ -1,0 +1,209 @@
+/** `estimate` as text: a table of stages and components, what it adds up to, whether it fits, and what it stands on. */
+import type {
+  EstimateChange,
+  EstimateComponent,
+  EstimateDevice,
+  EstimateResult,
+  EstimateStage,
+} from '../../model/results/estimate.js';
+import { formatBytes, formatCount, GIB } from '../../model/units.js';
+import { printable, table, wrap } from '../table.js';
+import { labelled, UNKNOWN, WIDTH } from '../text-pieces.js';
+
+/** A screen has no room for every stage of a deep pipeline; --json has them all. */
+const MOST_STAGES = 8;
+
+export function estimateText(result: EstimateResult): string {
+  const of = result.run === null ? 'given inputs' : printable(result.run);
+  const lines = [`${of} · ${result.model} · one GPU`, ''];
+  if (result.stages.length > 0) lines.push(stageTable(result), '');
+  lines.push(componentTable(result.components, result.hottest_stage), '');
+  lines.push(...totalLines(result));
+  if (result.device !== null) lines.push(...deviceLines(result.device, result.low_bytes < result.high_bytes));
+  if (result.change !== null) lines.push('', changeTable(result.change, result.hottest_stage));
+  if (result.printed !== null) {
+    const { log_lines, api_line } = result.printed;
+    lines.push(...labelled('prints', log_lines.at(-1) ?? UNKNOWN));
+    if (api_line !== null) lines.push(...labelled('API', api_line));
+  }
+  lines.push('', ...sentences('assumed', result.assumptions), ...sentences('not modelled', result.not_modelled));
+  return `${lines.join('\n')}\n`;
+}
+
+function gib(bytes: number): string {
+  return (bytes / GIB).toFixed(2);
+}
+
+const MOMENTS: Readonly<Record<EstimateStage['moment'], string>> = {
+  forward: 'loss',
+  backward: 'backward pass',
+  optimizer_step: 'optimizer step',
+};
+
+/** The first, the last, and between them the hottest: of more stages than fit. */
+function shownStages({ stages, hottest_stage }: EstimateResult): readonly EstimateStage[] {
+  if (stages.length <= MOST_STAGES) return stages;
+  const shown = new Set([hottest_stage ?? 0, stages.length - 1]);
+  for (let stage = 0; shown.size < MOST_STAGES; stage += 1) shown.add(stage);
+  return stages.filter(({ stage }) => shown.has(stage));
+}
+
+function stageTable(result: EstimateResult): string {
+  const shown = shownStages(result);
+  const right = { align: 'right' } as const;
+  const state = ['parameter', 'gradient', 'optimizer_state', 'fp8_buffer'];
+  const of = (stage: EstimateStage, names: readonly string[]): number =>
+    stage.components.filter(({ name }) => names.includes(name)).reduce((sum, { bytes }) => sum + bytes, 0);
+  const rows = shown.map((stage) => {
+    const model = of(stage, state);
+    const activations = of(stage, ['activation']);
+    return [
+      `${stage.stage}${stage.stage === result.hottest_stage ? ' *' : ''}`,
+      stage.moe_layers > 0 ? `${stage.layers} (${stage.moe_layers} MoE)` : stage.layers,
+      Number(stage.in_flight.toFixed(2)),
+      gib(model),
+      gib(activations),
+      gib(stage.total_bytes - model - activations),
+      gib(stage.total_bytes),
+      `${gib(stage.low_bytes)}–${gib(stage.high_bytes)}`,
+      gib(stage.allocated_bytes),
+      MOMENTS[stage.moment],
+    ];
+  });
+  const drawn = table(
+    [
+      { title: 'stage' },
+      { title: 'layers', ...right },
+      { title: 'in flight', ...right },
+      { title: 'state', ...right },
+      { title: 'activation', ...right },
+      { title: 'rest', ...right },
+      { title: 'GiB', ...right },
+      { title: 'bounds', ...right },
+      { title: 'PyTorch', ...right },
+      { title: 'at its most in' },
+    ],
+    rows,
+    '  ',
+  );
+  const left = result.stages.length - shown.length;
+  return left === 0 ? drawn : `${drawn}\n  ${formatCount(left)} stages between are left out; --json has them`;
+}
+
+function componentTable(components: readonly EstimateComponent[], stage: number | null): string {
+  const right = { align: 'right' } as const;
+  const hasBounds = components.some(({ parts }) => parts.length > 0);
+  const rows = components.flatMap((component) => {
+    const cells = (name: string, of: { bytes: number; low_bytes: number; high_bytes: number }): string[] => [
+      name,
+      formatBytes(Math.round(of.bytes)),
+      ...(hasBounds ? [`${gib(of.low_bytes)}–${gib(of.high_bytes)}`] : []),
+    ];
+    if (component.parts.length === 1)
+      return [cells(`${component.name}: ${component.parts[0]!.name}${outside(component.parts[0]!)}`, component)];
+    return [
+      cells(component.name, component),
+      ...component.parts.map((one) => cells(`  ${one.name}${outside(one)}`, one)),
+    ];
+  });
+  const title = stage === null ? 'component' : `component of stage ${stage}`;
+  return table(
+    [{ title }, { title: 'bytes', ...right }, ...(hasBounds ? [{ title: 'bounds in GiB', ...right }] : [])],
+    rows,
+    '  ',
+  );
+}
+
+function outside({ outside_pytorch }: { readonly outside_pytorch: boolean }): string {
+  return outside_pytorch ? ' (outside PyTorch)' : '';
+}
+
+function totalLines(result: EstimateResult): string[] {
+  const hot = result.stages.find(({ stage }) => stage === result.hottest_stage);
+  const bounds =
+    result.low_bytes === result.high_bytes
+      ? ''
+      : `, ${formatBytes(Math.round(result.low_bytes))} to ${formatBytes(Math.round(result.high_bytes))}`;
+  const lines = labelled('total', `${formatBytes(Math.round(result.total_bytes))}${bounds}`);
+  if (hot === undefined) return lines;
+  return [
+    ...lines,
+    ...labelled(
+      'PyTorch',
+      `peak allocated ${formatBytes(Math.round(hot.allocated_bytes))}, ${formatBytes(Math.round(hot.first_step_allocated_bytes))} in the first step; ${formatBytes(Math.round(hot.resident_bytes))} stays between steps`,
+    ),
+  ];
+}
+
+const FITS: Readonly<Record<EstimateDevice['fits'], string>> = {
+  yes: 'fits, even by the upper bound',
+  no: 'does not fit, not even by the lower bound',
+  unsure: 'may or may not fit: the bounds lie on both sides',
+};
+
+function deviceLines(device: EstimateDevice, hasBounds: boolean): string[] {
+  const fits = hasBounds ? FITS[device.fits] : `${device.fits === 'yes' ? 'fits' : 'does not fit'} by this formula`;
+  const headroom =
+    device.headroom_bytes < 0
+      ? `${formatBytes(Math.round(-device.headroom_bytes))} short`
+      : `headroom ${formatBytes(Math.round(device.headroom_bytes))}`;
+  return labelled(
+    'device',
+    `${formatBytes(device.total_bytes)} (${printable(device.source)}): ${fits}; ${headroom}, before fragmentation`,
+  );
+}
+
+function signed(bytes: number): string {
+  const rounded = Math.round(bytes);
+  return rounded < 0 ? `−${formatBytes(-rounded)}` : `+${formatBytes(rounded)}`;
+}
+
+function changeTable(change: EstimateChange, hottest: number | null): string {
+  const right = { align: 'right' } as const;
+  const word = (value: unknown): string => (value === null ? 'not set' : printable(JSON.stringify(value)));
+  const inWords = (inputs: EstimateChange['set']): string =>
+    inputs.map(({ key, from, to }) => `${key} ${word(from)} → ${word(to)}`).join(' · ');
+  const followed = change.followed.length === 0 ? '' : `; with it ${inWords(change.followed)}`;
+  const notes = [
+    hottest === change.base_hottest_stage
+      ? ''
+      : `the hottest stage was ${change.base_hottest_stage ?? UNKNOWN}, is now ${hottest ?? UNKNOWN}`,
+    change.moment === null || change.base_moment === null || change.moment === change.base_moment
+      ? ''
+      : `the peak was in the ${MOMENTS[change.base_moment]}, is now in the ${MOMENTS[change.moment]}, which holds other things`,
+  ].filter((note) => note !== '');
+  const moved = notes.length === 0 ? '' : ` (${notes.join('; ')})`;
+  const rows = change.components
+    .filter(({ delta_bytes }) => Math.round(delta_bytes) !== 0)
+    .map(({ name, base_bytes, bytes, delta_bytes }) => [
+      name,
+      formatBytes(Math.round(base_bytes)),
+      formatBytes(Math.round(bytes)),
+      signed(delta_bytes),
+    ]);
+  return [
+    ...wrap(`  changed: ${inWords(change.set)}${followed}${moved}`, WIDTH, '    '),
+    table(
+      [
+        { title: 'component' },
+        { title: 'before', ...right },
+        { title: 'after', ...right },
+        { title: 'change', ...right },
+      ],
+      [
+        ...rows,
+        [
+          'total',
+          formatBytes(Math.round(change.base_total_bytes)),
+          formatBytes(Math.round(change.total_bytes)),
+          signed(change.delta_bytes),
+        ],
+      ],
+      '  ',
+    ),
+  ].join('\n');
+}
+
+function sentences(label: string, texts: readonly string[]): string[] {
+  return texts.flatMap((text, index) => labelled(index === 0 ? label : '', `· ${printable(text)}`, 14));
+}

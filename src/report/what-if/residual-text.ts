@@ -1,0 +1,120 @@
+/** Measured minus estimated, the most surprising first. */
+import type { ComponentResidual, DeviceResidual, LineResidual, ResidualResult } from '../../model/results/residual.js';
+import { formatBytes, formatCount } from '../../model/units.js';
+import { keepEnd, printable, table, wrap } from '../table.js';
+import { labelled, UNKNOWN, WIDTH } from '../text-pieces.js';
+
+export function residualText(result: ResidualResult): string {
+  const { run, no_estimate, devices, lines } = result;
+  if (no_estimate !== null)
+    return `${wrap(`run ${printable(run)}: no estimate to compare with: ${no_estimate}`, WIDTH, '  ').join('\n')}\n`;
+  const blocks = devices.map(deviceText);
+  for (const { path, device, reason } of result.left_out)
+    blocks.push(wrap(`${printable(path)} device ${device}: ${reason}`, WIDTH, '  ').join('\n'));
+  if (lines.length > 0) blocks.push(linesText(lines));
+  if (blocks.length === 0) blocks.push('no snapshot of a known stage and no memory line to compare with');
+  blocks.push(
+    [...result.assumptions.flatMap((text, i) => labelled(i === 0 ? 'assumed' : '', text, 14))].join('\n'),
+    wrap(
+      '  theory alone never says why a run failed: a published run was estimated at 73.8 GiB and took 54.8',
+      WIDTH,
+      '  ',
+    ).join('\n'),
+  );
+  return `${blocks.filter((block) => block !== '').join('\n\n')}\n`;
+}
+
+function signed(bytes: number): string {
+  return bytes > 0 ? `+${formatBytes(bytes)}` : formatBytes(bytes);
+}
+
+function deviceText(device: DeviceResidual): string {
+  const rank = device.rank === null ? 'rank unknown' : `rank ${device.rank}`;
+  const stage = device.stage === null ? '' : ` · stage ${device.stage}`;
+  const first = device.before_first_step ? ', before the first step of the optimizer' : '';
+  const at = device.seq === null ? 'before the first entry' : `after entry ${formatCount(device.seq)}`;
+  const rows = device.components.map((row) => [
+    signed(row.residual_bytes),
+    formatBytes(row.measured_bytes),
+    formatBytes(row.estimated_bytes),
+    bounds(row),
+    row.surprise_bytes === 0 ? 'within' : signed(row.surprise_bytes),
+    row.component,
+  ]);
+  const unknown =
+    device.unknown_bytes === 0
+      ? []
+      : wrap(`  ${formatBytes(device.unknown_bytes)} measured are of nobody knows which component`, WIDTH, '  ');
+  return [
+    `${printable(device.path)} · ${rank}${stage} · device ${device.device}`,
+    ...wrap(
+      `  at ${device.moment}, ${at} (${device.phase.replaceAll('_', ' ')}): ${formatBytes(device.measured_bytes)} live against ${formatBytes(device.estimated_bytes)} estimated for the ${device.estimate_moment.replaceAll('_', ' ')}${first}`,
+      WIDTH,
+      '  ',
+    ),
+    table(
+      [
+        { title: 'residual', align: 'right' },
+        { title: 'measured', align: 'right' },
+        { title: 'estimated', align: 'right' },
+        { title: 'bounds, GiB', align: 'right' },
+        { title: 'outside them', align: 'right' },
+        { title: 'component' },
+      ],
+      rows,
+      '  ',
+    ),
+    ...unknown,
+    ...device.components
+      .filter(({ reading }) => reading !== null)
+      .flatMap((row) => wrap(`  ${row.component.replaceAll('_', ' ')}: ${row.reading}`, WIDTH, '    ')),
+  ].join('\n');
+}
+
+const gib = (bytes: number): string => (bytes / 2 ** 30).toFixed(2);
+
+function bounds({ low_bytes, high_bytes }: Pick<ComponentResidual, 'low_bytes' | 'high_bytes'>): string {
+  return `${gib(low_bytes)}–${gib(high_bytes)}`;
+}
+
+/** What the place of a line may take. */
+const PLACE = 20;
+
+/** Of each stage the rank that differs most. */
+function linesText(lines: readonly LineResidual[]): string {
+  const groups = new Map<string, LineResidual[]>();
+  for (const line of lines) {
+    const key = `${line.stage} ${line.metric}`;
+    groups.set(key, [...(groups.get(key) ?? []), line]);
+  }
+  const rows = [...groups.values()].map((own) => {
+    const most = own.reduce((a, b) => (Math.abs(b.residual_bytes) > Math.abs(a.residual_bytes) ? b : a));
+    return [
+      most.stage ?? UNKNOWN,
+      formatCount(own.length),
+      most.rank ?? UNKNOWN,
+      most.metric.replace('_', ' '),
+      signed(most.residual_bytes),
+      formatBytes(most.measured_bytes),
+      formatBytes(most.estimated_bytes),
+      bounds(most),
+      keepEnd(`${most.file}:${most.line}`, PLACE),
+    ];
+  });
+  const drawn = table(
+    [
+      { title: 'PP', align: 'right' },
+      { title: 'ranks', align: 'right' },
+      { title: 'rank', align: 'right' },
+      { title: 'printed' },
+      { title: 'residual', align: 'right' },
+      { title: 'measured', align: 'right' },
+      { title: 'estimate', align: 'right' },
+      { title: 'bounds, GiB', align: 'right' },
+      { title: 'where' },
+    ],
+    rows,
+    ' ',
+  );
+  return ["memory lines, of PyTorch's allocator; of each stage the rank that differs most", drawn].join('\n');
+}

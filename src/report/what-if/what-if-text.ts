@@ -1,0 +1,224 @@
+/** `whatif` as text. */
+import type {
+  EarlyFree,
+  WhatIfOutcomeName,
+  WhatIfPeak,
+  WhatIfResult,
+  WhatIfSetting,
+} from '../../model/results/replay.js';
+import { formatBytes, formatCount } from '../../model/units.js';
+import { keepEnd, printable, table, wrap } from '../table.js';
+import { bytesOr, UNKNOWN, WIDTH } from '../text-pieces.js';
+
+const INDENT = ' '.repeat(13);
+
+export function whatIfText(result: WhatIfResult): string {
+  const { recorded, replay } = result;
+  const rank = result.rank === null ? 'rank unknown' : `rank ${result.rank}`;
+  const setting = recorded.setting === '' ? 'default settings' : recorded.setting;
+  const lines = [
+    ...wrap(
+      `${keepEnd(printable(result.path), 60)} · ${rank} · device ${result.device} · recorded with ${printable(setting)}`,
+      WIDTH,
+      '  ',
+    ),
+    ...wrap(
+      `  replay     ${replay.status}: ${formatCount(replay.address_matches)} of ${formatCount(replay.address_total)} addresses${replay.reason === '' ? '' : `; ${printable(replay.reason)}`}`,
+      WIDTH,
+      INDENT,
+    ),
+    ...wrap(`  recorded   ${recordedWords(result)}`, WIDTH, INDENT),
+    ...wrap(
+      `  at best    ${formatBytes(result.optimum_bytes)}: the most that is live${recorded.oom === null ? '' : ' and asked for'} at once, whatever the allocator does`,
+      WIDTH,
+      INDENT,
+    ),
+    '',
+    settingTable(result.settings),
+  ];
+  const notes = new Map<string, Set<string>>();
+  for (const { note, setting } of result.settings)
+    if (note !== null) notes.set(note, (notes.get(note) ?? new Set()).add(setting));
+  for (const [note, settings] of notes) lines.push(...wrap(`  ${note}: ${[...settings].join(' · ')}`, WIDTH, '    '));
+  if (result.calibration_bytes !== null && result.settings.some((row) => row.bound !== 'exact')) {
+    lines.push(
+      ...wrap(
+        `  the recording begins with live memory: optimistic packs it afresh (error with the recorded settings ${signed(result.calibration_bytes)}), pessimistic leaves it where it lay`,
+        WIDTH,
+        '    ',
+      ),
+    );
+  }
+  if (result.repeats_oom === false) {
+    const why =
+      'with the recorded settings the model fails elsewhere than torch did: the memory left to the allocator was not constant over the trace, and no row can be trusted to the byte';
+    lines.push(...wrap(`  ${why}`, WIDTH, '    '));
+  }
+  if (result.least_capacity.length > 0) lines.push('', ...leastLines(result));
+  if (result.edit !== null) lines.push('', ...editLines(result.edit));
+  if (result.free_early !== null) lines.push('', ...earlyLines(result.free_early));
+  lines.push('', ...wrap(result.caveat, WIDTH));
+  return `${lines.join('\n')}\n`;
+}
+
+function signed(bytes: number): string {
+  return bytes < 0 ? `−${formatBytes(-bytes)}` : `+${formatBytes(bytes)}`;
+}
+
+function recordedWords({ recorded }: WhatIfResult): string {
+  const parts = [
+    `peak reserved ${formatBytes(recorded.peak_reserved_bytes)}, peak live ${formatBytes(recorded.peak_active_bytes)}`,
+  ];
+  if (recorded.oom !== null) {
+    const site = recorded.oom.site === null ? '' : ` in ${printable(recorded.oom.site)}`;
+    parts.push(
+      `OOM at entry ${formatCount(recorded.oom.seq)}, ${formatBytes(recorded.oom.requested_bytes)} asked${site}`,
+    );
+  }
+  if (recorded.capacity_bytes !== null)
+    parts.push(`capacity ${formatBytes(recorded.capacity_bytes)} = ${printable(recorded.capacity_source ?? '')}`);
+  if (recorded.taken_by_others_bytes > 0)
+    parts.push(
+      `${formatBytes(recorded.taken_by_others_bytes)} less than was reserved before: others took it meanwhile`,
+    );
+  if (recorded.outside_bytes !== null && recorded.device_total_bytes !== null)
+    parts.push(
+      `${formatBytes(recorded.outside_bytes)} of the device's ${formatBytes(recorded.device_total_bytes)} lie outside it`,
+    );
+  return parts.join('; ');
+}
+
+const OUTCOMES: Readonly<Record<WhatIfOutcomeName, string>> = {
+  fits: 'fits',
+  same_oom: 'same OOM',
+  earlier_oom: 'earlier OOM',
+  later_oom: 'later OOM',
+};
+
+/** Widest setting beside all that decides, in {@link WIDTH}: one option fits, a list of them takes a line each. */
+const SETTING_WIDTH = 33;
+
+/** Bytes missing are a negative headroom. The costs, waste and calls, give way where the settings are long. */
+function settingTable(rows: readonly WhatIfSetting[]): string {
+  const isLimited = rows.some((row) => row.capacity_bytes !== null);
+  const isWide = rows.some((row) => row.setting.length > 26 || !row.robust) && isLimited;
+  const right = { align: 'right' } as const;
+  const columns = [
+    { title: 'setting' },
+    ...(isLimited ? [{ title: 'capacity', ...right }] : []),
+    { title: 'outcome' },
+    { title: 'reserved', ...right },
+    ...(isLimited ? [{ title: 'headroom', ...right }] : []),
+    ...(isWide
+      ? []
+      : [
+          { title: 'waste', ...right },
+          { title: 'calls', ...right },
+        ]),
+    { title: 'bound' },
+  ];
+  const cells = rows.flatMap((row) => {
+    const [first = '', ...more] = settingLines(row.setting);
+    const all = [
+      first,
+      ...(isLimited ? [bytesOr(row.capacity_bytes)] : []),
+      OUTCOMES[row.outcome],
+      formatBytes(row.peak_reserved_bytes),
+      ...(isLimited ? [headroomOf(row)] : []),
+      ...(isWide ? [] : [formatBytes(row.unused_at_peak_bytes), formatCount(row.driver_calls)]),
+      `${row.bound}${row.robust ? '' : ' *'}`,
+    ];
+    return [all, ...more.map((line) => columns.map((_, i) => (i === 0 ? line : '')))];
+  });
+  const lines = [table(columns, cells, '  ')];
+  if (rows.some((row) => !row.robust))
+    lines.push(
+      ...wrap('  * between the bounds, or with new addresses in the other order, the outcome differs', WIDTH, '    '),
+    );
+  return lines.join('\n');
+}
+
+/** `a:1,b:2` as `a:1,` and ` b:2`; lists in brackets stay together, shortened if they must be. */
+function settingLines(setting: string): string[] {
+  if (setting.length <= SETTING_WIDTH) return [setting];
+  const parts = setting.split(/,(?![^[]*\])/);
+  return parts.map((part, i) => {
+    const text = `${i === 0 ? '' : ' '}${part}${i === parts.length - 1 ? '' : ','}`;
+    return text.length <= SETTING_WIDTH ? text : `${text.slice(0, SETTING_WIDTH - 1)}…`;
+  });
+}
+
+function headroomOf(row: WhatIfSetting): string {
+  if (row.outcome === 'fits') return bytesOr(row.headroom_bytes);
+  return row.short_bytes === null ? UNKNOWN : `−${formatBytes(row.short_bytes)}`;
+}
+
+function leastLines({ least_capacity, recorded }: WhatIfResult): string[] {
+  return least_capacity.flatMap((row) => {
+    const more = recorded.capacity_bytes === null ? '' : ` (${signed(row.capacity_bytes - recorded.capacity_bytes)})`;
+    const bound = row.bound === 'exact' ? '' : ', the start packed afresh';
+    return wrap(
+      `  least capacity that serves every request, ${row.setting}: ${formatBytes(row.capacity_bytes)}${more}${bound}`,
+      WIDTH,
+      '    ',
+    );
+  });
+}
+
+function editLines(edit: NonNullable<WhatIfResult['edit']>): string[] {
+  const lines: string[] = [];
+  for (const one of edit.edits) {
+    const what = one.scale === 0 ? 'without' : `${one.scale} ×`;
+    lines.push(
+      ...wrap(
+        `  ${what} ${printable(one.site)}: ${formatCount(one.allocations)} allocations, ${formatBytes(one.bytes)} in all over the trace`,
+        WIDTH,
+        '    ',
+      ),
+    );
+  }
+  lines.push(...peakLines('before', edit.before), ...peakLines('after', edit.after));
+  return lines;
+}
+
+function peakLines(label: string, peak: WhatIfPeak): string[] {
+  const where = peak.seq < 0 ? 'before the first entry' : `after entry ${formatCount(peak.seq)}`;
+  return [
+    ...wrap(
+      `  ${label.padEnd(11)}${OUTCOMES[peak.outcome]}; peak live ${formatBytes(peak.active_bytes)} ${where}, peak reserved ${formatBytes(peak.reserved_bytes)}`,
+      WIDTH,
+      INDENT,
+    ),
+    ...peak.sites.flatMap((site) =>
+      wrap(
+        `${INDENT}${formatBytes(site.bytes).padStart(11)}  ${formatCount(site.count)} × ${printable(site.site)}`,
+        WIDTH,
+        INDENT,
+      ),
+    ),
+  ];
+}
+
+function earlyLines(frees: readonly EarlyFree[]): string[] {
+  if (frees.length === 0)
+    return ['  no segment of the pool is as large as the request: no earlier free opens a hole for it'];
+  const lines = ['  what would have had to be free for the request to find a hole, least bytes first'];
+  for (const free of frees) {
+    const result = free.verified ? 'serves the request' : 'does not serve it';
+    const what = `${formatBytes(free.bytes)} in ${formatCount(free.blocks.length)} block${free.blocks.length === 1 ? '' : 's'}`;
+    lines.push(
+      ...wrap(`  ${what} → ${formatBytes(free.opens_bytes)} in one piece; replayed: ${result}`, WIDTH, '    '),
+    );
+    const bySite = new Map<string, { bytes: number; count: number }>();
+    for (const block of free.blocks) {
+      const known = bySite.get(block.site) ?? { bytes: 0, count: 0 };
+      bySite.set(block.site, { bytes: known.bytes + block.bytes, count: known.count + 1 });
+    }
+    const top = [...bySite].sort((a, b) => b[1].bytes - a[1].bytes).slice(0, 3);
+    for (const [site, sum] of top)
+      lines.push(
+        ...wrap(`    ${formatBytes(sum.bytes)} in ${formatCount(sum.count)} × ${printable(site)}`, WIDTH, '      '),
+      );
+  }
+  return lines;
+}
