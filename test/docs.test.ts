@@ -1,77 +1,68 @@
-/** Docs are claims about the code: every console block of README is run, every table compared with what it describes. */
+/** README and the reference pages agree with the program: console blocks, verbs, exit codes, errors, tables of the store. */
 import { execFileSync } from 'node:child_process';
-import { readdirSync, readFileSync, symlinkSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
-import { fileURLToPath } from 'node:url';
-import { beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { EXIT } from '../src/cli/exit-codes.js';
 import { ERROR_CODES } from '../src/model/errors.js';
 import { CAUSES } from '../src/model/vocabulary.js';
 import { MIGRATIONS } from '../src/store/migrations.js';
-import { sharedBuild } from './store/scratch.js';
-import { type Cli, warmCliOf } from './support/cli.js';
-import { temporaryDirectory } from './support/temporary-directory.js';
+import { repoRoot as ROOT, sharedBuild } from './store/scratch.js';
+import { testConsoleBlocks } from './support/console-blocks.js';
 
-const ROOT = resolve(dirname(fileURLToPath(import.meta.url)), '..');
 const readme = readFileSync(join(ROOT, 'README.md'), 'utf8');
 
 describe('README', () => {
-  const directory = temporaryDirectory();
-  let cli: Cli;
-  const mbforensics = (words: string): string => {
-    const env = { XDG_CACHE_HOME: join(directory, 'cache'), MBF_DB: '' };
-    // A shell is needed for what only a shell does; the processes themselves are the matter of test/cli.
-    if (/^(?:[^\s"'|;*$&<>`\\]|"[^"$`\\]*"|\s)+$/.test(words)) {
-      const args = [...words.matchAll(/"([^"]*)"|(\S+)/g)].map(([, quoted, plain]) => quoted ?? plain!);
-      return cli.expect(0, args, { cwd: directory, env }).stdout;
-    }
-    return execFileSync('/bin/sh', ['-c', `"$NODE" "$CLI" ${words}`], {
-      cwd: directory,
-      encoding: 'utf8',
-      env: { ...process.env, ...env, NODE: process.execPath, CLI: cli.script },
-      stdio: ['ignore', 'pipe', 'pipe'],
-    });
-  };
-  const blocks = [...readme.matchAll(/```console\n\$ mbforensics ([^\n]*)\n([\s\S]*?)\n```/g)].map(
-    ([, words, output]) => ({
-      words: words!,
-      output: output!,
-    }),
-  );
+  testConsoleBlocks('README.md');
 
-  beforeAll(() => {
-    cli = warmCliOf(join(sharedBuild(), 'src', 'cli', 'main.js'));
-    symlinkSync(join(ROOT, 'samples'), join(directory, 'samples'));
-    mbforensics('ingest samples/llama3-70b-fragmentation');
+  it('is short', () => {
+    expect(readme.split('\n').length - 1).toBeLessThanOrEqual(250);
+    expect(Buffer.byteLength(readme)).toBeLessThanOrEqual(16 * 1024);
   });
-
-  it('shows every verb', () => {
-    const shown = new Set(blocks.map((block) => block.words.split(' ')[0]));
-    const verbs = execFileSync(process.execPath, [cli.script, '--help'], { encoding: 'utf8' }).matchAll(
-      /^ {2}([a-z]+) \[options\]/gm,
-    );
-    for (const [, verb] of verbs) if (verb !== 'runs') expect(shown, `README shows no ${verb}`).toContain(verb);
-    expect(blocks.length).toBeGreaterThanOrEqual(7);
-  });
-
-  // What a bisection prints is compared where there is one: test/bisect/planted.test.ts.
-  it.each(blocks.filter(({ words }) => !words.startsWith('bisect ')))(
-    '$words prints what README says',
-    ({ words, output }) => {
-      const isFirstIngest = words === 'ingest samples/llama3-70b-fragmentation';
-      const actual = mbforensics(isFirstIngest ? `${words} --db fresh.duckdb` : words).trimEnd();
-      expect(isFirstIngest ? actual.replace('fresh.duckdb', 'mbforensics.duckdb') : actual).toBe(output);
-    },
-  );
 
   it('lists the exit codes', () => {
     const listed = [...readme.matchAll(/^\| (\d+) \| /gm)].map(([, code]) => Number(code));
     expect(listed).toEqual(Object.values(EXIT));
   });
 
-  it('names causes that exist', () => {
+  it('names every cause', () => {
     const sentence = /The verdict is one of ([^.]*)\./.exec(readme)![1]!;
-    for (const [, cause] of sentence.matchAll(/`(\w+)`/g)) expect(CAUSES).toContain(cause);
+    expect([...sentence.matchAll(/`(\w+)`/g)].map(([, cause]) => cause)).toEqual([...CAUSES]);
+  });
+
+  it('and docs/verbs.md list the verbs of --help, in its groups and order', () => {
+    const script = join(sharedBuild(), 'src', 'cli', 'main.js');
+    const help = execFileSync(process.execPath, [script, '--help'], { encoding: 'utf8' });
+    const [, ...groups] = help.slice(help.indexOf('\n\n', help.indexOf('--version'))).split(/^(?=[A-Z][A-Za-z ]+:$)/m);
+    const verbsOf = (text: string): string[] => [...text.matchAll(/^ {2}([a-z-]+) /gm)].map(([, verb]) => verb!);
+    const expected = groups
+      .map((group) => [/^[^:]*/.exec(group)![0], verbsOf(group)] as const)
+      .filter(([name]) => name !== 'Commands');
+    expect(expected.length).toBe(7);
+
+    const row = ([name, verbs]: readonly [string, readonly string[]]): string =>
+      `| ${name} | ${verbs.map((verb) => `\`${verb}\``).join(', ')} |`;
+    for (const group of expected) expect(readme).toContain(row(group));
+
+    const reference = readFileSync(join(ROOT, 'docs', 'verbs.md'), 'utf8').split(/^\| \*\*/m);
+    const listed = reference.slice(1).map((text) => {
+      const verbs = [...text.matchAll(/^\| `([a-z-]+)` \|/gm)].map(([, verb]) => verb!);
+      return [/^[^*]*/.exec(text)![0], verbs];
+    });
+    expect(listed).toEqual(expected);
+  });
+});
+
+describe('links of every page', () => {
+  const pages = execFileSync('git', ['ls-files', '-co', '--exclude-standard', '*.md'], { cwd: ROOT, encoding: 'utf8' })
+    .split('\n')
+    .filter((page) => page !== '' && !page.includes('/template/'));
+
+  it.each(pages)('%s', (page) => {
+    if (!existsSync(join(ROOT, page))) return;
+    const text = readFileSync(join(ROOT, page), 'utf8').replaceAll(/```[\s\S]*?```/g, '');
+    const targets = [...text.matchAll(/\]\(([^)#:]+)(?:#[^)]*)?\)/g)].map(([, target]) => target!);
+    expect(targets.filter((target) => !existsSync(resolve(ROOT, dirname(page), target)))).toEqual([]);
   });
 });
 
@@ -82,16 +73,16 @@ it('docs/errors.md lists every error with its remedy', () => {
   );
 });
 
-it('docs/store-format.md describes every table of every version', () => {
-  const text = readFileSync(join(ROOT, 'docs', 'store-format.md'), 'utf8');
+it('docs/sql.md lists every version of the store and describes every table', () => {
+  const text = readFileSync(join(ROOT, 'docs', 'sql.md'), 'utf8');
   for (const { version, sql } of MIGRATIONS) {
-    expect(text).toContain(`## Version ${version}`);
+    expect(text).toMatch(new RegExp(`^\\| ${version} \\| `, 'm'));
     for (const [, table] of sql.matchAll(/CREATE TABLE (\w+)/g))
       expect(text, `table ${table}`).toContain(`\`${table}\``);
   }
 });
 
-it('every parser says where its format is defined', () => {
+it('every FORMAT.md names where its format is defined', () => {
   const parsers = readdirSync(join(ROOT, 'parsers'), { withFileTypes: true }).filter((entry) => entry.isDirectory());
   expect(parsers.length).toBeGreaterThan(1);
   for (const { name } of parsers) {

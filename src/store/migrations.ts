@@ -1,6 +1,6 @@
 /**
  * The schema, as a list of steps. A store at version n runs the steps above n, each in its own transaction. Steps are frozen once
- * released: later wishes are later steps. `docs/store-format.md` tells each step in prose.
+ * released: later wishes are later steps. `docs/sql.md` describes the tables.
  *
  * Bytes are integers in columns ending `_bytes`, times `_us`/`_ns`; unknown is NULL. The large tables (`event`, `block`, `segment`)
  * carry no index: their rows arrive clustered by (snapshot_id, device, seq), so DuckDB's zone maps already find ranges, and an index

@@ -43,11 +43,11 @@ describe('git bisect run with our judge', () => {
     expect({ blamed, cleared }).toEqual({ blamed: [], cleared: [] });
     expect(report).toMatchObject({ state: 'found', culprit: { sha: planted.sha }, suspects_left: [] });
     expect(hasSuspect, JSON.stringify([planted, report.suspects.slice(0, 3)])).toBe(true);
-    // The example in README, but for the hash of the session.
+    // The example in docs/bisect.md, except for the hash of the session.
     if (kind === 'oom') {
       const told = cli.expect(0, ['bisect', 'report'], { cwd: repository.directory }).stdout;
       const shown = /```console\n\$ mbforensics bisect report\n([\s\S]*?\n)```/.exec(
-        readFileSync(join(repoRoot, 'README.md'), 'utf8'),
+        readFileSync(join(repoRoot, 'docs', 'bisect.md'), 'utf8'),
       )![1]!;
       const plain = (text: string): string => text.replace(/bisect\/[0-9a-f]{12}\//, 'bisect/…/');
       expect(plain(told)).toBe(plain(shown));

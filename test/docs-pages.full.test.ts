@@ -1,0 +1,17 @@
+/** Every console block of the pages in docs/ prints what the page shows, and every verb is shown on a page. */
+import { readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { VERBS } from '../src/cli/verbs/index.js';
+import { repoRoot } from './store/scratch.js';
+import { consoleBlocksOf, testConsoleBlocks } from './support/console-blocks.js';
+
+const pages = readdirSync(join(repoRoot, 'docs')).map((name) => `docs/${name}`);
+const pagesWithBlocks = pages.filter((page) => consoleBlocksOf(page).length > 0);
+
+it('every verb but runs, whose output has a date, is shown', () => {
+  const shown = ['README.md', ...pages].flatMap(consoleBlocksOf).map(({ words }) => words.split(' ')[0]);
+  expect([...new Set([...shown, 'runs'])].sort()).toEqual(Object.keys(VERBS).sort());
+});
+
+describe.each(pagesWithBlocks)('%s', (page) => testConsoleBlocks(page));
