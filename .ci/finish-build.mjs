@@ -43,7 +43,9 @@ for (const source of filesIn(join(root, 'samples', 'generate'), /\.(sql|tsv)$/))
 }
 for (const stale of filesIn(built, /\.json$/)) if (!wanted.has(stale)) rmSync(stale);
 
-const { PAGES } = await import(pathToFileURL(join(dist, 'src', 'findings', 'explain', 'pages', 'index.js')).href);
+const { PAGES } = await import(
+  pathToFileURL(join(dist, 'src', 'findings', 'flows', 'explain', 'pages', 'index.js')).href
+);
 const docs = join(dist, 'docs');
 mkdirSync(docs, { recursive: true });
 for (const [name, page] of Object.entries(PAGES)) writeFileSync(join(docs, name), page());

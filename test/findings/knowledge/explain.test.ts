@@ -1,7 +1,7 @@
 /** Everything that has a name is found by it, in any spelling; what has none is refused with names like it. */
 import { describe, expect, it } from 'vitest';
-import { explain } from '../../../src/findings/explain/explain.js';
-import { listKnobs } from '../../../src/findings/explain/list-knobs.js';
+import { explain } from '../../../src/findings/flows/explain/explain.js';
+import { listKnobs } from '../../../src/findings/flows/explain/list-knobs.js';
 import { lintRules } from '../../../src/findings/lint/rules.js';
 import { DISAGREEMENTS } from '../../../src/knowledge/disagreements.js';
 import { nearest } from '../../../src/knowledge/nearest.js';

@@ -1,7 +1,7 @@
 /** The pages that are made from data are valid Markdown. */
 import { describe, expect, it } from 'vitest';
-import { PAGES } from '../../../src/findings/explain/pages/index.js';
-import { md } from '../../../src/findings/explain/pages/markdown.js';
+import { PAGES } from '../../../src/findings/flows/explain/pages/index.js';
+import { md } from '../../../src/findings/flows/explain/pages/markdown.js';
 
 const headings = new Map(
   Object.entries(PAGES).map(([name, page]) => {

@@ -18,7 +18,7 @@ export const verb = defineVerb({
     'explain -- --recompute-modules',
   ],
   async ask({ id }) {
-    const { explain } = await import('../../../findings/explain/explain.js');
+    const { explain } = await import('../../../findings/flows/explain/explain.js');
     return explain(id);
   },
   render: explainedText,

@@ -12,7 +12,7 @@ export const verb = defineVerb({
 kind:env, grade:measured.`,
   examples: ['knobs', 'knobs offload', 'knobs memory:less'],
   async ask({ filter }) {
-    const { listKnobs } = await import('../../../findings/explain/list-knobs.js');
+    const { listKnobs } = await import('../../../findings/flows/explain/list-knobs.js');
     return listKnobs(filter ?? null);
   },
   render: knobsText,

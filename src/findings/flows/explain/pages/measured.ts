@@ -1,5 +1,5 @@
 /** The section of published measurements. */
-import { EXPERIMENTS, type Experiment, WORKLOADS } from '../../../knowledge/measured.js';
+import { EXPERIMENTS, type Experiment, WORKLOADS } from '../../../../knowledge/measured.js';
 import { md, mdTable } from './markdown.js';
 
 export function measuredSection(): string[] {

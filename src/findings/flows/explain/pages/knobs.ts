@@ -1,9 +1,9 @@
 /** dist/docs/knobs.md: every knob, its spellings, its effects and what is known of them. */
 
-import { DISAGREEMENTS } from '../../../knowledge/disagreements.js';
-import { KNOB_GROUPS, KNOBS } from '../../../knowledge/knobs/index.js';
-import type { Knob } from '../../../knowledge/knobs/knob.js';
-import type { KnobEffect } from '../../../model/results/knowledge.js';
+import { DISAGREEMENTS } from '../../../../knowledge/disagreements.js';
+import { KNOB_GROUPS, KNOBS } from '../../../../knowledge/knobs/index.js';
+import type { Knob } from '../../../../knowledge/knobs/knob.js';
+import type { KnobEffect } from '../../../../model/results/knowledge.js';
 import { gradeOf } from '../list-knobs.js';
 import { rulesOf } from '../rules-of-knob.js';
 import { code, codes, item, md, mdTable, page } from './markdown.js';

@@ -1,23 +1,23 @@
 /** Whatever has a name in what this tool knows, by that name. */
 
-import { DISAGREEMENTS, type Disagreement } from '../../knowledge/disagreements.js';
-import { findKnobs, spellingsOf } from '../../knowledge/find-knob.js';
-import { KNOBS } from '../../knowledge/knobs/index.js';
-import type { Knob } from '../../knowledge/knobs/knob.js';
-import { nearest } from '../../knowledge/nearest.js';
-import { ERROR_CODES, type ErrorCode, type ErrorKind, MbfError } from '../../model/errors.js';
+import { DISAGREEMENTS, type Disagreement } from '../../../knowledge/disagreements.js';
+import { findKnobs, spellingsOf } from '../../../knowledge/find-knob.js';
+import { KNOBS } from '../../../knowledge/knobs/index.js';
+import type { Knob } from '../../../knowledge/knobs/knob.js';
+import { nearest } from '../../../knowledge/nearest.js';
+import { ERROR_CODES, type ErrorCode, type ErrorKind, MbfError } from '../../../model/errors.js';
 import type {
   Explained,
   ExplainedKnob,
   ExplainedRule,
   ExplainResult,
   Reference,
-} from '../../model/results/knowledge.js';
-import { FIXES } from '../advice/fixes/index.js';
-import { conditionOf } from '../lint/lint.js';
-import type { LintRule } from '../lint/rule.js';
-import { lintRules } from '../lint/rules.js';
-import { SYMPTOMS } from '../symptoms/index.js';
+} from '../../../model/results/knowledge.js';
+import { FIXES } from '../../advice/fixes/index.js';
+import { conditionOf } from '../../lint/lint.js';
+import type { LintRule } from '../../lint/rule.js';
+import { lintRules } from '../../lint/rules.js';
+import { SYMPTOMS } from '../../symptoms/index.js';
 import { knobRow } from './list-knobs.js';
 import { versionsText, withoutValues } from './rule-words.js';
 import { rulesOf } from './rules-of-knob.js';

@@ -1,10 +1,10 @@
 /** The knobs of the guides as a list, whole or filtered. */
 
-import { findKnobs, spellingsOf } from '../../knowledge/find-knob.js';
-import { KNOB_GROUPS, KNOBS } from '../../knowledge/knobs/index.js';
-import type { Knob } from '../../knowledge/knobs/knob.js';
-import { EVIDENCE_GRADES, type EvidenceGrade } from '../../model/results/advise.js';
-import type { KnobRow, KnobsResult } from '../../model/results/knowledge.js';
+import { findKnobs, spellingsOf } from '../../../knowledge/find-knob.js';
+import { KNOB_GROUPS, KNOBS } from '../../../knowledge/knobs/index.js';
+import type { Knob } from '../../../knowledge/knobs/knob.js';
+import { EVIDENCE_GRADES, type EvidenceGrade } from '../../../model/results/advise.js';
+import type { KnobRow, KnobsResult } from '../../../model/results/knowledge.js';
 
 /** @param filter part of a name or group, or `memory:less`, `speed:slower`, `kind:env`, `grade:measured` */
 export function listKnobs(filter: string | null): KnobsResult {

@@ -1,5 +1,5 @@
 /** dist/docs/symptoms.md: what one sees, what it comes from, how to make sure, what to do. */
-import { SYMPTOMS } from '../../symptoms/index.js';
+import { SYMPTOMS } from '../../../symptoms/index.js';
 import { item, md, page } from './markdown.js';
 
 export function symptomsPage(): string {
