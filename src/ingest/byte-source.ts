@@ -1,18 +1,18 @@
 /**
  * Bytes of one file: read ahead of the consumer, inflated if they are gzip or zstd, hashed on the way, and watched for change.
  *
- * Two layers. `raw-file.ts` reads what is on disk; on top, either those chunks themselves or what `gunzip-chunks.ts` or `zstd-chunks.ts` makes
+ * Two layers. `raw-file.ts` reads what is on disk; on top, either those chunks themselves or what `compression/gunzip-chunks.ts` or `compression/zstd-chunks.ts` makes
  * of them.
  */
 import type { ByteSource } from '../model/parser.js';
 import type { Note } from '../model/tables.js';
 import { GIB, KIB, MIB } from '../model/units.js';
-import { gunzipChunks } from './gunzip-chunks.js';
-import type { Chunks } from './inflation.js';
+import { gunzipChunks } from './compression/gunzip-chunks.js';
+import type { Chunks } from './compression/inflation.js';
+import { zstdChunks } from './compression/zstd-chunks.js';
+import { isZstd } from './compression/zstd-frames.js';
 import { type OpenedRandomAccess, openRandomAccess, unpackForRandomAccess } from './random-access.js';
 import { openRawFile, type RawFile } from './raw-file.js';
-import { zstdChunks } from './zstd-chunks.js';
-import { isZstd } from './zstd-frames.js';
 
 export interface ByteSourceOptions {
   /** Size of one read. Small values are for tests that put chunk boundaries everywhere. Default 4 MiB. */

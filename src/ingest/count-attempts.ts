@@ -2,7 +2,7 @@
 import { METRICS_FORMATS } from '../model/vocabulary.js';
 import type { Store } from '../store/store.js';
 import { alignLaunches, type LaunchAlignment, type MetricsSpan } from './align-launches.js';
-import { attemptsFromNames } from './attempt-from-name.js';
+import { attemptsFromNames } from './names/attempt-from-name.js';
 
 interface SourceOfRun {
   readonly sourceId: number;

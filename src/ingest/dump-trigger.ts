@@ -1,6 +1,6 @@
 /** Why a memory snapshot was dumped, as far as the file and its name tell. What the other dumps of its rank tell is for whoever sees them all. */
 import type { DumpTrigger } from '../model/vocabulary.js';
-import type { NamedStep } from './step-from-name.js';
+import type { NamedStep } from './names/step-from-name.js';
 
 export interface KnownTrigger {
   readonly trigger: DumpTrigger;

@@ -120,7 +120,7 @@ class Reading {
   /** The launch of each file: of several, some may be of a restart. */
   private async attempts(): Promise<readonly number[]> {
     if (this.collected.length < 2) return this.collected.map(() => 1);
-    const { attemptsFromNames } = await import('./attempt-from-name.js');
+    const { attemptsFromNames } = await import('./names/attempt-from-name.js');
     return attemptsFromNames(this.collected.map(({ file }) => file));
   }
 }

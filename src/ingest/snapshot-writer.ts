@@ -16,7 +16,7 @@ import type { StackKeys } from './content-keys.js';
 import type { DerivedSnapshotSink, DeviceSums, SnapshotDerivation } from './derive-snapshot.js';
 import type { DeviceTrace } from './derive-trace.js';
 import { dumpTrigger } from './dump-trigger.js';
-import { stepFromName } from './step-from-name.js';
+import { stepFromName } from './names/step-from-name.js';
 import type { StoreDictionary, Translation } from './store-dictionary.js';
 
 /** The ring sizes people and frameworks choose: Megatron's 100,000, torch's examples, powers of two. */

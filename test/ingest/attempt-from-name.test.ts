@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { attemptsFromNames, LAUNCH_RULES } from '../../src/ingest/attempt-from-name.js';
+import { attemptsFromNames, LAUNCH_RULES } from '../../src/ingest/names/attempt-from-name.js';
 
 describe('the launch a file belongs to', () => {
   it.each(LAUNCH_RULES.flatMap(({ samples }) => samples.map((sample) => [...sample] as const)))(

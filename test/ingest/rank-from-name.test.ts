@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { matchRankRule, RANK_RULES, rankFromName } from '../../src/ingest/rank-from-name.js';
+import { matchRankRule, RANK_RULES, rankFromName } from '../../src/ingest/names/rank-from-name.js';
 
 describe('every rank rule', () => {
   for (const rule of RANK_RULES) {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { dumpTrigger } from '../../src/ingest/dump-trigger.js';
-import { rankFromName } from '../../src/ingest/rank-from-name.js';
-import { STEP_RULES, stepFromName } from '../../src/ingest/step-from-name.js';
+import { rankFromName } from '../../src/ingest/names/rank-from-name.js';
+import { STEP_RULES, stepFromName } from '../../src/ingest/names/step-from-name.js';
 
 describe('every step rule', () => {
   for (const rule of STEP_RULES) {

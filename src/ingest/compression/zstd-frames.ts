@@ -2,8 +2,8 @@
  * The outer form of Zstandard data: frames of blocks (RFC 8878, section 3.1). Taken apart here, so that a cut file is known for one, nothing is
  * allocated that a header merely claims, and the decoder is given whole blocks only.
  */
-import { MbfError } from '../model/errors.js';
-import { formatBytes, KIB, MIB } from '../model/units.js';
+import { MbfError } from '../../model/errors.js';
+import { formatBytes, KIB, MIB } from '../../model/units.js';
 
 /** What the zstd program reads without being asked to; `--ultra -22` and `--long` need this much. */
 const MAX_WINDOW_BYTES = 128 * MIB;

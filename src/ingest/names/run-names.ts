@@ -1,7 +1,7 @@
 /** Which paths make which run, and what it is called. */
 import { readdir, realpath, stat } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
-import { MbfError } from '../model/errors.js';
+import { MbfError } from '../../model/errors.js';
 
 export interface RunPlan {
   readonly name: string;

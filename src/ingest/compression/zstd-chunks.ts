@@ -3,11 +3,11 @@
  * zlib from 22.15 on, which until 2026 took a cut file for a whole one and stops after the first frame (nodejs/node 64592, 64741), and
  * `fzstd`, in plain JavaScript, decodes most damaged blocks to something without a word (159 of 161 bit flips that the reference reports).
  */
-import { MbfError } from '../model/errors.js';
-import type { Note } from '../model/tables.js';
-import { KIB, MIB } from '../model/units.js';
+import { MbfError } from '../../model/errors.js';
+import type { Note } from '../../model/tables.js';
+import { KIB, MIB } from '../../model/units.js';
+import type { RawFile } from '../raw-file.js';
 import { type Chunks, type InflationLimits, inflationFault } from './inflation.js';
-import type { RawFile } from './raw-file.js';
 import { ZstdFrames, type ZstdPart } from './zstd-frames.js';
 
 /** Pieces of the file are cut to this, so that joining the end of one to the next copies little. */

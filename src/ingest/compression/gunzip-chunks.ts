@@ -1,8 +1,8 @@
 import { createGunzip, type Gunzip } from 'node:zlib';
-import { MbfError } from '../model/errors.js';
-import { KIB, MIB } from '../model/units.js';
+import { MbfError } from '../../model/errors.js';
+import { KIB, MIB } from '../../model/units.js';
+import type { RawFile } from '../raw-file.js';
 import { type Chunks, type InflationLimits, inflationFault } from './inflation.js';
-import type { RawFile } from './raw-file.js';
 
 /** Inflating multiplies: smaller input chunks and output pieces keep a gzip source within a few MiB. */
 const INPUT_BYTES = MIB;

@@ -1,7 +1,7 @@
 /** How far compressed bytes may inflate. */
-import { MbfError } from '../model/errors.js';
-import type { Note } from '../model/tables.js';
-import { formatBytes } from '../model/units.js';
+import { MbfError } from '../../model/errors.js';
+import type { Note } from '../../model/tables.js';
+import { formatBytes } from '../../model/units.js';
 
 export interface InflationLimits {
   readonly maxInflatedBytes: number;
