@@ -3,6 +3,8 @@ import { BaseSequencer, type TestSpecification } from 'vitest/node';
 
 /** What takes longest, first: a worker that meets one of them last works on alone. Without times of an earlier run the order is by size, and these are small files. */
 const LONGEST = [
+  'test/bisect/planted-all.test.ts',
+  'test/bisect/repository-all.test.ts',
   'test/bisect/planted.test.ts',
   'test/robustness/mutation.test.ts',
   'test/corpus/export-snapshot.test.ts',

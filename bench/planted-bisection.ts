@@ -1,22 +1,39 @@
 /**
- * One generated repository with a planted regression, bisected by the real git with our judge, and what came of it. Used by the bench and by the
- * tests; it knows the tool by its command line alone.
+ * A history with one planted regression, bisected by the real git with our judge, and what came of it. Used by the
+ * bench and by the tests; it knows the tool by its command line alone.
  */
 import { spawn } from 'node:child_process';
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
-import {
-  type BuiltRepository,
-  buildRepository,
-  checkOut,
-  type RepositoryOptions,
-} from '../samples/generate/repository/history/build-repository.js';
-import { trainCommit } from '../samples/generate/repository/history/train-commit.js';
 import type { BisectReportResult } from '../src/model/results/bisect.js';
 import type { Suspect } from '../src/model/results/compare.js';
 
+/** A git repository whose commits can be run, and what is true of them. */
+export interface History {
+  /** The checkout. */
+  readonly directory: string;
+  /** As `bisect run --on` takes it. */
+  readonly criterion: string;
+  /** Oldest first; the first is good, the last bad. */
+  readonly commits: readonly { readonly sha: string; readonly isBad: boolean }[];
+  readonly planted: {
+    readonly sha: string;
+    /** From the root of the superproject. */
+    readonly file: string;
+    /** The line that came in, or that follows where lines went. */
+    readonly line: number;
+    /** As `section.name`; null where no setting has to do with it. */
+    readonly key: string | null;
+  };
+  /** What git is left with: the planted commit alone, or with commits that cannot be judged; oldest first. */
+  readonly expectedSuspects: readonly string[];
+  /** What `launch.sh` needs. */
+  readonly environment: Readonly<Record<string, string>>;
+  /** Writes the files of one launch of a commit, without a checkout. */
+  train(sha: string, attempt: number, output: string): Promise<unknown>;
+}
+
 export interface Bisected {
-  readonly repository: BuiltRepository;
   readonly report: BisectReportResult;
   /** Everything git printed. */
   readonly output: string;
@@ -36,27 +53,25 @@ export interface Bisected {
 export interface Tools {
   /** `main.js` of the tool. */
   readonly script: string;
-  /** `trainer-main.js`, compiled. */
-  readonly trainer: string;
   /** Launches of a commit while it cannot be judged. */
   readonly runs?: number;
   readonly goldenRuns?: number;
 }
 
-/** In `directory`, which must exist. Rejects where a process fails that should not. */
-export async function bisectPlanted(directory: string, options: RepositoryOptions, tools: Tools): Promise<Bisected> {
+/** With its files in `directory`, which must exist. Rejects where a process fails that should not. */
+export async function bisectPlanted(directory: string, history: History, tools: Tools): Promise<Bisected> {
   const began = Date.now();
   const { runs = 3, goldenRuns = 3 } = tools;
-  const repository = await buildRepository(directory, options);
+  const [good, bad] = [history.commits[0]!.sha, history.commits.at(-1)!.sha];
   const environment = {
     ...process.env,
-    TRAINER: tools.trainer,
+    ...history.environment,
     XDG_CACHE_HOME: join(directory, 'cache'),
     MBF_DB: '',
     GIT_CONFIG_GLOBAL: '/dev/null',
     GIT_CONFIG_SYSTEM: '/dev/null',
   };
-  const run = (command: string, args: readonly string[]) => start(command, args, repository.directory, environment);
+  const run = (command: string, args: readonly string[]) => start(command, args, history.directory, environment);
   const must = async (command: string, args: readonly string[]): Promise<string> => {
     const { status, text } = await run(command, args);
     if (status !== 0) throw new Error(`${command} ${args.join(' ')} ended with ${status}:\n${text}`);
@@ -66,21 +81,22 @@ export async function bisectPlanted(directory: string, options: RepositoryOption
   for (let attempt = 1; attempt <= goldenRuns; attempt += 1) {
     const output = join(directory, `golden-${attempt}`);
     mkdirSync(output);
-    await trainCommit(repository, repository.good, 100 + attempt, output);
+    await history.train(good, 100 + attempt, output);
     await must(process.execPath, [tools.script, 'golden', 'add', output, '--name', 'good', '--db', db]);
   }
   const golden = join(directory, 'golden.json');
   await must(process.execPath, [tools.script, 'golden', 'export', golden, '--name', 'good', '--db', db]);
-  await checkOut(repository, repository.bad);
-  await must('git', ['bisect', 'start', repository.bad, repository.good]);
+  await must('git', ['checkout', '--quiet', '--detach', bad]);
+  await must('git', ['-c', 'protocol.file.allow=always', 'submodule', 'update', '--init', '--quiet']);
+  await must('git', ['bisect', 'start', bad, good]);
   // As seen from the checkout.
   const judge = [
     'bisect',
     'run',
     '--golden',
-    join('..', 'golden.json'),
+    '../golden.json',
     '--on',
-    criterionOf(repository),
+    history.criterion,
     '--runs',
     String(runs),
     '--quiet',
@@ -91,26 +107,21 @@ export async function bisectPlanted(directory: string, options: RepositoryOption
   ) as BisectReportResult;
   const log = await must('git', ['bisect', 'log']);
   const first = /^# first bad commit: \[([0-9a-f]+)\]/m.exec(log)?.[1] ?? null;
-  const bad = new Set(repository.commits.filter(({ isBad }) => isBad).map(({ sha }) => sha));
+  const worse = new Set(history.commits.filter(({ isBad }) => isBad).map(({ sha }) => sha));
   return {
-    repository,
     report,
     output: text,
     firstBad: first,
     left: [...log.matchAll(/^# possible first bad commit: \[([0-9a-f]+)\]/gm)].map(([, sha]) => sha!),
-    blamed: report.steps.filter(({ sha, judgement }) => judgement === 'bad' && !bad.has(sha)).map(({ sha }) => sha),
-    cleared: report.steps.filter(({ sha, judgement }) => judgement === 'good' && bad.has(sha)).map(({ sha }) => sha),
-    hasSuspect: isPlanted(report.suspects[0], repository),
+    blamed: report.steps.filter(({ sha, judgement }) => judgement === 'bad' && !worse.has(sha)).map(({ sha }) => sha),
+    cleared: report.steps.filter(({ sha, judgement }) => judgement === 'good' && worse.has(sha)).map(({ sha }) => sha),
+    hasSuspect: isPlanted(report.suspects[0], history),
     seconds: (Date.now() - began) / 1000,
   };
 }
 
-export function criterionOf({ kind, planted }: BuiltRepository): string {
-  return kind === 'component' ? `component:${planted.component}` : kind;
-}
-
 /** The hunk that holds the planted line, or the planted setting. */
-export function isPlanted(suspect: Suspect | undefined, { planted }: BuiltRepository): boolean {
+export function isPlanted(suspect: Suspect | undefined, { planted }: History): boolean {
   if (suspect === undefined) return false;
   const lastPart = (key: string): string => key.split('.').at(-1)!;
   if (suspect.key !== undefined && planted.key !== null && lastPart(suspect.key) === lastPart(planted.key)) return true;

@@ -1,7 +1,11 @@
-/** Real bisections of generated repositories, each with one planted commit: whether it is found, and whether its hunk or setting comes first. */
+/**
+ * Real bisections of generated repositories, each with one planted commit: whether it is found, and whether its hunk or
+ * setting comes first.
+ */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { RepositoryKind } from '../../samples/generate/repository/history/regressions.js';
+import { type BuiltRepository, buildRepository } from '../../samples/generate/repository/build-repository.js';
+import type { RepositoryKind } from '../../samples/generate/repository/facts.js';
 import { packageRoot } from '../../src/store/load-queries.js';
 import type { BenchContext, Case } from '../case.js';
 import type { Sample } from '../measure.js';
@@ -15,6 +19,10 @@ const SMALL = 4;
 /** The tests have others. */
 const FIRST_SEED = 101;
 const BISECT = 'git bisect run, with its launches';
+
+interface Found extends Bisected {
+  readonly repository: BuiltRepository;
+}
 
 export const bisectCase: Case = {
   name: 'bisect',
@@ -38,18 +46,13 @@ async function one(
   kind: RepositoryKind,
   seed: number,
   skippedNeighbour: boolean,
-): Promise<Bisected> {
+): Promise<Found> {
   const directory = await mkdtemp(join(context.directory, 'bisect-'));
   try {
     const dist = join(packageRoot(), 'dist');
-    const found = await bisectPlanted(
-      directory,
-      { kind, seed, skippedNeighbour },
-      {
-        script: join(dist, 'src', 'cli', 'main.js'),
-        trainer: join(dist, 'samples', 'generate', 'repository', 'trainer-main.js'),
-      },
-    );
+    const repository = await buildRepository(directory, { kind, seed, skippedNeighbour }, dist);
+    const script = join(dist, 'src', 'cli', 'main.js');
+    const found = { ...(await bisectPlanted(directory, repository, { script })), repository };
     context.progress(
       `${kind} ${seed}: ${isRight(found) ? 'right' : 'WRONG'}${found.hasSuspect ? '' : ', suspect missed'}\n`,
     );
@@ -60,7 +63,7 @@ async function one(
 }
 
 /** The planted commit, or the set that git is left with; and nobody else blamed or cleared on the way. */
-function isRight({ repository, report, firstBad, left, blamed, cleared }: Bisected): boolean {
+function isRight({ repository, report, firstBad, left, blamed, cleared }: Found): boolean {
   const { expectedSuspects, planted } = repository;
   if (blamed.length > 0 || cleared.length > 0) return false;
   if (expectedSuspects.length === 1) return firstBad === planted.sha && report.culprit?.sha === planted.sha;
@@ -69,11 +72,11 @@ function isRight({ repository, report, firstBad, left, blamed, cleared }: Bisect
   return names(left) === names(expectedSuspects) && names(told) === names(expectedSuspects);
 }
 
-function group(title: string, all: readonly Bisected[]): Group {
+function group(title: string, all: readonly Found[]): Group {
   const samples = new Map<string, readonly Sample[]>([
     [BISECT, all.map(({ seconds }) => ({ seconds, peakRssBytes: null }))],
   ]);
-  const count = (of: (found: Bisected) => boolean): string => `${all.filter(of).length} of ${all.length}`;
+  const count = (of: (found: Found) => boolean): string => `${all.filter(of).length} of ${all.length}`;
   const missed = all.filter((found) => !found.hasSuspect || !isRight(found));
   return {
     case: 'bisect',
@@ -86,8 +89,8 @@ function group(title: string, all: readonly Bisected[]): Group {
       `${count(isRight)} right; ${count(({ blamed }) => blamed.length === 0)} without a commit blamed that is not to blame`,
       `${count(({ hasSuspect }) => hasSuspect)} with the planted hunk or setting as the first suspect`,
       ...missed.map(
-        ({ repository: { kind, planted }, report }) =>
-          `missed: ${kind} ${planted.regression} (${planted.file} line ${planted.line}); first suspect: ${report.suspects[0]?.file ?? 'none'} ${report.suspects[0]?.key ?? report.suspects[0]?.hunk ?? ''}`,
+        ({ repository: { criterion, planted }, report }) =>
+          `missed: ${criterion} ${planted.regression.name} (${planted.file} line ${planted.line}); first suspect: ${report.suspects[0]?.file ?? 'none'} ${report.suspects[0]?.key ?? report.suspects[0]?.hunk ?? ''}`,
       ),
     ],
   };

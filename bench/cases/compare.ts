@@ -1,9 +1,11 @@
-/** Whether questions about two runs cost more in a store of many: `compare` and `diff`; and what `history` of all of them costs. */
-import { cpSync, mkdirSync } from 'node:fs';
+/**
+ * Whether questions about two runs cost more in a store of many: `compare` and `diff`; and what `history` of all of
+ * them costs.
+ */
+import { cpSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { buildRepository } from '../../samples/generate/repository/history/build-repository.js';
-import { trainCommit } from '../../samples/generate/repository/history/train-commit.js';
+import { buildRepository } from '../../samples/generate/repository/build-repository.js';
 import { type BenchContext, type Case, runCli } from '../case.js';
 import { alternate, type Contender, type Sample } from '../measure.js';
 import type { Bar, Group } from '../report.js';
@@ -36,8 +38,7 @@ async function train(directory: string): Promise<string> {
   const commits = repository.commits.filter(({ spoiled }) => spoiled === 'never').slice(0, FEW);
   for (const [i, { sha }] of commits.entries()) {
     const output = join(directory, 'trained', String(i));
-    mkdirSync(output, { recursive: true });
-    await trainCommit(repository, sha, 1, output);
+    await repository.train(sha, 1, output);
   }
   return join(directory, 'trained');
 }

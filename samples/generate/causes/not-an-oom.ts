@@ -92,7 +92,8 @@ function glogTime(us: number): string {
   return `${text.slice(5, 7)}${text.slice(8, 10)} ${text.slice(11, 19)}.${fraction}417`;
 }
 
-function hungCollective(random: Random, plan: RunPlan, step: number): RankHooks {
+/** One rank never reaches a collective of that step; the watchdogs of the others end them. */
+export function hungCollective(random: Random, plan: RunPlan, step: number): RankHooks {
   const culprit = wholeBetween(random, 0, worldSize(plan) - 1);
   const timeoutMs = pick(random, [600_000, 600_000, 1_800_000]);
   const sequence = wholeBetween(random, 700, 90_000);

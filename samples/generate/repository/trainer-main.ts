@@ -1,40 +1,16 @@
-/** What `launch.sh` of a generated repository calls: `node …/trainer-main.js --repo . --output DIR --commit SHA …`. Exits with 1 where training fails. */
+/**
+ * What `launch.sh` of a generated repository calls: writes the run of a commit as the table says. Exits with 1 where
+ * training fails.
+ */
+import { readFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
-import type { TorchRelease } from '../run.js';
-import { GPUS } from './train/launch-options.js';
-import { readTree } from './train/read-tree.js';
-import { trainTree } from './train/train-tree.js';
+import type { Table } from './table.js';
+import { writeRun } from './train.js';
 
+const text = (standard: string) => ({ type: 'string', default: standard }) as const;
 const { values } = parseArgs({
-  options: {
-    repo: { type: 'string', default: '.' },
-    output: { type: 'string', default: 'out' },
-    attempt: { type: 'string', default: '1' },
-    commit: { type: 'string', default: '' },
-    seed: { type: 'string', default: '0' },
-    torch: { type: 'string', default: '2.8' },
-    gpu: { type: 'string', default: GPUS[0]!.name },
-    ranks: { type: 'string', default: '2' },
-    mount: { type: 'string', default: '/opt/Megatron-Bridge/' },
-    'memory-lines': { type: 'string', default: 'bridge' },
-    stragglers: { type: 'string', default: 'megatron' },
-  },
+  options: { table: text(''), output: text('out'), attempt: text('1'), commit: text('') },
 });
-const gpu = GPUS.find(({ name }) => name === values.gpu);
-if (gpu === undefined) throw new Error(`no such GPU: ${values.gpu}`);
-const run = trainTree(
-  readTree(values.repo),
-  {
-    seed: Number(values.seed),
-    torch: values.torch as TorchRelease,
-    gpu,
-    ranks: Number(values.ranks),
-    mount: values.mount,
-    commit: values.commit,
-    attempt: Number(values.attempt),
-    memoryLines: values['memory-lines'] === 'megatron' ? 'megatron' : 'bridge',
-    stragglers: values.stragglers === 'nvrx' ? 'nvrx' : 'megatron',
-  },
-  values.output,
-);
-process.exitCode = run.ending === 'completed' ? 0 : 1;
+const table = JSON.parse(readFileSync(values.table, 'utf8')) as Table;
+const { ending } = writeRun(table, values.commit, Number(values.attempt), values.output);
+process.exitCode = ending === 'completed' ? 0 : 1;

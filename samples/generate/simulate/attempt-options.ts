@@ -3,6 +3,7 @@ import type { RunPlan } from '../run.js';
 import type { OtherProcess } from './device-moment.js';
 import type { DriverObserver } from './profile/observed-driver.js';
 import type { RankHooks } from './rank-context.js';
+import type { RankProcess } from './rank-process.js';
 
 /** Memory of a process outside the allocator: CUDA context and modules, then NCCL's buffers as its communicators come up. */
 export interface OutsideMemory {
@@ -38,4 +39,6 @@ export interface AttemptOptions {
   readonly watches?: boolean;
   /** A profiler around the process of a rank. */
   readonly observer?: (rank: number) => DriverObserver | undefined;
+  /** What stands in place of a process: it may change requests on their way. */
+  readonly around?: (process: RankProcess) => RankProcess;
 }

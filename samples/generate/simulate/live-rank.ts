@@ -39,7 +39,7 @@ export function launchRank(options: AttemptOptions, sites: CallSites, rank: numb
   const { outside, otherProcesses } = conditions;
   const conf = plan.environment['PYTORCH_CUDA_ALLOC_CONF'];
   const records = options.records ?? ((number: number) => plan.profiledRanks.includes(number));
-  const process = createRankProcess({
+  const created = createRankProcess({
     rank,
     device: position.device,
     totalBytes: options.deviceBytes ?? plan.gpu.totalBytes,
@@ -54,6 +54,7 @@ export function launchRank(options: AttemptOptions, sites: CallSites, rank: numb
     observer: options.observer?.(rank),
     ...(conf === undefined ? {} : { settings: settingsFromConf(conf) }),
   });
+  const process = options.around?.(created) ?? created;
   const context: RankContext = {
     plan,
     position,

@@ -1,0 +1,44 @@
+/** Real bisections of the recorded histories that `planted.test.ts` leaves out. */
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { buildCli, type Cli } from '../support/cli.js';
+import { expectBisected, expectNoSites } from './planted.js';
+
+// A bisection starts some thirty processes.
+vi.setConfig({ testTimeout: 400_000, hookTimeout: 400_000 });
+
+describe('git bisect run with our judge', () => {
+  let cli: Cli;
+  const root = mkdtempSync(join(tmpdir(), 'mbf-planted-'));
+  beforeAll(() => {
+    cli = buildCli();
+  });
+  afterAll(() => rmSync(root, { recursive: true, force: true }));
+
+  it.each(['memory', 'throughput', 'memory-shadow', 'throughput-recipe'])(
+    '%s: names the planted commit',
+    async (name) => {
+      await expectBisected(cli, root, name);
+    },
+  );
+
+  it('component-core: names the planted commit, and its component has grown', async () => {
+    const { report } = await expectBisected(cli, root, 'component-core');
+    const grown = report.components.find(({ component }) => component === 'optimizer_state')!;
+    expect(grown.delta_bytes / grown.a_bytes).toBeGreaterThan(0.1);
+  });
+
+  it.each(['oom-skipped', 'throughput-skipped'])(
+    '%s: with neighbours that cannot be judged leaves what git leaves',
+    async (name) => {
+      await expectBisected(cli, root, name);
+    },
+  );
+
+  it('memory-skipped: leaves what git leaves, and refactored neighbours differ by no site', async () => {
+    const { history } = await expectBisected(cli, root, 'memory-skipped');
+    await expectNoSites(cli, root, history.refactors, history);
+  });
+});
