@@ -1,4 +1,7 @@
-/** `node attribute-child.js DB`: the attribution of the first snapshot of a store alone, its history being known; rules are compiled within. */
+/**
+ * `node attribute-child.js DB`: the attribution of the first snapshot of a store alone, its history being known; rules
+ * are compiled within.
+ */
 
 import { compiledRules } from '../src/attribution/built-in-rules.js';
 import { attributeDevice } from '../src/findings/attribution/attribute-device.js';

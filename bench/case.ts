@@ -59,7 +59,10 @@ export function requirePython({ python }: BenchContext): Python {
 export const PICKLE_LOAD = 'pickle.load';
 export const PICKLE_LOAD_GC_OFF = 'pickle.load, gc off';
 
-/** Python's own reader as a whole process and, from a clock inside it, the call alone: without start-up, without freeing the objects. */
+/**
+ * Python's own reader as a whole process and, from a clock inside it, the call alone: without start-up, without freeing
+ * the objects.
+ */
 export function pickleLoad(context: BenchContext, file: string, gc: 'gc on' | 'gc off'): Contender {
   const name = gc === 'gc on' ? PICKLE_LOAD : PICKLE_LOAD_GC_OFF;
   const program = [

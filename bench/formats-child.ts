@@ -1,6 +1,6 @@
 /**
- * `node formats-child.js megatron|all FILE`: the log reader over a file with some of its formats, twice; rows are only counted. The failure grammar
- * and the tracebacks are read in both.
+ * `node formats-child.js megatron|all FILE`: the log reader over a file with some of its formats, twice; rows are only
+ * counted. The failure grammar and the tracebacks are read in both.
  */
 import { closeSync, fstatSync, openSync, readSync } from 'node:fs';
 import { LOG_FORMATS } from '../parsers/log/formats/index.js';

@@ -60,8 +60,8 @@ export interface RankInputs {
 }
 
 /**
- * One snapshot for each rank of a run. Each has its own seed and so its own stacks, which real ranks mostly share: the dictionaries get eight
- * times the work they would have.
+ * One snapshot for each rank of a run. Each has its own seed and so its own stacks, which real ranks mostly share: the
+ * dictionaries get eight times the work they would have.
  *
  * @throws {Skip} as {@link snapshotInput}.
  */
@@ -102,7 +102,10 @@ export async function logInput(context: BenchContext, megabytes: number, kind: '
   });
 }
 
-/** Makes the file unless it is there, under another name first: an interrupted run must not leave half a file to be measured. */
+/**
+ * Makes the file unless it is there, under another name first: an interrupted run must not leave half a file to be
+ * measured.
+ */
 async function prepared(file: string, make: (partial: string) => Promise<void>): Promise<Input> {
   if (!existsSync(file)) {
     const partial = `${file}.${process.pid}.tmp`;
@@ -115,7 +118,10 @@ async function prepared(file: string, make: (partial: string) => Promise<void>):
 
 export const TEXT_RANKS = 1024;
 
-/** A log of {@link TEXT_RANKS} interleaved ranks: srun labels, iteration and memory lines, timers, NCCL's and loggers' chatter, warnings. */
+/**
+ * A log of {@link TEXT_RANKS} interleaved ranks: srun labels, iteration and memory lines, timers, NCCL's and loggers'
+ * chatter, warnings.
+ */
 export async function textInput(context: BenchContext, megabytes: number): Promise<Input> {
   return prepared(join(context.directory, `text-${megabytes}mb.out`), async (partial) => {
     const handle = await open(partial, 'w');
@@ -134,8 +140,8 @@ const LOGGER = (rank: number, step: number): readonly string[] => [
   `2025-11-18 09:12:04,${100 + (step % 900)} - megatron.core.optimizer - INFO - param group ${step % 7} holds ${rank * 17} tensors of rank ${rank}`,
 ];
 /**
- * What one rank prints in a step of such a run. Mostly chatter, as with NCCL_DEBUG=INFO; about one line in ten says something that is
- * read: a memory line of every rank (`--log-memory-interval`), bucket sizes, checkpoints.
+ * What one rank prints in a step of such a run. Mostly chatter, as with NCCL_DEBUG=INFO; about one line in ten says
+ * something that is read: a memory line of every rank (`--log-memory-interval`), bucket sizes, checkpoints.
  */
 const STEP_LINES: readonly ((rank: number, step: number) => readonly string[])[] = [
   ...Array.from({ length: 9 }, () => CHATTER),
@@ -178,7 +184,10 @@ async function writeText(handle: FileHandle, bytes: number): Promise<void> {
 
 const RANKS = 16;
 
-/** What a Megatron run prints all day; the words of memory, CUDA and NCCL occur, as they do in real logs, without being failures. */
+/**
+ * What a Megatron run prints all day; the words of memory, CUDA and NCCL occur, as they do in real logs, without being
+ * failures.
+ */
 const LINES: readonly ((rank: number, step: number) => string)[] = [
   (_, step) =>
     ` [2025-11-18 09:12:04] iteration ${String(step).padStart(8)}/  500000 | consumed samples: ${String(step * 512).padStart(12)} | ` +

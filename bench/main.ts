@@ -1,4 +1,7 @@
-/** `npm run bench`: ratios measured side by side in one run. It asserts no time and fails only if something does not work. */
+/**
+ * `npm run bench`: ratios measured side by side in one run. It asserts no time and fails only if something does not
+ * work.
+ */
 import { mkdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';

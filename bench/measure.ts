@@ -45,8 +45,9 @@ export class ProcessTimer {
   /**
    * Runs a program to its end: wall seconds from before the fork to after the exit, peak RSS, standard output.
    *
-   * GNU time also keeps our own size out of the figure: Linux carries the resident peak of the forking process over an `exec`, so
-   * a child spawned by this process directly would never report less than Node itself uses. It costs about a millisecond.
+   * GNU time also keeps our own size out of the figure: Linux carries the resident peak of the forking process over an
+   * `exec`, so a child spawned by this process directly would never report less than Node itself uses. It costs about a
+   * millisecond.
    *
    * @throws {Error} with the end of stderr if the program cannot be started or fails.
    */
@@ -109,7 +110,8 @@ function highWaterBytes(pid: number | undefined): number {
 export type Contender = () => Promise<Readonly<Record<string, Sample>>>;
 
 /**
- * Runs the contenders in turn, `repeat` times (a, b, c, a, b, c, …), so that a slow minute of the machine hits all of them.
+ * Runs the contenders in turn, `repeat` times (a, b, c, a, b, c, …), so that a slow minute of the machine hits all of
+ * them.
  *
  * @returns the samples by row, rows in order of their first appearance.
  */

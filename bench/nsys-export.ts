@@ -1,6 +1,7 @@
 /**
- * A training step as Nsight Systems exports it, written by the `sqlite3` program from the documented schema: tables and columns of 3.28.1, of which
- * only what a PyTorch run on two GPUs fills is filled. Deterministic: nothing is drawn, what looks like noise is computed from the row's number.
+ * A training step as Nsight Systems exports it, written by the `sqlite3` program from the documented schema: tables and
+ * columns of 3.28.1, of which only what a PyTorch run on two GPUs fills is filled. Deterministic: nothing is drawn,
+ * what looks like noise is computed from the row's number.
  */
 
 import { definition, tablesOf } from '../samples/generate/write/nsys/database.js';
@@ -12,7 +13,10 @@ export interface NsysCounts {
   readonly memoryEvents: number;
 }
 
-/** In the proportions of a step: a third as many NVTX ranges as kernels, an API call each, and now and then the driver is asked for memory. */
+/**
+ * In the proportions of a step: a third as many NVTX ranges as kernels, an API call each, and now and then the driver
+ * is asked for memory.
+ */
 export function nsysCounts(kernels: number): NsysCounts {
   return {
     kernels,
@@ -59,7 +63,10 @@ const globalTid = (row: string): string =>
 /** 0 to 1023, without a pattern that one would see. */
 const noise = (salt: number): string => `((i * 2654435761 + ${salt}) >> 9 & 1023)`;
 
-/** Every 15 rows of a process: 11 launches of one kernel, one of a graph of four, one call for memory, two calls that give the device nothing to do. */
+/**
+ * Every 15 rows of a process: 11 launches of one kernel, one of a graph of four, one call for memory, two calls that
+ * give the device nothing to do.
+ */
 const GRAPH_LAUNCH = 11;
 const MEMORY_CALL = 12;
 const EVENT_RECORD = 13;
@@ -163,7 +170,9 @@ SELECT ${API_START} + 8000, ${API_START} + 9100 + ${noise(2)} * (1 + q % 10), p,
 FROM row;`;
 }
 
-/** An operator of PyTorch spells its name in the row, with its number; the collective inside it has a registered text. */
+/**
+ * An operator of PyTorch spells its name in the row, with its number; the collective inside it has a registered text.
+ */
 function ranges(count: number): string {
   const start = `q * ${3 * PACE_NS} + p * 1700 + ${noise(4)}`;
   const isOperator = 'q % 2 = 0';
@@ -180,8 +189,8 @@ FROM row;`;
 }
 
 /**
- * Allocation, deallocation, allocation, …: each gives back what was allocated 32 allocations before. The first 32 give back what was allocated before the
- * collection began.
+ * Allocation, deallocation, allocation, …: each gives back what was allocated 32 allocations before. The first 32 give
+ * back what was allocated before the collection began.
  */
 function memoryEvents(count: number): string {
   const block = '(q / 2 - 32 * (q % 2))';

@@ -1,6 +1,7 @@
 /**
- * `node parse-child.js FORMAT FILE`: one parser alone, twice over a file, its rows only counted. The first pass pays for compiling
- * the code, as every `ingest` does; the second shows what the code can do. No hashing, no derived columns, no store.
+ * `node parse-child.js FORMAT FILE`: one parser alone, twice over a file, its rows only counted. The first pass pays
+ * for compiling the code, as every `ingest` does; the second shows what the code can do. No hashing, no derived
+ * columns, no store.
  */
 import { closeSync, fstatSync, openSync, readSync } from 'node:fs';
 import { basename } from 'node:path';

@@ -1,6 +1,6 @@
 /**
- * A recording that obeys the allocator's rules, as only an allocator makes one: the model itself trains on an imaginary device. The generator of the
- * other cases invents addresses, which a replay rightly refuses.
+ * A recording that obeys the allocator's rules, as only an allocator makes one: the model itself trains on an imaginary
+ * device. The generator of the other cases invents addresses, which a replay rightly refuses.
  */
 import type { CodeLine } from '../samples/generate/simulate/code-line.js';
 import type { RankProcess, Traceback } from '../samples/generate/simulate/rank-process.js';
@@ -21,7 +21,9 @@ const FRAMES = 24;
 /** Some 60 GB are needed; the device has a little more, so that flushes happen. */
 const DEVICE_BYTES = 80 * 1024 * MIB;
 
-/** The pickle torch 2.8 would write of a run with about `entries` trace entries, from a cold start to a dump at its end. */
+/**
+ * The pickle torch 2.8 would write of a run with about `entries` trace entries, from a cold start to a dump at its end.
+ */
 export function recordTraining(entries: number): Buffer {
   const trace: TraceEntry<Traceback>[] = [];
   const random = randomOf(20_261_121);

@@ -1,4 +1,6 @@
-/** Results as a plain object (`--json`) and as aligned text; both show the same figures. MB are 10^6 bytes throughout. */
+/**
+ * Results as a plain object (`--json`) and as aligned text; both show the same figures. MB are 10^6 bytes throughout.
+ */
 import { formatCount } from '../src/model/units.js';
 import { table } from '../src/report/table.js';
 import type { Machine } from './machine.js';
@@ -11,7 +13,10 @@ export interface Work {
   readonly events?: number;
 }
 
-/** A figure the project wants to stay under; shown, never enforced. `of` names a baseline's row, or {@link PEAK_RSS} (bytes). */
+/**
+ * A figure the project wants to stay under; shown, never enforced. `of` names a baseline's row, or {@link PEAK_RSS}
+ * (bytes).
+ */
 export interface Bar {
   readonly of: string;
   readonly limit: number;

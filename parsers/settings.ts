@@ -1,6 +1,6 @@
 /**
- * The share of the registry that tells settings, without the rest: a question about one configuration is answered before the readers of
- * snapshots and exports would be loaded.
+ * The share of the registry that tells settings, without the rest: a question about one configuration is answered
+ * before the readers of snapshots and exports would be loaded.
  */
 import type { ParserSpec } from '../src/model/parser.js';
 

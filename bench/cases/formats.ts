@@ -1,4 +1,7 @@
-/** What every format beside Megatron's costs a line: the same log with all formats on, and with those of the Megatron family alone. */
+/**
+ * What every format beside Megatron's costs a line: the same log with all formats on, and with those of the Megatron
+ * family alone.
+ */
 import { join } from 'node:path';
 import { packageRoot } from '../../src/store/load-queries.js';
 import type { BenchContext, Case, ParseReport } from '../case.js';

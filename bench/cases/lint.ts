@@ -1,4 +1,6 @@
-/** What a linter costs that is called before every launch: `lint` of one configuration against the tool's own start-up. */
+/**
+ * What a linter costs that is called before every launch: `lint` of one configuration against the tool's own start-up.
+ */
 import { cpSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { packageRoot } from '../../src/store/load-queries.js';
@@ -8,7 +10,9 @@ import { alternate, type Contender } from '../measure.js';
 const CLI = join(packageRoot(), 'dist', 'src', 'cli', 'main.js');
 const START_UP = '--version';
 const NODE = 'node alone';
-/** A process takes a tenth of a second, and its noise a third of that: rounds are cheap, and many of them are needed. */
+/**
+ * A process takes a tenth of a second, and its noise a third of that: rounds are cheap, and many of them are needed.
+ */
 const ROUNDS_PER_ROUND = 10;
 
 /** Broken in three ways. */

@@ -44,7 +44,10 @@ const TABLES: readonly MeasuredTable[] = [
   { table: 'CUDA_GPU_MEMORY_USAGE_EVENTS', columns: '*', storedAs: 'nsys_memory' },
 ];
 
-/** An export of Nsight Systems, from file to queryable store, against the `sqlite3` program writing the same columns as CSV. */
+/**
+ * An export of Nsight Systems, from file to queryable store, against the `sqlite3` program writing the same columns as
+ * CSV.
+ */
 export const nsysCase: Case = {
   name: 'nsys',
   async *run(context) {

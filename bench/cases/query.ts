@@ -19,7 +19,10 @@ const SQL: Readonly<Record<string, string>> = {
     AND alloc.seq = free.alloc_seq WHERE free.action = 'free_completed' GROUP BY ALL ORDER BY lived_us DESC LIMIT 20`,
 };
 
-/** Questions about the allocator, each a process of its own; the first of all walks the trace, the later ones find what it kept. */
+/**
+ * Questions about the allocator, each a process of its own; the first of all walks the trace, the later ones find what
+ * it kept.
+ */
 const QUESTIONS: Readonly<Record<string, readonly string[]>> = {
   peak: ['peak'],
   'at peak': ['at', 'peak'],
@@ -33,11 +36,16 @@ const QUESTION_BAR: Bar = { of: PICKLE_LOAD, limit: 0.1 };
 const BARRED_QUESTIONS = ['peak', 'at peak', 'timeline'];
 const BARRED_EVENTS = 5_000_000;
 
-/** The least that anybody should have to give: with this much for the database the whole process has to stay below twice as much. */
+/**
+ * The least that anybody should have to give: with this much for the database the whole process has to stay below twice
+ * as much.
+ */
 const SMALL_MEMORY = '256MB';
 const SMALL_PROCESS_BYTES = 512e6;
 
-/** Answers from an ingested store, each a process of its own, against what Python pays before it can answer anything. */
+/**
+ * Answers from an ingested store, each a process of its own, against what Python pays before it can answer anything.
+ */
 export const queryCase: Case = {
   name: 'query',
   async *run(context) {

@@ -9,7 +9,10 @@ export interface EnvEntry {
 
 const LINE = /^(?:declare -[a-z-]{0,6}x[a-z-]{0,6} |export |setenv )?([A-Za-z_]\w{0,199})[= ]/;
 
-/** One entry per line; lines that begin no entry belong to a value with line breaks, or to a function, and are passed over. */
+/**
+ * One entry per line; lines that begin no entry belong to a value with line breaks, or to a function, and are passed
+ * over.
+ */
 export function readEnvLines(text: string): EnvEntry[] {
   const entries: EnvEntry[] = [];
   for (let from = 0; from < text.length; ) {

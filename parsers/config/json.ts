@@ -2,7 +2,10 @@ import { MbfError } from '../../src/model/errors.js';
 import { readLiteralAt } from '../../src/model/literal.js';
 import type { TreeNote, Trees } from './yaml.js';
 
-/** Reads one JSON value (trailing commas and comments at line starts tolerated, as DeepSpeed users write them), and notes what does not fit. */
+/**
+ * Reads one JSON value (trailing commas and comments at line starts tolerated, as DeepSpeed users write them), and
+ * notes what does not fit.
+ */
 export function readJson(source: string): Trees {
   // Comments are blanked, not removed, so that places stay.
   const text = source.replace(/^[ \t]{0,64}\/\/.{0,2000}$/gm, (comment) => ' '.repeat(comment.length));

@@ -37,7 +37,10 @@ const OTHER_NAME =
 const SURE = 0.95;
 const LIKELY = 0.92;
 
-/** Recognises a configuration by its content; names only settle how much of it is needed. Null: it is none. Never throws. */
+/**
+ * Recognises a configuration by its content; names only settle how much of it is needed. Null: it is none. Never
+ * throws.
+ */
 export function recogniseConfig(head: Head): Recognised | null {
   const { bytes, name } = head;
   if (bytes.length === 0 || OTHER_NAME.test(name)) return null;

@@ -9,7 +9,10 @@ interface Pending {
   lines: number;
 }
 
-/** The TOML that torchtitan reads: sections, and one value per line; lists may go over lines. Dates and inline tables stay text. */
+/**
+ * The TOML that torchtitan reads: sections, and one value per line; lists may go over lines. Dates and inline tables
+ * stay text.
+ */
 export function readToml(text: string): Trees {
   const entries: LiteralEntry[] = [];
   let section = '';

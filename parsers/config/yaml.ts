@@ -21,9 +21,9 @@ const MOST_DEPTH = 100;
 const MOST_OPEN = 200;
 
 /**
- * Reads YAML as data. Tags (`!!python/object`, `!!python/tuple`) name types and are ignored, scalars keep their text, duplicate keys are
- * all read (the last one wins, as in PyYAML), anchors and `<<` are resolved within limits. A damaged text gives what stands before the
- * damage.
+ * Reads YAML as data. Tags (`!!python/object`, `!!python/tuple`) name types and are ignored, scalars keep their text,
+ * duplicate keys are all read (the last one wins, as in PyYAML), anchors and `<<` are resolved within limits. A damaged
+ * text gives what stands before the damage.
  */
 export function readYaml(text: string): Trees {
   refuseDeepNesting(text);
@@ -56,7 +56,10 @@ export function readYaml(text: string): Trees {
   return { trees, notes };
 }
 
-/** Flow brackets and block indentation that only an attacker writes. Quotes are not looked at: it is a bound, not a parser. */
+/**
+ * Flow brackets and block indentation that only an attacker writes. Quotes are not looked at: it is a bound, not a
+ * parser.
+ */
 function refuseDeepNesting(text: string): void {
   let open = 0;
   let dashes = 0;

@@ -4,7 +4,10 @@ import type { SampleWriter } from './sample-writer.js';
 
 /** Labels that name the node, the exporter's own first; the others are added by whoever scrapes. */
 const HOST_LABELS = ['Hostname', 'node', 'kubernetes_node', 'exported_hostname', 'instance'];
-/** Errors counted in a window before each scrape, by Xid. Upstream: dcgm-exporter `internal/pkg/collector/xid_collector.go`. */
+/**
+ * Errors counted in a window before each scrape, by Xid. Upstream: dcgm-exporter
+ * `internal/pkg/collector/xid_collector.go`.
+ */
 const XID_COUNT = 'DCGM_EXP_XID_ERRORS_COUNT';
 
 /** Whether a series is one that is read. */

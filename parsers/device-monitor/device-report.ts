@@ -27,8 +27,8 @@ interface Held {
 }
 
 /**
- * A report of `nvidia-smi -q`, as text or XML, while it is read. It lists devices by bus id; their place in the list is the index only if
- * all attached devices are in it (`-i` leaves some out), which its end tells.
+ * A report of `nvidia-smi -q`, as text or XML, while it is read. It lists devices by bus id; their place in the list is
+ * the index only if all attached devices are in it (`-i` leaves some out), which its end tells.
  */
 export class DeviceReport {
   private readonly writer: SampleWriter;

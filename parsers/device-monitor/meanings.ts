@@ -2,8 +2,9 @@
 import type { GaugeMetric } from '../../src/model/log-rows.js';
 
 /**
- * `gauge`: bytes, in nvidia-smi's and DCGM's MB or MiB, both of them 2^20 (NVML counts bytes, and they divide by 1024 twice).
- * `series`: a figure that is kept at every sample. `change`: a count or word that is kept when it changes; counts not while they are 0.
+ * `gauge`: bytes, in nvidia-smi's and DCGM's MB or MiB, both of them 2^20 (NVML counts bytes, and they divide by 1024
+ * twice). `series`: a figure that is kept at every sample. `change`: a count or word that is kept when it changes;
+ * counts not while they are 0.
  */
 export type Meaning =
   | { readonly kind: 'gauge'; readonly metric: GaugeMetric }
@@ -32,8 +33,9 @@ const MEMORY_CLOCK = series('clock.memory', 'MHz');
 const NAME = change('name', null);
 
 /**
- * Fields of `nvidia-smi --query-gpu` and `--query-compute-apps`, as the header names them (the unit in brackets left out) and as
- * scripts that write their own header do. Upstream: `nvidia-smi --help-query-gpu`, `--help-query-compute-apps`.
+ * Fields of `nvidia-smi --query-gpu` and `--query-compute-apps`, as the header names them (the unit in brackets left
+ * out) and as scripts that write their own header do. Upstream: `nvidia-smi --help-query-gpu`,
+ * `--help-query-compute-apps`.
  */
 export const QUERY_FIELDS: ReadonlyMap<string, Meaning> = new Map<string, Meaning>([
   ['timestamp', { kind: 'time' }],
@@ -86,8 +88,9 @@ export const QUERY_FIELDS: ReadonlyMap<string, Meaning> = new Map<string, Meanin
 ]);
 
 /**
- * Fields of `nvidia-smi -q` by section and name, and of `-q -x` by the path of their elements below `gpu`. Names changed with the
- * drivers; all of them are here. Upstream: nvidia-smi's manual, and the `nvsmi_device_v*.dtd` that the XML names.
+ * Fields of `nvidia-smi -q` by section and name, and of `-q -x` by the path of their elements below `gpu`. Names
+ * changed with the drivers; all of them are here. Upstream: nvidia-smi's manual, and the `nvsmi_device_v*.dtd` that the
+ * XML names.
  */
 export const REPORT_FIELDS: ReadonlyMap<string, Meaning> = new Map<string, Meaning>([
   ['Product Name', NAME],
@@ -219,7 +222,10 @@ export const PMON_COLUMNS: ReadonlyMap<string, Meaning> = new Map<string, Meanin
   ['command', { kind: 'process' }],
 ]);
 
-/** Short names of `dcgmi dmon`, by the field they stand for in {@link DCGM_FIELDS}. Upstream: DCGM `dcgmlib/src/dcgm_fields.cpp` [mem]. */
+/**
+ * Short names of `dcgmi dmon`, by the field they stand for in {@link DCGM_FIELDS}. Upstream: DCGM
+ * `dcgmlib/src/dcgm_fields.cpp` [mem].
+ */
 export const DCGM_SHORT_NAMES: ReadonlyMap<string, string> = new Map([
   ['FBTTL', 'DCGM_FI_DEV_FB_TOTAL'],
   ['FBFRE', 'DCGM_FI_DEV_FB_FREE'],
@@ -241,7 +247,10 @@ export const DCGM_SHORT_NAMES: ReadonlyMap<string, string> = new Map([
   ['XIDER', 'DCGM_FI_DEV_XID_ERRORS'],
 ]);
 
-/** Fields of DCGM as dcgm-exporter names its series. Upstream: DCGM `dcgm_fields.h`, dcgm-exporter `etc/default-counters.csv`. */
+/**
+ * Fields of DCGM as dcgm-exporter names its series. Upstream: DCGM `dcgm_fields.h`, dcgm-exporter
+ * `etc/default-counters.csv`.
+ */
 export const DCGM_FIELDS: ReadonlyMap<string, Meaning> = new Map<string, Meaning>([
   ['DCGM_FI_DEV_FB_TOTAL', gauge('device_total')],
   ['DCGM_FI_DEV_FB_USED', gauge('device_used')],

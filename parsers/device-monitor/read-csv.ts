@@ -61,8 +61,8 @@ export function parseHeader(line: string): Header | null {
 }
 
 /**
- * The columns of rows without a header, where their shapes tell: a process query has one GPU, one pid, one name and one size. Those of a
- * device query do not: used and free memory look alike.
+ * The columns of rows without a header, where their shapes tell: a process query has one GPU, one pid, one name and one
+ * size. Those of a device query do not: used and free memory look alike.
  */
 export function guessHeader(line: string): Header | null {
   const cells = splitCells(line, 0, -1);
@@ -90,8 +90,8 @@ export function looksLikeRow(line: string): boolean {
 }
 
 /**
- * Cells of a row. nvidia-smi puts `, ` between them and quotes nothing, so that a comma in the name of a process makes a cell too
- * many: what is too much belongs to column `process`. Tables that went through another program quote cells.
+ * Cells of a row. nvidia-smi puts `, ` between them and quotes nothing, so that a comma in the name of a process makes
+ * a cell too many: what is too much belongs to column `process`. Tables that went through another program quote cells.
  */
 export function splitCells(line: string, expected: number, process: number): string[] {
   if (line.includes('"')) {
@@ -134,7 +134,9 @@ export function standsBetweenRows(line: string): boolean {
   return COMPLAINT.test(line) || parseClockTime(line.trim()) !== null;
 }
 
-/** Rows of `nvidia-smi --query-gpu=… --format=csv` and `--query-compute-apps=…`, with as many headers as the file has. */
+/**
+ * Rows of `nvidia-smi --query-gpu=… --format=csv` and `--query-compute-apps=…`, with as many headers as the file has.
+ */
 export class CsvReader implements LineReader {
   private readonly writer: SampleWriter;
   private header: Header | null;

@@ -10,7 +10,9 @@ const MOST_FIELDS = 512;
 const MOST_LABELS = 64;
 const MOST_WORD = 512;
 
-/** Results of Prometheus' query API: `matrix` of query_range, `vector` of query. Upstream: prometheus.io/docs, HTTP API. */
+/**
+ * Results of Prometheus' query API: `matrix` of query_range, `vector` of query. Upstream: prometheus.io/docs, HTTP API.
+ */
 export function prometheusTaker(writer: SampleWriter): JsonTaker {
   return {
     item(series, { line, offset }) {
@@ -51,8 +53,8 @@ export function prometheusTaker(writer: SampleWriter): JsonTaker {
 }
 
 /**
- * Objects with nvidia-smi's own field names: one a sample and device, or a sample with a list `gpus` as gpustat writes it, whose
- * processes have `gpu_memory_usage` in MiB. Upstream: gpustat `core.py`, `GPUStatCollection.jsonify`.
+ * Objects with nvidia-smi's own field names: one a sample and device, or a sample with a list `gpus` as gpustat writes
+ * it, whose processes have `gpu_memory_usage` in MiB. Upstream: gpustat `core.py`, `GPUStatCollection.jsonify`.
  */
 export function objectTaker(writer: SampleWriter): JsonTaker {
   const take = (value: unknown, place: JsonPlace): void => {

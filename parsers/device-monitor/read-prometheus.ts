@@ -16,8 +16,9 @@ export function isPrometheusLine(line: string): boolean {
 }
 
 /**
- * What dcgm-exporter serves, as it is (then without times) or with the times that a scraper added; series of others that were scraped with
- * it are passed over. Upstream: Prometheus, exposition formats 0.0.4 (milliseconds) and OpenMetrics (seconds).
+ * What dcgm-exporter serves, as it is (then without times) or with the times that a scraper added; series of others
+ * that were scraped with it are passed over. Upstream: Prometheus, exposition formats 0.0.4 (milliseconds) and
+ * OpenMetrics (seconds).
  */
 export class PrometheusReader implements LineReader {
   private readonly writer: SampleWriter;

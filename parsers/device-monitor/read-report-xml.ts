@@ -2,7 +2,10 @@ import { DeviceReport } from './device-report.js';
 import type { LineReader } from './line-reader.js';
 import type { SampleWriter } from './sample-writer.js';
 
-/** One tag and the text behind it. Declarations begin with no letter and are passed over, so that no entity is ever defined. */
+/**
+ * One tag and the text behind it. Declarations begin with no letter and are passed over, so that no entity is ever
+ * defined.
+ */
 const TAG = /<(\/?)([A-Za-z_][\w.-]{0,63})((?:\s[^<>]{0,500})?)>([^<]{0,4096})/g;
 const MOST_DEPTH = 32;
 const ENTITIES: Readonly<Record<string, string>> = { lt: '<', gt: '>', amp: '&', quot: '"', apos: "'" };

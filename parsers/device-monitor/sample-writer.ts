@@ -145,8 +145,8 @@ export class SampleWriter {
   }
 
   /**
-   * The last Xid a device reported; it stays until the next one, so that only a change is one. One that is there at the first
-   * sample may be older than the run.
+   * The last Xid a device reported; it stays until the next one, so that only a change is one. One that is there at the
+   * first sample may be older than the run.
    */
   xid(xid: number, text: string, key = 'xid'): void {
     if (!Number.isInteger(xid) || xid < 0 || xid > 10_000) return;
@@ -213,7 +213,10 @@ export class SampleWriter {
     }
   }
 
-  /** Whether a device's field differs from its last one. `text` is kept, and so must be no piece of a line; `quiet` is what nothing is said of if it is the first. */
+  /**
+   * Whether a device's field differs from its last one. `text` is kept, and so must be no piece of a line; `quiet` is
+   * what nothing is said of if it is the first.
+   */
   private isNew(name: string, text: string, quiet?: string): boolean {
     this.memory ??= this.memoryOf(this.deviceKey());
     const last = this.memory.get(name);

@@ -26,7 +26,10 @@ export interface Recognised extends Sniff {
 }
 
 const HEAD_BYTES = 65_536;
-/** Share of lines that must be of the form: scripts print a date or a complaint between. A log that begins with a query is far below. */
+/**
+ * Share of lines that must be of the form: scripts print a date or a complaint between. A log that begins with a query
+ * is far below.
+ */
 const MOST_FOREIGN = 0.1;
 const SURE = 0.97;
 /** Above what a log claims by its words (0.9). */
@@ -88,8 +91,8 @@ function json(text: string, lines: readonly string[]): Recognised | null {
 }
 
 /**
- * A job that prints `nvidia-smi -q` before it trains makes a log, of which the report may be the whole head: it is left to the log parser
- * unless a second report follows, the file ends with the first one, or its name says what it is.
+ * A job that prints `nvidia-smi -q` before it trains makes a log, of which the report may be the whole head: it is left
+ * to the log parser unless a second report follows, the file ends with the first one, or its name says what it is.
  */
 function report(head: Head, text: string, lines: readonly string[]): Recognised | null {
   if (!REPORT_BEGIN.test(lines[0]!.trim()) || !mostAre(lines, (line) => isReportLine(line.trimEnd()))) return null;

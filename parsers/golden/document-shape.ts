@@ -1,6 +1,6 @@
 /**
- * The shape of our own golden documents. What is read is used without further question by everything that compares, so every field is looked at; unknown
- * ones are kept for what a newer version may say.
+ * The shape of our own golden documents. What is read is used without further question by everything that compares, so
+ * every field is looked at; unknown ones are kept for what a newer version may say.
  */
 import { type Disturbance, ENDINGS, type GoldenDocument, type Measurement } from '../../src/model/measurement.js';
 import { isList, isObject, type JsonObject, type JsonValue, kindOf } from './python-json.js';

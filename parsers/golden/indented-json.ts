@@ -19,7 +19,10 @@ function indented(values: Written, margin: string): string {
 /** Above this Python writes an exponent. */
 const MOST_PLAIN = 1e16;
 
-/** A float as Python writes it: `521037888.0`, `NaN`, `Infinity`. A golden file written anew then differs where figures do. */
+/**
+ * A float as Python writes it: `521037888.0`, `NaN`, `Infinity`. A golden file written anew then differs where figures
+ * do.
+ */
 export function pythonFloat(value: number): string {
   if (Object.is(value, -0)) return '-0.0';
   if (Number.isInteger(value) && Math.abs(value) < MOST_PLAIN) return `${value}.0`;

@@ -13,8 +13,9 @@ const BRIDGE =
 const EMPTY = /^\{\s*\}\s*$/;
 
 /**
- * Whether a text begins as golden values do: a cheap test for telling whether a path names a golden file. The head of a file is enough, and a file cut in the
- * middle still looks like one, so that reading it says where it is damaged. `{}` is a golden file without values; a text of blanks only is nothing.
+ * Whether a text begins as golden values do: a cheap test for telling whether a path names a golden file. The head of a
+ * file is enough, and a file cut in the middle still looks like one, so that reading it says where it is damaged. `{}`
+ * is a golden file without values; a text of blanks only is nothing.
  */
 export function looksLikeGolden(text: string): boolean {
   const head = text.slice(0, HEAD_CHARACTERS).replace(/^\ufeff?\s*/, '');

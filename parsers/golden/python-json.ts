@@ -1,7 +1,7 @@
 /**
- * JSON as Python's `json` writes it: `NaN`, `Infinity` and `-Infinity` are numbers, which `JSON.parse` refuses. Objects become maps, so that steps keep the
- * order of the file (engines sort keys that look like indices) and a key `__proto__` is a key like any other. Of a key given twice the last value counts, as
- * in Python.
+ * JSON as Python's `json` writes it: `NaN`, `Infinity` and `-Infinity` are numbers, which `JSON.parse` refuses. Objects
+ * become maps, so that steps keep the order of the file (engines sort keys that look like indices) and a key
+ * `__proto__` is a key like any other. Of a key given twice the last value counts, as in Python.
  */
 export type JsonValue = null | boolean | number | string | readonly JsonValue[] | JsonObject;
 export interface JsonObject extends ReadonlyMap<string, JsonValue> {}
@@ -11,7 +11,9 @@ export type RefuseAt = (fact: string, at: number) => never;
 
 /** Golden files nest five deep, our own documents seven. */
 const MOST_DEPTH = 64;
-/** Upstream keeps at most 10,000 steps of three values; a file of more than this is none, and would not fit into memory. */
+/**
+ * Upstream keeps at most 10,000 steps of three values; a file of more than this is none, and would not fit into memory.
+ */
 const MOST_VALUES = 4_000_000;
 
 const NUMBER = /-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?/y;

@@ -11,8 +11,9 @@ import { isTraining, trainingValues } from './training-shape.js';
 const MOST_CHARACTERS = 256 * 1024 ** 2;
 
 /**
- * The golden values in a JSON text: those of Megatron-LM (training, inference) or Megatron Bridge, or a document of ours. A text of blanks only and `{}` are
- * `empty`: upstream has committed such files. Throws MBF2801 with the file, and with the byte where that is known, for everything else.
+ * The golden values in a JSON text: those of Megatron-LM (training, inference) or Megatron Bridge, or a document of
+ * ours. A text of blanks only and `{}` are `empty`: upstream has committed such files. Throws MBF2801 with the file,
+ * and with the byte where that is known, for everything else.
  */
 export function readGolden(text: string, path: string): GoldenFile {
   const refuse: Refuse = (fact) => {

@@ -3,7 +3,9 @@ import { type JsonValue, kindOf } from './python-json.js';
 /** Ends the reading; the fact is about the file (`has …`, `holds …`). */
 export type Refuse = (fact: string) => never;
 
-/** Keys come from the file: long ones are cut, and quoted as JSON does, so that no control character reaches a terminal. */
+/**
+ * Keys come from the file: long ones are cut, and quoted as JSON does, so that no control character reaches a terminal.
+ */
 export const quote = (key: string): string => JSON.stringify(key.length > 80 ? `${key.slice(0, 80)}…` : key);
 
 /** A step as Python's `int` reads it; undefined: no whole number, or one that no run reaches. */

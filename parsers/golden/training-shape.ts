@@ -2,7 +2,10 @@ import type { MegatronTrainingValues, StepSeries, StepValue } from '../../src/mo
 import { isList, isObject, type JsonObject, type JsonValue, kindOf } from './python-json.js';
 import { quote, type Refuse, stepOf, wholeNumber } from './refuse.js';
 
-/** Whether the values of an object are metrics over steps. One is enough: then the others are damaged rather than something else. */
+/**
+ * Whether the values of an object are metrics over steps. One is enough: then the others are damaged rather than
+ * something else.
+ */
 export function isTraining(top: JsonObject): boolean {
   for (const metric of top.values()) {
     if (isObject(metric) && metric.has('values') && (metric.has('start_step') || metric.has('step_interval')))

@@ -4,9 +4,9 @@ import { bridgeValuesOf } from '../../src/model/upstream-values-of.js';
 import { indentedJson, pythonFloat, type Written } from './indented-json.js';
 
 /**
- * A golden file as `evaluate.py` of Megatron Bridge reads it: steps from 0, milliseconds, MODEL_TFLOP/s/GPU, decimal GB of five digits. `wrapper`:
- * `baseline`, `current` or a date (`08.22.26`) around the whole. Steps without a loss are left out, for Bridge stops at them with a KeyError; a run
- * without any figure gives `{}`, wrapped or not.
+ * A golden file as `evaluate.py` of Megatron Bridge reads it: steps from 0, milliseconds, MODEL_TFLOP/s/GPU, decimal GB
+ * of five digits. `wrapper`: `baseline`, `current` or a date (`08.22.26`) around the whole. Steps without a loss are
+ * left out, for Bridge stops at them with a KeyError; a run without any figure gives `{}`, wrapped or not.
  */
 export function writeBridgeGolden(measurement: Measurement, wrapper?: string): string {
   const values = bridgeValuesOf(measurement);

@@ -13,8 +13,8 @@ export interface EventRule {
 const XID = /\bXid\b(?: errors?| code)?(?: ?\([^)\n]{1,60}\))?[:= ]{0,4}(\d{1,4})\b/i;
 
 /**
- * Events that tell of a failure, the first match wins. What follows from one (`BackOff`, `Killing`, `BackoffLimitExceeded`) and what is tried
- * again (`FailedMount`, `Unhealthy`) is none.
+ * Events that tell of a failure, the first match wins. What follows from one (`BackOff`, `Killing`,
+ * `BackoffLimitExceeded`) and what is tried again (`FailedMount`, `Unhealthy`) is none.
  */
 export const EVENT_RULES: readonly EventRule[] = [
   {

@@ -21,7 +21,10 @@ export interface Quantity {
   readonly unitBytes: number;
 }
 
-/** `512Gi` is binary, `512G` and `5e11` are decimal. Null for what is no amount of memory. Upstream: apimachinery `pkg/api/resource/quantity.go`. */
+/**
+ * `512Gi` is binary, `512G` and `5e11` are decimal. Null for what is no amount of memory. Upstream: apimachinery
+ * `pkg/api/resource/quantity.go`.
+ */
 export function parseQuantity(value: unknown): Quantity | null {
   const match = /^(\d{1,16}(?:\.\d{1,9})?)(?:[eE](\d{1,2}))?(Ki|Mi|Gi|Ti|Pi|Ei|[kMGTPE])?$/.exec(String(value).trim());
   if (match === null || (typeof value !== 'string' && typeof value !== 'number')) return null;

@@ -11,7 +11,9 @@ const DEEP = /[[{][[{\s]{200}/;
 /** Reads one YAML text into plain values, or throws. */
 export type ParseYaml = (text: string) => unknown;
 
-/** The library, loaded with the first file that needs it. Aliases are refused: kubectl writes none, and they multiply. */
+/**
+ * The library, loaded with the first file that needs it. Aliases are refused: kubectl writes none, and they multiply.
+ */
 export async function loadYaml(): Promise<ParseYaml> {
   const { parseDocument } = await import('yaml');
   return (text) => {
@@ -22,8 +24,9 @@ export async function loadYaml(): Promise<ParseYaml> {
 }
 
 /**
- * Objects of `kubectl get … -o yaml`: documents between `---`, and the items of a list, which begin with `- ` at one indentation. Each is
- * parsed alone, so that a file of any length stays small in memory and a damaged object costs no other.
+ * Objects of `kubectl get … -o yaml`: documents between `---`, and the items of a list, which begin with `- ` at one
+ * indentation. Each is parsed alone, so that a file of any length stays small in memory and a damaged object costs no
+ * other.
  */
 export class YamlReader {
   /** Objects that are no valid YAML, or too large. */
@@ -95,7 +98,8 @@ export class YamlReader {
     const text = this.lines.join('\n');
     this.discard();
     if (bytes === 0) return;
-    // Nine of ten events tell that something was pulled, created or started; reading them as YAML would take most of the time.
+    // Nine of ten events tell that something was pulled, created or started; reading them as YAML would take most of
+    // the time.
     if (/^ {0,10}(?:- )?kind: Event\s{0,8}$/m.test(text) && !EVENT_WORDS.test(text)) {
       writer.objects += 1;
       return;

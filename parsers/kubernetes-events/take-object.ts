@@ -6,8 +6,8 @@ const MOST_ENV = 4096;
 const MOST_WORD = 2048;
 
 /**
- * An object of the API as kubectl prints it in JSON or YAML: an Event (of `v1` or `events.k8s.io`) or a Pod. False for any other. Upstream:
- * k8s.io/api core/v1 and events/v1, types.go.
+ * An object of the API as kubectl prints it in JSON or YAML: an Event (of `v1` or `events.k8s.io`) or a Pod. False for
+ * any other. Upstream: k8s.io/api core/v1 and events/v1, types.go.
  */
 export function takeObject(value: unknown, place: Place, writer: ClusterWriter): boolean {
   const kind = member(value, 'kind');

@@ -47,8 +47,9 @@ const MOST_TOTAL_CHARS = 32 * 1024 * 1024;
 const ASSERT_REACH = 5000;
 
 /**
- * Puts messages together: each writer (by prefix) has its own window of lines, so that interleaved ranks do not mix. Feed
- * every segment while {@link open}; while it is not, only segments with an anchor (and {@link LOOK_BACK_LINES} before them) matter.
+ * Puts messages together: each writer (by prefix) has its own window of lines, so that interleaved ranks do not mix.
+ * Feed every segment while {@link open}; while it is not, only segments with an anchor (and {@link LOOK_BACK_LINES}
+ * before them) matter.
  */
 export class MessageAssembly {
   private readonly windows = new Map<string, Window>();

@@ -4,15 +4,18 @@ import type { AttemptRow } from '../../src/model/log-rows.js';
 const MOST_BANNERS = 65_536;
 
 /**
- * Tells the launches inside one file apart. A launch banner begins a new attempt only once the current one has trained, or failed
- * and the same writer had printed this banner before: every rank prints its own. An iteration counter that goes back begins one in
- * any case.
+ * Tells the launches inside one file apart. A launch banner begins a new attempt only once the current one has trained,
+ * or failed and the same writer had printed this banner before: every rank prints its own. An iteration counter that
+ * goes back begins one in any case.
  */
 export class AttemptTracker {
   private readonly emit: (row: AttemptRow) => void;
   private readonly starts: number[] = [1];
   private trained = false;
-  /** Iterations of each writer: the last one, the one before it, and whether one was printed twice: several ranks share the key then. */
+  /**
+   * Iterations of each writer: the last one, the one before it, and whether one was printed twice: several ranks share
+   * the key then.
+   */
   private iterations = new Map<string, { last: number; before: number | null; shared: boolean }>();
   private firstLaunchSeen = false;
   private failed = false;
@@ -57,7 +60,8 @@ export class AttemptTracker {
     if (known !== undefined) {
       const { last } = known;
       if (iteration === last) known.shared = true;
-      // A slow rank's line comes after the others' next one. One behind is taken for that in any case, but for the first.
+      // A slow rank's line comes after the others' next one. One behind is taken for that in any case, but for the
+      // first.
       if (iteration === last || (known.shared && iteration === known.before)) return;
       if (iteration < last - 1 || (iteration === 1 && last > 1)) {
         this.begin(line, `iteration ${iteration} after ${last}`, timeUs);

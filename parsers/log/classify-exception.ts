@@ -55,12 +55,14 @@ const RULES: readonly Rule[] = [
   { kind: 'nccl_unknown', name: /(?:^|\.)RuntimeError$/, message: /^NCCL (?:error|Error)/ },
 ];
 
-/** Ends that are no failures (a user's interrupt), and what torchrun raises to print its footer, which is read as such. */
+/**
+ * Ends that are no failures (a user's interrupt), and what torchrun raises to print its footer, which is read as such.
+ */
 const NO_FAILURE = /^(?:KeyboardInterrupt|GeneratorExit|ChildFailedError)$/;
 
 /**
- * The kind of an exception that no entry of the message grammar covers, or null where it is no failure. The text decides before the
- * class: libraries raise `RuntimeError` for everything.
+ * The kind of an exception that no entry of the message grammar covers, or null where it is no failure. The text
+ * decides before the class: libraries raise `RuntimeError` for everything.
  */
 export function classifyException(name: string | null, message: string): ClassifiedException | null {
   const last = name === null ? '' : name.slice(name.lastIndexOf('.') + 1);

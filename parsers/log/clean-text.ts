@@ -1,10 +1,15 @@
 const ESCAPE = String.fromCharCode(27);
-/** CSI sequences (colours, cursor), OSC (titles, links) and the two-character escapes. Bounded, so no line can stall it. */
+/**
+ * CSI sequences (colours, cursor), OSC (titles, links) and the two-character escapes. Bounded, so no line can stall it.
+ */
 const ANSI = new RegExp(
   `${ESCAPE}(?:\\[[0-?]{0,32}[ -/]{0,4}[@-~]|\\][^${ESCAPE}${String.fromCharCode(7)}]{0,512}(?:${String.fromCharCode(7)}|${ESCAPE}\\\\)|[@-Z\\\\-_])`,
   'g',
 );
-/** Colours of a log copied out of a terminal or a browser: the escape character is lost, or written out. `[12m` alone may be minutes. */
+/**
+ * Colours of a log copied out of a terminal or a browser: the escape character is lost, or written out. `[12m` alone
+ * may be minutes.
+ */
 const BARE_COLOUR =
   /(?:\^\[|\u241b|\\x1b|\\033|#033)?\[(?:(?:[0-4]|7|22|[349]\d|[34]8;[\d;]{3,14})(?:;\d{1,3}){0,4})?m/g;
 const LEAST_COLOURS = 2;
@@ -12,7 +17,10 @@ const LEAST_COLOURS = 2;
 const RESETS = ['[0m', '[39m', '[m'] as const;
 const NUL = String.fromCharCode(0);
 
-/** Decodes bytes of a log: invalid UTF-8 becomes U+FFFD, terminal escapes and NULs (holes of network file systems) go away. */
+/**
+ * Decodes bytes of a log: invalid UTF-8 becomes U+FFFD, terminal escapes and NULs (holes of network file systems) go
+ * away.
+ */
 export function cleanText(bytes: Buffer, start: number, end: number): string {
   let text = bytes.toString('utf8', start, end);
   if (text.includes(ESCAPE)) text = text.replace(ANSI, '');

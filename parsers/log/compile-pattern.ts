@@ -12,7 +12,10 @@ export interface CompiledPattern {
   readonly regex: RegExp;
   /** The longest literal part: where the text lacks it, the expression need not run. */
   readonly literal: string;
-  /** What each placeholder captures: groups of the expression in order, two (value, unit) for a size. `unit` where the pattern gives it. */
+  /**
+   * What each placeholder captures: groups of the expression in order, two (value, unit) for a size. `unit` where the
+   * pattern gives it.
+   */
   readonly captures: readonly Capture[];
   readonly atLineStart: boolean;
 }

@@ -32,8 +32,8 @@ const ODD_NAMES: ReadonlySet<string> = new Set(['gaierror', 'herror', 'timeout',
 const CAPITALS = /^[A-Z\d_]{2,}$/;
 
 /**
- * `torch.OutOfMemoryError: CUDA …`, `KeyboardInterrupt`. With `sure` (the line stands right behind a frame) any class-like name
- * counts; without, only one that is called like an exception.
+ * `torch.OutOfMemoryError: CUDA …`, `KeyboardInterrupt`. With `sure` (the line stands right behind a frame) any
+ * class-like name counts; without, only one that is called like an exception.
  */
 export function readException(text: string, sure: boolean): ExceptionLine | null {
   const match = DOTTED.exec(text);
@@ -50,7 +50,10 @@ const LIBRARY =
 /** Installed, but the code people change: an error in it is theirs to look at. */
 const OWN = /[/\\](?:megatron|nemo|nemo_automodel|nemo_rl|nemo_aligner|megatron_patch|deepspeed_megatron)[/\\]/;
 
-/** Code of the run, Megatron and NeMo included wherever they are installed; not torch, Transformer Engine and the standard library. */
+/**
+ * Code of the run, Megatron and NeMo included wherever they are installed; not torch, Transformer Engine and the
+ * standard library.
+ */
 export function isUserCode(file: string): boolean {
   return OWN.test(file) || !LIBRARY.test(file);
 }

@@ -1,7 +1,9 @@
 /** Which lines tell of one event: a watchdog says the same in six lines, a launcher kills its processes one by one. */
 export interface FailureEvent {
   readonly name: string;
-  /** Most lines of the file between two of its lines; a thousand ranks that print by turns stand a thousand lines apart. */
+  /**
+   * Most lines of the file between two of its lines; a thousand ranks that print by turns stand a thousand lines apart.
+   */
   readonly reach: number;
   /** Lines of different writers belong to it too. */
   readonly shared?: boolean;

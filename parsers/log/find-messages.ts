@@ -17,7 +17,10 @@ export interface FoundMessage {
   readonly pid: number | null;
   /** Of a `[rankN]:` in the middle of the line, where lines of several ranks were glued. */
   readonly inlineRank: number | null;
-  /** What the message itself says (`[Rank:3]` of the Gaudi bridge, `[RANK 3]` of TensorRT-LLM): less than what stands before it. */
+  /**
+   * What the message itself says (`[Rank:3]` of the Gaudi bridge, `[RANK 3]` of TensorRT-LLM): less than what stands
+   * before it.
+   */
   readonly statedRank: number | null;
   readonly bytes: Readonly<Partial<Record<IncidentByteField, PrintedBytes>>>;
   readonly processes: readonly { readonly pid: number; readonly printed: PrintedBytes }[];
@@ -193,7 +196,8 @@ function draftMessages(tokens: readonly Token[], squashed: Squashed): Draft[] {
     return SOURCE_LINE.test(squashed.raw.slice(start, start + 320));
   };
   const open = new Map<CompiledFamily, Draft>();
-  // Without white space Slurm's "been OOM Killed" is Kubernetes' "OOMKilled": inside a message it goes on, elsewhere it begins one.
+  // Without white space Slurm's "been OOM Killed" is Kubernetes' "OOMKilled": inside a message it goes on, elsewhere it
+  // begins one.
   const goesOn = new Set(
     tokens
       .filter(({ piece }) => (piece.role ?? 'follows') === 'follows')
@@ -363,8 +367,9 @@ function isStated(squashed: Squashed, rawStart: number, rawEnd: number): boolean
 }
 
 /**
- * Finds every failure message in consecutive lines of one writer. `mask` selects the families to look for (bit = index in
- * the families of the grammar); `given` are contexts known from elsewhere in the log. Linear in the length of the lines.
+ * Finds every failure message in consecutive lines of one writer. `mask` selects the families to look for (bit = index
+ * in the families of the grammar); `given` are contexts known from elsewhere in the log. Linear in the length of the
+ * lines.
  */
 export function findMessages(lines: readonly string[], mask: number, given: readonly string[] = []): FoundMessage[] {
   const squashed = squash(lines);

@@ -35,8 +35,8 @@ interface Cut {
 /** A record wrapped by a terminal's edge takes a few lines, not more. */
 const MOST_JOINS = 4;
 /**
- * A block whose writer is silent for this many lines of the others has ended, and two more for every other open block: where all ranks
- * print a table at once, each waits for all others between two of its lines.
+ * A block whose writer is silent for this many lines of the others has ended, and two more for every other open block:
+ * where all ranks print a table at once, each waits for all others between two of its lines.
  */
 const MOST_SILENT = 128;
 const MOST_BLOCKS = 4096;
@@ -44,7 +44,10 @@ const MOST_BLOCKS = 4096;
 const EDGE_CHARS = 64;
 const MOST_CARRIED = 4096;
 
-/** Lines to rows, by the formats whose anchors occur in them. Blocks are followed per writer, so that interleaved ranks do not mix. */
+/**
+ * Lines to rows, by the formats whose anchors occur in them. Blocks are followed per writer, so that interleaved ranks
+ * do not mix.
+ */
 export class FormatReader {
   private readonly output: FormatOutput;
   private readonly attempts: AttemptTracker;
@@ -88,7 +91,8 @@ export class FormatReader {
     for (const [key, block] of [...this.blocks]) this.closeBlock(key, block);
   }
 
-  // ---- lines -------------------------------------------------------------------------------------------------------------------------
+  // ---- lines
+  // -------------------------------------------------------------------------------------------------------------------------
 
   private read(segment: Segment, text: string, formats: readonly LogFormat[]): void {
     for (const format of formats) {
@@ -100,7 +104,10 @@ export class FormatReader {
     }
   }
 
-  /** Reads the records that end before `limit`; returns where the first one begins that does not, or the end of the last one. */
+  /**
+   * Reads the records that end before `limit`; returns where the first one begins that does not, or the end of the last
+   * one.
+   */
   private readLine(format: LineFormat, segment: Segment, text: string, limit: number): number {
     const { pattern } = format;
     pattern.lastIndex = 0;
@@ -167,7 +174,8 @@ export class FormatReader {
     this.cut = null;
   }
 
-  // ---- blocks ------------------------------------------------------------------------------------------------------------------------
+  // ---- blocks
+  // ------------------------------------------------------------------------------------------------------------------------
 
   private openBlock(format: BlockFormat, segment: Segment, text: string): void {
     const match = format.opens.exec(text);
@@ -221,7 +229,8 @@ export class FormatReader {
     for (const [key, block] of [...this.blocks]) if (this.ordinal - block.touched > limit) this.closeBlock(key, block);
   }
 
-  // ---- findings ----------------------------------------------------------------------------------------------------------------------
+  // ---- findings
+  // ----------------------------------------------------------------------------------------------------------------------
 
   private enter(format: LogFormat, segment: Segment): void {
     this.format = format;

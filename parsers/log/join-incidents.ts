@@ -33,7 +33,10 @@ interface Item {
   absorbed: boolean;
 }
 
-/** Held until nothing that stands this close to them can still arrive: windows of messages close after twelve own lines, or 4096 of others. */
+/**
+ * Held until nothing that stands this close to them can still arrive: windows of messages close after twelve own lines,
+ * or 4096 of others.
+ */
 const MARGIN_LINES = 32_768;
 const MOST_HELD = 32_768;
 const MOST_HELD_CHARS = 24 * 1024 * 1024;
@@ -46,7 +49,9 @@ const MOST_TELLERS = 16;
 
 const NCCL_ORDER: readonly IncidentKind[] = ['nccl_oom', 'nccl_not_oom', 'nccl_unknown'];
 
-/** How much a line knows of what failed: the grammar of memory messages most, an exception without a known cause least. */
+/**
+ * How much a line knows of what failed: the grammar of memory messages most, an exception without a known cause least.
+ */
 function weightOf(kind: IncidentKind, from: 'message' | 'failure' | 'traceback' | 'exception'): number {
   // That words about memory are only words is worth more than "an exception".
   if (kind === 'negative_text') return 2.5;
@@ -56,10 +61,10 @@ function weightOf(kind: IncidentKind, from: 'message' | 'failure' | 'traceback' 
 }
 
 /**
- * Makes one incident of what tells of one failure: a traceback and the message on its exception line, the exceptions of a chain,
- * a line that several formats know, the consecutive lines of a watchdog, a launcher's cascade. Footers stay rows of their own and
- * change no other. Feed in any order; rows are emitted in order of lines per batch. Memory is bounded; at a bound, what stands
- * close together is kept together.
+ * Makes one incident of what tells of one failure: a traceback and the message on its exception line, the exceptions of
+ * a chain, a line that several formats know, the consecutive lines of a watchdog, a launcher's cascade. Footers stay
+ * rows of their own and change no other. Feed in any order; rows are emitted in order of lines per batch. Memory is
+ * bounded; at a bound, what stands close together is kept together.
  */
 export class IncidentJoiner {
   private readonly emit: (row: IncidentRow) => void;
@@ -175,7 +180,10 @@ export class IncidentJoiner {
   }
 }
 
-/** Ranks that a prefix numbers on their node only. What a footer says of a process, it says of all that the process wrote. */
+/**
+ * Ranks that a prefix numbers on their node only. What a footer says of a process, it says of all that the process
+ * wrote.
+ */
 function tellRanks(items: readonly Item[], localRanks: LocalRanks): void {
   for (const { row } of items) {
     if (row.rank === null || row.localRank === null || row.rankOrigin !== 'line') continue;
@@ -223,7 +231,8 @@ function fill(row: Mutable<IncidentRow>, other: IncidentRow): void {
   row.lastLine = Math.max(row.lastLine, other.lastLine);
 }
 
-// ---- tracebacks ----------------------------------------------------------------------------------------------------------------------
+// ---- tracebacks
+// ----------------------------------------------------------------------------------------------------------------------
 
 /** Items by the lines they stand on, for the lines that tracebacks own. */
 class LineIndex {
@@ -314,8 +323,8 @@ function joinTracebacks(
 }
 
 /**
- * A line without a prefix behind a message may be its continuation, or a launcher's that has none: what a format knows of such a line is its own, unless it is
- * the exception's.
+ * A line without a prefix behind a message may be its continuation, or a launcher's that has none: what a format knows
+ * of such a line is its own, unless it is the exception's.
  */
 const isOfWriter = ({ key, row }: Item, { prefix, exceptionLine }: Traceback): boolean =>
   key === null || key === prefix.key || row.line === exceptionLine;
@@ -398,9 +407,12 @@ function rowOf(traceback: Traceback, kind: IncidentKind, attemptAt: (line: numbe
   };
 }
 
-// ---- lines ---------------------------------------------------------------------------------------------------------------------------
+// ---- lines
+// ---------------------------------------------------------------------------------------------------------------------------
 
-/** One line that several formats, or a format and the grammar, know is one incident: the one who knows most tells it. */
+/**
+ * One line that several formats, or a format and the grammar, know is one incident: the one who knows most tells it.
+ */
 function joinLines(items: readonly Item[]): void {
   const byLine = new Map<number, Item[]>();
   for (const item of items) {
@@ -425,8 +437,8 @@ function joinLines(items: readonly Item[]): void {
 }
 
 /**
- * Two records of one format on a line are two records: glued prints of two ranks. So are two messages, except the one that
- * names both shared memory and the errno of an allocation.
+ * Two records of one format on a line are two records: glued prints of two ranks. So are two messages, except the one
+ * that names both shared memory and the errno of an allocation.
  */
 function isTwin(a: Item, b: Item): boolean {
   if (a.row.grammar === b.row.grammar) return false;
@@ -440,7 +452,8 @@ function isTwin(a: Item, b: Item): boolean {
   return (messages.length === 1 && a.row.kind === b.row.kind) || compatible(a.row, b.row);
 }
 
-// ---- events --------------------------------------------------------------------------------------------------------------------------
+// ---- events
+// --------------------------------------------------------------------------------------------------------------------------
 
 interface Group {
   readonly item: Item;

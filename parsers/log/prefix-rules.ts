@@ -1,6 +1,6 @@
 /**
- * What launchers and loggers put before a line, as an ordered list. Rules are tried in order, again and again, until none
- * applies, because prefixes stack: `[default0]:[rank0]:[W530 21:08:49.89 x.cpp:1] …`. Every repetition is bounded.
+ * What launchers and loggers put before a line, as an ordered list. Rules are tried in order, again and again, until
+ * none applies, because prefixes stack: `[default0]:[rank0]:[W530 21:08:49.89 x.cpp:1] …`. Every repetition is bounded.
  */
 export interface PrefixRule {
   /** Reported as `prefix:<name>` where it gave the rank. */
@@ -9,7 +9,10 @@ export interface PrefixRule {
   readonly first: RegExp;
   /** Of rules that begin with a bracket: the character behind it. */
   readonly second?: RegExp;
-  /** Sticky. Groups: `rank` (global), `task` (of srun), `local` (rank on its node), `host`, `device`, `pid`, `time`, `who`. */
+  /**
+   * Sticky. Groups: `rank` (global), `task` (of srun), `local` (rank on its node), `host`, `device`, `pid`, `time`,
+   * `who`.
+   */
   readonly pattern: RegExp;
   /** Lines with the same values of these groups come from one writer; loggers' times and levels do not count. */
   readonly identity: boolean;
@@ -273,7 +276,8 @@ export const PREFIX_RULES: readonly PrefixRule[] = [
     ),
     identity: false,
   },
-  // nanotron: [INFO|category|DP=0|PP=0|TP=0|node]: text; axes of one rank only are left out, so that no global rank follows.
+  // nanotron: [INFO|category|DP=0|PP=0|TP=0|node]: text; axes of one rank only are left out, so that no global rank
+  // follows.
   {
     name: 'nanotron',
     first: /\[/,

@@ -9,8 +9,8 @@ const LONGEST_NUMBER = 6;
 const digit = (byte: number | undefined): number => (byte === undefined || byte < 48 || byte > 57 ? -1 : byte - 48);
 
 /**
- * Which rank wrote a log, if one rank wrote it all: looks at the beginning of every line, in bytes, also of lines that are
- * never decoded.
+ * Which rank wrote a log, if one rank wrote it all: looks at the beginning of every line, in bytes, also of lines that
+ * are never decoded.
  */
 export class RankTally {
   /** Lines begin with a task number of `srun --label`. */
@@ -25,7 +25,8 @@ export class RankTally {
   countLines(bytes: Uint8Array, from: number, to: number, end: number): number {
     let count = 0;
     let at = from;
-    // Two ranks were seen: nothing further changes that the file is no one rank's, and looking costs as much as scanning.
+    // Two ranks were seen: nothing further changes that the file is no one rank's, and looking costs as much as
+    // scanning.
     for (; at < to && this.lowest >= this.highest; at += 1) {
       if (bytes[at] !== LF) continue;
       count += 1;

@@ -56,7 +56,10 @@ function literalsOf(formats: readonly LogFormat[]): readonly Literal[] {
   return [...literals].map(([literal, { mask, formats: found }]) => ({ literal, mask, formats: found }));
 }
 
-/** What a log is searched for: the literals of the failure grammar, and those of some formats. Making one costs as much as reading a small log. */
+/**
+ * What a log is searched for: the literals of the failure grammar, and those of some formats. Making one costs as much
+ * as reading a small log.
+ */
 export interface LogVocabulary {
   readonly literals: readonly Literal[];
   readonly scanner: LiteralScanner;
@@ -75,7 +78,10 @@ export interface LogOutput {
   logRow?(finding: KeptFinding, place: LogPlace): void;
   attempt?(row: AttemptRow): void;
   progress?(bytes: number): void;
-  /** Every line, and every record of a format: what `formats explain` counts. Asking for it makes the reader decode every line. */
+  /**
+   * Every line, and every record of a format: what `formats explain` counts. Asking for it makes the reader decode
+   * every line.
+   */
   explain?: {
     line(segment: Segment): void;
     matched(format: LogFormat, segment: Segment): void;
@@ -84,8 +90,8 @@ export interface LogOutput {
 }
 
 /**
- * Reads a log of any size in one pass and constant memory. Bytes are scanned for the grammar's anchors before anything is
- * decoded; only lines around a hit become strings.
+ * Reads a log of any size in one pass and constant memory. Bytes are scanned for the grammar's anchors before anything
+ * is decoded; only lines around a hit become strings.
  */
 export async function readLog(
   source: ByteSource,
@@ -251,8 +257,8 @@ class LogReader {
   }
 
   /**
-   * Goes to the line of the next anchor, or {@link LOOK_BACK_LINES} lines before it where it may be inside a message; false if there is
-   * none, all of it then being passed.
+   * Goes to the line of the next anchor, or {@link LOOK_BACK_LINES} lines before it where it may be inside a message;
+   * false if there is none, all of it then being passed.
    */
   private skipToHit(limit: number): boolean {
     const from = this.position;
@@ -278,7 +284,10 @@ class LogReader {
     return true;
   }
 
-  /** The next line feed at or after `position`, else the end; and the next carriage return. Cached: parts of one long line ask often. */
+  /**
+   * The next line feed at or after `position`, else the end; and the next carriage return. Cached: parts of one long
+   * line ask often.
+   */
   private findBreaks(): void {
     const { buffer, position, end } = this;
     if (this.feedAt < position) {

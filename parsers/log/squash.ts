@@ -27,8 +27,8 @@ export const CUT = '\u0001';
 const isDigit = (code: number): boolean => code >= 48 && code <= 57;
 
 /**
- * All white space goes, except that two numbers stay apart: by a space, or, where a line ends between them, by {@link CUT},
- * because a number may have been cut there: `13.1⏎9 GiB` is neither 9 nor 13.1.
+ * All white space goes, except that two numbers stay apart: by a space, or, where a line ends between them, by {@link
+ * CUT}, because a number may have been cut there: `13.1⏎9 GiB` is neither 9 nor 13.1.
  */
 export function squash(lines: readonly string[]): Squashed {
   const raw = lines.join('\n');

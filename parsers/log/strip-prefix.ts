@@ -113,8 +113,9 @@ export function stripPrefix(text: string, label: PrefixRule | null = null): Line
 const LEAST_LABELLED = 0.5;
 
 /**
- * The label that most of these lines carry, the first such one of {@link LINE_LABELS}; null if none does. A writer writes more than once,
- * items of a list and error codes seldom do; `srun --label` alone is taken without, for a thousand tasks may print a line each.
+ * The label that most of these lines carry, the first such one of {@link LINE_LABELS}; null if none does. A writer
+ * writes more than once, items of a list and error codes seldom do; `srun --label` alone is taken without, for a
+ * thousand tasks may print a line each.
  */
 export function findLineLabel(lines: readonly string[]): PrefixRule | null {
   const written = lines.filter((line) => line.trim() !== '');

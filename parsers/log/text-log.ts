@@ -2,8 +2,8 @@ import type { ParserSpec } from '../../src/model/parser.js';
 import { sniffLog } from './sniff.js';
 
 /**
- * Text logs of any training job: iterations, memory, settings, phases, failures. Any bytes are a log of some kind; it fails on I/O
- * errors only.
+ * Text logs of any training job: iterations, memory, settings, phases, failures. Any bytes are a log of some kind; it
+ * fails on I/O errors only.
  */
 export const logParser: ParserSpec = {
   id: 'log',

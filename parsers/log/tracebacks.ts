@@ -94,8 +94,9 @@ interface Open {
 }
 
 /**
- * Puts tracebacks together: each writer (by prefix) has its own, so that interleaved ranks do not mix; those of writers without any
- * prefix are told apart by their frames, which are the same on every rank, in the same order. Feed every segment while {@link open}.
+ * Puts tracebacks together: each writer (by prefix) has its own, so that interleaved ranks do not mix; those of writers
+ * without any prefix are told apart by their frames, which are the same on every rank, in the same order. Feed every
+ * segment while {@link open}.
  */
 export class TracebackAssembly {
   private readonly emit: (traceback: Traceback) => void;
@@ -134,7 +135,9 @@ export class TracebackAssembly {
     this.chains.clear();
   }
 
-  /** Text without a prefix right after a line of a traceback continues it: loggers write their prefix once per record. */
+  /**
+   * Text without a prefix right after a line of a traceback continues it: loggers write their prefix once per record.
+   */
   private writerOf(segment: Segment): string {
     const { key } = segment.prefix;
     const { previous } = this;
@@ -361,8 +364,8 @@ const strip = (text: string, lead: string): string =>
 const frameKey = ({ file, line, function: name }: TracebackFrame): string => `${file}:${line}:${name}`;
 
 /**
- * Whose frame it is, of several tracebacks that one writer prints at once: ranks fail in the same place, so it belongs to the one
- * that lags behind another by exactly this frame, else to the one that is furthest.
+ * Whose frame it is, of several tracebacks that one writer prints at once: ranks fail in the same place, so it belongs
+ * to the one that lags behind another by exactly this frame, else to the one that is furthest.
  */
 function ownerOf(going: readonly Open[], frame: TracebackFrame): Open {
   if (going.length === 1) return going[0]!;

@@ -1,6 +1,7 @@
 /**
- * The small tables of an export: what was captured, when, where, of which processes. They carry the job's whole environment, its command line, its
- * captured output and the user's name; what is kept is named here, and nothing else leaves this file.
+ * The small tables of an export: what was captured, when, where, of which processes. They carry the job's whole
+ * environment, its command line, its captured output and the user's name; what is kept is named here, and nothing else
+ * leaves this file.
  */
 import { envFinding, rankOfEnvironment } from '../../src/knowledge/env-keys.js';
 import type { EnvFinding } from '../../src/model/log-rows.js';
@@ -9,7 +10,10 @@ import type { EnvFinding } from '../../src/model/log-rows.js';
 export type Cell = number | bigint | string | null;
 export type Row = Readonly<Record<string, Cell>>;
 
-/** META_DATA_CAPTURE: options that say what the capture can and cannot show. Some stand per process, as `PROCESS_0:NAME`. */
+/**
+ * META_DATA_CAPTURE: options that say what the capture can and cannot show. Some stand per process, as
+ * `PROCESS_0:NAME`.
+ */
 const KEPT_OPTIONS: ReadonlySet<string> = new Set([
   'CAPTURE_EVENT_TYPE',
   'START_TRIGGER',
@@ -132,7 +136,8 @@ export interface ReportClock {
 }
 
 /**
- * The clock of a report. Never ANALYSIS_DETAILS.startTime: it is of another clock, and which one changed between releases (seconds to months off).
+ * The clock of a report. Never ANALYSIS_DETAILS.startTime: it is of another clock, and which one changed between
+ * releases (seconds to months off).
  */
 export function reportClock(startUtcNs: bigint | null, { isNormalized, shiftNs }: ExportFacts): ReportClock {
   if (startUtcNs === null) {

@@ -2,7 +2,10 @@
 import { type ColumnArray, NULL_HIGH, NULL_I32, NULL_U8 } from '../../src/model/columns.js';
 import { CELL, type CellColumn } from '../../src/model/table-source.js';
 
-/** Fills rows `at` to `at + rows` of `target` from the cells of `sources`, of which those that the export lacks are undefined. */
+/**
+ * Fills rows `at` to `at + rows` of `target` from the cells of `sources`, of which those that the export lacks are
+ * undefined.
+ */
 export type FillColumn = (
   sources: readonly (CellColumn | undefined)[],
   rows: number,
@@ -61,7 +64,10 @@ export function narrow(name: string): ColumnMap {
   };
 }
 
-/** The process of a `globalPid` or `globalTid`: bits 24 to 47. Upstream: User Guide, "Common SQLite Examples" (Serialized Process and Thread Identifiers). */
+/**
+ * The process of a `globalPid` or `globalTid`: bits 24 to 47. Upstream: User Guide, "Common SQLite Examples"
+ * (Serialized Process and Thread Identifiers).
+ */
 export function processOf(name: string): ColumnMap {
   return {
     from: [name],
@@ -89,7 +95,10 @@ export function threadOf(name: string): ColumnMap {
   };
 }
 
-/** An enumeration whose numbers are the places of its labels. Unknown numbers become `other`, missing ones `missing` (default: NULL). */
+/**
+ * An enumeration whose numbers are the places of its labels. Unknown numbers become `other`, missing ones `missing`
+ * (default: NULL).
+ */
 export function labelled(name: string, labels: readonly string[], other: string, missing?: string): ColumnMap {
   const otherCode = labels.indexOf(other);
   const missingCode = missing === undefined ? NULL_U8 : labels.indexOf(missing);

@@ -32,7 +32,10 @@ export function withoutDirectories(message: string): string {
   return message.replace(/(?<![\w.~-])(?:~|\.{1,2})?\/(?:[^\s/'"]+\/)+(?=[^\s/'"])/g, '…/');
 }
 
-/** Variables of the launched process, as those of any other dump of an environment. An export has no lines: they stand at its beginning. */
+/**
+ * Variables of the launched process, as those of any other dump of an environment. An export has no lines: they stand
+ * at its beginning.
+ */
 export function emitEnvironment(
   sink: RowSink,
   env: readonly EnvFinding[],

@@ -134,7 +134,10 @@ export class EventTables {
     }
   }
 
-  /** Processes that used a GPU, by number. Calls alone do not count: a launcher that asks for the number of devices makes some. */
+  /**
+   * Processes that used a GPU, by number. Calls alone do not count: a launcher that asks for the number of devices
+   * makes some.
+   */
   cudaProcesses(): number[] {
     const used = [...this.pids].filter(([, tables]) =>
       ['CUDA_GPU_MEMORY_USAGE_EVENTS', 'CUPTI_ACTIVITY_KIND_KERNEL', 'CUPTI_ACTIVITY_KIND_MEMCPY'].some((name) =>

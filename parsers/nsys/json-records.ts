@@ -1,4 +1,7 @@
-/** Records of the JSON export: which become rows of which table, by their `Type`. The numbers are those of ENUM_NSYS_EVENT_TYPE. */
+/**
+ * Records of the JSON export: which become rows of which table, by their `Type`. The numbers are those of
+ * ENUM_NSYS_EVENT_TYPE.
+ */
 import {
   COPY_KINDS,
   COPY_OPERATIONS,
@@ -20,7 +23,9 @@ export interface JsonObject {
   readonly [key: string]: JsonValue | undefined;
 }
 
-/** Asks for the number of a text: of one in the string table (by its index there), or of one that stands in the record. */
+/**
+ * Asks for the number of a text: of one in the string table (by its index there), or of one that stands in the record.
+ */
 export interface TextNumbers {
   indexed(value: JsonValue | undefined): number | null;
   own(value: JsonValue | undefined): number | null;
@@ -40,7 +45,10 @@ export const COUNTED: ReadonlyMap<number, string> = new Map([
   [127, 'CUPTI_ACTIVITY_KIND_CUDA_EVENT'],
 ]);
 
-/** `eventClass` of a TraceProcessEvent (ENUM_NSYS_EVENT_CLASS) → its table. Others are marks of when tracing began and ended, which no table has. */
+/**
+ * `eventClass` of a TraceProcessEvent (ENUM_NSYS_EVENT_CLASS) → its table. Others are marks of when tracing began and
+ * ended, which no table has.
+ */
 const API_CLASSES: ReadonlySet<number> = new Set([0, 1, 26]);
 const LIBRARY_CLASSES: ReadonlyMap<number, TracedLibrary> = new Map([
   [28, 'cudnn'],
@@ -188,8 +196,8 @@ function nvtx(event: JsonObject | undefined, texts: TextNumbers, type: number): 
 }
 
 /**
- * Records of device memory: no public file has any, so their spelling is not known for sure. The names are compared without case, with those of the SQL
- * columns; a record without an address or a size is not recognised.
+ * Records of device memory: no public file has any, so their spelling is not known for sure. The names are compared
+ * without case, with those of the SQL columns; a record without an address or a size is not recognised.
  */
 function memoryEvent(event: JsonObject | undefined, texts: TextNumbers): Recognised {
   const get = looseFields(event);

@@ -1,4 +1,7 @@
-/** Columns of a table as they stand in the export. What does not fit the type that a column declares is NULL, or its text; blobs are NULL. */
+/**
+ * Columns of a table as they stand in the export. What does not fit the type that a column declares is NULL, or its
+ * text; blobs are NULL.
+ */
 import type { RawColumn } from '../../src/model/parser.js';
 import { CELL, type CellColumn, rawTypeOf } from '../../src/model/table-source.js';
 

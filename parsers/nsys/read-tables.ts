@@ -1,4 +1,7 @@
-/** An export made of tables (SQLite, Parquet) into rows: big tables by whole columns, small ones as facts, texts last and only those that rows name. */
+/**
+ * An export made of tables (SQLite, Parquet) into rows: big tables by whole columns, small ones as facts, texts last
+ * and only those that rows name.
+ */
 import { MbfError } from '../../src/model/errors.js';
 import { keepsDiagnostic, type NsysForm, type NsysText } from '../../src/model/nsys-rows.js';
 import { packTexts } from '../../src/model/packed-texts.js';
@@ -16,7 +19,9 @@ import { cutText, TEXTS_AT_ONCE } from './text-numbers.js';
 /** Notes of data quality; a capture that lost events says so once or twice. */
 const MOST_DIAGNOSTICS = 2_000;
 
-/** Never copied whole, not even with every table: environment, captured output, command lines, paths and users' names. */
+/**
+ * Never copied whole, not even with every table: environment, captured output, command lines, paths and users' names.
+ */
 const PRIVATE_TABLES: ReadonlySet<string> = new Set([
   'META_DATA_CAPTURE',
   'META_DATA_EXPORT',
@@ -29,7 +34,10 @@ const PRIVATE_TABLES: ReadonlySet<string> = new Set([
 /** A variable of an environment, or the first of a whole one. */
 const ENVIRONMENT_LINE = /^[A-Za-z_]\w*(?:\(\))?=/;
 
-/** @throws {MbfError} MBF2703 if these are not the tables of an export, MBF2701 if it cannot be told because their list is damaged. */
+/**
+ * @throws {MbfError} MBF2703 if these are not the tables of an export, MBF2701 if it cannot be told because their list
+ * is damaged.
+ */
 export async function readTables(
   source: TableSource,
   form: NsysForm,
@@ -211,7 +219,9 @@ class FactReader {
     }
   }
 
-  /** The texts that rows name. They stand in a table of their own, so they are read after everything that names them. */
+  /**
+   * The texts that rows name. They stand in a table of their own, so they are read after everything that names them.
+   */
   async texts(): Promise<void> {
     this.events.rowTexts.flush();
     await this.findPrivateTexts();
@@ -265,7 +275,10 @@ class FactReader {
     await this.copyTable(strings, ({ columns }, row) => !this.isPrivate(cell(columns[id]!, row), columns[value]!, row));
   }
 
-  /** What the job printed, and its environment, which the exporter numbers with all other texts and which no table names. */
+  /**
+   * What the job printed, and its environment, which the exporter numbers with all other texts and which no table
+   * names.
+   */
   private isPrivate(id: Cell, values: CellColumn, row: number): boolean {
     if (typeof id !== 'number' || this.privateTexts.has(id)) return true;
     return !this.events.used.has(id) && ENVIRONMENT_LINE.test(values.texts[row] ?? '');

@@ -1,6 +1,7 @@
 /**
- * The tables of an export that the questions need, and where each of their columns goes. Names of tables and columns are the same in SQLite and Parquet
- * exports; columns come and go between releases (FORMAT.md), so every one may be missing.
+ * The tables of an export that the questions need, and where each of their columns goes. Names of tables and columns
+ * are the same in SQLite and Parquet exports; columns come and go between releases (FORMAT.md), so every one may be
+ * missing.
  */
 import {
   COPY_KINDS,

@@ -1,4 +1,6 @@
-/** Scans of the tables of an export: damage becomes a note, rows are counted, and columns that a release lacks are NULL. */
+/**
+ * Scans of the tables of an export: damage becomes a note, rows are counted, and columns that a release lacks are NULL.
+ */
 import type { RowSink } from '../../src/model/parser.js';
 import type { CellBatch, SourceTable, TableSource } from '../../src/model/table-source.js';
 import type { Cell, Row } from './capture.js';

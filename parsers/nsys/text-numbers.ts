@@ -44,8 +44,9 @@ export class UsedTexts {
 }
 
 /**
- * Numbers texts as they come, from −1 down, so that they never meet the exporter's own. Profilers write a number into each range ("aten::mm, op_id = 17"), so
- * the texts of a long capture may all differ: only the recent ones are remembered, and one that comes again much later gets a second number.
+ * Numbers texts as they come, from −1 down, so that they never meet the exporter's own. Profilers write a number into
+ * each range ("aten::mm, op_id = 17"), so the texts of a long capture may all differ: only the recent ones are
+ * remembered, and one that comes again much later gets a second number.
  */
 export class RowTexts {
   private readonly known = new Map<string, number>();

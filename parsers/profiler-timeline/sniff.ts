@@ -13,8 +13,8 @@ const EMPTY = /^\s{0,64}\[\s{0,8}(?:\[\s{0,8}\]\s{0,8},\s{0,8}\[\s{0,8}\]\s{0,8}
 const LEAST_EPOCH_US = 1e15;
 
 /**
- * Both forms are lists of lists of numbers, nothing else; that alone is any JSON of arrays, so the first event, or the step from the times to the
- * sums, decides. Never throws.
+ * Both forms are lists of lists of numbers, nothing else; that alone is any JSON of arrays, so the first event, or the
+ * step from the times to the sums, decides. Never throws.
  */
 export function sniffTimeline(head: Head): Sniff {
   const { bytes, name } = head;

@@ -1,6 +1,7 @@
 /**
- * The two JSON forms of a memory timeline, told apart while reading: a raw timeline is a list of events of four numbers, the other a list of
- * two lists, times and sums. Rows leave as columns; what is kept in memory are the times of the second form, 8 bytes a point.
+ * The two JSON forms of a memory timeline, told apart while reading: a raw timeline is a list of events of four
+ * numbers, the other a list of two lists, times and sums. Rows leave as columns; what is kept in memory are the times
+ * of the second form, 8 bytes a point.
  */
 import { ColumnBatch, NULL_U8, putI64, putNullI64 } from '../../src/model/columns.js';
 import { MbfError } from '../../src/model/errors.js';

@@ -1,6 +1,7 @@
 /**
- * JSON as Python writes it, made JSON: `NaN`, `Infinity` and `-Infinity` outside of texts become texts of the same length, so that every
- * offset stays. Python's `json` writes them unless told otherwise, and a loss is NaN when it matters.
+ * JSON as Python writes it, made JSON: `NaN`, `Infinity` and `-Infinity` outside of texts become texts of the same
+ * length, so that every offset stays. Python's `json` writes them unless told otherwise, and a loss is NaN when it
+ * matters.
  */
 import type { ByteSource } from '../../src/model/parser.js';
 
@@ -15,7 +16,9 @@ const WORDS: readonly { readonly word: Buffer; readonly instead: Buffer }[] = [
 ];
 const LONGEST = 9;
 
-/** Changes `bytes` in place. The second result is how many bytes at the end are to be looked at again with what follows. */
+/**
+ * Changes `bytes` in place. The second result is how many bytes at the end are to be looked at again with what follows.
+ */
 class Replacer {
   private isInString = false;
   private isEscaped = false;

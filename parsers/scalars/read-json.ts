@@ -8,7 +8,10 @@ import { tagOfDownload } from './table-plan.js';
 
 const MOST_KEYS = 10_000;
 
-/** Reads `trainer_state.json` of Hugging Face, or the JSON download of a curve from TensorBoard. Throws if it is damaged before its first row. */
+/**
+ * Reads `trainer_state.json` of Hugging Face, or the JSON download of a curve from TensorBoard. Throws if it is damaged
+ * before its first row.
+ */
 export async function readJson(
   form: 'trainer-state' | 'tensorboard',
   source: ByteSource,
@@ -30,7 +33,8 @@ export async function readJson(
 
 /**
  * An entry of `log_history`: the names that the trainer's callbacks give on, with the prefix that they add
- * (`transformers/integrations/integration_utils.py`, `rewrite_logs`), so that they are the same names as in TensorBoard and W&B.
+ * (`transformers/integrations/integration_utils.py`, `rewrite_logs`), so that they are the same names as in TensorBoard
+ * and W&B.
  */
 function trainerRow(out: ScalarSink): (value: unknown, place: JsonPlace) => void {
   return (value, { line, offset }) => {

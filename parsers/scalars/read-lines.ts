@@ -56,7 +56,10 @@ export async function readJsonLines(source: ByteSource, sink: RowSink, context: 
   }
 }
 
-/** Nested figures have the path for a name, with dots, as in W&B. Tables, histograms and media have a `_type`, and are none. */
+/**
+ * Nested figures have the path for a name, with dots, as in W&B. Tables, histograms and media have a `_type`, and are
+ * none.
+ */
 function give(out: ScalarSink, row: unknown, without: ReadonlySet<string>, place: RowPlace): void {
   let left = MOST_FIGURES;
   const walk = (value: unknown, path: string, depth: number): void => {
@@ -75,7 +78,10 @@ function give(out: ScalarSink, row: unknown, without: ReadonlySet<string>, place
   walk(row, '', 0);
 }
 
-/** `<milliseconds> <value> <step>`. Upstream: mlflow `mlflow/store/tracking/file_store.py`, `_log_run_metric`; since 3.0 more may follow. */
+/**
+ * `<milliseconds> <value> <step>`. Upstream: mlflow `mlflow/store/tracking/file_store.py`, `_log_run_metric`; since 3.0
+ * more may follow.
+ */
 const METRIC_LINE = /^(\d{12,14}) (\S{1,60}) (-?\d{1,18})(?: [^\n]{1,400})?$/;
 
 export function isMetricLine(line: string): boolean {
@@ -83,7 +89,9 @@ export function isMetricLine(line: string): boolean {
   return match !== null && readNumber(match[2]!) !== undefined;
 }
 
-/** Reads a metric of an MLflow run directory; the file is called like the metric. Throws if none of its lines is one. */
+/**
+ * Reads a metric of an MLflow run directory; the file is called like the metric. Throws if none of its lines is one.
+ */
 export async function readMetricFile(source: ByteSource, sink: RowSink, context: ParseContext): Promise<void> {
   const out = new ScalarSink(sink, 'mlflow', undefined);
   let broken = 0;

@@ -1,4 +1,7 @@
-/** Which columns of a table of scalars mean what, told by its header and, where a header has no name for the figure, by the file's. */
+/**
+ * Which columns of a table of scalars mean what, told by its header and, where a header has no name for the figure, by
+ * the file's.
+ */
 import { findScalarName } from '../../src/text/scalars/find-scalar-name.js';
 
 export type TableForm = 'tensorboard' | 'wandb-history' | 'wandb-chart' | 'lightning' | 'deepspeed' | 'table';
@@ -130,8 +133,8 @@ function deepspeed(header: readonly string[], fileName: string): TablePlan | nul
 }
 
 /**
- * Lightning's `metrics.csv` (`lightning/fabric/loggers/csv_logs.py`), and tables of hand-written loops: a step, and figures that the
- * dictionary knows.
+ * Lightning's `metrics.csv` (`lightning/fabric/loggers/csv_logs.py`), and tables of hand-written loops: a step, and
+ * figures that the dictionary knows.
  */
 function table(header: readonly string[], fileName: string): TablePlan | null {
   const step = STEP_COLUMNS.map((name) => header.indexOf(name)).find((index) => index >= 0);

@@ -1,6 +1,9 @@
 import type { RequestedMemory, Size } from './figures.js';
 
-/** One row of accounting: a job, or one of its steps. Undefined is what the query did not ask for, or what Slurm left empty. */
+/**
+ * One row of accounting: a job, or one of its steps. Undefined is what the query did not ask for, or what Slurm left
+ * empty.
+ */
 export interface AccountingRecord {
   /** `4711`, `4711_3` of an array, `4711+0` of a heterogeneous job. */
   readonly job: string;

@@ -16,7 +16,10 @@ export interface Size {
   readonly unitBytes: number;
 }
 
-/** `412420K`, `15.8G`, `2048`: powers of 1024 throughout; bytes without a unit. Upstream: slurm `src/common/slurm_protocol_api.c`, convert_num_unit. */
+/**
+ * `412420K`, `15.8G`, `2048`: powers of 1024 throughout; bytes without a unit. Upstream: slurm
+ * `src/common/slurm_protocol_api.c`, convert_num_unit.
+ */
 export function parseSize(text: string): Size | null {
   const match = /^(\d{1,16}(?:\.\d{0,9})?)([KMGTP]?)$/.exec(text.trim());
   if (match === null) return null;
@@ -29,7 +32,10 @@ export interface RequestedMemory extends Size {
   readonly per: 'node' | 'cpu' | 'job';
 }
 
-/** `512Gn` per node, `4Gc` per CPU, `500G` for the whole job; megabytes without a unit. Upstream: slurm `src/sacct/print.c`, PRINT_REQ_MEM. */
+/**
+ * `512Gn` per node, `4Gc` per CPU, `500G` for the whole job; megabytes without a unit. Upstream: slurm
+ * `src/sacct/print.c`, PRINT_REQ_MEM.
+ */
 export function parseReqMem(text: string): RequestedMemory | null {
   const match = /^(\d{1,16}(?:\.\d{0,9})?)([KMGTP]?)([nc]?)$/.exec(text.trim());
   if (match === null) return null;
@@ -75,7 +81,10 @@ export function countNodes(list: string): number | null {
   return isWhole && count > 0 ? count : null;
 }
 
-/** `a:b`: exit code and signal; null where there is neither, or no process' (a job out of memory has `0:125`, which no signal is). */
+/**
+ * `a:b`: exit code and signal; null where there is neither, or no process' (a job out of memory has `0:125`, which no
+ * signal is).
+ */
 export function parseExitCode(text: string): number | null {
   const match = /^(\d{1,3}):(\d{1,3})$/.exec(text.trim());
   if (match === null) return null;

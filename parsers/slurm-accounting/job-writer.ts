@@ -146,7 +146,9 @@ export class JobWriter {
     value('gpu_utilization_max', record.gpuUtil, '%');
   }
 
-  /** What the job may use of one host. A request for the whole job is shared out, where the number of nodes is known. */
+  /**
+   * What the job may use of one host. A request for the whole job is shared out, where the number of nodes is known.
+   */
   private limit(
     record: AccountingRecord,
     gauge: (metric: GaugeMetric, size: Size | undefined, host: string | null, share?: number) => void,

@@ -9,9 +9,9 @@ const MOST_STEPS = 4096;
 const MOST_TEXT = 2048;
 
 /**
- * Jobs of `sacct --json`: numbers are plain in the data parsers up to 0.0.38 and `{set, infinite, number}` since 0.0.39, states a word or a
- * list of words, ids of steps a text or an object. Sizes are bytes in statistics and megabytes in requests. Upstream: slurm
- * `src/plugins/data_parser/v0.0.*\/parsers.c`, JOB and STEP.
+ * Jobs of `sacct --json`: numbers are plain in the data parsers up to 0.0.38 and `{set, infinite, number}` since
+ * 0.0.39, states a word or a list of words, ids of steps a text or an object. Sizes are bytes in statistics and
+ * megabytes in requests. Upstream: slurm `src/plugins/data_parser/v0.0.*\/parsers.c`, JOB and STEP.
  */
 export function jobsTaker(writer: JobWriter): JsonTaker {
   return {

@@ -26,8 +26,8 @@ export function isSeffLine(line: string): boolean {
 }
 
 /**
- * Summaries of `seff`, one behind the other. Its `GB` are 2^30 bytes: it divides by 1024. Upstream: slurm `contribs/seff/seff`,
- * kbytes2str.
+ * Summaries of `seff`, one behind the other. Its `GB` are 2^30 bytes: it divides by 1024. Upstream: slurm
+ * `contribs/seff/seff`, kbytes2str.
  */
 export class SeffReader {
   foreign = 0;

@@ -5,7 +5,10 @@ import { parseElapsed, parseExitCode, parseReqMem, parseSize, parseTres } from '
 import type { JobWriter } from './job-writer.js';
 import { parseState } from './states.js';
 
-/** Fields of sacct that are read, and enough others to know its header by. Upstream: slurm `src/sacct/sacct.c`, `fields`. */
+/**
+ * Fields of sacct that are read, and enough others to know its header by. Upstream: slurm `src/sacct/sacct.c`,
+ * `fields`.
+ */
 const KNOWN_FIELDS: ReadonlySet<string> = new Set(
   `JobID JobIDRaw JobName State ExitCode DerivedExitCode Start End Elapsed ElapsedRaw NodeList NNodes NTasks NCPUS AllocCPUS AllocNodes ReqMem
   AllocTRES ReqTRES TRESUsageInMax TRESUsageInTot TRESUsageInAve TRESUsageInMin MaxRSS MaxRSSNode MaxRSSTask AveRSS MaxVMSize MaxVMSizeNode
@@ -25,8 +28,8 @@ export interface TableShape {
 }
 
 /**
- * Job, array task or part of a heterogeneous job, and step. Pending array tasks are a list in brackets, and a column of twelve characters cuts
- * steps: `12345678.ex+`.
+ * Job, array task or part of a heterogeneous job, and step. Pending array tasks are a list in brackets, and a column of
+ * twelve characters cuts steps: `12345678.ex+`.
  */
 export const JOB_ID =
   /^(\d{1,12}(?:_(?:\d{1,9}|\[[\d,%-]{1,200}\])|\+\d{1,6})?)(?:\.([a-z]{3,20}|[a-z]{1,10}\+|\d{1,9}(?:\+\d{1,6})?))?$/;
@@ -56,8 +59,8 @@ function isHeader(names: readonly string[]): boolean {
 }
 
 /**
- * The columns of parsable rows without their header (`sacct -n`): only the job, its state and its exit code tell themselves. Null where they
- * do not in all of the rows.
+ * The columns of parsable rows without their header (`sacct -n`): only the job, its state and its exit code tell
+ * themselves. Null where they do not in all of the rows.
  */
 export function guessShape(lines: readonly string[]): TableShape | null {
   const rows = lines.map((line) => line.split('|', MOST_COLUMNS));

@@ -1,8 +1,9 @@
 import type { IncidentKind } from '../../src/model/vocabulary.js';
 
 /**
- * States of jobs and steps as sacct prints them, and what kind of failure they are; null: none, or not one yet. CANCELLED and PREEMPTED are
- * `other`, as in logs (`parsers/log/failures/schedulers.ts`): somebody's decision, not a fault. Upstream: slurm.schedmd.com/job_state_codes.html.
+ * States of jobs and steps as sacct prints them, and what kind of failure they are; null: none, or not one yet.
+ * CANCELLED and PREEMPTED are `other`, as in logs (`parsers/log/failures/schedulers.ts`): somebody's decision, not a
+ * fault. Upstream: slurm.schedmd.com/job_state_codes.html.
  */
 const STATES: Readonly<Record<string, IncidentKind | null>> = {
   OUT_OF_MEMORY: 'host_oom',
@@ -44,7 +45,10 @@ const BY_WEIGHT = [
   'CANCELLED',
 ];
 
-/** A printed state: `CANCELLED by 1000` has a user behind it, and a column of ten characters cuts to `OUT_OF_ME+`. Null: none. */
+/**
+ * A printed state: `CANCELLED by 1000` has a user behind it, and a column of ten characters cuts to `OUT_OF_ME+`. Null:
+ * none.
+ */
 export function parseState(text: string): string | null {
   const word = /^([A-Z_]{3,24})(\+)?(?: by \d{1,10})?$/.exec(text.trim());
   if (word === null) return null;

@@ -1,6 +1,7 @@
 /**
- * The messages of an event file, as far as they hold figures and settings. Upstream: tensorboard `compat/proto/event.proto`,
- * `summary.proto`, `tensor.proto`. Texts and tensors are given as ranges of the record, read by who wants them.
+ * The messages of an event file, as far as they hold figures and settings. Upstream: tensorboard
+ * `compat/proto/event.proto`, `summary.proto`, `tensor.proto`. Texts and tensors are given as ranges of the record,
+ * read by who wants them.
  */
 import type { PbfReader } from 'pbf';
 

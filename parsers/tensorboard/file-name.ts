@@ -1,7 +1,7 @@
 /**
- * `events.out.tfevents.<seconds>.<host>`, with `.<pid>.<n>` behind it since TensorBoard 2 and torch 1.2, and a suffix of the user's
- * (`.v2` of TensorFlow 2). A host's name may hold dots. Upstream: tensorboard `summary/writer/event_file_writer.py`; tensorboardX the same
- * without pid.
+ * `events.out.tfevents.<seconds>.<host>`, with `.<pid>.<n>` behind it since TensorBoard 2 and torch 1.2, and a suffix
+ * of the user's (`.v2` of TensorFlow 2). A host's name may hold dots. Upstream: tensorboard
+ * `summary/writer/event_file_writer.py`; tensorboardX the same without pid.
  */
 const NAME = /(?:^|[._-])tfevents\.(\d{9,11})\.([A-Za-z0-9][A-Za-z0-9._-]{0,253})$/;
 const BEHIND = /\.(\d{1,10})\.(\d{1,6})(?:\.[A-Za-z][\w.-]{0,60})?$/;

@@ -1,6 +1,7 @@
 /**
- * Hyperparameters of the `hparams` plugin, as Lightning and torch's `add_hparams` write them: one summary whose metadata holds a map.
- * Upstream: tensorboard `plugins/hparams/plugin_data.proto` (`session_start_info`), `google/protobuf/struct.proto`.
+ * Hyperparameters of the `hparams` plugin, as Lightning and torch's `add_hparams` write them: one summary whose
+ * metadata holds a map. Upstream: tensorboard `plugins/hparams/plugin_data.proto` (`session_start_info`),
+ * `google/protobuf/struct.proto`.
  */
 import type { PbfReader } from 'pbf';
 import { type Range, range, readMessage, readText } from './event.js';

@@ -1,8 +1,8 @@
 import crc32c from 'crc-32/crc32c.js';
 
 /**
- * CRC-32C as TFRecord stores it: rotated and with a constant added, so that a checksum over data that holds checksums keeps its
- * strength. Upstream: tensorflow `tsl/lib/hash/crc32c.h`, `Mask`.
+ * CRC-32C as TFRecord stores it: rotated and with a constant added, so that a checksum over data that holds checksums
+ * keeps its strength. Upstream: tensorflow `tsl/lib/hash/crc32c.h`, `Mask`.
  */
 export function maskCrc(crc: number): number {
   const bits = crc >>> 0;

@@ -1,6 +1,7 @@
 /**
- * The framing of an event file: TFRecord. A record is its length (8 bytes), a checksum of the length, the data, a checksum of the
- * data, all little-endian. Both checksums are checked; where a length is damaged, the next offset is sought at which one fits.
+ * The framing of an event file: TFRecord. A record is its length (8 bytes), a checksum of the length, the data, a
+ * checksum of the data, all little-endian. Both checksums are checked; where a length is damaged, the next offset is
+ * sought at which one fits.
  */
 import type { ByteSource } from '../../src/model/parser.js';
 import { MIB } from '../../src/model/units.js';
@@ -9,9 +10,14 @@ import { continueCrc, maskCrc, maskedCrc } from './masked-crc.js';
 const LENGTH_BYTES = 8;
 const HEAD_BYTES = 12;
 const FOOT_BYTES = 4;
-/** Protocol buffers end at 2 GiB, so that a longer record is none; with its checksum right by chance it would swallow the rest. */
+/**
+ * Protocol buffers end at 2 GiB, so that a longer record is none; with its checksum right by chance it would swallow
+ * the rest.
+ */
 const MOST_RECORD_BYTES = 2 ** 31;
-/** Records that are handed over. What is longer holds a graph, an image or a histogram: it is checked and passed over. */
+/**
+ * Records that are handed over. What is longer holds a graph, an image or a histogram: it is checked and passed over.
+ */
 export const MOST_HELD_BYTES = 8 * MIB;
 const CHUNK_BYTES = 256 * 1024;
 
@@ -85,7 +91,8 @@ export async function readRecords(
         visitor.record(data, whole, offset);
         window.skip(total);
       } else {
-        // Its length holds, so that the next record is where it says; unless that was the damage, and records stand inside.
+        // Its length holds, so that the next record is where it says; unless that was the damage, and records stand
+        // inside.
         const isNext = (await window.has(total + HEAD_BYTES)) && fitsLength(window.bytes, window.at + total);
         const step = isNext || window.left === total ? total : 1;
         lose(step);

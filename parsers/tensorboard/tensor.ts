@@ -1,4 +1,7 @@
-/** Tensors of one element: the scalars of TensorFlow 2 and of torch's `new_style`, and texts. Upstream: tensorboard `tensor.proto`, `types.proto`. */
+/**
+ * Tensors of one element: the scalars of TensorFlow 2 and of torch's `new_style`, and texts. Upstream: tensorboard
+ * `tensor.proto`, `types.proto`.
+ */
 import type { PbfReader } from 'pbf';
 import { FRACTION_BITS } from '../../src/text/scalars/half-unit.js';
 import { type Range, range, readMessage } from './event.js';

@@ -1,6 +1,7 @@
 /**
- * Which torch wrote a snapshot: no file says so, its keys do. Features are what was seen; `since` is the earliest torch release that writes
- * it, as far as upstream history tells. Upstream: torch pull requests 112266, 119404, 130964, 152707, 165490, 177717, 179276, 190575.
+ * Which torch wrote a snapshot: no file says so, its keys do. Features are what was seen; `since` is the earliest torch
+ * release that writes it, as far as upstream history tells. Upstream: torch pull requests 112266, 119404, 130964,
+ * 152707, 165490, 177717, 179276, 190575.
  */
 import { bit, type KeyName } from './keys.js';
 

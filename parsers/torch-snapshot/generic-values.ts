@@ -1,6 +1,7 @@
 /**
- * Text of the values a snapshot has no column for: settings, unknown keys. A pickle shares and nests objects at no cost: 60 bytes make a
- * list of 2^60 leaves, a list that holds itself, or a million levels. So every walk here has a budget, and says where it stopped.
+ * Text of the values a snapshot has no column for: settings, unknown keys. A pickle shares and nests objects at no
+ * cost: 60 bytes make a list of 2^60 leaves, a list that holds itself, or a million levels. So every walk here has a
+ * budget, and says where it stopped.
  */
 import { Ref, STACK } from './value-stack.js';
 
@@ -16,7 +17,10 @@ interface Budget {
   chars: number;
 }
 
-/** JSON text of a generic value; big integers in full, rows by what they are. Beyond the limits a string in angle brackets stands for the rest. */
+/**
+ * JSON text of a generic value; big integers in full, rows by what they are. Beyond the limits a string in angle
+ * brackets stands for the rest.
+ */
 export function toJson(value: unknown, maxChars = MAX_JSON_CHARS): string {
   const parts: string[] = [];
   write(value, parts, { chars: maxChars }, 0);
@@ -67,7 +71,8 @@ export function clip(text: string, maxChars = MAX_KEY_CHARS): string {
 }
 
 /**
- * Nested settings as `key.subkey` → text. Python's spellings of constants are kept (`True`), numbers are printed in full.
+ * Nested settings as `key.subkey` → text. Python's spellings of constants are kept (`True`), numbers are printed in
+ * full.
  *
  * @returns whether all of them found room.
  */

@@ -1,7 +1,7 @@
 /**
- * Pages of torch's memory viewer that carry a pickled snapshot as base64: `torch.cuda._memory_viz` (`trace_plot`, `segment_plot`) writes
- * `add_local_files([{"name": "snapshot.pickle", "base64": "…"}], …)` after padding the pickle with 1 to 3 zero bytes. The page is never held
- * in memory: it is searched and decoded in pieces.
+ * Pages of torch's memory viewer that carry a pickled snapshot as base64: `torch.cuda._memory_viz` (`trace_plot`,
+ * `segment_plot`) writes `add_local_files([{"name": "snapshot.pickle", "base64": "…"}], …)` after padding the pickle
+ * with 1 to 3 zero bytes. The page is never held in memory: it is searched and decoded in pieces.
  */
 import { MbfError } from '../../src/model/errors.js';
 import type { ByteSource } from '../../src/model/parser.js';
@@ -37,7 +37,8 @@ export interface EmbeddedFile {
 /**
  * Searches the page for its first embedded file.
  *
- * @throws {MbfError} MBF2303 if there is none; while reading the file MBF2301 if the page ends inside it, MBF2304 where it is no base64.
+ * @throws {MbfError} MBF2303 if there is none; while reading the file MBF2301 if the page ends inside it, MBF2304 where
+ * it is no base64.
  */
 export async function openPage(page: ByteSource, windowBytes = WINDOW_BYTES): Promise<EmbeddedFile> {
   const window = Buffer.alloc(Math.max(windowBytes, 2 * OVERLAP_BYTES));

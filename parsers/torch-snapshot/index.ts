@@ -1,6 +1,6 @@
 /**
- * PyTorch CUDA memory snapshots: what `torch.cuda.memory._dump_snapshot()` writes. See FORMAT.md for where the format is defined, its
- * generations, and what a file has lost.
+ * PyTorch CUDA memory snapshots: what `torch.cuda.memory._dump_snapshot()` writes. See FORMAT.md for where the format
+ * is defined, its generations, and what a file has lost.
  */
 import { ColumnBatch } from '../../src/model/columns.js';
 import { MbfError } from '../../src/model/errors.js';
@@ -80,7 +80,9 @@ function isMemoryVizPage(text: string): boolean {
   return /MemoryViz\.js|add_local_files|local_files\s{0,64}=\s{0,64}\[/.test(text);
 }
 
-/** A binary pickle starts with PROTO 2–5; that alone is any pickle, so the known keys near the start make it a snapshot. */
+/**
+ * A binary pickle starts with PROTO 2–5; that alone is any pickle, so the known keys near the start make it a snapshot.
+ */
 function sniffPickle(head: Head): Sniff {
   const { bytes } = head;
   const protocol = bytes[1] ?? 0;
@@ -213,8 +215,8 @@ interface Root {
 }
 
 /**
- * Checks that the root is a snapshot and that every row which was emitted while reading hangs where it should: the segment list must hold
- * all segments read, the trace list of device d exactly the entries counted for d.
+ * Checks that the root is a snapshot and that every row which was emitted while reading hangs where it should: the
+ * segment list must hold all segments read, the trace list of device d exactly the entries counted for d.
  */
 function readRoot(machine: SnapshotShapes): Root {
   const { segments, traceLengths } = machine;
@@ -266,7 +268,10 @@ function readRoot(machine: SnapshotShapes): Root {
   };
 }
 
-/** Converters wrap: `{"snapshot": {…}}`, `[{…}]`. One snapshot one level down is taken as the root, and what stands beside it as unknown keys. */
+/**
+ * Converters wrap: `{"snapshot": {…}}`, `[{…}]`. One snapshot one level down is taken as the root, and what stands
+ * beside it as unknown keys.
+ */
 function unwrap(
   root: unknown,
   wrong: (fact: string) => never,

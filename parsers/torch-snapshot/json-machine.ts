@@ -1,13 +1,16 @@
 /**
- * A streaming JSON scanner for snapshots that some tool converted: `json.dump` of the dict, mosaic's `get_json_snapshot`, hand-made converters. It feeds the
- * same value stack as the pickle machine, so that both encodings share rows, checks and limits.
+ * A streaming JSON scanner for snapshots that some tool converted: `json.dump` of the dict, mosaic's
+ * `get_json_snapshot`, hand-made converters. It feeds the same value stack as the pickle machine, so that both
+ * encodings share rows, checks and limits.
  *
- * What converters change, and what is read nevertheless: tuples are lists; numbers may be floats (`12.0`, `1.7e9`), digits in quotes or
- * hexadecimal in quotes; a null stands for a key that is missing; NaN and Infinity are written as Python writes them.
+ * What converters change, and what is read nevertheless: tuples are lists; numbers may be floats (`12.0`, `1.7e9`),
+ * digits in quotes or hexadecimal in quotes; a null stands for a key that is missing; NaN and Infinity are written as
+ * Python writes them.
  *
- * JSON has no sharing: every stack is spelled out in full, 6 kB an entry, 32 times the bytes of the pickle. So reading stacks is
- * all that matters, and most of it is comparing bytes with a guess (`raw-spellings.ts`): first the whole `frames` array with those that came in like places
- * last time, then each frame with the one that followed this one last time, then with all frames by hash. Entries take the general way.
+ * JSON has no sharing: every stack is spelled out in full, 6 kB an entry, 32 times the bytes of the pickle. So reading
+ * stacks is all that matters, and most of it is comparing bytes with a guess (`raw-spellings.ts`): first the whole
+ * `frames` array with those that came in like places last time, then each frame with the one that followed this one
+ * last time, then with all frames by hash. Entries take the general way.
  */
 import type { ByteSource, RowSink, SnapshotSink } from '../../src/model/parser.js';
 import { unescapeJson } from './json-strings.js';
@@ -104,7 +107,8 @@ export class JsonMachine extends SnapshotShapes {
   /**
    * Reads the whole stream. `progress` gets the bytes read so far, once a window.
    *
-   * @throws {MbfError} MBF2301 if it ends in the middle, MBF2302 where it is no JSON, MBF2105 and MBF2107 as for pickles.
+   * @throws {MbfError} MBF2301 if it ends in the middle, MBF2302 where it is no JSON, MBF2105 and MBF2107 as for
+   * pickles.
    */
   async run(source: ByteSource, progress?: (bytes: number) => void): Promise<void> {
     this.openWindow();
@@ -373,7 +377,10 @@ export class JsonMachine extends SnapshotShapes {
       this.fail('MBF2105', `more than ${MAX_LOOSE_VALUES} values that are no part of a snapshot`);
   }
 
-  /** Whether the list above `mark` is the pair of numbers that a pickle has as a tuple. Numbers in quotes become numbers. */
+  /**
+   * Whether the list above `mark` is the pair of numbers that a pickle has as a tuple. Numbers in quotes become
+   * numbers.
+   */
   private isPool(mark: number, depth: number): boolean {
     if (this.sp - mark !== 2 || depth === 0 || this.isDict[depth - 1] !== 1) return false;
     const key = this.keyNumber(this.payloads[mark - 2]!);
@@ -427,7 +434,10 @@ export class JsonMachine extends SnapshotShapes {
     return texts.intern(this.scratch, 0, found);
   }
 
-  /** Long, fractional and special numbers, and the three words. Returns the position behind, or −1 if it lies beyond the window. */
+  /**
+   * Long, fractional and special numbers, and the three words. Returns the position behind, or −1 if it lies beyond the
+   * window.
+   */
   private rareScalar(p: number, c: number, key: number, numeric: boolean): number {
     switch (c) {
       case 0x6e: {
@@ -510,8 +520,9 @@ export class JsonMachine extends SnapshotShapes {
   // ------------------------------------------------------------------ stacks
 
   /**
-   * Reads the list of frames whose bracket stands at `start`, and leaves its stack in `foundStack`. Returns the position behind it, or −1 for the
-   * general way: an empty list, something else than plain frames, or (with `starved`) one that goes on beyond the window.
+   * Reads the list of frames whose bracket stands at `start`, and leaves its stack in `foundStack`. Returns the
+   * position behind it, or −1 for the general way: an empty list, something else than plain frames, or (with `starved`)
+   * one that goes on beyond the window.
    */
   private frameList(start: number): number {
     const { buf, view, end, dictionary, frames, frameSpellings, listSpellings } = this;
@@ -589,8 +600,9 @@ export class JsonMachine extends SnapshotShapes {
   }
 
   /**
-   * Where the guesses stand for the list that comes: one by the list before it and the action of its entry (a free is followed by its completion,
-   * which has the same stack, and then by something else), one by action and size. Whatever they say is only a guess.
+   * Where the guesses stand for the list that comes: one by the list before it and the action of its entry (a free is
+   * followed by its completion, which has the same stack, and then by something else), one by action and size. Whatever
+   * they say is only a guess.
    */
   private findPlaces(): void {
     const { kinds, payloads, numbers } = this;
@@ -615,7 +627,10 @@ export class JsonMachine extends SnapshotShapes {
     return -1;
   }
 
-  /** Reads one frame of name, filename and line, and any other keys with plain values. Returns the position behind it, or −1. */
+  /**
+   * Reads one frame of name, filename and line, and any other keys with plain values. Returns the position behind it,
+   * or −1.
+   */
   private plainFrame(start: number): number {
     const { buf, dictionary } = this;
     let name = -1;

@@ -18,8 +18,9 @@ const SINGLE: ReadonlyMap<number, number> = new Map([
 ]);
 
 /**
- * Writes what the string body `from[start, end)` means to the beginning of `into`, as UTF-8, which is never longer. A lone surrogate (torch's names
- * of odd files, as Python escapes them) becomes the three bytes that Python's pickles have for it, so that both encodings give the same text.
+ * Writes what the string body `from[start, end)` means to the beginning of `into`, as UTF-8, which is never longer. A
+ * lone surrogate (torch's names of odd files, as Python escapes them) becomes the three bytes that Python's pickles
+ * have for it, so that both encodings give the same text.
  *
  * @returns the number of bytes, or what is wrong.
  */

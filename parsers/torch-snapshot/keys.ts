@@ -1,4 +1,7 @@
-/** The dict keys a snapshot uses, numbered so that a dict's key set is a bit mask. Upstream: torch `torch/csrc/cuda/Module.cpp`, `THCPModule_memorySnapshot`. */
+/**
+ * The dict keys a snapshot uses, numbered so that a dict's key set is a bit mask. Upstream: torch
+ * `torch/csrc/cuda/Module.cpp`, `THCPModule_memorySnapshot`.
+ */
 
 export const KEY = {
   action: 1,

@@ -1,15 +1,19 @@
 /**
  * A restricted, streaming pickle machine (protocols 2–5) that builds no objects on the hot path.
  *
- * Upstream: CPython `Lib/pickle.py`, `Lib/pickletools.py`. What makes it safe is its shape: opcodes that import, call or build are not
- * implemented at all, so nothing in a file can run; and every size a file states is checked against a limit before anything is allocated.
+ * Upstream: CPython `Lib/pickle.py`, `Lib/pickletools.py`. What makes it safe is its shape: opcodes that import, call
+ * or build are not implemented at all, so nothing in a file can run; and every size a file states is checked against a
+ * limit before anything is allocated.
  *
  * What makes it fast (measured on a 930 MB file of 5M entries, against 27.7 s of `pickle.load`):
- * - the value stack is four parallel typed arrays, the memo one `Uint32Array` of 4-bit kind and 28-bit payload (13M slots = 53 MB);
- * - containers are memoised before they are filled, so a stack slot remembers its memo index and the memo word is patched when the
+ * - the value stack is four parallel typed arrays, the memo one `Uint32Array` of 4-bit kind and 28-bit payload (13M
+ *   slots = 53 MB);
+ * - containers are memoised before they are filled, so a stack slot remembers its memo index and the memo word is
+ *   patched when the
  *   dict turns out to be a frame or the list a stack;
  * - rows of one kind that follow each other on the stack collapse into one slot with a count;
- * - `exec` is called per slice with rare opcodes in methods of their own: one big closure-laden loop was 2–3 times slower, since V8 threw
+ * - `exec` is called per slice with rare opcodes in methods of their own: one big closure-laden loop was 2–3 times
+ *   slower, since V8 threw
  *   its optimised code away at every rare branch.
  *
  * The class and the size of this file are that measurement's price.
@@ -55,12 +59,15 @@ export abstract class PickleMachine extends SnapshotShapes {
   /** Bytes after the STOP opcode. */
   trailingBytes = 0;
 
-  /** May take any number of whole dicts that start at `pos`; returns the new position (`pos` itself if it took none). */
+  /**
+   * May take any number of whole dicts that start at `pos`; returns the new position (`pos` itself if it took none).
+   */
   protected abstract fastPath(pos: number, end: number): number;
 
   /** Reads the whole stream. `progress` gets the bytes read so far, once a window. */
   async run(source: ByteSource, progress?: (bytes: number) => void): Promise<void> {
-    // One memo slot per ~48 bytes is what torch's files need; untouched pages of a zeroed array cost nothing, and growing copies.
+    // One memo slot per ~48 bytes is what torch's files need; untouched pages of a zeroed array cost nothing, and
+    // growing copies.
     const expected = Math.ceil((source.sizeBytes ?? 0) / 48);
     if (expected > this.memo.length) this.memo = new Uint32Array(Math.min(expected, 1 << 26));
     this.openWindow();

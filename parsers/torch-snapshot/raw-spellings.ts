@@ -8,9 +8,10 @@ const SEED = (Math.random() * 0x7fffffff) | 0;
 export const SPELLING_HASH_START = SEED ^ 0x2f6b1;
 
 /**
- * How values were spelled: the raw bytes of each distinct one, found again by hash, and which spelling followed which last time. A JSON snapshot
- * repeats every frame of every stack in full, so comparing bytes with a guess is most of its reading: 0.2 ns a byte where tokenising takes
- * 2 to 3. Equal bytes are an equal value only if they are a whole one, from bracket to bracket: the caller sees to that.
+ * How values were spelled: the raw bytes of each distinct one, found again by hash, and which spelling followed which
+ * last time. A JSON snapshot repeats every frame of every stack in full, so comparing bytes with a guess is most of its
+ * reading: 0.2 ns a byte where tokenising takes 2 to 3. Equal bytes are an equal value only if they are a whole one,
+ * from bracket to bracket: the caller sees to that.
  */
 export class RawSpellings {
   private readonly maxPoolBytes: number;

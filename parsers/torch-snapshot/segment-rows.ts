@@ -1,6 +1,7 @@
 /**
- * Segments and blocks of the final state: blocks wait here until their segment is complete (it names the device, and before torch 2.1 also
- * the only address), then go out as rows. Checks on the way what torch guarantees of a state (FORMAT.md, invariants 1, 2 and 7).
+ * Segments and blocks of the final state: blocks wait here until their segment is complete (it names the device, and
+ * before torch 2.1 also the only address), then go out as rows. Checks on the way what torch guarantees of a state
+ * (FORMAT.md, invariants 1, 2 and 7).
  */
 import { type ColumnBatch, NULL_HIGH, NULL_U8, putI64, putNullI64 } from '../../src/model/columns.js';
 import type { SnapshotSink } from '../../src/model/parser.js';
@@ -52,7 +53,10 @@ export class SegmentRows {
     this.blockBatch = blockBatch;
   }
 
-  /** Keeps a block for the segment that will close over it. `wide` is row 0 of a 64-bit column. Returns what is wrong, if anything. */
+  /**
+   * Keeps a block for the segment that will close over it. `wide` is row 0 of a 64-bit column. Returns what is wrong,
+   * if anything.
+   */
   addBlock(
     wide: Uint32Array,
     size: number,
@@ -198,7 +202,10 @@ export class SegmentRows {
     return this.pending;
   }
 
-  /** What the state violates, one note a kind. An allocator of torch produces none of them, so the file was made or changed by other hands. */
+  /**
+   * What the state violates, one note a kind. An allocator of torch produces none of them, so the file was made or
+   * changed by other hands.
+   */
   notes(): Note[] {
     this.extents.sort((a, b) => a.device - b.device || a.start - b.start);
     for (let i = 1; i < this.extents.length; i++) {

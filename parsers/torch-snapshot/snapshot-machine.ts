@@ -1,9 +1,10 @@
 /**
- * The fast way into event rows: reads consecutive trace entries of the shape torch writes straight from the bytes, and commits an entry only
- * when all of it was as expected; at any surprise it leaves the position untouched and the general way (`snapshot-shapes.ts`) takes over. 99.6 % of the
- * entries of torch's files take it. It also predicts stacks: training loops repeat, so the bytes of the next list are mostly those of
- * the stack that followed this one last time (79 % hits on long files; switched off where it does not pay). One long function and class
- * fields, because that is what V8 keeps optimised: halving the decoder's time is worth one file that reads like assembly.
+ * The fast way into event rows: reads consecutive trace entries of the shape torch writes straight from the bytes, and
+ * commits an entry only when all of it was as expected; at any surprise it leaves the position untouched and the
+ * general way (`snapshot-shapes.ts`) takes over. 99.6 % of the entries of torch's files take it. It also predicts
+ * stacks: training loops repeat, so the bytes of the next list are mostly those of the stack that followed this one
+ * last time (79 % hits on long files; switched off where it does not pay). One long function and class fields, because
+ * that is what V8 keeps optimised: halving the decoder's time is worth one file that reads like assembly.
  */
 import { NULL_HIGH, NULL_I32 } from '../../src/model/columns.js';
 import type { RowSink, SnapshotSink } from '../../src/model/parser.js';
@@ -20,7 +21,9 @@ const OOM_ACTION = TRACE_ACTIONS.indexOf('oom');
 const SIZE_BIT = bit('size');
 const MAX_SIZE_HIGH = 0x200000; // high half of 2^53
 
-/** Prediction is given up below this hit rate after that many tries: on a file of 368k distinct stacks it costs 60 %. */
+/**
+ * Prediction is given up below this hit rate after that many tries: on a file of 368k distinct stacks it costs 60 %.
+ */
 const PREDICT_TRIES = 30_000;
 const PREDICT_MIN_RATE = 0.2;
 const PREDICT_POOL_BYTES = 64 * 1024 * 1024;
@@ -46,8 +49,8 @@ export class SnapshotMachine extends PickleMachine {
   }
 
   /**
-   * Reads as many consecutive trace entries as possible, starting at the EMPTY_DICT at `start`. Only inside a trace list whose device the
-   * general way has found, and only protocol 4 and 5 bodies: `} MEMOIZE ( key value … u`.
+   * Reads as many consecutive trace entries as possible, starting at the EMPTY_DICT at `start`. Only inside a trace
+   * list whose device the general way has found, and only protocol 4 and 5 bodies: `} MEMOIZE ( key value … u`.
    */
   protected override fastPath(start: number, end: number): number {
     if (

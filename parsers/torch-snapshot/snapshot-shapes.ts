@@ -1,7 +1,8 @@
 /**
- * What dicts and lists mean in a memory snapshot, whatever encoding they came in: dicts become rows by the keys they have, in any order, and go
- * straight into columns. This is the general way, which checks every kind and keeps unknown keys; `snapshot-machine.ts` adds the fast one for
- * entries as torch pickles them, `json-machine.ts` the one for the stacks of JSON.
+ * What dicts and lists mean in a memory snapshot, whatever encoding they came in: dicts become rows by the keys they
+ * have, in any order, and go straight into columns. This is the general way, which checks every kind and keeps unknown
+ * keys; `snapshot-machine.ts` adds the fast one for entries as torch pickles them, `json-machine.ts` the one for the
+ * stacks of JSON.
  */
 import { type ColumnBatch, NULL_HIGH, NULL_I32, NULL_U8 } from '../../src/model/columns.js';
 import type { RowSink, SnapshotSink } from '../../src/model/parser.js';
@@ -73,7 +74,9 @@ export abstract class SnapshotShapes extends ValueStack {
   readonly segments: SegmentRows;
   root: RootValue;
 
-  /** Text ids below this may be keys or actions; `keyOfText` and `actionOfText` hold their numbers, 0 and 255 for none. */
+  /**
+   * Text ids below this may be keys or actions; `keyOfText` and `actionOfText` hold their numbers, 0 and 255 for none.
+   */
   protected readonly knownTexts: number;
   protected readonly keyOfText = new Uint8Array(64);
   protected readonly actionOfText = new Uint8Array(64).fill(255);
@@ -169,7 +172,10 @@ export abstract class SnapshotShapes extends ValueStack {
 
   // ------------------------------------------------------------------ dicts
 
-  /** Gives meaning to a dict at `mark - 1` with the key/value pairs from `mark` to `sp`; leaves `sp` at `mark` or just below. */
+  /**
+   * Gives meaning to a dict at `mark - 1` with the key/value pairs from `mark` to `sp`; leaves `sp` at `mark` or just
+   * below.
+   */
   protected setItems(mark: number): void {
     const { kinds, payloads, slots, keyOfText, knownTexts } = this;
     const target = mark - 1;
@@ -311,7 +317,10 @@ export abstract class SnapshotShapes extends ValueStack {
       this.frameExtras.set(key, (this.frameExtras.get(key) ?? 0) + 1);
   }
 
-  /** A line number; C++ frames without debug information carry 0, or 2^64 − 1 where the symboliser failed: both are 0, torch's "unknown". */
+  /**
+   * A line number; C++ frames without debug information carry 0, or 2^64 − 1 where the symboliser failed: both are 0,
+   * torch's "unknown".
+   */
   private lineAt(slot: number): number {
     if (this.kinds[slot] === BIG) return 0;
     const line = this.numberAt(slot, 'frame.line');
@@ -340,8 +349,9 @@ export abstract class SnapshotShapes extends ValueStack {
   }
 
   /**
-   * Whether the dict at `target` stands in a list of `device_traces`, and in which device's: its list lies below it, and the outer list
-   * with the key `device_traces` below that. Items of both lists are either above a MARK (batches) or appended one by one.
+   * Whether the dict at `target` stands in a list of `device_traces`, and in which device's: its list lies below it,
+   * and the outer list with the key `device_traces` below that. Items of both lists are either above a MARK (batches)
+   * or appended one by one.
    */
   private findDevice(target: number): boolean {
     const { marks, kinds, payloads } = this;
@@ -612,7 +622,10 @@ export abstract class SnapshotShapes extends ValueStack {
   }
 }
 
-/** `category` is no key of the allocator: `_memory_viz._profile_to_snapshot` writes it, for the tensors of torch.profiler's memory timeline. */
+/**
+ * `category` is no key of the allocator: `_memory_viz._profile_to_snapshot` writes it, for the tensors of
+ * torch.profiler's memory timeline.
+ */
 function extraNote({ key, device, seq, count }: ExtraKey): Note {
   const place = { device, seq, count };
   if (key !== 'category')

@@ -1,7 +1,7 @@
 /**
- * Strings, frames, stacks and pool ids of one snapshot, interned by content. torch shares frame dicts by code location but makes a new
- * list for every captured stack, so a million entries hold ~0.7 million lists of only a few thousand distinct contents: identity
- * (the pickle memo) is not enough.
+ * Strings, frames, stacks and pool ids of one snapshot, interned by content. torch shares frame dicts by code location
+ * but makes a new list for every captured stack, so a million entries hold ~0.7 million lists of only a few thousand
+ * distinct contents: identity (the pickle memo) is not enough.
  */
 import type { Dictionary } from '../../src/model/parser.js';
 import { doubled, TextInterner } from './text-interner.js';
@@ -167,6 +167,7 @@ export class StackDictionary implements Dictionary {
 }
 
 function frameHash(name: number, filename: number, line: number): number {
-  // In a chain from the secret seed: a sum of three products can be made to collide by choosing the line, whatever the seed.
+  // In a chain from the secret seed: a sum of three products can be made to collide by choosing the line, whatever the
+  // seed.
   return mixFrame(mixFrame(mixFrame(SEED, name), filename), line);
 }

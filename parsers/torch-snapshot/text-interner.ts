@@ -1,12 +1,15 @@
-/** DuckDB writes strings up to about 32 KiB a row group at a time; longer ones of one transaction it holds in memory all at once. */
+/**
+ * DuckDB writes strings up to about 32 KiB a row group at a time; longer ones of one transaction it holds in memory all
+ * at once.
+ */
 const LONG_TEXT_BYTES = 16_384;
 
 /**
- * Interns byte strings: equal bytes get equal ids, dense from 0. Strings stay bytes until somebody asks for their text, since most are
- * looked at never or once.
+ * Interns byte strings: equal bytes get equal ids, dense from 0. Strings stay bytes until somebody asks for their text,
+ * since most are looked at never or once.
  *
- * The hash covers every byte and starts from a per-process seed, so that a file cannot be made to collide (linear probing would turn
- * a million chosen strings into minutes).
+ * The hash covers every byte and starts from a per-process seed, so that a file cannot be made to collide (linear
+ * probing would turn a million chosen strings into minutes).
  */
 export class TextInterner {
   private pool = Buffer.allocUnsafeSlow(1 << 18);

@@ -1,7 +1,8 @@
 /**
- * The value stack under every encoding of a snapshot: what was read and not yet become a row. Four parallel typed arrays and a stack of
- * marks (where each open container began), so that a million trace entries make no object. A pickle also refers back to what it had
- * before: the memo is one `Uint32Array` of 4-bit kind and 28-bit payload. JSON has no such references and leaves it empty.
+ * The value stack under every encoding of a snapshot: what was read and not yet become a row. Four parallel typed
+ * arrays and a stack of marks (where each open container began), so that a million trace entries make no object. A
+ * pickle also refers back to what it had before: the memo is one `Uint32Array` of 4-bit kind and 28-bit payload. JSON
+ * has no such references and leaves it empty.
  */
 import { ByteWindow } from './byte-window.js';
 import type { StackDictionary } from './stack-dictionary.js';
@@ -34,7 +35,10 @@ const MAX_SAFE = Number.MAX_SAFE_INTEGER;
 /** Far above anything torch writes; each stops a way to exhaust memory with a small file. */
 export const LIMITS = {
   textBytes: 16 * 1024 * 1024,
-  /** Of all distinct strings, and of those beyond 16 KiB, which have to fit DuckDB's memory together (96 MiB while ingesting). */
+  /**
+   * Of all distinct strings, and of those beyond 16 KiB, which have to fit DuckDB's memory together (96 MiB while
+   * ingesting).
+   */
   pooledTextBytes: 1024 * 1024 * 1024,
   pooledLongTextBytes: 48 * 1024 * 1024,
   integerBytes: 64,

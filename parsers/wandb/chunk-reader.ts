@@ -1,7 +1,7 @@
 /**
- * The framing of a transaction log: records cut into chunks, as LevelDB's log has them. Chunks are found by their checksums, so that the
- * two block grids upstream has written need not be told apart: until 0.17.5 wandb-core began the first block behind the header of the
- * file, all others begin it with the header.
+ * The framing of a transaction log: records cut into chunks, as LevelDB's log has them. Chunks are found by their
+ * checksums, so that the two block grids upstream has written need not be told apart: until 0.17.5 wandb-core began the
+ * first block behind the header of the file, all others begin it with the header.
  */
 import { crc32 } from 'node:zlib';
 import type { ByteSource } from '../../src/model/parser.js';
@@ -21,7 +21,9 @@ const LAST = 4;
 const WINDOW_BYTES = 256 * 1024;
 /** A longer record is passed over: tables, manifests, console output. Settings and history rows have some kilobytes. */
 export const MOST_RECORD_BYTES = 8 * 1024 * 1024;
-/** Bytes checksummed in search of the next chunk behind damage; with them spent, only beginnings of blocks are tried. */
+/**
+ * Bytes checksummed in search of the next chunk behind damage; with them spent, only beginnings of blocks are tried.
+ */
 const SEARCH_BYTES = 256 * 1024 * 1024;
 
 export interface RecordHandler {
@@ -41,7 +43,10 @@ export interface Damage {
   /** Separate damaged places, and the bytes lost there, checksummed parts of incomplete records included. */
   readonly places: number;
   readonly lostBytes: number;
-  /** Where an unfinished end begins: half a chunk, a record without its last chunk, or zeros. Null if the last record is whole. */
+  /**
+   * Where an unfinished end begins: half a chunk, a record without its last chunk, or zeros. Null if the last record is
+   * whole.
+   */
   readonly cutAt: number | null;
 }
 

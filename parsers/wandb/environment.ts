@@ -89,7 +89,10 @@ function isBytes(bytes: number): boolean {
   return bytes > 0 && bytes <= Number.MAX_SAFE_INTEGER;
 }
 
-/** The arguments are those of a command line, so they are read as one: quoted, so that the shell's own signs mean nothing. */
+/**
+ * The arguments are those of a command line, so they are read as one: quoted, so that the shell's own signs mean
+ * nothing.
+ */
 function settingsOfArgs(args: readonly string[]): Fact[] {
   let chars = 0;
   const words: string[] = [];

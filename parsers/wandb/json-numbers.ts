@@ -1,4 +1,7 @@
-/** Numbers in values that W&B writes as JSON: plain, `NaN` and `Infinity` bare or in quotes, or in dictionaries below their key. */
+/**
+ * Numbers in values that W&B writes as JSON: plain, `NaN` and `Infinity` bare or in quotes, or in dictionaries below
+ * their key.
+ */
 import { type Literal, readLiteralAt } from '../../src/model/literal.js';
 
 const NUMBER = /^-?\d[\d.]{0,400}(?:[eE][+-]?\d{1,5})?$/;
@@ -25,7 +28,10 @@ export function numberOf(text: string): number | undefined {
   }
 }
 
-/** Every number of a value, dictionaries with their keys joined by dots, as the web page names them. Images, tables and histograms (`_type`) give none. */
+/**
+ * Every number of a value, dictionaries with their keys joined by dots, as the web page names them. Images, tables and
+ * histograms (`_type`) give none.
+ */
 export function eachNumber(tag: string, json: string, emit: (tag: string, value: number) => void): void {
   const plain = numberOf(json);
   if (plain !== undefined) emit(tag, plain);

@@ -1,4 +1,7 @@
-/** Protobuf messages, field by field. The checksum says that bytes are as written, not who wrote them: every length is held against its message. */
+/**
+ * Protobuf messages, field by field. The checksum says that bytes are as written, not who wrote them: every length is
+ * held against its message.
+ */
 import { PbfReader } from 'pbf';
 
 /** Thrown where bytes are no message of the expected shape; never leaves the room. */

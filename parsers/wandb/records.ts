@@ -38,7 +38,10 @@ export type RunRecord =
   | { readonly kind: 'environment'; readonly environment: EnvironmentFacts }
   | { readonly kind: 'versions'; readonly versions: Versions }
   | { readonly kind: 'exit'; readonly code: number; readonly runtimeS: number }
-  /** Known, and not read: `output` (the console, which `output.log` has too), `summary` (history again), files, artifacts. */
+  /**
+   * Known, and not read: `output` (the console, which `output.log` has too), `summary` (history again), files,
+   * artifacts.
+   */
   | { readonly kind: 'passed over' }
   | { readonly kind: 'unknown'; readonly field: number };
 

@@ -292,8 +292,8 @@ export class RunReader implements RecordHandler {
 }
 
 /**
- * Labels of a record that name nodes: a DCGM exporter appends its node's name to every key. A writer appends a label of its user's choice
- * in the same way, but one and the same to all.
+ * Labels of a record that name nodes: a DCGM exporter appends its node's name to every key. A writer appends a label of
+ * its user's choice in the same way, but one and the same to all.
  */
 function nodesOf(tags: ReadonlySet<string>): ReadonlySet<string> {
   const labels = new Set<string>();
@@ -308,8 +308,8 @@ function nodesOf(tags: ReadonlySet<string>): ReadonlySet<string> {
 }
 
 /**
- * Megatron-LM gives all its arguments, and among them what torchrun told the process: `rank`, `local_rank`, `world_size`. A `rank` alone
- * may be that of a LoRA.
+ * Megatron-LM gives all its arguments, and among them what torchrun told the process: `rank`, `local_rank`,
+ * `world_size`. A `rank` alone may be that of a LoRA.
  */
 function rankOfConfig(items: readonly Item[]): Ranked {
   const whole = (key: string): number | undefined => {

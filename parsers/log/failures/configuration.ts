@@ -2,7 +2,10 @@ import { classifyException } from '../classify-exception.js';
 import type { LogFormat } from '../formats/contract.js';
 import { failureLine } from './failure-line.js';
 
-/** Classes that Python code raises for a reason the text tells; one of them begins the line of an exception whose traceback is missing. */
+/**
+ * Classes that Python code raises for a reason the text tells; one of them begins the line of an exception whose
+ * traceback is missing.
+ */
 const CLASSES: readonly string[] = [
   'AssertionError',
   'ValueError',

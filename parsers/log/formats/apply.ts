@@ -14,7 +14,10 @@ export function applyLine(format: LineFormat, text: string, emit: Emit): number 
   return count;
 }
 
-/** Reads one block from lines of one writer, the first of which opens it; returns how many lines belong to it, 0 if it does not open. */
+/**
+ * Reads one block from lines of one writer, the first of which opens it; returns how many lines belong to it, 0 if it
+ * does not open.
+ */
 export function applyBlock(format: BlockFormat, lines: readonly string[], emit: Emit): number {
   const match = format.opens.exec(lines[0] ?? '');
   if (match === null) return 0;

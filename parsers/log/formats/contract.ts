@@ -1,11 +1,11 @@
 /**
- * What a log format is. An entry has what prints it, since when and where upstream, which literal its lines contain, and
- * how they are taken apart. Its example is in `src/knowledge/log-examples.yaml`; its samples, with the rows that each must
- * yield, are in `test/parsers/log-samples/`, and one generic test reads them all.
+ * What a log format is. An entry has what prints it, since when and where upstream, which literal its lines contain,
+ * and how they are taken apart. Its example is in `src/knowledge/log-examples.yaml`; its samples, with the rows that
+ * each must yield, are in `test/parsers/log-samples/`, and one generic test reads them all.
  *
- * Patterns run over one line without its prefixes (`prefix-rules.ts`) and its ANSI codes, anywhere in the line and as often as they
- * match, because prints of several ranks share lines. Every quantifier is bounded or over a class that excludes what follows it,
- * so that no line can stall one; a test runs all of them over hostile lines.
+ * Patterns run over one line without its prefixes (`prefix-rules.ts`) and its ANSI codes, anywhere in the line and as
+ * often as they match, because prints of several ranks share lines. Every quantifier is bounded or over a class that
+ * excludes what follows it, so that no line can stall one; a test runs all of them over hostile lines.
  */
 import type { LogFinding } from '../../../src/model/log-rows.js';
 
@@ -22,7 +22,10 @@ interface FormatFacts {
   readonly versions: string;
   /** Upstream file and function. */
   readonly source: string;
-  /** Literals of at least eight bytes (shorter ones slow every line down), one of which stands in every line that matches (for a block: in its first line). */
+  /**
+   * Literals of at least eight bytes (shorter ones slow every line down), one of which stands in every line that
+   * matches (for a block: in its first line).
+   */
   readonly anchors: readonly string[];
   /** The named groups and what they mean, with units: `{ allocated: 'MiB, printed as MB' }`. */
   readonly fields: Readonly<Record<string, string>>;
@@ -33,7 +36,9 @@ export interface LineFormat extends FormatFacts {
   /** With flag `g`; its named groups are the keys of `fields`. */
   readonly pattern: RegExp;
   read(groups: Groups, emit: Emit): void;
-  /** Whether a line that contains an anchor was cut at its end (a terminal's edge), so that the next line belongs to it. */
+  /**
+   * Whether a line that contains an anchor was cut at its end (a terminal's edge), so that the next line belongs to it.
+   */
   readonly cutAtEnd?: (text: string) => boolean;
 }
 

@@ -1,4 +1,7 @@
-/** Failures that are known by their words: everything that is not memory. Memory failures are `src/knowledge/oom-messages.yaml`. */
+/**
+ * Failures that are known by their words: everything that is not memory. Memory failures are
+ * `src/knowledge/oom-messages.yaml`.
+ */
 import { CONFIGURATION_FAILURES } from '../failures/configuration.js';
 import { CRASH_FAILURES } from '../failures/crashes.js';
 import { DISTRIBUTED_FAILURES } from '../failures/distributed.js';

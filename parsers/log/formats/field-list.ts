@@ -1,4 +1,7 @@
-/** Lists of `name: value | name: value |`, as the Megatron family prints them, read without a pattern: they are the bulk of a log. */
+/**
+ * Lists of `name: value | name: value |`, as the Megatron family prints them, read without a pattern: they are the bulk
+ * of a log.
+ */
 
 /** A number as Python prints it, `nan` and `inf` included; null for any other word. */
 export function pythonNumber(text: string): number | null {
@@ -33,7 +36,10 @@ const MOST_WORD = 64;
 
 const BARE = /^ ([a-z]+(?: [a-z]+){0,4}(?: \([a-z]{1,8}\))?) ([+-]?[\d.]{1,24}(?:E[+-]\d{1,3})?|nan|inf) $/i;
 
-/** Visits the closed fields of a list, in order, up to the first piece that is none. What stands behind the last bar may be cut and is left. */
+/**
+ * Visits the closed fields of a list, in order, up to the first piece that is none. What stands behind the last bar may
+ * be cut and is left.
+ */
 export function readFieldList(text: string, mark: ':' | '=', visit: (name: string, value: string) => void): void {
   let from = 0;
   for (;;) {
@@ -57,8 +63,8 @@ export function readFieldList(text: string, mark: ':' | '=', visit: (name: strin
 }
 
 /**
- * Visits the fields of a list whose last field has no bar: numbers only. A number that something else is glued to is taken, and
- * ends the list.
+ * Visits the fields of a list whose last field has no bar: numbers only. A number that something else is glued to is
+ * taken, and ends the list.
  */
 export function readOpenList(text: string, visit: (name: string, value: string) => void): void {
   let from = 0;

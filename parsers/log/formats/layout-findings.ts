@@ -1,7 +1,10 @@
 import { canonicalConfigKey, normaliseConfigValue } from '../../../src/knowledge/config-keys.js';
 import type { Emit } from './contract.js';
 
-/** A size of the parallel layout that the process said of itself: a figure `layout.<key>`, and a setting under its canonical key. */
+/**
+ * A size of the parallel layout that the process said of itself: a figure `layout.<key>`, and a setting under its
+ * canonical key.
+ */
 export function emitLayout(key: string, rawKey: string, text: string, emit: Emit): void {
   const value = Number(text);
   const isNumber = text !== '' && Number.isFinite(value);

@@ -29,7 +29,10 @@ const NAMES: Readonly<Record<string, readonly [name: string, unit: string]>> = {
 };
 const SECONDS: Readonly<Record<string, number>> = { s: 1, ms: 1e-3, us: 1e-6 };
 
-/** `fwd FLOPS per GPU = fwd flops per GPU / fwd latency` → `fwd flop/s per gpu`: rates are told from counts by their capitals. */
+/**
+ * `fwd FLOPS per GPU = fwd flops per GPU / fwd latency` → `fwd flop/s per gpu`: rates are told from counts by their
+ * capitals.
+ */
 function labelKey(label: string): string {
   const [name = ''] = label.split(/ = |\(/);
   return name.replace('FLOPS', 'flop/s').toLowerCase().replace('per device', 'per gpu').trim();

@@ -8,7 +8,10 @@ const PRODUCER = 'DeepSpeed';
 /** DeepSpeed divides by powers of 1024 and writes KB, MB, GB. */
 const UNITS: Readonly<Record<string, number>> = { KB: 1024, MB: 1024 ** 2, GB: GIB };
 
-/** `round(x, 2)` drops trailing zeros (`3.6` is 3.60), the CA peak is `round(x)`: the digits printed do not tell the precision. */
+/**
+ * `round(x, 2)` drops trailing zeros (`3.6` is 3.60), the CA peak is `round(x)`: the digits printed do not tell the
+ * precision.
+ */
 function roundedFigure(metric: string, text: string, unit: string, more: Partial<MemoryFinding>): MemoryFinding {
   const precision = text.includes('.') ? Math.min(halfDigit(text), 0.005) : 0.5;
   return memoryFigure(metric, text, unit, UNITS[unit] ?? GIB, more, precision);
@@ -60,8 +63,9 @@ const SOURCE = 'deepspeed/runtime/utils.py, see_memory_usage';
 const VERSIONS = '0.3 and later, before with a figure a line; rank 0 only';
 
 /**
- * What DeepSpeed's logger puts before it names the function, so three lines can be read together and the first tells the moment.
- * Where the function prints without a logger (0.18), only the line formats below apply, and the moment is not known.
+ * What DeepSpeed's logger puts before it names the function, so three lines can be read together and the first tells
+ * the moment. Where the function prints without a logger (0.18), only the line formats below apply, and the moment is
+ * not known.
  */
 export const DEEPSPEED_MEMORY_USAGE: BlockFormat = {
   form: 'block',

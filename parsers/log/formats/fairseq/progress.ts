@@ -4,8 +4,9 @@ import { pythonNumber } from '../field-list.js';
 import { GIB, memoryFigure } from '../units.js';
 
 /**
- * What `gb_free` and `cuda_gb_free` subtract from the device's total is the peak of torch's own allocations: neither the cache nor other
- * processes are in it, so that it is no free memory of the driver and keeps its printed name. metaseq's successors ask the driver.
+ * What `gb_free` and `cuda_gb_free` subtract from the device's total is the peak of torch's own allocations: neither
+ * the cache nor other processes are in it, so that it is no free memory of the driver and keeps its printed name.
+ * metaseq's successors ask the driver.
  */
 const MEMORY: Readonly<Record<string, string>> = {
   cuda_gb_allocated: 'max_allocated',

@@ -16,8 +16,8 @@ function unitOf(key: string): string | null {
 }
 
 /**
- * `train_mem_gpu_alloc_delta`, `before_init_mem_cpu`, …: what `TrainerMemoryTracker` measured on rank 0 and device 0. Deltas between the
- * ends of a stage are no levels, so the key stays the metric's name.
+ * `train_mem_gpu_alloc_delta`, `before_init_mem_cpu`, …: what `TrainerMemoryTracker` measured on rank 0 and device 0.
+ * Deltas between the ends of a stage are no levels, so the key stays the metric's name.
  */
 const MEMORY_KEY = /(?:^|_)mem_[cg]pu(?:_|$)/;
 
@@ -127,8 +127,8 @@ const METRIC_LINE = /^\s{0,8}(?<key>[\w./-]{1,80}) {1,40}= {1,40}(?<text>[^\s][^
 const DURATION = /^(?:(?<days>\d{1,4}) days?, )?(?<hours>\d{1,3}):(?<minutes>\d\d):(?<seconds>\d\d\.\d\d)$/;
 
 /**
- * Figures of `metrics_format`: MB is bytes shifted by 20, GF floating-point operations shifted by 30, both cut. Names of their own, for the
- * dict printed before has the same figures with more digits.
+ * Figures of `metrics_format`: MB is bytes shifted by 20, GF floating-point operations shifted by 30, both cut. Names
+ * of their own, for the dict printed before has the same figures with more digits.
  */
 export const HF_METRICS: BlockFormat = {
   form: 'block',

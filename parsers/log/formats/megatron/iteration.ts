@@ -16,8 +16,8 @@ interface Known {
 const known = (slot: Slot, factor = 1): Known => ({ slot, factor });
 
 /**
- * Printed names that have a column. `TFLOPs` of Megatron-DeepSpeed counts recomputation (hardware FLOPs), Megatron-LM's throughput
- * does not.
+ * Printed names that have a column. `TFLOPs` of Megatron-DeepSpeed counts recomputation (hardware FLOPs), Megatron-LM's
+ * throughput does not.
  */
 const KNOWN: ReadonlyMap<string, Known> = new Map([
   ['consumed samples', known('consumedSamples')],

@@ -5,7 +5,10 @@ import { snake } from './theory.js';
 
 const SIZE = /(?:and )?([a-z][a-z -]{2,60}?)[ -]sizes?: (None|\[[\d, ]{0,60}\]|\d{1,9})/g;
 
-/** The banner of `initialize_megatron`, by clause. Banners grew: `model-parallel` alone, then tensor, pipeline, context, expert. */
+/**
+ * The banner of `initialize_megatron`, by clause. Banners grew: `model-parallel` alone, then tensor, pipeline, context,
+ * expert.
+ */
 function layoutKey(clause: string): string {
   const name = snake(clause);
   return `${name}_size${name === 'hierarchical_context_parallel' ? 's' : ''}`;

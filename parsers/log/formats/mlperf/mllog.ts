@@ -6,8 +6,8 @@ import { MIB, memoryFigure } from '../units.js';
 const PRODUCER = 'MLPerf logging';
 
 /**
- * An object of three levels of braces; nothing MLPerf logs nests deeper. Each piece ends at a brace, so nothing is tried twice.
- * A brace inside a string ends the match early; such a record is no JSON then and is left out.
+ * An object of three levels of braces; nothing MLPerf logs nests deeper. Each piece ends at a brace, so nothing is
+ * tried twice. A brace inside a string ends the match early; such a record is no JSON then and is left out.
  */
 const OBJECT = String.raw`\{[^{}]{0,6000}(?:\{[^{}]{0,6000}(?:\{[^{}]{0,6000}\}[^{}]{0,6000}){0,16}\}[^{}]{0,6000}){0,16}\}`;
 
@@ -36,7 +36,10 @@ const PHASES: ReadonlyMap<string, Phase> = new Map<string, Phase>([
   ['run_stop', 'finished'],
 ]);
 
-/** Keys of the rules that are settings, and their canonical names. `train_samples` and `eval_samples` are sizes of data sets. */
+/**
+ * Keys of the rules that are settings, and their canonical names. `train_samples` and `eval_samples` are sizes of data
+ * sets.
+ */
 const SETTINGS: ReadonlyMap<string, string> = new Map([
   ['global_batch_size', 'global_batch_size'],
   ['micro_batch_size', 'micro_batch_size'],

@@ -9,7 +9,10 @@ const PRODUCER = 'nanotron';
 /** Decimal in all versions, though the figures are of memory: 10^9 is `G` until 2025 and `B` since. */
 const SCALES: Readonly<Record<string, number>> = { '': 1, K: 1e3, M: 1e6, G: 1e9, B: 1e9, T: 1e12, P: 1e15, E: 1e18 };
 const HUMAN = /^(-?\d{1,4}(?:\.\d{1,6})?(?:e[-+]?\d{1,3})?)([KMGBTPE]?)$/;
-/** `human_format` keeps three significant digits and then drops trailing zeros: `67.4M`, `1.2K` (which is 1.20K), `520M`. */
+/**
+ * `human_format` keeps three significant digits and then drops trailing zeros: `67.4M`, `1.2K` (which is 1.20K),
+ * `520M`.
+ */
 const SIGNIFICANT = 3;
 
 interface Human {

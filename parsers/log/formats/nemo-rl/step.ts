@@ -3,8 +3,8 @@ import { figureFinding } from '../system/findings.js';
 import { NEMO_RL_PRODUCER } from './memory.js';
 
 /**
- * A step is announced here and its results are printed minutes later, behind the prints of all workers, without its number: hence a
- * phase and figures, no iteration row.
+ * A step is announced here and its results are printed minutes later, behind the prints of all workers, without its
+ * number: hence a phase and figures, no iteration row.
  */
 export const NEMO_RL_STEP: LineFormat = {
   form: 'line',

@@ -5,8 +5,8 @@ import { figureFinding } from '../system/findings.js';
 const seconds = (clock: string): number => clock.split(':').reduce((sum, part) => sum * 60 + Number(part), 0);
 
 /**
- * A bar says how often something was done, and not what: loading shards, mapping a dataset, training. So it makes no iteration, and of
- * its thousands of states only the last is read.
+ * A bar says how often something was done, and not what: loading shards, mapping a dataset, training. So it makes no
+ * iteration, and of its thousands of states only the last is read.
  */
 export const TQDM_BAR: LineFormat = {
   form: 'line',

@@ -2,7 +2,10 @@ import { normaliseConfigValue } from '../../../../src/knowledge/config-keys.js';
 import { settingFinding } from '../../../../src/text/flatten-settings.js';
 import type { BlockFormat } from '../contract.js';
 
-/** What differs from Megatron-Core's defaults, and the sections that have none. What is absent is at its default, which differs by version. */
+/**
+ * What differs from Megatron-Core's defaults, and the sections that have none. What is absent is at its default, which
+ * differs by version.
+ */
 export const bridgeSummary: BlockFormat = {
   form: 'block',
   id: 'megatron-bridge.configuration-summary',

@@ -24,8 +24,9 @@ const COMMAND_WORDS = [
 ];
 
 /**
- * Variables whose whole line `NAME=value` counts wherever it stands. A dump of an environment has no heading and no order, and one
- * line echoed by hand is as good, so that each line is read for itself; names that could begin a line of prose are not in the list.
+ * Variables whose whole line `NAME=value` counts wherever it stands. A dump of an environment has no heading and no
+ * order, and one line echoed by hand is as good, so that each line is read for itself; names that could begin a line of
+ * prose are not in the list.
  */
 const MORE_ENV = [
   'NCCL_DEBUG',
@@ -126,7 +127,10 @@ function commandStart(line: string): number {
   return start;
 }
 
-/** A command line printed by a launcher, or pasted above its output. Help and error texts of argument parsers look alike: they name no values. */
+/**
+ * A command line printed by a launcher, or pasted above its output. Help and error texts of argument parsers look
+ * alike: they name no values.
+ */
 export const commandLine: LineFormat = {
   form: 'line',
   id: 'shell.command-line',

@@ -14,7 +14,10 @@ function yamlReader(emit: Emit, first: string | null): BlockReader {
   };
 }
 
-/** The whole configuration as a tree of classes, printed before the run validates it: recipe values, not yet the effective ones. */
+/**
+ * The whole configuration as a tree of classes, printed before the run validates it: recipe values, not yet the
+ * effective ones.
+ */
 export const targetTree: BlockFormat = {
   form: 'block',
   id: 'megatron-bridge.print-yaml',

@@ -1,6 +1,6 @@
 /**
- * Block YAML read line by line, as PyYAML and OmegaConf print it, so that every setting is emitted on its own line: the log goes on
- * behind it and lines of others may stand inside. Lists are emitted by the line behind their last item.
+ * Block YAML read line by line, as PyYAML and OmegaConf print it, so that every setting is emitted on its own line: the
+ * log goes on behind it and lines of others may stand inside. Lists are emitted by the line behind their last item.
  */
 import { normaliseConfigValue } from '../../../../src/knowledge/config-keys.js';
 import { literalText, readLiteral } from '../../../../src/model/literal.js';

@@ -1,4 +1,7 @@
-/** Start of an SGLang server: weights, pools. Its GB are 2^30 throughout (get_available_gpu_memory divides by 1 << 30, memory_pool.py by 1024^3). */
+/**
+ * Start of an SGLang server: weights, pools. Its GB are 2^30 throughout (get_available_gpu_memory divides by 1 << 30,
+ * memory_pool.py by 1024^3).
+ */
 import type { LineFormat } from '../contract.js';
 import { figureFinding } from '../system/findings.js';
 import { GIB, memoryFigure } from '../units.js';

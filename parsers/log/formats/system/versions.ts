@@ -144,7 +144,8 @@ export const PRINTED_VERSION: LineFormat = {
     'titan version',
   ],
   fields: { name: 'of the software', version: 'as printed' },
-  // `PyTorch version: ` is the label of collect_env, `torch version ....` DeepSpeed's, `Installed CUDA version` a compiler's.
+  // `PyTorch version: ` is the label of collect_env, `torch version ....` DeepSpeed's, `Installed CUDA version` a
+  // compiler's.
   pattern:
     /(?<![\w.-]|Installed )(?<name>torch|PyTorch(?! version: )|[Tt]ransformer[ _-][Ee]ngine|TE|[Mm]egatron[ _.-](?:[Cc]ore|LM|[Bb]ridge)|MCore|NeMo|DeepSpeed|torchtitan|flash[_ -]attn|transformers|CUDA|cuDNN(?! version: ))(?:\.__version__|(?: [Pp]ackage)? [Vv]ersion)(?: ?[:=]| is)? ?['"]?v?(?<version>\d[\w.+-]{0,60})/g,
   read({ name = '', version = '' }, emit) {

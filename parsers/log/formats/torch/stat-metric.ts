@@ -11,7 +11,9 @@ const METRICS: ReadonlyMap<string, string> = new Map([
   ['num_ooms', 'ooms'],
 ]);
 
-/** The model's word for a key of `memory_stats`, or the key itself: pools, totals and counts have no word of their own. */
+/**
+ * The model's word for a key of `memory_stats`, or the key itself: pools, totals and counts have no word of their own.
+ */
 export function statMetric(key: string): string {
   return METRICS.get(key) ?? key;
 }

@@ -10,8 +10,8 @@ const LOGGER = /^.{0,160}(?:\.py:(?:\d{1,6}:)?|=> |\] )/;
 const NUMBER = String.raw`\d{1,9}(?:\.\d{1,20})?(?:e-\d{1,3})?`;
 
 /**
- * One entry for all of them: the order of the figures is the same, and later versions add some. Their GB are 1024^3; ROLL's test
- * helper divides what it calls MB by 1024^2.
+ * One entry for all of them: the order of the figures is the same, and later versions add some. Their GB are 1024^3;
+ * ROLL's test helper divides what it calls MB by 1024^2.
  */
 export const VERL_MEMORY: LineFormat = {
   form: 'line',

@@ -12,8 +12,8 @@ const VALUE =
 const MOST_NAME = 200;
 const MOST_FIELDS = 4096;
 /**
- * The reader hands over lines longer than 8 KiB in parts (`read-log.ts`); only a text about as long can be one. What stood in front of
- * the first part is not known here, hence the margin.
+ * The reader hands over lines longer than 8 KiB in parts (`read-log.ts`); only a text about as long can be one. What
+ * stood in front of the first part is not known here, hence the margin.
  */
 const CUT_CHARS = 7400;
 /** Printed by training steps only; it stands near the end of the line. */
@@ -85,8 +85,9 @@ function emitMemory(step: number, fields: readonly Field[], emit: Emit): void {
 }
 
 /**
- * The console line of a step, with a hundred metrics and more: where one is longer than what is read at once, the rest of it
- * follows as lines of the same writer. One row is emitted for a step, once the line is complete or has told its time.
+ * The console line of a step, with a hundred metrics and more: where one is longer than what is read at once, the rest
+ * of it follows as lines of the same writer. One row is emitted for a step, once the line is complete or has told its
+ * time.
  */
 export const VERL_STEP: BlockFormat = {
   form: 'block',

@@ -1,4 +1,7 @@
-/** What the engine found when it ran a dummy batch to see how much is left for the KV cache. All of it is divided by 2^30. */
+/**
+ * What the engine found when it ran a dummy batch to see how much is left for the KV cache. All of it is divided by
+ * 2^30.
+ */
 import type { Emit, Groups, LineFormat } from '../contract.js';
 import { figureFinding } from '../system/findings.js';
 import { GIB, memoryFigure } from '../units.js';
