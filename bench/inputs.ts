@@ -140,8 +140,8 @@ const LOGGER = (rank: number, step: number): readonly string[] => [
   `2025-11-18 09:12:04,${100 + (step % 900)} - megatron.core.optimizer - INFO - param group ${step % 7} holds ${rank * 17} tensors of rank ${rank}`,
 ];
 /**
- * What one rank prints in a step of such a run. Mostly chatter, as with NCCL_DEBUG=INFO; about one line in ten says
- * something that is read: a memory line of every rank (`--log-memory-interval`), bucket sizes, checkpoints.
+ * What one rank prints in a step of such a run. Mostly noise, as with NCCL_DEBUG=INFO; about one line in ten is read: a
+ * memory line of every rank (`--log-memory-interval`), bucket sizes, checkpoints.
  */
 const STEP_LINES: readonly ((rank: number, step: number) => readonly string[])[] = [
   ...Array.from({ length: 9 }, () => CHATTER),

@@ -17,7 +17,7 @@ export interface Machine {
   readonly cores: number;
   readonly memory_bytes: number;
   readonly os: string;
-  /** Processes that wanted a core in the minute before; well above 0 means the figures were taken beside other work. */
+  /** Processes that wanted a core in the minute before; well above 0 means that other work ran at the same time. */
   readonly load: number;
   readonly node: string;
   readonly duckdb: string;

@@ -15,7 +15,7 @@ export interface ProcessRun extends Sample {
 }
 
 export interface ProcessOptions {
-  /** Exit codes that are no failure. Default 0 alone. */
+  /** Exit codes that do not mean failure. Default: only 0. */
   readonly okCodes?: readonly number[];
   readonly env?: Readonly<Record<string, string>>;
 }
@@ -90,7 +90,7 @@ export class ProcessTimer {
       clearInterval(polling);
     }
     if (!isWrapped) return { seconds, stdout, peakRssBytes: polledBytes === 0 ? null : polledBytes };
-    // An exit code other than 0 is told on a line of its own before the figure, which is in KiB.
+    // An exit code other than 0 is printed on a line of its own before the figure, which is in KiB.
     const kib = Number((await readFile(this.rssFile, 'utf8')).trim().split('\n').at(-1));
     return { seconds, stdout, peakRssBytes: kib * 1024 };
   }

@@ -26,7 +26,7 @@ export function nsysCounts(kernels: number): NsysCounts {
   };
 }
 
-/** Rows of NVTX_EVENTS that are no range: each process names NCCL's domain once. */
+/** Rows of NVTX_EVENTS that are not ranges: each process names NCCL's domain once. */
 export const DOMAIN_ROWS = 2;
 
 /** One process launches a kernel every so many ns; the other does so, too, a little later. */

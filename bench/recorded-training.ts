@@ -14,7 +14,7 @@ import { KIB, MIB } from '../src/model/units.js';
 
 /** Parameters, gradients and optimizer state, made before the first step. */
 const PERSISTENT_BLOCKS = 1200;
-/** Activations kept from forward to backward, each with one temporary beside it. */
+/** Activations kept from forward to backward, each with one temporary. */
 const ACTIVATIONS = 2400;
 const CALL_SITES = 300;
 const FRAMES = 24;

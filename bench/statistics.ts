@@ -1,4 +1,4 @@
-/** Medians, because one run in five meets a neighbour; the range beside them shows how noisy the machine was. */
+/** Medians, because other load disturbs one run in five; the range shows how noisy the machine was. */
 export interface Summary {
   readonly n: number;
   readonly median: number;

@@ -1,6 +1,6 @@
 /**
- * The share of the registry that tells settings, without the rest: a question about one configuration is answered
- * before the readers of snapshots and exports would be loaded.
+ * The part of the registry that reads settings. A question about one configuration does not load the readers of
+ * snapshots and exports.
  */
 import type { ParserSpec } from '../src/model/parser.js';
 

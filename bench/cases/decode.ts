@@ -21,7 +21,7 @@ const PYTHON = callAlone(PICKLE_LOAD_GC_OFF);
 /**
  * Seconds on one 2-core VM (AMD EPYC, Zen 4 class; CPython 3.11.7), files of the same generator, medians of 5 (5M: of
  * 3): the same algorithm written in C (-O3, no escape handling, no bounds checks: an optimistic ceiling), and
- * `pickle.load` with gc off beside it.
+ * `pickle.load` with gc off.
  */
 const REFERENCE: ReadonlyMap<number, { readonly c: number; readonly pickleLoad: number }> = new Map([
   [100_000, { c: 0.033, pickleLoad: 0.116 }],
@@ -70,10 +70,7 @@ async function measure(context: BenchContext, entries: number): Promise<Group> {
   };
 }
 
-/**
- * There is no compiler to run C with here, so the recorded figure is scaled by how fast this machine runs what both
- * have run.
- */
+/** C cannot be compiled here, so the recorded figure is scaled by the speed of this machine on what both have run. */
 function ceilingNotes(entries: number, first: number, second: number, python: number): string[] {
   const reference = REFERENCE.get(entries);
   if (reference === undefined) return [`no C figure was recorded for ${entries} events`];

@@ -1,5 +1,5 @@
 /**
- * What every format beside Megatron's costs a line: the same log with all formats on, and with those of the Megatron
+ * Cost per line of the formats other than Megatron's: the same log with all formats on, and with those of the Megatron
  * family alone.
  */
 import { join } from 'node:path';

@@ -118,7 +118,7 @@ async function dump(context: BenchContext, file: string, csv: string): Promise<S
   return { seconds, peakRssBytes };
 }
 
-/** Rows and sum of start of each table, a line each: a fast ingest that loses rows is no result. */
+/** Rows and sum of start of each table, one per line: a fast ingest that loses rows is not a result. */
 async function sumsOfExport(context: BenchContext, file: string): Promise<string> {
   const { stdout } = await context.timer.run('sqlite3', ['-readonly', '-csv', file, sums('table', 'start')]);
   return stdout.trim();

@@ -37,8 +37,7 @@ const BARRED_QUESTIONS = ['peak', 'at peak', 'timeline'];
 const BARRED_EVENTS = 5_000_000;
 
 /**
- * The least that anybody should have to give: with this much for the database the whole process has to stay below twice
- * as much.
+ * The smallest supported memory limit: with this much for the database the whole process must not exceed twice as much.
  */
 const SMALL_MEMORY = '256MB';
 const SMALL_PROCESS_BYTES = 512e6;

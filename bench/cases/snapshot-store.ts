@@ -9,9 +9,9 @@ export async function ingestInto(context: BenchContext, file: string, db: string
 }
 
 /**
- * Rows of `event`. The generator finishes the operation it is in, so there may be a few more than asked for.
+ * Rows of `event`. The generator completes the current operation, so there may be a few more than requested.
  *
- * @throws {Error} if there are fewer: a fast ingest that loses rows is no result.
+ * @throws {Error} if there are fewer: a fast ingest that loses rows is not a result.
  */
 export async function countEvents(context: BenchContext, db: string, atLeast: number): Promise<number> {
   const { stdout } = await runCli(context, ['sql', 'SELECT count(*) FROM event', '--format', 'csv', '--db', db]);

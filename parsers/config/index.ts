@@ -5,7 +5,7 @@ import { recogniseConfig, sniffConfig } from './sniff.js';
 
 const HEAD_BYTES = 65_536;
 
-/** Configuration files, launch scripts and environments, written beside a run or by it. See FORMAT.md. */
+/** Configuration files, launch scripts and environments of a run. See FORMAT.md. */
 export const configParser: ParserSpec = {
   id: 'config',
   title: 'configuration, launch script or environment',

@@ -10,7 +10,7 @@ import type { Trees } from './yaml.js';
 
 interface Line {
   readonly indent: number;
-  /** Index of the first character after the indentation, and what stands there. */
+  /** Index of the first character after the indentation, and the text from there. */
   readonly at: number;
   readonly text: string;
 }
@@ -26,7 +26,7 @@ const DOUBLE = new RegExp(`^"([^"\\\\]*)"${COMMENT}`);
 const SINGLE = new RegExp(`^'([^']*)'${COMMENT}`);
 const EMPTY = new RegExp(`^(?:\\[ *\\]|\\{ *\\})${COMMENT}`);
 const REST = new RegExp(`^${COMMENT}`);
-/** The first character is no indicator. */
+/** The first character is not an indicator. */
 const PLAIN = /^(?:-?[A-Za-z0-9_./~]|[+($<=^;\\])/;
 const ITEM = / *(?:"([^"\\]*)"|'([^']*)'|(-?[A-Za-z0-9_./][\w./+-]*(?: [\w./+][\w./+-]*)*)) *([,\]])/y;
 
@@ -38,7 +38,10 @@ export function readPlainYaml(text: string): Trees | null {
   return tree === null || !reader.isDone ? null : { trees: [tree], notes: [] };
 }
 
-/** Those that say something. Null if the text has anything that moves characters from where they seem to stand. */
+/**
+ * Lines other than blank ones and comments. Null if the text contains a character that may shift columns (a tab, a
+ * control character, …).
+ */
 function linesOf(text: string): Line[] | null {
   if (/[^\n\u0020-\u007e\u00a0-\u2027\u2030-\ud7ff]/.test(text)) return null;
   const lines: Line[] = [];
@@ -105,7 +108,7 @@ class Reader {
     return { kind: 'map', entries, at };
   }
 
-  /** What stands under a key without a value: a block further in, a list as far in as the key, or nothing. */
+  /** The value below a key: a deeper block, a list at the indent of the key, or null. */
   private below(indent: number, depth: number, at: number): Literal | null {
     this.next += 1;
     const line = this.lines[this.next];
@@ -123,7 +126,7 @@ class Reader {
     const { at } = this.lines[this.next]!;
     for (let line = this.lines[this.next]; line !== undefined && line.indent >= indent; line = this.lines[this.next]) {
       if (line.indent > indent) return null;
-      // The next key, under which the list stood as far in.
+      // The next key; the list was at the same indent.
       if (!isItem(line)) break;
       const rest = line.text.slice(2).trimStart();
       const inset = line.text.length - rest.length;

@@ -85,7 +85,7 @@ class Reading {
     for (const { name, value, at } of entries) this.give(envFinding(name, value, origin), at);
   }
 
-  /** What the run wrote is stronger than what somebody meant to give it. */
+  /** Settings written by the run take precedence over settings meant for it. */
   private origin(): ConfigOrigin {
     // Bridge trees with their classes are written by `ConfigContainer.to_yaml`, never by hand.
     if (this.kind === 'bridge-yaml') return 'run file';

@@ -30,7 +30,7 @@ const LOG_NAME = /\.(?:log|out|err|output|stdout|stderr)(?:\.\d{1,4})?$|^(?:log|
 /** Names of configurations: fewer known keys are enough. */
 const CONFIG_NAME =
   /(?:^|[._-])(?:config|hparams|model_config|run_config|recipe|ds_config|zero\d?|deepspeed)(?=[._-]|$)/i;
-/** Names of what carries such keys and is no configuration of a run. */
+/** Names of files with such keys that are not the configuration of a run. */
 const OTHER_NAME =
   /^(?:truth|package(?:-lock)?|tsconfig|composer|manifest|index|trainer_state|tokenizer(?:_config)?|special_tokens_map|generation_config|preprocessor_config|vocab|added_tokens|.*\.index|.*\.truth|.*\.meta)\.json$|^(?:docker-)?compose.*\.ya?ml$|^pyproject\.toml$/i;
 
@@ -83,7 +83,7 @@ function knownKeys(text: string, pattern: RegExp): Set<string> {
   const keys = new Set<string>();
   for (let match = pattern.exec(text); match !== null; match = pattern.exec(text)) {
     const key = match[1]!;
-    // Words of everyday life say nothing.
+    // Everyday words are not evidence.
     if (
       isKnownConfigKey(key) &&
       !/^(?:seed|load|save|profile|precision|optimizer|activation|model_type|bias)$/.test(key)
@@ -130,11 +130,11 @@ function json(text: string, name: string): Recognised | null {
     return { kind: 'hf-json', score: SURE, why: 'It is a model configuration of Hugging Face.' };
   }
   if (!CONFIG_NAME.test(name)) {
-    // Records, one after the other, are results: a configuration says everything once.
+    // Consecutive records are results: a configuration states each key once.
     const keys = [...text.matchAll(JSON_KEY)].map((match) => match[1]!).filter(isKnownConfigKey);
     if (keys.length > 2 * new Set(keys).size) return null;
   }
-  // Without a name that says so, JSON with such keys is rather a result than a configuration.
+  // Without a name of a configuration file, JSON with such keys is more likely a result.
   return settings(text, name, 'json', JSON_KEY, CONFIG_NAME.test(name) ? 3 : 6);
 }
 

@@ -4,7 +4,7 @@
  */
 import type { Literal, LiteralEntry } from '../../src/model/literal.js';
 
-/** The settings as the run had them; undefined if the tree is no such file. */
+/** The settings as the run had them; undefined if the tree is not such a file. */
 export function untrackedConfig(tree: Literal): Literal | undefined {
   if (tree.kind !== 'map') return undefined;
   const entries: LiteralEntry[] = [];

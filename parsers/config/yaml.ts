@@ -2,7 +2,7 @@ import { type Document, isAlias, isMap, isScalar, isSeq, type Node, parseAllDocu
 import { MbfError } from '../../src/model/errors.js';
 import type { Literal, LiteralEntry } from '../../src/model/literal.js';
 
-/** Something odd that stands in the way of nothing. */
+/** An irregularity that does not prevent reading. */
 export interface TreeNote {
   readonly kind: string;
   readonly text: string;
@@ -21,9 +21,9 @@ const MOST_DEPTH = 100;
 const MOST_OPEN = 200;
 
 /**
- * Reads YAML as data. Tags (`!!python/object`, `!!python/tuple`) name types and are ignored, scalars keep their text,
- * duplicate keys are all read (the last one wins, as in PyYAML), anchors and `<<` are resolved within limits. A damaged
- * text gives what stands before the damage.
+ * Reads YAML as data. Tags (`!!python/object`, `!!python/tuple`) name types and are ignored. Scalars keep their text.
+ * All duplicate keys are read (the last one wins, as in PyYAML). Anchors and `<<` are resolved within limits. A damaged
+ * text yields what precedes the damage.
  */
 export function readYaml(text: string): Trees {
   refuseDeepNesting(text);

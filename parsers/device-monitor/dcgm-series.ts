@@ -2,7 +2,7 @@ import { kindOfXid } from '../../src/model/program-xids.js';
 import { DCGM_FIELDS } from './meanings.js';
 import type { SampleWriter } from './sample-writer.js';
 
-/** Labels that name the node, the exporter's own first; the others are added by whoever scrapes. */
+/** Labels that name the node, the exporter's own first; the others are added by the scraper. */
 const HOST_LABELS = ['Hostname', 'node', 'kubernetes_node', 'exported_hostname', 'instance'];
 /**
  * Errors counted in a window before each scrape, by Xid. Upstream: dcgm-exporter
@@ -15,7 +15,7 @@ export function isDcgmSeries(name: string): boolean {
   return DCGM_FIELDS.has(name) || name === XID_COUNT;
 }
 
-/** Says which device the samples that follow are of. `labels` as dcgm-exporter sets them, one character a byte. */
+/** Sets the device of the samples that follow. `labels` as dcgm-exporter sets them, one character per byte. */
 export function setDevice(writer: SampleWriter, labels: ReadonlyMap<string, string>): void {
   const host = HOST_LABELS.map((name) => labels.get(name)).find((value) => value !== undefined && value !== '');
   writer.setHost(host === undefined ? null : writer.text(host.replace(/:\d{1,5}$/, '')));
@@ -33,7 +33,7 @@ export function setDevice(writer: SampleWriter, labels: ReadonlyMap<string, stri
   });
 }
 
-/** Words that the labels tell of a device besides its name. */
+/** Writes the text fields of a device that are in its labels, except its name. */
 export function describeDevice(writer: SampleWriter, labels: ReadonlyMap<string, string>): void {
   for (const [label, name] of [
     ['modelName', 'gpu.name'],
@@ -65,7 +65,7 @@ export function sample(
   if (meaning === undefined) return;
   if (meaning.kind === 'xid') {
     const code = labels.get('err_code');
-    // Newer exporters put the code into a label; the value is the same, or says only that there was one.
+    // Newer exporters put the code into a label; the value is the same, or only a flag.
     const xid = Number(code !== undefined && /^\d{1,5}$/.test(code) ? code : value);
     writer.xid(Number(value) === 0 ? 0 : xid, writer.text(text), `xid ${code ?? ''}`);
     return;

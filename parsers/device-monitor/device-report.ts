@@ -10,7 +10,7 @@ interface ReportDevice {
   /** Place in the list of this report. */
   readonly ordinal: number;
   readonly busId: string;
-  /** Told somewhere behind the bus id, or not at all. */
+  /** Printed somewhere after the bus id, or not at all. */
   uuid: string | undefined;
 }
 
@@ -27,8 +27,8 @@ interface Held {
 }
 
 /**
- * A report of `nvidia-smi -q`, as text or XML, while it is read. It lists devices by bus id; their place in the list is
- * the index only if all attached devices are in it (`-i` leaves some out), which its end tells.
+ * A report of `nvidia-smi -q`, as text or XML, while it is read. It lists devices by bus id. Their position is the
+ * index only if all attached devices are listed (`-i` omits some); this is known at the end of the report.
  */
 export class DeviceReport {
   private readonly writer: SampleWriter;

@@ -184,7 +184,7 @@ export const REPORT_FIELDS: ReadonlyMap<string, Meaning> = new Map<string, Meani
   ),
 ]);
 
-/** Words of a report that say that all is well: kept only once they were something else. */
+/** Words of a report for a healthy state: kept only if the value was different before. */
 export const GOOD_WORDS: ReadonlySet<string> = new Set(['No', 'Not Active', 'None', 'Disabled']);
 
 function both(
@@ -223,8 +223,8 @@ export const PMON_COLUMNS: ReadonlyMap<string, Meaning> = new Map<string, Meanin
 ]);
 
 /**
- * Short names of `dcgmi dmon`, by the field they stand for in {@link DCGM_FIELDS}. Upstream: DCGM
- * `dcgmlib/src/dcgm_fields.cpp` [mem].
+ * Short names of `dcgmi dmon`, by their field in {@link DCGM_FIELDS}. Upstream: DCGM `dcgmlib/src/dcgm_fields.cpp`
+ * [mem].
  */
 export const DCGM_SHORT_NAMES: ReadonlyMap<string, string> = new Map([
   ['FBTTL', 'DCGM_FI_DEV_FB_TOTAL'],

@@ -85,7 +85,7 @@ export class DmonReader implements LineReader {
   }
 }
 
-/** Rows of `dcgmi dmon`, which have no time. */
+/** Rows of `dcgmi dmon`, which print no time. */
 export class DcgmiReader implements LineReader {
   private readonly writer: SampleWriter;
   private meanings: readonly (Meaning | undefined)[] = [];
@@ -109,7 +109,7 @@ export class DcgmiReader implements LineReader {
       return;
     }
     if (row === null || cells.length !== this.meanings.length) {
-      // It says why it ends.
+      // The tool prints why it stops.
       if (!text.startsWith('dmon was stopped')) writer.odd('monitor_foreign', line, offset);
       return;
     }

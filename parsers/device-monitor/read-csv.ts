@@ -61,8 +61,8 @@ export function parseHeader(line: string): Header | null {
 }
 
 /**
- * The columns of rows without a header, where their shapes tell: a process query has one GPU, one pid, one name and one
- * size. Those of a device query do not: used and free memory look alike.
+ * The columns of rows without a header, where their shapes identify them: a process query has one GPU, one pid, one
+ * name and one size. A device query is ambiguous: used and free memory look alike.
  */
 export function guessHeader(line: string): Header | null {
   const cells = splitCells(line, 0, -1);
@@ -129,7 +129,7 @@ function splitQuoted(line: string): string[] | null {
 const COMPLAINT =
   /^(?:Unable to determine the device handle for (?:gpu|GPU)|Failed to initialize NVML|NVIDIA-SMI has failed|No devices were found)/i;
 
-/** Whether a line may stand between rows: a date that a script printed, or a complaint. */
+/** Whether a line may occur between rows: a date that a script printed, or an error message. */
 export function standsBetweenRows(line: string): boolean {
   return COMPLAINT.test(line) || parseClockTime(line.trim()) !== null;
 }
@@ -233,7 +233,7 @@ export class CsvReader implements LineReader {
     return this.lastTime;
   }
 
-  /** Process rows name the device by its UUID; other rows of the same file may tell its index. */
+  /** Process rows name the device by its UUID; other rows of the same file may give its index. */
   private indexOf(index: number | null, gpuId: string | undefined): number | null {
     if (gpuId === undefined) return index;
     if (index === null) return this.indexes.get(gpuId) ?? null;

@@ -27,7 +27,7 @@ export function prometheusTaker(writer: SampleWriter): JsonTaker {
       const name = labels.get('__name__') ?? '';
       writer.at(line, offset);
       if (!isDcgmSeries(name)) {
-        // The result of an expression has no name, and may be anything.
+        // The result of an expression lacks a name and may be anything.
         writer.odd(name === '' ? 'monitor_nameless' : 'monitor_other_series');
         return;
       }

@@ -77,7 +77,7 @@ export class ReportTextReader implements LineReader {
     if (name === 'Process ID') {
       this.pid = value.trim();
       this.processName = '';
-      // The process' own fields stand one step deeper.
+      // The fields of the process are one level deeper.
       this.sections.push({ indent, name });
       return;
     }

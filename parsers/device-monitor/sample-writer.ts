@@ -11,14 +11,14 @@ const MIB = 1024 ** 2;
 /** NVML counts bytes; nvidia-smi and DCGM divide by 1024 twice and called that MB before they called it MiB. */
 const UNIT_BYTES: Readonly<Record<string, number>> = { MiB: MIB, MB: MIB, KiB: 1024, GiB: 1024 ** 3, B: 1 };
 const NUMBER = /^-?\d{1,16}(?:\.\d{0,9})?(?:[eE][-+]?\d{1,3})?$/;
-/** What stands for a figure that the device does not have. */
+/** Placeholders for a figure that the device does not have. */
 const ABSENT =
   /^(?:\[?(?:N\/A|Not Supported|Not Available|Requested functionality has been deprecated|No data)\]?|-|)$/i;
-/** What stands for a figure of a device that is gone. Upstream: NVML `nvmlErrorString`. */
+/** Placeholders for a figure of a lost device. Upstream: NVML `nvmlErrorString`. */
 const LOST = /\b(?:GPU is lost|GPU requires reset)\b/i;
 /** Devices, and texts, that are remembered; a node has 16 devices with a dozen words each. */
 const MOST_REMEMBERED = 8192;
-/** A device that is gone says so at every sample. */
+/** A lost device is reported at every sample. */
 const MOST_INCIDENTS = 256;
 const MOST_TEXT = 512;
 
@@ -49,7 +49,7 @@ export class SampleWriter {
   private time: ClockTime | null = null;
   private device: Device = { index: null, gpuId: undefined };
   private place: LogPlace | null = null;
-  /** What was last said of each device, by {@link deviceKey}. */
+  /** Last values of each device, by {@link deviceKey}. */
   private readonly remembered = new Map<string, Map<string, string>>();
   /** That of the device at hand; looked up when it is asked for. */
   private memory: Map<string, string> | null = null;
@@ -91,9 +91,7 @@ export class SampleWriter {
     this.memory = null;
   }
 
-  /**
-   * A field as printed (one character a byte), with its unit or without; `unit` is what the header says of it.
-   */
+  /** A field as printed (one character per byte), with or without its unit; `unit` is the one in the header. */
   field(meaning: Meaning, raw: string, unit: string | undefined, process: Process = NO_PROCESS): void {
     const text = raw.trim();
     switch (meaning.kind) {
@@ -214,8 +212,8 @@ export class SampleWriter {
   }
 
   /**
-   * Whether a device's field differs from its last one. `text` is kept, and so must be no piece of a line; `quiet` is
-   * what nothing is said of if it is the first.
+   * Whether a device's field differs from its last value. `text` is kept: pass a copy, not a slice of a line. If
+   * `quiet` is the first value, it is not emitted.
    */
   private isNew(name: string, text: string, quiet?: string): boolean {
     this.memory ??= this.memoryOf(this.deviceKey());

@@ -21,7 +21,7 @@ export type MonitorForm =
 
 export interface Recognised extends Sniff {
   readonly form: MonitorForm;
-  /** Columns of a process query that has no header. */
+  /** Columns of a process query without a header. */
   readonly guessed: Header | null;
 }
 
@@ -91,8 +91,9 @@ function json(text: string, lines: readonly string[]): Recognised | null {
 }
 
 /**
- * A job that prints `nvidia-smi -q` before it trains makes a log, of which the report may be the whole head: it is left
- * to the log parser unless a second report follows, the file ends with the first one, or its name says what it is.
+ * A job that prints `nvidia-smi -q` before it trains writes a log, and the report may fill its whole head. The log
+ * parser reads such a file unless a second report follows, the file ends with the first one, or its name identifies it
+ * as a report.
  */
 function report(head: Head, text: string, lines: readonly string[]): Recognised | null {
   if (!REPORT_BEGIN.test(lines[0]!.trim()) || !mostAre(lines, (line) => isReportLine(line.trimEnd()))) return null;

@@ -44,7 +44,7 @@ export function bridgeValues(inner: JsonObject, wrapper: string, refuse: Refuse)
     if (MEMORY.includes(key)) continue;
     const step = stepOf(key);
     if (isObject(value)) {
-      // Upstream takes every object for a step, and fails on one that is none; here it is no figure of the run.
+      // Upstream reads every object as a step, and fails on anything else; here it is not a figure of the run.
       if (step !== undefined) steps.set(step, bridgeStep(value, step, refuse));
     } else if (typeof value === 'string') others.push([key, value]);
     else if (typeof value === 'number' || typeof value === 'boolean') others.push([key, String(value)]);

@@ -1,6 +1,6 @@
 /**
- * The shape of our own golden documents. What is read is used without further question by everything that compares, so
- * every field is looked at; unknown ones are kept for what a newer version may say.
+ * The shape of our own golden documents. Comparisons use the values without further checks, so every field is checked
+ * here; unknown fields are kept for newer versions.
  */
 import { type Disturbance, ENDINGS, type GoldenDocument, type Measurement } from '../../src/model/measurement.js';
 import { isList, isObject, type JsonObject, type JsonValue, kindOf } from './python-json.js';
@@ -65,7 +65,7 @@ const record =
     return undefined;
   };
 
-/** Adding a field to the type without saying here what it may be is an error of compilation. */
+/** A field added to the type without its check here is a compile error. */
 type Fields<T> = { readonly [Name in keyof T]-?: Check };
 type Item<T> = T extends readonly (infer U)[] ? U : never;
 
@@ -209,7 +209,7 @@ const MEASUREMENT: Fields<Measurement> = {
   ),
 };
 
-/** Values stand beside their iteration: one list cut short would shift nothing, but say nothing either. */
+/** Values are paired with their iteration by position: a list cut short would shift nothing and go unnoticed. */
 function unequalSeries(series: JsonObject, where: string): string | undefined {
   const count = (key: string): number => (series.get(key) as readonly JsonValue[]).length;
   const odd = Object.keys(SERIES).find((key) => series.has(key) && count(key) !== count('iteration'));

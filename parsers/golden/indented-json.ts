@@ -1,4 +1,4 @@
-/** Figures as they stand in the file, by key. */
+/** Figures as written in the file, by key. */
 export interface Written extends ReadonlyMap<string, string | Written> {}
 
 /** As `json.dumps(…, indent=4)` lays it out, with a line end after it. */

@@ -2,7 +2,7 @@ import type { MegatronInferenceValues } from '../../src/model/golden-values.js';
 import { isList, isObject, type JsonObject, type JsonValue, kindOf } from './python-json.js';
 import type { Refuse } from './refuse.js';
 
-/** What stands beside the requests; objects among them are no requests. */
+/** Keys at the level of the requests; objects among their values are not requests. */
 const BESIDE_REQUESTS: ReadonlySet<string> = new Set([
   'throughput',
   'mem-max-allocated-bytes',

@@ -1,6 +1,6 @@
 /** Enough for the first metric or request: what a file begins with decides. */
 const HEAD_CHARACTERS = 65_536;
-/** Where the schema stands if something sorted the keys of a document of ours. */
+/** Position of the schema if a tool sorted the keys of one of our documents. */
 const TAIL_CHARACTERS = 4096;
 
 const DOCUMENT = /"schema"\s{0,9}:\s{0,9}"mbforensics\/golden@/;
@@ -13,9 +13,9 @@ const BRIDGE =
 const EMPTY = /^\{\s*\}\s*$/;
 
 /**
- * Whether a text begins as golden values do: a cheap test for telling whether a path names a golden file. The head of a
- * file is enough, and a file cut in the middle still looks like one, so that reading it says where it is damaged. `{}`
- * is a golden file without values; a text of blanks only is nothing.
+ * Whether a text begins like golden values: a cheap test of whether a path names a golden file. The head of a file is
+ * enough. A file cut in the middle still passes, so that reading it reports the damage. `{}` is a golden file without
+ * values; blank text is not one.
  */
 export function looksLikeGolden(text: string): boolean {
   const head = text.slice(0, HEAD_CHARACTERS).replace(/^\ufeff?\s*/, '');

@@ -6,7 +6,7 @@
 export type JsonValue = null | boolean | number | string | readonly JsonValue[] | JsonObject;
 export interface JsonObject extends ReadonlyMap<string, JsonValue> {}
 
-/** Says what is wrong, and at which character. */
+/** Throws with the error and its character position. */
 export type RefuseAt = (fact: string, at: number) => never;
 
 /** Golden files nest five deep, our own documents seven. */

@@ -4,7 +4,7 @@ import { indentedJson, pythonFloat, type Written } from './indented-json.js';
 
 /**
  * A golden file in Megatron-LM's training schema, as `get_test_results_from_tensorboard_logs.py` writes it: seconds,
- * bytes, five decimals, steps from 1. A run without any of the metrics gives `{}`. What the file cannot say is in
+ * bytes, five decimals, steps from 1. A run without any of the metrics gives `{}`. What the file cannot represent is in
  * FORMAT.md.
  */
 export function writeMegatronGolden(measurement: Measurement): string {

@@ -42,7 +42,7 @@ export interface PodPlace {
   readonly started?: string | undefined;
 }
 
-/** Objects that tell nothing cost nothing; those that tell something are as many as rows. */
+/** Bounds memory too: only objects that yield rows are kept. */
 const MOST_ROWS = 200_000;
 const MOST_WORD = 2048;
 /** Reasons of a container that never ran. Upstream: kubelet pkg/kubelet/kuberuntime, images/types.go. */

@@ -13,8 +13,8 @@ export interface EventRule {
 const XID = /\bXid\b(?: errors?| code)?(?: ?\([^)\n]{1,60}\))?[:= ]{0,4}(\d{1,4})\b/i;
 
 /**
- * Events that tell of a failure, the first match wins. What follows from one (`BackOff`, `Killing`,
- * `BackoffLimitExceeded`) and what is tried again (`FailedMount`, `Unhealthy`) is none.
+ * Events that report a failure; the first match wins. Consequences (`BackOff`, `Killing`, `BackoffLimitExceeded`) and
+ * retried operations (`FailedMount`, `Unhealthy`) are not failures.
  */
 export const EVENT_RULES: readonly EventRule[] = [
   {
@@ -83,7 +83,7 @@ export const EVENT_RULES: readonly EventRule[] = [
   },
 ];
 
-/** Reasons of a pod that waits for room: no failure, but worth knowing. */
+/** Reasons of a pod that waits for resources: not a failure, but worth reporting. */
 export const WAITS = /^FailedScheduling$/;
 
 /** Words of which an event has one if any rule, or {@link WAITS}, can match it. */

@@ -1,4 +1,4 @@
-/** What Kubernetes tells of pods and nodes: events, pods, describe. See FORMAT.md. */
+/** What Kubernetes reports about pods and nodes: events, pods, describe. See FORMAT.md. */
 import { MbfError } from '../../src/model/errors.js';
 import type { ByteSource, ParseContext, ParserSpec, ParseSummary, RowSink } from '../../src/model/parser.js';
 import { type JsonDamage, readJsonItems } from '../../src/text/json-items.js';

@@ -22,8 +22,8 @@ export interface Quantity {
 }
 
 /**
- * `512Gi` is binary, `512G` and `5e11` are decimal. Null for what is no amount of memory. Upstream: apimachinery
- * `pkg/api/resource/quantity.go`.
+ * `512Gi` is binary, `512G` and `5e11` are decimal. Null if the value is not an amount of memory. Upstream:
+ * apimachinery `pkg/api/resource/quantity.go`.
  */
 export function parseQuantity(value: unknown): Quantity | null {
   const match = /^(\d{1,16}(?:\.\d{1,9})?)(?:[eE](\d{1,2}))?(Ki|Mi|Gi|Ti|Pi|Ei|[kMGTPE])?$/.exec(String(value).trim());

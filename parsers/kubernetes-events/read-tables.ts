@@ -8,7 +8,7 @@ export const EVENTS_HEADER =
 export const DESCRIBE_BEGIN = /^Name: {2,60}(\S{1,260})$/;
 const MOST_CELLS = 32;
 
-/** Rows of `kubectl get events`: columns by two blanks or more, the message last. Ages are no times. */
+/** Rows of `kubectl get events`: columns separated by two blanks or more, the message last. Ages are not times. */
 export class EventsTableReader {
   foreign = 0;
   foreignAt: Place | null = null;

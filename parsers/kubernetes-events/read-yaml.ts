@@ -29,7 +29,7 @@ export async function loadYaml(): Promise<ParseYaml> {
  * other.
  */
 export class YamlReader {
-  /** Objects that are no valid YAML, or too large. */
+  /** Objects that are invalid YAML, or too large. */
   damaged = 0;
   damagedAt: Place | null = null;
   private readonly writer: ClusterWriter;
@@ -55,7 +55,7 @@ export class YamlReader {
     }
     const place = { line, offset };
     if (this.indent < 0 && /^items:\s{0,8}$/.test(text)) {
-      // What stands before the list is its own header.
+      // The lines before the list are its own header.
       this.discard();
       this.indent = -2;
       return;
@@ -98,7 +98,7 @@ export class YamlReader {
     const text = this.lines.join('\n');
     this.discard();
     if (bytes === 0) return;
-    // Nine of ten events tell that something was pulled, created or started; reading them as YAML would take most of
+    // Nine of ten events report that something was pulled, created or started; reading them as YAML would take most of
     // the time.
     if (/^ {0,10}(?:- )?kind: Event\s{0,8}$/m.test(text) && !EVENT_WORDS.test(text)) {
       writer.objects += 1;
@@ -112,7 +112,7 @@ export class YamlReader {
     try {
       value = this.parse(utf8(text));
     } catch {
-      // Whatever the library says, or that its stack is full.
+      // Any error of the library, including a stack overflow.
       this.blame(at);
       return;
     }

@@ -43,7 +43,7 @@ function json(text: string): Recognised | null {
   return { form: 'kubernetes.json', score: SURE, why: `It lists ${isEvents ? 'events' : 'pods'} of Kubernetes.` };
 }
 
-/** The first kind that is no bare list decides: manifests of other things may hold a template of a pod further down. */
+/** The first kind other than a bare list decides: manifests of other kinds may contain a pod template further down. */
 function yaml(text: string): Recognised | null {
   if (!new RegExp(`^(?:- | {0,4})apiVersion: ["']?${API}["']?\\s{0,8}$`, 'm').test(text)) return null;
   const kinds = [...text.matchAll(/^(?:- | {2}| {4})?kind: ["']?([A-Za-z]{1,60})["']?\s{0,8}$/gm)].map(

@@ -2,7 +2,7 @@ import type { IncidentRow, Note } from '../../src/model/tables.js';
 import { type FoundMessage, findMessages } from './find-messages.js';
 import type { LinePrefix } from './strip-prefix.js';
 
-/** One piece of a log: a line, what stands between two carriage returns, or a part of an overlong line. */
+/** One piece of a log: a line, the text between two carriage returns, or a part of an overlong line. */
 export interface Segment {
   /** Without the prefix. */
   readonly text: string;
@@ -112,7 +112,7 @@ export class MessageAssembly {
     if (existing !== undefined) return existing;
     if (segment.mask === 0) return null;
     const window: Window = { key, segments: [], mask: 0, chars: 0, quiet: 0, touched: this.ordinal };
-    // The head of a hard-wrapped message, its exception class, may stand on the lines before the first anchor.
+    // The head of a hard-wrapped message, its exception class, may be on the lines before the first anchor.
     let follower = segment;
     for (const before of this.recent.toReversed()) {
       if (before.nextOffset !== follower.offset || before.prefix.key !== key) break;

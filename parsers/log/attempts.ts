@@ -4,9 +4,9 @@ import type { AttemptRow } from '../../src/model/log-rows.js';
 const MOST_BANNERS = 65_536;
 
 /**
- * Tells the launches inside one file apart. A launch banner begins a new attempt only once the current one has trained,
- * or failed and the same writer had printed this banner before: every rank prints its own. An iteration counter that
- * goes back begins one in any case.
+ * Distinguishes the launches inside one file. A launch banner begins a new attempt only if the current one has trained,
+ * or has failed and the same writer had printed this banner before: every rank prints its own. An iteration counter
+ * that goes back always begins one.
  */
 export class AttemptTracker {
   private readonly emit: (row: AttemptRow) => void;
@@ -49,7 +49,7 @@ export class AttemptTracker {
     if (this.banners.size < MOST_BANNERS) this.banners.add(banner);
   }
 
-  /** A failure stands here, or something that looks like one. */
+  /** Call at a failure, or at a line that looks like one. */
   trouble(): void {
     this.failed = true;
   }

@@ -25,7 +25,7 @@ const RULES: readonly Rule[] = [
     message:
       /uncorrectable (?:ECC|NVLink) error|fallen off the bus|hardware (?:stack )?error|hardware failure|GPU requires reset|system not yet initialized|(?:device|GPU) is lost/i,
   },
-  // Names of configuration frameworks, and what argument parsers say.
+  // Names of configuration frameworks, and messages of argument parsers.
   { kind: 'config_error', name: /^(?:omegaconf|hydra|pydantic|pydantic_core|jsonargparse|fiddle|yaml)\./ },
   {
     kind: 'config_error',
@@ -56,13 +56,14 @@ const RULES: readonly Rule[] = [
 ];
 
 /**
- * Ends that are no failures (a user's interrupt), and what torchrun raises to print its footer, which is read as such.
+ * Ends that are not failures (a user's interrupt), and the exception that torchrun raises to print its footer; the
+ * footer is read instead.
  */
 const NO_FAILURE = /^(?:KeyboardInterrupt|GeneratorExit|ChildFailedError)$/;
 
 /**
- * The kind of an exception that no entry of the message grammar covers, or null where it is no failure. The text
- * decides before the class: libraries raise `RuntimeError` for everything.
+ * The kind of an exception that no entry of the message grammar covers, or null if it is not a failure. The text is
+ * matched before the class: libraries raise `RuntimeError` for everything.
  */
 export function classifyException(name: string | null, message: string): ClassifiedException | null {
   const last = name === null ? '' : name.slice(name.lastIndexOf('.') + 1);

@@ -20,7 +20,7 @@ export interface CompiledPattern {
   readonly atLineStart: boolean;
 }
 
-/** No digit beside it, nor a line's end behind which the number may go on. */
+/** Not adjacent to a digit, nor to a line end after which the number may continue. */
 const WHOLE_LEFT = String.raw`(?<![\d${CUT}])`;
 const WHOLE_RIGHT = String.raw`(?![\d${CUT}])`;
 const COUNT = String.raw`${WHOLE_LEFT}(\d{1,20})${WHOLE_RIGHT}`;

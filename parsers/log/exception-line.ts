@@ -32,8 +32,8 @@ const ODD_NAMES: ReadonlySet<string> = new Set(['gaierror', 'herror', 'timeout',
 const CAPITALS = /^[A-Z\d_]{2,}$/;
 
 /**
- * `torch.OutOfMemoryError: CUDA …`, `KeyboardInterrupt`. With `sure` (the line stands right behind a frame) any
- * class-like name counts; without, only one that is called like an exception.
+ * `torch.OutOfMemoryError: CUDA …`, `KeyboardInterrupt`. With `sure` (the line directly follows a frame) any class-like
+ * name counts; without, only a name that looks like an exception's.
  */
 export function readException(text: string, sure: boolean): ExceptionLine | null {
   const match = DOTTED.exec(text);

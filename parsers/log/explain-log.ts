@@ -4,13 +4,13 @@ import type { Segment } from './assembly.js';
 import type { LogFormat } from './formats/contract.js';
 import { readLog } from './read-log.js';
 
-/** Figures somebody may miss, the first that fits. Bounded patterns: they run over every line no format read. */
+/** Figures that a user may miss; the first match wins. Bounded patterns: they run over every line no format read. */
 const TOPICS: readonly { readonly topic: string; readonly pattern: RegExp }[] = [
   {
     topic: 'failure',
     pattern: /\b(?:\w{0,40}Error|exception|failed|failure|fatal|killed|aborted|timed out|timeout|OOM|out of memory)\b/i,
   },
-  // A rate (`120 MB/s`) tells of a transfer, whose sizes are those of files.
+  // A rate (`120 MB/s`) is a transfer, whose sizes are file sizes.
   {
     topic: 'memory',
     pattern:
@@ -24,12 +24,12 @@ const TOPICS: readonly { readonly topic: string; readonly pattern: RegExp }[] = 
   { topic: 'time', pattern: /\d ?ms\b|\belapsed\b[^\d\n]{0,30}\d|\btook\b[^\d\n]{0,20}\d/i },
   { topic: 'parameters', pattern: /\bparam(?:eter)?s?\b[^\d\n]{0,40}\d{4}/i },
 ];
-/** Shapes followed at once; a log of random text has no shapes worth listing. */
+/** Shapes counted at the same time; shapes of random text are not worth listing. */
 const MOST_SHAPES = 5000;
 const SHAPE_CHARS = 200;
 const MOST_LATELY = 8;
 
-/** What has digits and is no figure, taken out of a line before it is asked what it is about. */
+/** Text with digits that is not a figure; removed from a line before its topic is determined. */
 const NO_FIGURES: readonly RegExp[] = [
   // URLs, whose parts are versions and checksums.
   /\b[a-z][a-z+.-]{1,12}:\/\/[^\s'"<>]{1,2000}/gi,

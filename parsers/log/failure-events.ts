@@ -1,8 +1,9 @@
-/** Which lines tell of one event: a watchdog says the same in six lines, a launcher kills its processes one by one. */
+/** Which lines report one event: a watchdog repeats it in six lines, a launcher kills its processes one by one. */
 export interface FailureEvent {
   readonly name: string;
   /**
-   * Most lines of the file between two of its lines; a thousand ranks that print by turns stand a thousand lines apart.
+   * Most lines of the file between two of its lines; with a thousand ranks that print by turns the distance is a
+   * thousand lines.
    */
   readonly reach: number;
   /** Lines of different writers belong to it too. */
@@ -28,11 +29,11 @@ const EVENTS: Readonly<Record<string, FailureEvent>> = {
 
 /** Lines whose writer is unknown belong together only if they are neighbours. */
 export const REACH_WITHOUT_WRITER = 8;
-/** NCCL's warning knows a device, torch's exception a rank: they are matched only where they stand close. */
+/** NCCL's warning contains a device, torch's exception a rank: they are matched only if they are close. */
 export const REACH_OF_ANOTHER_PREFIX = 96;
 
 export function eventOf(grammar: string, kind: string): FailureEvent | null {
   const event = EVENTS[grammar] ?? (kind.startsWith('nccl_') ? NCCL_EVENT : null);
-  // A watchdog that ends with another error tells of that error.
+  // A watchdog that ends with another error reports that error.
   return event === COLLECTIVE && kind !== 'timeout' ? null : event;
 }

@@ -18,13 +18,12 @@ export interface FoundMessage {
   /** Of a `[rankN]:` in the middle of the line, where lines of several ranks were glued. */
   readonly inlineRank: number | null;
   /**
-   * What the message itself says (`[Rank:3]` of the Gaudi bridge, `[RANK 3]` of TensorRT-LLM): less than what stands
-   * before it.
+   * Stated in the message itself (`[Rank:3]` of the Gaudi bridge, `[RANK 3]` of TensorRT-LLM): weaker than a prefix.
    */
   readonly statedRank: number | null;
   readonly bytes: Readonly<Partial<Record<IncidentByteField, PrintedBytes>>>;
   readonly processes: readonly { readonly pid: number; readonly printed: PrintedBytes }[];
-  /** Fields whose number was no measurement (2^64 − 1 of NVML, a wrapped size). */
+  /** Fields with a number that was not measured (2^64 − 1 of NVML, a wrapped size). */
   readonly impossible: readonly string[];
 }
 
@@ -124,7 +123,7 @@ function printedBytes(value: string, unit: string, scale: number): PrintedBytes 
   };
 }
 
-/** Takes what a token says into the message; false where everything it says was already said. */
+/** Adds the values of a token to the message; false if the message had all of them. */
 function absorb(draft: Draft, token: Token): boolean {
   let group = 0;
   let news = token.pattern.captures.length === 0 && !draft.names.has(token.piece.name);
@@ -221,7 +220,7 @@ function draftMessages(tokens: readonly Token[], squashed: Squashed): Draft[] {
       if (near && family.family.headsMerge === true) {
         const line = lineOf(current.start);
         if (lineOf(token.start) > line && quotedIn(line)) {
-          // The statement that raises it says the same as the exception, less its figures.
+          // The statement that raises it repeats the exception without its figures.
           drafts.splice(drafts.lastIndexOf(current), 1);
           const draft = begin(token);
           drafts.push(draft);
@@ -281,7 +280,7 @@ function contextNames(draft: Draft, squashed: Squashed, nextStart: number): stri
     const present = patterns.some(({ regex, literal }) => {
       if (!around.includes(literal)) return false;
       return [...around.matchAll(regex)].some((match) => {
-        // Squashing glues words: `BOOM` and `the OOM` differ only in what stood before them.
+        // Squashing joins words: `BOOM` and `the OOM` differ only in the preceding characters.
         const raw = squashed.positions[from + match.index]!;
         return !/[A-Za-z]/.test(squashed.raw[raw - 1] ?? ' ');
       });
@@ -293,7 +292,7 @@ function contextNames(draft: Draft, squashed: Squashed, nextStart: number): stri
 
 const EXCEPTION_BEFORE = /([A-Za-z_][\w.]{0,120}(?:Error|Exception|OutOfResources)|Exception)['"(:\s]{0,6}$/;
 const EXCEPTION_LEADING = /^[\s>#|'"`]{0,20}([A-Za-z_][\w.]{0,120}(?:Error|Exception|OutOfResources)|Exception): /;
-/** What may stand between an exception's name and the head: `CUDA error: ` before a library's status. */
+/** Text allowed between an exception's name and the head: `CUDA error: ` before a library's status. */
 const BETWEEN = /(?:CUDA error|cuDNN error|cuBLAS Error|cuDNN Error|CUDA Error)[:\s]{0,3}$/;
 /** What the C++ runtime prints before an uncaught exception's text. */
 const INSTANCE = /throwing an instance of '([\w:]{1,120})'\s*$/;
@@ -325,7 +324,7 @@ function exceptionBefore(squashed: Squashed, start: number, rawStart: number): {
   return { name: match[1]!, raw: squashed.raw.lastIndexOf(match[1]!, rawStart) };
 }
 
-/** Families whose messages a run-time error may carry on its second line, its first saying only where. */
+/** Families whose messages a run-time error may carry on its second line; its first line states only the place. */
 const CARRIED: ReadonlySet<string> = new Set([
   'torch',
   'torch_async',
@@ -354,7 +353,7 @@ function exceptionCarrying(squashed: Squashed, rawStart: number, after: number):
   return null;
 }
 
-/** Whether a bare head stands where an error is stated, rather than in a sentence about one. */
+/** Whether a bare head is the statement of an error, rather than part of a sentence about one. */
 function isStated(squashed: Squashed, rawStart: number, rawEnd: number): boolean {
   const line = lineAt(squashed, rawStart);
   const before = squashed.raw.slice(Math.max(squashed.lineStarts[line]!, rawStart - 80), rawStart);
@@ -396,7 +395,7 @@ export function findMessages(lines: readonly string[], mask: number, given: read
     if (entry === undefined) return;
     if (doubtful && !/memory/i.test(squashed.raw.slice(headRaw, headEndRaw))) return;
     const lineStart = squashed.lineStarts[firstLine]!;
-    // Without an exception the words before the head say who speaks (`srun: error: node1: task 3: `).
+    // Without an exception the words before the head name the writer (`srun: error: node1: task 3: `).
     const textStart = exception === null ? Math.max(lineStart, rawStart - LEAD_TEXT, previousEnd) : rawStart;
     previousEnd = textEnd;
     const lead = squashed.raw.slice(Math.max(lineStart, rawStart - 200), headRaw);
@@ -432,7 +431,7 @@ export function findMessages(lines: readonly string[], mask: number, given: read
   return [...found, ...proseMentions(squashed, found)].sort((a, b) => a.firstLine - b.firstLine);
 }
 
-/** Lines that speak of memory running out and belong to no message. */
+/** Lines that mention exhausted memory and belong to no message. */
 function proseMentions(squashed: Squashed, found: readonly FoundMessage[]): FoundMessage[] {
   const taken = new Set<number>();
   for (const { firstLine, lastLine } of found) for (let line = firstLine; line <= lastLine; line += 1) taken.add(line);

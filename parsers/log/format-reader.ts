@@ -7,7 +7,7 @@ import { parseLogTime } from './log-time.js';
 export interface FormatOutput {
   row(finding: KeptFinding, place: LogPlace, segment: Segment): void;
   failure(finding: FailureFinding, place: LogPlace, segment: Segment): void;
-  /** Every record read, with the line it stands on: what `formats explain` counts. */
+  /** Called for every record read, with its line: what `formats explain` counts. */
   matched?(format: LogFormat, segment: Segment): void;
   /** A line that only continues a record begun before. */
   joined?(segment: Segment): void;
@@ -69,7 +69,7 @@ export class FormatReader {
     this.attempts = attempts;
   }
 
-  /** Whether the next line matters whatever stands in it. */
+  /** Whether the next line matters regardless of its content. */
   get open(): boolean {
     return this.blocks.size > 0 || this.cut !== null || this.carried !== null;
   }

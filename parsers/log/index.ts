@@ -1,4 +1,4 @@
-/** What this room does for others. `text-log.ts` alone loads little: it is what the registry lists. */
+/** Public interface of this folder. `text-log.ts` alone loads little: the registry lists it. */
 export { explainLog } from './explain-log.js';
 export { incidentsInText } from './incidents-in-text.js';
 export { listFormats } from './list-formats.js';

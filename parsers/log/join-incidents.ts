@@ -8,7 +8,7 @@ import { LocalRanks } from './local-ranks.js';
 import { parseLogTime } from './log-time.js';
 import type { Traceback } from './tracebacks.js';
 
-/** Grammar of an incident that only a traceback tells of, and of one whose exception is missing. */
+/** Grammar of an incident known only from a traceback, and of one whose exception is missing. */
 export const TRACEBACK_ID = 'python.traceback';
 export const CUT_TRACEBACK_ID = 'python.traceback_cut';
 const EXCEPTION_LINE_ID = 'python.exception_line';
@@ -16,7 +16,7 @@ const EXCEPTION_LINE_ID = 'python.exception_line';
 export interface JoinOptions {
   /** Launch of a line; 1 without it. */
   readonly attemptAt?: (line: number) => number;
-  /** What lines say of themselves. */
+  /** What lines state about themselves. */
   readonly localRanks?: LocalRanks;
 }
 
@@ -24,18 +24,18 @@ type Mutable<T> = { -readonly [Key in keyof T]: T[Key] };
 
 interface Item {
   row: Mutable<IncidentRow>;
-  /** Writer where it is known: rows of the message grammar do not tell it. */
+  /** Writer where it is known: rows of the message grammar do not contain it. */
   readonly key: string | null;
   readonly event: FailureEvent | null;
-  /** Where its line stands among the tellers of one failure; see {@link weightOf}. */
+  /** Priority of its line among the reports of one failure; see {@link weightOf}. */
   weight: number;
-  /** Told by another row. */
+  /** Reported by another row. */
   absorbed: boolean;
 }
 
 /**
- * Held until nothing that stands this close to them can still arrive: windows of messages close after twelve own lines,
- * or 4096 of others.
+ * Items wait until no further item this close can arrive: windows of messages close after twelve own lines, or 4096 of
+ * others.
  */
 const MARGIN_LINES = 32_768;
 const MOST_HELD = 32_768;
@@ -55,16 +55,16 @@ const NCCL_ORDER: readonly IncidentKind[] = ['nccl_oom', 'nccl_not_oom', 'nccl_u
 function weightOf(kind: IncidentKind, from: 'message' | 'failure' | 'traceback' | 'exception'): number {
   // That words about memory are only words is worth more than "an exception".
   if (kind === 'negative_text') return 2.5;
-  // An exception's line says less than its traceback.
+  // An exception's line contains less than its traceback.
   const base = { message: 3, failure: 2, traceback: 1, exception: 0.5 }[from];
   return kind === 'other' || kind === 'nccl_unknown' ? base : base + 4;
 }
 
 /**
- * Makes one incident of what tells of one failure: a traceback and the message on its exception line, the exceptions of
- * a chain, a line that several formats know, the consecutive lines of a watchdog, a launcher's cascade. Footers stay
- * rows of their own and change no other. Feed in any order; rows are emitted in order of lines per batch. Memory is
- * bounded; at a bound, what stands close together is kept together.
+ * Joins all reports of one failure into one incident: a traceback and the message on its exception line, the exceptions
+ * of a chain, a line that several formats match, the consecutive lines of a watchdog, a launcher's cascade. Footers
+ * remain separate rows and change no other. Feed in any order; rows are emitted in order of lines per batch. Memory is
+ * bounded; at a bound, items that are close together are kept together.
  */
 export class IncidentJoiner {
   private readonly emit: (row: IncidentRow) => void;
@@ -87,7 +87,7 @@ export class IncidentJoiner {
     this.hold({ ...row }, null, 'message');
   }
 
-  /** A finding of a format; `segment` tells its writer. */
+  /** A finding of a format; `segment` gives its writer. */
   failure(finding: FailureFinding, place: LogPlace, segment?: Pick<Segment, 'prefix'>): void {
     const prefix = segment?.prefix;
     // torch's own prefix is the global rank; `[PG … Rank 2]` in its words is the position in a process group.
@@ -181,8 +181,8 @@ export class IncidentJoiner {
 }
 
 /**
- * Ranks that a prefix numbers on their node only. What a footer says of a process, it says of all that the process
- * wrote.
+ * Sets global ranks where a prefix gives only the number on the node. What a footer states about a process applies to
+ * all its output.
  */
 function tellRanks(items: readonly Item[], localRanks: LocalRanks): void {
   for (const { row } of items) {
@@ -234,7 +234,7 @@ function fill(row: Mutable<IncidentRow>, other: IncidentRow): void {
 // ---- tracebacks
 // ----------------------------------------------------------------------------------------------------------------------
 
-/** Items by the lines they stand on, for the lines that tracebacks own. */
+/** Items by line, for the lines that tracebacks contain. */
 class LineIndex {
   private readonly byLine = new Map<number, Item[]>();
   private readonly lines: readonly number[];
@@ -350,7 +350,7 @@ function chainsOf(tracebacks: readonly Traceback[]): Traceback[][] {
   return chains;
 }
 
-/** The row of a chain that no other line tells of; null where it is no failure. */
+/** The row of a chain that no other line reports; null if it is not a failure. */
 function ownItem(chain: readonly Traceback[], attemptAt: (line: number) => number): Item | null {
   let best: { traceback: Traceback; kind: IncidentKind; weight: number } | null = null;
   for (const traceback of chain) {
@@ -411,7 +411,8 @@ function rowOf(traceback: Traceback, kind: IncidentKind, attemptAt: (line: numbe
 // ---------------------------------------------------------------------------------------------------------------------------
 
 /**
- * One line that several formats, or a format and the grammar, know is one incident: the one who knows most tells it.
+ * One line matched by several formats, or by a format and the grammar, is one incident: the item with the most details
+ * is kept.
  */
 function joinLines(items: readonly Item[]): void {
   const byLine = new Map<number, Item[]>();
@@ -460,11 +461,11 @@ interface Group {
   last: number;
 }
 
-/** Lines of one writer that tell of one event, or of all writers where the event is everybody's. */
+/** Lines of one writer that report one event, or of all writers if the event is common to all. */
 function joinEvents(items: readonly Item[]): void {
   const sorted = items.filter(({ absorbed, event }) => !absorbed && event !== null).sort(byPlace);
   const groups = new Map<string, Group>();
-  // Groups whose writer is unknown may turn out to be anybody's.
+  // Groups with an unknown writer may join any other.
   const unknown = new Map<string, Group[]>();
   for (const item of sorted) {
     const event = item.event!;

@@ -2,14 +2,14 @@
 const SLOTS = 65_536;
 
 /**
- * Finds any of many literals in bytes in one pass (Wu–Manber over blocks of three bytes): where the bytes at the end of
- * a window of the shortest literal's length end no literal, the window moves on by up to that length less two. A log is
- * mostly lines nobody asks about; this is what makes them cost almost nothing, however many literals there are.
+ * Finds any of many literals in bytes in one pass (Wu–Manber over blocks of three bytes): if the bytes at the end of a
+ * window of the shortest literal's length end no literal, the window advances by up to that length less two. Most lines
+ * of a log contain no literal; this makes them cost almost nothing, however many literals there are.
  */
 export class LiteralScanner {
   /** Indices into the literal list of those found at the last returned position. */
   readonly found: number[] = [];
-  /** Length of the longest literal: how much of a hit may lie beyond its first byte. */
+  /** Length of the longest literal: how far a hit may extend after its first byte. */
   readonly longest: number;
   private readonly literals: readonly Uint8Array[];
   private readonly window: number;

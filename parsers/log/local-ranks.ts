@@ -1,7 +1,7 @@
 /**
- * Global ranks of writers that torchrun's prefix numbers on their node only (`[default3]:`): told by lines of the same
- * writer that name their rank, and by the launcher's footers. A log of several nodes has several writers of one number;
- * then none is told.
+ * Global ranks of writers that torchrun's prefix numbers on their node only (`[default3]:`), from lines of the same
+ * writer that name their rank and from the launcher's footers. In a log of several nodes, several writers share a
+ * number; their ranks remain unknown.
  */
 export class LocalRanks {
   /** By launch, host and number on the node; null once two ranks have claimed it. */

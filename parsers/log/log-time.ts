@@ -9,9 +9,9 @@ let lastSecond = '';
 let lastSecondUs = 0;
 
 /**
- * A printed date and time as microseconds since 1970 were it UTC: logs print local time, and nothing says of which
- * zone. Null where the date, the year or the time is missing (glog and syslog print no year). A printed zone is not
- * applied: lines of one log must stay comparable whether their logger prints it or not.
+ * A printed date and time as microseconds since 1970 as if it were UTC: logs print local time without a zone. Null if
+ * the date, the year or the time is missing (glog and syslog print no year). A printed zone is not applied: lines of
+ * one log must remain comparable whether their logger prints it or not.
  */
 export function parseLogTime(text: string | null | undefined): number | null {
   if (text === null || text === undefined) return null;

@@ -5,7 +5,7 @@
 export interface PrefixRule {
   /** Reported as `prefix:<name>` where it gave the rank. */
   readonly name: string;
-  /** The first character that is no blank; all other lines never see the rule. */
+  /** The first non-blank character; the rule is not tried on other lines. */
   readonly first: RegExp;
   /** Of rules that begin with a bracket: the character behind it. */
   readonly second?: RegExp;
@@ -25,12 +25,12 @@ const LEVEL = '(?:DEBUG|INFO|WARN|WARNING|ERROR|CRITICAL|FATAL)';
 export const SRUN_LABEL: PrefixRule = {
   name: 'srun',
   first: /[ 0-9]/,
-  // A clock is no task: `10:11:12`.
+  // A clock is not a task: `10:11:12`.
   pattern: /[ ]{0,6}(?<task>\d{1,6}): ?(?!\d\d:\d\d(?![:\d]))/y,
   identity: true,
 };
 
-/** Labels too weak to stand for themselves; a file carries one of them on most of its lines, or none. */
+/** Labels that are too weak alone; they count only if most lines of the file carry one. */
 export const LINE_LABELS: readonly PrefixRule[] = [
   SRUN_LABEL,
   // mpiexec of MPICH and Intel MPI with -prepend-rank, PALS with --label
@@ -59,7 +59,7 @@ export const PREFIX_RULES: readonly PrefixRule[] = [
     pattern: /(?:#033)?\[\d{1,3}(?:;\d{1,3}){0,4}m/y,
     identity: false,
   },
-  // What a launcher says of the stream
+  // Stream labels of a launcher
   {
     name: 'stream',
     first: /[s[]/,
@@ -155,7 +155,7 @@ export const PREFIX_RULES: readonly PrefixRule[] = [
       /\s*\((?<who>[\w.:<>-]{1,60}(?: [\w.=]{1,40})?)(?:\[rank=(?<rank>\d{1,6})\])? pid=(?<pid>\d{1,10})(?:, ip=(?<host>[\da-f.:]{1,45}))?\)[ ]?/y,
     identity: true,
   },
-  // A worker that has no name yet, and Ray's own processes.
+  // A worker without a name yet, and Ray's own processes.
   {
     name: 'ray',
     first: /\(/,

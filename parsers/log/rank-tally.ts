@@ -25,8 +25,7 @@ export class RankTally {
   countLines(bytes: Uint8Array, from: number, to: number, end: number): number {
     let count = 0;
     let at = from;
-    // Two ranks were seen: nothing further changes that the file is no one rank's, and looking costs as much as
-    // scanning.
+    // After two ranks the file is known to belong to more than one, and the search costs as much as scanning.
     for (; at < to && this.lowest >= this.highest; at += 1) {
       if (bytes[at] !== LF) continue;
       count += 1;

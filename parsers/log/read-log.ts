@@ -30,7 +30,7 @@ const LABEL_SAMPLE_BYTES = 262_144;
 
 const ASSERT_BIT = 1 << 30;
 const TRACEBACK_BIT = 1 << 29;
-/** A class of exceptions, behind which a message of the grammar may stand on the same line. */
+/** An exception class; a message of the grammar may follow it on the same line. */
 const EXCEPTION_BIT = 1 << 28;
 
 /** What the bytes are scanned for: parts of failure messages, and what the lines of a format contain. */
@@ -202,7 +202,7 @@ class LogReader {
 
   take(count: number): void {
     this.end += count;
-    // Nothing is read before there is a sample to tell a label from an enumeration.
+    // Nothing is read before there is a sample to distinguish a label from an enumeration.
     if (this.label === undefined && this.end < LABEL_SAMPLE_BYTES) return;
     const lastBreak = this.buffer.lastIndexOf(LF, this.end - 1);
     if (lastBreak >= this.position) this.work(lastBreak + 1);
@@ -241,7 +241,7 @@ class LogReader {
     }
   }
 
-  /** Whether the next line matters whatever stands in it. */
+  /** Whether the next line matters regardless of its content. */
   private get open(): boolean {
     return this.assembly.open || this.tracebacks.open || this.formats.open || this.output.explain !== undefined;
   }

@@ -15,7 +15,7 @@ export interface Squashed {
 const SPACE = /\s/;
 /** Quotes of every kind of source text and markdown; an apostrophe in `can't` goes the same way in pattern and text. */
 const DROPPED = new Set(['"', "'", '`', '*', '\\', '\u2018', '\u2019', '\u201c', '\u201d']);
-/** Comment signs, quotes, table and box borders that stand before or after the text of a line. */
+/** Comment signs, quotes, table and box borders before or after the text of a line. */
 const LEFT_EDGE = /^[\s#>|│┃]{1,64}/;
 const RIGHT_EDGE = /[\s|│┃]$/;
 /** A line at least this long that ends in a digit may have been cut inside the number by a terminal's edge. */
@@ -27,8 +27,8 @@ export const CUT = '\u0001';
 const isDigit = (code: number): boolean => code >= 48 && code <= 57;
 
 /**
- * All white space goes, except that two numbers stay apart: by a space, or, where a line ends between them, by {@link
- * CUT}, because a number may have been cut there: `13.1⏎9 GiB` is neither 9 nor 13.1.
+ * Removes all white space, but keeps two numbers separate: by a space, or, if a line ends between them, by {@link CUT},
+ * because a number may have been cut there: `13.1⏎9 GiB` is neither 9 nor 13.1.
  */
 export function squash(lines: readonly string[]): Squashed {
   const raw = lines.join('\n');

@@ -1,6 +1,6 @@
 import { LINE_LABELS, PREFIX_RULES, type PrefixRule, SRUN_LABEL } from './prefix-rules.js';
 
-/** What stood before the text of a line. */
+/** The prefix of a line. */
 export interface LinePrefix {
   /** Equal for lines of one writer; empty where nothing names the writer. */
   readonly key: string;
@@ -95,7 +95,7 @@ export function stripPrefix(text: string, label: PrefixRule | null = null): Line
   if (label !== null) apply(label);
   for (let layer = 0; layer < MOST_LAYERS; layer += 1) {
     const before = end;
-    // Only a prefix makes leading white space disappear from what follows it; the rules that may be indented say so.
+    // Leading white space is removed only after a prefix; rules that allow indentation declare it.
     while (end > 0 && (text[end] === ' ' || text[end] === '\t')) end += 1;
     if (!rulesAt(text, end).some(apply)) {
       end = before;

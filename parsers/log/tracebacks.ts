@@ -13,9 +13,9 @@ export interface Traceback {
   readonly exceptionOffset: number | null;
   readonly prefix: LinePrefix;
   readonly exception: string | null;
-  /** What the exception says, lines joined by line feeds; at most {@link MOST_MESSAGE_CHARS}. */
+  /** The exception's text, lines joined by line feeds; at most {@link MOST_MESSAGE_CHARS}. */
   readonly message: string;
-  /** The innermost frame that is no library's; null if there is none. */
+  /** The innermost frame outside libraries; null if there is none. */
   readonly frame: TracebackFrame | null;
   /** The innermost frame of all. */
   readonly innermost: TracebackFrame | null;
@@ -26,13 +26,13 @@ export interface Traceback {
   readonly chainedTo: number | null;
   /** A launcher quotes it in its footer (`traceback : Traceback …`). */
   readonly quoted: boolean;
-  /** Its own lines as ranges, header to exception; lines of other writers stand between them. */
+  /** Its own lines as ranges, header to exception; lines of other writers are between them. */
   readonly frameLines: readonly (readonly [number, number])[];
   /** The line of the exception and those its message goes on on. */
   readonly messageLines: readonly number[];
 }
 
-/** One of these stands in every header: what a scan has to look for. */
+/** Every header contains one of these: the literals to scan for. */
 export const TRACEBACK_ANCHORS: readonly string[] = ['Traceback (most recent call last)'];
 const HEADER = TRACEBACK_ANCHORS[0]!;
 
@@ -44,7 +44,7 @@ const MOST_RANGES = 64;
 /** Lines of an endless one (a recursion prints at most a thousand frames). */
 const MOST_LINES = 8192;
 export const MOST_MESSAGE_CHARS = 4000;
-/** Source lines and carets of one frame; more of them are somebody else's indented lines. */
+/** Source lines and carets of one frame; further indented lines belong to other writers. */
 const MOST_SOURCE_LINES = 24;
 const MOST_MESSAGE_LINES = 24;
 /** Lines of its writer that are none of its own before it counts as cut off. */
@@ -64,7 +64,7 @@ const NEW_RECORD =
 interface Open {
   readonly key: string;
   readonly header: Segment;
-  /** What stood before the header on its line, which the following lines repeat: a logger's words, a group's bar. */
+  /** The text before the header on its line, which the following lines repeat: a logger's words, a group's bar. */
   readonly lead: string;
   readonly quoted: boolean;
   readonly chainedTo: number | null;
@@ -94,8 +94,8 @@ interface Open {
 }
 
 /**
- * Puts tracebacks together: each writer (by prefix) has its own, so that interleaved ranks do not mix; those of writers
- * without any prefix are told apart by their frames, which are the same on every rank, in the same order. Feed every
+ * Assembles tracebacks: each writer (by prefix) has its own, so that interleaved ranks do not mix. Those of writers
+ * without a prefix are distinguished by their frames, which are the same on every rank, in the same order. Feed every
  * segment while {@link open}.
  */
 export class TracebackAssembly {
@@ -112,7 +112,7 @@ export class TracebackAssembly {
     this.emit = emit;
   }
 
-  /** Whether the next line matters whatever stands in it. */
+  /** Whether the next line matters regardless of its content. */
   get open(): boolean {
     return this.count > 0 || this.chains.size > 0;
   }
@@ -155,7 +155,7 @@ export class TracebackAssembly {
   private begin(segment: Segment, key: string): void {
     const at = segment.text.indexOf(HEADER);
     let lead = at < 0 ? '' : segment.text.slice(0, at);
-    // `  + Exception Group Traceback`: its lines begin with a bar where the plus stands.
+    // `  + Exception Group Traceback`: its lines begin with a bar in the column of the plus.
     if (lead.endsWith('Exception Group ')) lead = lead.slice(0, -'Exception Group '.length).replace(/\+ ?$/, '| ');
     const quoted = /traceback\s{0,3}:\s{0,3}$/.test(lead);
     if (quoted) lead = /^\s{0,64}/.exec(lead)![0];
@@ -220,7 +220,7 @@ export class TracebackAssembly {
       return;
     }
     if (text.trim() === '' || /^\s/.test(text)) {
-      // Source of the frame, carets, `[Previous line repeated …]`. It stands right behind its frame.
+      // Source of the frame, carets, `[Previous line repeated …]`. They directly follow their frame.
       const open = going.reduce((a, b) => (b.touched >= a.touched ? b : a));
       if (text.trim() === '') return;
       open.sinceFrame += 1;

@@ -10,10 +10,7 @@ import type { EnvFinding } from '../../src/model/log-rows.js';
 export type Cell = number | bigint | string | null;
 export type Row = Readonly<Record<string, Cell>>;
 
-/**
- * META_DATA_CAPTURE: options that say what the capture can and cannot show. Some stand per process, as
- * `PROCESS_0:NAME`.
- */
+/** META_DATA_CAPTURE: options that determine what the capture can show. Some are per process, as `PROCESS_0:NAME`. */
 const KEPT_OPTIONS: ReadonlySet<string> = new Set([
   'CAPTURE_EVENT_TYPE',
   'START_TRIGGER',
@@ -52,7 +49,7 @@ export interface Capture {
   /** Variables worth keeping, of the launched process. */
   readonly env: readonly EnvFinding[];
   readonly rank: { readonly rank: number; readonly origin: string } | null;
-  /** Whether `--cuda-memory-usage` was on; null where nothing says it. */
+  /** Whether `--cuda-memory-usage` was on; null if unknown. */
   readonly memoryEvents: boolean | null;
   readonly graphTrace: string | null;
 }
@@ -130,7 +127,7 @@ export function readExportFacts(rows: Iterable<Row>): ExportFacts {
 export interface ReportClock {
   /** To be taken from every time of the export, so that 0 is the start of the collection. */
   readonly shiftNs: bigint;
-  /** To be added to a time so shifted to get UTC; null where nothing tells. */
+  /** To be added to a time so shifted to get UTC; null if unknown. */
   readonly offsetNs: bigint | null;
   readonly origin: string | null;
 }

@@ -23,7 +23,7 @@ export interface ColumnMap {
 
 const { integer: INTEGER, real: REAL } = CELL;
 
-/** A 64-bit integer as it stands. What is missing becomes NULL, or 0 in a column that cannot be NULL. */
+/** A 64-bit integer unchanged. A missing value becomes NULL, or 0 in a column that cannot be NULL. */
 export function wide(name: string, options: { readonly orZero?: boolean; readonly isText?: boolean } = {}): ColumnMap {
   const missingHigh = options.orZero === true ? 0 : NULL_HIGH;
   return {

@@ -22,7 +22,7 @@ function asBits(id: Id): bigint | null {
   return BigInt.asUintN(64, BigInt(id));
 }
 
-/** What a program is called, without the directory it lies in: that is the user's. */
+/** Name of a program without its directory, which is private to the user. */
 export function programName(command: string | null): string | null {
   return command?.split('/').at(-1) || command;
 }
@@ -33,8 +33,8 @@ export function withoutDirectories(message: string): string {
 }
 
 /**
- * Variables of the launched process, as those of any other dump of an environment. An export has no lines: they stand
- * at its beginning.
+ * Variables of the launched process, like those of any other environment dump. An export is not divided into lines:
+ * their place is its beginning.
  */
 export function emitEnvironment(
   sink: RowSink,

@@ -1,4 +1,7 @@
-/** The large tables of an export, copied column by column, with what they say of texts and processes on the way. */
+/**
+ * The large tables of an export, copied column by column. The texts and processes that they name are collected at the
+ * same time.
+ */
 import { NULL_HIGH } from '../../src/model/columns.js';
 import { NSYS_LAYOUTS } from '../../src/model/nsys-rows.js';
 import { packTexts } from '../../src/model/packed-texts.js';
@@ -13,7 +16,7 @@ import { cutText, RowTexts, UsedTexts } from './text-numbers.js';
 export class EventTables {
   /** Texts that rows name. */
   readonly used = new UsedTexts();
-  /** Texts that stand in rows; to be flushed after the last table. */
+  /** Texts inside rows; to be flushed after the last table. */
   readonly rowTexts: RowTexts;
   /** By process, the tables in which it did something. */
   readonly pids = new Map<number, Set<string>>();
@@ -36,12 +39,12 @@ export class EventTables {
   /** Whether the export has the table, in a form that is known. */
   async read(map: TableMap): Promise<boolean> {
     const table = this.scans.tables.get(map.table);
-    // Without columns it cannot be read at all; why is told where its rows are counted.
+    // A table without columns cannot be read; the reason is reported where its rows are counted.
     if (table === undefined || table.columns.length === 0) return false;
     const present = new Map(table.columns.map(({ name }) => [name, name]));
     for (const name of map.needs) {
       if (present.has(name)) continue;
-      // An export of another age, or a table of somebody's own with this name: the rest is of use without it.
+      // An export of another version, or a user's table with this name: the other tables are still useful.
       const text = `the table ${map.table} has no column ${name}, so it was not read`;
       this.sink.note({ kind: 'nsys_table_unknown', severity: 'warning', text });
       return false;
@@ -97,7 +100,7 @@ export class EventTables {
     return true;
   }
 
-  /** Texts of the rows themselves, as numbers. `alone`: there is no other source, so that a row without one is NULL. */
+  /** Texts of the rows themselves, as numbers. `alone`: the only source, so that a row without a text is NULL. */
   private fillTexts(
     source: CellColumn | undefined,
     rows: number,

@@ -1,4 +1,4 @@
-/** Lines of a stream of JSON objects, with their places; a line too long for one string is told and passed over. */
+/** Lines of a stream of JSON objects, with their places; a line too long for one string is reported and skipped. */
 import type { ByteSource } from '../../src/model/parser.js';
 import { MIB } from '../../src/model/units.js';
 
@@ -9,10 +9,10 @@ export interface TextLine {
   readonly offset: number;
 }
 
-/** The first line holds every string of the report; beyond this it is no report. */
+/** The first line contains every string of the report; a longer one is not a report. */
 export const MOST_LINE_BYTES = 256 * MIB;
 
-/** `onLong` is told of lines that were passed over. */
+/** Calls `onLong` for lines that were skipped. */
 export async function* readLines(
   source: ByteSource,
   progress: ((bytes: number) => void) | undefined,

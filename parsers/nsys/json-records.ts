@@ -23,15 +23,13 @@ export interface JsonObject {
   readonly [key: string]: JsonValue | undefined;
 }
 
-/**
- * Asks for the number of a text: of one in the string table (by its index there), or of one that stands in the record.
- */
+/** Gives the number of a text: of one in the string table (by its index there), or of one inside the record. */
 export interface TextNumbers {
   indexed(value: JsonValue | undefined): number | null;
   own(value: JsonValue | undefined): number | null;
 }
 
-/** A row, and the table of the SQL exports that it would stand in. */
+/** A row, and the table of the SQL exports that it belongs to. */
 export interface JsonRow {
   readonly table: string;
   readonly kind: NsysKind;
@@ -305,7 +303,7 @@ export function integer(value: JsonValue | undefined): bigint | null {
   return wide < -(2n ** 63n) || wide >= 2n ** 64n ? null : wide;
 }
 
-/** A time is a number, or an object that says of which clock it is. */
+/** A time is a number, or an object that names its clock. */
 export function time(value: JsonValue | undefined): bigint | null {
   return integer(object(value)?.['Time'] ?? (object(value) === undefined ? value : undefined));
 }

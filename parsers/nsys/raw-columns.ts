@@ -1,6 +1,6 @@
 /**
- * Columns of a table as they stand in the export. What does not fit the type that a column declares is NULL, or its
- * text; blobs are NULL.
+ * Columns of a table as in the export. A value that does not fit its column's declared type is NULL, or its text; blobs
+ * are NULL.
  */
 import type { RawColumn } from '../../src/model/parser.js';
 import { CELL, type CellColumn, rawTypeOf } from '../../src/model/table-source.js';
@@ -44,7 +44,7 @@ function asText(column: CellColumn, row: number): string | undefined {
   }
 }
 
-/** A 64-bit integer as it stands. */
+/** A 64-bit integer, unchanged. */
 export function integerAt(column: CellColumn, row: number): bigint {
   return (BigInt(column.bits[row * 2 + 1]! | 0) << 32n) | BigInt(column.bits[row * 2]!);
 }

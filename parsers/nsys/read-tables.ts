@@ -16,7 +16,7 @@ import { TABLE_MAPS } from './table-maps.js';
 import { TableScans } from './table-scans.js';
 import { cutText, TEXTS_AT_ONCE } from './text-numbers.js';
 
-/** Notes of data quality; a capture that lost events says so once or twice. */
+/** Notes of data quality; a capture that lost events reports it once or twice. */
 const MOST_DIAGNOSTICS = 2_000;
 
 /**
@@ -35,8 +35,8 @@ const PRIVATE_TABLES: ReadonlySet<string> = new Set([
 const ENVIRONMENT_LINE = /^[A-Za-z_]\w*(?:\(\))?=/;
 
 /**
- * @throws {MbfError} MBF2703 if these are not the tables of an export, MBF2701 if it cannot be told because their list
- * is damaged.
+ * @throws {MbfError} MBF2703 if these are not the tables of an export, MBF2701 if this is unknown because their list is
+ * damaged.
  */
 export async function readTables(
   source: TableSource,
@@ -93,7 +93,7 @@ export async function readTables(
     clockOrigin: clock.origin,
     durationNs: bits64(duration),
     host: hostName,
-    // Rows prove it; an option may stand for another process of the capture.
+    // Rows prove it; an option may belong to another process of the capture.
     memoryEventsCollected: memoryRows > 0 ? true : capture.memoryEvents,
     graphTrace: capture.graphTrace,
     isPartial: exported.isPartial,
@@ -120,7 +120,7 @@ function checkTables(tables: ReadonlyMap<string, SourceTable>, problem: TableSou
   throw new MbfError('MBF2703', `is a database, but not an export of Nsight Systems: ${list}`);
 }
 
-/** What an export says of itself and of the machine, its texts, and its tables as they stand. */
+/** Metadata of an export and of the machine, its texts, and its raw tables. */
 class FactReader {
   /** Tables whose rows are in the store. */
   readonly read = new Set<string>();
@@ -219,9 +219,7 @@ class FactReader {
     }
   }
 
-  /**
-   * The texts that rows name. They stand in a table of their own, so they are read after everything that names them.
-   */
+  /** The texts that rows name. They are in a separate table, so they are read after everything that names them. */
   async texts(): Promise<void> {
     this.events.rowTexts.flush();
     await this.findPrivateTexts();
@@ -263,7 +261,7 @@ class FactReader {
     });
   }
 
-  /** Every table as it stands, but for those that carry what is the job's own business. */
+  /** Every raw table except those with private data of the job. */
   async allTables(): Promise<void> {
     await this.findPrivateTexts();
     for (const table of this.scans.tables.values()) if (!PRIVATE_TABLES.has(table.name)) await this.copyTable(table);

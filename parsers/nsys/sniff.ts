@@ -18,7 +18,8 @@ export function sniff({ bytes, name }: Head): Sniff {
     if (NAME.test(name)) return { score: 0.6, why: 'SQLite, and named as Nsight Systems names its exports' };
     return { score: 0, why: 'SQLite without a table of Nsight Systems in its first pages' };
   }
-  // An encrypted or damaged database has no header; whoever calls it an export should hear why it is not read.
+  // An encrypted or damaged database lacks the header; a user who names it as an export should get the reason for its
+  // rejection.
   if (NAME.test(name) && /[^\t\n\r\x20-\x7e]/.test(text.slice(0, 100))) {
     return { score: 0.3, why: 'named as Nsight Systems names its exports, but without the header of SQLite' };
   }

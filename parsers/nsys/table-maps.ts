@@ -23,7 +23,7 @@ export interface TableMap {
   readonly kind: NsysKind;
   /** Columns of the layout, by name; `source_id` and `seq` are filled by the reader, and so is what `special` names. */
   readonly columns: Readonly<Record<string, ColumnMap>>;
-  /** Columns without which a row says nothing: an export whose table lacks one is another format. */
+  /** Columns without which a row is useless: an export whose table lacks one is another format. */
   readonly needs: readonly string[];
 }
 
@@ -67,7 +67,7 @@ export const TABLE_MAPS: readonly TableMap[] = [
       start_ns: needed('start'),
       ...ON_DEVICE,
       operation: labelled('memoryOperationType', MEMORY_OPERATIONS, 'other', 'other'),
-      // Exports before 2022 have no memKind: their events were all of device memory.
+      // Exports before 2022 lack memKind: all their events concern device memory.
       kind: labelled('memKind', MEMORY_KINDS, 'unknown', 'device'),
       address: wide('address'),
       bytes: needed('bytes'),
@@ -212,7 +212,7 @@ export const TABLE_MAPS: readonly TableMap[] = [
   library('UCP_EVENTS', 'ucx'),
 ];
 
-/** Texts that stand in the row itself. Where the cell is NULL, what the column map gave stays. */
+/** Texts inside the row itself. If the cell is NULL, the value of the column map is kept. */
 export const ROW_TEXTS: Readonly<Record<string, { readonly from: string; readonly to: string }>> = {
   NVTX_EVENTS: { from: 'text', to: 'text_id' },
   CUDA_GPU_MEMORY_USAGE_EVENTS: { from: 'name', to: 'name_id' },

@@ -6,7 +6,7 @@ import type { CellBatch, SourceTable, TableSource } from '../../src/model/table-
 import type { Cell, Row } from './capture.js';
 import { cell } from './cells.js';
 
-/** Rows of a small table; more say nothing that matters and may be an attack. */
+/** Rows of a small table; more rows add nothing and may be an attack. */
 const MOST_SMALL_ROWS = 200_000;
 
 export class TableScans {

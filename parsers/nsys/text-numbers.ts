@@ -1,4 +1,4 @@
-/** Which of an export's texts its rows name, and numbers for the texts that stand in the rows themselves. */
+/** Which of an export's texts its rows name, and numbers for the texts inside the rows themselves. */
 import type { NsysText } from '../../src/model/nsys-rows.js';
 
 /** Numbers up to here are kept as bits; the exporter counts from 0, and 16M texts are more than any report has. */
@@ -79,7 +79,7 @@ export class RowTexts {
 
 /** Texts per message. */
 export const TEXTS_AT_ONCE = 2048;
-/** Longer texts are cut: names of kernels with all their template arguments reach 200 KB, and nobody reads them. */
+/** Longer texts are cut: names of kernels with all their template arguments reach 200 KB. */
 const MOST_TEXT_CHARS = 16_384;
 
 export function cutText(text: string): string {

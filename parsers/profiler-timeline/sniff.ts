@@ -6,7 +6,7 @@ const NAME = /(?:^|[._-])(?:raw|mem(?:ory)?|timeline)(?=[._-])[^/]*\.json$/i;
 const RAW =
   /^\s{0,64}\[\s{0,8}\[\s{0,8}(?:-1|\d{1,19}),\s{0,8}[1-4],\s{0,8}-?\d{1,16},\s{0,8}[0-7]\s{0,8}\]\s{0,8}(?:,\s{0,8}\[\s{0,8}-?\d|\]\s{0,64}$)/;
 const LISTS = /^\s{0,64}\[\s{0,8}\[\s{0,8}-?\d/;
-/** Behind the times: the first row of sums, which begins with a 0 that stands for nothing but the plot's baseline. */
+/** Follows the times: the first row of sums, which begins with a 0 for the plot's baseline. */
 const SUMS = /^\]\s{0,8},\s{0,8}\[\s{0,8}\[\s{0,8}0\s{0,8},/;
 const EMPTY = /^\s{0,64}\[\s{0,8}(?:\[\s{0,8}\]\s{0,8},\s{0,8}\[\s{0,8}\]\s{0,8})?\]\s{0,64}$/;
 /** 2001 in microseconds: what a list of times begins with. */

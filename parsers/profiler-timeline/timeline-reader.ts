@@ -1,7 +1,7 @@
 /**
- * The two JSON forms of a memory timeline, told apart while reading: a raw timeline is a list of events of four
- * numbers, the other a list of two lists, times and sums. Rows leave as columns; what is kept in memory are the times
- * of the second form, 8 bytes a point.
+ * The two JSON forms of a memory timeline, distinguished while reading: a raw timeline is a list of events of four
+ * numbers, the other a list of two lists, times and sums. Rows are emitted as columns; only the times of the second
+ * form are kept in memory, 8 bytes per point.
  */
 import { ColumnBatch, NULL_U8, putI64, putNullI64 } from '../../src/model/columns.js';
 import { MbfError } from '../../src/model/errors.js';
@@ -13,7 +13,7 @@ const BATCH_ROWS = 16_384;
 export const MOST_POINTS = 16_777_216;
 /** `ordinal` is a 32-bit column. */
 const MOST_EVENTS = 2 ** 31 - 2;
-/** A petabyte is no device's, and the sums of all categories stay exact below it. */
+/** Larger than any device's memory (1 PiB), and sums of all categories below it are exact. */
 const MOST_BYTES = 2 ** 50;
 const NS_PER_US = 1000n;
 const MOST_TIME = 2n ** 63n - 1n;
@@ -71,7 +71,7 @@ export class TimelineReader {
       if (this.form === 'undecided' && this.lists === 2) this.settle('sums');
       if (this.form !== 'sums' || this.lists !== 2) this.odd('a list inside an event');
     } else if (this.depth > 3) this.odd('lists nested four deep');
-    // The first list stays until the second tells what it was.
+    // The first list is kept until the second determines its form.
     if (!(this.form === 'undecided' && this.lists === 2)) this.numbers.length = 0;
   }
 
@@ -173,7 +173,7 @@ export class TimelineReader {
         changed = true;
       }
     }
-    // Without a row there would be no such point, and the last one ends the time span.
+    // Without a row the point would be missing, and the last one ends the time span.
     if (!changed) this.row(timeNs, NULL_U8, 0, 0);
     this.entries += 1;
     numbers.length = 0;

@@ -1,4 +1,4 @@
-/** Lines of JSON, each the figures of one step: whose they are, told by the keys of the first. */
+/** Lines of JSON, each the figures of one step. The keys of the first line identify the writer. */
 
 export type LineForm = 'wandb-history' | 'llamafactory' | 'verl';
 
@@ -7,9 +7,9 @@ export interface LineShape {
   readonly why: string;
   readonly step: string;
   readonly time: string | null;
-  /** The member that holds the figures; null where they stand beside the step. */
+  /** The member that contains the figures; null if they are at the level of the step. */
   readonly data: string | null;
-  /** Members that are no figures. */
+  /** Members that are not figures. */
   readonly without: ReadonlySet<string>;
 }
 
@@ -57,7 +57,7 @@ function isNumber(value: unknown): boolean {
   return typeof value === 'number';
 }
 
-/** Null: nobody's that this version knows. */
+/** Null: no writer known to this version. */
 export function shapeOfLine(row: unknown): LineShape | null {
   return isRecord(row) ? (SHAPES.find(({ fits }) => fits(row)) ?? null) : null;
 }

@@ -1,7 +1,7 @@
 /**
- * JSON as Python writes it, made JSON: `NaN`, `Infinity` and `-Infinity` outside of texts become texts of the same
- * length, so that every offset stays. Python's `json` writes them unless told otherwise, and a loss is NaN when it
- * matters.
+ * Converts JSON as Python writes it to valid JSON: `NaN`, `Infinity` and `-Infinity` outside of texts become texts of
+ * the same length, so that every offset is unchanged. Python's `json` writes them by default, and a NaN loss is the
+ * important case.
  */
 import type { ByteSource } from '../../src/model/parser.js';
 
@@ -9,7 +9,7 @@ import type { ByteSource } from '../../src/model/parser.js';
 export const NAN_TEXT = '\u007f';
 
 const WORDS: readonly { readonly word: Buffer; readonly instead: Buffer }[] = [
-  // `"NaN"` is longer; a text of one character that nobody writes stands for it.
+  // `"NaN"` is longer; an unused text of one character replaces it.
   { word: Buffer.from('NaN'), instead: Buffer.from(`"${NAN_TEXT}"`) },
   { word: Buffer.from('-Infinity'), instead: Buffer.from('"-inf"   ') },
   { word: Buffer.from('Infinity'), instead: Buffer.from('"inf"   ') },

@@ -9,7 +9,7 @@ const CHUNK_BYTES = 256 * 1024;
 /** A row of W&B with ten thousand columns has 200 KB; a quote that does not end would swallow the rest. */
 const MOST_ROW_BYTES = 4 * 1024 * 1024;
 
-/** Reads a table of scalars, see FORMAT.md. Throws if it has no row. */
+/** Reads a table of scalars, see FORMAT.md. Throws if it contains no row. */
 export async function readTable(source: ByteSource, sink: RowSink, context: ParseContext): Promise<void> {
   const reader = new TableReader(sink, context.name);
   const parser = parse({

@@ -1,4 +1,4 @@
-/** Where the readers of this room put what they find: figures into rows, W&B's system metrics into gauges. */
+/** Output of the readers of this folder: figures into rows, W&B's system metrics into gauges. */
 import type { LogPlace } from '../../src/model/log-rows.js';
 import type { RowSink } from '../../src/model/parser.js';
 import { FRACTION_BITS, halfUnit } from '../../src/text/scalars/half-unit.js';

@@ -14,7 +14,7 @@ const CURVE =
   /^\s{0,64}\[\s{0,16}\[\s{0,16}1\d{9}(?:\.\d{0,20})?,\s{0,16}-?\d{1,15},\s{0,16}(?:-?[\d.]{1,40}(?:e[+-]?\d{1,4})?|"?NaN"?|"?-?Infinity"?)\s{0,16}\](?:\s{0,16}[,\]]|\s{0,64}$)/i;
 const HISTORY = /"log_history"\s{0,16}:\s{0,16}\[/;
 const TRAINER = /"(?:global_step|best_metric|is_world_process_zero|total_flos)"\s{0,16}:/;
-/** Data that is only called so; MLflow's files have no ending of this kind. */
+/** Endings of files that are not tables of scalars; MLflow's files have none of them. */
 const OTHER_NAME = /\.(?:log|out|err|txt|py|md)$/i;
 /** Whose other files a parser of its own reads. */
 const WANDB_FILE = /(?:^|[._-])wandb-(?:summary|metadata|events)/i;

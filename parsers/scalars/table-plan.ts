@@ -1,6 +1,6 @@
 /**
- * Which columns of a table of scalars mean what, told by its header and, where a header has no name for the figure, by
- * the file's.
+ * Which columns of a table of scalars mean what, by its header or, if the header does not name the figure, by the file
+ * name.
  */
 import { findScalarName } from '../../src/text/scalars/find-scalar-name.js';
 
@@ -22,7 +22,7 @@ export interface TablePlan {
   readonly countsFrom: 0 | 1 | undefined;
   /** Values went through floats of four bytes. */
   readonly isFloat32: boolean;
-  /** Runs that the table holds side by side; one where nothing says otherwise. */
+  /** Number of runs in the table, in adjacent columns; 1 by default. */
   readonly runs: number;
 }
 

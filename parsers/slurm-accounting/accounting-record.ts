@@ -12,7 +12,7 @@ export interface AccountingRecord {
   readonly name?: string | undefined;
   /** As {@link parseState} knows it. */
   readonly state: string | null;
-  /** As printed, with what stands behind it. */
+  /** As printed, with the text after it. */
   readonly stateText: string;
   /** Exit code, negative for a signal. */
   readonly exitCode: number | null;
@@ -33,7 +33,7 @@ export interface AccountingRecord {
   readonly maxRss?: Size | undefined;
   readonly maxRssNode?: string | undefined;
   readonly aveRss?: Size | undefined;
-  /** Sum of the maxima of all tasks, of the step where it is largest: what seff tells instead of {@link maxRss}. */
+  /** Sum of the maxima of all tasks, of the step where it is largest: seff prints it instead of {@link maxRss}. */
   readonly summedRss?: Size | undefined;
   readonly maxVmSize?: Size | undefined;
   readonly gpuMem?: Size | undefined;

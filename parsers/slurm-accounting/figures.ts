@@ -28,7 +28,7 @@ export function parseSize(text: string): Size | null {
 }
 
 export interface RequestedMemory extends Size {
-  /** Until 20.11 a letter said what it is for; since 21.08 it is the whole job's, over all nodes. */
+  /** Until 20.11 a letter gives the unit it is per; since 21.08 it is for the whole job, over all nodes. */
   readonly per: 'node' | 'cpu' | 'job';
 }
 
@@ -62,7 +62,7 @@ export function parseTres(text: string): ReadonlyMap<string, string> {
   return map;
 }
 
-/** How many nodes `node[1-3,7]` or `a1,b[2-3]` names; null where it cannot be told. */
+/** How many nodes `node[1-3,7]` or `a1,b[2-3]` names; null if unknown. */
 export function countNodes(list: string): number | null {
   if (list === '' || list.length > 16_384 || /none assigned/i.test(list)) return null;
   let count = 0;

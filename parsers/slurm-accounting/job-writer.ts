@@ -59,7 +59,7 @@ export class JobWriter {
     this.failure(group, job);
   }
 
-  /** One incident for all records of a job: the state that tells most, where it was first met. */
+  /** One incident for all records of a job: the most specific state, at its first record. */
   private failure(group: readonly AccountingRecord[], job: AccountingRecord | undefined): void {
     let cause: AccountingRecord | null = null;
     for (const record of group) {
@@ -67,7 +67,7 @@ export class JobWriter {
       // Slurm cancels what is left of a job that is done.
       if (record.step !== null && record.state === 'CANCELLED' && job !== undefined && job.state !== 'CANCELLED')
         continue;
-      // Of equals a step says more than the job it belongs to, but `extern` is nobody's program.
+      // Of equals a step is more specific than its job, but `extern` is not a user's program.
       const isStronger =
         cause === null ||
         weightOf(record.state) < weightOf(cause.state!) ||

@@ -114,7 +114,7 @@ function described(record: Omit<AccountingRecord, 'text'>, value: unknown): stri
   return `job ${id}: "state": ${states}${reason}, "exit_code": ${exit}`.slice(0, MOST_TEXT);
 }
 
-/** A number, plain or with the words around it that say whether there is one. */
+/** A number, plain or in an object that states whether it is set. */
 function numberOf(value: unknown): number | undefined {
   if (typeof value === 'number') return Number.isFinite(value) ? value : undefined;
   if (member(value, 'set') !== true || member(value, 'infinite') === true) return undefined;

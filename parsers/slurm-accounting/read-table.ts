@@ -23,7 +23,7 @@ const MOST_CELL = 4096;
 
 export interface TableShape {
   readonly names: readonly string[];
-  /** Columns of fixed width, by the dashes below the header; null where `|` stands between them. */
+  /** Columns of fixed width, by the dashes below the header; null if `|` separates them. */
   readonly spans: readonly (readonly [number, number])[] | null;
 }
 
@@ -42,7 +42,7 @@ export function parsableHeader(line: string): TableShape | null {
   return isHeader(names) ? { names, spans: null } : null;
 }
 
-/** A header of fixed columns, with the line of dashes that tells where they are. */
+/** A header of fixed columns, with the line of dashes that gives their positions. */
 export function fixedHeader(line: string, dashes: string): TableShape | null {
   if (line.length > 8192 || !/^\s{0,8}-{3,400}(?: -{2,400}){0,256}\s{0,8}$/.test(dashes)) return null;
   const spans = [...dashes.matchAll(/-{1,400}/g)].map((match): [number, number] => [
@@ -59,8 +59,8 @@ function isHeader(names: readonly string[]): boolean {
 }
 
 /**
- * The columns of parsable rows without their header (`sacct -n`): only the job, its state and its exit code tell
- * themselves. Null where they do not in all of the rows.
+ * The columns of parsable rows without their header (`sacct -n`): only the job, its state and its exit code are
+ * recognisable. Null unless they are in all of the rows.
  */
 export function guessShape(lines: readonly string[]): TableShape | null {
   const rows = lines.map((line) => line.split('|', MOST_COLUMNS));
@@ -80,7 +80,7 @@ export function guessShape(lines: readonly string[]): TableShape | null {
 
 /** Rows of `sacct`, of which lines before the header and headers that come again are none. */
 export class TableReader {
-  /** Lines that are no rows. */
+  /** Lines that are not rows. */
   foreign = 0;
   foreignAt: { readonly line: number; readonly offset: number } | null = null;
   cutAt: { readonly line: number; readonly offset: number } | null = null;

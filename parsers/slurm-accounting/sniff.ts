@@ -14,7 +14,7 @@ export interface Recognised extends Sniff {
 
 const SURE = 0.97;
 const LIKELY = 0.95;
-/** Share of lines that may be no rows. */
+/** Allowed share of lines that are not rows. */
 const MOST_FOREIGN = 0.1;
 const MOST_BEFORE = 4;
 

@@ -1,9 +1,9 @@
 import type { IncidentKind } from '../../src/model/vocabulary.js';
 
 /**
- * States of jobs and steps as sacct prints them, and what kind of failure they are; null: none, or not one yet.
- * CANCELLED and PREEMPTED are `other`, as in logs (`parsers/log/failures/schedulers.ts`): somebody's decision, not a
- * fault. Upstream: slurm.schedmd.com/job_state_codes.html.
+ * States of jobs and steps as sacct prints them, with their kind of failure; null: none, or not one yet. CANCELLED and
+ * PREEMPTED are `other`, as in logs (`parsers/log/failures/schedulers.ts`): a decision, not a fault. Upstream:
+ * slurm.schedmd.com/job_state_codes.html.
  */
 const STATES: Readonly<Record<string, IncidentKind | null>> = {
   OUT_OF_MEMORY: 'host_oom',
@@ -29,7 +29,7 @@ const STATES: Readonly<Record<string, IncidentKind | null>> = {
   STOPPED: null,
 };
 
-/** How much each tells of why a job ended; the first that one of its records has is its cause. */
+/** States by how specific they are about why a job ended; the first that one of its records has is its cause. */
 const BY_WEIGHT = [
   'OUT_OF_MEMORY',
   'NODE_FAIL',
@@ -62,7 +62,7 @@ export function failureOf(state: string): IncidentKind | null {
   return STATES[state] ?? null;
 }
 
-/** Lower is stronger; of a state that is no failure, Infinity. */
+/** Lower is stronger; Infinity for a state that is not a failure. */
 export function weightOf(state: string): number {
   const at = BY_WEIGHT.indexOf(state);
   return at < 0 ? Number.POSITIVE_INFINITY : at;

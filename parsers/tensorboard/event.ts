@@ -26,7 +26,7 @@ export interface SummaryValue {
   readonly tag: string;
   readonly simple: number | undefined;
   readonly tensor: Range | undefined;
-  /** Empty where nothing is said, as in every summary of a tag but the first. */
+  /** Empty if not stated, as in every summary of a tag but the first. */
   readonly plugin: string;
   readonly pluginContent: Range | undefined;
   /** An image, a histogram or audio in its own field. */
@@ -36,7 +36,7 @@ export interface SummaryValue {
 /** Of a name; names are remembered, and a record may be all name. */
 const MOST_TAG_BYTES = 2048;
 
-/** A message that is no event: its checksum is right, so that it was written so. */
+/** A message that is not an event: its checksum is right, so that it was written so. */
 export class Malformed extends Error {}
 
 export function range(pbf: PbfReader, end: number): Range {
@@ -63,7 +63,7 @@ export function readText(pbf: PbfReader, end: number, mostBytes = Number.POSITIV
   return Buffer.from(pbf.buf.buffer, pbf.buf.byteOffset + start, bytes).toString('utf8');
 }
 
-/** Throws if the data is no event. */
+/** Throws if the data is not an event. */
 export function readEvent(pbf: PbfReader): Event {
   let wallTime = 0;
   let step = 0;

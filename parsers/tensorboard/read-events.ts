@@ -13,7 +13,7 @@ import { type RecordsRead, type RecordVisitor, readRecords } from './record-read
 import { readScalarTensor, readTextTensor } from './tensor.js';
 import { TextSettings } from './text-settings.js';
 
-/** Names whose plugin is remembered: only the first summary of a name has to say it. */
+/** Names whose plugin is remembered: only the first summary of a name states it. */
 const MOST_PLUGINS = 65_536;
 const SCALARS_PLUGIN = 'scalars';
 const TEXT_PLUGIN = 'text';

@@ -63,7 +63,7 @@ export async function readRecords(
   let firstLost: number | null = null;
   let damages = 0;
   let cut: RecordsRead['cut'] = null;
-  /** Inside a stretch that is no record: it counts as one damage. */
+  /** Inside a range without valid records: it counts as one damage. */
   let lost = false;
   const lose = (bytes: number): void => {
     if (!lost) damages += 1;
@@ -91,7 +91,7 @@ export async function readRecords(
         visitor.record(data, whole, offset);
         window.skip(total);
       } else {
-        // Its length holds, so that the next record is where it says; unless that was the damage, and records stand
+        // Its length is valid, so the next record is at that distance; unless the length is the damage, and records are
         // inside.
         const isNext = (await window.has(total + HEAD_BYTES)) && fitsLength(window.bytes, window.at + total);
         const step = isNext || window.left === total ? total : 1;
@@ -125,7 +125,7 @@ export async function readRecords(
   return { whole, longRecords, longBytes, lostBytes, firstLost, damages, cut, bytes: window.position + window.left };
 }
 
-/** After damage, a rest is only the beginning of a record if its length says so. */
+/** After damage, a remainder is the beginning of a record only if its length fits. */
 function fitsLengthNear(window: Window): boolean {
   return window.left >= HEAD_BYTES && fitsLength(window.bytes, window.at);
 }
@@ -168,7 +168,7 @@ class Window {
     this.at += count;
   }
 
-  /** The next index behind `at` at which a length fits, or from which on too few bytes are there to tell. */
+  /** The next index from `at` on at which a length fits, or from which too few bytes remain to check. */
   find(): number {
     const last = this.end - HEAD_BYTES;
     let at = this.at + 1;

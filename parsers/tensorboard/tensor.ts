@@ -115,7 +115,7 @@ function elementsOf(pbf: PbfReader, shape: Range): number {
   return elements;
 }
 
-/** Undefined if it is no number alone. */
+/** Undefined if it is not a single number. */
 export function readScalarTensor(pbf: PbfReader, where: Range): TensorValue | undefined {
   const { type, elements, content, first } = readTensor(pbf, where, 0);
   if (elements !== 1) return undefined;

@@ -1,8 +1,8 @@
 /**
  * Settings among the text summaries. Megatron-LM writes every argument as a text of its own, named like the argument
- * (`megatron/training/initialize.py`, `write_args_to_tensorboard`); Hugging Face writes its arguments and the
- * model's configuration as two JSON documents, `args` and `model_config` (`integrations/integration_utils.py`,
- * `TensorBoardCallback`). Other texts are samples of what a model says: nothing of them is kept.
+ * (`megatron/training/initialize.py`, `write_args_to_tensorboard`); Hugging Face writes its arguments and the model's
+ * configuration as two JSON documents, `args` and `model_config` (`integrations/integration_utils.py`,
+ * `TensorBoardCallback`). Other texts are samples of a model's output and are not kept.
  */
 import { configFinding, isKnownConfigKey, normaliseConfigValue } from '../../src/knowledge/config-keys.js';
 import { readLiteral } from '../../src/model/literal.js';
@@ -32,7 +32,7 @@ export class TextSettings {
   /** Texts of which nothing was kept. */
   passed = 0;
   private readonly emit: Emit;
-  /** What torchrun told the process; see {@link writer}. */
+  /** Ranks and sizes that torchrun passed to the process; see {@link writer}. */
   private readonly position = new Map<string, number>();
   private readonly known = new Set<string>();
   /** Until enough names are known to be settings; null from then on. */
@@ -66,8 +66,8 @@ export class TextSettings {
   }
 
   /**
-   * Which rank wrote the file, where its arguments say it as Megatron-LM's do: `rank`, `local_rank` and `world_size`
-   * side by side. A `rank` alone may be a LoRA's.
+   * Rank that wrote the file, if its arguments contain `rank`, `local_rank` and `world_size` together, as Megatron-LM's
+   * do. A `rank` alone may be a LoRA's.
    */
   get writer(): number | null {
     const [rank, local, world] = POSITION.map((name) => this.position.get(name));

@@ -1,4 +1,4 @@
-/** A window that slides over a byte stream, and errors that know where in the stream they stand. */
+/** A window that slides over a byte stream, and errors with their position in the stream. */
 import { type ErrorCode, MbfError } from '../../src/model/errors.js';
 import type { ByteSource } from '../../src/model/parser.js';
 
@@ -10,13 +10,13 @@ const SLACK_BYTES = 65_536;
 export abstract class ByteWindow {
   protected buf: Buffer = Buffer.alloc(0);
   protected view: DataView = new DataView(new ArrayBuffer(0));
-  /** Position of what is read next, and end of the data, in the window. Behind the end lie zeros. */
+  /** Position of the next read, and end of the data, in the window. The bytes after the end are zero. */
   protected pos = 0;
   protected end = 0;
   /** Bytes of the stream before the window. */
   protected base = 0;
   protected eof = false;
-  /** Bytes wanted from `pos` on; 0 for as many as there is room for. */
+  /** Bytes needed from `pos` on; 0 for as many as fit. */
   protected needed = 0;
   private readonly windowBytes: number;
 

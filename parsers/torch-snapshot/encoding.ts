@@ -1,9 +1,9 @@
-/** Which encoding a stream holds, told by its first bytes. */
+/** Detects the encoding of a stream by its first bytes. */
 import type { ByteSource } from '../../src/model/parser.js';
 
 export type Encoding = 'pickle' | 'json' | 'html';
 
-/** Whitespace before the first bracket beyond this is no file that anybody wrote. */
+/** A file with more whitespace before the first bracket is not a snapshot. */
 const MAX_BLANK_BYTES = 4096;
 
 export interface Told {

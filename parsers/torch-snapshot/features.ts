@@ -1,7 +1,7 @@
 /**
- * Which torch wrote a snapshot: no file says so, its keys do. Features are what was seen; `since` is the earliest torch
- * release that writes it, as far as upstream history tells. Upstream: torch pull requests 112266, 119404, 130964,
- * 152707, 165490, 177717, 179276, 190575.
+ * Which torch wrote a snapshot: the file does not contain the version, but its keys indicate it. Features are the keys
+ * that were present; `since` is the earliest torch release that writes one, according to upstream history. Upstream:
+ * torch pull requests 112266, 119404, 130964, 152707, 165490, 177717, 179276, 190575.
  */
 import { bit, type KeyName } from './keys.js';
 

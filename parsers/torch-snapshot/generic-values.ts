@@ -1,7 +1,7 @@
 /**
- * Text of the values a snapshot has no column for: settings, unknown keys. A pickle shares and nests objects at no
- * cost: 60 bytes make a list of 2^60 leaves, a list that holds itself, or a million levels. So every walk here has a
- * budget, and says where it stopped.
+ * Text of the values without a column: settings, unknown keys. A pickle shares and nests objects at no cost: 60 bytes
+ * make a list of 2^60 leaves, a list that contains itself, or a million levels. So every walk here has a budget, and
+ * marks where it stopped.
  */
 import { Ref, STACK } from './value-stack.js';
 
@@ -18,8 +18,8 @@ interface Budget {
 }
 
 /**
- * JSON text of a generic value; big integers in full, rows by what they are. Beyond the limits a string in angle
- * brackets stands for the rest.
+ * JSON text of a generic value; big integers in full, rows by their kind. Beyond the limits a string in angle brackets
+ * replaces the remainder.
  */
 export function toJson(value: unknown, maxChars = MAX_JSON_CHARS): string {
   const parts: string[] = [];
@@ -74,7 +74,7 @@ export function clip(text: string, maxChars = MAX_KEY_CHARS): string {
  * Nested settings as `key.subkey` → text. Python's spellings of constants are kept (`True`), numbers are printed in
  * full.
  *
- * @returns whether all of them found room.
+ * @returns whether all of them fit.
  */
 export function flattenSettings(value: unknown, prefix: string, into: Map<string, string>): boolean {
   return flatten(value, prefix, into, { chars: MAX_SETTINGS * 100 }, 0);

@@ -28,7 +28,7 @@ for (const char of '"\'`=') SIX_BITS[char.charCodeAt(0)] = -3;
 export interface EmbeddedFile {
   /** Its bytes, decoded while they are read. */
   readonly source: ByteSource;
-  /** Where in the page the byte of the file at `offset` stands, to three bytes. */
+  /** Position in the page of the file's byte at `offset`, to three bytes. */
   pageOffset(offset: number): number;
   /** Reads the page to its end, and counts the files behind this one. */
   furtherFiles(): Promise<number>;
@@ -37,8 +37,8 @@ export interface EmbeddedFile {
 /**
  * Searches the page for its first embedded file.
  *
- * @throws {MbfError} MBF2303 if there is none; while reading the file MBF2301 if the page ends inside it, MBF2304 where
- * it is no base64.
+ * @throws {MbfError} MBF2303 if there is none; while reading the file MBF2301 if the page ends inside it, MBF2304 if it
+ * is invalid base64.
  */
 export async function openPage(page: ByteSource, windowBytes = WINDOW_BYTES): Promise<EmbeddedFile> {
   const window = Buffer.alloc(Math.max(windowBytes, 2 * OVERLAP_BYTES));
@@ -48,7 +48,7 @@ export async function openPage(page: ByteSource, windowBytes = WINDOW_BYTES): Pr
   let base = 0;
   let eof = false;
 
-  /** Drops what lies before `pos` and reads on. */
+  /** Drops the bytes before `pos` and reads on. */
   async function refill(): Promise<void> {
     window.copyWithin(0, pos, end);
     base += pos;

@@ -48,7 +48,10 @@ function sniff(head: Head): Sniff {
   return { score: 0, why: 'no pickle (the first byte is not 0x80), no JSON, no page' };
 }
 
-/** `device_traces` is a word of torch alone; the bare list of segments is told by what all of its segments have. */
+/**
+ * `device_traces` occurs in torch only; the bare list of segments is recognised by the keys that all its segments
+ * share.
+ */
 function sniffJson(text: string): Sniff {
   const has = (key: string): boolean => text.includes(`"${key}"`);
   const keys = [
@@ -157,7 +160,7 @@ async function inPage(page: EmbeddedFile, read: () => Promise<void>): Promise<vo
   }
 }
 
-/** What no row tells: settings, notes, features. The same for every encoding. */
+/** Data outside of rows: settings, notes, features. The same for every encoding. */
 function endSnapshot(
   machine: SnapshotShapes,
   sink: RowSink,
@@ -269,8 +272,8 @@ function readRoot(machine: SnapshotShapes): Root {
 }
 
 /**
- * Converters wrap: `{"snapshot": {…}}`, `[{…}]`. One snapshot one level down is taken as the root, and what stands
- * beside it as unknown keys.
+ * Converters wrap: `{"snapshot": {…}}`, `[{…}]`. One snapshot one level down is taken as the root, and its sibling keys
+ * as unknown keys.
  */
 function unwrap(
   root: unknown,

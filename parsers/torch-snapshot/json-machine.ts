@@ -3,14 +3,13 @@
  * `get_json_snapshot`, hand-made converters. It feeds the same value stack as the pickle machine, so that both
  * encodings share rows, checks and limits.
  *
- * What converters change, and what is read nevertheless: tuples are lists; numbers may be floats (`12.0`, `1.7e9`),
- * digits in quotes or hexadecimal in quotes; a null stands for a key that is missing; NaN and Infinity are written as
- * Python writes them.
+ * Changes by converters that are accepted: tuples are lists; numbers may be floats (`12.0`, `1.7e9`), digits in quotes
+ * or hexadecimal in quotes; a null means a missing key; NaN and Infinity are written as Python writes them.
  *
- * JSON has no sharing: every stack is spelled out in full, 6 kB an entry, 32 times the bytes of the pickle. So reading
- * stacks is all that matters, and most of it is comparing bytes with a guess (`raw-spellings.ts`): first the whole
- * `frames` array with those that came in like places last time, then each frame with the one that followed this one
- * last time, then with all frames by hash. Entries take the general way.
+ * JSON lacks sharing: every stack is spelled out in full, 6 kB per entry, 32 times the bytes of the pickle. So the
+ * time is spent on stacks, and most of it on comparing bytes with a guess (`raw-spellings.ts`): first the whole
+ * `frames` array with those at similar places last time, then each frame with the one that followed this one last time,
+ * then with all frames by hash. Entries take the general path.
  */
 import type { ByteSource, RowSink, SnapshotSink } from '../../src/model/parser.js';
 import { unescapeJson } from './json-strings.js';
@@ -105,9 +104,9 @@ export class JsonMachine extends SnapshotShapes {
   }
 
   /**
-   * Reads the whole stream. `progress` gets the bytes read so far, once a window.
+   * Reads the whole stream. `progress` gets the bytes read so far, once per window.
    *
-   * @throws {MbfError} MBF2301 if it ends in the middle, MBF2302 where it is no JSON, MBF2105 and MBF2107 as for
+   * @throws {MbfError} MBF2301 if it ends in the middle, MBF2302 if it is invalid JSON, MBF2105 and MBF2107 as for
    * pickles.
    */
   async run(source: ByteSource, progress?: (bytes: number) => void): Promise<void> {
@@ -399,7 +398,7 @@ export class JsonMachine extends SnapshotShapes {
 
   // ------------------------------------------------------------------ scalars
 
-  /** The closing quote of the string whose body begins at `q`, or −1 if it lies beyond the window. */
+  /** The closing quote of the string whose body begins at `q`, or −1 if it is beyond the window. */
   private stringEnd(q: number): number {
     const { buf } = this;
     let escaped = false;
@@ -435,8 +434,8 @@ export class JsonMachine extends SnapshotShapes {
   }
 
   /**
-   * Long, fractional and special numbers, and the three words. Returns the position behind, or −1 if it lies beyond the
-   * window.
+   * Long, fractional and special numbers, and the three words. Returns the position after it, or −1 if that is beyond
+   * the window.
    */
   private rareScalar(p: number, c: number, key: number, numeric: boolean): number {
     switch (c) {
@@ -520,9 +519,9 @@ export class JsonMachine extends SnapshotShapes {
   // ------------------------------------------------------------------ stacks
 
   /**
-   * Reads the list of frames whose bracket stands at `start`, and leaves its stack in `foundStack`. Returns the
-   * position behind it, or −1 for the general way: an empty list, something else than plain frames, or (with `starved`)
-   * one that goes on beyond the window.
+   * Reads the list of frames whose bracket is at `start`, and leaves its stack in `foundStack`. Returns the position
+   * after it, or −1 for the general path: an empty list, items other than plain frames, or (with `starved`) a list that
+   * extends beyond the window.
    */
   private frameList(start: number): number {
     const { buf, view, end, dictionary, frames, frameSpellings, listSpellings } = this;
@@ -600,9 +599,9 @@ export class JsonMachine extends SnapshotShapes {
   }
 
   /**
-   * Where the guesses stand for the list that comes: one by the list before it and the action of its entry (a free is
-   * followed by its completion, which has the same stack, and then by something else), one by action and size. Whatever
-   * they say is only a guess.
+   * Positions of the guesses for the next list: one by the list before it and the action of its entry (a free is
+   * followed by its completion, which has the same stack, and then by something else), one by action and size. Every
+   * guess is verified.
    */
   private findPlaces(): void {
     const { kinds, payloads, numbers } = this;

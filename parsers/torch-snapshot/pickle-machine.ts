@@ -53,7 +53,7 @@ export abstract class PickleMachine extends SnapshotShapes {
   protected memoCount = 0;
   /** A slot was written twice, which no pickler does: equal bytes need not mean equal values any more. */
   protected memoOverwritten = false;
-  /** Numbers somebody memoised; no known writer does. */
+  /** Memoised numbers; no known writer memoises them. */
   private readonly memoNumbers: number[] = [];
   protected done = false;
   /** Bytes after the STOP opcode. */
@@ -89,7 +89,7 @@ export abstract class PickleMachine extends SnapshotShapes {
   }
 
   protected override fail(code: ErrorCode, fact: string, pos = this.pos): never {
-    // Whatever the zeros behind a cut operand seem to say, the file ends there.
+    // The file ends there, whatever the zeros after a cut operand would mean.
     if (this.eof && pos + 1 + (OPERAND_BYTES.get(this.buf[pos]!) ?? 0) > this.end) this.failCut();
     return super.fail(code, fact, pos);
   }
@@ -240,7 +240,7 @@ export abstract class PickleMachine extends SnapshotShapes {
     this.pos = p;
   }
 
-  /** Opcodes that are no part of an entry. Returns the next position, or −1 if more bytes are needed. */
+  /** Opcodes outside of entries. Returns the next position, or −1 if more bytes are needed. */
   private execRare(opcode: number, p: number): number {
     const { buf, view } = this;
     switch (opcode) {
@@ -396,7 +396,7 @@ export abstract class PickleMachine extends SnapshotShapes {
     return mark;
   }
 
-  /** That many values lie above the innermost open mark. */
+  /** Fails unless that many values are above the innermost open mark. */
   private requireValues(count: number, p: number): void {
     const floor = this.markDepth > 0 ? this.marks[this.markDepth - 1]! : 0;
     if (this.sp - count < floor) this.fail('MBF2104', 'stack underflow', p);
@@ -427,7 +427,7 @@ export abstract class PickleMachine extends SnapshotShapes {
     if (mark - 1 < floor || mark > this.sp) this.fail('MBF2104', 'stack underflow', p);
   }
 
-  /** Makes room at `mark` for the container of the protocol-0 style LIST and DICT opcodes. */
+  /** Inserts the container of the protocol-0 style LIST and DICT opcodes at `mark`. */
   private insertContainer(mark: number, kind: number): void {
     this.push(CONST, 0);
     this.kinds.copyWithin(mark + 1, mark, this.sp - 1);

@@ -26,7 +26,7 @@ export class RawSpellings {
   /** Ids by hash; 0 is a free place. */
   private table = new Int32Array(1 << 12);
   private mask = (1 << 12) - 1;
-  /** Ids given, and 0, which is no spelling but may precede one. */
+  /** Number of ids, including 0, which is not a spelling but may precede one. */
   private count = 1;
 
   /** Beyond `maxPoolBytes` nothing new is remembered. */
@@ -75,7 +75,7 @@ export class RawSpellings {
     return this.pool.compare(bytes, at, at + length, offset, offset + length) === 0;
   }
 
-  /** The spelling with this hash whose bytes stand at `at`; 0 if there is none. */
+  /** The spelling with this hash whose bytes are at `at`; 0 if there is none. */
   find(hash: number, view: DataView, at: number, end: number): number {
     const { table, mask, hashes } = this;
     let slot = hash & mask;
@@ -98,7 +98,7 @@ export class RawSpellings {
     }
   }
 
-  /** Remembers `bytes[start, end)`, which was not found. Returns its id, or 0 if there is no room for it. */
+  /** Remembers `bytes[start, end)`, which was not found. Returns its id, or 0 if it does not fit. */
   add(hash: number, bytes: Buffer, start: number, end: number, value: number): number {
     const length = end - start;
     if (length < MIN_BYTES || this.used + length > this.maxPoolBytes) return 0;

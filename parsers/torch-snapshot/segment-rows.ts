@@ -228,7 +228,7 @@ function putOptional(array: Uint32Array, row: number, value: number | null): voi
   else putI64(array, row, value);
 }
 
-/** An unsigned 64-bit row as a double: exact below 2^53, where every address of today's devices lies. */
+/** An unsigned 64-bit row as a double: exact below 2^53, which covers every address of today's devices. */
 function wideNumber(wide: Uint32Array, row: number): number {
   return wide[row * 2 + 1]! * 4294967296 + wide[row * 2]!;
 }

@@ -48,7 +48,7 @@ const MAX_EXTRA_KEYS = 1000;
 /** Far above any machine; each device costs tables of its own. */
 const MAX_DEVICES = 1024;
 
-/** A key or value of trace entries that has no column, with its first place. */
+/** A key or value of trace entries without a column, with its first place. */
 interface ExtraKey {
   readonly key: string;
   readonly device: number;
@@ -155,7 +155,7 @@ export abstract class SnapshotShapes extends ValueStack {
     this.colMetadata = batch.i32('user_metadata_id');
   }
 
-  /** The root value lies at stack slot 0. */
+  /** The root value is in stack slot 0. */
   protected finish(): void {
     this.root = this.toValue(0);
     for (const extra of this.extraKeys.values()) this.sink.note(extraNote(extra));
@@ -216,7 +216,7 @@ export abstract class SnapshotShapes extends ValueStack {
     this.genericDict(target, mark);
   }
 
-  /** Anything that is no row: a Map, so that a key named `__proto__` is just a key. */
+  /** Any dict other than a row: a Map, so that a key named `__proto__` is just a key. */
   private genericDict(target: number, mark: number): void {
     let object: Map<string, unknown>;
     if (this.kinds[target] === OBJ) object = this.objects[this.payloads[target]!] as Map<string, unknown>;
@@ -349,9 +349,9 @@ export abstract class SnapshotShapes extends ValueStack {
   }
 
   /**
-   * Whether the dict at `target` stands in a list of `device_traces`, and in which device's: its list lies below it,
-   * and the outer list with the key `device_traces` below that. Items of both lists are either above a MARK (batches)
-   * or appended one by one.
+   * Whether the dict at `target` is in a list of `device_traces`, and of which device: its list is below it, and the
+   * outer list with the key `device_traces` below that. Items of both lists are either above a MARK (batches) or
+   * appended one by one.
    */
   private findDevice(target: number): boolean {
     const { marks, kinds, payloads } = this;
@@ -458,7 +458,7 @@ export abstract class SnapshotShapes extends ValueStack {
     this.extras += 1;
     this.extraChars += valueJson.length;
     this.out.eventExtra({ device, seq, key, valueJson });
-    // Counted here and told once: a key that every entry has would be a million notes on their way to another thread.
+    // Counted here and reported once: a key that every entry has would send a million notes to another thread.
     const place = `${device} ${key}`;
     const known = this.extraKeys.get(place);
     if (known !== undefined) known.count += 1;
@@ -623,7 +623,7 @@ export abstract class SnapshotShapes extends ValueStack {
 }
 
 /**
- * `category` is no key of the allocator: `_memory_viz._profile_to_snapshot` writes it, for the tensors of
+ * `category` does not come from the allocator: `_memory_viz._profile_to_snapshot` writes it, for the tensors of
  * torch.profiler's memory timeline.
  */
 function extraNote({ key, device, seq, count }: ExtraKey): Note {

@@ -5,8 +5,8 @@
 const LONG_TEXT_BYTES = 16_384;
 
 /**
- * Interns byte strings: equal bytes get equal ids, dense from 0. Strings stay bytes until somebody asks for their text,
- * since most are looked at never or once.
+ * Interns byte strings: equal bytes get equal ids, dense from 0. Strings are decoded on request, since most are read
+ * once or never.
  *
  * The hash covers every byte and starts from a per-process seed, so that a file cannot be made to collide (linear
  * probing would turn a million chosen strings into minutes).

@@ -1,8 +1,8 @@
 /**
- * The value stack under every encoding of a snapshot: what was read and not yet become a row. Four parallel typed
- * arrays and a stack of marks (where each open container began), so that a million trace entries make no object. A
- * pickle also refers back to what it had before: the memo is one `Uint32Array` of 4-bit kind and 28-bit payload. JSON
- * has no such references and leaves it empty.
+ * The value stack under every encoding of a snapshot: values that were read and are not yet a row. Four parallel typed
+ * arrays and a stack of marks (where each open container began), so that a million trace entries allocate no object. A
+ * pickle also refers back to earlier values: the memo is one `Uint32Array` of 4-bit kind and 28-bit payload. JSON has
+ * no such references and leaves it empty.
  */
 import { ByteWindow } from './byte-window.js';
 import type { StackDictionary } from './stack-dictionary.js';
@@ -28,7 +28,7 @@ export const PAIR = 15; // payload: pool id, a tuple of two small ints
 
 export const KIND_SHIFT = 28;
 export const PAYLOAD = 0xfffffff;
-/** Rows leave a constant word: a second reference to one row has no meaning and is refused. */
+/** Rows leave a constant word: a second reference to one row is meaningless and is rejected. */
 export const ROW_WORD = (ENTRY << KIND_SHIFT) >>> 0;
 const MAX_SAFE = Number.MAX_SAFE_INTEGER;
 
@@ -58,7 +58,7 @@ export const LIMITS = {
   eventsPerDevice: 0x7fffffff,
 } as const;
 
-/** A reference to something that is no plain value, inside generic objects. */
+/** A reference to a value other than a plain one, inside generic objects. */
 export class Ref {
   readonly kind: number;
   readonly payload: number;

@@ -1,7 +1,7 @@
 /**
- * The framing of a transaction log: records cut into chunks, as LevelDB's log has them. Chunks are found by their
- * checksums, so that the two block grids upstream has written need not be told apart: until 0.17.5 wandb-core began the
- * first block behind the header of the file, all others begin it with the header.
+ * The framing of a transaction log: records cut into chunks, as in LevelDB's log. Chunks are found by their checksums,
+ * so that the two block grids of upstream need not be distinguished: until 0.17.5 wandb-core began the first block
+ * after the header of the file, all others begin it with the header.
  */
 import { crc32 } from 'node:zlib';
 import type { ByteSource } from '../../src/model/parser.js';
@@ -100,7 +100,7 @@ class ChunkReader {
     return this.base + this.length;
   }
 
-  /** Where to put the next bytes. There is always room. */
+  /** Space for the next bytes; never empty. */
   room(): { readonly target: Uint8Array; readonly start: number } {
     if (this.at > WINDOW_BYTES / 2) {
       this.window.copyWithin(0, this.at, this.length);
@@ -127,7 +127,7 @@ class ChunkReader {
     return { records, sizeBytes, firstBad, places, lostBytes, cutAt };
   }
 
-  /** Whether the file ends in the middle of a chunk, or with zeros that stand for what was never written. */
+  /** Whether the file ends in the middle of a chunk, or with zeros in place of data that was never written. */
   private isCut(offset: number): boolean {
     const at = offset - this.base;
     // Whatever is behind a place that left the window is more than a chunk.
@@ -142,7 +142,7 @@ class ChunkReader {
       this.at = Math.min(this.length, FILE_HEADER_BYTES);
       this.header = Uint8Array.from(this.window.subarray(0, this.at));
     }
-    // Until the end, whatever stands at the byte to look at is in the window as a whole.
+    // Until the end, the window contains the whole chunk at the current byte.
     while (this.length - this.at >= (this.isAtEnd ? 1 : BLOCK_BYTES * 2)) {
       if (this.badAt !== null) {
         if (!this.search()) return;
@@ -157,7 +157,7 @@ class ChunkReader {
     }
   }
 
-  /** Whether a whole chunk with the right checksum stands at a place of the window. */
+  /** Whether a whole chunk with the right checksum is at a place of the window. */
   private isChunk(at: number): boolean {
     const { window } = this;
     if (at + CHUNK_HEADER_BYTES > this.length) return false;
@@ -238,7 +238,7 @@ class ChunkReader {
     this.lostBytes += bytes;
   }
 
-  /** The record that was begun has no end. */
+  /** The open record is incomplete. */
   private dropOpen(): void {
     if (this.openAt === null) return;
     this.firstBad = Math.min(this.firstBad ?? this.openAt, this.openAt);

@@ -4,15 +4,15 @@ import type { ConfigFinding, EnvFinding, GaugeFinding, ValueFinding } from '../.
 import { readShellSettings } from '../../src/text/shell-settings.js';
 
 export interface DeviceFacts {
-  /** Index of the driver, null where the list has no order. */
+  /** Index of the driver, null if the list is unordered. */
   readonly device: number | null;
   readonly name: string;
-  /** 0 where it is not said. */
+  /** 0 if unknown. */
   readonly totalBytes: number;
   readonly uuid: string;
 }
 
-/** Texts are empty and numbers 0 where nothing is said. Who ran it (`email`, `username`, `root`) is not read. */
+/** Unknown texts are empty and unknown numbers 0. The user (`email`, `username`, `root`) is not read. */
 export interface EnvironmentFacts {
   readonly host: string;
   readonly python: string;
@@ -73,7 +73,7 @@ export function environmentFacts(facts: EnvironmentFacts): Fact[] {
   return rows;
 }
 
-/** The rank that Slurm's variables tell, by the rules for any environment. */
+/** The rank from Slurm's variables, by the rules for any environment. */
 export function rankOfSlurm(
   slurm: ReadonlyMap<string, string>,
 ): { readonly rank: number; readonly origin: string } | null {

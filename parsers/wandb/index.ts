@@ -1,4 +1,4 @@
-/** Runs of Weights & Biases: the transaction log, and the JSON files beside it. See FORMAT.md. */
+/** Runs of Weights & Biases: the transaction log, and the JSON files in its folder. See FORMAT.md. */
 import type { ParserSpec } from '../../src/model/parser.js';
 import { kindOf, sniff } from './sniff.js';
 

@@ -7,7 +7,7 @@ import { type Literal, readLiteralAt } from '../../src/model/literal.js';
 const NUMBER = /^-?\d[\d.]{0,400}(?:[eE][+-]?\d{1,5})?$/;
 const MOST_DEPTH = 16;
 
-/** The number a text stands for; undefined if it is none. */
+/** The number that a text spells; undefined if it is not one. */
 export function numberOf(text: string): number | undefined {
   if (NUMBER.test(text)) {
     const value = Number(text);
@@ -41,7 +41,7 @@ export function eachNumber(tag: string, json: string, emit: (tag: string, value:
 export function eachNumberOf(tag: string, value: Literal, emit: (tag: string, value: number) => void, depth = 0): void {
   if (value.kind === 'scalar') {
     const number = numberOf(value.text);
-    // In quotes only what JSON has no other way to write.
+    // In quotes only the values that JSON cannot write otherwise.
     if (number !== undefined && (!value.isQuoted || !Number.isFinite(number))) emit(tag, number);
   } else if (value.kind === 'map' && depth < MOST_DEPTH && !value.entries.some((entry) => entry.key === '_type')) {
     for (const entry of value.entries) {

@@ -1,16 +1,16 @@
 /**
- * Protobuf messages, field by field. The checksum says that bytes are as written, not who wrote them: every length is
- * held against its message.
+ * Protobuf messages, field by field. The checksum proves that bytes are as written, not who wrote them: every length is
+ * checked against its message.
  */
 import { PbfReader } from 'pbf';
 
-/** Thrown where bytes are no message of the expected shape; never leaves the room. */
+/** Thrown if bytes are not a message of the expected shape; caught inside this folder. */
 export class NoMessage extends Error {}
 
 const BYTES = 2;
 const VARINT = 0;
 
-/** A reader whose texts are decoded where they lie: a view for each of millions of keys costs more than its text. */
+/** A reader that decodes texts in place: a view for each of millions of keys costs more than its text. */
 export function messageReader(bytes: Uint8Array): PbfReader {
   return new PbfReader(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength));
 }
@@ -67,7 +67,7 @@ export function readTimeUs(pbf: PbfReader, end: number): number | null {
   return timeUs(seconds + nanos / 1e9, Math.round(seconds) * 1e6 + Math.round(nanos / 1e3));
 }
 
-/** Seconds since 1970 as microseconds; null for what is no time of a run. */
+/** Seconds since 1970 as microseconds; null if it is not a plausible time of a run. */
 export function timeUs(seconds: number, microseconds = Math.round(seconds * 1e6)): number | null {
   return seconds > 0 && seconds < 1e11 && Number.isSafeInteger(microseconds) ? microseconds : null;
 }

@@ -1,4 +1,4 @@
-/** `wandb-metadata.json` and `wandb-summary.json`: what a run leaves beside its log. */
+/** `wandb-metadata.json` and `wandb-summary.json`: the files of a run in addition to its log. */
 import { MbfError } from '../../src/model/errors.js';
 import { type Literal, readLiteralAt } from '../../src/model/literal.js';
 import type { LogPlace, ValueFinding } from '../../src/model/log-rows.js';
@@ -154,7 +154,7 @@ function devicesOf(tree: Map_, name: string): DeviceFacts[] {
   return list.items.flatMap((item, index): DeviceFacts[] => {
     if (item.kind !== 'map') return [];
     const totalBytes = number(item, 'memoryTotal', 'memory_total');
-    // A list of a DCGM exporter has no sizes and no order.
+    // A list of a DCGM exporter has neither sizes nor order.
     const isOrdered = totalBytes > 0 || name !== 'gpu_nvidia';
     return [
       {

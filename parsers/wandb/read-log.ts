@@ -1,11 +1,11 @@
-/** `run-<id>.wandb`: everything a run told W&B, online and offline alike. */
+/** `run-<id>.wandb`: everything a run sent to W&B, online and offline alike. */
 import { MbfError } from '../../src/model/errors.js';
 import type { ByteSource, ParseContext, ParseSummary, RowSink } from '../../src/model/parser.js';
 import { type Damage, FILE_HEADER_BYTES, readRecords } from './chunk-reader.js';
 import { RunReader } from './run-reader.js';
 
 const IDENT = ':W&B\xe1\xbe';
-/** Newer ones may have records that say less (`_step`), in the same chunks. */
+/** Newer versions may have records with less content (`_step`), in the same chunks. */
 const KNOWN_VERSION = 0;
 
 export async function readLog(source: ByteSource, sink: RowSink, context: ParseContext): Promise<ParseSummary> {

@@ -1,4 +1,4 @@
-/** Records of a transaction log that say something of a run, as `wandb/proto/wandb_internal.proto` numbers them. */
+/** Records of a transaction log with facts about a run, as `wandb/proto/wandb_internal.proto` numbers them. */
 import type { PbfReader } from 'pbf';
 import type { DeviceFacts, EnvironmentFacts } from './environment.js';
 import { eachField, eachFieldOf, messageReader, NoMessage, readNumber, readText, readTimeUs } from './proto-fields.js';
@@ -58,7 +58,7 @@ const MOST_TEXT_BYTES = 4096;
 const MOST_ARGS = 10_000;
 const MOST_DEVICES = 1024;
 
-/** Throws whatever the reader throws if the bytes are no such message. */
+/** Throws the reader's error if the bytes are not such a message. */
 export function readRecord(bytes: Uint8Array): RunRecord {
   const pbf = messageReader(bytes);
   let record: RunRecord = { kind: 'passed over' };

@@ -22,7 +22,7 @@ import {
 
 /** Settings of one run; more is data. */
 const MOST_SETTINGS = 20_000;
-/** Facts that were given already, so that a run that is updated says them once. */
+/** Facts that were emitted, so that a run that is updated emits each once. */
 const MOST_FACTS = 10_000;
 const MOST_KINDS = 20;
 /** Names of figures that only a DCGM exporter gives; the label behind them is its node. */
@@ -169,7 +169,7 @@ export class RunReader implements RecordHandler {
     this.sink.logRow(finding, device === undefined ? place : { ...place, device });
   }
 
-  /** What a record says again is not given again. */
+  /** A repeated fact of a record is not emitted again. */
   private facts(facts: readonly Fact[], format: string, time: number | null, offset: number): void {
     const place = this.place(format, time, offset);
     for (const fact of facts) {
@@ -245,7 +245,7 @@ export class RunReader implements RecordHandler {
       if (path[0] === '_timestamp') time = timeUs(value);
       else if (path[0] === '_step' && Number.isSafeInteger(value)) step ??= value;
     }
-    // By now the run has said where it ran; what comes later belongs to another process.
+    // The records with the run's host and rank precede this; later ones belong to another process.
     this.scalars ??= new ScalarRows((finding, place) => this.emit(finding, place), {
       format: 'wandb.history',
       rank: this.rank?.rank ?? null,
@@ -283,7 +283,7 @@ export class RunReader implements RecordHandler {
     }
   }
 
-  /** The run's process, or a child of it, uses this device: the one thing that the copies say. */
+  /** The run's process, or a child of it, uses this device: the only content of the copies. */
   private inUse(device: number, place: LogPlace): void {
     if (this.devicesInUse.has(device)) return;
     this.devicesInUse.add(device);
@@ -308,8 +308,8 @@ function nodesOf(tags: ReadonlySet<string>): ReadonlySet<string> {
 }
 
 /**
- * Megatron-LM gives all its arguments, and among them what torchrun told the process: `rank`, `local_rank`,
- * `world_size`. A `rank` alone may be that of a LoRA.
+ * Megatron-LM passes all its arguments, among them those from torchrun: `rank`, `local_rank`, `world_size`. A `rank`
+ * alone may be that of a LoRA.
  */
 function rankOfConfig(items: readonly Item[]): Ranked {
   const whole = (key: string): number | undefined => {

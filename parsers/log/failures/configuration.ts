@@ -3,7 +3,7 @@ import type { LogFormat } from '../formats/contract.js';
 import { failureLine } from './failure-line.js';
 
 /**
- * Classes that Python code raises for a reason the text tells; one of them begins the line of an exception whose
+ * Classes that Python code raises with the reason in the text; one of them begins the line of an exception whose
  * traceback is missing.
  */
 const CLASSES: readonly string[] = [

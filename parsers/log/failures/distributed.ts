@@ -34,7 +34,7 @@ export const DISTRIBUTED_FAILURES: readonly LogFormat[] = [
       'Timeout at NCCL work',
       'NCCL work timed out',
     ],
-    // The watchdog also ends with the error of a kernel, which is no timeout.
+    // The watchdog also ends with the error of a kernel, which is not a timeout.
     kind: ({ why }) => (why === undefined || why.trim() === '' || /time(?:d )?out/i.test(why) ? 'timeout' : 'other'),
     pattern: new RegExp(
       `${RANK}(?<text>Some NCCL operations have failed or timed out|To avoid data inconsistency, we are taking the entire process down|(?:Exception \\(either an error or timeout\\)|[Ff]ailure) detected by watchdog at work[^\\n]{0,160}|Process group watchdog thread terminated with exception(?<why>: [^\\n]{0,160})?|Timeout at NCCL work[^\\n]{0,160}|NCCL work timed out)`,

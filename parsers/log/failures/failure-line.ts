@@ -33,7 +33,7 @@ export function failureOf(kind: IncidentKind, groups: Groups): FailureFinding {
 
 type Facts = Pick<LineFormat, 'id' | 'title' | 'producer' | 'versions' | 'source' | 'anchors' | 'pattern'>;
 
-/** A format whose lines state a failure of one kind, or of a kind that the line tells. */
+/** A format whose lines state a failure of one kind, or of a kind derived from the line. */
 export function failureLine(
   facts: Facts & { readonly kind: IncidentKind | ((groups: Groups) => IncidentKind | null) },
 ): LineFormat {

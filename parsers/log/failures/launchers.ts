@@ -3,7 +3,7 @@ import { failureLine, failureOf } from './failure-line.js';
 
 const ELASTIC = 'pytorch torch/distributed/elastic/multiprocessing/api.py, agent/server/api.py';
 
-/** What launchers say when they end their processes, or find them ended: consequences, whatever they name first. */
+/** Messages of launchers when they end their processes, or find them ended: consequences, whatever cause they name. */
 export const LAUNCHER_FAILURES: readonly LogFormat[] = [
   failureLine({
     id: 'torchrun.worker_failed',
@@ -48,7 +48,7 @@ export const LAUNCHER_FAILURES: readonly LogFormat[] = [
       emit(
         failureOf('other', { text: groups['text'], pid: killed ?? sent ?? signalled, exitcode: groups['exitcode'] }),
       );
-      // A cascade is one incident; how many processes it ended is told by these.
+      // A cascade is one incident; these lines give the number of processes it ended.
       if (killed !== undefined) {
         emit({ row: 'value', name: 'launcher.killed_subprocess', value: Number(killed), unit: 'pid' });
       } else if (groups['text']?.startsWith('Main process') === true) {

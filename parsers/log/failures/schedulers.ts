@@ -3,7 +3,7 @@ import { failureLine } from './failure-line.js';
 
 const REQ = 'slurm src/slurmd/slurmstepd/req.c, src/srun/libsrun/launch.c';
 
-/** What Slurm and its peers say when they end a job, and when its tasks end. */
+/** Messages of Slurm and similar schedulers when they end a job, and when its tasks end. */
 export const SCHEDULER_FAILURES: readonly LogFormat[] = [
   failureLine({
     id: 'slurm.cancelled',

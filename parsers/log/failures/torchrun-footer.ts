@@ -97,7 +97,7 @@ class FooterReader implements BlockReader {
     else if (/^Traceback \(/.test(value)) this.inTraceback = true;
     else {
       entry.message = value.slice(0, 1000);
-      // The last field of an entry: told here, so that the finding stands on the entry's own line.
+      // The last field of an entry: emitted here, so that the finding is on the entry's own line.
       this.flush();
     }
   }

@@ -1,11 +1,12 @@
 /**
- * What a log format is. An entry has what prints it, since when and where upstream, which literal its lines contain,
- * and how they are taken apart. Its example is in `src/knowledge/log-examples.yaml`; its samples, with the rows that
- * each must yield, are in `test/parsers/log-samples/`, and one generic test reads them all.
+ * What a log format is. An entry states what prints it, since when and where upstream, which literal its lines contain,
+ * and how they are parsed. Its example is in `src/knowledge/log-examples.yaml`; its samples, with the rows that each
+ * must yield, are in `test/parsers/log-samples/`, and one generic test reads them all.
  *
  * Patterns run over one line without its prefixes (`prefix-rules.ts`) and its ANSI codes, anywhere in the line and as
  * often as they match, because prints of several ranks share lines. Every quantifier is bounded or over a class that
- * excludes what follows it, so that no line can stall one; a test runs all of them over hostile lines.
+ * excludes what follows it, so that no line causes catastrophic backtracking; a test runs all of them over hostile
+ * lines.
  */
 import type { LogFinding } from '../../../src/model/log-rows.js';
 
@@ -23,8 +24,8 @@ interface FormatFacts {
   /** Upstream file and function. */
   readonly source: string;
   /**
-   * Literals of at least eight bytes (shorter ones slow every line down), one of which stands in every line that
-   * matches (for a block: in its first line).
+   * Literals of at least eight bytes (shorter ones slow every line down). Every line that matches contains one of them
+   * (for a block: its first line).
    */
   readonly anchors: readonly string[];
   /** The named groups and what they mean, with units: `{ allocated: 'MiB, printed as MB' }`. */
@@ -43,7 +44,7 @@ export interface LineFormat extends FormatFacts {
 }
 
 /**
- * `taken`: a line of the block. `foreign`: somebody else's line in between; the block goes on. `last`: its last line.
+ * `taken`: a line of the block. `foreign`: another writer's line in between; the block goes on. `last`: its last line.
  * `over`: the block ended before this line. Lines taken are not shown to line formats.
  */
 export type BlockStep = 'taken' | 'foreign' | 'last' | 'over';

@@ -37,8 +37,8 @@ const MOST_WORD = 64;
 const BARE = /^ ([a-z]+(?: [a-z]+){0,4}(?: \([a-z]{1,8}\))?) ([+-]?[\d.]{1,24}(?:E[+-]\d{1,3})?|nan|inf) $/i;
 
 /**
- * Visits the closed fields of a list, in order, up to the first piece that is none. What stands behind the last bar may
- * be cut and is left.
+ * Visits the closed fields of a list, in order, up to the first piece that is not a field. Text after the last bar may
+ * be cut and is ignored.
  */
 export function readFieldList(text: string, mark: ':' | '=', visit: (name: string, value: string) => void): void {
   let from = 0;
@@ -63,8 +63,8 @@ export function readFieldList(text: string, mark: ':' | '=', visit: (name: strin
 }
 
 /**
- * Visits the fields of a list whose last field has no bar: numbers only. A number that something else is glued to is
- * taken, and ends the list.
+ * Visits the fields of a list whose last field lacks a bar: numbers only. A number that other text is attached to is
+ * read, and ends the list.
  */
 export function readOpenList(text: string, visit: (name: string, value: string) => void): void {
   let from = 0;

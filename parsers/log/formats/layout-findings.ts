@@ -2,7 +2,7 @@ import { canonicalConfigKey, normaliseConfigValue } from '../../../src/knowledge
 import type { Emit } from './contract.js';
 
 /**
- * A size of the parallel layout that the process said of itself: a figure `layout.<key>`, and a setting under its
+ * A size of the parallel layout that the process printed about itself: a figure `layout.<key>`, and a setting under its
  * canonical key.
  */
 export function emitLayout(key: string, rawKey: string, text: string, emit: Emit): void {

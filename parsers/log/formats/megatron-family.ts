@@ -1,4 +1,4 @@
-/** Formats of Megatron-LM, Megatron-DeepSpeed, Megatron Bridge and NeMo, configuration and failures apart. */
+/** Formats of Megatron-LM, Megatron-DeepSpeed, Megatron Bridge and NeMo, except configuration and failures. */
 import { BRIDGE_EVALUATION_LINES } from './bridge/evaluation.js';
 import { BRIDGE_MEMORY_LINES } from './bridge/memory.js';
 import { PEFT_BLOCKS } from './bridge/peft.js';

@@ -8,8 +8,8 @@ export interface MemoryHead {
 }
 
 /**
- * `[Rank 3] <name> memory (MB) | <key>: <number> | …`, or without the rank; the last figure has no bar, and another
- * rank's record may hang on it (`max reserved: 23288.0[Rank 0] (after …`).
+ * `[Rank 3] <name> memory (MB) | <key>: <number> | …`, or without the rank. The last figure lacks a bar, and another
+ * rank's record may directly follow it (`max reserved: 23288.0[Rank 0] (after …`).
  */
 export function memoryLinePattern(unit: 'MB' | 'GB'): RegExp {
   return new RegExp(

@@ -2,8 +2,8 @@ import type { LineFormat } from '../contract.js';
 import { MIB, memoryFigure } from '../units.js';
 
 /**
- * Printed label → metric, how many truncated figures it sums, moment. What `end-begin` and `max-begin` say are
- * differences: they are no levels and keep names of their own.
+ * Printed label → metric, how many truncated figures it sums, moment. `end-begin` and `max-begin` are differences, not
+ * levels, and keep names of their own.
  */
 const LABELS: Readonly<Record<string, readonly [metric: string, parts: number, moment: string]>> = {
   'GPU Memory before entering': ['allocated', 1, 'before'],

@@ -29,7 +29,7 @@ const METRICS: ReadonlyMap<string, string> = new Map([
 /** Half of the fifth significant digit in bytes, of figures from 10^-9 GB (one byte) on. */
 const PRECISION_BYTES = Array.from({ length: 16 }, (_, exponent) => 10 ** exponent / 20_000);
 
-/** Five significant digits are printed, trailing zeros dropped: 43.4 stands for 43.3995 to 43.4005. Zero is zero. */
+/** Five significant digits are printed, trailing zeros dropped: 43.4 means 43.3995 to 43.4005. Zero is zero. */
 function precisionOf(gigabytes: number): number {
   return gigabytes === 0 ? 0 : (PRECISION_BYTES[Math.floor(Math.log10(Math.abs(gigabytes))) + 9] ?? 0);
 }

@@ -107,7 +107,7 @@ export const DEEPSPEED_STEP: LineFormat = {
   },
 };
 
-/** No iteration rows: Megatron-DeepSpeed prints its own line for the same step beside this one. */
+/** No iteration rows: Megatron-DeepSpeed also prints its own line for the same step. */
 export const DEEPSPEED_PIPELINE_STEP: LineFormat = {
   form: 'line',
   id: 'deepspeed.pipeline-step',

@@ -30,8 +30,7 @@ const NAMES: Readonly<Record<string, readonly [name: string, unit: string]>> = {
 const SECONDS: Readonly<Record<string, number>> = { s: 1, ms: 1e-3, us: 1e-6 };
 
 /**
- * `fwd FLOPS per GPU = fwd flops per GPU / fwd latency` → `fwd flop/s per gpu`: rates are told from counts by their
- * capitals.
+ * `fwd FLOPS per GPU = fwd flops per GPU / fwd latency` → `fwd flop/s per gpu`: capitals distinguish rates from counts.
  */
 function labelKey(label: string): string {
   const [name = ''] = label.split(/ = |\(/);

@@ -9,7 +9,7 @@ const PRODUCER = 'DeepSpeed';
 const UNITS: Readonly<Record<string, number>> = { KB: 1024, MB: 1024 ** 2, GB: GIB };
 
 /**
- * `round(x, 2)` drops trailing zeros (`3.6` is 3.60), the CA peak is `round(x)`: the digits printed do not tell the
+ * `round(x, 2)` drops trailing zeros (`3.6` is 3.60), the CA peak is `round(x)`: the printed digits do not give the
  * precision.
  */
 function roundedFigure(metric: string, text: string, unit: string, more: Partial<MemoryFinding>): MemoryFinding {
@@ -63,9 +63,9 @@ const SOURCE = 'deepspeed/runtime/utils.py, see_memory_usage';
 const VERSIONS = '0.3 and later, before with a figure a line; rank 0 only';
 
 /**
- * What DeepSpeed's logger puts before it names the function, so three lines can be read together and the first tells
- * the moment. Where the function prints without a logger (0.18), only the line formats below apply, and the moment is
- * not known.
+ * DeepSpeed's logger names the function before its text, so three lines can be read together and the first gives the
+ * moment. Where the function prints without a logger (0.18), only the line formats below apply, and the moment is
+ * unknown.
  */
 export const DEEPSPEED_MEMORY_USAGE: BlockFormat = {
   form: 'block',
@@ -78,7 +78,7 @@ export const DEEPSPEED_MEMORY_USAGE: BlockFormat = {
   fields: { moment: 'what the caller says of it', ...DEVICE_FIELDS, ...HOST_FIELDS },
   opens:
     /^(?:[^\n]{0,160}:see_memory_usage\] )?(?!MA \d|CPU Virtual Memory|(?:Max )?(?:Memory|[Cc]ache) Allocated \d)(?<moment>[^\s[][^\n]{2,119})$/,
-  // A warning of torch about its own renamed functions stands between the first two lines.
+  // A warning of torch about its own renamed functions comes between the first two lines.
   mostForeign: 24,
   mostLines: 80,
   begin(match, emit) {

@@ -4,8 +4,8 @@ import { pythonNumber } from '../field-list.js';
 import { GIB, memoryFigure } from '../units.js';
 
 /**
- * What `gb_free` and `cuda_gb_free` subtract from the device's total is the peak of torch's own allocations: neither
- * the cache nor other processes are in it, so that it is no free memory of the driver and keeps its printed name.
+ * `gb_free` and `cuda_gb_free` subtract the peak of torch's own allocations from the device's total. They include
+ * neither the cache nor other processes, so they are not the driver's free memory and keep their printed names.
  * metaseq's successors ask the driver.
  */
 const MEMORY: Readonly<Record<string, string>> = {

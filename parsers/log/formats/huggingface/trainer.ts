@@ -16,12 +16,12 @@ function unitOf(key: string): string | null {
 }
 
 /**
- * `train_mem_gpu_alloc_delta`, `before_init_mem_cpu`, …: what `TrainerMemoryTracker` measured on rank 0 and device 0.
- * Deltas between the ends of a stage are no levels, so the key stays the metric's name.
+ * `train_mem_gpu_alloc_delta`, `before_init_mem_cpu`, …: measured by `TrainerMemoryTracker` on rank 0 and device 0.
+ * Deltas between the ends of a stage are not levels, so the key remains the metric's name.
  */
 const MEMORY_KEY = /(?:^|_)mem_[cg]pu(?:_|$)/;
 
-/** An iteration row only where the dict tells its step: `epoch` alone does not. */
+/** An iteration row only if the dict contains its step: `epoch` alone is not enough. */
 export const HF_TRAINER_LOGS: LineFormat = {
   form: 'line',
   id: 'hf.trainer-logs',

@@ -3,8 +3,8 @@ import { failureLine } from '../../failures/failure-line.js';
 const OUT_OF_MEMORY = /error: {0,2}2\b|result= ?2\b|out of memory/;
 
 /**
- * torch_memory_saver backs torch's segments with cuMemCreate and ends the process where that fails: no exception, no
- * message of the allocator. It is what a trainer that wakes up dies of while the engine still holds the device.
+ * torch_memory_saver backs torch's segments with cuMemCreate and ends the process if that fails: without an exception
+ * or a message of the allocator. A trainer that wakes up fails this way while the engine still occupies the device.
  */
 export const MEMORY_SAVER_FAILURE = failureLine({
   id: 'torch_memory_saver.driver-oom',

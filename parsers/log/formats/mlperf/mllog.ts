@@ -6,8 +6,8 @@ import { MIB, memoryFigure } from '../units.js';
 const PRODUCER = 'MLPerf logging';
 
 /**
- * An object of three levels of braces; nothing MLPerf logs nests deeper. Each piece ends at a brace, so nothing is
- * tried twice. A brace inside a string ends the match early; such a record is no JSON then and is left out.
+ * An object of three levels of braces; MLPerf logs nest no deeper. Each piece ends at a brace, so nothing is tried
+ * twice. A brace inside a string ends the match early; such a record is invalid JSON and is ignored.
  */
 const OBJECT = String.raw`\{[^{}]{0,6000}(?:\{[^{}]{0,6000}(?:\{[^{}]{0,6000}\}[^{}]{0,6000}){0,16}\}[^{}]{0,6000}){0,16}\}`;
 
@@ -17,7 +17,7 @@ function parseObject(text: string): Readonly<Record<string, unknown>> | null {
       const value: unknown = JSON.parse(attempt);
       return isObject(value) ? value : null;
     } catch {
-      // Python writes NaN, which is no JSON; the second attempt is without.
+      // Python writes NaN, which is invalid JSON; the second attempt replaces it.
     }
   }
   return null;
@@ -55,7 +55,7 @@ const SETTINGS: ReadonlyMap<string, string> = new Map([
   ['opt_gradient_clip_norm', 'clip_grad'],
 ]);
 
-/** What a record says beside its value: `samples_count=192`, `status=success`; where the source stands is left out. */
+/** Further facts of a record: `samples_count=192`, `status=success`; the source location is omitted. */
 function circumstances(metadata: unknown): string | undefined {
   if (!isObject(metadata)) return undefined;
   const parts = Object.entries(metadata)
@@ -123,7 +123,7 @@ export const MLPERF_SYSJSON: LineFormat = {
   source: 'run_and_time.sh and mlperf-sysjson.sh of the NVIDIA submissions',
   anchors: [':::SYSJSON {'],
   fields: { record: 'JSON: device name and memory, devices per node, nodes, versions of the software' },
-  // The same text stands once more in the trace of the shell that echoes it, behind a quote.
+  // The trace of the shell that echoes the text repeats it after a quote.
   pattern: new RegExp(`(?<!['"]):::SYSJSON (?<record>${OBJECT})`, 'g'),
   read({ record = '' }, emit) {
     const parsed = parseObject(record);

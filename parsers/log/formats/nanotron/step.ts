@@ -48,7 +48,7 @@ const MEMORY: Readonly<Record<string, string>> = {
   cuda_memory_allocated: 'allocated',
   cuda_max_memory_reserved: 'max_reserved',
 };
-/** Bytes of the file system that holds `/`, whatever the tag says. */
+/** Bytes of the file system that contains `/`, whatever the tag. */
 const DISK: Readonly<Record<string, string>> = {
   hd_total_memory_tb: 'disk.total',
   hd_used_memory_tb: 'disk.used',

@@ -2,7 +2,7 @@ import type { LineFormat } from '../contract.js';
 import { figureFinding, wordFinding } from '../system/findings.js';
 
 const PRODUCER = 'NCCL';
-// NCCL INFO lines may be nine tenths of a log: no anchor here stands in the ordinary ones.
+// NCCL INFO lines may be nine tenths of a log: the ordinary ones contain none of these anchors.
 
 export const NCCL_VERSION: LineFormat = {
   form: 'line',

@@ -25,7 +25,7 @@ const BULLET = '\u2022';
 const SECONDS = /^[\s\u2022-]{1,8}([\w /.()-]{1,80}): (-?\d{1,9}\.\d{1,6})s(?: \((\d{1,4}\.\d)%\))?$/;
 const FIGURE =
   /^[\s\u2022-]{1,8}([\w /.()-]{1,80}): (-?\d{1,15}(?:\.\d{1,8})?(?:e[+-]?\d{1,3})?)(%| TFLOPS| steps)?(?: \((\d{1,9}\.\d{1,4}) TFLOPS per rank\))?$/;
-/** Headings of the parts of the block, whatever sign stands in front of them. */
+/** Headings of the parts of the block, with any leading symbol. */
 const HEADING =
   /^\s{0,4}[^\w\s]{1,4}\ufe0f?\s{1,4}(?:Timing|Performance Metrics|Training Results|Validation Results|Throughputs?)\b/;
 const nameOf = (text: string): string =>

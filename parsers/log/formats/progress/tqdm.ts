@@ -5,7 +5,7 @@ import { figureFinding } from '../system/findings.js';
 const seconds = (clock: string): number => clock.split(':').reduce((sum, part) => sum * 60 + Number(part), 0);
 
 /**
- * A bar says how often something was done, and not what: loading shards, mapping a dataset, training. So it makes no
+ * A bar counts repetitions without naming the operation: loading shards, mapping a dataset, training. So it yields no
  * iteration, and of its thousands of states only the last is read.
  */
 export const TQDM_BAR: LineFormat = {

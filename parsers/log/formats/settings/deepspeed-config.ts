@@ -3,8 +3,8 @@ import type { BlockFormat } from '../contract.js';
 import { BracketCollector, dottedSetting, emitDotted, emitTree } from './emit-settings.js';
 
 /**
- * DeepSpeed's configuration after it filled in what it derives, then the JSON it was given. Its `world_size` counts
- * data-parallel ranks (`mpu.get_data_parallel_world_size()`), and its `global_rank` says nothing of the run.
+ * DeepSpeed's configuration after it filled in derived values, then the JSON it received. Its `world_size` counts
+ * data-parallel ranks (`mpu.get_data_parallel_world_size()`), and its `global_rank` is not a setting of the run.
  */
 const RENAMED: ReadonlyMap<string, string> = new Map([['world_size', 'data_parallel_size']]);
 const SKIPPED: ReadonlySet<string> = new Set(['global_rank', 'dynamic_loss_scale_args']);
@@ -33,7 +33,7 @@ export const deepspeedConfig: BlockFormat = {
     };
     return {
       line(text) {
-        // Lines of JSON carry no prefix; somebody else's line in between has no key.
+        // Lines of JSON carry no prefix; another writer's line in between lacks a key.
         if (open !== null) {
           const fits = /^\s{0,80}(?:"[^"]{1,200}":|[\]}[{"]|-?\d|null|true|false)/.test(text);
           return fits ? take(open.path, text) : 'foreign';

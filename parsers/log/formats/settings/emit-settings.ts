@@ -16,7 +16,7 @@ export function emitTree(tree: Literal, path: readonly string[], origin: ConfigO
   );
 }
 
-/** `  name ....... value`: names are padded with dots, long ones have none and stand two spaces before the value. */
+/** `  name ....... value`: names are padded with dots; long ones have two spaces before the value instead. */
 const DOTTED = /^ {1,4}([A-Za-z_][\w.-]{0,120}) (?:\.{1,64}(?: |$)| )([\s\S]{0,8000})$/;
 
 export function dottedSetting(text: string): { readonly name: string; readonly value: string } | null {

@@ -13,7 +13,7 @@ export const megatronArguments: BlockFormat = {
   anchors: ['------ arguments ------'],
   fields: { key: 'a setting, as printed', value: 'its value, in one text form' },
   opens: /-{8,40} arguments -{8,40}/,
-  // Other ranks' lines stand between ours where nothing labels them.
+  // Without labels, lines of other ranks are interleaved with ours.
   mostForeign: 200,
   mostLines: 5000,
   begin(match, emit) {

@@ -24,9 +24,9 @@ const COMMAND_WORDS = [
 ];
 
 /**
- * Variables whose whole line `NAME=value` counts wherever it stands. A dump of an environment has no heading and no
- * order, and one line echoed by hand is as good, so that each line is read for itself; names that could begin a line of
- * prose are not in the list.
+ * Variables whose whole line `NAME=value` counts anywhere. A dump of an environment has neither heading nor order, and
+ * one line echoed by hand is equally valid, so each line is read by itself; names that could begin a line of prose are
+ * excluded.
  */
 const MORE_ENV = [
   'NCCL_DEBUG',
@@ -182,7 +182,7 @@ export const envLine: LineFormat = {
   pattern:
     /^\s{0,8}(?<how>export |declare -x )?(?<name>[A-Z][A-Z0-9_]{2,80})=(?<value>"[^"]{0,2000}"|'[^']{0,2000}'|[^\s"']{0,2000})$/g,
   read({ how, name, value }, emit) {
-    // A value that the shell was still to expand says nothing of the run.
+    // A value that the shell had not yet expanded is not a setting of the run.
     if (value!.includes('$')) return;
     const text = value!.replace(/^(["'])([\s\S]*)\1$/, '$2');
     const finding = envFinding(name!, text, how === 'export ' ? 'script' : 'env dump');
@@ -190,7 +190,7 @@ export const envLine: LineFormat = {
   },
 };
 
-/** NCCL says which variables it took from the environment. */
+/** NCCL prints the variables it took from the environment. */
 export const ncclEnvironment: LineFormat = {
   form: 'line',
   id: 'nccl.set-by-environment',

@@ -2,8 +2,9 @@
 const MOST_CHARS = 120;
 
 /**
- * Takes the prefix off further lines of a writer whose prefix no rule knows, learned from what stood before the heading
- * of its block: the same words, other digits (times, line numbers). Lines without it come back as they are.
+ * Removes the prefix of further lines of a writer whose prefix matches no rule. The prefix is learned from the text
+ * before the heading of its block: the same words, other digits (times, line numbers). Lines without it are returned
+ * unchanged.
  */
 export function prefixRemover(before: string): (text: string) => string {
   if (before === '' || before.length > MOST_CHARS) return (text) => text;

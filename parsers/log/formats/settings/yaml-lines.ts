@@ -1,6 +1,7 @@
 /**
  * Block YAML read line by line, as PyYAML and OmegaConf print it, so that every setting is emitted on its own line: the
- * log goes on behind it and lines of others may stand inside. Lists are emitted by the line behind their last item.
+ * log continues after it, and lines of other writers may be inside. Lists are emitted by the line after their last
+ * item.
  */
 import { normaliseConfigValue } from '../../../../src/knowledge/config-keys.js';
 import { literalText, readLiteral } from '../../../../src/model/literal.js';
@@ -80,11 +81,11 @@ export class YamlLines {
     const value = match[6];
     if (this.base < 0) this.base = match[1]!.length;
     else if (indent < this.base) return false;
-    // At the margin anything may be somebody's message: a section, or a value of one word.
+    // Any line at the margin may be another message: only a section or a one-word value is accepted.
     if (indent === this.base && dash === undefined && !isRootSetting(key, value)) return false;
     this.flushItems();
     const margin = dash === undefined ? indent : match[1]!.length;
-    // A list may stand at the indent of its key; its items belong below it.
+    // A list may have the indent of its key; its items belong below it.
     while (
       this.frames.length > 0 &&
       (dash === undefined ? this.frames.at(-1)!.indent >= margin : this.frames.at(-1)!.indent > margin)
@@ -113,7 +114,7 @@ export class YamlLines {
       this.blockScalar = indent;
       return;
     }
-    // What an alias stands for was printed before.
+    // The target of an alias was printed before.
     if (/^\*[\w.-]{1,100}$/.test(bare)) return;
     if (parent !== undefined && key === '_call_') {
       parent.args ??= [];

@@ -12,7 +12,7 @@ const COLLECT_ENV_NAMES: Readonly<Record<string, string>> = {
   'cuDNN version': 'version.cudnn',
 };
 
-/** Labels are read one by one: pasted into issues, the whole report may stand on one line. */
+/** Labels are read one by one: in a report pasted into an issue, all may be on one line. */
 export const TORCH_COLLECT_ENV: LineFormat = {
   form: 'line',
   id: 'torch.collect-env',

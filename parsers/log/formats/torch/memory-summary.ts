@@ -39,7 +39,7 @@ const UNITS: ReadonlyMap<string, number> = new Map(
 const CELL = /^(\d{1,16})(?: {1,2}([KMGTP]i?B|B|[KM]))?$/;
 const COUNTERS = /CUDA OOMs: {1,4}(\d{1,12}) {0,40}\|[^|]{0,24}cudaMalloc retries: {1,4}(\d{1,12})/;
 
-/** torch divides by flooring (`sz //= 1024`), so the true figure lies up to one whole unit above the printed one. */
+/** torch divides by flooring (`sz //= 1024`), so the true figure is up to one whole unit above the printed one. */
 function cellFinding(key: string, cell: string, device: number): MemoryFinding | null {
   const match = CELL.exec(cell);
   if (match === null) return null;

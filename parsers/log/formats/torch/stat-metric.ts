@@ -12,7 +12,8 @@ const METRICS: ReadonlyMap<string, string> = new Map([
 ]);
 
 /**
- * The model's word for a key of `memory_stats`, or the key itself: pools, totals and counts have no word of their own.
+ * The model's metric for a key of `memory_stats`, or the key itself: the model lacks a metric for pools, totals and
+ * counts.
  */
 export function statMetric(key: string): string {
   return METRICS.get(key) ?? key;

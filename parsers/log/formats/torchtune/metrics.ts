@@ -14,8 +14,8 @@ const MEMORY: Readonly<Record<string, string>> = {
 };
 
 /**
- * A float's full text, of GiB now and of 10^9 bytes as long as `torchtune/utils` held the function, which the line does
- * not tell: the bytes are of GiB, and the precision is as wide as the difference.
+ * A float's full text, of GiB now and of 10^9 bytes as long as `torchtune/utils` contained the function. The line does
+ * not distinguish the two: the bytes are computed from GiB, and the precision is as wide as the difference.
  */
 function peak(metric: string, text: string, iteration: number): MemoryFinding {
   const value = Number(text);

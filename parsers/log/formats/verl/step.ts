@@ -12,11 +12,11 @@ const VALUE =
 const MOST_NAME = 200;
 const MOST_FIELDS = 4096;
 /**
- * The reader hands over lines longer than 8 KiB in parts (`read-log.ts`); only a text about as long can be one. What
- * stood in front of the first part is not known here, hence the margin.
+ * The reader passes lines longer than 8 KiB in parts (`read-log.ts`); only a text of about that length can be a part.
+ * The length of the prefix of the first part is unknown here, hence the margin.
  */
 const CUT_CHARS = 7400;
-/** Printed by training steps only; it stands near the end of the line. */
+/** Printed by training steps only, near the end of the line. */
 const STEP_TIME = 'timing_s/step';
 const TRAINING = /^(?:actor|critic|train|training|perf|timing_s|rollout|global_seqlen)\//;
 
@@ -85,9 +85,8 @@ function emitMemory(step: number, fields: readonly Field[], emit: Emit): void {
 }
 
 /**
- * The console line of a step, with a hundred metrics and more: where one is longer than what is read at once, the rest
- * of it follows as lines of the same writer. One row is emitted for a step, once the line is complete or has told its
- * time.
+ * The console line of a step, with a hundred metrics or more. If it is longer than what is read at once, the remainder
+ * follows as lines of the same writer. One row is emitted per step, once the line is complete or its step time is read.
  */
 export const VERL_STEP: BlockFormat = {
   form: 'block',
@@ -132,7 +131,7 @@ export const VERL_STEP: BlockFormat = {
         if (field !== null) fields.push(field);
       }
     };
-    /** Whether the step's row is out; what comes later is told as figures of it. */
+    /** Whether the step's row was emitted; later fields are emitted as figures of it. */
     let told = false;
     const tell = (): void => {
       if (fields.length === 0) return;
@@ -151,7 +150,7 @@ export const VERL_STEP: BlockFormat = {
       line(next): BlockStep {
         if (over) return 'over';
         const parts = (carry + next).split(SEPARATOR);
-        // A part either ends the field that was cut and goes on, or is somebody's next line.
+        // A part either continues the field that was cut, or is another writer's next line.
         if (fieldOf(parts[0]!) === null) return 'over';
         const more = next.length >= CUT_CHARS;
         carry = more ? parts.pop()! : '';
