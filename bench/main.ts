@@ -123,12 +123,12 @@ mkdirSync(directory, { recursive: true });
 const python = findPython();
 const timer = new ProcessTimer(findRssMethod(), directory);
 const machine = describeMachine(python, timer.method);
-const say = (text: string): void => {
+const print = (text: string): void => {
   if (!options.json) process.stdout.write(`${text}\n\n`);
 };
 const progress = (text: string): void => void process.stderr.write(`${text}\n`);
 
-say(machineText(machine));
+print(machineText(machine));
 const groups: GroupResult[] = [];
 const skipped: string[] = [];
 for (const { case: one, events } of options.cases) {
@@ -148,7 +148,7 @@ for (const { case: one, events } of options.cases) {
     for await (const group of one.run(context)) {
       const result = evaluate(group);
       groups.push(result);
-      say(groupText(result));
+      print(groupText(result));
     }
   } catch (error) {
     if (!(error instanceof Skip)) throw error;
@@ -156,7 +156,7 @@ for (const { case: one, events } of options.cases) {
     progress(`SKIPPED ${one.name}: ${error.message}`);
   }
 }
-for (const line of skipped) say(`SKIPPED ${line}`);
+for (const line of skipped) print(`SKIPPED ${line}`);
 rmSync(timer.rssFile, { force: true });
 const result: BenchResult = { schema: 'mbforensics/bench@1', machine, groups, skipped };
 if (options.json) process.stdout.write(`${JSON.stringify(result, null, 2)}\n`);

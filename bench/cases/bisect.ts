@@ -31,17 +31,17 @@ export const bisectCase: Case = {
       const count = asked > 1000 ? SMALL : asked;
       const plain = [];
       for (let i = 0; i < count; i += 1)
-        plain.push(await one(context, KINDS[i % KINDS.length]!, FIRST_SEED + i, false));
+        plain.push(await bisectSeed(context, KINDS[i % KINDS.length]!, FIRST_SEED + i, false));
       yield group(`${count} repositories of 40 commits`, plain);
       const skipped = [];
       for (let i = 0; i < (asked > 1000 ? 1 : SKIPPED_NEIGHBOURS); i += 1)
-        skipped.push(await one(context, KINDS[(i + 1) % KINDS.length]!, FIRST_SEED + i, true));
+        skipped.push(await bisectSeed(context, KINDS[(i + 1) % KINDS.length]!, FIRST_SEED + i, true));
       yield group(`${skipped.length} repositories whose planted commit has neighbours that cannot be judged`, skipped);
     }
   },
 };
 
-async function one(
+async function bisectSeed(
   context: BenchContext,
   kind: RepositoryKind,
   seed: number,
@@ -52,24 +52,24 @@ async function one(
     const dist = join(packageRoot(), 'dist');
     const repository = await buildRepository(directory, { kind, seed, skippedNeighbour }, dist);
     const script = join(dist, 'src', 'cli', 'main.js');
-    const found = { ...(await bisectPlanted(directory, repository, { script })), repository };
+    const bisected = { ...(await bisectPlanted(directory, repository, { script })), repository };
     context.progress(
-      `${kind} ${seed}: ${isRight(found) ? 'right' : 'WRONG'}${found.hasSuspect ? '' : ', suspect missed'}\n`,
+      `${kind} ${seed}: ${isRight(bisected) ? 'right' : 'WRONG'}${bisected.hasSuspect ? '' : ', suspect missed'}\n`,
     );
-    return found;
+    return bisected;
   } finally {
     await rm(directory, { recursive: true, force: true });
   }
 }
 
-/** The planted commit, or the set that git is left with; and nobody else blamed or cleared on the way. */
+/** The planted commit, or the set that git reports, and no other commit blamed or cleared on the way. */
 function isRight({ repository, report, firstBad, left, blamed, cleared }: Found): boolean {
   const { expectedSuspects, planted } = repository;
   if (blamed.length > 0 || cleared.length > 0) return false;
   if (expectedSuspects.length === 1) return firstBad === planted.sha && report.culprit?.sha === planted.sha;
   const names = (shas: readonly string[]): string => [...shas].sort().join(' ');
-  const told = report.suspects_left.map(({ sha }) => sha);
-  return names(left) === names(expectedSuspects) && names(told) === names(expectedSuspects);
+  const reportedSuspects = report.suspects_left.map(({ sha }) => sha);
+  return names(left) === names(expectedSuspects) && names(reportedSuspects) === names(expectedSuspects);
 }
 
 function group(title: string, all: readonly Found[]): Group {
@@ -88,10 +88,12 @@ function group(title: string, all: readonly Found[]): Group {
     notes: [
       `${count(isRight)} right; ${count(({ blamed }) => blamed.length === 0)} without a commit blamed that is not to blame`,
       `${count(({ hasSuspect }) => hasSuspect)} with the planted hunk or setting as the first suspect`,
-      ...missed.map(
-        ({ repository: { criterion, planted }, report }) =>
-          `missed: ${criterion} ${planted.regression.name} (${planted.file} line ${planted.line}); first suspect: ${report.suspects[0]?.file ?? 'none'} ${report.suspects[0]?.key ?? report.suspects[0]?.hunk ?? ''}`,
-      ),
+      ...missed.map(({ repository: { criterion, planted }, report }) => {
+        const first = report.suspects[0];
+        const place = `${planted.file} line ${planted.line}`;
+        const suspect = `${first?.file ?? 'none'} ${first?.key ?? first?.hunk ?? ''}`;
+        return `missed: ${criterion} ${planted.regression.name} (${place}); first suspect: ${suspect}`;
+      }),
     ],
   };
 }

@@ -25,7 +25,7 @@ const COMMENT = ' *(?: #.*)?$';
 const DOUBLE = new RegExp(`^"([^"\\\\]*)"${COMMENT}`);
 const SINGLE = new RegExp(`^'([^']*)'${COMMENT}`);
 const EMPTY = new RegExp(`^(?:\\[ *\\]|\\{ *\\})${COMMENT}`);
-const REST = new RegExp(`^${COMMENT}`);
+const COMMENT_ONLY = new RegExp(`^${COMMENT}`);
 /** The first character is not an indicator. */
 const PLAIN = /^(?:-?[A-Za-z0-9_./~]|[+($<=^;\\])/;
 const ITEM = / *(?:"([^"\\]*)"|'([^']*)'|(-?[A-Za-z0-9_./][\w./+-]*(?: [\w./+][\w./+-]*)*)) *([,\]])/y;
@@ -95,13 +95,13 @@ class Reader {
       const match = line.indent === indent ? KEY.exec(line.text) : null;
       if (match === null) return null;
       const key = match[1]!;
-      const rest = match[2] ?? '';
+      const valueText = match[2] ?? '';
       if (keys.has(key)) return null;
       keys.add(key);
       const value =
-        rest === '' || rest.startsWith('#')
+        valueText === '' || valueText.startsWith('#')
           ? this.below(indent, depth, line.at + key.length + 1)
-          : this.inline(rest, line.at + line.text.length - rest.length, indent);
+          : this.inline(valueText, line.at + line.text.length - valueText.length, indent);
       if (value === null) return null;
       entries.push({ key, at: line.at, value });
     }
@@ -128,13 +128,13 @@ class Reader {
       if (line.indent > indent) return null;
       // The next key; the list was at the same indent.
       if (!isItem(line)) break;
-      const rest = line.text.slice(2).trimStart();
-      const inset = line.text.length - rest.length;
+      const itemText = line.text.slice(2).trimStart();
+      const inset = line.text.length - itemText.length;
       let item: Literal | null;
-      if (KEY.test(rest)) {
-        this.lines[this.next] = { indent: indent + inset, at: line.at + inset, text: rest };
+      if (KEY.test(itemText)) {
+        this.lines[this.next] = { indent: indent + inset, at: line.at + inset, text: itemText };
         item = this.map(indent + inset, depth + 1);
-      } else item = this.inline(rest, line.at + inset, indent);
+      } else item = this.inline(itemText, line.at + inset, indent);
       if (item === null) return null;
       items.push(item);
     }
@@ -171,5 +171,5 @@ function flowList(rest: string, at: number): Literal | null {
     items.push({ kind: 'scalar', text, isQuoted: plain === undefined, at: at + from + before });
     if (match[4] === ']') break;
   }
-  return REST.test(rest.slice(ITEM.lastIndex)) ? { kind: 'list', items, at } : null;
+  return COMMENT_ONLY.test(rest.slice(ITEM.lastIndex)) ? { kind: 'list', items, at } : null;
 }

@@ -71,10 +71,10 @@ function isScript(text: string, name: string): boolean {
 }
 
 function script(text: string): Recognised | null {
-  const found = readShellSettings(text).filter(
+  const shellSettings = readShellSettings(text).filter(
     ({ finding }) => finding.row === 'env' || isKnownConfigKey(finding.rawKey),
   );
-  if (found.length === 0) return null;
+  if (shellSettings.length === 0) return null;
   return { kind: 'script', score: SURE, why: 'It is a shell script that sets flags or variables of a training job.' };
 }
 

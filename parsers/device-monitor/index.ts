@@ -55,12 +55,12 @@ async function parse(source: ByteSource, sink: RowSink, context: ParseContext): 
   const recognised = recogniseMonitor({ bytes, name: context.name, sizeBytes });
   if (recognised === null) throw new MbfError('MBF2931', 'is no output of nvidia-smi or DCGM');
   if (recognised.form === 'nvidia-smi.csv-headerless') throw headerless();
-  const whole = precededBy(bytes, source);
+  const input = precededBy(bytes, source);
   const writer = new SampleWriter(sink, recognised.form);
   const damage =
     recognised.form === 'dcgm-exporter.query' || recognised.form === 'nvidia-smi.json'
-      ? await readDocuments(recognised, whole, writer, context)
-      : await readSamples(recognised, whole, writer, context);
+      ? await readDocuments(recognised, input, writer, context)
+      : await readSamples(recognised, input, writer, context);
   if (damage !== null) {
     const { what, line, offset, lostBytes } = damage;
     if (writer.samples === 0) throw new MbfError('MBF2931', what, { line, offset });

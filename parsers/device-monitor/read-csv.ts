@@ -130,7 +130,7 @@ const COMPLAINT =
   /^(?:Unable to determine the device handle for (?:gpu|GPU)|Failed to initialize NVML|NVIDIA-SMI has failed|No devices were found)/i;
 
 /** Whether a line may occur between rows: a date that a script printed, or an error message. */
-export function standsBetweenRows(line: string): boolean {
+export function mayBeBetweenRows(line: string): boolean {
   return COMPLAINT.test(line) || parseClockTime(line.trim()) !== null;
 }
 

@@ -54,7 +54,7 @@ export class SampleWriter {
   /** That of the device at hand; looked up when it is asked for. */
   private memory: Map<string, string> | null = null;
   private readonly texts = new Map<string, string>();
-  private readonly told = new Set<string>();
+  private readonly reported = new Set<string>();
   private readonly counts = new Map<string, { count: number; line: number; offset: number }>();
   private hasBothClocks = false;
 
@@ -154,8 +154,8 @@ export class SampleWriter {
 
   incident(kind: 'other' | 'hardware', grammar: string, text: string): void {
     const key = `${this.deviceKey()} ${text}`;
-    if (this.told.size >= MOST_INCIDENTS || this.told.has(key)) return;
-    this.told.add(key);
+    if (this.reported.size >= MOST_INCIDENTS || this.reported.has(key)) return;
+    this.reported.add(key);
     const { line, offset, host } = this;
     const timeUs = this.time?.us ?? null;
     this.sink.incident(plainIncident({ kind, grammar, text, line, offset, host, device: this.device.index, timeUs }));

@@ -1,7 +1,7 @@
 import type { Head, Sniff } from '../../src/model/parser.js';
 import { textOfHead } from '../../src/text/stream-head.js';
 import { DCGMI_HEADER, DCGMI_ROW, DMON_HEADER, DMON_UNITS } from './read-columns.js';
-import { guessHeader, type Header, looksLikeRow, parseHeader, splitCells, standsBetweenRows } from './read-csv.js';
+import { guessHeader, type Header, looksLikeRow, mayBeBetweenRows, parseHeader, splitCells } from './read-csv.js';
 import { isPrometheusLine } from './read-prometheus.js';
 import { isReportLine, REPORT_BEGIN } from './read-report-text.js';
 
@@ -139,7 +139,7 @@ function csv(lines: readonly string[], name: string): Recognised | null {
     const isOurs = (line: string): boolean => {
       const next = /^["a-z]/.test(line) ? parseHeader(line) : null;
       if (next !== null && next.known > 0) count = next.columns.length;
-      return next !== null || splitCells(line, count, header.process).length === count || standsBetweenRows(line);
+      return next !== null || splitCells(line, count, header.process).length === count || mayBeBetweenRows(line);
     };
     return mostAre(lines, isOurs)
       ? recognised('nvidia-smi.csv', SURE, `It is a table of nvidia-smi: ${lines[0]!.slice(0, 80)}`)

@@ -39,15 +39,15 @@ export function isBridge(inner: JsonObject): boolean {
 
 export function bridgeValues(inner: JsonObject, wrapper: string, refuse: Refuse): BridgeValues {
   const steps = new Map<number, BridgeStep>();
-  const others: [string, string][] = [];
+  const otherValues: [string, string][] = [];
   for (const [key, value] of inner) {
     if (MEMORY.includes(key)) continue;
     const step = stepOf(key);
     if (isObject(value)) {
       // Upstream reads every object as a step, and fails on anything else; here it is not a figure of the run.
       if (step !== undefined) steps.set(step, bridgeStep(value, step, refuse));
-    } else if (typeof value === 'string') others.push([key, value]);
-    else if (typeof value === 'number' || typeof value === 'boolean') others.push([key, String(value)]);
+    } else if (typeof value === 'string') otherValues.push([key, value]);
+    else if (typeof value === 'number' || typeof value === 'boolean') otherValues.push([key, String(value)]);
   }
   const memory = (name: string): number | null => {
     const value = inner.get(name) ?? null;
@@ -61,7 +61,7 @@ export function bridgeValues(inner: JsonObject, wrapper: string, refuse: Refuse)
     max_alloc: memory('max_alloc'),
     max_reserved: memory('max_reserved'),
     // A key `__proto__` becomes an entry like any other this way.
-    others: Object.fromEntries(others),
+    others: Object.fromEntries(otherValues),
   };
 }
 

@@ -3,7 +3,7 @@ import { isList, isObject, type JsonObject, type JsonValue, kindOf } from './pyt
 import type { Refuse } from './refuse.js';
 
 /** Keys at the level of the requests; objects among their values are not requests. */
-const BESIDE_REQUESTS: ReadonlySet<string> = new Set([
+const NON_REQUEST_KEYS: ReadonlySet<string> = new Set([
   'throughput',
   'mem-max-allocated-bytes',
   'lifetime_prefill_token_count',
@@ -34,7 +34,7 @@ export function isInference(top: JsonObject): boolean {
 
 export function inferenceValues(top: JsonObject, refuse: Refuse): MegatronInferenceValues {
   let requests = 0;
-  for (const [key, value] of top) if (isObject(value) && !BESIDE_REQUESTS.has(key)) requests += 1;
+  for (const [key, value] of top) if (isObject(value) && !NON_REQUEST_KEYS.has(key)) requests += 1;
   const memory = numbers(top.get('mem-max-allocated-bytes'), 'mem-max-allocated-bytes', refuse);
   return {
     kind: 'megatron_inference',

@@ -21,12 +21,12 @@ async function parse(source: ByteSource, sink: RowSink, context: ParseContext): 
   const head = await readHead(source);
   const recognised = recogniseCluster({ bytes: head, name: context.name, sizeBytes: source.sizeBytes ?? head.length });
   if (recognised === null) throw new MbfError('MBF2951', 'is no list of events or pods of Kubernetes');
-  const whole = precededBy(head, source);
+  const input = precededBy(head, source);
   const writer = new ClusterWriter(sink, recognised.form);
-  if (recognised.form === 'kubernetes.json') damage(await readJson(whole, writer, context), writer, sink);
+  if (recognised.form === 'kubernetes.json') damage(await readJson(input, writer, context), writer, sink);
   else if (recognised.form === 'kubernetes.yaml') {
     const reader = new YamlReader(writer, await loadYaml());
-    await readLines(whole, (text, line, offset) => reader.take(text, line, offset), context.progress);
+    await readLines(input, (text, line, offset) => reader.take(text, line, offset), context.progress);
     reader.end();
     if (reader.damagedAt !== null) {
       const what = 'objects that are no valid YAML, or larger than any';
@@ -37,7 +37,7 @@ async function parse(source: ByteSource, sink: RowSink, context: ParseContext): 
   } else {
     const reader =
       recognised.form === 'kubernetes.describe' ? new DescribeReader(writer) : new EventsTableReader(writer);
-    await readLines(whole, (text, line, offset, isWhole) => reader.take(text, line, offset, isWhole), context.progress);
+    await readLines(input, (text, line, offset, isWhole) => reader.take(text, line, offset, isWhole), context.progress);
     reader.end();
     if (reader.foreignAt !== null) {
       const text = 'lines that are no events, or cut off; left out';

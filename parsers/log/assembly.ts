@@ -153,12 +153,12 @@ export class MessageAssembly {
   /** Emits the messages of a window; unless it is final, those that may go on are kept for the next reading. */
   private read(window: Window, final: boolean): void {
     const { segments } = window;
-    const given =
+    const flags =
       segments.length > 0 && segments[0]!.line - this.lastAssertLine <= ASSERT_REACH ? ['device_assert'] : [];
     const messages = findMessages(
       segments.map(({ text }) => text),
       window.mask,
-      given,
+      flags,
     );
     let keepFrom = final ? segments.length : Math.max(1, Math.floor(segments.length * 0.75));
     for (const message of messages) {

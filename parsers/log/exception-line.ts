@@ -48,12 +48,13 @@ export function readException(text: string, sure: boolean): ExceptionLine | null
 const LIBRARY =
   /(?:^|[/\\])(?:site-packages|dist-packages)[/\\]|[/\\]lib(?:64)?[/\\]python3?(?:\.\d{1,2})?[/\\]|[/\\]torch[/\\](?:_\w{1,30}|nn|autograd|distributed|cuda|utils|optim|serialization|multiprocessing|fx|amp|compiler|functional|jit|accelerator)(?:[/\\]|\.py$)|[/\\]transformer_engine[/\\]|^<(?!stdin)/;
 /** Installed, but the code people change: an error in it is theirs to look at. */
-const OWN = /[/\\](?:megatron|nemo|nemo_automodel|nemo_rl|nemo_aligner|megatron_patch|deepspeed_megatron)[/\\]/;
+const MEGATRON_PATH =
+  /[/\\](?:megatron|nemo|nemo_automodel|nemo_rl|nemo_aligner|megatron_patch|deepspeed_megatron)[/\\]/;
 
 /**
  * Code of the run, Megatron and NeMo included wherever they are installed; not torch, Transformer Engine and the
  * standard library.
  */
 export function isUserCode(file: string): boolean {
-  return OWN.test(file) || !LIBRARY.test(file);
+  return MEGATRON_PATH.test(file) || !LIBRARY.test(file);
 }

@@ -48,7 +48,7 @@ const STACK_LINE = /^\s{0,12}(?:frame #\d|#\d{1,3}\s{1,4}0x|File "[^"\n]{1,300}"
 
 function topicOf(text: string): string | null {
   if (!/\d/.test(text) || STACK_LINE.test(text)) return null;
-  const bare = NO_FIGURES.reduce((rest, pattern) => rest.replace(pattern, ' '), text);
+  const bare = NO_FIGURES.reduce((remaining, pattern) => remaining.replace(pattern, ' '), text);
   if (!FIGURE.test(bare)) return null;
   for (const { topic, pattern } of TOPICS) if (pattern.test(bare)) return topic;
   return null;
@@ -136,7 +136,7 @@ export async function explainLog(source: ByteSource, file: string, limit: number
   settle();
   const sorted = [...shapes].sort(([, a], [, b]) => b.count - a.count || a.line - b.line);
   const shown = limit === 0 ? sorted : sorted.slice(0, limit);
-  const rest = sorted.slice(shown.length);
+  const remainingShapes = sorted.slice(shown.length);
   return {
     schema: 'mbforensics/formats-explain@1',
     file,
@@ -148,8 +148,8 @@ export async function explainLog(source: ByteSource, file: string, limit: number
     messages: [...messages].map(([id, { count: times, first }]) => ({ id, count: times, first_line: first })),
     unmatched: shown.map(([shape, group]): UnmatchedGroup => ({ shape, ...group })),
     unmatched_others: {
-      shapes: rest.length,
-      lines: rest.reduce((sum, [, group]) => sum + group.count, otherShapes),
+      shapes: remainingShapes.length,
+      lines: remainingShapes.reduce((sum, [, group]) => sum + group.count, otherShapes),
     },
   };
 }

@@ -373,7 +373,7 @@ function isStated(squashed: Squashed, rawStart: number, rawEnd: number): boolean
 export function findMessages(lines: readonly string[], mask: number, given: readonly string[] = []): FoundMessage[] {
   const squashed = squash(lines);
   const drafts = draftMessages(collectTokens(squashed, mask), squashed).sort((a, b) => a.start - b.start);
-  const found: FoundMessage[] = [];
+  const messages: FoundMessage[] = [];
   let previousEnd = 0;
   drafts.forEach((draft, index) => {
     const nextStart = drafts[index + 1]?.start ?? squashed.text.length;
@@ -401,8 +401,8 @@ export function findMessages(lines: readonly string[], mask: number, given: read
     const lead = squashed.raw.slice(Math.max(lineStart, rawStart - 200), headRaw);
     const inline = [...lead.slice(0, Math.max(0, lead.length - (headRaw - rawStart))).matchAll(/\[rank(\d{1,6})\]/g)];
     const stated = /\[(?:Rank:|RANK )(\d{1,6})\]/.exec(lead);
-    const others = draft.processes;
-    found.push({
+    const otherProcesses = draft.processes;
+    messages.push({
       kind: doubtful ? 'negative_text' : entry.kind,
       grammar: doubtful ? PROSE_ID : entry.id,
       firstLine,
@@ -414,27 +414,28 @@ export function findMessages(lines: readonly string[], mask: number, given: read
       inlineRank: inline.length === 0 ? null : Number(inline.at(-1)![1]),
       statedRank: stated === null ? null : Number(stated[1]),
       bytes:
-        others.length === 0
+        otherProcesses.length === 0
           ? draft.bytes
           : {
               ...draft.bytes,
               otherProcess: {
-                bytes: others.reduce((sum, { printed }) => sum + printed.bytes, 0),
-                text: others.map(({ printed }) => printed.text).join(' + '),
-                precisionBytes: others.reduce((sum, { printed }) => sum + printed.precisionBytes, 0),
+                bytes: otherProcesses.reduce((sum, { printed }) => sum + printed.bytes, 0),
+                text: otherProcesses.map(({ printed }) => printed.text).join(' + '),
+                precisionBytes: otherProcesses.reduce((sum, { printed }) => sum + printed.precisionBytes, 0),
               },
             },
-      processes: others,
+      processes: otherProcesses,
       impossible: draft.impossible,
     });
   });
-  return [...found, ...proseMentions(squashed, found)].sort((a, b) => a.firstLine - b.firstLine);
+  return [...messages, ...proseMentions(squashed, messages)].sort((a, b) => a.firstLine - b.firstLine);
 }
 
 /** Lines that mention exhausted memory and belong to no message. */
-function proseMentions(squashed: Squashed, found: readonly FoundMessage[]): FoundMessage[] {
+function proseMentions(squashed: Squashed, messages: readonly FoundMessage[]): FoundMessage[] {
   const taken = new Set<number>();
-  for (const { firstLine, lastLine } of found) for (let line = firstLine; line <= lastLine; line += 1) taken.add(line);
+  for (const { firstLine, lastLine } of messages)
+    for (let line = firstLine; line <= lastLine; line += 1) taken.add(line);
   const mentions: FoundMessage[] = [];
   for (const match of squashed.raw.matchAll(/out\s{1,16}of\s{1,16}memory/gi)) {
     const line = lineAt(squashed, match.index);

@@ -91,8 +91,7 @@ export class FormatReader {
     for (const [key, block] of [...this.blocks]) this.closeBlock(key, block);
   }
 
-  // ---- lines
-  // -------------------------------------------------------------------------------------------------------------------------
+  // ---- lines --------------------------------------------------------------------------------------------------------
 
   private read(segment: Segment, text: string, formats: readonly LogFormat[]): void {
     for (const format of formats) {
@@ -131,14 +130,14 @@ export class FormatReader {
     // Without an anchor of its own this part ends what was carried into it.
     const goesOn = segment.continues && formats.length > 0;
     const limit = goesOn ? text.length - EDGE_CHARS : text.length;
-    let rest = Math.max(0, text.length - MOST_CARRIED);
+    let keepFrom = Math.max(0, text.length - MOST_CARRIED);
     for (const format of all) {
       if (format.form === 'block') {
         if (carried === null) this.openBlock(format, segment, text);
-      } else rest = Math.max(rest, Math.min(this.readLine(format, segment, text, limit), text.length));
+      } else keepFrom = Math.max(keepFrom, Math.min(this.readLine(format, segment, text, limit), text.length));
     }
-    if (goesOn && rest < text.length) {
-      this.carried = { text: text.slice(rest), formats: all, offset: segment.nextOffset };
+    if (goesOn && keepFrom < text.length) {
+      this.carried = { text: text.slice(keepFrom), formats: all, offset: segment.nextOffset };
     }
   }
 
@@ -174,8 +173,7 @@ export class FormatReader {
     this.cut = null;
   }
 
-  // ---- blocks
-  // ------------------------------------------------------------------------------------------------------------------------
+  // ---- blocks -------------------------------------------------------------------------------------------------------
 
   private openBlock(format: BlockFormat, segment: Segment, text: string): void {
     const match = format.opens.exec(text);
@@ -229,8 +227,7 @@ export class FormatReader {
     for (const [key, block] of [...this.blocks]) if (this.ordinal - block.touched > limit) this.closeBlock(key, block);
   }
 
-  // ---- findings
-  // ----------------------------------------------------------------------------------------------------------------------
+  // ---- findings -----------------------------------------------------------------------------------------------------
 
   private enter(format: LogFormat, segment: Segment): void {
     this.format = format;
@@ -251,8 +248,8 @@ export class FormatReader {
 
   private readonly emit = (finding: LogFinding): void => {
     const segment = this.segment!;
-    const own = 'timeText' in finding ? parseLogTime(finding.timeText) : null;
-    const timeUs = own ?? this.time();
+    const printedTime = 'timeText' in finding ? parseLogTime(finding.timeText) : null;
+    const timeUs = printedTime ?? this.time();
     if (finding.row === 'launch') {
       this.attempts.launch(segment.prefix.key, finding.label, segment.line, timeUs);
       return;

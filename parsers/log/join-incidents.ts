@@ -91,12 +91,12 @@ export class IncidentJoiner {
   failure(finding: FailureFinding, place: LogPlace, segment?: Pick<Segment, 'prefix'>): void {
     const prefix = segment?.prefix;
     // torch's own prefix is the global rank; `[PG … Rank 2]` in its words is the position in a process group.
-    const own = prefix?.rankOrigin === 'prefix:[rankN]:' ? prefix.rank : null;
+    const statedRank = prefix?.rankOrigin === 'prefix:[rankN]:' ? prefix.rank : null;
     this.hold(
       {
         kind: finding.kind,
-        rank: own ?? finding.rank ?? place.rank,
-        rankOrigin: own !== null ? 'prefix:[rankN]:' : finding.rank === undefined ? place.rankOrigin : 'line',
+        rank: statedRank ?? finding.rank ?? place.rank,
+        rankOrigin: statedRank !== null ? 'prefix:[rankN]:' : finding.rank === undefined ? place.rankOrigin : 'line',
         localRank: finding.localRank ?? prefix?.localRank ?? null,
         host: finding.host ?? place.host,
         device: place.device,
@@ -175,7 +175,7 @@ export class IncidentJoiner {
     const all = joinTracebacks(items, tracebacks, this.attemptAt);
     joinLines(all);
     joinEvents(all);
-    tellRanks(all, this.localRanks);
+    assignGlobalRanks(all, this.localRanks);
     for (const { row } of all.filter(({ absorbed }) => !absorbed).sort(byPlace)) this.emit(row);
   }
 }
@@ -184,7 +184,7 @@ export class IncidentJoiner {
  * Sets global ranks where a prefix gives only the number on the node. What a footer states about a process applies to
  * all its output.
  */
-function tellRanks(items: readonly Item[], localRanks: LocalRanks): void {
+function assignGlobalRanks(items: readonly Item[], localRanks: LocalRanks): void {
   for (const { row } of items) {
     if (row.rank === null || row.localRank === null || row.rankOrigin !== 'line') continue;
     localRanks.learn(row.attempt, row.host, row.localRank, row.rank);
@@ -231,8 +231,7 @@ function fill(row: Mutable<IncidentRow>, other: IncidentRow): void {
   row.lastLine = Math.max(row.lastLine, other.lastLine);
 }
 
-// ---- tracebacks
-// ----------------------------------------------------------------------------------------------------------------------
+// ---- tracebacks -----------------------------------------------------------------------------------------------------
 
 /** Items by line, for the lines that tracebacks contain. */
 class LineIndex {
@@ -263,9 +262,9 @@ class LineIndex {
       if (this.lines[middle]! < first) low = middle + 1;
       else high = middle;
     }
-    const found: Item[] = [];
-    for (; low < this.lines.length && this.lines[low]! <= last; low += 1) found.push(...this.at(this.lines[low]!));
-    return found;
+    const items: Item[] = [];
+    for (; low < this.lines.length && this.lines[low]! <= last; low += 1) items.push(...this.at(this.lines[low]!));
+    return items;
   }
 }
 
@@ -297,19 +296,19 @@ function joinTracebacks(
         }
       }
     }
-    const told = [...members.keys()].filter(({ absorbed, row }) => !absorbed && rankFits(row, chain[0]!));
-    const own = ownItem(chain, attemptAt);
-    const best = told.reduce<Item | null>((a, b) => (a === null || b.weight > a.weight ? b : a), null);
-    if (best === null || (own !== null && own.weight > best.weight)) {
-      for (const item of told) if (own !== null && withoutFigures(item.row)) item.absorbed = true;
-      if (own !== null) {
-        for (const item of told) fill(own.row, item.row);
-        all.push(own);
+    const candidates = [...members.keys()].filter(({ absorbed, row }) => !absorbed && rankFits(row, chain[0]!));
+    const tracebackItem = ownItem(chain, attemptAt);
+    const best = candidates.reduce<Item | null>((a, b) => (a === null || b.weight > a.weight ? b : a), null);
+    if (best === null || (tracebackItem !== null && tracebackItem.weight > best.weight)) {
+      for (const item of candidates) if (tracebackItem !== null && withoutFigures(item.row)) item.absorbed = true;
+      if (tracebackItem !== null) {
+        for (const item of candidates) fill(tracebackItem.row, item.row);
+        all.push(tracebackItem);
       }
       continue;
     }
     const traceback = members.get(best)!;
-    for (const item of told) {
+    for (const item of candidates) {
       if (item !== best && (withoutFigures(item.row) || item.row.kind === best.row.kind)) {
         item.absorbed = true;
         fill(best.row, item.row);
@@ -381,7 +380,7 @@ function eventOfKind(row: IncidentRow): FailureEvent | null {
 function rowOf(traceback: Traceback, kind: IncidentKind, attemptAt: (line: number) => number): Mutable<IncidentRow> {
   const { prefix, exception, message, exceptionLine } = traceback;
   const frame = traceback.frame ?? traceback.innermost;
-  const said = exception === null ? null : message === '' ? exception : `${exception}: ${message}`;
+  const statement = exception === null ? null : message === '' ? exception : `${exception}: ${message}`;
   return {
     kind,
     rank: prefix.rank,
@@ -401,14 +400,13 @@ function rowOf(traceback: Traceback, kind: IncidentKind, attemptAt: (line: numbe
     tracebackLine: traceback.line,
     frame,
     grammar: exception === null ? CUT_TRACEBACK_ID : TRACEBACK_ID,
-    text: (said ?? 'Traceback (most recent call last), cut off before its exception').slice(0, LONGEST_TEXT),
+    text: (statement ?? 'Traceback (most recent call last), cut off before its exception').slice(0, LONGEST_TEXT),
     bytes: {},
     processes: [],
   };
 }
 
-// ---- lines
-// ---------------------------------------------------------------------------------------------------------------------------
+// ---- lines ----------------------------------------------------------------------------------------------------------
 
 /**
  * One line matched by several formats, or by a format and the grammar, is one incident: the item with the most details
@@ -419,21 +417,21 @@ function joinLines(items: readonly Item[]): void {
   for (const item of items) {
     if (item.absorbed) continue;
     const { line } = item.row;
-    const others = byLine.get(line);
-    if (others === undefined) {
+    const sameLineItems = byLine.get(line);
+    if (sameLineItems === undefined) {
       byLine.set(line, [item]);
       continue;
     }
-    const twin = others.find((other) => !other.absorbed && isTwin(other, item));
+    const twin = sameLineItems.find((other) => !other.absorbed && isTwin(other, item));
     if (twin === undefined) {
-      others.push(item);
-      if (others.length > MOST_TELLERS) others.shift();
+      sameLineItems.push(item);
+      if (sameLineItems.length > MOST_TELLERS) sameLineItems.shift();
       continue;
     }
     const [kept, dropped] = item.weight > twin.weight ? [item, twin] : [twin, item];
     fill(kept.row, dropped.row);
     dropped.absorbed = true;
-    if (kept === item) others.push(item);
+    if (kept === item) sameLineItems.push(item);
   }
 }
 
@@ -453,8 +451,7 @@ function isTwin(a: Item, b: Item): boolean {
   return (messages.length === 1 && a.row.kind === b.row.kind) || compatible(a.row, b.row);
 }
 
-// ---- events
-// --------------------------------------------------------------------------------------------------------------------------
+// ---- events ---------------------------------------------------------------------------------------------------------
 
 interface Group {
   readonly item: Item;

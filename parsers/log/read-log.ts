@@ -100,7 +100,7 @@ export async function readLog(
 ): Promise<RankTally> {
   const reader = new LogReader(output, vocabulary);
   for (;;) {
-    const start = reader.makeRoom();
+    const start = reader.makeSpace();
     const count = await source.read(reader.buffer, start);
     if (count === 0) break;
     reader.take(count);
@@ -114,7 +114,7 @@ export async function readLog(
 export function readLogBytes(bytes: Uint8Array, output: LogOutput): RankTally {
   const reader = new LogReader(output, EVERYTHING);
   for (let from = 0; from < bytes.length; ) {
-    const start = reader.makeRoom();
+    const start = reader.makeSpace();
     const count = Math.min(bytes.length - from, reader.buffer.length - start);
     reader.buffer.set(bytes.subarray(from, from + count), start);
     reader.take(count);
@@ -136,7 +136,7 @@ class LogReader {
   private readonly output: LogOutput;
   private readonly literals: readonly Literal[];
   private readonly scanner: LiteralScanner;
-  private readonly said = new Set<string>();
+  private readonly reportedKinds = new Set<string>();
   /** Bytes in the buffer, the next one to look at, and how far back a line may begin again. */
   private end = 0;
   private position = 0;
@@ -187,7 +187,7 @@ class LogReader {
   }
 
   /** Moves what is still needed to the front of the buffer; returns where to read to. */
-  makeRoom(): number {
+  makeSpace(): number {
     const keep = Math.max(this.floor, this.position - LOOK_BACK_BYTES, 0);
     if (keep > 0 && this.end > this.buffer.length / 2) {
       this.buffer.copyWithin(0, keep, this.end);
@@ -219,8 +219,8 @@ class LogReader {
   }
 
   private noteOnce(kind: string, text: string): void {
-    if (this.said.has(kind)) return;
-    this.said.add(kind);
+    if (this.reportedKinds.has(kind)) return;
+    this.reportedKinds.add(kind);
     this.output.note({ kind, text, severity: 'info', line: this.line, offset: this.base + this.position });
   }
 
@@ -327,10 +327,10 @@ class LogReader {
     while (this.hit >= 0 && this.hit < next) {
       mask |= this.hitMask & ~EXCEPTION_BIT;
       for (const index of this.scanner.found) {
-        const found = this.literals[index]!.formats;
-        if (formats === NO_FORMATS) formats = found;
-        else if (formats !== found && found.some((format) => !formats.includes(format))) {
-          formats = [...new Set([...formats, ...found])];
+        const hitFormats = this.literals[index]!.formats;
+        if (formats === NO_FORMATS) formats = hitFormats;
+        else if (formats !== hitFormats && hitFormats.some((format) => !formats.includes(format))) {
+          formats = [...new Set([...formats, ...hitFormats])];
         }
       }
       this.scanFrom(this.hit + 1, limit);

@@ -71,8 +71,8 @@ function textShare(bytes: Uint8Array): number {
       else odd += 1;
     }
   }
-  const rest = bytes.length - holes;
-  return rest === 0 ? 0 : 1 - odd / rest;
+  const checkedBytes = bytes.length - holes;
+  return checkedBytes === 0 ? 0 : 1 - odd / checkedBytes;
 }
 
 /** How much a file looks like a text log. Never throws. */

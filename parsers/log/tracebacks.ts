@@ -248,10 +248,10 @@ export class TracebackAssembly {
       if (going.length > 1) this.close(open);
       return;
     }
-    for (const other of going) {
-      other.sure = false;
-      other.foreign += 1;
-      if (other.foreign > MOST_FOREIGN) this.close(other);
+    for (const unfinished of going) {
+      unfinished.sure = false;
+      unfinished.foreign += 1;
+      if (unfinished.foreign > MOST_FOREIGN) this.close(unfinished);
     }
   }
 

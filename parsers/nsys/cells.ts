@@ -58,7 +58,7 @@ export function small(value: Cell | undefined): number | null {
   return typeof value === 'number' && (value | 0) === value ? value : null;
 }
 
-export function whole(value: Cell | undefined): number | null {
+export function integer(value: Cell | undefined): number | null {
   return typeof value === 'number' && Number.isSafeInteger(value) ? value : null;
 }
 

@@ -51,11 +51,11 @@ export class EventTables {
     }
     const builder = new RowBuilder(map.kind, this.nsys, this.buffer);
     const { columns: layout } = NSYS_LAYOUTS[map.kind];
-    const wanted: string[] = [];
+    const columnNames: string[] = [];
     const indexOf = (name: string): number => {
       if (!present.has(name)) return -1;
-      if (!wanted.includes(name)) wanted.push(name);
-      return wanted.indexOf(name);
+      if (!columnNames.includes(name)) columnNames.push(name);
+      return columnNames.indexOf(name);
     };
     const fills = layout.flatMap(({ name }, index) => {
       const column = map.columns[name];
@@ -70,9 +70,9 @@ export class EventTables {
     const textTo = rowText === undefined ? -1 : layout.findIndex(({ name }) => name === rowText.to);
     const byText = map.table === 'CUDA_GPU_MEMORY_USAGE_EVENTS';
 
-    await this.scans.scan(map.table, wanted, (whole) => {
+    await this.scans.scan(map.table, columnNames, (whole) => {
       for (let start = 0; start < whole.rows; ) {
-        const rows = Math.min(whole.rows - start, builder.room);
+        const rows = Math.min(whole.rows - start, builder.freeRows);
         const batch = start === 0 && rows === whole.rows ? whole : part(whole, start, rows);
         const at = builder.batch.rows;
         for (const { target, from, column } of fills) {

@@ -26,7 +26,7 @@ export async function* readLines(
   let position = 0;
   const take = (last: Buffer): TextLine | undefined => {
     const bytes = pending + last.length;
-    const whole = pieces.length === 0 ? last : Buffer.concat([...pieces, last]);
+    const lineBytes = pieces.length === 0 ? last : Buffer.concat([...pieces, last]);
     pieces = [];
     const isLong = pending === Number.POSITIVE_INFINITY;
     pending = 0;
@@ -34,7 +34,7 @@ export async function* readLines(
       onLong(line, lineStart);
       return undefined;
     }
-    return bytes === 0 ? undefined : { text: whole.toString('utf8'), line, offset: lineStart };
+    return bytes === 0 ? undefined : { text: lineBytes.toString('utf8'), line, offset: lineStart };
   };
   for (;;) {
     const length = await source.read(chunk, 0);

@@ -269,16 +269,16 @@ function looseFields(event: JsonObject | undefined): Get {
 
 function field(record: JsonObject, ...names: readonly string[]): JsonObject | undefined {
   for (const name of names) {
-    const found = object(record[name]);
-    if (found !== undefined) return found;
+    const inner = object(record[name]);
+    if (inner !== undefined) return inner;
   }
   return anyObject(record);
 }
 
 function anyObject(record: JsonObject): JsonObject | undefined {
   for (const value of Object.values(record)) {
-    const found = object(value);
-    if (found !== undefined) return found;
+    const inner = object(value);
+    if (inner !== undefined) return inner;
   }
   return undefined;
 }

@@ -38,7 +38,7 @@ export async function readJsonLines(source: ByteSource, sink: RowSink, context: 
   const counts = new Map<string, number>();
   const read = new Set<string>();
   const used = new UsedTexts();
-  const own = new RowTexts((texts) => nsys.texts(packTexts(texts)));
+  const recordTexts = new RowTexts((texts) => nsys.texts(packTexts(texts)));
   const strings = new Map<number, string>();
   const threads: { pid: number; tid: number; name: number }[] = [];
   const processes = new Map<number, { readonly name: string | null; readonly environment: number | null }>();
@@ -56,7 +56,7 @@ export async function readJsonLines(source: ByteSource, sink: RowSink, context: 
       used.add(Number(number));
       return Number(number);
     },
-    own: (value) => (typeof value === 'string' && value !== '' ? own.number(cutText(value)) : null),
+    own: (value) => (typeof value === 'string' && value !== '' ? recordTexts.number(cutText(value)) : null),
   };
   const count = (table: string): void => void counts.set(table, (counts.get(table) ?? 0) + 1);
 
@@ -116,7 +116,7 @@ export async function readJsonLines(source: ByteSource, sink: RowSink, context: 
   if (records === 0) throw new MbfError('MBF2704', 'holds no record of Nsight Systems');
 
   for (const builder of builders.values()) builder.flush();
-  own.flush();
+  recordTexts.flush();
   let waiting: { id: number; text: string }[] = [];
   for (const [index, text] of strings) {
     if (!used.has(index)) continue;

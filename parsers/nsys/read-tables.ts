@@ -8,7 +8,7 @@ import { packTexts } from '../../src/model/packed-texts.js';
 import type { NsysSink, ParseContext, ParseSummary, RowSink } from '../../src/model/parser.js';
 import type { CellBatch, CellColumn, SourceTable, TableSource } from '../../src/model/table-source.js';
 import { type Cell, readCapture, readExportFacts, reportClock, SEVERITIES } from './capture.js';
-import { bits64, cell, shifted, small, whole, word } from './cells.js';
+import { bits64, cell, integer, shifted, small, word } from './cells.js';
 import { emitEnvironment, processNumber, programName, threadNumber, withoutDirectories } from './emit.js';
 import { EventTables } from './event-tables.js';
 import { rawColumn } from './raw-columns.js';
@@ -149,7 +149,7 @@ class FactReader {
         row: 'gpu',
         id,
         name: word(row['name']),
-        totalBytes: whole(row['totalMemory']),
+        totalBytes: integer(row['totalMemory']),
         busLocation: word(row['busLocation']),
         uuid: word(row['uuid']),
       });
@@ -166,7 +166,7 @@ class FactReader {
     const rows = await this.scans.small('DIAGNOSTIC_EVENT', ['timestamp', 'severity', 'text']);
     for (const { timestamp, severity, text } of rows.slice(0, MOST_DIAGNOSTICS)) {
       if (typeof text !== 'string') continue;
-      const level = whole(severity);
+      const level = integer(severity);
       const words = level === null ? 'unknown' : (SEVERITIES[level] ?? String(level));
       if (!keepsDiagnostic(words, text)) continue;
       this.nsys.fact({
@@ -181,19 +181,20 @@ class FactReader {
   /** Names of threads of the processes that did anything we keep: a capture lists every thread of the machine. */
   async threads(): Promise<void> {
     const names = await this.scans.small('ThreadNames', ['nameId', 'globalTid']);
-    const wanted = new Map<number, { pid: number; tid: number }[]>();
+    const threadsByName = new Map<number, { pid: number; tid: number }[]>();
     for (const row of names) {
       const tid = threadNumber(row['globalTid'] ?? null);
       const pid = processNumber(row['globalTid'] ?? null);
-      const nameId = whole(row['nameId']);
+      const nameId = integer(row['nameId']);
       if (tid === null || pid === null || nameId === null || !this.events.pids.has(pid)) continue;
-      const list = wanted.get(nameId) ?? [];
+      const list = threadsByName.get(nameId) ?? [];
       list.push({ pid, tid });
-      wanted.set(nameId, list);
+      threadsByName.set(nameId, list);
     }
-    if (wanted.size === 0) return;
+    if (threadsByName.size === 0) return;
     await this.eachText((id, text) => {
-      for (const thread of wanted.get(id) ?? []) this.nsys.fact({ row: 'thread', ...thread, name: cutText(text) });
+      for (const thread of threadsByName.get(id) ?? [])
+        this.nsys.fact({ row: 'thread', ...thread, name: cutText(text) });
     });
   }
 
@@ -203,18 +204,18 @@ class FactReader {
   ): Promise<void> {
     const names = new Map<number, string | null>();
     for (const row of await this.scans.small('PROCESSES', ['globalPid', 'pid', 'name'])) {
-      const pid = whole(row['pid']) ?? processNumber(row['globalPid'] ?? null);
+      const pid = integer(row['pid']) ?? processNumber(row['globalPid'] ?? null);
       if (pid !== null && this.events.pids.has(pid))
         names.set(pid, programName(word(row['name'])) ?? names.get(pid) ?? null);
     }
     for (const pid of [...this.events.pids.keys()].sort((a, b) => a - b)) {
-      const own = rank !== null && cuda.includes(pid) ? rank : null;
+      const processRank = rank !== null && cuda.includes(pid) ? rank : null;
       this.nsys.fact({
         row: 'process',
         pid,
         name: names.get(pid) ?? null,
-        rank: own?.rank ?? null,
-        rankOrigin: own?.origin ?? null,
+        rank: processRank?.rank ?? null,
+        rankOrigin: processRank?.origin ?? null,
       });
     }
   }
@@ -241,7 +242,7 @@ class FactReader {
     ] as const) {
       for (const row of await this.scans.small(table, columns)) {
         for (const column of columns) {
-          const id = whole(row[column] ?? null);
+          const id = integer(row[column] ?? null);
           if (id !== null) this.privateTexts.add(id);
         }
       }

@@ -34,7 +34,7 @@ export class RowBuilder {
     this.batch.arrays[0]!.fill(0); // source_id, the writer's
   }
 
-  get room(): number {
+  get freeRows(): number {
     return this.batch.capacity - this.batch.rows;
   }
 

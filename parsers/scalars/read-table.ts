@@ -80,16 +80,16 @@ class TableReader {
       index === null ? undefined : readNumber(cells[index] ?? '');
     const at = stepOf(number(step));
     const place = { line: info.lines, offset, step: at, timeUs: microseconds(number(time)) };
-    let found = 0;
+    let figureCount = 0;
     for (const { index, tag } of columns) {
       const cell = cells[index];
       if (cell === undefined || cell === '') continue;
       const value = readNumber(cell);
       if (value === undefined) continue;
       out.add(tag, value, place, isFloat32);
-      found += 1;
+      figureCount += 1;
     }
-    if (found === 0) return;
+    if (figureCount === 0) return;
     this.rows += 1;
     if (stepTag !== null && at !== null) out.add(stepTag, at, place);
   }

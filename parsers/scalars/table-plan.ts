@@ -96,16 +96,16 @@ function chart(header: readonly string[]): TablePlan | null {
   });
   if (ranges.length === 0) return null;
   const runs = new Set<string>();
-  const found: { readonly index: number; readonly full: string; readonly metric: string }[] = [];
+  const metricColumns: { readonly index: number; readonly full: string; readonly metric: string }[] = [];
   header.forEach((full, index) => {
     if (index === 0 || CHART_RANGE.test(full)) return;
     const at = full.lastIndexOf(' - ');
     const metric = at < 0 ? full : full.slice(at + 3);
     if (metric.startsWith('_')) return;
     runs.add(at < 0 ? '' : full.slice(0, at));
-    found.push({ index, full, metric });
+    metricColumns.push({ index, full, metric });
   });
-  if (found.length === 0) return null;
+  if (metricColumns.length === 0) return null;
   const isStep = STEP_AXES.has(header[0]!);
   const isTime = /^(?:_timestamp|Wall Time|Absolute Time)$/i.test(header[0]!);
   return {
@@ -115,7 +115,7 @@ function chart(header: readonly string[]): TablePlan | null {
     stepTag: isStep && header[0]!.includes('global_step') ? header[0]! : null,
     time: isTime ? 0 : null,
     // Of several runs nothing may be taken for one run's iterations.
-    columns: found.map(({ index, full, metric }) => ({ index, tag: runs.size > 1 ? full : metric })),
+    columns: metricColumns.map(({ index, full, metric }) => ({ index, tag: runs.size > 1 ? full : metric })),
     runs: runs.size,
   };
 }

@@ -25,10 +25,10 @@ async function parse(source: ByteSource, sink: RowSink, context: ParseContext): 
     sizeBytes: source.sizeBytes ?? head.length,
   });
   if (recognised === null) throw new MbfError('MBF2941', 'is no accounting of Slurm');
-  const whole = precededBy(head, source);
+  const input = precededBy(head, source);
   const writer = new JobWriter(sink, recognised.form);
   if (recognised.form === 'slurm.sacct-json') {
-    const damage = await readJsonItems(whole, ['jobs'], jobsTaker(writer), context.progress);
+    const damage = await readJsonItems(input, ['jobs'], jobsTaker(writer), context.progress);
     writer.end();
     if (damage !== null) {
       const { what, line, offset, lostBytes } = damage;
@@ -39,7 +39,7 @@ async function parse(source: ByteSource, sink: RowSink, context: ParseContext): 
   } else {
     const reader =
       recognised.form === 'slurm.seff' ? new SeffReader(writer) : new TableReader(writer, recognised.guessed);
-    await readLines(whole, (text, line, offset, isWhole) => reader.take(text, line, offset, isWhole), context.progress);
+    await readLines(input, (text, line, offset, isWhole) => reader.take(text, line, offset, isWhole), context.progress);
     if (reader instanceof SeffReader) reader.end();
     writer.end();
     if (recognised.guessed !== null) {

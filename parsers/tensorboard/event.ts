@@ -70,18 +70,18 @@ export function readEvent(pbf: PbfReader): Event {
   let fileVersion: string | undefined;
   let sessionStatus: number | undefined;
   const summaries: Range[] = [];
-  const whole = { start: 0, end: pbf.length };
-  readMessage(pbf, whole, (number) => {
+  const message = { start: 0, end: pbf.length };
+  readMessage(pbf, message, (number) => {
     if (number === 1) {
       if (pbf.type !== 1) throw new Malformed('a wall time that is no double');
       wallTime = pbf.readDouble();
     } else if (number === 2) {
       if (pbf.type !== 0) throw new Malformed('a step that is no number');
       step = pbf.readVarint(true);
-    } else if (number === 3) fileVersion = readText(pbf, whole.end);
-    else if (number === 5) summaries.push(range(pbf, whole.end));
+    } else if (number === 3) fileVersion = readText(pbf, message.end);
+    else if (number === 5) summaries.push(range(pbf, message.end));
     else if (number === 7) {
-      const session = range(pbf, whole.end);
+      const session = range(pbf, message.end);
       readMessage(pbf, session, (part) => {
         if (part === 1 && pbf.type === 0) sessionStatus = pbf.readVarint();
       });

@@ -13,8 +13,8 @@ export function isEventFileName(name: string): boolean {
 
 /** Name of the host that wrote the file; null where the name has another form. */
 export function hostFromName(name: string): string | null {
-  const rest = NAME.exec(name)?.[2];
-  if (rest === undefined) return null;
-  const host = rest.replace(BEHIND, '').replace(SUFFIX, '');
+  const hostAndSuffix = NAME.exec(name)?.[2];
+  if (hostAndSuffix === undefined) return null;
+  const host = hostAndSuffix.replace(BEHIND, '').replace(SUFFIX, '');
   return host === '' ? null : host;
 }

@@ -33,7 +33,7 @@ export async function readEventFile(source: ByteSource, sink: RowSink, context: 
     throw new MbfError('MBF2902', `none of its ${read.whole} records is an event`, { offset: 0 });
   }
   reader.end();
-  tell(read, reader, sink);
+  reportDamage(read, reader, sink);
   const rank = reader.settings.writer;
   return { rank, rankOrigin: rank === null ? null : 'arguments in the file: rank', clock: 'utc' };
 }
@@ -146,7 +146,7 @@ function microseconds(seconds: number): number | null {
   return seconds > 0 && seconds < MOST_SECONDS ? Math.round(seconds * 1e6) : null;
 }
 
-function tell(read: RecordsRead, reader: EventReader, sink: RowSink): void {
+function reportDamage(read: RecordsRead, reader: EventReader, sink: RowSink): void {
   if (read.damages > 0) {
     const places = read.damages === 1 ? 'one place' : `${read.damages} places`;
     const text = `damaged in ${places}: ${formatBytes(read.lostBytes)} from byte ${read.firstLost} on are in no whole record; every record outside of them was kept`;

@@ -56,7 +56,7 @@ export async function readRecords(
   progress?: ((bytes: number) => void) | undefined,
 ): Promise<RecordsRead> {
   const window = new Window(source, progress);
-  let whole = 0;
+  let wholeRecords = 0;
   let longRecords = 0;
   let longBytes = 0;
   let lostBytes = 0;
@@ -87,8 +87,8 @@ export async function readRecords(
       const data = window.bytes.subarray(window.at + HEAD_BYTES, window.at + HEAD_BYTES + length);
       if (maskedCrc(data) === u32(window.bytes, window.at + HEAD_BYTES + length)) {
         lost = false;
-        whole += 1;
-        visitor.record(data, whole, offset);
+        wholeRecords += 1;
+        visitor.record(data, wholeRecords, offset);
         window.skip(total);
       } else {
         // Its length is valid, so the next record is at that distance; unless the length is the damage, and records are
@@ -108,7 +108,7 @@ export async function readRecords(
     }
     if (passed) {
       lost = false;
-      whole += 1;
+      wholeRecords += 1;
       longRecords += 1;
       longBytes += total;
     } else {
@@ -122,7 +122,16 @@ export async function readRecords(
     if (lost && !fitsLengthNear(window)) lose(window.left);
     else cut = { offset: window.position, bytes: window.left };
   }
-  return { whole, longRecords, longBytes, lostBytes, firstLost, damages, cut, bytes: window.position + window.left };
+  return {
+    whole: wholeRecords,
+    longRecords,
+    longBytes,
+    lostBytes,
+    firstLost,
+    damages,
+    cut,
+    bytes: window.position + window.left,
+  };
 }
 
 /** After damage, a remainder is the beginning of a record only if its length fits. */
@@ -180,13 +189,13 @@ class Window {
   async pass(length: number): Promise<boolean | undefined> {
     this.at += HEAD_BYTES;
     let crc = 0;
-    let rest = length;
-    while (rest > 0) {
+    let remaining = length;
+    while (remaining > 0) {
       if (!(await this.has(1))) return undefined;
-      const count = Math.min(rest, this.left);
+      const count = Math.min(remaining, this.left);
       crc = continueCrc(this.bytes.subarray(this.at, this.at + count), crc);
       this.at += count;
-      rest -= count;
+      remaining -= count;
     }
     if (!(await this.has(FOOT_BYTES))) {
       this.at = this.end;
@@ -199,8 +208,8 @@ class Window {
 
   private async fill(count: number): Promise<void> {
     if (this.bytes.length - this.at < Math.max(count, CHUNK_BYTES)) {
-      const wanted = Math.max(2 * CHUNK_BYTES, count + CHUNK_BYTES);
-      const target = this.bytes.length >= wanted ? this.bytes : new Uint8Array(wanted);
+      const newSize = Math.max(2 * CHUNK_BYTES, count + CHUNK_BYTES);
+      const target = this.bytes.length >= newSize ? this.bytes : new Uint8Array(newSize);
       target.set(this.bytes.subarray(this.at, this.end));
       this.base += this.at;
       this.end -= this.at;

@@ -124,13 +124,13 @@ export function readScalarTensor(pbf: PbfReader, where: Range): TensorValue | un
     bytes === undefined || bytes.length === 0 ? undefined : new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
   const is = (size: number): boolean => view !== undefined && view.byteLength === size;
   // Writers leave zeros away: a tensor with a type and no value holds one.
-  const given = first ?? (view === undefined ? 0 : undefined);
+  const fallback = first ?? (view === undefined ? 0 : undefined);
   const real = (fractionBits: number, size: number, read: (view: DataView) => number, of = (n: number) => n) => {
-    const value = is(size) ? read(view!) : given === undefined ? undefined : of(given);
+    const value = is(size) ? read(view!) : fallback === undefined ? undefined : of(fallback);
     return value === undefined ? undefined : { value, fractionBits };
   };
-  const whole = (size: number, read: (view: DataView) => number) => {
-    const value = is(size) ? read(view!) : given;
+  const integer = (size: number, read: (view: DataView) => number) => {
+    const value = is(size) ? read(view!) : fallback;
     return value === undefined ? undefined : { value, fractionBits: null };
   };
   switch (type) {
@@ -143,22 +143,22 @@ export function readScalarTensor(pbf: PbfReader, where: Range): TensorValue | un
     case DT.bfloat16:
       return real(FRACTION_BITS.bfloat16, 2, (v) => bfloatOf(v.getUint16(0, true)), bfloatOf);
     case DT.int32:
-      return whole(4, (v) => v.getInt32(0, true));
+      return integer(4, (v) => v.getInt32(0, true));
     case DT.uint32:
-      return whole(4, (v) => v.getUint32(0, true));
+      return integer(4, (v) => v.getUint32(0, true));
     case DT.int64:
-      return whole(8, (v) => Number(v.getBigInt64(0, true)));
+      return integer(8, (v) => Number(v.getBigInt64(0, true)));
     case DT.uint64:
-      return whole(8, (v) => Number(v.getBigUint64(0, true)));
+      return integer(8, (v) => Number(v.getBigUint64(0, true)));
     case DT.int16:
-      return whole(2, (v) => v.getInt16(0, true));
+      return integer(2, (v) => v.getInt16(0, true));
     case DT.uint16:
-      return whole(2, (v) => v.getUint16(0, true));
+      return integer(2, (v) => v.getUint16(0, true));
     case DT.int8:
-      return whole(1, (v) => v.getInt8(0));
+      return integer(1, (v) => v.getInt8(0));
     case DT.uint8:
     case DT.bool:
-      return whole(1, (v) => v.getUint8(0));
+      return integer(1, (v) => v.getUint8(0));
     default:
       return undefined;
   }

@@ -39,11 +39,11 @@ export abstract class ByteWindow {
 
   /** Keeps at least `needed` (or 64 KiB) unread bytes in the window unless the stream ended. */
   protected async fill(source: ByteSource, progress?: (bytes: number) => void): Promise<void> {
-    const wanted = Math.max(this.needed, Math.min(SLACK_BYTES, this.windowBytes >> 1));
-    if (this.eof || this.end - this.pos >= wanted) return;
+    const minimum = Math.max(this.needed, Math.min(SLACK_BYTES, this.windowBytes >> 1));
+    if (this.eof || this.end - this.pos >= minimum) return;
     const capacity = this.buf.length - SLACK_BYTES;
-    if (wanted > capacity / 2) {
-      const grown = Buffer.alloc(wanted * 2 + SLACK_BYTES);
+    if (minimum > capacity / 2) {
+      const grown = Buffer.alloc(minimum * 2 + SLACK_BYTES);
       this.buf.copy(grown, 0, this.pos, this.end);
       this.setWindow(grown);
     } else {
@@ -52,9 +52,9 @@ export abstract class ByteWindow {
     this.base += this.pos;
     this.end -= this.pos;
     this.pos = 0;
-    const room = this.buf.length - SLACK_BYTES;
-    while (this.end < room) {
-      const count = await source.read(this.buf.subarray(0, room), this.end);
+    const limit = this.buf.length - SLACK_BYTES;
+    while (this.end < limit) {
+      const count = await source.read(this.buf.subarray(0, limit), this.end);
       if (count === 0) {
         this.eof = true;
         this.buf.fill(0, this.end, this.end + SLACK_BYTES);

@@ -6,14 +6,14 @@ export type Encoding = 'pickle' | 'json' | 'html';
 /** A file with more whitespace before the first bracket is not a snapshot. */
 const MAX_BLANK_BYTES = 4096;
 
-export interface Told {
+export interface DetectedStream {
   readonly encoding: Encoding;
   /** The whole stream again, from its first byte. */
   readonly source: ByteSource;
 }
 
 /** Anything that begins like neither JSON nor HTML is left to the pickle machine, whose errors name opcodes. */
-export async function tellEncoding(source: ByteSource): Promise<Told> {
+export async function detectEncoding(source: ByteSource): Promise<DetectedStream> {
   const head = Buffer.alloc(MAX_BLANK_BYTES);
   let length = 0;
   let encoding: Encoding | undefined;

@@ -17,7 +17,7 @@ import type {
 } from '../../src/model/parser.js';
 import { ANNOTATION_LAYOUT, BATCH_ROWS, BLOCK_LAYOUT, EVENT_LAYOUT, SEGMENT_LAYOUT } from '../../src/model/tables.js';
 import { TRACE_ACTIONS } from '../../src/model/vocabulary.js';
-import { encodingOf, tellEncoding } from './encoding.js';
+import { detectEncoding, encodingOf } from './encoding.js';
 import { detectFeatures } from './features.js';
 import { clip, flattenSettings } from './generic-values.js';
 import { type EmbeddedFile, openPage, PAGE_PADDING_BYTES } from './html-page.js';
@@ -114,8 +114,8 @@ export async function parseSnapshot(
   context: ParseContext,
   windowBytes?: number,
 ): Promise<ParseSummary> {
-  const told = await tellEncoding(source);
-  const page = told.encoding === 'html' ? await openPage(told.source, windowBytes) : undefined;
+  const detected = await detectEncoding(source);
+  const page = detected.encoding === 'html' ? await openPage(detected.source, windowBytes) : undefined;
   const dictionary = new StackDictionary();
   const out = await sink.snapshot(dictionary);
   const batches = {
@@ -124,14 +124,14 @@ export async function parseSnapshot(
     blocks: new ColumnBatch(BLOCK_LAYOUT, STATE_BATCH_ROWS),
     annotations: new ColumnBatch(ANNOTATION_LAYOUT, STATE_BATCH_ROWS),
   };
-  if (told.encoding === 'json') {
+  if (detected.encoding === 'json') {
     const machine = new JsonMachine(sink, out, dictionary, batches, windowBytes);
-    await machine.run(told.source, context.progress);
+    await machine.run(detected.source, context.progress);
     const { predictedStacks, predictedFrames } = machine;
     endSnapshot(machine, sink, out, { protocol: null, statistics: { predictedStacks, predictedFrames } });
   } else {
     const machine = new SnapshotMachine(sink, out, dictionary, batches);
-    if (page === undefined) await machine.run(told.source, context.progress);
+    if (page === undefined) await machine.run(detected.source, context.progress);
     else await inPage(page, () => machine.run(page.source, context.progress));
     if (machine.trailingBytes > (page === undefined ? 0 : PAGE_PADDING_BYTES)) {
       const text = `${machine.trailingBytes} bytes follow the end of the pickle`;

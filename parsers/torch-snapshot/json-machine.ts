@@ -428,9 +428,9 @@ export class JsonMachine extends SnapshotShapes {
     const { texts } = this.dictionary;
     if (!this.escaped) return texts.intern(this.buf, start, length);
     if (this.scratch.length < length) this.scratch = Buffer.alloc(length * 2);
-    const found = unescapeJson(this.buf, start, close, this.scratch);
-    if (typeof found !== 'number') this.fail('MBF2302', found.what, found.at);
-    return texts.intern(this.scratch, 0, found);
+    const unescaped = unescapeJson(this.buf, start, close, this.scratch);
+    if (typeof unescaped !== 'number') this.fail('MBF2302', unescaped.what, unescaped.at);
+    return texts.intern(this.scratch, 0, unescaped);
   }
 
   /**
@@ -479,9 +479,9 @@ export class JsonMachine extends SnapshotShapes {
   }
 
   private word(p: number, word: string): number {
-    const found = this.buf.toString('latin1', p, Math.min(p + word.length, this.end));
-    if (found === word) return p + word.length;
-    if (p + found.length < this.end || !word.startsWith(found))
+    const actual = this.buf.toString('latin1', p, Math.min(p + word.length, this.end));
+    if (actual === word) return p + word.length;
+    if (p + actual.length < this.end || !word.startsWith(actual))
       this.fail('MBF2302', `${nameOf(this.buf[p]!)} where a value is due`, p);
     return -1;
   }
@@ -493,10 +493,11 @@ export class JsonMachine extends SnapshotShapes {
 
   /** `numeric`: the key wants an integer, so that a fraction of nothing is none. */
   private pushNumber(text: string, numeric: boolean, p: number): void {
-    const whole = /^(-?\d+)(?:\.0+)?$/.exec(text);
-    if (whole !== null && (numeric || !text.includes('.'))) {
-      if (whole[1]!.length > MAX_INTEGER_DIGITS) this.fail('MBF2105', `an integer of ${whole[1]!.length} digits`, p);
-      this.pushInteger(BigInt(whole[1]!));
+    const integerMatch = /^(-?\d+)(?:\.0+)?$/.exec(text);
+    if (integerMatch !== null && (numeric || !text.includes('.'))) {
+      if (integerMatch[1]!.length > MAX_INTEGER_DIGITS)
+        this.fail('MBF2105', `an integer of ${integerMatch[1]!.length} digits`, p);
+      this.pushInteger(BigInt(integerMatch[1]!));
       return;
     }
     const value = Number(text);

@@ -57,7 +57,7 @@ export async function readRecords(
 ): Promise<Damage & { readonly header: Uint8Array }> {
   const reader = new ChunkReader(handler);
   for (;;) {
-    const { target, start } = reader.room();
+    const { target, start } = reader.space();
     const count = await source.read(target, start);
     if (count === 0) return { ...reader.end(), header: reader.header };
     reader.filled(count);
@@ -101,7 +101,7 @@ class ChunkReader {
   }
 
   /** Space for the next bytes; never empty. */
-  room(): { readonly target: Uint8Array; readonly start: number } {
+  space(): { readonly target: Uint8Array; readonly start: number } {
     if (this.at > WINDOW_BYTES / 2) {
       this.window.copyWithin(0, this.at, this.length);
       this.base += this.at;
@@ -120,9 +120,9 @@ class ChunkReader {
     this.isAtEnd = true;
     this.walk();
     if (this.badAt !== null && !this.isCut(this.badAt)) this.foundAt(this.length);
-    const rest = this.badAt ?? this.base + this.at;
-    const isWhole = rest === this.sizeBytes && this.openAt === null;
-    const cutAt = isWhole ? null : Math.min(rest, this.openAt ?? rest);
+    const validEnd = this.badAt ?? this.base + this.at;
+    const isWhole = validEnd === this.sizeBytes && this.openAt === null;
+    const cutAt = isWhole ? null : Math.min(validEnd, this.openAt ?? validEnd);
     const { records, sizeBytes, firstBad, places, lostBytes } = this;
     return { records, sizeBytes, firstBad, places, lostBytes, cutAt };
   }

@@ -38,7 +38,7 @@ export class RunReader implements RecordHandler {
   private host: string | null = null;
   private startUs: number | null = null;
   private scalars: ScalarRows | undefined;
-  private readonly said = new Set<string>();
+  private readonly emitted = new Set<string>();
   private readonly settings = new Map<string, string | null>();
   private droppedSettings = 0;
   private malformed = 0;
@@ -178,8 +178,8 @@ export class RunReader implements RecordHandler {
         continue;
       }
       const key = JSON.stringify(fact);
-      if (this.said.has(key) || this.said.size >= MOST_FACTS) continue;
-      this.said.add(key);
+      if (this.emitted.has(key) || this.emitted.size >= MOST_FACTS) continue;
+      this.emitted.add(key);
       this.emit(fact, place);
     }
   }
@@ -312,12 +312,12 @@ function nodesOf(tags: ReadonlySet<string>): ReadonlySet<string> {
  * alone may be that of a LoRA.
  */
 function rankOfConfig(items: readonly Item[]): Ranked {
-  const whole = (key: string): number | undefined => {
+  const integerSetting = (key: string): number | undefined => {
     const json = items.find(({ path }) => path.length === 1 && path[0] === key)?.json;
     return json !== undefined && /^\d{1,6}$/.test(json) ? Number(json) : undefined;
   };
-  const rank = whole('rank');
-  const worldSize = whole('world_size');
-  if (rank === undefined || worldSize === undefined || whole('local_rank') === undefined) return null;
+  const rank = integerSetting('rank');
+  const worldSize = integerSetting('world_size');
+  if (rank === undefined || worldSize === undefined || integerSetting('local_rank') === undefined) return null;
   return rank < worldSize ? { rank, origin: 'wandb config: rank' } : null;
 }

@@ -44,8 +44,8 @@ export function failureLine(
     form: 'line',
     fields: Object.fromEntries([...new Set(names)].map((name) => [name, FAILURE_FIELDS[name] ?? name])),
     read(groups, emit) {
-      const found = typeof kind === 'string' ? kind : kind(groups);
-      if (found !== null) emit(failureOf(found, groups));
+      const failureKind = typeof kind === 'string' ? kind : kind(groups);
+      if (failureKind !== null) emit(failureOf(failureKind, groups));
     },
   };
 }

@@ -51,7 +51,7 @@ export const COMPOSER_CONSOLE: BlockFormat = {
   mostLines: 256,
   begin(match, emit) {
     const { epoch, batch, batches } = match.groups ?? {};
-    const others: { name: string; value: number | null; text: string }[] = [];
+    const otherValues: { name: string; value: number | null; text: string }[] = [];
     const memory: MemoryFinding[] = [];
     let training = false;
     let timeBatch: number | undefined;
@@ -67,7 +67,7 @@ export const COMPOSER_CONSOLE: BlockFormat = {
         if (figure !== null) memory.push(figure);
         else if (name === 'time/batch' && value !== null) timeBatch = value;
         else if (name === 'loss/train/total' && value !== null) loss = value;
-        else others.push({ name, value, text: printed });
+        else otherValues.push({ name, value, text: printed });
         return 'taken';
       },
       end() {
@@ -82,7 +82,7 @@ export const COMPOSER_CONSOLE: BlockFormat = {
             iteration,
             target: epoch === undefined && batches !== undefined ? Number(batches) : null,
             ...(loss === undefined ? {} : { loss }),
-            others,
+            others: otherValues,
           };
           emit(row);
         }

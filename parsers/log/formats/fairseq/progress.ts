@@ -27,7 +27,7 @@ const KNOWN: Readonly<Record<string, Known>> = {
 };
 
 function emitFields(fields: Iterable<readonly [name: string, text: string]>, emit: Emit): void {
-  const others: { name: string; value: number | null; text: string }[] = [];
+  const otherValues: { name: string; value: number | null; text: string }[] = [];
   const row: { -readonly [Key in keyof IterationFinding]: IterationFinding[Key] } = {
     row: 'iteration',
     iteration: 0,
@@ -43,10 +43,10 @@ function emitFields(fields: Iterable<readonly [name: string, text: string]>, emi
     else if (metric !== undefined && finite)
       memory.push(memoryFigure(metric, text, 'GB', GIB, { moment: 'since the print before' }, HALF_DIGIT));
     else if (known !== undefined && value !== null) row[known] = value;
-    else others.push({ name, value, text });
+    else otherValues.push({ name, value, text });
   }
   if (row.iteration === 0) return;
-  row.others = others;
+  row.others = otherValues;
   emit(row);
   for (const figure of memory) emit({ ...figure, iteration: row.iteration });
 }
@@ -77,12 +77,12 @@ export const FAIRSEQ_SIMPLE: LineFormat = {
   pattern:
     /epoch (?<epoch>\d{1,6}):(?: {1,4}\d{1,3}%\|[^|\n]{0,300}\|)?[ ]{1,8}(?<batch>\d{1,9})(?: \/ |\/)(?<batches>\d{1,9})(?: \[[^,\]\n]{0,60})?,? (?<fields>[a-z][\w/]{0,60}=[^\s,=]{1,32}(?:, [a-z][\w/]{0,60}=[^\s,=]{1,32}){1,63})/g,
   read({ epoch = '', batch = '', batches = '', fields = '' }, emit) {
-    const own = [
+    const ownFields = [
       ['epoch', epoch],
       ['batch', batch],
       ['batches', batches],
     ] as const;
-    emitFields([...own, ...pairs(fields, SIMPLE_FIELD)], emit);
+    emitFields([...ownFields, ...pairs(fields, SIMPLE_FIELD)], emit);
   },
 };
 

@@ -36,26 +36,26 @@ export const HF_TRAINER_LOGS: LineFormat = {
   pattern:
     /\{(?<entries>'(?:loss|eval_\w{1,40}|train_(?:runtime|loss)|eps|episode|objective\/\w{1,40})': [^{}]{1,6000})\}/g,
   read({ entries = '' }, emit) {
-    const found = new Map<string, number>();
+    const values = new Map<string, number>();
     const memory: MemoryFinding[] = [];
     for (const [, key = '', text = ''] of `${entries}}`.matchAll(ENTRY)) {
       const value = Number(text);
       if (!Number.isFinite(value)) continue;
       if (MEMORY_KEY.test(key)) memory.push(memoryFigure(key, text, 'bytes', 1));
-      else found.set(key, value);
+      else values.set(key, value);
     }
-    const step = found.get('step') ?? found.get('global_step');
-    if (step !== undefined && found.has('loss'))
+    const step = values.get('step') ?? values.get('global_step');
+    if (step !== undefined && values.has('loss'))
       emit({
         row: 'iteration',
         iteration: step,
         target: null,
-        loss: found.get('loss'),
-        learningRate: found.get('learning_rate'),
-        gradNorm: found.get('grad_norm'),
+        loss: values.get('loss'),
+        learningRate: values.get('learning_rate'),
+        gradNorm: values.get('grad_norm'),
       });
     const where = step === undefined ? {} : { iteration: step };
-    for (const [key, value] of found) emit(figureFinding(`hf.${key}`, value, unitOf(key), where));
+    for (const [key, value] of values) emit(figureFinding(`hf.${key}`, value, unitOf(key), where));
     for (const figure of memory) emit({ ...figure, ...where });
   },
 };
@@ -158,8 +158,8 @@ export const HF_METRICS: BlockFormat = {
         }
         const { days = '0', hours, minutes, seconds } = DURATION.exec(text)?.groups ?? {};
         if (hours !== undefined) {
-          const whole = ((Number(days) * 24 + Number(hours)) * 60 + Number(minutes)) * 60;
-          emit(figureFinding(`hf.metrics.${key}`, Number((whole + Number(seconds)).toFixed(2)), 's'));
+          const wholeSeconds = ((Number(days) * 24 + Number(hours)) * 60 + Number(minutes)) * 60;
+          emit(figureFinding(`hf.metrics.${key}`, Number((wholeSeconds + Number(seconds)).toFixed(2)), 's'));
           return 'taken';
         }
         if (/^\d{1,15}GF$/.test(text)) {

@@ -25,14 +25,14 @@ export const LIGHTNING_PROGRESS_BAR: LineFormat = {
   read({ epoch = '', done, total, open, rest = '' }, emit) {
     // NeMo's bar has a format of its own.
     if (rest.includes('reduced_train_loss=')) return;
-    const others: { name: string; value: number | null; text: string }[] = [
+    const otherValues: { name: string; value: number | null; text: string }[] = [
       { name: 'epoch', value: Number(epoch), text: epoch },
     ];
     const figures = new Map<string, number>();
     for (const [, name = '', text = ''] of rest.matchAll(FIELD)) {
       const value = pythonNumber(text);
       if (value !== null) figures.set(name, value);
-      if (name !== 'global_step' && !LOSSES.includes(name)) others.push({ name, value, text });
+      if (name !== 'global_step' && !LOSSES.includes(name)) otherValues.push({ name, value, text });
     }
     const globalStep = figures.get('global_step');
     const inEpoch = Number(done ?? open);
@@ -46,7 +46,7 @@ export const LIGHTNING_PROGRESS_BAR: LineFormat = {
       iteration,
       target: null,
       ...(loss === undefined ? {} : { loss }),
-      others,
+      others: otherValues,
     };
     emit(row);
   },

@@ -58,7 +58,7 @@ const DEVICE_MEMORY = /^([\d.]{1,12})GB\/([\d.]{1,12})GB\/([\d.]{1,12})GB\//;
 
 /** Reads the fields behind `iteration n/ m |`. */
 function readIteration(groups: Groups, mark: ':' | '=', emit: Emit): void {
-  const others: { name: string; value: number | null; text: string }[] = [];
+  const otherValues: { name: string; value: number | null; text: string }[] = [];
   const row: Mutable<IterationFinding> = {
     row: 'iteration',
     iteration: Number(groups['iteration']),
@@ -74,7 +74,7 @@ function readIteration(groups: Groups, mark: ':' | '=', emit: Emit): void {
     gradNorm: undefined,
     skippedIterations: undefined,
     nanIterations: undefined,
-    others,
+    others: otherValues,
   };
   const memory: MemoryFinding[] = [];
   let fields = 0;
@@ -91,7 +91,7 @@ function readIteration(groups: Groups, mark: ':' | '=', emit: Emit): void {
       });
       return;
     }
-    if (column === undefined || value === null) others.push({ name, value, text });
+    if (column === undefined || value === null) otherValues.push({ name, value, text });
     // 105.22 s are 105220 ms, not 105219.99999999999.
     else row[column.slot] = column.factor === 1 ? value : Number((value * column.factor).toPrecision(15));
   });
@@ -110,8 +110,8 @@ function isCut(text: string, head: RegExp): boolean {
   head.lastIndex = 0;
   for (let match = head.exec(text); match !== null; match = head.exec(text)) end = head.lastIndex;
   if (end < 0) return false;
-  const rest = text.slice(end).trim();
-  return rest !== '' && rest.length <= 150 && !GLUED.test(rest);
+  const remainingText = text.slice(end).trim();
+  return remainingText !== '' && remainingText.length <= 150 && !GLUED.test(remainingText);
 }
 
 const HEAD_FIELDS = {
@@ -121,13 +121,13 @@ const HEAD_FIELDS = {
 };
 const TIME = String.raw`\[(?<time>\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(?:\.\d{1,6})?)\] `;
 /** Closed fields, up to whatever else is glued to the line. */
-const REST = String.raw`(?<rest>(?: (?!iteration )(?!\[\d{4}-)[^|\n]{1,150}\|){0,64})`;
+const FIELDS = String.raw`(?<rest>(?: (?!iteration )(?!\[\d{4}-)[^|\n]{1,150}\|){0,64})`;
 const PIPES = new RegExp(
-  String.raw`(?:${TIME})?\biteration[ ]{1,12}(?<iteration>\d{1,12})\/[ ]{0,12}(?<target>\d{1,12}) \|${REST}`,
+  String.raw`(?:${TIME})?\biteration[ ]{1,12}(?<iteration>\d{1,12})\/[ ]{0,12}(?<target>\d{1,12}) \|${FIELDS}`,
   'g',
 );
 const KEYS = new RegExp(
-  String.raw`\biteration=[ ]{0,12}(?<iteration>\d{1,12})\/[ ]{0,12}(?<target>\d{1,12}) \|${REST}`,
+  String.raw`\biteration=[ ]{0,12}(?<iteration>\d{1,12})\/[ ]{0,12}(?<target>\d{1,12}) \|${FIELDS}`,
   'g',
 );
 

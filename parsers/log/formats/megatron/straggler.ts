@@ -82,9 +82,9 @@ export const STRAGGLER_FORMATS: readonly (LineFormat | BlockFormat)[] = [
       /STRAGGLER DETECTION WARNING: Some GPUs (?<what>have worse relative performance|performance dropped)\. Affected ranks: (?<ranks>[{[][^{}\n]{0,2000}[}\]])/g,
     read({ what = '', ranks = '' }, emit) {
       const name = `straggler.detected_${what.includes('relative') ? 'relative' : 'individual'}`;
-      const found = [...ranks.matchAll(RANK_IN_SET)].map(([, rank]) => Number(rank));
-      if (found.length === 0) emit({ row: 'value', name, value: null, unit: null, text: ranks });
-      for (const rank of found) emit({ row: 'value', name, value: null, unit: null, rank });
+      const stragglers = [...ranks.matchAll(RANK_IN_SET)].map(([, rank]) => Number(rank));
+      if (stragglers.length === 0) emit({ row: 'value', name, value: null, unit: null, text: ranks });
+      for (const rank of stragglers) emit({ row: 'value', name, value: null, unit: null, rank });
     },
   },
   {

@@ -64,13 +64,13 @@ function circumstances(metadata: unknown): string | undefined {
   return parts.length === 0 ? undefined : parts.join(', ');
 }
 
-function emitValue(name: string, value: unknown, said: string | undefined, emit: Emit): void {
-  const text = said === undefined ? {} : { text: said };
+function emitValue(name: string, value: unknown, details: string | undefined, emit: Emit): void {
+  const text = details === undefined ? {} : { text: details };
   const row: ValueFinding = { row: 'value', name, value: null, unit: null, ...text };
   if (typeof value === 'number' && Number.isFinite(value)) emit({ ...row, value });
   else if (isObject(value)) {
     emit({ ...row, text: JSON.stringify(value) });
-    for (const [key, inner] of Object.entries(value)) emitValue(`${name}.${key}`, inner, said, emit);
+    for (const [key, inner] of Object.entries(value)) emitValue(`${name}.${key}`, inner, details, emit);
   } else if (typeof value === 'boolean' || (typeof value === 'string' && value !== ''))
     emit(wordFinding(name, String(value)));
   else if (Array.isArray(value)) emit(wordFinding(name, JSON.stringify(value)));

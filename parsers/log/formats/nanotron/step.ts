@@ -83,7 +83,7 @@ export const NANOTRON_ITERATION: LineFormat = {
     /\biteration: (?<iteration>\d{1,12}) \/ (?<target>\d{1,12})(?<rest>(?: \| [a-z][\w./-]{0,60}: [^\s|]{1,24}){1,64})/g,
   read({ iteration: printed = '', target, rest = '' }, emit) {
     const iteration = Number(printed);
-    const others: { name: string; value: number | null; text: string }[] = [];
+    const otherValues: { name: string; value: number | null; text: string }[] = [];
     const row: { -readonly [Key in keyof IterationFinding]: IterationFinding[Key] } = {
       row: 'iteration',
       iteration,
@@ -94,13 +94,13 @@ export const NANOTRON_ITERATION: LineFormat = {
     for (const [, name = '', text = ''] of rest.matchAll(FIELD)) {
       const figure = human(text);
       const known = KNOWN[name];
-      if (figure === null) others.push({ name, value: pythonNumber(text), text });
+      if (figure === null) otherValues.push({ name, value: pythonNumber(text), text });
       else if (MEMORY[name] !== undefined) memory.push(humanMemory(MEMORY[name], figure, iteration));
       else if (DISK[name] !== undefined) disk.push([DISK[name], figure.value]);
       else if (known !== undefined) row[known] = figure.value;
-      else others.push({ name, value: figure.value, text });
+      else otherValues.push({ name, value: figure.value, text });
     }
-    row.others = others;
+    row.others = otherValues;
     emit(row);
     for (const figure of memory) emit(figure);
     for (const [name, value] of disk) emit(figureFinding(name, value, 'bytes', { iteration }));

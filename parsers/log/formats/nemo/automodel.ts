@@ -23,12 +23,12 @@ export const AUTOMODEL_LINES: readonly LineFormat[] = [
       /(?:^|\| |\s)step (?<step>\d{1,9}) (?<rest>\| epoch \d{1,9}(?: \| [a-z_]{1,40} [^|\s]{1,40}(?: GiB)?){1,24})/g,
     read({ step = '', rest = '' }, emit) {
       const iteration = Number(step);
-      const others: { name: string; value: number | null; text: string }[] = [];
+      const otherValues: { name: string; value: number | null; text: string }[] = [];
       const row: { -readonly [Key in keyof IterationFinding]: IterationFinding[Key] } = {
         row: 'iteration',
         iteration,
         target: null,
-        others,
+        others: otherValues,
       };
       let memory: string | undefined;
       for (const [, name = '', text = ''] of rest.matchAll(FIELD)) {
@@ -37,7 +37,7 @@ export const AUTOMODEL_LINES: readonly LineFormat[] = [
         else if (name === 'loss' && value !== null) row.loss = value;
         else if (name === 'grad_norm' && value !== null) row.gradNorm = value;
         else if (name === 'lr' && value !== null) row.learningRate = value;
-        else others.push({ name, value, text });
+        else otherValues.push({ name, value, text });
       }
       emit(row);
       if (memory !== undefined && Number.isFinite(Number(memory)))

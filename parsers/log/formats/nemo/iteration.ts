@@ -22,14 +22,14 @@ interface Step {
 
 /** Logged metrics of a Lightning trainer to one iteration; `global_step` counts from 0 and over all epochs. */
 function emitStep(step: Step, fields: Iterable<readonly [name: string, text: string]>, emit: Emit): void {
-  const others: { name: string; value: number | null; text: string }[] = [
+  const otherValues: { name: string; value: number | null; text: string }[] = [
     { name: 'epoch', value: Number(step.epoch), text: step.epoch },
   ];
   const row: Mutable<IterationFinding> = {
     row: 'iteration',
     iteration: step.position,
     target: step.target,
-    others,
+    others: otherValues,
   };
   const memory: MemoryFinding[] = [];
   for (const [name, text] of fields) {
@@ -54,8 +54,8 @@ function emitStep(step: Step, fields: Iterable<readonly [name: string, text: str
       else if (name === 'grad_norm') row.gradNorm = value;
       else if (name === 'loss_scale') row.lossScale = value;
       else if (name === 'TFLOPS_per_GPU' || name === 'TFLOPs_per_GPU') row.tflopsPerGpu = value;
-      else others.push({ name, value, text });
-    } else others.push({ name, value, text });
+      else otherValues.push({ name, value, text });
+    } else otherValues.push({ name, value, text });
   }
   emit(row);
   for (const figure of memory) emit({ ...figure, iteration: row.iteration });

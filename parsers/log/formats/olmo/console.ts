@@ -53,7 +53,7 @@ export const OLMO_STEP: BlockFormat = {
     const { rank, step, target = '' } = match.groups ?? {};
     const iteration = Number(step);
     const where = rank === undefined ? {} : { rank: Number(rank) };
-    const others: { name: string; value: number | null; text: string }[] = [];
+    const otherValues: { name: string; value: number | null; text: string }[] = [];
     const row: { -readonly [Key in keyof IterationFinding]: IterationFinding[Key] } = {
       row: 'iteration',
       iteration,
@@ -78,11 +78,11 @@ export const OLMO_STEP: BlockFormat = {
         } else if (known !== undefined && value !== null) row[known] = value;
         else if (name === 'throughput/total_tokens')
           figures.push(figureFinding('tokens.total', plainNumber(printed), 'tokens', { iteration, ...where }));
-        else others.push({ name, value, text: printed });
+        else otherValues.push({ name, value, text: printed });
         return 'taken';
       },
       end() {
-        row.others = others;
+        row.others = otherValues;
         emit(row);
         for (const figure of figures) emit(figure);
       },

@@ -22,24 +22,24 @@ export const SLIME_STEP: LineFormat = {
   pattern: /\bstep (?<step>\d{1,9}): \{(?<entries>'train\/[^{}\n]{1,6000})\}/g,
   read({ step, entries = '' }, emit) {
     const iteration = Number(step) + 1;
-    const found = new Map<string, { value: number | null; text: string }>();
+    const values = new Map<string, { value: number | null; text: string }>();
     for (const [, key = '', text = ''] of `${entries}}`.matchAll(ENTRY))
-      found.set(key, { value: pythonNumber(text), text });
+      values.set(key, { value: pythonNumber(text), text });
     if (CRITIC.test(entries)) {
-      for (const [key, { value }] of found) emit({ row: 'value', name: `slime.${key}`, value, unit: null, iteration });
+      for (const [key, { value }] of values) emit({ row: 'value', name: `slime.${key}`, value, unit: null, iteration });
       return;
     }
     const take = (key: string): number | undefined => {
-      const value = found.get(key)?.value ?? undefined;
-      found.delete(key);
+      const value = values.get(key)?.value ?? undefined;
+      values.delete(key);
       return value;
     };
     const loss = take('train/loss');
     const gradNorm = take('train/grad_norm');
     const learningRate = take('train/lr-pg_0');
-    found.delete('train/step');
-    const others = [...found].map(([name, { value, text }]) => ({ name, value, text }));
-    emit({ row: 'iteration', iteration, target: null, loss, gradNorm, learningRate, others });
+    values.delete('train/step');
+    const otherValues = [...values].map(([name, { value, text }]) => ({ name, value, text }));
+    emit({ row: 'iteration', iteration, target: null, loss, gradNorm, learningRate, others: otherValues });
   },
 };
 

@@ -49,7 +49,7 @@ export const TORCHTUNE_STEP: LineFormat = {
     /\bStep (?<step>\d{1,9}) \| ?(?<fields>[A-Za-z_][\w./-]{0,60}:[^\s:]{1,40}(?: [A-Za-z_][\w./-]{0,60}:[^\s:]{1,40}){0,63})/g,
   read({ step = '', fields = '' }, emit) {
     const iteration = Number(step);
-    const others: { name: string; value: number | null; text: string }[] = [];
+    const otherValues: { name: string; value: number | null; text: string }[] = [];
     const row: { -readonly [Key in keyof IterationFinding]: IterationFinding[Key] } = {
       row: 'iteration',
       iteration,
@@ -63,9 +63,9 @@ export const TORCHTUNE_STEP: LineFormat = {
       else if (name === 'loss' && value !== null) row.loss = value;
       else if (name === 'lr' && value !== null) row.learningRate = value;
       else if (name === 'grad_norm' && value !== null) row.gradNorm = value;
-      else others.push({ name, value, text });
+      else otherValues.push({ name, value, text });
     }
-    row.others = others;
+    row.others = otherValues;
     emit(row);
     for (const figure of memory) emit(figure);
   },

@@ -132,20 +132,20 @@ export const VERL_STEP: BlockFormat = {
       }
     };
     /** Whether the step's row was emitted; later fields are emitted as figures of it. */
-    let told = false;
-    const tell = (): void => {
+    let isEmitted = false;
+    const emitRow = (): void => {
       if (fields.length === 0) return;
-      if (told) {
+      if (isEmitted) {
         for (const { name, value, text: words } of fields)
           if (MEMORY.test(name)) emitMemory(step, [{ name, value, text: words }], emit);
           else emit({ row: 'value', name: `iteration.${name}`, value, unit: null, iteration: step });
       } else emitFields(step, fields, emit);
-      told = true;
+      isEmitted = true;
       fields = [];
     };
     add(pieces);
     let over = !mayBeCut;
-    if (over || fields.some(({ name }) => name === STEP_TIME)) tell();
+    if (over || fields.some(({ name }) => name === STEP_TIME)) emitRow();
     return {
       line(next): BlockStep {
         if (over) return 'over';
@@ -156,13 +156,13 @@ export const VERL_STEP: BlockFormat = {
         carry = more ? parts.pop()! : '';
         over = !more;
         add(parts);
-        if (over || fields.some(({ name }) => name === STEP_TIME)) tell();
+        if (over || fields.some(({ name }) => name === STEP_TIME)) emitRow();
         return over ? 'last' : 'taken';
       },
       end() {
         if (over) return;
         add([carry]);
-        tell();
+        emitRow();
       },
     };
   },
