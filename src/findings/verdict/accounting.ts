@@ -17,10 +17,10 @@ export interface Accounting {
 const NOTHING: Accounting = { total: null, parts: [], from: null };
 
 /**
- * With a message: to the device's total as printed. Figures of the snapshot are exact and come first; what the printed figures leave over
- * is `rounding_of_message` if it is no larger than their rounding together, else it gets a name of its own. With a snapshot alone the
- * total is not in the evidence, and the parts add up to reserved + device free. `shares` is the state behind the facts, where there is one: it tells more
- * kinds of holes apart than the facts do.
+ * With a message, the parts add up to the device's total as printed. Figures of the snapshot are exact and come first.
+ * What the printed figures leave over is `rounding_of_message` if it is at most their rounding together; otherwise it
+ * gets its own part. With a snapshot alone the total is unknown, and the parts add up to reserved + device free.
+ * `shares` is the allocator state behind the facts, if known: it distinguishes more kinds of holes than the facts do.
  */
 export function account(facts: OomFacts, shares?: StateShares): Accounting {
   const inside = shares === undefined ? insideParts(facts) : partsOfShares(shares, facts.reserved?.source ?? '', true);
@@ -43,7 +43,7 @@ export function account(facts: OomFacts, shares?: StateShares): Accounting {
   const parts = [...inside];
   const figures: (Figure | null)[] = [total, deviceFree];
   let held = reserved?.bytes ?? 0;
-  // Only what the sum is made of: where the process is printed, its reserve is a part of that figure.
+  // Only figures of the sum: where the process is printed, its figure includes the reserve.
   if (reserved !== null && facts.process === null) figures.push(reserved);
   if (facts.process !== null) {
     figures.push(facts.process);
@@ -58,12 +58,12 @@ export function account(facts: OomFacts, shares?: StateShares): Accounting {
     });
     held = facts.process.bytes;
   }
-  for (const other of facts.otherProcesses) {
-    figures.push(other);
-    held += other.bytes;
+  for (const figure of facts.otherProcesses) {
+    figures.push(figure);
+    held += figure.bytes;
   }
-  const others = facts.otherProcesses.reduce((sum, figure) => sum + figure.bytes, 0);
-  parts.push({ part: 'other_processes', bytes: others, source: facts.otherProcesses[0]?.source ?? '' }, free);
+  const otherBytes = facts.otherProcesses.reduce((sum, figure) => sum + figure.bytes, 0);
+  parts.push({ part: 'other_processes', bytes: otherBytes, source: facts.otherProcesses[0]?.source ?? '' }, free);
   const precision = figures.reduce((sum, figure) => sum + (figure?.precisionBytes ?? 0), 0);
   const left = total.bytes - held - deviceFree.bytes;
   parts.push(remainder(left, precision, facts));
@@ -76,11 +76,14 @@ export function account(facts: OomFacts, shares?: StateShares): Accounting {
   };
 }
 
-/** Whose the bytes outside PyTorch are, where a profile of the driver tells; what it did not see keeps a name of its own. */
+/**
+ * Owners of the bytes outside PyTorch, where a profile of the driver names them; what it did not record keeps its own
+ * part.
+ */
 function driverShares({ driver }: OomFacts, bytes: number): { readonly of?: readonly AccountingPart[] } {
   if (driver === null || driver === undefined) return {};
   const seen = driver.outside.reduce((sum, share) => sum + share.bytes, 0);
-  // Of another moment, or of memory that is not on the device: it does not fit, so it is not told apart.
+  // Of another moment, or of memory outside the device: it does not fit, so the bytes are not divided.
   if (seen === 0 || seen > bytes) return {};
   const { source } = driver;
   return {
@@ -136,12 +139,15 @@ function insideParts(facts: OomFacts): AccountingPart[] {
 }
 
 /**
- * Holes where the request looked, all of them too small for it: in segments that hold live blocks, and on pages of 20 MiB that live blocks keep
- * mapped.
+ * Holes searched for the request, all too small for it: in segments that hold live blocks, and on pages of 20 MiB that
+ * live blocks keep mapped.
  */
 const TOO_SMALL: readonly HoleKind[] = ['too_small', 'page_pinned'];
 
-/** The parts of a reserve; `source` is the entry whose state was divided, `asked` whether it was divided for a request that failed then. */
+/**
+ * The parts of a reserve. `source` is the entry of the divided state; `asked` is true if it was divided for a failed
+ * request.
+ */
 export function partsOfShares(shares: StateShares, source: string, asked: boolean): AccountingPart[] {
   const { requestedBytes, roundingBytes, unknownBytes } = shares.allocated;
   const { liveBytes, freeBytes } = shares.privatePools;
@@ -176,11 +182,11 @@ function holeParts({ holes }: StateShares, source: string, asked: boolean): Acco
   if (!asked || pinned === 0) return HOLE_KINDS.map(part);
   const tooSmall = nonZero(TOO_SMALL.map(part));
   const bytes = tooSmall.reduce((sum, share) => sum + share.bytes, 0);
-  const others = HOLE_KINDS.filter((kind) => !TOO_SMALL.includes(kind));
-  return [{ part: 'cached_too_small', bytes, source, of: tooSmall }, ...others.map(part)];
+  const otherKinds = HOLE_KINDS.filter((kind) => !TOO_SMALL.includes(kind));
+  return [{ part: 'cached_too_small', bytes, source, of: tooSmall }, ...otherKinds.map(part)];
 }
 
-/** Parts of 0 bytes say nothing. */
+/** Parts of 0 bytes are left out. */
 function nonZero(parts: readonly AccountingPart[]): AccountingPart[] {
   return parts.filter((part) => part.bytes !== 0);
 }

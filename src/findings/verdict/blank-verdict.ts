@@ -1,4 +1,4 @@
-/** What a verdict lacks until somebody fills it in. */
+/** Default values of a verdict's optional parts. */
 import type { Verdict } from '../../model/results/common.js';
 
 export const BLANK = {

@@ -1,4 +1,7 @@
-/** What to record next time, as lines to paste. Each test that cannot run names one of these: the one capture that would settle it. */
+/**
+ * What to record next time, as lines to paste. Each test that cannot run names one of these: the capture that would
+ * settle it.
+ */
 import type { CaptureLines, VerdictCapture } from '../../model/results/common.js';
 import type { Cause } from '../../model/vocabulary.js';
 
@@ -54,7 +57,10 @@ function everywhere(lines: readonly string[]): CaptureLines {
   return { megatron_bridge: lines, nemo: lines, megatron_lm: lines, pytorch: lines };
 }
 
-/** Flags and fields are those of the frameworks' own code; `RANK` stands for a rank that failed, or for one of each pipeline stage. */
+/**
+ * Flags and fields are those of the frameworks' source; `RANK` is a placeholder for a failed rank, or for one rank of
+ * each pipeline stage.
+ */
 export const CAPTURES: Readonly<Record<CaptureId, Capture>> = {
   snapshot_at_oom: {
     title: 'a memory snapshot of a rank that fails, dumped at the OOM',
@@ -63,7 +69,7 @@ export const CAPTURES: Readonly<Record<CaptureId, Capture>> = {
       megatron_bridge: [
         'cfg.profiling = ProfilingConfig(record_memory_history=True, memory_snapshot_path="/results/snapshot.pickle", profile_ranks=[RANK])',
       ],
-      // The plugin dumps at the end of training only, which a run that dies never reaches.
+      // The plugin dumps only at the end of training, which a failing run never reaches.
       nemo: ['plugins=[MemoryProfilePlugin(dir="/results", ranks=[RANK])]', ...OBSERVER],
       // Rewritten at every log interval; without --profile-ranks on all ranks. The observer adds the dump at the OOM.
       megatron_lm: ['--record-memory-history --memory-snapshot-path /results/snapshot.pickle', ...OBSERVER.slice(1)],

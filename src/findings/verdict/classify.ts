@@ -32,7 +32,7 @@ export interface ClassifyOptions {
 /** `source` is the file's name as results name it; `rows` in the order of their lines. */
 export function classify(rows: readonly IncidentRow[], source: string, options: ClassifyOptions = {}): ClassifyResult {
   const incidents = rows.map((row) => incidentOfRow(row, source));
-  // A text that only mentions failures has no first one; its first mention is judged, as what it is.
+  // A text that only mentions failures does not have a first one; its first mention is judged as a mention.
   const index = readFirstFailure(incidents)?.incident ?? (incidents.length > 0 ? 0 : null);
   return {
     schema: 'mbforensics/classify@1',

@@ -1,6 +1,6 @@
 /**
- * How the answers of the tests become one verdict. Everything that decides between causes is here or in `thresholds.ts`; the texts are what is
- * printed, and the code below does what they say.
+ * How the answers of the tests become one verdict. All decisions between causes are here or in `thresholds.ts`. The
+ * texts are printed, and the code below does what they state.
  */
 import type { CauseTestResult, RuledOut, VerdictCapture } from '../../model/results/common.js';
 import { type Cause, CONFIDENCES, type Confidence } from '../../model/vocabulary.js';
@@ -81,7 +81,7 @@ export const COMBINATION_RULES: readonly { readonly id: RuleId; readonly text: s
   },
 ];
 
-/** What decided where a cause won over those behind it. */
+/** The rule that applied where a cause won over those behind it. */
 const RULE_OF_CAUSE: Partial<Record<Cause, RuleId>> = {
   external_pressure: 'external_first',
   synchronisation: 'pending_and_pools_before_full',
@@ -91,8 +91,9 @@ const RULE_OF_CAUSE: Partial<Record<Cause, RuleId>> = {
 };
 
 /**
- * Rivals whose test would have had to fail. Causes with evidence of their own (a foreign process, a pending block, a site that keeps) need none:
- * they are seen, not concluded. Without a fit in sum a leak could not have filled the device, so it is no rival of fragmentation.
+ * Rivals whose test would have had to fail. Causes with evidence of their own (a foreign process, a pending block, a
+ * call site that retains) need none: they are observed, not inferred. A leak cannot have filled the device unless the
+ * sum fits, so it is not a rival of fragmentation.
  */
 const RIVALS: Partial<Record<Cause, readonly Cause[]>> = {
   capacity: ['external_pressure', 'synchronisation', 'graph_pools', 'leak'],
@@ -103,7 +104,7 @@ export interface Judgement {
   readonly holds: (Extract<TestOutcome, { outcome: 'holds' }> & { readonly cause: Cause }) | null;
   readonly ruledOut: readonly RuledOut[];
   readonly missing: readonly string[];
-  /** Tests that ran to an answer, of all. */
+  /** How many of all tests gave an answer. */
   readonly ran: number;
   readonly tests: readonly CauseTestResult[];
   readonly captures: readonly VerdictCapture[];
@@ -111,17 +112,17 @@ export interface Judgement {
   readonly combination: readonly string[];
 }
 
-/** Runs every test. Tests behind the one that holds still say whether they are ruled out or were not testable. */
+/** Runs every test. Tests behind the one that holds still report whether they are ruled out or were not testable. */
 export function judge(facts: OomFacts, evidence: EvidenceLog): Judgement {
   const outcomes = CAUSE_TESTS.map(({ cause, run }) => ({ cause, outcome: run(facts, evidence) }));
   const ruledOut: RuledOut[] = [];
   const missing: string[] = [];
-  const wanted: { cause: Cause; capture: CaptureId }[] = [];
+  const neededCaptures: { cause: Cause; capture: CaptureId }[] = [];
   for (const { cause, outcome } of outcomes) {
     if (outcome.outcome === 'fails') ruledOut.push({ cause, why: outcome.why });
     if (outcome.outcome !== 'not_testable') continue;
     missing.push(`${cause.replaceAll('_', ' ')}: needs ${outcome.needs}`);
-    wanted.push({ cause, capture: outcome.capture });
+    neededCaptures.push({ cause, capture: outcome.capture });
   }
   const first = outcomes.find(({ outcome }) => outcome.outcome === 'holds');
   const combination = [ruleText('all_run')];
@@ -138,7 +139,7 @@ export function judge(facts: OomFacts, evidence: EvidenceLog): Judgement {
     missing,
     ran: outcomes.length - missing.length,
     tests: outcomes.map(({ cause, outcome }) => resultOf(cause, outcome)),
-    captures: capturesFor(wanted),
+    captures: capturesFor(neededCaptures),
     combination,
   };
 }
@@ -147,7 +148,7 @@ function ruleText(id: RuleId): string {
   return COMBINATION_RULES.find((rule) => rule.id === id)!.text;
 }
 
-/** The confidence after the rules that lower it; each that applies is told with its reason. */
+/** The confidence after the rules that lower it; each rule that applies is listed with its reason. */
 function lowered(
   facts: OomFacts,
   cause: Cause,
@@ -158,7 +159,8 @@ function lowered(
   let confidence = holds.confidence;
   const rivals = RIVALS[cause] ?? [];
   const untested = outcomes.filter((one) => rivals.includes(one.cause) && one.outcome.outcome === 'not_testable');
-  // A message is medium at best for just this reason; a detail that names its own evidence needs no rival to fail.
+  // This is the reason that a message alone gives medium at best; a detail with its own evidence does not need a rival
+  // to fail.
   const ownEvidence = holds.detail === 'impossible_request' && facts.total !== null;
   if (untested.length > 0 && confidence === 'high' && !ownEvidence) {
     confidence = lowerConfidence(confidence);
@@ -174,7 +176,7 @@ function lowered(
   return confidence;
 }
 
-/** One step less sure. */
+/** One level lower. */
 export function lowerConfidence(confidence: Confidence): Confidence {
   return CONFIDENCES[Math.min(CONFIDENCES.length - 1, CONFIDENCES.indexOf(confidence) + 1)]!;
 }

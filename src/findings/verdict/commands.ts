@@ -2,8 +2,8 @@
 import type { Verdict } from '../../model/results/common.js';
 
 /**
- * `number`: of the verdict, from 1. `handle`: of its snapshot, null for a log alone; `snapshots` the run's, for one alone needs no handle. A command without a
- * handle takes the run or path that was diagnosed as its last operand.
+ * `number`: of the verdict, from 1. `handle`: of its snapshot, null for a log alone. `snapshots`: of the run; a single
+ * one does not need a handle. A command without a handle takes the diagnosed run or path as its last operand.
  */
 export function commandsOf(
   verdict: Verdict,
@@ -15,7 +15,7 @@ export function commandsOf(
   const shown =
     verdict.evidence.find((entry) => entry.about === 'test' && entry.query !== undefined) ??
     verdict.evidence.find((entry) => entry.query !== undefined);
-  // Where the evidence was thin, what would thicken it is the next thing to know.
+  // Where there is little evidence, the capture that adds more comes next.
   const isThin = verdict.captures.length > 0 && (verdict.cause === 'undecided' || handle === null);
   const commands = isThin
     ? [`mbforensics show captures${number === 1 ? '' : ` --verdict ${number}`}`]

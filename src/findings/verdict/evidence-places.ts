@@ -1,4 +1,7 @@
-/** From the source of a statement, as people read it, to the place in the store: file and line or entry, and the query that yields its rows. */
+/**
+ * From the printed source of a statement to its place in the store: file and line or entry, and the query that returns
+ * its rows.
+ */
 import { HISTORY_RULES } from '../../model/derived-tables.js';
 import type { Evidence, EvidencePlace, EvidenceQuery, Verdict } from '../../model/results/common.js';
 import type { Store } from '../../store/store.js';
@@ -20,7 +23,7 @@ export async function readPlaces(store: Store, runId: number): Promise<Places> {
   const snapshots = await listSnapshots(store, { runId });
   return {
     runId,
-    // A record of a binary file is no line that could be shown.
+    // A record of a binary file is not a line that can be shown.
     paths: new Set(sources.filter(({ format }) => !BINARY.has(format ?? '')).map((source) => source.display_path)),
     snapshots: new Map(
       snapshots.map((row) => [row.display_path, { snapshotId: row.snapshot_id, hasTraces: row.has_traces }]),
@@ -28,7 +31,10 @@ export async function readPlaces(store: Store, runId: number): Promise<Places> {
   };
 }
 
-/** `train.log line 1,234`, `snapshot_3.pickle entry 77`, or a file's name alone. Undefined for what is no file of the run. */
+/**
+ * `train.log line 1,234`, `snapshot_3.pickle entry 77`, or a file's name alone. Undefined for anything that is not a
+ * file of the run.
+ */
 export function placeOf(source: string, { paths, snapshots }: Places): EvidencePlace | undefined {
   const match = /^(.*) (line|entry) ([\d,]+)$/s.exec(source);
   if (match !== null && paths.has(match[1]!)) {
@@ -52,7 +58,7 @@ export function withPlaces(verdict: Verdict, places: Places): Verdict {
 
 function queryOf(entry: Evidence, place: EvidencePlace, verdict: Verdict, places: Places): EvidenceQuery | undefined {
   if ('line' in place) {
-    // A whole file stands for the memory lines of the rank in it.
+    // A whole file as source means the memory lines of the rank in it.
     if (entry.source === place.path)
       return {
         name: 'finding.memory_series',

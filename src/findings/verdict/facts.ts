@@ -1,5 +1,4 @@
-/** What is known of one out-of-memory failure, from an OOM entry of a snapshot, from a message in a log, or from both. */
-
+/** The known facts of one out-of-memory failure: from an OOM entry of a snapshot, from a log message, or from both. */
 import type { Evidence, EvidenceTopic } from '../../model/results/common.js';
 import type { DriverOwner } from '../../model/results/nsys.js';
 import type { Cause, CauseDetail, Confidence } from '../../model/vocabulary.js';
@@ -11,7 +10,7 @@ import { OVERSIZE_SLACK_SHARE } from './thresholds.js';
 /** The source of a device total that the user gave. */
 export const CAPACITY_OPTION = '--capacity';
 
-/** A figure with how exactly it is known and where it stands. */
+/** A figure with its precision and its source. */
 export interface Figure {
   readonly bytes: number;
   /** 0 for figures of a snapshot; half of the last printed digit for those of a message. */
@@ -26,7 +25,10 @@ export interface FreeClass {
   readonly count: number;
 }
 
-/** The free part of the reserve when the request failed; torch only looks in the pool, size class and stream of the request. */
+/**
+ * The free part of the reserve when the request failed; torch searches only the pool, size class and stream of the
+ * request.
+ */
 export interface FreeSpace {
   /** Same pool, size class and stream: only too small. */
   readonly usable: FreeClass;
@@ -64,9 +66,9 @@ export interface KeepingSite {
   readonly bytesPerStep: number;
 }
 
-/** Whole or cut off at the ring's beginning; the failing step is none of them. */
+/** Whole, or cut off at the ring's beginning; the failing step is not one of them. */
 export interface PassedStep {
-  /** Shown from its start, and not the first of the process, in which the optimizer's states are born. */
+  /** Recorded from its start, and not the first step of the process, in which the optimizer's states are allocated. */
   readonly settled: boolean;
   readonly peakBytes: number;
   /** Active bytes at its end. */
@@ -85,17 +87,23 @@ export interface TraceFacts {
   readonly hasEarlierStates: boolean;
   /** Sites that keep something of every step, the largest first. */
   readonly keeping: readonly KeepingSite[];
-  /** Live bytes of sites with at least so many live blocks that something could be kept of step after step: whatever leaks is among them. */
+  /**
+   * Live bytes of sites with enough live blocks that they could retain some of each step; anything that leaks is among
+   * them.
+   */
   readonly repeatedBytes: number;
   readonly activity: Activity | null;
-  /** Live bytes of that same activity, of a checkpoint's whatever their age, of others' those of the failing step. */
+  /** Live bytes of that same activity: of a checkpoint whatever their age, of others those of the failing step. */
   readonly activityBytes: number;
-  /** Of those, what is as large as something that is live for another purpose, block by block: second copies. */
+  /** Of those, blocks as large as another block that is live for another purpose: second copies. */
   readonly copiedBytes: number;
   readonly source: string;
 }
 
-/** Device memory of the process that is not PyTorch's, as a profile of the driver tells it; what the profiler did not see is not in it. */
+/**
+ * Device memory of the process outside PyTorch, from a profile of the driver; what the profiler did not record is not
+ * included.
+ */
 export interface DriverFacts {
   /** Most bytes first. */
   readonly outside: readonly { readonly owner: DriverOwner; readonly bytes: number }[];
@@ -111,7 +119,10 @@ export interface StageMemory {
   readonly bytes: number;
 }
 
-/** Allocated memory after two early iterations, which is all that Megatron prints by default, and how far the run came. */
+/**
+ * Allocated memory after two early iterations, which is all that Megatron prints by default, and the last iteration
+ * reached.
+ */
 export interface EarlyGrowth {
   readonly firstIteration: number;
   readonly secondIteration: number;
@@ -123,12 +134,12 @@ export interface EarlyGrowth {
   readonly source: string;
 }
 
-/** What the run's texts say beside a failure of one rank. */
+/** What the run's texts report about a failure of one rank. */
 export interface RunSide {
   /** Iterations completed in the failing launch; null where none are printed. */
   readonly completed: number | null;
   readonly activity: Activity | null;
-  /** Where it is told, for evidence. */
+  /** Its source, for evidence. */
   readonly activitySource: string | null;
   /** Highest allocated memory this rank, or one of its stage, printed in that launch. */
   readonly highest: Figure | null;
@@ -141,7 +152,7 @@ export interface RunSide {
   /** Every rank that ran out is of this stage, and they are of more than one data-parallel replica. */
   readonly onlyThisStage: boolean;
   readonly severalReplicas: boolean;
-  /** Reserved memory grew while allocated did not, bytes; null where not told. */
+  /** Growth of reserved memory while allocated memory did not grow, bytes; null where unknown. */
   readonly reservedOnlyGrowthBytes: number | null;
   readonly early: EarlyGrowth | null;
   /** Signs that NCCL holds much: its settings, its own failures. */
@@ -159,7 +170,7 @@ export interface Growth {
   /** Slope of the straight line through the samples, and its coefficient of determination. */
   readonly bytesPerIteration: number;
   readonly r2: number;
-  /** What the later half of these iterations brought; absent where too few are printed to tell. */
+  /** Growth in the later half of these iterations; absent where too few are printed to know. */
   readonly lateBytes?: number | null | undefined;
   readonly source: string;
 }
@@ -169,7 +180,10 @@ export interface OomFacts {
   readonly device: number | null;
   /** Rounded bytes asked for. */
   readonly request: Figure | null;
-  /** The least the request can have been: a message prints the *segment* it wanted (2 MiB for anything up to 1 MiB, 20 MiB below 10). */
+  /**
+   * The least size the request can have had: a message prints the *segment* torch wanted (2 MiB for anything up to 1
+   * MiB, 20 MiB below 10).
+   */
   readonly requestAtLeastBytes: number;
   /** What the driver was asked for. */
   readonly segmentBytes: number | null;
@@ -208,7 +222,9 @@ export interface OomFacts {
   readonly monitor?: MonitorFacts | null | undefined;
 }
 
-/** What this process could have had at most: reserve plus free device memory, within the fraction's limit if there is one. */
+/**
+ * The most this process could have had: reserve plus free device memory, within the fraction's limit if there is one.
+ */
 export function budget(facts: OomFacts): Figure | null {
   if (facts.reserved === null || facts.deviceFree === null) return null;
   const bytes = facts.reserved.bytes + facts.deviceFree.bytes;
@@ -228,15 +244,18 @@ export function active(facts: OomFacts): Figure | null {
 }
 
 /**
- * Blocks handed out whole under max_split_size_mb may explain the shortfall, and nothing tells how much was never asked for: a message counts
- * such blocks as allocated.
+ * Blocks handed out whole under max_split_size_mb may explain the shortfall, and the unrequested part is unknown: a
+ * message counts such blocks as allocated.
  */
 export function slackMayDecide(facts: OomFacts, { shortBytes, liveBytes }: Sums): boolean {
   const splits = Number.isFinite(facts.allocator?.maxSplitBytes ?? Number.POSITIVE_INFINITY);
   return facts.oversizeSlack === null && splits && shortBytes > 0 && shortBytes <= OVERSIZE_SLACK_SHARE * liveBytes;
 }
 
-/** Memory of the device that is neither free nor this allocator's: context, NCCL, libraries, other processes. Needs the total. */
+/**
+ * Memory of the device that is neither free nor this allocator's: context, NCCL, libraries, other processes. Needs the
+ * device total.
+ */
 export function outside(facts: OomFacts): Figure | null {
   if (facts.total === null || facts.deviceFree === null) return null;
   const held = facts.reserved ?? facts.process;
@@ -260,14 +279,14 @@ export type TestOutcome =
       readonly summary: string;
       readonly next: readonly string[];
       readonly numbers?: Numbers;
-      /** The test's own reasons to be less sure than its figures are. */
+      /** The test's own reasons for less confidence than its figures give. */
       readonly doubts?: readonly string[];
     }
   | {
       readonly outcome: 'fails';
       readonly why: string;
       readonly numbers?: Numbers;
-      /** What speaks against this answer; it makes the verdict less sure, whichever it is. */
+      /** Evidence against this answer; it lowers the confidence of the verdict, whichever it is. */
       readonly doubts?: readonly string[];
     }
   | {
@@ -278,12 +297,12 @@ export type TestOutcome =
       readonly numbers?: Numbers;
     };
 
-/** The sum that most tests are about: what is live and asked, and what the process could have had. */
+/** The sum most tests use: live and requested memory, and what the process could have had. */
 export interface Sums {
   readonly liveBytes: number;
   readonly needBytes: number;
   readonly limitBytes: number;
-  /** Positive: so much is missing. Negative: so much would be left. */
+  /** Positive: the missing bytes. Negative: the bytes that would be left. */
   readonly shortBytes: number;
   readonly precisionBytes: number;
   readonly source: string;
@@ -325,7 +344,7 @@ export interface CauseTest {
 export class EvidenceLog {
   readonly entries: Evidence[] = [];
 
-  /** `more`: what it is about, and the query of its rows where the place that `source` names does not tell them. */
+  /** `more`: the topic, and the query of its rows if the place that `source` names does not determine them. */
   add(text: string, source: string, more: Pick<Evidence, 'about' | 'query'> = {}): string {
     const known = this.entries.find((entry) => entry.text === text && entry.source === source);
     if (known !== undefined) return known.id;
@@ -334,14 +353,14 @@ export class EvidenceLog {
     return id;
   }
 
-  /** Says of the entries from index `from` on what they are about, where they do not say it themselves. */
+  /** Sets the topic of the entries from index `from` on that do not have one. */
   mark(from: number, about: EvidenceTopic): void {
     for (let i = from; i < this.entries.length; i += 1)
       this.entries[i] = { ...this.entries[i]!, about: this.entries[i]!.about ?? about };
   }
 }
 
-/** The ranks beside the one that failed, and what is known of the environment. */
+/** The other ranks of the launch, and what is known of the environment. */
 export interface Bystanders {
   /** No other rank of the launch ran out of memory. */
   readonly failedAlone: boolean;

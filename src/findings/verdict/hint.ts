@@ -1,6 +1,6 @@
 /**
- * PyTorch ends every OOM message with the same advice, `expandable_segments:True` (before 2.2 `max_split_size_mb`), whatever the figures before it
- * say. Here it is held against them, and against the run's own configuration.
+ * PyTorch ends every OOM message with the same advice, `expandable_segments:True` (before 2.2 `max_split_size_mb`),
+ * whatever figures it printed. Here the advice is checked against those figures and the run's configuration.
  */
 import type { HintResult } from '../../model/results/common.js';
 import { formatBytes } from '../../model/units.js';
@@ -8,7 +8,7 @@ import type { Cause } from '../../model/vocabulary.js';
 import type { ExpandableConstraint } from '../lint/expandable-constraint.js';
 import { active, budget, type OomFacts } from './facts.js';
 
-/** Null where no caching allocator ran out, or the evidence is too thin to say anything of its advice. */
+/** Null where no caching allocator ran out, or there is too little evidence to judge its advice. */
 export function judgeHint(facts: OomFacts, cause: Cause, constraint: ExpandableConstraint | null): HintResult | null {
   if (cause === 'host_oom' || cause === 'not_oom' || facts.request === null) return null;
   if (facts.allocator?.expandableSegments === true)
@@ -63,7 +63,7 @@ export function allowedAdvice(next: readonly string[], constraint: ExpandableCon
   return next.map((text) =>
     text.startsWith('PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True')
       ? `expandable_segments:True would help, but ${constraint.text} (${constraint.source})`
-      : // What is only mentioned beside other advice goes without a word.
+      : // Text that only mentions it next to other advice stays.
         text.replace(/; expandable_segments:True[^;]*$/, ''),
   );
 }

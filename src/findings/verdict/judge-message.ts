@@ -1,4 +1,4 @@
-/** From one failure message, or from facts joined of several witnesses, to a verdict. */
+/** From one failure message, or from facts joined from several sources, to a verdict. */
 import type { Verdict } from '../../model/results/common.js';
 import { GIB } from '../../model/units.js';
 import type { MonitorFacts } from '../outside/monitor-facts.js';
@@ -14,7 +14,7 @@ import { COMBINATION_RULES, judge } from './index.js';
 import { factsOfMessage } from './oom-facts.js';
 import type { RankContext, RunContext } from './run-context.js';
 
-/** What is known beside one failure. */
+/** What is known in addition to one failure. */
 export interface Given {
   /** The run it happened in; undefined for a pasted text. */
   readonly context?: RunContext | undefined;
@@ -40,27 +40,27 @@ export function withContext(facts: OomFacts, rank: RankContext | undefined, give
   };
 }
 
-/** The driver counts what it keeps for itself into a device's total, PyTorch does not: it comes last. */
+/** The driver includes its own reserve in a device's total, PyTorch does not: this source comes last. */
 function monitoredTotal(monitor: MonitorFacts | null | undefined): Figure | null {
   if (monitor?.totalBytes == null) return null;
   return { bytes: monitor.totalBytes, precisionBytes: DRIVER_RESERVE_BYTES, source: monitor.totalSource };
 }
 /**
- * The two totals of an H100 are 81,559 MiB and 79.11 GiB, of a V100 under an older driver 32,510 MiB and 31.75 GiB: half a GiB apart, and the same. Nothing
- * in a sample tells which, so that the figure is no more exact than this.
+ * The two totals of an H100 are 81,559 MiB and 79.11 GiB, of a V100 under an older driver 32,510 MiB and 31.75 GiB:
+ * half a GiB different for the same device. A sample does not show which kind it is, so the figure has this precision.
  */
 const DRIVER_RESERVE_BYTES = GIB;
 
-/** The verdict of a message, with what the run it stands in adds. */
+/** The verdict of a message, with what its run adds. */
 export function judgeMessage(message: Message, given: Given = {}): Verdict {
   const evidence = new EvidenceLog();
   evidence.add(shorten(message.text), message.source, { about: 'message' });
   const byKind = verdictOfKind(message.kind, message.text);
   if (byKind !== undefined) {
     if (byKind.cause === 'host_oom') {
-      const told = evidence.entries.length;
-      given.context?.tellHost(evidence);
-      evidence.mark(told, 'context');
+      const firstEntry = evidence.entries.length;
+      given.context?.addHostEvidence(evidence);
+      evidence.mark(firstEntry, 'context');
     }
     return {
       ...BLANK,
@@ -79,18 +79,18 @@ export function judgeMessage(message: Message, given: Given = {}): Verdict {
     rank,
     given,
   );
-  rank?.tell(evidence, facts.total, 'message');
+  rank?.addEvidence(evidence, facts.total, 'message');
   evidence.mark(1, 'context');
   return conclude(facts, evidence, message);
 }
 
-/** What a verdict of a kind says of itself. */
+/** The verdict fields of a kind. */
 function ofKind({ cause, detail, confidence, summary, missing, next, capture }: KindVerdict) {
   const captures = capture === undefined ? [] : capturesFor([{ cause, capture }]);
   return { cause, detail, confidence, summary, missing, next, captures };
 }
 
-/** Of a text that stands alone: its traceback's innermost frame is all it has beside the figures. */
+/** Of a text alone: in addition to the figures it has only its traceback's innermost frame. */
 function sideOfMessage({ frame, source }: Message): RunSide | null {
   const activity = frame == null ? null : activityOf([{ name: frame.function, filename: frame.file }]);
   if (activity === null) return null;
@@ -112,17 +112,17 @@ function sideOfMessage({ frame, source }: Message): RunSide | null {
   };
 }
 
-/** Parts that show that figures do not belong together. */
+/** Parts that show that the figures do not belong together. */
 const CONTRADICTIONS = new Set(['contradiction_in_message', 'more_than_given_capacity']);
 
 const RULE_OF_THUMB = COMBINATION_RULES.find(({ id }) => id === 'rule_of_thumb')!.text;
 const PROVEN = COMBINATION_RULES.find(({ id }) => id === 'proven')!.text;
 
-/** Runs the causes over the facts; `message`, where there is one, decides what its kind alone says. */
+/** Runs the causes over the facts; the kind of `message`, if there is one, decides where no test does. */
 export function conclude(facts: OomFacts, evidence: EvidenceLog, message: Message | undefined): Verdict {
-  const told = evidence.entries.length;
+  const firstEntry = evidence.entries.length;
   const judgement = judge(facts, evidence);
-  evidence.mark(told, 'test');
+  evidence.mark(firstEntry, 'test');
   const accounting = account(facts);
   const missing = [...judgement.missing];
   if (facts.walk !== null && !facts.walk.exact)
@@ -149,11 +149,11 @@ export function conclude(facts: OomFacts, evidence: EvidenceLog, message: Messag
   const { holds } = judgement;
   const fallback = message === undefined ? undefined : fallbackOfKind(message.kind);
   if (holds === null && fallback !== undefined) {
-    const { captures, ...said } = ofKind(fallback);
+    const { captures, ...kindFields } = ofKind(fallback);
     const known = new Set(judgement.captures.map(({ id }) => id));
     return {
       ...common,
-      ...said,
+      ...kindFields,
       missing: [...missing, ...fallback.missing],
       captures: [...judgement.captures, ...captures.filter(({ id }) => !known.has(id))],
     };
@@ -178,11 +178,11 @@ export function conclude(facts: OomFacts, evidence: EvidenceLog, message: Messag
       next: ['capture what is listed as not tested, and ingest it into the same run'],
     };
   }
-  const accounted =
+  const isAccounted =
     facts.walk?.exact === true &&
     facts.walk.uncertainBytes === 0 &&
     accounting.parts.every((part) => !CONTRADICTIONS.has(part.part));
-  const proven = holds.confidence === 'high' && accounted && facts.total !== null && message !== undefined;
+  const proven = holds.confidence === 'high' && isAccounted && facts.total !== null && message !== undefined;
   const weak = facts.walk !== null && !facts.walk.exact;
   return {
     ...common,
@@ -195,7 +195,7 @@ export function conclude(facts: OomFacts, evidence: EvidenceLog, message: Messag
   };
 }
 
-/** The beginning of a message, whole words: enough to recognise it, the rest stands at its source. */
+/** The beginning of a message in whole words: enough to recognise it; its source has the full text. */
 export function shorten(text: string): string {
   const line = text.replaceAll(/\s+/g, ' ').trim();
   if (line.length <= 80) return line;

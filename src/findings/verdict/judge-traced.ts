@@ -6,6 +6,7 @@ import type { ExpandableConstraint } from '../lint/expandable-constraint.js';
 import type { Message } from '../run/message.js';
 import { liveSet } from '../state/live/live-set.js';
 import { account } from './accounting.js';
+import { applyCounterfactual } from './apply-counterfactual.js';
 import { shareState } from './causes/state-shares.js';
 import { EvidenceLog, type Figure } from './facts.js';
 import { allowedAdvice, judgeHint } from './hint.js';
@@ -13,7 +14,6 @@ import { conclude, type Given, shorten, withContext } from './judge-message.js';
 import { liveComponents } from './live-components.js';
 import { factsOfTrace } from './oom-facts.js';
 import type { SnapshotOom } from './traced-ooms.js';
-import { weighCounterfactual } from './weigh-counterfactual.js';
 
 /** Answers of other topics about the same OOM; each reads the whole trace once more. */
 export interface Deeper {
@@ -30,7 +30,7 @@ export async function judgeTraced(
   given: Given,
   constraint: ExpandableConstraint | null,
   peak: (total: Figure | null) => Promise<PeakAccounting | null>,
-  /** Null for a rank whose trace is not read again: the answers below then stay empty. */
+  /** Null for a rank whose trace is not read again: the answers below stay empty. */
   deeper: Deeper | null,
 ): Promise<Verdict> {
   const rank = given.context?.of(oom.rank);
@@ -44,7 +44,7 @@ export async function judgeTraced(
     { about: 'request' },
   );
   if (message !== undefined) evidence.add(shorten(message.text), message.source, { about: 'message' });
-  const told = evidence.entries.length;
+  const firstEntry = evidence.entries.length;
   if (oom.freedAfterOom)
     evidence.add(
       'the dump was written after the exception had freed memory: this is the state at the OOM, walked back',
@@ -69,15 +69,15 @@ export async function judgeTraced(
         params: { snapshot_id: oom.snapshotId, device: oom.device, at_seq: oom.seq - 1 },
       },
     });
-  rank?.tell(evidence, facts.total, 'snapshot');
-  evidence.mark(told, 'context');
+  rank?.addEvidence(evidence, facts.total, 'snapshot');
+  evidence.mark(firstEntry, 'context');
   const verdict = conclude(facts, evidence, message);
   const accounting = account(
     facts,
     shareState(oom.state, oom.settings, { bytes: oom.requestedBytes, stream: oom.stream }),
   );
   const hint = judgeHint(facts, verdict.cause, constraint);
-  const accounted = {
+  const withAccounting = {
     ...verdict,
     accounting_total: accounting.total,
     accounting: accounting.parts,
@@ -87,7 +87,8 @@ export async function judgeTraced(
     components: deeper !== null ? await liveComponents(store, oom.snapshotId, oom.device, 'oom', oom.state) : null,
     hint,
   };
-  const found = deeper === null ? null : await deeper.counterfactual();
-  const weighed = found === null ? accounted : weighCounterfactual(accounted, found, oom.source);
-  return { ...weighed, next: allowedAdvice(weighed.next, constraint) };
+  const counterfactual = deeper === null ? null : await deeper.counterfactual();
+  const adjusted =
+    counterfactual === null ? withAccounting : applyCounterfactual(withAccounting, counterfactual, oom.source);
+  return { ...adjusted, next: allowedAdvice(adjusted.next, constraint) };
 }

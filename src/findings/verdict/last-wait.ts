@@ -1,14 +1,18 @@
-/** What the allocator's last resort did just before it gave up. Upstream: `synchronize_and_free_events` in torch `CUDACachingAllocator.cpp`. */
+/**
+ * What the allocator's last resort did just before the OOM. Upstream: `synchronize_and_free_events` in torch
+ * `CUDACachingAllocator.cpp`.
+ */
 import type { Store } from '../../store/store.js';
 
-/** Entries looked at before the OOM: a flush of thousands of segments lies between the wait and the entry. */
+/** Entries searched before the OOM: a flush of thousands of segments is between the wait and the OOM entry. */
 const WINDOW_EVENTS = 32_768;
 
 const FLUSH: ReadonlySet<string> = new Set(['free_completed', 'segment_free', 'segment_unmap']);
 
 /**
- * Requested bytes of the frees that completed in the wait before the OOM at entry `oomSeq`. 0 if the flush found none. A free that nothing
- * held back is two entries in a row at one time; one that was waited for completes later than it was requested, if only just.
+ * Requested bytes of the frees that completed in the wait before the OOM at entry `oomSeq`. 0 if the flush found none.
+ * A free without a wait is two successive entries with one time; a free that torch waited for completes at least
+ * slightly later than it was requested.
  */
 export async function bytesFreedByLastWait(
   store: Store,

@@ -1,4 +1,4 @@
-/** What a verdict says of the components that were live. */
+/** The part of a verdict on the components that were live. */
 import type { AllocatorState } from '../../allocator/walk/allocator-state.js';
 import type { LiveComponents } from '../../model/results/common.js';
 import type { Store } from '../../store/store.js';

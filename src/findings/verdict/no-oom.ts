@@ -1,5 +1,7 @@
-/** The verdicts of a run in which no device ran out of memory: its peaks, and headroom where the device's total is known. */
-
+/**
+ * The verdicts of a run in which no device ran out of memory: its peaks, and headroom where the device's total is
+ * known.
+ */
 import type { Verdict } from '../../model/results/common.js';
 import type { LogIncident } from '../../model/results/log.js';
 import { formatBytes, formatCount } from '../../model/units.js';
@@ -17,7 +19,7 @@ import { type MemoryRow, peakOfLines, peakOfTrace } from './peak-accounting.js';
 import { capturesForEnding, readRunEnding, verdictOfEnding } from './run-ending.js';
 import { MOST_COMPARED_SNAPSHOTS } from './traced-ooms.js';
 
-/** A failure that is no OOM. */
+/** A failure other than an OOM. */
 interface Failed {
   readonly kind: IncidentKind;
   readonly rank: number | null;
@@ -62,10 +64,10 @@ export async function noOom(
   const known: Figure | null =
     capacityBytes === undefined ? total : { bytes: capacityBytes, precisionBytes: 0, source: CAPACITY_OPTION };
   const ending = failure === null ? await readRunEnding(store, runId) : null;
-  // A dump in the middle of a run says nothing of its end.
-  const isTold = failure !== null || ending?.kind === 'finished';
+  // A dump from the middle of a run does not show how the run ended.
+  const isEndKnown = failure !== null || ending?.kind === 'finished';
   const verdicts = (await peaks(store, runId, evidence, capacityBytes, known, lines)).map(
-    (verdict): Verdict => (isTold ? verdict : { ...verdict, confidence: 'medium', captures: capturesForEnding() }),
+    (verdict): Verdict => (isEndKnown ? verdict : { ...verdict, confidence: 'medium', captures: capturesForEnding() }),
   );
   const story = failure === null ? undefined : verdictOfKind(failure.kind, failure.text);
   if (ending !== null && verdicts.length === 0) return [verdictOfEnding(ending)];

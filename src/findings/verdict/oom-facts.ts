@@ -32,13 +32,16 @@ export interface TracedOom {
   /** See `bytesFreedByLastWait`. */
   readonly freedByWaitBytes: number;
   readonly freedAfterOom: boolean;
-  /** See `readTraceFacts`; absent where nobody read the trace. */
+  /** See `readTraceFacts`; absent if the trace was not read. */
   readonly trace?: TraceFacts | null | undefined;
 }
 
 const EMPTY: FreeClass = { bytes: 0, largestBytes: 0, count: 0 };
 
-/** The free blocks at the OOM by why the request could not have them. Torch looks only in one pool, size class and stream. */
+/**
+ * The free blocks at the OOM by the reason the request could not have them. Torch searches only one pool, size class
+ * and stream.
+ */
 export function freeSpace(oom: TracedOom): FreeSpace {
   const { state } = oom;
   const { segments, blocks } = state;
@@ -194,14 +197,20 @@ export function factsOfMessage(message: Message, capacityBytes: number | undefin
   };
 }
 
-/** A message prints the segment torch wanted, not the request: 2 MiB stands for up to 1 MiB, 20 MiB for 1 to 10 MiB, others are rounded up to 2 MiB. */
+/**
+ * A message prints the segment torch wanted, not the request: 2 MiB for up to 1 MiB, 20 MiB for 1 to 10 MiB; others are
+ * rounded up to 2 MiB.
+ */
 function smallestRequest(printed: Figure): number {
   if (printed.bytes <= 2 * MIB) return 512;
   if (Math.abs(printed.bytes - 20 * MIB) <= printed.precisionBytes) return MIB + 512;
   return Math.max(0, printed.bytes - printed.precisionBytes - 2 * MIB + 512);
 }
 
-/** Whether a message can be the text of a traced OOM: same device where both say it, and the printed segment is the traced request's. */
+/**
+ * Whether a message can be the text of a traced OOM: the same device where both give one, and the printed segment is
+ * that of the traced request.
+ */
 export function describesSame(oom: TracedOom, message: Message): boolean {
   if (message.rank !== null && oom.rank !== null && message.rank !== oom.rank) return false;
   if (message.device !== null && message.device !== oom.device) return false;

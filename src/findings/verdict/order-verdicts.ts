@@ -1,11 +1,11 @@
-/** Which verdict is read first. */
+/** The reading order of verdicts. */
 import type { FirstFailureResult } from '../../model/first-failure.js';
 import type { Verdict } from '../../model/results/common.js';
 import { CONFIDENCES } from '../../model/vocabulary.js';
 
 /**
- * The surest first (ranks that fail together fail alike, and one of them left a snapshot), of several the one that tells what the first failure was, then
- * by rank and device.
+ * The most confident first (ranks that fail together fail alike, and one of them left a snapshot). Of several, the one
+ * with the first failure comes first, then by rank and device.
  */
 export function orderVerdicts(verdicts: readonly Verdict[], first: FirstFailureResult | null): Verdict[] {
   const doubt = (verdict: Verdict): number => CONFIDENCES.indexOf(verdict.confidence);

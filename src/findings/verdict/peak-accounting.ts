@@ -1,4 +1,4 @@
-/** The account of the moment at which most was live, from a trace or from memory lines. */
+/** The account of the moment with the most live memory, from a trace or from memory lines. */
 import { type AccountingPart, BY_SUBTRACTION, type PeakAccounting } from '../../model/results/common.js';
 import { formatCount } from '../../model/units.js';
 import type { QueryRow } from '../../store/query-catalog.js';
@@ -10,7 +10,10 @@ import type { Figure } from './facts.js';
 
 export type MemoryRow = QueryRow<'log.memory_ranks'>;
 
-/** `total`: of the device, where known; what is left of it then was free or held outside PyTorch, which no trace tells of that moment. */
+/**
+ * `total`: of the device, where known. The remainder was free or held outside PyTorch at that moment; no trace shows
+ * which.
+ */
 export async function peakOfTrace(
   store: Store,
   snapshot: { readonly snapshotId: number; readonly device: number; readonly path: string; readonly hasTrace: boolean },
@@ -32,16 +35,18 @@ export async function peakOfTrace(
   };
 }
 
-/** Null where the rank's memory lines tell no peak. Largest allocated and largest reserved may be of different moments. */
+/**
+ * Null where the rank's memory lines lack a peak. Largest allocated and largest reserved may be of different moments.
+ */
 export function peakOfLines(
   lines: readonly MemoryRow[],
   rank: number | null,
   total: Figure | null,
 ): PeakAccounting | null {
-  const own = lines.filter((row) => row.rank === rank && row.max_bytes !== null);
+  const ownLines = lines.filter((row) => row.rank === rank && row.max_bytes !== null);
   const largest = (metrics: readonly string[]): MemoryRow | undefined =>
     metrics
-      .flatMap((metric) => own.filter((row) => row.metric === metric))
+      .flatMap((metric) => ownLines.filter((row) => row.metric === metric))
       .sort((a, b) => b.max_bytes! - a.max_bytes!)[0];
   const allocated = largest(['max_allocated', 'allocated']);
   const reserved = largest(['max_reserved', 'reserved']);
@@ -72,13 +77,13 @@ function toTotal(
       parts,
     };
   const left = total.bytes - reserved.bytes;
-  const rest: AccountingPart = {
+  const remainder: AccountingPart = {
     part: left >= 0 ? 'free_or_outside_pytorch' : 'more_than_the_total',
     bytes: left,
     source: `${BY_SUBTRACTION} from the total (${total.source})`,
   };
   return {
     total: { text: 'device total', bytes: total.bytes, source: total.source },
-    parts: left === 0 ? parts : [...parts, rest],
+    parts: left === 0 ? parts : [...parts, remainder],
   };
 }

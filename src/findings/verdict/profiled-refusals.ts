@@ -1,5 +1,7 @@
-/** What a profile of the driver says of a run that left no message and no snapshot of its failure: memory was refused, and what the driver held then. */
-
+/**
+ * Evidence from a profile of the driver for a run without a message or snapshot of its failure: memory was refused, and
+ * what the driver held then.
+ */
 import type { Verdict } from '../../model/results/common.js';
 import type { NsysDriverAccount } from '../../model/results/nsys.js';
 import { DRIVER_OWNER_WORDS } from '../../model/results/nsys.js';
@@ -13,7 +15,7 @@ import { EvidenceLog } from './facts.js';
 
 const MOST_OWNERS = 4;
 
-/** One verdict for each process to which the driver refused memory; none where no export tells of one. */
+/** One verdict for each process to which the driver refused memory; none where no export shows a refusal. */
 export async function profiledRefusals(store: Store, runId: number): Promise<Verdict[]> {
   const verdicts: Verdict[] = [];
   for (const row of await store.all('nsys.reports', { run_id: runId })) {
@@ -40,7 +42,7 @@ export async function profiledRefusals(store: Store, runId: number): Promise<Ver
         );
       }
       const account = (accounts ?? []).find((one) => one.pid === pid);
-      const held = account === undefined ? null : tellHeld(account, add);
+      const held = account === undefined ? null : addHeldEvidence(account, add);
       const [stack] = await rangeStacks(store, row.source_id, last_ns, pid);
       if (stack !== undefined) add(`in the ranges ${stack.ranges.map(({ text }) => text).join(' › ')}`, 'context');
       const wentOn = served_after > 0;
@@ -76,13 +78,13 @@ export async function profiledRefusals(store: Store, runId: number): Promise<Ver
 }
 
 /** Adds what was held at the refusal, by owner; returns the sum in words. */
-function tellHeld({ moments }: NsysDriverAccount, add: (text: string, about: 'context') => void): string | null {
+function addHeldEvidence({ moments }: NsysDriverAccount, add: (text: string, about: 'context') => void): string | null {
   const moment = moments.find((one) => one.moment === 'oom');
   if (moment === undefined) return null;
   const named = moment.shares
     .slice(0, MOST_OWNERS)
     .map(({ owner, bytes }) => `${DRIVER_OWNER_WORDS[owner]} ${formatBytes(bytes)}`);
-  const rest = moment.shares.length - named.length;
-  add(`held then: ${named.join(', ')}${rest === 0 ? '' : ` and ${rest} more`}`, 'context');
+  const remainingShares = moment.shares.length - named.length;
+  add(`held then: ${named.join(', ')}${remainingShares === 0 ? '' : ` and ${remainingShares} more`}`, 'context');
   return formatBytes(moment.total_bytes);
 }

@@ -1,4 +1,7 @@
-/** The ranks of a run beside each other: how far their peaks lie apart, whether only one of them is fragmented, and whether the same code pins all. */
+/**
+ * Comparison of the ranks of a run: how far their peaks differ, whether only one of them is fragmented, and whether the
+ * same code pins all.
+ */
 import { type AllocatorState, stateTotals } from '../../allocator/walk/allocator-state.js';
 import { HISTORY_RULES } from '../../model/derived-tables.js';
 import type { FirstFailureResult } from '../../model/first-failure.js';
@@ -19,7 +22,7 @@ import type { MemoryRow } from './peak-accounting.js';
 import { pinningSites } from './pinning-sites.js';
 import { MOST_COMPARED_SNAPSHOTS, type SnapshotOom } from './traced-ooms.js';
 
-/** Sites of one rank that are looked for on the others, and sites told. */
+/** Sites of one rank that are searched for on the others, and sites reported. */
 const SITES_PER_RANK = 5;
 const MOST_SITES = 8;
 /** Only the failed rank is fragmented: this many times what any other has, and this share of its reserve. */
@@ -36,7 +39,10 @@ interface RankInput {
   readonly first: FirstFailureResult | null;
 }
 
-/** Null where nothing is known of any rank by its number. Looks at the traces of at most {@link MOST_COMPARED_SNAPSHOTS} snapshots beyond what is derived already. */
+/**
+ * Null where no rank is known by its number. Reads the traces of at most {@link MOST_COMPARED_SNAPSHOTS} snapshots
+ * beyond what is derived already.
+ */
 export async function describeRanks(store: Store, runId: number, input: RankInput): Promise<RanksResult | null> {
   const peaks = new Map<number, Peaks>();
   for (const row of input.lines) addLine(peaks, row);
@@ -52,7 +58,7 @@ export async function describeRanks(store: Store, runId: number, input: RankInpu
   };
 }
 
-// ---- peaks -----------------------------------------------------------------------------------------------------------------------
+// ---- peaks ---------------------------------------------------------------------------------------
 
 interface Peaks {
   allocated: number | null;
@@ -116,7 +122,7 @@ function spread(values: readonly { readonly rank: number; readonly bytes: number
   };
 }
 
-// ---- snapshots -------------------------------------------------------------------------------------------------------------------
+// ---- snapshots -----------------------------------------------------------------------------------
 
 interface RankState {
   readonly rank: number;
@@ -142,26 +148,26 @@ async function readSnapshots(
   for (const { snapshot_id, rank } of snapshots.toReversed()) {
     if (rank === null) continue;
     const devices = await store.all('snapshot.devices', { snapshot_id });
-    // A process may hold a little on other devices; its own is the one it holds most of.
-    const own = devices.toSorted((a, b) => b.reserved_bytes - a.reserved_bytes)[0];
-    if (own === undefined || (own.reserved_bytes === 0 && own.events === null)) continue;
-    raise(peaks, rank, 'allocated', own.active_bytes);
-    raise(peaks, rank, 'reserved', own.reserved_bytes);
-    if (own.events === null) {
+    // A process may hold a little memory on other devices; its own device is the one it holds most of.
+    const ownDevice = devices.toSorted((a, b) => b.reserved_bytes - a.reserved_bytes)[0];
+    if (ownDevice === undefined || (ownDevice.reserved_bytes === 0 && ownDevice.events === null)) continue;
+    raise(peaks, rank, 'allocated', ownDevice.active_bytes);
+    raise(peaks, rank, 'reserved', ownDevice.reserved_bytes);
+    if (ownDevice.events === null) {
       if (isFew && !states.has(rank)) {
-        const { state } = await stateAt(store, snapshot_id, own.device, { kind: 'end' });
+        const { state } = await stateAt(store, snapshot_id, ownDevice.device, { kind: 'end' });
         states.set(rank, { rank, moment: 'dump', state });
       }
       continue;
     }
-    const summary = await store.one('history.summary', { snapshot_id, device: own.device, rules: HISTORY_RULES });
-    // Those of an OOM were walked, whether or not the store could keep what was found.
-    const isWalked = isFew || traced.some((oom) => oom.snapshotId === snapshot_id && oom.device === own.device);
+    const summary = await store.one('history.summary', { snapshot_id, device: ownDevice.device, rules: HISTORY_RULES });
+    // Those of an OOM were walked, whether or not the store could keep the result.
+    const isWalked = isFew || traced.some((oom) => oom.snapshotId === snapshot_id && oom.device === ownDevice.device);
     if (summary === undefined && !isWalked) {
       leftOut += 1;
       continue;
     }
-    const history = summary === undefined ? await deviceHistory(store, snapshot_id, own.device) : undefined;
+    const history = summary === undefined ? await deviceHistory(store, snapshot_id, ownDevice.device) : undefined;
     raise(peaks, rank, 'allocated', history?.peak.bytes ?? summary!.peak_active_bytes);
     raise(peaks, rank, 'reserved', history?.peakReserved.bytes ?? summary!.peak_reserved_bytes);
     if (states.has(rank)) continue;
@@ -169,15 +175,18 @@ async function readSnapshots(
       leftOut += 1;
       continue;
     }
-    const { state } = await stateAt(store, snapshot_id, own.device, { kind: 'peak' });
+    const { state } = await stateAt(store, snapshot_id, ownDevice.device, { kind: 'peak' });
     states.set(rank, { rank, moment: 'peak', state });
   }
   return { states: [...states.values()].sort((a, b) => a.rank - b.rank), leftOut };
 }
 
-// ---- fragmentation and pinning ---------------------------------------------------------------------------------------------------
+// ---- fragmentation and pinning -------------------------------------------------------------------
 
-/** States against states, or memory lines against memory lines: a gap at an OOM is no match for one between two largest figures. */
+/**
+ * States are compared with states, and memory lines with memory lines: a gap at an OOM is not comparable with one
+ * between two largest figures.
+ */
 function fragmentationOf(states: readonly RankState[], input: RankInput): RankFragmentation | null {
   const failed = input.first?.rank ?? input.traced[0]?.rank ?? null;
   if (failed === null) return null;
@@ -212,14 +221,14 @@ function compare(
   from: RankFragmentation['from'],
 ): RankFragmentation | null {
   const failed = gaps.find((one) => one.rank === failedRank);
-  const others = spread(
+  const otherGaps = spread(
     gaps.filter((one) => one.rank !== failedRank).map(({ rank, gap_bytes }) => ({ rank, bytes: gap_bytes })),
   );
-  if (failed === undefined || others === null) return null;
-  const stands = failed.gap_bytes;
-  const isAlone = stands >= ALONE_FACTOR * others.most && stands >= ALONE_SHARE * failed.reserved_bytes;
-  const only = isAlone ? true : others.median * ALONE_FACTOR >= stands ? false : null;
-  return { from, failed, others, only_failed: only };
+  if (failed === undefined || otherGaps === null) return null;
+  const failedGap = failed.gap_bytes;
+  const isAlone = failedGap >= ALONE_FACTOR * otherGaps.most && failedGap >= ALONE_SHARE * failed.reserved_bytes;
+  const only = isAlone ? true : otherGaps.median * ALONE_FACTOR >= failedGap ? false : null;
+  return { from, failed, others: otherGaps, only_failed: only };
 }
 
 async function pinningOf(store: Store, states: readonly RankState[]): Promise<RankPinning | null> {

@@ -1,11 +1,14 @@
-/** Verdicts on several ranks of one run: what a snapshot shows of one, a message of another may not contradict by what it cannot test. */
+/**
+ * Relates the verdicts on several ranks of one run: what a snapshot shows of one, a message of another cannot
+ * contradict if it could not test it.
+ */
 import type { Verdict } from '../../model/results/common.js';
 import { CONFIDENCES } from '../../model/vocabulary.js';
 import { lowerConfidence } from './index.js';
 
 /**
- * Ranks that fail together mostly fail alike. A verdict that could not test the cause which another rank's evidence establishes is one step less sure, and
- * says so.
+ * Ranks that fail together mostly fail alike. A verdict that could not test the cause that another rank's evidence
+ * establishes is lowered by one level, with a note.
  */
 export function relateVerdicts(verdicts: readonly Verdict[]): Verdict[] {
   return verdicts.map((verdict) => {

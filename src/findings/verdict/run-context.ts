@@ -1,4 +1,7 @@
-/** What the rest of a run says about one of its ranks: allocator variables, memory lines, growth, the other ranks. A message alone knows none of it. */
+/**
+ * What the rest of a run adds about one of its ranks: allocator variables, memory lines, growth, the other ranks. A
+ * message alone has none of it.
+ */
 import { readAllocConf } from '../../allocator/settings.js';
 import { ALLOCATOR_VARIABLES } from '../../knowledge/env-keys.js';
 import { DRIVER_OWNER_WORDS } from '../../model/results/nsys.js';
@@ -19,20 +22,23 @@ export interface RankContext {
   readonly allocator: AllocatorFacts | null;
   readonly growth: Growth | null;
   readonly side: RunSide;
-  /** What a profile of the driver says of this rank; null without one that tells PyTorch's memory from the rest. */
+  /**
+   * This rank's memory in a profile of the driver; null without a profile that distinguishes PyTorch's memory from the
+   * rest.
+   */
   readonly driver: DriverFacts | null;
   /** What was sampled of the device of this rank. */
   readonly monitor: MonitorFacts | null;
-  /** Beside what is known of failures. */
+  /** Context in addition to the facts of failures. */
   readonly bystanders: Omit<Bystanders, 'failedAlone'>;
-  /** Adds what a reader should know beside a message, or beside a snapshot, which tells of its own rank all there is. */
-  tell(evidence: EvidenceLog, total: Figure | null, beside: 'message' | 'snapshot'): void;
+  /** Adds the context that a reader needs with a message, or with a snapshot, which is complete for its own rank. */
+  addEvidence(evidence: EvidenceLog, total: Figure | null, basis: 'message' | 'snapshot'): void;
 }
 
 export interface RunContext {
   of(rank: number | null): RankContext;
-  /** Adds what was sampled of the host's memory, for a failure that is a matter of the host. */
-  tellHost(evidence: EvidenceLog): void;
+  /** Adds what was sampled of the host's memory, for a failure of host memory. */
+  addHostEvidence(evidence: EvidenceLog): void;
 }
 
 /** Reads a run's context once: of the newest launch that printed memory, and of what sets the allocator's variables. */
@@ -47,32 +53,36 @@ export async function readRunContext(store: Store, runId: number): Promise<RunCo
   const monitored = await readMonitored(store, runId);
   const hostMemory = await store.all('outside.host_memory', { run_id: runId });
   return {
-    tellHost: (evidence) => tellHostMemory(runId, hostMemory, evidence),
+    addHostEvidence: (evidence) => addHostMemoryEvidence(runId, hostMemory, evidence),
     of(rank) {
-      // Without a rank, the one writer there is must be the one that failed.
-      const own = rank ?? (ranks.size === 1 ? [...ranks][0]! : null);
-      const isOwn = (row: { readonly rank: number | null }): boolean => row.rank === own;
+      // Without a rank, a sole writer must be the rank that failed.
+      const ownRank = rank ?? (ranks.size === 1 ? [...ranks][0]! : null);
+      const isOwn = (row: { readonly rank: number | null }): boolean => row.rank === ownRank;
       const lines = new Map(memory.filter(isOwn).map((row) => [row.metric, row]));
-      const others = memory.filter((row) => !isOwn(row));
-      const allocator = allocatorOf(env, own);
-      const driver = driverMemoryOf(profiled, own);
+      const otherRows = memory.filter((row) => !isOwn(row));
+      const allocator = allocatorOf(env, ownRank);
+      const driver = driverMemoryOf(profiled, ownRank);
       const monitor =
-        own === null ? (monitored.size === 1 ? [...monitored.values()][0]! : null) : (monitored.get(own) ?? null);
+        ownRank === null
+          ? monitored.size === 1
+            ? [...monitored.values()][0]!
+            : null
+          : (monitored.get(ownRank) ?? null);
       return {
         allocator: allocator?.facts ?? null,
         growth: growthOf(lines.get('allocated')),
-        side: runSide(texts, own, memory, printed, env),
+        side: runSide(texts, ownRank, memory, printed, env),
         driver: driver === null || driver.outside.length === 0 ? null : driver,
         monitor,
-        bystanders: bystandersOf(own, others, lines.get('max_reserved'), env),
-        tell(evidence, total, beside) {
-          if (beside === 'message') {
+        bystanders: bystandersOf(ownRank, otherRows, lines.get('max_reserved'), env),
+        addEvidence(evidence, total, basis) {
+          if (basis === 'message') {
             if (allocator !== null) evidence.add(allocator.text, allocator.facts.source);
-            tellMemory(lines, evidence);
+            addMemoryEvidence(lines, evidence);
           }
-          tellOthers(own, others, total, evidence);
-          if (driver !== null) tellDriver(driver, evidence);
-          if (monitor !== null) tellMonitor(runId, monitor, evidence);
+          addOtherRanksEvidence(ownRank, otherRows, total, evidence);
+          if (driver !== null) addDriverEvidence(driver, evidence);
+          if (monitor !== null) addMonitorEvidence(runId, monitor, evidence);
           const saving = savingSince(texts);
           if (saving !== null) evidence.add(saving.text, saving.source);
         },
@@ -81,11 +91,14 @@ export async function readRunContext(store: Store, runId: number): Promise<RunCo
   };
 }
 
-/** Owners told by name in one line; the verb `nsys` has all. */
+/** Owners named in one line; the verb `nsys` lists all. */
 const MOST_OWNERS = 4;
 
-/** What a profile of the driver shows: calls that failed, retries, and whose the memory outside PyTorch was. */
-function tellDriver({ outside, moment, failed, retries, retryNs, source }: DriverMemory, evidence: EvidenceLog): void {
+/** What a profile of the driver shows: failed calls, retries, and the owners of the memory outside PyTorch. */
+function addDriverEvidence(
+  { outside, moment, failed, retries, retryNs, source }: DriverMemory,
+  evidence: EvidenceLog,
+): void {
   if (failed.length > 0) {
     const calls = failed
       .map(({ api, count }) => `${api}${count === 1 ? '' : ` (${formatCount(count)} times)`}`)
@@ -101,9 +114,9 @@ function tellDriver({ outside, moment, failed, retries, retryNs, source }: Drive
   const named = outside
     .slice(0, MOST_OWNERS)
     .map(({ owner, bytes }) => `${DRIVER_OWNER_WORDS[owner]} ${formatBytes(bytes)}`);
-  const rest = outside.length - named.length;
+  const remainingOwners = outside.length - named.length;
   const when = moment === 'oom' ? 'when it failed' : "at the driver's peak";
-  const words = `${named.join(', ')}${rest === 0 ? '' : ` and ${rest} more`}`;
+  const words = `${named.join(', ')}${remainingOwners === 0 ? '' : ` and ${remainingOwners} more`}`;
   evidence.add(`outside PyTorch the profiler saw ${formatBytes(sum)} ${when}: ${words}`, source);
 }
 
@@ -114,8 +127,12 @@ const HOST_WORDS: Readonly<Record<string, (bytes: string) => string>> = {
   process_max_rss: (bytes) => `resident at most ${bytes}`,
 };
 
-/** Limits first, then who came near them; samples, so that the last moment may be missing. */
-function tellHostMemory(runId: number, rows: readonly QueryRow<'outside.host_memory'>[], evidence: EvidenceLog): void {
+/** Limits first, then who came near them. These are samples: the last moment may be missing. */
+function addHostMemoryEvidence(
+  runId: number,
+  rows: readonly QueryRow<'outside.host_memory'>[],
+  evidence: EvidenceLog,
+): void {
   for (const { metric, host, process, bytes, display_path: path, line } of rows) {
     const words = HOST_WORDS[metric]?.(formatBytes(bytes));
     if (words === undefined || bytes === 0) continue;
@@ -128,11 +145,11 @@ function tellHostMemory(runId: number, rows: readonly QueryRow<'outside.host_mem
   }
 }
 
-/** A change of memory outside PyTorch worth a word. */
+/** A change of memory outside PyTorch large enough to report. */
 const OUTSIDE_CHANGE_BYTES = GIB / 2;
 
 /** What was sampled of the device: in use at the failure, other processes, how the part outside PyTorch moved. */
-function tellMonitor(runId: number, monitor: MonitorFacts, evidence: EvidenceLog): void {
+function addMonitorEvidence(runId: number, monitor: MonitorFacts, evidence: EvidenceLog): void {
   const { usedBytes, moment, usedOfBytes, others, outsideFirstBytes: first, outsideLastBytes: last, source } = monitor;
   const when = moment === 'failure' ? 'when it failed' : 'in the largest sample, which may have missed the peak';
   const all = usedOfBytes === null ? '' : ` of ${formatBytes(usedOfBytes)}`;
@@ -156,13 +173,13 @@ function tellMonitor(runId: number, monitor: MonitorFacts, evidence: EvidenceLog
 }
 
 function bystandersOf(
-  own: number | null,
+  ownRank: number | null,
   others: readonly MemoryRow[],
   ownReserved: MemoryRow | undefined,
   env: readonly EnvRow[],
 ): Omit<Bystanders, 'failedAlone'> {
   const reserved = others.filter(
-    (row) => row.metric === 'max_reserved' && row.max_bytes !== null && row.rank !== null && row.rank !== own,
+    (row) => row.metric === 'max_reserved' && row.max_bytes !== null && row.rank !== null && row.rank !== ownRank,
   );
   const most = reserved.reduce((highest, row) => Math.max(highest, row.max_bytes!), 0);
   return {
@@ -190,7 +207,9 @@ function growthOf(row: MemoryRow | undefined): Growth | null {
   };
 }
 
-/** The strongest origin that says something of this rank, or of all; of one origin the variable that torch asks first. */
+/**
+ * The strongest origin that applies to this rank, or to all; within one origin, the variable that torch reads first.
+ */
 function allocatorOf(
   rows: readonly EnvRow[],
   rank: number | null,
@@ -217,8 +236,8 @@ function allocatorOf(
   };
 }
 
-/** The rank's own last memory line: what it held before it failed, and the signs of pressure in it. */
-function tellMemory(lines: ReadonlyMap<string, MemoryRow>, evidence: EvidenceLog): void {
+/** The rank's own last memory line: what it held before it failed, and signs of memory pressure in it. */
+function addMemoryEvidence(lines: ReadonlyMap<string, MemoryRow>, evidence: EvidenceLog): void {
   const reserved = lines.get('max_reserved') ?? lines.get('reserved');
   const allocated = lines.get('max_allocated') ?? lines.get('allocated');
   const shown = reserved ?? allocated;
@@ -242,21 +261,23 @@ function tellMemory(lines: ReadonlyMap<string, MemoryRow>, evidence: EvidenceLog
   }
 }
 
-/** Headroom elsewhere: one rank that fails beside others with room is not a model that does not fit everywhere. */
-function tellOthers(
+/** Headroom elsewhere: if one rank fails while others have free memory, the model does not exceed every device. */
+function addOtherRanksEvidence(
   rank: number | null,
-  others: readonly MemoryRow[],
+  otherRows: readonly MemoryRow[],
   total: Figure | null,
   evidence: EvidenceLog,
 ): void {
-  const reserved = others.filter((row) => row.metric === 'max_reserved' && row.max_bytes !== null && row.rank !== null);
+  const reserved = otherRows.filter(
+    (row) => row.metric === 'max_reserved' && row.max_bytes !== null && row.rank !== null,
+  );
   if (rank === null || reserved.length === 0) return;
   const most = reserved.reduce((best, row) => (row.max_bytes! > best.max_bytes! ? row : best));
-  const room = total === null ? '' : `, ${formatBytes(total.bytes - most.max_bytes!)} below the device's total`;
+  const headroom = total === null ? '' : `, ${formatBytes(total.bytes - most.max_bytes!)} below the device's total`;
   const count = new Set(reserved.map((row) => row.rank)).size;
   const who = count === 1 ? `rank ${most.rank}` : `${formatCount(count)} other ranks (most: rank ${most.rank})`;
   evidence.add(
-    `elsewhere: ${who} reserved at most ${formatBytes(most.max_bytes!)}${room}`,
+    `elsewhere: ${who} reserved at most ${formatBytes(most.max_bytes!)}${headroom}`,
     `${most.display_path} line ${formatCount(most.line)}`,
   );
 }

@@ -1,4 +1,4 @@
-/** How a run without a failure line ended, as far as its texts tell. */
+/** How a run without a failure line ended, if its texts show it. */
 import type { Verdict } from '../../model/results/common.js';
 import { formatCount } from '../../model/units.js';
 import type { Store } from '../../store/store.js';
@@ -8,13 +8,13 @@ import { capturesFor } from './captures.js';
 import { EvidenceLog } from './facts.js';
 
 export interface RunEnding {
-  /** `finished`: a line says that it came to its end. `silent`: iterations are printed, and nothing says how they ended. */
+  /** `finished`: a line reports the end. `silent`: iterations are printed, but no line reports how they ended. */
   readonly kind: 'finished' | 'silent';
   readonly text: string;
   readonly source: string;
 }
 
-/** Of the last launch; null where no text tells of training at all. */
+/** Of the last launch; null where no text is about training at all. */
 export async function readRunEnding(store: Store, runId: number): Promise<RunEnding | null> {
   const phases = await store.all('log.phases', { run_id: runId });
   const iterations = (await readIterationSummary(store, runId)).filter((row) => row.attempt !== null);
@@ -33,7 +33,7 @@ export async function readRunEnding(store: Store, runId: number): Promise<RunEnd
   return { kind: 'silent', text: `the last iteration printed is ${formatCount(last)}`, source: phase.display_path };
 }
 
-/** What may be said of a run of which only texts are known, none of them of a failure. */
+/** The summary for a run of which only texts are known, none of them with a failure. */
 export function verdictOfEnding({ kind, text, source }: RunEnding): Verdict {
   const evidence = new EvidenceLog();
   evidence.add(text, source);
@@ -57,7 +57,7 @@ export function verdictOfEnding({ kind, text, source }: RunEnding): Verdict {
   };
 }
 
-/** What tells a run that ended well from one that something outside its traces ended. */
+/** Captures that distinguish a run that ended well from one ended by something outside its traces. */
 export function capturesForEnding(): Verdict['captures'] {
   return capturesFor([
     { cause: 'not_oom', capture: 'logs_of_all_ranks' },

@@ -18,7 +18,10 @@ import {
 type EnvRow = QueryRow<'log.env'>;
 type MemoryRow = QueryRow<'log.memory_ranks'>;
 
-/** `memory`: the figures of the newest launch that printed any; `printed`: those of all launches, which nodes may count differently. */
+/**
+ * `memory`: the figures of the newest launch that printed any; `printed`: those of all launches, which nodes may count
+ * differently.
+ */
 export function runSide(
   texts: RunTexts,
   rank: number | null,
@@ -31,22 +34,22 @@ export function runSide(
   const positions = failed.flatMap((one) => layout?.position(one.rank!) ?? []);
   const stage = rank === null ? null : (layout?.position(rank)?.pp ?? null);
   const byStage = stageMemory(printed, layout);
-  const own = byStage.find((one) => one.stage === stage) ?? null;
+  const ownStage = byStage.find((one) => one.stage === stage) ?? null;
   const acting = activityInLog(texts, rank);
   const row = memory.find((one) => one.metric === 'max_allocated');
   return {
     completed: completedIterations(texts),
     activity: acting?.activity ?? null,
     activitySource: acting?.source ?? null,
-    highest: highestOf(memory, rank) ?? (own === null ? null : stageFigure(own, printed)),
+    highest: highestOf(memory, rank) ?? (ownStage === null ? null : stageFigure(ownStage, printed)),
     stage,
     stages,
     otherStages: stage === null ? [] : byStage.filter((one) => one.stage !== stage),
-    ownStage: own,
+    ownStage,
     onlyThisStage: stage !== null && positions.every((position) => position.pp === stage),
     severalReplicas: new Set(positions.map((position) => position.dp)).size > 1,
     reservedOnlyGrowthBytes: reservedOnlyGrowth(memory.filter((one) => one.rank === rank)),
-    early: earlyGrowth(texts, memory, rank, own?.rank ?? null),
+    early: earlyGrowth(texts, memory, rank, ownStage?.rank ?? null),
     nccl: [...ncclSettings(env, rank), ...ncclFailures(texts)],
     source: row === undefined ? '' : `${row.display_path} line ${formatCount(row.line)}`,
   };
@@ -57,11 +60,11 @@ function activityInLog(
   { incidents, attempt, phases }: RunTexts,
   rank: number | null,
 ): { readonly activity: Activity; readonly source: string } | null {
-  const own = incidents.filter((one) => one.attempt === attempt && one.is_oom && one.frame !== null);
-  const found = own.find((one) => one.rank === rank) ?? (rank === null ? own[0] : undefined);
+  const failures = incidents.filter((one) => one.attempt === attempt && one.is_oom && one.frame !== null);
+  const incident = failures.find((one) => one.rank === rank) ?? (rank === null ? failures[0] : undefined);
   const announcedLoad = phases.find((one) => one.attempt === attempt && one.phase === 'checkpoint_load');
-  if (found?.frame == null) {
-    // Without a traceback the last phase announced has to do; `no checkpoint to load` is announced in the same place.
+  if (incident?.frame == null) {
+    // Without a traceback, the last announced phase is used; `no checkpoint to load` is announced in the same place.
     const isLoading =
       announcedLoad !== undefined &&
       !/^no /.test(announcedLoad.label) &&
@@ -70,16 +73,19 @@ function activityInLog(
     const { display_path: path, line } = announcedLoad;
     return { activity: 'checkpoint_load', source: `${path} line ${formatCount(line)}` };
   }
-  const { function: name, file } = found.frame;
+  const { function: name, file } = incident.frame;
   let activity = activityOf([{ name, filename: file }]);
   if (activity === null) return null;
   const trains = phases.some((one) => one.attempt === attempt && one.phase === 'training');
   // The functions that gather a state dict are the same; before training begins there is nothing to save.
   if (activity === 'checkpoint_save' && announcedLoad !== undefined && !trains) activity = 'checkpoint_load';
-  return { activity, source: `${found.file} line ${formatCount(found.line)}` };
+  return { activity, source: `${incident.file} line ${formatCount(incident.line)}` };
 }
 
-/** A checkpoint that was being saved, as far as phase lines tell: announced after the last iteration printed. An asynchronous one may have been let go by then. */
+/**
+ * A checkpoint that was being saved, by the phase lines: announced after the last printed iteration. An asynchronous
+ * save may have freed its memory by then.
+ */
 export function savingSince({
   attempt,
   phases,
@@ -108,7 +114,7 @@ function stageFigure({ bytes, rank }: StageMemory, memory: readonly MemoryRow[])
   return highestOf(memory, rank) ?? { bytes, precisionBytes: 0, source: '' };
 }
 
-/** Of each stage its fullest rank; allocated rather than reserved, since the cache says little about need. */
+/** The fullest rank of each stage, by allocated rather than reserved memory: the cache does not show the need. */
 function stageMemory(memory: readonly MemoryRow[], layout: RankLayout | null): StageMemory[] {
   if (layout === null) return [];
   const most = new Map<number, StageMemory>();
@@ -122,16 +128,19 @@ function stageMemory(memory: readonly MemoryRow[], layout: RankLayout | null): S
   return [...most.values()].sort((a, b) => a.stage - b.stage);
 }
 
-/** Of the rank itself, else of the fullest one of its stage; null unless exactly two iterations are printed: three or more make a trend of their own. */
+/**
+ * Of the rank itself, otherwise of the fullest rank of its stage. Null unless exactly two iterations are printed: three
+ * or more make a trend of their own.
+ */
 function earlyGrowth(
   { attempt, iterations }: RunTexts,
   memory: readonly MemoryRow[],
   rank: number | null,
-  standIn: number | null,
+  fullestOfStage: number | null,
 ): EarlyGrowth | null {
   const row = (metric: string): MemoryRow | undefined =>
     memory.find((one) => one.metric === metric && one.rank === rank) ??
-    memory.find((one) => one.metric === metric && one.rank === standIn);
+    memory.find((one) => one.metric === metric && one.rank === fullestOfStage);
   const [allocated, most] = [row('allocated'), row('max_allocated')];
   const lastIteration = iterations.find((one) => one.attempt === attempt)?.highest ?? null;
   if (allocated?.first_bytes == null || allocated.last_bytes === null || most?.max_bytes == null) return null;

@@ -10,7 +10,7 @@ import type { Store } from '../../store/store.js';
 import { readStacks } from '../stacks/read-stacks.js';
 import { COMBINATION_RULES } from './index.js';
 
-/** What `show` takes beside handles. */
+/** Operands of `show` other than handles. */
 export const SHOW_WORDS = ['accounting', 'tests', 'captures'] as const;
 
 /** Lines before and after the one that is evidence. */
@@ -31,7 +31,7 @@ export interface ShowOptions {
   ) => Promise<ShownLines>;
 }
 
-/** Throws MBF1002 where the diagnosis has no such verdict or handle. */
+/** Throws MBF1002 where the diagnosis does not have such a verdict or handle. */
 export async function describeShow(
   store: Store,
   runId: number,
@@ -91,15 +91,15 @@ type Rows = Pick<ShowResult, 'query' | 'columns' | 'rows' | 'rows_left_out'>;
 async function rowsOf(store: Store, query: EvidenceQuery | undefined, limit: number | undefined): Promise<Rows> {
   if (query === undefined) return { query: null, columns: [], rows: [], rows_left_out: 0 };
   const file = loadQuery(query.name);
-  // Names and parameters come from our own evidence, whose pairs the tests run all.
-  const found = (await store.all(query.name as QueryName, query.params as never)) as Record<string, unknown>[];
+  // Names and parameters come from our own evidence; the tests run all of these pairs.
+  const rows = (await store.all(query.name as QueryName, query.params as never)) as Record<string, unknown>[];
   const columns = file.columns.map(({ name, type }) => ({ name, type }));
-  const shown = found.slice(0, limit);
+  const shown = rows.slice(0, limit);
   return {
     query: { name: query.name, title: file.title, sql: composeSql(file).trim(), params: query.params },
     columns,
     rows: shown.map((row) => columns.map(({ name }) => row[name] ?? null)),
-    rows_left_out: found.length - shown.length,
+    rows_left_out: rows.length - shown.length,
   };
 }
 
@@ -116,14 +116,14 @@ async function linesOf(
   return readLines(file, Math.max(1, place.line - CONTEXT_LINES), place.line + CONTEXT_LINES);
 }
 
-/** The stack of the request that failed; null for other statements, or where it has no frames. */
+/** The stack of the failed request; null for other statements, or where it is without frames. */
 async function framesOf(
   store: Store,
   runId: number,
   { about, lines: place }: Evidence,
   device: number | null,
 ): Promise<string[] | null> {
-  // The stack is the failing request's: beside any other statement it would be read as its proof.
+  // The stack belongs to the failing request: next to any other statement it would be read as its proof.
   if (about !== 'request' || device === null) return null;
   if (place === undefined || !('entry' in place) || place.entry === null) return null;
   const snapshots = await store.all('snapshot.list', { run_id: runId, handle: null });

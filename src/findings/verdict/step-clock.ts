@@ -1,4 +1,6 @@
-/** Where steps ended before an OOM, by entries: from annotations, or from the stacks of the optimizer's own allocations. */
+/**
+ * Where steps ended before an OOM, by entries: from annotations, or from the stacks of the optimizer's own allocations.
+ */
 import type { Store } from '../../store/store.js';
 import { readSteps } from '../trace/steps.js';
 
@@ -17,8 +19,8 @@ export interface StepClock {
 }
 
 /**
- * Two ends closer together than this part of a long gap are one: norms, then the step itself, then the next of a chain of optimizers. The same part as
- * for annotations of optimizer steps.
+ * Two ends closer together than this part of a long gap count as one: norms, then the step itself, then the next of a
+ * chain of optimizers. The same part as for annotations of optimizer steps.
  */
 const SAME_STEP_PART = 20;
 

@@ -1,4 +1,7 @@
-/** What the trace of one device shows of the steps before its OOM: their ends and peaks, what is left over of each, and what was being done. */
+/**
+ * What the trace of one device shows of the steps before its OOM: their ends and peaks, what each leaves over, and the
+ * activity.
+ */
 import type { AllocatorState } from '../../allocator/walk/allocator-state.js';
 import { MIB } from '../../model/units.js';
 import type { Store } from '../../store/store.js';
@@ -39,13 +42,13 @@ export async function readTraceFacts(store: Store, snapshotId: number, oom: OomM
   const activities = new Map([...stacks].map(([id, frames]) => [id, activityOf(frames)]));
   const activity = oom.stackId < 0 ? null : (activities.get(oom.stackId) ?? null);
   const isCheckpoint = activity === 'checkpoint_save' || activity === 'checkpoint_load';
-  const own: number[] = [];
+  const ownRows: number[] = [];
   let hasEarlierStates = false;
   for (let row = 0; row < blocks.count; row += 1) {
     const of = activities.get(blocks.stackId[row]!) ?? null;
     if (of === 'optimizer_init' && blocks.allocSeq[row]! < 0) hasEarlierStates = true;
     if (activity === null || of !== activity) continue;
-    if (isCheckpoint || clock === null || blocks.allocSeq[row]! >= failingFrom) own.push(row);
+    if (isCheckpoint || clock === null || blocks.allocSeq[row]! >= failingFrom) ownRows.push(row);
   }
   const sum = (rows: readonly number[]): number => rows.reduce((total, row) => total + blocks.sizeBytes[row]!, 0);
   return {
@@ -56,8 +59,8 @@ export async function readTraceFacts(store: Store, snapshotId: number, oom: OomM
     keeping: keepingSites(oom.state, spans, history.startsEmpty, (stackId) => siteOf(stackId, stacks)),
     repeatedBytes: repeatedBytes(oom.state, (stackId) => siteOf(stackId, stacks)),
     activity,
-    activityBytes: sum(own),
-    copiedBytes: isCheckpoint ? sum(copies(oom.state, own)) : 0,
+    activityBytes: sum(ownRows),
+    copiedBytes: isCheckpoint ? sum(copies(oom.state, ownRows)) : 0,
     source: oom.source,
   };
 }
@@ -105,8 +108,9 @@ interface Births {
 }
 
 /**
- * Sites with something left over of nearly every settled step, about as much of each. That leaves out parameters and optimizer states (never
- * freed either, but born in one burst, in or before the first step), what is in flight in the failing step, and buffers born late, once.
+ * Sites that left something over in nearly every settled step, about as much in each. This excludes parameters and
+ * optimizer states (never freed either, but allocated in one burst, in or before the first step), what is in flight in
+ * the failing step, and buffers allocated late, once.
  */
 export function keepingSites(
   state: AllocatorState,
@@ -129,7 +133,7 @@ export function keepingSites(
       site = siteOfStack(stackId);
       names.set(stackId, site);
     }
-    // Without a frame nothing says that two blocks are of one place.
+    // Without a frame, two blocks cannot be attributed to one place.
     if (site === NO_FRAMES || site === NO_STACK) continue;
     let births = bySite.get(site);
     if (births === undefined) {
@@ -182,7 +186,7 @@ function repeatedBytes({ blocks }: AllocatorState, siteOfStack: (stackId: number
   );
 }
 
-/** The span an entry lies in, −1 for none. */
+/** The span that contains an entry, −1 for none. */
 function spanOf(spans: readonly PassedSpan[], seq: number): number {
   let low = 0;
   let high = spans.length - 1;

@@ -10,7 +10,7 @@ import { bytesFreedByLastWait } from './last-wait.js';
 import type { TracedOom } from './oom-facts.js';
 import { readTraceFacts } from './trace-facts.js';
 
-/** An OOM entry and the snapshot that it stands in. */
+/** An OOM entry and its snapshot. */
 export interface SnapshotOom extends TracedOom {
   readonly snapshotId: number;
   readonly handle: string;
@@ -19,10 +19,12 @@ export interface SnapshotOom extends TracedOom {
   readonly entries: number;
 }
 
-/** Up to so many snapshots, the traces of ranks that did not fail are walked too, to compare ranks. */
+/** Up to so many snapshots, the traces of ranks that did not fail are also walked, to compare ranks. */
 export const MOST_COMPARED_SNAPSHOTS = 8;
 
-/** The snapshots whose histories `diagnose` will ask for: those with an OOM entry, else all of the run; and all of a few. */
+/**
+ * The snapshots whose histories `diagnose` needs: those with an OOM entry, otherwise all of the run; and all of a few.
+ */
 export async function snapshotsToJudge(store: Store, runId: number): Promise<number[]> {
   const all = (await listSnapshots(store, { runId })).map((snapshot) => snapshot.snapshot_id);
   if (all.length <= MOST_COMPARED_SNAPSHOTS) return all;
@@ -74,7 +76,10 @@ export async function readTracedOoms(store: Store, runId: number): Promise<Snaps
   return distinct(traced);
 }
 
-/** A dump is often kept twice (a copy, a later dump of the same process): one OOM is one verdict. Without a rank, equal ones may be twins. */
+/**
+ * A dump is often kept twice (a copy, a later dump of the same process): one OOM is one verdict. Without a rank, equal
+ * OOMs may be of two ranks.
+ */
 function distinct(ooms: readonly SnapshotOom[]): SnapshotOom[] {
   const key = (oom: TracedOom): string =>
     [oom.rank, oom.device, oom.seq, oom.requestedBytes, oom.deviceFreeBytes].join(' ');

@@ -1,4 +1,4 @@
-/** What a detail says beyond the bare sum. */
+/** What a detail adds to the bare sum. */
 import type { CauseDetail, Confidence } from '../../../model/vocabulary.js';
 
 export interface CapacityDetail {

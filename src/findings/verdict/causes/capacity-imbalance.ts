@@ -1,4 +1,4 @@
-/** One pipeline stage carries more than the others: its device is full, theirs have room. */
+/** One pipeline stage uses more memory than the others: its device is full, theirs have free memory. */
 import { formatBytes, formatCount } from '../../../model/units.js';
 import type { EvidenceLog, OomFacts, StageMemory, Sums } from '../facts.js';
 import { OTHER_STAGE_SHARE } from '../thresholds.js';
@@ -10,7 +10,8 @@ export function fullerStage({ run }: OomFacts): { readonly own: StageMemory; rea
   const { otherStages, ownStage: own } = run;
   if (otherStages.length === 0 || own === null) return null;
   const next = otherStages.reduce((best, stage) => (stage.bytes > best.bytes ? stage : best));
-  // Compared at the same iterations, as printed: what failed came later, and with it the others' share would have grown too.
+  // Compared at the same iterations, as printed. The failure came later, and the other stages' memory would have grown
+  // until then too.
   return next.bytes > OTHER_STAGE_SHARE * own.bytes ? null : { own, next };
 }
 

@@ -1,4 +1,7 @@
-/** `roundup_power2_divisions` makes blocks larger than what was asked: where that alone is what is missing, it is the setting that is too much. */
+/**
+ * `roundup_power2_divisions` makes blocks larger than requested. Where that excess alone is what is missing, the
+ * setting is the cause.
+ */
 import { formatBytes } from '../../../model/units.js';
 import type { EvidenceLog, OomFacts, Sums } from '../facts.js';
 import type { CapacityDetail } from './capacity-detail.js';

@@ -1,4 +1,7 @@
-/** A short-lived working set (logits and loss, a checkpoint's copies, one huge tensor) on top of a steady level that fits. */
+/**
+ * A short-lived working set (logits and loss, a checkpoint's copies, one huge tensor) on top of a steady level that
+ * fits.
+ */
 import { formatBytes, formatCount } from '../../../model/units.js';
 import type { Activity } from '../../stacks/activity.js';
 import type { EvidenceLog, OomFacts, Sums } from '../facts.js';
@@ -6,7 +9,7 @@ import { COPIED_SHARE, LARGE_REQUEST_SHARE, STEADY_SHARE, STEADY_STEPS } from '.
 import type { CapacityDetail } from './capacity-detail.js';
 import { fullerStage } from './capacity-imbalance.js';
 
-/** What to say, and what to do about it. */
+/** Words and advice for each activity. */
 const WORDS: Readonly<Record<Activity, { readonly what: string; readonly next: readonly string[] }>> = {
   checkpoint_save: {
     what: 'saving a checkpoint',
@@ -44,13 +47,13 @@ export function spikeOf(facts: OomFacts, sum: Sums, evidence: EvidenceLog): Capa
   // Where every replica of a stage fails alike, it is the stage and not one long sequence.
   const alike = facts.run?.severalReplicas === true && fullerStage(facts) !== null;
   if (activity === 'logits_loss' && !alike) {
-    const found = working(facts, sum, evidence, source);
-    if (found !== null) return found;
+    const detail = working(facts, sum, evidence, source);
+    if (detail !== null) return detail;
   }
   return oneTensor(facts, sum, evidence);
 }
 
-/** No spike at all: it stays. But the reader must know why the first step's forward and backward passed. */
+/** Not a spike: the memory stays. But the summary must explain why the first step's forward and backward passed. */
 function firstStep(sum: Sums, evidence: EvidenceLog, source: string): CapacityDetail {
   const { what, next } = WORDS.optimizer_init;
   evidence.add(`it failed while making ${what}`, source);
@@ -73,12 +76,12 @@ function checkpoint(
   const held = facts.trace?.activityBytes ?? null;
   const copied = facts.trace?.copiedBytes ?? 0;
   const spike = (held ?? 0) + sum.needBytes;
-  const rest = sum.liveBytes + sum.needBytes - spike;
+  const otherBytes = sum.liveBytes + sum.needBytes - spike;
   const completed = Math.max(facts.run?.completed ?? 0, facts.trace?.steps?.length ?? 0);
-  // A save comes after steps that fitted; before the first of them, or while loading, the copies have to be seen.
-  const fits = held !== null ? rest <= sum.limitBytes : activity === 'checkpoint_save' && completed > 0;
+  // A save comes after steps that fitted. Before the first step, or while loading, the copies have to be visible.
+  const fits = held !== null ? otherBytes <= sum.limitBytes : activity === 'checkpoint_save' && completed > 0;
   if (!fits) {
-    // How much of what is live are copies is not seen; that it was no step of training is.
+    // The size of the copies among the live memory is unknown; that the failure was outside a training step is known.
     evidence.add(`it failed while ${what}`, source);
     return {
       detail: null,
@@ -87,7 +90,7 @@ function checkpoint(
       numbers: {},
     };
   }
-  const size = held === null ? '' : ` ${formatBytes(spike)} are its own, ${formatBytes(rest)} everything else.`;
+  const size = held === null ? '' : ` ${formatBytes(spike)} are its own, ${formatBytes(otherBytes)} everything else.`;
   evidence.add(`it failed while ${what}.${size}`, source);
   if (held !== null && held > 0 && copied >= COPIED_SHARE * held) {
     evidence.add(
@@ -103,20 +106,20 @@ function checkpoint(
   };
 }
 
-/** Logits and loss: only where earlier steps, the optimizer's states beside them, had plenty of room. */
+/** Logits and loss: only where earlier steps, with the optimizer's states live, had plenty of free memory. */
 function working(facts: OomFacts, sum: Sums, evidence: EvidenceLog, source: string): CapacityDetail | null {
   const { trace, run } = facts;
   const passed = trace?.steps ?? [];
   const completed = Math.max(passed.length + (trace?.hasEarlierStates === true ? 1 : 0), run?.completed ?? 0);
   if (completed < STEADY_STEPS) return null;
-  const room = STEADY_SHARE * sum.limitBytes;
+  const steadyLimit = STEADY_SHARE * sum.limitBytes;
   const peaks = passed.map((step) => step.peakBytes);
   const before = peaks.length > 0 ? Math.max(...peaks) : (run?.highest?.bytes ?? null);
-  if (before === null || before > room) return null;
+  if (before === null || before > steadyLimit) return null;
   const held = trace?.activity === 'logits_loss' ? trace.activityBytes : null;
   const spike = (held ?? 0) + sum.needBytes;
-  const rest = sum.liveBytes + sum.needBytes - spike;
-  if (held !== null && rest > room) return null;
+  const otherBytes = sum.liveBytes + sum.needBytes - spike;
+  if (held !== null && otherBytes > steadyLimit) return null;
   const { what, next } = WORDS.logits_loss;
   const size = held === null ? `the request alone is ${formatBytes(spike)}` : `they hold and ask ${formatBytes(spike)}`;
   evidence.add(
@@ -131,7 +134,7 @@ function working(facts: OomFacts, sum: Sums, evidence: EvidenceLog, source: stri
   };
 }
 
-/** One tensor so large that without it there would be plenty of room. */
+/** One tensor so large that without it plenty of memory would be free. */
 function oneTensor(facts: OomFacts, sum: Sums, evidence: EvidenceLog): CapacityDetail | null {
   // Before the first step is over, large tensors are buffers that stay.
   if ((facts.run?.completed ?? 0) === 0 && (facts.trace?.steps ?? []).length === 0) return null;

@@ -1,4 +1,7 @@
-/** Live memory and the request exceed what the process could have at all: no allocator setting can help. Its details say what made it so much. */
+/**
+ * Live memory and the request exceed what the process could have at all: no allocator setting can help. The details
+ * give the reason for the size.
+ */
 
 import { formatBytes } from '../../../model/units.js';
 import {
@@ -19,7 +22,7 @@ import { imbalanceOf } from './capacity-imbalance.js';
 import { roundingOf } from './capacity-rounding.js';
 import { spikeOf } from './capacity-spike.js';
 
-/** Of an ordinary full device the next step is the same, whatever its details. */
+/** For a device that is simply full, the advice is the same whatever the details. */
 const LOWER_LIVE = 'no allocator setting can help here; see what is live with `mbforensics peak`, then lower that';
 const RAISE_FRACTION =
   'raise the memory fraction (set_per_process_memory_fraction), or find who needs the rest of the device';
@@ -115,20 +118,20 @@ function fromSums(facts: OomFacts, sum: Sums, evidence: EvidenceLog): TestOutcom
     } by ${formatBytes(shortBytes)}`,
     sum.source,
   );
-  const found = detailOf(facts, sum, fraction, evidence);
+  const detail = detailOf(facts, sum, fraction, evidence);
   return {
     outcome: 'holds',
-    detail: found.detail,
-    confidence: found.confidence ?? (exact ? 'high' : 'medium'),
-    summary: found.summary,
-    next: found.next,
-    numbers: { ...numbers, ...found.numbers },
+    detail: detail.detail,
+    confidence: detail.confidence ?? (exact ? 'high' : 'medium'),
+    summary: detail.summary,
+    next: detail.next,
+    numbers: { ...numbers, ...detail.numbers },
   };
 }
 
 /**
- * The first that explains most: a limit, then a shape, then a setting that wastes, then a peak of a moment or a stage that carries more than
- * others. A checkpoint's copies are named before a stage's share, since they are gone a moment later.
+ * The first that explains most: a limit, then a shape, then a setting that wastes memory, then a short peak or a stage
+ * that uses more than others. A checkpoint's copies come before a stage's share, since they are freed a moment later.
  */
 function detailOf(facts: OomFacts, sum: Sums, fraction: boolean, evidence: EvidenceLog): CapacityDetail {
   const short = formatBytes(sum.shortBytes);
@@ -151,8 +154,9 @@ function detailOf(facts: OomFacts, sum: Sums, fraction: boolean, evidence: Evide
 }
 
 /**
- * The device had plenty free when the driver was asked for less: what said no was a limit that is in no snapshot. What remains is thin: another
- * allocator behind the pool, or frees of another thread at that moment.
+ * The device had plenty free when the driver was asked for less: the refusal came from a limit that no snapshot
+ * contains. The remaining explanations are unlikely: another allocator behind the pool, or frees of another thread at
+ * that moment.
  */
 function hiddenLimit(facts: OomFacts, sum: Sums, evidence: EvidenceLog): TestOutcome | null {
   const { deviceFree, segmentBytes, free, allowed } = facts;

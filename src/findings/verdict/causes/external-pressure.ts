@@ -1,11 +1,14 @@
-/** Others hold the device: another process, NCCL, the CUDA context. Asked first, since what remains may then look full or fragmented. */
+/**
+ * Other memory fills the device: another process, NCCL, the CUDA context. Tested first, since the rest may then look
+ * full or fragmented.
+ */
 import { DRIVER_OWNER_WORDS } from '../../../model/results/nsys.js';
 import { formatBytes } from '../../../model/units.js';
 import type { MonitorFacts } from '../../outside/monitor-facts.js';
 import { active, type CauseTest, type EvidenceLog, type OomFacts, outside } from '../facts.js';
 import { ORDINARY_OUTSIDE_BYTES, ORDINARY_OUTSIDE_SHARE } from '../thresholds.js';
 
-/** See the thresholds it is made of. */
+/** See its thresholds. */
 export function ordinaryOutsideBytes(totalBytes: number): number {
   return Math.max(ORDINARY_OUTSIDE_BYTES, totalBytes * ORDINARY_OUTSIDE_SHARE);
 }
@@ -59,17 +62,20 @@ export const externalPressure: CauseTest = {
   },
 };
 
-/** Another process if the processes' share says so, else this process's own memory beyond PyTorch: NCCL's where something speaks for that. */
+/**
+ * Another process if the processes' share shows it; otherwise this process's own memory outside PyTorch: NCCL's if
+ * there is evidence for it.
+ */
 function blame(facts: OomFacts, beyondBytes: number, evidence: EvidenceLog) {
-  const others = facts.otherProcesses.reduce((sum, figure) => sum + figure.bytes, 0);
+  const otherProcessBytes = facts.otherProcesses.reduce((sum, figure) => sum + figure.bytes, 0);
   const beyondProcess =
     facts.process !== null && facts.total !== null && facts.deviceFree !== null
       ? facts.total.bytes - facts.deviceFree.bytes - facts.process.bytes
       : null;
   const seen = facts.monitor?.others ?? null;
   const sampled = seen === null ? 0 : seen.reduce((sum, process) => sum + process.bytes, 0);
-  const foreign = Math.max(others, beyondProcess ?? 0, Math.min(sampled, beyondBytes));
-  if (facts.process === null && others === 0 && seen === null) {
+  const foreign = Math.max(otherProcessBytes, beyondProcess ?? 0, Math.min(sampled, beyondBytes));
+  if (facts.process === null && otherProcessBytes === 0 && seen === null) {
     return {
       detail: null,
       confidence: 'medium' as const,
@@ -89,8 +95,8 @@ function blame(facts: OomFacts, beyondBytes: number, evidence: EvidenceLog) {
       ],
     };
   }
-  const own = formatBytes(beyondBytes - foreign);
-  const profiled = ofProfile(facts, beyondBytes - foreign, own, evidence);
+  const ownText = formatBytes(beyondBytes - foreign);
+  const profiled = ofProfile(facts, beyondBytes - foreign, ownText, evidence);
   if (profiled !== undefined) return profiled;
   const signs = facts.run?.nccl ?? [];
   for (const { text, source } of signs.slice(0, 3)) evidence.add(text, source);
@@ -98,7 +104,7 @@ function blame(facts: OomFacts, beyondBytes: number, evidence: EvidenceLog) {
     return {
       detail: 'nccl' as const,
       confidence: 'medium' as const,
-      summary: `${own} of this process lie outside PyTorch, and NCCL is set up to hold much`,
+      summary: `${ownText} of this process lie outside PyTorch, and NCCL is set up to hold much`,
       next: [
         'undo the NCCL settings named, or use fewer communicators; NCCL_DEBUG_SUBSYS=INIT,ALLOC shows what each buffer takes',
       ],
@@ -107,7 +113,7 @@ function blame(facts: OomFacts, beyondBytes: number, evidence: EvidenceLog) {
   return {
     detail: 'non_torch' as const,
     confidence: 'medium' as const,
-    summary: `${own} of this process lie outside PyTorch (NCCL, CUDA context, libraries)`,
+    summary: `${ownText} of this process lie outside PyTorch (NCCL, CUDA context, libraries)`,
     next: ['count communicators and NCCL channels (NCCL_DEBUG=INFO); an Nsight Systems capture names the allocations'],
   };
 }
@@ -126,8 +132,8 @@ function named(seen: Seen | null): string {
   return seen === null || seen.length === 0 ? '' : `: ${pidWords(seen)}`;
 }
 
-/** A profile of the driver names what lies outside; it decides if it accounts for half of it. */
-function ofProfile(facts: OomFacts, ownBytes: number, own: string, evidence: EvidenceLog) {
+/** A profile of the driver names the owners outside PyTorch; it decides if it accounts for half of the bytes. */
+function ofProfile(facts: OomFacts, ownBytes: number, ownText: string, evidence: EvidenceLog) {
   const { driver } = facts;
   if (driver === null || driver === undefined) return undefined;
   const seen = driver.outside.reduce((sum, { bytes }) => sum + bytes, 0);
@@ -141,7 +147,7 @@ function ofProfile(facts: OomFacts, ownBytes: number, own: string, evidence: Evi
   return {
     detail: isNccl ? ('nccl' as const) : ('non_torch' as const),
     confidence: 'high' as const,
-    summary: `${own} of this process lie outside PyTorch: ${named.join(', ')}`,
+    summary: `${ownText} of this process lie outside PyTorch: ${named.join(', ')}`,
     next: isNccl
       ? [
           'use fewer communicators or smaller NCCL buffers (NCCL_BUFFSIZE, NCCL_MAX_NCHANNELS); `mbforensics nsys` names the calls that took them',

@@ -1,4 +1,4 @@
-/** Enough is free inside the reserve and on the device together, but not in one piece the request may use. */
+/** Enough is free inside the reserve and on the device together, but not in one piece that the request may use. */
 
 import { formatBytes, formatCount } from '../../../model/units.js';
 import type { CauseDetail } from '../../../model/vocabulary.js';
@@ -97,7 +97,7 @@ export const fragmentation: CauseTest = {
   },
 };
 
-/** Whether it makes much of a difference that the bytes lie in pieces. */
+/** Whether it matters much that the bytes are in pieces. */
 function nearlyFull(sum: Sums): readonly string[] {
   const spare = -sum.shortBytes;
   if (spare >= Math.max(NEARLY_FULL_BYTES, NEARLY_FULL_SHARE * sum.limitBytes)) return [];
@@ -106,7 +106,10 @@ function nearlyFull(sum: Sums): readonly string[] {
   ];
 }
 
-/** Pieces add up to the request, but so would the device have served it, had a memory fraction not refused: either is enough, and the limit is the simpler one. */
+/**
+ * The free pieces add up to the request, but the driver would also have served it without a memory fraction. Either
+ * would be enough, and the limit is the simpler explanation.
+ */
 function withinFraction(facts: OomFacts): readonly string[] {
   const { allowed, deviceFree, segmentBytes } = facts;
   if (allowed === null || budget(facts) !== allowed || deviceFree === null || segmentBytes === null) return [];
@@ -116,7 +119,10 @@ function withinFraction(facts: OomFacts): readonly string[] {
   ];
 }
 
-/** In the middle of a checkpoint the copies made so far may fit, and those to come not. A traceback alone tells that it was one, not how large. */
+/**
+ * In the middle of a checkpoint the copies made so far may fit while the remaining ones do not. A traceback alone shows
+ * that a checkpoint was in progress, not its size.
+ */
 function inTheMaking({ trace, run }: OomFacts, sum: Sums): readonly string[] {
   const activity = trace?.activity ?? run?.activity ?? null;
   if (activity !== 'checkpoint_save' && activity !== 'checkpoint_load') return [];
@@ -125,7 +131,10 @@ function inTheMaking({ trace, run }: OomFacts, sum: Sums): readonly string[] {
   return [`${formatBytes(trace.activityBytes)} are copies of a checkpoint in the making, which would have grown on`];
 }
 
-/** A request of at least `max_split_size` takes a cached block whole, up to `max_non_split_rounding_mb` larger than it needs. */
+/**
+ * A request of at least `max_split_size` takes a whole cached block, up to `max_non_split_rounding_mb` larger than it
+ * needs.
+ */
 function oversizeSlack(facts: OomFacts, sum: Sums, slack: number, evidence: EvidenceLog): TestOutcome {
   evidence.add(
     `${formatBytes(slack)} inside live blocks of at least max_split_size were never asked for; without them the request fits`,
@@ -141,7 +150,7 @@ function oversizeSlack(facts: OomFacts, sum: Sums, slack: number, evidence: Evid
   };
 }
 
-/** Which kind of unusable free memory is the largest. */
+/** The reason with the most unusable free memory. */
 function mainReason(free: FreeSpace, expandable: boolean): CauseDetail {
   const reasons: readonly (readonly [CauseDetail, number])[] = [
     [expandable ? 'page_pinning' : 'split_remainder', free.usable.bytes],

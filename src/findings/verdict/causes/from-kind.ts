@@ -1,4 +1,4 @@
-/** Verdicts that follow from the kind of a failure line alone: failures that carry no figures of the caching allocator. */
+/** Verdicts from the kind of a failure line alone: failures without figures of the caching allocator. */
 import type { IncidentKind } from '../../../model/vocabulary.js';
 import { isOomKind } from '../../../model/vocabulary.js';
 import { hostVerdict, SHARED_MEMORY } from './host-oom.js';
@@ -8,7 +8,7 @@ import { DRIVER, FIGURES_LOST, FOREIGN, LIBRARY } from './undecided.js';
 
 export type { KindVerdict } from './kind-verdict.js';
 
-/** NCCL's own allocation failed: it lies outside PyTorch by nature, but how much room there was no such line tells. */
+/** NCCL's own allocation failed. It is always outside PyTorch, but the line does not print how much memory was free. */
 const NCCL: KindVerdict = {
   cause: 'external_pressure',
   detail: 'nccl',
@@ -19,7 +19,7 @@ const NCCL: KindVerdict = {
   capture: 'nccl_memory',
 };
 
-/** Inference engines compute before they serve what is left for the cache, and say so. */
+/** Inference engines compute before they serve what is left for the cache, and print it. */
 const KV_CACHE: KindVerdict = {
   cause: 'capacity',
   detail: 'kv_cache_budget',
@@ -55,12 +55,12 @@ const BY_KIND: Partial<Record<IncidentKind, KindVerdict>> = {
   shm_oom: SHARED_MEMORY,
 };
 
-/** What a kind says of itself where its figures decide nothing. */
+/** The verdict of a kind where its figures decide nothing. */
 export function fallbackOfKind(kind: IncidentKind): KindVerdict | undefined {
   return kind === 'cuda_oom_graph_capture' ? GRAPH_CAPTURE : undefined;
 }
 
-/** `text` is the failure line: of host memory its words tell which limit it was. */
+/** `text` is the failure line; for host memory its words show which limit was reached. */
 export function verdictOfKind(kind: IncidentKind, text = ''): KindVerdict | undefined {
   if (kind === 'host_oom') return hostVerdict(text);
   const known = BY_KIND[kind];

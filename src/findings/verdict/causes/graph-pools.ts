@@ -1,4 +1,4 @@
-/** What is missing lies in private pools (CUDA graphs, MemPool), which the default pool can never use. */
+/** The missing memory is in private pools (CUDA graphs, MemPool), which the default pool can never use. */
 import { formatBytes } from '../../../model/units.js';
 import { type CauseTest, numbersOf, sums } from '../facts.js';
 import { POOLS_DOMINATE } from '../thresholds.js';
@@ -18,13 +18,13 @@ export const graphPools: CauseTest = {
         capture: 'snapshot_at_oom',
       };
     }
-    const others = Math.max(0, facts.reserved.bytes - sum.liveBytes - idle.bytes);
-    const numbers = { ...numbersOf(sum), idle_in_pools_bytes: idle.bytes, cached_elsewhere_bytes: others };
+    const otherLiveBytes = Math.max(0, facts.reserved.bytes - sum.liveBytes - idle.bytes);
+    const numbers = { ...numbersOf(sum), idle_in_pools_bytes: idle.bytes, cached_elsewhere_bytes: otherLiveBytes };
     if (idle.bytes === 0) return { outcome: 'fails', why: 'no private pool holds free memory', numbers };
     const fitsWithIdle = sum.shortBytes <= 0;
     const fitsWithout = sum.shortBytes + idle.bytes <= 0;
-    // Free memory in small pieces may just so add up without the pools; what was missing lies in them all the same.
-    const dominates = idle.bytes >= POOLS_DOMINATE * others && idle.bytes >= sum.needBytes;
+    // Small free pieces may barely add up without the pools; the pools still hold what was missing.
+    const dominates = idle.bytes >= POOLS_DOMINATE * otherLiveBytes && idle.bytes >= sum.needBytes;
     if (!fitsWithIdle || (fitsWithout && !dominates)) {
       return { outcome: 'fails', why: `${formatBytes(idle.bytes)} free in private pools do not decide it`, numbers };
     }
@@ -39,7 +39,9 @@ export const graphPools: CauseTest = {
       summary: `private pools (CUDA graphs) hold ${formatBytes(idle.bytes)} that the request could have used`,
       next: ['capture fewer or smaller graphs, or share one pool between them'],
       numbers,
-      doubts: fitsWithout ? [`${formatBytes(others)} in small pieces of the default pool would be enough in sum`] : [],
+      doubts: fitsWithout
+        ? [`${formatBytes(otherLiveBytes)} in small pieces of the default pool would be enough in sum`]
+        : [],
     };
   },
 };

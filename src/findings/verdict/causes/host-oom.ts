@@ -1,4 +1,4 @@
-/** Host memory ran out, not the device: which limit it was, as far as the line's words tell. */
+/** Host memory ran out, not the device; the words of the line show which limit was reached. */
 import type { KindVerdict } from './kind-verdict.js';
 
 const HOST: KindVerdict = {
@@ -39,8 +39,9 @@ export const SHARED_MEMORY: KindVerdict = {
 
 const WORKER_WORDS = /DataLoader worker/i;
 /**
- * The kernel names the limit (`Memory cgroup out of memory`, `CONSTRAINT_MEMCG`), Slurm and container runtimes only ever kill at theirs, and each of
- * their limits is a control group. A bare kernel line (`Out of memory: Killed process`) means the whole host.
+ * The kernel names the limit (`Memory cgroup out of memory`, `CONSTRAINT_MEMCG`). Slurm and container runtimes kill
+ * only at their own limits, and each of those is a control group. A bare kernel line (`Out of memory: Killed process`)
+ * means the whole host.
  */
 const CGROUP_WORDS =
   /cgroup|CONSTRAINT_MEMCG|oom[_-]kill event|exceeded (?:job |step )?memory limit|OOMKilled|TERM_MEMLIMIT|job killed: mem|Out Of Memory$/;

@@ -1,4 +1,7 @@
-/** A verdict that follows from the kind of a failure line, and at most its words: such lines carry no figures of the caching allocator. */
+/**
+ * A verdict from the kind of a failure line and, at most, its words: such lines lack figures of the caching
+ * allocator.
+ */
 import type { Cause, CauseDetail, Confidence } from '../../../model/vocabulary.js';
 import type { CaptureId } from '../captures.js';
 
@@ -9,6 +12,6 @@ export interface KindVerdict {
   readonly summary: string;
   readonly missing: readonly string[];
   readonly next: readonly string[];
-  /** The one capture that would settle what is missing; absent where nothing is. */
+  /** The one capture that would supply what is missing; absent if nothing is missing. */
   readonly capture?: CaptureId;
 }

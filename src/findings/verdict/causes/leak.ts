@@ -1,8 +1,9 @@
 /**
- * Memory that grows from iteration to iteration filled the device: without the growth the request would have fitted. Two witnesses: memory lines
- * of the log, and the snapshot itself, where blocks of one call site are left over from step after step. What looks alike and is not: a warm-up
- * that levels off, peaks that vary with the data while the ends of the steps do not grow, parameters and optimizer states (never freed either,
- * but born in one burst), reserved memory that grows while allocated memory does not.
+ * Memory that grows from iteration to iteration filled the device; without the growth the request would have fitted.
+ * There are two sources: memory lines of the log, and the snapshot, where blocks of one call site remain from step
+ * after step. Not leaks, though similar: a warm-up that levels off, peaks that vary with the data while the ends of the
+ * steps do not grow, parameters and optimizer states (never freed either, but allocated in one burst), reserved memory
+ * that grows while allocated memory does not.
  */
 import { formatBytes, formatCount } from '../../../model/units.js';
 import {
@@ -48,21 +49,22 @@ export const leak: CauseTest = {
     if (sum !== null && trace !== null) {
       const seen = fromTrace(trace, sum);
       if (seen?.outcome === 'holds') {
-        tellKeeping(trace, evidence, seen.kept);
-        // Two witnesses are surer than one.
-        if (log?.outcome === 'holds') tellGrowth(facts.growth!, evidence);
+        addKeepingEvidence(trace, evidence, seen.kept);
+        // Two sources give more confidence than one.
+        if (log?.outcome === 'holds') addGrowthEvidence(facts.growth!, evidence);
         const sure = seen.confidence === 'high' || log?.outcome === 'holds';
         const { kept: _, ...answer } = seen;
         return { ...answer, confidence: sure ? 'high' : 'medium' };
       }
       if (seen?.outcome === 'fails') {
-        // Every block is in the snapshot: where it contradicts a trend of printed lines, it is right, and the doubt is told.
+        // The snapshot contains every block: where it contradicts a trend of printed lines, it is right, and the
+        // contradiction becomes a doubt.
         if (log?.outcome !== 'holds') return seen;
-        tellGrowth(facts.growth!, evidence);
+        addGrowthEvidence(facts.growth!, evidence);
         return { ...seen, doubts: ['printed memory grows from iteration to iteration, the trace does not show it'] };
       }
     }
-    if (log?.outcome === 'holds') tellGrowth(facts.growth!, evidence);
+    if (log?.outcome === 'holds') addGrowthEvidence(facts.growth!, evidence);
     if (log !== null) return log;
     const early = foretold(facts, sum, evidence);
     if (early !== null) return early;
@@ -89,11 +91,11 @@ function reservedOnly({ run }: OomFacts): string {
   return bytes === null ? '' : ` (reserved memory grew by ${formatBytes(bytes)}, allocated memory did not)`;
 }
 
-// ---- the snapshot's witness ------------------------------------------------------------------------------------------------------
+// ---- from the snapshot ---------------------------------------------------------------------
 
 type Kept = Extract<TestOutcome, { outcome: 'holds' }> & { readonly kept: readonly KeepingSite[] };
 
-/** Undefined where the trace shows too few whole steps to say either. */
+/** Undefined where the trace shows too few whole steps to decide. */
 function fromTrace(trace: TraceFacts, sum: Sums): Kept | Extract<TestOutcome, { outcome: 'fails' }> | undefined {
   const { keeping } = trace;
   if (trace.repeatedBytes < sum.shortBytes) {
@@ -142,7 +144,7 @@ function fromTrace(trace: TraceFacts, sum: Sums): Kept | Extract<TestOutcome, { 
   }
   const enough = settled.length >= FEWEST_KEEPING_STEPS;
   if (!enough && !(trace.whole && steps.length <= 1)) return undefined;
-  const told = `no call site keeps a block of each step`;
+  const noneKept = `no call site keeps a block of each step`;
   if (!enough) {
     return {
       outcome: 'fails',
@@ -153,11 +155,11 @@ function fromTrace(trace: TraceFacts, sum: Sums): Kept | Extract<TestOutcome, { 
   const why =
     keptBytes > 0
       ? `the ${formatBytes(keptBytes)} kept of earlier steps do not decide it`
-      : `${told} over the ${formatCount(settled.length)} whole steps of the trace${levelText(trace)}`;
+      : `${noneKept} over the ${formatCount(settled.length)} whole steps of the trace${levelText(trace)}`;
   return { outcome: 'fails', why, numbers };
 }
 
-/** Rising from end to end over the settled steps; null where they pause once, or are too few. */
+/** Strictly rising step ends over the settled steps; null where one does not rise, or there are too few. */
 function growthOfEnds({ steps }: TraceFacts): { readonly bytes: number; readonly steps: number } | null {
   const ends = (steps ?? []).filter((step) => step.settled).map((step) => step.endBytes);
   if (ends.length <= SURE_STEPS) return null;
@@ -177,7 +179,7 @@ function levelText({ steps }: TraceFacts): string {
   return `: their ends differ by ${formatBytes(range(ends))}, their peaks by ${formatBytes(range(peaks))}`;
 }
 
-function tellKeeping(trace: TraceFacts, evidence: EvidenceLog, kept: readonly KeepingSite[]): void {
+function addKeepingEvidence(trace: TraceFacts, evidence: EvidenceLog, kept: readonly KeepingSite[]): void {
   const { steps, stepsBy, source } = trace;
   for (const { site, bytes, blocks, steps: keeps, bytesPerStep } of kept.slice(0, 3)) {
     evidence.add(
@@ -189,7 +191,7 @@ function tellKeeping(trace: TraceFacts, evidence: EvidenceLog, kept: readonly Ke
   if (ends.length > 1) evidence.add(`live at the ends of the steps before: ${ends.slice(-6).join(', ')}`, source);
 }
 
-// ---- the log's witness -----------------------------------------------------------------------------------------------------------
+// ---- from the log --------------------------------------------------------------------------
 
 /** Null without a trend. */
 function fromLog(facts: OomFacts, sum: Sums | null): TestOutcome | null {
@@ -245,8 +247,9 @@ function fromLog(facts: OomFacts, sum: Sums | null): TestOutcome | null {
 }
 
 /**
- * By default Megatron prints memory after the first two iterations only. What rests after a step should not grow between them; where it does, and going
- * on so would fill the device in just the iteration that failed, that is no accident. Varying sequence lengths change peaks, not what rests.
+ * By default Megatron prints memory only after the first two iterations. The memory left after a step should not grow
+ * between them. If it does, and the same growth would fill the device in just the iteration that failed, that is not a
+ * coincidence. Varying sequence lengths change the peaks, not what is left after a step.
  */
 function foretold({ run }: OomFacts, sum: Sums | null, evidence: EvidenceLog): TestOutcome | null {
   const early = run?.early ?? null;
@@ -258,8 +261,10 @@ function foretold({ run }: OomFacts, sum: Sums | null, evidence: EvidenceLog): T
   if (failing < FEWEST_FORETOLD_STEPS || Math.abs(failing - full) > FORETOLD_WITHIN_STEPS) return null;
   const perStep = formatBytes(Math.round(bytesPerIteration));
   const span = `${formatCount(early.firstIteration)} to ${formatCount(secondIteration)}`;
+  const [peak, limit] = [formatBytes(peakBytes), formatBytes(sum.limitBytes)];
+  const [fullAt, failed] = [formatCount(secondIteration + full), formatCount(lastIteration + 1)];
   evidence.add(
-    `what rests after a step grew by ${perStep} from iteration ${span}; growing on so, its peak of ${formatBytes(peakBytes)} reaches ${formatBytes(sum.limitBytes)} in iteration ${formatCount(secondIteration + full)}, and iteration ${formatCount(lastIteration + 1)} failed`,
+    `what rests after a step grew by ${perStep} from iteration ${span}; growing on so, its peak of ${peak} reaches ${limit} in iteration ${fullAt}, and iteration ${failed} failed`,
     source,
   );
   return {
@@ -280,7 +285,7 @@ function foretold({ run }: OomFacts, sum: Sums | null, evidence: EvidenceLog): T
   };
 }
 
-function tellGrowth(growth: Growth, evidence: EvidenceLog): void {
+function addGrowthEvidence(growth: Growth, evidence: EvidenceLog): void {
   const span = `iterations ${formatCount(growth.firstIteration)} to ${formatCount(growth.lastIteration)}`;
   const perStep = formatBytes(Math.round(growth.bytesPerIteration));
   const grown = formatBytes(Math.max(0, growth.lastBytes - growth.firstBytes));

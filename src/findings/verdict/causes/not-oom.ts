@@ -1,4 +1,4 @@
-/** Failures that are no memory matter, each with what it asks for. */
+/** Failures unrelated to memory, each with its advice. */
 import type { IncidentKind } from '../../../model/vocabulary.js';
 import type { KindVerdict } from './kind-verdict.js';
 

@@ -1,7 +1,8 @@
 /**
- * What the tuning guides say of an OOM without figures: with expandable segments set it is a full device; without them, one rank that fails while the others
- * go on is fragmentation (Megatron Bridge, memory tuning: "OOM on one rank while others have room"). A rule, no proof: confidence is low, and what would
- * prove it stays listed as missing.
+ * The tuning guides' rule for an OOM without figures: with expandable segments set, the device is full; without them,
+ * one rank that fails while the others continue is fragmentation (Megatron Bridge, memory tuning: "OOM on one rank
+ * while others have room"). It is a rule, not a proof: confidence is low, and the evidence that would prove it stays
+ * listed as missing.
  */
 import { formatBytes, formatCount } from '../../../model/units.js';
 import { type OomFacts, sums } from '../facts.js';
@@ -26,14 +27,14 @@ export function ruleOfThumb(facts: OomFacts): KindVerdict | null {
   const isUnset = allocator !== null || (bystanders?.environmentSource ?? null) !== null;
   if (!isUnset || bystanders === null || !bystanders.failedAlone || bystanders.ranks === 0) return null;
   const { ownReservedBytes: own, mostReservedBytes: most } = bystanders;
-  // A first pipeline stage or an overloaded expert rank peaks alone, and then is merely full.
+  // A first pipeline stage or an overloaded expert rank peaks alone; its device is then simply full.
   if (own !== null && most !== null && own > ALIKE_RANKS_SHARE * most) return null;
-  const room = most === null ? '' : ` (they reserved at most ${formatBytes(most)})`;
+  const reservedText = most === null ? '' : ` (they reserved at most ${formatBytes(most)})`;
   return {
     cause: 'fragmentation',
     detail: null,
     confidence: 'low',
-    summary: `the figures are missing; of ${formatCount(bystanders.ranks + 1)} ranks only this one failed${room}, and expandable segments are not set: mostly fragmentation`,
+    summary: `the figures are missing; of ${formatCount(bystanders.ranks + 1)} ranks only this one failed${reservedText}, and expandable segments are not set: mostly fragmentation`,
     missing: [],
     next: ['PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True on every rank costs no throughput: try it first'],
   };

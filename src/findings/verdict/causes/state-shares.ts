@@ -1,14 +1,18 @@
-/** A state of the allocator divided into shares that add up to its reserve exactly: the inside of every account. */
+/** A state of the allocator divided into shares that add up exactly to its reserve; used by every account. */
 
 import { isSmall } from '../../../allocator/rounding.js';
 import { type AllocatorSettings, SMALL_SEGMENT_BYTES } from '../../../allocator/settings.js';
 import { type AllocatorState, freeHoles } from '../../../allocator/walk/allocator-state.js';
 
 /**
- * Why a free block of the default pool was of no use. Against a request that failed: `too_small` in its own pool, size class and stream; `page_pinned` the
- * part of such a block in pages of an expandable segment that live blocks share; `kept_for_larger` held back by `max_split_size_mb`; `large_enough` none
- * of these (what came free only in the allocator's last wait is not searched again); `other_stream`, `other_size_class` where torch does not look.
- * Without a request: `small_pool`; `releasable` to the driver by a flush; `page_pinned`; `between_live_blocks` of a segment that therefore stays.
+ * Why a free block of the default pool could not be used. Against a failed request:
+ * - `too_small`: in its pool, size class and stream, but too small;
+ * - `page_pinned`: the part of such a block in pages of an expandable segment that live blocks share;
+ * - `kept_for_larger`: held back by `max_split_size_mb`;
+ * - `large_enough`: none of these (memory freed only in the allocator's last wait is not searched again);
+ * - `other_stream`, `other_size_class`: not searched by torch.
+ * Without a request: `small_pool`; `releasable` to the driver by a flush; `page_pinned`; `between_live_blocks` of a
+ * segment that therefore stays.
  */
 export const HOLE_KINDS = [
   'too_small',
@@ -38,7 +42,7 @@ export interface StateShares {
     readonly requestedBytes: number;
     /** Actual − requested. */
     readonly roundingBytes: number;
-    /** Blocks whose request nobody recorded. */
+    /** Blocks without a recorded request size. */
     readonly unknownBytes: number;
   };
   /** Freed by the program, waiting for another stream; default pool. */
@@ -51,7 +55,7 @@ export interface StateShares {
 export interface RequestThen {
   /** Rounded. */
   readonly bytes: number;
-  /** Null where the trace does not tell. */
+  /** Null where the trace does not show it. */
   readonly stream: number | null;
 }
 
@@ -105,11 +109,11 @@ export function shareState(
       add('small_pool', bytes, bytes);
       continue;
     }
-    const whole = wholeUnits(state, segment, free.address[i]!, bytes, settings);
+    const wholeBytes = wholeUnits(state, segment, free.address[i]!, bytes, settings);
     if (segments.expandable[segment] === 1) {
-      add('page_pinned', bytes - whole, bytes);
-      add(request === null ? 'releasable' : 'too_small', whole, bytes);
-    } else if (request === null) add(whole > 0 ? 'releasable' : 'between_live_blocks', bytes, bytes);
+      add('page_pinned', bytes - wholeBytes, bytes);
+      add(request === null ? 'releasable' : 'too_small', wholeBytes, bytes);
+    } else if (request === null) add(wholeBytes > 0 ? 'releasable' : 'between_live_blocks', bytes, bytes);
     else add('too_small', bytes, bytes);
   }
   return { reservedBytes, allocated, pendingBytes, privatePools, holes };

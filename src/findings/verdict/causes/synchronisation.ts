@@ -1,4 +1,7 @@
-/** The memory was freed, but another stream had not finished with it: it would have been there a few milliseconds later. */
+/**
+ * The memory was freed, but another stream had not finished with it: it would have been available a few milliseconds
+ * later.
+ */
 import { formatBytes } from '../../../model/units.js';
 import {
   type CauseTest,
@@ -47,8 +50,8 @@ export const synchronisation: CauseTest = {
 };
 
 /**
- * Before it gives up, torch waits for all pending frees, so none is left at the OOM. What that wait set free it does not search again
- * (pytorch issue 189504): a block that fits, in the request's own pool and stream, cannot have been free before.
+ * Before an OOM, torch waits for all pending frees, so none is left at the OOM. It does not search again what that wait
+ * freed (pytorch issue 189504): a block that fits, in the request's own pool and stream, cannot have been free before.
  */
 function freedByTheWait(facts: OomFacts, sum: Sums, evidence: EvidenceLog): TestOutcome {
   const waited = facts.freedByWait?.bytes ?? 0;

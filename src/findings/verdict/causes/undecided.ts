@@ -1,4 +1,4 @@
-/** Lines that say that memory ran out, and nothing of whose or how much: they decide nothing. */
+/** Lines that only report that memory ran out, not whose or how much: they decide nothing. */
 import type { KindVerdict } from './kind-verdict.js';
 
 export const DRIVER: KindVerdict = {

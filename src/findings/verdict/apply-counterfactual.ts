@@ -1,5 +1,4 @@
-/** What the replayed counterfactual does to a verdict: it proves it, doubts it, or changes the advice. */
-
+/** Applies the replayed counterfactual to a verdict: it confirms it, casts doubt on it, or changes the advice. */
 import type { Counterfactual, Evidence, Verdict } from '../../model/results/common.js';
 import type { WhatIfSetting } from '../../model/results/replay.js';
 import { formatBytes, formatCount } from '../../model/units.js';
@@ -7,16 +6,16 @@ import { lowerConfidence } from './index.js';
 
 const ON = 'expandable_segments:True';
 
-/** Adds evidence about the replay; the numbers of what was there before stay as they are. `source`: file and entry of the OOM. */
-export function weighCounterfactual(verdict: Verdict, found: Counterfactual, source: string): Verdict {
-  const { replay, rows } = found;
-  const other = rows.filter((row) => row.setting !== 'recorded');
+/** Adds evidence about the replay; the numbers of the existing evidence stay. `source`: file and entry of the OOM. */
+export function applyCounterfactual(verdict: Verdict, counterfactual: Counterfactual, source: string): Verdict {
+  const { replay, rows } = counterfactual;
+  const counterfactuals = rows.filter((row) => row.setting !== 'recorded');
   const evidence: Evidence[] = [...verdict.evidence];
   const combination = [...verdict.combination];
   const add = (text: string): void => {
     evidence.push({ id: `E${evidence.length + 1}`, text, source, about: 'replay' });
   };
-  add(replayWords(found));
+  add(replayWords(counterfactual));
   const base = { ...verdict, evidence, combination, replay, what_if: rows };
   if (replay.status === 'refused') return base;
   if (!replay.repeats_oom) {
@@ -25,27 +24,31 @@ export function weighCounterfactual(verdict: Verdict, found: Counterfactual, sou
     );
     return base;
   }
-  add(otherWords(other));
-  const served = other.length > 0 && other.every((row) => row.outcome === 'fits');
-  const robust = other.every((row) => row.robust);
-  const isOn = other.some((row) => row.setting === ON);
+  add(otherWords(counterfactuals));
+  const served = counterfactuals.length > 0 && counterfactuals.every((row) => row.outcome === 'fits');
+  const robust = counterfactuals.every((row) => row.robust);
+  const isOn = counterfactuals.some((row) => row.setting === ON);
   const proves = replay.status === 'exact' && verdict.confidence === 'high';
   if (verdict.cause === 'fragmentation' && isOn) {
     if (served && robust) {
       combination.push('Replayed with expandable segments every request is served: the memory was there.');
-      return { ...base, confidence: proves ? 'proven' : verdict.confidence, next: withProof(verdict.next, other) };
+      return {
+        ...base,
+        confidence: proves ? 'proven' : verdict.confidence,
+        next: withProof(verdict.next, counterfactuals),
+      };
     }
-    const isRefuted = other.every((row) => row.outcome !== 'fits');
+    const isRefuted = counterfactuals.every((row) => row.outcome !== 'fits');
     combination.push(
       !isRefuted
         ? 'Whether expandable segments would have served the request depends on how what was live before the recording lay.'
         : 'Replayed with expandable segments the run fails all the same: that setting alone is no cure.',
     );
-    return { ...base, next: isRefuted ? withoutCure(verdict.next, other) : verdict.next };
+    return { ...base, next: isRefuted ? withoutCure(verdict.next, counterfactuals) : verdict.next };
   }
   if (verdict.cause === 'capacity' && isOn && served && robust) {
     combination.push('Against it: replayed with expandable segments every request is served; one step less sure.');
-    const next = `PYTORCH_CUDA_ALLOC_CONF=${ON}: replayed with it, this OOM does not happen (${rangeWords(other)})`;
+    const next = `PYTORCH_CUDA_ALLOC_CONF=${ON}: replayed with it, this OOM does not happen (${rangeWords(counterfactuals)})`;
     return { ...base, confidence: lowerConfidence(verdict.confidence), next: [next, ...verdict.next.slice(1)] };
   }
   if (verdict.cause === 'capacity' && !served) {

@@ -1,7 +1,7 @@
 /** What a replayed counterfactual does to a verdict: prove it, doubt it, change its advice, or nothing. */
 import { describe, expect, it } from 'vitest';
+import { applyCounterfactual } from '../../src/findings/verdict/apply-counterfactual.js';
 import { BLANK } from '../../src/findings/verdict/blank-verdict.js';
-import { weighCounterfactual } from '../../src/findings/verdict/weigh-counterfactual.js';
 import type { Counterfactual, Verdict } from '../../src/model/results/common.js';
 import type { WhatIfSetting } from '../../src/model/results/replay.js';
 import { GIB } from '../../src/model/units.js';
@@ -62,7 +62,7 @@ function found(other: readonly WhatIfSetting[], changes: Partial<Counterfactual[
   };
 }
 
-const weigh = (told: Verdict, counter: Counterfactual): Verdict => weighCounterfactual(told, counter, 'a entry 9');
+const weigh = (told: Verdict, counter: Counterfactual): Verdict => applyCounterfactual(told, counter, 'a entry 9');
 const fails = row({ outcome: 'earlier_oom', short_bytes: GIB, oom_seq: 4 });
 
 describe('fragmentation', () => {
