@@ -33,7 +33,7 @@ const DEEPSPEED = /^(?:zero_stage|zero_(?:offload|reduce|allgather|overlap)_|dee
 
 const STATE = new Set(['optimizer_state']);
 
-interface Weighed {
+interface Scored {
   readonly spec: FixSpec;
   readonly proposal: Proposal;
   readonly saving: Saving;
@@ -189,7 +189,7 @@ function weigh(
   published: PublishedCase | null,
   need: number | null,
   judgement: Judgement,
-): Weighed {
+): Scored {
   const own = proposal.saving;
   const saving =
     own?.by === 'what_if'
@@ -240,7 +240,7 @@ function estimated(
   };
 }
 
-function candidateOf({ spec, proposal, saving, closes }: Weighed): Candidate {
+function candidateOf({ spec, proposal, saving, closes }: Scored): Candidate {
   return {
     id: proposal.id,
     family: spec.id,
@@ -254,13 +254,13 @@ function candidateOf({ spec, proposal, saving, closes }: Weighed): Candidate {
   };
 }
 
-function statusOf({ proposal, judgement }: Weighed, chosen: ReadonlySet<string>): FixStatus {
+function statusOf({ proposal, judgement }: Scored, chosen: ReadonlySet<string>): FixStatus {
   if (judgement.broken.length > 0) return 'forbidden';
   if (judgement.undecided.length > 0) return 'conditional';
   return chosen.has(proposal.id) ? 'recommended' : 'possible';
 }
 
-function describeFix(one: Weighed, status: FixStatus, rank: number, published: PublishedCase | null): AdviceFix {
+function describeFix(one: Scored, status: FixStatus, rank: number, published: PublishedCase | null): AdviceFix {
   const { spec, proposal, saving, judgement } = one;
   const [broken] = judgement.broken;
   const outcome = published?.outcomes.get(proposal.id);

@@ -1,4 +1,4 @@
-/** Where code for a component stands, by the words in its path. For growth that no stack leads to. */
+/** Components whose code is in a place, by the words in its path. For growth without a stack that leads to it. */
 import { loadData } from '../../knowledge/load-data.js';
 import type { Component } from '../../model/vocabulary.js';
 import type { Growth } from './growth.js';

@@ -1,4 +1,4 @@
-/** What grew, and through which frames: the scale that hunks and knobs are weighed on. */
+/** What grew, and through which frames: the scale on which hunks and settings are scored. */
 
 import { type Frame, frameKind, isPython } from '../../attribution/frames/call-site.js';
 import type { DiffComponent } from '../../model/diff-parts.js';
@@ -11,9 +11,9 @@ export interface PlacedFrame {
   readonly frame: Frame;
   /** `<locals>` and classes left out. */
   readonly name: string;
-  /** Frames of code, torch's and decorators' left out, that lie inside of it. */
+  /** Frames of code between it and the allocation, without torch's and decorators'. */
   readonly depth: number;
-  /** Here the way of the older stack and that of the newer one part. */
+  /** At this frame the older stack and the newer one part. */
   readonly isFork: boolean;
 }
 
@@ -49,7 +49,8 @@ export function readGrowth(
 ): Growth {
   const grown = withoutReplaced(sites).filter(({ delta_bytes }) => delta_bytes > 0);
   const bytes = grown.reduce((sum, { delta_bytes }) => sum + delta_bytes, 0);
-  // Sites of several ways in are all given the same older stack: where that parts from the newer one tells nothing.
+  // Sites that are reached in several ways are all given the same older stack; where that one differs from the newer
+  // one lacks meaning.
   const pairs = new Map<readonly Frame[], number>();
   for (const { a_frames } of grown) pairs.set(a_frames, (pairs.get(a_frames) ?? 0) + 1);
   const stacks = grown.map((site) => readStack(site, bytes, pairs.get(site.a_frames) === 1));
@@ -77,8 +78,8 @@ export function readGrowth(
 }
 
 /**
- * Sites that only one side has may be the same, rewritten beyond recognition: what came of a component is first set against what went of it. The
- * rest keeps its proportions.
+ * Sites that only one side has may be the same site, rewritten beyond recognition. So for each component, growth is
+ * first offset by what disappeared; the remaining sites keep their proportions.
  */
 function withoutReplaced(sites: readonly GrownSite[]): GrownSite[] {
   const came = new Map<Component | null, number>();
@@ -112,18 +113,21 @@ function readStack(site: GrownSite, all: number, isPair: boolean): GrownStack {
 
 function place(frames: readonly Frame[]): PlacedFrame[] {
   let depth = 0;
-  const placed: PlacedFrame[] = [];
+  const placedFrames: PlacedFrame[] = [];
   for (const frame of frames) {
     if (!isPython(frame)) continue;
     const kind = frameKind(frame);
     const name = frame.name.split('.').at(-1)!;
-    placed.push({ frame, name, depth, isFork: false });
+    placedFrames.push({ frame, name, depth, isFork: false });
     if (kind === 'code' || kind === 'generated') depth += 1;
   }
-  return placed;
+  return placedFrames;
 }
 
-/** Marks the last frame, from outside, that both have, and the first that only b has. Torch's own frames differ with its version. */
+/**
+ * Marks the last frame, from outside, that both have, and the first that only b has. Torch's own frames differ with its
+ * version.
+ */
 function markFork(a: readonly PlacedFrame[], b: readonly PlacedFrame[]): PlacedFrame[] {
   const isOwn = ({ frame }: PlacedFrame): boolean => frameKind(frame) === 'code';
   const [first, second] = [a.filter(isOwn).reverse(), b.filter(isOwn).reverse()];

@@ -1,13 +1,15 @@
 /**
- * Which setting moves which bytes, and which way: `knob-effects.yaml`. Directions and sizes are those of the guides and of
- * Megatron's own documentation. Keys are canonical (`src/knowledge/config-keys.ts`); variables have their own names.
+ * Which setting moves which bytes, and in which direction: `knob-effects.yaml`. Directions and sizes are those of the
+ * guides and of Megatron's own documentation. Keys are canonical (`src/knowledge/config-keys.ts`); variables have their
+ * own names.
  */
 import { loadData } from '../../knowledge/load-data.js';
 import type { Component } from '../../model/vocabulary.js';
 
 /**
- * The values with which it grows. A list names values from the least to the most; those in an inner list are equal, and
- * `none` stands for null and an empty text. Values outside of the list: unknown. `list_longer` counts the entries of a list.
+ * The values with which it grows. A list orders values from the least to the most; those in an inner list are equal,
+ * and `none` means null and an empty text. Values outside the list: unknown. `list_longer` counts the entries of a
+ * list.
  */
 export type Towards =
   | 'larger'
@@ -19,19 +21,22 @@ export type Towards =
   | readonly (string | readonly string[])[];
 
 export interface KnobEffect {
-  /** What of a rank it can make grow and shrink. Empty: no live tensors. */
+  /** Parts of a rank's memory that it can make grow and shrink. Empty: no live tensors. */
   readonly components: readonly Component[];
   /** Values with which memory grows; null where that depends on more than the value. */
   readonly memory: Towards | null;
-  /** Of these components it is a factor: with twice the value they are twice (`linear`) or half (`inverse`) as large, about. */
+  /**
+   * It is a factor of these components: with twice the value they are about twice (`linear`) or half (`inverse`) as
+   * large.
+   */
   readonly factor?: { readonly kind: 'linear' | 'inverse'; readonly of: readonly Component[] };
-  /** It moves what is reserved, or memory outside of torch, whatever becomes of live tensors. */
+  /** It moves reserved memory, or memory outside torch, regardless of live tensors. */
   readonly beyond?: true;
-  /** Values with which a step takes longer; null: it bears on time, either way. Absent: it does not. */
+  /** Values with which a step takes longer; null: it affects time, in either direction. Absent: it does not. */
   readonly time?: Towards | null;
 }
 
-/** As `knob-effects.yaml` has it: names of sets stand for their components, `dtypes` for a list of values. */
+/** As in `knob-effects.yaml`: names of sets are replaced by their components, `dtypes` by a list of values. */
 interface EffectData {
   readonly components: readonly string[];
   readonly memory?: Towards | 'dtypes';
@@ -65,17 +70,20 @@ function effectOf({ components, memory, factor, beyond, time }: EffectData): Kno
   };
 }
 
-/** Every key there is; a test compares it with the keys that affect memory. */
+/** All keys; a test compares them with the keys that affect memory. */
 export const KNOB_EFFECTS: ReadonlyMap<string, KnobEffect> = new Map(
   Object.entries(DATA.effects).map(([key, effect]) => [key, effectOf(effect)]),
 );
 
-/** What a key does, by its last part where the whole of it is unknown (`model.recompute_granularity`). */
+/** The effect of a key, by its last part if the whole key is unknown (`model.recompute_granularity`). */
 export function knobEffect(key: string): KnobEffect | undefined {
   return KNOB_EFFECTS.get(key) ?? KNOB_EFFECTS.get(key.split('.').at(-1)!.replaceAll('-', '_'));
 }
 
-/** Which way a change goes: `up` towards the values given, `down` away from them; `unknown` if the values do not tell. */
+/**
+ * The direction of a change: `up` towards the given values, `down` away from them; `unknown` if the values do not
+ * determine it.
+ */
 export type Way = 'up' | 'down' | 'unknown';
 
 /** Values in plain spelling; null: not set. */
@@ -106,7 +114,7 @@ function position(towards: Towards, value: string | null): number | undefined {
 
 const isNothing = (value: string | null): boolean => value === null || /^(?:null|none|)$/i.test(value.trim());
 
-/** Undefined for anything that is no plain number. */
+/** Undefined for anything other than a plain number. */
 export function numberOf(value: string | null): number | undefined {
   return value !== null && /^\s*[-+]?\d[\d_]*(?:\.\d*)?(?:e[-+]?\d+)?\s*$/i.test(value)
     ? Number(value.replaceAll('_', ''))

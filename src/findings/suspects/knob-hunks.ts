@@ -1,4 +1,4 @@
-/** In which hunk a changed setting stands: a line of a configuration, a recipe or a script that sets it, in any spelling. */
+/** The hunk that sets a changed setting: a line of a configuration, a recipe or a script, in any spelling. */
 
 import {
   canonicalConfigKey,
@@ -21,7 +21,7 @@ export interface Place {
 interface Setting {
   /** Canonical. */
   readonly key: string;
-  /** As it is written. */
+  /** As written. */
   readonly raw: string;
   readonly value: string | null;
 }
@@ -37,9 +37,12 @@ const CONFIGURATION = /\.(?:ya?ml|json|toml|ini|cfg|conf|sh|bash|slurm|sbatch|en
 const RECIPE = /(?:^|\/)(?:\w*recipes?|configs?|conf|examples?|scripts?|perf\w*|experiments?)\//i;
 
 export interface KnobHunks {
-  /** The hunk that most likely set it; undefined where none sets it to anything else than before. */
+  /** The hunk that most likely set it; undefined if each hunk sets it to the value before. */
   placeOf(change: ChangedValue): Place | undefined;
-  /** Known settings that lines of configurations change, for runs that do not tell their own. Each once, as the first hunk has it. */
+  /**
+   * Known settings that lines of configurations change, for runs without recorded settings. Each once, from the first
+   * hunk that has it.
+   */
   changes(): { readonly change: ChangedValue; readonly place: Place }[];
 }
 
@@ -60,8 +63,8 @@ export function knobHunks(files: readonly ReadFile[]): KnobHunks {
 }
 
 /**
- * Known settings that lines of a program change: keywords and attributes, whatever the runs' own settings say. A value that is no literal tells
- * nothing of which way it went.
+ * Known settings that lines of a program change: keywords and attributes, whatever the runs' own settings are. A value
+ * other than a literal does not show the direction.
  */
 export function programSettings({ hunk }: ReadHunk): ChangedValue[] {
   const [was, is] = [settingsOf(hunk.removed), settingsOf(hunk.added)];
@@ -77,8 +80,8 @@ export function programSettings({ hunk }: ReadHunk): ChangedValue[] {
 
 type ByKey = ReadonlyMap<string, readonly HunkSettings[]>;
 
-/** Configurations and recipes: what they set, the settings of the runs tell. */
-export const isWhereSettingsStand = ({ path }: ReadFile): boolean => CONFIGURATION.test(path) || RECIPE.test(path);
+/** Configurations and recipes: the values they set are in the settings of the runs. */
+export const isSettingsFile = ({ path }: ReadFile): boolean => CONFIGURATION.test(path) || RECIPE.test(path);
 
 function placeOf({ key, a, b }: ChangedValue, byKey: ByKey): Place | undefined {
   const last = lastPart(key);
@@ -86,11 +89,11 @@ function placeOf({ key, a, b }: ChangedValue, byKey: ByKey): Place | undefined {
   const best = [...new Set([...(byKey.get(key) ?? []), ...(byKey.get(last) ?? [])])]
     .map(({ file, hunk, removed, added }) => {
       const proof = proofOf(removed.filter(isIt), added.filter(isIt), a, b);
-      const kind = CONFIGURATION.test(file.path) ? 2 : isWhereSettingsStand(file) ? 1 : 0;
+      const kind = CONFIGURATION.test(file.path) ? 2 : isSettingsFile(file) ? 1 : 0;
       return { file, hunk, proof, rank: proof * 8 + kind - (file.is_aside ? 4 : 0) };
     })
-    // A line of a program that names the setting need not be what sets it.
-    .filter(({ file, proof }) => proof >= (isWhereSettingsStand(file) ? 1 : 2))
+    // A line of a program that names the setting need not be the one that sets it.
+    .filter(({ file, proof }) => proof >= (isSettingsFile(file) ? 1 : 2))
     .sort(
       (p, q) =>
         q.rank - p.rank ||
@@ -100,7 +103,9 @@ function placeOf({ key, a, b }: ChangedValue, byKey: ByKey): Place | undefined {
   return best === undefined ? undefined : { file: best.file, hunk: best.hunk, isProven: best.proof >= 2 };
 }
 
-/** 3: it has both values of the runs. 2: one of them, and nothing against it. 1: it changes the setting. 0: it does not. */
+/**
+ * 3: it has both values of the runs. 2: one of them, and nothing against it. 1: it changes the setting. 0: it does not.
+ */
 function proofOf(was: readonly Setting[], is: readonly Setting[], a: string | null, b: string | null): number {
   const isA = was.some(({ value }) => isSame(value, a));
   const isB = is.some(({ value }) => isSame(value, b));
@@ -110,16 +115,16 @@ function proofOf(was: readonly Setting[], is: readonly Setting[], a: string | nu
 }
 
 function changesOf(byKey: ByKey): { readonly change: ChangedValue; readonly place: Place }[] {
-  const found = new Map<string, { change: ChangedValue; place: Place }>();
+  const changes = new Map<string, { change: ChangedValue; place: Place }>();
   for (const { file, hunk, removed, added } of [...byKey.values()].flat()) {
-    if (file.is_aside || !isWhereSettingsStand(file)) continue;
+    if (file.is_aside || !isSettingsFile(file)) continue;
     for (const { key, value } of added) {
       const was = removed.find((one) => one.key === key);
-      if (found.has(key) || was === undefined || isSame(was.value, value) || knobEffect(key) === undefined) continue;
-      found.set(key, { change: { key, a: was.value, b: value }, place: { file, hunk, isProven: false } });
+      if (changes.has(key) || was === undefined || isSame(was.value, value) || knobEffect(key) === undefined) continue;
+      changes.set(key, { change: { key, a: was.value, b: value }, place: { file, hunk, isProven: false } });
     }
   }
-  return [...found.values()];
+  return [...changes.values()];
 }
 
 const lastPart = (key: string): string => key.split('.').at(-1)!.replaceAll('-', '_');
@@ -138,20 +143,20 @@ function settingsOf(lines: readonly string[]): Setting[] {
   return lines.slice(0, MOST_LINES).flatMap((line) => {
     const text = line.length > 500 ? line.slice(0, 500) : line;
     if (/^\s*(?:#|\/\/)/.test(text)) return [];
-    const found: Setting[] = [];
+    const settings: Setting[] = [];
     for (const [, name, value] of text.matchAll(FLAG)) {
       const raw = name!.replaceAll('-', '_');
       const negated = Object.hasOwn(negatedFlags(), raw) ? negatedFlags()[raw] : undefined;
-      if (negated !== undefined) found.push({ key: negated, raw: negated, value: 'false' });
-      else found.push(settingOf(name!, value ?? 'true'));
+      if (negated !== undefined) settings.push({ key: negated, raw: negated, value: 'false' });
+      else settings.push(settingOf(name!, value ?? 'true'));
     }
     for (const [, name, value] of text.matchAll(ASSIGNED)) {
-      found.push(settingOf(name!, value!));
+      settings.push(settingOf(name!, value!));
       // `ARGS="train.micro_batch_size=1"`
       for (const [, inner, within] of /^["']/.test(value!) ? value!.slice(1, -1).matchAll(ASSIGNED) : [])
-        found.push(settingOf(inner!, within!));
+        settings.push(settingOf(inner!, within!));
     }
-    return found;
+    return settings;
   });
 }
 

@@ -1,16 +1,16 @@
-/** What sort of line a changed line is, as far as one can tell without the file around it: a hunk has no context. */
+/** The kind of a changed line, as far as it can be determined without the file around it: a hunk has no context. */
 
-/** How a file is written; `prose` is what nothing runs. */
+/** The language of a file; `prose` is never executed. */
 export type Language = 'python' | 'hash' | 'slash' | 'json' | 'prose';
 
 export type LineKind = 'blank' | 'comment' | 'prose' | 'import' | 'log' | 'check' | 'code';
 
-/** A line without strings and comments, and what is left of its meaning. */
+/** A line without strings and comments, reduced to its meaning. */
 export interface ReadLine {
   readonly kind: LineKind;
   /** Without comments, white space evened out, quotes alike; empty for blanks, comments and prose. */
   readonly normal: string;
-  /** The same without what stands in strings: nothing in a message looks like code. Configurations keep theirs. */
+  /** The same without the contents of strings: nothing in a message looks like code. Configurations keep theirs. */
   readonly code: string;
   /** As the file has it. */
   readonly text: string;
@@ -26,7 +26,7 @@ const LANGUAGES: readonly (readonly [RegExp, Language])[] = [
 ];
 
 export function languageOf(path: string): Language {
-  // A list of requirements is no prose, though its name ends like one.
+  // A list of requirements is not prose, though its name ends like it.
   if (/(?:^|\/)requirements[^/]*\.txt$/i.test(path)) return 'hash';
   return LANGUAGES.find(([pattern]) => pattern.test(path))?.[1] ?? 'hash';
 }
@@ -39,9 +39,9 @@ export function readLines(lines: readonly string[], language: Language): ReadLin
 }
 
 function readLine(text: string, language: Language): ReadLine {
-  const { code, whole } = withoutComment(text, language);
-  const normal = evenOut(whole);
-  const plain = evenOut(language === 'python' || language === 'slash' ? code : whole);
+  const { code, uncommented } = withoutComment(text, language);
+  const normal = evenOut(uncommented);
+  const plain = evenOut(language === 'python' || language === 'slash' ? code : uncommented);
   const of = (kind: LineKind): ReadLine =>
     kind === 'blank' || kind === 'comment' || kind === 'prose'
       ? { kind, normal: '', code: '', text }
@@ -59,7 +59,7 @@ const LOGS =
   /^(?:print\w*|log(?:ger|ging)?(?:\.\w+)*|warnings\.warn|log_single_rank|warn_rank_0|rank_zero_(?:info|warn|debug)|self\.log(?:ger\.\w+)?|\w*log_rank_0|nvtx_range_(?:push|pop)|torch\.cuda\.nvtx\.\w+)\s*\(/;
 const CHECKS = /^(?:assert\b|raise\b|@(?:override|typing\.|staticmethod|property)|pass$|\.\.\.$|__all__\b)/;
 
-/** Two words side by side, neither of them Python's own: no program has that. */
+/** Two successive words, neither of them Python's own: no program has that. */
 const PYTHON_WORDS =
   'False|None|True|and|as|assert|async|await|break|case|class|continue|def|del|elif|else|except|finally|for|from|global|if|import|in|is|lambda|match|nonlocal|not|or|pass|print|raise|return|try|type|while|with|yield';
 const TWO_WORDS = new RegExp(
@@ -76,7 +76,7 @@ const NO_CODE = /[`$?\u2010-\u2bff]|!(?!=)|^>>>|^\.\.\. |^> |^<\/|^- [A-Za-z]/;
 
 function isProse(plain: string, normal: string): boolean {
   if (NO_CODE.test(plain)) return true;
-  // A text that goes on over lines: its words are for people.
+  // A text over several lines: its words are for people.
   if (/^[rbfu]*""[,)]*$/i.test(plain)) return /\w+ \w+/.test(normal) || /^[rbfu]*"{2,3}$/i.test(normal);
   return TWO_WORDS.test(plain) || HEADING.test(plain) || ARGUMENT.test(plain);
 }
@@ -84,8 +84,8 @@ function isProse(plain: string, normal: string): boolean {
 const TRIPLE = /"""|'''/g;
 
 /**
- * Lines between triple quotes. Whether the first mark of a hunk opens a text or closes one that began outside is told by what stands on both
- * sides: the reading with more prose inside and more programs outside is taken.
+ * Lines between triple quotes. Whether the first mark of a hunk opens a text or closes one that began outside depends
+ * on the text on both sides: the reading with more prose inside and more code outside is taken.
  */
 function markDocstrings(lines: readonly ReadLine[]): ReadLine[] {
   const marks = lines.flatMap(({ text }, i) => ((text.match(TRIPLE)?.length ?? 0) % 2 === 1 ? [i] : []));
@@ -97,7 +97,7 @@ function markDocstrings(lines: readonly ReadLine[]): ReadLine[] {
   const better = (marks.length > 0 && closing.likelihood > opening.likelihood ? closing : opening).ranges;
   const inside = new Set<number>();
   for (const [from, to] of better) {
-    // A text whose other end is not here is one only as far as nothing in it is a program.
+    // A text whose other end is not in the hunk ends where a line of it is code.
     const isWhole = marks.includes(from) && marks.includes(to) && from !== to;
     for (let i = from; i <= to; i += 1) if (isWhole || !isProgram(lines[i]!)) inside.add(i);
   }
@@ -127,7 +127,7 @@ function insides(marks: readonly number[], length: number, opens: boolean): Rang
   return ranges;
 }
 
-/** How well a reading fits: prose inside, programs outside. */
+/** How well a reading fits: prose inside, code outside. */
 function likelihood(lines: readonly ReadLine[], ranges: readonly Range[]): number {
   const inside = new Set(ranges.flatMap(([from, to]) => lines.slice(from, to + 1).map((_, k) => from + k)));
   return lines.reduce((total, line, i) => {
@@ -140,12 +140,12 @@ function likelihood(lines: readonly ReadLine[], ranges: readonly Range[]): numbe
 function fitOfMarks(lines: readonly ReadLine[], marks: readonly number[], opens: boolean): number {
   return marks.reduce((sum, mark, k) => {
     const { text } = lines[mark]!;
-    const said = isOpener(text) ? 1 : isCloser(text) ? -1 : 0;
-    return sum + TELLING * said * ((k % 2 === 0) === opens ? 1 : -1);
+    const direction = isOpener(text) ? 1 : isCloser(text) ? -1 : 0;
+    return sum + MARK_WEIGHT * direction * ((k % 2 === 0) === opens ? 1 : -1);
   }, 0);
 }
 
-const TELLING = 3;
+const MARK_WEIGHT = 3;
 const isOpener = (text: string): boolean => /^\s*[rbfu]*(?:"""|''')\s*\S/i.test(text);
 const isCloser = (text: string): boolean => /[\w.!)]\s*(?:"""|''')\s*$/.test(text);
 
@@ -156,7 +156,7 @@ function asProse({ kind, text }: ReadLine): ReadLine {
   return { kind: kind === 'blank' ? 'blank' : 'prose', normal: '', code: '', text };
 }
 
-/** `x = """…`: what is assigned is no comment. */
+/** `x = """…`: an assigned value is not a comment. */
 function isValue(text: string): boolean {
   const at = text.search(TRIPLE);
   return at >= 0 && /[=(,]\s*[rbfu]*$/i.test(text.slice(0, at));
@@ -167,7 +167,7 @@ function markOneLine(line: ReadLine): ReadLine {
   return /^\s*[rbfu]*("""|''')(?:(?!\1).)*\1\s*$/i.test(line.text) ? asProse(line) : line;
 }
 
-/** Single words among prose, and nothing that is a program beside them. */
+/** Single words among prose, with no code next to them. */
 function markDoubtful(lines: readonly ReadLine[]): ReadLine[] {
   const isDoubtful = ({ kind, code }: ReadLine): boolean => kind === 'code' && DOUBTFUL.test(code);
   if (!lines.some(({ kind }) => kind === 'prose') || lines.some((line) => isProgram(line))) return [...lines];
@@ -181,25 +181,25 @@ function evenOut(text: string): string {
   return text.trim().replace(/\s+/g, ' ').replaceAll("'", '"');
 }
 
-/** @returns `whole`: without the comment; `code`: also without what stands in strings */
-function withoutComment(text: string, language: Language): { readonly whole: string; readonly code: string } {
-  let whole = '';
+/** @returns `uncommented`: without the comment; `code`: also without the contents of strings */
+function withoutComment(text: string, language: Language): { readonly uncommented: string; readonly code: string } {
+  let uncommented = '';
   let code = '';
   let quote = '';
   for (let i = 0; i < text.length; i += 1) {
     const char = text[i]!;
     if (quote !== '') {
       if (char === '\\') {
-        whole += text.slice(i, i + 2);
+        uncommented += text.slice(i, i + 2);
         i += 1;
         continue;
       }
       if (text.startsWith(quote, i)) {
-        whole += quote;
+        uncommented += quote;
         code += '"';
         i += quote.length - 1;
         quote = '';
-      } else whole += char;
+      } else uncommented += char;
       continue;
     }
     const isComment =
@@ -211,13 +211,13 @@ function withoutComment(text: string, language: Language): { readonly whole: str
     if (isComment) break;
     if (char === '"' || char === "'") {
       quote = text.startsWith(char.repeat(3), i) ? char.repeat(3) : char;
-      whole += quote;
+      uncommented += quote;
       code += '"';
       i += quote.length - 1;
       continue;
     }
-    whole += char;
+    uncommented += char;
     code += char;
   }
-  return { whole, code: quote === '' ? code : `${code}"` };
+  return { uncommented, code: quote === '' ? code : `${code}"` };
 }

@@ -1,4 +1,7 @@
-/** What in changed lines looks like memory, or like time. Words, not understanding: they tip the scales between hunks, and never weigh alone. */
+/**
+ * Words in changed lines that suggest memory, or time. They are matched, not understood: they decide between otherwise
+ * equal hunks, and never decide alone.
+ */
 import { loadData } from '../../knowledge/load-data.js';
 
 /** A pattern for a line, and the same for counting. */
@@ -19,24 +22,24 @@ const wordsOf = (list: string): Word[] =>
 
 const WORD_SHOWN = 60;
 
-/** Free memory, or keep it from being held: without them memory grows. */
+/** Free memory, or prevent it from being held: without them memory grows. */
 const RELEASES = wordsOf('releases');
 /** Hold tensors made elsewhere. */
 const RETAINS = wordsOf('retains');
-/** Take memory, or take more of it. */
+/** Allocate memory, or more of it. */
 const GROWS = wordsOf('grows');
 /** Wait, copy to the host, or do work again. */
 const SLOWS = wordsOf('slows');
 /** Without them a step is slower. */
 const SPEEDS = wordsOf('speeds');
 
-/** What tips towards growth; the first text of each kind, for the reader. */
+/** Signs of growth; the first text of each kind, for the reader. */
 export interface WordSigns {
-  /** Taken out: what freed. */
+  /** Removed: what freed. */
   readonly releases: string | null;
-  /** Put in: what holds. */
+  /** Added: what holds. */
   readonly retains: string | null;
-  /** Put in: what takes. */
+  /** Added: what allocates. */
   readonly grows: string | null;
 }
 
@@ -49,7 +52,7 @@ export function memorySigns(removed: readonly string[], added: readonly string[]
   };
 }
 
-/** A word that makes steps slower by being put in, or by being taken out. */
+/** A word that makes steps slower by being added, or by being removed. */
 export function timeSign(removed: readonly string[], added: readonly string[]): string | null {
   return surplus(SLOWS, added, removed) ?? surplus(SPEEDS, removed, added);
 }
@@ -58,9 +61,9 @@ export function timeSign(removed: readonly string[], added: readonly string[]): 
 function surplus(list: readonly Word[], more: readonly string[], less: readonly string[]): string | null {
   const [those, these] = [more.join('\n'), less.join('\n')];
   for (const { one, all } of list) {
-    const found = one.exec(those)?.[0];
-    if (found === undefined) continue;
-    if ((those.match(all)?.length ?? 0) > (these.match(all)?.length ?? 0)) return found.trim().slice(0, WORD_SHOWN);
+    const match = one.exec(those)?.[0];
+    if (match === undefined) continue;
+    if ((those.match(all)?.length ?? 0) > (these.match(all)?.length ?? 0)) return match.trim().slice(0, WORD_SHOWN);
   }
   return null;
 }

@@ -6,29 +6,31 @@ import type { ChangedValue, Suspect } from '../../model/results/compare.js';
 import type { GrownSite } from '../diff/grown-sites.js';
 import { componentWords } from './component-words.js';
 import { type Growth, readGrowth } from './growth.js';
-import { isWhereSettingsStand, knobHunks, type Place, programSettings } from './knob-hunks.js';
+import { isSettingsFile, knobHunks, type Place, programSettings } from './knob-hunks.js';
 import { type ReadFile, type ReadHunk, readChanges } from './read-changes.js';
 import { fileMatcher } from './repository-paths.js';
-import { signText, type Visits, visitsOf, type Weighed, weighHunk } from './weigh-hunk.js';
-import { weighKnob, weighPin, weighVersion } from './weigh-knob.js';
+import { type Scored, scoreHunk, signText, type Visits, visitsOf } from './score-hunk.js';
+import { scoreKnob, scorePin, scoreVersion } from './score-knob.js';
 
 export interface SuspectInput {
-  /** Null without a repository: settings alone are weighed. */
+  /** Null without a repository: only settings are scored. */
   readonly comparison: CommitComparison | null;
   readonly sites: readonly GrownSite[];
   readonly components: readonly DiffComponent[];
   readonly config: readonly ChangedValue[];
   readonly env: readonly ChangedValue[];
   readonly versions: readonly ChangedValue[];
-  /** b − a of all that is compared, in bytes; more than sites and components show is reserved, or outside of torch. */
+  /**
+   * b − a of all that is compared, in bytes; what exceeds the sites and components shown is reserved, or outside torch.
+   */
   readonly totalDeltaBytes: number | null;
   /** What got worse. */
   readonly direction: 'memory' | 'time';
 }
 
 /**
- * Whether a changed file matters to stacks that grew, or may set something: given to `compareCommits`, the texts of these are read before a limit
- * is reached.
+ * Whether a changed file matters to stacks that grew, or may set something: passed to `compareCommits`, which reads the
+ * texts of these files before a limit is reached.
  */
 export function isOfInterest(sites: readonly GrownSite[]): (path: string) => boolean {
   const names = new Set<string>();
@@ -40,38 +42,39 @@ export function isOfInterest(sites: readonly GrownSite[]): (path: string) => boo
 
 const baseName = (path: string): string => path.slice(path.lastIndexOf('/') + 1);
 
-/** What is less likely is not worth a line. */
+/** Less likely suspects are left out. */
 const LEAST = 0.03;
-/** Hunks that no stack leads to are never surer than this. */
+/** The highest score of hunks that no stack leads to. */
 const MOST_UNSEEN = 0.4;
 const MOST_TIME = 0.5;
 const SUBJECTS_KEPT = 50;
 const MOST_HUNKS = 200;
-/** What a setting counts that a line of a program changes: the runs' own settings did not. */
+/** The factor for a setting that a line of a program changes: the runs' own settings did not. */
 const IN_PROGRAM = 0.75;
-/** What a hunk of a test or a document counts. */
+/** The factor for a hunk of a test or a document. */
 const ASIDE = 0.05;
 
 interface Ranked {
   readonly suspect: Suspect;
-  /** Where equals stand. */
+  /** The position among equals. */
   readonly line: number;
 }
 
-/** What every part of the list is made from. */
+/** The inputs of every part of the list. */
 interface Scene {
   readonly input: SuspectInput;
   readonly comparison: CommitComparison | null;
   readonly growth: Growth;
   readonly files: readonly ReadFile[];
   readonly visits: Visits;
-  /** Hunks that are told by a setting. */
+  /** Hunks that are listed with a setting. */
   readonly taken: Set<ReadHunk>;
 }
 
 /**
- * In descending order of the score, then by place; the same input gives the same list. Above 0.8: a changed line that most of the growth goes
- * through, or a setting whose components explain most of it. Hunks that change nothing but looks are left out.
+ * In descending order of the score, then by place; the same input gives the same list. Above 0.8: a changed line that
+ * most of the growth goes through, or a setting whose components explain most of it. Hunks that change only formatting
+ * are left out.
  */
 export function rankSuspects(input: SuspectInput): Suspect[] {
   const { comparison } = input;
@@ -79,7 +82,7 @@ export function rankSuspects(input: SuspectInput): Suspect[] {
   const changed = comparison?.files ?? [];
   const visits = visitsOf(growth, fileMatcher(changed, 'new'), fileMatcher(changed, 'old'));
   const scene: Scene = { input, comparison, growth, files: readChanges(changed), visits, taken: new Set() };
-  // Settings first: they take the hunks they stand in.
+  // Settings first: they take the hunks that set them.
   return [...knobSuspects(scene), ...dependencySuspects(scene), ...hunkSuspects(scene)]
     .map(({ suspect, line }) => ({ line, suspect: { ...suspect, score: Math.round(suspect.score * 1000) / 1000 } }))
     .filter(({ suspect }) => suspect.score >= LEAST)
@@ -97,31 +100,31 @@ function knobSuspects(scene: Scene): Ranked[] {
   const { input, growth, files, taken } = scene;
   const knobs = knobHunks(files);
   const ranked = [...input.config, ...input.env].map((change) =>
-    knobSuspect(scene, change, weighKnob(change, growth, input.direction), knobs.placeOf(change)),
+    knobSuspect(scene, change, scoreKnob(change, growth, input.direction), knobs.placeOf(change)),
   );
   if (input.config.length > 0) return ranked;
-  // Runs without settings: what configurations in the repository say is better than nothing.
+  // Runs without settings: the configurations in the repository are better than nothing.
   for (const { change, place } of knobs.changes()) {
     if (taken.has(place.hunk) || input.env.some(({ key }) => key === change.key)) continue;
-    const { score, reason } = weighKnob(change, growth, input.direction);
-    const weighed = { score: score * 0.5, reason: `${reason}; whether these runs use this file is not known` };
-    ranked.push(knobSuspect(scene, change, weighed, place));
+    const { score, reason } = scoreKnob(change, growth, input.direction);
+    const scored = { score: score * 0.5, reason: `${reason}; whether these runs use this file is not known` };
+    ranked.push(knobSuspect(scene, change, scored, place));
   }
   return ranked;
 }
 
-/** A setting, and the hunk it stands in if there is one: whichever of them weighs more. */
-function knobSuspect(scene: Scene, { key }: ChangedValue, weighed: Weighed, place: Place | undefined): Ranked {
-  if (place === undefined) return { line: 0, suspect: keyOnly(key, weighed) };
+/** A setting, with the hunk that sets it if there is one; the higher of their scores counts. */
+function knobSuspect(scene: Scene, { key }: ChangedValue, scored: Scored, place: Place | undefined): Ranked {
+  if (place === undefined) return { line: 0, suspect: keyOnly(key, scored) };
   const { file, hunk, isProven } = place;
   scene.taken.add(hunk);
-  const own = weigh(scene, file, hunk);
+  const hunkScore = scoreInFile(scene, file, hunk);
   const suspect: Suspect = {
     file: file.path,
     hunk: hunkHeader(hunk.hunk),
     key,
-    reason: own.score > weighed.score ? `${weighed.reason}; ${own.reason}` : weighed.reason,
-    score: Math.min(0.98, Math.max(weighed.score, own.score) + (isProven ? 0.01 : 0)),
+    reason: hunkScore.score > scored.score ? `${scored.reason}; ${hunkScore.reason}` : scored.reason,
+    score: Math.min(0.98, Math.max(scored.score, hunkScore.score) + (isProven ? 0.01 : 0)),
     commits: touching(scene, file),
     lines: hunk.shown,
   };
@@ -132,29 +135,29 @@ function dependencySuspects({ input, comparison, growth }: Scene): Ranked[] {
   const pins = comparison?.submodules ?? [];
   const pinned = pins.map((pin): Ranked => {
     const commits = commitsOf(comparison?.commits.filter(({ paths }) => paths.includes(pin.path)) ?? []);
-    return { line: 0, suspect: { ...keyOnly(pin.path, weighPin(pin, growth, input.direction)), commits } };
+    return { line: 0, suspect: { ...keyOnly(pin.path, scorePin(pin, growth, input.direction)), commits } };
   });
   // A version that is the pin of a submodule is that submodule.
   const isPin = ({ a, b }: ChangedValue): boolean =>
     pins.some(({ from, to }) => isBeginning(a, from) && isBeginning(b, to));
   const versions = input.versions
     .filter((change) => !isPin(change))
-    .map((change) => ({ line: 0, suspect: keyOnly(change.key, weighVersion(change, growth, input.direction)) }));
+    .map((change) => ({ line: 0, suspect: keyOnly(change.key, scoreVersion(change, growth, input.direction)) }));
   return [...pinned, ...versions];
 }
 
 function hunkSuspects(scene: Scene): Ranked[] {
-  const weighed = scene.files.flatMap((file) =>
+  const scored = scene.files.flatMap((file) =>
     file.hunks.flatMap((hunk) => {
       if (scene.taken.has(hunk)) return [];
-      const { score, reason } = weigh(scene, file, hunk);
+      const { score, reason } = scoreInFile(scene, file, hunk);
       return score < LEAST ? [] : [{ file, hunk, score, reason, line: hunk.hunk.new_start }];
     }),
   );
   return (
-    weighed
+    scored
       .sort((p, q) => q.score - p.score || compare(p.file.path, q.file.path) || p.line - q.line)
-      // A release of a framework changes thousands of places that nothing speaks for.
+      // A release of a framework changes thousands of places without evidence for any of them.
       .slice(0, MOST_HUNKS)
       .map(({ file, hunk, score, reason, line }) => {
         const header = hunkHeader(hunk.hunk);
@@ -164,18 +167,21 @@ function hunkSuspects(scene: Scene): Ranked[] {
   );
 }
 
-function weigh(scene: Scene, file: ReadFile, hunk: ReadHunk): Weighed {
+function scoreInFile(scene: Scene, file: ReadFile, hunk: ReadHunk): Scored {
   if (hunk.weight === 0) return { score: 0, reason: '' };
-  const own = scene.input.direction === 'time' ? timeHunk(scene, file, hunk) : memoryHunk(scene, file, hunk);
-  const set = isProgram(file) && !isWhereSettingsStand(file) ? settingInHunk(scene, hunk) : undefined;
-  const weighed = set !== undefined && set.score > own.score ? set : own;
-  return file.is_aside ? { ...weighed, score: weighed.score * ASIDE } : weighed;
+  const hunkScore = scene.input.direction === 'time' ? timeHunk(scene, file, hunk) : memoryHunk(scene, file, hunk);
+  const set = isProgram(file) && !isSettingsFile(file) ? settingInHunk(scene, hunk) : undefined;
+  const scored = set !== undefined && set.score > hunkScore.score ? set : hunkScore;
+  return file.is_aside ? { ...scored, score: scored.score * ASIDE } : scored;
 }
 
-/** What a line of a program that sets something known says: what is made there may be taken elsewhere, so that no stack leads to it. */
-function settingInHunk({ input, growth }: Scene, hunk: ReadHunk): Weighed | undefined {
+/**
+ * A line of a program that sets a known setting: what it configures may allocate elsewhere, so that no stack leads to
+ * the line.
+ */
+function settingInHunk({ input, growth }: Scene, hunk: ReadHunk): Scored | undefined {
   const [best] = programSettings(hunk)
-    .map((change) => ({ key: change.key, ...weighKnob(change, growth, input.direction) }))
+    .map((change) => ({ key: change.key, ...scoreKnob(change, growth, input.direction) }))
     .sort((p, q) => q.score - p.score || compare(p.key, q.key));
   if (best === undefined) return undefined;
   return { score: IN_PROGRAM * best.score * hunk.weight, reason: `it sets ${best.key}: ${best.reason}` };
@@ -183,16 +189,19 @@ function settingInHunk({ input, growth }: Scene, hunk: ReadHunk): Weighed | unde
 
 const compare = (x: string, y: string): number => (x < y ? -1 : x > y ? 1 : 0);
 
-function memoryHunk({ visits, growth }: Scene, file: ReadFile, hunk: ReadHunk): Weighed {
-  const seen = weighHunk(file, hunk, visits.get(file.index), growth);
+function memoryHunk({ visits, growth }: Scene, file: ReadFile, hunk: ReadHunk): Scored {
+  const seen = scoreHunk(file, hunk, visits.get(file.index), growth);
   const unseen = unseenHunk(file, hunk, growth);
   return seen !== undefined && seen.score >= unseen.score ? seen : unseen;
 }
 
-/** What its words and its place say where no stack comes by: stacks may lack Python frames, and a run may have no snapshot at all. */
-function unseenHunk(file: ReadFile, hunk: ReadHunk, growth: Growth): Weighed {
+/**
+ * The score from words and place, where no stack passes: stacks may lack Python frames, and a run may be without any
+ * snapshot.
+ */
+function unseenHunk(file: ReadFile, hunk: ReadHunk, growth: Growth): Scored {
   const sign = signText(hunk);
-  // Share of the growth that has no line of a program to show.
+  // Share of the growth without a line of a program.
   const blind =
     growth.bytes === 0
       ? growth.component_bytes > 0 || growth.beyond > 0
@@ -210,8 +219,8 @@ function unseenHunk(file: ReadFile, hunk: ReadHunk, growth: Growth): Weighed {
   return { score: Math.min(score, MOST_UNSEEN), reason: `${named === '' ? why : `${named}; ${why}`}${sign}` };
 }
 
-function timeHunk({ visits, growth }: Scene, file: ReadFile, hunk: ReadHunk): Weighed {
-  const seen = weighHunk(file, hunk, visits.get(file.index), growth);
+function timeHunk({ visits, growth }: Scene, file: ReadFile, hunk: ReadHunk): Scored {
+  const seen = scoreHunk(file, hunk, visits.get(file.index), growth);
   const base = (isProgram(file) ? 0.06 : 0.03) + (hunk.slow === null ? 0 : 0.24);
   const word = hunk.slow === null ? 'nothing in it is known to bear on time' : `\`${hunk.slow}\` in it bears on time`;
   return {
@@ -222,7 +231,7 @@ function timeHunk({ visits, growth }: Scene, file: ReadFile, hunk: ReadHunk): We
 
 const isProgram = ({ language }: ReadFile): boolean => language === 'python' || language === 'slash';
 
-function keyOnly(key: string, { score, reason }: Weighed): Suspect {
+function keyOnly(key: string, { score, reason }: Scored): Suspect {
   return { file: '', key, reason, score, commits: [], lines: [] };
 }
 
@@ -234,11 +243,11 @@ function commitsOf(commits: CommitComparison['commits']): Suspect['commits'] {
   return commits.slice(0, SUBJECTS_KEPT).map(({ sha, subject }) => ({ sha, subject }));
 }
 
-/** Ids of versions are shortened as people like. */
+/** Ids of versions are often abbreviated. */
 const isBeginning = (id: string | null, whole: string | null): boolean =>
   id !== null && whole !== null && id.length >= 7 && whole.startsWith(id.toLowerCase());
 
-/** As git writes it, so that it can be looked for. */
+/** As git writes it, so that it can be searched for. */
 export function hunkHeader({ old_start, old_lines, new_start, new_lines, context }: ChangedHunk): string {
   const range = (start: number, lines: number): string => (lines === 1 ? `${start}` : `${start},${lines}`);
   const head = `@@ -${range(old_start, old_lines)} +${range(new_start, new_lines)} @@`;

@@ -1,6 +1,6 @@
 /**
- * What really differs in each hunk. Comments, docstrings, white space, code that only moved, and names that only changed are taken away; what is
- * left has a place (new lines, or where old ones were) and a weight. Works on the lines of the hunks alone.
+ * What really differs in each hunk. Comments, docstrings, white space, moved code and renamed names are removed; what
+ * is left has a place (new lines, or where old ones were) and a weight. Works on the lines of the hunks alone.
  */
 import type { ChangedFile, ChangedHunk } from '../../model/git.js';
 import { type Language, type LineKind, languageOf, type ReadLine, readLines } from './line-kinds.js';
@@ -8,19 +8,22 @@ import { hasRelease, memorySigns, timeSign, type WordSigns } from './memory-word
 
 export interface ReadHunk {
   readonly hunk: ChangedHunk;
-  /** 0 to 1: how much of a change it is. 0: nothing but looks. */
+  /** 0 to 1: how much of a change it is. 0: only formatting. */
   readonly weight: number;
-  /** Lines of the newer file that differ; empty where lines were only taken out, or the text is not known. */
+  /** Lines of the newer file that differ; empty if lines were only removed, or the text is unknown. */
   readonly lines: readonly number[];
   /** Lines of the older file that differ. */
   readonly old_lines: readonly number[];
-  /** Found when they are asked for. */
+  /** Computed on first use. */
   readonly signs: WordSigns;
   /** See `timeSign`. */
   readonly slow: string | null;
   /** Lines for the reader, with their sign: those that differ. */
   readonly shown: readonly string[];
-  /** Name of the function git says it is in; functions that begin within, with their line in the newer file. */
+  /**
+   * Name of the function that git prints for the hunk; functions that begin within it, with their line in the newer
+   * file.
+   */
   readonly function_name: string | null;
   readonly inner_functions: readonly { readonly name: string; readonly line: number }[];
 }
@@ -29,10 +32,10 @@ export interface ReadFile {
   readonly file: ChangedFile;
   /** Position in the comparison. */
   readonly index: number;
-  /** At the newer commit where it has one, from the repository's root. */
+  /** At the newer commit if it exists there, from the repository's root. */
   readonly path: string;
   readonly language: Language;
-  /** Tests, documentation, examples of neither. */
+  /** Tests and documentation; examples only within these. */
   readonly is_aside: boolean;
   readonly hunks: readonly ReadHunk[];
 }
@@ -43,12 +46,12 @@ const ASIDE =
 
 const LINES_SHOWN = 8;
 const LINE_SHOWN = 200;
-/** Consecutive lines that have to be alike for code to have moved. */
+/** Least number of consecutive equal lines for code to count as moved. */
 const RUN = 3;
-/** A shorter line alone says nothing of where it comes from. */
+/** A shorter line alone does not show where it comes from. */
 const LEAST_MOVED_CHARS = 20;
 
-/** A statement, or what the hunk shows of it: its lines as one, so that wrapping it otherwise changes nothing. */
+/** A statement, or the part of it in the hunk: its lines as one, so that wrapping it otherwise changes nothing. */
 interface Unit {
   readonly kind: LineKind;
   readonly normal: string;
@@ -73,11 +76,11 @@ export function readChanges(files: readonly ChangedFile[]): ReadFile[] {
   const names = renamedNames(all);
   return files.map((file, index) => {
     const path = file.new_path ?? file.old_path ?? '';
-    const whole = file.submodule === '' ? path : `${file.submodule}/${path}`;
+    const fullPath = file.submodule === '' ? path : `${file.submodule}/${path}`;
     return {
       file,
       index,
-      path: whole,
+      path: fullPath,
       language: languageOf(path),
       is_aside: ASIDE.test(path) || languageOf(path) === 'prose',
       hunks: drafts[index]!.map((draft) => readHunk(draft, elsewhere, names, languageOf(path))),
@@ -90,7 +93,7 @@ function draftOf(hunk: ChangedHunk, language: Language): Draft {
   return { hunk, removed: unitsOf(hunk.removed), added: unitsOf(hunk.added) };
 }
 
-/** What a hunk weighs whose text is not known. */
+/** The weight of a hunk whose text is unknown. */
 const UNREAD = 0.7;
 /** A bracket that a hunk leaves open ends here. */
 const MOST_JOINED = 60;
@@ -144,7 +147,7 @@ function readHunk(
   language: Language,
 ): ReadHunk {
   const { hunk, added } = draft;
-  // Its text was too much to be read: of its place alone it cannot be told what it changes.
+  // Its text was too long to be read: its place alone does not show what it changes.
   const isUnread = hunk.removed.length + hunk.added.length < hunk.old_lines + hunk.new_lines;
   const left = isUnread ? { removed: [], added: [], isIndentOnly: false } : differing(draft, elsewhere);
   const codeOf = (units: readonly Unit[]): string[] => units.map(({ code }) => code);
@@ -175,7 +178,7 @@ function readHunk(
   };
 }
 
-/** Of statements that differ the lines that do, unless none does by itself. */
+/** The lines that differ of statements that differ, unless none does by itself. */
 function shownLines(hunk: ChangedHunk, removed: readonly number[], added: readonly number[]): string[] {
   const [out, put] = [removed.map((i) => hunk.removed[i]!), added.map((i) => hunk.added[i]!)];
   const plain = (text: string): string => text.replace(/\s+/g, '');
@@ -197,7 +200,10 @@ function balanced(lines: readonly string[], removed: number): string[] {
   return [...lines.slice(0, first), ...lines.slice(removed, removed + LINES_SHOWN - first)];
 }
 
-/** Statements of both sides that have no counterpart: neither within the hunk nor, as part of a run of them, elsewhere. */
+/**
+ * Statements of both sides without a counterpart: neither within the hunk nor, as part of a run of statements,
+ * elsewhere.
+ */
 function differing(
   { removed, added }: Draft,
   elsewhere: MovedLines,
@@ -215,7 +221,7 @@ function differing(
 
 const normals = (units: readonly Unit[]): string[] => units.map(({ normal }) => normal);
 
-/** All of a side without white space: lines that were only wrapped otherwise read the same. */
+/** A whole side without white space: lines that were only wrapped otherwise read the same. */
 function tight(units: readonly Unit[]): string {
   return units
     .map(({ normal }) => normal.replace(/\\$/, ''))
@@ -262,7 +268,7 @@ function commonLines(a: readonly string[], b: readonly string[]): { readonly a: 
   return result;
 }
 
-/** Runs of lines that stand in the hunks of one side, and whole sides of hunks. */
+/** Runs of lines in the hunks of one side, and whole sides of hunks. */
 interface SideRuns {
   readonly runs: ReadonlySet<string>;
   readonly wholes: ReadonlySet<string>;
@@ -281,7 +287,7 @@ function movedLines(drafts: readonly Draft[]): MovedLines {
     const singles = new Set<string>();
     for (const draft of drafts) {
       const normal = normals(of(draft));
-      for (const one of normal) singles.add(one);
+      for (const statement of normal) singles.add(statement);
       for (let i = 0; i + RUN <= normal.length; i += 1) runs.add(normal.slice(i, i + RUN).join('\n'));
       if (normal.length > 0 && normal.length < RUN) wholes.add(normal.join('\n'));
     }
@@ -290,7 +296,7 @@ function movedLines(drafts: readonly Draft[]): MovedLines {
   return { removed: gather(({ removed }) => removed), added: gather(({ added }) => added) };
 }
 
-/** Indices of statements that stand on the other side too, as part of a run. */
+/** Indices of statements that are also on the other side, as part of a run. */
 function movedUnits(units: readonly Unit[], other: SideRuns): Set<number> {
   const moved = new Set<number>();
   const normal = normals(units);
@@ -298,13 +304,18 @@ function movedUnits(units: readonly Unit[], other: SideRuns): Set<number> {
     if (!other.runs.has(normal.slice(i, i + RUN).join('\n'))) continue;
     for (let k = i; k < i + RUN; k += 1) moved.add(k);
   }
-  // Of code that moved most lines stand in runs; what is beside a line that changed need not.
+  // Most lines of moved code are in runs; a line next to a changed one need not be.
   if (moved.size * 2 >= normal.length) {
     for (let k = 0; k < normal.length; k += 1) if (other.singles.has(normal[k]!)) moved.add(k);
   }
-  // A `del` that moved frees at another time: that may be all it takes.
-  const whole = normal.join('\n');
-  if (normal.length < RUN && whole.length >= LEAST_MOVED_CHARS && other.wholes.has(whole) && !hasRelease(whole)) {
+  // A `del` that moved frees at another time: that may be the whole cause.
+  const wholeSide = normal.join('\n');
+  if (
+    normal.length < RUN &&
+    wholeSide.length >= LEAST_MOVED_CHARS &&
+    other.wholes.has(wholeSide) &&
+    !hasRelease(wholeSide)
+  ) {
     for (let k = 0; k < normal.length; k += 1) moved.add(k);
   }
   return moved;
@@ -325,8 +336,8 @@ function renamedNames(drafts: readonly Draft[]): Map<string, string> {
       if (a.length !== b.length || at < 1 || !isName(a[at]) || !isName(b[at])) return;
       const isDefinition = a[at - 1] === 'def' || a[at - 1] === 'class';
       const isAttribute = at === 2 && a[0] === 'self' && a[1] === '.' && a[3] === '=';
-      const rest = a.every((token, n) => token === b[n] || (token === a[at] && b[n] === b[at]));
-      if ((isDefinition || isAttribute) && rest) names.set(a[at]!, b[at]!);
+      const isRestEqual = a.every((token, n) => token === b[n] || (token === a[at] && b[n] === b[at]));
+      if ((isDefinition || isAttribute) && isRestEqual) names.set(a[at]!, b[at]!);
     });
   }
   return names;
@@ -341,7 +352,7 @@ function weightOf(
   isIndentOnly: boolean,
 ): number {
   const all = [...removed, ...added];
-  // Python's indentation means something, but a hunk of nothing else is a wrapped call nearly always.
+  // Python's indentation has meaning, but a hunk of indentation alone is nearly always a wrapped call.
   if (all.length === 0) return isIndentOnly && language === 'python' ? 0.02 : 0;
   if (all.every(({ kind }) => kind === 'import')) return 0.05;
   if (all.every(({ kind }) => kind === 'import' || kind === 'log')) return 0.06;
@@ -379,7 +390,7 @@ function signature(line: string): string {
   return kept;
 }
 
-/** 1 unless all that differs are names, one for one. */
+/** 1 unless the only differences are names, one for one. */
 function renameWeight(removed: readonly Unit[], added: readonly Unit[], names: ReadonlyMap<string, string>): number {
   if (removed.length !== added.length) return 1;
   const forth = new Map<string, string>();
@@ -406,7 +417,7 @@ function renameWeight(removed: readonly Unit[], added: readonly Unit[], names: R
   }
   if (isAttribute) return 1;
   const changed = [...forth].filter(([old, fresh]) => old !== fresh && names.get(old) !== fresh);
-  // Where it is not defined here it may as well be another variable.
+  // If it is not defined here it may also be another variable.
   return changed.length === 0 || isDefined ? 0.04 : 0.5;
 }
 
@@ -415,24 +426,24 @@ const KNOWN_WORD = /^(?:b?float\d*|b?fp?\d+|u?int\d+|torch|True|False|None|half|
 
 /** Positions of names that a statement defines: `a, b = …`, `def f(a, b):`, `for a in …`, `with … as a:`. */
 function assigned(tokens: readonly string[]): Set<number> {
-  const found = new Set<number>();
-  if (tokens.at(-1) === ',') return found;
+  const positions = new Set<number>();
+  if (tokens.at(-1) === ',') return positions;
   if (tokens[0] === 'def' || (tokens[0] === 'async' && tokens[1] === 'def')) {
     tokens.forEach((token, n) => {
-      if (isName(token)) found.add(n);
+      if (isName(token)) positions.add(n);
     });
-    return found;
+    return positions;
   }
   const mark = tokens[0] === 'for' ? 'in' : '=';
   const end = tokens.findIndex((token, n) => token === mark && tokens[n + 1] !== '=');
   const left = tokens.slice(0, Math.max(end, 0));
   if (!left.includes('(') && !left.includes('[')) {
     left.forEach((token, n) => {
-      if (isName(token) && tokens[n - 1] !== '.') found.add(n);
+      if (isName(token) && tokens[n - 1] !== '.') positions.add(n);
     });
   }
   tokens.forEach((token, n) => {
-    if (token === 'as' && isName(tokens[n + 1])) found.add(n + 1);
+    if (token === 'as' && isName(tokens[n + 1])) positions.add(n + 1);
   });
-  return found;
+  return positions;
 }

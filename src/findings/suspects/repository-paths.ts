@@ -1,13 +1,14 @@
 /**
- * Which changed file a frame is in. A frame's file is absolute (`/opt/megatron-lm/megatron/core/x.py`) or begins at its package; a repository's
- * path may begin before it (`src/`, `3rdparty/Megatron-LM/`). The longest common end decides: file and directory at the least, and where one of
- * both is not wholly the end of the other, other packages of a like layout (`utils/utils.py`) are not taken for ours.
+ * Which changed file contains a frame. A frame's file is absolute (`/opt/megatron-lm/megatron/core/x.py`) or begins at
+ * its package; a repository's path may begin before it (`src/`, `3rdparty/Megatron-LM/`). The longest common end
+ * decides: at least file and directory. If neither path is wholly the end of the other, other packages of a similar
+ * layout (`utils/utils.py`) are not matched.
  */
 import type { ChangedFile } from '../../model/git.js';
 import { normalPath } from '../stacks/normal-path.js';
 
 export interface FileMatch {
-  /** Index into the list given. */
+  /** Index into the given list. */
   readonly file: number;
   /** How sure, above 0 and up to 1. */
   readonly strength: number;
@@ -32,12 +33,15 @@ export function fileMatcher(files: readonly ChangedFile[], side: 'old' | 'new'):
   files.forEach((file, index) => {
     const path = side === 'new' ? file.new_path : file.old_path;
     if (path === null) return;
-    const own = path.split('/').reverse();
-    const segments = [...own, ...file.submodule.split('/').filter(Boolean).reverse()];
-    const inner = PACKAGE_ROOTS.has(own.at(-1)!) && own.length > 1 ? own.length - 1 : own.length;
-    const candidates = byName.get(own[0]!) ?? [];
+    const reversedPath = path.split('/').reverse();
+    const segments = [...reversedPath, ...file.submodule.split('/').filter(Boolean).reverse()];
+    const inner =
+      PACKAGE_ROOTS.has(reversedPath.at(-1)!) && reversedPath.length > 1
+        ? reversedPath.length - 1
+        : reversedPath.length;
+    const candidates = byName.get(reversedPath[0]!) ?? [];
     candidates.push({ file: index, segments, inner });
-    byName.set(own[0]!, candidates);
+    byName.set(reversedPath[0]!, candidates);
   });
   const known = new Map<string, readonly FileMatch[]>();
   return (filename) => {
@@ -64,7 +68,7 @@ function matchesOf(path: string, byName: ReadonlyMap<string, readonly Candidate[
     longest = common;
     matches.push({ file: candidate.file, strength });
   }
-  // Which of them it is cannot be told.
+  // Several files match equally well.
   return matches.length > 1 ? matches.map(({ file, strength }) => ({ file, strength: strength * 0.6 })) : matches;
 }
 

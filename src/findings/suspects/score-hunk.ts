@@ -1,6 +1,7 @@
 /**
- * How much of the growth leads to a hunk. Each grown stack speaks for the hunk that one of its frames is closest to: on a line that differs, some
- * lines off, elsewhere in the function, or merely in the file; frames further out say less, since more memory passes through them.
+ * How much of the growth leads to a hunk. Each grown stack counts for the hunk that is nearest to one of its frames: on
+ * a line that differs, some lines away, elsewhere in the function, or only in the file. Outer frames count less, since
+ * more memory passes through them.
  */
 import { formatBytes } from '../../model/units.js';
 import type { Component } from '../../model/vocabulary.js';
@@ -8,7 +9,7 @@ import type { GrownStack, Growth, PlacedFrame } from './growth.js';
 import type { ReadFile, ReadHunk } from './read-changes.js';
 import type { FileMatcher } from './repository-paths.js';
 
-export interface Weighed {
+export interface Scored {
   /** 0 to 1. */
   readonly score: number;
   readonly reason: string;
@@ -16,22 +17,24 @@ export interface Weighed {
 
 type Nearness = 'line' | 'near' | 'function' | 'file';
 
-/** What a nearness says for a frame that allocates itself, and how fast that goes down with every frame in between. */
-const SAYS: Readonly<Record<Nearness, { readonly most: number; readonly decay: number }>> = {
+/** The score of a nearness for a frame that allocates itself, and its decay with every frame in between. */
+const NEARNESS_SCORES: Readonly<Record<Nearness, { readonly most: number; readonly decay: number }>> = {
   line: { most: 1, decay: 0.06 },
   near: { most: 0.78, decay: 0.1 },
   function: { most: 0.5, decay: 0.15 },
   file: { most: 0.1, decay: 0.2 },
 };
-/** Where something that freed was taken out: what it freed is allocated elsewhere in the function, or by what it calls. */
-const SAYS_RELEASED: Readonly<Record<Nearness, { readonly most: number; readonly decay: number }>> = {
+/**
+ * Where something that freed was removed: what it freed is allocated elsewhere in the function, or by what it calls.
+ */
+const RELEASED_SCORES: Readonly<Record<Nearness, { readonly most: number; readonly decay: number }>> = {
   line: { most: 1, decay: 0.05 },
   near: { most: 0.94, decay: 0.05 },
   function: { most: 0.88, decay: 0.06 },
   file: { most: 0.25, decay: 0.2 },
 };
-/** Where something that holds was put in. */
-const SAYS_RETAINED: Readonly<Record<Nearness, { readonly most: number; readonly decay: number }>> = {
+/** Where something that holds memory was added. */
+const RETAINED_SCORES: Readonly<Record<Nearness, { readonly most: number; readonly decay: number }>> = {
   line: { most: 1, decay: 0.06 },
   near: { most: 0.9, decay: 0.07 },
   function: { most: 0.7, decay: 0.1 },
@@ -39,10 +42,10 @@ const SAYS_RETAINED: Readonly<Record<Nearness, { readonly most: number; readonly
 };
 
 const NEAR_LINES = 3;
-/** Lines within which a function is likely the same, where nothing names it. */
+/** Lines within which the function is probably the same, if it is not named. */
 const NEIGHBOURHOOD = 12;
 
-/** A line that frames stand on. Many stacks share one: what is near to it is found once for each hunk. */
+/** A line with frames. Many stacks share one: its nearness is computed once for each hunk. */
 interface Point {
   readonly side: 'a' | 'b';
   readonly line: number;
@@ -79,14 +82,14 @@ export function visitsOf(growth: Growth, newer: FileMatcher, older: FileMatcher)
         const { line } = frame.frame;
         const key = `${side}${line} ${frame.name}`;
         for (const { file, strength } of matcher(frame.frame.filename)) {
-          const own: FileVisits = visits.get(file) ?? { points: [], visits: [], known: new Map() };
-          visits.set(file, own);
-          let point = own.known.get(key);
+          const fileVisits: FileVisits = visits.get(file) ?? { points: [], visits: [], known: new Map() };
+          visits.set(file, fileVisits);
+          let point = fileVisits.known.get(key);
           if (point === undefined) {
-            point = own.points.push({ side, line, name: frame.name }) - 1;
-            own.known.set(key, point);
+            point = fileVisits.points.push({ side, line, name: frame.name }) - 1;
+            fileVisits.known.set(key, point);
           }
-          own.visits.push({ stack: at, frame, point, strength });
+          fileVisits.visits.push({ stack: at, frame, point, strength });
         }
       }
     }
@@ -94,63 +97,63 @@ export function visitsOf(growth: Growth, newer: FileMatcher, older: FileMatcher)
   return visits;
 }
 
-/** What a hunk is to a line. */
+/** The relation of a hunk to a line. */
 interface Relation {
   readonly point: Point;
   readonly nearness: Nearness;
   readonly distance: number;
-  /** Up to 1: less where it is not sure. */
+  /** Up to 1: less where the relation is uncertain. */
   readonly factor: number;
 }
 
 interface Hit {
   readonly visit: Visit;
   readonly relation: Relation;
-  readonly says: number;
+  readonly score: number;
 }
 
 /** Undefined where no stack comes near. */
-export function weighHunk(
+export function scoreHunk(
   file: ReadFile,
   hunk: ReadHunk,
   found: FileVisits | undefined,
   growth: Growth,
-): Weighed | undefined {
+): Scored | undefined {
   if (hunk.weight === 0 || found === undefined) return undefined;
   const { points, visits } = found;
   const relations = points.map((point) => relationOf(file, hunk, point, points));
   const { releases, retains, grows } = hunk.signs;
-  const table = releases !== null ? SAYS_RELEASED : retains !== null ? SAYS_RETAINED : SAYS;
+  const table = releases !== null ? RELEASED_SCORES : retains !== null ? RETAINED_SCORES : NEARNESS_SCORES;
   const best = new Map<number, Hit>();
   for (const visit of visits) {
     const relation = relations[visit.point];
     if (relation === undefined) continue;
-    const says = saysOf(relation, visit, table);
-    if (says > (best.get(visit.stack)?.says ?? 0)) best.set(visit.stack, { visit, relation, says });
+    const score = visitScore(relation, visit, table);
+    if (score > (best.get(visit.stack)?.score ?? 0)) best.set(visit.stack, { visit, relation, score });
   }
   if (best.size === 0) return undefined;
-  let says = 0;
+  let score = 0;
   let inner = 0;
-  for (const [stack, { says: own, visit }] of best) {
-    says += growth.stacks[stack]!.share * own;
-    if (visit.frame.depth === 0) inner += growth.stacks[stack]!.share * own;
+  for (const [stack, { score: hitScore, visit }] of best) {
+    score += growth.stacks[stack]!.share * hitScore;
+    if (visit.frame.depth === 0) inner += growth.stacks[stack]!.share * hitScore;
   }
-  // What takes memory at a line further out would be a site of its own.
-  const isMemory = releases !== null || retains !== null || (grows !== null && inner > says / 2);
+  // Memory allocated at a line further out would be a site of its own.
+  const isMemory = releases !== null || retains !== null || (grows !== null && inner > score / 2);
   return {
-    score: says * hunk.weight * (isMemory ? 0.97 : 0.9),
+    score: score * hunk.weight * (isMemory ? 0.97 : 0.9),
     reason: reasonOf(hunk, [...best.values()], growth),
   };
 }
 
-function saysOf(
+function visitScore(
   { point, nearness, distance, factor }: Relation,
   { frame, strength }: Visit,
-  table: typeof SAYS,
+  table: typeof NEARNESS_SCORES,
 ): number {
   const { most, decay } = table[nearness];
   const away = nearness === 'near' ? 1 - 0.03 * (distance - 1) : 1;
-  // Where the stacks part something was changed, however far out; the older side only tells where the line was.
+  // Where the stacks part, something was changed, at any depth; the older side only shows where the line was.
   const depth = frame.isFork ? Math.min(frame.depth, 1) : frame.depth;
   return (most * factor * away * strength * (point.side === 'a' ? 0.8 : 1)) / (1 + decay * depth);
 }
@@ -159,11 +162,11 @@ function saysOf(
 function distanceTo({ hunk, lines, old_lines }: ReadHunk, line: number, side: 'a' | 'b'): number {
   if (side === 'a') return nearest(old_lines, line);
   if (lines.length > 0) {
-    // What was put in need not stand where something was taken out: a new function after the end of another.
+    // Added lines need not be where lines were removed: a new function after the end of another.
     const taken = old_lines.length > 0 ? Math.max(1, Math.abs(hunk.new_start - line)) : Number.POSITIVE_INFINITY;
     return Math.min(nearest(lines, line), taken);
   }
-  // What is left of it stands where something was taken from around it.
+  // The remaining lines are where lines around them were removed.
   if (hunk.new_lines > 0) {
     const end = hunk.new_start + hunk.new_lines - 1;
     return line < hunk.new_start ? hunk.new_start - line : Math.max(0, line - end);
@@ -189,7 +192,7 @@ function relationOf(file: ReadFile, hunk: ReadHunk, point: Point, points: readon
   const distance = distanceTo(hunk, point.line, point.side);
   const of = (nearness: Nearness, factor = 1): Relation => ({ point, nearness, distance, factor });
   if (distance === 0) return of('line');
-  // Older lines say where something was, newer ones whether anything is there now.
+  // Older lines show where something was, newer ones whether anything is there now.
   if (point.side === 'a') return distance <= NEAR_LINES ? of('near') : undefined;
   const isOther = isOtherFunction(hunk, point);
   if (distance <= NEAR_LINES) return of('near', isOther ? 0.6 : 1);
@@ -197,18 +200,18 @@ function relationOf(file: ReadFile, hunk: ReadHunk, point: Point, points: readon
   const isNamed = hunk.function_name === point.name || hunk.inner_functions.some(({ name }) => name === point.name);
   if (!isNamed && distance > NEIGHBOURHOOD) return of('file');
   const factor = (isNamed ? 1 : 0.6) * (distance <= 40 ? 1 : distance <= 120 ? 0.8 : distance <= 300 ? 0.5 : 0.25);
-  // Many classes of a file have a `forward`: another function in between means another one of that name.
+  // Many classes of a file have a `forward`: another function in between means a different `forward`.
   return of('function', isInterrupted(file, hunk, point, points) ? factor * 0.3 : factor);
 }
 
-/** Whether the hunk begins the function after a line, or lies in another function than the line. */
+/** Whether the hunk begins the function after a line, or is in another function than the line. */
 function isOtherFunction(hunk: ReadHunk, { line, name }: Point): boolean {
   const before = hunk.inner_functions.filter((one) => one.line <= line).at(-1);
   if (before !== undefined) return before.name !== name;
   const begins = hunk.inner_functions[0];
   const isAllAfter = hunk.old_lines.length === 0 && hunk.lines.every((one) => one >= (begins?.line ?? 0));
   if (begins !== undefined && begins.line > line && isAllAfter) return true;
-  // The line stands before the hunk, which says in which function it is.
+  // The line is before the hunk, whose header names its function.
   return hunk.function_name !== null && hunk.function_name !== name && line < hunk.hunk.new_start - NEIGHBOURHOOD;
 }
 
@@ -225,22 +228,22 @@ function isInterrupted(file: ReadFile, hunk: ReadHunk, { line, name }: Point, po
 }
 
 function reasonOf(hunk: ReadHunk, hits: readonly Hit[], growth: Growth): string {
-  // What most of its weight comes from: one line, or one function.
+  // The largest part of its score: one line, or one function.
   const groups = new Map<
     string,
-    { readonly hit: Hit; says: number; bytes: number; components: Map<Component, number> }
+    { readonly hit: Hit; score: number; bytes: number; components: Map<Component, number> }
   >();
   for (const hit of hits) {
     const stack = growth.stacks[hit.visit.stack]!;
     const { nearness, point } = hit.relation;
     const key = `${nearness}\0${point.name}\0${nearness === 'line' || nearness === 'near' ? point.line : ''}`;
-    const group = groups.get(key) ?? { hit, says: 0, bytes: 0, components: new Map() };
-    group.says += hit.says * stack.share;
+    const group = groups.get(key) ?? { hit, score: 0, bytes: 0, components: new Map() };
+    group.score += hit.score * stack.share;
     group.bytes += stack.bytes;
     addComponent(group.components, stack);
     groups.set(key, group);
   }
-  const top = [...groups.values()].sort((p, q) => q.says - p.says)[0]!;
+  const top = [...groups.values()].sort((p, q) => q.score - p.score)[0]!;
   const { visit, relation } = top.hit;
   const { point, nearness, distance } = relation;
   const amount = `${formatBytes(Math.round(top.bytes))} of ${formatBytes(Math.round(growth.bytes))}`;
@@ -261,7 +264,7 @@ function addComponent(components: Map<Component, number>, { component, bytes }: 
   if (component !== null) components.set(component, (components.get(component) ?? 0) + bytes);
 }
 
-/** What the change takes out or puts in, where that looks like memory. */
+/** What the change removes or adds, if that looks like memory. */
 export function signText({ signs }: ReadHunk): string {
   if (signs.releases !== null) return `; this takes out \`${signs.releases}\``;
   if (signs.retains !== null) return `; this puts in \`${signs.retains}\``;

@@ -1,4 +1,4 @@
-/** How much of the growth a changed setting, variable or version can be the reason of. */
+/** How much of the growth a changed setting, variable or version can explain. */
 
 import { ALLOCATOR_VARIABLES } from '../../knowledge/env-keys.js';
 import type { SubmoduleChange } from '../../model/git.js';
@@ -7,14 +7,14 @@ import { formatBytes } from '../../model/units.js';
 import type { Component } from '../../model/vocabulary.js';
 import type { Growth } from './growth.js';
 import { type KnobEffect, knobEffect, numberOf, type Way, wayOf } from './knob-effects.js';
-import type { Weighed } from './weigh-hunk.js';
+import type { Scored } from './score-hunk.js';
 
-/** Nothing without a stack or a component to show for it is surer than this. */
+/** The highest score of anything without a stack or a component as evidence. */
 const MOST_WITHOUT_GROWTH = 0.5;
-/** Values longer than this say nothing in a sentence. */
+/** Longer values are cut in a sentence. */
 const VALUE_SHOWN = 60;
 
-export function weighKnob(change: ChangedValue, growth: Growth, direction: 'memory' | 'time'): Weighed {
+export function scoreKnob(change: ChangedValue, growth: Growth, direction: 'memory' | 'time'): Scored {
   const effect = knobEffect(change.key);
   const went = `${change.key} went from ${valueText(change.a)} to ${valueText(change.b)}`;
   if (direction === 'time') return timeWeight(change, effect, went);
@@ -38,7 +38,7 @@ export function weighKnob(change: ChangedValue, growth: Growth, direction: 'memo
   score *= way === 'up' ? 1 : way === 'down' ? 0.25 : 0.8;
   const ratio = ratioOf(effect, change, growth);
   if (ratio !== undefined) score *= ratio.fits ? 1.04 : 0.6;
-  // What scales everything does not stop at one line of the program.
+  // A setting that scales everything affects more than one line of the program.
   else if (way === 'up' && effect.components.length > 5 && growth.stacks.length > 0 && growth.spread < 1.3)
     score *= 0.9;
   return { score: Math.min(score, 0.97), reason: `${went}, ${wayText(way)}; ${grown.text}${ratio?.text ?? ''}` };
@@ -58,40 +58,41 @@ function wayText(way: Way): string {
   return way === 'down' ? 'which takes less memory' : 'which bears on memory';
 }
 
-/** Of a growth that is all unattributed, half may be anybody's. */
+/** If all growth is unattributed, half of it may have another cause. */
 const UNATTRIBUTED = 0.5;
 
-/** How much of what grew is of its kinds; undefined where nothing is known to have grown. */
+/** How much of what grew is of its components; undefined if nothing is known to have grown. */
 function shareOf(
   { components, beyond }: KnobEffect,
   growth: Growth,
 ): { readonly share: number; readonly text: string } | undefined {
   if (growth.component_bytes === 0 && growth.beyond === 0) return undefined;
-  let own = 0;
+  let ownBytes = 0;
   let largest: Component | undefined;
   let largestBytes = 0;
   for (const component of components) {
     const delta = Math.max(0, growth.components.get(component)?.delta_bytes ?? 0);
-    own += delta;
+    ownBytes += delta;
     if (delta > largestBytes) [largest, largestBytes] = [component, delta];
   }
-  const nobody = components.includes('unattributed')
+  const unattributed = components.includes('unattributed')
     ? 0
     : Math.max(0, growth.components.get('unattributed')?.delta_bytes ?? 0);
   const isLive = components.length > 0;
-  const live = growth.component_bytes === 0 ? 0 : (own + (isLive ? UNATTRIBUTED * nobody : 0)) / growth.component_bytes;
+  const live =
+    growth.component_bytes === 0 ? 0 : (ownBytes + (isLive ? UNATTRIBUTED * unattributed : 0)) / growth.component_bytes;
   const share = live * (1 - growth.beyond) + (beyond === true ? growth.beyond : 0);
-  const rest =
+  const beyondText =
     beyond === true && growth.beyond > 0.1
       ? `${Math.round(100 * growth.beyond)} % of the growth is outside of live tensors`
       : '';
   const ofIts =
-    own === 0 || largest === undefined
+    ownBytes === 0 || largest === undefined
       ? isLive
         ? `none of ${listOf(components)} grew`
         : ''
-      : `${largest}${own > largestBytes * 1.05 ? ' and others it bears on' : ''} grew by ${formatBytes(own)} of ${formatBytes(growth.component_bytes)}`;
-  const text = [ofIts, rest].filter((part) => part !== '').join(', ');
+      : `${largest}${ownBytes > largestBytes * 1.05 ? ' and others it bears on' : ''} grew by ${formatBytes(ownBytes)} of ${formatBytes(growth.component_bytes)}`;
+  const text = [ofIts, beyondText].filter((part) => part !== '').join(', ');
   return { share, text: text === '' ? 'no live tensors depend on it' : text };
 }
 
@@ -99,7 +100,7 @@ function listOf(components: readonly Component[]): string {
   return components.length > 3 ? `${components.slice(0, 3).join(', ')}, …` : components.join(', ');
 }
 
-/** Whether the components that a setting is a factor of grew as it did. */
+/** Whether the components that a setting is a factor of grew by that factor. */
 function ratioOf(
   { factor }: KnobEffect,
   { a, b }: ChangedValue,
@@ -127,8 +128,8 @@ function ratioOf(
   };
 }
 
-/** Settings of torch's allocator move what is reserved, never what is live. */
-function allocatorWeight(change: ChangedValue, growth: Growth, went: string): Weighed {
+/** Settings of torch's allocator change what is reserved, never what is live. */
+function allocatorWeight(change: ChangedValue, growth: Growth, went: string): Scored {
   const expandable = (value: string | null): boolean => /expandable_segments:\s*True/i.test(value ?? '');
   const [before, after] = [expandable(change.a), expandable(change.b)];
   const way: Way = before && !after ? 'up' : !before && after ? 'down' : 'unknown';
@@ -149,7 +150,7 @@ function allocatorWeight(change: ChangedValue, growth: Growth, went: string): We
   return { score: isKnown ? score : Math.min(score, MOST_WITHOUT_GROWTH), reason: `${went}, ${what}; ${text}` };
 }
 
-function timeWeight(change: ChangedValue, effect: KnobEffect | undefined, went: string): Weighed {
+function timeWeight(change: ChangedValue, effect: KnobEffect | undefined, went: string): Scored {
   if (effect === undefined || effect.time === undefined) {
     return {
       score: effect === undefined ? 0.05 : 0.08,
@@ -163,7 +164,7 @@ function timeWeight(change: ChangedValue, effect: KnobEffect | undefined, went: 
   return { score, reason: `${went}, which ${text}` };
 }
 
-/** Where a package lies, as `normalPath` begins; of libraries without Python code what they hold. */
+/** The folder of a package, as `normalPath` begins; for libraries without Python code, the components they hold. */
 const PACKAGES: Readonly<
   Record<string, { readonly paths: readonly string[]; readonly components?: readonly Component[] }>
 > = {
@@ -188,10 +189,10 @@ const PACKAGES: Readonly<
   driver: { paths: [], components: [] },
 };
 
-/** What a package's name and a submodule's folder are both spelt like. */
+/** The common spelling of a package's name and a submodule's folder. */
 const plainName = (name: string): string => name.toLowerCase().replace(/[^a-z0-9]+/g, '_');
 
-export function weighVersion(change: ChangedValue, growth: Growth, direction: 'memory' | 'time'): Weighed {
+export function scoreVersion(change: ChangedValue, growth: Growth, direction: 'memory' | 'time'): Scored {
   const went = `${change.key} went from ${valueText(change.a)} to ${valueText(change.b)}`;
   if (direction === 'time') return { score: 0.2, reason: went };
   const name = plainName(change.key).replace(/_version$|_commit$/, '');
@@ -218,14 +219,14 @@ export function weighVersion(change: ChangedValue, growth: Growth, direction: 'm
 
 const isIn = (file: string, path: string): boolean => file.startsWith(path) || file.includes(`/${path}`);
 
-/** A dependency whose lines grew: what in it changed is not seen. */
-function ownWeight(went: string, bytes: number, growth: Growth): Weighed {
+/** A dependency whose lines grew: its changes are not visible. */
+function ownWeight(went: string, bytes: number, growth: Growth): Scored {
   const grew = `${formatBytes(bytes)} of ${formatBytes(growth.bytes)} grew in its lines`;
   return { score: 0.1 + 0.5 * (bytes / growth.bytes), reason: `${went}; ${grew}` };
 }
 
-/** A submodule's pin. Where its files are compared they speak for themselves. */
-export function weighPin(pin: SubmoduleChange, growth: Growth, direction: 'memory' | 'time'): Weighed {
+/** A submodule's pin. If its files are compared, they are suspects themselves. */
+export function scorePin(pin: SubmoduleChange, growth: Growth, direction: 'memory' | 'time'): Scored {
   const short = (sha: string | null): string => sha?.slice(0, 9) ?? 'not set';
   const went = `${pin.path} went from ${short(pin.from)} to ${short(pin.to)}`;
   if (direction === 'time') return { score: pin.is_readable ? 0.1 : 0.25, reason: went };
