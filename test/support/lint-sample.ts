@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs';
 import { parse } from 'yaml';
 import { deviceOf } from '../../src/findings/settings/devices.js';
-import type { Framework, RawFacts, Told } from '../../src/findings/settings/facts.js';
+import type { ExplicitValue, Framework, RawFacts } from '../../src/findings/settings/facts.js';
 import { SECTION_KEYS } from '../../src/findings/settings/facts-of-config.js';
 import { canonicalConfigKey } from '../../src/knowledge/config-keys.js';
 import type { VersionName } from '../../src/model/results/log.js';
@@ -58,7 +58,7 @@ function textOf(value: SampleValue): string | null {
 }
 
 export function factsOfSample(sample: Sample): RawFacts {
-  const settings = new Map<string, Told>(
+  const settings = new Map<string, ExplicitValue>(
     Object.entries(sample.config).map(([key, value], index) => [
       SECTION_KEYS.includes(key) ? key : canonicalConfigKey(key),
       { value: textOf(value), raw_key: key, origin: 'config file', file: CONFIG_FILE, line: index + 1 },

@@ -1,4 +1,4 @@
-/** A change of a configuration, and what the rules say of it. */
+/** A change of a configuration, and its outcome under the rules. */
 import type { AdviceChange } from '../../model/results/advise.js';
 import type { LintFinding, LintUnknown } from '../../model/results/lint.js';
 import { VERSION_NAMES } from '../../model/results/log.js';
@@ -24,9 +24,12 @@ export interface Judgement {
   readonly broken: readonly LintFinding[];
   /** Error rules that are undecided with the change, and decided without it or undecided for more reasons. */
   readonly undecided: readonly LintUnknown[];
-  /** Those of them that ask for settings which nothing tells: no argument against the change, and to be said. */
+  /** Those of them that ask for settings that are unknown. Not an argument against the change, but reported. */
   readonly unchecked: readonly LintUnknown[];
-  /** Those of them that only some past versions have, where the version is unknown: taken for newer, and to be said. */
+  /**
+   * Those of them that only some past versions have, where the version is unknown. A newer version is assumed, and that
+   * is reported.
+   */
   readonly assumed: readonly LintUnknown[];
 }
 
@@ -52,7 +55,7 @@ export class ChangeJudge {
 
   judge(change: AdviceChange): Judgement {
     const { findings, unknown } = lint(changedFacts(this.facts, change), ERROR_RULES);
-    // What was undecided before for as many reasons is no argument against a change that has nothing to do with it.
+    // What was undecided before for as many reasons is not an argument against an unrelated change.
     const open = unknown.filter(
       ({ rule, needs }) =>
         !this.brokenBefore.has(rule) && needs.length < (this.needsBefore.get(rule) ?? Number.POSITIVE_INFINITY),

@@ -30,7 +30,7 @@ export function describeLint(facts: RawFacts, { subject, run, rules }: LintSubje
   };
 }
 
-/** Sizes that were computed, and what a process recorded of itself, stand in no file. */
+/** Sizes that were computed, and what a process recorded of itself, have no place in a file. */
 function withoutEmptyPlace(fact: LintFact): LintFact {
   return fact.file === '' ? { ...fact, file: null, line: null } : fact;
 }

@@ -1,4 +1,4 @@
-/** What in a configuration stands against expandable segments, in the words of a verdict. */
+/** What in a configuration forbids expandable segments, worded for a verdict. */
 import type { LintFact } from '../../model/results/lint.js';
 import { formatCount } from '../../model/units.js';
 import type { RawFacts } from '../settings/facts.js';
@@ -24,10 +24,10 @@ export function expandableConstraint(facts: RawFacts): ExpandableConstraint | nu
     return { text: textOf(first.rule, first.message, first.facts, facts), source: sourceOf(first.facts) };
   const view = new View(facts);
   const graphs = view.setting('cuda_graph_impl');
-  if (!isOn(graphs.value) || graphs.told === null || view.env('NCCL_GRAPH_REGISTER').value === '0') return null;
-  const { raw_key: key, file, line } = graphs.told;
+  if (!isOn(graphs.value) || graphs.explicit === null || view.env('NCCL_GRAPH_REGISTER').value === '0') return null;
+  const { raw_key: key, file, line } = graphs.explicit;
   return {
-    text: `with CUDA graphs (${key}=${graphs.told.value}) only together with NCCL_GRAPH_REGISTER=0`,
+    text: `with CUDA graphs (${key}=${graphs.explicit.value}) only together with NCCL_GRAPH_REGISTER=0`,
     source: `${file} line ${formatCount(line)}`,
   };
 }
@@ -48,6 +48,6 @@ function textOf(rule: string, message: string, looked: readonly LintFact[], { ve
 }
 
 function sourceOf(looked: readonly LintFact[]): string {
-  const told = looked.find(({ file }) => file !== null && file !== '');
-  return told === undefined ? 'the configuration' : `${told.file} line ${formatCount(told.line ?? 0)}`;
+  const explicit = looked.find(({ file }) => file !== null && file !== '');
+  return explicit === undefined ? 'the configuration' : `${explicit.file} line ${formatCount(explicit.line ?? 0)}`;
 }

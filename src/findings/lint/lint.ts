@@ -80,9 +80,9 @@ function unknownOf(rule: LintRule, { looked }: Outcome): LintUnknown {
 /** Each fact once, those with a place first. */
 function factsOf(looked: readonly Looked[]): LintFact[] {
   const seen = new Map<string, LintFact>();
-  for (const { key, value, by, told, source } of looked) {
+  for (const { key, value, by, explicit, source } of looked) {
     if (seen.has(key)) continue;
-    const { raw_key = null, file = null, line = null } = told ?? {};
+    const { raw_key = null, file = null, line = null } = explicit ?? {};
     seen.set(key, { key, value, by, raw_key, file, line, source });
   }
   return [...seen.values()].sort((a, b) => Number(a.file === null) - Number(b.file === null));

@@ -29,7 +29,7 @@ export interface LintRule {
   readonly fix: string;
   /** What upstream prints; null: nothing, it is silent. */
   readonly error: string | null;
-  /** File and function that assert it, or the guide that says it. */
+  /** File and function that assert it, or the guide that states it. */
   readonly source: string;
   /** `asserted` by upstream code, `measured`, `documented`, or `config`: a default or a value of a recipe. */
   readonly evidence: 'asserted' | 'measured' | 'documented' | 'config';

@@ -1,6 +1,7 @@
 /**
- * The language of rules: what must not be, as a condition over a configuration. A condition holds, does not hold, or is unknown, where a
- * fact it needs is unknown and nothing else decides it (Kleene's logic). It says what it looked at, and reads as text.
+ * Conditions over a configuration, the language of the lint rules. A condition holds, does not hold, or is unknown
+ * because a fact it needs is unknown and no other fact decides it (Kleene's three-valued logic). The outcome lists the
+ * facts that were read; the condition has a readable text.
  */
 import type { VersionName } from '../../model/results/log.js';
 import type { FactsView, Looked } from './facts.js';
@@ -12,7 +13,7 @@ export type Tri = boolean | null;
 
 export interface Outcome {
   readonly value: Tri;
-  /** The facts that decide it; of an unknown outcome those that are missing, and what holds beside them. */
+  /** The facts that decide the outcome. If it is unknown: the missing facts, and the parts that hold. */
   readonly looked: readonly Looked[];
 }
 
@@ -69,7 +70,7 @@ export function not(part: Condition): Condition {
   };
 }
 
-/** A condition on single facts, as text and as a function of what they are; unknown where `decide` says null. */
+/** A condition on single facts, as text and as a function of their values; unknown where `look` returns null. */
 export function where(text: string, look: (view: FactsView) => readonly [Tri, ...Looked[]]): Condition {
   return {
     text,
@@ -80,11 +81,11 @@ export function where(text: string, look: (view: FactsView) => readonly [Tri, ..
   };
 }
 
-/** A flag is on; a setting that is no flag is set to something that is not nothing, `none`, `false` or `0`. */
+/** A flag is on. A setting that is not a flag is on if its value is not empty, `none`, `false` or `0`. */
 export function on(key: string): Condition {
   return where(key, (view) => {
-    const found = view.setting(key);
-    return [found.by === 'unknown' ? null : isOn(found.value), found];
+    const fact = view.setting(key);
+    return [fact.by === 'unknown' ? null : isOn(fact.value), fact];
   });
 }
 
@@ -93,23 +94,23 @@ export function off(key: string): Condition {
 }
 
 /** Set to anything but None. */
-export function given(key: string): Condition {
+export function isSet(key: string): Condition {
   return where(`${key} set`, (view) => {
-    const found = view.setting(key);
-    return [found.by === 'unknown' ? null : found.value !== null, found];
+    const fact = view.setting(key);
+    return [fact.by === 'unknown' ? null : fact.value !== null, fact];
   });
 }
 
 export function missing(key: string): Condition {
-  return { ...not(given(key)), text: `${key} not set` };
+  return { ...not(isSet(key)), text: `${key} not set` };
 }
 
-/** One of these values; compared without case, `null` stands for None. */
+/** One of these values; compared without case, `null` means None. */
 export function is(key: string, ...values: readonly (string | number | boolean | null)[]): Condition {
-  const wanted = values.map((value) => plainWord(value === null ? null : String(value)));
+  const expected = values.map((value) => plainWord(value === null ? null : String(value)));
   return where(`${key} = ${values.map(String).join(' or ')}`, (view) => {
-    const found = view.setting(key);
-    return [found.by === 'unknown' ? null : wanted.includes(plainWord(found.value)), found];
+    const fact = view.setting(key);
+    return [fact.by === 'unknown' ? null : expected.includes(plainWord(fact.value)), fact];
   });
 }
 
@@ -128,13 +129,13 @@ export function below(key: string, limit: number): Condition {
 
 function compared(key: string, text: string, test: (value: number) => boolean): Condition {
   return where(text, (view) => {
-    const found = view.setting(key);
-    const value = asNumber(found.value);
-    return [found.by === 'unknown' ? null : value !== null && test(value), found];
+    const fact = view.setting(key);
+    const value = asNumber(fact.value);
+    return [fact.by === 'unknown' ? null : value !== null && test(value), fact];
   });
 }
 
-/** Numbers of several settings; unknown if one of them is unknown, false if one is told as nothing. */
+/** Numbers of several settings; unknown if one of them is unknown, false if one is None. */
 export function numbers(
   text: string,
   keys: readonly string[],
@@ -153,14 +154,14 @@ export function arithmetic(
   test: (row: ReadonlyMap<string, number>) => boolean,
 ): Condition {
   return where(text, (view) => {
-    const found = [...keys.keys()].map((key) => view.setting(key));
-    if (found.some(({ by }) => by === 'unknown')) return [null, ...found];
+    const fact = [...keys.keys()].map((key) => view.setting(key));
+    if (fact.some(({ by }) => by === 'unknown')) return [null, ...fact];
     const row = new Map<string, number>();
-    for (const { key, value } of found) {
+    for (const { key, value } of fact) {
       const figure = asNumber(value) ?? keys.get(key);
       if (figure !== undefined) row.set(key, figure);
     }
-    return [row.size === keys.size && test(row), ...found];
+    return [row.size === keys.size && test(row), ...fact];
   });
 }
 
@@ -176,24 +177,24 @@ export function hasOther(key: string, words: readonly string[]): Condition {
   );
 }
 
-/** A list without entries; None is no list. */
+/** A list without entries; None is not a list. */
 export function emptyList(key: string): Condition {
   return listed(key, `${key} empty`, (items) => items.length === 0);
 }
 
 function listed(key: string, text: string, test: (items: readonly string[]) => boolean): Condition {
   return where(text, (view) => {
-    const found = view.setting(key);
-    const items = asList(found.value);
-    return [found.by === 'unknown' ? null : items !== null && test(items), found];
+    const fact = view.setting(key);
+    const items = asList(fact.value);
+    return [fact.by === 'unknown' ? null : items !== null && test(items), fact];
   });
 }
 
 /** A variable has one of these values; `null`: it is not set. */
 export function env(name: string, ...values: readonly (string | null)[]): Condition {
   return where(`${name} ${values.map((value) => (value === null ? 'not set' : `= ${value}`)).join(' or ')}`, (view) => {
-    const found = view.env(name);
-    return [found.by === 'unknown' ? null : values.includes(found.value), found];
+    const fact = view.env(name);
+    return [fact.by === 'unknown' ? null : values.includes(fact.value), fact];
   });
 }
 
@@ -208,16 +209,16 @@ export function envSet(name: string): Condition {
 /** A variable's text has this in it. */
 export function envHas(name: string, part: string): Condition {
   return where(`${name} has ${part}`, (view) => {
-    const found = view.env(name);
-    return [found.by === 'unknown' ? null : found.value?.includes(part) === true, found];
+    const fact = view.env(name);
+    return [fact.by === 'unknown' ? null : fact.value?.includes(part) === true, fact];
   });
 }
 
 /** A package is older than this. */
 export function before(name: VersionName, version: string): Condition {
   return where(`${name} < ${version}`, (view) => {
-    const found = view.version(name);
-    return [found.value === null ? null : compareVersions(found.value, version) < 0, found];
+    const fact = view.version(name);
+    return [fact.value === null ? null : compareVersions(fact.value, version) < 0, fact];
   });
 }
 
@@ -229,21 +230,21 @@ export function since(name: VersionName, version: string): Condition {
 /** Compute capability of the device is below this: 9 is Hopper, 10 Blackwell. */
 export function capabilityBelow(limit: number): Condition {
   return where(`compute capability < ${limit}`, (view) => {
-    const found = view.device();
+    const fact = view.device();
     const { capability } = view.facts.device;
-    return [capability === null ? null : capability < limit, found];
+    return [capability === null ? null : capability < limit, fact];
   });
 }
 
 /** The configuration is of one of these frameworks. */
 export function framework(...names: readonly string[]): Condition {
   return where(names.join(' or '), (view) => {
-    const found = view.framework();
-    return [found.value === null ? null : names.includes(found.value), found];
+    const fact = view.framework();
+    return [fact.value === null ? null : names.includes(fact.value), fact];
   });
 }
 
-/** Not known to hold: for exceptions that only a known fact makes. Never unknown; says only what is known. */
+/** Not known to hold: for exceptions that require a known fact. Never unknown; lists known facts only. */
 export function notKnown(part: Condition): Condition {
   return {
     text: `not ${inner(part)}, as far as known`,
@@ -254,7 +255,7 @@ export function notKnown(part: Condition): Condition {
   };
 }
 
-/** Only where the facts are known that make it so: for a branch beside others that decide. Never unknown itself. */
+/** Holds only if the facts it needs are known; for one branch of several. Never unknown. */
 export function known(part: Condition): Condition {
   return {
     text: `${inner(part)}, if known`,

@@ -80,9 +80,9 @@ export function defaultOf(
       !(entry.printed && isSummarised(view)) &&
       (entry.when === undefined || entry.when.test(view).value === true),
   );
-  // One of the framework's own goes before Megatron-Core's.
-  const own = name === null ? undefined : fits.find(({ frameworks }) => frameworks !== undefined);
-  const best = own ?? (name === null ? common(fits) : fits.at(-1));
+  // Prefer the framework's default over Megatron-Core's.
+  const ofFramework = name === null ? undefined : fits.find(({ frameworks }) => frameworks !== undefined);
+  const best = ofFramework ?? (name === null ? common(fits) : fits.at(-1));
   return best === undefined ? undefined : { value: best.value, source: best.source };
 }
 
@@ -103,7 +103,7 @@ function isOfRecipe({ facts }: FactsView): boolean {
   if (facts.framework.name === 'megatron-lm') return false;
   const named = RECIPES.some((key) => facts.settings.get(key)?.origin === 'command line');
   if (!named) return false;
-  for (const { origin } of facts.settings.values()) if (WHOLE.has(origin)) return false;
+  for (const { origin } of facts.settings.values()) if (WHOLE_ORIGINS.has(origin)) return false;
   return true;
 }
 
@@ -113,8 +113,8 @@ function isOfModel(key: string, view: FactsView): boolean {
   return (name === 'megatron-bridge' || name === 'nemo') && defaults().modelKeys.has(key) && !isSummarised(view);
 }
 
-/** Where a whole configuration is told, or all of it that differs from the defaults. */
-const WHOLE: ReadonlySet<string> = new Set(['log dump', 'log summary', 'log yaml', 'run file']);
+/** Origins that contain a whole configuration, or everything in it that differs from the defaults. */
+const WHOLE_ORIGINS: ReadonlySet<string> = new Set(['log dump', 'log summary', 'log yaml', 'run file']);
 
 function isSummarised({ facts }: FactsView): boolean {
   for (const { origin } of facts.settings.values()) if (origin === 'log summary') return true;

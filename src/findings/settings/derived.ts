@@ -1,46 +1,49 @@
 /**
- * Settings that follow from others, under the key that rules look at: what frameworks make of a configuration when they start. Old spellings
- * are migrated, switches that need others turn them on, sizes are computed. The place is that of what was told. Upstream: Megatron-LM
- * `megatron/training/arguments.py` validate_args and `transformer_config.py` __post_init__; Bridge `training/config.py` validate,
- * `models/transformer_config.py` finalize and `training/comm_overlap.py` setup. `--checkpoint-activations` is not
- * among it: Megatron-LM exits on it.
+ * Settings that follow from others, under the key that rules read: what frameworks do with a configuration at start.
+ * Old spellings are migrated, switches that need others turn them on, sizes are computed. A derived setting has the
+ * place of the explicit one. Upstream: Megatron-LM
+ * `megatron/training/arguments.py` validate_args and `transformer_config.py` __post_init__; Bridge `training/config.py`
+ * validate, `models/transformer_config.py` finalize and `training/comm_overlap.py` setup. `--checkpoint-activations` is
+ * not included: Megatron-LM exits on it.
  */
 
-import type { RawFacts, Told } from './facts.js';
+import type { ExplicitValue, RawFacts } from './facts.js';
 import { asList, asNumber } from './values.js';
 import { compareVersions } from './versions.js';
 
-type Settings = Map<string, Told>;
+type Settings = Map<string, ExplicitValue>;
 
 /** What the running program printed of its objects is the outcome already. */
 const OUTCOMES: ReadonlySet<string> = new Set(['log dump', 'log summary']);
 
-const isTrue = (told: Told | undefined): told is Told => told?.value != null && /^(?:true|1)$/i.test(told.value);
+const isTrue = (explicit: ExplicitValue | undefined): explicit is ExplicitValue =>
+  explicit?.value != null && /^(?:true|1)$/i.test(explicit.value);
 
-const isFalse = (told: Told | undefined): boolean => told?.value != null && /^(?:false|0)$/i.test(told.value);
+const isFalse = (explicit: ExplicitValue | undefined): boolean =>
+  explicit?.value != null && /^(?:false|0)$/i.test(explicit.value);
 
 const textOf = (settings: Settings, key: string): string | null => settings.get(key)?.value ?? null;
 
-/** A number; `standard` where nothing is told, undefined where it is no number. */
+/** A number; `standard` if there is no explicit value, undefined if it is not a number. */
 function sizeOf(settings: Settings, key: string, standard?: number): number | undefined {
   const text = settings.get(key)?.value;
   return text == null ? standard : (asNumber(text) ?? undefined);
 }
 
 /** The value follows from `from`, whose place it has. */
-function follow(settings: Settings, key: string, value: string | null, from: Told): void {
+function follow(settings: Settings, key: string, value: string | null, from: ExplicitValue): void {
   settings.set(key, { ...from, value });
 }
 
-/** As {@link follow}, over whatever was told, unless the run itself printed what came of it. */
-function force(settings: Settings, key: string, value: string | null, from: Told): void {
-  const told = settings.get(key);
-  if (told !== undefined && told.value !== null && OUTCOMES.has(told.origin)) return;
-  if (told?.value !== value) follow(settings, key, value, from);
+/** Like {@link follow}, but replaces an explicit value, unless the run itself printed the resulting one. */
+function force(settings: Settings, key: string, value: string | null, from: ExplicitValue): void {
+  const explicit = settings.get(key);
+  if (explicit !== undefined && explicit.value !== null && OUTCOMES.has(explicit.origin)) return;
+  if (explicit?.value !== value) follow(settings, key, value, from);
 }
 
 /** The settings in force with what follows from them. */
-export function derived(facts: RawFacts): ReadonlyMap<string, Told> {
+export function derived(facts: RawFacts): ReadonlyMap<string, ExplicitValue> {
   const settings: Settings = new Map(facts.settings);
   graphs(settings, facts);
   recompute(settings, facts);
@@ -66,8 +69,8 @@ export function derived(facts: RawFacts): ReadonlyMap<string, Told> {
 }
 
 /**
- * `enable_cuda_graph` and `external_cuda_graph` are older spellings of `cuda_graph_impl`, as is the module `full_iteration`; the module `full`
- * is no module, since none stands for whole layers.
+ * `enable_cuda_graph` and `external_cuda_graph` are older spellings of `cuda_graph_impl`, as is the module
+ * `full_iteration`; the module `full` is not a module: an empty list means whole layers.
  */
 function graphs(settings: Settings, { versions }: RawFacts): void {
   const [enabled, external] = [settings.get('enable_cuda_graph'), settings.get('external_cuda_graph')];
@@ -85,11 +88,14 @@ function graphs(settings: Settings, { versions }: RawFacts): void {
   const isNew = /modules$/.test(modules.raw_key) || (core !== null && compareVersions(core, '0.19') >= 0);
   if (impl?.value !== 'local' && impl?.value !== 'full_iteration' && !(isOff() && isNew)) return;
   follow(settings, 'cuda_graph_impl', 'full_iteration', isOff() || impl === undefined ? modules : impl);
-  const rest = named.filter((module) => module !== 'full_iteration');
-  follow(settings, 'cuda_graph_modules', JSON.stringify(rest), modules);
+  const otherModules = named.filter((module) => module !== 'full_iteration');
+  follow(settings, 'cuda_graph_modules', JSON.stringify(otherModules), modules);
 }
 
-/** Selective recompute without a list of modules recomputes the core of attention; `--recompute-activations` is selective. */
+/**
+ * Selective recompute without a list of modules recomputes the core of attention; `--recompute-activations` is
+ * selective.
+ */
 function recompute(settings: Settings, { framework }: RawFacts): void {
   const activations = settings.get('recompute_activations');
   const isFree = textOf(settings, 'recompute_granularity') === null || framework.name === 'megatron-lm';
@@ -119,14 +125,14 @@ function sizes(settings: Settings): void {
   const parts = ['tensor_model_parallel_size', 'pipeline_model_parallel_size', 'context_parallel_size'].map((key) =>
     sizeOf(settings, key, 1),
   );
-  const dp = parts.reduce<number>((rest, size) => rest / (size ?? Number.NaN), Number(world.value));
+  const dp = parts.reduce<number>((otherModules, size) => otherModules / (size ?? Number.NaN), Number(world.value));
   if (Number.isSafeInteger(dp) && dp > 0) follow(settings, 'data_parallel_size', String(dp), world);
 }
 
 function virtualStages(settings: Settings): void {
   const stages = settings.get('num_virtual_stages_per_pipeline_rank');
   if (stages?.value != null) {
-    // One chunk a rank is no interleaving.
+    // One chunk per rank means no interleaving.
     follow(settings, 'virtual_pipeline_model_parallel_size', stages.value === '1' ? null : stages.value, stages);
     return;
   }
@@ -160,7 +166,9 @@ function sharding(settings: Settings): void {
     follow(settings, 'fsdp_double_buffer', 'True', buffers);
 }
 
-/** Tensor parallelism of the experts is that of the model where nothing else is said; Bridge's experts have none beside expert parallelism. */
+/**
+ * Tensor parallelism of the experts defaults to that of the model; in Bridge experts with expert parallelism have none.
+ */
 function expertTensorParallel(settings: Settings, { framework, versions }: RawFacts): void {
   if (textOf(settings, 'expert_tensor_parallel_size') !== null) return;
   const tp = settings.get('tensor_model_parallel_size');
@@ -172,7 +180,10 @@ function expertTensorParallel(settings: Settings, { framework, versions }: RawFa
   else if (tp?.value != null) follow(settings, 'expert_tensor_parallel_size', tp.value, tp);
 }
 
-/** `validate_args` and `core_transformer_config_from_args` of Megatron-LM; DDP's settings are from `training.py` get_model. */
+/**
+ * `validate_args` and `core_transformer_config_from_args` of Megatron-LM; DDP's settings are from `training.py`
+ * get_model.
+ */
 function megatronLm(settings: Settings): void {
   layoutStages(settings);
   noSequenceParallel(settings, sizeOf(settings, 'tensor_model_parallel_size', 1));
@@ -190,7 +201,10 @@ function megatronLm(settings: Settings): void {
   halfPrecision(settings);
 }
 
-/** Gradients are accumulated and reduced in fp32 with bf16 unless told not to; the parameters' type is also what stages send each other. */
+/**
+ * Gradients are accumulated and reduced in fp32 with bf16 unless that is switched off; the parameters' type is also
+ * what stages send each other.
+ */
 function halfPrecision(settings: Settings): void {
   const [bf16, fp16] = [settings.get('bf16'), settings.get('fp16')];
   const half = isTrue(bf16) ? bf16 : isTrue(fp16) ? fp16 : undefined;
@@ -259,7 +273,7 @@ function bridge(settings: Settings, facts: RawFacts): void {
 }
 
 /** Megatron-FSDP always has a distributed optimizer. */
-function firstFsdp(settings: Settings, fsdp: Told): void {
+function firstFsdp(settings: Settings, fsdp: ExplicitValue): void {
   force(settings, 'use_distributed_optimizer', 'True', fsdp);
   if (isTrue(settings.get('average_in_collective')) && !isTrue(settings.get('disable_symmetric_registration')))
     force(settings, 'average_in_collective', 'False', fsdp);
@@ -270,7 +284,7 @@ function firstFsdp(settings: Settings, fsdp: Told): void {
 }
 
 /** Its second version has an optimizer of its own, and shards everything. */
-function secondFsdp(settings: Settings, fsdp: Told): void {
+function secondFsdp(settings: Settings, fsdp: ExplicitValue): void {
   force(settings, 'data_parallel_sharding_strategy', 'optim_grads_params', fsdp);
   for (const key of [
     'use_distributed_optimizer',
@@ -285,13 +299,13 @@ function secondFsdp(settings: Settings, fsdp: Told): void {
 /** Elements of a bucket where the section sets none. */
 const BUCKET_ELEMENTS = 128 * 1024 * 1024;
 
-/** The section `comm_overlap` overwrites the fields of model, DDP and optimizer, also where it says nothing of its own. */
+/** The section `comm_overlap` overwrites the fields of model, DDP and optimizer, also where it sets no value itself. */
 function overlap(settings: Settings): void {
   const section = [...settings.values()].find(({ raw_key, value }) => isOfSection(raw_key) && value !== null);
   if (section === undefined) return;
   const set = (key: string, value: string | null): void => {
-    const told = settings.get(key);
-    if (told === undefined || !isOfSection(told.raw_key)) force(settings, key, value, section);
+    const explicit = settings.get(key);
+    if (explicit === undefined || !isOfSection(explicit.raw_key)) force(settings, key, value, section);
   };
   const [tp, pp, vpp, dp] = ['tensor', 'pipeline', 'virtual_pipeline', 'data'].map((part) =>
     sizeOf(

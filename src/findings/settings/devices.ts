@@ -6,11 +6,11 @@ const GIB = 1024 ** 3;
 interface Model {
   readonly pattern: RegExp;
   readonly capability: number;
-  /** GiB as sold, where the name tells none. */
+  /** GiB as sold, where the name does not include a size. */
   readonly gib: number;
 }
 
-/** The longer names first: a GB200 is no B200. Capabilities: NVIDIA's table of CUDA GPUs. */
+/** The longer names first: a GB200 is not a B200. Capabilities: NVIDIA's table of CUDA GPUs. */
 const MODELS: readonly Model[] = [
   { pattern: /gb300/, capability: 10.3, gib: 288 },
   { pattern: /gb200/, capability: 10, gib: 192 },
@@ -31,11 +31,15 @@ const MODELS: readonly Model[] = [
   { pattern: /v100/, capability: 7, gib: 32 },
 ];
 
-/** Null for names that are no GPU known here. */
+/** Null for a name that does not match a known GPU. */
 export function deviceOf(name: string): Device | null {
   const text = name.toLowerCase().replace(/[_-]+/g, ' ');
   const model = MODELS.find(({ pattern }) => pattern.test(text));
   if (model === undefined) return null;
-  const told = /(\d{2,3})\s*g(?:i?b)?\b/.exec(text);
-  return { name, capability: model.capability, total_bytes: (told === null ? model.gib : Number(told[1])) * GIB };
+  const explicit = /(\d{2,3})\s*g(?:i?b)?\b/.exec(text);
+  return {
+    name,
+    capability: model.capability,
+    total_bytes: (explicit === null ? model.gib : Number(explicit[1])) * GIB,
+  };
 }

@@ -3,25 +3,25 @@ import { recipeInputs } from '../../estimate/mixed-precision.js';
 import type { VersionName } from '../../model/results/log.js';
 import type { EffectiveConfig } from '../run/config.js';
 import { deviceOf } from './devices.js';
-import type { Framework, RawFacts, Told } from './facts.js';
+import type { ExplicitValue, Framework, RawFacts } from './facts.js';
 import { impliedCore } from './framework-versions.js';
 
 export interface ReadConfig {
   readonly config: EffectiveConfig;
   /** Variables by name, as the strongest origin has them. */
-  readonly env: ReadonlyMap<string, Told>;
+  readonly env: ReadonlyMap<string, ExplicitValue>;
   readonly envKnown: RawFacts['env_known'];
   readonly versions: Readonly<Partial<Record<VersionName, string | null>>>;
   readonly gpu: { readonly name: string | null; readonly total_bytes: number | null };
-  /** As the user says, who knows better. */
+  /** As given by the user; overrides what the files contain. */
   readonly framework?: { readonly name: Framework; readonly version: string | null } | undefined;
 }
 
 export function factsOfConfig(read: ReadConfig): RawFacts {
-  const settings = new Map<string, Told>();
+  const settings = new Map<string, ExplicitValue>();
   for (const { key, value, raw_key, origin, file, line } of read.config.settings)
     settings.set(key, { value, raw_key, origin, file, line });
-  for (const [key, told] of ofSections(read.config)) settings.set(key, told);
+  for (const [key, explicit] of ofSections(read.config)) settings.set(key, explicit);
   applyRecipe(settings);
   const framework = read.framework ?? { name: frameworkOf(read), version: null };
   const version = framework.version ?? versionOf(framework.name, read.versions);
@@ -43,9 +43,9 @@ export function factsOfConfig(read: ReadConfig): RawFacts {
 /** Fields that the model and the optimizer have each, under one name: where they differ, each section's own. */
 export const SECTION_KEYS: readonly string[] = ['bf16', 'fp16'].flatMap((key) => [`model.${key}`, `optimizer.${key}`]);
 
-function ofSections({ conflicts }: EffectiveConfig): [string, Told][] {
+function ofSections({ conflicts }: EffectiveConfig): [string, ExplicitValue][] {
   return conflicts.flatMap(({ values }) =>
-    values.flatMap(({ value, raw_key, origin, file, line }): [string, Told][] => {
+    values.flatMap(({ value, raw_key, origin, file, line }): [string, ExplicitValue][] => {
       const key = SECTION_KEYS.find((one) => raw_key === one || raw_key.endsWith(`.${one}`));
       return key === undefined ? [] : [[key, { value, raw_key, origin, file, line }]];
     }),
@@ -53,21 +53,21 @@ function ofSections({ conflicts }: EffectiveConfig): [string, Told][] {
 }
 
 /**
- * A named precision recipe overwrites the fields of the model, optimizer and DDP sections when training starts; what the running program
- * printed of its objects is the outcome already.
+ * A named precision recipe overwrites the fields of the model, optimizer and DDP sections when training starts; what
+ * the running program printed of its objects is the outcome already.
  */
-function applyRecipe(settings: Map<string, Told>): void {
+function applyRecipe(settings: Map<string, ExplicitValue>): void {
   const recipe = settings.get('mixed_precision');
   if (recipe?.value == null) return;
   for (const [key, value] of Object.entries(recipeInputs(recipe.value))) {
-    const told = settings.get(key);
-    if (told !== undefined && told.value !== null && told.origin === 'log dump') continue;
+    const explicit = settings.get(key);
+    if (explicit !== undefined && explicit.value !== null && explicit.origin === 'log dump') continue;
     const text = typeof value === 'boolean' ? (value ? 'True' : 'False') : String(value);
     settings.set(key, { ...recipe, value: text });
   }
 }
 
-/** Beside `model`, which others have too: the sections of Bridge's ConfigContainer. */
+/** Sections of Bridge's ConfigContainer, except `model`, which other frameworks have too. */
 const BRIDGE_SECTIONS = ['ddp', 'dist', 'train', 'comm_overlap', 'scheduler', 'rng', 'profiling'];
 
 function frameworkOf({ config, versions }: ReadConfig): Framework | null {
@@ -98,18 +98,19 @@ function versionOf(name: Framework | null, versions: ReadConfig['versions']): st
   }
 }
 
-/** What the framework's version says of its packages. */
+/** Package versions that follow from the framework's version. */
 function withFramework(
   versions: ReadConfig['versions'],
   name: Framework | null,
   version: string | null,
 ): RawFacts['versions'] {
   if (name === null || version === null) return versions;
-  const own: VersionName = name === 'megatron-bridge' ? 'megatron_bridge' : name === 'nemo' ? 'nemo' : 'megatron_core';
+  const packageName: VersionName =
+    name === 'megatron-bridge' ? 'megatron_bridge' : name === 'nemo' ? 'nemo' : 'megatron_core';
   const core = versions.megatron_core ?? impliedCore(name, version);
   return {
     ...versions,
     ...(core === undefined ? {} : { megatron_core: core }),
-    [own]: versions[own] ?? version,
+    [packageName]: versions[packageName] ?? version,
   };
 }

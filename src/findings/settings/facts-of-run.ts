@@ -4,7 +4,7 @@ import type { Store } from '../../store/store.js';
 import { effectiveConfig, readSettings } from '../run/config.js';
 import { readEnvironment } from '../run/env.js';
 import { readLogFacts } from '../run/log-facts.js';
-import type { RawFacts, Told } from './facts.js';
+import type { ExplicitValue, RawFacts } from './facts.js';
 import { factsOfConfig, type ReadConfig } from './facts-of-config.js';
 import { withSizes } from './sizes.js';
 
@@ -16,7 +16,7 @@ export async function factsOfRun(
   const config = effectiveConfig(await readSettings(store, runId));
   const { variables, captured_ranks: captured } = await readEnvironment(store, runId);
   const { facts } = await readLogFacts(store, runId);
-  const env = new Map<string, Told>();
+  const env = new Map<string, ExplicitValue>();
   for (const { key, value, origin, file, line } of variables) env.set(key, { value, raw_key: key, origin, file, line });
   // What the allocator itself recorded goes before what a script meant to set.
   for (const { key, value } of await store.all('log.snapshot_settings', { run_id: runId }))
@@ -28,7 +28,8 @@ export async function factsOfRun(
         file: env.get(key)?.file ?? '',
         line: env.get(key)?.line ?? 0,
       });
-  // A log that prints a variable says nothing of those that it does not print; a profiler records those of the process it started.
+  // A log that prints one variable does not imply that others are unset. A profiler records the whole environment of
+  // the process it starts.
   const launchers = new Set(
     (await store.all('store.sources', { run_id: runId }))
       .filter(({ format }) => format === 'config')

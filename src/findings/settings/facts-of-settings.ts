@@ -3,11 +3,11 @@ import type { EnvVariable, RunFacts, VersionName } from '../../model/results/log
 import type { FoundVariable, SettingsRead } from '../../model/settings-read.js';
 import { type EffectiveConfig, effectiveConfig } from '../run/config.js';
 import { deviceOf } from './devices.js';
-import type { Framework, RawFacts, Told } from './facts.js';
+import type { ExplicitValue, Framework, RawFacts } from './facts.js';
 import { factsOfConfig } from './facts-of-config.js';
 import { SIZE_SETTINGS, withSizes } from './sizes.js';
 
-/** What the user says, who knows better than the files. */
+/** Values given by the user; they override the files. */
 export interface Asked {
   readonly framework?: { readonly name: Framework; readonly version: string | null } | undefined;
   /** A name that {@link deviceOf} knows. */
@@ -15,16 +15,16 @@ export interface Asked {
   readonly versions?: Readonly<Partial<Record<VersionName, string>>> | undefined;
 }
 
-export async function factsOfSettings(told: SettingsRead, asked: Asked = {}): Promise<RawFacts> {
-  const config = effectiveConfig(told.settings);
-  const env = strongest(told.variables);
-  const printed = await printedFacts(told, config, env);
+export async function factsOfSettings(explicit: SettingsRead, asked: Asked = {}): Promise<RawFacts> {
+  const config = effectiveConfig(explicit.settings);
+  const env = strongest(explicit.variables);
+  const printed = await printedFacts(explicit, config, env);
   const facts = factsOfConfig({
     config,
     env,
-    envKnown: told.environment,
+    envKnown: explicit.environment,
     versions: { ...printed?.versions, ...askedVersions(asked) },
-    gpu: askedGpu(asked) ?? printed?.gpu ?? { name: null, total_bytes: told.deviceTotalBytes },
+    gpu: askedGpu(asked) ?? printed?.gpu ?? { name: null, total_bytes: explicit.deviceTotalBytes },
     framework: asked.framework,
   });
   return printed === undefined ? facts : { ...facts, settings: withSizes(facts.settings, printed) };
@@ -53,12 +53,13 @@ async function printedFacts(
   });
 }
 
-/** The version of a framework is that of its package too, and goes before what a log says of it. */
+/** The version of a framework is also that of its package, and overrides the version printed in a log. */
 export function askedVersions({ framework, versions }: Asked): Partial<Record<VersionName, string>> {
   if (framework?.version == null) return { ...versions };
   const { name, version } = framework;
-  const own: VersionName = name === 'megatron-bridge' ? 'megatron_bridge' : name === 'nemo' ? 'nemo' : 'megatron_core';
-  return { [own]: version, ...versions };
+  const packageName: VersionName =
+    name === 'megatron-bridge' ? 'megatron_bridge' : name === 'nemo' ? 'nemo' : 'megatron_core';
+  return { [packageName]: version, ...versions };
 }
 
 export function askedGpu({ gpu }: Asked): { readonly name: string; readonly total_bytes: number | null } | undefined {
@@ -66,15 +67,15 @@ export function askedGpu({ gpu }: Asked): { readonly name: string; readonly tota
 }
 
 /** Variables that a further environment sets, over those of a run. */
-export function withEnvironment(facts: RawFacts, told: SettingsRead): RawFacts {
-  const env = strongest(told.variables);
+export function withEnvironment(facts: RawFacts, explicit: SettingsRead): RawFacts {
+  const env = strongest(explicit.variables);
   // One that was captured whole is the one asked about.
-  if (told.environment === 'whole') return { ...facts, env, env_known: 'whole' };
-  const known = facts.env_known === 'none' ? told.environment : facts.env_known;
+  if (explicit.environment === 'whole') return { ...facts, env, env_known: 'whole' };
+  const known = facts.env_known === 'none' ? explicit.environment : facts.env_known;
   return { ...facts, env: new Map([...facts.env, ...env]), env_known: known };
 }
 
-type Strongest = Told & { readonly attempt: number };
+type Strongest = ExplicitValue & { readonly attempt: number };
 
 /** Of each variable the latest attempt, the strongest origin, the last place. */
 function strongest(variables: readonly FoundVariable[]): Map<string, Strongest> {

@@ -1,18 +1,18 @@
 /**
  * The input of rules and advice: the settings in force, the environment, versions and the device, each with its place.
- * A setting that is not set has the framework's default (`defaults.ts`); without a default it is unknown, and so is what
- * depends on it.
+ * A setting that is not set has the framework's default (`defaults.ts`); without a default it is unknown, and so is
+ * what depends on it.
  */
 import type { VersionName } from '../../model/results/log.js';
 
 export const FRAMEWORKS = ['megatron-lm', 'megatron-bridge', 'nemo'] as const;
 export type Framework = (typeof FRAMEWORKS)[number];
 
-/** Where a value was told. `line` is 1-based; 0 where it has none. */
-export interface Told {
+/** A value that a file, log or command line sets, with its place. `line` is 1-based; 0 where it has none. */
+export interface ExplicitValue {
   /** As configurations are written out by Python: `True`, `8`, `["core_attn"]`; null: None, or explicitly unset. */
   readonly value: string | null;
-  /** As spelt where it was found. */
+  /** As spelt in the source. */
   readonly raw_key: string;
   readonly origin: string;
   readonly file: string;
@@ -22,7 +22,7 @@ export interface Told {
 export interface Device {
   /** As printed, or as asked for: `h100-80gb`. */
   readonly name: string | null;
-  /** CUDA compute capability, e.g. 9; null where the name tells none. */
+  /** CUDA compute capability, e.g. 9; null if the name does not determine it. */
   readonly capability: number | null;
   readonly total_bytes: number | null;
 }
@@ -30,8 +30,8 @@ export interface Device {
 /** What was read, before anything is concluded from it. */
 export interface RawFacts {
   /** By canonical key (`src/knowledge/config-keys.ts`). */
-  readonly settings: ReadonlyMap<string, Told>;
-  readonly env: ReadonlyMap<string, Told>;
+  readonly settings: ReadonlyMap<string, ExplicitValue>;
+  readonly env: ReadonlyMap<string, ExplicitValue>;
   /**
    * `whole`: a process's environment was captured, so what is missing was not set. `partial`: a script or configuration
    * sets some, so what is missing is assumed not to be set. `none`: no more is known than the variables given.
@@ -50,7 +50,7 @@ export interface Looked {
   /** `default`: not set, the framework's default. `assumed`: a variable that nothing sets. `unknown`: none of these. */
   readonly by: 'told' | 'default' | 'assumed' | 'unknown';
   readonly value: string | null;
-  readonly told: Told | null;
+  readonly explicit: ExplicitValue | null;
   /** Of a default: where it is defined upstream. */
   readonly source: string | null;
 }

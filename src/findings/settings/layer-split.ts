@@ -23,19 +23,19 @@ const KEYS = [
   'pipeline_model_parallel_layout',
 ] as const;
 
-/** False where a layout says itself which layer goes where, and where there is one stage only. */
+/** False with an explicit pipeline layout, and with a single stage. */
 export function split(text: string, broken: (split: Split) => boolean): Condition {
   return where(text, (view: FactsView) => {
     const [layers, pp, vpp, first, last, embedding, loss, layout] = KEYS.map((key) => view.setting(key));
     const stages = asNumber(pp!.value) ?? 1;
     if (pp!.by !== 'unknown' && stages <= 1) return [false, pp!];
     if (layout!.value !== null) return [false, layout!];
-    const found = [layers!, pp!, vpp!, first!, last!, embedding!, loss!, layout!];
-    const unknown = found.filter(({ by }) => by === 'unknown');
-    if (unknown.length > 0) return [null, ...unknown, ...found.filter(({ by }) => by === 'told')];
+    const facts = [layers!, pp!, vpp!, first!, last!, embedding!, loss!, layout!];
+    const unknown = facts.filter(({ by }) => by === 'unknown');
+    if (unknown.length > 0) return [null, ...unknown, ...facts.filter(({ by }) => by === 'told')];
     const count = asNumber(layers!.value);
     if (count === null) return [false, layers!];
-    // An embedding or a head that is accounted for stands for one layer.
+    // An embedding or a head that is accounted for counts as one layer.
     const more = [embedding!, loss!].filter(({ value }) => /^true$/i.test(value ?? '')).length;
     const value = broken({
       layers: count + more,
@@ -44,7 +44,7 @@ export function split(text: string, broken: (split: Split) => boolean): Conditio
       first: asNumber(first!.value),
       last: asNumber(last!.value),
     });
-    return [value, ...found.filter(({ key, by }) => by === 'told' || key === 'num_layers')];
+    return [value, ...facts.filter(({ key, by }) => by === 'told' || key === 'num_layers')];
   });
 }
 
@@ -59,8 +59,8 @@ function middle({ layers, pp, first, last }: Split): { readonly layers: number; 
 export function leavesRest(whole: Split): boolean {
   const { first, last } = whole;
   if ((first !== null && first <= 0) || (last !== null && last <= 0)) return true;
-  const rest = middle(whole);
-  return rest.stages <= 0 ? rest.layers !== 0 : rest.layers % rest.stages !== 0;
+  const middlePart = middle(whole);
+  return middlePart.stages <= 0 ? middlePart.layers !== 0 : middlePart.layers % middlePart.stages !== 0;
 }
 
 export function chunksUneven(whole: Split): boolean {

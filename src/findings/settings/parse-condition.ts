@@ -40,7 +40,7 @@ interface Token {
 }
 
 const TOKEN = /\s*(?:'([^']*)'|(-?[\w.]+(?:[:-][\w.]+)*)|(!=|<=|>=|[(){},|?:<>≤≥=≠·*/%+−-]))/y;
-const SAME: Readonly<Record<string, string>> = { '!=': '≠', '<=': '≤', '>=': '≥', '*': '·', '-': '−' };
+const SYNONYMS: Readonly<Record<string, string>> = { '!=': '≠', '<=': '≤', '>=': '≥', '*': '·', '-': '−' };
 const ENV = /^[A-Z][A-Z0-9_]+$/;
 
 type Row = ReadonlyMap<string, number>;
@@ -100,7 +100,7 @@ class Parser {
       const column = start + whole.length - whole.trimStart().length + 1;
       if (quoted !== undefined) tokens.push({ kind: 'quoted', text: quoted, column });
       else if (word !== undefined) tokens.push({ kind: 'word', text: word, column });
-      else tokens.push({ kind: 'sign', text: SAME[sign!] ?? sign!, column });
+      else tokens.push({ kind: 'sign', text: SYNONYMS[sign!] ?? sign!, column });
     }
     return [...tokens, { kind: 'end', text: '', column: this.text.length + 1 }];
   }
@@ -229,7 +229,7 @@ class Parser {
 
   private setting(key: string): Condition {
     if (this.takes('off')) return c.off(key);
-    if (this.takes('set')) return c.given(key);
+    if (this.takes('set')) return c.isSet(key);
     if (this.takes('not', 'set')) return c.missing(key);
     if (this.takes('empty')) return c.emptyList(key);
     if (this.takes('=')) return c.is(key, ...this.list('|', 'a value'));

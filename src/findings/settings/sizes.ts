@@ -1,4 +1,4 @@
-/** Sizes of the job that no setting tells and that follow from others, or that something else tells: a launcher's variables, a banner. */
+/** Sizes of the job that no setting gives: derived from other sizes, a launcher's variables, or a banner in the log. */
 import type { RunFacts } from '../../model/results/log.js';
 import type { RawFacts } from './facts.js';
 
@@ -16,7 +16,7 @@ type Sized = Pick<RunFacts, 'world_size' | 'parallel' | 'origins'>;
 /** Settings of which a size may follow that is not among them. */
 export const SIZE_SETTINGS: readonly string[] = ['world_size', 'nnodes', 'data_parallel_size'];
 
-/** The settings with those sizes; they have no place. */
+/** The settings with those sizes; their place is unknown. */
 export function withSizes(settings: RawFacts['settings'], facts: Sized): RawFacts['settings'] {
   const result = new Map(settings);
   for (const [key, of, name] of SIZES) {

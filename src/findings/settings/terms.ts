@@ -29,17 +29,17 @@ function termOf(name: string): Term | undefined {
 const unlessUnknown = ({ by }: Looked, value: () => Tri): Tri => (by === 'unknown' ? null : value());
 
 /** A condition on one setting that is known. */
-const onSetting = (key: string, text: string, test: (found: Looked) => Tri): Condition =>
+const onSetting = (key: string, text: string, test: (fact: Looked) => Tri): Condition =>
   where(text, (view) => {
-    const found = view.setting(key);
-    return [unlessUnknown(found, () => test(found)), found];
+    const fact = view.setting(key);
+    return [unlessUnknown(fact, () => test(fact)), fact];
   });
 
 /** A condition on the text of a variable; it does not hold where the variable is not set. */
 const onVariable = (name: string, text: string, test: (value: string) => boolean): Condition =>
   where(text, (view) => {
-    const found = view.env(name);
-    return [unlessUnknown(found, () => found.value !== null && test(found.value)), found];
+    const fact = view.env(name);
+    return [unlessUnknown(fact, () => fact.value !== null && test(fact.value)), fact];
   });
 
 const CUDA_CONF = 'PYTORCH_CUDA_ALLOC_CONF';
@@ -81,29 +81,29 @@ function everyLayer(freq: string | null): Tri {
 
 /** The value as written, which a log's dump no longer shows: there the older spellings are already replaced. */
 function written(view: FactsView, key: string): string | null {
-  const told = view.facts.settings.get(key);
-  return told === undefined || told.origin === 'log dump' ? null : told.value;
+  const explicit = view.facts.settings.get(key);
+  return explicit === undefined || explicit.origin === 'log dump' ? null : explicit.value;
 }
 
 export const CODE_TERMS: Readonly<Record<string, Term>> = {
   /** Set explicitly: no default, and not derived from another setting. */
-  told: (key) => where(`${key} told`, (view) => [view.facts.settings.has(key!), view.setting(key!)]),
+  explicit: (key) => where(`${key} told`, (view) => [view.facts.settings.has(key!), view.setting(key!)]),
 
   /** Set explicitly to `on` or `off`, whatever the framework makes of it when it starts. */
   asked: (key, wanted) =>
     where(`${key} told as ${wanted}`, (view) => {
-      const told = view.facts.settings.get(key!);
-      if (told === undefined) return [false];
-      const found: Looked = { key: key!, kind: 'setting', by: 'told', value: told.value, told, source: null };
-      return [isOn(told.value) === (wanted === 'on'), found];
+      const explicit = view.facts.settings.get(key!);
+      if (explicit === undefined) return [false];
+      const fact: Looked = { key: key!, kind: 'setting', by: 'told', value: explicit.value, explicit, source: null };
+      return [isOn(explicit.value) === (wanted === 'on'), fact];
     }),
 
   /** Set to None. Unknown where it is not set: recipes and wrappers fill such fields in. */
   told_none: (key) =>
     where(`${key} = None`, (view) => {
-      const found = view.setting(key!);
-      if (found.by !== 'told') return [null, { ...found, by: 'unknown' }];
-      return [found.value === null || /^none$/i.test(found.value), found];
+      const fact = view.setting(key!);
+      if (fact.by !== 'told') return [null, { ...fact, by: 'unknown' }];
+      return [fact.value === null || /^none$/i.test(fact.value), fact];
     }),
 
   /** The setting's text contains this, e.g. the class of a section. */
@@ -113,8 +113,8 @@ export const CODE_TERMS: Readonly<Record<string, Term>> = {
   differs: (key) =>
     where(`model.${key} ≠ optimizer.${key}`, (view) => {
       const [model, optimizer] = [view.setting(`model.${key}`), view.setting(`optimizer.${key}`)];
-      const told = model.by === 'told' && optimizer.by === 'told';
-      return [told && isOn(model.value) !== isOn(optimizer.value), model, optimizer];
+      const explicit = model.by === 'told' && optimizer.by === 'told';
+      return [explicit && isOn(model.value) !== isOn(optimizer.value), model, optimizer];
     }),
 
   every_layer_has_experts: () =>
@@ -122,8 +122,8 @@ export const CODE_TERMS: Readonly<Record<string, Term>> = {
 
   several_graph_modules: () =>
     where('cuda_graph_modules has others beside full', (view) => {
-      const found = view.setting('cuda_graph_modules');
-      return [(asList(found.value) ?? []).length > 1, found];
+      const fact = view.setting('cuda_graph_modules');
+      return [(asList(fact.value) ?? []).length > 1, fact];
     }),
 
   old_and_new_graph_flags: () =>
@@ -142,20 +142,23 @@ export const CODE_TERMS: Readonly<Record<string, Term>> = {
         ['external_cuda_graph', /^true$/i],
         ['cuda_graph_modules', /full_iteration/],
       ] as const;
-      const found = older.filter(([key, pattern]) => pattern.test(written(view, key) ?? ''));
-      return [found.length > 0, ...found.map(([key]) => view.setting(key))];
+      const fact = older.filter(([key, pattern]) => pattern.test(written(view, key) ?? ''));
+      return [fact.length > 0, ...fact.map(([key]) => view.setting(key))];
     }),
 
   recompute_modules_asked: () =>
     where('recompute_modules asked for', (view) => {
-      const found = view.setting('recompute_modules');
-      return [found.told?.origin !== 'log dump' && found.told !== null && !['[]', null].includes(found.value), found];
+      const fact = view.setting('recompute_modules');
+      return [
+        fact.explicit?.origin !== 'log dump' && fact.explicit !== null && !['[]', null].includes(fact.value),
+        fact,
+      ];
     }),
 
   granularity_misspelt: () =>
     where('recompute_granularity spelt granuality', (view) => {
-      const found = view.setting('recompute_granularity');
-      return [found.told !== null && /granuality/i.test(found.told.raw_key), found];
+      const fact = view.setting('recompute_granularity');
+      return [fact.explicit !== null && /granuality/i.test(fact.explicit.raw_key), fact];
     }),
 
   layers_left_over: () => split('layers left over after division among pipeline stages', leavesRest),
@@ -184,7 +187,7 @@ export const CODE_TERMS: Readonly<Record<string, Term>> = {
   /** DP · CP · (encoder TP · encoder PP + TP · PP), where an encoder TP of 0 is the decoder's. */
   encoders_leave_ranks: () =>
     where('world_size % (CP · (encoder TP · encoder PP + TP · PP)) ≠ 0', (view) => {
-      const found = [
+      const fact = [
         'world_size',
         'context_parallel_size',
         'encoder_tensor_model_parallel_size',
@@ -192,20 +195,20 @@ export const CODE_TERMS: Readonly<Record<string, Term>> = {
         'tensor_model_parallel_size',
         'pipeline_model_parallel_size',
       ].map((key) => view.setting(key));
-      if (found.some(({ by }) => by === 'unknown')) return [null, ...found];
-      const [world, cp, encoderTp, encoderPp, tp, pp] = found.map(({ value }) => asNumber(value) ?? 0);
-      return [world! > 0 && world! % (cp! * ((encoderTp! || tp!) * encoderPp! + tp! * pp!)) !== 0, ...found];
+      if (fact.some(({ by }) => by === 'unknown')) return [null, ...fact];
+      const [world, cp, encoderTp, encoderPp, tp, pp] = fact.map(({ value }) => asNumber(value) ?? 0);
+      return [world! > 0 && world! % (cp! * ((encoderTp! || tp!) * encoderPp! + tp! * pp!)) !== 0, ...fact];
     }),
 
   /** More GPUs than NVLink joins: 8 fit into every node, and more than 72 into no rack. */
   beyond_nvlink: (key) =>
     where(`${key} > GPUs of an NVLink domain`, (view) => {
-      const found = view.setting(key!);
-      if (found.by === 'unknown') return [null, found];
-      const size = asNumber(found.value) ?? 1;
-      if (size <= 8 || size > 72) return [size > 72, found];
+      const fact = view.setting(key!);
+      if (fact.by === 'unknown') return [null, fact];
+      const size = asNumber(fact.value) ?? 1;
+      if (size <= 8 || size > 72) return [size > 72, fact];
       const domain = nvlinkDomain(view);
-      return [domain === null ? null : size > domain, found, view.device()];
+      return [domain === null ? null : size > domain, fact, view.device()];
     }),
 
   nvl72: () =>
@@ -219,16 +222,16 @@ export const CODE_TERMS: Readonly<Record<string, Term>> = {
     where('expandable_segments on', (view) => {
       const variables = ALLOCATOR_VARIABLES.map((name) => view.env(name));
       const index = variables.findIndex(({ by, value }) => by === 'unknown' || value !== null);
-      const found = variables[index];
-      if (found?.by === 'unknown') return [null, variables[0]!];
-      return found === undefined ? [false, variables[0]!] : [expands(found.value!), found];
+      const fact = variables[index];
+      if (fact?.by === 'unknown') return [null, variables[0]!];
+      return fact === undefined ? [false, variables[0]!] : [expands(fact.value!), fact];
     }),
 
   /** The older name of the variable, the only one that Megatron-Core's guards read, is not set. */
   only_by_alias: () =>
     where(`${CUDA_CONF} without expandable_segments:True`, (view) => {
-      const found = view.env(CUDA_CONF);
-      return [unlessUnknown(found, () => found.value === null), found, view.env(ALIAS_CONF)];
+      const fact = view.env(CUDA_CONF);
+      return [unlessUnknown(fact, () => fact.value === null), fact, view.env(ALIAS_CONF)];
     }),
 
   literally_expandable: () => onVariable(CUDA_CONF, `${CUDA_CONF} has the entry expandable_segments:True`, hasEntry),
@@ -244,8 +247,8 @@ export const CODE_TERMS: Readonly<Record<string, Term>> = {
   /** One of these variables is not set. */
   one_unset: (...names) =>
     where(`one of ${names.join(', ')} not set`, (view) => {
-      const found = names.map((name) => view.env(name));
-      const isUnknown = found.some(({ by }) => by === 'unknown');
-      return [isUnknown ? null : found.some(({ value }) => value === null), ...found];
+      const fact = names.map((name) => view.env(name));
+      const isUnknown = fact.some(({ by }) => by === 'unknown');
+      return [isUnknown ? null : fact.some(({ value }) => value === null), ...fact];
     }),
 };

@@ -1,12 +1,12 @@
-/** A configuration as rules look at it: every answer says whether it was told, is a default, or is unknown. */
+/** A configuration as rules read it: each value is explicit, a default, or unknown. */
 import type { VersionName } from '../../model/results/log.js';
 import { defaultOf } from './defaults.js';
 import { derived } from './derived.js';
-import type { FactsView, Looked, RawFacts, Told } from './facts.js';
+import type { ExplicitValue, FactsView, Looked, RawFacts } from './facts.js';
 
 export class View implements FactsView {
   readonly facts: RawFacts;
-  private readonly settings: ReadonlyMap<string, Told>;
+  private readonly settings: ReadonlyMap<string, ExplicitValue>;
   private readonly known = new Map<string, Looked>();
 
   constructor(facts: RawFacts) {
@@ -17,30 +17,31 @@ export class View implements FactsView {
   setting(key: string): Looked {
     const known = this.known.get(key);
     if (known !== undefined) return known;
-    const found = this.find(key);
-    this.known.set(key, found);
-    return found;
+    const looked = this.find(key);
+    this.known.set(key, looked);
+    return looked;
   }
 
   private find(key: string): Looked {
-    const told = this.settings.get(key);
-    if (told !== undefined) return { key, kind: 'setting', by: 'told', value: told.value, told, source: null };
+    const explicit = this.settings.get(key);
+    if (explicit !== undefined)
+      return { key, kind: 'setting', by: 'told', value: explicit.value, explicit, source: null };
     const standard = defaultOf(key, this);
     return standard === undefined
-      ? { key, kind: 'setting', by: 'unknown', value: null, told: null, source: null }
-      : { key, kind: 'setting', by: 'default', value: standard.value, told: null, source: standard.source };
+      ? { key, kind: 'setting', by: 'unknown', value: null, explicit: null, source: null }
+      : { key, kind: 'setting', by: 'default', value: standard.value, explicit: null, source: standard.source };
   }
 
   env(key: string): Looked {
-    const told = this.facts.env.get(key);
-    if (told !== undefined) return { key, kind: 'env', by: 'told', value: told.value, told, source: null };
+    const explicit = this.facts.env.get(key);
+    if (explicit !== undefined) return { key, kind: 'env', by: 'told', value: explicit.value, explicit, source: null };
     const by = this.facts.env_known === 'none' ? 'unknown' : this.facts.env_known === 'whole' ? 'told' : 'assumed';
-    return { key, kind: 'env', by, value: null, told: null, source: null };
+    return { key, kind: 'env', by, value: null, explicit: null, source: null };
   }
 
   version(key: VersionName): Looked {
     const value = this.facts.versions[key] ?? null;
-    return { key, kind: 'version', by: value === null ? 'unknown' : 'told', value, told: null, source: null };
+    return { key, kind: 'version', by: value === null ? 'unknown' : 'told', value, explicit: null, source: null };
   }
 
   device(): Looked {
@@ -50,7 +51,7 @@ export class View implements FactsView {
       kind: 'device',
       by: name === null && capability === null ? 'unknown' : 'told',
       value: name ?? (capability === null ? null : `sm_${Math.round(capability * 10)}`),
-      told: null,
+      explicit: null,
       source: null,
     };
   }
@@ -58,6 +59,6 @@ export class View implements FactsView {
   framework(): Looked {
     const { name } = this.facts.framework;
     const by = name === null ? 'unknown' : 'told';
-    return { key: 'framework', kind: 'framework', by, value: name, told: null, source: null };
+    return { key: 'framework', kind: 'framework', by, value: name, explicit: null, source: null };
   }
 }

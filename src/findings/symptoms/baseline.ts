@@ -5,7 +5,7 @@ import { formatBytes } from '../../model/units.js';
 import { changedConfig } from '../measure/changed-values.js';
 import { compareContract } from '../measure/contract.js';
 import { memoryRank } from '../run/memory-keys.js';
-import type { RawFacts, Told } from '../settings/facts.js';
+import type { ExplicitValue, RawFacts } from '../settings/facts.js';
 import { View } from '../settings/view.js';
 import type { Baseline, SymptomEvidence } from './evidence.js';
 import { percent } from './words.js';
@@ -18,14 +18,14 @@ export function baselineOf(measured: Measurement): Baseline {
 
 /** Its settings as rules look at them; a precision recipe counts as what it sets. */
 function factsOf({ run, config, env, versions, gpu }: Measurement): RawFacts {
-  const told = (value: string | null, raw_key: string): Told => ({
+  const told = (value: string | null, raw_key: string): ExplicitValue => ({
     value,
     raw_key,
     origin: ORIGIN,
     file: run,
     line: 0,
   });
-  const settings = new Map<string, Told>();
+  const settings = new Map<string, ExplicitValue>();
   for (const [key, value] of Object.entries(config)) settings.set(key, told(value === 'null' ? null : value, key));
   for (const [key, value] of Object.entries(recipeInputs(config['mixed_precision'])))
     settings.set(key, told(String(value), 'mixed_precision'));

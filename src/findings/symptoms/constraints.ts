@@ -7,9 +7,9 @@ import {
   type Condition,
   envHas,
   envNot,
-  given,
   is,
   isNot,
+  isSet,
   not,
   numbers,
   on,
@@ -71,7 +71,7 @@ const OWN_LAYOUT = where('a layout of stages of its own', (view) => {
 /** The two numbers of the message. */
 const CHUNK_NUMBERS = /rank:\s*(\d+)\s*must be divisible by virtual\s*pipeline\s*parallel degree\s*(\d+)/i;
 
-const GRAPHS = all(given('cuda_graph_impl'), isNot('cuda_graph_impl', 'none'));
+const GRAPHS = all(isSet('cuda_graph_impl'), isNot('cuda_graph_impl', 'none'));
 const OFFLOAD = on('cpu_offloading');
 /** Megatron-Core looks for this very text in this very variable. */
 const EXPANDABLE = envHas('PYTORCH_CUDA_ALLOC_CONF', 'expandable_segments:True');
@@ -97,7 +97,7 @@ export const S11: Symptom = symptom('S11', SAYS_PP);
 
 export const S12: Symptom = symptom(
   'S12',
-  refusal(['offload-recompute'], all(OFFLOAD, given('recompute_granularity'))),
+  refusal(['offload-recompute'], all(OFFLOAD, isSet('recompute_granularity'))),
 );
 
 export const S13: Symptom = symptom(

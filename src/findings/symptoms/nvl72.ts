@@ -62,8 +62,8 @@ export function straddles(
 
 export const S28: Symptom = symptom('S28', (evidence) => {
   const { layout, world_size: world, view, facts } = evidence;
-  const told = view.env('NVLINK_DOMAIN_SIZE');
-  const domain = asNumber(told.value) ?? (NVL72.test(facts.device.name ?? '') ? DOMAIN : null);
+  const explicit = view.env('NVLINK_DOMAIN_SIZE');
+  const domain = asNumber(explicit.value) ?? (NVL72.test(facts.device.name ?? '') ? DOMAIN : null);
   if (domain !== DOMAIN || world === null || world <= domain || layout === null || !isMixed(evidence)) return null;
   const most = mostExposed(evidence);
   const crossing = straddles(world, domain, (rank) => layout.position(rank));
@@ -85,7 +85,7 @@ export const S28: Symptom = symptom('S28', (evidence) => {
   const members = `${formatCount(crossing.length)} groups cross a border, e.g. the ${first.axis.toUpperCase()} group of ranks ${low} to ${high} (border at rank ${(Math.floor(low / domain) + 1) * domain})`;
   const seen = {
     seen: `${figures === '' ? '' : `${figures}; `}${members}`,
-    source: most?.path ?? told.told?.file ?? '',
+    source: most?.path ?? explicit.explicit?.file ?? '',
   };
   if (isSlow) return { ...seen, confirmation: 'confirmed', because: `${order}: ${members}` };
   return most !== null && most.share < HIDDEN

@@ -13,12 +13,12 @@ export const place = ({ file, line }: { readonly file: string; readonly line: nu
   line > 0 ? `${file} line ${formatCount(line)}` : file;
 
 /** `recompute_modules ["mlp"] (run_config.yaml line 12)`; a value that nobody told says so. */
-export function factText({ key, kind, by, value, told }: Looked): string {
+export function factText({ key, kind, by, value, explicit }: Looked): string {
   if (by === 'unknown') return `${key} unknown`;
   const shown = kind === 'env' ? (value === null ? `${key} not set` : `${key}=${value}`) : `${key} ${value ?? 'None'}`;
   if (by === 'default') return `${shown} (the default)`;
   if (by === 'assumed') return `${shown} (as far as the files tell)`;
-  return told === null || told.file === '' ? shown : `${shown} (${place(told)})`;
+  return explicit === null || explicit.file === '' ? shown : `${shown} (${place(explicit)})`;
 }
 
 /** Each fact once. */
@@ -29,8 +29,8 @@ export function factsText(looked: readonly Looked[]): string {
 
 /** The place of the first fact that has one. */
 export function placeOfFacts(looked: readonly Looked[]): string {
-  const told = looked.find((fact) => fact.told !== null && fact.told.file !== '')?.told;
-  return told == null ? '' : place(told);
+  const explicit = looked.find((fact) => fact.explicit !== null && fact.explicit.file !== '')?.explicit;
+  return explicit == null ? '' : place(explicit);
 }
 
 export const list = (values: readonly string[]): string =>

@@ -6,7 +6,7 @@ import { createRandom, type Random } from '../../../samples/generate/simulate/ra
 import { findInput } from '../../../src/estimate/input-keys.js';
 import { readInputs } from '../../../src/estimate/read-inputs.js';
 import type { Situation } from '../../../src/findings/advice/situation.js';
-import type { RawFacts, Told } from '../../../src/findings/settings/facts.js';
+import type { ExplicitValue, RawFacts } from '../../../src/findings/settings/facts.js';
 import type { CauseTestResult, Verdict } from '../../../src/model/results/common.js';
 import type { Cause, Component } from '../../../src/model/vocabulary.js';
 import { type About, violations } from './oracle.js';
@@ -399,7 +399,7 @@ export function textOf(value: Value): string | null {
   return typeof value === 'object' ? JSON.stringify(value) : String(value);
 }
 
-const told = (key: string, text: string | null): Told => ({
+const told = (key: string, text: string | null): ExplicitValue => ({
   value: text,
   raw_key: key,
   origin: 'config file',

@@ -12,11 +12,11 @@ import {
   envHas,
   envNot,
   framework,
-  given,
   has,
   hasOther,
   is,
   isNot,
+  isSet,
   missing,
   not,
   notKnown,
@@ -46,7 +46,7 @@ const fact = (key: string, value: Tri): Looked => ({
   kind: 'setting',
   by: value === null ? 'unknown' : 'told',
   value: value === null ? null : String(value),
-  told: null,
+  explicit: null,
   source: null,
 });
 const fixed = (name: string, value: Tri): Condition => where(name, () => [value, fact(name, value)]);
@@ -116,7 +116,7 @@ describe('a setting', () => {
   });
 
   it('that nobody told is unknown, and its default where it has one', () => {
-    for (const condition of [on('x'), off('x'), given('x'), missing('x'), is('x', 1), isNot('x', 1), above('x', 1)])
+    for (const condition of [on('x'), off('x'), isSet('x'), missing('x'), is('x', 1), isNot('x', 1), above('x', 1)])
       expect(answer(condition, { config: { bf16: true } })).toBeNull();
     expect(answer(above('pipeline_model_parallel_size', 1), { config: { bf16: true } })).toBe(false);
     // Nothing was read: what is missing says nothing.
@@ -139,8 +139,8 @@ describe('a setting', () => {
   });
 
   it('is given unless it is None', () => {
-    expect(ofX(given('x'), 0)).toBe(true);
-    expect(ofX(given('x'), null)).toBe(false);
+    expect(ofX(isSet('x'), 0)).toBe(true);
+    expect(ofX(isSet('x'), null)).toBe(false);
     expect(ofX(missing('x'), null)).toBe(true);
   });
 });
@@ -290,7 +290,7 @@ describe('the notation', () => {
     ['a off or not b', any(off('a'), not(on('b')))],
     ['a and b or c > 1', any(all(on('a'), on('b')), above('c', 1))],
     ['a and (b or c < -1)', all(on('a'), any(on('b'), below('c', -1)))],
-    ['a set and b not set', all(given('a'), missing('b'))],
+    ['a set and b not set', all(isSet('a'), missing('b'))],
     ["a = x|null|'two words'", is('a', 'x', null, 'two words')],
     ['a != 1|torch.float32', isNot('a', 1, 'torch.float32')],
     ['a has b|c and a has other than b and a empty', all(has('a', 'b', 'c'), hasOther('a', ['b']), emptyList('a'))],

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { defaults } from '../../../src/findings/settings/defaults.js';
-import type { Framework, RawFacts, Told } from '../../../src/findings/settings/facts.js';
+import type { ExplicitValue, Framework, RawFacts } from '../../../src/findings/settings/facts.js';
 import { factsOfConfig } from '../../../src/findings/settings/facts-of-config.js';
 import { coreOfFramework, impliedCore } from '../../../src/findings/settings/framework-versions.js';
 import { compareVersions } from '../../../src/findings/settings/versions.js';
@@ -15,7 +15,7 @@ interface Given {
 }
 
 function rawFacts(config: Readonly<Record<string, string | null>>, given: Given = {}): RawFacts {
-  const settings = new Map<string, Told>();
+  const settings = new Map<string, ExplicitValue>();
   for (const [key, value] of Object.entries(config))
     settings.set(key, {
       value,

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { derived } from '../../../src/findings/settings/derived.js';
-import type { Framework, RawFacts, Told } from '../../../src/findings/settings/facts.js';
+import type { ExplicitValue, Framework, RawFacts } from '../../../src/findings/settings/facts.js';
 
 /** Facts built by hand: settings as `key: value`, all told on the lines of one file. */
 interface Given {
@@ -12,7 +12,7 @@ interface Given {
 }
 
 function rawFacts(config: Readonly<Record<string, string | null>>, given: Given = {}): RawFacts {
-  const settings = new Map<string, Told>();
+  const settings = new Map<string, ExplicitValue>();
   for (const [key, value] of Object.entries(config))
     settings.set(key, {
       value,
