@@ -1,6 +1,7 @@
 /**
- * The out-of-memory message torch prints, from the allocator's own numbers, in the wording of every release. Upstream: `malloc` and
- * `format_size` in `CUDACachingAllocator.cpp`; the wordings are those of the tagged releases, from 2.2 on inferred from pull requests.
+ * The out-of-memory message torch prints, from the allocator's own numbers, in the wording of every release. Upstream:
+ * `malloc` and `format_size` in `CUDACachingAllocator.cpp`; the wordings are those of the tagged releases, from 2.2 on
+ * inferred from pull requests.
  */
 import { GIB, KIB, MIB } from '../model/units.js';
 
@@ -50,8 +51,8 @@ const NEW_LINK =
   '(https://docs.pytorch.org/docs/stable/notes/cuda.html#optimizing-memory-usage-with-pytorch-cuda-alloc-conf)';
 
 /**
- * `format_size`: two decimals, base 1024, never beyond GiB. Unlike {@link formatBytes} the bounds are inclusive (exactly 1 MiB is
- * `1024.00 KiB`) and up to 1024 bytes are printed as an integer.
+ * `format_size`: two decimals, base 1024, never beyond GiB. Unlike {@link formatBytes} the bounds are inclusive
+ * (exactly 1 MiB is `1024.00 KiB`) and up to 1024 bytes are printed as an integer.
  */
 export function formatOomSize(bytes: number): string {
   if (bytes <= KIB) return `${bytes} bytes`;
@@ -60,7 +61,10 @@ export function formatOomSize(bytes: number): string {
   return `${hundredths(bytes, GIB)} GiB`;
 }
 
-/** Two decimals as C++ streams print them: exact ties, which multiples of 512 often are, go to the even digit; `toFixed` rounds them up. */
+/**
+ * Two decimals as C++ streams print them: exact ties, which multiples of 512 often are, go to the even digit; `toFixed`
+ * rounds them up.
+ */
 function hundredths(bytes: number, unit: number): string {
   const halves = (bytes * 200) / unit;
   const isTie = Number.isInteger(halves) && halves % 2 === 1;

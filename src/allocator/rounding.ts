@@ -1,4 +1,7 @@
-/** From requested bytes to block and segment bytes. Upstream: `round_size` and `get_allocation_size` in `CUDACachingAllocator.cpp`. */
+/**
+ * From requested bytes to block and segment bytes. Upstream: `round_size` and `get_allocation_size` in
+ * `CUDACachingAllocator.cpp`.
+ */
 import { MIB } from '../model/units.js';
 import {
   type AllocatorSettings,

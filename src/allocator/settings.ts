@@ -1,6 +1,6 @@
 /**
- * Settings of PyTorch's CUDA caching allocator, and the sizes it works with. Upstream: torch `c10/cuda/CUDACachingAllocator.cpp`
- * (constants) and `c10/cuda/CUDAAllocatorConfig.cpp` (settings).
+ * Settings of PyTorch's CUDA caching allocator, and the sizes it works with. Upstream: torch
+ * `c10/cuda/CUDACachingAllocator.cpp` (constants) and `c10/cuda/CUDAAllocatorConfig.cpp` (settings).
  */
 import { MbfError } from '../model/errors.js';
 import { MIB } from '../model/units.js';
@@ -14,7 +14,10 @@ export const SMALL_SEGMENT_BYTES = 2 * MIB;
 /** From here on a cudaMalloc segment has the exact size, rounded up to {@link LARGE_ROUND_BYTES}. */
 export const MIN_LARGE_ALLOC_BYTES = 10 * MIB;
 export const LARGE_ROUND_BYTES = 2 * MIB;
-/** Segment for requests between the two bounds above, and page unit of large expandable segments; configurable from torch 2.11. */
+/**
+ * Segment for requests between the two bounds above, and page unit of large expandable segments; configurable from
+ * torch 2.11.
+ */
 export const DEFAULT_LARGE_SEGMENT_BYTES = 20 * MIB;
 /** A remainder in a cudaMalloc segment of the large pool is cut off only when it exceeds this. */
 export const LARGE_REMAINDER_BYTES = MIB;
@@ -54,7 +57,9 @@ export interface AllocConf {
   readonly settings: AllocatorSettings;
   /** `per_process_memory_fraction` (torch 2.10); null if not given. */
   readonly memoryFraction: number | null;
-  /** One sentence per part that torch refuses or this project does not know; such parts have no effect on `settings`. */
+  /**
+   * One sentence per part that torch refuses or this project does not know; such parts have no effect on `settings`.
+   */
   readonly problems: readonly string[];
 }
 
@@ -71,8 +76,9 @@ const WITHOUT_EFFECT: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * Reads `PYTORCH_CUDA_ALLOC_CONF` (`PYTORCH_ALLOC_CONF`). Upstream: `CUDAAllocatorConfig::parseArgs`; as there, each parse starts from
- * the defaults, and values are case-sensitive. What-if questions start from what was recorded instead: `from`.
+ * Reads `PYTORCH_CUDA_ALLOC_CONF` (`PYTORCH_ALLOC_CONF`). Upstream: `CUDAAllocatorConfig::parseArgs`; as there, each
+ * parse starts from the defaults, and values are case-sensitive. What-if questions start from what was recorded
+ * instead: `from`.
  */
 export function readAllocConf(text: string, from: AllocatorSettings = DEFAULT_SETTINGS): AllocConf {
   const problems: string[] = [];
@@ -117,14 +123,18 @@ export function readAllocConf(text: string, from: AllocatorSettings = DEFAULT_SE
   if (from === DEFAULT_SETTINGS || nonSplitBytes !== null)
     settings.maxNonSplitRoundingBytes = nonSplitBytes ?? settings.largeSegmentBytes;
   if (settings.maxSplitBytes < settings.largeSegmentBytes) {
-    // A segment shared by several blocks could then count as oversize, which is freed without looking at its neighbours.
+    // A segment shared by several blocks could then count as oversize, which is freed without looking at its
+    // neighbours.
     problems.push(`max_split_size_mb:${settings.maxSplitBytes / MIB} is below large_segment_size_mb`);
     settings.maxSplitBytes = settings.largeSegmentBytes;
   }
   return { settings, memoryFraction, problems };
 }
 
-/** Settings as they are written after `PYTORCH_CUDA_ALLOC_CONF=`: what differs from torch's defaults; empty if nothing does. */
+/**
+ * Settings as they are written after `PYTORCH_CUDA_ALLOC_CONF=`: what differs from torch's defaults; empty if nothing
+ * does.
+ */
 export function confText(settings: AllocatorSettings): string {
   const parts: string[] = [];
   if (settings.expandableSegments) parts.push('expandable_segments:True');
@@ -164,8 +174,8 @@ function isPowerOfTwo(value: number): boolean {
 }
 
 /**
- * One value fills all entries. In a list `[256:1,512:2,>:8]` the first pair also fills all lower entries, `>` all after the last key;
- * entries between two listed keys stay 0.
+ * One value fills all entries. In a list `[256:1,512:2,>:8]` the first pair also fills all lower entries, `>` all after
+ * the last key; entries between two listed keys stay 0.
  */
 function roundupTable(value: string): number[] | null {
   const table = new Array<number>(ROUNDUP_INTERVALS).fill(0);
@@ -188,8 +198,9 @@ function roundupTable(value: string): number[] | null {
 }
 
 /**
- * Reads the `allocator_settings` of a snapshot (flattened: `roundup_power2_divisions.1` and so on). Keys the file lacks keep torch's
- * defaults; `max_non_split_rounding_mb` and `large_segment_size_mb` are not exported as keys and come from the settings string.
+ * Reads the `allocator_settings` of a snapshot (flattened: `roundup_power2_divisions.1` and so on). Keys the file lacks
+ * keep torch's defaults; `max_non_split_rounding_mb` and `large_segment_size_mb` are not exported as keys and come from
+ * the settings string.
  */
 export function settingsFromSnapshot(exported: ReadonlyMap<string, string>): AllocatorSettings {
   const conf = readAllocConf(exported.get('PYTORCH_CUDA_ALLOC_CONF') ?? exported.get('PYTORCH_ALLOC_CONF') ?? '');

@@ -1,6 +1,7 @@
 /**
- * Where torch releases differ in the allocator's decisions. A snapshot does not say which release wrote it, so a replay tries the
- * variants; ties between free blocks of one size are the only place where the results of the last three differ on common runs.
+ * Where torch releases differ in the allocator's decisions. A snapshot does not say which release wrote it, so a replay
+ * tries the variants; ties between free blocks of one size are the only place where the results of the last three
+ * differ on common runs.
  */
 
 /** Second sorting key of the free blocks, after stream and size. */
@@ -22,8 +23,8 @@ export interface AllocatorVariant {
 }
 
 /**
- * By the first release that behaves so. Upstream: `CUDACachingAllocator.cpp`; 2.7 and later are inferred from the dates of the pull
- * requests (178362 for 2.12; 182929, 183489 and 183591 for 2.13).
+ * By the first release that behaves so. Upstream: `CUDACachingAllocator.cpp`; 2.7 and later are inferred from the dates
+ * of the pull requests (178362 for 2.12; 182929, 183489 and 183591 for 2.13).
  */
 export const ALLOCATOR_VARIANTS = {
   '2.1': { tieBreak: 'address', oomPools: 'never', redirection: 'oldest', poolUseCountsAsCapture: true },

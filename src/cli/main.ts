@@ -1,9 +1,11 @@
 #!/usr/bin/env node
 /**
- * Where the process begins. It imports nothing but Node, so that even a broken installation meets the rule below; everything else is `program.ts`.
+ * Where the process begins. It imports nothing but Node, so that even a broken installation meets the rule below;
+ * everything else is `program.ts`.
  *
- * `triage` and `bisect run` judge commits for `git bisect run`, which takes 1 to 127 but for 125 for "bad". So with these verbs every way out is
- * 255, at which git stops: a typo, an uncaught exception, a failed import; unless `judgement.ts` noted a judgement.
+ * `triage` and `bisect run` judge commits for `git bisect run`, which takes 1 to 127 but for 125 for "bad". So with
+ * these verbs every way out is 255, at which git stops: a typo, an uncaught exception, a failed import; unless
+ * `judgement.ts` noted a judgement.
  */
 const JUDGED = Symbol.for('mbforensics.judgement');
 const NOT_JUDGED = 255;

@@ -1,6 +1,6 @@
 /**
- * Files that a verb writes. They are made in a directory of their own beside their place and moved there when they are whole, so that neither a
- * failure nor a signal leaves half a file, and nothing is replaced unasked.
+ * Files that a verb writes. They are made in a directory of their own beside their place and moved there when they are
+ * whole, so that neither a failure nor a signal leaves half a file, and nothing is replaced unasked.
  */
 import { once } from 'node:events';
 import {
@@ -59,8 +59,9 @@ export function standardOutput(context: Context): TextSink {
 const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 
 /**
- * Runs `work` with an empty directory that disappears afterwards, whatever happens; a signal removes it too and then ends the process as it
- * would have. The directory lies in `parent`, on the file system of the files to come; errors name `shown`.
+ * Runs `work` with an empty directory that disappears afterwards, whatever happens; a signal removes it too and then
+ * ends the process as it would have. The directory lies in `parent`, on the file system of the files to come; errors
+ * name `shown`.
  */
 export async function withWorkDirectory<Result>(
   parent: string,
@@ -91,7 +92,9 @@ export function checkFree(file: string, force: boolean): void {
   if (!force) throw new MbfError('MBF1007', 'the file exists', { file });
 }
 
-/** Moves a whole file to its place; returns its bytes. Errors as {@link checkFree}, also if the file appeared meanwhile. */
+/**
+ * Moves a whole file to its place; returns its bytes. Errors as {@link checkFree}, also if the file appeared meanwhile.
+ */
 export function putInPlace(work: string, file: string, force: boolean): number {
   return writing(file, () => {
     const { size } = statSync(work);

@@ -1,6 +1,6 @@
 /**
- * Stores of paths. A verb asked about a path makes a store in the cache directory, named after what the files are (real path, size, time of
- * change), so that the next verb on the same files finds it, and changed files make a new one.
+ * Stores of paths. A verb asked about a path makes a store in the cache directory, named after what the files are (real
+ * path, size, time of change), so that the next verb on the same files finds it, and changed files make a new one.
  */
 import { createHash } from 'node:crypto';
 import { constants, existsSync } from 'node:fs';
@@ -18,7 +18,10 @@ import type { Store } from '../store/store.js';
 import type { Context } from './context.js';
 import { progressLine } from './progress.js';
 
-/** DuckDB's share while ingesting: the decoder needs about as much beside it, and appending uses one thread however many there are. */
+/**
+ * DuckDB's share while ingesting: the decoder needs about as much beside it, and appending uses one thread however many
+ * there are.
+ */
 export const INGEST_RESOURCES = { memoryLimitBytes: 96 * 1024 * 1024, threads: 1 } as const;
 /** Cached stores beyond this many are removed, the oldest first. */
 const MAX_CACHED = 32;
@@ -110,7 +113,8 @@ export async function pathStore(path: string, context: Context, resources: Store
 }
 
 async function ingestPath(path: string, work: string, context: Context): Promise<IngestResult> {
-  // With the first path whose files are new: most questions are about a store that is there, and reading takes a fifth of their time to load.
+  // With the first path whose files are new: most questions are about a store that is there, and reading takes a fifth
+  // of their time to load.
   const [{ ingest }, { PARSERS }] = await Promise.all([
     import('../ingest/ingest.js'),
     import('../../parsers/index.js'),

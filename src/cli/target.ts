@@ -51,8 +51,9 @@ export async function openTargetStore(
 type Kind = 'run' | 'snapshot' | 'commit' | 'label' | 'path' | undefined;
 
 /**
- * Resolves as path, then handle, then run name, then commit (of `ingest --commit`, or printed in a log), then label; `run:`, `snapshot:`, `commit:`, `label:` and
- * `path:` force one of them. Of several runs of a commit or label, the latest.
+ * Resolves as path, then handle, then run name, then commit (of `ingest --commit`, or printed in a log), then label;
+ * `run:`, `snapshot:`, `commit:`, `label:` and `path:` force one of them. Of several runs of a commit or label, the
+ * latest.
  */
 export async function openTarget(operand: string | undefined, options: DbOptions, context: Context): Promise<Target> {
   const resources = resourcesOf(options);

@@ -1,7 +1,10 @@
 /** The version of this package, from its manifest, which lies one level higher for sources than for built files. */
 import { readFileSync } from 'node:fs';
 
-/** Not by way of `src/store/`, which finds its files alike: it brings the database library, which takes three times as long to load as all of this. */
+/**
+ * Not by way of `src/store/`, which finds its files alike: it brings the database library, which takes three times as
+ * long to load as all of this.
+ */
 export function version(): string {
   for (let directory = new URL('.', import.meta.url); ; directory = new URL('..', directory)) {
     try {

@@ -9,10 +9,11 @@ import { type OpenedStore, openedStore, type StoreResources } from './path-store
 import { type DbOptions, resourcesOf } from './target.js';
 
 /**
- * Derives what is missing of the histories of `snapshotIds` and keeps it in the store: walking a trace of millions of entries takes seconds, and every
- * later question then starts from the result. Questions open stores for reading, beside each other; so this closes the store, opens it for writing for as long
- * as it takes, and opens it for reading again. Where the store cannot be written (locked, read-only file system) it stays as it is, and histories are derived in memory;
- * \`cannotKeep\` then hears why, and may throw: what only SQL can answer has to be in the store.
+ * Derives what is missing of the histories of `snapshotIds` and keeps it in the store: walking a trace of millions of
+ * entries takes seconds, and every later question then starts from the result. Questions open stores for reading,
+ * beside each other; so this closes the store, opens it for writing for as long as it takes, and opens it for reading
+ * again. Where the store cannot be written (locked, read-only file system) it stays as it is, and histories are derived
+ * in memory; \`cannotKeep\` then hears why, and may throw: what only SQL can answer has to be in the store.
  */
 export async function withHistories<Opened extends OpenedStore>(
   opened: Opened,
@@ -69,7 +70,10 @@ const DERIVED = /\b(?:allocation\w*|live_at|components_at|derived_\w+)\b/i;
 /** Of these, what attribution makes. */
 const ATTRIBUTED = /\b(?:allocation_component|components_at|derived_(?:attribution|label|block_label))\b/i;
 
-/** Histories, and attribution, of all snapshots if the statement names anything that is derived. Says what is missing where they cannot be kept. */
+/**
+ * Histories, and attribution, of all snapshots if the statement names anything that is derived. Says what is missing
+ * where they cannot be kept.
+ */
 export async function withHistoriesFor(
   statement: string,
   opened: OpenedStore,

@@ -29,8 +29,8 @@ export async function isAncestor(repository: Repository, a: string, b: string): 
 }
 
 /**
- * Commits of `to` that `from` has not, and, where `both`, the other way round; newest first, parents never before their children. A merge
- * touches only what differs from all of its parents.
+ * Commits of `to` that `from` has not, and, where `both`, the other way round; newest first, parents never before their
+ * children. A merge touches only what differs from all of its parents.
  *
  * @param from, to ids
  */
@@ -55,8 +55,9 @@ export async function commitsBetween(
 }
 
 /**
- * Commits that a bisection has not cleared: `bad` and its ancestors, without those of any `good`. Newest first, parents never before their
- * children; with the first commit of a finished bisection as `bad` and its parents as `good` this is that commit alone.
+ * Commits that a bisection has not cleared: `bad` and its ancestors, without those of any `good`. Newest first, parents
+ * never before their children; with the first commit of a finished bisection as `bad` and its parents as `good` this is
+ * that commit alone.
  *
  * @throws MbfError MBF1008 for an unknown revision
  */

@@ -10,8 +10,9 @@ import { resolveRevision } from './resolve-revision.js';
 const MOST_NESTING = 3;
 
 /**
- * What git takes for the beginning of a function, in files that no attribute names a language for: a `def` or `class` at any depth, else what
- * begins a line, as in git's own default, which knows only the class of a method. `default` is the driver of all files without one.
+ * What git takes for the beginning of a function, in files that no attribute names a language for: a `def` or `class`
+ * at any depth, else what begins a line, as in git's own default, which knows only the class of a method. `default` is
+ * the driver of all files without one.
  */
 const FUNCTION_LINES = 'diff.default.xfuncname=^[ \t]*((class|(async[ \t]+)?def)[ \t].*)$\n^[A-Za-z_$].*';
 
@@ -22,10 +23,12 @@ const DIFF = [
 ];
 
 /**
- * Files with their hunks, renames found, without lines of context; pins of submodules, and the files inside where their history is at hand.
- * `truncated` is set where the diff exceeds 64 MiB or 200,000 lines, or there are more than 5,000 commits; files over 4 MiB count as binary.
+ * Files with their hunks, renames found, without lines of context; pins of submodules, and the files inside where their
+ * history is at hand. `truncated` is set where the diff exceeds 64 MiB or 200,000 lines, or there are more than 5,000
+ * commits; files over 4 MiB count as binary.
  *
- * @param isFirst files whose lines are kept before all others, should there be too many; by their path in the repository or submodule
+ * @param isFirst files whose lines are kept before all others, should there be too many; by their path in the
+ * repository or submodule
  * @throws MbfError MBF1008: a revision is unknown, or objects are missing (a partial clone: nothing is fetched)
  */
 export async function compareCommits(

@@ -7,8 +7,8 @@ import { type Repository, readGit } from './repository.js';
 const MOST_BYTES = 512 * 1024 ** 2;
 
 /**
- * What HEAD and any branch or tag reaches, oldest first: parents before their children, and each line of development in one piece. Of a shallow clone as
- * far back as it goes.
+ * What HEAD and any branch or tag reaches, oldest first: parents before their children, and each line of development in
+ * one piece. Of a shallow clone as far back as it goes.
  *
  * @throws MbfError MBF1008 if the repository is damaged, or too large
  */

@@ -1,6 +1,7 @@
 /**
- * The log of a bisection, `BISECT_LOG` in the git directory: commands that would repeat it, and comments. Commits named when it was started
- * stand in comments alone. Upstream: git `builtin/bisect.c` (`bisect_write`, `bisect_start`), `bisect.c`.
+ * The log of a bisection, `BISECT_LOG` in the git directory: commands that would repeat it, and comments. Commits named
+ * when it was started stand in comments alone. Upstream: git `builtin/bisect.c` (`bisect_write`, `bisect_start`),
+ * `bisect.c`.
  */
 import type { BisectLog, BisectMark } from '../model/git.js';
 

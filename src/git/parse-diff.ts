@@ -1,6 +1,7 @@
 /**
- * What `git diff-tree --raw --patch --unified=0` prints: a line for each file, then the files' hunks in the same order. The raw lines alone say
- * which files there are; hunks are put to them by their headers, so that nothing in a file's text can pass for a file.
+ * What `git diff-tree --raw --patch --unified=0` prints: a line for each file, then the files' hunks in the same order.
+ * The raw lines alone say which files there are; hunks are put to them by their headers, so that nothing in a file's
+ * text can pass for a file.
  */
 import type { ChangedHunk } from '../model/git.js';
 
@@ -105,7 +106,10 @@ function readRaw(line: string): Entry | undefined {
   };
 }
 
-/** Git names both sides in the header even where one of them does not exist. A file that becomes a link is taken out and put in. */
+/**
+ * Git names both sides in the header even where one of them does not exist. A file that becomes a link is taken out and
+ * put in.
+ */
 function headersOf({ old_path, new_path, old_mode, new_mode, status }: DiffEntry): string[] {
   const header = `diff --git ${quotePath(`a/${old_path ?? new_path}`)} ${quotePath(`b/${new_path ?? old_path}`)}`;
   const isSplit = status === 'T' && old_mode.slice(0, 2) !== new_mode.slice(0, 2);
@@ -144,7 +148,10 @@ function readSection(lines: Lines, entry: Entry | undefined, places: HunkPlace[]
 /** Lines of a hunk that is an edit rather than a rewrite, and of one that is still worth reading. */
 const [SMALL, MIDDLING] = [40, 400];
 
-/** Which hunks are read first: those of changed files, small ones before large ones, then of added, last of deleted ones, which no program runs. */
+/**
+ * Which hunks are read first: those of changed files, small ones before large ones, then of added, last of deleted
+ * ones, which no program runs.
+ */
 function readingOrder({ entry, hunk }: HunkPlace): number {
   if (entry.new_path === null) return 4;
   if (entry.old_path === null) return 3;
@@ -178,8 +185,8 @@ function readBodies(
 }
 
 /**
- * By count, not by sign: a line `-- x` that is taken out reads `--- x`. Lines of context, which are not asked for, belong to both sides. False if
- * the text ends within the hunk.
+ * By count, not by sign: a line `-- x` that is taken out reads `--- x`. Lines of context, which are not asked for,
+ * belong to both sides. False if the text ends within the hunk.
  */
 function eachLine(
   lines: Lines,

@@ -17,7 +17,8 @@ export interface Repository {
 /**
  * The repository that a directory lies in.
  *
- * @param environment of the user, for git: only with it are variables such as `GIT_DIR`, which hooks set, kept from pointing elsewhere
+ * @param environment of the user, for git: only with it are variables such as `GIT_DIR`, which hooks set, kept from
+ * pointing elsewhere
  * @throws MbfError MBF1008: no such directory, no repository (or one git does not trust), no git
  */
 export async function openRepository(directory: string, environment?: Environment): Promise<Repository> {

@@ -1,4 +1,6 @@
-/** From a name to the id of a commit. Only ids are ever handed on to git: a name could be read as an option or a range. */
+/**
+ * From a name to the id of a commit. Only ids are ever handed on to git: a name could be read as an option or a range.
+ */
 import { MbfError } from '../model/errors.js';
 import { askGit, type Repository } from './repository.js';
 
@@ -14,8 +16,8 @@ export async function resolveRevision(repository: Repository, revision: string):
   const fail = (why: string): never => {
     throw new MbfError('MBF1008', `no commit ${JSON.stringify(revision)} in it${why}`, { file: repository.root });
   };
-  // What begins with a dash would be an option; `--end-of-options` would do, but `rev-parse` knows it since 2.30 only. `--verify` refuses ranges.
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is refused
+  // What begins with a dash would be an option; `--end-of-options` would do, but `rev-parse` knows it since 2.30 only.
+  // `--verify` refuses ranges. biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is refused
   if (revision === '' || revision.startsWith('-') || /[\u0000-\u001f]/.test(revision)) return fail('');
   const args = ['rev-parse', '--verify', '--quiet', `${revision}^{commit}`];
   const { status, text } = await askGit(repository, args);

@@ -31,8 +31,8 @@ const MOST_COMPLAINT = 16 * 1024;
 const TRANSPORTS = ['http', 'https', 'ssh', 'git', 'file', 'ext'];
 
 /**
- * Settings of a user or a repository that would start other programs, change the output or fetch. A partial clone asks its remote for missing
- * objects behind our back; with every transport closed it fails instead.
+ * Settings of a user or a repository that would start other programs, change the output or fetch. A partial clone asks
+ * its remote for missing objects behind our back; with every transport closed it fails instead.
  */
 const SETTINGS: readonly string[] = [
   'core.quotepath=off',

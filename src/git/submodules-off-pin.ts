@@ -1,4 +1,7 @@
-/** Submodules whose checkout is not at the commit the index pins: `git bisect` and `git checkout` leave them where they were. */
+/**
+ * Submodules whose checkout is not at the commit the index pins: `git bisect` and `git checkout` leave them where they
+ * were.
+ */
 import { realpath } from 'node:fs/promises';
 import { join } from 'node:path';
 import { openRepository, type Repository, readGit } from './repository.js';

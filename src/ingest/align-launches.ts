@@ -1,7 +1,8 @@
 /**
- * Which launch of a run the metrics beside its logs belong to. A log tells its launches by banners and names; an event file or a W&B run is
- * made anew by each launch and says nothing but its times. Files whose times overlap were written by one launch, and the newest launch
- * that came to training is the newest that left metrics: both lists are laid side by side from their ends.
+ * Which launch of a run the metrics beside its logs belong to. A log tells its launches by banners and names; an event
+ * file or a W&B run is made anew by each launch and says nothing but its times. Files whose times overlap were written
+ * by one launch, and the newest launch that came to training is the newest that left metrics: both lists are laid side
+ * by side from their ends.
  */
 
 /** A file of metrics with training iterations. Times in microseconds; null where its rows have none. */
@@ -14,7 +15,10 @@ export interface MetricsSpan {
 export interface LaunchAlignment {
   /** By source of metrics: its launch, from 1. */
   readonly attempts: ReadonlyMap<number, number>;
-  /** How many launches the other files of the run come later than their names say: metrics remember launches whose logs are gone. */
+  /**
+   * How many launches the other files of the run come later than their names say: metrics remember launches whose logs
+   * are gone.
+   */
   readonly shift: number;
 }
 

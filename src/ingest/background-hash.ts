@@ -1,9 +1,13 @@
-/** SHA-256 of an open file on a second core. Hashing takes 0.5 s a GB, a sixth of ingesting one: beside the decoder it costs nothing. */
+/**
+ * SHA-256 of an open file on a second core. Hashing takes 0.5 s a GB, a sixth of ingesting one: beside the decoder it
+ * costs nothing.
+ */
 import { Worker } from 'node:worker_threads';
 
 /**
- * As text, because the thread must start from TypeScript sources under test and from built files alike. It reads through the descriptor
- * of the caller (threads share them, and positional reads do not disturb each other), so both see the same file whatever happens to its name.
+ * As text, because the thread must start from TypeScript sources under test and from built files alike. It reads
+ * through the descriptor of the caller (threads share them, and positional reads do not disturb each other), so both
+ * see the same file whatever happens to its name.
  */
 const WORKER = `
 const { parentPort, workerData } = require('node:worker_threads');

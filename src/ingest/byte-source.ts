@@ -1,8 +1,9 @@
 /**
- * Bytes of one file: read ahead of the consumer, inflated if they are gzip or zstd, hashed on the way, and watched for change.
+ * Bytes of one file: read ahead of the consumer, inflated if they are gzip or zstd, hashed on the way, and watched for
+ * change.
  *
- * Two layers. `raw-file.ts` reads what is on disk; on top, either those chunks themselves or what `compression/gunzip-chunks.ts` or `compression/zstd-chunks.ts` makes
- * of them.
+ * Two layers. `raw-file.ts` reads what is on disk; on top, either those chunks themselves or what
+ * `compression/gunzip-chunks.ts` or `compression/zstd-chunks.ts` makes of them.
  */
 import type { ByteSource } from '../model/parser.js';
 import type { Note } from '../model/tables.js';
@@ -20,11 +21,14 @@ export interface ByteSourceOptions {
   /** A compressed stream may inflate to this much. Default 64 GiB, far above any snapshot or log worth ingesting. */
   readonly maxInflatedBytes?: number;
   /**
-   * Below this a compressed stream may inflate at any ratio. DEFLATE itself cannot exceed 1032:1 (zstd: 32,768:1), and a log that
-   * repeats one line comes close, so a ratio says nothing about a small output. Default 1 GiB.
+   * Below this a compressed stream may inflate at any ratio. DEFLATE itself cannot exceed 1032:1 (zstd: 32,768:1), and
+   * a log that repeats one line comes close, so a ratio says nothing about a small output. Default 1 GiB.
    */
   readonly ratioFloorBytes?: number;
-  /** Above the floor, more output per input byte than this is a bomb. Real logs reach 10 to 40, pickles 5 to 30. Default 256. */
+  /**
+   * Above the floor, more output per input byte than this is a bomb. Real logs reach 10 to 40, pickles 5 to 30. Default
+   * 256.
+   */
   readonly maxRatio?: number;
 }
 
@@ -38,8 +42,8 @@ export interface OpenedSource {
   readonly sizeBytes: number;
   readonly mtimeMs: number;
   /**
-   * Up to the first 64 KiB of the (inflated) stream; reading still starts at the first byte. Of a damaged compressed file
-   * it gives what came out before the damage, which `read` then reports; it throws only if nothing came out.
+   * Up to the first 64 KiB of the (inflated) stream; reading still starts at the first byte. Of a damaged compressed
+   * file it gives what came out before the damage, which `read` then reports; it throws only if nothing came out.
    */
   head(): Promise<Uint8Array>;
   /**

@@ -1,6 +1,7 @@
 /**
- * What a stack is across files: a 128-bit key of its frames' texts, SHA-256 cut to half, which no file can be made to collide with. Keys do not
- * depend on the store, so they also compare stacks of two stores, and they are computed where the file is decoded, beside the writer.
+ * What a stack is across files: a 128-bit key of its frames' texts, SHA-256 cut to half, which no file can be made to
+ * collide with. Keys do not depend on the store, so they also compare stacks of two stores, and they are computed where
+ * the file is decoded, beside the writer.
  */
 import { hash } from 'node:crypto';
 import type { Dictionary } from '../model/parser.js';
@@ -22,7 +23,9 @@ export function frameKey(name: string, filename: string, line: number): string {
 
 export class ContentKeys implements StackKeys {
   private readonly dictionary: Dictionary;
-  /** By local frame id. Words, because copying four of them is several times faster than a call that copies 16 bytes. */
+  /**
+   * By local frame id. Words, because copying four of them is several times faster than a call that copies 16 bytes.
+   */
   private frameKeys = new Uint32Array(0);
   private framesDone = 0;
   private scratch = new Uint32Array(64 * KEY_WORDS);

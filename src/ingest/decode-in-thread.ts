@@ -1,7 +1,7 @@
 /**
- * Decodes files on a second core while this one writes: decoding and appending take about the same time, so a long file is done in little more
- * than half of it, and of many files each is decoded while the one before it is committed. One thread serves a whole ingest: starting it and
- * compiling its code takes as long as decoding 100,000 entries.
+ * Decodes files on a second core while this one writes: decoding and appending take about the same time, so a long file
+ * is done in little more than half of it, and of many files each is decoded while the one before it is committed. One
+ * thread serves a whole ingest: starting it and compiling its code takes as long as decoding 100,000 entries.
  */
 import { availableParallelism } from 'node:os';
 import { MessageChannel, type MessagePort, Worker } from 'node:worker_threads';
@@ -35,8 +35,8 @@ export function decodesInThread(sizeBytes: number): boolean {
 /** A file that is decoded or waits to be, up to a few batches ahead of whoever takes its rows. */
 export interface Decoding {
   /**
-   * As `decodeSource` in this thread: the same calls to `sink` in the same order, the same errors. To be called once, and in the order of
-   * {@link DecodeThread.start}.
+   * As `decodeSource` in this thread: the same calls to `sink` in the same order, the same errors. To be called once,
+   * and in the order of {@link DecodeThread.start}.
    */
   run(sink: DerivedSink, context: Pick<ParseContext, 'progress'>): Promise<DecodedSource>;
 }

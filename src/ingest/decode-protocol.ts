@@ -35,9 +35,15 @@ export type RowKind = keyof typeof TRAVELLING;
 export const BUFFER_BYTES = Math.max(...Object.values(TRAVELLING).map((layout) => batchBytes(layout, BATCH_ROWS)));
 /** In flight at most; beyond that the decoder waits for the writer. 3 × 5.6 MB. */
 export const MAX_BUFFERS = 3;
-/** A batch that needs no more than this travels in memory of its own: four fifths of the batches of a small file would leave a buffer empty. */
+/**
+ * A batch that needs no more than this travels in memory of its own: four fifths of the batches of a small file would
+ * leave a buffer empty.
+ */
 export const SMALL_BATCH_BYTES = 128 * 1024;
-/** Messages not yet taken, at most. Bounds what small batches, notes and incidents of a file that waits for its turn may pile up. */
+/**
+ * Messages not yet taken, at most. Bounds what small batches, notes and incidents of a file that waits for its turn may
+ * pile up.
+ */
 export const MAX_MESSAGES = 256;
 
 /** Places in the Int32s that both threads see. */

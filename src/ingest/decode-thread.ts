@@ -1,4 +1,7 @@
-/** The decoding thread: parses files in the order they are asked for and sends their rows. Started by `decode-in-thread.ts`, never imported. */
+/**
+ * The decoding thread: parses files in the order they are asked for and sends their rows. Started by
+ * `decode-in-thread.ts`, never imported.
+ */
 import { parentPort, receiveMessageOnPort, workerData } from 'node:worker_threads';
 import { PARSERS } from '../../parsers/index.js';
 import { batchBytes, ColumnBatch } from '../model/columns.js';

@@ -1,6 +1,6 @@
 /**
- * Between a parser and the writer of its rows: what follows from one file alone, without the store. It is done where the file is decoded, so that
- * a file decoded on a second core leaves the writer little more than copying.
+ * Between a parser and the writer of its rows: what follows from one file alone, without the store. It is done where
+ * the file is decoded, so that a file decoded on a second core leaves the writer little more than copying.
  */
 import { type ColumnBatch, getI64 } from '../model/columns.js';
 import { MbfError } from '../model/errors.js';

@@ -1,6 +1,6 @@
 /**
- * Rows of a text, put into columns where the file is decoded: of millions of figures the writer then copies whole columns, and a thread
- * sends buffers instead of objects.
+ * Rows of a text, put into columns where the file is decoded: of millions of figures the writer then copies whole
+ * columns, and a thread sends buffers instead of objects.
  */
 import { ColumnBatch, NULL_F64, NULL_I32, putI64, putNullI64, type TableLayout } from '../model/columns.js';
 import type {
@@ -39,7 +39,10 @@ export type TextKind = keyof typeof TEXT_LAYOUTS;
 export type SmallFinding = PhaseFinding | ConfigFinding | EnvFinding;
 
 export interface TextSink {
-  /** `source_id` is left to the writer; text columns hold ids of the file's own texts, the new ones of which come with the batch. */
+  /**
+   * `source_id` is left to the writer; text columns hold ids of the file's own texts, the new ones of which come with
+   * the batch.
+   */
   textRows(kind: TextKind, batch: ColumnBatch, newTexts: readonly string[]): void;
   textRow(finding: SmallFinding, place: LogPlace): void;
 }

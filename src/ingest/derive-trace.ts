@@ -1,8 +1,9 @@
 /**
- * Columns of `event` that follow from the trace itself: which alloc a free belongs to, and running totals. Done while ingesting because it
- * costs 20 ns an event here, and a sort of the whole table in every later question.
+ * Columns of `event` that follow from the trace itself: which alloc a free belongs to, and running totals. Done while
+ * ingesting because it costs 20 ns an event here, and a sort of the whole table in every later question.
  *
- * Sizes on trace entries are *requested* bytes; nothing here knows actual block sizes (that is `src/allocator/walk/backward-walk.ts`).
+ * Sizes on trace entries are *requested* bytes; nothing here knows actual block sizes (that is
+ * `src/allocator/walk/backward-walk.ts`).
  */
 
 import { type ColumnBatch, getI64, NULL_HIGH, putI64 } from '../model/columns.js';
@@ -29,7 +30,9 @@ export interface DeviceTrace {
   readonly lastAction: TraceAction;
   /** Σ sizes of free_completed at addresses with no live traced alloc: memory that predates the trace. */
   readonly unmatchedFreeBytes: number;
-  /** Σ alloc − Σ free_completed, its largest prefix (≥ 0) and the first entry that reaches it (null: before the first). */
+  /**
+   * Σ alloc − Σ free_completed, its largest prefix (≥ 0) and the first entry that reaches it (null: before the first).
+   */
   readonly requestedDeltaBytes: number;
   readonly requestedDeltaPeakBytes: number;
   readonly requestedDeltaPeakSeq: number | null;
@@ -59,7 +62,8 @@ class AddressTable {
   /** The slot of an address, made if new. */
   slot(low: number, high: number): number {
     const { mask, used } = this;
-    // From a secret seed and through both halves in turn: a plain sum of products lets a file choose 200,000 addresses of one slot (minutes).
+    // From a secret seed and through both halves in turn: a plain sum of products lets a file choose 200,000 addresses
+    // of one slot (minutes).
     let mixed = Math.imul(low ^ SEED, 0x9e3779b1);
     mixed = Math.imul(mixed ^ (mixed >>> 16) ^ high, 0x85ebca6b);
     mixed = Math.imul(mixed ^ (mixed >>> 13), 0xc2b2ae35);
@@ -123,7 +127,10 @@ class DeviceState {
 export class TraceDerivation {
   private readonly states = new Map<number, DeviceState>();
 
-  /** Fills `alloc_seq`, `requested_delta_bytes` and `reserved_delta_bytes`. Batches come in trace order, one device after another. */
+  /**
+   * Fills `alloc_seq`, `requested_delta_bytes` and `reserved_delta_bytes`. Batches come in trace order, one device
+   * after another.
+   */
   add(batch: ColumnBatch): void {
     const device = batch.i32('device');
     let from = 0;
@@ -239,7 +246,8 @@ function addRange(state: DeviceState, batch: ColumnBatch, from: number, to: numb
       if (reserved > state.reservedPeak) state.reservedPeak = reserved;
     } else if (code === SEGMENT_FREE || code === SEGMENT_UNMAP) reserved -= getI64(size, row);
     allocSeq[row] = owner;
-    // Sums beyond 2^53 are not exact any more, and beyond 2^63 they are nonsense; a petabyte-sized device is neither near.
+    // Sums beyond 2^53 are not exact any more, and beyond 2^63 they are nonsense; a petabyte-sized device is neither
+    // near.
     if (!(Math.abs(requested) <= MAX_SUM && Math.abs(reserved) <= MAX_SUM && state.unmatched <= MAX_SUM)) {
       const fact = `the sizes of the trace of device ${state.device} add up to more than 2^53 bytes at entry ${seq[row]}`;
       throw new MbfError('MBF2107', fact);

@@ -18,14 +18,19 @@ export interface Candidate {
   readonly isNamed: boolean;
   readonly sizeBytes: number;
   readonly mtimeMs: number;
-  /** Set if this is a folder that is one input: the names of the files in it that are, sorted. `sizeBytes` is their sum. */
+  /**
+   * Set if this is a folder that is one input: the names of the files in it that are, sorted. `sizeBytes` is their sum.
+   */
   readonly files?: readonly string[] | undefined;
 }
 
 /** What a walk passed over, summed up per argument and rule: a checkpoint has 10⁵ shards and one reason. */
 export interface Skipped {
   readonly root: string;
-  /** Id of the skip rule, or `hidden`, `special`, `broken-link`, `outward-link`, `duplicate`, `excluded`, `too-deep`, `vanished`. */
+  /**
+   * Id of the skip rule, or `hidden`, `special`, `broken-link`, `outward-link`, `duplicate`, `excluded`, `too-deep`,
+   * `vanished`.
+   */
   readonly rule: string;
   readonly why: string;
   /** Files, links and whole directories; what a skipped directory holds is not counted. */
@@ -62,7 +67,8 @@ const MAX_EXAMPLES = 3;
  * links lead to it several times; real entries are preferred to links. Links are followed, except to a directory that
  * contains the argument (`up -> ..` would walk the whole machine).
  *
- * @throws {MbfError} MBF1003 if an argument does not exist or is neither a file nor a directory, MBF2007 if it cannot be looked at.
+ * @throws {MbfError} MBF1003 if an argument does not exist or is neither a file nor a directory, MBF2007 if it cannot
+ * be looked at.
  */
 export async function discover(paths: readonly string[], options: DiscoverOptions = {}): Promise<Discovery> {
   const excluded = new Set<string>();

@@ -1,4 +1,7 @@
-/** Why a memory snapshot was dumped, as far as the file and its name tell. What the other dumps of its rank tell is for whoever sees them all. */
+/**
+ * Why a memory snapshot was dumped, as far as the file and its name tell. What the other dumps of its rank tell is for
+ * whoever sees them all.
+ */
 import type { DumpTrigger } from '../model/vocabulary.js';
 import type { NamedStep } from './names/step-from-name.js';
 
@@ -8,7 +11,10 @@ export interface KnownTrigger {
   readonly origin: string;
 }
 
-/** Megatron's `_oom_rank-3` and `oom_rank-3_`, torchtnt's directory `oom_rank3`, and whatever else says it in its own word. */
+/**
+ * Megatron's `_oom_rank-3` and `oom_rank-3_`, torchtnt's directory `oom_rank3`, and whatever else says it in its own
+ * word.
+ */
 const OOM_NAME = /(?:^|[^a-z])oom(?![a-z])/i;
 /** torchtitan dumps there when an OutOfMemoryError leaves its training loop, and only then. */
 const EXIT_DIRECTORY = /^iteration_\d+_exit$/;

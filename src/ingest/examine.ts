@@ -1,4 +1,7 @@
-/** Looking into a file before anything is written: opening it, telling its format, and having it decoded ahead if that is worth a thread. */
+/**
+ * Looking into a file before anything is written: opening it, telling its format, and having it decoded ahead if that
+ * is worth a thread.
+ */
 import { basename } from 'node:path';
 import { MbfError } from '../model/errors.js';
 import type { ParseContext, ParserSpec } from '../model/parser.js';
@@ -71,7 +74,8 @@ export async function examine(
     return { ...common, status: 'recognised', parser, claims, decode };
   } catch (error) {
     if (error instanceof MbfError) {
-      // As with other forms that this version does not read: no fault of the file, and whether it is one of ours cannot be told.
+      // As with other forms that this version does not read: no fault of the file, and whether it is one of ours cannot
+      // be told.
       const status = error.code === 'MBF2010' && !isNamed ? 'skipped' : 'failed';
       return { ...common, status, error };
     }

@@ -1,8 +1,9 @@
 /**
- * `mbforensics ingest`: paths → runs → files → rows. One transaction a file, so that whatever happens the store holds whole sources only,
- * and a second ingest goes on where the first was cut off.
+ * `mbforensics ingest`: paths → runs → files → rows. One transaction a file, so that whatever happens the store holds
+ * whole sources only, and a second ingest goes on where the first was cut off.
  *
- * While one file is written, the next is already being decoded on a second core; and while a new store is being made, so is the first.
+ * While one file is written, the next is already being decoded on a second core; and while a new store is being made,
+ * so is the first.
  */
 import { MbfError } from '../model/errors.js';
 import type { ClockName } from '../model/log-rows.js';
@@ -28,7 +29,10 @@ import { StoreDictionary } from './store-dictionary.js';
 import { hashFolder } from './table-folder.js';
 import { TextRowWriter } from './text-row-writer.js';
 
-/** Lines of JSON that look like an export of Nsight Systems and are none. A foreign database under the name of an export is a failure: somebody takes it for one. */
+/**
+ * Lines of JSON that look like an export of Nsight Systems and are none. A foreign database under the name of an export
+ * is a failure: somebody takes it for one.
+ */
 const NOT_OURS: ReadonlySet<string> = new Set(['MBF2704']);
 /** Incidents kept per source; a log that repeats one line a million times says nothing more. */
 const MAX_INCIDENTS = 100_000;
@@ -184,7 +188,10 @@ class Session {
     });
   }
 
-  /** The files in order, each handed out once the next one has been looked into. `early` is the first one, if it has been looked into already. */
+  /**
+   * The files in order, each handed out once the next one has been looked into. `early` is the first one, if it has
+   * been looked into already.
+   */
   async *begin(
     run: RunRow,
     candidates: readonly Candidate[],
@@ -497,7 +504,9 @@ function noteResult(note: Note & { readonly count: number }): NoteResult {
   };
 }
 
-/** Above this a failed file is not read to its end: somebody named a 100 GB checkpoint, and the error is already known. */
+/**
+ * Above this a failed file is not read to its end: somebody named a 100 GB checkpoint, and the error is already known.
+ */
 const MAX_HASHED_FAILURE_BYTES = 256 * 1024 * 1024;
 
 /** The hash of a file that failed, as a fact for the reader; unknown if it is huge or cannot even be read. */

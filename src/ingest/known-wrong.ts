@@ -58,7 +58,9 @@ function isForeignPage(text: string): boolean {
   return HTML.test(text) && !/MemoryViz\.js|add_local_files|local_files\s{0,64}=\s{0,64}\[/.test(text);
 }
 
-/** Keys that occur in the first 64 KiB of a snapshot in whatever encoding; `active_size` marks the bare segment list. */
+/**
+ * Keys that occur in the first 64 KiB of a snapshot in whatever encoding; `active_size` marks the bare segment list.
+ */
 function looksLikeSnapshot(text: string): boolean {
   return text.includes('device_traces') || (text.includes('total_size') && text.includes('active_size'));
 }

@@ -31,7 +31,10 @@ export class NsysWriter implements NsysSink {
   private readonly textAppender: TextAppender;
   private readonly rawTables: RawTables;
 
-  /** Opens the appenders up front: the parser's calls are synchronous, making an appender is not. `replacedId` is a source whose raw rows are still there. */
+  /**
+   * Opens the appenders up front: the parser's calls are synchronous, making an appender is not. `replacedId` is a
+   * source whose raw rows are still there.
+   */
   static async open(store: Store, sourceId: number, replacedId: number | undefined): Promise<NsysWriter> {
     const appenders = new Map<NsysKind, ColumnAppender>();
     for (const kind of Object.keys(NSYS_LAYOUTS) as NsysKind[]) {

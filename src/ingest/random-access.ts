@@ -1,4 +1,7 @@
-/** Bytes of one file by position. A compressed file is unpacked beside the system's other temporary files first, since its format has no positions. */
+/**
+ * Bytes of one file by position. A compressed file is unpacked beside the system's other temporary files first, since
+ * its format has no positions.
+ */
 import {
   closeSync,
   fstatSync,

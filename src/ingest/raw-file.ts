@@ -1,6 +1,6 @@
 /**
- * What is on disk: read ahead of the caller, with the next read in flight while the caller works on the current piece, so that a cold disk and a
- * decoder overlap; every byte passes the hash exactly once; and watched for change.
+ * What is on disk: read ahead of the caller, with the next read in flight while the caller works on the current piece,
+ * so that a cold disk and a decoder overlap; every byte passes the hash exactly once; and watched for change.
  */
 import { createHash, type Hash } from 'node:crypto';
 import type { BigIntStats } from 'node:fs';
@@ -23,7 +23,10 @@ export interface RawFile {
   readonly readBytes: () => number;
   /** The next piece, already hashed; valid until the next call. */
   next(): Promise<Uint8Array | undefined>;
-  /** The file will be read by position and not through `next`: a second core may hash it meanwhile. Only before the second piece. */
+  /**
+   * The file will be read by position and not through `next`: a second core may hash it meanwhile. Only before the
+   * second piece.
+   */
   hashAhead(): void;
   /** Reads and hashes what is left; see `OpenedSource.finish` of `byte-source.ts`. */
   finish(): Promise<string>;

@@ -1,7 +1,7 @@
 /**
- * Tables of a file as it has them, in the schema `nsys_raw`, for questions of the user's own. They have the file's names and columns and `source_id` in front;
- * no query of ours reads them. A table that another file has with other columns gets those as well, and a column that another file declares otherwise gets
- * the wider of both types.
+ * Tables of a file as it has them, in the schema `nsys_raw`, for questions of the user's own. They have the file's
+ * names and columns and `source_id` in front; no query of ours reads them. A table that another file has with other
+ * columns gets those as well, and a column that another file declares otherwise gets the wider of both types.
  */
 import type { RawColumn, RawRows } from '../model/parser.js';
 import { type RawType, rawTypeOf, type SourceColumn } from '../model/table-source.js';
@@ -24,8 +24,9 @@ interface OpenTable {
 }
 
 /**
- * Rows of one source, and the end of those of the source that it replaces. DuckDB commits no transaction that changed the rows of a table before it
- * altered it; so what was there before is removed here, table by table, and not with the rest of the old source.
+ * Rows of one source, and the end of those of the source that it replaces. DuckDB commits no transaction that changed
+ * the rows of a table before it altered it; so what was there before is removed here, table by table, and not with the
+ * rest of the old source.
  */
 export class RawTables {
   private readonly store: Store;

@@ -1,8 +1,10 @@
 /**
- * Settings, environment and versions straight from files, without a store: what the registered parsers tell of them, each with its place.
- * Formats that tell no setting (snapshots, exports) are not decoded. What is loaded along the way is kept small: a linter is called often.
+ * Settings, environment and versions straight from files, without a store: what the registered parsers tell of them,
+ * each with its place. Formats that tell no setting (snapshots, exports) are not decoded. What is loaded along the way
+ * is kept small: a linter is called often.
  *
- * Nothing is thrown for a bad file: it becomes one of the `faults`, MbfErrors with their file, and the others still count.
+ * Nothing is thrown for a bad file: it becomes one of the `faults`, MbfErrors with their file, and the others still
+ * count.
  */
 import { statSync } from 'node:fs';
 import { basename, join } from 'node:path';
@@ -157,7 +159,8 @@ interface KnownParser {
 }
 
 /**
- * As detection has it; but who names a file means it, so that fewer known settings are enough there, and a name may be missing.
+ * As detection has it; but who names a file means it, so that fewer known settings are enough there, and a name may be
+ * missing.
  *
  * @throws {MbfError} if the file was named and tells no setting.
  */
@@ -202,7 +205,10 @@ function underOtherName(head: Head): KnownParser | undefined {
   return undefined;
 }
 
-/** Variables of a text that is too short to be known as an environment: `docker run --env-file`, a few lines somebody kept. */
+/**
+ * Variables of a text that is too short to be known as an environment: `docker run --env-file`, a few lines somebody
+ * kept.
+ */
 function readLooseEnvironment(rows: FileRows, head: Uint8Array): void {
   const text = Buffer.from(head.buffer, head.byteOffset, head.length).toString('utf8');
   const entries = text.includes('\0') ? readEnviron(text) : readEnvLines(text);

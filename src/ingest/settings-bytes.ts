@@ -1,6 +1,6 @@
 /**
- * Bytes of a file that may hold settings. Configurations are small, so they are read whole and at once; what is large or compressed goes the
- * way of every other input, whose readers are loaded only then.
+ * Bytes of a file that may hold settings. Configurations are small, so they are read whole and at once; what is large
+ * or compressed goes the way of every other input, whose readers are loaded only then.
  */
 import { closeSync, constants, fstatSync, openSync, readSync } from 'node:fs';
 import { MbfError } from '../model/errors.js';

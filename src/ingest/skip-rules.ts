@@ -1,6 +1,7 @@
 /**
  * Names that a walk passes over without opening. A run directory holds terabytes of checkpoints beside a few logs; on a
- * parallel file system even opening each shard costs minutes. A file named on the command line is never judged by these.
+ * parallel file system even opening each shard costs minutes. A file named on the command line is never judged by
+ * these.
  */
 
 export interface SkipRule {

@@ -232,7 +232,8 @@ function traceNotes(
       const text = `segment events grow by ${trace.reservedDeltaBytes} bytes, more than the ${sums.get(device)?.reserved ?? 0} reserved at the end`;
       notes.push({ kind: 'invariant_reserved', severity: 'warning', text, device });
     }
-    // One completion alone is what a ring of one entry (torch 1.13 and 2.0) leaves; its request was overwritten, not skipped.
+    // One completion alone is what a ring of one entry (torch 1.13 and 2.0) leaves; its request was overwritten, not
+    // skipped.
     if (!trace.actions.has('free_requested') && (trace.actions.get('free_completed') ?? 0) > 1) {
       const text = 'no free_requested entry: recorded with skip_actions, so pending frees are not known';
       notes.push({ kind: 'actions_skipped', severity: 'info', text, device });

@@ -54,7 +54,10 @@ const BY_SOURCE = [
   ...Object.values(NSYS_LAYOUTS).map(({ table }) => table),
 ];
 
-/** Removes a source and all its rows, those in `nsys_raw` only if wanted. Texts, frames and stacks stay: they are shared by content. */
+/**
+ * Removes a source and all its rows, those in `nsys_raw` only if wanted. Texts, frames and stacks stay: they are shared
+ * by content.
+ */
 export async function removeSource(
   store: Store,
   sourceId: number,

@@ -1,8 +1,10 @@
 /**
- * Texts, frames and stacks of the whole store, interned by content, so that equal stacks of two ranks or two runs have one id.
+ * Texts, frames and stacks of the whole store, interned by content, so that equal stacks of two ranks or two runs have
+ * one id.
  *
- * Within a file equality is exact (the parser compares bytes). Across files a stack is known by its content key. Frames only matter as parts
- * of stacks, so they are looked up for new stacks alone: the ranks of a run have nearly all of theirs in common.
+ * Within a file equality is exact (the parser compares bytes). Across files a stack is known by its content key. Frames
+ * only matter as parts of stacks, so they are looked up for new stacks alone: the ranks of a run have nearly all of
+ * theirs in common.
  */
 import { ColumnBatch } from '../model/columns.js';
 import type { Dictionary } from '../model/parser.js';
@@ -71,7 +73,10 @@ export class StoreDictionary {
   }
 }
 
-/** Local ids of one file → ids of the store. Rows of new dimension values are appended, or wait for {@link Translation.finish}. */
+/**
+ * Local ids of one file → ids of the store. Rows of new dimension values are appended, or wait for {@link
+ * Translation.finish}.
+ */
 export class Translation {
   private readonly dictionary: Dictionary;
   private readonly keys: StackKeys;

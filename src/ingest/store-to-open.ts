@@ -1,4 +1,7 @@
-/** A store that is opened when it is first needed: the database library takes longer to load than most questions take to answer. */
+/**
+ * A store that is opened when it is first needed: the database library takes longer to load than most questions take to
+ * answer.
+ */
 import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { MbfError } from '../model/errors.js';
@@ -10,7 +13,9 @@ import type { StoreToOpen } from './ingest.js';
 const LOCK_WAIT_MS = 3_000;
 const LOCK_POLL_MS = 100;
 
-/** As `openStore` of `src/store/open-store.ts`, which is loaded only now. Reading waits a little for a writer to finish. */
+/**
+ * As `openStore` of `src/store/open-store.ts`, which is loaded only now. Reading waits a little for a writer to finish.
+ */
 export async function openStore(path: string, options: OpenStoreOptions): Promise<Store> {
   const { openStore: open, OPEN_HERE } = await import('../store/open-store.js');
   const until = Date.now() + (options.mode === 'read' ? LOCK_WAIT_MS : 0);

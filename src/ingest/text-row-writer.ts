@@ -29,7 +29,10 @@ export class TextRowWriter implements TextSink {
   };
   private dropped = 0;
 
-  /** Opens the appenders up front: the parser's calls are synchronous, making an appender is not. Needs an open transaction. */
+  /**
+   * Opens the appenders up front: the parser's calls are synchronous, making an appender is not. Needs an open
+   * transaction.
+   */
   static async open(store: Store, target: StoreDictionary, sourceId: number): Promise<TextRowWriter> {
     await target.ready();
     const appenders = {

@@ -6,13 +6,18 @@
  * copy the bytes as they are. Unknown values are a sentinel in memory and NULL in the store.
  */
 
-/** `i64`/`u64`: two 32-bit halves, low first. `f64`, `i32`, `u8`: plain. `u8` columns with `values` are DuckDB ENUMs. */
+/**
+ * `i64`/`u64`: two 32-bit halves, low first. `f64`, `i32`, `u8`: plain. `u8` columns with `values` are DuckDB ENUMs.
+ */
 export type ColumnKind = 'i64' | 'u64' | 'f64' | 'i32' | 'u8';
 
 export interface ColumnSpec {
   readonly name: string;
   readonly kind: ColumnKind;
-  /** May hold the sentinel of its kind ({@link NULL_I32}, {@link NULL_HIGH} with a low half of 0, {@link NULL_F64}, {@link NULL_U8}). */
+  /**
+   * May hold the sentinel of its kind ({@link NULL_I32}, {@link NULL_HIGH} with a low half of 0, {@link NULL_F64},
+   * {@link NULL_U8}).
+   */
   readonly nullable?: boolean;
   /** The labels of an ENUM column; the byte is the index. */
   readonly values?: readonly string[];

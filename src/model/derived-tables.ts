@@ -1,6 +1,7 @@
 /**
- * Layouts of the `derived_*` tables about memory snapshots: what the walk over a trace found out, kept so that the next question need not walk again.
- * They hold nothing that the base tables do not imply; a source that is replaced takes its rows along. The schema is `src/store/migrations.ts`.
+ * Layouts of the `derived_*` tables about memory snapshots: what the walk over a trace found out, kept so that the next
+ * question need not walk again. They hold nothing that the base tables do not imply; a source that is replaced takes
+ * its rows along. The schema is `src/store/migrations.ts`.
  */
 import type { ColumnSpec, TableLayout } from './columns.js';
 import { BLOCK_STATES, SEGMENT_TYPES } from './vocabulary.js';
@@ -8,7 +9,10 @@ import { BLOCK_STATES, SEGMENT_TYPES } from './vocabulary.js';
 /** Raised whenever the same trace would derive to other rows: what was derived by another version is derived again. */
 export const HISTORY_RULES = 1;
 
-/** Where a block's stack comes from. `free_event` is only a stand-in: the free's stack, the allocation being outside the trace. */
+/**
+ * Where a block's stack comes from. `free_event` is only a stand-in: the free's stack, the allocation being outside the
+ * trace.
+ */
 export const STACK_ORIGINS = ['none', 'final_block', 'alloc_event', 'free_event'] as const;
 
 const KEYS: readonly ColumnSpec[] = [
@@ -19,7 +23,10 @@ const POOL: ColumnSpec = { name: 'pool', kind: 'i32', nullable: true };
 const STACK: ColumnSpec = { name: 'stack_id', kind: 'i32', nullable: true };
 const ORIGIN: ColumnSpec = { name: 'stack_origin', kind: 'u8', values: STACK_ORIGINS };
 
-/** Segments before the first entry of the trace, expandable ones as their mapped runs. `is_inferred`: type and pool are not from any source. */
+/**
+ * Segments before the first entry of the trace, expandable ones as their mapped runs. `is_inferred`: type and pool are
+ * not from any source.
+ */
 export const START_SEGMENT_LAYOUT: TableLayout = {
   table: 'derived_start_segment',
   columns: [
@@ -34,7 +41,10 @@ export const START_SEGMENT_LAYOUT: TableLayout = {
   ],
 };
 
-/** Blocks that were live before the first entry. `size_bytes` is actual; the bounds differ from it where it is uncertain. */
+/**
+ * Blocks that were live before the first entry. `size_bytes` is actual; the bounds differ from it where it is
+ * uncertain.
+ */
 export const START_BLOCK_LAYOUT: TableLayout = {
   table: 'derived_start_block',
   columns: [
@@ -53,7 +63,10 @@ export const START_BLOCK_LAYOUT: TableLayout = {
   ],
 };
 
-/** Allocations that are not what their trace entry says: actual bytes beyond the request rounded up to 512, private pools, stacks of the final block. */
+/**
+ * Allocations that are not what their trace entry says: actual bytes beyond the request rounded up to 512, private
+ * pools, stacks of the final block.
+ */
 export const ALLOC_FACT_LAYOUT: TableLayout = {
   table: 'derived_alloc',
   columns: [
@@ -80,8 +93,8 @@ export const GROWTH_FACT_LAYOUT: TableLayout = {
 };
 
 /**
- * Smallest and largest totals after each of 2^k consecutive entries; bucket 0 also looks at the state before the first. All in actual bytes.
- * k is the least that gives at most {@link MAX_BUCKETS} rows a device: exact by entry up to there.
+ * Smallest and largest totals after each of 2^k consecutive entries; bucket 0 also looks at the state before the first.
+ * All in actual bytes. k is the least that gives at most {@link MAX_BUCKETS} rows a device: exact by entry up to there.
  */
 export const BUCKET_LAYOUT: TableLayout = {
   table: 'derived_bucket',
@@ -103,7 +116,10 @@ export const BUCKET_LAYOUT: TableLayout = {
 
 export const MAX_BUCKETS = 65_536;
 
-/** Which label each block has that lived during the trace: by the entry that allocated it, or by its address before the first. */
+/**
+ * Which label each block has that lived during the trace: by the entry that allocated it, or by its address before the
+ * first.
+ */
 export const BLOCK_LABEL_LAYOUT: TableLayout = {
   table: 'derived_block_label',
   columns: [

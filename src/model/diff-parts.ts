@@ -2,8 +2,8 @@
 import type { Component } from './vocabulary.js';
 
 /**
- * How sure it is that a line of b is that line of a: the same function, file and line; another line; another file (or a file that moved);
- * another name; or only one side has it.
+ * How sure it is that a line of b is that line of a: the same function, file and line; another line; another file (or a
+ * file that moved); another name; or only one side has it.
  */
 export const SITE_MATCHES = ['exact', 'line_shifted', 'moved', 'renamed', 'only_a', 'only_b'] as const;
 
@@ -31,7 +31,10 @@ export interface DiffSite {
   readonly through: string | null;
   /** Block sizes whose number differs, the most bytes first; at most five. */
   readonly sizes: readonly { readonly size_bytes: number; readonly a_count: number; readonly b_count: number }[];
-  /** Where calls of this site come to differ, seen from the site outwards: callers with their part of the difference; empty if there is one way in. */
+  /**
+   * Where calls of this site come to differ, seen from the site outwards: callers with their part of the difference;
+   * empty if there is one way in.
+   */
   readonly callers: readonly {
     readonly caller: string;
     readonly a_bytes: number;

@@ -1,9 +1,9 @@
 /**
  * The one error type, and the closed list of what can go wrong.
  *
- * An error states neutral facts (file, offset, reason); what to do about it stands beside its code in this list, so that
- * the same failure always gives the same advice. The exit-code table lives in `src/cli/exit-codes.ts` and is keyed by
- * {@link ErrorKind} alone.
+ * An error states neutral facts (file, offset, reason); what to do about it stands beside its code in this list, so
+ * that the same failure always gives the same advice. The exit-code table lives in `src/cli/exit-codes.ts` and is keyed
+ * by {@link ErrorKind} alone.
  */
 
 /** Who has to act: the caller (`usage`), the bytes (`input`), the store file (`store`), or us (`internal`). */
@@ -260,7 +260,9 @@ export class MbfError extends Error {
   }
 }
 
-/** File names and texts of a file may hold line breaks and escape sequences; an error is one line, and moves no cursor. */
+/**
+ * File names and texts of a file may hold line breaks and escape sequences; an error is one line, and moves no cursor.
+ */
 function oneLine(text: string): string {
   // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what must go
   return text.replace(/[\u0000-\u001f\u007f-\u009f]/g, '\ufffd');

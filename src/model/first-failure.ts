@@ -3,7 +3,10 @@ import type { IncidentKind } from './vocabulary.js';
 /** The first failure of a run, and how it was chosen. */
 export interface FirstFailureResult {
   readonly kind: IncidentKind;
-  /** `primary`: it says itself why. `unexplained`: it does not. `secondary`: it only tells of another's failure, which was not found. */
+  /**
+   * `primary`: it says itself why. `unexplained`: it does not. `secondary`: it only tells of another's failure, which
+   * was not found.
+   */
   readonly role: string;
   readonly rank: number | null;
   readonly host: string | null;

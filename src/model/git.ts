@@ -1,6 +1,9 @@
 /** What a repository says of two commits: files and lines that differ, commits in between, submodules. */
 
-/** One hunk of a diff without context lines. Lines are 1-based; a side without lines has 0 of them, after the line named. */
+/**
+ * One hunk of a diff without context lines. Lines are 1-based; a side without lines has 0 of them, after the line
+ * named.
+ */
 export interface ChangedHunk {
   readonly old_start: number;
   readonly old_lines: number;
@@ -56,7 +59,10 @@ export interface CommitComparison {
   readonly submodules: readonly SubmoduleChange[];
   /** Newest first. */
   readonly commits: readonly CommitInBetween[];
-  /** Set where a limit cut something off: texts of hunks, whole hunks (their files are listed without), or the oldest commits. */
+  /**
+   * Set where a limit cut something off: texts of hunks, whole hunks (their files are listed without), or the oldest
+   * commits.
+   */
   readonly truncated?: boolean;
 }
 
@@ -68,7 +74,9 @@ export interface BisectMark {
 
 /** What `git bisect log` has. */
 export interface BisectLog {
-  /** Words of the session: `old`/`new`, `fast`/`slow`, …; `good` is what the first commits are, `bad` what the last are. */
+  /**
+   * Words of the session: `old`/`new`, `fast`/`slow`, …; `good` is what the first commits are, `bad` what the last are.
+   */
   readonly terms: { readonly good: string; readonly bad: string };
   /** As they were given, the first one first. */
   readonly marks: readonly BisectMark[];
@@ -78,7 +86,9 @@ export interface BisectLog {
   readonly possible: readonly string[];
 }
 
-/** Commits in between that touch a file, newest first; for a file of a submodule those that change the submodule's pin. */
+/**
+ * Commits in between that touch a file, newest first; for a file of a submodule those that change the submodule's pin.
+ */
 export function commitsTouching(
   commits: readonly CommitInBetween[],
   file: Pick<ChangedFile, 'old_path' | 'new_path' | 'submodule'>,

@@ -1,7 +1,8 @@
 /**
- * Golden values as the upstream projects keep them. Numbers stay in the unit of their file: Megatron-LM's memory is raw bytes and its times are
- * seconds, Megatron Bridge's memory is decimal GB (10^9) and its times are milliseconds. Upstream: Megatron-LM
- * `tests/functional_tests/python_test_utils/common.py`, Megatron-Bridge `scripts/performance/utils/evaluate.py`.
+ * Golden values as the upstream projects keep them. Numbers stay in the unit of their file: Megatron-LM's memory is raw
+ * bytes and its times are seconds, Megatron Bridge's memory is decimal GB (10^9) and its times are milliseconds.
+ * Upstream: Megatron-LM `tests/functional_tests/python_test_utils/common.py`, Megatron-Bridge
+ * `scripts/performance/utils/evaluate.py`.
  */
 import type { GoldenDocument } from './measurement.js';
 

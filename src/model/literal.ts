@@ -1,6 +1,7 @@
 /**
- * Values as Python prints them and as JSON writes them, read as data: `[1, 'a', None]`, `{"a": 5.0e+08}`, `Config(k=v, <E.x: 5>)`.
- * Nothing is evaluated. Anything that is no literal is a word. Linear in the text; deeper nesting than {@link MOST_DEPTH} stays text.
+ * Values as Python prints them and as JSON writes them, read as data: `[1, 'a', None]`, `{"a": 5.0e+08}`, `Config(k=v,
+ * <E.x: 5>)`. Nothing is evaluated. Anything that is no literal is a word. Linear in the text; deeper nesting than
+ * {@link MOST_DEPTH} stays text.
  */
 export type Literal =
   | { readonly kind: 'scalar'; readonly text: string; readonly isQuoted: boolean; readonly at: number }

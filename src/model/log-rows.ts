@@ -1,13 +1,13 @@
 /**
- * What a text says beyond failures: the rows `parsers/log` and `parsers/config` emit. Units are converted by the format that read
- * them, with that producer's own meaning (Megatron-LM's `MB` is MiB, Megatron Bridge's `GB` is 10^9); value, unit and precision
- * as printed stay beside the bytes.
+ * What a text says beyond failures: the rows `parsers/log` and `parsers/config` emit. Units are converted by the format
+ * that read them, with that producer's own meaning (Megatron-LM's `MB` is MiB, Megatron Bridge's `GB` is 10^9); value,
+ * unit and precision as printed stay beside the bytes.
  */
 import type { IncidentKind } from './vocabulary.js';
 
 /**
- * Metrics of a memory line. Words are torch's (`torch.cuda.memory_stats`): `inactive_split` are unusable remainders of split blocks.
- * A key that is none of these is kept as printed.
+ * Metrics of a memory line. Words are torch's (`torch.cuda.memory_stats`): `inactive_split` are unusable remainders of
+ * split blocks. A key that is none of these is kept as printed.
  */
 export const MEMORY_METRICS = [
   'allocated',
@@ -59,8 +59,8 @@ export const PHASES = [
 export type Phase = (typeof PHASES)[number];
 
 /**
- * What the times of a file are. `printed`: wall clock of the host without its zone, so that it may be whole quarters of an hour off UTC.
- * `utc`: seconds since 1970, or texts with a zone.
+ * What the times of a file are. `printed`: wall clock of the host without its zone, so that it may be whole quarters of
+ * an hour off UTC. `utc`: seconds since 1970, or texts with a zone.
  */
 export const CLOCKS = ['printed', 'utc'] as const;
 export type ClockName = (typeof CLOCKS)[number];
@@ -68,8 +68,8 @@ export type ClockName = (typeof CLOCKS)[number];
 /** A place in a text and who wrote it. */
 export interface LogPlace {
   /**
-   * 1-based, and the byte offset of that line in the (decompressed) file. In a binary format the ordinal of the record; where a
-   * format has neither (a JSON document), 1 and the offset of the value if known.
+   * 1-based, and the byte offset of that line in the (decompressed) file. In a binary format the ordinal of the record;
+   * where a format has neither (a JSON document), 1 and the offset of the value if known.
    */
   readonly line: number;
   readonly offset: number;
@@ -81,8 +81,8 @@ export interface LogPlace {
   readonly host: string | null;
   readonly device: number | null;
   /**
-   * Wall clock as microseconds since 1970; null without date and time. Without a zone it is as printed, as if it were UTC: whether the
-   * times of a file are UTC is {@link ClockName} of the file.
+   * Wall clock as microseconds since 1970; null without date and time. Without a zone it is as printed, as if it were
+   * UTC: whether the times of a file are UTC is {@link ClockName} of the file.
    */
   readonly timeUs: number | null;
   /** Id of the format that read it. */
@@ -129,16 +129,19 @@ export interface MemoryFinding {
   /** Half of the last printed digit; 0 for exact bytes and counts. */
   readonly precisionBytes: number;
   readonly iteration?: number | undefined;
-  /** What the line says of its moment: `after iteration`, `before save_checkpoint`, `see_memory_usage: After Building Model`. */
+  /**
+   * What the line says of its moment: `after iteration`, `before save_checkpoint`, `see_memory_usage: After Building
+   * Model`.
+   */
   readonly moment?: string | undefined;
   readonly rank?: number | undefined;
   readonly device?: number | undefined;
 }
 
 /**
- * What a gauge measures. A gauge is polled by somebody else at an interval (nvidia-smi, DCGM, the monitor thread of W&B, Slurm's
- * accounting), while a memory line is printed by the process at a moment of its own and `max_*` are peaks its allocator kept.
- * Sampling misses a peak between two samples: gauges are kept apart, and never compete with peaks.
+ * What a gauge measures. A gauge is polled by somebody else at an interval (nvidia-smi, DCGM, the monitor thread of
+ * W&B, Slurm's accounting), while a memory line is printed by the process at a moment of its own and `max_*` are peaks
+ * its allocator kept. Sampling misses a peak between two samples: gauges are kept apart, and never compete with peaks.
  */
 export const GAUGE_METRICS = [
   /** Of one device, as the driver sees it, all processes and contexts included. */
@@ -153,7 +156,9 @@ export const GAUGE_METRICS = [
   'host_total',
   'host_used',
   'host_free',
-  /** Resident memory of a process or a job step on the host; `process_max_rss` is the largest sample its monitor saw. */
+  /**
+   * Resident memory of a process or a job step on the host; `process_max_rss` is the largest sample its monitor saw.
+   */
   'process_rss',
   'process_max_rss',
   /** Bytes that the job may use of the host (Slurm `ReqMem`, Kubernetes limits). */
@@ -182,9 +187,10 @@ export interface GaugeFinding {
 }
 
 /**
- * Any other figure or word worth keeping. Names are dotted, the topic first: `step_time.s`, `timer.forward-backward.max_ms`,
- * `theory.total`, `parameters.local`, `bucket.elements`, `graph.allocated`, `mllog.<key>`, `checkpoint.saved`, `straggler.score`,
- * `version.torch`, `gpu.name`. Coordinates of a row of several axes go into the name: `parameters.local[tp=1,pp=3]`.
+ * Any other figure or word worth keeping. Names are dotted, the topic first: `step_time.s`,
+ * `timer.forward-backward.max_ms`, `theory.total`, `parameters.local`, `bucket.elements`, `graph.allocated`,
+ * `mllog.<key>`, `checkpoint.saved`, `straggler.score`, `version.torch`, `gpu.name`. Coordinates of a row of several
+ * axes go into the name: `parameters.local[tp=1,pp=3]`.
  */
 export interface ValueFinding {
   readonly row: 'value';
@@ -211,7 +217,10 @@ export interface PhaseFinding {
   readonly timeText?: string | undefined;
 }
 
-/** Where a setting was found, strongest first: what the process said of itself goes before what somebody meant to give it. */
+/**
+ * Where a setting was found, strongest first: what the process said of itself goes before what somebody meant to give
+ * it.
+ */
 export const CONFIG_ORIGINS = [
   /** Megatron's `arguments` block, DeepSpeed's printed configuration: effective values. */
   'log dump',
@@ -265,7 +274,9 @@ export interface EnvFinding {
   readonly origin: EnvOrigin;
 }
 
-/** A launch begins here: banners of launchers and the first words of a trainer. Several ranks print them; ingest folds. */
+/**
+ * A launch begins here: banners of launchers and the first words of a trainer. Several ranks print them; ingest folds.
+ */
 export interface LaunchFinding {
   readonly row: 'launch';
   readonly label: string;
@@ -299,7 +310,9 @@ export type LogFinding =
 /** What becomes a row of its own; failures become incidents, launches attempts. */
 export type KeptFinding = Exclude<LogFinding, FailureFinding | LaunchFinding>;
 
-/** A finding at its place. The place says the rank and device: the line's own where it names them, else its writer's. */
+/**
+ * A finding at its place. The place says the rank and device: the line's own where it names them, else its writer's.
+ */
 export type LogRow = Placed<KeptFinding>;
 export type Placed<Finding> = Finding extends unknown ? Omit<Finding, keyof LogPlace | 'timeText'> & LogPlace : never;
 

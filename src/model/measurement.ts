@@ -1,6 +1,6 @@
 /**
- * What a run comes to: everything two runs are compared by, small enough to be kept in a repository. Made from a store (`measureRun`) or read
- * from a golden file; field names are those of the JSON.
+ * What a run comes to: everything two runs are compared by, small enough to be kept in a repository. Made from a store
+ * (`measureRun`) or read from a golden file; field names are those of the JSON.
  */
 import type { ParallelSizes } from './results/log.js';
 import type { Cause, CauseDetail, Component, Confidence, IncidentKind } from './vocabulary.js';
@@ -41,7 +41,10 @@ export interface MeasuredStatus {
   readonly target_iterations: number | null;
 }
 
-/** Figures of one rank as its memory lines print them; the first line stands before Adam's states meet a full set of activations. */
+/**
+ * Figures of one rank as its memory lines print them; the first line stands before Adam's states meet a full set of
+ * activations.
+ */
 export interface MeasuredRank {
   readonly rank: number | null;
   readonly stage: number | null;
@@ -76,7 +79,10 @@ export interface MeasuredPeak {
   readonly handle: string;
   readonly rank: number | null;
   readonly device: number;
-  /** `dump`: without a trace the dumped state stands for the peak. `oom`: the state at the OOM and the refused request, where they are more. */
+  /**
+   * `dump`: without a trace the dumped state stands for the peak. `oom`: the state at the OOM and the refused request,
+   * where they are more.
+   */
   readonly moment: 'peak' | 'oom' | 'dump';
   readonly basis: 'actual' | 'approximate';
   /** With the refused request at an OOM. */

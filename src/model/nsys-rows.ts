@@ -1,8 +1,8 @@
 /**
- * Rows of an Nsight Systems export, as the parser emits them. Times are nanoseconds of the report's own clock, 0 at the start of the collection
- * (`nsys_report.clock_offset_ns` makes UTC of them), and may be negative. Processes and threads are the operating system's numbers, taken out of the
- * exporter's `globalPid` and `globalTid`. Upstream: Nsight Systems User Guide, "SQLite Schema Reference"; enumerations as in the ENUM_* tables of
- * schemas 3.0 to 3.25, which agree.
+ * Rows of an Nsight Systems export, as the parser emits them. Times are nanoseconds of the report's own clock, 0 at the
+ * start of the collection (`nsys_report.clock_offset_ns` makes UTC of them), and may be negative. Processes and threads
+ * are the operating system's numbers, taken out of the exporter's `globalPid` and `globalTid`. Upstream: Nsight Systems
+ * User Guide, "SQLite Schema Reference"; enumerations as in the ENUM_* tables of schemas 3.0 to 3.25, which agree.
  */
 import type { ColumnSpec, TableLayout } from './columns.js';
 
@@ -186,7 +186,10 @@ export const NSYS_GRAPH_LAYOUT: TableLayout = {
   columns: [SOURCE, ...SPAN, ...ON_DEVICE, maybe64('graph'), maybe64('graph_exec')],
 };
 
-/** NVTX_EVENTS. `end_ns` is NULL for marks and for ranges never ended; `text_id` is negative for a text that stood in the row itself. */
+/**
+ * NVTX_EVENTS. `end_ns` is NULL for marks and for ranges never ended; `text_id` is negative for a text that stood in
+ * the row itself.
+ */
 export const NSYS_NVTX_LAYOUT: TableLayout = {
   table: 'nsys_nvtx',
   columns: [

@@ -1,4 +1,7 @@
-/** Numbered texts in one piece of memory: half a million of them travel between threads without becoming strings again on the other side. */
+/**
+ * Numbered texts in one piece of memory: half a million of them travel between threads without becoming strings again
+ * on the other side.
+ */
 import type { NsysText } from './nsys-rows.js';
 
 export interface PackedTexts {

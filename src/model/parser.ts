@@ -1,4 +1,7 @@
-/** The contract between parsers and ingest. A parser recognises one format and turns a byte stream into rows; it opens no file. */
+/**
+ * The contract between parsers and ingest. A parser recognises one format and turns a byte stream into rows; it opens
+ * no file.
+ */
 import type { ColumnBatch } from './columns.js';
 import type { AttemptRow, ClockName, KeptFinding, LogPlace } from './log-rows.js';
 import type { NsysFact, NsysKind } from './nsys-rows.js';
@@ -31,27 +34,32 @@ export interface ByteSource {
   readonly sizeBytes: number | undefined;
   read(target: Uint8Array, start: number): Promise<number>;
   /**
-   * The whole stream by position, whatever was read before, for formats with pages; absent where there is no file. A compressed file is unpacked into a
-   * temporary one first. Valid as long as the source.
+   * The whole stream by position, whatever was read before, for formats with pages; absent where there is no file. A
+   * compressed file is unpacked into a temporary one first. Valid as long as the source.
    */
   randomAccess?(): Promise<RandomAccess>;
 }
 
-/** Bytes by position. Synchronous: a page is a few kilobytes, and a turn of the event loop costs more than reading it. */
+/**
+ * Bytes by position. Synchronous: a page is a few kilobytes, and a turn of the event loop costs more than reading it.
+ */
 export interface RandomAccess {
   readonly sizeBytes: number;
   /**
-   * Fills `target` from `position` on, and returns how many bytes there were: fewer only at the end. Throws an {@link MbfError} on I/O errors and if
-   * the file changed underneath.
+   * Fills `target` from `position` on, and returns how many bytes there were: fewer only at the end. Throws an {@link
+   * MbfError} on I/O errors and if the file changed underneath.
    */
   readAt(target: Uint8Array, position: number): number;
-  /** Bytes of the file whose name is this file's with `suffix` after it, such as a write-ahead log; undefined if there is none. */
+  /**
+   * Bytes of the file whose name is this file's with `suffix` after it, such as a write-ahead log; undefined if there
+   * is none.
+   */
   besideBytes(suffix: string): number | undefined;
 }
 
 /**
- * Strings, frames and stacks of one file, interned by content while decoding; ids are dense from 0 and local to the file.
- * Frames of a stack are innermost first. Stack 0 is the empty stack (recorded, but no frames).
+ * Strings, frames and stacks of one file, interned by content while decoding; ids are dense from 0 and local to the
+ * file. Frames of a stack are innermost first. Stack 0 is the empty stack (recorded, but no frames).
  */
 export interface Dictionary {
   readonly textCount: number;
@@ -70,7 +78,10 @@ export interface Dictionary {
 export interface SnapshotSummary {
   /** Pickle protocol; null for JSON, which has none. */
   readonly protocol: number | null;
-  /** `dict`: segments and traces. `list`: bare segment list (torch 1.x, and `torch.cuda.memory_snapshot()` of every version). */
+  /**
+   * `dict`: segments and traces. `list`: bare segment list (torch 1.x, and `torch.cuda.memory_snapshot()` of every
+   * version).
+   */
   readonly form: 'dict' | 'list';
   /** Detected features, e.g. `block.history`, `event.time_us`; the list of `reference` observations in FORMAT.md. */
   readonly features: readonly string[];
@@ -93,7 +104,10 @@ export interface SnapshotSink {
   end(summary: SnapshotSummary): void;
 }
 
-/** Rows of one table of a file, by column, in the order of the columns that were announced. Read before the call returns. */
+/**
+ * Rows of one table of a file, by column, in the order of the columns that were announced. Read before the call
+ * returns.
+ */
 export interface RawRows {
   readonly table: string;
   readonly columns: readonly RawColumn[];
@@ -125,7 +139,9 @@ export interface RowSink {
   incident(row: IncidentRow): void;
   /** A figure, setting, phase or iteration of a text. */
   logRow(finding: KeptFinding, place: LogPlace): void;
-  /** Rows of {@link PROFILER_MEMORY_LAYOUT}, `source_id` left to the writer. The batch is read before the call returns. */
+  /**
+   * Rows of {@link PROFILER_MEMORY_LAYOUT}, `source_id` left to the writer. The batch is read before the call returns.
+   */
   profilerMemory(batch: ColumnBatch): void;
   /** Absent where no export can come. */
   readonly nsys?: NsysSink | undefined;

@@ -1,4 +1,7 @@
-/** The two numbers of a pool id, and what to call them. Upstream: torch `c10/core/CachingDeviceAllocator.h`, `MempoolId_t`. */
+/**
+ * The two numbers of a pool id, and what to call them. Upstream: torch `c10/core/CachingDeviceAllocator.h`,
+ * `MempoolId_t`.
+ */
 
 /** (0, 0) is the default pool, (n, 0) a CUDA graph's, (0, n) a MemPool's or one made by `graph_pool_handle()`. */
 export type MempoolId = readonly [number, number];

@@ -1,6 +1,7 @@
 /**
- * Named tables of a file, as an exporter wrote them: what an SQLite database and a folder of Parquet files have in common. A mapping layer asks
- * for columns by name, because their order and number change between releases of the exporter.
+ * Named tables of a file, as an exporter wrote them: what an SQLite database and a folder of Parquet files have in
+ * common. A mapping layer asks for columns by name, because their order and number change between releases of the
+ * exporter.
  */
 
 /** What a cell holds; SQLite's storage classes. A column may mix them, whatever its declaration says. */
@@ -10,7 +11,10 @@ export const CELL = { null: 0, integer: 1, real: 2, text: 3, blob: 4 } as const;
 export interface CellColumn {
   /** {@link CELL} of each row. */
   readonly kinds: Uint8Array;
-  /** 64-bit integers in two halves, low first, two's complement; of a real its IEEE 754 bits. Undefined for NULL, text and blob. */
+  /**
+   * 64-bit integers in two halves, low first, two's complement; of a real its IEEE 754 bits. Undefined for NULL, text
+   * and blob.
+   */
   readonly bits: Uint32Array;
   /** The memory of `bits`, read as doubles: for reals. */
   readonly reals: Float64Array;
@@ -34,7 +38,10 @@ export interface SourceColumn {
 /** What a declared type is kept as where a table is copied whole. */
 export type RawType = 'integer' | 'real' | 'text';
 
-/** SQLite's rules of affinity, and the names that DuckDB gives to types of Parquet files, as far as there is a difference. */
+/**
+ * SQLite's rules of affinity, and the names that DuckDB gives to types of Parquet files, as far as there is a
+ * difference.
+ */
 export function rawTypeOf(declared: string): RawType {
   if (/INT|BOOL/i.test(declared)) return 'integer';
   return /REAL|FLOA|DOUB|DEC/i.test(declared) ? 'real' : 'text';
@@ -59,7 +66,10 @@ export interface TableSource {
   readonly tables: readonly SourceTable[];
   /** The list of tables could be read only in part: why, and where. */
   readonly listProblem?: TableScan['problem'];
-  /** Reads `columns` (all of which the table has) of every row. Damage ends it early and is told; it throws only what is no fault of the file's content. */
+  /**
+   * Reads `columns` (all of which the table has) of every row. Damage ends it early and is told; it throws only what is
+   * no fault of the file's content.
+   */
   scan(table: string, columns: readonly string[], take: (batch: CellBatch) => void): Promise<TableScan>;
   /** Counts rows without reading them, as far as the format allows. */
   count(table: string): Promise<TableScan>;

@@ -1,6 +1,7 @@
 /**
  * Layouts of the columnar tables and the row shapes of the small ones, as parsers emit them. The ids of the store
- * (`snapshot_id`, `source_id`) are added by ingest. The schema itself is `src/store/migrations.ts`; a test holds the two together.
+ * (`snapshot_id`, `source_id`) are added by ingest. The schema itself is `src/store/migrations.ts`; a test holds the
+ * two together.
  */
 import type { ColumnSpec, TableLayout } from './columns.js';
 import {
@@ -16,11 +17,11 @@ const SNAPSHOT_ID: ColumnSpec = { name: 'snapshot_id', kind: 'i32' };
 const DEVICE: ColumnSpec = { name: 'device', kind: 'i32' };
 
 /**
- * One row per trace entry. `seq` is the index in that device's trace and the only ordering key (torch inserts under the device lock;
- * `time_us` may jitter). `size_bytes` is what the entry says: *requested* bytes on alloc and free entries, segment bytes on
- * segment entries, the rounded request on `oom`, Σ active on `snapshot`. The last three columns are derived while ingesting:
- * the alloc a free belongs to, and the running totals since the first entry of that device (they start at 0 and may go below it,
- * where frees of memory allocated before the recording are traced).
+ * One row per trace entry. `seq` is the index in that device's trace and the only ordering key (torch inserts under the
+ * device lock; `time_us` may jitter). `size_bytes` is what the entry says: *requested* bytes on alloc and free entries,
+ * segment bytes on segment entries, the rounded request on `oom`, Σ active on `snapshot`. The last three columns are
+ * derived while ingesting: the alloc a free belongs to, and the running totals since the first entry of that device
+ * (they start at 0 and may go below it, where frees of memory allocated before the recording are traced).
  */
 export const EVENT_LAYOUT: TableLayout = {
   table: 'event',
@@ -43,7 +44,10 @@ export const EVENT_LAYOUT: TableLayout = {
   ],
 };
 
-/** One row per segment of the final state. `*_header_bytes` are torch's own sums, kept for checking, never used in accounting. */
+/**
+ * One row per segment of the final state. `*_header_bytes` are torch's own sums, kept for checking, never used in
+ * accounting.
+ */
 export const SEGMENT_LAYOUT: TableLayout = {
   table: 'segment',
   columns: [
@@ -63,7 +67,10 @@ export const SEGMENT_LAYOUT: TableLayout = {
   ],
 };
 
-/** One row per block of the final state, in address order within its segment. `requested_bytes` is NULL unless the block is active. */
+/**
+ * One row per block of the final state, in address order within its segment. `requested_bytes` is NULL unless the block
+ * is active.
+ */
 export const BLOCK_LAYOUT: TableLayout = {
   table: 'block',
   columns: [
@@ -80,7 +87,10 @@ export const BLOCK_LAYOUT: TableLayout = {
 
 export const ANNOTATION_STAGES = ['START', 'END', 'other'] as const;
 
-/** One row per `external_annotations` entry: a record_function scope starts or ends. `device` is the thread's current one, and may be wrong. */
+/**
+ * One row per `external_annotations` entry: a record_function scope starts or ends. `device` is the thread's current
+ * one, and may be wrong.
+ */
 export const ANNOTATION_LAYOUT: TableLayout = {
   table: 'annotation',
   columns: [
@@ -194,9 +204,9 @@ export const LOG_FIGURE_LAYOUT: TableLayout = {
 };
 
 /**
- * One row per change of one category in a memory timeline of torch.profiler. `ordinal` is the event of a raw timeline, or the point in time of one
- * that holds sums (several rows a point, and no action: each is the difference to the point before). `time_ns` is NULL for what
- * existed before the profiler started.
+ * One row per change of one category in a memory timeline of torch.profiler. `ordinal` is the event of a raw timeline,
+ * or the point in time of one that holds sums (several rows a point, and no action: each is the difference to the point
+ * before). `time_ns` is NULL for what existed before the profiler started.
  */
 export const PROFILER_MEMORY_LAYOUT: TableLayout = {
   table: 'profiler_memory',
@@ -213,7 +223,10 @@ export const PROFILER_MEMORY_LAYOUT: TableLayout = {
 /** Rows per batch handed to ingest: a multiple of DuckDB's 2048-row vectors; larger batches were not faster. */
 export const BATCH_ROWS = 65_536;
 
-/** Something odd in an input, worth a line to the reader. Equal kinds of one source are folded into one note with a count. */
+/**
+ * Something odd in an input, worth a line to the reader. Equal kinds of one source are folded into one note with a
+ * count.
+ */
 export interface Note {
   /** A stable word, e.g. `ring_truncated`, `unknown_key`, `tiling_violated`. */
   readonly kind: string;
@@ -250,7 +263,9 @@ export interface PrintedBytes {
   readonly precisionBytes: number;
 }
 
-/** The byte fields a failure message can carry. Names follow torch's message; see `reserved` for the 1.0–2.0 wording. */
+/**
+ * The byte fields a failure message can carry. Names follow torch's message; see `reserved` for the 1.0–2.0 wording.
+ */
 export const INCIDENT_BYTE_FIELDS = [
   'requested',
   'total',

@@ -4,7 +4,9 @@ export const KIB = 1024;
 export const MIB = 1024 ** 2;
 export const GIB = 1024 ** 3;
 
-/** `1536` → `1.50 KiB`; two decimals, the unit chosen so that the number is below 1024. Negative values keep their sign. */
+/**
+ * `1536` → `1.50 KiB`; two decimals, the unit chosen so that the number is below 1024. Negative values keep their sign.
+ */
 export function formatBytes(bytes: number): string {
   const size = Math.abs(bytes);
   if (size < KIB) return `${bytes} B`;

@@ -1,6 +1,6 @@
 /**
- * A run as the upstream projects would have written its golden values: what the presets judge, and what is written to their files. Rounded as upstream
- * rounds, so that values written and read again are the same.
+ * A run as the upstream projects would have written its golden values: what the presets judge, and what is written to
+ * their files. Rounded as upstream rounds, so that values written and read again are the same.
  */
 import type { BridgeStep, BridgeValues, MegatronTrainingValues, StepSeries } from './golden-values.js';
 import type { MeasuredRank, Measurement } from './measurement.js';
@@ -15,9 +15,10 @@ const SIGNIFICANT_DIGITS = 5;
 const FIRST_STEP = 1;
 
 /**
- * Megatron-LM's training values: `lm loss`, `iteration-time` in seconds, memory in bytes. Megatron-LM records memory at every step in its event files, which is
- * taken where the run has them. A log prints it once or twice: of the rank with the highest peak its first line and, at its last line, its largest peak and what was allocated then. A metric without a value is
- * absent, as is a step.
+ * Megatron-LM's training values: `lm loss`, `iteration-time` in seconds, memory in bytes. Megatron-LM records memory at
+ * every step in its event files, which is taken where the run has them. A log prints it once or twice: of the rank with
+ * the highest peak its first line and, at its last line, its largest peak and what was allocated then. A metric without
+ * a value is absent, as is a step.
  */
 export function megatronValuesOf(measurement: Measurement): MegatronTrainingValues {
   const { series } = measurement;
@@ -53,8 +54,9 @@ export function megatronValuesOf(measurement: Measurement): MegatronTrainingValu
 }
 
 /**
- * Bridge's values: steps count from 0, memory is decimal GB. `alloc` and `max_alloc` are those of the rank whose memory line came first: of the ranks that
- * printed at the lowest iteration, the lowest. `max_reserved` is the largest of all ranks.
+ * Bridge's values: steps count from 0, memory is decimal GB. `alloc` and `max_alloc` are those of the rank whose memory
+ * line came first: of the ranks that printed at the lowest iteration, the lowest. `max_reserved` is the largest of all
+ * ranks.
  */
 export function bridgeValuesOf(measurement: Measurement): BridgeValues {
   const { series } = measurement;
@@ -109,7 +111,9 @@ function stepSeries(values: ReadonlyMap<number, number>): StepSeries {
   };
 }
 
-/** As upstream infers it: what divides every distance, the first step left aside; with too few steps, their distance. */
+/**
+ * As upstream infers it: what divides every distance, the first step left aside; with too few steps, their distance.
+ */
 function stepInterval(steps: readonly number[]): number {
   const cadence = steps.filter((step) => step !== FIRST_STEP);
   const used = cadence.length < 2 ? steps : cadence;

@@ -122,7 +122,8 @@ export type Component = (typeof COMPONENTS)[number];
 
 /**
  * Actions of a trace entry, in the order of their codes in the `event` table. `other` stands for an action this version
- * does not know; its text is kept in `event_extra`. Upstream: torch `c10/cuda/CUDACachingAllocator.h`, `TraceEntry::Action`.
+ * does not know; its text is kept in `event_extra`. Upstream: torch `c10/cuda/CUDACachingAllocator.h`,
+ * `TraceEntry::Action`.
  */
 export const TRACE_ACTIONS = [
   'alloc',
@@ -142,7 +143,9 @@ export const TRACE_ACTIONS = [
 ] as const;
 export type TraceAction = (typeof TRACE_ACTIONS)[number];
 
-/** Block states, in the order of their codes. `active_awaiting_free` of torch's own doc string is read as the second. */
+/**
+ * Block states, in the order of their codes. `active_awaiting_free` of torch's own doc string is read as the second.
+ */
 export const BLOCK_STATES = ['active_allocated', 'active_pending_free', 'inactive'] as const;
 export type BlockState = (typeof BLOCK_STATES)[number];
 
@@ -159,8 +162,9 @@ export const SOURCE_STATUSES = ['ingested', 'unchanged', 'failed', 'skipped'] as
 export type SourceStatus = (typeof SOURCE_STATUSES)[number];
 
 /**
- * What torch.profiler takes a tensor for, in the order of the numbers in its memory timelines. `unknown` is its `None`: an allocation that no
- * profiled tensor is behind. Upstream: torch `profiler/_memory_profiler.py`, `_CATEGORY_TO_INDEX`.
+ * What torch.profiler takes a tensor for, in the order of the numbers in its memory timelines. `unknown` is its `None`:
+ * an allocation that no profiled tensor is behind. Upstream: torch `profiler/_memory_profiler.py`,
+ * `_CATEGORY_TO_INDEX`.
  */
 export const PROFILER_CATEGORIES = [
   'parameter',
@@ -174,7 +178,10 @@ export const PROFILER_CATEGORIES = [
 ] as const;
 export type ProfilerCategory = (typeof PROFILER_CATEGORIES)[number];
 
-/** What happened to a tensor, in the order of the numbers in those timelines, which count from 1. Upstream: `_ACTION_TO_INDEX`. */
+/**
+ * What happened to a tensor, in the order of the numbers in those timelines, which count from 1. Upstream:
+ * `_ACTION_TO_INDEX`.
+ */
 export const PROFILER_ACTIONS = ['preexisting', 'create', 'increment_version', 'destroy'] as const;
 export type ProfilerAction = (typeof PROFILER_ACTIONS)[number];
 
@@ -194,7 +201,7 @@ export const FORMATS = [
 ] as const;
 export type Format = (typeof FORMATS)[number];
 /**
- * What a program recorded of its own training, beside its log: the iterations of a log are told again there. The same as in
- * `queries/_log/metrics-sources.sql`.
+ * What a program recorded of its own training, beside its log: the iterations of a log are told again there. The same
+ * as in `queries/_log/metrics-sources.sql`.
  */
 export const METRICS_FORMATS = ['tensorboard', 'wandb', 'scalars'] as const satisfies readonly Format[];

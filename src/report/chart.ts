@@ -1,6 +1,7 @@
 /**
- * A stacked area chart of a device's memory in characters: allocated, pending and inactive bytes over time, with marks below. Pure: the same series gives
- * the same lines. Eighth blocks (U+2581 to U+2588) draw the edge of what is allocated to an eighth of a row; shades stand for the rest.
+ * A stacked area chart of a device's memory in characters: allocated, pending and inactive bytes over time, with marks
+ * below. Pure: the same series gives the same lines. Eighth blocks (U+2581 to U+2588) draw the edge of what is
+ * allocated to an eighth of a row; shades stand for the rest.
  */
 import { GIB, KIB, MIB } from '../model/units.js';
 
@@ -118,7 +119,8 @@ function fold(columns: readonly ChartColumn[], width: number): ChartColumn[] {
   if (count === 0) throw new Error('a chart needs a column');
   return Array.from({ length: width }, (_, i) => {
     const from = Math.floor((i * count) / width);
-    // Stretched, each slice keeps to itself; folded, a column takes every slice it touches, so that none is lost at an edge.
+    // Stretched, each slice keeps to itself; folded, a column takes every slice it touches, so that none is lost at an
+    // edge.
     const to = count <= width ? from : Math.ceil(((i + 1) * count) / width) - 1;
     const folded = { ...columns[from]! };
     for (const column of columns.slice(from + 1, to + 1)) {
@@ -195,7 +197,10 @@ export function laneText(marks: readonly ChartMark[], width: number): string {
   return cells.join('');
 }
 
-/** Labels stand with their middle at their place, the outer ones inside the plot; one that would touch or repeat an earlier one is left out. */
+/**
+ * Labels stand with their middle at their place, the outer ones inside the plot; one that would touch or repeat an
+ * earlier one is left out.
+ */
 export function labelText(labels: ChartScale['labels'], width: number): string {
   let text = ''.padEnd(width);
   // The ends say most, then whatever has room.

@@ -5,8 +5,8 @@ import { printable } from './table.js';
 const LONGEST = 2_000;
 
 /**
- * Text on one line that renders as itself. Signs of Markdown get a backslash; those that GitHub looks for in the text itself, whatever stands
- * before them (mathematics, mentions, addresses), become entities.
+ * Text on one line that renders as itself. Signs of Markdown get a backslash; those that GitHub looks for in the text
+ * itself, whatever stands before them (mathematics, mentions, addresses), become entities.
  */
 export function mdText(text: string): string {
   const line = printable(text.replaceAll(/\s+/g, ' ').trim()).replaceAll(/[\p{Cs}\ufffe\uffff]/gu, '\ufffd');

@@ -11,7 +11,9 @@ export function keepEnd(text: string, width: number): string {
   return text.length <= width ? text : `…${text.slice(text.length - width + 1)}`;
 }
 
-/** Breaks at blanks so that no line is longer than `width`; blanks inside a line stay, continuation lines get `indent`. */
+/**
+ * Breaks at blanks so that no line is longer than `width`; blanks inside a line stay, continuation lines get `indent`.
+ */
 export function wrap(text: string, width: number, indent = ''): string[] {
   const lines: string[] = [];
   let line = '';

@@ -1,4 +1,7 @@
-/** Fits labelled sections into a screen of a given height: what matters least gives way first, nothing is cut inside a number or a name. */
+/**
+ * Fits labelled sections into a screen of a given height: what matters least gives way first, nothing is cut inside a
+ * number or a name.
+ */
 import { keepEnd, printable, wrap } from './plain-text.js';
 import { WIDTH } from './text-pieces.js';
 
@@ -26,7 +29,10 @@ export interface ScreenSection {
   readonly whole?: boolean;
 }
 
-/** The sections in their order, in at most `height` lines. `giveWay`: labels in the order in which sections lose a line; a label may stand there twice. */
+/**
+ * The sections in their order, in at most `height` lines. `giveWay`: labels in the order in which sections lose a line;
+ * a label may stand there twice.
+ */
 export function fitSections(sections: readonly ScreenSection[], height: number, giveWay: readonly string[]): string[] {
   const filled = sections.filter((section) => section.items.length > 0);
   const allowed = new Map(filled.map((section) => [section, sectionLines(section, section.most).length]));

@@ -1,6 +1,7 @@
 /**
- * The memory of a batch: one block for all columns, so that the decoder writes to two arrays and looks up no column. The low half of a 64-bit
- * value comes first, which makes a double of its bits on little-endian machines: all that DuckDB is built for.
+ * The memory of a batch: one block for all columns, so that the decoder writes to two arrays and looks up no column.
+ * The low half of a 64-bit value comes first, which makes a double of its bits on little-endian machines: all that
+ * DuckDB is built for.
  */
 import { CELL, type CellBatch, type CellColumn } from '../model/table-source.js';
 import type { DefaultValue } from './default-value.js';

@@ -1,8 +1,9 @@
 /**
- * What a CREATE TABLE text says about the records of its table. Upstream: sqlite.org/lang_createtable.html, and `parse.y` for what it leaves open.
+ * What a CREATE TABLE text says about the records of its table. Upstream: sqlite.org/lang_createtable.html, and
+ * `parse.y` for what it leaves open.
  *
- * Not a parser of SQL: it knows where a column definition ends, and the constraints that change how rows are stored. SQLite has accepted the text
- * before, so what it does not know is stepped over.
+ * Not a parser of SQL: it knows where a column definition ends, and the constraints that change how rows are stored.
+ * SQLite has accepted the text before, so what it does not know is stepped over.
  */
 import { type Affinity, affinityOf, type DefaultValue, defaultValue } from './default-value.js';
 import { sqlTokens, type Token } from './sql-tokens.js';
@@ -142,7 +143,10 @@ function definitionEnd(tokens: readonly Token[], at: number, close: number): num
   return Math.min(at, close);
 }
 
-/** The parenthesis that closes the one at `open`; the last token before the end if none does, which `parseCreateTable` has ruled out for what is within its list. */
+/**
+ * The parenthesis that closes the one at `open`; the last token before the end if none does, which `parseCreateTable`
+ * has ruled out for what is within its list.
+ */
 function closingOf(tokens: readonly Token[], open: number): number {
   let depth = 0;
   for (let at = open; at < tokens.length; at++) {

@@ -1,11 +1,16 @@
-/** The first 100 bytes of an SQLite database, and whether what follows is in a form that can be read without writing. Upstream: sqlite.org/fileformat2.html, 1.3. */
+/**
+ * The first 100 bytes of an SQLite database, and whether what follows is in a form that can be read without writing.
+ * Upstream: sqlite.org/fileformat2.html, 1.3.
+ */
 import { type ErrorCode, MbfError } from '../model/errors.js';
 import type { RandomAccess } from '../model/parser.js';
 
 const HEADER_BYTES = 100;
 const MAGIC = 'SQLite format 3\0';
 const PROBE_BYTES = 1024;
-/** 1024 random bytes have 251 different values on average, and fewer than 220 in no file ever seen; text has under 100. */
+/**
+ * 1024 random bytes have 251 different values on average, and fewer than 220 in no file ever seen; text has under 100.
+ */
 const RANDOM_VALUES = 220;
 /** A rollback journal that was kept after its transaction is at most one zeroed sector. */
 const JOURNAL_HEADER_BYTES = 512;

@@ -1,6 +1,7 @@
 /**
- * The DEFAULT of a column, for rows written before the column was added: ALTER TABLE ADD COLUMN leaves them as they are.
- * Upstream: sqlite.org/lang_altertable.html 4, `sqlite3ValueFromExpr` in vdbemem.c; affinities: sqlite.org/datatype3.html 3.
+ * The DEFAULT of a column, for rows written before the column was added: ALTER TABLE ADD COLUMN leaves them as they
+ * are. Upstream: sqlite.org/lang_altertable.html 4, `sqlite3ValueFromExpr` in vdbemem.c; affinities:
+ * sqlite.org/datatype3.html 3.
  */
 import { CELL } from '../model/table-source.js';
 import type { Token } from './sql-tokens.js';
@@ -32,8 +33,8 @@ export function affinityOf(type: string): Affinity {
 }
 
 /**
- * The value of the tokens after DEFAULT; undefined if they are an expression, which SQLite allows only where no row can lack the column.
- * No tokens are no DEFAULT: NULL.
+ * The value of the tokens after DEFAULT; undefined if they are an expression, which SQLite allows only where no row can
+ * lack the column. No tokens are no DEFAULT: NULL.
  */
 export function defaultValue(tokens: readonly Token[], affinity: Affinity): DefaultValue | undefined {
   let items = tokens;
@@ -75,7 +76,9 @@ function ofWord(word: string, affinity: Affinity, isBare: boolean): DefaultValue
   return converted(word, affinity);
 }
 
-/** Small integers are numbers to SQLite, all others the text that was written until an affinity makes a number of it. */
+/**
+ * Small integers are numbers to SQLite, all others the text that was written until an affinity makes a number of it.
+ */
 function ofNumber(sign: string, number: string, affinity: Affinity): DefaultValue {
   const isHex = /^0x/i.test(number);
   if (!isHex && !/^\d+$/.test(number)) {

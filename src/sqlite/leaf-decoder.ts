@@ -1,11 +1,15 @@
 /**
- * Rows of leaf pages into columns: the hot loop of this room. Upstream: sqlite.org/fileformat2.html, 1.6 (cells) and 2.1 (records).
+ * Rows of leaf pages into columns: the hot loop of this room. Upstream: sqlite.org/fileformat2.html, 1.6 (cells) and
+ * 2.1 (records).
  *
  * What makes it fast:
- * - no object and no closure per cell or row; values go straight into the arrays that are handed out, 64-bit integers as two halves;
- * - bounds are checked per cell and per record, not per byte: memory is readable a little beyond every page, and a record whose values do not
+ * - no object and no closure per cell or row; values go straight into the arrays that are handed out, 64-bit integers
+ *   as two halves;
+ * - bounds are checked per cell and per record, not per byte: memory is readable a little beyond every page, and a
+ *   record whose values do not
  *   add up to its length is refused before its row counts;
- * - what is rare (long varints, overflow, defaults, damage) is in methods of its own, so that the loops stay small enough to be optimised.
+ * - what is rare (long varints, overflow, defaults, damage) is in methods of its own, so that the loops stay small
+ *   enough to be optimised.
  *
  * The class is that measurement's price.
  */
@@ -63,7 +67,10 @@ export class LeafDecoder {
     this.cellOf = plan.slotOf.map((slot) => (slot < 0 ? -1 : slot * this.columns.capacity));
   }
 
-  /** Decodes all rows of the current leaf, and hands out batches as they fill. Throws {@link Damage}; the rows before it are kept. */
+  /**
+   * Decodes all rows of the current leaf, and hands out batches as they fill. Throws {@link Damage}; the rows before it
+   * are kept.
+   */
   decode(walk: TableWalk): void {
     const { bytes, base, cells, content, page } = walk;
     const { varint, usableSize } = this;
@@ -277,7 +284,9 @@ export class LeafDecoder {
     }
   }
 
-  /** A record that goes on in overflow pages: read as far as the last value that is wanted. Returns where its cell ends. */
+  /**
+   * A record that goes on in overflow pages: read as far as the last value that is wanted. Returns where its cell ends.
+   */
   private decodeSpilled(leaf: Buffer, at: number, end: number, payload: number, row: number): number {
     const { overflow, varint, cellOf } = this;
     if (payload < 0 || payload > this.filePages * this.usableSize) {

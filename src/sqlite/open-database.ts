@@ -1,11 +1,12 @@
 /**
  * SQLite databases as tables of columns, read page by page and never written. Upstream: sqlite.org/fileformat2.html.
  *
- * Our own, because every library for Node 20 brings native code, loads the whole file, or takes locks beside the evidence, and none is as fast: a
- * table is scanned in the order of its pages, no SQL is run, no index is looked at.
+ * Our own, because every library for Node 20 brings native code, loads the whole file, or takes locks beside the
+ * evidence, and none is as fast: a table is scanned in the order of its pages, no SQL is run, no index is looked at.
  *
- * What it cannot tell, because the format has no checksums: a value whose bytes were changed into another value, and a pointer that was changed to
- * a page of another table with fitting rowids and no more columns. A count rests on the headers of leaf pages; only a scan holds their cells against them.
+ * What it cannot tell, because the format has no checksums: a value whose bytes were changed into another value, and a
+ * pointer that was changed to a page of another table with fitting rowids and no more columns. A count rests on the
+ * headers of leaf pages; only a scan holds their cells against them.
  */
 import { setImmediate as turn } from 'node:timers/promises';
 import { MbfError } from '../model/errors.js';
@@ -34,8 +35,9 @@ export interface SqliteDatabase extends TableSource {
 }
 
 /**
- * Throws MBF2701 (no SQLite database, or one whose header or schema is damaged) or MBF2702 (one in a form that is not read), with the offset in the
- * file. Tables that cannot be read, such as WITHOUT ROWID and virtual ones, are listed; scanning them ends with a problem.
+ * Throws MBF2701 (no SQLite database, or one whose header or schema is damaged) or MBF2702 (one in a form that is not
+ * read), with the offset in the file. Tables that cannot be read, such as WITHOUT ROWID and virtual ones, are listed;
+ * scanning them ends with a problem.
  */
 export function openDatabase(bytes: RandomAccess): SqliteDatabase {
   const geometry = readDatabaseHeader(bytes);

@@ -1,8 +1,9 @@
 /**
- * A payload that is longer than fits its leaf page, put together from the chain of overflow pages. Upstream: sqlite.org/fileformat2.html, 1.6 and 1.7.
+ * A payload that is longer than fits its leaf page, put together from the chain of overflow pages. Upstream:
+ * sqlite.org/fileformat2.html, 1.6 and 1.7.
  *
- * Read no further than asked for, so that a large blob behind small columns costs nothing. A chain that ends early is damage, and so is one that
- * goes on behind its last byte: which is how a chain that runs in a circle ends.
+ * Read no further than asked for, so that a large blob behind small columns costs nothing. A chain that ends early is
+ * damage, and so is one that goes on behind its last byte: which is how a chain that runs in a circle ends.
  */
 import { Damage } from './damage.js';
 import type { PageReader } from './page-reader.js';
@@ -35,7 +36,10 @@ export class OverflowReader {
     this.minLocal = Math.floor(((usableSize - 12) * 32) / 255) - 23;
   }
 
-  /** Begins with the part of a payload that is in its leaf, at `at`. Returns where its cell ends, −1 if that is not before `end`. */
+  /**
+   * Begins with the part of a payload that is in its leaf, at `at`. Returns where its cell ends, −1 if that is not
+   * before `end`.
+   */
   begin(leaf: Buffer, at: number, payload: number, leafPage: number, end: number): number {
     const { usableSize } = this.reader.geometry;
     const wanted = this.minLocal + ((payload - this.minLocal) % (usableSize - POINTER_BYTES));

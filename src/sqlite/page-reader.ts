@@ -1,17 +1,21 @@
 /**
  * Pages of a database, most of them out of one read of many.
  *
- * Leaf pages of a table that was written in one go follow each other, and reading them singly makes a scan a fifth slower (1,048,576 bytes
- * against 4096, measured in the page cache; on a network more). Leaf pages of a table that grew in random order do not, and reading a megabyte for
- * each would read the file a hundred times over. So the window doubles as long as a quarter of its pages is used, which finds tables whose pages
- * alternate with others, and falls back to a single page when it is not.
+ * Leaf pages of a table that was written in one go follow each other, and reading them singly makes a scan a fifth
+ * slower (1,048,576 bytes against 4096, measured in the page cache; on a network more). Leaf pages of a table that grew
+ * in random order do not, and reading a megabyte for each would read the file a hundred times over. So the window
+ * doubles as long as a quarter of its pages is used, which finds tables whose pages alternate with others, and falls
+ * back to a single page when it is not.
  */
 import type { RandomAccess } from '../model/parser.js';
 import { Damage } from './damage.js';
 import type { DatabaseGeometry } from './database-header.js';
 
 const WINDOW_BYTES = 1_048_576;
-/** Zeros after the last page, so that a varint or an integer that begins in a page can be read before its end is checked. */
+/**
+ * Zeros after the last page, so that a varint or an integer that begins in a page can be read before its end is
+ * checked.
+ */
 export const SLACK_BYTES = 32;
 
 export class PageReader {

@@ -1,6 +1,9 @@
 /** Tokens of a statement in SQLite's dialect, as far as a CREATE TABLE needs them. Upstream: `tokenize.c`. */
 
-/** `name` is quoted as an identifier, `string` as a string; SQLite takes either for a column's name. `bad` ends a statement that cannot be read. */
+/**
+ * `name` is quoted as an identifier, `string` as a string; SQLite takes either for a column's name. `bad` ends a
+ * statement that cannot be read.
+ */
 export type TokenKind = 'word' | 'name' | 'string' | 'blob' | 'number' | 'sign' | 'end' | 'bad';
 
 export interface Token {

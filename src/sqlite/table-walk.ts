@@ -1,9 +1,10 @@
 /**
  * The leaf pages of one table, in the order of their rowids. Upstream: sqlite.org/fileformat2.html, 1.6 (B-tree Pages).
  *
- * The walk is guarded by the keys. Those of interior pages rise strictly over the whole tree, and the rowids of a leaf must lie between its
- * neighbours: so no page can come twice, a pointer into another table is found before a row of it is handed out, and there is no set of visited
- * pages, which for 50 GB would have 12 million members. Depth is limited as in SQLite itself.
+ * The walk is guarded by the keys. Those of interior pages rise strictly over the whole tree, and the rowids of a leaf
+ * must lie between its neighbours: so no page can come twice, a pointer into another table is found before a row of it
+ * is handed out, and there is no set of visited pages, which for 50 GB would have 12 million members. Depth is limited
+ * as in SQLite itself.
  */
 import { Damage } from './damage.js';
 import { type PageReader, SLACK_BYTES } from './page-reader.js';

@@ -1,13 +1,21 @@
-/** SQLite's variable-length integers: up to eight bytes of seven bits, high first, and a ninth of eight. Upstream: sqlite.org/fileformat2.html, 1.6. */
+/**
+ * SQLite's variable-length integers: up to eight bytes of seven bits, high first, and a ninth of eight. Upstream:
+ * sqlite.org/fileformat2.html, 1.6.
+ */
 
-/** The last one read, as two's complement in halves: negative rowids have nine bytes, and a double holds only 53 bits. */
+/**
+ * The last one read, as two's complement in halves: negative rowids have nine bytes, and a double holds only 53 bits.
+ */
 export class Varint {
   /** Signed. */
   high = 0;
   /** Unsigned. */
   low = 0;
 
-  /** Returns the position after it. Reads up to nine bytes, whatever lies there: whether they belong to the page is for the caller to check. */
+  /**
+   * Returns the position after it. Reads up to nine bytes, whatever lies there: whether they belong to the page is for
+   * the caller to check.
+   */
   read(bytes: Uint8Array, at: number): number {
     let high = 0;
     let low = 0;

@@ -6,8 +6,8 @@ import { inferType, PARAMETER_TYPES, type SqlValue, toDuckDB } from './to-duckdb
 export type SqlParams = Readonly<Record<string, SqlValue>>;
 
 /**
- * Binds every parameter the statement has. `declared` (a query's header) gives the types; without it they follow from the
- * values. A missing value is NULL, unless the header says it may not be; a value for no parameter throws.
+ * Binds every parameter the statement has. `declared` (a query's header) gives the types; without it they follow from
+ * the values. A missing value is NULL, unless the header says it may not be; a value for no parameter throws.
  */
 export function bindParameters(
   prepared: DuckDBPreparedStatement,

@@ -4,7 +4,9 @@ import { MbfError } from '../model/errors.js';
 import { fromDuckDB, type StoreValue } from './from-duckdb.js';
 import type { QueryFile } from './query-file.js';
 
-/** What a header promises of a column, checked on every value: a NULL in a column without `?` would lie to the compiler. */
+/**
+ * What a header promises of a column, checked on every value: a NULL in a column without `?` would lie to the compiler.
+ */
 export interface ColumnCheck {
   readonly where: string;
   readonly nullable: boolean;

@@ -1,6 +1,7 @@
 /**
- * The fast path into a table: typed arrays are copied into DuckDB vectors as they are, 2048 rows at a time, without a value or
- * an object per row. The plain row API of the bindings manages half a million rows of this width a second, this several millions.
+ * The fast path into a table: typed arrays are copied into DuckDB vectors as they are, 2048 rows at a time, without a
+ * value or an object per row. The plain row API of the bindings manages half a million rows of this width a second,
+ * this several millions.
  */
 import type { DuckDBAppender } from '@duckdb/node-api';
 import {

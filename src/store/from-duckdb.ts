@@ -20,9 +20,10 @@ export type StoreValue =
   | { readonly [field: string]: StoreValue };
 
 /**
- * 64- and 128-bit integers: a number if |value| < 2^53, else a bigint. TIMESTAMP (always UTC in the store) and TIMESTAMPTZ: ISO text with `Z`,
- * with a fraction only if there is one. DECIMAL: the nearest double. LIST and ARRAY: arrays. STRUCT: an object. MAP: an
- * array of `{ key, value }`. ENUM, UUID, DATE, INTERVAL, BLOB and the rest: DuckDB's own text. NULL: null.
+ * 64- and 128-bit integers: a number if |value| < 2^53, else a bigint. TIMESTAMP (always UTC in the store) and
+ * TIMESTAMPTZ: ISO text with `Z`, with a fraction only if there is one. DECIMAL: the nearest double. LIST and ARRAY:
+ * arrays. STRUCT: an object. MAP: an array of `{ key, value }`. ENUM, UUID, DATE, INTERVAL, BLOB and the rest: DuckDB's
+ * own text. NULL: null.
  */
 export function fromDuckDB(value: DuckDBValue): StoreValue {
   if (value === null || typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean') {

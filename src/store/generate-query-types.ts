@@ -2,8 +2,8 @@
 import type { QueryField, QueryFile } from './query-file.js';
 
 /**
- * BIGINT is `number`: byte counts and times, which have to be added. Typed rows hold the nearest double beyond 2^53; only a
- * hostile file has such counts. UBIGINT and HUGEINT are identities (addresses), so they stay exact.
+ * BIGINT is `number`: byte counts and times, which have to be added. Typed rows hold the nearest double beyond 2^53;
+ * only a hostile file has such counts. UBIGINT and HUGEINT are identities (addresses), so they stay exact.
  */
 const TYPES: ReadonlyMap<string, string> = new Map([
   ['BOOLEAN', 'boolean'],

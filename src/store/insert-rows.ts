@@ -1,4 +1,7 @@
-/** The way into small tables: rows as records, written column-wise in chunks. For the large ones see `column-appender.ts`. */
+/**
+ * The way into small tables: rows as records, written column-wise in chunks. For the large ones see
+ * `column-appender.ts`.
+ */
 import type { DuckDBAppender } from '@duckdb/node-api';
 import { DuckDBDataChunk, bindings as duckdb } from './duckdb.js';
 import type { TableColumn } from './table-columns.js';
@@ -7,8 +10,8 @@ import { type SqlValue, toDuckDB } from './to-duckdb.js';
 const VECTOR_ROWS = duckdb.vector_size();
 
 /**
- * Appends `rows` in order. A column that a row does not name becomes NULL; a key that is no column throws, because it would be
- * a fact silently lost. Flushes; closing `appender` is the caller's.
+ * Appends `rows` in order. A column that a row does not name becomes NULL; a key that is no column throws, because it
+ * would be a fact silently lost. Flushes; closing `appender` is the caller's.
  */
 export function insertRows(
   table: string,

@@ -1,4 +1,7 @@
-/** Finding query files under the package root, whether the code runs from `src/`, from `dist/src/`, or from an installed package. */
+/**
+ * Finding query files under the package root, whether the code runs from `src/`, from `dist/src/`, or from an installed
+ * package.
+ */
 import { readdirSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -40,8 +43,8 @@ export function loadAllQueries(root: string = join(packageRoot(), 'queries')): r
 }
 
 /**
- * The text to run: the statement with the queries it uses put before it as common table expressions. A used query must come
- * after those it uses itself; its parameters must be declared by the user too, because they are bound once.
+ * The text to run: the statement with the queries it uses put before it as common table expressions. A used query must
+ * come after those it uses itself; its parameters must be declared by the user too, because they are bound once.
  */
 export function composeSql(query: QueryFile, lookup: (name: string) => QueryFile = loadQuery): string {
   const ordered: QueryFile[] = [];

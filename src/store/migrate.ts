@@ -2,7 +2,10 @@
 import type { DuckDBConnection } from '@duckdb/node-api';
 import type { Migration } from './migrations.js';
 
-/** `foreign`: a DuckDB file with tables that are not ours. Version 0 is an empty database: nothing of anybody's is in it. */
+/**
+ * `foreign`: a DuckDB file with tables that are not ours. Version 0 is an empty database: nothing of anybody's is in
+ * it.
+ */
 export type SchemaState = { readonly kind: 'foreign' } | { readonly kind: 'ours'; readonly version: number };
 
 const VERSION_TABLE = 'mbforensics_schema';
@@ -35,8 +38,8 @@ export async function readSchemaState(connection: DuckDBConnection): Promise<Sch
 }
 
 /**
- * Runs the steps above `from`, in order. Each step and its row in `mbforensics_schema` commit together: a process killed in
- * between leaves a store at the last finished version, and the next opening goes on from there.
+ * Runs the steps above `from`, in order. Each step and its row in `mbforensics_schema` commit together: a process
+ * killed in between leaves a store at the last finished version, and the next opening goes on from there.
  */
 export async function migrate(
   connection: DuckDBConnection,

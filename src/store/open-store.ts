@@ -16,11 +16,17 @@ export type StoreMode = 'read' | 'write';
 
 export interface OpenStoreOptions {
   readonly mode: StoreMode;
-  /** DuckDB's buffer limit in bytes; beyond it, queries spill beside the store. Default 1 GiB: window queries over 5M events reach it. */
+  /**
+   * DuckDB's buffer limit in bytes; beyond it, queries spill beside the store. Default 1 GiB: window queries over 5M
+   * events reach it.
+   */
   readonly memoryLimitBytes?: number | undefined;
   /** Default: at most 4, since this runs on login nodes that others share. */
   readonly threads?: number | undefined;
-  /** The one directory, without symbolic links, whose files statements may write and read; see `copy-to-parquet.ts`. Default: none. */
+  /**
+   * The one directory, without symbolic links, whose files statements may write and read; see `copy-to-parquet.ts`.
+   * Default: none.
+   */
   readonly exchangeDirectory?: string | undefined;
 }
 
@@ -46,10 +52,11 @@ const MAGIC_OFFSET = 8;
 const STALE_CREATION_MS = 10 * 60 * 1000;
 
 /**
- * Opens the store at `path`. `write` creates a missing or empty (0-byte) file and brings the schema up to date; `read` opens
- * it read-only beside other readers, and goes through write mode once if the schema is older. Fails with an
- * {@link MbfError} that names the file: MBF3001 locked (the message keeps the other process's id), MBF3002 damaged, MBF3003 made by a newer
- * version, MBF3004 not ours, MBF3005 cannot be created or written; reading a file that does not exist is MBF1004.
+ * Opens the store at `path`. `write` creates a missing or empty (0-byte) file and brings the schema up to date; `read`
+ * opens it read-only beside other readers, and goes through write mode once if the schema is older. Fails with an
+ * {@link MbfError} that names the file: MBF3001 locked (the message keeps the other process's id), MBF3002 damaged,
+ * MBF3003 made by a newer version, MBF3004 not ours, MBF3005 cannot be created or written; reading a file that does not
+ * exist is MBF1004.
  */
 export async function openStore(path: string, options: OpenStoreOptions): Promise<Store> {
   const named = resolve(path);
@@ -73,8 +80,8 @@ export async function openStore(path: string, options: OpenStoreOptions): Promis
 }
 
 /**
- * Without symbolic links, even for a file that does not exist yet: DuckDB 1.5 allows itself only the resolved names of its file and log
- * once external access is off, and then cannot open the log under the link's name.
+ * Without symbolic links, even for a file that does not exist yet: DuckDB 1.5 allows itself only the resolved names of
+ * its file and log once external access is off, and then cannot open the log under the link's name.
  */
 function physicalPath(file: string): string {
   try {
@@ -123,7 +130,10 @@ async function openForWriting(file: string, options: OpenStoreOptions): Promise<
   }
 }
 
-/** Opened read-only, so that a file we then refuse stays as it was. Throws unless it is a store that this version can use. */
+/**
+ * Opened read-only, so that a file we then refuse stays as it was. Throws unless it is a store that this version can
+ * use.
+ */
 async function connectChecked(file: string, options: OpenStoreOptions): Promise<Opened & { version: number }> {
   await checkMagic(file);
   const opened = await connect(file, options, 'read');
@@ -150,8 +160,9 @@ function close({ instance, connection }: Opened): void {
 }
 
 /**
- * DuckDB 1.5 tries to *download* a reader when it is handed an SQLite file, and reads other formats by name. So the file is looked at
- * before DuckDB sees it. Never call this on a store that is open in this process: closing the descriptor drops its lock.
+ * DuckDB 1.5 tries to *download* a reader when it is handed an SQLite file, and reads other formats by name. So the
+ * file is looked at before DuckDB sees it. Never call this on a store that is open in this process: closing the
+ * descriptor drops its lock.
  */
 async function checkMagic(file: string): Promise<void> {
   const handle = await open(file, 'r');
@@ -176,8 +187,9 @@ function sizeOf(file: string): number | undefined {
 }
 
 /**
- * Makes a store under another name and links it into place: a process killed meanwhile leaves no half-made store, and of two that
- * create the same store at once neither can replace the other's file, since `link` fails where a name exists. False where another had made it.
+ * Makes a store under another name and links it into place: a process killed meanwhile leaves no half-made store, and
+ * of two that create the same store at once neither can replace the other's file, since `link` fails where a name
+ * exists. False where another had made it.
  */
 async function createStore(file: string, replaceEmpty: boolean, options: OpenStoreOptions): Promise<boolean> {
   const fresh = `${file}.${process.pid}.new`;
@@ -226,7 +238,10 @@ function removeWithLog(file: string): void {
   rmSync(`${file}.wal`, { force: true });
 }
 
-/** Removes siblings named like the store plus `suffix` that are at least `ageMs` old. Best effort: they only waste space. */
+/**
+ * Removes siblings named like the store plus `suffix` that are at least `ageMs` old. Best effort: they only waste
+ * space.
+ */
 function sweep(file: string, suffix: RegExp, ageMs: number): void {
   const directory = dirname(file);
   const name = basename(file);
@@ -266,9 +281,11 @@ function settings(file: string, options: OpenStoreOptions, mode: StoreMode): Rec
     access_mode: mode === 'read' ? 'READ_ONLY' : 'READ_WRITE',
     memory_limit: `${options.memoryLimitBytes ?? GIB}B`,
     threads: String(options.threads ?? Math.min(4, availableParallelism())),
-    // No automatic checkpoint may land in the middle of an ingest; bulk rows bypass the log anyway, and closing checkpoints.
+    // No automatic checkpoint may land in the middle of an ingest; bulk rows bypass the log anyway, and closing
+    // checkpoints.
     checkpoint_threshold: '1TB',
-    // Row groups wait in memory to be written together, five of each table unless told otherwise: an export fills four large tables at once.
+    // Row groups wait in memory to be written together, five of each table unless told otherwise: an export fills four
+    // large tables at once.
     write_buffer_row_group_count: '1',
     // Spilling is the only file access of a query, and must be named before external access is switched off.
     temp_directory: spillDirectory(file),

@@ -1,6 +1,6 @@
 /**
- * A folder of Parquet files as tables, read by DuckDB in a database of its own, in memory, that may see this folder and nothing else: the store itself has no
- * access to files.
+ * A folder of Parquet files as tables, read by DuckDB in a database of its own, in memory, that may see this folder and
+ * nothing else: the store itself has no access to files.
  */
 import { realpathSync } from 'node:fs';
 import type { DuckDBConnection, DuckDBVector, DuckDBInstance as Instance } from '@duckdb/node-api';
@@ -22,7 +22,10 @@ interface File {
   readonly reads: ReadonlyMap<string, 'integer' | 'real' | 'text' | 'none'>;
 }
 
-/** `files` are names in `directory`, each `TABLE.parquet`. One that cannot be opened is a table without columns, whose scan tells why. */
+/**
+ * `files` are names in `directory`, each `TABLE.parquet`. One that cannot be opened is a table without columns, whose
+ * scan tells why.
+ */
 export async function openParquetTables(directory: string, files: readonly string[]): Promise<ParquetTables> {
   const real = realpathSync(directory);
   const instance = await DuckDBInstance.create(':memory:', {

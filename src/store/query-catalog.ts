@@ -1,4 +1,6 @@
-/** The names of the queries and the types of what goes in and comes out, from the file generated out of their headers. */
+/**
+ * The names of the queries and the types of what goes in and comes out, from the file generated out of their headers.
+ */
 import type { Queries } from '../../queries/queries.gen.js';
 
 export type QueryName = keyof Queries & string;

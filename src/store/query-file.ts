@@ -121,8 +121,8 @@ function parseField(text: string, fail: (reason: string) => never): QueryField {
 }
 
 /**
- * SQL with its string literals and comments turned into blanks of the same length, so that positions hold and what is left is code.
- * Quoted identifiers stay: they name things.
+ * SQL with its string literals and comments turned into blanks of the same length, so that positions hold and what is
+ * left is code. Quoted identifiers stay: they name things.
  */
 export function blankText(sql: string): string {
   return sql.replace(/'(?:[^']|'')*'|--[^\n]*|\/\*[\s\S]*?\*\/|"(?:[^"]|"")*"|\$(\w*)\$[\s\S]*?\$\1\$/g, (part) =>

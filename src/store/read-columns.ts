@@ -6,8 +6,8 @@ import { DuckDBTypeId, bindings as duckdb, type Vector } from './duckdb.js';
 import type { ResultStream } from './result-stream.js';
 
 /**
- * `i32`: from INTEGER; NULL is {@link NULL_I32}. `u8`: from UTINYINT, BOOLEAN or an ENUM of up to 255 labels (its code); NULL is
- * {@link NULL_U8}. `f64`: from any integer up to 64 bits or DOUBLE, exact below 2^53; NULL is NaN.
+ * `i32`: from INTEGER; NULL is {@link NULL_I32}. `u8`: from UTINYINT, BOOLEAN or an ENUM of up to 255 labels (its
+ * code); NULL is {@link NULL_U8}. `f64`: from any integer up to 64 bits or DOUBLE, exact below 2^53; NULL is NaN.
  */
 export interface ArrayKinds {
   readonly i32: Int32Array;

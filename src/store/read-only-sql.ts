@@ -1,4 +1,7 @@
-/** Statements a user types. One statement, reading only, on a store opened for reading; whatever else it tries is refused before it runs. */
+/**
+ * Statements a user types. One statement, reading only, on a store opened for reading; whatever else it tries is
+ * refused before it runs.
+ */
 import type { DuckDBConnection, DuckDBPreparedStatement } from '@duckdb/node-api';
 import { MbfError } from '../model/errors.js';
 import { StatementType } from './duckdb.js';
@@ -28,9 +31,9 @@ export interface SqlStream {
 }
 
 /**
- * Functions that do something although a SELECT calls them. `enable_logging` with a file storage *aborts the process* in 1.5.6 when
- * external access is off; `arrow_scan` takes raw pointers; `query` and `json_execute_serialized_sql` run text we have not seen;
- * the profiling ones print to stdout. The rest would only be denied later and less clearly.
+ * Functions that do something although a SELECT calls them. `enable_logging` with a file storage *aborts the process*
+ * in 1.5.6 when external access is off; `arrow_scan` takes raw pointers; `query` and `json_execute_serialized_sql` run
+ * text we have not seen; the profiling ones print to stdout. The rest would only be denied later and less clearly.
  */
 const ACTING_FUNCTIONS = [
   'arrow_scan',
@@ -55,8 +58,8 @@ const ACTING_CALL = new RegExp(`\\b(${ACTING_FUNCTIONS.join('|')})"?\\s*\\(`, 'i
 const EXPLAIN = /^\s*EXPLAIN\s+(?:ANALY[SZ]E\s+|\([^)]*\)\s*)*/i;
 
 /**
- * Runs one reading statement and holds up to `maxRows` rows (default: all). MBF1005: not one statement, or one that does not
- * only read; MBF1006: DuckDB cannot run it, with its message and position.
+ * Runs one reading statement and holds up to `maxRows` rows (default: all). MBF1005: not one statement, or one that
+ * does not only read; MBF1006: DuckDB cannot run it, with its message and position.
  */
 export async function runReadOnly(
   store: Store,
@@ -89,8 +92,9 @@ export async function streamReadOnly(store: Store, text: string): Promise<SqlStr
 }
 
 /**
- * Writes the rows of one reading statement to `file` as Parquet, in their order, compressed with zstd; returns how many. `file` must lie in the store's
- * `exchangeDirectory` and not exist. MBF1005 and MBF1006 as {@link runReadOnly}; DuckDB's own error where the file cannot be written.
+ * Writes the rows of one reading statement to `file` as Parquet, in their order, compressed with zstd; returns how
+ * many. `file` must lie in the store's `exchangeDirectory` and not exist. MBF1005 and MBF1006 as {@link runReadOnly};
+ * DuckDB's own error where the file cannot be written.
  */
 export async function copyToParquet(store: Store, text: string, file: string): Promise<number> {
   if (store.mode !== 'read') throw new Error('a user statement needs a store opened for reading');
@@ -100,7 +104,8 @@ export async function copyToParquet(store: Store, text: string, file: string): P
       const type = prepared.statementType;
       prepared.destroySync();
       if (type !== StatementType.SELECT) throw new MbfError('MBF1005', `the rows of ${nameOfType(type)} make no file`);
-      // In brackets of its own lines, so that a comment at its end ends with it. It parsed alone, so its own brackets are closed.
+      // In brackets of its own lines, so that a comment at its end ends with it. It parsed alone, so its own brackets
+      // are closed.
       const copy = `COPY (\n${withoutSemicolon(text)}\n) TO '${file.replaceAll("'", "''")}' (FORMAT parquet, COMPRESSION zstd)`;
       return connection.prepare(prefix + copy);
     });

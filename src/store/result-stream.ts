@@ -1,4 +1,7 @@
-/** Results whose rows are fetched while they are computed, made safe: they end with an error, and they let go of the file. */
+/**
+ * Results whose rows are fetched while they are computed, made safe: they end with an error, and they let go of the
+ * file.
+ */
 import type { DuckDBConnection, DuckDBDataChunk, DuckDBPreparedStatement, DuckDBResult } from '@duckdb/node-api';
 import { ResultReturnType } from './duckdb.js';
 
@@ -14,7 +17,8 @@ export interface ResultStream {
 }
 
 /**
- * Starts a statement on `connection`. `owned`: the connection serves nothing else, so the stream may interrupt it, and closes it at the end.
+ * Starts a statement on `connection`. `owned`: the connection serves nothing else, so the stream may interrupt it, and
+ * closes it at the end.
  */
 export async function openResultStream(
   connection: DuckDBConnection,
@@ -38,7 +42,8 @@ export async function openResultStream(
         yield chunk;
       }
       if (ended) throw new Error('the result was closed before it was read to its end');
-      // The bindings (1.5.6) report a failure in mid-stream as the end of the rows; only the result's type tells them apart.
+      // The bindings (1.5.6) report a failure in mid-stream as the end of the rows; only the result's type tells them
+      // apart.
       if (result.returnType === ResultReturnType.INVALID) throw await failureOf(connection, owned, prepare);
     },
     async end() {
@@ -52,13 +57,19 @@ export async function openResultStream(
   };
 }
 
-/** An unfinished result keeps the file open and locked, even beyond its connection, until it is garbage-collected. So it is finished here. */
+/**
+ * An unfinished result keeps the file open and locked, even beyond its connection, until it is garbage-collected. So it
+ * is finished here.
+ */
 async function runOut(result: DuckDBResult): Promise<void> {
   let chunk = await result.fetchChunk();
   while (chunk !== null && chunk.rowCount > 0) chunk = await result.fetchChunk();
 }
 
-/** The bindings cannot give the message of a failed stream, so the statement runs again: EXPLAIN ANALYZE computes all rows and keeps none. */
+/**
+ * The bindings cannot give the message of a failed stream, so the statement runs again: EXPLAIN ANALYZE computes all
+ * rows and keeps none.
+ */
 async function failureOf(connection: DuckDBConnection, owned: boolean, prepare: PrepareStatement): Promise<unknown> {
   const unknown = new Error('the statement failed while its rows were being read');
   // In a transaction, which the failure has aborted, nothing more can run.

@@ -1,7 +1,13 @@
-/** What DuckDB says, sorted into our error codes. DuckDB has no error codes of its own in this API: its message is all there is. */
+/**
+ * What DuckDB says, sorted into our error codes. DuckDB has no error codes of its own in this API: its message is all
+ * there is.
+ */
 import { type ErrorCode, MbfError } from '../model/errors.js';
 
-/** Tried in order. The disk comes before corruption, because a full disk also surfaces as "Could not write" inside a FATAL error. */
+/**
+ * Tried in order. The disk comes before corruption, because a full disk also surfaces as "Could not write" inside a
+ * FATAL error.
+ */
 const PATTERNS: readonly (readonly [RegExp, ErrorCode])[] = [
   [/Could not set lock on file/, 'MBF3001'],
   [
@@ -33,9 +39,9 @@ export function duckdbMessage(error: Error): string {
 }
 
 /**
- * Turns an error of DuckDB or of the file system into an {@link MbfError} of kind `store` that names `file`. While opening,
- * whatever matches no pattern is a damaged file (garbage lengths make DuckDB fail in many ways, "INTERNAL Error" among
- * them); later, it is handed on as it is, because then it is our statement that is wrong.
+ * Turns an error of DuckDB or of the file system into an {@link MbfError} of kind `store` that names `file`. While
+ * opening, whatever matches no pattern is a damaged file (garbage lengths make DuckDB fail in many ways, "INTERNAL
+ * Error" among them); later, it is handed on as it is, because then it is our statement that is wrong.
  */
 export function asStoreError(file: string, error: unknown, phase: 'open' | 'use'): unknown {
   if (error instanceof MbfError || !(error instanceof Error)) return error;

@@ -34,8 +34,8 @@ interface OpenAppender {
 }
 
 /**
- * Statements of one store run one after the other on one connection. Failures of the file (disk full, damage) are MbfErrors of kind `store`;
- * any other error of DuckDB passes through, for it means a wrong statement of ours.
+ * Statements of one store run one after the other on one connection. Failures of the file (disk full, damage) are
+ * MbfErrors of kind `store`; any other error of DuckDB passes through, for it means a wrong statement of ours.
  */
 export class Store {
   readonly file: string;
@@ -54,8 +54,8 @@ export class Store {
   }
 
   /**
-   * Runs `work` between BEGIN and COMMIT. If it throws, everything it wrote is undone, rows still waiting in appenders included,
-   * and its own error is thrown on. Transactions do not nest.
+   * Runs `work` between BEGIN and COMMIT. If it throws, everything it wrote is undone, rows still waiting in appenders
+   * included, and its own error is thrown on. Transactions do not nest.
    */
   async transaction<T>(work: () => Promise<T>): Promise<T> {
     if (this.inTransaction) throw new Error('a transaction is already open');
@@ -77,7 +77,8 @@ export class Store {
   }
 
   private async rollBack(): Promise<void> {
-    // DuckDB flushes an appender when it is closed or collected, and after the ROLLBACK that would commit its rows by itself.
+    // DuckDB flushes an appender when it is closed or collected, and after the ROLLBACK that would commit its rows by
+    // itself.
     for (const appender of [...this.appenders]) appender.discard();
     // After a failed COMMIT or a fatal error there is nothing left to roll back; the first error is the one to tell.
     await this.parts.connection.run('ROLLBACK').catch(() => undefined);
@@ -120,7 +121,10 @@ export class Store {
     };
   }
 
-  /** An appender of numbered texts to a table of source, number and text; only inside a transaction, as {@link appender}. */
+  /**
+   * An appender of numbered texts to a table of source, number and text; only inside a transaction, as {@link
+   * appender}.
+   */
   async textAppender(table: string): Promise<TextAppender> {
     if (!this.inTransaction) throw new Error(`appending to ${table} needs a transaction`);
     const appender = await this.guard(() => this.parts.connection.createAppender(table));
@@ -129,7 +133,9 @@ export class Store {
     return { append, ...this.track(appender, inner) };
   }
 
-  /** An appender to a table whose columns a file gave, for one source; only inside a transaction, as {@link appender}. */
+  /**
+   * An appender to a table whose columns a file gave, for one source; only inside a transaction, as {@link appender}.
+   */
   async rawAppender(schema: string, table: string, sourceId: number): Promise<RawAppender> {
     if (!this.inTransaction) throw new Error(`appending to ${table} needs a transaction`);
     const appender = await this.guard(() => this.parts.connection.createAppender(table, schema));
@@ -183,7 +189,10 @@ export class Store {
     return (await this.execute(sql, params)).rowsChanged;
   }
 
-  /** Streams a large result as typed arrays; see {@link readColumns}. In a transaction, read to the end before the next statement. */
+  /**
+   * Streams a large result as typed arrays; see {@link readColumns}. In a transaction, read to the end before the next
+   * statement.
+   */
   async *readColumns<Spec extends ReadSpec>(
     sql: string,
     params: SqlParams,
@@ -202,8 +211,9 @@ export class Store {
   }
 
   /**
-   * All rows of a query of `queries/` as arrays of the caller's own. It runs on a connection of its own, so that another can be computed by DuckDB's threads
-   * while the caller works on the last: a stream is only computed while it is waited for. Not inside a transaction, whose rows it would not see.
+   * All rows of a query of `queries/` as arrays of the caller's own. It runs on a connection of its own, so that
+   * another can be computed by DuckDB's threads while the caller works on the last: a stream is only computed while it
+   * is waited for. Not inside a transaction, whose rows it would not see.
    */
   async readQueryWhole<
     Name extends QueryName,
@@ -249,8 +259,9 @@ export class Store {
   }
 
   /**
-   * Starts a statement whose rows are fetched as they are computed; for this room only. The next statement on a connection ends its
-   * stream, so each has its own connection, except in a transaction, where it has to see uncommitted rows.
+   * Starts a statement whose rows are fetched as they are computed; for this room only. The next statement on a
+   * connection ends its stream, so each has its own connection, except in a transaction, where it has to see
+   * uncommitted rows.
    */
   async openStream(prepare: PrepareStatement): Promise<ResultStream> {
     if (this.closed) throw new Error('the store is closed');

@@ -12,7 +12,10 @@ export interface TextAppender {
 
 const VECTOR_ROWS = duckdb.vector_size();
 
-/** Takes over `appender`. Throws unless the columns of the table are an INTEGER, a BIGINT and a VARCHAR: source, number, text. */
+/**
+ * Takes over `appender`. Throws unless the columns of the table are an INTEGER, a BIGINT and a VARCHAR: source, number,
+ * text.
+ */
 export function createTextAppender(
   table: string,
   columns: readonly TableColumn[],

@@ -1,4 +1,7 @@
-/** From plain data to DuckDB's values, with the type that is wanted on the other side. Out of range is an error, never a wrap-around. */
+/**
+ * From plain data to DuckDB's values, with the type that is wanted on the other side. Out of range is an error, never a
+ * wrap-around.
+ */
 import type { DuckDBType, DuckDBValue } from '@duckdb/node-api';
 import {
   BIGINT,
@@ -97,7 +100,10 @@ function toInteger(value: SqlValue, integers: IntegerRange, where: string): numb
   return integers.wide ? wide : Number(wide);
 }
 
-/** The type of a parameter that no header declares. Whole numbers are BIGINT: as DOUBLE they would keep zone maps from being used. */
+/**
+ * The type of a parameter that no header declares. Whole numbers are BIGINT: as DOUBLE they would keep zone maps from
+ * being used.
+ */
 export function inferType(value: Exclude<SqlValue, null | undefined>): DuckDBType {
   if (typeof value === 'string') return VARCHAR;
   if (typeof value === 'boolean') return BOOLEAN;

@@ -7,15 +7,22 @@ import type { ConfigFinding, ConfigOrigin, EnvFinding } from '../model/log-rows.
 /** Rows of one text; a configuration has a few hundred. */
 const MOST_ROWS = 20_000;
 
-/** Members of Megatron-Core's `AttnBackend` (`transformer/enums.py`), which a Bridge YAML writes as a call with the number. */
+/**
+ * Members of Megatron-Core's `AttnBackend` (`transformer/enums.py`), which a Bridge YAML writes as a call with the
+ * number.
+ */
 const ATTENTION_BACKENDS = ['flash', 'fused', 'unfused', 'local', 'auto'];
 
-/** Receives one setting: the path's parts, the value in the one text form, and the index where the key (or a list's item) stands. */
+/**
+ * Receives one setting: the path's parts, the value in the one text form, and the index where the key (or a list's
+ * item) stands.
+ */
 export type EmitSetting = (path: readonly string[], value: string | null, at: number) => void;
 
 /**
- * Lists of scalars are one value; lists of sections take their position into the path; an object that stands for a function, a type
- * or an enum member (`_target_` with `_call_` or `_args_`, as Bridge and Hydra write them) is one value.
+ * Lists of scalars are one value; lists of sections take their position into the path; an object that stands for a
+ * function, a type or an enum member (`_target_` with `_call_` or `_args_`, as Bridge and Hydra write them) is one
+ * value.
  */
 export function flattenSettings(value: Literal, emit: EmitSetting, path: readonly string[] = []): void {
   let rows = 0;

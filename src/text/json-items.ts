@@ -1,11 +1,15 @@
 /**
- * The elements of a list inside a large JSON document (`items` of a Kubernetes list, `jobs` of sacct, `data.result` of Prometheus), one at a
- * time and each with its place. Only brackets and quotes are followed here; what stands between them is left to JSON.parse.
+ * The elements of a list inside a large JSON document (`items` of a Kubernetes list, `jobs` of sacct, `data.result` of
+ * Prometheus), one at a time and each with its place. Only brackets and quotes are followed here; what stands between
+ * them is left to JSON.parse.
  */
 import type { ByteSource } from '../model/parser.js';
 
 const CHUNK_BYTES = 256 * 1024;
-/** Of one element, or of a document around its list. A pod has 10 KB, a job with its steps 100, a series of Prometheus' 11,000 points 300. */
+/**
+ * Of one element, or of a document around its list. A pod has 10 KB, a job with its steps 100, a series of Prometheus'
+ * 11,000 points 300.
+ */
 export const MOST_VALUE_BYTES = 16 * 1024 * 1024;
 /** JSON.parse and what walks its result stay far below their stacks' limits. */
 const MOST_DEPTH = 128;
@@ -32,8 +36,8 @@ export interface JsonDamage extends JsonPlace {
 }
 
 /**
- * Reads all documents of a text, one behind the other. `paths` name lists by the keys that lead there (`items`, `data.result`); the list that
- * is a document itself is `''`.
+ * Reads all documents of a text, one behind the other. `paths` name lists by the keys that lead there (`items`,
+ * `data.result`); the list that is a document itself is `''`.
  *
  * @returns the damage at which reading ended, or null. Everything before it was given.
  */

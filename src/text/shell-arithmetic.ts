@@ -1,4 +1,7 @@
-/** `$(( … ))` over whole numbers: + - * / % and parentheses, as launch scripts multiply nodes by GPUs. Anything else is unknown. */
+/**
+ * `$(( … ))` over whole numbers: + - * / % and parentheses, as launch scripts multiply nodes by GPUs. Anything else is
+ * unknown.
+ */
 
 const TOKEN = /\s*(?:(\d{1,15})|\$?\{?([A-Za-z_]\w{0,99})\}?|([-+*/%()]))/y;
 const MOST_TOKENS = 200;

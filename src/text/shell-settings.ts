@@ -1,12 +1,13 @@
 /**
- * Settings in shell text: launch scripts, sbatch files, command lines, `set -x` echoes. Nothing is run: assignments are followed from
- * top to bottom, and what only a shell could know (command substitutions, positional parameters, variables set elsewhere) stays in the
- * value with its `$`.
+ * Settings in shell text: launch scripts, sbatch files, command lines, `set -x` echoes. Nothing is run: assignments are
+ * followed from top to bottom, and what only a shell could know (command substitutions, positional parameters,
+ * variables set elsewhere) stays in the value with its `$`.
  *
- * Decisions. Both branches of `if` and `case` are read and both give rows, since nothing tells which one ran; a variable that branches
- * (or `&&`) set differently is not resolved. A later assignment wins over an earlier one. `${X:-1}` of an unknown X is 1. Arguments
- * kept in arrays or texts (`GPT_ARGS="--num-layers 32"`) are read where they are expanded into a command, with the line they are written
- * on; those that no command of the text expands are read too. Here-documents are not read.
+ * Decisions. Both branches of `if` and `case` are read and both give rows, since nothing tells which one ran; a
+ * variable that branches (or `&&`) set differently is not resolved. A later assignment wins over an earlier one.
+ * `${X:-1}` of an unknown X is 1. Arguments kept in arrays or texts (`GPT_ARGS="--num-layers 32"`) are read where they
+ * are expanded into a command, with the line they are written on; those that no command of the text expands are read
+ * too. Here-documents are not read.
  */
 import { configFinding, flagFinding, isKnownConfigKey, normaliseConfigValue } from '../knowledge/config-keys.js';
 import { envFinding, keepsEnv } from '../knowledge/env-keys.js';
@@ -33,7 +34,9 @@ export interface ShellSetting {
 /** Text handed to `bash -c` or `eval` is read in its turn this deep. */
 const MOST_NESTED = 4;
 const MOST_SETTINGS = 20_000;
-/** Longest value a variable takes; and what all expansions of a text may come to, since each may double the one before. */
+/**
+ * Longest value a variable takes; and what all expansions of a text may come to, since each may double the one before.
+ */
 const MOST_VALUE = 65_536;
 const MOST_EXPANDED = 1024 * 1024;
 
@@ -56,7 +59,9 @@ export function readShellSettings(text: string): ShellSetting[] {
   return reader.settings.sort((a, b) => a.at - b.at);
 }
 
-/** Options of srun, sbatch and salloc that size a job, long and short; `slurm.<name>` is their name in the dictionary. */
+/**
+ * Options of srun, sbatch and salloc that size a job, long and short; `slurm.<name>` is their name in the dictionary.
+ */
 const SLURM_OPTIONS: Readonly<Record<string, string>> = {
   nodes: 'nodes',
   N: 'nodes',
@@ -102,7 +107,8 @@ class ShellReader {
   /** Open `if` and `case`. */
   private depth = 0;
 
-  // ---- rows --------------------------------------------------------------------------------------------------------------------------
+  // ---- rows
+  // --------------------------------------------------------------------------------------------------------------------------
 
   private give(finding: ConfigFinding | EnvFinding | null, at: number): void {
     if (finding === null || this.settings.length >= MOST_SETTINGS) return;
@@ -120,7 +126,8 @@ class ShellReader {
     this.give(flagFinding(flag, value, 'command line'), at);
   }
 
-  // ---- scheduler directives ----------------------------------------------------------------------------------------------------------
+  // ---- scheduler directives
+  // ----------------------------------------------------------------------------------------------------------
 
   directives(text: string): void {
     const pattern = /^[ \t]{0,8}#(SBATCH|PBS)[ \t]+(.{1,2000})$/gm;
@@ -181,7 +188,8 @@ class ShellReader {
     return taken;
   }
 
-  // ---- statements --------------------------------------------------------------------------------------------------------------------
+  // ---- statements
+  // --------------------------------------------------------------------------------------------------------------------
 
   read(source: MappedText, nested: number): void {
     let words: ShellWord[] = [];
@@ -277,7 +285,8 @@ class ShellReader {
     }
   }
 
-  // ---- expansion ---------------------------------------------------------------------------------------------------------------------
+  // ---- expansion
+  // ---------------------------------------------------------------------------------------------------------------------
 
   private lookUp(name: string, fallback: MappedText | null): readonly MappedText[] | null {
     const variable = this.variables.get(name);
@@ -350,7 +359,8 @@ class ShellReader {
     return fields;
   }
 
-  // ---- commands ----------------------------------------------------------------------------------------------------------------------
+  // ---- commands
+  // ----------------------------------------------------------------------------------------------------------------------
 
   private command(words: readonly ShellWord[], unsure: boolean, nested: number): void {
     const first = wordText(words[0]!);

@@ -1,6 +1,6 @@
 /**
- * Shell text taken into words, as far as settings need it: quotes, escapes, line continuations, comments, redirections, here-documents,
- * arrays, parameter expansion. Nothing is run: command substitutions stay text. Linear in the text.
+ * Shell text taken into words, as far as settings need it: quotes, escapes, line continuations, comments, redirections,
+ * here-documents, arrays, parameter expansion. Nothing is run: command substitutions stay text. Linear in the text.
  * Grammar: POSIX.1-2017 "Shell Command Language" 2.2–2.7; arrays and `$'…'` as in bash.
  */
 

@@ -31,7 +31,10 @@ export function precededBy(head: Uint8Array, source: ByteSource): ByteSource {
   };
 }
 
-/** The text of a head without a byte order mark, and those of its lines that are not blank, the last one only if it is whole or alone: it may be cut. */
+/**
+ * The text of a head without a byte order mark, and those of its lines that are not blank, the last one only if it is
+ * whole or alone: it may be cut.
+ */
 export function textOfHead(
   { bytes }: Head,
   encoding: 'utf8' | 'latin1',

@@ -6,14 +6,15 @@ const CHUNK_BYTES = 256 * 1024;
 export const MOST_LINE_BYTES = 1024 * 1024;
 
 /**
- * Receives one line without its end. `text` has one character a byte (latin1; see {@link utf8}), so that lengths are bytes. `isWhole` is
- * false where the line was cut at {@link MOST_LINE_BYTES}, or where the file ends without a line feed, perhaps in the middle of it.
+ * Receives one line without its end. `text` has one character a byte (latin1; see {@link utf8}), so that lengths are
+ * bytes. `isWhole` is false where the line was cut at {@link MOST_LINE_BYTES}, or where the file ends without a line
+ * feed, perhaps in the middle of it.
  */
 export type TakeLine = (text: string, line: number, offset: number, isWhole: boolean) => void;
 
 /**
- * Reads all lines. Line feeds end a line, and so does a carriage return, alone or before one (a progress bar or an old editor wrote it);
- * lines are counted by line feeds. A byte order mark is no part of the first line.
+ * Reads all lines. Line feeds end a line, and so does a carriage return, alone or before one (a progress bar or an old
+ * editor wrote it); lines are counted by line feeds. A byte order mark is no part of the first line.
  *
  * @returns the length of the text in bytes.
  */
@@ -90,8 +91,8 @@ function give(text: string, line: number, offset: number, isWhole: boolean, take
 }
 
 /**
- * A text of one character a byte as it was meant. Always a copy: a piece of a line would keep the whole chunk that was read alive for as
- * long as it is known.
+ * A text of one character a byte as it was meant. Always a copy: a piece of a line would keep the whole chunk that was
+ * read alive for as long as it is known.
  */
 export function utf8(text: string): string {
   return Buffer.from(text, 'latin1').toString('utf8');

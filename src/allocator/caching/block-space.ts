@@ -1,6 +1,7 @@
 /**
- * Blocks of segments and the sets of free ones: cutting, joining, and the bookkeeping that goes with it. Knows nothing of when and why;
- * upstream these are `try_merge_blocks` and the pool insertions and erasures of `CUDACachingAllocator.cpp`.
+ * Blocks of segments and the sets of free ones: cutting, joining, and the bookkeeping that goes with it. Knows nothing
+ * of when and why; upstream these are `try_merge_blocks` and the pool insertions and erasures of
+ * `CUDACachingAllocator.cpp`.
  */
 
 import type { TieBreak } from '../variants.js';
@@ -80,7 +81,10 @@ export class BlockSpace<S> {
     ranges.splice(ranges.indexOf(block), 1);
   }
 
-  /** Cuts `bytes` off the front of a block that is in no set. The front is a new object, the rest stays the old one, as in torch. */
+  /**
+   * Cuts `bytes` off the front of a block that is in no set. The front is a new object, the rest stays the old one, as
+   * in torch.
+   */
   splitFront(block: Block<S>, bytes: number): Block<S> {
     const front = this.makeBlock(block.segment, block.addr, bytes, block.mapped);
     front.prev = block.prev;
@@ -132,8 +136,8 @@ export class BlockSpace<S> {
   }
 
   /**
-   * `inactive_split`: free blocks with a neighbour, expandable ones excepted. A free block's neighbours come and go only through
-   * operations that take it out of its set, so adding and removing balance.
+   * `inactive_split`: free blocks with a neighbour, expandable ones excepted. A free block's neighbours come and go
+   * only through operations that take it out of its set, so adding and removing balance.
    */
   private countInactive(block: Block<S>, sign: 1 | -1): void {
     if (!isSplit(block) || isExpandable(block)) return;

@@ -3,8 +3,8 @@ import type { BlockState } from '../../model/vocabulary.js';
 import type { FreeSet } from './free-set.js';
 
 /**
- * Pool id as in `segment_pool_id` of a snapshot: `(0, 0)` default, `(n, 0)` made by a CUDA-graph capture on its own, `(0, n)` by
- * `torch.cuda.MemPool` or `graph_pool_handle()`.
+ * Pool id as in `segment_pool_id` of a snapshot: `(0, 0)` default, `(n, 0)` made by a CUDA-graph capture on its own,
+ * `(0, n)` by `torch.cuda.MemPool` or `graph_pool_handle()`.
  */
 export type PoolId = readonly [number, number];
 
@@ -44,8 +44,8 @@ export interface Segment<S> {
 }
 
 /**
- * A sub-range of a segment. Callers hold it as the handle of a live allocation and must treat it as read-only. A class, so that all
- * blocks have one hidden shape: the model touches several per event.
+ * A sub-range of a segment. Callers hold it as the handle of a live allocation and must treat it as read-only. A class,
+ * so that all blocks have one hidden shape: the model touches several per event.
  */
 export class Block<S> {
   addr: number;
@@ -75,7 +75,10 @@ export class Block<S> {
   pendingGeneration = 0;
   /** `calls` of its pool when it last became free. */
   gcBase = 0;
-  /** For whoever holds handles: the allocation it was last handed out for. The object itself may serve another one by the time its holder looks again. */
+  /**
+   * For whoever holds handles: the allocation it was last handed out for. The object itself may serve another one by
+   * the time its holder looks again.
+   */
   owner = -1;
 
   constructor(segment: Segment<S>, addr: number, sizeBytes: number, mapped: boolean, counter: number) {

@@ -1,9 +1,11 @@
 /**
  * A model of PyTorch's CUDA caching allocator: every decision it takes, on every setting, for one device. Upstream:
- * `DeviceCachingAllocator` in torch `c10/cuda/CUDACachingAllocator.cpp`, 2.1 to 2.13; where releases differ, see `variants.ts`.
+ * `DeviceCachingAllocator` in torch `c10/cuda/CUDACachingAllocator.cpp`, 2.1 to 2.13; where releases differ, see
+ * `variants.ts`.
  *
- * Not modelled: the CUDA-IPC collector that frees memory on demand, changes of settings at run time, `throw_on_cudamalloc_oom`,
- * reuse of record_stream blocks inside one capture, and a second thread that frees while cudaMalloc runs.
+ * Not modelled: the CUDA-IPC collector that frees memory on demand, changes of settings at run time,
+ * `throw_on_cudamalloc_oom`, reuse of record_stream blocks inside one capture, and a second thread that frees while
+ * cudaMalloc runs.
  */
 import { MbfError } from '../../model/errors.js';
 import type { TraceAction } from '../../model/vocabulary.js';
@@ -72,8 +74,9 @@ export interface CachingAllocatorOptions<S> {
 }
 
 /**
- * `S` is the caller's stack reference; the model only passes it on. A class because its state is the hot path of every replay: free
- * blocks lie in chunked sorted arrays per pool and stream ({@link FreeSet}), neighbours are linked, so no operation of an event scans.
+ * `S` is the caller's stack reference; the model only passes it on. A class because its state is the hot path of every
+ * replay: free blocks lie in chunked sorted arrays per pool and stream ({@link FreeSet}), neighbours are linked, so no
+ * operation of an event scans.
  */
 export class CachingAllocator<S = unknown> {
   readonly settings: AllocatorSettings;
@@ -136,9 +139,9 @@ export class CachingAllocator<S = unknown> {
   }
 
   /**
-   * Allocates `requestedBytes` (a positive integer; torch answers zero-byte requests without its allocator) from the pool that graph
-   * capture or `use_mem_pool` redirect to, else from the default one. `stack` and `timeUs` go into the trace entries this call causes,
-   * those of a flush included.
+   * Allocates `requestedBytes` (a positive integer; torch answers zero-byte requests without its allocator) from the
+   * pool that graph capture or `use_mem_pool` redirect to, else from the default one. `stack` and `timeUs` go into the
+   * trace entries this call causes, those of a flush included.
    */
   malloc(
     requestedBytes: number,
@@ -158,7 +161,10 @@ export class CachingAllocator<S = unknown> {
     return block === null ? this.grow(requestedBytes, stream, stack, timeUs) : { ok: true, block };
   }
 
-  /** The first half of {@link malloc}: a free block that serves the request, handed out; null, and no change, if there is none. */
+  /**
+   * The first half of {@link malloc}: a free block that serves the request, handed out; null, and no change, if there
+   * is none.
+   */
   reuse(requestedBytes: number, stream: number, stack: S | null = null, timeUs: number | null = null): Block<S> | null {
     const rounded = roundSize(requestedBytes, this.settings);
     const pair = this.pools.select(stream);
@@ -174,8 +180,9 @@ export class CachingAllocator<S = unknown> {
   }
 
   /**
-   * How {@link grow} would begin, without doing it: `mapped`: pages that are mapped already serve the request, which the search of free blocks passes
-   * over with `max_split_size` only; else the first oversize segment it would give back, null if none.
+   * How {@link grow} would begin, without doing it: `mapped`: pages that are mapped already serve the request, which
+   * the search of free blocks passes over with `max_split_size` only; else the first oversize segment it would give
+   * back, null if none.
    */
   peekGrowth(requestedBytes: number, stream: number): 'mapped' | Block<S> | null {
     if (!Number.isFinite(this.settings.maxSplitBytes)) return null;
@@ -211,8 +218,8 @@ export class CachingAllocator<S = unknown> {
   }
 
   /**
-   * Frees a live block. `stack` is the stack of the free (recording with context="all"); without one the entries carry the stack of the
-   * allocation, as torch does with context="alloc". A block that other streams use stays pending.
+   * Frees a live block. `stack` is the stack of the free (recording with context="all"); without one the entries carry
+   * the stack of the allocation, as torch does with context="alloc". A block that other streams use stays pending.
    */
   free(block: Block<S>, stack: S | null = null, timeUs: number | null = null): void {
     this.giveUp(block, stack, timeUs);
@@ -225,8 +232,8 @@ export class CachingAllocator<S = unknown> {
   }
 
   /**
-   * A free that stays pending until {@link completeFree} or the next wait for all events: a replay knows from the record when it completed,
-   * not which streams held it back.
+   * A free that stays pending until {@link completeFree} or the next wait for all events: a replay knows from the
+   * record when it completed, not which streams held it back.
    */
   requestFree(block: Block<S>, stack: S | null = null, timeUs: number | null = null): void {
     this.giveUp(block, stack, timeUs);
@@ -244,14 +251,16 @@ export class CachingAllocator<S = unknown> {
   }
 
   /**
-   * The GPU has passed everything submitted to `stream` so far: the events of frees up to now have happened. The allocator notices at
-   * the next malloc.
+   * The GPU has passed everything submitted to `stream` so far: the events of frees up to now have happened. The
+   * allocator notices at the next malloc.
    */
   finishStream(stream: number): void {
     this.pending.finish(stream);
   }
 
-  /** Completes a pending free at this moment, whatever its events say: a replay knows from the record when it happened. */
+  /**
+   * Completes a pending free at this moment, whatever its events say: a replay knows from the record when it happened.
+   */
   completeFree(block: Block<S>, stack: S | null = null, timeUs: number | null = null): void {
     if (block.state !== 'active_pending_free')
       throw new MbfError('MBF9001', `allocator model: completion of a ${block.state} block`);
@@ -259,7 +268,10 @@ export class CachingAllocator<S = unknown> {
     this.complete(block, stack ?? block.stack, timeUs);
   }
 
-  /** Gives everything that can be given back to the driver: `torch.cuda.empty_cache()`, and the last resort of a failing malloc. */
+  /**
+   * Gives everything that can be given back to the driver: `torch.cuda.empty_cache()`, and the last resort of a failing
+   * malloc.
+   */
   flush(stack: S | null = null, timeUs: number | null = null): void {
     this.callStack = stack;
     this.callTimeUs = timeUs;
@@ -306,7 +318,10 @@ export class CachingAllocator<S = unknown> {
     this.pools.end(pool, true);
   }
 
-  /** Requests on `stream` go to the pool, and nothing else changes: a replay knows from the record whether a flush was allowed. */
+  /**
+   * Requests on `stream` go to the pool, and nothing else changes: a replay knows from the record whether a flush was
+   * allowed.
+   */
   beginRedirect(pool: PoolId, stream: number): void {
     this.pools.begin(pool, stream, false, false);
   }
@@ -324,7 +339,10 @@ export class CachingAllocator<S = unknown> {
     this.pools.end(pool, false);
   }
 
-  /** The segments and blocks as a snapshot shows them, both in address order; every mapped run of an expandable segment is one. */
+  /**
+   * The segments and blocks as a snapshot shows them, both in address order; every mapped run of an expandable segment
+   * is one.
+   */
   snapshot(): SegmentSnapshot<S>[] {
     return snapshotSegments(this.segments);
   }
@@ -523,7 +541,9 @@ export class CachingAllocator<S = unknown> {
     this.space.putFree(block);
   }
 
-  /** `release_blocks`: wholly free cudaMalloc segments in the order of torch's set, then the free pages in that order. */
+  /**
+   * `release_blocks`: wholly free cudaMalloc segments in the order of torch's set, then the free pages in that order.
+   */
   private release(pool: Pool<S>): void {
     const free: Block<S>[] = [];
     const expandable: Block<S>[] = [];
@@ -552,7 +572,10 @@ export class CachingAllocator<S = unknown> {
     if (sizeBytes >= this.settings.maxSplitBytes) move(statistics.oversizeSegments, -1);
   }
 
-  /** `release_available_cached_blocks`: whether oversize segments of this stream were given back, enough for the request. */
+  /**
+   * `release_available_cached_blocks`: whether oversize segments of this stream were given back, enough for the
+   * request.
+   */
   private releaseOversize(pool: Pool<S>, stream: number, rounded: number): boolean {
     if (!Number.isFinite(this.settings.maxSplitBytes)) return false;
     const { victims, isEnough } = this.oversizeVictims(pool, stream, rounded);
@@ -566,7 +589,8 @@ export class CachingAllocator<S = unknown> {
     const set = pool.freeSets.get(stream);
     if (set === undefined) return { victims: [], isEnough: false };
     const wanted = Math.max(rounded, maxSplitBytes);
-    // In a segment made before the limit was set an oversize block can have neighbours, and then it cannot be given back.
+    // In a segment made before the limit was set an oversize block can have neighbours, and then it cannot be given
+    // back.
     if (set.seek(wanted) && !isExpandable(set.current()) && !isSplit(set.current()))
       return { victims: [set.current()], isEnough: true };
     const victims: Block<S>[] = [];
@@ -581,7 +605,10 @@ export class CachingAllocator<S = unknown> {
     return { victims, isEnough: freed >= wanted };
   }
 
-  /** `garbage_collect_cached_blocks`: frees wholly free large segments, oldest generations first, until below the threshold. */
+  /**
+   * `garbage_collect_cached_blocks`: frees wholly free large segments, oldest generations first, until below the
+   * threshold.
+   */
   private collectGarbage(): void {
     const threshold = this.settings.garbageCollectionThreshold * (this.allowedBytes ?? 0);
     const reserved = this.statistics.reservedBytes.current;
@@ -678,8 +705,8 @@ export class CachingAllocator<S = unknown> {
 }
 
 /**
- * Torch counts the unmapped range behind a block as part of it, so that a block at the growing edge is taken last: from the best fit on,
- * the cursor moves while the next block counts as smaller.
+ * Torch counts the unmapped range behind a block as part of it, so that a block at the growing edge is taken last: from
+ * the best fit on, the cursor moves while the next block counts as smaller.
  */
 function preferInterior<S>(set: FreeSet<Block<S>>): void {
   while (isExpandable(set.current())) {

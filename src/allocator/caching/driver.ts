@@ -1,6 +1,6 @@
 /**
- * The device memory below the allocator. The driver maps 2 MiB pages anywhere, so cudaMalloc succeeds if and only if enough bytes are
- * free; there is no device-level external fragmentation to model.
+ * The device memory below the allocator. The driver maps 2 MiB pages anywhere, so cudaMalloc succeeds if and only if
+ * enough bytes are free; there is no device-level external fragmentation to model.
  */
 import { MbfError } from '../../model/errors.js';
 import { LARGE_ROUND_BYTES } from '../settings.js';
@@ -32,7 +32,10 @@ export interface Driver {
   /** cuMemCreate and cuMemMap of all pages in the range, or none: false if the device lacks the memory. */
   map(addr: number, bytes: number): boolean;
   unmap(addr: number, bytes: number): void;
-  /** Whether a failing request gives everything back that can be; default true. A replay knows from the record where a capture forbade it. */
+  /**
+   * Whether a failing request gives everything back that can be; default true. A replay knows from the record where a
+   * capture forbade it.
+   */
   mayFlush?(): boolean;
   /** Whether a flush waits for pending frees; default true. As for {@link mayFlush}. */
   mayWait?(): boolean;
@@ -48,12 +51,17 @@ export interface DriverOptions {
   readonly otherProcessBytes?: number;
   /** First address handed out (ascending), or the end of the first range (descending). A multiple of 2 MiB. */
   readonly baseAddress?: number;
-  /** Real cudaMalloc addresses are not monotonic, and address order breaks ties: a robust answer holds for both directions. */
+  /**
+   * Real cudaMalloc addresses are not monotonic, and address order breaks ties: a robust answer holds for both
+   * directions.
+   */
   readonly direction?: 'ascending' | 'descending';
 }
 
 export interface SimulatedDriver extends Driver {
-  /** Grows or shrinks the memory of this process outside the allocator; false (and no change) if the device lacks it. */
+  /**
+   * Grows or shrinks the memory of this process outside the allocator; false (and no change) if the device lacks it.
+   */
   setNonTorchBytes(bytes: number): boolean;
   /** The same for the other processes on the device. */
   setOtherProcessBytes(bytes: number): boolean;

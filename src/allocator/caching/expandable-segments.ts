@@ -1,6 +1,7 @@
 /**
- * Expandable segments: a reservation of address space per (pool, stream) whose pages come and go. Upstream: `try_allocate_expandable_block`,
- * `find_expandable_block`, `map_block` and `unmap_block` in torch `c10/cuda/CUDACachingAllocator.cpp`, from 2.1.
+ * Expandable segments: a reservation of address space per (pool, stream) whose pages come and go. Upstream:
+ * `try_allocate_expandable_block`, `find_expandable_block`, `map_block` and `unmap_block` in torch
+ * `c10/cuda/CUDACachingAllocator.cpp`, from 2.1.
  */
 
 import { type AllocatorSettings, SMALL_SEGMENT_BYTES } from '../settings.js';
@@ -41,8 +42,8 @@ export class ExpandableSegments<S> {
   }
 
   /**
-   * A free block of at least `bytes`, in no set, mapping what it lacks; null if the device lacks the memory. What was mapped before
-   * that became clear stays mapped, as in torch.
+   * A free block of at least `bytes`, in no set, mapping what it lacks; null if the device lacks the memory. What was
+   * mapped before that became clear stays mapped, as in torch.
    */
   allocate(pool: Pool<S>, stream: number, bytes: number, stack: S | null): Block<S> | null {
     let candidate = this.find(pool, stream, bytes);
@@ -114,7 +115,10 @@ export class ExpandableSegments<S> {
     return segment.first;
   }
 
-  /** Maps [addr, addr + bytes) of an unmapped block: a replay repeats what was recorded although the model would not do it. */
+  /**
+   * Maps [addr, addr + bytes) of an unmapped block: a replay repeats what was recorded although the model would not do
+   * it.
+   */
   mapAt(block: Block<S>, addr: number, bytes: number, stack: S | null): boolean {
     const { segment } = block;
     if (addr < block.addr || addr + bytes > block.addr + block.sizeBytes || bytes % segment.unitBytes !== 0)

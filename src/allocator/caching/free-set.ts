@@ -20,10 +20,11 @@ class Chunk<T> {
 }
 
 /**
- * A sorted list of chunks, two binary searches per operation: sets of 10 blocks and of 10^5 cost nearly the same, while one sorted
- * array moves half its pointers on every insertion. An item's key must not change while it is in the set.
+ * A sorted list of chunks, two binary searches per operation: sets of 10 blocks and of 10^5 cost nearly the same, while
+ * one sorted array moves half its pointers on every insertion. An item's key must not change while it is in the set.
  *
- * `seek` sets the set's one cursor, `current`, `advance`, `retreat` and `takeCurrent` use it; any change of the set invalidates it.
+ * `seek` sets the set's one cursor, `current`, `advance`, `retreat` and `takeCurrent` use it; any change of the set
+ * invalidates it.
  */
 export class FreeSet<T extends FreeSetItem> {
   private readonly chunks: Chunk<T>[] = [];
@@ -127,7 +128,9 @@ export class FreeSet<T extends FreeSetItem> {
     this.removeAt(this.chunkAt, this.itemAt);
   }
 
-  /** Cursor to the first item with a key at or above the given one; false, and a cursor past the end, if there is none. */
+  /**
+   * Cursor to the first item with a key at or above the given one; false, and a cursor past the end, if there is none.
+   */
   private lowerBound(sizeBytes: number, tie: number, addr: number): boolean {
     const { chunks } = this;
     let low = 0;

@@ -1,6 +1,7 @@
 /**
- * Blocks that were freed while other streams still used them (`record_stream`). Each using stream gets an event; the free completes when
- * all of them have happened. Upstream: `insert_events`, `process_events` and `synchronize_and_free_events` in `CUDACachingAllocator.cpp`.
+ * Blocks that were freed while other streams still used them (`record_stream`). Each using stream gets an event; the
+ * free completes when all of them have happened. Upstream: `insert_events`, `process_events` and
+ * `synchronize_and_free_events` in `CUDACachingAllocator.cpp`.
  */
 import type { Block } from './block.js';
 
@@ -48,7 +49,10 @@ export class PendingFrees<S> {
     if (events !== undefined) events.finished = events.queue.length;
   }
 
-  /** Completes what has finished: per stream in order, up to the first event that has not happened. Not during a capture. */
+  /**
+   * Completes what has finished: per stream in order, up to the first event that has not happened. Not during a
+   * capture.
+   */
   poll(): void {
     this.insertDeferred();
     for (const events of this.streams.values()) {

@@ -1,10 +1,16 @@
-/** The default pool, private pools, and which of them a request goes to. Upstream: `get_pool` and `PrivatePool` in `CUDACachingAllocator.cpp`. */
+/**
+ * The default pool, private pools, and which of them a request goes to. Upstream: `get_pool` and `PrivatePool` in
+ * `CUDACachingAllocator.cpp`.
+ */
 import { MbfError } from '../../model/errors.js';
 import type { AllocatorVariant } from '../variants.js';
 import type { Pool, PoolId } from './block.js';
 
 export interface PoolOptions {
-  /** `graph`: a capture that was given no pool makes it; `user`: a `torch.cuda.MemPool` or `graph_pool_handle()`. Default `graph`. */
+  /**
+   * `graph`: a capture that was given no pool makes it; `user`: a `torch.cuda.MemPool` or `graph_pool_handle()`.
+   * Default `graph`.
+   */
   readonly kind?: 'graph' | 'user';
   readonly noSplit?: boolean;
   readonly useOnOom?: boolean;

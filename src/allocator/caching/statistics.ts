@@ -24,7 +24,10 @@ export interface AllocatorStatistics {
   /** Blocks and segments of at least `max_split_size`. */
   readonly oversizeAllocations: Gauge;
   readonly oversizeSegments: Gauge;
-  /** How often a final flush was followed by another attempt at the driver; one per flush that a failing allocation forced. */
+  /**
+   * How often a final flush was followed by another attempt at the driver; one per flush that a failing allocation
+   * forced.
+   */
   numAllocRetries: number;
   numOoms: number;
   /** Successful cudaMalloc and cuMemMap calls, cudaFree and cuMemUnmap calls. */

@@ -22,7 +22,10 @@ export interface FinalDifference {
 
 const STATES = { active_allocated: 0, active_pending_free: 1, inactive: 2 } as const;
 
-/** The first difference in order of address; null if there is none. Adjacent runs of expandable segments are one, however they are listed. */
+/**
+ * The first difference in order of address; null if there is none. Adjacent runs of expandable segments are one,
+ * however they are listed.
+ */
 export function finalDifference(
   replayed: readonly SegmentSnapshot<unknown>[],
   dump: DumpedState,

@@ -1,4 +1,7 @@
-/** How far a replay can be trusted: exact, approximate or refused, and why. Thresholds are those at which the model was checked against real recordings. */
+/**
+ * How far a replay can be trusted: exact, approximate or refused, and why. Thresholds are those at which the model was
+ * checked against real recordings.
+ */
 
 import { type Recording, recordedReserve } from '../replay/recording.js';
 import type { ReplayOutcome, UnconfirmedFeature } from '../replay/replay-outcome.js';
@@ -29,13 +32,19 @@ export interface Fidelity {
   readonly recording: Recording;
   readonly outcome: ReplayOutcome;
   readonly finalDifference: FinalDifference | null;
-  /** Largest difference of the reserve from the recorded one in a run that is never set right; null where it was not needed. */
+  /**
+   * Largest difference of the reserve from the recorded one in a run that is never set right; null where it was not
+   * needed.
+   */
   readonly freeRunError: number | null;
   /** Made when it is first asked for. */
   readonly operations: Operations;
 }
 
-/** A model with a wrong rule still reaches 99.98 % of the addresses, so below this something is wrong from the ground up. */
+/**
+ * A model with a wrong rule still reaches 99.98 % of the addresses, so below this something is wrong from the ground
+ * up.
+ */
 const LEAST_REUSE_SHARE = 0.99;
 /** Wrong ties cost addresses but hardly any reserve: beyond this the reserve is not that of the recording. */
 const MOST_RESERVE_ERROR = 0.01;
@@ -51,8 +60,9 @@ const FEATURE_WORDS: Readonly<Record<UnconfirmedFeature, string>> = {
 };
 
 /**
- * Replays with the variant that fits best. Releases before torch 2.12 do not write pools into entries and break ties by address; where entries
- * have pools the counters of 2.12 and 2.13 are tried first. The first that fits in everything is taken, for ties are all they differ in.
+ * Replays with the variant that fits best. Releases before torch 2.12 do not write pools into entries and break ties by
+ * address; where entries have pools the counters of 2.12 and 2.13 are tried first. The first that fits in everything is
+ * taken, for ties are all they differ in.
  */
 export function replayBest(recording: Recording): FittedReplay {
   const newest = [ALLOCATOR_VARIANTS['2.13'], ALLOCATOR_VARIANTS['2.12'], ALLOCATOR_VARIANTS['2.7']];
@@ -72,7 +82,10 @@ export interface FittedReplay {
   readonly outcome: ReplayOutcome;
 }
 
-/** Each round leaves less address space than the one before; a real one has one size, so a few bounds find it closely enough. */
+/**
+ * Each round leaves less address space than the one before; a real one has one size, so a few bounds find it closely
+ * enough.
+ */
 const MAX_ROUNDS = 8;
 
 function fitReservation(recording: Recording, variant: AllocatorVariant): FittedReplay {
@@ -193,8 +206,9 @@ function whyInexact(
 }
 
 /**
- * Relative to the recorded reserve at its peak: the largest difference at any entry, of the model with nobody to set it right. It flushes where the
- * record does, for what a request was refused by the driver is not known to a model without a limit.
+ * Relative to the recorded reserve at its peak: the largest difference at any entry, of the model with nobody to set it
+ * right. It flushes where the record does, for what a request was refused by the driver is not known to a model without
+ * a limit.
  */
 function freeRun(recording: Recording, { flushes, variant }: ReplayOutcome): number {
   const operations = operationsOf(

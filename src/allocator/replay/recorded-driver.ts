@@ -152,8 +152,8 @@ export class RecordedDriver implements Driver {
   }
 
   /**
-   * A flush that gives nothing back leaves no entry, so it happened unless a capture may have been in progress: then what the model would give back
-   * decides nothing.
+   * A flush that gives nothing back leaves no entry, so it happened unless a capture may have been in progress: then
+   * what the model would give back decides nothing.
    */
   mayFlush(): boolean {
     return this.next() >= 0 || !this.mayCapture;
@@ -207,8 +207,8 @@ export class RecordedDriver implements Driver {
   unmap(): void {}
 
   /**
-   * A reservation is mapped from its start, so that is where the next pages of its stream, pool and size class are. A request that fails
-   * leaves its reservation behind, without pages: those of the next request.
+   * A reservation is mapped from its start, so that is where the next pages of its stream, pool and size class are. A
+   * request that fails leaves its reservation behind, without pages: those of the next request.
    */
   reserve(bytes: number, { stream, poolId, kind }: Reservation): number {
     const pool = this.poolNumber(poolId);

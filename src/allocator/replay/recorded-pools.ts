@@ -1,4 +1,7 @@
-/** Which private pool a recorded request goes to, and which pools a recorded flush may take: what no request says and the record shows. */
+/**
+ * Which private pool a recorded request goes to, and which pools a recorded flush may take: what no request says and
+ * the record shows.
+ */
 import type { PoolId, Segment } from '../caching/block.js';
 import type { CachingAllocator } from '../caching/caching-allocator.js';
 import type { RecordedDriver } from './recorded-driver.js';
@@ -17,7 +20,10 @@ export class RecordedPools {
     this.driver = driver;
   }
 
-  /** Directs the request of `row` to its private pool; ends with the returned call. Undefined if it is of the default pool. */
+  /**
+   * Directs the request of `row` to its private pool; ends with the returned call. Undefined if it is of the default
+   * pool.
+   */
   enter(row: number): (() => void) | undefined {
     const { poolOf, events } = this.recording;
     const pool = poolOf.size === 0 ? undefined : poolOf.get(events.seq[row]!);
@@ -30,8 +36,9 @@ export class RecordedPools {
   }
 
   /**
-   * A flush gives segments of a private pool back only when nothing holds the pool any more, which the record shows by their going back. The pool of
-   * the request at `row` itself is held; what goes back of it is oversize. Ends with {@link close}.
+   * A flush gives segments of a private pool back only when nothing holds the pool any more, which the record shows by
+   * their going back. The pool of the request at `row` itself is held; what goes back of it is oversize. Ends with
+   * {@link close}.
    */
   open(row: number): void {
     if (this.recording.poolOf.size === 0 && !this.recording.start.segments.pool.some((pool) => pool !== 0)) return;

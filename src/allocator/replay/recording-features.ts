@@ -1,4 +1,7 @@
-/** Which rules a recording makes use of that no recording of a real device has confirmed yet, as far as it shows before it is replayed. */
+/**
+ * Which rules a recording makes use of that no recording of a real device has confirmed yet, as far as it shows before
+ * it is replayed.
+ */
 import { DEFAULT_LARGE_SEGMENT_BYTES } from '../settings.js';
 import type { Recording } from './recording.js';
 import type { UnconfirmedFeature } from './replay-outcome.js';

@@ -1,4 +1,7 @@
-/** A recorded trace as a replay wants it: whole columns, every free tied to its allocation, every allocation to its pool. */
+/**
+ * A recorded trace as a replay wants it: whole columns, every free tied to its allocation, every allocation to its
+ * pool.
+ */
 import {
   ALLOC,
   FREE_COMPLETED,
@@ -18,7 +21,10 @@ import type { HistoryFacts } from '../walk/history-facts.js';
 /** What is known of one device's allocator. Rows of `events` are all entries of the trace, in order. */
 export interface RecordedTrace {
   readonly settings: AllocatorSettings;
-  /** A memory fraction's limit, where it is known to the byte: garbage collection and refusals below what the device has depend on it. */
+  /**
+   * A memory fraction's limit, where it is known to the byte: garbage collection and refusals below what the device has
+   * depend on it.
+   */
   readonly allowedBytes?: number;
   /** Before the first entry. */
   readonly start: AllocatorState;
@@ -35,15 +41,18 @@ export interface RecordedTrace {
 /** A trace with what {@link prepareRecording} found in it. */
 export interface Recording extends RecordedTrace {
   /**
-   * The allocation each alloc, free_requested and free_completed entry is about: blocks of the start state are numbered by row, allocations of
-   * the trace follow in order. −1 on other entries, and on frees of memory that nothing accounts for.
+   * The allocation each alloc, free_requested and free_completed entry is about: blocks of the start state are numbered
+   * by row, allocations of the trace follow in order. −1 on other entries, and on frees of memory that nothing accounts
+   * for.
    */
   readonly allocation: Int32Array;
   /** Number of allocations, those of the start state included. */
   readonly allocations: number;
   /** Pool of every alloc and growth entry that is not of the default pool. */
   readonly poolOf: ReadonlyMap<number, number>;
-  /** Private pools with cudaMalloc segments although segments are expandable: a MemPool with an allocator of its own. */
+  /**
+   * Private pools with cudaMalloc segments although segments are expandable: a MemPool with an allocator of its own.
+   */
   readonly customPools: ReadonlySet<number>;
   /** Lowest address mapped, by {@link reservationKey}: the reservation starts there or below. */
   readonly reservationStarts: ReadonlyMap<string, number>;
@@ -52,8 +61,9 @@ export interface Recording extends RecordedTrace {
   readonly allocEntries: number;
   readonly streams: readonly number[];
   /**
-   * Address space of one reservation of expandable segments: 1.125 × the device's total, which no snapshot tells. Infinity unless a replay found
-   * that it must be less; it decides between the block at the growing edge and one inside.
+   * Address space of one reservation of expandable segments: 1.125 × the device's total, which no snapshot tells.
+   * Infinity unless a replay found that it must be less; it decides between the block at the growing edge and one
+   * inside.
    */
   readonly reservationBytes: number;
 }
@@ -131,7 +141,9 @@ function customPools({ settings, start, events }: RecordedTrace, poolOf: Readonl
   return pools;
 }
 
-/** A page is unmapped only after it was mapped, so the runs of the start and the map entries show every lowest address. */
+/**
+ * A page is unmapped only after it was mapped, so the runs of the start and the map entries show every lowest address.
+ */
 function reservations(
   { start, events, facts }: RecordedTrace,
   seqs: Int32Array,

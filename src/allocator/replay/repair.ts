@@ -1,6 +1,6 @@
 /**
- * What a replay does to the model where the record shows something else than the model would have done: it repeats the record by force and goes on.
- * A model that went astray usually agrees with the record again after a few allocations.
+ * What a replay does to the model where the record shows something else than the model would have done: it repeats the
+ * record by force and goes on. A model that went astray usually agrees with the record again after a few allocations.
  */
 import { type Block, makeSegment, type PoolId } from '../caching/block.js';
 import type { AllocatorParts } from '../caching/caching-allocator.js';
@@ -70,7 +70,10 @@ export function mapRange<S>(parts: AllocatorParts<S>, addr: number, bytes: numbe
   return false;
 }
 
-/** Memory given back that the model kept: a wholly free segment, or the pages of a free range. False if the model has live blocks there. */
+/**
+ * Memory given back that the model kept: a wholly free segment, or the pages of a free range. False if the model has
+ * live blocks there.
+ */
 export function giveBack<S>(parts: AllocatorParts<S>, addr: number): boolean {
   const block = freeBlockAt(parts, addr);
   if (block === undefined) return false;

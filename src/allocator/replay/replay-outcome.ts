@@ -46,7 +46,10 @@ export interface ReplayOutcome {
   /** Requests in the trace that were served. */
   readonly allocs: number;
   readonly addressMatches: number;
-  /** Of these, served by a free block rather than by the driver, whose addresses are the record's: what the model really predicts. */
+  /**
+   * Of these, served by a free block rather than by the driver, whose addresses are the record's: what the model really
+   * predicts.
+   */
   readonly reuses: number;
   readonly driverEntries: number;
   readonly driverEntryMatches: number;
@@ -63,7 +66,10 @@ export interface ReplayOutcome {
   /** Entries of requests that only what their own forced wait set free would have fitted (pytorch issue 189504). */
   readonly lateWaits: readonly number[];
   readonly features: ReadonlySet<UnconfirmedFeature>;
-  /** Address space of a reservation that the first mismatch at its growing edge leaves possible; null if none is of that kind. */
+  /**
+   * Address space of a reservation that the first mismatch at its growing edge leaves possible; null if none is of that
+   * kind.
+   */
   readonly impliedReservationBytes: number | null;
   /** Given up after too many mismatches: the rest was not replayed. */
   readonly abandonedAt: number | null;

@@ -25,8 +25,8 @@ export interface RestoreOptions {
 }
 
 /**
- * Fills an allocator that is empty. Ages and creation counters of what was there before the recording are unknown: they ascend with the address.
- * Returns the blocks of `start.blocks`, by row.
+ * Fills an allocator that is empty. Ages and creation counters of what was there before the recording are unknown: they
+ * ascend with the address. Returns the blocks of `start.blocks`, by row.
  */
 export function restoreState<S>(parts: AllocatorParts<S>, start: AllocatorState, options: RestoreOptions): Block<S>[] {
   const blocks: Block<S>[] = new Array<Block<S>>(start.blocks.count);

@@ -1,7 +1,8 @@
 /**
- * Drives the allocator model with the requests of a recording and compares everything it decides with what was recorded: the address of every
- * allocation, every call to the driver in its order, and the final state. Nothing is fitted: the driver hands out recorded addresses, and only
- * what no rule decides is taken from the record (when a pending free completed, when the program called `empty_cache()`).
+ * Drives the allocator model with the requests of a recording and compares everything it decides with what was
+ * recorded: the address of every allocation, every call to the driver in its order, and the final state. Nothing is
+ * fitted: the driver hands out recorded addresses, and only what no rule decides is taken from the record (when a
+ * pending free completed, when the program called `empty_cache()`).
  */
 import {
   ALLOC,
@@ -34,7 +35,10 @@ import { restoreState } from './restore-state.js';
 
 /** Kept of each replay; more would only repeat the story. */
 const MAX_MISMATCHES = 20;
-/** With so many mismatches in a hundred allocations the model does not describe this recording, and every repair costs a search. */
+/**
+ * With so many mismatches in a hundred allocations the model does not describe this recording, and every repair costs a
+ * search.
+ */
 const HOPELESS_SHARE = 0.02;
 const FEWEST_HOPELESS = 100;
 
@@ -153,7 +157,8 @@ class VerifyingReplay {
     };
   }
 
-  // ---- frees --------------------------------------------------------------------------------------------------------------
+  // ---- frees
+  // --------------------------------------------------------------------------------------------------------------
 
   private get isHopeless(): boolean {
     return this.mismatchCount > this.mostMismatches;
@@ -195,7 +200,8 @@ class VerifyingReplay {
     return block?.owner === allocation ? block : undefined;
   }
 
-  // ---- requests -----------------------------------------------------------------------------------------------------------
+  // ---- requests
+  // -----------------------------------------------------------------------------------------------------------
 
   /** An alloc entry without driver entries before it: a free block was reused. */
   private request(i: number): void {
@@ -204,7 +210,8 @@ class VerifyingReplay {
     const bytes = events.sizeBytes[i]!;
     const block = this.allocator.reuse(bytes, this.streamOf(i));
     if (block === null) {
-      // Pages that are mapped already may serve it: free blocks of max_split_size and more are found on the way to the driver only.
+      // Pages that are mapped already may serve it: free blocks of max_split_size and more are found on the way to the
+      // driver only.
       this.driver.begin(i, i);
       this.grow(i, bytes, this.streamOf(i), false, 'forced');
     } else if (block.addr !== events.address[i]) this.part(i, 'address', block, true);
@@ -247,7 +254,10 @@ class VerifyingReplay {
       isFirst && block === null && !this.allocator.collectsGarbage ? this.allocator.peekGrowth(bytes, stream) : null;
     /** The model would not begin with what the record begins with: only a flush before the request explains that. */
     const isOther = begins !== null && (begins === 'mapped' || begins.addr !== events.address[release]);
-    /** A limit refuses what pages mapped already would serve, until the flush has gone below it: then no new page is needed. */
+    /**
+     * A limit refuses what pages mapped already would serve, until the flush has gone below it: then no new page is
+     * needed.
+     */
     const isLimited = this.recording.allowedBytes !== undefined && this.recording.settings.expandableSegments;
     const isExplicit =
       isFirst &&
@@ -291,7 +301,10 @@ class VerifyingReplay {
     end?.();
   }
 
-  /** `kind` of a flush it needs. Of a private pool's request that is a call: `torch.cuda.graph` empties the cache before it begins a capture, which forbids flushes. */
+  /**
+   * `kind` of a flush it needs. Of a private pool's request that is a call: `torch.cuda.graph` empties the cache before
+   * it begins a capture, which forbids flushes.
+   */
   private grow(row: number, bytes: number, stream: number, isOom: boolean, kind: ReplayedFlush['kind']): void {
     const { allocator, driver } = this;
     const { reservedBytes, activeBytes } = allocator.statistics;
@@ -330,7 +343,10 @@ class VerifyingReplay {
     }
   }
 
-  /** Before torch 2.12 an entry without an address does not tell its pool: a private one may have nothing where the default one has. */
+  /**
+   * Before torch 2.12 an entry without an address does not tell its pool: a private one may have nothing where the
+   * default one has.
+   */
   private isOfUnknownPool(row: number): boolean {
     const { events } = this.recording;
     return this.features.has('private_pools') && events.pool === undefined && events.action[row] === OOM;
@@ -379,8 +395,8 @@ class VerifyingReplay {
   }
 
   /**
-   * Torch counts the unmapped rest of a reservation as part of the block at its growing edge. Where that block was taken although another fits, the
-   * rest must be so small that both together are less than the other.
+   * Torch counts the unmapped rest of a reservation as part of the block at its growing edge. Where that block was
+   * taken although another fits, the rest must be so small that both together are less than the other.
    */
   private boundReservation(row: number): void {
     const { events } = this.recording;
@@ -409,7 +425,8 @@ class VerifyingReplay {
     this.mismatches.push({ seq, kind, requestedBytes, predictedAddress, recordedAddress });
   }
 
-  // ---- driver entries -----------------------------------------------------------------------------------------------------
+  // ---- driver entries
+  // -----------------------------------------------------------------------------------------------------
 
   /** Driver entries that no request follows. */
   private flushesBetween(from: number, to: number): void {
@@ -479,7 +496,10 @@ class VerifyingReplay {
     }
   }
 
-  /** Whether a free completed just before the request's driver entries or between them, so that it may have been a forced wait. */
+  /**
+   * Whether a free completed just before the request's driver entries or between them, so that it may have been a
+   * forced wait.
+   */
   private followsCompletion(from: number, row: number): boolean {
     const { action } = this.recording.events;
     if (from > 0 && action[from - 1] === FREE_COMPLETED) return true;

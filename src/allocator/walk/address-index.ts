@@ -1,4 +1,6 @@
-/** An ordered map from address to a slot number, for tens of thousands of entries that come and go millions of times. */
+/**
+ * An ordered map from address to a slot number, for tens of thousands of entries that come and go millions of times.
+ */
 
 /**
  * Entries per chunk. Shifting half a chunk costs about as much as the binary search that finds the place, and a list of
@@ -7,8 +9,9 @@
 const CHUNK = 256;
 
 /**
- * A sorted list of sorted chunks: two binary searches per lookup, one short `copyWithin` per change. JavaScript has no ordered
- * map, and a tree of objects costs three times the memory. Addresses are plain numbers below 2^53; slots are ≥ 0.
+ * A sorted list of sorted chunks: two binary searches per lookup, one short `copyWithin` per change. JavaScript has no
+ * ordered map, and a tree of objects costs three times the memory. Addresses are plain numbers below 2^53; slots are ≥
+ * 0.
  */
 export class AddressIndex {
   size = 0;

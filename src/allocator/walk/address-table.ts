@@ -4,8 +4,9 @@ const SEED = (Math.random() * 0x7fffffff) | 0;
 const EMPTY = -1;
 
 /**
- * Open addressing; addresses are plain numbers below 2^53, slots ≥ 0. An address once seen keeps its place: a trainer reuses its addresses, and
- * removal without tombstones costs more than it saves. A third of the time of an ordered index, which a walk forward does not need.
+ * Open addressing; addresses are plain numbers below 2^53, slots ≥ 0. An address once seen keeps its place: a trainer
+ * reuses its addresses, and removal without tombstones costs more than it saves. A third of the time of an ordered
+ * index, which a walk forward does not need.
  */
 export class AddressTable {
   private mask = (1 << 12) - 1;

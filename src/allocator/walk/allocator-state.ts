@@ -1,4 +1,7 @@
-/** The whole state of one device's allocator at one moment, as columns: what the backward walk yields and the verdicts read. */
+/**
+ * The whole state of one device's allocator at one moment, as columns: what the backward walk yields and the verdicts
+ * read.
+ */
 
 /** Segments in ascending order of address. Expandable segments appear as their mapped runs, as in a snapshot. */
 export interface StateSegments {
@@ -14,7 +17,9 @@ export interface StateSegments {
   readonly expandable: Uint8Array;
   /** 1 where small and pool are inferred (from sizes and neighbours), because the segment is not in the final state. */
   readonly inferred: Uint8Array;
-  /** Blocks of segment i are rows `firstBlock[i]` to `firstBlock[i + 1]` − 1; equal numbers mean a wholly free segment. */
+  /**
+   * Blocks of segment i are rows `firstBlock[i]` to `firstBlock[i + 1]` − 1; equal numbers mean a wholly free segment.
+   */
   readonly firstBlock: Int32Array;
 }
 
@@ -64,7 +69,9 @@ export interface BlockSlots {
   readonly allocSeq?: Int32Array | undefined;
 }
 
-/** The blocks of `slots`, which are in ascending order of address, as rows; `segment` is left to {@link placeBlocks}. */
+/**
+ * The blocks of `slots`, which are in ascending order of address, as rows; `segment` is left to {@link placeBlocks}.
+ */
 export function blocksOfSlots(slots: Int32Array, from: BlockSlots): StateBlocks {
   const count = slots.length;
   const pick = <T extends Float64Array | Int32Array | Uint8Array>(to: T, column: T): T => {
@@ -156,8 +163,8 @@ export interface FreeHoles {
 }
 
 /**
- * The free blocks, by subtraction: adjacent free blocks always coalesce, so every gap between active blocks of a segment is one
- * free block. A hole behind an uncertain block may be smaller by what that block may be larger.
+ * The free blocks, by subtraction: adjacent free blocks always coalesce, so every gap between active blocks of a
+ * segment is one free block. A hole behind an uncertain block may be smaller by what that block may be larger.
  */
 export function freeHoles(state: AllocatorState): FreeHoles {
   const { segments, blocks } = state;

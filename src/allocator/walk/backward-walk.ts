@@ -1,8 +1,9 @@
 /**
- * The state of PyTorch's CUDA caching allocator at any event of a trace, by undoing the trace from the final state of the
- * snapshot backwards. A recording rarely begins with an empty allocator, and a ring buffer forgets its beginning, but the final
- * blocks are always there. Rules: torch `c10/cuda/CUDACachingAllocator.cpp` (`malloc`, `free_block`, `should_split`,
- * `release_cached_blocks`); a trace entry carries the *requested* size, the walk accounts for *actual* sizes.
+ * The state of PyTorch's CUDA caching allocator at any event of a trace, by undoing the trace from the final state of
+ * the snapshot backwards. A recording rarely begins with an empty allocator, and a ring buffer forgets its beginning,
+ * but the final blocks are always there. Rules: torch `c10/cuda/CUDACachingAllocator.cpp` (`malloc`, `free_block`,
+ * `should_split`, `release_cached_blocks`); a trace entry carries the *requested* size, the walk accounts for *actual*
+ * sizes.
  */
 import {
   ALLOC,
@@ -76,13 +77,15 @@ export interface WalkEvents {
 
 export interface WalkOptions {
   /**
-   * Keep the state after each of these events; the state just before event n is the state after n − 1, the start is −1. Ask for a
-   * few: each costs a look-up per alloc until all its blocks are resolved.
+   * Keep the state after each of these events; the state just before event n is the state after n − 1, the start is −1.
+   * Ask for a few: each costs a look-up per alloc until all its blocks are resolved.
    */
   readonly captureAfter?: readonly number[] | undefined;
   /** False if the recording left out `free_requested` entries (`skip_actions`): nothing is then known to be pending. */
   readonly freeRequestedRecorded?: boolean | undefined;
-  /** False if it left out `free_completed` entries: each request then counts as the completion, and the walk as inexact. */
+  /**
+   * False if it left out `free_completed` entries: each request then counts as the completion, and the walk as inexact.
+   */
   readonly freeCompletedRecorded?: boolean | undefined;
 }
 
@@ -152,16 +155,18 @@ interface Capture {
 }
 
 /**
- * Feed {@link undo} with the batches of a trace from the last to the first, then read. Never throws on a trace that contradicts
- * itself: see {@link violations}. O(log live) per event; memory is that of the live blocks and the captures.
+ * Feed {@link undo} with the batches of a trace from the last to the first, then read. Never throws on a trace that
+ * contradicts itself: see {@link violations}. O(log live) per event; memory is that of the live blocks and the
+ * captures.
  *
- * **True sizes.** A block of the small pool or an expandable segment has exactly its rounded size; a block live at the end has the
- * size of the snapshot. Any other was cut with 0 ≤ r ≤ 1 MiB left on it. As the large pool never holds a free block of
- * ≤ 1 MiB, the distance g from its rounded end to the next active block or the segment's end is at every moment r or > r + 1 MiB. So
- * g is looked at when the block is entered and whenever another is entered right behind it: g ≤ 1 MiB proves r = g; if that
- * never happens down to its alloc, r = 0 is proved. Only blocks live before the first event can stay uncertain: r = 0 is assumed, and
- * bounds are kept. Totals, peaks and captures are corrected when r is found, however late (see {@link RevisableMaximum}), so the
- * numbers are exact in one pass; read before the walk is over, they may still lack some r of blocks that are then uncertain.
+ * **True sizes.** A block of the small pool or an expandable segment has exactly its rounded size; a block live at the
+ * end has the size of the snapshot. Any other was cut with 0 ≤ r ≤ 1 MiB left on it. As the large pool never holds a
+ * free block of ≤ 1 MiB, the distance g from its rounded end to the next active block or the segment's end is at every
+ * moment r or > r + 1 MiB. So g is looked at when the block is entered and whenever another is entered right behind it:
+ * g ≤ 1 MiB proves r = g; if that never happens down to its alloc, r = 0 is proved. Only blocks live before the first
+ * event can stay uncertain: r = 0 is assumed, and bounds are kept. Totals, peaks and captures are corrected when r is
+ * found, however late (see {@link RevisableMaximum}), so the numbers are exact in one pass; read before the walk is
+ * over, they may still lack some r of blocks that are then uncertain.
  */
 export class BackwardWalk {
   /** Mapped or cudaMalloc'ed bytes now. */
@@ -277,8 +282,9 @@ export class BackwardWalk {
   }
 
   /**
-   * The state after event `seq`, one of `captureAfter`. Sizes, stacks and alloc events of its blocks are completed by the rest of
-   * the walk. Undefined while the walk has not come that far; call after the last batch for moments before the first event.
+   * The state after event `seq`, one of `captureAfter`. Sizes, stacks and alloc events of its blocks are completed by
+   * the rest of the walk. Undefined while the walk has not come that far; call after the last batch for moments before
+   * the first event.
    */
   captured(seq: number): AllocatorState | undefined {
     return this.captures.get(seq)?.state;
@@ -290,7 +296,9 @@ export class BackwardWalk {
     return this.state();
   }
 
-  /** The present state: before the earliest event undone so far. Blocks whose size is still open are uncertain in it. */
+  /**
+   * The present state: before the earliest event undone so far. Blocks whose size is still open are uncertain in it.
+   */
   state(): AllocatorState {
     return this.snapshot(null).state;
   }
@@ -300,7 +308,8 @@ export class BackwardWalk {
     return this.facts.facts();
   }
 
-  // ---- events -------------------------------------------------------------------------------------------------------------
+  // ---- events
+  // -------------------------------------------------------------------------------------------------------------
 
   /** Undoes one event, or says why it leaves it. */
   private undoEvent(batch: WalkEvents, i: number, code: number, seq: number): ViolationKind | null {
@@ -430,7 +439,8 @@ export class BackwardWalk {
     return null;
   }
 
-  // ---- sizes --------------------------------------------------------------------------------------------------------------
+  // ---- sizes
+  // --------------------------------------------------------------------------------------------------------------
 
   private openSize(slot: number, limit: number): void {
     const rounded = this.blockMin[slot]!;
@@ -491,7 +501,9 @@ export class BackwardWalk {
     this.patchCaptures(slot, 0);
   }
 
-  /** At its alloc a block is next to what it was cut from: what is not proved to be left on it by then was split off. */
+  /**
+   * At its alloc a block is next to what it was cut from: what is not proved to be left on it by then was split off.
+   */
   private settleAtAlloc(slot: number): void {
     const sizing = this.blockSizing[slot];
     if (sizing === SIZE_CERTAIN) return;
@@ -509,7 +521,8 @@ export class BackwardWalk {
     }
   }
 
-  // ---- captures -----------------------------------------------------------------------------------------------------------
+  // ---- captures
+  // -----------------------------------------------------------------------------------------------------------
 
   private capture(): void {
     const seq = this.captureQueue.pop()!;
@@ -555,7 +568,8 @@ export class BackwardWalk {
     return { state: { afterSeq, segments, blocks }, blocks, rowOfSlot, unresolved: slots.length };
   }
 
-  // ---- the final state ----------------------------------------------------------------------------------------------------
+  // ---- the final state
+  // ----------------------------------------------------------------------------------------------------
 
   private addFinalSegments(final: FinalState['segments']): void {
     for (let i = 0; i < final.count; i += 1) {

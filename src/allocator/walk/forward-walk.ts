@@ -1,6 +1,7 @@
 /**
- * The state of one device's allocator at any entry of its trace, forward from the reconstructed start. The walk back (`backward-walk.ts`) finds that
- * start and the facts that no entry tells; with both, going forward needs no address order and no corrections, and costs a third of it.
+ * The state of one device's allocator at any entry of its trace, forward from the reconstructed start. The walk back
+ * (`backward-walk.ts`) finds that start and the facts that no entry tells; with both, going forward needs no address
+ * order and no corrections, and costs a third of it.
  */
 import {
   ALLOC,
@@ -31,13 +32,16 @@ export interface TotalsObserver {
 }
 
 export interface ForwardOptions {
-  /** False if the recording left out `free_completed` entries (`skip_actions`): each request then counts as the completion. */
+  /**
+   * False if the recording left out `free_completed` entries (`skip_actions`): each request then counts as the
+   * completion.
+   */
   readonly freeCompletedRecorded?: boolean | undefined;
 }
 
 /**
- * Feed {@link apply} with the entries of a trace from the first on, then read. Never throws on a trace that contradicts itself: an entry that makes
- * no sense is counted in {@link divergences} and left out as far as it must be.
+ * Feed {@link apply} with the entries of a trace from the first on, then read. Never throws on a trace that contradicts
+ * itself: an entry that makes no sense is counted in {@link divergences} and left out as far as it must be.
  */
 export class ForwardWalk {
   /** Mapped or cudaMalloc'ed bytes now. */

@@ -6,7 +6,10 @@ import { growColumn } from './grow-column.js';
 /** Stands for "no stack of its own" in {@link AllocFacts}. */
 const NO_STACK = -1;
 
-/** A request as every allocator without `roundup_power2_divisions` rounds it: what {@link AllocFacts.excessBytes} counts from. */
+/**
+ * A request as every allocator without `roundup_power2_divisions` rounds it: what {@link AllocFacts.excessBytes} counts
+ * from.
+ */
 export function roundTo512(requestedBytes: number): number {
   return Math.max(MIN_BLOCK_BYTES, Math.ceil(requestedBytes / MIN_BLOCK_BYTES) * MIN_BLOCK_BYTES);
 }
@@ -15,7 +18,10 @@ export function roundTo512(requestedBytes: number): number {
 export interface AllocFacts {
   readonly count: number;
   readonly seq: Int32Array;
-  /** Actual bytes beyond the request rounded up to 512: what a split left on the block, and rounding by power-of-two divisions. */
+  /**
+   * Actual bytes beyond the request rounded up to 512: what a split left on the block, and rounding by power-of-two
+   * divisions.
+   */
   readonly excessBytes: Float64Array;
   /** By how much the size may be larger than that: cudaMalloc segments under expandable_segments:True only. */
   readonly uncertainBytes: Float64Array;

@@ -1,15 +1,16 @@
 import { growColumn } from './grow-column.js';
 
 /**
- * The exact maximum of a running total, in one pass backwards in time, although some of its terms become known only later in
- * that pass.
+ * The exact maximum of a running total, in one pass backwards in time, although some of its terms become known only
+ * later in that pass.
  *
- * A block that the backward walk meets at its free has a provisional size; the true size r bytes off may turn up only when the walk
- * has gone on towards its alloc. Every total recorded in between lacks r. These are exactly the totals recorded *since the
- * block was entered*: a suffix of what was recorded so far. So the record is cut into periods at the entries of the blocks that are
- * still open. Within a period all totals get the same revisions from now on, hence only its largest can become the maximum and
- * one number per period is enough. Revising a block shifts its period and all later ones (kept as a difference to the period
- * before, so O(1)); closing a block joins its period with the one before. Memory: one entry per open block.
+ * A block that the backward walk meets at its free has a provisional size; the true size r bytes off may turn up only
+ * when the walk has gone on towards its alloc. Every total recorded in between lacks r. These are exactly the totals
+ * recorded *since the block was entered*: a suffix of what was recorded so far. So the record is cut into periods at
+ * the entries of the blocks that are still open. Within a period all totals get the same revisions from now on, hence
+ * only its largest can become the maximum and one number per period is enough. Revising a block shifts its period and
+ * all later ones (kept as a difference to the period before, so O(1)); closing a block joins its period with the one
+ * before. Memory: one entry per open block.
  */
 export class RevisableMaximum {
   /** Largest total of the period, in the period's own terms: without the shifts of it and of the periods before. */
@@ -88,7 +89,9 @@ export class RevisableMaximum {
     this.unusedHead = id;
   }
 
-  /** The maximum with what is known now, and the earliest `seq` after which it held; −Infinity and −1 before any record. */
+  /**
+   * The maximum with what is known now, and the earliest `seq` after which it held; −Infinity and −1 before any record.
+   */
   result(): { readonly total: number; readonly seq: number } {
     let total = Number.NEGATIVE_INFINITY;
     let seq = -1;

@@ -23,7 +23,9 @@ const PAGE_BYTES = 2 * 1024 * 1024;
 export const INFERRED_POOL = 1;
 export const INFERRED_SMALL = 2;
 
-/** Columns by slot, public for the walk's inner loop; slots come from {@link at} and stay valid until the next change. */
+/**
+ * Columns by slot, public for the walk's inner loop; slots come from {@link at} and stay valid until the next change.
+ */
 export class SegmentMap {
   address = new Float64Array(256);
   end = new Float64Array(256);
@@ -35,7 +37,9 @@ export class SegmentMap {
   private readonly index = new AddressIndex();
   private readonly unused: number[] = [];
   private slots = 0;
-  /** The slot found last for each 2 MiB page (modulo their number): a trainer touches the same few pages over and over. */
+  /**
+   * The slot found last for each 2 MiB page (modulo their number): a trainer touches the same few pages over and over.
+   */
   private readonly recent = new Int32Array(RECENT_PAGES);
 
   /** The segment that contains `address`, or −1. */
@@ -86,8 +90,9 @@ export class SegmentMap {
   }
 
   /**
-   * Adds the vacant range [start, end) of an expandable segment and joins it with the mapped runs it touches: a reservation
-   * belongs to one stream and pool, so what touches is of one reservation. `pool` < 0 = unknown; `smallGuess` holds if no run touches.
+   * Adds the vacant range [start, end) of an expandable segment and joins it with the mapped runs it touches: a
+   * reservation belongs to one stream and pool, so what touches is of one reservation. `pool` < 0 = unknown;
+   * `smallGuess` holds if no run touches.
    */
   addMapped(start: number, end: number, stream: number, pool: number, smallGuess: number): void {
     const inferred = INFERRED_SMALL + (pool < 0 ? INFERRED_POOL : 0);

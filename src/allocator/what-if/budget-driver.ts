@@ -1,4 +1,7 @@
-/** A device of so many bytes for one allocator, with addresses that are never used twice, and a memory of what it refused. */
+/**
+ * A device of so many bytes for one allocator, with addresses that are never used twice, and a memory of what it
+ * refused.
+ */
 import type { Driver } from '../caching/driver.js';
 import { RESERVATION_FACTOR } from '../caching/expandable-segments.js';
 

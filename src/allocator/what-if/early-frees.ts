@@ -14,8 +14,8 @@ export interface HoleWindow {
 }
 
 /**
- * The `count` windows that give up the fewest bytes, no block in two of them. Torch looks for a hole only in the pool, size class and stream of the
- * request, so only there. O(blocks).
+ * The `count` windows that give up the fewest bytes, no block in two of them. Torch looks for a hole only in the pool,
+ * size class and stream of the request, so only there. O(blocks).
  */
 export function cheapestWindows(
   state: AllocatorState,

@@ -1,4 +1,6 @@
-/** Simulations of one recording, each made once: several questions differ only in settings that decide nothing on it. */
+/**
+ * Simulations of one recording, each made once: several questions differ only in settings that decide nothing on it.
+ */
 import type { Recording } from '../replay/recording.js';
 import { allocationSize, roundSize } from '../rounding.js';
 import type { AllocatorSettings } from '../settings.js';
@@ -15,7 +17,10 @@ interface Known {
 
 const knownRuns = new WeakMap<WhatIfBase, Known>();
 
-/** {@link simulate}, or the result of an earlier simulation that cannot differ. Runs with edits or an observer are always made. */
+/**
+ * {@link simulate}, or the result of an earlier simulation that cannot differ. Runs with edits or an observer are
+ * always made.
+ */
 export function runOnce(base: WhatIfBase, simulation: Omit<Simulation, 'variant'>): SimulationResult {
   const whole = { ...simulation, variant: base.variant };
   if (simulation.edits !== undefined || simulation.after !== undefined)
@@ -65,7 +70,10 @@ function decisiveSettings({ settings, allowedBytes }: Omit<Simulation, 'variant'
   };
 }
 
-/** Whether a block of max_split_size can come about: no free block is larger than its segment, no segment than the largest request. */
+/**
+ * Whether a block of max_split_size can come about: no free block is larger than its segment, no segment than the
+ * largest request.
+ */
 function reachesMaxSplit(settings: AllocatorSettings, { largestRequest, largestSegment }: Known): boolean {
   if (!Number.isFinite(settings.maxSplitBytes)) return false;
   // Divisions can round a request up to the next power of two, and a smaller one further than a larger one.

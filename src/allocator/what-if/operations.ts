@@ -1,4 +1,6 @@
-/** What the program asked of the allocator, without what the allocator made of it: the input of every what-if replay. */
+/**
+ * What the program asked of the allocator, without what the allocator made of it: the input of every what-if replay.
+ */
 import { ALLOC, FREE_COMPLETED, FREE_REQUESTED, isDriverEntry, OOM } from '../../model/trace-action-codes.js';
 import type { Recording } from '../replay/recording.js';
 
@@ -30,8 +32,9 @@ export interface Operations {
 }
 
 /**
- * `explicitFlushes`: entries at which a verifying replay found the cache emptied by the program. `lateWaits`: requests that waited for pending frees
- * themselves; those frees complete after them here, unless the request under other settings waits too.
+ * `explicitFlushes`: entries at which a verifying replay found the cache emptied by the program. `lateWaits`: requests
+ * that waited for pending frees themselves; those frees complete after them here, unless the request under other
+ * settings waits too.
  */
 export function operationsOf(
   recording: Recording,
@@ -88,7 +91,10 @@ export function operationsOf(
   };
 }
 
-/** Rows of the frees that completed in the waits of these requests: the completions in a row before them, driver entries aside. */
+/**
+ * Rows of the frees that completed in the waits of these requests: the completions in a row before them, driver entries
+ * aside.
+ */
 function completionsOfWaits({ events }: Recording, lateWaits: readonly number[]): ReadonlySet<number> {
   const rows = new Set<number>();
   const first = events.seq[0] ?? 0;

@@ -12,8 +12,9 @@ import { OPERATION, type Operations } from './operations.js';
 /**
  * What is live before the first entry, laid out as
  * `recorded`: it was recorded, in its own kind of segments;
- * `recorded_cuda_malloc`: it was recorded, all of it in cudaMalloc segments, which is the worst for expandable segments;
- * `packed`: one after the other into an empty allocator with the new settings, which is the best that could be hoped for.
+ * `recorded_cuda_malloc`: it was recorded, all of it in cudaMalloc segments, which is the worst for expandable
+ * segments; `packed`: one after the other into an empty allocator with the new settings, which is the best that could
+ * be hoped for.
  */
 export type StartLayout = 'recorded' | 'recorded_cuda_malloc' | 'packed';
 
@@ -68,7 +69,10 @@ export interface SimulationResult {
 
 const ABOVE_ALL_ADDRESSES = 2 ** 50;
 
-/** O(operations). The trace is followed to its end also behind a request that failed in the record and is served now; it is given back at once, as the program went on without it. */
+/**
+ * O(operations). The trace is followed to its end also behind a request that failed in the record and is served now; it
+ * is given back at once, as the program went on without it.
+ */
 export function simulate(recording: Recording, operations: Operations, simulation: Simulation): SimulationResult {
   const { settings, variant, budgetBytes, edits, after } = simulation;
   const { start } = recording;

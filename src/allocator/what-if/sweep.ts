@@ -1,4 +1,7 @@
-/** One question asked of a recording, "what if the allocator had been set so, on a device of that size?", answered within bounds. */
+/**
+ * One question asked of a recording, "what if the allocator had been set so, on a device of that size?", answered
+ * within bounds.
+ */
 
 import type { Recording } from '../replay/recording.js';
 import { type AllocatorSettings, PAGE_BYTES } from '../settings.js';
@@ -17,8 +20,8 @@ export type WhatIfOutcome =
   | 'later_oom';
 
 /**
- * `exact`: nothing had to be assumed. `optimistic`, `pessimistic`: what was live before the recording is laid out as well, or as badly, as it can be
- * under the new settings.
+ * `exact`: nothing had to be assumed. `optimistic`, `pessimistic`: what was live before the recording is laid out as
+ * well, or as badly, as it can be under the new settings.
  */
 export type Bound = 'exact' | 'optimistic' | 'pessimistic';
 
@@ -65,7 +68,8 @@ export function askWhatIf(base: WhatIfBase, question: WhatIf): WhatIfAnswer {
     const result = run('ascending');
     const outcome = outcomeOf(base, result);
     bounds.push({ bound, outcome, result });
-    // New addresses are known from nowhere, and up to torch 2.11 they break ties. Without a limit nothing fails, wherever they are.
+    // New addresses are known from nowhere, and up to torch 2.11 they break ties. Without a limit nothing fails,
+    // wherever they are.
     const isLimited = Number.isFinite(question.budgetBytes) || question.allowedBytes !== undefined;
     if (base.variant.tieBreak === 'address' && isLimited) robust &&= outcomeOf(base, run('descending')) === outcome;
   }
@@ -99,8 +103,9 @@ function sameRules(a: AllocatorSettings, b: AllocatorSettings): boolean {
 }
 
 /**
- * The least budget with which every request is served, to the 2 MiB page the driver deals in; null if even `most` is not enough. By bisection: more
- * memory never makes this allocator fail earlier on any recording seen, though nothing proves that.
+ * The least budget with which every request is served, to the 2 MiB page the driver deals in; null if even `most` is
+ * not enough. By bisection: more memory never makes this allocator fail earlier on any recording seen, though nothing
+ * proves that.
  */
 export function leastBudget(
   base: WhatIfBase,

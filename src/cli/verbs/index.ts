@@ -1,6 +1,6 @@
 /**
- * Every verb, in the order of the help. Only the one asked for is loaded: all of them together take twice as long to load
- * as Node to start.
+ * Every verb, in the order of the help. Only the one asked for is loaded: all of them together take twice as long to
+ * load as Node to start.
  */
 import type { Verb } from '../define-verb.js';
 

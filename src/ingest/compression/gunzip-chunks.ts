@@ -11,8 +11,8 @@ const OUTPUT_BYTES = 512 * KIB;
 const QUEUE_BYTES = 4 * MIB;
 
 /**
- * Inflates on zlib's own thread. Members concatenated (`cat a.gz b.gz`, bgzip, pigz) come out as one stream; zeros after
- * the last member are padding and ignored, as gzip(1) does.
+ * Inflates on zlib's own thread. Members concatenated (`cat a.gz b.gz`, bgzip, pigz) come out as one stream; zeros
+ * after the last member are padding and ignored, as gzip(1) does.
  *
  * The pieces are taken by a `data` listener and not by async iteration: when the stream fails, an iterator loses what
  * it had not yet handed out, and of a log cut in the middle that is all we have to recognise it by.
@@ -57,7 +57,9 @@ export function gunzipChunks(raw: RawFile, first: Uint8Array, limits: InflationL
     signal();
   });
 
-  /** Resolves when zlib is done with the piece, so that its buffer may be filled again, or when the stream has closed. */
+  /**
+   * Resolves when zlib is done with the piece, so that its buffer may be filled again, or when the stream has closed.
+   */
   function feed(piece: Uint8Array): Promise<void> {
     return new Promise((resolve) => {
       const done = () => {

@@ -1,7 +1,8 @@
 /**
- * Inflates Zstandard files with `zstddec`, the reference decoder as WebAssembly: it checks everything, check sums included. Node has zstd in
- * zlib from 22.15 on, which until 2026 took a cut file for a whole one and stops after the first frame (nodejs/node 64592, 64741), and
- * `fzstd`, in plain JavaScript, decodes most damaged blocks to something without a word (159 of 161 bit flips that the reference reports).
+ * Inflates Zstandard files with `zstddec`, the reference decoder as WebAssembly: it checks everything, check sums
+ * included. Node has zstd in zlib from 22.15 on, which until 2026 took a cut file for a whole one and stops after the
+ * first frame (nodejs/node 64592, 64741), and `fzstd`, in plain JavaScript, decodes most damaged blocks to something
+ * without a word (159 of 161 bit flips that the reference reports).
  */
 import { MbfError } from '../../model/errors.js';
 import type { Note } from '../../model/tables.js';
@@ -13,8 +14,9 @@ import { ZstdFrames, type ZstdPart } from './zstd-frames.js';
 /** Pieces of the file are cut to this, so that joining the end of one to the next copies little. */
 const INPUT_BYTES = 256 * KIB;
 /**
- * The library cannot give up a stream that failed: the buffers of that stream stay in memory which is never given back. Once so much is lost,
- * no zstd file is read any more. A damaged file costs 2 to 10 MiB unless it was made with `--long`, and a run leaves one or two.
+ * The library cannot give up a stream that failed: the buffers of that stream stay in memory which is never given back.
+ * Once so much is lost, no zstd file is read any more. A damaged file costs 2 to 10 MiB unless it was made with
+ * `--long`, and a run leaves one or two.
  */
 const MAX_LOST_BYTES = 256 * MIB;
 /** Beside the window: the decoder's state, its tables, and a block going in and out. */
@@ -31,7 +33,10 @@ export async function zstdChunks(raw: RawFile, first: Uint8Array, limits: Inflat
   await decoder.init();
 
   const frames = new ZstdFrames(inSlices(raw, first));
-  /** What the decoder takes when it is done with the part before. It takes it by itself, and cannot be made to wait for it. */
+  /**
+   * What the decoder takes when it is done with the part before. It takes it by itself, and cannot be made to wait for
+   * it.
+   */
   let upcoming: ZstdPart | undefined;
   let hasEnded = false;
   /** The part being decoded, and whether the decoder took it since something last came out. */

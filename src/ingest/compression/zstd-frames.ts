@@ -1,6 +1,6 @@
 /**
- * The outer form of Zstandard data: frames of blocks (RFC 8878, section 3.1). Taken apart here, so that a cut file is known for one, nothing is
- * allocated that a header merely claims, and the decoder is given whole blocks only.
+ * The outer form of Zstandard data: frames of blocks (RFC 8878, section 3.1). Taken apart here, so that a cut file is
+ * known for one, nothing is allocated that a header merely claims, and the decoder is given whole blocks only.
  */
 import { MbfError } from '../../model/errors.js';
 import { formatBytes, KIB, MIB } from '../../model/units.js';
@@ -38,7 +38,9 @@ export function isZstd(bytes: Uint8Array): boolean {
   return isFrame(bytes) || isSkippable(bytes);
 }
 
-/** One block, with the header of its frame before it if it is the first, and the check sum behind it if it is the last. */
+/**
+ * One block, with the header of its frame before it if it is the first, and the check sum behind it if it is the last.
+ */
 export interface ZstdPart {
   /** Valid until the next part is asked for. */
   readonly bytes: Uint8Array;
@@ -59,7 +61,10 @@ export class ZstdFrames {
   /** The largest window of the frames begun: what the decoder has set aside for this file. */
   windowBytes = 0;
 
-  /** `read` gives the file piece by piece, undefined at its end; a piece needs to stay valid only until the next one is asked for. */
+  /**
+   * `read` gives the file piece by piece, undefined at its end; a piece needs to stay valid only until the next one is
+   * asked for.
+   */
   constructor(read: () => Promise<Uint8Array | undefined>) {
     this.read = read;
   }
@@ -67,8 +72,8 @@ export class ZstdFrames {
   /**
    * Undefined at the end.
    *
-   * @throws {MbfError} MBF2006 if the file ends in the middle or is damaged, MBF2010 if it needs a dictionary or a larger window. Their
-   * place is unknown here.
+   * @throws {MbfError} MBF2006 if the file ends in the middle or is damaged, MBF2010 if it needs a dictionary or a
+   * larger window. Their place is unknown here.
    */
   async next(): Promise<ZstdPart | undefined> {
     if (this.header === undefined) {

@@ -1,6 +1,7 @@
 /**
- * Which launch of a run a file belongs to, where names say so: Slurm puts the job id into the names of logs, nemo-run and torchrun
- * count restarts. A file that says nothing belongs to the first launch; further ones inside a file are found by its parser.
+ * Which launch of a run a file belongs to, where names say so: Slurm puts the job id into the names of logs, nemo-run
+ * and torchrun count restarts. A file that says nothing belongs to the first launch; further ones inside a file are
+ * found by its parser.
  */
 export interface LaunchRule {
   readonly name: string;

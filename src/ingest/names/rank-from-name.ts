@@ -5,10 +5,11 @@
  * Producers: Megatron-LM and Megatron Bridge `<base>_<rank><ext>` and `<base>_oom_rank-<rank><ext>`, older Megatron-LM
  * `oom_rank-<rank>_<base>`, NeMo `memory_snapshot-rank<rank>.pickle`, torchtitan
  * `iteration_<n>[_exit]/rank<rank>_memory_snapshot.pickle`, torchrun
- * `attempt_<n>/<local rank>/{stdout,stderr}.log` (torch `distributed/elastic/multiprocessing/api.py`, DefaultLogsSpecs),
- * torchtnt `{oom,memory_snapshot}_rank<rank>/snapshot.pickle` (`utils/oom.py`), verl `<tag>_rank<rank>_pid<pid>.pickle`
- * (`utils/memory_utils.py`), slime `memory_snapshot_time<time>_rank<rank>_<base>`, MindSpeed `snapshot_<time>_<rank>.pickle`,
- * Open MPI `rank.<rank>/stdout`, nemo-run `log-<job>_<job id>_<restart>.out` and `log-allranks_<n>.out`.
+ * `attempt_<n>/<local rank>/{stdout,stderr}.log` (torch `distributed/elastic/multiprocessing/api.py`,
+ * DefaultLogsSpecs), torchtnt `{oom,memory_snapshot}_rank<rank>/snapshot.pickle` (`utils/oom.py`), verl
+ * `<tag>_rank<rank>_pid<pid>.pickle` (`utils/memory_utils.py`), slime `memory_snapshot_time<time>_rank<rank>_<base>`,
+ * MindSpeed `snapshot_<time>_<rank>.pickle`, Open MPI `rank.<rank>/stdout`, nemo-run `log-<job>_<job id>_<restart>.out`
+ * and `log-allranks_<n>.out`.
  */
 
 export interface NamedRank {
@@ -21,7 +22,10 @@ export interface NamedRank {
 
 export interface RankRule {
   readonly name: string;
-  /** `base`: the base name without compression suffix. `path`: the whole display path. `directory`: each directory name, innermost first. */
+  /**
+   * `base`: the base name without compression suffix. `path`: the whole display path. `directory`: each directory name,
+   * innermost first.
+   */
   readonly on: 'base' | 'path' | 'directory';
   /** The first group is the rank; a rule of scope `none` has no group and ends the search. */
   readonly pattern: RegExp;
@@ -30,7 +34,10 @@ export interface RankRule {
   readonly samples: readonly (readonly [path: string, rank: number | undefined])[];
 }
 
-/** Positions on one axis of the parallel grid, nodes, and LoRA ranks are written `tp_rank_3`, `node_rank-1`, `lora_rank16` too. */
+/**
+ * Positions on one axis of the parallel grid, nodes, and LoRA ranks are written `tp_rank_3`, `node_rank-1`,
+ * `lora_rank16` too.
+ */
 const NOT_A_GLOBAL_RANK =
   '(?<!(?:^|[^a-z])(?:local|node|host|machine|group|replica|tp|pp|vpp|dp|ep|cp|mp|sp|etp|edp|fsdp|tensor|pipeline|data|expert|context|parallel|model|lora|low|matrix|adapter|svd)[-_.]?)';
 /** Five digits are enough for any machine; longer numbers are times, dates, job and process ids. */

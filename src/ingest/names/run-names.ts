@@ -50,8 +50,8 @@ export async function planRuns(paths: readonly string[], options: RunPlanOptions
 }
 
 /**
- * A name for a run at `rootPath` that no run of another root has: `run`, then `parent/run`, then `run-2` and so on. Two directories named
- * `latest` are two runs.
+ * A name for a run at `rootPath` that no run of another root has: `run`, then `parent/run`, then `run-2` and so on. Two
+ * directories named `latest` are two runs.
  */
 export function freeName(wanted: string, rootPath: string, taken: (name: string) => boolean): string {
   const parent = basename(dirname(rootPath));

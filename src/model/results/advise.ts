@@ -1,7 +1,10 @@
 /** What `advise` returns. Field names are the JSON's. */
 import type { Cause, CauseDetail, Component, Confidence } from '../vocabulary.js';
 
-/** How well a statement is known: a figure of an experiment, our model's own figure, upstream code, a guide without data, a default. */
+/**
+ * How well a statement is known: a figure of an experiment, our model's own figure, upstream code, a guide without
+ * data, a default.
+ */
 export const EVIDENCE_GRADES = ['measured', 'computed', 'asserted', 'documented', 'config'] as const;
 export type EvidenceGrade = (typeof EVIDENCE_GRADES)[number];
 
@@ -28,7 +31,10 @@ export interface AdviceEvidence {
   readonly source: string;
 }
 
-/** How a saving was found, the surest first: replayed, as published of this very workload, from what was live, by the estimator, from the message. */
+/**
+ * How a saving was found, the surest first: replayed, as published of this very workload, from what was live, by the
+ * estimator, from the message.
+ */
 export const SAVINGS_BY = ['what_if', 'measured', 'attribution', 'estimate', 'message'] as const;
 export type SavingBy = (typeof SAVINGS_BY)[number];
 
@@ -49,7 +55,10 @@ export interface AdviceFix {
   /** Percent of throughput lost, 0 for nothing, negative for a gain; null where no source has a figure. */
   readonly cost_percent: number | null;
   readonly cost_text: string;
-  /** The row of the published experiment whose workload the run has; null if there is none. GB are decimal, as printed there. */
+  /**
+   * The row of the published experiment whose workload the run has; null if there is none. GB are decimal, as printed
+   * there.
+   */
   readonly published: {
     readonly experiment: string;
     readonly peak_gb: number | null;
@@ -115,10 +124,16 @@ export interface AdviseResult {
   readonly detail: CauseDetail | null;
   readonly confidence: Confidence;
   readonly summary: string;
-  /** Bytes by which the request failed: of a full device live + request − what the process could have; of a fragmented one what the driver would have had to give more. Null where it cannot be told. */
+  /**
+   * Bytes by which the request failed: of a full device live + request − what the process could have; of a fragmented
+   * one what the driver would have had to give more. Null where it cannot be told.
+   */
   readonly shortfall_bytes: number | null;
   readonly shortfall_text: string;
-  /** What a first step that was never completed would have needed beside what it had, by the estimate: Adam's moments, activations of further micro-batches. 0 where a step was completed or nothing tells. */
+  /**
+   * What a first step that was never completed would have needed beside what it had, by the estimate: Adam's moments,
+   * activations of further micro-batches. 0 where a step was completed or nothing tells.
+   */
   readonly to_come_bytes: number;
   /** Empty if it is 0. */
   readonly to_come_text: string;

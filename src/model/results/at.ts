@@ -54,7 +54,10 @@ export interface PinnedSegment {
 }
 
 export interface FragmentationAt {
-  /** Inactive of reserved, where inactive is reserved less *active*: pending frees are no fragmentation. Null without a reserve. */
+  /**
+   * Inactive of reserved, where inactive is reserved less *active*: pending frees are no fragmentation. Null without a
+   * reserve.
+   */
   readonly inactive_of_reserved: number | null;
   /** Largest hole of all inactive bytes: 1 = all free memory in one piece. Null without a hole. */
   readonly largest_hole_of_inactive: number | null;
@@ -100,7 +103,10 @@ export interface AtResult {
   /** Live blocks whose size is only bounded, and Σ of (most − least). */
   readonly uncertain_blocks: number;
   readonly uncertain_bytes: number;
-  /** `cold`: the trace begins with an empty allocator. `late`: with live memory. `overwritten`: the ring lost its oldest entries. Null without a trace. */
+  /**
+   * `cold`: the trace begins with an empty allocator. `late`: with live memory. `overwritten`: the ring lost its oldest
+   * entries. Null without a trace.
+   */
   readonly start: 'cold' | 'late' | 'overwritten' | null;
   /** What ingest noted of the ring of entries: that it overflowed, or probably did. */
   readonly ring_note: string | null;
@@ -126,7 +132,9 @@ export interface SegmentDrawing {
   readonly holes: number;
   readonly largest_hole_bytes: number;
   readonly expandable: boolean;
-  /** Per cell of `cell_bytes`: share of it that is allocated, and that is pending, 0 to 1. The last cell may be shorter. */
+  /**
+   * Per cell of `cell_bytes`: share of it that is allocated, and that is pending, 0 to 1. The last cell may be shorter.
+   */
   readonly cells: readonly (readonly [allocated: number, pending: number])[];
 }
 

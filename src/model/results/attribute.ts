@@ -18,7 +18,10 @@ export interface AttributeResult {
   readonly annotated?: AnnotatedSource;
 }
 
-/** `rule`: a rule matched the stack. `inference`: sizes, order, lifetimes, pools tell what the stack does not. `none`: nothing does. */
+/**
+ * `rule`: a rule matched the stack. `inference`: sizes, order, lifetimes, pools tell what the stack does not. `none`:
+ * nothing does.
+ */
 export type LabelBasis = 'rule' | 'inference' | 'none';
 
 export interface AttributedDevice {

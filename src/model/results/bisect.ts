@@ -3,7 +3,10 @@
 import type { DiffComponent, DiffSite } from '../diff-parts.js';
 import type { ChangedValue, CompareCheck, Judgement, Suspect } from './compare.js';
 
-/** `found`: one commit is to blame. `suspects`: skipped commits keep several in question. `unfinished`: commits are left to be judged. */
+/**
+ * `found`: one commit is to blame. `suspects`: skipped commits keep several in question. `unfinished`: commits are left
+ * to be judged.
+ */
 export const BISECT_STATES = ['found', 'suspects', 'unfinished'] as const;
 export type BisectState = (typeof BISECT_STATES)[number];
 

@@ -1,6 +1,6 @@
 /**
- * What verbs return. Each is a plain object that `--json` prints as it is and `src/report` renders as text, so the two cannot disagree.
- * Field names are the JSON's: outside scripts rely on them.
+ * What verbs return. Each is a plain object that `--json` prints as it is and `src/report` renders as text, so the two
+ * cannot disagree. Field names are the JSON's: outside scripts rely on them.
  */
 import type { FirstFailureResult } from '../first-failure.js';
 import type { Cause, CauseDetail, Component, Confidence, SourceStatus } from '../vocabulary.js';
@@ -73,14 +73,19 @@ export interface SnapshotDevice {
   /** For parity with other tools: mixes actual and requested sizes, never used in accounting. */
   readonly start_anchored_bytes: number | null;
   readonly peak_anchored_bytes: number | null;
-  /** Largest Σ of actual block sizes, active and pending, from walking the trace back; null when the walk does not hold. */
+  /**
+   * Largest Σ of actual block sizes, active and pending, from walking the trace back; null when the walk does not hold.
+   */
   readonly peak_active_bytes: number | null;
   /** Entry after which the peak holds; null if it is the state before the first entry. */
   readonly peak_seq: number | null;
   readonly start_reserved_bytes: number | null;
   readonly peak_reserved_bytes: number | null;
   readonly ooms: readonly OomEntry[] | null;
-  /** `cold`: empty at the start. `late`: recording began with live memory. `overwritten`: the ring lost its oldest entries. */
+  /**
+   * `cold`: empty at the start. `late`: recording began with live memory. `overwritten`: the ring lost its oldest
+   * entries.
+   */
   readonly start: 'cold' | 'late' | 'overwritten' | null;
   readonly pools: readonly {
     readonly pool: readonly [number, number];
@@ -184,7 +189,10 @@ export interface EvidenceQuery {
   readonly params: Readonly<Record<string, string | number | null>>;
 }
 
-/** What an evidence entry tells of: the failing request, the message as printed, the run around it, what a cause's test found, or what the allocator model did with the recording. */
+/**
+ * What an evidence entry tells of: the failing request, the message as printed, the run around it, what a cause's test
+ * found, or what the allocator model did with the recording.
+ */
 export type EvidenceTopic = 'request' | 'message' | 'context' | 'test' | 'replay';
 
 export interface Evidence {
@@ -213,12 +221,17 @@ export interface AccountingPart {
   readonly bytes: number;
   /** File and line, file and entry, or {@link BY_SUBTRACTION}. */
   readonly source: string;
-  /** Shares that add up to `bytes`, where they are known: requested and rounding of what is allocated, live and free of private pools. */
+  /**
+   * Shares that add up to `bytes`, where they are known: requested and rounding of what is allocated, live and free of
+   * private pools.
+   */
   readonly of?: readonly AccountingPart[];
 }
 
 export interface AccountingTotal {
-  /** What the parts add up to, in words: `device total`, `reserved + device free (device total not in the evidence)`. */
+  /**
+   * What the parts add up to, in words: `device total`, `reserved + device free (device total not in the evidence)`.
+   */
   readonly text: string;
   readonly bytes: number;
   readonly source: string;
@@ -227,9 +240,14 @@ export interface AccountingTotal {
 /** Whose figures an account is made of. */
 export type AccountingFrom = 'snapshot' | 'log' | 'joined';
 
-/** The account of the moment at which most was live. Parts of 0 bytes are left out; they add up to the total exactly. */
+/**
+ * The account of the moment at which most was live. Parts of 0 bytes are left out; they add up to the total exactly.
+ */
 export interface PeakAccounting {
-  /** `peak`: of the trace, after entry `seq` (null: before its first). `dump`: no trace, the dumped state. `lines`: largest figures of memory lines, which may be of different moments. */
+  /**
+   * `peak`: of the trace, after entry `seq` (null: before its first). `dump`: no trace, the dumped state. `lines`:
+   * largest figures of memory lines, which may be of different moments.
+   */
   readonly moment: 'peak' | 'dump' | 'lines';
   readonly seq: number | null;
   readonly total: AccountingTotal;
@@ -244,7 +262,10 @@ export interface LiveComponents {
   readonly parts: readonly { readonly component: Component; readonly bytes: number }[];
 }
 
-/** PyTorch's own advice in the message, `expandable_segments:True` (before 2.2 `max_split_size_mb`), held against the evidence. */
+/**
+ * PyTorch's own advice in the message, `expandable_segments:True` (before 2.2 `max_split_size_mb`), held against the
+ * evidence.
+ */
 export interface HintResult {
   readonly verdict: 'applies' | 'already_on' | 'cannot_explain' | 'forbidden' | 'unknown';
   /** Why, with its numbers. */
@@ -260,7 +281,10 @@ export interface ReplayVerdict {
   readonly address_total: number;
   /** With the recorded settings, at the recorded capacity, the model fails at the recorded OOM. */
   readonly repeats_oom: boolean;
-  /** How much more the driver would have had to give there: beside the bytes that are missing, the holes that stay unusable. Null where the model does not fail there. */
+  /**
+   * How much more the driver would have had to give there: beside the bytes that are missing, the holes that stay
+   * unusable. Null where the model does not fail there.
+   */
   readonly layout_short_bytes: number | null;
   /** Least capacity with which every request of the trace is served under the recorded settings. */
   readonly least_capacity_bytes: number | null;
@@ -329,7 +353,9 @@ export interface Verdict {
   readonly hint: HintResult | null;
   /** Whether the allocator model repeats the recording; null without one, or where it was not replayed. */
   readonly replay: ReplayVerdict | null;
-  /** The recorded settings, then the other kind of segments, at the recorded capacity; empty where nothing was replayed. */
+  /**
+   * The recorded settings, then the other kind of segments, at the recorded capacity; empty where nothing was replayed.
+   */
   readonly what_if: readonly WhatIfSetting[];
   /** What to do next, cheapest first. */
   readonly next: readonly string[];
@@ -367,11 +393,17 @@ export interface RankGap {
 }
 
 export interface RankFragmentation {
-  /** `snapshot`: states at the OOM or the peak. `log`: largest reserved − largest allocated of the memory lines, on every rank. */
+  /**
+   * `snapshot`: states at the OOM or the peak. `log`: largest reserved − largest allocated of the memory lines, on
+   * every rank.
+   */
   readonly from: 'snapshot' | 'log';
   readonly failed: RankGap;
   readonly others: RankSpread;
-  /** True: at least twice what any other rank has, and at least 2 % of its reserve. False: half of the others have at least half as much. Else null. */
+  /**
+   * True: at least twice what any other rank has, and at least 2 % of its reserve. False: half of the others have at
+   * least half as much. Else null.
+   */
   readonly only_failed: boolean | null;
 }
 
@@ -433,7 +465,10 @@ export interface DiagnoseResult {
 
 /** Lines of a text around a statement, as they stand in the file now. */
 export interface ShownLines {
-  /** `same`: size and checksum are those of the ingested file. `same_size`: too large to compare whole. The others: why there are no lines. */
+  /**
+   * `same`: size and checksum are those of the ingested file. `same_size`: too large to compare whole. The others: why
+   * there are no lines.
+   */
   readonly status: 'same' | 'same_size' | 'changed' | 'gone' | 'unreadable';
   readonly first_line: number;
   readonly lines: readonly string[];
@@ -460,7 +495,10 @@ export interface ShowResult {
     readonly from: AccountingFrom | null;
     readonly peak: PeakAccounting | null;
   } | null;
-  /** Where `tests` was asked for: every cause's test, what they lacked, which rules made one verdict of them, and all rules. */
+  /**
+   * Where `tests` was asked for: every cause's test, what they lacked, which rules made one verdict of them, and all
+   * rules.
+   */
   readonly tests: {
     readonly tests: readonly CauseTestResult[];
     readonly missing: readonly string[];

@@ -1,4 +1,7 @@
-/** What `compare` returns, and what `diff`, `triage` and `bisect report` share with it. `--json` prints these objects as they are. */
+/**
+ * What `compare` returns, and what `diff`, `triage` and `bisect report` share with it. `--json` prints these objects as
+ * they are.
+ */
 import type { DiffComponent, DiffSite } from '../diff-parts.js';
 import type { Ending } from '../measurement.js';
 
@@ -8,13 +11,17 @@ export type Preset = (typeof PRESETS)[number];
 export type CompareVerdict = 'pass' | 'regression' | 'undecided';
 
 /**
- * `regression` of a gate makes the verdict; of any other check it is worth a look. `improvement` is none of our own failures, but one of the presets'
- * where upstream is two-sided. `undecided`: inside the noise, or not to be told from a disturbance. `skipped`: a side has no such figure.
+ * `regression` of a gate makes the verdict; of any other check it is worth a look. `improvement` is none of our own
+ * failures, but one of the presets' where upstream is two-sided. `undecided`: inside the noise, or not to be told from
+ * a disturbance. `skipped`: a side has no such figure.
  */
 export type CheckStatus = 'pass' | 'regression' | 'improvement' | 'undecided' | 'skipped' | 'info';
 
 export interface CompareCheck {
-  /** `status`, `peak_allocated`, `step_time`, `component:activation`, `peak_allocated:stage 0`, …; of presets the upstream name of the metric. */
+  /**
+   * `status`, `peak_allocated`, `step_time`, `component:activation`, `peak_allocated:stage 0`, …; of presets the
+   * upstream name of the metric.
+   */
   readonly name: string;
   readonly golden: number | string | null;
   readonly current: number | string | null;
@@ -54,7 +61,10 @@ export interface ChangedValue {
 
 /** A changed hunk or knob that may be why, the likeliest first. */
 export interface Suspect {
-  /** Of a hunk: path at the newer commit, from the repository's root (`3rdparty/Megatron-LM/megatron/…` inside a submodule). Of a knob: where it stands; empty if unknown. */
+  /**
+   * Of a hunk: path at the newer commit, from the repository's root (`3rdparty/Megatron-LM/megatron/…` inside a
+   * submodule). Of a knob: where it stands; empty if unknown.
+   */
   readonly file: string;
   /** `@@ -12,3 +12,4 @@ def forward`; absent for knobs. */
   readonly hunk?: string;

@@ -84,7 +84,10 @@ export interface SnapshotDiff {
     readonly pending_delta_bytes: number;
     readonly inactive_delta_bytes: number;
   };
-  /** In descending order of |delta|; those of equal bytes and counts are left to the remainder, whatever became of their lines. */
+  /**
+   * In descending order of |delta|; those of equal bytes and counts are left to the remainder, whatever became of their
+   * lines.
+   */
   readonly sites: readonly DiffSite[];
   readonly remainder_bytes: number;
   /** Sites without a difference, and what `--limit` and `--min` left out. */
@@ -111,7 +114,10 @@ export interface SnapshotDiff {
   readonly devices: readonly DiffTotals[];
   /** `--all-ranks`: every rank that both have. */
   readonly ranks: readonly DiffTotals[];
-  /** As Megatron Bridge's snapshot comparison counts: requested bytes, over the whole trace, from 0 at its first entry. Null without a trace on both sides. */
+  /**
+   * As Megatron Bridge's snapshot comparison counts: requested bytes, over the whole trace, from 0 at its first entry.
+   * Null without a trace on both sides.
+   */
   readonly bridge_compare: {
     readonly peak_a: number;
     readonly peak_b: number;

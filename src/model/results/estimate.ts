@@ -1,4 +1,7 @@
-/** What `estimate` returns. Field names are the JSON's: outside scripts rely on them. Bytes are of one GPU and may be fractions: upstream's are floats. */
+/**
+ * What `estimate` returns. Field names are the JSON's: outside scripts rely on them. Bytes are of one GPU and may be
+ * fractions: upstream's are floats.
+ */
 
 export const ESTIMATE_MODELS = ['mbforensics', 'megatron-lm', 'megatron-bridge'] as const;
 export type EstimateModel = (typeof ESTIMATE_MODELS)[number];
@@ -41,7 +44,10 @@ export interface EstimateStage {
   readonly moment: EstimateMoment;
   /** Of that moment. */
   readonly components: readonly EstimateComponent[];
-  /** The same of every moment that the stage has, without their parts: for comparison with what was measured in another than the peak's. */
+  /**
+   * The same of every moment that the stage has, without their parts: for comparison with what was measured in another
+   * than the peak's.
+   */
   readonly moments: readonly {
     readonly moment: EstimateMoment;
     readonly components: readonly EstimateComponent[];
@@ -57,7 +63,10 @@ export interface EstimateStage {
   readonly allocated_high_bytes: number;
   /** What stays allocated between steps: compare with measured allocated memory after a step. */
   readonly resident_bytes: number;
-  /** Peak of allocated memory in the first step, before Adam's moments exist: compare with the first memory line of a log. */
+  /**
+   * Peak of allocated memory in the first step, before Adam's moments exist: compare with the first memory line of a
+   * log.
+   */
   readonly first_step_allocated_bytes: number;
 }
 
@@ -90,7 +99,10 @@ export interface EstimateChange {
   readonly total_bytes: number;
   readonly delta_bytes: number;
   readonly base_hottest_stage: number | null;
-  /** When the hottest stage holds most, before and after: another moment has other components. Null for the upstream models. */
+  /**
+   * When the hottest stage holds most, before and after: another moment has other components. Null for the upstream
+   * models.
+   */
   readonly base_moment: EstimateMoment | null;
   readonly moment: EstimateMoment | null;
 }
@@ -98,7 +110,9 @@ export interface EstimateChange {
 export interface EstimateDevice {
   readonly total_bytes: number;
   readonly source: string;
-  /** `yes`: even the upper bound fits; `no`: not even the lower bound; `unsure`: between. Fragmentation comes on top. */
+  /**
+   * `yes`: even the upper bound fits; `no`: not even the lower bound; `unsure`: between. Fragmentation comes on top.
+   */
   readonly fits: 'yes' | 'no' | 'unsure';
   /** Total less estimate; negative where the estimate does not fit. */
   readonly headroom_bytes: number;
@@ -110,11 +124,14 @@ export interface EstimateResult {
   /** The run or file the inputs come from; null for `--inputs`. */
   readonly run: string | null;
   /**
-   * Of the hottest stage for our own model. Of the upstream models their own components, and then `activation`; those without that word
-   * in their name sum to upstream's weights and optimizer. All of them sum to `total_bytes`.
+   * Of the hottest stage for our own model. Of the upstream models their own components, and then `activation`; those
+   * without that word in their name sum to upstream's weights and optimizer. All of them sum to `total_bytes`.
    */
   readonly components: readonly EstimateComponent[];
-  /** The component `activation`. Megatron-LM: by the formula it would print; Bridge: what its API returns, also where its log line prints none. */
+  /**
+   * The component `activation`. Megatron-LM: by the formula it would print; Bridge: what its API returns, also where
+   * its log line prints none.
+   */
   readonly activation_bytes: number | null;
   readonly total_bytes: number;
   readonly low_bytes: number;

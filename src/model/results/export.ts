@@ -1,4 +1,7 @@
-/** What `mbforensics export` writes: the plain object that the encoders of `src/report/export` read, and the document about a written file. */
+/**
+ * What `mbforensics export` writes: the plain object that the encoders of `src/report/export` read, and the document
+ * about a written file.
+ */
 
 /** Formats of `export --as`. The first three show a live set, `snapshot-json` a whole snapshot, the others rows. */
 export const EXPORT_FORMATS = ['folded', 'speedscope', 'pprof', 'snapshot-json', 'parquet', 'csv'] as const;

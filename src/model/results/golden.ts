@@ -15,7 +15,10 @@ export interface GoldenSummary {
   readonly peak_allocated_bytes: number | null;
   /** Median over its runs. */
   readonly step_ms: number | null;
-  /** Standard deviation of the step time in per cent of its median: between runs, or within the steady window of a single one. */
+  /**
+   * Standard deviation of the step time in per cent of its median: between runs, or within the steady window of a
+   * single one.
+   */
   readonly spread_percent: number | null;
 }
 

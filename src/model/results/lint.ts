@@ -8,7 +8,10 @@ export interface LintFact {
   /** Canonical key of a setting, name of a variable or package, or `device`. */
   readonly key: string;
   readonly value: string | null;
-  /** `default`: nobody told it, the framework's default; `assumed`: a variable that nothing sets; `unknown`: what is missing. */
+  /**
+   * `default`: nobody told it, the framework's default; `assumed`: a variable that nothing sets; `unknown`: what is
+   * missing.
+   */
   readonly by: 'told' | 'default' | 'assumed' | 'unknown';
   /** As spelt, with its place; null where nobody told it. */
   readonly raw_key: string | null;

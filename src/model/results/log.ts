@@ -1,6 +1,6 @@
 /**
- * What the verbs over text rows return: `log`, `iterations`, `memory`, `config`, `env`, `classify`. As in `results.ts`, `--json` prints them
- * as they are and `src/report` renders them, so field names are the JSON's.
+ * What the verbs over text rows return: `log`, `iterations`, `memory`, `config`, `env`, `classify`. As in `results.ts`,
+ * `--json` prints them as they are and `src/report` renders them, so field names are the JSON's.
  */
 import type { FirstFailureResult } from '../first-failure.js';
 import type { IncidentKind } from '../vocabulary.js';
@@ -37,7 +37,10 @@ export interface LogIncident {
   readonly allowed_bytes: number | null;
   /** Sum of all `Process N has …`, as printed: one of them may be this process, see `self_pid`. */
   readonly other_process_bytes: number | null;
-  /** The pid under which the failing process itself is listed, where that can be told (torch in a container does not know its own). */
+  /**
+   * The pid under which the failing process itself is listed, where that can be told (torch in a container does not
+   * know its own).
+   */
   readonly self_pid: number | null;
   readonly exception: string | null;
   /** Innermost frame of the traceback that belongs to no library. */
@@ -101,7 +104,10 @@ export interface RunFacts {
   readonly gpu: { readonly name: string | null; readonly total_bytes: number | null; readonly count: number | null };
   /** Commits by what they are of: `run`, `megatron_lm`, … */
   readonly commits: Readonly<Record<string, string>>;
-  /** `PYTORCH_CUDA_ALLOC_CONF` or an alias, as the strongest origin has it; empty: known to be unset; null: nothing says it. */
+  /**
+   * `PYTORCH_CUDA_ALLOC_CONF` or an alias, as the strongest origin has it; empty: known to be unset; null: nothing says
+   * it.
+   */
   readonly allocator_conf: string | null;
   /** From fact (`world_size`, `parallel.tp`, `versions.torch`, …) to how it is known. */
   readonly origins: Readonly<Record<string, string>>;
@@ -201,7 +207,10 @@ export interface RankPosition {
   readonly ep: number | null;
 }
 
-/** What Megatron Bridge's performance script would read off the same logs, for comparison with its golden values. Not our reading. */
+/**
+ * What Megatron Bridge's performance script would read off the same logs, for comparison with its golden values. Not
+ * our reading.
+ */
 export interface BridgeEvaluator {
   /** Decimal GB as printed: the first line of the first file, whatever rank wrote it. */
   readonly alloc: number | null;
@@ -338,7 +347,10 @@ export interface MemoryResult {
   readonly flags: readonly MemoryFlag[];
   /** Every record of the ranks asked for with `--rank`. */
   readonly records: readonly MemoryRecord[] | null;
-  /** What monitors polled, which is kept apart from the lines above: a sample misses what comes and goes between two. Null without any. */
+  /**
+   * What monitors polled, which is kept apart from the lines above: a sample misses what comes and goes between two.
+   * Null without any.
+   */
   readonly sampled: MemorySamples | null;
 }
 

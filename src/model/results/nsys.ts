@@ -1,4 +1,7 @@
-/** Results of `mbforensics nsys`: what an Nsight Systems export knows. Times are ns since the start of the collection. Null: not captured. */
+/**
+ * Results of `mbforensics nsys`: what an Nsight Systems export knows. Times are ns since the start of the collection.
+ * Null: not captured.
+ */
 import type { NsysForm } from '../nsys-rows.js';
 
 /** Whose an allocation of the driver is. `torch`: a segment of PyTorch's allocator, known by a memory snapshot. */
@@ -100,7 +103,11 @@ export interface NsysStep {
 
 /** Where the windows of the steps come from. */
 export interface NsysStepBasis {
-  /** `range`: the range is the step. `anchor`: a step ends where this range ends. `recurring`: nothing is named as a step; the range that recurs and covers most. `period`: a step lasts from the beginning of such a range to the beginning of the next. */
+  /**
+   * `range`: the range is the step. `anchor`: a step ends where this range ends. `recurring`: nothing is named as a
+   * step; the range that recurs and covers most. `period`: a step lasts from the beginning of such a range to the
+   * beginning of the next.
+   */
   readonly by: 'range' | 'anchor' | 'recurring' | 'period';
   /** Text of the ranges, # for each number. */
   readonly text: string;
@@ -163,7 +170,10 @@ export interface NsysDriverAccount {
   /** The snapshot whose segments were looked for; null: none of this process. */
   readonly snapshot: string | null;
   readonly alignment: NsysAlignment | null;
-  /** Reserve of PyTorch at the dump that no allocation of the driver is behind: taken before the capture, or of expandable segments. */
+  /**
+   * Reserve of PyTorch at the dump that no allocation of the driver is behind: taken before the capture, or of
+   * expandable segments.
+   */
   readonly torch_unseen_bytes: number | null;
   /** Calls that take memory by pages, which the profiler's memory events do not show. */
   readonly vmm_calls: number;

@@ -1,8 +1,14 @@
-/** `mbforensics outside`: device memory that PyTorch does not hold, over time and by process. Bytes; times in microseconds since 1970. */
+/**
+ * `mbforensics outside`: device memory that PyTorch does not hold, over time and by process. Bytes; times in
+ * microseconds since 1970.
+ */
 
 /** How the samples' clock and UTC were laid side by side. */
 export interface ClockShift {
-  /** UTC less the printed clock; null where nothing tells, so that only files of the same clock are compared. 0 where no file needs it. */
+  /**
+   * UTC less the printed clock; null where nothing tells, so that only files of the same clock are compared. 0 where no
+   * file needs it.
+   */
   readonly shift_us: number | null;
   /** Files of both kinds of clock are to be compared. */
   readonly is_needed: boolean;
@@ -15,7 +21,10 @@ export interface OutsideStatistics {
   readonly min_bytes: number;
   readonly median_bytes: number;
   readonly max_bytes: number;
-  /** What a straight line through all moments rises by from the first to the last, and how much of the change it explains; null with fewer than three moments in time. */
+  /**
+   * What a straight line through all moments rises by from the first to the last, and how much of the change it
+   * explains; null with fewer than three moments in time.
+   */
   readonly growth_bytes: number | null;
   readonly growth_us: number | null;
   readonly growth_r2: number | null;
@@ -88,7 +97,10 @@ export interface OutsideDevice {
   readonly monitor: OutsideMonitor | null;
   /** The largest figure of PyTorch's own counters that was told; what came after the last line is not in it. */
   readonly peak_reserved_bytes: number | null;
-  /** How much of the peak no sample can have seen: PyTorch's peak and the least memory outside it, less the largest sample. Null where nothing was missed. */
+  /**
+   * How much of the peak no sample can have seen: PyTorch's peak and the least memory outside it, less the largest
+   * sample. Null where nothing was missed.
+   */
   readonly missed_bytes: number | null;
   readonly outside: OutsideStatistics | null;
   /** Moments in all; `points` holds at most some hundreds of them, with the extremes. */

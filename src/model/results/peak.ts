@@ -24,9 +24,10 @@ export interface KeyGroup {
 }
 
 /**
- * How resident and transient were told apart. `steps`: a block is transient if it is freed before the step that holds the moment ends, resident if it
- * outlives that step or has lived through a whole one. `trace`: no step is marked; transient is what is freed in the trace after the moment, resident
- * what is not. `none`: the device has no trace, or its frees were not recorded.
+ * How resident and transient were told apart. `steps`: a block is transient if it is freed before the step that holds
+ * the moment ends, resident if it outlives that step or has lived through a whole one. `trace`: no step is marked;
+ * transient is what is freed in the trace after the moment, resident what is not. `none`: the device has no trace, or
+ * its frees were not recorded.
  */
 export type LifetimeRule = 'steps' | 'trace' | 'none';
 
@@ -45,7 +46,10 @@ export interface PeerSource {
   readonly count: number;
 }
 
-/** A replay of alloc and free_completed entries from zero, as Megatron Bridge's scripts do it. All sizes are requested bytes. */
+/**
+ * A replay of alloc and free_completed entries from zero, as Megatron Bridge's scripts do it. All sizes are requested
+ * bytes.
+ */
 export interface BridgeReplay {
   readonly peak_delta_bytes: number;
   /** Baseline, growth up to the window, and peak of the window. Mixes actual and requested sizes, as theirs does. */
@@ -59,7 +63,9 @@ export interface BridgeReplay {
   readonly sources_at_peak: readonly PeerSource[];
 }
 
-/** Figures of Megatron Bridge's memory snapshot scripts (`nemo-mbridge-memory-snapshot-analysis`), by their definitions. */
+/**
+ * Figures of Megatron Bridge's memory snapshot scripts (`nemo-mbridge-memory-snapshot-analysis`), by their definitions.
+ */
 export interface BridgeFigures {
   readonly segments: {
     readonly count: number;

@@ -1,4 +1,6 @@
-/** What `profile` returns: memory timelines of torch.profiler. Field names are the JSON's: outside scripts rely on them. */
+/**
+ * What `profile` returns: memory timelines of torch.profiler. Field names are the JSON's: outside scripts rely on them.
+ */
 import type { ProfilerCategory } from '../vocabulary.js';
 
 /** Bytes of every category at one moment. They add up to `total_bytes`. */
@@ -28,7 +30,10 @@ export interface ProfilerCategoryResult {
 export interface ProfilerTimeline {
   readonly path: string;
   readonly rank: number | null;
-  /** `events`: each allocation by itself. `sums`: totals at points in time, at most one a microsecond. Null for an empty timeline. */
+  /**
+   * `events`: each allocation by itself. `sums`: totals at points in time, at most one a microsecond. Null for an empty
+   * timeline.
+   */
   readonly form: 'events' | 'sums' | null;
   /** Events, or points in time. */
   readonly entries: number;

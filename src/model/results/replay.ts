@@ -16,14 +16,20 @@ export interface ReplayDevice {
   readonly handle: string;
   readonly rank: number | null;
   readonly device: number;
-  /** `cold`: the trace begins with an empty allocator; `late`: with live memory; `wrapped`: its oldest entries are overwritten. */
+  /**
+   * `cold`: the trace begins with an empty allocator; `late`: with live memory; `wrapped`: its oldest entries are
+   * overwritten.
+   */
   readonly regime: ReplayRegime;
   /** How this torch breaks ties between free blocks of one size. */
   readonly variant: 'address' | 'block_counter' | 'segment_counter';
   /** Allocations whose address the model predicts, of all in the trace. */
   readonly address_matches: number;
   readonly address_total: number;
-  /** Of the matches, those served by reuse: the others take their addresses from the driver, whose choice is the record's. */
+  /**
+   * Of the matches, those served by reuse: the others take their addresses from the driver, whose choice is the
+   * record's.
+   */
   readonly reuse_matches: number;
   readonly segment_events: number;
   /** Calls to the driver that only the record or only the model makes, or in another order. */
@@ -33,7 +39,10 @@ export interface ReplayDevice {
   readonly status: 'exact' | 'approximate' | 'refused';
   /** Why not exact; empty if it is. */
   readonly reason: string;
-  /** Largest error of the reserve, as a part of its peak, when nobody sets the model right; null where it was not measured. */
+  /**
+   * Largest error of the reserve, as a part of its peak, when nobody sets the model right; null where it was not
+   * measured.
+   */
   readonly free_run_error: number | null;
   readonly settings: string;
   readonly flushes: { readonly explicit: number; readonly forced: number; readonly late_waits: number };
@@ -126,7 +135,10 @@ export interface WhatIfResult {
     readonly address_total: number;
   };
   readonly recorded: {
-    /** Bytes the allocator could have: reserved plus free on the device at the OOM, within a fraction's limit; null where no OOM tells. */
+    /**
+     * Bytes the allocator could have: reserved plus free on the device at the OOM, within a fraction's limit; null
+     * where no OOM tells.
+     */
     readonly capacity_bytes: number | null;
     readonly capacity_source: string | null;
     readonly device_total_bytes: number | null;
@@ -140,9 +152,15 @@ export interface WhatIfResult {
     readonly setting: string;
     readonly oom: { readonly seq: number; readonly requested_bytes: number; readonly site: string | null } | null;
   };
-  /** Error of the assumption about the start, measured with the recorded settings: peak reserved of the optimistic start less the recorded peak. Null where nothing had to be assumed. */
+  /**
+   * Error of the assumption about the start, measured with the recorded settings: peak reserved of the optimistic start
+   * less the recorded peak. Null where nothing had to be assumed.
+   */
   readonly calibration_bytes: number | null;
-  /** Recorded settings at the recorded capacity fail at the recorded OOM. If not, that capacity was not constant over the trace. Null without an OOM. */
+  /**
+   * Recorded settings at the recorded capacity fail at the recorded OOM. If not, that capacity was not constant over
+   * the trace. Null without an OOM.
+   */
   readonly repeats_oom: boolean | null;
   readonly settings: readonly WhatIfSetting[];
   /** Least capacity with which every request is served, by setting. */
@@ -151,7 +169,10 @@ export interface WhatIfResult {
     readonly capacity_bytes: number;
     readonly bound: 'exact' | 'optimistic';
   }[];
-  /** What no allocator could go below: the most that is live at once, the failed request included, in whole pages of 2 MiB. */
+  /**
+   * What no allocator could go below: the most that is live at once, the failed request included, in whole pages of 2
+   * MiB.
+   */
   readonly optimum_bytes: number;
   /** Of `--remove` and `--scale`: where the peak was, and where it is then. */
   readonly edit: {

@@ -1,21 +1,28 @@
-/** What `snapshots` returns: the dumps of each rank in the order of time. Field names are the JSON's: outside scripts rely on them. */
+/**
+ * What `snapshots` returns: the dumps of each rank in the order of time. Field names are the JSON's: outside scripts
+ * rely on them.
+ */
 import type { DumpTrigger } from '../vocabulary.js';
 
-/** What the order of a series follows. `time`: the last traced entry, or the last annotation where nothing was traced. */
+/**
+ * What the order of a series follows. `time`: the last traced entry, or the last annotation where nothing was traced.
+ */
 export const SERIES_ORDERS = ['time', 'step', 'name'] as const;
 export type SeriesOrder = (typeof SERIES_ORDERS)[number];
 
 /**
- * How a trace stands to the one before. `continues`: its first entries are the earlier one's last, nothing was lost between them. `gap`: the ring
- * overwrote what happened between them. `restart`: it begins later with an empty device, so it is another process. `unrelated`: both cover
- * one time with different entries, so they are of two processes. `unknown`: nothing was traced, or without times.
+ * How a trace stands to the one before. `continues`: its first entries are the earlier one's last, nothing was lost
+ * between them. `gap`: the ring overwrote what happened between them. `restart`: it begins later with an empty device,
+ * so it is another process. `unrelated`: both cover one time with different entries, so they are of two processes.
+ * `unknown`: nothing was traced, or without times.
  */
 export const TRACE_RELATIONS = ['continues', 'gap', 'restart', 'unrelated', 'unknown'] as const;
 export type TraceRelation = (typeof TRACE_RELATIONS)[number];
 
 /**
- * The course of allocated bytes over comparable dumps. `growing`: every dump exceeds the one before. `settling`: so, but each time by at most half
- * as much as before. `plateau`: it grew at first and stays. `steady`, `falling`: as they say. `varied`: none of these. `too_few`: less than three dumps.
+ * The course of allocated bytes over comparable dumps. `growing`: every dump exceeds the one before. `settling`: so,
+ * but each time by at most half as much as before. `plateau`: it grew at first and stays. `steady`, `falling`: as they
+ * say. `varied`: none of these. `too_few`: less than three dumps.
  */
 export const SERIES_TRENDS = ['growing', 'settling', 'plateau', 'steady', 'falling', 'varied', 'too_few'] as const;
 export type SeriesTrend = (typeof SERIES_TRENDS)[number];
@@ -52,7 +59,10 @@ export interface SeriesSnapshot {
   readonly shared_entries: number | null;
   /** Entries that only this trace holds; null unless the trace continues. */
   readonly new_entries: number | null;
-  /** What happened in a gap: how long it was, and by what the device changed meanwhile. How many entries were lost is not known. */
+  /**
+   * What happened in a gap: how long it was, and by what the device changed meanwhile. How many entries were lost is
+   * not known.
+   */
   readonly lost: { readonly gap_us: number; readonly active_bytes: number; readonly reserved_bytes: number } | null;
   /** Signed; null where the snapshot before is of another process. */
   readonly growth: BytesChange | null;
@@ -75,7 +85,9 @@ export interface SnapshotSeries {
   readonly snapshots: readonly SeriesSnapshot[];
   readonly trend: {
     readonly kind: SeriesTrend;
-    /** Dumps it is drawn from: those of the last process, without those of an OOM, which stop in the middle of a step. */
+    /**
+     * Dumps it is drawn from: those of the last process, without those of an OOM, which stop in the middle of a step.
+     */
     readonly snapshots: number;
     /** From the first to the last of them, in allocated bytes. */
     readonly growth_bytes: number | null;

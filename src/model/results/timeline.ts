@@ -1,4 +1,7 @@
-/** What `mbforensics timeline` answers: the course of a device's memory over its trace, and over the training steps in it. */
+/**
+ * What `mbforensics timeline` answers: the course of a device's memory over its trace, and over the training steps in
+ * it.
+ */
 
 import type { Component } from '../vocabulary.js';
 import type { NvtxAt } from './nsys.js';
@@ -43,7 +46,9 @@ export interface TimelineTrace {
   readonly columns: readonly TimelineColumn[];
   readonly marks: TimelineMarks;
   readonly steps: TimelineSteps;
-  /** What the program said it was doing at the peak and at the first failure, where an Nsight Systems export covers it. */
+  /**
+   * What the program said it was doing at the peak and at the first failure, where an Nsight Systems export covers it.
+   */
   readonly nvtx?: { readonly peak: NvtxAt | null; readonly oom: NvtxAt | null };
   /** Only on demand. */
   readonly components?: TimelineComponents;
@@ -79,7 +84,10 @@ export interface TimelineColumn {
   readonly reserved_max_bytes: number;
 }
 
-/** A maximum; it was first reached after one of the entries `first_seq` to `last_seq`, which differ only where rows summarise several. */
+/**
+ * A maximum; it was first reached after one of the entries `first_seq` to `last_seq`, which differ only where rows
+ * summarise several.
+ */
 export interface TimelinePeak {
   readonly bytes: number;
   readonly first_seq: number;
@@ -173,12 +181,15 @@ export interface TimelineStep extends StepRange {
 }
 
 /**
- * `rising`: more after every step than after the one before. `plateau`: it grew, then the second half of the steps added nothing. `level`: every
- * end of step is within a thousandth of the others. `mixed`: none of these.
+ * `rising`: more after every step than after the one before. `plateau`: it grew, then the second half of the steps
+ * added nothing. `level`: every end of step is within a thousandth of the others. `mixed`: none of these.
  */
 export type GrowthTrend = 'rising' | 'plateau' | 'level' | 'mixed';
 
-/** Differences of the active bytes at the end of one whole step and of the next; the first step of the trace is left out as warm-up. */
+/**
+ * Differences of the active bytes at the end of one whole step and of the next; the first step of the trace is left out
+ * as warm-up.
+ */
 export interface StepGrowth {
   /** Null: fewer than three differences. Two may be chance. */
   readonly trend: GrowthTrend | null;

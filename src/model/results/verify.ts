@@ -6,8 +6,9 @@ import type { SavingBy } from './advise.js';
 import type { ChangedValue, ContractEntry } from './compare.js';
 
 /**
- * `fixed`: what failed no longer does, optimizer states exist and steps are steady. `progress`: the failure moved on, or less is needed, and it
- * is no pass. `no_effect`: nothing changed, or the same failure. `not_active`: the change is not in force. `worse`, `undecided`: as they say.
+ * `fixed`: what failed no longer does, optimizer states exist and steps are steady. `progress`: the failure moved on,
+ * or less is needed, and it is no pass. `no_effect`: nothing changed, or the same failure. `not_active`: the change is
+ * not in force. `worse`, `undecided`: as they say.
  */
 export const VERIFY_VERDICTS = ['fixed', 'progress', 'no_effect', 'not_active', 'worse', 'undecided'] as const;
 export type VerifyVerdict = (typeof VERIFY_VERDICTS)[number];

@@ -1,4 +1,7 @@
-/** What a bisection came to: the culprit, how sure that is, what it changed in memory, and how it was found. As text and as Markdown. */
+/**
+ * What a bisection came to: the culprit, how sure that is, what it changed in memory, and how it was found. As text and
+ * as Markdown.
+ */
 import type { BisectReportResult, BisectSide } from '../../model/results/bisect.js';
 import type { CompareCheck } from '../../model/results/compare.js';
 import { formatCount } from '../../model/units.js';

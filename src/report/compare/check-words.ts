@@ -9,7 +9,10 @@ const ABSURD = 1e15;
 /** Units as long as `TFLOP/s/GPU` stand once, behind the name: they would widen two columns. */
 const isLong = (unit: string): boolean => unit.length > 3 && unit !== 'bytes';
 
-/** Bytes in binary units, the others in theirs as the source writes them; without a long unit (see {@link nameOf}). Words and figures are cut to `most`. */
+/**
+ * Bytes in binary units, the others in theirs as the source writes them; without a long unit (see {@link nameOf}).
+ * Words and figures are cut to `most`.
+ */
 export function checkFigure(value: number | string | null, unit: string, most = 80): string {
   if (typeof value === 'string') return value === '' ? '(empty)' : shortText(value, most);
   if (value === null || !Number.isFinite(value)) return UNKNOWN;

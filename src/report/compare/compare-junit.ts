@@ -1,6 +1,6 @@
 /**
- * A comparison as JUnit XML, as Jenkins, GitLab and GitHub actions read it: a test case for every check of the gate, for how the run ended and
- * for the contract. Without times: the same result gives the same file.
+ * A comparison as JUnit XML, as Jenkins, GitLab and GitHub actions read it: a test case for every check of the gate,
+ * for how the run ended and for the contract. Without times: the same result gives the same file.
  */
 import type { CompareCheck, CompareResult } from '../../model/results/compare.js';
 import { failsGate, figuresOf, isOfGate, remarkOf, runWords } from './check-words.js';

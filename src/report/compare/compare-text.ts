@@ -1,4 +1,7 @@
-/** A run against its golden values: whether it is worse, whether the two may be compared at all, what grew, and what may be why. */
+/**
+ * A run against its golden values: whether it is worse, whether the two may be compared at all, what grew, and what may
+ * be why.
+ */
 
 import { ALLOCATOR_VARIABLES } from '../../knowledge/env-keys.js';
 import type { ChangedValue, CompareCheck, CompareResult } from '../../model/results/compare.js';

@@ -1,4 +1,7 @@
-/** What differs between two runs beside the figures that are judged: components, call sites, settings, and what may be why. */
+/**
+ * What differs between two runs beside the figures that are judged: components, call sites, settings, and what may be
+ * why.
+ */
 
 import type { DiffComponent, DiffSite } from '../../model/diff-parts.js';
 import type { ChangedValue, Suspect } from '../../model/results/compare.js';

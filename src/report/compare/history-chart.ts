@@ -33,7 +33,9 @@ const LEAST_RANGE = 0.04;
 /** Where the least value is below this share of the greatest, the axis begins at 0. */
 const FROM_ZERO = 0.4;
 
-/** Lines without trailing blanks. The axis does not begin at 0 where all values are alike: its lowest label says where. */
+/**
+ * Lines without trailing blanks. The axis does not begin at 0 where all values are alike: its lowest label says where.
+ */
 export function historyChart(spec: HistoryChartSpec): string[] {
   const signs = chartSigns(spec.ascii);
   const room = Math.max(1, spec.width - GUTTER);
@@ -88,7 +90,10 @@ export function historyChart(spec: HistoryChartSpec): string[] {
   return lines.map((line) => line.trimEnd());
 }
 
-/** Bars side by side with a gap where there is room for one; where there is none for all, a column has the least and greatest of those it covers. */
+/**
+ * Bars side by side with a gap where there is room for one; where there is none for all, a column has the least and
+ * greatest of those it covers.
+ */
 function columnsOf(bars: readonly HistoryBar[], width: number): (HistoryBar | undefined)[] {
   const count = bars.length;
   return Array.from({ length: width }, (_, i) => {

@@ -1,4 +1,6 @@
-/** What differs between the runs of two snapshots, or of two commits: figures, settings, versions, and what may be why. */
+/**
+ * What differs between the runs of two snapshots, or of two commits: figures, settings, versions, and what may be why.
+ */
 import type { DiffResult } from '../../model/results/diff.js';
 import { formatCount } from '../../model/units.js';
 import { printable, wrap } from '../table.js';

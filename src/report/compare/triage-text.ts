@@ -1,4 +1,7 @@
-/** One run judged for `git bisect run`: the judgement, what it rests on, and the same once more in a sentence that closes the output. */
+/**
+ * One run judged for `git bisect run`: the judgement, what it rests on, and the same once more in a sentence that
+ * closes the output.
+ */
 import type { TriageResult } from '../../model/results/compare.js';
 import { tidy } from '../screen-lines.js';
 import { screenText } from '../screen-text.js';
@@ -17,7 +20,10 @@ export function triageText(result: TriageResult): string {
   return `${screenText(lines)}${judgementSentence(result)}\n`;
 }
 
-/** `bad: peak allocated …`. Never broken or cut, however long: scripts, and the readers of a bisection's log, look for it in the last line. */
+/**
+ * `bad: peak allocated …`. Never broken or cut, however long: scripts, and the readers of a bisection's log, look for
+ * it in the last line.
+ */
 export function judgementSentence({ judgement, reason }: Pick<TriageResult, 'judgement' | 'reason'>): string {
   return `${judgement}: ${printable(reason.replaceAll(/\s+/g, ' ').trim())}`;
 }

@@ -1,7 +1,8 @@
 /**
- * The line that the upstream project itself would log of a check that fails, so that it can be found in its CI. Sources: Megatron-Bridge
- * `scripts/performance/utils/evaluate.py` (`validate_performance`, `validate_memory`, `calc_convergence_and_performance`), Megatron-LM
- * `tests/functional_tests/python_test_utils/common.py` (`ApproximateTest.error_message`).
+ * The line that the upstream project itself would log of a check that fails, so that it can be found in its CI.
+ * Sources: Megatron-Bridge `scripts/performance/utils/evaluate.py` (`validate_performance`, `validate_memory`,
+ * `calc_convergence_and_performance`), Megatron-LM `tests/functional_tests/python_test_utils/common.py`
+ * (`ApproximateTest.error_message`).
  */
 import type { CompareCheck, Preset } from '../../model/results/compare.js';
 import { shortText } from '../text-pieces.js';

@@ -1,4 +1,7 @@
-/** A change held against what it was for: the verdict, whether each setting is in force, gain and cost beside what was expected, what limits the run now. */
+/**
+ * A change held against what it was for: the verdict, whether each setting is in force, gain and cost beside what was
+ * expected, what limits the run now.
+ */
 
 import type {
   VerifyChange,

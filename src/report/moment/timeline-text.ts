@@ -139,8 +139,9 @@ function headLines(device: number, trace: TimelineTrace): string[] {
 }
 
 /**
- * One chart column for each slice; a slice without a row holds the one before it. A free is two entries, and a slice that begins between them shows the
- * block as pending: that is only waiting if it was not allocated in the slice before.
+ * One chart column for each slice; a slice without a row holds the one before it. A free is two entries, and a slice
+ * that begins between them shows the block as pending: that is only waiting if it was not allocated in the slice
+ * before.
  */
 function chartColumns(trace: TimelineTrace): ChartColumn[] {
   const bySlice = new Map(trace.columns.map((column) => [column.column, column]));

@@ -33,7 +33,10 @@ function unitOf(total: number): Unit {
 const hundredths = (bytes: number, unit: Unit): number => Math.round((100 * bytes) / unit.bytes);
 const shown = (value: number): string => (Math.abs(value) / 100).toFixed(2);
 
-/** `79.11 GiB = allocated 55.08 + cached 18.82 + outside PyTorch 3.91 + free 1.31 - rounding 0.01`. Cached parts are one; {@link detailsOf} tells them apart. */
+/**
+ * `79.11 GiB = allocated 55.08 + cached 18.82 + outside PyTorch 3.91 + free 1.31 - rounding 0.01`. Cached parts are
+ * one; {@link detailsOf} tells them apart.
+ */
 export function sumText(total: AccountingTotal, parts: readonly AccountingPart[]): string {
   const unit = unitOf(total.bytes);
   const groups = new Map<string, number>();
@@ -80,7 +83,10 @@ export function componentsText({ moment, total_bytes, parts }: LiveComponents, w
 /** Rounding up from this share of what is allocated on is worth a word; the document has all of it. */
 const ROUNDING_SHARE = 0.01;
 
-/** What allocated memory, private pools and the cached part are made of, where that says more: `cached: 18.80 too small + 0.02 other size class`. */
+/**
+ * What allocated memory, private pools and the cached part are made of, where that says more: `cached: 18.80 too small
+ * + 0.02 other size class`.
+ */
 export function detailsOf(total: AccountingTotal, parts: readonly AccountingPart[]): string[] {
   const unit = unitOf(total.bytes);
   const details: string[] = [];
@@ -101,7 +107,10 @@ export function detailsOf(total: AccountingTotal, parts: readonly AccountingPart
 /** Owners told by name. */
 const MOST_OWNERS = 4;
 
-/** Whose the memory outside PyTorch is, where a profile of the driver told: `NCCL 3.12 + cuBLAS workspaces 0.03 + 2 others 0.12 + not seen by the profiler 0.61`. */
+/**
+ * Whose the memory outside PyTorch is, where a profile of the driver told: `NCCL 3.12 + cuBLAS workspaces 0.03 + 2
+ * others 0.12 + not seen by the profiler 0.61`.
+ */
 export function outsideOf(total: AccountingTotal, parts: readonly AccountingPart[]): string[] {
   const unit = unitOf(total.bytes);
   return parts.map(({ of = [] }) => {
@@ -127,7 +136,10 @@ function shareName(part: string): string {
   return part.replace(/^private_pools_/, '').replaceAll('_', ' ');
 }
 
-/** The shown shares add up to the shown sum: the largest takes what rounding leaves over. Shares too small to show are in their own unit. */
+/**
+ * The shown shares add up to the shown sum: the largest takes what rounding leaves over. Shares too small to show are
+ * in their own unit.
+ */
 function shares(parts: readonly AccountingPart[], unit: Unit, nameOf: (part: string) => string): string {
   const values = parts.map(({ bytes }) => hundredths(bytes, unit));
   const sum = hundredths(

@@ -1,4 +1,7 @@
-/** Advice as a page: what to do with the lines to paste, every other way with its price, what is forbidden and why, and what is no fix. */
+/**
+ * Advice as a page: what to do with the lines to paste, every other way with its price, what is forbidden and why, and
+ * what is no fix.
+ */
 import type {
   AdviceFix,
   AdvicePlan,

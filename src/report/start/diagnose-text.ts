@@ -1,6 +1,6 @@
 /**
- * The first screen: verdict first, numbers that reconcile, evidence by its handle, what it is not, what to do next. At most {@link HEIGHT} lines of 100 columns whatever
- * the run; what does not fit is behind `mbforensics show`.
+ * The first screen: verdict first, numbers that reconcile, evidence by its handle, what it is not, what to do next. At
+ * most {@link HEIGHT} lines of 100 columns whatever the run; what does not fit is behind `mbforensics show`.
  */
 import type { DiagnoseResult, Evidence, Verdict } from '../../model/results/common.js';
 import { formatBytes, formatCount } from '../../model/units.js';
@@ -56,7 +56,8 @@ export function diagnoseText(result: DiagnoseResult, target: DiagnosedTarget = {
   return `${[...head, ...fitSections(sections, HEIGHT - head.length, GIVE_WAY)].join('\n')}\n`;
 }
 
-// ---- head ------------------------------------------------------------------------------------------------------------------------
+// ---- head
+// ------------------------------------------------------------------------------------------------------------------------
 
 function headLines(verdict: Verdict, result: DiagnoseResult): string[] {
   const { cause, detail, confidence, tests } = verdict;
@@ -92,7 +93,8 @@ function placeOf({ rank }: Verdict, { ranks }: DiagnoseResult): string {
 
 const words = (name: string): string => name.replaceAll('_', ' ');
 
-// ---- body ------------------------------------------------------------------------------------------------------------------------
+// ---- body
+// ------------------------------------------------------------------------------------------------------------------------
 
 function bodyOf(verdict: Verdict): ScreenSection[] {
   const { evidence } = verdict;
@@ -179,7 +181,8 @@ function whole(label: string, texts: readonly string[], most: number, least: num
   };
 }
 
-// ---- the others, and what to do --------------------------------------------------------------------------------------------------
+// ---- the others, and what to do
+// --------------------------------------------------------------------------------------------------
 
 function ranksOf(result: DiagnoseResult): ScreenSection {
   return {
@@ -233,7 +236,8 @@ function fixesOf({ advice }: DiagnoseResult): ScreenSection {
   const chosen = open.filter(({ status }) => status === 'recommended');
   const isPriced = ({ saving_bytes: bytes, cost_percent: cost }: (typeof open)[number]): boolean =>
     bytes !== null && cost !== null;
-  // Beside the plan what would be enough too, and where that is not known what people reach for: never without its price.
+  // Beside the plan what would be enough too, and where that is not known what people reach for: never without its
+  // price.
   const others = open.filter((fix) => !chosen.includes(fix) && isPriced(fix) && fix.closes !== false);
   const priced = [...chosen, ...others.filter(({ cost_percent: cost }) => cost !== 0).slice(0, MOST_OTHERS)].map(
     ({ id, saving_bytes: bytes, cost_percent: cost, closes }) => {

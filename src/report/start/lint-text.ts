@@ -1,4 +1,7 @@
-/** What is wrong with a configuration: a block for every error and warning, a line for every note, what could not be decided, a count. */
+/**
+ * What is wrong with a configuration: a block for every error and warning, a line for every note, what could not be
+ * decided, a count.
+ */
 import {
   LINT_SEVERITIES,
   type LintFact,
@@ -94,7 +97,10 @@ function placeOf({ file, line }: Pick<LintFact, 'file' | 'line'>): string {
   return line === null || line === 0 ? name : `${name}:${line}`;
 }
 
-/** `cpu_offloading: True, pipeline_model_parallel_size: 4 (line 12)`; where a value comes from, unless it is the place of the finding. */
+/**
+ * `cpu_offloading: True, pipeline_model_parallel_size: 4 (line 12)`; where a value comes from, unless it is the place
+ * of the finding.
+ */
 function factWords(finding: LintFinding): string {
   const shown = finding.facts.slice(0, FACTS_SHOWN).map((fact) => {
     const value = fact.value === null ? noneOf(fact) : shortText(fact.value, FACT_VALUE);

@@ -1,6 +1,6 @@
 /**
- * Half of the distance to the next number that a floating point type can hold: 2 KiB for 60 GB in a float of four bytes, which is what most
- * trackers keep. Whole numbers that the fraction holds are exact.
+ * Half of the distance to the next number that a floating point type can hold: 2 KiB for 60 GB in a float of four
+ * bytes, which is what most trackers keep. Whole numbers that the fraction holds are exact.
  *
  * @param fractionBits the leading one included: 24 for a float, 53 for a double
  */

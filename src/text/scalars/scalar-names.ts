@@ -1,6 +1,7 @@
 /**
- * What scalars are called in TensorBoard, W&B and their exports, and what the names mean: the dictionary behind {@link ScalarRows}.
- * A name means what its producer means by it: `throughput` is TFLOP/s/GPU in Megatron-LM and tokens a second elsewhere.
+ * What scalars are called in TensorBoard, W&B and their exports, and what the names mean: the dictionary behind {@link
+ * ScalarRows}. A name means what its producer means by it: `throughput` is TFLOP/s/GPU in Megatron-LM and tokens a
+ * second elsewhere.
  *
  * `[mem]` in `versions` marks what was written from memory and not read in the producer's source.
  */
@@ -38,7 +39,10 @@ export type ScalarMeaning =
       readonly unit: string;
       /** Bytes of one `unit`; null for counts. */
       readonly unitBytes: number | null;
-      /** What other versions meant by the same name, where nothing in the file tells which: the difference is the precision. */
+      /**
+       * What other versions meant by the same name, where nothing in the file tells which: the difference is the
+       * precision.
+       */
       readonly orUnitBytes?: number;
       /** Significant digits that the producer rounds to. */
       readonly digits?: number;
@@ -59,7 +63,9 @@ export interface ScalarName {
   /** As written. A pattern is matched against the whole name. */
   readonly tag: string | RegExp;
   readonly meaning: ScalarMeaning;
-  /** Others use the same name for something else: it counts only in a file that also has another name of this producer. */
+  /**
+   * Others use the same name for something else: it counts only in a file that also has another name of this producer.
+   */
   readonly isShared?: true;
   /** Where it differs from the producer's other names. */
   readonly countsFrom?: 0 | 1;
@@ -340,7 +346,9 @@ export const SCALAR_PRODUCERS: readonly ScalarProducer[] = [
   },
 ];
 
-/** Keys of `torch.cuda.memory_stats()`; bytes and plain counts. Upstream: torch `torch/cuda/memory.py`, `memory_stats`. */
+/**
+ * Keys of `torch.cuda.memory_stats()`; bytes and plain counts. Upstream: torch `torch/cuda/memory.py`, `memory_stats`.
+ */
 export const TORCH_STATS: ReadonlyMap<string, { readonly metric: MemoryMetric; readonly isCount: boolean }> = new Map([
   ['allocated_bytes.all.current', { metric: 'allocated', isCount: false }],
   ['allocated_bytes.all.peak', { metric: 'max_allocated', isCount: false }],

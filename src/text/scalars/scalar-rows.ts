@@ -1,7 +1,7 @@
 /**
- * Scalars of experiment trackers (TensorBoard, W&B, exports of both) as rows. Trackers write one figure at a time; what belongs to
- * one iteration is gathered into one row, memory figures become memory rows, and what the dictionary does not know is kept as a
- * value under its own name.
+ * Scalars of experiment trackers (TensorBoard, W&B, exports of both) as rows. Trackers write one figure at a time; what
+ * belongs to one iteration is gathered into one row, memory figures become memory rows, and what the dictionary does
+ * not know is kept as a value under its own name.
  */
 import type { IterationFinding, KeptFinding, LogPlace, MemoryFinding } from '../../model/log-rows.js';
 import { findScalarName, type KnownScalar } from './find-scalar-name.js';
@@ -237,7 +237,10 @@ interface SaidStep {
 
 const NOTHING_SAID: ReadonlyMap<number, SaidStep> = new Map();
 
-/** By record: the step of all that was logged in it. A name that says how it counts goes before `global_step`, which anybody writes. */
+/**
+ * By record: the step of all that was logged in it. A name that says how it counts goes before `global_step`, which
+ * anybody writes.
+ */
 function stepsSaid({ held, known }: Group): ReadonlyMap<number, SaidStep> {
   let said: Map<number, SaidStep> | undefined;
   for (let index = 0; index < held.length; index += 1) {

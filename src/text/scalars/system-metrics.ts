@@ -1,10 +1,12 @@
 /**
- * System metrics of W&B's monitor: what its names mean, and in which units they are. The monitor polls at an interval (wandb-core every
- * 15 s; Python's took the mean of samples every 2 s over 30 s), so memory figures are gauges, and everything else is a value.
+ * System metrics of W&B's monitor: what its names mean, and in which units they are. The monitor polls at an interval
+ * (wandb-core every 15 s; Python's took the mean of samples every 2 s over 30 s), so memory figures are gauges, and
+ * everything else is a value.
  *
  * Upstream, by generation (numbers of versions [mem]): `wandb/sdk/internal/stats.py` (psutil and NVML, to 0.13.4),
- * `wandb/sdk/internal/system/assets/*.py` (to 0.18), `core/pkg/monitor/*.go` and `core/internal/monitor/*.go` (wandb-core),
- * `gpu_stats/src/gpu_nvidia.rs` (0.19), `xpu/src/*.rs` (0.30). What changed its meaning between them is said beside the name.
+ * `wandb/sdk/internal/system/assets/*.py` (to 0.18), `core/pkg/monitor/*.go` and `core/internal/monitor/*.go`
+ * (wandb-core), `gpu_stats/src/gpu_nvidia.rs` (0.19), `xpu/src/*.rs` (0.30). What changed its meaning between them is
+ * said beside the name.
  */
 import type { GaugeFinding, GaugeMetric, ValueFinding } from '../../model/log-rows.js';
 import { GIB, MIB } from '../../model/units.js';
@@ -27,7 +29,8 @@ type Meaning = GaugeName | ValueName;
 
 /** `gpu.<index>.<name>`. The index is NVML's (or rocm-smi's), whatever CUDA_VISIBLE_DEVICES shows to the process. */
 const OF_DEVICE: Readonly<Record<string, Meaning>> = {
-  // nvmlDeviceGetMemoryInfo().used: all processes and contexts, and with NVML's first version of that call the driver's reserve too.
+  // nvmlDeviceGetMemoryInfo().used: all processes and contexts, and with NVML's first version of that call the driver's
+  // reserve too.
   memoryAllocatedBytes: { metric: 'device_used', unitBytes: 1 },
   // DCGM_FI_DEV_FB_* through a Prometheus query (`core/internal/monitor/dcgm_exporter.go`): MiB, whatever their names.
   memoryUsed: { metric: 'device_used', unitBytes: MIB },
@@ -51,11 +54,13 @@ const OF_DEVICE: Readonly<Record<string, Meaning>> = {
   encoderUtilization: { name: 'gpu.encoder_utilization', unit: '%' },
   correctedMemoryErrors: { name: 'gpu.corrected_memory_errors', unit: 'count' },
   uncorrectedMemoryErrors: { name: 'gpu.uncorrected_memory_errors', unit: 'count' },
-  // smActive and its like are percent from NVML and a ratio from DCGM; pcieTxBytes bytes or MiB: kept without a unit, see `systemGauge`.
+  // smActive and its like are percent from NVML and a ratio from DCGM; pcieTxBytes bytes or MiB: kept without a unit,
+  // see `systemGauge`.
 };
 
 const OF_HOST: Readonly<Record<string, Meaning>> = {
-  // psutil's and gopsutil's RSS / 1024 / 1024: MiB, whatever the name. With `x_stats_track_process_tree` of all descendants together.
+  // psutil's and gopsutil's RSS / 1024 / 1024: MiB, whatever the name. With `x_stats_track_process_tree` of all
+  // descendants together.
   'proc.memory.rssMB': { metric: 'process_rss', unitBytes: MIB },
   // W&B's own processes.
   'wandb.memory.rssMB': { metric: 'process_rss', unitBytes: MIB, process: 'wandb' },
@@ -108,10 +113,10 @@ export function splitSystemLabel(tag: string): { readonly name: string; readonly
 }
 
 /**
- * The row for a system metric of W&B, with or without the prefix that exports put before it. `gpu.process.<n>.*` are, in every generation, copies
- * of the device's own figures that appear where the run's process uses the device; they are no figures of the process, and give
- * what `gpu.<n>.*` gives. Null for a name that is no system metric, and for numbers that are none; a name with the prefix that is not known here
- * becomes a value under its own name.
+ * The row for a system metric of W&B, with or without the prefix that exports put before it. `gpu.process.<n>.*` are,
+ * in every generation, copies of the device's own figures that appear where the run's process uses the device; they are
+ * no figures of the process, and give what `gpu.<n>.*` gives. Null for a name that is no system metric, and for numbers
+ * that are none; a name with the prefix that is not known here becomes a value under its own name.
  */
 export function systemGauge(tag: string, value: number): GaugeFinding | ValueFinding | null {
   if (!Number.isFinite(value) || tag.length > MOST_NAME_CHARS) return null;

@@ -1,6 +1,6 @@
 /**
- * `mbforensics lint`: is this configuration going to work? Files are judged without a store, so that it can be asked before every launch; what
- * only a run of a store, a log or SARIF needs is loaded with the first of them.
+ * `mbforensics lint`: is this configuration going to work? Files are judged without a store, so that it can be asked
+ * before every launch; what only a run of a store, a log or SARIF needs is loaded with the first of them.
  */
 import { existsSync } from 'node:fs';
 import { describeLint } from '../../../findings/lint/describe-lint.js';

@@ -324,7 +324,8 @@ async function exportRows(
   const statement = plan.query ?? (table === 'all' ? 'allocation' : (table ?? ''));
   const opened = session.keep(await withHistoriesFor(statement, await session.store(operand), common, context));
   session.note(opened);
-  // Parquet is written by DuckDB, which may write nothing: the store is opened again with one directory allowed, made for this file.
+  // Parquet is written by DuckDB, which may write nothing: the store is opened again with one directory allowed, made
+  // for this file.
   let reopened: Store | undefined;
   const storeFor = async (directory: string): Promise<Store> => {
     if (format !== 'parquet') return opened.store;

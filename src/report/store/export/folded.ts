@@ -2,7 +2,10 @@
 import type { LiveDevice, LiveSample, LiveStacks } from '../../../model/results/export.js';
 
 export interface FoldedOptions {
-  /** Puts `stream_<s>;<state>` in front, as torch's `_memory_viz.py memory` does, and `;seg_<address>` between where samples have it. */
+  /**
+   * Puts `stream_<s>;<state>` in front, as torch's `_memory_viz.py memory` does, and `;seg_<address>` between where
+   * samples have it.
+   */
   readonly states: boolean;
 }
 
@@ -14,9 +17,10 @@ export interface Folded {
 }
 
 /**
- * Lines in descending order of bytes. Stacks that read the same are one line. Where more than one device has live memory, the device is the
- * root frame. The format has no escapes: a `;` inside a frame is written `\x3b`, a control character `\xNN`, and a blank before a number at a
- * frame's end becomes `_`, because flamegraph.pl takes `frame 12 34` for a line with two weights.
+ * Lines in descending order of bytes. Stacks that read the same are one line. Where more than one device has live
+ * memory, the device is the root frame. The format has no escapes: a `;` inside a frame is written `\x3b`, a control
+ * character `\xNN`, and a blank before a number at a frame's end becomes `_`, because flamegraph.pl takes `frame 12 34`
+ * for a line with two weights.
  */
 export function foldedStacks(live: LiveStacks, options: FoldedOptions): Folded {
   const texts = live.frames.map((frame) => foldedFrame(frame.text));

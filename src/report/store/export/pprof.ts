@@ -15,9 +15,10 @@ import type { LiveDevice, LiveSample, LiveStacks } from '../../../model/results/
 import { momentTitle } from './speedscope.js';
 
 /**
- * A `.pb.gz` file. Two values a sample, both exact: `inuse_objects` (blocks) and `inuse_space` (actual bytes; the default). Samples are told
- * apart by stack, device, stream, pool, segment type and state, which are their labels. `time_nanos` is the moment's time where the trace has
- * times, and all devices agree. The same input gives the same bytes.
+ * A `.pb.gz` file. Two values a sample, both exact: `inuse_objects` (blocks) and `inuse_space` (actual bytes; the
+ * default). Samples are told apart by stack, device, stream, pool, segment type and state, which are their labels.
+ * `time_nanos` is the moment's time where the trace has times, and all devices agree. The same input gives the same
+ * bytes.
  */
 export function pprof(live: LiveStacks, exporter: string): Uint8Array {
   const table = new StringTable();

@@ -25,8 +25,9 @@ export interface SpeedscopeProfile {
 }
 
 /**
- * One profile a device: its whole live set. Where that lies in more than one memory pool, each pool follows as a profile of its own,
- * since a pool's memory is of no use to the others. Devices without live memory are left out, unless there is no other.
+ * One profile a device: its whole live set. Where that lies in more than one memory pool, each pool follows as a
+ * profile of its own, since a pool's memory is of no use to the others. Devices without live memory are left out,
+ * unless there is no other.
  */
 export function speedscope(live: LiveStacks, exporter: string): SpeedscopeFile {
   const filled = live.devices.filter((device) => device.samples.length > 0);
