@@ -17,7 +17,8 @@ export async function resolveRevision(repository: Repository, revision: string):
     throw new MbfError('MBF1008', `no commit ${JSON.stringify(revision)} in it${why}`, { file: repository.root });
   };
   // What begins with a dash would be an option; `--end-of-options` would do, but `rev-parse` knows it since 2.30 only.
-  // `--verify` refuses ranges. biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is refused
+  // `--verify` refuses ranges.
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is refused
   if (revision === '' || revision.startsWith('-') || /[\u0000-\u001f]/.test(revision)) return fail('');
   const args = ['rev-parse', '--verify', '--quiet', `${revision}^{commit}`];
   const { status, text } = await askGit(repository, args);

@@ -108,7 +108,6 @@ class ShellReader {
   private depth = 0;
 
   // ---- rows
-  // --------------------------------------------------------------------------------------------------------------------------
 
   private give(finding: ConfigFinding | EnvFinding | null, at: number): void {
     if (finding === null || this.settings.length >= MOST_SETTINGS) return;
@@ -127,7 +126,6 @@ class ShellReader {
   }
 
   // ---- scheduler directives
-  // ----------------------------------------------------------------------------------------------------------
 
   directives(text: string): void {
     const pattern = /^[ \t]{0,8}#(SBATCH|PBS)[ \t]+(.{1,2000})$/gm;
@@ -189,7 +187,6 @@ class ShellReader {
   }
 
   // ---- statements
-  // --------------------------------------------------------------------------------------------------------------------
 
   read(source: MappedText, nested: number): void {
     let words: ShellWord[] = [];
@@ -286,7 +283,6 @@ class ShellReader {
   }
 
   // ---- expansion
-  // ---------------------------------------------------------------------------------------------------------------------
 
   private lookUp(name: string, fallback: MappedText | null): readonly MappedText[] | null {
     const variable = this.variables.get(name);
@@ -360,7 +356,6 @@ class ShellReader {
   }
 
   // ---- commands
-  // ----------------------------------------------------------------------------------------------------------------------
 
   private command(words: readonly ShellWord[], unsure: boolean, nested: number): void {
     const first = wordText(words[0]!);

@@ -158,7 +158,6 @@ class VerifyingReplay {
   }
 
   // ---- frees
-  // --------------------------------------------------------------------------------------------------------------
 
   private get isHopeless(): boolean {
     return this.mismatchCount > this.mostMismatches;
@@ -201,7 +200,6 @@ class VerifyingReplay {
   }
 
   // ---- requests
-  // -----------------------------------------------------------------------------------------------------------
 
   /** An alloc entry without driver entries before it: a free block was reused. */
   private request(i: number): void {
@@ -426,7 +424,6 @@ class VerifyingReplay {
   }
 
   // ---- driver entries
-  // -----------------------------------------------------------------------------------------------------
 
   /** Driver entries that no request follows. */
   private flushesBetween(from: number, to: number): void {

@@ -309,7 +309,6 @@ export class BackwardWalk {
   }
 
   // ---- events
-  // -------------------------------------------------------------------------------------------------------------
 
   /** Undoes one event, or says why it leaves it. */
   private undoEvent(batch: WalkEvents, i: number, code: number, seq: number): ViolationKind | null {
@@ -440,7 +439,6 @@ export class BackwardWalk {
   }
 
   // ---- sizes
-  // --------------------------------------------------------------------------------------------------------------
 
   private openSize(slot: number, limit: number): void {
     const rounded = this.blockMin[slot]!;
@@ -522,7 +520,6 @@ export class BackwardWalk {
   }
 
   // ---- captures
-  // -----------------------------------------------------------------------------------------------------------
 
   private capture(): void {
     const seq = this.captureQueue.pop()!;
@@ -569,7 +566,6 @@ export class BackwardWalk {
   }
 
   // ---- the final state
-  // ----------------------------------------------------------------------------------------------------
 
   private addFinalSegments(final: FinalState['segments']): void {
     for (let i = 0; i < final.count; i += 1) {

@@ -57,7 +57,6 @@ export function diagnoseText(result: DiagnoseResult, target: DiagnosedTarget = {
 }
 
 // ---- head
-// ------------------------------------------------------------------------------------------------------------------------
 
 function headLines(verdict: Verdict, result: DiagnoseResult): string[] {
   const { cause, detail, confidence, tests } = verdict;
@@ -94,7 +93,6 @@ function placeOf({ rank }: Verdict, { ranks }: DiagnoseResult): string {
 const words = (name: string): string => name.replaceAll('_', ' ');
 
 // ---- body
-// ------------------------------------------------------------------------------------------------------------------------
 
 function bodyOf(verdict: Verdict): ScreenSection[] {
   const { evidence } = verdict;
@@ -182,7 +180,6 @@ function whole(label: string, texts: readonly string[], most: number, least: num
 }
 
 // ---- the others, and what to do
-// --------------------------------------------------------------------------------------------------
 
 function ranksOf(result: DiagnoseResult): ScreenSection {
   return {
