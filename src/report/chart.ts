@@ -1,7 +1,7 @@
 /**
  * A stacked area chart of a device's memory in characters: allocated, pending and inactive bytes over time, with marks
- * below. Pure: the same series gives the same lines. Eighth blocks (U+2581 to U+2588) draw the edge of what is
- * allocated to an eighth of a row; shades stand for the rest.
+ * below. Pure: the same series gives the same lines. Eighth blocks (U+2581 to U+2588) draw the edge of the allocated
+ * area to an eighth of a row; shades draw the other areas.
  */
 import { GIB, KIB, MIB } from '../model/units.js';
 
@@ -19,13 +19,13 @@ export interface ChartMark {
   readonly sign: string;
 }
 
-/** A line of labels below the axis; a label stays where it has room. */
+/** A line of labels below the axis. A label keeps its position if there is space for it. */
 export interface ChartScale {
   readonly title: string;
   readonly labels: readonly { readonly at: number; readonly text: string }[];
 }
 
-/** A line of marks; `title` stands in the gutter. */
+/** A line of marks; `title` is in the gutter. */
 export interface ChartLane {
   readonly title: string;
   readonly marks: readonly ChartMark[];
@@ -198,20 +198,20 @@ export function laneText(marks: readonly ChartMark[], width: number): string {
 }
 
 /**
- * Labels stand with their middle at their place, the outer ones inside the plot; one that would touch or repeat an
+ * Each label is centred on its position; the outer labels stay inside the plot. A label that would touch or repeat an
  * earlier one is left out.
  */
 export function labelText(labels: ChartScale['labels'], width: number): string {
   let text = ''.padEnd(width);
-  // The ends say most, then whatever has room.
+  // The first and last labels have priority; the others follow where there is space.
   const order = [labels[0], labels.at(-1), ...labels.slice(1, -1)];
   const written = new Set<string>();
   for (const label of new Set(order)) {
     if (label === undefined || label.text.length > width || written.has(label.text)) continue;
     const middle = Math.round(label.at * (width - 1) - (label.text.length - 1) / 2);
     const from = Math.min(width - label.text.length, Math.max(0, middle));
-    const room = text.slice(Math.max(0, from - 2), from + label.text.length + 2);
-    if (room.trim() !== '') continue;
+    const gap = text.slice(Math.max(0, from - 2), from + label.text.length + 2);
+    if (gap.trim() !== '') continue;
     written.add(label.text);
     text = text.slice(0, from) + label.text + text.slice(from + label.text.length);
   }

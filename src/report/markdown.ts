@@ -1,12 +1,12 @@
-/** Markdown as GitHub renders it, from texts that nobody vouches for. */
+/** Markdown as GitHub renders it, from untrusted texts. */
 import { printable } from './table.js';
 
 /** Longer texts are cut: a job summary holds 1 MiB in all. */
 const LONGEST = 2_000;
 
 /**
- * Text on one line that renders as itself. Signs of Markdown get a backslash; those that GitHub looks for in the text
- * itself, whatever stands before them (mathematics, mentions, addresses), become entities.
+ * Text on one line that renders as itself. Signs of Markdown get a backslash. Signs that GitHub interprets in any
+ * position (mathematics, mentions, addresses) become entities.
  */
 export function mdText(text: string): string {
   const line = printable(text.replaceAll(/\s+/g, ' ').trim()).replaceAll(/[\p{Cs}\ufffe\uffff]/gu, '\ufffd');
@@ -59,7 +59,7 @@ export function mdTable(columns: readonly MdColumn[], rows: readonly (readonly s
   ];
 }
 
-/** A section that is folded away; nothing where it has no lines. `title` must have gone through {@link mdText}. */
+/** A collapsed section; empty if it would contain no lines. `title` must have gone through {@link mdText}. */
 export function mdDetails(title: string, lines: readonly string[]): string[] {
   if (lines.length === 0) return [];
   return ['', `<details><summary>${title}</summary>`, '', ...lines, '', '</details>'];

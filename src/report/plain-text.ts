@@ -1,4 +1,6 @@
-/** Words and lines of any screen. Apart from `table.ts`, whose library a screen without tables need not load. */
+/**
+ * Words and lines of any screen. Separate from `table.ts`, so that a screen without tables does not load its library.
+ */
 
 /** Text of a file on its way to a terminal: control characters would move the cursor or worse. */
 export function printable(text: string): string {
@@ -6,7 +8,7 @@ export function printable(text: string): string {
   return text.replace(/[\u0000-\u001f\u007f-\u009f]/g, '\ufffd');
 }
 
-/** Shortens to `width` columns, keeping the end: the end of a path or a function name tells more than its start. */
+/** Shortens to `width` columns and keeps the end, the more specific part of a path or a function name. */
 export function keepEnd(text: string, width: number): string {
   return text.length <= width ? text : `…${text.slice(text.length - width + 1)}`;
 }

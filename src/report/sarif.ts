@@ -63,7 +63,7 @@ export function logical(name: string): SarifLocation {
   return { logicalLocations: [{ name: safe(tidy(name)) }] };
 }
 
-/** A URI: every part of the path encoded; what is no path of the checkout has no root. */
+/** A URI with every part of the path encoded. A path outside the checkout gets no root. */
 export function artifactOf(file: string): { uri: string; uriBaseId?: string } {
   const path = safe(file)
     .split('/')
@@ -78,7 +78,7 @@ export function message(text: string): SarifMessage {
   return { text: safe(tidy(text)).replaceAll(/[{}]/g, '$&$&').replaceAll('](', '] (') };
 }
 
-/** Half a surrogate pair is no Unicode text. */
+/** A lone surrogate is invalid Unicode. */
 export function safe(text: string): string {
   return text.replaceAll(/\p{Cs}/gu, '\ufffd');
 }

@@ -8,7 +8,7 @@ import { WIDTH } from './text-pieces.js';
 /** Longer words (paths, symbols) keep their end. */
 const LONGEST_WORD = 64;
 const LABEL = 12;
-/** Room for a handle at the right edge. */
+/** Columns for a handle at the right edge. */
 const HANDLE = 5;
 
 export interface ScreenItem {
@@ -20,7 +20,7 @@ export interface ScreenItem {
 export interface ScreenSection {
   readonly label: string;
   readonly items: readonly ScreenItem[];
-  /** Lines it may take, and those it keeps when room is short. */
+  /** Most lines of the section, and lines that it keeps when the screen is full. */
   readonly most: number;
   readonly least: number;
   /** Items follow each other on a line, and are shown whole or not at all (the first may be cut). */
@@ -31,7 +31,7 @@ export interface ScreenSection {
 
 /**
  * The sections in their order, in at most `height` lines. `giveWay`: labels in the order in which sections lose a line;
- * a label may stand there twice.
+ * a label may occur twice.
  */
 export function fitSections(sections: readonly ScreenSection[], height: number, giveWay: readonly string[]): string[] {
   const filled = sections.filter((section) => section.items.length > 0);
@@ -43,7 +43,8 @@ export function fitSections(sections: readonly ScreenSection[], height: number, 
     allowed.set(section, sectionLines(section, allowed.get(section)! - 1).length);
     return true;
   };
-  // Round after round, each label in turn, until it fits or nobody has a line to spare; then the least is given up too.
+  // Takes one line from each label in turn until all fits or no section has a line to spare; then the kept lines go
+  // too.
   for (const floor of [(section: ScreenSection) => section.least, () => 0]) {
     for (let lost = true; lost && total() > height; ) {
       lost = false;
@@ -80,12 +81,12 @@ export const BODY = WIDTH - LABEL - 2;
 function spread(items: readonly ScreenItem[], most: number): string[][] {
   const shown = items.slice(0, most);
   const width = (item: ScreenItem): number => (item.handle === undefined ? BODY : BODY - HANDLE);
-  const wanted = shown.map((item) => wrap(tidy(item.text), width(item)));
+  const wrapped = shown.map((item) => wrap(tidy(item.text), width(item)));
   let spare = most - shown.length;
   return shown.map((item, i) => {
-    const lines = Math.min(wanted[i]!.length, 1 + spare);
+    const lines = Math.min(wrapped[i]!.length, 1 + spare);
     spare -= lines - 1;
-    return clip(wanted[i]!, lines, width(item));
+    return clip(wrapped[i]!, lines, width(item));
   });
 }
 
@@ -126,7 +127,7 @@ export function clip(lines: readonly string[], most: number, width: number): str
   return [...kept.slice(0, -1), `${words.join(' ')} …`];
 }
 
-/** `…; 9.49 GiB`: a size whose name is cut off says nothing. */
+/** `…; 9.49 GiB`: a size without its name is useless. */
 function opensItem(words: readonly string[]): boolean {
   return /^[KMGT]iB$/.test(words.at(-1)!) && words.at(-3)?.endsWith(';') === true;
 }

@@ -62,7 +62,7 @@ export function clock(timeUs: number | null): string {
   return new Date(Math.floor(timeUs / 1000)).toISOString().slice(0, 19).replace('T', ' ');
 }
 
-/** `label   text`, wrapped under itself; labels stand in a column of `width`. */
+/** `label   text`, wrapped under itself; labels are in a column of `width`. */
 export function labelled(label: string, text: string, width = 12): string[] {
   return wrap(`  ${label.padEnd(width)}${text}`, WIDTH, ' '.repeat(width + 2));
 }

@@ -41,12 +41,12 @@ export interface TraceEntry<S> {
   readonly stack: S | null;
 }
 
-/** An allocation or the reason there is none; running out of memory is an answer of the model, not an error. */
+/** An allocation, or the reason of its failure; out of memory is a result of the model, not an error. */
 export type MallocResult<S> =
   | { readonly ok: true; readonly block: Block<S> }
   | { readonly ok: false; readonly oom: OomReport };
 
-/** What the model is made of, for those who set it into a given state; nobody else may reach into it. */
+/** The parts of the model, for code that restores a recorded state; not for other callers. */
 export interface AllocatorParts<S> {
   readonly space: BlockSpace<S>;
   readonly pools: Pools<S>;
@@ -69,14 +69,13 @@ export interface CachingAllocatorOptions<S> {
   /** The same limit in bytes, where it is known from a message; `memoryFraction` goes first. */
   readonly allowedBytes?: number;
   readonly variant?: AllocatorVariant;
-  /** Receives every trace entry at the moment torch would record it. */
+  /** Receives every trace entry when torch would record it. */
   readonly trace?: (entry: TraceEntry<S>) => void;
 }
 
 /**
- * `S` is the caller's stack reference; the model only passes it on. A class because its state is the hot path of every
- * replay: free blocks lie in chunked sorted arrays per pool and stream ({@link FreeSet}), neighbours are linked, so no
- * operation of an event scans.
+ * `S` is the caller's stack reference; the model only passes it on. No operation of an event scans: free blocks are in
+ * chunked sorted arrays per pool and stream ({@link FreeSet}), neighbours are linked. A class because it is a hot path.
  */
 export class CachingAllocator<S = unknown> {
   readonly settings: AllocatorSettings;
@@ -161,10 +160,7 @@ export class CachingAllocator<S = unknown> {
     return block === null ? this.grow(requestedBytes, stream, stack, timeUs) : { ok: true, block };
   }
 
-  /**
-   * The first half of {@link malloc}: a free block that serves the request, handed out; null, and no change, if there
-   * is none.
-   */
+  /** The first half of {@link malloc}: hands out a free block that fits; null, and no change, if none does. */
   reuse(requestedBytes: number, stream: number, stack: S | null = null, timeUs: number | null = null): Block<S> | null {
     const rounded = roundSize(requestedBytes, this.settings);
     const pair = this.pools.select(stream);
@@ -180,9 +176,8 @@ export class CachingAllocator<S = unknown> {
   }
 
   /**
-   * How {@link grow} would begin, without doing it: `mapped`: pages that are mapped already serve the request, which
-   * the search of free blocks passes over with `max_split_size` only; else the first oversize segment it would give
-   * back, null if none.
+   * How {@link grow} would begin. `mapped`: mapped pages already serve the request, which the free-block search skips
+   * only with `max_split_size`. Else the first oversize segment that it would release; null if none.
    */
   peekGrowth(requestedBytes: number, stream: number): 'mapped' | Block<S> | null {
     if (!Number.isFinite(this.settings.maxSplitBytes)) return null;
@@ -231,10 +226,7 @@ export class CachingAllocator<S = unknown> {
     this.pending.add(block, this.pools.isCapturing);
   }
 
-  /**
-   * A free that stays pending until {@link completeFree} or the next wait for all events: a replay knows from the
-   * record when it completed, not which streams held it back.
-   */
+  /** Frees at {@link completeFree} or the next wait for all events: a replay knows when it did, but not the streams. */
   requestFree(block: Block<S>, stack: S | null = null, timeUs: number | null = null): void {
     this.giveUp(block, stack, timeUs);
     block.state = 'active_pending_free';
@@ -250,17 +242,12 @@ export class CachingAllocator<S = unknown> {
     if (!block.streamUses.includes(stream)) block.streamUses.push(stream);
   }
 
-  /**
-   * The GPU has passed everything submitted to `stream` so far: the events of frees up to now have happened. The
-   * allocator notices at the next malloc.
-   */
+  /** All events of `stream` up to now have happened. The allocator notices at the next malloc. */
   finishStream(stream: number): void {
     this.pending.finish(stream);
   }
 
-  /**
-   * Completes a pending free at this moment, whatever its events say: a replay knows from the record when it happened.
-   */
+  /** Completes a pending free now, without its events: a replay knows the time from the record. */
   completeFree(block: Block<S>, stack: S | null = null, timeUs: number | null = null): void {
     if (block.state !== 'active_pending_free')
       throw new MbfError('MBF9001', `allocator model: completion of a ${block.state} block`);
@@ -268,10 +255,7 @@ export class CachingAllocator<S = unknown> {
     this.complete(block, stack ?? block.stack, timeUs);
   }
 
-  /**
-   * Gives everything that can be given back to the driver: `torch.cuda.empty_cache()`, and the last resort of a failing
-   * malloc.
-   */
+  /** `torch.cuda.empty_cache()`, and the last resort of a failing malloc: releases to the driver all that it can. */
   flush(stack: S | null = null, timeUs: number | null = null): void {
     this.callStack = stack;
     this.callTimeUs = timeUs;
@@ -318,10 +302,7 @@ export class CachingAllocator<S = unknown> {
     this.pools.end(pool, true);
   }
 
-  /**
-   * Requests on `stream` go to the pool, and nothing else changes: a replay knows from the record whether a flush was
-   * allowed.
-   */
+  /** Redirects requests on `stream` to the pool; a replay reads from the record whether a flush was allowed. */
   beginRedirect(pool: PoolId, stream: number): void {
     this.pools.begin(pool, stream, false, false);
   }
@@ -339,10 +320,7 @@ export class CachingAllocator<S = unknown> {
     this.pools.end(pool, false);
   }
 
-  /**
-   * The segments and blocks as a snapshot shows them, both in address order; every mapped run of an expandable segment
-   * is one.
-   */
+  /** Segments and blocks as in a snapshot, in address order; each mapped run of an expandable segment is one. */
   snapshot(): SegmentSnapshot<S>[] {
     return snapshotSegments(this.segments);
   }
@@ -387,7 +365,7 @@ export class CachingAllocator<S = unknown> {
     return this.settings.expandableSegments && !pool.customAllocator;
   }
 
-  /** Cuts what was found to size and marks it as allocated. */
+  /** Cuts the block to size and marks it as allocated. */
   private handOut(
     found: Block<S>,
     rounded: number,
@@ -409,7 +387,7 @@ export class CachingAllocator<S = unknown> {
     return block;
   }
 
-  /** The block is no longer its holder's. */
+  /** Takes the block from its holder. */
   private giveUp(block: Block<S>, stack: S | null, timeUs: number | null): void {
     if (block.state !== 'active_allocated')
       throw new MbfError('MBF9001', `allocator model: free of a ${block.state} block`);
@@ -502,7 +480,7 @@ export class CachingAllocator<S = unknown> {
     return allowedBytes !== null && statistics.reservedBytes.current + allocationSize(rounded, settings) > allowedBytes;
   }
 
-  /** `try_mempool_fallback`: what pools made for this purpose have free. They get no new segments for it. */
+  /** `try_mempool_fallback`: free blocks of pools made for this purpose, which get no new segments for it. */
   private findInOomPools(pair: PoolPair<S>, kind: 'small' | 'large', stream: number, rounded: number): Block<S> | null {
     if (pair !== this.pools.default) return null;
     for (const other of this.pools.private()) {
@@ -541,9 +519,7 @@ export class CachingAllocator<S = unknown> {
     this.space.putFree(block);
   }
 
-  /**
-   * `release_blocks`: wholly free cudaMalloc segments in the order of torch's set, then the free pages in that order.
-   */
+  /** `release_blocks`: wholly free cudaMalloc segments in the order of torch's set, then the free pages likewise. */
   private release(pool: Pool<S>): void {
     const free: Block<S>[] = [];
     const expandable: Block<S>[] = [];
@@ -572,10 +548,7 @@ export class CachingAllocator<S = unknown> {
     if (sizeBytes >= this.settings.maxSplitBytes) move(statistics.oversizeSegments, -1);
   }
 
-  /**
-   * `release_available_cached_blocks`: whether oversize segments of this stream were given back, enough for the
-   * request.
-   */
+  /** `release_available_cached_blocks`: releases oversize segments of this stream; true if enough for the request. */
   private releaseOversize(pool: Pool<S>, stream: number, rounded: number): boolean {
     if (!Number.isFinite(this.settings.maxSplitBytes)) return false;
     const { victims, isEnough } = this.oversizeVictims(pool, stream, rounded);
@@ -589,8 +562,7 @@ export class CachingAllocator<S = unknown> {
     const set = pool.freeSets.get(stream);
     if (set === undefined) return { victims: [], isEnough: false };
     const wanted = Math.max(rounded, maxSplitBytes);
-    // In a segment made before the limit was set an oversize block can have neighbours, and then it cannot be given
-    // back.
+    // An oversize block in a segment from before the limit can have neighbours; such a segment cannot be released.
     if (set.seek(wanted) && !isExpandable(set.current()) && !isSplit(set.current()))
       return { victims: [set.current()], isEnough: true };
     const victims: Block<S>[] = [];
@@ -605,10 +577,7 @@ export class CachingAllocator<S = unknown> {
     return { victims, isEnough: freed >= wanted };
   }
 
-  /**
-   * `garbage_collect_cached_blocks`: frees wholly free large segments, oldest generations first, until below the
-   * threshold.
-   */
+  /** `garbage_collect_cached_blocks`: frees wholly free large segments, oldest first, until below the threshold. */
   private collectGarbage(): void {
     const threshold = this.settings.garbageCollectionThreshold * (this.allowedBytes ?? 0);
     const reserved = this.statistics.reservedBytes.current;
@@ -705,8 +674,8 @@ export class CachingAllocator<S = unknown> {
 }
 
 /**
- * Torch counts the unmapped range behind a block as part of it, so that a block at the growing edge is taken last: from
- * the best fit on, the cursor moves while the next block counts as smaller.
+ * Torch adds the unmapped range behind a block to its size, so that a block at the growing edge is used last: from the
+ * best fit on, the cursor moves while the next block counts as smaller.
  */
 function preferInterior<S>(set: FreeSet<Block<S>>): void {
   while (isExpandable(set.current())) {

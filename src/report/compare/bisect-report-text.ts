@@ -40,7 +40,7 @@ export function bisectReportText(result: BisectReportResult): string {
     ...suspectsLeftLines(result),
     ...titled(
       changeWords(result),
-      checkTable(checks.filter(isTelling), {
+      checkTable(checks.filter(isShown), {
         preset: 'default',
         explains: ({ name }) => name === 'status',
         sides: SIDES,
@@ -86,8 +86,8 @@ function suspectsLeftLines({ suspects_left: left, state }: BisectReportResult): 
   return ['', title, ...lines];
 }
 
-/** What differs, or could not be told: that a dozen components stayed as they were says nothing here. */
-const isTelling = ({ status, name }: CompareCheck): boolean =>
+/** Checks that differ or are undecided. Unchanged components are not shown. */
+const isShown = ({ status, name }: CompareCheck): boolean =>
   status === 'regression' || status === 'improvement' || (status === 'undecided' && !name.includes(':'));
 
 /** What each commit was judged to be, and why. */
@@ -110,7 +110,7 @@ function keptLines([first]: BisectReportResult['steps']): string[] {
   return folder === undefined ? [] : wrap(`  output and judgement of each: …/${tidy(folder)}/COMMIT`, WIDTH, '    ');
 }
 
-/** What the figures below are of; null where there are none to tell. */
+/** What the figures below measure; null without figures. */
 function changeWords({ before, after, total_delta_bytes: bytes }: BisectReportResult): string | null {
   if (before === null && after === null) return null;
   const side = (one: BisectSide | null): string => (one === null ? 'unknown' : shortCommit(one.sha));

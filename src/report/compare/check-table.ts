@@ -5,7 +5,7 @@ import { shortText, WIDTH } from '../text-pieces.js';
 import { changeOf, checkFigure, nameOf, relativeOf, remarkOf, toleranceOf } from './check-words.js';
 import { upstreamWords } from './upstream-words.js';
 
-/** Room for a figure or a word of a side. */
+/** Columns for a figure or a word of a side. */
 const VALUE = 14;
 /** Of indent and gaps between the columns. */
 const GAPS = 14;
@@ -32,14 +32,14 @@ export function checkTable(checks: readonly CompareCheck[], look: CheckTableLook
     check.status,
   ]);
   const widths = titles.map((title, i) => Math.max(title.length, ...cells.map((row) => row[i]!.length)));
-  const room = Math.max(LEAST_NAME, WIDTH - GAPS - widths.reduce((sum, width) => sum + width, 0));
+  const nameWidth = Math.max(LEAST_NAME, WIDTH - GAPS - widths.reduce((sum, width) => sum + width, 0));
   const [head = '', ...rows] = table(
     [
       { title: 'check' },
       ...titles.slice(0, -1).map((title) => ({ title, align: 'right' as const })),
       { title: 'status' },
     ],
-    checks.map((check, i) => [keepEnd(nameOf(check), room), ...cells[i]!]),
+    checks.map((check, i) => [keepEnd(nameOf(check), nameWidth), ...cells[i]!]),
     '  ',
   ).split('\n');
   return [head, ...rows.flatMap((row, i) => [row, ...belowRow(checks[i]!, look)])];
@@ -53,7 +53,7 @@ function belowRow(check: CompareCheck, { preset, explains }: CheckTableLook): st
     .flatMap((text) => wrap(`    ${text}`, WIDTH, '    '));
 }
 
-/** Words that the columns have no room for. */
+/** Words that do not fit into the columns. */
 function cutWords({ golden, current, unit }: CompareCheck): string {
   const isCut = [golden, current].some((value) => typeof value === 'string' && value.trim().length > VALUE);
   return isCut ? `${checkFigure(golden, unit)} → ${checkFigure(current, unit)}` : '';

@@ -3,10 +3,10 @@ import type { CompareCheck, ComparedRun, Preset } from '../../model/results/comp
 import { formatBytes, formatCount } from '../../model/units.js';
 import { figure, grouped, shortText, stepTime, UNKNOWN } from '../text-pieces.js';
 
-/** From here on a number is no size or time any more, and would be written in full. */
+/** A number from here on is not a plausible size or time, and would be printed in full. */
 const ABSURD = 1e15;
 
-/** Units as long as `TFLOP/s/GPU` stand once, behind the name: they would widen two columns. */
+/** Long units such as `TFLOP/s/GPU` are printed once, after the name: they would widen two columns. */
 const isLong = (unit: string): boolean => unit.length > 3 && unit !== 'bytes';
 
 /**
@@ -61,7 +61,7 @@ export function toleranceOf({ tolerance }: CompareCheck): string {
   return `${figure(Number((100 * tolerance).toPrecision(4)))} %`;
 }
 
-/** `58.10 GiB against 54.80 GiB, +3.30 GiB, +6.0 %, tolerance 2 %`: where there is no table. */
+/** `58.10 GiB against 54.80 GiB, +3.30 GiB, +6.0 %, tolerance 2 %`: the form outside tables. */
 export function figuresOf(check: CompareCheck): string {
   const tolerance = toleranceOf(check);
   const unit = isLong(check.unit) ? ` ${shortText(check.unit, 20)}` : '';

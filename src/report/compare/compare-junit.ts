@@ -64,7 +64,7 @@ function caseLines({ name, outcome, type, message, body }: TestCase): string[] {
     : [`${open}>`, `      <system-out>${content(body)}</system-out>`, '    </testcase>'];
 }
 
-/** Where no check says how the run ended: a preset names only a run that did not come to its end. */
+/** Used where no check covers the ending: a preset has such a check only for runs that did not complete. */
 function statusCase({ current, golden, refused }: CompareResult): TestCase {
   const ended = `golden ${golden.ending ?? 'unknown'}, current ${current.ending ?? 'unknown'}`;
   if (refused === null && current.ending === 'completed')

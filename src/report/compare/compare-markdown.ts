@@ -20,7 +20,7 @@ export function compareMarkdown(result: CompareResult): string {
   const { verdict, preset, checks, current, golden, summary, refused, contract } = result;
   const refusal = refusalWords(refused, contract);
   const gate = checks.filter(isOfGate);
-  const beside = checks.filter((check) => !isOfGate(check));
+  const ungated = checks.filter((check) => !isOfGate(check));
   const by = preset === 'default' ? '' : `, preset ${preset}`;
   const lines = [
     `## mbforensics: ${verdict}`,
@@ -31,8 +31,8 @@ export function compareMarkdown(result: CompareResult): string {
     ...(gate.length === 0 ? [] : ['', ...checkTableMarkdown(gate, preset, SIDES)]),
     ...contractMarkdown(result),
     ...mdDetails(
-      `beside the gate: ${formatCount(beside.length)} ${beside.length === 1 ? 'check' : 'checks'}`,
-      checkTableMarkdown(beside, preset, SIDES),
+      `beside the gate: ${formatCount(ungated.length)} ${ungated.length === 1 ? 'check' : 'checks'}`,
+      checkTableMarkdown(ungated, preset, SIDES),
     ),
     ...componentsMarkdown(result.components, SIDES),
     ...sitesMarkdown(result.sites, SIDES),

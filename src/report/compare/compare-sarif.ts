@@ -49,7 +49,7 @@ function refusedResult({ refused, contract }: CompareResult): SarifResult[] {
   return [{ ruleId: 'contract', level: 'warning', message: message(text), locations: [logical('contract')] }];
 }
 
-/** A regression beside the gate is worth a look, no more. */
+/** A regression outside the gate is a warning only. */
 function checkResult(check: CompareCheck, { preset, suspects }: CompareResult): SarifResult[] {
   const fails = failsGate(check, preset);
   const isUndecided = check.gate && check.status === 'undecided';
@@ -94,7 +94,9 @@ function locationOf({ file, hunk, key }: Suspect): SarifLocation {
   };
 }
 
-/** Lines of the newer commit. A hunk that only takes lines out stands after the line it names, which may be none. */
+/**
+ * Lines of the newer commit. A hunk that only deletes lines is located after the line it names, which may be line 0.
+ */
 function regionOf(hunk: string): { startLine: number; endLine?: number } | undefined {
   const match = /^@@ -\d{1,9}(?:,\d{1,9})? \+(\d{1,9})(?:,(\d{1,9}))? @@/.exec(hunk);
   if (match === null) return undefined;

@@ -25,17 +25,17 @@ const SUSPECTS_SHOWN = 6;
 const SETTINGS_SHOWN = 12;
 const PARTS_SHOWN = 8;
 const LONGEST_TEXT = 1_000;
-/** A stage that changed like the total to within a hundredth tells no more than it. */
+/** A stage whose relative change is within this of the total's is not shown. */
 const ASIDE = 0.01;
 
 export function compareText(result: CompareResult, look: CompareLook = {}): string {
-  const { gate, parts, beside } = splitChecks(result);
+  const { gate, parts, ungated } = splitChecks(result);
   const sites = look.limit === 0 ? Number.MAX_SAFE_INTEGER : (look.limit ?? SITES_SHOWN);
   const lines = [...headLines(result), ...contractLines(result)];
   lines.push(...section('', checkTable(gate, { preset: result.preset, explains: () => true })));
   if (result.checks.length === 0 && result.refused === null) lines.push('', 'no figures were compared');
   lines.push(...section('by stage and rank', partLines(result, parts)));
-  lines.push(...section('beside the gate', checkTable(beside, { preset: result.preset, explains: isOddAndWhole })));
+  lines.push(...section('beside the gate', checkTable(ungated, { preset: result.preset, explains: isOddAndWhole })));
   lines.push(...section('', componentLines('of which', result.components)));
   lines.push(...section('', siteLines(result.sites, sites, ['golden', 'current'], ' (--limit 0 shows all)')));
   for (const [title, values] of changedValues(result)) lines.push(...changedLines(title, values, SETTINGS_SHOWN));
@@ -88,17 +88,21 @@ interface SplitChecks {
   readonly gate: readonly CompareCheck[];
   /** `peak_allocated:stage 0`: the same figure of a stage or rank, gate or not. */
   readonly parts: readonly CompareCheck[];
-  readonly beside: readonly CompareCheck[];
+  readonly ungated: readonly CompareCheck[];
 }
 
 function splitChecks({ checks, components }: CompareResult): SplitChecks {
   const names = new Set(checks.map(({ name }) => name));
   const parts = checks.filter(({ name }) => names.has(wholeOf(name)));
   const wholes = checks.filter((check) => !parts.includes(check));
-  // Components that passed are told with the difference they make.
-  const told = (check: CompareCheck): boolean =>
+  // Components that passed are listed with the differences of components.
+  const isPassedComponent = (check: CompareCheck): boolean =>
     check.name.startsWith('component:') && !isOdd(check) && components.length > 0;
-  return { gate: wholes.filter(isOfGate), parts, beside: wholes.filter((check) => !isOfGate(check) && !told(check)) };
+  return {
+    gate: wholes.filter(isOfGate),
+    parts,
+    ungated: wholes.filter((check) => !isOfGate(check) && !isPassedComponent(check)),
+  };
 }
 
 /** How sure the change of a component is follows from that of the whole. */
@@ -112,15 +116,15 @@ function wholeOf(name: string): string {
 
 const isOdd = ({ status }: CompareCheck): boolean => status !== 'pass' && status !== 'info';
 
-/** The stages and ranks that say more than the total, and how many do not. */
+/** The stages and ranks that differ from the total, and the number of those that do not. */
 function partLines({ checks, preset }: CompareResult, parts: readonly CompareCheck[]): string[] {
   const shown: CompareCheck[] = [];
-  for (const whole of new Set(parts.map(({ name }) => wholeOf(name)))) {
-    const total = checks.find(({ name }) => name === whole)!;
+  for (const totalName of new Set(parts.map(({ name }) => wholeOf(name)))) {
+    const total = checks.find(({ name }) => name === totalName)!;
     shown.push(
-      ...tellingParts(
+      ...differingParts(
         total,
-        parts.filter(({ name }) => wholeOf(name) === whole),
+        parts.filter(({ name }) => wholeOf(name) === totalName),
       ),
     );
   }
@@ -133,7 +137,7 @@ function partLines({ checks, preset }: CompareResult, parts: readonly CompareChe
   return [...table, `  ${shown.length === 0 ? 'no more than the total says' : 'the others'}: ${counts.join(', ')}`];
 }
 
-function tellingParts(total: CompareCheck, parts: readonly CompareCheck[]): readonly CompareCheck[] {
+function differingParts(total: CompareCheck, parts: readonly CompareCheck[]): readonly CompareCheck[] {
   const isAlike = (part: CompareCheck): boolean =>
     part.status === 'skipped' ||
     (part.status === total.status &&
@@ -142,8 +146,8 @@ function tellingParts(total: CompareCheck, parts: readonly CompareCheck[]): read
   if (unlike.length === 0) return [];
   const odd = parts.filter((part) => isOdd(part) && part.status !== 'skipped');
   const change = ({ relative }: CompareCheck): number => Math.abs(relative ?? 0);
-  const telling = odd.length > 0 ? odd : unlike.toSorted((a, b) => change(b) - change(a)).slice(0, 1);
-  return telling.slice(0, PARTS_SHOWN);
+  const shown = odd.length > 0 ? odd : unlike.toSorted((a, b) => change(b) - change(a)).slice(0, 1);
+  return shown.slice(0, PARTS_SHOWN);
 }
 
 /** Settings, then the allocator's, then the rest of the environment; values as the two sides spell them. */

@@ -9,21 +9,21 @@ const GROUPS: readonly ContractEntry['group'][] = ['model', 'workload', 'layout'
 export interface ContractWords {
   /** Blocking ones first. */
   readonly different: readonly ContractEntry[];
-  /** Groups of which all that both sides tell is the same. */
+  /** Groups whose values known on both sides are all equal. */
   readonly same: readonly ContractEntry['group'][];
-  /** Groups of which nothing is told by both. */
+  /** Groups without a value known on both sides. */
   readonly not_compared: readonly ContractEntry['group'][];
 }
 
 export function contractWords(contract: readonly ContractEntry[]): ContractWords {
   const different = contract.filter(({ same }) => !same);
   const compared = contract.filter(({ golden, current, same }) => !same || (golden !== null && current !== null));
-  const told = new Set(compared.map(({ group }) => group));
+  const comparedGroups = new Set(compared.map(({ group }) => group));
   const differing = new Set(different.map(({ group }) => group));
   return {
     different: [...different.filter(({ blocking }) => blocking), ...different.filter(({ blocking }) => !blocking)],
-    same: GROUPS.filter((group) => told.has(group) && !differing.has(group)),
-    not_compared: GROUPS.filter((group) => !told.has(group)),
+    same: GROUPS.filter((group) => comparedGroups.has(group) && !differing.has(group)),
+    not_compared: GROUPS.filter((group) => !comparedGroups.has(group)),
   };
 }
 

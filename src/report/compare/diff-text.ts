@@ -8,7 +8,7 @@ import { labelled, WIDTH } from '../text-pieces.js';
 import { fitSite, signedBytes } from './difference-lines.js';
 import { runDiffLines } from './run-diff-lines.js';
 
-/** Rows of which it is said where the difference comes from. */
+/** Rows that are explained by the callers of the difference. */
 const EXPLAINED = 5;
 const CALLERS_SHOWN = 3;
 /** The last column gets what the figures leave, but never less. */
@@ -79,7 +79,7 @@ function totalLines(result: SnapshotDiff): string[] {
 /** What grew and shrank, in one line or two. */
 function componentLines({ components }: Pick<DiffResult, 'components'>): string[] {
   const changed = components.filter(({ delta_bytes }) => delta_bytes !== 0);
-  // That all of it is of no known component says nothing.
+  // Without any known component there is nothing to list.
   if (changed.every(({ component }) => component === 'unattributed' || component === 'before_recording')) return [];
   const parts = changed.map(({ component, delta_bytes }) => `${component} ${signedBytes(delta_bytes)}`);
   return wrap(`of which  ${parts.join(', ')}`, WIDTH, '          ');
@@ -141,18 +141,18 @@ function siteRows(site: DiffSite, explained: boolean): Row[] {
   ];
   const alone = site.match === 'only_a' || site.match === 'only_b';
   const rows: Row[] = [{ figures, lead: alone ? `only in ${site.match.at(-1)}: ` : '', name: site.site }];
-  const say = (lead: string, name = ''): void => void rows.push({ figures: NO_FIGURES, lead: `  ${lead}`, name });
+  const addRow = (lead: string, name = ''): void => void rows.push({ figures: NO_FIGURES, lead: `  ${lead}`, name });
   const { words, name } = matchWords(site);
-  if (words !== '') say(words, name);
-  if (site.through !== null) say('through ', site.through);
+  if (words !== '') addRow(words, name);
+  if (site.through !== null) addRow('through ', site.through);
   if (!explained) return rows;
   for (const caller of site.callers.slice(0, CALLERS_SHOWN)) {
-    if (caller.delta_bytes !== 0) say(`${signedBytes(caller.delta_bytes)} `, caller.caller);
+    if (caller.delta_bytes !== 0) addRow(`${signedBytes(caller.delta_bytes)} `, caller.caller);
   }
-  // Of memory without a stack, its sizes are all that can be said.
+  // Memory without a stack can only be described by its sizes.
   if (site.site.startsWith('(')) {
     for (const size of site.sizes.slice(0, CALLERS_SHOWN)) {
-      say(`blocks of ${formatBytes(size.size_bytes)}: ${formatCount(size.a_count)} → ${formatCount(size.b_count)}`);
+      addRow(`blocks of ${formatBytes(size.size_bytes)}: ${formatCount(size.a_count)} → ${formatCount(size.b_count)}`);
     }
   }
   return rows;
@@ -223,7 +223,7 @@ function settingLines(result: DiffResult): string[] {
       ),
     );
   }
-  // Newer torches record more settings; that alone is no difference between the runs.
+  // Newer torches record more settings; that alone does not make the runs different.
   for (const side of ['a', 'b'] as const) {
     const keys = result.settings.filter((setting) => setting[side === 'a' ? 'b' : 'a'] === null).map(({ key }) => key);
     if (keys.length === 0) continue;

@@ -1,7 +1,4 @@
-/**
- * What differs between two runs beside the figures that are judged: components, call sites, settings, and what may be
- * why.
- */
+/** Differences between two runs other than the judged figures: components, call sites, settings, and suspects. */
 
 import type { DiffComponent, DiffSite } from '../../model/diff-parts.js';
 import type { ChangedValue, Suspect } from '../../model/results/compare.js';
@@ -10,7 +7,7 @@ import { keepEnd, printable, table, wrap } from '../table.js';
 import { shortText, WIDTH } from '../text-pieces.js';
 import { shortCommit } from './check-words.js';
 
-/** Sites of which it is said which callers made them grow. */
+/** Sites listed with the callers that made them grow. */
 const EXPLAINED = 3;
 /** The last column gets what the figures leave, but never less. */
 const LEAST_NAME = 36;
@@ -25,7 +22,7 @@ export function signedBytes(bytes: number): string {
   return bytes > 0 ? `+${formatBytes(bytes)}` : formatBytes(bytes);
 }
 
-/** What grew and shrank, the most first; none where all of it is of no known component, which says nothing. */
+/** Components that grew or shrank, the largest change first; none where no component is known. */
 export function changedComponents(components: readonly DiffComponent[]): DiffComponent[] {
   const changed = components.filter(({ delta_bytes }) => delta_bytes !== 0);
   if (changed.every(({ component }) => component === 'unattributed' || component === 'before_recording')) return [];
@@ -77,8 +74,8 @@ export function siteLines(
     '  ',
   );
   const lines = rows.length === 0 ? [] : drawn.split('\n');
-  const rest = otherSites(grown.slice(limit), sites);
-  return rest === '' ? lines : [...lines, `  ${rest}${grown.length > limit ? howToSeeAll : ''}`];
+  const otherRows = otherSites(grown.slice(limit), sites);
+  return otherRows === '' ? lines : [...lines, `  ${otherRows}${grown.length > limit ? howToSeeAll : ''}`];
 }
 
 /** `4 more sites grew by 1.20 GiB, 2 sites shrank by 30.00 MiB`. */
@@ -103,13 +100,13 @@ function siteRows(site: DiffSite, isExplained: boolean, sides: readonly [string,
   ];
   const alone = site.match === 'only_a' ? sides[0] : site.match === 'only_b' ? sides[1] : null;
   const rows: Row[] = [{ figures, lead: alone === null ? '' : `only in ${alone}: `, name: site.site }];
-  const say = (lead: string, name: string): void => void rows.push({ figures: NO_FIGURES, lead: `  ${lead}`, name });
+  const addRow = (lead: string, name: string): void => void rows.push({ figures: NO_FIGURES, lead: `  ${lead}`, name });
   if (site.match === 'renamed' || (site.match === 'moved' && site.a_site !== site.b_site))
-    say(`${site.match} from `, site.a_site ?? '');
-  if (site.through !== null) say('through ', site.through);
+    addRow(`${site.match} from `, site.a_site ?? '');
+  if (site.through !== null) addRow('through ', site.through);
   if (!isExplained) return rows;
   const callers = site.callers.filter(({ delta_bytes }) => delta_bytes !== 0);
-  for (const caller of callers.slice(0, 2)) say(`${signedBytes(caller.delta_bytes)} `, caller.caller);
+  for (const caller of callers.slice(0, 2)) addRow(`${signedBytes(caller.delta_bytes)} `, caller.caller);
   return rows;
 }
 
@@ -151,23 +148,23 @@ export function suspectLines(suspects: readonly Suspect[], limit: number): strin
 
 function oneSuspect(suspect: Suspect, number: number): string[] {
   const under = (text: string): string[] => wrap(`${SUSPECT_INDENT}${text}`, WIDTH, SUSPECT_INDENT);
-  const room = WIDTH - SUSPECT_INDENT.length;
+  const hunkWidth = WIDTH - SUSPECT_INDENT.length;
   const [place, hunk] = placeOf(suspect);
-  const fits = place.length + hunk.length + 2 <= room;
+  const fits = place.length + hunk.length + 2 <= hunkWidth;
   const head = `  ${String(number).padStart(2)}  ${suspect.score.toFixed(2)}  `;
   const commits = suspect.commits.slice(0, COMMITS_SHOWN);
   const more = suspect.commits.length - commits.length;
   return [
-    `${head}${fits && hunk !== '' ? `${place}  ${hunk}` : keepEnd(place, room)}`,
-    ...(fits || hunk === '' ? [] : [`${SUSPECT_INDENT}${shortText(hunk, room)}`]),
+    `${head}${fits && hunk !== '' ? `${place}  ${hunk}` : keepEnd(place, hunkWidth)}`,
+    ...(fits || hunk === '' ? [] : [`${SUSPECT_INDENT}${shortText(hunk, hunkWidth)}`]),
     ...under(shortText(suspect.reason, 400)),
     ...suspect.lines.slice(0, LINES_SHOWN).map((line) => `${SUSPECT_INDENT}  ${codeLine(line)}`),
-    ...commits.map(({ sha, subject }) => `${SUSPECT_INDENT}${shortText(`${shortCommit(sha)} ${subject}`, room)}`),
+    ...commits.map(({ sha, subject }) => `${SUSPECT_INDENT}${shortText(`${shortCommit(sha)} ${subject}`, hunkWidth)}`),
     ...(more > 0 ? [`${SUSPECT_INDENT}and ${formatCount(more)} more ${more === 1 ? 'commit' : 'commits'}`] : []),
   ];
 }
 
-/** Where it stands: file and hunk, or key and file. */
+/** File and hunk, or key and file. */
 export function placeOf({ file, hunk, key }: Suspect): [place: string, hunk: string] {
   if (key !== undefined) return [printable(file === '' ? key : `${key} (${file})`), ''];
   return [printable(file), hunk === undefined ? '' : printable(hunk)];

@@ -77,12 +77,12 @@ export function sitesMarkdown(sites: readonly DiffSite[], sides: Sides): string[
         ? formatCount(site.a_count)
         : `${formatCount(site.a_count)} → ${formatCount(site.b_count)}`,
     ]);
-  const rest = otherSites(grown.slice(MOST_SITES), sites);
+  const otherRows = otherSites(grown.slice(MOST_SITES), sites);
   const columns = [{ title: 'call site' }, ...figureColumns(sides), { title: 'blocks', align: 'right' as const }];
   const lines = rows.length === 0 ? [] : mdTable(columns, rows);
   return mdDetails(`call sites: ${count(grown.length, 'grew', 'grew')}`, [
     ...lines,
-    ...(rest === '' ? [] : ['', mdLine(rest)]),
+    ...(otherRows === '' ? [] : ['', mdLine(otherRows)]),
   ]);
 }
 

@@ -181,11 +181,11 @@ function peakLines(runs: readonly Measurement[]): string[] {
   const parts = Object.entries(peak.components)
     .filter(([, bytes]) => bytes !== 0)
     .toSorted(([, a], [, b]) => b - a);
-  const rest = peak.active_bytes - parts.reduce((sum, [, bytes]) => sum + bytes, 0);
+  const remainingBytes = peak.active_bytes - parts.reduce((sum, [, bytes]) => sum + bytes, 0);
   const rank = peak.rank === null ? 'rank unknown' : `rank ${peak.rank}`;
   const approximate = peak.basis === 'actual' ? '' : ' (approximate)';
   const words = parts.map(([component, bytes]) => `${component} ${formatBytes(bytes)}`);
-  if (rest !== 0) words.push(`not told ${formatBytes(rest)}`);
+  if (remainingBytes !== 0) words.push(`not told ${formatBytes(remainingBytes)}`);
   const at = peak.moment === 'dump' ? 'as dumped' : 'at the peak';
   return [
     '',
@@ -210,12 +210,12 @@ function stepLines(runs: readonly Measurement[]): string[] {
 
 function windowWords(steps: MeasuredSteps): string {
   const { median_tflops: tflops, spread_tflops: spread } = steps;
-  const beside = spread === null ? '' : ` ± ${figure(spread)}`;
+  const deviation = spread === null ? '' : ` ± ${figure(spread)}`;
   const parts = [
     `${stepTime(steps.median_ms)} ± ${stepTime(steps.spread_ms)}`,
     `over ${formatCount(steps.count)} iterations from ${steps.from} to ${steps.to}, ${formatCount(steps.warm_up)} before left out`,
     `from ${stepTime(steps.min_ms)} to ${stepTime(steps.max_ms)}`,
-    ...(tflops === null ? [] : [`${figure(tflops)}${beside} TFLOP/s/GPU`]),
+    ...(tflops === null ? [] : [`${figure(tflops)}${deviation} TFLOP/s/GPU`]),
   ];
   return parts.join('; ');
 }
@@ -308,7 +308,7 @@ const MEMORY_KEYS: readonly string[] = [
   'overlap_param_gather',
 ];
 
-/** The settings that most bear on memory, without those that say they are off; the others are counted. */
+/** The settings that affect memory most, without those that are off; the others are counted. */
 function configLines(runs: readonly Measurement[]): string[] {
   const all = merged(runs.map(({ config }) => config));
   if (all.size === 0) return [];
@@ -321,10 +321,10 @@ function configLines(runs: readonly Measurement[]): string[] {
         .map((value) => shortText(value, 30))
         .join(' | ')}`,
   );
-  const others = all.size - shown.length;
+  const hiddenCount = all.size - shown.length;
   const more =
-    others === 0
+    hiddenCount === 0
       ? ''
-      : `${words.length === 0 ? '' : '; '}${formatCount(others)} other ${others === 1 ? 'setting' : 'settings'} (--json)`;
+      : `${words.length === 0 ? '' : '; '}${formatCount(hiddenCount)} other ${hiddenCount === 1 ? 'setting' : 'settings'} (--json)`;
   return facts('config', [printable(`${words.join(', ')}${more}`)]);
 }

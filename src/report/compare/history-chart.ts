@@ -4,7 +4,7 @@ import { type ChartMark, chartSigns, EIGHTHS, GUTTER, gutter, labelText, laneTex
 export interface HistoryBar {
   readonly low: number;
   readonly high: number;
-  /** Drawn in another shade: the run died. */
+  /** Drawn in another shade: the run failed. */
   readonly isDead: boolean;
   /** At least so much: where columns have to be shared, it gives way. */
   readonly isLowerBound: boolean;
@@ -23,7 +23,7 @@ export interface HistoryChartSpec {
   readonly labels: readonly { readonly index: number; readonly text: string }[];
 }
 
-/** Wider bars say no more. */
+/** The widest bar of a chart with few bars. */
 const WIDEST_BAR = 6;
 const TICKS = 4;
 const ROWS_PER_TICK = 3;
@@ -34,16 +34,17 @@ const LEAST_RANGE = 0.04;
 const FROM_ZERO = 0.4;
 
 /**
- * Lines without trailing blanks. The axis does not begin at 0 where all values are alike: its lowest label says where.
+ * Lines without trailing blanks. The axis does not begin at 0 where all values are alike; its lowest label shows the
+ * value.
  */
 export function historyChart(spec: HistoryChartSpec): string[] {
   const signs = chartSigns(spec.ascii);
-  const room = Math.max(1, spec.width - GUTTER);
+  const plotWidth = Math.max(1, spec.width - GUTTER);
   const { bars } = spec;
-  const width = Math.min(room, bars.length * WIDEST_BAR);
+  const width = Math.min(plotWidth, bars.length * WIDEST_BAR);
   const columns = columnsOf(bars, width);
   const { factor, name } = spec.scale;
-  // What died early stands far below; it is named in a lane, and must not flatten the rest.
+  // A run that failed early has a far lower value. It is marked in a lane, and must not flatten the chart.
   const exact = bars.filter(({ isLowerBound }) => !isLowerBound);
   const axis = axisOf(
     (exact.length > 0 ? exact : bars).reduce(
@@ -82,18 +83,15 @@ export function historyChart(spec: HistoryChartSpec): string[] {
   lines.push(`${gutter(label(axis.base))} ${signs.corner}${signs.floor.repeat(width)}`);
   const place = (index: number): number => (index + 0.5) / bars.length;
   for (const { title, marks } of spec.lanes) {
-    const placed: ChartMark[] = marks.map(({ index, sign }) => ({ at: place(index), sign }));
-    lines.push(`${gutter(title)}  ${laneText(placed, width)}`);
+    const chartMarks: ChartMark[] = marks.map(({ index, sign }) => ({ at: place(index), sign }));
+    lines.push(`${gutter(title)}  ${laneText(chartMarks, width)}`);
   }
   const labels = spec.labels.map(({ index, text }) => ({ at: place(index), text }));
   lines.push(`${gutter('')}  ${labelText(labels, width)}`);
   return lines.map((line) => line.trimEnd());
 }
 
-/**
- * Bars side by side with a gap where there is room for one; where there is none for all, a column has the least and
- * greatest of those it covers.
- */
+/** Bars with gaps where the width suffices. Otherwise a column shows the least and greatest of the bars it covers. */
 function columnsOf(bars: readonly HistoryBar[], width: number): (HistoryBar | undefined)[] {
   const count = bars.length;
   return Array.from({ length: width }, (_, i) => {

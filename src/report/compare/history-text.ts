@@ -15,10 +15,10 @@ export interface HistoryLook {
   readonly points: number | undefined;
 }
 
-/** Change points that are told in words, the last ones. */
-const MOST_TOLD = 12;
+/** Change points described in full, the last ones. */
+const MOST_CHANGES = 12;
 const SHORT_ID = 7;
-/** Beyond this the number says no more. */
+/** The largest number of sigmas printed; larger values are meaningless. */
 const MOST_SIGMA = 99;
 
 export function historyText(result: HistoryResult, look: HistoryLook): string {
@@ -101,12 +101,12 @@ function scaleOf(points: readonly HistoryPoint[], unit: HistoryResult['unit']): 
 }
 
 function changeLines(result: HistoryResult): string[] {
-  const { change_points, drifts, apart, points, unit } = result;
-  const told = change_points.slice(-MOST_TOLD);
-  const earlier = change_points.length - told.length;
+  const { change_points, drifts, apart: outliers, points, unit } = result;
+  const shown = change_points.slice(-MOST_CHANGES);
+  const earlier = change_points.length - shown.length;
   const lines = [
     ...(earlier > 0 ? [`  ${counted(earlier, 'earlier change')} not told here; --json has all`] : []),
-    ...told.flatMap((change) => wrap(changeWords(change, result), WIDTH, '    ')),
+    ...shown.flatMap((change) => wrap(changeWords(change, result), WIDTH, '    ')),
   ];
   for (const { from, to, before, after } of drifts) {
     const between = `${shortName(result, from)} and ${shortName(result, to)}`;
@@ -118,7 +118,7 @@ function changeLines(result: HistoryResult): string[] {
       ),
     );
   }
-  const last = apart.find(({ index }) => index === points.length - 1);
+  const last = outliers.find(({ index }) => index === points.length - 1);
   if (last !== undefined) {
     const { value } = points.at(-1)!;
     lines.push(

@@ -14,7 +14,7 @@ const SUSPECTS_SHOWN = 5;
 
 export function runDiffLines(result: DiffResult): string[] {
   const { checks, config, env, versions, suspects, commits } = result;
-  // What both sides tell, but for parts that stayed as they were.
+  // Checks with a value on both sides, without unchanged parts.
   const judged = checks.filter(
     ({ name, status, golden, current }) =>
       status !== 'skipped' && (status !== 'info' || golden !== current) && (status !== 'pass' || !name.includes(':')),

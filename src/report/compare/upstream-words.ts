@@ -8,7 +8,7 @@ import type { CompareCheck, Preset } from '../../model/results/compare.js';
 import { shortText } from '../text-pieces.js';
 import { failsGate } from './check-words.js';
 
-/** Null where the check passes, or upstream has no words for it. */
+/** Null where the check passes, or upstream lacks a message for it. */
 export function upstreamWords(check: CompareCheck, preset: Preset): string | null {
   if (preset === 'default' || !failsGate(check, preset)) return null;
   return preset === 'bridge' ? bridgeWords(check) : megatronWords(check);

@@ -1,6 +1,6 @@
 /**
- * A change held against what it was for: the verdict, whether each setting is in force, gain and cost beside what was
- * expected, what limits the run now.
+ * A change compared with its purpose: the verdict, whether each setting is in force, gain and cost against the expected
+ * ones, and the next limit of the run.
  */
 
 import type {
@@ -27,7 +27,7 @@ export function verifyFixText(result: VerifyFixResult): string {
     '',
     ...labelled('now', clean(result.bottleneck.text)),
     ...unfairLines(result),
-    ...besideLines(result),
+    ...otherChangeLines(result),
     ...listed('not known', result.missing),
   ]);
 }
@@ -175,7 +175,7 @@ function unfairLines({ contract, unfair }: VerifyFixResult): string[] {
   if (unfair.length > 0) return listed('not comparable', unfair);
   const layout = contract.filter(({ group }) => group !== 'revision').slice(0, 6);
   const revisions = contract.filter(({ group }) => group === 'revision').slice(0, 6);
-  const one = (title: string, entries: typeof layout): string[] =>
+  const entryLines = (title: string, entries: typeof layout): string[] =>
     entries.length === 0
       ? []
       : labelled(
@@ -185,13 +185,13 @@ function unfairLines({ contract, unfair }: VerifyFixResult): string[] {
             .map(clean)
             .join(', '),
         );
-  return [...one('differs', layout), ...one('versions', revisions)];
+  return [...entryLines('differs', layout), ...entryLines('versions', revisions)];
 }
 
-function besideLines({ beside }: VerifyFixResult): string[] {
-  if (beside.length === 0) return [];
-  const shown = beside.slice(0, 6).map(({ key, a, b }) => clean(`${key} ${a ?? 'unset'} → ${b ?? 'unset'}`));
-  return labelled('beside it', `${shown.join(', ')}${beside.length > 6 ? ` and ${beside.length - 6} more` : ''}`);
+function otherChangeLines({ beside: changes }: VerifyFixResult): string[] {
+  if (changes.length === 0) return [];
+  const shown = changes.slice(0, 6).map(({ key, a, b }) => clean(`${key} ${a ?? 'unset'} → ${b ?? 'unset'}`));
+  return labelled('beside it', `${shown.join(', ')}${changes.length > 6 ? ` and ${changes.length - 6} more` : ''}`);
 }
 
 function listed(title: string, items: readonly string[]): string[] {

@@ -35,6 +35,6 @@ function groupTable(knobs: readonly KnobRow[]): string {
 /** The word, with the figure where it is short. */
 function effect({ effect: word, text }: KnobEffect<string>): string {
   if (word === 'unknown') return UNKNOWN;
-  const whole = text === '' ? word : `${word}: ${text}`;
-  return whole.length <= EFFECT ? whole : word;
+  const phrase = text === '' ? word : `${word}: ${text}`;
+  return phrase.length <= EFFECT ? phrase : word;
 }

@@ -41,8 +41,8 @@ function stackText(stack: ExplainedStack): string {
   return [
     `${printable(stack.from)}: ${what}, phase ${stack.phase}`,
     ...stack.frames.map((frame, i) => {
-      const own = marks.get(i);
-      return `  ${String(i).padStart(3)}  ${keepEnd(printable(frame), 60).padEnd(own === undefined ? 0 : 60)}${own === undefined ? '' : `  \u2190 ${own.join(', ')}`}`;
+      const marksOfFrame = marks.get(i);
+      return `  ${String(i).padStart(3)}  ${keepEnd(printable(frame), 60).padEnd(marksOfFrame === undefined ? 0 : 60)}${marksOfFrame === undefined ? '' : `  \u2190 ${marksOfFrame.join(', ')}`}`;
     }),
     ...stack.rules.flatMap((rule) =>
       wrap(

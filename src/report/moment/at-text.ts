@@ -121,13 +121,13 @@ function siteTable(result: AtResult): string {
     formatCount(site.count),
     keepEnd(printable(site.site), 66),
   ]);
-  const rest = result.other_sites;
-  if (rest.groups > 0)
+  const remaining = result.other_sites;
+  if (remaining.groups > 0)
     rows.push([
-      formatBytes(rest.bytes),
-      share(rest.bytes),
-      formatCount(rest.count),
-      `${formatCount(rest.groups)} more sites (--limit 0 shows all)`,
+      formatBytes(remaining.bytes),
+      share(remaining.bytes),
+      formatCount(remaining.count),
+      `${formatCount(remaining.groups)} more sites (--limit 0 shows all)`,
     ]);
   return table(
     [
@@ -164,10 +164,10 @@ function holeTable(result: AtResult): string {
 function pinnedLines(result: AtResult): string[] {
   const lines = ['  segments that live blocks keep from going back to the driver'];
   for (const segment of result.pinned_segments) lines.push(...pinnedSegmentLines(segment));
-  const rest = result.other_pinned_segments;
-  if (rest.segments > 0)
+  const remaining = result.other_pinned_segments;
+  if (remaining.segments > 0)
     lines.push(
-      `    ${formatCount(rest.segments)} more with ${formatBytes(rest.inactive_bytes)} free in them (--limit 0 shows all)`,
+      `    ${formatCount(remaining.segments)} more with ${formatBytes(remaining.inactive_bytes)} free in them (--limit 0 shows all)`,
     );
   return lines;
 }

@@ -33,15 +33,16 @@ function ranksText(devices: readonly AttributedDevice[]): string {
     .slice(0, 5)
     .map(([component]) => component);
   const rows = devices.map((device, i) => {
-    const own = totals[i]!;
-    const rest = device.total_bytes - shown.reduce((sum, component) => sum + (own.get(component) ?? 0), 0);
+    const totalsOfDevice = totals[i]!;
+    const remainingBytes =
+      device.total_bytes - shown.reduce((sum, component) => sum + (totalsOfDevice.get(component) ?? 0), 0);
     return [
       device.rank ?? UNKNOWN,
       device.stage ?? UNKNOWN,
       device.device,
       formatBytes(device.total_bytes),
-      ...shown.map((component) => formatBytes(own.get(component) ?? 0)),
-      formatBytes(rest),
+      ...shown.map((component) => formatBytes(totalsOfDevice.get(component) ?? 0)),
+      formatBytes(remainingBytes),
     ];
   });
   return table(
@@ -105,17 +106,17 @@ function componentTable(device: AttributedDevice): string {
   };
   const components = [...componentTotals(device.components)].sort((a, b) => b[1] - a[1]);
   for (const [component] of components) {
-    const own = device.components.filter((row) => row.component === component);
-    const subs = [...new Set(own.map((row) => row.sub_component))].map((sub) =>
-      own.filter((row) => row.sub_component === sub),
+    const rowsOfComponent = device.components.filter((row) => row.component === component);
+    const subs = [...new Set(rowsOfComponent.map((row) => row.sub_component))].map((sub) =>
+      rowsOfComponent.filter((row) => row.sub_component === sub),
     );
     const small = subs.filter((parts) => sumOf(parts, (part) => part.bytes) < LEAST_SHARE * device.total_bytes);
     const large = subs.filter((parts) => !small.includes(parts));
     if (subs.length === 1) {
-      add(component, own, `${words(own[0]!.sub_component)}${howKnown(own)}`);
+      add(component, rowsOfComponent, `${words(rowsOfComponent[0]!.sub_component)}${howKnown(rowsOfComponent)}`);
       continue;
     }
-    add(component, own, '');
+    add(component, rowsOfComponent, '');
     for (const parts of large) add(`  ${words(parts[0]!.sub_component)}`, parts, phasesOf(parts) + howKnown(parts));
     if (small.length > 0) add(`  ${formatCount(small.length)} smaller`, small.flat(), '');
   }
@@ -194,10 +195,10 @@ function groupTable(device: AttributedDevice): string {
     group.component as string,
   ]);
   const keys = (device.groups ?? []).map(({ key }) => key);
-  const rest = device.other_groups;
-  if (rest !== undefined && rest.groups > 0) {
-    figures.push([formatBytes(rest.bytes), formatCount(rest.blocks), '', '']);
-    keys.push(`${formatCount(rest.groups)} more (--limit 0 shows all)`);
+  const otherGroups = device.other_groups;
+  if (otherGroups !== undefined && otherGroups.groups > 0) {
+    figures.push([formatBytes(otherGroups.bytes), formatCount(otherGroups.blocks), '', '']);
+    keys.push(`${formatCount(otherGroups.groups)} more (--limit 0 shows all)`);
   }
   const titles = ['bytes', 'blocks', 'resident', 'component'];
   const widths = titles.map((title, i) => Math.max(title.length, ...figures.map((row) => row[i]!.length)));
@@ -237,7 +238,7 @@ function annotatedText({ file, matched, lines, beyond_bytes, device }: Annotated
   return out.join('\n');
 }
 
-/** The beginning of a line of code tells more than its end. */
+/** Keeps the beginning of a line of code. */
 function cut(line: string): string {
   return line.length <= WIDTH ? line : `${line.slice(0, WIDTH - 1)}…`;
 }

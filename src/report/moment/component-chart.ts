@@ -1,9 +1,9 @@
-/** A stacked area of components in letters, beside the chart of allocated and reserved memory. */
+/** A stacked area of components in letters, to print with the chart of allocated and reserved memory. */
 import type { TimelineComponents } from '../../model/results/timeline.js';
 import { formatBytes } from '../../model/units.js';
 import type { Component } from '../../model/vocabulary.js';
 
-/** A letter for each; what stays for long lies at the bottom. */
+/** A letter for each component; the long-lived ones are at the bottom. */
 const LETTERS: readonly (readonly [Component, string])[] = [
   ['parameter', 'P'],
   ['optimizer_state', 'O'],

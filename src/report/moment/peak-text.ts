@@ -59,9 +59,9 @@ function deviceText(device: PeakDevice): string {
     device.active_bytes === 0 ? '–' : `${((100 * bytes) / device.active_bytes).toFixed(1)} %`;
   const lived = (bytes: number | null): string | null =>
     bytes === null ? null : bytes === 0 ? '0' : formatBytes(bytes);
-  const rest = device.other_groups;
-  // A column that is empty throughout says nothing.
-  const unknown = [...device.groups, rest].some((group) => (group.unknown_bytes ?? 0) > 0);
+  const otherGroups = device.other_groups;
+  // An empty column is left out.
+  const unknown = [...device.groups, otherGroups].some((group) => (group.unknown_bytes ?? 0) > 0);
   const row = (
     group: {
       bytes: number;
@@ -85,8 +85,8 @@ function deviceText(device: PeakDevice): string {
     const blank = Array.from({ length: unknown ? 6 : 5 }, () => '');
     return [row(group, first), ...more.map((line) => [...blank, line])];
   });
-  if (rest.groups > 0)
-    rows.push(row(rest, `${formatCount(rest.groups)} more ${PLURALS[device.by]} (--limit 0 shows all)`));
+  if (otherGroups.groups > 0)
+    rows.push(row(otherGroups, `${formatCount(otherGroups.groups)} more ${PLURALS[device.by]} (--limit 0 shows all)`));
   lines.push(
     table(
       [
@@ -103,7 +103,7 @@ function deviceText(device: PeakDevice): string {
     ),
     ...wrap(lifetimeWords(device.lifetime), 98, '  ').map((line) => `  ${line}`),
   );
-  // Stacks answer the question where the key is one of theirs; beside streams or stages they would only be long.
+  // Stacks are shown where the key is a part of them; for streams or stages they would only add lines.
   if (device.by !== 'site' && device.by !== 'stack') return lines.join('\n');
   device.stacks.forEach((stack, i) => {
     const origin = stack.origin === 'free_event' ? ' (stack of its free: it was allocated before the recording)' : '';
@@ -117,7 +117,7 @@ function deviceText(device: PeakDevice): string {
   return lines.join('\n');
 }
 
-/** A key, its callers and what qualifies it, one to a line; the end of a path tells more than its start. */
+/** A key, its callers and its qualifiers, one on each line; a path that is too long keeps its end. */
 function keyLines(key: string): string[] {
   const qualified = / \((?:freed there|autograd engine|no Python frames)[^()]*\)$/.exec(key);
   const [site = '', ...callers] = (qualified === null ? key : key.slice(0, qualified.index)).split(' \u2190 ');

@@ -1,4 +1,4 @@
-/** Figures of other tools, beside ours: what each of them prints for the same file, and what it counts. */
+/** Figures of other tools compared with ours: what each of them prints for the same file, and what it counts. */
 import type {
   BridgeFigures,
   BridgeReplay,
@@ -43,11 +43,11 @@ function sourcesText(title: string, sources: readonly PeerSource[]): string {
   const rows: (string | null)[][] = sources
     .slice(0, SHOWN)
     .map(({ bytes, count, source }) => [formatBytes(bytes), formatCount(count), keepEnd(printable(source), 70)]);
-  const rest = sources.slice(SHOWN);
-  if (rest.length > 0) {
+  const hidden = sources.slice(SHOWN);
+  if (hidden.length > 0) {
     const sum = (pick: (source: PeerSource) => number): number =>
-      rest.reduce((total, source) => total + pick(source), 0);
-    const more = `${formatCount(rest.length)} more sources (--json lists all)`;
+      hidden.reduce((total, source) => total + pick(source), 0);
+    const more = `${formatCount(hidden.length)} more sources (--json lists all)`;
     rows.push([formatBytes(sum(({ bytes }) => bytes)), formatCount(sum(({ count }) => count)), more]);
   }
   return table(

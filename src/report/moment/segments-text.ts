@@ -35,10 +35,10 @@ function groupLines(group: SegmentGroup, glyphs: readonly string[], pending: str
   ];
   const sizeWidth = Math.max(...group.drawings.map((drawing) => formatBytes(drawing.total_bytes).length));
   for (const drawing of group.drawings) lines.push(drawingLine(drawing, glyphs, pending, sizeWidth));
-  const rest = group.other_segments;
-  if (rest.segments > 0)
+  const otherSegments = group.other_segments;
+  if (otherSegments.segments > 0)
     lines.push(
-      `    ${formatCount(rest.segments)} more with ${formatBytes(rest.active_bytes)} live of ${formatBytes(rest.total_bytes)} (--limit 0 draws all)`,
+      `    ${formatCount(otherSegments.segments)} more with ${formatBytes(otherSegments.active_bytes)} live of ${formatBytes(otherSegments.total_bytes)} (--limit 0 draws all)`,
     );
   return lines;
 }

@@ -108,7 +108,7 @@ function firstOf(lines: readonly string[]): readonly string[] {
   return more <= 0 ? lines : [...lines.slice(0, MOST_LINES), `… ${formatCount(more)} more such lines, all in --json`];
 }
 
-/** What stands between the traces: nothing, or what was lost. */
+/** What is known between two traces: nothing, or what was lost. */
 function ringLines(snapshots: readonly SeriesSnapshot[]): string[] {
   const pairs = snapshots.slice(1).map((row, i) => ({ row, before: snapshots[i]! }));
   if (pairs.length > 1 && pairs.every(({ row }) => row.relation === 'continues')) {

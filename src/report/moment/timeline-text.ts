@@ -160,7 +160,7 @@ function chartColumns(trace: TimelineTrace): ChartColumn[] {
   });
 }
 
-/** Where an entry stands from left to right, 0 to 1: in the middle of its place. */
+/** The horizontal position of an entry, 0 to 1: the middle of its place. */
 function placeOf(trace: TimelineTrace): (seq: number, timeUs: number | null) => number {
   const { first_seq, last_seq, first_time_us, last_time_us } = trace.range;
   if (trace.by === 'time' && first_time_us !== null && last_time_us !== null)
@@ -198,7 +198,7 @@ function lanes(trace: TimelineTrace): ChartLane[] {
   return lines;
 }
 
-/** Marks that would hide each other stand on a second line, such as the peak just before the failure. */
+/** Marks that would overlap go to a second line, for instance the peak just before the failure. */
 function markLanes(marks: readonly ChartMark[], columns: number): ChartLane[] {
   const first = new Map<number, ChartMark>();
   const second: ChartMark[] = [];

@@ -30,17 +30,17 @@ function settingsTable(entries: readonly ConfigEntry[]): string {
 function settingsText(result: ConfigResult): string {
   if (result.settings.length === 0) return `run ${printable(result.run)}: no setting was found\n`;
   const memory = result.settings.filter((entry) => entry.memory);
-  const others = result.settings.filter((entry) => !entry.memory);
+  const otherSettings = result.settings.filter((entry) => !entry.memory);
   const lines = [`run ${printable(result.run)}: ${formatCount(result.settings.length)} settings`];
   if (memory.length > 0) lines.push('', 'bearing on memory', settingsTable(memory));
-  if (others.length > 0) lines.push('', 'others', settingsTable(others));
+  if (otherSettings.length > 0) lines.push('', 'others', settingsTable(otherSettings));
   if (result.conflicts.length > 0) {
     lines.push('', 'told differently by several places; the first is taken');
     for (const conflict of result.conflicts) {
-      const told = conflict.values
+      const values = conflict.values
         .slice(0, 4)
         .map((found) => `${value(found.value, 24)} (${found.origin}, ${place(found)})`);
-      lines.push(`  ${keepEnd(printable(conflict.key), 44)}: ${told.join('; ')}`);
+      lines.push(`  ${keepEnd(printable(conflict.key), 44)}: ${values.join('; ')}`);
     }
   }
   return `${lines.join('\n')}\n`;

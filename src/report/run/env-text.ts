@@ -50,11 +50,11 @@ function differences(result: EnvResult): string[] {
   for (const variable of result.variables) {
     const distinct = new Set(variable.values.map(({ value }) => value));
     if (distinct.size > 1) {
-      const told = variable.values.slice(0, 6).map(({ value, origin, ranks }) => {
+      const values = variable.values.slice(0, 6).map(({ value, origin, ranks }) => {
         const where = ranks.length === 0 ? origin : `${origin}, ${rankWords(ranks, 4)}`;
         return `${value === null ? '(unset)' : shortText(value, 40)} (${where})`;
       });
-      lines.push(...wrap(`  ${printable(variable.key)}: ${told.join('; ')}`, WIDTH, '    '));
+      lines.push(...wrap(`  ${printable(variable.key)}: ${values.join('; ')}`, WIDTH, '    '));
     }
     if (variable.not_set_on.length > 0)
       lines.push(...wrap(`  ${printable(variable.key)}: not set on ${rankWords(variable.not_set_on)}`, WIDTH, '    '));

@@ -25,7 +25,7 @@ const LEAST_MEMORY_ROWS = 2;
 const FAILURE_LINES = 3;
 const LEAST_FAILURES = 2;
 const MOST_FAILURES = 6;
-/** Versions that are named even when nothing tells them. */
+/** Versions that are listed even when they are unknown. */
 
 export function logText(result: LogResult): string {
   const parts = result.runs.map(runText);
@@ -196,7 +196,7 @@ function failureLines(run: LogRun, groups: readonly Folded[], most: number): str
   for (const { first, incidents } of groups.slice(0, most)) {
     const times = incidents.length > 1 ? ` ×${formatCount(incidents.length)}` : '';
     const attempt = several && first.attempt !== null ? ` · attempt ${first.attempt}` : '';
-    const wanted = first.requested_bytes === null ? '' : ` · wanted ${formatBytes(first.requested_bytes)}`;
+    const requested = first.requested_bytes === null ? '' : ` · wanted ${formatBytes(first.requested_bytes)}`;
     const free = first.free_bytes === null ? '' : `, ${formatBytes(first.free_bytes)} free`;
     const when = first.iteration === null ? '' : ` · after iteration ${formatCount(first.iteration)}`;
     const ranks = rankWords(
@@ -204,15 +204,15 @@ function failureLines(run: LogRun, groups: readonly Folded[], most: number): str
       4,
     );
     lines.push(
-      ...wrap(`    ${first.kind}${times} · ${ranks}${attempt}${wanted}${free}${when}`, WIDTH, '      ').slice(0, 2),
+      ...wrap(`    ${first.kind}${times} · ${ranks}${attempt}${requested}${free}${when}`, WIDTH, '      ').slice(0, 2),
     );
     lines.push(`      ${shortText(first.text, WIDTH - 6)}`);
   }
   if (groups.length > most) {
-    const rest = groups
+    const otherGroups = groups
       .slice(MOST_FAILURES)
       .map(({ first, incidents }) => `${first.kind} ×${formatCount(incidents.length)}`);
-    lines.push(`    ${shortText(`and ${rest.join(', ')}`, WIDTH - 4)}`);
+    lines.push(`    ${shortText(`and ${otherGroups.join(', ')}`, WIDTH - 4)}`);
   }
   return lines;
 }

@@ -29,9 +29,9 @@ function fold(groups: readonly MemoryGroup[], most: number): Row[] {
     return groups.map((group) => ({ stage: group.stage, ranks: group.ranks, groups: [group] }));
   const stages = new Map<number | null, MemoryGroup[]>();
   for (const group of groups) {
-    const same = stages.get(group.stage);
-    if (same === undefined) stages.set(group.stage, [group]);
-    else same.push(group);
+    const members = stages.get(group.stage);
+    if (members === undefined) stages.set(group.stage, [group]);
+    else members.push(group);
   }
   const rowOf = (stage: number | null, members: readonly MemoryGroup[]): Row => ({
     stage,
@@ -49,14 +49,13 @@ function cell(row: Row, metric: string, of: 'last' | 'max' | 'counts'): string {
 }
 
 export function memoryTable(groups: readonly MemoryGroup[], mostRows: number, indent: string): string {
-  // Of the others, a column of zeros tells nothing.
-  const tells = (value: number | undefined, metric: string): boolean =>
+  // Optional columns with only zeros are left out.
+  const isInformative = (value: number | undefined, metric: string): boolean =>
     value !== undefined && (value !== 0 || ALWAYS.has(metric));
-  const columns = COLUMNS.filter(([metric, of]) => groups.some((group) => tells(group[of][metric], metric))).slice(
-    0,
-    MOST_COLUMNS,
-  );
-  // A row that has nothing in any column shown says nothing.
+  const columns = COLUMNS.filter(([metric, of]) =>
+    groups.some((group) => isInformative(group[of][metric], metric)),
+  ).slice(0, MOST_COLUMNS);
+  // A row that is empty in all shown columns is left out.
   const rows = fold(
     groups.filter((group) => columns.length === 0 || columns.some(([metric, of]) => group[of][metric] !== undefined)),
     mostRows,

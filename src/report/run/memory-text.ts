@@ -91,13 +91,13 @@ function rankTable(ranks: readonly MemoryRank[], inFull: boolean): string {
     rank.metrics.find(({ metric }) => metric === name);
   const present = (name: string): boolean => ranks.some((rank) => find(rank, name) !== undefined);
   const last = ['allocated', 'reserved'].filter(present);
-  // What nvidia-smi saw before the run began tells nothing.
+  // nvidia-smi readings from before the run are not shown.
   const isUsed = ranks.some((rank) => (find(rank, 'device_used')?.max_bytes ?? 0) > 0);
   const largest = ['max_allocated', 'max_reserved', ...(isUsed ? ['device_used'] : [])].filter(present);
   const counts = ['alloc_retries', 'ooms'].filter(present);
   const known = new Set([...last, ...largest, ...counts]);
   // A producer of its own words: then its words are shown.
-  const others = [...new Set(ranks.flatMap(({ metrics }) => metrics.map(({ metric }) => metric)))]
+  const otherMetrics = [...new Set(ranks.flatMap(({ metrics }) => metrics.map(({ metric }) => metric)))]
     .filter((name) => !known.has(name))
     .slice(0, known.size === 0 ? 4 : 0);
   const hasStages = ranks.some(({ position }) => position !== null);
@@ -108,7 +108,7 @@ function rankTable(ranks: readonly MemoryRank[], inFull: boolean): string {
       { title: 'rank', align: 'right' },
       ...(hasStages ? [{ title: 'stage', align: 'right' as const }] : []),
       { title: 'lines', align: 'right' },
-      ...[...last, ...largest, ...counts, ...others].map((name) => ({
+      ...[...last, ...largest, ...counts, ...otherMetrics].map((name) => ({
         title: name
           .replace(/^max_/, 'peak ')
           .replace(/^alloc_/, '')
@@ -126,7 +126,7 @@ function rankTable(ranks: readonly MemoryRank[], inFull: boolean): string {
         ...last.map((name) => bytesOr(find(rank, name)?.last_bytes)),
         ...largest.map((name) => bytesOr(find(rank, name)?.max_bytes)),
         ...counts.map((name) => countOr(find(rank, name)?.max_value)),
-        ...others.map((name) => amount(find(rank, name)?.last_bytes ?? null, find(rank, name)?.last_value)),
+        ...otherMetrics.map((name) => amount(find(rank, name)?.last_bytes ?? null, find(rank, name)?.last_value)),
         ...(hasGrowth ? [growth === null ? UNKNOWN : formatBytes(Math.round(growth))] : []),
       ];
     }),
@@ -159,6 +159,6 @@ function recordsTable(records: NonNullable<MemoryResult['records']>): string {
     ]),
     '  ',
   );
-  const rest = records.length - shown.length;
-  return rest === 0 ? rows : `${rows}\n  ${formatCount(rest)} earlier figures; --json shows all`;
+  const hiddenCount = records.length - shown.length;
+  return hiddenCount === 0 ? rows : `${rows}\n  ${formatCount(hiddenCount)} earlier figures; --json shows all`;
 }

@@ -1,9 +1,9 @@
-/** What the program said it was doing at a moment of a memory snapshot. */
+/** The open NVTX ranges at a moment of a memory snapshot. */
 import type { NvtxAt } from '../../model/results/nsys.js';
 import { wrap } from '../table.js';
 import { shortText, UNKNOWN, WIDTH } from '../text-pieces.js';
 
-/** Threads told; a step runs on two. */
+/** Most threads listed; a step runs on two. */
 const MOST_THREADS = 3;
 
 /** `  nvtx       iteration 104 › forward › aten::mm (thread pt_main_thread; ±2 µs)`. */

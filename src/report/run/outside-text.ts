@@ -9,9 +9,9 @@ export interface OutsideLook {
   readonly limit: number;
 }
 
-/** More devices are told in a table, and only the one that changed most in full. */
+/** More devices than this become a table, and only the one with the largest change is described in full. */
 const MOST_IN_FULL = 2;
-/** Below it a straight line is no description. */
+/** Below this coefficient of determination a straight line does not describe the series. */
 const STRAIGHT_R2 = 0.8;
 const SECOND_US = 1_000_000;
 
@@ -21,7 +21,7 @@ export function outsideText(result: OutsideResult, look: OutsideLook): string {
   // A node is eight devices: first all of them at a glance.
   const isNode = result.devices.length > MOST_IN_FULL;
   if (isNode) blocks.push([overview(result.devices)]);
-  const chosen = isNode && look.limit > 0 ? standingOut(result.devices) : null;
+  const chosen = isNode && look.limit > 0 ? mostRemarkable(result.devices) : null;
   for (const device of chosen === null ? result.devices : [chosen.device]) blocks.push(deviceLines(device, look, wall));
   if (chosen !== null) blocks.push([`  shown because ${chosen.why}; --rank N shows another, --limit 0 all of them`]);
   if (result.devices.length === 0)
@@ -48,7 +48,7 @@ function overview(devices: readonly OutsideDevice[]): string {
       { title: 'others', align: 'right' },
     ],
     devices.map(({ rank, device, gpu, host, monitor, peak_reserved_bytes: peak, outside, processes }) => {
-      const others = processes.filter(({ is_own: isOwn }) => isOwn === false);
+      const foreign = processes.filter(({ is_own: isOwn }) => isOwn === false);
       return [
         rank ?? UNKNOWN,
         device ?? (gpu === null ? UNKNOWN : keepEnd(gpu, 12)),
@@ -58,15 +58,15 @@ function overview(devices: readonly OutsideDevice[]): string {
         bytesOr(peak),
         bytesOr(outside?.first_bytes),
         bytesOr(outside?.last_bytes),
-        processes.some(({ is_own: isOwn }) => isOwn !== null) ? countOr(others.length) : UNKNOWN,
+        processes.some(({ is_own: isOwn }) => isOwn !== null) ? countOr(foreign.length) : UNKNOWN,
       ];
     }),
     '  ',
   );
 }
 
-/** The device outside whose PyTorch most changed; where nothing tells what PyTorch held, the fullest. */
-function standingOut(devices: readonly OutsideDevice[]): { readonly device: OutsideDevice; readonly why: string } {
+/** The device whose memory outside PyTorch changed most; the fullest one where PyTorch's share is unknown. */
+function mostRemarkable(devices: readonly OutsideDevice[]): { readonly device: OutsideDevice; readonly why: string } {
   const compared = devices.filter(({ outside }) => outside !== null);
   const change = ({ outside, monitor }: OutsideDevice): number =>
     outside === null ? (monitor?.max_bytes ?? 0) : Math.abs(outside.last_bytes - outside.first_bytes);
@@ -206,7 +206,7 @@ function choose(points: readonly OutsidePoint[], limit: number): readonly Outsid
   return [...kept].sort((a, b) => a - b).map((index) => points[index]!);
 }
 
-/** The file stands above the table. */
+/** The file is named above the table. */
 function place({ kind, line }: OutsidePoint): string {
   return line === null ? kind : `${kind} ${formatCount(line)}`;
 }

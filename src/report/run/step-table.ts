@@ -1,4 +1,4 @@
-/** The training steps of a timeline as a table, and what they say about growth. */
+/** The training steps of a timeline as a table, and their growth. */
 import type { StepGrowth, TimelineStep, TimelineSteps, TimelineTrace } from '../../model/results/timeline.js';
 import { formatBytes, formatCount, GIB, KIB, MIB } from '../../model/units.js';
 import { printable, table, wrap } from '../table.js';

@@ -34,8 +34,8 @@ const hundredths = (bytes: number, unit: Unit): number => Math.round((100 * byte
 const shown = (value: number): string => (Math.abs(value) / 100).toFixed(2);
 
 /**
- * `79.11 GiB = allocated 55.08 + cached 18.82 + outside PyTorch 3.91 + free 1.31 - rounding 0.01`. Cached parts are
- * one; {@link detailsOf} tells them apart.
+ * `79.11 GiB = allocated 55.08 + cached 18.82 + outside PyTorch 3.91 + free 1.31 - rounding 0.01`. Cached parts are one
+ * summand; {@link detailsOf} lists them separately.
  */
 export function sumText(total: AccountingTotal, parts: readonly AccountingPart[]): string {
   const unit = unitOf(total.bytes);
@@ -71,10 +71,10 @@ export function componentsText({ moment, total_bytes, parts }: LiveComponents, w
     const terms = parts
       .slice(0, count)
       .map(({ component, bytes }) => ({ part: component as string, bytes, source: '' }));
-    const rest = parts.slice(count);
-    const bytes = rest.reduce((sum, part) => sum + part.bytes, 0);
-    const others = rest.length === 1 ? rest[0]!.component : `${rest.length} others`;
-    if (bytes > 0) terms.push({ part: others, bytes, source: '' });
+    const hidden = parts.slice(count);
+    const bytes = hidden.reduce((sum, part) => sum + part.bytes, 0);
+    const othersName = hidden.length === 1 ? hidden[0]!.component : `${hidden.length} others`;
+    if (bytes > 0) terms.push({ part: othersName, bytes, source: '' });
     const text = `${sumText({ text: '', bytes: total_bytes, source: '' }, terms)}${when}`;
     if (text.length <= width || count <= LEAST_TERMS) return text;
   }
@@ -84,8 +84,8 @@ export function componentsText({ moment, total_bytes, parts }: LiveComponents, w
 const ROUNDING_SHARE = 0.01;
 
 /**
- * What allocated memory, private pools and the cached part are made of, where that says more: `cached: 18.80 too small
- * + 0.02 other size class`.
+ * Parts of allocated memory, private pools and the cache, where there is more than one: `cached: 18.80 too small + 0.02
+ * other size class`.
  */
 export function detailsOf(total: AccountingTotal, parts: readonly AccountingPart[]): string[] {
   const unit = unitOf(total.bytes);
@@ -104,26 +104,26 @@ export function detailsOf(total: AccountingTotal, parts: readonly AccountingPart
   return details;
 }
 
-/** Owners told by name. */
+/** Most owners listed by name. */
 const MOST_OWNERS = 4;
 
 /**
- * Whose the memory outside PyTorch is, where a profile of the driver told: `NCCL 3.12 + cuBLAS workspaces 0.03 + 2
- * others 0.12 + not seen by the profiler 0.61`.
+ * The owners of the memory outside PyTorch, where a profile of the driver has them: `NCCL 3.12 + cuBLAS workspaces 0.03
+ * + 2 others 0.12 + not seen by the profiler 0.61`.
  */
 export function outsideOf(total: AccountingTotal, parts: readonly AccountingPart[]): string[] {
   const unit = unitOf(total.bytes);
   return parts.map(({ of = [] }) => {
     const owners = of.filter(({ part }) => part !== 'driver_not_seen').sort((a, b) => b.bytes - a.bytes);
-    const rest = owners.slice(MOST_OWNERS);
-    const told = [
+    const hidden = owners.slice(MOST_OWNERS);
+    const listed = [
       ...owners.slice(0, MOST_OWNERS),
-      ...(rest.length === 0
+      ...(hidden.length === 0
         ? []
-        : [{ part: `${rest.length} others`, bytes: rest.reduce((sum, { bytes }) => sum + bytes, 0), source: '' }]),
+        : [{ part: `${hidden.length} others`, bytes: hidden.reduce((sum, { bytes }) => sum + bytes, 0), source: '' }]),
       ...of.filter(({ part }) => part === 'driver_not_seen'),
     ];
-    return shares(told, unit, shareName);
+    return shares(listed, unit, shareName);
   });
 }
 

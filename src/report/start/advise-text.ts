@@ -1,6 +1,6 @@
 /**
- * Advice as a page: what to do with the lines to paste, every other way with its price, what is forbidden and why, and
- * what is no fix.
+ * Advice as a page: what to do with the lines to paste, every alternative with its price, what is forbidden and why,
+ * and what will not help.
  */
 import type {
   AdviceFix,
@@ -30,8 +30,8 @@ const PASTE_WORDS: Readonly<Record<keyof PasteLines, string>> = {
 };
 
 export function adviseText(result: AdviseResult, options: AdviseTextOptions): string {
-  const one = options.fix === undefined ? undefined : result.fixes.find(({ id }) => id === options.fix);
-  if (one !== undefined) return `${fixLines(one, options).join('\n')}\n`;
+  const chosenFix = options.fix === undefined ? undefined : result.fixes.find(({ id }) => id === options.fix);
+  if (chosenFix !== undefined) return `${fixLines(chosenFix, options).join('\n')}\n`;
   return `${[
     ...headLines(result),
     ...doLines(result, options),

@@ -21,7 +21,7 @@ export interface DiagnosedTarget {
   readonly capacity?: string | undefined;
 }
 
-/** Who loses a line first where room is short. */
+/** Sections in the order in which they lose a line when the screen is full. */
 const GIVE_WAY = [
   'advise',
   'also',
@@ -98,12 +98,12 @@ function bodyOf(verdict: Verdict): ScreenSection[] {
   const { evidence } = verdict;
   const asked = evidence.filter(({ about }) => about === 'request');
   const message = evidence.filter(({ about }) => about === 'message');
-  const found = evidence.filter(({ about }) => about === 'test');
+  const testResults = evidence.filter(({ about }) => about === 'test');
   const replayed = evidence.filter(({ about }) => about === 'replay');
   const also = evidence.filter(({ about, text }) => about === 'context' && !isOfHint(text, verdict));
   const { accounting_total: total, accounting_peak: peak } = verdict;
   const profiled = verdict.accounting.filter(({ of }) => of?.some(({ part }) => part.startsWith('driver_')) === true);
-  const others = verdict.accounting.filter((part) => !profiled.includes(part));
+  const unprofiled = verdict.accounting.filter((part) => !profiled.includes(part));
   return [
     section(
       'asked',
@@ -112,13 +112,13 @@ function bodyOf(verdict: Verdict): ScreenSection[] {
       1,
     ),
     section('message', asked.length === 0 ? message.map(withHandle) : [], 2, 1),
-    whole('card', total === null ? [] : [sumText(total, verdict.accounting) + caveat(total.text)], 4, 4),
-    // Named by a profile: the one part that no other line can tell.
-    whole('outside', total === null ? [] : outsideOf(total, profiled), 2, 1),
-    { ...whole('of which', total === null ? [] : detailsOf(total, others), 2, 0), packed: true },
-    whole('live', verdict.components === null ? [] : [componentsText(verdict.components, BODY)], 1, 1),
-    whole('at peak', peak === null ? [] : [sumText(peak.total, peak.parts) + caveat(peak.total.text)], 3, 0),
-    section('why', found.map(withHandle), 4, 2),
+    wholeSection('card', total === null ? [] : [sumText(total, verdict.accounting) + caveat(total.text)], 4, 4),
+    // From a profile. No other line shows this part.
+    wholeSection('outside', total === null ? [] : outsideOf(total, profiled), 2, 1),
+    { ...wholeSection('of which', total === null ? [] : detailsOf(total, unprofiled), 2, 0), packed: true },
+    wholeSection('live', verdict.components === null ? [] : [componentsText(verdict.components, BODY)], 1, 1),
+    wholeSection('at peak', peak === null ? [] : [sumText(peak.total, peak.parts) + caveat(peak.total.text)], 3, 0),
+    section('why', testResults.map(withHandle), 4, 2),
     section('replay', replayed.slice(0, 1).map(withHandle), 2, 1),
     section('what-if', [...replayed.slice(1).map(withHandle), ...layoutOf(verdict)], 3, 1),
     section('also', also.map(withHandle), 4, 0),
@@ -144,7 +144,7 @@ function layoutOf({ cause, replay }: Verdict): ScreenItem[] {
   return [{ text: `as laid out ${formatBytes(short)} are missing, holes included${enough}` }];
 }
 
-/** The setting is told with the hint; said twice it would cost a line. */
+/** The hint already names the setting; repeating it would cost a line. */
 function isOfHint(text: string, { hint }: Verdict): boolean {
   return hint !== null && /expandable segments (?:were )?(?:on|off)/.test(text);
 }
@@ -167,7 +167,7 @@ function section(label: string, items: readonly ScreenItem[], most: number, leas
   return { label, items, most, least };
 }
 
-function whole(label: string, texts: readonly string[], most: number, least: number): ScreenSection {
+function wholeSection(label: string, texts: readonly string[], most: number, least: number): ScreenSection {
   return {
     ...section(
       label,
@@ -197,11 +197,11 @@ function ranksOf(result: DiagnoseResult): ScreenSection {
 function othersOf(rest: readonly Verdict[], first: Verdict): ScreenSection {
   const kinds = new Map<string, { readonly ranks: (number | null)[]; readonly same: boolean }>();
   for (const { cause, detail, confidence, rank } of rest) {
-    const same = cause === first.cause && (detail === first.detail || detail === null);
-    const name = same ? 'the same verdict' : `${words(cause)}${detail === null ? '' : ` (${words(detail)})`}`;
+    const isSame = cause === first.cause && (detail === first.detail || detail === null);
+    const name = isSame ? 'the same verdict' : `${words(cause)}${detail === null ? '' : ` (${words(detail)})`}`;
     const key = `${name}, confidence ${confidence}`;
     const kind = kinds.get(key);
-    if (kind === undefined) kinds.set(key, { ranks: [rank], same });
+    if (kind === undefined) kinds.set(key, { ranks: [rank], same: isSame });
     else kind.ranks.push(rank);
   }
   const items = [...kinds].map(([key, { ranks }]) => ({ text: `${rankWords(ranks, 6)}: ${key}` }));
@@ -233,10 +233,9 @@ function fixesOf({ advice }: DiagnoseResult): ScreenSection {
   const chosen = open.filter(({ status }) => status === 'recommended');
   const isPriced = ({ saving_bytes: bytes, cost_percent: cost }: (typeof open)[number]): boolean =>
     bytes !== null && cost !== null;
-  // Beside the plan what would be enough too, and where that is not known what people reach for: never without its
-  // price.
-  const others = open.filter((fix) => !chosen.includes(fix) && isPriced(fix) && fix.closes !== false);
-  const priced = [...chosen, ...others.filter(({ cost_percent: cost }) => cost !== 0).slice(0, MOST_OTHERS)].map(
+  // Other sufficient fixes, in addition to the plan; where none is known, the usual ones. Always with the price.
+  const alternatives = open.filter((fix) => !chosen.includes(fix) && isPriced(fix) && fix.closes !== false);
+  const priced = [...chosen, ...alternatives.filter(({ cost_percent: cost }) => cost !== 0).slice(0, MOST_OTHERS)].map(
     ({ id, saving_bytes: bytes, cost_percent: cost, closes }) => {
       const figures = [
         ...(bytes === null ? [] : [formatBytes(bytes)]),
@@ -267,7 +266,7 @@ function fixesOf({ advice }: DiagnoseResult): ScreenSection {
 
 const MOST_OTHERS = 2;
 
-/** Without what the hint says already. */
+/** Without what the hint already contains. */
 function adviceOf({ next, hint }: Verdict): readonly string[] {
   return hint === null ? next : next.filter((text) => !text.includes("PyTorch's own hint"));
 }
@@ -302,9 +301,9 @@ function nextSection({ commands }: Verdict, target: DiagnosedTarget): ScreenSect
 /** A command as the user can paste it. */
 export function withTarget(command: string, { operand, db, capacity }: DiagnosedTarget): string {
   const of = operand === undefined || command.includes('/snapshot#') ? '' : ` ${quoted(operand)}`;
-  const given =
+  const capacityOption =
     capacity === undefined || !command.startsWith('mbforensics show ') ? '' : ` --capacity ${quoted(capacity)}`;
-  return `${command}${of}${given}${db === undefined ? '' : ` --db ${quoted(db)}`}`;
+  return `${command}${of}${capacityOption}${db === undefined ? '' : ` --db ${quoted(db)}`}`;
 }
 
 function quoted(text: string): string {

@@ -10,11 +10,11 @@ import {
   sarifLog,
 } from '../sarif.js';
 
-/** What is told of a rule, whether it is broken or not: then the numbers of rules do not move from run to run. */
+/** The description of a rule, broken or not: so rule numbers do not change from run to run. */
 export interface DescribedRule {
   readonly id: string;
   readonly severity: LintSeverity;
-  /** With `{key}` where a value stands. */
+  /** With `{key}` in place of a value. */
   readonly message: string;
   readonly when: { readonly text: string };
   readonly fix: string;
@@ -33,12 +33,12 @@ export function lintSarif(result: LintResult, rules: readonly DescribedRule[]): 
 }
 
 function ruleOf({ id, severity, when, fix, error, source, evidence, ...rule }: DescribedRule): SarifRule {
-  const says = error === null ? '' : ` The framework says: "${error}".`;
+  const errorText = error === null ? '' : ` The framework says: "${error}".`;
   return {
     id,
     shortDescription: message(rule.message.replaceAll(/\{(\w+)\}/g, '$1')),
     fullDescription: message(`Broken when ${when.text}. Source: ${source}.`),
-    help: message(`${fix}${says} See: mbforensics explain ${id}`),
+    help: message(`${fix}${errorText} See: mbforensics explain ${id}`),
     defaultConfiguration: { level: severity },
     properties: { evidence },
   };
@@ -46,9 +46,9 @@ function ruleOf({ id, severity, when, fix, error, source, evidence, ...rule }: D
 
 function resultOf(finding: LintFinding, { subject, run }: LintResult): SarifResult {
   const { rule, severity, facts } = finding;
-  const told = facts.filter(({ file }) => file !== null && file !== STDIN);
-  const [first, ...others] = told;
-  const related = others.map((fact, i) => ({ id: i + 1, message: message(wordsOf(fact)), ...placeOf(fact) }));
+  const located = facts.filter(({ file }) => file !== null && file !== STDIN);
+  const [first, ...relatedFacts] = located;
+  const related = relatedFacts.map((fact, i) => ({ id: i + 1, message: message(wordsOf(fact)), ...placeOf(fact) }));
   return {
     ruleId: rule,
     level: severity,
@@ -59,10 +59,10 @@ function resultOf(finding: LintFinding, { subject, run }: LintResult): SarifResu
   };
 }
 
-/** What came through a pipe is no file of a checkout. */
+/** Input from a pipe is not a file of a checkout. */
 const STDIN = '<stdin>';
 
-/** Code scanning takes no result without a file: of what nobody told, the first file judged. */
+/** Code scanning rejects a result without a file. A finding without an explicit setting gets the first judged file. */
 function elsewhere({ keys }: LintFinding, subject: readonly string[]): SarifLocation {
   const file = subject.find((name) => name !== STDIN);
   if (file === undefined) return logical(keys[0] ?? 'configuration');

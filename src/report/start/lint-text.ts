@@ -17,7 +17,7 @@ import { screenText } from '../screen-text.js';
 import { labelled, shortText, WIDTH } from '../text-pieces.js';
 
 const INDENT = '  ';
-/** Inside a block: what the framework says, what to do. */
+/** Inside a block: the framework's message, the fix. */
 const LABEL = 6;
 const FACT_VALUE = 60;
 const FACTS_SHOWN = 12;
@@ -46,7 +46,7 @@ export function lintText(result: LintResult): string {
 function headLines({ subject, framework, versions, device, environment }: LintResult): string[] {
   const names = subject.slice(0, SUBJECTS_SHOWN).map((name) => keepEnd(printable(name), 60));
   if (subject.length > SUBJECTS_SHOWN) names.push(`${formatCount(subject.length - SUBJECTS_SHOWN)} more`);
-  const told = VERSION_NAMES.flatMap((name) => {
+  const packages = VERSION_NAMES.flatMap((name) => {
     const version = versions[name];
     return version === undefined || version === framework.version ? [] : [`${name} ${shortText(version, 30)}`];
   });
@@ -54,14 +54,14 @@ function headLines({ subject, framework, versions, device, environment }: LintRe
     framework.name === null
       ? 'framework not told'
       : `${framework.name} ${framework.version === null ? '(version not told)' : shortText(framework.version, 30)}`,
-    ...(told.length === 0 ? ['no package version told'] : told),
+    ...(packages.length === 0 ? ['no package version told'] : packages),
     device === null ? 'device not told' : shortText(device, 40),
     { whole: 'environment captured', partial: 'environment told in part', none: 'environment not told' }[environment],
   ];
   return [...wrap(names.join(', '), WIDTH, INDENT), ...packed(known)];
 }
 
-/** Pieces beside each other, none broken. */
+/** Pieces on shared lines, none broken. */
 function packed(pieces: readonly string[]): string[] {
   const lines: string[] = [];
   for (const piece of pieces) {
@@ -114,7 +114,7 @@ function factWords(finding: LintFinding): string {
 const noneOf = ({ by, key }: LintFact): string =>
   by === 'unknown' ? 'not known' : isVariable(key) ? 'not set' : 'None';
 
-/** The key, and beside it the spelling that was found where it is another word. */
+/** The key, and its original spelling where that is another word. */
 function nameOf({ key, raw_key: raw }: LintFact): string {
   if (raw === null) return printable(key);
   const last = raw.replace(/^-+/, '').replaceAll('-', '_').split('.').at(-1) ?? '';
@@ -145,15 +145,15 @@ function sourceWords(source: string): string {
 
 const isVariable = (key: string): boolean => /^[A-Z][A-Z0-9_]*$/.test(key);
 
-/** Rules that need the same thing stand together: one answer decides them all. */
+/** Rules that need the same fact are grouped: one answer decides them all. */
 function unknownLines({ unknown }: LintResult): string[] {
   if (unknown.length === 0) return [];
   const groups = new Map<string, LintUnknown[]>();
-  for (const one of unknown) {
-    const needs = one.needs.length === 0 ? 'the framework' : one.needs.join(', ');
+  for (const entry of unknown) {
+    const needs = entry.needs.length === 0 ? 'the framework' : entry.needs.join(', ');
     const group = groups.get(needs);
-    if (group === undefined) groups.set(needs, [one]);
-    else group.push(one);
+    if (group === undefined) groups.set(needs, [entry]);
+    else group.push(entry);
   }
   const sorted = [...groups].sort(([, a], [, b]) => errorsOf(b) - errorsOf(a) || b.length - a.length);
   const shown = sorted.slice(0, GROUPS_SHOWN).map(([needs, rules]) => {
@@ -162,8 +162,8 @@ function unknownLines({ unknown }: LintResult): string[] {
     return `${names.join(', ')} ${rules.length === 1 ? 'needs' : 'need'} ${shortText(needs, 80)}`;
   });
   if (sorted.length > shown.length) {
-    const rest = sorted.slice(GROUPS_SHOWN).reduce((sum, [, rules]) => sum + rules.length, 0);
-    shown.push(`${rest} more need other facts (--json lists all)`);
+    const hiddenCount = sorted.slice(GROUPS_SHOWN).reduce((sum, [, rules]) => sum + rules.length, 0);
+    shown.push(`${hiddenCount} more need other facts (--json lists all)`);
   }
   const errors = errorsOf(unknown);
   const which =
@@ -183,13 +183,13 @@ function unknownLines({ unknown }: LintResult): string[] {
 
 const errorsOf = (rules: readonly LintUnknown[]): number => rules.filter(({ severity }) => severity === 'error').length;
 
-/** What of it the command line can tell. */
+/** The needed facts that the command line can supply. */
 function optionsFor(unknown: readonly LintUnknown[]): string[] {
-  const needs = new Set(unknown.flatMap((one) => one.needs));
-  const versions = VERSION_NAMES.filter((name) => needs.has(name));
+  const needs = new Set(unknown.flatMap((entry) => entry.needs));
+  const packages = VERSION_NAMES.filter((name) => needs.has(name));
   return [
-    ...(unknown.some((one) => one.needs.length === 0) ? ['--framework NAME@VERSION'] : []),
-    ...versions.map((name) => `--version-of ${name}=VERSION`),
+    ...(unknown.some((entry) => entry.needs.length === 0) ? ['--framework NAME@VERSION'] : []),
+    ...packages.map((name) => `--version-of ${name}=VERSION`),
     ...(needs.has('device') ? ['--gpu NAME'] : []),
     ...([...needs].some(isVariable) ? ['--env FILE'] : []),
   ];

@@ -1,4 +1,4 @@
-/** The ranks beside each other, a phrase for each thing worth knowing. */
+/** A comparison of the ranks, one phrase for each remarkable fact. */
 import type { DiagnoseResult, RankFragmentation, StageSpread } from '../../model/results/common.js';
 import { formatBytes, formatCount, GIB } from '../../model/units.js';
 import { printable } from '../table.js';
@@ -35,16 +35,16 @@ export function rankPhrases(result: DiagnoseResult): string[] {
   return phrases;
 }
 
-/** Only where there is somebody else to tell it from. */
+/** Only where there is more than one rank. */
 function firstFailurePhrases({ first_failure: first, verdicts }: DiagnoseResult): string[] {
   if (first === null) return [];
-  const others: string[] = [];
-  if (first.also_failed.length > 0) others.push(`failed too: ${rankWords(first.also_failed, RANGES)}`);
-  if (first.victims.length > 0) others.push(`only waited for it: ${rankWords(first.victims, RANGES)}`);
+  const phrases: string[] = [];
+  if (first.also_failed.length > 0) phrases.push(`failed too: ${rankWords(first.also_failed, RANGES)}`);
+  if (first.victims.length > 0) phrases.push(`only waited for it: ${rankWords(first.victims, RANGES)}`);
   const isHeadline = verdicts[0] === undefined || first.rank === null || verdicts[0].rank === first.rank;
-  if (others.length === 0 && isHeadline) return [];
+  if (phrases.length === 0 && isHeadline) return [];
   const who = first.rank === null ? 'a rank that is not named' : `rank ${first.rank}`;
-  return [`${who} failed first (${first.why})`, ...others];
+  return [`${who} failed first (${first.why})`, ...phrases];
 }
 
 const gib = (bytes: number): string => (bytes / GIB).toFixed(2);
@@ -71,11 +71,11 @@ function spreadText(least: number, most: number): string {
 
 function fragmentationPhrase({ failed, others, only_failed, from }: RankFragmentation): string {
   const basis = from === 'log' ? ' by their memory lines' : '';
-  const own = `rank ${failed.rank} has ${formatBytes(failed.gap_bytes)} reserved but not in use`;
-  const rest = `${others.ranks === 1 ? `rank ${others.most_rank}` : `${formatCount(others.ranks)} others`} ${
+  const failedText = `rank ${failed.rank} has ${formatBytes(failed.gap_bytes)} reserved but not in use`;
+  const othersText = `${others.ranks === 1 ? `rank ${others.most_rank}` : `${formatCount(others.ranks)} others`} ${
     gib(others.least) === gib(others.most) ? gib(others.most) : `${gib(others.least)}–${gib(others.most)}`
   } GiB`;
-  if (only_failed === true) return `only one is fragmented: ${own}, ${rest}${basis}`;
-  if (only_failed === false) return `not it alone: ${own}, ${rest}${basis}`;
-  return `${own}, ${rest}${basis}`;
+  if (only_failed === true) return `only one is fragmented: ${failedText}, ${othersText}${basis}`;
+  if (only_failed === false) return `not it alone: ${failedText}, ${othersText}${basis}`;
+  return `${failedText}, ${othersText}${basis}`;
 }

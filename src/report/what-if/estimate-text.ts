@@ -1,4 +1,4 @@
-/** `estimate` as text: a table of stages and components, what it adds up to, whether it fits, and what it stands on. */
+/** `estimate` as text: a table of stages and components, the total, whether it fits, and the inputs. */
 import type {
   EstimateChange,
   EstimateComponent,
@@ -10,7 +10,7 @@ import { formatBytes, formatCount, GIB } from '../../model/units.js';
 import { printable, table, wrap } from '../table.js';
 import { labelled, UNKNOWN, WIDTH } from '../text-pieces.js';
 
-/** A screen has no room for every stage of a deep pipeline; --json has them all. */
+/** Most stages on a screen; --json has all of them. */
 const MOST_STAGES = 8;
 
 export function estimateText(result: EstimateResult): string {

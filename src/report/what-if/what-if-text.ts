@@ -95,7 +95,10 @@ const OUTCOMES: Readonly<Record<WhatIfOutcomeName, string>> = {
   later_oom: 'later OOM',
 };
 
-/** Widest setting beside all that decides, in {@link WIDTH}: one option fits, a list of them takes a line each. */
+/**
+ * The widest setting that fits next to the deciding figures in {@link WIDTH}: one option fits, a list of them takes a
+ * line each.
+ */
 const SETTING_WIDTH = 33;
 
 /** Bytes missing are a negative headroom. The costs, waste and calls, give way where the settings are long. */
@@ -167,11 +170,11 @@ function leastLines({ least_capacity, recorded }: WhatIfResult): string[] {
 
 function editLines(edit: NonNullable<WhatIfResult['edit']>): string[] {
   const lines: string[] = [];
-  for (const one of edit.edits) {
-    const what = one.scale === 0 ? 'without' : `${one.scale} ×`;
+  for (const siteEdit of edit.edits) {
+    const what = siteEdit.scale === 0 ? 'without' : `${siteEdit.scale} ×`;
     lines.push(
       ...wrap(
-        `  ${what} ${printable(one.site)}: ${formatCount(one.allocations)} allocations, ${formatBytes(one.bytes)} in all over the trace`,
+        `  ${what} ${printable(siteEdit.site)}: ${formatCount(siteEdit.allocations)} allocations, ${formatBytes(siteEdit.bytes)} in all over the trace`,
         WIDTH,
         '    ',
       ),

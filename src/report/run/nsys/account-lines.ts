@@ -66,7 +66,7 @@ function basisLines({ snapshot, alignment, torch_unseen_bytes, vmm_calls }: Nsys
     const clocks =
       alignment.by === 'nominal'
         ? `clocks taken at their word (${alignment.pairs} segments found once on both sides)`
-        : `clocks laid side by side by ${alignment.pairs} segments${apart(alignment.correction_us ?? 0)}, ±${Math.round(alignment.error_us ?? 0)} µs`;
+        : `clocks laid side by side by ${alignment.pairs} segments${correctionText(alignment.correction_us ?? 0)}, ±${Math.round(alignment.error_us ?? 0)} µs`;
     lines.push(...wrap(`    segments of ${printable(snapshot)}; ${clocks}`, WIDTH, '    '));
   }
   if ((torch_unseen_bytes ?? 0) > 0) {
@@ -90,9 +90,9 @@ function basisLines({ snapshot, alignment, torch_unseen_bytes, vmm_calls }: Nsys
   return lines;
 }
 
-/** A report without a clock of its own is years apart, which says nothing. */
-const MOST_APART_US = 86_400e6;
+/** A report without its own clock differs by years; such a difference is not printed. */
+const MAX_CORRECTION_US = 86_400e6;
 
-function apart(correctionUs: number): string {
-  return Math.abs(correctionUs) > MOST_APART_US ? '' : `, ${Math.round(correctionUs)} µs apart`;
+function correctionText(correctionUs: number): string {
+  return Math.abs(correctionUs) > MAX_CORRECTION_US ? '' : `, ${Math.round(correctionUs)} µs apart`;
 }

@@ -15,8 +15,8 @@ export function stepLines({ steps, steps_by, budgets }: NsysReport): string[] {
       ),
     );
   else {
-    const own = steps.filter(({ pid }) => pid === steps[0]!.pid);
-    const lengths = own.map(({ start_ns, end_ns }) => end_ns - start_ns).sort((a, b) => a - b);
+    const firstProcessSteps = steps.filter(({ pid }) => pid === steps[0]!.pid);
+    const lengths = firstProcessSteps.map(({ start_ns, end_ns }) => end_ns - start_ns).sort((a, b) => a - b);
     const how = {
       range: 'ranges',
       anchor: 'from the end of one to the next',
@@ -26,7 +26,7 @@ export function stepLines({ steps, steps_by, budgets }: NsysReport): string[] {
     lines.push(
       ...labelled(
         'steps',
-        `${own.length} (${how} "${shortText(steps_by.text, 50)}"), ${own[0]!.index} to ${own.at(-1)!.index}, median ${duration(lengths[lengths.length >> 1] ?? 0)}`,
+        `${firstProcessSteps.length} (${how} "${shortText(steps_by.text, 50)}"), ${firstProcessSteps[0]!.index} to ${firstProcessSteps.at(-1)!.index}, median ${duration(lengths[lengths.length >> 1] ?? 0)}`,
       ),
     );
   }

@@ -17,8 +17,8 @@ export interface Folded {
 }
 
 /**
- * Lines in descending order of bytes. Stacks that read the same are one line. Where more than one device has live
- * memory, the device is the root frame. The format has no escapes: a `;` inside a frame is written `\x3b`, a control
+ * Lines in descending order of bytes. Stacks with the same text are one line. Where more than one device has live
+ * memory, the device is the root frame. The format lacks escapes: a `;` inside a frame is written `\x3b`, a control
  * character `\xNN`, and a blank before a number at a frame's end becomes `_`, because flamegraph.pl takes `frame 12 34`
  * for a line with two weights.
  */

@@ -16,7 +16,7 @@ import { momentTitle } from './speedscope.js';
 
 /**
  * A `.pb.gz` file. Two values a sample, both exact: `inuse_objects` (blocks) and `inuse_space` (actual bytes; the
- * default). Samples are told apart by stack, device, stream, pool, segment type and state, which are their labels.
+ * default). Samples are distinguished by stack, device, stream, pool, segment type and state, which are their labels.
  * `time_nanos` is the moment's time where the trace has times, and all devices agree. The same input gives the same
  * bytes.
  */
@@ -64,7 +64,7 @@ export function pprof(live: LiveStacks, exporter: string): Uint8Array {
   return gzipSync(profile.encode(), { level: 6 });
 }
 
-/** Functions are names within files; their lines stand on the locations. */
+/** Functions are names within files; their lines are properties of the locations. */
 function functionsOf(live: LiveStacks, text: (value: string) => number) {
   const ids = new Map<string, number>();
   const list: PprofFunction[] = [];
@@ -85,7 +85,7 @@ function functionsOf(live: LiveStacks, text: (value: string) => number) {
 
 function sampleOf(live: LiveStacks, device: LiveDevice, sample: LiveSample, text: (value: string) => number): Sample {
   const word = (key: string, value: string): Label => new Label({ key: text(key), str: text(value) });
-  // A number of 0 is not written, and a label without a value is no label to some readers: so numbers are words too.
+  // A number of 0 is not written, and some readers drop a label without a value; so numbers are written as words too.
   const labels = [
     word('device', String(device.device)),
     word('state', sample.state),

@@ -25,9 +25,9 @@ export interface SpeedscopeProfile {
 }
 
 /**
- * One profile a device: its whole live set. Where that lies in more than one memory pool, each pool follows as a
- * profile of its own, since a pool's memory is of no use to the others. Devices without live memory are left out,
- * unless there is no other.
+ * One profile a device: its whole live set. If that is in more than one memory pool, each pool follows as a profile of
+ * its own, since the memory of a pool is useless to the others. Devices without live memory are left out unless all
+ * are.
  */
 export function speedscope(live: LiveStacks, exporter: string): SpeedscopeFile {
   const filled = live.devices.filter((device) => device.samples.length > 0);
@@ -64,7 +64,7 @@ function deviceProfiles(live: LiveStacks, device: LiveDevice): SpeedscopeProfile
 }
 
 function profile(live: LiveStacks, name: string, samples: readonly LiveSample[]): SpeedscopeProfile {
-  // One sample a stack: what tells samples apart beyond it has no place in this format.
+  // One sample a stack: the format cannot hold the other keys of samples.
   const weights = new Map<number, number>();
   for (const sample of samples) weights.set(sample.stack, (weights.get(sample.stack) ?? 0) + sample.bytes);
   const sorted = [...weights].sort(([a, bytes], [b, other]) => other - bytes || a - b);
