@@ -1,38 +1,36 @@
-import { defineConfig } from 'vitest/config';
+import { basename } from 'node:path';
+import { defineConfig, type ViteUserConfig } from 'vitest/config';
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
 
-/** What takes longest, first: a worker that meets one of them last works on alone. Without times of an earlier run the order is by size, and these are small files. */
-const LONGEST = [
-  'test/bisect/planted-all.test.ts',
-  'test/bisect/repository-all.test.ts',
-  'test/bisect/planted.test.ts',
-  'test/robustness/mutation.test.ts',
-  'test/corpus/export-snapshot.test.ts',
-  'test/findings/first-screen.test.ts',
-  'test/robustness/kill.test.ts',
-  'test/findings/generated-incidents.test.ts',
-  'test/cli/bisect.test.ts',
-];
+/** These start first: a worker that starts a long file last works on alone. The default order is by size. */
+const LONGEST = ['planted', 'repository', 'mutation', 'export-snapshot', 'first-screen', 'kill', 'bisect'];
 
 class LongestFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
     const place = ({ moduleId }: TestSpecification): number => {
-      const at = LONGEST.findIndex((path) => moduleId.endsWith(path));
+      const at = LONGEST.indexOf(basename(moduleId).replace(/(\.full)?\.test\.ts$/, ''));
       return at < 0 ? LONGEST.length : at;
     };
     return (await super.sort(files)).toSorted((a, b) => place(a) - place(b));
   }
 }
 
-export default defineConfig({
-  test: {
-    include: ['test/**/*.test.ts', 'src/**/*.test.ts', 'parsers/**/*.test.ts'],
-    // The suites spawn real processes and open real stores; these machines are shared and slow at times.
-    // Half the cores would be one here, and the suites mostly wait for processes.
-    maxWorkers: '100%',
-    sequence: { sequencer: LongestFirst },
-    testTimeout: 120_000,
-    hookTimeout: 120_000,
-    env: { TZ: 'UTC', LC_ALL: 'C.UTF-8' },
-  },
+/** A long file named on the command line runs, whatever the suite. */
+const NAMES_LONG_FILE = process.argv.some((arg) => arg.includes('.full.test'));
+
+/** `quick` is `npm test`: all but `*.full.test.ts`. `full` is `npm run test:full`: only those. */
+export const testConfig = (suite: 'quick' | 'full'): NonNullable<ViteUserConfig['test']> => ({
+  include: [suite === 'full' ? 'test/**/*.full.test.ts' : 'test/**/*.test.ts'],
+  exclude: suite === 'full' || NAMES_LONG_FILE ? [] : ['test/**/*.full.test.ts'],
+  // Half the cores would be one on two, and the suites mostly wait for processes.
+  maxWorkers: '100%',
+  // Files of a worker share modules: loading them again for every file took a quarter of a run.
+  isolate: false,
+  sequence: { sequencer: LongestFirst },
+  // The suites spawn real processes and open real stores; these machines are shared and slow at times.
+  testTimeout: 120_000,
+  hookTimeout: 120_000,
+  env: { TZ: 'UTC', LC_ALL: 'C.UTF-8', MBF_SUITE: NAMES_LONG_FILE ? 'full' : suite },
 });
+
+export default defineConfig({ test: testConfig('quick') });

@@ -1,0 +1,103 @@
+import { describe, expect, it } from 'vitest';
+import { type FailureCandidate, firstFailure, roleOf } from '../../../src/findings/run/first-failure.js';
+import { INCIDENT_KINDS } from '../../../src/model/vocabulary.js';
+
+const incident = (more: Partial<FailureCandidate>): FailureCandidate => ({
+  kind: 'other',
+  rank: null,
+  host: null,
+  attempt: 1,
+  file: 'train.log',
+  line: 1,
+  timeUs: null,
+  iteration: null,
+  grammar: 'test',
+  exception: null,
+  text: '',
+  ...more,
+});
+const oom = (more: Partial<FailureCandidate>): FailureCandidate =>
+  incident({ kind: 'cuda_oom', grammar: 'torch.cuda_oom@2.5', ...more });
+const timeout = (more: Partial<FailureCandidate>): FailureCandidate =>
+  incident({ kind: 'timeout', grammar: 'torch.watchdog_timeout', ...more });
+const rootCause = (more: Partial<FailureCandidate>): FailureCandidate =>
+  incident({ grammar: 'torchrun.footer', text: 'root cause (torchrun): rank 0', ...more });
+
+describe('the first failure', () => {
+  it('is nothing where nothing failed', () => {
+    expect(firstFailure([]).first).toBeNull();
+    expect(firstFailure([incident({ kind: 'negative_text' })]).first).toBeNull();
+  });
+
+  it('is the rank with an OOM text, not the one torchrun blames nor those that waited for it', () => {
+    const victim = timeout({ rank: 0, line: 10, timeUs: 1_000 });
+    const cause = oom({ rank: 5, line: 90, timeUs: 9_000 });
+    const footer = rootCause({ rank: 0, line: 200, timeUs: 500 });
+    const { first, victims, secondary, alsoFailed, basis } = firstFailure([victim, cause, footer]);
+    expect(first?.incident).toBe(cause);
+    expect(victims).toEqual([0]);
+    expect(secondary).toEqual([footer, victim]);
+    expect(alsoFailed).toEqual([]);
+    expect(basis).toContain('no other failure does');
+  });
+
+  it('goes by printed time across files', () => {
+    const late = oom({ rank: 1, file: 'a.log', timeUs: 2_000 });
+    const early = oom({ rank: 2, file: 'b.log', timeUs: 1_000 });
+    const { first, alsoFailed, basis, victims } = firstFailure([late, early]);
+    expect(first?.incident).toBe(early);
+    expect(alsoFailed).toEqual([late]);
+    expect(victims).toEqual([]);
+    expect(basis).toContain('earliest printed time of 2');
+  });
+
+  it('goes by line in one file, by iteration across files, and says so where it can do neither', () => {
+    const second = oom({ rank: 1, line: 50 });
+    const first = oom({ rank: 2, line: 40 });
+    const inOneFile = firstFailure([second, first]);
+    expect(inOneFile.first?.incident).toBe(first);
+    expect(inOneFile.basis).toContain('first of 2 in its file');
+    const later = oom({ file: 'a.log', iteration: 8 });
+    const sooner = oom({ file: 'b.log', iteration: 7 });
+    expect(firstFailure([later, sooner]).first?.incident).toBe(sooner);
+    expect(firstFailure([oom({ file: 'a.log' }), oom({ file: 'b.log' })]).basis).toContain('whose order nothing tells');
+  });
+
+  it('is told of the last launch that failed', () => {
+    const before = oom({ rank: 1, attempt: 1, timeUs: 1 });
+    const after = oom({ rank: 2, attempt: 2, timeUs: 2 });
+    expect(firstFailure([before, after])).toMatchObject({ first: { incident: after }, alsoFailed: [] });
+  });
+
+  it('takes a consequence only where there is nothing else', () => {
+    const lost = incident({ kind: 'connection_lost', rank: 3, line: 4 });
+    const waiting = timeout({ rank: 1, line: 9 });
+    const { first, victims, basis } = firstFailure([waiting, lost]);
+    expect(first).toMatchObject({ role: 'secondary', incident: lost });
+    expect(victims).toEqual([1]);
+    expect(basis).toContain('only consequences');
+    // A crash without words goes before them.
+    const crash = incident({ rank: 2, grammar: 'process.crash', line: 99 });
+    expect(firstFailure([waiting, lost, crash]).first).toMatchObject({ role: 'unexplained', incident: crash });
+    // An exception says what went wrong; words about memory are none.
+    const key = incident({ rank: 2, grammar: 'python.traceback', exception: 'KeyError', line: 120 });
+    const prose = incident({ kind: 'negative_text', line: 1 });
+    expect(firstFailure([prose, waiting, crash, key]).first).toMatchObject({ role: 'primary', incident: key });
+  });
+
+  it('gives every kind a role, and footers never the first one', () => {
+    for (const kind of INCIDENT_KINDS) expect(roleOf(incident({ kind }))).toBeTruthy();
+    expect(roleOf(rootCause({}))).toBe('secondary');
+    expect(roleOf(incident({ exception: 'torch.distributed.elastic.multiprocessing.errors.ChildFailedError' }))).toBe(
+      'secondary',
+    );
+    expect(roleOf(incident({ kind: 'time_limit', grammar: 'slurm.cancelled' }))).toBe('primary');
+    expect(roleOf(incident({ kind: 'host_oom', grammar: 'slurm.oom' }))).toBe('primary');
+  });
+
+  it('prefers memory to a time limit where nothing tells the order', () => {
+    const limit = incident({ kind: 'time_limit', grammar: 'slurm.cancelled', file: 'a.err', timeUs: 5 });
+    const memory = oom({ file: 'b.out' });
+    expect(firstFailure([limit, memory]).first?.incident).toBe(memory);
+  });
+});

@@ -1,0 +1,150 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { type AnnotationMark, stageAt, stageTimeline } from '../../../src/findings/stacks/annotation-stages.js';
+import { lifetimeClass, RESIDENT, TRANSIENT, UNKNOWN } from '../../../src/findings/state/live/lifetimes.js';
+import { countUpTo } from '../../../src/model/count-up-to.js';
+
+const mark = (stage: string, name: string, time_us: number | null, device: number | null = 0): AnnotationMark => ({
+  stage,
+  name,
+  time_us,
+  device,
+});
+
+describe('the innermost scope', () => {
+  it('is the open one that started last', () => {
+    const timeline = stageTimeline(
+      [
+        mark('START', 'ProfilerStep#3', 10),
+        mark('START', '## forward ##', 20),
+        mark('START', '## forward ##', 25),
+        mark('END', '## forward ##', 30),
+        mark('END', '## forward ##', 40),
+        mark('END', 'ProfilerStep#3', 50),
+      ],
+      0,
+    );
+    const at = (time: number): string | null => stageAt(timeline, time);
+    expect([9, 10, 19, 20, 30, 39, 40, 49, 50].map(at)).toEqual([
+      null,
+      'ProfilerStep#3',
+      'ProfilerStep#3',
+      '## forward ##',
+      '## forward ##',
+      '## forward ##',
+      'ProfilerStep#3',
+      'ProfilerStep#3',
+      null,
+    ]);
+  });
+
+  it('tolerates missing partners: lost starts are open from the beginning, lost ends to the end', () => {
+    const timeline = stageTimeline(
+      [
+        mark('END', 'inner', 10),
+        mark('END', 'outer', 20),
+        mark('START', 'running', 30),
+        mark('other', 'running', 31),
+        mark('START', 'elsewhere', 32, 1),
+        mark('START', 'untimed', null),
+      ],
+      0,
+    );
+    expect([5, 15, 25, 35].map((time) => stageAt(timeline, time))).toEqual(['inner', 'outer', null, 'running']);
+  });
+
+  it('belongs to a device, or to all where the file does not say', () => {
+    const marks = [mark('START', 'a', 1, 1), mark('START', 'b', 2, null)];
+    expect(stageAt(stageTimeline(marks, 0), 5)).toBe('b');
+    expect(stageAt(stageTimeline(marks, 1), 1)).toBe('a');
+  });
+
+  it('is that of a plain interpreter for any well-nested program, whatever the tail that was kept', () => {
+    const steps = fc.array(fc.constantFrom('a', 'b', 'c', 'end', 'end', 'end'), { maxLength: 60 });
+    fc.assert(
+      fc.property(steps, fc.nat(), (program, lost) => {
+        const marks: AnnotationMark[] = [];
+        const truth: (string | null)[] = [];
+        const open: string[] = [];
+        const move = (step: string): void => {
+          const name = step === 'end' ? open.pop() : step;
+          if (name === undefined) return;
+          if (step !== 'end') open.push(name);
+          marks.push(mark(step === 'end' ? 'END' : 'START', name, marks.length));
+          truth.push(open.at(-1) ?? null);
+        };
+        for (const step of program) move(step);
+        while (open.length > 0) move('end');
+        const from = marks.length === 0 ? 0 : lost % marks.length;
+        const timeline = stageTimeline(marks.slice(from), 0);
+        for (let time = from; time < marks.length; time += 1) expect(stageAt(timeline, time)).toBe(truth[time]);
+      }),
+    );
+  });
+});
+
+describe('times', () => {
+  it('are counted by bisection', () => {
+    fc.assert(
+      fc.property(fc.array(fc.integer({ min: 0, max: 30 })), fc.integer({ min: -1, max: 31 }), (values, time) => {
+        const times = Float64Array.from(values).sort();
+        expect(countUpTo(times, time)).toBe(values.filter((value) => value <= time).length);
+      }),
+    );
+  });
+});
+
+describe('resident and transient', () => {
+  const BEFORE = Number.NEGATIVE_INFINITY;
+  const NEVER = Number.POSITIVE_INFINITY;
+  const steps = { boundaries: Float64Array.of(100, 200, 300), ringTruncated: false, freesAfter: true };
+
+  it.each([
+    ['made and freed in the step', 210, 290, 250, TRANSIENT],
+    ['made and freed before any boundary', 10, 90, 50, TRANSIENT],
+    ['made before the step, freed in it, no whole step old', 150, 290, 250, TRANSIENT],
+    ['alive through the whole step before', 90, 290, 250, RESIDENT],
+    ['alive when the step ends', 210, 310, 250, RESIDENT],
+    ['never freed', 210, NEVER, 250, RESIDENT],
+    ['freed at the very end', 210, 300, 250, RESIDENT],
+    ['from before the recording, freed before any boundary', BEFORE, 90, 50, UNKNOWN],
+    ['from before the recording, alive through a step', BEFORE, 290, 250, RESIDENT],
+    ['made and freed after the last boundary', 310, 330, 320, TRANSIENT],
+    ['made after the last boundary, not freed', 310, NEVER, 320, UNKNOWN],
+    ['made before the last boundary, not freed', 290, NEVER, 320, RESIDENT],
+    ['from before the recording, never freed', BEFORE, NEVER, 320, RESIDENT],
+  ])('with steps: %s', (_what, allocated, freed, time, expected) => {
+    expect(lifetimeClass({ allocated, freed }, { ...steps, time })).toBe(expected);
+  });
+
+  it.each([
+    ['freed in the trace', 0, 5, false, true, TRANSIENT],
+    ['older than a truncated ring, freed', BEFORE, 5, true, true, UNKNOWN],
+    ['older than the recording, freed', BEFORE, 5, false, true, TRANSIENT],
+    ['not freed while others are', 0, NEVER, false, true, RESIDENT],
+    ['not freed where nothing is', 0, NEVER, false, false, UNKNOWN],
+    ['older than the recording, not freed', BEFORE, NEVER, true, false, RESIDENT],
+  ])('without steps: %s', (_what, allocated, freed, ringTruncated, freesAfter, expected) => {
+    const moment = { time: 1, boundaries: undefined, ringTruncated, freesAfter };
+    expect(lifetimeClass({ allocated, freed }, moment)).toBe(expected);
+  });
+
+  it('never calls resident what one step has seen come and go, nor transient what has lived through a step', () => {
+    const time = fc.integer({ min: 0, max: 60 });
+    fc.assert(
+      fc.property(fc.uniqueArray(time, { maxLength: 6 }), time, time, time, (marks, a, b, c) => {
+        const [allocated, now, end] = [a, b, c].sort((x, y) => x - y) as [number, number, number];
+        const freed = end + 1;
+        const boundaries = Float64Array.from(marks).sort();
+        const found = lifetimeClass(
+          { allocated, freed },
+          { time: now, boundaries, ringTruncated: false, freesAfter: true },
+        );
+        const crossed = marks.filter((boundary) => boundary >= allocated && boundary <= freed).length;
+        if (crossed === 0) expect(found).toBe(TRANSIENT);
+        if (crossed >= 2) expect(found).toBe(RESIDENT);
+        expect(found).not.toBe(UNKNOWN);
+      }),
+    );
+  });
+});

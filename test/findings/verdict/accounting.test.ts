@@ -1,0 +1,250 @@
+/** The parts add up to the total, exactly, whatever the figures and wherever they come from. */
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { incidentsInText } from '../../../parsers/log/index.js';
+import { formatOomSize } from '../../../src/allocator/oom-message.js';
+import { type Accounting, account } from '../../../src/findings/verdict/accounting.js';
+import type { OomFacts } from '../../../src/findings/verdict/facts.js';
+import { factsOfMessage } from '../../../src/findings/verdict/oom-facts.js';
+import { GIB, MIB } from '../../../src/model/units.js';
+import { exact, freeSpaceOf, messageFacts, printed, tracedFacts } from './facts.js';
+
+const sum = (accounting: Accounting): number => accounting.parts.reduce((total, part) => total + part.bytes, 0);
+const part = (accounting: Accounting, name: string): number | undefined =>
+  accounting.parts.find((item) => item.part === name)?.bytes;
+
+/** A device as it is, before anything is rounded for print. */
+interface Device {
+  readonly total: number;
+  readonly free: number;
+  /** Of this process, outside PyTorch. */
+  readonly context: number;
+  readonly allocated: number;
+  readonly cached: number;
+  readonly privateFree: number;
+  readonly others: readonly number[];
+  /** The driver's and nobody's. */
+  readonly rest: number;
+  readonly request: number;
+}
+
+const size = (max: number): fc.Arbitrary<number> =>
+  fc.oneof(fc.nat(1024), fc.integer({ min: 0, max: MIB * 4 }), fc.integer({ min: 0, max }));
+
+const device: fc.Arbitrary<Device> = fc
+  .record({
+    free: size(4 * GIB),
+    context: size(2 * GIB),
+    allocated: size(80 * GIB),
+    cached: size(20 * GIB),
+    privateFree: fc.oneof(fc.constant(0), size(4 * GIB)),
+    others: fc.array(size(30 * GIB), { maxLength: 3 }),
+    rest: fc.oneof(fc.constant(0), fc.nat(20 * MIB), size(GIB)),
+    request: fc.integer({ min: 1, max: 20 * GIB }),
+  })
+  .map((parts) => ({
+    ...parts,
+    total:
+      parts.free +
+      parts.context +
+      parts.allocated +
+      parts.cached +
+      parts.privateFree +
+      parts.rest +
+      parts.others.reduce((a, b) => a + b, 0),
+  }));
+
+/** The wordings of torch, by version. Since 2.4 "allocated" contains the free blocks of private pools. */
+const WORDINGS: Readonly<Record<string, (d: Device) => string>> = {
+  '2.5': (d) => {
+    const reserved = d.allocated + d.cached + d.privateFree;
+    const pools =
+      d.privateFree > 0 ? `with ${formatOomSize(d.privateFree)} allocated in private pools (e.g., CUDA Graphs), ` : '';
+    const others = d.others
+      .map((bytes, i) => `Process ${4000 + i} has ${formatOomSize(bytes)} memory in use. `)
+      .join('');
+    return (
+      `torch.OutOfMemoryError: CUDA out of memory. Tried to allocate ${formatOomSize(d.request)}. GPU 0 has a total capacity of ` +
+      `${formatOomSize(d.total)} of which ${formatOomSize(d.free)} is free. ${others}Including non-PyTorch memory, this process has ` +
+      `${formatOomSize(reserved + d.context)} memory in use. Of the allocated memory ${formatOomSize(d.allocated + d.privateFree)} is ` +
+      `allocated by PyTorch, ${pools}and ${formatOomSize(d.cached)} is reserved by PyTorch but unallocated. If reserved but unallocated ` +
+      'memory is large try setting PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True to avoid fragmentation.'
+    );
+  },
+  '2.1': (d) =>
+    `torch.cuda.OutOfMemoryError: CUDA out of memory. Tried to allocate ${formatOomSize(d.request)}. GPU 0 has a total capacty of ` +
+    `${formatOomSize(d.total)} of which ${formatOomSize(d.free)} is free. Of the allocated memory ${formatOomSize(d.allocated)} is ` +
+    `allocated by PyTorch, and ${formatOomSize(d.cached + d.privateFree)} is reserved by PyTorch but unallocated.`,
+  '1.10': (d) =>
+    `RuntimeError: CUDA out of memory. Tried to allocate ${formatOomSize(d.request)} (GPU 0; ${formatOomSize(d.total)} total capacity; ` +
+    `${formatOomSize(d.allocated)} already allocated; ${formatOomSize(d.free)} free; ` +
+    `${formatOomSize(d.allocated + d.cached + d.privateFree)} reserved in total by PyTorch)`,
+};
+
+/** Half of the last printed digit of every figure that enters the sum; whole bytes are exact, but parts are rounded to bytes. */
+const halfDigit = (bytes: number): number =>
+  bytes <= 1024 ? 0.5 : 0.005 * (bytes <= MIB ? 1024 : bytes <= GIB ? MIB : GIB) + 0.5;
+
+function factsOf(text: string): OomFacts {
+  const rows = incidentsInText(text);
+  expect(rows.length).toBe(1);
+  return factsOfMessage({ ...rows[0]!, source: 'line 1' }, undefined);
+}
+
+describe('a message alone', () => {
+  for (const [version, wording] of Object.entries(WORDINGS)) {
+    it(`of torch ${version} adds up to the printed total`, () => {
+      fc.assert(
+        fc.property(device, (d) => {
+          const accounting = account(factsOf(wording(d)));
+          // NVML's sentence about this process can be left out, but total and free are always printed.
+          expect(accounting.total).not.toBeNull();
+          expect(sum(accounting)).toBe(accounting.total!.bytes);
+          expect(accounting.parts.every(({ bytes }) => Number.isInteger(bytes) && bytes !== 0)).toBe(true);
+          expect(new Set(accounting.parts.map((item) => item.part)).size).toBe(accounting.parts.length);
+          const reserved = d.allocated + d.cached + d.privateFree;
+          const terms =
+            version === '2.5'
+              ? [d.total, d.free, reserved + d.context, ...d.others]
+              : [d.total, d.free, ...(version === '2.1' ? [d.allocated, d.cached + d.privateFree] : [reserved])];
+          const precision = terms.reduce((total, bytes) => total + halfDigit(bytes), 0);
+          expect(Math.abs(part(accounting, 'rounding_of_message') ?? 0)).toBeLessThanOrEqual(precision);
+          // What is there physically never looks like a contradiction, nor is it lost in the rounding.
+          expect(part(accounting, 'contradiction_in_message')).toBeUndefined();
+          const unexplained = version === '2.5' ? d.rest : d.rest + d.context + d.others.reduce((a, b) => a + b, 0);
+          const named = part(accounting, version === '2.5' ? 'other_processes_or_driver' : 'outside_pytorch') ?? 0;
+          expect(Math.abs(named + (part(accounting, 'rounding_of_message') ?? 0) - unexplained)).toBeLessThanOrEqual(
+            precision,
+          );
+          expect(Math.abs((part(accounting, 'allocated') ?? 0) - d.allocated)).toBeLessThanOrEqual(
+            halfDigit(d.allocated) + halfDigit(d.allocated + d.privateFree) + halfDigit(d.privateFree),
+          );
+        }),
+        { numRuns: 1000 },
+      );
+    });
+  }
+
+  it('without the device total or what PyTorch holds adds up to nothing', () => {
+    expect(account(messageFacts({ deviceFree: null }))).toEqual({ total: null, parts: [], from: null });
+    expect(account(messageFacts({ reserved: null, process: null }))).toEqual({ total: null, parts: [], from: null });
+    expect(account(messageFacts({ reserved: null, process: printed(60 * GIB), total: null }))).toEqual({
+      total: null,
+      parts: [],
+      from: null,
+    });
+  });
+
+  it('that names a process but not what PyTorch holds has that process as a part', () => {
+    const accounting = account(messageFacts({ reserved: null, allocated: null, process: printed(60 * GIB) }));
+    expect(part(accounting, 'this_process')).toBe(60 * GIB);
+    expect(sum(accounting)).toBe(80 * GIB);
+  });
+
+  it('that contradicts itself says so instead of hiding it in the rounding', () => {
+    const accounting = account(messageFacts({ total: printed(40 * GIB) }));
+    expect(part(accounting, 'contradiction_in_message')).toBe(-39 * GIB);
+    expect(sum(accounting)).toBe(40 * GIB);
+  });
+});
+
+/** Facts of a trace: any split of a reserve, blocks and holes being multiples of 512. */
+const blocks = (max: number): fc.Arbitrary<number> =>
+  fc.integer({ min: 0, max: Math.floor(max / 512) }).map((n) => n * 512);
+const traced: fc.Arbitrary<OomFacts> = fc
+  .record({
+    allocated: blocks(80 * GIB),
+    pending: fc.oneof(fc.constant(0), blocks(GIB)),
+    usable: blocks(20 * GIB),
+    otherStream: fc.oneof(fc.constant(0), blocks(GIB)),
+    otherClass: fc.oneof(fc.constant(0), blocks(GIB)),
+    poolLive: fc.oneof(fc.constant(0), blocks(GIB)),
+    poolFree: fc.oneof(fc.constant(0), blocks(GIB)),
+    free: size(4 * GIB),
+  })
+  .map((p) => {
+    const free = (bytes: number) => ({ bytes, largestBytes: bytes, count: 1 });
+    return tracedFacts({
+      total: null,
+      reserved: exact(p.allocated + p.pending + p.usable + p.otherStream + p.otherClass + p.poolLive + p.poolFree),
+      allocated: exact(p.allocated + p.poolLive),
+      pending: exact(p.pending),
+      deviceFree: exact(p.free),
+      privatePools: exact(p.poolLive + p.poolFree),
+      privatePoolFree: exact(p.poolFree),
+      free: freeSpaceOf({
+        usable: free(p.usable),
+        otherStream: free(p.otherStream),
+        otherClass: free(p.otherClass),
+        privatePool: free(p.poolFree),
+      }),
+    });
+  });
+
+const EXPECTED_TRACED = [
+  'allocated',
+  'pending_free',
+  'private_pools',
+  'cached_too_small',
+  'cached_other_stream',
+  'cached_other_size_class',
+  'device_free',
+];
+
+describe('a snapshot alone', () => {
+  it('adds up to reserved + device free, without a remainder', () => {
+    fc.assert(
+      fc.property(traced, (facts) => {
+        const accounting = account(facts);
+        expect(accounting.total!.bytes).toBe(facts.reserved!.bytes + facts.deviceFree!.bytes);
+        expect(accounting.total!.text).toContain('device total not in the evidence');
+        expect(sum(accounting)).toBe(accounting.total!.bytes);
+        expect(accounting.parts.every(({ bytes }) => bytes > 0)).toBe(true);
+        expect(EXPECTED_TRACED).toEqual(expect.arrayContaining(accounting.parts.map((item) => item.part)));
+        const pools = facts.privatePools!.bytes - facts.privatePoolFree!.bytes;
+        expect(part(accounting, 'allocated') ?? 0).toBe(facts.allocated!.bytes - pools);
+      }),
+      { numRuns: 300 },
+    );
+  });
+
+  it('without device_free (torch before 2.0) adds up to nothing', () => {
+    expect(account(tracedFacts({ deviceFree: null, total: null }))).toEqual({ total: null, parts: [], from: null });
+  });
+});
+
+describe('a snapshot joined with its message', () => {
+  it('adds up to the printed total; only the rounding of printed figures is left over', () => {
+    fc.assert(
+      fc.property(traced, size(2 * GIB), fc.array(size(10 * GIB), { maxLength: 2 }), (facts, context, others) => {
+        const process = facts.reserved!.bytes + context;
+        const total = process + facts.deviceFree!.bytes + others.reduce((a, b) => a + b, 0);
+        const round = (bytes: number) => {
+          const unit = bytes <= 1024 ? 1 : bytes <= MIB ? 1024 : bytes <= GIB ? MIB : GIB;
+          const digits = unit === 1 ? 1 : 100;
+          return printed(
+            Math.round((Math.round((bytes / unit) * digits) / digits) * unit),
+            (0.5 / digits) * unit + 0.5,
+          );
+        };
+        const joined: OomFacts = {
+          ...facts,
+          total: round(total),
+          process: round(process),
+          otherProcesses: others.map(round),
+        };
+        const accounting = account(joined);
+        expect(sum(accounting)).toBe(joined.total!.bytes);
+        const figures = [joined.total!, joined.process!, ...joined.otherProcesses];
+        const precision = figures.reduce((sum, figure) => sum + figure.precisionBytes, 0);
+        expect(Math.abs(part(accounting, 'rounding_of_message') ?? 0)).toBeLessThanOrEqual(precision);
+        expect(part(accounting, 'contradiction_in_message')).toBeUndefined();
+        expect(part(accounting, 'other_processes_or_driver')).toBeUndefined();
+        // The exact figures stay exact.
+        expect(part(accounting, 'device_free') ?? 0).toBe(facts.deviceFree!.bytes);
+        expect(part(accounting, 'pending_free') ?? 0).toBe(facts.pending!.bytes);
+      }),
+      { numRuns: 300 },
+    );
+  });
+});

@@ -1,0 +1,123 @@
+/** What a replayed counterfactual does to a verdict: prove it, doubt it, change its advice, or nothing. */
+import { describe, expect, it } from 'vitest';
+import { applyCounterfactual } from '../../../src/findings/verdict/apply-counterfactual.js';
+import { BLANK } from '../../../src/findings/verdict/blank-verdict.js';
+import type { Counterfactual, Verdict } from '../../../src/model/results/common.js';
+import type { WhatIfSetting } from '../../../src/model/results/replay.js';
+import { GIB } from '../../../src/model/units.js';
+
+const CURE = 'PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True on every rank, at no throughput cost';
+
+function verdict(changes: Partial<Verdict>): Verdict {
+  return {
+    ...BLANK,
+    rank: 0,
+    device: 0,
+    cause: 'fragmentation',
+    detail: null,
+    confidence: 'high',
+    summary: 'in pieces',
+    evidence: [{ id: 'E1', text: 'asked', source: 'a entry 9' }],
+    ruled_out: [],
+    missing: [],
+    next: [CURE, 'or make the request smaller'],
+    request: null,
+    ...changes,
+  };
+}
+
+function row(changes: Partial<WhatIfSetting>): WhatIfSetting {
+  return {
+    setting: 'expandable_segments:True',
+    capacity_bytes: 75 * GIB,
+    outcome: 'fits',
+    peak_reserved_bytes: 62 * GIB,
+    peak_active_bytes: 60 * GIB,
+    headroom_bytes: 13 * GIB,
+    driver_calls: 100,
+    bound: 'exact',
+    unused_at_peak_bytes: 2 * GIB,
+    retries: 0,
+    short_bytes: null,
+    oom_seq: null,
+    robust: true,
+    note: null,
+    ...changes,
+  };
+}
+
+function found(other: readonly WhatIfSetting[], changes: Partial<Counterfactual['replay']> = {}): Counterfactual {
+  return {
+    replay: {
+      status: 'exact',
+      reason: '',
+      address_matches: 500,
+      address_total: 500,
+      repeats_oom: true,
+      layout_short_bytes: GIB,
+      least_capacity_bytes: 76 * GIB,
+      ...changes,
+    },
+    rows: [row({ setting: 'recorded', outcome: 'same_oom', short_bytes: GIB, oom_seq: 9 }), ...other],
+  };
+}
+
+const weigh = (told: Verdict, counter: Counterfactual): Verdict => applyCounterfactual(told, counter, 'a entry 9');
+const fails = row({ outcome: 'earlier_oom', short_bytes: GIB, oom_seq: 4 });
+
+describe('fragmentation', () => {
+  it('is proven where the replay is exact and expandable segments serve every request', () => {
+    const weighed = weigh(verdict({}), found([row({})]));
+    expect(weighed.confidence).toBe('proven');
+    expect(weighed.next[0]).toBe(`${CURE}; replayed: peak reserved 62.00 GiB, headroom 13.00 GiB`);
+    expect(weighed.evidence.map(({ id, about }) => [id, about])).toEqual([
+      ['E1', undefined],
+      ['E2', 'replay'],
+      ['E3', 'replay'],
+    ]);
+    expect(weighed.what_if).toHaveLength(2);
+  });
+
+  it('is not proven by an approximate replay, and no surer than its own evidence', () => {
+    expect(weigh(verdict({}), found([row({})], { status: 'approximate' })).confidence).toBe('high');
+    expect(weigh(verdict({ confidence: 'medium' }), found([row({})])).confidence).toBe('medium');
+  });
+
+  it('loses the advice that the replay refutes', () => {
+    const weighed = weigh(verdict({}), found([fails]));
+    expect(weighed.next.join(' ')).not.toContain(CURE);
+    expect(weighed.next[0]).toContain('it fails earlier, 1.00 GiB short');
+    expect(weighed.confidence).toBe('high');
+  });
+
+  it('keeps its advice, unproven, where the bounds differ', () => {
+    const bounds = [row({ bound: 'optimistic', robust: false }), { ...fails, bound: 'pessimistic' as const }];
+    const weighed = weigh(verdict({}), found(bounds));
+    expect(weighed).toMatchObject({ confidence: 'high', next: [CURE, 'or make the request smaller'] });
+    expect(weighed.evidence.at(-1)!.text).toContain('depends on the start');
+  });
+});
+
+describe('capacity', () => {
+  const full = verdict({ cause: 'capacity', next: ['no allocator setting can help here'] });
+
+  it('is doubted where another setting serves every request', () => {
+    const weighed = weigh(full, found([row({})]));
+    expect(weighed.confidence).toBe('medium');
+    expect(weighed.next[0]).toContain('replayed with it, this OOM does not happen');
+  });
+
+  it('stands where no layout makes room', () => {
+    const weighed = weigh(full, found([fails]));
+    expect(weighed).toMatchObject({ confidence: 'high', next: full.next });
+    expect(weighed.combination.at(-1)).toContain('no layout would have made room');
+  });
+});
+
+it('draws nothing from a replay that is refused or does not repeat the OOM', () => {
+  const refused = weigh(verdict({}), { ...found([], { status: 'refused', repeats_oom: false }), rows: [] });
+  expect(refused).toMatchObject({ confidence: 'high', next: [CURE, 'or make the request smaller'], what_if: [] });
+  const elsewhere = weigh(verdict({}), found([fails], { repeats_oom: false }));
+  expect(elsewhere.next[0]).toBe(CURE);
+  expect(elsewhere.combination.at(-1)).toContain('does not repeat the OOM');
+});

@@ -1,0 +1,147 @@
+/**
+ * Verdicts on generated incidents, of which the cause is known by construction, each seen in several views. `MBF_INCIDENT_SEEDS=N` judges N seeds of every
+ * cause instead of one, `MBF_INCIDENT_FIRST_SEED` begins elsewhere: 20 seeds take about a quarter of an hour on two cores.
+ */
+import { describe, expect, it } from 'vitest';
+import { CAUSES_TO_GENERATE } from '../../../samples/generate/causes/index.js';
+import type { Verdict } from '../../../src/model/results/common.js';
+import type { Cause } from '../../../src/model/vocabulary.js';
+import { type Incident, judgeIncident, VIEWS, type View } from '../../support/generated-incidents.js';
+
+const SEEDS = Number(process.env['MBF_INCIDENT_SEEDS'] ?? 1);
+const FIRST_SEED = Number(process.env['MBF_INCIDENT_FIRST_SEED'] ?? 5000);
+/** All views where there is time for many seeds; else the snapshots of one cause, the truncated ring of the next. */
+const ALTERNATING: readonly View[] = ['snapshots', 'ring'];
+function viewsOf(i: number): readonly View[] {
+  return SEEDS > 1 ? VIEWS : ['whole', 'logs', ALTERNATING[i % ALTERNATING.length]!];
+}
+const JUDGED: readonly View[] = SEEDS > 1 ? VIEWS : VIEWS.filter((view) => view !== 'ring-alone');
+/** Of every view, over all causes. */
+const LEAST_RIGHT = 0.95;
+
+/**
+ * Causes that count as right in a view; null where the view has no evidence of the cause, so that it can only be wrong by being sure. A message cannot show
+ * pending frees or growth: there the cause that its arithmetic gives agrees. No snapshot tells the device's total, or how a run ended.
+ */
+function rightCauses({ name, truth }: Incident, view: View): readonly Cause[] | null {
+  const { cause } = truth;
+  // Where no rank that failed was recorded, a snapshot beside the logs adds nothing.
+  const withSnapshot = view !== 'logs' && truth.dumpedAtOom.length > 0;
+  const fromLogs = view === 'logs' || ((view === 'whole' || view === 'ring') && !withSnapshot);
+  if (fromLogs) {
+    if (cause === 'leak') return ['leak', 'capacity'];
+    if (cause === 'synchronisation') return ['synchronisation', 'fragmentation', 'undecided'];
+    // What blocks have beyond what was asked is in no message, and a message of another rank may be of a truly full device.
+    return name === 'fragmentation-oversize-rule' ? null : [cause];
+  }
+  if (view !== 'snapshots' && view !== 'ring-alone') return [cause];
+  if (cause === 'external_pressure' || cause === 'host_oom') return null;
+  return cause !== 'not_oom' && truth.dumpedAtOom.length === 0 ? null : [cause];
+}
+
+const isSure = ({ confidence }: Verdict): boolean => confidence === 'proven' || confidence === 'high';
+
+/** Why the first rank failed is known; another may have died of its own, larger request, and then its figures say so to the byte. */
+function isFullItself({ rank, cause, tests }: Verdict, { truth }: Incident): boolean {
+  const short = tests.find((test) => test.cause === 'capacity')?.numbers['short_bytes'] ?? 0;
+  return rank !== truth.rank && cause === 'capacity' && short > 0;
+}
+
+interface Judged {
+  readonly incident: Incident;
+  readonly view: View;
+  readonly right: boolean | null;
+  readonly detail: boolean | null;
+  /** Verdicts that are sure of another cause. */
+  readonly sureAndWrong: readonly Verdict[];
+  readonly text: string;
+}
+
+function judged(incident: Incident): Judged[] {
+  const { truth, results, name, seed } = incident;
+  return JUDGED.flatMap((view) => {
+    const verdicts = results[view]?.verdicts;
+    if (verdicts === undefined) return [];
+    const first = verdicts[0];
+    const causes = rightCauses(incident, view);
+    const said =
+      first === undefined ? 'nothing' : `${first.cause}/${first.detail} (${first.confidence}): ${first.summary}`;
+    return [
+      {
+        incident,
+        view,
+        right: causes === null ? null : first !== undefined && causes.includes(first.cause),
+        detail: truth.detail === null ? null : first?.detail === truth.detail,
+        sureAndWrong: verdicts.filter(
+          (one) => isSure(one) && one.cause !== truth.cause && !isFullItself(one, incident),
+        ),
+        text: `${name} ${seed}, ${view}: ${truth.cause}/${truth.detail}, not ${said}`,
+      },
+    ];
+  });
+}
+
+function share(of: readonly (boolean | null)[]): { readonly right: number; readonly all: number } {
+  const counted = of.filter((one) => one !== null);
+  return { right: counted.filter(Boolean).length, all: counted.length };
+}
+
+function table(all: readonly Judged[]): string {
+  const cell = (rows: readonly Judged[]): string => {
+    const cause = share(rows.map(({ right }) => right));
+    const detail = share(rows.map((row) => row.detail));
+    const causes = cause.all === 0 ? '–' : `${cause.right}/${cause.all}`;
+    return detail.all === 0 ? causes : `${causes} (detail ${detail.right}/${detail.all})`;
+  };
+  const names = [...new Set(all.map(({ incident }) => incident.name))];
+  const lines = [...names, 'all'].map((name) => {
+    const rows = all.filter(({ incident }) => name === 'all' || incident.name === name);
+    const cells = JUDGED.map((view) => cell(rows.filter((row) => row.view === view)).padEnd(24));
+    return `${name.padEnd(30)}${cells.join('')}`;
+  });
+  return [`${'right causes of'.padEnd(30)}${JUDGED.map((view) => view.padEnd(24)).join('')}`, ...lines].join('\n');
+}
+
+describe('generated incidents', () => {
+  const all: Judged[] = [];
+
+  it.each(CAUSES_TO_GENERATE.map(({ name }, i) => [name, i] as const))(
+    '%s: nobody is sure of another cause',
+    async (name, i) => {
+      for (let n = 0; n < SEEDS; n += 1) {
+        // Other causes, other seeds: plans drawn from the same seed resemble each other.
+        const seed = FIRST_SEED + 100 * n + i;
+        const incident = await judgeIncident(name, seed, viewsOf(i));
+        const answers = judged(incident);
+        expect(answers.length).toBeGreaterThan(0);
+        all.push(...answers);
+        for (const { sureAndWrong, text } of answers) expect(sureAndWrong, text).toEqual([]);
+        for (const { verdicts } of Object.values(incident.results)) {
+          for (const verdict of verdicts) {
+            const sum = verdict.accounting.reduce((total, part) => total + part.bytes, 0);
+            expect(sum, `${name} ${seed}`).toBe(verdict.accounting_total?.bytes ?? 0);
+            // Whoever could not be tested has a capture that would settle it.
+            for (const { cause, outcome, capture } of verdict.tests) {
+              const settles = verdict.captures.find(({ id }) => id === capture)?.settles ?? [];
+              if (outcome === 'not_testable') expect(settles, `${name} ${seed}`).toContain(cause);
+            }
+          }
+        }
+      }
+    },
+    Math.max(120_000, SEEDS * 60_000),
+  );
+
+  it('are judged right where the view has evidence', () => {
+    const wrong = all.filter(({ right }) => right === false).map(({ text }) => text);
+    console.info([table(all), ...wrong].join('\n'));
+    for (const view of JUDGED) {
+      const { right, all: counted } = share(all.filter((row) => row.view === view).map((row) => row.right));
+      expect(counted, view).toBeGreaterThan(0);
+      expect(right / counted, view).toBeGreaterThanOrEqual(LEAST_RIGHT);
+    }
+    // Everything at hand, the detail is right as well.
+    const details = share(all.filter(({ view }) => view === 'whole').map(({ detail }) => detail));
+    expect(details.right / details.all).toBeGreaterThanOrEqual(0.85);
+  });
+});

@@ -1,0 +1,118 @@
+/** PyTorch's own advice, held against figures and configuration. */
+import { mkdirSync, realpathSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { PARSERS } from '../../../parsers/index.js';
+import { diagnose } from '../../../src/findings/flows/diagnose.js';
+import { allowedAdvice, judgeHint } from '../../../src/findings/verdict/hint.js';
+import { ingest } from '../../../src/ingest/ingest.js';
+import type { Verdict } from '../../../src/model/results/common.js';
+import { GIB } from '../../../src/model/units.js';
+import { scratchDirectory } from '../../store/scratch.js';
+import { newStore } from '../../support/new-store.js';
+import { expectScreen } from '../../support/screen.js';
+import { exact, messageFacts, tracedFacts } from './facts.js';
+
+const AWAY = { expandableSegments: false, maxSplitBytes: Number.POSITIVE_INFINITY, source: 'snapshot entry 7' };
+
+describe('the hint', () => {
+  it('does not apply where it was followed already', () => {
+    const facts = tracedFacts({ allocator: { ...AWAY, expandableSegments: true } });
+    for (const cause of ['capacity', 'fragmentation', 'external_pressure'] as const)
+      expect(judgeHint(facts, cause, null)).toMatchObject({ verdict: 'already_on', source: 'snapshot entry 7' });
+  });
+
+  it('cannot explain a full device: the figures say how little is unallocated', () => {
+    // 1 GiB of 78 reserved is not in use; 77 + 4 exceed 79.
+    expect(judgeHint(tracedFacts(), 'capacity', null)).toMatchObject({
+      verdict: 'cannot_explain',
+      text: expect.stringContaining('1.00 GiB reserved but unallocated (1.3 %) cannot serve the request'),
+    });
+    expect(judgeHint(messageFacts(), 'capacity', null)).toMatchObject({ verdict: 'cannot_explain' });
+    expect(judgeHint(tracedFacts({ privatePoolFree: exact(GIB) }), 'graph_pools', null)).toMatchObject({
+      verdict: 'cannot_explain',
+      text: expect.stringContaining('private pools'),
+    });
+  });
+
+  it('is right where memory is fragmented, unknown where nothing tells of the setting, forbidden where the run says so', () => {
+    const facts = tracedFacts({ allocated: exact(60 * GIB) });
+    expect(judgeHint(facts, 'fragmentation', null)?.verdict).toBe('applies');
+    expect(judgeHint({ ...facts, allocator: null }, 'fragmentation', null)?.verdict).toBe('unknown');
+    const constraint = { text: 'NCCL user buffers forbid it', source: 'run.yaml line 3' };
+    expect(judgeHint(facts, 'fragmentation', constraint)).toMatchObject({
+      verdict: 'forbidden',
+      source: 'run.yaml line 3',
+    });
+  });
+
+  it('is not judged where no caching allocator ran out or nothing is decided', () => {
+    expect(judgeHint(tracedFacts(), 'host_oom', null)).toBeNull();
+    expect(judgeHint(tracedFacts({ allocated: exact(60 * GIB) }), 'undecided', null)).toBeNull();
+    expect(judgeHint(messageFacts({ request: null }), 'fragmentation', null)).toBeNull();
+  });
+});
+
+const FRAGMENTED =
+  '[rank0]: torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 4.00 GiB. GPU 0 has a total capacity of 79.11 GiB of which 1.00 GiB is free. ' +
+  'Including non-PyTorch memory, this process has 78.11 GiB memory in use. Of the allocated memory 60.00 GiB is allocated by PyTorch, and 16.00 GiB is reserved by PyTorch but unallocated.\n';
+
+async function verdictOf(script: string, log = ''): Promise<Verdict> {
+  const root = realpathSync(scratchDirectory());
+  mkdirSync(join(root, 'run'));
+  writeFileSync(join(root, 'run', 'train.log'), `${log}${FRAGMENTED}`);
+  writeFileSync(join(root, 'run', 'launch.sbatch'), `#!/bin/bash\n#SBATCH --nodes=1\n${script}\n`);
+  const store = await newStore(join(root, 'store.duckdb'));
+  try {
+    await ingest({ store, parsers: PARSERS, paths: [join(root, 'run')], now: new Date() });
+    const result = await diagnose(store, 1, 'run');
+    expectScreen(result);
+    return result.verdicts[0]!;
+  } finally {
+    await store.close();
+  }
+}
+
+describe('advice', () => {
+  const constraint = { text: 'NCCL user buffers forbid it: drop one of the two', source: 'run.yaml line 3' };
+  const cure = 'PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True';
+
+  it('never names what the configuration forbids, whichever verdict gives it', () => {
+    // As a replay of a capacity OOM gives it, and as a fragmentation verdict gives it beside other advice.
+    const given = [
+      `${cure}: replayed with it, this OOM does not happen`,
+      'raise or drop max_split_size_mb; expandable_segments:True makes it unnecessary',
+      'a smaller micro batch',
+    ];
+    expect(allowedAdvice(given, constraint)).toEqual([
+      'expandable_segments:True would help, but NCCL user buffers forbid it: drop one of the two (run.yaml line 3)',
+      'raise or drop max_split_size_mb',
+      'a smaller micro batch',
+    ]);
+    expect(allowedAdvice(given, null)).toEqual(given);
+  });
+});
+
+describe('a configuration that forbids expandable segments', () => {
+  it('is found with its place, and the advice changes with it', async () => {
+    const buffers = await verdictOf('srun python pretrain_gpt.py --use-nccl-ub --tensor-model-parallel-size 4');
+    expect(buffers.hint).toMatchObject({
+      verdict: 'forbidden',
+      source: expect.stringMatching(/launch\.sbatch line \d/),
+    });
+    expect(buffers.hint!.text).toContain('before torch 2.11');
+    expect(buffers.next.join(' ')).not.toContain('PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True');
+    expect(buffers.next.join(' ')).toContain('drop one of the two');
+  });
+
+  it('says what CUDA graphs need beside it, and nothing where they have it', async () => {
+    const command = 'srun python pretrain_gpt.py --cuda-graph-impl transformer_engine --tensor-model-parallel-size 4';
+    const graphs = await verdictOf(command);
+    expect(graphs.hint).toMatchObject({ verdict: 'forbidden' });
+    expect(graphs.hint!.text).toContain('only together with NCCL_GRAPH_REGISTER=0');
+    const settled = await verdictOf(`export NCCL_GRAPH_REGISTER=0\n${command}`);
+    expect(settled.hint!.verdict).not.toBe('forbidden');
+    const none = await verdictOf('srun python pretrain_gpt.py --cuda-graph-impl none --tensor-model-parallel-size 4');
+    expect(none.hint!.verdict).not.toBe('forbidden');
+  });
+});

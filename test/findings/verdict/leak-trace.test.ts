@@ -1,0 +1,292 @@
+/** A leak read from the snapshot alone, and everything that looks like one. */
+import { describe, expect, it } from 'vitest';
+import type { AllocatorState } from '../../../src/allocator/walk/allocator-state.js';
+import { leak } from '../../../src/findings/verdict/causes/leak.js';
+import { EvidenceLog, type KeepingSite, type OomFacts } from '../../../src/findings/verdict/facts.js';
+import { judge } from '../../../src/findings/verdict/index.js';
+import { lastOfBursts } from '../../../src/findings/verdict/step-clock.js';
+import { keepingSites } from '../../../src/findings/verdict/trace-facts.js';
+import { GIB, MIB } from '../../../src/model/units.js';
+import { messageFacts, runSideOf, tracedFacts, traceOf } from './facts.js';
+
+const run = (facts: OomFacts) => leak.run(facts, new EvidenceLog());
+/** 3 GiB a step over four whole steps and the first one; 2 GiB are missing. */
+const KEPT: KeepingSite = { site: 'record monitor.py:58', bytes: 15 * GIB, blocks: 5, steps: 4, bytesPerStep: 3 * GIB };
+
+describe('what a trace shows to be kept', () => {
+  it('is a leak where it is what was missing, named by its site', () => {
+    const log = new EvidenceLog();
+    const { holds, combination } = judge(tracedFacts({ trace: traceOf({ keeping: [KEPT] }) }), log);
+    expect(holds).toMatchObject({ cause: 'leak', confidence: 'high' });
+    expect(holds!.summary).toContain('record monitor.py:58');
+    expect(holds!.numbers).toMatchObject({ kept_bytes: 15 * GIB, kept_bytes_per_step: 3 * GIB, whole_steps: 4 });
+    expect(log.entries.map(({ text }) => text).join('\n')).toContain('3.00 GiB left over from each of 4 whole steps');
+    expect(combination.join(' ')).toContain('A leak comes before capacity');
+  });
+
+  it('is less sure from few steps, unless the log says the same', () => {
+    const steps = traceOf().steps!.slice(0, 3);
+    const trace = traceOf({ steps, keeping: [KEPT] });
+    expect(run(tracedFacts({ trace }))).toMatchObject({ outcome: 'holds', confidence: 'medium' });
+    const growth = {
+      samples: 5,
+      firstIteration: 2,
+      lastIteration: 6,
+      firstBytes: 60 * GIB,
+      lastBytes: 72 * GIB,
+      bytesPerIteration: 3 * GIB,
+      r2: 1,
+      lateBytes: 6 * GIB,
+      source: 'log',
+    };
+    expect(run(tracedFacts({ trace, growth }))).toMatchObject({ outcome: 'holds', confidence: 'high' });
+  });
+
+  it('is none where it does not decide it: too little, or nothing', () => {
+    const little = { ...KEPT, bytes: GIB };
+    expect(run(tracedFacts({ trace: traceOf({ keeping: [little] }) })).outcome).toBe('fails');
+    const none = run(tracedFacts({ trace: traceOf() }));
+    expect(none).toMatchObject({ outcome: 'fails', why: expect.stringContaining('no call site keeps') });
+    // Peaks that vary with the data, ends that do not.
+    const varied = traceOf().steps!.map((step, i) => ({ ...step, peakBytes: (50 + 5 * i) * GIB }));
+    expect(run(tracedFacts({ trace: traceOf({ steps: varied }) }))).toMatchObject({
+      outcome: 'fails',
+      why: expect.stringMatching(/ends differ by 0 B, their peaks by 15\.00 GiB/),
+    });
+  });
+
+  it('is one where the ends of the steps rise without a pause, whatever the sites', () => {
+    const rising = traceOf().steps!.map((step, i) => ({ ...step, endBytes: (40 + 2 * i) * GIB }));
+    expect(run(tracedFacts({ trace: traceOf({ steps: rising }) }))).toMatchObject({
+      outcome: 'holds',
+      // No site is named, so somebody has to look.
+      confidence: 'medium',
+    });
+    // A warm-up that levels off brings nothing in its later half; one that pauses is no leak of every step.
+    const plateau = [40, 46, 49, 49.2, 49.3].map((end, i) => ({ ...rising[i]!, endBytes: end * GIB }));
+    const paused = [40, 42, 44, 44, 46].map((end, i) => ({ ...rising[i]!, endBytes: end * GIB }));
+    for (const steps of [plateau, paused])
+      expect(run(tracedFacts({ trace: traceOf({ steps }) })).outcome).toBe('fails');
+  });
+
+  it('overrules a trend of printed lines, and tells the contradiction', () => {
+    const growth = {
+      samples: 10,
+      firstIteration: 2,
+      lastIteration: 11,
+      firstBytes: 40 * GIB,
+      lastBytes: 44.5 * GIB,
+      bytesPerIteration: 0.5 * GIB,
+      r2: 0.999,
+      source: 'log',
+    };
+    const judged = judge(tracedFacts({ trace: traceOf(), growth }), new EvidenceLog());
+    expect(judged.holds).toMatchObject({ cause: 'capacity', confidence: 'medium' });
+    expect(judged.combination.join(' ')).toContain('the trace does not show it');
+  });
+
+  it('cannot be told where no step is marked, unless hardly anything is repeated', () => {
+    const unmarked = traceOf({ steps: null, stepsBy: null });
+    expect(run(tracedFacts({ trace: unmarked }))).toMatchObject({
+      outcome: 'not_testable',
+      capture: 'memory_each_iteration',
+    });
+    expect(run(tracedFacts({ trace: { ...unmarked, repeatedBytes: GIB } })).outcome).toBe('fails');
+  });
+});
+
+describe('a log', () => {
+  const growth = {
+    samples: 8,
+    firstIteration: 2,
+    lastIteration: 9,
+    firstBytes: 40 * GIB,
+    lastBytes: 48 * GIB,
+    bytesPerIteration: GIB,
+    r2: 0.9,
+    source: 'log',
+  };
+
+  it('tells a warm-up that levels off from a leak by its later half', () => {
+    expect(run(messageFacts({ growth: { ...growth, lateBytes: 4 * GIB } })).outcome).toBe('holds');
+    expect(run(messageFacts({ growth: { ...growth, lateBytes: GIB } }))).toMatchObject({
+      outcome: 'fails',
+      why: expect.stringContaining('levels off'),
+    });
+  });
+
+  it('says that only reserved memory grew', () => {
+    const flat = { ...growth, lastBytes: growth.firstBytes, bytesPerIteration: 0, r2: 0 };
+    const facts = messageFacts({ growth: flat, run: runSideOf({ reservedOnlyGrowthBytes: 5 * GIB }) });
+    expect(run(facts)).toMatchObject({
+      outcome: 'fails',
+      why: expect.stringContaining('reserved memory grew by 5.00 GiB, allocated memory did not'),
+    });
+  });
+
+  it('of two iterations foretells the one that fails, or says nothing', () => {
+    // 79 GiB to fill: from 60 GiB after iteration 2, by 3 GiB each, in iteration 9.
+    const early = {
+      firstIteration: 1,
+      secondIteration: 2,
+      bytesPerIteration: 3 * GIB,
+      peakBytes: 60 * GIB,
+      lastIteration: 8,
+      source: 'log line 4',
+    };
+    const outcome = (changes: Partial<typeof early>) =>
+      run(messageFacts({ run: runSideOf({ early: { ...early, ...changes } }) })).outcome;
+    expect(run(messageFacts({ run: runSideOf({ early }) }))).toMatchObject({ outcome: 'holds', confidence: 'medium' });
+    for (const lastIteration of [3, 6, 10, 400]) expect(outcome({ lastIteration })).toBe('not_testable');
+    // Noise foretells nothing, nor does growth that fills the device at once.
+    expect(outcome({ bytesPerIteration: 60 * MIB, lastIteration: 325 })).toBe('not_testable');
+    expect(outcome({ bytesPerIteration: 12 * GIB, lastIteration: 3 })).toBe('not_testable');
+  });
+
+  it('rules a leak out where there was no time for one', () => {
+    for (const completed of [0, 1]) expect(run(messageFacts({ run: runSideOf({ completed }) })).outcome).toBe('fails');
+    expect(run(messageFacts({ run: runSideOf({ completed: 2 }) })).outcome).toBe('not_testable');
+  });
+});
+
+/** Live blocks as rows of [entry of birth, stack, GiB]. */
+function stateOf(rows: readonly (readonly [seq: number, stack: number, gib: number])[]): AllocatorState {
+  const column = <T extends Float64Array | Int32Array>(make: (n: number) => T, of: (i: number) => number): T => {
+    const result = make(rows.length);
+    for (let i = 0; i < rows.length; i += 1) result[i] = of(i);
+    return result;
+  };
+  const sizes = column(
+    (n) => new Float64Array(n),
+    (i) => rows[i]![2] * GIB,
+  );
+  return {
+    afterSeq: 100,
+    segments: {
+      count: 0,
+      address: new Float64Array(),
+      totalBytes: new Float64Array(),
+      stream: new Float64Array(),
+      small: new Uint8Array(),
+      pool: new Int32Array(),
+      expandable: new Uint8Array(),
+      inferred: new Uint8Array(),
+      firstBlock: new Int32Array(1),
+    },
+    blocks: {
+      count: rows.length,
+      address: column(
+        (n) => new Float64Array(n),
+        (i) => i * MIB,
+      ),
+      sizeBytes: sizes,
+      minBytes: sizes,
+      maxBytes: sizes,
+      requestedBytes: sizes,
+      state: new Uint8Array(rows.length),
+      segment: new Int32Array(rows.length),
+      stackId: column(
+        (n) => new Int32Array(n),
+        (i) => rows[i]![1],
+      ),
+      stackOrigin: new Uint8Array(rows.length),
+      allocSeq: column(
+        (n) => new Int32Array(n),
+        (i) => rows[i]![0],
+      ),
+    },
+  };
+}
+
+/** Five steps of 100 entries; the failing one begins at 500. */
+const SPANS = Array.from({ length: 5 }, (_, i) => ({ firstSeq: 100 * i, lastSeq: 100 * i + 99, whole: true }));
+const sites = (rows: Parameters<typeof stateOf>[0], spans = SPANS, startsEmpty = true) =>
+  keepingSites(stateOf(rows), spans, startsEmpty, (stackId) => `site ${stackId}`).map(({ site, bytes, steps }) => [
+    site,
+    bytes / GIB,
+    steps,
+  ]);
+
+describe('sites that keep', () => {
+  it('leave something of every step, about as much each time', () => {
+    expect(
+      sites([
+        [50, 1, 1],
+        [150, 1, 1],
+        [250, 1, 1],
+        [350, 1, 1],
+        [450, 1, 1],
+      ]),
+    ).toEqual([['site 1', 5, 4]]);
+    // One step in four may be missed, no more.
+    expect(
+      sites([
+        [150, 1, 1],
+        [250, 1, 1],
+        [450, 1, 1],
+      ]),
+    ).toEqual([['site 1', 3, 3]]);
+    expect(
+      sites([
+        [150, 1, 1],
+        [450, 1, 1],
+      ]),
+    ).toEqual([]);
+    // A growing buffer is one large block beside small ones.
+    expect(
+      sites([
+        [150, 1, 1],
+        [250, 1, 1],
+        [350, 1, 9],
+        [450, 1, 1],
+      ]),
+    ).toEqual([]);
+  });
+
+  it('are neither parameters and optimizer states, nor what is in flight', () => {
+    const burst = Array.from({ length: 20 }, (_, i) => [80 + i, 1, 1] as const);
+    const inFlight = Array.from({ length: 20 }, (_, i) => [500 + i, 2, 1] as const);
+    const before = Array.from({ length: 20 }, () => [-1, 3, 1] as const);
+    expect(sites([...burst, ...inFlight, ...before])).toEqual([]);
+    // Late initialisation, of one step.
+    expect(sites(Array.from({ length: 8 }, (_, i) => [210 + i, 4, 1] as const))).toEqual([]);
+  });
+
+  it('show in a ring of one whole step only beside older blocks of the same site', () => {
+    const ring = [
+      { firstSeq: 0, lastSeq: 99, whole: false },
+      { firstSeq: 100, lastSeq: 199, whole: true },
+    ];
+    expect(
+      sites(
+        [
+          [-1, 1, 1],
+          [-1, 1, 1],
+          [-1, 1, 1],
+          [150, 1, 1],
+        ],
+        ring,
+        false,
+      ),
+    ).toEqual([['site 1', 4, 1]]);
+    expect(
+      sites(
+        [
+          [-1, 1, 1],
+          [150, 1, 1],
+        ],
+        ring,
+        false,
+      ),
+    ).toEqual([]);
+  });
+});
+
+describe('steps without annotations', () => {
+  it('end where a burst of the optimizer’s allocations ends', () => {
+    expect(lastOfBursts([900, 901, 905, 1900, 1905, 2900, 2905], 3800)).toEqual([905, 1905, 2905]);
+    // The failing request is itself in the optimizer's step.
+    expect(lastOfBursts([900, 905, 1900, 1905], 1907)).toEqual([905]);
+    expect(lastOfBursts([], 100)).toEqual([]);
+  });
+});
