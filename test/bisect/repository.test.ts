@@ -1,6 +1,6 @@
 /**
  * Repositories to bisect, as `samples/generate/repository/` makes them: the same wherever they are built, run by
- * `launch.sh`, bisected by git. What they promise of every commit is checked in `repository-all.test.ts`.
+ * `launch.sh`, bisected by git. What they promise of every commit is checked in `repository.full.test.ts`.
  */
 import { spawnSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
