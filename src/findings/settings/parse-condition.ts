@@ -8,7 +8,7 @@
  *     torch < 2.9   megatron_core ≥ 0.14   capability < 10   framework = nemo
  *     {seq_length % (2 · context_parallel_size) ≠ 0}           arithmetic; `key?1`: 1 where the key is None
  *     {b, a: a % b ≠ 0}                                        the same, with the order of the facts reported
- *     told(key)   known(condition)   not_known(condition)      terms: `terms.ts` and `knowledge/terms.yaml`
+ *     explicit(key)   known(condition)   not_known(condition)      terms: `terms.ts` and `knowledge/terms.yaml`
  *     {…} as 'text for people'
  *
  * `not` binds more tightly than `and`, and `and` more tightly than `or`. `!=`, `>=`, `<=`, `*` and `-` may be written

@@ -99,7 +99,7 @@ export const CODE_TERMS: Readonly<Record<string, Term>> = {
     }),
 
   /** Set to None. Unknown where it is not set: recipes and wrappers fill such fields in. */
-  told_none: (key) =>
+  explicit_none: (key) =>
     where(`${key} = None`, (view) => {
       const fact = view.setting(key!);
       if (fact.by !== 'told') return [null, { ...fact, by: 'unknown' }];

@@ -304,7 +304,7 @@ describe('the notation', () => {
     ['not_known(a and b)', notKnown(all(on('a'), on('b')))],
     ['{a % (2 · b) ≠ 0}', numbers('a % (2 · b) ≠ 0', ['a', 'b'], () => true)],
     ["{b, a: a * b <= 1 and a > 0} as 'small'", numbers('small', ['b', 'a'], () => true)],
-    ['told(a)', CODE_TERMS['told']!('a')],
+    ['explicit(a)', CODE_TERMS['explicit']!('a')],
     [
       'whole_layer',
       conditionOfText('cuda_graph_modules not set or cuda_graph_modules empty or cuda_graph_modules has full', ''),

@@ -71,7 +71,7 @@ describe('defaults', () => {
       kind: 'setting',
       by: 'default',
       value: 'delayed',
-      told: null,
+      explicit: null,
       source: 'Megatron-LM megatron/core/transformer/transformer_config.py TransformerConfig',
     });
     expect(valueOfKey('min_offloaded_tensor_size', MB)).toBe('1048576');
