@@ -20,7 +20,7 @@ export interface RecordedHistory extends History {
 
 /** Unpacks a history below `directory`. */
 export function recordedHistory(name: string, directory: string): RecordedHistory {
-  const [header, ...rows] = readFileSync(join(HISTORIES, 'histories.tsv'), 'utf8').trimEnd().split('\n');
+  const [header, ...rows] = readFileSync(join(HISTORIES, 'histories.tsv'), 'utf8').replace(/\n$/, '').split('\n');
   const cells = rows.map((row) => row.split('\t')).find(([first]) => first === name)!;
   const fact = (column: string): string => cells[header!.split('\t').indexOf(column)]!;
   const checkout = join(directory, 'Megatron-Bridge');
