@@ -28,8 +28,8 @@
 -- @col    user_metadata_id   INTEGER?
 -- @why    The label is left out: numbering all addresses would cost more than all the rest, and few rows are shown.
 SELECT
-  address, origin, alloc_seq, free_requested_seq, free_completed_seq, requested_bytes, actual_bytes, uncertain_bytes, alloc_us, free_us, lifetime_us, lifetime_entries, stream, pool,
-  stack_id, stack_origin, compile_context_id, user_metadata_id
+  address, origin, alloc_seq, free_requested_seq, free_completed_seq, requested_bytes, actual_bytes, uncertain_bytes, alloc_us, free_us,
+  lifetime_us, lifetime_entries, stream, pool, stack_id, stack_origin, compile_context_id, user_metadata_id
 FROM allocation
 WHERE snapshot_id = $snapshot_id AND device = $device
   AND ($at_seq IS NULL OR (coalesce(alloc_seq, -1) <= $at_seq AND coalesce(free_completed_seq, 2147483647) > $at_seq))
@@ -39,6 +39,7 @@ WHERE snapshot_id = $snapshot_id AND device = $device
     SELECT stack_frame.stack_id FROM stack_frame JOIN frame USING (frame_id)
     WHERE contains(lower(frame.name || ' ' || frame.filename || ':' || frame.line), lower($site))))
 ORDER BY
-  CASE $sort WHEN 'bytes' THEN actual_bytes WHEN 'lifetime' THEN coalesce(lifetime_entries, 2147483647) ELSE -coalesce(alloc_seq, -1) END DESC NULLS LAST,
+  CASE $sort WHEN 'bytes' THEN actual_bytes WHEN 'lifetime' THEN coalesce(lifetime_entries, 2147483647)
+    ELSE -coalesce(alloc_seq, -1) END DESC NULLS LAST,
   alloc_seq NULLS FIRST, address
 LIMIT $count

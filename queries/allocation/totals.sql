@@ -9,8 +9,9 @@
 -- @col    count           BIGINT
 -- @col    actual_bytes    BIGINT
 -- @col    requested_bytes BIGINT
--- @why    A list that was cut must say of how much.
-SELECT count(*) AS count, coalesce(sum(actual_bytes), 0)::BIGINT AS actual_bytes, coalesce(sum(requested_bytes), 0)::BIGINT AS requested_bytes
+-- @why    A truncated list must show its totals.
+SELECT count(*) AS count, coalesce(sum(actual_bytes), 0)::BIGINT AS actual_bytes,
+  coalesce(sum(requested_bytes), 0)::BIGINT AS requested_bytes
 FROM allocation
 WHERE snapshot_id = $snapshot_id AND device = $device
   AND ($at_seq IS NULL OR (coalesce(alloc_seq, -1) <= $at_seq AND coalesce(free_completed_seq, 2147483647) > $at_seq))

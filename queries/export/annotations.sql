@@ -14,5 +14,6 @@ SELECT
   ) AS json
 FROM annotation
 JOIN text_value AS name ON name.text_id = annotation.name_id
-WHERE snapshot_id = $snapshot_id AND ordinal >= $from_ordinal AND ordinal < $to_ordinal AND ($until_us IS NULL OR annotation.time_us IS NULL OR annotation.time_us <= $until_us)
+WHERE snapshot_id = $snapshot_id AND ordinal >= $from_ordinal AND ordinal < $to_ordinal
+  AND ($until_us IS NULL OR annotation.time_us IS NULL OR annotation.time_us <= $until_us)
 ORDER BY ordinal

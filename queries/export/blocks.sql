@@ -8,10 +8,11 @@
 -- @param  has_requested BOOLEAN  and this
 -- @param  has_history   BOOLEAN  what older ones write instead
 -- @col    segment  INTEGER
--- @col    stack_id INTEGER? NULL where the block has no frames key
+-- @col    stack_id INTEGER? NULL if the block lacks the key frames
 -- @col    head     VARCHAR
 -- @col    history  VARCHAR? the beginning of its history entry, where it has one
--- @why    The requested size of an inactive block is a left-over that the store does not keep; readers expect the key, and nothing is requested of a free block, so it is 0.
+-- @why    The requested size of an inactive block is a left-over that the store does not keep; readers expect the key, and nothing is
+--         requested of a free block, so it is 0.
 SELECT
   segment, stack_id,
   concat(
@@ -20,7 +21,8 @@ SELECT
     CASE WHEN $has_requested THEN ',"requested_size":' || CASE WHEN state = 'inactive' THEN 0 ELSE requested_bytes END END,
     ',"state":"', state::VARCHAR, '"'
   ) AS head,
-  CASE WHEN $has_history AND state <> 'inactive' AND requested_bytes IS NOT NULL THEN concat('{"addr":', address, ',"real_size":', requested_bytes) END AS history
+  CASE WHEN $has_history AND state <> 'inactive' AND requested_bytes IS NOT NULL THEN concat('{"addr":', address, ',"real_size":',
+    requested_bytes) END AS history
 FROM block
 WHERE snapshot_id = $snapshot_id AND segment >= $from_segment AND segment < $to_segment AND ($device IS NULL OR device = $device)
 ORDER BY segment, block.rowid

@@ -1,14 +1,15 @@
 -- @name   export.segment_stacks
--- @title  Who made the segments that stand at a moment of a trace, by address
+-- @title  Stacks that created the segments present at a moment of a trace, by address
 -- @param  snapshot_id INTEGER
 -- @param  device INTEGER
 -- @param  to_seq INTEGER  entries before this one
 -- @col    address  UBIGINT
 -- @col    stack_id INTEGER
--- @why    States carry no stacks of segments. The last entry that made one at an address made the one that stands there; without such an entry it is older
---         than the trace, and if it is still there at the dump, the dump has its stack.
+-- @why    States contain no stacks of segments. The segment at an address was created by the last entry that created one there. Without
+--         such an entry it is older than the trace; if it still exists at the dump, the dump contains its stack.
 WITH made AS (
-  SELECT addr AS address, max(stack_id) FILTER (seq < $to_seq) IS NOT NULL AS is_before, arg_max(stack_id, seq) FILTER (seq < $to_seq) AS stack_id
+  SELECT addr AS address, max(stack_id) FILTER (seq < $to_seq) IS NOT NULL AS is_before,
+    arg_max(stack_id, seq) FILTER (seq < $to_seq) AS stack_id
   FROM event
   WHERE snapshot_id = $snapshot_id AND device = $device AND action IN ('segment_alloc', 'segment_map') AND addr IS NOT NULL
   GROUP BY addr

@@ -5,7 +5,7 @@
 -- @param  to_segment   INTEGER  one past the last
 -- @param  device       INTEGER? only this one
 -- @col    segment  INTEGER
--- @col    stack_id INTEGER? NULL where the segment has no frames key
+-- @col    stack_id INTEGER? NULL if the segment lacks the key frames
 -- @col    head     VARCHAR
 -- @why    Torch's own header sums are written as they were read: a copy does not correct.
 SELECT
@@ -24,5 +24,6 @@ SELECT
   ) AS head
 FROM segment
 LEFT JOIN snapshot_pool AS pool ON pool.snapshot_id = segment.snapshot_id AND pool.pool = segment.pool
-WHERE segment.snapshot_id = $snapshot_id AND segment.segment >= $from_segment AND segment.segment < $to_segment AND ($device IS NULL OR segment.device = $device)
+WHERE segment.snapshot_id = $snapshot_id AND segment.segment >= $from_segment AND segment.segment < $to_segment
+  AND ($device IS NULL OR segment.device = $device)
 ORDER BY segment.segment

@@ -4,16 +4,18 @@
 -- @param  device   INTEGER
 -- @param  from_seq INTEGER  first
 -- @param  to_seq   INTEGER  one past the last
--- @col    stack_id INTEGER? NULL where the entry has no frames key
+-- @col    stack_id INTEGER? NULL if the entry lacks the key frames
 -- @col    head     VARCHAR
--- @why    A million entries are a million rows of one text, not a million objects; keys that the entry did not have are left out, as torch leaves them out.
+-- @why    A million entries are a million rows of one text, not a million objects; keys that the entry did not have are left out, as torch
+--         leaves them out.
 WITH entry AS (
   SELECT seq, action, addr, size_bytes, stream, time_us, pool, stack_id, compile_context_id, user_metadata_id
   FROM event
   WHERE snapshot_id = $snapshot_id AND device = $device AND seq >= $from_seq AND seq < $to_seq
 ),
 extra AS (
-  SELECT seq, max(value_json) FILTER (key = 'action') AS action_json, string_agg(to_json(key)::VARCHAR || ':' || value_json, ',' ORDER BY key) FILTER (key <> 'action') AS others
+  SELECT seq, max(value_json) FILTER (key = 'action') AS action_json, string_agg(to_json(key)::VARCHAR || ':' || value_json, ','
+    ORDER BY key) FILTER (key <> 'action') AS other_keys
   FROM event_extra
   WHERE snapshot_id = $snapshot_id AND device = $device AND seq >= $from_seq AND seq < $to_seq
   GROUP BY seq
@@ -30,7 +32,7 @@ SELECT
     ',"compile_context":' || to_json(context.text)::VARCHAR,
     ',"user_metadata":' || to_json(metadata.text)::VARCHAR,
     ',"pool_id":[' || pool.pool_id_a || ',' || pool.pool_id_b || ']',
-    ',' || extra.others
+    ',' || extra.other_keys
   ) AS head
 FROM entry
 LEFT JOIN extra USING (seq)

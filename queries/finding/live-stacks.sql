@@ -13,7 +13,8 @@
 WITH groups AS (
   SELECT sum(actual_bytes) AS bytes, count(*) AS blocks, sum(requested_bytes) AS requested, stack_id, stack_origin
   FROM allocation
-  WHERE snapshot_id = $snapshot_id AND device = $device AND coalesce(alloc_seq, -1) <= $at_seq AND coalesce(free_completed_seq, 2147483647) > $at_seq
+  WHERE snapshot_id = $snapshot_id AND device = $device AND coalesce(alloc_seq, -1) <= $at_seq
+    AND coalesce(free_completed_seq, 2147483647) > $at_seq
   GROUP BY stack_id, stack_origin)
 SELECT groups.bytes, groups.blocks, groups.requested, groups.stack_id, groups.stack_origin,
   (SELECT string_agg(frame.name || ' ' || frame.filename || ':' || frame.line, ' < ' ORDER BY stack_frame.pos)

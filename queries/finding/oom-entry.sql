@@ -8,11 +8,11 @@
 -- @col    requested_bytes   BIGINT?
 -- @col    device_free_bytes BIGINT?  cudaMemGetInfo at that moment; only on OOM entries
 -- @col    active_bytes      BIGINT?  actual sizes, pending frees included; NULL until the history is kept in the store
--- @col    reserved_bytes    BIGINT?  NULL too where a row of derived_bucket stands for more than one entry
+-- @col    reserved_bytes    BIGINT?  NULL too if a row of derived_bucket covers more than one entry
 -- @col    stream            BIGINT?
 -- @col    time_us           BIGINT?
 -- @col    frames            VARCHAR? innermost first
--- @why    What a verdict says of the failing request, from the entry itself.
+-- @why    Facts about the failing request for a verdict, from the entry itself.
 SELECT
   event.seq, event.action::VARCHAR AS action, event.size_bytes AS requested_bytes, oom.device_free_bytes,
   CASE WHEN bucket.active_min_bytes = bucket.active_max_bytes THEN bucket.active_max_bytes END AS active_bytes,
@@ -23,6 +23,7 @@ SELECT
 FROM event
 LEFT JOIN trace_oom AS oom ON oom.snapshot_id = event.snapshot_id AND oom.device = event.device AND oom.seq = event.seq
 LEFT JOIN derived_bucket AS bucket
-  ON bucket.snapshot_id = event.snapshot_id AND bucket.device = event.device AND bucket.first_seq <= event.seq - 1 AND bucket.last_seq >= event.seq - 1
+  ON bucket.snapshot_id = event.snapshot_id AND bucket.device = event.device AND bucket.first_seq <= event.seq - 1
+    AND bucket.last_seq >= event.seq - 1
 WHERE event.snapshot_id = $snapshot_id AND event.device = $device AND event.seq = $seq
 ORDER BY event.seq

@@ -1,5 +1,5 @@
 -- @name   finding.source
--- @title  Where a file of a run lies, and what it was when it was read
+-- @title  Location of a file of a run, and its state when it was read
 -- @param  run_id INTEGER
 -- @param  path   VARCHAR  as sources name it
 -- @col    path       VARCHAR

@@ -1,5 +1,5 @@
 -- @name   history.alloc_facts
--- @title  Allocations that are not what their trace entry says
+-- @title  Allocations that differ from their trace entry
 -- @param  snapshot_id INTEGER
 -- @param  device INTEGER
 -- @col    seq             INTEGER

@@ -10,7 +10,8 @@
 -- @col    size_bytes BIGINT   requested on alloc and free, segment bytes on segment entries
 -- @col    stream     BIGINT?
 -- @col    stack_id   INTEGER?
--- @why    What a walk needs and no more: a column of NULLs costs as much as all of these. Rows come as they were appended, in ascending seq; sorting them would cost more than the walk.
+-- @why    What a walk needs and no more: a column of NULLs costs as much as all of these. Rows come as they were appended, in ascending
+--         seq; sorting them would cost more than the walk.
 SELECT seq, action, addr, size_bytes, stream, stack_id
 FROM event
 WHERE snapshot_id = $snapshot_id AND device = $device AND seq >= $from_seq AND seq < $to_seq

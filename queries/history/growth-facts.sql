@@ -6,7 +6,7 @@
 -- @col    segment_type ENUM      code as in SEGMENT_TYPES
 -- @col    pool         INTEGER?
 -- @col    is_inferred  UTINYINT
--- @why    Before torch 2.12 no entry says its pool; the final state and the neighbours do.
+-- @why    Before torch 2.12 entries lack the pool; it is inferred from the final state and the neighbours.
 SELECT seq, segment_type, pool, is_inferred
 FROM derived_growth
 WHERE snapshot_id = $snapshot_id AND device = $device

@@ -11,7 +11,8 @@
 -- @col    stream     BIGINT?
 -- @col    pool       INTEGER?
 -- @col    stack_id   INTEGER?
--- @why    Only torch 2.12 and newer write the pool on entries, and only runs with CUDA graphs or MemPools have another than the default one. Rows come as they were appended, in ascending seq.
+-- @why    Only torch 2.12 and newer write the pool on entries, and only runs with CUDA graphs or MemPools have another than the default
+--         one. Rows come as they were appended, in ascending seq.
 SELECT seq, action, addr, size_bytes, stream, pool, stack_id
 FROM event
 WHERE snapshot_id = $snapshot_id AND device = $device AND seq >= $from_seq AND seq < $to_seq

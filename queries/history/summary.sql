@@ -18,7 +18,8 @@
 -- @col    bucket_entries      INTEGER  entries a row of derived_bucket
 -- @why    Kept, because a walk over five million entries takes seconds.
 SELECT
-  events, holds, ends_in_dump, starts_empty, violations, implied_completions, peak_active_bytes, peak_active_seq, peak_reserved_bytes, peak_reserved_seq, uncertain_blocks, uncertain_bytes, bucket_entries
+  events, holds, ends_in_dump, starts_empty, violations, implied_completions, peak_active_bytes, peak_active_seq, peak_reserved_bytes,
+  peak_reserved_seq, uncertain_blocks, uncertain_bytes, bucket_entries
 FROM derived_history
 WHERE snapshot_id = $snapshot_id AND device = $device AND rules = $rules
 LIMIT 1

@@ -3,17 +3,18 @@
 -- @param  run_id INTEGER
 -- @uses   _log.iteration_lines
 -- @col    attempt         INTEGER
--- @col    origin          VARCHAR  why it is taken for a launch; assumed where nothing says it
+-- @col    origin          VARCHAR  evidence of the launch; assumed if there is none
 -- @col    time_us         BIGINT?
 -- @col    iteration_lines BIGINT
 -- @col    first_iteration BIGINT?  of the first line, in the order of files and lines
 -- @col    last_iteration  BIGINT?
 -- @col    incidents       BIGINT
 -- @col    last_phase      VARCHAR?
--- @why    Counts are made per attempt before joining: a launch with 3 iterations and 5 failure lines must not count 15.
---         The first launch of a file goes without saying, so that the view knows it only where something said it: all up to the last are listed.
+-- @why    Counts are made per attempt before joining: a launch with 3 iterations and 5 failure lines must not count 15. The first launch of
+--         a file is implicit and in the view only if there is evidence of it: all launches up to the last are listed.
 WITH
-  known AS (SELECT unnest(range(1, 1 + (SELECT coalesce(max(attempt.attempt), 1) FROM attempt WHERE attempt.run_id = $run_id)))::INTEGER AS attempt),
+  known AS (SELECT unnest(range(1, 1 + (SELECT coalesce(max(attempt.attempt), 1) FROM attempt
+    WHERE attempt.run_id = $run_id)))::INTEGER AS attempt),
   iterations AS (
     SELECT attempt, count(*) AS lines, first(iteration ORDER BY display_path, line, place) AS first_iteration,
       last(iteration ORDER BY display_path, line, place) AS last_iteration
@@ -25,8 +26,8 @@ WITH
   phases AS (
     SELECT phase.attempt, last(phase.phase ORDER BY phase.source_id, phase.line) AS last_phase
     FROM phase WHERE phase.run_id = $run_id AND phase.phase <> 'unknown' GROUP BY 1)
-SELECT known.attempt, coalesce(attempt.origin, 'assumed') AS origin, attempt.time_us, coalesce(iterations.lines, 0) AS iteration_lines, iterations.first_iteration,
-  iterations.last_iteration, coalesce(failures.incidents, 0) AS incidents, phases.last_phase
+SELECT known.attempt, coalesce(attempt.origin, 'assumed') AS origin, attempt.time_us, coalesce(iterations.lines, 0) AS iteration_lines,
+  iterations.first_iteration, iterations.last_iteration, coalesce(failures.incidents, 0) AS incidents, phases.last_phase
 FROM known
 LEFT JOIN (SELECT * FROM attempt WHERE run_id = $run_id) AS attempt USING (attempt)
 LEFT JOIN iterations USING (attempt)

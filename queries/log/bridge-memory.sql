@@ -4,8 +4,8 @@
 -- @col    alloc        DOUBLE? first of the first file, decimal GB as printed
 -- @col    max_alloc    DOUBLE?
 -- @col    max_reserved DOUBLE? largest of all
--- @why    The script takes the first match in the order of files and lines, whatever rank wrote it, and reads files with allranks in their path alone
---         if there are any. Golden values were made so, and can only be compared so.
+-- @why    The script takes the first match in the order of files and lines, whatever rank wrote it, and reads files with allranks in their
+--         path alone if there are any. Golden values were made so, and can only be compared so.
 WITH
   files AS (SELECT source_id, display_path FROM source WHERE run_id = $run_id),
   chosen AS (

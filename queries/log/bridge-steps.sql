@@ -5,8 +5,8 @@
 -- @col    value        DOUBLE
 -- @col    iteration    BIGINT?  the line's own, where it has one
 -- @col    display_path VARCHAR
--- @why    The script keeps one list per name and zips them by position, so that a missing value shifts the rest: the lists, not their meaning, are wanted here.
---         It searches each line once, and its patterns know neither NaN nor NeMo's iteration lines.
+-- @why    The script keeps one list per name and zips them by position, so that a missing value shifts the rest: the lists, not their
+--         meaning, are wanted here. It searches each line once, and its patterns know neither NaN nor NeMo's iteration lines.
 WITH
   files AS (SELECT source_id, display_path FROM source WHERE run_id = $run_id),
   chosen AS (

@@ -10,8 +10,10 @@
 -- @col    display_path VARCHAR
 -- @col    line         BIGINT   the last one, for of equal origins the later wins
 -- @col    lines        BIGINT
--- @why    A log in which every rank prints its arguments says each a thousand times; folded, the strongest can be chosen outside SQL with its reasons.
-SELECT config.key, config.raw_key, config.value, config.origin, config.precedence, config.attempt, source.display_path, max(config.line) AS line, count(*) AS lines
+-- @why    A log in which every rank prints its arguments contains each a thousand times. Equal rows are folded; the strongest is chosen
+--         outside SQL, with reasons.
+SELECT config.key, config.raw_key, config.value, config.origin, config.precedence, config.attempt, source.display_path,
+  max(config.line) AS line, count(*) AS lines
 FROM config_value AS config JOIN source USING (source_id)
 WHERE config.run_id = $run_id
 GROUP BY config.key, config.raw_key, config.value, config.origin, config.precedence, config.attempt, source.display_path

@@ -26,28 +26,32 @@
 -- @col    last_line       BIGINT
 -- @col    grammar         VARCHAR
 -- @col    text            VARCHAR
--- @why    Only the last rank prints iterations, and every rank with DP rank 0 its memory after some: both tell how far a file had come. A rank that
---         prints neither is given the attempt's last iteration, marked as such.
+-- @why    Only the last rank prints iterations, and every rank with DP rank 0 its memory after some: both show the progress of a file. A
+--         rank that prints neither gets the attempt's last iteration, marked as such.
 WITH
   progress AS (
     SELECT source_id, attempt, line::BIGINT AS line, iteration FROM log_iteration
     UNION ALL
     SELECT DISTINCT source_id, attempt, line::BIGINT, iteration FROM log_memory WHERE iteration IS NOT NULL),
-  own AS (
+  file_progress AS (
     SELECT progress.source_id, progress.attempt, progress.line, max(progress.iteration) AS iteration
     FROM progress JOIN source USING (source_id) WHERE source.run_id = $run_id
     GROUP BY progress.source_id, progress.attempt, progress.line),
   furthest AS (
-    SELECT source.attempt + own.attempt - 1 AS attempt, max(own.iteration) AS iteration FROM own JOIN source USING (source_id) GROUP BY 1),
+    SELECT source.attempt + file_progress.attempt - 1 AS attempt, max(file_progress.iteration) AS iteration FROM file_progress
+      JOIN source USING (source_id) GROUP BY 1),
   lines AS (
-    SELECT incident.*, coalesce(incident.attempt, 1) AS own_attempt, source.attempt + coalesce(incident.attempt, 1) - 1 AS run_attempt, source.display_path,
-      source.rank AS source_rank, source.rank_origin AS source_rank_origin
+    SELECT incident.*, coalesce(incident.attempt, 1) AS file_attempt, source.attempt + coalesce(incident.attempt, 1) - 1 AS run_attempt,
+      source.display_path, source.rank AS source_rank, source.rank_origin AS source_rank_origin
     FROM incident JOIN source USING (source_id) WHERE source.run_id = $run_id)
 SELECT lines.incident_id, lines.kind, lines.is_oom, coalesce(lines.rank, lines.source_rank) AS rank,
-  CASE WHEN lines.rank IS NULL THEN lines.source_rank_origin ELSE lines.rank_origin END AS rank_origin, lines.local_rank, lines.host, lines.device, lines.pid, lines.exit_code,
-  lines.exception, lines.frame_file, lines.frame_line, lines.frame_function, lines.traceback_line, lines.time_text, lines.time_us, lines.run_attempt AS attempt,
-  own.iteration, furthest.iteration AS attempt_iteration, lines.display_path, lines.line, lines.last_line, lines.grammar, lines.text
+  CASE WHEN lines.rank IS NULL THEN lines.source_rank_origin ELSE lines.rank_origin END AS rank_origin, lines.local_rank, lines.host,
+    lines.device, lines.pid, lines.exit_code,
+  lines.exception, lines.frame_file, lines.frame_line, lines.frame_function, lines.traceback_line, lines.time_text, lines.time_us,
+  lines.run_attempt AS attempt, file_progress.iteration, furthest.iteration AS attempt_iteration, lines.display_path, lines.line,
+  lines.last_line, lines.grammar, lines.text
 FROM lines
-ASOF LEFT JOIN own ON own.source_id = lines.source_id AND own.attempt = lines.own_attempt AND own.line <= lines.line
+ASOF LEFT JOIN file_progress ON file_progress.source_id = lines.source_id AND file_progress.attempt = lines.file_attempt
+  AND file_progress.line <= lines.line
 LEFT JOIN furthest ON furthest.attempt = lines.run_attempt
 ORDER BY lines.run_attempt, lines.display_path, lines.line, lines.incident_id

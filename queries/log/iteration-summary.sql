@@ -32,8 +32,8 @@
 -- @col    last_loss           DOUBLE?
 -- @col    skipped_iterations  BIGINT?
 -- @col    nan_iterations      BIGINT?
--- @why    The first line of a launch contains compilation, autotuning and the birth of optimizer states: it says nothing about a step, so every
---         statistic exists with and without it. Step times of NaN or infinity are no times.
+-- @why    The first line of a launch includes compilation, autotuning and the allocation of optimizer states. It is not representative of a
+--         step, so every statistic exists with and without it. Step times of NaN or infinity are ignored.
 WITH
   lines AS (
     SELECT attempt, display_path, line, place, iteration, target_iterations, CASE WHEN isfinite(step_ms) THEN step_ms END AS step_ms,

@@ -20,9 +20,9 @@
 -- @col    time_us            BIGINT?
 -- @col    display_path       VARCHAR
 -- @col    line               INTEGER
--- @why    The end of a run tells most, so that a limit keeps the last lines.
-SELECT attempt, iteration, target_iterations, rank, step_ms, tflops_per_gpu, loss, learning_rate, grad_norm, loss_scale, global_batch_size, consumed_samples,
-  skipped_iterations, nan_iterations, time_us, display_path, line
+-- @why    The end of a run is the most informative part, so a limit keeps the last lines.
+SELECT attempt, iteration, target_iterations, rank, step_ms, tflops_per_gpu, loss, learning_rate, grad_norm, loss_scale, global_batch_size,
+  consumed_samples, skipped_iterations, nan_iterations, time_us, display_path, line
 FROM iteration_lines
 QUALIFY $newest IS NULL OR row_number() OVER (ORDER BY attempt DESC, display_path DESC, line DESC, place DESC) <= $newest
 ORDER BY attempt, display_path, line, place

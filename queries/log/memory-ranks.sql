@@ -13,7 +13,7 @@
 -- @col    max_bytes       BIGINT?
 -- @col    last_value      DOUBLE   as printed
 -- @col    max_value       DOUBLE
--- @col    display_path    VARCHAR  where the last figure stands
+-- @col    display_path    VARCHAR  of the last figure
 -- @col    line            BIGINT
 -- @col    first_bytes     BIGINT?  of the first sampled iteration
 -- @col    growth_samples  BIGINT   iterations sampled after the first one
@@ -24,14 +24,16 @@
 -- @col    growth_late_bytes BIGINT? of the later half of these iterations; NULL with fewer than four
 -- @why    Growth leaves out the first sampled iteration: optimizer states are born there, which is a step and no trend.
 WITH samples AS (
-  SELECT source.attempt + log.attempt - 1 AS attempt, coalesce(log.rank, source.rank) AS rank, log.device, log.metric_id, log.iteration, log.bytes, log.value,
-    log.rowid AS place, source.display_path, log.line::BIGINT AS line,
-    min(log.iteration) OVER (PARTITION BY source.attempt + log.attempt, coalesce(log.rank, source.rank), log.device, log.metric_id) AS first_iteration,
-    median(log.iteration) OVER (PARTITION BY source.attempt + log.attempt, coalesce(log.rank, source.rank), log.device, log.metric_id) AS middle_iteration
+  SELECT source.attempt + log.attempt - 1 AS attempt, coalesce(log.rank, source.rank) AS rank, log.device, log.metric_id, log.iteration,
+    log.bytes, log.value, log.rowid AS place, source.display_path, log.line::BIGINT AS line,
+    min(log.iteration) OVER (PARTITION BY source.attempt + log.attempt, coalesce(log.rank, source.rank), log.device,
+      log.metric_id) AS first_iteration,
+    median(log.iteration) OVER (PARTITION BY source.attempt + log.attempt, coalesce(log.rank, source.rank), log.device,
+      log.metric_id) AS middle_iteration
   FROM log_memory AS log JOIN source USING (source_id)
   WHERE source.run_id = $run_id AND ($rank IS NULL OR coalesce(log.rank, source.rank) = $rank))
-SELECT attempt, rank, device, metric.text AS metric, samples, grouped.first_iteration, last_iteration, last_bytes, max_bytes, last_value, max_value, display_path, line, first_bytes, growth_samples,
-  growth_first_iteration, growth_first_bytes, growth_bytes, growth_r2,
+SELECT attempt, rank, device, metric.text AS metric, samples, grouped.first_iteration, last_iteration, last_bytes, max_bytes, last_value,
+  max_value, display_path, line, first_bytes, growth_samples, growth_first_iteration, growth_first_bytes, growth_bytes, growth_r2,
   CASE WHEN growth_samples >= 4 THEN last_bytes - growth_middle_bytes END AS growth_late_bytes
 FROM (
   SELECT attempt, rank, device, metric_id, count(*) AS samples, min(iteration) AS first_iteration, max(iteration) AS last_iteration,

@@ -6,13 +6,15 @@
 -- @col    allocated_bytes     BIGINT?
 -- @col    max_allocated_bytes BIGINT?
 -- @col    num_zeros           DOUBLE?
--- @why    Upstream's golden values are taken from event files, which hold at every step what a log prints once or twice. Only metrics count here: a memory
---         line of one rank says nothing of the rank that writes the metrics.
+-- @why    Upstream's golden values are taken from event files, which hold at every step what a log prints once or twice. Only metrics count
+--         here: a memory line of one rank is not evidence about the rank that writes the metrics.
 WITH
   metrics AS (SELECT source_id, attempt FROM source JOIN metrics_sources USING (source_id) WHERE run_id = $run_id),
-  newest AS (SELECT max(source.attempt + log.attempt - 1) AS attempt FROM log_iteration AS log JOIN source USING (source_id) WHERE source.run_id = $run_id),
+  newest AS (SELECT max(source.attempt + log.attempt - 1) AS attempt FROM log_iteration AS log JOIN source USING (source_id)
+    WHERE source.run_id = $run_id),
   memory AS (
-    SELECT log.source_id, log.iteration, max(log.bytes) FILTER (metric.text = 'allocated') AS allocated_bytes, max(log.bytes) FILTER (metric.text = 'max_allocated') AS max_allocated_bytes
+    SELECT log.source_id, log.iteration, max(log.bytes) FILTER (metric.text = 'allocated') AS allocated_bytes,
+      max(log.bytes) FILTER (metric.text = 'max_allocated') AS max_allocated_bytes
     FROM log_memory AS log JOIN metrics USING (source_id) JOIN text_value AS metric ON metric.text_id = log.metric_id
     WHERE metric.text IN ('allocated', 'max_allocated') AND log.iteration IS NOT NULL AND metrics.attempt = (SELECT attempt FROM newest)
     GROUP BY log.source_id, log.iteration),
@@ -22,7 +24,8 @@ WITH
     WHERE name.text = 'iteration.num zeros' AND log.iteration IS NOT NULL AND metrics.attempt = (SELECT attempt FROM newest)
     GROUP BY log.source_id, log.iteration),
   steps AS (
-    SELECT coalesce(memory.source_id, zeros.source_id) AS source_id, coalesce(memory.iteration, zeros.iteration) AS iteration, allocated_bytes, max_allocated_bytes, num_zeros
+    SELECT coalesce(memory.source_id, zeros.source_id) AS source_id, coalesce(memory.iteration, zeros.iteration) AS iteration,
+      allocated_bytes, max_allocated_bytes, num_zeros
     FROM memory FULL JOIN zeros ON zeros.source_id = memory.source_id AND zeros.iteration = memory.iteration)
 SELECT iteration, allocated_bytes, max_allocated_bytes, num_zeros
 FROM steps

@@ -12,8 +12,8 @@
 -- @col    before_bytes BIGINT  freed without having been allocated in the capture: held since before, at least
 -- @col    allocations BIGINT
 -- @col    frees       BIGINT
--- @why    What was freed without an allocation was held when the capture began. It is added to the start, so that the curve cannot go below zero; what was
---         neither allocated nor freed in the capture is not in it.
+-- @why    What was freed without an allocation was held when the capture began. It is added to the start, so that the curve cannot go below
+--         zero; what was neither allocated nor freed in the capture is not in it.
 WITH first AS (SELECT pid, device, kind, min(time_ns) AS time_ns FROM memory_steps GROUP BY pid, device, kind),
 curve AS (
   SELECT pid, device, kind, time_ns, rising, bytes, fate,
@@ -27,7 +27,8 @@ SELECT
   coalesce(any_value(start.bytes), 0)::BIGINT AS before_bytes,
   count(*) FILTER (rising = 1) AS allocations, count(*) FILTER (fate = 'freed') AS frees
 FROM curve
-LEFT JOIN memory_before AS start ON start.pid IS NOT DISTINCT FROM curve.pid AND start.device IS NOT DISTINCT FROM curve.device AND start.kind = curve.kind
+LEFT JOIN memory_before AS start ON start.pid IS NOT DISTINCT FROM curve.pid AND start.device IS NOT DISTINCT FROM curve.device
+  AND start.kind = curve.kind
 LEFT JOIN first ON first.pid IS NOT DISTINCT FROM curve.pid AND first.device IS NOT DISTINCT FROM curve.device AND first.kind = curve.kind
 GROUP BY curve.pid, curve.device, curve.kind
 ORDER BY curve.pid, curve.device, curve.kind

@@ -7,8 +7,8 @@
 -- @col    count        BIGINT
 -- @col    first_ns     BIGINT
 -- @col    last_ns      BIGINT
--- @why    2 is out of memory in both interfaces (cudaErrorMemoryAllocation, CUDA_ERROR_OUT_OF_MEMORY): a failed allocation is seen even where memory events were not
---         captured. 600 is no failure: a query found work under way.
+-- @why    2 is out of memory in both interfaces (cudaErrorMemoryAllocation, CUDA_ERROR_OUT_OF_MEMORY): a failed allocation is seen even
+--         where memory events were not captured. 600 is not a failure: a query found unfinished work.
 SELECT coalesce(api, '?') AS api, return_value, pid, count(*) AS count, min(start_ns) AS first_ns, max(start_ns) AS last_ns
 FROM nsys_call
 WHERE source_id = $source_id AND return_value IS NOT NULL AND return_value NOT IN (0, 600)

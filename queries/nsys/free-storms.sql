@@ -1,7 +1,7 @@
 -- @name   nsys.free_storms
 -- @title  Bursts of calls that give memory back: the allocator empties its cache
 -- @param  source_id INTEGER
--- @param  gap_ns BIGINT    calls of one thread further apart than this are two bursts
+-- @param  gap_ns BIGINT    calls of one thread with a longer gap are two bursts
 -- @param  least_calls BIGINT
 -- @col    pid      INTEGER?
 -- @col    tid      INTEGER?
@@ -21,7 +21,8 @@ marked AS (
     start_ns - lag(end_ns) OVER thread AS gap, lag(gives) OVER thread AS gave
   FROM calls WINDOW thread AS (PARTITION BY pid, tid ORDER BY start_ns)),
 frees AS (
-  SELECT *, sum(CASE WHEN gave AND gap <= $gap_ns THEN 0 ELSE 1 END) OVER (PARTITION BY pid, tid ORDER BY start_ns) AS storm FROM marked WHERE gives)
+  SELECT *, sum(CASE WHEN gave AND gap <= $gap_ns THEN 0 ELSE 1 END) OVER (PARTITION BY pid, tid ORDER BY start_ns) AS storm FROM marked
+    WHERE gives)
 SELECT pid, tid, min(start_ns) AS start_ns, max(end_ns) AS end_ns, count(*) AS calls, sum(end_ns - start_ns)::BIGINT AS busy_ns,
   coalesce(min(start_ns) - max(last_failed_ns) FILTER (last_failed_ns <= start_ns) <= 1000000000, false) AS failed_before
 FROM frees

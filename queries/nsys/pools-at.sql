@@ -7,7 +7,7 @@
 -- @uses   _nsys.pool_states
 -- @col    pools  BIGINT  with something unused
 -- @col    bytes  BIGINT  held from the driver and not in use
--- @why    Allocations out of a pool are in the sums; what the pool keeps for the next one is held as well, and nobody's allocation.
+-- @why    The sums contain the allocations from a pool; the memory that the pool keeps in reserve is held as well, without an allocation.
 WITH last AS (
   SELECT address, arg_max(pool_bytes, (start_ns, seq)) - coalesce(arg_max(pool_used_bytes, (start_ns, seq)), 0) AS unused
   FROM pool_states

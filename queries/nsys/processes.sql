@@ -6,11 +6,12 @@
 -- @col    rank        INTEGER?
 -- @col    rank_origin VARCHAR?
 -- @col    devices     VARCHAR?  CUDA ordinals inside the process, most work first
--- @why    A capture of torchrun holds every rank of a node; only its processes tell them apart.
+-- @why    A capture of torchrun contains every rank of a node; only the processes distinguish them.
 WITH work AS (
   SELECT pid, device, count(*) AS events FROM nsys_kernel WHERE source_id = $source_id GROUP BY pid, device
   UNION ALL SELECT pid, device, count(*) FROM nsys_copy WHERE source_id = $source_id GROUP BY pid, device
-  UNION ALL SELECT pid, device, count(*) FROM nsys_memory WHERE source_id = $source_id AND kind NOT IN ('pageable', 'pinned') GROUP BY pid, device),
+  UNION ALL SELECT pid, device, count(*) FROM nsys_memory WHERE source_id = $source_id AND kind NOT IN ('pageable', 'pinned')
+    GROUP BY pid, device),
 devices AS (
   SELECT pid, string_agg(device::VARCHAR, ',' ORDER BY events DESC, device) AS devices
   FROM (SELECT pid, device, sum(events) AS events FROM work WHERE device IS NOT NULL GROUP BY pid, device) GROUP BY pid)

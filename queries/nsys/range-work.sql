@@ -8,16 +8,19 @@
 -- @col    count    BIGINT
 -- @col    total_ns BIGINT   sum of durations
 -- @col    bytes    BIGINT?  of copies
--- @why    Work belongs to the range in which its call was made, on the thread that made it: the device does it later. Ranges inside ranges are joined first.
+-- @why    Work belongs to the range in which its call was made, on the thread that made it: the device does it later. Ranges inside ranges
+--         are joined first.
 WITH matching AS (
   SELECT nvtx.pid, nvtx.tid, nvtx.start_ns, coalesce(nvtx.end_ns, 9223372036854775807) AS end_ns
   FROM nsys_nvtx AS nvtx JOIN nsys_text AS words ON words.source_id = nvtx.source_id AND words.text_id = nvtx.text_id
   WHERE nvtx.source_id = $source_id AND nvtx.type = 'push_pop' AND contains(lower(words.text), lower($text))),
 marked AS (
-  SELECT *, start_ns > max(end_ns) OVER (PARTITION BY pid, tid ORDER BY start_ns, end_ns ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS begins FROM matching),
+  SELECT *, start_ns > max(end_ns) OVER (PARTITION BY pid, tid
+    ORDER BY start_ns, end_ns ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS begins FROM matching),
 islands AS (
   SELECT pid, tid, min(start_ns) AS start_ns, max(end_ns) AS end_ns
-  FROM (SELECT *, sum(CASE WHEN begins THEN 1 ELSE 0 END) OVER (PARTITION BY pid, tid ORDER BY start_ns, end_ns ROWS UNBOUNDED PRECEDING) AS island FROM marked)
+  FROM (SELECT *, sum(CASE WHEN begins THEN 1 ELSE 0 END) OVER (PARTITION BY pid, tid
+    ORDER BY start_ns, end_ns ROWS UNBOUNDED PRECEDING) AS island FROM marked)
   GROUP BY pid, tid, island),
 calls AS (
   SELECT DISTINCT api.pid, api.correlation

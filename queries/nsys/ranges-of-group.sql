@@ -11,6 +11,7 @@
 -- @why    The windows of training steps.
 SELECT nvtx.start_ns, nvtx.end_ns, words.text
 FROM nsys_nvtx AS nvtx JOIN nsys_text AS words ON words.source_id = nvtx.source_id AND words.text_id = nvtx.text_id
-WHERE nvtx.source_id = $source_id AND nvtx.pid IS NOT DISTINCT FROM $pid AND ($tid IS NULL OR nvtx.tid = $tid) AND nvtx.type::VARCHAR = $type
+WHERE nvtx.source_id = $source_id AND nvtx.pid IS NOT DISTINCT FROM $pid AND ($tid IS NULL OR nvtx.tid = $tid)
+  AND nvtx.type::VARCHAR = $type
   AND regexp_replace(words.text, '[0-9]+', '#', 'g') = $template
 ORDER BY nvtx.start_ns, nvtx.end_ns

@@ -7,7 +7,8 @@
 -- @col    device       INTEGER
 -- @col    first_us     BIGINT?  of the first entry; NULL without a trace or without times
 -- @col    last_us      BIGINT?  of the last entry; NULL without a trace or without times
--- @why    Which of them a process of a report belongs to, their segments' addresses tell. Of several dumps of a rank the last one knows most.
+-- @why    Addresses of segments show which of them a process of a report belongs to. Of several dumps of a rank the last one is the most
+--         complete.
 SELECT snapshot.snapshot_id, snapshot.handle, snapshot.rank, device.device,
   (SELECT min(time_us) FROM event WHERE event.snapshot_id = snapshot.snapshot_id AND event.device = device.device) AS first_us,
   (SELECT max(time_us) FROM event WHERE event.snapshot_id = snapshot.snapshot_id AND event.device = device.device) AS last_us

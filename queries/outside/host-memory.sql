@@ -7,8 +7,10 @@
 -- @col    bytes        BIGINT   the largest
 -- @col    display_path VARCHAR
 -- @col    line         BIGINT
--- @why    A job that the kernel killed leaves no figure of its own; what Slurm, Kubernetes or W&B saw is all there is. The largest are few and tell most.
-SELECT gauge.metric, gauge.host, gauge.process, max(gauge.bytes) AS bytes, arg_max(source.display_path, gauge.bytes) AS display_path, arg_max(gauge.line, gauge.bytes)::BIGINT AS line
+-- @why    A job that the kernel killed leaves no figure of its own; only Slurm, Kubernetes or W&B have recorded any. The few largest are
+--         the most informative.
+SELECT gauge.metric, gauge.host, gauge.process, max(gauge.bytes) AS bytes, arg_max(source.display_path, gauge.bytes) AS display_path,
+  arg_max(gauge.line, gauge.bytes)::BIGINT AS line
 FROM gauge JOIN source USING (source_id)
 WHERE gauge.run_id = $run_id AND gauge.metric IN ('host_limit', 'host_used', 'process_rss', 'process_max_rss')
 GROUP BY gauge.metric, gauge.host, gauge.process

@@ -19,7 +19,7 @@
 -- @col    min_bytes      BIGINT
 -- @col    max_bytes      BIGINT
 -- @col    max_us         BIGINT?  when
--- @col    max_line       BIGINT   where it stands
+-- @col    max_line       BIGINT   of the largest sample
 -- @why    A device is known by its index, its UUID or both; samples of one file belong together by all three.
 WITH
   used AS (
@@ -27,12 +27,15 @@ WITH
     FROM gauge WHERE run_id = $run_id AND metric = 'device_used'),
   total AS (
     SELECT source_id, host, device, gpu, max(bytes) AS bytes FROM gauge WHERE run_id = $run_id AND metric = 'device_total' GROUP BY ALL)
-SELECT used.source_id, source.display_path, any_value(used.format) AS format, any_value(used.clock) AS clock, used.host, used.device, used.gpu, count(*) AS samples, count(used.time_us) AS timed,
-  min(used.time_us) AS first_us, max(used.time_us) AS last_us, median(distance_us) AS interval_us, any_value(total.bytes) AS total_bytes,
-  arg_min(used.bytes, struct_pack(t := coalesce(used.time_us, 0), l := used.line)) AS first_bytes, arg_max(used.bytes, struct_pack(t := coalesce(used.time_us, 0), l := used.line)) AS last_bytes,
-  min(used.bytes) AS min_bytes, max(used.bytes) AS max_bytes, arg_max(used.time_us, used.bytes) AS max_us, arg_max(used.line, used.bytes)::BIGINT AS max_line
+SELECT used.source_id, source.display_path, any_value(used.format) AS format, any_value(used.clock) AS clock, used.host, used.device,
+  used.gpu, count(*) AS samples, count(used.time_us) AS timed, min(used.time_us) AS first_us, max(used.time_us) AS last_us,
+  median(distance_us) AS interval_us, any_value(total.bytes) AS total_bytes,
+  arg_min(used.bytes, struct_pack(t := coalesce(used.time_us, 0), l := used.line)) AS first_bytes,
+  arg_max(used.bytes, struct_pack(t := coalesce(used.time_us, 0), l := used.line)) AS last_bytes, min(used.bytes) AS min_bytes,
+  max(used.bytes) AS max_bytes, arg_max(used.time_us, used.bytes) AS max_us, arg_max(used.line, used.bytes)::BIGINT AS max_line
 FROM used
 JOIN source USING (source_id)
-LEFT JOIN total ON total.source_id = used.source_id AND total.host IS NOT DISTINCT FROM used.host AND total.device IS NOT DISTINCT FROM used.device AND total.gpu IS NOT DISTINCT FROM used.gpu
+LEFT JOIN total ON total.source_id = used.source_id AND total.host IS NOT DISTINCT FROM used.host
+  AND total.device IS NOT DISTINCT FROM used.device AND total.gpu IS NOT DISTINCT FROM used.gpu
 GROUP BY used.source_id, source.display_path, used.host, used.device, used.gpu
 ORDER BY used.host NULLS FIRST, used.device NULLS FIRST, used.gpu NULLS FIRST, source.display_path

@@ -1,5 +1,5 @@
 -- @name   outside.peaks
--- @title  The largest figures PyTorch's own counters told of reserved memory, by rank
+-- @title  The largest figures of reserved memory from PyTorch's own counters, by rank
 -- @param  run_id INTEGER
 -- @col    rank                INTEGER?
 -- @col    peak_reserved_bytes BIGINT

@@ -16,8 +16,9 @@
 -- @col    display_path VARCHAR  of the last sample
 -- @col    line         BIGINT   of it
 -- @why    Pids are reused over days but not within a run; a process that is listed by two monitors is one.
-SELECT gauge.host, gauge.device, gauge.gpu, gauge.pid, any_value(gauge.process) AS process, any_value(gauge.clock) AS clock, count(*) AS samples, min(gauge.time_us) AS first_us,
-  max(gauge.time_us) AS last_us, min(gauge.bytes) AS min_bytes, arg_max(gauge.bytes, struct_pack(t := coalesce(gauge.time_us, 0), l := gauge.line)) AS last_bytes, max(gauge.bytes) AS max_bytes,
+SELECT gauge.host, gauge.device, gauge.gpu, gauge.pid, any_value(gauge.process) AS process, any_value(gauge.clock) AS clock,
+  count(*) AS samples, min(gauge.time_us) AS first_us, max(gauge.time_us) AS last_us, min(gauge.bytes) AS min_bytes,
+  arg_max(gauge.bytes, struct_pack(t := coalesce(gauge.time_us, 0), l := gauge.line)) AS last_bytes, max(gauge.bytes) AS max_bytes,
   arg_max(source.display_path, struct_pack(t := coalesce(gauge.time_us, 0), l := gauge.line)) AS display_path,
   arg_max(gauge.line, struct_pack(t := coalesce(gauge.time_us, 0), l := gauge.line))::BIGINT AS line
 FROM gauge JOIN source USING (source_id)

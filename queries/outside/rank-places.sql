@@ -1,5 +1,5 @@
 -- @name   outside.rank_places
--- @title  Where ranks run, as far as anything says it: hosts, pids, and the devices NCCL names
+-- @title  Where ranks run, as far as known: hosts, pids, and the devices NCCL names
 -- @param  run_id INTEGER
 -- @col    rank   INTEGER? NULL only for NCCL's lines, which name the rank themselves
 -- @col    host   VARCHAR?
@@ -12,11 +12,13 @@ SELECT DISTINCT rank, host, pid, device, nccl FROM (
   FROM log_memory AS log JOIN source USING (source_id) JOIN text_value AS host ON host.text_id = log.host_id WHERE source.run_id = $run_id
   UNION ALL
   SELECT coalesce(log.rank, source.rank), host.text, NULL, log.device, words.text
-  FROM log_figure AS log JOIN source USING (source_id) JOIN text_value AS name ON name.text_id = log.name_id LEFT JOIN text_value AS words ON words.text_id = log.text_id
+  FROM log_figure AS log JOIN source USING (source_id) JOIN text_value AS name ON name.text_id = log.name_id
+    LEFT JOIN text_value AS words ON words.text_id = log.text_id
   LEFT JOIN text_value AS host ON host.text_id = log.host_id
   WHERE source.run_id = $run_id AND name.text = 'nccl.communicator'
   UNION ALL
-  SELECT coalesce(incident.rank, source.rank), incident.host, incident.pid, incident.device, NULL FROM incident JOIN source USING (source_id) WHERE source.run_id = $run_id AND incident.is_oom
+  SELECT coalesce(incident.rank, source.rank), incident.host, incident.pid, incident.device, NULL FROM incident
+    JOIN source USING (source_id) WHERE source.run_id = $run_id AND incident.is_oom
   UNION ALL
   SELECT process.rank, report.host, process.pid, NULL, NULL
   FROM nsys_process AS process JOIN nsys_report AS report USING (source_id) JOIN source USING (source_id) WHERE source.run_id = $run_id)

@@ -1,5 +1,5 @@
 -- @name   peak.allocations
--- @title  Allocations of one device up to an entry, with what torch noted beside the stack
+-- @title  Allocations of one device up to an entry, with what torch recorded in addition to the stack
 -- @param  snapshot_id INTEGER
 -- @param  device      INTEGER
 -- @param  to_seq      INTEGER  last entry

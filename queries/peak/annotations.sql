@@ -6,7 +6,7 @@
 -- @col    name    VARCHAR
 -- @col    device  INTEGER? current device of the thread
 -- @col    time_us BIGINT?
--- @why    Scopes have no id: they are paired by device and name.
+-- @why    Scopes lack an id: they are paired by device and name.
 SELECT annotation.ordinal, annotation.stage::VARCHAR AS stage, text_value.text AS name, annotation.device, annotation.time_us
 FROM annotation
 JOIN text_value ON text_value.text_id = annotation.name_id

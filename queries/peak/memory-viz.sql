@@ -5,7 +5,7 @@
 -- @col    freed_in_trace       BIGINT  frees of memory whose allocation was not recorded
 -- @col    freed_in_trace_bytes BIGINT  requested
 -- @col    ghosts               BIGINT  allocated blocks of the dump that the trace did not allocate
--- @col    ghost_bytes          BIGINT  requested, actual where the file does not say
+-- @col    ghost_bytes          BIGINT  requested, actual if the file lacks the requested size
 -- @col    peak_delta_bytes     BIGINT? largest total after an entry, from zero; NULL without entries
 -- @why    Upstream: torch/utils/viz/MemoryViz.js, process_alloc_data. Blocks that wait for other streams are not drawn.
 WITH trace AS (

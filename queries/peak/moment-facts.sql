@@ -1,5 +1,5 @@
 -- @name   peak.moment_facts
--- @title  What the trace tells about its reach: the time of an entry, and whether the ring lost the beginning
+-- @title  Reach of the trace: the time of an entry, and whether the ring lost the beginning
 -- @param  snapshot_id INTEGER
 -- @param  device      INTEGER
 -- @param  seq         INTEGER? the entry
@@ -10,6 +10,7 @@ SELECT
   (SELECT time_us FROM event WHERE snapshot_id = $snapshot_id AND device = $device AND seq = $seq) AS time_us,
   EXISTS (
     SELECT 1 FROM ingest_note JOIN snapshot USING (source_id)
-    WHERE snapshot.snapshot_id = $snapshot_id AND ingest_note.device = $device AND ingest_note.kind IN ('ring_truncated', 'ring_probably_truncated')
+    WHERE snapshot.snapshot_id = $snapshot_id AND ingest_note.device = $device
+      AND ingest_note.kind IN ('ring_truncated', 'ring_probably_truncated')
   ) AS ring_truncated
 LIMIT 1

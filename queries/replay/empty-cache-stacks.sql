@@ -3,7 +3,8 @@
 -- @param  snapshot_id INTEGER
 -- @param  device INTEGER
 -- @col    stack_id INTEGER
--- @why    An emptied cache and the last resort of a failing request leave the same entries; the frames tell which it was: `torch/cuda/memory.py` `empty_cache`, in C++ `emptyCache`.
+-- @why    An emptied cache and the last resort of a failing request leave the same entries; the frames distinguish them:
+--         `torch/cuda/memory.py` `empty_cache`, in C++ `emptyCache`.
 SELECT DISTINCT released.stack_id
 FROM (
   SELECT DISTINCT stack_id

@@ -9,7 +9,7 @@
 -- @col    addr       UBIGINT?
 -- @col    size_bytes BIGINT
 -- @col    stream     BIGINT?
--- @why    A mismatch is understood from what stands before and after it.
+-- @why    A mismatch is understood from the entries before and after it.
 SELECT seq, action::VARCHAR AS action, addr, size_bytes, stream
 FROM event
 WHERE snapshot_id = $snapshot_id AND device = $device AND seq BETWEEN $from_seq AND $to_seq

@@ -3,7 +3,7 @@
 -- @param  snapshot_id INTEGER
 -- @col    run_id INTEGER
 -- @col    rank   INTEGER?
--- @why    What the logs of the same run print completes what a snapshot says of the device.
+-- @why    The logs of the same run complete a snapshot's facts about the device.
 SELECT run_id, rank
 FROM snapshot
 WHERE snapshot_id = $snapshot_id

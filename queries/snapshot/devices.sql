@@ -9,7 +9,7 @@
 -- @col    active_bytes                  BIGINT   these and active_pending_free
 -- @col    inactive_bytes                BIGINT
 -- @col    largest_inactive_block_bytes  BIGINT?
--- @col    events                        BIGINT?  NULL where the device has no trace
+-- @col    events                        BIGINT?  NULL if the device lacks a trace
 -- @col    unmatched_free_bytes          BIGINT?  requested sizes
 -- @col    start_anchored_bytes          BIGINT?  active minus the trace's net growth in requested bytes: for parity with other tools only
 -- @col    peak_anchored_bytes           BIGINT?  that plus the largest prefix sum
@@ -18,10 +18,10 @@
 -- @col    peak_reserved_bytes           BIGINT?
 -- @col    first_action                  VARCHAR?
 -- @col    invariants_hold               BOOLEAN
--- @why    States come from blocks and segments, never from the sizes in segment headers: one corpus file has headers that lie.
+-- @why    States come from blocks and segments, never from the sizes in segment headers: one corpus file has wrong headers.
 SELECT
-  device, segments, blocks, reserved_bytes, allocated_bytes, active_bytes, inactive_bytes, largest_inactive_block_bytes, events, unmatched_free_bytes,
-  active_bytes - requested_delta_bytes AS start_anchored_bytes,
+  device, segments, blocks, reserved_bytes, allocated_bytes, active_bytes, inactive_bytes, largest_inactive_block_bytes, events,
+  unmatched_free_bytes, active_bytes - requested_delta_bytes AS start_anchored_bytes,
   active_bytes - requested_delta_bytes + requested_delta_peak_bytes AS peak_anchored_bytes,
   requested_delta_peak_seq,
   reserved_bytes - reserved_delta_bytes AS start_reserved_bytes,

@@ -14,8 +14,8 @@
 -- @col    last_is_oom  BOOLEAN  some trace ends with its OOM: dumped by an observer
 -- @why    The entry point of every question about snapshots.
 SELECT
-  snapshot.snapshot_id, snapshot.source_id, run.name AS run, source.display_path, snapshot.handle, snapshot.rank, snapshot.protocol, snapshot.form,
-  snapshot.has_traces, snapshot.last_is_oom
+  snapshot.snapshot_id, snapshot.source_id, run.name AS run, source.display_path, snapshot.handle, snapshot.rank, snapshot.protocol,
+  snapshot.form, snapshot.has_traces, snapshot.last_is_oom
 FROM snapshot
 JOIN source USING (source_id)
 JOIN run ON run.run_id = snapshot.run_id

@@ -8,7 +8,7 @@
 -- @col    stream            BIGINT?
 -- @col    stack_id          INTEGER? stack of the failing allocation
 -- @col    last_seq          INTEGER  last entry of that device
--- @why    The only driver number in a snapshot stands here.
+-- @why    The OOM entry contains the only driver figure of a snapshot.
 SELECT
   oom.device, oom.seq, oom.requested_bytes, oom.device_free_bytes, event.stream, event.stack_id,
   (SELECT max(other.seq) FROM event AS other WHERE other.snapshot_id = oom.snapshot_id AND other.device = oom.device) AS last_seq

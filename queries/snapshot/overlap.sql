@@ -9,8 +9,9 @@
 -- @col    compared     BIGINT   entries from there to the end of the earlier trace
 -- @col    same         BIGINT   of these, equal in action, address and size to the later trace's
 -- @col    skew_us      BIGINT   largest disagreement about the time
--- @why    Both are rings over one sequence, so that what they share is the end of one and the beginning of the other, entry for entry. torch converts its
---         clock anew at every dump, and the times of one entry differ by a microsecond or more between dumps: they choose among candidates and prove nothing.
+-- @why    Both are rings over one sequence, so that what they share is the end of one and the beginning of the other, entry for entry.
+--         torch converts its clock anew at every dump, and the times of one entry differ by a microsecond or more between dumps: they
+--         choose among candidates and prove nothing.
 WITH
   first_entry AS (
     SELECT action, addr, size_bytes, time_us FROM event WHERE snapshot_id = $later AND device = $device AND seq = 0),
@@ -24,7 +25,8 @@ WITH
     LIMIT $candidates)
 SELECT
   start.seq AS earlier_seq, count(*) AS compared,
-  count(*) FILTER (earlier.action = later.action AND earlier.addr IS NOT DISTINCT FROM later.addr AND earlier.size_bytes = later.size_bytes) AS same,
+  count(*) FILTER (earlier.action = later.action AND earlier.addr IS NOT DISTINCT FROM later.addr
+    AND earlier.size_bytes = later.size_bytes) AS same,
   coalesce(max(abs(earlier.time_us - later.time_us)), 0) AS skew_us
 FROM start
 JOIN event AS earlier ON earlier.snapshot_id = $earlier AND earlier.device = $device AND earlier.seq >= start.seq

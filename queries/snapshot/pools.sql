@@ -10,7 +10,7 @@
 -- @col    segments       BIGINT
 -- @col    reserved_bytes BIGINT
 -- @col    active_bytes   BIGINT   allocated and pending free
--- @why    Memory never moves between these: what is free in one of them is no use to the others.
+-- @why    Memory never moves between these: free memory of one is not available to the others.
 WITH active AS (
   SELECT segment, sum(size_bytes)::BIGINT AS bytes
   FROM block

@@ -7,11 +7,11 @@
 -- @col    attempt              INTEGER  launch, from 1
 -- @col    rank                 INTEGER?
 -- @col    device               INTEGER
--- @col    dump_trigger         VARCHAR? oom or periodic, where the file or its name tells
+-- @col    dump_trigger         VARCHAR? oom or periodic, if known from the file or its name
 -- @col    dump_trigger_origin  VARCHAR?
 -- @col    step                 BIGINT?
 -- @col    step_origin          VARCHAR?
--- @col    events               BIGINT?  NULL where the device has no trace
+-- @col    events               BIGINT?  NULL if the device lacks a trace
 -- @col    first_time_us        BIGINT?  of the trace
 -- @col    last_time_us         BIGINT?
 -- @col    annotation_time_us   BIGINT?  last annotation of the snapshot
@@ -21,7 +21,8 @@
 -- @col    reserved_bytes       BIGINT
 -- @col    inactive_bytes       BIGINT
 -- @col    start_reserved_bytes BIGINT?  before the first entry of the trace
--- @why    A leak shows between the dumps of one rank, and only in their order. Clocks come from the traces: files are copied, and mtimes with them.
+-- @why    A leak shows between the dumps of one rank, and only in their order. Clocks come from the traces: files are copied, and mtimes
+--         with them.
 SELECT
   snapshot.snapshot_id, snapshot.handle, source.display_path, source.attempt, snapshot.rank, device.device,
   snapshot.dump_trigger, snapshot.dump_trigger_origin, snapshot.step, snapshot.step_origin,
@@ -37,7 +38,8 @@ LEFT JOIN (
   WHERE snapshot_id IN (SELECT snapshot_id FROM snapshot WHERE run_id = $run_id)
   GROUP BY snapshot_id, device) AS times ON times.snapshot_id = snapshot.snapshot_id AND times.device = device.device
 LEFT JOIN (
-  SELECT snapshot_id, max(time_us) AS annotation_time_us FROM annotation GROUP BY snapshot_id) AS annotations ON annotations.snapshot_id = snapshot.snapshot_id
+  SELECT snapshot_id, max(time_us) AS annotation_time_us FROM annotation GROUP BY snapshot_id) AS annotations
+    ON annotations.snapshot_id = snapshot.snapshot_id
 LEFT JOIN (
   SELECT snapshot_id, device, count(*) AS oom_entries FROM trace_oom GROUP BY snapshot_id, device) AS ooms
   ON ooms.snapshot_id = snapshot.snapshot_id AND ooms.device = device.device

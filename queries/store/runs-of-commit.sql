@@ -2,7 +2,7 @@
 -- @title  Runs whose logs print a commit
 -- @param  commit VARCHAR   the beginning of its hash, in lower case
 -- @col    run_id INTEGER
--- @why    Not everybody says --commit at ingest; a launcher's banner often does. Hashes of seven digits stand for whole ones.
+-- @why    --commit is optional at ingest; a launcher's banner often contains the commit. Hashes of seven digits match full ones.
 SELECT DISTINCT source.run_id
 FROM log_figure AS log
 JOIN text_value AS name ON name.text_id = log.name_id

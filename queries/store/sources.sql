@@ -8,7 +8,7 @@
 -- @col    status       VARCHAR  ingested, unchanged, failed or skipped
 -- @col    file_bytes   BIGINT   size on disk
 -- @col    rank         INTEGER? global rank
--- @col    rank_origin  VARCHAR? the rule that told the rank
+-- @col    rank_origin  VARCHAR? the rule that gave the rank
 -- @col    sha256       VARCHAR? of the bytes on disk
 -- @col    error_code   VARCHAR? MBF code if it failed
 -- @col    error_text   VARCHAR? what failed

@@ -2,10 +2,10 @@
 -- @title  Timers by name and rank: the median over the lines
 -- @param  run_id INTEGER
 -- @col    name         VARCHAR  timer.<name>.ms of one rank; .min_ms, .max_ms over all ranks
--- @col    rank         INTEGER? NULL where the line tells none
+-- @col    rank         INTEGER? NULL if the line contains none
 -- @col    value        DOUBLE   milliseconds
 -- @col    count        BIGINT
--- @col    display_path VARCHAR  where the last one stands
+-- @col    display_path VARCHAR  of the last one
 -- @col    line         BIGINT
 -- @why    log.values keeps one figure a name; how long each stage computes needs one a rank.
 SELECT name.text AS name, coalesce(log.rank, source.rank) AS rank, median(log.value) AS value, count(*) AS count,

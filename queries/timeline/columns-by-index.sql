@@ -15,15 +15,15 @@
 -- @col    active_max_bytes    BIGINT
 -- @col    reserved_min_bytes  BIGINT
 -- @col    reserved_max_bytes  BIGINT
--- @why    Least and most of each column are those of its rows, so a spike of a single entry stands in every width.
+-- @why    Least and most of each column are those of its rows, so a spike of a single entry is visible at every width.
 WITH
   row AS (
-    SELECT *, min(first_seq) OVER () AS from_seq, max(last_seq) OVER () AS to_seq, least($columns, count(*) OVER ()) AS wanted
+    SELECT *, min(first_seq) OVER () AS from_seq, max(last_seq) OVER () AS to_seq, least($columns, count(*) OVER ()) AS target_columns
     FROM derived_bucket
     WHERE snapshot_id = $snapshot_id AND device = $device),
-  placed AS (SELECT *, ((first_seq - from_seq)::BIGINT * wanted) // (to_seq - from_seq + 1) AS place FROM row)
+  row_columns AS (SELECT *, ((first_seq - from_seq)::BIGINT * target_columns) // (to_seq - from_seq + 1) AS place FROM row)
 SELECT
-  any_value(wanted)::INTEGER AS column_count,
+  any_value(target_columns)::INTEGER AS column_count,
   place::INTEGER AS column,
   min(first_seq) AS first_seq,
   max(last_seq) AS last_seq,
@@ -35,6 +35,6 @@ SELECT
   max(active_max_bytes) AS active_max_bytes,
   min(reserved_min_bytes) AS reserved_min_bytes,
   max(reserved_max_bytes) AS reserved_max_bytes
-FROM placed
+FROM row_columns
 GROUP BY place
 ORDER BY place

@@ -15,15 +15,16 @@
 -- @col    active_max_bytes    BIGINT
 -- @col    reserved_min_bytes  BIGINT
 -- @col    reserved_max_bytes  BIGINT
--- @why    A device computes for long stretches without touching its allocator: memory then stays as the last entry left it. No rows at all where an
---         entry has no time.
+-- @why    A device computes for long stretches without touching its allocator: memory then stays as the last entry left it. No rows at all
+--         where an entry lacks a time.
 WITH
   row AS (
     SELECT *, min(first_time_us) OVER () AS from_us, max(last_time_us) OVER () AS to_us, bool_or(first_time_us IS NULL) OVER () AS untimed
     FROM derived_bucket
     WHERE snapshot_id = $snapshot_id AND device = $device),
-  placed AS (
-    SELECT *, least($columns - 1, ((first_time_us - from_us)::HUGEINT * $columns) // (greatest(to_us, from_us) - from_us + 1))::INTEGER AS place
+  row_columns AS (
+    SELECT *, least($columns - 1, ((first_time_us - from_us)::HUGEINT * $columns) // (greatest(to_us,
+      from_us) - from_us + 1))::INTEGER AS place
     FROM row
     WHERE NOT untimed),
   filled AS (
@@ -32,8 +33,9 @@ WITH
       min(allocated_min_bytes) AS allocated_min_bytes, max(allocated_max_bytes) AS allocated_max_bytes,
       min(active_min_bytes) AS active_min_bytes, max(active_max_bytes) AS active_max_bytes,
       min(reserved_min_bytes) AS reserved_min_bytes, max(reserved_max_bytes) AS reserved_max_bytes,
-      arg_max(row(allocated_min_bytes, allocated_max_bytes, active_min_bytes, active_max_bytes, reserved_min_bytes, reserved_max_bytes), first_seq) AS held
-    FROM placed
+      arg_max(row(allocated_min_bytes, allocated_max_bytes, active_min_bytes, active_max_bytes, reserved_min_bytes, reserved_max_bytes),
+        first_seq) AS held
+    FROM row_columns
     GROUP BY place),
   slice AS (
     SELECT series.place AS place, filled.* EXCLUDE (place, held), last_value(held IGNORE NULLS) OVER (ORDER BY series.place) AS held

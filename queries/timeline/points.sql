@@ -9,7 +9,7 @@
 -- @col    time_us           BIGINT?
 -- @col    requested_bytes   BIGINT?  of a failure: the rounded request
 -- @col    device_free_bytes BIGINT?  of a failure
--- @why    They change no figure, so no row of the timeline tells of them.
+-- @why    They change no figure, so the timeline lacks rows for them.
 SELECT event.seq, event.action::VARCHAR AS action, event.time_us, oom.requested_bytes, oom.device_free_bytes
 FROM event
 LEFT JOIN trace_oom AS oom ON oom.snapshot_id = event.snapshot_id AND oom.device = event.device AND oom.seq = event.seq

@@ -12,11 +12,12 @@
 -- @col    segment_alloc_bytes       BIGINT
 -- @col    segment_frees             BIGINT
 -- @col    segment_free_bytes        BIGINT
--- @why    One pass over the trace for all steps, however many. Entries of one chunk of 256 that lies wholly inside a range are summed up before they
---         meet the list.
+-- @why    One pass over the trace for all steps, however many. Entries of a chunk of 256 that is entirely inside a range are summed before
+--         they are joined with the list.
 WITH
   list AS (
-    SELECT unnest(range(0, len(string_split($firsts, ',')::INTEGER[])))::INTEGER AS nth, unnest(string_split($firsts, ',')::INTEGER[]) AS from_seq, unnest(string_split($lasts, ',')::INTEGER[]) AS to_seq),
+    SELECT unnest(range(0, len(string_split($firsts, ',')::INTEGER[])))::INTEGER AS nth,
+      unnest(string_split($firsts, ',')::INTEGER[]) AS from_seq, unnest(string_split($lasts, ',')::INTEGER[]) AS to_seq),
   edge AS (SELECT from_seq // 256 AS chunk FROM list UNION SELECT to_seq // 256 FROM list),
   entry AS (
     SELECT seq, seq // 256 AS chunk, action, size_bytes
@@ -45,6 +46,7 @@ SELECT
   coalesce(sum(segment_frees), 0)::BIGINT AS segment_frees,
   coalesce(sum(segment_freed), 0)::BIGINT AS segment_free_bytes
 FROM list
-LEFT JOIN (SELECT piece.*, list.nth FROM piece ASOF JOIN list ON piece.seq >= list.from_seq WHERE piece.seq <= list.to_seq) AS inside USING (nth)
+LEFT JOIN (SELECT piece.*, list.nth FROM piece ASOF JOIN list ON piece.seq >= list.from_seq
+  WHERE piece.seq <= list.to_seq) AS inside USING (nth)
 GROUP BY list.nth
 ORDER BY list.nth

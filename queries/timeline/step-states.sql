@@ -15,7 +15,8 @@
 -- @why    One pass for all steps. Rows must be cut at the ends of the ranges (exact rows are), and a row of one entry must end each.
 WITH
   list AS (
-    SELECT unnest(range(0, len(string_split($firsts, ',')::INTEGER[])))::INTEGER AS nth, unnest(string_split($firsts, ',')::INTEGER[]) AS from_seq, unnest(string_split($lasts, ',')::INTEGER[]) AS to_seq),
+    SELECT unnest(range(0, len(string_split($firsts, ',')::INTEGER[])))::INTEGER AS nth,
+      unnest(string_split($firsts, ',')::INTEGER[]) AS from_seq, unnest(string_split($lasts, ',')::INTEGER[]) AS to_seq),
   row AS (SELECT * FROM derived_bucket WHERE snapshot_id = $snapshot_id AND device = $device),
   inside AS (
     SELECT list.nth, list.from_seq, list.to_seq, row.*, max(row.active_max_bytes) OVER (PARTITION BY list.nth) AS peak

@@ -1,12 +1,12 @@
 -- @name   trend.runs
--- @title  Runs in the order of their first ingestion, and what tells how each ended
+-- @title  Runs in the order of their first ingestion, and the evidence of how each ended
 -- @col    run_id        INTEGER
 -- @col    name          VARCHAR
 -- @col    label         VARCHAR?
 -- @col    commit_sha    VARCHAR?
--- @col    last_attempt  INTEGER  1 where no text tells of launches
+-- @col    last_attempt  INTEGER  1 if no text reports launches
 -- @col    logs          BIGINT   text logs read
--- @col    finished      BOOLEAN  a line of the last launch says that it came to its end
+-- @col    finished      BOOLEAN  a line of the last launch reports its end
 -- @col    oom_snapshots BIGINT   of the last launch, dumped because of an OOM
 -- @why    All runs at once: a query for each of a thousand runs takes longer than all of their lines. Counts are made before joining.
 WITH
@@ -23,8 +23,8 @@ WITH
     FROM snapshot JOIN source USING (source_id) JOIN launches ON launches.run_id = snapshot.run_id
     WHERE (snapshot.dump_trigger = 'oom' OR snapshot.last_is_oom) AND source.attempt = launches.last_attempt
     GROUP BY snapshot.run_id)
-SELECT run.run_id, run.name, run.label, run.commit_sha, coalesce(launches.last_attempt, 1) AS last_attempt, coalesce(logs.logs, 0) AS logs, finished.run_id IS NOT NULL AS finished,
-  coalesce(dumps.oom_snapshots, 0) AS oom_snapshots
+SELECT run.run_id, run.name, run.label, run.commit_sha, coalesce(launches.last_attempt, 1) AS last_attempt, coalesce(logs.logs, 0) AS logs,
+  finished.run_id IS NOT NULL AS finished, coalesce(dumps.oom_snapshots, 0) AS oom_snapshots
 FROM run
 LEFT JOIN launches ON launches.run_id = run.run_id
 LEFT JOIN logs ON logs.run_id = run.run_id

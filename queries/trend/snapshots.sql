@@ -9,8 +9,8 @@
 -- @col    reserved_bytes  BIGINT
 -- @col    reserved_basis  VARCHAR
 -- @col    oom_entries     BIGINT   failed allocations in the traces
--- @why    Histories are derived when a view of one snapshot needs them; walking the traces of a thousand runs for one chart would take minutes. What is not derived is
---         read off the running totals in requested sizes, which are a little below the actual ones.
+-- @why    Histories are derived when a view of one snapshot needs them; walking the traces of a thousand runs for one chart would take
+--         minutes. What is not derived is read off the running totals in requested sizes, which are a little below the actual ones.
 WITH
   histories AS (SELECT * FROM derived_history WHERE rules = $rules),
   buckets AS (SELECT snapshot_id, device, max(allocated_max_bytes) AS allocated_bytes FROM derived_bucket GROUP BY snapshot_id, device),
@@ -19,8 +19,10 @@ WITH
     SELECT snapshot.run_id,
       device.active_bytes - device.requested_delta_bytes + device.requested_delta_peak_bytes AS anchored_bytes,
       device.reserved_bytes - device.reserved_delta_bytes + device.reserved_delta_peak_bytes AS traced_reserved_bytes,
-      CASE WHEN history.holds THEN 'actual' WHEN history.snapshot_id IS NOT NULL OR anchored_bytes IS NOT NULL THEN 'approximate' ELSE 'dump' END AS basis,
-      coalesce(CASE WHEN history.snapshot_id IS NOT NULL THEN bucket.allocated_bytes END, anchored_bytes, device.allocated_bytes) AS allocated_bytes,
+      CASE WHEN history.holds THEN 'actual' WHEN history.snapshot_id IS NOT NULL OR anchored_bytes IS NOT NULL THEN 'approximate'
+        ELSE 'dump' END AS basis,
+      coalesce(CASE WHEN history.snapshot_id IS NOT NULL THEN bucket.allocated_bytes END, anchored_bytes,
+        device.allocated_bytes) AS allocated_bytes,
       CASE WHEN basis = 'actual' AND bucket.allocated_bytes IS NULL THEN 'approximate' ELSE basis END AS allocated_basis,
       coalesce(history.peak_active_bytes, anchored_bytes, device.active_bytes) AS active_bytes,
       coalesce(history.peak_reserved_bytes, traced_reserved_bytes, device.reserved_bytes) AS reserved_bytes,
@@ -31,9 +33,9 @@ WITH
     LEFT JOIN histories AS history ON history.snapshot_id = device.snapshot_id AND history.device = device.device
     LEFT JOIN buckets AS bucket ON bucket.snapshot_id = device.snapshot_id AND bucket.device = device.device
     LEFT JOIN ooms ON ooms.snapshot_id = device.snapshot_id AND ooms.device = device.device)
-SELECT run_id, max(allocated_bytes) AS allocated_bytes, arg_max(allocated_basis, allocated_bytes) AS allocated_basis, max(active_bytes) AS active_bytes,
-  arg_max(basis, active_bytes) AS active_basis, max(reserved_bytes) AS reserved_bytes, arg_max(reserved_basis, reserved_bytes) AS reserved_basis,
-  sum(oom_entries)::BIGINT AS oom_entries
+SELECT run_id, max(allocated_bytes) AS allocated_bytes, arg_max(allocated_basis, allocated_bytes) AS allocated_basis,
+  max(active_bytes) AS active_bytes, arg_max(basis, active_bytes) AS active_basis, max(reserved_bytes) AS reserved_bytes,
+  arg_max(reserved_basis, reserved_bytes) AS reserved_basis, sum(oom_entries)::BIGINT AS oom_entries
 FROM devices
 GROUP BY run_id
 ORDER BY run_id

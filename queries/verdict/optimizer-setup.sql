@@ -4,7 +4,8 @@
 -- @param  device      INTEGER
 -- @param  before_seq  INTEGER  only entries before it
 -- @col    allocations BIGINT
--- @why    Megatron's mixed-precision optimizers allocate in every step (norms, Adam's moments in the first): set up, and no allocation of a step yet, means that no step is over. torch's own optimizers may step without allocating.
+-- @why    Megatron's mixed-precision optimizers allocate in every step (norms, Adam's moments in the first): set up, and no allocation of a
+--         step yet, means that no step is over. torch's own optimizers may step without allocating.
 SELECT count(*) AS allocations
 FROM event
 WHERE event.snapshot_id = $snapshot_id AND event.device = $device AND event.action = 'alloc' AND event.seq < $before_seq
