@@ -1,8 +1,7 @@
 /**
- * Which launch of a run the metrics beside its logs belong to. A log tells its launches by banners and names; an event
- * file or a W&B run is made anew by each launch and says nothing but its times. Files whose times overlap were written
- * by one launch, and the newest launch that came to training is the newest that left metrics: both lists are laid side
- * by side from their ends.
+ * Assigns the metrics of a run to its launches. A log marks its launches by banners and names; each launch makes a new
+ * event file or W&B run, which has only times. Files whose times overlap were written by one launch, and the newest
+ * launch that trained is the newest one with metrics: both lists are aligned at their ends.
  */
 
 /** A file of metrics with training iterations. Times in microseconds; null where its rows have none. */
@@ -15,17 +14,14 @@ export interface MetricsSpan {
 export interface LaunchAlignment {
   /** By source of metrics: its launch, from 1. */
   readonly attempts: ReadonlyMap<number, number>;
-  /**
-   * How many launches the other files of the run come later than their names say: metrics remember launches whose logs
-   * are gone.
-   */
+  /** Launches to add to the numbers from the names of the other files: metrics include launches whose logs are gone. */
   readonly shift: number;
 }
 
 /**
  * @param spans files of metrics that hold iterations
  * @param trained launches of the other files that hold iterations, in ascending order
- * @param newest newest launch of the other files, trained or not; 1 where nothing tells
+ * @param newest newest launch of the other files, trained or not; 1 where unknown
  */
 export function alignLaunches(
   spans: readonly MetricsSpan[],
@@ -33,16 +29,16 @@ export function alignLaunches(
   newest: number,
 ): LaunchAlignment {
   const groups = groupByTime(spans);
-  const wanted = groups.map((_, index) => {
+  const lastLaunches = groups.map((_, index) => {
     const fromEnd = groups.length - 1 - index;
     if (trained.length === 0) return newest - fromEnd;
     // Launches before the first one whose log is there come before it.
     return trained[trained.length - 1 - fromEnd] ?? trained[0]! - (fromEnd - trained.length + 1);
   });
-  const shift = Math.max(0, 1 - Math.min(1, ...wanted));
+  const shift = Math.max(0, 1 - Math.min(1, ...lastLaunches));
   const attempts = new Map<number, number>();
   for (const [index, group] of groups.entries())
-    for (const { sourceId } of group) attempts.set(sourceId, wanted[index]! + shift);
+    for (const { sourceId } of group) attempts.set(sourceId, lastLaunches[index]! + shift);
   return { attempts, shift };
 }
 

@@ -1,4 +1,4 @@
-/** An error of one file as results tell it. */
+/** An error of one file, in the form of results. */
 import type { MbfError } from '../model/errors.js';
 import type { Failure } from '../model/results/common.js';
 

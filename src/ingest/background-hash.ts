@@ -1,6 +1,6 @@
 /**
- * SHA-256 of an open file on a second core. Hashing takes 0.5 s a GB, a sixth of ingesting one: beside the decoder it
- * costs nothing.
+ * SHA-256 of an open file on a second core. Hashing takes 0.5 s a GB, a sixth of ingesting one; concurrently with the
+ * decoder it costs nothing.
  */
 import { Worker } from 'node:worker_threads';
 
@@ -43,7 +43,7 @@ export function hashInBackground(fd: number, sizeBytes: number): BackgroundHash 
     worker.once('error', reject);
     worker.once('exit', () => reject(new Error('the hashing thread was stopped')));
   });
-  result.catch(() => {}); // whoever waits for it gets the error; nobody may
+  result.catch(() => {}); // the awaiting caller gets the error, if there is one
   return {
     result,
     async stop() {

@@ -22,7 +22,7 @@ export interface ByteSourceOptions {
   readonly maxInflatedBytes?: number;
   /**
    * Below this a compressed stream may inflate at any ratio. DEFLATE itself cannot exceed 1032:1 (zstd: 32,768:1), and
-   * a log that repeats one line comes close, so a ratio says nothing about a small output. Default 1 GiB.
+   * a log that repeats one line comes close, so the ratio of a small output is meaningless. Default 1 GiB.
    */
   readonly ratioFloorBytes?: number;
   /**
@@ -72,7 +72,7 @@ const DEFAULTS: Required<ByteSourceOptions> = {
 };
 
 /**
- * @throws {MbfError} MBF2007 if the file cannot be opened or read, or is no regular file (never waits on a pipe).
+ * @throws {MbfError} MBF2007 if the file cannot be opened or read, or is not a regular file (never waits on a pipe).
  */
 export async function openByteSource(path: string, options: ByteSourceOptions = {}): Promise<OpenedSource> {
   const limits = { ...DEFAULTS, ...options };

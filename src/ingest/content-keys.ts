@@ -1,7 +1,7 @@
 /**
- * What a stack is across files: a 128-bit key of its frames' texts, SHA-256 cut to half, which no file can be made to
- * collide with. Keys do not depend on the store, so they also compare stacks of two stores, and they are computed where
- * the file is decoded, beside the writer.
+ * The identity of a stack across files: a 128-bit key of its frames' texts, SHA-256 cut to half, so that no file can be
+ * made to collide. Keys do not depend on the store, so they also compare stacks of two stores. They are computed where
+ * the file is decoded, concurrently with the writer.
  */
 import { hash } from 'node:crypto';
 import type { Dictionary } from '../model/parser.js';

@@ -6,7 +6,7 @@ import { attemptsFromNames } from './names/attempt-from-name.js';
 
 interface SourceOfRun {
   readonly sourceId: number;
-  /** With directories, where names of launches stand in them. */
+  /** With directories, if they contain names of launches. */
   readonly path: string;
   /** As stored. */
   readonly attempt: number;
@@ -15,7 +15,7 @@ interface SourceOfRun {
 
 const isMetricsFormat = (format: unknown): boolean => (METRICS_FORMATS as readonly string[]).includes(String(format));
 
-/** Numbers launches by what the names of files and the times of metrics tell, and stores what changed. */
+/** Numbers launches by the names of files and the times of metrics, and stores the changes. */
 export async function countAttempts(store: Store, runId: number): Promise<void> {
   const sources = await readSources(store, runId);
   const launches = sources.filter(({ isMetrics }) => !isMetrics);
@@ -47,7 +47,7 @@ async function readSources(store: Store, runId: number): Promise<SourceOfRun[]> 
     const display = String(row['display_path']);
     return {
       sourceId: Number(row['source_id']),
-      // A file that was named itself has no directory in its display path, and torchrun's stand there.
+      // A file named directly lacks directories in its display path, and torchrun's launch names are directories.
       path: display.includes('/') ? display : String(row['path']).split('/').slice(-3).join('/'),
       attempt: Number(row['attempt']),
       isMetrics: isMetricsFormat(row['format']),

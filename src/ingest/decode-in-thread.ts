@@ -32,7 +32,7 @@ export function decodesInThread(sizeBytes: number): boolean {
   return sizeBytes >= THREAD_FROM_BYTES && availableParallelism() > 1 && import.meta.url.endsWith('.js');
 }
 
-/** A file that is decoded or waits to be, up to a few batches ahead of whoever takes its rows. */
+/** A file that is decoded or waits to be, up to a few batches ahead of the consumer of its rows. */
 export interface Decoding {
   /**
    * As `decodeSource` in this thread: the same calls to `sink` in the same order, the same errors. To be called once,
@@ -204,10 +204,10 @@ class ThreadLink {
     this.count(TAKEN.buffers);
   }
 
-  /** Takes what is left of a file whose rows nobody wants any more: the next file's come behind it. */
+  /** Discards the remaining batches of a file whose rows are not needed: those of the next file follow them. */
   async skipFile(): Promise<void> {
     for (;;) {
-      const message = await this.next().catch(() => undefined); // a dead thread is told to the next one who asks
+      const message = await this.next().catch(() => undefined); // the next caller gets the error of a dead thread
       if (message === undefined || message.type === 'done' || message.type === 'failed' || message.type === 'bug')
         return;
       if (message.type === 'rows' || message.type === 'text_rows' || message.type === 'nsys_rows')

@@ -1,4 +1,4 @@
-/** What a decoding thread tells the thread that writes, in order, and how far it may run ahead. */
+/** Messages from a decoding thread to the writing thread, in order, and the limit of running ahead. */
 import type { MessagePort } from 'node:worker_threads';
 import { batchBytes, type TableLayout } from '../model/columns.js';
 import type { ErrorCode, ErrorPlace } from '../model/errors.js';

@@ -48,7 +48,7 @@ function send(message: FromDecoder, transfer: ArrayBuffer[] = []): void {
 const free: ArrayBuffer[] = [];
 let made = 0;
 
-/** A buffer nobody reads; waits for the writer to give one back if all are on their way. */
+/** A free buffer; waits for the writer to return one if all are on their way. */
 function takeBuffer(): ArrayBuffer {
   for (;;) {
     const seen = Atomics.load(taken, TAKEN.buffers);

@@ -220,7 +220,7 @@ function addRange(state: DeviceState, batch: ColumnBatch, from: number, to: numb
           state.requestedPeakSeq = seq[row]!;
         }
       } else {
-        // Memory from before the trace has no alloc: its first free is in order whatever came before.
+        // Memory from before the trace lacks an alloc: its first free is valid in any order.
         owner = known && before !== NONE ? table.allocSeq[slot]! : -1;
         if (code === FREE_REQUESTED) {
           ordered = before !== FREEING;

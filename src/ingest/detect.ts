@@ -6,7 +6,7 @@ import { recogniseWrong } from './known-wrong.js';
 /** Below this a claim is a mere possibility: a stray text file scores about 0.1 as a log. */
 export const MIN_SCORE = 0.25;
 
-/** What one parser said about a file. */
+/** One parser's assessment of a file. */
 export interface Claim extends Sniff {
   readonly parser: ParserSpec;
 }

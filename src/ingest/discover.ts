@@ -87,7 +87,7 @@ export async function discover(paths: readonly string[], options: DiscoverOption
     } else if (stats.isFile()) {
       candidates.push(candidate(path, basename(root), root, true, stats));
     } else {
-      // Opening a pipe nobody writes to would hang, and a device may never end.
+      // Opening a pipe without a writer would hang, and a device may never end.
       throw new MbfError('MBF1003', `is ${specialKind(stats)}, neither a file nor a directory`, { file: root });
     }
   }

@@ -1,6 +1,5 @@
 /**
- * Why a memory snapshot was dumped, as far as the file and its name tell. What the other dumps of its rank tell is for
- * whoever sees them all.
+ * Why a memory snapshot was dumped, from the file and its name alone. The caller considers the other dumps of the rank.
  */
 import type { DumpTrigger } from '../model/vocabulary.js';
 import type { NamedStep } from './names/step-from-name.js';
@@ -11,17 +10,14 @@ export interface KnownTrigger {
   readonly origin: string;
 }
 
-/**
- * Megatron's `_oom_rank-3` and `oom_rank-3_`, torchtnt's directory `oom_rank3`, and whatever else says it in its own
- * word.
- */
+/** Megatron's `_oom_rank-3` and `oom_rank-3_`, torchtnt's directory `oom_rank3`, and any other name with that word. */
 const OOM_NAME = /(?:^|[^a-z])oom(?![a-z])/i;
 /** torchtitan dumps there when an OutOfMemoryError leaves its training loop, and only then. */
 const EXIT_DIRECTORY = /^iteration_\d+_exit$/;
 /** verl's sampler calls its files so. */
 const PERIODIC_NAME = /^periodic[-_]/i;
 
-/** Undefined: nothing tells. `path` is `/`-separated; its last two directories are looked at. */
+/** Undefined: unknown. `path` is `/`-separated; its last two directories are considered. */
 export function dumpTrigger(
   path: string,
   lastEntryIsOom: boolean,

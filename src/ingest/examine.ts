@@ -1,6 +1,6 @@
 /**
- * Looking into a file before anything is written: opening it, telling its format, and having it decoded ahead if that
- * is worth a thread.
+ * Examines a file before anything is written: opens it, detects its format, and starts decoding ahead if that is worth
+ * a thread.
  */
 import { basename } from 'node:path';
 import { MbfError } from '../model/errors.js';
@@ -15,7 +15,7 @@ import { decodeFolder } from './table-folder.js';
 
 interface Common {
   readonly candidate: Candidate;
-  /** What each parser said; undefined if nothing could be read. */
+  /** The assessment of each parser; undefined if nothing could be read. */
   readonly claims: readonly Claim[] | undefined;
   /** Must be called; may be called twice. */
   close(): Promise<void>;
@@ -31,7 +31,7 @@ export interface Recognised extends Common {
   decode(sink: DerivedSink, context: Pick<ParseContext, 'progress'>): Promise<DecodedSource>;
 }
 
-/** A file to tell about and not to read: broken, unreadable, or something else. */
+/** A file to report and not to read: broken, unreadable, or of another kind. */
 export interface Unusable extends Common {
   readonly status: 'failed' | 'skipped';
   /** Without `file`. */
@@ -42,7 +42,7 @@ export interface Unusable extends Common {
 
 export type Examined = Recognised | Unusable;
 
-/** @throws only what is no fault of the file. */
+/** @throws only errors that are not faults of the file. */
 export async function examine(
   candidate: Candidate,
   parsers: readonly ParserSpec[],
@@ -61,9 +61,9 @@ export async function examine(
   const common = { candidate, opened, claims: undefined, close: () => opened.close() };
   try {
     const head = { bytes: await opened.head(), name: withoutCompression(basename(path)), sizeBytes: opened.sizeBytes };
-    const found = detect(parsers, head, { isNamed });
-    if (found.status !== 'recognised') return { ...common, ...found };
-    const { parser, claims } = found;
+    const detection = detect(parsers, head, { isNamed });
+    if (detection.status !== 'recognised') return { ...common, ...detection };
+    const { parser, claims } = detection;
     const name = basename(path);
     const { sizeBytes, mtimeMs } = opened;
     const decoding = decodesInThread(sizeBytes)
@@ -74,8 +74,8 @@ export async function examine(
     return { ...common, status: 'recognised', parser, claims, decode };
   } catch (error) {
     if (error instanceof MbfError) {
-      // As with other forms that this version does not read: no fault of the file, and whether it is one of ours cannot
-      // be told.
+      // As with other forms that this version does not read: not a fault of the file, and whether it is one of ours is
+      // unknown.
       const status = error.code === 'MBF2010' && !isNamed ? 'skipped' : 'failed';
       return { ...common, status, error };
     }
@@ -84,7 +84,7 @@ export async function examine(
   }
 }
 
-/** A folder of tables; which it is, its files' names have told. */
+/** A folder of tables; its kind is known from the names of its files. */
 function examineFolder(
   candidate: Candidate,
   files: readonly string[],

@@ -30,17 +30,17 @@ import { hashFolder } from './table-folder.js';
 import { TextRowWriter } from './text-row-writer.js';
 
 /**
- * Lines of JSON that look like an export of Nsight Systems and are none. A foreign database under the name of an export
- * is a failure: somebody takes it for one.
+ * Lines of JSON that look like an export of Nsight Systems but are not. A foreign database under the name of an export
+ * is a failure, since the user expects an export.
  */
 const NOT_OURS: ReadonlySet<string> = new Set(['MBF2704']);
-/** Incidents kept per source; a log that repeats one line a million times says nothing more. */
+/** Most incidents kept per source; a log that repeats one line a million times adds nothing. */
 const MAX_INCIDENTS = 100_000;
 
 /** A store that is opened while the first file is already being decoded. */
 export interface StoreToOpen {
   readonly file: string;
-  /** There is no such store yet, so that nothing can be known of any file. */
+  /** The store does not exist yet, so that all files are unknown. */
   readonly isNew: boolean;
   /** Called once. Closing the store is the caller's. */
   open(): Promise<Store>;
@@ -156,17 +156,17 @@ class Session {
         label: text(row['label']),
         commit: text(row['commit_sha']),
       }));
-      const same = known.find((run) => (plan.named ? run.name === plan.name : run.root === plan.rootPath));
-      if (same !== undefined) {
+      const knownRun = known.find((run) => (plan.named ? run.name === plan.name : run.root === plan.rootPath));
+      if (knownRun !== undefined) {
         await store.run(
           `UPDATE run SET touched_at = $now, label = coalesce($label, label), commit_sha = coalesce($commit, commit_sha) WHERE run_id = $run_id`,
-          { now, label: options.label ?? null, commit: options.commit ?? null, run_id: same.runId },
+          { now, label: options.label ?? null, commit: options.commit ?? null, run_id: knownRun.runId },
         );
         return {
-          runId: same.runId,
-          name: same.name,
-          label: options.label ?? same.label,
-          commit: options.commit ?? same.commit,
+          runId: knownRun.runId,
+          name: knownRun.name,
+          label: options.label ?? knownRun.label,
+          commit: options.commit ?? knownRun.commit,
         };
       }
       const name = plan.named
@@ -271,7 +271,7 @@ class Session {
     } catch (error) {
       this.dictionary.reset();
       if (!(error instanceof MbfError) || error.kind !== 'input') throw error;
-      // Told only by reading on: something else, which nobody named.
+      // Detected only while reading: another kind of file, not named by the user.
       if (NOT_OURS.has(error.code) && !candidate.isNamed && oldId === undefined) {
         const { displayPath } = candidate;
         return blank(run, displayPath, { status: 'skipped', error: asFailure(error.inFile(displayPath)) });
@@ -369,7 +369,7 @@ class Session {
     });
   }
 
-  /** Keeps one row that says what failed, and no data. */
+  /** Keeps one row with the error, and no data. */
   private async failed(
     run: RunRow,
     candidate: Candidate,
@@ -457,7 +457,7 @@ class Session {
     };
   }
 
-  /** Lines of JSON have no tables. */
+  /** Lines of JSON do not contain tables. */
   private async hasAllTables(sourceId: number): Promise<boolean> {
     const [row] = await this.store.select(
       "SELECT has_all_tables OR form = 'jsonlines' AS has FROM nsys_report WHERE source_id = $source_id",
@@ -504,9 +504,7 @@ function noteResult(note: Note & { readonly count: number }): NoteResult {
   };
 }
 
-/**
- * Above this a failed file is not read to its end: somebody named a 100 GB checkpoint, and the error is already known.
- */
+/** Above this a failed file is not read to its end: for a named 100 GB checkpoint the error is already known. */
 const MAX_HASHED_FAILURE_BYTES = 256 * 1024 * 1024;
 
 /** The hash of a file that failed, as a fact for the reader; unknown if it is huge or cannot even be read. */

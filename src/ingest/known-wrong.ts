@@ -40,7 +40,7 @@ export function isLogName(name: string): boolean {
   return /\.(?:log|out|err|txt|output|stdout|stderr)(?:\.\d+)?$|^(?:stdout|stderr|output)(?:\.\d+)?$/i.test(name);
 }
 
-/** The report that lies beside its export. */
+/** The report next to its export. */
 function reportOf(name: string): string {
   return `${name.replace(/\.[^.]*$/, '')}.nsys-rep`;
 }
@@ -50,10 +50,10 @@ function magic(bytes: string, what: string, at = 0): WrongRule['recognise'] {
 }
 
 const HTML = /^(?:\u00ef\u00bb\u00bf)?\s*(?:<!--[^>]*-->\s*)?<(?:!doctype\s+html|html|head)\b/i;
-/** What pages that stand in for a download call themselves. */
+/** Titles of pages that are served in place of a download. */
 const ERROR_PAGE =
   /<title>[^<]*(?:sign.?in|log.?in|single sign|sso\b|authenti|not found|forbidden|denied|unauthori[sz]ed|error|expired|unavailable|\b[45]\d\d\b)/i;
-/** A page, and none of torch's memory viewer: those may carry a snapshot, and their parser says so. */
+/** A page other than torch's memory viewer: those may carry a snapshot, and their parser reports errors. */
 function isForeignPage(text: string): boolean {
   return HTML.test(text) && !/MemoryViz\.js|add_local_files|local_files\s{0,64}=\s{0,64}\[/.test(text);
 }
@@ -150,8 +150,8 @@ const WRONG_RULES: readonly WrongRule[] = [
     status: 'by-name',
   },
   {
-    // Closed formats without a documented signature, so by name alone. Skipped and not failed: the exported .sqlite
-    // usually lies beside the report.
+    // Closed formats without a documented signature, so by name alone. Skipped and not failed: the exported .sqlite is
+    // usually in the same folder.
     id: 'nsys-report',
     recognise: ({ name }) =>
       /\.(?:nsys-rep|qdrep|qdstrm)$/i.test(name)
@@ -180,7 +180,7 @@ const WRONG_RULES: readonly WrongRule[] = [
     status: 'skipped',
   },
   {
-    // One table of an export by folder, or a data set; which, the folder tells.
+    // One table of an export by folder, or a data set; the folder decides.
     id: 'parquet',
     recognise: magic('PAR1', 'is a Parquet file; of an export of Nsight Systems (TABLE.parquet), name its folder'),
     code: 'MBF2008',
@@ -219,7 +219,7 @@ const WRONG_RULES: readonly WrongRule[] = [
   },
   { id: 'zip', recognise: magic('PK\x03\x04', 'is a zip archive'), code: 'MBF2008', status: 'skipped' },
   {
-    // Protocol 0 is text: `(dp0` or `(lp0` for an empty dict or list, then its keys. Protocol 1 has no header either.
+    // Protocol 0 is text: `(dp0` or `(lp0` for an empty dict or list, then its keys. Protocol 1 lacks a header too.
     id: 'old-pickle-protocol',
     recognise(_head, text) {
       const protocol = /^\([dl]p\d+\r?\n/.test(text) ? 0 : /^[}\]]q/.test(text) && text[2] === '\0' ? 1 : undefined;

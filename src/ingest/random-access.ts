@@ -1,6 +1,6 @@
 /**
- * Bytes of one file by position. A compressed file is unpacked beside the system's other temporary files first, since
- * its format has no positions.
+ * Bytes of one file by position. A compressed file is first unpacked into the system's folder of temporary files, since
+ * its format lacks positions.
  */
 import {
   closeSync,
@@ -25,7 +25,7 @@ export interface OpenedRandomAccess extends RandomAccess {
   close(): void;
 }
 
-/** @throws {MbfError} MBF2007 if it cannot be opened. `named` is the file whose neighbours `besideBytes` looks at. */
+/** @throws {MbfError} MBF2007 if it cannot be opened. `named` is the file whose neighbours `siblingBytes` looks at. */
 export function openRandomAccess(path: string, named = path): OpenedRandomAccess {
   const fd = asReadError(undefined, () => openSync(path, 'r'));
   const opened = fstatSync(fd);
@@ -47,7 +47,7 @@ export function openRandomAccess(path: string, named = path): OpenedRandomAccess
       }
       return filled;
     },
-    besideBytes: (suffix) => statOf(named + suffix)?.size,
+    siblingBytes: (suffix) => statOf(named + suffix)?.size,
     check,
     close() {
       if (isOpen) closeSync(fd);

@@ -33,7 +33,7 @@ export interface RawFile {
   close(): Promise<void>;
 }
 
-/** @throws {MbfError} MBF2007 if the file cannot be opened, or is no regular file (never waits on a pipe). */
+/** @throws {MbfError} MBF2007 if the file cannot be opened, or is not a regular file (never waits on a pipe). */
 export async function openRawFile(path: string, chunkBytes: number): Promise<RawFile> {
   let handle: FileHandle | undefined;
   try {
@@ -95,7 +95,7 @@ function rawFile(handle: FileHandle, opened: BigIntStats, chunkBytes: number): R
       inFlight = undefined;
       // Nothing is read ahead of the first piece: detection may want no more than that.
       if (!(isFirst && handedBytes === 0) && requestedBytes < sizeBytes) inFlight = start(chunkBytes);
-      // The first piece serves detection; whoever reads on wants the whole file.
+      // The first piece serves detection; a further read requests the whole file.
       if (
         handedBytes > 0 &&
         background === undefined &&

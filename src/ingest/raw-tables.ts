@@ -49,11 +49,11 @@ export class RawTables {
       await removeRows(this.store, name, this.replacedId);
     this.begun.add(name.toLowerCase());
     const appender = await this.store.rawAppender(RAW_SCHEMA, name, this.sourceId);
-    const own = known.slice(1).map((column) => ({
+    const storedColumns = known.slice(1).map((column) => ({
       from: columns.findIndex((wanted) => isSame(wanted.name, column.name)),
       type: keptTypeOf(column) ?? 'text',
     }));
-    this.open = { name, appender, columns: own };
+    this.open = { name, appender, columns: storedColumns };
   }
 
   append({ table, columns, rows }: RawRows): void {

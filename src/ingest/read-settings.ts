@@ -1,7 +1,7 @@
 /**
- * Settings, environment and versions straight from files, without a store: what the registered parsers tell of them,
- * each with its place. Formats that tell no setting (snapshots, exports) are not decoded. What is loaded along the way
- * is kept small: a linter is called often.
+ * Settings, environment and versions straight from files, without a store: the rows of the registered parsers, each
+ * with its place. Formats without settings (snapshots, exports) are not decoded. Few modules are loaded: a linter is
+ * called often.
  *
  * Nothing is thrown for a bad file: it becomes one of the `faults`, MbfErrors with their file, and the others still
  * count.
@@ -24,15 +24,15 @@ export interface SettingsInput {
   readonly path: string;
   /** `env`: variables only, and also from a text that no parser would take for an environment. */
   readonly as: 'config' | 'env';
-  /** What came through a pipe: it has no name to be known by. */
+  /** Input from a pipe, which lacks a name to detect it by. */
   readonly bytes?: Uint8Array | undefined;
 }
 
-/** Parsers that can tell settings; the others would decode gigabytes for nothing. */
-const TELLING: ReadonlySet<string> = new Set(['config', 'log', 'tensorboard', 'wandb']);
+/** Parsers of formats with settings; the others would decode gigabytes for nothing. */
+const WITH_SETTINGS: ReadonlySet<string> = new Set(['config', 'log', 'tensorboard', 'wandb']);
 /** A claim of the configuration parser that no other parser outbids. */
 const SURE = 0.9;
-/** Rows of one file; a log that prints its configuration at every step says nothing more. */
+/** Most rows of one file; a log that prints its configuration at every step adds nothing. */
 const MOST_ROWS = 100_000;
 
 export async function readSettingsOf(inputs: readonly SettingsInput[]): Promise<SettingsRead> {
@@ -46,7 +46,7 @@ interface FoundFile {
   /** As results name it. */
   readonly file: string;
   readonly as: SettingsInput['as'];
-  /** The user named it, so that it must tell something. */
+  /** The user named it, so that a lack of settings is an error. */
   readonly isNamed: boolean;
   readonly bytes?: Uint8Array | undefined;
 }
@@ -97,16 +97,16 @@ class Reading {
 
   async result(): Promise<SettingsRead> {
     const attempts = await this.attempts();
-    const placed = <Row extends { readonly attempt: number }>(pick: (rows: FileRows) => Iterable<Row>): Row[] =>
+    const rowsOfAttempts = <Row extends { readonly attempt: number }>(pick: (rows: FileRows) => Iterable<Row>): Row[] =>
       this.collected.flatMap((rows, i) =>
         Array.from(pick(rows), (row) => ({ ...row, attempt: row.attempt + attempts[i]! - 1 })),
       );
-    const variables = placed((rows) => rows.variables.values());
+    const variables = rowsOfAttempts((rows) => rows.variables.values());
     const totals = this.collected.map((rows) => rows.deviceTotalBytes);
-    const figures = new Map(placed((rows) => rows.figures.values()).map((figure) => [figure.name, figure]));
+    const figures = new Map(rowsOfAttempts((rows) => rows.figures.values()).map((figure) => [figure.name, figure]));
     const isWhole = this.collected.some((rows) => rows.isWhole);
     return {
-      settings: placed((rows) => rows.settings.values()),
+      settings: rowsOfAttempts((rows) => rows.settings.values()),
       variables,
       figures: [...figures.values()],
       deviceTotalBytes: totals.reduce((most, bytes) => Math.max(most, bytes), 0) || null,
@@ -136,7 +136,7 @@ const MISSING = {
   env: 'holds a variable of an environment',
 } as const;
 
-/** @throws {MbfError} without `file` if it cannot be read, or if it was named and tells nothing. */
+/** @throws {MbfError} without `file` if it cannot be read, or if it was named and lacks settings. */
 async function readInto(rows: FileRows, bytes: SettingsBytes, found: FoundFile): Promise<void> {
   const name = basename(found.path).replace(/\.(?:gz|zst|zstd)$/i, '');
   const head: Head = { bytes: bytes.head, name: found.bytes === undefined ? name : '', sizeBytes: bytes.sizeBytes };
@@ -159,10 +159,9 @@ interface KnownParser {
 }
 
 /**
- * As detection has it; but who names a file means it, so that fewer known settings are enough there, and a name may be
- * missing.
+ * As in detection. A file named by the user is intended, so fewer known settings suffice, and its name may be unusual.
  *
- * @throws {MbfError} if the file was named and tells no setting.
+ * @throws {MbfError} if the file was named and lacks settings.
  */
 async function parserOf(head: Head, { isNamed, as }: FoundFile): Promise<KnownParser | undefined> {
   const { name } = head;
@@ -176,21 +175,21 @@ async function parserOf(head: Head, { isNamed, as }: FoundFile): Promise<KnownPa
       if (named !== undefined) return named;
       throw new MbfError('MBF2202', 'holds no setting of a training job: it is no configuration, launch script or log');
     }
-    // What else lies in a directory is of no concern.
+    // Other files in a directory are ignored.
     if (!isNamed) return undefined;
     throw all.error;
   }
   const { parser, claims } = all;
-  if (!TELLING.has(parser.id)) {
+  if (!WITH_SETTINGS.has(parser.id)) {
     if (!isNamed) return undefined;
     throw new MbfError('MBF2202', `holds no setting: it is a ${parser.title}`);
   }
-  // Any text may be a log; one without a mark of a log may still be a configuration under a name that tells nothing.
+  // Any text may be a log; one without a mark of a log may still be a configuration under a neutral name.
   if (isNamed && parser.id === 'log' && claims[0]!.score < SURE) return underOtherName(head) ?? { parser, name };
   return { parser, name };
 }
 
-/** Endings of names that tell nothing about what a text is. */
+/** Endings of names that do not identify the kind of a text. */
 const PLAIN_NAME = /^[^.]*$|\.(?:txt|conf|cfg|config|out|log|\d+)$/i;
 
 /** Whether a file that was named would be a configuration under one of the names that configurations have. */
@@ -206,8 +205,7 @@ function underOtherName(head: Head): KnownParser | undefined {
 }
 
 /**
- * Variables of a text that is too short to be known as an environment: `docker run --env-file`, a few lines somebody
- * kept.
+ * Variables of a text that is too short to be detected as an environment: `docker run --env-file`, a few saved lines.
  */
 function readLooseEnvironment(rows: FileRows, head: Uint8Array): void {
   const text = Buffer.from(head.buffer, head.byteOffset, head.length).toString('utf8');
@@ -227,7 +225,7 @@ const OF_PROCESS = /(?:^|[\n\0 ])(?:PATH|HOME|PWD|SHLVL|USER|SHELL|HOSTNAME)=/;
 
 type RowPlace = Pick<LogPlace, 'line' | 'attempt' | 'rank'>;
 
-/** What one file tells, each saying once, with the last place that says it. */
+/** The rows of one file without repetitions; the last place of each counts. */
 class FileRows {
   readonly settings = new Map<string, FoundSetting>();
   readonly variables = new Map<string, FoundVariable>();
@@ -236,7 +234,7 @@ class FileRows {
   deviceTotalBytes = 0;
   /** An environment was captured. */
   isWhole = false;
-  /** The file is damaged; what stands before the damage counts. */
+  /** The file is damaged; the content before the damage counts. */
   fault: MbfError | undefined;
   readonly file: string;
   readonly sink: RowSink;
@@ -259,7 +257,7 @@ class FileRows {
     };
   }
 
-  /** A script or a configuration that sets variables; a log that prints one says nothing of those that it does not. */
+  /** A script or a configuration that sets variables; variables that a log does not print are unknown, not unset. */
   get isLaunch(): boolean {
     return this.parser !== 'log' && this.variables.size > 0;
   }
@@ -291,7 +289,7 @@ class FileRows {
         const { key, value, origin } = finding;
         const precedence = ENV_ORIGINS.indexOf(origin);
         const isCaptured = origin === 'process environ' || origin === 'env dump';
-        // A log prints single variables too, and whose they are only where a rank stands before them.
+        // A log prints single variables too; their process is known only where a rank precedes them.
         if (isCaptured && (this.parser === 'log' ? place.rank !== null : this.hasProcessVariables)) this.isWhole = true;
         put(this.variables, [attempt, origin, key, value], { key, value, origin, precedence, ...at });
         return;
@@ -319,7 +317,7 @@ class FileRows {
   }
 }
 
-/** Said again, it moves to the end: the later place wins. */
+/** A repeated row moves to the end: the later place wins. */
 function put<Row>(rows: Map<string, Row>, key: readonly (string | number | null)[], row: Row): void {
   const text = key.map(String).join('\0');
   if (!rows.delete(text) && rows.size >= MOST_ROWS) return;

@@ -22,7 +22,7 @@ export interface SettingsBytes {
   close(): Promise<void>;
 }
 
-/** @throws {MbfError} MBF1003 if there is no such file, MBF2007 if it cannot be read; without `file`. */
+/** @throws {MbfError} MBF1003 if the file does not exist, MBF2007 if it cannot be read; without `file`. */
 export async function openSettingsBytes(path: string): Promise<SettingsBytes> {
   const bytes = readSmall(path);
   if (bytes !== undefined) return bytesAtHand(bytes);

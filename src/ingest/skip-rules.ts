@@ -1,7 +1,6 @@
 /**
- * Names that a walk passes over without opening. A run directory holds terabytes of checkpoints beside a few logs; on a
- * parallel file system even opening each shard costs minutes. A file named on the command line is never judged by
- * these.
+ * Names that a walk skips without opening the files. A run directory holds terabytes of checkpoints and a few logs; on
+ * a parallel file system even opening each shard costs minutes. They do not apply to a file named on the command line.
  */
 
 export interface SkipRule {

@@ -28,7 +28,7 @@ export interface SnapshotIdentity {
   readonly runId: number;
   readonly rank: number | null;
   readonly handle: string;
-  /** Where the file lies: its name may tell why and when it was dumped. */
+  /** Path of the file: its name may contain the reason and time of the dump. */
   readonly path: string;
 }
 
@@ -102,7 +102,7 @@ export class SnapshotWriter implements DerivedSnapshotSink {
 
   private append(batch: ColumnBatch): void {
     if (!this.stamped.has(batch)) {
-      // Batches are reused for the whole file, and nobody else writes this column.
+      // Batches are reused for the whole file, and only this code writes the column.
       batch.i32('snapshot_id').fill(this.identity.snapshotId);
       this.stamped.add(batch);
     }
@@ -123,11 +123,11 @@ export class SnapshotWriter implements DerivedSnapshotSink {
     const snapshot_id = identity.snapshotId;
     const { traces } = derivation;
     const sums = new Map(derivation.sums.map((sum) => [sum.device, sum]));
-    const own = [...derivation.notes, ...traceNotes(traces, sums, summary)];
+    const derivedNotes = [...derivation.notes, ...traceNotes(traces, sums, summary)];
     const lastIsOom = traces.some((trace) => trace.lastAction === 'oom');
     const step = stepFromName(identity.path);
     const trigger = dumpTrigger(identity.path, lastIsOom, step);
-    const broken = [...notes, ...own].some((note) => note.kind.startsWith('invariant_'));
+    const broken = [...notes, ...derivedNotes].some((note) => note.kind.startsWith('invariant_'));
     await store.insertRows('snapshot', [
       {
         snapshot_id,
@@ -185,7 +185,7 @@ export class SnapshotWriter implements DerivedSnapshotSink {
         value_json: row.valueJson,
       })),
     );
-    return own;
+    return derivedNotes;
   }
 
   private deviceRows(traces: readonly DeviceTrace[], sumsOf: ReadonlyMap<number, DeviceSums>, broken: boolean) {

@@ -1,4 +1,4 @@
-/** Writes what a text says (iterations, memory lines, figures, phases, settings) into the open transaction. */
+/** Writes the contents of a text (iterations, memory lines, figures, phases, settings) into the open transaction. */
 import type { ColumnBatch } from '../model/columns.js';
 import { type AttemptRow, CONFIG_ORIGINS, ENV_ORIGINS, type LogPlace } from '../model/log-rows.js';
 import type { Note } from '../model/tables.js';
@@ -8,7 +8,7 @@ import type { SqlValue } from '../store/to-duckdb.js';
 import { type SmallFinding, TEXT_LAYOUTS, type TextKind, type TextSink } from './derive-text.js';
 import type { StoreDictionary } from './store-dictionary.js';
 
-/** Settings and phases kept per source; a log that dumps its configuration at every step says nothing more. */
+/** Most settings and phases kept per source; a log that dumps its configuration at every step adds nothing. */
 const MAX_SMALL_ROWS = 100_000;
 
 type Fields = Readonly<Record<string, SqlValue>>;

@@ -10,8 +10,8 @@ import { BLOCK_STATES, SEGMENT_TYPES } from './vocabulary.js';
 export const HISTORY_RULES = 1;
 
 /**
- * Where a block's stack comes from. `free_event` is only a stand-in: the free's stack, the allocation being outside the
- * trace.
+ * Where a block's stack comes from. `free_event` is a substitute: the stack of the free, where the allocation is
+ * outside the trace.
  */
 export const STACK_ORIGINS = ['none', 'final_block', 'alloc_event', 'free_event'] as const;
 
@@ -64,8 +64,8 @@ export const START_BLOCK_LAYOUT: TableLayout = {
 };
 
 /**
- * Allocations that are not what their trace entry says: actual bytes beyond the request rounded up to 512, private
- * pools, stacks of the final block.
+ * Allocations with facts beyond their trace entry: actual bytes beyond the request rounded up to 512, private pools,
+ * stacks of the final block.
  */
 export const ALLOC_FACT_LAYOUT: TableLayout = {
   table: 'derived_alloc',

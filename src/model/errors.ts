@@ -1,9 +1,9 @@
 /**
- * The one error type, and the closed list of what can go wrong.
+ * The one error type, and the closed list of possible errors.
  *
- * An error states neutral facts (file, offset, reason); what to do about it stands beside its code in this list, so
- * that the same failure always gives the same advice. The exit-code table lives in `src/cli/exit-codes.ts` and is keyed
- * by {@link ErrorKind} alone.
+ * An error states neutral facts (file, offset, reason). The advice is stored with its code in this list, so that the
+ * same failure always gives the same advice. The exit-code table is in `src/cli/exit-codes.ts` and is keyed by {@link
+ * ErrorKind} alone.
  */
 
 /** Who has to act: the caller (`usage`), the bytes (`input`), the store file (`store`), or us (`internal`). */

@@ -4,8 +4,8 @@ import type { IncidentKind } from './vocabulary.js';
 export interface FirstFailureResult {
   readonly kind: IncidentKind;
   /**
-   * `primary`: it says itself why. `unexplained`: it does not. `secondary`: it only tells of another's failure, which
-   * was not found.
+   * `primary`: states its own cause. `unexplained`: does not. `secondary`: only reports another failure, which was not
+   * found.
    */
   readonly role: string;
   readonly rank: number | null;
@@ -21,7 +21,7 @@ export interface FirstFailureResult {
   readonly why: string;
   /** Other ranks that failed with a cause of their own, in the order of their failures. */
   readonly also_failed: readonly number[];
-  /** Ranks that only saw somebody else's failure. */
+  /** Ranks that only observed another rank's failure. */
   readonly victims: readonly number[];
   /** Failure lines that are consequences or reports. */
   readonly secondary: number;

@@ -6,8 +6,8 @@ const MOST_BYTES = 2 ** 52;
 const DECIMAL = /^\d{1,16}(?:\.\d{0,9})?$/;
 
 /**
- * One sample. `text` is the number as printed, `unitBytes` what the source means by its unit; 1 is exact. Null where it
- * is no memory: no number, negative, or beyond all measure.
+ * One sample. `text` is the number as printed, `unitBytes` the source's unit in bytes; 1 is exact. Null for an invalid
+ * amount of memory: not a number, negative, or implausibly large.
  */
 export function gaugeFigure(
   metric: GaugeMetric,

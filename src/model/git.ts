@@ -1,4 +1,4 @@
-/** What a repository says of two commits: files and lines that differ, commits in between, submodules. */
+/** The differences between two commits of a repository: files and lines, commits in between, submodules. */
 
 /**
  * One hunk of a diff without context lines. Lines are 1-based; a side without lines has 0 of them, after the line
@@ -20,7 +20,7 @@ export interface ChangedFile {
   /** Paths relative to the repository (or to the submodule); null where the side does not have the file. */
   readonly old_path: string | null;
   readonly new_path: string | null;
-  /** Path of the submodule the file lies in, relative to the repository; empty: the repository itself. */
+  /** Path of the file's submodule, relative to the repository; empty: the repository itself. */
   readonly submodule: string;
   /** Per cent that git found alike, of renamed and copied files; null for others. */
   readonly similarity: number | null;
@@ -33,7 +33,7 @@ export interface SubmoduleChange {
   readonly path: string;
   readonly from: string | null;
   readonly to: string | null;
-  /** Whether both commits are present in its checkout, so that {@link ChangedFile} entries tell what changed inside. */
+  /** Whether both commits are present in its checkout, so that {@link ChangedFile} entries list the changes inside. */
   readonly is_readable: boolean;
 }
 

@@ -6,7 +6,7 @@
  */
 import type { GoldenDocument } from './measurement.js';
 
-/** What stands at a step: a number, or anything else, which upstream counts as infinite (`"nan"`). */
+/** The value of a step: a number, or anything else, which upstream counts as infinite (`"nan"`). */
 export type StepValue = number | 'nan';
 
 /** One metric of Megatron-LM's training schema. */
@@ -53,7 +53,7 @@ export interface BridgeValues {
   readonly alloc: number | null;
   readonly max_alloc: number | null;
   readonly max_reserved: number | null;
-  /** `job_id` and other keys that are no step, as text. */
+  /** `job_id` and other keys that are not steps, as text. */
   readonly others: Readonly<Record<string, string>>;
 }
 

@@ -1,6 +1,6 @@
 /**
  * Values as Python prints them and as JSON writes them, read as data: `[1, 'a', None]`, `{"a": 5.0e+08}`, `Config(k=v,
- * <E.x: 5>)`. Nothing is evaluated. Anything that is no literal is a word. Linear in the text; deeper nesting than
+ * <E.x: 5>)`. Nothing is evaluated. Anything that is not a literal is a word. Linear in the text; deeper nesting than
  * {@link MOST_DEPTH} stays text.
  */
 export type Literal =
@@ -119,7 +119,7 @@ class Reader {
     return { kind: 'scalar', text: name, isQuoted: false, at };
   }
 
-  /** What stands between brackets: values, `key: value`, or `key=value`. */
+  /** The content of brackets: values, `key: value`, or `key=value`. */
   private entries(close: string, depth: number): LiteralEntry[] {
     const result: LiteralEntry[] = [];
     const { text } = this;
@@ -162,7 +162,7 @@ class Reader {
   }
 }
 
-/** Reads one value. A text that begins no bracket and no quote is a word as a whole, whatever stands in it. */
+/** Reads one value. A text that does not begin with a bracket or a quote is one word, whatever it contains. */
 export function readLiteral(text: string): Literal {
   const trimmed = text.trim();
   const scalar: Literal = { kind: 'scalar', text: trimmed, isQuoted: false, at: 0 };

@@ -1,7 +1,7 @@
 /**
- * What a text says beyond failures: the rows `parsers/log` and `parsers/config` emit. Units are converted by the format
- * that read them, with that producer's own meaning (Megatron-LM's `MB` is MiB, Megatron Bridge's `GB` is 10^9); value,
- * unit and precision as printed stay beside the bytes.
+ * Contents of a text other than failures: the rows `parsers/log` and `parsers/config` emit. Units are converted by the
+ * format that read them, with that producer's own meaning (Megatron-LM's `MB` is MiB, Megatron Bridge's `GB` is 10^9);
+ * value, unit and precision as printed are stored with the bytes.
  */
 import type { IncidentKind } from './vocabulary.js';
 
@@ -75,7 +75,7 @@ export interface LogPlace {
   readonly offset: number;
   /** Launch inside this file, from 1: the texts of a restart follow each other. */
   readonly attempt: number;
-  /** Global rank; null where nothing says it. */
+  /** Global rank; null where unknown. */
   readonly rank: number | null;
   readonly rankOrigin: string | null;
   readonly host: string | null;
@@ -130,7 +130,7 @@ export interface MemoryFinding {
   readonly precisionBytes: number;
   readonly iteration?: number | undefined;
   /**
-   * What the line says of its moment: `after iteration`, `before save_checkpoint`, `see_memory_usage: After Building
+   * The moment as the line names it: `after iteration`, `before save_checkpoint`, `see_memory_usage: After Building
    * Model`.
    */
   readonly moment?: string | undefined;
@@ -139,9 +139,9 @@ export interface MemoryFinding {
 }
 
 /**
- * What a gauge measures. A gauge is polled by somebody else at an interval (nvidia-smi, DCGM, the monitor thread of
- * W&B, Slurm's accounting), while a memory line is printed by the process at a moment of its own and `max_*` are peaks
- * its allocator kept. Sampling misses a peak between two samples: gauges are kept apart, and never compete with peaks.
+ * What a gauge measures. A gauge is polled from outside at an interval (nvidia-smi, DCGM, the monitor thread of W&B,
+ * Slurm's accounting). A memory line is printed by the process at a moment of its own, and `max_*` are peaks of its
+ * allocator. Sampling misses a peak between two samples, so gauges are stored separately and never compete with peaks.
  */
 export const GAUGE_METRICS = [
   /** Of one device, as the driver sees it, all processes and contexts included. */
@@ -198,7 +198,7 @@ export interface ValueFinding {
   readonly value: number | null;
   /** `ms`, `s`, `bytes`, `elements`, `TFLOP/s/GPU`, `count`, … or null for words. Bytes are converted. */
   readonly unit: string | null;
-  /** As printed, where it is no number or tells more than the number. */
+  /** As printed, where it is not a number or contains more than the number. */
   readonly text?: string | undefined;
   readonly iteration?: number | undefined;
   readonly rank?: number | undefined;
@@ -218,8 +218,7 @@ export interface PhaseFinding {
 }
 
 /**
- * Where a setting was found, strongest first: what the process said of itself goes before what somebody meant to give
- * it.
+ * Where a setting was found, strongest first: a value reported by the process takes precedence over a configured one.
  */
 export const CONFIG_ORIGINS = [
   /** Megatron's `arguments` block, DeepSpeed's printed configuration: effective values. */
@@ -234,7 +233,7 @@ export const CONFIG_ORIGINS = [
   'run file',
   /** A command line, in a script or echoed by `set -x`. */
   'command line',
-  /** A configuration file somebody wrote. */
+  /** A configuration file written by a user. */
   'config file',
 ] as const;
 export type ConfigOrigin = (typeof CONFIG_ORIGINS)[number];
@@ -310,9 +309,7 @@ export type LogFinding =
 /** What becomes a row of its own; failures become incidents, launches attempts. */
 export type KeptFinding = Exclude<LogFinding, FailureFinding | LaunchFinding>;
 
-/**
- * A finding at its place. The place says the rank and device: the line's own where it names them, else its writer's.
- */
+/** A finding with its place. The place has the rank and device: those named in the line, else the writer's. */
 export type LogRow = Placed<KeptFinding>;
 export type Placed<Finding> = Finding extends unknown ? Omit<Finding, keyof LogPlace | 'timeText'> & LogPlace : never;
 

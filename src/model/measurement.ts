@@ -5,7 +5,7 @@
 import type { ParallelSizes } from './results/log.js';
 import type { Cause, CauseDetail, Component, Confidence, IncidentKind } from './vocabulary.js';
 
-/** How a run ended. `stopped`: its log ends without a failure and without a line that says it came to its end. */
+/** How a run ended. `stopped`: its log ends without a failure and without a completion line. */
 export const ENDINGS = ['completed', 'stopped', 'oom', 'failed', 'no_training'] as const;
 export type Ending = (typeof ENDINGS)[number];
 
@@ -19,7 +19,7 @@ export interface MeasuredFailure {
   readonly line: number;
 }
 
-/** What `diagnose` says of the first failure. */
+/** `diagnose`'s verdict on the first failure. */
 export interface MeasuredVerdict {
   readonly cause: Cause;
   readonly detail: CauseDetail | null;
@@ -42,8 +42,8 @@ export interface MeasuredStatus {
 }
 
 /**
- * Figures of one rank as its memory lines print them; the first line stands before Adam's states meet a full set of
- * activations.
+ * Figures of one rank as its memory lines print them. The first line is printed before Adam's states coincide with a
+ * full set of activations.
  */
 export interface MeasuredRank {
   readonly rank: number | null;
@@ -80,8 +80,8 @@ export interface MeasuredPeak {
   readonly rank: number | null;
   readonly device: number;
   /**
-   * `dump`: without a trace the dumped state stands for the peak. `oom`: the state at the OOM and the refused request,
-   * where they are more.
+   * `dump`: without a trace, the dumped state is used in place of the peak. `oom`: the state at the OOM and the refused
+   * request, where they are larger.
    */
   readonly moment: 'peak' | 'oom' | 'dump';
   readonly basis: 'actual' | 'approximate';
@@ -166,6 +166,6 @@ export interface GoldenDocument {
   readonly name: string;
   /** ISO 8601, UTC. */
   readonly written_at: string;
-  /** Several runs of the same thing tell how much it varies. */
+  /** Several runs of the same configuration show its variance. */
   readonly runs: readonly Measurement[];
 }

@@ -187,8 +187,8 @@ export const NSYS_GRAPH_LAYOUT: TableLayout = {
 };
 
 /**
- * NVTX_EVENTS. `end_ns` is NULL for marks and for ranges never ended; `text_id` is negative for a text that stood in
- * the row itself.
+ * NVTX_EVENTS. `end_ns` is NULL for marks and for ranges never ended; `text_id` is negative for a text stored in the
+ * row itself.
  */
 export const NSYS_NVTX_LAYOUT: TableLayout = {
   table: 'nsys_nvtx',
@@ -244,7 +244,7 @@ export type NsysKind = keyof typeof NSYS_LAYOUTS;
 /** Rows a batch: the widest of them fits the buffers in which batches travel between threads. */
 export const NSYS_BATCH_ROWS = 32_768;
 
-/** What a report says of itself. Null: it does not say. */
+/** A report's metadata. Null: not in the report. */
 export interface NsysReportRow {
   readonly row: 'report';
   readonly form: NsysForm;
@@ -319,10 +319,10 @@ export interface NsysDiagnosticRow {
   readonly text: string;
 }
 
-/** What the profiler says where events are missing: every count is then a lower bound. */
+/** The profiler's messages about missing events: every count is then a lower bound. */
 export const LOST_EVENTS = /not all .* (?:have been|were) collected|\blost\b|dropped|out of order|buffer overflow/i;
 
-/** Findings worth keeping. The others tell of what went well, with paths that name the user. */
+/** Findings worth keeping. The others report success, with paths that contain the user's name. */
 export function keepsDiagnostic(severity: string, text: string): boolean {
   return severity === 'warning' || severity === 'error' || LOST_EVENTS.test(text);
 }

@@ -17,12 +17,12 @@ export function packTexts(texts: readonly NsysText[]): PackedTexts {
   const ends = new Uint32Array(texts.length);
   let most = 0;
   for (const { text } of texts) most += 3 * text.length; // a UTF-16 unit is at most three bytes
-  const room = new Uint8Array(most);
+  const buffer = new Uint8Array(most);
   const encoder = new TextEncoder();
   let at = 0;
   texts.forEach(({ text }, i) => {
-    at += encoder.encodeInto(text, room.subarray(at)).written;
+    at += encoder.encodeInto(text, buffer.subarray(at)).written;
     ends[i] = at;
   });
-  return { ids, ends, bytes: room.slice(0, at) };
+  return { ids, ends, bytes: buffer.slice(0, at) };
 }

@@ -34,8 +34,8 @@ export interface ByteSource {
   readonly sizeBytes: number | undefined;
   read(target: Uint8Array, start: number): Promise<number>;
   /**
-   * The whole stream by position, whatever was read before, for formats with pages; absent where there is no file. A
-   * compressed file is unpacked into a temporary one first. Valid as long as the source.
+   * The whole stream by position, independent of earlier reads, for formats with pages; absent without a file. A
+   * compressed file is first unpacked into a temporary one. Valid as long as the source.
    */
   randomAccess?(): Promise<RandomAccess>;
 }
@@ -54,7 +54,7 @@ export interface RandomAccess {
    * Bytes of the file whose name is this file's with `suffix` after it, such as a write-ahead log; undefined if there
    * is none.
    */
-  besideBytes(suffix: string): number | undefined;
+  siblingBytes(suffix: string): number | undefined;
 }
 
 /**
@@ -87,7 +87,7 @@ export interface SnapshotSummary {
   readonly features: readonly string[];
   /** Allocator settings flattened to text; nested dicts as `key.subkey`. */
   readonly settings: ReadonlyMap<string, string>;
-  /** Number of entries per device ordinal; lists of idle devices are 0. Empty if the file has no traces. */
+  /** Number of entries per device ordinal; lists of idle devices are 0. Empty if the file lacks traces. */
   readonly traceLengths: readonly number[];
   /** Decoder statistics worth keeping: entries taken by the fast path, and so on. */
   readonly statistics: Readonly<Record<string, number>>;
@@ -129,7 +129,10 @@ export interface NsysSink {
   rows(kind: NsysKind, batch: ColumnBatch): void;
   texts(texts: PackedTexts): void;
   fact(fact: NsysFact): void;
-  /** Rows of a table as it stands in the export come next; only where all tables are wanted. To be waited for. */
+  /**
+   * Announces the rows of a table as it is in the export; only where all tables are requested. The caller must await
+   * it.
+   */
   rawTable(table: string, columns: readonly SourceColumn[]): Promise<void>;
   raw(rows: RawRows): void;
 }
@@ -145,7 +148,7 @@ export interface RowSink {
   profilerMemory(batch: ColumnBatch): void;
   /** Absent where no export can come. */
   readonly nsys?: NsysSink | undefined;
-  /** A further launch inside the file; the first one goes without saying unless something says it. */
+  /** A second or later launch in this file. The first is implicit. */
   attempt(row: AttemptRow): void;
   /** Begins a snapshot whose ids refer to `dictionary`, which grows while the file is read. */
   snapshot(dictionary: Dictionary): Promise<SnapshotSink>;

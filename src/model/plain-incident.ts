@@ -1,10 +1,10 @@
-/** Incidents of formats whose records stand alone: no traceback, no figures, nothing to join. */
+/** Incidents of formats whose records are independent: without tracebacks and figures, nothing to join. */
 import type { IncidentRow } from './tables.js';
 
 /** Enough for a message of the scheduler or the kernel, and a bound for what a record may carry. */
 const MOST_TEXT = 2048;
 
-/** What such a record tells; everything else is unknown. */
+/** The fields of such a record; all others are unknown. */
 export type PlainIncident = Pick<IncidentRow, 'kind' | 'grammar' | 'text' | 'line' | 'offset'> &
   Partial<Pick<IncidentRow, 'host' | 'device' | 'pid' | 'exitCode' | 'lastLine' | 'timeText' | 'timeUs'>>;
 

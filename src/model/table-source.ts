@@ -4,7 +4,7 @@
  * exporter.
  */
 
-/** What a cell holds; SQLite's storage classes. A column may mix them, whatever its declaration says. */
+/** The type of a cell; SQLite's storage classes. A column may mix them, whatever its declared type. */
 export const CELL = { null: 0, integer: 1, real: 2, text: 3, blob: 4 } as const;
 
 /** One column of a batch. */
@@ -67,8 +67,8 @@ export interface TableSource {
   /** The list of tables could be read only in part: why, and where. */
   readonly listProblem?: TableScan['problem'];
   /**
-   * Reads `columns` (all of which the table has) of every row. Damage ends it early and is told; it throws only what is
-   * no fault of the file's content.
+   * Reads `columns` (all of which the table has) of every row. Damage ends it early and is reported; it throws only
+   * errors that are not faults of the file's content.
    */
   scan(table: string, columns: readonly string[], take: (batch: CellBatch) => void): Promise<TableScan>;
   /** Counts rows without reading them, as far as the format allows. */

@@ -18,10 +18,10 @@ const DEVICE: ColumnSpec = { name: 'device', kind: 'i32' };
 
 /**
  * One row per trace entry. `seq` is the index in that device's trace and the only ordering key (torch inserts under the
- * device lock; `time_us` may jitter). `size_bytes` is what the entry says: *requested* bytes on alloc and free entries,
- * segment bytes on segment entries, the rounded request on `oom`, Σ active on `snapshot`. The last three columns are
- * derived while ingesting: the alloc a free belongs to, and the running totals since the first entry of that device
- * (they start at 0 and may go below it, where frees of memory allocated before the recording are traced).
+ * device lock; `time_us` may jitter). `size_bytes` is the size in the entry: *requested* bytes on alloc and free
+ * entries, segment bytes on segment entries, the rounded request on `oom`, Σ active on `snapshot`. The last three
+ * columns are derived while ingesting: the alloc of a free, and the running totals since the first entry of that device
+ * (they start at 0 and may become negative, where frees of memory allocated before the recording are traced).
  */
 export const EVENT_LAYOUT: TableLayout = {
   table: 'event',
@@ -248,7 +248,7 @@ export interface TraceOomRow {
   readonly deviceFreeBytes: number | null;
 }
 
-/** A key of a trace entry that has no column of its own, kept verbatim as JSON text. */
+/** A key of a trace entry without a column, kept verbatim as JSON text. */
 export interface EventExtraRow {
   readonly device: number;
   readonly seq: number;
@@ -291,7 +291,7 @@ export interface IncidentRow {
   readonly host: string | null;
   readonly device: number | null;
   readonly pid: number | null;
-  /** Of the process, where the message is a footer that tells it; negative for a signal. */
+  /** Of the process, where the message is a footer that contains it; negative for a signal. */
   readonly exitCode: number | null;
   /** Launch inside the file, from 1. */
   readonly attempt: number;
@@ -304,7 +304,7 @@ export interface IncidentRow {
   /** {@link timeText} with date and time, as microseconds since 1970 were it UTC. */
   readonly timeUs: number | null;
   readonly exception: string | null;
-  /** Line of `Traceback (most recent call last)`, and the innermost frame that is no library's. */
+  /** Line of `Traceback (most recent call last)`, and the innermost frame outside libraries. */
   readonly tracebackLine: number | null;
   readonly frame: { readonly file: string; readonly line: number; readonly function: string } | null;
   /** Id of the grammar entry that matched, e.g. `torch.cuda_oom@2.1`. */

@@ -42,8 +42,8 @@ const SIZE_UNITS: ReadonlyMap<string, number> = new Map([
 ]);
 
 /**
- * Reads a size a *user* types (`80GiB`, `80GB`, `85899345920`): `GB` is decimal, `GiB` and a bare `G` are binary.
- * Logs have their own meanings of MB and GB and never come through here. Returns undefined if it is no size.
+ * Reads a size a *user* types (`80GiB`, `80GB`, `85899345920`): `GB` is decimal, `GiB` and a bare `G` are binary. Not
+ * for logs, which have their own meanings of MB and GB. Returns undefined for an invalid size.
  */
 export function parseSize(text: string): number | undefined {
   const match = /^\s*(\d+(?:\.\d+)?)\s*([a-z]*)\s*$/i.exec(text);

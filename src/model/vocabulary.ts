@@ -1,6 +1,6 @@
 /** The closed lists of words. Everything that names a cause, a component or an action takes it from here. */
 
-/** Why a run died. `not_oom` and `undecided` are causes too: an honest answer is one of the answers. */
+/** Why a run failed. `not_oom` and `undecided` are causes too. */
 export const CAUSES = [
   'fragmentation',
   'capacity',
@@ -121,9 +121,8 @@ export const COMPONENTS = [
 export type Component = (typeof COMPONENTS)[number];
 
 /**
- * Actions of a trace entry, in the order of their codes in the `event` table. `other` stands for an action this version
- * does not know; its text is kept in `event_extra`. Upstream: torch `c10/cuda/CUDACachingAllocator.h`,
- * `TraceEntry::Action`.
+ * Actions of a trace entry, in the order of their codes in the `event` table. `other` is an action unknown to this
+ * version; its text is kept in `event_extra`. Upstream: torch `c10/cuda/CUDACachingAllocator.h`, `TraceEntry::Action`.
  */
 export const TRACE_ACTIONS = [
   'alloc',
@@ -153,7 +152,7 @@ export type BlockState = (typeof BLOCK_STATES)[number];
 export const DUMP_TRIGGERS = ['oom', 'periodic', 'manual'] as const;
 export type DumpTrigger = (typeof DUMP_TRIGGERS)[number];
 
-/** Which pool a segment belongs to; `unknown` where the file does not say. */
+/** The pool of a segment; `unknown` where the file lacks it. */
 export const SEGMENT_TYPES = ['small', 'large', 'unknown'] as const;
 export type SegmentType = (typeof SEGMENT_TYPES)[number];
 
@@ -201,7 +200,7 @@ export const FORMATS = [
 ] as const;
 export type Format = (typeof FORMATS)[number];
 /**
- * What a program recorded of its own training, beside its log: the iterations of a log are told again there. The same
+ * Records of a program about its own training, in addition to its log; they repeat the iterations of the log. The same
  * as in `queries/_log/metrics-sources.sql`.
  */
 export const METRICS_FORMATS = ['tensorboard', 'wandb', 'scalars'] as const satisfies readonly Format[];

@@ -75,7 +75,7 @@ function checkEncoding(encoding: number): void {
 
 /** What lies in files beside the database belongs to it, and only SQLite can merge it. */
 function checkBeside(bytes: RandomAccess): void {
-  const wal = bytes.besideBytes('-wal') ?? 0;
+  const wal = bytes.siblingBytes('-wal') ?? 0;
   if (wal > 0) {
     fail(
       'MBF2702',
@@ -83,7 +83,7 @@ function checkBeside(bytes: RandomAccess): void {
       18,
     );
   }
-  const journal = bytes.besideBytes('-journal') ?? 0;
+  const journal = bytes.siblingBytes('-journal') ?? 0;
   if (journal > JOURNAL_HEADER_BYTES) {
     fail(
       'MBF2702',

@@ -111,7 +111,7 @@ describe('a file that is no readable database', () => {
         target.set(good.subarray(0, target.length));
         return target.length;
       },
-      besideBytes: () => undefined,
+      siblingBytes: () => undefined,
     };
     expect(() => openDatabase(failing)).not.toThrow();
     return expect(openDatabase(failing).scan('events', ['start'], () => {})).rejects.toMatchObject({ code: 'MBF2007' });

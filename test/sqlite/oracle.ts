@@ -18,7 +18,7 @@ export function memoryAccess(bytes: Uint8Array, beside: Readonly<Record<string, 
       target.set(part);
       return part.length;
     },
-    besideBytes: (suffix) => beside[suffix],
+    siblingBytes: (suffix) => beside[suffix],
   };
 }
 

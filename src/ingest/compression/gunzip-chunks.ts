@@ -113,7 +113,7 @@ export function gunzipChunks(raw: RawFile, first: Uint8Array, limits: InflationL
   };
 }
 
-/** zlib says Z_BUF_ERROR when the input ends inside a member, Z_DATA_ERROR for bad codes, headers and check sums. */
+/** zlib returns Z_BUF_ERROR when the input ends inside a member, Z_DATA_ERROR for bad codes, headers and check sums. */
 function damaged(error: Error, inflatedBytes: number, raw: RawFile): MbfError {
   const isCut = 'code' in error && error.code === 'Z_BUF_ERROR';
   const fact = isCut

@@ -19,7 +19,7 @@ const INPUT_BYTES = 256 * KIB;
  * `--long`, and a run leaves one or two.
  */
 const MAX_LOST_BYTES = 256 * MIB;
-/** Beside the window: the decoder's state, its tables, and a block going in and out. */
+/** Memory in addition to the window: the decoder's state, its tables, and a block going in and out. */
 const STREAM_BYTES = MIB;
 let lostBytes = 0;
 
@@ -42,7 +42,7 @@ export async function zstdChunks(raw: RawFile, first: Uint8Array, limits: Inflat
   /** The part being decoded, and whether the decoder took it since something last came out. */
   let part: ZstdPart | undefined;
   let isFresh = false;
-  /** To be told once everything before it was read. */
+  /** Thrown after everything before it was read. */
   let failure: unknown;
   let state: 'new' | 'running' | 'over' = 'new';
   let inflatedBytes = 0;
@@ -124,7 +124,7 @@ export async function zstdChunks(raw: RawFile, first: Uint8Array, limits: Inflat
         }
         if (piece.length > 0) return piece;
       }
-      if (failure !== undefined) throw placed(failure, inflatedBytes);
+      if (failure !== undefined) throw atOffset(failure, inflatedBytes);
       return undefined;
     },
     stop: async () => release(),
@@ -139,7 +139,7 @@ const UNCHECKED: Note = {
 };
 
 /** With the offset in the inflated stream, unless the error knows its own. */
-function placed(error: unknown, offset: number): unknown {
+function atOffset(error: unknown, offset: number): unknown {
   if (!(error instanceof MbfError) || error.code !== 'MBF2006' || error.place.offset !== undefined) return error;
   return new MbfError(error.code, error.message, { offset }, error.cause);
 }

@@ -1,6 +1,6 @@
 /**
- * The outer form of Zstandard data: frames of blocks (RFC 8878, section 3.1). Taken apart here, so that a cut file is
- * known for one, nothing is allocated that a header merely claims, and the decoder is given whole blocks only.
+ * The outer form of Zstandard data: frames of blocks (RFC 8878, section 3.1). Split here, so that a cut file is
+ * recognized, no memory is allocated for sizes that a header merely claims, and the decoder gets whole blocks only.
  */
 import { MbfError } from '../../model/errors.js';
 import { formatBytes, KIB, MIB } from '../../model/units.js';
@@ -44,7 +44,7 @@ export function isZstd(bytes: Uint8Array): boolean {
 export interface ZstdPart {
   /** Valid until the next part is asked for. */
   readonly bytes: Uint8Array;
-  /** Of a block that is stored or one byte repeated. Undefined: decoding tells, and it is not nothing. */
+  /** Of a block that is stored or one byte repeated. Undefined: known only after decoding, and not 0. */
   readonly outputBytes: number | undefined;
 }
 
@@ -107,10 +107,10 @@ export class ZstdFrames {
       if (!isSkippable(this.current)) throw this.damaged('no frame begins where one should');
       await this.need(SKIPPABLE_HEADER_BYTES);
       const view = new DataView(this.current.buffer, this.current.byteOffset, SKIPPABLE_HEADER_BYTES);
-      let rest = SKIPPABLE_HEADER_BYTES + view.getUint32(MAGIC_BYTES, true);
-      while (rest > 0) {
+      let toSkip = SKIPPABLE_HEADER_BYTES + view.getUint32(MAGIC_BYTES, true);
+      while (toSkip > 0) {
         await this.need(1);
-        rest -= this.take(Math.min(rest, this.current.length)).length;
+        toSkip -= this.take(Math.min(toSkip, this.current.length)).length;
       }
     }
     await this.has(MAX_HEADER_BYTES);
@@ -127,13 +127,13 @@ export class ZstdFrames {
   /** Whether there are so many bytes; makes them one piece. */
   private async has(bytes: number): Promise<boolean> {
     while (this.current.length < bytes) {
-      const rest = new Uint8Array(this.current); // a copy: the next call reuses the memory of this piece
+      const unread = new Uint8Array(this.current); // a copy: the next call reuses the memory of this piece
       const more = await this.read();
       if (more === undefined) {
-        this.current = rest;
+        this.current = unread;
         return false;
       }
-      this.current = rest.length === 0 ? more : Buffer.concat([rest, more]);
+      this.current = unread.length === 0 ? more : Buffer.concat([unread, more]);
     }
     return true;
   }

@@ -1,7 +1,7 @@
 /**
- * Which launch of a run a file belongs to, where names say so: Slurm puts the job id into the names of logs, nemo-run
- * and torchrun count restarts. A file that says nothing belongs to the first launch; further ones inside a file are
- * found by its parser.
+ * The launch of a run that a file belongs to, from names: Slurm puts the job id into the names of logs, nemo-run and
+ * torchrun count restarts. A file without such a name belongs to the first launch; its parser finds further ones inside
+ * the file.
  */
 export interface LaunchRule {
   readonly name: string;

@@ -1,15 +1,15 @@
 /**
- * Ranks that names tell. A wrong rank is worse than none (it puts one rank's memory on another's device), so a number
- * counts only where a rule says what wrote it there.
+ * Ranks from names. A wrong rank is worse than none (it puts one rank's memory on another's device), so a number counts
+ * only where a rule names its producer.
  *
  * Producers: Megatron-LM and Megatron Bridge `<base>_<rank><ext>` and `<base>_oom_rank-<rank><ext>`, older Megatron-LM
  * `oom_rank-<rank>_<base>`, NeMo `memory_snapshot-rank<rank>.pickle`, torchtitan
- * `iteration_<n>[_exit]/rank<rank>_memory_snapshot.pickle`, torchrun
- * `attempt_<n>/<local rank>/{stdout,stderr}.log` (torch `distributed/elastic/multiprocessing/api.py`,
- * DefaultLogsSpecs), torchtnt `{oom,memory_snapshot}_rank<rank>/snapshot.pickle` (`utils/oom.py`), verl
- * `<tag>_rank<rank>_pid<pid>.pickle` (`utils/memory_utils.py`), slime `memory_snapshot_time<time>_rank<rank>_<base>`,
- * MindSpeed `snapshot_<time>_<rank>.pickle`, Open MPI `rank.<rank>/stdout`, nemo-run `log-<job>_<job id>_<restart>.out`
- * and `log-allranks_<n>.out`.
+ * `iteration_<n>[_exit]/rank<rank>_memory_snapshot.pickle`, torchrun `attempt_<n>/<local rank>/{stdout,stderr}.log`
+ * (torch `distributed/elastic/multiprocessing/api.py`, DefaultLogsSpecs), torchtnt
+ * `{oom,memory_snapshot}_rank<rank>/snapshot.pickle` (`utils/oom.py`), verl `<tag>_rank<rank>_pid<pid>.pickle`
+ * (`utils/memory_utils.py`), slime `memory_snapshot_time<time>_rank<rank>_<base>`, MindSpeed
+ * `snapshot_<time>_<rank>.pickle`, Open MPI `rank.<rank>/stdout`, nemo-run `log-<job>_<job id>_<restart>.out` and
+ * `log-allranks_<n>.out`.
  */
 
 export interface NamedRank {
@@ -27,7 +27,7 @@ export interface RankRule {
    * innermost first.
    */
   readonly on: 'base' | 'path' | 'directory';
-  /** The first group is the rank; a rule of scope `none` has no group and ends the search. */
+  /** The first group is the rank; a rule of scope `none` lacks a group and ends the search. */
   readonly pattern: RegExp;
   readonly scope: 'global' | 'local' | 'none';
   /** Display paths this very rule decides, with the rank they give; held by one test over all rules. */
@@ -112,7 +112,7 @@ export const RANK_RULES: readonly RankRule[] = [
   {
     name: 'snapshot_<rank> of Megatron',
     on: 'base',
-    // The word must stand right before the number: snapshot_step_100 and snapshot_10_02_03 are no ranks.
+    // The word must be right before the number: snapshot_step_100 and snapshot_10_02_03 do not contain ranks.
     pattern: new RegExp(`snapshot_${RANK}(?:\\.(?:pickle|pkl|json|html))?$`, 'i'),
     scope: 'global',
     samples: [
@@ -192,18 +192,18 @@ export const RANK_RULES: readonly RankRule[] = [
 ];
 
 /**
- * The rank a path tells, or undefined. The file's own name is asked before its directories, and a file that says it
- * holds several ranks ends the search.
+ * The rank in a path, or undefined. The file's own name is tested before its directories. A name for several ranks ends
+ * the search.
  *
  * @param displayPath `/`-separated; compression suffixes are ignored.
  */
 export function rankFromName(displayPath: string): NamedRank | undefined {
-  const found = matchRankRule(displayPath);
-  if (found === undefined || found.rank === undefined || found.rule.scope === 'none') return undefined;
-  return { rank: found.rank, scope: found.rule.scope, rule: found.rule.name };
+  const match = matchRankRule(displayPath);
+  if (match === undefined || match.rank === undefined || match.rule.scope === 'none') return undefined;
+  return { rank: match.rank, scope: match.rule.scope, rule: match.rule.name };
 }
 
-/** The rule that decides a path, also where it decides that there is no rank. */
+/** The rule that decides a path, also where it decides that the path lacks a rank. */
 export function matchRankRule(displayPath: string): { rule: RankRule; rank: number | undefined } | undefined {
   const path = displayPath.replaceAll('\\', '/').replace(/\.(?:gz|zst|zstd|xz|bz2|lz4)$/i, '');
   const segments = path.split('/');

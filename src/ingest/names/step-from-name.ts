@@ -1,13 +1,13 @@
 /**
- * The training step a memory snapshot was dumped at, where its name tells. As with ranks, a number counts only where a
- * rule says what wrote it there: a wrong step puts a snapshot in the wrong place of its series.
+ * The training step at which a memory snapshot was dumped, from its name. As with ranks, a number counts only where a
+ * rule names its producer: a wrong step puts a snapshot in the wrong place of its series.
  *
- * Producers: torchtitan and those who took its profiler over (`torchtitan/tools/profiling.py`:
+ * Producers: torchtitan and derivatives of its profiler (`torchtitan/tools/profiling.py`:
  * `iteration_<n>/rank<r>_memory_snapshot.pickle`, and `iteration_<n>_exit/` where an OutOfMemoryError ended the run);
  * training scripts that write `memory_snapshot_step_<n>.pickle`, `rank<r>_memory_snapshot_step_<n>.pickle`,
  * `memory_snapshot_rank<r>_step<n>.pkl`; directories named as the frameworks name their checkpoints (Megatron
- * `iter_<n>`, DeepSpeed `global_step<n>`, Transformers `checkpoint-<n>`). Megatron-LM, Megatron Bridge and NeMo name no
- * step: they write one file a rank, the first of them over and over.
+ * `iter_<n>`, DeepSpeed `global_step<n>`, Transformers `checkpoint-<n>`). Megatron-LM, Megatron Bridge and NeMo do not
+ * put steps into names: they write one file a rank, the first of them repeatedly.
  */
 
 export interface NamedStep {
@@ -81,8 +81,8 @@ export function stepFromName(path: string): NamedStep | undefined {
   const directories = segments.slice(0, -1).reverse();
   for (const { name, on, pattern } of STEP_RULES) {
     for (const subject of on === 'base' ? segments.slice(-1) : directories) {
-      const found = pattern.exec(subject)?.[1];
-      if (found !== undefined) return { step: Number(found), rule: name };
+      const step = pattern.exec(subject)?.[1];
+      if (step !== undefined) return { step: Number(step), rule: name };
     }
   }
   return undefined;

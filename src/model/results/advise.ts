@@ -14,7 +14,7 @@ export interface AdviceChange {
   readonly env: Readonly<Record<string, string | null>>;
 }
 
-/** The same change as lines to paste. Empty where a framework has no such thing. */
+/** The same change as lines to paste. Empty where a framework lacks the setting. */
 export interface PasteLines {
   /** Of a launch script: `export …`. */
   readonly sbatch: readonly string[];
@@ -48,7 +48,7 @@ export interface AdviceFix {
   readonly rank: number;
   readonly status: FixStatus;
   readonly title: string;
-  /** Expected of the rank that failed; null where nothing tells it. */
+  /** Expected for the failed rank; null where unknown. */
   readonly saving_bytes: number | null;
   readonly saving_by: SavingBy | null;
   readonly saving_text: string;
@@ -76,7 +76,7 @@ export interface AdviceFix {
   readonly change: AdviceChange;
   readonly paste: PasteLines;
   readonly evidence: readonly AdviceEvidence[];
-  /** Where sources disagree: what each says, and which was followed. */
+  /** Where sources disagree: the value of each, and the one used. */
   readonly disputes: readonly string[];
   readonly source: string;
 }
@@ -110,7 +110,7 @@ export interface SymptomHit {
   readonly seen: string;
   readonly source: string;
   readonly cause: string;
-  /** The guides' own confirmation step, carried out here: `confirmed`, `refuted`, or what is missing to tell. */
+  /** The confirmation step of the guides, carried out here: `confirmed`, `refuted`, or `untested` for want of data. */
   readonly confirmation: 'confirmed' | 'refuted' | 'untested';
   readonly confirmation_text: string;
   readonly fix: string;
@@ -125,14 +125,14 @@ export interface AdviseResult {
   readonly confidence: Confidence;
   readonly summary: string;
   /**
-   * Bytes by which the request failed: of a full device live + request − what the process could have; of a fragmented
-   * one what the driver would have had to give more. Null where it cannot be told.
+   * Bytes by which the request failed. Full device: live + request − the memory available to the process. Fragmented
+   * device: the bytes missing from the driver. Null where unknown.
    */
   readonly shortfall_bytes: number | null;
   readonly shortfall_text: string;
   /**
-   * What a first step that was never completed would have needed beside what it had, by the estimate: Adam's moments,
-   * activations of further micro-batches. 0 where a step was completed or nothing tells.
+   * Additional need of a first step that did not complete, by the estimate: Adam's moments, activations of further
+   * micro-batches. 0 where a step completed or nothing is known.
    */
   readonly to_come_bytes: number;
   /** Empty if it is 0. */
@@ -144,7 +144,7 @@ export interface AdviseResult {
   readonly published_case: string | null;
   readonly fixes: readonly AdviceFix[];
   readonly plan: AdvicePlan | null;
-  /** What `diagnose` says to do: all there is where no setting is the cure. */
+  /** The advice of `diagnose`: the only advice where a setting is not the cure. */
   readonly next: readonly string[];
   readonly non_fixes: readonly NonFix[];
   readonly symptoms: readonly SymptomHit[];

@@ -15,7 +15,7 @@ export interface ReserveShare {
 }
 
 export interface PoolAt extends ReserveShare {
-  /** (0, 0) is the default pool, (n, 0) a CUDA graph's, (0, n) a MemPool's; null where no source tells. */
+  /** (0, 0) is the default pool, (n, 0) a CUDA graph's, (0, n) a MemPool's; null where unknown. */
   readonly pool: readonly [number, number] | null;
   readonly segment_type: 'small' | 'large';
   readonly expandable: boolean;
@@ -55,8 +55,8 @@ export interface PinnedSegment {
 
 export interface FragmentationAt {
   /**
-   * Inactive of reserved, where inactive is reserved less *active*: pending frees are no fragmentation. Null without a
-   * reserve.
+   * Inactive of reserved, where inactive is reserved less *active*: pending frees do not count as fragmentation. Null
+   * without a reserve.
    */
   readonly inactive_of_reserved: number | null;
   /** Largest hole of all inactive bytes: 1 = all free memory in one piece. Null without a hole. */
@@ -110,7 +110,7 @@ export interface AtResult {
   readonly start: 'cold' | 'late' | 'overwritten' | null;
   /** What ingest noted of the ring of entries: that it overflowed, or probably did. */
   readonly ring_note: string | null;
-  /** What the program said it was doing then; null where no Nsight Systems export covers it. */
+  /** The program's open NVTX ranges at that time; null where no Nsight Systems export covers it. */
   readonly nvtx: NvtxAt | null;
   readonly fragmentation: FragmentationAt;
   readonly pools: readonly PoolAt[];

@@ -12,15 +12,15 @@ export interface AttributeResult {
   /** File of rules tried before them; null without one. */
   readonly rules_file: string | null;
   readonly devices: readonly AttributedDevice[];
-  /** Devices that have no such moment. */
+  /** Devices without the requested moment. */
   readonly left_out: readonly { readonly path: string; readonly device: number; readonly reason: string }[];
   /** Only with `--annotate`. */
   readonly annotated?: AnnotatedSource;
 }
 
 /**
- * `rule`: a rule matched the stack. `inference`: sizes, order, lifetimes, pools tell what the stack does not. `none`:
- * nothing does.
+ * `rule`: a rule matched the stack. `inference`: from sizes, order, lifetimes and pools, where the stack is not enough.
+ * `none`: unknown.
  */
 export type LabelBasis = 'rule' | 'inference' | 'none';
 
@@ -28,7 +28,7 @@ export interface AttributedDevice {
   readonly path: string;
   readonly handle: string;
   readonly rank: number | null;
-  /** Pipeline stage of the rank, where the run tells; null otherwise. */
+  /** Pipeline stage of the rank; null where unknown. */
   readonly stage: number | null;
   readonly device: number;
   /** Entry after which the moment is; null = before the first, or no trace was recorded. */
@@ -60,7 +60,7 @@ export interface ComponentBytes {
   /** What was asked for: without rounding and what splits left on blocks. Null where it is not known of all of them. */
   readonly requested_bytes: number | null;
   readonly blocks: number;
-  /** Outlives its step, or has lived through one; null where the trace cannot tell. See `lifetime`. */
+  /** Outlives its step, or has lived through one; null where the trace is not enough. See `lifetime`. */
   readonly resident_bytes: number | null;
   readonly by: LabelBasis;
   readonly confidence: Confidence;
@@ -80,7 +80,7 @@ export interface AccumulationPoint {
   readonly share: number;
 }
 
-/** What the live set can be broken down by, beside the component. */
+/** Keys for a breakdown of the live set, other than the component. */
 export const ATTRIBUTE_KEYS = ['sub', 'phase', 'module', 'site', 'layer', 'rule'] as const;
 export type AttributeKey = (typeof ATTRIBUTE_KEYS)[number];
 

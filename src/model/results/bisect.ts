@@ -21,7 +21,7 @@ export interface BisectStep {
   readonly bundle: string;
 }
 
-/** A commit and the run that stands for it. */
+/** A commit and its representative run. */
 export interface BisectSide {
   readonly sha: string;
   readonly run: string;
@@ -47,7 +47,7 @@ export interface BisectReportResult {
   readonly before: BisectSide | null;
   /** The first bad one. */
   readonly after: BisectSide | null;
-  /** Active bytes at the peak, after − before; null where a side has no snapshot. */
+  /** Active bytes at the peak, after − before; null where a side lacks a snapshot. */
   readonly total_delta_bytes: number | null;
   readonly components: readonly DiffComponent[];
   readonly sites: readonly DiffSite[];

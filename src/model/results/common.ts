@@ -57,7 +57,7 @@ export interface OomEntry {
   readonly device_free_bytes: number | null;
 }
 
-/** One device of one snapshot. Trace fields are null where the device has no trace. */
+/** One device of one snapshot. Trace fields are null where the device lacks a trace. */
 export interface SnapshotDevice {
   readonly device: number;
   readonly segments: number;
@@ -132,7 +132,7 @@ export interface PeakDevice {
   readonly device: number;
   /** Entry after which the peak holds; null: before the first entry, or no trace (then it is the dumped state). */
   readonly seq: number | null;
-  /** `dump` where the device has no trace, else the moment asked for: `peak`, `oom`, `seq:N`, … */
+  /** `dump` where the device lacks a trace, else the requested moment: `peak`, `oom`, `seq:N`, … */
   readonly moment: string;
   readonly active_bytes: number;
   readonly reserved_bytes: number;
@@ -169,7 +169,7 @@ export interface PeakResult {
     readonly handle: string;
     readonly rank: number | null;
     readonly devices: readonly PeakDevice[];
-    /** Devices whose trace has no such moment. */
+    /** Devices whose trace lacks the requested moment. */
     readonly devices_without_moment?: readonly number[];
     /** Of `--grouping`. */
     readonly bridge?: BridgeFigures;
@@ -178,7 +178,7 @@ export interface PeakResult {
   }[];
 }
 
-/** Where a statement stands: a line of a text, or an entry of a trace (null: the snapshot as it was dumped). */
+/** The place of a statement: a line of a text, or an entry of a trace (null: the snapshot as it was dumped). */
 export type EvidencePlace =
   | { readonly path: string; readonly line: number }
   | { readonly path: string; readonly entry: number | null };
@@ -190,8 +190,8 @@ export interface EvidenceQuery {
 }
 
 /**
- * What an evidence entry tells of: the failing request, the message as printed, the run around it, what a cause's test
- * found, or what the allocator model did with the recording.
+ * The topic of an evidence entry: the failing request, the message as printed, the run around it, the result of a
+ * cause's test, or the allocator model's result on the recording.
  */
 export type EvidenceTopic = 'request' | 'message' | 'context' | 'test' | 'replay';
 
@@ -202,7 +202,7 @@ export interface Evidence {
   /** File and line, or file and entry. */
   readonly source: string;
   readonly about?: EvidenceTopic;
-  /** `source` for machines; missing where it is no place of a file (`--capacity`). */
+  /** `source` for machines; missing where it is not a place in a file (`--capacity`). */
   readonly lines?: EvidencePlace;
   /** What `mbforensics show` runs for it; missing where no row of the store is behind it. */
   readonly query?: EvidenceQuery;
@@ -213,7 +213,7 @@ export interface RuledOut {
   readonly why: string;
 }
 
-/** The source of a figure that nobody printed: it is what is left of others. */
+/** The source of a figure that was not printed: the remainder after all others. */
 export const BY_SUBTRACTION = 'by subtraction';
 
 export interface AccountingPart {
@@ -282,8 +282,8 @@ export interface ReplayVerdict {
   /** With the recorded settings, at the recorded capacity, the model fails at the recorded OOM. */
   readonly repeats_oom: boolean;
   /**
-   * How much more the driver would have had to give there: beside the bytes that are missing, the holes that stay
-   * unusable. Null where the model does not fail there.
+   * Additional bytes needed from the driver there: the missing bytes plus the unusable holes. Null where the model does
+   * not fail there.
    */
   readonly layout_short_bytes: number | null;
   /** Least capacity with which every request of the trace is served under the recorded settings. */
@@ -444,7 +444,7 @@ export interface DiagnoseAdvice {
     readonly closes: boolean | null;
     readonly forbidden_by: string | null;
   }[];
-  /** Ids of what is no fix here. */
+  /** Ids of measures that will not help. */
   readonly non_fixes: readonly string[];
 }
 
@@ -453,7 +453,7 @@ export interface DiagnoseResult {
   readonly run: string;
   /** The surest first, then the device that failed first, the others by rank. */
   readonly verdicts: readonly Verdict[];
-  /** Null where no text tells of a failure. */
+  /** Null where no text reports a failure. */
   readonly first_failure: FirstFailureResult | null;
   /** Null where only one rank is known. */
   readonly ranks: RanksResult | null;
@@ -463,11 +463,11 @@ export interface DiagnoseResult {
   readonly advice: DiagnoseAdvice | null;
 }
 
-/** Lines of a text around a statement, as they stand in the file now. */
+/** The current lines of a text around a statement. */
 export interface ShownLines {
   /**
-   * `same`: size and checksum are those of the ingested file. `same_size`: too large to compare whole. The others: why
-   * there are no lines.
+   * `same`: size and checksum are those of the ingested file. `same_size`: too large to compare whole. The others: the
+   * reason for missing lines.
    */
   readonly status: 'same' | 'same_size' | 'changed' | 'gone' | 'unreadable';
   readonly first_line: number;

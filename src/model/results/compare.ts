@@ -11,9 +11,9 @@ export type Preset = (typeof PRESETS)[number];
 export type CompareVerdict = 'pass' | 'regression' | 'undecided';
 
 /**
- * `regression` of a gate makes the verdict; of any other check it is worth a look. `improvement` is none of our own
- * failures, but one of the presets' where upstream is two-sided. `undecided`: inside the noise, or not to be told from
- * a disturbance. `skipped`: a side has no such figure.
+ * `regression` of a gate decides the verdict; of any other check it is a warning. `improvement` is not a failure by our
+ * own criteria, but is one by presets where upstream is two-sided. `undecided`: inside the noise, or not
+ * distinguishable from a disturbance. `skipped`: a side lacks the figure.
  */
 export type CheckStatus = 'pass' | 'regression' | 'improvement' | 'undecided' | 'skipped' | 'info';
 
@@ -63,7 +63,7 @@ export interface ChangedValue {
 export interface Suspect {
   /**
    * Of a hunk: path at the newer commit, from the repository's root (`3rdparty/Megatron-LM/megatron/…` inside a
-   * submodule). Of a knob: where it stands; empty if unknown.
+   * submodule). Of a knob: its file; empty if unknown.
    */
   readonly file: string;
   /** `@@ -12,3 +12,4 @@ def forward`; absent for knobs. */

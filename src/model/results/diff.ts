@@ -68,7 +68,7 @@ export interface DiffTotals {
   readonly delta_reserved_bytes: number;
 }
 
-/** The part that two memory snapshots tell. */
+/** The differences between two memory snapshots. */
 export interface SnapshotDiff {
   /** Handles. */
   readonly a: string;
@@ -136,7 +136,7 @@ export interface SnapshotDiff {
   readonly gate: { readonly max_growth_bytes: number; readonly exceeded: boolean } | null;
 }
 
-/** Where a run has no snapshot: the same fields, without what nobody recorded. */
+/** For a run without a snapshot: the same fields, without those that were not recorded. */
 export interface NoSnapshotDiff extends Omit<SnapshotDiff, 'a_info' | 'b_info' | 'total_delta_bytes' | 'reserved'> {
   readonly a_info: null;
   readonly b_info: null;
@@ -144,7 +144,7 @@ export interface NoSnapshotDiff extends Omit<SnapshotDiff, 'a_info' | 'b_info' |
   readonly reserved: null;
 }
 
-/** The part that the runs tell, and the repository of their commits. */
+/** The differences between the runs, and the repository of their commits. */
 export interface RunDiff {
   readonly a_run: string;
   readonly b_run: string;

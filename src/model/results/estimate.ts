@@ -73,7 +73,7 @@ export interface EstimateStage {
 export interface EstimateInputValue {
   readonly key: string;
   readonly value: number | boolean | string | readonly (number | string)[];
-  /** Where it was told: a file with its line, `--inputs`, `--set`. */
+  /** The source: a file with its line, `--inputs`, `--set`. */
   readonly origin: string;
 }
 

@@ -25,7 +25,7 @@ export interface LiveSample {
   /** Row of {@link LiveStacks.stacks}. */
   readonly stack: number;
   readonly state: LiveState;
-  /** Null where the file does not say. */
+  /** Null where the file lacks it. */
   readonly stream: number | null;
   readonly pool: readonly [number, number] | null;
   readonly segmentType: 'small' | 'large';
@@ -38,11 +38,11 @@ export interface LiveSample {
 
 export interface LiveDevice {
   readonly device: number;
-  /** The moment as asked; `dump` where the device has no trace. */
+  /** The requested moment; `dump` where the device lacks a trace. */
   readonly moment: string;
   /** Entry after which the state holds; null = before the first, or no trace. */
   readonly seq: number | null;
-  /** Microseconds since 1970; null where the trace has no times. */
+  /** Microseconds since 1970; null where the trace lacks times. */
   readonly timeUs: number | null;
   /** `approximate`: the trace contradicts itself, so sizes are best estimates. */
   readonly basis: 'actual' | 'approximate';
@@ -59,10 +59,10 @@ export interface LiveStacks {
   readonly handle: string;
   readonly rank: number | null;
   readonly frames: readonly LiveFrame[];
-  /** Rows of `frames`, root first, leaf last; none is empty: what has no stack has one frame that says so. */
+  /** Rows of `frames`, root first, leaf last; none is empty: memory without a stack has one frame that states so. */
   readonly stacks: readonly (readonly number[])[];
   readonly devices: readonly LiveDevice[];
-  /** Devices of the snapshot that have no such moment, and are left out. */
+  /** Devices of the snapshot without the requested moment, which are left out. */
   readonly missing: readonly number[];
 }
 
@@ -73,7 +73,7 @@ export interface ExportedTable {
   readonly rows: number;
 }
 
-/** What a finished export says of its file. Fields that a format does not have are null. */
+/** A finished export's description of its file. Fields that a format lacks are null. */
 export interface ExportResult {
   readonly schema: 'mbforensics/export@1';
   readonly format: ExportFormat;

@@ -40,7 +40,7 @@ export interface FormatsResult {
 
 /** Lines that differ in their numbers only. */
 export interface UnmatchedGroup {
-  /** What a number of interest stands in it: `memory`, `iteration`, `throughput`, `time`, `parameters`, `failure`. */
+  /** The topic of a number in it: `memory`, `iteration`, `throughput`, `time`, `parameters`, `failure`. */
   readonly topic: string;
   /** The line with its numbers as `N`. */
   readonly shape: string;
@@ -63,7 +63,7 @@ export interface ExplainResult {
     readonly first_line: number;
   }[];
   readonly messages: readonly { readonly id: string; readonly count: number; readonly first_line: number }[];
-  /** Lines that no format read though a figure of interest stands in them; the most frequent first. */
+  /** Lines with a relevant figure that no format read; the most frequent first. */
   readonly unmatched: readonly UnmatchedGroup[];
   /** Further shapes of such lines than are listed. */
   readonly unmatched_others: { readonly shapes: number; readonly lines: number };

@@ -47,7 +47,7 @@ export interface HistoryPoint {
   readonly ending: HistoryEnding;
   /** Read off a trace in requested sizes, or off one that contradicts itself. */
   readonly approximate: boolean;
-  /** The figure is at least this: every run died, or only the state at a dump is known. */
+  /** The figure is a lower bound: every run failed, or only the state at a dump is known. */
   readonly is_lower_bound: boolean;
 }
 
@@ -56,7 +56,7 @@ export interface HistoryChange {
   readonly index: number;
   readonly commit: string | null;
   readonly run: string;
-  /** Of the last point that shows the old level: runs in between died too early to tell. */
+  /** Of the last point at the old level: the runs in between failed too early. */
   readonly previous_commit: string | null;
   readonly previous_run: string;
   /** Medians of the points between this change and its neighbours. */
@@ -67,7 +67,7 @@ export interface HistoryChange {
   readonly relative: number | null;
   /** delta over its standard error; null where the series shows no noise. */
   readonly z: number | null;
-  /** Every run at the new level died: `after` is at least so much. */
+  /** Every run at the new level failed: `after` is a lower bound. */
   readonly is_lower_bound: boolean;
   /** Whether it is for the worse. */
   readonly is_worse: boolean;
@@ -96,14 +96,14 @@ export interface HistoryResult {
   readonly points: readonly HistoryPoint[];
   readonly change_points: readonly HistoryChange[];
   readonly drifts: readonly HistoryDrift[];
-  /** Points that stand far off their level, alone: too few to be a change. */
+  /** Single points far off their level: too few for a change. */
   readonly apart: readonly { readonly index: number; readonly level: number }[];
   /** Standard deviation of a point, robust; null where none is to be seen. */
   readonly noise: number | null;
   /** Smallest change reported, as a share of the level before it. */
   readonly min_change: number;
   readonly notes: readonly string[];
-  /** Runs that are no part of any point. */
+  /** Runs that are not part of any point. */
   readonly left_out: readonly { readonly run: string; readonly commit: string | null; readonly reason: string }[];
 }
 

@@ -1,7 +1,10 @@
 /** What `knobs` and `explain` return. Field names are the JSON's. */
 import type { AdviceEvidence, EvidenceGrade } from './advise.js';
 
-/** Of turning it on, or raising it. `depends`: on its value, or on what else is set; `unknown`: no guide says. */
+/**
+ * The effect of turning it on, or raising it. `depends`: on its value, or on other settings; `unknown`: not in any
+ * guide.
+ */
 export type MemoryEffect = 'less' | 'more' | 'none' | 'depends' | 'unknown';
 export type SpeedEffect = 'faster' | 'slower' | 'none' | 'depends' | 'unknown';
 
@@ -15,7 +18,7 @@ export interface KnobSpellings {
 
 export interface KnobEffect<Effect> {
   readonly effect: Effect;
-  /** How much, where anything says; may be empty. */
+  /** The amount, where a source gives it; may be empty. */
   readonly text: string;
 }
 
@@ -123,6 +126,6 @@ export type Explained =
 export interface ExplainResult {
   readonly schema: 'mbforensics/explain@1';
   readonly asked: string;
-  /** One name may stand for several things: a rule and a symptom. */
+  /** One name may mean several things: a rule and a symptom. */
   readonly found: readonly Explained[];
 }

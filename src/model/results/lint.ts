@@ -9,11 +9,10 @@ export interface LintFact {
   readonly key: string;
   readonly value: string | null;
   /**
-   * `default`: nobody told it, the framework's default; `assumed`: a variable that nothing sets; `unknown`: what is
-   * missing.
+   * `default`: not set, the framework's default; `assumed`: a variable that is set nowhere; `unknown`: what is missing.
    */
   readonly by: 'told' | 'default' | 'assumed' | 'unknown';
-  /** As spelt, with its place; null where nobody told it. */
+  /** The spelling in the source, with its place; null where it was not set. */
   readonly raw_key: string | null;
   readonly file: string | null;
   readonly line: number | null;
@@ -24,14 +23,14 @@ export interface LintFact {
 export interface LintFinding {
   readonly rule: string;
   readonly severity: LintSeverity;
-  /** Place of the first of the facts that was told; null where none was. */
+  /** Place of the first explicit fact; null without one. */
   readonly file: string | null;
   readonly line: number | null;
   readonly keys: readonly string[];
   readonly message: string;
   readonly fix: string;
   readonly source: string;
-  /** What the framework prints when it refuses; null where it says nothing. */
+  /** The framework's message when it refuses; null if it prints none. */
   readonly error: string | null;
   readonly evidence: 'asserted' | 'measured' | 'documented' | 'config';
   readonly facts: readonly LintFact[];

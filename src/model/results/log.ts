@@ -12,7 +12,7 @@ export interface TextPlace {
   readonly line: number;
 }
 
-/** One failure line with its figures in bytes. Nothing is inferred except where a comment says so. */
+/** One failure line with its figures in bytes. Nothing is inferred except where a comment mentions it. */
 export interface LogIncident {
   readonly kind: IncidentKind;
   readonly is_oom: boolean;
@@ -38,8 +38,7 @@ export interface LogIncident {
   /** Sum of all `Process N has …`, as printed: one of them may be this process, see `self_pid`. */
   readonly other_process_bytes: number | null;
   /**
-   * The pid under which the failing process itself is listed, where that can be told (torch in a container does not
-   * know its own).
+   * The pid under which the failing process itself is listed, where known (torch in a container does not know its own).
    */
   readonly self_pid: number | null;
   readonly exception: string | null;
@@ -59,7 +58,7 @@ export interface LogIncident {
   /** Entry of the message grammar, or format, that matched. */
   readonly grammar: string;
   readonly text: string;
-  /** Index of the same line in another file of the run; it is no failure of its own. */
+  /** Index of the same line in another file of the run; it does not count as a separate failure. */
   readonly copy_of: number | null;
 }
 
@@ -104,10 +103,7 @@ export interface RunFacts {
   readonly gpu: { readonly name: string | null; readonly total_bytes: number | null; readonly count: number | null };
   /** Commits by what they are of: `run`, `megatron_lm`, … */
   readonly commits: Readonly<Record<string, string>>;
-  /**
-   * `PYTORCH_CUDA_ALLOC_CONF` or an alias, as the strongest origin has it; empty: known to be unset; null: nothing says
-   * it.
-   */
+  /** `PYTORCH_CUDA_ALLOC_CONF` or an alias, from the strongest origin; empty: known to be unset; null: unknown. */
   readonly allocator_conf: string | null;
   /** From fact (`world_size`, `parallel.tp`, `versions.torch`, …) to how it is known. */
   readonly origins: Readonly<Record<string, string>>;
@@ -126,7 +122,7 @@ export interface StepStatistics {
 export interface IterationSummary extends StepStatistics {
   /** Iteration lines, each once. */
   readonly count: number;
-  /** The same lines in other files of the run (a file of each node beside one of all), left out of everything. */
+  /** The same lines in other files of the run (one file of each node and one of all nodes), left out of everything. */
   readonly copies: number;
   readonly distinct: number;
   /** Iteration of the first and of the last line, in the order of attempts, files and lines. */
@@ -154,7 +150,7 @@ export interface IterationSummary extends StepStatistics {
 
 export interface AttemptSummary {
   readonly attempt: number;
-  /** Why it is taken for a launch of its own; `assumed` where nothing says it. */
+  /** The reason to count it as a separate launch; `assumed` without one. */
   readonly origin: string;
   readonly time_us: number | null;
   readonly first_iteration: number | null;
@@ -186,7 +182,7 @@ export interface MemoryRecord {
 export interface MemoryGroup {
   /** Pipeline stage, where the layout is known. */
   readonly stage: number | null;
-  /** Null stands for lines that no rank is known of. */
+  /** Null: lines of unknown rank. */
   readonly ranks: readonly (number | null)[];
   readonly iteration: number | null;
   readonly samples: number;
@@ -308,7 +304,7 @@ export interface MemoryMetricResult {
   readonly last_iteration: number | null;
   readonly last_bytes: number | null;
   readonly max_bytes: number | null;
-  /** As printed: counts have no bytes. */
+  /** As printed, since counts are not bytes. */
   readonly last_value: number;
   readonly max_value: number;
   /** Least squares over iterations after the first sampled one; null below three such samples. */
@@ -347,10 +343,7 @@ export interface MemoryResult {
   readonly flags: readonly MemoryFlag[];
   /** Every record of the ranks asked for with `--rank`. */
   readonly records: readonly MemoryRecord[] | null;
-  /**
-   * What monitors polled, which is kept apart from the lines above: a sample misses what comes and goes between two.
-   * Null without any.
-   */
+  /** Values polled by monitors, separate from the lines above: sampling misses short peaks. Null without any. */
   readonly sampled: MemorySamples | null;
 }
 
@@ -418,7 +411,7 @@ export interface EnvVariable {
   readonly attempt: number;
   readonly file: string;
   readonly line: number;
-  /** Each value with the ranks that have it; empty `ranks`: said of all. */
+  /** Each value with the ranks that have it; empty `ranks`: all ranks. */
   readonly values: readonly {
     readonly value: string | null;
     readonly origin: string;

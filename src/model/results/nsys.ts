@@ -123,7 +123,7 @@ export interface NsysOwnerShare {
 /** Bytes of one owner by what made them: the call, the innermost NVTX range, the thread. */
 export interface NsysAllocationGroup {
   readonly owner: DriverOwner;
-  /** The rule that told the owner. */
+  /** The rule that gave the owner. */
   readonly rule: string;
   readonly api: string | null;
   /** NVTX ranges around it, outermost first; empty: none, or ranges were not captured. */
@@ -133,7 +133,7 @@ export interface NsysAllocationGroup {
   /** Ever allocated in the capture. */
   readonly allocated_bytes: number;
   readonly live_at_peak_bytes: number;
-  /** Null where there is no such moment. */
+  /** Null without such a moment. */
   readonly live_at_oom_bytes: number | null;
   readonly live_at_end_bytes: number;
 }
@@ -151,7 +151,7 @@ export interface NsysMomentShares {
   }[];
 }
 
-/** How the clock of the report was laid beside that of a memory snapshot. */
+/** How the clock of the report was aligned with that of a memory snapshot. */
 export interface NsysAlignment {
   /** `pairs`: median of segments found in both. `nominal`: both clocks taken at their word. */
   readonly by: 'pairs' | 'nominal';
@@ -162,7 +162,7 @@ export interface NsysAlignment {
   readonly error_us: number | null;
 }
 
-/** The driver's memory of one process on one device, told apart. Host memory is not in it. */
+/** The driver's memory of one process on one device, by owner. Without host memory. */
 export interface NsysDriverAccount {
   readonly pid: number | null;
   readonly device: number | null;
@@ -315,7 +315,7 @@ export interface NsysComparison {
     readonly a_per_step: number | null;
     readonly b_per_step: number | null;
   }[];
-  /** Why the two cannot be compared as they stand. */
+  /** Reasons not to compare the two as they are. */
   readonly warnings: readonly string[];
 }
 

@@ -6,8 +6,8 @@
 /** How the samples' clock and UTC were laid side by side. */
 export interface ClockShift {
   /**
-   * UTC less the printed clock; null where nothing tells, so that only files of the same clock are compared. 0 where no
-   * file needs it.
+   * UTC less the printed clock; null where unknown: then only files of the same clock are compared. 0 where no file
+   * needs it.
    */
   readonly shift_us: number | null;
   /** Files of both kinds of clock are to be compared. */
@@ -35,18 +35,18 @@ export interface OutsidePoint {
   readonly time_us: number | null;
   readonly clock: string;
   readonly iteration: number | null;
-  /** `memory line`, `scalar`, `failure message` or `trace`: who told what PyTorch held. */
+  /** `memory line`, `scalar`, `failure message` or `trace`: the source of PyTorch's figure. */
   readonly kind: string;
   readonly used_bytes: number;
   readonly total_bytes: number | null;
   readonly reserved_bytes: number;
   /** The rank's own process, as the driver sees it; null where no list of processes names it. */
   readonly process_bytes: number | null;
-  /** All other processes of the device; null where no list tells them from the rank's own. */
+  /** All other processes of the device; null where no list distinguishes them from the rank's own. */
   readonly others_bytes: number | null;
   /** used − reserved. */
   readonly outside_bytes: number;
-  /** Between what PyTorch said and the sample; null where one record says both. */
+  /** Time between PyTorch's figure and the sample; null where one record has both. */
   readonly apart_us: number | null;
   readonly file: string | null;
   readonly line: number | null;
@@ -55,7 +55,7 @@ export interface OutsidePoint {
 export interface OutsideProcess {
   readonly pid: number | null;
   readonly process: string | null;
-  /** Whether it is the rank's own; null where nothing tells. */
+  /** Whether it is the rank's own; null where unknown. */
   readonly is_own: boolean | null;
   readonly samples: number;
   readonly clock: string;
@@ -79,7 +79,7 @@ export interface OutsideMonitor {
   readonly last_us: number | null;
   readonly first_bytes: number;
   readonly last_bytes: number;
-  /** The largest sample; the true peak may lie between two. */
+  /** The largest sample; the true peak may be between two samples. */
   readonly max_bytes: number;
   readonly max_us: number | null;
   readonly max_line: number;
@@ -95,7 +95,7 @@ export interface OutsideDevice {
   readonly joined_by: string | null;
   readonly total_bytes: number | null;
   readonly monitor: OutsideMonitor | null;
-  /** The largest figure of PyTorch's own counters that was told; what came after the last line is not in it. */
+  /** The largest known figure of PyTorch's own counters; later memory use is not in it. */
   readonly peak_reserved_bytes: number | null;
   /**
    * How much of the peak no sample can have seen: PyTorch's peak and the least memory outside it, less the largest

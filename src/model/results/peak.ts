@@ -11,11 +11,11 @@ export type Grouping = (typeof GROUPINGS)[number];
 /** Live blocks with one key. The groups of a device add up to its `active_bytes`. */
 export interface KeyGroup {
   readonly key: string;
-  /** True for what has no such key: `before the recording`, `no stage open`, `no Python frames`, … */
+  /** True for groups without such a key: `before the recording`, `no stage open`, `no Python frames`, … */
   readonly remainder: boolean;
   readonly bytes: number;
   readonly count: number;
-  /** The three add up to `bytes`; all null where the device has no trace. See {@link LifetimeRule}. */
+  /** The three add up to `bytes`; all null where the device lacks a trace. See {@link LifetimeRule}. */
   readonly resident_bytes: number | null;
   readonly transient_bytes: number | null;
   readonly unknown_bytes: number | null;
@@ -24,10 +24,10 @@ export interface KeyGroup {
 }
 
 /**
- * How resident and transient were told apart. `steps`: a block is transient if it is freed before the step that holds
- * the moment ends, resident if it outlives that step or has lived through a whole one. `trace`: no step is marked;
- * transient is what is freed in the trace after the moment, resident what is not. `none`: the device has no trace, or
- * its frees were not recorded.
+ * How resident and transient are distinguished. `steps`: a block is transient if it is freed before the end of the step
+ * that contains the moment, resident if it outlives that step or has lived through a whole one. `trace`: without marked
+ * steps, transient blocks are freed in the trace after the moment, resident ones are not. `none`: the device lacks a
+ * trace, or its frees were not recorded.
  */
 export type LifetimeRule = 'steps' | 'trace' | 'none';
 

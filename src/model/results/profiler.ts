@@ -45,7 +45,7 @@ export interface ProfilerTimeline {
   readonly peak: ProfilerMoment | null;
   /** All eight, in descending order of their bytes at the peak. */
   readonly categories: readonly ProfilerCategoryResult[];
-  /** Equal stretches of time, each told by the moment of its largest total; stretches without an entry are left out. */
+  /** Equal intervals, each represented by the moment of its largest total; intervals without an entry are left out. */
   readonly points: readonly ProfilerMoment[];
 }
 

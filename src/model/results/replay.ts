@@ -3,7 +3,7 @@ import type { TraceAction } from '../vocabulary.js';
 
 export type ReplayRegime = 'cold' | 'late' | 'wrapped';
 
-/** An entry as it stands in the trace. */
+/** An entry as it is in the trace. */
 export interface TraceEntryResult {
   readonly seq: number;
   readonly action: TraceAction;
@@ -39,10 +39,7 @@ export interface ReplayDevice {
   readonly status: 'exact' | 'approximate' | 'refused';
   /** Why not exact; empty if it is. */
   readonly reason: string;
-  /**
-   * Largest error of the reserve, as a part of its peak, when nobody sets the model right; null where it was not
-   * measured.
-   */
+  /** Largest error of the reserve without corrections of the model, as a part of its peak; null where not measured. */
   readonly free_run_error: number | null;
   readonly settings: string;
   readonly flushes: { readonly explicit: number; readonly forced: number; readonly late_waits: number };
@@ -96,7 +93,7 @@ export interface WhatIfSetting {
   readonly oom_seq: number | null;
   /** Both bounds, and both orders of new addresses, have this outcome. */
   readonly robust: boolean;
-  /** Something that the row alone does not tell: no effect, below the error of the start. */
+  /** A remark on the row: without effect, below the error of the start. */
   readonly note: string | null;
 }
 
@@ -136,8 +133,8 @@ export interface WhatIfResult {
   };
   readonly recorded: {
     /**
-     * Bytes the allocator could have: reserved plus free on the device at the OOM, within a fraction's limit; null
-     * where no OOM tells.
+     * Bytes available to the allocator: reserved plus free on the device at the OOM, within a fraction's limit; null
+     * without a known OOM.
      */
     readonly capacity_bytes: number | null;
     readonly capacity_source: string | null;
@@ -186,7 +183,7 @@ export interface WhatIfResult {
     readonly after: WhatIfPeak;
   } | null;
   readonly free_early: readonly EarlyFree[] | null;
-  /** Said once for all of it. */
+  /** One caveat for all of it. */
   readonly caveat: string;
 }
 

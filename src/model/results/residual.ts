@@ -5,11 +5,11 @@ import type { Component } from '../vocabulary.js';
 export interface ResidualResult {
   readonly schema: 'mbforensics/residual@1';
   readonly run: string;
-  /** Null where there is an estimate; else what the run does not tell, or why its configuration is refused. */
+  /** Null where there is an estimate; else the data the run lacks, or why its configuration is refused. */
   readonly no_estimate: string | null;
   /** From snapshots, one a device; the most surprising first. */
   readonly devices: readonly DeviceResidual[];
-  /** Devices that have no such moment, or no known stage. */
+  /** Devices without the requested moment, or without a known stage. */
   readonly left_out: readonly { readonly path: string; readonly device: number; readonly reason: string }[];
   /** From memory lines of logs, one a rank: totals only. */
   readonly lines: readonly LineResidual[];
@@ -35,7 +35,7 @@ export interface DeviceResidual {
   readonly estimated_bytes: number;
   /** By descending surprise, then by descending residual. */
   readonly components: readonly ComponentResidual[];
-  /** Measured bytes of which nobody knows what they are: they may belong to any component. */
+  /** Measured bytes of unknown component. */
   readonly unknown_bytes: number;
 }
 
@@ -48,9 +48,9 @@ export interface ComponentResidual {
   readonly high_bytes: number;
   /** Measured − estimated. */
   readonly residual_bytes: number;
-  /** How far the measured bytes lie outside the bounds; below them negative. */
+  /** The distance of the measured bytes from the bounds; negative below them. */
   readonly surprise_bytes: number;
-  /** What that means, where the figures say; null otherwise. */
+  /** The interpretation of the figures; null where they allow none. */
   readonly reading: string | null;
 }
 

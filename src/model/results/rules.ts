@@ -52,7 +52,7 @@ export interface ExplainedStack {
   readonly component: Component | null;
   readonly sub_component: string | null;
   readonly phase: Phase;
-  /** Frame that tells the phase; null where none does. */
+  /** Frame that decides the phase; null without one. */
   readonly phase_frame: number | null;
   /** Frame below which a forward pass runs again; null outside of one. */
   readonly recompute_frame: number | null;

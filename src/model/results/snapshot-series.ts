@@ -11,18 +11,18 @@ export const SERIES_ORDERS = ['time', 'step', 'name'] as const;
 export type SeriesOrder = (typeof SERIES_ORDERS)[number];
 
 /**
- * How a trace stands to the one before. `continues`: its first entries are the earlier one's last, nothing was lost
- * between them. `gap`: the ring overwrote what happened between them. `restart`: it begins later with an empty device,
- * so it is another process. `unrelated`: both cover one time with different entries, so they are of two processes.
- * `unknown`: nothing was traced, or without times.
+ * The relation of a trace to the previous one. `continues`: its first entries are the earlier one's last, nothing was
+ * lost between them. `gap`: the ring overwrote what happened between them. `restart`: it begins later with an empty
+ * device, so it is another process. `unrelated`: both cover one time with different entries, so they are of two
+ * processes. `unknown`: nothing was traced, or without times.
  */
 export const TRACE_RELATIONS = ['continues', 'gap', 'restart', 'unrelated', 'unknown'] as const;
 export type TraceRelation = (typeof TRACE_RELATIONS)[number];
 
 /**
- * The course of allocated bytes over comparable dumps. `growing`: every dump exceeds the one before. `settling`: so,
- * but each time by at most half as much as before. `plateau`: it grew at first and stays. `steady`, `falling`: as they
- * say. `varied`: none of these. `too_few`: less than three dumps.
+ * The course of allocated bytes over comparable dumps. `growing`: every dump exceeds the previous one. `settling`:
+ * growing, but each time by at most half as much as before. `plateau`: it grew at first and then stayed. `steady`,
+ * `falling`: literally. `varied`: none of these. `too_few`: less than three dumps.
  */
 export const SERIES_TRENDS = ['growing', 'settling', 'plateau', 'steady', 'falling', 'varied', 'too_few'] as const;
 export type SeriesTrend = (typeof SERIES_TRENDS)[number];
@@ -42,7 +42,7 @@ export interface SeriesSnapshot {
   readonly trigger: DumpTrigger;
   /** `trace: …`, `name: …`, `series: …` or `assumed: …`. */
   readonly trigger_origin: string;
-  /** Null where the device has no trace. */
+  /** Null where the device lacks a trace. */
   readonly events: number | null;
   readonly first_time_us: number | null;
   /** Of the last traced entry, or of the last annotation where nothing was traced. */

@@ -16,7 +16,7 @@ export interface TimelineSnapshot {
   readonly handle: string;
   readonly rank: number | null;
   readonly devices: readonly TimelineDevice[];
-  /** Devices that have no such moment as `--from` or `--to` asks for. */
+  /** Devices without the moment of `--from` or `--to`. */
   readonly left_out: readonly { readonly device: number; readonly reason: string }[];
 }
 
@@ -47,7 +47,7 @@ export interface TimelineTrace {
   readonly marks: TimelineMarks;
   readonly steps: TimelineSteps;
   /**
-   * What the program said it was doing at the peak and at the first failure, where an Nsight Systems export covers it.
+   * The program's open NVTX ranges at the peak and at the first failure, where an Nsight Systems export covers them.
    */
   readonly nvtx?: { readonly peak: NvtxAt | null; readonly oom: NvtxAt | null };
   /** Only on demand. */
@@ -99,7 +99,7 @@ export interface TimelineMarks {
   readonly peak_active: TimelinePeak;
   readonly peak_reserved: TimelinePeak;
   readonly ooms: readonly TimelineOom[];
-  /** Entries that tell of a snapshot being taken. */
+  /** Entries that record a snapshot being taken. */
   readonly snapshots: readonly TimelinePoint[];
   /** Runs of segments given back to the driver, the largest first where there are too many to list. */
   readonly flushes: readonly TimelineFlush[];

@@ -6,18 +6,18 @@ import type { SavingBy } from './advise.js';
 import type { ChangedValue, ContractEntry } from './compare.js';
 
 /**
- * `fixed`: what failed no longer does, optimizer states exist and steps are steady. `progress`: the failure moved on,
- * or less is needed, and it is no pass. `no_effect`: nothing changed, or the same failure. `not_active`: the change is
- * not in force. `worse`, `undecided`: as they say.
+ * `fixed`: the failure is gone, optimizer states exist and steps are steady. `progress`: the failure moved to a later
+ * point, or less memory is needed, without a pass. `no_effect`: nothing changed, or the same failure. `not_active`: the
+ * change is not in force. `worse`, `undecided`: literally.
  */
 export const VERIFY_VERDICTS = ['fixed', 'progress', 'no_effect', 'not_active', 'worse', 'undecided'] as const;
 export type VerifyVerdict = (typeof VERIFY_VERDICTS)[number];
 
-/** `partly`: on some ranks, or some of it. `untested`: no record tells. */
+/** `partly`: on some ranks, or some of it. `untested`: without a record of it. */
 export const EFFECT_OUTCOMES = ['active', 'partly', 'inactive', 'untested'] as const;
 export type EffectOutcome = (typeof EFFECT_OUTCOMES)[number];
 
-/** What kind of evidence tells that a change is in force. */
+/** Kinds of evidence that a change is in force. */
 export const CHANGE_KINDS = [
   'allocator',
   'environment',
@@ -41,7 +41,7 @@ export interface VerifyEffect {
   readonly outcome: EffectOutcome;
   readonly text: string;
   readonly source: string;
-  /** Where ranks tell: those on which it is in force, and those on which it is not. */
+  /** Ranks with a record: those on which it is in force, and those on which it is not. */
   readonly ranks: { readonly active: readonly number[]; readonly inactive: readonly number[] };
   readonly evidence: readonly VerifyEvidence[];
   /** What would settle it; null where it is settled. */
@@ -159,10 +159,10 @@ export interface VerifyFixResult {
   readonly measured: VerifyMeasured;
   readonly judgement: readonly VerifyJudgement[];
   readonly bottleneck: VerifyBottleneck;
-  /** What the two should have in common and have not, apart from the changes themselves. */
+  /** Properties that differ but should be equal, except for the changes themselves. */
   readonly contract: readonly ContractEntry[];
   /** Why the comparison is not fair; empty where it is. */
   readonly unfair: readonly string[];
-  /** What no record tells, and what would. */
+  /** Facts without a record, and what would supply them. */
   readonly missing: readonly string[];
 }
