@@ -1,9 +1,11 @@
 /**
- * Where a series takes a new level. Made for what runs leave behind: five points or ten thousand, noise of any size (none at all for peaks of one
- * configuration), single outliers, runs that died and are known from below, slow drifts that no commit made.
+ * Where a series takes a new level. Designed for real runs: five points or ten thousand, noise of any size (none at all
+ * for peaks of one configuration), single outliers, failed runs that give only a lower bound, slow drifts that no
+ * commit caused.
  *
- * Calibrated with seeded normal noise: a series in which nothing changes has a change point in 1 to 2 of 100 cases at any length; a step of six σ with
- * four points on either side is found within one point in 95 of 100 (`test/findings/history.test.ts`).
+ * Calibrated with seeded normal noise: a series in which nothing changes has a change point in 1 to 2 of 100 cases at
+ * any length; a step of six σ with four points on either side is found within one point in 95 of 100
+ * (`test/findings/history.test.ts`).
  */
 import { findDrifts, type Piece } from './find-drifts.js';
 import { fitLevels } from './fit-levels.js';
@@ -11,15 +13,18 @@ import { noiseOf, redness } from './noise.js';
 import { type KnownPoint, levelOf, median } from './point-levels.js';
 
 export interface TrendPoint {
-  /** Null or no number: not measured; such points are stepped over. */
+  /** Null or not a number: not measured; such points are skipped. */
   readonly value: number | null;
   readonly isLowerBound?: boolean | undefined;
 }
 
 export interface ChangePointOptions {
-  /** Least change as a share of the level before it; smaller ones are not told. */
+  /** Least change as a share of the level before it; smaller ones are not reported. */
   readonly minChange?: number | undefined;
-  /** Standard deviation of a point as known from elsewhere, e.g. from repeated runs; used where it is above what the series shows. */
+  /**
+   * Standard deviation of a point as known from elsewhere, e.g. from repeated runs; used where it is above that of the
+   * series.
+   */
   readonly noise?: number | undefined;
 }
 
@@ -50,33 +55,39 @@ export interface FoundDrift {
 export interface ChangePoints {
   readonly changes: readonly FoundChange[];
   readonly drifts: readonly FoundDrift[];
-  /** Standard deviation of one point; null where there is none to be seen or there are too few points. */
+  /** Standard deviation of one point; null where the series shows none or has too few points. */
   readonly noise: number | null;
-  /** Points that stand far off their level, alone: no change point, but worth a look. */
-  readonly apart: readonly { readonly index: number; readonly level: number }[];
+  /** Single points far from their level: not a change point, but reported. */
+  readonly outliers: readonly { readonly index: number; readonly level: number }[];
 }
 
-/** With fewer points nothing can be told from noise. */
+/** With fewer points, noise cannot be distinguished. */
 export const LEAST_POINTS = 5;
 export const DEFAULT_MIN_CHANGE = 0.01;
 
-/** Of a change, in units of σ²: 15 keeps false alarms at 1 %, independent of the length, because the loss is bounded. */
+/**
+ * Of a change, in units of σ²: 15 keeps false alarms at 1 %, independent of the length, because the loss is bounded.
+ */
 const PENALTY = 15;
-/** Short series can hold less of a change, and their noise is known less well; the false alarms there are 2 %. */
+/**
+ * Short series hold fewer changes, and their noise is known less precisely; the false alarms there are 2 %.
+ */
 const PENALTY_PER_POINT = 1.4;
 /**
- * Largest cost of a point, as a share of the penalty. Below 1, so that one point at an end is no change; above 2/3, so that two at an end, or three
- * between, can be.
+ * Largest cost of a point, as a share of the penalty. Below 1, so that one point at an end is not a change; above 2/3,
+ * so that two at an end, or three between, can be.
  */
 const CAP_SHARE = 0.8;
-/** Noise assumed at least, as a share of the smallest change asked for: equal values have none, and the fit divides by it. */
+/**
+ * Least assumed noise, as a share of the smallest change to report: equal values have none, and the fit divides by it.
+ */
 const FLOOR_SHARE = 0.1;
 const LEAST_FLOOR = 1e-9;
 /** Variance of a median against that of a mean. */
 const MEDIAN_VARIANCE = Math.PI / 2;
 /** Variance of a line's end against that of its mean. */
 const LINE_END_VARIANCE = 4;
-const APART_SIGMA = 4.5;
+const OUTLIER_SIGMA = 4.5;
 const REDNESS_ROUNDS = 4;
 
 /** Deterministic; needs points × (levels seen, at most some thousands) steps. */
@@ -88,22 +99,23 @@ export function changePoints(points: readonly TrendPoint[], options: ChangePoint
     places.push(i);
     known.push({ value, isLowerBound: isLowerBound ?? false });
   }
-  if (known.length < LEAST_POINTS) return { changes: [], drifts: [], noise: null, apart: [] };
+  if (known.length < LEAST_POINTS) return { changes: [], drifts: [], noise: null, outliers: [] };
   const minChange = options.minChange ?? DEFAULT_MIN_CHANGE;
   const exact = known.filter((point) => !point.isLowerBound).map(({ value }) => value);
   const seen = Math.max(noiseOf(exact), options.noise ?? 0);
   const scale = scaleOf(known);
-  if (scale === 0) return { changes: [], drifts: [], noise: null, apart: [] };
+  if (scale === 0) return { changes: [], drifts: [], noise: null, outliers: [] };
   const sigma = Math.max(seen, FLOOR_SHARE * minChange * scale, LEAST_FLOOR * scale);
   const penalty = Math.min(PENALTY, PENALTY_PER_POINT * known.length);
 
   let factor = 1;
   let steps = fitLevels(known, sigma, penalty, CAP_SHARE * penalty);
-  // Residuals that resemble their neighbours make levels look alike that are not: the penalty grows until it fits what it leaves.
+  // Residuals that resemble their neighbours make equal levels look different: the penalty grows until it fits what it
+  // leaves.
   for (let round = 0; round < REDNESS_ROUNDS; round += 1) {
-    const wanted = redness(residualsOf(known, steps, sigma));
-    if (wanted <= factor) break;
-    factor = wanted;
+    const nextFactor = redness(residualsOf(known, steps, sigma));
+    if (nextFactor <= factor) break;
+    factor = nextFactor;
     steps = fitLevels(known, sigma, factor * penalty, CAP_SHARE * factor * penalty);
   }
   const strict = factor * penalty;
@@ -131,17 +143,17 @@ export function changePoints(points: readonly TrendPoint[], options: ChangePoint
     changes,
     drifts,
     noise: seen > 0 ? seen : null,
-    apart: apartOf(known, pieces, sigma, minChange).map(({ index, level }) => ({ index: places[index]!, level })),
+    outliers: outliersOf(known, pieces, sigma, minChange).map(({ index, level }) => ({ index: places[index]!, level })),
   };
 }
 
-/** What a change is measured against: the median size, or of a series that is mostly 0 the largest. */
+/** The reference of a change: the median size, or for a series that is mostly 0 the largest. */
 function scaleOf(points: readonly KnownPoint[]): number {
   const sizes = points.map(({ value }) => Math.abs(value)).sort((a, b) => a - b);
   return median(sizes) || sizes.at(-1)!;
 }
 
-/** Where the old level was last seen and the new one first. */
+/** Where the old level was last observed and the new one first. */
 function edgeOf(
   points: readonly KnownPoint[],
   before: Piece,
@@ -163,51 +175,54 @@ function edgeOf(
   };
 }
 
-/** A piece with its levels as they are told, and whether a change begins it. */
-interface Told extends Piece {
+/** A piece with its reported levels, and whether a change begins it. */
+interface FittedPiece extends Piece {
   readonly isChange: boolean;
   readonly isLowerBound: boolean;
 }
 
-/** Boundaries that are too small to tell are taken out, the least first, until none is; levels on both sides of one become one. */
+/**
+ * Boundaries too small to report are removed, the least first, until none is; levels on both sides of one are joined.
+ */
 function prune(
   points: readonly KnownPoint[],
   found: readonly Piece[],
   sigma: number,
   penalty: number,
   minChange: number,
-): Told[] {
-  let pieces = found.map((piece, k) => tell(points, piece, k > 0));
-  // A level takes in the first points of a slope s until their s²l³/3 exceed the penalty; what then looks like a jump of s·l is a bend.
+): FittedPiece[] {
+  let pieces = found.map((piece, k) => fitPiece(points, piece, k > 0));
+  // A level takes in the first points of a slope s until their s²l³/3 exceed the penalty; what then looks like a jump
+  // of s·l is a bend.
   const bend = (slope: number): number => Math.cbrt(3 * penalty * sigma ** 2 * slope);
   for (;;) {
     const sizes = pieces.map((piece, k) => {
       if (k === 0 || !piece.isChange) return Number.POSITIVE_INFINITY;
       const before = pieces[k - 1]!;
       const { delta, variance } = jump(before, piece);
-      // Two levels were told apart when they were fitted; the end of a line has to be told from what follows it now.
+      // Two levels were distinguished by the fit; the end of a line has to be distinguished from what follows it now.
       const slope = Math.max(slopeOf(before), slopeOf(piece));
-      const told = slope === 0 || Math.abs(delta) >= Math.max(sigma * Math.sqrt(penalty * variance), bend(slope));
-      return told && isLarge(delta, before.last, minChange) ? Number.POSITIVE_INFINITY : Math.abs(delta);
+      const isDistinct = slope === 0 || Math.abs(delta) >= Math.max(sigma * Math.sqrt(penalty * variance), bend(slope));
+      return isDistinct && isLarge(delta, before.last, minChange) ? Number.POSITIVE_INFINITY : Math.abs(delta);
     });
     const least = (k: number): boolean =>
       sizes[k]! < Number.POSITIVE_INFINITY &&
       sizes[k]! <= (sizes[k - 1] ?? Number.POSITIVE_INFINITY) &&
       sizes[k]! < (sizes[k + 1] ?? Number.POSITIVE_INFINITY);
     if (!sizes.some((size) => size < Number.POSITIVE_INFINITY)) return pieces;
-    const next: Told[] = [];
+    const next: FittedPiece[] = [];
     for (const [k, piece] of pieces.entries()) {
       const before = next.at(-1);
       if (before === undefined || !least(k)) next.push(piece);
       else if (before.kind === 'level' && piece.kind === 'level')
-        next[next.length - 1] = tell(points, { ...before, to: piece.to }, before.isChange);
+        next[next.length - 1] = fitPiece(points, { ...before, to: piece.to }, before.isChange);
       else next.push({ ...piece, isChange: false });
     }
     pieces = next;
   }
 }
 
-function tell(points: readonly KnownPoint[], piece: Piece, isChange: boolean): Told {
+function fitPiece(points: readonly KnownPoint[], piece: Piece, isChange: boolean): FittedPiece {
   if (piece.kind === 'line') return { ...piece, isChange, isLowerBound: false };
   const { value, isLowerBound } = levelOf(points.slice(piece.from, piece.to));
   return { ...piece, first: value, last: value, isChange, isLowerBound };
@@ -224,7 +239,7 @@ function jump(before: Piece, after: Piece): { delta: number; relative: number | 
   };
 }
 
-/** Without its sign; 0 of a level. */
+/** Without its sign; 0 for a level. */
 function slopeOf({ from, to, first, last }: Piece): number {
   return to - from > 1 ? Math.abs(last - first) / (to - from - 1) : 0;
 }
@@ -233,7 +248,7 @@ function isLarge(delta: number, before: number, minChange: number): boolean {
   return delta !== 0 && Math.abs(delta) >= minChange * Math.abs(before);
 }
 
-/** In σ, without what a bounded loss would not count either. */
+/** In σ, without the part that a bounded loss would not count either. */
 function residualsOf(points: readonly KnownPoint[], changes: readonly number[], sigma: number): number[] {
   const ends = [...changes, points.length];
   const residuals: number[] = [];
@@ -243,14 +258,14 @@ function residualsOf(points: readonly KnownPoint[], changes: readonly number[], 
     const { value } = levelOf(stretch);
     for (const point of stretch) {
       const off = (point.value - value) / sigma;
-      residuals.push(Math.abs(off) > APART_SIGMA || (point.isLowerBound && off < 0) ? 0 : off);
+      residuals.push(Math.abs(off) > OUTLIER_SIGMA || (point.isLowerBound && off < 0) ? 0 : off);
     }
     from = to;
   }
   return residuals;
 }
 
-function apartOf(
+function outliersOf(
   points: readonly KnownPoint[],
   pieces: readonly Piece[],
   sigma: number,
@@ -261,8 +276,8 @@ function apartOf(
     return points.slice(from, to).flatMap(({ value, isLowerBound }, i) => {
       const level = first + slope * i;
       const off = value - level;
-      const isApart = Math.abs(off) > APART_SIGMA * sigma && isLarge(off, level, minChange);
-      return isApart && !(isLowerBound && off < 0) ? [{ index: from + i, level }] : [];
+      const isOutlier = Math.abs(off) > OUTLIER_SIGMA * sigma && isLarge(off, level, minChange);
+      return isOutlier && !(isLowerBound && off < 0) ? [{ index: from + i, level }] : [];
     });
   });
 }

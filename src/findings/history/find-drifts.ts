@@ -1,6 +1,6 @@
 /**
- * Steps that are no steps: a series that drifts is fitted by a stair, whose steps nobody made. Where one straight line explains a stair of one direction
- * as well, the stair is that line.
+ * Steps that are artefacts: a series that drifts is fitted by a stair whose steps did not happen. Where one straight
+ * line explains a stair of one direction as well, the stair is that line.
  */
 import type { KnownPoint } from './point-levels.js';
 
@@ -14,7 +14,10 @@ export interface Piece {
   readonly kind: 'level' | 'line';
 }
 
-/** Running sums for the least squares of any stretch in constant time. Times and values are centred, or their squares would eat each other. */
+/**
+ * Running sums for the least squares of any stretch in constant time. Times and values are centred; otherwise their
+ * squares would cancel the precision.
+ */
 interface Sums {
   readonly y: Float64Array;
   readonly yy: Float64Array;
@@ -23,8 +26,9 @@ interface Sums {
 }
 
 /**
- * The cheapest cut of the stair at `changes` into levels and lines: each piece costs its squared residuals in σ², each boundary a penalty and each
- * line another. Points further than √`cap` σ from their level are pulled back to that, as they were when the stair was fitted.
+ * The cheapest cut of the stair at `changes` into levels and lines: each piece costs its squared residuals in σ², each
+ * boundary a penalty and each line another. Points further than √`cap` σ from their level are pulled back to that
+ * distance, as when the stair was fitted.
  */
 export function findDrifts(
   points: readonly KnownPoint[],
@@ -53,7 +57,7 @@ export function findDrifts(
   for (let end = 1; end <= pieces; end += 1) {
     best[end] = Number.POSITIVE_INFINITY;
     for (let begin = end - 1; begin >= 0; begin -= 1) {
-      // A line takes the place of changes of one direction only.
+      // A line replaces only changes of one direction.
       if (begin < end - 2 && direction[begin + 1] !== direction[end - 1]) break;
       const residual =
         begin === end - 1
@@ -66,22 +70,25 @@ export function findDrifts(
       }
     }
   }
-  const found: Piece[] = [];
+  const fitted: Piece[] = [];
   for (let end = pieces; end > 0; end = from[end]!) {
     const begin = from[end]!;
     const a = starts[begin]!;
     const b = ends[end - 1]!;
     const level = means[begin]!;
-    if (begin === end - 1) found.push({ from: a, to: b, first: level, last: level, kind: 'level' });
+    if (begin === end - 1) fitted.push({ from: a, to: b, first: level, last: level, kind: 'level' });
     else {
       const { first, last } = lineOf(sums, a, b);
-      found.push({ from: a, to: b, first, last, kind: 'line' });
+      fitted.push({ from: a, to: b, first, last, kind: 'line' });
     }
   }
-  return found.reverse();
+  return fitted.reverse();
 }
 
-/** The mean of a stretch without what lies too far off, and its points pulled to it. A bound below it stands at it. */
+/**
+ * The mean of a stretch without the points too far from it, and its points pulled to it. A bound below it counts as
+ * equal to it.
+ */
 function pulledMean(stretch: readonly KnownPoint[], reach: number): { value: number; points: number[] } {
   const sorted = stretch.map(({ value }) => value).sort((a, b) => a - b);
   let value = sorted[Math.floor(sorted.length / 2)]!;
@@ -114,7 +121,7 @@ function levelResidual({ y, yy }: Sums, from: number, to: number): number {
   return Math.max(0, yy[to]! - yy[from]! - (y[to]! - y[from]!) ** 2 / (to - from));
 }
 
-/** Least squares over [from, to), which holds two points at least. */
+/** Least squares over [from, to), which holds at least two points. */
 function lineOf(sums: Sums, from: number, to: number): { residual: number; first: number; last: number } {
   const { y, ty, middle } = sums;
   const count = to - from;

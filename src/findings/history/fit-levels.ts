@@ -1,13 +1,14 @@
 /**
- * The best piecewise constant fit of a series under a bounded loss: each point costs ((x − level)/σ)², but no more than a cap, and each change costs a
- * penalty. Bounded, an outlier cannot buy a segment of its own (Fearnhead and Rigaill, "Changepoint detection in the presence of outliers", 2019).
- * Instead of their functional pruning the level runs over a lattice: exact to an eighth of the noise, and points × levels, which is linear in the points.
+ * The best piecewise constant fit of a series under a bounded loss: each point costs ((x − level)/σ)², but at most a
+ * cap, and each change costs a penalty. With a bounded loss, an outlier cannot become a segment of its own (Fearnhead
+ * and Rigaill, "Changepoint detection in the presence of outliers", 2019). Instead of their functional pruning the
+ * level runs over a lattice: exact to an eighth of the noise, and points × levels, which is linear in the points.
  */
 import type { KnownPoint } from './point-levels.js';
 
 /** Lattice cells of one σ. */
 const PER_SIGMA = 4;
-/** Two values of one segment lie no further apart than twice the cap allows; between such, every cell is a level. */
+/** Two values of one segment differ by at most twice what the cap allows; between such, every cell is a level. */
 const BRIDGED_SIGMA = 7;
 const MOST_LEVELS = 4096;
 
@@ -51,7 +52,9 @@ export function fitLevels(points: readonly KnownPoint[], sigma: number, penalty:
   return changes.reverse();
 }
 
-/** Where points are, and what lies between points that one segment may hold. Coarser where that would be too many levels. */
+/**
+ * The lattice at the points, and between points that one segment may hold. Coarser where that would be too many levels.
+ */
 function lattice(points: readonly KnownPoint[], sigma: number): Float64Array {
   for (let step = sigma / PER_SIGMA; ; step *= 2) {
     const taken = [...new Set(points.map(({ value }) => Math.round(value / step)))].sort((a, b) => a - b);
@@ -63,7 +66,7 @@ function lattice(points: readonly KnownPoint[], sigma: number): Float64Array {
         for (let between = before + 1; between < cell; between += 1) cells.push(between);
       cells.push(cell);
     }
-    // A series that wanders far has few points to each level: coarse cells do less harm there than hours of work.
+    // A series with a wide range has few points per level: coarse cells are less harmful there than hours of work.
     if (cells.length <= (step < sigma ? MOST_LEVELS : 4 * MOST_LEVELS))
       return Float64Array.from(cells, (cell) => cell * step);
   }

@@ -15,7 +15,7 @@ export interface GroupedPoints {
 type Known = RunFigure & { readonly value: number };
 
 const SEVERITY: Readonly<Record<HistoryEnding, number>> = { ok: 0, failed: 1, oom: 2 };
-/** Git's own abbreviations are no shorter; the beginning of two commits is none of them. */
+/** Git's own abbreviations are not shorter; the beginning of two commits is not an abbreviation. */
 const LEAST_PREFIX = 7;
 
 /**
@@ -28,11 +28,11 @@ export function groupPoints(
   order: CommitOrder | undefined,
 ): GroupedPoints {
   const leftOut: { run: string; commit: string | null; reason: string }[] = [];
-  const whole = order === undefined ? wholeIds(runs) : undefined;
+  const fullIds = order === undefined ? wholeIds(runs) : undefined;
   const groups = new Map<string, { commit: string | null; runs: Known[] }>();
   for (const run of runs) {
     const leave = (reason: string): void => void leftOut.push({ run: run.run, commit: run.commit, reason });
-    const commit = run.commit === null ? null : (order?.find(run.commit) ?? whole?.get(run.commit) ?? null);
+    const commit = run.commit === null ? null : (order?.find(run.commit) ?? fullIds?.get(run.commit) ?? null);
     if (run.value === null) leave(run.missing ?? 'no figure');
     else if (commit === null && run.commit !== null) leave('its commit is not in the history of the repository');
     else if (commit === null && (by === 'commit' || order !== undefined)) leave('ingested without --commit');
@@ -69,7 +69,7 @@ function pointOf(commit: string | null, runs: readonly Known[]): HistoryPoint {
     run: runs.at(-1)!.run,
     names: runs.map(({ run }) => run),
     label: runs.every((run) => run.label === label) ? label : null,
-    // Of bounds the highest says all that the others say.
+    // Of bounds, the highest implies all others.
     value: exact.length > 0 ? median(values) : high,
     low,
     high,
@@ -83,15 +83,18 @@ function pointOf(commit: string | null, runs: readonly Known[]): HistoryPoint {
   };
 }
 
-/** Each spelling of a commit to the longest one that begins with it: one run may have been ingested with 3f2a1bc and the next with all 40 digits. */
+/**
+ * Each spelling of a commit to the longest one that begins with it: one run may have been ingested with 3f2a1bc and the
+ * next with all 40 digits.
+ */
 function wholeIds(runs: readonly RunFigure[]): Map<string, string> {
-  const given = [...new Set(runs.flatMap(({ commit }) => (commit === null ? [] : [commit])))];
-  const sorted = [...new Set(given.map((commit) => commit.toLowerCase()))].sort().reverse();
-  const whole = new Map<string, string>();
+  const commits = [...new Set(runs.flatMap(({ commit }) => (commit === null ? [] : [commit])))];
+  const sorted = [...new Set(commits.map((commit) => commit.toLowerCase()))].sort().reverse();
+  const longest = new Map<string, string>();
   let last = '';
   for (const commit of sorted) {
     if (commit.length < LEAST_PREFIX || !/^[0-9a-f]+$/.test(commit) || !last.startsWith(commit)) last = commit;
-    whole.set(commit, last);
+    longest.set(commit, last);
   }
-  return new Map(given.map((commit) => [commit, whole.get(commit.toLowerCase())!]));
+  return new Map(commits.map((commit) => [commit, longest.get(commit.toLowerCase())!]));
 }

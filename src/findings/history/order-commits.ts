@@ -1,16 +1,22 @@
-/** Where commits stand in a history. */
+/** The order of commits in a history. */
 import type { CommitParents } from '../../model/results/history.js';
 
 export interface CommitOrder {
-  /** The whole id of a commit or of the beginning of one; undefined if the history has no such commit, or several. */
+  /**
+   * The whole id of a commit or of the beginning of one; undefined if the history does not have such a commit, or has
+   * several.
+   */
   find(commit: string): string | undefined;
   /** Place of a whole id, from 0 for the oldest. */
   position(sha: string): number;
-  /** Commits strictly between two whole ids, the older one first. Only what a measured commit was made on counts: other branches are not on the way. */
+  /**
+   * Commits strictly between two whole ids, the older one first. Only ancestors of a measured commit count: other
+   * branches are not on the way.
+   */
   between(older: string, newer: string): number;
 }
 
-/** Less is no abbreviation that git would print. */
+/** A shorter text is not an abbreviation that git would print. */
 const LEAST_DIGITS = 4;
 
 /**
@@ -25,8 +31,8 @@ export function orderCommits(history: readonly CommitParents[], measured: readon
     if (positions.has(id)) return id;
     if (id.length < LEAST_DIGITS) return undefined;
     const at = lowerBound(sorted, id);
-    const found = sorted[at];
-    return found?.startsWith(id) === true && sorted[at + 1]?.startsWith(id) !== true ? found : undefined;
+    const match = sorted[at];
+    return match?.startsWith(id) === true && sorted[at + 1]?.startsWith(id) !== true ? match : undefined;
   };
   const onTheWay = new Uint8Array(history.length);
   for (const commit of measured) {

@@ -1,9 +1,9 @@
-/** The level of a stretch of points, some of which are only known from below. */
+/** The level of a stretch of points, some of which are lower bounds. */
 
-/** One point of a series; what has no value is left out before. */
+/** One point of a series; points without a value are removed before. */
 export interface KnownPoint {
   readonly value: number;
-  /** The true value is at least this one: a run that died had a smaller peak than it would have had. */
+  /** The true value is at least this one: a failed run had a smaller peak than a complete run would have had. */
   readonly isLowerBound: boolean;
 }
 
@@ -14,8 +14,8 @@ export interface Level {
 }
 
 /**
- * The median; where there are lower bounds, the least level m that minimises Σ|x − m| over exact points plus Σmax(0, b − m) over bounds: a bound
- * below the level says nothing. `points` must not be empty.
+ * The median; where there are lower bounds, the least level m that minimises Σ|x − m| over exact points plus Σmax(0, b
+ * − m) over bounds: a bound below the level has no effect. `points` must not be empty.
  */
 export function levelOf(points: readonly KnownPoint[]): Level {
   const exact: number[] = [];

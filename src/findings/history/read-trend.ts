@@ -20,7 +20,7 @@ import { type RunFigure, readRunFigures } from './run-figures.js';
 
 export interface TrendOptions {
   readonly metric: HistoryMetricName;
-  /** Undefined: commits if every run has one or there is a history, else runs. */
+  /** Undefined: commits if every run has one or there is a history, otherwise runs. */
   readonly by?: HistoryAxis | undefined;
   /** Only runs with this label. */
   readonly label?: string | undefined;
@@ -35,14 +35,15 @@ export interface TrendOptions {
 /**
  * A store without such figures gives no points.
  *
- * @throws MbfError MBF1002 where `from` or `to` is not to be found, MBF1001 where they are the wrong way round, MBF1008 where the history has none of the commits
+ * @throws MbfError MBF1002 where `from` or `to` is not in it, MBF1001 where they are the wrong way round, MBF1008 where
+ * the history has none of the commits
  */
 export async function readTrend(store: Store, options: TrendOptions): Promise<HistoryResult> {
   const all = await readRunFigures(store, options.metric);
   return describeTrend(options.label === undefined ? all : all.filter(({ label }) => label === options.label), options);
 }
 
-/** The same of figures that are at hand. Pure. */
+/** The same for given figures. Pure. */
 export function describeTrend(runs: readonly RunFigure[], options: TrendOptions): HistoryResult {
   const { metric, history } = options;
   const { unit, worse } = HISTORY_METRICS[metric];
@@ -56,7 +57,7 @@ export function describeTrend(runs: readonly RunFigure[], options: TrendOptions)
   const { first, last } = rangeOf(grouped.points, order, options.from, options.to);
   const points = grouped.points.slice(first, last + 1);
   const repeats = grouped.repeats.slice(first, last + 1);
-  const found = changePoints(
+  const fitted = changePoints(
     points.map(({ value, is_lower_bound }) => ({ value, isLowerBound: is_lower_bound })),
     { minChange, noise: noiseOfRepeats(repeats) },
   );
@@ -68,10 +69,10 @@ export function describeTrend(runs: readonly RunFigure[], options: TrendOptions)
     by,
     order: order === undefined ? 'ingestion' : 'repository',
     points,
-    change_points: found.changes.map((change) => changeOf(change, points, order, worse)),
-    drifts: found.drifts,
-    apart: found.apart,
-    noise: found.noise,
+    change_points: fitted.changes.map((change) => changeOf(change, points, order, worse)),
+    drifts: fitted.drifts,
+    apart: fitted.outliers,
+    noise: fitted.noise,
     min_change: minChange,
     notes: notesOf(points, runs, by, order !== undefined, metric),
     left_out: grouped.leftOut,
@@ -80,10 +81,10 @@ export function describeTrend(runs: readonly RunFigure[], options: TrendOptions)
 
 /** Of a point, which is the median of its runs. */
 function noiseOfRepeats(repeats: readonly (readonly number[])[]): number | undefined {
-  const one = repeatNoise(repeats);
-  if (one === undefined) return undefined;
+  const noise = repeatNoise(repeats);
+  if (noise === undefined) return undefined;
   const counts = repeats.map((values) => Math.max(1, values.length)).sort((a, b) => a - b);
-  return one / Math.sqrt(median(counts));
+  return noise / Math.sqrt(median(counts));
 }
 
 function changeOf(
@@ -124,7 +125,7 @@ function rangeOf(
 ): { first: number; last: number } {
   const matches = (text: string) => (point: HistoryPoint) =>
     point.names.includes(text) || (text.length >= 4 && point.commit?.startsWith(text.toLowerCase()) === true);
-  /** A commit that was not measured has its place in the history all the same. */
+  /** A commit that was not measured still has its place in the history. */
   const placeOf = (text: string): number | undefined => {
     const sha = order?.find(text);
     return sha === undefined ? undefined : order!.position(sha);
@@ -140,10 +141,10 @@ function rangeOf(
           )
         : points.findLastIndex((point) => at(point) <= place);
     }
-    const found = side === 'from' ? points.findIndex(matches(text)) : points.findLastIndex(matches(text));
-    if (found < 0)
+    const index = side === 'from' ? points.findIndex(matches(text)) : points.findLastIndex(matches(text));
+    if (index < 0)
       throw new MbfError('MBF1002', `--${side} ${JSON.stringify(text)} is no commit or run of the history`);
-    return found;
+    return index;
   };
   const first = from === undefined ? 0 : find(from, 'from');
   const last = to === undefined ? points.length - 1 : find(to, 'to');
@@ -156,7 +157,7 @@ function firstOr(otherwise: number, index: number): number {
   return index < 0 ? otherwise : index;
 }
 
-/** What a reader of the figures has to know to read them right. */
+/** Notes that a reader of the figures needs. */
 function notesOf(
   points: readonly HistoryPoint[],
   runs: readonly RunFigure[],

@@ -1,4 +1,6 @@
-/** One figure of every run of a store, and how each run ended. One query for each kind of figure, over all runs at once. */
+/**
+ * One figure of every run of a store, and how each run ended. One query for each kind of figure, over all runs at once.
+ */
 import { HISTORY_RULES } from '../../model/derived-tables.js';
 import type { HistoryEnding, HistoryMetricName } from '../../model/results/history.js';
 import type { IncidentKind } from '../../model/vocabulary.js';
@@ -12,12 +14,12 @@ export interface RunFigure {
   /** As given when it was ingested. */
   readonly commit: string | null;
   readonly ending: HistoryEnding;
-  /** Null where `missing` says why. */
+  /** Null if `missing` gives the reason. */
   readonly value: number | null;
   readonly missing: string | null;
   readonly approximate: boolean;
   readonly isLowerBound: boolean;
-  /** What it is from. */
+  /** Its source. */
   readonly source: 'log' | 'snapshot';
   readonly lastIteration: number | null;
 }
@@ -27,7 +29,7 @@ type Run = QueryRow<'trend.runs'>;
 type Failure = QueryRow<'trend.failures'>;
 type Read = (run: Run, ending: HistoryEnding, failures: readonly Failure[]) => Figure;
 
-/** A run that died has to show so many steps for its pace to be told: the first ones are slow. */
+/** A failed run needs so many steps before its pace is reported: the first ones are slow. */
 const LEAST_STEPS_OF_DEAD = 5;
 
 /** In the order of the first ingestion. */
@@ -40,14 +42,16 @@ export async function readRunFigures(store: Store, metric: HistoryMetricName): P
     else known.push(row);
   }
   return (await store.all('trend.runs', {})).map((run) => {
-    const own = failures.get(run.run_id) ?? [];
-    const ending = endingOf(run, own);
+    const ownFailures = failures.get(run.run_id) ?? [];
+    const ending = endingOf(run, ownFailures);
     const { name, label, commit_sha } = run;
-    return { run: name, label, commit: commit_sha, ending, ...read(run, ending, own) };
+    return { run: name, label, commit: commit_sha, ending, ...read(run, ending, ownFailures) };
   });
 }
 
-/** Of the last launch. After a line that it came to its end, connections that break and launchers' reports are no failure. */
+/**
+ * Of the last launch. After a line that reports the end, broken connections and launchers' reports are not a failure.
+ */
 export function endingOf(
   run: Pick<Run, 'last_attempt' | 'finished' | 'oom_snapshots'>,
   failures: readonly Failure[],
@@ -94,7 +98,10 @@ async function readerOf(store: Store, metric: HistoryMetricName): Promise<Read> 
   }
 }
 
-/** Memory lines say the peak since the launch, a trace that of its ring; active memory is rarely printed, and traces have it. */
+/**
+ * Memory lines print the peak since the launch, a trace has that of its ring; active memory is rarely printed, and
+ * traces have it.
+ */
 async function peaks(store: Store, metric: keyof typeof LOG_METRICS): Promise<Read> {
   const lines = byRun(await store.all('trend.memory', { metric: LOG_METRICS[metric] }));
   const snapshots = byRun(await store.all('trend.snapshots', { rules: HISTORY_RULES }));
@@ -159,7 +166,7 @@ async function ooms(store: Store): Promise<Read> {
   return (run, _ending, failures) => {
     if (run.logs > 0) return figure(failures.reduce((sum, row) => sum + (row.is_oom ? row.count : 0), 0));
     const snapshot = snapshots.get(run.run_id);
-    // A ring of entries forgets the oldest failures, and only the ranks that were dumped have one.
+    // A ring of entries loses the oldest failures, and only ranks with a dump have one.
     return snapshot === undefined
       ? missing('neither a log nor a memory snapshot')
       : figure(snapshot.oom_entries, { source: 'snapshot', isLowerBound: true });

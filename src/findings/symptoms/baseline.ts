@@ -1,4 +1,4 @@
-/** A run beside the one from before, or beside a golden one. */
+/** Comparison of a run with an earlier one, or with a golden one. */
 import { recipeInputs } from '../../estimate/mixed-precision.js';
 import type { Measurement } from '../../model/measurement.js';
 import { formatBytes } from '../../model/units.js';
@@ -16,9 +16,9 @@ export function baselineOf(measured: Measurement): Baseline {
   return { measured, view: new View(factsOf(measured)) };
 }
 
-/** Its settings as rules look at them; a precision recipe counts as what it sets. */
+/** Its settings in the form that rules read; a precision recipe counts as the settings it sets. */
 function factsOf({ run, config, env, versions, gpu }: Measurement): RawFacts {
-  const told = (value: string | null, raw_key: string): ExplicitValue => ({
+  const toFact = (value: string | null, raw_key: string): ExplicitValue => ({
     value,
     raw_key,
     origin: ORIGIN,
@@ -26,13 +26,13 @@ function factsOf({ run, config, env, versions, gpu }: Measurement): RawFacts {
     line: 0,
   });
   const settings = new Map<string, ExplicitValue>();
-  for (const [key, value] of Object.entries(config)) settings.set(key, told(value === 'null' ? null : value, key));
+  for (const [key, value] of Object.entries(config)) settings.set(key, toFact(value === 'null' ? null : value, key));
   for (const [key, value] of Object.entries(recipeInputs(config['mixed_precision'])))
-    settings.set(key, told(String(value), 'mixed_precision'));
+    settings.set(key, toFact(String(value), 'mixed_precision'));
   const variables = Object.entries(env);
   return {
     settings,
-    env: new Map(variables.map(([key, value]) => [key, told(value, key)])),
+    env: new Map(variables.map(([key, value]) => [key, toFact(value, key)])),
     env_known: variables.length === 0 ? 'none' : 'partial',
     versions,
     framework: { name: null, version: null },
@@ -45,13 +45,13 @@ export interface Pair {
   readonly speed: number;
   /** `593.6 TFLOP/s per GPU against 709.9 of golden (−16.4 %)`. */
   readonly text: string;
-  /** Settings that differ, without those that a rule expects: what else may have made the difference. */
+  /** Settings that differ, without those that a rule expects: other possible reasons for the difference. */
   readonly others: readonly string[];
 }
 
 /**
- * Null where there is no baseline, one of the two has no speed, or they do not do the same work. `expected`: keys whose difference is the
- * question; with `precision`, formats may differ.
+ * Null if there is no baseline, one of the two lacks a speed, or they do not do the same work. `expected`: keys whose
+ * difference is the question; with `precision`, formats may differ.
  */
 export function speedAgainst(
   evidence: SymptomEvidence,
@@ -88,21 +88,21 @@ const SIZES: Readonly<Record<string, string>> = {
 
 const PRECISION = /^(?:fp8|bf16$|fp16$|mixed_precision$|params_dtype$|first_last_layers_bf16$)/;
 
-/** What else bears on memory and speed and is not the same. */
+/** Other differences that affect memory and speed. */
 export function otherChanges(
   { own, baseline }: SymptomEvidence,
   expected: readonly string[],
   mayChangePrecision = false,
 ): string[] {
   if (baseline === null) return [];
-  const wanted = new Set(expected);
+  const expectedKeys = new Set(expected);
   const changes = new Map<string, string>();
   for (const { key, a, b } of changedConfig(baseline.measured, own)) {
-    if (memoryRank(key) === undefined || wanted.has(key) || (mayChangePrecision && PRECISION.test(key))) continue;
+    if (memoryRank(key) === undefined || expectedKeys.has(key) || (mayChangePrecision && PRECISION.test(key))) continue;
     changes.set(SIZES[key] ?? key, `${key} ${a ?? 'not told'} → ${b ?? 'not told'}`);
   }
   for (const { key, group, same, golden, current } of compareContract(baseline.measured, own)) {
-    const isExpected = [...wanted].some((name) => SIZES[name] === key);
+    const isExpected = [...expectedKeys].some((name) => SIZES[name] === key);
     if (group === 'layout' && !same && !isExpected) changes.set(key, `${key.toUpperCase()} ${golden} → ${current}`);
   }
   return [...changes.values()];
@@ -115,8 +115,8 @@ export interface PeakPair {
 }
 
 /**
- * Peaks of the rank that holds most now and that both runs print. A run that died early has only a first line, which stands before Adam's
- * states meet a full set of activations: then first lines are compared.
+ * Peaks of the rank that holds most now and that both runs print. A run that failed early has only a first line,
+ * printed before Adam's states coincide with a full set of activations: then first lines are compared.
  */
 export function peaksAgainst({ own, baseline }: SymptomEvidence): PeakPair | null {
   if (baseline === null) return null;

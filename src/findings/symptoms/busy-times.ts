@@ -1,11 +1,14 @@
-/** How long a device did what, and how much of its communication had no computing beside it. Times that overlap are joined, never added. */
+/**
+ * How long a device did what, and how much of its communication did not overlap with computing. Overlapping times are
+ * joined, never added.
+ */
 import type { Communication } from './evidence.js';
 
 /** As `symptom.work_islands` numbers them. */
 const COMPUTE = 0;
 const COLLECTIVE = 1;
 const SEND = 2;
-const OTHER = 3;
+const OTHER_WORK = 3;
 const COPY = 4;
 const KINDS = 5;
 
@@ -59,7 +62,7 @@ export function busyTimes(islands: readonly Island[], windowNs: number): Busy {
     idle_ns: Math.max(0, windowNs - total(() => true)),
     collectives: communication(COLLECTIVE),
     sends: communication(SEND),
-    other: communication(OTHER),
+    other: communication(OTHER_WORK),
     copies_ns: total((mask) => has(mask, COPY)),
   };
 }

@@ -1,4 +1,4 @@
-/** Communication that takes long: of many replicas, of rings over the sequence, beside offloading. */
+/** Communication that takes long: of many replicas, of rings over the sequence, during offloading. */
 import { formatCount } from '../../model/units.js';
 import type { Looked } from '../settings/facts.js';
 import { asNumber, isOn } from '../settings/values.js';
@@ -10,7 +10,7 @@ import { CAPTURE } from './speed.js';
 import { type Judged, type Symptom, symptom } from './symptom.js';
 import { factsText, factText, list, percent, placeOfFacts, share } from './words.js';
 
-/** From so many replicas on it is a matter of scale; from so many on one ring is a long one. */
+/** From so many replicas on, scale is the cause; from so many on, one ring is a long one. */
 const AT_SCALE = 16;
 const LONG_RING = 128;
 /** Exposed communication of data parallelism, as a share of a step. */
@@ -18,17 +18,17 @@ const SLOW_SHARE = 0.1;
 /** A collective is latency below the first and bandwidth above the second. */
 const SMALL_NS = 100_000;
 const LARGE_NS = 1_000_000;
-/** Megatron-Core's own bucket is at least so many elements. */
+/** Megatron-Core's own bucket has at least so many elements. */
 const BUCKET_ELEMENTS = 40_000_000;
 
 interface SlowReduction {
   readonly text: string;
   readonly source: string;
-  /** Null: timers tell nothing of single collectives. */
+  /** Null: timers do not show single collectives. */
   readonly median_ns: number | null;
 }
 
-/** Of exports only where there are no collectives of tensor parallelism among those of data parallelism. */
+/** Of exports only if the collectives of data parallelism do not include those of tensor parallelism. */
 function slowReduction(evidence: SymptomEvidence): SlowReduction | null {
   const { timelines, timers, own } = evidence;
   if (tpOf(evidence) === 1) {
@@ -42,16 +42,16 @@ function slowReduction(evidence: SymptomEvidence): SlowReduction | null {
         median_ns: most.collective_kernels.median_ns,
       };
   }
-  // Megatron's timers of these wait for the collectives to be over: what was hidden is not in them.
-  const found = timers.filter(({ name }) => /^(?:all-grads-sync|params-all-gather)\.(?:max_)?ms$/.test(name));
-  const slowest = new Map<string, (typeof found)[number]>();
-  for (const timer of found) if (timer.ms > (slowest.get(timer.name)?.ms ?? -1)) slowest.set(timer.name, timer);
+  // Megatron's timers of these wait for the collectives to end: the overlapped part is not included.
+  const syncTimers = timers.filter(({ name }) => /^(?:all-grads-sync|params-all-gather)\.(?:max_)?ms$/.test(name));
+  const slowest = new Map<string, (typeof syncTimers)[number]>();
+  for (const timer of syncTimers) if (timer.ms > (slowest.get(timer.name)?.ms ?? -1)) slowest.set(timer.name, timer);
   const sum = [...slowest.values()].reduce((ms, timer) => ms + timer.ms, 0);
-  if (own.steps === null || sum < SLOW_SHARE * own.steps.median_ms || found[0] === undefined) return null;
+  if (own.steps === null || sum < SLOW_SHARE * own.steps.median_ms || syncTimers[0] === undefined) return null;
   const names = [...slowest.values()].map(({ name, ms }) => `${name.replace(/\.\w+$/, '')} ${ms.toFixed(1)} ms`);
   return {
     text: `${list(names)} of a step of ${own.steps.median_ms.toFixed(1)} ms`,
-    source: found[0].source,
+    source: syncTimers[0].source,
     median_ns: null,
   };
 }
@@ -93,11 +93,11 @@ function whySlow(evidence: SymptomEvidence, dp: number, medianNs: number | null)
   };
 }
 
-// ---- S27 -------------------------------------------------------------------------------------------------------------------------
+// ---- S27 -----------------------------------------------------------------------------------------
 
-/** Slower by more than runs of the same thing differ. */
+/** Slower by more than the difference between runs of the same configuration. */
 const CP_SLOWER = 0.03;
-/** Sends of the ring that nothing hides. */
+/** Sends of the ring that no computing overlaps. */
 const RING_EXPOSED = 0.05;
 const RING_HIDDEN = 0.02;
 
@@ -108,7 +108,7 @@ export const S27: Symptom = symptom('S27', (evidence) => {
   const hidden = evidence.view.setting('hidden_size');
   const [s, h] = [asNumber(sequence.value), asNumber(hidden.value)];
   const before = evidence.baseline?.measured.parallel.cp ?? null;
-  // A different CP is made up for by data parallelism, and changes what is in flight.
+  // A different CP is offset by data parallelism, and changes what is in flight.
   const pair =
     before === null || before >= cp ? null : speedAgainst(evidence, ['context_parallel_size', 'data_parallel_size']);
   const isSlower = pair !== null && pair.speed < 1 - CP_SLOWER;
@@ -163,11 +163,11 @@ function chunksAreShort(
   return { confirmation: 'untested', because: `${figures}; exposed sends would tell: ${CAPTURE}` };
 }
 
-// ---- S29 -------------------------------------------------------------------------------------------------------------------------
+// ---- S29 -----------------------------------------------------------------------------------------
 
-/** GPUs of a node where nothing tells it. */
+/** GPUs of a node where the number is unknown. */
 const USUAL_NODE = 8;
-/** Communication of all kinds with no computing beside it. */
+/** Communication of all kinds without overlapping computing. */
 const SLOW_NETWORK = 0.1;
 const HIDDEN_NETWORK = 0.03;
 
@@ -191,7 +191,7 @@ export const S29: Symptom = symptom('S29', (evidence) => {
   );
   const most = exposed.length === 0 ? null : Math.max(...exposed);
   const isSlow = most !== null && most >= SLOW_NETWORK;
-  // Without a measurement only a variable that is known to be missing is worth a word.
+  // Without a measurement, only a variable that is known to be missing is reported.
   if (!isSlow && (isSet || asked.some(({ by }) => by === 'unknown'))) return null;
   const config = `${factText(offload)} on ${formatCount(world)} ranks, NCCL ${version.value ?? 'of unknown version'}, ${factsText(asked)}`;
   const figures = most === null ? '' : `communication with no computing beside it takes ${percent(most)} of a step`;

@@ -1,4 +1,4 @@
-/** Refusals: the framework's own message is the symptom, the configuration of the run makes sure. */
+/** Refusals: the framework's own message is the symptom, the configuration of the run confirms it. */
 import { constraintOf } from '../../knowledge/constraint-texts.js';
 import type { LogIncident } from '../../model/results/log.js';
 import {
@@ -27,7 +27,9 @@ export function refusalIn({ incidents }: SymptomEvidence, constraints: readonly 
   return incidents.find(({ is_oom, text }) => !is_oom && constraints.includes(constraintOf(text)?.id ?? ''));
 }
 
-/** The message stands in the log; whether the configuration that was read has what it complains of is another matter. */
+/**
+ * The message is in the log; whether the configuration that was read has the reported setting is a separate question.
+ */
 function refusal(constraints: readonly string[], when: Condition): (evidence: SymptomEvidence) => Sighting | null {
   return (evidence) => {
     const incident = refusalIn(evidence, constraints);
@@ -50,22 +52,22 @@ export function judge({ view }: SymptomEvidence, when: Condition): Pick<Sighting
   };
 }
 
-/** Layers of a middle stage are no whole multiple of the virtual stages. */
+/** The layers of a middle stage are not a whole multiple of the virtual stages. */
 const UNEVEN_CHUNKS = numbers(
   'num_layers / PP is no multiple of VPP',
   ['num_layers', 'pipeline_model_parallel_size', 'virtual_pipeline_model_parallel_size'],
   (layers, stages, chunks) => (layers! / stages!) % chunks! !== 0,
 );
 
-/** Where first and last stages have numbers of their own, the quotient is not that of a middle stage. */
+/** If first and last stages have their own numbers of layers, the quotient is not that of a middle stage. */
 const OWN_LAYOUT = where('a layout of stages of its own', (view) => {
   const keys = [
     'num_layers_in_first_pipeline_stage',
     'num_layers_in_last_pipeline_stage',
     'pipeline_model_parallel_layout',
   ];
-  const found = keys.map((key) => view.setting(key)).filter(({ value }) => value !== null);
-  return [found.length > 0, ...found];
+  const layoutSettings = keys.map((key) => view.setting(key)).filter(({ value }) => value !== null);
+  return [layoutSettings.length > 0, ...layoutSettings];
 });
 
 /** The two numbers of the message. */
@@ -73,13 +75,13 @@ const CHUNK_NUMBERS = /rank:\s*(\d+)\s*must be divisible by virtual\s*pipeline\s
 
 const GRAPHS = all(isSet('cuda_graph_impl'), isNot('cuda_graph_impl', 'none'));
 const OFFLOAD = on('cpu_offloading');
-/** Megatron-Core looks for this very text in this very variable. */
+/** Megatron-Core searches this variable for this exact text. */
 const EXPANDABLE = envHas('PYTORCH_CUDA_ALLOC_CONF', 'expandable_segments:True');
 
 const PP_OFFLOAD = all(OFFLOAD, above('pipeline_model_parallel_size', 1));
-const SAYS_PP = refusal(['offload-pp'], PP_OFFLOAD);
+const PP_OFFLOAD_REFUSAL = refusal(['offload-pp'], PP_OFFLOAD);
 
-export const S4: Symptom = symptom('S4', SAYS_PP);
+export const S4: Symptom = symptom('S4', PP_OFFLOAD_REFUSAL);
 
 export const S5: Symptom = symptom('S5', refusal(['ub-expand'], all(on('nccl_ub'), EXPANDABLE)));
 
@@ -91,9 +93,9 @@ export const S8: Symptom = symptom(
   ),
 );
 
-export const S9: Symptom = symptom('S9', SAYS_PP);
+export const S9: Symptom = symptom('S9', PP_OFFLOAD_REFUSAL);
 
-export const S11: Symptom = symptom('S11', SAYS_PP);
+export const S11: Symptom = symptom('S11', PP_OFFLOAD_REFUSAL);
 
 export const S12: Symptom = symptom(
   'S12',
@@ -111,7 +113,7 @@ export const S18: Symptom = symptom('S18', (evidence) => {
   const incident = refusalIn(evidence, ['vpp-div']);
   if (incident === undefined) return null;
   const seen = { seen: shown(incident), source: place(incident) };
-  const told = CHUNK_NUMBERS.exec(incident.text);
+  const numbers = CHUNK_NUMBERS.exec(incident.text);
   const judged = judge(evidence, all(UNEVEN_CHUNKS, not(OWN_LAYOUT)));
   if (judged.confirmation === 'confirmed') {
     const [layers, stages, chunks] = [
@@ -125,12 +127,16 @@ export const S18: Symptom = symptom('S18', (evidence) => {
       : `${layers} / ${stages} = ${each.toFixed(2)}`;
     return { ...seen, confirmation: 'confirmed', because: `${judged.because}: ${sum}` };
   }
-  // The message is the framework's own sum, of whatever layout.
-  if (told !== null && Number(told[1]) % Number(told[2]) !== 0 && OWN_LAYOUT.test(evidence.view).value === true)
+  // The message contains the framework's own division, for any layout.
+  if (
+    numbers !== null &&
+    Number(numbers[1]) % Number(numbers[2]) !== 0 &&
+    OWN_LAYOUT.test(evidence.view).value === true
+  )
     return {
       ...seen,
       confirmation: 'confirmed',
-      because: `as the message has it: ${told[1]} layers, ${told[2]} virtual stages`,
+      because: `as the message has it: ${numbers[1]} layers, ${numbers[2]} virtual stages`,
     };
   return { ...seen, ...judged };
 });
@@ -140,13 +146,13 @@ const REGISTERS = envNot('NCCL_GRAPH_REGISTER', '0');
 export const S19: Symptom = symptom('S19', (evidence) => {
   const refused = refusalIn(evidence, ['graph-nccl-te', 'graph-expand-old']);
   if (refused !== undefined) {
-    // The old assertion asks for no variable.
+    // The old assertion does not require a variable.
     const anyway = constraintOf(refused.text)?.id === 'graph-expand-old';
     const when = anyway ? all(GRAPHS, EXPANDABLE) : all(GRAPHS, EXPANDABLE, REGISTERS);
     return { seen: shown(refused), source: place(refused), ...judge(evidence, when) };
   }
   const fault = evidence.incidents.find(({ kind }) => /^illegal_access/.test(kind));
-  // A fault alone has a hundred reasons.
+  // A fault alone has many possible causes.
   if (fault === undefined || GRAPHS.test(evidence.view).value !== true || evidence.expandable.value !== true)
     return null;
   const seen = {

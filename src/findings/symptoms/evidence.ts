@@ -1,4 +1,4 @@
-/** What the symptom rules look at: read once of a run, so that a rule is a plain function. */
+/** The input of the symptom rules: read once per run, so that a rule is a plain function. */
 
 import type { Measurement } from '../../model/measurement.js';
 import type { DiagnoseResult, Verdict } from '../../model/results/common.js';
@@ -8,7 +8,7 @@ import type { RankLayout } from '../run/rank-layout.js';
 import type { RawFacts } from '../settings/facts.js';
 import type { View } from '../settings/view.js';
 
-/** A fact that may not be known, in words, with its place. */
+/** A fact that may be unknown, in words, with its place. */
 export interface Known<Value> {
   readonly value: Value | null;
   readonly text: string;
@@ -16,7 +16,7 @@ export interface Known<Value> {
   readonly source: string;
 }
 
-/** Busy time of a kind of communication, and that part of it in which nothing was computed. */
+/** Busy time of a kind of communication, and the part of it in which nothing was computed. */
 export interface Communication {
   readonly busy_ns: number;
   readonly exposed_ns: number;
@@ -28,14 +28,17 @@ export interface KernelKind {
   readonly median_ns: number;
 }
 
-/** Kernels that could have begun beside others, and those of them that did not. */
+/** Kernels that could have begun while others ran, and those of them that did not. */
 export interface Waits {
   readonly met: number;
   readonly waited: number;
   readonly waited_ns: number;
 }
 
-/** One device of one Nsight Systems export, over the steps but the first, or over the whole capture where none are known. */
+/**
+ * One device of one Nsight Systems export, over the steps except the first, or over the whole capture if no steps are
+ * known.
+ */
 export interface Timeline {
   readonly path: string;
   readonly rank: number | null;
@@ -45,7 +48,9 @@ export interface Timeline {
   readonly window_ns: number;
   readonly compute_ns: number;
   readonly idle_ns: number;
-  /** Collectives of whole groups: of data parallelism, and of tensor parallelism where it has no buffers of its own. */
+  /**
+   * Collectives of whole groups: of data parallelism, and of tensor parallelism if it does not use buffers of its own.
+   */
   readonly collectives: Communication;
   readonly sends: Communication;
   readonly other: Communication;
@@ -56,9 +61,9 @@ export interface Timeline {
   readonly norm: KernelKind;
   readonly collective_kernels: KernelKind;
   readonly all_kernels_ns: number;
-  /** Normalization kernels that stood still until a collective was over. */
+  /** Normalization kernels that waited until a collective ended. */
   readonly norm_waits: Waits;
-  /** Kernels of tensor parallel overlap that stood still until a matrix product was over. */
+  /** Kernels of tensor parallel overlap that waited until a matrix product ended. */
   readonly overlap_waits: Waits;
 }
 
@@ -71,7 +76,7 @@ export interface Timer {
   readonly source: string;
 }
 
-/** The run from before, or a golden one. */
+/** An earlier run, or a golden one. */
 export interface Baseline {
   readonly measured: Measurement;
   readonly view: View;
@@ -90,13 +95,13 @@ export interface SymptomEvidence {
   readonly diagnosis: DiagnoseResult;
   /** Verdicts of devices that ran out of memory. */
   readonly ooms: readonly Verdict[];
-  /** Expandable segments, as the allocator recorded them, else as the environment asks for them. */
+  /** Expandable segments, as the allocator recorded them, otherwise as the environment sets them. */
   readonly expandable: Known<boolean>;
   /** Figures of the run itself, not judged. */
   readonly own: Measurement;
-  /** Where the last iteration line stands; null without one. */
+  /** The place of the last iteration line; null without one. */
   readonly steps_source: string | null;
-  /** Where the last memory line of a rank stands. */
+  /** The place of the last memory line of a rank. */
   readonly memory_sources: ReadonlyMap<number, string>;
   readonly timers: readonly Timer[];
   readonly estimate: RunEstimate;

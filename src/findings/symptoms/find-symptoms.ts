@@ -9,23 +9,23 @@ interface Found {
   readonly twins: Symptom[];
 }
 
-/** Several guides have a row for the same refusal: the first of them is told, and the others are named in it. */
+/** Several guides have a row for the same refusal: the first of them is reported and names the others. */
 export function findSymptoms(evidence: SymptomEvidence, symptoms: readonly Symptom[] = SYMPTOMS): SymptomHit[] {
-  const found: Found[] = [];
-  const told = new Map<string, Found>();
-  for (const one of symptoms) {
-    const known = one.finding === undefined ? undefined : told.get(one.finding);
-    const hit = one.find(evidence);
+  const entries: Found[] = [];
+  const byFinding = new Map<string, Found>();
+  for (const symptom of symptoms) {
+    const known = symptom.finding === undefined ? undefined : byFinding.get(symptom.finding);
+    const hit = symptom.find(evidence);
     if (hit === null) continue;
     if (known !== undefined) {
-      known.twins.push(one);
+      known.twins.push(symptom);
       continue;
     }
     const entry: Found = { hit, twins: [] };
-    found.push(entry);
-    if (one.finding !== undefined) told.set(one.finding, entry);
+    entries.push(entry);
+    if (symptom.finding !== undefined) byFinding.set(symptom.finding, entry);
   }
-  return found.map(withTwins);
+  return entries.map(withTwins);
 }
 
 function withTwins({ hit, twins }: Found): SymptomHit {

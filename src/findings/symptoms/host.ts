@@ -6,17 +6,17 @@ import { bestTimeline, CAPTURE } from './speed.js';
 import { type Symptom, symptom } from './symptom.js';
 import { milliseconds, percent } from './words.js';
 
-/** The device does nothing for so much of its steps. */
+/** The device is idle for this share of its steps. */
 const IDLE = 0.25;
-/** Of that it waits for launches so much, or less than so much. */
+/** Share of the idle time that waits for launches: at least so much, or less than so much. */
 const WAITS_FOR_LAUNCHES = 0.15;
 const HARDLY_WAITS = 0.05;
 /** `Very low`: trainings reach 30 to 55 % of the dense peak. */
 const LOW_SHARE = 0.12;
-/** Spread of the steps of one run, as a share of their median, and so many steps to tell it. */
+/** Spread of the steps of one run, as a share of their median, and the number of steps needed to know it. */
 const JITTER = 0.1;
 const JITTER_STEPS = 8;
-/** What a host does in between takes milliseconds; steps of minutes vary for other reasons. */
+/** Host work between launches takes milliseconds; steps of minutes vary for other reasons. */
 const LONGEST_STEP_MS = 10_000;
 
 /** Dense BF16 TFLOP/s as on the data sheets; the longer names first. */
@@ -81,7 +81,7 @@ export const S25: Symptom = symptom('S25', (evidence) => {
   const stragglers = evidence.own.disturbances
     .filter(({ kind }) => kind === 'straggler')
     .map(({ text }) => `; ${text}`);
-  // The rank that computes least waits for others as well as for its host; the busiest one waits for its host only.
+  // The rank that computes least waits for others and for its host; the busiest one waits for its host only.
   const timeline = bestTimeline(evidence);
   if (timeline === undefined)
     return {

@@ -11,7 +11,7 @@ import { percent } from './words.js';
 const DOMAIN = 72;
 /** Systems whose racks are such domains. */
 const NVL72 = /gb[23]00|nvl72/i;
-/** Communication with no computing beside it, as a share of a step. */
+/** Communication without overlapping computing, as a share of a step. */
 const SLOW = 0.1;
 const HIDDEN = 0.03;
 
@@ -25,24 +25,24 @@ export interface Straddle {
 }
 
 /**
- * Ranks are written in mixed radix, so that members of a group lie a stride apart, and taking the coordinate away leaves the group. Experts
- * have axes of their own over the same ranks, of which positions tell this one only.
+ * Ranks are written in mixed radix: members of a group have equal distances, and removing the coordinate leaves the
+ * group. Experts have axes of their own over the same ranks; positions contain only this one.
  */
 function strideOf(axis: Axis, world: number, position: (rank: number) => RankPosition | null): number | null {
   for (let rank = 1; rank < world; rank++) if (position(rank)?.[axis] === 1) return rank;
   return null;
 }
 
-/** Groups that would fit into one domain and lie in two; ranks are placed rack after rack. */
+/** Groups that would fit into one domain and are in two; ranks are placed rack after rack. */
 export function straddles(
   world: number,
   domain: number,
   position: (rank: number) => RankPosition | null,
 ): readonly Straddle[] {
-  const found: Straddle[] = [];
+  const straddling: Straddle[] = [];
   for (const axis of AXES) {
     const stride = strideOf(axis, world, position);
-    // An axis of length 1 has no groups.
+    // An axis of length 1 does not have groups.
     if (stride === null) continue;
     const groups = new Map<number, number[]>();
     for (let rank = 0; rank < world; rank++) {
@@ -54,16 +54,16 @@ export function straddles(
     for (const ranks of groups.values()) {
       const [first, last] = [ranks[0]!, ranks.at(-1)!];
       if (ranks.length > 1 && last - first < domain && Math.floor(first / domain) !== Math.floor(last / domain))
-        found.push({ axis, ranks });
+        straddling.push({ axis, ranks });
     }
   }
-  return found;
+  return straddling;
 }
 
 export const S28: Symptom = symptom('S28', (evidence) => {
   const { layout, world_size: world, view, facts } = evidence;
-  const explicit = view.env('NVLINK_DOMAIN_SIZE');
-  const domain = asNumber(explicit.value) ?? (NVL72.test(facts.device.name ?? '') ? DOMAIN : null);
+  const domainSize = view.env('NVLINK_DOMAIN_SIZE');
+  const domain = asNumber(domainSize.value) ?? (NVL72.test(facts.device.name ?? '') ? DOMAIN : null);
   if (domain !== DOMAIN || world === null || world <= domain || layout === null || !isMixed(evidence)) return null;
   const most = mostExposed(evidence);
   const crossing = straddles(world, domain, (rank) => layout.position(rank));
@@ -85,7 +85,7 @@ export const S28: Symptom = symptom('S28', (evidence) => {
   const members = `${formatCount(crossing.length)} groups cross a border, e.g. the ${first.axis.toUpperCase()} group of ranks ${low} to ${high} (border at rank ${(Math.floor(low / domain) + 1) * domain})`;
   const seen = {
     seen: `${figures === '' ? '' : `${figures}; `}${members}`,
-    source: most?.path ?? explicit.explicit?.file ?? '',
+    source: most?.path ?? domainSize.explicit?.file ?? '',
   };
   if (isSlow) return { ...seen, confirmation: 'confirmed', because: `${order}: ${members}` };
   return most !== null && most.share < HIDDEN

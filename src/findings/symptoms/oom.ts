@@ -1,4 +1,4 @@
-/** Out of memory: on one rank, with expandable segments, against the estimate, with what was meant to help already on. */
+/** Out of memory: on one rank, with expandable segments, against the estimate, with a remedy already on. */
 
 import type { Verdict } from '../../model/results/common.js';
 import type { EstimateStage } from '../../model/results/estimate.js';
@@ -11,7 +11,7 @@ import type { SymptomEvidence } from './evidence.js';
 import { type Judged, type Sighting, type Symptom, symptom } from './symptom.js';
 import { factText, list, percent, placeOfFacts } from './words.js';
 
-/** The failure that the run is about: what failed first and is known best. */
+/** The failure to report: the first and best known one. */
 const firstOom = ({ ooms }: SymptomEvidence): Verdict | undefined => ooms[0];
 
 const rankText = ({ rank, device }: Verdict): string =>
@@ -19,7 +19,7 @@ const rankText = ({ rank, device }: Verdict): string =>
 
 const sourceOf = ({ evidence }: Verdict): string => evidence[0]?.source ?? '';
 
-/** Whether the tests of `diagnose` found this cause; `undecided` and guesses leave it open. */
+/** Whether the tests of `diagnose` established this cause; `undecided` and guesses leave it open. */
 function causeIs({ cause, confidence, summary }: Verdict, wanted: Cause): Judged | null {
   if (cause === wanted && confidence !== 'low')
     return {
@@ -44,9 +44,9 @@ function open({ captures, missing }: Verdict): Judged {
   };
 }
 
-// ---- S1 --------------------------------------------------------------------------------------------------------------------------
+// ---- S1 ------------------------------------------------------------------------------------------
 
-/** The most that any rank which did not fail ever reserved. */
+/** The most that any rank without a failure ever reserved. */
 function fullestOther({ own, ooms }: SymptomEvidence): { readonly rank: number; readonly bytes: number } | null {
   const failed = new Set(ooms.map(({ rank }) => rank));
   let most: { rank: number; bytes: number } | null = null;
@@ -59,14 +59,16 @@ export const S1: Symptom = symptom('S1', (evidence) => {
   const failed = new Set(evidence.ooms.map(({ rank }) => rank));
   const oom = firstOom(evidence);
   if (oom === undefined || failed.size !== 1 || oom.rank === null || oom.request === null) return null;
-  const other = fullestOther(evidence);
+  const fullest = fullestOther(evidence);
   const device = evidence.device_bytes.value;
-  if (other === null || device === null) return null;
-  const room = device - other.bytes;
-  // What rank 0 asked for would have found room on any other.
-  if (room < oom.request.bytes) return null;
+  if (fullest === null || device === null) return null;
+  const headroom = device - fullest.bytes;
+  // The request of rank 0 would have fitted on any other rank.
+  if (headroom < oom.request.bytes) return null;
+  const [request, most] = [formatBytes(oom.request.bytes), formatBytes(fullest.bytes)];
+  const below = `${formatBytes(headroom)} below the device's ${formatBytes(device)}`;
   return {
-    seen: `only rank ${oom.rank} failed, asking for ${formatBytes(oom.request.bytes)}; of the others rank ${other.rank} reserved most, ${formatBytes(other.bytes)}, ${formatBytes(room)} below the device's ${formatBytes(device)}`,
+    seen: `only rank ${oom.rank} failed, asking for ${request}; of the others rank ${fullest.rank} reserved most, ${most}, ${below}`,
     source: sourceOf(oom),
     ...singleRank(evidence, oom),
     ...forbidden(evidence),
@@ -79,7 +81,10 @@ function forbidden({ facts }: SymptomEvidence): Pick<Sighting, 'instead'> {
   return { instead: `expandable_segments:True would help, but ${constraint.text} (${constraint.source}).` };
 }
 
-/** A first stage or a rank with many tokens peaks alone too: the variable that is missing makes fragmentation possible, and the account tells it. */
+/**
+ * A first stage or a rank with many tokens also peaks alone: the missing variable makes fragmentation possible, and the
+ * account shows whether it is the cause.
+ */
 function singleRank({ expandable }: SymptomEvidence, oom: Verdict): Judged {
   const setting = `${expandable.text}${expandable.source === '' ? '' : ` (${expandable.source})`}`;
   if (expandable.value === true)
@@ -97,11 +102,11 @@ function singleRank({ expandable }: SymptomEvidence, oom: Verdict): Judged {
   return { ...judged, because: `${setting}; ${judged.because}` };
 }
 
-// ---- S2 --------------------------------------------------------------------------------------------------------------------------
+// ---- S2 ------------------------------------------------------------------------------------------
 
 const STATE = ['parameter', 'optimizer_state', 'gradient'] as const;
 
-/** What is live for parameters, gradients and the optimizer. */
+/** Memory live for parameters, gradients and the optimizer. */
 function stateText({ components }: Verdict): string {
   if (components === null) return '';
   const parts = components.parts.filter(({ component }) => (STATE as readonly string[]).includes(component));
@@ -126,7 +131,7 @@ export const S2: Symptom = symptom('S2', (evidence) => {
   };
 });
 
-// ---- S3 --------------------------------------------------------------------------------------------------------------------------
+// ---- S3 ------------------------------------------------------------------------------------------
 
 function largestOf({ components }: EstimateStage): string {
   const [most] = components.toSorted((a, b) => b.bytes - a.bytes);
@@ -135,7 +140,10 @@ function largestOf({ components }: EstimateStage): string {
     : `; largest component: ${most.name.replaceAll('_', ' ')}, ${formatBytes(Math.round(most.bytes))}`;
 }
 
-/** Iterations that show that a run fits: the second one is the first with optimizer states and a full set of activations. */
+/**
+ * Iterations that show that a run fits: the second one is the first with optimizer states and a full set of
+ * activations.
+ */
 const LEAST_ITERATIONS = 2;
 
 export const S3: Symptom = symptom('S3', (evidence) => {
@@ -152,7 +160,7 @@ export const S3: Symptom = symptom('S3', (evidence) => {
   };
 });
 
-/** A run that trains without running out asks for no estimate, however wrong it is. */
+/** For a run that trains without running out of memory, the estimate does not matter. */
 function provenToFit({ ooms, own: { status } }: SymptomEvidence): boolean {
   const { first_iteration: first, last_iteration: last } = status;
   return ooms.length === 0 && first !== null && last !== null && last - first + 1 >= LEAST_ITERATIONS;
@@ -174,9 +182,9 @@ function estimateHolds(evidence: SymptomEvidence, stage: EstimateStage, device: 
   };
 }
 
-// ---- S7 --------------------------------------------------------------------------------------------------------------------------
+// ---- S7 ------------------------------------------------------------------------------------------
 
-/** A peak that moves by less has not moved: identical runs differ by a part of that. */
+/** A peak that moves by less counts as unchanged: identical runs differ by a part of that. */
 const PEAK_MOVED = 0.02;
 
 const modulesOf = (text: string | null): readonly string[] => asList(text) ?? [];
@@ -200,15 +208,19 @@ export const S7: Symptom = symptom('S7', (evidence) => {
       because:
         'the two runs print no peak of the same rank: run both with memory lines (log_memory, or log_memory_to_tensorboard)',
     };
-  const others = otherChanges(evidence, ['recompute_modules', 'recompute_granularity']);
-  if (others.length > 0)
-    return { ...seen, confirmation: 'untested', because: `${peaks.text}, but more has changed: ${list(others)}` };
+  const otherSettings = otherChanges(evidence, ['recompute_modules', 'recompute_granularity']);
+  if (otherSettings.length > 0)
+    return {
+      ...seen,
+      confirmation: 'untested',
+      because: `${peaks.text}, but more has changed: ${list(otherSettings)}`,
+    };
   return peaks.now >= (1 - PEAK_MOVED) * peaks.before
     ? { ...seen, confirmation: 'confirmed', because: peaks.text }
     : { ...seen, confirmation: 'refuted', because: `${peaks.text}: it did move the peak, only not far enough` };
 });
 
-// ---- S15, S17 --------------------------------------------------------------------------------------------------------------------
+// ---- S15, S17 ------------------------------------------------------------------------------------
 
 export const S15: Symptom = symptom('S15', (evidence) => {
   const oom = firstOom(evidence);
@@ -226,7 +238,7 @@ export const S15: Symptom = symptom('S15', (evidence) => {
   };
 });
 
-/** Bytes by which the request failed, as the test of capacity has them. */
+/** Bytes by which the request failed, from the test of capacity. */
 function shortBytes({ tests }: Verdict): number | null {
   return tests.find(({ cause }) => cause === 'capacity')?.numbers['short_bytes'] ?? null;
 }
@@ -245,7 +257,7 @@ export const S17: Symptom = symptom('S17', (evidence) => {
   };
 });
 
-/** The states that are still on the device are what a fraction of 1 would take away. */
+/** A fraction of 1 would remove the states that are still on the device. */
 function moreOffloaded(oom: Verdict, share: number): Judged {
   const judged = causeIs(oom, 'capacity');
   if (judged?.confirmation === 'refuted') return judged;

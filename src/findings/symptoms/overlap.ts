@@ -1,4 +1,4 @@
-/** Communication that should run beside computation and does not: told by the order of kernels in exports. */
+/** Communication that should overlap with computation and does not, from the order of kernels in exports. */
 import { constraintOf } from '../../knowledge/constraint-texts.js';
 import { formatCount } from '../../model/units.js';
 import type { Looked } from '../settings/facts.js';
@@ -9,7 +9,7 @@ import { CAPTURE } from './speed.js';
 import { type Judged, type Symptom, symptom } from './symptom.js';
 import { factsText, factText, list, milliseconds, percent, place, placeOfFacts, share } from './words.js';
 
-/** Fewer kernels are no pattern. */
+/** Fewer kernels do not make a pattern. */
 const LEAST_MET = 8;
 /** Of those that could have begun earlier. */
 const MOST_WAIT = 0.5;
@@ -30,9 +30,9 @@ const waitText = ({ met, waited, waited_ns }: Waits, who: string, whom: string):
 
 const pathsOf = (timelines: readonly Timeline[]): string => [...new Set(timelines.map(({ path }) => path))].join(', ');
 
-// ---- S21 -------------------------------------------------------------------------------------------------------------------------
+// ---- S21 -----------------------------------------------------------------------------------------
 
-/** Collectives with nothing computed beside them: this much of them, and this much of the time. */
+/** Collectives without overlapping computing: at least this share of them, and this share of the time. */
 const MOSTLY_EXPOSED = 0.5;
 const WORTH_A_WORD = 0.05;
 
@@ -40,7 +40,7 @@ export const S21: Symptom = symptom('S21', (evidence) => {
   const { view } = evidence;
   const overlaps = ['overlap_grad_reduce', 'overlap_param_gather'].map((key) => view.setting(key));
   const dp = dpOf(evidence);
-  // Without data parallelism, or without asking for overlap, nothing was to be expected.
+  // Without data parallelism, or with overlap off, no overlap was expected.
   if (dp === null || dp < 2 || !overlaps.some(({ value }) => isOn(value))) return null;
   const exposed = evidence.timelines.filter(
     ({ collectives: { busy_ns, exposed_ns }, window_ns }) =>
@@ -51,9 +51,11 @@ export const S21: Symptom = symptom('S21', (evidence) => {
   );
   if (most === undefined) return null;
   const { busy_ns, exposed_ns } = most.collectives;
-  const others = (tpOf(evidence) ?? 1) > 1 ? ', those of tensor parallelism among them' : '';
+  const including = (tpOf(evidence) ?? 1) > 1 ? ', those of tensor parallelism among them' : '';
+  const [ofBusy, ofTime] = [percent(exposed_ns / busy_ns), percent(exposed_ns / most.window_ns)];
+  const requested = factsText(overlaps.filter(({ value }) => isOn(value)));
   return {
-    seen: `${percent(exposed_ns / busy_ns)} of the collectives${others} have no computing beside them, ${percent(exposed_ns / most.window_ns)} of the time; asked for is ${factsText(overlaps.filter(({ value }) => isOn(value)))}`,
+    seen: `${ofBusy} of the collectives${including} have no computing beside them, ${ofTime} of the time; asked for is ${requested}`,
     source: most.path,
     ...normsWait(evidence, exposed),
   };
@@ -72,7 +74,7 @@ function normsWait({ view }: SymptomEvidence, timelines: readonly Timeline[]): J
       because: `the export has ${waits.met === 0 ? 'no' : `only ${waits.met}`} normalization kernels that were launched while a collective ran; capture more steps without CUDA graphs: ${CAPTURE}; ${settings}`,
     };
   if (waits.waited < MOST_WAIT * waits.met) return { confirmation: 'refuted', because: figures };
-  // Waiting with room left for the collective is an event's doing.
+  // Waiting while the device has SMs free for the collective is caused by an event.
   if (margins.every(({ value }) => (asNumber(value) ?? 0) > 0))
     return { confirmation: 'refuted', because: `${figures}: the margins are there, so they wait for something else` };
   return margins.some(({ by }) => by === 'unknown')
@@ -80,7 +82,7 @@ function normsWait({ view }: SymptomEvidence, timelines: readonly Timeline[]): J
     : { confirmation: 'confirmed', because: figures };
 }
 
-// ---- S22 -------------------------------------------------------------------------------------------------------------------------
+// ---- S22 -----------------------------------------------------------------------------------------
 
 export const S22: Symptom = symptom('S22', (evidence) => {
   const { view, facts } = evidence;
@@ -96,7 +98,7 @@ export const S22: Symptom = symptom('S22', (evidence) => {
   const measured = waits.met >= LEAST_MET;
   const isLate = measured && waits.waited >= MOST_WAIT * waits.met;
   const order = waitText(waits, "kernels of Transformer Engine's user buffers", 'a matrix product');
-  // A variable that a file does not mention may be set elsewhere; only what was told counts where no order was measured.
+  // A variable that a file does not mention may be set elsewhere; only explicit values count if no order was measured.
   if (!isLate && (isOne || connections.by !== 'told')) return null;
   const config = `TP ${tp} on ${facts.device.name ?? 'Hopper'}, ${factText(overlap)}, ${factText(connections)}`;
   if (!measured)
@@ -119,9 +121,9 @@ export const S22: Symptom = symptom('S22', (evidence) => {
     : { ...seen, confirmation: 'confirmed', because: `${order}; ${factText(connections)}` };
 });
 
-// ---- S23 -------------------------------------------------------------------------------------------------------------------------
+// ---- S23 -----------------------------------------------------------------------------------------
 
-/** What Transformer Engine says of its user buffers, and what it says where a tensor is larger than the buffer made for it. */
+/** The text that Transformer Engine prints of its user buffers, and its text for a tensor larger than its buffer. */
 const USER_BUFFER_FAILURE = /user ?buffers?|\bub_(?:obj|name|comm|overlap)|comm_gemm_overlap|CommOverlap/i;
 /** Settings that let shapes change from step to step. */
 const CHANGING = ['variable_seq_lengths', 'packed_sequence', 'rampup_batch_size'] as const;
@@ -145,12 +147,12 @@ export const S23: Symptom = symptom('S23', (evidence) => {
   const moving = shapes.filter(changes);
   if (moving.length > 0 && !isOn(padded.value))
     return { ...seen, confirmation: 'confirmed', because: `shapes change: ${factsText(moving)}` };
-  const told = shapes.filter(({ by }) => by === 'told');
-  return told.some(({ key }) => key === 'variable_seq_lengths') || isOn(padded.value)
+  const explicit = shapes.filter(({ by }) => by === 'told');
+  return explicit.some(({ key }) => key === 'variable_seq_lengths') || isOn(padded.value)
     ? {
         ...seen,
         confirmation: 'refuted',
-        because: `shapes are fixed: ${factsText([...told, padded].filter(({ by }) => by === 'told'))}`,
+        because: `shapes are fixed: ${factsText([...explicit, padded].filter(({ by }) => by === 'told'))}`,
       }
     : {
         ...seen,

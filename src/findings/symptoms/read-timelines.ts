@@ -1,4 +1,4 @@
-/** What the exports of a run show of its steps, as far as symptoms ask. */
+/** The part of a run's exports about its steps that symptoms need. */
 import type { NsysStep } from '../../model/results/nsys.js';
 import type { QueryRow } from '../../store/query-catalog.js';
 import type { Store } from '../../store/store.js';
@@ -7,7 +7,10 @@ import type { RankLayout } from '../run/rank-layout.js';
 import { type Busy, busyTimes } from './busy-times.js';
 import type { KernelKind, Timeline, Waits } from './evidence.js';
 
-/** A kernel that begins so soon after another's end was waiting for it: what a device needs to start a kernel, and some. */
+/**
+ * A kernel that begins so soon after another's end was waiting for it: the time a device needs to start a kernel, with
+ * a margin.
+ */
 const SLACK_NS = 20_000;
 /** Gaps between launches are microseconds; longer ones are input, checkpoints or other ranks. */
 const MOST_LAUNCH_GAP_NS = 1_000_000;
@@ -15,7 +18,10 @@ const MOST_LAUNCH_GAP_NS = 1_000_000;
 /** Transformer Engine, Apex and torch; names are short ones or complete ones. */
 const NORM = '(?i)layer_?norm|rms_?norm|\\bln_(fwd|bwd)';
 const COLLECTIVE = '(?i)^_?(nccl|rccl).*(all_?reduce|all_?gather|reduce_?scatter)';
-/** Transformer Engine's kernels of tensor parallel overlap. NCCL's own have to wait for the product they gather or reduce. */
+/**
+ * Transformer Engine's kernels of tensor parallel overlap. NCCL's own have to wait for the product they gather or
+ * reduce.
+ */
 const USER_BUFFERS = '(?i)userbuffers|^ub_';
 const GEMM = '(?i)gemm|nvjet|xmma|cublas';
 
@@ -45,8 +51,8 @@ export async function readTimelines(store: Store, runId: number, layout: RankLay
     const only = new Set(processes.flatMap(({ rank }) => (rank === null ? [] : [rank])));
     timelines.push(
       ...(await devicesOf(store, source_id, window, (pid) => {
-        const own = processes.find((process) => process.pid === pid)?.rank ?? report.rank;
-        const rank = own ?? (only.size === 1 ? [...only][0]! : null);
+        const processRank = processes.find((process) => process.pid === pid)?.rank ?? report.rank;
+        const rank = processRank ?? (only.size === 1 ? [...only][0]! : null);
         return { path: report.display_path, rank, stage: rank === null ? null : (layout?.position(rank)?.pp ?? null) };
       })),
     );
@@ -77,8 +83,8 @@ async function devicesOf(
     if (known === undefined) devices.set(key, { on: island, islands: [island] });
     else known.islands.push(island);
   }
-  return [...devices.values()].map(({ on, islands: own }) => {
-    const busy: Busy = busyTimes(own, to_ns - from_ns);
+  return [...devices.values()].map(({ on, islands: deviceIslands }) => {
+    const busy: Busy = busyTimes(deviceIslands, to_ns - from_ns);
     const kernels = kinds.filter(isOn(on));
     const gap = gaps.find(isOn(on));
     return {
@@ -105,10 +111,10 @@ const isOn =
     row.pid === pid && row.device === device;
 
 function kindOf(kernels: readonly QueryRow<'symptom.kernel_kinds'>[], wanted: string): KernelKind {
-  const found = kernels.find(({ kind }) => kind === wanted);
-  return found === undefined
+  const kernel = kernels.find(({ kind }) => kind === wanted);
+  return kernel === undefined
     ? NO_KERNELS
-    : { count: found.count, total_ns: found.total_ns, median_ns: found.median_ns };
+    : { count: kernel.count, total_ns: kernel.total_ns, median_ns: kernel.median_ns };
 }
 
 async function waits(

@@ -1,8 +1,8 @@
-/** Parallel sizes as rules ask for them. */
+/** Parallel sizes in the form rules need. */
 import { asNumber } from '../settings/values.js';
 import type { SymptomEvidence } from './evidence.js';
 
-/** A size as the run itself tells it, else by the configuration. */
+/** A size from the run itself, otherwise from the configuration. */
 const sizeOf = ({ parallel, view }: SymptomEvidence, name: 'tp' | 'pp' | 'cp' | 'dp', key: string): number | null =>
   parallel[name] ?? asNumber(view.setting(key).value);
 export const tpOf = (evidence: SymptomEvidence) => sizeOf(evidence, 'tp', 'tensor_model_parallel_size');

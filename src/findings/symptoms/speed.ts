@@ -1,4 +1,4 @@
-/** Slower than before, or no faster than hoped: told against a run from before. */
+/** Slower than before, or not as fast as expected, in comparison with an earlier run. */
 import { asList, asNumber, isOn } from '../settings/values.js';
 import type { View } from '../settings/view.js';
 import { type Pair, peaksAgainst, speedAgainst } from './baseline.js';
@@ -6,16 +6,16 @@ import type { SymptomEvidence, Timeline } from './evidence.js';
 import { type Judged, type Symptom, symptom } from './symptom.js';
 import { factText, list, percent } from './words.js';
 
-/** As the recompute guide has it. */
+/** From the recompute guide. */
 const UTILIZATION_DROP = 0.15;
-/** Runs of the same thing differ by less. */
+/** Runs of the same configuration differ by less. */
 const SLOWER = 0.005;
-/** A peak that falls by less has not fallen. */
+/** A peak that falls by less counts as unchanged. */
 const PEAK_FELL = 0.01;
 
 const has = (view: View, module: string): boolean => {
-  const found = view.setting('recompute_modules');
-  return (asList(found.value) ?? []).includes(module);
+  const modules = view.setting('recompute_modules');
+  return (asList(modules.value) ?? []).includes(module);
 };
 
 const RECOMPUTE_KEYS = ['recompute_modules', 'recompute_granularity'];
@@ -72,7 +72,7 @@ export const S10: Symptom = symptom('S10', (evidence) => {
     : { ...seen, confirmation: 'refuted', because: `slower, but it does save: ${peaks.text}` };
 });
 
-/** As the offloading guide has it. */
+/** From the offloading guide. */
 const OFFLOAD_SLOWDOWN = 4;
 /** At four times the time, the optimizer takes three quarters of a step. */
 const OPTIMIZER_SHARE = 0.5;
@@ -125,11 +125,11 @@ function offloadIsSlow(evidence: SymptomEvidence, pair: Pair, fraction: number |
   };
 }
 
-// ---- S20 -------------------------------------------------------------------------------------------------------------------------
+// ---- S20 -----------------------------------------------------------------------------------------
 
 /** The guides' lower bound of what FP8 gains. */
 const LEAST_GAIN = 1.2;
-/** Standing still for so much of the time, or for less than so much. */
+/** Idle for at least this share of the time, or for less than this share. */
 const HOST_BOUND = 0.15;
 const NOT_HOST_BOUND = 0.05;
 /** FP8 makes matrix products up to twice as fast: of half the time 1.33, of a third 1.2. */
@@ -157,7 +157,7 @@ export const S20: Symptom = symptom('S20', (evidence) => {
   };
 });
 
-/** The device that computes most of its time tells it best. */
+/** The device with the largest share of computing shows it best. */
 export function bestTimeline({ timelines }: SymptomEvidence): Timeline | undefined {
   return timelines
     .filter(({ steps }) => steps > 0)

@@ -1,13 +1,13 @@
-/** Stages of a pipeline beside each other: the edge ones embed and project. */
+/** Comparison of the stages of a pipeline: the edge ones embed and project. */
 import { formatBytes } from '../../model/units.js';
 import { asNumber, isOn } from '../settings/values.js';
 import type { SymptomEvidence } from './evidence.js';
 import { type Judged, type Symptom, symptom } from './symptom.js';
 import { factText, placeOfFacts } from './words.js';
 
-/** An edge stage that computes so much longer holds the others up; a layer of a stage of ten is a tenth of it. */
+/** An edge stage that computes so much longer delays the others; one layer of a stage of ten is a tenth of it. */
 const EDGE_SLOWER = 0.05;
-/** The projection to the vocabulary in layers, from where it is worth moving one. */
+/** The projection to the vocabulary in layers, from where it is worth moving a layer. */
 const HEAVY_VOCABULARY = 0.5;
 
 interface StageTime {
@@ -44,7 +44,10 @@ function stageTimes(
   };
 }
 
-/** The projection to the vocabulary in layers: both are matrix products over the same tokens. Null where the sizes are not told. */
+/**
+ * The projection to the vocabulary in layers: both are matrix products over the same tokens. Null if the sizes are
+ * unknown.
+ */
 function vocabularyInLayers({ view }: SymptomEvidence): number | null {
   const number = (key: string): number | null => asNumber(view.setting(key).value);
   const vocabulary = number('padded_vocab_size') ?? number('vocab_size');
@@ -61,18 +64,18 @@ function vocabularyInLayers({ view }: SymptomEvidence): number | null {
 
 export const S26: Symptom = symptom('S26', (evidence) => {
   const pp = evidence.parallel.pp;
-  const told = stageTimes(evidence);
-  // With two stages there is none between the edges.
-  if (pp === null || pp < 3 || told === null) return null;
-  const middle = told.times.filter(({ stage }) => stage > 0 && stage < pp - 1);
-  const edges = told.times.filter(({ stage }) => stage === 0 || stage === pp - 1);
+  const measured = stageTimes(evidence);
+  // With two stages, none is between the edges.
+  if (pp === null || pp < 3 || measured === null) return null;
+  const middle = measured.times.filter(({ stage }) => stage > 0 && stage < pp - 1);
+  const edges = measured.times.filter(({ stage }) => stage === 0 || stage === pp - 1);
   if (middle.length === 0 || edges.length === 0) return null;
   const usual = Math.max(...middle.map(({ ms }) => ms));
   const slow = edges.reduce((most, edge) => (edge.ms > most.ms ? edge : most));
   if (slow.ms <= (1 + EDGE_SLOWER) * usual) return null;
   return {
     seen: `stage ${slow.stage} of ${pp} computes ${slow.ms.toFixed(1)} ms, of those between the edges none more than ${usual.toFixed(1)} ms${stagePeaks(evidence, slow.stage, pp)}`,
-    source: told.source,
+    source: measured.source,
     ...vocabularyIsHeavy(
       evidence,
       slow.stage === 0 ? 'account_for_embedding_in_pipeline_split' : 'account_for_loss_in_pipeline_split',
@@ -80,7 +83,7 @@ export const S26: Symptom = symptom('S26', (evidence) => {
   };
 });
 
-/** Logits and their gradients stand on the last stage, embeddings on both. */
+/** Logits and their gradients are on the last stage, embeddings on both. */
 function stagePeaks({ own }: SymptomEvidence, stage: number, pp: number): string {
   const most = (wanted: (stage: number) => boolean): number =>
     Math.max(
@@ -102,8 +105,8 @@ const OWN_SPLITS = [
 function vocabularyIsHeavy(evidence: SymptomEvidence, flag: string): Judged {
   const { view } = evidence;
   const layers = vocabularyInLayers(evidence);
-  const accounted = view.setting(flag);
-  const own = OWN_SPLITS.map((key) => view.setting(key)).filter(({ value }) => value !== null);
+  const flagSetting = view.setting(flag);
+  const splitSettings = OWN_SPLITS.map((key) => view.setting(key)).filter(({ value }) => value !== null);
   if (layers === null)
     return {
       confirmation: 'untested',
@@ -113,16 +116,16 @@ function vocabularyIsHeavy(evidence: SymptomEvidence, flag: string): Judged {
   const figure = `the projection to the vocabulary is worth ${layers.toFixed(2)} layers`;
   if (layers < HEAVY_VOCABULARY)
     return { confirmation: 'refuted', because: `${figure}: too little to unbalance a stage` };
-  if (isOn(accounted.value) || own.length > 0)
+  if (isOn(flagSetting.value) || splitSettings.length > 0)
     return {
       confirmation: 'refuted',
-      because: `${figure}, but the split allows for it already (${[accounted, ...own]
+      because: `${figure}, but the split allows for it already (${[flagSetting, ...splitSettings]
         .filter(({ value }) => value !== null)
         .map(factText)
         .join(', ')})`,
     };
   return {
     confirmation: 'confirmed',
-    because: `${figure}, and no split allows for it (${flag} ${accounted.value ?? 'not set'}${placeOfFacts([accounted]) === '' ? '' : `, ${placeOfFacts([accounted])}`})`,
+    because: `${figure}, and no split allows for it (${flag} ${flagSetting.value ?? 'not set'}${placeOfFacts([flagSetting]) === '' ? '' : `, ${placeOfFacts([flagSetting])}`})`,
   };
 }

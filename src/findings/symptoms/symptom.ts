@@ -1,4 +1,4 @@
-/** One row of the guides' symptom tables: what one sees, what it comes from, how to make sure, what to do. */
+/** One row of the guides' symptom tables: observation, cause, confirmation, fix. */
 import { loadData } from '../../knowledge/load-data.js';
 import type { SymptomHit } from '../../model/results/advise.js';
 import type { SymptomEvidence } from './evidence.js';
@@ -24,14 +24,14 @@ export interface Symptom extends SymptomText {
 
 const TEXTS = new Map((loadData('symptoms') as readonly SymptomText[]).map((text) => [text.id, text]));
 
-/** What a rule sees of a run; the rest of a hit is the rule's own text. */
+/** The observations of a rule on a run; the rest of a hit is the rule's own text. */
 export interface Sighting {
   readonly seen: string;
   readonly source: string;
   readonly confirmation: SymptomHit['confirmation'];
-  /** What the guides' way of making sure says here, or what is missing for it. */
+  /** The result of the guides' way of confirmation, or what is missing for it. */
   readonly because: string;
-  /** Where the configuration forbids what the guides say to do. */
+  /** If the configuration forbids the guides' fix. */
   readonly instead?: string;
 }
 

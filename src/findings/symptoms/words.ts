@@ -12,7 +12,7 @@ export const milliseconds = (ns: number): string => `${(ns / 1e6).toFixed(1)} ms
 export const place = ({ file, line }: { readonly file: string; readonly line: number }): string =>
   line > 0 ? `${file} line ${formatCount(line)}` : file;
 
-/** `recompute_modules ["mlp"] (run_config.yaml line 12)`; a value that nobody told says so. */
+/** `recompute_modules ["mlp"] (run_config.yaml line 12)`; an implicit value is marked as such. */
 export function factText({ key, kind, by, value, explicit }: Looked): string {
   if (by === 'unknown') return `${key} unknown`;
   const shown = kind === 'env' ? (value === null ? `${key} not set` : `${key}=${value}`) : `${key} ${value ?? 'None'}`;

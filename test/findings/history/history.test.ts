@@ -155,7 +155,10 @@ describe('a step', () => {
     expect(indices([55, 55, 55, 60, 60])).toEqual([3]);
     expect(indices([55, 55, 60, 60, 60])).toEqual([2]);
     expect(changePoints(points([55, 55, 55, 60, 60])).changes[0]).toMatchObject({ delta: 5, z: null });
-    expect(changePoints(points([55, 55, 55, 55, 60]))).toMatchObject({ changes: [], apart: [{ index: 4, level: 55 }] });
+    expect(changePoints(points([55, 55, 55, 55, 60]))).toMatchObject({
+      changes: [],
+      outliers: [{ index: 4, level: 55 }],
+    });
   });
 
   it('below the least change is not told, and its levels are one', () => {
@@ -199,7 +202,7 @@ describe('no step', () => {
       // The noise beside it has its one in a hundred.
       alarms += result.changes.length;
       for (const { index } of result.changes) expect([at, at + 1]).not.toContain(index);
-      expect(result.apart.map(({ index }) => index)).toContain(at);
+      expect(result.outliers.map(({ index }) => index)).toContain(at);
     }
     expect(alarms).toBeLessThanOrEqual(2);
   });
