@@ -166,8 +166,7 @@ CREATE VIEW allocation AS
   every AS (
     SELECT a.snapshot_id, a.device, a.addr AS address, 'traced' AS origin, a.seq AS alloc_seq, requested.seq AS free_requested_seq, completed.seq AS free_completed_seq,
       a.size_bytes AS requested_bytes,
-      // 512 * 512) + coalesce(fact.excess_bytes, 0) END AS actual_bytes,
-      CASE WHEN history.snapshot_id IS NOT NULL THEN greatest(512, (a.size_bytes + 511)
+      CASE WHEN history.snapshot_id IS NOT NULL THEN greatest(512, (a.size_bytes + 511) // 512 * 512) + coalesce(fact.excess_bytes, 0) END AS actual_bytes,
       CASE WHEN history.snapshot_id IS NOT NULL THEN coalesce(fact.uncertain_bytes, 0) END AS uncertain_bytes,
       a.time_us AS alloc_us, completed.time_us AS free_us, a.stream, coalesce(a.pool, fact.pool) AS pool, coalesce(a.stack_id, fact.stack_id) AS stack_id,
       CASE WHEN a.stack_id IS NOT NULL THEN 'alloc_event' ELSE coalesce(fact.stack_origin::VARCHAR, 'none') END AS stack_origin, a.compile_context_id, a.user_metadata_id
