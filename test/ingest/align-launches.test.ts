@@ -21,13 +21,13 @@ const attemptsOf = (spans: readonly MetricsSpan[], trained: readonly number[], n
   return { attempts: Object.fromEntries(attempts), shift };
 };
 
-describe('metrics beside logs', () => {
+describe('metrics next to logs', () => {
   it('of the only launch are the only launch', () => {
     expect(attemptsOf([span(7, 0, 1)], [1])).toEqual({ attempts: { 7: 1 }, shift: 0 });
   });
 
   it('of several launches go with the launches that trained, newest with newest', () => {
-    // The second of four launches died before its first iteration and left no metrics.
+    // The second of four launches failed before its first iteration and left no metrics.
     expect(attemptsOf([span(1, 0, 1), span(2, 5, 6), span(3, 8, 9)], [1, 3, 4])).toEqual({
       attempts: { 1: 1, 2: 3, 3: 4 },
       shift: 0,

@@ -34,7 +34,7 @@ describe('the launch a file belongs to', () => {
     'my_attempt_1/log.out',
     'train_20251118.out',
     'step-500.log',
-  ])('%s says nothing', (path) => {
+  ])('%s: no attempt', (path) => {
     expect(attemptsFromNames([path, 'slurm-99.out', 'slurm-1000.out'])).toEqual([1, 1, 2]);
   });
 });

@@ -152,9 +152,9 @@ describe('the head', () => {
     ftruncateSync(file, 1024 * GIB); // sparse; to read it would take ten minutes
     closeSync(file);
     const opened = await openByteSource(path);
-    const found = detect([], { bytes: await opened.head(), name: 'snapshot.pickle', sizeBytes: opened.sizeBytes });
+    const detection = detect([], { bytes: await opened.head(), name: 'snapshot.pickle', sizeBytes: opened.sizeBytes });
     await opened.close();
-    expect(found.status === 'failed' && found.error.code).toBe('MBF2006');
+    expect(detection.status === 'failed' && detection.error.code).toBe('MBF2006');
   }, 20_000);
 
   it('of a file that merely looks like gzip at first is its own bytes', async () => {
@@ -177,7 +177,7 @@ describe('identity', () => {
     }
   });
 
-  it('of a damaged gzip file can still be told', async () => {
+  it('of a damaged gzip file is still detected', async () => {
     const onDisk = gzipSync(noise(MIB)).subarray(0, 500_000);
     const opened = await openByteSource(put(onDisk));
     await expect(readAll(opened.source)).rejects.toMatchObject({ code: 'MBF2006' });
@@ -300,7 +300,7 @@ describe('what cannot be opened', () => {
   });
 });
 
-it('refuses a window without room, because 0 means the end', async () => {
+it('refuses an empty window, because 0 means the end', async () => {
   const opened = await openByteSource(put(noise(10)));
   await expect(opened.source.read(new Uint8Array(4), 4)).rejects.toThrow(RangeError);
   await opened.close();

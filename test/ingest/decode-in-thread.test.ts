@@ -1,4 +1,7 @@
-/** The decoding thread makes the same calls as decoding in place. It only starts from built files, so this imports those. */
+/**
+ * The decoding thread makes the same calls as decoding in place. It only starts from built files, so this imports
+ * those.
+ */
 import { appendFileSync, copyFileSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -160,7 +163,7 @@ describe('when it goes wrong', () => {
     snapshot: () => Promise.reject(new RangeError('the store says no')),
   };
 
-  it('tells the same error, with its place, and goes on with the next file', async () => {
+  it('gives the same error, with its place, and continues with the next file', async () => {
     const path = join(directory, 'cut.pickle');
     const [sample] = samples;
     const bytes = readFileSync(sample!);
@@ -181,7 +184,7 @@ describe('when it goes wrong', () => {
     expect(comparable(await collect((sink) => next.run(sink, {})))).toEqual(comparable(await inPlace(path!)));
   });
 
-  it('ends when it is closed, with files in it that nobody took', async () => {
+  it('ends when closed, even with files left in its queue', async () => {
     const [path] = samples;
     for (let i = 0; i < 3; i++) thread.start(job(path!));
     await thread.close();

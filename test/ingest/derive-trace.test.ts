@@ -8,7 +8,7 @@ import { TRACE_ACTIONS, type TraceAction } from '../../src/model/vocabulary.js';
 
 interface Event {
   readonly action: TraceAction;
-  /** null: the entry has no address. */
+  /** null: an entry without an address. */
   readonly addr: bigint | null;
   readonly size: number;
 }
@@ -205,7 +205,7 @@ describe('derived columns of a trace', () => {
     expect(of.notes()).toEqual([]);
   });
 
-  it('tell where an address is allocated twice', () => {
+  it('report an address that is allocated twice', () => {
     const { of } = derive(
       [
         [

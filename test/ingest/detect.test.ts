@@ -98,7 +98,7 @@ describe('files known to be something else', () => {
     });
   }
 
-  it('says how large the file behind a Git LFS pointer is', () => {
+  it('gives the size of the file behind a Git LFS pointer', () => {
     expect(recogniseWrong(head('s.pickle', LFS))?.error.message).toContain('4321 bytes');
   });
 
@@ -124,8 +124,8 @@ describe('files known to be something else', () => {
 
 describe('snapshots in other encodings', () => {
   const chosen = (name: string, content: string): string | undefined => {
-    const found = detect(PARSERS, head(name, content));
-    return found.status === 'recognised' ? `${found.parser.id}: ${found.claims[0]!.why}` : found.rule;
+    const detection = detect(PARSERS, head(name, content));
+    return detection.status === 'recognised' ? `${detection.parser.id}: ${detection.claims[0]!.why}` : detection.rule;
   };
 
   it('go to the parser of the pickles, whatever they are called', () => {
@@ -156,8 +156,8 @@ describe('snapshots in other encodings', () => {
 
 describe('exports of Nsight Systems', () => {
   const claim = (name: string, content: string): string => {
-    const found = detect(PARSERS, head(name, content));
-    return found.status === 'recognised' ? found.parser.id : (found.rule ?? 'nobody');
+    const detection = detect(PARSERS, head(name, content));
+    return detection.status === 'recognised' ? detection.parser.id : (detection.rule ?? 'nobody');
   };
 
   it('are known by their tables, or by their name', () => {
@@ -165,7 +165,7 @@ describe('exports of Nsight Systems', () => {
     expect(claim('a.sqlite', 'SQLite format 3\0 CREATE TABLE users (')).toBe('nsys');
     expect(claim('a.nsys-sqlite', 'SQLite format 3\0')).toBe('nsys');
     expect(claim('a.sqlite3', 'SQLite format 3\0 CREATE TABLE users (')).toBe('sqlite');
-    // Encrypted, or damaged: its parser says why it is not read.
+    // Encrypted or damaged: its parser reports why it cannot be read.
     expect(claim('a.sqlite', '\x91\xd2\x00\xf7\x13')).toBe('nsys');
     expect(claim('a.db', '\x91\xd2\x00\xf7\x13')).toBe('nobody');
   });
@@ -193,30 +193,30 @@ describe('the choice of parser', () => {
   const log = head('a.txt', 'some text');
 
   it('goes to the highest score', () => {
-    const found = detect([parser('low', 0.4), parser('high', 0.9)], log);
-    expect(found.status === 'recognised' && found.parser.title).toBe('high');
-    expect(found.claims.map((claim) => [claim.parser.title, claim.score])).toEqual([
+    const detection = detect([parser('low', 0.4), parser('high', 0.9)], log);
+    expect(detection.status === 'recognised' && detection.parser.title).toBe('high');
+    expect(detection.claims.map((claim) => [claim.parser.title, claim.score])).toEqual([
       ['high', 0.9],
       ['low', 0.4],
     ]);
-    expect(found.claims[0]?.why).toBe('high looked at 9 bytes of a.txt');
+    expect(detection.claims[0]?.why).toBe('high looked at 9 bytes of a.txt');
   });
 
   it('is settled by the registry order between equals', () => {
-    const found = detect([parser('low', 0.3), parser('first', 0.5), parser('second', 0.5)], log);
-    expect(found.status === 'recognised' && found.parser.title).toBe('first');
+    const detection = detect([parser('low', 0.3), parser('first', 0.5), parser('second', 0.5)], log);
+    expect(detection.status === 'recognised' && detection.parser.title).toBe('first');
   });
 
   it(`needs ${MIN_SCORE}`, () => {
     expect(detect([parser('p', MIN_SCORE)], log).status).toBe('recognised');
-    const found = detect([parser('p', MIN_SCORE - 0.01)], log);
-    expect(found.status).toBe('skipped');
-    expect(found.claims).toHaveLength(1);
+    const detection = detect([parser('p', MIN_SCORE - 0.01)], log);
+    expect(detection.status).toBe('skipped');
+    expect(detection.claims).toHaveLength(1);
   });
 
   it('fails with MBF2008 for a named file that nothing knows', () => {
-    const found = detect([], log, { isNamed: true });
-    expect(found.status === 'failed' && found.error.code).toBe('MBF2008');
+    const detection = detect([], log, { isNamed: true });
+    expect(detection.status === 'failed' && detection.error.code).toBe('MBF2008');
   });
 
   it('turns a skipped kind into a failure if the file was named, keeping its own error', () => {
@@ -246,7 +246,7 @@ describe('the corpus', () => {
     });
   }
 
-  it('has no log and no pickled snapshot that is mistaken for something else', () => {
+  it('contains no log and no pickled snapshot that is taken for another kind', () => {
     const pickles = heads('snapshots').filter(({ bytes }) => bytes[0] === 0x80);
     const readable = [...heads('logs'), ...pickles];
     expect(readable.length).toBeGreaterThan(0);
@@ -260,8 +260,8 @@ describe('the corpus', () => {
     };
     for (const [part, expected] of Object.entries(claimed)) {
       for (const seen of heads(part)) {
-        const found = detect(PARSERS, seen);
-        expect(expected, seen.name).toContain(found.status === 'recognised' ? found.parser.id : found.rule);
+        const detection = detect(PARSERS, seen);
+        expect(expected, seen.name).toContain(detection.status === 'recognised' ? detection.parser.id : detection.rule);
       }
     }
   });

@@ -19,28 +19,28 @@ function put(path: string, content = 'x'): string {
   return full;
 }
 
-function names(found: Discovery): string[] {
-  return found.candidates.map((candidate) => candidate.displayPath);
+function names(discovered: Discovery): string[] {
+  return discovered.candidates.map((candidate) => candidate.displayPath);
 }
 
-function skips(found: Discovery): Record<string, number> {
-  return Object.fromEntries(found.skipped.map((group) => [group.rule, group.count]));
+function skips(discovered: Discovery): Record<string, number> {
+  return Object.fromEntries(discovered.skipped.map((group) => [group.rule, group.count]));
 }
 
 describe('a directory', () => {
   it('is walked in a fixed order, with paths relative to the argument', async () => {
     for (const path of ['run/b.log', 'run/a/z.log', 'run/a.log', 'run/a/b/c.pickle']) put(path, 'four');
-    const found = await discover([join(base, 'run')]);
-    expect(names(found)).toEqual(['a.log', 'a/b/c.pickle', 'a/z.log', 'b.log']);
-    expect(found.candidates[1]).toMatchObject({
+    const discovered = await discover([join(base, 'run')]);
+    expect(names(discovered)).toEqual(['a.log', 'a/b/c.pickle', 'a/z.log', 'b.log']);
+    expect(discovered.candidates[1]).toMatchObject({
       path: join(base, 'run/a/b/c.pickle'),
       root: join(base, 'run'),
       isNamed: false,
       sizeBytes: 4,
     });
-    expect(Math.abs((found.candidates[1]?.mtimeMs ?? 0) - Date.now())).toBeLessThan(600_000);
-    expect(found.skipped).toEqual([]);
-    expect(found.failed).toEqual([]);
+    expect(Math.abs((discovered.candidates[1]?.mtimeMs ?? 0) - Date.now())).toBeLessThan(600_000);
+    expect(discovered.skipped).toEqual([]);
+    expect(discovered.failed).toEqual([]);
   });
 
   it('may hold nothing', async () => {
@@ -54,10 +54,10 @@ describe('a directory', () => {
     put('run/.cache');
     put('run/node_modules/x/a.log');
     put('run/train.log');
-    const found = await discover([join(base, 'run')]);
-    expect(names(found)).toEqual(['train.log']);
-    expect(skips(found)).toEqual({ checkpoint: 20, hidden: 2, 'installed-packages': 1 });
-    const shards = found.skipped.find((group) => group.rule === 'checkpoint');
+    const discovered = await discover([join(base, 'run')]);
+    expect(names(discovered)).toEqual(['train.log']);
+    expect(skips(discovered)).toEqual({ checkpoint: 20, hidden: 2, 'installed-packages': 1 });
+    const shards = discovered.skipped.find((group) => group.rule === 'checkpoint');
     expect(shards?.examples).toEqual(['ckpt/__0_0.distcp', 'ckpt/__10_0.distcp', 'ckpt/__11_0.distcp']);
     expect(shards?.why).not.toBe('');
   });
@@ -65,9 +65,9 @@ describe('a directory', () => {
   it('leaves out the store being written', async () => {
     put('run/train.log');
     const store = put('run/results.db');
-    const found = await discover([join(base, 'run')], { exclude: [store] });
-    expect(names(found)).toEqual(['train.log']);
-    expect(skips(found)).toEqual({ excluded: 1 });
+    const discovered = await discover([join(base, 'run')], { exclude: [store] });
+    expect(names(discovered)).toEqual(['train.log']);
+    expect(skips(discovered)).toEqual({ excluded: 1 });
   });
 
   it('is reported, not fatal, if it cannot be listed', async () => {
@@ -75,11 +75,11 @@ describe('a directory', () => {
     put('run/locked/a.log');
     chmodSync(join(base, 'run/locked'), 0);
     try {
-      const found = await discover([join(base, 'run')]);
+      const discovered = await discover([join(base, 'run')]);
       // The superuser may list anything.
       const isRoot = process.getuid?.() === 0;
-      expect(names(found)).toEqual(isRoot ? ['locked/a.log', 'train.log'] : ['train.log']);
-      expect(found.failed.map((entry) => [entry.displayPath, entry.error.code])).toEqual(
+      expect(names(discovered)).toEqual(isRoot ? ['locked/a.log', 'train.log'] : ['train.log']);
+      expect(discovered.failed.map((entry) => [entry.displayPath, entry.error.code])).toEqual(
         isRoot ? [] : [['locked', 'MBF2007']],
       );
     } finally {
@@ -97,9 +97,9 @@ describe('links', () => {
     symlinkSync('nowhere', join(base, 'run/dangling'));
     symlinkSync('job_7/train.log', join(base, 'run/a.log'));
     linkSync(join(base, 'run/job_7/train.log'), join(base, 'run/job_7/zz.log'));
-    const found = await discover([join(base, 'run')]);
-    expect(names(found)).toEqual(['job_7/train.log']);
-    expect(skips(found)).toEqual({ duplicate: 3, 'outward-link': 1, 'broken-link': 2 });
+    const discovered = await discover([join(base, 'run')]);
+    expect(names(discovered)).toEqual(['job_7/train.log']);
+    expect(skips(discovered)).toEqual({ duplicate: 3, 'outward-link': 1, 'broken-link': 2 });
   });
 
   it('to files and directories elsewhere are followed, but not to one that contains the argument', async () => {
@@ -111,12 +111,12 @@ describe('links', () => {
     symlinkSync(join(base, 'scratch/one.log'), join(base, 'run/one'));
     symlinkSync(join(base, 'scratch/weights.pt'), join(base, 'run/latest'));
     symlinkSync('/', join(base, 'run/root'));
-    const found = await discover([join(base, 'run')]);
-    expect(found.candidates.map(({ path, displayPath }) => [displayPath, path])).toEqual([
+    const discovered = await discover([join(base, 'run')]);
+    expect(discovered.candidates.map(({ path, displayPath }) => [displayPath, path])).toEqual([
       ['logs/a.log', join(base, 'scratch/logs/a.log')],
       ['one', join(base, 'scratch/one.log')],
     ]);
-    expect(skips(found)).toEqual({ checkpoint: 1, 'outward-link': 1 });
+    expect(skips(discovered)).toEqual({ checkpoint: 1, 'outward-link': 1 });
   });
 
   it('two directories that link to each other end', async () => {
@@ -130,17 +130,17 @@ describe('links', () => {
   it('given as the argument are resolved', async () => {
     const file = put('data/s.pickle');
     symlinkSync(file, join(base, 'link.pickle'));
-    const found = await discover([join(base, 'link.pickle')]);
-    expect(found.candidates[0]).toMatchObject({ path: file, displayPath: 'link.pickle', isNamed: true });
+    const discovered = await discover([join(base, 'link.pickle')]);
+    expect(discovered.candidates[0]).toMatchObject({ path: file, displayPath: 'link.pickle', isNamed: true });
   });
 });
 
 describe('arguments', () => {
   it('that are files are never judged by name', async () => {
     const paths = ['.hidden', 'model.pt', 'core.123', 'a.duckdb'].map((path) => put(path));
-    const found = await discover(paths);
-    expect(found.candidates.map((candidate) => candidate.path)).toEqual(paths);
-    expect(found.candidates.every((candidate) => candidate.isNamed)).toBe(true);
+    const discovered = await discover(paths);
+    expect(discovered.candidates.map((candidate) => candidate.path)).toEqual(paths);
+    expect(discovered.candidates.every((candidate) => candidate.isNamed)).toBe(true);
   });
 
   it('that are hidden directories are walked', async () => {
@@ -150,8 +150,8 @@ describe('arguments', () => {
 
   it('stay separate runs, even if they overlap', async () => {
     const file = put('run/a.log');
-    const found = await discover([join(base, 'run'), file]);
-    expect(found.candidates.map(({ root, isNamed }) => [root, isNamed])).toEqual([
+    const discovered = await discover([join(base, 'run'), file]);
+    expect(discovered.candidates.map(({ root, isNamed }) => [root, isNamed])).toEqual([
       [join(base, 'run'), false],
       [file, true],
     ]);
@@ -168,9 +168,9 @@ describe.skipIf(process.platform === 'win32')('a pipe', () => {
   it('is passed over in a walk and refused as an argument, never opened', async () => {
     put('run/a.log');
     execFileSync('mkfifo', [join(base, 'run/fifo.log')]);
-    const found = await discover([join(base, 'run')]);
-    expect(names(found)).toEqual(['a.log']);
-    expect(skips(found)).toEqual({ special: 1 });
+    const discovered = await discover([join(base, 'run')]);
+    expect(names(discovered)).toEqual(['a.log']);
+    expect(skips(discovered)).toEqual({ special: 1 });
     await expect(discover([join(base, 'run/fifo.log')])).rejects.toMatchObject({ code: 'MBF1003' });
   });
 });

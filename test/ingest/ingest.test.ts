@@ -67,14 +67,14 @@ const DATA_TABLES = [
 ] as const;
 
 async function counts(): Promise<Record<string, number>> {
-  const found: Record<string, number> = {};
-  for (const table of DATA_TABLES) found[table] = await count(table);
-  return found;
+  const rowCounts: Record<string, number> = {};
+  for (const table of DATA_TABLES) rowCounts[table] = await count(table);
+  return rowCounts;
 }
 
-/** Rows of sources or snapshots that are no more. */
+/** Rows of sources or snapshots that no longer exist. */
 async function orphans(): Promise<string[]> {
-  const found: string[] = [];
+  const orphans: string[] = [];
   for (const table of DATA_TABLES) {
     const columns = (await store.select(`DESCRIBE ${table}`)).map((row) => row['column_name']);
     for (const [column, owner] of [
@@ -85,10 +85,10 @@ async function orphans(): Promise<string[]> {
     ] as const) {
       if (table === owner || !columns.includes(column)) continue;
       if ((await count(table, `${column} NOT IN (SELECT ${column} FROM ${owner})`)) > 0)
-        found.push(`${table}.${column}`);
+        orphans.push(`${table}.${column}`);
     }
   }
-  return found;
+  return orphans;
 }
 
 const SMALL: SmallSnapshot = {
@@ -138,8 +138,8 @@ describe('a second ingest', () => {
       'train.log': 'ingested',
     });
     expect(await orphans()).toEqual([]);
-    const found = await counts();
-    expect(found).toMatchObject({ source: 3, snapshot: 2, event: 2, segment: 3, block: 4, incident: 1, run: 1 });
+    const before = await counts();
+    expect(before).toMatchObject({ source: 3, snapshot: 2, event: 2, segment: 3, block: 4, incident: 1, run: 1 });
     const [device] = await store.select(
       'SELECT reserved_bytes, events FROM snapshot_device JOIN snapshot USING (snapshot_id) WHERE rank = 0',
     );
@@ -193,7 +193,7 @@ describe('a second ingest', () => {
 });
 
 describe('runs', () => {
-  it('of one base name under two roots keep apart', async () => {
+  it('of one base name under two roots stay separate', async () => {
     put('a/latest/snapshot_0.pickle', smallSnapshot(SMALL));
     put('b/latest/snapshot_0.pickle', smallSnapshot(SMALL));
     const first = await run(['a/latest']);
@@ -218,7 +218,7 @@ describe('runs', () => {
     expect(result.runs).toEqual([{ name: 'night-shift', label: 'golden', commit: 'abc1234', path: at('logs') }]);
     expect(await count('run')).toBe(1);
     expect(await count('source')).toBe(2);
-    // The name alone tells the run: another path joins it, and label and commit stay unless they are given.
+    // The name alone identifies the run: another path joins it; label and commit stay unless they are given.
     put('more/snapshot_4.pickle', smallSnapshot(SMALL));
     await run(['more'], { run: 'night-shift', commit: 'def5678' });
     expect(await store.select('SELECT name, label, commit_sha FROM run')).toEqual([
@@ -227,7 +227,7 @@ describe('runs', () => {
     expect(await count('source')).toBe(3);
   });
 
-  it('tell label and commit as the store has them', async () => {
+  it('give label and commit as stored', async () => {
     put('run/train.log', OOM_LINE);
     await run(['run'], { label: 'golden', commit: 'abc1234' });
     expect((await run(['run'])).runs[0]).toMatchObject({ label: 'golden', commit: 'abc1234' });
@@ -319,7 +319,7 @@ describe('files', () => {
     expect(extras).toEqual(entries.map((_, seq) => ({ seq, key: 'color', value_json: String(seq) })));
   });
 
-  it('say that requests were skipped only where a lost ring entry cannot explain it', async () => {
+  it('report skipped requests only if a lost ring entry cannot explain them', async () => {
     const freed = (n: number) => ({ action: 'free_completed', addr: BASE + n * 512, size: 512 });
     put('run/ring.pickle', smallSnapshot({ entries: [freed(0)] }));
     put('run/skipped.pickle', smallSnapshot({ entries: [freed(0), freed(1)] }));
@@ -329,7 +329,7 @@ describe('files', () => {
     expect(kinds('skipped.pickle')).toEqual(['actions_skipped']);
   });
 
-  it('that nobody knows are passed over with a reason, but fail when they are named', async () => {
+  it('of unknown formats are skipped with a reason, but fail if they are named', async () => {
     put('run/weights.safetensors', 'x');
     put('run/table.dat', Buffer.from([0, 1, 2, 3, 255, 254, 0, 0]));
     const walked = await run(['run']);
@@ -340,7 +340,7 @@ describe('files', () => {
     expect(named.sources[0]!.detection!.map(({ parser }) => parser).sort()).toEqual(PARSERS.map(({ id }) => id).sort());
   });
 
-  it('of one ingest stand or fall alone', async () => {
+  it('of one ingest succeed or fail independently', async () => {
     const good = smallSnapshot(SMALL);
     put('run/snapshot_0.pickle', good.subarray(0, 200));
     put('run/snapshot_1.pickle', good);
@@ -360,15 +360,15 @@ describe('files', () => {
   it('never include the store itself', async () => {
     const inside = join(root, 'run', 'own.duckdb');
     put('run/train.log', OOM_LINE);
-    const own = await openStore(inside, { mode: 'write' });
+    const ownStore = await openStore(inside, { mode: 'write' });
     try {
-      const result = await ingest({ store: own, parsers: PARSERS, paths: [at('run')], now: new Date() });
+      const result = await ingest({ store: ownStore, parsers: PARSERS, paths: [at('run')], now: new Date() });
       expect(result.sources.filter(({ status }) => status === 'ingested').map(({ path }) => path)).toEqual([
         'train.log',
       ]);
       expect(result.sources.some(({ status }) => status === 'failed')).toBe(false);
     } finally {
-      await own.close();
+      await ownStore.close();
       rmSync(inside, { force: true });
     }
   });

@@ -56,6 +56,6 @@ it('asks the file before its directories, and inner directories before outer one
   expect(rankFromName('rank1/rank2/stdout.log')?.rank).toBe(2);
 });
 
-it('takes the number right after the word, whatever other numbers stand around it', () => {
+it('takes the number right after the word, whatever other numbers surround it', () => {
   expect(rankFromName('17_node4_rank5_step6_789.log')?.rank).toBe(5);
 });

@@ -1,4 +1,4 @@
-/** Settings straight from files: what is read, where it stands, and what becomes of files that tell nothing. */
+/** Settings straight from files: what is read, with its place, and the result for files without settings. */
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
@@ -116,16 +116,16 @@ describe('settings from files', () => {
     expect(facts.settings.get('num_layers')).toMatchObject({ file: file('twice.yaml'), line: 4 });
   });
 
-  it('tells a captured environment from a selection', async () => {
+  it('distinguishes a captured environment from a selection', async () => {
     for (const name of ['environ.bin', 'environ.txt']) {
       const read = await env(name);
       expect(read.environment).toBe('whole');
       expect(read.variables.map(({ key }) => key)).toEqual(['NCCL_DEBUG', 'NVTE_FLASH_ATTN', 'OMP_NUM_THREADS']);
     }
     expect((await env('selected.txt')).environment).toBe('partial');
-    const one = await env('one.env');
-    expect(one.environment).toBe('partial');
-    expect(one.variables).toMatchObject([{ key: 'CUDA_DEVICE_MAX_CONNECTIONS', value: '1', line: 2 }]);
+    const selection = await env('one.env');
+    expect(selection.environment).toBe('partial');
+    expect(selection.variables).toMatchObject([{ key: 'CUDA_DEVICE_MAX_CONNECTIONS', value: '1', line: 2 }]);
   });
 
   it('takes variables only from what was named as an environment', async () => {
@@ -159,21 +159,21 @@ describe('settings from files', () => {
     expect((await config('two.yaml')).settings).toHaveLength(2);
   });
 
-  it('says what is wrong with a file, and reads the others', async () => {
-    const says = async (name: string): Promise<string | undefined> => fault(await config(name));
-    expect(await says('missing.yaml')).toBe('MBF1003 no such file or directory');
-    expect(await says('empty.yaml')).toBe('MBF2004 is empty');
-    expect(await says('strange.yaml')).toMatch(/^MBF2202 holds no setting/);
-    expect(await says('binary.yaml')).toMatch(/^MBF2202 holds no setting/);
-    expect(await says('README.md')).toMatch(/^MBF2202 holds no setting/);
-    expect(await says('snapshot.pickle')).toMatch(/^MBF2202 holds no setting: it is a PyTorch CUDA memory snapshot/);
+  it('reports what is wrong with a file and reads the others', async () => {
+    const faultOf = async (name: string): Promise<string | undefined> => fault(await config(name));
+    expect(await faultOf('missing.yaml')).toBe('MBF1003 no such file or directory');
+    expect(await faultOf('empty.yaml')).toBe('MBF2004 is empty');
+    expect(await faultOf('strange.yaml')).toMatch(/^MBF2202 holds no setting/);
+    expect(await faultOf('binary.yaml')).toMatch(/^MBF2202 holds no setting/);
+    expect(await faultOf('README.md')).toMatch(/^MBF2202 holds no setting/);
+    expect(await faultOf('snapshot.pickle')).toMatch(/^MBF2202 holds no setting: it is a PyTorch CUDA memory snapshot/);
     expect(fault(await env('strange.yaml'))).toBe('MBF2202 holds no variable of an environment');
     const both = await config('empty.yaml', 'two.yaml');
     expect(both.faults.map(({ place }) => place.file)).toEqual([file('empty.yaml')]);
     expect(both.settings).toHaveLength(2);
   });
 
-  it('keeps what stands before the damage', async () => {
+  it('keeps the settings before the damage', async () => {
     const read = await config('broken.yaml');
     expect(read.faults[0]).toMatchObject({ code: 'MBF2202', place: { file: file('broken.yaml') } });
     expect(read.faults[0]!.place.line).toBeGreaterThan(3);

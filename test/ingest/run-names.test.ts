@@ -71,14 +71,14 @@ describe('freeName', () => {
     (name: string): boolean =>
       names.includes(name);
 
-  it('keeps a name nobody has, then adds the parent, then a number', () => {
+  it('keeps an unused name, then adds the parent, then a number', () => {
     expect(freeName('latest', '/data/x/latest', taken())).toBe('latest');
     expect(freeName('latest', '/data/x/latest', taken('latest'))).toBe('x/latest');
     expect(freeName('latest', '/data/x/latest', taken('latest', 'x/latest'))).toBe('latest-2');
     expect(freeName('latest', '/data/x/latest', taken('latest', 'x/latest', 'latest-2', 'latest-3'))).toBe('latest-4');
   });
 
-  it('has no parent to add at the top of the file system', () => {
+  it('adds no parent at the top of the file system', () => {
     expect(freeName('latest', '/latest', taken('latest'))).toBe('latest-2');
     expect(freeName('/', '/', taken('/'))).toBe('/-2');
   });

@@ -57,7 +57,7 @@ describe('lines of a source', () => {
     ).toBe('unreadable');
   });
 
-  it('say so where only the size was compared', async () => {
+  it('note it if only the size was compared', async () => {
     expect((await sourceLines({ ...written(text), sha256: null }, 1, 1)).status).toBe('same_size');
   });
 });

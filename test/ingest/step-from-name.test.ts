@@ -48,7 +48,7 @@ describe('no step is guessed', () => {
   for (const name of names) it(name, () => expect(stepFromName(name)).toBeUndefined());
 });
 
-it('a step is no rank, and a rank no step', () => {
+it('a step is not a rank, and a rank is not a step', () => {
   expect(rankFromName('snapshot_step_100.pickle')).toBeUndefined();
   expect([
     stepFromName('snapshot_step_100_rank_3.pickle')?.step,
@@ -72,7 +72,7 @@ describe('why a snapshot was dumped', () => {
   });
 
   it.each(['snapshot_3.pickle', 'bloom_3.pickle', 'room/snapshot.pickle', 'oom-study/snapshot_3.pickle'])(
-    '%s says nothing',
+    '%s: no step',
     (path) => expect(dumpTrigger(path, false, stepFromName(path))).toBeUndefined(),
   );
 });

@@ -13,7 +13,7 @@ import { BASE, type SmallEntry, smallSnapshot } from '../support/small-snapshot.
 const DEEP = ['a.py:1', 'b.py:2', 'c.py:3'];
 const SHORT = ['a.py:1', 'b.py:2'];
 const TURNED = ['b.py:2', 'a.py:1'];
-const OTHER = ['z.py:9'];
+const SECOND_STACK = ['z.py:9'];
 
 let root = '';
 let db = '';
@@ -54,13 +54,13 @@ async function stacks(store: Store): Promise<Map<string, number>> {
     `SELECT stack_id, depth, coalesce(string_agg(filename || ':' || line, ' ' ORDER BY pos), '') AS text, count(frame_id) AS frames
      FROM stack LEFT JOIN stack_frame USING (stack_id) LEFT JOIN frame USING (frame_id) GROUP BY ALL`,
   );
-  const found = new Map<string, number>();
+  const places = new Map<string, number>();
   for (const row of rows) {
     expect(Number(row['frames'])).toBe(Number(row['depth']));
-    expect(found.has(String(row['text']))).toBe(false);
-    found.set(String(row['text']), Number(row['stack_id']));
+    expect(places.has(String(row['text']))).toBe(false);
+    places.set(String(row['text']), Number(row['stack_id']));
   }
-  return found;
+  return places;
 }
 
 /** What the events of a source point at, as text, by entry. */
@@ -98,26 +98,28 @@ beforeEach(() => {
 describe('equal stacks', () => {
   it('of two files have one id, different ones have two', async () => {
     put('run/snapshot_0.pickle', [DEEP, SHORT, DEEP, []]);
-    put('run/snapshot_1.pickle', [TURNED, DEEP, OTHER, SHORT]);
+    put('run/snapshot_1.pickle', [TURNED, DEEP, SECOND_STACK, SHORT]);
     await open(async (store) => {
       await read(store, 'run');
       expect(await eventStacks(store, 'snapshot_0.pickle')).toEqual([DEEP, SHORT, DEEP, []].map(text));
-      expect(await eventStacks(store, 'snapshot_1.pickle')).toEqual([TURNED, DEEP, OTHER, SHORT].map(text));
-      expect([...(await stacks(store)).keys()].sort()).toEqual(['', ...[DEEP, SHORT, TURNED, OTHER].map(text)].sort());
+      expect(await eventStacks(store, 'snapshot_1.pickle')).toEqual([TURNED, DEEP, SECOND_STACK, SHORT].map(text));
+      expect([...(await stacks(store)).keys()].sort()).toEqual(
+        ['', ...[DEEP, SHORT, TURNED, SECOND_STACK].map(text)].sort(),
+      );
       await expectDense(store);
     });
   });
 
   it('are given out again after a file that failed had used the ids', async () => {
     put('run/snapshot_0.pickle', [DEEP]);
-    put('run/snapshot_1.pickle', [OTHER, TURNED], true);
+    put('run/snapshot_1.pickle', [SECOND_STACK, TURNED], true);
     put('run/snapshot_2.pickle', [SHORT, DEEP]);
     await open(async (store) => {
       const result = await read(store, 'run');
       expect(result.sources.map(({ status }) => status)).toEqual(['ingested', 'failed', 'ingested']);
       expect(result.sources[1]!.error!.code).toBe('MBF2106');
-      const found = await stacks(store);
-      expect(found.has(text(OTHER))).toBe(false);
+      const stored = await stacks(store);
+      expect(stored.has(text(SECOND_STACK))).toBe(false);
       expect(await eventStacks(store, 'snapshot_0.pickle')).toEqual([text(DEEP)]);
       expect(await eventStacks(store, 'snapshot_2.pickle')).toEqual([text(SHORT), text(DEEP)]);
       const contexts = await store.select(
@@ -130,7 +132,7 @@ describe('equal stacks', () => {
   });
 
   it('stay when the file that brought them is replaced', async () => {
-    put('run/snapshot_0.pickle', [DEEP, OTHER]);
+    put('run/snapshot_0.pickle', [DEEP, SECOND_STACK]);
     await open(async (store) => {
       await read(store, 'run');
       const before = await stacks(store);
@@ -151,7 +153,7 @@ describe('equal stacks', () => {
 
     it('have the ids they had', async () => {
       const first = put('one/snapshot_0.pickle', [DEEP, SHORT]);
-      const second = put('two/snapshot_0.pickle', [OTHER, SHORT, DEEP]);
+      const second = put('two/snapshot_0.pickle', [SECOND_STACK, SHORT, DEEP]);
       cli.expect(0, ['ingest', first, '--db', db]);
       const keys = async () =>
         open(async (store) => ({
@@ -168,17 +170,17 @@ describe('equal stacks', () => {
     });
 
     it('have the keys they have in another store', async () => {
-      const file = put('one/snapshot_0.pickle', [DEEP, SHORT, OTHER]);
+      const file = put('one/snapshot_0.pickle', [DEEP, SHORT, SECOND_STACK]);
       const keysOf = async (name: string): Promise<unknown> => {
-        const other = join(root, name);
-        cli.expect(0, ['ingest', file, '--db', other]);
+        const copy = join(root, name);
+        cli.expect(0, ['ingest', file, '--db', copy]);
         const answer = cli.expect(0, [
           'sql',
           'SELECT depth, content_key FROM stack ORDER BY ALL',
           '--format',
           'csv',
           '--db',
-          other,
+          copy,
         ]);
         return answer.stdout;
       };

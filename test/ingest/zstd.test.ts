@@ -1,4 +1,7 @@
-/** Zstandard input is read as gzip is. Frames made here hold stored blocks; the compressed block was made with zstd 1.5.4. */
+/**
+ * Zstandard input is read as gzip is. Frames made here hold stored blocks; the compressed block was made with zstd
+ * 1.5.4.
+ */
 import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { mkdirSync, writeFileSync } from 'node:fs';
@@ -174,7 +177,7 @@ describe('check sums', () => {
     expect((await read(put(wrong))).error).toMatchObject({ code: 'MBF2006' });
   });
 
-  it('that are missing are told', async () => {
+  it('that are missing are reported', async () => {
     expect((await read(put(UNCHECKED))).notes).toEqual([expect.objectContaining({ kind: 'zstd_unchecked' })]);
     expect((await read(put(Buffer.concat([SIZED, STREAMED])))).notes).toEqual([]);
     expect((await read(put(Buffer.concat([SIZED, UNCHECKED])))).notes).toHaveLength(1);
@@ -184,7 +187,7 @@ describe('check sums', () => {
 describe('damage', () => {
   it('a file cut anywhere gives the blocks it holds, then MBF2006 with the offset and the length', async () => {
     const content = noise(40_000);
-    const whole = Buffer.concat([SIZED, stored(content, 10_000)]);
+    const complete = Buffer.concat([SIZED, stored(content, 10_000)]);
     for (const length of [
       5,
       6,
@@ -194,15 +197,15 @@ describe('damage', () => {
       SIZED.length + 3,
       SIZED.length + 9,
       30_000,
-      whole.length - 1,
+      complete.length - 1,
     ]) {
-      const { bytes, error } = await read(put(whole.subarray(0, length)));
+      const { bytes, error } = await read(put(complete.subarray(0, length)));
       expect(error, `${length}`).toMatchObject({ code: 'MBF2006', place: { offset: bytes.length } });
       expect(String(error)).toContain(`ends in the middle, after ${length} compressed bytes`);
       expect(Buffer.concat([TEXT, content]).subarray(0, bytes.length).equals(bytes)).toBe(true);
       if (length === 30_000) expect(bytes.length).toBe(TEXT.length + 20_000);
     }
-    expect((await read(put(whole.subarray(0, SIZED.length)))).error).toBeUndefined();
+    expect((await read(put(complete.subarray(0, SIZED.length)))).error).toBeUndefined();
   });
 
   it('a cut file still shows its head', async () => {
@@ -349,10 +352,10 @@ describe.skipIf(!hasProgram)('what the zstd program writes', () => {
   });
 
   it('is never taken for something else when bits turn over, and never keeps us waiting', async () => {
-    const whole = zstd(['-3'], content.subarray(0, 900_000));
+    const original = zstd(['-3'], content.subarray(0, 900_000));
     const random = seeded(11);
     for (let round = 0; round < 12; round++) {
-      const bytes = Buffer.from(whole);
+      const bytes = Buffer.from(original);
       const at = 6 + Math.floor(random() * (bytes.length - 6));
       bytes[at]! ^= 1 << Math.floor(random() * 8);
       const { bytes: got, error } = await read(put(bytes));

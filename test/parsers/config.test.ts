@@ -25,8 +25,8 @@ function headOf(name: string, content: string): Head {
 }
 
 function readerOf(name: string, content: string): string {
-  const found = detect(PARSERS, headOf(name, content));
-  return found.status === 'recognised' ? found.parser.id : found.status;
+  const detection = detect(PARSERS, headOf(name, content));
+  return detection.status === 'recognised' ? detection.parser.id : detection.status;
 }
 
 interface Parsed {
@@ -128,7 +128,7 @@ describe('canonical keys', () => {
     expect(canonicalConfigKey(raw)).toBe(key);
   });
 
-  it('are found by their own name, and no spelling stands for two', () => {
+  it('are found by their own name, and no spelling belongs to two of them', () => {
     const spellings = [...configKeys()].flat(2);
     expect(spellings.length).toBe(new Set(spellings).size);
     for (const key of configKeys().keys()) expect(canonicalConfigKey(key)).toBe(key);
@@ -496,7 +496,7 @@ describe('configuration files', () => {
     }
   });
 
-  it('keeps what stands before the damage', async () => {
+  it('keeps the settings before the damage', async () => {
     const { rows, notes } = await parse('c.yaml', 'num_layers: 1\nhidden_size: 2\nseq_length: 3\nlr: "open\n');
     expect(brief(rows).slice(0, 3)).toEqual(['num_layers=1@1', 'hidden_size=2@2', 'seq_length=3@3']);
     expect(notes.map((note) => note.kind)).toContain('yaml_error');

@@ -10,7 +10,7 @@ const read = (content: string | Uint8Array, options = {}): Promise<Collected> =>
 const noteKinds = ({ notes }: Collected): string[] => notes.map(({ kind }) => kind).sort();
 
 describe('DCGM', () => {
-  it('reads dcgmi dmon, whose rows have no time', async () => {
+  it('reads dcgmi dmon (rows without times)', async () => {
     const text =
       '#Entity   FBUSD           FBFRE           POWER       XIDER\n' +
       'ID        MB              MB              W\n' +
@@ -36,7 +36,7 @@ describe('DCGM', () => {
 
   const LABELS = `gpu="3",UUID="${UUID0}",device="nvidia3",modelName="NVIDIA H100 80GB HBM3",Hostname="node-7",container="trainer",pod="job-0"`;
 
-  it('reads what dcgm-exporter serves, with and without times, beside series of others', async () => {
+  it('reads dcgm-exporter metrics, with and without times, among foreign series', async () => {
     const text = [
       '# HELP DCGM_FI_DEV_FB_USED Framebuffer memory used (in MiB).',
       '# TYPE DCGM_FI_DEV_FB_USED gauge',
@@ -64,7 +64,7 @@ describe('DCGM', () => {
     expect(noteKinds(all)).toEqual(['monitor_figure', 'monitor_no_time']);
   });
 
-  it('makes an incident of every Xid that is new, and says which are the program’s', async () => {
+  it('creates an incident for each new Xid and marks those the program caused', async () => {
     const row = (xid: number, ms: number): string => `DCGM_FI_DEV_XID_ERRORS{${LABELS}} ${xid} ${ms}\n`;
     const all = await read(
       row(0, 1_700_000_000_000) + row(31, 1_700_000_001_000) + row(31, 1_700_000_002_000) + row(79, 1_700_000_003_000),

@@ -115,14 +115,14 @@ describe('nvidia-smi --query-gpu as CSV', () => {
     expect(all.summary?.clock).toBe('utc');
   });
 
-  it('says when a word changes and keeps counts that are not 0', async () => {
+  it('reports changed words and keeps nonzero counts', async () => {
     const all = await read(
       'index, memory.used [MiB], pstate, ecc.errors.uncorrected.volatile.total\n0, 1 MiB, P0, 0\n0, 1 MiB, P0, 0\n0, 1 MiB, P8, 2\n0, 1 MiB, P8, 2\n',
     );
     expect(shortValues(all)).toEqual(['0 gpu.pstate P0', '0 gpu.pstate P8', '0 gpu.ecc.volatile.uncorrected 2 count']);
   });
 
-  it('makes one incident of a device that is gone, whatever says so', async () => {
+  it('creates one incident for a lost device, from any of its sources', async () => {
     const all = await read(
       [
         'timestamp, index, memory.used [MiB], utilization.gpu [%]',
@@ -158,7 +158,7 @@ describe('nvidia-smi --query-gpu as CSV', () => {
     expect((await read(`${header}2026/11/20 10:11:13.123, 0, 12 MiB`)).gauges).toHaveLength(2);
   });
 
-  it('refuses a device query without a header, and says what to do', async () => {
+  it('refuses a device query without a header and suggests a fix', async () => {
     const rows = QUERY.split('\n').slice(1).join('\n');
     expect(claimed(rows, 'gpu.csv')).toBe('device-monitor');
     expect((await read(rows)).refused).toBe('MBF2932');
@@ -183,13 +183,13 @@ describe('nvidia-smi --query-compute-apps as CSV', () => {
     ]);
   });
 
-  it('knows the index where a device query of the same file tells it', async () => {
+  it('takes the index from a device query in the same file', async () => {
     const all = await read([`index, uuid, memory.used [MiB]`, `3, ${UUID0}, 5 MiB`, HEADER, ROWS[0], ''].join('\n'));
     expect(all.gauges.at(-1)).toMatchObject({ metric: 'process_used', device: 3 });
     expect(all.gauges.at(-1)!.place.device).toBe(3);
   });
 
-  it('reads it without a header too: its columns tell themselves', async () => {
+  it('reads it without a header: the columns are recognized by their values', async () => {
     const all = await read([ROWS[0], ''].join('\n'));
     expect(all.gauges).toMatchObject([{ metric: 'process_used', pid: 4711, bytes: 70_302 * MIB }]);
     expect(noteKinds(all)).toEqual(['monitor_guessed_header']);
@@ -388,7 +388,7 @@ describe('nvidia-smi -q -x', () => {
     expect(claimed(sample(1), 'nvidia.xml')).toBe('device-monitor');
   });
 
-  it('keeps what stands before a cut', async () => {
+  it('keeps the rows before a cut', async () => {
     const text = sample(50);
     const all = await read(text.slice(0, text.indexOf('<free>80999') + 9));
     expect(shortGauges(all)).toContain(`- device_used ${50 * MIB}`.replace('-', '0'));
@@ -426,7 +426,7 @@ describe('nvidia-smi dmon and pmon', () => {
     expect(shortGauges(commas)).toEqual([`0 device_used ${7 * MIB}`, `1 device_used ${8 * MIB}`]);
   });
 
-  it('reads pmon, where a device may have no process', async () => {
+  it('reads pmon, including devices without a process', async () => {
     const text =
       '# gpu        pid  type    fb    sm   mem   enc   dec   command\n' +
       '# Idx          #   C/G    MB     %     %     %     %   name\n' +
@@ -530,7 +530,7 @@ describe('hostile input', () => {
     ['huge but a number', '0, 9999999999999999 MiB'],
     ['another unit', '0, 5 parsecs'],
     ['a unit of Object', '0, 5 constructor'],
-  ])('%s: left out and said', async (_, row) => {
+  ])('%s: left out, with a note', async (_, row) => {
     const all = await read(`${header}0, 1 MiB\n${row}\n0, 2 MiB\n`);
     expect(all.gauges.map(({ value }) => value)).toEqual([1, 2]);
     expect(noteKinds(all)).toContain('monitor_figure');
@@ -596,7 +596,7 @@ describe('hostile input', () => {
     expect(peak - before).toBeLessThan(400 * MIB);
   });
 
-  it('a source that fails says why', async () => {
+  it('a failed source reports its reason', async () => {
     const source: ByteSource = { sizeBytes: 10, read: () => Promise.resolve(0) };
     expect((await collectFrom(deviceMonitor, source, 'x')).refused).toBe('MBF2931');
   });

@@ -140,7 +140,7 @@ describe('exceptions', () => {
     expect(classifyException(name, message)?.kind).toBe(kind);
   });
 
-  it('that are no failures are none', () => {
+  it('that are not failures get no kind', () => {
     expect(classifyException('KeyboardInterrupt', '')).toBeNull();
     expect(classifyException('SystemExit', '0')).toBeNull();
     expect(classifyException('torch.distributed.elastic.multiprocessing.errors.ChildFailedError', '')).toBeNull();

@@ -100,7 +100,7 @@ describe('lines', () => {
     expect(figures(rows)).toEqual([['value', 1234]]);
   });
 
-  it('does not join what another writer, a logger or another record says', () => {
+  it('does not join text of another writer, a logger or another record', () => {
     for (const next of ['5: 34 unit;', '2026-01-02 03:04:05 - 34 unit;', '']) {
       expect(figures(read([{ text: 'value 12', formats: [NUMBER] }, { text: next }]).rows)).toEqual([]);
     }
@@ -172,7 +172,7 @@ describe('blocks', () => {
   it('closes a block whose writer has gone silent', () => {
     const lines: Line[] = [{ text: '7: begin a', formats: [BLOCK] }, ...Array(4096).fill({ text: '1: x' })];
     const { rows } = read(lines);
-    // Its row stands where its writer's last line stood.
+    // The row gets the place of its writer's last line.
     expect(rows).toMatchObject([{ name: 'a', line: 1, rank: 7 }]);
   });
 });
@@ -247,7 +247,7 @@ describe('printed times', () => {
   });
 
   it.each(['09:12:04', '1118 09:12:04.123', 'Nov 18 09:12:04', '12345.678901', '2026-99-02 03:04:05', ''])(
-    '%s has no date, year or time',
+    '%s lacks a date, year or time',
     (text) => {
       expect(parseLogTime(text)).toBeNull();
     },

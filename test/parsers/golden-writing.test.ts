@@ -1,4 +1,7 @@
-/** Golden-value files: every schema read, told apart from other JSON, refused where damaged; and what is written is read back. */
+/**
+ * Golden-value files: every schema is read and distinguished from other JSON; damage is refused; written files are read
+ * back.
+ */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { looksLikeGolden, readGolden, writeBridgeGolden, writeMegatronGolden } from '../../parsers/index.js';
@@ -153,7 +156,7 @@ describe('a document of ours', () => {
     expect(looksLikeGolden(sorted)).toBe(true);
   });
 
-  it('keeps what a newer version may say, but for __proto__', () => {
+  it('keeps fields of newer versions, except __proto__', () => {
     const text = JSON.stringify({ ...document, later: { a: [1] } }).replace('"later"', '"__proto__":{"x":1},"later"');
     const file = readGolden(text, PATH);
     expect(file).toEqual({ kind: 'document', document: { ...document, later: { a: [1] } } });
@@ -352,7 +355,7 @@ describe('writing', () => {
         const text = writeBridgeGolden(made, wrapper);
         const isEmpty = steps.length === 0 && all.alloc === null && all.max_alloc === null && all.max_reserved === null;
         if (!isEmpty || wrapper === undefined) expect(looksLikeGolden(text)).toBe(true);
-        // The file has no gradient norms.
+        // The file lacks gradient norms.
         const kept = new Map(steps.map(([step, value]) => [step, { ...value, grad_norm: null }]));
         const expected = { ...all, steps: kept, wrapper: wrapper ?? '' };
         expect(read(text)).toEqual(isEmpty ? { kind: 'empty' } : expected);

@@ -1,4 +1,7 @@
-/** Golden-value files: every schema read, told apart from other JSON, refused where damaged; and what is written is read back. */
+/**
+ * Golden-value files: every schema is read and distinguished from other JSON; damage is refused; written files are read
+ * back.
+ */
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import fc from 'fast-check';
@@ -69,7 +72,7 @@ describe('the training schema of Megatron-LM', () => {
     expect([...values.metrics.get('lm loss')!.values.keys()]).toEqual([1, 10]);
   });
 
-  it('keeps texts apart from what Python writes for numbers that are none', () => {
+  it('distinguishes strings from Python NaN and Infinity', () => {
     const { metrics } = training(metric('{"1": "nan", "2": NaN, "3": -Infinity, "4": Infinity, "5": "inf"}'));
     expect([...metrics.get('lm loss')!.values.values()]).toEqual(['nan', Number.NaN, -Infinity, Infinity, 'nan']);
   });
@@ -120,8 +123,8 @@ describe('the training schema of Megatron-LM', () => {
   });
 
   it('refuses metrics without their steps', () => {
-    const one = '{"start_step": 1, "end_step": 3, "step_interval": 1, "values": {"1": 1}}';
-    expect(refusal(`{"a": ${one}, "b": 5}`).message).toBe('has the number 5 where the metric "b" belongs');
+    const single = '{"start_step": 1, "end_step": 3, "step_interval": 1, "values": {"1": 1}}';
+    expect(refusal(`{"a": ${single}, "b": 5}`).message).toBe('has the number 5 where the metric "b" belongs');
     expect(refusal(metric('{}', '"start_step": 1, "end_step": 3')).message).toContain('step_interval of "lm loss"');
     expect(refusal(metric('{}', '"start_step": 1.5, "end_step": 3, "step_interval": 1')).message).toBe(
       'has the number 1.5 where start_step of "lm loss" belongs',
@@ -158,7 +161,7 @@ describe('the inference schema of Megatron-LM', () => {
     expect(inference('{"mem-max-allocated-bytes": [7]}').mem_max_allocated_bytes).toBe(7);
   });
 
-  it('may stand in a text, as JSON Lines leave it', () => {
+  it('may occur in a string, as JSON Lines writes it', () => {
     const text = JSON.stringify(`{"0": ${request}, "throughput": [3]}`);
     expect(inference(text)).toMatchObject({ requests: 1, throughput: [3] });
     expect(looksLikeGolden(text)).toBe(true);
@@ -231,7 +234,7 @@ describe('the schema of Megatron Bridge', () => {
 });
 
 describe('empty files', () => {
-  it.each(['', ' \n\t', '{}', ' {\n} ', '\ufeff', '\ufeff{}', '{"baseline": {}}'])('%j has no values', (text) => {
+  it.each(['', ' \n\t', '{}', ' {\n} ', '\ufeff', '\ufeff{}', '{"baseline": {}}'])('%j: no values', (text) => {
     expect(readGolden(text, PATH)).toEqual({ kind: 'upstream', values: { kind: 'empty' } });
   });
 
@@ -242,7 +245,7 @@ describe('empty files', () => {
   });
 });
 
-describe('what is no golden file', () => {
+describe('files that are not golden values', () => {
   it.each([
     ['[1, 2]', 'holds no object, so it has no golden values'],
     ['"text"', 'is no valid JSON: "t" is no value of JSON'],
@@ -277,8 +280,8 @@ describe('what is no golden file', () => {
     expect(refusal(text).message).toMatch(/^is no valid JSON: /);
   });
 
-  it('is told apart by how it begins', () => {
-    const others = [
+  it('is distinguished by its first bytes', () => {
+    const otherFiles = [
       '{"segments": [{"device": 0, "address": 1}], "device_traces": []}',
       '{"train_batch_size": 8, "zero_optimization": {"stage": 3}}',
       '{"fp16": {"enabled": true}, "train_micro_batch_size_per_gpu": 1}',
@@ -295,7 +298,7 @@ describe('what is no golden file', () => {
       'iteration 1/ 10 | lm loss: 1.0',
       '"text"',
     ];
-    for (const text of others) expect(looksLikeGolden(text), text).toBe(false);
+    for (const text of otherFiles) expect(looksLikeGolden(text), text).toBe(false);
   });
 
   it('is recognised all the same if golden values are cut short', () => {
@@ -426,7 +429,7 @@ describe('the corpus', () => {
     });
   }
 
-  it('has no other JSON that looks like golden values', () => {
+  it('contains no other JSON that looks like golden values', () => {
     if (files.length === 0) return;
     for (const path of jsonFiles(CORPUS)) expect(looksLikeGolden(readFileSync(path, 'utf8')), path).toBe(false);
   });

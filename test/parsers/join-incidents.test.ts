@@ -32,7 +32,7 @@ describe('one incident', () => {
     ]);
   });
 
-  it('is a traceback without one, by what its exception says', () => {
+  it('a traceback without a message becomes one, by its exception', () => {
     const rows = read([
       ...FRAMES,
       'ValueError: Currently there is no support for Pipeline parallelism with CPU offloading',
@@ -152,7 +152,7 @@ describe('one incident', () => {
     ]);
   });
 
-  it('is a launcher ending its processes, whoever they are', () => {
+  it('is a launcher ending its processes, whichever they are', () => {
     const lines = Array.from({ length: 40 }, (_, i) => `Killing subprocess ${4000 + i}`);
     const result = readIncidents(
       [
@@ -224,7 +224,7 @@ describe('footers', () => {
     ]);
   });
 
-  it('of Slurm tell host and exit code', () => {
+  it('of Slurm contain host and exit code', () => {
     expect(read(['srun: error: node12: tasks 0-7: Exited with exit code 143'])).toMatchObject([
       { kind: 'other', host: 'node12', exitCode: 143, grammar: 'slurm.task_end' },
     ]);

@@ -1,4 +1,6 @@
-/** Events, pods and descriptions of Kubernetes: who ended the containers of a run, and what they were allowed to take. */
+/**
+ * Events, pods and descriptions of Kubernetes: who ended the containers of a run, and what they were allowed to take.
+ */
 import { describe, expect, it } from 'vitest';
 import { stringify } from 'yaml';
 import { kubernetesEvents } from '../../parsers/kubernetes-events/index.js';
@@ -177,7 +179,7 @@ describe('kubectl get events', () => {
     expect(incidents(documents)).toEqual(incidents(all));
   });
 
-  it('reads the table, also over namespaces, whose ages are no times', async () => {
+  it('reads the table, also across namespaces; ages are not used as times', async () => {
     const table = `NAMESPACE     LAST SEEN            TYPE      REASON             OBJECT                MESSAGE
 default       53m                  Warning   SystemOOM          node/nlk8s-node04     System OOM encountered, victim process: grafana, pid: 1568701
 default       2m3s (x5 over 10m)   Warning   Evicted            pod/trainer-0         The node was low on resource: memory.  Container x
@@ -235,7 +237,7 @@ describe('kubectl get pod', () => {
     }
   });
 
-  it('tells why a pod failed as a whole, and a container that never ran', async () => {
+  it('reports why a whole pod failed, and a container that never ran', async () => {
     const evicted = {
       ...POD,
       status: { phase: 'Failed', reason: 'Evicted', message: 'The node was low on resource: memory.' },
@@ -354,7 +356,7 @@ Events:
 });
 
 describe('damage', () => {
-  it('keeps the events before a cut, and says where it is', async () => {
+  it('keeps the events before a cut and reports its place', async () => {
     const text = JSON.stringify(list(EVENTS));
     const cut = text.slice(0, text.indexOf('GPUXid'));
     const all = await read(cut);
@@ -364,7 +366,7 @@ describe('damage', () => {
     ]);
   });
 
-  it('leaves out an object that is no YAML, and keeps the others', async () => {
+  it('leaves out an object that is not YAML and keeps the others', async () => {
     const text = stringify(list(EVENTS), {
       indentSeq: false,
       lineWidth: 0,

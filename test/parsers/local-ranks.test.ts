@@ -1,4 +1,4 @@
-/** torchrun's `[default3]:` numbers a process on its node; which rank that is, other lines may tell. */
+/** torchrun's `[default3]:` numbers a process on its node; other lines may give its rank. */
 import { describe, expect, it } from 'vitest';
 import { readLogBytes } from '../../parsers/log/read-log.js';
 import type { IncidentRow } from '../../src/model/tables.js';
@@ -58,7 +58,7 @@ describe('a rank on its node', () => {
     ]);
   });
 
-  it('is nobody known where two ranks have it, or none', () => {
+  it('is unknown if two ranks have it, or none', () => {
     expect(outOfMemory(read([memory(7, 7), memory(7, 15), ...oom(7)]))).toEqual([
       { rank: null, localRank: 7, pid: null },
     ]);

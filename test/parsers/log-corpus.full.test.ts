@@ -60,8 +60,8 @@ const agrees = (expected: unknown, figure: Figure | null | undefined): boolean =
       Math.abs(Number(expected) - figure.bytes) <= Math.max(2, figure.precisionBytes);
 
 /**
- * Share of kinds that may differ: labels a thread's end decided, not its text. (Two cases print the same cuBLAS line; one is
- * labelled by what was found out later.) Figures have no such excuse.
+ * Share of kinds that may differ: labels a thread's end decided, not its text. (Two cases print the same cuBLAS line;
+ * one is labelled by what was found out later.) No figure may differ.
  */
 const UNDECIDABLE_SHARE = 0.02;
 
@@ -93,7 +93,7 @@ describe.skipIf(!existsSync(MESSAGES))('failure messages of the corpus', () => {
       }
       for (const [field, figure] of Object.entries(byteFigures(row))) {
         const stated = expected[field] ?? null;
-        // Some texts lack the total of old wordings in the labels; a figure where the label says none is an error.
+        // Some texts lack the total of old wordings in the labels; a figure that the label excludes is an error.
         const spurious = stated === null && figure !== null && field in expected;
         count(field, agrees(stated, figure) && !spurious, `${id} expected ${stated}, got ${figure?.bytes}`);
       }
@@ -206,7 +206,8 @@ describe.skipIf(logNames().length === 0)('logs of the corpus', () => {
     await run(20);
     const rate = await run(200);
     console.info(`${rate.toFixed(0)} MB/s`);
-    // Far below what it does (see FORMAT.md), so that a slow machine does not fail it; above what a quadratic step leaves.
+    // Far below what it does (see FORMAT.md), so that a slow machine does not fail it; above what a quadratic step
+    // leaves.
     expect(rate).toBeGreaterThan(40);
   });
 });

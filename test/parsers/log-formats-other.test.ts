@@ -1,6 +1,6 @@
 /**
- * What the samples of the formats around Megatron cannot show: prefixes and colours, ranks that interleave, and that the facts
- * known of the corpus's logs come out.
+ * What the samples of the formats around Megatron cannot show: prefixes and colours, ranks that interleave, and that
+ * the facts known of the corpus's logs come out.
  */
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -31,12 +31,12 @@ describe('formats around Megatron', () => {
     for (const { anchors } of OTHER_FORMATS)
       for (const anchor of anchors) {
         expect(Buffer.byteLength(anchor)).toBeGreaterThanOrEqual(8);
-        // These stand in nearly every line of NCCL, of a Python logger, of DeepSpeed's.
+        // Nearly every line of NCCL, of a Python logger and of DeepSpeed contains these.
         for (const common of ['NCCL INFO', '[INFO] [logging.py', ' - INFO - ']) expect(common).not.toContain(anchor);
       }
   });
 
-  it("tell the moment of DeepSpeed's memory through its logger's prefixes and a warning in between", () => {
+  it("give the moment of DeepSpeed's memory despite its logger's prefixes and a warning in between", () => {
     const stamp = (line: number, text: string) =>
       `2: [2023-05-01 10:00:00,12${line % 10}] [INFO] [utils.py:${line}:see_memory_usage] ${text}`;
     const rows = rowsOf(
@@ -81,7 +81,7 @@ describe('formats around Megatron', () => {
     ]);
   });
 
-  it('keep the memory summaries of two ranks apart', () => {
+  it('separate the memory summaries of two ranks', () => {
     const table = (allocated: number) => [
       '|===========================================================================|',
       '|                  PyTorch CUDA memory summary, device ID 0                 |',

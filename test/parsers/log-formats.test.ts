@@ -9,7 +9,7 @@ import type { LogFinding } from '../../src/model/log-rows.js';
 import { cpuMs } from '../support/cpu-time.js';
 import { type LogSample, STORED_SAMPLES, samplesOf } from '../support/log-samples.js';
 
-/** Shorter anchors slow every line of every log down; these few have no longer word. */
+/** Shorter anchors slow down every line of every log; these few formats lack a longer word. */
 const SHORT_ANCHORS: ReadonlyMap<string, string> = new Map([
   [':::MLLOG', 'the mark of MLPerf records is eight characters'],
 ]);
@@ -45,7 +45,7 @@ function behind(prefix: string, sample: LogSample): LogSample {
   return { ...sample, lines: sample.lines.map(strip) };
 }
 
-/** A time that stands in front becomes part of the prefix. */
+/** A leading time becomes part of the prefix. */
 const withoutTime = (row: LogFinding): LogFinding => ({ ...row, timeText: undefined }) as LogFinding;
 
 describe('the list of formats', () => {
@@ -61,7 +61,7 @@ describe('the list of formats', () => {
     expect(Object.keys(loadData('log-examples') as object).sort()).toEqual(ids.toSorted());
   });
 
-  it('says where each format comes from', () => {
+  it('names the source of each format', () => {
     for (const { id, title, producer, versions, source } of LOG_FORMATS) {
       expect(id, id).toMatch(/^[a-z][\w-]*\.[\w.@-]+$/i);
       for (const fact of [title, producer, versions, source]) expect(fact.trim(), id).not.toBe('');
@@ -128,14 +128,15 @@ describe.each(LOG_FORMATS.map((format) => [format.id, format] as const))('%s', (
   it('reads the same behind prefixes, which are stripped before it sees a line', () => {
     for (const sample of samplesOf(format)) {
       for (const prefix of ['[default3]:', '[rank7]: ', '[default0]:INFO:megatron.core.utils:']) {
-        const said = `${prefix}${firstLine(sample)}`;
-        expect(collect(format, behind(prefix, sample)).map(withoutTime), said).toEqual(sample.rows.map(withoutTime));
+        const log = `${prefix}${firstLine(sample)}`;
+        expect(collect(format, behind(prefix, sample)).map(withoutTime), log).toEqual(sample.rows.map(withoutTime));
       }
     }
   });
 });
 
-// ---- hostile lines ----------------------------------------------------------------------------------------------------------------------
+// ---- hostile lines
+// ----------------------------------------------------------------------------------------------------------------------
 
 const MEGABYTE = 1_000_000;
 const repeated = (unit: string, size: number): string => unit.repeat(Math.ceil(size / unit.length));
@@ -180,7 +181,10 @@ function timed(format: LogFormat, text: string): number {
   return cpuMs() - start;
 }
 
-/** Four times the text may cost four times the time; quadratic work would cost sixteen. Below this floor the clock is noise. */
+/**
+ * Four times the text may cost four times the time; quadratic work would cost sixteen. Below this floor the clock is
+ * noise.
+ */
 const MOST_GROWTH = 9;
 const NOISE_MS = 60;
 /** Over one megabyte of one pattern. A backtracking pattern needs minutes. */
@@ -192,10 +196,10 @@ describe('hostile lines', () => {
     (_id, format) => {
       for (const unit of hostileUnits(format)) {
         const quarter = timed(format, repeated(unit, MEGABYTE / 4));
-        const whole = timed(format, repeated(unit, MEGABYTE));
-        const said = `${JSON.stringify(unit.slice(0, 40))}: ${quarter.toFixed(1)} ms, ${whole.toFixed(1)} ms`;
-        expect(whole, said).toBeLessThan(MOST_MS);
-        expect(whole, said).toBeLessThan(Math.max(quarter, NOISE_MS) * MOST_GROWTH);
+        const fullMs = timed(format, repeated(unit, MEGABYTE));
+        const timings = `${JSON.stringify(unit.slice(0, 40))}: ${quarter.toFixed(1)} ms, ${fullMs.toFixed(1)} ms`;
+        expect(fullMs, timings).toBeLessThan(MOST_MS);
+        expect(fullMs, timings).toBeLessThan(Math.max(quarter, NOISE_MS) * MOST_GROWTH);
       }
     },
     300_000,

@@ -96,7 +96,7 @@ describe('the grammar', () => {
         const row = only(incidentsInText(wrapped));
         expect(row.kind).toBe(entry.kind);
         if (columns >= 60) checkFigures(row, expected ?? {});
-        // In narrower text nothing tells a cut number from two numbers: then a figure may be missing, but not wrong.
+        // In narrower text a cut number looks like two numbers: then a figure may be missing, but not wrong.
         else checkSomeFigures(row, expected ?? {});
       }),
       { numRuns: 400, seed: 7 },
@@ -139,7 +139,7 @@ describe('the grammar', () => {
     );
   });
 
-  it('keeps glued messages apart', () => {
+  it('separates glued messages', () => {
     const headed = torch.filter(([, text]) => text.includes('out of memory'));
     fc.assert(
       fc.property(fc.constantFrom(...headed), fc.constantFrom(...headed), (first, second) => {
@@ -178,8 +178,8 @@ describe('figures', () => {
   it('take a listed process for the failing one only where exactly one can be', () => {
     const figures = { allocated: bytes(100), reservedUnallocated: bytes(30) };
     const process = (pid: number, size: number) => ({ pid, printed: bytes(size) });
-    const one = readProcesses({ bytes: figures, processes: [process(1, 140), process(2, 20)] });
-    expect(one).toEqual({
+    const incident = readProcesses({ bytes: figures, processes: [process(1, 140), process(2, 20)] });
+    expect(incident).toEqual({
       self: { bytes: 140, precisionBytes: 1 },
       others: { bytes: 20, precisionBytes: 1 },
       selfPid: 1,

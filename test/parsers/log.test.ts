@@ -191,10 +191,10 @@ describe('reading a log', () => {
   });
 
   it('keeps following a rank while two thousand others write', async () => {
-    const others = Array.from({ length: 2000 }, (_, rank) => `[rank${rank + 10}]:   File "train.py", line ${rank}`);
+    const otherRanks = Array.from({ length: 2000 }, (_, rank) => `[rank${rank + 10}]:   File "train.py", line ${rank}`);
     const log = [
       '[rank3]: torch.OutOfMemoryError: CUDA out of memory.',
-      ...others,
+      ...otherRanks,
       '[rank3]: Tried to allocate 2.00 GiB.',
     ];
     const { rows } = await parse(log.join('\n'));
@@ -203,7 +203,7 @@ describe('reading a log', () => {
     expect(rows[0]?.bytes.requested?.text).toBe('2.00 GiB');
   });
 
-  it('finds all messages of a glued line, with the rank beside each', async () => {
+  it('finds all messages of a glued line, each with its rank', async () => {
     const { rows } = await parse(`[rank0]: ${oom(0, 10)}[rank1]: ${oom(1, 20)}[rank2]: ${oom(2, 30)}\n`);
     expect(rows.map(({ rank, device, bytes }) => [rank, device, bytes.requested?.text])).toEqual([
       [0, 0, '10.00 MiB'],
@@ -218,7 +218,7 @@ describe('reading a log', () => {
     expect(rows.map(({ line }) => line)).toEqual([1, 2, 53]);
   });
 
-  it('reads through colours, progress bars, NULs, CRLF and bytes that are no text', async () => {
+  it('reads through colours, progress bars, NULs, CRLF and invalid UTF-8', async () => {
     const bar = Array.from({ length: 200 }, (_, at) => `\r ${at}%|###| ${at}/200`).join('');
     const log = Buffer.concat([
       Buffer.from(`${bar}\r\n`),
@@ -231,7 +231,7 @@ describe('reading a log', () => {
     expect(rows[0]).toMatchObject({ rank: 5, device: 5, line: 3 });
   });
 
-  it('finds a message between carriage returns on the line it stands on', async () => {
+  it('finds a message between carriage returns, with its line', async () => {
     const { rows } = await parse(`a\n 10%|#  |\r${oom(1, 3)}\r 20%|## |\nb\n`);
     expect(rows).toHaveLength(1);
     expect(rows[0]).toMatchObject({ line: 2, device: 1, text: oom(1, 3) });
@@ -245,7 +245,7 @@ describe('reading a log', () => {
     expect(notes).toEqual([expect.objectContaining({ kind: 'allocation_retry', line: 1, device: 1 })]);
   });
 
-  it('leaves out what NVML could not tell, with a note', async () => {
+  it('leaves out values that NVML could not determine, with a note', async () => {
     const { rows, notes } = await parse(
       `${oom(0, 1)} Including non-PyTorch memory, this process has 17179869184.00 GiB memory in use.\n`,
     );
@@ -263,9 +263,9 @@ describe('reading a log', () => {
 
   it('does not depend on where reads end', async () => {
     const log = `${'.'.repeat(3000)}\n${[1, 2, 3].map((n) => `[rank${n}]: ${oom(n, n)}`).join('\n')}\n${'filler\n'.repeat(500)}${oom(0, 9)}`;
-    const whole = await parse(log);
-    expect(whole.rows).toHaveLength(4);
-    for (const size of [1, 7, 64, 1000]) expect((await parse(log, size)).rows).toEqual(whole.rows);
+    const unlimited = await parse(log);
+    expect(unlimited.rows).toHaveLength(4);
+    for (const size of [1, 7, 64, 1000]) expect((await parse(log, size)).rows).toEqual(unlimited.rows);
   });
 
   it('finds messages around the ends of its buffer', async () => {
@@ -291,7 +291,7 @@ describe('reading a log', () => {
     expect(notes.map(({ kind }) => kind)).toContain('long_line');
   });
 
-  it('says which rank wrote it only where the prefixes say so', async () => {
+  it('gives the rank that wrote it only if the prefixes contain it', async () => {
     expect((await parse('[rank3]: a\n[rank3]: b\nc\n')).summary).toEqual({ rank: 3, rankOrigin: 'prefix:[rankN]:' });
     expect((await parse('[rank3]: a\n[rank4]: b\n')).summary.rank).toBeNull();
     expect((await parse('a\nb\nc\n[rank3]: d\n')).summary.rank).toBeNull();
@@ -358,14 +358,14 @@ describe('sniff', () => {
       0.9,
     );
   });
-  it('leaves data files alone unless a failure stands in them', () => {
+  it('ignores data files unless they contain a failure', () => {
     for (const name of ['config.yaml', 'a.json', 'b.py', 'c.md', 'd.csv', 'e.ipynb', 'f.html']) {
       expect(score(name, 'seed: 1\n')).toBe(0);
       expect(score(name, `${oom(0, 1)}\n`)).toBe(0.4);
     }
     expect(score('login.log', '<!DOCTYPE html><html>')).toBe(0);
   });
-  it('refuses what is no text', () => {
+  it('refuses files that are not text', () => {
     expect(score('a.log', Buffer.from([0x80, 4, 0x95, 0, 0, 0, 0, 0, 0, 0x7d, 0x94]))).toBe(0);
     expect(score('a.log', Buffer.from('\ufeffhello', 'utf16le'))).toBe(0);
     expect(score('a.log', '')).toBe(0);

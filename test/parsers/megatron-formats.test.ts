@@ -39,12 +39,12 @@ describe('records that a terminal cut', () => {
 
   it.each(RECORDS)('%s: a cut record yields no figure of the field that was cut: %s', (id, text) => {
     const format = byId(id);
-    const whole = read(format, text)[0] as Readonly<Record<string, unknown>> | undefined;
+    const complete = read(format, text)[0] as Readonly<Record<string, unknown>> | undefined;
     for (let at = text.indexOf('|', text.indexOf('iteration')) + 1; at < text.length; at += 1) {
       const row = read(format, text.slice(0, at))[0] as Readonly<Record<string, unknown>> | undefined;
       for (const [name, value] of Object.entries(row ?? {})) {
         if (name !== 'others' && value !== undefined)
-          expect(value, `${name} of ${text.slice(0, at)}`).toEqual(whole?.[name]);
+          expect(value, `${name} of ${text.slice(0, at)}`).toEqual(complete?.[name]);
       }
     }
   });
@@ -59,11 +59,11 @@ describe('records that a terminal cut', () => {
 
   it('a memory line that stops before its last figure is cut; a whole one is not', () => {
     const memory = byId('megatron-lm.memory');
-    const whole = '[Rank 3] (after 2 iterations) memory (MB) | allocated: 10.5 | max reserved: 20.0';
-    expect(memory.cutAtEnd?.(whole)).toBe(false);
-    expect(memory.cutAtEnd?.(`${whole}[Rank 4] (after 2 iterations) memory (MB) | allocated: 1.0`)).toBe(false);
+    const complete = '[Rank 3] (after 2 iterations) memory (MB) | allocated: 10.5 | max reserved: 20.0';
+    expect(memory.cutAtEnd?.(complete)).toBe(false);
+    expect(memory.cutAtEnd?.(`${complete}[Rank 4] (after 2 iterations) memory (MB) | allocated: 1.0`)).toBe(false);
     for (const cut of [' max reserved: 20.0', ' reserved: 20.0', ': 20.0', '20.0', '0']) {
-      expect(memory.cutAtEnd?.(whole.slice(0, -cut.length)), cut).toBe(true);
+      expect(memory.cutAtEnd?.(complete.slice(0, -cut.length)), cut).toBe(true);
     }
   });
 });

@@ -1,4 +1,4 @@
-/** Real exports of the corpus, held against what the `sqlite3` program says is in them. */
+/** Real exports of the corpus, compared with the output of the `sqlite3` program. */
 import { spawnSync } from 'node:child_process';
 import { existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -26,7 +26,7 @@ const hasProgram = hasSqlite();
 
 type Answer = Readonly<Record<string, string | null>>;
 
-/** Undefined if it is no database. Every value comes as text, so that 64 bits stay. */
+/** Undefined if it is not a database. Every value is read as text, to keep 64 bits. */
 function query(name: string, sql: string): Answer[] | undefined {
   const uri = `file:${encodeURI(join(NSYS, name))}?immutable=1`;
   const run = spawnSync('sqlite3', ['-batch', '-readonly', '-json', uri, sql], {
@@ -50,7 +50,10 @@ const tablesOf = (name: string): string[] | undefined =>
 const isExport = (tables: readonly string[] | undefined): boolean =>
   tables?.some((table) => table === 'META_DATA_EXPORT' || table === 'EXPORT_META_DATA') === true;
 
-/** A figure of one table of an export and of ours, as SQL over columns; columns that an export's table lacks are NULL there. */
+/**
+ * A figure of one table of an export and of ours, as SQL over columns; columns that an export's table lacks are NULL
+ * there.
+ */
 interface Figure {
   readonly theirs: string;
   readonly ours: string;
@@ -65,9 +68,9 @@ interface Held {
   readonly texts: Readonly<Record<string, { readonly theirs: string; readonly ours: string }>>;
 }
 
-const same = (theirs: string, ours = theirs): Figure => ({ theirs: `sum(${theirs})`, ours: `sum(${ours})` });
-const SPAN = { starts: same('start', 'start_ns'), ends: same('"end"', 'end_ns') };
-/** Numbers that stand for "none" are NULL with us. */
+const equalSums = (theirs: string, ours = theirs): Figure => ({ theirs: `sum(${theirs})`, ours: `sum(${ours})` });
+const SPAN = { starts: equalSums('start', 'start_ns'), ends: equalSums('"end"', 'end_ns') };
+/** Numbers that mean "none" are NULL in our tables. */
 const small = (theirs: string, ours: string): Figure => ({
   theirs: `sum(CASE WHEN ${theirs} < 2147483648 THEN ${theirs} END)`,
   ours: `sum(${ours})`,
@@ -79,7 +82,7 @@ const ON_GPU = {
   devices: small('deviceId', 'device'),
   contexts: small('contextId', 'context'),
   streams: small('streamId', 'stream'),
-  correlations: same('correlationId', 'correlation'),
+  correlations: equalSums('correlationId', 'correlation'),
 };
 const ON_CPU = { ...SPAN, pids: pid('globalTid'), tids: { theirs: 'sum(globalTid & 0xFFFFFF)', ours: 'sum(tid)' } };
 const library = (table: string, name: string): Held => ({
@@ -96,10 +99,10 @@ const HELD: readonly Held[] = [
     ours: 'nsys_api',
     figures: {
       ...ON_CPU,
-      correlations: same('correlationId', 'correlation'),
-      failures: same('returnValue', 'return_value'),
-      classes: same('eventClass', 'event_class'),
-      callchains: same('callchainId', 'callchain'),
+      correlations: equalSums('correlationId', 'correlation'),
+      failures: equalSums('returnValue', 'return_value'),
+      classes: equalSums('eventClass', 'event_class'),
+      callchains: equalSums('callchainId', 'callchain'),
     },
     texts: { names: { theirs: 'nameId', ours: 'name_id' } },
   },
@@ -108,11 +111,11 @@ const HELD: readonly Held[] = [
     ours: 'nsys_kernel',
     figures: {
       ...ON_GPU,
-      blocks: same('gridX * gridY * gridZ', 'blocks'),
-      threads: same('blockX * blockY * blockZ', 'threads'),
-      registers: same('registersPerThread', 'registers'),
-      local: same('localMemoryTotal', 'local_memory_bytes'),
-      nodes: same('graphNodeId', 'graph_node'),
+      blocks: equalSums('gridX * gridY * gridZ', 'blocks'),
+      threads: equalSums('blockX * blockY * blockZ', 'threads'),
+      registers: equalSums('registersPerThread', 'registers'),
+      local: equalSums('localMemoryTotal', 'local_memory_bytes'),
+      nodes: equalSums('graphNodeId', 'graph_node'),
     },
     texts: {
       names: { theirs: 'shortName', ours: 'name_id' },
@@ -125,7 +128,7 @@ const HELD: readonly Held[] = [
     where: "operation = 'memcpy'",
     figures: {
       ...ON_GPU,
-      bytes: same('bytes'),
+      bytes: equalSums('bytes'),
       causes: small('migrationCause', 'migration_cause'),
       from: small('srcDeviceId', 'source_device'),
     },
@@ -135,25 +138,25 @@ const HELD: readonly Held[] = [
     table: 'CUPTI_ACTIVITY_KIND_MEMSET',
     ours: 'nsys_copy',
     where: "operation = 'memset'",
-    figures: { ...ON_GPU, bytes: same('bytes') },
+    figures: { ...ON_GPU, bytes: equalSums('bytes') },
     texts: {},
   },
   {
     table: 'CUPTI_ACTIVITY_KIND_SYNCHRONIZATION',
     ours: 'nsys_sync',
-    figures: { ...ON_GPU, types: same('syncType', 'sync_type') },
+    figures: { ...ON_GPU, types: equalSums('syncType', 'sync_type') },
     texts: {},
   },
   {
     table: 'CUPTI_ACTIVITY_KIND_GRAPH_TRACE',
     ours: 'nsys_graph',
-    figures: { ...ON_GPU, graphs: same('graphId', 'graph') },
+    figures: { ...ON_GPU, graphs: equalSums('graphId', 'graph') },
     texts: {},
   },
   {
     table: 'CUDA_GPU_MEMORY_USAGE_EVENTS',
     ours: 'nsys_memory',
-    figures: { starts: SPAN.starts, pids: ON_GPU.pids, bytes: same('bytes'), addresses: same('address') },
+    figures: { starts: SPAN.starts, pids: ON_GPU.pids, bytes: equalSums('bytes'), addresses: equalSums('address') },
     texts: {},
   },
   {
@@ -161,8 +164,8 @@ const HELD: readonly Held[] = [
     ours: 'nsys_nvtx',
     figures: {
       ...ON_CPU,
-      domains: same('domainId', 'domain'),
-      ranges: same('rangeId', 'range_id'),
+      domains: equalSums('domainId', 'domain'),
+      ranges: equalSums('rangeId', 'range_id'),
       order: { theirs: 'sum(start * (rowid % 997))', ours: 'sum(start_ns * ((seq + 1) % 997))' },
     },
     texts: {},
@@ -186,12 +189,12 @@ const MOST_CHARS = 16_384;
 const cut = (text: string): string => (text.length <= MOST_CHARS ? text : `${text.slice(0, MOST_CHARS)}…`);
 
 function tally(rows: readonly { readonly text: string | null; readonly n: string | null }[]): Map<string, number> {
-  const found = new Map<string, number>();
+  const counts = new Map<string, number>();
   for (const { text, n } of rows) {
     const key = text === null ? '(none)' : `=${cut(text)}`;
-    found.set(key, (found.get(key) ?? 0) + Number(n));
+    counts.set(key, (counts.get(key) ?? 0) + Number(n));
   }
-  return new Map([...found].sort(([a], [b]) => (a < b ? -1 : 1)));
+  return new Map([...counts].sort(([a], [b]) => (a < b ? -1 : 1)));
 }
 
 if (files.length === 0) skipLoudly('exports of Nsight Systems', `a corpus with exports at ${NSYS}`);
@@ -255,8 +258,8 @@ else {
       it('a report that is there both as JSON and as SQLite has the same rows', async () => {
         const stem = (name: string): string => name.replace(/\..*$/, '');
         const pairs = files.flatMap((json) => {
-          const other = databases.find((name) => stem(name) === stem(json));
-          return /\.jsonl?(?:\.gz)?$/.test(json) && other !== undefined ? [[json, other] as const] : [];
+          const database = databases.find((name) => stem(name) === stem(json));
+          return /\.jsonl?(?:\.gz)?$/.test(json) && database !== undefined ? [[json, database] as const] : [];
         });
         if (pairs.length === 0) console.warn('no report of the corpus is there in two forms');
         const text = (column: string): string =>
@@ -337,11 +340,11 @@ else {
             name,
             `SELECT value AS text, CAST(count(*) AS TEXT) AS n FROM "${table}" LEFT JOIN StringIds ON id = ${number} GROUP BY 1`,
           ) as { text: string | null; n: string }[];
-          const found = (await select(
+          const actual = (await select(
             `SELECT text, count(*) AS n FROM ${ours} AS r LEFT JOIN nsys_text AS t ON t.source_id = r.source_id AND text_id = ${own} WHERE r.source_id = $id AND ${where} GROUP BY 1`,
             name,
           )) as { text: string | null; n: string }[];
-          expect(tally(found)).toEqual(tally(expected));
+          expect(tally(actual)).toEqual(tally(expected));
         }
       });
 
@@ -351,11 +354,11 @@ else {
           name,
           `SELECT coalesce(nullif(text, ''), value) AS text, CAST(count(*) AS TEXT) AS n FROM NVTX_EVENTS LEFT JOIN StringIds ON id = textId GROUP BY 1`,
         ) as { text: string | null; n: string }[];
-        const found = (await select(
+        const actual = (await select(
           'SELECT text, count(*) AS n FROM nsys_nvtx AS r LEFT JOIN nsys_text USING (source_id, text_id) WHERE source_id = $id GROUP BY 1',
           name,
         )) as { text: string | null; n: string }[];
-        expect(tally(found)).toEqual(tally(expected));
+        expect(tally(actual)).toEqual(tally(expected));
         expect(
           await select(
             'SELECT type, count(*) AS n FROM nsys_nvtx WHERE source_id = $id GROUP BY 1 ORDER BY type::VARCHAR',
@@ -368,7 +371,7 @@ else {
 
       it('has the kinds of copies that its own enumerations name', async () => {
         if (!tables.includes('CUPTI_ACTIVITY_KIND_MEMCPY') || !tables.includes('ENUM_CUDA_MEMCPY_OPER')) return;
-        const found = await select(
+        const actual = await select(
           "SELECT copy_kind, source_kind, target_kind, count(*) AS n, sum(bytes) AS bytes FROM nsys_copy WHERE source_id = $id AND operation = 'memcpy' GROUP BY 1, 2, 3",
           name,
         );
@@ -379,7 +382,7 @@ else {
            FROM CUPTI_ACTIVITY_KIND_MEMCPY JOIN ENUM_CUDA_MEMCPY_OPER AS c ON c.id = copyKind
              LEFT JOIN ENUM_CUDA_MEM_KIND AS s ON s.id = srcKind LEFT JOIN ENUM_CUDA_MEM_KIND AS t ON t.id = dstKind GROUP BY 1, 2, 3`,
         );
-        expect(ordered(found)).toEqual(ordered(expected));
+        expect(ordered(actual)).toEqual(ordered(expected));
       });
 
       it('has its clock, its host and its GPUs', async () => {
@@ -443,9 +446,9 @@ else {
       /** Texts that an export holds of the job, its user and its machine. */
       function secretsOf(name: string, isWhole: boolean): string[] {
         const tables = tablesOf(name)!;
-        const found: (string | null)[] = [];
+        const privateTexts: (string | null)[] = [];
         const values = (table: string, sql: string): void => {
-          if (tables.includes(table)) found.push(...ask(name, sql).map((row) => row['value'] ?? null));
+          if (tables.includes(table)) privateTexts.push(...ask(name, sql).map((row) => row['value'] ?? null));
         };
         for (const table of ['META_DATA_CAPTURE', 'META_DATA_EXPORT', 'EXPORT_META_DATA']) {
           // Paths, commands and users; a variable in whole, and its value. Whole tables name the programs that ran.
@@ -457,16 +460,16 @@ else {
           if (!tables.includes(table)) continue;
           for (const row of ask(name, `SELECT value FROM ${table} WHERE name LIKE '%ENVIRONMENT_VARIABLE'`)) {
             const line = row['value'] ?? '';
-            if (!isKept(line)) found.push(line, line.slice(line.indexOf('=') + 1));
+            if (!isKept(line)) privateTexts.push(line, line.slice(line.indexOf('=') + 1));
           }
         }
         values('ProcessStreams', 'SELECT value FROM ProcessStreams JOIN StringIds ON id = contentId');
         values('TARGET_INFO_SYSTEM_ENV', "SELECT value FROM TARGET_INFO_SYSTEM_ENV WHERE name LIKE '%Environment%'");
         values('StringIds', "SELECT value FROM StringIds WHERE value GLOB '[A-Za-z_]*=*' AND value NOT LIKE '% %'");
-        const texts = found
+        const texts = privateTexts
           .flatMap((text) => (text === null ? [] : [text, ...text.split('\n')]))
           .map((text) => text.trim());
-        // What is short or made neutral is in any text; yes and no are no secrets.
+        // Short or neutralized values occur in any text; yes and no are not secrets.
         return [...new Set(texts)].filter((text) => text.length > 6 && !/REDACTED|^\W*$/.test(text));
       }
 
@@ -474,27 +477,28 @@ else {
         ['of rows that are kept', false],
         ['of every table, where that is wanted', true],
       ])('%s', async (_, allTables) => {
-        const whole = allTables ? await openStore(join(directory, 'all.duckdb'), { mode: 'write' }) : store;
-        if (allTables) await take(whole, true);
+        const checkedStore = allTables ? await openStore(join(directory, 'all.duckdb'), { mode: 'write' }) : store;
+        if (allTables) await take(checkedStore, true);
         // The files' own names, which the store keeps.
-        const texts = (await allTexts(whole)).filter((text) => !text.startsWith(NSYS));
+        const texts = (await allTexts(checkedStore)).filter((text) => !text.startsWith(NSYS));
         const joined = texts.join('\u0001');
         let looked = 0;
         for (const name of databases.filter((file) => isExport(tablesOf(file)))) {
           const used = new Set(
-            (await whole.select('SELECT DISTINCT text FROM nsys_text')).map((row) => String(row['text'])),
+            (await checkedStore.select('SELECT DISTINCT text FROM nsys_text')).map((row) => String(row['text'])),
           );
           for (const secret of secretsOf(name, allTables)) {
             looked += 1;
             if (!joined.includes(secret)) continue;
-            // A range or a kernel may be called as some variable reads; and where all tables are wanted, so are the directories of libraries.
+            // A range or a kernel may be called as some variable reads; and where all tables are wanted, so are the
+            // directories of libraries.
             const where = texts.filter((text) => text.includes(secret) && !(allTables && text.includes(`/${secret}/`)));
             if (where.every((text) => used.has(text))) continue;
             expect({ name, secret, where: where.slice(0, 3) }).toBeUndefined();
           }
         }
         expect(looked).toBeGreaterThan(0);
-        if (allTables) await whole.close();
+        if (allTables) await checkedStore.close();
       });
     });
   });

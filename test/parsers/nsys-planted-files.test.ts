@@ -1,4 +1,7 @@
-/** The planted Nsight Systems exports are what they claim to be: sound databases, the planted rows and traps, snapshots and a log that agree with them. */
+/**
+ * The planted Nsight Systems exports are what they claim to be: sound databases, the planted rows and traps, snapshots
+ * and a log that agree with them.
+ */
 import { spawnSync } from 'node:child_process';
 import { copyFileSync, existsSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
@@ -103,8 +106,8 @@ describe('the planted scenario', () => {
 
   it('plants every owner, with the path of ranges that encloses the call', () => {
     expect(new Set(truth.allocations.map(({ owner }) => owner)).size).toBe(10);
-    const other = truth.allocations.find(({ owner }) => owner === 'other')!;
-    expect([other.nvtxPath, other.threadName, other.module]).toEqual([[], null, null]);
+    const foreign = truth.allocations.find(({ owner }) => owner === 'other')!;
+    expect([foreign.nvtxPath, foreign.threadName, foreign.module]).toEqual([[], null, null]);
     const cublas = truth.allocations.find(({ owner }) => owner === 'cublas')!;
     expect(cublas.nvtxPath).toEqual(['iteration 101', 'forward', expect.stringMatching(/^aten::bmm, op_id = \d+$/)]);
     const nccl = truth.allocations.filter(({ owner }) => owner === 'nccl');
@@ -131,7 +134,7 @@ describe('the planted scenario', () => {
     expect(recording.api.filter(({ returnValue }) => returnValue === 600).length).toBeGreaterThan(20);
   });
 
-  it('shows the segments of a snapshot at the times of their allocations, a fixed skew apart', () => {
+  it('shows the segments of a snapshot at the times of their allocations, with a fixed skew', () => {
     for (const { pid, torch } of scenario.processes) {
       const facts = truth.torch.find((one) => one.pid === pid)!;
       expect(facts.segments.filter(({ isInTrace }) => !isInTrace)).toHaveLength(1);
@@ -210,7 +213,7 @@ describe('a planted export', () => {
     expect(held.length).toBe(schema === '2.9' ? scenario.secrets.length - 2 : scenario.secrets.length);
   });
 
-  it('can leave tables out, and say so or not', () => {
+  it('can leave tables out, with or without a note', () => {
     const omitted = write('3.28', { omit: ['NVTX_EVENTS', 'CUDA_GPU_MEMORY_POOL_EVENTS'] });
     expect(Object.keys(countRows(omitted.path))).not.toContain('NVTX_EVENTS');
     const setting = "SELECT DISTINCT value FROM META_DATA_CAPTURE WHERE name LIKE '%COLLECT_GPU_MEMORY_USAGE'";
@@ -250,7 +253,7 @@ describe('a planted export', () => {
     expect(query(path, `SELECT count(*) AS n FROM ${WAL_TABLE}`)).toEqual([{ n: rows[WAL_TABLE] }]);
   });
 
-  describe('beside its run', () => {
+  describe('in the folder of its run', () => {
     let cli: Cli;
     beforeAll(() => {
       cli = buildCli();
@@ -258,7 +261,7 @@ describe('a planted export', () => {
 
     it('has snapshots and a log that the tool reads as planted', () => {
       const run = writePlantedRun(join(scratchDirectory(), 'run'), SEED, '3.28');
-      // The files beside the export are what is tested here.
+      // This tests the files next to the export.
       rmSync(run.export.path);
       const db = join(scratchDirectory(), 'store.duckdb');
       const { sources } = cli.expect(0, ['ingest', run.directory, '--db', db, '--json']).json<{

@@ -1,4 +1,7 @@
-/** Memory timelines of torch.profiler: both JSON forms, told apart, read in any chunks, and refused where they are damaged. */
+/**
+ * Memory timelines of torch.profiler: both JSON forms are distinguished and read in any chunks; damaged files are
+ * refused.
+ */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { gunzipSync } from 'node:zlib';
@@ -105,7 +108,7 @@ describe('raw events', () => {
     expect(none.notes.map(({ kind }) => kind)).toEqual(['timeline_empty']);
   });
 
-  it('say so where signs or times are odd, and are kept', async () => {
+  it('are kept with a note where signs or times are odd', async () => {
     const { rows, notes } = await parse(
       text(
         `[${[
@@ -145,7 +148,7 @@ describe('sums', () => {
     expect(rows[3]!.time).toBe(1_700_000_000_000_007_000n);
   });
 
-  it.each([1, 2, 3, 4, 5, 6])('of %i points are told from events', async (points) => {
+  it.each([1, 2, 3, 4, 5, 6])('of %i points are distinguished from events', async (points) => {
     const times = Array.from({ length: points }, (_, i) => i + 1);
     const sums = times.map((time) => [0, time * 10, 0, 0, 0, 0, 0, 0, 0]);
     const { rows } = await parse(text(JSON.stringify([times, sums])));
@@ -193,8 +196,8 @@ describe('what torch 2.13 exported', () => {
   it.each(['rank0.raw.json.gz', 'rank0.json.gz', 'empty-timeline.json.gz'])('%s is known', (name) => {
     const bytes = exported(name);
     const head = { bytes: bytes.subarray(0, 65_536), name: name.replace('.gz', ''), sizeBytes: bytes.length };
-    const found = detect(PARSERS, head);
-    expect(found.status === 'recognised' && found.parser.id).toBe('profiler-timeline');
+    const detection = detect(PARSERS, head);
+    expect(detection.status === 'recognised' && detection.parser.id).toBe('profiler-timeline');
   });
 });
 
@@ -311,8 +314,8 @@ describe('any timeline', () => {
     fc.assert(
       fc.property(events, fc.boolean(), (list, asSums) => {
         const bytes = Buffer.from(asSums ? sumsJson(list) : rawJson(list));
-        const found = detect(PARSERS, { bytes, name: 'profile.json', sizeBytes: bytes.length });
-        expect(found.status === 'recognised' && found.parser.id).toBe('profiler-timeline');
+        const detection = detect(PARSERS, { bytes, name: 'profile.json', sizeBytes: bytes.length });
+        expect(detection.status === 'recognised' && detection.parser.id).toBe('profiler-timeline');
       }),
       { numRuns: 100 },
     );
@@ -369,35 +372,35 @@ describe('what torch never writes', () => {
       [' ', 'MBF2402'],
       ['[', 'MBF2402'],
     ] as const) {
-      let given = 0;
+      let bytesGiven = 0;
       const source: ByteSource = {
         sizeBytes: undefined,
         read(target, start) {
           target.fill(endless.charCodeAt(0), start);
-          if (given === 0) target[start] = '['.charCodeAt(0);
-          given += target.length - start;
+          if (bytesGiven === 0) target[start] = '['.charCodeAt(0);
+          bytesGiven += target.length - start;
           return Promise.resolve(target.length - start);
         },
       };
       await expect(parse(source)).rejects.toMatchObject({ code });
-      expect(given).toBeLessThan(1_000_000);
+      expect(bytesGiven).toBeLessThan(1_000_000);
     }
   });
 
   it('has a limit to its points in time', async () => {
-    let given = 0;
+    let bytesGiven = 0;
     const chunk = Buffer.from('1,'.repeat(32_768));
     const source: ByteSource = {
       sizeBytes: undefined,
       read(target, start) {
-        const head = given === 0 ? Buffer.from('[[') : chunk;
+        const head = bytesGiven === 0 ? Buffer.from('[[') : chunk;
         target.set(head, start);
-        given += head.length;
+        bytesGiven += head.length;
         return Promise.resolve(head.length);
       },
     };
     await expect(parse(source)).rejects.toMatchObject({ code: 'MBF2403' });
-    expect(given).toBeGreaterThan(MOST_POINTS);
+    expect(bytesGiven).toBeGreaterThan(MOST_POINTS);
   }, 60_000);
 });
 
@@ -415,8 +418,8 @@ describe('other files', () => {
     ['[]', 'results.json'],
     ['[['.padEnd(70_000, '17, 3, '), 'tokens.json'],
   ])('%s is none', (content, name) => {
-    const found = claim(name, content.slice(0, 65_536));
-    expect(found.claims.find(({ parser }) => parser.id === 'profiler-timeline')!.score).toBeLessThan(0.25);
+    const claimed = claim(name, content.slice(0, 65_536));
+    expect(claimed.claims.find(({ parser }) => parser.id === 'profiler-timeline')!.score).toBeLessThan(0.25);
   });
 
   it('an empty one is known by its name', () => {
@@ -429,10 +432,10 @@ describe('other files', () => {
       const page = `<html>\n<head><meta charset="utf-8" /><title>${title}</title></head>\n<body>\n  <img src='data:image/png;base64,iVBO'>`;
       const bytes = Buffer.from(page);
       const head = { bytes, name: 'timeline.html', sizeBytes: bytes.length };
-      const found = detect(PARSERS, head, { isNamed: true });
-      expect(found).toMatchObject({ status: 'failed', error: { code: 'MBF2404' } });
+      const detection = detect(PARSERS, head, { isNamed: true });
+      expect(detection).toMatchObject({ status: 'failed', error: { code: 'MBF2404' } });
       expect(detect(PARSERS, head).status).toBe('skipped');
-      if (found.status !== 'recognised') expect(found.error.remedy).toContain('raw.json.gz');
+      if (detection.status !== 'recognised') expect(detection.error.remedy).toContain('raw.json.gz');
     }
   });
 });

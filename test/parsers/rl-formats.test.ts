@@ -1,6 +1,6 @@
 /**
- * What the samples of the formats of reinforcement learning cannot show: several engines behind Ray's prefixes in one file, steps longer
- * than what is read at once, failures that end a process without an exception, and logs named oddly.
+ * What the samples of the formats of reinforcement learning cannot show: several engines behind Ray's prefixes in one
+ * file, steps longer than what is read at once, failures that end a process without an exception, and logs named oddly.
  */
 import { describe, expect, it } from 'vitest';
 import { REINFORCEMENT_LEARNING_FORMATS } from '../../parsers/log/formats/reinforcement-learning.js';
@@ -36,7 +36,7 @@ const ESCAPE = String.fromCharCode(27);
 const coloured = (prefix: string): string => `${ESCAPE}[36m${prefix}${ESCAPE}[0m `;
 
 describe('formats of reinforcement learning', () => {
-  it('tell figures of healthy runs, which no wording of a failure claims', () => {
+  it('give figures of healthy runs, and no failure pattern matches them', () => {
     for (const format of REINFORCEMENT_LEARNING_FORMATS)
       for (const { lines } of samplesOf(format)) {
         if (lines.some((line) => /Error: |OOM|out of memory|CUresult error/i.test(line))) continue;
@@ -58,7 +58,7 @@ describe('formats of reinforcement learning', () => {
       for (const anchor of anchors) for (const line of ordinary) expect(line, `${id}: ${anchor}`).not.toContain(anchor);
   });
 
-  it('keeps the workers of a trainer and of its engine apart', () => {
+  it('separates the workers of a trainer from those of its engine', () => {
     const trainer = (rank: number): string =>
       coloured(`(MegatronPolicyWorker[rank=${rank}] pid=${4100 + rank}, ip=10.0.0.3)`);
     const engine = (pid: number, tp: number): string =>
@@ -79,7 +79,7 @@ describe('formats of reinforcement learning', () => {
     expect(memoryOf(log).map((row) => [row.line, row.metric, row.bytes, row.rank, row.host, row.moment])).toEqual([
       [3, 'allocated', 18.5 * GIB, 0, '10.0.0.3', 'before optimizer offload'],
       [3, 'reserved', 63.75 * GIB, 0, '10.0.0.3', 'before optimizer offload'],
-      // One row, though the line stands for the ranks that printed it too.
+      // One row, though the line also represents the other ranks that printed it.
       [6, 'allocated', 19.5 * GIB, 1, '10.0.0.3', 'before optimizer offload'],
       [6, 'reserved', 64.75 * GIB, 1, '10.0.0.3', 'before optimizer offload'],
       [8, 'device_used', 1.25 * GIB, null, null, 'after vLLM sleep'],
@@ -90,7 +90,7 @@ describe('formats of reinforcement learning', () => {
     expect(valuesOf(log, 'nemo_rl.time.total_step_time').map((row) => row.value)).toEqual([64.75]);
   });
 
-  it('tells writers by what stands in front of their lines', () => {
+  it('distinguishes writers by the prefixes of their lines', () => {
     const keyOf = (line: string): string => stripPrefix(line).key;
     const textOf = (line: string): string => line.slice(stripPrefix(line).end);
     const writers = [
@@ -112,7 +112,7 @@ describe('formats of reinforcement learning', () => {
     ];
     expect(new Set(writers.map(keyOf)).size).toBe(writers.length);
     for (const line of writers) expect(textOf(line), line).toBe('x');
-    // The time of a line is no writer, nor is the rank of an engine one of the trainer.
+    // The time of a line is not a writer; the rank of an engine is not a rank of the trainer.
     expect(keyOf('(autoscaler +13s) x')).toBe(keyOf('(autoscaler +1h2m3s) x'));
     expect(keyOf('[2025-10-31 03:45:20 TP1] x')).toBe(keyOf('[2025-10-31 03:45:59 TP1] x'));
     for (const line of writers) expect(stripPrefix(line).rank, line).toBeNull();
@@ -161,8 +161,8 @@ describe('formats of reinforcement learning', () => {
     expect(memoryOf(log).map((row) => [row.metric, row.bytes, row.iteration])).toEqual([
       ['max_allocated', 38.25 * GIB, 7],
     ]);
-    // Every metric once, with the value that stands there, be it told with the step or behind it.
-    const told = [
+    // Every metric once, with its printed value, whether it is part of the step or follows it.
+    const metricRows = [
       ...(first?.others ?? []).map(({ name, value }) => [name, value] as const),
       ...log.rows
         .filter((row) => row.row === 'value')
@@ -172,7 +172,7 @@ describe('formats of reinforcement learning', () => {
       const at = metric.lastIndexOf(':');
       return [metric.slice(0, at), Number(metric.slice(at + 1))] as const;
     });
-    expect(told).toEqual(expected);
+    expect(metricRows).toEqual(expected);
   });
 
   it('takes no step from prose, and no validation for training', () => {
@@ -194,11 +194,11 @@ describe('formats of reinforcement learning', () => {
       'The actor is dead because its worker process has died. Worker exit type: SYSTEM_ERROR Worker exit detail: Worker unexpectedly exits with a connection error code 2. End of file. There are some potential root causes. (1) The process is killed by SIGKILL by OOM killer due to high memory usage.',
     ]);
     expect(incidents.filter(({ line }) => line === 2).map(({ kind }) => kind)).toEqual(['cuda_oom_driver']);
-    // What Ray guesses is no evidence of the host's memory.
+    // Guesses of Ray are not evidence of the host's memory.
     expect(incidents.filter(({ kind }) => kind === 'host_oom')).toEqual([]);
   });
 
-  it('tells a rank, its device and the moment of a line that names them itself', () => {
+  it('reads rank, device and moment from a line that names them', () => {
     const log = read([
       "(MegatronTrainRayActor pid=5) [2025-12-17 14:10:28] memory_utils.py:60 - [Rank 9] Memory-Usage after offload model: {'gpu': '1', 'total_GB': 79.0, 'free_GB': 70.5, 'used_GB': 8.5, 'allocated_GB': 0.5, 'reserved_GB': 1.0}",
     ]);

@@ -1,4 +1,4 @@
-/** Exported scalars: every form by its header, figures as iterations and memory, and no table or JSON of anybody else. */
+/** Exported scalars: every form by its header, figures as iterations and memory, and no foreign table or JSON. */
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import fc from 'fast-check';
@@ -56,8 +56,8 @@ const memory = (rows: readonly Row[]) =>
 
 function claimed(text: string, name: string): string {
   const bytes = Buffer.from(text);
-  const found = detect(PARSERS, { bytes: bytes.subarray(0, 65_536), name, sizeBytes: bytes.length });
-  return found.status === 'recognised' ? found.parser.id : found.status;
+  const detection = detect(PARSERS, { bytes: bytes.subarray(0, 65_536), name, sizeBytes: bytes.length });
+  return detection.status === 'recognised' ? detection.parser.id : detection.status;
 }
 const sniff = (text: string, name: string) => {
   const bytes = Buffer.from(text);
@@ -157,19 +157,19 @@ describe('every form', () => {
   });
 
   it.each(FORMS)('is the same in whatever pieces it is read: %#', async (text, name) => {
-    const whole = await parse(text, name);
-    expect(whole.rows.length).toBeGreaterThan(0);
-    expect(whole.notes).toEqual([]);
-    for (const chunk of [1, 2, 7, 50]) expect(await parse(text, name, chunk)).toEqual(whole);
+    const complete = await parse(text, name);
+    expect(complete.rows.length).toBeGreaterThan(0);
+    expect(complete.notes).toEqual([]);
+    for (const chunk of [1, 2, 7, 50]) expect(await parse(text, name, chunk)).toEqual(complete);
   });
 
   it.each(FORMS)('cut anywhere gives what it gave before, or one clear error: %#', async (text, name) => {
-    const whole = new Set((await parse(text, name)).rows.map(({ finding }) => JSON.stringify(finding)));
+    const completeRows = new Set((await parse(text, name)).rows.map(({ finding }) => JSON.stringify(finding)));
     for (let length = 0; length < text.length; length += 1) {
       try {
         const { rows } = await parse(text.slice(0, length), name);
         // The last number of a text may be cut to another number, and the last step with it.
-        const odd = rows.filter(({ finding }) => !whole.has(JSON.stringify(finding)));
+        const odd = rows.filter(({ finding }) => !completeRows.has(JSON.stringify(finding)));
         const places = new Set(odd.map(({ place }) => place.line));
         expect(places.size).toBeLessThanOrEqual(1);
       } catch (error) {
@@ -224,7 +224,7 @@ describe('a curve of TensorBoard', () => {
 });
 
 describe('an export of W&B', () => {
-  it('takes the step from the column that says it, and the monitor’s figures for gauges', async () => {
+  it('takes the step from its column, and the monitor’s figures for gauges', async () => {
     const { rows } = await parse(HISTORY_CSV, 'history.csv');
     expect(iterations(rows)).toEqual([
       { row: 'iteration', iteration: 10, target: null, loss: 2.5 },
@@ -249,7 +249,7 @@ describe('an export of W&B', () => {
     expect(notes).toEqual([]);
   });
 
-  it('of a chart with several runs makes nobody’s iterations, and says so', async () => {
+  it('of a chart with several runs makes no iterations, and adds a note', async () => {
     const header = ['Step', ...['a', 'b'].flatMap((run) => ['', '__MIN', '__MAX'].map((end) => `${run} - loss${end}`))];
     const { rows, notes } = await parse(
       `${header.map((name) => `"${name}"`).join()}\n1,2.5,2.5,2.5,3.5,3.5,3.5\n`,
@@ -331,14 +331,14 @@ describe('what trainers write', () => {
 });
 
 describe('what is damaged', () => {
-  it('keeps the rows before a quote that does not end, and says where', async () => {
+  it('keeps the rows before an unclosed quote and reports its place', async () => {
     const start = 'step,loss,lr\n1,2.5,0.1\n2,2.25,0.1\n';
     const { rows, notes } = await parse(`${start}3,"2,0.1\n4,2,0.1\n`, 'x.csv');
     expect(iterations(rows).map(({ iteration }) => iteration)).toEqual([1, 2]);
     expect(notes).toMatchObject([{ kind: 'scalars_damaged', severity: 'warning', offset: start.length }]);
   });
 
-  it('keeps the entries of a state that was cut, and says where', async () => {
+  it('keeps the entries of a truncated state and reports the place of the cut', async () => {
     const at = TRAINER.indexOf('"eval_loss"');
     const { rows, notes } = await parse(TRAINER.slice(0, at), 'trainer_state.json');
     expect(iterations(rows)).toHaveLength(2);
@@ -351,7 +351,7 @@ describe('what is damaged', () => {
     expect(notes).toMatchObject([{ kind: 'scalars_damaged', severity: 'warning', count: 2, line: 3 }]);
   });
 
-  it('says when there is a header and nothing under it', async () => {
+  it('reports a header without rows', async () => {
     expect((await parse('step,loss,lr\n', 'x.csv')).notes).toMatchObject([{ kind: 'scalars_empty' }]);
   });
 
@@ -362,7 +362,7 @@ describe('what is damaged', () => {
   });
 });
 
-describe('what is somebody else’s', () => {
+describe('foreign files', () => {
   it.each([
     ['id,text,label\n1,"a document",0\n', 'train.csv'],
     ['step,action,reward\n1,left,0\n', 'episode.csv'],
@@ -380,7 +380,7 @@ describe('what is somebody else’s', () => {
     ['iteration 1760000000500 2.5 1\n', 'log'],
     ['1760000000500 a line of a log\n', 'stdout.log'],
     ['1 2 3\n', 'numbers'],
-    // An empty column is no range of a chart.
+    // An empty column is not the range of a chart.
     ['partition = torch.zeros(int(size[i]),\n.OutOfMemoryError: CUDA out of memory.\n', 'train.log'],
     ['Step,run - loss__MIN,\n1,2,3\n', 'chart.csv'],
   ])('stays unclaimed: %s', (text, name) => {

@@ -147,7 +147,7 @@ describe('YAML by lines', () => {
     ]);
   });
 
-  it('gives back lines that are no part of it', () => {
+  it('gives back lines that are not part of it', () => {
     const yaml = new YamlLines(() => {});
     expect(yaml.line('model:')).toBe(true);
     expect(yaml.line('  a: 1')).toBe(true);

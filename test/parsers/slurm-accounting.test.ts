@@ -1,4 +1,6 @@
-/** Accounting of Slurm in every form that sacct and seff print: which failure ended a job, and how much memory it had. */
+/**
+ * Accounting of Slurm in every form that sacct and seff print: which failure ended a job, and how much memory it had.
+ */
 import { describe, expect, it } from 'vitest';
 import { slurmAccounting } from '../../parsers/slurm-accounting/index.js';
 import { type Collected, claimed, collectRows, shortValues } from '../support/collect-rows.js';
@@ -63,7 +65,7 @@ describe('sacct --parsable2', () => {
     for (const chunkBytes of [1, 3, 50]) expect(await read(PARSABLE, { chunkBytes })).toEqual(all);
   });
 
-  const one = (state: string, exit: string, steps = ''): string =>
+  const job = (state: string, exit: string, steps = ''): string =>
     `JobID|JobName|State|ExitCode\n7|a|${state}|${exit}\n${steps}`;
   it.each([
     ['OUT_OF_MEMORY', '0:125', 'host_oom', null],
@@ -77,20 +79,20 @@ describe('sacct --parsable2', () => {
     ['CANCELLED by 1000', '0:15', 'other', -15],
     ['PREEMPTED', '0:0', 'other', null],
   ])('%s %s is %s', async (state, exit, kind, exitCode) => {
-    expect(incidents(await read(one(state, exit)))).toEqual([{ kind, line: 2, exitCode, host: null }]);
+    expect(incidents(await read(job(state, exit)))).toEqual([{ kind, line: 2, exitCode, host: null }]);
   });
 
-  it.each(['COMPLETED', 'RUNNING', 'PENDING'])('%s is no failure, nor are its cancelled steps', async (state) => {
-    const all = await read(one(state, '0:0', '7.extern|extern|CANCELLED|0:15\n'));
+  it.each(['COMPLETED', 'RUNNING', 'PENDING'])('%s is not a failure, nor are its cancelled steps', async (state) => {
+    const all = await read(job(state, '0:0', '7.extern|extern|CANCELLED|0:15\n'));
     expect(all.incidents).toEqual([]);
   });
 
   it('takes a failed step of a job that went on for a failure, and memory before anything else', async () => {
-    expect(incidents(await read(one('COMPLETED', '0:0', '7.0|python|FAILED|1:0\n')))).toMatchObject([
+    expect(incidents(await read(job('COMPLETED', '0:0', '7.0|python|FAILED|1:0\n')))).toMatchObject([
       { kind: 'other', line: 3 },
     ]);
     expect(
-      incidents(await read(one('FAILED', '1:0', '7.0|python|OUT_OF_MEMORY|0:125\n7.1|python|FAILED|1:0\n'))),
+      incidents(await read(job('FAILED', '1:0', '7.0|python|OUT_OF_MEMORY|0:125\n7.1|python|FAILED|1:0\n'))),
     ).toEqual([{ kind: 'host_oom', line: 3, exitCode: 1, host: null }]);
   });
 
@@ -129,7 +131,7 @@ describe('sacct --parsable2', () => {
     expect(shortValues(unknown)).toContain(`- slurm.req_mem[job=7] ${500 * GIB} bytes`);
   });
 
-  it('reads job, state and exit code of rows without their header, and says that the rest is lost', async () => {
+  it('reads job, state and exit code of rows without a header and reports the other columns as lost', async () => {
     const text = '4711|train|OUT_OF_MEMORY|0:125|900|2G\n4711.batch|batch|COMPLETED|0:0|900|3G\n';
     expect(claimed(text, 'sacct.txt')).toBe('slurm-accounting');
     const all = await read(text);
@@ -170,7 +172,7 @@ JobID           JobName      State ExitCode     MaxRSS     ReqMem        NodeLis
     expect(claimed(FIXED, 'sacct.log')).toBe('slurm-accounting');
   });
 
-  it('says which lines are no rows', async () => {
+  it('reports lines that are not rows', async () => {
     const all = await read(`${FIXED}and so on\n`);
     expect(all.notes.find(({ kind }) => kind === 'slurm_foreign')).toMatchObject({ line: 8, count: 1 });
   });

@@ -1,4 +1,6 @@
-/** TensorBoard event files: what the reference writers wrote comes back, and damage costs only the records that it hit. */
+/**
+ * TensorBoard event files: what the reference writers wrote comes back, and damage costs only the records that it hit.
+ */
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import fc from 'fast-check';
@@ -97,8 +99,8 @@ function numbersOf({ finding }: Row): number[] {
     case 'iteration': {
       const { stepMs, globalBatchSize, tflopsPerGpu, learningRate, loss, lossScale, gradNorm, others } = finding;
       const seconds = stepMs === undefined ? undefined : stepMs / 1000;
-      const own = [seconds, globalBatchSize, tflopsPerGpu, learningRate, loss, lossScale, gradNorm];
-      return [...own.filter((value) => value !== undefined), ...(others ?? []).map(({ value }) => value!)];
+      const fields = [seconds, globalBatchSize, tflopsPerGpu, learningRate, loss, lossScale, gradNorm];
+      return [...fields.filter((value) => value !== undefined), ...(others ?? []).map(({ value }) => value!)];
     }
     default:
       return [];
@@ -119,9 +121,9 @@ const configOf = (rows: readonly Row[]) =>
 
 function varint(value: number): number[] {
   const bytes: number[] = [];
-  for (let rest = value; ; rest = Math.floor(rest / 128)) {
-    if (rest < 128) return [...bytes, rest];
-    bytes.push((rest % 128) + 128);
+  for (let remaining = value; ; remaining = Math.floor(remaining / 128)) {
+    if (remaining < 128) return [...bytes, remaining];
+    bytes.push((remaining % 128) + 128);
   }
 }
 const field = (number: number, data: Uint8Array): Buffer =>
@@ -163,12 +165,12 @@ describe('what the reference writers wrote', () => {
     expect(notes.filter(({ severity }) => severity === 'warning')).toEqual([]);
     const sorted = (numbers: readonly number[]): number[] =>
       [...numbers].sort((a, b) => a - b || Number(Number.isNaN(a)) - Number(Number.isNaN(b)));
-    const found = rows.flatMap((row) => {
+    const values = rows.flatMap((row) => {
       const { finding } = row;
       // Timers become milliseconds.
       return finding.row === 'value' && finding.unit === 'ms' ? [finding.value! / 1000] : numbersOf(row);
     });
-    expect(sorted(found.map((value) => Math.fround(value)))).toEqual(
+    expect(sorted(values.map((value) => Math.fround(value)))).toEqual(
       sorted(scalars.map((scalar) => Math.fround(stored(scalar)))),
     );
     expect(new Map(configOf(rows).map(({ rawKey, value }) => [rawKey, value]))).toEqual(
@@ -180,8 +182,8 @@ describe('what the reference writers wrote', () => {
 
   it.each(names)('%s is the same in whatever pieces it is read', async (name) => {
     const { bytes } = fixture(name);
-    const whole = await parse(bytesSource(bytes), name);
-    for (const chunk of [1, 7, 1000]) expect(await parse(bytesSource(bytes, chunk), name)).toEqual(whole);
+    const expected = await parse(bytesSource(bytes), name);
+    for (const chunk of [1, 7, 1000]) expect(await parse(bytesSource(bytes, chunk), name)).toEqual(expected);
   });
 
   it('is iterations, memory and arguments of Megatron-LM', async () => {
@@ -289,7 +291,7 @@ describe('arguments of Hugging Face', () => {
 
 describe('a damaged file', () => {
   const steps = 12;
-  const whole = Buffer.concat([
+  const file = Buffer.concat([
     VERSION,
     ...Array.from({ length: steps }, (_, i) => record(scalarEvent('loss', 100 + i, i + 1))),
   ]);
@@ -297,18 +299,18 @@ describe('a damaged file', () => {
   const original = (pair: readonly (number | undefined)[]): boolean => pair[1] === 99 + pair[0]!;
 
   it('loses the record that a flipped bit hit, and nothing else, wherever it is', async () => {
-    for (let at = 0; at < whole.length; at += 1) {
+    for (let at = 0; at < file.length; at += 1) {
       for (const mask of [0x01, 0x80, 0xff]) {
-        const bytes = Buffer.from(whole);
+        const bytes = Buffer.from(file);
         bytes[at]! ^= mask;
         const { rows, notes } = await parse(bytesSource(bytes));
-        const found = losses(rows);
-        expect(found.every(original)).toBe(true);
+        const readLosses = losses(rows);
+        expect(readLosses.every(original)).toBe(true);
         const isInVersion = at < VERSION.length;
-        expect(found).toHaveLength(isInVersion ? steps : steps - 1);
+        expect(readLosses).toHaveLength(isInVersion ? steps : steps - 1);
         const warnings = notes.filter(({ severity }) => severity === 'warning');
         // Damage in the length of the last record looks as if the file ended in it.
-        const isLast = at >= whole.length - (whole.length - VERSION.length) / steps;
+        const isLast = at >= file.length - (file.length - VERSION.length) / steps;
         if (isLast) expect(notes).toHaveLength(1);
         else expect(warnings).toHaveLength(1);
         if (!isLast) expect(warnings[0]).toMatchObject({ kind: 'tensorboard_damaged', offset: expect.any(Number) });
@@ -317,9 +319,9 @@ describe('a damaged file', () => {
   });
 
   it('is read up to where it was cut, with a word about it, wherever that is', async () => {
-    const size = (whole.length - VERSION.length) / steps;
-    for (let length = 1; length < whole.length; length += 1) {
-      const bytes = whole.subarray(0, length);
+    const size = (file.length - VERSION.length) / steps;
+    for (let length = 1; length < file.length; length += 1) {
+      const bytes = file.subarray(0, length);
       if (length < VERSION.length) {
         await expect(parse(bytesSource(bytes))).rejects.toMatchObject({ code: 'MBF2901' });
         continue;
@@ -363,7 +365,7 @@ describe('a damaged file', () => {
     );
   });
 
-  it('with a length that reaches beyond everything is no record, and costs none behind it', async () => {
+  it('with a length beyond the end of the file is skipped; the records after it are kept', async () => {
     const absurd = Buffer.alloc(12);
     absurd.writeBigUInt64LE(2n ** 40n);
     absurd.writeUInt32LE(maskedCrc(absurd.subarray(0, 8)), 8);
@@ -374,7 +376,7 @@ describe('a damaged file', () => {
     expect(notes).toMatchObject([{ kind: 'tensorboard_damaged', offset: VERSION.length, count: 12 }]);
   });
 
-  it('of records that are no events, or of nothing, is one clear error', async () => {
+  it('of records that are not events, or without any record, is one clear error', async () => {
     const code = async (bytes: Uint8Array): Promise<string> => {
       try {
         await parse(bytesSource(bytes));
@@ -408,7 +410,7 @@ describe('a damaged file', () => {
 });
 
 describe('a long record', () => {
-  /** A stream that is made as it is read: nothing of it lies in memory. */
+  /** A stream that is generated while it is read; nothing of it is kept in memory. */
   function stream(parts: readonly (Buffer | { readonly zeros: number })[], onRead: () => void): ByteSource {
     let part = 0;
     let at = 0;
@@ -504,8 +506,8 @@ describe('the parts', () => {
 
 describe('detection', () => {
   const claim = (bytes: Uint8Array, name: string) => {
-    const found = detect(PARSERS, { bytes: bytes.subarray(0, 65_536), name, sizeBytes: bytes.length });
-    return found.status === 'recognised' ? found.parser.id : found.status;
+    const detection = detect(PARSERS, { bytes: bytes.subarray(0, 65_536), name, sizeBytes: bytes.length });
+    return detection.status === 'recognised' ? detection.parser.id : detection.status;
   };
 
   it('knows event files by their first record, whatever they are called, and by their name if that is damaged', () => {

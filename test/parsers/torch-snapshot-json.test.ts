@@ -21,13 +21,13 @@ import { type Pick, spellJson } from '../support/spell-json.js';
 
 const TABLES = ['segments', 'blocks', 'events', 'annotations', 'ooms', 'extras', 'stacks'] as const;
 
-/** Equal in everything but the encoding; a difference is told by its first row. */
+/** Equal in everything but the encoding; a failure shows the first row that differs. */
 function expectSame(json: Decoded, pickle: Decoded, what: string): void {
   for (const table of TABLES) {
-    const [got, wanted] = [sorted(table, json[table]), sorted(table, pickle[table])];
-    const at = got.findIndex((line, i) => line !== wanted[i]);
-    if (at >= 0) expect(`${what} ${table} ${at}: ${got[at]}`).toBe(`${what} ${table} ${at}: ${wanted[at]}`);
-    expect(got.length, `${what}: rows of ${table}`).toBe(wanted.length);
+    const [got, expected] = [sorted(table, json[table]), sorted(table, pickle[table])];
+    const at = got.findIndex((line, i) => line !== expected[i]);
+    if (at >= 0) expect(`${what} ${table} ${at}: ${got[at]}`).toBe(`${what} ${table} ${at}: ${expected[at]}`);
+    expect(got.length, `${what}: rows of ${table}`).toBe(expected.length);
   }
   expect(json.summary.protocol).toBeNull();
   const comparable = ({ summary }: Decoded) => ({
@@ -37,13 +37,14 @@ function expectSame(json: Decoded, pickle: Decoded, what: string): void {
     features: [...summary.features].sort(),
   });
   expect(comparable(json), what).toEqual(comparable(pickle));
-  // A frame that many stacks share is one object in a pickle and many in JSON, so its unknown keys are counted differently.
-  const told = ({ notes }: Decoded): string[] =>
+  // A frame that many stacks share is one object in a pickle and many in JSON, so its unknown keys are counted
+  // differently.
+  const notesOf = ({ notes }: Decoded): string[] =>
     notes
       .filter(({ text }) => !text.startsWith('frame key'))
       .map(({ kind, text, count }) => `${kind} ${text} ${count ?? 1}`)
       .sort();
-  expect(told(json), what).toEqual(told(pickle));
+  expect(notesOf(json), what).toEqual(notesOf(pickle));
 }
 
 /** Extras of one entry come in the order of its keys; stacks in that of the segments, which may follow the traces. */
@@ -71,7 +72,10 @@ const seededPick = (seed: number): Pick => {
   return (below) => Math.floor(random() * below);
 };
 
-/** Usage: CONVERT (in.pickle out.json indent)…; tuples become lists. `dumps`, because `dump` goes without the encoder in C. */
+/**
+ * Usage: CONVERT (in.pickle out.json indent)…; tuples become lists. `dumps`, because `dump` does not use the encoder in
+ * C.
+ */
 const CONVERT = `
 import json, pickle, sys
 class Restricted(pickle.Unpickler):
@@ -96,14 +100,14 @@ if (!hasPython) {
     it('has the rows of the pickle', async () => {
       expect(names.length).toBeGreaterThan(70);
       // Those that differ in the pickler only give one and the same JSON.
-      const wanted = names.filter((name) => !/^(?:c|pure|optimized|unshared|batch\d+)-[235]$/.test(name));
+      const expected = names.filter((name) => !/^(?:c|pure|optimized|unshared|batch\d+)-[235]$/.test(name));
       const pathOf = (name: string): string => join(directory, name);
-      const jobs = wanted.map((name, n) => [`${name}.pickle`, `${name}.json`, name === 'big' ? 0 : n % 3] as const);
+      const jobs = expected.map((name, n) => [`${name}.pickle`, `${name}.json`, name === 'big' ? 0 : n % 3] as const);
       python(
         CONVERT,
         jobs.flatMap(([from, to, indent]) => [pathOf(from), pathOf(to), String(indent)]),
       );
-      for (const name of wanted) {
+      for (const name of expected) {
         const pickle = pathOf(`${name}.pickle`);
         const bytes = readFileSync(pathOf(`${name}.json`));
         const truth = await decode(bytesSource(readFileSync(pickle)));
@@ -164,10 +168,10 @@ describe('spellings', () => {
   const value = snapshot({ device_traces: [trace(40), [], trace(3)] });
 
   it('all mean the same', async () => {
-    const wanted = await decode(bytesSource(pickled(value)));
-    expectSame(await decodeText(spellJson(value, NEVER)), wanted, 'plain');
-    expectSame(await decodeText(`\ufeff${spellJson(value, NEVER)}`), wanted, 'with a byte order mark');
-    expectSame(await decodeText(JSON.stringify(JSON.parse(spellJson(value, NEVER)), null, 4)), wanted, 'indented');
+    const expected = await decode(bytesSource(pickled(value)));
+    expectSame(await decodeText(spellJson(value, NEVER)), expected, 'plain');
+    expectSame(await decodeText(`\ufeff${spellJson(value, NEVER)}`), expected, 'with a byte order mark');
+    expectSame(await decodeText(JSON.stringify(JSON.parse(spellJson(value, NEVER)), null, 4)), expected, 'indented');
   });
 
   it('random snapshots in random spellings, through windows and chunks of any size, have the rows of their pickle', async () => {
@@ -178,11 +182,11 @@ describe('spellings', () => {
         fc.integer({ min: 64, max: 3000 }),
         fc.integer({ min: 1, max: 500 }),
         async (random, seed, windowBytes, chunkBytes) => {
-          const wanted = await decode(bytesSource(pickled(random)));
+          const expected = await decode(bytesSource(pickled(random)));
           const text = spellJson(random, seed % 5 === 0 ? NEVER : seededPick(seed));
           const got = await decodeText(text, windowBytes, chunkBytes);
           // Ids of stacks follow the order of reading, and keys came in another one.
-          expectSame(renumbered(got), renumbered(wanted), text.slice(0, 200));
+          expectSame(renumbered(got), renumbered(expected), text.slice(0, 200));
         },
       ),
       { numRuns: 150 },
@@ -208,7 +212,7 @@ describe('spellings', () => {
       ],
     });
     const text = Buffer.from(spellJson(small, seededPick(7)));
-    const wanted = await decode(bytesSource(text));
+    const expected = await decode(bytesSource(text));
     const lines = (decoded: Decoded): string => JSON.stringify(TABLES.map((table) => decoded[table]));
     for (let first = 1; first < text.length; first += 1) {
       let at = 0;
@@ -221,10 +225,10 @@ describe('spellings', () => {
           return Promise.resolve(count);
         },
       };
-      expect(lines(await decodeWith(source, 512)), `cut at ${first}`).toBe(lines(wanted));
+      expect(lines(await decodeWith(source, 512)), `cut at ${first}`).toBe(lines(expected));
     }
     for (let windowBytes = 16; windowBytes < 700; windowBytes += 13) {
-      expect(lines(await decodeText(text, windowBytes)), `window of ${windowBytes}`).toBe(lines(wanted));
+      expect(lines(await decodeText(text, windowBytes)), `window of ${windowBytes}`).toBe(lines(expected));
     }
   });
 
@@ -314,12 +318,12 @@ describe('spellings', () => {
 
   it('a snapshot inside one key or a list is read, two are refused', async () => {
     const plain = spellJson(value, NEVER);
-    const wanted = await decodeText(plain);
+    const expected = await decodeText(plain);
     const nested = await decodeText(`{"rank": 3, "snapshot": ${plain}}`);
-    expect(nested.events).toEqual(wanted.events);
+    expect(nested.events).toEqual(expected.events);
     expect(nested.summary.settings.get('rank')).toBe('3');
     expect(nested.notes.map(({ text }) => text)).toContain('the snapshot is nested in the key snapshot');
-    expect((await decodeText(`[${plain}]`)).events).toEqual(wanted.events);
+    expect((await decodeText(`[${plain}]`)).events).toEqual(expected.events);
     expect(await refusal(decodeText(`{"0": ${plain}, "1": ${plain}}`))).toMatchObject({
       code: 'MBF2106',
       message: expect.stringContaining('it holds 2 snapshots'),
@@ -596,7 +600,7 @@ describe('recognition', () => {
     }
   });
 
-  it('says what it found', () => {
+  it('reports what it read', () => {
     expect(sniff('{"segments":[{"total_size":1,"active_size":1').why).toBe(
       'JSON with the keys segments, total_size, active_size',
     );

@@ -1,4 +1,7 @@
-/** Pages of torch's memory viewer: the pickle inside them, however the page's bytes arrive, or one error with its place in the page. */
+/**
+ * Pages of torch's memory viewer: the pickle inside them, however the page's bytes arrive, or one error with its place
+ * in the page.
+ */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { parseSnapshot } from '../../parsers/torch-snapshot/index.js';
@@ -47,11 +50,11 @@ describe('a memory_viz page', () => {
   const file = pickled(snapshot({ device_traces: [trace(30)] }));
 
   it('has the rows of the pickle, its protocol, and no note about the padding', async () => {
-    const wanted = await decode(bytesSource(file));
+    const expected = await decode(bytesSource(file));
     for (const length of [0, 1, 2]) {
       const padded = pickled(snapshot({ device_traces: [trace(30)], pad: 'x'.repeat(length) }));
       const got = await decodePage(page(padded));
-      expect({ ...got, summary: null, notes: null }).toEqual({ ...wanted, summary: null, notes: null });
+      expect({ ...got, summary: null, notes: null }).toEqual({ ...expected, summary: null, notes: null });
       expect(got.summary.protocol).toBe(4);
       expect(got.notes.map(({ kind }) => kind)).toEqual(['unknown_key']);
     }
@@ -59,29 +62,29 @@ describe('a memory_viz page', () => {
 
   it('is read the same however its bytes arrive', async () => {
     const text = page(file);
-    const wanted = await decodePage(text);
+    const expected = await decodePage(text);
     await fc.assert(
       fc.asyncProperty(fc.integer({ min: 1, max: 5000 }), fc.integer({ min: 1, max: 5000 }), async (window, chunk) => {
-        expect(await decodePage(text, window, chunk)).toEqual(wanted);
+        expect(await decodePage(text, window, chunk)).toEqual(expected);
       }),
       { numRuns: 60 },
     );
   });
 
   it('may break its lines, use the other alphabet and other quotes', async () => {
-    const wanted = await decodePage(page(file));
+    const expected = await decodePage(page(file));
     const base64 = file.toString('base64');
     const broken = base64.replace(/.{76}/g, (line) => `${line}\r\n`);
-    const other = base64.replaceAll('+', '-').replaceAll('/', '_').replaceAll('=', '');
-    for (const body of [`{"base64": "${broken}"}`, `{name: 'a', base64: '${other}'}`, `{'base64' : \`${base64}\`}`]) {
+    const urlSafe = base64.replaceAll('+', '-').replaceAll('/', '_').replaceAll('=', '');
+    for (const body of [`{"base64": "${broken}"}`, `{name: 'a', base64: '${urlSafe}'}`, `{'base64' : \`${base64}\`}`]) {
       const got = await decodePage(`<html><script>const local_files = [${body}]</script>`);
-      expect(got.events).toEqual(wanted.events);
+      expect(got.events).toEqual(expected.events);
     }
   });
 
-  it('with several files gives the first and says how many were left out', async () => {
-    const other = pickled(snapshot({ device_traces: [[entry('alloc', 3)]] }));
-    const { events, notes } = await decodePage(page(file, other, other), 700);
+  it('with several files gives the first and reports how many were left out', async () => {
+    const second = pickled(snapshot({ device_traces: [[entry('alloc', 3)]] }));
+    const { events, notes } = await decodePage(page(file, second, second), 700);
     expect(events.length).toBe(30);
     expect(notes.map(({ text, count }) => `${text} ×${count}`)).toEqual([
       'the page holds 2 more files, left out: one snapshot is read from a page, its first ×2',

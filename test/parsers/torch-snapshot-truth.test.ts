@@ -1,4 +1,7 @@
-/** Row by row against CPython's unpickler: every value of every column, however the pickle was written and however its bytes arrive. */
+/**
+ * Row by row against CPython's unpickler: every value of every column, however the pickle was written and however its
+ * bytes arrive.
+ */
 import { readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
@@ -12,7 +15,7 @@ import { temporaryDirectory } from '../support/temporary-directory.js';
 
 const TABLES = ['segments', 'blocks', 'events', 'annotations', 'ooms', 'extras', 'stacks'] as const;
 
-/** Equal in everything; a difference is told by its first row, since a diff of 100,000 lines tells nothing. */
+/** Equal in everything. A failure shows the first row that differs, because a diff of 100,000 lines is unreadable. */
 function expectSame(ours: Decoded, truth: PythonTruth, what: string): void {
   for (const table of TABLES) {
     const [got, wanted] = [sorted(table, ours[table]), sorted(table, truth[table])];
@@ -50,8 +53,8 @@ if (!hasPython) {
 
     beforeAll(() => {
       names = generatePickles(directory, 20_260_801);
-      const found = pythonTruth(names.map((name) => join(directory, `${name}.pickle`)));
-      truths = new Map(names.map((name, i) => [name, found[i]!]));
+      const truth = pythonTruth(names.map((name) => join(directory, `${name}.pickle`)));
+      truths = new Map(names.map((name, i) => [name, truth[i]!]));
     });
 
     it('decode to the same rows, whatever wrote them', async () => {

@@ -5,8 +5,8 @@ import { cpuMs } from '../support/cpu-time.js';
 import { segmentsOf } from '../support/join-incidents.js';
 
 function read(text: string, srunLabelled = false): Traceback[] {
-  const found: Traceback[] = [];
-  const assembly = new TracebackAssembly((traceback) => found.push(traceback));
+  const tracebacks: Traceback[] = [];
+  const assembly = new TracebackAssembly((traceback) => tracebacks.push(traceback));
   for (const segment of segmentsOf(text, srunLabelled)) {
     assembly.feed(
       segment,
@@ -14,7 +14,7 @@ function read(text: string, srunLabelled = false): Traceback[] {
     );
   }
   assembly.end();
-  return found.sort((a, b) => a.line - b.line);
+  return tracebacks.sort((a, b) => a.line - b.line);
 }
 
 const LINES = [
@@ -64,23 +64,27 @@ describe('tracebacks', () => {
   });
 
   it('of interleaved ranks do not mix', () => {
-    const other = LINES.map((line) => line.replace('ValueError: the step', 'KeyError: the other'));
-    const lines = LINES.flatMap((line, i) => [`[rank1]: ${line}`, ` iteration ${i}/ 90 |`, `[rank2]: ${other[i]}`]);
+    const otherLines = LINES.map((line) => line.replace('ValueError: the step', 'KeyError: the other'));
+    const lines = LINES.flatMap((line, i) => [
+      `[rank1]: ${line}`,
+      ` iteration ${i}/ 90 |`,
+      `[rank2]: ${otherLines[i]}`,
+    ]);
     expect(read(lines.join('\n'))).toMatchObject([
       { exception: 'ValueError', frames: 3, prefix: { rank: 1 } },
       { exception: 'KeyError', frames: 3, prefix: { rank: 2 }, message: 'the other went wrong' },
     ]);
   });
 
-  it('of ranks without prefixes are told apart by their frames', () => {
+  it('of ranks without prefixes are distinguished by their frames', () => {
     // The second one lags three lines behind.
     const lines: string[] = [];
     for (let i = 0; i < LINES.length + 3; i += 1) {
       if (i < LINES.length) lines.push(LINES[i]!);
       if (i >= 3) lines.push(LINES[i - 3]!.replace('ValueError', 'RuntimeError'));
     }
-    const found = read(lines.join('\n'));
-    expect(found.map(({ exception, frames }) => [exception, frames])).toEqual([
+    const tracebacks = read(lines.join('\n'));
+    expect(tracebacks.map(({ exception, frames }) => [exception, frames])).toEqual([
       ['ValueError', 3],
       ['RuntimeError', 3],
     ]);
@@ -229,7 +233,7 @@ describe('tracebacks', () => {
     }
   });
 
-  it('tell exceptions from other words at the start of a line', () => {
+  it('distinguish exceptions from other words at the start of a line', () => {
     expect(readException('torch.OutOfMemoryError: CUDA out of memory.', false)).toEqual({
       name: 'torch.OutOfMemoryError',
       message: 'CUDA out of memory.',

@@ -1,6 +1,6 @@
 /**
- * What the samples of the trainers' formats cannot show: prefixes, colours and repainted bars, blocks of ranks that interleave, launches, and
- * that no figure of the corpus's logs is left unread.
+ * What the samples of the trainers' formats cannot show: prefixes, colours and repainted bars, blocks of ranks that
+ * interleave, launches, and that no figure of the corpus's logs is left unread.
  */
 import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
@@ -57,7 +57,7 @@ describe('prefixes and colours', () => {
     ]);
   });
 
-  it('of torchtitan are no part of its fields', () => {
+  it('of torchtitan are not part of its fields', () => {
     const colour = (code: number, text: string) => `\u001b[${code}m${text}  `;
     const fields = [
       colour(31, 'step: 10'),
@@ -72,7 +72,7 @@ describe('prefixes and colours', () => {
     expect(memory(log)).toMatchObject([{ metric: 'max_reserved', bytes: 40.25 * GIB, iteration: 10, rank: 3 }]);
   });
 
-  it('of transformers stand before every line of a block', () => {
+  it('of transformers precede every line of a block', () => {
     const log = read(
       ...[
         '***** train metrics *****',
@@ -122,18 +122,18 @@ describe('blocks of ranks that print at once', () => {
 });
 
 describe('progress bars', () => {
-  const bar = (label: string, done: number, total: number, rest: string) =>
-    `${label}${String(Math.floor((100 * done) / total)).padStart(3)}%|${'█'.repeat((10 * done) / total).padEnd(10)}| ${done}/${total} [00:10<00:20,  1.00it/s${rest}]`;
+  const bar = (label: string, done: number, total: number, remaining: string) =>
+    `${label}${String(Math.floor((100 * done) / total)).padStart(3)}%|${'█'.repeat((10 * done) / total).padEnd(10)}| ${done}/${total} [00:10<00:20,  1.00it/s${remaining}]`;
   const repainted = (states: readonly string[]) => states.map((state) => `\r${state}`).join('');
 
-  it('that say nothing of training are read once, at their end', () => {
+  it('without training metrics are read once, at their end', () => {
     const states = Array.from({ length: 200 }, (_, at) => bar('Loading shards: ', at + 1, 200, ''));
     const log = read(repainted(states));
     expect(iterations(log)).toEqual([]);
     expect(log.rows).toMatchObject([{ name: 'progress.elapsed_s', value: 10, text: 'Loading shards: 200' }]);
   });
 
-  it('of Lightning count over epochs, so that an epoch is no new launch', () => {
+  it('of Lightning count across epochs, so that an epoch is not a new launch', () => {
     const epoch = (number: number) =>
       repainted([10, 20, 30].map((done) => bar(`Epoch ${number}: `, done, 30, ', v_num=0, train_loss=2.5')));
     const log = read(epoch(0), epoch(1));
@@ -143,7 +143,7 @@ describe('progress bars', () => {
     expect(log.attempts).toEqual([]);
   });
 
-  it('of llama-recipes and torchtune tell epoch and step in their descriptions', () => {
+  it('of llama-recipes and torchtune contain epoch and step in their descriptions', () => {
     const log = read(
       repainted([
         bar('Training Epoch: 1/2, step 28/30 completed (loss: 1.5): ', 29, 30, ''),
@@ -184,7 +184,8 @@ describe('units that producers print alike and mean differently', () => {
   });
 });
 
-// ---- what is left ---------------------------------------------------------------------------------------------------------------------------
+// ---- what is left
+// ---------------------------------------------------------------------------------------------------------------------------
 
 /** Topics a reader of a log cannot do without. */
 const NEEDED = ['iteration', 'memory', 'failure'];
@@ -200,13 +201,13 @@ async function unmatched(source: ByteSource, name: string): Promise<readonly Unm
 }
 
 function sourceOf(text: string): ByteSource {
-  let rest = Buffer.from(text);
+  let remaining = Buffer.from(text);
   return {
-    sizeBytes: rest.length,
+    sizeBytes: remaining.length,
     read: async (target, start) => {
-      const part = rest.subarray(0, target.length - start);
+      const part = remaining.subarray(0, target.length - start);
       target.set(part, start);
-      rest = rest.subarray(part.length);
+      remaining = remaining.subarray(part.length);
       return part.length;
     },
   };

@@ -1,4 +1,6 @@
-/** Runs of W&B: what its own writer leaves, damage at every byte, both block grids that were written, and the files beside the log. */
+/**
+ * Runs of W&B: files of its own writer, damage at every byte, both block grids in use, and the files next to the log.
+ */
 import { readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -79,8 +81,8 @@ const LOGS = readdirSync(FIXTURES, { withFileTypes: true })
   );
 const GPU_NODE = LOGS.find(({ name }) => name.startsWith('gpu-node/'))!;
 
-/** What a row says, without its place in the file. NaN and infinities are no JSON. */
-function said({ finding, place }: Row): string {
+/** The content of a row, without its place in the file. JSON lacks NaN and infinities. */
+function content({ finding, place }: Row): string {
   return JSON.stringify([finding, place.timeUs], (_, value: unknown) =>
     typeof value === 'number' && !Number.isFinite(value) ? String(value) : value,
   );
@@ -95,17 +97,17 @@ function frame(records: readonly Uint8Array[], grid: 0 | 7 = 0): { bytes: Buffer
   const ends: number[] = [];
   let at = 7;
   for (const record of records) {
-    let rest = record;
+    let remaining = record;
     for (let isFirst = true; ; isFirst = false) {
-      let room = BLOCK - ((at - grid + BLOCK) % BLOCK);
-      if (room < 7) {
-        pieces.push(Buffer.alloc(room));
-        at += room;
-        room = BLOCK;
+      let spaceLeft = BLOCK - ((at - grid + BLOCK) % BLOCK);
+      if (spaceLeft < 7) {
+        pieces.push(Buffer.alloc(spaceLeft));
+        at += spaceLeft;
+        spaceLeft = BLOCK;
       }
-      const part = rest.subarray(0, room - 7);
-      rest = rest.subarray(part.length);
-      const isLast = rest.length === 0;
+      const part = remaining.subarray(0, spaceLeft - 7);
+      remaining = remaining.subarray(part.length);
+      const isLast = remaining.length === 0;
       pieces.push(chunk(isLast ? (isFirst ? 1 : 4) : isFirst ? 2 : 3, part));
       at += 7 + part.length;
       if (isLast) break;
@@ -127,10 +129,10 @@ function chunk(type: number, payload: Uint8Array): Buffer {
 async function records(
   bytes: Uint8Array | ByteSource,
 ): Promise<{ records: Buffer[]; damage: Awaited<ReturnType<typeof readRecords>> }> {
-  const found: Buffer[] = [];
+  const payloads: Buffer[] = [];
   const source = bytes instanceof Uint8Array ? bytesSource(bytes, 5000) : bytes;
-  const handler = { record: (record: Uint8Array) => found.push(Buffer.from(record)), longRecord: () => {} };
-  return { damage: await readRecords(source, handler, undefined), records: found };
+  const handler = { record: (record: Uint8Array) => payloads.push(Buffer.from(record)), longRecord: () => {} };
+  return { damage: await readRecords(source, handler, undefined), records: payloads };
 }
 
 function message(write: (writer: PbfWriter) => void): Uint8Array {
@@ -192,41 +194,41 @@ describe('the log of a run', () => {
       }
       rows_.end();
       expect(scalars.length).toBeGreaterThan(0);
-      expect(ofFormat(rows, 'wandb.history').map(said).sort()).toEqual(scalars.map(said).sort());
+      expect(ofFormat(rows, 'wandb.history').map(content).sort()).toEqual(scalars.map(content).sort());
     });
 
     it('gives every system metric once', async () => {
       const { rows } = await read(bytes);
       const tags = new Set(expected.stats.map(({ tag, timeUs }) => `${timeUs} ${tag}`));
-      const wanted = expected.stats.flatMap(({ tag, value, timeUs }) => {
+      const expectedStats = expected.stats.flatMap(({ tag, value, timeUs }) => {
         if (tags.has(`${timeUs} ${tag.replace('gpu.process.', 'gpu.')}`) && tag.startsWith('gpu.process.')) return [];
         const finding = systemGauge(`system.${tag}`, value);
         return finding === null ? [] : [JSON.stringify([finding, timeUs])];
       });
-      const given = ofFormat(rows, 'wandb.stats').filter(
+      const stats = ofFormat(rows, 'wandb.stats').filter(
         ({ finding }) => finding.row !== 'value' || finding.name !== 'process.device',
       );
-      expect(wanted.length).toBeGreaterThan(10);
-      expect(given.map(said).sort()).toEqual(wanted.sort());
+      expect(expectedStats.length).toBeGreaterThan(10);
+      expect(stats.map(content).sort()).toEqual(expectedStats.sort());
     });
 
     it('gives the settings', async () => {
       const { rows } = await read(bytes);
-      const given = new Map(
+      const settings = new Map(
         ofFormat(rows, 'wandb.config').map(({ finding }) =>
           finding.row === 'config' ? [finding.rawKey, finding.value] : ['', null],
         ),
       );
       for (const [key, value] of Object.entries(expected.config)) {
         if (typeof value === 'object' && value !== null && !Array.isArray(value)) {
-          for (const inner of Object.keys(value)) expect([...given.keys()]).toContain(`${key}.${inner}`);
-        } else expect(given.has(key), key).toBe(true);
-        if (typeof value === 'number') expect(Number(given.get(key))).toBe(value);
+          for (const inner of Object.keys(value)) expect([...settings.keys()]).toContain(`${key}.${inner}`);
+        } else expect(settings.has(key), key).toBe(true);
+        if (typeof value === 'number') expect(Number(settings.get(key))).toBe(value);
       }
-      expect([...given.keys()].filter((key) => key.startsWith('_wandb'))).toEqual([]);
+      expect([...settings.keys()].filter((key) => key.startsWith('_wandb'))).toEqual([]);
     });
 
-    it('says rank, clock and how it ended', async () => {
+    it('gives rank, clock and how the run ended', async () => {
       const { summary, notes, rows } = await read(bytes);
       expect(summary).toMatchObject({ clock: 'utc', rank: expected.rank });
       const exit = rows.find(({ finding }) => finding.row === 'value' && finding.name === 'wandb.exit_code');
@@ -241,12 +243,12 @@ describe('the log of a run', () => {
     });
 
     it('is read the same in pieces of any size', async () => {
-      const whole = await read(bytes);
-      for (const size of [1, 6, 7, 8, 1000]) expect(await read(bytesSource(bytes, size))).toEqual(whole);
+      const complete = await read(bytes);
+      for (const size of [1, 6, 7, 8, 1000]) expect(await read(bytesSource(bytes, size))).toEqual(complete);
     });
   });
 
-  it('tells a rank by Slurm or by all of torchrun, and none by the rank of a LoRA', async () => {
+  it('takes the rank from Slurm or from all variables of torchrun, never from the rank of a LoRA', async () => {
     const { rows } = await read(GPU_NODE.bytes);
     const first = rows.find(({ place }) => place.format === 'wandb.config');
     expect(first?.place.rank).toBeNull();
@@ -257,7 +259,7 @@ describe('the log of a run', () => {
     });
   });
 
-  it('says which machine it was, and no more of who ran it', async () => {
+  it('names the machine, but not its user', async () => {
     const { rows } = await read(GPU_NODE.bytes);
     const facts = ofFormat(rows, 'wandb.environment', 'wandb.run').map(({ finding }) => finding);
     expect(facts).toContainEqual({
@@ -294,7 +296,7 @@ describe('the log of a run', () => {
     expect(new Set(once).size).toBe(once.length);
   });
 
-  it('keeps devices of other nodes apart', async () => {
+  it('separates devices of other nodes', async () => {
     const { rows } = await read(GPU_NODE.bytes);
     const exported = ofFormat(rows, 'wandb.stats').filter(
       ({ finding }) => finding.row === 'gauge' && finding.unit === 'MiB' && finding.metric.startsWith('device_'),
@@ -334,16 +336,16 @@ describe('the log of a run', () => {
     expect(splitSystemLabel('cpu/l:trainer').label).toBe('trainer');
   });
 
-  it('does not read the console, which the log beside it has', async () => {
+  it('does not read the console output, which the log next to it contains', async () => {
     const { rows } = await read(GPU_NODE.bytes);
-    expect(rows.map(said).filter((text) => text.includes('OutOfMemoryError'))).toEqual([]);
+    expect(rows.map(content).filter((text) => text.includes('OutOfMemoryError'))).toEqual([]);
   });
 });
 
 describe('damage', () => {
   it('gives nothing that was not written, whichever byte is another', async () => {
     const { bytes } = GPU_NODE;
-    const whole = new Set((await read(bytes)).rows.map(({ finding }) => JSON.stringify(finding)));
+    const completeRows = new Set((await read(bytes)).rows.map(({ finding }) => JSON.stringify(finding)));
     let kept = 0;
     // Collected: an expectation for each of a million rows takes a minute.
     const wrong: string[] = [];
@@ -353,7 +355,7 @@ describe('damage', () => {
         damaged[at]! ^= flip;
         const { rows, notes } = await read(damaged);
         for (const { finding } of rows) {
-          if (!whole.has(JSON.stringify(finding))) wrong.push(`byte ${at}: ${JSON.stringify(finding)}`);
+          if (!completeRows.has(JSON.stringify(finding))) wrong.push(`byte ${at}: ${JSON.stringify(finding)}`);
         }
         const kinds = notes.map(({ kind }) => kind);
         // A wrong length, or a wrong byte of the half record at its end, is an end that is not whole.
@@ -366,13 +368,13 @@ describe('damage', () => {
     }
     expect(wrong).toEqual([]);
     // One record of thirteen is lost each time, whichever it is.
-    expect(kept / (2 * bytes.length)).toBeGreaterThan(whole.size * 0.6);
+    expect(kept / (2 * bytes.length)).toBeGreaterThan(completeRows.size * 0.6);
   });
 
   it('reads what is whole, wherever it is cut', async () => {
     const { bytes } = LOGS.find(({ name }) => name.startsWith('megatron/'))!;
     const all = (await read(bytes)).rows;
-    const whole = new Set(all.map(({ finding }) => JSON.stringify(finding)));
+    const completeRows = new Set(all.map(({ finding }) => JSON.stringify(finding)));
     let before = 0;
     const wrong: string[] = [];
     for (let length = 0; length < bytes.length; length += 1) {
@@ -384,7 +386,7 @@ describe('damage', () => {
       }
       const { rows, notes } = result as Read;
       for (const { finding } of rows.length === before ? [] : rows) {
-        if (!whole.has(JSON.stringify(finding))) wrong.push(`${length} bytes: ${JSON.stringify(finding)}`);
+        if (!completeRows.has(JSON.stringify(finding))) wrong.push(`${length} bytes: ${JSON.stringify(finding)}`);
       }
       if (rows.length < before) wrong.push(`${length} bytes: fewer rows than with one byte less`);
       before = rows.length;
@@ -407,7 +409,7 @@ describe('damage', () => {
     }
   });
 
-  it('says that a version is new, and reads on', async () => {
+  it('notes a new version and continues', async () => {
     const { bytes } = frame([history(1, 'x', '2.5')]);
     bytes[6] = 1;
     const { rows, notes } = await read(bytes);
@@ -436,7 +438,7 @@ describe('damage', () => {
         fc.constantFrom<0 | 7>(0, 7),
         fc.option(fc.tuple(fc.double({ min: 0, max: 1, noNaN: true }), fc.integer({ min: 1, max: 50_000 }), fc.nat())),
         async (sizes, grid, damage) => {
-          // Payloads tell their record, and hold what looks like chunks.
+          // Payloads contain the number of their record and bytes that look like chunks.
           const written = sizes.map((length, i) => Buffer.alloc(length, `record ${i} \x01\x00\x01`));
           const { bytes, ends } = frame(written, grid);
           let from = bytes.length;
@@ -447,12 +449,12 @@ describe('damage', () => {
             for (let at = from; at < to; at += 1) bytes[at]! ^= 1 + ((at * 31 + damage[2]) % 255);
           }
           const spared = written.filter((_, i) => ends[i]! <= from || (ends[i - 1] ?? 7) >= to);
-          const { records: found, damage: told } = await records(bytes);
+          const { records: found, damage: report } = await records(bytes);
           expect(found.map((record) => record.toString('latin1'))).toEqual(
             spared.map((record) => record.toString('latin1')),
           );
-          if (damage === null) expect(told).toMatchObject({ places: 0, lostBytes: 0, cutAt: null, firstBad: null });
-          else expect(told.places > 0 || told.cutAt !== null).toBe(true);
+          if (damage === null) expect(report).toMatchObject({ places: 0, lostBytes: 0, cutAt: null, firstBad: null });
+          else expect(report.places > 0 || report.cutAt !== null).toBe(true);
         },
       ),
       { numRuns: 300 },
@@ -460,16 +462,16 @@ describe('damage', () => {
   });
 
   it('crashes at no message, however odd', async () => {
-    const whole = (await records(GPU_NODE.bytes)).records;
+    const messages = (await records(GPU_NODE.bytes)).records;
     const bytes = fc.oneof(
       fc.uint8Array({ maxLength: 200 }),
       fc
         .tuple(
-          fc.nat({ max: whole.length - 1 }),
+          fc.nat({ max: messages.length - 1 }),
           fc.array(fc.tuple(fc.nat(), fc.nat({ max: 255 })), { minLength: 1, maxLength: 4 }),
         )
         .map(([which, changes]) => {
-          const record = Buffer.from(whole[which]!);
+          const record = Buffer.from(messages[which]!);
           for (const [at, value] of changes) record[at % record.length] = value;
           return record;
         }),
@@ -512,15 +514,15 @@ describe('damage', () => {
         yield Buffer.concat([last, chunk(1, after)]);
       }
       const parts = pieces();
-      let rest: Buffer = Buffer.alloc(0);
+      let remaining: Buffer = Buffer.alloc(0);
       let most = 0;
       const source: ByteSource = {
         sizeBytes: undefined,
         read(target, start) {
-          if (rest.length === 0) rest = parts.next().value ?? rest;
-          const count = Math.min(rest.length, target.length - start);
-          target.set(rest.subarray(0, count), start);
-          rest = rest.subarray(count);
+          if (remaining.length === 0) remaining = parts.next().value ?? remaining;
+          const count = Math.min(remaining.length, target.length - start);
+          target.set(remaining.subarray(0, count), start);
+          remaining = remaining.subarray(count);
           most = Math.max(most, process.memoryUsage().arrayBuffers);
           return Promise.resolve(count);
         },
@@ -534,7 +536,7 @@ describe('damage', () => {
   });
 });
 
-describe('files beside the log', () => {
+describe('files next to the log', () => {
   const file = (path: string): Buffer => readFileSync(join(FIXTURES, path));
 
   it.each(['gpu-node', 'python-0.15'])('reads the metadata of %s', async (folder) => {
@@ -554,10 +556,10 @@ describe('files beside the log', () => {
     expect(rows[0]!.place.timeUs).toBe(Date.parse('2026-01-02T03:04:05Z') * 1000 + fraction);
   });
 
-  it('agrees with the log on what they both say', async () => {
+  it('agrees with the log on the facts in both', async () => {
     const log = (await read(GPU_NODE.bytes)).rows.filter(({ place }) => place.format === 'wandb.environment');
-    const beside = await read(file('gpu-node/wandb-metadata.json'), 'wandb-metadata.json');
-    const texts = new Set(beside.rows.map(({ finding }) => JSON.stringify(finding)));
+    const metadata = await read(file('gpu-node/wandb-metadata.json'), 'wandb-metadata.json');
+    const texts = new Set(metadata.rows.map(({ finding }) => JSON.stringify(finding)));
     expect(log.length).toBeGreaterThan(10);
     for (const { finding } of log) expect(texts).toContain(JSON.stringify(finding));
   });
@@ -574,10 +576,10 @@ describe('files beside the log', () => {
     expect(rows[0]!.place.timeUs).toBe(1_767_323_086_500_000);
   });
 
-  it('reads what stands before the place where they are cut', async () => {
+  it('reads the settings before the cut', async () => {
     for (const name of ['wandb-metadata.json', 'wandb-summary.json']) {
       const bytes = file(`python-0.15/${name}`);
-      const whole = new Set((await read(bytes, name)).rows.map(({ finding }) => JSON.stringify(finding)));
+      const completeRows = new Set((await read(bytes, name)).rows.map(({ finding }) => JSON.stringify(finding)));
       const end = bytes.toString('utf8').trimEnd().length;
       for (let length = 0; length < end; length += 1) {
         const result = await read(bytes.subarray(0, length), name).catch((error: unknown) => error);
@@ -592,13 +594,13 @@ describe('files beside the log', () => {
           `${name} cut at ${length}`,
         ).toEqual(['json_error']);
         // A text or number may end with the file; all others are whole.
-        const odd = rows.filter(({ finding }) => !whole.has(JSON.stringify(finding)));
+        const odd = rows.filter(({ finding }) => !completeRows.has(JSON.stringify(finding)));
         expect(odd.length, `${name} cut at ${length}`).toBeLessThanOrEqual(2);
       }
     }
   });
 
-  it.each(['gpu-node', 'python-0.15'])('reads the settings of %s without the values they stand in', async (folder) => {
+  it.each(['gpu-node', 'python-0.15'])('reads the settings of %s without their wrappers', async (folder) => {
     const bytes = file(`${folder}/config.yaml`);
     expect(configParser.sniff({ bytes, name: 'config.yaml', sizeBytes: bytes.length }).score).toBeGreaterThan(0.9);
     const { rows } = await read(bytes, 'config.yaml', configParser);
@@ -651,7 +653,7 @@ describe('detection', () => {
     for (const [name, text] of foreign) expect(score(Buffer.from(text, 'latin1'), name), name).toBe(0);
   });
 
-  it('is claimed by nobody else more strongly', () => {
+  it('gets its highest score from its own parser', () => {
     const files: (readonly [string, Uint8Array])[] = LOGS.map(
       ({ name, bytes }) => [name.split('/')[1]!, bytes] as const,
     );
