@@ -5,15 +5,15 @@ import { operand } from '../../options.js';
 export const verb = defineVerb({
   name: 'explain',
   group: 'Knowledge',
-  summary: 'a rule, knob, symptom, fix, statement, disagreement or error by its name',
+  summary: 'a rule, knob, symptom, fix, disagreement or error by its name',
   storeless: true,
   // A flag of Megatron is a name here.
   takesFlags: true,
-  operands: { id: operand('<id>', 'offload-pp, --recompute-modules, S1, mem.golden, D9, MBF1001, …') },
+  operands: { id: operand('<id>', 'offload-pp, --recompute-modules, S1, D9, MBF1001, …') },
   examples: [
     'explain offload-pp',
     'explain --json cpu_offloading',
-    'explain mem.expandable-first',
+    'explain expandable-segments',
     'explain D9',
     'explain -- --recompute-modules',
   ],
