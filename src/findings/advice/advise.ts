@@ -1,4 +1,7 @@
-/** Advice on one failure: fixes in the guides' order with what they save here, what they cost, and what the configuration forbids. Pure. */
+/**
+ * Advice on one failure: fixes in the guides' order with what they save here, what they cost, and what the
+ * configuration forbids. Pure.
+ */
 
 import { pasteLines } from '../../knowledge/spellings.js';
 import { MbfError } from '../../model/errors.js';
@@ -33,7 +36,7 @@ const DEEPSPEED = /^(?:zero_stage|zero_(?:offload|reduce|allgather|overlap)_|dee
 
 const STATE = new Set(['optimizer_state']);
 
-interface Scored {
+interface ScoredFix {
   readonly spec: FixSpec;
   readonly proposal: Proposal;
   readonly saving: Saving;
@@ -60,12 +63,12 @@ export function advise(situation: Situation): Omit<AdviseResult, 'symptoms'> {
   const published = publishedCase(context);
   const shortfall = shortfallOf(situation);
   const need = shortfall.bytes === null ? null : shortfall.bytes + toCome;
-  const weighed = (situation.ranOut ? FIXES : [])
+  const scored = (situation.ranOut ? FIXES : [])
     .filter(({ causes }) => suits(causes, situation.verdict.cause))
     .flatMap((spec) => spec.propose(context).map((proposal) => ({ spec, proposal })))
-    .map(({ spec, proposal }) => weigh(context, spec, proposal, published, need, judge.judge(proposal.change)))
+    .map(({ spec, proposal }) => scoreFix(context, spec, proposal, published, need, judge.judge(proposal.change)))
     .filter(({ saving, judgement }) => judgement.broken.length > 0 || !isUseless(saving));
-  const open = weighed.filter(({ judgement }) => judgement.broken.length === 0 && judgement.undecided.length === 0);
+  const open = scored.filter(({ judgement }) => judgement.broken.length === 0 && judgement.undecided.length === 0);
   const plan = planOf({
     needBytes: need,
     candidates: open.map(candidateOf),
@@ -76,11 +79,12 @@ export function advise(situation: Situation): Omit<AdviseResult, 'symptoms'> {
     },
   });
   const chosen = new Set(plan?.fixes ?? []);
-  const ordered = weighed
-    .map((one) => ({ one, status: statusOf(one, chosen) }))
+  const ordered = scored
+    .map((scoredFix) => ({ scoredFix, status: statusOf(scoredFix, chosen) }))
     .sort(
       (a, b) =>
-        Number(a.status === 'forbidden') - Number(b.status === 'forbidden') || a.one.spec.order - b.one.spec.order,
+        Number(a.status === 'forbidden') - Number(b.status === 'forbidden') ||
+        a.scoredFix.spec.order - b.scoredFix.spec.order,
     );
   if (situation.facts.settings.size === 0)
     limits.push(
@@ -112,7 +116,7 @@ export function advise(situation: Situation): Omit<AdviseResult, 'symptoms'> {
     device_bytes: situation.deviceBytes,
     components: [...(situation.components ?? [])].map(([component, bytes]) => ({ component, bytes })),
     published_case: published?.name ?? null,
-    fixes: ordered.map(({ one, status }, i) => describeFix(one, status, i + 1, published)),
+    fixes: ordered.map(({ scoredFix, status }, i) => describeFix(scoredFix, status, i + 1, published)),
     plan: plan === null ? null : { ...plan, paste: pasteLines(plan.change) },
     next: verdict.next,
     non_fixes: situation.ranOut || verdict.cause === 'leak' ? nonFixesOf(context) : [],
@@ -120,7 +124,10 @@ export function advise(situation: Situation): Omit<AdviseResult, 'symptoms'> {
   };
 }
 
-/** Where nothing is decided, everything that helps against one or the other is a candidate, and none is known to be enough. */
+/**
+ * Where nothing is decided, everything that helps against one or the other is a candidate, and none is known to be
+ * enough.
+ */
 function suits(causes: readonly Cause[], cause: Cause): boolean {
   if (causes.includes(cause)) return true;
   // Of a fragmented device the other ways are shown with their price: they are what people reach for.
@@ -146,7 +153,7 @@ function estimatorOf({ given, noEstimate }: Situation, limits: string[]): Change
 /** Below this it is noise of the estimate. */
 const LEAST_TO_COME = GIB / 4;
 
-/** What the step would have needed beside what it had: unknown to a launch that never completed one. */
+/** What the step would have needed in addition to what it had: unknown for a launch that never completed a step. */
 interface ToCome {
   readonly state: number;
   readonly flow: number;
@@ -167,7 +174,7 @@ function toComeOf(situation: Situation, estimator: ChangeEstimator | null): ToCo
   // State made before recording began is of no known kind.
   const state = (components.get('optimizer_state') ?? 0) + (components.get('before_recording') ?? 0);
   const stateMissing = Math.min(missing, Math.max(0, expected - state));
-  // With its state there, the rank has been through a step before, whatever the log says.
+  // A rank with optimizer state has completed a step before, whatever its log reports.
   if (completedSteps === null && stateMissing < expected / 5) return none;
   return { state: Math.round(stateMissing), flow: Math.round(missing - stateMissing) };
 }
@@ -182,21 +189,21 @@ function toComeText({ state, flow }: ToCome): string {
     : `${parts.join(' and ')} that the step had not made yet, by the estimate: it has to fit as well`;
 }
 
-function weigh(
+function scoreFix(
   context: FixContext,
   spec: FixSpec,
   proposal: Proposal,
   published: PublishedCase | null,
   need: number | null,
   judgement: Judgement,
-): Scored {
-  const own = proposal.saving;
+): ScoredFix {
+  const proposedSaving = proposal.saving;
   const saving =
-    own?.by === 'what_if'
-      ? own
-      : (publishedSaving(published, proposal.id) ?? own ?? estimated(context, spec, proposal));
+    proposedSaving?.by === 'what_if'
+      ? proposedSaving
+      : (publishedSaving(published, proposal.id) ?? proposedSaving ?? estimated(context, spec, proposal));
   const { cause } = context.situation.verdict;
-  // Of a fragmented device, bytes saved need not lie where the request could use them.
+  // On a fragmented device, freed bytes need not be where the request could use them.
   const comparable = cause === 'capacity' ? need : null;
   const closes =
     saving.closes !== undefined
@@ -212,7 +219,10 @@ function isUseless({ bytes, by }: Saving): boolean {
   return bytes !== null && bytes <= 0 && by !== 'what_if';
 }
 
-/** By the estimator; what it says of activations is taken as a share of those that were live, where a snapshot tells. */
+/**
+ * By the estimator. Its figure for activations is applied as a share of those that were live, where a snapshot shows
+ * them.
+ */
 function estimated(
   { situation, estimate, flowBytes, flowToComeBytes }: FixContext,
   spec: FixSpec,
@@ -240,7 +250,7 @@ function estimated(
   };
 }
 
-function candidateOf({ spec, proposal, saving, closes }: Scored): Candidate {
+function candidateOf({ spec, proposal, saving, closes }: ScoredFix): Candidate {
   return {
     id: proposal.id,
     family: spec.id,
@@ -254,14 +264,19 @@ function candidateOf({ spec, proposal, saving, closes }: Scored): Candidate {
   };
 }
 
-function statusOf({ proposal, judgement }: Scored, chosen: ReadonlySet<string>): FixStatus {
+function statusOf({ proposal, judgement }: ScoredFix, chosen: ReadonlySet<string>): FixStatus {
   if (judgement.broken.length > 0) return 'forbidden';
   if (judgement.undecided.length > 0) return 'conditional';
   return chosen.has(proposal.id) ? 'recommended' : 'possible';
 }
 
-function describeFix(one: Scored, status: FixStatus, rank: number, published: PublishedCase | null): AdviceFix {
-  const { spec, proposal, saving, judgement } = one;
+function describeFix(
+  scoredFix: ScoredFix,
+  status: FixStatus,
+  rank: number,
+  published: PublishedCase | null,
+): AdviceFix {
+  const { spec, proposal, saving, judgement } = scoredFix;
   const [broken] = judgement.broken;
   const outcome = published?.outcomes.get(proposal.id);
   return {
@@ -286,7 +301,7 @@ function describeFix(one: Scored, status: FixStatus, rank: number, published: Pu
             tflops: outcome.tflops,
             vs_golden_percent: outcome.vs_golden_percent,
           },
-    closes: status === 'forbidden' ? null : one.closes,
+    closes: status === 'forbidden' ? null : scoredFix.closes,
     requires: [
       ...(proposal.requires ?? []),
       ...(judgement.unchecked.length === 0 ? [] : [uncheckedText(judgement.unchecked)]),
@@ -310,14 +325,16 @@ function describeFix(one: Scored, status: FixStatus, rank: number, published: Pu
   };
 }
 
-/** Rules that could not be tried, since nothing tells the settings that they ask for. */
+/** Rules that could not be checked, because settings that they need are unknown. */
 function uncheckedText(unchecked: Judgement['unchecked']): string {
-  const needs = [...new Set(unchecked.flatMap((one) => one.needs))];
+  const needs = [...new Set(unchecked.flatMap((rule) => rule.needs))];
   return `not checked against ${unchecked.map(({ rule }) => rule).join(', ')}: nothing tells ${needs.join(', ')}`;
 }
 
-/** Where the configuration says what stands against a change. */
+/** Where the configuration contains what conflicts with a change. */
 function placeOf(facts: readonly LintFact[]): string {
-  const told = facts.find(({ file }) => file !== null && file !== '');
-  return told === undefined ? '' : ` (${told.raw_key}=${told.value}, ${told.file} line ${formatCount(told.line ?? 0)})`;
+  const factInFile = facts.find(({ file }) => file !== null && file !== '');
+  return factInFile === undefined
+    ? ''
+    : ` (${factInFile.raw_key}=${factInFile.value}, ${factInFile.file} line ${formatCount(factInFile.line ?? 0)})`;
 }

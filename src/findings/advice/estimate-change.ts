@@ -51,10 +51,10 @@ export class ChangeEstimator {
     if (pairs.length === 0) return null;
     const { given, cleared, faults } = readInputs(pairs);
     if (faults.length > 0) return null;
-    // None of a named thing is told as nothing, and stands for it.
-    const told = Object.fromEntries(Object.entries(given)) as GivenInputs;
+    // "None" of a named thing counts as absent, and is stored as null.
+    const inputsBefore = Object.fromEntries(Object.entries(given)) as GivenInputs;
     try {
-      const inputs = completeInputs(changeInputs(this.given, told, cleared as ReadonlySet<InputName>));
+      const inputs = completeInputs(changeInputs(this.given, inputsBefore, cleared as ReadonlySet<InputName>));
       const changed = estimateStages(inputs);
       const before = this.hottest().allocated.bytes;
       const after = changed.stages[changed.hottest]!.allocated.bytes;

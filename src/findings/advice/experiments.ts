@@ -3,7 +3,7 @@
 import { EXPERIMENTS, type Experiment, WORKLOADS } from '../../knowledge/measured.js';
 import type { AdviceEvidence } from '../../model/results/advise.js';
 
-const BY_ID = new Map(EXPERIMENTS.map((one) => [one.id, one]));
+const BY_ID = new Map(EXPERIMENTS.map((experiment) => [experiment.id, experiment]));
 /** Model and machine: the rest of a workload is printed by `explain`. */
 const WORKLOAD_TEXTS = new Map(
   WORKLOADS.map(({ id, model, gpus }) => [id, gpus === null ? model : `${model}, ${gpus}`]),
@@ -11,12 +11,12 @@ const WORKLOAD_TEXTS = new Map(
 
 /** Throws on an id that is none: a slip of the pen, which every test of a fix would find. */
 export function experimentOf(id: string): Experiment {
-  const found = BY_ID.get(id);
-  if (found === undefined) throw new Error(`no experiment ${id}`);
-  return found;
+  const experiment = BY_ID.get(id);
+  if (experiment === undefined) throw new Error(`no experiment ${id}`);
+  return experiment;
 }
 
-/** Throughput lost, in percent: of the golden value, or of the run it was compared with; null where nobody measured it. */
+/** Throughput lost, in percent: of the golden value, or of the run it was compared with; null if not measured. */
 export function lostPercent({
   vs_golden_percent: golden,
   throughput_change_percent: change,
@@ -29,26 +29,28 @@ export function lostPercent({
 
 /** `more PP: 668 TFLOP/s/GPU (−5.9 %), peak 53.2 GB, −5.6 GB; … (Llama 3 70B, 32 × H100 80GB)`. */
 export function measured(id: string): AdviceEvidence {
-  const one = experimentOf(id);
-  const about = one.isRounded === true ? '~' : '';
+  const experiment = experimentOf(id);
+  const about = experiment.isRounded === true ? '~' : '';
   const figures = [
-    ...(one.tflops === null
+    ...(experiment.tflops === null
       ? []
       : [
-          `${about}${one.tflops} TFLOP/s/GPU${one.vs_golden_percent === null ? '' : ` (${signed(one.vs_golden_percent)} %)`}`,
+          `${about}${experiment.tflops} TFLOP/s/GPU${experiment.vs_golden_percent === null ? '' : ` (${signed(experiment.vs_golden_percent)} %)`}`,
         ]),
-    ...(one.step_factor === null ? [] : [stepText(one.step_factor)]),
-    ...(one.throughput_change_percent === null ? [] : [`${signed(one.throughput_change_percent)} % throughput`]),
-    ...(one.peak_gb === null ? [] : [`peak ${about}${one.peak_gb} GB`]),
-    ...(one.peak_change_gb === null ? [] : [`${signed(one.peak_change_gb)} GB`]),
-    ...(one.peak_change_percent === null ? [] : [`${signed(one.peak_change_percent)} % memory`]),
-    ...(one.result === 'passes' ? [] : [one.result]),
+    ...(experiment.step_factor === null ? [] : [stepText(experiment.step_factor)]),
+    ...(experiment.throughput_change_percent === null
+      ? []
+      : [`${signed(experiment.throughput_change_percent)} % throughput`]),
+    ...(experiment.peak_gb === null ? [] : [`peak ${about}${experiment.peak_gb} GB`]),
+    ...(experiment.peak_change_gb === null ? [] : [`${signed(experiment.peak_change_gb)} GB`]),
+    ...(experiment.peak_change_percent === null ? [] : [`${signed(experiment.peak_change_percent)} % memory`]),
+    ...(experiment.result === 'passes' ? [] : [experiment.result]),
   ];
-  const caveat = one.caveat === '' ? '' : `; ${one.caveat}`;
+  const caveat = experiment.caveat === '' ? '' : `; ${experiment.caveat}`;
   return {
-    text: `${one.title}: ${figures.join(', ')}${caveat} (${WORKLOAD_TEXTS.get(one.workload) ?? one.workload})`,
+    text: `${experiment.title}: ${figures.join(', ')}${caveat} (${WORKLOAD_TEXTS.get(experiment.workload) ?? experiment.workload})`,
     grade: 'measured',
-    source: one.source,
+    source: experiment.source,
   };
 }
 

@@ -111,15 +111,16 @@ export function sizesOf(view: View): Sizes {
       ? world / (tp * pp * cp)
       : null);
   const experts = view.setting('num_moe_experts');
-  // Where the model's class may set them unseen, a configuration that speaks of experts nowhere is taken for a dense model.
-  const speaksOfExperts = [...view.facts.settings].some(([key, { value }]) => key.startsWith('moe_') && isOn(value));
+  // Where the model's class may set them implicitly, a configuration without any setting of experts is taken for a
+  // dense model.
+  const hasExpertSettings = [...view.facts.settings].some(([key, { value }]) => key.startsWith('moe_') && isOn(value));
   return {
     tp,
     pp,
     vpp: size('virtual_pipeline_model_parallel_size'),
     cp,
     ep: size('expert_model_parallel_size'),
-    // Experts are cut like the rest of the model unless told otherwise (`ModelParallelConfig.__post_init__`).
+    // Experts are cut like the rest of the model unless set explicitly (`ModelParallelConfig.__post_init__`).
     etp: size('expert_tensor_parallel_size') ?? tp,
     dp,
     world: world ?? (tp !== null && pp !== null && cp !== null && dp !== null ? tp * pp * cp * dp : null),
@@ -128,26 +129,26 @@ export function sizesOf(view: View): Sizes {
     seq: size('seq_length'),
     mbs: size('micro_batch_size'),
     gbs: size('global_batch_size'),
-    experts: experts.by === 'unknown' ? (speaksOfExperts ? null : 0) : (asNumber(experts.value) ?? 0),
+    experts: experts.by === 'unknown' ? (hasExpertSettings ? null : 0) : (asNumber(experts.value) ?? 0),
   };
 }
 
 /** Known to be on. */
 export function isSet(view: View, key: string): boolean {
-  const found = view.setting(key);
-  return found.by !== 'unknown' && isOn(found.value);
+  const lookedUp = view.setting(key);
+  return lookedUp.by !== 'unknown' && isOn(lookedUp.value);
 }
 
-/** Known to be off: told so, or the default. */
+/** Known to be off: explicitly, or by default. */
 export function isUnset(view: View, key: string): boolean {
-  const found = view.setting(key);
-  return found.by !== 'unknown' && !isOn(found.value);
+  const lookedUp = view.setting(key);
+  return lookedUp.by !== 'unknown' && !isOn(lookedUp.value);
 }
 
 /** Known to be older than a version. */
 export function isOlder(view: View, name: VersionName, version: string): boolean {
-  const found = view.version(name).value;
-  return found !== null && compareVersions(found, version) < 0;
+  const lookedUp = view.version(name).value;
+  return lookedUp !== null && compareVersions(lookedUp, version) < 0;
 }
 
 export function wordOf(view: View, key: string): string | null {

@@ -1,4 +1,4 @@
-/** What people reach for, and what does not help here. Each says why with this run's own figures where it has any. */
+/** Common attempts that do not help here. Each has its reason, with this run's own figures where it has any. */
 
 import { loadData } from '../../knowledge/load-data.js';
 import { sourceText } from '../../knowledge/sources.js';

@@ -37,11 +37,14 @@ export interface PlanQuestion {
   allows(change: AdviceChange): boolean;
 }
 
-/** Points, one for each percent of throughput, by which plans are ranked and which nobody sees: a cost that no source tells, another change to make, one that changes what is computed. */
+/**
+ * Points that rank plans, one for each percent of throughput, never shown: an unknown cost, another change to make, a
+ * change of what is computed.
+ */
 const UNKNOWN_COST = 10;
 const CHANGE_COST = 2;
 const NUMERICS_COST = 3;
-/** More at once than anybody would try. */
+/** More changes at once than a user would try. */
 const MOST_FIXES = 3;
 
 interface Choice {
@@ -63,13 +66,13 @@ export function planOf(question: PlanQuestion): Plan | null {
           ({ of }) => of.every(({ closes }) => closes !== true) && sumOf(of) >= needBytes,
         )),
   ].sort(cheaper);
-  const found =
+  const bestChoice =
     choices.find(({ of }) => of.length === 1 || (needBytes !== null && closesTogether(question, of, needBytes))) ??
     candidates
       .filter(({ closes, needsGpus }) => closes === true && needsGpus)
       .map((one) => choice([one]))
       .sort(cheaper)[0];
-  return found === undefined ? null : describe(question, found.of);
+  return bestChoice === undefined ? null : describe(question, bestChoice.of);
 }
 
 function choice(of: readonly Candidate[]): Choice {
@@ -94,9 +97,9 @@ function sumOf(of: readonly Candidate[]): number {
 }
 
 function combinations(candidates: readonly Candidate[]): Choice[] {
-  const found: Choice[] = [];
+  const choices: Choice[] = [];
   const extend = (taken: readonly Candidate[], from: number): void => {
-    if (taken.length > 1) found.push(choice(taken));
+    if (taken.length > 1) choices.push(choice(taken));
     if (taken.length === MOST_FIXES) return;
     for (let i = from; i < candidates.length; i += 1) {
       const next = candidates[i]!;
@@ -105,14 +108,14 @@ function combinations(candidates: readonly Candidate[]): Choice[] {
     }
   };
   extend([], 0);
-  return found;
+  return choices;
 }
 
 /** Changes that set one key to two values exclude each other. */
 function agree(a: AdviceChange, b: AdviceChange): boolean {
-  const same = (x: AdviceChange['settings'], y: AdviceChange['settings']): boolean =>
+  const sameSettings = (x: AdviceChange['settings'], y: AdviceChange['settings']): boolean =>
     Object.entries(x).every(([key, value]) => !(key in y) || y[key] === value);
-  return same(a.settings, b.settings) && same(a.env, b.env);
+  return sameSettings(a.settings, b.settings) && sameSettings(a.env, b.env);
 }
 
 function jointSaving(question: PlanQuestion, of: readonly Candidate[]): number {

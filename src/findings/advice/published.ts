@@ -1,4 +1,7 @@
-/** Experiments that were published: where a run has their workload, their figures are the answer, before any estimate. GB are decimal, as in the guides. */
+/**
+ * Experiments that were published: where a run has their workload, their figures are the answer, before any estimate.
+ * GB are decimal, as in the guides.
+ */
 import type { Experiment } from '../../knowledge/measured.js';
 import { experimentOf, lostPercent } from './experiments.js';
 import { type FixContext, isSet, type Saving } from './fix.js';
@@ -52,7 +55,9 @@ export function publishedCase(context: Pick<FixContext, 'config' | 'view'>): Pub
   return CASES.find((one) => one.matches(context)) ?? null;
 }
 
-/** The published saving of a fix; undefined where it was not among the experiments, or the peak stayed about the same. */
+/**
+ * The published saving of a fix; undefined where it was not among the experiments, or the peak stayed about the same.
+ */
 export function publishedSaving(of: PublishedCase | null, id: string): Saving | undefined {
   const [before, after] = [of?.baseline.peak_gb, of?.outcomes.get(id)?.peak_gb];
   if (before == null || after == null || after >= before) return undefined;
@@ -63,7 +68,7 @@ export function publishedSaving(of: PublishedCase | null, id: string): Saving | 
   };
 }
 
-/** Percent of throughput that it cost there; of a golden value, what the baseline had lost already is no cost. */
+/** Percent of throughput that it cost there; for a golden value, what the baseline had already lost is not a cost. */
 export function publishedCost(of: PublishedCase | null, id: string): number | null {
   const outcome = of?.outcomes.get(id);
   if (of === null || outcome === undefined) return null;

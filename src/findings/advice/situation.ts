@@ -1,4 +1,7 @@
-/** What advice is given on: a verdict, the configuration it happened under, and every figure that tells what a change would save. Plain data, so that advice is a pure function of it. */
+/**
+ * What advice is based on: a verdict, the configuration of the run, and every figure that shows what a change would
+ * save. Plain data, so that advice is a pure function of it.
+ */
 import type { GivenInputs } from '../../estimate/input-keys.js';
 import type { Verdict } from '../../model/results/common.js';
 import type { Component } from '../../model/vocabulary.js';
@@ -21,18 +24,18 @@ export interface Situation {
     | 'accounting'
     | 'next'
   >;
-  /** Whether anything says that memory ran out, whatever the cause. */
+  /** Whether any evidence shows that memory ran out, whatever the cause. */
   readonly ranOut: boolean;
   /** Live bytes of the failing rank by component; null without a snapshot. */
   readonly components: ReadonlyMap<Component, number> | null;
-  /** What an estimate can be made from; null where the configuration does not tell enough. */
+  /** Inputs of an estimate; null where the configuration is incomplete. */
   readonly given: GivenInputs | null;
   /** Why there is none. */
   readonly noEstimate: string | null;
   /** Pipeline stage of the failing rank; null where unknown. */
   readonly stage: number | null;
   readonly deviceBytes: number | null;
-  /** Iterations that the failing launch had completed; null where nothing tells. */
+  /** Iterations that the failing launch had completed; null where unknown. */
   readonly completedSteps: number | null;
 }
 
@@ -51,7 +54,9 @@ function figure({ verdict }: Situation, name: string): number | null {
   return null;
 }
 
-/** Of a full device what live and asked bytes exceed; of a fragmented one what the driver would have had to give more. */
+/**
+ * Of a full device what live and asked bytes exceed; of a fragmented one what the driver would have had to give more.
+ */
 export function shortfallOf(situation: Situation): Shortfall {
   const { verdict } = situation;
   const request = verdict.request?.bytes ?? figure(situation, 'request_bytes');

@@ -43,7 +43,7 @@ export function checkInput({
   return { golden, current, tolerances, sameLayout: sameLayout(compareContract(golden[0]!, current[0]!)) };
 }
 
-/** Every check of ours, in the order they are told. */
+/** All our checks, in the order of the report. */
 export function allChecks(input: CheckInput): CompareCheck[] {
   return [statusCheck(input.golden, input.current), ...memoryChecks(input), ...timeChecks(input), lossCheck(input)];
 }
@@ -128,17 +128,17 @@ function summaryOf(
   isTwoSided: boolean,
 ): string {
   if (refused !== null) return refused;
-  const wanted = verdict === 'regression' ? 'regression' : 'undecided';
-  const telling = checks.filter(
+  const wantedOutcome = verdict === 'regression' ? 'regression' : 'undecided';
+  const decisive = checks.filter(
     ({ gate, status }) =>
-      gate && (status === wanted || (isTwoSided && verdict === 'regression' && status === 'improvement')),
+      gate && (status === wantedOutcome || (isTwoSided && verdict === 'regression' && status === 'improvement')),
   );
   if (verdict === 'pass') {
     const judged = checks.filter(({ gate, status }) => gate && status !== 'skipped');
     return `${judged.map(({ name }) => name.replaceAll('_', ' ')).join(', ')} within tolerance`;
   }
-  if (telling.length === 0) return 'nothing that both sides have could be judged';
-  return telling
+  if (decisive.length === 0) return 'nothing that both sides have could be judged';
+  return decisive
     .slice(0, 3)
     .map(({ name, relative, current, reason, status }) => {
       const words = name.replaceAll('_', ' ');

@@ -25,7 +25,7 @@ export interface PresetVerdict {
 /** Throws MBF2802 where golden values of the one project are to be judged by the other's rules. */
 export function judgePreset(preset: 'bridge' | 'mlm', golden: PresetSide, current: PresetSide): PresetVerdict {
   const outcome = preset === 'mlm' ? megatron(golden, current) : bridge(golden, current);
-  // Upstream's checks run after a job that succeeded; a run that died never comes that far.
+  // Upstream's checks run after a job that succeeded; a failed run never reaches them.
   const status =
     current.upstream === null
       ? [statusCheck(golden.runs, current.runs)].filter(({ status: of }) => of === 'regression')
@@ -60,8 +60,9 @@ function megatron(golden: PresetSide, current: PresetSide) {
 type MegatronValues = Extract<UpstreamValues, { readonly kind: 'megatron_training' | 'megatron_inference' }>;
 
 /**
- * Upstream takes its samples from event files, where every step has every metric; a log has the loss and the time of the lines it printed, and memory once or
- * twice. So of golden values that a run is held against, only those steps count that its log has.
+ * Upstream takes its samples from event files, where every step has every metric; a log has the loss and the time of
+ * the lines it printed, and memory once or twice. So of golden values that a run is held against, only those steps
+ * count that its log has.
  */
 function samplesOf(golden: MegatronValues, run: MegatronValues): MegatronValues {
   if (golden.kind !== 'megatron_training' || run.kind !== 'megatron_training') return golden;

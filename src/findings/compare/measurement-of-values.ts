@@ -1,6 +1,7 @@
 /**
- * Upstream golden values as a measurement, so that our own rules can judge a run by them. Bridge's memory is that of the first memory line, which
- * stands before Adam's states meet a full set of activations; it stays a first peak, and is compared with first peaks only.
+ * Upstream golden values as a measurement, so that our own rules can judge a run by them. Bridge's memory is that of
+ * the first memory line, printed before Adam's states meet a full set of activations; it stays a first peak, and is
+ * compared with first peaks only.
  */
 import type { BridgeValues, MegatronTrainingValues, StepValue, UpstreamValues } from '../../model/golden-values.js';
 import type { MeasuredRank, MeasuredSeries, Measurement } from '../../model/measurement.js';

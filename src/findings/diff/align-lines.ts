@@ -1,6 +1,7 @@
 /**
- * Lines of one function in two versions of its file. An edit above shifts all of them alike, an edit between them some: so both lists, in
- * ascending order of line, are aligned like two texts, where what a line allocates says how alike two lines are.
+ * Lines of one function in two versions of its file. An edit above shifts all of them alike, an edit between them some:
+ * so both lists, in ascending order of line, are aligned like two texts, where what a line allocates gives the likeness
+ * of two lines.
  */
 
 export interface AllocatingLine {
@@ -11,12 +12,18 @@ export interface AllocatingLine {
   readonly around: readonly [number, number];
 }
 
-/** Leaving a line without a counterpart. Any pair costs less than two of these, so lines stay alone only where one side has more. */
+/**
+ * Leaving a line without a counterpart. Any pair costs less than two of these, so lines stay alone only where one side
+ * has more.
+ */
 const ALONE = 1;
 const OTHER_LINE = 0.3;
 /** A line that moved as most lines of the function did. */
 const SHIFTED_LINE = 0.05;
-/** The table of one alignment has at most this many cells; generated code has functions of thousands of allocating lines. */
+/**
+ * The table of one alignment has at most this many cells; generated code has functions of thousands of allocating
+ * lines.
+ */
 const MOST_CELLS = 4096;
 
 /** Pairs of rows, ascending; both lists must ascend by line. */
@@ -43,7 +50,8 @@ function alignRange(
     cheapest(a, b, fromA, toA, fromB, toB, shift, pairs);
     return;
   }
-  // Too many for a table: lines that are where the common shift puts them are fixed points, and only what lies between is aligned.
+  // Too many for a table: lines that are where the common shift puts them are fixed points, and only what is between
+  // them is aligned.
   const anchors: [number, number][] = [];
   for (let i = fromA, j = fromB; i < toA && j < toB; ) {
     const difference = b[j]!.line - a[i]!.line - shift;
@@ -54,7 +62,7 @@ function alignRange(
   let i = fromA;
   let j = fromB;
   for (const [x, y] of [...anchors, [toA, toB] as [number, number]]) {
-    // Without a fixed point the range would come back unchanged: in such a function nothing tells its lines apart.
+    // Without a fixed point the range would come back unchanged: in such a function the lines cannot be distinguished.
     if (anchors.length > 0) alignRange(a, b, i, x, j, y, pairs);
     if (x < toA && y < toB) pairs.push([x, y]);
     i = x + 1;

@@ -11,8 +11,8 @@ export interface SnapshotPair {
 const rankText = (rank: number | null): string => (rank === null ? 'unknown' : String(rank));
 
 /**
- * The latest snapshot of every rank that both sides have, in order of rank. Where they have none in common, and each side has only one rank,
- * these two. Throws MBF1002 where nothing can be paired, or not `rank`.
+ * The latest snapshot of every rank that both sides have, in order of rank. Where they have none in common, and each
+ * side has only one rank, these two. Throws MBF1002 where nothing can be paired, or not `rank`.
  */
 export function choosePairs(a: readonly Candidate[], b: readonly Candidate[], rank?: number): SnapshotPair[] {
   const latestA = latestByRank(a);
@@ -42,8 +42,8 @@ function both(a: ReadonlyMap<number | null, Candidate>, b: ReadonlyMap<number | 
 }
 
 /**
- * The devices that both snapshots have, the one to compare first: one that ran out of memory, then one with traces, then the largest. Where
- * they have none in common, the first of each by the same rule.
+ * The devices that both snapshots have, the one to compare first: one that ran out of memory, then one with traces,
+ * then the largest. Where they have none in common, the first of each by the same rule.
  */
 export function chooseDevices(pair: SnapshotPair, device?: number): { readonly a: number; readonly b: number }[] {
   const { a, b } = pair;

@@ -16,15 +16,15 @@ export interface DiffLimits {
   readonly maxGrowth: { readonly bytes: number } | { readonly share: number } | undefined;
 }
 
-/** Pairs of which only totals are told. */
+/** Pairs of which only totals are reported. */
 export interface OtherPairs {
   readonly devices: readonly DiffTotals[];
   readonly ranks: readonly DiffTotals[];
-  /** Ranks of which a side has no such moment. */
+  /** Ranks that lack this moment on a side. */
   readonly ranksWithoutMoment: readonly number[];
 }
 
-/** A difference of memory without a stack by more than this share of the larger side is said. */
+/** A difference of memory without a stack by more than this share of the larger side is reported. */
 const MUCH_WITHOUT_STACK = 0.05;
 const SIZES_SHOWN = 5;
 
@@ -33,7 +33,7 @@ export function describeDiff(a: Side, b: Side, limits: DiffLimits, others: Other
   const large = sites.filter((site) => Math.abs(site.delta_bytes) >= limits.minBytes && !isUnchanged(site));
   const shown = limits.sites === undefined ? large : large.slice(0, limits.sites);
   const kept = new Set(shown);
-  const rest = sites.filter((site) => !kept.has(site));
+  const omittedSites = sites.filter((site) => !kept.has(site));
   const sum = (
     of: readonly SiteDelta[],
     field: 'a_bytes' | 'b_bytes' | 'delta_bytes' | 'a_count' | 'b_count',
@@ -53,20 +53,20 @@ export function describeDiff(a: Side, b: Side, limits: DiffLimits, others: Other
       inactive_delta_bytes: y.inactive_bytes - x.inactive_bytes,
     },
     sites: shown.map((site) => describeSite(site, a, b)),
-    remainder_bytes: sum(rest, 'delta_bytes'),
+    remainder_bytes: sum(omittedSites, 'delta_bytes'),
     remainder: {
-      sites: rest.length,
-      changed: rest.filter((site) => site.delta_bytes !== 0).length,
-      a_bytes: sum(rest, 'a_bytes'),
-      b_bytes: sum(rest, 'b_bytes'),
-      a_count: sum(rest, 'a_count'),
-      b_count: sum(rest, 'b_count'),
+      sites: omittedSites.length,
+      changed: omittedSites.filter((site) => site.delta_bytes !== 0).length,
+      a_bytes: sum(omittedSites, 'a_bytes'),
+      b_bytes: sum(omittedSites, 'b_bytes'),
+      a_count: sum(omittedSites, 'a_count'),
+      b_count: sum(omittedSites, 'b_count'),
       grown_bytes: sum(
-        rest.filter((site) => site.delta_bytes > 0),
+        omittedSites.filter((site) => site.delta_bytes > 0),
         'delta_bytes',
       ),
       shrunk_bytes: sum(
-        rest.filter((site) => site.delta_bytes < 0),
+        omittedSites.filter((site) => site.delta_bytes < 0),
         'delta_bytes',
       ),
     },
@@ -94,7 +94,10 @@ function compareComponents(a: Side['components'], b: Side['components']): DiffCo
     .sort((x, y) => Math.abs(y.delta_bytes) - Math.abs(x.delta_bytes) || y.b_bytes - x.b_bytes);
 }
 
-/** Nothing to tell: such sites are counted in the remainder, so that the list is empty of two sides between which code only moved or was renamed. */
+/**
+ * No difference to report: such sites are counted in the remainder, so that the list is empty for two sides between
+ * which code only moved or was renamed.
+ */
 function isUnchanged(site: SiteDelta): boolean {
   return site.delta_bytes === 0 && site.a_count === site.b_count;
 }
@@ -249,7 +252,7 @@ export function totalsOf(a: SideTotals, b: SideTotals): DiffTotals {
   };
 }
 
-/** What is left where a side has no snapshot. */
+/** What is left where a side lacks a snapshot. */
 export function noSnapshotDiff(a: string, b: string, notes: readonly string[]): NoSnapshotDiff {
   return {
     a,

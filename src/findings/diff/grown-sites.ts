@@ -1,4 +1,4 @@
-/** Which stacks grew, for who looks for the reason: the call sites of a diff, taken apart into the ways that lead there. */
+/** Which stacks grew: the call sites of a diff, split into the paths that lead there. */
 
 import type { Frame } from '../../attribution/frames/call-site.js';
 import type { Component } from '../../model/vocabulary.js';
@@ -7,7 +7,7 @@ import { matchSites, type StackGroup } from './match-sites.js';
 /** A stack of b (of a, where b has none) and its part of the change of its site. */
 export interface GrownSite {
   readonly delta_bytes: number;
-  /** Innermost first; empty where the side has no such stack. */
+  /** Innermost first; empty where the side lacks the stack. */
   readonly a_frames: readonly Frame[];
   readonly b_frames: readonly Frame[];
   readonly component: Component | null;

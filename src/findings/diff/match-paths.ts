@@ -1,7 +1,8 @@
 /**
- * Which files of one recording are which of the other. Equal normal paths are the same file. The others pair by the longest common end of
- * their paths that only one file of each side has, if they also share a function. A pair whose beginnings differ as an installation does
- * (all files below changed alike) is the same file; one whose neighbours stayed where they were has moved.
+ * Which files of one recording are which of the other. Equal normal paths are the same file. The others pair by the
+ * longest common end of their paths that only one file of each side has, if they also share a function. A pair whose
+ * beginnings differ as an installation does (all files below changed alike) is the same file; one whose neighbours
+ * stayed where they were has moved.
  */
 
 /** Normal path → names of the functions seen in it. */
@@ -14,7 +15,9 @@ export interface PathPair {
   readonly relation: 'same' | 'moved';
 }
 
-/** Every file is in at most one pair; files without a counterpart are in none. Linear in the number of path segments. */
+/**
+ * Every file is in at most one pair; files without a counterpart are in none. Linear in the number of path segments.
+ */
 export function matchPaths(a: FilesOfSide, b: FilesOfSide): PathPair[] {
   const pairs: PathPair[] = [];
   const restA = new Set<string>();
@@ -26,14 +29,14 @@ export function matchPaths(a: FilesOfSide, b: FilesOfSide): PathPair[] {
     } else restA.add(path);
   }
   const restB = new Set([...b.keys()].filter((path) => !a.has(path)).sort());
-  const found = pairBySuffix(restA, restB, a, b);
-  const relation = relationOf(equal, found);
-  for (const [x, y] of found) pairs.push({ a: x, b: y, relation: relation(x, y) });
+  const suffixPairs = pairBySuffix(restA, restB, a, b);
+  const relation = relationOf(equal, suffixPairs);
+  for (const [x, y] of suffixPairs) pairs.push({ a: x, b: y, relation: relation(x, y) });
   return pairs;
 }
 
 function pairBySuffix(restA: Set<string>, restB: Set<string>, a: FilesOfSide, b: FilesOfSide): [string, string][] {
-  const found: [string, string][] = [];
+  const pairs: [string, string][] = [];
   const longest = Math.min(deepest(restA), deepest(restB));
   for (let length = longest; length >= 1 && restA.size > 0 && restB.size > 0; length -= 1) {
     const endsA = bySuffix(restA, length);
@@ -44,12 +47,12 @@ function pairBySuffix(restA: Set<string>, restB: Set<string>, a: FilesOfSide, b:
       const [x] = pathsA as [string];
       const [y] = pathsB as [string];
       if (!sharesFunction(a.get(x)!, b.get(y)!)) continue;
-      found.push([x, y]);
+      pairs.push([x, y]);
       restA.delete(x);
       restB.delete(y);
     }
   }
-  return found;
+  return pairs;
 }
 
 const deepest = (paths: ReadonlySet<string>): number =>
@@ -58,7 +61,7 @@ const deepest = (paths: ReadonlySet<string>): number =>
 function bySuffix(paths: ReadonlySet<string>, length: number): Map<string, string[]> {
   const ends = new Map<string, string[]>();
   for (const path of paths) {
-    // Generated code has no place that could have changed.
+    // Generated code does not have a place that could have changed.
     if (path.startsWith('<')) continue;
     const segments = path.split('/').filter((segment) => segment !== '');
     if (segments.length < length) continue;
@@ -77,13 +80,13 @@ function sharesFunction(a: ReadonlySet<string>, b: ReadonlySet<string>): boolean
 
 function relationOf(
   equal: readonly string[],
-  found: readonly (readonly [string, string])[],
+  pairs: readonly (readonly [string, string])[],
 ): (a: string, b: string) => PathPair['relation'] {
   /** Directories, at any depth, with files that are the same on both sides. */
   const settled = new Set<string>();
   for (const path of equal) for (const directory of directoriesOf(path)) settled.add(directory);
   const votes = new Map<string, number>();
-  const mapped = found.map(([a, b]) => changedPrefix(a, b));
+  const mapped = pairs.map(([a, b]) => changedPrefix(a, b));
   for (const { key } of mapped) votes.set(key, (votes.get(key) ?? 0) + 1);
   const bestOfA = new Map<string, number>();
   const bestOfB = new Map<string, number>();
@@ -92,9 +95,9 @@ function relationOf(
     bestOfB.set(to, Math.max(bestOfB.get(to) ?? 0, votes.get(key)!));
   }
   return (a, b) => {
-    const own = changedPrefix(a, b);
-    if (own.common !== undefined && settled.has(own.common)) return 'moved';
-    const mine = votes.get(own.key)!;
+    const ownPrefix = changedPrefix(a, b);
+    if (ownPrefix.common !== undefined && settled.has(ownPrefix.common)) return 'moved';
+    const mine = votes.get(ownPrefix.key)!;
     const better =
       directoriesOf(a).some((directory) => (bestOfA.get(directory) ?? 0) > mine) ||
       directoriesOf(b).some((directory) => (bestOfB.get(directory) ?? 0) > mine);
@@ -106,7 +109,7 @@ interface ChangedPrefix {
   readonly from: string;
   readonly to: string;
   readonly key: string;
-  /** Directory that both lie in, if it can be inside one checkout: `/opt` and `/home/somebody` are not. */
+  /** Directory that both are in, if it can be inside one checkout: `/opt` and a home directory are not. */
   readonly common: string | undefined;
 }
 

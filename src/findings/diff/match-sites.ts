@@ -1,12 +1,14 @@
 /**
  * Which allocating lines of one recording are which of the other, and by how much each grew.
  *
- * A site is the frame a reader would name (`call-site.ts`). Sites pair in steps, each only over what the steps before left: lines of the same
- * function in the same file (`exact`, `line_shifted`, or `moved` with their file); functions that stand in another file (`moved`) or have
- * another name (`renamed`) but the same functions around them; and stacks whose site is a function that only one side has, put between
- * known ones: a decorator, an extracted helper. What is left is `only_a` or `only_b`.
+ * A site is the frame a reader would name (`call-site.ts`). Sites pair in steps, each only over what the steps before
+ * left: lines of the same function in the same file (`exact`, `line_shifted`, or `moved` with their file); functions
+ * that are in another file (`moved`) or have another name (`renamed`) but the same functions around them; and stacks
+ * whose site is a function that only one side has, put between known ones: a decorator, an extracted helper. What is
+ * left is `only_a` or `only_b`.
  *
- * Both sides are put in an order of their own content first, so that exchanging them exchanges the answer and nothing else.
+ * Both sides are put in an order of their own content first, so that exchanging them exchanges the answer and nothing
+ * else.
  */
 
 import { type Frame, type FrameKind, frameKind, frameText, isPython } from '../../attribution/frames/call-site.js';
@@ -20,8 +22,8 @@ export interface StackGroup {
   /** Innermost first; empty where none were recorded. */
   readonly frames: readonly Frame[];
   /**
-   * What kind of group it is: '' for stacks of allocations. Groups of different kinds never pair, and a group without frames pairs with that
-   * of the same kind: it is named by it.
+   * What kind of group it is: '' for stacks of allocations. Groups of different kinds never pair, and a group without
+   * frames pairs with that of the same kind: it is named by it.
    */
   readonly kind: string;
   /** Actual bytes. */
@@ -72,7 +74,7 @@ interface FrameInfo {
   readonly nameHash: number;
 }
 
-/** What only passes calls on is no better a name for a site than torch itself. */
+/** What only passes calls on is as poor a name for a site as torch itself. */
 const ROLES: Readonly<Record<FrameKind, Role>> = {
   noise: 'noise',
   native: 'native',
@@ -114,7 +116,7 @@ class FrameTable {
       role: ROLES[frameKind(frame)],
       name,
       path: python ? path : '',
-      // Lines of compiled code change with every build of torch, and nobody who reads this edits them.
+      // Lines of compiled code change with every build of torch, and the reader does not edit them.
       line: python ? frame.line : 0,
       text: python ? frameText(frame) : name,
       hash: hashText(key),
@@ -123,7 +125,10 @@ class FrameTable {
   }
 }
 
-/** `torch::autograd::generated::MulBackward0::apply(std::vector<…>&&)` → `MulBackward0::apply`; compilers' suffixes go too. */
+/**
+ * `torch::autograd::generated::MulBackward0::apply(std::vector<…>&&)` → `MulBackward0::apply`; compilers' suffixes go
+ * too.
+ */
 function nativeName(name: string): string {
   const plain = name
     .replace(/ \[clone [^\]]*\]/g, '')
@@ -184,8 +189,8 @@ function hashText(text: string): number {
 }
 
 /**
- * As `callSite` chooses; in a stack without Python the autograd node or the operator, where `callSite` has only the allocator itself: all of
- * the backward pass would be one site.
+ * As `callSite` chooses; in a stack without Python the autograd node or the operator, where `callSite` has only the
+ * allocator itself: all of the backward pass would be one site.
  */
 function siteIndex(frames: readonly FrameInfo[]): number {
   const user = frames.findIndex((frame) => frame.role === 'user');
@@ -205,7 +210,7 @@ interface Site extends AllocatingLine {
   count: number;
   readonly around: [number, number];
   readonly stacks: Stack[];
-  /** As the largest of its stacks has it: one function may lie in several places of one installation. */
+  /** As the largest of its stacks has it: one function may be in several places of one installation. */
   text: string;
   textBytes: number;
 }
@@ -227,10 +232,10 @@ interface Pair {
   through: string | null;
 }
 
-/** Frames around a site that tell where in the program it is. */
+/** Frames around a site that identify its place in the program. */
 const CALLERS = 8;
 const CALLEES = 4;
-/** A feature that more pairs of functions share than this tells them apart no longer. */
+/** A feature that more pairs of functions share than this no longer distinguishes them. */
 const MOST_SHARING = 256;
 const LEAST_MOVED = 0.25;
 const LEAST_RENAMED = 0.6;
@@ -337,7 +342,7 @@ class Matcher {
       const frame = stack.frames[index];
       const path = frame === undefined ? '' : (files.get(frame.path) ?? frame.path);
       const name = frame?.name ?? '';
-      // Generated files lose their names, so the function that called into them tells them apart.
+      // Generated files lose their names, so the function that called into them distinguishes them.
       const isShared = (caller: FrameInfo): boolean => otherKnown.has(functionKey(caller, files));
       const place = GENERATED_PATHS.has(path) ? `${path} ${generatedFor(stack, index, isShared)}` : path;
       const key = `${stack.kind}\0${name}\0${place}`;
@@ -395,7 +400,7 @@ class Matcher {
     ) =>
       [...rest.keys()].sort().flatMap((key) => {
         const entry = rest.get(key)!;
-        // Native code and memory without frames have no file to move to.
+        // Native code and memory without frames lack a file to move to.
         if (entry.path === '' || entry.path.startsWith('<')) return [];
         return [{ entry, features: featuresOf(entry, files, texts), gone: !other.has(`${entry.name}\0${entry.path}`) }];
       });
@@ -421,7 +426,7 @@ class Matcher {
         for (const feature of features) note(feature, side, i);
       });
     }
-    // A name that very many functions have (`forward`) tells them apart only together with what is around them.
+    // A name of very many functions (`forward`) distinguishes them only together with the frames around them.
     for (const [side, list] of sides) {
       list.forEach(({ entry, features }, i) => {
         const { x, y } = index.get(entry.name)!;
@@ -469,8 +474,9 @@ class Matcher {
   }
 
   /**
-   * Stacks whose site is a function that the other side has nowhere: seen from outside, the first function known to both is where the other
-   * side allocates, if it does. They join that line if it is without a counterpart, or lost there what came here.
+   * Stacks whose site is a function that the other side has nowhere: seen from outside, the first function known to
+   * both is where the other side allocates, if it does. They join that line if it is without a counterpart, or lost
+   * there what came here.
    */
   #matchThrough(
     restX: Map<string, SiteFunction>,
@@ -478,13 +484,13 @@ class Matcher {
     knownX: ReadonlySet<string>,
     knownY: ReadonlySet<string>,
   ): void {
-    for (const [own, ownFiles, other, otherKnown, side] of [
+    for (const [ownFunctions, ownFiles, other, otherKnown, side] of [
       [restX, this.#fileOfX, restY, knownY, 'x'],
       [restY, this.#fileOfY, restX, knownX, 'y'],
     ] as const) {
       const byStack = new Map<Stack, { readonly entry: SiteFunction; readonly site: Site }>();
-      for (const key of [...own.keys()].sort()) {
-        const entry = own.get(key)!;
+      for (const key of [...ownFunctions.keys()].sort()) {
+        const entry = ownFunctions.get(key)!;
         for (const site of linesOf(entry)) for (const stack of site.stacks) byStack.set(stack, { entry, site });
       }
       const outer = (stack: Stack): number => {
@@ -518,7 +524,7 @@ class Matcher {
           this.#joinLoser(pairsOfLine.get(`${key}\0${site.line}`), site, side, byStack);
         }
       }
-      dropEmpty(own);
+      dropEmpty(ownFunctions);
       dropEmpty(other);
     }
   }
@@ -533,12 +539,12 @@ class Matcher {
     if (pair === undefined || pair.x === null || pair.y === null) return;
     const delta = side === 'x' ? pair.x.bytes - pair.y.bytes : pair.y.bytes - pair.x.bytes;
     if (Math.abs(delta + site.bytes) >= Math.abs(delta) + site.bytes) return;
-    const own = pair[side]!;
+    const ownSite = pair[side]!;
     pair[side] = {
-      ...own,
-      bytes: own.bytes + site.bytes,
-      count: own.count + site.count,
-      stacks: [...own.stacks, ...site.stacks],
+      ...ownSite,
+      bytes: ownSite.bytes + site.bytes,
+      count: ownSite.count + site.count,
+      stacks: [...ownSite.stacks, ...site.stacks],
     };
     pair.through ??= throughText(site);
     takeOut(byStack, site.stacks);
@@ -547,16 +553,16 @@ class Matcher {
   /** Pairs by function and line of one side. */
   #pairsByLine(side: 'x' | 'y'): Map<string, Pair> {
     const files = side === 'x' ? this.#fileOfX : this.#fileOfY;
-    const found = new Map<string, Pair>();
+    const pairsByKey = new Map<string, Pair>();
     for (const pair of this.#pairs) {
       const site = pair[side];
       const stack = site?.stacks[0];
       const frame = stack?.frames[stack.at];
       if (site !== undefined && site !== null && frame !== undefined) {
-        found.set(`${stack!.kind}\0${functionKey(frame, files)}\0${site.line}`, pair);
+        pairsByKey.set(`${stack!.kind}\0${functionKey(frame, files)}\0${site.line}`, pair);
       }
     }
-    return found;
+    return pairsByKey;
   }
 }
 
@@ -624,7 +630,7 @@ function featuresOf(
   for (const site of entry.lines.values()) {
     for (const stack of site.stacks) {
       eachNeighbour(stack, stack.at, (frame, direction) => {
-        // Its own name would tell a function that calls itself from its successor.
+        // Its own name would distinguish a function that calls itself from its successor.
         if (frame.name === entry.name) return;
         let text = texts[direction].get(frame);
         if (text === undefined) {

@@ -1,4 +1,6 @@
-/** One side of a comparison: the live blocks of a device at a moment, grouped by stack, and what describes the snapshot. */
+/**
+ * One side of a comparison: the live blocks of a device at a moment, grouped by stack, and what describes the snapshot.
+ */
 import { STACK_ORIGINS, stateTotals } from '../../allocator/walk/allocator-state.js';
 import { poolWords } from '../../model/pool-words.js';
 import type { DiffSide } from '../../model/results/diff.js';
@@ -34,7 +36,10 @@ export interface Candidate {
   readonly devices: readonly CandidateDevice[];
 }
 
-/** The snapshots of a run, or the one a handle names; in order of rank, then time, then place. Those without memory and trace are left out. */
+/**
+ * The snapshots of a run, or the one a handle names; in order of rank, then time, then place. Those without memory and
+ * trace are left out.
+ */
 export async function listCandidates(store: Store, runId: number, handle: string | undefined): Promise<Candidate[]> {
   const rows = await store.all('snapshot.list', {
     run_id: handle === undefined ? runId : null,
@@ -72,13 +77,13 @@ export async function listCandidates(store: Store, runId: number, handle: string
 
 /** The numbers of the steps that some device of the snapshot has whole, ascending. */
 export async function wholeSteps(store: Store, snapshotId: number): Promise<number[]> {
-  const whole = new Set<number>();
+  const wholeStepNumbers = new Set<number>();
   for (const { device, events } of await store.all('snapshot.devices', { snapshot_id: snapshotId })) {
     if (events === null) continue;
     const { steps } = await readSteps(store, snapshotId, device);
-    for (const step of steps) if (step.partial === null) whole.add(step.step);
+    for (const step of steps) if (step.partial === null) wholeStepNumbers.add(step.step);
   }
-  return [...whole].sort((a, b) => a - b);
+  return [...wholeStepNumbers].sort((a, b) => a - b);
 }
 
 export interface PoolSums {
@@ -106,7 +111,7 @@ export interface Side {
 
 export type SideTotals = Pick<DiffSide, 'handle' | 'rank' | 'device' | 'active_bytes' | 'reserved_bytes'>;
 
-/** What a side sums up to, without its stacks. Throws MBF1002 where the trace has no such moment. */
+/** What a side sums up to, without its stacks. Throws MBF1002 where the trace lacks the moment. */
 export async function readTotals(
   store: Store,
   candidate: Candidate,
@@ -123,7 +128,7 @@ export async function readTotals(
 const FREE_EVENT = STACK_ORIGINS.indexOf('free_event');
 const FREED = '(freed there; allocated before the recording)';
 
-/** Throws MBF1002 where the trace has no such moment. */
+/** Throws MBF1002 where the trace lacks the moment. */
 export async function readSide(
   store: Store,
   operand: string,
@@ -147,15 +152,15 @@ export async function readSide(
     const stackId = blocks.stackId[i]!;
     const bytes = blocks.sizeBytes[i]!;
     const freed = blocks.stackOrigin[i] === FREE_EVENT;
-    // Memory that nothing is known of can still be told apart by the pool it lies in.
+    // Unknown memory can still be distinguished by its pool.
     const pool = segments.pool[blocks.segment[i]!]!;
-    const apart = stackId < 0 && pool > 0 ? ` in ${poolName(pool)}` : '';
-    const key = `${stackId} ${freed} ${apart}`;
+    const inPool = stackId < 0 && pool > 0 ? ` in ${poolName(pool)}` : '';
+    const key = `${stackId} ${freed} ${inPool}`;
     let group = byKey.get(key);
     if (group === undefined) {
       group = {
         stackId,
-        kind: stackId < 0 ? `${NO_STACK}${apart}` : freed ? FREED : '',
+        kind: stackId < 0 ? `${NO_STACK}${inPool}` : freed ? FREED : '',
         bytes: 0,
         count: 0,
         sizes: new Map(),
@@ -167,12 +172,12 @@ export async function readSide(
     group.sizes.set(bytes, (group.sizes.get(bytes) ?? 0) + 1);
     if (stackId < 0 || freed) noStackBytes += bytes;
   }
-  const found = [...byKey.values()];
+  const entries = [...byKey.values()];
   const stacks = await readStacks(
     store,
-    found.map((group) => group.stackId),
+    entries.map((group) => group.stackId),
   );
-  const groups = found.map(({ stackId, kind, bytes, count }): StackGroup => {
+  const groups = entries.map(({ stackId, kind, bytes, count }): StackGroup => {
     const frames = stacks.get(stackId) ?? [];
     const named = frames.length > 0 || stackId < 0 ? kind : kind === '' ? NO_FRAMES : `${NO_FRAMES} ${kind}`;
     return { frames, kind: named, bytes, count };
@@ -209,7 +214,7 @@ export async function readSide(
   return {
     info,
     groups,
-    sizes: found.map((group) => group.sizes),
+    sizes: entries.map((group) => group.sizes),
     pools: poolSums(at.state, poolName),
     components: await componentsAt(store, candidate.snapshotId, device, at.state),
     settings: new Map(settings.map((row) => [row.key, row.value])),

@@ -1,6 +1,7 @@
 /**
- * Through which callers a site grew. One line of a library (a matrix product, a communication buffer) serves all of a model, so the line alone
- * says little: from the site outwards this follows the callers that hold the difference, to where it divides.
+ * Through which callers a site grew. One line of a library (a matrix product, a communication buffer) serves all of a
+ * model, so the line alone is not enough: from the site outwards this follows the callers that hold the difference, to
+ * where it divides.
  */
 
 import { type Frame, frameKind, frameText } from '../../attribution/frames/call-site.js';
@@ -10,7 +11,7 @@ import type { StackGroup } from './match-sites.js';
 /** A caller with this share of the difference is followed on; the others are summed up. */
 const MOST_OF_IT = 0.9;
 const ROWS = 4;
-const OTHERS = 'other callers';
+const OTHER_CALLERS = 'other callers';
 
 interface Chain {
   /** Frames of the user's code outside the site, innermost first. */
@@ -30,7 +31,7 @@ interface Branch {
 export function splitByCaller(a: readonly StackGroup[], b: readonly StackGroup[]): DiffSite['callers'] {
   let chains = [...a.map((group) => chainOf(group, 'a')), ...b.map((group) => chainOf(group, 'b'))];
   let followed: Branch | undefined;
-  const rest = { aBytes: 0, bBytes: 0 };
+  const remainder = { aBytes: 0, bBytes: 0 };
   for (let depth = 0; ; depth += 1) {
     const branches = branchesAt(chains, depth);
     const parts = branches.map((branch) => Math.abs(branch.bBytes - branch.aBytes));
@@ -38,18 +39,18 @@ export function splitByCaller(a: readonly StackGroup[], b: readonly StackGroup[]
     const largest = branches[parts.indexOf(Math.max(...parts))];
     if (all === 0 || largest === undefined) break;
     if (branches.length > 1) {
-      if (Math.max(...parts) < MOST_OF_IT * all || largest.frame === undefined) return rowsOf(branches, rest);
+      if (Math.max(...parts) < MOST_OF_IT * all || largest.frame === undefined) return rowsOf(branches, remainder);
       followed = largest;
       for (const branch of branches) {
         if (branch === largest) continue;
-        rest.aBytes += branch.aBytes;
-        rest.bBytes += branch.bBytes;
+        remainder.aBytes += branch.aBytes;
+        remainder.bBytes += branch.bBytes;
       }
     }
     if (largest.frame === undefined) break;
     chains = largest.chains;
   }
-  return followed === undefined ? [] : rowsOf([followed], rest);
+  return followed === undefined ? [] : rowsOf([followed], remainder);
 }
 
 function chainOf({ frames, bytes }: StackGroup, side: 'a' | 'b'): Chain {
@@ -59,7 +60,7 @@ function chainOf({ frames, bytes }: StackGroup, side: 'a' | 'b'): Chain {
 
 function branchesAt(chains: readonly Chain[], depth: number): Branch[] {
   const nameOf = (frame: Frame): string => `${frame.name} ${frame.filename.split('/').at(-1)}`;
-  // Two calls from one function are told apart by their lines, unless an edit has moved these.
+  // Two calls from one function are distinguished by their lines, unless an edit has moved these.
   const lines = new Map<string, { readonly a: Set<number>; readonly b: Set<number> }>();
   for (const { frames, side } of chains) {
     const frame = frames[depth];
@@ -106,7 +107,7 @@ function branchesAt(chains: readonly Chain[], depth: number): Branch[] {
 
 const isShared = ({ chains }: Branch): boolean => chains.some((chain) => chain.side !== chains[0]!.side);
 
-function rowsOf(branches: readonly Branch[], rest: { aBytes: number; bBytes: number }): DiffSite['callers'] {
+function rowsOf(branches: readonly Branch[], remainder: { aBytes: number; bBytes: number }): DiffSite['callers'] {
   const rows = branches
     .map(({ frame, aBytes, bBytes }) => ({
       caller: frame === undefined ? '(called from nowhere further out)' : frameText(frame),
@@ -116,11 +117,11 @@ function rowsOf(branches: readonly Branch[], rest: { aBytes: number; bBytes: num
     }))
     .sort((p, q) => Math.abs(q.delta_bytes) - Math.abs(p.delta_bytes) || q.b_bytes - p.b_bytes);
   const shown = rows.slice(0, ROWS);
-  const other = { caller: OTHERS, a_bytes: rest.aBytes, b_bytes: rest.bBytes, delta_bytes: 0 };
+  const remainderRow = { caller: OTHER_CALLERS, a_bytes: remainder.aBytes, b_bytes: remainder.bBytes, delta_bytes: 0 };
   for (const row of rows.slice(ROWS)) {
-    other.a_bytes += row.a_bytes;
-    other.b_bytes += row.b_bytes;
+    remainderRow.a_bytes += row.a_bytes;
+    remainderRow.b_bytes += row.b_bytes;
   }
-  other.delta_bytes = other.b_bytes - other.a_bytes;
-  return other.a_bytes === 0 && other.b_bytes === 0 ? shown : [...shown, other];
+  remainderRow.delta_bytes = remainderRow.b_bytes - remainderRow.a_bytes;
+  return remainderRow.a_bytes === 0 && remainderRow.b_bytes === 0 ? shown : [...shown, remainderRow];
 }

@@ -1,4 +1,7 @@
-/** One estimate by one of three models, as `estimate` returns it; with changed settings, what the change does to every component. */
+/**
+ * One estimate by one of three models, as `estimate` returns it; with changed settings, what the change does to every
+ * component.
+ */
 import { configName, type GivenInputs, INPUT_NAMES, type InputName } from '../../estimate/input-keys.js';
 import { changeInputs, completeInputs, type EstimateInputs, missingInputs } from '../../estimate/inputs.js';
 import { estimateMegatronBridge } from '../../estimate/megatron-bridge.js';
@@ -33,7 +36,7 @@ export interface EstimateQuestion {
   readonly device: DeviceTotal | null;
 }
 
-/** What a run tells, as a question. `device` is what the user says of it, who knows better. */
+/** What a run contains, as a question. `device` is what the user gave; it takes precedence. */
 export function questionOfRun(
   run: string,
   { given, values, unread, device: known }: RunInputs,
@@ -42,7 +45,10 @@ export function questionOfRun(
   return { ...asked, run, given, values, unread, device: asked.device ?? known };
 }
 
-/** The keys and values of a JSON document; those of sections as Bridge has them (`model`, `optimizer`, …) as if they stood outside. Throws MBF2202. */
+/**
+ * The keys and values of a JSON document; those of Bridge's sections (`model`, `optimizer`, …) count as if they were
+ * outside. Throws MBF2202.
+ */
 export function questionOfJson(
   text: string,
   file: string,
@@ -73,17 +79,19 @@ function valuesOf(given: GivenInputs, origin: string): EstimateInputValue[] {
   });
 }
 
-/** Throws MBF1001 for settings that are none, for inputs that are missing, and for configurations that Megatron refuses. */
+/**
+ * Throws MBF1001 for settings that are none, for inputs that are missing, and for configurations that Megatron refuses.
+ */
 export function describeEstimate(question: EstimateQuestion): EstimateResult {
   const changes = demandInputs(question.set, 'MBF1001');
   const isChanged = question.set.length > 0;
-  // What --set tells may be just what was missing; then there is nothing to compare with.
+  // --set may give exactly what was missing; then a comparison is impossible.
   const canCompare = isChanged && missingInputs(question.given).length === 0;
-  const given = canCompare
+  const changedInputs = canCompare
     ? changeInputs(question.given, changes.given, changes.cleared)
     : withChanges(question.given, changes);
-  demandComplete(given);
-  const inputs = completeInputs(given);
+  demandComplete(changedInputs);
+  const inputs = completeInputs(changedInputs);
   const answer = answerOf(question.model, inputs);
   const { components } = answer;
   const result = totalsOf(components);
@@ -96,7 +104,7 @@ export function describeEstimate(question: EstimateQuestion): EstimateResult {
     ...result,
     assumptions: [...question.unread, ...answer.assumptions],
     not_modelled: answer.notModelled,
-    inputs: inputValues(question, given, changes),
+    inputs: inputValues(question, changedInputs, changes),
     stages: answer.stages,
     hottest_stage: answer.hottest,
     device: question.device === null ? null : deviceOf(question.device, result),
@@ -122,7 +130,7 @@ function demandComplete(given: GivenInputs): void {
   );
 }
 
-/** What a model says, before it is compared with anything. */
+/** The figures of a model, before any comparison. */
 interface Answer {
   readonly components: readonly EstimateComponent[];
   readonly assumptions: readonly string[];
@@ -158,7 +166,7 @@ function answerOf(model: EstimateModel, inputs: EstimateInputs): Answer {
   }
 }
 
-/** What both projects say themselves that they leave out, in our words. */
+/** What both projects state that they leave out, in our words. */
 const UPSTREAM_GAPS: readonly string[] = [
   'everything but weights, gradients, optimizer state and one formula for activations: the allocator, CUDA context, NCCL, workspaces, CUDA graphs, 8-bit copies',
   'dtypes of the optimizer and of gradients, FSDP, offloading, adapters, full recompute and recompute modules',
@@ -207,12 +215,12 @@ function deviceOf(
 
 /** Inputs in force, those of `--set` and what follows from them marked as such. */
 function inputValues(question: EstimateQuestion, given: GivenInputs, changes: ReadInputs): EstimateInputValue[] {
-  const told = new Map(question.values.map((entry) => [entry.key, entry]));
+  const valuesByKey = new Map(question.values.map((entry) => [entry.key, entry]));
   return INPUT_NAMES.flatMap((key) => {
     const value = given[key];
     if (value === undefined) return [];
     if (changes.given[key] !== undefined) return [{ key, value, origin: '--set' }];
-    const known = told.get(key);
+    const known = valuesByKey.get(key);
     if (known !== undefined && known.value === value) return [known];
     return [{ key, value, origin: known?.origin ?? 'computed' }];
   });

@@ -1,6 +1,6 @@
 /**
- * The estimate of a stored run, stage by stage, for whoever compares it with what was measured. Nothing is thrown for a run that tells too
- * little or is configured in a way that Megatron refuses: then the estimate is null and the reason stands beside it.
+ * The estimate of a stored run, stage by stage, for comparison with what was measured. Nothing is thrown for an
+ * incomplete configuration or one that Megatron refuses: then the estimate is null and the reason is given with it.
  */
 import { completeInputs, type EstimateInputs } from '../../estimate/inputs.js';
 import { estimateStages } from '../../estimate/stages/estimate-stages.js';
@@ -27,7 +27,7 @@ export interface RunEstimate {
   readonly inputs: RunInputs;
   /** Null if `inputs.missing` is not empty, or the configuration is refused. */
   readonly estimate: StagesOfRun | null;
-  /** Why a configuration that tells enough is refused; null if it is not. */
+  /** Why a complete configuration is refused; null if it is not. */
   readonly refused: string | null;
 }
 

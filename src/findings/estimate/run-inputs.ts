@@ -1,4 +1,7 @@
-/** Inputs of an estimate as a stored run tells them: its settings in force, its parallel sizes, and the precision recipe it names. */
+/**
+ * Inputs of an estimate as a stored run contains them: its settings in force, its parallel sizes, and the precision
+ * recipe it names.
+ */
 import { CONFIG_INPUTS, type GivenInputs, type InputName } from '../../estimate/input-keys.js';
 import { missingInputs } from '../../estimate/inputs.js';
 import { recipeInputs } from '../../estimate/mixed-precision.js';
@@ -16,20 +19,20 @@ export interface DeviceTotal {
 }
 
 export interface RunInputs {
-  /** What can be estimated from; keys that the run does not tell, or tells as nothing, are absent. */
+  /** What can be estimated from; keys that are unknown, or null in the run, are absent. */
   readonly given: GivenInputs;
-  /** The same with where each was told. */
+  /** The same with the source of each. */
   readonly values: readonly EstimateInputValue[];
-  /** Keys without which there is no estimate; empty if all are told. */
+  /** Keys without which there is no estimate; empty if all are known. */
   readonly missing: readonly InputName[];
   /** Settings that bear on an estimate and could not be read as what they should be, as sentences. */
   readonly unread: readonly string[];
-  /** Null where nothing in the run tells it. */
+  /** Null where unknown. */
   readonly device: DeviceTotal | null;
 }
 
 /** A value under way, with the key as it was written and its place. */
-interface Told {
+interface SourcedValue {
   readonly value: unknown;
   readonly origin: string;
 }
@@ -51,24 +54,26 @@ export async function readRunInputs(store: Store, runId: number): Promise<RunInp
 }
 
 export function runInputs(config: EffectiveConfig, facts: RunFacts): RunInputs {
-  const told = new Map<InputName, Told>();
+  const sourced = new Map<InputName, SourcedValue>();
   for (const entry of config.settings) {
     const name = CONFIG_INPUTS.get(entry.key);
-    if (name !== undefined) told.set(name, { value: entry.value, origin: placeOf(entry) });
+    if (name !== undefined) sourced.set(name, { value: entry.value, origin: placeOf(entry) });
   }
   // A function in a written-out configuration of Bridge is a node of its own.
   const activation = config.entry('activation_func._target_');
-  if (activation !== undefined) told.set('activation_func', { value: activation.value, origin: placeOf(activation) });
-  applyRecipe(config, told);
-  // The run's own account of its sizes: a banner is worth more than what a file intended, and some sizes are only computed.
+  if (activation !== undefined)
+    sourced.set('activation_func', { value: activation.value, origin: placeOf(activation) });
+  applyRecipe(config, sourced);
+  // The run's own account of its sizes: a banner is worth more than what a file intended, and some sizes are only
+  // computed.
   for (const [name, size] of SIZES) {
     const value = facts.parallel[size];
-    if (value !== null) told.set(name, { value, origin: facts.origins[`parallel.${size}`] ?? 'the run' });
+    if (value !== null) sourced.set(name, { value, origin: facts.origins[`parallel.${size}`] ?? 'the run' });
   }
   if (facts.world_size !== null)
-    told.set('world', { value: facts.world_size, origin: facts.origins['world_size'] ?? 'the run' });
-  const { given, faults } = readInputs([...told].map(([name, { value }]) => [name, value] as const));
-  const values = [...told].flatMap(([name, { origin }]) => {
+    sourced.set('world', { value: facts.world_size, origin: facts.origins['world_size'] ?? 'the run' });
+  const { given, faults } = readInputs([...sourced].map(([name, { value }]) => [name, value] as const));
+  const values = [...sourced].flatMap(([name, { origin }]) => {
     const value = given[name];
     return value === undefined ? [] : [{ key: name, value, origin }];
   });
@@ -77,7 +82,7 @@ export function runInputs(config: EffectiveConfig, facts: RunFacts): RunInputs {
     values,
     missing: missingInputs(given),
     unread: faults.map(
-      ({ key, fact }) => `${fact} (${told.get(key as InputName)?.origin ?? 'the run'}): taken as not told.`,
+      ({ key, fact }) => `${fact} (${sourced.get(key as InputName)?.origin ?? 'the run'}): taken as not told.`,
     ),
     device:
       facts.gpu.total_bytes === null
@@ -87,17 +92,17 @@ export function runInputs(config: EffectiveConfig, facts: RunFacts): RunInputs {
 }
 
 /**
- * A named recipe overwrites what files say when training starts; what the running program printed of its objects is the outcome already.
- * Its name itself is then no input any more.
+ * A named recipe overwrites the values of files when training starts; what the running program printed of its objects
+ * is the outcome already. The recipe's name itself is then not an input any more.
  */
-function applyRecipe(config: EffectiveConfig, told: Map<InputName, Told>): void {
+function applyRecipe(config: EffectiveConfig, sourced: Map<InputName, SourcedValue>): void {
   const recipe = config.entry('mixed_precision');
   if (recipe?.value == null) return;
-  told.delete('mixed_precision');
+  sourced.delete('mixed_precision');
   for (const [name, value] of Object.entries(recipeInputs(recipe.value)) as [InputName, unknown][]) {
     const entry = config.entry(name);
     const isOutcome = entry !== undefined && entry.value !== null && entry.origin === 'log dump';
-    if (!isOutcome) told.set(name, { value, origin: `recipe ${recipe.value}, ${placeOf(recipe)}` });
+    if (!isOutcome) sourced.set(name, { value, origin: `recipe ${recipe.value}, ${placeOf(recipe)}` });
   }
 }
 

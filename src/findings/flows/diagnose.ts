@@ -31,7 +31,7 @@ import { MOST_COMPARED_SNAPSHOTS, readTracedOoms } from '../verdict/traced-ooms.
 export interface DiagnoseOptions {
   /** The device's total where the user knows it and no message prints it. */
   readonly capacityBytes?: number | undefined;
-  /** Whether to add what `advise` would say. */
+  /** Whether to add the output of `advise`. */
   readonly advises?: boolean;
   readonly failedSources?: readonly { readonly path: string; readonly error: Failure }[] | undefined;
 }
@@ -49,22 +49,22 @@ export async function diagnose(
   const lines = await newestMemoryLines(store, runId);
   const traced = await readTracedOoms(store, runId);
   const ranOut = traced.length > 0 || messages.some(({ kind }) => isOomKind(kind));
-  // All rules are loaded with the first OOM: other questions have no use for them.
+  // All rules are loaded at the first OOM: other questions do not need them.
   const knowledge = async () => import('./advise-run.js');
   const constraint = ranOut ? await (await knowledge()).constraintOfRun(store, runId) : null;
   const first = readFirstFailure(incidents);
   const ofLaunch = messages.filter(({ attempt }) => attempt === (first?.attempt ?? attempt));
   const failedRanks = ranksOf([...traced, ...ofLaunch.filter(({ kind }) => isOomKind(kind))]);
-  const given: Given = { context: await readRunContext(store, runId), capacityBytes, total, failedRanks };
+  const diagnosisContext: Given = { context: await readRunContext(store, runId), capacityBytes, total, failedRanks };
   const snapshots = await listSnapshots(store, { runId });
   // For all ranks that ask, and only if one does.
   let theory: Promise<Theory> | undefined;
-  const found: Verdict[] = [];
+  const verdicts: Verdict[] = [];
   const used = new Set<Message>();
   for (const [i, oom] of traced.entries()) {
-    const same = messages.filter((message) => isOomKind(message.kind) && describesSame(oom, message));
-    const message = same.find((candidate) => candidate.rank !== null) ?? same[0];
-    for (const echo of same) used.add(echo);
+    const matchingMessages = messages.filter((message) => isOomKind(message.kind) && describesSame(oom, message));
+    const message = matchingMessages.find((candidate) => candidate.rank !== null) ?? matchingMessages[0];
+    for (const echo of matchingMessages) used.add(echo);
     // A walk to the peak costs as much as the one to the OOM: of many ranks only the first are worth it.
     const peak = async (device: Figure | null) =>
       i < MOST_COMPARED_SNAPSHOTS
@@ -80,12 +80,20 @@ export async function diagnose(
       );
     };
     const deeper = { surprise, counterfactual: () => counterfactual(store, oom, oom.entries) };
-    found.push(
-      await judgeTraced(store, oom, message, given, constraint, peak, i < MOST_COMPARED_SNAPSHOTS ? deeper : null),
+    verdicts.push(
+      await judgeTraced(
+        store,
+        oom,
+        message,
+        diagnosisContext,
+        constraint,
+        peak,
+        i < MOST_COMPARED_SNAPSHOTS ? deeper : null,
+      ),
     );
   }
   for (const message of firstOfEach(
-    // What an earlier launch died of, a later one may have survived.
+    // A later launch may have survived what ended an earlier one.
     messages.filter(
       (candidate) =>
         isOomKind(candidate.kind) &&
@@ -97,28 +105,30 @@ export async function diagnose(
     const known = traced.some(
       (oom) => oom.rank === message.rank && (message.device === null || oom.device === message.device),
     );
-    if (!known) found.push(ofMessage(message, given, constraint, lines));
+    if (!known) verdicts.push(ofMessage(message, diagnosisContext, constraint, lines));
   }
-  if (found.length === 0) {
+  if (verdicts.length === 0) {
     const failure = first === null ? null : incidents[first.incident]!;
     // Where no text names a failure, a profile of the driver may.
     const refused = failure === null ? await profiledRefusals(store, runId) : [];
-    found.push(
+    verdicts.push(
       ...(refused.length > 0 ? refused : await noOom(store, runId, failure, capacityBytes, total ?? null, lines)),
     );
   }
   const places = await readPlaces(store, runId);
   const hasMemoryLines = lines.length > 0;
-  const ordered = orderVerdicts(relateVerdicts(found), first);
+  const ordered = orderVerdicts(relateVerdicts(verdicts), first);
   return {
     schema: 'mbforensics/diagnose@1',
     run,
     verdicts: ordered.map((verdict, i) => {
-      const placed = withPlaces(verdict, places);
-      const handle = snapshots.find((row) => placed.evidence.some((entry) => entry.lines?.path === row.display_path));
+      const verdictWithPlaces = withPlaces(verdict, places);
+      const handle = snapshots.find((row) =>
+        verdictWithPlaces.evidence.some((entry) => entry.lines?.path === row.display_path),
+      );
       return {
-        ...placed,
-        commands: commandsOf(placed, i + 1, handle?.handle ?? null, snapshots.length, hasMemoryLines),
+        ...verdictWithPlaces,
+        commands: commandsOf(verdictWithPlaces, i + 1, handle?.handle ?? null, snapshots.length, hasMemoryLines),
       };
     }),
     first_failure: first,
@@ -154,12 +164,16 @@ async function newestMemoryLines(store: Store, runId: number): Promise<MemoryRow
 /** {@link judgeMessage} with what only a run can add. */
 function ofMessage(
   message: Message,
-  given: Given,
+  diagnosisContext: Given,
   constraint: ExpandableConstraint | null,
   lines: readonly MemoryRow[],
 ): Verdict {
-  const verdict = judgeMessage(message, given);
-  const facts = withContext(factsOfMessage(message, given.capacityBytes), given.context?.of(message.rank), given);
+  const verdict = judgeMessage(message, diagnosisContext);
+  const facts = withContext(
+    factsOfMessage(message, diagnosisContext.capacityBytes),
+    diagnosisContext.context?.of(message.rank),
+    diagnosisContext,
+  );
   // Kinds that never carry the allocator's figures end without PyTorch's advice.
   const hint = verdictOfKind(message.kind) === undefined ? judgeHint(facts, verdict.cause, constraint) : null;
   return {

@@ -31,13 +31,13 @@ import { diagnose } from './diagnose.js';
 export interface MeasureOptions {
   /** Snapshots of so many ranks are looked into, the lowest ranks first; 0: none. */
   readonly mostPeaks?: number;
-  /** Whether to say why a failed run failed; it takes as long as `diagnose`. */
+  /** Whether to explain a failed run; it takes as long as `diagnose`. */
   readonly judge?: boolean;
-  /** What `diagnose` said already. */
+  /** Output of `diagnose`, if it ran already. */
   readonly verdicts?: readonly Verdict[];
 }
 
-/** Values longer than this are lists of files and the like: nobody compares them. */
+/** Longer values are lists of files and the like; they are not compared. */
 const MOST_VALUE_CHARS = 300;
 
 export async function measureRun(
@@ -124,9 +124,9 @@ async function readStatus(
     target_iterations: newest?.target ?? null,
   };
   const first = readFirstFailure(incidents);
-  const told = first === null ? undefined : incidents[first.incident];
+  const incident = first === null ? undefined : incidents[first.incident];
   const traced = (await store.all('measure.oom_snapshots', { run_id: runId })).length > 0;
-  if (told === undefined && !traced) {
+  if (incident === undefined && !traced) {
     const ending = await readRunEnding(store, runId);
     const kind: Ending =
       ending === null
@@ -141,11 +141,12 @@ async function readStatus(
   const verdict = judge ? (verdicts ?? (await diagnose(store, runId, run)).verdicts)[0] : undefined;
   const isOom =
     verdict === undefined
-      ? told === undefined || isOomKind(told.kind)
-      : verdict.cause !== 'not_oom' && (verdict.cause !== 'undecided' || told === undefined || isOomKind(told.kind));
+      ? incident === undefined || isOomKind(incident.kind)
+      : verdict.cause !== 'not_oom' &&
+        (verdict.cause !== 'undecided' || incident === undefined || isOomKind(incident.kind));
   return {
     ending: isOom ? 'oom' : 'failed',
-    failure: told === undefined ? null : failureOf(told, layout?.position(told.rank ?? -1)?.pp ?? null),
+    failure: incident === undefined ? null : failureOf(incident, layout?.position(incident.rank ?? -1)?.pp ?? null),
     verdict: verdict === undefined ? null : verdictOf(verdict),
     ...progress,
   };

@@ -4,7 +4,7 @@ import { candidatesToMeasure, MOST_PEAKS } from '../measure/candidates.js';
 import { snapshotsToJudge } from '../verdict/traced-ooms.js';
 
 export async function peaksToMeasure(store: Store, runId: number, most: number = MOST_PEAKS): Promise<number[]> {
-  const own = (await candidatesToMeasure(store, runId, most)).map(({ snapshotId }) => snapshotId);
+  const candidateIds = (await candidatesToMeasure(store, runId, most)).map(({ snapshotId }) => snapshotId);
   const failed = (await store.all('measure.oom_snapshots', { run_id: runId })).length > 0;
-  return [...new Set([...own, ...(failed ? await snapshotsToJudge(store, runId) : [])])];
+  return [...new Set([...candidateIds, ...(failed ? await snapshotsToJudge(store, runId) : [])])];
 }

@@ -20,7 +20,7 @@ export async function readSituation(
   const inputs = await readRunInputs(store, runId);
   const { layout, incidents } = await readLogFacts(store, runId);
   const { rank } = verdict;
-  const isTold = inputs.missing.length === 0;
+  const isComplete = inputs.missing.length === 0;
   return {
     run,
     facts,
@@ -30,8 +30,8 @@ export async function readSituation(
       first?.components == null
         ? null
         : new Map(first.components.parts.map(({ component, bytes }) => [component, bytes])),
-    given: isTold ? inputs.given : null,
-    noEstimate: isTold ? null : `the configuration does not tell ${inputs.missing.join(', ')}.`,
+    given: isComplete ? inputs.given : null,
+    noEstimate: isComplete ? null : `the configuration does not tell ${inputs.missing.join(', ')}.`,
     stage: rank === null ? null : (layout?.position(rank)?.pp ?? null),
     completedSteps: completedIterations(await readRunTexts(store, runId)),
     deviceBytes: capacityBytes ?? inputs.device?.bytes ?? facts.device.total_bytes,

@@ -51,7 +51,7 @@ export async function readSymptomEvidence(
     diagnosis,
     ooms: diagnosis.verdicts.filter((verdict) => isDeviceOom(verdict, log.incidents)),
     expandable: await expandableOf(store, runId, facts),
-    // Why it failed is told by the diagnosis, and its peaks by the memory lines.
+    // The diagnosis explains the failure, and the memory lines give the peaks.
     own: await measureRun(store, runId, run, { judge: false, mostPeaks: 0 }),
     steps_source: rows[0] === undefined ? null : place(rows[0]),
     memory_sources: new Map(
@@ -66,8 +66,8 @@ export async function readSymptomEvidence(
   };
 }
 
-function deviceBytes({ device }: RawFacts, told: number | null, origin: string | undefined): Known<number> {
-  if (told !== null) return { value: told, text: 'the device', source: origin ?? '' };
+function deviceBytes({ device }: RawFacts, known: number | null, origin: string | undefined): Known<number> {
+  if (known !== null) return { value: known, text: 'the device', source: origin ?? '' };
   return { value: device.total_bytes, text: device.name ?? 'the device', source: '' };
 }
 
@@ -82,13 +82,13 @@ const OTHER_ENDS: ReadonlySet<Cause> = new Set<Cause>(['host_oom', 'not_oom']);
 
 function isDeviceOom({ cause, request }: Verdict, incidents: readonly LogIncident[]): boolean {
   if (OTHER_ENDS.has(cause)) return false;
-  // Of an undecided verdict only a failed request, or a message of a device, tells what ran out.
+  // For an undecided verdict, only a failed request or a message of a device shows what ran out.
   return (
     cause !== 'undecided' || request !== null || incidents.some(({ is_oom, kind }) => is_oom && /cuda|hip/.test(kind))
   );
 }
 
-/** Snapshots hold what the allocator was set to; a variable is what somebody asked for. */
+/** Snapshots contain the allocator's settings; a variable is only what was requested. */
 async function expandableOf(store: Store, runId: number, facts: RawFacts): Promise<Known<boolean>> {
   const recorded = (await store.all('log.snapshot_settings', { run_id: runId })).filter(
     ({ key, value }) => key === 'expandable_segments' && value !== '',
@@ -103,10 +103,10 @@ async function expandableOf(store: Store, runId: number, facts: RawFacts): Promi
     };
   }
   for (const name of ALLOCATOR_VARIABLES) {
-    const told = facts.env.get(name);
-    if (told === undefined || told.value === null) continue;
-    const value = readAllocConf(told.value).settings.expandableSegments;
-    return { value, text: `${name}=${told.value}`, source: told.file === '' ? told.origin : place(told) };
+    const known = facts.env.get(name);
+    if (known === undefined || known.value === null) continue;
+    const value = readAllocConf(known.value).settings.expandableSegments;
+    return { value, text: `${name}=${known.value}`, source: known.file === '' ? known.origin : place(known) };
   }
   const text = `${ALLOCATOR_VARIABLES[0]} not set`;
   switch (facts.env_known) {

@@ -35,7 +35,8 @@ export async function runDiff(
   const read = (side: 0 | 1) =>
     targets.use(side, async ({ store, runId, run }) => ({
       place: `${store.file} ${runId}`,
-      // The snapshots were looked into already; where a run died, what it was refused counts too. `diagnose` explains why it died.
+      // The snapshots were read already. For a failed run, the refused request counts too. `diagnose` explains the
+      // failure.
       measurement: await measureRun(store, runId, run, {
         mostPeaks: known === undefined ? MOST_PEAKS : 0,
         judge: false,
@@ -74,18 +75,18 @@ export async function runDiff(
   };
 }
 
-/** As `ingest --commit` says, else as the log prints it. */
+/** As `ingest --commit` gives it, else as the log prints it. */
 export function commitOf({ commit, commits }: Measurement): string | null {
   return commit ?? commits['run'] ?? commits['source'] ?? commits['megatron_bridge'] ?? commits['megatron'] ?? null;
 }
 
 function commitsOf(comparison: CommitComparison, suspects: RunDiff['suspects']): RunDiff['commits'] {
   const { from, to, commits, files, submodules } = comparison;
-  const wanted = new Set(suspects.flatMap((suspect) => suspect.commits.map(({ sha }) => sha)));
+  const suspectShas = new Set(suspects.flatMap((suspect) => suspect.commits.map(({ sha }) => sha)));
   return {
     a: from,
     b: to,
-    touching: commits.filter(({ sha }) => wanted.has(sha)).map(({ sha, subject }) => ({ sha, subject })),
+    touching: commits.filter(({ sha }) => suspectShas.has(sha)).map(({ sha, subject }) => ({ sha, subject })),
     in_between: commits.length,
     changed_files: files.length,
     submodules,

@@ -52,14 +52,14 @@ export async function diffSnapshots(
   }
   const devices: DiffTotals[] = [];
   for (const entry of otherDevices) {
-    const found = await totals(targets, pair, entry, at);
-    if (found !== undefined) devices.push(found);
+    const sideTotals = await totals(targets, pair, entry, at);
+    if (sideTotals !== undefined) devices.push(sideTotals);
   }
   const ranks: DiffTotals[] = [];
   const missing: number[] = [];
   for (const entry of allRanks ? pairs : []) {
-    const found = await totals(targets, entry, chooseDevices(entry, device)[0]!, at);
-    if (found !== undefined) ranks.push(found);
+    const sideTotals = await totals(targets, entry, chooseDevices(entry, device)[0]!, at);
+    if (sideTotals !== undefined) ranks.push(sideTotals);
     else if (entry.a.rank !== null) missing.push(entry.a.rank);
   }
   const [a, b] = sides as [Side, Side];
@@ -81,7 +81,10 @@ async function sameStep(targets: TwoRuns, pair: SnapshotPair): Promise<readonly 
   return [step, step];
 }
 
-/** Undefined where a trace has no such moment: another device or rank may not have run out of memory, or reached that step. */
+/**
+ * Undefined where a trace does not contain the moment: another device or rank may not have run out of memory, or not
+ * reached that step.
+ */
 async function totals(
   targets: TwoRuns,
   pair: SnapshotPair,

@@ -1,8 +1,8 @@
 /**
- * The values that Megatron Bridge's performance script would take from the same logs, quirks included, so that they can be held against its
- * golden values: first match for memory whatever rank printed it, and step values zipped with iteration numbers by position. Upstream:
- * Megatron-Bridge `scripts/performance/utils/evaluate.py`, `get_metrics_from_logfiles`; versions before 2026-05 have no `max_reserved`, and
- * some read several files line by line in turn, which is not imitated.
+ * The values that Megatron Bridge's performance script would take from the same logs, quirks included, for comparison
+ * with its golden values: first match for memory whatever rank printed it, and step values zipped with iteration
+ * numbers by position. Upstream: Megatron-Bridge `scripts/performance/utils/evaluate.py`, `get_metrics_from_logfiles`.
+ * Versions before 2026-05 lack `max_reserved`, and some read several files line by line in turn, which is not imitated.
  */
 import type { BridgeEvaluator } from '../../model/results/log.js';
 import type { Store } from '../../store/store.js';
@@ -29,7 +29,7 @@ export async function bridgeEvaluator(store: Store, runId: number): Promise<Brid
     max_reserved: memory?.max_reserved ?? null,
   };
   if (Object.values(figures).every((value) => value === null) && rows.length === 0) return null;
-  // Iteration n announces that step n − 1 is complete. A step told twice keeps its later values.
+  // Iteration n announces that step n − 1 is complete. A step reported twice keeps its later values.
   const steps: Record<string, Record<string, number>> = {};
   const misaligned: string[] = [];
   for (const [kind, values] of lists) {

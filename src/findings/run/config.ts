@@ -1,4 +1,7 @@
-/** Which settings were in force: of each key the strongest origin of the latest attempt; and what differs between origins, or runs. */
+/**
+ * Which settings were in force: of each key the strongest origin of the latest attempt; and what differs between
+ * origins, or runs.
+ */
 import { configKeys } from '../../knowledge/config-keys.js';
 import type { ConfigConflict, ConfigEntry, ConfigResult } from '../../model/results/log.js';
 import type { FoundSetting } from '../../model/settings-read.js';
@@ -28,8 +31,8 @@ function pathOf(rawKey: string): string {
 }
 
 /**
- * Keys that name one thing. A key of the dictionary is one thing wherever it stands. Any other stands for its last part only, and trees
- * repeat those (`_target_`, `name`): where one file gives a key several paths, the paths are the keys.
+ * Keys that name one thing. A key of the dictionary is one thing at any path. Any other key is compared by its last
+ * part, and trees repeat those (`_target_`, `name`): where one file gives a key several paths, the paths are the keys.
  */
 function identify(found: readonly FoundSetting[]): Map<string, FoundSetting[]> {
   const dictionary = configKeys();
@@ -53,7 +56,10 @@ function identify(found: readonly FoundSetting[]): Map<string, FoundSetting[]> {
   return groups;
 }
 
-/** How one value is written by Python, YAML, JSON and shells: `None`, `null`, `~`; `True`, `true`; `1`, `1.0`; `torch.bfloat16`. */
+/**
+ * How one value is written by Python, YAML, JSON and shells: `None`, `null`, `~`; `True`, `true`; `1`, `1.0`;
+ * `torch.bfloat16`.
+ */
 export function plainValue(value: string | null): string {
   if (value === null) return 'null';
   const text = value
@@ -156,7 +162,7 @@ export function diffConfig(
   };
 }
 
-/** A run's settings as read from its store; runs to compare may lie in two stores, or in one that opens once. */
+/** A run's settings as read from its store; runs to compare may be in two stores, or in one that opens once. */
 export interface RunSettings {
   readonly run: string;
   readonly found: readonly FoundSetting[];

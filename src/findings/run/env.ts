@@ -7,7 +7,7 @@ import { readOnce } from '../../store/read-once.js';
 import type { Store } from '../../store/store.js';
 
 /** Origins that show an environment whole, so that what is missing there was not set. */
-const WHOLE: ReadonlySet<string> = new Set([ENV_ORIGINS[0], ENV_ORIGINS[1]]);
+const WHOLE_ENVIRONMENTS: ReadonlySet<string> = new Set([ENV_ORIGINS[0], ENV_ORIGINS[1]]);
 
 type EnvRow = QueryRow<'log.env'>;
 
@@ -20,7 +20,7 @@ function describe(key: string, rows: readonly EnvRow[], captured: readonly numbe
   const best = latest
     .filter((row) => row.precedence === strongest)
     .reduce((most, row) => ((row.ranks?.length ?? 0) > (most.ranks?.length ?? 0) ? row : most));
-  const have = new Set(latest.filter((row) => WHOLE.has(row.origin)).flatMap((row) => row.ranks ?? []));
+  const have = new Set(latest.filter((row) => WHOLE_ENVIRONMENTS.has(row.origin)).flatMap((row) => row.ranks ?? []));
   return {
     key,
     value: best.value,
@@ -34,7 +34,8 @@ function describe(key: string, rows: readonly EnvRow[], captured: readonly numbe
       ranks: row.ranks ?? [],
       hosts: row.hosts ?? [],
     })),
-    // A variable that no capture has is one that a script only meant to set: then its absence is the news, on every captured rank.
+    // A variable that no capture has is one that a script only meant to set: then its absence is the news, on every
+    // captured rank.
     not_set_on: captured.filter((rank) => !have.has(rank)),
   };
 }
@@ -46,9 +47,9 @@ export function readEnvironment(store: Store, runId: number): Promise<Pick<EnvRe
 const onceEnvironment = readOnce(
   async (store: Store, runId: number): Promise<Pick<EnvResult, 'variables' | 'captured_ranks'>> => {
     const rows = await store.all('log.env', { run_id: runId });
-    const captured = [...new Set(rows.filter((row) => WHOLE.has(row.origin)).flatMap((row) => row.ranks ?? []))].sort(
-      (a, b) => a - b,
-    );
+    const captured = [
+      ...new Set(rows.filter((row) => WHOLE_ENVIRONMENTS.has(row.origin)).flatMap((row) => row.ranks ?? [])),
+    ].sort((a, b) => a - b);
     const byKey = new Map<string, EnvRow[]>();
     for (const row of rows) {
       const group = byKey.get(row.key);

@@ -1,4 +1,4 @@
-/** Which failure came first, as the verbs over text rows tell it. */
+/** Which failure came first, as the verbs over text rows report it. */
 
 import type { FirstFailureResult } from '../../model/first-failure.js';
 import type { LogIncident } from '../../model/results/log.js';
@@ -16,7 +16,7 @@ function candidateOf(incident: LogIncident, index: number): Candidate {
     file: incident.file,
     line: incident.line,
     timeUs: incident.time_us,
-    // The attempt's last iteration is no sign of when this one failed.
+    // The attempt's last iteration does not show when this one failed.
     iteration: incident.iteration_origin === 'same file' ? incident.iteration : null,
     grammar: incident.grammar,
     exception: incident.exception,
@@ -30,15 +30,15 @@ const ranksOf = (candidates: readonly Candidate[]): number[] => [
 
 /** Null where nothing failed. */
 export function readFirstFailure(incidents: readonly LogIncident[]): FirstFailureResult | null {
-  const found = firstFailure(
+  const failure = firstFailure(
     incidents.flatMap((incident, i) => (incident.copy_of === null ? [candidateOf(incident, i)] : [])),
   );
-  if (found.first === null) return null;
-  const { index } = found.first.incident;
+  if (failure.first === null) return null;
+  const { index } = failure.first.incident;
   const first = incidents[index]!;
   return {
     kind: first.kind,
-    role: found.first.role,
+    role: failure.first.role,
     rank: first.rank,
     host: first.host,
     device: first.device,
@@ -47,9 +47,9 @@ export function readFirstFailure(incidents: readonly LogIncident[]): FirstFailur
     file: first.file,
     line: first.line,
     incident: index,
-    why: found.basis,
-    also_failed: ranksOf(found.alsoFailed).filter((rank) => rank !== first.rank),
-    victims: found.victims,
-    secondary: found.secondary.length,
+    why: failure.basis,
+    also_failed: ranksOf(failure.alsoFailed).filter((rank) => rank !== first.rank),
+    victims: failure.victims,
+    secondary: failure.secondary.length,
   };
 }

@@ -20,8 +20,8 @@ export interface FailureCandidate {
 }
 
 /**
- * `primary`: it says itself why it failed. `unexplained`: it failed, its cause is not in its text. `secondary`: it says that somebody
- * else did. `mention`: no failure.
+ * `primary`: its text has the cause. `unexplained`: it failed, and its text has no cause. `secondary`: it reports the
+ * failure of another process. `mention`: not a failure.
  */
 export const FAILURE_ROLES = ['primary', 'unexplained', 'secondary', 'mention'] as const;
 export type FailureRole = (typeof FAILURE_ROLES)[number];
@@ -36,16 +36,18 @@ export interface FirstFailure<T extends FailureCandidate> {
   readonly first: RankedFailure<T> | null;
   /** How it was chosen, in words. */
   readonly basis: string;
-  /** Ranks that failed with a cause of their own after it, in the order of their failures: the same overload usually. */
+  /**
+   * Ranks that failed with a cause of their own after it, in the order of their failures: the same overload usually.
+   */
   readonly alsoFailed: readonly T[];
-  /** Ranks that only saw somebody else's failure. */
+  /** Ranks that only reported the failure of another rank. */
   readonly victims: readonly number[];
   /** Everything that is a consequence or a report of a failure. */
   readonly secondary: readonly T[];
 }
 
 const CONSEQUENCES: ReadonlySet<IncidentKind> = new Set<IncidentKind>(['timeout', 'connection_lost']);
-/** Weak signs: a library could not say why, or speaks of a time when memory was short. */
+/** Weak signs: a library without a known reason, or a mention of a time when memory was short. */
 const WEAK: ReadonlySet<IncidentKind> = new Set<IncidentKind>([
   'nccl_unknown',
   'cudnn_unknown',
@@ -53,12 +55,15 @@ const WEAK: ReadonlySet<IncidentKind> = new Set<IncidentKind>([
   'illegal_access_near_oom',
   'other',
 ]);
-/** Formats whose `other` says what went wrong: an exception, a NaN, a full disk. A crash or an unspecified launch failure does not. */
+/**
+ * Formats whose `other` has a cause: an exception, a NaN, a full disk. A crash or an unspecified launch failure has
+ * none.
+ */
 const OWN_WORDS = /^(?:python\.traceback$|python\.exception_line$|megatron\.|data\.|filesystem\.)/;
 const REPORT_GRAMMARS = /^(?:torchrun|launcher|slurm|mpi|scheduler)\./;
 const REPORT_EXCEPTIONS =
   /(?:^|\.)(?:ChildFailedError|SignalException|CalledProcessError|ProcessExitedException|ProcessRaisedException|RayTaskError|RayActorError)$/;
-/** What a launcher's process says of the one it started. */
+/** What a launcher's process reports of the one it started. */
 const REPORT_TEXTS =
   /^(?:\w{0,40}Error: )?(?:Engine core initialization failed|.{0,80}(?:See root cause above|worker(?:s)? died))/i;
 
@@ -80,10 +85,11 @@ export function roleOf(incident: Pick<FailureCandidate, 'kind' | 'grammar' | 'ex
 const ROLE_ORDER: Readonly<Record<FailureRole, number>> = { primary: 0, unexplained: 1, secondary: 2, mention: 3 };
 
 /**
- * The first failure of a run and what followed from it. A cause in an incident's own words goes before any clock: a watchdog
- * of another rank, a launcher's footer ("root cause", by the clock of its own node) and a scheduler's report come after it whatever
- * time they print. Among equals the earlier printed time decides where both have one, then the earlier iteration, then the place
- * in one file. Nothing is compared across launches: the last launch that failed is told.
+ * The first failure of a run and what followed from it. A cause in an incident's own text takes precedence over any
+ * clock: a watchdog of another rank, a launcher's footer ("root cause", by the clock of its own node) and a scheduler's
+ * report come after it whatever time they print. Among equals the earlier printed time decides where both have one,
+ * then the earlier iteration, then the place in one file. Nothing is compared across launches: the last failed launch
+ * is reported.
  */
 export function firstFailure<T extends FailureCandidate>(incidents: readonly T[]): FirstFailure<T> {
   const failed = incidents.filter((incident) => roleOf(incident) !== 'mention');
@@ -97,13 +103,13 @@ export function firstFailure<T extends FailureCandidate>(incidents: readonly T[]
   const best = ranked.reduce((a, b) => (ROLE_ORDER[b.role] < ROLE_ORDER[a.role] ? b : a)).role;
   const candidates = ranked.filter(({ role }) => role === best).sort((a, b) => inOrder(a.incident, b.incident));
   const first = earliest(candidates);
-  const own = first.incident.rank;
+  const ownRank = first.incident.rank;
   const causes = ranked.filter(({ role }) => role === 'primary' || role === 'unexplained');
   const failing = new Set(causes.map(({ incident }) => incident.rank).filter((rank) => rank !== null));
   const secondary = ranked.filter(({ role, incident }) => role === 'secondary' && incident !== first.incident);
   const victims = new Set<number>();
   for (const { incident } of secondary) {
-    if (incident.rank !== null && incident.rank !== own && !failing.has(incident.rank)) victims.add(incident.rank);
+    if (incident.rank !== null && incident.rank !== ownRank && !failing.has(incident.rank)) victims.add(incident.rank);
   }
   return {
     first,
@@ -117,7 +123,9 @@ export function firstFailure<T extends FailureCandidate>(incidents: readonly T[]
   };
 }
 
-/** By time where both print one; else by iteration where both know one; else by place, which orders lines of one file. */
+/**
+ * By time where both print one; else by iteration where both know one; else by place, which orders lines of one file.
+ */
 function compare(a: FailureCandidate, b: FailureCandidate): number {
   if (a.timeUs !== null && b.timeUs !== null && a.timeUs !== b.timeUs) return a.timeUs - b.timeUs;
   if (a.file === b.file) return a.line - b.line;
@@ -125,7 +133,10 @@ function compare(a: FailureCandidate, b: FailureCandidate): number {
   return kindOrder(a.kind) - kindOrder(b.kind);
 }
 
-/** Where nothing tells the order: memory first, for others' exceptions may follow from it; a time limit last, for a hang ends in it. */
+/**
+ * Where the order is unknown: memory first, because other exceptions may follow from it; a time limit last, because a
+ * hang ends in it.
+ */
 function kindOrder(kind: IncidentKind): number {
   if (kind === 'time_limit') return 3;
   if (kind === 'other') return 2;
@@ -151,20 +162,20 @@ function basisOf<T extends FailureCandidate>(
   all: number,
 ): string {
   if (all === 1) return 'the only failure';
-  const others = candidates.filter((candidate) => candidate !== first);
+  const otherCandidates = candidates.filter((candidate) => candidate !== first);
   const role =
     first.role === 'primary'
       ? 'it names its own cause'
       : first.role === 'unexplained'
         ? 'no failure names its cause'
         : 'only consequences and reports were found';
-  if (others.length === 0)
+  if (otherCandidates.length === 0)
     return first.role === 'primary' ? `${role}, and no other failure does` : `${role}; it is the only one of its sort`;
   const { incident } = first;
-  if (incident.timeUs !== null && others.every(({ incident: other }) => other.timeUs !== null)) {
+  if (incident.timeUs !== null && otherCandidates.every(({ incident: other }) => other.timeUs !== null)) {
     return `${role}; the earliest printed time of ${candidates.length}`;
   }
-  if (others.every(({ incident: other }) => other.file === incident.file)) {
+  if (otherCandidates.every(({ incident: other }) => other.file === incident.file)) {
     return `${role}; the first of ${candidates.length} in its file`;
   }
   return `${role}; one of ${candidates.length} whose order nothing tells (no comparable times)`;

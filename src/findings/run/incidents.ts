@@ -15,10 +15,12 @@ import type { Message } from './message.js';
 
 type Figures = Pick<IncidentRow, 'bytes' | 'processes'>;
 
-/** The byte fields of the result. `process_bytes` and `other_process_bytes` stay as printed; who is who is `self_pid`. */
+/**
+ * The byte fields of the result. `process_bytes` and `other_process_bytes` stay as printed; who is who is `self_pid`.
+ */
 function byteFields(figures: Figures) {
   const { bytes, processes } = figures;
-  const others =
+  const otherProcessBytes =
     processes.length > 0
       ? processes.reduce((total, { printed }) => total + printed.bytes, 0)
       : (bytes.otherProcess?.bytes ?? null);
@@ -32,7 +34,7 @@ function byteFields(figures: Figures) {
     reserved_unallocated_bytes: unallocatedOf(figures)?.bytes ?? null,
     private_pool_bytes: bytes.privatePool?.bytes ?? null,
     allowed_bytes: bytes.allowed?.bytes ?? null,
-    other_process_bytes: others,
+    other_process_bytes: otherProcessBytes,
     self_pid: readProcesses(figures).selfPid,
   };
 }
@@ -71,8 +73,9 @@ export function incidentOfRow(row: IncidentRow, file: string): LogIncident {
 const NAMES_PROCESS = /\b(?:process|pid)\b[ :=]{0,3}\d{2}/i;
 
 /**
- * One failure of a node stands in its own file and in one of all nodes: the same text of the same rank in another file, as often as
- * there. A launch that is repeated fails with the same words too, so that a time or a process has to tell that they are one.
+ * One failure of a node is in its own file and in the file of all nodes: the same text of the same rank in another
+ * file, as often as there. A repeated launch fails with the same words too, so a time or a process must show that they
+ * are the same failure.
  */
 export function markCopies(incidents: readonly LogIncident[]): LogIncident[] {
   const counts = new Map<string, number>();
@@ -80,11 +83,19 @@ export function markCopies(incidents: readonly LogIncident[]): LogIncident[] {
   return incidents.map((incident, index) => {
     const { rank, time_us, pid, file } = incident;
     if (time_us === null && pid === null && !NAMES_PROCESS.test(incident.text)) return incident;
-    const same = JSON.stringify([incident.attempt, incident.kind, rank, incident.device, pid, time_us, incident.text]);
-    const nth = (counts.get(`${file}\0${same}`) ?? 0) + 1;
-    counts.set(`${file}\0${same}`, nth);
-    const known = firsts.get(`${nth}\0${same}`);
-    if (known === undefined) firsts.set(`${nth}\0${same}`, { index, file });
+    const identity = JSON.stringify([
+      incident.attempt,
+      incident.kind,
+      rank,
+      incident.device,
+      pid,
+      time_us,
+      incident.text,
+    ]);
+    const nth = (counts.get(`${file}\0${identity}`) ?? 0) + 1;
+    counts.set(`${file}\0${identity}`, nth);
+    const known = firsts.get(`${nth}\0${identity}`);
+    if (known === undefined) firsts.set(`${nth}\0${identity}`, { index, file });
     return known === undefined || known.file === file ? incident : { ...incident, copy_of: known.index };
   });
 }

@@ -5,7 +5,9 @@ import type { Store } from '../../store/store.js';
 
 type Row = QueryRow<'log.iteration_summary'>;
 
-/** Read once for a run: how it ended, how far it came and how fast it was all ask for it, and it looks at every line. */
+/**
+ * Read once for a run: how it ended, how far it came and how fast it was all ask for it, and it looks at every line.
+ */
 export const readIterationSummary: (store: Store, runId: number) => Promise<readonly Row[]> = readOnce((store, runId) =>
   store.all('log.iteration_summary', { run_id: runId }),
 );

@@ -38,7 +38,7 @@ const NONE: IterationSummary = {
   nan_iterations: null,
 };
 
-/** JSON has no NaN or infinity; a loss of NaN is told by `nan_iterations`, and here it is null. */
+/** JSON cannot hold NaN or infinity; a loss of NaN is in `nan_iterations`, and null here. */
 const finite = (value: number | null): number | null => (value !== null && Number.isFinite(value) ? value : null);
 
 function summarise(row: QueryRow<'log.iteration_summary'>): IterationSummary {
@@ -83,10 +83,10 @@ export async function summariseIterations(
   runId: number,
 ): Promise<Pick<IterationsResult, 'summary' | 'attempts'>> {
   const rows = await readIterationSummary(store, runId);
-  const whole = rows.find((row) => row.attempt === null);
+  const wholeRun = rows.find((row) => row.attempt === null);
   return {
     // Without rows the grand total is still a group, of nothing.
-    summary: whole === undefined || whole.count === 0 ? NONE : summarise(whole),
+    summary: wholeRun === undefined || wholeRun.count === 0 ? NONE : summarise(wholeRun),
     attempts: rows.flatMap((row) => (row.attempt === null ? [] : [{ attempt: row.attempt, ...summarise(row) }])),
   };
 }

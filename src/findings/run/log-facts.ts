@@ -1,4 +1,6 @@
-/** What every verb over text rows needs to know of a run first: its settings, environment, failures, facts and layout. */
+/**
+ * What every verb over text rows needs to know of a run first: its settings, environment, failures, facts and layout.
+ */
 import type { LogIncident, RunFacts } from '../../model/results/log.js';
 import { readOnce } from '../../store/read-once.js';
 import type { Store } from '../../store/store.js';

@@ -1,6 +1,6 @@
 /**
- * Settings that decide what a rank has to hold, in the order they are asked for when memory runs out: how the model is cut, how much of it
- * and of its input there is, what is recomputed, how states are kept, what stays allocated beside them.
+ * Settings that decide what a rank has to hold, in the order in which they matter when memory runs out: how the model
+ * is cut, how much of it and of its input there is, what is recomputed, how states are kept, what else stays allocated.
  */
 export const MEMORY_CONFIG_KEYS: readonly string[] = [
   // how it is cut
@@ -73,7 +73,7 @@ export const MEMORY_CONFIG_KEYS: readonly string[] = [
   'accumulate_allreduce_grads_in_fp32',
   'gradient_accumulation_fusion',
   'zero_stage',
-  // buffers beside them
+  // further buffers
   'bucket_size',
   'overlap_grad_reduce',
   'overlap_param_gather',

@@ -14,14 +14,14 @@ import type { QueryRow } from '../../store/query-catalog.js';
 import type { Store } from '../../store/store.js';
 import type { RankLayout } from './rank-layout.js';
 
-/** Below three samples after the first a slope says nothing. */
+/** Below three samples after the first, a slope is meaningless. */
 const GROWTH_SAMPLES = 3;
 /** Growth worth a word: a straight line, and in a thousand iterations a hundredth of what is held. */
 const GROWTH_R2 = 0.8;
 const GROWTH_SHARE_PER_ITERATION = 1e-5;
 /** Unusable remainders of split blocks worth a word, as a share of the reserve. */
 const INACTIVE_SHARE = 0.1;
-/** Reserve that stands far above what was ever allocated. */
+/** Reserved bytes far above what was ever allocated. */
 const RESERVED_SHARE = 1.25;
 const IMBALANCE_SHARE = 1.25;
 
@@ -131,13 +131,13 @@ class Flags {
   readonly list: (MemoryFlag & { ranks: (number | null)[] })[] = [];
 
   add(kind: MemoryFlag['kind'], rank: MemoryRank, text: string): void {
-    const same = this.list.find((flag) => flag.kind === kind && flag.attempt === rank.attempt);
-    if (same === undefined) this.list.push({ kind, attempt: rank.attempt, ranks: [rank.rank], text });
-    else same.ranks.push(rank.rank);
+    const sameFlag = this.list.find((flag) => flag.kind === kind && flag.attempt === rank.attempt);
+    if (sameFlag === undefined) this.list.push({ kind, attempt: rank.attempt, ranks: [rank.rank], text });
+    else sameFlag.ranks.push(rank.rank);
   }
 }
 
-/** What a reader would circle. The text tells of the first rank listed. */
+/** What a reader would mark. The text is about the first rank listed. */
 export function memoryFlags(ranks: readonly MemoryRank[]): MemoryFlag[] {
   const flags = new Flags();
   for (const rank of ranks) {
@@ -192,7 +192,7 @@ export function memoryFlags(ranks: readonly MemoryRank[]): MemoryFlag[] {
   return flags.list;
 }
 
-/** Peaks of the same attempt that lie far apart: a stage or rank holds more than the others. */
+/** Peaks of the same attempt that differ widely: a stage or rank holds more than the others. */
 function imbalance(ranks: readonly MemoryRank[], flags: Flags): void {
   for (const attempt of new Set(ranks.map((rank) => rank.attempt))) {
     const peaks = ranks.flatMap((rank) => {

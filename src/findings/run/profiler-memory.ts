@@ -1,4 +1,4 @@
-/** `mbforensics profile`: what torch.profiler says memory was for, over time. */
+/** `mbforensics profile`: what memory was for over time, as torch.profiler reports it. */
 import type {
   ProfilerCategoryResult,
   ProfilerMemoryResult,
@@ -137,7 +137,7 @@ function blank(): State {
   return { ordinal: -1, timeUs: Number.NaN, total: 0, bytes: new Float64Array(PROFILER_CATEGORIES.length) };
 }
 
-/** A copy of `state`, in the place of one that is no longer wanted. */
+/** A copy of `state`, in the place of one that is not needed any more. */
 function keep(state: State, into: State | null): State {
   const copy = into ?? blank();
   copy.ordinal = state.ordinal;

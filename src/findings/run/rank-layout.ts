@@ -1,7 +1,8 @@
 /**
- * Where a global rank sits. Megatron-Core lays ranks out in mixed radix: `order` names the axes from the fastest to the slowest, by default
- * `tp-cp-ep-dp-pp`. Dense layers have the axes tp, cp, dp, pp; expert layers have their own tp, ep, dp, pp over the same ranks, without cp,
- * and both agree on pp. Upstream: Megatron-LM `megatron/core/parallel_state.py`, `RankGenerator` and `initialize_model_parallel`.
+ * Where a global rank sits. Megatron-Core lays ranks out in mixed radix: `order` names the axes from the fastest to the
+ * slowest, by default `tp-cp-ep-dp-pp`. Dense layers have the axes tp, cp, dp, pp; expert layers have their own tp, ep,
+ * dp, pp over the same ranks, without cp, and both agree on pp. Upstream: Megatron-LM
+ * `megatron/core/parallel_state.py`, `RankGenerator` and `initialize_model_parallel`.
  */
 import type { ParallelSizes, RankPosition } from '../../model/results/log.js';
 
@@ -37,8 +38,8 @@ function coordinate(axes: readonly Axis[], name: string, rank: number): number {
 }
 
 /**
- * Null where the sizes are unknown or do not divide the world: then no position is known. Unknown cp and ep count as 1 (older versions have
- * neither), an unknown expert tp as tp, Megatron's default.
+ * Null where the sizes are unknown or do not divide the world: then no position is known. Unknown cp and ep count as 1
+ * (older versions have neither), an unknown expert tp as tp, Megatron's default.
  */
 export function rankLayout(
   worldSize: number | null,

@@ -1,6 +1,7 @@
 /**
- * Who ran: world size, parallel sizes, versions, device. Each fact carries how it is known, and none is made up: what the texts do not say is
- * null. A size that Megatron's arguments do not even name (context parallelism of old versions) counts as 1 only inside computations.
+ * Who ran: world size, parallel sizes, versions, device. Each fact carries its source; none is guessed: what the texts
+ * do not contain is null. A size that Megatron's arguments do not even name (context parallelism of old versions)
+ * counts as 1 only inside computations.
  */
 import { ALLOCATOR_VARIABLES } from '../../knowledge/env-keys.js';
 import type { EnvResult, LogIncident, ParallelSizes, RunFacts, VersionName } from '../../model/results/log.js';
@@ -163,7 +164,7 @@ function worldSizeOf(
   return launchedWorld(config);
 }
 
-/** What a launcher was told to start: an intention, so it comes last. */
+/** What a launcher was asked to start: an intention, so it comes last. */
 function launchedWorld(config: EffectiveConfig): Fact<number> | undefined {
   const nodes = config.entry('nnodes');
   const count = positive(nodes?.value);
@@ -208,21 +209,24 @@ function originOf(figure: NamedValue): string {
 
 function wordOf({ values }: FactSources, names: readonly string[]): Fact<string> | undefined {
   for (const name of names) {
-    const found = values.find((candidate) => candidate.name === name && (candidate.text ?? '') !== '');
-    if (found?.text != null) return { value: found.text, origin: originOf(found) };
+    const matchingValue = values.find((candidate) => candidate.name === name && (candidate.text ?? '') !== '');
+    if (matchingValue?.text != null) return { value: matchingValue.text, origin: originOf(matchingValue) };
   }
   return undefined;
 }
 
 function numberOf({ values }: FactSources, names: readonly string[]): Fact<number> | undefined {
   for (const name of names) {
-    const found = values.find((candidate) => candidate.name === name && candidate.value !== null);
-    if (found?.value != null) return { value: found.value, origin: originOf(found) };
+    const matchingValue = values.find((candidate) => candidate.name === name && candidate.value !== null);
+    if (matchingValue?.value != null) return { value: matchingValue.value, origin: originOf(matchingValue) };
   }
   return undefined;
 }
 
-/** From a line about the device or a memory line; else what failure messages print as its total, which is what CUDA reports, less than the data sheet. */
+/**
+ * From a line about the device or a memory line; else what failure messages print as its total, which is what CUDA
+ * reports, less than the data sheet.
+ */
 function deviceTotal(sources: FactSources): Fact<number> | undefined {
   const figure = numberOf(sources, ['gpu.total_bytes', 'gpu.total', 'gpu.memory', 'gpu.memory_bytes', 'device.total']);
   if (figure !== undefined) return figure;
@@ -240,26 +244,29 @@ function versionsOf(
   sources: FactSources,
   keep: <T>(name: string, fact: Fact<T> | undefined) => T | null,
 ): RunFacts['versions'] {
-  const found = new Map<string, Fact<string>>();
+  const versionFacts = new Map<string, Fact<string>>();
   for (const figure of sources.values) {
     if (!figure.name.startsWith('version.')) continue;
     const word = figure.name.slice('version.'.length).toLowerCase().replaceAll('-', '_');
     const name = VERSION_ALIASES[word] ?? word;
     const text = figure.text ?? (figure.value === null ? null : String(figure.value));
-    if (text !== null) found.set(name, { value: text, origin: originOf(figure) });
+    if (text !== null) versionFacts.set(name, { value: text, origin: originOf(figure) });
   }
-  const torch = found.get('torch');
+  const torch = versionFacts.get('torch');
   const suffix = /\+cu(\d{2,3})(\d)$/.exec(torch?.value ?? '');
-  if (torch !== undefined && suffix !== null && !found.has('cuda')) {
-    found.set('cuda', { value: `${suffix[1]}.${suffix[2]}`, origin: `suffix of the torch version, ${torch.origin}` });
+  if (torch !== undefined && suffix !== null && !versionFacts.has('cuda')) {
+    versionFacts.set('cuda', {
+      value: `${suffix[1]}.${suffix[2]}`,
+      origin: `suffix of the torch version, ${torch.origin}`,
+    });
   }
   const versions: Record<string, string | null> = {};
   for (const name of VERSION_NAMES) {
-    const fact = found.get(name) ?? environmentVersion(sources, VERSION_ENV[name] ?? []);
+    const fact = versionFacts.get(name) ?? environmentVersion(sources, VERSION_ENV[name] ?? []);
     versions[name] = keep(`versions.${name}`, fact);
-    found.delete(name);
+    versionFacts.delete(name);
   }
-  for (const [name, fact] of found) versions[name] = keep(`versions.${name}`, fact);
+  for (const [name, fact] of versionFacts) versions[name] = keep(`versions.${name}`, fact);
   return versions as RunFacts['versions'];
 }
 

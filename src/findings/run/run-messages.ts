@@ -44,7 +44,10 @@ export async function readMessages(store: Store, runId: number): Promise<RunMess
   });
 }
 
-/** The device's total, if all messages of the run that print one agree within their rounding: the devices of a run are alike. */
+/**
+ * The device's total, if all messages of the run that print one agree within their rounding: the devices of a run are
+ * alike.
+ */
 export function totalOfRun(messages: readonly Message[]): (PrintedBytes & { readonly source: string }) | undefined {
   const printed = messages.flatMap(({ bytes, source }) =>
     bytes.total === undefined ? [] : [{ ...bytes.total, source }],
@@ -62,11 +65,11 @@ export function firstOfEach(messages: readonly Message[]): Message[] {
   for (const message of messages) {
     const key = `${message.rank ?? '-'} ${message.device ?? '-'}`;
     const known = seen.get(key);
-    // The first line of a wrapped echo may carry no figures; the first with figures tells more.
+    // The first line of a wrapped echo may have no figures; the first with figures has more information.
     if (known === undefined || (figures(known) === 0 && figures(message) > 0)) seen.set(key, message);
   }
   const all = [...seen.values()];
-  // An echo without rank or device says nothing beside one that has them.
+  // An echo without rank or device adds nothing to one that has them.
   return all.filter(
     (message) => message.rank !== null || message.device !== null || figures(message) > 0 || all.length === 1,
   );

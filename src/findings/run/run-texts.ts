@@ -1,4 +1,4 @@
-/** What the texts of a run tell of its launches as a whole: failures, phases, and how far they came. */
+/** What the texts of a run show of its launches as a whole: failures, phases, and how far they came. */
 import type { LogIncident } from '../../model/results/log.js';
 import type { QueryRow } from '../../store/query-catalog.js';
 import { readOnce } from '../../store/read-once.js';
@@ -45,13 +45,15 @@ const onceRunTexts = readOnce(async (store: Store, runId: number): Promise<RunTe
 });
 
 /**
- * Iterations completed in the failing launch. Lines may be printed every so many iterations only, so that their number says little; the first iteration of
- * the launch is what its loop announces, or 0 if iteration 1 is printed, or one interval before the first line.
+ * Iterations completed in the failing launch. Lines may be printed every so many iterations only, so their number is no
+ * evidence; the first iteration of the launch is what its loop announces, or 0 if iteration 1 is printed, or one
+ * interval before the first line.
  */
 export function completedIterations({ attempt, iterations, phases, logInterval }: RunTexts): number | null {
   const row = iterations.find((one) => one.attempt === attempt);
   const started = phases.find((one) => one.attempt === attempt && one.phase === 'training');
-  // Silence is no evidence: where each node has a file, the launches of the one that prints iterations may not be told apart.
+  // Silence proves nothing: where each node has a file, the launches of the node that prints iterations may be
+  // indistinguishable.
   if (row === undefined) return null;
   const { lowest, highest, distinct_iterations: lines } = row;
   if (lowest === null || highest === null) return null;

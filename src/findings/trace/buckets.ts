@@ -5,11 +5,14 @@ import { MAX_BUCKETS } from '../../model/derived-tables.js';
 export interface BucketRange {
   readonly firstSeq: number;
   readonly lastSeq: number;
-  /** A row ends with each of these entries too, so that what happens between two of them can be told apart. Ascending. */
+  /** A row ends with each of these entries too, so that changes between two of them stay separate. Ascending. */
   readonly cuts?: readonly number[] | undefined;
 }
 
-/** Entries a bucket for a trace of `events`: the least power of two that gives at most {@link MAX_BUCKETS} of them, not counting those that cuts add. */
+/**
+ * Entries a bucket for a trace of `events`: the least power of two that gives at most {@link MAX_BUCKETS} of them, not
+ * counting those that cuts add.
+ */
 export function entriesPerBucket(events: number): number {
   let entries = 1;
   while (Math.ceil(events / entries) > MAX_BUCKETS) entries *= 2;
@@ -35,7 +38,10 @@ export interface BucketColumns {
   readonly reservedMax: Float64Array;
 }
 
-/** Fills the rows of a range while a walk goes forward over the trace from its first entry; `start` are the totals before that. */
+/**
+ * Fills the rows of a range while a walk goes forward over the trace from its first entry; `start` are the totals
+ * before that.
+ */
 export class BucketFiller implements TotalsObserver {
   readonly entries: number;
   private readonly range: BucketRange;

@@ -1,6 +1,7 @@
 /**
- * What is known of one device's allocator over a whole trace: the start state found by walking back from the dump, and the facts that make the walk
- * forward exact. One source of truth for every view: peak, state at a moment, timeline, diff, verdict.
+ * What is known of one device's allocator over a whole trace: the start state found by walking back from the dump, and
+ * the facts that make the walk forward exact. One source of truth for every view: peak, state at a moment, timeline,
+ * diff, verdict.
  */
 
 import { settingsFromSnapshot } from '../../allocator/settings.js';
@@ -17,7 +18,10 @@ import { type DeviceHistory, totalsOf, walkForward } from './walk-history.js';
 
 const known = new WeakMap<Store, Map<string, Promise<DeviceHistory>>>();
 
-/** The history of a device: from this process, from the store, or by walking the trace back now. Kept in the store if that is open for writing. */
+/**
+ * The history of a device: from this process, from the store, or by walking the trace back now. Kept in the store if
+ * that is open for writing.
+ */
 export function deviceHistory(store: Store, snapshotId: number, device: number): Promise<DeviceHistory> {
   let ofStore = known.get(store);
   if (ofStore === undefined) {
@@ -34,9 +38,9 @@ export function deviceHistory(store: Store, snapshotId: number, device: number):
 }
 
 async function findHistory(store: Store, snapshotId: number, device: number): Promise<DeviceHistory> {
-  const given = await readGiven(store, snapshotId, device);
-  const stored = await loadHistory(store, given.trace);
-  return stored === undefined ? deriveHistory(store, given) : { ...given, ...stored };
+  const deviceInput = await readGiven(store, snapshotId, device);
+  const stored = await loadHistory(store, deviceInput.trace);
+  return stored === undefined ? deriveHistory(store, deviceInput) : { ...deviceInput, ...stored };
 }
 
 type Given = Pick<DeviceHistory, 'trace' | 'settings' | 'freeRequestedRecorded' | 'freeCompletedRecorded'>;
@@ -71,14 +75,14 @@ async function leavesOutCompletions(
 }
 
 /** Walks back over the whole trace. */
-async function deriveHistory(store: Store, given: Given): Promise<DeviceHistory> {
-  const walk = new BackwardWalk(await readFinalState(store, given.trace), given.settings, given);
-  await eachWindowBack(store, given.trace, (events) => walk.undo(events));
+async function deriveHistory(store: Store, deviceInput: Given): Promise<DeviceHistory> {
+  const walk = new BackwardWalk(await readFinalState(store, deviceInput.trace), deviceInput.settings, deviceInput);
+  await eachWindowBack(store, deviceInput.trace, (events) => walk.undo(events));
   const start = walk.finish();
-  await nameStandIns(store, given.trace, start);
+  await nameSubstitutes(store, deviceInput.trace, start);
   const { uncertainBlocks, uncertainBytes } = stateTotals(start);
   const history: DeviceHistory = {
-    ...given,
+    ...deviceInput,
     holds: walk.impliedCompletions === 0 && walk.violationCount === walk.tailViolationCount,
     startsEmpty: walk.empty,
     violations: walk.violationCount,
@@ -98,14 +102,18 @@ const FREE_EVENT = STACK_ORIGINS.indexOf('free_event');
 const ALLOC_EVENT = STACK_ORIGINS.indexOf('alloc_event');
 /** Entries that settle whether frees carry the stacks of their allocations. */
 const STACKS_LOOKED_AT = 200_000;
-/** Equal stacks of so many different places are no accident: a temporary is often freed on the line that made it, but not all of them. */
+/**
+ * Equal stacks of so many different places are not a coincidence: a temporary is often freed on the line that made it,
+ * but not all of them.
+ */
 const LEAST_STACKS = 3;
 
 /**
- * Of memory from before the recording only the free has a stack. Unless recorded with context="all" that *is* the stack of the allocation
- * (torch `free` in CUDACachingAllocator.cpp passes the block's own context), and then it is no stand-in.
+ * Of memory from before the recording only the free has a stack. Unless recorded with context="all" that *is* the stack
+ * of the allocation (torch `free` in CUDACachingAllocator.cpp passes the block's own context), and then it is not a
+ * substitute.
  */
-async function nameStandIns(store: Store, trace: TraceOfDevice, { blocks }: AllocatorState): Promise<void> {
+async function nameSubstitutes(store: Store, trace: TraceOfDevice, { blocks }: AllocatorState): Promise<void> {
   if (!blocks.stackOrigin.includes(FREE_EVENT)) return;
   const { snapshotId, device } = trace;
   const row = await store.one('history.free_stacks', { snapshot_id: snapshotId, device, before_seq: STACKS_LOOKED_AT });

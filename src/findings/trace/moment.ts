@@ -1,4 +1,4 @@
-/** Moments of a trace: the words a user may say, and the entry each stands for. */
+/** Moments of a trace: the words a user may write, and the entry each one means. */
 import { MbfError } from '../../model/errors.js';
 
 export type Moment =
@@ -11,8 +11,9 @@ export type Moment =
 export const MOMENT_FORMS = 'start, peak, oom, end, seq:N, time:MICROSECONDS, step:N';
 
 /**
- * `peak` is the first entry after which the most actual bytes are active, `oom` the state just before the last OOM entry (earlier ones were survived), `seq:N` the state after entry N,
- * `time:T` after the last entry at or before T, `step:N` the peak of step N. Throws MBF1001 on anything else.
+ * `peak` is the first entry after which the most actual bytes are active, `oom` the state just before the last OOM
+ * entry (earlier ones were survived), `seq:N` the state after entry N, `time:T` after the last entry at or before T,
+ * `step:N` the peak of step N. Throws MBF1001 on anything else.
  */
 export function parseMoment(text: string): Moment {
   if (text === 'start' || text === 'peak' || text === 'oom' || text === 'end') return { kind: text };

@@ -12,9 +12,9 @@ export interface AnnotationRow {
 /** Null: that end was not recorded; of a sequence number also: no entry is so early. */
 export interface AnnotatedRange {
   readonly name: string;
-  /** As its start says, or its end where that is missing. */
+  /** From its start, or from its end where the start is missing. */
   readonly device: number | null;
-  /** As its end says: a thread may set its device within. */
+  /** From its end: a thread may set its device within. */
   readonly endDevice: number | null;
   readonly startUs: number | null;
   readonly endUs: number | null;
@@ -25,9 +25,10 @@ export interface AnnotatedRange {
 }
 
 /**
- * Pairs `rows`, which come in order of time, as a stack for each name and device; a start whose device changed before its end takes an end of the same
- * name that has no other. What has no partner (the ring of annotations overwrote it, or the dump came first) stays a range open on that side.
- * Ordered by start, where that is missing by end; of two that start together, the longer first.
+ * Pairs `rows`, which come in order of time, as a stack for each name and device; a start whose device changed before
+ * its end takes an end of the same name that is otherwise unpaired. An unpaired row (the ring of annotations overwrote
+ * the other, or the dump came first) stays a range open on that side. Ordered by start, where that is missing by end;
+ * of two that start together, the longer first.
  */
 export function pairAnnotations(rows: readonly AnnotationRow[]): AnnotatedRange[] {
   const ranges: AnnotatedRange[] = [];
@@ -39,8 +40,8 @@ export function pairAnnotations(rows: readonly AnnotationRow[]): AnnotatedRange[
       stack.push(row);
       continue;
     }
-    const same = stack.findLastIndex((start) => start.device === row.device);
-    const at = same >= 0 ? same : stack.length - 1;
+    const startOnDevice = stack.findLastIndex((start) => start.device === row.device);
+    const at = startOnDevice >= 0 ? startOnDevice : stack.length - 1;
     ranges.push(rangeOf(at < 0 ? undefined : stack.splice(at, 1)[0], row));
   }
   for (const stack of open.values()) for (const start of stack) ranges.push(rangeOf(start, undefined));

@@ -12,18 +12,22 @@ import { type DeviceHistory, walkForward } from './walk-history.js';
 
 export interface StateAt {
   readonly moment: Moment;
-  /** Entry after which the state holds; null = before the first entry, or the device has no trace. */
+  /** Entry after which the state holds; null = before the first entry, or without a trace. */
   readonly seq: number | null;
   /** When that entry was written, where entries carry a time. */
   readonly timeUs: number | null;
   readonly state: AllocatorState;
   readonly settings: AllocatorSettings;
-  /** Whether nothing contradicts the allocator's rules on the way from the dump to the start (a skew of the last few entries aside). */
+  /**
+   * Whether nothing contradicts the allocator's rules on the way from the dump to the start (a skew of the last few
+   * entries aside).
+   */
   readonly holds: boolean;
 }
 
 /**
- * The state at `moment`. Without a trace `peak`, `end` and `start` are the dumped state. Throws MBF1002 where the trace has no such moment.
+ * The state at `moment`. Without a trace `peak`, `end` and `start` are the dumped state. Throws MBF1002 where the trace
+ * lacks the moment.
  */
 export async function stateAt(store: Store, snapshotId: number, device: number, moment: Moment): Promise<StateAt> {
   const history = await deviceHistory(store, snapshotId, device);
@@ -41,7 +45,7 @@ export async function stateAt(store: Store, snapshotId: number, device: number, 
   };
 }
 
-/** The entry after which `moment` is; −1 = before the first. Throws MBF1002 where the trace has no such moment. */
+/** The entry after which `moment` is; −1 = before the first. Throws MBF1002 where the trace lacks the moment. */
 export async function seqOfMoment(store: Store, history: DeviceHistory, moment: Moment): Promise<number> {
   const { trace } = history;
   const last = trace.events - 1;

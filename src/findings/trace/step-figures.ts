@@ -6,8 +6,8 @@ import type { Store } from '../../store/store.js';
 const LEVEL_SHARE = 1 / 1000;
 
 /**
- * Where rows of `derived_bucket` have to end for {@link stepFigures} to be exact: a row of one entry at the end of each step, and before its first
- * entry. Ascending.
+ * Where rows of `derived_bucket` have to end for {@link stepFigures} to be exact: a row of one entry at the end of each
+ * step, and before its first entry. Ascending.
  */
 export function stepCuts(steps: readonly StepRange[]): number[] {
   const cuts = new Set<number>();
@@ -16,7 +16,10 @@ export function stepCuts(steps: readonly StepRange[]): number[] {
   return [...cuts].sort((a, b) => a - b);
 }
 
-/** The figures of `steps`, which are disjoint, in order, and covered by the rows of `derived_bucket`, cut at {@link stepCuts}. Two queries in all. */
+/**
+ * The figures of `steps`, which are disjoint, in order, and covered by the rows of `derived_bucket`, cut at {@link
+ * stepCuts}. Two queries in all.
+ */
 export async function stepFigures(
   store: Store,
   snapshotId: number,
@@ -52,8 +55,9 @@ export async function stepFigures(
 }
 
 /**
- * Growth from step to step: median, least and most of the differences between the active bytes at the ends of successive whole steps. The first
- * step of the trace is warm-up (optimizer states are born in it); partial ones end where they were cut off, not where a step ends. Null with fewer than two left.
+ * Growth from step to step: median, least and most of the differences between the active bytes at the ends of
+ * successive whole steps. The first step of the trace is warm-up (optimizer states are born in it); partial ones end
+ * where they were cut off, not where a step ends. Null with fewer than two left.
  */
 export function stepGrowth(steps: readonly TimelineStep[], firstOfTrace: StepRange | undefined): StepGrowth | null {
   // A first step that the trace does not show from its start was the warm-up all the same.
@@ -88,7 +92,7 @@ function trendOf(
   spread: number,
   levelBytes: number,
 ): StepGrowth['trend'] {
-  // Exactly the same bytes twice are no chance.
+  // Exactly the same bytes twice are not a coincidence.
   if (spread === 0) return 'level';
   if (differences.length < 3) return null;
   // Even a leak far below the level's width is one if it never pauses.

@@ -1,14 +1,15 @@
 /**
- * Training steps as ranges of trace entries. The torch profiler brackets each step with a `ProfilerStep#N` annotation (`torch/profiler/profiler.py`);
- * without it there are still the annotations that every `torch.optim.Optimizer` leaves (`Optimizer.step#Class.step`, `torch/optim/optimizer.py`,
- * `profile_hook_step`), of which the ends bound the steps. Both are in a snapshot only if its recording hooked the thread (torch 2.6 and newer).
+ * Training steps as ranges of trace entries. The torch profiler brackets each step with a `ProfilerStep#N` annotation
+ * (`torch/profiler/profiler.py`); without it there are still the annotations that every `torch.optim.Optimizer` leaves
+ * (`Optimizer.step#Class.step`, `torch/optim/optimizer.py`, `profile_hook_step`), of which the ends bound the steps.
+ * Both are in a snapshot only if its recording hooked the thread (torch 2.6 and newer).
  */
 import type { StepOrigin, StepPartial, StepRange } from '../../model/results/timeline.js';
 import type { Store } from '../../store/store.js';
 import { type AnnotatedRange, pairAnnotations } from './pair-annotations.js';
 
 export interface Steps {
-  /** Null: no annotation tells of steps. */
+  /** Null: without annotations of steps. */
   readonly origin: StepOrigin | null;
   /** In order, disjoint, each with at least one entry. */
   readonly steps: readonly StepRange[];
@@ -20,7 +21,7 @@ export interface Steps {
   readonly withoutEntries: number;
 }
 
-/** A step before it is cut to the trace; −1 stands for the beginning of the trace. */
+/** A step that began earlier is cut to the trace; −1 means the beginning of the trace. */
 interface Span {
   readonly step: number;
   readonly startUs: number | null;
@@ -33,7 +34,7 @@ interface Span {
 
 const NONE: Steps = { origin: null, steps: [], annotations: [], annotationsOfDevice: null, withoutEntries: 0 };
 
-/** What annotations tell of the steps of one device, whether its trace reaches back to them or not. */
+/** What annotations show of the steps of one device, whether its trace reaches back to them or not. */
 interface FoundSpans {
   readonly origin: StepOrigin;
   readonly spans: readonly Span[];
@@ -49,29 +50,34 @@ async function findSpans(store: Store, snapshotId: number, device: number): Prom
   const profiler = rows.filter((row) => row.name.startsWith('ProfilerStep#'));
   const origin: StepOrigin = profiler.length > 0 ? 'profiler_step' : 'optimizer_step';
   const paired = pairAnnotations(profiler.length > 0 ? profiler : rows);
-  const own = paired.filter((range) => range.device === device || range.endDevice === device);
-  const used = own.length > 0 ? own : sameDevice(paired);
+  const ofDevice = paired.filter((range) => range.device === device || range.endDevice === device);
+  const used = ofDevice.length > 0 ? ofDevice : sameDevice(paired);
   const ranges = outermost(used);
   return {
     origin,
     spans: origin === 'profiler_step' ? profilerSpans(ranges, trace.last_seq) : optimizerSpans(ranges, trace.last_seq),
     annotations: origin === 'profiler_step' ? ['ProfilerStep#N'] : [...new Set(used.map((range) => range.name))],
-    annotationsOfDevice: own.length > 0 ? null : (used[0]?.device ?? null),
+    annotationsOfDevice: ofDevice.length > 0 ? null : (used[0]?.device ?? null),
   };
 }
 
-/** The steps of one device. The trace of a device that no annotation names takes those of another: annotations carry the thread's current device. */
+/**
+ * The steps of one device. The trace of a device that no annotation names takes those of another: annotations carry the
+ * thread's current device.
+ */
 export async function readSteps(store: Store, snapshotId: number, device: number): Promise<Steps> {
-  const found = await findSpans(store, snapshotId, device);
+  const foundSpans = await findSpans(store, snapshotId, device);
   const trace = await store.one('timeline.span', { snapshot_id: snapshotId, device, time_us: null });
-  if (found === undefined || trace === undefined) return NONE;
-  const { origin, spans, annotations, annotationsOfDevice } = found;
+  if (foundSpans === undefined || trace === undefined) return NONE;
+  const { origin, spans, annotations, annotationsOfDevice } = foundSpans;
   const cold = await beganEmpty(store, snapshotId, device);
   const cut = cutToTrace(spans, trace.first_seq, trace.last_seq, cold ? null : trace.first_time_us);
   return { origin, ...cut, annotations, annotationsOfDevice };
 }
 
-/** Those of the device that has most: one process steps all its devices together, and must not be counted once for each. */
+/**
+ * Those of the device that has most: one process steps all its devices together, and must not be counted once for each.
+ */
 function sameDevice(ranges: readonly AnnotatedRange[]): readonly AnnotatedRange[] {
   const counts = new Map<number | null, number>();
   for (const { device } of ranges) counts.set(device, (counts.get(device) ?? 0) + 1);
@@ -79,7 +85,7 @@ function sameDevice(ranges: readonly AnnotatedRange[]): readonly AnnotatedRange[
   return ranges.filter(({ device }) => device === most);
 }
 
-/** Without ranges that lie inside others: an optimizer that wraps another, two profilers at once. */
+/** Without ranges inside others: an optimizer that wraps another, two profilers at once. */
 function outermost(ranges: readonly AnnotatedRange[]): AnnotatedRange[] {
   const kept: AnnotatedRange[] = [];
   let endUs = Number.NEGATIVE_INFINITY;
@@ -92,7 +98,10 @@ function outermost(ranges: readonly AnnotatedRange[]): AnnotatedRange[] {
   return kept;
 }
 
-/** A missing end is where the next step starts, a missing start where the one before ended: `profiler.step()` does both at once. */
+/**
+ * A missing end is where the next step starts, a missing start where the one before ended: `profiler.step()` does both
+ * at once.
+ */
 function profilerSpans(ranges: readonly AnnotatedRange[], lastSeq: number): Span[] {
   return ranges.map((range, i) => {
     const before = ranges[i - 1];
@@ -112,8 +121,9 @@ function profilerSpans(ranges: readonly AnnotatedRange[], lastSeq: number): Span
 }
 
 /**
- * Each end of an optimizer step ends a training step. A chain of optimizers (experts apart from the rest, two classes of parameters) steps several
- * times in a row: ends that follow one another in less than a twentieth of the time of a long gap are one.
+ * Each end of an optimizer step ends a training step. A chain of optimizers (experts and other parameters, two classes
+ * of parameters) steps several times in a row: ends that follow one another in less than a twentieth of the time of a
+ * long gap are one.
  */
 function optimizerSpans(ranges: readonly AnnotatedRange[], lastSeq: number): Span[] {
   const ends = ranges.filter((range) => range.endUs !== null);
@@ -195,17 +205,18 @@ export interface StepBoundaries {
 }
 
 /**
- * Where steps begin and end: those of the profiler at their starts, the last also at its end; those of an optimizer at its ends. Boundaries from before
- * the first entry count: they tell when the step of that entry began, and annotations have a ring of their own that reaches further back.
+ * Where steps begin and end: those of the profiler at their starts, the last also at its end; those of an optimizer at
+ * its ends. Boundaries from before the first entry count: they show when the step of that entry began, and annotations
+ * have a ring of their own that reaches further back.
  */
 export async function stepBoundaries(
   store: Store,
   snapshotId: number,
   device: number,
 ): Promise<StepBoundaries | undefined> {
-  const found = await findSpans(store, snapshotId, device);
-  if (found === undefined) return undefined;
-  const { origin, spans, annotations } = found;
+  const foundSpans = await findSpans(store, snapshotId, device);
+  if (foundSpans === undefined) return undefined;
+  const { origin, spans, annotations } = foundSpans;
   const times = new Set<number>();
   for (const span of spans) {
     if (origin === 'profiler_step' && span.startUs !== null) times.add(span.startUs);

@@ -1,4 +1,4 @@
-/** Histories in the `derived_*` tables: written once by whoever first needs one, read by everybody after. */
+/** Histories in the `derived_*` tables: written once at the first use, read afterwards. */
 import type { AllocatorState, StateBlocks, StateSegments } from '../../allocator/walk/allocator-state.js';
 import { placeBlocks } from '../../allocator/walk/allocator-state.js';
 import type { HistoryFacts } from '../../allocator/walk/history-facts.js';
@@ -172,13 +172,13 @@ async function gather<Columns extends Readonly<Record<string, Float64Array | Int
   return Object.fromEntries(
     Object.keys(first).map((name) => {
       const total = parts.reduce((sum, part) => sum + part[name]!.length, 0);
-      const whole = new (first[name]!.constructor as new (length: number) => Float64Array)(total);
+      const joined = new (first[name]!.constructor as new (length: number) => Float64Array)(total);
       let at = 0;
       for (const part of parts) {
-        whole.set(part[name]! as Float64Array, at);
+        joined.set(part[name]! as Float64Array, at);
         at += part[name]!.length;
       }
-      return [name, whole];
+      return [name, joined];
     }),
   ) as unknown as Columns;
 }

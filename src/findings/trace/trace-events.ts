@@ -1,4 +1,7 @@
-/** Entries of a device's trace from the store, as columns for a walk: in windows from the last to the first, or in order. */
+/**
+ * Entries of a device's trace from the store, as columns for a walk: in windows from the last to the first, or in
+ * order.
+ */
 import type { WalkEvents } from '../../allocator/walk/backward-walk.js';
 import type { ReadBatch } from '../../store/read-columns.js';
 import type { Store } from '../../store/store.js';
@@ -78,7 +81,7 @@ function events(count: number, columns: ReadBatch<typeof SPEC>['columns']): Walk
   return { count, seq, action, address, sizeBytes, stream, stackId };
 }
 
-/** Never seen to differ: rows come as they were appended. A store that somebody rewrote may have them in another order. */
+/** Never seen to differ: rows come as they were appended. A rewritten store may have them in another order. */
 function inOrder(batch: WalkEvents): WalkEvents {
   let last = -1;
   let ascends = true;

@@ -27,7 +27,7 @@ export interface HistorySummary {
 export interface DeviceHistory extends HistorySummary {
   readonly trace: TraceOfDevice;
   readonly settings: AllocatorSettings;
-  /** Before the first entry; the dumped state where there is no trace. */
+  /** Before the first entry; the dumped state without a trace. */
   readonly start: AllocatorState;
   readonly facts: HistoryFacts;
   readonly freeRequestedRecorded: boolean;
@@ -39,7 +39,10 @@ export function totalsOf(state: AllocatorState) {
   return { allocatedBytes, activeBytes, reservedBytes };
 }
 
-/** The walk from the start state to after entry `lastSeq` (−1: the start itself). `observer` sees the totals after every entry. */
+/**
+ * The walk from the start state to after entry `lastSeq` (−1: the start itself). `observer` sees the totals after every
+ * entry.
+ */
 export async function walkForward(
   store: Store,
   history: DeviceHistory,

@@ -1,4 +1,7 @@
-/** What limits the run after the change: what it died of, else speed if more was lost than expected, else what fills the fullest rank. */
+/**
+ * What limits the run after the change: its failure; else speed if more was lost than expected; else the largest
+ * component of the fullest rank.
+ */
 import type { MeasuredPeak } from '../../model/measurement.js';
 import type { VerifyBottleneck, VerifyMeasured } from '../../model/results/verify.js';
 import { formatBytes } from '../../model/units.js';
@@ -33,8 +36,8 @@ export function bottleneckOf(input: BottleneckInput): VerifyBottleneck {
     };
   }
   const lost = throughputLost(measured, sameWork);
-  const wanted = expectedCost ?? 0;
-  if (lost !== null && lost.percent - lost.noise > wanted + SLOWER)
+  const expectedPercent = expectedCost ?? 0;
+  if (lost !== null && lost.percent - lost.noise > expectedPercent + SLOWER)
     return {
       ...memory,
       kind: 'speed',
@@ -117,13 +120,13 @@ function fullestStage({ diagnosis }: Side): {
   };
 }
 
-/** Of the run itself; else of the run before, where nothing says that its devices are others. */
+/** Device bytes of the run itself; else of the run before, unless its devices are known to differ. */
 function deviceBytes(before: Side, after: Side): number | null {
-  const own = after.facts.device.total_bytes ?? after.measurement.gpu.total_bytes;
+  const deviceBytes = after.facts.device.total_bytes ?? after.measurement.gpu.total_bytes;
   const theirs = before.measurement.gpu.total_bytes ?? before.facts.device.total_bytes;
   const [a, b] = [before.measurement.gpu.name, after.measurement.gpu.name];
-  if (a !== null && b !== null && a !== b) return own;
-  return after.measurement.gpu.total_bytes ?? theirs ?? own;
+  if (a !== null && b !== null && a !== b) return deviceBytes;
+  return after.measurement.gpu.total_bytes ?? theirs ?? deviceBytes;
 }
 
 function outsideBytes({ diagnosis }: Side): number | null {

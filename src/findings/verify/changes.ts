@@ -1,6 +1,7 @@
 /**
- * What differs between the two runs: settings and variables in force, and what a script or configuration of the run after asks for that is not
- * in force. A value that only one side tells is a change only if the framework's default is another.
+ * What differs between the two runs: settings and variables in force, and requests in a script or configuration of the
+ * run after that are not in force. A value known for one side only is a change only if the framework's default differs
+ * from it.
  */
 
 import { ALLOCATOR_VARIABLES } from '../../knowledge/env-keys.js';
@@ -34,7 +35,7 @@ export interface FoundChange {
 
 export interface FoundChanges {
   readonly changes: readonly FoundChange[];
-  readonly beside: readonly ChangedValue[];
+  readonly otherChanges: readonly ChangedValue[];
   readonly missing: readonly string[];
 }
 
@@ -47,40 +48,40 @@ export function findChanges(before: Side, after: Side, touched: ReadonlySet<stri
     if (after.found.length === 0) missing.push('the settings of the run after: no configuration of it was read');
   }
   const keys = new Set(settings.map(({ key }) => key));
-  const beside: ChangedValue[] = [];
+  const otherChanges: ChangedValue[] = [];
   const changes: FoundChange[] = [];
   for (const change of settings) {
     const kind = kindOfSetting(change.key) ?? (touched.has(change.key) ? 'setting' : undefined);
     const follows = (EXPLAINED_BY[change.key] ?? []).some((source) => keys.has(source));
-    if (kind === undefined || follows) beside.push({ key: change.key, a: change.from, b: change.to });
+    if (kind === undefined || follows) otherChanges.push({ key: change.key, a: change.from, b: change.to });
     else changes.push({ ...change, kind, family: familyOf(change.key, kind) });
   }
   for (const change of variables) {
     const kind = kindOfVariable(change.key);
-    if (kind === undefined) beside.push({ key: change.key, a: change.from, b: change.to });
+    if (kind === undefined) otherChanges.push({ key: change.key, a: change.from, b: change.to });
     else changes.push({ ...change, kind, family: familyOf(change.key, kind) });
   }
-  return { changes, beside, missing };
+  return { changes, otherChanges, missing };
 }
 
 type Bare = Omit<FoundChange, 'kind' | 'family'>;
 
 function changedSettings(before: Side, after: Side): Bare[] {
-  const found: Bare[] = [];
+  const bareChanges: Bare[] = [];
   for (const { key, a, b } of changedConfig(before.measurement, after.measurement)) {
     const from = a === null ? assumed(before, key) : { value: a, known: true };
     const to = b === null ? assumed(after, key) : { value: b, known: true };
-    // What neither a default nor the other side tells is no change of anybody.
+    // A value that is neither a default nor known for the other side is not a change.
     if (from === undefined || to === undefined || sameValue(from.value, to.value)) continue;
     if (!to.known) continue;
-    found.push({ key, from: shown(from.value), fromKnown: from.known, to: shown(to.value), overruled: null });
+    bareChanges.push({ key, from: shown(from.value), fromKnown: from.known, to: shown(to.value), overruled: null });
   }
-  return [...found, ...overruledSettings(before, after, new Set(found.map(({ key }) => key)))];
+  return [...bareChanges, ...overruledSettings(before, after, new Set(bareChanges.map(({ key }) => key)))];
 }
 
 const shown = (value: string | null): string | null => (value === 'null' ? null : value);
 
-/** Of a setting that a side does not tell: the framework's default, else not known, if it bears on memory at all. */
+/** A setting that is unknown for a side: the framework's default, else null if it affects memory at all. */
 function assumed(side: Side, key: string): { readonly value: string | null; readonly known: boolean } | undefined {
   const looked = side.view.setting(key);
   if (looked.by !== 'unknown') return { value: looked.value === null ? null : plainValue(looked.value), known: true };
@@ -89,18 +90,18 @@ function assumed(side: Side, key: string): { readonly value: string | null; read
 
 /** Asked for by a script or a configuration of the run after, not by the run before, and not in force. */
 function overruledSettings(before: Side, after: Side, known: ReadonlySet<string>): Bare[] {
-  const found: Bare[] = [];
+  const bareChanges: Bare[] = [];
   const meant: readonly string[] = CONFIG_ORIGINS.slice(CONFIG_ORIGINS.indexOf('command line'));
-  const told = effectiveOf(before);
+  const configBefore = effectiveOf(before);
   for (const { key, values } of effectiveOf(after).conflicts) {
     if (known.has(key)) continue;
     const [inForce] = values;
-    const from = told.entry(key);
+    const from = configBefore.entry(key);
     for (const asked of values.slice(1)) {
       if (!meant.includes(asked.origin) || sameValue(asked.value, inForce!.value)) continue;
       const was = before.found.some((one) => one.key === key && sameValue(one.value, asked.value));
       if (was) continue;
-      found.push({
+      bareChanges.push({
         key,
         from: from?.value ?? null,
         fromKnown: from !== undefined,
@@ -110,7 +111,7 @@ function overruledSettings(before: Side, after: Side, known: ReadonlySet<string>
       break;
     }
   }
-  return found;
+  return bareChanges;
 }
 
 /** Variables by name as a script or configuration means them, where one does; else as they are. */
@@ -126,12 +127,12 @@ function meantEnv({ environment, measurement }: Side): Measurement {
 const MEANT: readonly string[] = [ENV_ORIGINS[2], ENV_ORIGINS[4]];
 
 function changedVariables(before: Side, after: Side, missing: string[]): Bare[] {
-  const found = new Map<string, Bare>();
+  const bareChanges = new Map<string, Bare>();
   const add = ({ key, a, b }: ChangedValue, fromKnown: boolean): void => {
-    if (!found.has(key))
-      found.set(key, { key, from: a === '' ? null : a, fromKnown, to: b === '' ? null : b, overruled: null });
+    if (!bareChanges.has(key))
+      bareChanges.set(key, { key, from: a === '' ? null : a, fromKnown, to: b === '' ? null : b, overruled: null });
   };
-  // What was meant goes first: what became of it is told as its effect.
+  // The requested value comes first: what became of it is reported as its effect.
   for (const change of changedEnv(before.measurement, meantEnv(after))) add(change, true);
   for (const change of changedEnv(before.measurement, after.measurement)) add(change, true);
   const [b, a] = [Object.keys(before.measurement.env).length > 0, Object.keys(after.measurement.env).length > 0];
@@ -145,7 +146,7 @@ function changedVariables(before: Side, after: Side, missing: string[]): Bare[] 
     missing.push(
       'the environment of the run after: ingest its launch script, or a copy of /proc/PID/environ of each rank',
     );
-  return [...found.values()].filter(
+  return [...bareChanges.values()].filter(
     (change) => change.key !== 'CUDA_VISIBLE_DEVICES' && !sameValue(change.from, change.to),
   );
 }

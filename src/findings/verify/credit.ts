@@ -1,6 +1,7 @@
 /**
- * Which change the gain is put down to. Of one change that took effect it is that one. Of several, only one that by itself serves the request that
- * failed before, if the others do not as well: a change that came along is no fix.
+ * The change that the gain is credited to. A single change that took effect gets the credit. Of several changes, one
+ * gets it only if it alone serves the request that failed before and the others do not: a change made at the same time
+ * is not the fix.
  */
 import type { AdviceFix } from '../../model/results/advise.js';
 import type { VerifyChange } from '../../model/results/verify.js';

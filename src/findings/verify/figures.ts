@@ -1,4 +1,7 @@
-/** Figures that both runs have of the same rank: peaks by component, and what memory lines tell beyond resident bytes. */
+/**
+ * Figures that both runs have of the same rank: peaks by component, and what memory lines report besides resident
+ * bytes.
+ */
 import type { MeasuredPeak, MeasuredRank, Measurement } from '../../model/measurement.js';
 import type { Component } from '../../model/vocabulary.js';
 import type { Side } from './side.js';
@@ -63,7 +66,9 @@ export function componentBytes({ components }: MeasuredPeak, wanted: readonly Co
   return wanted.reduce((sum, one) => sum + (components[one] ?? 0), 0);
 }
 
-/** Activations and what is made of them, at the peak; by memory lines what the peak has beyond what stays after a step. */
+/**
+ * Activations and what is made of them, at the peak; by memory lines what the peak has beyond what stays after a step.
+ */
 export function flowBytes(before: Side, after: Side): BytesPair | null {
   const peaks = pairOfPeaks(before, after);
   if (peaks !== null)

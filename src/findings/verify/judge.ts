@@ -13,7 +13,7 @@ export interface JudgeInput {
   readonly after: VerifyRun;
   readonly expected: VerifyExpected | null;
   readonly measured: VerifyMeasured;
-  /** Whether the change is of the allocator: then the peak is no gain. */
+  /** Whether the change is of the allocator: then a lower peak is not the gain. */
   readonly isAllocator: boolean;
   readonly sameWork: boolean;
 }
@@ -93,11 +93,11 @@ function memory({ expected, measured, isAllocator, before }: JudgeInput): Verify
 
 function compared(
   got: number,
-  wanted: number,
+  expectedCost: number,
 ): { readonly outcome: VerifyJudgement['outcome']; readonly words: string } {
-  const tolerance = Math.max(SHARE * Math.abs(wanted), BYTES);
-  if (got > wanted + tolerance) return { outcome: 'better', words: 'better than expected' };
-  if (got < wanted - tolerance) return { outcome: got < -BYTES ? 'worse' : 'less', words: 'less than expected' };
+  const tolerance = Math.max(SHARE * Math.abs(expectedCost), BYTES);
+  if (got > expectedCost + tolerance) return { outcome: 'better', words: 'better than expected' };
+  if (got < expectedCost - tolerance) return { outcome: got < -BYTES ? 'worse' : 'less', words: 'less than expected' };
   return { outcome: 'as_expected', words: 'as expected (within 25 % or 256 MiB)' };
 }
 
@@ -105,13 +105,13 @@ const changeWords = (saved: number): string =>
   saved >= 0 ? `${formatBytes(saved)} less` : `${formatBytes(-saved)} more`;
 
 function fragmentation({ cached, peak_allocated: peak }: VerifyMeasured): VerifyJudgement {
-  const same =
+  const peakNote =
     peak.delta === null || peak.percent === null
       ? ''
       : `; the peak itself is no measure of it (${peak.percent >= 0 ? '+' : '−'}${Math.abs(peak.percent).toFixed(1)} %)`;
   if (cached.before === null || cached.after === null)
-    return { about: 'fragmentation', outcome: 'untested', text: `reserved and not in use: ${cached.of}${same}` };
-  const text = `${cached.of.replace(', before', `: ${formatBytes(cached.before)} before`).replace(', after', `, ${formatBytes(cached.after)} after`)}${same}`;
+    return { about: 'fragmentation', outcome: 'untested', text: `reserved and not in use: ${cached.of}${peakNote}` };
+  const text = `${cached.of.replace(', before', `: ${formatBytes(cached.before)} before`).replace(', after', `, ${formatBytes(cached.after)} after`)}${peakNote}`;
   const shrank = cached.before - cached.after;
   return {
     about: 'fragmentation',
@@ -122,21 +122,32 @@ function fragmentation({ cached, peak_allocated: peak }: VerifyMeasured): Verify
 
 function time({ expected, measured, sameWork }: JudgeInput): VerifyJudgement[] {
   const lost = throughputLost(measured, sameWork);
-  const wanted = expected?.cost_percent ?? null;
+  const expectedCost = expected?.cost_percent ?? null;
   if (lost === null) {
-    const hoped = wanted === null ? '' : `; a cost of ${wanted} % was expected`;
+    const hoped = expectedCost === null ? '' : `; a cost of ${expectedCost} % was expected`;
     const why =
       measured.step_ms.delta !== null && !sameWork ? 'steps of different work do not compare' : measured.step_ms.of;
     return [{ about: 'time', outcome: 'untested', text: `${why}${hoped}` }];
   }
   const isNoise = Math.abs(lost.percent) <= lost.noise;
   const got = `throughput ${lost.percent > 0 ? '−' : '+'}${Math.abs(lost.percent).toFixed(1)} % (± ${lost.noise.toFixed(1)} %, ${measured.tflops.percent === null ? measured.step_ms.of : measured.tflops.of})${isNoise ? ', within the noise' : ''}`;
-  if (wanted === null) return [{ about: 'time', outcome: 'note', text: `${got}; no cost was expected by a figure` }];
-  const tolerance = lost.noise + SHARE * Math.abs(wanted);
+  if (expectedCost === null)
+    return [{ about: 'time', outcome: 'note', text: `${got}; no cost was expected by a figure` }];
+  const tolerance = lost.noise + SHARE * Math.abs(expectedCost);
   const outcome =
-    lost.percent > wanted + tolerance ? 'worse' : lost.percent < wanted - tolerance ? 'better' : 'as_expected';
+    lost.percent > expectedCost + tolerance
+      ? 'worse'
+      : lost.percent < expectedCost - tolerance
+        ? 'better'
+        : 'as_expected';
   const words = { worse: 'costs more than expected', better: 'costs less than expected', as_expected: 'as expected' }[
     outcome
   ];
-  return [{ about: 'time', outcome, text: `${got}; ${wanted === 0 ? 'no cost' : `−${wanted} %`} expected: ${words}` }];
+  return [
+    {
+      about: 'time',
+      outcome,
+      text: `${got}; ${expectedCost === 0 ? 'no cost' : `−${expectedCost} %`} expected: ${words}`,
+    },
+  ];
 }

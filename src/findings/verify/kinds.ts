@@ -1,4 +1,4 @@
-/** Which evidence tells that a setting is in force, by its key. */
+/** Which evidence shows that a setting is in force, by its key. */
 import { ALLOCATOR_VARIABLES } from '../../knowledge/env-keys.js';
 import type { ChangeKind } from '../../model/results/verify.js';
 import { memoryRank } from '../run/memory-keys.js';
@@ -37,18 +37,18 @@ const OF: Readonly<Record<string, ChangeKind>> = {
 
 const OFFLOAD = /^(?:cpu_offloading|fine_grained_activation_offloading$|offload_modules$|activation_offload)/;
 /** Bear on memory or speed without being in the list that `config` shows first. */
-const OTHERS =
+const OTHER_KEYS =
   /^(?:overlap_|tp_comm_|cuda_graph|fp8|fp4|moe_|packed_seq|optimizer|decoupled_weight_decay$|pin_cpu_|recompute|cross_entropy|gradient_accumulation|attention_backend|.*_fusion$|nccl_ub|defer_embedding|min_offloaded|peft|lora_|torch_compile$|sequence_parallel_input_regather$|async_save$|num_workers$)/;
 
 /** Undefined: bears on neither memory nor speed. */
 export function kindOfSetting(key: string): ChangeKind | undefined {
-  const own = OF[key];
-  if (own !== undefined) return own;
+  const kindOfKey = OF[key];
+  if (kindOfKey !== undefined) return kindOfKey;
   if (OFFLOAD.test(key)) return 'activation_offload';
-  return memoryRank(key) !== undefined || OTHERS.test(key) ? 'setting' : undefined;
+  return memoryRank(key) !== undefined || OTHER_KEYS.test(key) ? 'setting' : undefined;
 }
 
-/** What is logged, what was built, and how many processes there are, which sizes tell already. */
+/** What is logged, what was built, and how many processes there are: sizes already show the latter. */
 const NO_EFFECT =
   /^(?:NCCL_DEBUG|TORCH_LOGS|TORCH_SHOW_CPP|TORCH_FR_|TOKENIZERS_|GIT_|CI_COMMIT|NVIDIA_BUILD|PYTORCH_BUILD|PET_|DGX|(?:LOCAL_)?WORLD_SIZE$|NNODES$|NPROC_PER_NODE$|GPUS_PER_NODE$|PYTORCH_VERSION$|\w+_VERSION$|TORCH_DISTRIBUTED_DEBUG$|NVTX_)/;
 

@@ -10,7 +10,7 @@ export interface FixMatch {
   readonly fix: AdviceFix;
   /** Changed keys that are of this fix. */
   readonly keys: ReadonlySet<string>;
-  /** Whether everything that the fix changes is as it says. */
+  /** Whether every change of the fix was made with the value of the fix. */
   readonly complete: boolean;
 }
 

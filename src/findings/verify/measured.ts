@@ -1,4 +1,7 @@
-/** What both runs needed and how fast they were, of the same rank where there is one, with what the figures are uncertain by. */
+/**
+ * What both runs needed and how fast they were, of the same rank where there is one, with what the figures are
+ * uncertain by.
+ */
 import type { MeasuredPeak, MeasuredRank, MeasuredSteps } from '../../model/measurement.js';
 import type { PeakAccounting, Verdict } from '../../model/results/common.js';
 import type { VerifyFigure, VerifyMeasured } from '../../model/results/verify.js';
@@ -53,7 +56,7 @@ function largest(
   field: 'peak_allocated_bytes' | 'peak_reserved_bytes' | 'first_peak_allocated_bytes',
 ): MeasuredRank | null {
   return side.measurement.ranks.reduce<MeasuredRank | null>(
-    (most, one) => ((one[field] ?? 0) > (most?.[field] ?? 0) ? one : most),
+    (most, row) => ((row[field] ?? 0) > (most?.[field] ?? 0) ? row : most),
     null,
   );
 }
@@ -81,8 +84,8 @@ function reservedFigure(
   lines: Parameters<typeof lineFigure>[2],
   peaks: { readonly before: MeasuredPeak; readonly after: MeasuredPeak } | null,
 ): VerifyFigure {
-  const found = lineFigure(before, after, lines, 'peak_reserved_bytes', 'memory lines');
-  if (found.delta !== null || peaks === null) return found;
+  const reservedFigure = lineFigure(before, after, lines, 'peak_reserved_bytes', 'memory lines');
+  if (reservedFigure.delta !== null || peaks === null) return reservedFigure;
   return figure(
     peaks.before.reserved_bytes,
     peaks.after.reserved_bytes,
@@ -91,7 +94,10 @@ function reservedFigure(
   );
 }
 
-/** Reserved and not in use, in whatever shares an account tells it; null where it tells of allocated bytes alone. */
+/**
+ * Reserved bytes that are not in use, as far as the account separates them; null where it contains allocated bytes
+ * only.
+ */
 function cachedOf({ parts }: Pick<PeakAccounting, 'parts'>): number | null {
   const cached = parts.filter(({ part }) => /^(?:cached|reserved[ _].*unallocated)/.test(part));
   return cached.length === 0 ? null : cached.reduce((sum, { bytes }) => sum + bytes, 0);
@@ -99,15 +105,15 @@ function cachedOf({ parts }: Pick<PeakAccounting, 'parts'>): number | null {
 
 /** At the failure, else at the peak. */
 function cachedFigure(before: Side, after: Side): VerifyFigure {
-  const one = ({ diagnosis, measurement }: Side): { readonly bytes: number | null; readonly at: string } => {
+  const cachedOfSide = ({ diagnosis, measurement }: Side): { readonly bytes: number | null; readonly at: string } => {
     const verdict: Verdict | undefined = diagnosis.verdicts[0];
     if (verdict === undefined) return { bytes: null, at: '' };
     const failed = measurement.status.ending === 'oom';
-    const own = failed ? cachedOf({ parts: verdict.accounting }) : null;
-    if (own !== null) return { bytes: own, at: 'at the failure' };
+    const cachedBytes = failed ? cachedOf({ parts: verdict.accounting }) : null;
+    if (cachedBytes !== null) return { bytes: cachedBytes, at: 'at the failure' };
     return { bytes: verdict.accounting_peak === null ? null : cachedOf(verdict.accounting_peak), at: 'at the peak' };
   };
-  const [a, b] = [one(before), one(after)];
+  const [a, b] = [cachedOfSide(before), cachedOfSide(after)];
   if (a.bytes === null && b.bytes === null) return figure(null, null, null, 'neither run tells');
   return figure(
     a.bytes,
@@ -144,7 +150,10 @@ function stepFigures(a: MeasuredSteps | null, b: MeasuredSteps | null): Pick<Ver
   };
 }
 
-/** Percent of throughput lost, and what that is uncertain by; null where nothing tells. Step times compare only at the same work for each GPU. */
+/**
+ * Percent of throughput lost, with its uncertainty; null where unknown. Step times are comparable only at the same work
+ * per GPU.
+ */
 export function throughputLost(
   { tflops, step_ms: steps }: VerifyMeasured,
   sameWork: boolean,

@@ -1,6 +1,6 @@
 /**
- * What a memory snapshot's stacks show of recompute, offload and graphs: frames only such code has. The whole trace counts, not only what lives
- * at the peak, since what is recomputed is mostly dead then.
+ * What a memory snapshot's stacks show of recompute, offload and graphs: frames only such code has. The whole trace
+ * counts, not only what lives at the peak, since what is recomputed is mostly dead then.
  */
 
 import type { Frame } from '../../attribution/frames/call-site.js';
@@ -16,10 +16,12 @@ export interface Use {
 }
 
 export interface ProgramUse {
-  /** Allocations with Python frames of a model's forward pass: without any, missing frames say nothing. */
+  /** Allocations with Python frames of a model's forward pass: without any, missing frames are not evidence. */
   readonly forwardRequests: number;
   readonly hasTrace: boolean;
-  /** By module of selective recompute, `full` for whole layers, `other` where the frames do not tell what is recomputed. */
+  /**
+   * By module of selective recompute, `full` for whole layers, `other` where the frames do not show what is recomputed.
+   */
   readonly recompute: ReadonlyMap<string, Use>;
   /** `fine_grained`, `layers`, `optimizer`. */
   readonly offload: ReadonlyMap<string, Use>;
@@ -89,12 +91,12 @@ interface Found {
   readonly frame: Frame;
 }
 
-/** Frames are innermost first: what stands before the checkpoint ran inside it, what stands after it asked for it. */
+/** Frames are innermost first: those before the checkpoint ran inside it, those after it requested it. */
 function recomputeOf(frames: readonly Frame[]): Found | undefined {
-  const whole = frames.find(
+  const wholeLayer = frames.find(
     ({ name, filename }) => /^_?checkpointed_forward$/.test(name) && /transformer_block\.py$/.test(filename),
   );
-  if (whole !== undefined) return { what: 'full', frame: whole };
+  if (wholeLayer !== undefined) return { what: 'full', frame: wholeLayer };
   const attention = frames.find(({ name }) => name.includes('_checkpointed_attention_forward'));
   if (attention !== undefined) return { what: 'core_attn', frame: attention };
   const at = frames.findIndex(

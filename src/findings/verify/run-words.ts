@@ -30,7 +30,10 @@ export function describeRun(side: Side): VerifyRun {
   };
 }
 
-/** Ranks print into files of their own: what another one printed last counts, since a launch ends with its first failure. */
+/**
+ * Ranks print into files of their own: what another one printed last counts, since a launch ends with its first
+ * failure.
+ */
 function lastBefore({ failure, last_iteration: last }: Side['measurement']['status']): number | null {
   if (failure?.iteration == null) return last;
   return last === null ? failure.iteration : Math.max(last, failure.iteration);
@@ -45,14 +48,16 @@ function steadySteps(
   return Math.max(0, last - first);
 }
 
-/** The last thing announced by a launch that has not come to training; null once it has, or where it announces nothing. */
+/**
+ * The last thing announced by a launch that has not come to training; null once it has, or where it announces nothing.
+ */
 function setupPhase(side: Side): string | null {
   if (side.measurement.status.last_iteration !== null) return null;
   const at = furthestPhase(side);
   return at < 0 || SETUP[at] === 'training' ? null : SETUP[at]!.replaceAll('_', ' ');
 }
 
-/** What a failing rank was doing, by the call that asked; null where the names do not tell. */
+/** What a failing rank was doing, by the requesting call; null where the names do not show it. */
 function phaseOf(site: string | null, summary: string): string | null {
   const text = site ?? summary;
   if (/optimizer|_initialize_state|\badam|exp_avg/i.test(text)) return 'optimizer step';

@@ -1,4 +1,4 @@
-/** One of the two runs: everything that tells what was in force, what it needed, and how it ended. Plain data. */
+/** One of the two runs: all evidence of what was in force, what it needed, and how it ended. Plain data. */
 
 import type { Measurement } from '../../model/measurement.js';
 import type { AdviceFix, NonFix } from '../../model/results/advise.js';
@@ -17,7 +17,7 @@ export interface AdviceBefore {
   readonly nonFixes: readonly NonFix[];
 }
 
-/** What a snapshot of one rank tells of settings in force. */
+/** What a snapshot of one rank shows of settings in force. */
 export interface RankSnapshot {
   readonly handle: string;
   readonly rank: number | null;

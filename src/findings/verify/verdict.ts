@@ -1,6 +1,6 @@
 /**
- * Whether it is a fix. A pass needs optimizer states and steady steps after the place where the run before failed: an OOM that moved to another
- * rank, iteration or phase is progress and no pass.
+ * Whether it is a fix. A pass needs optimizer states and steady steps after the place where the run before failed: an
+ * OOM that moved to another rank, iteration or phase is progress and no pass.
  */
 
 import type { VerifyChange, VerifyMeasured, VerifyRun, VerifyVerdict } from '../../model/results/verify.js';
@@ -21,7 +21,7 @@ export interface VerdictInput {
   readonly sameRun: boolean;
   readonly sameLayout: boolean;
   readonly sameWork: boolean;
-  /** How far the launches came by what they announced; −1: nothing tells. */
+  /** Completed part of the announced iterations; −1: unknown. */
   readonly phases: { readonly before: number; readonly after: number };
   /** Percent of throughput that the change was expected to cost. */
   readonly expectedCost: number | null;
@@ -165,7 +165,7 @@ function place({ rank, iteration, phase }: VerifyRun): string {
   );
 }
 
-/** There was no failure to cure: whether less is needed, or it got worse. */
+/** Without a failure before: whether less memory is needed, or the run got worse. */
 function withoutFailure({ measured, sameWork }: VerdictInput, changes: readonly VerifyChange[]): Verdicted {
   if (changes.length === 0)
     return { verdict: 'no_effect', summary: 'no recorded setting differs, and neither run failed' };

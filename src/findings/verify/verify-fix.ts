@@ -1,4 +1,7 @@
-/** `mbforensics verify-fix`: whether a change took effect, what it saved and cost against what was expected, and what limits the run now. Pure. */
+/**
+ * `mbforensics verify-fix`: whether a change took effect, what it saved and cost against what was expected, and what
+ * limits the run now. Pure.
+ */
 
 import { MbfError } from '../../model/errors.js';
 import type { AdviceFix } from '../../model/results/advise.js';
@@ -41,14 +44,14 @@ export function verifyFix({ before, after, advice, fix }: VerifyInput): VerifyFi
     );
   const sameRun = before.place === after.place;
   const touched = new Set(fixes.flatMap(({ change }) => Object.keys(change.settings)));
-  const found = findChanges(before, after, touched);
-  const matches = matchFixes(fixes, found.changes, after);
-  const described = describeChanges(found.changes, matches, { before, after, advice });
+  const foundChanges = findChanges(before, after, touched);
+  const matches = matchFixes(fixes, foundChanges.changes, after);
+  const described = describeChanges(foundChanges.changes, matches, { before, after, advice });
   const credited = creditOf(described, fixes);
   const [runBefore, runAfter] = [describeRun(before), describeRun(after)];
   const contract = compareContract(before.measurement, after.measurement);
   const differing = contract.filter(({ same }) => !same);
-  const unfair = unfairOf(differing, found.changes, new Set(matches.flatMap(({ keys }) => [...keys])));
+  const unfair = unfairOf(differing, foundChanges.changes, new Set(matches.flatMap(({ keys }) => [...keys])));
   const measured = measure(before, after);
   const sameWork = hasSameWork(contract);
   const expected = expectedOf(credited, matches, named?.id);
@@ -74,7 +77,7 @@ export function verifyFix({ before, after, advice, fix }: VerifyInput): VerifyFi
     verdict,
     summary,
     changes,
-    beside: found.beside,
+    beside: foundChanges.otherChanges,
     expected,
     measured,
     judgement: [
@@ -85,7 +88,7 @@ export function verifyFix({ before, after, advice, fix }: VerifyInput): VerifyFi
     bottleneck: bottleneckOf({ ...common, before, after }),
     contract: differing.filter(({ key }) => !changes.some((change) => change.key === (SIZE_KEYS[key] ?? key))),
     unfair,
-    missing: missingOf(found.missing, changes, runAfter),
+    missing: missingOf(foundChanges.missing, changes, runAfter),
   };
 }
 
@@ -134,7 +137,7 @@ function unfairOf(
   const changed = new Set(changes.map(({ key }) => key));
   return contract.flatMap(({ group, key, golden, current, blocking }) => {
     if (!blocking || ofFixes.has(key)) return [];
-    // Precision and what follows from a change are changes of their own, and told as such.
+    // Precision, and what follows from a change, are separate changes.
     if (group === 'precision' && changed.has(key)) return [];
     if ((EXPLAINED_BY[key] ?? []).some((source) => changed.has(source))) return [];
     return [`${key} ${golden ?? '?'} → ${current ?? '?'}`];
@@ -153,13 +156,13 @@ function expectedOf(
   matches: readonly FixMatch[],
   named: string | undefined,
 ): VerifyExpected | null {
-  const whole = matches.filter(({ complete }) => complete);
+  const completeMatches = matches.filter(({ complete }) => complete);
   const credited = new Set(changes.flatMap((change) => (change.credited && change.fix_complete ? [change.fix] : [])));
   const chosen =
     named !== undefined
       ? matches.find(({ fix }) => fix.id === named)
-      : (whole.find(({ fix }) => credited.has(fix.id)) ??
-        (new Set(changes.map(({ group }) => group)).size === 1 ? whole[0] : undefined));
+      : (completeMatches.find(({ fix }) => credited.has(fix.id)) ??
+        (new Set(changes.map(({ group }) => group)).size === 1 ? completeMatches[0] : undefined));
   if (chosen === undefined) return null;
   const { fix } = chosen;
   return {
@@ -189,20 +192,20 @@ function changeJudgements(
   named: { readonly id: string } | undefined,
   matches: readonly FixMatch[],
 ): VerifyJudgement[] {
-  const found: VerifyJudgement[] = [];
-  const own = named === undefined ? undefined : matches.find(({ fix }) => fix.id === named.id);
-  if (named !== undefined && own?.complete !== true)
-    found.push({
+  const foundChanges: VerifyJudgement[] = [];
+  const namedMatch = named === undefined ? undefined : matches.find(({ fix }) => fix.id === named.id);
+  if (named !== undefined && namedMatch?.complete !== true)
+    foundChanges.push({
       about: 'change',
       outcome: 'note',
-      text: `${named.id} was ${own === undefined ? 'not' : 'only partly'} done: the two runs do not differ by all of it`,
+      text: `${named.id} was ${namedMatch === undefined ? 'not' : 'only partly'} done: the two runs do not differ by all of it`,
     });
   const groups = new Set(changes.map(({ group }) => group));
   if (groups.size > 1) {
     const credited = changes.filter((change) => change.credited);
-    const others = changes.filter((change) => !change.credited);
-    const nonFix = others.find(({ non_fix: id }) => id !== null);
-    found.push({
+    const uncreditedChanges = changes.filter((change) => !change.credited);
+    const nonFix = uncreditedChanges.find(({ non_fix: id }) => id !== null);
+    foundChanges.push({
       about: 'change',
       outcome: 'note',
       text:
@@ -213,7 +216,7 @@ function changeJudgements(
         (nonFix === undefined ? '' : `; ${nonFix.key} is no fix of this failure`),
     });
   }
-  return found;
+  return foundChanges;
 }
 
 /** Settings behind the short names of a layout. */
@@ -252,9 +255,9 @@ function cheaperFix(
 /** Percent of throughput that are worth another try. */
 const CHEAPER = 2;
 
-function missingOf(found: readonly string[], changes: readonly VerifyChange[], after: VerifyRun): string[] {
+function missingOf(foundChanges: readonly string[], changes: readonly VerifyChange[], after: VerifyRun): string[] {
   return [
-    ...found,
+    ...foundChanges,
     ...new Set(
       changes.flatMap(({ key, effect: { outcome, needs } }) =>
         needs === null || outcome !== 'untested' ? [] : [`whether ${key} is in force: ${needs}`],

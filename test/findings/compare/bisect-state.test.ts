@@ -1,6 +1,6 @@
 /** Where a bisection stands, by its marks and by what a good commit clears. */
 import { describe, expect, it } from 'vitest';
-import { knownMarks, standingOf } from '../../../src/findings/compare/bisect/bisect-state.js';
+import { knownMarks, progressOf } from '../../../src/findings/compare/bisect/bisect-state.js';
 import { criterionText, parseCriterion } from '../../../src/findings/compare/bisect/criterion.js';
 import type { CommitInfo } from '../../../src/model/git.js';
 
@@ -8,9 +8,9 @@ const commits = (...shas: string[]): CommitInfo[] => shas.map((sha) => ({ sha, p
 
 describe('a bisection', () => {
   it('is over when one commit is left', () => {
-    expect(standingOf([], [commits('c')])).toMatchObject({ state: 'found', culprit: { sha: 'c' }, left: [] });
+    expect(progressOf([], [commits('c')])).toMatchObject({ state: 'found', culprit: { sha: 'c' }, left: [] });
     // Of several bad commits the nearest to the good ones counts.
-    expect(standingOf([], [commits('e', 'd', 'c'), commits('c')])).toMatchObject({
+    expect(progressOf([], [commits('e', 'd', 'c'), commits('c')])).toMatchObject({
       state: 'found',
       culprit: { sha: 'c' },
     });
@@ -19,14 +19,14 @@ describe('a bisection', () => {
   it('has suspects when only skipped ones are left, oldest first', () => {
     const skip = (sha: string) => ({ sha, judgement: 'skip' as const, reason: 'x' });
     const reach = [commits('d', 'c', 'b')];
-    expect(standingOf([skip('b'), skip('c')], reach)).toMatchObject({
+    expect(progressOf([skip('b'), skip('c')], reach)).toMatchObject({
       state: 'suspects',
       culprit: null,
       bad: { sha: 'd' },
     });
-    expect(standingOf([skip('b'), skip('c')], reach).left.map(({ sha }) => sha)).toEqual(['b', 'c', 'd']);
-    expect(standingOf([skip('b')], reach)).toMatchObject({ state: 'unfinished' });
-    expect(standingOf([], [])).toMatchObject({ state: 'unfinished', bad: null });
+    expect(progressOf([skip('b'), skip('c')], reach).left.map(({ sha }) => sha)).toEqual(['b', 'c', 'd']);
+    expect(progressOf([skip('b')], reach)).toMatchObject({ state: 'unfinished' });
+    expect(progressOf([], [])).toMatchObject({ state: 'unfinished', bad: null });
   });
 
   it('believes whoever spoke last', () => {

@@ -45,9 +45,9 @@ const microBatch = fixSpec('micro-batch', ({ config }) => {
 });
 
 const packed = fixSpec('packed-length', ({ view }) => {
-  const found = view.setting('packed_sequence_size');
-  const size = Number(found.value);
-  if (found.value === null || !Number.isInteger(size) || size < 2048 || size % 2 !== 0) return [];
+  const packedSize = view.setting('packed_sequence_size');
+  const size = Number(packedSize.value);
+  if (packedSize.value === null || !Number.isInteger(size) || size < 2048 || size % 2 !== 0) return [];
   return [
     {
       id: 'packed-length',
@@ -64,7 +64,8 @@ const hostLayers = fixSpec('activation-offload', (context) => {
   const { view, config } = context;
   if (!isUnset(view, 'cpu_offloading') || config.layers === null || config.layers < 2) return [];
   const layers = Math.ceil(config.layers / 2);
-  // Recompute of what flash attention recomputes anyway is dropped without a loss; any other recompute stands against offload.
+  // Recompute of what flash attention recomputes anyway is dropped without a loss; any other recompute conflicts with
+  // offload.
   const modules = modulesInForce(context);
   const idle = modules?.every((name) => name === 'core_attn') === true;
   return [
@@ -95,14 +96,14 @@ const hostLayers = fixSpec('activation-offload', (context) => {
 
 const fineGrained = fixSpec('fine-grained-offload', (context) => {
   const { view } = context;
-  // Older releases have no such thing; an unknown one is taken for newer, and the fix says what it needs.
+  // Older releases do not have it; an unknown release is taken for newer, and the fix states what it needs.
   if (isOlder(view, 'megatron_core', '0.16')) return [];
   if (!isUnset(view, 'fine_grained_activation_offloading') || wordOf(view, 'transformer_impl') === 'local') return [];
   const recomputed = modulesInForce(context);
   if (recomputed === null) return [];
-  const wanted = isMoe(context) ? ['expert_fc1', 'moe_act'] : ['core_attn', 'attn_proj'];
+  const usualModules = isMoe(context) ? ['expert_fc1', 'moe_act'] : ['core_attn', 'attn_proj'];
   // What is recomputed is not kept, so there is nothing to move.
-  const modules = wanted.filter((name) => !recomputed.includes(name));
+  const modules = usualModules.filter((name) => !recomputed.includes(name));
   if (modules.length === 0 || (modules.includes('attn_proj') && !modules.includes('core_attn'))) return [];
   if (listOf(view, 'offload_modules').length > 0) return [];
   return [

@@ -23,11 +23,11 @@ export function hasGraphs({ view }: Pick<FixContext, 'view'>): boolean {
   return isSet(view, 'cuda_graph_impl');
 }
 
-/** The allocator's settings as the strongest variable has them; null where nothing tells. */
+/** The allocator's settings as the strongest variable has them; null where unknown. */
 export function allocatorText({ view }: Pick<FixContext, 'view'>): string | null {
   for (const name of ALLOCATOR_VARIABLES) {
-    const found = view.env(name);
-    if (found.by === 'told' && found.value !== null) return found.value;
+    const variable = view.env(name);
+    if (variable.by === 'told' && variable.value !== null) return variable.value;
   }
   return null;
 }
@@ -37,7 +37,7 @@ export function hasExpandable(context: Pick<FixContext, 'view'>): boolean {
   return text !== null && readAllocConf(text).settings.expandableSegments;
 }
 
-/** Other options stay as they are; those that only fight fragmentation by hand are of no use beside it. */
+/** Other options stay as they are; those that only reduce fragmentation by hand are useless together with it. */
 function withExpandable(text: string | null): string {
   const kept = (text ?? '')
     .split(',')
@@ -76,7 +76,7 @@ function formatRange(least: number, most: number): string {
   return least === most ? formatBytes(least) : `${formatBytes(least)} to ${formatBytes(most)}`;
 }
 
-/** Without a recording: what lies idle inside PyTorch serves the request if it is enough. */
+/** Without a recording: idle memory inside PyTorch serves the request if it is large enough. */
 function fromMessage(situation: Situation): Saving {
   const idle = idleBytes(situation);
   const need = situation.verdict.request?.bytes ?? null;
@@ -127,8 +127,8 @@ const expandable = fixSpec('expandable-segments', (context) => {
 });
 
 const recordStreams = fixSpec('avoid-record-streams', ({ view }) => {
-  const found = view.env('TORCH_NCCL_AVOID_RECORD_STREAMS');
-  if (found.by === 'unknown' || found.value === '1') return [];
+  const variable = view.env('TORCH_NCCL_AVOID_RECORD_STREAMS');
+  if (variable.by === 'unknown' || variable.value === '1') return [];
   return [
     {
       id: 'avoid-record-streams',
@@ -145,8 +145,8 @@ const recordStreams = fixSpec('avoid-record-streams', ({ view }) => {
 });
 
 const nvls = fixSpec('nvls-off', ({ view }) => {
-  const found = view.env('NCCL_NVLS_ENABLE');
-  if (found.by === 'unknown' || found.value === '0' || isSet(view, 'use_sharp')) return [];
+  const variable = view.env('NCCL_NVLS_ENABLE');
+  if (variable.by === 'unknown' || variable.value === '0' || isSet(view, 'use_sharp')) return [];
   return [
     {
       id: 'nvls-off',

@@ -17,7 +17,7 @@ import {
   wordOf,
 } from '../fix.js';
 
-/** Of what there is a part, if a snapshot tells how much; else the estimator does. */
+/** The bytes that the fix changes a part of: from a snapshot where known, else from the estimator. */
 function share(live: number | null, part: number, text: string): { readonly saving?: Saving } {
   if (live === null || live === 0) return {};
   return {
@@ -102,8 +102,8 @@ const moments = fixSpec('bf16-moments', (context) => {
 const bf16Gradients = fixSpec('bf16-gradients', (context) => {
   const { view, config } = context;
   // Megatron-LM has an argument of its own, and writes the outcome into the other.
-  const told = view.setting('grad_reduce_in_fp32').by === 'told';
-  const key = told ? 'grad_reduce_in_fp32' : 'accumulate_allreduce_grads_in_fp32';
+  const isExplicit = view.setting('grad_reduce_in_fp32').by === 'told';
+  const key = isExplicit ? 'grad_reduce_in_fp32' : 'accumulate_allreduce_grads_in_fp32';
   if (!isSet(view, key) || !isSet(view, 'bf16')) return [];
   // A named recipe overwrites the field when training starts.
   const recipe = view.setting('mixed_precision').value;
@@ -144,7 +144,7 @@ const fp8Gather = fixSpec('fp8-parameters', (context) => {
   ];
 });
 
-/** Fractions whose step time somebody measured. */
+/** Fractions with a measured step time. */
 const FRACTIONS = [0.25, 0.5, 0.75, 1].map((fraction) => ({
   fraction,
   experiment: experimentOf(`qwen-offload-${fraction}`),

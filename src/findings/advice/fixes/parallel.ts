@@ -1,4 +1,7 @@
-/** How the model is cut over GPUs. What a cut saves is paid with replicas, so with more micro-batches each, unless there are more GPUs. */
+/**
+ * How the model is cut over GPUs. What a cut saves is paid with replicas, so with more micro-batches each, unless there
+ * are more GPUs.
+ */
 
 import { experimentOf, lostPercent, measured } from '../experiments.js';
 import {
@@ -112,7 +115,7 @@ const tensor = fixSpec('tp', (context) => {
   if (tp === null || dp === null) return [];
   const doubled = 2 * tp;
   if (doubled > NVLINK_DOMAIN || dp % 2 !== 0) return [];
-  // Experts follow TP unless their own size is told.
+  // Experts follow TP unless their own size is explicit.
   const experts = view.setting('expert_tensor_parallel_size').by === 'told' ? (etp ?? 1) : isMoe(context) ? doubled : 1;
   if (world !== null && !fitsExperts(context, world, { pp: pp ?? 1, etp: experts, ep: ep ?? 1 })) return [];
   return [

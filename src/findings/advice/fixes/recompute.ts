@@ -17,7 +17,7 @@ import {
 
 type Module = (typeof RECOMPUTE_MODULES)[number];
 
-/** Modules in force; null where recompute is of whole layers, or nothing tells. */
+/** Modules in force; null where recompute is of whole layers, or unknown. */
 export function modulesInForce({ view }: Pick<FixContext, 'view'>): readonly string[] | null {
   const granularity = view.setting('recompute_granularity');
   if (granularity.by === 'unknown') return null;
@@ -26,7 +26,7 @@ export function modulesInForce({ view }: Pick<FixContext, 'view'>): readonly str
   return word === 'selective' ? listOf(view, 'recompute_modules') : [];
 }
 
-/** Flash and fused attention recompute their core already, so that the module only costs beside another. */
+/** Flash and fused attention recompute their core already, so that the module only adds cost to another one. */
 function withModule({ view }: FixContext, inForce: readonly string[], module: Module): readonly string[] {
   const kept = inForce.filter((name) => name !== 'core_attn' || !hasFlashAttention(view));
   return [...new Set([...kept, module])];

@@ -1,10 +1,13 @@
-/** Where a bisection stands: which commit is to blame, or which are left, by what was judged. Pure; git tells which commits a good one clears. */
+/**
+ * Progress of a bisection: the commit to blame, or the commits left, by what was judged. Pure; git decides which
+ * commits a good one clears.
+ */
 
 import type { BisectLog, CommitInfo } from '../../../model/git.js';
 import type { BisectState } from '../../../model/results/bisect.js';
 import type { Judgement } from '../../../model/results/compare.js';
 
-/** The newest judgement of each commit; those of a log that nobody of ours judged have no reason. */
+/** The newest judgement of each commit; those of a log from elsewhere have a null reason. */
 export interface KnownMark {
   readonly sha: string;
   readonly judgement: Judgement;
@@ -25,7 +28,7 @@ export function knownMarks(
   return [...marks.values()];
 }
 
-export interface Standing {
+export interface Progress {
   readonly state: BisectState;
   /** The first bad commit, if it is known. */
   readonly culprit: CommitInfo | null;
@@ -36,7 +39,7 @@ export interface Standing {
 }
 
 /** `reach`: for each bad commit, what no good one has, itself first, as `git rev-list BAD --not GOOD…` orders it. */
-export function standingOf(marks: readonly KnownMark[], reach: readonly (readonly CommitInfo[])[]): Standing {
+export function progressOf(marks: readonly KnownMark[], reach: readonly (readonly CommitInfo[])[]): Progress {
   const nearest = reach.filter((commits) => commits.length > 0).toSorted((a, b) => a.length - b.length)[0];
   if (nearest === undefined) return { state: 'unfinished', culprit: null, left: [], bad: null };
   const bad = nearest[0]!;

@@ -1,4 +1,7 @@
-/** The checks a criterion judges by, each with the tolerance that halves the way from the golden run to the one that is hunted, where that is known. */
+/**
+ * The checks a criterion judges by, each with the tolerance that halves the way from the golden run to the one that is
+ * hunted, where that is known.
+ */
 
 import { MbfError } from '../../../model/errors.js';
 import type { MeasuredPeak, Measurement } from '../../../model/measurement.js';
@@ -50,8 +53,8 @@ function peakCheck(criterion: Criterion, input: CheckInput, bytesOf: (peak: Meas
 }
 
 /**
- * Tolerances at half of what the hunted run is worse by. Throws MBF1009 where the golden runs have no such figure, or the hunted one is not worse:
- * whatever came of such a bisection would be wrong.
+ * Tolerances at half of what the hunted run is worse by. Throws MBF1009 where the golden runs lack the figure, or the
+ * hunted run is not worse: any result of such a bisection would be wrong.
  */
 export function huntedTolerances(
   criterion: Criterion,
@@ -60,8 +63,8 @@ export function huntedTolerances(
 ): CheckInput['tolerances'] {
   const { tolerances, golden } = input;
   if (criterion.kind === 'oom' || criterion.kind === 'cause') return tolerances;
-  const own = criterionChecks(criterion, { ...input, current: golden });
-  if (own.length === 0)
+  const checks = criterionChecks(criterion, { ...input, current: golden });
+  if (checks.length === 0)
     throw new MbfError(
       'MBF1009',
       `golden values of run ${golden[0]!.run} cannot judge --on ${criterionText(criterion)}: ${lackOf(criterion)}`,

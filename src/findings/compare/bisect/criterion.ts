@@ -10,7 +10,7 @@ export type Criterion =
 
 export const CRITERION_FORMS = 'oom, memory, throughput, component:NAME, site:PATTERN, cause:NAME';
 
-/** Causes a run can die of; the others are no answer to hunt. */
+/** Causes that can end a run; the others are not something to hunt. */
 const HUNTED_CAUSES: readonly Cause[] = CAUSES.filter((cause) => cause !== 'not_oom' && cause !== 'undecided');
 
 /** Throws MBF1001 on anything else: a misspelt criterion must stop a bisection. */

@@ -1,6 +1,7 @@
 /**
- * One commit of a bisection, by the runs it has so far: good, bad, or not to be told. A commit is bad only for what is hunted; whatever else
- * went wrong with its runs says nothing of it, and a run counts as good only if it came as far as the one hunted would have died.
+ * One commit of a bisection, by the runs it has so far: good, bad, or undecided. A commit is bad only for what is
+ * hunted; any other failure of its runs is not evidence, and a run counts as good only if it passed the point where the
+ * hunted one would have failed.
  */
 
 import { MbfError } from '../../../model/errors.js';
@@ -20,7 +21,7 @@ export interface CommitInput {
   readonly goldenName: string;
   /** Runs of the commit; at least one. */
   readonly runs: readonly Measurement[];
-  /** A run that has what is hunted; null where nobody named one. */
+  /** A run that has what is hunted; null where none was named. */
   readonly hunted: Measurement | null;
   readonly tolerances: Tolerances;
 }
@@ -32,7 +33,7 @@ export interface CommitJudgement {
   readonly checks: readonly CompareCheck[];
 }
 
-/** Why a single run cannot be judged, or what it says by its ending alone. */
+/** Why a single run cannot be judged, or what its ending alone shows. */
 interface RunView {
   readonly run: Measurement;
   readonly judgement: Judgement | 'figures';
@@ -79,7 +80,7 @@ function checkGolden({ criterion, golden, goldenName, hunted, tolerances }: Comm
   huntedTolerances(criterion, { golden, current: golden, tolerances, sameLayout: true }, hunted);
 }
 
-/** Other devices are no change of the code. */
+/** Other devices are not a change of the code. */
 function otherDevice(run: Measurement, golden: Measurement): string | undefined {
   const different = compareContract(golden, run).find(({ group, blocking }) => group === 'device' && blocking);
   return different === undefined
@@ -102,22 +103,23 @@ function byItsEnding(run: Measurement, { criterion, golden, hunted }: CommitInpu
     }
     if (cause === 'host_oom' && hunted?.status.verdict?.cause !== 'host_oom')
       return skip(`${words}: the host's memory, not the device's`);
-    const other = hunted === null ? undefined : differsFrom(run, hunted);
-    return other === undefined ? { run, judgement: 'bad', reason: words } : skip(`a different OOM: ${other}`);
+    const difference = hunted === null ? undefined : differsFrom(run, hunted);
+    return difference === undefined ? { run, judgement: 'bad', reason: words } : skip(`a different OOM: ${difference}`);
   }
   const early = notFarEnough(run, golden, hunted);
   if (early !== undefined) return skip(early);
   return { run, judgement: 'good', reason: status.ending === 'completed' ? 'it came to its end' : statusWords(status) };
 }
 
-/** What tells this OOM from the hunted one; undefined where nothing does. */
+/** What distinguishes this OOM from the hunted one; undefined where they agree. */
 function differsFrom(run: Measurement, hunted: Measurement): string | undefined {
   const [own, theirs] = [run.status.verdict, hunted.status.verdict];
   if (own === null || theirs === null || own.cause === 'undecided' || theirs.cause === 'undecided') return undefined;
   if (own.cause !== theirs.cause)
     return `${own.cause.replaceAll('_', ' ')} instead of ${theirs.cause.replaceAll('_', ' ')}`;
-  const apart = own.detail !== theirs.detail && (own.cause === 'external_pressure' || own.cause === 'host_oom');
-  return apart ? `${own.detail ?? 'unknown'} instead of ${theirs.detail ?? 'unknown'}` : undefined;
+  const differsInDetail =
+    own.detail !== theirs.detail && (own.cause === 'external_pressure' || own.cause === 'host_oom');
+  return differsInDetail ? `${own.detail ?? 'unknown'} instead of ${theirs.detail ?? 'unknown'}` : undefined;
 }
 
 /** Why a run that did not run out of memory shows nothing; undefined if it came far enough. */
@@ -212,8 +214,8 @@ function combine(views: readonly RunView[]): Pick<CommitJudgement, 'judgement' |
       judgement: 'skip',
       reason: `its runs disagree: ${formatCount(bad.length)} bad (${bad[0]!.reason}), ${formatCount(good.length)} good`,
     };
-  const telling = bad[0] ?? good[0] ?? views.at(-1)!;
-  return { judgement: telling.judgement === 'figures' ? 'skip' : telling.judgement, reason: telling.reason };
+  const decisive = bad[0] ?? good[0] ?? views.at(-1)!;
+  return { judgement: decisive.judgement === 'figures' ? 'skip' : decisive.judgement, reason: decisive.reason };
 }
 
 function sourceOf({ status, run }: Measurement): string {

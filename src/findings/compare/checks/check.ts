@@ -37,7 +37,10 @@ export function judgedCheck(
   };
 }
 
-/** A check that cannot be judged, because a side has no such figure. What the golden run has and the other lacks is a gate that stays undecided. */
+/**
+ * A check that cannot be judged, because a side lacks the figure. What the golden run has and the other lacks is a gate
+ * that stays undecided.
+ */
 export function skippedCheck(name: string, unit: string, reason: string, isGate = false): CompareCheck {
   return {
     name,

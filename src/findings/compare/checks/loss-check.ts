@@ -1,4 +1,4 @@
-/** Whether the loss is one: a run that is fast because it computes NaN is no good run. */
+/** Whether the loss is a number: a run that is fast because it computes NaN is not a good run. */
 
 import type { Measurement } from '../../../model/measurement.js';
 import type { CompareCheck } from '../../../model/results/compare.js';

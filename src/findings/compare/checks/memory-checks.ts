@@ -1,6 +1,7 @@
 /**
- * Peaks of memory. Allocated is the gate: reserved depends on the history of the pool, identical work gave 35.9 to 39.0 GB. Lines of logs go before
- * snapshots, whose traces may begin late or be cut; first lines are compared with first lines, since Adam's states are born after them.
+ * Peaks of memory. Allocated is the gate: reserved depends on the history of the pool, identical work gave 35.9 to 39.0
+ * GB. Lines of logs go before snapshots, whose traces may begin late or be cut; first lines are compared with first
+ * lines, since Adam's states are born after them.
  */
 
 import type { MeasuredPeak, MeasuredRank, Measurement } from '../../../model/measurement.js';
@@ -11,7 +12,7 @@ import { ASSUMED } from '../../measure/tolerances.js';
 import { pairPeaks } from '../site-changes.js';
 import { type CheckInput, judgedCheck, skippedCheck } from './check.js';
 
-/** Growth of one component or site by less than this is nobody's out-of-memory. */
+/** Growth of one component or site by less than this does not cause an out-of-memory error. */
 const LEAST_BYTES = 32 * MIB;
 const MOST_RANKS_LISTED = 8;
 
@@ -68,7 +69,7 @@ function compare(
   return judgeChange(a, b, tolerances.memory, ASSUMED.memory, 'higher');
 }
 
-/** What a run that died reached is the least it needs. */
+/** What a failed run reached is the least it needs. */
 function peakCheck(
   name: string,
   judged: Judged,
@@ -85,8 +86,15 @@ function peakCheck(
   });
 }
 
-/** Stages are gates of their own: the largest rank may hide another stage's growth. Ranks are told where they say more than their stage. */
-function byPlace(input: CheckInput, figure: (rank: MeasuredRank) => number | null, isTold: boolean): CompareCheck[] {
+/**
+ * Stages are gates of their own: the largest rank may hide another stage's growth. Ranks are reported where they add to
+ * the figure of their stage.
+ */
+function byPlace(
+  input: CheckInput,
+  figure: (rank: MeasuredRank) => number | null,
+  isReported: boolean,
+): CompareCheck[] {
   if (!input.sameLayout) return [];
   const stagesOf = (run: Measurement): number[] => run.ranks.flatMap(({ stage }) => (stage === null ? [] : [stage]));
   const stages = [...new Set(input.golden.flatMap(stagesOf))].sort((a, b) => a - b);
@@ -105,7 +113,7 @@ function byPlace(input: CheckInput, figure: (rank: MeasuredRank) => number | nul
   for (const rank of ranks) {
     const judged = compare(input, (run) => run.ranks.filter((entry) => entry.rank === rank), figure);
     const stage = input.golden[0]!.ranks.find((entry) => entry.rank === rank)?.stage;
-    const isKnown = stage == null ? isTold : grown.has(stage);
+    const isKnown = stage == null ? isReported : grown.has(stage);
     if (judged?.status !== 'regression' || isKnown || listed === MOST_RANKS_LISTED) continue;
     listed += 1;
     checks.push(peakCheck(`peak_allocated:rank ${rank}`, judged, input, false, 'this rank'));
@@ -155,9 +163,9 @@ export function peakPairs({
     for (const b of current) {
       const pair = pairPeaks(a, b);
       if (pair === undefined) continue;
-      const same = (runs: readonly Measurement[], rank: number | null): MeasuredPeak[] =>
+      const peaksOfRank = (runs: readonly Measurement[], rank: number | null): MeasuredPeak[] =>
         runs.flatMap((run) => run.peaks.find((peak) => peak.rank === rank) ?? []);
-      return { golden: same(golden, pair[0].rank), current: same(current, pair[1].rank) };
+      return { golden: peaksOfRank(golden, pair[0].rank), current: peaksOfRank(current, pair[1].rank) };
     }
   return undefined;
 }

@@ -1,11 +1,13 @@
-/** Whether the runs came to their end: before any figure, for a run that died with clean throughput is a failure all the same. */
+/**
+ * Whether the runs completed: before any figure, because a run that failed with normal throughput is still a failure.
+ */
 
 import type { MeasuredStatus, Measurement } from '../../../model/measurement.js';
 import type { CheckStatus, CompareCheck } from '../../../model/results/compare.js';
 import { formatCount } from '../../../model/units.js';
 import type { IncidentKind } from '../../../model/vocabulary.js';
 
-/** Failures of the machines a job ran on, or of its time: they say nothing of its code. */
+/** Failures of the machines a job ran on, or of its time limit: they are not evidence about its code. */
 const ENVIRONMENT: ReadonlySet<IncidentKind> = new Set<IncidentKind>([
   'timeout',
   'connection_lost',

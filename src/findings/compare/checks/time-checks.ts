@@ -1,6 +1,6 @@
 /**
- * Step time and throughput over steady iterations. Time is the gate: how TFLOP/s are counted has changed between versions without any change of
- * speed. Stragglers and throttled devices make a slow run undecided, not bad.
+ * Step time and throughput over steady iterations. Time is the gate: how TFLOP/s are counted has changed between
+ * versions without any change of speed. Stragglers and throttled devices make a slow run undecided, not bad.
  */
 
 import type { Disturbance, MeasuredSteps, Measurement } from '../../../model/measurement.js';
@@ -9,7 +9,7 @@ import { judgeChange, type Sample, SIGMAS } from '../../measure/noise.js';
 import { ASSUMED } from '../../measure/tolerances.js';
 import { type CheckInput, judgedCheck, skippedCheck } from './check.js';
 
-/** Steady iterations below which a median says nothing. */
+/** With fewer steady iterations a median is meaningless. */
 const LEAST_STEPS = 3;
 /** Standard error of a median over that of a mean, of a normal distribution: √(π/2). */
 const MEDIAN_ERROR = 1.2533;
@@ -42,9 +42,9 @@ function check(
 ): CompareCheck | undefined {
   const sample = ({ steps }: Measurement): Sample[] => {
     if (steps === null || steps.count < LEAST_STEPS) return [];
-    const found = figure(steps);
-    if (found === undefined) return [];
-    return [{ value: found.value, uncertainty: (SIGMAS * MEDIAN_ERROR * found.spread) / Math.sqrt(steps.count) }];
+    const value = figure(steps);
+    if (value === undefined) return [];
+    return [{ value: value.value, uncertainty: (SIGMAS * MEDIAN_ERROR * value.spread) / Math.sqrt(steps.count) }];
   };
   const [a, b] = [golden.flatMap(sample), current.flatMap(sample)];
   if (a.length === 0 || b.length === 0) return undefined;

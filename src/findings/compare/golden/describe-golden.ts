@@ -10,7 +10,7 @@ export interface NamedGolden {
   readonly runs: readonly Measurement[];
 }
 
-/** Figures that a band is told of: those that are gates. */
+/** Figures whose band is reported: those that are gates. */
 const FIGURES: readonly {
   readonly metric: string;
   readonly unit: string;

@@ -58,7 +58,7 @@ export async function addGolden(
   });
 }
 
-/** Returns how many runs it had. Throws MBF1009 if there is no such name. */
+/** Returns how many runs it had. Throws MBF1009 for an unknown name. */
 export async function removeGolden(store: Store, name: string): Promise<number> {
   const removed = await store.run('DELETE FROM golden_run WHERE name = $name', { name });
   if (removed === 0) throw new MbfError('MBF1009', `the store has no golden values ${JSON.stringify(name)}`);

@@ -1,6 +1,7 @@
 /**
- * The verdict of Megatron Bridge's performance tests: `calc_convergence_and_performance` in `scripts/performance/utils/evaluate.py`, main at 067f987
- * (2026-08-22), with the defaults of its command line. Comparisons with NaN are false there, so what is no number passes; it passes here too, with a note.
+ * The verdict of Megatron Bridge's performance tests: `calc_convergence_and_performance` in
+ * `scripts/performance/utils/evaluate.py`, main at 067f987 (2026-08-22), with the defaults of its command line.
+ * Comparisons with NaN are false there, so a value that is not a number passes; it passes here too, with a note.
  */
 
 import type { BridgeStep, BridgeValues, StepValue } from '../../../model/golden-values.js';
@@ -13,7 +14,10 @@ export interface BridgeThresholds {
   /** Largest relative change of the mean GPU utilization, either way. */
   readonly timing_threshold: number;
   readonly skip_first_percent_time: number;
-  /** Positions, not step numbers, and as Python slices: negative ones count from the end. Null: `skip_first_percent_time` decides, and all to the end. */
+  /**
+   * Positions, not step numbers, and as Python slices: negative ones count from the end. Null:
+   * `skip_first_percent_time` decides, and all to the end.
+   */
   readonly eval_time_start_step: number | null;
   readonly eval_time_end_step: number | null;
   readonly memory_threshold: number;
@@ -32,7 +36,10 @@ export interface BridgeThresholds {
 }
 export type BridgeOptions = Partial<BridgeThresholds>;
 
-/** What upstream's command line hands on; the functions' own defaults differ in `skip_first_percent_time` (0.1), `skip_first_percent_loss` (0) and `final_loss_tolerance` (0.03). */
+/**
+ * What upstream's command line hands on; the functions' own defaults differ in `skip_first_percent_time` (0.1),
+ * `skip_first_percent_loss` (0) and `final_loss_tolerance` (0.03).
+ */
 export const BRIDGE_DEFAULTS: BridgeThresholds = {
   timing_threshold: 0.05,
   skip_first_percent_time: 0.7,
@@ -87,7 +94,7 @@ interface Pair {
   readonly current: readonly number[];
 }
 
-/** A text is no loss; upstream would stop at one, a log prints `nan`. */
+/** A text is not a loss; upstream would stop at one, a log prints `nan`. */
 const numberOf = (value: StepValue | null | undefined): number =>
   value === null || value === undefined || value === 'nan' ? Number.NaN : value;
 
@@ -203,10 +210,10 @@ function correlationCheck(
   notes: string[],
 ): CompareCheck {
   const name = 'lm loss: correlation';
-  const found = correlation(current, golden);
-  const odd = Number.isNaN(found) ? `; ${passedForNaN(name, notes)}` : '';
+  const coefficient = correlation(current, golden);
+  const odd = Number.isNaN(coefficient) ? `; ${passedForNaN(name, notes)}` : '';
   const reason = `Pearson over ${counted(golden.length, 'step')}, ${least} wanted${odd}`;
-  return curveCheck(name, found, found < least, null, reason);
+  return curveCheck(name, coefficient, coefficient < least, null, reason);
 }
 
 function pointsCheck({ golden, current }: Pair, thresholds: BridgeThresholds, notes: string[]): CompareCheck {

@@ -1,2 +1,4 @@
-/** A run in the values of each preset; shared with the writers of golden files, which may not look into this room. */
+/**
+ * A run in the values of each preset; shared with the writers of golden files, which may not import from this folder.
+ */
 export { bridgeValuesOf, megatronValuesOf } from '../../../model/upstream-values-of.js';

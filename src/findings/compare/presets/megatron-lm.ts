@@ -1,6 +1,7 @@
 /**
- * The verdict of Megatron-LM's functional tests: `pipeline` in `tests/functional_tests/python_test_utils/common.py`, with the thresholds of
- * `test_pretraining_regular_pipeline.py`, and for inference `test_inference_regular_pipeline.py`; main at d98e8a6 (2026-08-22).
+ * The verdict of Megatron-LM's functional tests: `pipeline` in `tests/functional_tests/python_test_utils/common.py`,
+ * with the thresholds of `test_pretraining_regular_pipeline.py`, and for inference
+ * `test_inference_regular_pipeline.py`; main at d98e8a6 (2026-08-22).
  */
 
 import type {
@@ -14,9 +15,15 @@ import { isClose, median } from './numpy-semantics.js';
 import { counted, type PresetOutcome, percent, presetCheck, presetOutcome } from './outcome.js';
 
 export interface MegatronOptions {
-  /** METRICS of the test's `model_config.yaml`. Without it: all that the golden values have and that upstream has a rule for. */
+  /**
+   * METRICS of the test's `model_config.yaml`. Without it: all that the golden values have and that upstream has a rule
+   * for.
+   */
   readonly metrics?: readonly string[];
-  /** Ask for equality where upstream has such a test (without `--allow-nondeterministic-algo`). Off: a golden of another machine never passes it. */
+  /**
+   * Ask for equality where upstream has such a test (without `--allow-nondeterministic-algo`). Off: a golden of another
+   * machine never passes it.
+   */
   readonly deterministic?: boolean;
 }
 
@@ -25,7 +32,10 @@ interface Rule {
   /** There is a test for equality too. */
   readonly isExact: boolean;
   readonly unit: string;
-  /** Less of it is an improvement, if one that fails. A loss has no better side: it is the same, or the computation changed. */
+  /**
+   * Less of it is an improvement, if one that fails. A loss is the same, or the computation changed: it has neither a
+   * better nor a worse side.
+   */
   readonly lessIsBetter: boolean;
 }
 
@@ -235,7 +245,7 @@ function judgeInference(
   return presetOutcome(checks, notes);
 }
 
-/** Of one repetition there is no other than the first. */
+/** With one repetition there is only the first. */
 function throughputOf({ throughput }: MegatronInferenceValues): number {
   return median(throughput.length > 1 ? throughput.slice(1) : throughput);
 }

@@ -1,6 +1,6 @@
 /**
- * The functions of numpy that upstream judges by, to the last bit where that is defined: what stands exactly on a threshold must fall to the same side, and
- * what is no number must slip through where it does upstream. Checked against numpy 2.4.
+ * The functions of numpy that upstream judges by, to the last bit where that is defined: a value exactly on a threshold
+ * must fall to the same side, and a NaN must pass where it does upstream. Checked against numpy 2.4.
  */
 
 /** `numpy.isclose(actual, golden, rtol, atol=0)`: infinities of one sign are close, NaN is close to nothing. */
@@ -58,7 +58,10 @@ export function standardDeviation(values: readonly number[]): number {
   return Math.sqrt(sum(values.map((value) => (value - centre) ** 2)) / values.length);
 }
 
-/** `numpy.corrcoef(x, y)[0, 1]`: NaN if one of them does not vary. Its products are added by BLAS, so that the last bits are any. */
+/**
+ * `numpy.corrcoef(x, y)[0, 1]`: NaN if one of them does not vary. Its products are added by BLAS, so that the last bits
+ * are any.
+ */
 export function correlation(x: readonly number[], y: readonly number[]): number {
   const [dx, dy] = [deviations(x), deviations(y)];
   // 1 / 0 for a single value: infinity times nothing is NaN, as in numpy.

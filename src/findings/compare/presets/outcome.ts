@@ -1,4 +1,4 @@
-/** What a preset says: the verdict of the upstream project, reproduced from data. */
+/** Result of a preset: the verdict of the upstream project, reproduced from data. */
 import type { CompareCheck } from '../../../model/results/compare.js';
 
 export interface PresetOutcome {
@@ -18,7 +18,9 @@ export function presetOutcome(checks: readonly CompareCheck[], notes: readonly s
   return { passed, undecided, checks, notes };
 }
 
-/** A check, its differences computed. Figures that are no finite number stay out of the result, which has to be valid JSON. */
+/**
+ * A check, its differences computed. Figures that are not finite stay out of the result, which has to be valid JSON.
+ */
 export function presetCheck(
   fields: Pick<CompareCheck, 'name' | 'unit' | 'status' | 'gate'> & {
     readonly golden?: number | null;

@@ -22,7 +22,10 @@ export interface DeviceQuestion {
 /** States that exist only once the optimizer has made its first step. */
 const MOMENTS: ReadonlySet<string> = new Set(['exp_avg', 'exp_avg_sq', 'moments', 'momentum', 'state', 'by_size']);
 
-/** Throws MBF1002 where the device has no such moment; null where the snapshot cannot be put to a stage: without the rank's place, only a single stage is sure. */
+/**
+ * Throws MBF1002 where the device lacks the moment; null where the snapshot cannot be assigned to a stage: without the
+ * rank's place, only a single stage is certain.
+ */
 export async function compareDevice(
   store: Store,
   row: QueryRow<'snapshot.list'>,

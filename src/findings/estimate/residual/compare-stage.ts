@@ -39,22 +39,24 @@ const MOMENT_OF_PHASE: Partial<Record<Phase, EstimateMoment>> = {
 /** Buffers are padded, blocks rounded: a hundredth is not worth a word. */
 const SLACK = 0.01;
 
-/** How far `bytes` lie outside the bounds; 0 within. */
+/** How far `bytes` are outside the bounds; 0 within. */
 export function outside(bytes: number, low: number, high: number): number {
   if (bytes > high * (1 + SLACK)) return bytes - high;
   return bytes < low * (1 - SLACK) ? bytes - low : 0;
 }
 
 export function compareStage(measured: Measured, stage: EstimateStage, inputs: EstimateInputs): StageComparison {
-  const wanted = MOMENT_OF_PHASE[measured.phase];
-  const found =
-    stage.moments.find(({ moment }) => moment === wanted) ??
+  const momentOfPhase = MOMENT_OF_PHASE[measured.phase];
+  const estimateAtMoment =
+    stage.moments.find(({ moment }) => moment === momentOfPhase) ??
     stage.moments.find(({ moment }) => moment === stage.moment);
-  const moment = found?.moment ?? stage.moment;
-  const estimate = new Map((found?.components ?? stage.components).map((component) => [component.name, component]));
+  const moment = estimateAtMoment?.moment ?? stage.moment;
+  const estimate = new Map(
+    (estimateAtMoment?.components ?? stage.components).map((component) => [component.name, component]),
+  );
   // Offloaded, the moments are on the host at all times.
   const beforeFirstStep = measured.momentBytes === 0 && inputs.given.optimizer_cpu_offload !== true;
-  // Parts stand with the stage's own moment; what lies outside PyTorch, and the states, are the same at all of them.
+  // Parts are those of the stage's own moment; what is outside PyTorch, and the states, are the same at all of them.
   const left = new Map<string, { bytes: number; low: number; high: number }>();
   for (const { name, parts } of stage.components)
     for (const part of parts) {
@@ -69,13 +71,13 @@ export function compareStage(measured: Measured, stage: EstimateStage, inputs: E
     }
   const shards = inputs.dp * inputs.cp;
   const components = COMPONENTS.filter((component) => !UNKNOWN.has(component)).flatMap((component) => {
-    const own = estimate.get(component);
+    const estimateOfComponent = estimate.get(component);
     const away = left.get(component) ?? { bytes: 0, low: 0, high: 0 };
     const bytes = measured.components.get(component) ?? 0;
-    const estimated = Math.max(0, (own?.bytes ?? 0) - away.bytes);
+    const estimated = Math.max(0, (estimateOfComponent?.bytes ?? 0) - away.bytes);
     if (bytes === 0 && estimated === 0) return [];
-    const low = Math.max(0, (own?.low_bytes ?? 0) - away.low);
-    const high = Math.max(low, (own?.high_bytes ?? 0) - away.high);
+    const low = Math.max(0, (estimateOfComponent?.low_bytes ?? 0) - away.low);
+    const high = Math.max(low, (estimateOfComponent?.high_bytes ?? 0) - away.high);
     const row = {
       component,
       measured_bytes: bytes,

@@ -1,4 +1,4 @@
-/** `mbforensics residual`: what was measured less what theory says, for runs that have both. */
+/** `mbforensics residual`: what was measured less the theoretical figure, for runs that have both. */
 import { MbfError } from '../../../model/errors.js';
 import type { DeviceResidual, LineResidual, ResidualResult } from '../../../model/results/residual.js';
 import type { Store } from '../../../store/store.js';
@@ -41,11 +41,11 @@ export async function describeResidual(
     for (const { device, segments, events } of await store.all('snapshot.devices', id)) {
       if (segments === 0 && events === null) continue;
       try {
-        const found = await compareDevice(store, row, device, estimate, ranks, question);
-        if (found !== null) devices.push(found);
+        const comparison = await compareDevice(store, row, device, estimate, ranks, question);
+        if (comparison !== null) devices.push(comparison);
         else leftOut.push({ path: row.display_path, device, reason: 'the pipeline stage of its rank is not known' });
       } catch (error) {
-        // One device of several runs out of memory; the others have no such moment, and still an answer.
+        // One device of several runs out of memory; the others lack that moment, and still get an answer.
         if (!(error instanceof MbfError && error.code === 'MBF1002')) throw error;
         missing = error;
         leftOut.push({ path: row.display_path, device, reason: error.message });
@@ -65,7 +65,10 @@ export async function describeResidual(
   };
 }
 
-/** Peaks and residents that ranks printed, against the totals of their stage. A line of the first iteration was printed before the moments existed. */
+/**
+ * Peaks and residents that ranks printed, against the totals of their stage. A line of the first iteration was printed
+ * before the moments existed.
+ */
 async function compareLines(
   store: Store,
   runId: number,

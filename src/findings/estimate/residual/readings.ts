@@ -1,4 +1,6 @@
-/** What a residual means. Each reading is a fact of figures and configuration, in words; none decides why a run failed. */
+/**
+ * What a residual means. Each reading is a fact of figures and configuration, in words; none decides why a run failed.
+ */
 import type { EstimateInputs } from '../../../estimate/inputs.js';
 import type { ComponentResidual } from '../../../model/results/residual.js';
 import { formatBytes } from '../../../model/units.js';
@@ -34,7 +36,7 @@ function isAbout(bytes: number, expected: number): boolean {
   return expected > 0 && Math.abs(bytes - expected) <= TOLERANCE * expected;
 }
 
-/** In this order; the first that applies is said. */
+/** In this order; the first that applies is reported. */
 const READINGS: Partial<Record<Component, readonly Reading[]>> = {
   optimizer_state: [
     ({ row, inputs, shards }) =>

@@ -1,4 +1,4 @@
-/** What theory finds most surprising about one device, for whoever judges a failure. */
+/** What contradicts theory most on one device; used to judge a failure. */
 
 import { builtInRules } from '../../../attribution/built-in-rules.js';
 import type { QueryRow } from '../../../store/query-catalog.js';
@@ -11,8 +11,8 @@ import type { Theory } from './theory.js';
 const LEAST_SHARE = 0.05;
 
 /**
- * In words, with what it means; null where the run does not tell enough for an estimate, or nothing stands out that the figures explain. At a failure memory below the estimate is no surprise:
- * the step did not come to its peak.
+ * In words, with its meaning; null where the run is incomplete for an estimate, or where no deviation can be explained
+ * by the figures. At a failure, memory below the estimate is expected: the step did not come to its peak.
  */
 export async function surpriseOf(
   store: Store,
@@ -22,9 +22,9 @@ export async function surpriseOf(
 ): Promise<string | null> {
   if (estimate === null) return null;
   const question = { moment: { kind: 'oom' } as const, rules: builtInRules() };
-  const found = await compareDevice(store, snapshot, device, estimate, ranks, question);
-  const row = found?.components.find(
-    ({ surprise_bytes, reading }) => reading !== null && surprise_bytes > LEAST_SHARE * found.estimated_bytes,
+  const comparison = await compareDevice(store, snapshot, device, estimate, ranks, question);
+  const row = comparison?.components.find(
+    ({ surprise_bytes, reading }) => reading !== null && surprise_bytes > LEAST_SHARE * comparison.estimated_bytes,
   );
   return row === undefined ? null : surpriseText(row);
 }

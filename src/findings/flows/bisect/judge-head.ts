@@ -68,12 +68,12 @@ async function oneRun(
 ): Promise<{ readonly measurement?: Measurement; readonly problem?: string }> {
   const { repository, session, command, timeoutMs, output, env, echo } = options;
   const directory = await runDirectory(session, commit.sha, attempt);
-  const own = join(directory, 'output');
-  mkdirSync(own);
+  const outputDirectory = join(directory, 'output');
+  mkdirSync(outputDirectory);
   const started = Date.now();
   const end = await launch({
     command,
-    output: own,
+    output: outputDirectory,
     log: join(directory, 'launch.log'),
     sha: commit.sha,
     attempt,
@@ -90,7 +90,7 @@ async function oneRun(
       'MBF1011',
       `${off.path} is at ${off.checked_out.slice(0, 12)}, and ${commit.sha.slice(0, 12)} pins ${off.pinned.slice(0, 12)}`,
     );
-  if (output !== undefined) await collect(resolve(output), own, started);
+  if (output !== undefined) await collect(resolve(output), outputDirectory, started);
   // A commit may be judged again: its runs then are others, and the store keeps both.
   const run = `${commit.sha.slice(0, 12)}-${attempt}-${started.toString(36)}`;
   const problem = problemOf(end, timeoutMs);
@@ -98,7 +98,7 @@ async function oneRun(
   if (measurement === undefined)
     return { problem: `its output holds nothing that can be read${problem === undefined ? '' : `; ${problem}`}` };
   if (problem === undefined || namesFailure(measurement)) return { measurement };
-  // A launch ended at the timeout counts up to there; a failed launch whose output has no failure in it is no run.
+  // A launch ended at the timeout counts up to there; a failed launch without a failure in its output is not a run.
   return end.timedOut ? { measurement, problem } : { problem };
 }
 

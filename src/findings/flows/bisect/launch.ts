@@ -28,12 +28,13 @@ export interface LaunchEnd {
 
 /** How long a command has to end by itself once it was asked to. */
 const GRACE_MS = 10_000;
-/** What shells say of a command that cannot be run. */
+/** What shells print about a command that cannot be run. */
 const CANNOT_RUN: ReadonlySet<number> = new Set([126, 127]);
 
 /**
- * Ends with the command. Its whole process group gets SIGTERM at the timeout, and when this process is told to end; SIGKILL if that does not
- * help. Throws MBF1010 where the command cannot be run at all: that is no property of a commit.
+ * Ends with the command. Its whole process group gets SIGTERM at the timeout and when this process is asked to end,
+ * then SIGKILL if that does not help. Throws MBF1010 where the command cannot be run at all: that is independent of the
+ * commit.
  */
 export async function launch({ command, output, log, sha, attempt, timeoutMs, env, echo }: Launch): Promise<LaunchEnd> {
   const file = createWriteStream(log);

@@ -7,7 +7,7 @@ import type { Repository } from '../../../git/repository.js';
 import type { CommitInfo } from '../../../model/git.js';
 import type { Measurement } from '../../../model/measurement.js';
 import type { BisectReportResult, BisectSide } from '../../../model/results/bisect.js';
-import { knownMarks, standingOf } from '../../compare/bisect/bisect-state.js';
+import { knownMarks, progressOf } from '../../compare/bisect/bisect-state.js';
 import { allChecks, checkInput } from '../../compare/compare-runs.js';
 import { pairPeaks, siteChanges } from '../../compare/site-changes.js';
 import { changedConfig } from '../../measure/changed-values.js';
@@ -27,7 +27,7 @@ export async function describeBisection(
   const goods = marks.filter(({ judgement }) => judgement === 'good').map(({ sha }) => sha);
   const bads = marks.filter(({ judgement }) => judgement === 'bad').map(({ sha }) => sha);
   const reach = goods.length === 0 ? [] : await Promise.all(bads.map((sha) => suspectCommits(repository, sha, goods)));
-  const { state, culprit, left, bad } = standingOf(marks, reach);
+  const { state, culprit, left, bad } = progressOf(marks, reach);
   const byCommit = new Map(judgements.map((one) => [one.sha, one]));
   const after = bad === null ? null : sideOf(byCommit.get(bad.sha));
   const before = bad === null ? null : await lastGood(repository, culprit ?? bad, judgements);
@@ -91,7 +91,7 @@ export async function describeBisection(
   };
 }
 
-/** The first run of a commit that could be measured stands for it. */
+/** The first run of a commit that could be measured represents it. */
 function sideOf(record: JudgementRecord | undefined): BisectSide | null {
   const run = record?.runs.at(-1);
   return record === undefined || run === undefined ? null : { sha: record.sha, run };
@@ -124,13 +124,13 @@ function confidenceOf(
   if (state === 'unfinished') return { confidence: 'low', why: 'the bisection is not over' };
   if (culprit === null)
     return { confidence: 'low', why: 'commits between could not be judged: any of those left may be the one' };
-  const own = judged.get(culprit.sha);
-  if (own === undefined || own.runs.length === 0)
+  const marksOfCulprit = judged.get(culprit.sha);
+  if (marksOfCulprit === undefined || marksOfCulprit.runs.length === 0)
     return { confidence: 'low', why: 'it was called bad and never launched here' };
   const parentJudged = before !== null && culprit.parents.includes(before.sha);
   if (!parentJudged)
     return { confidence: 'medium', why: 'it was judged bad; its parent was called good and not launched here' };
-  const margin = Math.min(...own.checks.filter(({ status }) => status === 'regression').map(marginOf));
+  const margin = Math.min(...marksOfCulprit.checks.filter(({ status }) => status === 'regression').map(marginOf));
   if (Number.isFinite(margin) && margin < 1.5)
     return { confidence: 'medium', why: 'it is bad and its parent good, but not by much more than the tolerance' };
   return { confidence: 'high', why: 'it was judged bad and its parent good, both by runs of their own' };

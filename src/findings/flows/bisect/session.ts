@@ -1,6 +1,6 @@
 /**
- * What a bisection leaves behind, below the git directory, where no checkout touches it: a folder for each bisection, in it one for each commit
- * judged, with what its runs wrote and the judgement; and a store of all runs.
+ * What a bisection leaves behind, below the git directory, where no checkout touches it: a folder for each bisection,
+ * in it one for each commit judged, with what its runs wrote and the judgement; and a store of all runs.
  *
  *     <git dir>/mbforensics/bisect/<session>/session.json
  *     <git dir>/mbforensics/bisect/<session>/BISECT_LOG
@@ -53,7 +53,9 @@ export function bisectDirectory({ gitDir }: Repository): string {
 
 export const STORE_NAME = 'bisect.duckdb';
 
-/** The folder of this bisection: another criterion, golden run or start is another bisection. Made if it is not there. */
+/**
+ * The folder of this bisection: another criterion, golden run or start is another bisection. Made if it is not there.
+ */
 export async function openSession(repository: Repository, record: SessionRecord): Promise<Session> {
   const start = bisectStart(repository) ?? 'by hand';
   const key = JSON.stringify([start, record.criterion, record.golden, record.like, record.tolerance, record.command]);

@@ -24,8 +24,8 @@ import { rulesOf } from './rules-of-knob.js';
 
 /** @throws MbfError where nothing has that name, with those that are like it */
 export function explain(asked: string): ExplainResult {
-  const found = everything(asked.trim());
-  if (found.length > 0) return { schema: 'mbforensics/explain@1', asked, found };
+  const topics = everything(asked.trim());
+  if (topics.length > 0) return { schema: 'mbforensics/explain@1', asked, found: topics };
   const like = nearest(asked, names());
   throw new MbfError(
     'MBF1001',
@@ -34,11 +34,11 @@ export function explain(asked: string): ExplainResult {
 }
 
 function everything(asked: string): readonly Explained[] {
-  const wanted = asked.toLowerCase();
-  const isIt = ({ id }: { readonly id: string }): boolean => id.toLowerCase() === wanted;
+  const wantedName = asked.toLowerCase();
+  const isIt = ({ id }: { readonly id: string }): boolean => id.toLowerCase() === wantedName;
   const named: readonly Explained[] = [
     ...lintRules().filter(isIt).map(ruleOf),
-    ...SYMPTOMS.filter((row) => isIt(row) || row.name.toLowerCase() === wanted).map(
+    ...SYMPTOMS.filter((row) => isIt(row) || row.name.toLowerCase() === wantedName).map(
       ({ id, name, symptom, cause, confirm, fix }): Explained => ({
         is: 'symptom',
         id,
@@ -54,7 +54,7 @@ function everything(asked: string): readonly Explained[] {
     ...DISAGREEMENTS.filter(isIt).map(
       ({ concerns, ...disagreement }): Explained => ({ is: 'disagreement', ...disagreement }),
     ),
-    ...(Object.keys(ERROR_CODES) as ErrorCode[]).filter((code) => code.toLowerCase() === wanted).map(errorOf),
+    ...(Object.keys(ERROR_CODES) as ErrorCode[]).filter((code) => code.toLowerCase() === wantedName).map(errorOf),
   ];
   // A rule's id is not taken for a spelling of a knob, whatever it resembles. A fix's id may be one: `tp`.
   const isTaken = named.some(({ is }) => is !== 'fix');

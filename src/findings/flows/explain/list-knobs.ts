@@ -9,7 +9,7 @@ import type { KnobRow, KnobsResult } from '../../../model/results/knowledge.js';
 /** @param filter part of a name or group, or `memory:less`, `speed:slower`, `kind:env`, `grade:measured` */
 export function listKnobs(filter: string | null): KnobsResult {
   const rows = KNOBS.filter((knob) => filter === null || isWanted(knob, filter));
-  // A spelling that is no part of any name: `TP`, `--mbs`.
+  // A spelling that is not part of any name: `TP`, `--mbs`.
   const knobs = rows.length > 0 || filter === null ? rows : findKnobs(filter);
   const groups = KNOB_GROUPS.filter(({ id }) => knobs.some(({ group }) => group === id));
   return { schema: 'mbforensics/knobs@1', filter, total: KNOBS.length, groups, knobs: knobs.map(knobRow) };

@@ -1,4 +1,4 @@
-/** Rules in words that stand for every configuration. */
+/** Rules in words that hold for every configuration. */
 import type { VersionRange } from '../../lint/rule.js';
 
 export function versionsText({ package: name, from, before }: VersionRange): string {
@@ -6,7 +6,10 @@ export function versionsText({ package: name, from, before }: VersionRange): str
   return `${name} ${parts.join(', ')}`;
 }
 
-/** A sentence of a rule without the places of values: `TP {size}` → `TP`, `key {key}` → `key`, ` (PP {key})` → nothing, `{key}` → `key`. */
+/**
+ * A sentence of a rule without the places of values: `TP {size}` → `TP`, `key {key}` → `key`, ` (PP {key})` → nothing,
+ * `{key}` → `key`.
+ */
 export function withoutValues(text: string): string {
   return text
     .replaceAll(/ \([^(){}]{0,60}\{[\w.]+\}\)/g, '')

@@ -5,6 +5,6 @@ import type { LintRule } from '../../lint/rule.js';
 import { lintRules } from '../../lint/rules.js';
 
 export function rulesOf(knob: Knob): readonly LintRule[] {
-  const own = new RegExp(`(?<![\\w.])${knob.id.replaceAll('.', '\\.')}(?![\\w.])`);
-  return lintRules().filter((rule) => knob.rules.includes(rule.id) || own.test(rule.when.text));
+  const wholeName = new RegExp(`(?<![\\w.])${knob.id.replaceAll('.', '\\.')}(?![\\w.])`);
+  return lintRules().filter((rule) => knob.rules.includes(rule.id) || wholeName.test(rule.when.text));
 }

@@ -1,4 +1,7 @@
-/** memory_viz's names of blocks, so that a user finds the same block in both tools. Upstream: torch `torch/utils/viz/MemoryViz.js`, `formatAddr`. */
+/**
+ * memory_viz's names of blocks, so that a user finds the same block in both tools. Upstream: torch
+ * `torch/utils/viz/MemoryViz.js`, `formatAddr`.
+ */
 import type { Store } from '../../../store/store.js';
 
 export interface LabelledBlock {

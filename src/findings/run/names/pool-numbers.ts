@@ -2,10 +2,13 @@
 import type { MempoolId } from '../../../model/pool-words.js';
 import type { Store } from '../../../store/store.js';
 
-/** A walk counts 0 for the default pool and the others from 1; −1 is unknown. The store interns pairs per snapshot, in the order of the file. */
+/**
+ * A walk counts 0 for the default pool and the others from 1; −1 is unknown. The store interns pairs per snapshot, in
+ * the order of the file.
+ */
 export interface PoolNumbers {
   toWalk(stored: number): number;
-  /** −1 where the store has no number. */
+  /** −1 where the store does not have the number. */
   fromWalk(pool: number): number;
   /** Torch's pair of a walk's number; null where unknown. */
   pair(pool: number): MempoolId | null;

@@ -6,22 +6,22 @@ import { type EffectInput, type EffectOf, effect, placeText, ranksText } from '.
 export const environmentEffect: EffectOf = ({ change, after }: EffectInput) => {
   const { variables, captured_ranks: captured } = after.environment;
   const variable = variables.find(({ key }) => key === change.key);
-  const whole = (variable?.values ?? []).filter(({ origin }) => origin !== 'script' && origin !== 'config file');
+  const recorded = (variable?.values ?? []).filter(({ origin }) => origin !== 'script' && origin !== 'config file');
   const active = new Set<number>();
-  for (const { value, ranks } of whole) if (sameValue(value, change.to)) for (const rank of ranks) active.add(rank);
-  const named = new Set([...captured, ...whole.flatMap(({ ranks }) => ranks)]);
+  for (const { value, ranks } of recorded) if (sameValue(value, change.to)) for (const rank of ranks) active.add(rank);
+  const named = new Set([...captured, ...recorded.flatMap(({ ranks }) => ranks)]);
   const inactive = [...named].filter(
-    (rank) => !active.has(rank) && !(change.to === null && !whole.some(({ ranks }) => ranks.includes(rank))),
+    (rank) => !active.has(rank) && !(change.to === null && !recorded.some(({ ranks }) => ranks.includes(rank))),
   );
   const holds = [...named].filter((rank) => !inactive.includes(rank));
   if (named.size === 0) {
     // Of a process no rank is known of, or only of a script.
-    const own = whole.find(({ value }) => sameValue(value, change.to));
-    if (own !== undefined && variable !== undefined)
+    const matchingValue = recorded.find(({ value }) => sameValue(value, change.to));
+    if (matchingValue !== undefined && variable !== undefined)
       return effect(
         'active',
-        `a captured environment has ${change.key}=${own.value ?? ''}`,
-        placeText({ ...variable, origin: own.origin }),
+        `a captured environment has ${change.key}=${matchingValue.value ?? ''}`,
+        placeText({ ...variable, origin: matchingValue.origin }),
       );
     return effect(
       'untested',

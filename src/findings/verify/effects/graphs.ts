@@ -1,7 +1,7 @@
 /** CUDA graphs: lines of their capture, and private pools. */
 import type { VerifyEvidence } from '../../../model/results/verify.js';
 import { type EffectInput, type EffectOf, effect } from './effect.js';
-import { ownRecord } from './told.js';
+import { ownRecord } from './printed.js';
 
 export const graphsEffect: EffectOf = ({ change, family, after }: EffectInput) => {
   const record = ownRecord(change.key, change.to, after);

@@ -6,9 +6,9 @@ import { environmentEffect } from './environment.js';
 import { graphsEffect } from './graphs.js';
 import { activationOffloadEffect } from './offload.js';
 import { parallelEffect } from './parallel.js';
+import { printedEffect } from './printed.js';
 import { recomputeEffect } from './recompute.js';
 import { gradientEffect, optimizerEffect } from './state.js';
-import { toldEffect } from './told.js';
 
 const CHECKS: Readonly<Record<ChangeKind, EffectOf>> = {
   allocator: allocatorEffect,
@@ -19,12 +19,12 @@ const CHECKS: Readonly<Record<ChangeKind, EffectOf>> = {
   parallel: parallelEffect,
   activation_offload: activationOffloadEffect,
   graphs: graphsEffect,
-  setting: toldEffect,
+  setting: printedEffect,
 };
 
 export function effectOf(input: EffectInput): VerifyEffect {
   const { overruled } = input.change;
-  // Asked for, and something stronger says otherwise: nothing else needs to be looked at.
+  // Requested, but a stronger source has another value: no further check is needed.
   if (overruled !== null)
     return effect(
       'inactive',

@@ -1,11 +1,14 @@
-/** Activations in host memory: summary lines of the offloader, its frames, and what activations still need on the device. */
+/**
+ * Activations in host memory: summary lines of the offloader, its frames, and what activations still need on the
+ * device.
+ */
 
 import type { VerifyEvidence } from '../../../model/results/verify.js';
 import { formatBytes } from '../../../model/units.js';
 import { isOn } from '../../settings/values.js';
 import { type EffectInput, type EffectOf, effect, knownRanks, rankNumber, ranksText } from './effect.js';
+import { ownRecord } from './printed.js';
 import { byFigures } from './recompute.js';
-import { ownRecord } from './told.js';
 
 export const activationOffloadEffect: EffectOf = ({ change, family, alone, before, after }: EffectInput) => {
   const record = ownRecord(change.key, change.to, after);
@@ -24,17 +27,17 @@ export const activationOffloadEffect: EffectOf = ({ change, family, alone, befor
     const text = `the offload summary tells ${formatBytes(total.value)} in host memory`;
     return effect(total.value > 0 !== isOff ? 'active' : 'inactive', text, source, { evidence });
   }
-  const told = after.snapshots.filter(({ program }) => program.hasTrace && program.forwardRequests > 0);
-  if (told.length > 0) {
-    const uses = (one: (typeof told)[number]): boolean =>
+  const withForward = after.snapshots.filter(({ program }) => program.hasTrace && program.forwardRequests > 0);
+  if (withForward.length > 0) {
+    const uses = (one: (typeof withForward)[number]): boolean =>
       one.program.offload.has('fine_grained') || one.program.offload.has('layers');
-    const active = told.filter((one) => uses(one) !== isOff).map(({ rank }) => rankNumber(rank));
-    const inactive = told.filter((one) => uses(one) === isOff).map(({ rank }) => rankNumber(rank));
+    const active = withForward.filter((one) => uses(one) !== isOff).map(({ rank }) => rankNumber(rank));
+    const inactive = withForward.filter((one) => uses(one) === isOff).map(({ rank }) => rankNumber(rank));
     const outcome = inactive.length === 0 ? 'active' : active.length === 0 ? 'inactive' : 'partly';
     const known = knownRanks(outcome === 'active' ? active : inactive);
     const words =
       (outcome === 'active') !== isOff ? 'frames of offload in the stacks' : 'no frame of offload in the stacks';
-    return effect(outcome, `${words}${known.length === 0 ? '' : ` of ${ranksText(known)}`}`, told[0]!.handle, {
+    return effect(outcome, `${words}${known.length === 0 ? '' : ` of ${ranksText(known)}`}`, withForward[0]!.handle, {
       ranks: { active: knownRanks(active), inactive: knownRanks(inactive) },
       evidence,
     });

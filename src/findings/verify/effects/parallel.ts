@@ -1,11 +1,14 @@
-/** Parallel sizes: what the run itself announces, what world size and data parallelism followed, and how much of the model a rank holds. */
+/**
+ * Parallel sizes: what the run itself announces, what world size and data parallelism followed, and how much of the
+ * model a rank holds.
+ */
 
 import type { VerifyEvidence } from '../../../model/results/verify.js';
 import { formatBytes } from '../../../model/units.js';
 import { componentBytes, pairOfPeaks } from '../figures.js';
 import type { Side } from '../side.js';
 import { type EffectInput, type EffectOf, effect } from './effect.js';
-import { ownRecord } from './told.js';
+import { ownRecord } from './printed.js';
 
 /** Share of the parameters a rank holds, as TP and PP cut the model evenly. */
 function cutOf({ about: { parallel } }: Side): number | null {
@@ -44,13 +47,13 @@ function held(before: Side, after: Side): (VerifyEvidence & { readonly fits: 'be
   const [a, b] = [componentBytes(pair.before, ['parameter']), componentBytes(pair.after, ['parameter'])];
   if (a === 0 || b === 0) return null;
   const expected = Math.log(y / x);
-  const found = Math.log(b / a);
+  const logRatio = Math.log(b / a);
   const fits =
     Math.abs(expected) < 0.1
       ? null
-      : Math.abs(found - expected) < Math.abs(expected) / 2
+      : Math.abs(logRatio - expected) < Math.abs(expected) / 2
         ? 'after'
-        : Math.abs(found) < Math.abs(expected) / 4
+        : Math.abs(logRatio) < Math.abs(expected) / 4
           ? 'before'
           : null;
   return {

@@ -1,4 +1,7 @@
-/** Recompute: frames that only recomputed modules have, in the stacks of the run after; without a snapshot, what activations need. */
+/**
+ * Recompute: frames that only recomputed modules have, in the stacks of the run after; without a snapshot, what
+ * activations need.
+ */
 
 import type { VerifyEvidence } from '../../../model/results/verify.js';
 import { formatBytes } from '../../../model/units.js';
@@ -6,7 +9,7 @@ import { asList } from '../../settings/values.js';
 import { flowBytes } from '../figures.js';
 import type { RankSnapshot, Side } from '../side.js';
 import { type EffectInput, type EffectOf, effect, knownRanks, rankNumber, ranksText } from './effect.js';
-import { ownRecord } from './told.js';
+import { ownRecord } from './printed.js';
 
 /** Less than this share of a change of activations is the allocator's rounding. */
 const NO_CHANGE = 0.01;
@@ -31,14 +34,15 @@ export const recomputeEffect: EffectOf = ({ change, family, alone, before, after
     return effect('inactive', `${record.text}, not ${change.to ?? 'None'}`, record.source, {
       needs: 'set it where the framework takes it from: the recipe or the command line that runs',
     });
-  const told = after.snapshots.filter(({ program }) => program.forwardRequests > 0);
+  const withForward = after.snapshots.filter(({ program }) => program.forwardRequests > 0);
   const [more, less] = [[...added], [...dropped]];
   const figures = byFigures(before, after);
   const evidence: VerifyEvidence[] = [
     { text: record.text, source: record.source },
     ...(figures === null ? [] : [figures]),
   ];
-  if (told.length > 0 && (more.length > 0 || less.length > 0)) return byFrames(told, more, less, evidence);
+  if (withForward.length > 0 && (more.length > 0 || less.length > 0))
+    return byFrames(withForward, more, less, evidence);
   if (figures !== null && alone && more.length > 0) {
     if (figures.share <= -CLEAR_CHANGE)
       return effect('active', `${figures.text}: what is recomputed is no longer kept`, figures.source, { evidence });
@@ -56,7 +60,7 @@ export const recomputeEffect: EffectOf = ({ change, family, alone, before, after
 };
 
 function byFrames(
-  told: readonly RankSnapshot[],
+  withForward: readonly RankSnapshot[],
   more: readonly string[],
   less: readonly string[],
   evidence: readonly VerifyEvidence[],
@@ -67,7 +71,7 @@ function byFrames(
   const missing = new Set<string>();
   const seen = new Set<string>();
   let unclear = false;
-  for (const { rank, program, handle } of told) {
+  for (const { rank, program, handle } of withForward) {
     const has = (module: string): boolean => program.recompute.has(module);
     for (const [module, { requests, frame }] of program.recompute)
       lines.push({ text: `recompute of ${module}: ${requests} allocations through ${frame}`, source: handle });
@@ -79,7 +83,7 @@ function byFrames(
       if (program.recompute.has('other')) unclear = true;
     }
   }
-  const source = told[0]!.handle;
+  const source = withForward[0]!.handle;
   const ranks = { active: knownRanks(active), inactive: knownRanks(inactive) };
   const words = more.length > 0 ? more.join(', ') : `no ${less.join(', ')}`;
   if (inactive.length === 0)
@@ -96,7 +100,7 @@ function byFrames(
     partly ? 'partly' : 'inactive',
     more.length === 0
       ? `frames still show recompute of ${lacking}${ofRanks(inactive)}`
-      : `no frame of recompute of ${lacking} among ${told.reduce((sum, { program }) => sum + program.forwardRequests, 0)} allocations of forward passes${ofRanks(inactive)}`,
+      : `no frame of recompute of ${lacking} among ${withForward.reduce((sum, { program }) => sum + program.forwardRequests, 0)} allocations of forward passes${ofRanks(inactive)}`,
     source,
     {
       ranks,

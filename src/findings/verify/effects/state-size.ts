@@ -1,6 +1,6 @@
 /**
- * Bytes of optimizer state and gradients for each parameter of a rank, as settings mean them: what stands against what is measured. Adam with
- * mixed precision: a master copy and two moments.
+ * Bytes of optimizer state and gradients per parameter of a rank: as settings mean them, and as measured. Adam with
+ * mixed precision has a master copy and two moments.
  */
 import { isOn } from '../../settings/values.js';
 import type { Side } from '../side.js';
@@ -18,7 +18,9 @@ const widthOf = (dtype: string | null, standard: number): number => {
   return /32/.test(word) ? 4 : standard;
 };
 
-/** `overrides`: values instead of those in force. Null where the optimizer is not Adam, or the precision is not known. */
+/**
+ * `overrides`: values instead of those in force. Null where the optimizer is not Adam, or the precision is not known.
+ */
 export function stateSize(side: Side, overrides: ReadonlyMap<string, string | null> = new Map()): StateSize | null {
   const value = (key: string): string | null =>
     overrides.has(key) ? overrides.get(key)! : side.view.setting(key).value;
@@ -42,7 +44,8 @@ export function stateSize(side: Side, overrides: ReadonlyMap<string, string | nu
   const { dp, cp } = side.about.parallel;
   if (is('use_distributed_optimizer') && dp === null) return null;
   const shards = is('use_distributed_optimizer') ? (dp ?? 1) * (cp ?? 1) : 1;
-  // Megatron-LM writes its argument into the field of the DDP configuration: where that one is told, it is the outcome.
+  // Megatron-LM writes its argument into the field of the DDP configuration: where that field is known, it is the
+  // outcome.
   const field = overrides.has('grad_reduce_in_fp32') || side.view.setting('grad_reduce_in_fp32').by === 'told';
   const wide = is(field ? 'grad_reduce_in_fp32' : 'accumulate_allreduce_grads_in_fp32');
   return {

@@ -1,15 +1,18 @@
-/** Optimizer state and gradients: bytes for each parameter in the run after, against what the settings of either side would make. */
+/**
+ * Optimizer state and gradients: bytes for each parameter in the run after, against what the settings of either side
+ * would make.
+ */
 
 import type { VerifyEvidence } from '../../../model/results/verify.js';
 import { formatBytes } from '../../../model/units.js';
 import { componentBytes, pairOfPeaks, residentBytes } from '../figures.js';
 import type { Side } from '../side.js';
 import { type EffectInput, type EffectOf, effect } from './effect.js';
+import { ownRecord } from './printed.js';
 import { type StateSize, stateSize } from './state-size.js';
-import { ownRecord } from './told.js';
 
-/** Two settings whose bytes are closer than this cannot be told apart. */
-const APART = 0.08;
+/** Two settings whose bytes are closer than this cannot be distinguished. */
+const DISTINGUISHABLE = 0.08;
 /** So close to what a setting would make is it. */
 const NEAR = 0.25;
 
@@ -37,7 +40,8 @@ function stateEffect(
   const unsure = (text: string): ReturnType<EffectOf> =>
     effect('untested', `${record.text}; ${text}`, record.source, { evidence, needs: ASK });
   if (now === null || was === null) return unsure(`what ${words} it makes is not known`);
-  if (Math.abs(now[part] - was[part]) <= APART * was[part]) return unsure(`it makes no ${words} of another size here`);
+  if (Math.abs(now[part] - was[part]) <= DISTINGUISHABLE * was[part])
+    return unsure(`it makes no ${words} of another size here`);
   const measured = perParameter(before, after, component, now);
   if (measured !== null && measured.bytes > 0) {
     evidence.push({ text: measured.text, source: measured.source });
@@ -80,11 +84,11 @@ function perParameter(
   if (peak === undefined) return null;
   const parameters = componentBytes(peak, ['parameter']);
   if (parameters === 0) return null;
-  const found = componentBytes(peak, [component]);
-  const bytes = (found / parameters) * size.parameter;
+  const stateBytes = componentBytes(peak, [component]);
+  const bytes = (stateBytes / parameters) * size.parameter;
   return {
     bytes,
-    text: `${formatBytes(found)} beside ${formatBytes(parameters)} of parameters, ${short(bytes)} a parameter`,
+    text: `${formatBytes(stateBytes)} beside ${formatBytes(parameters)} of parameters, ${short(bytes)} a parameter`,
     source: peak.handle,
   };
 }

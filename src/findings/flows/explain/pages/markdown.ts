@@ -1,4 +1,7 @@
-/** Markdown of the generated pages, from texts of our own: what stands between backticks stays code, everything else renders as itself. */
+/**
+ * Markdown of the generated pages, from our own texts: text between backticks stays code, everything else renders as
+ * itself.
+ */
 
 export const NOTE = '<!-- Written by `npm run build` from src/knowledge and src/findings. -->';
 
@@ -38,7 +41,7 @@ export function mdTable(titles: readonly string[], rows: readonly (readonly stri
   ];
 }
 
-/** `- label: text`; nothing where there is no text. The text must be Markdown. */
+/** `- label: text`; nothing without a text. The text must be Markdown. */
 export function item(label: string, text: string): string[] {
   return text === '' ? [] : [`- ${label}: ${text}`];
 }

@@ -1,11 +1,14 @@
-/** Settings that no frame and no figure shows: in force where the run itself printed them, meant where only a script or configuration says so. */
+/**
+ * Settings that no frame and no figure shows: in force where the run itself printed them, requested where only a script
+ * or configuration has them.
+ */
 import { CONFIG_ORIGINS } from '../../../model/log-rows.js';
 import { effectiveOf, type Side } from '../side.js';
 import { sameValue } from '../values.js';
 import { type EffectInput, type EffectOf, effect, placeText } from './effect.js';
 
 /** Written by the running program. */
-const OWN: readonly string[] = CONFIG_ORIGINS.slice(0, CONFIG_ORIGINS.indexOf('command line'));
+const PRINTED_ORIGINS: readonly string[] = CONFIG_ORIGINS.slice(0, CONFIG_ORIGINS.indexOf('command line'));
 
 export interface OwnRecord {
   /** `yes`: the run printed the value; `no`: it printed another one; `meant`: only asked for. */
@@ -17,16 +20,16 @@ export interface OwnRecord {
 export function ownRecord(key: string, to: string | null, after: Side): OwnRecord {
   const entry = effectiveOf(after).entry(key);
   if (entry === undefined) {
-    const told = after.facts.settings.get(key);
-    if (told === undefined) return { is: 'meant', text: `nothing of the run prints ${key}`, source: 'no record' };
+    const printed = after.facts.settings.get(key);
+    if (printed === undefined) return { is: 'meant', text: `nothing of the run prints ${key}`, source: 'no record' };
     return {
-      is: sameValue(told.value, to) ? 'yes' : 'no',
-      text: `the run shows ${key} ${told.value ?? 'None'}`,
-      source: placeText(told),
+      is: sameValue(printed.value, to) ? 'yes' : 'no',
+      text: `the run shows ${key} ${printed.value ?? 'None'}`,
+      source: placeText(printed),
     };
   }
   const source = placeText(entry);
-  if (!OWN.includes(entry.origin))
+  if (!PRINTED_ORIGINS.includes(entry.origin))
     return { is: 'meant', text: `${key} ${to ?? 'None'} is asked for; the run itself prints no settings`, source };
   return {
     is: sameValue(entry.value, to) ? 'yes' : 'no',
@@ -35,7 +38,7 @@ export function ownRecord(key: string, to: string | null, after: Side): OwnRecor
   };
 }
 
-export const toldEffect: EffectOf = ({ change, after }: EffectInput) => {
+export const printedEffect: EffectOf = ({ change, after }: EffectInput) => {
   const record = ownRecord(change.key, change.to, after);
   if (record.is === 'meant')
     return effect('untested', record.text, record.source, {
