@@ -10,6 +10,7 @@ import { createDriver } from '../../src/allocator/caching/driver.js';
 import { formatOomSize, oomMessage } from '../../src/allocator/oom-message.js';
 import { type AllocatorSettings, DEFAULT_SETTINGS } from '../../src/allocator/settings.js';
 import { GIB, KIB, MIB } from '../../src/model/units.js';
+import { runs } from '../support/runs.js';
 
 const BASE = 0x1000_0000;
 
@@ -474,7 +475,7 @@ describe('random histories', () => {
           expect(free).toEqual(gaps.sort((a, b) => a[0]! - b[0]!));
         },
       ),
-      { numRuns: 1500, seed: 20260822 },
+      { numRuns: runs(200, 1500), seed: 20260822 },
     );
     // The run is only worth something if it went through the rare paths.
     expect(ooms).toBeGreaterThan(100);

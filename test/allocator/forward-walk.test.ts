@@ -12,6 +12,7 @@ import {
 import { ForwardWalk } from '../../src/allocator/walk/forward-walk.js';
 import { MIB } from '../../src/model/units.js';
 import { skipLoudly } from '../support/corpus.js';
+import { describeFull } from '../support/runs.js';
 import { allRecordings } from './all-recordings.js';
 import { finalState, walkEvents as recordedEvents } from './corpus-recordings.js';
 import { eventsOf, finalStateOf, history, play as playHistory } from './history.js';
@@ -159,7 +160,7 @@ function slice(events: WalkEvents, from: number): WalkEvents {
   };
 }
 
-describe('recordings of the corpus, there and back', () => {
+describeFull('recordings of the corpus, there and back', () => {
   const recordings = allRecordings();
   if (recordings.length === 0) {
     skipLoudly('forward walk', 'the corpus (set MBF_CORPUS) and python3');

@@ -8,6 +8,7 @@ import type { PeakResult } from '../../src/model/results/common.js';
 import { repoRoot, startChild } from '../store/scratch.js';
 import { buildCli, type Cli } from '../support/cli.js';
 import { SNAPSHOTS, skipLoudly, snapshotPickles, truthOf } from '../support/corpus.js';
+import { describeFull } from '../support/runs.js';
 import { temporaryDirectory } from '../support/temporary-directory.js';
 
 const SAMPLES = join(repoRoot, 'samples');
@@ -231,7 +232,7 @@ describe('what a question finds out', () => {
   });
 });
 
-describe('at on the corpus', () => {
+describeFull('at on the corpus', () => {
   const files = snapshotPickles().filter((name) => truthOf(name).valid !== false);
   if (files.length === 0) {
     skipLoudly('at', 'the corpus (set MBF_CORPUS)');

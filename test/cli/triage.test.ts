@@ -7,6 +7,7 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import type { TriageResult } from '../../src/model/results/compare.js';
 import { repoRoot } from '../store/scratch.js';
 import { buildCli, type Cli, environment } from '../support/cli.js';
+import { describeFull } from '../support/runs.js';
 import { temporaryDirectory } from '../support/temporary-directory.js';
 import { NCCL_TIMEOUT, oomLines, type TrainingLog, writeTraining } from '../support/training-log.js';
 
@@ -144,7 +145,7 @@ describe('triage', () => {
     expect(stdout.trimEnd().split('\n').at(-1)).toMatch(/bad|out of memory/);
   });
 
-  describe('everything else is 255, at which git stops', () => {
+  describeFull('everything else is 255, at which git stops', () => {
     const expect255 = (args: readonly string[], more: Readonly<Record<string, string>> = {}): string => {
       const answer = cli.run(args, { cwd, env: { ...env, ...more } });
       expect([answer.status, answer.stdout]).toEqual([255, '']);

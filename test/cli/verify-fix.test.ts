@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
 import type { VerifyChange, VerifyFixResult } from '../../src/model/results/verify.js';
 import { type Answer, buildCli, type Cli } from '../support/cli.js';
+import { describeFull } from '../support/runs.js';
 import { smallSnapshot } from '../support/small-snapshot.js';
 import { temporaryDirectory } from '../support/temporary-directory.js';
 import { oomLines, type TrainingLog, writeTraining } from '../support/training-log.js';
@@ -144,7 +145,7 @@ const DIED: TrainingLog = {
 };
 const RUNS: TrainingLog = { arguments: SIZES, iterations: 20, peaks: peaks(70_000) };
 
-describe('small runs', () => {
+describeFull('small runs', () => {
   const script = (directory: string, line: string): void =>
     writeFileSync(
       join(directory, 'launch.sbatch'),

@@ -85,6 +85,8 @@ for n in range(1, len(sys.argv), 3):
     with open(sys.argv[n + 1], 'w') as f: f.write(json.dumps(d, indent=int(sys.argv[n + 2]) or None, ensure_ascii=sys.argv[n + 2] != '1'))
 `;
 
+import { describeFull } from '../support/runs.js';
+
 if (!hasPython) {
   skipLoudly('JSON conversions by Python', 'python3');
 } else {
@@ -138,7 +140,7 @@ if (!hasPython) {
     });
   });
 
-  describe('the corpus', () => {
+  describeFull('the corpus', () => {
     const files = snapshotPickles().filter((name) => truthOf(name).valid !== false);
     if (files.length === 0) skipLoudly('JSON of the corpus', 'the corpus (set MBF_CORPUS)');
     it.skipIf(files.length === 0)('converted to JSON gives the rows of the pickles', async () => {

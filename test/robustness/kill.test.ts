@@ -1,4 +1,4 @@
-/** SIGKILL at twenty moments of an ingest: the store opens, holds exactly the sources it had finished, and a second ingest completes it. */
+/** SIGKILL at moments spread over an ingest: the store opens, holds exactly the sources it had finished, and a second ingest completes it. */
 import { spawn } from 'node:child_process';
 import { existsSync, mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -9,11 +9,12 @@ import { openStore } from '../../src/store/open-store.js';
 import type { Store } from '../../src/store/store.js';
 import { sharedBuild } from '../store/scratch.js';
 import { type Answer, type Cli, warmCliOf } from '../support/cli.js';
+import { runs } from '../support/runs.js';
 import { type Counts, dataCounts, expectSound, runCli, seeded, temporaryDirectory } from './harness.js';
 import { entry, frame, segment, snapshot } from './snapshots.js';
 
 const FILES = 12;
-const KILLS = 20;
+const KILLS = runs(5, 20);
 const root = temporaryDirectory();
 let build = '';
 /** For what is asked after a kill. What is killed is a process of its own. */
@@ -232,6 +233,6 @@ describe(`kill -9 at ${KILLS} moments of an ingest`, () => {
   it('met the ingest in the middle, or it proves nothing', () => {
     console.info(`a whole ingest took ${Math.round(fullMs)} ms; finished when killed: ${finished.join(' ')}`);
     const between = finished.filter((count) => count > 0 && count < truth.size);
-    expect(new Set(between).size).toBeGreaterThanOrEqual(3);
+    expect(new Set(between).size).toBeGreaterThanOrEqual(runs(1, 3));
   });
 });

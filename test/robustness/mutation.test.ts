@@ -1,15 +1,16 @@
 /** Real files with bytes overwritten, inserted, removed or copied: each is one clear error or a clean ingest, and nothing in between. */
 import { afterAll, describe, expect, it } from 'vitest';
 import { OP, pickled } from '../../samples/generate/write/pickle-writer.js';
+import { FULL, runs } from '../support/runs.js';
 import { corpusPickles, expectSound, openBench, reportSlowest, seeded } from './harness.js';
 import { frame, segment, snapshot, trace } from './snapshots.js';
 
-const corpus = corpusPickles();
-if (corpus.length === 0) console.warn('SKIPPED: no corpus (MBF_CORPUS) to mutate; hand-made pickles only');
+const corpus = FULL ? corpusPickles() : [];
+if (FULL && corpus.length === 0) console.warn('SKIPPED: no corpus (MBF_CORPUS) to mutate; hand-made pickles only');
 
 const OPCODES = Object.values(OP);
-const COUNT = 2_000;
-const CHUNKS = 8;
+const COUNT = runs(160, 2_000);
+const CHUNKS = runs(2, 8);
 
 const handMade = [2, 4].map((protocol) => ({
   name: `hand-made ${protocol}`,

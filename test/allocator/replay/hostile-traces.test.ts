@@ -8,6 +8,7 @@ import { simulate } from '../../../src/allocator/what-if/simulate.js';
 import { MIB } from '../../../src/model/units.js';
 import { TRACE_ACTIONS } from '../../../src/model/vocabulary.js';
 import { cpuMs } from '../../support/cpu-time.js';
+import { runs } from '../../support/runs.js';
 import { prepare } from './played-recording.js';
 
 type Entry = readonly [action: (typeof TRACE_ACTIONS)[number], address: number, bytes: number, stream?: number];
@@ -57,7 +58,7 @@ function judge(entries: readonly Entry[], settings: AllocatorSettings = DEFAULT_
   return fidelity;
 }
 
-const COUNT = 100_000;
+const COUNT = runs(20_000, 100_000);
 const BASE = 2 ** 45;
 const many = (entry: (i: number) => Entry | readonly Entry[]): Entry[] =>
   Array.from({ length: COUNT }, (_, i) => entry(i)).flatMap((made) =>
@@ -120,7 +121,7 @@ describe('traces that no allocator wrote', () => {
         const { outcome } = judge(entries, settingsFromConf(text));
         expect(outcome.addressMatches).toBeLessThanOrEqual(outcome.allocs);
       }),
-      { numRuns: 1500, seed: 20_261_121 },
+      { numRuns: runs(100, 1500), seed: 20_261_121 },
     );
   });
 });

@@ -8,6 +8,7 @@ import { skipLoudly } from '../../support/corpus.js';
 import { type PlantedRun, writePlantedRun } from '../../support/nsys/planted-run.js';
 import { snapshotBytes } from '../../support/nsys/snapshots.js';
 import { type ExportOptions, NSYS_SCHEMAS, type NsysSchema, sqlite3Program } from '../../support/nsys/write-export.js';
+import { runs } from '../../support/runs.js';
 import { described, type Ingested, ingested, onlyReport } from './described.js';
 import {
   ALL_BUT_CHAINS,
@@ -106,7 +107,7 @@ async function prepared(
   return { run, report: await onlyReport(run.directory) };
 }
 
-const CASES = NSYS_SCHEMAS.map((schema, i) => ({ schema, seed: [1, 6, 6][i]! }));
+const CASES = NSYS_SCHEMAS.map((schema, i) => ({ schema, seed: [1, 6, 6][i]! })).slice(runs(-1, 0));
 
 if (sqlite3Program() === undefined) skipLoudly('planted captures', 'the sqlite3 program');
 else {

@@ -18,6 +18,7 @@ import { scratchDirectory } from '../../store/scratch.js';
 import { SNAPSHOTS, skipLoudly, snapshotPickles, truthOf } from '../../support/corpus.js';
 import { type HistoryForm, historyPickle } from '../../support/history-pickle.js';
 import { newStore } from '../../support/new-store.js';
+import { describeFull } from '../../support/runs.js';
 
 /** Ingests one pickle into a store of its own; `use` gets it open for writing, then for reading. */
 async function withSnapshot(bytes: Buffer, use: (store: Store) => Promise<void>): Promise<void> {
@@ -268,7 +269,7 @@ describe('moments', () => {
   });
 });
 
-describe('histories of the corpus', () => {
+describeFull('histories of the corpus', () => {
   const files = snapshotPickles().filter((name) => truthOf(name).valid !== false);
   if (files.length === 0) {
     skipLoudly('histories', 'the corpus (set MBF_CORPUS)');

@@ -18,6 +18,7 @@ import { openStore } from '../../../src/store/open-store.js';
 import type { Store } from '../../../src/store/store.js';
 import { repoRoot, scratchDirectory } from '../../store/scratch.js';
 import { newStore } from '../../support/new-store.js';
+import { describeFull, FULL } from '../../support/runs.js';
 import { expectScreen } from '../../support/screen.js';
 
 async function onStore<T>(opening: Promise<Store>, work: (store: Store) => Promise<T>): Promise<T> {
@@ -95,13 +96,14 @@ describe('the first screen', () => {
     expect(verdicts.length).toBeGreaterThan(0);
   });
 
-  it.each(CAUSES_TO_GENERATE)('of a run of $name', async (cause) => {
-    const directory = join(realpathSync(scratchDirectory()), cause.name);
-    mkdirSync(directory);
-    for (const [file, bytes] of runDirectory(cause.build(11)))
-      if (file !== TRUTH_NAME) writeFileSync(join(directory, file), bytes);
-    await examine(directory, { operand: directory });
-  });
+  if (FULL)
+    it.each(CAUSES_TO_GENERATE)('of a run of $name', async (cause) => {
+      const directory = join(realpathSync(scratchDirectory()), cause.name);
+      mkdirSync(directory);
+      for (const [file, bytes] of runDirectory(cause.build(11)))
+        if (file !== TRUTH_NAME) writeFileSync(join(directory, file), bytes);
+      await examine(directory, { operand: directory });
+    });
 });
 
 describe('the rows behind a handle', () => {
@@ -138,7 +140,7 @@ const snapshots = corpus === undefined ? '' : join(corpus, 'snapshots');
 /** Larger ones take minutes to walk, and have their own tests. */
 const MOST_BYTES = 20_000_000;
 
-describe('recorded snapshots', () => {
+describeFull('recorded snapshots', () => {
   const files = existsSync(snapshots)
     ? readdirSync(snapshots, { recursive: true, encoding: 'utf8' }).filter((name) => {
         const stats = statSync(join(snapshots, name));

@@ -7,15 +7,17 @@ import { CAUSES_TO_GENERATE } from '../../../samples/generate/causes/index.js';
 import type { Verdict } from '../../../src/model/results/common.js';
 import type { Cause } from '../../../src/model/vocabulary.js';
 import { type Incident, judgeIncident, VIEWS, type View } from '../../support/generated-incidents.js';
+import { FULL } from '../../support/runs.js';
 
 const SEEDS = Number(process.env['MBF_INCIDENT_SEEDS'] ?? 1);
 const FIRST_SEED = Number(process.env['MBF_INCIDENT_FIRST_SEED'] ?? 5000);
 /** All views where there is time for many seeds; else the snapshots of one cause, the truncated ring of the next. */
 const ALTERNATING: readonly View[] = ['snapshots', 'ring'];
 function viewsOf(i: number): readonly View[] {
+  if (!FULL) return ['whole'];
   return SEEDS > 1 ? VIEWS : ['whole', 'logs', ALTERNATING[i % ALTERNATING.length]!];
 }
-const JUDGED: readonly View[] = SEEDS > 1 ? VIEWS : VIEWS.filter((view) => view !== 'ring-alone');
+const JUDGED: readonly View[] = !FULL ? ['whole'] : SEEDS > 1 ? VIEWS : VIEWS.filter((view) => view !== 'ring-alone');
 /** Of every view, over all causes. */
 const LEAST_RIGHT = 0.95;
 

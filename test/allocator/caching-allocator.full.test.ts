@@ -1,0 +1,2 @@
+/** The long form of `caching-allocator.test.ts`. */
+import './caching-allocator.test.js';

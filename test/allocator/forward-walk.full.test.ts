@@ -1,0 +1,2 @@
+/** The long form of `forward-walk.test.ts`. */
+import './forward-walk.test.js';

@@ -1,0 +1,2 @@
+/** The long form of `histories.test.ts`. */
+import './histories.test.js';

@@ -1,0 +1,2 @@
+/** The long form of `state.test.ts`. */
+import './state.test.js';

@@ -1,0 +1,2 @@
+/** The long form of `triage.test.ts`. */
+import './triage.test.js';

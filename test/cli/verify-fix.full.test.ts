@@ -1,0 +1,2 @@
+/** The long form of `verify-fix.test.ts`. */
+import './verify-fix.test.js';

@@ -1,0 +1,2 @@
+/** The long form of `planted.test.ts`. */
+import './planted.test.js';

@@ -1,0 +1,2 @@
+/** The long form of `trace.test.ts`. */
+import './trace.test.js';

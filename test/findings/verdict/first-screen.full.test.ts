@@ -1,0 +1,2 @@
+/** The long form of `first-screen.test.ts`. */
+import './first-screen.test.js';

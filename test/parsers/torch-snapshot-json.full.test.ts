@@ -1,0 +1,2 @@
+/** The long form of `torch-snapshot-json.test.ts`. */
+import './torch-snapshot-json.test.js';

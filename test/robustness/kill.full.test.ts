@@ -1,0 +1,2 @@
+/** The long form of `kill.test.ts`. */
+import './kill.test.js';

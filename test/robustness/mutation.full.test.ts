@@ -1,0 +1,2 @@
+/** The long form of `mutation.test.ts`. */
+import './mutation.test.js';

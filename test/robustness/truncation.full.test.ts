@@ -1,0 +1,2 @@
+/** The long form of `truncation.test.ts`. */
+import './truncation.test.js';
