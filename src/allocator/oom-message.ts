@@ -35,7 +35,7 @@ export interface OomMessageOptions {
   readonly wording?: OomWording;
   /** Other processes NVML sees on the device, from 2.1. */
   readonly otherProcesses?: readonly { readonly pid: number; readonly bytes: number }[];
-  /** In a container NVML cannot tell which process is ours and lists it under this number as if it were another. */
+  /** In a container NVML cannot identify our process and lists it under this number as if it were another. */
   readonly listedAsPid?: number;
 }
 
@@ -99,7 +99,7 @@ function sentences(report: OomReport, device: number, options: OomMessageOptions
   const { wording = '2.5', otherProcesses = [], listedAsPid } = options;
   const { allowedBytes } = report;
   const splitsPrivatePools = wording === '2.5' || wording === '2.11';
-  // Free blocks of private pools are printed as allocated there, whatever the words say.
+  // Free blocks of private pools are printed as allocated there, despite the wording.
   const privateBytes = splitsPrivatePools ? report.privatePoolFreeBytes : 0;
   const allocatedBytes = report.allocatedBytes + privateBytes;
   const processes = [

@@ -21,7 +21,7 @@ export function roundUp(bytes: number, unit: number): number {
 /** The block size a request of `requestedBytes` (≥ 1) asks for: a multiple of 512, after `roundup_power2_divisions`. */
 export function roundSize(requestedBytes: number, settings: AllocatorSettings): number {
   if (requestedBytes < MIN_BLOCK_BYTES) return MIN_BLOCK_BYTES;
-  // The logarithm costs more than all the rest, and hardly anybody sets divisions.
+  // The logarithm is the most expensive part, and divisions are rarely set.
   if (settings.roundupPower2Divisions === NO_DIVISIONS) return roundUp(requestedBytes, MIN_BLOCK_BYTES);
   const exponent = Math.floor(Math.log2(requestedBytes / MIB));
   const divisions = settings.roundupPower2Divisions[Math.min(15, Math.max(0, exponent))] ?? 0;

@@ -31,7 +31,7 @@ export interface AllocatorSettings {
   readonly maxSplitBytes: number;
   readonly maxNonSplitRoundingBytes: number;
   readonly largeSegmentBytes: number;
-  /** 0 = off; has no effect without a memory fraction. */
+  /** 0 = off; without effect unless a memory fraction is set. */
   readonly garbageCollectionThreshold: number;
   /** 16 entries: divisions for sizes from 1 MiB, 2 MiB, … 32 GiB; 0 or 1 = no power-of-two rounding. */
   readonly roundupPower2Divisions: readonly number[];
@@ -52,14 +52,12 @@ export const DEFAULT_SETTINGS: AllocatorSettings = {
   roundupPower2Divisions: NO_DIVISIONS,
 };
 
-/** What a settings string says, and what torch would refuse in it. */
+/** The settings of a string, and the parts that torch would refuse. */
 export interface AllocConf {
   readonly settings: AllocatorSettings;
   /** `per_process_memory_fraction` (torch 2.10); null if not given. */
   readonly memoryFraction: number | null;
-  /**
-   * One sentence per part that torch refuses or this project does not know; such parts have no effect on `settings`.
-   */
+  /** One sentence per part that torch refuses or this project does not know; such parts do not change `settings`. */
   readonly problems: readonly string[];
 }
 

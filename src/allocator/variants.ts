@@ -1,7 +1,7 @@
 /**
- * Where torch releases differ in the allocator's decisions. A snapshot does not say which release wrote it, so a replay
- * tries the variants; ties between free blocks of one size are the only place where the results of the last three
- * differ on common runs.
+ * Differences between torch releases in the allocator's decisions. A snapshot does not contain the release that wrote
+ * it, so a replay tries the variants; ties between free blocks of one size are the only place where the results of the
+ * last three differ on common runs.
  */
 
 /** Second sorting key of the free blocks, after stream and size. */

@@ -35,22 +35,22 @@ interface Described {
 interface Definition<Operands extends Specs, Options extends Specs, Result> extends Described {
   /** Of `--help`; verbs of a verb have none. */
   readonly group?: Group;
-  /** Whether it has no store: then `--json` is its only common option. */
+  /** A verb without a store: `--json` is its only common option. */
   readonly storeless?: boolean;
   readonly operands?: Operands;
   readonly options?: Options;
   /** Whether operands may look like options. */
   readonly takesFlags?: boolean;
   /** Undefined where there is nothing (more) to print. The session closes what was opened. */
-  ask(given: Given<Operands, Options>, session: Session): Promise<Result | undefined> | Result | undefined;
+  ask(inputs: Given<Operands, Options>, session: Session): Promise<Result | undefined> | Result | undefined;
   /** What `--json` prints, if it is only a part of the result. */
   document?(result: Result): unknown;
   /** The result as text; with `--json` it is printed as JSON instead. */
-  render(result: Result, given: Given<Operands, Options>, context: Context): string;
+  render(result: Result, inputs: Given<Operands, Options>, context: Context): string;
   /** Further renderings, by the options that name their files; `-` replaces the answer. */
   readonly reports?: { readonly [Key in keyof Options]?: (result: Result) => string | Promise<string> };
   /** The exit code, unless a file could not be read. */
-  exitCode?(result: Result, given: Given<Operands, Options>): number;
+  exitCode?(result: Result, inputs: Given<Operands, Options>): number;
   /** Whether the exit code is a judgement for `git bisect run`: see `main.ts`. */
   readonly judges?: boolean;
   readonly verbs?: readonly Verb[];
@@ -100,15 +100,15 @@ export function defineVerb<Result, Operands extends Specs = None, Options extend
       finish(command, definition, host);
       command.action(async () => {
         const raw = command.optsWithGlobals();
-        const given: Record<string, unknown> = {
+        const inputs: Record<string, unknown> = {
           db: raw['db'],
           json: raw['json'] === true,
           memoryLimit: raw['memoryLimit'],
         };
         for (const [i, [key, spec]] of Object.entries(operands).entries())
-          given[key] = spec.read(command.processedArgs[i], spec.flags);
-        for (const { key, spec, made } of declared) given[key] = spec.read(raw[made.attributeName()], made.long!);
-        host.end(await answer(definition, given as Given<Operands, Options>, host.context));
+          inputs[key] = spec.read(command.processedArgs[i], spec.flags);
+        for (const { key, spec, made } of declared) inputs[key] = spec.read(raw[made.attributeName()], made.long!);
+        host.end(await answer(definition, inputs as Given<Operands, Options>, host.context));
       });
       for (const verb of verbs) verb.addTo(command, host);
     },
@@ -159,25 +159,25 @@ function finish(command: Command, described: Described | undefined, host: Host):
 /** Asks, prints, and closes what was opened. JSON and text are two renderings of one result. */
 async function answer<Operands extends Specs, Options extends Specs, Result>(
   { ask, document, render, reports = {}, exitCode, judges = false }: Definition<Operands, Options, Result>,
-  given: Given<Operands, Options>,
+  inputs: Given<Operands, Options>,
   context: Context,
 ): Promise<Ending> {
-  const session = new Session(context, given);
+  const session = new Session(context, inputs);
   try {
-    const result = await ask(given, session);
+    const result = await ask(inputs, session);
     if (result !== undefined) {
       const files = new Map<string, string>();
-      const values: Readonly<Record<string, unknown>> = given;
+      const values: Readonly<Record<string, unknown>> = inputs;
       for (const key of Object.keys(reports)) if (typeof values[key] === 'string') files.set(key, values[key]);
       if (![...files.values()].includes('-'))
-        context.out(given.json ? toJson(document?.(result) ?? result) : render(result, given, context));
+        context.out(inputs.json ? toJson(document?.(result) ?? result) : render(result, inputs, context));
       for (const [key, file] of files) {
         const { writeReport } = await import('./output-file.js');
         await writeReport(file, await reports[key]!(result), context);
       }
     }
     for (const remark of session.remarks) context.err(remark);
-    const code = result === undefined ? EXIT.done : (exitCode?.(result, given) ?? EXIT.done);
+    const code = result === undefined ? EXIT.done : (exitCode?.(result, inputs) ?? EXIT.done);
     if (judges) await context.written();
     return { exitCode: session.hasFailed && !judges ? EXIT.input : code, judges };
   } finally {

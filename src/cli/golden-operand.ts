@@ -15,7 +15,7 @@ import type { Session } from './session.js';
 import { openTarget } from './target.js';
 import { withHistories } from './with-histories.js';
 
-/** Runs that stand for one thing: golden values, or what is held against them. */
+/** Runs of one configuration: golden values, or the runs compared with them. */
 export interface MeasuredRuns {
   readonly name: string;
   readonly origin: ComparedRun['origin'];

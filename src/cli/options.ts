@@ -38,7 +38,7 @@ export function flag(flags: string, help: string): Spec<boolean> {
   return { flags, help, read: (given) => given === true };
 }
 
-/** An option with a value; `initial` stands for it where it is not given. */
+/** An option with a value; `initial` is its default. */
 export function option(flags: string, help: string): Spec<string | undefined>;
 export function option<Value>(flags: string, help: string, parse: Parse<Value>): Spec<Value | undefined>;
 export function option<Value>(flags: string, help: string, parse: Parse<Value>, initial: string): Spec<Value>;
@@ -97,7 +97,7 @@ function wrong(name: string, given: string, what: string): MbfError {
 }
 
 /** A whole number in any spelling of JavaScript's; `what` is the error's "no …". */
-function whole(least: number, what: string): Parse<number> {
+function wholeNumber(least: number, what: string): Parse<number> {
   return (given, name) => {
     const value = Number(given);
     if (given.trim() === '' || !Number.isSafeInteger(value) || value < least) throw wrong(name, given, what);
@@ -105,9 +105,9 @@ function whole(least: number, what: string): Parse<number> {
   };
 }
 
-export const count = whole(0, 'no count');
-export const countFromOne = whole(1, 'no count from 1 on');
-export const rank = whole(0, 'no rank');
+export const count = wholeNumber(0, 'no count');
+export const countFromOne = wholeNumber(1, 'no count from 1 on');
+export const rank = wholeNumber(0, 'no rank');
 
 /** A count of which 0 means all, which is undefined. */
 export const countOrAll: Parse<number | undefined> = (given, name) => count(given, name) || undefined;

@@ -1,6 +1,6 @@
 /**
- * Files that a verb writes. They are made in a directory of their own beside their place and moved there when they are
- * whole, so that neither a failure nor a signal leaves half a file, and nothing is replaced unasked.
+ * Files that a verb writes. They are made in a temporary directory next to their place and moved when complete, so that
+ * neither a failure nor a signal leaves half a file, and nothing is replaced without consent.
  */
 import { once } from 'node:events';
 import {
@@ -59,9 +59,8 @@ export function standardOutput(context: Context): TextSink {
 const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 
 /**
- * Runs `work` with an empty directory that disappears afterwards, whatever happens; a signal removes it too and then
- * ends the process as it would have. The directory lies in `parent`, on the file system of the files to come; errors
- * name `shown`.
+ * Runs `work` with an empty directory that is always removed afterwards; a signal removes it too and then ends the
+ * process as it would have. The directory is in `parent`, on the file system of the files to come; errors name `shown`.
  */
 export async function withWorkDirectory<Result>(
   parent: string,
@@ -107,7 +106,7 @@ export function putInPlace(work: string, file: string, force: boolean): number {
       } catch (error) {
         const code = (error as NodeJS.ErrnoException).code;
         if (code === 'EEXIST') throw new MbfError('MBF1007', 'the file exists', { file });
-        // FAT, some FUSE and object-store mounts have no hard links.
+        // FAT, some FUSE and object-store mounts lack hard links.
         if (code !== 'EPERM' && code !== 'ENOTSUP' && code !== 'EOPNOTSUPP' && code !== 'ENOSYS' && code !== 'EMLINK')
           throw error;
         copyFileSync(work, file, constants.COPYFILE_EXCL);
@@ -182,7 +181,7 @@ export async function sendFile(path: string): Promise<void> {
   }
 }
 
-/** What the file system says while `file` is written, as MBF3006. */
+/** Errors of the file system while `file` is written, as MBF3006. */
 export function writing<Result>(file: string, work: () => Result): Result {
   try {
     return work();

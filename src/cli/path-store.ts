@@ -19,8 +19,8 @@ import type { Context } from './context.js';
 import { progressLine } from './progress.js';
 
 /**
- * DuckDB's share while ingesting: the decoder needs about as much beside it, and appending uses one thread however many
- * there are.
+ * DuckDB's share while ingesting: the decoder needs about as much in addition, and appending uses one thread in any
+ * case.
  */
 export const INGEST_RESOURCES = { memoryLimitBytes: 96 * 1024 * 1024, threads: 1 } as const;
 /** Cached stores beyond this many are removed, the oldest first. */
@@ -64,7 +64,7 @@ export async function failedSources(store: Store, runId: number): Promise<Opened
     .map((source) => ({ path: source.display_path, error: storedFailure(source.error_code, source.error_text) }));
 }
 
-/** The failure a source row tells. */
+/** The failure in a source row. */
 export function storedFailure(code: string | null, text: string | null): Failure {
   const known = code ?? 'MBF9001';
   return { code: known, text: text ?? '', remedy: new MbfError(known as MbfError['code'], '').remedy, offset: null };
@@ -76,7 +76,7 @@ export async function pathStore(path: string, context: Context, resources: Store
   const file = join(directory, `${await contentKey(path)}.duckdb`);
   let result: IngestResult | undefined;
   if (!existsSync(file)) {
-    // Made beside its place and renamed, so that a killed verb leaves no half store behind a valid name.
+    // Made next to its place and renamed, so that a killed verb does not leave half a store under a valid name.
     const work = `${file}.${process.pid}.tmp`;
     try {
       result = await ingestPath(path, work, context);
@@ -136,7 +136,7 @@ async function cacheDirectory(context: Context): Promise<{ directory: string; te
     await access(directory, constants.W_OK | constants.X_OK);
     return { directory, temporary: false };
   } catch {
-    // A home that cannot be written (login nodes over quota) must not keep anybody from an answer.
+    // A home that cannot be written (login nodes over quota) must not prevent an answer.
     return { directory: await mkdtemp(join(tmpdir(), 'mbforensics-')), temporary: true };
   }
 }

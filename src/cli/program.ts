@@ -31,8 +31,8 @@ async function program(args: readonly string[]): Promise<Command> {
     .on('option:debug', host.debug)
     .showHelpAfterError('(see --help)')
     .exitOverride();
-  const wanted = args.find((arg) => !arg.startsWith('-')) ?? '';
-  const known = Object.hasOwn(VERBS, wanted) ? [VERBS[wanted]!] : undefined;
+  const verb = args.find((arg) => !arg.startsWith('-')) ?? '';
+  const known = Object.hasOwn(VERBS, verb) ? [VERBS[verb]!] : undefined;
   const isVersion = args[0] === '--version' || args[0] === '-V';
   // For help, and for the suggestion after a mistyped verb, all of them.
   for (const load of known ?? (isVersion ? [] : Object.values(VERBS))) (await load()).verb.addTo(command, host);
@@ -52,7 +52,7 @@ function report(error: unknown): number {
   return EXIT.bug;
 }
 
-// `mbforensics … | head` closes the pipe early; that is no error.
+// `mbforensics … | head` closes the pipe early, which is not an error.
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
   if (error.code === 'EPIPE') process.exit(EXIT.done);
   throw error;

@@ -1,4 +1,4 @@
-/** One line on stderr, rewritten at most ten times a second; nothing when stderr is no terminal. */
+/** One line on stderr, rewritten at most ten times a second; nothing unless stderr is a terminal. */
 import { formatBytes } from '../model/units.js';
 import type { Context } from './context.js';
 

@@ -28,7 +28,7 @@ export async function openTextInput(operand: string): Promise<TextInput> {
 /** Rules and source files are written by hand; what is larger is something else. */
 const MOST_TEXT_BYTES = 16 * MIB;
 
-/** A small text file as a whole. Throws MBF1003 if there is none, MBF1001 if it is no small text. */
+/** A small text file as a whole. Throws MBF1003 if it does not exist, MBF1001 if it is too large or not a text. */
 export async function readTextFile(path: string): Promise<string> {
   const { source, close } = await openTextInput(path);
   try {
@@ -54,18 +54,18 @@ export async function readTextFile(path: string): Promise<string> {
 /** Reads a Node stream as it comes. */
 export function streamSource(stream: AsyncIterable<unknown>): ByteSource {
   const chunks = stream[Symbol.asyncIterator]();
-  let rest: Uint8Array = new Uint8Array(0);
+  let unread: Uint8Array = new Uint8Array(0);
   return {
     sizeBytes: undefined,
     async read(target, start) {
-      while (rest.length === 0) {
+      while (unread.length === 0) {
         const { value, done } = await chunks.next();
         if (done === true) return 0;
-        rest = typeof value === 'string' ? Buffer.from(value, 'utf8') : (value as Uint8Array);
+        unread = typeof value === 'string' ? Buffer.from(value, 'utf8') : (value as Uint8Array);
       }
-      const count = Math.min(rest.length, target.length - start);
-      target.set(rest.subarray(0, count), start);
-      rest = rest.subarray(count);
+      const count = Math.min(unread.length, target.length - start);
+      target.set(unread.subarray(0, count), start);
+      unread = unread.subarray(count);
       return count;
     },
   };

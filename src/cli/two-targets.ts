@@ -1,4 +1,4 @@
-/** Two operands that may lie in one store: a process opens a store once, so the other is closed where it must be. */
+/** Two operands that may be in one store: a process opens a store once, so the other is closed where it must be. */
 import { MbfError } from '../model/errors.js';
 import type { Context } from './context.js';
 import { type DbOptions, openTarget, type Target } from './target.js';
@@ -21,12 +21,12 @@ export function twoTargets(operands: readonly [string, string], options: DbOptio
   // The same words mean the same store.
   const placeOf = (side: 0 | 1): 0 | 1 => (operands[0] === operands[1] ? 0 : side);
   const opened = async (own: 0 | 1): Promise<Target> => {
-    const other = own === 0 ? 1 : 0;
+    const otherSide = own === 0 ? 1 : 0;
     try {
       open[own] ??= await openTarget(operands[own], options, context);
     } catch (error) {
-      if (!(error instanceof MbfError && error.code === 'MBF3001') || open[other] === undefined) throw error;
-      await close(other);
+      if (!(error instanceof MbfError && error.code === 'MBF3001') || open[otherSide] === undefined) throw error;
+      await close(otherSide);
       open[own] = await openTarget(operands[own], options, context);
     }
     return open[own];

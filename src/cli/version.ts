@@ -1,4 +1,4 @@
-/** The version of this package, from its manifest, which lies one level higher for sources than for built files. */
+/** The version of this package, from its manifest, which is one level higher for sources than for built files. */
 import { readFileSync } from 'node:fs';
 
 /**

@@ -9,11 +9,11 @@ import { type OpenedStore, openedStore, type StoreResources } from './path-store
 import { type DbOptions, resourcesOf } from './target.js';
 
 /**
- * Derives what is missing of the histories of `snapshotIds` and keeps it in the store: walking a trace of millions of
- * entries takes seconds, and every later question then starts from the result. Questions open stores for reading,
- * beside each other; so this closes the store, opens it for writing for as long as it takes, and opens it for reading
- * again. Where the store cannot be written (locked, read-only file system) it stays as it is, and histories are derived
- * in memory; \`cannotKeep\` then hears why, and may throw: what only SQL can answer has to be in the store.
+ * Derives the missing histories of `snapshotIds` and keeps them in the store: walking a trace of millions of entries
+ * takes seconds, and every later question then starts from the result. Questions open stores for reading, concurrently;
+ * so this closes the store, opens it for writing for as long as it takes, and opens it for reading again. Where the
+ * store cannot be written (locked, read-only file system) it stays as it is, and histories are derived in memory; then
+ * `cannotKeep(error)` is called. It may throw: what only SQL can answer has to be in the store.
  */
 export async function withHistories<Opened extends OpenedStore>(
   opened: Opened,
@@ -71,7 +71,7 @@ const DERIVED = /\b(?:allocation\w*|live_at|components_at|derived_\w+)\b/i;
 const ATTRIBUTED = /\b(?:allocation_component|components_at|derived_(?:attribution|label|block_label))\b/i;
 
 /**
- * Histories, and attribution, of all snapshots if the statement names anything that is derived. Says what is missing
+ * Histories, and attribution, of all snapshots if the statement names anything that is derived. Reports what is missing
  * where they cannot be kept.
  */
 export async function withHistoriesFor(
@@ -94,6 +94,6 @@ export async function withHistoriesFor(
 async function missingHistories(store: Store, snapshotIds: readonly number[] | 'all') {
   const missing = await store.all('history.missing', { rules: HISTORY_RULES });
   if (snapshotIds === 'all') return missing;
-  const wanted = new Set(snapshotIds);
-  return missing.filter((row) => wanted.has(row.snapshot_id));
+  const ids = new Set(snapshotIds);
+  return missing.filter((row) => ids.has(row.snapshot_id));
 }

@@ -92,10 +92,10 @@ async function differenceOf(
     const known = [pins.from, pins.to].filter((pin) => pin !== null);
     const inside =
       known.length === 2 && depth < MOST_NESTING ? await findSubmodule(repository, path, known, [to, from]) : undefined;
-    const whole = prefix === '' ? path : `${prefix}/${path}`;
-    submodules.push({ path: whole, ...pins, is_readable: inside !== undefined });
+    const fullPath = prefix === '' ? path : `${prefix}/${path}`;
+    submodules.push({ path: fullPath, ...pins, is_readable: inside !== undefined });
     if (inside === undefined) continue;
-    const nested = await differenceOf(inside, whole, pins.from!, pins.to!, budget, depth + 1);
+    const nested = await differenceOf(inside, fullPath, pins.from!, pins.to!, budget, depth + 1);
     files.push(...nested.files);
     submodules.push(...nested.submodules);
   }

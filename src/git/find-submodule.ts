@@ -9,9 +9,9 @@ import { hasCommit } from './resolve-revision.js';
 const isInside = (path: string): boolean => path !== '' && !path.startsWith('/') && !path.split(/[\\/]/).includes('..');
 
 /**
- * The first place that has both commits; undefined if there is none.
+ * The first place that has both commits; undefined if none has.
  *
- * @param commits of the repository, whose `.gitmodules` tell the submodule's name
+ * @param commits of the repository, whose `.gitmodules` contain the submodule's name
  */
 export async function findSubmodule(
   repository: Repository,

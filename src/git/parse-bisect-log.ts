@@ -1,7 +1,6 @@
 /**
- * The log of a bisection, `BISECT_LOG` in the git directory: commands that would repeat it, and comments. Commits named
- * when it was started stand in comments alone. Upstream: git `builtin/bisect.c` (`bisect_write`, `bisect_start`),
- * `bisect.c`.
+ * The log of a bisection, `BISECT_LOG` in the git directory: commands that would repeat it, and comments. Only comments
+ * name the commits given at the start. Upstream: git `builtin/bisect.c` (`bisect_write`, `bisect_start`), `bisect.c`.
  */
 import type { BisectLog, BisectMark } from '../model/git.js';
 
@@ -13,7 +12,7 @@ const POSSIBLE = /^# possible first \S+ commit: \[([0-9a-f]{7,64})\]/;
 /** Words that git itself offers; any other has to be announced when the session starts. */
 const OWN_WORDS = { good: ['good', 'old'], bad: ['bad', 'new'] } as const;
 
-/** Any text: what is no line of such a log is passed over. `terms` are those of `BISECT_TERMS`, if it is there. */
+/** Accepts any text and skips lines of other kinds. `terms` are those of `BISECT_TERMS`, if that file exists. */
 export function parseBisectLog(text: string, terms: Partial<BisectLog['terms']> = {}): BisectLog {
   const lines = text.split('\n').map((line) => line.replace(/\r$/, ''));
   const words = termsOf(lines, terms);
@@ -33,17 +32,17 @@ export function parseBisectLog(text: string, terms: Partial<BisectLog['terms']> 
   let first: string | null = null;
   const possible: string[] = [];
   for (const line of lines) {
-    const found = FIRST.exec(line);
+    const firstMatch = FIRST.exec(line);
     const left = POSSIBLE.exec(line);
     const comment = COMMENT.exec(line);
     const command = COMMAND.exec(line);
-    if (found !== null) first = found[2]!;
+    if (firstMatch !== null) first = firstMatch[2]!;
     else if (left !== null) {
       if (!possible.includes(left[1]!)) possible.push(left[1]!);
     } else if (comment !== null) add(comment[1]!, comment[2]!);
     else if (command !== null) {
       for (const sha of command[2]!.match(/[0-9a-f]{7,64}/g) ?? []) add(command[1]!, sha);
-      // Judging goes on after all: what was said to be the end was not.
+      // A later judgement: the reported end was not the end.
       if (markOf(command[1]!) !== undefined) {
         first = null;
         possible.length = 0;
@@ -62,8 +61,8 @@ function termsOf(lines: readonly string[], known: Partial<BisectLog['terms']>): 
       if (option === null) return;
       words[option[1] === 'old' || option[1] === 'good' ? 'good' : 'bad'] = option[2] ?? args[at + 1];
     });
-    const said = FIRST.exec(line)?.[1];
-    if (said !== undefined && words.bad === undefined) words.bad = said;
+    const firstBad = FIRST.exec(line)?.[1];
+    if (firstBad !== undefined && words.bad === undefined) words.bad = firstBad;
   }
   const used = new Set(lines.flatMap((line) => [COMMENT.exec(line)?.[1] ?? '', COMMAND.exec(line)?.[1] ?? '']));
   return {

@@ -8,8 +8,8 @@ const ID = /^(?:[0-9a-f]{40}|[0-9a-f]{64})$/;
 const isBeginning = (field: string): boolean => field.startsWith('\u0001') && ID.test(field.slice(1));
 
 /**
- * Commits in the order printed. With `--name-only` their paths follow each: git puts a line break before the first,
- * which is no part of it. A commit that the output ends within is left out if `isCut`.
+ * Commits in the order printed. With `--name-only` their paths follow each: git puts a line break before the first
+ * path, which does not belong to it. A commit that the output ends within is left out if `isCut`.
  */
 export function parseCommits(text: string, isCut = false): CommitInBetween[] {
   const commits: { -readonly [K in keyof CommitInBetween]: CommitInBetween[K] }[] = [];

@@ -1,7 +1,7 @@
 /**
- * What `git diff-tree --raw --patch --unified=0` prints: a line for each file, then the files' hunks in the same order.
- * The raw lines alone say which files there are; hunks are put to them by their headers, so that nothing in a file's
- * text can pass for a file.
+ * The output of `git diff-tree --raw --patch --unified=0`: a line for each file, then the files' hunks in the same
+ * order. Only the raw lines define the files; hunks are assigned to them by their headers, so that no text inside a
+ * file is taken for a file.
  */
 import type { ChangedHunk } from '../model/git.js';
 
@@ -59,9 +59,9 @@ export function parseDiff(
   const places: HunkPlace[] = [];
   let at = 0;
   while (lines.current !== undefined) {
-    const found = headers.indexOf(lines.current, at);
-    if (found >= 0) at = found + 1;
-    readSection(lines, sections[found]?.entry, places);
+    const index = headers.indexOf(lines.current, at);
+    if (index >= 0) at = index + 1;
+    readSection(lines, sections[index]?.entry, places);
   }
   const isSpent = readBodies(lines, places, mostLines, isFirst);
   return { files: entries, isCut: isCut || isSpent || places.some(({ isWhole }) => !isWhole) };

@@ -15,18 +15,19 @@ export interface Repository {
 }
 
 /**
- * The repository that a directory lies in.
+ * The repository that contains a directory.
  *
  * @param environment of the user, for git: only with it are variables such as `GIT_DIR`, which hooks set, kept from
  * pointing elsewhere
- * @throws MbfError MBF1008: no such directory, no repository (or one git does not trust), no git
+ * @throws MbfError MBF1008: the directory does not exist, is outside a repository (or in one git does not trust), or
+ * git is missing
  */
 export async function openRepository(directory: string, environment?: Environment): Promise<Repository> {
   const place = { directory: resolve(directory), environment };
-  const found = await runGit(place, ['rev-parse', '--absolute-git-dir']);
-  const gitDir = withoutNewline(found.text);
-  if (found.status !== 0 || gitDir === '') {
-    const why = found.complaint === '' ? '' : `: ${found.complaint}`;
+  const answer = await runGit(place, ['rev-parse', '--absolute-git-dir']);
+  const gitDir = withoutNewline(answer.text);
+  if (answer.status !== 0 || gitDir === '') {
+    const why = answer.complaint === '' ? '' : `: ${answer.complaint}`;
     throw new MbfError('MBF1008', `no git repository to read${why}`, { file: directory });
   }
   const top = await runGit(place, ['rev-parse', '--show-toplevel']);

@@ -10,7 +10,7 @@ const WHOLE_ID = /^(?:[0-9a-f]{40}|[0-9a-f]{64})$/;
 /**
  * The id of the commit that a revision (id or its beginning, branch, tag, `HEAD~2`) names.
  *
- * @throws MbfError MBF1008 if the repository has no such commit
+ * @throws MbfError MBF1008 if the repository lacks the commit
  */
 export async function resolveRevision(repository: Repository, revision: string): Promise<string> {
   const fail = (why: string): never => {

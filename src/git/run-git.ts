@@ -89,8 +89,8 @@ export function runGit(place: GitPlace, args: readonly string[], mostBytes = MOS
     let isCut = false;
     child.stdout.on('data', (chunk: Buffer) => {
       if (isCut) return;
-      const rest = mostBytes - bytes;
-      printed.push(chunk.length > rest ? chunk.subarray(0, rest) : chunk);
+      const remainingBytes = mostBytes - bytes;
+      printed.push(chunk.length > remainingBytes ? chunk.subarray(0, remainingBytes) : chunk);
       bytes += chunk.length;
       if (bytes <= mostBytes) return;
       isCut = true;
@@ -115,7 +115,7 @@ export function runGit(place: GitPlace, args: readonly string[], mostBytes = MOS
   });
 }
 
-/** What git says is wrong; warnings and hints stand before it. */
+/** Git's error message; warnings and hints precede it. */
 function firstLine(complaints: string): string {
   const lines = complaints.split('\n').filter((line) => line.trim() !== '');
   const line = lines.find((one) => /^(?:fatal|error): /.test(one)) ?? lines[0] ?? '';

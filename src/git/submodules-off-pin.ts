@@ -12,10 +12,10 @@ export interface SubmoduleOffPin {
   readonly checked_out: string;
 }
 
-/** Those that are not initialised have no checkout, and are none. */
+/** Uninitialised submodules lack a checkout, and are left out. */
 export async function submodulesOffPin(repository: Repository): Promise<SubmoduleOffPin[]> {
   const { text } = await readGit(repository, ['ls-files', '--stage', '-z']);
-  const found: SubmoduleOffPin[] = [];
+  const offPin: SubmoduleOffPin[] = [];
   for (const entry of text.split('\0')) {
     const match = /^160000 ([0-9a-f]{40,64}) \d\t(.+)$/s.exec(entry);
     if (match === null) continue;
@@ -25,7 +25,7 @@ export async function submodulesOffPin(repository: Repository): Promise<Submodul
     // An empty folder belongs to the repository around it.
     if (inside === undefined || (await realpath(inside.root)) !== (await realpath(directory).catch(() => ''))) continue;
     const checked_out = (await readGit(inside, ['rev-parse', 'HEAD'])).text.trim();
-    if (checked_out !== pinned) found.push({ path, pinned, checked_out });
+    if (checked_out !== pinned) offPin.push({ path, pinned, checked_out });
   }
-  return found;
+  return offPin;
 }

@@ -1,9 +1,9 @@
 /**
- * What a CREATE TABLE text says about the records of its table. Upstream: sqlite.org/lang_createtable.html, and
- * `parse.y` for what it leaves open.
+ * The facts in a CREATE TABLE text about the records of its table. Upstream: sqlite.org/lang_createtable.html, and
+ * `parse.y` for the details.
  *
- * Not a parser of SQL: it knows where a column definition ends, and the constraints that change how rows are stored.
- * SQLite has accepted the text before, so what it does not know is stepped over.
+ * Not a parser of SQL: it finds the end of a column definition, and the constraints that change how rows are stored.
+ * SQLite has accepted the text before, so unknown parts are skipped.
  */
 import { type Affinity, affinityOf, type DefaultValue, defaultValue } from './default-value.js';
 import { sqlTokens, type Token } from './sql-tokens.js';
@@ -36,7 +36,7 @@ const COLUMN_CONSTRAINTS = new Set([
   ...['DEFERRABLE'],
 ]);
 
-/** Undefined if the text is no CREATE TABLE that can be read. */
+/** Undefined if the text is not a readable CREATE TABLE. */
 export function parseCreateTable(sql: string): TableDeclaration | undefined {
   if (sql.length > MAX_SQL_LENGTH) return undefined;
   const tokens = sqlTokens(sql);

@@ -1,6 +1,6 @@
 /**
- * What contradicts the file format inside one table: it ends that table's scan, and is no exception to anybody outside
- * this room. `openDatabase`, which can hand out nothing without the schema, turns it into an MBF2701.
+ * A contradiction of the file format inside one table: it ends that table's scan, and does not leave this folder as an
+ * exception. `openDatabase`, which returns nothing without the schema, turns it into an MBF2701.
  */
 export class Damage extends Error {
   /** Bytes from the start of the file. */

@@ -26,7 +26,9 @@ export interface DatabaseGeometry {
   readonly statedPages: number;
 }
 
-/** Throws MBF2701 if this is no SQLite database or a damaged one, MBF2702 if it is one in a form that is not read. */
+/**
+ * Throws MBF2701 for another format or a damaged database, MBF2702 for an SQLite database in a form that is not read.
+ */
 export function readDatabaseHeader(bytes: RandomAccess): DatabaseGeometry {
   const head = Buffer.alloc(PROBE_BYTES);
   const length = bytes.readAt(head, 0);
@@ -56,7 +58,7 @@ export function readDatabaseHeader(bytes: RandomAccess): DatabaseGeometry {
   if (bytes.sizeBytes < pageSize) {
     fail('MBF2701', `the file ends after ${bytes.sizeBytes} of the ${pageSize} bytes of page 1`, bytes.sizeBytes);
   }
-  checkBeside(bytes);
+  checkSiblings(bytes);
 
   const pages = Math.floor(bytes.sizeBytes / pageSize);
   // Before 3.7.0 the size was not kept in the header; it holds only if the last writer kept it (1.3.8).
@@ -73,8 +75,8 @@ function checkEncoding(encoding: number): void {
   if (encoding > 3) fail('MBF2701', `the header states text encoding ${encoding}`, 56);
 }
 
-/** What lies in files beside the database belongs to it, and only SQLite can merge it. */
-function checkBeside(bytes: RandomAccess): void {
+/** Data in the write-ahead log or the journal belongs to the database, and only SQLite can merge it. */
+function checkSiblings(bytes: RandomAccess): void {
   const wal = bytes.siblingBytes('-wal') ?? 0;
   if (wal > 0) {
     fail(

@@ -34,7 +34,7 @@ export function affinityOf(type: string): Affinity {
 
 /**
  * The value of the tokens after DEFAULT; undefined if they are an expression, which SQLite allows only where no row can
- * lack the column. No tokens are no DEFAULT: NULL.
+ * lack the column. Without tokens: NULL.
  */
 export function defaultValue(tokens: readonly Token[], affinity: Affinity): DefaultValue | undefined {
   let items = tokens;
@@ -66,7 +66,7 @@ export function defaultValue(tokens: readonly Token[], affinity: Affinity): Defa
   }
 }
 
-/** Outside parentheses a word that is no keyword stands for itself. */
+/** Outside parentheses a word that is not a keyword is its own value. */
 function ofWord(word: string, affinity: Affinity, isBare: boolean): DefaultValue | undefined {
   const upper = word.toUpperCase();
   if (upper === 'NULL') return NULL;
@@ -85,9 +85,9 @@ function ofNumber(sign: string, number: string, affinity: Affinity): DefaultValu
     return affinity === 'blob' ? ofReal(Number(sign + number)) : converted(sign + number, affinity);
   }
   const value = BigInt(number);
-  const whole = isHex ? BigInt.asIntN(64, value) : value;
+  const integer = isHex ? BigInt.asIntN(64, value) : value;
   const isSmall = isHex || value <= 0x7fffffffn;
-  const text = isSmall ? String(sign === '-' ? -whole : whole) : sign + number;
+  const text = isSmall ? String(sign === '-' ? -integer : integer) : sign + number;
   return converted(text, affinity === 'blob' ? 'numeric' : affinity);
 }
 
@@ -100,13 +100,13 @@ function converted(text: string, affinity: Affinity): DefaultValue {
   if (affinity === 'text' || affinity === 'blob' || !NUMERIC_TEXT.test(text))
     return { kind: CELL.text, bits: 0n, text };
   if (INTEGER_TEXT.test(text) && affinity !== 'real') {
-    const whole = BigInt(text.trim().replace(/^\+/, ''));
-    if (BigInt.asIntN(64, whole) === whole) return { kind: CELL.integer, bits: whole, text: '' };
+    const integer = BigInt(text.trim().replace(/^\+/, ''));
+    if (BigInt.asIntN(64, integer) === integer) return { kind: CELL.integer, bits: integer, text: '' };
   }
   const real = Number(text);
   if (affinity !== 'real' && Number.isInteger(real) && Math.abs(real) < 2 ** 63) {
     return { kind: CELL.integer, bits: BigInt(real), text: '' };
   }
-  // Tried as an integer first, which has no −0.
+  // Tried as an integer first, which lacks −0.
   return ofReal(real + 0);
 }

@@ -1,17 +1,16 @@
 /**
- * Rows of leaf pages into columns: the hot loop of this room. Upstream: sqlite.org/fileformat2.html, 1.6 (cells) and
+ * Rows of leaf pages into columns: the hot loop of this folder. Upstream: sqlite.org/fileformat2.html, 1.6 (cells) and
  * 2.1 (records).
  *
  * What makes it fast:
- * - no object and no closure per cell or row; values go straight into the arrays that are handed out, 64-bit integers
- *   as two halves;
+ * - no object and no closure per cell or row; values go straight into the arrays of the result, 64-bit integers as two
+ *   halves;
  * - bounds are checked per cell and per record, not per byte: memory is readable a little beyond every page, and a
- *   record whose values do not
- *   add up to its length is refused before its row counts;
- * - what is rare (long varints, overflow, defaults, damage) is in methods of its own, so that the loops stay small
- *   enough to be optimised.
+ *   record whose values do not add up to its length is refused before its row counts;
+ * - rare cases (long varints, overflow, defaults, damage) are in separate methods, so that the loops stay small enough
+ *   to be optimised.
  *
- * The class is that measurement's price.
+ * Measurements forced the form of this class.
  */
 import { isUtf8 } from 'node:buffer';
 import { CELL, type CellBatch } from '../model/table-source.js';
@@ -50,7 +49,7 @@ export class LeafDecoder {
   /** Rows in the current batch, and bytes of their texts. */
   private pending = 0;
   private textBytes = 0;
-  /** Of the row at hand, for what is said of damage. */
+  /** Of the current row, for messages about damage. */
   private page = 0;
   private cell = 0;
   private rowBadTexts = 0;
@@ -265,7 +264,7 @@ export class LeafDecoder {
 
   private takeText(bytes: Buffer, from: number, length: number, first: number, row: number): void {
     const text = bytes.toString('utf8', from, from + length);
-    // U+FFFD may also stand in the file.
+    // The file may contain U+FFFD itself.
     if (text.includes('\ufffd') && !isUtf8(bytes.subarray(from, from + length))) this.rowBadTexts += 1;
     this.columns.putText(first / this.columns.capacity, row, text);
     this.textBytes += length;
@@ -339,7 +338,7 @@ export class LeafDecoder {
   }
 }
 
-/** SQLite has no NaN: it reads one as NULL. */
+/** SQLite lacks NaN: it reads one as NULL. */
 function isNan(high: number, low: number): boolean {
   return (high & 0x7ff00000) === 0x7ff00000 && ((high & 0xfffff) | low) !== 0;
 }

@@ -1,12 +1,13 @@
 /**
  * SQLite databases as tables of columns, read page by page and never written. Upstream: sqlite.org/fileformat2.html.
  *
- * Our own, because every library for Node 20 brings native code, loads the whole file, or takes locks beside the
- * evidence, and none is as fast: a table is scanned in the order of its pages, no SQL is run, no index is looked at.
+ * A separate implementation, because every library for Node 20 brings native code, loads the whole file, or writes lock
+ * files into the directory of the evidence, and none is as fast: a table is scanned in the order of its pages, without
+ * running SQL or reading an index.
  *
- * What it cannot tell, because the format has no checksums: a value whose bytes were changed into another value, and a
- * pointer that was changed to a page of another table with fitting rowids and no more columns. A count rests on the
- * headers of leaf pages; only a scan holds their cells against them.
+ * It cannot detect, because the format lacks checksums, a value whose bytes were changed into another value, nor a
+ * pointer that was changed to a page of another table with fitting rowids and no more columns. A count uses the headers
+ * of leaf pages; only a scan checks their cells.
  */
 import { setImmediate as turn } from 'node:timers/promises';
 import { MbfError } from '../model/errors.js';

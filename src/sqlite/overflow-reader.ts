@@ -25,7 +25,7 @@ export class OverflowReader {
   private payload = 0;
   private loaded = 0;
   private nextPage = 0;
-  /** The page that holds {@link nextPage}, for what is said of it. */
+  /** The page that contains {@link nextPage}, for error messages. */
   private fromPage = 0;
 
   constructor(reader: PageReader) {
@@ -42,8 +42,8 @@ export class OverflowReader {
    */
   begin(leaf: Buffer, at: number, payload: number, leafPage: number, end: number): number {
     const { usableSize } = this.reader.geometry;
-    const wanted = this.minLocal + ((payload - this.minLocal) % (usableSize - POINTER_BYTES));
-    const local = wanted <= this.maxLocal ? wanted : this.minLocal;
+    const preferred = this.minLocal + ((payload - this.minLocal) % (usableSize - POINTER_BYTES));
+    const local = preferred <= this.maxLocal ? preferred : this.minLocal;
     const cellEnd = at + local + POINTER_BYTES;
     if (cellEnd > end) return -1;
     if (this.bytes.length > KEPT_BYTES) this.bytes = Buffer.alloc(FIRST_BYTES);

@@ -46,8 +46,8 @@ export class PageReader {
     const count = Math.min(this.wantedPages, pages - page + 1);
     if (this.window.length < count * pageSize + SLACK_BYTES) {
       // At once to its full size from the second growth on: a small table stays with a few pages.
-      const room = this.window.length > 8 * pageSize ? Math.max(WINDOW_BYTES, pageSize) : count * pageSize;
-      this.window = Buffer.alloc(room + SLACK_BYTES);
+      const windowBytes = this.window.length > 8 * pageSize ? Math.max(WINDOW_BYTES, pageSize) : count * pageSize;
+      this.window = Buffer.alloc(windowBytes + SLACK_BYTES);
     }
     this.windowPages = 0;
     this.read(this.window.subarray(0, count * pageSize), page);
@@ -88,7 +88,7 @@ export class PageReader {
     const who = from === 0 ? 'the schema' : `page ${from}`;
     const offset = from === 0 ? 0 : (from - 1) * pageSize;
     if (page === 0) throw new Damage(`${who} points to page 0, which is none`, offset);
-    const rest = page <= statedPages ? `, of ${statedPages} that its header states: it was cut off` : '';
-    throw new Damage(`${who} points to page ${page}, but the file ends after page ${pages}${rest}`, offset);
+    const reason = page <= statedPages ? `, of ${statedPages} that its header states: it was cut off` : '';
+    throw new Damage(`${who} points to page ${page}, but the file ends after page ${pages}${reason}`, offset);
   }
 }

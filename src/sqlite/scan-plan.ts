@@ -4,11 +4,11 @@ import type { TableDeclaration } from './create-table.js';
 import type { DefaultValue } from './default-value.js';
 
 export interface ScanPlan {
-  /** By place in the record: the slot of the value, −1 if nobody asked for it. */
+  /** By place in the record: the slot of the value, −1 if it was not requested. */
   readonly slotOf: Int32Array;
   /** By place in the record; undefined is an expression. */
   readonly whenMissing: readonly (DefaultValue | undefined)[];
-  /** Where the rowid goes; −1 if nobody asked for it. */
+  /** The slot of the rowid; −1 if it was not requested. */
   readonly rowidSlot: number;
   /** Slots of REAL columns. */
   readonly realSlots: readonly number[];

@@ -33,7 +33,7 @@ export function sqlTokens(sql: string): Token[] {
   }
 }
 
-/** Steps over white space and comments; a comment that nobody closed ends with the text. */
+/** Skips white space and comments; an unclosed comment ends with the text. */
 function skipBlanks(sql: string, at: number): number {
   for (;;) {
     const start = at;

@@ -2,8 +2,8 @@
  * The leaf pages of one table, in the order of their rowids. Upstream: sqlite.org/fileformat2.html, 1.6 (B-tree Pages).
  *
  * The walk is guarded by the keys. Those of interior pages rise strictly over the whole tree, and the rowids of a leaf
- * must lie between its neighbours: so no page can come twice, a pointer into another table is found before a row of it
- * is handed out, and there is no set of visited pages, which for 50 GB would have 12 million members. Depth is limited
+ * must be between its neighbours. So no page can come twice, and a pointer into another table is found before a row of
+ * it is returned. This needs no set of visited pages, which for 50 GB would have 12 million members. Depth is limited
  * as in SQLite itself.
  */
 import { Damage } from './damage.js';
@@ -16,7 +16,7 @@ const INDEX_INTERIOR = 2;
 const INDEX_LEAF = 10;
 /** BTCURSOR_MAX_DEPTH of SQLite's btreeInt.h; four-byte page numbers allow no real tree as deep. */
 const MAX_DEPTH = 20;
-/** The smallest cell that SQLite leaves room for; pointers beyond are damage to its integrity check too. */
+/** The smallest cell that SQLite allocates; its integrity check also treats pointers beyond as damage. */
 const MIN_CELL_BYTES = 4;
 /** No high half of a rowid is as small. */
 const BEFORE_ALL = -0x80000001;
@@ -147,7 +147,7 @@ export class TableWalk {
     return false;
   }
 
-  /** A count of cells that is too low would lose whole subtrees, and no key would tell. */
+  /** A count of cells that is too low would lose whole subtrees, undetected by the keys. */
   private checkInteriorCells(level: Level): void {
     const { bytes, page } = level;
     let used = 0;
@@ -213,7 +213,7 @@ export class TableWalk {
   ): void {
     const header = headerAt(page);
     to.cells = bytes.readUInt16BE(base + header + 3);
-    // A page of 65536 bytes has no two-byte number for its end.
+    // The end of a page of 65536 bytes does not fit into two bytes.
     to.content = bytes.readUInt16BE(base + header + 5) || 65_536;
     to.pointers = header + headerBytes;
     if (to.pointers + 2 * to.cells > to.content || to.content > this.reader.geometry.usableSize) {

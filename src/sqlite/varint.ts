@@ -13,8 +13,8 @@ export class Varint {
   low = 0;
 
   /**
-   * Returns the position after it. Reads up to nine bytes, whatever lies there: whether they belong to the page is for
-   * the caller to check.
+   * Returns the position after it. Reads up to nine bytes without a check: the caller checks whether they belong to the
+   * page.
    */
   read(bytes: Uint8Array, at: number): number {
     let high = 0;

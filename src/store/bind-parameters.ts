@@ -6,18 +6,18 @@ import { inferType, PARAMETER_TYPES, type SqlValue, toDuckDB } from './to-duckdb
 export type SqlParams = Readonly<Record<string, SqlValue>>;
 
 /**
- * Binds every parameter the statement has. `declared` (a query's header) gives the types; without it they follow from
- * the values. A missing value is NULL, unless the header says it may not be; a value for no parameter throws.
+ * Binds every parameter of the statement. `declared` (a query's header) gives the types; without it they follow from
+ * the values. A missing value is NULL, unless the header forbids NULL; a value without a parameter throws.
  */
 export function bindParameters(
   prepared: DuckDBPreparedStatement,
   params: SqlParams,
   declared?: readonly QueryField[],
 ): void {
-  const wanted = new Set<string>();
+  const names = new Set<string>();
   for (let index = 1; index <= prepared.parameterCount; index += 1) {
     const name = prepared.parameterName(index);
-    wanted.add(name);
+    names.add(name);
     const value = params[name];
     const field = declared?.find((param) => param.name === name);
     if (value === null || value === undefined) {
@@ -30,7 +30,7 @@ export function bindParameters(
   }
   for (const name of Object.keys(params)) {
     // A header may declare a parameter that only documents; a typo in a caller must not pass as NULL.
-    if (!wanted.has(name) && declared?.some((param) => param.name === name) !== true) {
+    if (!names.has(name) && declared?.some((param) => param.name === name) !== true) {
       throw new TypeError(`the statement has no parameter $${name}`);
     }
   }

@@ -5,7 +5,8 @@ import { fromDuckDB, type StoreValue } from './from-duckdb.js';
 import type { QueryFile } from './query-file.js';
 
 /**
- * What a header promises of a column, checked on every value: a NULL in a column without `?` would lie to the compiler.
+ * A column's type in a header, checked on every value: a NULL in a column without `?` would contradict the generated
+ * types.
  */
 export interface ColumnCheck {
   readonly where: string;

@@ -93,24 +93,24 @@ function fill(target: Target, array: ColumnArray, start: number, rows: number): 
 
 /** Sets `mask` to all valid except the sentinels of `kind`; true if there was one. */
 function markNulls(kind: ColumnKind, array: ColumnArray, start: number, rows: number, mask: Uint8Array): boolean {
-  let found = false;
+  let hasNull = false;
   mask.fill(0xff);
   if (kind === 'i32' || kind === 'u8' || kind === 'f64') {
     const sentinel = kind === 'i32' ? NULL_I32 : kind === 'u8' ? NULL_U8 : NULL_F64;
     for (let row = 0; row < rows; row += 1) {
       if (array[start + row] !== sentinel) continue;
       mask[row >> 3]! &= ~(1 << (row & 7));
-      found = true;
+      hasNull = true;
     }
-    return found;
+    return hasNull;
   }
   for (let row = 0; row < rows; row += 1) {
     const at = (start + row) * 2;
     if (array[at + 1] !== NULL_HIGH || array[at] !== 0) continue;
     mask[row >> 3]! &= ~(1 << (row & 7));
-    found = true;
+    hasNull = true;
   }
-  return found;
+  return hasNull;
 }
 
 function checkCodes(spec: ColumnSpec, array: ColumnArray, start: number, rows: number): void {

@@ -1,5 +1,5 @@
 /**
- * The database library, for this room. It is loaded with `require`, because it is 120 CommonJS files: `import` first
+ * The database library, for this folder. It is loaded with `require`, because it is 120 CommonJS files: `import` first
  * reads each of them for the names it exports, which takes longer (60 ms) than loading them, at every start of the
  * program.
  */

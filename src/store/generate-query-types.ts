@@ -52,7 +52,7 @@ function comment(text: string): string {
   return text === '' ? '' : `      /** ${text.replaceAll('*/', '* /')} */\n`;
 }
 
-/** `queries` in order of name. Private ones get no type: nobody outside SQL runs them. */
+/** `queries` in order of name. Private ones get no type: only SQL uses them. */
 export function generateQueryTypes(queries: readonly QueryFile[]): string {
   const entries = queries
     .filter((query) => !query.name.startsWith('_'))

@@ -10,8 +10,8 @@ import { type SqlValue, toDuckDB } from './to-duckdb.js';
 const VECTOR_ROWS = duckdb.vector_size();
 
 /**
- * Appends `rows` in order. A column that a row does not name becomes NULL; a key that is no column throws, because it
- * would be a fact silently lost. Flushes; closing `appender` is the caller's.
+ * Appends `rows` in order. A column that a row does not name becomes NULL; a key without a column throws, because its
+ * fact would be silently lost. Flushes; the caller closes `appender`.
  */
 export function insertRows(
   table: string,

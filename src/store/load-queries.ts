@@ -7,7 +7,7 @@ import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { blankText, parseQueryFile, pathOfQueryName, type QueryFile } from './query-file.js';
 
-/** The nearest directory above this file that is our package: compiled code lies one level deeper than sources. */
+/** The nearest directory above this file that is our package: compiled code is one level deeper than sources. */
 export function packageRoot(): string {
   for (let directory = dirname(fileURLToPath(import.meta.url)); ; directory = dirname(directory)) {
     try {
@@ -54,7 +54,7 @@ export function composeSql(query: QueryFile, lookup: (name: string) => QueryFile
     for (const inner of used.uses) visit(inner, [...trail, name]);
     if (ordered.some((done) => done.name === name)) return;
     for (const param of used.params) {
-      if (!query.params.some((own) => own.name === param.name && own.type === param.type)) {
+      if (!query.params.some((ownParam) => ownParam.name === param.name && ownParam.type === param.type)) {
         throw new Error(`${query.name} uses ${name} and must declare its @param ${param.name} ${param.type}`);
       }
     }
@@ -64,7 +64,7 @@ export function composeSql(query: QueryFile, lookup: (name: string) => QueryFile
   if (ordered.length === 0) return query.statement;
   const tables = ordered.map((used) => `${used.name.split('.')[1]} AS (\n${used.statement}\n)`).join(',\n');
   // DuckDB 1.5 does not take a parenthesised WITH inside a WITH, so an own WITH is merged into ours.
-  const own = /^\s*WITH\s+(RECURSIVE\s+)?/i.exec(blankText(query.statement));
-  if (own === null) return `WITH ${tables}\n${query.statement}`;
-  return `WITH ${own[1] ?? ''}${tables},\n${query.statement.slice(own[0].length)}`;
+  const withClause = /^\s*WITH\s+(RECURSIVE\s+)?/i.exec(blankText(query.statement));
+  if (withClause === null) return `WITH ${tables}\n${query.statement}`;
+  return `WITH ${withClause[1] ?? ''}${tables},\n${query.statement.slice(withClause[0].length)}`;
 }

@@ -2,10 +2,7 @@
 import type { DuckDBConnection } from '@duckdb/node-api';
 import type { Migration } from './migrations.js';
 
-/**
- * `foreign`: a DuckDB file with tables that are not ours. Version 0 is an empty database: nothing of anybody's is in
- * it.
- */
+/** `foreign`: a DuckDB file with foreign tables. Version 0 is an empty database. */
 export type SchemaState = { readonly kind: 'foreign' } | { readonly kind: 'ours'; readonly version: number };
 
 const VERSION_TABLE = 'mbforensics_schema';
@@ -64,7 +61,7 @@ export async function migrate(
       );
       await connection.run('COMMIT');
     } catch (error) {
-      // A failed COMMIT has already ended the transaction; the first error is the one worth telling.
+      // A failed COMMIT has already ended the transaction; the first error is the one to report.
       await connection.run('ROLLBACK').catch(() => undefined);
       throw error;
     }

@@ -17,8 +17,8 @@ export type StoreMode = 'read' | 'write';
 export interface OpenStoreOptions {
   readonly mode: StoreMode;
   /**
-   * DuckDB's buffer limit in bytes; beyond it, queries spill beside the store. Default 1 GiB: window queries over 5M
-   * events reach it.
+   * DuckDB's buffer limit in bytes; beyond it, queries spill into the store's directory. Default 1 GiB: window queries
+   * over 5M events reach it.
    */
   readonly memoryLimitBytes?: number | undefined;
   /** Default: at most 4, since this runs on login nodes that others share. */
@@ -44,7 +44,7 @@ const openHere = new Set<string>();
 /** Waiting does not help against oneself. */
 export const OPEN_HERE = 'this process already has it open';
 
-/** The magic of a DuckDB file stands at byte 8, after the checksum of its main header. */
+/** The magic of a DuckDB file is at byte 8, after the checksum of its main header. */
 const MAGIC = 'DUCK';
 const MAGIC_OFFSET = 8;
 
@@ -53,10 +53,10 @@ const STALE_CREATION_MS = 10 * 60 * 1000;
 
 /**
  * Opens the store at `path`. `write` creates a missing or empty (0-byte) file and brings the schema up to date; `read`
- * opens it read-only beside other readers, and goes through write mode once if the schema is older. Fails with an
- * {@link MbfError} that names the file: MBF3001 locked (the message keeps the other process's id), MBF3002 damaged,
- * MBF3003 made by a newer version, MBF3004 not ours, MBF3005 cannot be created or written; reading a file that does not
- * exist is MBF1004.
+ * opens it read-only, concurrently with other readers, and goes through write mode once if the schema is older. Fails
+ * with an {@link MbfError} that names the file: MBF3001 locked (the message keeps the other process's id), MBF3002
+ * damaged, MBF3003 made by a newer version, MBF3004 not ours, MBF3005 cannot be created or written; reading a file that
+ * does not exist is MBF1004.
  */
 export async function openStore(path: string, options: OpenStoreOptions): Promise<Store> {
   const named = resolve(path);
@@ -119,7 +119,7 @@ async function openForWriting(file: string, options: OpenStoreOptions): Promise<
   if (!isOurs) close(await connectChecked(file, options));
   const opened = await connect(file, options, 'write');
   try {
-    // Nobody else can have the store open now, so spill directories beside it belong to processes that died.
+    // No other process can have the store open now, so its spill directories are left over from ended processes.
     sweep(file, /\.\d+\.tmp$/, 0);
     const state = await readSchemaState(opened.connection);
     if (state.kind === 'ours') await migrate(opened.connection, state.version, MIGRATIONS);
@@ -177,7 +177,7 @@ async function checkMagic(file: string): Promise<void> {
   }
 }
 
-/** Undefined if there is no such file; throws MBF3005 or MBF3004 if the path cannot be a store. */
+/** Undefined if the file does not exist; throws MBF3005 or MBF3004 if the path cannot be a store. */
 function sizeOf(file: string): number | undefined {
   const stat = statSync(file, { throwIfNoEntry: false });
   if (stat === undefined) return undefined;
@@ -209,7 +209,7 @@ async function createStore(file: string, replaceEmpty: boolean, options: OpenSto
   } catch (error) {
     const failure = asStoreError(file, error, 'use');
     if (!(failure instanceof MbfError)) throw failure;
-    // Nobody asked for a `.new` file, and a file that did not exist cannot be damaged.
+    // A `.new` file is internal, and a file that did not exist cannot be damaged.
     const code = failure.code === 'MBF3002' ? 'MBF3005' : failure.code;
     throw new MbfError(code, failure.message.replaceAll(fresh, file), { file }, error);
   } finally {
@@ -225,7 +225,7 @@ function putInPlace(fresh: string, file: string): boolean {
   } catch (error) {
     const code = (error as NodeJS.ErrnoException).code;
     if (code === 'EEXIST') return false;
-    // FAT, some FUSE and object-store mounts have no hard links.
+    // FAT, some FUSE and object-store mounts lack hard links.
     if (code !== 'EPERM' && code !== 'ENOTSUP' && code !== 'EOPNOTSUPP' && code !== 'ENOSYS' && code !== 'EMLINK')
       throw error;
     copyFileSync(fresh, file, fs.COPYFILE_EXCL);
@@ -284,8 +284,8 @@ function settings(file: string, options: OpenStoreOptions, mode: StoreMode): Rec
     // No automatic checkpoint may land in the middle of an ingest; bulk rows bypass the log anyway, and closing
     // checkpoints.
     checkpoint_threshold: '1TB',
-    // Row groups wait in memory to be written together, five of each table unless told otherwise: an export fills four
-    // large tables at once.
+    // Row groups wait in memory to be written together, five of each table by default: an export fills four large
+    // tables at once.
     write_buffer_row_group_count: '1',
     // Spilling is the only file access of a query, and must be named before external access is switched off.
     temp_directory: spillDirectory(file),

@@ -1,6 +1,6 @@
 /**
- * A folder of Parquet files as tables, read by DuckDB in a database of its own, in memory, that may see this folder and
- * nothing else: the store itself has no access to files.
+ * A folder of Parquet files as tables, read by DuckDB in a separate in-memory database with access to this folder only:
+ * the store itself cannot access files.
  */
 import { realpathSync } from 'node:fs';
 import type { DuckDBConnection, DuckDBVector, DuckDBInstance as Instance } from '@duckdb/node-api';
@@ -23,8 +23,8 @@ interface File {
 }
 
 /**
- * `files` are names in `directory`, each `TABLE.parquet`. One that cannot be opened is a table without columns, whose
- * scan tells why.
+ * `files` are names in `directory`, each `TABLE.parquet`. A file that cannot be opened is a table without columns,
+ * whose scan reports the reason.
  */
 export async function openParquetTables(directory: string, files: readonly string[]): Promise<ParquetTables> {
   const real = realpathSync(directory);
@@ -120,9 +120,9 @@ async function scanFile(
       take({ rows: count, columns: columns.map((_, i) => cells(chunk.getColumnVector(i), kinds[i]!, count)) });
       rows += count;
     }
-    const told = await connection.runAndReadAll(`SELECT count(*) FROM read_parquet(${quotedText(path)})`);
-    // The bindings tell of a failure in mid-stream as of the end of the rows.
-    const expected = Number(told.getRows()[0]![0]);
+    const counted = await connection.runAndReadAll(`SELECT count(*) FROM read_parquet(${quotedText(path)})`);
+    // The bindings report a failure in mid-stream as the end of the rows.
+    const expected = Number(counted.getRows()[0]![0]);
     return expected === rows
       ? { rows }
       : { rows, problem: { fact: `its pages give ${rows} rows and not the ${expected} of its footer` } };

@@ -1,5 +1,5 @@
 /**
- * Query files: one question, one statement, and a header that says what goes in and what comes out. The grammar:
+ * Query files: one question, one statement, and a header with the parameters and the columns. The grammar:
  *
  *     -- @name   topic.largest_hole            the path: queries/topic/largest-hole.sql
  *     -- @title  One line

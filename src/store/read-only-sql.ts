@@ -93,8 +93,8 @@ export async function streamReadOnly(store: Store, text: string): Promise<SqlStr
 
 /**
  * Writes the rows of one reading statement to `file` as Parquet, in their order, compressed with zstd; returns how
- * many. `file` must lie in the store's `exchangeDirectory` and not exist. MBF1005 and MBF1006 as {@link runReadOnly};
- * DuckDB's own error where the file cannot be written.
+ * many. `file` must be in the store's `exchangeDirectory` and must not exist. MBF1005 and MBF1006 as {@link
+ * runReadOnly}; DuckDB's own error where the file cannot be written.
  */
 export async function copyToParquet(store: Store, text: string, file: string): Promise<number> {
   if (store.mode !== 'read') throw new Error('a user statement needs a store opened for reading');

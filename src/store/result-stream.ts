@@ -42,8 +42,8 @@ export async function openResultStream(
         yield chunk;
       }
       if (ended) throw new Error('the result was closed before it was read to its end');
-      // The bindings (1.5.6) report a failure in mid-stream as the end of the rows; only the result's type tells them
-      // apart.
+      // The bindings (1.5.6) report a failure in mid-stream as the end of the rows; only the result's type
+      // distinguishes them.
       if (result.returnType === ResultReturnType.INVALID) throw await failureOf(connection, owned, prepare);
     },
     async end() {

@@ -1,6 +1,5 @@
 /**
- * What DuckDB says, sorted into our error codes. DuckDB has no error codes of its own in this API: its message is all
- * there is.
+ * DuckDB's messages, sorted into our error codes. This API of DuckDB lacks error codes: only the message is available.
  */
 import { type ErrorCode, MbfError } from '../model/errors.js';
 
@@ -15,7 +14,7 @@ const PATTERNS: readonly (readonly [RegExp, ErrorCode])[] = [
     'MBF3005',
   ],
   [/Cannot open file|No such file or directory|Not a directory|Is a directory|name too long/i, 'MBF3005'],
-  // A spill that finds no room: DuckDB names the limit and the temporary directory itself.
+  // A spill without space: DuckDB names the limit and the temporary directory itself.
   [/^Out of Memory Error|failed to offload data block/, 'MBF3005'],
   [/version number \d+|created with a newer version/, 'MBF3003'],
   [/not a valid DuckDB database file/, 'MBF3004'],
@@ -45,10 +44,10 @@ export function duckdbMessage(error: Error): string {
  */
 export function asStoreError(file: string, error: unknown, phase: 'open' | 'use'): unknown {
   if (error instanceof MbfError || !(error instanceof Error)) return error;
-  // A commit that finds no room in DuckDB's memory or on the disk arrives as an error of the transaction.
-  const noRoom = /failed to (?:pin|allocate|offload) /i.test(error.message);
-  if (phase === 'use' && STATEMENT_ERROR.test(error.message) && !noRoom) return error;
-  if (noRoom) return new MbfError('MBF3005', duckdbMessage(error), { file }, error);
+  // A commit that runs out of DuckDB's memory or of disk space appears as an error of the transaction.
+  const isOutOfSpace = /failed to (?:pin|allocate|offload) /i.test(error.message);
+  if (phase === 'use' && STATEMENT_ERROR.test(error.message) && !isOutOfSpace) return error;
+  if (isOutOfSpace) return new MbfError('MBF3005', duckdbMessage(error), { file }, error);
   const code = PATTERNS.find(([pattern]) => pattern.test(error.message))?.[1] ?? (phase === 'open' ? 'MBF3002' : null);
   return code === null ? error : new MbfError(code, duckdbMessage(error), { file }, error);
 }

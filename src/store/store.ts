@@ -22,7 +22,7 @@ interface StoreParts {
   readonly mode: 'read' | 'write';
   readonly instance: DuckDBInstance;
   readonly connection: DuckDBConnection;
-  /** Removes what lies beside the file and lets it be opened again. */
+  /** Removes the files next to the store and allows it to be opened again. */
   readonly release: () => void;
 }
 
@@ -80,7 +80,7 @@ export class Store {
     // DuckDB flushes an appender when it is closed or collected, and after the ROLLBACK that would commit its rows by
     // itself.
     for (const appender of [...this.appenders]) appender.discard();
-    // After a failed COMMIT or a fatal error there is nothing left to roll back; the first error is the one to tell.
+    // After a failed COMMIT or a fatal error there is nothing left to roll back; the first error is the one to report.
     await this.parts.connection.run('ROLLBACK').catch(() => undefined);
   }
 
@@ -259,7 +259,7 @@ export class Store {
   }
 
   /**
-   * Starts a statement whose rows are fetched as they are computed; for this room only. The next statement on a
+   * Starts a statement whose rows are fetched as they are computed; for this folder only. The next statement on a
    * connection ends its stream, so each has its own connection, except in a transaction, where it has to see
    * uncommitted rows.
    */

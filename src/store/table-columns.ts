@@ -6,7 +6,7 @@ export interface TableColumn {
   readonly type: DuckDBType;
 }
 
-/** ENUM types come with their labels. Throws DuckDB's Catalog Error if there is no such table. */
+/** ENUM types include their labels. Throws DuckDB's Catalog Error if the table does not exist. */
 export async function readTableColumns(
   connection: DuckDBConnection,
   table: string,

@@ -15,7 +15,7 @@ const TEXTUAL = /^[A-Z][a-z]{2} ([A-Z][a-z]{2}) {1,2}(\d{1,2}) (\d\d):(\d\d):(\d
 const RFC1123 = /^[A-Z][a-z]{2}, (\d{1,2}) ([A-Z][a-z]{2}) (\d{4}) (\d\d):(\d\d):(\d\d) ([+-]\d{4}|[A-Z]{1,5})$/;
 const MONTHS = ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', 'Oct', 'Nov', 'Dec'];
 
-/** Null where it is no date with a time. */
+/** Null unless it is a date with a time. */
 export function parseClockTime(text: string): ClockTime | null {
   const iso = ISO.exec(text);
   if (iso !== null) {
@@ -53,7 +53,7 @@ function made(parts: readonly number[], fractionUs: number, zone: string | undef
   return { us: us - sign * minutes * 60_000_000, isUtc: true };
 }
 
-/** Seconds since 1970 as microseconds; null for what is no time of this century. */
+/** Seconds since 1970 as microseconds; null for a time outside this century. */
 export function epochUs(seconds: number): number | null {
   return Number.isFinite(seconds) && seconds > 946_684_800 && seconds < 4_102_444_800
     ? Math.round(seconds * 1e6)

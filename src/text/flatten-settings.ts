@@ -1,4 +1,4 @@
-/** Nested settings as rows: what stands under which path, whatever it was written in. */
+/** Nested settings as rows: values by path, for any source format. */
 import { configFinding } from '../knowledge/config-keys.js';
 import { envFinding } from '../knowledge/env-keys.js';
 import { type Literal, literalText, wordText } from '../model/literal.js';
@@ -14,13 +14,12 @@ const MOST_ROWS = 20_000;
 const ATTENTION_BACKENDS = ['flash', 'fused', 'unfused', 'local', 'auto'];
 
 /**
- * Receives one setting: the path's parts, the value in the one text form, and the index where the key (or a list's
- * item) stands.
+ * Receives one setting: the path's parts, the value in the one text form, and the index of the key (or a list's item).
  */
 export type EmitSetting = (path: readonly string[], value: string | null, at: number) => void;
 
 /**
- * Lists of scalars are one value; lists of sections take their position into the path; an object that stands for a
+ * Lists of scalars are one value; lists of sections put their position into the path; an object that represents a
  * function, a type or an enum member (`_target_` with `_call_` or `_args_`, as Bridge and Hydra write them) is one
  * value.
  */

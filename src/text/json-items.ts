@@ -1,7 +1,7 @@
 /**
  * The elements of a list inside a large JSON document (`items` of a Kubernetes list, `jobs` of sacct, `data.result` of
- * Prometheus), one at a time and each with its place. Only brackets and quotes are followed here; what stands between
- * them is left to JSON.parse.
+ * Prometheus), one at a time and each with its place. Only brackets and quotes are tracked here; JSON.parse reads the
+ * text between them.
  */
 import type { ByteSource } from '../model/parser.js';
 
@@ -218,7 +218,7 @@ class Reader {
     }
   }
 
-  /** Parses and gives what was collected; false where it is no JSON. */
+  /** Parses and emits the collected text; false for invalid JSON. */
   private give(what: 'item' | 'document'): boolean {
     const place = what === 'item' ? this.itemAt! : this.documentAt!;
     const text = Buffer.concat(what === 'item' ? this.item : this.document).toString('utf8');

@@ -41,8 +41,8 @@ export function evaluateArithmetic(expression: string, lookUp: (name: string) =>
     let value = factor();
     for (let sign = tokens[at]; sign === '*' || sign === '/' || sign === '%'; sign = tokens[at]) {
       at += 1;
-      const other = factor();
-      value = sign === '*' ? value * other : sign === '/' ? Math.trunc(value / other) : value % other;
+      const operand = factor();
+      value = sign === '*' ? value * operand : sign === '/' ? Math.trunc(value / operand) : value % operand;
     }
     return value;
   };
@@ -50,8 +50,8 @@ export function evaluateArithmetic(expression: string, lookUp: (name: string) =>
     let value = product();
     for (let sign = tokens[at]; sign === '+' || sign === '-'; sign = tokens[at]) {
       at += 1;
-      const other = product();
-      value = sign === '+' ? value + other : value - other;
+      const operand = product();
+      value = sign === '+' ? value + operand : value - operand;
     }
     return value;
   };

@@ -1,9 +1,9 @@
 /**
  * Settings in shell text: launch scripts, sbatch files, command lines, `set -x` echoes. Nothing is run: assignments are
- * followed from top to bottom, and what only a shell could know (command substitutions, positional parameters,
- * variables set elsewhere) stays in the value with its `$`.
+ * followed from top to bottom. Values that only a shell could know (command substitutions, positional parameters,
+ * variables set elsewhere) keep their `$`.
  *
- * Decisions. Both branches of `if` and `case` are read and both give rows, since nothing tells which one ran; a
+ * Decisions. Both branches of `if` and `case` are read and both give rows, since it is unknown which one ran; a
  * variable that branches (or `&&`) set differently is not resolved. A later assignment wins over an earlier one.
  * `${X:-1}` of an unknown X is 1. Arguments kept in arrays or texts (`GPT_ARGS="--num-layers 32"`) are read where they
  * are expanded into a command, with the line they are written on; those that no command of the text expands are read
@@ -111,9 +111,9 @@ class ShellReader {
 
   private give(finding: ConfigFinding | EnvFinding | null, at: number): void {
     if (finding === null || this.settings.length >= MOST_SETTINGS) return;
-    const same = `${at} ${finding.row} ${finding.key} ${finding.value}`;
-    if (this.seen.has(same)) return;
-    this.seen.add(same);
+    const identity = `${at} ${finding.row} ${finding.key} ${finding.value}`;
+    if (this.seen.has(identity)) return;
+    this.seen.add(identity);
     this.settings.push({ finding, at });
   }
 
@@ -243,8 +243,8 @@ class ShellReader {
     if (word.array !== null) return word.array.flatMap((item) => this.expand(item));
     const first = word.parts[0]!;
     if (first.kind !== 'text') return [];
-    const rest = { ...first, value: sliceMapped(first.value, from, first.value.text.length) };
-    return [this.expandWhole({ ...word, parts: [rest, ...word.parts.slice(1)] })];
+    const remainingPart = { ...first, value: sliceMapped(first.value, from, first.value.text.length) };
+    return [this.expandWhole({ ...word, parts: [remainingPart, ...word.parts.slice(1)] })];
   }
 
   private assign(
@@ -381,8 +381,8 @@ class ShellReader {
     const options = words.filter((word) => /^-[A-Za-z]{1,8}$/.test(wordText(word))).map(wordText);
     const exports = what === 'export' || options.some((option) => option.includes('x'));
     for (const word of words) {
-      const whole = this.expandWhole(word);
-      const match = ASSIGNMENT.exec(whole.text);
+      const expanded = this.expandWhole(word);
+      const match = ASSIGNMENT.exec(expanded.text);
       if (match === null) {
         const value = exports ? this.lookUp(wordText(word), null) : null;
         if (value !== null) this.env(wordText(word), value.map((item) => item.text).join(' '), word.at);
@@ -391,7 +391,7 @@ class ShellReader {
       const name = match[1]!;
       const value =
         word.array === null
-          ? [sliceMapped(whole, match[0].length, whole.text.length)]
+          ? [sliceMapped(expanded, match[0].length, expanded.text.length)]
           : this.assignedValue(word, match[0].length);
       this.assign(name, value, match[2] === '+', word.array !== null, unsure);
       if (exports) this.env(name, value.map((item) => item.text).join(' '), word.at);
@@ -401,7 +401,7 @@ class ShellReader {
   /** Reads a command's words; false if it starts nothing whose arguments are settings. */
   private program(words: readonly MappedText[], nested: number): boolean {
     let state: State = 'other';
-    let found = false;
+    let isFound = false;
     for (let index = 0; index < words.length; index += 1) {
       const word = words[index]!;
       const { text } = word;
@@ -424,10 +424,10 @@ class ShellReader {
         else if (text === '-m' && words[index + 1] !== undefined) {
           const module = words[index + 1]!.text;
           state = /^torch\.distributed\.(?:run|launch)$|^accelerate\b/.test(module) ? 'launcher' : 'trainer';
-          found = true;
+          isFound = true;
           index += 1;
         }
-        if (index > before) found = true;
+        if (index > before) isFound = true;
         continue;
       }
       if (base === 'srun' || base === 'sbatch' || base === 'salloc') state = 'slurm';
@@ -437,17 +437,17 @@ class ShellReader {
       else if (/^(?:docker|podman|enroot|singularity|apptainer)$/.test(base)) state = 'container';
       else if (/\.(?:py|sh|bash|sbatch|slurm)$/.test(base) || (index === 0 && base === 'nemo')) state = 'trainer';
       else if (base === 'eval' && nested < MOST_NESTED) {
-        const rest = words.slice(index + 1).flatMap((item) => [mapped(' ', placeOf(item, 0)), item]);
-        if (rest.length > 0) this.read(joinMapped(rest), nested + 1);
+        const remainingWords = words.slice(index + 1).flatMap((item) => [mapped(' ', placeOf(item, 0)), item]);
+        if (remainingWords.length > 0) this.read(joinMapped(remainingWords), nested + 1);
         return true;
       } else if (state === 'other' || state === 'slurm' || state === 'mpi') {
-        // `env X=1 command`, and words that stand for variables set before `srun`.
+        // `env X=1 command`, and words that expand to variables set before `srun`.
         const assigned = ASSIGNMENT.exec(text);
         if (assigned !== null && index > 0) this.env(assigned[1]!, text.slice(assigned[0].length), placeOf(word, 0));
       }
-      if (state !== 'other' && state !== 'python') found = true;
+      if (state !== 'other' && state !== 'python') isFound = true;
     }
-    return found && state !== 'container';
+    return isFound && state !== 'container';
   }
 
   private optionValue(
@@ -469,7 +469,7 @@ class ShellReader {
     const [value, taken] = this.optionValue(words, index, match[2]);
     if (value === null) return 0;
     if (LAUNCHER_OPTIONS.has(name)) this.flag(match[1]!, value, placeOf(words[index]!, 0));
-    // `--tee 3 train.py`: the value is no script.
+    // `--tee 3 train.py`: the value is not the script.
     return taken;
   }
 

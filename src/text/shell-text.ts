@@ -26,7 +26,7 @@ export function joinMapped(parts: readonly MappedText[]): MappedText {
   return { text: parts.map((part) => part.text).join(''), pieces: pieces.length === 0 ? [[0, 0]] : pieces };
 }
 
-/** Where character `index` of the text stands in the source. */
+/** The source position of character `index` of the text. */
 export function placeOf(text: MappedText, index: number): number {
   const [start, at] = text.pieces[pieceAt(text, index)] ?? [0, 0];
   return at + (index - start);

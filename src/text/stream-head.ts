@@ -18,14 +18,14 @@ export async function readHead(source: ByteSource, bytes = HEAD_BYTES): Promise<
 
 /** `source` with bytes in front that were taken from it. */
 export function precededBy(head: Uint8Array, source: ByteSource): ByteSource {
-  let rest = head;
+  let pending = head;
   return {
     sizeBytes: source.sizeBytes,
     read(target, start) {
-      if (rest.length === 0) return source.read(target, start);
-      const part = rest.subarray(0, target.length - start);
+      if (pending.length === 0) return source.read(target, start);
+      const part = pending.subarray(0, target.length - start);
       target.set(part, start);
-      rest = rest.subarray(part.length);
+      pending = pending.subarray(part.length);
       return Promise.resolve(part.length);
     },
   };

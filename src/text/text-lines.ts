@@ -14,7 +14,7 @@ export type TakeLine = (text: string, line: number, offset: number, isWhole: boo
 
 /**
  * Reads all lines. Line feeds end a line, and so does a carriage return, alone or before one (a progress bar or an old
- * editor wrote it); lines are counted by line feeds. A byte order mark is no part of the first line.
+ * editor wrote it); lines are counted by line feeds. A byte order mark does not belong to the first line.
  *
  * @returns the length of the text in bytes.
  */
@@ -82,7 +82,7 @@ function give(text: string, line: number, offset: number, isWhole: boolean, take
   const mark = offset === 0 && text.startsWith('\xef\xbb\xbf') ? 3 : 0;
   let from = mark;
   for (let end = text.indexOf('\r', from); end >= 0; end = text.indexOf('\r', from)) {
-    // What stands before a return is complete.
+    // The text before a return is complete.
     take(text.slice(from, end), line, offset + from, true);
     from = end + 1;
     if (from === text.length) return;

@@ -71,13 +71,13 @@ export class Block<S> {
   streamUses: number[] | null = null;
   /** Events outstanding before a pending free completes. */
   eventCount = 0;
-  /** How often this object became a pending free: tells stale events from current ones. */
+  /** How often this object became a pending free: distinguishes stale events from current ones. */
   pendingGeneration = 0;
   /** `calls` of its pool when it last became free. */
   gcBase = 0;
   /**
-   * For whoever holds handles: the allocation it was last handed out for. The object itself may serve another one by
-   * the time its holder looks again.
+   * For owners of handles: the allocation it was last handed out for. The object may serve another one by the time of
+   * the next access.
    */
   owner = -1;
 
@@ -99,7 +99,7 @@ export function isExpandable<S>(block: Block<S>): boolean {
   return block.segment.unitBytes > 0;
 }
 
-/** A segment that has no block yet: whoever makes it gives it its first. */
+/** A segment without blocks: the caller adds the first one. */
 export function makeSegment<S>(
   place: Pick<Segment<S>, 'addr' | 'sizeBytes' | 'stream' | 'pool' | 'unitBytes' | 'counter'>,
 ): Segment<S> {

@@ -561,20 +561,20 @@ export class CachingAllocator<S = unknown> {
     const { maxSplitBytes } = this.settings;
     const set = pool.freeSets.get(stream);
     if (set === undefined) return { victims: [], isEnough: false };
-    const wanted = Math.max(rounded, maxSplitBytes);
+    const least = Math.max(rounded, maxSplitBytes);
     // An oversize block in a segment from before the limit can have neighbours; such a segment cannot be released.
-    if (set.seek(wanted) && !isExpandable(set.current()) && !isSplit(set.current()))
+    if (set.seek(least) && !isExpandable(set.current()) && !isSplit(set.current()))
       return { victims: [set.current()], isEnough: true };
     const victims: Block<S>[] = [];
     let freed = 0;
-    while (freed < wanted && set.retreat()) {
+    while (freed < least && set.retreat()) {
       const block = set.current();
       if (block.sizeBytes < maxSplitBytes) break;
       if (isExpandable(block) || isSplit(block)) continue;
       victims.push(block);
       freed += block.sizeBytes;
     }
-    return { victims, isEnough: freed >= wanted };
+    return { victims, isEnough: freed >= least };
   }
 
   /** `garbage_collect_cached_blocks`: frees wholly free large segments, oldest first, until below the threshold. */

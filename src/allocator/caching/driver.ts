@@ -1,12 +1,12 @@
 /**
  * The device memory below the allocator. The driver maps 2 MiB pages anywhere, so cudaMalloc succeeds if and only if
- * enough bytes are free; there is no device-level external fragmentation to model.
+ * enough bytes are free; device-level external fragmentation does not exist.
  */
 import { MbfError } from '../../model/errors.js';
 import { LARGE_ROUND_BYTES } from '../settings.js';
 import type { PoolId } from './block.js';
 
-/** What cudaMemGetInfo and NVML say. */
+/** The values of cudaMemGetInfo and NVML. */
 export interface DriverMemory {
   readonly totalBytes: number;
   readonly freeBytes: number;

@@ -82,8 +82,8 @@ export class ExpandableSegments<S> {
 
   /** Whether {@link allocate} would find what is mapped already, and ask the driver for nothing. */
   serves(pool: Pool<S>, stream: number, bytes: number): boolean {
-    const found = this.search(pool, stream, bytes);
-    return found?.mapped === true && found.sizeBytes >= bytes;
+    const block = this.search(pool, stream, bytes);
+    return block?.mapped === true && block.sizeBytes >= bytes;
   }
 
   /** The lowest place where free and unmapped ranges in a row make up `bytes`; a new reservation if there is none. */

@@ -11,7 +11,7 @@ export interface FreeSetItem {
 /** A full chunk is split in two. 64 moves of three numbers cost less than one cache miss of a tree node. */
 const CHUNK_ITEMS = 64;
 
-/** Consecutive items with their keys beside them: a search reads typed arrays and touches no block. */
+/** Consecutive items with their keys in parallel arrays: a search reads typed arrays and touches no block. */
 class Chunk<T> {
   readonly sizes = new Float64Array(CHUNK_ITEMS);
   readonly ties = new Float64Array(CHUNK_ITEMS);

@@ -7,7 +7,7 @@ import type { Block } from './block.js';
 
 interface PendingEvent<S> {
   readonly block: Block<S>;
-  /** Tells an event of an earlier pending free of the same block object. */
+  /** Distinguishes events of earlier pending frees of the same block object. */
   readonly generation: number;
 }
 

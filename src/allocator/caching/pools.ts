@@ -119,9 +119,9 @@ export class Pools<S> {
     if (this.redirections.length === 0) return this.default;
     const matches = (redirection: Redirection<S>): boolean =>
       redirection.stream === null || redirection.stream === stream;
-    const found =
+    const match =
       this.variant.redirection === 'oldest' ? this.redirections.find(matches) : this.redirections.findLast(matches);
-    return found?.pair ?? this.default;
+    return match?.pair ?? this.default;
   }
 
   /** Forgets a private pool that nothing holds, that serves no requests now and that holds nothing. */

@@ -33,13 +33,21 @@ export function finalDifference(
   const { segments, blocks } = dump;
   const count = Math.max(segments.count, replayed.length);
   for (let i = 0; i < count; i += 1) {
-    const own = replayed[i];
-    if (i < segments.count && own?.addr === segments.address[i] && own?.totalBytes === segments.totalBytes[i]) continue;
+    const replayedSegment = replayed[i];
+    if (
+      i < segments.count &&
+      replayedSegment?.addr === segments.address[i] &&
+      replayedSegment?.totalBytes === segments.totalBytes[i]
+    )
+      continue;
     return {
       what: 'segment',
       dumped:
         i < segments.count ? { address: segments.address[i]!, bytes: segments.totalBytes[i]!, state: null } : null,
-      replayed: own === undefined ? null : { address: own.addr, bytes: own.totalBytes, state: null },
+      replayed:
+        replayedSegment === undefined
+          ? null
+          : { address: replayedSegment.addr, bytes: replayedSegment.totalBytes, state: null },
     };
   }
   let row = 0;

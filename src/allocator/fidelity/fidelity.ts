@@ -13,7 +13,7 @@ import { type DumpedState, type FinalDifference, finalDifference } from './compa
 
 export type ReplayStatus = 'exact' | 'approximate' | 'refused';
 
-/** What the walks said of the same trace. */
+/** The results of the walks over the same trace. */
 export interface WalkFindings {
   /** Contradictions other than those of the last few entries, which a dump that is not atomic explains. */
   readonly violations: number;
@@ -206,9 +206,8 @@ function whyInexact(
 }
 
 /**
- * Relative to the recorded reserve at its peak: the largest difference at any entry, of the model with nobody to set it
- * right. It flushes where the record does, for what a request was refused by the driver is not known to a model without
- * a limit.
+ * Relative to the recorded reserve at its peak: the largest difference at any entry, of the model without corrections.
+ * It flushes where the record does, since a model without a limit cannot know which requests the driver refused.
  */
 function freeRun(recording: Recording, { flushes, variant }: ReplayOutcome): number {
   const operations = operationsOf(

@@ -215,7 +215,7 @@ export class RecordedDriver implements Driver {
     const rows = this.recording.mapRows.get(reservationKey(stream, pool, kind === 'small' ? 1 : 0)) ?? [];
     const row = rows[lowerBound(rows, this.from)];
     if (row !== undefined) return this.recording.events.address[row]!;
-    // Nothing is ever mapped there; it only must not lie where anything else does.
+    // Nothing is ever mapped there; it must only be disjoint from all other ranges.
     this.unusedAddress += bytes;
     return this.unusedAddress - bytes;
   }

@@ -1,6 +1,6 @@
 /**
- * Which private pool a recorded request goes to, and which pools a recorded flush may take: what no request says and
- * the record shows.
+ * The private pool of a recorded request, and the pools that a recorded flush may take. Requests do not contain them;
+ * the record shows them.
  */
 import type { PoolId, Segment } from '../caching/block.js';
 import type { CachingAllocator } from '../caching/caching-allocator.js';
@@ -47,11 +47,11 @@ export class RecordedPools {
     for (let i = this.driver.next(); i >= 0 && i < row; i += 1)
       if (this.driver.isRelease(i)) addresses.add(address[i]!);
     if (addresses.size === 0) return;
-    const own = this.idOf(row);
+    const requestId = this.idOf(row);
     const { segments, pools } = this.allocator.parts();
     for (const segment of segments) {
       const { id } = segment.pool;
-      if ((id[0] === 0 && id[1] === 0) || (id[0] === own[0] && id[1] === own[1])) continue;
+      if ((id[0] === 0 && id[1] === 0) || (id[0] === requestId[0] && id[1] === requestId[1])) continue;
       if (!showsRelease(segment, addresses)) continue;
       const pair = pools.get(id);
       pair.users = 0;

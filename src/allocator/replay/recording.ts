@@ -61,14 +61,14 @@ export interface Recording extends RecordedTrace {
   readonly allocEntries: number;
   readonly streams: readonly number[];
   /**
-   * Address space of one reservation of expandable segments: 1.125 × the device's total, which no snapshot tells.
-   * Infinity unless a replay found that it must be less; it decides between the block at the growing edge and one
-   * inside.
+   * Address space of one reservation of expandable segments: 1.125 × the device's total, which snapshots do not
+   * contain. Infinity unless a replay found that it must be less; it decides between the block at the growing edge and
+   * one inside.
    */
   readonly reservationBytes: number;
 }
 
-/** Expandable memory of one stream, pool and size class lies in one reservation. */
+/** Expandable memory of one stream, pool and size class is in one reservation. */
 export function reservationKey(stream: number, pool: number, small: number): string {
   return `${stream} ${pool} ${small}`;
 }
@@ -122,7 +122,7 @@ function poolsBySeq(events: WalkEvents, facts: HistoryFacts): Map<number, number
   const { allocs, growths } = facts;
   for (let i = 0; i < allocs.count; i += 1) if (allocs.pool[i]! > 0) pools.set(allocs.seq[i]!, allocs.pool[i]!);
   for (let i = 0; i < growths.count; i += 1) if (growths.pool[i]! > 0) pools.set(growths.seq[i]!, growths.pool[i]!);
-  // From torch 2.12 the entries themselves say it.
+  // From torch 2.12 the entries contain it.
   if (events.pool !== undefined)
     for (let i = 0; i < events.count; i += 1) if (events.pool[i]! > 0) pools.set(events.seq[i]!, events.pool[i]!);
   return pools;

@@ -20,11 +20,11 @@ export function freeBlockAt<S>(parts: AllocatorParts<S>, addr: number): Block<S>
 
 export interface ForcedPlacement<S> {
   readonly block: Block<S>;
-  /** The address lay inside a free block: what is before it must have been in use, which the model does not know. */
+  /** The address was inside a free block: the bytes before it must have been in use, which the model does not know. */
   readonly midBlock: boolean;
 }
 
-/** Allocates at `addr`; undefined if the model has no room there. */
+/** Allocates at `addr`; undefined if the model has nothing free there. */
 export function placeAt<S>(
   parts: AllocatorParts<S>,
   settings: AllocatorSettings,

@@ -57,7 +57,7 @@ export interface ReplayOutcome {
   readonly driverEntryMismatches: number;
   readonly mismatches: readonly ReplayMismatch[];
   readonly mismatchCount: number;
-  /** Repairs that the model cannot explain: placements inside a free block, or where it has no room at all. */
+  /** Repairs that the model cannot explain: placements inside a free block, or where nothing is free. */
   readonly impossiblePlacements: number;
   /** Frees of memory that nothing accounts for. */
   readonly unknownFrees: number;

@@ -7,7 +7,7 @@ import { SMALL_SEGMENT_BYTES } from '../settings.js';
 import type { AllocatorState } from '../walk/allocator-state.js';
 import { reservationKey } from './recording.js';
 
-/** Address space of a reservation whose end nothing tells: more than any device has. */
+/** Address space of a reservation with an unknown end: more than any device has. */
 export const OPEN_END_BYTES = 2 ** 44;
 
 export interface RestoreOptions {

@@ -181,7 +181,7 @@ class VerifyingReplay {
   private completeFree(i: number): void {
     const block = this.blockOf(i);
     if (block === undefined) {
-      // The wait of a flush completed it before, and the record says so now.
+      // The wait of a flush completed it before; the record completes it now.
       if (!this.completedByModel.delete(this.recording.events.address[i]!)) this.unknownFrees += 1;
       return;
     }
@@ -342,8 +342,8 @@ class VerifyingReplay {
   }
 
   /**
-   * Before torch 2.12 an entry without an address does not tell its pool: a private one may have nothing where the
-   * default one has.
+   * Before torch 2.12 an entry without an address does not contain its pool: a private one may be empty where the
+   * default one is not.
    */
   private isOfUnknownPool(row: number): boolean {
     const { events } = this.recording;
@@ -382,9 +382,9 @@ class VerifyingReplay {
     if (this.mismatchCount === 1 && kind === 'address') this.boundReservation(row);
     this.repeatDriverEntries();
     if (isOom || !isServed) return;
-    const placed = placeAt(this.parts, settings, events.address[row]!, events.sizeBytes[row]!);
-    if (placed === undefined || placed.midBlock) this.impossiblePlacements += 1;
-    if (placed !== undefined) this.hold(allocation[row]!, placed.block);
+    const placement = placeAt(this.parts, settings, events.address[row]!, events.sizeBytes[row]!);
+    if (placement === undefined || placement.midBlock) this.impossiblePlacements += 1;
+    if (placement !== undefined) this.hold(allocation[row]!, placement.block);
   }
 
   private hold(allocation: number, block: Block<never>): void {
@@ -399,11 +399,14 @@ class VerifyingReplay {
   private boundReservation(row: number): void {
     const { events } = this.recording;
     const taken = freeBlockAt(this.parts, events.address[row]!);
-    const other = this.allocator.peek(events.sizeBytes[row]!, this.streamOf(row));
-    if (taken === undefined || other === null || taken === other || taken.segment !== other.segment) return;
+    const candidate = this.allocator.peek(events.sizeBytes[row]!, this.streamOf(row));
+    if (taken === undefined || candidate === null || taken === candidate || taken.segment !== candidate.segment) return;
     const { next, segment } = taken;
     if (next === null || next.mapped || next.next !== null) return;
-    const reach = other.next !== null && !other.next.mapped ? other.sizeBytes + other.next.sizeBytes : other.sizeBytes;
+    const reach =
+      candidate.next !== null && !candidate.next.mapped
+        ? candidate.sizeBytes + candidate.next.sizeBytes
+        : candidate.sizeBytes;
     const end = taken.addr + reach;
     const unit = segment.unitBytes;
     const bytes = Math.ceil((end - segment.addr) / unit - 1) * unit;

@@ -9,9 +9,9 @@
 const CHUNK = 256;
 
 /**
- * A sorted list of sorted chunks: two binary searches per lookup, one short `copyWithin` per change. JavaScript has no
- * ordered map, and a tree of objects costs three times the memory. Addresses are plain numbers below 2^53; slots are ≥
- * 0.
+ * A sorted list of sorted chunks: two binary searches per lookup, one short `copyWithin` per change. JavaScript lacks
+ * an ordered map, and a tree of objects costs three times the memory. Addresses are plain numbers below 2^53; slots are
+ * ≥ 0.
  */
 export class AddressIndex {
   size = 0;

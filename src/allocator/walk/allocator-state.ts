@@ -44,7 +44,7 @@ export interface StateBlocks {
   readonly stackId: Int32Array;
   /** Index in {@link STACK_ORIGINS}. */
   readonly stackOrigin: Uint8Array;
-  /** The alloc event, −1 where it lies before the trace or the walk has not reached it. */
+  /** The alloc event, −1 if it is before the trace or the walk has not reached it. */
   readonly allocSeq: Int32Array;
 }
 

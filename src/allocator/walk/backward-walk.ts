@@ -42,7 +42,7 @@ export interface FinalState {
     readonly type: Uint8Array;
     /** The caller's number of the pool id; 0 and −1 = default pool. */
     readonly pool: Int32Array;
-    /** 1 = expandable; anything else is not (files that do not say are older than expandable segments). */
+    /** 1 = expandable; anything else is not (files without the field are older than expandable segments). */
     readonly expandable: Uint8Array;
   };
   /** Inactive blocks may be left out. */
@@ -71,7 +71,7 @@ export interface WalkEvents {
   readonly stream: Float64Array;
   /** −1 where unknown. */
   readonly stackId: Int32Array;
-  /** The caller's number of the pool id, −1 where the entry does not say (before torch 2.12). */
+  /** The caller's number of the pool id, −1 where the entry lacks it (before torch 2.12). */
   readonly pool?: Int32Array | undefined;
 }
 
@@ -138,7 +138,7 @@ const FROM_FREE_EVENT = 3;
 
 /** How the true size of a block is found while the walk is inside its life. */
 const SIZE_CERTAIN = 0;
-/** Large cudaMalloc pool: the leftover is what lies behind it, if that is ≤ 1 MiB. */
+/** Large cudaMalloc pool: the leftover is the range behind it, if that is ≤ 1 MiB. */
 const SIZE_BY_REMAINDER = 1;
 /** At least `max_split_size`: never split, so it reaches to the next active block or the segment's end. */
 const SIZE_UNSPLIT = 2;
@@ -290,7 +290,7 @@ export class BackwardWalk {
     return this.captures.get(seq)?.state;
   }
 
-  /** Call after the last batch: takes the captures that lie before the first event, and returns the start state. */
+  /** Call after the last batch: applies the captures before the first event, and returns the start state. */
   finish(): AllocatorState {
     while (this.captureQueue.length > 0) this.capture();
     return this.state();
@@ -310,7 +310,7 @@ export class BackwardWalk {
 
   // ---- events
 
-  /** Undoes one event, or says why it leaves it. */
+  /** Undoes one event, or returns the reason for skipping it. */
   private undoEvent(batch: WalkEvents, i: number, code: number, seq: number): ViolationKind | null {
     const address = batch.address[i]!;
     const bytes = batch.sizeBytes[i]!;
@@ -408,8 +408,8 @@ export class BackwardWalk {
     const behind = this.blocks.afterCursor();
     if (before >= 0 && this.blockAddress[before]! + this.blockSize[before]! > address) return 'segment_in_use';
     if (behind >= 0 && this.blockAddress[behind]! < end) return 'segment_in_use';
-    const whole = this.segments.address[segment] === address && this.segments.end[segment] === end;
-    if (code === SEGMENT_ALLOC && !whole) return 'segment_extent_mismatch';
+    const isWhole = this.segments.address[segment] === address && this.segments.end[segment] === end;
+    if (code === SEGMENT_ALLOC && !isWhole) return 'segment_extent_mismatch';
     const { small, pool, inferred } = this.segments.owner(segment);
     this.facts.growth(seq, small, pool, inferred === 0 ? 0 : 1);
     this.segments.cut(segment, address, end);
@@ -420,7 +420,7 @@ export class BackwardWalk {
   private undoSegmentFree(address: number, bytes: number, stream: number, pool: number): ViolationKind | null {
     if (bytes === 0) return null;
     if (!this.segments.isVacant(address, address + bytes)) return 'segment_present';
-    // Segments of the large pool have 10 MiB or more, so the size tells the class.
+    // Segments of the large pool have 10 MiB or more, so the size decides the class.
     const small = bytes === SMALL_SEGMENT_BYTES ? 1 : 0;
     const inferred = pool < 0 ? INFERRED_POOL : 0;
     this.segments.add(address, address + bytes, { stream, small, pool: Math.max(0, pool), expandable: 0, inferred });

@@ -1,7 +1,7 @@
 /**
  * The state of one device's allocator at any entry of its trace, forward from the reconstructed start. The walk back
- * (`backward-walk.ts`) finds that start and the facts that no entry tells; with both, going forward needs no address
- * order and no corrections, and costs a third of it.
+ * (`backward-walk.ts`) finds that start and the facts missing from the entries; with both, going forward needs no
+ * address order and no corrections, and costs a third of it.
  */
 import {
   ALLOC,

@@ -3,7 +3,7 @@
 import { MIN_BLOCK_BYTES } from '../settings.js';
 import { growColumn } from './grow-column.js';
 
-/** Stands for "no stack of its own" in {@link AllocFacts}. */
+/** Means "without a stack of its own" in {@link AllocFacts}. */
 const NO_STACK = -1;
 
 /**
@@ -14,7 +14,7 @@ export function roundTo512(requestedBytes: number): number {
   return Math.max(MIN_BLOCK_BYTES, Math.ceil(requestedBytes / MIN_BLOCK_BYTES) * MIN_BLOCK_BYTES);
 }
 
-/** Allocations that are not what their entry alone says, in descending order of seq. */
+/** Allocations with facts beyond their entry, in descending order of seq. */
 export interface AllocFacts {
   readonly count: number;
   readonly seq: Int32Array;
@@ -63,7 +63,7 @@ export class HistoryFactLog {
   private growthPool = new Int32Array(256);
   private growthInferred = new Uint8Array(256);
 
-  /** Keeps nothing where the entry says it all: most allocations. */
+  /** Keeps nothing where the entry is complete: most allocations. */
   alloc(
     seq: number,
     excessBytes: number,

@@ -12,7 +12,7 @@ export interface SegmentOwner {
   /** The caller's number of the pool id; 0 = default. */
   readonly pool: number;
   readonly expandable: number;
-  /** Sum of {@link INFERRED_POOL} and {@link INFERRED_SMALL}, for what no source says. */
+  /** Sum of {@link INFERRED_POOL} and {@link INFERRED_SMALL}, for values without a source. */
   readonly inferred: number;
 }
 
@@ -99,7 +99,7 @@ export class SegmentMap {
     this.join(start, end, { stream, small: smallGuess, pool: Math.max(0, pool), expandable: 1, inferred });
   }
 
-  /** {@link addMapped} for a range whose owner is known as far as `inferred` says. */
+  /** {@link addMapped} for a range whose owner is known to the degree of `inferred`. */
   join(start: number, end: number, added: SegmentOwner): void {
     const before = this.index.floor(start);
     const behind = this.index.afterCursor();
@@ -109,14 +109,14 @@ export class SegmentMap {
     let to = end;
     let owner = added;
     if (joinsBehind) {
-      const other = this.owner(behind);
-      if (other.inferred <= owner.inferred) owner = other;
+      const neighbour = this.owner(behind);
+      if (neighbour.inferred <= owner.inferred) owner = neighbour;
       to = this.end[behind]!;
       this.cut(behind, end, to);
     }
     if (joinsBefore && (!joinsBehind || this.agrees(before, owner))) {
-      const other = this.owner(before);
-      if (!joinsBehind || other.inferred < owner.inferred) owner = other;
+      const neighbour = this.owner(before);
+      if (!joinsBehind || neighbour.inferred < owner.inferred) owner = neighbour;
       from = this.address[before]!;
       this.cut(before, from, start);
     }

@@ -22,9 +22,9 @@ const knownRuns = new WeakMap<WhatIfBase, Known>();
  * always made.
  */
 export function runOnce(base: WhatIfBase, simulation: Omit<Simulation, 'variant'>): SimulationResult {
-  const whole = { ...simulation, variant: base.variant };
+  const fullSimulation = { ...simulation, variant: base.variant };
   if (simulation.edits !== undefined || simulation.after !== undefined)
-    return simulate(base.recording, base.operations, whole);
+    return simulate(base.recording, base.operations, fullSimulation);
   let known = knownRuns.get(base);
   if (known === undefined) {
     known = { results: new Map(), ...largest(base) };
@@ -42,7 +42,7 @@ export function runOnce(base: WhatIfBase, simulation: Omit<Simulation, 'variant'
   ]);
   let result = known.results.get(key);
   if (result === undefined) {
-    result = simulate(base.recording, base.operations, whole);
+    result = simulate(base.recording, base.operations, fullSimulation);
     known.results.set(key, result);
   }
   return result;

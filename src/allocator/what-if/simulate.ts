@@ -33,10 +33,10 @@ export interface Simulation {
   readonly budgetBytes: number;
   /** How much more it could have before: what others took of the device meanwhile. */
   readonly takenByOthersBytes?: number;
-  /** A memory fraction's limit beside it. */
+  /** The limit of a memory fraction, which applies in addition. */
   readonly allowedBytes?: number;
   readonly start: StartLayout;
-  /** Whether new addresses lie above or below all recorded ones; ties between free blocks depend on it. */
+  /** Whether new addresses are above or below all recorded ones; ties between free blocks depend on it. */
   readonly direction: 'ascending' | 'descending';
   readonly edits?: Edits;
   /** Sees the reserve after every operation. */
@@ -164,10 +164,10 @@ export function simulate(recording: Recording, operations: Operations, simulatio
     const id = allocation[i]!;
     switch (kind[i]) {
       case OPERATION.alloc: {
-        const wanted = bytesOf === undefined ? bytes[i]! : bytesOf(id, bytes[i]!);
-        if (wanted === 0) break;
-        const block = request(pool[i]!, wanted, stream[i]!);
-        if (block === null) oom = oomOf(seq[i]!, wanted);
+        const requested = bytesOf === undefined ? bytes[i]! : bytesOf(id, bytes[i]!);
+        if (requested === 0) break;
+        const block = request(pool[i]!, requested, stream[i]!);
+        if (block === null) oom = oomOf(seq[i]!, requested);
         else {
           blocks[id] = block;
           block.owner = id;

@@ -44,7 +44,7 @@ export interface WhatIf {
   readonly budgetBytes: number;
   /** See `Simulation`. */
   readonly takenByOthersBytes?: number;
-  /** A memory fraction's limit beside it. */
+  /** The limit of a memory fraction, which applies in addition. */
   readonly allowedBytes?: number;
   readonly edits?: Edits;
 }
@@ -91,7 +91,7 @@ function startsFor(
   ];
 }
 
-/** Whether two settings lay blocks out alike. Garbage collection only decides when segments go back. */
+/** Whether two settings place blocks alike. Garbage collection only decides when segments are released. */
 function sameRules(a: AllocatorSettings, b: AllocatorSettings): boolean {
   return (
     a.expandableSegments === b.expandableSegments &&

@@ -5,7 +5,7 @@ export interface KnownScalar {
   readonly producer: ScalarProducer;
   readonly meaning: ScalarMeaning;
   readonly isShared: boolean;
-  /** Step of the first iteration, undefined where the name does not tell. */
+  /** Step of the first iteration, undefined where the name does not decide it. */
   readonly countsFrom: 0 | 1 | undefined;
   /** What the groups of the pattern matched. */
   readonly groups: readonly string[];
@@ -16,7 +16,7 @@ interface Rule {
   readonly known: Omit<KnownScalar, 'groups'>;
 }
 
-/** tensorboardX and names of files: an underscore for whatever is no letter, digit, dot or hyphen. */
+/** tensorboardX and names of files: an underscore for any character except letters, digits, dots and hyphens. */
 function loose(tag: string): string {
   return tag.replace(/[^\w.-]/g, '_');
 }

@@ -40,8 +40,7 @@ export type ScalarMeaning =
       /** Bytes of one `unit`; null for counts. */
       readonly unitBytes: number | null;
       /**
-       * What other versions meant by the same name, where nothing in the file tells which: the difference is the
-       * precision.
+       * The unit of other versions for the same name, where the version is unknown: the difference is the precision.
        */
       readonly orUnitBytes?: number;
       /** Significant digits that the producer rounds to. */
@@ -56,7 +55,7 @@ export type ScalarMeaning =
   | { readonly as: 'value'; readonly name: string; readonly unit: string; readonly factor?: number }
   /** The x axis is a number of samples or tokens: no iteration follows from it. */
   | { readonly as: 'not by iteration' }
-  /** Says the step of everything that was logged together with it: W&B's own step only counts calls. */
+  /** The step of everything that was logged together with it: W&B's own step only counts calls. */
   | { readonly as: 'step' };
 
 export interface ScalarName {
@@ -74,7 +73,7 @@ export interface ScalarName {
 export interface ScalarProducer {
   readonly producer: string;
   readonly versions: string;
-  /** Where the names stand upstream. */
+  /** Upstream location of the names. */
   readonly source: string;
   /** Step of the first iteration; undefined where users choose it. */
   readonly countsFrom?: 0 | 1;
@@ -85,7 +84,7 @@ const field = (tag: string | RegExp, name: IterationField, factor?: number): Sca
   tag,
   meaning: { as: 'field', field: name, ...(factor === undefined ? {} : { factor }) },
 });
-const other = (tag: string, name: string): ScalarName => ({ tag, meaning: { as: 'other', name } });
+const otherName = (tag: string, name: string): ScalarName => ({ tag, meaning: { as: 'other', name } });
 const bytes = (tag: string, metric: MemoryMetric): ScalarName => ({
   tag,
   meaning: { as: 'memory', metric, unit: 'bytes', unitBytes: 1 },
@@ -139,14 +138,14 @@ export const SCALAR_PRODUCERS: readonly ScalarProducer[] = [
       field('loss-scale', 'lossScale'),
       field('grad-norm', 'gradNorm'),
       field('samples vs steps', 'consumedSamples'),
-      other('num-zeros', 'num zeros'),
-      other('params-norm', 'params norm'),
+      otherName('num-zeros', 'num zeros'),
+      otherName('params-norm', 'params norm'),
       bytes('mem-reserved-bytes', 'reserved'),
       bytes('mem-allocated-bytes', 'allocated'),
       bytes('mem-max-allocated-bytes', 'max_allocated'),
       count('mem-allocated-count', 'allocated_count'),
       { tag: /[^\n]{1,200} vs samples/, meaning: { as: 'not by iteration' } },
-      // tensorboardX writes an underscore for everything that is no letter, digit, dot or stroke.
+      // tensorboardX writes an underscore for every character except letters, digits, dots and hyphens.
       { tag: /[^\n]{1,200}_vs_samples/, meaning: { as: 'not by iteration' } },
       value(
         /(forward-backward|forward-compute|backward-compute|batch-generator|(?:forward|backward)-(?:recv|send)[\w-]{0,60}|layernorm-grads-all-reduce|embedding-grads-all-reduce|all-grads-sync|params-all-gather|optimizer[\w-]{0,40})-time/,
@@ -227,7 +226,7 @@ export const SCALAR_PRODUCERS: readonly ScalarProducer[] = [
       field('loss_metrics/global_avg_loss', 'loss'),
       field('time_metrics/end_to_end(s)', 'stepMs', 1000),
       shared(field('tflops', 'tflopsPerGpu')),
-      other('loss_metrics/global_max_loss', 'global_max_loss'),
+      otherName('loss_metrics/global_max_loss', 'global_max_loss'),
       value('throughput(tps)', 'scalar.throughput(tps)', 'tokens/s/GPU'),
       value('mfu(%)', 'scalar.mfu(%)', '%'),
       // Peaks are reset after every logged step.
@@ -264,7 +263,7 @@ export const SCALAR_PRODUCERS: readonly ScalarProducer[] = [
       field('timing_s/step', 'stepMs', 1000),
       field('actor/grad_norm', 'gradNorm'),
       field('actor/lr', 'learningRate'),
-      // Divided by 1024^3, whatever the name says.
+      // Divided by 1024^3, despite the name.
       gib(/(?:[a-z_]{1,20}\/)?perf\/max_memory_allocated_gb/, 'max_allocated'),
       gib(/(?:[a-z_]{1,20}\/)?perf\/max_memory_reserved_gb/, 'max_reserved'),
       gib(/(?:[a-z_]{1,20}\/)?perf\/cpu_memory_used_gb/, 'host_used'),

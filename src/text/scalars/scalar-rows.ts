@@ -27,7 +27,7 @@ export interface ScalarWriter {
   readonly rank: number | null;
   readonly rankOrigin: string | null;
   readonly host: string | null;
-  /** Step of the first iteration, where the file tells it whatever the names are. */
+  /** Step of the first iteration, where the file defines it independently of the names. */
   readonly countsFrom?: 0 | 1 | undefined;
 }
 
@@ -58,7 +58,7 @@ export class ScalarRows {
   /** Groups that were written, for the next steps: there are millions. */
   private readonly spare: Group[] = [];
   private readonly names = new Map<string, KnownScalar | null>();
-  /** Producers of which the file has a name that nobody else uses. */
+  /** Producers with a unique name in the file. */
   private readonly seen = new Set<string>();
   /** How the file counts steps, as far as known by now. */
   private countsFrom: 0 | 1 | undefined;
@@ -116,7 +116,7 @@ export class ScalarRows {
     return known ?? undefined;
   }
 
-  /** With the steps that are older: rows leave in the order of steps. What has no step stands for itself. */
+  /** Includes older steps: rows leave in the order of steps. A scalar without a step is a row of its own. */
   private flushTo(key: number | null, group: Group): void {
     if (key === null) {
       this.groups.delete(key);
@@ -136,7 +136,7 @@ export class ScalarRows {
 
   private flush(group: Group): void {
     const { held } = group;
-    const steps = stepsSaid(group);
+    const steps = loggedSteps(group);
     const rows = new Map<number, { finding: Mutable<IterationFinding>; others: Other[]; place: LogPlace }>();
     for (let index = 0; index < held.length; index += 1) {
       const scalar = held[index]!;
@@ -157,7 +157,7 @@ export class ScalarRows {
             row.others.push({ name: meaning.name, value: scalar.value, text: String(scalar.value) });
             continue;
           }
-          // Two names of one field, as `loss` and `train/loss`: the first stands, the other is kept under its name.
+          // Two names of one field, as `loss` and `train/loss`: the first is used, the other is kept under its name.
           if (row.finding[meaning.field] === undefined) {
             row.finding[meaning.field] = value;
             continue;
@@ -175,18 +175,18 @@ export class ScalarRows {
     this.spare.push(group);
   }
 
-  /** A name that others use too counts only beside another one of its producer. */
+  /** A name shared by several producers counts only together with another name of its producer. */
   private usable(known: KnownScalar | undefined): KnownScalar | undefined {
     return known?.isShared === true && !this.seen.has(known.producer.producer) ? undefined : known;
   }
 
-  /** 1-based; undefined where nothing says it. */
+  /** 1-based; undefined where unknown. */
   private iterationOf(
     scalar: Scalar,
-    said: ReadonlyMap<number, SaidStep>,
+    steps: ReadonlyMap<number, LoggedStep>,
     known: KnownScalar | undefined,
   ): number | undefined {
-    const tag = said.get(scalar.ordinal);
+    const tag = steps.get(scalar.ordinal);
     const step = tag === undefined ? scalar.step : tag.value;
     if (step === null || !Number.isSafeInteger(step)) return undefined;
     const countsFrom =
@@ -230,44 +230,45 @@ function shortened(tag: string): string {
   return Buffer.from(tag.slice(0, MOST_TAG_CHARS)).toString();
 }
 
-interface SaidStep {
+interface LoggedStep {
   readonly value: number;
   readonly countsFrom: 0 | 1 | undefined;
 }
 
-const NOTHING_SAID: ReadonlyMap<number, SaidStep> = new Map();
+const NO_STEPS: ReadonlyMap<number, LoggedStep> = new Map();
 
 /**
- * By record: the step of all that was logged in it. A name that says how it counts goes before `global_step`, which
- * anybody writes.
+ * By record: the step of everything logged in it. A name with a defined start of counting takes precedence over
+ * `global_step`, which many programs write.
  */
-function stepsSaid({ held, known }: Group): ReadonlyMap<number, SaidStep> {
-  let said: Map<number, SaidStep> | undefined;
+function loggedSteps({ held, known }: Group): ReadonlyMap<number, LoggedStep> {
+  let steps: Map<number, LoggedStep> | undefined;
   for (let index = 0; index < held.length; index += 1) {
     const name = known[index];
     if (name?.meaning.as !== 'step') continue;
     const { value, ordinal } = held[index]!;
     if (!Number.isSafeInteger(value)) continue;
-    said ??= new Map();
-    if (name.countsFrom !== undefined || !said.has(ordinal)) said.set(ordinal, { value, countsFrom: name.countsFrom });
+    steps ??= new Map();
+    if (name.countsFrom !== undefined || !steps.has(ordinal))
+      steps.set(ordinal, { value, countsFrom: name.countsFrom });
   }
-  return said ?? NOTHING_SAID;
+  return steps ?? NO_STEPS;
 }
 
-const WHOLE: ReadonlySet<IterationField> = new Set<IterationField>([
+const INTEGER_FIELDS: ReadonlySet<IterationField> = new Set<IterationField>([
   'consumedSamples',
   'globalBatchSize',
   'skippedIterations',
   'nanIterations',
 ]);
 
-/** Undefined where it cannot be one: a count of samples that is no whole number. */
+/** Undefined for an impossible value: a count of samples that is not a whole number. */
 function fieldValue(field: IterationField, value: number): number | undefined {
-  if (!WHOLE.has(field)) return value;
+  if (!INTEGER_FIELDS.has(field)) return value;
   return Number.isSafeInteger(value) && value >= 0 ? value : undefined;
 }
 
-/** Undefined where it is no memory figure; −1 is what some write for "not known". */
+/** Undefined for other figures; −1 is what some write for "not known". */
 function memoryRow(scalar: Scalar, { meaning, groups }: KnownScalar): MemoryFinding | undefined {
   const { value } = scalar;
   if (!Number.isFinite(value) || value < 0) return undefined;

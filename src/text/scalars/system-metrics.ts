@@ -1,12 +1,12 @@
 /**
- * System metrics of W&B's monitor: what its names mean, and in which units they are. The monitor polls at an interval
- * (wandb-core every 15 s; Python's took the mean of samples every 2 s over 30 s), so memory figures are gauges, and
- * everything else is a value.
+ * System metrics of W&B's monitor: meanings and units of its names. The monitor polls at an interval (wandb-core every
+ * 15 s; Python's took the mean of samples every 2 s over 30 s), so memory figures are gauges, and everything else is a
+ * value.
  *
  * Upstream, by generation (numbers of versions [mem]): `wandb/sdk/internal/stats.py` (psutil and NVML, to 0.13.4),
  * `wandb/sdk/internal/system/assets/*.py` (to 0.18), `core/pkg/monitor/*.go` and `core/internal/monitor/*.go`
- * (wandb-core), `gpu_stats/src/gpu_nvidia.rs` (0.19), `xpu/src/*.rs` (0.30). What changed its meaning between them is
- * said beside the name.
+ * (wandb-core), `gpu_stats/src/gpu_nvidia.rs` (0.19), `xpu/src/*.rs` (0.30). Comments at the names state changes of
+ * meaning between generations.
  */
 import type { GaugeFinding, GaugeMetric, ValueFinding } from '../../model/log-rows.js';
 import { GIB, MIB } from '../../model/units.js';
@@ -36,7 +36,7 @@ const OF_DEVICE: Readonly<Record<string, Meaning>> = {
   memoryUsed: { metric: 'device_used', unitBytes: MIB },
   memoryTotal: { metric: 'device_total', unitBytes: MIB },
   memoryFree: { metric: 'device_free', unitBytes: MIB },
-  // Of the total. Without the total it is no number of bytes, so it stays what it is.
+  // A percentage of the total. Without the total it cannot be converted to bytes, so it stays a percentage.
   memoryAllocated: { name: 'gpu.memory_used_percent', unit: '%' },
   // Time in which the memory controller was busy, not how full the memory is.
   memory: { name: 'gpu.memory_activity', unit: '%' },
@@ -114,9 +114,9 @@ export function splitSystemLabel(tag: string): { readonly name: string; readonly
 
 /**
  * The row for a system metric of W&B, with or without the prefix that exports put before it. `gpu.process.<n>.*` are,
- * in every generation, copies of the device's own figures that appear where the run's process uses the device; they are
- * no figures of the process, and give what `gpu.<n>.*` gives. Null for a name that is no system metric, and for numbers
- * that are none; a name with the prefix that is not known here becomes a value under its own name.
+ * in every generation, copies of the device's own figures that appear where the run's process uses the device; they do
+ * not measure the process, and give the same row as `gpu.<n>.*`. Null for a name outside the system metrics, and for
+ * invalid numbers; an unknown name with the prefix becomes a value under its own name.
  */
 export function systemGauge(tag: string, value: number): GaugeFinding | ValueFinding | null {
   if (!Number.isFinite(value) || tag.length > MOST_NAME_CHARS) return null;
@@ -126,10 +126,10 @@ export function systemGauge(tag: string, value: number): GaugeFinding | ValueFin
   if (ofDevice !== null) {
     const device = Number(ofDevice[2]);
     const field = ofDevice[3]!;
-    const meaning = own(OF_DEVICE, field) ?? { name: `gpu.${field}`, unit: null };
+    const meaning = ownValue(OF_DEVICE, field) ?? { name: `gpu.${field}`, unit: null };
     return rowOf(meaning, value, { device });
   }
-  const ofHost = own(OF_HOST, name);
+  const ofHost = ownValue(OF_HOST, name);
   if (ofHost !== undefined) return rowOf(ofHost, value, {});
   const ofDisk = DISK_NAME.exec(name);
   if (ofDisk !== null) {
@@ -139,7 +139,7 @@ export function systemGauge(tag: string, value: number): GaugeFinding | ValueFin
   return hasPrefix ? { row: 'value', name: `system.${name}`, value, unit: null } : null;
 }
 
-function own<Value>(table: Readonly<Record<string, Value>>, name: string): Value | undefined {
+function ownValue<Value>(table: Readonly<Record<string, Value>>, name: string): Value | undefined {
   return Object.hasOwn(table, name) ? table[name] : undefined;
 }
 

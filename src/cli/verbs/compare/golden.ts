@@ -67,8 +67,8 @@ const list = defineVerb({
   async ask(_, session) {
     const rows = await session.inStore('read', (store) => readGoldenRows(store));
     const goldens = [...new Set(rows.map(({ name }) => name))].map((name): NamedGolden => {
-      const own = rows.filter((row) => row.name === name);
-      return { name, addedAt: own.at(-1)!.addedAt, runs: ofGoldenRows(name, own).runs };
+      const ownRows = rows.filter((row) => row.name === name);
+      return { name, addedAt: ownRows.at(-1)!.addedAt, runs: ofGoldenRows(name, ownRows).runs };
     });
     return describeGoldenList(session.db, goldens);
   },

@@ -47,7 +47,7 @@ export const verb = defineVerb({
 });
 
 function block(text: string): NonNullable<ReturnType<typeof parseBlock>> {
-  const found = parseBlock(text);
-  if (found === undefined) throw new MbfError('MBF1001', `--block ${JSON.stringify(text)} is no label and no address`);
-  return found;
+  const parsed = parseBlock(text);
+  if (parsed === undefined) throw new MbfError('MBF1001', `--block ${JSON.stringify(text)} is no label and no address`);
+  return parsed;
 }

@@ -28,7 +28,7 @@ export const verb = defineVerb({
 });
 
 function points(text: string, name: string): number {
-  const wanted = count(text, name) || MOST_POINTS;
-  if (wanted > MOST_POINTS) throw new MbfError('MBF1001', `${name} ${wanted} is more than ${MOST_POINTS}`);
-  return wanted;
+  const pointCount = count(text, name) || MOST_POINTS;
+  if (pointCount > MOST_POINTS) throw new MbfError('MBF1001', `${name} ${pointCount} is more than ${MOST_POINTS}`);
+  return pointCount;
 }

@@ -116,9 +116,9 @@ async function judgeFiles(operands: readonly string[], { asked, env, change, rul
   for (const path of env) inputs.push(path === '-' ? await standardInput('env') : { path, as: 'env' });
   const read = await readSettingsOf(inputs);
   const { faults, warnings } = read;
-  // An environment alone is no configuration.
+  // An environment alone is not a configuration.
   if (read.settings.length === 0 && (faults.length > 0 || read.variables.length === 0)) {
-    // A log may be read without a fault and tell nothing that is judged.
+    // A log may be read without a fault and yet lack judged settings.
     const silent = new MbfError('MBF2202', 'holds no setting of a training job', { file: operands.join(', ') });
     return { result: undefined, faults: faults.length > 0 ? faults : [silent], warnings };
   }
@@ -131,12 +131,12 @@ async function judgeRun(operand: string, { asked, env, change, rules }: Question
   const { factsOfRun } = await import('../../../findings/settings/facts-of-run.js');
   const target = await session.target(operand);
   const gpu = askedGpu(asked);
-  const found = await factsOfRun(target.store, target.runId, {
+  const runFacts = await factsOfRun(target.store, target.runId, {
     framework: asked.framework,
     ...(gpu === undefined ? {} : { gpu }),
   });
-  const versions = { ...found.versions, ...askedVersions(asked) };
-  const facts = changedFacts(withEnvironment({ ...found, versions }, read), change, '--set');
+  const versions = { ...runFacts.versions, ...askedVersions(asked) };
+  const facts = changedFacts(withEnvironment({ ...runFacts, versions }, read), change, '--set');
   const faults = [
     ...read.faults,
     ...target.failed.map(({ path, error }) => new MbfError(error.code as MbfError['code'], error.text, { file: path })),
@@ -149,7 +149,7 @@ function judge(facts: RawFacts, subject: Pick<LintResult, 'subject' | 'run'>, ru
   return describeLint(facts, { ...subject, rules: rules.length }, lint(facts, rules));
 }
 
-/** The run that is meant, if one is: forced, or a single operand that is no path. */
+/** The selected run, if any: forced, or a single operand that is not a path. */
 function runOf(operands: readonly string[], run: string | undefined): string | undefined {
   if (run !== undefined) {
     if (operands.length > 0) throw new MbfError('MBF1001', 'a run is judged alone: --run and files exclude each other');
@@ -167,7 +167,7 @@ function runOf(operands: readonly string[], run: string | undefined): string | u
 
 const isPath = (operand: string): boolean => operand === '-' || operand.startsWith('path:') || existsSync(operand);
 
-/** A configuration has a page; what has more is no configuration. */
+/** A configuration is about a page long; anything larger is not a configuration. */
 const MOST_INPUT_BYTES = 32 * 1024 * 1024;
 
 async function standardInput(as: SettingsInput['as']): Promise<SettingsInput> {
