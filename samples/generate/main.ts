@@ -1,4 +1,7 @@
-/** `node dist/samples/generate/main.js --cause NAME --seed N --out DIR`: writes the run directory of a generated run, or the committed samples. */
+/**
+ * `node dist/samples/generate/main.js --cause NAME --seed N --out DIR`: writes the run directory of a generated run, or
+ * the committed samples.
+ */
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';

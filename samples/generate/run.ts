@@ -1,6 +1,7 @@
 /**
- * What a generated run is: the plan it was launched with, and what every rank did until it ended. The simulation (`simulate/`, `causes/`)
- * makes it, the writers (`write/`) turn it into the files a real run would leave behind. Neither knows the other.
+ * What a generated run is: the plan it was launched with, and what every rank did until it ended. The simulation
+ * (`simulate/`, `causes/`) makes it, the writers (`write/`) turn it into the files a real run would leave behind.
+ * Neither knows the other.
  */
 
 import type { SegmentSnapshot } from '../../src/allocator/caching/caching-allocator.js';
@@ -15,8 +16,9 @@ import type { RankProcess, Traceback } from './simulate/rank-process.js';
 export type Framework = 'megatron-bridge' | 'megatron-lm';
 
 /**
- * The torch release whose allocator, snapshot fields and message wording a run has. Later patch releases behave the same. `2.0` stands for
- * NVIDIA's containers up to 23.04, too, whose 2.1.0a0 was branched before 2.1's wording; no run of it records memory, whose format was another.
+ * The torch release whose allocator, snapshot fields and message wording a run has. Later patch releases behave the
+ * same. `2.0` stands for NVIDIA's containers up to 23.04, too, whose 2.1.0a0 was branched before 2.1's wording; no run
+ * of it records memory, whose format was another.
  */
 export type TorchRelease = '2.0' | '2.3' | '2.6' | '2.8' | '2.12';
 
@@ -32,7 +34,10 @@ export interface ModelShape {
   readonly vocabulary: number;
 }
 
-/** Sizes of the parallel groups; world size = tensor × pipeline × data. Rank order is Megatron's default: tensor, data, pipeline. */
+/**
+ * Sizes of the parallel groups; world size = tensor × pipeline × data. Rank order is Megatron's default: tensor, data,
+ * pipeline.
+ */
 export interface Parallelism {
   readonly tensor: number;
   readonly pipeline: number;
@@ -67,13 +72,18 @@ export interface RunPlan {
   readonly trainIterations: number;
   /** Iterations between checkpoints; null: never saved. */
   readonly saveInterval: number | null;
-  /** What the launch script exports. `PYTORCH_CUDA_ALLOC_CONF`, if set, is in here and is what the allocator runs with. */
+  /**
+   * What the launch script exports. `PYTORCH_CUDA_ALLOC_CONF`, if set, is in here and is what the allocator runs with.
+   */
   readonly environment: Readonly<Record<string, string>>;
   /** `torch.cuda.set_per_process_memory_fraction`; null if never called. */
   readonly memoryFraction: number | null;
   /** Ranks that record memory history and dump snapshots. */
   readonly profiledRanks: readonly number[];
-  /** Further configuration keys, `section.key` of the framework in question, that belong to the story (offload, CUDA graphs, …). */
+  /**
+   * Further configuration keys, `section.key` of the framework in question, that belong to the story (offload, CUDA
+   * graphs, …).
+   */
   readonly configuration: Readonly<Record<string, string | number | boolean | null>>;
   /** What a GPU sustains in matrix products, TFLOP/s; absent: what its kind does in bf16. */
   readonly sustainedTeraflops?: number;
@@ -137,14 +147,18 @@ export interface SimulatedRank {
   readonly endUs: number;
 }
 
-/** A line that belongs to the story and not to every run: NCCL warnings, the kernel's OOM killer, Slurm. In time order. */
+/**
+ * A line that belongs to the story and not to every run: NCCL warnings, the kernel's OOM killer, Slurm. In time order.
+ */
 export interface StoryLine {
   readonly timeUs: number;
   /** Who prints it: a rank, or null for the launcher or the system (no rank prefix). */
   readonly rank: number | null;
   /** Of the launcher or system; default 0. */
   readonly node?: number;
-  /** May contain `{host}`, `{job}`, `{pid}` (of `rank`) and `{pid:3}` (of that rank), as may `exception` of an ending. */
+  /**
+   * May contain `{host}`, `{job}`, `{pid}` (of `rank`) and `{pid:3}` (of that rank), as may `exception` of an ending.
+   */
   readonly text: string;
 }
 
@@ -216,8 +230,8 @@ export interface Monitors {
 }
 
 /**
- * What is true by construction. The numbers come from the simulated allocators and the plan, never from verdict code, so that verdicts can
- * be held against them.
+ * What is true by construction. The numbers come from the simulated allocators and the plan, never from verdict code,
+ * so that verdicts can be held against them.
  */
 export interface RunTruth {
   readonly cause: Cause;
@@ -226,8 +240,9 @@ export interface RunTruth {
   /** The rank that failed first, in the last attempt; null if none failed. */
   readonly firstFailingRank: number | null;
   /**
-   * One sentence: how the construction makes it this cause, with its numbers. It ends up in truth.json beside the logs, so it must not
-   * contain the words of a failure message (`out of memory`, …), or the file would be taken for evidence.
+   * One sentence: how the construction makes it this cause, with its numbers. It ends up in truth.json beside the logs,
+   * so it must not contain the words of a failure message (`out of memory`, …), or the file would be taken for
+   * evidence.
    */
   readonly because: string;
   /** The numbers of that sentence, in bytes unless the key says otherwise; snake_case keys. */

@@ -102,7 +102,7 @@ function poolKind(pool: number): PoolKind | undefined {
   return pool < 0 ? undefined : pool === 0 ? 'default' : 'private';
 }
 
-/** Where no block of a state without a trace has a stack, nothing was recorded: then nothing tells what is older. */
+/** Where every block of a state without a trace lacks a stack, nothing was recorded: then what is older is unknown. */
 function nothingRecorded({ events, stackId }: Lives, classes: Attribution['classes']): boolean {
   return events === 0 && stackId.every((id) => classes(id).kind === 'none');
 }

@@ -1,13 +1,13 @@
 /**
- * What an estimate can be told, as data: one entry a key, with the kind of its value and the name Megatron gives it. The short names are
- * those of the tables that engineers exchange (`tp`, `mbs`); every other is Megatron-Core's own. Anything else a user may write is found
- * through the dictionary of configuration keys.
+ * What an estimate can be told, as data: one entry a key, with the kind of its value and the name Megatron gives it.
+ * The short names are those of the tables that engineers exchange (`tp`, `mbs`); every other is Megatron-Core's own.
+ * Anything else a user may write is found through the dictionary of configuration keys.
  */
 import { canonicalConfigKey, invertedKeys } from '../knowledge/config-keys.js';
 
 /**
- * `count`: integer from 1; `size`: integer from 0; `fraction`: number from 0 to 1; `factor`: number above 0; `flag`: true or false; `words`:
- * a list of words; `layers`: every n-th layer, or a list of 0 and 1 a layer.
+ * `count`: integer from 1; `size`: integer from 0; `fraction`: number from 0 to 1; `factor`: number above 0; `flag`:
+ * true or false; `words`: a list of words; `layers`: every n-th layer, or a list of 0 and 1 a layer.
  */
 export type InputKind = 'count' | 'size' | 'fraction' | 'factor' | 'flag' | 'word' | 'words' | 'layers';
 
@@ -15,7 +15,7 @@ export interface InputKey {
   readonly kind: InputKind;
   /** Largest number taken: of what is laid out one by one, so that a slip of the pen does not fill memory. */
   readonly most?: number;
-  /** What null says, where it is a choice of its own. */
+  /** Meaning of null, where it is a choice of its own. */
   readonly none?: string;
   /** The name in Megatron's configuration, where the key has another. */
   readonly config?: string;
@@ -159,7 +159,7 @@ interface ValueOfKind {
   readonly layers: number | readonly number[];
 }
 
-/** What was told, by key. A key that was not told, or told as null, is absent: then upstream's default holds. */
+/** Known inputs, by key. A key that is unknown or null is absent: then upstream's default holds. */
 export type GivenInputs = { readonly [Name in InputName]?: ValueOfKind[(typeof INPUT_KEYS)[Name]['kind']] };
 
 /** An entry with all that it may have. */
@@ -179,11 +179,14 @@ export const CONFIG_INPUTS: ReadonlyMap<string, InputName> = BY_CONFIG;
 
 export interface FoundInput {
   readonly name: InputName;
-  /** The spelling says the opposite: `untie_embeddings_and_output_weights`. */
+  /** The spelling means the opposite: `untie_embeddings_and_output_weights`. */
   readonly inverted: boolean;
 }
 
-/** The input that a key of any spelling means: `tp`, `--tensor-model-parallel-size`, `model.tensor_model_parallel_size`; undefined if none. */
+/**
+ * The input that a key of any spelling means: `tp`, `--tensor-model-parallel-size`, `model.tensor_model_parallel_size`;
+ * undefined if none.
+ */
 export function findInput(key: string): FoundInput | undefined {
   if (Object.hasOwn(INPUT_KEYS, key)) return { name: key as InputName, inverted: false };
   const canonical = canonicalConfigKey(key);

@@ -26,9 +26,11 @@ export interface Experts {
   readonly latent: number | null;
 }
 
-/** What the formulas of both upstream projects and our own model read. Sizes are element counts; nothing here is bytes. */
+/**
+ * What the formulas of both upstream projects and our own model read. Sizes are element counts; nothing here is bytes.
+ */
 export interface EstimateInputs {
-  /** As told, for what only one of the models reads. */
+  /** The given inputs, for what only one of the models reads. */
   readonly given: GivenInputs;
   readonly layers: number;
   readonly hidden: number;
@@ -69,7 +71,7 @@ export interface EstimateInputs {
   readonly distributedOptimizer: boolean;
   readonly sequenceParallel: boolean;
   readonly recompute: 'full' | 'selective' | null;
-  /** What was not told and bears on the figures, as sentences. */
+  /** What was assumed and affects the figures, as sentences. */
   readonly assumed: readonly string[];
 }
 
@@ -83,7 +85,7 @@ const REQUIRED: readonly InputName[] = [
   'vocab_size',
 ];
 
-/** Keys to be told before anything can be estimated; empty if none is missing. */
+/** Keys that every estimate needs; empty if none is missing. */
 export function missingInputs(given: GivenInputs): InputName[] {
   const missing = REQUIRED.filter((name) => given[name] === undefined);
   const required = given.padded_vocab_size === undefined ? missing : missing.filter((name) => name !== 'vocab_size');
@@ -91,9 +93,9 @@ export function missingInputs(given: GivenInputs): InputName[] {
 }
 
 /** Throws MBF1001 for keys that contradict each other so that no size follows from them. */
-export function completeInputs(told: GivenInputs): EstimateInputs {
+export function completeInputs(explicitInputs: GivenInputs): EstimateInputs {
   const assumed: string[] = [];
-  const given = withRecipe(told);
+  const given = withRecipe(explicitInputs);
   const need = (name: 'num_layers' | 'hidden_size' | 'num_attention_heads' | 'seq_length' | 'mbs'): number => {
     const value = given[name];
     if (value === undefined) throw new MbfError('MBF1001', `the configuration does not tell ${name}`);
@@ -116,7 +118,7 @@ export function completeInputs(told: GivenInputs): EstimateInputs {
     hidden,
     ffn,
     heads,
-    // Megatron-LM prints num_query_groups 1, its default, where it has no grouped queries.
+    // Megatron-LM prints num_query_groups 1, its default, for a model without grouped queries.
     groups: given.group_query_attention === false ? heads : (given.num_query_groups ?? heads),
     headDim: given.kv_channels ?? wholeHeads(hidden, heads),
     seq: need('seq_length'),
@@ -176,7 +178,7 @@ function parallelSizes(
     assumed.push('Neither dp nor world is told: one data-parallel replica is taken.');
   const dp = given.dp ?? (given.world === undefined ? 1 : given.world / ofModel);
   const ep = given.ep ?? 1;
-  // `ModelParallelConfig.__post_init__`: experts are cut like the rest of the model unless told otherwise.
+  // `ModelParallelConfig.__post_init__`: experts are cut like the rest of the model unless set explicitly.
   return { tp, pp, cp, ep, etp: given.etp ?? tp, dp, world: given.world ?? ofModel * dp };
 }
 
@@ -251,7 +253,10 @@ function recomputeOf(given: GivenInputs): EstimateInputs['recompute'] {
   return granularity;
 }
 
-/** Sizes that a change of another key makes stale, unless they are told anew: the padding follows TP, the micro-batches follow DP, … */
+/**
+ * Sizes that a change of another key makes stale, unless they are set again: the padding follows TP, the micro-batches
+ * follow DP, …
+ */
 const FOLLOWS: Readonly<Partial<Record<InputName, readonly InputName[]>>> = {
   padded_vocab_size: ['vocab_size', 'tp', 'make_vocab_size_divisible_by'],
   num_microbatches: ['global_batch_size', 'mbs', 'dp', 'tp', 'pp', 'cp', 'world'],
@@ -260,8 +265,8 @@ const FOLLOWS: Readonly<Partial<Record<InputName, readonly InputName[]>>> = {
 };
 
 /**
- * Inputs with changes on top. What followed from a changed size is computed again: more tensor parallelism on the same GPUs leaves fewer
- * replicas, and fewer replicas more micro-batches of the same global batch.
+ * Inputs with changes on top. What followed from a changed size is computed again: more tensor parallelism on the same
+ * GPUs leaves fewer replicas, and fewer replicas more micro-batches of the same global batch.
  */
 export function changeInputs(given: GivenInputs, changes: GivenInputs, cleared: ReadonlySet<InputName>): GivenInputs {
   const changed = new Set([...(Object.keys(changes) as InputName[]), ...cleared]);

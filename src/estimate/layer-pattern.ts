@@ -1,6 +1,7 @@
 /**
- * Which layers have experts. Megatron takes a number n (every n-th layer, from the first), a list of 0 and 1, or a text such as
- * `([0]*3+[1]*58)`, which Python evaluates and we read. Upstream: `moe_freq_type` in `megatron/training/arguments.py`.
+ * Which layers have experts. Megatron takes a number n (every n-th layer, from the first), a list of 0 and 1, or a text
+ * such as `([0]*3+[1]*58)`, which Python evaluates and we read. Upstream: `moe_freq_type` in
+ * `megatron/training/arguments.py`.
  */
 
 /** More layers than any model has; a text like `[1]*10**9` must not fill memory. */

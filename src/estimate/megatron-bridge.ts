@@ -1,6 +1,7 @@
 /**
- * Megatron Bridge's estimate, operation by operation. Upstream: `training/utils/theoretical_memory_utils.py` at 067f987 (2026-08-22),
- * adapted there from ISEEKYAN's mbridge. It knows neither latent attention nor kinds of norms, and cuts replicated weights by TP too.
+ * Megatron Bridge's estimate, operation by operation. Upstream: `training/utils/theoretical_memory_utils.py` at 067f987
+ * (2026-08-22), adapted there from ISEEKYAN's mbridge. It knows neither latent attention nor kinds of norms, and cuts
+ * replicated weights by TP too.
  */
 import type { EstimateInputs } from './inputs.js';
 import { type StageSplit, unevenStages } from './pipeline-split.js';

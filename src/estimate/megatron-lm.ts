@@ -1,7 +1,8 @@
 /**
  * Megatron-LM's estimate, operation by operation, so that its floats come out equal to the last bit.
- * Upstream: `megatron/training/theoretical_memory_usage.py` at d98e8a6 (2026-08-22); the printed figure depends on the version: experts were
- * divided by TP before 2026-05-14, latent experts wrong before 2026-06-15, and only SP with selective recompute had activations before 2025-08-26.
+ * Upstream: `megatron/training/theoretical_memory_usage.py` at d98e8a6 (2026-08-22); the printed figure depends on the
+ * version: experts were divided by TP before 2026-05-14, latent experts wrong before 2026-06-15, and only SP with
+ * selective recompute had activations before 2025-08-26.
  */
 import { MbfError } from '../model/errors.js';
 import type { EstimateInputs, LatentAttention } from './inputs.js';

@@ -1,7 +1,8 @@
 /**
- * What the named precision recipes of Megatron Bridge set. A recipe is applied when training starts and overwrites the fields of the model,
- * optimizer and DDP sections, so a written-out configuration that names one does not show what is in force.
- * Upstream: Megatron Bridge `training/mixed_precision.py`, the functions marked `@register`; NeMo has the same names.
+ * What the named precision recipes of Megatron Bridge set. A recipe is applied when training starts and overwrites the
+ * fields of the model, optimizer and DDP sections, so a written-out configuration that names one does not show what is
+ * in force. Upstream: Megatron Bridge `training/mixed_precision.py`, the functions marked `@register`; NeMo has the
+ * same names.
  */
 import type { GivenInputs } from './input-keys.js';
 

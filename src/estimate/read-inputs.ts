@@ -1,4 +1,7 @@
-/** From what somebody wrote (JSON, `KEY=VALUE`, rows of a configuration) to typed inputs; what does not fit its key is told, never guessed. */
+/**
+ * From user text (JSON, `KEY=VALUE`, rows of a configuration) to typed inputs; what does not fit its key is reported,
+ * never guessed.
+ */
 import { MbfError } from '../model/errors.js';
 import { findInput, type GivenInputs, INPUT_NAMES, type InputKind, type InputName, inputKey } from './input-keys.js';
 import { readLayerPattern } from './layer-pattern.js';
@@ -102,7 +105,7 @@ function readValue(
   }
 }
 
-/** Why a pair of key and value is no input. */
+/** Why a pair of key and value is not a valid input. */
 export interface InputFault {
   readonly key: string;
   readonly fact: string;
@@ -110,7 +113,7 @@ export interface InputFault {
 
 export interface ReadInputs {
   readonly given: GivenInputs;
-  /** Names that were told as nothing (`null`, `None`), which is another thing than not to be told. */
+  /** Names that were set to null (`null`, `None`), which differs from absent names. */
   readonly cleared: ReadonlySet<InputName>;
   readonly faults: readonly InputFault[];
 }
@@ -146,7 +149,7 @@ export function readInputs(pairs: Iterable<readonly [key: string, value: unknown
   return { given: given as GivenInputs, cleared, faults };
 }
 
-/** Anything unread in what a user wrote for this purpose is an error; `code` says whose. */
+/** Anything unread in what a user wrote for this purpose is an error; `code` is its error code. */
 export function demandInputs(
   pairs: Iterable<readonly [key: string, value: unknown]>,
   code: 'MBF1001' | 'MBF2202',
@@ -162,7 +165,7 @@ function shown(value: unknown): string {
   return text.length > 60 ? `${text.slice(0, 59)}…` : text;
 }
 
-/** The inputs that share most of their words with a key nobody knows. */
+/** The inputs that share most of their words with an unknown key. */
 function suggestion(key: string): string {
   const words = new Set(key.toLowerCase().split(/[^a-z0-9]+/));
   const close = INPUT_NAMES.map((name) => ({

@@ -26,15 +26,17 @@ export function printedMb(bytes: number): string {
   return `${fixed(bytes / PRINTED_MB, 2)} MB`;
 }
 
-/** How much of all layers' activations the first stage holds under its schedule, and the lines upstream prints about it. */
+/**
+ * How much of all layers' activations the first stage holds under its schedule, and the lines upstream prints about it.
+ */
 export interface ScheduleFactor {
   readonly factor: number;
   readonly lines: readonly string[];
 }
 
 /**
- * Interleaved: 1 + (p − 1) / (p·v) of a whole model's activations; otherwise as many micro-batches as there are stages, or fewer if a step
- * has fewer.
+ * Interleaved: 1 + (p − 1) / (p·v) of a whole model's activations; otherwise as many micro-batches as there are stages,
+ * or fewer if a step has fewer.
  */
 export function scheduleFactor({ pp, vpp, microBatches }: EstimateInputs): ScheduleFactor {
   if (vpp !== null) {
@@ -54,7 +56,9 @@ export function scheduleFactor({ pp, vpp, microBatches }: EstimateInputs): Sched
   };
 }
 
-/** 18 bytes a parameter (bf16 weight, fp32 gradient, fp32 master and two fp32 moments), or 6 and the other 12 sharded. */
+/**
+ * 18 bytes a parameter (bf16 weight, fp32 gradient, fp32 master and two fp32 moments), or 6 and the other 12 sharded.
+ */
 export function bytesPerParameter(distributedOptimizer: boolean, shards: number): number {
   return distributedOptimizer ? 6 + 12 / shards : 18;
 }

@@ -39,7 +39,7 @@ export const invertedKeys = (): Readonly<Record<string, string>> => stored().inv
 interface Dictionary {
   /** Spelling → canonical name. */
   readonly aliases: ReadonlyMap<string, string>;
-  /** Spellings that count only where there is no path. */
+  /** Spellings that count only without a path. */
   readonly bare: ReadonlyMap<string, string>;
   readonly lists: ReadonlySet<string>;
   readonly otherNamespaces: ReadonlySet<string>;
@@ -95,8 +95,9 @@ function known(parts: readonly string[]): string | undefined {
 }
 
 /**
- * `--tensor-model-parallel-size`, `model.tensor_model_parallel_size` → `tensor_model_parallel_size`. A key the dictionary does not
- * know keeps its last part in snake case, with its section before it where the last part alone says nothing (`tokenizer.type`).
+ * `--tensor-model-parallel-size`, `model.tensor_model_parallel_size` → `tensor_model_parallel_size`. A key the
+ * dictionary does not know keeps its last part in snake case, with its section before it where the last part alone says
+ * nothing (`tokenizer.type`).
  */
 export function canonicalConfigKey(rawKey: string): string {
   const parts = pathOf(rawKey);
@@ -106,7 +107,7 @@ export function canonicalConfigKey(rawKey: string): string {
   );
   if (other >= 0) return [parts[other]!.replace(SUFFIX, ''), ...parts.slice(other + 1)].join('.');
   const last = parts.at(-1) ?? rawKey;
-  // Tokenizers say the size of their own vocabulary, which the model pads.
+  // Tokenizers give the size of their own vocabulary, which the model pads.
   if (last === 'vocab_size' && parts.at(-2) === 'tokenizer') return 'tokenizer.vocab_size';
   const found = known(parts);
   if (found !== undefined) return found;
@@ -136,9 +137,9 @@ const SECRET =
 const MOST_VALUE_CHARS = 4096;
 
 /**
- * Python, YAML and JSON scalars in one text form: `True`, `False`, null for None and its like, numbers as printed, lists and
- * dictionaries as JSON text, texts without their quotes, `torch.bfloat16` as `bfloat16`, `<AttnBackend.auto: 5>` and
- * `AttnBackend.auto` as `auto`.
+ * Python, YAML and JSON scalars in one text form: `True`, `False`, null for None and its like, numbers as printed,
+ * lists and dictionaries as JSON text, texts without their quotes, `torch.bfloat16` as `bfloat16`, `<AttnBackend.auto:
+ * 5>` and `AttnBackend.auto` as `auto`.
  */
 export function normaliseConfigValue(text: string): string | null {
   return shorten(literalText(readLiteral(text)));
@@ -148,7 +149,7 @@ function shorten(text: string | null): string | null {
   return text !== null && text.length > MOST_VALUE_CHARS ? `${text.slice(0, MOST_VALUE_CHARS)}…` : text;
 }
 
-/** The value of a key that holds a list, where one word or words with commas stand for it. */
+/** The value of a key that holds a list, written as one word or words with commas. */
 function asList(value: string): string {
   if (value.startsWith('[') || value === '') return value;
   const items = value.split(',').map((item) => item.trim());

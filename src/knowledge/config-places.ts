@@ -1,8 +1,10 @@
-/** The place of a setting: the section of Megatron Bridge's configuration (by its class) and the part of a NeMo recipe. */
+/**
+ * The place of a setting: the section of Megatron Bridge's configuration (by its class) and the part of a NeMo recipe.
+ */
 import { loadData } from './load-data.js';
 
 export interface Places {
-  /** Paths; a star stands for the key. Several where both must agree. */
+  /** Paths; a star is the key. Several where both must agree. */
   readonly bridge: readonly string[];
   readonly nemo: readonly string[];
 }

@@ -1,10 +1,14 @@
-/** Which environment variables are kept: those that bear on memory, performance or the identity of a run. Everything else is dropped unread. */
+/**
+ * Which environment variables are kept: those that bear on memory, performance or the identity of a run. Everything
+ * else is dropped unread.
+ */
 import type { EnvFinding, EnvOrigin } from '../model/log-rows.js';
 import { loadData } from './load-data.js';
 
 /**
- * Variables that carry the allocator's settings, in the order torch looks them up; the first that is set wins. Upstream: torch
- * `c10/core/AllocatorConfig.cpp`. The last one exists since 2.9 (and 2.9.1 ignores `expandable_segments` in it for CUDA).
+ * Variables that carry the allocator's settings, in the order torch looks them up; the first that is set wins.
+ * Upstream: torch `c10/core/AllocatorConfig.cpp`. The last one exists since 2.9 (and 2.9.1 ignores
+ * `expandable_segments` in it for CUDA).
  */
 export const ALLOCATOR_VARIABLES: readonly string[] = [
   'PYTORCH_CUDA_ALLOC_CONF',
@@ -44,8 +48,8 @@ export function envFinding(key: string, value: string | null, origin: EnvOrigin)
 }
 
 /**
- * The global rank a process's own environment tells. Launchers write it in this order of trust; Slurm's task number is a rank only
- * where tasks are not nodes, since under torchrun one task starts all ranks of its node.
+ * The global rank from a process's own environment. Launchers write it in this order of trust; Slurm's task number is a
+ * rank only where tasks are not nodes, since under torchrun one task starts all ranks of its node.
  */
 export function rankOfEnvironment(
   variables: ReadonlyMap<string, string>,

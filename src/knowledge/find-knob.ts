@@ -35,7 +35,7 @@ export function findKnobs(asked: string): readonly Knob[] {
   return [];
 }
 
-/** Short names stand in lower case in the dictionary. */
+/** Short names are in lower case in the dictionary. */
 function canonicalOf(asked: string): string {
   const key = asked.replace(/=.*$/s, '');
   return canonicalConfigKey(isKnownConfigKey(key) ? key : key.toLowerCase());

@@ -1,6 +1,6 @@
 /**
- * What was measured, and published: the tables of the guides and of Megatron Bridge's skills. Peaks are decimal GB, throughput is
- * MODEL_TFLOP/s/GPU, as the guides have them; null where none is given.
+ * What was measured, and published: the tables of the guides and of Megatron Bridge's skills. Peaks are decimal GB,
+ * throughput is MODEL_TFLOP/s/GPU, as the guides have them; null where none is given.
  */
 
 import { loadData } from './load-data.js';

@@ -1,4 +1,4 @@
-/** Names like one that nobody knows. */
+/** Names similar to an unknown one. */
 
 /** At most `most` names, the likest first: those that hold it, then those that few edits away. */
 export function nearest(asked: string, names: readonly string[], most = 5): readonly string[] {

@@ -8,8 +8,8 @@ export interface DerivedBytes {
 }
 
 /**
- * Memory torch holds on the device: printed (1.4–2.0), or allocated + unallocated (1.0–1.3 and 2.1 on). Since 2.4 the printed
- * "allocated" already contains the free blocks of private pools, so they are not added again.
+ * Memory torch holds on the device: printed (1.4–2.0), or allocated + unallocated (1.0–1.3 and 2.1 on). Since 2.4 the
+ * printed "allocated" already contains the free blocks of private pools, so they are not added again.
  */
 export function reservedOf(row: Pick<IncidentRow, 'bytes'>): DerivedBytes | null {
   const { reserved, allocated, reservedUnallocated } = row.bytes;
@@ -50,8 +50,9 @@ export interface ProcessReading {
 }
 
 /**
- * Applies the rule for messages from inside a pid namespace: without a "this process" sentence, if exactly one named process
- * uses at least what torch has reserved, it is the failing process. Both sides are compared with their reading errors.
+ * Applies the rule for messages from inside a pid namespace: without a "this process" sentence, if exactly one named
+ * process uses at least what torch has reserved, it is the failing process. Both sides are compared with their reading
+ * errors.
  */
 export function readProcesses(row: Pick<IncidentRow, 'bytes' | 'processes'>): ProcessReading {
   const sum = (rows: IncidentRow['processes']): DerivedBytes | null =>

@@ -1,4 +1,6 @@
-/** Rows of a TSV file by column name. The first line has the names; `#` begins a comment line; an empty cell is null. */
+/**
+ * Rows of a TSV file by column name. The first line has the names; `#` begins a comment line; an empty cell is null.
+ */
 export function parseTsv(text: string): Record<string, string | null>[] {
   const [header = [], ...rows] = text
     .split('\n')

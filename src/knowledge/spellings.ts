@@ -1,4 +1,7 @@
-/** A change as lines to paste: a launch script, a recipe of Megatron Bridge, the command line of Megatron-LM, a recipe of NeMo. */
+/**
+ * A change as lines to paste: a launch script, a recipe of Megatron Bridge, the command line of Megatron-LM, a recipe
+ * of NeMo.
+ */
 import type { AdviceChange, PasteLines } from '../model/results/advise.js';
 import { negatedFlags } from './config-keys.js';
 import { asPlace, placesOf } from './config-places.js';
@@ -50,13 +53,13 @@ function readNegations(): ReadonlyMap<string, string> {
     .set('pin_cpu_params', '--no-pin-cpu-params')
     // One setting, two flags; nearly every model of today has SwiGLU.
     .set('bias_activation_fusion', '--no-bias-swiglu-fusion');
-  // Off unless a flag says otherwise (`store_true`), so that leaving the flag out is what works in every release.
+  // Off unless a flag sets it (`store_true`), so that leaving the flag out is what works in every release.
   flags.delete('cross_entropy_loss_fusion');
   flags.delete('sequence_parallel');
   return flags;
 }
 
-/** One line of Megatron-LM's command line; null where it has no such argument. */
+/** One line of Megatron-LM's command line; null where it lacks the argument. */
 function flagLine(key: string, value: string | null): string | null {
   // Two flags, one for each value.
   if (key === 'grad_reduce_in_fp32' && value !== null)

@@ -1,4 +1,7 @@
-/** Values, as configurations are told (`True`, `8`, `["mlp"]`, `bfloat16`), in Python, on a command line and in a shell. */
+/**
+ * Values, as configurations write them (`True`, `8`, `["mlp"]`, `bfloat16`), in Python, on a command line and in a
+ * shell.
+ */
 
 const DTYPES: Readonly<Record<string, string>> = {
   bfloat16: 'bf16',
@@ -66,7 +69,7 @@ const FLAGS: Readonly<Record<string, string | null>> = {
   fp8: '--fp8-format',
   fp4: '--fp4-format',
   use_te_rng_tracker: '--te-rng-tracker',
-  // The size of the job, which the launcher tells.
+  // The size of the job, which the launcher determines.
   world_size: null,
   data_parallel_size: null,
   nnodes: null,

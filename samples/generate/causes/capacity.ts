@@ -1,4 +1,7 @@
-/** The model, its optimizer and its activations are simply too much for the device: no layout of the same bytes would fit. */
+/**
+ * The model, its optimizer and its activations are simply too much for the device: no layout of the same bytes would
+ * fit.
+ */
 import { MIB } from '../../../src/model/units.js';
 import type { GeneratedRun, RunPlan } from '../run.js';
 import { chance, type Random, wholeBetween } from '../simulate/random.js';

@@ -1,4 +1,7 @@
-/** Saving gathers the optimizer's state of all data-parallel ranks on one device: training fits, the checkpoint does not. */
+/**
+ * Saving gathers the optimizer's state of all data-parallel ranks on one device: training fits, the checkpoint does
+ * not.
+ */
 import type { GeneratedRun, RunPlan } from '../run.js';
 import { describeState } from '../simulate/model-state.js';
 import { chance, type Random, wholeBetween } from '../simulate/random.js';
@@ -22,10 +25,15 @@ export const checkpointSaveSpike: GeneratedCause = {
   build: (seed) => search(NAME, seed, (random, draw) => build(random, seed, draw)),
 };
 
-/** Bytes per parameter of a stage on the gathering rank: three fp32 states in whole, and one more while it is received. */
+/**
+ * Bytes per parameter of a stage on the gathering rank: three fp32 states in whole, and one more while it is received.
+ */
 const GATHERED_BYTES = 4 * FP32;
 
-/** `get_parameter_state_dp_zero` over NCCL: data rank 0 receives every bucket of every state; the whole stays until it is written. */
+/**
+ * `get_parameter_state_dp_zero` over NCCL: data rank 0 receives every bucket of every state; the whole stays until it
+ * is written.
+ */
 const GATHERING: RankHooks = {
   atCheckpoint: (rank) => {
     const { buckets } = describeState(rank);

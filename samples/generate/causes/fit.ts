@@ -1,4 +1,6 @@
-/** Turning the one knob every run has, the sequence length, until the heaviest stage needs a chosen part of the device. */
+/**
+ * Turning the one knob every run has, the sequence length, until the heaviest stage needs a chosen part of the device.
+ */
 import type { RunPlan, SimulatedRank } from '../run.js';
 import { between, type Random } from '../simulate/random.js';
 import type { RankHooks } from '../simulate/rank-context.js';

@@ -1,6 +1,6 @@
 /**
- * Buffers of a side stream (reloading offloaded activations) stay cached in that stream's blocks, where the main stream cannot use them,
- * and small tensors that live on keep their segments from going back to the driver.
+ * Buffers of a side stream (reloading offloaded activations) stay cached in that stream's blocks, where the main stream
+ * cannot use them, and small tensors that live on keep their segments from going back to the driver.
  */
 import { MIB } from '../../../src/model/units.js';
 import type { GeneratedRun, RunPlan, SimulatedRank } from '../run.js';

@@ -1,6 +1,7 @@
 /**
- * Expandable segments are on, and still memory is lost: physical memory comes and goes in pages of 20 MiB, and small tensors that live on
- * are spread so that nearly every page holds one. The rest of those pages cannot go back to the driver, and is too small for anything large.
+ * Expandable segments are on, and still memory is lost: physical memory comes and goes in pages of 20 MiB, and small
+ * tensors that live on are spread so that nearly every page holds one. The rest of those pages cannot go back to the
+ * driver, and is too small for anything large.
  */
 import { MIB } from '../../../src/model/units.js';
 import type { GeneratedRun, RunPlan, SimulatedRank } from '../run.js';
@@ -35,7 +36,9 @@ export const fragmentationPagePinning: GeneratedCause = {
   build: (seed) => search(NAME, seed, (random, draw) => build(random, seed, draw)),
 };
 
-/** A monitor looks at every submodule's output in the first step and keeps its small tensors until a report far away. */
+/**
+ * A monitor looks at every submodule's output in the first step and keeps its small tensors until a report far away.
+ */
 function monitoring(bytes: number): RankHooks {
   return {
     afterModule: ({ process, sites, plan }, { step }, module) => {

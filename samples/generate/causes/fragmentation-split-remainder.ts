@@ -1,6 +1,6 @@
 /**
- * Large buffers of early iterations stay cached; the optimizer's moments, born in the first step, are placed inside them and pin them. What
- * is left of each is too small for a later, longer sequence, and cannot go back to the driver.
+ * Large buffers of early iterations stay cached; the optimizer's moments, born in the first step, are placed inside
+ * them and pin them. What is left of each is too small for a later, longer sequence, and cannot go back to the driver.
  */
 import type { GeneratedRun, RunPlan } from '../run.js';
 import { chance, type Random, wholeBetween } from '../simulate/random.js';

@@ -33,7 +33,9 @@ export interface Fragmentation {
   readonly free: FreeByReason;
 }
 
-/** Undefined unless live and request fit by a clear margin and no free block of the request's own class is large enough. */
+/**
+ * Undefined unless live and request fit by a clear margin and no free block of the request's own class is large enough.
+ */
 export function fragmentationOf(rank: OomRank): Fragmentation | undefined {
   const sums = oomArithmetic(rank.ending.report);
   if (sums.spareBytes < Math.max(256 * MIB, 0.01 * sums.budgetBytes)) return undefined;

@@ -36,7 +36,10 @@ export function launches(random: Random, options: AttemptOptions): Attempt[] {
   return [first, simulateAttempt({ ...options, plan: { ...options.plan, startUs } })];
 }
 
-/** Snapshots of the last launch's recorded ranks that ran out of memory; earlier ones of the same rank have been overwritten. */
+/**
+ * Snapshots of the last launch's recorded ranks that ran out of memory; earlier ones of the same rank have been
+ * overwritten.
+ */
 function dumpedAtOom(attempts: readonly Attempt[]): DumpedSnapshot[] {
   const attempt = attempts.length - 1;
   const { plan, ranks } = attempts[attempt]!;

@@ -1,7 +1,7 @@
 /**
- * The passes of an iteration are captured as CUDA graphs into a private pool. Afterwards nearly all of the pool is free, but only replays
- * may use it; what then runs eagerly, an evaluation or a batch of a shape that was not captured, asks the default pool and finds the
- * device full.
+ * The passes of an iteration are captured as CUDA graphs into a private pool. Afterwards nearly all of the pool is
+ * free, but only replays may use it; what then runs eagerly, an evaluation or a batch of a shape that was not captured,
+ * asks the default pool and finds the device full.
  */
 import { MIB } from '../../../src/model/units.js';
 import type { GeneratedRun, RunPlan, SimulatedRank } from '../run.js';

@@ -1,4 +1,6 @@
-/** Runs whose device memory is in order: what the causes that are no device OOM, and the run without one, start from. */
+/**
+ * Runs whose device memory is in order: what the causes that are no device OOM, and the run without one, start from.
+ */
 import type { Attempt, DumpedSnapshot, DumpedState, RunPlan } from '../run.js';
 import { chance, type Random, wholeBetween } from '../simulate/random.js';
 import type { RankHooks } from '../simulate/rank-context.js';

@@ -1,4 +1,6 @@
-/** Host memory runs out, not the device's: offloaded optimizer state, pinned buffers, data-loader workers, or /dev/shm. */
+/**
+ * Host memory runs out, not the device's: offloaded optimizer state, pinned buffers, data-loader workers, or /dev/shm.
+ */
 import { GIB, KIB } from '../../../src/model/units.js';
 import type { CauseDetail } from '../../../src/model/vocabulary.js';
 import type { GeneratedRun, RunPlan } from '../run.js';
@@ -139,7 +141,7 @@ function killLines(random: Random, victim: number): KillLine[] {
 
 function killed(rank: RankContext, lines: readonly KillLine[]): never {
   rank.process.pass(900_000);
-  for (const { text, afterUs } of lines) rank.tell(text, 'system', afterUs);
+  for (const { text, afterUs } of lines) rank.addLine(text, 'system', afterUs);
   throw new RankSignalled('SIGKILL');
 }
 

@@ -1,4 +1,7 @@
-/** Something keeps a tensor of every step: live memory at the same point of the step grows by the same amount until the device is full. */
+/**
+ * Something keeps a tensor of every step: live memory at the same point of the step grows by the same amount until the
+ * device is full.
+ */
 import { MIB } from '../../../src/model/units.js';
 import type { GeneratedRun, RunPlan, SimulatedRank } from '../run.js';
 import { scriptDirectory } from '../simulate/call-sites/index.js';
@@ -152,7 +155,10 @@ function build(random: Random, seed: number, draw: number): GeneratedRun | undef
   });
 }
 
-/** By how much live memory after a step exceeds that after the step before; the first step brings the optimizer's states and is left out. */
+/**
+ * By how much live memory after a step exceeds that after the step before; the first step brings the optimizer's states
+ * and is left out.
+ */
 function restingGrowth({ iterations }: SimulatedRank): number[] {
   return iterations.slice(2).map(({ memory }, i) => {
     return memory.allocatedBytes.current - iterations[i + 1]!.memory.allocatedBytes.current;

@@ -1,4 +1,7 @@
-/** NCCL keeps taking device memory for new communicators and channels, past the allocator, until one of the two goes without. */
+/**
+ * NCCL keeps taking device memory for new communicators and channels, past the allocator, until one of the two goes
+ * without.
+ */
 import { MIB } from '../../../src/model/units.js';
 import type { GeneratedRun, RunPlan } from '../run.js';
 import { at, PACKAGES } from '../simulate/call-sites/sources.js';
@@ -104,7 +107,9 @@ function withoutKey(environment: RunPlan['environment'], key: string): Record<st
   return Object.fromEntries(Object.entries(environment).filter(([name]) => name !== key));
 }
 
-/** `growth` in equal parts, one with each of the first micro-batches; where the device has no room the collective fails. */
+/**
+ * `growth` in equal parts, one with each of the first micro-batches; where the device has no room the collective fails.
+ */
 function growingCommunicators(outside: OutsideMemory, growth: number, portions: number, steps: number): RankHooks {
   return {
     afterForward: (rank, { step, microBatch, chunk }) => {
@@ -123,7 +128,7 @@ function newCommunicator(rank: RankContext, index: number, levelBytes: number): 
   const prefix = `{host}:{pid}:{pid} [${position.device}]`;
   if (growOutside(rank, levelBytes)) {
     const handle = `0x${(0x5a0000000000 + Math.floor(random() * 2 ** 32) * 16).toString(16)}`;
-    rank.tell(
+    rank.addLine(
       `${prefix} NCCL INFO ncclCommInitRankConfig comm ${handle} rank ${position.rank} nranks ${worldSize(plan)} cudaDev ${position.device} ` +
         `nvmlDev ${position.device} busId ${(0x1b + position.device * 0x10).toString(16)}000 commId 0x${index.toString(16).padStart(2, '0')}` +
         `${Math.floor(random() * 2 ** 32).toString(16)} - Init COMPLETE`,
@@ -132,7 +137,7 @@ function newCommunicator(rank: RankContext, index: number, levelBytes: number): 
   }
   const size = pick(random, [4_194_304, 9_437_184, 10_485_760, 33_554_432]);
   const file = pick(random, ['transport/nvls.cc:254', 'include/alloc.h:245', 'transport/p2p.cc:214']);
-  rank.tell(
+  rank.addLine(
     `${prefix} ${file} NCCL WARN Cuda failure 2 'out of memory'\n` +
       `${prefix} ${file} NCCL WARN Failed to CUDA calloc ${size} bytes\n` +
       `${prefix} NCCL INFO transport.cc:197 -> 1\n${prefix} NCCL INFO init.cc:1358 -> 1\n${prefix} NCCL INFO group.cc:72 -> 1 [Async thread]`,

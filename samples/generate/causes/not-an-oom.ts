@@ -1,4 +1,7 @@
-/** A failure that is no memory failure, though some of its words look like one: a hung collective, a stray pointer, a kernel too large. */
+/**
+ * A failure that is no memory failure, though some of its words look like one: a hung collective, a stray pointer, a
+ * kernel too large.
+ */
 import type { GeneratedRun, RunPlan } from '../run.js';
 import { scriptDirectory } from '../simulate/call-sites/index.js';
 import { AUTOGRAD, at, PACKAGES } from '../simulate/call-sites/sources.js';
@@ -110,16 +113,16 @@ export function hungCollective(random: Random, plan: RunPlan, step: number): Ran
       const work =
         `Watchdog caught collective operation timeout: WorkNCCL(SeqNum=${sequence}, OpType=${operation}, NumelIn=${elements}, ` +
         `NumelOut=${elements}, Timeout(ms)=${timeoutMs}) ran for ${ran} milliseconds before timing out.`;
-      rank.tell(`${where}:632] [Rank ${position.dataRank}] ${work}`);
-      rank.tell(
+      rank.addLine(`${where}:632] [Rank ${position.dataRank}] ${work}`);
+      rank.addLine(
         `${where}:2268] ${group} failure detected by watchdog at work sequence id: ${sequence} PG status: last enqueued work: ` +
           `${sequence + 2}, last completed work: ${sequence - 1}`,
       );
-      rank.tell(
+      rank.addLine(
         `${where}:684] [Rank ${position.dataRank}] Some NCCL operations have failed or timed out. Due to the asynchronous nature of CUDA ` +
           'kernels, subsequent GPU operations might run on corrupted/incomplete data.',
       );
-      rank.tell(
+      rank.addLine(
         `${where}:1895] ${group} Process group watchdog thread terminated with exception: [Rank ${position.dataRank}] ${work}\n` +
           "terminate called after throwing an instance of 'c10::DistBackendError'\n" +
           `  what():  ${group} Process group watchdog thread terminated with exception: [Rank ${position.dataRank}] ${work}`,

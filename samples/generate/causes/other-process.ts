@@ -22,7 +22,8 @@ export const otherProcess: GeneratedCause = {
 
 function build(random: Random, seed: number, draw: number): GeneratedRun | undefined {
   const steps = wholeBetween(random, 2, 3);
-  // There from the start, or started while the run was under way; decided by the seed alone, since the first is easier to make.
+  // There from the start, or started while the run was under way; decided by the seed alone, since the first is easier
+  // to make.
   const arrivesAt = createRandom(deriveSeed(NAME, seed))() < 0.45 ? steps - 1 : null;
   const drawn = drawPlan(random, draw, { stateShare: [0.15, 0.6], steps });
   if (drawn === undefined) return undefined;

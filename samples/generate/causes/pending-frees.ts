@@ -1,7 +1,8 @@
 /**
- * Large buffers are freed while another stream still reads them (`record_stream`). The next request cannot have them, the driver has no
- * memory, and torch then waits for the stream, but does not search its own free blocks again: it fails although a block that fits has
- * just become free. Upstream: torch `DeviceCachingAllocator::malloc`; issue 189504.
+ * Large buffers are freed while another stream still reads them (`record_stream`). The next request cannot have them,
+ * the driver has no memory, and torch then waits for the stream, but does not search its own free blocks again: it
+ * fails although a block that fits has just become free. Upstream: torch `DeviceCachingAllocator::malloc`; issue
+ * 189504.
  */
 import { MIB } from '../../../src/model/units.js';
 import type { GeneratedRun, RunPlan, SimulatedRank } from '../run.js';
@@ -176,7 +177,9 @@ interface DecidedByPending {
   readonly largestBytes: number;
 }
 
-/** Live and request fit, and a block that fits was free when the request was refused: only the wait can have freed it. */
+/**
+ * Live and request fit, and a block that fits was free when the request was refused: only the wait can have freed it.
+ */
 function decidedByPending(rank: SimulatedRank, pending: PendingBytes): DecidedByPending | undefined {
   if (!ranOutOfMemory(rank)) return undefined;
   const sums = oomArithmetic(rank.ending.report);

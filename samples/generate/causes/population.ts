@@ -1,6 +1,6 @@
 /**
- * The runs a real population has: models, GPUs, ways to divide one over the other. A cause draws a plan from here and then turns the
- * knobs that make its cause true.
+ * The runs a real population has: models, GPUs, ways to divide one over the other. A cause draws a plan from here and
+ * then turns the knobs that make its cause true.
  */
 import { GIB, MIB } from '../../../src/model/units.js';
 import type { Framework, Gpu, ModelShape, Parallelism, RunPlan, TorchRelease } from '../run.js';
@@ -79,7 +79,10 @@ function* placements(): Generator<Placement> {
 
 let knownPlacements: readonly Placement[] | undefined;
 
-/** Weights, gradients and optimizer state of the heaviest stage: bf16 weights, fp32 gradients, three fp32 states over the data ranks. */
+/**
+ * Weights, gradients and optimizer state of the heaviest stage: bf16 weights, fp32 gradients, three fp32 states over
+ * the data ranks.
+ */
 function stateBytes(model: ModelShape, { tensor, pipeline, data }: Parallelism): number {
   const layer = (model.hidden * (model.hidden + qkvWidth(model) + 3 * model.feedForward)) / tensor + 2 * model.hidden;
   const vocabulary = (model.vocabulary / tensor) * model.hidden;
@@ -105,7 +108,10 @@ export interface PlanWishes {
   readonly traceEntries?: number;
 }
 
-/** Trace entries of one layer and micro-batch: allocation, free and its completion of every tensor of both passes, measured. */
+/**
+ * Trace entries of one layer and micro-batch: allocation, free and its completion of every tensor of both passes,
+ * measured.
+ */
 function entriesPerLayer(recompute: RunPlan['recompute'], sequenceParallel: boolean): number {
   const tensors = 26 + (sequenceParallel ? 7 : 0) + (recompute === 'full' ? 14 : recompute === 'selective' ? 2 : 0);
   return 3 * tensors;
@@ -189,7 +195,10 @@ const RELEASE_EPOCH: Readonly<Record<TorchRelease, number>> = {
   '2.12': 1_779_000_000,
 };
 
-/** The interleaved schedule needs a multiple of the pipeline size; fewer than the pipeline has stages would leave it mostly idle. */
+/**
+ * The interleaved schedule needs a multiple of the pipeline size; fewer than the pipeline has stages would leave it
+ * mostly idle.
+ */
 function leastMicroBatches({ pipeline, virtualPipeline }: Parallelism): number {
   return virtualPipeline === null ? Math.max(2, Math.ceil(pipeline / 2)) : pipeline;
 }

@@ -1,4 +1,7 @@
-/** A few ranks of a plan on their real devices, before the whole run is simulated: most draws are given up here, cheaply. */
+/**
+ * A few ranks of a plan on their real devices, before the whole run is simulated: most draws are given up here,
+ * cheaply.
+ */
 import type { SimulatedRank } from '../run.js';
 import { type AttemptOptions, simulateAttempt } from '../simulate/simulate-attempt.js';
 

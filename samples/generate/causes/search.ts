@@ -1,4 +1,7 @@
-/** A cause is built by trying: plans are drawn until one makes the cause true by arithmetic. The seed decides the order, nothing else. */
+/**
+ * A cause is built by trying: plans are drawn until one makes the cause true by arithmetic. The seed decides the order,
+ * nothing else.
+ */
 import type { GeneratedRun } from '../run.js';
 import { createRandom, deriveSeed, type Random } from '../simulate/random.js';
 import { UnfitPlan } from '../simulate/simulate-attempt.js';

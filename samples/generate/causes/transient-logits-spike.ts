@@ -1,4 +1,7 @@
-/** One long sequence makes the logits, and their fp32 copy in the loss, larger than ever before; a moment earlier and later all is well. */
+/**
+ * One long sequence makes the logits, and their fp32 copy in the loss, larger than ever before; a moment earlier and
+ * later all is well.
+ */
 import type { GeneratedRun, RunPlan, SimulatedRank } from '../run.js';
 import type { CallPath } from '../simulate/code-line.js';
 import { chance, type Random, wholeBetween } from '../simulate/random.js';

@@ -1,4 +1,7 @@
-/** How long the micro-batches are: all alike (packed or pretraining data), or one document each and padded to a multiple (fine-tuning). */
+/**
+ * How long the micro-batches are: all alike (packed or pretraining data), or one document each and padded to a multiple
+ * (fine-tuning).
+ */
 import type { RunPlan } from '../run.js';
 import { type Random, wholeBetween } from '../simulate/random.js';
 import { microBatchCount } from '../simulate/rank-context.js';

@@ -245,8 +245,8 @@ function timingHooks(launch: Launch, { effects, node }: Behaviours, stream: (pur
       const teller = launch.stragglers === 'megatron' ? slowest : 0;
       if (rank.position.rank !== teller || step === 0) return;
       const us = rank.process.now() - began.get(rank)!;
-      if (launch.stragglers === 'megatron') rank.tell(coreLine(rank.process.now(), us, slowest, isSlow, lines));
-      else if (step === STEPS - 1) for (const line of extensionLines(slowest, node, isSlow, lines)) rank.tell(line);
+      if (launch.stragglers === 'megatron') rank.addLine(coreLine(rank.process.now(), us, slowest, isSlow, lines));
+      else if (step === STEPS - 1) for (const line of extensionLines(slowest, node, isSlow, lines)) rank.addLine(line);
     },
   } satisfies RankHooks;
 }

@@ -5,7 +5,10 @@ import type { DriverObserver } from './profile/observed-driver.js';
 import type { RankHooks } from './rank-context.js';
 import type { RankProcess } from './rank-process.js';
 
-/** Memory of a process outside the allocator: CUDA context and modules, then NCCL's buffers as its communicators come up. */
+/**
+ * Memory of a process outside the allocator: CUDA context and modules, then NCCL's buffers as its communicators come
+ * up.
+ */
 export interface OutsideMemory {
   readonly contextBytes: number;
   /** Once the model is wrapped for data parallelism. */

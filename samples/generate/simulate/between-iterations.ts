@@ -69,7 +69,9 @@ function evaluate(rank: RankContext, at: IterationPoint, iterations: number): vo
   }
 }
 
-/** Sharded saving copies straight from the live tensors to pinned host memory: nothing of it is allocated on the device. */
+/**
+ * Sharded saving copies straight from the live tensors to pinned host memory: nothing of it is allocated on the device.
+ */
 function saveCheckpoint(rank: LiveRank, at: IterationPoint): void {
   const { context, state } = rank;
   context.hooks.atCheckpoint?.(context, at);

@@ -1,4 +1,7 @@
-/** A line of code that is part of a stack. Torch shares one frame dict per (code object, line), so locations are compared by identity. */
+/**
+ * A line of code that is part of a stack. Torch shares one frame dict per (code object, line), so locations are
+ * compared by identity.
+ */
 export interface CodeLine {
   readonly name: string;
   readonly filename: string;

@@ -3,7 +3,10 @@ import type { ModelShape, RunPlan } from '../run.js';
 import { isAmpere } from './gpu-kind.js';
 import { chunksPerStage, layersPerChunk, qkvWidth } from './model-parameters.js';
 
-/** Operations of one layer's forward pass over `tokens` tokens in sequences of `sequence`, causal attention, all tensor-parallel ranks. */
+/**
+ * Operations of one layer's forward pass over `tokens` tokens in sequences of `sequence`, causal attention, all
+ * tensor-parallel ranks.
+ */
 function layerFlops(model: ModelShape, tokens: number, sequence: number): number {
   const { hidden, feedForward } = model;
   const weights = hidden * (hidden + qkvWidth(model) + 3 * feedForward);
@@ -14,7 +17,10 @@ function outputFlops(plan: RunPlan, tokens: number): number {
   return 2 * tokens * plan.model.hidden * plan.model.vocabulary;
 }
 
-/** Model operations, forward and backward, of `tokens` tokens: what Megatron divides by the step time. Recomputation does not count. */
+/**
+ * Model operations, forward and backward, of `tokens` tokens: what Megatron divides by the step time. Recomputation
+ * does not count.
+ */
 export function trainingFlops(plan: RunPlan, tokens: number, sequence: number): number {
   return 3 * (plan.model.layers * layerFlops(plan.model, tokens, sequence) + outputFlops(plan, tokens));
 }

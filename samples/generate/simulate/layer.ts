@@ -20,14 +20,17 @@ export interface SavedLayer {
   readonly activation: Tensor;
 }
 
-/** Transformer Engine's cuBLAS workspace (`get_cublas_workspace_size_bytes`): 32 MiB from Hopper on, plus 1 KiB of flags; 4 MiB before. */
+/**
+ * Transformer Engine's cuBLAS workspace (`get_cublas_workspace_size_bytes`): 32 MiB from Hopper on, plus 1 KiB of
+ * flags; 4 MiB before.
+ */
 function workspaceBytes(rank: RankContext): number {
   return isAmpere(rank.plan.gpu) ? 4 * MIB : 32 * MIB + 1024;
 }
 
 /**
- * Runs the forward pass and returns the output. `keep`: what backward will need stays allocated and is returned; else it is freed as
- * soon as nothing in this pass uses it.
+ * Runs the forward pass and returns the output. `keep`: what backward will need stays allocated and is returned; else
+ * it is freed as soon as nothing in this pass uses it.
  */
 export function forwardLayer(
   rank: RankContext,
@@ -50,7 +53,9 @@ export function forwardLayer(
     if (gathered !== null) process.free(gathered);
     return output;
   };
-  /** A row-parallel one: the product covers the whole sequence, of which sequence parallelism leaves this rank its part. */
+  /**
+   * A row-parallel one: the product covers the whole sequence, of which sequence parallelism leaves this rank its part.
+   */
   const row = (path: CallPath, scatter: CallPath): Tensor => {
     const whole = make(sizes.wholeHidden, path);
     if (!sequenceParallel) return whole;

@@ -67,7 +67,7 @@ export function launchRank(options: AttemptOptions, sites: CallSites, rank: numb
     outsideBytes: outside.contextBytes,
     otherProcesses,
     outerTraceback: [],
-    tell: (text, from = 'rank', afterUs = 0) => {
+    addLine: (text, from = 'rank', afterUs = 0) => {
       const timeUs = process.now() + afterUs;
       lines.push(from === 'rank' ? { timeUs, rank, text } : { timeUs, rank: null, node: position.node, text });
     },

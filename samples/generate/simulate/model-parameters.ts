@@ -63,9 +63,10 @@ export interface Bucket {
 const PARAMETER_ALIGNMENT = 64;
 
 /**
- * The contiguous buffer of a chunk, in buckets: parameters in reverse order, a bucket closed once it holds max(40 M, 1 M × data-parallel
- * size) elements, on later pipeline stages one bucket for all; ends padded so that all data-parallel ranks own equal, aligned parts.
- * Upstream: Megatron-LM `_ParamAndGradBuffer.__init__` and `DistributedDataParallel.__init__`.
+ * The contiguous buffer of a chunk, in buckets: parameters in reverse order, a bucket closed once it holds max(40 M, 1
+ * M × data-parallel size) elements, on later pipeline stages one bucket for all; ends padded so that all data-parallel
+ * ranks own equal, aligned parts. Upstream: Megatron-LM `_ParamAndGradBuffer.__init__` and
+ * `DistributedDataParallel.__init__`.
  */
 export function gradientBuckets(
   parameters: readonly NamedParameter[],
@@ -98,7 +99,10 @@ function leastCommonMultiple(a: number, b: number): number {
   return (a / x) * b;
 }
 
-/** The parts of parameters whose optimizer state this data-parallel rank owns, in elements: an equal cut of every bucket. */
+/**
+ * The parts of parameters whose optimizer state this data-parallel rank owns, in elements: an equal cut of every
+ * bucket.
+ */
 export function ownedShards(buckets: readonly Bucket[], dataRank: number, dataParallel: number): number[] {
   const shards: number[] = [];
   for (const { parameters, elements } of buckets) {

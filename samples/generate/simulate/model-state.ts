@@ -38,13 +38,18 @@ export function describeState(rank: Pick<RankContext, 'plan' | 'position' | 'sit
   };
 }
 
-/** `optimizer_offload_fraction` of Megatron's HybridDeviceOptimizer: the part of Adam's moments that lives on the host. */
+/**
+ * `optimizer_offload_fraction` of Megatron's HybridDeviceOptimizer: the part of Adam's moments that lives on the host.
+ */
 function offloadedFraction({ configuration }: RankContext['plan']): number {
   if (configuration['optimizer.optimizer_cpu_offload'] !== true) return 0;
   return Number(configuration['optimizer.optimizer_offload_fraction'] ?? 0);
 }
 
-/** Modules, contiguous buffers, optimizer: everything before the first batch. `wrapped` runs once the communicators exist. */
+/**
+ * Modules, contiguous buffers, optimizer: everything before the first batch. `wrapped` runs once the communicators
+ * exist.
+ */
 export function buildModelState(rank: RankContext, wrapped: () => void): ModelState {
   const { process, sites, plan } = rank;
   const state = describeState(rank);

@@ -1,4 +1,6 @@
-/** In which order a pipeline stage runs forward and backward passes, and when, so that every receive follows its send. */
+/**
+ * In which order a pipeline stage runs forward and backward passes, and when, so that every receive follows its send.
+ */
 import type { Parallelism } from '../run.js';
 import { chunksPerStage } from './model-parameters.js';
 
@@ -10,8 +12,8 @@ export interface PipelineStep {
 }
 
 /**
- * 1F1B, or interleaved 1F1B with virtual stages. Upstream: Megatron-LM `pipeline_parallel/schedules.py`, `get_schedule_table` and
- * `get_pp_rank_microbatches`; the group size is the pipeline size.
+ * 1F1B, or interleaved 1F1B with virtual stages. Upstream: Megatron-LM `pipeline_parallel/schedules.py`,
+ * `get_schedule_table` and `get_pp_rank_microbatches`; the group size is the pipeline size.
  */
 export function pipelineOrder(parallelism: Parallelism, stage: number, microBatches: number): PipelineStep[] {
   const { pipeline } = parallelism;

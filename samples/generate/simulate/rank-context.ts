@@ -29,7 +29,7 @@ export interface RankContext {
   /** This rank's own stream of chance, for hooks. */
   readonly random: Random;
   /** Adds a line to the story, `afterUs` from now: this rank's output, or its node's system log. */
-  tell(text: string, from?: 'rank' | 'system', afterUs?: number): void;
+  addLine(text: string, from?: 'rank' | 'system', afterUs?: number): void;
   /** What the main thread is in while another thread allocates: the rest of a traceback from there. */
   outerTraceback: CallPath;
   /** This process's memory outside the allocator. Changed by {@link growOutside} only. */
@@ -41,8 +41,8 @@ export interface RankContext {
 }
 
 /**
- * Context, NCCL or a library takes memory with cudaMalloc, past the allocator, until this process holds `toBytes` outside it; what it has
- * already, it keeps. False (and no change) if the device lacks the rest.
+ * Context, NCCL or a library takes memory with cudaMalloc, past the allocator, until this process holds `toBytes`
+ * outside it; what it has already, it keeps. False (and no change) if the device lacks the rest.
  */
 export function growOutside(rank: RankContext, toBytes: number): boolean {
   if (toBytes <= rank.outsideBytes) return true;
@@ -84,10 +84,16 @@ export function microBatchCount(plan: RunPlan): number {
 export interface RankHooks {
   readonly afterBuild?: (rank: RankContext) => void;
   readonly beforeIteration?: (rank: RankContext, at: IterationPoint) => void;
-  /** In place of the forward and backward passes of an iteration, which `run` runs: it may run inside something, or not at all. */
+  /**
+   * In place of the forward and backward passes of an iteration, which `run` runs: it may run inside something, or not
+   * at all.
+   */
   readonly aroundPasses?: (rank: RankContext, at: IterationPoint, run: () => void) => void;
   readonly beforeForward?: (rank: RankContext, at: PassPoint) => void;
-  /** After each submodule of a layer in a training forward pass, its output still allocated; not when a layer is recomputed. */
+  /**
+   * After each submodule of a layer in a training forward pass, its output still allocated; not when a layer is
+   * recomputed.
+   */
   readonly afterModule?: (rank: RankContext, at: LayerPoint, module: LayerModule) => void;
   /** After each layer of a training forward pass; not in evaluation. */
   readonly afterForwardLayer?: (rank: RankContext, at: LayerPoint) => void;

@@ -1,4 +1,7 @@
-/** One training process as the allocator sees it: requests with call stacks at certain times, and the trace torch would record of them. */
+/**
+ * One training process as the allocator sees it: requests with call stacks at certain times, and the trace torch would
+ * record of them.
+ */
 import type { Block } from '../../../src/allocator/caching/block.js';
 import { CachingAllocator, type TraceEntry } from '../../../src/allocator/caching/caching-allocator.js';
 import { createDriver, type SimulatedDriver } from '../../../src/allocator/caching/driver.js';
@@ -104,7 +107,10 @@ export interface RankProcessOptions {
   readonly records?: boolean;
   /** Whether the moments of the device are kept. Default: no. */
   readonly watches?: boolean;
-  /** Hears of every call of the driver. Calls take time then, and the trace has the time of each; without, they take none. */
+  /**
+   * Hears of every call of the driver. Calls take time then, and the trace has the time of each; without, they take
+   * none.
+   */
   readonly observer?: DriverObserver | undefined;
 }
 

@@ -1,6 +1,7 @@
 /**
- * One launch of a training run: every rank walks through model build, iterations, checkpoints and evaluation, asking the allocator model
- * for every tensor. Ranks meet at the end of each iteration; when one fails, the launcher stops the others.
+ * One launch of a training run: every rank walks through model build, iterations, checkpoints and evaluation, asking
+ * the allocator model for every tensor. Ranks meet at the end of each iteration; when one fails, the launcher stops the
+ * others.
  */
 import type { Attempt, RankEnding, SimulatedRank, StoryLine } from '../run.js';
 import type { AttemptOptions } from './attempt-options.js';

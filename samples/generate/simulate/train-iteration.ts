@@ -1,4 +1,6 @@
-/** One training iteration of all ranks: passes in pipeline order, then the optimizer, where they wait for each other. */
+/**
+ * One training iteration of all ranks: passes in pipeline order, then the optimizer, where they wait for each other.
+ */
 import type { RunPlan } from '../run.js';
 import type { AttemptOptions } from './attempt-options.js';
 import { chunkTime, trainingFlops } from './compute-time.js';

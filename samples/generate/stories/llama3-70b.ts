@@ -1,10 +1,12 @@
 /**
- * The published case: fine-tuning Llama 3 70B on 32 H100s, told as five runs. Published are the layout, throughput, peak memory and how
- * each run ended; they are inputs here. What the simulation adds is a mechanism that leads there by the allocator's own rules.
+ * The published case: fine-tuning Llama 3 70B on 32 H100s, told as five runs. Published are the layout, throughput,
+ * peak memory and how each run ended; they are inputs here. What the simulation adds is a mechanism that leads there by
+ * the allocator's own rules.
  *
- * Two things of real runs of this kind fragment the device. Before training, the unsharded tensors of a few layers are held while a
- * checkpoint is converted; their segments stay cached, and weights' copies, moments and activations settle in them. And every model
- * chunk's gradients are reduced with fp32 accumulation, through a buffer as large as the chunk's gradients that must be one piece.
+ * Two things of real runs of this kind fragment the device. Before training, the unsharded tensors of a few layers are
+ * held while a checkpoint is converted; their segments stay cached, and weights' copies, moments and activations settle
+ * in them. And every model chunk's gradients are reduced with fp32 accumulation, through a buffer as large as the
+ * chunk's gradients that must be one piece.
  */
 import { GIB } from '../../../src/model/units.js';
 import { holesIn, oomArithmetic, ranOutOfMemory } from '../causes/arithmetic.js';
@@ -27,7 +29,10 @@ interface Published {
   readonly peakGigabytes: number;
   /** Null where only the outcome was published. */
   readonly teraflops: number | null;
-  /** Rate of matrix products, TFLOP/s, at which the simulated run reaches it; without one, that of the run it is compared with. */
+  /**
+   * Rate of matrix products, TFLOP/s, at which the simulated run reaches it; without one, that of the run it is
+   * compared with.
+   */
   readonly sustainedTeraflops: number;
   readonly outcome: 'oom' | 'completed';
 }
@@ -232,8 +237,9 @@ const sumPath: CallPath = [
 ];
 
 /**
- * Per gradient bucket, when its chunk's last backward pass is over: an all-to-all buffer as large as the bucket, summed up in fp32 at once,
- * and held by the work handle to the end of the iteration. With a single data-parallel rank there is nothing to reduce.
+ * Per gradient bucket, when its chunk's last backward pass is over: an all-to-all buffer as large as the bucket, summed
+ * up in fp32 at once, and held by the work handle to the end of the iteration. With a single data-parallel rank there
+ * is nothing to reduce.
  */
 function reduceGradients(plan: RunPlan): RankHooks {
   const lastMicroBatch = microBatchCount(plan) - 1;

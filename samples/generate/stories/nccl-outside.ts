@@ -1,7 +1,8 @@
 /**
- * Rank 0 runs out of memory because NCCL's buffers grow outside PyTorch, and Nsight Systems watched it. After every step a callback gathers
- * statistics to rank 0 over a process group that it makes anew and never destroys; each group's buffers stay, most of them where all peers
- * send to. NCCL takes them with cudaMalloc (`NCCL_CUMEM_ENABLE=0`), so the profiler sees them.
+ * Rank 0 runs out of memory because NCCL's buffers grow outside PyTorch, and Nsight Systems watched it. After every
+ * step a callback gathers statistics to rank 0 over a process group that it makes anew and never destroys; each group's
+ * buffers stay, most of them where all peers send to. NCCL takes them with cudaMalloc (`NCCL_CUMEM_ENABLE=0`), so the
+ * profiler sees them.
  */
 import { MIB } from '../../../src/model/units.js';
 import { oomArithmetic, ranOutOfMemory } from '../causes/arithmetic.js';
@@ -100,7 +101,7 @@ function connect(rank: RankContext, profiler: Profiler, { name, size, rank: own,
   const bus = (0x1b + device * 0x10).toString(16);
   const handle = (0x5a00_0000_0000 + Math.floor(rank.random() * 2 ** 32) * 16).toString(16);
   const id = deriveSeed(NAME, name).toString(16).padStart(8, '0');
-  rank.tell(
+  rank.addLine(
     `{host}:{pid}:{pid} [${device}] NCCL INFO ncclCommInitRankConfig comm 0x${handle} rank ${own} nranks ${size} cudaDev ${device} ` +
       `nvmlDev ${device} busId ${bus}000 commId 0x${id}${id.slice(0, 7)} - Init COMPLETE`,
   );

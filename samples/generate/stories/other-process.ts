@@ -1,7 +1,7 @@
 /**
- * Somebody's notebook takes the last device of the node while training runs there, and grows. The container's torch is too old to name
- * other processes in its message, and nobody recorded memory: only who watched the node can tell. nvidia-smi did, once a second, and the last
- * rank wrote TensorBoard.
+ * Somebody's notebook takes the last device of the node while training runs there, and grows. The container's torch is
+ * too old to name other processes in its message, and nobody recorded memory: only who watched the node can tell.
+ * nvidia-smi did, once a second, and the last rank wrote TensorBoard.
  */
 import { GIB, MIB } from '../../../src/model/units.js';
 import { oomArithmetic, ranOutOfMemory } from '../causes/arithmetic.js';
@@ -53,7 +53,10 @@ const PLAN: RunPlan = {
 const OUTSIDE = { contextBytes: 486 * MIB, builtBytes: 742 * MIB, trainingBytes: 1_078 * MIB };
 
 const NOTEBOOK: Pick<OtherProcess, 'pid' | 'name'> = { pid: 2_714_093, name: '/home/mlops/envs/eda/bin/python3' };
-/** What the notebook holds from so many seconds after the start of training on: a context, a 7B model shard by shard, prompts. */
+/**
+ * What the notebook holds from so many seconds after the start of training on: a context, a 7B model shard by shard,
+ * prompts.
+ */
 const NOTEBOOK_BYTES: readonly (readonly [seconds: number, bytes: number])[] = [
   [4.1, 422 * MIB],
   [8.6, 422 * MIB + 4.6 * GIB],

@@ -1,4 +1,7 @@
-/** One attempt of a Megatron Bridge run as its ranks and launchers print it. Formats: Megatron Bridge `training/`, Megatron Core. */
+/**
+ * One attempt of a Megatron Bridge run as its ranks and launchers print it. Formats: Megatron Bridge `training/`,
+ * Megatron Core.
+ */
 import { checkpointLines, loadLines } from './checkpoint-lines.js';
 import { yaml } from './config-tree.js';
 import { configurationSummary } from './configuration-summary.js';
@@ -37,18 +40,18 @@ export function bridgeLog(facts: RunFacts, index: number): LogLine[] {
   const printed = facts.form.configurationSummary
     ? configurationSummary(tree, plan.configuration)
     : yaml(tree).trimEnd();
-  book.say(startedUs, 0, printed);
+  book.print(startedUs, 0, printed);
   const initialisedUs = between(launchUs, buildUs, 0.96);
   const groupsUs = between(startedUs, initialisedUs, 0.7);
-  book.say(groupsUs, 0, `> initialized tensor model parallel with size ${plan.parallelism.tensor}`);
-  book.say(groupsUs, 0, `> initialized pipeline model parallel with size ${plan.parallelism.pipeline}`);
-  book.say(groupsUs + 900, 0, '> setting random seeds to 1234 ...');
+  book.print(groupsUs, 0, `> initialized tensor model parallel with size ${plan.parallelism.tensor}`);
+  book.print(groupsUs, 0, `> initialized pipeline model parallel with size ${plan.parallelism.pipeline}`);
+  book.print(groupsUs + 900, 0, '> setting random seeds to 1234 ...');
   const seconds = fixed((initialisedUs - startedUs) / 1e6, 3);
-  book.say(initialisedUs, 0, `time to initialize megatron (seconds): ${seconds}`);
-  book.say(initialisedUs, 0, datetimeLine(facts, 'after megatron is initialized', initialisedUs));
+  book.print(initialisedUs, 0, `time to initialize megatron (seconds): ${seconds}`);
+  book.print(initialisedUs, 0, datetimeLine(facts, 'after megatron is initialized', initialisedUs));
   // Every profiled rank records; only rank 0 says so.
   if (plan.profiledRanks.includes(0)) {
-    book.say(
+    book.print(
       initialisedUs + 400,
       0,
       `Memory history recording enabled (rank 0); snapshots will be written to '${facts.snapshotPath}'.`,
@@ -58,17 +61,21 @@ export function bridgeLog(facts: RunFacts, index: number): LogLine[] {
     const at = (share: number): number => between(buildUs, trainingUs, share);
     parameterLines(book, facts, attempt, at(0.35));
     bucketLines(book, facts, attempt, at(0.45));
-    book.say(at(0.55), 0, optimizerLine(facts));
-    if (attempt.firstIteration > 0) book.say(at(0.75), 0, loadLines(facts, attempt));
+    book.print(at(0.55), 0, optimizerLine(facts));
+    if (attempt.firstIteration > 0) book.print(at(0.75), 0, loadLines(facts, attempt));
     const builtUs = at(0.9);
-    book.say(builtUs, 0, datetimeLine(facts, 'after model, optimizer, and learning rate scheduler are built', builtUs));
+    book.print(
+      builtUs,
+      0,
+      datetimeLine(facts, 'after model, optimizer, and learning rate scheduler are built', builtUs),
+    );
     const loadersUs = at(0.99);
-    book.say(loadersUs, 0, datetimeLine(facts, 'after dataloaders are built', loadersUs));
-    book.say(loadersUs + 500, 0, 'done with setup ...');
-    book.say(loadersUs + 600, lastRank(facts), timersBlock(setupTimings(attempt.ranks, buildUs, builtUs, loadersUs)));
-    book.say(trainingUs - 900, 0, 'training ...');
-    book.say(trainingUs - 800, 0, `Starting training loop at iteration ${attempt.firstIteration}`);
-    book.say(trainingUs, 0, datetimeLine(facts, 'before the start of training step', trainingUs));
+    book.print(loadersUs, 0, datetimeLine(facts, 'after dataloaders are built', loadersUs));
+    book.print(loadersUs + 500, 0, 'done with setup ...');
+    book.print(loadersUs + 600, lastRank(facts), timersBlock(setupTimings(attempt.ranks, buildUs, builtUs, loadersUs)));
+    book.print(trainingUs - 900, 0, 'training ...');
+    book.print(trainingUs - 800, 0, `Starting training loop at iteration ${attempt.firstIteration}`);
+    book.print(trainingUs, 0, datetimeLine(facts, 'before the start of training step', trainingUs));
   }
 
   const first = attempt.ranks[0]!;
@@ -77,20 +84,20 @@ export function bridgeLog(facts: RunFacts, index: number): LogLine[] {
   for (let i = 0; i < completedIterations(attempt); i += 1) {
     const iteration = attempt.firstIteration + i + 1;
     const { endUs } = first.iterations[i]!;
-    book.say(endUs, first.rank, stepTimeLine(first.iterations[i]!));
-    book.say(endUs, last.rank, iterationLine(facts, iteration, last.iterations[i]!));
+    book.print(endUs, first.rank, stepTimeLine(first.iterations[i]!));
+    book.print(endUs, last.rank, iterationLine(facts, iteration, last.iterations[i]!));
     // Reported until the second iteration after the load, which is the first with the optimizer's state.
     if (i < 2) {
-      book.say(endUs, first.rank, bridgeTheoryLines(plan).join('\n'));
+      book.print(endUs, first.rank, bridgeTheoryLines(plan).join('\n'));
       for (const { rank, iterations } of positionRanks(attempt)) {
-        book.say(endUs, rank, bridgeMemoryLine(rank, iteration, iterations[i]!.memory));
+        book.print(endUs, rank, bridgeMemoryLine(rank, iteration, iterations[i]!.memory));
       }
     }
     for (const snapshot of facts.run.snapshots) {
       // print_rank_0 again: other ranks write their file without a word.
       if (snapshot.attempt !== index || snapshot.trigger !== 'step' || snapshot.rank !== 0) continue;
       if (dumpIteration(facts, snapshot) !== iteration) continue;
-      book.say(endUs - 200, 0, `Saved memory snapshot to ${snapshotPath(facts, snapshot)}`);
+      book.print(endUs - 200, 0, `Saved memory snapshot to ${snapshotPath(facts, snapshot)}`);
     }
   }
   checkpointLines(book, facts, attempt);

@@ -19,9 +19,13 @@ export function checkpointLines(book: LogBook, facts: RunFacts, attempt: Attempt
   const { tensor, pipeline } = facts.plan.parallelism;
   for (const { iteration, startUs, endUs } of attempt.checkpoints) {
     const at = String(iteration).padStart(7);
-    book.say(startUs, 0, `saving checkpoint at iteration ${at} to ${facts.checkpointDirectory} in torch_dist format`);
+    book.print(startUs, 0, `saving checkpoint at iteration ${at} to ${facts.checkpointDirectory} in torch_dist format`);
     if (endUs === null) continue;
     const where = facts.plan.framework === 'megatron-lm' ? ` [ t 1/${tensor}, p 1/${pipeline} ]` : '';
-    book.say(endUs, 0, `  successfully saved checkpoint from iteration ${at} to ${facts.checkpointDirectory}${where}`);
+    book.print(
+      endUs,
+      0,
+      `  successfully saved checkpoint from iteration ${at} to ${facts.checkpointDirectory}${where}`,
+    );
   }
 }

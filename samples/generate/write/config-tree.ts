@@ -1,4 +1,7 @@
-/** A configuration as nested sections, and as YAML in the style of PyYAML's block dump: keys sorted, lists at their key's indent. */
+/**
+ * A configuration as nested sections, and as YAML in the style of PyYAML's block dump: keys sorted, lists at their
+ * key's indent.
+ */
 import type { PyBare } from './python-text.js';
 
 export type ConfigValue = string | number | boolean | null | PyBare | readonly ConfigValue[] | ConfigTree;

@@ -1,9 +1,14 @@
-/** What Megatron Bridge 0.6 prints of its configuration at the start: only what differs from Megatron Core's defaults. */
+/**
+ * What Megatron Bridge 0.6 prints of its configuration at the start: only what differs from Megatron Core's defaults.
+ */
 import type { RunPlan } from '../run.js';
 import { type ConfigTree, type ConfigValue, isTree } from './config-tree.js';
 import { type PyLiteral, repr } from './python-text.js';
 
-/** Sections that have a class in Megatron Core, and the defaults of the fields these runs set; other fields have none to differ from. */
+/**
+ * Sections that have a class in Megatron Core, and the defaults of the fields these runs set; other fields have none to
+ * differ from.
+ */
 const CORE_SECTIONS: readonly (readonly [string, string, Readonly<Record<string, PyLiteral>>])[] = [
   [
     'optimizer',
@@ -59,8 +64,8 @@ const CORE_SECTIONS: readonly (readonly [string, string, Readonly<Record<string,
 const OTHER_SECTIONS = ['train', 'scheduler', 'dataset', 'checkpoint', 'logger', 'tokenizer', 'rng'] as const;
 
 /**
- * `configured`: the keys (`section.key`) that a run sets beyond the usual. Those whose default is not in the list above would not be set
- * if they said the same, so a switch is the other way round by default, and anything else is absent.
+ * `configured`: the keys (`section.key`) that a run sets beyond the usual. Those whose default is not in the list above
+ * would not be set if they said the same, so a switch is the other way round by default, and anything else is absent.
  */
 export function configurationSummary(tree: ConfigTree, configured: RunPlan['configuration']): string {
   const rule = '='.repeat(70);

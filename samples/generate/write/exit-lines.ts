@@ -8,5 +8,5 @@ export function exitLines(book: LogBook, facts: RunFacts, attempt: Attempt): voi
   if (!attempt.ranks.every(({ ending }) => ending.kind === 'completed')) return;
   const iteration = attempt.firstIteration + completedIterations(attempt);
   const endUs = Math.max(...attempt.ranks.map((rank) => rank.endUs)) + 2_000;
-  book.say(endUs, 0, datetimeLine(facts, `exiting program at iteration ${iteration}`, endUs));
+  book.print(endUs, 0, datetimeLine(facts, `exiting program at iteration ${iteration}`, endUs));
 }

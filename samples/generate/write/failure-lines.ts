@@ -18,7 +18,10 @@ const OOM_FORMS: Readonly<Record<TorchRelease, { readonly exception: string; rea
 
 /** A launcher polls its workers this often. */
 const POLL_US = 2_400_000;
-/** Writes of one traceback follow each other this closely, so that ranks failing together interleave, as they do in life. */
+/**
+ * Writes of one traceback follow each other this closely, so that ranks failing together interleave, as they do in
+ * life.
+ */
 const WRITE_US = 35;
 /** A dump takes a while; the traceback comes after it. */
 const DUMP_US = 90_000;
@@ -55,7 +58,7 @@ export function failureLines(book: LogBook, facts: RunFacts, index: number): voi
   for (const { timeUs, rank, node = 0, text } of attempt.storyLines) {
     const filled = fillIn(facts, index, text, { rank, node });
     if (rank === null) book.system(timeUs, node, filled);
-    else book.say(timeUs, rank, filled);
+    else book.print(timeUs, rank, filled);
   }
   const dead = attempt.ranks.filter(failed).sort((a, b) => a.endUs - b.endUs);
   if (dead.length > 0) launcherEnd(book, facts, index, attempt, dead);
@@ -69,7 +72,7 @@ function rankLines(book: LogBook, facts: RunFacts, index: number, rank: Simulate
     (snapshot) => snapshot.attempt === index && snapshot.rank === rank.rank && snapshot.trigger === 'oom',
   );
   if (dump !== undefined) {
-    book.say(timeUs, rank.rank, dumpText(facts, rank.rank));
+    book.print(timeUs, rank.rank, dumpText(facts, rank.rank));
     timeUs += DUMP_US;
   }
   const text =
@@ -85,12 +88,12 @@ function rankLines(book: LogBook, facts: RunFacts, index: number, rank: Simulate
   const prefix = facts.plan.torch === '2.0' ? '' : `[rank${rank.rank}]: `;
   for (const [i, line] of lines.entries()) {
     const pieceUs = timeUs + Math.floor(i / facts.linesPerWrite) * WRITE_US;
-    book.say(pieceUs, rank.rank, `${prefix}${line}`);
+    book.print(pieceUs, rank.rank, `${prefix}${line}`);
   }
   if (facts.plan.torch !== '2.0' && facts.plan.torch !== '2.3') {
     const lateUs = timeUs + 800_000;
     const stamp = `${clock(lateUs).slice(5, 10).replace('-', '')} ${clock(lateUs).slice(11)}.${microseconds(lateUs)}417`;
-    book.say(
+    book.print(
       lateUs,
       rank.rank,
       `[rank${rank.rank}]:[W${stamp} ProcessGroupNCCL.cpp:1479] Warning: WARNING: destroy_process_group() was not called before ` +

@@ -1,4 +1,7 @@
-/** The line the last rank prints after an iteration. Upstream: `training_log` of Megatron-LM and Megatron Bridge, field for field. */
+/**
+ * The line the last rank prints after an iteration. Upstream: `training_log` of Megatron-LM and Megatron Bridge, field
+ * for field.
+ */
 import type { IterationRecord } from '../run.js';
 import { clock, fixed, padded, scientific } from './python-text.js';
 import { type RunFacts, worldSize } from './run-facts.js';

@@ -88,7 +88,10 @@ export function shellWord(text: string): string {
   return /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
 }
 
-/** The settings text of the caching allocator that a process of this plan gets; the unified name is known from torch 2.9 on. */
+/**
+ * The settings text of the caching allocator that a process of this plan gets; the unified name is known from torch 2.9
+ * on.
+ */
 export function allocConf({ environment, torch }: RunPlan): string {
   return (
     environment['PYTORCH_CUDA_ALLOC_CONF'] ?? (torch === '2.12' ? environment['PYTORCH_ALLOC_CONF'] : undefined) ?? ''

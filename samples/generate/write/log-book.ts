@@ -10,7 +10,7 @@ export interface LogLine {
 
 export interface LogBook {
   /** A rank prints `text`, which may hold several lines. */
-  say(timeUs: number, rank: number, text: string): void;
+  print(timeUs: number, rank: number, text: string): void;
   /** The system prints on a node. */
   system(timeUs: number, node: number, text: string): void;
   /** In time order; what was said at the same moment stays in the order it was said. */
@@ -23,7 +23,7 @@ export function createLogBook(nodeOf: (rank: number) => number): LogBook {
     for (const line of text.split('\n')) lines.push({ timeUs, rank, node, text: line });
   };
   return {
-    say: (timeUs, rank, text) => add(timeUs, rank, nodeOf(rank), text),
+    print: (timeUs, rank, text) => add(timeUs, rank, nodeOf(rank), text),
     system: (timeUs, node, text) => add(timeUs, null, node, text),
     lines: () => [...lines].sort((a, b) => a.timeUs - b.timeUs),
   };

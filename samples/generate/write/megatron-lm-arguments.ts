@@ -1,6 +1,6 @@
 /**
- * Megatron-LM's arguments: what `pretrain_gpt.py` prints at its start, and the flags that make them so. The selection is that of the
- * dense GPT of these runs. Upstream: `megatron/training/arguments.py`.
+ * Megatron-LM's arguments: what `pretrain_gpt.py` prints at its start, and the flags that make them so. The selection
+ * is that of the dense GPT of these runs. Upstream: `megatron/training/arguments.py`.
  */
 import { learningRate, minimumLearningRate } from './iteration-line.js';
 import { bare, float, type PyLiteral, pythonFloat, str } from './python-text.js';
@@ -18,7 +18,9 @@ const HEADER = '------------------------ arguments ------------------------';
 const FOOTER = '-------------------- end of arguments ---------------------';
 const NAME_WIDTH = 48;
 
-/** Prints exactly as `_print_args` does: two spaces, name, dots up to column 48, value; sorted without regard to case. */
+/**
+ * Prints exactly as `_print_args` does: two spaces, name, dots up to column 48, value; sorted without regard to case.
+ */
 export function argumentDump(facts: RunFacts): string {
   const lines = megatronLmArguments(facts).map(
     ({ name, value }) => `  ${name} ${'.'.repeat(Math.max(0, NAME_WIDTH - name.length))} ${str(value)}`,

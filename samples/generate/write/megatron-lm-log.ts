@@ -1,4 +1,7 @@
-/** One attempt of a Megatron-LM run as its ranks and launchers print it. Formats: Megatron-LM `megatron/training/`, Megatron Core. */
+/**
+ * One attempt of a Megatron-LM run as its ranks and launchers print it. Formats: Megatron-LM `megatron/training/`,
+ * Megatron Core.
+ */
 import { checkpointLines, loadLines } from './checkpoint-lines.js';
 import { evaluationLines } from './evaluation-lines.js';
 import { exitLines } from './exit-lines.js';
@@ -34,7 +37,7 @@ export function megatronLmLog(facts: RunFacts, index: number): LogLine[] {
     if (endUs === null) continue;
     const duration = endUs - startUs;
     const saved = timersBlock([{ name: 'save-checkpoint', minUs: duration, maxUs: duration }]);
-    book.say(endUs + 700, lastRank(facts), saved);
+    book.print(endUs + 700, lastRank(facts), saved);
   }
   exitLines(book, facts, attempt);
   failureLines(book, facts, index);
@@ -48,48 +51,48 @@ function setupLines(book: LogBook, facts: RunFacts, index: number): void {
   const { launchUs, buildUs, trainingUs } = milestones(attempt);
   const startedUs = between(launchUs, buildUs, 0.45);
   const initialisedUs = between(launchUs, buildUs, 0.96);
-  const say = (timeUs: number, text: string): void => book.say(timeUs, 0, text);
-  say(startedUs, sizesLine(facts));
-  say(startedUs, 'using torch.bfloat16 for parameters ...');
-  say(startedUs, argumentDump(facts));
+  const print = (timeUs: number, text: string): void => book.print(timeUs, 0, text);
+  print(startedUs, sizesLine(facts));
+  print(startedUs, 'using torch.bfloat16 for parameters ...');
+  print(startedUs, argumentDump(facts));
   const setting = `setting number of microbatches to constant ${microBatches(plan)}`;
   const isOldest = plan.torch === '2.0' || plan.torch === '2.3';
-  say(startedUs, isOldest ? setting : `INFO:megatron.core.num_microbatches_calculator:${setting}`);
-  say(between(startedUs, initialisedUs, 0.2), '> building HuggingFaceTokenizer tokenizer ...');
+  print(startedUs, isOldest ? setting : `INFO:megatron.core.num_microbatches_calculator:${setting}`);
+  print(between(startedUs, initialisedUs, 0.2), '> building HuggingFaceTokenizer tokenizer ...');
   // By the rank that writes it.
   if (typeof plan.configuration['tensorboard_dir'] === 'string')
-    book.say(between(startedUs, initialisedUs, 0.27), lastRank(facts), '> setting tensorboard ...');
+    book.print(between(startedUs, initialisedUs, 0.27), lastRank(facts), '> setting tensorboard ...');
   const { vocabulary } = plan.model;
-  say(
+  print(
     between(startedUs, initialisedUs, 0.25),
     ` > padded vocab (size: ${vocabulary}) with 0 dummy tokens (new size: ${vocabulary})`,
   );
-  say(between(startedUs, initialisedUs, 0.3), '> initializing torch distributed ...');
+  print(between(startedUs, initialisedUs, 0.3), '> initializing torch distributed ...');
   const groupsUs = between(startedUs, initialisedUs, 0.7);
-  say(groupsUs, `> initialized tensor model parallel with size ${tensor}`);
-  say(groupsUs, `> initialized pipeline model parallel with size ${pipeline}`);
-  say(groupsUs + 900, '> setting random seeds to 1234 ...');
-  say(initialisedUs, `time to initialize megatron (seconds): ${fixed((initialisedUs - startedUs) / 1e6, 3)}`);
-  say(initialisedUs, datetimeLine(facts, 'after megatron is initialized', initialisedUs));
-  say(initialisedUs + 300, 'building GPT model ...');
+  print(groupsUs, `> initialized tensor model parallel with size ${tensor}`);
+  print(groupsUs, `> initialized pipeline model parallel with size ${pipeline}`);
+  print(groupsUs + 900, '> setting random seeds to 1234 ...');
+  print(initialisedUs, `time to initialize megatron (seconds): ${fixed((initialisedUs - startedUs) / 1e6, 3)}`);
+  print(initialisedUs, datetimeLine(facts, 'after megatron is initialized', initialisedUs));
+  print(initialisedUs + 300, 'building GPT model ...');
   if (trainingUs === null) return;
   const at = (share: number): number => between(buildUs, trainingUs, share);
   parameterLines(book, facts, attempt, at(0.35));
   bucketLines(book, facts, attempt, at(0.45));
-  say(at(0.55), optimizerLine(facts));
-  say(at(0.56), 'INFO:megatron.core.optimizer_param_scheduler:> learning rate decay style: cosine');
-  if (attempt.firstIteration > 0) say(at(0.75), loadLines(facts, attempt));
-  else if (plan.saveInterval !== null) say(at(0.75), noCheckpointLines(facts));
+  print(at(0.55), optimizerLine(facts));
+  print(at(0.56), 'INFO:megatron.core.optimizer_param_scheduler:> learning rate decay style: cosine');
+  if (attempt.firstIteration > 0) print(at(0.75), loadLines(facts, attempt));
+  else if (plan.saveInterval !== null) print(at(0.75), noCheckpointLines(facts));
   const builtUs = at(0.9);
-  say(builtUs, datetimeLine(facts, 'after model, optimizer, and learning rate scheduler are built', builtUs));
-  say(builtUs + 400, '> building train, validation, and test datasets ...');
-  say(at(0.98), '> finished creating GPT datasets ...');
+  print(builtUs, datetimeLine(facts, 'after model, optimizer, and learning rate scheduler are built', builtUs));
+  print(builtUs + 400, '> building train, validation, and test datasets ...');
+  print(at(0.98), '> finished creating GPT datasets ...');
   const loadersUs = at(0.99);
-  say(loadersUs, datetimeLine(facts, 'after dataloaders are built', loadersUs));
-  say(loadersUs + 500, 'done with setup ...');
-  book.say(loadersUs + 600, lastRank(facts), timersBlock(setupTimings(attempt.ranks, buildUs, builtUs, loadersUs)));
-  say(trainingUs - 900, 'training ...');
-  say(trainingUs, datetimeLine(facts, 'before the start of training step', trainingUs));
+  print(loadersUs, datetimeLine(facts, 'after dataloaders are built', loadersUs));
+  print(loadersUs + 500, 'done with setup ...');
+  book.print(loadersUs + 600, lastRank(facts), timersBlock(setupTimings(attempt.ranks, buildUs, builtUs, loadersUs)));
+  print(trainingUs - 900, 'training ...');
+  print(trainingUs, datetimeLine(facts, 'before the start of training step', trainingUs));
 }
 
 /** Older releases say less, and those in between glue two clauses together. */
@@ -122,19 +125,20 @@ function iterationLines(book: LogBook, facts: RunFacts, index: number, i: number
   const last = attempt.ranks.find(({ rank }) => rank === lastRank(facts)) ?? attempt.ranks.at(-1)!;
   const first = attempt.ranks[0]!;
   const { endUs } = last.iterations[i]!;
-  book.say(endUs, last.rank, iterationLine(facts, iteration, last.iterations[i]!));
-  // Until the second iteration after the load, which is the first with the optimizer's state; after that only where it is asked for.
+  book.print(endUs, last.rank, iterationLine(facts, iteration, last.iterations[i]!));
+  // Until the second iteration after the load, which is the first with the optimizer's state; after that only where it
+  // is asked for.
   const interval = memoryInterval(facts);
   const atStart = i < 2;
-  if (atStart) book.say(endUs, first.rank, megatronLmTheoryLines(attempt.plan, facts.form).join('\n'));
+  if (atStart) book.print(endUs, first.rank, megatronLmTheoryLines(attempt.plan, facts.form).join('\n'));
   if (atStart || (interval !== null && iteration % interval === 0)) {
     for (const { rank, iterations } of positionRanks(attempt)) {
-      book.say(endUs, rank, megatronLmMemoryLine(rank, iteration, iterations[i]!.memory, facts.form.roundedMemory));
+      book.print(endUs, rank, megatronLmMemoryLine(rank, iteration, iterations[i]!.memory, facts.form.roundedMemory));
     }
   }
   if (facts.timingLogLevel === 0) return;
   const timings = iterationTimings(attempt.ranks, i);
-  if (timings.length > 0) book.say(endUs, last.rank, timersBlock(timings));
+  if (timings.length > 0) book.print(endUs, last.rank, timersBlock(timings));
 }
 
 /** `--log-memory-interval`, which the configuration of the story may set. */

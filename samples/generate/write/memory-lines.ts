@@ -1,4 +1,7 @@
-/** `memory_stats` as the frameworks print it after an iteration. Upstream: `report_memory` of Megatron-LM and Megatron Bridge. */
+/**
+ * `memory_stats` as the frameworks print it after an iteration. Upstream: `report_memory` of Megatron-LM and Megatron
+ * Bridge.
+ */
 import type { AllocatorStatistics, Gauge } from '../../../src/allocator/caching/statistics.js';
 import { MIB } from '../../../src/model/units.js';
 import { fixed, pythonFloat } from './python-text.js';

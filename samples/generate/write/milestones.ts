@@ -10,7 +10,9 @@ export interface Milestones {
   readonly trainingUs: number | null;
 }
 
-/** Share of the setup that Python's imports and the process groups take, where no recording shows the first allocation. */
+/**
+ * Share of the setup that Python's imports and the process groups take, where no recording shows the first allocation.
+ */
 const IMPORT_SHARE = 0.6;
 
 export function milestones(attempt: Attempt): Milestones {

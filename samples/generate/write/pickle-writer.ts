@@ -20,7 +20,8 @@ export class PyTuple {
 
 /**
  * A string object of its own. A plain JavaScript string is one shared Python object per text; torch makes new objects
- * for some strings, which the pickler then writes again. Bytes may be anything: Python's pickler writes lone surrogates.
+ * for some strings, which the pickler then writes again. Bytes may be anything: Python's pickler writes lone
+ * surrogates.
  */
 export class PyText {
   readonly text: string | Buffer;
@@ -69,7 +70,7 @@ const FRAME_HEADER_BYTES = 9;
 /** FRAME_SIZE_MIN: shorter frames are written without a header. */
 const FRAME_MIN_BYTES = 4;
 /** More than any value but a text, long or raw needs, so that one check of the room serves all its bytes. */
-const ROOM_BYTES = 16;
+const RESERVE_BYTES = 16;
 
 export interface PickleOptions {
   /** Default: 4. */
@@ -124,7 +125,7 @@ class Pickler {
 
   save(item: PyValue): void {
     if (this.frameStart >= 0 && this.end - this.frameStart >= FRAME_TARGET_BYTES) this.closeFrame();
-    this.room(ROOM_BYTES);
+    this.reserve(RESERVE_BYTES);
     if (typeof item === 'number') this.writeInt(item);
     else if (typeof item === 'boolean') this.byte(item ? OP.NEWTRUE : OP.NEWFALSE);
     else if (item === null) this.byte(OP.NONE);
@@ -229,7 +230,7 @@ class Pickler {
 
   private writeText(value: string): void {
     const length = Buffer.byteLength(value, 'utf8');
-    this.room(ROOM_BYTES + length);
+    this.reserve(RESERVE_BYTES + length);
     if (length <= 0xff && this.protocol >= 4) {
       this.byte(OP.SHORT_BINUNICODE);
       this.byte(length);
@@ -245,14 +246,14 @@ class Pickler {
     const slot = this.slots;
     this.slots += 1;
     this.memo.set(item, slot);
-    this.room(ROOM_BYTES);
+    this.reserve(RESERVE_BYTES);
     if (this.protocol >= 4) this.byte(OP.MEMOIZE);
     else this.put(slot < 256 ? Buffer.of(OP.BINPUT, slot) : longPut(slot));
   }
 
   /** An opcode after other values were saved, whose room is used up by then. */
   private operation(code: number): void {
-    this.room(ROOM_BYTES);
+    this.reserve(RESERVE_BYTES);
     this.byte(code);
   }
 
@@ -262,12 +263,12 @@ class Pickler {
   }
 
   private put(bytes: Buffer): void {
-    this.room(ROOM_BYTES + bytes.length);
+    this.reserve(RESERVE_BYTES + bytes.length);
     this.end += bytes.copy(this.bytes, this.end);
   }
 
   /** Makes room for `count` bytes and opens a frame where none is open. */
-  private room(count: number): void {
+  private reserve(count: number): void {
     const needed = this.end + count + FRAME_HEADER_BYTES;
     if (needed > this.bytes.length) {
       const larger = Buffer.allocUnsafe(Math.max(this.bytes.length * 2, needed));

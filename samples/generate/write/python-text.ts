@@ -2,7 +2,8 @@
 
 /** `str(value)` of a Python float: the shortest digits that read back the same, with `.0` on whole numbers. */
 export function pythonFloat(value: number): string {
-  // JavaScript turns to exponents at 1e21 and below 1e-6, Python at 1e16 and below 1e-4; and Python pads the exponent to two digits.
+  // JavaScript turns to exponents at 1e21 and below 1e-6, Python at 1e16 and below 1e-4; and Python pads the exponent
+  // to two digits.
   const size = Math.abs(value);
   if (size !== 0 && (size < 1e-4 || size >= 1e16)) return value.toExponential().replace(/e([+-])(\d)$/, 'e$10$2');
   return Number.isInteger(value) ? `${value}.0` : String(value);
@@ -19,7 +20,10 @@ export function scientific(value: number, digits = 6): string {
 /** More decimals than decide between a tie and a number beside it, for all figures that are printed. */
 const DECISIVE_DECIMALS = 60;
 
-/** `{:.<digits>f}` for one digit or more. Exact ties go to the even digit, as in C and Python: 317.625 prints as 317.62, where `toFixed` says 317.63. */
+/**
+ * `{:.<digits>f}` for one digit or more. Exact ties go to the even digit, as in C and Python: 317.625 prints as 317.62,
+ * where `toFixed` says 317.63.
+ */
 export function fixed(value: number, digits: number): string {
   const rounded = value.toFixed(digits);
   const all = value.toFixed(DECISIVE_DECIMALS);

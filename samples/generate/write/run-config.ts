@@ -1,4 +1,7 @@
-/** The run's configuration as Megatron Bridge keeps it: the tree of `ConfigContainer`, reduced to what concerns memory, time and layout. */
+/**
+ * The run's configuration as Megatron Bridge keeps it: the tree of `ConfigContainer`, reduced to what concerns memory,
+ * time and layout.
+ */
 import type { RunPlan } from '../run.js';
 import { type ConfigTree, setKey } from './config-tree.js';
 import { learningRate, minimumLearningRate } from './iteration-line.js';

@@ -1,14 +1,23 @@
-/** What the files of one run agree on and the simulation leaves open: names, ids, versions, how the job was launched. All of it follows from the seed. */
+/**
+ * What the files of one run agree on and the simulation leaves open: names, ids, versions, how the job was launched.
+ * All of it follows from the seed.
+ */
 import type { Attempt, GeneratedRun, RunPlan, SimulatedRank, TorchRelease } from '../run.js';
 import { chance, createRandom, deriveSeed, pick, type Random, wholeBetween } from '../simulate/random.js';
 
-/** What the framework of that time prints differently. Megatron-LM dates its changes by commit, Bridge by release; torch dates the run. */
+/**
+ * What the framework of that time prints differently. Megatron-LM dates its changes by commit, Bridge by release; torch
+ * dates the run.
+ */
 export interface FrameworkForm {
   /** Megatron-LM from 2026-01-27: fractions in the iteration line and behind `datetime:`. */
   readonly fractionalSeconds: boolean;
   /** Megatron-LM from 2026-01-21: two decimals in the memory line. */
   readonly roundedMemory: boolean;
-  /** Megatron-LM from 2025-08-26: the activation formula without sequence parallelism. Before, only weights were estimated then. */
+  /**
+   * Megatron-LM from 2025-08-26: the activation formula without sequence parallelism. Before, only weights were
+   * estimated then.
+   */
   readonly activationWithoutSp: boolean;
   /** Megatron-LM from 2026-05-14: the norms, which every tensor-parallel rank holds, are estimated whole. */
   readonly wholeNorms: boolean;
@@ -16,7 +25,10 @@ export interface FrameworkForm {
   readonly activeParameters: boolean;
   /** Megatron-LM from 2026-07-25: three coordinates in the parameter line. */
   readonly threeCoordinates: boolean;
-  /** What stands in the brackets of a bucket's line: elements; then the padded size too; in 2026 the extra gradients too. */
+  /**
+   * What stands in the brackets of a bucket's line: elements; then the padded size too; in 2026 the extra gradients
+   * too.
+   */
   readonly bucketDetails: 0 | 1 | 2;
   /** Megatron Bridge 0.6: a summary of non-default values instead of the whole configuration; `env_vars` in it. */
   readonly configurationSummary: boolean;
@@ -27,7 +39,9 @@ export interface RunFacts {
   /** The last attempt's: what was launched last is what the configuration files show. A log has its own attempt's. */
   readonly plan: RunPlan;
   readonly form: FrameworkForm;
-  /** `torchrun`: one launcher a node, which prefixes every line. `srun`: one task a rank, numbered by `srun --label`. */
+  /**
+   * `torchrun`: one launcher a node, which prefixes every line. `srun`: one task a rank, numbered by `srun --label`.
+   */
   readonly launcher: 'torchrun' | 'srun';
   readonly filePerNode: boolean;
   readonly attemptsInOneFile: boolean;
@@ -159,7 +173,9 @@ function defaultScript(plan: RunPlan): string {
   return `/nemo_run/code/pretrain_${plan.model.name.replaceAll(/[-.]/g, '_')}.py`;
 }
 
-/** Slurm's job of an attempt: nemo-run and a requeue restart within the job, otherwise a restart is a job of its own. */
+/**
+ * Slurm's job of an attempt: nemo-run and a requeue restart within the job, otherwise a restart is a job of its own.
+ */
 export function jobOf({ plan, jobId, attemptsInOneFile }: RunFacts, attempt: number): number {
   return jobId + (plan.framework === 'megatron-bridge' || attemptsInOneFile ? 0 : attempt * 12);
 }

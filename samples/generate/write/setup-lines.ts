@@ -44,11 +44,14 @@ export function parameterLines(book: LogBook, facts: RunFacts, attempt: Attempt,
       threeCoordinates && facts.plan.framework === 'megatron-lm'
         ? `(tensor, gtp_weight_remat, pipeline) model parallel rank (${tensorRank}, 0, ${stage})`
         : `(tensor, pipeline) model parallel rank (${tensorRank}, ${stage})`;
-    book.say(timeUs + i * 210, rank, ` > number of parameters on ${where}: ${parameterElements}`);
+    book.print(timeUs + i * 210, rank, ` > number of parameters on ${where}: ${parameterElements}`);
   });
 }
 
-/** `key=value, …` of a configuration object: what these runs have in common, with the keys of `section` that the story sets. */
+/**
+ * `key=value, …` of a configuration object: what these runs have in common, with the keys of `section` that the story
+ * sets.
+ */
 function pythonFields(facts: RunFacts, section: string, common: Readonly<Record<string, PyLiteral>>): string {
   const fields = new Map(Object.entries(common));
   for (const [key, value] of Object.entries(facts.plan.configuration)) {
@@ -82,7 +85,7 @@ export function bucketLines(book: LogBook, facts: RunFacts, attempt: Attempt, ti
   firstOfStage.forEach(({ rank, stage, parameters }, i) => {
     for (const [chunk, own] of modelChunks(parameters).entries()) {
       const at = timeUs + i * 3_700 + chunk * 310;
-      if (rank === 0) book.say(at, 0, wrapping);
+      if (rank === 0) book.print(at, 0, wrapping);
       const buckets = gradientBuckets(own, data, stage === 0 && chunk === 0);
       const lines = [
         'INFO:megatron.core.distributed.param_and_grad_buffer:Number of buckets for gradient all-reduce / reduce-scatter: ' +
@@ -92,12 +95,14 @@ export function bucketLines(book: LogBook, facts: RunFacts, attempt: Attempt, ti
         lines.push(`Params for bucket ${number + 1} (${bucketText(bucket, bucketDetails)}):`);
         for (const { parameter } of bucket.parameters) lines.push(`\t${parameter.name}`);
       });
-      book.say(at, rank, lines.join('\n'));
+      book.print(at, rank, lines.join('\n'));
     }
   });
 }
 
-/** With virtual pipeline stages a rank holds several chunks, each wrapped by itself and each naming its layers from 0. */
+/**
+ * With virtual pipeline stages a rank holds several chunks, each wrapped by itself and each naming its layers from 0.
+ */
 function modelChunks(parameters: readonly NamedParameter[]): NamedParameter[][] {
   const chunks: NamedParameter[][] = [];
   let names = new Set<string>();

@@ -1,4 +1,7 @@
-/** What the frameworks name the snapshots of a rank. Upstream: `train_utils.py` of Megatron Bridge, `training.py` and `pretrain_gpt.py` of Megatron-LM. */
+/**
+ * What the frameworks name the snapshots of a rank. Upstream: `train_utils.py` of Megatron Bridge, `training.py` and
+ * `pretrain_gpt.py` of Megatron-LM.
+ */
 import type { DumpedSnapshot } from '../run.js';
 import type { RunFacts } from './run-facts.js';
 
@@ -20,7 +23,10 @@ export function snapshotName(facts: RunFacts, snapshot: Pick<DumpedSnapshot, 'ra
   return snapshotPath(facts, snapshot).split('/').at(-1)!;
 }
 
-/** The iteration (1-based) after which a step dump was written: the first to end at or after the last thing recorded in it. */
+/**
+ * The iteration (1-based) after which a step dump was written: the first to end at or after the last thing recorded in
+ * it.
+ */
 export function dumpIteration(facts: RunFacts, snapshot: DumpedSnapshot): number {
   const attempt = facts.run.attempts[snapshot.attempt]!;
   const rank = attempt.ranks.find((candidate) => candidate.rank === snapshot.rank)!;

@@ -1,4 +1,7 @@
-/** The file torch writes for one rank: `pickle.dump(torch.cuda.memory._snapshot(), f)`, with the keys, the order and the object sharing of its release. */
+/**
+ * The file torch writes for one rank: `pickle.dump(torch.cuda.memory._snapshot(), f)`, with the keys, the order and the
+ * object sharing of its release.
+ */
 import type { BlockSnapshot, SegmentSnapshot } from '../../../src/allocator/caching/allocator-snapshot.js';
 import type { TraceEntry } from '../../../src/allocator/caching/caching-allocator.js';
 import type { AllocatorSettings } from '../../../src/allocator/settings.js';

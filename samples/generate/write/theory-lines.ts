@@ -1,7 +1,7 @@
 /**
- * The theoretical memory footprints that rank 0 prints, for dense models without latent attention. Upstream: Megatron-LM
- * `megatron/training/theoretical_memory_usage.py`, Megatron Bridge `training/utils/theoretical_memory_utils.py`. What they print as MB
- * is MiB.
+ * The theoretical memory footprints that rank 0 prints, for dense models without latent attention. Upstream:
+ * Megatron-LM `megatron/training/theoretical_memory_usage.py`, Megatron Bridge
+ * `training/utils/theoretical_memory_utils.py`. What they print as MB is MiB.
  */
 import { MIB } from '../../../src/model/units.js';
 import type { RunPlan } from '../run.js';

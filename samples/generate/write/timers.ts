@@ -20,8 +20,8 @@ export function timersBlock(timings: readonly Timing[]): string {
 }
 
 /**
- * Timers of the setup: the model and the optimizer from a rank's first recorded allocation (`firstUs` where nothing is recorded), the
- * data from then on.
+ * Timers of the setup: the model and the optimizer from a rank's first recorded allocation (`firstUs` where nothing is
+ * recorded), the data from then on.
  */
 export function setupTimings(
   ranks: readonly SimulatedRank[],
@@ -39,8 +39,8 @@ export function setupTimings(
 }
 
 /**
- * Timers of one iteration, as far as the simulation has them: the optimizer step stands in the annotations, and what lies before it is
- * forward and backward. Only ranks with annotations count.
+ * Timers of one iteration, as far as the simulation has them: the optimizer step stands in the annotations, and what
+ * lies before it is forward and backward. Only ranks with annotations count.
  */
 export function iterationTimings(ranks: readonly SimulatedRank[], index: number): Timing[] {
   const steps = ranks.flatMap((rank) => {

@@ -1,4 +1,6 @@
-/** What torch's elastic launcher prints. Upstream: torch `distributed/run.py`, `distributed/elastic/multiprocessing/`. */
+/**
+ * What torch's elastic launcher prints. Upstream: torch `distributed/run.py`, `distributed/elastic/multiprocessing/`.
+ */
 import type { SimulatedRank, TorchRelease } from '../run.js';
 import type { LogBook } from './log-book.js';
 import { clock, microseconds } from './python-text.js';
@@ -31,7 +33,10 @@ const LINE_NUMBERS: Readonly<Record<Exclude<TorchRelease, '2.0'>, Readonly<Recor
 
 const LEVELS: Readonly<Record<AgentLine['level'], string>> = { W: 'WARNING', E: 'ERROR', I: 'INFO' };
 
-/** `W1118 09:12:04.318000 1204 torch/distributed/run.py:774] <text>`; up to 2.0 `WARNING:torch.distributed.run:<text>`, without a time. */
+/**
+ * `W1118 09:12:04.318000 1204 torch/distributed/run.py:774] <text>`; up to 2.0 `WARNING:torch.distributed.run:<text>`,
+ * without a time.
+ */
 export function agentLine(facts: RunFacts, { index, node, timeUs, level, module, text }: AgentLine): string {
   const { torch } = facts.plan;
   if (torch === '2.0') {
@@ -53,7 +58,10 @@ export function exitCode({ ending }: SimulatedRank): number {
 
 const RULE_WIDTH = 60;
 
-/** The launcher of one node finds workers dead, stops the others and gives up. `failed`: in the order of their ends, never empty. */
+/**
+ * The launcher of one node finds workers dead, stops the others and gives up. `failed`: in the order of their ends,
+ * never empty.
+ */
 export function nodeFailureLines(
   book: LogBook,
   facts: RunFacts,
@@ -66,15 +74,15 @@ export function nodeFailureLines(
   const random = facts.random(`root cause ${index} ${node}`);
   // The launcher polls its workers: of those that died between two polls any may be called the first.
   const root = random() < 0.75 ? failed[0]! : failed[Math.floor(random() * failed.length)]!;
-  const say = (timeUs: number, text: string): void => book.system(timeUs, node, text);
+  const print = (timeUs: number, text: string): void => book.system(timeUs, node, text);
   for (const { rank } of alive) {
     const text = `Sending process ${facts.pid(index, rank)} closing signal SIGTERM`;
-    say(foundUs, agentLine(facts, { index, node, timeUs: foundUs, level: 'W', module: 'closing', text }));
+    print(foundUs, agentLine(facts, { index, node, timeUs: foundUs, level: 'W', module: 'closing', text }));
   }
   const reportUs = foundUs + 1_700_000;
   const pid = facts.pid(index, root.rank);
   const text = `failed (exitcode: ${exitCode(root)}) local_rank: ${root.device} (pid: ${pid}) of binary: ${facts.python}`;
-  say(reportUs, agentLine(facts, { index, node, timeUs: reportUs, level: 'E', module: 'failed', text }));
+  print(reportUs, agentLine(facts, { index, node, timeUs: reportUs, level: 'E', module: 'failed', text }));
   const entry = (rank: SimulatedRank, number: number): string[] => failureEntry(facts, index, rank, number, foundUs);
   const others = failed.filter((rank) => rank !== root).sort((a, b) => a.device - b.device);
   const lines = [
@@ -90,7 +98,7 @@ export function nodeFailureLines(
     ...entry(root, 0),
     '='.repeat(RULE_WIDTH),
   ];
-  say(reportUs + 4_000, lines.join('\n'));
+  print(reportUs + 4_000, lines.join('\n'));
 }
 
 /** A launcher whose workers are healthy when Slurm ends the step. */

@@ -1,4 +1,6 @@
-/** What is true by construction, from the run and its simulated allocators only: never from a verdict, a log or a file. */
+/**
+ * What is true by construction, from the run and its simulated allocators only: never from a verdict, a log or a file.
+ */
 import type { SegmentSnapshot } from '../../../src/allocator/caching/allocator-snapshot.js';
 import type { Attempt, DumpedSnapshot, RankProfile, SimulatedRank } from '../run.js';
 import type { DriverCaller } from '../simulate/profile/recording.js';
@@ -109,7 +111,8 @@ function snapshotTruth(facts: RunFacts, files: WrittenFiles, name: string, dump:
   const trace = dumpedTrace(process, files.maxEntries, dump.state);
   const recorded = dump.state?.traceEntries ?? process.trace.length;
   const { statistics } = process.allocator;
-  // The statistics are those of the whole life: they are the dump's own only where it is the end and the ring kept everything.
+  // The statistics are those of the whole life: they are the dump's own only where it is the end and the ring kept
+  // everything.
   const isWhole = dump.state === undefined && trace.length === recorded;
   return {
     file: name,

@@ -13,7 +13,7 @@ export interface Attribution {
   readonly table: LabelTable;
   /** By row of the lives: number of its label. */
   readonly label: Int32Array;
-  /** What the run tells beside its snapshots. */
+  /** What is known of the run besides its snapshots. */
   readonly run: RunFigures;
 }
 
@@ -33,7 +33,10 @@ export function labelAt({ table, label }: Attribution, row: number): BlockLabel 
   return table.labels[label[row]!]!;
 }
 
-/** Gives rows another label, by inference; what the stack's rule said stays among its rules. The way from each label to the other is found once. */
+/**
+ * Gives rows another label, by inference; what the stack's rule said stays among its rules. The way from each label to
+ * the other is found once.
+ */
 export function relabelling(
   of: Attribution,
   rule: string,

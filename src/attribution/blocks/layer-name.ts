@@ -1,4 +1,6 @@
-/** Layers and modules, as far as stacks show them: frames carry functions and lines, not the names of module instances. */
+/**
+ * Layers and modules, as far as stacks show them: frames carry functions and lines, not the names of module instances.
+ */
 import { type Frame, frameKind, isPython } from '../frames/call-site.js';
 import { modulePath } from '../frames/module-path.js';
 
@@ -19,8 +21,10 @@ export function moduleCalls(frames: readonly Frame[]): Frame[] {
 export const isModuleFile = ({ filename }: Frame): boolean => MODULE_FILE.test(filename.replaceAll('\\', '/'));
 
 /**
- * The path of modules that called each other, outermost first, each as its file and function: `gpt_model:forward → transformer_block:forward → mlp:forward`. The three innermost are kept:
- * those further out are the same for all layers of a model. Of torch's own only the innermost counts: containers are in between everywhere. Undefined outside of modules.
+ * The path of modules that called each other, outermost first, each as its file and function: `gpt_model:forward →
+ * transformer_block:forward → mlp:forward`. The three innermost are kept: those further out are the same for all layers
+ * of a model. Of torch's own only the innermost counts: containers are in between everywhere. Undefined outside of
+ * modules.
  */
 export function layerName(frames: readonly Frame[]): string | undefined {
   const modules = moduleCalls(frames)

@@ -1,4 +1,6 @@
-/** Whether blocks outlive their training step, for rules that ask, over the whole trace and not seen from one moment. */
+/**
+ * Whether blocks outlive their training step, for rules that ask, over the whole trace and not seen from one moment.
+ */
 
 import { countUpTo } from '../../model/count-up-to.js';
 import type { Lifetime } from '../match/rule.js';
@@ -7,7 +9,7 @@ import { type Lives, NEVER } from './lives.js';
 export interface LifeClasses {
   /** Entries at which a training step is over, ascending. */
   readonly boundaries: Float64Array;
-  /** Undefined: the trace does not tell. */
+  /** Undefined: unknown from the trace. */
   lifetimeOf(row: number): Lifetime | undefined;
 }
 

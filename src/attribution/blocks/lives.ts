@@ -1,4 +1,7 @@
-/** Every block that lived during a trace, as columns: those from before the recording first, then one per allocation in order. */
+/**
+ * Every block that lived during a trace, as columns: those from before the recording first, then one per allocation in
+ * order.
+ */
 import { roundTo512 } from '../../allocator/walk/history-facts.js';
 
 export interface Lives {
@@ -17,7 +20,7 @@ export interface Lives {
   readonly requested: Float64Array;
   /** −1 = none. A block from before the recording may have that of its free: see {@link stackIsOfFree}. */
   readonly stackId: Int32Array;
-  /** 1 where the stack is the free's, standing in for the allocation's. */
+  /** 1 where the stack is the free's, as a substitute for the allocation's. */
   readonly stackIsOfFree: Uint8Array;
   /** Torch's pools as walks number them; 0 = default, −1 = unknown. */
   readonly pool: Int32Array;
@@ -25,7 +28,10 @@ export interface Lives {
   readonly rowOfSeq: Int32Array;
 }
 
-/** By which blocks for tensors of one shape are equal: the request, rounded. The block itself may be larger, by what a split left on it. */
+/**
+ * By which blocks for tensors of one shape are equal: the request, rounded. The block itself may be larger, by what a
+ * split left on it.
+ */
 export function sizeOf({ requested, bytes }: Lives, row: number): number {
   return requested[row]! < 0 ? bytes[row]! : roundTo512(requested[row]!);
 }

@@ -1,4 +1,7 @@
-/** What a training was doing at each entry of a trace, from the stacks of the allocations: windows of forward, backward, optimizer step, … */
+/**
+ * What a training was doing at each entry of a trace, from the stacks of the allocations: windows of forward, backward,
+ * optimizer step, …
+ */
 
 import { countUpTo } from '../../model/count-up-to.js';
 import type { Phase } from '../../model/log-rows.js';
@@ -21,21 +24,22 @@ export interface PhaseWindows {
   phaseAt(seq: number): Phase;
   /** In which a block of the lives was allocated; `unknown` for those from before the recording. */
   phaseOf(row: number): Phase;
-  /** Last entry of the window in which an allocation lies. */
+  /** Last entry of the window that contains an allocation. */
   endOf(row: number): number;
   /** Entry at which the next window of `phase` begins behind that of an allocation; NEVER = none. */
   nextStart(phase: Phase, row: number): number;
 }
 
-/** Stacks that say nothing of a phase keep the one they fall in. */
+/** Stacks without a phase keep the phase they fall in. */
 const KEEPS = new Set<Phase>(['unknown', 'logging']);
 /** After these, allocations without a Python frame are of the autograd engine, whose threads have none. */
 const BEFORE_BACKWARD = new Set<Phase>(['forward', 'backward', 'grad_finalize', 'param_gather', 'unknown']);
 
 /**
- * Allocations with Python frames tell their phase. Those without any, in a trace that otherwise has them, are made by the engine's threads: they begin or continue a
- * backward window unless an optimizer step, an evaluation or the building of the model surrounds them. Upstream: torch `autograd/engine.cpp`,
- * `Engine::thread_init` (a thread per device).
+ * Allocations with Python frames tell their phase. Those without any, in a trace that otherwise has them, are made by
+ * the engine's threads: they begin or continue a backward window unless an optimizer step, an evaluation or the
+ * building of the model surrounds them. Upstream: torch `autograd/engine.cpp`, `Engine::thread_init` (a thread per
+ * device).
  */
 export function phaseWindows(lives: Lives, classes: StackClasses): PhaseWindows {
   const starts: number[] = [];

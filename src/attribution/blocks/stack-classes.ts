@@ -5,7 +5,8 @@ import { classifyStack, type StackClass } from '../match/classify-stack.js';
 import type { CompiledRules, FrameMatches } from '../match/compile-rules.js';
 
 /**
- * `none`: no stack, or an empty one. `native`: C++ frames alone, as on the threads of the autograd engine. `python`: at least one Python frame.
+ * `none`: no stack, or an empty one. `native`: C++ frames alone, as on the threads of the autograd engine. `python`: at
+ * least one Python frame.
  */
 export type StackKind = 'none' | 'native' | 'python';
 

@@ -1,7 +1,8 @@
 /**
- * From a stack to the line a reader would name. Frames come innermost first: the unwinder, the allocator, torch's own C++ and Python, then the
- * framework, then the trainer. The site is the first frame that belongs to none of the layers every allocation passes through: Transformer Engine,
- * Megatron, apex and flash-attention count as sites wherever they are installed, torch and decorators do not.
+ * From a stack to the line a reader would name. Frames come innermost first: the unwinder, the allocator, torch's own
+ * C++ and Python, then the framework, then the trainer. The site is the first frame that belongs to none of the layers
+ * every allocation passes through: Transformer Engine, Megatron, apex and flash-attention count as sites wherever they
+ * are installed, torch and decorators do not.
  */
 
 export interface Frame {
@@ -10,7 +11,10 @@ export interface Frame {
   readonly line: number;
 }
 
-/** Frames memory_viz drops too: they are in every stack with C++ frames. Upstream: torch `torch/utils/viz/MemoryViz.js`, `frameFilter`. */
+/**
+ * Frames memory_viz drops too: they are in every stack with C++ frames. Upstream: torch `torch/utils/viz/MemoryViz.js`,
+ * `frameFilter`.
+ */
 const NOISE_NAMES = [
   'unwind::unwind',
   'CapturedTraceback::gather',
@@ -34,13 +38,17 @@ const NOISE_FILES = [
   'cpython/abstract.h',
 ];
 
-/** The interpreter's, the dispatcher's and the threads' own frames, which upstream's list leaves: between any two Python frames of a stack with C++ frames. */
+/**
+ * The interpreter's, the dispatcher's and the threads' own frames, which upstream's list leaves: between any two Python
+ * frames of a stack with C++ frames.
+ */
 const MACHINERY =
   /^(?:_?Py[A-Z_]\w*|py(?:main|run|thread)_\w+|run_(?:mod|eval_code_obj)|(?:method|cfunction|builtin|bound|slot|type|object|partial|context)_\w*(?:call|vacall|run|tp_\w+)\w*|do_call_core|thread_run|thread_start|start_thread|execute_native_thread_routine|pthread_\w+|clone\d?|__libc_init_first|dynamo_\w*eval\w*|c10::impl::(?:wrap_kernel_functor_unboxed_|make_boxed_from_unboxed_functor|BoxedKernelWrapper))(?:$|[.<(])/;
 
 /**
- * What layer a frame is of. `noise`: unwinder, interpreter, dispatcher. `native`: any other C++ frame. `runtime`: standard library, notebooks,
- * decorators and packages that only pass calls on. `torch`: torch and Triton themselves. `generated`: what torch.compile wrote. `code`: the rest.
+ * What layer a frame is of. `noise`: unwinder, interpreter, dispatcher. `native`: any other C++ frame. `runtime`:
+ * standard library, notebooks, decorators and packages that only pass calls on. `torch`: torch and Triton themselves.
+ * `generated`: what torch.compile wrote. `code`: the rest.
  */
 export type FrameKind = 'noise' | 'native' | 'runtime' | 'torch' | 'generated' | 'code';
 
@@ -49,15 +57,24 @@ const PYTHON_FILE = /\.pyw?$|^</;
 const INSTALLED = /(?:site|dist)-packages\//g;
 const STANDARD_LIBRARY =
   /(?:^|\/)lib(?:64)?\/python\d[\d.]*\/(?!(?:site|dist)-packages\/|torch\/)|^<(?:frozen|decorator-gen|__array_function__|attrs generated)/;
-/** Written by torch.compile: Inductor's code, Triton's launchers, FX graphs (`fx_generated_*.py` since 2.10, `<eval_with_key>` before). */
+/**
+ * Written by torch.compile: Inductor's code, Triton's launchers, FX graphs (`fx_generated_*.py` since 2.10,
+ * `<eval_with_key>` before).
+ */
 const GENERATED =
   /\/torchinductor(?:_[^/]*)?\/|\/torch_compile_debug\/|(?:^|\/)fx_generated_\w+\.py$|^<eval_with_key>|\/\.?triton\/cache\//;
-/** An editable or relocated checkout of torch: a folder `torch` with a part of torch in it, not `…/torchtitan/…` or Megatron's `torch_norm.py`. */
+/**
+ * An editable or relocated checkout of torch: a folder `torch` with a part of torch in it, not `…/torchtitan/…` or
+ * Megatron's `torch_norm.py`.
+ */
 const TORCH_CHECKOUT =
   /(?:^|\/)torch\/(?:nn|autograd|optim|utils|cuda|distributed|functional|jit|fx|amp|export|compiler|ao|func|backends|storage|serialization|random|library|testing|_\w+)(?:\/|\.py$)|(?:^|\/)lib(?:64)?\/python\d[\d.]*\/torch\//;
 const TRITON_CHECKOUT = /(?:^|\/)triton\/(?:runtime|compiler|backends|language|testing)(?:\/|\.py$)/;
 const TORCH_PACKAGES = new Set(['torch', 'functorch', 'torchgen', 'triton', 'pytorch_triton']);
-/** FSDP and pipelining live inside torch, but they own the memory they take: the model's line would be the wrong one to blame. */
+/**
+ * FSDP and pipelining live inside torch, but they own the memory they take: the model's line would be the wrong one to
+ * blame.
+ */
 const TORCH_FRAMEWORK = /(?:^|\/)torch\/distributed\/(?:fsdp|_composable|pipelining|checkpoint)\//;
 /** Packages through which calls only pass, by top-level name. */
 const PASSING_PACKAGES = new Set(
@@ -66,7 +83,7 @@ const PASSING_PACKAGES = new Set(
     /\s+/,
   ),
 );
-/** Wrappers of single functions. Only an innermost one is ever met: the wrapped function's own frame lies below it. */
+/** Wrappers of single functions. Only an innermost one is ever met: the wrapped function's own frame is below it. */
 const PASSING_FILES = /(?:^|\/)accelerate\/hooks\.py$|(?:^|\/)deepspeed\/utils\/nvtx\.py$/;
 const PASSING_NAMES = new Set([
   'wrapper',
@@ -134,7 +151,10 @@ function isNoise(frame: Frame): boolean {
   );
 }
 
-/** Inductor's folder carries the user's name; the file's name is a hash of its content, equal on all ranks, of which eight characters tell it apart. */
+/**
+ * Inductor's folder carries the user's name; the file's name is a hash of its content, equal on all ranks, of which
+ * eight characters identify it.
+ */
 const INDUCTOR_FILE = /^.*\/torchinductor(?:_[^/]*)?\/(?:[^/]+\/)*(\w{8})\w*(?=\.py$)/;
 
 /** A frame as one line: the file's last three segments are enough to find it, whatever the installation. */
@@ -155,8 +175,9 @@ export function visibleFrames(frames: readonly Frame[]): readonly Frame[] {
 export const CALLER_MARK = ' \u2190 ';
 
 /**
- * The Python frames that name a stack: the site and up to `depth` − 1 callers of its kind (torch, decorators and the standard library between them
- * are left out). If no frame is code or generated: torch's or the standard library's innermost ones. Empty for stacks without Python frames.
+ * The Python frames that name a stack: the site and up to `depth` − 1 callers of its kind (torch, decorators and the
+ * standard library between them are left out). If no frame is code or generated: torch's or the standard library's
+ * innermost ones. Empty for stacks without Python frames.
  */
 export function siteFrames(frames: readonly Frame[], depth = 1): readonly Frame[] {
   const own: Frame[] = [];
@@ -188,13 +209,15 @@ export function callSite(frames: readonly Frame[], depth = 1): string | undefine
 
 const BACKWARD_NODE = /::(\w*Backward\w*|AccumulateGrad|CopyBackwards|CopySlices)::apply\(/;
 const OPERATOR = /at::_ops::(\w+)::(?:call|redispatch)\(/;
-/** The allocator and the factories of empty tensors: in every stack with C++ frames, and never what a reader asks for. */
+/**
+ * The allocator and the factories of empty tensors: in every stack with C++ frames, and never what a reader asks for.
+ */
 const ALLOCATION =
   /CUDACachingAllocator|NativeCachingAllocator|at::detail::\w*empty|at::TensorBase at::detail|c10::(?:Storage|Tensor)Impl/;
 
 /**
- * What to call a stack of C++ frames alone: the autograd node that ran (backward works on threads without Python frames), else the operator, else the
- * innermost frame that is not the allocator. Undefined for no frames.
+ * What to call a stack of C++ frames alone: the autograd node that ran (backward works on threads without Python
+ * frames), else the operator, else the innermost frame that is not the allocator. Undefined for no frames.
  */
 export function nativeSite(frames: readonly Frame[]): string | undefined {
   for (const { name } of frames) {

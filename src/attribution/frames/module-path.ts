@@ -1,12 +1,14 @@
 /**
- * `package.module:function` of a frame, independent of where the package is installed and of line numbers, so that keys of two runs, commits or
- * containers can be compared. A frame does not carry the name of the nn.Module instance; the file and function of its class are what there is.
+ * `package.module:function` of a frame, independent of where the package is installed and of line numbers, so that keys
+ * of two runs, commits or containers can be compared. A frame does not carry the name of the nn.Module instance; the
+ * file and function of its class are what there is.
  */
 import { CALLER_MARK, type Frame, frameKind, nativeSite, siteFrames } from './call-site.js';
 
 /**
- * Packages that are often run from a checkout, with the names that may follow. A folder is the package only if one of these follows: people keep
- * `megatron` checkouts in folders called `megatron`, and NeMo has modules in folders called `megatron`.
+ * Packages that are often run from a checkout, with the names that may follow. A folder is the package only if one of
+ * these follows: people keep `megatron` checkouts in folders called `megatron`, and NeMo has modules in folders called
+ * `megatron`.
  */
 const PACKAGES: Readonly<Record<string, RegExp | undefined>> = {
   megatron:
@@ -39,10 +41,12 @@ const PACKAGES: Readonly<Record<string, RegExp | undefined>> = {
 const IDENTIFIER = /^[A-Za-z_]\w*$/;
 
 /**
- * The rule, first match wins. (1) What follows the last `site-packages/` or `dist-packages/`, TorchScript's `__torch__/`, or the standard library's
- * `lib/pythonX.Y/`. (2) From a known package (see above) on. (3) What follows the last `src/`. (4) A relative path as it is. (5) Otherwise the longest
- * tail of folders that could be Python names, if a folder that could not stands before it (`…/my-checkout/pkg/mod.py`), else the last two parts.
- * Then `.py` and `__init__` go, and slashes become dots. Generated code is `torchinductor`, `fx` or `triton` alone: its file names are hashes.
+ * The rule, first match wins. (1) What follows the last `site-packages/` or `dist-packages/`, TorchScript's
+ * `__torch__/`, or the standard library's `lib/pythonX.Y/`. (2) From a known package (see above) on. (3) What follows
+ * the last `src/`. (4) A relative path as it is. (5) Otherwise the longest tail of folders that could be Python names,
+ * if a folder that could not stands before it (`…/my-checkout/pkg/mod.py`), else the last two parts. Then `.py` and
+ * `__init__` go, and slashes become dots. Generated code is `torchinductor`, `fx` or `triton` alone: its file names are
+ * hashes.
  */
 export function modulePath(frame: Frame): string {
   if (frameKind(frame) === 'generated') {
@@ -92,7 +96,7 @@ function fromCheckout(parts: readonly string[], absolute: boolean): readonly str
   if (!absolute) return parts.filter((part) => part !== '..');
   let start = parts.length - 1;
   while (start > 0 && IDENTIFIER.test(parts[start - 1]!)) start -= 1;
-  // Nothing tells the package from the folders it lies in.
+  // The boundary between package and folders is unknown.
   if (start <= 1) return parts.slice(-2);
   return parts.slice(start);
 }

@@ -1,19 +1,23 @@
-/** What the autograd engine allocates: its threads have no Python frames, so a block's stack says at most which operator ran. */
+/**
+ * What the autograd engine allocates: its threads lack Python frames, so a block's stack shows at most which operator
+ * ran.
+ */
 import { type Attribution, labelAt, relabelling } from '../blocks/attribution.js';
 import { NEVER, sizeOf } from '../blocks/lives.js';
 
 export const PARAMETER_GRADIENT = 'inference.parameter-gradient';
 export const ACTIVATION_GRADIENT = 'inference.activation-gradient';
 
-/** What a rule may say of a backward allocation without knowing which of the two it is. */
+/** Labels of a rule for a backward allocation that may be either of the two. */
 export const REFINABLE = 'activation_gradient';
 
 const GRADIENT = { component: 'gradient', sub_component: 'parameter_gradient' } as const;
 const OF_ACTIVATION = { component: 'activation', sub_component: REFINABLE } as const;
 
 /**
- * Allocated in a backward window and still there when the optimizer begins its step, or, without one in the trace, when the next forward pass begins: the gradient of a
- * parameter. Freed before: the gradient of an activation. If the trace ends inside the window, sizes decide: those of parameters that are known are theirs.
+ * Allocated in a backward window and still there when the optimizer begins its step, or, without one in the trace, when
+ * the next forward pass begins: the gradient of a parameter. Freed before: the gradient of an activation. If the trace
+ * ends inside the window, sizes decide: those of parameters that are known are theirs.
  */
 export function inferBackward(of: Attribution): void {
   const { lives, classes, phases } = of;

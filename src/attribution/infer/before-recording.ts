@@ -1,4 +1,7 @@
-/** Memory from before the recording, of which the trace shows at most the end: told by who frees it, and by sizes that only parameters have. */
+/**
+ * Memory from before the recording, of which the trace shows at most the end: identified by who frees it, and by sizes
+ * that only parameters have.
+ */
 import { type Attribution, infer, labelAt } from '../blocks/attribution.js';
 import { type Lives, NEVER, sizeOf } from '../blocks/lives.js';
 import { isAbout } from './buffers.js';
@@ -29,7 +32,7 @@ function isOpen(of: Attribution, row: number): boolean {
   return by === 'none';
 }
 
-/** Single blocks of two or four bytes for each parameter the run says this rank has: Megatron's contiguous buffers. */
+/** Single blocks of two or four bytes for each parameter of this rank: Megatron's contiguous buffers. */
 function namePrinted(of: Attribution): void {
   const count = of.run.rankParameters;
   if (count === null || count < 1e6) return;
@@ -47,8 +50,8 @@ function namePrinted(of: Attribution): void {
 }
 
 /**
- * An optimizer that writes `state = f(state)` frees the old state in its step; `zero_grad` frees gradients. Only what is freed is known so, and only where frees carry stacks of
- * their own.
+ * An optimizer that writes `state = f(state)` frees the old state in its step; `zero_grad` frees gradients. Only what
+ * is freed is known so, and only where frees carry stacks of their own.
  */
 function nameByFree(of: Attribution): void {
   const { lives, classes } = of;
@@ -72,8 +75,9 @@ function nameByFree(of: Attribution): void {
 }
 
 /**
- * Gradients have the sizes of the parameters, and so have the states of most optimizers. Blocks from before the recording with those very sizes, in that very number, are the
- * parameters; a second and a third set are the states, unless the trace shows where those come from.
+ * Gradients have the sizes of the parameters, and so have the states of most optimizers. Blocks from before the
+ * recording with those very sizes, in that very number, are the parameters; a second and a third set are the states,
+ * unless the trace shows where those come from.
  */
 function nameBySize(of: Attribution): void {
   const { lives } = of;
@@ -111,7 +115,10 @@ function bytesOfStates(of: Attribution): number {
 
 type Sizes = ReadonlyMap<number, number>;
 
-/** How many parameters there are of each size in actual bytes; undefined where the trace shows neither gradients nor states. */
+/**
+ * How many parameters there are of each size in actual bytes; undefined where the trace shows neither gradients nor
+ * states.
+ */
 function parameterSizes(of: Attribution): Sizes | undefined {
   const { lives, phases } = of;
   const gradients: number[] = [];

@@ -1,11 +1,13 @@
-/** Contiguous buffers of Megatron's DDP: one constructor makes those of the parameters and those of the main gradients. */
+/**
+ * Contiguous buffers of Megatron's DDP: one constructor makes those of the parameters and those of the main gradients.
+ */
 import { type Attribution, infer } from '../blocks/attribution.js';
 import { groupByLine, type LineGroup, rowsByRule } from './matched-lines.js';
 
 export const PARAM_BUFFER = 'inference.param-buffer';
 export const GRAD_BUFFER = 'inference.grad-buffer';
 
-/** The rules whose stacks cannot tell; see `rules/megatron-*.ts`. */
+/** The rules whose stacks are ambiguous; see `rules/megatron-*.ts`. */
 const SHARED_CONSTRUCTORS: ReadonlySet<string> = new Set(['mcore.param-and-grad-buffer']);
 
 /** Bytes of an element: bf16 or fp8 parameters, fp32 or bf16 gradients. */
@@ -15,8 +17,9 @@ const GRAD_ELEMENT = [4, 2];
 const PADDING = 0.03;
 
 /**
- * The constructor allocates the parameters' buffer first (with the distributed optimizer only), then the gradients', on two lines. With both: the first line's are parameters. With
- * one: gradients, unless their sum is what the run printed as the rank's parameters at two bytes each and not at four. Upstream: Megatron-Core
+ * The constructor allocates the parameters' buffer first (with the distributed optimizer only), then the gradients', on
+ * two lines. With both: the first line's are parameters. With one: gradients, unless their sum is what the run printed
+ * as the rank's parameters at two bytes each and not at four. Upstream: Megatron-Core
  * `distributed/param_and_grad_buffer.py`, `_ParamAndGradBuffer.__init__`.
  */
 export function inferBuffers(of: Attribution): void {

@@ -1,16 +1,19 @@
-/** Activations that outlive the step they were computed in: a leak, or something that is no activation. */
+/** Activations that outlive the step they were computed in: a leak, or a block that is not an activation. */
 import { countUpTo } from '../../model/count-up-to.js';
 import { type Attribution, labelAt, relabelling } from '../blocks/attribution.js';
 
 export const HELD_ACROSS_STEPS = 'inference.held-across-steps';
 
-/** Boundaries lived through before it is said: what a loop variable holds (the loss, the logits) survives one, until the next step assigns it again. */
+/**
+ * Boundaries lived through before it is said: what a loop variable holds (the loss, the logits) survives one, until the
+ * next step assigns it again.
+ */
 const LEAST_BOUNDARIES = 2;
 const SUB = 'held_across_steps';
 
 /**
- * What no rule knows, but is made in forward passes and held, are copies of what these compute; of such a line the blocks of the last steps are the same, though they had no time yet
- * to show it.
+ * What no rule knows, but is made in forward passes and held, are copies of what these compute; of such a line the
+ * blocks of the last steps are the same, though they had no time yet to show it.
  */
 export function inferHeld(of: Attribution): void {
   const { lives, life, classes } = of;

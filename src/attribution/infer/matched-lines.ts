@@ -1,4 +1,4 @@
-/** Telling apart what one function allocates, by the lines it does so on. */
+/** Distinguishes what one function allocates by the allocating lines. */
 import type { Attribution } from '../blocks/attribution.js';
 
 /** Rows that one line of a function made. */
@@ -12,8 +12,8 @@ export interface LineGroup {
 const LEAST_SHARE = 0.01;
 
 /**
- * Groups `rows`, all labelled by the rule `ruleId`, by the lines of the frame the rule matched at and of its callee, in the order of the lines. Groups below a hundredth of the
- * largest are left out.
+ * Groups `rows`, all labelled by the rule `ruleId`, by the lines of the frame the rule matched at and of its callee, in
+ * the order of the lines. Groups below a hundredth of the largest are left out.
  */
 export function groupByLine(of: Attribution, ruleId: string, rows: readonly number[]): LineGroup[] {
   const groups = new Map<string, { rows: number[]; bytes: number; line: number; inner: number }>();
@@ -22,7 +22,7 @@ export function groupByLine(of: Attribution, ruleId: string, rows: readonly numb
     const at = stack.candidates.find(({ rule }) => rule.id === ruleId)?.frame ?? 0;
     const line = stack.frames[at]?.line ?? 0;
     const inner = at > 0 ? (stack.frames[at - 1]?.line ?? 0) : 0;
-    // The callee's lines tell something only where the callee is of the same file.
+    // The callee's lines are evidence only where the callee is of the same file.
     const same = at > 0 && stack.frames[at - 1]?.filename === stack.frames[at]?.filename;
     const key = `${line} ${same ? inner : 0}`;
     let group = groups.get(key);

@@ -1,11 +1,11 @@
-/** The two moments of Adam, where the stack says only that it is one of them. */
+/** The two moments of Adam, where the stack shows only that it is one of them. */
 import { type Attribution, infer, labelAt } from '../blocks/attribution.js';
 import { sizeOf } from '../blocks/lives.js';
 import { groupByLine, rowsByRule } from './matched-lines.js';
 
 export const ADAM_MOMENTS = 'inference.adam-moments';
 
-/** What rules say of an allocation that is a first or a second moment. */
+/** Labels of rules for an allocation that is a first or a second moment. */
 const EITHER = 'moments';
 /** Two moments of the same parameters are equally large. */
 const TOLERANCE = 0.01;
@@ -15,8 +15,9 @@ const ORDER = ['exp_avg', 'exp_avg_sq', 'master_param'] as const;
 const PAIRED = 0.95;
 
 /**
- * Every Adam allocates `exp_avg`, then `exp_avg_sq`, and where it keeps master weights of its own those last: each on its line, or on one line in turn for each parameter. Upstream: torch
- * `optim/adam.py` `_init_group`, Transformer Engine `optimizers/fused_adam.py` `initialize_state`.
+ * Every Adam allocates `exp_avg`, then `exp_avg_sq`, and where it keeps master weights of its own those last: each on
+ * its line, or on one line in turn for each parameter. Upstream: torch `optim/adam.py` `_init_group`, Transformer
+ * Engine `optimizers/fused_adam.py` `initialize_state`.
  */
 export function inferMoments(of: Attribution): void {
   for (const [rule, rows] of rowsByRule(of, (sub) => sub === EITHER)) {
@@ -54,7 +55,10 @@ function inTurn(of: Attribution, rows: readonly number[]): void {
   }
 }
 
-/** Of blocks from before the recording the order is not known: of two of a size one is a first moment and one a second, whichever. The sums are right. */
+/**
+ * Of blocks from before the recording the order is not known: of two of a size one is a first moment and one a second,
+ * whichever. The sums are right.
+ */
 function inPairs(of: Attribution, rows: readonly number[]): void {
   const bySize = [...rows].sort((a, b) => sizeOf(of.lives, a) - sizeOf(of.lives, b));
   for (let i = 0; i < bySize.length; i += 2)

@@ -1,4 +1,7 @@
-/** The output projection of a model whose code is nobody's framework: a linear layer that the outermost module calls after all its blocks. */
+/**
+ * The output projection of a model whose code is not of a known framework: a linear layer that the outermost module
+ * calls after all its blocks.
+ */
 
 import { type Attribution, labelAt, relabelling } from '../blocks/attribution.js';
 import { isModuleFile, moduleCalls } from '../blocks/layer-name.js';
@@ -23,8 +26,9 @@ interface StackPlace {
 }
 
 /**
- * In a forward window, what a linear layer allocates two module calls deep, with nothing further down at a later line of the model behind it. An earlier line is the next pass. Names cannot tell
- * it: frames carry no names of module instances. Windows without anything deeper are left alone: there every layer is called by the model itself.
+ * In a forward window, what a linear layer allocates two module calls deep, with nothing further down at a later line
+ * of the model behind it. An earlier line is the next pass. Names cannot tell it: frames carry no names of module
+ * instances. Windows without anything deeper are left alone: there every layer is called by the model itself.
  */
 export function inferOutputHead(of: Attribution): void {
   const { lives, phases } = of;
@@ -92,7 +96,7 @@ function callerOf(python: readonly Frame[], called: Frame | undefined): Frame | 
   return python.slice(python.indexOf(called) + 1).find((frame) => !isModuleFile(frame));
 }
 
-/** Where a rule of a framework knows the block, it knows better: a weight that autocast copies is no output. */
+/** A rule of a framework that matches the block takes precedence: a weight that autocast copies is not an output. */
 function isLinear(of: Attribution, row: number, { isProduct }: StackPlace): boolean {
   const { component, sub_component, rules } = labelAt(of, row);
   if (component !== 'activation' || !rules.every((rule) => rule.startsWith('generic.'))) return false;

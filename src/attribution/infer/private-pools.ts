@@ -5,7 +5,10 @@ import { type Attribution, infer, labelAt } from '../blocks/attribution.js';
 
 export const PRIVATE_POOL = 'inference.private-pool';
 
-/** A `torch.cuda.MemPool` for registered communication buffers or parameters is private too; there the stack knows better. */
+/**
+ * A `torch.cuda.MemPool` for registered communication buffers or parameters is private too; there the stack knows
+ * better.
+ */
 const OWN_POOLS: ReadonlySet<Component> = new Set<Component>([
   'graph_pool',
   'communication',
@@ -15,7 +18,10 @@ const OWN_POOLS: ReadonlySet<Component> = new Set<Component>([
   'checkpoint',
 ]);
 
-/** Upstream: torch `cuda/graphs.py`, `torch.cuda.graph`: what is allocated during capture comes from the graph's pool, and stays in it. */
+/**
+ * Upstream: torch `cuda/graphs.py`, `torch.cuda.graph`: what is allocated during capture comes from the graph's pool,
+ * and stays in it.
+ */
 export function inferPrivatePools(of: Attribution): void {
   const { lives } = of;
   for (let row = 0; row < lives.count; row += 1) {

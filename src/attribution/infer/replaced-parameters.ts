@@ -8,8 +8,9 @@ export const REPLACED_PARAMETERS = 'inference.replaced-parameters';
 const LEAST_SHARE = 0.5;
 
 /**
- * Where a parameter is freed within an optimizer's step, the block of the same size that the step allocated last before and that outlives it has taken its place. The line that
- * makes most of these successors makes parameters; without this they would count as states. Repeated, since the successors are replaced in the next step.
+ * Where a parameter is freed within an optimizer's step, the block of the same size that the step allocated last before
+ * and that outlives it has taken its place. The line that makes most of these successors makes parameters; without this
+ * they would count as states. Repeated, since the successors are replaced in the next step.
  */
 export function inferReplacedParameters(of: Attribution): void {
   const { lives, phases, life } = of;

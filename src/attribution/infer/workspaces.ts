@@ -1,17 +1,24 @@
-/** Workspaces of cuBLAS where no C++ frame names them: they are allocated inside the first matrix product of a stream, and look like its output. */
+/**
+ * Workspaces of cuBLAS where no C++ frame names them: they are allocated inside the first matrix product of a stream,
+ * and look like its output.
+ */
 import { countUpTo } from '../../model/count-up-to.js';
 import { type Attribution, infer, labelAt } from '../blocks/attribution.js';
 import { NEVER } from '../blocks/lives.js';
 
 export const CUBLAS_WORKSPACE = 'inference.cublas-workspace';
 
-/** `:4096:2:16:8` KiB, what torch takes unless CUBLAS_WORKSPACE_CONFIG says otherwise, and 32 MiB on Hopper and newer. Upstream: aten `cuda/CublasHandlePool.cpp`, `parseChosenWorkspaceSize`. */
+/**
+ * `:4096:2:16:8` KiB, what torch takes unless CUBLAS_WORKSPACE_CONFIG says otherwise, and 32 MiB on Hopper and newer.
+ * Upstream: aten `cuda/CublasHandlePool.cpp`, `parseChosenWorkspaceSize`.
+ */
 const ODD_SIZE = 8_519_680;
 const HOPPER_SIZE = 33_554_432;
 
 /**
- * The odd size is nothing else's. 32 MiB is a usual size of tensors: such a block is a workspace only if it is never freed in a trace that goes on to free others of its stack, or
- * that outlives a training step, and if it is requested right behind another block by the same line: the product's output.
+ * The odd size is nothing else's. 32 MiB is a usual size of tensors: such a block is a workspace only if it is never
+ * freed in a trace that goes on to free others of its stack, or that outlives a training step, and if it is requested
+ * right behind another block by the same line: the product's output.
  */
 export function inferWorkspaces(of: Attribution): void {
   const { lives } = of;

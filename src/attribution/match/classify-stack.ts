@@ -1,4 +1,7 @@
-/** Which rules a stack matches, in the order in which they would win, and in which phase of training it is. Once per distinct stack. */
+/**
+ * Which rules a stack matches, in the order in which they would win, and in which phase of training it is. Once per
+ * distinct stack.
+ */
 import type { Phase } from '../../model/log-rows.js';
 import type { Component } from '../../model/vocabulary.js';
 import type { AroundTest, CompiledRule, CompiledRules, FrameMatches } from './compile-rules.js';
@@ -13,16 +16,22 @@ export interface Candidate {
 }
 
 export interface StackClass {
-  /** In order of precedence. The last one that can be reached has no conditions; those behind it are kept for `explain-stack`. */
+  /**
+   * In order of precedence. The last one that can be reached is unconditional; those behind it are kept for
+   * `explain-stack`.
+   */
   readonly candidates: readonly Candidate[];
   readonly phase: Phase;
-  /** Frame that tells the phase; −1 where none does. */
+  /** Frame that determines the phase; −1 if there is none. */
   readonly phaseFrame: number;
-  /** Frame of a checkpoint that runs its forward again, with no call of the autograd engine further in; −1 outside of one. */
+  /**
+   * Frame of a checkpoint that runs its forward again, with no call of the autograd engine further in; −1 outside of
+   * one.
+   */
   readonly recomputeFrame: number;
 }
 
-/** What is known of a block beside its stack; undefined = not known. */
+/** What is known of a block besides its stack; undefined = not known. */
 export interface BlockFacts {
   readonly pool?: PoolKind | undefined;
   readonly lifetime?: Lifetime | undefined;
@@ -53,14 +62,17 @@ export function classifyStack(rules: CompiledRules, matches: readonly FrameMatch
     engine ||= match.engine;
   }
   if (phaseFrame < 0) {
-    // Of what only rules know: the step of an optimizer that somebody wrote.
-    const told = candidates.find(({ rule }) => rule.phase !== undefined);
-    if (told !== undefined) return { candidates, phase: told.rule.phase!, phaseFrame: told.frame, recomputeFrame };
+    // Known from rules only: the step of a user-written optimizer.
+    const withPhase = candidates.find(({ rule }) => rule.phase !== undefined);
+    if (withPhase !== undefined)
+      return { candidates, phase: withPhase.rule.phase!, phaseFrame: withPhase.frame, recomputeFrame };
   }
   return { candidates, phase, phaseFrame, recomputeFrame };
 }
 
-/** Adds the rules of a tier by frame, then by order; true once one has no conditions, which ends the search unless `all`. */
+/**
+ * Adds the rules of a tier by frame, then by order; true once one is unconditional, which ends the search unless `all`.
+ */
 function addTier(candidates: Candidate[], matches: readonly FrameMatches[], tier: number, all: boolean): boolean {
   const seen = new Set<CompiledRule>();
   let settled = false;
@@ -87,7 +99,7 @@ function someFits(matches: readonly FrameMatches[], around: AroundTest, from: nu
   return false;
 }
 
-/** What a stack says of a block. */
+/** What a stack shows of a block. */
 export interface Label {
   readonly component: Component;
   readonly sub_component: string;
@@ -104,7 +116,7 @@ const RECOMPUTED: ReadonlySet<Component> = new Set<Component>([
   'temporary',
 ]);
 
-/** The first candidate whose conditions hold; undefined where no rule says anything. */
+/** The first candidate whose conditions hold; undefined without any. */
 export function labelOf(stack: StackClass, facts: BlockFacts): Label | undefined {
   for (const candidate of stack.candidates) {
     const { rule } = candidate;

@@ -23,7 +23,7 @@ export interface AroundTest {
 export interface FrameMatches {
   /** Per tier, in order of the list. */
   readonly tiers: readonly (readonly CompiledRule[])[];
-  /** Place of {@link phase} in the order of precedence; Infinity where the frame tells none. */
+  /** Place of {@link phase} in the order of precedence; Infinity for a frame without a phase. */
   readonly phaseRank: number;
   readonly phase: Phase;
   /** Below this frame a forward pass runs for the second time, up to the next call of the engine. */

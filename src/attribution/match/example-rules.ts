@@ -1,4 +1,7 @@
-/** A rules file that is valid: the help of the verb shows it, and a test reads it. It stands apart from the parser, so that help loads no YAML reader. */
+/**
+ * A rules file that is valid: the help of the verb shows it, and a test reads it. It is separate from the parser, so
+ * that help loads no YAML reader.
+ */
 export const EXAMPLE_RULES = `rules:
   - id: mymodel.vision-encoder
     component: activation

@@ -1,7 +1,10 @@
-/** Frame patterns compiled: globs over path suffixes and function names, without regular expressions and without backtracking. */
+/**
+ * Frame patterns compiled: globs over path suffixes and function names, without regular expressions and without
+ * backtracking.
+ */
 import type { FramePattern } from './rule.js';
 
-/** A frame as patterns see it, taken apart once: hundreds of patterns look at each. */
+/** A frame as patterns see it, split once: hundreds of patterns are compared with each. */
 export interface NamedFrame {
   readonly name: string;
   /** Without class or outer function. */
@@ -18,7 +21,7 @@ export function namedFrame(name: string, filename: string): NamedFrame {
 
 export type FrameTest = (frame: NamedFrame) => boolean;
 
-/** A pattern, or several of which one must fit. Throws a plain `Error` that says what is wrong with it. */
+/** A pattern, or several of which one must fit. Throws a plain `Error` with the reason for an invalid one. */
 export function compilePatterns(patterns: FramePattern | readonly FramePattern[]): FrameTest {
   const tests = listOf(patterns).map(compilePattern);
   return tests.length === 1 ? tests[0]! : (frame) => tests.some((test) => test(frame));
@@ -43,7 +46,7 @@ export function listOf<T>(value: T | readonly T[]): readonly T[] {
   return Array.isArray(value) ? (value as readonly T[]) : [value as T];
 }
 
-/** `**` alone between slashes spans folders; at the end it stands for whatever lies below a folder. */
+/** `**` alone between slashes spans folders; at the end it matches everything below a folder. */
 function compilePath(pattern: string): FrameTest {
   const segments = pattern.split('/');
   if (pattern === '' || segments.includes(''))
@@ -58,15 +61,16 @@ function compilePath(pattern: string): FrameTest {
 }
 
 /**
- * The parts between `**` are runs of segments with a fixed length. The last run is anchored at the end of the path (unless `**` ends the pattern), the others are searched
- * from the end, each as close to the one after it as it goes: the earliest choice never rules out a later one, so nothing is tried twice.
+ * The parts between `**` are runs of segments with a fixed length. The last run is anchored at the end of the path
+ * (unless `**` ends the pattern), the others are searched from the end, each as close to the one after it as it goes:
+ * the earliest choice never rules out a later one, so nothing is tried twice.
  */
 function fitsPath(path: readonly string[], tests: readonly (TextTest | null)[], below: boolean): boolean {
   let end = path.length;
   let to = tests.length;
   let anchored = true;
   if (below) {
-    // At least one segment lies below the folder.
+    // At least one segment is below the folder.
     end -= 1;
     to -= 1;
     anchored = false;
@@ -115,7 +119,10 @@ function bareName(name: string): string {
   return name.slice(name.lastIndexOf('.') + 1);
 }
 
-/** `*` stands for any text. The pieces between stars are found left to right, each at its first place: linear in the text for each piece. */
+/**
+ * `*` matches any text. The pieces between stars are found left to right, each at its first place: linear in the text
+ * for each piece.
+ */
 export function compileGlob(pattern: string): TextTest {
   const pieces = pattern.split('*');
   if (pieces.length === 1) return (text) => text === pattern;

@@ -1,4 +1,6 @@
-/** Which of hundreds of patterns can fit a frame at all: by a part of the path or by the function's name, where a pattern has one that is no glob. */
+/**
+ * Which of hundreds of patterns can fit a frame at all: by a literal part of the path, or by a literal function name.
+ */
 import { listOf, type NamedFrame } from './frame-pattern.js';
 import type { FramePattern } from './rule.js';
 
@@ -61,7 +63,7 @@ export class PatternIndex {
 
 const isLiteral = (text: string): boolean => !text.includes('*');
 
-/** The file's name if it is no glob, else the longest folder that is none: the rarer, the better. */
+/** The file's name if it is literal, else the longest literal folder: the rarer, the better. */
 function decidingSegment(path: string): string | undefined {
   const segments = path.split('/');
   const last = segments.at(-1)!;

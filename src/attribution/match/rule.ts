@@ -1,19 +1,21 @@
 /**
- * The format of attribution rules: which component owns a block, by its stack, pool, size and lifetime. The built-in rules are in
- * `src/knowledge/attribution/*.yaml`; a file given with `--rules` has rules of the same format.
+ * The format of attribution rules: which component owns a block, by its stack, pool, size and lifetime. The built-in
+ * rules are in `src/knowledge/attribution/*.yaml`; a file given with `--rules` has rules of the same format.
  */
 import type { Phase } from '../../model/log-rows.js';
 import type { Component } from '../../model/vocabulary.js';
 
 /**
- * What a frame must look like; both parts must fit the same frame. Patterns are globs, one or several of which one must fit, never regular expressions: they
- * match in time linear in the length of the name, whoever wrote them.
+ * What a frame must look like; both parts must fit the same frame. Patterns are globs, one or several of which one must
+ * fit, never regular expressions: they match in time linear in the length of the name, whoever wrote them.
  *
- * `file` is a path suffix that begins at a folder, without regard to how the package is installed: `core/transformer/mlp.py`, `moe/*.py`, `dist_checkpointing/**`
- * (`*` stays within a folder, `**` does not; a pattern that ends in `/**` fits every file below a folder of that name, anywhere in the path).
+ * `file` is a path suffix that begins at a folder, without regard to how the package is installed:
+ * `core/transformer/mlp.py`, `moe/*.py`, `dist_checkpointing/**` (`*` stays within a folder, `**` does not; a pattern
+ * that ends in `/**` fits every file below a folder of that name, anywhere in the path).
  *
- * `function` is a bare function name: `forward`, `_forward_*`. Torch records `co_name` up to Python 3.10 and the qualified name where it has one, so
- * `CheckpointFunction.backward` fits both that name and a bare `backward`, and `backward` fits `CheckpointFunction.backward` too.
+ * `function` is a bare function name: `forward`, `_forward_*`. Torch records `co_name` up to Python 3.10 and the
+ * qualified name where it has one, so `CheckpointFunction.backward` fits both that name and a bare `backward`, and
+ * `backward` fits `CheckpointFunction.backward` too.
  */
 export interface FramePattern {
   readonly file?: string | readonly string[];
@@ -27,7 +29,10 @@ export type Lifetime = 'resident' | 'transient';
 export interface BlockConditions {
   /** `private`: the segment's pool id is not (0, 0): CUDA graphs, or a `torch.cuda.MemPool`. */
   readonly pool?: PoolKind;
-  /** `resident`: outlives its training step, or has lived through a whole one; see `src/findings/state/live/lifetimes.ts`. */
+  /**
+   * `resident`: outlives its training step, or has lived through a whole one; see
+   * `src/findings/state/live/lifetimes.ts`.
+   */
   readonly lifetime?: Lifetime;
   /** Requested bytes: one of these, or within these bounds. */
   readonly bytes?: readonly number[];
@@ -56,7 +61,7 @@ export interface AttributionRule {
   readonly component: Component;
   /** What of the component: `main_grad_buffer`, `attention_core`, `exp_avg`. snake_case. */
   readonly sub_component: string;
-  /** Some frame must fit one of these. It is the frame the rule is said to match at. */
+  /** Some frame must fit one of these. It is the frame that the rule matches at. */
   readonly at: FramePattern | readonly FramePattern[];
   /** Some frame further out (a caller) must fit one of these. */
   readonly within?: FramePattern | readonly FramePattern[];
@@ -67,7 +72,7 @@ export interface AttributionRule {
   readonly when?: BlockConditions;
   /** Set where the rule knows better than the phases of the stack. */
   readonly phase?: Phase;
-  /** Upstream file and function, and the version or commit it was read at. Of user rules: whatever the user says. */
+  /** Upstream file and function, and the version or commit it was read at. Of user rules: any text. */
   readonly source: string;
 }
 
@@ -77,16 +82,17 @@ export interface UserRule extends AttributionRule {
 }
 
 /**
- * Rules in order of precedence. Within a tier the rule that matches the innermost frame wins, then the one listed first; a rule of an earlier tier wins over all
- * later ones. Frames of one function are in every stack of a framework's linear layers: what a block is for is told by an owner however far out, then by the
- * framework's own layers from the inside, then by what all PyTorch programs have in common.
+ * Rules in order of precedence. Within a tier the rule that matches the innermost frame wins, then the one listed
+ * first; a rule of an earlier tier wins over all later ones. Frames of one function are in every stack of a framework's
+ * linear layers: what a block is for is told by an owner however far out, then by the framework's own layers from the
+ * inside, then by what all PyTorch programs have in common.
  */
 export interface RuleTier {
   readonly name: 'user' | 'owner' | 'framework' | 'generic';
   readonly rules: readonly AttributionRule[];
 }
 
-/** A phase of training, told by any frame of a stack. */
+/** A phase of training, determined by any frame of a stack. */
 export interface PhaseRule {
   readonly phase: Phase;
   readonly at: FramePattern | readonly FramePattern[];

@@ -1,4 +1,7 @@
-/** Activations that a stage holds when most micro-batches are under way: the inventory of a layer, less what is recomputed or offloaded. */
+/**
+ * Activations that a stage holds when most micro-batches are under way: the inventory of a layer, less what is
+ * recomputed or offloaded.
+ */
 import type { EstimateInputs } from '../inputs.js';
 import { type Amount, exactly, NOTHING, type Part, part, sum, times } from './amount.js';
 import type { Stage } from './layout.js';
@@ -118,7 +121,10 @@ function figure(value: number): string {
 /** Bytes of a token id, a label, a position (int64) and a loss mask (fp32): what the data loader puts on the device. */
 const INPUT_BYTES = 8 + 8 + 8 + 4;
 
-/** What only the first and the last stage keep: the batch itself, the embedding's dropout, input and output of the final norm. */
+/**
+ * What only the first and the last stage keep: the batch itself, the embedding's dropout, input and output of the final
+ * norm.
+ */
 function edgeParts(inputs: EstimateInputs, settings: Settings, stage: Stage): Part[] {
   const { tokens, sequenceTokens } = tokenSizes(inputs);
   const batches = Math.max(0, ...stage.inFlight);

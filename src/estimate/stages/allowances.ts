@@ -1,20 +1,29 @@
-/** What no formula gives: workspaces inside the allocator, and what driver, CUDA libraries and NCCL hold outside it. Allowances with wide bounds. */
+/**
+ * What no formula gives: workspaces inside the allocator, and what driver, CUDA libraries and NCCL hold outside it.
+ * Allowances with wide bounds.
+ */
 import { MIB } from '../../model/units.js';
 import type { EstimateInputs } from '../inputs.js';
 import { between, type Part, part, times } from './amount.js';
 
-/** cuBLAS on Hopper and later; Megatron's recipes set the same with `CUBLAS_WORKSPACE_CONFIG=:4096:8`. Transformer Engine has one of its own. */
+/**
+ * cuBLAS on Hopper and later; Megatron's recipes set the same with `CUBLAS_WORKSPACE_CONFIG=:4096:8`. Transformer
+ * Engine has one of its own.
+ */
 const GEMM_WORKSPACE = 32 * MIB;
 /** Grouped GEMMs run on four streams, each with a workspace. Upstream: Transformer Engine `_NUM_MAX_CUBLAS_STREAMS`. */
 const GROUPED_STREAMS = 4;
 
 /**
- * The CUDA context with the modules loaded into it. In the OOM messages of our reference collection, whose processes mostly used one GPU, what
- * the process held beyond its allocator was 0.12 to 0.77 GiB, half of them below 0.3.
+ * The CUDA context with the modules loaded into it. In the OOM messages of our reference collection, whose processes
+ * mostly used one GPU, what the process held beyond its allocator was 0.12 to 0.77 GiB, half of them below 0.3.
  */
 const CONTEXT = between(128 * MIB, 512 * MIB, 800 * MIB);
 
-/** A communicator's buffers depend on its channels, peers and algorithms: NCCL's default of 4 MiB a channel and peer gives some 100 MiB. */
+/**
+ * A communicator's buffers depend on its channels, peers and algorithms: NCCL's default of 4 MiB a channel and peer
+ * gives some 100 MiB.
+ */
 const COMMUNICATOR = between(32 * MIB, 128 * MIB, 512 * MIB);
 
 export function allowanceParts(inputs: EstimateInputs): Part[] {

@@ -1,6 +1,6 @@
 /**
- * Our own estimate: every stage of the pipeline, every component, at the moment when the stage holds most. It models what the two upstream
- * estimators leave out and the configuration tells; what it leaves out itself it lists.
+ * Our own estimate: every stage of the pipeline, every component, at the moment when the stage holds most. It models
+ * what the two upstream estimators leave out and the configuration contains; what it leaves out itself it lists.
  */
 import type { Component } from '../../model/vocabulary.js';
 import { COMPONENTS } from '../../model/vocabulary.js';
@@ -36,7 +36,10 @@ export interface StageEstimate {
   readonly allocated: Amount;
   /** What stays allocated between steps: compare with `memory_allocated` after a step. */
   readonly resident: Amount;
-  /** The peak of the first step's passes: Adam's moments do not exist yet, and the first memory line of a log tells this one. */
+  /**
+   * The peak of the first step's passes: Adam's moments do not exist yet, and the first memory line of a log reports
+   * this peak.
+   */
   readonly firstStepAllocatedBytes: number;
 }
 
@@ -61,13 +64,13 @@ export function estimateStages(inputs: EstimateInputs): StagesEstimate {
   return {
     stages,
     hottest,
-    assumptions: [...inputs.assumed, ...settings.assumed, ...layout.assumed, ...standing(inputs)],
+    assumptions: [...inputs.assumed, ...settings.assumed, ...layout.assumed, ...permanentAssumptions(inputs)],
     notModelled: notModelled(inputs),
   };
 }
 
 /** Assumptions of every estimate. */
-function standing(inputs: EstimateInputs): string[] {
+function permanentAssumptions(inputs: EstimateInputs): string[] {
   return [
     'Saved tensors are those of Megatron-Core with Transformer Engine: inputs of linear layers, norms and attention, the gradient of a tensor freed before the next layer’s.',
     ...(inputs.experts === null

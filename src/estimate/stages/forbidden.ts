@@ -1,6 +1,7 @@
 /**
- * Configurations that Megatron refuses, or that have no layout: an estimate of them would be about nothing. Upstream: the assertions of
- * `TransformerConfig.__post_init__`, `ModelParallelConfig`, `OptimizerConfig` and `arguments.py`; ids as in our table of constraints.
+ * Configurations that Megatron refuses, or that have no layout: an estimate of them would be about nothing. Upstream:
+ * the assertions of `TransformerConfig.__post_init__`, `ModelParallelConfig`, `OptimizerConfig` and `arguments.py`; ids
+ * as in our table of constraints.
  */
 import { MbfError } from '../../model/errors.js';
 import type { EstimateInputs } from '../inputs.js';

@@ -66,8 +66,9 @@ function stageSplit(inputs: EstimateInputs, assumed: string[]): StageSplit {
 }
 
 /**
- * Passes under way by chunk. One forward, one backward: stage r of p holds p − r micro-batches. Interleaved: 2 (p − r − 1) + (v − 1) g chunk
- * passes warm up, in groups of g micro-batches a chunk, and one more is under way before the first backward.
+ * Passes under way by chunk. One forward, one backward: stage r of p holds p − r micro-batches. Interleaved: 2 (p − r −
+ * 1) + (v − 1) g chunk passes warm up, in groups of g micro-batches a chunk, and one more is under way before the first
+ *    backward.
  * Upstream: Megatron-Core `pipeline_parallel/schedules.py`, `get_pp_rank_microbatches` and `get_schedule_table`.
  */
 function chunksInFlight({ pp, vpp, microBatches, given }: EstimateInputs, stage: number): readonly number[] {

@@ -5,8 +5,9 @@ import type { ParameterCounts } from './parameters.js';
 import type { Settings } from './settings.js';
 
 /**
- * Buckets are padded to multiples of the data-parallel size and 128 elements, tensors to 512 bytes, and now and then a gradient outlives its
- * step: on three golden runs of Megatron-LM what stays allocated is 0.2 %, 4.7 % and 5.3 % above the count. Below the count it cannot be.
+ * Buckets are padded to multiples of the data-parallel size and 128 elements, tensors to 512 bytes, and now and then a
+ * gradient outlives its step: on three golden runs of Megatron-LM what stays allocated is 0.2 %, 4.7 % and 5.3 % above
+ * the count. Below the count it cannot be.
  */
 const PADDING = 0.06;
 
@@ -79,7 +80,8 @@ function weightParts(settings: Settings, shares: Shares, counts: ParameterCounts
     ),
   ];
   if (fp8 === null) return parts;
-  // Held in 8 bits, weights still want their transpose for the backward pass on Hopper; cast from bf16, both copies live over a step's micro-batches.
+  // Held in 8 bits, weights still want their transpose for the backward pass on Hopper; cast from bf16, both copies
+  // live over a step's micro-batches.
   const copies = fp8Weights
     ? between(0, shares.eightBit, shares.eightBit)
     : between(shares.eightBit, 2 * shares.eightBit, 2 * shares.eightBit);
@@ -100,8 +102,9 @@ function weightParts(settings: Settings, shares: Shares, counts: ParameterCounts
 }
 
 /**
- * Offloading moves the moments: measured on Qwen3-30B-A3B, 0.25, 0.5, 0.75 and all of the optimizer on the host freed 3.8, 7.6, 11.6 and 15.3 GB,
- * and its moments are 15.28 GB. The fp32 master weights stay, as the distributed optimizer made them.
+ * Offloading moves the moments: measured on Qwen3-30B-A3B, 0.25, 0.5, 0.75 and all of the optimizer on the host freed
+ * 3.8, 7.6, 11.6 and 15.3 GB, and its moments are 15.28 GB. The fp32 master weights stay, as the distributed optimizer
+ * made them.
  */
 function optimizerParts(settings: Settings, shares: Shares, isCut: boolean): Part[] {
   const onHost = settings.optimizerOnHost;
@@ -143,7 +146,7 @@ function unshardedParts(inputs: EstimateInputs, settings: Settings, counts: Para
   ];
 }
 
-/** What the optimizer's step needs beside the state: gradients of 2 bytes become fp32 shards. */
+/** What the optimizer's step needs in addition to the state: gradients of 2 bytes become fp32 shards. */
 export function stepParts(settings: Settings, counts: ParameterCounts): Part[] {
   if (!settings.convertsGradients) return [];
   const isCut = settings.sharding !== 'none';
@@ -158,7 +161,9 @@ export function stepParts(settings: Settings, counts: ParameterCounts): Part[] {
   ];
 }
 
-/** Adam's moments are created by the first step, so the peak that a run's first memory line prints is this much lower. */
+/**
+ * Adam's moments are created by the first step, so the peak that a run's first memory line prints is this much lower.
+ */
 export function momentBytes(parts: readonly Part[]): number {
   return sum(parts.filter(({ name }) => name === 'exp_avg' || name === 'exp_avg_sq')).bytes;
 }

@@ -1,6 +1,7 @@
 /**
  * Parameters that one rank of a stage holds, tensor by tensor as Megatron-Core builds them, biases and norms included.
- * Upstream: `core/transformer/attention.py`, `multi_latent_attention.py`, `mlp.py`, `moe/`, `multi_token_prediction.py`, `core/models/gpt`.
+ * Upstream: `core/transformer/attention.py`, `multi_latent_attention.py`, `mlp.py`, `moe/`,
+ * `multi_token_prediction.py`, `core/models/gpt`.
  */
 import type { EstimateInputs } from '../inputs.js';
 import type { Stage } from './layout.js';

@@ -1,7 +1,8 @@
 /**
- * What one layer keeps of one micro-batch from its forward to its backward pass, tensor by tensor, on one rank. For a dense layer with LayerNorm,
- * GELU, dropout, full heads and unfused attention it is Table 2 of https://arxiv.org/abs/2205.05198: s·b·h·(10 + 24/t + 5·a·s/(h·t)), and with
- * sequence parallelism s·b·h/t·(34 + 5·a·s/h). Every entry says which recompute module drops it and which offload module moves it.
+ * What one layer keeps of one micro-batch from its forward to its backward pass, tensor by tensor, on one rank. For a
+ * dense layer with LayerNorm, GELU, dropout, full heads and unfused attention it is Table 2 of
+ * https://arxiv.org/abs/2205.05198: s·b·h·(10 + 24/t + 5·a·s/(h·t)), and with sequence parallelism s·b·h/t·(34 +
+ * 5·a·s/h). Every entry says which recompute module drops it and which offload module moves it.
  */
 import type { EstimateInputs, LatentAttention } from '../inputs.js';
 import { type Amount, between, exactly } from './amount.js';
@@ -39,8 +40,9 @@ export interface TokenSizes {
 }
 
 /**
- * How far one rank's share of tokens may lie above an even one without a capacity: an allowance, not a measurement. On the golden MoE run of
- * Megatron-LM the peak still grows by 4 % from the second step to the fiftieth while nothing but the routing changes.
+ * How far one rank's share of tokens may lie above an even one without a capacity: an allowance, not a measurement. On
+ * the golden MoE run of Megatron-LM the peak still grows by 4 % from the second step to the fiftieth while nothing but
+ * the routing changes.
  */
 const MOST_IMBALANCE = 1.5;
 
@@ -62,7 +64,8 @@ export function tokenSizes({
   return {
     tokens,
     sequenceTokens,
-    // A token goes to `topk` experts wherever they are; a rank receives as many as it sends, times the ranks that share an expert's columns.
+    // A token goes to `topk` experts wherever they are; a rank receives as many as it sends, times the ranks that share
+    // an expert's columns.
     expertTokens: sequenceTokens * (experts?.topk ?? 0) * etp * (isPadded ? capacity : 1),
     imbalance: isPadded ? { low: 1, high: 1 } : { low: 1, high: most },
   };
@@ -117,7 +120,10 @@ function doubted(bytes: number): Amount {
   return between(bytes, bytes, 2 * bytes);
 }
 
-/** Compressed query and keys are small and whole on every rank unless the sequence is cut; what is projected up from them is as wide as full heads. */
+/**
+ * Compressed query and keys are small and whole on every rank unless the sequence is cut; what is projected up from
+ * them is as wide as full heads.
+ */
 function latentTensors(inputs: EstimateInputs, mla: LatentAttention, settings: Settings): SavedTensor[] {
   const { heads, tp } = inputs;
   const { tokens, sequenceTokens } = tokenSizes(inputs);

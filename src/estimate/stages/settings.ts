@@ -33,7 +33,10 @@ const OTHER_OFFLOAD_MODULES = new Set(['fused_group_mlp', 'gdp_qkv']);
 export type Recompute =
   | { readonly kind: 'none' }
   | { readonly kind: 'selective'; readonly modules: ReadonlySet<RecomputeModule> }
-  /** Groups of `layers` layers keep one input each (uniform), or the first `layers` layers of a chunk keep theirs (block). */
+  /**
+   * Groups of `layers` layers keep one input each (uniform), or the first `layers` layers of a chunk keep theirs
+   * (block).
+   */
   | { readonly kind: 'full'; readonly method: 'uniform' | 'block'; readonly layers: number };
 
 export type Sharding = 'none' | 'optim' | 'optim_grads' | 'optim_grads_params';
@@ -142,13 +145,16 @@ function fp8Recipe({ given }: EstimateInputs): Settings['fp8'] {
   );
 }
 
-/** Megatron-LM reduces in fp32 when it trains in bf16 (`arguments.py`), Bridge's bf16 recipes too; fp16 gradients stay fp16. */
+/**
+ * Megatron-LM reduces in fp32 when it trains in bf16 (`arguments.py`), Bridge's bf16 recipes too; fp16 gradients stay
+ * fp16.
+ */
 function gradientBytes({ given }: EstimateInputs, isFp32: boolean, assumed: string[]): 2 | 4 {
-  const told = given.grad_reduce_in_fp32 ?? given.accumulate_allreduce_grads_in_fp32;
+  const explicitReduce = given.grad_reduce_in_fp32 ?? given.accumulate_allreduce_grads_in_fp32;
   if (isFp32) return 4;
-  if (told === undefined && given.fp16 !== true)
+  if (explicitReduce === undefined && given.fp16 !== true)
     assumed.push('Gradients are taken for fp32, the default of bf16 training: grad_reduce_in_fp32 is not told.');
-  return (told ?? given.fp16 !== true) ? 4 : 2;
+  return (explicitReduce ?? given.fp16 !== true) ? 4 : 2;
 }
 
 function shardCounts(inputs: EstimateInputs): Pick<Settings, 'sharding' | 'denseShards' | 'expertShards'> {

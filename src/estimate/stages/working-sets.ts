@@ -1,4 +1,7 @@
-/** What is alive only for a moment: the logits and their loss, the gradients inside one layer's backward pass, buffers of the experts' exchange. */
+/**
+ * What is alive only for a moment: the logits and their loss, the gradients inside one layer's backward pass, buffers
+ * of the experts' exchange.
+ */
 import type { EstimateInputs } from '../inputs.js';
 import { type Amount, between, exactly, NOTHING, type Part, part } from './amount.js';
 import { localGroups } from './parameters.js';
@@ -6,10 +9,11 @@ import { tokenSizes } from './saved-tensors.js';
 import type { Settings } from './settings.js';
 
 /**
- * Logits of one micro-batch on the last stage. The output layer gives them in 16 bits; the loss makes an fp32 copy and then works in place: the
- * copy becomes the softmax, and the softmax its own gradient. Transformer Engine's fused loss writes the gradient over the logits themselves.
- * Losses that do neither (label smoothing, a wrapper that upcasts first) hold 2 + 4 + 4 bytes, the upper bound.
- * Upstream: Megatron-Core `tensor_parallel/cross_entropy.py`; Transformer Engine `pytorch/cross_entropy.py`.
+ * Logits of one micro-batch on the last stage. The output layer gives them in 16 bits; the loss makes an fp32 copy and
+ * then works in place: the copy becomes the softmax, and the softmax its own gradient. Transformer Engine's fused loss
+ * writes the gradient over the logits themselves. Losses that do neither (label smoothing, a wrapper that upcasts
+ * first) hold 2 + 4 + 4 bytes, the upper bound. Upstream: Megatron-Core `tensor_parallel/cross_entropy.py`; Transformer
+ * Engine `pytorch/cross_entropy.py`.
  */
 export function logitParts(inputs: EstimateInputs, settings: Settings): Part[] {
   const { tokens } = tokenSizes(inputs);

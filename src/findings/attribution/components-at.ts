@@ -9,7 +9,10 @@ import { attributeDevice } from './attribute-device.js';
 import { readRunFigures } from './blocks/run-figures.js';
 import { liveLabels } from './views/live-labels.js';
 
-/** The attribution asked for last, by store: several views of one answer need the same, and it holds every block of a trace. */
+/**
+ * The attribution asked for last, by store: several views of one answer need the same, and it holds every block of a
+ * trace.
+ */
 const last = new WeakMap<
   Store,
   { readonly key: string; readonly rules: CompiledRules; readonly of: DeviceAttribution }

@@ -13,7 +13,10 @@ export function missingAttributions(store: Store) {
   return store.all('attribution.missing', { rules: RULES_VERSION });
 }
 
-/** Replaces what the store has of this device, in one transaction. Built-in rules only: what a user's own say is for the question that named them. */
+/**
+ * Replaces what the store has of this device, in one transaction. Built-in rules only: what a user's own say is for the
+ * question that named them.
+ */
 export async function storeAttribution(store: Store, snapshotId: number, device: number): Promise<void> {
   const of = await attributeSnapshot(store, snapshotId, device);
   const id = { snapshot_id: snapshotId, device };

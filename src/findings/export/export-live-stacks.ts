@@ -9,7 +9,7 @@ import { NO_FRAMES, NO_STACK, readStacks } from '../stacks/read-stacks.js';
 import { type Moment, momentText } from '../trace/moment.js';
 import { type StateAt, stateAt } from '../trace/state-at.js';
 
-/** Root of a stack that is only a stand-in: mixing both would blame the line that freed the memory. */
+/** Root of a stack that is only a substitute: mixing both would blame the line that freed the memory. */
 export const FREED_THERE = '(allocated before the recording: stack of its free)';
 
 export interface ExportTarget {
@@ -26,7 +26,7 @@ export interface LiveStackOptions {
   readonly rawFrames: boolean;
   /** Adds the holes as samples in state `inactive`, so that samples add up to what is reserved. */
   readonly holes: boolean;
-  /** Tells samples of different segments apart. */
+  /** Distinguishes samples of different segments. */
   readonly segments: boolean;
 }
 
@@ -38,8 +38,8 @@ export interface DeviceState {
 }
 
 /**
- * The states of the devices that have anything. Devices without the moment (`oom` on a device that had none) are in `missing`; MBF1002 if that is
- * every device, or if the snapshot has no device of that ordinal.
+ * The states of the devices that have anything. Devices without the moment (`oom` on a device that had none) are in
+ * `missing`; MBF1002 if that is every device, or if the snapshot has no device of that ordinal.
  */
 export async function deviceStates(
   store: Store,
@@ -145,7 +145,7 @@ interface Group {
 function groupBlocks(state: AllocatorState, options: LiveStackOptions): Map<string, Group> {
   const { segments, blocks } = state;
   const groups = new Map<string, Group>();
-  // Segments that no label tells apart share a class, so that a key is cheap to make.
+  // Segments with equal labels share a class, so that a key is cheap to make.
   const classes = new Map<string, number>();
   const classOf = Array.from({ length: segments.count }, (_, row) => {
     const key = options.segments ? String(row) : `${segments.stream[row]} ${segments.pool[row]} ${segments.small[row]}`;

@@ -1,6 +1,7 @@
 /**
- * A snapshot as the JSON of what torch pickles: segments, device_traces, allocator_settings, external_annotations. It is written while it is
- * read, window by window; what is held is one window, the ids of the distinct stacks' frames, and the text of the distinct frames.
+ * A snapshot as the JSON of what torch pickles: segments, device_traces, allocator_settings, external_annotations. It
+ * is written while it is read, window by window; what is held is one window, the ids of the distinct stacks' frames,
+ * and the text of the distinct frames.
  */
 import { freeHoles, STACK_ORIGINS, stateTotals } from '../../allocator/walk/allocator-state.js';
 import type { ExportResult } from '../../model/results/export.js';
@@ -28,9 +29,10 @@ export interface SnapshotExport {
 }
 
 /**
- * Without a moment, or at `end`, the dump as it was read. At another moment the segments and blocks are those of the reconstructed state, the
- * trace ends with that entry (at `oom` with the OOM entry itself, as torch's observer would have dumped it), and annotations end with it too.
- * With a device, only its segments and its trace are written. Errors as {@link deviceStates}.
+ * Without a moment, or at `end`, the dump as it was read. At another moment the segments and blocks are those of the
+ * reconstructed state, the trace ends with that entry (at `oom` with the OOM entry itself, as torch's observer would
+ * have dumped it), and annotations end with it too. With a device, only its segments and its trace are written. Errors
+ * as {@link deviceStates}.
  */
 export async function exportSnapshot(
   store: Store,
@@ -157,7 +159,8 @@ class SnapshotWriter {
         const sum = { allocated: 0, active: 0, requested: 0 };
         for (let block = segments.firstBlock[row]!; block < segments.firstBlock[row + 1]!; block += 1) {
           const size = blocks.sizeBytes[block]!;
-          // Readers subtract it from the size to show what rounding costs: where it is not known, they must find nothing.
+          // Readers subtract it from the size to show what rounding costs: where it is not known, they must find
+          // nothing.
           const requested = blocks.requestedBytes[block]! < 0 ? size : blocks.requestedBytes[block]!;
           const pending = blocks.state[block] === 1;
           sum.active += size;
@@ -236,7 +239,10 @@ class SnapshotWriter {
   }
 }
 
-/** How many entries of a trace belong to a moment. The OOM entry changes nothing, so the state before it is also the state with it. */
+/**
+ * How many entries of a trace belong to a moment. The OOM entry changes nothing, so the state before it is also the
+ * state with it.
+ */
 function lastEntries(moment: Moment, { at }: DeviceState): number {
   return (at.seq ?? -1) + 1 + (moment.kind === 'oom' ? 1 : 0);
 }
@@ -329,8 +335,8 @@ function doubled(array: Int32Array): Int32Array<ArrayBuffer> {
 type Settings = Map<string, Settings | string>;
 
 /**
- * Settings are kept flat and as text; nesting is told by dots, kinds by how the text reads. `PYTORCH_CUDA_ALLOC_CONF` is text whatever it
- * reads like.
+ * Settings are kept flat and as text; nesting is told by dots, kinds by how the text reads. `PYTORCH_CUDA_ALLOC_CONF`
+ * is text whatever it reads like.
  */
 function settingsJson(flat: readonly { readonly key: string; readonly value: string }[]): string {
   const root: Settings = new Map();

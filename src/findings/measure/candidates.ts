@@ -2,7 +2,7 @@
 import type { Store } from '../../store/store.js';
 import { type Candidate, listCandidates } from '../diff/side.js';
 
-/** A peak's stacks are what a golden file is made of: of a thousand ranks a few tell the rest. */
+/** A peak's stacks are what a golden file is made of: of a thousand ranks a few are enough. */
 export const MOST_PEAKS = 4;
 
 export async function candidatesToMeasure(store: Store, runId: number, most: number): Promise<Candidate[]> {

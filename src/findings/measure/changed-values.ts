@@ -4,11 +4,11 @@ import type { Measurement } from '../../model/measurement.js';
 import type { ChangedValue } from '../../model/results/compare.js';
 import { memoryRank } from '../run/memory-keys.js';
 
-/** Of every run its own: nobody's regression. */
+/** Different in every run: not a regression. */
 const VOLATILE =
   /(?:^|[_.])(?:path|paths|dir|dirs|directory|save|load|log_?dir|name|exp_name|project|entity|id|job_id|run_id|uuid|seed|port|master_port|master_addr|host|hostname|hosts|timestamp|date|time_limit|rank|local_rank|node_rank|pid|user|home|url|commit|branch|output|output_dir|tensorboard_dir|wandb_\w+|slurm_\w+)$/i;
 
-/** Whether a value says where something lies or when it happened. */
+/** Whether a value is a place or a time. */
 const PLACE = /^(?:\/|\.\/|~\/|[a-z]+:\/\/)|\d{4}-\d{2}-\d{2}/;
 
 export function changedConfig(golden: Measurement, current: Measurement): ChangedValue[] {
@@ -49,7 +49,10 @@ export function changedEnv(golden: Measurement, current: Measurement): ChangedVa
   return changed;
 }
 
-/** Versions of libraries, and commits of what the job was made of (not the run's own commit, which is what is looked for). */
+/**
+ * Versions of libraries, and commits of what the job was made of (not the run's own commit, which is what is looked
+ * for).
+ */
 export function changedVersions(golden: Measurement, current: Measurement): ChangedValue[] {
   const of = (side: Measurement): Record<string, string> => ({
     ...side.versions,

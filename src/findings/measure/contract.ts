@@ -1,6 +1,7 @@
 /**
- * What two runs must have in common for their figures to mean the same. Differences of the model, its input, its precision or its device are
- * refused unless forced; a different parallel layout or revision is what is often compared, and is shown.
+ * What two runs must have in common for their figures to mean the same. Differences of the model, its input, its
+ * precision or its device are refused unless forced; a different parallel layout or revision is what is often compared,
+ * and is shown.
  */
 
 import type { Measurement } from '../../model/measurement.js';
@@ -42,7 +43,10 @@ const TUNED: ReadonlySet<string> = new Set(['micro_batch_size']);
 /** Totals of one kind of device differ by some tens of MiB between drivers. */
 const SAME_DEVICE = 0.02;
 
-/** Everything that at least one side tells; differences first. What a side does not tell is not compared: nothing says that it differs. */
+/**
+ * Every key that at least one side has; differences first. A key that a side lacks is not compared: its value there is
+ * unknown.
+ */
 export function compareContract(golden: Measurement, current: Measurement): ContractEntry[] {
   const entries: ContractEntry[] = [];
   const add = (

@@ -1,8 +1,9 @@
 /**
- * The peak of a device, by allocating stack and component: what two runs are compared by when one of them is only kept as golden values.
+ * The peak of a device, by allocating stack and component: what two runs are compared by when one of them is only kept
+ * as golden values.
  *
- * A run that died needs more than it ever had: where the state at its OOM and the refused request are more than the peak, they are what is measured, with
- * the request as one more site. Often it is the request alone that grew.
+ * A run that died needs more than it ever had: where the state at its OOM and the refused request are more than the
+ * peak, they are what is measured, with the request as one more site. Often it is the request alone that grew.
  */
 import { type AllocatorState, STACK_ORIGINS, stateTotals } from '../../allocator/walk/allocator-state.js';
 import { classifyFrames } from '../../attribution/blocks/stack-classes.js';
@@ -19,12 +20,15 @@ import { readPoolNumbers } from '../run/names/pool-numbers.js';
 import { NO_FRAMES, NO_STACK, readStacks } from '../stacks/read-stacks.js';
 import { type StateAt, stateAt } from '../trace/state-at.js';
 
-/** Stacks kept; what is left out is told by its bytes. A peak has a few dozen that matter. */
+/** Stacks kept; of those left out only the bytes are kept. A peak has a few dozen that matter. */
 const MOST_SITES = 400;
 const FREE_EVENT = STACK_ORIGINS.indexOf('free_event');
 const FREED = '(freed there; allocated before the recording)';
 
-/** Without what stands before the installation's library: no two machines share it. A checkout's path stays, for nothing tells where it begins. */
+/**
+ * Without the path of the installation's library folder: it differs between machines. A checkout's path stays, because
+ * its start is unknown.
+ */
 function shortPath(filename: string): string {
   return filename.replace(/^.*(?=\/lib(?:64)?\/python\d[\d.]*\/)/, '');
 }
@@ -46,7 +50,7 @@ export async function measurePeak(store: Store, candidate: Candidate, device: nu
   for (const { component, bytes } of groups) components.set(component, (components.get(component) ?? 0) + bytes);
   const sorted = groups.sort((a, b) => b.bytes - a.bytes || a.stackId - b.stackId || a.count - b.count);
   const kept = sorted.slice(0, MOST_SITES);
-  const rest = sorted.slice(MOST_SITES);
+  const omitted = sorted.slice(MOST_SITES);
   const totals = stateTotals(at.state);
   const settings = await store.all('snapshot.settings', { snapshot_id: snapshotId });
   const hasTrace = candidate.devices.find((entry) => entry.device === device)?.hasTrace === true;
@@ -61,8 +65,8 @@ export async function measurePeak(store: Store, candidate: Candidate, device: nu
     reserved_bytes: totals.reservedBytes,
     components: Object.fromEntries([...components].sort((a, b) => b[1] - a[1] || (a[0] < b[0] ? -1 : 1))),
     ...(await sitesOf(store, kept)),
-    rest_bytes: rest.reduce((sum, group) => sum + group.bytes, 0),
-    rest_count: rest.reduce((sum, group) => sum + group.count, 0),
+    rest_bytes: omitted.reduce((sum, group) => sum + group.bytes, 0),
+    rest_count: omitted.reduce((sum, group) => sum + group.count, 0),
     settings: Object.fromEntries(settings.map((row) => [row.key, row.value])),
   };
 }
@@ -99,8 +103,8 @@ async function liveGroups(store: Store, snapshotId: number, device: number, stat
     const { component } = labelOf(i);
     const freed = blocks.stackOrigin[i] === FREE_EVENT;
     const pool = segments.pool[blocks.segment[i]!]!;
-    const apart = stackId < 0 && pool > 0 ? ` in ${poolWords(pools.pair(pool))}` : '';
-    const kind = stackId < 0 ? `${NO_STACK}${apart}` : freed ? FREED : '';
+    const inPool = stackId < 0 && pool > 0 ? ` in ${poolWords(pools.pair(pool))}` : '';
+    const kind = stackId < 0 ? `${NO_STACK}${inPool}` : freed ? FREED : '';
     const key = `${stackId} ${kind} ${component}`;
     let group = groups.get(key);
     if (group === undefined) {
@@ -139,10 +143,10 @@ async function sitesOf(store: Store, groups: readonly Group[]): Promise<Pick<Mea
     return number;
   };
   const sites = groups.map(({ stackId, kind, component, bytes, count }): MeasuredSite => {
-    const own = stacks.get(stackId) ?? [];
-    const named = own.length > 0 || stackId < 0 ? kind : kind === '' ? NO_FRAMES : `${NO_FRAMES} ${kind}`;
+    const framesOfStack = stacks.get(stackId) ?? [];
+    const named = framesOfStack.length > 0 || stackId < 0 ? kind : kind === '' ? NO_FRAMES : `${NO_FRAMES} ${kind}`;
     return {
-      stack: own.map((frame) => frameOf(frame.name, frame.filename, frame.line)),
+      stack: framesOfStack.map((frame) => frameOf(frame.name, frame.filename, frame.line)),
       kind: named,
       component,
       bytes,

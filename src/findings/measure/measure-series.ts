@@ -1,4 +1,4 @@
-/** Values by iteration, thinned: what the upstream presets judge, and what tells whether the loss went astray. */
+/** Values by iteration, thinned: what the upstream presets judge, and what shows whether the loss diverged. */
 
 import { type MeasuredSeries, MOST_POINTS } from '../../model/measurement.js';
 import type { IterationRow } from '../../model/results/log.js';
@@ -7,8 +7,8 @@ import type { QueryRow } from '../../store/query-catalog.js';
 type StepMetrics = QueryRow<'measure.step_metrics'>;
 
 /**
- * Of each iteration its last line; every nth of them where there are too many, with the first and the last. `metrics` are what event files and the like hold
- * of each step.
+ * Of each iteration its last line; every nth of them where there are too many, with the first and the last. `metrics`
+ * are what event files and the like hold of each step.
  */
 export function measureSeries(rows: readonly IterationRow[], metrics: readonly StepMetrics[] = []): MeasuredSeries {
   const byIteration = new Map<number, IterationRow>();
@@ -16,9 +16,9 @@ export function measureSeries(rows: readonly IterationRow[], metrics: readonly S
   const all = [...byIteration.values()].sort((a, b) => a.iteration - b.iteration);
   const stride = Math.max(1, Math.ceil(all.length / MOST_POINTS));
   const kept = all.filter((_, i) => i % stride === 0 || i === all.length - 1);
-  const beside = new Map(metrics.map((step) => [step.iteration, step]));
+  const metricsByIteration = new Map(metrics.map((step) => [step.iteration, step]));
   const recorded = (name: 'allocated_bytes' | 'max_allocated_bytes' | 'num_zeros') => {
-    const values = kept.map(({ iteration }) => beside.get(iteration)?.[name] ?? null);
+    const values = kept.map(({ iteration }) => metricsByIteration.get(iteration)?.[name] ?? null);
     return values.some((value) => value !== null) ? { [name]: values } : {};
   };
   return {

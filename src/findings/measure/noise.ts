@@ -17,13 +17,16 @@ export interface Judged {
   readonly status: Extract<CheckStatus, 'pass' | 'regression' | 'improvement' | 'undecided'>;
 }
 
-/** Half-widths are this many standard deviations: of a thousand comparisons without a change, a few exceed it on the worse side. */
+/**
+ * Half-widths are this many standard deviations: of a thousand comparisons without a change, a few exceed it on the
+ * worse side.
+ */
 export const SIGMAS = 3;
 /** Passing takes two standard deviations: a small change that is missed costs less than a commit that is blamed. */
 const TO_PASS = 2 / SIGMAS;
-/** What is assumed counts like so many runs more: two or three runs hardly tell how much they vary. */
+/** The assumption counts like this many additional runs: two or three runs hardly show how much they vary. */
 const PRIOR_RUNS = 5;
-/** So many runs tell it by themselves. */
+/** This many runs are enough without the assumption. */
 const ENOUGH_RUNS = 6;
 
 /** Standard deviation between runs: what is assumed, corrected by what the golden runs show. */
@@ -36,8 +39,8 @@ function betweenRuns(golden: readonly Sample[], assumed: number): number {
 }
 
 /**
- * Golden runs against current ones. `tolerance`: the least relative effect. `assumed`: relative standard deviation between runs, where
- * few golden runs show little. `worse`: the direction that is a regression.
+ * Golden runs against current ones. `tolerance`: the least relative effect. `assumed`: relative standard deviation
+ * between runs, where few golden runs show little. `worse`: the direction that is a regression.
  */
 export function judgeChange(
   golden: readonly Sample[],
@@ -49,12 +52,12 @@ export function judgeChange(
   const base = median(golden.map(({ value }) => value));
   const now = median(current.map(({ value }) => value));
   const between = betweenRuns(golden, assumed * Math.abs(base));
-  const own = (side: readonly Sample[]): number =>
+  const medianUncertainty = (side: readonly Sample[]): number =>
     Math.max(...side.map(({ uncertainty }) => uncertainty)) / Math.sqrt(side.length);
   const noise = Math.hypot(
     SIGMAS * between * Math.sqrt(1 / golden.length + 1 / current.length),
-    own(golden),
-    own(current),
+    medianUncertainty(golden),
+    medianUncertainty(current),
   );
   const delta = now - base;
   const relative = base === 0 ? null : delta / base;

@@ -1,7 +1,8 @@
 /**
- * Which iterations say how fast a run is. The first ones contain compilation, autotuning and the birth of optimizer states, and may go on for some
- * while; evaluations and checkpoints lengthen single ones. So warm-up is cut off by looking at the times, and what is left is told by its median
- * and its interquartile range, which single long iterations do not move.
+ * Which iterations say how fast a run is. The first ones contain compilation, autotuning and the birth of optimizer
+ * states, and may go on for some while; evaluations and checkpoints lengthen single ones. So warm-up is cut off by
+ * looking at the times, and what is left is told by its median and its interquartile range, which single long
+ * iterations do not move.
  */
 import type { MeasuredSteps } from '../../model/measurement.js';
 
@@ -25,8 +26,8 @@ export function median(values: readonly number[]): number {
 }
 
 /**
- * Robust standard deviation: interquartile range, scaled. 0 of fewer than two values. Not the median absolute deviation, which is 0 where more than half of
- * the values agree, however far the others are.
+ * Robust standard deviation: interquartile range, scaled. 0 of fewer than two values. Not the median absolute
+ * deviation, which is 0 where more than half of the values agree, however far the others are.
  */
 export function spread(values: readonly number[]): number {
   if (values.length < 2) return 0;
@@ -45,7 +46,7 @@ function quantile(sorted: readonly number[], part: number): number {
 /** `rows`: the iteration lines of one launch, in order. Null where fewer than two have a time after the first. */
 export function steadySteps(rows: readonly TimedIteration[]): MeasuredSteps | null {
   const timed = rows.filter((row): row is TimedIteration & { stepMs: number } => row.stepMs !== null && row.stepMs > 0);
-  // The first line of a launch, whatever it says.
+  // The first line of a launch, whatever it contains.
   const after = timed.slice(1);
   if (after.length === 0) return null;
   const settled = median(after.slice(after.length >> 1).map((row) => row.stepMs));

@@ -1,4 +1,4 @@
-/** Least relative changes that count, and how much figures vary by themselves where a single golden run cannot tell. */
+/** Least relative changes that count, and the assumed variation of figures where a single golden run cannot show it. */
 import { MbfError } from '../../model/errors.js';
 
 export interface Tolerances {
@@ -9,9 +9,15 @@ export interface Tolerances {
   readonly loss: number;
 }
 
-/** The allocator repeats itself: identical runs differ in allocated memory by rounding and by what depends on data, such as routing. */
+/**
+ * The allocator repeats itself: identical runs differ in allocated memory by rounding and by what depends on data, such
+ * as routing.
+ */
 export const DEFAULT_TOLERANCES: Tolerances = { memory: 0.02, time: 0.03, loss: 0.05 };
-/** Relative standard deviations between runs of the same thing on the same cluster. Memory is repeated but for what depends on data. */
+/**
+ * Relative standard deviations between runs of the same thing on the same cluster. Memory is repeated but for what
+ * depends on data.
+ */
 export const ASSUMED = { memory: 0.0005, time: 0.004 } as const;
 
 /** `memory=1%,time=0.05`. Throws MBF1001. */

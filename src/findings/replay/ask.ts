@@ -38,7 +38,9 @@ export async function replayDevice(store: Store, chosen: DevicePlace): Promise<R
   };
 }
 
-/** Error of laying out the start as well as possible, seen with the recorded settings; null where the start is empty. */
+/**
+ * Error of laying out the start as well as possible, seen with the recorded settings; null where the start is empty.
+ */
 export function calibrate({ stored, base }: ReplayedDevice): number | null {
   const { recording, history } = stored;
   if (recording.start.blocks.count === 0 && recording.start.segments.count === 0) return null;

@@ -1,4 +1,7 @@
-/** What the recorded allocator could have had, and what of the device it could not: from the trace, and from the messages of its run. */
+/**
+ * What the recorded allocator could have had, and what of the device it could not: from the trace, and from the
+ * messages of its run.
+ */
 
 import { type Recording, recordedReserve } from '../../allocator/replay/recording.js';
 import { allocationSize } from '../../allocator/rounding.js';
@@ -10,7 +13,10 @@ import { readMessages, totalOfRun } from '../run/run-messages.js';
 export interface RecordedCapacity {
   /** Reserved plus free on the device when the last recorded OOM was raised; Infinity where none was. */
   readonly budgetBytes: number;
-  /** How much less that is than what the trace shows as reserved before it: memory that others took meanwhile (NCCL, another process). */
+  /**
+   * How much less that is than what the trace shows as reserved before it: memory that others took meanwhile (NCCL,
+   * another process).
+   */
   readonly takenByOthersBytes: number;
   /** A memory fraction's limit; null where none is known to have been set. */
   readonly allowedBytes: number | null;
@@ -74,7 +80,10 @@ export async function readCapacity(
   };
 }
 
-/** Figures of the OOM messages of the snapshot's run: the device's total if all agree, the fraction's limit of this rank. */
+/**
+ * Figures of the OOM messages of the snapshot's run: the device's total if all agree, the fraction's limit of this
+ * rank.
+ */
 async function printedFigures(
   store: Store,
   device: { readonly snapshotId: number; readonly rank: number | null },

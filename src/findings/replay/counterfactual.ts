@@ -1,4 +1,7 @@
-/** What the run's own requests do in the allocator model: whether it repeats the OOM, and whether the other kind of segments would have avoided it. */
+/**
+ * What the run's own requests do in the allocator model: whether it repeats the OOM, and whether the other kind of
+ * segments would have avoided it.
+ */
 
 import type { Counterfactual } from '../../model/results/common.js';
 import type { WhatIfSetting } from '../../model/results/replay.js';

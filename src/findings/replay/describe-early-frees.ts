@@ -1,4 +1,7 @@
-/** `whatif --free-early`: which live blocks, freed before the failed request, would have let it through; checked by replaying it. */
+/**
+ * `whatif --free-early`: which live blocks, freed before the failed request, would have let it through; checked by
+ * replaying it.
+ */
 
 import { roundSize } from '../../allocator/rounding.js';
 import { cheapestWindows } from '../../allocator/what-if/early-frees.js';

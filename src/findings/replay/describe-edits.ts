@@ -1,4 +1,7 @@
-/** `whatif --remove` and `--scale`: the same run without some allocations, or with smaller ones, and where its peak is then. */
+/**
+ * `whatif --remove` and `--scale`: the same run without some allocations, or with smaller ones, and where its peak is
+ * then.
+ */
 
 import { OPERATION, type Operations } from '../../allocator/what-if/operations.js';
 import { type SimulationResult, simulate } from '../../allocator/what-if/simulate.js';
@@ -44,7 +47,7 @@ export async function describeEdits(
     }
     return { site, scale, allocations, bytes };
   });
-  // What was laid out before the recording cannot be made smaller where it lies.
+  // A block from before the recording cannot be made smaller in place.
   const shrinksStart = scales.subarray(0, recording.start.blocks.count).some((scale) => scale > 0 && scale !== 1);
   const bytesOf = (id: number, bytes: number): number => Math.ceil(bytes * scales[id]!);
   const run = (changed: boolean): SimulationResult =>

@@ -35,7 +35,10 @@ const AVOIDED =
 const END_OF_TRACE =
   'The answers hold for this trace; it marks no training steps, and what came after it is in no recording.';
 
-/** Throws MBF2501 where the trace cannot be replayed: numbers of a model that does not describe the recording would be made up. */
+/**
+ * Throws MBF2501 where the trace cannot be replayed: numbers of a model that does not describe the recording would be
+ * made up.
+ */
 export async function describeWhatIf(
   store: Store,
   chosen: ChosenDevice,
@@ -110,7 +113,7 @@ function wholePages(bytes: number): number {
   return Math.round(bytes / PAGE_BYTES) * PAGE_BYTES;
 }
 
-/** What is asked for a device of so many bytes: less what lies outside the allocator, where that is known. */
+/** What is requested for a device of so many bytes: less what is outside the allocator, where that is known. */
 function askedBudget(capacityBytes: number | undefined, capacity: RecordedCapacity): number | null {
   if (capacityBytes === undefined) return null;
   const budget = capacityBytes - (capacity.outsideBytes ?? 0);

@@ -1,4 +1,4 @@
-/** Which settings and devices are tried when nobody says which. */
+/** Which settings and devices are tried by default. */
 import { type AllocatorSettings, readAllocConf } from '../../allocator/settings.js';
 import { MbfError } from '../../model/errors.js';
 
@@ -28,8 +28,9 @@ export function recordedQuestion(recorded: AllocatorSettings): SettingQuestion {
 }
 
 /**
- * The other kind of segments first, which costs nothing to try in a run; then the settings that the tuning guides and torch's own hints name.
- * Values below 20 MiB for max_split_size_mb are refused by torch, and with expandable segments it no longer decides splits.
+ * The other kind of segments first, which costs nothing to try in a run; then the settings that the tuning guides and
+ * torch's own hints name. Values below 20 MiB for max_split_size_mb are refused by torch, and with expandable segments
+ * it no longer decides splits.
  */
 export function sweepQuestions(recorded: AllocatorSettings, hasFraction: boolean): SettingQuestion[] {
   const texts = recorded.expandableSegments

@@ -26,7 +26,10 @@ interface KnownTrigger {
   readonly origin: string;
 }
 
-/** A run without snapshots gives an empty list. Snapshots of unknown rank make a series where their paths differ in numbers alone. */
+/**
+ * A run without snapshots gives an empty list. Snapshots of unknown rank make a series where their paths differ in
+ * numbers alone.
+ */
 export async function describeSeries(store: Store, question: SeriesQuestion): Promise<SnapshotSeriesResult> {
   const groups = new Map<string, SeriesRow[]>();
   for (const row of await store.all('snapshot.series', { run_id: question.runId })) {

@@ -17,8 +17,9 @@ export function dumpTimeUs(row: Placed): number | null {
 }
 
 /**
- * By time if every snapshot has one, else by launch and step if every one has a step, else by launch and name, numbers in it as numbers. One
- * rule for all of a series: an order by time here and by name there need not be one. Never by the time of the file, which is that of a copy.
+ * By time if every snapshot has one, else by launch and step if every one has a step, else by launch and name, numbers
+ * in it as numbers. One rule for all of a series: an order by time here and by name there need not be one. Never by the
+ * time of the file, which is that of a copy.
  */
 export function orderSnapshots<Row extends Placed>(
   rows: readonly Row[],

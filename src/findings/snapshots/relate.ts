@@ -1,4 +1,4 @@
-/** How the trace of one dump stands to that of the dump before it on the same rank and device. */
+/** Relation of the trace of one dump to that of the dump before it on the same rank and device. */
 import { stateTotals } from '../../allocator/walk/allocator-state.js';
 import type { SeriesSnapshot } from '../../model/results/snapshot-series.js';
 import type { QueryRow } from '../../store/query-catalog.js';
@@ -10,7 +10,10 @@ export type Relation = Pick<SeriesSnapshot, 'shared_entries' | 'new_entries' | '
   readonly relation: NonNullable<SeriesSnapshot['relation']>;
 };
 
-/** Far more than two conversions of one clock differ, and less than an iteration takes, whose entries repeat those of the one before. */
+/**
+ * Far more than two conversions of one clock differ, and less than an iteration takes, whose entries repeat those of
+ * the one before.
+ */
 const TOLERANCE_US = 10_000;
 /** An address that is taken and given back all the time has many entries within the tolerance. */
 const CANDIDATES = 32;

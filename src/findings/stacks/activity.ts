@@ -1,21 +1,32 @@
-/** What a stack was doing, where that is a usual reason to run out: checkpoints, logits and loss, the birth of optimizer states. */
+/**
+ * What a stack was doing, where that is a usual reason to run out: checkpoints, logits and loss, the birth of optimizer
+ * states.
+ */
 /** What a stack, or a traceback, was doing, where that is a usual reason to run out. */
 export type Activity = 'checkpoint_save' | 'checkpoint_load' | 'logits_loss' | 'optimizer_init';
 
-/** A function and the file it stands in. */
+/** A function and its file. */
 interface Place {
   readonly name: string;
   readonly filename: string;
 }
 
-/** Saving builds the state dict with the same functions that loading fills it with: the outer frame tells which. */
+/**
+ * Saving builds the state dict with the same functions that loading fills it with: the outer frame distinguishes them.
+ */
 const LOADING =
   /^_?load_(?:checkpoint|base_checkpoint|global_dist_base_checkpoint|model_checkpoint|from_checkpoint|checkpoint_guess|main_state_dict)|^resume_from_checkpoint$|^load_state_dict$/;
 const SAVING = /^_?save_(?:checkpoint|model_checkpoint|state_dict|to_checkpoint|pretrained|16bit_model)/;
-/** Files that only run for a checkpoint. Upstream: Megatron-Core `dist_checkpointing`, torch `distributed/checkpoint`, Bridge and Megatron-LM `checkpointing.py`. */
+/**
+ * Files that only run for a checkpoint. Upstream: Megatron-Core `dist_checkpointing`, torch `distributed/checkpoint`,
+ * Bridge and Megatron-LM `checkpointing.py`.
+ */
 const CHECKPOINT_FILES =
   /(?:^|\/)dist_checkpointing\/|(?:^|\/)torch\/distributed\/checkpoint\/|(?:^|\/)training\/checkpointing\.py$|nvidia_resiliency_ext\/checkpointing\//;
-/** Functions of the optimizer that gather or shard its state for a checkpoint. Upstream: Megatron-Core `optimizer/distrib_optimizer.py`. */
+/**
+ * Functions of the optimizer that gather or shard its state for a checkpoint. Upstream: Megatron-Core
+ * `optimizer/distrib_optimizer.py`.
+ */
 const STATE_GATHER = /^(?:get_parameter_state_|sharded_param_state_|sharded_state_dict$|load_parameter_state_)/;
 
 const LOSS_FILES =
@@ -23,7 +34,10 @@ const LOSS_FILES =
 const LOSS_NAMES =
   /^(?:compute_language_model_loss|(?:fused_)?vocab_parallel_cross_entropy|calculate_logits_max|compute_output_layer_and_language_model_loss|cross_entropy)$/;
 
-/** Moments are born in the first step. Upstream: Transformer Engine `fused_adam.py`, torch `optim/adam.py`, DeepSpeed `stage_1_and_2.py`. */
+/**
+ * Moments are born in the first step. Upstream: Transformer Engine `fused_adam.py`, torch `optim/adam.py`, DeepSpeed
+ * `stage_1_and_2.py`.
+ */
 const OPTIMIZER_BIRTH =
   /^(?:_?initialize_state|_init_group|initialize_optimizer_states|_init_optimizer_states_with_dummy_values)$/;
 
@@ -39,7 +53,7 @@ export function activityOf(frames: readonly Place[]): Activity | null {
   if (checkpoint || loads) {
     if (loads && !saves) return 'checkpoint_load';
     if (saves) return 'checkpoint_save';
-    // Within the serialisers the verb stands in the function or the file.
+    // Within the serialisers the verb is in the function or the file.
     if (any(({ name, path }) => /load|restor/i.test(name) && CHECKPOINT_FILES.test(path))) return 'checkpoint_load';
     return 'checkpoint_save';
   }

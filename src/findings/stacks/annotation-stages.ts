@@ -6,7 +6,7 @@ import type { Store } from '../../store/store.js';
 export interface AnnotationMark {
   readonly stage: string;
   readonly name: string;
-  /** The thread's current device; null where the file does not say. */
+  /** The thread's current device; null where the file does not contain it. */
   readonly device: number | null;
   readonly time_us: number | null;
 }
@@ -15,7 +15,10 @@ export async function readAnnotations(store: Store, snapshotId: number): Promise
   return store.all('peak.annotations', { snapshot_id: snapshotId });
 }
 
-/** From `times[i]` (µs) on, until the next, `stages[i]` is the innermost open scope; null = none. Ascending; before the first nothing is known. */
+/**
+ * From `times[i]` (µs) on, until the next, `stages[i]` is the innermost open scope; null = none. Ascending; before the
+ * first nothing is known.
+ */
 export interface StageTimeline {
   readonly times: Float64Array;
   readonly stages: readonly (string | null)[];
@@ -29,9 +32,10 @@ const marksOf = (marks: readonly AnnotationMark[], device: number): readonly (An
     .sort((a, b) => a.time_us - b.time_us);
 
 /**
- * Pairs START and END stack-wise by name on one device. An END without its START (the annotations' own ring lost it, or recording began inside) stands
- * for a scope that was open from the beginning, outside those that end before it; a START without an END is open to the end of the trace. Scopes of several
- * threads may overlap: innermost is the open one that started last.
+ * Pairs START and END stack-wise by name on one device. An END without its START (the annotations' own ring lost it, or
+ * recording began inside) stands for a scope that was open from the beginning, outside those that end before it; a
+ * START without an END is open to the end of the trace. Scopes of several threads may overlap: innermost is the open
+ * one that started last.
  */
 export function stageTimeline(marks: readonly AnnotationMark[], device: number): StageTimeline {
   const own = marksOf(marks, device);

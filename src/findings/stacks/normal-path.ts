@@ -1,4 +1,7 @@
-/** File names as they would be without the accidents of one installation: prefix, Python version, egg, hash of generated code. */
+/**
+ * File names as they would be without the accidents of one installation: prefix, Python version, egg, hash of generated
+ * code.
+ */
 
 /** Dynamo's and Inductor's generated modules are named after a hash of their content, so no two builds share a name. */
 const INDUCTOR = /(?:^|\/)torchinductor[^/]*\/(?:.*\/)?[^/]+\.py$|(?:^|\/)([a-z2-7]{2})\/c\1[a-z2-7]{40,}\.py$/;
@@ -10,8 +13,8 @@ const IPYTHON = /(?:^|\/)ipykernel_\d+\/[^/]+\.py$|^<ipython-input-[^>]*>$/;
 export const GENERATED_PATHS: ReadonlySet<string> = new Set(['<inductor>', '<fx>', '<eval_with_key>']);
 
 /**
- * `/opt/conda/lib/python3.11/site-packages/megatron/core/x.py` → `megatron/core/x.py`. What lies in no known place keeps its absolute path:
- * where a checkout begins can only be seen against the other side (`match-paths.ts`).
+ * `/opt/conda/lib/python3.11/site-packages/megatron/core/x.py` → `megatron/core/x.py`. What lies in no known place
+ * keeps its absolute path: where a checkout begins can only be seen against the other side (`match-paths.ts`).
  */
 export function normalPath(filename: string): string {
   const path = filename.replaceAll('\\', '/').replace(/^[A-Za-z]:\//, '/');

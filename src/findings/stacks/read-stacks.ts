@@ -7,7 +7,10 @@ import type { Store } from '../../store/store.js';
 const AT_ONCE = 10_000;
 const SPEC = { stack_id: 'i32', frame_id: 'i32' } as const;
 
-/** Frames innermost first. Equal frames are one object: stacks have most of theirs in common, and so may whatever is found out about them. */
+/**
+ * Frames innermost first. Equal frames are one object: stacks have most of theirs in common, and so may whatever is
+ * found out about them.
+ */
 export async function readStacks(store: Store, ids: Iterable<number>): Promise<Map<number, Frame[]>> {
   const wanted = [...new Set(ids)].filter((id) => id >= 0);
   const numbers = new Map<number, number[]>(wanted.map((id) => [id, []]));
@@ -44,7 +47,7 @@ async function readFrames(store: Store, ids: readonly number[]): Promise<Map<num
   return frames;
 }
 
-/** What to call memory whose stack has no frames, or none was recorded. */
+/** What to call memory with an empty or unrecorded stack. */
 export const NO_FRAMES = '(no Python frames: autograd thread, or stacks not recorded)';
 export const NO_STACK = '(no stack: allocated before the recording)';
 

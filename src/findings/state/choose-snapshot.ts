@@ -11,13 +11,14 @@ export interface ChosenDevice {
   readonly path: string;
   readonly rank: number | null;
   readonly device: number;
-  /** Snapshots that the operand names beside this one. */
+  /** The other snapshots that the operand names. */
   readonly others: number;
 }
 
 /**
- * For `oom` the first rank with an OOM entry, and of it the device that ran out; else the first rank, its snapshot with the longest trace, and of it the
- * device with most reserved memory. `device` overrides. Throws MBF1002 if nothing fits.
+ * For `oom` the first rank with an OOM entry, and of it the device that ran out; else the first rank, its snapshot with
+ * the longest trace, and of it the device with most reserved memory. `device` overrides. Throws MBF1002 if nothing
+ * fits.
  */
 export async function chooseDevice(
   store: Store,

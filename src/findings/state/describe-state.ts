@@ -24,7 +24,7 @@ import {
   streamShares,
 } from './state-view.js';
 
-/** Sites named per pinned segment; more are rarely read, and the count says that there are more. */
+/** Sites named per pinned segment; more are rarely read, and the count shows that there are more. */
 const SITES_PER_SEGMENT = 3;
 
 export interface AtLimits {

@@ -147,9 +147,10 @@ export function largestHoles(state: AllocatorState, holes: FreeHoles, names: Sta
 }
 
 /**
- * Bytes of each segment that a flush would give back: all of a wholly free cudaMalloc segment, whole units of a free range of an expandable one.
- * Private pools give nothing back while a graph or handle refers to them, which no snapshot tells: they count as kept. The unit grid of a
- * reservation is taken from the start of its mapped run; a run whose head was unmapped may be off by part of a unit.
+ * Bytes of each segment that a flush would give back: all of a wholly free cudaMalloc segment, whole units of a free
+ * range of an expandable one. Private pools give nothing back while a graph or handle refers to them, which no snapshot
+ * tells: they count as kept. The unit grid of a reservation is taken from the start of its mapped run; a run whose head
+ * was unmapped may be off by part of a unit.
  */
 export function releasableBytes(state: AllocatorState, holes: FreeHoles, settings: AllocatorSettings): Float64Array {
   const { segments } = state;

@@ -1,6 +1,7 @@
 /**
- * Fills `derived_bucket`: least and most of a device's memory over runs of trace entries. The rows of whole traces are kept with the history; those of a
- * range, and all of them where the store cannot be written, stand in a TEMP table of the same name for as long as the store is open.
+ * Fills `derived_bucket`: least and most of a device's memory over runs of trace entries. The rows of whole traces are
+ * kept with the history; those of a range, and all of them where the store cannot be written, stand in a TEMP table of
+ * the same name for as long as the store is open.
  */
 import { BUCKET_LAYOUT, HISTORY_RULES } from '../../model/derived-tables.js';
 import type { Store } from '../../store/store.js';
@@ -25,8 +26,9 @@ const CREATE = `CREATE TEMP TABLE derived_bucket (
 const NAMES = BUCKET_LAYOUT.columns.map((column) => column.name).slice(2);
 
 /**
- * Sees to it that `derived_bucket` holds the rows of one device: of its whole trace, cut at its steps, or of `range` only, as finely as
- * `MAX_BUCKETS` allows. The first row includes the state before its first entry. A device without a trace has no rows.
+ * Sees to it that `derived_bucket` holds the rows of one device: of its whole trace, cut at its steps, or of `range`
+ * only, as finely as `MAX_BUCKETS` allows. The first row includes the state before its first entry. A device without a
+ * trace has no rows.
  */
 export async function ensureBuckets(
   store: Store,

@@ -34,7 +34,7 @@ export interface TimelineOptions {
   readonly zoom: Zoom;
   /** Annotations whose names contain this, in whatever case; undefined = none. */
   readonly annotations?: string | undefined;
-  /** Rules to tell components by; undefined = components are not asked for. */
+  /** Rules that assign components; undefined = components are not requested. */
   readonly components?: CompiledRules | undefined;
 }
 

@@ -19,9 +19,10 @@ export interface ZoomBasis {
 }
 
 /**
- * First and last entry of the range. A step stands for all its entries: `from` is its first, `to` its last; of steps with the same number `from` is the
- * first, `to` the last. `oom` is the failed entry itself, a time lies after the last entry at or before it. Throws MBF1002 for a moment that the trace
- * of this device does not have, MBF1001 if `from` is later than `to`.
+ * First and last entry of the range. A step stands for all its entries: `from` is its first, `to` its last; of steps
+ * with the same number `from` is the first, `to` the last. `oom` is the failed entry itself, a time lies after the last
+ * entry at or before it. Throws MBF1002 for a moment that the trace of this device does not have, MBF1001 if `from` is
+ * later than `to`.
  */
 export async function zoomRange(
   store: Store,

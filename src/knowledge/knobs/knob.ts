@@ -12,7 +12,10 @@ export interface Knob {
   readonly title: string;
   readonly group: KnobGroup;
   readonly kind: KnobKind;
-  /** In full and as they can be used; the shortest first. Megatron Bridge: the assignment, then the class that has the field. */
+  /**
+   * In full and as they can be used; the shortest first. Megatron Bridge: the assignment, then the class that has the
+   * field.
+   */
   readonly spellings: KnobSpellings;
   /** Spellings of the guides that nothing accepts. */
   readonly misspelt?: readonly string[];

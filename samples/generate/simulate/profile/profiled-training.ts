@@ -1,4 +1,7 @@
-/** The training of one rank as a profiler sees it: NVTX ranges, and the kernels and copies of each pass. For one model chunk a stage. */
+/**
+ * The training of one rank as a profiler sees it: NVTX ranges, and the kernels and copies of each pass. For one model
+ * chunk a stage.
+ */
 import { chunkTime } from '../compute-time.js';
 import type { IterationPoint, LayerModule, LayerPoint, PassPoint } from '../hooks.js';
 import { layersPerChunk } from '../model-parameters.js';

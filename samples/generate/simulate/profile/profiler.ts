@@ -1,4 +1,7 @@
-/** Notes what a process does while it is simulated. One thread speaks at a time, as the simulation walks through them one after the other. */
+/**
+ * Notes what a process does while it is simulated. One thread speaks at a time, as the simulation walks through them
+ * one after the other.
+ */
 import type { DriverObserver } from './observed-driver.js';
 import type {
   Copy,

@@ -10,7 +10,10 @@ function crc32c(bytes: Uint8Array): number {
   return ~crc >>> 0;
 }
 
-/** Rotated and shifted, so that a checksum of bytes that hold checksums says something. Upstream: tensorflow `core/lib/hash/crc32c.h`. */
+/**
+ * Rotated and shifted, so that a checksum of bytes that hold checksums says something. Upstream: tensorflow
+ * `core/lib/hash/crc32c.h`.
+ */
 export function maskedCrc32c(bytes: Uint8Array): number {
   const crc = crc32c(bytes);
   return (((crc >>> 15) | (crc << 17)) + 0xa282_ead8) >>> 0;

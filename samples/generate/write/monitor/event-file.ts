@@ -1,6 +1,7 @@
 /**
- * A TensorBoard event file: records of length, checksum, message and checksum. Upstream: tensorflow `core/lib/io/record_writer.h`;
- * tensorboard `compat/proto/event.proto` and `summary.proto`. torch's SummaryWriter writes one event a scalar, its value a float.
+ * A TensorBoard event file: records of length, checksum, message and checksum. Upstream: tensorflow
+ * `core/lib/io/record_writer.h`; tensorboard `compat/proto/event.proto` and `summary.proto`. torch's SummaryWriter
+ * writes one event a scalar, its value a float.
  */
 import { maskedCrc32c } from './crc32c.js';
 
@@ -20,7 +21,9 @@ export interface Text {
   readonly timeUs: number;
 }
 
-/** Fields of the messages with their wire types: 0 varint, 1 eight bytes, 2 a length and so many bytes, 5 four bytes. */
+/**
+ * Fields of the messages with their wire types: 0 varint, 1 eight bytes, 2 a length and so many bytes, 5 four bytes.
+ */
 const WALL_TIME = (1 << 3) | 1;
 const STEP = (2 << 3) | 0;
 const FILE_VERSION = (3 << 3) | 2;

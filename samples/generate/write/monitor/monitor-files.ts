@@ -1,4 +1,7 @@
-/** What lies beside the log of a run that somebody watched, by name. One node: the batch script starts the monitors on its own. */
+/**
+ * What lies beside the log of a run that somebody watched, by name. One node: the batch script starts the monitors on
+ * its own.
+ */
 import { lastRank } from '../iteration-line.js';
 import { milestones } from '../milestones.js';
 import { jobOf, type RunFacts } from '../run-facts.js';

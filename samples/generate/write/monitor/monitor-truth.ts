@@ -1,4 +1,7 @@
-/** What is true of the device of the rank that failed, to the byte, beside what its monitors rounded and missed. Times are as printed. */
+/**
+ * What is true of the device of the rank that failed, to the byte, beside what its monitors rounded and missed. Times
+ * are as printed.
+ */
 import { MIB } from '../../../../src/model/units.js';
 import type { SimulatedRank } from '../../run.js';
 import type { DeviceMoment } from '../../simulate/device-moment.js';

@@ -1,4 +1,7 @@
-/** What somebody who asks the driver of a node once a second is told: of the node of the rank that failed, from the batch script's start to its end. */
+/**
+ * What somebody who asks the driver of a node once a second is told: of the node of the rank that failed, from the
+ * batch script's start to its end.
+ */
 import type { Attempt, GeneratedRun, Monitors, SimulatedRank } from '../../run.js';
 import type { DeviceMoment, OtherProcess } from '../../simulate/device-moment.js';
 import { createRandom, deriveSeed, type Random, wholeBetween } from '../../simulate/random.js';

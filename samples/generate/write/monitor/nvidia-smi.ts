@@ -1,6 +1,7 @@
 /**
- * `nvidia-smi` as a monitor: the answers to its two queries, and the commands that ask. Formats: nvidia-smi's manual, `--help-query-gpu` and
- * `--help-query-compute-apps`. A table without rows, which a node without processes has, is its header alone.
+ * `nvidia-smi` as a monitor: the answers to its two queries, and the commands that ask. Formats: nvidia-smi's manual,
+ * `--help-query-gpu` and `--help-query-compute-apps`. A table without rows, which a node without processes has, is its
+ * header alone.
  */
 import { MIB } from '../../../../src/model/units.js';
 import type { Gpu } from '../../run.js';
@@ -14,7 +15,10 @@ const DEVICE_HEADER =
   'timestamp, index, uuid, memory.total [MiB], memory.used [MiB], memory.free [MiB], utilization.gpu [%]';
 const PROCESS_HEADER = 'timestamp, gpu_uuid, pid, process_name, used_gpu_memory [MiB]';
 
-/** What is soldered on, MiB. cudaMemGetInfo's total is less by what the driver reserves; neither `used` nor `free` counts that. */
+/**
+ * What is soldered on, MiB. cudaMemGetInfo's total is less by what the driver reserves; neither `used` nor `free`
+ * counts that.
+ */
 const SOLDERED_MIB: Readonly<Record<string, number>> = {
   'NVIDIA A100-SXM4-40GB': 40_960,
   'NVIDIA A100-SXM4-80GB': 81_920,

@@ -1,6 +1,6 @@
 /**
- * `sacct --parsable2` of a job that failed: the job, its batch script, what Slurm started beside it, and the one step. Format: sacct's manual.
- * What the processes took on the host is made up: the simulation knows the devices only.
+ * `sacct --parsable2` of a job that failed: the job, its batch script, what Slurm started beside it, and the one step.
+ * Format: sacct's manual. What the processes took on the host is made up: the simulation knows the devices only.
  */
 import type { Attempt } from '../../run.js';
 import { wholeBetween } from '../../simulate/random.js';

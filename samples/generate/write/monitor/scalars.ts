@@ -1,6 +1,7 @@
 /**
- * What the last rank of Megatron-LM sends to TensorBoard: arguments as texts (`write_args_to_tensorboard` in `megatron/training/initialize.py`, of which the few
- * that tell whose file it is), then figures of its own, in the order of `training_log` in `megatron/training/training.py`.
+ * What the last rank of Megatron-LM sends to TensorBoard: arguments as texts (`write_args_to_tensorboard` in
+ * `megatron/training/initialize.py`, of which the few that tell whose file it is), then figures of its own, in the
+ * order of `training_log` in `megatron/training/training.py`.
  */
 import { lastRank, lossRecord } from '../iteration-line.js';
 import { completedIterations, type RunFacts } from '../run-facts.js';

@@ -1,4 +1,6 @@
-/** Stacks of the host at calls for memory, as `--cudabacktrace=memory` records them: what names the library that asked. */
+/**
+ * Stacks of the host at calls for memory, as `--cudabacktrace=memory` records them: what names the library that asked.
+ */
 import type { DriverCall, DriverCaller } from '../../simulate/profile/recording.js';
 import type { Frame } from './capture.js';
 

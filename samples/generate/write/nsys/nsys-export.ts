@@ -90,13 +90,13 @@ export function exportSql(facts: RunFacts, { attempt, rank, recording }: RankPro
     ...{ pid, device, ns, id: strings.id },
     tid: (thread) => threads[thread].tid,
   });
-  const say = (startNs: number, text: string) => ({ startNs, severity: 1, text, pid });
+  const print = (startNs: number, text: string) => ({ startNs, severity: 1, text, pid });
   captured.diagnostics.push(
-    say(0, 'Profiling has started.'),
-    say(31_117_904, `Process ${pid} was launched by the profiler.`),
-    say(18_204_551_030, 'NVTX injection initialized successfully.'),
-    say(18_911_460_218, 'CUDA injection initialized successfully.'),
-    say(durationNs, 'Profiling has stopped.'),
+    print(0, 'Profiling has started.'),
+    print(31_117_904, `Process ${pid} was launched by the profiler.`),
+    print(18_204_551_030, 'NVTX injection initialized successfully.'),
+    print(18_911_460_218, 'CUDA injection initialized successfully.'),
+    print(durationNs, 'Profiling has stopped.'),
   );
   const gpus = Array.from({ length: Math.min(plan.gpu.perNode, worldSize(plan)) }, (_, id) => ({
     ...{ id, name: plan.gpu.name, totalBytes: plan.gpu.totalBytes, uuid: uuidOf(facts, node, id) },

@@ -19,8 +19,9 @@ function ownFrames(frames: readonly Frame[]): readonly Frame[] {
 }
 
 /**
- * Goes down from the outermost frames into the callee that covers most, as long as that is at least `share` of `total`. Blocks without frames count in the total: a point that covers
- * half of what has stacks may cover little of what there is.
+ * Goes down from the outermost frames into the callee that covers most, as long as that is at least `share` of `total`.
+ * Blocks without frames count in the total: a point that covers half of what has stacks may cover little of what there
+ * is.
  */
 export function accumulationPoint(
   stacks: readonly StackBytes[],

@@ -15,7 +15,10 @@ export interface SourceBytes {
   readonly beyond_bytes: number;
 }
 
-/** Those recorded files that share the longest tail of folders with `path`, at least the name. The run was seldom started where the reader has the file. */
+/**
+ * Those recorded files that share the longest tail of folders with `path`, at least the name. The run was seldom
+ * started where the reader has the file.
+ */
 export function sameFile(path: string, files: Iterable<string>): string[] {
   const own = path.replaceAll('\\', '/').split('/').reverse();
   let most = 0;

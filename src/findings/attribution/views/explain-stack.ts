@@ -53,8 +53,9 @@ const SOURCE_FILE = /\.(?:pyx?|pyw|cpp|cc|cxx|c|h|hpp|cuh?)$|^<.+>$/;
 const NATIVE_NAME = /::\w/;
 
 /**
- * Frames as people paste them, innermost first: `function file.py:123` as this tool prints them, `file.py:123:function` as memory_viz does, or a Python traceback, which has the
- * innermost last. Several stacks are apart by empty lines. Lines that are none of these are left out.
+ * Frames as people paste them, innermost first: `function file.py:123` as this tool prints them, `file.py:123:function`
+ * as memory_viz does, or a Python traceback, which has the innermost last. Several stacks are apart by empty lines.
+ * Lines that are none of these are left out.
  */
 export function parseStacks(text: string): Frame[][] {
   return text

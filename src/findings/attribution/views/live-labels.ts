@@ -11,7 +11,10 @@ export interface LiveLabels {
   readonly rowOf: Int32Array;
 }
 
-/** Every block of a state is one of the attribution's lives: by the entry that allocated it, or by its address at the start. */
+/**
+ * Every block of a state is one of the attribution's lives: by the entry that allocated it, or by its address at the
+ * start.
+ */
 export function liveLabels(of: DeviceAttribution, { blocks }: AllocatorState): LiveLabels {
   const { lives, history } = of;
   const rowOf = new Int32Array(blocks.count);

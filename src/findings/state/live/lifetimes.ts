@@ -12,17 +12,19 @@ export const UNKNOWN = 2;
 
 export interface Lifetimes {
   readonly basis: LifetimeBasis;
-  /** Per block of the state: {@link RESIDENT}, {@link TRANSIENT} or {@link UNKNOWN}. Undefined where the trace says nothing at all. */
+  /**
+   * Per block of the state: {@link RESIDENT}, {@link TRANSIENT} or {@link UNKNOWN}. Undefined without a usable trace.
+   */
   readonly classes: Uint8Array | undefined;
 }
 
-/** What the trace tells of one block: µs; allocated −∞ = before the recording, freed +∞ = not in the trace. */
+/** What the trace shows of one block: µs; allocated −∞ = before the recording, freed +∞ = not in the trace. */
 export interface BlockLife {
   readonly allocated: number;
   readonly freed: number;
 }
 
-/** What the trace tells of the moment. */
+/** What the trace shows of the moment. */
 export interface MomentFacts {
   /** µs; −∞ = before the first entry. */
   readonly time: number;
@@ -34,15 +36,18 @@ export interface MomentFacts {
 }
 
 /**
- * The rule. The *step* of a moment reaches from the last boundary at or before it (or from before the recording) to the first one after it.
+ * The rule. The *step* of a moment reaches from the last boundary at or before it (or from before the recording) to the
+ * first one after it.
  *
- * With boundaries, in this order: a block that was live from one boundary to the next is resident (it lived through a whole step); one that the trace shows
- * live at the end of the step is resident; one freed before that end is transient if its allocation was recorded, else unknown (it may be of any age). If the
- * step does not end within the trace: freed in the trace is judged the same way; not freed is resident if allocated before the step began, else unknown.
+ * With boundaries, in this order: a block that was live from one boundary to the next is resident (it lived through a
+ * whole step); one that the trace shows live at the end of the step is resident; one freed before that end is transient
+ * if its allocation was recorded, else unknown (it may be of any age). If the step does not end within the trace: freed
+ * in the trace is judged the same way; not freed is resident if allocated before the step began, else unknown.
  *
- * Without boundaries the whole trace is the step: freed in it after the moment is transient, except for memory from before a truncated ring, which is unknown;
- * not freed is resident if it predates the trace or if the trace shows any free after the moment, else unknown (a trace that stops at the moment shows
- * of nothing whether it would have been freed).
+ * Without boundaries the whole trace is the step: freed in it after the moment is transient, except for memory from
+ * before a truncated ring, which is unknown; not freed is resident if it predates the trace or if the trace shows any
+ * free after the moment, else unknown (a trace that stops at the moment shows of nothing whether it would have been
+ * freed).
  */
 export function lifetimeClass(life: BlockLife, moment: MomentFacts): number {
   const { allocated, freed } = life;
@@ -104,7 +109,10 @@ export async function readAllocations(
   return { timeUs, compileContext, userMetadata };
 }
 
-/** Classifies the blocks of a state of one device; see {@link lifetimeClass}. Two scans of the trace, whatever the number of blocks. */
+/**
+ * Classifies the blocks of a state of one device; see {@link lifetimeClass}. Two scans of the trace, whatever the
+ * number of blocks.
+ */
 export async function readLifetimes(
   store: Store,
   snapshotId: number,
@@ -135,7 +143,7 @@ export async function readLifetimes(
   };
   const classes = Uint8Array.from(freed.times, (end, row) => {
     const traced = blocks.allocSeq[row]! >= 0;
-    // Without boundaries only whether an allocation was recorded counts; 0 stands for its time.
+    // Without boundaries only whether an allocation was recorded counts; its time is 0.
     const allocated = traced ? (times?.[row] ?? 0) : Number.NEGATIVE_INFINITY;
     return lifetimeClass({ allocated, freed: end }, moment);
   });
@@ -146,7 +154,7 @@ export async function readLifetimes(
   return { basis, classes };
 }
 
-/** When each block of the state is freed: µs (0 where the trace has no times), +∞ = not within the trace. */
+/** When each block of the state is freed: µs (0 for a trace without times), +∞ = not within the trace. */
 async function readFrees(
   store: Store,
   snapshotId: number,

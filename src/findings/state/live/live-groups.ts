@@ -55,8 +55,8 @@ const named = (key: string): Named => ({ key, remainder: false });
 const remainder = (key: string): Named => ({ key, remainder: true });
 
 /**
- * Groups the blocks of `request.at` by a key. Every live block is in one group; what has no such key is in groups marked `remainder`. A few scans of the
- * trace and a read of the stacks concerned; never a query per block.
+ * Groups the blocks of `request.at` by a key. Every live block is in one group; what has no such key is in groups
+ * marked `remainder`. A few scans of the trace and a read of the stacks concerned; never a query per block.
  */
 export async function groupLiveSet(store: Store, request: GroupRequest): Promise<LiveGroups> {
   const { snapshotId, device, at, by, depth = 1 } = request;
@@ -123,7 +123,7 @@ async function namer(
       const cache = new Map<number, Named>();
       return (row) => {
         const stackId = blocks.stackId[row]!;
-        // The free's stack only stands in for an allocation that nobody recorded; mixing both would blame the freeing line.
+        // The free's stack only substitutes for an unrecorded allocation; mixing both would blame the freeing line.
         const freed = STACK_ORIGINS[blocks.stackOrigin[row]!] === 'free_event';
         const predates = blocks.allocSeq[row]! < 0;
         const slot = 4 * stackId + (freed ? 2 : 0) + (predates ? 1 : 0);

@@ -45,7 +45,7 @@ export async function liveSet(
   const bySite = new Map<string, { site: string; bytes: number; count: number }>();
   for (const group of groups) {
     const named = siteOf(group.stackId, frames);
-    // The free's stack only stands in for an allocation that nobody recorded; mixing both would blame the freeing line.
+    // The free's stack only substitutes for an unrecorded allocation; mixing both would blame the freeing line.
     const site = group.origin === 'free_event' ? `${named} (freed there; allocated before the recording)` : named;
     const known = bySite.get(site);
     if (known === undefined) bySite.set(site, { site, bytes: group.bytes, count: group.count });

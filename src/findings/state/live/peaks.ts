@@ -1,4 +1,6 @@
-/** `mbforensics peak`: the live set at a moment of each device, by default at the most actual bytes in use, by any key. */
+/**
+ * `mbforensics peak`: the live set at a moment of each device, by default at the most actual bytes in use, by any key.
+ */
 import { stateTotals } from '../../../allocator/walk/allocator-state.js';
 import { MbfError } from '../../../model/errors.js';
 import type { PeakDevice, PeakResult } from '../../../model/results/common.js';
@@ -51,7 +53,7 @@ export async function describePeaks(
         devices.push(await devicePeak(store, row.snapshot_id, device.device, device.events !== null, limits, question));
         found = true;
       } catch (error) {
-        // One device of several runs out of memory; the others have no such moment, and still an answer.
+        // One device of several runs out of memory; the others lack that moment, and still get an answer.
         if (!(error instanceof MbfError && error.code === 'MBF1002')) throw error;
         missing = error;
         without.push(device.device);

@@ -1,8 +1,9 @@
 /**
- * The figures of Megatron Bridge's snapshot scripts, by their definitions, so that a reader can hold our numbers beside theirs. Upstream:
- * NVIDIA-NeMo/Megatron-Bridge `skills/nemo-mbridge-memory-snapshot-analysis/scripts` (`common.py`, `parse_snapshot.py`, `replay_step.py`).
- * Where theirs differ from ours: sizes are requested bytes counted from zero, the baseline subtracts them from the segments' actual bytes, one device is
- * looked at and the segments of all are added up, and a source is the first frame outside a list of path fragments (on stacks with C++ frames: the unwinder).
+ * The figures of Megatron Bridge's snapshot scripts, by their definitions, so that a reader can hold our numbers beside
+ * theirs. Upstream: NVIDIA-NeMo/Megatron-Bridge `skills/nemo-mbridge-memory-snapshot-analysis/scripts` (`common.py`,
+ * `parse_snapshot.py`, `replay_step.py`). Where theirs differ from ours: sizes are requested bytes counted from zero,
+ * the baseline subtracts them from the segments' actual bytes, one device is looked at and the segments of all are
+ * added up, and a source is the first frame outside a list of path fragments (on stacks with C++ frames: the unwinder).
  */
 
 import type { Frame } from '../../../attribution/frames/call-site.js';
@@ -29,7 +30,10 @@ const INTERNAL_PATHS = [
 ];
 const INTERNAL_NAMES = new Set(['<module>', '<lambda>', '_call_impl', '_wrapped_call_impl', 'inner']);
 
-/** The scripts' key of a stack: `function@file.py:line` of the first `depth` frames outside torch, joined by ` -> `; torch's own if there are no others. */
+/**
+ * The scripts' key of a stack: `function@file.py:line` of the first `depth` frames outside torch, joined by ` -> `;
+ * torch's own if there are no others.
+ */
 export function bridgeSource(frames: readonly Frame[], depth = 1): string {
   const keys: string[] = [];
   for (const frame of frames) {
@@ -49,7 +53,9 @@ function bridgeFrame({ name, filename, line }: Frame): string {
 interface Live {
   /** Row of the allocation; −1 = not live. */
   readonly row: Int32Array;
-  /** Row at which the address came to life: a Python dict keeps that order, and it decides ties between equal sources. */
+  /**
+   * Row at which the address came to life: a Python dict keeps that order, and it decides ties between equal sources.
+   */
   readonly since: Int32Array;
 }
 
@@ -80,7 +86,10 @@ interface Replayed {
 type Within = (row: number) => boolean;
 const EVERYTHING: Within = () => true;
 
-/** Upstream `replay_events`, in two passes: the peak, then the live set there. Copying the live set at every new maximum would be quadratic. */
+/**
+ * Upstream `replay_events`, in two passes: the peak, then the live set there. Copying the live set at every new maximum
+ * would be quadratic.
+ */
 function replay(events: ReplayColumns, within: Within, before: Live): Replayed {
   let peakDelta = 0;
   let peakRow = -1;
@@ -236,7 +245,10 @@ function openedWith(events: ReplayColumns, start: number): { readonly live: Live
   return { live, delta };
 }
 
-/** Upstream `get_profiler_steps`: `ProfilerStep#N` on any device, later marks of a number replace earlier ones; a step without start is left out. */
+/**
+ * Upstream `get_profiler_steps`: `ProfilerStep#N` on any device, later marks of a number replace earlier ones; a step
+ * without start is left out.
+ */
 function profilerSteps(annotations: readonly AnnotationMark[]) {
   const steps = new Map<number, { start: number | null; end: number | null }>();
   for (const { name, stage, time_us } of annotations) {

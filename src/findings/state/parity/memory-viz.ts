@@ -1,6 +1,7 @@
 /**
- * What memory_viz shows of a snapshot, from the store. Upstream: torch `torch/utils/viz/MemoryViz.js`, `process_alloc_data` and `calculate_fragmentation`. Its
- * timeline adds up requested bytes, ours actual ones, so its axis ends below our peak.
+ * What memory_viz shows of a snapshot, from the store. Upstream: torch `torch/utils/viz/MemoryViz.js`,
+ * `process_alloc_data` and `calculate_fragmentation`. Its timeline adds up requested bytes, ours actual ones, so its
+ * axis ends below our peak.
  */
 import { type AllocatorState, freeHoles } from '../../../allocator/walk/allocator-state.js';
 import type { MemoryVizFigures } from '../../../model/results/peak.js';
@@ -25,7 +26,10 @@ export async function memoryVizFigures(
   };
 }
 
-/** Σ (free block)² / (Σ segment)²: 0 = all in use, 1 = one wholly free segment. Undefined as null for a device without segments. */
+/**
+ * Σ (free block)² / (Σ segment)²: 0 = all in use, 1 = one wholly free segment. Undefined as null for a device without
+ * segments.
+ */
 export function fragmentationIndex(state: AllocatorState): number | null {
   let reserved = 0;
   for (let i = 0; i < state.segments.count; i += 1) reserved += state.segments.totalBytes[i]!;

@@ -1,8 +1,10 @@
 /**
- * The figures of mosaic's peak command (facebookresearch/mosaic, `libmosaic/analyzer/memory_snapshot.py`), by its definitions. Where they differ from ours: only
- * alloc and free_completed count, requested bytes, from zero at the first entry; frees of memory that was there before are ignored, so the peak is that of
- * what the trace allocated. Static memory is what the dump holds at addresses that the trace never names, on any device, in actual bytes: too little where a
- * block from before the recording lay at an address that was used again, and meaningless once the ring lost entries.
+ * The figures of mosaic's peak command (facebookresearch/mosaic, `libmosaic/analyzer/memory_snapshot.py`), by its
+ * definitions. Where they differ from ours: only alloc and free_completed count, requested bytes, from zero at the
+ * first entry; frees of memory that was there before are ignored, so the peak is that of what the trace allocated.
+ * Static memory is what the dump holds at addresses that the trace never names, on any device, in actual bytes: too
+ * little where a block from before the recording lay at an address that was used again, and meaningless once the ring
+ * lost entries.
  */
 import type { MosaicFigures } from '../../../model/results/peak.js';
 import type { Store } from '../../../store/store.js';

@@ -13,9 +13,9 @@ export interface ReplayColumns {
   readonly places: number;
   /** Requested bytes. */
   readonly sizeBytes: Float64Array;
-  /** NaN where the trace has no times. */
+  /** NaN for a trace without times. */
   readonly timeUs: Float64Array;
-  /** −1 where the entry has no stack. */
+  /** −1 for an entry without a stack. */
   readonly stackId: Int32Array;
 }
 
