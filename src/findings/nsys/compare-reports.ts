@@ -12,7 +12,7 @@ import type {
 import type { Store } from '../../store/store.js';
 import { steadyWindow } from './step-windows.js';
 
-/** One of two runs: read for itself, since two runs may lie in one store, which a process opens once. */
+/** One of two runs: read separately, since two runs may be in one store, which a process opens once. */
 export interface ComparedRun {
   readonly run: string;
   readonly reports: readonly NsysReport[];
@@ -21,7 +21,7 @@ export interface ComparedRun {
 }
 
 const MOST_KERNELS = 20;
-/** Fewer steps are no rhythm. */
+/** Fewer steps do not show a regular pattern. */
 const LEAST_STEPS = 3;
 
 const FIGURES: readonly (readonly [NsysBudgetDelta['figure'], keyof NsysBudget])[] = [
@@ -42,20 +42,20 @@ interface RankedBudget {
 export function compareReports(a: ComparedRun, b: ComparedRun): NsysComparison {
   const left = budgetsOf(a);
   const right = budgetsOf(b);
-  const pairs = left.flatMap((one, i) => {
-    const other = one.rank === null ? right[i] : (right.find(({ rank }) => rank === one.rank) ?? right[i]);
-    return other === undefined ? [] : [{ one, other }];
+  const pairs = left.flatMap((before, i) => {
+    const after = before.rank === null ? right[i] : (right.find(({ rank }) => rank === before.rank) ?? right[i]);
+    return after === undefined ? [] : [{ before, after }];
   });
   return {
     a: a.run,
     b: b.run,
-    devices: pairs.map(({ one, other }) => ({
-      rank: one.rank,
-      a_device: one.budget.device,
-      b_device: other.budget.device,
+    devices: pairs.map(({ before, after }) => ({
+      rank: before.rank,
+      a_device: before.budget.device,
+      b_device: after.budget.device,
       figures: FIGURES.map(([figure, key]) => {
-        const a_ns = one.budget.per_step[key];
-        const b_ns = other.budget.per_step[key];
+        const a_ns = before.budget.per_step[key];
+        const b_ns = after.budget.per_step[key];
         return { figure, a_ns, b_ns, delta_ns: b_ns - a_ns };
       }),
     })),
@@ -103,15 +103,15 @@ function kernelDeltas({ kernels: left }: ComparedRun, { kernels: right }: Compar
   const none = { ns: 0, count: 0 };
   return [...new Set([...left.keys(), ...right.keys()])]
     .map((name) => {
-      const one = left.get(name) ?? none;
-      const other = right.get(name) ?? none;
+      const before = left.get(name) ?? none;
+      const after = right.get(name) ?? none;
       return {
         name,
-        a_per_step_ns: one.ns,
-        b_per_step_ns: other.ns,
-        delta_ns: other.ns - one.ns,
-        a_per_step: one.count,
-        b_per_step: other.count,
+        a_per_step_ns: before.ns,
+        b_per_step_ns: after.ns,
+        delta_ns: after.ns - before.ns,
+        a_per_step: before.count,
+        b_per_step: after.count,
       };
     })
     .sort((x, y) => Math.abs(y.delta_ns) - Math.abs(x.delta_ns) || (x.name < y.name ? -1 : 1))
@@ -136,13 +136,13 @@ function memoryCallDeltas(a: ComparedRun, b: ComparedRun): NsysComparison['memor
   }));
 }
 
-/** What makes a difference of times mean something else. */
+/** Reasons why a difference of times may have another meaning. */
 function warnings(a: ComparedRun, b: ComparedRun): string[] {
-  const found: string[] = [];
+  const warnings: string[] = [];
   const differ = (what: string, of: (report: NsysReport) => string | null): void => {
     const words = ({ reports }: ComparedRun): string =>
       [...new Set(reports.map((report) => of(report) ?? 'unknown'))].sort().join(', ');
-    if (words(a) !== words(b)) found.push(`${what} differs: ${words(a)} and ${words(b)}`);
+    if (words(a) !== words(b)) warnings.push(`${what} differs: ${words(a)} and ${words(b)}`);
   };
   differ('the GPU', ({ gpus }) => [...new Set(gpus.map(({ name }) => name ?? 'unknown'))].sort().join(' + ') || null);
   differ('the version of nsys', ({ nsys_version }) => nsys_version);
@@ -159,16 +159,16 @@ function warnings(a: ComparedRun, b: ComparedRun): string[] {
   );
   differ('where steps come from', ({ steps_by }) => (steps_by === null ? null : `${steps_by.by} "${steps_by.text}"`));
   for (const { run, reports } of [a, b]) {
-    if (reports.length === 0) found.push(`run ${run} has no export`);
+    if (reports.length === 0) warnings.push(`run ${run} has no export`);
     for (const { path, steps, diagnostics } of reports) {
       const count = steps.filter(({ pid }) => pid === steps[0]?.pid).length;
       if (count < LEAST_STEPS)
-        found.push(
+        warnings.push(
           `${run}/${path}: ${count === 0 ? 'no steps are known, so the whole captures are compared' : `only ${count} steps`}`,
         );
       const lost = diagnostics.find(({ text }) => LOST_EVENTS.test(text));
-      if (lost !== undefined) found.push(`${run}/${path}: events may be missing: ${lost.text}`);
+      if (lost !== undefined) warnings.push(`${run}/${path}: events may be missing: ${lost.text}`);
     }
   }
-  return found;
+  return warnings;
 }

@@ -1,4 +1,7 @@
-/** Names of the errors that CUDA's calls return; the numbers of both interfaces agree where it matters. Upstream: CUDA Runtime API, cudaError. */
+/**
+ * Names of the errors that CUDA's calls return; the numbers of both interfaces agree for the errors used here.
+ * Upstream: CUDA Runtime API, cudaError.
+ */
 const NAMES: ReadonlyMap<number, string> = new Map([
   [1, 'invalid value'],
   [2, 'out of memory'],

@@ -1,4 +1,7 @@
-/** Where the time of each device went, step by step. Times that overlap are joined, never added: every nanosecond of a window is in one of four parts. */
+/**
+ * How each device spent its time, step by step. Overlapping times are joined, never added: every nanosecond of a window
+ * is in one of four parts.
+ */
 import type { NsysBudget, NsysDeviceBudget, NsysStep } from '../../model/results/nsys.js';
 import type { Store } from '../../store/store.js';
 
@@ -22,7 +25,7 @@ class Sweep {
     this.sums = new Float64Array(windows.length * 8);
   }
 
-  /** Islands of one class follow each other; those of different classes come by their starts. */
+  /** Islands of one class follow each other; those of different classes come in the order of their starts. */
   add(start: number, end: number, kind: number): void {
     this.advance(start);
     this.ends[kind] = Math.max(this.ends[kind]!, end);
@@ -86,19 +89,19 @@ export async function deviceBudgets(
 ): Promise<NsysDeviceBudget[]> {
   const budgets: NsysDeviceBudget[] = [];
   let current:
-    | { readonly pid: number; readonly device: number; readonly sweep: Sweep; readonly own: readonly NsysStep[] }
+    | { readonly pid: number; readonly device: number; readonly sweep: Sweep; readonly ownSteps: readonly NsysStep[] }
     | undefined;
   const finish = (): void => {
     if (current === undefined) return;
-    const { pid, device, sweep, own } = current;
+    const { pid, device, sweep, ownSteps } = current;
     sweep.end();
     const each = sweep.windows.map((_, i) => sweep.budget(i));
-    const counted = own.length > 1 ? each.slice(1) : each;
+    const counted = ownSteps.length > 1 ? each.slice(1) : each;
     budgets.push({
       pid: pid < 0 ? null : pid,
       device: device < 0 ? null : device,
       per_step: mean(counted),
-      steps: own.map(({ index }, i) => ({ index, ...each[i]! })),
+      steps: ownSteps.map(({ index }, i) => ({ index, ...each[i]! })),
     });
   };
   const spec = { pid: 'i32', device: 'i32', class: 'i32', start_ns: 'f64', end_ns: 'f64' } as const;
@@ -109,11 +112,12 @@ export async function deviceBudgets(
       if (current?.pid !== pid || current.device !== device) {
         finish();
         const ofProcess = steps.filter((step) => step.pid === pid);
-        // A report of one process may have its ranges on another (a launcher's); then all steps are everybody's.
-        const own = ofProcess.length > 0 ? ofProcess : steps.every((step) => step.pid === steps[0]?.pid) ? steps : [];
+        // A report of one process may have its ranges on another (a launcher's); then all steps apply to all processes.
+        const ownSteps =
+          ofProcess.length > 0 ? ofProcess : steps.every((step) => step.pid === steps[0]?.pid) ? steps : [];
         const windows =
-          own.length > 0 ? own.map(({ start_ns, end_ns }) => ({ start: start_ns, end: end_ns })) : [whole];
-        current = { pid, device, sweep: new Sweep(windows), own };
+          ownSteps.length > 0 ? ownSteps.map(({ start_ns, end_ns }) => ({ start: start_ns, end: end_ns })) : [whole];
+        current = { pid, device, sweep: new Sweep(windows), ownSteps };
       }
       current.sweep.add(columns.start_ns[row]!, columns.end_ns[row]!, columns.class[row]!);
     }

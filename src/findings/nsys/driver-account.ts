@@ -1,4 +1,4 @@
-/** The driver's memory of each process and device, told apart: whose it was at the peak, when an allocation failed, and at the end. */
+/** The driver's memory of each process and device, by owner: at the peak, when an allocation failed, and at the end. */
 import type {
   DriverOwner,
   NsysAllocationGroup,
@@ -11,7 +11,7 @@ import { type DriverAllocation, isLiveAt, ON_DEVICE } from './driver-allocation.
 import { matchProcess, readMatchedSnapshots } from './match-process.js';
 import { NO_RULE, type OwnerFacts, ownerOf } from './owner-rules.js';
 
-/** Groups of one device that are told; the rest is in the shares all the same. */
+/** Most groups of one device that are listed; the shares include the rest. */
 const MOST_GROUPS = 200;
 
 interface Owned {
@@ -36,7 +36,7 @@ export interface AccountSources {
 /** Every allocation with its owner, and the accounts made of them. */
 export interface DriverAccounts {
   readonly accounts: readonly NsysDriverAccount[];
-  /** Processes whose rank the addresses of a snapshot told. */
+  /** Processes whose rank is known from the addresses of a snapshot. */
   readonly ranksFound: ReadonlyMap<number, number>;
 }
 
@@ -100,7 +100,10 @@ function describe(
   };
 }
 
-/** Adds what the pools of cudaMallocAsync kept beyond what was in use: held from the driver, and nobody's allocation. */
+/**
+ * Adds what the pools of cudaMallocAsync kept beyond what was in use: held from the driver, but not an allocation of
+ * the program.
+ */
 async function withPools(
   store: Store,
   sourceId: number,
@@ -124,7 +127,7 @@ async function withPools(
   return { ...described, moments };
 }
 
-/** When most was held. What was held since before the capture counts until it is freed. */
+/** When most was held. Memory held since before the capture counts until it is freed. */
 function timeOfPeak(allocations: readonly DriverAllocation[]): number {
   const changes = allocations.flatMap(({ origin, allocNs, freeNs, bytes }) =>
     origin === 'allocation_lost'

@@ -1,4 +1,4 @@
-/** Allocations of the driver as an export tells them, with everything that may say whose they are. */
+/** Allocations of the driver from an export, with everything that may show their owner. */
 import type { Store } from '../../store/store.js';
 import { type RangePath, rangePaths } from './range-paths.js';
 
@@ -29,7 +29,10 @@ export interface DriverAllocation {
   readonly isInNccl: boolean;
 }
 
-/** Kinds of memory that lie on the device. Managed memory counts although it may have moved to the host: nothing in the capture says where it is. */
+/**
+ * Kinds of memory on the device. Managed memory counts although it may have moved to the host: the capture does not
+ * show its place.
+ */
 export const ON_DEVICE: ReadonlySet<string> = new Set([
   'device',
   'array',
@@ -40,7 +43,7 @@ export const ON_DEVICE: ReadonlySet<string> = new Set([
 
 const NO_PATH: RangePath = { texts: [], isNccl: false };
 
-/** `ranges`: whether to look for the NVTX ranges of each, which takes a walk over all of them. */
+/** `ranges`: whether to find the NVTX ranges of each, which needs a walk over all of them. */
 export async function readDriverAllocations(
   store: Store,
   sourceId: number,
@@ -73,7 +76,10 @@ export async function readDriverAllocations(
   });
 }
 
-/** Whether it is held at `timeNs`: after what happens at that very time. What was freed without an allocation was held since before the capture. */
+/**
+ * Whether it is held at `timeNs`, after the events at exactly that time. Memory freed without an allocation was held
+ * since before the capture.
+ */
 export function isLiveAt({ origin, allocNs, freeNs }: DriverAllocation, timeNs: number): boolean {
   if (origin === 'allocation_lost') return false;
   return (allocNs === null || allocNs <= timeNs) && (freeNs === null || freeNs > timeNs);

@@ -1,4 +1,7 @@
-/** Which memory snapshot is of which process of a report: the addresses of its segments tell, as both are of one address space. */
+/**
+ * Which memory snapshot belongs to which process of a report: the addresses of its segments show it, as both are of one
+ * address space.
+ */
 import type { Store } from '../../store/store.js';
 import type { DriverAllocation } from './driver-allocation.js';
 import { matchSegments, type SegmentMatch, type TorchSegment } from './match-segments.js';
@@ -28,7 +31,7 @@ export interface ProcessFacts {
   readonly ranks: ReadonlyMap<number, number>;
 }
 
-/** The snapshot that shares most blocks with the process; failing that, the one of its rank. */
+/** The snapshot that shares most blocks with the process; otherwise the one of its rank. */
 export async function matchProcess(
   store: Store,
   snapshots: readonly MatchedSnapshot[],
@@ -42,20 +45,22 @@ export async function matchProcess(
     const result = matchSegments(allocations, segments, about.clockOffsetUs, snapshot, isClaimed);
     const isOfRank = snapshot.rank !== null && snapshot.rank === about.ranks.get(pid);
     if (result.isOfAnother || (result.byAddress === 0 && !isOfRank)) continue;
-    // Ranks are given the same addresses in step, but not to the microsecond: the clocks of one process lie side by side best.
+    // Ranks get the same addresses at about the same time, but not to the microsecond: the clocks of one process align
+    // best.
     const rating: Rating = [
       result.byAddress,
       isOfRank ? 1 : 0,
       -(result.alignment.error_us ?? Number.POSITIVE_INFINITY),
     ];
     if (best !== undefined && !isAbove(rating, best.rating)) continue;
-    // The profiler's device is the process's own ordinal, as the snapshot's is; but what the blocks say goes first.
+    // The profiler's device is the process's own ordinal, like the snapshot's; the device of the matched blocks has
+    // priority.
     best = { snapshot, device: deviceOf(allocations, result.matched) ?? snapshot.device, result, rating };
   }
   return best;
 }
 
-/** Something beside its size says whose it is. */
+/** There is evidence of its owner other than its size. */
 function isClaimed(allocation: DriverAllocation): boolean {
   const { owner } = ownerOf({ ...allocation, isTorchSegment: false, hasSnapshot: true });
   return owner !== 'other' && owner !== 'torch_unmatched';
@@ -78,7 +83,7 @@ function deviceOf(allocations: readonly DriverAllocation[], matched: ReadonlySet
   return [...counts].sort((a, b) => b[1] - a[1])[0]?.[0] ?? null;
 }
 
-/** Of several dumps of one rank the last, which knows most. */
+/** Of several dumps of one rank the last, which is the most complete. */
 export async function readMatchedSnapshots(store: Store, runId: number): Promise<MatchedSnapshot[]> {
   const rows = await store.all('nsys.snapshots', { run_id: runId });
   const seen = new Set<string>();

@@ -1,8 +1,14 @@
-/** Which allocations of the driver are segments of PyTorch: by address and size, and by time where an address was used more than once. */
+/**
+ * Which allocations of the driver are segments of PyTorch: by address and size, and by time if an address was used more
+ * than once.
+ */
 import type { NsysAlignment } from '../../model/results/nsys.js';
 import type { DriverAllocation } from './driver-allocation.js';
 
-/** A segment over the recording of a snapshot. Times in µs of the snapshot's clock; null: before the recording, or held at the dump. */
+/**
+ * A segment over the recording of a snapshot. Times in µs of the snapshot's clock; null: before the recording, or held
+ * at the dump.
+ */
 export interface TorchSegment {
   readonly address: number;
   readonly bytes: number;
@@ -13,30 +19,39 @@ export interface TorchSegment {
 export interface SegmentMatch {
   /** Indices of allocations that are segments. */
   readonly matched: ReadonlySet<number>;
-  /** How many of them by their addresses: what tells one process from another. */
+  /** How many of them by their addresses, which distinguish processes. */
   readonly byAddress: number;
   readonly alignment: NsysAlignment;
-  /** Segments held at the dump that no allocation is behind. */
+  /** Segments held at the dump without an allocation. */
   readonly unseenBytes: number;
-  /** Indices of allocations whose whole life lies before the recording or after it: of them the snapshot says nothing. */
+  /**
+   * Indices of allocations that were freed before the recording or made after it: the snapshot has no information about
+   * them.
+   */
   readonly unrecorded: ReadonlySet<number>;
-  /** The blocks that agree do so at quite another time: the snapshot is of another launch, which was given the same addresses. */
+  /**
+   * The blocks agree, but at a very different time: the snapshot is of another launch, which got the same addresses.
+   */
   readonly isOfAnother: boolean;
 }
 
-/** Fewer pairs say nothing about the clocks. */
+/** Fewer pairs do not determine the difference of the clocks. */
 const LEAST_PAIRS = 3;
-/** Two clocks of one host that nothing lays side by side: their owners' own precision, and a dump that converts a counter. */
+/**
+ * Two clocks of one host that no pairs align: the precision of each clock, and that of a dump that converts a counter.
+ */
 const NOMINAL_TOLERANCE_US = 1_000_000;
 const LEAST_TOLERANCE_US = 20_000;
-/** Two records of one call lie no further apart, once the clocks are laid side by side. */
+/** The largest difference between two records of one call, once the clocks are aligned. */
 const SIZE_TOLERANCE_US = 2_000;
 /** More than the clocks of one host ever differ, and less than a launch takes to fail and to be started again. */
 const MOST_SKEW_US = 60_000_000;
 
 /**
- * `isClaimed`: something else says whose an allocation is, so that its size alone does not make it PyTorch's. `allocations` are those of one process; `offsetUs` turns their clock into UTC, null where the report does not tell. Time decides only between allocations
- * of the same address and size, and of what the driver took back before the recording ended: both numbers are of one process, so that they agree by nothing but being the same block.
+ * `isClaimed`: other evidence shows the owner of an allocation, so that its size alone does not make it PyTorch's.
+ * `allocations` are those of one process. `offsetUs` converts their clock to UTC; null if the report does not contain
+ * it. Time decides only between allocations of the same address and size, and for those that the driver took back
+ * before the recording ended: both numbers are of one process, so they agree only if it is the same block.
  */
 export function matchSegments(
   allocations: readonly DriverAllocation[],
@@ -77,15 +92,15 @@ export function matchSegments(
       : offsetUs === null
         ? Number.POSITIVE_INFINITY
         : NOMINAL_TOLERANCE_US;
-  // Without a clock of either sort nothing is known to lie before the dump.
+  // Without either kind of clock, the order of an allocation and the dump is unknown.
   const hasClock = offsetUs !== null || alignment.by === 'pairs';
   const endUs = hasClock ? lastUs : null;
 
   const matched = new Set<number>();
-  const found = new Set<TorchSegment>();
+  const matchedSegments = new Set<TorchSegment>();
   for (const [key, list] of bySegment) {
     const candidates = byBlock.get(key) ?? [];
-    // The surest pairs first, so that a worse one does not take their place.
+    // The closest pairs first, so that a worse one does not take their place.
     const pairs = list
       .flatMap((segment) =>
         candidates.flatMap((index) => {
@@ -95,20 +110,21 @@ export function matchSegments(
       )
       .sort((a, b) => a.distance - b.distance || a.index - b.index);
     for (const { segment, index } of pairs) {
-      if (found.has(segment) || matched.has(index)) continue;
-      found.add(segment);
+      if (matchedSegments.has(segment) || matched.has(index)) continue;
+      matchedSegments.add(segment);
       matched.add(index);
     }
   }
   const byAddress = matched.size;
   if (hasClock) {
     const near = Math.max(SIZE_TOLERANCE_US, 10 * spreadUs);
-    matchBySize(allocations, segments, { matched, found }, isClaimed, toUs, near);
+    matchBySize(allocations, segments, { matched, matchedSegments }, isClaimed, toUs, near);
   }
   let unseenBytes = 0;
-  for (const segment of segments) if (segment.freeUs === null && !found.has(segment)) unseenBytes += segment.bytes;
+  for (const segment of segments)
+    if (segment.freeUs === null && !matchedSegments.has(segment)) unseenBytes += segment.bytes;
   const isUnrecorded = ({ allocNs, freeNs }: DriverAllocation): boolean =>
-    // Without a trace a snapshot knows what was held at the dump, and no more.
+    // Without a trace, a snapshot contains only what was held at the dump.
     (freeNs !== null && (firstUs === null || (hasClock && toUs(freeNs) < firstUs))) ||
     (allocNs !== null && lastUs !== null && hasClock && toUs(allocNs) > lastUs);
   const unrecorded = new Set(
@@ -118,18 +134,18 @@ export function matchSegments(
 }
 
 /**
- * Segments whose addresses the driver never gave (a snapshot whose addresses were changed before it was shared): by size, and the time at which they were taken. Each
- * takes the nearest, the surest first.
+ * Segments whose addresses the driver never returned (a snapshot whose addresses were changed before it was shared): by
+ * size, and the time of allocation. Each takes the nearest, the closest pairs first.
  */
 function matchBySize(
   allocations: readonly DriverAllocation[],
   segments: readonly TorchSegment[],
-  { matched, found }: { readonly matched: Set<number>; readonly found: Set<TorchSegment> },
+  { matched, matchedSegments }: { readonly matched: Set<number>; readonly matchedSegments: Set<TorchSegment> },
   isClaimed: (allocation: DriverAllocation) => boolean,
   toUs: (ns: number) => number,
   toleranceUs: number,
 ): void {
-  const given = new Set(allocations.map(({ address }) => address));
+  const driverAddresses = new Set(allocations.map(({ address }) => address));
   const bySize = new Map<number, number[]>();
   allocations.forEach((allocation, index) => {
     const { kind, allocNs, bytes } = allocation;
@@ -137,7 +153,9 @@ function matchBySize(
     bySize.set(bytes, [...(bySize.get(bytes) ?? []), index]);
   });
   const pairs = segments
-    .filter((segment) => segment.allocUs !== null && !found.has(segment) && !given.has(segment.address))
+    .filter(
+      (segment) => segment.allocUs !== null && !matchedSegments.has(segment) && !driverAddresses.has(segment.address),
+    )
     .flatMap((segment) =>
       (bySize.get(segment.bytes) ?? []).map((index) => ({
         segment,
@@ -148,15 +166,15 @@ function matchBySize(
     .filter(({ distance }) => distance <= toleranceUs)
     .sort((a, b) => a.distance - b.distance || a.index - b.index);
   for (const { segment, index } of pairs) {
-    if (found.has(segment) || matched.has(index)) continue;
-    found.add(segment);
+    if (matchedSegments.has(segment) || matched.has(index)) continue;
+    matchedSegments.add(segment);
     matched.add(index);
   }
 }
 
 /**
- * How far the two lives are apart; undefined if they cannot be one. A segment whose beginning was not recorded has its end; one that was held throughout the
- * recording fits what the driver held as long.
+ * The time between the two lives; undefined if they cannot be one. A segment without a recorded beginning is compared
+ * by its end; one held throughout the recording matches a block that the driver held as long.
  */
 function distanceUs(
   { allocNs, freeNs }: DriverAllocation,
@@ -166,13 +184,16 @@ function distanceUs(
 ): number | undefined {
   if (allocUs !== null && allocNs !== null) return Math.abs(toUs(allocNs) - allocUs);
   if (freeUs !== null) return freeNs === null ? undefined : Math.abs(toUs(freeNs) - freeUs);
-  // Held at the dump: what the driver gave after that, or took back before, is another block.
+  // Held at the dump: a block that the driver returned after that, or took back before, is another block.
   if (dumpUs !== null && allocNs !== null && toUs(allocNs) > dumpUs) return undefined;
   if (freeNs === null) return 0;
   return dumpUs !== null && toUs(freeNs) < dumpUs ? undefined : 1;
 }
 
-/** Blocks found once on each side lie the clocks side by side. Some of them may be two blocks, each seen by one side only: the spread is that of most of them. */
+/**
+ * Aligns the clocks by blocks that occur once on each side. Some of them may be two blocks, each recorded on one side
+ * only: the spread is that of most of them.
+ */
 function align(
   allocations: readonly DriverAllocation[],
   byBlock: ReadonlyMap<string, readonly number[]>,

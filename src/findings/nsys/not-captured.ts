@@ -1,4 +1,4 @@
-/** What a report does not show because nobody asked for it, and what to ask for. */
+/** What a report lacks because it was not captured, and the option that captures it. */
 import type { NsysMissing } from '../../model/results/nsys.js';
 
 export interface CaptureFacts {

@@ -1,7 +1,7 @@
 /**
- * Whose an allocation of the driver is. The first rule that holds decides; its id is the evidence. What a rule needs may not have been captured: the call chain
- * only with `--cudabacktrace=memory`, library calls with `-t cublas,cudnn`, ranges with `-t nvtx`. Sizes decide nothing: NCCL's buffers, workspaces and PyTorch's
- * segments come in the same ones.
+ * The owner of an allocation of the driver. The first rule that holds decides; its id is the evidence. A rule's input
+ * may not have been captured: the call chain needs `--cudabacktrace=memory`, library calls `-t cublas,cudnn`, ranges
+ * `-t nvtx`. Sizes decide nothing: NCCL's buffers, workspaces and PyTorch's segments have the same ones.
  */
 import type { DriverOwner } from '../../model/results/nsys.js';
 import type { DriverAllocation } from './driver-allocation.js';
@@ -23,10 +23,10 @@ export interface OwnerRule {
 
 const MIB = 1024 ** 2;
 
-/** CUDA's own libraries, and the profiler's, which stand innermost in every call chain. */
+/** CUDA's own libraries, and the profiler's, which are innermost in every call chain. */
 const CUDA_ITSELF = /(?:^|\/)lib(?:cuda|cudart|cupti|ToolsInjection)[^/]*\.so/i;
 
-/** A frame of one of these libraries, whoever called it. */
+/** A frame of one of these libraries, with any caller. */
 function module(id: string, owner: DriverOwner, pattern: RegExp): OwnerRule {
   return {
     id: `module:${id}`,
@@ -149,7 +149,7 @@ export const OWNER_RULES: readonly OwnerRule[] = [
   },
 ];
 
-/** What no rule knows. */
+/** Allocations that no rule matches. */
 export const NO_RULE = 'none';
 
 export function ownerOf(allocation: OwnerFacts): { readonly owner: DriverOwner; readonly rule: string } {

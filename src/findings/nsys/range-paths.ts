@@ -1,4 +1,7 @@
-/** The NVTX ranges that were open on a thread at given times, found in one walk over all ranges: each is opened and closed once. */
+/**
+ * The NVTX ranges that were open on a thread at given times, computed in one walk over all ranges: each is opened and
+ * closed once.
+ */
 import type { Store } from '../../store/store.js';
 
 export interface RangeAsk {
@@ -35,7 +38,7 @@ class OpenRanges {
     this.nccl.push(isNccl);
   }
 
-  /** Forgets what ended at `timeNs` or before, as far as nothing open lies above it. */
+  /** Removes what ended at `timeNs` or before, unless an open range is above it. */
   pass(timeNs: number): void {
     while (this.ends.length > 0 && this.ends.at(-1)! <= timeNs) {
       this.ends.pop();
@@ -56,7 +59,7 @@ class OpenRanges {
   }
 }
 
-/** Answers by `index`; asks outside every range are left out. */
+/** Answers by `index`; questions outside every range are left out. */
 export async function rangePaths(
   store: Store,
   sourceId: number,
@@ -68,19 +71,19 @@ export async function rangePaths(
     )
     .sort((a, b) => a.pid - b.pid || a.tid - b.tid || a.timeNs - b.timeNs);
   if (waiting.length === 0) return new Map();
-  const found = new Map<number, { readonly texts: number[]; readonly isNccl: boolean }>();
+  const paths = new Map<number, { readonly texts: number[]; readonly isNccl: boolean }>();
   const open = new OpenRanges();
   let next = 0;
   let thread: Pick<Known, 'pid' | 'tid'> = { pid: -1, tid: -1 };
 
-  /** Answers what is asked of the thread under way before `untilNs`. */
+  /** Answers the questions about the current thread before `untilNs`. */
   const answer = (untilNs: number): void => {
     for (; next < waiting.length; next++) {
       const ask = waiting[next]!;
       if (ask.pid !== thread.pid || ask.tid !== thread.tid || ask.timeNs >= untilNs) return;
       open.pass(ask.timeNs);
       const path = open.at(ask.timeNs);
-      if (path.texts.length > 0) found.set(ask.index, path);
+      if (path.texts.length > 0) paths.set(ask.index, path);
     }
   };
   const spec = { pid: 'i32', tid: 'i32', start_ns: 'f64', end_ns: 'f64', text_id: 'f64', is_nccl: 'u8' } as const;
@@ -92,7 +95,7 @@ export async function rangePaths(
         answer(Number.POSITIVE_INFINITY);
         open.clear();
         thread = { pid, tid };
-        // Asks of threads without ranges stand between those of two that have some.
+        // Questions about threads without ranges are between those about two threads that have some.
         while (next < waiting.length && isBefore(waiting[next]!, thread)) next++;
       }
       const start = columns.start_ns[row]!;
@@ -107,10 +110,10 @@ export async function rangePaths(
   const words = await readTexts(
     store,
     sourceId,
-    [...found.values()].flatMap(({ texts }) => texts),
+    [...paths.values()].flatMap(({ texts }) => texts),
   );
   return new Map(
-    [...found].map(([index, { texts, isNccl }]) => [
+    [...paths].map(([index, { texts, isNccl }]) => [
       index,
       { texts: texts.map((id) => words.get(id) ?? `text ${id}`), isNccl },
     ]),

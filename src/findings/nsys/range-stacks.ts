@@ -2,7 +2,7 @@
 import type { NsysRangeStack } from '../../model/results/nsys.js';
 import type { Store } from '../../store/store.js';
 
-/** Of every process, or of one. Ranges that belong to no thread make a stack of their own. */
+/** Of every process, or of one. Ranges without a thread make a stack of their own. */
 export async function rangeStacks(
   store: Store,
   sourceId: number,
@@ -13,7 +13,7 @@ export async function rangeStacks(
   const rows = await store.all('nsys.ranges_at', { source_id: sourceId, time_ns: Math.round(timeNs), pid });
   const stacks = new Map<string, { -readonly [Field in keyof NsysRangeStack]: NsysRangeStack[Field] }>();
   for (const row of rows) {
-    // A start/end range may end on another thread: it is the process's.
+    // A start/end range may end on another thread: it belongs to the process.
     const tid = row.type === 'push_pop' ? row.tid : null;
     const key = `${row.pid}/${tid}`;
     const known = stacks.get(key) ?? {

@@ -9,7 +9,7 @@ import { rangeStacks } from './range-stacks.js';
 import { type ReportRow, readReportMemory } from './report-memory.js';
 import { stepWindows } from './step-windows.js';
 
-/** Kernels told by name. */
+/** Most kernels listed by name. */
 const MOST_KERNELS = 30;
 export async function readReport(store: Store, runId: number, row: ReportRow): Promise<NsysReport> {
   const { source_id } = row;
@@ -97,7 +97,7 @@ async function copyGroups(store: Store, sourceId: number) {
   }));
 }
 
-/** Adds what the program said it was doing at each moment. */
+/** Adds the program's NVTX ranges at each moment. */
 async function withRanges(
   store: Store,
   sourceId: number,

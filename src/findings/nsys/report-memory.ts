@@ -1,4 +1,6 @@
-/** What one export says of memory at the driver: calls that failed, and the accounts of its processes. All that a diagnosis needs of it. */
+/**
+ * The driver's memory in one export: failed calls, and the accounts of its processes. All that a diagnosis needs of it.
+ */
 import type {
   NsysDriverAccount,
   NsysFailedCall,
@@ -14,7 +16,9 @@ import { driverAccounts } from './driver-account.js';
 import { readDriverAllocations } from './driver-allocation.js';
 import { steadyWindow } from './step-windows.js';
 
-/** Frees of one thread further apart than this are two bursts; a flush of the cache makes them as fast as the device allows. */
+/**
+ * Frees of one thread with a longer gap are two bursts; a flush of the cache makes them as fast as the device allows.
+ */
 const STORM_GAP_NS = 5_000_000;
 const LEAST_STORM_CALLS = 8;
 
@@ -29,7 +33,7 @@ export interface ReportMemory {
   readonly storms: readonly NsysStorm[] | null;
   /** Null: memory events were not captured. */
   readonly accounts: readonly NsysDriverAccount[] | null;
-  /** The last thing known of the report. */
+  /** The last known time of the report. */
   readonly endNs: number;
 }
 
@@ -45,7 +49,7 @@ export async function readReportMemory(
   const hasCalls = counts.calls !== null;
   const failed = hasCalls ? await failedCalls(store, source_id) : null;
   const calls = hasCalls ? await memoryCalls(store, source_id, steps) : null;
-  const found = await readProcesses(store, source_id, row);
+  const profiledProcesses = await readProcesses(store, source_id, row);
   const driver =
     counts.memory_events === null
       ? undefined
@@ -54,10 +58,10 @@ export async function readReportMemory(
           clockOffsetUs: row.clock_offset_us,
           oomNs: lastFailed(failed ?? []),
           endNs,
-          ranks: new Map(found.flatMap(({ pid, rank }) => (rank === null ? [] : [[pid, rank] as const]))),
+          ranks: new Map(profiledProcesses.flatMap(({ pid, rank }) => (rank === null ? [] : [[pid, rank] as const]))),
           vmmCalls: vmmCalls(calls ?? []),
         });
-  const processes = found.map((process): NsysProcess => {
+  const processes = profiledProcesses.map((process): NsysProcess => {
     const rank = driver?.ranksFound.get(process.pid);
     return process.rank !== null || rank === undefined
       ? process
@@ -95,7 +99,7 @@ async function failedCalls(store: Store, sourceId: number): Promise<NsysFailedCa
   }));
 }
 
-/** The last call for memory that failed, by process: what follows is its end. */
+/** The last failed call for memory, by process: what follows is its end. */
 function lastFailed(failed: readonly NsysFailedCall[]): ReadonlyMap<number, number> {
   const last = new Map<number, number>();
   for (const { pid, is_oom, api, last_ns } of failed) {
@@ -137,7 +141,7 @@ async function readProcesses(store: Store, sourceId: number, report: ReportRow):
     devices: devices === null ? [] : devices.split(',').map(Number),
   }));
   const working = processes.filter(({ devices }) => devices.length > 0);
-  // What is known of the file holds for its process where there is one.
+  // Facts about the file hold for its process if there is only one.
   if (report.rank === null || working.length !== 1 || working[0]!.rank !== null) return processes;
   const only = working[0]!;
   return processes.map((process) =>

@@ -1,4 +1,7 @@
-/** What the exports of a run say of each rank's memory at the driver, for the diagnosis: whose the bytes outside PyTorch are. */
+/**
+ * Each rank's memory at the driver from the exports of a run, for the diagnosis: the owners of the bytes outside
+ * PyTorch.
+ */
 import type { DriverOwner, NsysOwnerShare } from '../../model/results/nsys.js';
 import type { Store } from '../../store/store.js';
 import { readReportMemory } from './report-memory.js';
@@ -6,9 +9,9 @@ import { readReportMemory } from './report-memory.js';
 export interface DriverMemory {
   readonly rank: number | null;
   readonly device: number | null;
-  /** Of which moment the shares are. */
+  /** The moment of the shares. */
   readonly moment: 'oom' | 'peak';
-  /** Memory of the device that is not PyTorch's, most bytes first. Nothing is here that the profiler did not see. */
+  /** Memory of the device outside PyTorch, most bytes first. Only what the profiler recorded is included. */
   readonly outside: readonly NsysOwnerShare[];
   /** Calls for memory that failed, by name. */
   readonly failed: readonly { readonly api: string; readonly count: number }[];
@@ -21,16 +24,16 @@ export interface DriverMemory {
 
 const OF_TORCH: ReadonlySet<DriverOwner> = new Set<DriverOwner>(['torch', 'torch_unmatched']);
 
-/** Processes of whose device memory something is known to lie outside PyTorch, or of whose calls some failed. */
+/** Processes with known device memory outside PyTorch, or with failed calls. */
 export async function readDriverMemory(store: Store, runId: number): Promise<DriverMemory[]> {
-  const found: DriverMemory[] = [];
+  const memories: DriverMemory[] = [];
   for (const row of await store.all('nsys.reports', { run_id: runId })) {
     const counts = (await store.one('nsys.counts', { source_id: row.source_id }))!;
     const report = await readReportMemory(store, runId, row, { counts, steps: [] });
     const processes = report.processes.filter(({ devices }) => devices.length > 0);
     for (const { pid, rank, devices } of processes) {
       const account = (report.accounts ?? []).find((one) => one.pid === pid && one.device === (devices[0] ?? null));
-      // Without a snapshot nothing tells PyTorch's own from the rest.
+      // Without a snapshot, PyTorch's own memory cannot be distinguished from the rest.
       const moment =
         account?.snapshot == null
           ? undefined
@@ -41,7 +44,7 @@ export async function readDriverMemory(store: Store, runId: number): Promise<Dri
         .map(({ api, count }) => ({ api, count }));
       const storms = (report.storms ?? []).filter((storm) => storm.pid === pid && storm.is_retry);
       if (moment === undefined && failed.length === 0) continue;
-      found.push({
+      memories.push({
         rank,
         device: devices[0] ?? null,
         moment: moment?.moment === 'oom' ? 'oom' : 'peak',
@@ -53,11 +56,11 @@ export async function readDriverMemory(store: Store, runId: number): Promise<Dri
       });
     }
   }
-  return found;
+  return memories;
 }
 
-/** That of one rank; without ranks, that of the only process there is. */
+/** The memory of one rank; without ranks, that of the only process. */
 export function driverMemoryOf(all: readonly DriverMemory[], rank: number | null): DriverMemory | null {
-  const own = all.find((memory) => memory.rank !== null && memory.rank === rank);
-  return own ?? (all.length === 1 && (all[0]!.rank === null || rank === null) ? all[0]! : null);
+  const ownMemory = all.find((memory) => memory.rank !== null && memory.rank === rank);
+  return ownMemory ?? (all.length === 1 && (all[0]!.rank === null || rank === null) ? all[0]! : null);
 }

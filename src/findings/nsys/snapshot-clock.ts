@@ -1,4 +1,4 @@
-/** The report in which a snapshot's process was profiled, and its clock beside the snapshot's. */
+/** The report in which a snapshot's process was profiled, with its clock aligned to the snapshot's. */
 import type { NsysAlignment, NvtxAt } from '../../model/results/nsys.js';
 import type { Store } from '../../store/store.js';
 import { readDriverAllocations } from './driver-allocation.js';
@@ -17,7 +17,7 @@ export interface SnapshotClock {
   toNs(timeUs: number): number;
 }
 
-/** Nothing where the run has no export, or no clock can be laid beside any snapshot's. */
+/** Empty if the run lacks an export, or no clock can be aligned with any snapshot's. */
 export async function readSnapshotClocks(store: Store, runId: number): Promise<SnapshotClock[]> {
   const reports = await store.all('nsys.reports', { run_id: runId });
   if (reports.length === 0) return [];
@@ -31,8 +31,11 @@ export async function readSnapshotClocks(store: Store, runId: number): Promise<S
     if (processes.length === 1 && rank !== null) ranks.set(processes[0]!.pid, rank);
     const allocations = await readDriverAllocations(store, source_id, { ranges: false });
     for (const { pid } of processes) {
-      const own = allocations.filter((allocation) => allocation.pid === pid);
-      const match = await matchProcess(store, snapshots, pid, own, { clockOffsetUs: clock_offset_us, ranks });
+      const ownAllocations = allocations.filter((allocation) => allocation.pid === pid);
+      const match = await matchProcess(store, snapshots, pid, ownAllocations, {
+        clockOffsetUs: clock_offset_us,
+        ranks,
+      });
       if (match === undefined) continue;
       const { alignment } = match.result;
       if (alignment.by === 'nominal' && clock_offset_us === null) continue;

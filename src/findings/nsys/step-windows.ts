@@ -1,26 +1,38 @@
-/** The windows of training steps, from NVTX ranges: named ones, else those that end a step, else what recurs and covers most of the time. */
+/**
+ * The windows of training steps, from NVTX ranges: named ones, otherwise those that end a step, otherwise those that
+ * recur and cover most of the time.
+ */
 import type { NsysStep, NsysStepBasis } from '../../model/results/nsys.js';
 import type { Store } from '../../store/store.js';
 
 type RangeGroup = Awaited<ReturnType<typeof readGroups>>[number];
 
-/** Texts that name the step itself; # stands for each number. Megatron, NeMo, Lightning, torch.profiler, Hugging Face, and what people push by hand. */
+/**
+ * Texts that name the step itself; # is a placeholder for each number. Megatron, NeMo, Lightning, torch.profiler,
+ * Hugging Face, and common manual texts.
+ */
 const STEP_TEXT =
   /^(?:[\w.]+[:/ ])?(?:global[-_ ]?|train(?:ing|er)?[-_ ]?|outer[-_ ]?)?(?:iter(?:ation)?|step|batch|train[-_ ]?(?:step|batch|iter(?:ation)?)|ProfilerStep|training_step|run_training_batch)s?[-_ :=#*]*(?:#|\(#\)|\[#\])?$/i;
-/** What is called a step, an iteration or a batch of something smaller, or of no training. */
+/** A step, an iteration or a batch of something smaller, or not of training. */
 const NO_STEP =
   /^(?:forward|fwd|backward|bwd|optim\w*|lr|\w*scheduler|micro|eval\w*|valid\w*|val|test\w*|infer\w*|predict\w*|generat\w*|decod\w*|sampl\w*|data\w*|load\w*)[:/. ]/i;
-/** Texts of what ends a step. `Optimizer.step#Adam.step` is what torch writes. */
+/** Texts of ranges that end a step. `Optimizer.step#Adam.step` is torch's text. */
 const STEP_END = /^(?:Optimizer\.step#.*|(?:.*[\].:/])?optimizer[-_. ]?step.*|.*\bstep_optimizer|optim_step)$/i;
-/** Operators, of which autograd numbers those it will differentiate, and calls of libraries: with layers recomputed, their backward fills most of a step. */
+/**
+ * Operators, of which autograd numbers those it will differentiate, and calls of libraries: with recomputed layers,
+ * their backward fills most of a step.
+ */
 const OPERATOR = /^(?:aten::|autograd::|c10d::|cuda|nccl)|, seq = #|^\w+Backward#?(?:,|$)/i;
-/** Fewer windows cannot be told from chance. */
+/** Fewer windows cannot be distinguished from chance. */
 const LEAST_RECURRING = 3;
-/** What recurs must fill this share of the time between its first and its last, and these that of all ranges, to be taken for the step. */
+/**
+ * To be taken for the step, recurring ranges must fill this share of the time between the first and the last of them,
+ * which must cover this share of the time of all ranges.
+ */
 const LEAST_COVER = 0.5;
-/** What recurs at equal distances and fills this much may tell where a step begins. */
+/** Ranges that recur at equal distances and fill this share may mark the beginnings of steps. */
 const LEAST_PERIOD_COVER = 0.1;
-/** Candidates that are looked at, the largest first. */
+/** Most candidates examined, the largest first. */
 const MOST_TRIED = 4;
 
 export interface StepWindows {
@@ -66,7 +78,10 @@ async function stepsOf(
   return steps;
 }
 
-/** The text without what profilers put around it: `[pl][profile]` of Lightning, and numbers of operators under torch's emit_nvtx. */
+/**
+ * The text without additions of profilers: `[pl][profile]` of Lightning, and numbers of operators under torch's
+ * emit_nvtx.
+ */
 function nameOf(text: string): string {
   return text
     .replace(/, (?:seq|op_id|sizes|input_op_ids) = .*$/s, '')
@@ -80,9 +95,11 @@ interface Basis {
   readonly type: string;
 }
 
-/** What may tell the steps, the surest first. */
+/** Candidates for the steps, the most certain first. */
 function basesOf(groups: readonly RangeGroup[]): Basis[] {
-  const apart = groups.filter(({ overlaps }) => !overlaps).map((group) => ({ ...group, name: nameOf(group.template) }));
+  const sequential = groups
+    .filter(({ overlaps }) => !overlaps)
+    .map((group) => ({ ...group, name: nameOf(group.template) }));
   const largest = (candidates: readonly RangeGroup[], by: Basis['by'], most: number): Basis[] =>
     [...candidates]
       .sort((a, b) => (b.total_ns ?? 0) - (a.total_ns ?? 0))
@@ -91,12 +108,12 @@ function basesOf(groups: readonly RangeGroup[]): Basis[] {
   const all =
     Math.max(...groups.map(({ end_ns, start_ns }) => end_ns ?? start_ns)) -
     Math.min(...groups.map(({ start_ns }) => start_ns));
-  const recurring = apart.filter(
+  const recurring = sequential.filter(
     ({ count, total_ns, median_ns, start_ns, end_ns, template }) =>
       count >= LEAST_RECURRING &&
       template.trim() !== '' &&
       !OPERATOR.test(template) &&
-      // Steps are alike; a set-up that takes seconds and then microseconds is none.
+      // Steps are alike; a set-up that takes seconds and then microseconds is not a step.
       count * (median_ns ?? 0) >= LEAST_COVER * (total_ns ?? 0) &&
       (end_ns ?? start_ns) - start_ns >= LEAST_COVER * all,
   );
@@ -104,12 +121,12 @@ function basesOf(groups: readonly RangeGroup[]): Basis[] {
     (total_ns ?? 0) / ((end_ns ?? start_ns) - start_ns);
   return [
     ...largest(
-      apart.filter(({ name }) => STEP_TEXT.test(name) && !NO_STEP.test(name)),
+      sequential.filter(({ name }) => STEP_TEXT.test(name) && !NO_STEP.test(name)),
       'range',
       1,
     ),
     ...largest(
-      apart.filter(({ name, count }) => count >= 2 && STEP_END.test(name)),
+      sequential.filter(({ name, count }) => count >= 2 && STEP_END.test(name)),
       'anchor',
       1,
     ),
@@ -129,36 +146,39 @@ function basesOf(groups: readonly RangeGroup[]): Basis[] {
 async function windowsOf(store: Store, sourceId: number, group: RangeGroup, by: Basis['by']): Promise<NsysStep[]> {
   const { pid, tid, type, template } = group;
   const rows = await store.all('nsys.ranges_of_group', { source_id: sourceId, pid, tid, type, template });
-  const whole = rows.flatMap(({ start_ns, end_ns, text }) => (end_ns === null ? [] : [{ start_ns, end_ns, text }]));
+  const ranges = rows.flatMap(({ start_ns, end_ns, text }) => (end_ns === null ? [] : [{ start_ns, end_ns, text }]));
   if (by === 'anchor') {
-    // A step lasts from the end of one optimizer step to the end of the next; where the first began is not known.
-    const ends = lastOfEach(whole.map(({ end_ns }) => end_ns));
+    // A step lasts from the end of one optimizer step to the end of the next; the beginning of the first is unknown.
+    const ends = lastOfEach(ranges.map(({ end_ns }) => end_ns));
     return ends.slice(1).map((end_ns, i) => ({ index: i + 1, start_ns: ends[i]!, end_ns, pid }));
   }
-  const numbers = whole.map(({ text }) => numberIn(text));
+  const numbers = ranges.map(({ text }) => numberIn(text));
   const isNumbered = numbers.every((number, i) => number !== undefined && (i === 0 || number > numbers[i - 1]!));
-  // Layers are numbered too, over and over again.
-  if (by !== 'range' && !isNumbered && whole.some(({ text }) => /\d/.test(nameOf(text)) && text !== whole[0]!.text))
+  // Layers are numbered too, repeatedly.
+  if (by !== 'range' && !isNumbered && ranges.some(({ text }) => /\d/.test(nameOf(text)) && text !== ranges[0]!.text))
     return [];
   if (by === 'period') {
-    const gaps = whole.slice(1).map(({ start_ns }, i) => start_ns - whole[i]!.start_ns);
+    const gaps = ranges.slice(1).map(({ start_ns }, i) => start_ns - ranges[i]!.start_ns);
     const usual = [...gaps].sort((a, b) => a - b)[gaps.length >> 1] ?? 0;
-    const isRegular = usual * gaps.length >= LEAST_COVER * (whole.at(-1)!.start_ns - whole[0]!.start_ns);
+    const isRegular = usual * gaps.length >= LEAST_COVER * (ranges.at(-1)!.start_ns - ranges[0]!.start_ns);
     if (!isRegular) return [];
     return gaps.map((gap, i) => ({
       index: isNumbered ? numbers[i]! : i + 1,
-      start_ns: whole[i]!.start_ns,
-      end_ns: whole[i]!.start_ns + gap,
+      start_ns: ranges[i]!.start_ns,
+      end_ns: ranges[i]!.start_ns + gap,
       pid,
     }));
   }
-  return whole.map(({ start_ns, end_ns }, i) => ({ index: isNumbered ? numbers[i]! : i + 1, start_ns, end_ns, pid }));
+  return ranges.map(({ start_ns, end_ns }, i) => ({ index: isNumbered ? numbers[i]! : i + 1, start_ns, end_ns, pid }));
 }
 
-/** Ends closer together than this share of the usual distance are of one step. */
+/** Ends closer together than this share of the usual distance belong to one step. */
 const SAME_STEP = 0.1;
 
-/** The last of ends that lie close together: a chain of optimizers (Megatron's, of dense and expert parameters) ends several times a step. */
+/**
+ * The last of ends that are close together: a chain of optimizers (Megatron's, of dense and expert parameters) ends
+ * several times a step.
+ */
 function lastOfEach(ends: readonly number[]): number[] {
   const gaps = ends.slice(1).map((end, i) => end - ends[i]!);
   const usual = [...gaps].sort((a, b) => a - b)[Math.floor(0.9 * gaps.length)] ?? 0;
@@ -167,15 +187,18 @@ function lastOfEach(ends: readonly number[]): number[] {
 
 /** The one number of a text; undefined if there are none or several. */
 function numberIn(text: string): number | undefined {
-  const found = nameOf(text).match(/\d+/g);
-  return found?.length === 1 && Number.isSafeInteger(Number(found[0])) ? Number(found[0]) : undefined;
+  const digits = nameOf(text).match(/\d+/g);
+  return digits?.length === 1 && Number.isSafeInteger(Number(digits[0])) ? Number(digits[0]) : undefined;
 }
 
-/** The steps but the first, whose warm-up would be taken for thrashing. The processes of a report run in step: one of them tells the window. */
+/**
+ * The steps except the first, whose warm-up would be taken for thrashing. The processes of a report run in step: one of
+ * them determines the window.
+ */
 export function steadyWindow(
   steps: readonly NsysStep[],
 ): { readonly fromNs: number; readonly toNs: number; readonly steps: number } | undefined {
-  const own = steps.filter(({ pid }) => pid === steps[0]!.pid);
-  if (own.length < 2) return undefined;
-  return { fromNs: own[1]!.start_ns, toNs: own.at(-1)!.end_ns, steps: own.length - 1 };
+  const processSteps = steps.filter(({ pid }) => pid === steps[0]!.pid);
+  if (processSteps.length < 2) return undefined;
+  return { fromNs: processSteps[1]!.start_ns, toNs: processSteps.at(-1)!.end_ns, steps: processSteps.length - 1 };
 }

@@ -1,27 +1,27 @@
-/** Laying the printed wall clock of a host beside UTC. */
+/** Aligns the printed wall clock of a host with UTC. */
 import type { ClockShift } from '../../model/results/outside.js';
 import type { QueryRow } from '../../store/query-catalog.js';
 
 const MINUTE_US = 60_000_000;
 /** Zones differ from UTC by whole quarters of an hour. */
 const QUARTER_US = 15 * MINUTE_US;
-/** What is left of the distance after whole quarters: clocks of one cluster agree, but a line is printed after its step. */
+/** The largest difference after whole quarters: clocks of one cluster agree, but a line is printed after its step. */
 const MOST_RESIDUE_US = 3 * MINUTE_US;
 
 export interface ShiftQuestion {
   readonly pairs: readonly QueryRow<'outside.clock_pairs'>[];
-  /** Clocks of the files that are to be compared. */
+  /** Clocks of the files to compare. */
   readonly clocks: ReadonlySet<string>;
-  /** What the user says: UTC less the printed clock. */
+  /** From the user: UTC less the printed clock. */
   readonly given: number | undefined;
 }
 
-/** `+02:00`: what a host shows is two hours ahead of UTC, so that two hours are taken off. */
+/** `+02:00`: the host's clock is two hours ahead of UTC, so two hours are subtracted. */
 export function zoneText(shiftUs: number): string {
   const minutes = Math.round(-shiftUs / MINUTE_US);
   const sign = minutes < 0 ? '−' : '+';
-  const whole = Math.abs(minutes);
-  return `UTC${sign}${String(Math.floor(whole / 60)).padStart(2, '0')}:${String(whole % 60).padStart(2, '0')}`;
+  const absoluteMinutes = Math.abs(minutes);
+  return `UTC${sign}${String(Math.floor(absoluteMinutes / 60)).padStart(2, '0')}:${String(absoluteMinutes % 60).padStart(2, '0')}`;
 }
 
 export function clockShift({ pairs, clocks, given }: ShiftQuestion): ClockShift {

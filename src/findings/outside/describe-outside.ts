@@ -1,4 +1,7 @@
-/** `mbforensics outside`: what the driver says a device holds, less what PyTorch says it holds, over time and by process. */
+/**
+ * `mbforensics outside`: what a device holds according to the driver, less what PyTorch reports it holds, over time and
+ * by process.
+ */
 import type {
   ClockShift,
   OutsideDevice,
@@ -15,13 +18,13 @@ import { clockShift } from './clock-shift.js';
 import { deviceKey, hostOfMonitor, isOn, matchDevices, type RankOfDevice } from './match-devices.js';
 import { outsideStatistics, thinned } from './statistics.js';
 
-/** Printed clocks tell whole seconds, so that a sample of the same second counts whatever the interval. */
+/** Printed clocks have whole seconds, so that a sample of the same second counts, whatever the interval. */
 const LEAST_REACH_US = 1_500_000;
-/** How far a lone sample, which has no interval, may lie off. */
+/** The largest time difference of a single sample, which does not have an interval. */
 const LONE_REACH_US = 30_000_000;
-/** A sample that lies further off says little of a moment, however seldom samples are. */
+/** A sample with a larger difference does not describe a moment, even if samples are rare. */
 const MOST_REACH_US = 300_000_000;
-/** A counter and a monitor disagree by what the driver rounds. */
+/** A counter and a monitor differ by the driver's rounding. */
 const MISSED_LEAST_BYTES = 256 * 1024 ** 2;
 
 export interface OutsideQuestion {
@@ -50,7 +53,7 @@ export async function describeOutside(
   const visible = variables.find(({ key }) => key === 'CUDA_VISIBLE_DEVICES');
   const known = new Set<number>();
   for (const { rank } of [...readings, ...traces, ...peaks]) if (rank !== null) known.add(rank);
-  // A run of one process need not say which rank it is.
+  // A run of one process may omit its rank.
   if (known.size === 0 && readings.length + traces.length + peaks.length > 0 && (facts.world_size ?? 1) === 1)
     known.add(0);
   const ranks = [...known].sort((a, b) => a - b);
@@ -101,20 +104,21 @@ interface Context {
   readonly readings: readonly QueryRow<'outside.readings'>[];
   readonly traces: readonly QueryRow<'outside.traces'>[];
   readonly peaks: readonly QueryRow<'outside.peaks'>[];
-  /** Rows without a rank are those of the one rank there is. */
+  /** Rows without a rank belong to the only rank. */
   readonly soleRank: boolean;
 }
 
 /**
- * The rank's own process among those that were listed on its device, where nothing names its pid: the only one that ever held as much as PyTorch said it
- * had reserved. One that is listed alone need not be it: inside a container a monitor sees others' processes and not its own, or the other way round.
+ * The rank's own process among those listed on its device, if its pid is unknown: the only one that ever held as much
+ * as PyTorch printed as reserved. A single listed process need not be the rank's: inside a container a monitor shows
+ * other processes and not its own, or the reverse.
  */
 function withProcess(context: Context, monitor: MonitorRow, owner: RankOfDevice | undefined): RankOfDevice | undefined {
   if (owner === undefined || owner.pid !== null) return owner;
   const { processes, readings, peaks } = context;
   const isOwn = ownRows(context, owner);
-  const said = readings.filter(isOwn).map(({ max_reserved_bytes: bytes }) => bytes);
-  const held = said.length > 0 ? Math.max(...said) : (peaks.find(isOwn)?.peak_reserved_bytes ?? null);
+  const reservedPeaks = readings.filter(isOwn).map(({ max_reserved_bytes: bytes }) => bytes);
+  const held = reservedPeaks.length > 0 ? Math.max(...reservedPeaks) : (peaks.find(isOwn)?.peak_reserved_bytes ?? null);
   if (held === null || held === 0) return owner;
   const listed = processes.filter((process) => isOn(process, monitor) && process.pid !== null);
   const able = listed.filter((process) => process.max_bytes >= held);
@@ -132,12 +136,12 @@ function ownRows({ soleRank }: Context, owner: RankOfDevice | undefined) {
     owner !== undefined && (rank === owner.rank || (rank === null && soleRank));
 }
 
-/** Of each device the file with the most samples: two monitors of one device tell the same. */
+/** The file with the most samples of each device: two monitors of one device have the same content. */
 function bestMonitors(rows: readonly MonitorRow[], places: readonly QueryRow<'outside.rank_places'>[]): MonitorRow[] {
   const hosts = [...new Set([...places, ...rows].flatMap(({ host }) => host ?? []))];
   const best = new Map<string, MonitorRow>();
   for (const row of rows) {
-    // nvidia-smi names no host, W&B and DCGM do.
+    // nvidia-smi does not print a host name, W&B and DCGM do.
     const key = deviceKey({ ...row, host: hostOfMonitor(row, hosts) });
     const before = best.get(key);
     if (
@@ -179,14 +183,14 @@ async function describeDevice(
   const onDevice = monitor === null ? [] : processes.filter((process) => isOn(process, monitor));
   const points: OutsidePoint[] = [];
   if (owner !== undefined || monitor === null) {
-    const wanted = owner === undefined ? [null] : [...new Set(readings.filter(isOwn).map(({ rank }) => rank))];
-    for (const rank of wanted) points.push(...(await pairsOf(context, monitor, rank, owner?.pid ?? null)));
+    const ranks = owner === undefined ? [null] : [...new Set(readings.filter(isOwn).map(({ rank }) => rank))];
+    for (const rank of ranks) points.push(...(await pairsOf(context, monitor, rank, owner?.pid ?? null)));
     if (monitor !== null) points.push(...(await tracePairsOf(context, monitor, isOwn)));
   }
   points.sort((a, b) => (a.time_us ?? Infinity) - (b.time_us ?? Infinity));
   const outside = outsideStatistics(points);
-  const own = [...peaks, ...context.traces].filter(isOwn);
-  const peak = own.length === 0 ? null : Math.max(...own.map(({ peak_reserved_bytes: bytes }) => bytes));
+  const ownPeaks = [...peaks, ...context.traces].filter(isOwn);
+  const peak = ownPeaks.length === 0 ? null : Math.max(...ownPeaks.map(({ peak_reserved_bytes: bytes }) => bytes));
   return {
     host: monitor?.host ?? null,
     device: monitor?.device ?? null,
@@ -241,7 +245,7 @@ function monitorOf(row: MonitorRow): OutsideMonitor {
   };
 }
 
-/** Half the distance of two samples, and what a clock of whole seconds adds. */
+/** Half the distance of two samples, plus the rounding of a clock of whole seconds. */
 function reachOf(monitor: MonitorRow | null): number {
   if (monitor?.interval_us == null) return LONE_REACH_US;
   return Math.min(MOST_REACH_US, Math.max(LEAST_REACH_US, monitor.interval_us / 2 + 1_000_000));

@@ -1,6 +1,7 @@
 /**
- * Which device of the driver a rank runs on. The driver counts devices of a node; a process counts those it sees; a rank counts processes of the run.
- * NCCL's lines and pids say it outright. Otherwise launchers put the ranks of a node on its devices in order, which is said with the result.
+ * Which device of the driver a rank runs on. The driver numbers the devices of a node; a process numbers those visible
+ * to it; a rank is a number of a process in the run. NCCL's lines and pids give the device explicitly. Otherwise
+ * launchers assign the ranks of a node to its devices in order; the result states this.
  */
 import type { QueryRow } from '../../store/query-catalog.js';
 
@@ -11,7 +12,7 @@ type Listed = Pick<QueryRow<'outside.processes'>, 'host' | 'device' | 'gpu' | 'p
 export interface RankOfDevice {
   readonly rank: number;
   readonly joinedBy: string;
-  /** Of the rank's process, where its own messages name it. */
+  /** Of the rank's process, if its own messages contain it. */
   readonly pid: number | null;
 }
 
@@ -19,10 +20,10 @@ export interface MatchQuestion {
   readonly monitors: readonly Monitor[];
   readonly processes: readonly Listed[];
   readonly places: readonly Place[];
-  /** Ranks that anything is known of. */
+  /** Ranks about which anything is known. */
   readonly ranks: readonly number[];
   readonly worldSize: number | null;
-  /** CUDA_VISIBLE_DEVICES of the launch, where one value holds for all. */
+  /** CUDA_VISIBLE_DEVICES of the launch, if one value holds for all. */
   readonly visibleDevices: string | null;
 }
 
@@ -44,7 +45,10 @@ export function busNumber(text: string): number | null {
   return /^[\da-f]{1,12}$/i.test(text) ? Number.parseInt(text, 16) : null;
 }
 
-/** The host a monitor's samples are of: what they say, else a host of the run that the file's name holds, else the only one there is. */
+/**
+ * The host of a monitor's samples: from the samples, otherwise a host of the run that the file's name contains,
+ * otherwise the only host.
+ */
 export function hostOfMonitor(monitor: Monitor, hosts: readonly string[]): string | null {
   if (monitor.host !== null) return monitor.host;
   const path = monitor.display_path.toLowerCase();
@@ -61,12 +65,12 @@ export function hostOfMonitor(monitor: Monitor, hosts: readonly string[]): strin
 export function matchDevices(question: MatchQuestion): ReadonlyMap<string, RankOfDevice> {
   const { monitors, processes, places, worldSize } = question;
   const hosts = [...new Set(places.flatMap(({ host }) => host ?? []))];
-  const found = new Map<string, RankOfDevice>();
+  const rankOfDevice = new Map<string, RankOfDevice>();
   const taken = new Set<number>();
   const take = (monitor: Monitor, rank: number, joinedBy: string, pid: number | null): void => {
     const key = deviceKey(monitor);
-    if (found.has(key) || taken.has(rank)) return;
-    found.set(key, { rank, joinedBy, pid });
+    if (rankOfDevice.has(key) || taken.has(rank)) return;
+    rankOfDevice.set(key, { rank, joinedBy, pid });
     taken.add(rank);
   };
   const listed = (monitor: Monitor) => processes.filter((process) => isOn(process, monitor));
@@ -88,13 +92,13 @@ export function matchDevices(question: MatchQuestion): ReadonlyMap<string, RankO
       const bus = words[4] === undefined ? null : busNumber(words[4]);
       const isBus = monitor.gpu !== null && bus !== null && busNumber(monitor.gpu) === bus;
       const isIndex = words[3] !== undefined && monitor.device === Number(words[3]);
-      // Without hosts an index says nothing as soon as there are several nodes.
+      // With several nodes, an index without a host is ambiguous.
       if (isBus || (isIndex && (host !== null || hosts.length <= 1)))
         take(monitor, rank, `NCCL's lines (${isBus ? `bus ${words[4]}` : `device ${words[3]}`})`, null);
     }
   }
-  byOrder(question, hosts, taken, found, take);
-  return found;
+  byOrder(question, hosts, taken, rankOfDevice, take);
+  return rankOfDevice;
 }
 
 /** Ranks of a node in order on the devices of the node in order. */
@@ -102,7 +106,7 @@ function byOrder(
   { monitors, places, ranks, worldSize, visibleDevices }: MatchQuestion,
   hosts: readonly string[],
   taken: ReadonlySet<number>,
-  found: ReadonlyMap<string, RankOfDevice>,
+  rankOfDevice: ReadonlyMap<string, RankOfDevice>,
   take: (monitor: Monitor, rank: number, joinedBy: string, pid: number | null) => void,
 ): void {
   const nodes = new Map<string | null, Monitor[]>();
@@ -114,7 +118,7 @@ function byOrder(
     const indices = [...new Set(devices.flatMap(({ device }) => device ?? []))].sort((a, b) => a - b);
     const visible = visibleDevices?.split(',').map((text) => text.trim());
     const seen = visible?.every((text) => /^\d+$/.test(text)) === true ? visible.map(Number) : indices;
-    const own = [
+    const ownRanks = [
       ...new Set(
         places.flatMap((p) =>
           p.rank !== null && p.host !== null && host !== null && sameHost(p.host, host) ? [p.rank] : [],
@@ -122,18 +126,19 @@ function byOrder(
       ),
     ];
     const isOneNode = nodes.size === 1 && (worldSize ?? ranks.length) <= indices.length;
-    // Some prefixes name no host: without all ranks of the node their order on it is not known, unless nodes hold whole multiples.
+    // Some prefixes lack the host: without all ranks of the node their order on it is unknown, unless nodes hold whole
+    // multiples.
     const first = isOneNode
       ? 0
-      : own.length > 0
-        ? Math.floor(Math.min(...own) / indices.length) * indices.length
+      : ownRanks.length > 0
+        ? Math.floor(Math.min(...ownRanks) / indices.length) * indices.length
         : null;
-    if (first === null || own.some((rank) => rank < first || rank >= first + indices.length)) continue;
+    if (first === null || ownRanks.some((rank) => rank < first || rank >= first + indices.length)) continue;
     for (const rank of ranks) {
       if (taken.has(rank) || rank < first || rank >= first + seen.length) continue;
       const index = seen[rank - first];
       const monitor = devices.find(({ device }) => device === index);
-      if (monitor === undefined || found.has(deviceKey(monitor))) continue;
+      if (monitor === undefined || rankOfDevice.has(deviceKey(monitor))) continue;
       take(monitor, rank, `${isOneNode ? 'one node' : `node ${host}`}, ranks on its devices in order`, null);
     }
   }

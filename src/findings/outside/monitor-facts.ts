@@ -1,4 +1,4 @@
-/** What monitors saw of the device of a rank that failed, for whoever judges the failure. */
+/** What monitors recorded of the device of a failed rank, for the verdict on the failure. */
 import type { OutsideDevice } from '../../model/results/outside.js';
 import { formatCount } from '../../model/units.js';
 import type { Store } from '../../store/store.js';
@@ -9,58 +9,64 @@ export interface MonitorFacts {
   /** By the driver. */
   readonly totalBytes: number | null;
   readonly usedBytes: number;
-  /** The total that goes with it: PyTorch's and the driver's differ. */
+  /** The matching total: PyTorch's and the driver's differ. */
   readonly usedOfBytes: number | null;
   /** Of the sample nearest to the failure, or of the largest. */
   readonly moment: 'failure' | 'largest sample';
-  /** Other processes on this device when last seen, the largest first; null where they cannot be distinguished from this rank's own. */
+  /**
+   * Other processes on this device in the last sample with any, the largest first; null where they cannot be
+   * distinguished from this rank's own.
+   */
   readonly others:
     | readonly { readonly pid: number | null; readonly process: string | null; readonly bytes: number }[]
     | null;
   /** Device memory in use less PyTorch's reserve, at the first and the last moment at which both are known. */
   readonly outsideFirstBytes: number | null;
   readonly outsideLastBytes: number | null;
-  /** Of what was in use; of the driver's total; of the last sample that lists the largest of the others. */
+  /**
+   * Sources of the memory in use, of the driver's total, and of the last sample that lists the largest of the others.
+   */
   readonly source: string;
   readonly totalSource: string;
   readonly othersSource: string | null;
 }
 
-/** By rank; empty for a run that nobody watched. */
+/** By rank; empty for a run without a monitor. */
 export async function readMonitored(store: Store, runId: number): Promise<ReadonlyMap<number, MonitorFacts>> {
-  const found = new Map<number, MonitorFacts>();
-  // Most runs have none, and everything below asks many questions.
-  if ((await store.all('outside.monitors', { run_id: runId })).length === 0) return found;
+  const byRank = new Map<number, MonitorFacts>();
+  // Most runs have none, and everything below makes many queries.
+  if ((await store.all('outside.monitors', { run_id: runId })).length === 0) return byRank;
   const { devices } = await describeOutside(store, runId, '');
   for (const device of devices) {
     const facts = factsOf(device);
-    if (device.rank !== null && facts !== null) found.set(device.rank, facts);
+    if (device.rank !== null && facts !== null) byRank.set(device.rank, facts);
   }
-  return found;
+  return byRank;
 }
 
 function factsOf({ monitor, points, processes, total_bytes: total, outside }: OutsideDevice): MonitorFacts | null {
   if (monitor === null) return null;
   const failure = points.findLast(({ kind }) => kind === 'failure message');
-  const others = processes.filter(({ is_own: isOwn }) => isOwn === false);
-  // A message that says both counts by PyTorch's total, a sample by the driver's.
-  const isTold = failure !== undefined && failure.apart_us === null;
+  const otherProcesses = processes.filter(({ is_own: isOwn }) => isOwn === false);
+  // A message with both figures uses PyTorch's total, a sample the driver's.
+  const isFromMessage = failure !== undefined && failure.apart_us === null;
   return {
     totalBytes: total,
     usedBytes: failure?.used_bytes ?? monitor.max_bytes,
-    usedOfBytes: isTold ? failure.total_bytes : total,
+    usedOfBytes: isFromMessage ? failure.total_bytes : total,
     moment: failure === undefined ? 'largest sample' : 'failure',
-    // Without the rank's own pid nobody knows which of the listed processes are others.
+    // Without the rank's own pid, it is unknown which of the listed processes are others.
     others: processes.some(({ is_own: isOwn }) => isOwn !== null)
-      ? others.map(({ pid, process, last_bytes: bytes }) => ({ pid, process, bytes }))
+      ? otherProcesses.map(({ pid, process, last_bytes: bytes }) => ({ pid, process, bytes }))
       : null,
     outsideFirstBytes: outside === null || points.length < 2 ? null : outside.first_bytes,
     outsideLastBytes: outside === null || points.length < 2 ? null : outside.last_bytes,
     source:
-      isTold && failure.file !== null && failure.line !== null
+      isFromMessage && failure.file !== null && failure.line !== null
         ? `${failure.file} line ${formatCount(failure.line)}`
         : `${monitor.file} line ${formatCount(monitor.max_line)}`,
     totalSource: `${monitor.file} line ${formatCount(monitor.max_line)}`,
-    othersSource: others[0] === undefined ? null : `${others[0].file} line ${formatCount(others[0].line)}`,
+    othersSource:
+      otherProcesses[0] === undefined ? null : `${otherProcesses[0].file} line ${formatCount(otherProcesses[0].line)}`,
   };
 }

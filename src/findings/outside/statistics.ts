@@ -1,9 +1,9 @@
 /** Figures of memory outside PyTorch over moments. */
 import type { OutsidePoint, OutsideStatistics } from '../../model/results/outside.js';
 
-/** A line through two points explains everything. */
+/** A line through two points always fits exactly. */
 const LEAST_FOR_SLOPE = 3;
-/** Points of one device in a result: more than any screen is wide. */
+/** Most points of one device in a result: more than any screen is wide. */
 const MOST_POINTS = 400;
 
 /** Null without a point. Points are in the order of time. */
@@ -42,7 +42,7 @@ function fitLine(
     yy += (y - meanY) ** 2;
   }
   if (xx === 0) return null;
-  // A flat line explains everything: there is nothing to explain.
+  // A flat line fits exactly: the values do not vary.
   return { slope: xy / xx, span: points.at(-1)![0] - points[0]![0], r2: yy === 0 ? null : (xy * xy) / (xx * yy) };
 }
 

@@ -1,4 +1,4 @@
-/** The kind of a changed line, as far as it can be determined without the file around it: a hunk has no context. */
+/** The kind of a changed line, as far as it can be determined without the file around it: a hunk lacks context. */
 
 /** The language of a file; `prose` is never executed. */
 export type Language = 'python' | 'hash' | 'slash' | 'json' | 'prose';

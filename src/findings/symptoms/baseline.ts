@@ -50,8 +50,8 @@ export interface Pair {
 }
 
 /**
- * Null if there is no baseline, one of the two lacks a speed, or they do not do the same work. `expected`: keys whose
- * difference is the question; with `precision`, formats may differ.
+ * Null if there is not a baseline, one of the two lacks a speed, or they do not do the same work. `expected`: keys
+ * whose difference is the question; with `precision`, formats may differ.
  */
 export function speedAgainst(
   evidence: SymptomEvidence,
