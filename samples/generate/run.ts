@@ -166,7 +166,7 @@ export interface CheckpointSave {
   /** After how many iterations. */
   readonly iteration: number;
   readonly startUs: number;
-  /** Null if the run died in it. */
+  /** Null if the run failed in it. */
   readonly endUs: number | null;
 }
 
@@ -177,7 +177,7 @@ export interface Evaluation {
   /** `eval_iters`. */
   readonly evaluationIterations: number;
   readonly startUs: number;
-  /** Null if the run died in it. */
+  /** Null if the run failed in it. */
   readonly endUs: number | null;
 }
 
@@ -240,8 +240,8 @@ export interface RunTruth {
   /** The rank that failed first, in the last attempt; null if none failed. */
   readonly firstFailingRank: number | null;
   /**
-   * One sentence: how the construction makes it this cause, with its numbers. It ends up in truth.json beside the logs,
-   * so it must not contain the words of a failure message (`out of memory`, …), or the file would be taken for
+   * One sentence: how the construction makes it this cause, with its numbers. It ends up in truth.json next to the
+   * logs, so it must not contain the words of a failure message (`out of memory`, …), or the file would be taken for
    * evidence.
    */
   readonly because: string;
@@ -253,12 +253,12 @@ export interface GeneratedRun {
   /** Name of the cause as `--cause` takes it. */
   readonly causeName: string;
   readonly seed: number;
-  /** At least one; the last is the one `truth` speaks of. */
+  /** At least one; the last is the one `truth` is about. */
   readonly attempts: readonly Attempt[];
   readonly snapshots: readonly DumpedSnapshot[];
   /** Absent: nothing was profiled. */
   readonly profiles?: readonly RankProfile[];
-  /** Absent: nobody watched. Otherwise every rank of the last attempt was simulated with `watches`. */
+  /** Absent: not watched. Otherwise every rank of the last attempt was simulated with `watches`. */
   readonly monitors?: Monitors;
   readonly truth: RunTruth;
 }

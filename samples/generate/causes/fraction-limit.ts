@@ -1,4 +1,4 @@
-/** The script limits its own process to a part of the device, and the part is too small while the rest lies idle. */
+/** The script limits its own process to a part of the device, and the part is too small while the rest is idle. */
 import type { GeneratedRun, RunPlan } from '../run.js';
 import { between, chance, type Random } from '../simulate/random.js';
 import { failedRanks, oomArithmetic, ranOutOfMemory } from './arithmetic.js';
@@ -20,14 +20,14 @@ export const fractionLimit: GeneratedCause = {
 function build(random: Random, seed: number, draw: number): GeneratedRun | undefined {
   const steps = 2;
   const passedSteps = chance(random, 0.5) ? 1 : 0;
-  // Before 2.4 the message does not tell the limit.
+  // Before 2.4 the message does not contain the limit.
   const drawn = drawPlan(random, draw, { stateShare: [0.15, 0.6], steps, torch: ['2.6', '2.8', '2.8', '2.12'] });
   if (drawn === undefined) return undefined;
   const pattern = chance(random, 0.3) ? variedPattern(drawn, steps, random) : fixedPattern(drawn, steps);
   const fit = fitPlan(random, drawn, { pattern, ratio: [0.45, 0.85] });
   if (fit === undefined) return undefined;
   const need = fit.heaviest.peakBytes.at(-1)!;
-  // A value somebody would write: two digits.
+  // A value a user would write: two digits.
   const memoryFraction = Math.floor((100 * need * between(random, 0.7, 0.98)) / drawn.gpu.totalBytes) / 100;
   if (memoryFraction < 0.2) return undefined;
   if (runAlone(fit, fit.heaviest.rank).ending.kind !== 'completed') return undefined;

@@ -1,7 +1,7 @@
 /**
  * With max_split_size_mb a request of that size or more takes a cached block whole, up to max_non_split_rounding_mb
  * larger than itself. What a shorter batch does not need of the block of a longer one is lost inside it: allocated, and
- * used by nobody.
+ * unused.
  */
 import { MIB } from '../../../src/model/units.js';
 import type { GeneratedRun, RunPlan, SimulatedRank } from '../run.js';

@@ -23,7 +23,7 @@ export function healthyFit(
   return fitPlan(random, drawn, { pattern, ratio });
 }
 
-/** One or two ranks, rank 0 more often than others: what a configuration that nobody touched records. */
+/** One or two ranks, rank 0 more often than others: what a configuration that is unchanged records. */
 export function anyProfiledRanks(random: Random, plan: RunPlan): number[] {
   const ranks = new Set([chance(random, 0.7) ? 0 : wholeBetween(random, 0, worldSize(plan) - 1)]);
   if (chance(random, 0.3)) ranks.add(wholeBetween(random, 0, worldSize(plan) - 1));

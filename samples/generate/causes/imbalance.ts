@@ -23,7 +23,7 @@ export const imbalance: GeneratedCause = {
 
 function build(random: Random, seed: number, draw: number): GeneratedRun | undefined {
   const steps = wholeBetween(random, 2, 3);
-  // The first stage has the most micro-batches in flight; with full recomputation they weigh little, and the last one's
+  // The first stage has the most micro-batches in flight; with full recomputation they are small, and the last one's
   // logits do.
   const firstStage = chance(random, 0.7);
   const drawn = drawPlan(random, draw, {

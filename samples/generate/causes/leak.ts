@@ -30,13 +30,13 @@ export const leak: GeneratedCause = {
 /** Who keeps what. */
 interface Keeper {
   readonly when: 'afterForward' | 'afterIteration';
-  /** Beside the training script. */
+  /** Next to the training script. */
   readonly file: string;
   /** To the line that makes the kept tensor. */
   readonly path: (rank: RankContext, file: string) => CallPath;
 }
 
-/** A list somebody forgot to empty, in code beside the framework. */
+/** A list that is never emptied, in code outside the framework. */
 const KEEPERS: readonly Keeper[] = [
   {
     when: 'afterForward',
@@ -90,7 +90,7 @@ function keeping(keeper: Keeper, stages: ReadonlySet<number>, bytesPerStep: numb
   };
 }
 
-/** Live bytes born where the keeper keeps, told by the file. */
+/** Live bytes born where the keeper keeps, reported by the file. */
 function keptBytes({ process }: SimulatedRank, { file }: Keeper): number {
   let bytes = 0;
   for (const { blocks } of process.allocator.snapshot()) {

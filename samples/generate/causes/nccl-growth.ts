@@ -108,7 +108,7 @@ function withoutKey(environment: RunPlan['environment'], key: string): Record<st
 }
 
 /**
- * `growth` in equal parts, one with each of the first micro-batches; where the device has no room the collective fails.
+ * `growth` in equal parts, one with each of the first micro-batches; where the device lacks space the collective fails.
  */
 function growingCommunicators(outside: OutsideMemory, growth: number, portions: number, steps: number): RankHooks {
   return {

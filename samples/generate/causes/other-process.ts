@@ -1,4 +1,4 @@
-/** Somebody else holds a good part of one device: a leftover of a killed job, a notebook, an inference server. */
+/** Another process holds a good part of one device: a leftover of a killed job, a notebook, an inference server. */
 import { MIB } from '../../../src/model/units.js';
 import type { GeneratedRun, RunPlan } from '../run.js';
 import type { OtherProcess } from '../simulate/device-moment.js';
@@ -108,7 +108,7 @@ function splitProcesses(random: Random, bytes: number): OtherProcess[] {
   ];
 }
 
-/** Short sequences, whose caches leave room on the device, before the long ones. */
+/** Short sequences, whose caches leave space on the device, before the long ones. */
 function longAtTheEnd(random: Random, plan: RunPlan, steps: number): Pattern {
   const early = variedPattern(plan, steps, random, 0.1, 0.4);
   return early.map((ranks, step) => (step < steps - 1 ? ranks : ranks.map((lengths) => lengths.map(() => 1))));

@@ -186,7 +186,7 @@ function narrowed<T>(random: Random, items: readonly T[], key: (item: T) => numb
   return items.filter((item) => key(item) === value);
 }
 
-/** When a torch release had become common, Unix seconds; runs with it lie in the four months after. */
+/** When a torch release had become common, Unix seconds; runs with it are in the four months after. */
 const RELEASE_EPOCH: Readonly<Record<TorchRelease, number>> = {
   '2.0': 1_684_000_000,
   '2.3': 1_716_000_000,

@@ -46,7 +46,7 @@ export interface Planted {
   readonly file: string;
   /** As `section.name`; null where no setting has to do with it. */
   readonly key: string | null;
-  /** The line that came in, or that stands where lines went, in the file of the planted commit. */
+  /** The line that came in, or that is where lines were deleted, in the file of the planted commit. */
   readonly line: number;
   readonly peakBytes: readonly [before: number, after: number];
 }

@@ -40,7 +40,7 @@ const SHAPES: readonly Shape[] = [2, 3, 4, 5, 6, 8].flatMap((layers) =>
     [1, 2, 4].flatMap((microBatch) => [1, 2].map((dataParallel) => ({ layers, sequence, microBatch, dataParallel }))),
   ),
 );
-/** Micro-batches of a rank in one step: what a trace of few entries has room for. */
+/** Micro-batches of a rank in one step: what a trace of few entries has space for. */
 const MICRO_BATCHES = 2;
 
 /** Of the peak, for `memory`. */

@@ -1,4 +1,4 @@
-/** Runs git without anybody's configuration, so that commits have the same names everywhere. */
+/** Runs git without any user configuration, so that commits have the same names everywhere. */
 import { spawn } from 'node:child_process';
 
 const ENVIRONMENT = {

@@ -25,7 +25,7 @@ export interface Schedule {
   readonly slots: readonly Slot[];
   /** Index into `slots`. */
   readonly planted: number;
-  /** Slots whose runs cannot be judged and that lie next to the planted one, itself included. */
+  /** Slots whose runs cannot be judged and that are next to the planted one, itself included. */
   readonly skippedNear: readonly number[];
 }
 

@@ -11,7 +11,7 @@ export interface DeviceMoment {
   readonly timeUs: number;
   /** By the allocator of the rank. */
   readonly reservedBytes: number;
-  /** By its process: the allocator, and context, NCCL and libraries beside it. */
+  /** By its process: the allocator, and context, NCCL and libraries besides it. */
   readonly processBytes: number;
   readonly otherProcesses: readonly OtherProcess[];
 }

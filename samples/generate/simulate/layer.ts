@@ -7,7 +7,7 @@ import type { LayerModule } from './hooks.js';
 import type { RankContext } from './rank-context.js';
 import type { Tensor } from './rank-process.js';
 
-/** What backward needs of a layer besides its input, which belongs to whoever made it. */
+/** What backward needs of a layer besides its input, which belongs to its maker. */
 export interface SavedLayer {
   readonly inputNorm: Tensor;
   readonly qkv: Tensor;

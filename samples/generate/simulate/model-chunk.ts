@@ -25,7 +25,7 @@ export interface InFlight {
     readonly lossLogits: Tensor;
     readonly loss: Tensor;
   } | null;
-  /** What stands in for an output that was sent on. */
+  /** What replaces an output that was sent on. */
   readonly sent: Tensor | null;
 }
 

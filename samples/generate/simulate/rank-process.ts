@@ -52,7 +52,7 @@ export class RankRaised extends Error {
   }
 }
 
-/** Thrown where somebody kills the process. */
+/** Thrown where the process is killed. */
 export class RankSignalled extends Error {
   readonly signal: 'SIGKILL' | 'SIGABRT' | 'SIGSEGV';
 
@@ -70,7 +70,7 @@ export interface RankProcess {
   /** Empty where nothing is recorded. */
   readonly trace: readonly TraceEntry<Traceback>[];
   readonly annotations: Annotation[];
-  /** What the device held, change by change; empty where nobody watches. */
+  /** What the device held, change by change; empty if not watched. */
   readonly moments: readonly DeviceMoment[];
   now(): number;
   /** Lets `us` microseconds pass. */
@@ -108,7 +108,7 @@ export interface RankProcessOptions {
   /** Whether the moments of the device are kept. Default: no. */
   readonly watches?: boolean;
   /**
-   * Hears of every call of the driver. Calls take time then, and the trace has the time of each; without, they take
+   * Called for every call of the driver. Calls take time then, and the trace has the time of each; without, they take
    * none.
    */
   readonly observer?: DriverObserver | undefined;

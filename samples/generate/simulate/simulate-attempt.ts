@@ -72,7 +72,7 @@ function finish(
     };
   });
   const endUs = new Map(ranks.map((rank) => [rank.rank, rank.endUs]));
-  // Nor did what a rank would have said after its end.
+  // Nor did what a rank would have printed after its end.
   const told = ({ rank, timeUs }: StoryLine): boolean => rank === null || timeUs <= endUs.get(rank)!;
   return {
     plan,

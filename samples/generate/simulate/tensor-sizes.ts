@@ -1,4 +1,4 @@
-/** Bytes per token of the tensors one rank makes, in bf16 unless the name says otherwise. */
+/** Bytes per token of the tensors one rank makes, in bf16 unless the name has another type. */
 import type { RunPlan } from '../run.js';
 import { qkvWidth } from './model-parameters.js';
 

@@ -1,5 +1,5 @@
 /**
- * The published case: fine-tuning Llama 3 70B on 32 H100s, told as five runs. Published are the layout, throughput,
+ * The published case: fine-tuning Llama 3 70B on 32 H100s, as five runs. Published are the layout, throughput,
  * peak memory and how each run ended; they are inputs here. What the simulation adds is a mechanism that leads there by
  * the allocator's own rules.
  *

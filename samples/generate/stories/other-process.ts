@@ -1,6 +1,6 @@
 /**
- * Somebody's notebook takes the last device of the node while training runs there, and grows. The container's torch is
- * too old to name other processes in its message, and nobody recorded memory: only who watched the node can tell.
+ * A notebook takes the last device of the node while training runs there, and grows. The container's torch is
+ * too old to name other processes in its message, and memory was not recorded: only who watched the node can tell.
  * nvidia-smi did, once a second, and the last rank wrote TensorBoard.
  */
 import { GIB, MIB } from '../../../src/model/units.js';

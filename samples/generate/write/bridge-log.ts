@@ -49,7 +49,7 @@ export function bridgeLog(facts: RunFacts, index: number): LogLine[] {
   const seconds = fixed((initialisedUs - startedUs) / 1e6, 3);
   book.print(initialisedUs, 0, `time to initialize megatron (seconds): ${seconds}`);
   book.print(initialisedUs, 0, datetimeLine(facts, 'after megatron is initialized', initialisedUs));
-  // Every profiled rank records; only rank 0 says so.
+  // Every profiled rank records; only rank 0 prints it.
   if (plan.profiledRanks.includes(0)) {
     book.print(
       initialisedUs + 400,

@@ -3,7 +3,7 @@ import type { Attempt } from '../run.js';
 import type { LogBook } from './log-book.js';
 import type { RunFacts } from './run-facts.js';
 
-/** What rank 0 says when a run continues. */
+/** What rank 0 prints when a run continues. */
 export function loadLines(facts: RunFacts, attempt: Attempt): string {
   const { tensor, pipeline } = facts.plan.parallelism;
   const { checkpointDirectory } = facts;

@@ -17,7 +17,7 @@ function isBareValue(value: object): value is PyBare {
   return 'python' in value && Object.keys(value).length === 1;
 }
 
-/** Sets `section.key` (any depth), making the sections it lacks. `[a, b]` stands for a list. */
+/** Sets `section.key` (any depth), making the sections it lacks. `[a, b]` is a list. */
 export function setKey(tree: ConfigTree, path: string, value: string | number | boolean | null): void {
   const parts = path.split('.');
   let section = tree;

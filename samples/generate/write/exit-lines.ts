@@ -1,4 +1,4 @@
-/** A healthy run ends where `exit_interval` told it to. Upstream: `checkpoint_and_decide_exit` of both frameworks. */
+/** A healthy run ends where `exit_interval` made it. Upstream: `checkpoint_and_decide_exit` of both frameworks. */
 import type { Attempt } from '../run.js';
 import type { LogBook } from './log-book.js';
 import { completedIterations, type RunFacts } from './run-facts.js';

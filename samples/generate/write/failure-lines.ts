@@ -121,7 +121,7 @@ function fillIn(
   });
 }
 
-/** What the observer of a framework says when it has written its file. */
+/** What the observer of a framework prints when it has written its file. */
 function dumpText(facts: RunFacts, rank: number): string {
   if (facts.plan.framework === 'megatron-lm') return 'saving allocated state during OOM';
   const path = snapshotPath(facts, { rank, trigger: 'oom' });

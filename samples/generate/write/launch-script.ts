@@ -78,7 +78,7 @@ function outputOption(facts: RunFacts, output: string): string[] {
   return [];
 }
 
-/** `--name a b`: words of a flag, each quoted where the shell would take it apart. */
+/** `--name a b`: words of a flag, each quoted where the shell would split it. */
 function flagWords(flag: string): string {
   return flag.split(' ').map(shellWord).join(' ');
 }

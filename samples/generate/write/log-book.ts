@@ -1,4 +1,4 @@
-/** The lines of one attempt before they are laid out: who said what, and when. */
+/** The lines of one attempt before they are laid out: which rank printed what, and when. */
 
 export interface LogLine {
   readonly timeUs: number;
@@ -13,7 +13,7 @@ export interface LogBook {
   print(timeUs: number, rank: number, text: string): void;
   /** The system prints on a node. */
   system(timeUs: number, node: number, text: string): void;
-  /** In time order; what was said at the same moment stays in the order it was said. */
+  /** In time order; lines of the same moment keep their order. */
   lines(): LogLine[];
 }
 

@@ -167,7 +167,7 @@ function fromPlan(facts: RunFacts): Argument[] {
   ];
 }
 
-/** What stands in every dump of that time; the first mention of a name counts, so these only fill gaps. */
+/** What is in every dump of that time; the first mention of a name counts, so these only fill gaps. */
 function defaults({ plan }: RunFacts): Argument[] {
   const values: Readonly<Record<string, PyLiteral>> = {
     accumulate_allreduce_grads_in_fp32: true,

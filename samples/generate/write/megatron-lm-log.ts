@@ -95,7 +95,7 @@ function setupLines(book: LogBook, facts: RunFacts, index: number): void {
   print(trainingUs, datetimeLine(facts, 'before the start of training step', trainingUs));
 }
 
-/** Older releases say less, and those in between glue two clauses together. */
+/** Older releases print less, and those in between glue two clauses together. */
 function sizesLine({ plan, form }: RunFacts): string {
   const { tensor, pipeline, data } = plan.parallelism;
   const start = `using world size: ${worldSize(plan)}, data-parallel size: ${data}, context-parallel size: 1`;

@@ -69,7 +69,7 @@ const FRAME_TARGET_BYTES = 64 * 1024;
 const FRAME_HEADER_BYTES = 9;
 /** FRAME_SIZE_MIN: shorter frames are written without a header. */
 const FRAME_MIN_BYTES = 4;
-/** More than any value but a text, long or raw needs, so that one check of the room serves all its bytes. */
+/** More than any value but a text, long or raw needs, so that one check of the space serves all its bytes. */
 const RESERVE_BYTES = 16;
 
 export interface PickleOptions {
@@ -251,7 +251,7 @@ class Pickler {
     else this.put(slot < 256 ? Buffer.of(OP.BINPUT, slot) : longPut(slot));
   }
 
-  /** An opcode after other values were saved, whose room is used up by then. */
+  /** An opcode after other values were saved, whose space is used up by then. */
   private operation(code: number): void {
     this.reserve(RESERVE_BYTES);
     this.byte(code);
@@ -267,7 +267,7 @@ class Pickler {
     this.end += bytes.copy(this.bytes, this.end);
   }
 
-  /** Makes room for `count` bytes and opens a frame where none is open. */
+  /** Makes space for `count` bytes and opens a frame where none is open. */
   private reserve(count: number): void {
     const needed = this.end + count + FRAME_HEADER_BYTES;
     if (needed > this.bytes.length) {

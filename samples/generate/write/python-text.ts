@@ -17,7 +17,7 @@ export function scientific(value: number, digits = 6): string {
     .replace(/E([+-])(\d)$/, 'E$10$2');
 }
 
-/** More decimals than decide between a tie and a number beside it, for all figures that are printed. */
+/** More decimals than decide between a tie and a neighbouring number, for all figures that are printed. */
 const DECISIVE_DECIMALS = 60;
 
 /**
@@ -62,7 +62,7 @@ export function bare(text: string): PyBare {
   return { python: text };
 }
 
-/** A float: `1.0` where JavaScript would say `1`. */
+/** A float: `1.0` where JavaScript would print `1`. */
 export function float(value: number): PyBare {
   return { python: pythonFloat(value) };
 }
@@ -81,7 +81,7 @@ export function repr(value: PyLiteral): string {
   return `[${value.map((item) => repr(item)).join(', ')}]`;
 }
 
-/** `str(value)`: {@link repr} but for a string, which stands without quotes. */
+/** `str(value)`: {@link repr} but for a string, which is without quotes. */
 export function str(value: PyLiteral): string {
   return typeof value === 'string' ? value : repr(value);
 }

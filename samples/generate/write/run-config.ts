@@ -89,7 +89,7 @@ export function runConfig(facts: RunFacts): ConfigTree {
       train_iters: plan.trainIterations,
     },
   };
-  // Bridge 0.6 keeps the recipe's environment beside the rest; what the launcher exports wins over it.
+  // Bridge 0.6 keeps the recipe's environment with the others; what the launcher exports wins over it.
   if (form.configurationSummary) tree['env_vars'] = { ...plan.environment };
   for (const [key, value] of Object.entries(plan.configuration)) setKey(tree, key, value);
   return tree;
@@ -192,7 +192,7 @@ export function profileEnd(facts: RunFacts): number {
   return Math.max(PROFILE_STEP_END, reached + 10);
 }
 
-/** A run that ended in good health was told to stop there. */
+/** A run that ended in good health was asked to stop there. */
 export function exitInterval(facts: RunFacts): number | null {
   const last = facts.run.attempts.at(-1)!;
   if (!last.ranks.every(({ ending }) => ending.kind === 'completed')) return null;

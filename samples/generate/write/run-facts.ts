@@ -26,7 +26,7 @@ export interface FrameworkForm {
   /** Megatron-LM from 2026-07-25: three coordinates in the parameter line. */
   readonly threeCoordinates: boolean;
   /**
-   * What stands in the brackets of a bucket's line: elements; then the padded size too; in 2026 the extra gradients
+   * What is in the brackets of a bucket's line: elements; then the padded size too; in 2026 the extra gradients
    * too.
    */
   readonly bucketDetails: 0 | 1 | 2;
@@ -57,7 +57,7 @@ export interface RunFacts {
   /** 1 in a minority of Megatron-LM runs: a timers block after every iteration. */
   readonly timingLogLevel: 0 | 1;
   readonly logThroughput: boolean;
-  /** The container has pids of its own, so torch cannot tell which of NVML's processes it is. */
+  /** The container has pids of its own, so torch cannot determine which of NVML's processes it is. */
   readonly ownPidHidden: boolean;
   /** How much of a traceback reaches the file in one piece: a line, a pipe's page or all of it. */
   readonly linesPerWrite: number;

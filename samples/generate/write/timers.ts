@@ -39,7 +39,7 @@ export function setupTimings(
 }
 
 /**
- * Timers of one iteration, as far as the simulation has them: the optimizer step stands in the annotations, and what
+ * Timers of one iteration, as far as the simulation has them: the optimizer step is in the annotations, and what
  * lies before it is forward and backward. Only ranks with annotations count.
  */
 export function iterationTimings(ranks: readonly SimulatedRank[], index: number): Timing[] {

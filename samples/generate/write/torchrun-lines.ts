@@ -23,7 +23,7 @@ const MODULES: Readonly<Record<AgentLine['module'], string>> = {
   agent: 'elastic/agent/server/api.py',
 };
 
-/** Where the logging call stands in each release; for releases not seen, the last one known. */
+/** Where the logging call is in each release; for releases not seen, the last one known. */
 const LINE_NUMBERS: Readonly<Record<Exclude<TorchRelease, '2.0'>, Readonly<Record<AgentLine['module'], number>>>> = {
   '2.3': { run: 757, closing: 851, failed: 826, agent: 741 },
   '2.6': { run: 792, closing: 897, failed: 869, agent: 719 },
@@ -72,7 +72,7 @@ export function nodeFailureLines(
   foundUs: number,
 ): void {
   const random = facts.random(`root cause ${index} ${node}`);
-  // The launcher polls its workers: of those that died between two polls any may be called the first.
+  // The launcher polls its workers: of those that ended between two polls any may be called the first.
   const root = random() < 0.75 ? failed[0]! : failed[Math.floor(random() * failed.length)]!;
   const print = (timeUs: number, text: string): void => book.system(timeUs, node, text);
   for (const { rank } of alive) {

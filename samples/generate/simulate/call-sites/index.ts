@@ -55,7 +55,7 @@ export function scriptName(plan: RunPlan): string {
   return plan.framework === 'megatron-bridge' ? `train_${plan.model.name.replaceAll(/[-.]/g, '_')}` : 'pretrain_gpt';
 }
 
-/** Where the script and what belongs to it lies, with a slash at the end. */
+/** Where the script and what belongs to it is, with a slash at the end. */
 export function scriptDirectory(plan: RunPlan): string {
   return plan.framework === 'megatron-bridge' ? '/nemo_run/code/' : '/opt/megatron-lm/';
 }

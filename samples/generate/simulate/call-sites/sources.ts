@@ -1,5 +1,5 @@
 /**
- * Where the code of a run lies. File and function names are those of Megatron Bridge, Megatron-LM, Transformer Engine
+ * Where the code of a run is. File and function names are those of Megatron Bridge, Megatron-LM, Transformer Engine
  * and torch; line numbers and source texts are plausible, not those of any one commit.
  */
 import type { Framework } from '../../run.js';

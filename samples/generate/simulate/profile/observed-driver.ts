@@ -1,4 +1,4 @@
-/** The driver of a process under a profiler: the same memory, but every call takes time and is told. */
+/** The driver of a process under a profiler: the same memory, but every call takes time and is reported. */
 import type { SimulatedDriver } from '../../../../src/allocator/caching/driver.js';
 import { GIB } from '../../../../src/model/units.js';
 import { between, type Random } from '../random.js';

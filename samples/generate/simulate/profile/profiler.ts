@@ -1,5 +1,5 @@
 /**
- * Notes what a process does while it is simulated. One thread speaks at a time, as the simulation walks through them
+ * Notes what a process does while it is simulated. One thread is active at a time, as the simulation walks through them
  * one after the other.
  */
 import type { DriverObserver } from './observed-driver.js';
@@ -52,7 +52,7 @@ export class Profiler {
     return { calls, ranges, library, kernels, copies, waits };
   }
 
-  /** From here on `thread` speaks, and what it asks of the driver it asks as `caller`. */
+  /** From here on `thread` is active, and what it asks of the driver it asks as `caller`. */
   become(thread: ProfiledThread, caller: DriverCaller): void {
     this.thread = thread;
     this.caller = caller;
@@ -66,7 +66,7 @@ export class Profiler {
     return result;
   }
 
-  /** A range of the thread that speaks. One that is never ended is one in which the process died. */
+  /** A range of the active thread. One that is never ended is one in which the process ended. */
   begin(text: string, atUs: number, domain: ProfiledRange['domain'] = 'default'): void {
     const range = { thread: this.thread, domain, text, startUs: atUs, endUs: null };
     this.ranges.push(range);
@@ -108,7 +108,7 @@ export class Profiler {
     return { thread: this.thread, launchUs, stream, startUs, endUs: startUs + us };
   }
 
-  /** When the thread that speaks is free for a launch, from `atUs` on. */
+  /** When the active thread is free for a launch, from `atUs` on. */
   private freeTime(atUs: number): number {
     let freeUs = Math.max(atUs, this.threadFreeUs[this.thread]);
     const later = this.calls.slice(this.calls.findLastIndex(({ endUs }) => endUs <= freeUs) + 1);

@@ -16,7 +16,7 @@ export interface ProfiledRange {
   readonly domain: 'default' | 'NCCL';
   readonly text: string;
   readonly startUs: number;
-  /** Null: the process died in it. */
+  /** Null: the process ended in it. */
   readonly endUs: number | null;
 }
 

@@ -1,5 +1,5 @@
 /**
- * What lies beside the log of a run that somebody watched, by name. One node: the batch script starts the monitors on
+ * What is next to the log of a watched run, by name. One node: the batch script starts the monitors on
  * its own.
  */
 import { lastRank } from '../iteration-line.js';

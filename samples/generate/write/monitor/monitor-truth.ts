@@ -1,5 +1,5 @@
 /**
- * What is true of the device of the rank that failed, to the byte, beside what its monitors rounded and missed. Times
+ * What is true of the device of the rank that failed, to the byte, and what its monitors rounded and missed. Times
  * are as printed.
  */
 import { MIB } from '../../../../src/model/units.js';

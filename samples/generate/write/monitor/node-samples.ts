@@ -15,7 +15,7 @@ const QUESTION_US = [9_000, 24_000] as const;
 const ROW_US = [1_000, 4_000] as const;
 /** A process that raised lives on while Python prints, shuts NCCL down and exits. */
 const EXIT_US = 1_300_000;
-/** One that is told to stop goes sooner. */
+/** One that is asked to stop ends sooner. */
 const STOP_US = 600_000;
 /** From the launcher's finding dead workers to the batch script's end, which takes the monitors with it. */
 const JOB_END_US = 3_600_000;

@@ -1,5 +1,5 @@
 /**
- * `sacct --parsable2` of a job that failed: the job, its batch script, what Slurm started beside it, and the one step.
+ * `sacct --parsable2` of a job that failed: the job, its batch script, what Slurm started with it, and the one step.
  * Format: sacct's manual. What the processes took on the host is made up: the simulation knows the devices only.
  */
 import type { Attempt } from '../../run.js';

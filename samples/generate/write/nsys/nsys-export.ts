@@ -202,7 +202,7 @@ function capturedBy(profile: ProfileRecording, { pid, device, ns, tid, id }: Pla
     }),
   ];
   for (const [i, call] of calls.toSorted((a, b) => a.startUs - b.startUs).entries()) {
-    // Calls that nobody traces count, too.
+    // Calls that are not traced count, too.
     const correlation = 1873 + i * 3;
     const { name, isDriver = false, isRefused = false, callchain = null } = call;
     // Texts are numbered in the order of time.
