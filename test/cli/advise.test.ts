@@ -30,7 +30,7 @@ function runOf(files: Readonly<Record<string, string>>): {
 }
 
 describe('advise', () => {
-  it('tells a full device what is enough, and what a first step had still to make', () => {
+  it('gives a full device the changes that suffice, and what a first step had yet to allocate', () => {
     const env = cached;
     const advice = cli.expect(0, ['advise', SAMPLE, '--json'], { env }).json<AdviseResult>();
     expect(advice).toMatchObject({ schema: 'mbforensics/advise@1', cause: 'capacity', rank: 1 });
@@ -41,7 +41,7 @@ describe('advise', () => {
     expect([...planned].sort()).toEqual([...advice.plan!.fixes].sort());
     expect(advice.non_fixes.map(({ id }) => id)).toEqual(expect.arrayContaining(['vpp', 'expandable-segments']));
     expect(advice.symptoms.map(({ id }) => id)).toEqual(expect.arrayContaining(['S2', 'S3']));
-    // The first screen says the same.
+    // The first screen shows the same.
     const screen = cli.expect(0, ['diagnose', SAMPLE, '--json'], { env }).json<DiagnoseResult>();
     expect(screen.advice?.plan).toEqual(advice.plan?.fixes);
     expect(screen.advice?.fixes.map(({ id }) => id)).toEqual(advice.fixes.map(({ id }) => id));
@@ -59,7 +59,7 @@ describe('advise', () => {
     expect(cli.run(['advise', SAMPLE, '--paste', 'horovod'], { env }).status).toBe(2);
   });
 
-  it('makes nothing up of a lone message: no sizes, no layout, and it says so', () => {
+  it('invents nothing for a lone message: no sizes, no layout, and a note', () => {
     const { run, env } = runOf({ 'train.log': `${oomLines(0).join('\n')}\n` });
     const advice = cli.expect(0, ['advise', run, '--json'], { env }).json<AdviseResult>();
     expect(advice.fixes.every(({ id }) => !/^(?:pp|tp|cp|ep)-/.test(id))).toBe(true);
@@ -76,7 +76,7 @@ describe('advise', () => {
     expect(cli.expect(0, ['advise', run], { env }).stdout).toMatch(/^ADVICE {3}undecided/);
   });
 
-  it('never advises what a script or configuration beside the log forbids', () => {
+  it('never advises what a script or configuration next to the log forbids', () => {
     const fragmented = oomLines(0, 2, 60, 15).join('\n');
     const script = (extra: string) =>
       `#!/bin/bash\n#SBATCH --nodes=1\nexport NCCL_DEBUG=WARN\nsrun python pretrain_gpt.py --tensor-model-parallel-size 2 ${extra}\n`;

@@ -1,4 +1,7 @@
-/** `attribute` as a user has it: sums, keys, several devices, annotated sources, rules of one's own, and every way to ask for nonsense. */
+/**
+ * `attribute` as a user has it: sums, keys, several devices, annotated sources, rules of one's own, and every way to
+ * ask for nonsense.
+ */
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
@@ -97,19 +100,19 @@ describe('attribute', () => {
     expect(descending).toEqual([...descending].sort((a, b) => b - a));
   });
 
-  it.each(['peak', 'oom', 'start', 'seq:12345', 'end'])('adds up to what peak says at %s', (moment) => {
-    const found = only(attribute(FRAGMENTATION, '--at', moment));
+  it.each(['peak', 'oom', 'start', 'seq:12345', 'end'])('adds up to the figures of peak at %s', (moment) => {
+    const attributed = only(attribute(FRAGMENTATION, '--at', moment));
     const peak = mbf('peak', FRAGMENTATION, '--at', moment, '--json').json<PeakResult>().snapshots[0]!.devices[0]!;
-    expect([found.seq, found.total_bytes, found.blocks, found.reserved_bytes]).toEqual([
+    expect([attributed.seq, attributed.total_bytes, attributed.blocks, attributed.reserved_bytes]).toEqual([
       peak.seq,
       peak.active_bytes,
       peak.blocks,
       peak.reserved_bytes,
     ]);
-    expect(sum(found.components, ({ bytes }) => bytes)).toBe(peak.active_bytes);
-    expect(sum(found.components, ({ blocks }) => blocks)).toBe(peak.blocks);
+    expect(sum(attributed.components, ({ bytes }) => bytes)).toBe(peak.active_bytes);
+    expect(sum(attributed.components, ({ blocks }) => blocks)).toBe(peak.blocks);
     const resident = sum([...peak.groups, peak.other_groups], (group) => group.resident_bytes ?? 0);
-    expect(sum(found.components, (row) => row.resident_bytes ?? 0)).toBe(resident);
+    expect(sum(attributed.components, (row) => row.resident_bytes ?? 0)).toBe(resident);
   });
 
   it.each(ATTRIBUTE_KEYS)('--by %s adds up, whatever is left out, of all and of one component', (by) => {
@@ -195,7 +198,7 @@ describe('attribute', () => {
     });
   });
 
-  it('reads as text what the JSON says, within 100 columns', () => {
+  it('prints the content of the JSON as text, within 100 columns', () => {
     for (const args of [[LEAK], [FRAGMENTATION, '--at', 'oom', '--by', 'sub'], ['ranks', '--by', 'layer']]) {
       const { stdout, stderr } = mbf('attribute', ...args);
       expect(stderr).toBe('');

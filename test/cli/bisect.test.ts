@@ -1,4 +1,7 @@
-/** `git bisect run` with our judge, on a small repository whose training is a script: what the launch command does, and what git makes of our exit codes. */
+/**
+ * `git bisect run` with our judge, on a small repository whose training is a script: what the launch command does, and
+ * what git makes of our exit codes.
+ */
 import { execFileSync, spawnSync } from 'node:child_process';
 import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -18,7 +21,7 @@ interface Commit {
   readonly script?: string;
 }
 
-/** Nobody may be there to bury a process that has ended. */
+/** An ended process may have no parent that reaps it. */
 function isRunning(pid: number): boolean {
   try {
     return !/\) [ZX] /.test(readFileSync(`/proc/${pid}/stat`, 'utf8'));
@@ -81,9 +84,10 @@ describe('bisect', () => {
   };
   const report = (directory: string): BisectReportResult =>
     cli.expect(0, ['bisect', 'report', '--json'], { cwd: directory, env }).json<BisectReportResult>();
-  const one = (directory: string, ...args: string[]) => cli.run(['bisect', 'run', ...args], { cwd: directory, env });
+  const runBisect = (directory: string, ...args: string[]) =>
+    cli.run(['bisect', 'run', ...args], { cwd: directory, env });
 
-  it('names the commit, and tells what it knows of it', () => {
+  it('names the commit, with the facts about it', () => {
     const commits = Array.from({ length: 12 }, (_, i): Commit => ({ log: i >= 7 ? { peaks: LATER } : {} }));
     const { directory, shas } = repository(commits);
     const { status, stdout } = bisect(directory, shas[11]!, shas[0]!, [
@@ -98,8 +102,8 @@ describe('bisect', () => {
     ]);
     expect(stdout).toContain(`${shas[7]} is the first bad commit`);
     expect(status).toBe(0);
-    const found = report(directory);
-    expect(found).toMatchObject({
+    const result = report(directory);
+    expect(result).toMatchObject({
       schema: 'mbforensics/bisect-report@1',
       criterion: 'memory',
       state: 'found',
@@ -109,8 +113,8 @@ describe('bisect', () => {
       confidence: 'high',
       suspects_left: [],
     });
-    expect(found.checks.find(({ name }) => name === 'peak_allocated')!.relative).toBeCloseTo(0.1, 4);
-    for (const { bundle, sha } of found.steps) {
+    expect(result.checks.find(({ name }) => name === 'peak_allocated')!.relative).toBeCloseTo(0.1, 4);
+    for (const { bundle, sha } of result.steps) {
       expect(readdirSync(bundle).sort()).toEqual(['judgement.json', 'run-1']);
       expect(existsSync(join(bundle, 'run-1', 'output', 'train.log'))).toBe(true);
       expect(JSON.parse(readFileSync(join(bundle, 'judgement.json'), 'utf8'))).toMatchObject({ sha });
@@ -122,7 +126,7 @@ describe('bisect', () => {
     expect(execFileSync('git', ['status', '--short'], { cwd: directory, env, encoding: 'utf8' })).toBe('');
   });
 
-  it('skips what it cannot tell, and then leaves git its suspects', () => {
+  it('skips commits it cannot judge, and then leaves git its suspects', () => {
     const lost: Commit = { log: { iterations: 3, finished: false, after: NCCL_TIMEOUT } };
     const unbuilt: Commit = { script: 'echo "SyntaxError: invalid syntax" >&2; exit 1' };
     const dead: Commit = { log: { iterations: 3, finished: false, after: oomLines(0) } };
@@ -136,20 +140,20 @@ describe('bisect', () => {
       './launch.sh',
     ]);
     expect(stdout).toMatch(/only .*skip.*ped commits left/i);
-    const found = report(directory);
-    expect(found).toMatchObject({ state: 'suspects', culprit: null, confidence: 'low' });
-    expect(found.suspects_left.map(({ sha }) => sha)).toEqual([shas[2], shas[3], shas[4]]);
-    expect(found.suspects_left[0]!.why_skipped).toMatch(/timeout/);
-    expect(found.suspects_left[1]!.why_skipped).toMatch(/nothing|ended with 1/);
+    const result = report(directory);
+    expect(result).toMatchObject({ state: 'suspects', culprit: null, confidence: 'low' });
+    expect(result.suspects_left.map(({ sha }) => sha)).toEqual([shas[2], shas[3], shas[4]]);
+    expect(result.suspects_left[0]!.why_skipped).toMatch(/timeout/);
+    expect(result.suspects_left[1]!.why_skipped).toMatch(/nothing|ended with 1/);
   });
 
-  it('launches again while it cannot tell, and tells which launch it is', () => {
+  it('launches again while undecided, and gives the number of the launch', () => {
     const flaky =
       'test "$MBF_ATTEMPT" -ge 3 && { cp train.log.txt "$MBF_OUTPUT_DIR/x.log"; exit 0; }; echo "$MBF_COMMIT"; exit 9';
     const { directory, shas } = repository([{ script: flaky }]);
     const options = ['--golden', golden, '--quiet', '--json'];
-    expect(one(directory, ...options, '--runs', '2', '--', './launch.sh')).toMatchObject({ status: 125 });
-    expect(one(directory, ...options, '--runs', '5', '--', './launch.sh')).toMatchObject({ status: 0 });
+    expect(runBisect(directory, ...options, '--runs', '2', '--', './launch.sh')).toMatchObject({ status: 125 });
+    expect(runBisect(directory, ...options, '--runs', '5', '--', './launch.sh')).toMatchObject({ status: 0 });
     const bundle = report(directory).steps.at(-1)!.bundle;
     expect(readdirSync(bundle).sort()).toEqual(['judgement.json', 'run-1', 'run-2', 'run-3']);
     expect(readFileSync(join(bundle, 'run-1', 'launch.log'), 'utf8').trim()).toBe(shas[0]);
@@ -162,7 +166,8 @@ describe('bisect', () => {
       { script: hang, log: dead },
       { script: hang, log: { iterations: 3, finished: false } },
     ]);
-    const judge = () => one(directory, '--golden', golden, '--quiet', '--json', '--timeout', '6s', '--', './launch.sh');
+    const judge = () =>
+      runBisect(directory, '--golden', golden, '--quiet', '--json', '--timeout', '6s', '--', './launch.sh');
     const cut = judge();
     expect(cut.status).toBe(125);
     expect(cut.stdout).toMatch(/did not end within 6 s/);
@@ -181,7 +186,7 @@ describe('bisect', () => {
     writeFileSync(join(directory, 'results', 'old.log'), trainingLog({ ...BASE, peaks: LATER }));
     execFileSync('touch', ['-d', '2020-01-01', join(directory, 'results', 'old.log')]);
     const options = ['--golden', golden, '--on', 'memory', '--output', 'results', '--quiet'];
-    expect(one(directory, ...options, '--', './launch.sh')).toMatchObject({ status: 0 });
+    expect(runBisect(directory, ...options, '--', './launch.sh')).toMatchObject({ status: 0 });
     const { bundle } = report(directory).steps.at(-1)!;
     expect(readdirSync(join(bundle, 'run-1', 'output'), { recursive: true }).sort()).toEqual(['logs', 'logs/new.log']);
   });
@@ -206,7 +211,7 @@ describe('bisect', () => {
 
   it('stops where the launch command checks out something else', () => {
     const { directory } = repository([{}, { script: 'git checkout -q HEAD~1' }]);
-    const moved = one(directory, '--golden', golden, '--quiet', '--', './launch.sh');
+    const moved = runBisect(directory, '--golden', golden, '--quiet', '--', './launch.sh');
     expect(moved).toMatchObject({ status: 255, stdout: '' });
     expect(moved.stderr).toContain('it moved HEAD');
   });
@@ -219,14 +224,14 @@ describe('bisect', () => {
     git('submodule', 'add', '-q', library, 'library');
     git('commit', '-q', '-m', 'a submodule');
     const options = ['--golden', golden, '--quiet'];
-    expect(one(directory, ...options, '--', './launch.sh')).toMatchObject({ status: 0 });
+    expect(runBisect(directory, ...options, '--', './launch.sh')).toMatchObject({ status: 0 });
     execFileSync('git', ['checkout', '-q', 'HEAD~1'], { cwd: join(directory, 'library'), env });
-    const off = one(directory, ...options, '--', './launch.sh');
+    const off = runBisect(directory, ...options, '--', './launch.sh');
     expect(off).toMatchObject({ status: 255, stdout: '' });
     expect(off.stderr).toContain('MBF1011');
     // A launch that brings it up to date is as it should be.
     const update = 'git -c protocol.file.allow=always submodule update -q --init && exec ./launch.sh';
-    expect(one(directory, ...options, '--', 'sh', '-c', update)).toMatchObject({ status: 0 });
+    expect(runBisect(directory, ...options, '--', 'sh', '-c', update)).toMatchObject({ status: 0 });
   });
 
   it('without a bisection there is nothing to report', () => {

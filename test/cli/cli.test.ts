@@ -75,7 +75,7 @@ describe('help', () => {
     expect(cli.expect(0, ['--version']).stdout).toMatch(/^\d+\.\d+\.\d+\n$/);
   });
 
-  it('is no answer to no verb', () => {
+  it('is not the answer to a missing verb', () => {
     const answer = cli.expect(2, []);
     expect(answer.stdout).toBe('');
     expect(answer.stderr).toContain('Usage: mbforensics');
@@ -172,7 +172,7 @@ describe('exit codes', () => {
     writeFileSync(join(root, 'run', 'snapshot_1.pickle'), good.subarray(0, 100));
     const result = cli.expect(4, ['ingest', join(root, 'run'), '--db', store, '--json']).json<IngestResult>();
     expect(result.sources.map(({ status }) => status)).toEqual(['ingested', 'failed']);
-    // A question about a run that lacks a file is answered, and says so in its exit code.
+    // A question about a run that lacks a file is answered; the exit code shows the gap.
     for (const verb of ['snapshot', 'peak']) cli.expect(4, [verb, '--db', store, '--json']);
     expect(cli.expect(4, ['diagnose', '--db', store, '--json']).json<DiagnoseResult>().failed_sources).toMatchObject([
       { path: 'snapshot_1.pickle', error: { code: 'MBF2101' } },
@@ -211,7 +211,7 @@ describe('exit codes', () => {
     );
   });
 
-  it('tell the stack of an error only with --debug', () => {
+  it('show the stack of an error only with --debug', () => {
     const answer = cli.expect(2, ['runs', '--db', join(scratchDirectory(), 'none.duckdb'), '--debug']);
     expect(answer.stderr).toMatch(/\n\s+at .*:\d+:\d+/);
   });
@@ -281,7 +281,7 @@ describe('sql', () => {
     ]);
   });
 
-  it('limits tables and documents, and says so; csv and jsonl print all', () => {
+  it('limits tables and documents, with a note; csv and jsonl print all', () => {
     const many = 'SELECT range AS n FROM range(2500)';
     const result = sql(many, '--json').json<SqlResult>();
     expect([result.rows.length, result.truncated]).toEqual([1000, true]);
@@ -298,7 +298,7 @@ describe('sql', () => {
     expectError(cli.run(['sql', '-', '--db', db], { input: '' }), 2, /MBF1005/);
   });
 
-  it('refuses to write, to leave the store, and what is no SQL', () => {
+  it('refuses to write, to leave the store, and text that is not SQL', () => {
     const refused = [
       'DROP TABLE run',
       `COPY run TO '${join(shared, 'out.csv')}'`,
@@ -362,13 +362,13 @@ describe('the store', () => {
     cli.expect(0, ['ingest', run], { cwd: root });
     expect(readdirSync(root)).toContain('mbforensics.duckdb');
     cli.expect(0, ['ingest', run], { cwd: root, env: { MBF_DB: named } });
-    const other = join(root, 'option.duckdb');
-    cli.expect(0, ['ingest', run, '--db', other], { cwd: root, env: { MBF_DB: named } });
+    const optionStore = join(root, 'option.duckdb');
+    cli.expect(0, ['ingest', run, '--db', optionStore], { cwd: root, env: { MBF_DB: named } });
     const dbOf = (args: readonly string[], env = {}): string =>
       resolve(root, cli.expect(0, ['runs', '--json', ...args], { cwd: root, env }).json<RunsResult>().db);
     expect(dbOf([])).toBe(join(root, 'mbforensics.duckdb'));
     expect(dbOf([], { MBF_DB: named })).toBe(named);
-    expect(dbOf(['--db', other], { MBF_DB: named })).toBe(other);
+    expect(dbOf(['--db', optionStore], { MBF_DB: named })).toBe(optionStore);
     expect(dbOf([], { MBF_DB: '' })).toBe(join(root, 'mbforensics.duckdb'));
   });
 
@@ -449,10 +449,10 @@ describe('a path instead of a run', () => {
 
   it('gives handles that the next question understands', () => {
     const { handle } = ask('snapshot', file).json<SnapshotResult>().snapshots[0]!;
-    const found = ask('peak', handle).json<SnapshotResult>().snapshots;
-    expect(found.map((snapshot) => snapshot.handle)).toEqual([handle]);
-    const other = { XDG_CACHE_HOME: join(root, 'other-cache') };
-    expectError(cli.run(['peak', handle], { cwd: root, env: other }), 2, /MBF1003/);
+    const snapshots = ask('peak', handle).json<SnapshotResult>().snapshots;
+    expect(snapshots.map((snapshot) => snapshot.handle)).toEqual([handle]);
+    const otherCache = { XDG_CACHE_HOME: join(root, 'other-cache') };
+    expectError(cli.run(['peak', handle], { cwd: root, env: otherCache }), 2, /MBF1003/);
   });
 
   it('is read again once it has changed', () => {
@@ -473,7 +473,8 @@ describe('a path instead of a run', () => {
 
   const isRoot = process.getuid?.() === 0;
   it.skipIf(!isRoot)('works where the cache directory exists but may not be written', () => {
-    // Root may write everywhere, so ask as nobody; the file is made readable and the directories passable.
+    // Root may write everywhere, so run as an unprivileged user; the file is made readable and the directories
+    // passable.
     mkdirSync(join(cache, 'mbforensics', 'paths'), { recursive: true });
     const script = `
       process.setgid(65534); process.setuid(65534);

@@ -52,9 +52,14 @@ describe('compare', () => {
   });
 
   it('passes what is alike, and what is better', () => {
-    const same = compare({}, 'pass');
-    expect(same).toMatchObject({ schema: 'mbforensics/compare@1', verdict: 'pass', preset: 'default', refused: null });
-    expect(same.checks.filter(({ gate }) => gate).map(({ name, status }) => `${name} ${status}`)).toEqual([
+    const passing = compare({}, 'pass');
+    expect(passing).toMatchObject({
+      schema: 'mbforensics/compare@1',
+      verdict: 'pass',
+      preset: 'default',
+      refused: null,
+    });
+    expect(passing.checks.filter(({ gate }) => gate).map(({ name, status }) => `${name} ${status}`)).toEqual([
       'status pass',
       'peak_allocated pass',
       'peak_allocated:stage 0 pass',
@@ -89,7 +94,7 @@ describe('compare', () => {
     expect(check(cut, 'peak_allocated')!.reason).toContain('first memory line');
   });
 
-  it('tells a slow run from one that a straggler slowed down', () => {
+  it('distinguishes a slow run from one that a straggler slowed down', () => {
     const slow = { stepMs: (i: number) => (i === 1 ? 9000 : 1080 + (i % 5)) };
     const result = compare(slow, 'regression');
     expect(check(result, 'step_time')).toMatchObject({ status: 'regression', unit: 'ms' });
@@ -122,12 +127,12 @@ describe('compare', () => {
     expect(check(result, 'step_time')!.noise).toBeGreaterThan(80);
   });
 
-  it('puts the status first: a run that died with clean throughput failed', () => {
+  it('puts the status first: a failed run with clean throughput is failed', () => {
     const died = compare({ after: oomLines(0), finished: false }, 'regression');
     expect(died.checks[0]).toMatchObject({ name: 'status', status: 'regression', golden: 'completed' });
     expect(check(died, 'step_time')).toMatchObject({ status: 'pass' });
     expect(check(died, 'peak_allocated')).toMatchObject({ status: 'undecided' });
-    // That a network failed says nothing of the code.
+    // A failed network is not evidence against the code.
     const lost = compare({ after: NCCL_TIMEOUT, finished: false }, 'undecided');
     expect(lost.checks[0]).toMatchObject({ name: 'status', status: 'undecided' });
     compare({ iterations: 7, target: 20, finished: false }, 'undecided');
@@ -139,12 +144,12 @@ describe('compare', () => {
   });
 
   it('refuses what cannot be compared, unless forced', () => {
-    const other: TrainingLog = { arguments: { ...SIZES, hidden_size: 8192 }, peaks: scaled(1.3) };
-    const refused = compare(other, 'undecided');
+    const largerModel: TrainingLog = { arguments: { ...SIZES, hidden_size: 8192 }, peaks: scaled(1.3) };
+    const refused = compare(largerModel, 'undecided');
     expect(refused.refused).toContain('hidden_size 4096 → 8192');
     expect(refused.checks.map(({ name }) => name)).toEqual(['status']);
     expect(refused.contract[0]).toMatchObject({ group: 'model', key: 'hidden_size', blocking: true, same: false });
-    const forced = compare(other, 'regression', '--force');
+    const forced = compare(largerModel, 'regression', '--force');
     expect(forced.refused).toBeNull();
     // Another layout is what is often compared; only ranks and stages no longer mean the same.
     const layout = compare({ arguments: { ...SIZES, pipeline_model_parallel_size: 1 } }, 'pass');
@@ -188,7 +193,7 @@ describe('compare', () => {
       status: 'improvement',
     });
     judge('c.json', 0, 'mlm');
-    // By our own rules less memory is no failure; and without a second figure that is all there is.
+    // By our own rules less memory is not a failure; there is no second figure.
     judge('b.json', 0, 'default');
     const wrong = cli.run(['compare', 'b.json', '--golden', 'a.json', '--preset', 'bridge'], { cwd, env });
     expect([wrong.status, wrong.stdout]).toEqual([4, '']);

@@ -1,4 +1,7 @@
-/** Components where other views show them: in `timeline`, `diff`, `diagnose` and SQL they add up, and to what `attribute` says. */
+/**
+ * Components where other views show them: in `timeline`, `diff`, `diagnose` and SQL their sums equal those of
+ * `attribute`.
+ */
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
@@ -85,7 +88,7 @@ describe('timeline', () => {
 });
 
 describe('diff', () => {
-  it('has the difference of what attribute says of both sides', () => {
+  it('has the difference of both sides of attribute', () => {
     const [a, b] = ['pp8', 'vpp10'].map((name) => join(SAMPLES, `llama3-70b-${name}`)) as [string, string];
     const { components, total_delta_bytes } = mbf('diff', a, b, '--json').json<SnapshotDiff>();
     expect(sum(components, ({ delta_bytes }) => delta_bytes)).toBe(total_delta_bytes);
@@ -98,12 +101,12 @@ describe('diff', () => {
 });
 
 describe('diagnose', () => {
-  it.each(['leak', 'capacity', 'llama3-70b-fragmentation'])('of %s has what attribute says at the OOM', (name) => {
+  it.each(['leak', 'capacity', 'llama3-70b-fragmentation'])('of %s equals attribute at the OOM', (name) => {
     const run = join(SAMPLES, name);
     const { components } = mbf('diagnose', run, '--json').json<DiagnoseResult>().verdicts[0]!;
-    const found = attributed(run, '--at', 'oom');
-    expect(components).toMatchObject({ moment: 'oom', total_bytes: found.total_bytes });
-    expect(byComponent(components!.parts)).toEqual(byComponent(found.components));
+    const expected = attributed(run, '--at', 'oom');
+    expect(components).toMatchObject({ moment: 'oom', total_bytes: expected.total_bytes });
+    expect(byComponent(components!.parts)).toEqual(byComponent(expected.components));
     expect(sum(components!.parts, ({ bytes }) => bytes)).toBe(components!.total_bytes);
     const { stdout } = mbf('diagnose', run);
     const [largest] = [...components!.parts].sort((a, b) => b.bytes - a.bytes);
@@ -111,7 +114,7 @@ describe('diagnose', () => {
     const live = /^ {2}live +(\S+ GiB) = (\S+(?: \S+)*?) (\d+\.\d\d) \+/m.exec(stdout);
     if (live !== null)
       expect(live.slice(1)).toEqual([
-        `${(found.total_bytes / 2 ** 30).toFixed(2)} GiB`,
+        `${(expected.total_bytes / 2 ** 30).toFixed(2)} GiB`,
         largest!.component.replaceAll('_', ' '),
         (largest!.bytes / 2 ** 30).toFixed(2),
       ]);
@@ -151,15 +154,15 @@ describe('SQL', () => {
     expect(rows('before.duckdb', statement)).toEqual([[parameter]]);
   });
 
-  it('says that they are missing where the store cannot be written', async () => {
+  it('reports them as missing where the store cannot be written', async () => {
     mbf('ingest', LEAK, '--db', 'held.duckdb');
     mbf('peak', '--db', 'held.duckdb');
     const reader = startChild('lock-child.mjs', [join(cli.script, '..', '..', '..'), join(cwd, 'held.duckdb'), 'read']);
     expect(await reader.nextLine()).toBe('open');
-    const told = mbf('sql', 'SELECT count(component) FROM allocation_component', '--db', 'held.duckdb', '--json');
-    expect(told.stderr).toMatch(/warning: components are missing: .*held\.duckdb/);
-    expect(told.json<{ rows: unknown[][] }>().rows).toEqual([[0]]);
-    reader.tell('enough');
+    const answer = mbf('sql', 'SELECT count(component) FROM allocation_component', '--db', 'held.duckdb', '--json');
+    expect(answer.stderr).toMatch(/warning: components are missing: .*held\.duckdb/);
+    expect(answer.json<{ rows: unknown[][] }>().rows).toEqual([[0]]);
+    reader.writeLine('enough');
     await reader.ended;
   });
 

@@ -210,7 +210,7 @@ describe('diff', () => {
     expect(text('none-a.pickle', 'none-b.pickle')).toContain('blocks of 64.00 MiB: 1 → 3');
   });
 
-  it('says where only one side ran out of memory, and what is set otherwise', () => {
+  it('reports that only one side ran out of memory, and which settings differ', () => {
     const settings = (value: boolean): Map<string, boolean> => new Map([['expandable_segments', value]]);
     const entries = [{ action: 'alloc', addr: 0x7f00_0000_0000, size: MIB }];
     const oom = { action: 'oom', size: 2 ** 30, extra: { device_free: 5 } };
@@ -254,7 +254,7 @@ describe('diff', () => {
       ...[2, 10].flatMap((step) => [mark('START', step, step), mark('END', step, step + 1)]),
       mark('START', 4, 20),
     ];
-    // A step without an entry in the trace is no step to look at.
+    // A step without an entry in the trace is not shown.
     const entries = Array.from({ length: 21 }, (_, time) => ({
       action: 'snapshot',
       addr: 0,
@@ -300,10 +300,10 @@ describe('diff', () => {
     const run = CAUSES_TO_GENERATE.find((cause) => cause.name === 'leak')!.build(3);
     const [name, bytes] = [...runDirectory(run)].find(([path]) => path.includes('snapshot'))!;
     writeFileSync(file(name), bytes);
-    const whole = json(name, name);
-    expect(whole.sites.filter((site) => site.delta_bytes !== 0)).toEqual([]);
+    const complete = json(name, name);
+    expect(complete.sites.filter((site) => site.delta_bytes !== 0)).toEqual([]);
     // The peak of a leak is its end; half of the trace earlier, half of what was kept was not there yet.
-    const middle = Math.floor(whole.b_info.seq! / 2);
+    const middle = Math.floor(complete.b_info.seq! / 2);
     const result = json(name, name, '--at-a', `seq:${middle}`);
     const kept = result.sites.filter((site) =>
       /activation_monitor|token_metrics|ema_callback|grad_stats/.test(site.site),
@@ -313,7 +313,10 @@ describe('diff', () => {
   });
 });
 
-/** A healthy generated rank that keeps `times` buffers of 1 GiB from the build on; the code that keeps them lies lower the more there are. */
+/**
+ * A healthy generated rank that keeps `times` buffers of 1 GiB from the build on; the more there are, the lower the
+ * code that keeps them.
+ */
 function healthySnapshot(seed: number, times: number): Buffer {
   const fit = drawFit(seed);
   const attempt = simulateAttempt({

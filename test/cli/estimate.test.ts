@@ -1,4 +1,7 @@
-/** `estimate` as a user has it: from a run, a configuration, given inputs; with changes; and every way to ask for nonsense. */
+/**
+ * `estimate` as a user has it: from a run, a configuration, given inputs; with changes; and every way to ask for
+ * nonsense.
+ */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
@@ -35,7 +38,7 @@ const refuse = (status: number, ...args: string[]): string => {
 };
 
 describe('of a run', () => {
-  it('takes the settings in force, says where each was told, and knows the device', () => {
+  it('takes the settings in force, with the source of each, and knows the device', () => {
     const result = ask('--run', RUN);
     expect(result).toMatchObject({ schema: 'mbforensics/estimate@1', model: 'mbforensics', hottest_stage: 0 });
     const origin = (key: string): string | undefined => result.inputs.find((one) => one.key === key)?.origin;
@@ -66,7 +69,7 @@ describe('of a run', () => {
     expect(ask('--run', RUN).total_bytes).toBe(result.change!.base_total_bytes);
   });
 
-  it('reads as text what the JSON says', () => {
+  it('prints the content of the JSON as text', () => {
     const { stdout } = cli.expect(0, ['estimate', '--run', RUN, '--set', 'pp=8'], { env });
     expect(stdout).toMatch(/^ {2}stage +layers +in flight +state +activation/m);
     expect(stdout).toContain('changed: pp 4 → 8; with it dp 2 → 1 · num_microbatches 16 → 32');
@@ -84,23 +87,23 @@ describe('of a run', () => {
 });
 
 describe('of a configuration', () => {
-  it('is told what it does not say, and whether it fits', () => {
+  it('takes missing settings as options and reports whether it fits', () => {
     const result = ask('--config', CONFIG, '--set', 'world=32', '--device-memory', '40GiB');
     expect(result.device).toMatchObject({ total_bytes: 40 * 2 ** 30, source: '--device-memory', fits: 'no' });
     expect(result.device?.headroom_bytes).toBe(40 * 2 ** 30 - result.total_bytes);
     expect(result.stages).toHaveLength(8);
   });
 
-  it('names what is missing and how to tell it', () => {
+  it('names what is missing and how to give it', () => {
     const path = file('partial.yaml', 'model:\n  num_layers: 4\n  hidden_size: 64\n  tensor_model_parallel_size: 2\n');
     expect(refuse(2, '--config', path)).toContain(
       'do not tell num_attention_heads, seq_length, mbs (micro_batch_size), vocab_size; give each with --set KEY=VALUE',
     );
-    const told = ['num_attention_heads=4', 'seq_length=32', 'mbs=1', 'vocab_size=128'].flatMap((pair) => [
+    const settings = ['num_attention_heads=4', 'seq_length=32', 'mbs=1', 'vocab_size=128'].flatMap((pair) => [
       '--set',
       pair,
     ]);
-    expect(ask('--config', path, ...told).change).toBeNull();
+    expect(ask('--config', path, ...settings).change).toBeNull();
   });
 });
 

@@ -1,4 +1,7 @@
-/** `export` as scripts use it: what other programs read back, what is refused, and what is left behind, which is nothing. */
+/**
+ * `export` as scripts use it: what other programs read back, what is refused, and what is left behind, which is
+ * nothing.
+ */
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdirSync, readdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
@@ -77,10 +80,10 @@ describe('folded', () => {
     expect(new Map(lines.map((line) => [line.stack, line.bytes]))).toEqual(expected);
   });
 
-  it('writes the same to a file, and tells about it', () => {
-    const told = result('--as', 'folded', '-o', at('live.txt'));
+  it('writes the same to a file, with a summary', () => {
+    const summary = result('--as', 'folded', '-o', at('live.txt'));
     expect(readFileSync(at('live.txt'), 'utf8')).toBe(ok('--as', 'folded').stdout);
-    expect(told).toMatchObject({
+    expect(summary).toMatchObject({
       schema: 'mbforensics/export@1',
       format: 'folded',
       file: at('live.txt'),
@@ -118,10 +121,10 @@ describe('folded', () => {
 
   it('of another moment is another live set', () => {
     const seq = Math.floor(peak.seq! / 2);
-    const told = result('--as', 'folded', '--at', `seq:${seq}`, '-o', at('then.folded'));
-    expect(told.devices[0]!.seq).toBe(seq);
-    expect(told.sum_bytes).toBe(told.devices[0]!.active_bytes);
-    expect(told.sum_bytes).toBeLessThan(peak.active_bytes);
+    const summary = result('--as', 'folded', '--at', `seq:${seq}`, '-o', at('then.folded'));
+    expect(summary.devices[0]!.seq).toBe(seq);
+    expect(summary.sum_bytes).toBe(summary.devices[0]!.active_bytes);
+    expect(summary.sum_bytes).toBeLessThan(peak.active_bytes);
     const end = result('--as', 'folded', '--at', 'end', '-o', at('end.folded'));
     const [dumped] = cli.expect(0, ['snapshot', '--db', db, '--json']).json<SnapshotResult>().snapshots[0]!.devices;
     expect(end.sum_bytes).toBe(dumped!.active_bytes);
@@ -130,8 +133,8 @@ describe('folded', () => {
 
 describe('speedscope', () => {
   it('is a file of its schema that adds up', () => {
-    const told = result('-o', at('peak.speedscope.json'));
-    expect(told.format).toBe('speedscope');
+    const summary = result('-o', at('peak.speedscope.json'));
+    expect(summary.format).toBe('speedscope');
     const file = JSON.parse(readFileSync(at('peak.speedscope.json'), 'utf8')) as {
       readonly profiles: readonly { readonly endValue: number; readonly samples: readonly unknown[] }[];
     };
@@ -143,14 +146,14 @@ describe('speedscope', () => {
 
 describe('pprof', () => {
   it('is read alike by the library and by a reader of its own', () => {
-    const told = result('-o', at('peak.pb.gz'));
-    expect(told.format).toBe('pprof');
-    expect(told.sum_bytes).toBe(peak.active_bytes);
+    const summary = result('-o', at('peak.pb.gz'));
+    expect(summary.format).toBe('pprof');
+    expect(summary.sum_bytes).toBe(peak.active_bytes);
     const profile = Profile.decode(gunzipSync(readFileSync(at('peak.pb.gz'))));
     const total = (index: number): number =>
       profile.sample.reduce((sum, sample) => sum + Number(sample.value[index]), 0);
     expect([total(0), total(1)]).toEqual([peak.blocks, peak.active_bytes]);
-    expect(profile.sample).toHaveLength(told.stacks!);
+    expect(profile.sample).toHaveLength(summary.stacks!);
     if (!hasPython) return;
     const read = readPprof(at('peak.pb.gz'));
     expect(read).toMatchObject({
@@ -214,7 +217,7 @@ function pipe(args: readonly string[]): Buffer {
 describe('tables', () => {
   it('as Parquet are read back by DuckDB, row for row', async () => {
     const { DuckDBInstance } = await import('@duckdb/node-api');
-    const told = result('--table', 'event', '-o', at('event.parquet'));
+    const exported = result('--table', 'event', '-o', at('event.parquet'));
     const connection = await (await DuckDBInstance.create(':memory:')).connect();
     const read = async (sql: string): Promise<unknown> => (await connection.runAndReadAll(sql)).getRowsJson();
     const summary = (source: string): string =>
@@ -222,7 +225,7 @@ describe('tables', () => {
     const written = (await read(summary(`'${at('event.parquet')}'`))) as readonly unknown[][];
     await connection.run(`ATTACH '${db}' AS store (READ_ONLY)`);
     expect(written).toEqual(await read(summary('store.event')));
-    expect(Number(written[0]![0])).toBe(told.rows);
+    expect(Number(written[0]![0])).toBe(exported.rows);
     // Rows keep their order, and bytes their type.
     expect(await read(`SELECT seq FROM '${at('event.parquet')}' LIMIT 3`)).toEqual([[0], [1], [2]]);
     const types = (await read(
@@ -238,10 +241,10 @@ describe('tables', () => {
 
   it('as CSV are what Python reads', () => {
     const query = 'SELECT name, filename, line, NULL AS nothing FROM frame ORDER BY frame_id';
-    const told = result('--query', query, '-o', at('frames.csv'));
+    const summary = result('--query', query, '-o', at('frames.csv'));
     expect(ok('--query', query, '--as', 'csv').stdout).toBe(readFileSync(at('frames.csv'), 'utf8'));
     const rows = cli.expect(0, ['sql', query, '--db', db, '--json', '--limit', '0']).json<SqlResult>().rows;
-    expect(told.rows).toBe(rows.length);
+    expect(summary.rows).toBe(rows.length);
     if (!hasPython) return;
     const read = JSON.parse(
       python(
@@ -256,8 +259,8 @@ describe('tables', () => {
   });
 
   it('of a query become Parquet, comments and semicolons and all', () => {
-    const told = result('--query', "SELECT ';' AS a, 2 AS b; -- the end;", '-o', at('q.parquet'));
-    expect(told.rows).toBe(1);
+    const summary = result('--query', "SELECT ';' AS a, 2 AS b; -- the end;", '-o', at('q.parquet'));
+    expect(summary.rows).toBe(1);
     const lines = python('import sys\nprint(open(sys.argv[1], "rb").read(4).decode())', [at('q.parquet')]);
     expect(lines.trim()).toBe('PAR1');
   });
@@ -274,12 +277,12 @@ describe('tables', () => {
       .json<SqlResult>()
       .rows.map(([name]) => String(name));
     for (const format of ['parquet', 'csv']) {
-      const told = result('--table', 'all', '--as', format, '-o', at(format));
+      const summary = result('--table', 'all', '--as', format, '-o', at(format));
       expect(readdirSync(at(format)).sort()).toEqual(tables.map((name) => `${name}.${format}`).sort());
-      expect(told.tables.map(({ table }) => table)).toEqual(tables);
-      for (const table of told.tables) expect(statSync(table.file).size, table.table).toBe(table.bytes);
-      expect(told.rows).toBe(told.tables.reduce((sum, table) => sum + table.rows, 0));
-      expect(told.tables.find(({ table }) => table === 'event')!.rows).toBeGreaterThan(1000);
+      expect(summary.tables.map(({ table }) => table)).toEqual(tables);
+      for (const table of summary.tables) expect(statSync(table.file).size, table.table).toBe(table.bytes);
+      expect(summary.rows).toBe(summary.tables.reduce((sum, table) => sum + table.rows, 0));
+      expect(summary.tables.find(({ table }) => table === 'event')!.rows).toBeGreaterThan(1000);
     }
     // A second time only by force, and then into the same directory.
     writeFileSync(join(at('csv'), 'note.txt'), 'mine');
@@ -312,7 +315,7 @@ describe('tables', () => {
   });
 });
 
-/** JSON has no tuples: what torch writes as one becomes one again. */
+/** JSON lacks tuples: the tuples of torch are restored. */
 const TO_PICKLE = `
 import json, pickle, sys
 top = json.load(open(sys.argv[1]))
@@ -326,8 +329,8 @@ describe('a whole snapshot', () => {
   it('at a moment is that moment, for us too', () => {
     if (!hasPython) return;
     const seq = peak.seq!;
-    const told = result('--as', 'snapshot-json', '--at', `seq:${seq}`, '-o', at('then.json'));
-    expect(told).toMatchObject({ rows: seq + 1, moment: `seq:${seq}`, handle: HANDLE });
+    const summary = result('--as', 'snapshot-json', '--at', `seq:${seq}`, '-o', at('then.json'));
+    expect(summary).toMatchObject({ rows: seq + 1, moment: `seq:${seq}`, handle: HANDLE });
     mkdirSync(at('run'));
     python(TO_PICKLE, [at('then.json'), join(at('run'), 'snapshot_0.pickle')]);
     const again = { env: { XDG_CACHE_HOME: at('cache') } };
@@ -347,7 +350,7 @@ describe('a whole snapshot', () => {
       .devices[0]!;
     const now = cli.expect(0, ['peak', '--db', db, '--json', '--limit', '0']).json<PeakResult>().snapshots[0]!
       .devices[0]!;
-    // In the file a stack that is only its free's has a frame that says so; its call site is the same.
+    // In the file, a stack known only from the free has a frame that marks it; its call site is the same.
     const bySite = (sites: typeof now.sites): Record<string, number> => {
       const bytes: Record<string, number> = {};
       for (const { site, bytes: more } of sites) {
@@ -364,9 +367,9 @@ describe('a whole snapshot', () => {
       .expect(0, ['sql', 'SELECT seq, requested_bytes FROM trace_oom', '--db', db, '--json'])
       .json<SqlResult>();
     const [oom, requested] = rows[0]!.map(Number);
-    const told = result('--as', 'snapshot-json', '--at', 'oom', '-o', at('oom.json'));
-    expect(told).toMatchObject({ rows: oom! + 1, moment: 'oom' });
-    expect(told.devices[0]!.seq).toBe(oom! - 1);
+    const summary = result('--as', 'snapshot-json', '--at', 'oom', '-o', at('oom.json'));
+    expect(summary).toMatchObject({ rows: oom! + 1, moment: 'oom' });
+    expect(summary.devices[0]!.seq).toBe(oom! - 1);
     if (!hasPython) return;
     mkdirSync(at('oom'));
     python(TO_PICKLE, [at('oom.json'), join(at('oom'), 'snapshot_0.pickle')]);
@@ -425,13 +428,13 @@ describe('what is asked wrongly', () => {
     const answer = cli.run(['export', '--as', 'folded', '--db', several]);
     expectError(answer, 2, 'MBF1002');
     expect(answer.stderr).toContain('ranks/0/snapshot#1, ranks/1/snapshot#1');
-    const one = cli.expect(0, ['export', 'ranks/1/snapshot#1', '--as', 'folded', '--db', several]);
-    expect(sumOf(linesOf(one.stdout))).toBe(2 ** 22);
+    const single = cli.expect(0, ['export', 'ranks/1/snapshot#1', '--as', 'folded', '--db', several]);
+    expect(sumOf(linesOf(single.stdout))).toBe(2 ** 22);
   });
 });
 
 describe('files', () => {
-  it('are not replaced unasked, whatever lies there', () => {
+  it('are not replaced without the option, whatever exists there', () => {
     writeFileSync(at('mine.csv'), 'precious');
     symlinkSync(at('nowhere'), at('link.csv'));
     mkdirSync(at('folder.csv'));

@@ -45,7 +45,7 @@ describe('formats', () => {
     expect(text).toContain(`${formats.length} formats`);
   });
 
-  it('explains a file: what read it, how often, and which figures nobody read', () => {
+  it('explains a file: its formats with counts, and the unread figures', () => {
     const file = join(directory, 'train.log');
     writeFileSync(file, LOG);
     const result = cli.expect(0, ['formats', 'explain', file, '--json']).json<ExplainResult>();

@@ -1,4 +1,7 @@
-/** Golden values as their user has them: kept in the store, in a file of the repository, in the files of the upstream projects. */
+/**
+ * Golden values as their user has them: kept in the store, in a file of the repository, in the files of the upstream
+ * projects.
+ */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
@@ -28,7 +31,7 @@ describe('golden values', () => {
     mbf(0, 'ingest', 'first', 'second', 'dead');
   });
 
-  it('keeps a run, and a second one beside it, whose spread becomes the noise', () => {
+  it('keeps a run and a second one, whose spread becomes the noise', () => {
     mbf(0, 'golden', 'add', 'first', '--name', 'base');
     expect(list().goldens).toMatchObject([
       { name: 'base', runs: 1, ending: 'completed', peak_allocated_bytes: 57_000 * MIB, step_ms: 1006 },
@@ -77,7 +80,7 @@ describe('golden values', () => {
     mbf(0, 'golden', 'remove', name);
   });
 
-  it('takes no run for golden that did not come to its end, unless told to', () => {
+  it('accepts a run that did not finish only with the option', () => {
     const refused = cli.run(['golden', 'add', 'dead', '--name', 'dead'], { cwd, env });
     expect(refused.status).toBe(2);
     expect(refused.stderr).toMatch(/out of memory/);

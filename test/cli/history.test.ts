@@ -40,7 +40,10 @@ function log({ gib, ms = 100, steps = 10, end = FINISHED }: Story): string {
   return [...lines, end, ''].join('\n');
 }
 
-/** By commit of the repository; commit 6 was not measured, 3 was twice, 5 and 9 died. The 7th brought 4.7 GiB. */
+/**
+ * By commit of the repository; commit 6 was not measured, 3 was measured twice, 5 and 9 failed. The 7th brought 4.7
+ * GiB.
+ */
 const STORIES: readonly (readonly [name: string, commit: number, story: Story])[] = [
   ['r0', 0, { gib: 55.1 }],
   ['r1', 1, { gib: 55.11 }],
@@ -125,13 +128,13 @@ describe('history', () => {
     expect(result.points[3]!.low / GIB).toBeCloseTo(55.1, 4);
     expect(result.points[3]!.high / GIB).toBeCloseTo(55.14, 4);
     expect(result.points[3]!.value / GIB).toBeCloseTo(55.12, 4);
-    // A connection that breaks after the end is no failure; of what died the peak is at least the printed one.
+    // A connection that breaks after the end is not a failure; the peak of a failed run is at least the printed one.
     expect(result.points[4]).toMatchObject({ ending: 'ok', is_lower_bound: false });
     expect(result.points[5]).toMatchObject({ value: 41 * GIB, ending: 'oom', is_lower_bound: true });
     expect(result.change_points.length).toBe(1);
     const [change] = result.change_points;
     expect(change).toMatchObject({ index: 6, commit: shas[7], run: 'r7', previous_commit: shas[4], is_worse: true });
-    // Commit 5 died too early to tell, commit 6 has no run.
+    // Commit 5 failed too early to judge, commit 6 lacks a run.
     expect(change!.between).toBe(2);
     expect(change!.before / GIB).toBeCloseTo(55.1, 1);
     expect(change!.after / GIB).toBeCloseTo(59.8, 1);
@@ -160,7 +163,7 @@ describe('history', () => {
     expect(all).not.toContain('not listed');
   });
 
-  it('without a repository keeps the order of ingestion, and says so', () => {
+  it('without a repository keeps the order of ingestion, with a note', () => {
     const result = ask();
     expect(result).toMatchObject({ by: 'commit', order: 'ingestion' });
     // Of two spellings the longer one counts.
@@ -195,7 +198,7 @@ describe('history', () => {
     expect(ask('--by', 'run', '--from', 'r8', '--to', 'r8').points.length).toBe(1);
   });
 
-  it('leaves out the pace of a run that died at once, and no other', () => {
+  it('leaves out only the pace of a run that failed at once', () => {
     const steps = ask('--metric', 'step_ms', '--repo', checkout);
     expect(steps.left_out).toMatchObject([{ run: 'r5', reason: expect.stringMatching(/2 steps/) }]);
     expect(steps.points.find(({ run }) => run === 'r9')).toMatchObject({ ending: 'oom', is_lower_bound: false });
@@ -213,7 +216,7 @@ describe('history', () => {
 });
 
 describe('history of odd stores', () => {
-  it('knows the last launch of a run, and lines that stand in two files', () => {
+  it('knows the last launch of a run, and lines that occur in two files', () => {
     const runs = join(root, 'odd');
     const store = join(root, 'odd.duckdb');
     const write = (run: string, file: string, text: string): void => {
@@ -264,7 +267,7 @@ describe('history of odd stores', () => {
     expect(reserved.points[0]!.value).toBeGreaterThanOrEqual(after.points[0]!.value);
   });
 
-  it('without points says so', () => {
+  it('without points prints a note', () => {
     const { stdout } = cli.expect(0, ['history', '--label', 'nobody', '--exit-code', '--db', db]);
     expect(stdout).toBe('peak allocated memory by commit · 0 commits, 0 runs\n');
   });

@@ -34,7 +34,7 @@ describe('explain', () => {
       expect(cli.expect(0, args).stdout).toMatch(/^recompute_modules {2}\(knob, a setting\)\n/);
   });
 
-  it('tells a rule', () => {
+  it('explains a rule', () => {
     const { stdout } = cli.expect(0, ['explain', 'offload-pp']);
     expect(stdout).toContain('offload-pp  (rule, error)');
     expect(stdout).toContain('says "Currently there is no support for Pipeline parallelism with CPU offloading"');
@@ -43,7 +43,7 @@ describe('explain', () => {
     expect(result.found[0]?.is).toBe('rule');
   });
 
-  it('refuses what nobody calls anything, with names like it', () => {
+  it('refuses an unknown name, with similar names', () => {
     const { stderr, stdout } = cli.expect(2, ['explain', 'offload-ppp']);
     expect(stdout).toBe('');
     expect(stderr).toMatch(/^mbforensics: error MBF1001: nothing is called "offload-ppp"; like it: offload-pp/);

@@ -60,7 +60,7 @@ describe('lint', () => {
   const write = (name: string, content: string | Buffer): void => writeFileSync(join(cwd, name), content);
   const lint = (status: number, ...args: string[]): LintResult =>
     cli.expect(status, ['lint', ...args, '--json'], options).json<LintResult>();
-  const found = ({ findings }: LintResult): string[] =>
+  const linesOf = ({ findings }: LintResult): string[] =>
     findings.filter(({ severity }) => severity === 'error').map(({ rule, line }) => `${rule} ${line}`);
   const refuses = (status: number, pattern: RegExp, ...args: string[]): void =>
     expect(cli.expect(status, ['lint', ...args], options).stderr).toMatch(pattern);
@@ -97,7 +97,9 @@ describe('lint', () => {
       device: null,
       environment: 'none',
     });
-    expect(found(result)).toEqual(expect.arrayContaining(['offload-pp 6', 'offload-recompute 6', 'offload-layers 6']));
+    expect(linesOf(result)).toEqual(
+      expect.arrayContaining(['offload-pp 6', 'offload-recompute 6', 'offload-layers 6']),
+    );
     const finding = result.findings.find(({ rule }) => rule === 'offload-pp')!;
     expect(finding.facts).toEqual(
       expect.arrayContaining([
@@ -120,25 +122,25 @@ describe('lint', () => {
   it('reads flags of a script, NeMo, other spellings, and logs', () => {
     const script = lint(1, 'launch.sbatch');
     expect(script).toMatchObject({ framework: { name: 'megatron-lm' }, environment: 'partial' });
-    expect(found(script)).toContain('offload-pp 5');
-    expect(found(lint(1, 'nemo.yaml'))).toContain('offload-pp 8');
+    expect(linesOf(script)).toContain('offload-pp 5');
+    expect(linesOf(lint(1, 'nemo.yaml'))).toContain('offload-pp 8');
     const alias = lint(1, 'alias.yaml').findings.find(({ rule }) => rule === 'offload-pp')!;
     expect(alias.facts.find(({ key }) => key === 'pipeline_model_parallel_size')).toMatchObject({
       value: '2',
       raw_key: 'pipeline_parallel_size',
       line: 4,
     });
-    expect(found(lint(1, 'train.log.gz'))).toContain('offload-pp 2');
+    expect(linesOf(lint(1, 'train.log.gz'))).toContain('offload-pp 2');
   });
 
   it('takes several files for one configuration, and a directory for all in it', () => {
     write('override.yaml', 'num_layers: 48\nhidden_size: 4096\nbf16: true\npipeline_model_parallel_size: 1\n');
     const both = lint(0, 'alias.yaml', 'override.yaml', '--rule', 'offload-pp');
     expect(both).toMatchObject({ subject: ['alias.yaml', 'override.yaml'], findings: [] });
-    expect(found(lint(1, 'override.yaml', 'alias.yaml'))).toContain('offload-pp 3');
+    expect(linesOf(lint(1, 'override.yaml', 'alias.yaml'))).toContain('offload-pp 3');
     const directory = lint(1, 'conf');
     expect(directory.subject).toEqual(['conf/launch.sbatch', 'conf/model.yaml']);
-    expect(found(directory)).toContain('offload-pp 6');
+    expect(linesOf(directory)).toContain('offload-pp 6');
   });
 
   it('takes standard input', () => {
@@ -152,9 +154,9 @@ describe('lint', () => {
     expect(lint(0, 'sound.yaml', '--env', 'launch.sbatch').environment).toBe('partial');
   });
 
-  it('is told framework, versions and device by who knows', () => {
-    const told = ['--framework', 'megatron-bridge@0.6', '--version-of', 'torch=2.11', '--gpu', 'h100-80gb'];
-    expect(lint(1, 'alias.yaml', ...told)).toMatchObject({
+  it('takes framework, versions and device from the options', () => {
+    const options = ['--framework', 'megatron-bridge@0.6', '--version-of', 'torch=2.11', '--gpu', 'h100-80gb'];
+    expect(lint(1, 'alias.yaml', ...options)).toMatchObject({
       framework: { name: 'megatron-bridge', version: '0.6' },
       versions: { torch: '2.11', megatron_bridge: '0.6' },
       device: 'h100-80gb',
@@ -173,9 +175,9 @@ describe('lint', () => {
   });
 
   it('tries the rules asked for', () => {
-    const one = lint(1, 'bridge.yaml', '--rule', 'offload-pp');
-    expect(one).toMatchObject({ rules: 1, unknown: [] });
-    expect(one.findings.map(({ rule }) => rule)).toEqual(['offload-pp']);
+    const onlyRule = lint(1, 'bridge.yaml', '--rule', 'offload-pp');
+    expect(onlyRule).toMatchObject({ rules: 1, unknown: [] });
+    expect(onlyRule.findings.map(({ rule }) => rule)).toEqual(['offload-pp']);
     const errors = lint(1, 'bridge.yaml', '--severity', 'error');
     expect(errors.findings.every(({ severity }) => severity === 'error')).toBe(true);
     refuses(
@@ -192,7 +194,7 @@ describe('lint', () => {
     const { stdout } = cli.expect(0, ['lint', 'sound.yaml', '--rule', 'offload-pp'], options);
     expect(stdout).toContain('no rule is broken');
     expect(stdout).toContain('0 errors, 0 warnings, 0 notes; 1 rule on ');
-    // How many layers there are, nobody tells.
+    // The number of layers is unknown.
     write('partial.yaml', 'cpu_offloading: true\ncpu_offloading_num_layers: 12\nhidden_size: 8\n');
     const rule = ['--rule', 'offload-layers'];
     expect(lint(0, 'partial.yaml', ...rule).unknown).toMatchObject([{ rule: 'offload-layers', needs: ['num_layers'] }]);
@@ -209,9 +211,9 @@ describe('lint', () => {
     refuses(4, /MBF2202: strange\.yaml: holds no variable/, 'sound.yaml', '--env', 'strange.yaml');
     const answer = cli.expect(4, ['lint', 'bridge.yaml', 'empty.yaml', 'missing.yaml', '--json'], options);
     expect(answer.stderr).toMatch(/MBF2004: empty\.yaml[\s\S]*MBF1003: missing\.yaml/);
-    expect(found(answer.json<LintResult>())).toContain('offload-pp 6');
+    expect(linesOf(answer.json<LintResult>())).toContain('offload-pp 6');
     expect(cli.expect(4, ['lint', 'empty.yaml', '--json'], options).stdout).toBe('');
-    // A log that tells a version and no setting says so too.
+    // A log with a version and without settings gets the note too.
     write('silent.log', 'host1:12:34 [0] NCCL INFO NCCL version 2.18.1+cuda12.1\ntraining ...\n');
     const silent = cli.expect(4, ['lint', 'silent.log'], options);
     expect(silent.stdout).toBe('');

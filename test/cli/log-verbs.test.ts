@@ -89,7 +89,7 @@ describe('every verb', () => {
 });
 
 describe('log', () => {
-  it('tells who, how far, how much and what failed', () => {
+  it('shows ranks, progress, memory and failures', () => {
     const [run] = ask<LogResult>('log', 'night').runs;
     expect(run).toMatchObject({
       name: 'night',
@@ -138,7 +138,7 @@ describe('iterations', () => {
 });
 
 describe('memory', () => {
-  it('tells ranks and stages, or one rank line by line', () => {
+  it('shows ranks and stages, or one rank line by line', () => {
     const all = ask<MemoryResult>('memory', 'night');
     expect(all.ranks.map(({ rank, position }) => [rank, position?.pp])).toEqual([
       [0, 0],
@@ -148,9 +148,9 @@ describe('memory', () => {
       [0, 1010.25 * 2 ** 20],
       [1, 2010.25 * 2 ** 20],
     ]);
-    const one = ask<MemoryResult>('memory', 'night', '--rank', '2');
-    expect(one.ranks.map(({ rank }) => rank)).toEqual([2]);
-    expect(one.records!.length).toBe(16);
+    const rankTwo = ask<MemoryResult>('memory', 'night', '--rank', '2');
+    expect(rankTwo.ranks.map(({ rank }) => rank)).toEqual([2]);
+    expect(rankTwo.records!.length).toBe(16);
     for (const rank of ['-1', 'x', '1.5']) {
       expect(cli.expect(2, ['memory', 'night', `--rank=${rank}`, '--db', db]).stderr).toMatch(/MBF1001.*--rank/);
     }

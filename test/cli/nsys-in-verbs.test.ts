@@ -1,4 +1,7 @@
-/** What other verbs make of an export: diagnose, at and timeline, on the sample that has one and on runs that have nothing else, or none. */
+/**
+ * What other verbs make of an export: diagnose, at and timeline, on the sample that has one and on runs that have
+ * nothing else, or none.
+ */
 import { copyFileSync, mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
@@ -22,7 +25,7 @@ describe('an export in other verbs', () => {
     mbf('ingest', join(SAMPLES, 'leak'), join(cwd, 'only'), join(SAMPLES, 'nccl-outside'));
   });
 
-  it('at and timeline say in which ranges their moments lie', () => {
+  it('at and timeline show the ranges of their moments', () => {
     const at = mbf('at', 'oom', 'nccl-outside', '--json').json<AtResult>();
     const [stack] = at.nvtx!.stacks;
     expect(stack!.ranges.map(({ text }) => text).slice(0, 2)).toEqual(['iteration 5', 'forward']);
@@ -41,7 +44,7 @@ describe('an export in other verbs', () => {
     expect(mbf('at', 'oom', 'leak').stdout).not.toContain('nvtx');
   });
 
-  it('an export alone tells that memory was refused, and does not guess why', () => {
+  it('an export alone shows that memory was refused, without a guess at the reason', () => {
     const { verdicts } = mbf('diagnose', 'only', '--json').json<DiagnoseResult>();
     expect(verdicts).toMatchObject([{ cause: 'undecided', confidence: 'low', request: null, device: 0 }]);
     const [verdict] = verdicts;
@@ -49,13 +52,13 @@ describe('an export in other verbs', () => {
       /the driver refused memory 4 times, and gave none after that \(.* GiB were held\)/,
     );
     expect(verdict!.captures.map(({ id }) => id)).toEqual(['snapshot_at_oom', 'whole_oom_message']);
-    const told = verdict!.evidence.map(({ text }) => text).join('\n');
-    expect(told).toMatch(/held then: .*NCCL 9\.3\d GiB/);
-    expect(told).toMatch(/in the ranges iteration 5 › forward › /);
+    const evidence = verdict!.evidence.map(({ text }) => text).join('\n');
+    expect(evidence).toMatch(/held then: .*NCCL 9\.3\d GiB/);
+    expect(evidence).toMatch(/in the ranges iteration 5 › forward › /);
     expect(mbf('diagnose', 'only').stdout.split('\n').length).toBeLessThanOrEqual(25);
   });
 
-  it('names what lies outside PyTorch on the first screen', () => {
+  it('names memory outside PyTorch on the first screen', () => {
     const lines = mbf('diagnose', 'nccl-outside').stdout.split('\n');
     expect(lines.find((line) => line.startsWith('  outside '))).toMatch(/9\.3\d NCCL \+ .* not seen by the profiler/);
   });

@@ -1,4 +1,7 @@
-/** `mbforensics nsys` as a user has it: on paths and on runs of a store, in text and as JSON, alone and against another run. */
+/**
+ * `mbforensics nsys` as a user has it: on paths and on runs of a store, in text and as JSON, alone and against another
+ * run.
+ */
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
@@ -12,7 +15,7 @@ import { smallSnapshot } from '../support/small-snapshot.js';
 import { temporaryDirectory } from '../support/temporary-directory.js';
 
 const MOST_COLUMNS = 110;
-/** Columns of a table stand two blanks apart. */
+/** Columns of a table are separated by two blanks. */
 const isTableRow = (line: string): boolean => (line.trim().match(/ {2,}/g) ?? []).length >= 3;
 
 function describeCli(): void {
@@ -103,18 +106,18 @@ function describeCli(): void {
     );
   });
 
-  it('says the same of a run, of its path, of its export beside it and of the run ingested last', () => {
+  it('gives the same for a run, its path, its export next to it and the run ingested last', () => {
     const byRun = json('golden');
     expect(json()).toEqual(byRun);
     expect(json('./golden')).toEqual(byRun);
     expect(json('run:golden')).toEqual(byRun);
-    // Alone it has no snapshots.
+    // Alone it lacks snapshots.
     const alone = only(json('golden/planted.sqlite'));
     expect(alone.device_memory).toEqual(only(byRun).device_memory);
     for (const { snapshot } of alone.accounts!) expect(snapshot).toBeNull();
   });
 
-  it('tells what is in it on one screen after the other', () => {
+  it('shows its content on one screen after the other', () => {
     const shown = text('golden');
     const { scenario } = golden;
     for (const words of [
@@ -138,7 +141,7 @@ function describeCli(): void {
       if (!isTableRow(line)) expect(line.length, line).toBeLessThanOrEqual(MOST_COLUMNS);
   });
 
-  it('cuts tables at --limit, and says how much is left', () => {
+  it('cuts tables at --limit and shows how much is left', () => {
     const short = text('golden', '--limit', '1');
     const full = text('golden', '--limit', '0');
     expect(short).toContain('more (--limit 0)');
@@ -200,7 +203,7 @@ function describeCli(): void {
       expect(late).toMatch(/shutdown {2}\(from .*, never ended\)/);
     });
 
-    it('says where nothing is open, also before the collection', () => {
+    it('reports moments without an open range, also before the collection', () => {
       expect(text('golden', '--at', '0')).toContain('no NVTX range is open then');
       expect(json('golden', '--at=-5').at![0]!.stacks).toEqual([]);
     });
@@ -282,7 +285,7 @@ function describeCli(): void {
       expect([against!.a, against!.b]).toEqual(['golden', 'night-shift']);
       expect(reports).toEqual(json('golden').reports);
       expectComparison(against!, only(json('golden')), only(json('night-shift')));
-      // The two releases differ, and so does what they say they may have lost.
+      // The two releases differ, and so do their notes on possible losses.
       expect(against!.warnings.join('\n')).toContain('the version of nsys differs');
       expect(against!.warnings.join('\n')).not.toContain('the GPU differs');
     });
@@ -322,7 +325,7 @@ function describeCli(): void {
     });
   });
 
-  it('says what to do where a run has no export', () => {
+  it('suggests a fix for a run without an export', () => {
     for (const operand of ['plain', './plain']) {
       const message = refused(2, operand);
       expect(message).toContain('MBF1002');
@@ -334,7 +337,7 @@ function describeCli(): void {
     expect(refused(2, 'golden', `--limit=${limit}`)).toContain('is no count');
   });
 
-  it('tells no secret of the capture', () => {
+  it('shows no secret of the capture', () => {
     expect(outputs.length).toBeGreaterThan(20);
     const all = outputs.join('\n');
     for (const { scenario } of [golden, night])

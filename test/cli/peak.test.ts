@@ -26,8 +26,8 @@ const annotation = (stage: string, name: string, time: number) =>
   ]);
 
 /**
- * 16 MiB from before the recording; weights (8 MiB) that stay; activations (16 MiB) made and freed in each of two steps; a gradient (4 MiB) made in the first and
- * freed at the end of the second.
+ * 16 MiB from before the recording; weights (8 MiB) that stay; activations (16 MiB) made and freed in each of two
+ * steps; a gradient (4 MiB) made in the first and freed at the end of the second.
  */
 function twoSteps(): Buffer {
   const texts = (context: string, metadata: string) => ({
@@ -298,7 +298,7 @@ describe('peak', () => {
     expect(run('--grouping', 'memory_viz').stdout).toContain('peak 44.00 MiB');
   });
 
-  it('has nothing to say of lifetimes, and of the peers little, without a trace', () => {
+  it('reports no lifetimes, and little about peers, without a trace', () => {
     const bare = join(directory, 'bare.pickle');
     writeFileSync(bare, smallSnapshot({ segments: [[{ size: 2 * MIB, stack: ['a.py:1'] }]], entries: [] }));
     const env = { XDG_CACHE_HOME: directory };

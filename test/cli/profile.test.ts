@@ -17,7 +17,10 @@ beforeAll(() => {
 const T0 = 1_700_000_000_000_000_000n;
 const [PARAMETER, OPTIMIZER, ACTIVATION, GRADIENT, UNKNOWN] = [0, 1, 4, 5, 7] as const;
 
-/** 40 steps a millisecond apart: activations come and go, each step a little of them stays; the 25th needs 2 GiB of gradients for 1 µs. */
+/**
+ * 40 steps at intervals of a millisecond: activations come and go, each step a little of them stays; the 25th needs 2
+ * GiB of gradients for 1 µs.
+ */
 function steps(): string[] {
   const events: [bigint | number, number, number, number][] = [
     [-1, 1, 2 * GIB, PARAMETER],
@@ -81,7 +84,7 @@ describe('profile', () => {
     expect(stdout.split('\n').every((line) => line.length <= 100)).toBe(true);
   });
 
-  it('reads sums too, and says where the bookkeeping went below zero', () => {
+  it('reads sums too, and reports where the bookkeeping went below zero', () => {
     const file = put(
       'sums/memory_timeline_rank_0.json',
       JSON.stringify([
@@ -99,7 +102,7 @@ describe('profile', () => {
     expect(cli.expect(0, ['profile', file], { cwd }).stdout).toContain('gradient falls to -1.00 MiB');
   });
 
-  it('says that a timeline is empty', () => {
+  it('reports an empty timeline', () => {
     const file = put('empty/rank1.raw.json.gz', '[]');
     expect(cli.expect(0, ['profile', file, '--json'], { cwd }).json<ProfilerMemoryResult>().timelines).toMatchObject([
       { form: null, entries: 0, peak: null, points: [], categories: [] },

@@ -1,4 +1,7 @@
-/** `replay` and `whatif` as outside scripts see them: the fixed fields, the samples' answers, usage errors, and text that fits a terminal. */
+/**
+ * `replay` and `whatif` as outside scripts see them: the fixed fields, the samples' answers, usage errors, and text
+ * that fits a terminal.
+ */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
@@ -10,7 +13,7 @@ import { temporaryDirectory } from '../support/temporary-directory.js';
 const FRAGMENTED = join(repoRoot, 'samples', 'llama3-70b-fragmentation');
 const FULL = join(repoRoot, 'samples', 'capacity');
 
-/** Of a field: its type, `null` beside it where it may be unknown, or the only words it may be. */
+/** Of a field: its type, also `null` if it may be unknown, or its possible words. */
 type Shape = Readonly<Record<string, readonly string[]>>;
 
 const REPLAY: Shape = {
@@ -46,11 +49,11 @@ const SETTING: Shape = {
 
 function expectShape(value: Readonly<Record<string, unknown>>, shape: Shape): void {
   for (const [field, types] of Object.entries(shape)) {
-    const found = value[field];
-    const type = found === null ? 'null' : typeof found;
-    const isKnown = types.includes(type) || types.includes(`=${String(found)}`);
-    expect({ field, found, isKnown }).toEqual({ field, found, isKnown: true });
-    if (typeof found === 'number') expect(Number.isSafeInteger(found)).toBe(true);
+    const actual = value[field];
+    const type = actual === null ? 'null' : typeof actual;
+    const isKnown = types.includes(type) || types.includes(`=${String(actual)}`);
+    expect({ field, actual, isKnown }).toEqual({ field, actual, isKnown: true });
+    if (typeof actual === 'number') expect(Number.isSafeInteger(actual)).toBe(true);
   }
 }
 

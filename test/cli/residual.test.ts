@@ -1,4 +1,6 @@
-/** `residual` as a user has it: runs with a snapshot and a configuration, runs without either, and what the sums are. */
+/**
+ * `residual` as a user has it: runs with a snapshot and a configuration, runs without either, and what the sums are.
+ */
 import { copyFileSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
@@ -75,7 +77,7 @@ describe('residual', () => {
     ['leak', 'peak'],
     ['capacity', 'oom'],
     ['llama3-70b-fragmentation', 'seq:12000'],
-  ])('of %s at %s measures what attribute says, and estimates what estimate does', (name, moment) => {
+  ])('of %s at %s has the measured bytes of attribute and the estimated bytes of estimate', (name, moment) => {
     const device = only(residual(sample(name), '--at', moment));
     const [found] = mbf('attribute', sample(name), '--at', moment, '--json').json<AttributeResult>().devices;
     expect([device.seq, device.measured_bytes]).toEqual([found!.seq, found!.total_bytes]);
@@ -95,7 +97,7 @@ describe('residual', () => {
     else expect(device.estimated_bytes).toBeLessThan(stage.allocated_bytes);
   });
 
-  it('finds what a leak holds, and says that it is held', () => {
+  it('finds the memory of a leak and reports it as held', () => {
     const device = only(residual(LEAK));
     expect(device.components[0]).toMatchObject({
       component: 'activation',
@@ -126,7 +128,7 @@ describe('residual', () => {
     expect(states.estimated_bytes).toBeLessThan(9 * GIB);
   });
 
-  it('holds memory lines against their stages, ranks and places told', () => {
+  it('compares memory lines with their stages, with ranks and places', () => {
     const { lines } = residual(sample('llama3-70b-fragmentation'));
     expect(new Set(lines.map(({ stage }) => stage))).toEqual(new Set([0, 1, 2, 3]));
     expect(lines).toHaveLength(32);
@@ -182,7 +184,7 @@ describe('residual', () => {
     expect(only(residual('leak/0/snapshot#1', '--db', 'one.duckdb')).handle).toBe('leak/0/snapshot#1');
   });
 
-  it('reads as text what the JSON says, within 100 columns', () => {
+  it('prints the content of the JSON as text, within 100 columns', () => {
     for (const args of [[LEAK], [sample('capacity'), '--at', 'oom'], [sample('host-oom'), '--at', 'end']]) {
       const { stdout, stderr } = mbf('residual', ...args);
       expect(stderr).toBe('');
@@ -204,7 +206,7 @@ describe('residual', () => {
     for (const line of stdout.split('\n')) expect(line.length, line).toBeLessThanOrEqual(100);
   });
 
-  it('says what a run does not tell', () => {
+  it('reports what is unknown about a run', () => {
     const alone = runOf('alone', LEAK, /snapshot/);
     expect(mbf('residual', alone).stdout).toMatch(
       /^run alone: no estimate to compare with: the run does not tell num_layers/,
@@ -232,7 +234,7 @@ describe('residual', () => {
     expect(refuse(4, LEAK, '--rules', 'bad.yaml')).toContain('MBF2601');
   });
 
-  // One device runs out of memory, the others have no such moment: `attribute` answers for the one, and names the others.
+  // One device runs out of memory, the others lack that moment: `attribute` answers for the first and names the others.
   it('answers for the devices that have the moment', () => {
     const run = runOf('several', sample('capacity'), /\.(?:out|yaml|gz|sbatch)$/);
     const bytes = 2 ** 21;
@@ -243,7 +245,8 @@ describe('residual', () => {
     expect(residual(run, '--at', 'oom').devices.map(({ rank }) => rank)).toEqual([1]);
   });
 
-  // Moments live on the host there, and fp32 masters are twice the remainders that are assumed; the optimizer is sharded.
+  // Moments live on the host there, and fp32 masters are twice the remainders that are assumed; the optimizer is
+  // sharded.
   it('does not call the optimizer of samples/host-oom unsharded', () => {
     for (const { reading } of only(residual(sample('host-oom'))).components)
       if (reading !== null) expect(reading).not.toContain('distributed optimizer is not in effect');

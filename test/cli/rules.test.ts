@@ -131,7 +131,7 @@ describe('explain-stack', () => {
     expect(stack).toMatchObject({ component: 'recompute', recompute_frame: 1 });
   });
 
-  it('says why rules lose, by what is told of the block', () => {
+  it('explains why rules lose, by the given facts of the block', () => {
     put('when.yaml', rulesFile('lifetime: resident, pool: private, min_bytes: 1024', ''));
     put('one.txt', FRAMES.join('\n'));
     const mine = (...facts: string[]) => {
@@ -171,7 +171,7 @@ describe('explain-stack', () => {
   });
 
   // Prose and headings are pasted along.
-  it('leaves out lines that are no frames', () => {
+  it('leaves out lines that are not frames', () => {
     const pasted = `hello there\n#1  9.90 GiB  14.6 %  92 blocks\n${FRAMES.join('\n')}\n`;
     expect(explain(['-'], pasted).stacks[0]!.frames).toHaveLength(2);
   });

@@ -96,7 +96,7 @@ describe('show', () => {
     }
   });
 
-  it('quotes the log while it is the file that was read, and else says why not', () => {
+  it('quotes the log if it is still the file that was read, and otherwise gives the reason', () => {
     const message = result.verdicts[0]!.evidence.find(({ about }) => about === 'message')!;
     const quoted = show(message.id).text!;
     expect(quoted.status).toBe('same');
@@ -116,7 +116,7 @@ describe('show', () => {
     expect(show(message.id).text).toEqual(quoted);
   });
 
-  it('says what there is where a handle or verdict does not exist', () => {
+  it('lists the existing ones if a handle or verdict does not exist', () => {
     const last = result.verdicts[0]!.evidence.at(-1)!.id;
     expect(cli.expect(2, ['show', 'E99', '--db', db]).stderr).toMatch(new RegExp(`MBF1002.*E99.*E1 to ${last}`));
     expect(cli.expect(2, ['show', 'E1', '--verdict', '7', '--db', db]).stderr).toMatch(/MBF1002.*verdict 7/);

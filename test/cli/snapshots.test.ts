@@ -105,7 +105,7 @@ describe('a ring', () => {
     });
   });
 
-  it('that has run over lost what lies between, and says by how much the device changed meanwhile', () => {
+  it('that has overflowed lost the entries in between and reports how much the device changed meanwhile', () => {
     const rank = dumpedProcess(1);
     for (let step = 1; step <= 3; step += 1) rank.step(keep(MIB * 8));
     put('gap/snapshot_step3_rank1.pickle', rank.dump(40));
@@ -119,7 +119,7 @@ describe('a ring', () => {
     expect(second).toMatchObject({ relation: 'gap', shared_entries: null, new_entries: null });
     expect(second.growth!.allocated_bytes).toBe(20 * 8 * MIB);
     expect(second.lost!.gap_us).toBe(firstUs - lastUs);
-    // What was live when the second trace begins, told by the process itself: nothing but what was kept, and a part of a step.
+    // What was live when the second trace begins, by the process itself: only what was kept, and a part of a step.
     const live = new Map<number, number>();
     for (const entry of rank.process.trace.slice(0, -60)) {
       if (entry.action === 'alloc') live.set(entry.addr!, entry.sizeBytes);
@@ -155,7 +155,7 @@ describe('a ring', () => {
     expect(one!.trend).toMatchObject({ kind: 'steady', snapshots: 4 });
   });
 
-  it('of another process at the same time is told from it', () => {
+  it('of another process at the same time is distinguished from it', () => {
     for (const seed of [1, 2]) {
       const process = dumpedProcess(0, { seed });
       for (let step = 1; step <= 3; step += 1) process.step(keep(GIB * seed));
@@ -169,7 +169,7 @@ describe('a ring', () => {
 });
 
 describe('why it was dumped', () => {
-  it('is told by trace, name or series, and an OOM is no part of the trend', () => {
+  it('is known by trace, name or series; an OOM is not part of the trend', () => {
     const rank = dumpedProcess(2);
     for (let step = 1; step <= 4; step += 1) {
       rank.step();
@@ -203,7 +203,7 @@ describe('why it was dumped', () => {
     expect(rows.split('\n')).toEqual(['dump_trigger,n', 'oom,1', ',4']);
   });
 
-  it('one dump alone is manual, and tells no trend', () => {
+  it('one dump alone is manual and gives no trend', () => {
     const rank = dumpedProcess(0);
     rank.step(keep(GIB));
     put('one/snapshot_0.pickle', rank.dump(ALL));
@@ -221,9 +221,9 @@ describe('snapshots', () => {
       process.step(keep(MIB * 20));
       put(`nameless/memory_snapshot_step${step}.pickle`, process.dump(30));
     }
-    const other = dumpedProcess(0, { seed: 3 });
-    other.step(keep(GIB));
-    put('nameless/other.pickle', other.dump(ALL));
+    const secondProcess = dumpedProcess(0, { seed: 3 });
+    secondProcess.step(keep(GIB));
+    put('nameless/other.pickle', secondProcess.dump(ALL));
     process.step();
     put('nameless/after.pickle', process.dump(30));
     const { series } = ask('nameless');

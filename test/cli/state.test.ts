@@ -1,4 +1,7 @@
-/** `at`, `segments` and `allocations` as a user has them: sums, labels, limits, errors, and what is kept between questions. */
+/**
+ * `at`, `segments` and `allocations` as a user has them: sums, labels, limits, errors, and what is kept between
+ * questions.
+ */
 import { copyFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
@@ -61,7 +64,7 @@ describe('at', () => {
     expect(result.fragmentation.inactive_of_reserved).toBeCloseTo(result.inactive_bytes / result.reserved_bytes, 12);
   });
 
-  it('says what a moment must look like, and which there are', () => {
+  it('explains the form of a moment, and lists those that exist', () => {
     expect(cli.expect(2, ['at', 'noon', OOM]).stderr).toMatch(/MBF1001.*"noon" is no moment; one of start, peak/);
     expect(cli.expect(2, ['at', 'seq:24000', OOM]).stderr).toMatch(/MBF1002.*its last entry is 23999/);
     expect(cli.expect(2, ['at', 'step:99', OOM]).stderr).toMatch(/MBF1002.*its steps are 4 to 4/);
@@ -69,7 +72,7 @@ describe('at', () => {
     expect(cli.expect(2, ['at', 'oom', join(SAMPLES, 'llama3-70b-expandable')]).stderr).toMatch(/MBF1002.*OOM/);
   });
 
-  it('peak has what peak says', () => {
+  it('peak equals the answer of peak', () => {
     const peak = cli.expect(0, ['peak', OOM, '--json', '--limit', '0']).json<PeakResult>().snapshots[0]!.devices[0]!;
     const result = at('peak', OOM, '--limit', '0');
     expect([result.seq, result.active_bytes, result.reserved_bytes]).toEqual([
@@ -148,7 +151,7 @@ describe('allocations', () => {
       if (i > 0) expect(row.alloc_seq).toBeGreaterThan(lives[i - 1]!.free_completed_seq!);
   });
 
-  it('are filtered, sorted and cut, and the totals tell of how much', () => {
+  it('are filtered, sorted and cut; the totals count all of them', () => {
     const all = ask('--site', 'fused_bias_swiglu', '--limit', '0', '--sort', 'bytes');
     const few = ask('--site', 'fused_bias_swiglu', '--limit', '3', '--sort', 'bytes');
     expect(few.allocations).toEqual(all.allocations.slice(0, 3));
@@ -194,19 +197,19 @@ describe('what a question finds out', () => {
     const db = ingested('frozen');
     const copy = join(directory, 'writable.duckdb');
     copyFileSync(db, copy);
-    // Somebody reads it, so nobody can write it.
+    // A reader holds it, so that it cannot be written.
     const reader = startChild('lock-child.mjs', [join(cli.script, '..', '..', '..'), db, 'read']);
     expect(await reader.nextLine()).toBe('open');
     for (const verb of [['peak'], ['at', 'oom'], ['segments', 'peak'], ['timeline'], ['diagnose'], ['snapshot']]) {
       const frozen = cli.expect(0, [...verb, '--db', db, '--json']).stdout;
       expect(cli.expect(0, [...verb, '--db', copy, '--json']).stdout, verb[0]).toBe(frozen);
     }
-    // What only SQL can tell is refused or said to be missing, never told wrong.
+    // What only SQL can answer is refused or reported as missing, never wrong.
     expect(cli.expect(5, ['allocations', '--db', db]).stderr).toContain('MBF3001');
-    const told = cli.expect(0, ['sql', 'SELECT count(actual_bytes) AS n FROM allocation', '--db', db, '--json']);
-    expect(told.stderr).toContain('warning: actual sizes and memory from before the traces are missing');
-    expect(told.json<{ rows: unknown }>().rows).toEqual([[0]]);
-    reader.tell('enough');
+    const answer = cli.expect(0, ['sql', 'SELECT count(actual_bytes) AS n FROM allocation', '--db', db, '--json']);
+    expect(answer.stderr).toContain('warning: actual sizes and memory from before the traces are missing');
+    expect(answer.json<{ rows: unknown }>().rows).toEqual([[0]]);
+    reader.writeLine('enough');
     await reader.ended;
     expect(histories(copy)).toEqual([[1]]);
   });
@@ -224,9 +227,11 @@ describe('what a question finds out', () => {
   it('fits into little memory', () => {
     const db = ingested('small');
     const plenty = cli.expect(0, ['peak', '--db', db, '--json']).stdout;
-    const other = ingested('smaller');
+    const smaller = ingested('smaller');
     expect(
-      cli.expect(0, ['peak', '--db', other, '--json', '--memory-limit', '64MiB']).stdout.replaceAll('smaller', 'small'),
+      cli
+        .expect(0, ['peak', '--db', smaller, '--json', '--memory-limit', '64MiB'])
+        .stdout.replaceAll('smaller', 'small'),
     ).toBe(plenty);
     expect(cli.expect(2, ['peak', '--db', db, '--memory-limit', '1MiB']).stderr).toMatch(/MBF1001.*64MiB/);
   });

@@ -151,28 +151,28 @@ describe('timeline', () => {
   });
 
   it('zooms to steps, entries, times, the peak and the failure', () => {
-    const whole = trace();
+    const complete = trace();
     const span = (...args: string[]): number[] => {
       const { range, zoomed } = trace(...args);
       expect(zoomed).toBe(true);
       return [range.first_seq, range.last_seq];
     };
-    const step = whole.steps.rows[2]!;
+    const step = complete.steps.rows[2]!;
     expect(span('--from', 'step:12', '--to', 'step:12')).toEqual([step.first_seq, step.last_seq]);
     expect(span('--from', 'seq:5', '--to', 'seq:7')).toEqual([5, 7]);
     expect(span('--from', `time:${T0 + 5500}`, '--to', `time:${T0 + 7999}`)).toEqual([5, 7]);
-    expect(span('--from', 'peak')).toEqual([whole.marks.peak_active.first_seq, 180]);
+    expect(span('--from', 'peak')).toEqual([complete.marks.peak_active.first_seq, 180]);
     expect(span('--to', 'oom')).toEqual([0, 180]);
     expect(span('--from', 'start', '--to', 'end')).toEqual([0, 180]);
     const zoomed = trace('--from', 'step:12', '--to', 'step:13');
     expect(zoomed.steps.rows.map((row) => row.peak_active_bytes)).toEqual(
-      whole.steps.rows.slice(2, 4).map((row) => row.peak_active_bytes),
+      complete.steps.rows.slice(2, 4).map((row) => row.peak_active_bytes),
     );
     expect(zoomed.marks.ooms).toEqual([]);
     // Columns of the range are those of the whole, except that the first includes what was before it.
     expect(zoomed.columns.slice(1)).toEqual(
-      whole.columns
-        .slice(step.first_seq + 1, whole.steps.rows[3]!.last_seq + 1)
+      complete.columns
+        .slice(step.first_seq + 1, complete.steps.rows[3]!.last_seq + 1)
         .map((column, i) => ({ ...column, column: i + 1 })),
     );
   });
@@ -198,18 +198,18 @@ describe('timeline', () => {
     expect(/^ {5}a {2}( *(={2,3})){6}$/m.exec(marked)?.[0]).toBeDefined();
   });
 
-  it('draws with ASCII where told, and where the locale has nothing else', () => {
-    const told = ask('--ascii').stdout;
-    expect(told).toMatch(/^[\n -~]*$/);
+  it('draws with ASCII on request, and if the locale supports nothing else', () => {
+    const ascii = ask('--ascii').stdout;
+    expect(ascii).toMatch(/^[\n -~]*$/);
     const env = { XDG_CACHE_HOME: directory, LC_ALL: 'C' };
-    expect(cli.expect(0, ['timeline', path], { env }).stdout).toBe(told);
+    expect(cli.expect(0, ['timeline', path], { env }).stdout).toBe(ascii);
     for (const locale of ['en_US.utf8', 'de_DE.UTF-8', ''])
       expect(
         cli.expect(0, ['timeline', path], { env: { ...env, LC_ALL: locale, LC_CTYPE: '', LANG: '' } }).stdout,
       ).toContain('█');
   });
 
-  it('says so where no trace was recorded', () => {
+  it('reports that no trace was recorded', () => {
     const { stdout } = cli.expect(0, ['timeline', bare], { env: { XDG_CACHE_HOME: directory } });
     expect(stdout).toContain('device 0: no trace recorded; at the dump 2.00 MiB active of 2.00 MiB reserved');
   });

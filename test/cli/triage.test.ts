@@ -1,4 +1,7 @@
-/** The judge of `git bisect run`: what it takes for good, bad and neither, and that nothing else ever looks like one of them. */
+/**
+ * The judge of `git bisect run`: what it takes for good, bad and neither, and that nothing else ever looks like one of
+ * them.
+ */
 import { spawnSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -47,7 +50,7 @@ describe('triage', () => {
 
   const oom = { iterations: 5, target: 12, finished: false, after: oomLines(0) };
 
-  it('oom: bad if it ran out, good if it came to its end, neither if it died of something else', () => {
+  it('oom: bad if it ran out of memory, good if it finished, neither if it failed otherwise', () => {
     triage(oom, 'oom', 'bad');
     triage({}, 'oom', 'good');
     expect(triage({ iterations: 5, target: 12, finished: false, after: NCCL_TIMEOUT }, 'oom', 'skip').reason).toMatch(
@@ -55,7 +58,7 @@ describe('triage', () => {
     );
     expect(triage({ iterations: 5, target: 12, finished: false }, 'oom', 'skip').reason).toMatch(/without a word/);
     triage({ iterations: 0, finished: false }, 'oom', 'skip');
-    // As far as the golden run came, though nothing says that it ended.
+    // As far as the golden run came, without a line that it ended.
     triage({ finished: false }, 'oom', 'good');
   });
 
@@ -64,13 +67,13 @@ describe('triage', () => {
     const hunted = write({ ...oom, after: fragmentation });
     triage({ ...oom, after: fragmentation }, 'oom', 'bad', '--like', hunted);
     expect(triage(oom, 'oom', 'skip', '--like', hunted).reason).toMatch(/different OOM/);
-    const others = oomLines(0).map((line) =>
+    const oomLogs = oomLines(0).map((line) =>
       line.replace(
         'of which',
         'of which 0.80 GiB is free. Process 4711 has 30.00 GiB memory in use. Process 99 has 48.00 GiB memory in use. Of these',
       ),
     );
-    expect(others.join('\n')).toContain('Process 4711');
+    expect(oomLogs.join('\n')).toContain('Process 4711');
     triage(
       {
         iterations: 3,
@@ -107,7 +110,7 @@ describe('triage', () => {
     triage({ peaks: scaled(1.004) }, 'memory', 'good', '--like', hunted);
   });
 
-  it('throughput: a straggler is nobody’s commit', () => {
+  it('throughput: a straggler is not attributed to a commit', () => {
     const slow = { stepMs: (i: number) => (i === 1 ? 9000 : 1100 + (i % 5)) };
     triage(slow, 'throughput', 'bad');
     triage({}, 'throughput', 'good');
@@ -122,7 +125,7 @@ describe('triage', () => {
     judge([write({ ...slow, before: straggler }), write(slow)], 'throughput', 'bad');
   });
 
-  it('several runs: what disagrees is no judgement, what cannot be judged does not count', () => {
+  it('several runs: disagreement gives no judgement; runs without a judgement do not count', () => {
     const [dead, fine, lost] = [write(oom), write({}), write({ finished: false, after: NCCL_TIMEOUT })];
     expect(judge([dead, fine], 'oom', 'skip').reason).toMatch(/disagree/);
     judge([lost, fine], 'oom', 'good');
@@ -134,9 +137,9 @@ describe('triage', () => {
       arguments: { world_size: total, tensor_model_parallel_size: 1, pipeline_model_parallel_size: 1 },
     });
     const golden = write(sized(8));
-    const other = write({ ...sized(16), peaks: scaled(1.3) });
-    const args = ['triage', other, '--golden', golden, '--on', 'memory', '--json'];
-    expect(cli.expect(125, args, { cwd, env }).json<TriageResult>().reason).toMatch(/other devices/);
+    const larger = write({ ...sized(16), peaks: scaled(1.3) });
+    const args = ['triage', larger, '--golden', golden, '--on', 'memory', '--json'];
+    expect(cli.expect(125, args, { cwd, env }).json<TriageResult>().reason).toMatch(/larger devices/);
   });
 
   it('prints the judgement last, and in words', () => {
@@ -211,7 +214,7 @@ describe('triage', () => {
       expect(expect255(['triage', fresh, '--golden', 'base'], planted)).toContain('planted');
     });
 
-    it('a judgement that nobody can read', () => {
+    it('an unreadable judgement', () => {
       const script = `exec "$0" "${cli.script}" triage "${run()}" --golden base > /dev/full`;
       const { status } = spawnSync('/bin/sh', ['-c', script, process.execPath], { cwd, env: environment(env) });
       expect(status).toBe(255);

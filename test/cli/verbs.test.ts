@@ -29,9 +29,9 @@ describe('a verb', () => {
   it.each(all)('$words has a summary of one line, and examples that call it', ({ words, verb }) => {
     expect(verb.summary).toMatch(/^\S.*[^.\s]$/);
     expect(verb.examples.length).toBeGreaterThan(0);
-    const own = verb.examples.filter((example) => example === words || example.startsWith(`${words} `));
-    expect(own.length).toBeGreaterThan(0);
-    if (verb.verbs.length === 0) expect(own).toEqual(verb.examples);
+    const ownExamples = verb.examples.filter((example) => example === words || example.startsWith(`${words} `));
+    expect(ownExamples.length).toBeGreaterThan(0);
+    if (verb.verbs.length === 0) expect(ownExamples).toEqual(verb.examples);
   });
 
   it.each(all)('$words --help has the summary and the examples', ({ words, verb }) => {

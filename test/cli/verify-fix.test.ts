@@ -1,4 +1,6 @@
-/** Changes held against what they were for: the published case, and small runs in which a change did not take effect. */
+/**
+ * Changes held against what they were for: the published case, and small runs in which a change did not take effect.
+ */
 import { cpSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
@@ -46,7 +48,7 @@ describe('the published case', () => {
     expect(result.beside.map(({ key }) => key)).toContain('exit_interval');
     expect(result.before).toMatchObject({ ending: 'oom', cause: 'fragmentation', rank: 0, iteration: 3 });
     expect(result.after).toMatchObject({ ending: 'completed', last_iteration: 6 });
-    // The gain is what lay idle, not the peak.
+    // The gain is the idle memory, not the peak.
     expect(about(result, 'memory')).toBeUndefined();
     expect(about(result, 'fragmentation')).toMatchObject({ outcome: 'better' });
     expect(result.measured.cached.delta).toBeLessThan(-16 * 2 ** 30);
@@ -106,9 +108,9 @@ describe('the published case', () => {
     const wrong = cli.run(['verify-fix', sample('fragmentation'), sample('pp8'), '--fix', 'pp-9'], { cwd, env });
     expect([wrong.status, wrong.stdout]).toEqual([2, '']);
     expect(wrong.stderr).toContain('MBF1001');
-    const other = verify(0, sample('fragmentation'), sample('pp8'), '--fix', 'expandable-segments');
-    expect(other.expected).toBeNull();
-    expect(about(other, 'change')!.text).toContain('expandable-segments was not done');
+    const otherModel = verify(0, sample('fragmentation'), sample('pp8'), '--fix', 'expandable-segments');
+    expect(otherModel.expected).toBeNull();
+    expect(about(otherModel, 'change')!.text).toContain('expandable-segments was not done');
   });
 
   it('fits a screen of 100 columns, the verdict first', () => {
@@ -176,7 +178,7 @@ describeFull('small runs', () => {
       outcome: 'partly',
       ranks: { active: [0, 1, 2], inactive: [3] },
     });
-    // It is the rank that lacks it that died.
+    // The rank that lacks it failed.
     expect(result).toMatchObject({ verdict: 'not_active', after: { rank: 3 } });
     expect(result.summary).toContain('rank 3');
   });
@@ -217,12 +219,12 @@ describeFull('small runs', () => {
     const later = writeTraining(cwd, 'moved-later', { ...DIED, arguments: smaller, iterations: 9 });
     script(later, '');
     expect(verify(1, before, later).verdict).toBe('progress');
-    const same = writeTraining(cwd, 'moved-not', { ...DIED, arguments: smaller });
-    script(same, '');
-    expect(verify(1, before, same).verdict).toBe('no_effect');
+    const unmoved = writeTraining(cwd, 'moved-not', { ...DIED, arguments: smaller });
+    script(unmoved, '');
+    expect(verify(1, before, unmoved).verdict).toBe('no_effect');
   });
 
-  it('a few iterations are no pass', () => {
+  it('a few iterations are not a pass', () => {
     const before = died('few-before');
     const few = (name: string, iterations: number): string => {
       const after = writeTraining(cwd, name, {
@@ -241,7 +243,7 @@ describeFull('small runs', () => {
     expect(verify(1, early, few('few-2', 2))).toMatchObject({ verdict: 'progress' });
   });
 
-  it('recompute that is set and has no frames', () => {
+  it('recompute that is set but without frames', () => {
     const before = died('frames-before');
     const asked = { ...SIZES, recompute_granularity: 'full', recompute_method: 'uniform', recompute_num_layers: 1 };
     const forward = [
@@ -291,9 +293,9 @@ describeFull('small runs', () => {
     script(saved, '');
     const good = verify(0, before, saved);
     expect(change(good, 'use_distributed_optimizer').effect).toMatchObject({ outcome: 'active' });
-    const whole = writeTraining(cwd, 'optimizer-whole', { ...DIED, arguments: sharded });
-    script(whole, '');
-    const bad = verify(1, before, whole);
+    const unsharded = writeTraining(cwd, 'optimizer-whole', { ...DIED, arguments: sharded });
+    script(unsharded, '');
+    const bad = verify(1, before, unsharded);
     expect(change(bad, 'use_distributed_optimizer').effect).toMatchObject({ outcome: 'inactive' });
     expect(bad.verdict).toBe('not_active');
   });

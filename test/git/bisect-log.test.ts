@@ -14,24 +14,25 @@ const FIRST_BAD = 11;
 
 /** A line of commits, of which number {@link FIRST_BAD} and those after it are bad. */
 function history(root = scratch()): { one: TestRepository; shas: string[] } {
-  const one = repositoryAt(root);
+  const scratchRepository = repositoryAt(root);
   const shas = Array.from({ length: COMMITS }, (_, i) =>
-    one.commit(`c${i}: [x] # good`, { state: i < FIRST_BAD ? 'good' : 'bad', n: `${i}` }),
+    scratchRepository.commit(`c${i}: [x] # good`, { state: i < FIRST_BAD ? 'good' : 'bad', n: `${i}` }),
   );
-  return { one, shas };
+  return { one: scratchRepository, shas };
 }
 
-const read = async (one: TestRepository) => readBisectLog(await openRepository(one.root, gitEnvironment()));
+const read = async (scratchRepository: TestRepository) =>
+  readBisectLog(await openRepository(scratchRepository.root, gitEnvironment()));
 
 /** `git bisect run` with a script that judges by the state, and skips some. */
-function runWith(one: TestRepository, skip = ''): void {
-  const script = join(one.root, '.git', 'judge.sh');
-  one.write({
+function runWith(scratchRepository: TestRepository, skip = ''): void {
+  const script = join(scratchRepository.root, '.git', 'judge.sh');
+  scratchRepository.write({
     '.git/judge.sh': `#!/bin/sh\ncase " ${skip} " in *" $(cat n) "*) exit 125;; esac\ngrep -q good state\n`,
   });
   chmodSync(script, 0o755);
   try {
-    one.git('bisect', 'run', script);
+    scratchRepository.git('bisect', 'run', script);
   } catch {
     // Ends so where only skipped commits are left.
   }
@@ -39,19 +40,19 @@ function runWith(one: TestRepository, skip = ''): void {
 
 describe('readBisectLog', () => {
   it('is undefined without a session, and after it', async () => {
-    const { one, shas } = history();
-    expect(await read(one)).toBeUndefined();
-    one.git('bisect', 'start', 'HEAD', shas[0]!);
-    expect(await read(one)).toBeDefined();
-    one.git('bisect', 'reset');
-    expect(await read(one)).toBeUndefined();
+    const { one: scratchRepository, shas } = history();
+    expect(await read(scratchRepository)).toBeUndefined();
+    scratchRepository.git('bisect', 'start', 'HEAD', shas[0]!);
+    expect(await read(scratchRepository)).toBeDefined();
+    scratchRepository.git('bisect', 'reset');
+    expect(await read(scratchRepository)).toBeUndefined();
   });
 
   it('reads a finished session, with commits named when it was started', async () => {
-    const { one, shas } = history();
-    one.git('bisect', 'start', 'HEAD', shas[0]!);
-    runWith(one);
-    const log = (await read(one))!;
+    const { one: scratchRepository, shas } = history();
+    scratchRepository.git('bisect', 'start', 'HEAD', shas[0]!);
+    runWith(scratchRepository);
+    const log = (await read(scratchRepository))!;
     expect(log.terms).toEqual({ good: 'good', bad: 'bad' });
     expect(log.first_bad).toBe(shas[FIRST_BAD]);
     expect(log.possible).toEqual([]);
@@ -61,18 +62,18 @@ describe('readBisectLog', () => {
     ]);
     expect(new Set(log.marks.map(({ sha }) => sha)).size).toBe(log.marks.length);
     for (const { mark, sha } of log.marks) expect(mark).toBe(shas.indexOf(sha) < FIRST_BAD ? 'good' : 'bad');
-    const repository = await openRepository(one.root, gitEnvironment());
+    const repository = await openRepository(scratchRepository.root, gitEnvironment());
     const good = log.marks.flatMap(({ mark, sha }) => (mark === 'good' ? [sha] : []));
     expect((await suspectCommits(repository, log.first_bad!, good)).map(({ sha }) => sha)).toEqual([log.first_bad]);
   });
 
   it('reads a session that goes on', async () => {
-    const { one, shas } = history();
-    one.git('bisect', 'start');
-    one.git('bisect', 'bad');
-    one.git('bisect', 'good', shas[1]!, shas[2]!);
-    one.git('bisect', 'skip');
-    const log = (await read(one))!;
+    const { one: scratchRepository, shas } = history();
+    scratchRepository.git('bisect', 'start');
+    scratchRepository.git('bisect', 'bad');
+    scratchRepository.git('bisect', 'good', shas[1]!, shas[2]!);
+    scratchRepository.git('bisect', 'skip');
+    const log = (await read(scratchRepository))!;
     expect(log).toMatchObject({ first_bad: null, possible: [] });
     expect(log.marks.map(({ mark, sha }) => [mark, shas.indexOf(sha)])).toEqual([
       ['bad', COMMITS - 1],
@@ -80,15 +81,15 @@ describe('readBisectLog', () => {
       ['good', 2],
       ['skip', expect.any(Number)],
     ]);
-    const repository = await openRepository(one.root, gitEnvironment());
+    const repository = await openRepository(scratchRepository.root, gitEnvironment());
     expect(await suspectCommits(repository, shas.at(-1)!, [shas[1]!, shas[2]!])).toHaveLength(COMMITS - 3);
   });
 
   it('reads a session that ends with skipped commits only', async () => {
-    const { one, shas } = history();
-    one.git('bisect', 'start', 'HEAD', shas[0]!);
-    runWith(one, '10 11 12');
-    const log = (await read(one))!;
+    const { one: scratchRepository, shas } = history();
+    scratchRepository.git('bisect', 'start', 'HEAD', shas[0]!);
+    runWith(scratchRepository, '10 11 12');
+    const log = (await read(scratchRepository))!;
     expect(log.first_bad).toBeNull();
     expect(log.possible.map((sha) => shas.indexOf(sha)).sort((a, b) => a - b)).toEqual([10, 11, 12, 13]);
     const skipped = log.marks.flatMap(({ mark, sha }) => (mark === 'skip' ? [shas.indexOf(sha)] : []));
@@ -96,21 +97,21 @@ describe('readBisectLog', () => {
   });
 
   it('reads words of the user’s own', async () => {
-    const { one, shas } = history();
-    one.git('bisect', 'start', '--term-old', 'fast', '--term-new=slow', 'HEAD', shas[0]!, '--');
-    runWith(one);
-    const log = (await read(one))!;
+    const { one: scratchRepository, shas } = history();
+    scratchRepository.git('bisect', 'start', '--term-old', 'fast', '--term-new=slow', 'HEAD', shas[0]!, '--');
+    runWith(scratchRepository);
+    const log = (await read(scratchRepository))!;
     expect(log.terms).toEqual({ good: 'fast', bad: 'slow' });
     expect(log.first_bad).toBe(shas[FIRST_BAD]);
     expect(new Set(log.marks.map(({ mark }) => mark))).toEqual(new Set(['good', 'bad']));
   });
 
   it('reads old and new, which need no announcement', async () => {
-    const { one, shas } = history();
-    one.git('bisect', 'start');
-    one.git('bisect', 'new', 'HEAD');
-    one.git('bisect', 'old', shas[3]!);
-    const log = (await read(one))!;
+    const { one: scratchRepository, shas } = history();
+    scratchRepository.git('bisect', 'start');
+    scratchRepository.git('bisect', 'new', 'HEAD');
+    scratchRepository.git('bisect', 'old', shas[3]!);
+    const log = (await read(scratchRepository))!;
     expect(log.terms).toEqual({ good: 'old', bad: 'new' });
     expect(log.marks).toEqual([
       { mark: 'bad', sha: shas.at(-1) },
@@ -120,10 +121,10 @@ describe('readBisectLog', () => {
 
   it('reads the session of a linked worktree', async () => {
     const base = scratch();
-    const { one, shas } = history(join(base, 'main'));
-    one.git('worktree', 'add', '-q', '--detach', join(base, 'linked'));
-    one.git('-C', join(base, 'linked'), 'bisect', 'start', 'HEAD', shas[0]!);
-    expect(await read(one)).toBeUndefined();
+    const { one: scratchRepository, shas } = history(join(base, 'main'));
+    scratchRepository.git('worktree', 'add', '-q', '--detach', join(base, 'linked'));
+    scratchRepository.git('-C', join(base, 'linked'), 'bisect', 'start', 'HEAD', shas[0]!);
+    expect(await read(scratchRepository)).toBeUndefined();
     const linked = await openRepository(join(base, 'linked'), gitEnvironment());
     expect((await readBisectLog(linked))?.marks).toHaveLength(2);
   });

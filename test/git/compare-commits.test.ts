@@ -11,7 +11,8 @@ import { MbfError } from '../../src/model/errors.js';
 import { type ChangedFile, type CommitComparison, commitsTouching } from '../../src/model/git.js';
 import { gitEnvironment, openTestRepository, repositoryAt, scratch, type TestRepository } from './repositories.js';
 
-const open = (one: TestRepository): Promise<Repository> => openRepository(one.root, gitEnvironment());
+const open = (scratchRepository: TestRepository): Promise<Repository> =>
+  openRepository(scratchRepository.root, gitEnvironment());
 const numbers = (from: number, to: number): string =>
   Array.from({ length: to - from + 1 }, (_, i) => `line ${from + i}\n`).join('');
 
@@ -25,29 +26,36 @@ async function refusal(promise: Promise<unknown>): Promise<MbfError> {
 }
 
 function fileOf(comparison: CommitComparison, path: string): ChangedFile {
-  const file = comparison.files.find((one) => one.new_path === path || one.old_path === path);
+  const file = comparison.files.find(
+    (scratchRepository) => scratchRepository.new_path === path || scratchRepository.old_path === path,
+  );
   if (file === undefined)
-    throw new Error(`${path} is not among ${JSON.stringify(comparison.files.map((one) => one.new_path))}`);
+    throw new Error(
+      `${path} is not among ${JSON.stringify(comparison.files.map((scratchRepository) => scratchRepository.new_path))}`,
+    );
   return file;
 }
 
 describe('openRepository', () => {
   it('finds the top from any directory inside', async () => {
-    const one = repositoryAt(scratch());
-    one.commit('first', { 'a/b/c.txt': 'x' });
-    const found = await openRepository(join(one.root, 'a', 'b'), gitEnvironment());
-    expect(found).toMatchObject({ root: one.root, gitDir: join(one.root, '.git') });
+    const scratchRepository = repositoryAt(scratch());
+    scratchRepository.commit('first', { 'a/b/c.txt': 'x' });
+    const opened = await openRepository(join(scratchRepository.root, 'a', 'b'), gitEnvironment());
+    expect(opened).toMatchObject({ root: scratchRepository.root, gitDir: join(scratchRepository.root, '.git') });
   });
 
   it('knows the git directory of a linked worktree, and a bare repository', async () => {
     const base = scratch();
-    const one = repositoryAt(join(base, 'main'));
-    const sha = one.commit('first', { x: '1' });
-    one.git('worktree', 'add', '-q', '-b', 'other', join(base, 'linked'));
+    const scratchRepository = repositoryAt(join(base, 'main'));
+    const sha = scratchRepository.commit('first', { x: '1' });
+    scratchRepository.git('worktree', 'add', '-q', '-b', 'other', join(base, 'linked'));
     const linked = await openRepository(join(base, 'linked'), gitEnvironment());
-    expect(linked).toMatchObject({ root: join(base, 'linked'), gitDir: join(one.root, '.git', 'worktrees', 'linked') });
+    expect(linked).toMatchObject({
+      root: join(base, 'linked'),
+      gitDir: join(scratchRepository.root, '.git', 'worktrees', 'linked'),
+    });
     expect(await resolveRevision(linked, 'main')).toBe(sha);
-    one.git('clone', '-q', '--bare', one.root, join(base, 'bare.git'));
+    scratchRepository.git('clone', '-q', '--bare', scratchRepository.root, join(base, 'bare.git'));
     const bare = await openRepository(join(base, 'bare.git'), gitEnvironment());
     expect(bare.root).toBe(bare.gitDir);
     expect((await readCommit(bare, 'HEAD')).subject).toBe('first');
@@ -55,8 +63,8 @@ describe('openRepository', () => {
 
   it('is not led astray by variables of a hook, if it is given the environment', async () => {
     const base = scratch();
-    const [one, other] = [repositoryAt(join(base, 'one')), repositoryAt(join(base, 'other'))];
-    const sha = one.commit('mine', { x: '1' });
+    const [scratchRepository, other] = [repositoryAt(join(base, 'one')), repositoryAt(join(base, 'other'))];
+    const sha = scratchRepository.commit('mine', { x: '1' });
     other.commit('theirs', { x: '2' });
     const environment = {
       ...gitEnvironment(),
@@ -64,17 +72,17 @@ describe('openRepository', () => {
       GIT_WORK_TREE: other.root,
       GIT_INDEX_FILE: '/nowhere',
     };
-    const found = await openRepository(one.root, environment);
-    expect(found.root).toBe(one.root);
-    expect(await resolveRevision(found, 'HEAD')).toBe(sha);
+    const opened = await openRepository(scratchRepository.root, environment);
+    expect(opened.root).toBe(scratchRepository.root);
+    expect(await resolveRevision(opened, 'HEAD')).toBe(sha);
   });
 
   it('works without being given the environment', async () => {
-    const one = repositoryAt(scratch());
-    const sha = one.commit('first', { x: '1' });
-    const found = await openRepository(one.root);
-    expect(found).toEqual({ root: one.root, gitDir: join(one.root, '.git') });
-    expect(await resolveRevision(found, 'HEAD')).toBe(sha);
+    const scratchRepository = repositoryAt(scratch());
+    const sha = scratchRepository.commit('first', { x: '1' });
+    const opened = await openRepository(scratchRepository.root);
+    expect(opened).toEqual({ root: scratchRepository.root, gitDir: join(scratchRepository.root, '.git') });
+    expect(await resolveRevision(opened, 'HEAD')).toBe(sha);
   });
 
   it.each(['missing', 'a file', 'no repository'])('refuses %s', async (what) => {
@@ -88,7 +96,7 @@ describe('openRepository', () => {
     expect(error.describe()).toContain(what);
   });
 
-  it('says that git is missing', async () => {
+  it('reports that git is missing', async () => {
     const error = await refusal(openRepository(scratch(), { PATH: '/nowhere' }));
     expect([error.code, error.message]).toEqual(['MBF1008', 'git is not installed, or not on the PATH']);
   });
@@ -96,11 +104,11 @@ describe('openRepository', () => {
 
 describe('resolveRevision', () => {
   it('takes ids, their beginnings, branches, tags and expressions', async () => {
-    const one = repositoryAt(scratch());
-    const first = one.commit('first', { x: '1' });
-    one.git('tag', '-a', 'v1', '-m', 'tag');
-    const second = one.commit('second', { x: '2' });
-    const repository = await open(one);
+    const scratchRepository = repositoryAt(scratch());
+    const first = scratchRepository.commit('first', { x: '1' });
+    scratchRepository.git('tag', '-a', 'v1', '-m', 'tag');
+    const second = scratchRepository.commit('second', { x: '2' });
+    const repository = await open(scratchRepository);
     for (const [revision, sha] of [
       [second, second],
       [second.slice(0, 9), second],
@@ -126,29 +134,29 @@ describe('resolveRevision', () => {
     ['0'.repeat(40)],
     ['f'.repeat(64)],
   ])('refuses %j', async (revision) => {
-    const one = repositoryAt(scratch());
-    one.commit('first', { x: '1' });
-    one.commit('second', { x: '2' });
-    const error = await refusal(resolveRevision(await open(one), revision));
+    const scratchRepository = repositoryAt(scratch());
+    scratchRepository.commit('first', { x: '1' });
+    scratchRepository.commit('second', { x: '2' });
+    const error = await refusal(resolveRevision(await open(scratchRepository), revision));
     expect([error.code, error.kind]).toEqual(['MBF1008', 'usage']);
-    expect(existsSync(join(one.root, 'x^{commit}'))).toBe(false);
+    expect(existsSync(join(scratchRepository.root, 'x^{commit}'))).toBe(false);
   });
 
-  it('says that a clone is shallow', async () => {
+  it('reports that a clone is shallow', async () => {
     const base = scratch();
-    const one = repositoryAt(join(base, 'one'));
-    const first = one.commit('first', { x: '1' });
-    one.commit('second', { x: '2' });
-    one.git('clone', '-q', '--depth=1', `file://${one.root}`, join(base, 'shallow'));
+    const scratchRepository = repositoryAt(join(base, 'one'));
+    const first = scratchRepository.commit('first', { x: '1' });
+    scratchRepository.commit('second', { x: '2' });
+    scratchRepository.git('clone', '-q', '--depth=1', `file://${scratchRepository.root}`, join(base, 'shallow'));
     const error = await refusal(resolveRevision(await openRepository(join(base, 'shallow'), gitEnvironment()), first));
     expect(error.message).toContain('git fetch --unshallow');
   });
 
   it('reads SHA-256 repositories', async () => {
-    const one = repositoryAt(scratch(), '--object-format=sha256');
-    const first = one.commit('first', { x: '1\n' });
-    const second = one.commit('second', { x: '2\n' });
-    const comparison = await compareCommits(await open(one), 'HEAD~1', 'HEAD');
+    const scratchRepository = repositoryAt(scratch(), '--object-format=sha256');
+    const first = scratchRepository.commit('first', { x: '1\n' });
+    const second = scratchRepository.commit('second', { x: '2\n' });
+    const comparison = await compareCommits(await open(scratchRepository), 'HEAD~1', 'HEAD');
     expect([comparison.from, comparison.to]).toEqual([first, second]);
     expect(first).toHaveLength(64);
     expect(comparison.files[0]?.hunks[0]).toMatchObject({ removed: ['1'], added: ['2'] });
@@ -158,7 +166,7 @@ describe('resolveRevision', () => {
 
 describe('compareCommits', () => {
   it('has hunks without context, with the function they are in', async () => {
-    const one = repositoryAt(scratch());
+    const scratchRepository = repositoryAt(scratch());
     const source = [
       'import torch',
       'class Layer(torch.nn.Module):',
@@ -171,12 +179,12 @@ describe('compareCommits', () => {
       '        del x',
       '        return y',
     ];
-    const first = one.commit('first', { 'm.py': `${source.join('\n')}\n` });
+    const first = scratchRepository.commit('first', { 'm.py': `${source.join('\n')}\n` });
     source.splice(8, 1);
     source[7] = '        y = self.a(x).float()';
     source.splice(4, 0, '        self.b = 2', '        self.c = 3');
-    const second = one.commit('second', { 'm.py': `${source.join('\n')}\n` });
-    const comparison = await compareCommits(await open(one), first, second);
+    const second = scratchRepository.commit('second', { 'm.py': `${source.join('\n')}\n` });
+    const comparison = await compareCommits(await open(scratchRepository), first, second);
     expect(comparison).toMatchObject({ from: first, to: second, is_ancestor: true, submodules: [] });
     expect(comparison.truncated).toBeUndefined();
     expect(fileOf(comparison, 'm.py').hunks).toEqual([
@@ -191,9 +199,9 @@ describe('compareCommits', () => {
     ]);
   });
 
-  it('tells added, deleted, emptied, binary, mode-only, linked and renamed files apart', async () => {
-    const one = repositoryAt(scratch());
-    one.commit('first', {
+  it('distinguishes added, deleted, emptied, binary, mode-only, linked and renamed files', async () => {
+    const scratchRepository = repositoryAt(scratch());
+    scratchRepository.commit('first', {
       'old/name.py': numbers(1, 40),
       'gone.py': 'a\nb\n',
       'empty.py': '',
@@ -203,7 +211,7 @@ describe('compareCommits', () => {
       'end.txt': 'one\ntwo',
       'cut.txt': 'one\ntwo\n',
     });
-    one.write({
+    scratchRepository.write({
       'old/name.py': null,
       'new/place.py': `${numbers(1, 20)}inserted\n${numbers(21, 40)}`,
       'gone.py': null,
@@ -212,11 +220,11 @@ describe('compareCommits', () => {
       'end.txt': 'one\ntwo\nthree\n',
       'cut.txt': '',
     });
-    chmodSync(join(one.root, 'run.sh'), 0o755);
-    rmSync(join(one.root, 'link'));
-    symlinkSync('fresh.py', join(one.root, 'link'));
-    one.commit('second');
-    const comparison = await compareCommits(await open(one), 'HEAD~1', 'HEAD');
+    chmodSync(join(scratchRepository.root, 'run.sh'), 0o755);
+    rmSync(join(scratchRepository.root, 'link'));
+    symlinkSync('fresh.py', join(scratchRepository.root, 'link'));
+    scratchRepository.commit('second');
+    const comparison = await compareCommits(await open(scratchRepository), 'HEAD~1', 'HEAD');
     expect(comparison.files.map(({ old_path, new_path }) => [old_path, new_path])).toEqual([
       ['cut.txt', 'cut.txt'],
       ['data', 'data'],
@@ -243,7 +251,7 @@ describe('compareCommits', () => {
   });
 
   it('reads any file name, and lines that look like headers', async () => {
-    const one = repositoryAt(scratch());
+    const scratchRepository = repositoryAt(scratch());
     const names = [
       'a b.py',
       'b/c b/c.py',
@@ -259,9 +267,9 @@ describe('compareCommits', () => {
     ];
     const before = '-- a/x\n@@ -1 +1 @@\ndiff --git a/q b/q\n:100644 100644 1 2 M\tz\nold\n';
     const after = '++ b/x\n@@ -2 +2 @@\ndiff --git a/r b/r\n\\ No newline at end of file\nnew\n';
-    one.commit('first', Object.fromEntries(names.map((name) => [name, before])));
-    one.commit('second', Object.fromEntries(names.map((name) => [name, after])));
-    const comparison = await compareCommits(await open(one), 'HEAD~1', 'HEAD');
+    scratchRepository.commit('first', Object.fromEntries(names.map((name) => [name, before])));
+    scratchRepository.commit('second', Object.fromEntries(names.map((name) => [name, after])));
+    const comparison = await compareCommits(await open(scratchRepository), 'HEAD~1', 'HEAD');
     expect(comparison.files.map((file) => file.new_path).sort()).toEqual([...names].sort());
     for (const file of comparison.files) {
       expect(file.hunks.flatMap(({ removed }) => removed)).toEqual(before.trimEnd().split('\n'));
@@ -271,19 +279,19 @@ describe('compareCommits', () => {
   });
 
   it('reads renames between such names', async () => {
-    const one = repositoryAt(scratch());
-    one.commit('first', {
+    const scratchRepository = repositoryAt(scratch());
+    scratchRepository.commit('first', {
       'tab\told.py': numbers(1, 30),
       'plain.py': numbers(100, 130),
       'd/x b/x.py': numbers(200, 230),
     });
-    one.write({ 'tab\told.py': null, 'plain.py': null, 'd/x b/x.py': null });
-    one.commit('second', {
+    scratchRepository.write({ 'tab\told.py': null, 'plain.py': null, 'd/x b/x.py': null });
+    scratchRepository.commit('second', {
       'plain new.py': `${numbers(1, 30)}more\n`,
       'quo"te.py': numbers(100, 130),
       'x b/x b/x.py': `${numbers(200, 230)}more\n`,
     });
-    const { files } = await compareCommits(await open(one), 'HEAD~1', 'HEAD');
+    const { files } = await compareCommits(await open(scratchRepository), 'HEAD~1', 'HEAD');
     expect(files.map((file) => [file.old_path, file.new_path, file.hunks.length])).toEqual([
       ['tab\told.py', 'plain new.py', 1],
       ['plain.py', 'quo"te.py', 0],
@@ -292,10 +300,10 @@ describe('compareCommits', () => {
   });
 
   it('shows nothing of what settings and attributes would change', async () => {
-    const one = repositoryAt(scratch());
-    one.commit('first', { 'm.py': numbers(1, 9), '.gitattributes': '*.py diff=odd\n' });
-    one.commit('second', { 'm.py': `${numbers(1, 4)}changed\n${numbers(6, 9)}` });
-    const trap = join(one.root, 'trap');
+    const scratchRepository = repositoryAt(scratch());
+    scratchRepository.commit('first', { 'm.py': numbers(1, 9), '.gitattributes': '*.py diff=odd\n' });
+    scratchRepository.commit('second', { 'm.py': `${numbers(1, 4)}changed\n${numbers(6, 9)}` });
+    const trap = join(scratchRepository.root, 'trap');
     for (const [key, value] of [
       ['diff.external', `touch ${trap} #`],
       ['diff.odd.command', `touch ${trap} #`],
@@ -316,25 +324,29 @@ describe('compareCommits', () => {
       ['format.pretty', 'fuller'],
       ['log.diffMerges', 'separate'],
     ]) {
-      one.git('config', key!, value!);
+      scratchRepository.git('config', key!, value!);
     }
     const environment = { ...gitEnvironment(), GIT_EXTERNAL_DIFF: `touch ${trap} #`, GIT_DIFF_OPTS: '--unified=5' };
-    const comparison = await compareCommits(await openRepository(one.root, environment), 'HEAD~1', 'HEAD');
+    const comparison = await compareCommits(
+      await openRepository(scratchRepository.root, environment),
+      'HEAD~1',
+      'HEAD',
+    );
     expect(comparison.files).toMatchObject([{ new_path: 'm.py', hunks: [{ old_start: 5, removed: ['line 5'] }] }]);
     expect(comparison.commits).toMatchObject([{ subject: 'second', paths: ['m.py'] }]);
     expect(existsSync(trap)).toBe(false);
   });
 
   it('lists commits newest first, and both sides where neither contains the other', async () => {
-    const one = repositoryAt(scratch());
-    const base = one.commit('base', { x: '1\n', y: '1\n' });
-    one.git('checkout', '-q', '-b', 'side');
-    const side = one.commit('side: ünicode', { 'y z': '2\n', y: null });
-    one.git('checkout', '-q', 'main');
-    const main = one.commit('main', { x: '2\n' });
-    one.git('merge', '-q', '--no-ff', '-m', 'merged', 'side');
-    const merge = one.git('rev-parse', 'HEAD').trim();
-    const repository = await open(one);
+    const scratchRepository = repositoryAt(scratch());
+    const base = scratchRepository.commit('base', { x: '1\n', y: '1\n' });
+    scratchRepository.git('checkout', '-q', '-b', 'side');
+    const side = scratchRepository.commit('side: ünicode', { 'y z': '2\n', y: null });
+    scratchRepository.git('checkout', '-q', 'main');
+    const main = scratchRepository.commit('main', { x: '2\n' });
+    scratchRepository.git('merge', '-q', '--no-ff', '-m', 'merged', 'side');
+    const merge = scratchRepository.git('rev-parse', 'HEAD').trim();
+    const repository = await open(scratchRepository);
     const straight = await compareCommits(repository, base, merge);
     expect(straight.is_ancestor).toBe(true);
     expect(straight.commits).toMatchObject([
@@ -343,29 +355,29 @@ describe('compareCommits', () => {
       { sha: side, parents: [base], subject: 'side: ünicode', paths: ['y', 'y z'] },
     ]);
     expect(straight.commits[1]!.time_s - straight.commits[2]!.time_s).toBe(60);
-    const apart = await compareCommits(repository, side, main);
-    expect(apart.is_ancestor).toBe(false);
-    expect(apart.commits.map(({ sha }) => sha)).toEqual([main, side]);
+    const diverged = await compareCommits(repository, side, main);
+    expect(diverged.is_ancestor).toBe(false);
+    expect(diverged.commits.map(({ sha }) => sha)).toEqual([main, side]);
     const back = await compareCommits(repository, merge, base);
     expect([back.is_ancestor, back.commits.length]).toEqual([false, 3]);
-    const same = await compareCommits(repository, main, main);
-    expect(same).toMatchObject({ is_ancestor: true, files: [], commits: [] });
+    const unchanged = await compareCommits(repository, main, main);
+    expect(unchanged).toMatchObject({ is_ancestor: true, files: [], commits: [] });
   });
 
   it('knows what a merge changes itself, and both names of a rename', async () => {
-    const one = repositoryAt(scratch());
-    const base = one.commit('base', { x: 'base\n', 'old.py': numbers(1, 30) });
-    one.git('checkout', '-q', '-b', 'side');
-    one.commit('side', { x: 'side\n' });
-    one.git('checkout', '-q', 'main');
-    one.git('mv', 'old.py', 'new.py');
-    one.commit('moved', { x: 'main\n' });
+    const scratchRepository = repositoryAt(scratch());
+    const base = scratchRepository.commit('base', { x: 'base\n', 'old.py': numbers(1, 30) });
+    scratchRepository.git('checkout', '-q', '-b', 'side');
+    scratchRepository.commit('side', { x: 'side\n' });
+    scratchRepository.git('checkout', '-q', 'main');
+    scratchRepository.git('mv', 'old.py', 'new.py');
+    scratchRepository.commit('moved', { x: 'main\n' });
     try {
-      one.git('merge', '-q', 'side');
+      scratchRepository.git('merge', '-q', 'side');
     } catch {
-      one.commit('merged by hand', { x: 'both\n' });
+      scratchRepository.commit('merged by hand', { x: 'both\n' });
     }
-    const comparison = await compareCommits(await open(one), base, 'HEAD');
+    const comparison = await compareCommits(await open(scratchRepository), base, 'HEAD');
     expect(comparison.commits.map(({ subject, paths }) => [subject, paths.toSorted()])).toEqual([
       ['merged by hand', ['x']],
       ['moved', ['new.py', 'old.py', 'x']],
@@ -378,17 +390,23 @@ describe('compareCommits', () => {
   });
 
   it('bounds what it reads: large files are data, long lines and long diffs are cut', async () => {
-    const one = repositoryAt(scratch());
+    const scratchRepository = repositoryAt(scratch());
     const big = Array.from({ length: 150_000 }, (_, i) => `${i}`).join('\n');
-    one.commit('first', { 'a.csv': 'x\n', 'b.txt': 'x\n', 'c.txt': 'x\n', 'min.js': 'x\n', 'z.py': 'x\n' });
-    one.commit('second', {
+    scratchRepository.commit('first', {
+      'a.csv': 'x\n',
+      'b.txt': 'x\n',
+      'c.txt': 'x\n',
+      'min.js': 'x\n',
+      'z.py': 'x\n',
+    });
+    scratchRepository.commit('second', {
       'a.csv': 'row of data\n'.repeat(1_000_000),
       'b.txt': big,
       'c.txt': big,
       'min.js': `${'y'.repeat(100_000)}\n`,
       'z.py': 'y\n',
     });
-    const comparison = await compareCommits(await open(one), 'HEAD~1', 'HEAD');
+    const comparison = await compareCommits(await open(scratchRepository), 'HEAD~1', 'HEAD');
     expect(comparison.truncated).toBe(true);
     expect(fileOf(comparison, 'a.csv')).toMatchObject({ binary: true, hunks: [] });
     const kept = comparison.files.flatMap(({ hunks }) => hunks.flatMap(({ removed, added }) => [...removed, ...added]));
@@ -397,17 +415,17 @@ describe('compareCommits', () => {
     // Edits come before rewrites, whose places are known all the same.
     expect(fileOf(comparison, 'z.py').hunks).toMatchObject([{ removed: ['x'], added: ['y'] }]);
     expect(fileOf(comparison, 'c.txt').hunks).toMatchObject([{ new_start: 1, new_lines: 150_000 }]);
-    const asked = await compareCommits(await open(one), 'HEAD~1', 'HEAD', (path) => path === 'c.txt');
+    const asked = await compareCommits(await open(scratchRepository), 'HEAD~1', 'HEAD', (path) => path === 'c.txt');
     expect(fileOf(asked, 'c.txt').hunks[0]?.added).toHaveLength(150_000);
   });
 
   it('stops git at 64 MiB and still knows every file', async () => {
-    const one = repositoryAt(scratch());
+    const scratchRepository = repositoryAt(scratch());
     const row = `${'x'.repeat(99)}\n`;
     const files = Array.from({ length: 24 }, (_, i) => [`f${String(i).padStart(2, '0')}.txt`, row.repeat(35_000)]);
-    one.commit('first', { 'z.py': 'x\n' });
-    one.commit('second', { ...Object.fromEntries(files), 'z.py': 'y\n' });
-    const comparison = await compareCommits(await open(one), 'HEAD~1', 'HEAD');
+    scratchRepository.commit('first', { 'z.py': 'x\n' });
+    scratchRepository.commit('second', { ...Object.fromEntries(files), 'z.py': 'y\n' });
+    const comparison = await compareCommits(await open(scratchRepository), 'HEAD~1', 'HEAD');
     expect(comparison.truncated).toBe(true);
     expect(comparison.files).toHaveLength(25);
     expect(fileOf(comparison, 'z.py').hunks).toEqual([]);
@@ -415,16 +433,16 @@ describe('compareCommits', () => {
   });
 
   it('caps the commits', async () => {
-    const one = repositoryAt(scratch());
-    const base = one.commit('base', { x: '0' });
+    const scratchRepository = repositoryAt(scratch());
+    const base = scratchRepository.commit('base', { x: '0' });
     const stream = Array.from(
       { length: MOST_COMMITS + 20 },
       (_, i) =>
         `commit refs/heads/many\nmark :${i + 1}\ncommitter T <t@e> ${1_800_000_000 + i} +0000\ndata 2\nc\n` +
         `from ${i === 0 ? base : `:${i}`}\nM 100644 inline f\ndata ${String(i).length}\n${i}\n`,
     ).join('');
-    spawnSync('git', ['fast-import', '--quiet'], { cwd: one.root, input: stream, env: gitEnvironment() });
-    const comparison = await compareCommits(await open(one), base, 'many');
+    spawnSync('git', ['fast-import', '--quiet'], { cwd: scratchRepository.root, input: stream, env: gitEnvironment() });
+    const comparison = await compareCommits(await open(scratchRepository), base, 'many');
     expect(comparison.commits).toHaveLength(MOST_COMMITS);
     expect(comparison.commits[0]?.sha).toBe(comparison.to);
     expect(comparison.truncated).toBe(true);
@@ -432,13 +450,13 @@ describe('compareCommits', () => {
 
   it('never fetches: a partial clone without the files is an error', async () => {
     const base = scratch();
-    const one = repositoryAt(join(base, 'one'));
-    one.git('config', 'uploadpack.allowFilter', 'true');
-    one.commit('first', { 'm.py': numbers(1, 30) });
-    one.commit('second', { 'm.py': numbers(2, 30) });
-    one.commit('third', { 'm.py': numbers(3, 30) });
+    const scratchRepository = repositoryAt(join(base, 'one'));
+    scratchRepository.git('config', 'uploadpack.allowFilter', 'true');
+    scratchRepository.commit('first', { 'm.py': numbers(1, 30) });
+    scratchRepository.commit('second', { 'm.py': numbers(2, 30) });
+    scratchRepository.commit('third', { 'm.py': numbers(3, 30) });
     const clone = join(base, 'partial');
-    one.git('clone', '-q', '--filter=blob:none', `file://${one.root}`, clone);
+    scratchRepository.git('clone', '-q', '--filter=blob:none', `file://${scratchRepository.root}`, clone);
     for (const environment of [gitEnvironment(), undefined]) {
       const error = await refusal(compareCommits(await openRepository(clone, environment), 'HEAD~2', 'HEAD~1'));
       expect(error.code).toBe('MBF1008');
@@ -457,21 +475,21 @@ describe('submodules', () => {
       inner.commit('inner second', { 'megatron/core/mlp.py': 'def forward(x):\n    y = x.float()\n    return y\n' }),
       inner.commit('inner third', { 'new file.py': 'x = 1\n' }),
     ];
-    const one = repositoryAt(join(base, 'one'));
-    one.commit('start', { 'a.py': '1\n' });
-    one.git('submodule', '--quiet', 'add', '--name', 'mlm', inner.root, '3rdparty/Megatron LM');
-    const checkout = openTestRepository(join(one.root, '3rdparty/Megatron LM'));
+    const scratchRepository = repositoryAt(join(base, 'one'));
+    scratchRepository.commit('start', { 'a.py': '1\n' });
+    scratchRepository.git('submodule', '--quiet', 'add', '--name', 'mlm', inner.root, '3rdparty/Megatron LM');
+    const checkout = openTestRepository(join(scratchRepository.root, '3rdparty/Megatron LM'));
     checkout.git('checkout', '-q', pins[0]!);
-    one.commit('add the submodule');
-    one.commit('unrelated', { 'a.py': '2\n' });
+    scratchRepository.commit('add the submodule');
+    scratchRepository.commit('unrelated', { 'a.py': '2\n' });
     checkout.git('checkout', '-q', pins[2]!);
-    one.commit('bump Megatron-LM');
-    return { base, one, inner, pins };
+    scratchRepository.commit('bump Megatron-LM');
+    return { base, one: scratchRepository, inner, pins };
   }
 
   it('shows the files inside', async () => {
-    const { one, pins } = withSubmodule();
-    const comparison = await compareCommits(await open(one), 'HEAD~2', 'HEAD');
+    const { one: scratchRepository, pins } = withSubmodule();
+    const comparison = await compareCommits(await open(scratchRepository), 'HEAD~2', 'HEAD');
     const path = '3rdparty/Megatron LM';
     expect(comparison.submodules).toEqual([{ path, from: pins[0], to: pins[2], is_readable: true }]);
     expect(comparison.files.map(({ submodule, new_path }) => [submodule, new_path])).toEqual([
@@ -482,67 +500,69 @@ describe('submodules', () => {
     expect(fileOf(comparison, 'megatron/core/mlp.py').hunks).toMatchObject([
       { context: 'def forward(x):', removed: ['    return x'], added: ['    y = x.float()', '    return y'] },
     ]);
-    expect(commitsTouching(comparison.commits, fileOf(comparison, 'new file.py')).map((one) => one.subject)).toEqual([
-      'bump Megatron-LM',
-    ]);
+    expect(
+      commitsTouching(comparison.commits, fileOf(comparison, 'new file.py')).map(
+        (scratchRepository) => scratchRepository.subject,
+      ),
+    ).toEqual(['bump Megatron-LM']);
   });
 
   it('finds its history where git keeps it, also from a linked worktree', async () => {
-    const { base, one } = withSubmodule();
-    one.git('worktree', 'add', '-q', '--detach', join(base, 'linked'));
+    const { base, one: scratchRepository } = withSubmodule();
+    scratchRepository.git('worktree', 'add', '-q', '--detach', join(base, 'linked'));
     const linked = await openRepository(join(base, 'linked'), gitEnvironment());
     expect((await compareCommits(linked, 'HEAD~2', 'HEAD')).submodules[0]?.is_readable).toBe(true);
-    one.git('submodule', '--quiet', 'deinit', '-f', '--all');
-    rmSync(join(one.root, '3rdparty'), { recursive: true });
-    const comparison = await compareCommits(await open(one), 'HEAD~2', 'HEAD');
+    scratchRepository.git('submodule', '--quiet', 'deinit', '-f', '--all');
+    rmSync(join(scratchRepository.root, '3rdparty'), { recursive: true });
+    const comparison = await compareCommits(await open(scratchRepository), 'HEAD~2', 'HEAD');
     expect(comparison.submodules[0]?.is_readable).toBe(true);
     expect(comparison.files).toHaveLength(3);
   });
 
-  it('says when it is not there, or lacks a commit', async () => {
-    const { base, one, inner } = withSubmodule();
+  it('reports that it is missing, or lacks a commit', async () => {
+    const { base, one: scratchRepository, inner } = withSubmodule();
     const clone = join(base, 'clone');
-    one.git('clone', '-q', one.root, clone);
+    scratchRepository.git('clone', '-q', scratchRepository.root, clone);
     const without = await compareCommits(await openRepository(clone, gitEnvironment()), 'HEAD~2', 'HEAD');
     expect(without.submodules).toMatchObject([{ is_readable: false }]);
     expect(without.files.map(({ submodule }) => submodule)).toEqual(['']);
     // A pin whose commit was never fetched.
     const fourth = inner.commit('inner fourth', { README: 'y\n' });
-    one.git('update-index', '--cacheinfo', `160000,${fourth},3rdparty/Megatron LM`);
-    one.git('commit', '-q', '-m', 'bump blindly');
-    const blind = await compareCommits(await open(one), 'HEAD~1', 'HEAD');
+    scratchRepository.git('update-index', '--cacheinfo', `160000,${fourth},3rdparty/Megatron LM`);
+    scratchRepository.git('commit', '-q', '-m', 'bump blindly');
+    const blind = await compareCommits(await open(scratchRepository), 'HEAD~1', 'HEAD');
     expect(blind.submodules).toMatchObject([{ to: fourth, is_readable: false }]);
     expect(blind.files).toEqual([]);
   });
 
-  it('tells a submodule that comes or goes', async () => {
-    const { one, pins } = withSubmodule();
-    const repository = await open(one);
+  it('reports a submodule that is added or removed', async () => {
+    const { one: scratchRepository, pins } = withSubmodule();
+    const repository = await open(scratchRepository);
     const added = await compareCommits(repository, 'HEAD~3', 'HEAD~2');
     expect(added.submodules).toEqual([{ path: '3rdparty/Megatron LM', from: null, to: pins[0], is_readable: false }]);
     expect(added.files.map(({ new_path }) => new_path)).toEqual(['.gitmodules']);
-    one.git('rm', '-q', '-f', '3rdparty/Megatron LM');
-    one.commit('vendored', { '3rdparty/Megatron LM': 'a file\n' });
+    scratchRepository.git('rm', '-q', '-f', '3rdparty/Megatron LM');
+    scratchRepository.commit('vendored', { '3rdparty/Megatron LM': 'a file\n' });
     const gone = await compareCommits(repository, 'HEAD~1', 'HEAD');
     expect(gone.submodules).toMatchObject([{ from: pins[2], to: null }]);
     expect(fileOf(gone, '3rdparty/Megatron LM')).toMatchObject({ old_path: null });
   });
 
   it('follows a submodule of a submodule', async () => {
-    const { base, one, inner } = withSubmodule();
+    const { base, one: scratchRepository, inner } = withSubmodule();
     const deep = repositoryAt(join(base, 'deep'));
     const first = deep.commit('deep first', { 'k.py': '1\n' });
     const second = deep.commit('deep second', { 'k.py': '2\n' });
-    const checkout = openTestRepository(join(one.root, '3rdparty/Megatron LM'));
+    const checkout = openTestRepository(join(scratchRepository.root, '3rdparty/Megatron LM'));
     checkout.git('submodule', '--quiet', 'add', deep.root, 'third/deep');
     openTestRepository(join(checkout.root, 'third/deep')).git('checkout', '-q', first);
     checkout.commit('with deep');
-    one.commit('bump');
+    scratchRepository.commit('bump');
     openTestRepository(join(checkout.root, 'third/deep')).git('checkout', '-q', second);
     checkout.commit('deeper');
-    one.commit('bump again');
+    scratchRepository.commit('bump again');
     expect(inner.root).not.toBe(checkout.root);
-    const comparison = await compareCommits(await open(one), 'HEAD~1', 'HEAD');
+    const comparison = await compareCommits(await open(scratchRepository), 'HEAD~1', 'HEAD');
     expect(comparison.submodules.map(({ path }) => path)).toEqual([
       '3rdparty/Megatron LM',
       '3rdparty/Megatron LM/third/deep',
@@ -553,22 +573,22 @@ describe('submodules', () => {
   });
 
   it('is moved', async () => {
-    const { one, pins } = withSubmodule();
-    mkdirSync(join(one.root, 'third'));
-    one.git('mv', '3rdparty/Megatron LM', 'third/mlm');
-    one.commit('moved');
-    renameSync(join(one.root, 'a.py'), join(one.root, 'b.py'));
-    const comparison = await compareCommits(await open(one), 'HEAD~1', 'HEAD');
+    const { one: scratchRepository, pins } = withSubmodule();
+    mkdirSync(join(scratchRepository.root, 'third'));
+    scratchRepository.git('mv', '3rdparty/Megatron LM', 'third/mlm');
+    scratchRepository.commit('moved');
+    renameSync(join(scratchRepository.root, 'a.py'), join(scratchRepository.root, 'b.py'));
+    const comparison = await compareCommits(await open(scratchRepository), 'HEAD~1', 'HEAD');
     expect(comparison.submodules).toEqual([{ path: 'third/mlm', from: pins[2], to: pins[2], is_readable: true }]);
   });
 });
 
 describe('commits', () => {
-  it('reads one, and tells ancestors', async () => {
-    const one = repositoryAt(scratch());
-    const first = one.commit('first: "quoted" – ünï\n\nBody.', { x: '1' });
-    const second = one.commit('second', { x: '2' });
-    const repository = await open(one);
+  it('reads one and determines ancestors', async () => {
+    const scratchRepository = repositoryAt(scratch());
+    const first = scratchRepository.commit('first: "quoted" – ünï\n\nBody.', { x: '1' });
+    const second = scratchRepository.commit('second', { x: '2' });
+    const repository = await open(scratchRepository);
     const commit = await readCommit(repository, 'HEAD~1');
     expect(commit).toEqual({ sha: first, parents: [], subject: 'first: "quoted" – ünï', time_s: expect.any(Number) });
     expect((await readCommit(repository, second)).parents).toEqual([first]);
@@ -579,9 +599,9 @@ describe('commits', () => {
   });
 
   it('lists what a bisection has left', async () => {
-    const one = repositoryAt(scratch());
-    const shas = Array.from({ length: 6 }, (_, i) => one.commit(`c${i}`, { x: `${i}` }));
-    const repository = await open(one);
+    const scratchRepository = repositoryAt(scratch());
+    const shas = Array.from({ length: 6 }, (_, i) => scratchRepository.commit(`c${i}`, { x: `${i}` }));
+    const repository = await open(scratchRepository);
     const left = async (bad: string, ...good: string[]): Promise<string[]> =>
       (await suspectCommits(repository, bad, good)).map(({ subject }) => subject);
     expect(await left('HEAD', shas[2]!)).toEqual(['c5', 'c4', 'c3']);

@@ -49,11 +49,11 @@ describe('parseDiff', () => {
     ]);
   });
 
-  it('keeps what a text that ends anywhere says', () => {
-    const whole = `${raw}\n${first}${second}`;
-    const all = parseDiff(whole).files;
-    for (let end = 0; end <= whole.length; end += 1) {
-      const { files } = parseDiff(whole.slice(0, end), true);
+  it('keeps the content of a text that ends anywhere', () => {
+    const complete = `${raw}\n${first}${second}`;
+    const all = parseDiff(complete).files;
+    for (let end = 0; end <= complete.length; end += 1) {
+      const { files } = parseDiff(complete.slice(0, end), true);
       files.forEach((file, i) => {
         expect(file.new_path).toBe(all[i]!.new_path);
         file.hunks.forEach((hunk, k) => {

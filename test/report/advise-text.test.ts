@@ -1,4 +1,6 @@
-/** The page of advice, whatever the situation: no line too wide, no figure that is none, every fix in one of its places. */
+/**
+ * The page of advice, whatever the situation: no line too wide, no figure that is none, every fix in one of its places.
+ */
 import { describe, expect, it } from 'vitest';
 import { advise } from '../../src/findings/advice/advise.js';
 import type { AdviseResult } from '../../src/model/results/advise.js';
@@ -36,7 +38,7 @@ describe('advice as text', () => {
     }
   });
 
-  it('says what to do first, with the lines to paste', () => {
+  it('shows the first fix, with the lines to paste', () => {
     const situation = published({ config: LLAMA_70B }, { verdict: { cause: 'capacity' }, requestGib: 3, liveGib: 76 });
     const result: AdviseResult = { ...advise(situation), symptoms: [] };
     const text = adviseText(result, { paste: ['sbatch', 'megatron_bridge'] });

@@ -35,13 +35,13 @@ const UNFINISHED = bisectReport({ ...NOTHING, state: 'unfinished' });
 function hostile(): BisectReportResult {
   const h = HOSTILE;
   const { sites, config, suspects, checks } = hostileCompare();
-  const one = { sha: h, subject: h };
+  const commit = { sha: h, subject: h };
   return bisectReport({
     criterion: h,
     golden: h,
-    culprit: { ...one, judged_runs: 1 },
-    suspects_left: [{ ...one, why_skipped: h }],
-    steps: [{ ...one, judgement: 'bad', runs: 1, reason: h, bundle: h }],
+    culprit: { ...commit, judged_runs: 1 },
+    suspects_left: [{ ...commit, why_skipped: h }],
+    steps: [{ ...commit, judgement: 'bad', runs: 1, reason: h, bundle: h }],
     before: { sha: h, run: h },
     after: { sha: h, run: h },
     sites,
@@ -108,7 +108,7 @@ no commit was judged
 `);
   });
 
-  it('says that it is not finished', () => {
+  it('reports that it is not finished', () => {
     expect(bisectReportText(UNFINISHED)).toMatch(/^BISECT {2}not finished +confidence low\n/);
     const left = { ...SKIPPED, state: 'unfinished' as const };
     expect(bisectReportText(left)).toMatch(/^BISECT {2}not finished: 2 commits left /);

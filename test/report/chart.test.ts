@@ -29,7 +29,7 @@ describe('chart', () => {
     ]);
   });
 
-  it('tells apart what is allocated always, part of the time, pending and inactive', () => {
+  it('distinguishes always allocated, partly allocated, pending and inactive memory', () => {
     const columns = [
       column(8 * GIB, 8 * GIB, { allocatedMinBytes: 4 * GIB }),
       column(2 * GIB, 8 * GIB, { activeMaxBytes: 6 * GIB }),

@@ -141,7 +141,7 @@ differs: layout tp: 2 → 4</failure>
     expect(outcomes(emptyCompare({ checks, preset: 'bridge' }))['max_alloc']).toMatch(/^failure: Memory validation/);
   });
 
-  it('fails for a run that died', () => {
+  it('fails for a failed run', () => {
     const checks = [statusCheck('completed', 'out of memory: capacity', { reason: 'asked for 2 GiB' })];
     const status = casesOf(emptyCompare({ checks })).get('status')!;
     expect(status.children[0]).toMatchObject({
@@ -151,7 +151,7 @@ differs: layout tp: 2 → 4</failure>
     });
   });
 
-  it('says that the status of an empty result is not known', () => {
+  it('reports the status of an empty result as unknown', () => {
     expect(outcomes(emptyCompare())).toEqual({
       status: 'skipped: not judged: golden completed, current unknown',
       contract: 'passed',

@@ -30,7 +30,7 @@ GPU utilization −6.1 %; max\\_alloc +6.0 %; max\\_reserved: the current values
 `);
   });
 
-  it('says why nothing was judged', () => {
+  it('explains why nothing was judged', () => {
     const text = compareMarkdown(refused());
     expect(text).toContain('\n**refused**: not comparable: num\\_layers 32 → 64');
     expect(text).toContain('no figure was judged; --force compares them all the same\n');

@@ -39,7 +39,9 @@ interface Found {
   readonly location: JsonObject;
 }
 
-/** SARIF 2.1.0, sections 3.13 (file), 3.14 (run), 3.19 (driver), 3.49 (rule), 3.27 (result), 3.28 to 3.33 (locations). */
+/**
+ * SARIF 2.1.0, sections 3.13 (file), 3.14 (run), 3.19 (driver), 3.49 (rule), 3.27 (result), 3.28 to 3.33 (locations).
+ */
 function expectSarif(result: object): Found[] {
   const log = object(JSON.parse(JSON.stringify(result)) as Json);
   onlyKeys(log, '$schema', 'version', 'runs');
@@ -58,17 +60,17 @@ function expectSarif(result: object): Found[] {
   });
   expect(new Set(rules).size).toBe(rules.length);
   return list(run['results']).map((one) => {
-    const found = object(one);
-    onlyKeys(found, 'ruleId', 'ruleIndex', 'level', 'message', 'locations');
-    expect(rules[found['ruleIndex'] as number]).toBe(found['ruleId']);
-    expect(['error', 'warning', 'note']).toContain(found['level']);
-    const words = text(object(found['message'])['text']);
+    const member = object(one);
+    onlyKeys(member, 'ruleId', 'ruleIndex', 'level', 'message', 'locations');
+    expect(rules[member['ruleIndex'] as number]).toBe(member['ruleId']);
+    expect(['error', 'warning', 'note']).toContain(member['level']);
+    const words = text(object(member['message'])['text']);
     expect(words).not.toBe('');
     expect(words.replaceAll('{{', '').replaceAll('}}', '')).not.toMatch(/[{}]|\]\(/);
-    const [location, ...more] = list(found['locations']);
+    const [location, ...more] = list(member['locations']);
     expect(more).toEqual([]);
     expectLocation(object(location));
-    return { rule: text(found['ruleId']), level: text(found['level']), text: words, location: object(location) };
+    return { rule: text(member['ruleId']), level: text(member['level']), text: words, location: object(location) };
   });
 }
 
@@ -81,7 +83,7 @@ function expectLocation(location: JsonObject): void {
   onlyKeys(physical, 'artifactLocation', 'region');
   const artifact = object(physical['artifactLocation']);
   const uri = text(artifact['uri']);
-  // RFC 3986: a relative reference has no colon in its first part, and neither kind has anything but these.
+  // RFC 3986: the first part of a relative reference lacks a colon; both kinds contain only these characters.
   expect(uri).toMatch(/^(?:file:\/\/\/)?[\w.~!*'()%/-]+$/);
   expect(artifact['uriBaseId']).toBe(uri.startsWith('file:') ? undefined : '%SRCROOT%');
   if (physical['region'] === undefined) return;
@@ -99,8 +101,8 @@ const LINES = {
 
 describe('compareSarif', () => {
   it('has regressions as errors, the undecided as notes, suspects as warnings', () => {
-    const found = expectSarif(compareSarif(regression()));
-    expect(found.map(({ rule, level }) => `${level} ${rule}`)).toEqual([
+    const runs = expectSarif(compareSarif(regression()));
+    expect(runs.map(({ rule, level }) => `${level} ${rule}`)).toEqual([
       'error peak_allocated',
       'note step_time',
       'error peak_allocated:stage 0',
@@ -108,17 +110,17 @@ describe('compareSarif', () => {
       'warning suspect',
       'warning suspect',
     ]);
-    expect(found[0]).toMatchObject({
+    expect(runs[0]).toMatchObject({
       text: 'peak_allocated: regression; 58.10 GiB against 54.80 GiB, +3.30 GiB, +6.0 %, tolerance 2 %; rank 0 (stage 0), the largest of 4 ranks; change known to ±51.20 MiB',
       location: LINES,
     });
-    expect(found[4]).toEqual({
+    expect(runs[4]).toEqual({
       rule: 'suspect',
       level: 'warning',
       text: 'it changes the lines of the call site that grew most (score 0.92); changed by abc1234 Keep the MLP input for the backward pass',
       location: LINES,
     });
-    expect(found[5]!.location).toEqual({ logicalLocations: [{ name: 'recompute_granularity' }] });
+    expect(runs[5]!.location).toEqual({ logicalLocations: [{ name: 'recompute_granularity' }] });
   });
 
   it("has upstream's words, and units", () => {

@@ -96,7 +96,7 @@ suspects, the likeliest first
 `);
   });
 
-  it('says why nothing was judged, and how to judge all the same', () => {
+  it('explains why nothing was judged, and how to judge anyway', () => {
     expect(compareText(refused())).toBe(`\
 run-17 against golden nightly (commit d34db33, 3 runs)
 VERDICT  undecided
@@ -138,7 +138,7 @@ contract
 `);
   });
 
-  it('has little to say of nothing', () => {
+  it('is short for an empty result', () => {
     expect(compareText(emptyCompare())).toBe(`\
 run-17 against golden nightly (1 run)
 VERDICT  undecided
@@ -157,13 +157,13 @@ no figures were compared
     expect(text).not.toContain('--force');
   });
 
-  it('says that a broken contract was passed over', () => {
+  it('reports an ignored broken contract', () => {
     const text = compareText(refused({ refused: null, checks: regression().checks }));
     expect(text).toContain('contract, broken: figures of different things are compared all the same\n  BLOCKING');
     expect(text.indexOf('BLOCKING')).toBeLessThan(text.indexOf('peak_allocated'));
   });
 
-  it('tells words whole that the columns cut', () => {
+  it('prints in full the words that the columns cut', () => {
     const status = statusCheck('completed', 'out of memory: capacity, transient spike');
     const text = compareText(emptyCompare({ checks: [status] }));
     expect(text).toContain('\n    completed → out of memory: capacity, transient spike\n');
@@ -195,7 +195,7 @@ no figures were compared
       expect(text).toContain('the others: 2 pass');
     });
 
-    it('are wholes where there is no total', () => {
+    it('are absolute values without a total', () => {
       const text = compareText(emptyCompare({ checks: [stage(0, 50, 50, 'pass')] }));
       expect(text).toMatch(/check .*\n {2}peak_allocated:stage 0 /);
     });

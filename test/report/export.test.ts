@@ -1,4 +1,7 @@
-/** The encoders of `export`, over live sets that no program would have: whatever the frames are called, no byte is lost and every reader can read. */
+/**
+ * The encoders of `export`, over live sets that no program would have: whatever the frames are called, no byte is lost
+ * and every reader can read.
+ */
 import { gunzipSync } from 'node:zlib';
 import fc from 'fast-check';
 import { Profile } from 'pprof-format';
@@ -94,8 +97,8 @@ describe('folded stacks', () => {
     fc.assert(
       fc.property(live, (set) => {
         const [first] = set.devices;
-        const one = { ...set, devices: [first!] };
-        const depths = new Set(foldedStacks(one, { states: false }).lines.map(depthOf));
+        const firstDevice = { ...set, devices: [first!] };
+        const depths = new Set(foldedStacks(firstDevice, { states: false }).lines.map(depthOf));
         for (const sample of first!.samples)
           if (sample.bytes > 0) expect(depths).toContain(set.stacks[sample.stack]!.length);
       }),
@@ -117,12 +120,12 @@ describe('speedscope', () => {
         const file = JSON.parse(JSON.stringify(speedscope(set, 'mbforensics'))) as unknown;
         expect(speedscopeFaults(file)).toEqual([]);
         const { profiles } = speedscope(set, 'mbforensics');
-        const whole = profiles.filter((profile) => !/, pool /.test(profile.name));
-        expect(whole.reduce((sum, profile) => sum + profile.endValue, 0)).toBe(bytesOf(set));
+        const wholeDevice = profiles.filter((profile) => !/, pool /.test(profile.name));
+        expect(wholeDevice.reduce((sum, profile) => sum + profile.endValue, 0)).toBe(bytesOf(set));
         const parts = profiles.filter((profile) => /, pool /.test(profile.name));
-        for (const device of whole) {
-          const own = parts.filter((part) => part.name.startsWith(`${device.name.split(':')[0]}, pool`));
-          if (own.length > 0) expect(own.reduce((sum, part) => sum + part.endValue, 0)).toBe(device.endValue);
+        for (const device of wholeDevice) {
+          const ownPools = parts.filter((part) => part.name.startsWith(`${device.name.split(':')[0]}, pool`));
+          if (ownPools.length > 0) expect(ownPools.reduce((sum, part) => sum + part.endValue, 0)).toBe(device.endValue);
         }
       }),
     );
@@ -177,7 +180,7 @@ describe('pprof', () => {
             return { name: word(fn.name), filename: word(fn.filename), line: Number(line!.line) };
           });
           const meant = set.stacks[sample.stack]!.map((at) => set.frames[at]!).reverse();
-          // The wire is UTF-8, which has no half of a surrogate pair.
+          // UTF-8 cannot encode half of a surrogate pair.
           const wire = (value: string): string => Buffer.from(value).toString();
           expect(frames).toEqual(
             meant.map(({ name, filename, line }) => ({

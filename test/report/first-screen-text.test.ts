@@ -1,4 +1,7 @@
-/** The first screen as a pure function: whatever texts, numbers and ranks it is given, it fits, and what it shows adds up. */
+/**
+ * The first screen as a pure function: whatever texts, numbers and ranks it is given, it fits, and what it shows adds
+ * up.
+ */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { AccountingPart, DiagnoseResult, Evidence, RanksResult, Verdict } from '../../src/model/results/common.js';
@@ -192,7 +195,7 @@ describe('the first screen', () => {
     );
   });
 
-  it('shows commands whole, or says what to put in', () => {
+  it('shows complete commands, or names the placeholders', () => {
     const [one] = fc.sample(verdict, { numRuns: 1, seed: 3 });
     const of = (operand: string): string =>
       diagnoseText(

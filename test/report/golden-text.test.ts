@@ -45,7 +45,7 @@ golden values in mbforensics.duckdb
 `);
   });
 
-  it('says how to make the first', () => {
+  it('explains how to create the first one', () => {
     expect(goldenListText(goldenList({ goldens: [] }))).toBe(
       'no golden values in mbforensics.duckdb; golden add RUN --name NAME makes them of a run\n',
     );
@@ -94,7 +94,7 @@ noise between runs
 `);
   });
 
-  it('says little of a run of which little is known', () => {
+  it('is short for a run with few known facts', () => {
     const text = goldenShowText(goldenShow({ runs: [measurement('blank', BLANK)], bands: [] }));
     expect(text).toBe(`\
 golden nightly: 1 run, from mbforensics.duckdb
@@ -105,7 +105,7 @@ golden nightly: 1 run, from mbforensics.duckdb
     expect(goldenShowText(goldenShow({ runs: [] }))).toContain('it holds no run');
   });
 
-  it('tells apart what differs between runs, and names failures', () => {
+  it('distinguishes what differs between runs, and names failures', () => {
     const { status } = measurement('x');
     const failure = {
       kind: 'cuda_oom' as const,

@@ -39,7 +39,7 @@ describe('historyText', () => {
     }
   });
 
-  it('stands each sign below its bar', () => {
+  it('puts each sign below its bar', () => {
     const runs = Array.from({ length: 9 }, (_, i) => figure(i, (i < 4 ? 55 : 60) * GIB, i === 6 ? died : {}));
     const text = draw(runs);
     const bars = plot(text).at(-2)!;
@@ -59,7 +59,7 @@ describe('historyText', () => {
     expect(plot(draw(runs, {}, 'step_ms')).filter((line) => line.includes('▓')).length).toBeGreaterThan(3);
   });
 
-  it('does not let what died early flatten the rest', () => {
+  it('does not scale the bars by runs that failed early', () => {
     const runs = Array.from({ length: 12 }, (_, i) => figure(i, (i < 6 ? 55 : 60) * GIB));
     runs[3] = figure(3, GIB, died);
     const labels = plot(draw(runs)).map((line) => Number.parseFloat(line));
@@ -67,7 +67,7 @@ describe('historyText', () => {
     expect(plot(draw(runs)).at(-2)).toContain('▒');
   });
 
-  it('tells drifts, the last point and what was left out', () => {
+  it('shows drifts, the last point and what was left out', () => {
     const drift = Array.from({ length: 40 }, (_, i) => figure(i, (50 + i / 4 + 0.2 * Math.sin(i * i)) * GIB));
     expect(draw(drift)).toMatch(
       /between night-0 and night-39 it drifts, without a step: \d\d\.\d\d GiB → \d\d\.\d\d GiB/,

@@ -57,7 +57,7 @@ const RESULT: LintResult = {
 const text = (changes: Partial<LintResult> = {}): string => lintText({ ...RESULT, ...changes });
 
 describe('lint as text', () => {
-  it('says what, where, why, what the framework says, and what to do', () => {
+  it('shows rule, place, reason, framework message and the fix', () => {
     expect(text()).toBe(`conf/run_config.yaml, launch.sbatch
   megatron-bridge 0.6 · torch 2.11 · h100-80gb · environment told in part
 
@@ -74,7 +74,7 @@ defaults that findings rest on: pipeline_model_parallel_size 4
 `);
   });
 
-  it('names where each value stands, and spellings that are other words', () => {
+  it('names the place of each value, and different spellings', () => {
     const facts = [
       fact('cpu_offloading', 'True'),
       fact('recompute_granularity', 'selective', {
@@ -100,7 +100,7 @@ defaults that findings rest on: pipeline_model_parallel_size 4
     );
   });
 
-  it('says what was not known, those that need the same together', () => {
+  it('lists unknown facts, grouped by what they need', () => {
     const unknown: LintUnknown[] = [
       { ...UNKNOWN, rule: 'few', severity: 'note', needs: ['device', 'CUDA_DEVICE_MAX_CONNECTIONS'] },
       UNKNOWN,
@@ -173,7 +173,7 @@ describe('lint as SARIF', () => {
     ]);
   });
 
-  it('gives what nobody told the first file, and nothing a file that is none', () => {
+  it('lists unknown facts at the first file, and none at an invalid file', () => {
     const untoldFinding = { ...FINDING, facts: [PP] };
     expect(sarif([untoldFinding]).results[0]!.locations[0]!.physicalLocation).toMatchObject({
       artifactLocation: { uri: 'conf/run_config.yaml' },

@@ -105,7 +105,7 @@ describe('the screen of outside', () => {
     ).toHaveLength(3);
   });
 
-  it('shows the fullest where nothing tells what PyTorch held', () => {
+  it('shows the fullest where PyTorch memory is unknown', () => {
     const screen = lines([device(0, []), device(1, []), device(2, [])]);
     expect(screen.filter((line) => line.startsWith('rank '))).toEqual(['rank 2 · device 2 · 80.00 GiB in all']);
     expect(screen.join('\n')).toContain('it was the fullest');

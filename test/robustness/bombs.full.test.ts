@@ -1,4 +1,7 @@
-/** Small files that ask for much: memory, depth, time. Each ends in one clear error, or in a clean ingest that says what it left out. */
+/**
+ * Small files that demand much memory, depth or time. Each ends in one clear error, or in an ingest that reports its
+ * omissions.
+ */
 import { gzipSync } from 'node:zlib';
 import { afterAll, beforeEach, describe, expect, it } from 'vitest';
 import { KEY_NAMES } from '../../parsers/torch-snapshot/keys.js';
@@ -20,8 +23,8 @@ import { entry, frame, MIB, segment, snapshot, snapshotPickle, trace } from './s
 const op = (...codes: number[]): Buffer => Buffer.from(codes);
 const word = (letters: string): Buffer => text(Buffer.from(letters));
 const many = (count: number, ...parts: Buffer[]): Buffer => {
-  const one = Buffer.concat(parts);
-  return Buffer.alloc(one.length * count, one);
+  const member = Buffer.concat(parts);
+  return Buffer.alloc(member.length * count, member);
 };
 const raw = (...parts: Buffer[]): Raw => new Raw(Buffer.concat(parts));
 /** As a setting, as a top-level value, and as the value of an unknown key of an entry, which keeps JSON. */
@@ -34,8 +37,9 @@ const bare = (...parts: Buffer[]): Buffer =>
 const SLOT = 60_000;
 
 /**
- * A snapshot of frames whose three numbers (ids of name and file, line), multiplied and xored, have one hash whatever secret is xored in.
- * Ids count a file's strings in their order, after those that the decoder knows, so a file can choose them; the line follows.
+ * A snapshot of frames whose three numbers (ids of name and file, line), multiplied and xored, have one hash whatever
+ * secret is xored in. Ids count a file's strings in their order, after those that the decoder knows, so a file can
+ * choose them; the line follows.
  */
 function collidingFrames(count: number): Buffer {
   const known = new Set<string>([...KEY_NAMES, ...TRACE_ACTIONS, 'device_traces', 'traces']);
@@ -64,16 +68,19 @@ function collidingAddresses(count: number): bigint[] {
   });
 }
 
-/** Strings whose plain FNV-1a hashes agree in the lowest bits, where a table without a secret would put them side by side. */
+/**
+ * Strings whose plain FNV-1a hashes agree in the lowest bits, where a table without a secret would put them side by
+ * side.
+ */
 function collidingTexts(count: number): string[] {
-  const found: string[] = [];
-  for (let n = 0; found.length < count; n++) {
+  const problems: string[] = [];
+  for (let n = 0; problems.length < count; n++) {
     const candidate = n.toString(36).padStart(6, '0');
     let hash = 0x811c9dc5;
     for (let i = 0; i < candidate.length; i++) hash = Math.imul(hash ^ candidate.charCodeAt(i), 0x01000193);
-    if ((hash & 0xf) === 7) found.push(candidate);
+    if ((hash & 0xf) === 7) problems.push(candidate);
   }
-  return found;
+  return problems;
 }
 
 function inverseOf(odd: number): number {
@@ -152,8 +159,8 @@ const REFUSED: readonly (readonly [what: string, code: string, make: () => Buffe
     'a stack that grows frame by frame',
     'MBF2105',
     () => {
-      const one = Buffer.concat([pickled(frame('f'), { memo: false, stop: false }).subarray(2), op(OP.APPEND)]);
-      return extraFrames(raw(op(OP.EMPTY_LIST), many(65_000, one)));
+      const list = Buffer.concat([pickled(frame('f'), { memo: false, stop: false }).subarray(2), op(OP.APPEND)]);
+      return extraFrames(raw(op(OP.EMPTY_LIST), many(65_000, list)));
     },
   ],
   ['2,000 devices', 'MBF2105', () => snapshotPickle({ device_traces: [...Array(2000).fill([]), trace(2)] })],

@@ -1,4 +1,7 @@
-/** Texts made to hang a reader: lines as long as files, brackets that never close, millions of records or failures on one line. */
+/**
+ * Texts made to hang a reader: lines as long as files, brackets that never close, millions of records or failures on
+ * one line.
+ */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';

@@ -1,4 +1,7 @@
-/** What else lies in a run directory, or is named by mistake: one clear error or a skip, the right exit code, and nothing read that need not be. */
+/**
+ * Foreign files in a run directory, or named by mistake: one clear error or a skip, the right exit code, and no
+ * needless reading.
+ */
 import { spawnSync } from 'node:child_process';
 import { chmodSync, closeSync, mkdirSync, openSync, rmSync, symlinkSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -1,4 +1,7 @@
-/** What every test here needs: a store in a temporary directory, one file at a time into it, and the means to see that nothing moved. */
+/**
+ * What every test here needs: a store in a temporary directory, one file at a time into it, and the means to see that
+ * nothing moved.
+ */
 import { spawn } from 'node:child_process';
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -23,7 +26,7 @@ export const LIMIT_MS = 10_000;
 /** A process that has not ended by then hangs: no bound on speed, for the wall clock counts what others do. */
 export const HANG_MS = 60_000;
 
-/** Tables that speak about sources, not about data: a failed file leaves its line in `source` and its notes. */
+/** Tables about sources, not data: a failed file leaves its row in `source` and its notes. */
 const BOOKKEEPING = new Set(['run', 'attempt', 'source', 'ingest_note', 'mbforensics_schema']);
 
 /** Pickles of the corpus of real files, if there is one, from small to large. */
@@ -84,7 +87,7 @@ export interface Bench {
 let benches = 0;
 export const slowest: { what: string; ms: number }[] = [];
 
-/** The files that took longest, told once at the end of a suite. */
+/** The slowest files, printed once at the end of a suite. */
 export function reportSlowest(): void {
   slowest.sort((a, b) => b.ms - a.ms);
   console.info(
@@ -126,7 +129,8 @@ export async function openBench(): Promise<Bench> {
     files.forEach((bytes, i) => {
       writeFileSync(join(folder, `${String(i).padStart(5, '0')}-${name}`), bytes);
     });
-    // The state before a file is the state after the one before it: read where its parser begins, when nothing was written yet.
+    // The state before a file is the state after the one before it: read where its parser begins, when nothing was
+    // written yet.
     const marks: { file: string; at: number; counts: Counts }[] = [];
     const parsers = PARSERS.map(
       (parser): ParserSpec => ({
@@ -194,7 +198,10 @@ export function expectClearError(source: IngestSource): void {
   expect(error.remedy).not.toBe('');
 }
 
-/** References that lead nowhere, and rows of sources that are not whole: all must be 0 in any store, whatever went into it. */
+/**
+ * References that lead nowhere, and rows of sources that are not whole: all must be 0 in any store, whatever went into
+ * it.
+ */
 export async function expectSound(store: Store): Promise<void> {
   const bySnapshot = (
     await store.select(

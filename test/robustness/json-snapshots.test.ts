@@ -1,4 +1,7 @@
-/** JSON conversions and memory_viz pages through the whole of `ingest`: the tables of the pickle, or one error and no row. */
+/**
+ * JSON conversions and memory_viz pages through the whole of `ingest`: the tables of the pickle, or one error and no
+ * row.
+ */
 import { gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type PyValue, pickled } from '../../samples/generate/write/pickle-writer.js';
@@ -18,7 +21,10 @@ const picking = (seed: number): Pick => {
   return (below) => Math.floor(random() * below);
 };
 
-/** Tables of one snapshot with ids resolved; order does not matter, except that of `seq` and the like, which are columns. */
+/**
+ * Tables of one snapshot with ids resolved; order does not matter, except that of `seq` and the like, which are
+ * columns.
+ */
 async function tablesOf(store: Store, file: string): Promise<Record<string, unknown>> {
   const snapshotId = (
     await store.select(
@@ -72,14 +78,14 @@ describe('the tables of a snapshot', () => {
       'e.html': Buffer.from(page),
       'f.html.gz': gzipSync(page),
     };
-    let wanted: Record<string, unknown> | undefined;
+    let expected: Record<string, unknown> | undefined;
     for (const [name, bytes] of Object.entries(files)) {
       const { source } = await bench.take(name, bytes);
       expect([name, source.status, source.error]).toEqual([name, 'ingested', null]);
       const tables = await tablesOf(bench.store, name);
       expect((tables['event'] as unknown[]).length).toBe(402);
-      wanted ??= tables;
-      expect(tables, name).toEqual(wanted);
+      expected ??= tables;
+      expect(tables, name).toEqual(expected);
     }
     await expectSound(bench.store);
     expect(
@@ -136,8 +142,8 @@ describe('files of others', () => {
     ] as const) {
       const { source } = await bench.take(name, bytes);
       expect(source.error).toBeNull();
-      const told = source.notes.filter(({ kind }) => kind === 'profiler_conversion');
-      expect(told.map(({ count }) => count)).toEqual([300, 1]);
+      const conversions = source.notes.filter(({ kind }) => kind === 'profiler_conversion');
+      expect(conversions.map(({ count }) => count)).toEqual([300, 1]);
       const tables = await tablesOf(bench.store, name);
       expect((tables['event_extra'] as unknown[]).length).toBe(301);
       expect(tables['segment']).toMatchObject([

@@ -1,4 +1,7 @@
-/** SIGKILL at moments spread over an ingest: the store opens, holds exactly the sources it had finished, and a second ingest completes it. */
+/**
+ * SIGKILL at moments spread over an ingest: the store opens, holds exactly the sources it had finished, and a second
+ * ingest completes it.
+ */
 import { spawn } from 'node:child_process';
 import { existsSync, mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -33,7 +36,10 @@ interface SourceLine {
   readonly status: string;
 }
 
-/** About 1 MB of entries with stacks of their own and shared ones, metadata, annotations, blocks; every third file has new texts only it has. */
+/**
+ * About 1 MB of entries with stacks of their own and shared ones, metadata, annotations, blocks; every third file has
+ * new texts only it has.
+ */
 function bigPickle(rank: number, entries: number): Buffer {
   const frames = Array.from({ length: 400 }, (_, i) => frame(`f${i}`, `file${i % 20}.py`, i));
   const stacks = Array.from({ length: 3000 }, (_, i): PyValue[] => [
@@ -70,7 +76,7 @@ const LOG = [
   '',
 ].join('\n');
 
-/** What the store says, without its ids: they depend on the order of ingests, and a killed one may leave gaps. */
+/** The content of the store, without its ids: they depend on the order of ingests, and a killed one may leave gaps. */
 async function contents(store: Store): Promise<unknown> {
   return [
     await store.select(
@@ -124,13 +130,13 @@ beforeAll(async () => {
     writeFileSync(join(run, name), bigPickle(rank, entries));
     truth.set(name, entries);
   }
-  // In the walking order it stands between the snapshots.
+  // In the walking order it is between the snapshots.
   writeFileSync(join(run, 'snapshot_05_train.log'), LOG);
   truth.set('snapshot_05_train.log', 0);
   const start = performance.now();
-  const whole = await runCli(build, ['ingest', 'run', '--db', 'whole.duckdb'], root);
+  const complete = await runCli(build, ['ingest', 'run', '--db', 'whole.duckdb'], root);
   fullMs = performance.now() - start;
-  expect(whole.code, whole.stderr).toBe(0);
+  expect(complete.code, complete.stderr).toBe(0);
   await reading(join(root, 'whole.duckdb'), async (store) => {
     wholeCounts = await dataCounts(store);
     wholeContents = await contents(store);
@@ -143,7 +149,7 @@ beforeAll(async () => {
 async function expectWholeSourcesOnly(db: string): Promise<string[]> {
   const listed = ask('sources', '--json', '--db', db);
   if (listed.status === 2) {
-    // Killed before there was a store: then there is no file either.
+    // Killed before the store existed: then the file does not exist either.
     expect(listed.stderr).toContain('MBF1004');
     expect(existsSync(join(root, db))).toBe(false);
     return [];
@@ -205,11 +211,11 @@ describe(`kill -9 at ${KILLS} moments of an ingest`, () => {
       expect(await dataCounts(store)).toEqual(wholeCounts);
       expect(await contents(store)).toEqual(wholeContents);
     });
-    // Nothing is left beside the store: no log, no spill directory. A store that was being made lies there for ten minutes, since it might
-    // still be in the making by another process; then the next writer sweeps it.
-    const beside = readdirSync(root).filter((name) => name.startsWith(db));
-    expect(beside.filter((name) => !/\.\d+\.new(?:\.wal)?$/.test(name))).toEqual([db]);
-    for (const name of beside) rmSync(join(root, name));
+    // Nothing is left next to the store: no log, no spill directory. An unfinished store stays there for ten minutes,
+    // since it might still be in the making by another process; then the next writer sweeps it.
+    const leftovers = readdirSync(root).filter((name) => name.startsWith(db));
+    expect(leftovers.filter((name) => !/\.\d+\.new(?:\.wal)?$/.test(name))).toEqual([db]);
+    for (const name of leftovers) rmSync(join(root, name));
   });
 
   it('killed again and again, it gets there', async () => {

@@ -1,4 +1,4 @@
-/** A pickle that wants to run code is refused at the opcode that would, whatever stands around it. */
+/** A pickle that would run code is refused at the opcode that would do so, whatever surrounds it. */
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';

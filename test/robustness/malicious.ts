@@ -35,7 +35,8 @@ export const FIRING: Readonly<Record<string, (command: string) => Malicious>> = 
     ),
   INST: (command) =>
     within('INST', Buffer.concat([op(OP.MARK), text(Buffer.from(command))]), OP.INST, line('posix\nsystem\n')),
-  // OBJ takes its class from the stack, so something else must have put it there: the import is refused before the call.
+  // OBJ takes its class from the stack, so something else must have put it there: the import is refused before the
+  // call.
   OBJ_OF_GLOBAL: (command) =>
     within(
       'GLOBAL',

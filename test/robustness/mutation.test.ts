@@ -1,4 +1,7 @@
-/** Real files with bytes overwritten, inserted, removed or copied: each is one clear error or a clean ingest, and nothing in between. */
+/**
+ * Real files with bytes overwritten, inserted, removed or copied: each is one clear error or a clean ingest, and
+ * nothing in between.
+ */
 import { afterAll, describe, expect, it } from 'vitest';
 import { OP, pickled } from '../../samples/generate/write/pickle-writer.js';
 import { FULL, runs } from '../support/runs.js';
@@ -24,7 +27,9 @@ const handMade = [2, 4].map((protocol) => ({
   ),
 }));
 
-/** One to four edits; edits of opcodes and lengths do more than edits of text, so half of the bytes written are opcodes. */
+/**
+ * One to four edits; edits of opcodes and lengths do more than edits of text, so half of the bytes written are opcodes.
+ */
 function mutated(bytes: Buffer, random: () => number): Buffer {
   let result = Buffer.from(bytes);
   const edits = 1 + Math.floor(random() * 4);
@@ -74,7 +79,7 @@ describe(`${COUNT} mutated pickles`, () => {
       const sources = await bench.takeAll(files, 'mutated.pickle');
       let skipped = 0;
       for (const source of sources) {
-        // A first byte that is no pickle's any more makes a file that is not ours, which a directory may well hold.
+        // With a first byte that is not a pickle's, the file is foreign, and a directory may contain it.
         if (source.status === 'skipped') skipped += 1;
         else expect(['ingested', 'failed'], source.path).toContain(source.status);
         const outcome = source.status === 'failed' ? source.error!.code : source.status;

@@ -1,4 +1,7 @@
-/** Damaged, foreign and odd exports of Nsight Systems: what is whole is kept and the rest is named, or there is one clear error; a store never holds half a source. */
+/**
+ * Damaged, foreign and odd exports of Nsight Systems: what is whole is kept and the rest is named, or there is one
+ * clear error; a store never holds half a source.
+ */
 import {
   closeSync,
   ftruncateSync,

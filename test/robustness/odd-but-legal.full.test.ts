@@ -1,4 +1,7 @@
-/** Files that no torch writes but Python reads, and files that are wrong in one place: read cleanly with notes, or refused with the reason. */
+/**
+ * Files that no torch writes but Python reads, and files that are wrong in one place: read cleanly with notes, or
+ * refused with the reason.
+ */
 import { gzipSync } from 'node:zlib';
 import { afterAll, beforeEach, describe, expect, it } from 'vitest';
 import {
@@ -26,7 +29,7 @@ afterAll(() => bench.close());
 
 const REFUSALS = 'wrong in one place';
 const op = (...codes: number[]): Raw => new Raw(codes);
-const one = (more: Dict): Buffer => snapshotPickle({ device_traces: [[entry('alloc', 1, more)]] });
+const oneEntry = (more: Dict): Buffer => snapshotPickle({ device_traces: [[entry('alloc', 1, more)]] });
 const block = (more: Dict): Buffer =>
   snapshotPickle({
     segments: [
@@ -122,14 +125,14 @@ describe('values at the edge', () => {
       ['constructor', new Map<string, PyValue>([['prototype', 'x']])],
       ['toString', 'y'],
     ]);
-    const whole = new Map<string, PyValue>([
+    const document = new Map<string, PyValue>([
       ...Object.entries(snapshot()),
       ...polluting,
       ['allocator_settings', polluting],
     ]);
     const first = new Map<string, PyValue>([...Object.entries(entry('alloc', 1)), ...polluting]);
-    whole.set('device_traces', [[first]]);
-    const { notes } = await ingested(pickled(whole));
+    document.set('device_traces', [[first]]);
+    const { notes } = await ingested(pickled(document));
     expect(notes.filter((kind) => kind === 'unknown_key').length).toBe(6);
     expect(({} as Record<string, unknown>)['polluted']).toBeUndefined();
     expect(await rows("SELECT value FROM snapshot_setting WHERE key = '__proto__.polluted'")).toEqual([
@@ -143,7 +146,7 @@ describe('values at the edge', () => {
   it('lone surrogates, NULs and the empty string', async () => {
     const surrogate = new PyText(Buffer.of(0x61, 0xed, 0xa0, 0x80, 0x62));
     await ingested(
-      one({
+      oneEntry({
         frames: [
           { name: surrogate, filename: 'a\0b', line: 1 },
           { name: '', filename: '', line: 0 },
@@ -171,7 +174,7 @@ describe('values at the edge', () => {
   });
 
   it.each([2n ** 64n - 1n, 2n ** 63n, 2n ** 70n, -1, 2 ** 31])('line %s is unknown', async (line) => {
-    await ingested(one({ frames: [frame('f', 'g', line)] }));
+    await ingested(oneEntry({ frames: [frame('f', 'g', line)] }));
     expect(await rows("SELECT line FROM frame WHERE name = 'f'")).toEqual([{ line: 0 }]);
   });
 
@@ -181,7 +184,7 @@ describe('values at the edge', () => {
     [0, '0'],
     [-1, '18446744073709551615'],
   ])('addr %s is kept', async (addr, kept) => {
-    await ingested(one({ addr }));
+    await ingested(oneEntry({ addr }));
     expect(await rows('SELECT addr::VARCHAR AS addr FROM event')).toEqual([{ addr: kept }]);
   });
 
@@ -198,7 +201,7 @@ describe('values at the edge', () => {
   });
 
   it('an integral float is an integer', async () => {
-    await ingested(one({ size: new PyFloat(4096) }));
+    await ingested(oneEntry({ size: new PyFloat(4096) }));
     expect(await rows('SELECT size_bytes AS n FROM event')).toEqual([{ n: 4096 }]);
   });
 
@@ -207,14 +210,14 @@ describe('values at the edge', () => {
     expect(notes.includes('ring_truncated')).toBe(value === 'true' || value === '[true]');
   });
 
-  it('settings that are no dict are kept as one', async () => {
+  it('settings that are not a dict are kept as one', async () => {
     await ingested(snapshotPickle({ allocator_settings: ['a', 1, null] }));
     expect(await rows('SELECT key, value FROM snapshot_setting')).toEqual([
       { key: 'allocator_settings', value: '["a",1,null]' },
     ]);
   });
 
-  it('unknown keys and actions are kept and told', async () => {
+  it('unknown keys and actions are kept and noted', async () => {
     const more = { future_key: { a: [1, new PyFloat(1.5), 2n ** 80n, null] }, other: 'text' };
     const { source } = await ingested(
       snapshotPickle({
@@ -228,15 +231,15 @@ describe('values at the edge', () => {
       { seq: 0, key: 'other', v: '"text"' },
       { seq: 1, key: 'future_key', v: '7' },
     ]);
-    const told = source.notes
+    const noteTexts = source.notes
       .filter(({ kind }) => kind === 'unknown_key')
       .map(({ text: line, count }) => `${line} ×${count}`);
-    expect(told).toContain('trace entry key or value not known: future_key ×2');
-    expect(told).toContain('top-level key not known, kept with the settings: future ×1');
+    expect(noteTexts).toContain('trace entry key or value not known: future_key ×2');
+    expect(noteTexts).toContain('top-level key not known, kept with the settings: future ×1');
     expect(await rows('SELECT action FROM event ORDER BY seq')).toEqual([{ action: 'other' }, { action: 'alloc' }]);
   });
 
-  it('trailing bytes are told', async () => {
+  it('trailing bytes are noted', async () => {
     const { source } = await ingested(Buffer.concat([snapshotPickle(), Buffer.from('garbage')]));
     expect(source.notes.find(({ kind }) => kind === 'trailing_bytes')?.text).toMatch(/^7 bytes/);
   });
@@ -262,30 +265,40 @@ describe(REFUSALS, () => {
     0,
   );
   const cases: readonly (readonly [string, string, RegExp, () => Buffer])[] = [
-    ['a negative size', 'MBF2107', /size is negative/, () => one({ size: -1 })],
-    ['a fractional size', 'MBF2107', /size is a float/, () => one({ size: new PyFloat(1.5) })],
-    ['an infinite size', 'MBF2107', /size is a float/, () => one({ size: new PyFloat(Number.POSITIVE_INFINITY) })],
-    ['a size that is no number', 'MBF2107', /size is a float/, () => one({ size: new PyFloat(Number.NaN) })],
-    ['a size in words', 'MBF2107', /size is a string/, () => one({ size: '512' })],
-    ['no size', 'MBF2107', /size is a constant/, () => one({ size: null })],
-    ['a size beyond 2^53', 'MBF2107', /size is beyond 2\^53 \(9007199254740993\)/, () => one({ size: 2n ** 53n + 1n })],
-    ['an address beyond 64 bits', 'MBF2107', /addr does not fit 64 bits/, () => one({ addr: 2n ** 64n })],
-    ['an address below 64 bits', 'MBF2107', /addr does not fit 64 bits/, () => one({ addr: -(2n ** 63n) - 1n })],
-    ['a stream in words', 'MBF2107', /stream is a string/, () => one({ stream: '0' })],
-    ['an action that is a number', 'MBF2107', /action is an integer/, () => one({ action: 5 })],
-    ['frames that are no list', 'MBF2107', /frames is a string/, () => one({ frames: 'f' })],
-    ['frames that hold a number', 'MBF2107', /a stack holds an integer/, () => one({ frames: [frame('f'), 5] })],
-    ['frames that begin with a number', 'MBF2107', /frames is an object/, () => one({ frames: [5, frame('f')] })],
-    ['frames that hold frames', 'MBF2107', /frames is an object/, () => one({ frames: [[frame('f')]] })],
-    ['a frame without a name', 'MBF2107', /frames is an object/, () => one({ frames: [{ filename: 'x', line: 1 }] })],
+    ['a negative size', 'MBF2107', /size is negative/, () => oneEntry({ size: -1 })],
+    ['a fractional size', 'MBF2107', /size is a float/, () => oneEntry({ size: new PyFloat(1.5) })],
+    ['an infinite size', 'MBF2107', /size is a float/, () => oneEntry({ size: new PyFloat(Number.POSITIVE_INFINITY) })],
+    ['a size that is no number', 'MBF2107', /size is a float/, () => oneEntry({ size: new PyFloat(Number.NaN) })],
+    ['a size in words', 'MBF2107', /size is a string/, () => oneEntry({ size: '512' })],
+    ['no size', 'MBF2107', /size is a constant/, () => oneEntry({ size: null })],
+    [
+      'a size beyond 2^53',
+      'MBF2107',
+      /size is beyond 2\^53 \(9007199254740993\)/,
+      () => oneEntry({ size: 2n ** 53n + 1n }),
+    ],
+    ['an address beyond 64 bits', 'MBF2107', /addr does not fit 64 bits/, () => oneEntry({ addr: 2n ** 64n })],
+    ['an address below 64 bits', 'MBF2107', /addr does not fit 64 bits/, () => oneEntry({ addr: -(2n ** 63n) - 1n })],
+    ['a stream in words', 'MBF2107', /stream is a string/, () => oneEntry({ stream: '0' })],
+    ['an action that is a number', 'MBF2107', /action is an integer/, () => oneEntry({ action: 5 })],
+    ['frames that are no list', 'MBF2107', /frames is a string/, () => oneEntry({ frames: 'f' })],
+    ['frames that hold a number', 'MBF2107', /a stack holds an integer/, () => oneEntry({ frames: [frame('f'), 5] })],
+    ['frames that begin with a number', 'MBF2107', /frames is an object/, () => oneEntry({ frames: [5, frame('f')] })],
+    ['frames that hold frames', 'MBF2107', /frames is an object/, () => oneEntry({ frames: [[frame('f')]] })],
+    [
+      'a frame without a name',
+      'MBF2107',
+      /frames is an object/,
+      () => oneEntry({ frames: [{ filename: 'x', line: 1 }] }),
+    ],
     [
       'a frame whose line is a string',
       'MBF2107',
       /frame.line is a string/,
-      () => one({ frames: [frame('f', 'g', '5')] }),
+      () => oneEntry({ frames: [frame('f', 'g', '5')] }),
     ],
-    ['metadata that is a number', 'MBF2107', /user_metadata is an integer/, () => one({ user_metadata: 5 })],
-    ['a pool that is a number', 'MBF2107', /pool_id is an integer/, () => one({ pool_id: 5 })],
+    ['metadata that is a number', 'MBF2107', /user_metadata is an integer/, () => oneEntry({ user_metadata: 5 })],
+    ['a pool that is a number', 'MBF2107', /pool_id is an integer/, () => oneEntry({ pool_id: 5 })],
     ['device 10^9', 'MBF2107', /segment.device is 1000000000/, () => inSegments({ device: 1e9 })],
     ['device -1', 'MBF2107', /segment.device is -1/, () => inSegments({ device: -1 })],
     ['a negative segment', 'MBF2107', /segment.total_size is negative/, () => inSegments({ total_size: -5 })],
@@ -338,13 +351,13 @@ describe(REFUSALS, () => {
     [
       'one entry object twice',
       'MBF2107',
-      /one row object is referred to twice/,
+      /oneEntry row object is referred to twice/,
       () => snapshotPickle({ device_traces: [sharedEntry] }),
     ],
     [
       'one trace for two devices',
       'MBF2107',
-      /one row object is referred to twice/,
+      /oneEntry row object is referred to twice/,
       () => {
         const shared = trace(3);
         return snapshotPickle({ device_traces: [shared, shared] });
@@ -353,7 +366,7 @@ describe(REFUSALS, () => {
     [
       'a trace doubled by DUP',
       'MBF2107',
-      /one row object is referred to twice/,
+      /oneEntry row object is referred to twice/,
       () =>
         snapshotPickle({
           device_traces: new Raw(
@@ -393,14 +406,14 @@ describe(REFUSALS, () => {
       'a memo slot never written',
       'MBF2104',
       /memo slot 70000, which was never written/,
-      () => one({ odd: new Raw(longGet(70_000)) }),
+      () => oneEntry({ odd: new Raw(longGet(70_000)) }),
     ],
     [
       'a memo slot jumped over',
       'MBF2104',
       /memo slot 500, which was never written/,
       () =>
-        one({
+        oneEntry({
           odd: new Raw(Buffer.concat([Buffer.from([OP.NONE]), longPut(1000), Buffer.from([OP.POP]), longGet(500)])),
         }),
     ],
@@ -408,7 +421,7 @@ describe(REFUSALS, () => {
       'a value without a key',
       'MBF2104',
       /a key but no value/,
-      () => one({ odd: op(OP.EMPTY_DICT, OP.MARK, OP.NONE, OP.SETITEMS) }),
+      () => oneEntry({ odd: op(OP.EMPTY_DICT, OP.MARK, OP.NONE, OP.SETITEMS) }),
     ],
     ['a mark that was never set', 'MBF2104', /never opened/, () => pickled(new Raw([OP.EMPTY_DICT, OP.SETITEMS]))],
     ['a pop too many', 'MBF2104', /stack underflow/, () => pickled(op(OP.POP))],
@@ -416,15 +429,15 @@ describe(REFUSALS, () => {
       'a tuple through a mark',
       'MBF2104',
       /stack underflow/,
-      () => one({ odd: op(OP.NONE, OP.NONE, OP.MARK, OP.TUPLE2) }),
+      () => oneEntry({ odd: op(OP.NONE, OP.NONE, OP.MARK, OP.TUPLE2) }),
     ],
     ['an append to nothing', 'MBF2104', /stack underflow/, () => pickled(op(OP.APPEND))],
-    ['an append to a dict', 'MBF2104', /no open list/, () => one({ odd: op(OP.EMPTY_DICT, OP.NONE, OP.APPEND) })],
+    ['an append to a dict', 'MBF2104', /no open list/, () => oneEntry({ odd: op(OP.EMPTY_DICT, OP.NONE, OP.APPEND) })],
     [
       'items set on a list',
       'MBF2104',
       /no open dict/,
-      () => one({ odd: op(OP.EMPTY_LIST, OP.NONE, OP.NONE, OP.SETITEM) }),
+      () => oneEntry({ odd: op(OP.EMPTY_LIST, OP.NONE, OP.NONE, OP.SETITEM) }),
     ],
     [
       'items set on an entry',
@@ -442,12 +455,12 @@ describe(REFUSALS, () => {
     ['STOP under an open mark', 'MBF2104', /STOP with 1 values/, () => pickled(op(OP.NONE, OP.MARK))],
     ['a memo of nothing', 'MBF2104', /memoises from an empty stack/, () => pickled(op(OP.MEMOIZE))],
     ['TUPLE2 of one value', 'MBF2104', /stack underflow/, () => pickled(op(OP.NONE, OP.TUPLE2))],
-    ['an opcode that is none', 'MBF2104', /0xff is no pickle opcode/, () => one({ odd: op(0xff) })],
+    ['an opcode that is none', 'MBF2104', /0xff is no pickle opcode/, () => oneEntry({ odd: op(0xff) })],
     [
       'an opcode of protocol 0',
       'MBF2103',
       /opcode UNICODE is not used/,
-      () => one({ odd: new Raw(Buffer.from('Vx\n')) }),
+      () => oneEntry({ odd: new Raw(Buffer.from('Vx\n')) }),
     ],
     [
       'protocol 1',

@@ -19,7 +19,7 @@ describe.skipIf(!python)('hand-made pickles', () => {
     return result.stdout;
   };
 
-  it.each([2, 3, 4, 5])('protocol %i loads as what it says', (protocol) => {
+  it.each([2, 3, 4, 5])('protocol %i loads as its value', (protocol) => {
     const path = join(directory, `p${protocol}.pickle`);
     const value = snapshot({
       device_traces: [trace(2500), [], trace(1)],

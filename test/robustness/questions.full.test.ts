@@ -1,4 +1,7 @@
-/** Snapshots whose entries make no sense, and damaged real ones: whatever is ingested can be asked everything, and no answer is a bug of ours. */
+/**
+ * Snapshots whose entries make no sense, and damaged real ones: whatever is ingested can be asked everything, and no
+ * answer is a bug of ours.
+ */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import fc from 'fast-check';

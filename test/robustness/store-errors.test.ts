@@ -1,4 +1,7 @@
-/** What can be wrong with the store, through the real process: exit 5, the right code, and a stranger's file is left as it was. */
+/**
+ * What can be wrong with the store, through the real process: exit 5, the right code, and a stranger's file is left as
+ * it was.
+ */
 import { mkdirSync, readFileSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DuckDBInstance } from '@duckdb/node-api';
@@ -31,7 +34,7 @@ function fresh(name: string): string {
   return cwd;
 }
 
-/** Every verb says the same, and the file is the same afterwards. */
+/** Every verb reports the same, and the file is unchanged afterwards. */
 async function expectRefused(cwd: string, code: string, fact: string | RegExp): Promise<void> {
   const db = join(cwd, 'a.duckdb');
   const before = readFileSync(db);
@@ -63,7 +66,7 @@ describe('a store that cannot be used', () => {
       for (const verb of VERBS)
         expectCliError(await runCli(build, [...verb, '--db', 'a.duckdb'], cwd), 5, 'MBF3001', /a\.duckdb: .*PID \d+/);
     } finally {
-      holder.tell('enough');
+      holder.writeLine('enough');
       await holder.ended;
     }
     const result = await runCli(build, ['sources', '--db', 'a.duckdb'], cwd);
@@ -76,7 +79,7 @@ describe('a store that cannot be used', () => {
     await expectRefused(cwd, 'MBF3004', 'not a DuckDB database');
   });
 
-  it("somebody else's database: MBF3004", async () => {
+  it('a foreign database: MBF3004', async () => {
     const cwd = fresh('foreign');
     await onDuckDB(join(cwd, 'a.duckdb'), 'CREATE TABLE precious AS SELECT 1 AS thing');
     await expectRefused(cwd, 'MBF3004', 'did not make');

@@ -1,4 +1,4 @@
-/** Every real file cut anywhere is one error that says so: never a smaller snapshot, never an exception. */
+/** Every real file cut anywhere gives one error about the cut: never a smaller snapshot, never an exception. */
 import { gzipSync } from 'node:zlib';
 import { afterAll, afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { pickled } from '../../samples/generate/write/pickle-writer.js';
@@ -55,15 +55,15 @@ describe('a pickle cut short', () => {
 
   it('and compressed, or compressed and then cut', async () => {
     const bytes = pickled(snapshot({ segments: [segment()], device_traces: [trace(3000)] }));
-    const whole = gzipSync(bytes);
+    const complete = gzipSync(bytes);
     for (const length of cutPlaces(bytes.length, runs(5, 20), 3)) {
       const { source } = await bench.take('cut.pickle.gz', gzipSync(bytes.subarray(0, length)));
       expect(source.error).toMatchObject({ code: 'MBF2101', offset: length });
     }
-    for (const length of cutPlaces(whole.length, runs(5, 20), 4)) {
-      const { source } = await bench.take('cut.pickle.gz', whole.subarray(0, length));
-      // Cut within the header there is no gzip to speak of; after it, gunzip knows that the end is missing.
-      expect(source.error?.code, `cut to ${length} of ${whole.length}`).toMatch(length < 20 ? /^MBF2/ : /^MBF2006$/);
+    for (const length of cutPlaces(complete.length, runs(5, 20), 4)) {
+      const { source } = await bench.take('cut.pickle.gz', complete.subarray(0, length));
+      // A cut within the header leaves no recognizable gzip; after it, gunzip detects the missing end.
+      expect(source.error?.code, `cut to ${length} of ${complete.length}`).toMatch(length < 20 ? /^MBF2/ : /^MBF2006$/);
     }
   });
 

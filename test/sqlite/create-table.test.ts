@@ -1,4 +1,4 @@
-/** What a CREATE TABLE text says about records, by comparison with what SQLite makes of the same text. */
+/** What a CREATE TABLE text defines about records, compared with SQLite's reading of the same text. */
 import { describe, expect, it } from 'vitest';
 import { parseCreateTable } from '../../src/sqlite/create-table.js';
 import { openDatabase } from '../../src/sqlite/open-database.js';
@@ -177,7 +177,7 @@ describe('columns that were added later', () => {
   });
 });
 
-describe('a text that is no CREATE TABLE', () => {
+describe('a text that is not CREATE TABLE', () => {
   it.each([
     '',
     'CREATE',

@@ -1,6 +1,7 @@
 /**
- * Damaged databases: truncated anywhere, with bytes changed, with pages that point in circles. Nothing but an MbfError is thrown, nothing hangs, and a row
- * that was handed out is the row that was written, unless the damage lies in its own values.
+ * Damaged databases: truncated anywhere, with bytes changed, with pages that point in circles. Nothing but an MbfError
+ * is thrown, nothing hangs, and a row that was handed out is the row that was written, unless the damage is in its own
+ * values.
  */
 import { describe, expect, it } from 'vitest';
 import { MbfError } from '../../src/model/errors.js';
@@ -132,14 +133,14 @@ describe('a database that was cut off', () => {
     expect(opened).toBeGreaterThan(PAGES);
   });
 
-  it('says that it was', async () => {
+  it('reports that it was', async () => {
     const read = await scanOf(INTACT.subarray(0, 20 * PAGE));
     expect(read.problem?.fact).toMatch(
       new RegExp(`^page \\d+ points to page \\d+, but the file ends after page 20, of ${PAGES} that its header states`),
     );
   });
 
-  it('ends within a page that reading finds shorter than the file said', async () => {
+  it('ends within a page that is shorter than the file header states', async () => {
     const memory = memoryAccess(INTACT);
     const cut = 30 * PAGE + 7;
     const shrunk = {
@@ -157,16 +158,16 @@ describe('a database that was cut off', () => {
 describe('a database with a changed byte', () => {
   const flips = 300;
 
-  it.each([11, 12])('is read as it was, or says where it is not (seed %i)', async (seed) => {
+  it.each([11, 12])('is read unchanged, or reports where it is damaged (seed %i)', async (seed) => {
     const random = generator(seed);
-    let told = 0;
+    let reported = 0;
     for (let i = 0; i < flips; i++) {
       // Half of them where the structure is: at the beginning of a page, and in its cell pointers.
       const offset = i % 2 ? random(INTACT.length) : random(PAGES) * PAGE + random(60);
       const bytes = patched(offset, random(256));
       const database = open(bytes);
       if (database === undefined) {
-        told += 1;
+        reported += 1;
         continue;
       }
       const isSchema = offset < PAGE;
@@ -174,7 +175,7 @@ describe('a database with a changed byte', () => {
         const names = columnNames(database, name);
         const read = await readTable(database, name, names);
         const count: TableScan = await database.count(name);
-        if (read.problem !== undefined) told += 1;
+        if (read.problem !== undefined) reported += 1;
         // A byte of the schema may rename or move a table.
         if (isSchema || !original.has(name)) continue;
         const where = `${name}, byte ${offset}: ${bytes[offset]} for ${INTACT[offset]}`;
@@ -183,7 +184,7 @@ describe('a database with a changed byte', () => {
         if (count.problem === undefined && read.problem === undefined) expect(count.rows, where).toBe(read.rows);
       }
     }
-    expect(told).toBeGreaterThan(flips / 10);
+    expect(reported).toBeGreaterThan(flips / 10);
   });
 
   it('and many more never ends in anything but an answer', async () => {
@@ -318,7 +319,7 @@ describe('a tree that is none', () => {
   });
 
   it('that branches into itself everywhere does not hang', async () => {
-    // Every pointer of every interior page points to one page: 20 levels of 50 children each, if nobody looked.
+    // Every pointer of every interior page points to one page: 20 levels of 50 children each, if unchecked.
     const bytes = Buffer.from(INTACT);
     const targets = [child, firstChild(ROOTS.strings)];
     for (let page = 2; page <= PAGES; page++) {
@@ -396,7 +397,7 @@ describe('an overflow chain', () => {
 });
 
 describe('a record', () => {
-  /** One row; `record` stands in for its header and values. */
+  /** One row; `record` replaces its header and values. */
   async function scanRecord(record: readonly number[], columns = ['a', 'b', 'c']): Promise<Read> {
     const bytes = makeDatabase(
       "CREATE TABLE t(a, b, c); INSERT INTO t VALUES (x'000102030405060708090a0b0c0d0e0f', 1, 2)",
@@ -432,13 +433,13 @@ describe('a record', () => {
     ]) {
       const read = await scanRecord(record, columns);
       // A column that is not asked for is only added up.
-      const said =
+      const message =
         columns.length === 3
           ? fact
           : /does not add up|a text goes|longer than SQLite allows|serial type|more values|header of/;
       expect(read).toMatchObject({
         rows: 0,
-        problem: { fact: expect.stringMatching(said), offset: expect.any(Number) },
+        problem: { fact: expect.stringMatching(message), offset: expect.any(Number) },
       });
     }
   });

@@ -18,9 +18,9 @@ const MIXED = `
 `;
 
 /** What opening throws. */
-function refusal(bytes: Uint8Array, beside: Readonly<Record<string, number>> = {}): MbfError {
+function refusal(bytes: Uint8Array, companions: Readonly<Record<string, number>> = {}): MbfError {
   try {
-    openDatabase(memoryAccess(bytes, beside));
+    openDatabase(memoryAccess(bytes, companions));
   } catch (error) {
     expect(error).toBeInstanceOf(MbfError);
     return error as MbfError;
@@ -35,7 +35,7 @@ function patched(bytes: Buffer, offset: number, ...values: number[]): Buffer {
   return copy;
 }
 
-describe('a file that is no readable database', () => {
+describe('a file that is not a readable database', () => {
   const good = makeDatabase(MIXED);
   const random = Buffer.alloc(8192);
   for (let i = 0, state = 1; i < random.length; i++) {
@@ -78,7 +78,7 @@ describe('a file that is no readable database', () => {
     expect(error.place.file).toBeUndefined();
   });
 
-  it('is refused with a write-ahead log that holds something, and says what to do', () => {
+  it('is refused with a non-empty write-ahead log and a remedy', () => {
     const wal = refusal(patched(good, 18, 2, 2), { '-wal': 4152 });
     expect(wal.code).toBe('MBF2702');
     expect(wal.message).toContain("sqlite3 FILE 'PRAGMA wal_checkpoint(TRUNCATE)'");
@@ -299,7 +299,7 @@ describe('values', () => {
     expect([...kinds]).toEqual([CELL.real]);
   });
 
-  it('that are no number are NULL to SQLite', async () => {
+  it('that are not numbers are NULL to SQLite', async () => {
     const bytes = makeDatabase('CREATE TABLE t(a); INSERT INTO t VALUES (1.5)');
     const at = bytes.indexOf(Buffer.from('3ff8000000000000', 'hex'));
     const { cells } = await readTable(openDatabase(memoryAccess(patched(bytes, at, 0x7f))), 't', ['a']);
@@ -418,7 +418,7 @@ describe('batches', () => {
     expect(scan).toEqual({ rows: 20_000, problem: undefined, badTexts: 0 });
   });
 
-  it('may have no columns', async () => {
+  it('may lack columns', async () => {
     expect((await readTable(database, 't', [])).rows).toBe(20_000);
   });
 
@@ -445,7 +445,7 @@ describe('batches', () => {
     });
     const [first, ...others] = await Promise.all(scans);
     expect(first!.cells[19_999]).toEqual(['integer 20000', 'text row 20000']);
-    for (const other of others) expect(other).toEqual(first);
+    for (const value of others) expect(value).toEqual(first);
   });
 
   it('of long scans leave turns to others, and do not mix either', async () => {
@@ -457,9 +457,9 @@ describe('batches', () => {
     );
     const shared = openDatabase(memoryAccess(large));
     let isOver = false;
-    const other = new Promise<boolean>((resolve) => setImmediate(() => resolve(isOver)));
+    const turn = new Promise<boolean>((resolve) => setImmediate(() => resolve(isOver)));
     const scans = await Promise.all([1, 2].map(() => readTable(shared, 't', ['a']).finally(() => (isOver = true))));
-    expect(await other).toBe(false);
+    expect(await turn).toBe(false);
     for (const { cells } of scans) expect(cells).toEqual(Array.from({ length: rows }, (_, i) => [`integer ${i + 1}`]));
   });
 
@@ -499,7 +499,7 @@ describe('tables that are not read', () => {
     ]);
   });
 
-  it('say so when they are scanned or counted', async () => {
+  it('report it when they are scanned or counted', async () => {
     const database = openDatabase(memoryAccess(bytes));
     const problem = { fact: expect.stringContaining('WITHOUT ROWID') };
     expect(await readTable(database, 'keyed', ['name'])).toMatchObject({ rows: 0, problem });
@@ -507,7 +507,7 @@ describe('tables that are not read', () => {
     expect(await database.count('counted')).toEqual({ rows: 1, problem: undefined });
   });
 
-  it('say so when their root is that of another, or page 1, or none', async () => {
+  it('report a root that is that of another, page 1, or missing', async () => {
     for (const root of ["(SELECT rootpage FROM sqlite_schema WHERE name = 'u')", '1', '0', '-5', "'x'", 'NULL']) {
       const database = openDatabase(
         memoryAccess(
@@ -522,7 +522,7 @@ describe('tables that are not read', () => {
     }
   });
 
-  it('say so when they are virtual', async () => {
+  it('report it when they are virtual', async () => {
     const virtual = makeDatabase(
       "CREATE TABLE t(a); PRAGMA writable_schema = ON; INSERT INTO sqlite_schema VALUES ('table', 'v', 'v', 0, 'CREATE VIRTUAL TABLE v USING other(a, b)')",
     );

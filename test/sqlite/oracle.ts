@@ -1,4 +1,4 @@
-/** SQLite itself, compiled to WebAssembly, writes the databases of these tests and says what is in them. */
+/** SQLite itself, compiled to WebAssembly, writes the databases of these tests and reads them back. */
 import { isUtf8 } from 'node:buffer';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -9,8 +9,8 @@ import type { RandomAccess } from '../../src/model/parser.js';
 import { CELL, type CellColumn, type TableScan } from '../../src/model/table-source.js';
 import { openDatabase, type SqliteDatabase } from '../../src/sqlite/open-database.js';
 
-/** Bytes in memory as a file, with the sizes of the files beside it by suffix. */
-export function memoryAccess(bytes: Uint8Array, beside: Readonly<Record<string, number>> = {}): RandomAccess {
+/** Bytes in memory as a file, with the sizes of its companion files by suffix. */
+export function memoryAccess(bytes: Uint8Array, companions: Readonly<Record<string, number>> = {}): RandomAccess {
   return {
     sizeBytes: bytes.length,
     readAt(target, position) {
@@ -18,11 +18,11 @@ export function memoryAccess(bytes: Uint8Array, beside: Readonly<Record<string, 
       target.set(part);
       return part.length;
     },
-    siblingBytes: (suffix) => beside[suffix],
+    siblingBytes: (suffix) => companions[suffix],
   };
 }
 
-/** Runs `use` with a database of SQLite's, which takes locks beside its file and so gets a directory of its own. */
+/** Runs `use` with a database of SQLite's, which puts locks next to its file and so gets a directory of its own. */
 export function withSqlite<T>(bytes: Uint8Array, use: (database: Database, path: string) => T): T {
   const directory = mkdtempSync(join(tmpdir(), 'mbf-sqlite-'));
   const path = join(directory, 'a.db');
@@ -162,7 +162,7 @@ function readAll(database: Database): TheirTable[] {
       (column) => [String(column['name']), String(column['type']).toUpperCase()] as const,
     );
     const reals = hasReals(database, name, columns);
-    // The type of a value is told by what comes back; only whole numbers that are reals need a second look.
+    // The result gives the type of a value; only whole numbers that are reals need a second look.
     const picks = columns.map(([column], i) => {
       const c = quote(column);
       const value = `CASE typeof(${c}) WHEN 'text' THEN CAST(${c} AS BLOB) WHEN 'blob' THEN 'blob' ELSE ${c} END AS v${i}`;

@@ -1,5 +1,5 @@
-// Commits transactions to the store of argv[3] for ever, each with rows in two tables, and prints each number once it is committed.
-// Transactions below argv[4] are already there. argv[5]: events per transaction.
+// Commits transactions to the store of argv[3] for ever, each with rows in two tables, and prints each number once it
+// is committed. Transactions below argv[4] are already there. argv[5]: events per transaction.
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 

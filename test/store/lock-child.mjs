@@ -1,4 +1,4 @@
-// Opens the store of argv[3] in mode argv[4] with the code of argv[2], says so, and holds it until a line arrives.
+// Opens the store of argv[3] in mode argv[4] with the code of argv[2], reports it, and holds it until a line arrives.
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 

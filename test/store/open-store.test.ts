@@ -64,7 +64,7 @@ describe('openStore', () => {
     expect(readdirSync(join(file, '..'))).toEqual(['a.duckdb']);
   });
 
-  it('treats an empty file like a missing one when writing, and says so when reading', async () => {
+  it('treats an empty file like a missing one when writing, and reports it when reading', async () => {
     const file = join(scratchDirectory(), 'a.duckdb');
     writeFileSync(file, '');
     await expectRefusal(file, 'MBF1004', 'read');
@@ -114,7 +114,7 @@ describe('openStore', () => {
     await makeStore(file);
   });
 
-  it('refuses files that are no DuckDB database, whatever they are', async () => {
+  it('refuses files that are not a DuckDB database', async () => {
     const directory = scratchDirectory();
     const contents = ['x', 'SQLite format 3\0'.padEnd(4096, '\0'), 'text\n'.repeat(10_000), 'PAR1'.padEnd(500, '\0')];
     for (const [index, content] of contents.entries()) {
@@ -130,7 +130,7 @@ describe('openStore', () => {
     ['a table', 'CREATE TABLE theirs (i INTEGER)'],
     ['a view', 'CREATE VIEW theirs AS SELECT 1 AS i'],
     ['a table named like our version table', 'CREATE TABLE mbforensics_schema (text VARCHAR)'],
-  ])('refuses a DuckDB database with %s of somebody else, and does not touch it', async (_, sql) => {
+  ])('refuses a foreign DuckDB database with %s, and does not change it', async (_, sql) => {
     const directory = scratchDirectory();
     const file = join(directory, 'a.duckdb');
     await withDuckDB(file, sql);
@@ -161,7 +161,10 @@ describe('openStore', () => {
     await store.close();
   });
 
-  /** `fine` if the store opens and holds the rows it had; else the code of the error. A wrong answer or another error fails. */
+  /**
+   * `fine` if the store opens and holds the rows it had; else the code of the error. A wrong answer or another error
+   * fails.
+   */
   async function outcome(file: string, rows: number): Promise<string> {
     try {
       const store = await openStore(file, { mode: 'read' });
@@ -214,12 +217,12 @@ describe('openStore', () => {
 
   it('survives a garbled or cut log: what it opens is what was committed, or it is damaged', async () => {
     const directory = scratchDirectory();
-    const whole = join(directory, 'whole.duckdb');
-    await makeFilled(whole, 10);
-    const instance = await DuckDBInstance.create(whole);
+    const complete = join(directory, 'whole.duckdb');
+    await makeFilled(complete, 10);
+    const instance = await DuckDBInstance.create(complete);
     const connection = await instance.connect();
     await connection.run(`INSERT INTO text_value SELECT i::INTEGER, md5(i::VARCHAR) FROM range(500) AS rows(i)`);
-    const [bytes, log] = [readFileSync(whole), readFileSync(`${whole}.wal`)];
+    const [bytes, log] = [readFileSync(complete), readFileSync(`${complete}.wal`)];
     connection.closeSync();
     instance.closeSync();
     const file = join(directory, 'a.duckdb');
@@ -237,7 +240,7 @@ describe('openStore', () => {
     }
   });
 
-  it('says when the path cannot be a store', async () => {
+  it('reports a path that cannot be a store', async () => {
     const directory = scratchDirectory();
     const missing = join(directory, 'no', 'such', 'a.duckdb');
     expect((await expectRefusal(missing, 'MBF3005')).message).not.toContain('.new');
@@ -246,7 +249,7 @@ describe('openStore', () => {
     await expectRefusal(join(directory, 'x'.repeat(300)), 'MBF3005');
   });
 
-  it('sweeps the spill directories and unfinished creations of processes that died', async () => {
+  it('removes spill directories and unfinished stores of ended processes', async () => {
     const directory = scratchDirectory();
     const file = join(directory, 'a.duckdb');
     const abandoned = join(directory, 'a.duckdb.4242.new');
@@ -258,7 +261,7 @@ describe('openStore', () => {
     expect(readdirSync(directory)).toEqual(['a.duckdb']);
   });
 
-  it('spills beside the store within its memory limit, and cleans up', async () => {
+  it('spills next to the store within its memory limit, and cleans up', async () => {
     const directory = scratchDirectory();
     const file = join(directory, 'a.duckdb');
     const store = await openStore(file, { mode: 'write', memoryLimitBytes: 64 * 2 ** 20, threads: 1 });

@@ -40,7 +40,7 @@ describe('locks', () => {
       expect((error as MbfError).message).toMatch(/PID \d+/);
       expect((error as MbfError).message).not.toContain('http');
     }
-    writer.tell('enough');
+    writer.writeLine('enough');
     expect(await writer.nextLine()).toBe('closed');
     expect(await writer.ended).toBe(0);
     await (await openStore(file, { mode: 'write' })).close();
@@ -52,7 +52,7 @@ describe('locks', () => {
     const store = await openStore(file, { mode: 'read' });
     const reader = startChild('lock-child.mjs', [build, file, 'read']);
     expect(await reader.nextLine()).toBe('open');
-    reader.tell('enough');
+    reader.writeLine('enough');
     expect(await reader.ended).toBe(0);
 
     const refused = startChild('lock-child.mjs', [build, file, 'write']);
@@ -72,7 +72,7 @@ describe('locks', () => {
     await store.close();
     const writer = startChild('lock-child.mjs', [build, file, 'write']);
     expect(await writer.nextLine()).toBe('open');
-    writer.tell('enough');
+    writer.writeLine('enough');
     expect(await writer.ended).toBe(0);
   });
 
@@ -82,7 +82,7 @@ describe('locks', () => {
     const answers = await Promise.all(children.map((child) => child.nextLine()));
     expect(answers.filter((answer) => answer === 'open')).toHaveLength(1);
     for (const answer of answers) if (answer !== 'open') expect(JSON.parse(answer)).toMatchObject({ code: 'MBF3001' });
-    for (const child of children) child.tell('enough');
+    for (const child of children) child.writeLine('enough');
     await Promise.all(children.map((child) => child.ended));
     expect(readdirSync(join(file, '..'))).toEqual(['a.duckdb']);
   });
@@ -106,17 +106,17 @@ describe('SIGKILL', () => {
     let next = 0;
     for (const delayMs of [0, 1, 4, 11, 23, 38, 61, 97]) {
       const child = startChild('ingest-child.mjs', [build, file, String(next), String(EVENTS)]);
-      let told = Number(await child.nextLine());
+      let acknowledged = Number(await child.nextLine());
       const listening = (async () => {
-        for (;;) told = Number(await child.nextLine());
+        for (;;) acknowledged = Number(await child.nextLine());
       })().catch(() => undefined);
       await new Promise((resolve) => setTimeout(resolve, delayMs));
       child.kill();
       await child.ended;
       await listening;
       const { runs, eventCounts } = await committed(file);
-      // The child may die between its COMMIT and telling us, so one more than told is right too; a part never is.
-      expect([told + 1, told + 2]).toContain(runs.length);
+      // The child may end between its COMMIT and its message, so one more is right too; a part never is.
+      expect([acknowledged + 1, acknowledged + 2]).toContain(runs.length);
       expect(runs).toEqual(runs.map((_, index) => index));
       expect(eventCounts).toEqual(runs.map(() => EVENTS));
       next = runs.length;
@@ -127,23 +127,23 @@ describe('SIGKILL', () => {
   });
 });
 
-// `ulimit -f` stands in for a full disk: the kernel refuses to let the file grow, with EFBIG instead of ENOSPC.
+// `ulimit -f` simulates a full disk: the kernel refuses to let the file grow, with EFBIG instead of ENOSPC.
 describe.skipIf(process.platform === 'win32')('a disk that is full', () => {
   it('is MBF3005, and costs only the transaction that met it', async () => {
     const file = join(scratchDirectory(), 'a.duckdb');
     const limited = ['sh', '-c', `trap '' XFSZ; ulimit -f 6000; exec "$@"`, 'sh'];
     const child = startChild('ingest-child.mjs', [build, file, '0', String(EVENTS)], limited);
-    let told = -1;
+    let acknowledged = -1;
     let last = '';
     for (;;) {
       last = await child.nextLine();
       if (last.startsWith('{')) break;
-      told = Number(last);
+      acknowledged = Number(last);
     }
     await child.ended;
     expect(JSON.parse(last)).toMatchObject({ code: 'MBF3005', file });
     const { runs, eventCounts } = await committed(file);
-    expect(runs).toHaveLength(told + 1);
+    expect(runs).toHaveLength(acknowledged + 1);
     expect(eventCounts).toEqual(runs.map(() => EVENTS));
   });
 });

@@ -1,4 +1,4 @@
-/** Every query file is checked against an empty store of the newest schema: what its header says is what comes out. */
+/** Every query file is checked against an empty store of the newest schema: its header matches its output. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DuckDBInstance, type DuckDBType } from '@duckdb/node-api';
@@ -68,7 +68,7 @@ describe('queries/', () => {
     expect(readFileSync(join(repoRoot, 'queries', 'queries.gen.ts'), 'utf8')).toBe(generateQueryTypes(queries));
   });
 
-  it('lies in the package root', () => {
+  it('is in the package root', () => {
     expect(join(packageRoot(), '/')).toBe(repoRoot);
   });
 });

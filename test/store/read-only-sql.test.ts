@@ -80,7 +80,7 @@ describe('runReadOnly', () => {
     });
   });
 
-  it('cuts at maxRows and says so, without computing the rest', async () => {
+  it('cuts at maxRows with a mark, without computing further rows', async () => {
     const endless = 'SELECT i FROM range(1000000000000) AS rows(i)';
     const result = await runReadOnly(store, endless, { maxRows: 3 });
     expect(result.rows).toEqual([[0], [1], [2]]);
@@ -183,7 +183,7 @@ describe('runReadOnly', () => {
     [`SELECT user_metadata_id.x FROM event`, /user_metadata_id|metadata/],
     ['SELECT ?', /parameters: 1/],
     ['SELECT $x', /parameters: x/],
-  ])('says what is wrong with %s', async (text, message) => {
+  ])('reports what is wrong with %s', async (text, message) => {
     const error = await refusal(text);
     expect(error.message).toMatch(message);
     expect(error.code).toBe('MBF1006');
@@ -199,22 +199,25 @@ describe('runReadOnly', () => {
 
 describe('streamReadOnly', () => {
   it('gives rows one by one, errors of later rows included, and lets two run at once', async () => {
-    const one = await streamReadOnly(store, 'SELECT i, i * 2 AS twice FROM range(100000) AS rows(i)');
-    const other = await streamReadOnly(
+    const first = await streamReadOnly(store, 'SELECT i, i * 2 AS twice FROM range(100000) AS rows(i)');
+    const second = await streamReadOnly(
       store,
       `SELECT CASE WHEN i = 2000000 THEN error('late' || i) ELSE i END FROM range(3000000) AS rows(i)`,
     );
-    expect(one.columns.map((column) => column.name)).toEqual(['i', 'twice']);
+    expect(first.columns.map((column) => column.name)).toEqual(['i', 'twice']);
     let count = 0;
-    for await (const [i, twice] of one.rows) {
+    for await (const [i, twice] of first.rows) {
       if (twice !== 2 * Number(i) || i !== count) expect([i, twice]).toEqual([count, 2 * count]);
       count += 1;
-      if (count === 5) expect((await other.rows.next()).value).toEqual([0]);
+      if (count === 5) expect((await second.rows.next()).value).toEqual([0]);
     }
     expect(count).toBe(100_000);
-    const rest = async () => {
-      for await (const [i] of other.rows) if (Number(i) >= 2_000_000) throw new Error('went on after the error');
+    const remainingRows = async () => {
+      for await (const [i] of second.rows) if (Number(i) >= 2_000_000) throw new Error('went on after the error');
     };
-    await expect(rest()).rejects.toMatchObject({ code: 'MBF1006', message: 'Invalid Input Error: late2000000' });
+    await expect(remainingRows()).rejects.toMatchObject({
+      code: 'MBF1006',
+      message: 'Invalid Input Error: late2000000',
+    });
   });
 });

@@ -1,4 +1,7 @@
-/** Temporary directories, and a compiled copy of the sources for tests that need a second process (child processes cannot load TypeScript). */
+/**
+ * Temporary directories, and a compiled copy of the sources for tests that need a second process (child processes
+ * cannot load TypeScript).
+ */
 import { execFileSync, spawn, spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -17,7 +20,10 @@ export function scratchDirectory(): string {
 
 const CACHE = join(repoRoot, 'node_modules', '.cache');
 
-/** A path for what all test files of this run share, and a later run removes; undefined where the system does not tell runs apart. */
+/**
+ * A path for what all test files of this run share, and a later run removes; undefined where the system does not
+ * distinguish runs.
+ */
 export function sharedPath(suffix: string): string | undefined {
   const run = runId();
   if (run === undefined) return undefined;
@@ -28,7 +34,7 @@ export function sharedPath(suffix: string): string | undefined {
 const MOST_WAIT_MS = 180_000;
 const POLL_MS = 50;
 
-/** Has `make` make something at `path` if nobody has begun to in this run of the tests; else waits until it is there. */
+/** Lets `make` create something at `path` once per run of the tests; other callers wait until it exists. */
 export function madeOnce(path: string, make: () => void): void {
   const done = `${path}.done`;
   try {
@@ -47,8 +53,9 @@ export function madeOnce(path: string, make: () => void): void {
 }
 
 /**
- * The sources compiled for this run of the tests: by whichever worker needs them first, and kept under `node_modules` so that packages resolve. A
- * build of `dist/` may be older than the sources under test. Nobody may change it; see {@link compileSources}.
+ * The sources compiled for this run of the tests: by whichever worker needs them first, and kept under `node_modules`
+ * so that packages resolve. A build of `dist/` may be older than the sources under test. It must not be changed; see
+ * {@link compileSources}.
  */
 export function sharedBuild(): string {
   const outDir = sharedPath('');
@@ -56,7 +63,7 @@ export function sharedBuild(): string {
   madeOnce(outDir, () => {
     for (const name of readdirSync(CACHE)) {
       const of = /^mbforensics-test-run-(\d+)-(\d+)/.exec(name);
-      // Another run may be going on beside this one.
+      // Another run may be in progress.
       if (of !== null && startOf(of[1]!) !== of[2]) rmSync(join(CACHE, name), { recursive: true, force: true });
     }
     compileInto(outDir);
@@ -64,13 +71,16 @@ export function sharedBuild(): string {
   return outDir;
 }
 
-/** Of the process that started this worker: its number and when it began, in ticks of the system; undefined where the system does not tell. */
+/**
+ * Of the process that started this worker: its number and when it began, in ticks of the system; undefined where the
+ * system does not provide it.
+ */
 function runId(): string | undefined {
   const start = startOf(String(process.ppid));
   return start === undefined ? undefined : `${process.ppid}-${start}`;
 }
 
-/** When a process began, in ticks of the system; undefined if there is none, or the system does not tell. */
+/** When a process began, in ticks of the system; undefined if there is none, or the system does not provide it. */
 function startOf(pid: string): string | undefined {
   try {
     return readFileSync(`/proc/${pid}/stat`, 'utf8')
@@ -81,7 +91,7 @@ function startOf(pid: string): string | undefined {
   }
 }
 
-/** A compiled copy of one's own, to be changed; `name` tells it from others'. */
+/** A private compiled copy that may be changed; `name` distinguishes it. */
 export function compileSources(name: string): string {
   const outDir = join(CACHE, `mbforensics-test-${name}`);
   rmSync(outDir, { recursive: true, force: true });
@@ -111,14 +121,14 @@ function compileInto(outDir: string): void {
 export interface Child {
   /** Resolves at the next line of stdout; rejects if the process ends first. */
   nextLine(): Promise<string>;
-  tell(line: string): void;
+  writeLine(line: string): void;
   kill(): void;
   /** Exit code, or null if it was killed. */
   readonly ended: Promise<number | null>;
   stderr(): string;
 }
 
-/** Runs one of the `.mjs` scripts beside this file; `before` is a command that is given the rest as its arguments. */
+/** Runs one of the `.mjs` scripts of this folder; `before` is a command that gets the script as its arguments. */
 export function startChild(script: string, args: readonly string[], before: readonly string[] = []): Child {
   const path = fileURLToPath(new URL(script, import.meta.url));
   const [command, ...rest] = [...before, process.execPath, path, ...args];
@@ -153,7 +163,7 @@ export function startChild(script: string, args: readonly string[], before: read
       if (line !== undefined) return Promise.resolve(line);
       return new Promise((resolve, reject) => waiting.push({ resolve, reject }));
     },
-    tell: (line) => child.stdin.write(`${line}\n`),
+    writeLine: (line) => child.stdin.write(`${line}\n`),
     kill: () => child.kill('SIGKILL'),
     ended,
     stderr: () => errors,

@@ -233,7 +233,7 @@ describe('a transaction', () => {
     expect(await store.select('SELECT count(*) AS n FROM thing')).toEqual([{ n: 0 }]);
   });
 
-  it('tells a broken constraint of appended rows, not a later trouble', async () => {
+  it('reports a broken constraint of appended rows, not a later error', async () => {
     const store = await freshStore();
     await store.run('CREATE TABLE strict (i INTEGER NOT NULL)');
     await expect(store.transaction(() => store.insertRows('strict', [{ i: null }]))).rejects.toThrow(
@@ -273,7 +273,7 @@ describe('a transaction', () => {
 });
 
 describe('insertRows', () => {
-  it('keeps any string, or replaces what is no text', async () => {
+  it('keeps any string, or replaces what is not text', async () => {
     const store = await freshStore();
     await store.run('CREATE TABLE texts (id INTEGER, text VARCHAR)');
     const texts = [
@@ -492,8 +492,8 @@ describe('readColumns', () => {
       sizes.push(rows);
       expect(columns.a).toHaveLength(rows);
       for (let row = 0; row < rows; row += 1, at += 1) {
-        const found = [columns.a[row], columns.b[row], columns.c[row], columns.e[row], columns.d[row], columns.f[row]];
-        const wanted = [
+        const actual = [columns.a[row], columns.b[row], columns.c[row], columns.e[row], columns.d[row], columns.f[row]];
+        const expected = [
           at % 7 === 0 ? -1 : at,
           at % 11 === 0 ? Number.NaN : at * 100003 - 5000000000,
           at % 13 === 0 ? 255 : at % 250,
@@ -501,7 +501,8 @@ describe('readColumns', () => {
           at / 4,
           at % 2 === 0 ? 1 : 0,
         ];
-        if (found.some((value, index) => !Object.is(value, wanted[index]))) expect(found, `row ${at}`).toEqual(wanted);
+        if (actual.some((value, index) => !Object.is(value, expected[index])))
+          expect(actual, `row ${at}`).toEqual(expected);
       }
       expect(columns.u[0]).toBe(2 ** 64);
     }

@@ -1,4 +1,4 @@
-/** A situation to give advice on, from a configuration and what a verdict says of memory. */
+/** A situation to give advice on, from a configuration and the memory figures of a verdict. */
 
 import { findInput } from '../../src/estimate/input-keys.js';
 import { missingInputs } from '../../src/estimate/inputs.js';

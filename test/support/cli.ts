@@ -1,6 +1,7 @@
 /**
- * The command line as a user has it, built from the sources under test. The first question to each verb is a process of its own, once in a run of the tests;
- * those after it go to one that stays, and runs the same `main.js` with the same arguments, directory and environment (`warm-cli.mjs`).
+ * The command line as a user has it, built from the sources under test. The first question to each verb is a process of
+ * its own, once in a run of the tests; those after it go to one that stays, and runs the same `main.js` with the same
+ * arguments, directory and environment (`warm-cli.mjs`).
  */
 import { type SpawnSyncReturns, spawnSync } from 'node:child_process';
 import { mkdirSync } from 'node:fs';
@@ -108,7 +109,7 @@ function spawned(script: string, args: readonly string[], options: RunOptions): 
   return answerOf(result);
 }
 
-/** The tests' own environment must not leak in: a store named by the person who runs them, say. */
+/** The environment of the tests must not leak in, for example a store named by the user who runs them. */
 export function environment(changes: RunOptions['env'] = {}): Record<string, string> {
   const { MBF_DB: _, XDG_CACHE_HOME: __, ...rest } = process.env;
   const merged = { ...rest, LC_ALL: 'C.UTF-8', TZ: 'UTC', ...changes };

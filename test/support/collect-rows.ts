@@ -1,4 +1,6 @@
-/** What a parser of text makes of bytes: its claim, its rows, its incidents and notes, or the code it refuses them with. */
+/**
+ * What a parser of text makes of bytes: its claim, its rows, its incidents and notes, or the code it refuses them with.
+ */
 import { PARSERS } from '../../parsers/index.js';
 import { detect } from '../../src/ingest/detect.js';
 import { MbfError } from '../../src/model/errors.js';
@@ -18,7 +20,7 @@ export interface Collected {
   refused: string | null;
 }
 
-/** Throws whatever is no {@link MbfError}. */
+/** Rethrows everything but an {@link MbfError}. */
 export async function collectRows(
   parser: ParserSpec,
   content: string | Uint8Array,

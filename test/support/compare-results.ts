@@ -61,8 +61,8 @@ export function entry(
   current: string | null,
   blocking = false,
 ): ContractEntry {
-  const same = golden === null || current === null || golden === current;
-  return { group, key, golden, current, same, blocking: blocking && !same };
+  const isEqual = golden === null || current === null || golden === current;
+  return { group, key, golden, current, same: isEqual, blocking: blocking && !isEqual };
 }
 
 export function site(name: string, a: number, b: number, over: Partial<DiffSite> = {}): DiffSite {
@@ -90,7 +90,7 @@ export function comparedRun(name: string, over: Partial<ComparedRun> = {}): Comp
 
 const NOTHING = { golden: null, current: null, delta: null, relative: null, tolerance: null };
 
-const SAME: readonly ContractEntry[] = [
+const UNCHANGED: readonly ContractEntry[] = [
   entry('model', 'num_layers', '32', '32'),
   entry('workload', 'seq_length', '4096', '4096'),
   entry('precision', 'bf16', 'true', 'true'),
@@ -145,7 +145,7 @@ export function regression(over: Partial<CompareResult> = {}): CompareResult {
     summary: 'peak allocated memory grew by 3.30 GiB, 6.0 %, of the 2 % that pass',
     golden: comparedRun('nightly', { origin: 'golden', commit: SHA_GOLDEN, runs: 3 }),
     current: comparedRun('run-17', { commit: SHA_CURRENT }),
-    contract: [entry('revision', 'commit run', SHA_GOLDEN, SHA_CURRENT), ...SAME],
+    contract: [entry('revision', 'commit run', SHA_GOLDEN, SHA_CURRENT), ...UNCHANGED],
     checks: [
       statusCheck('completed', 'completed', { reason: '50 of 50 iterations' }),
       check('peak_allocated', gib(54.8), gib(58.1), {
@@ -227,7 +227,7 @@ export function bridge(over: Partial<CompareResult> = {}): CompareResult {
     preset: 'bridge',
     golden: comparedRun('golden/llama3_70b.json', { origin: 'file' }),
     current: comparedRun('run-17', { commit: SHA_CURRENT }),
-    contract: SAME,
+    contract: UNCHANGED,
     checks: [
       check('GPU utilization', 709.93, 666.48, {
         unit: 'TFLOP/s/GPU',

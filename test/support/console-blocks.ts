@@ -24,8 +24,9 @@ export function consoleBlocksOf(page: string): ConsoleBlock[] {
 }
 
 /**
- * Defines one test per block of `page`. They run in order, in a new directory with a link to the samples and a store that
- * holds samples/llama3-70b-fragmentation. The report of a bisection is compared in test/bisect/planted.test.ts instead.
+ * Defines one test per block of `page`. They run in order, in a new directory with a link to the samples and a store
+ * that holds samples/llama3-70b-fragmentation. The report of a bisection is compared in test/bisect/planted.test.ts
+ * instead.
  */
 export function testConsoleBlocks(page: string): void {
   const directory = temporaryDirectory();

@@ -1,4 +1,6 @@
-/** All snapshots of the corpus in one store, made by the command line once in a run of the tests, with their histories. */
+/**
+ * All snapshots of the corpus in one store, made by the command line once in a run of the tests, with their histories.
+ */
 import { copyFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { madeOnce, sharedPath } from '../store/scratch.js';

@@ -35,7 +35,7 @@ export interface TruthOom {
 
 /** What an independent decoder found in a snapshot; only what tests read. */
 export interface Truth {
-  /** False for files that are no snapshots. */
+  /** False for files that are not snapshots. */
   readonly valid?: boolean;
   readonly num_segments?: number;
   readonly num_blocks?: number;
@@ -83,7 +83,7 @@ export function truthOf(name: string): Truth {
   return truth.embedded?.[0] ?? { valid: false };
 }
 
-/** Registers one skipped test and says why, so that nobody takes a green run for a full one. */
+/** Registers one skipped test with its reason, so that a green run is not mistaken for a full one. */
 export function skipLoudly(what: string, why: string): void {
   console.warn(`${what}: skipped: ${why}`);
   it.skip(`needs ${why}`, () => {});

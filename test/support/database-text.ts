@@ -1,4 +1,6 @@
-/** A database as the SQL that would make it: its tables and rows, without what the library that wrote it left of itself. */
+/**
+ * A database as the SQL that would make it: its tables and rows, without what the library that wrote it left of itself.
+ */
 import { spawnSync } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { devNull, tmpdir } from 'node:os';

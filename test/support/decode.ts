@@ -37,7 +37,10 @@ export function decode(source: ByteSource): Promise<Decoded> {
   return collectDecoded((sink, context) => torchSnapshot.parse(source, sink, context));
 }
 
-/** The rows of whatever `parse` sends. Ids are resolved at the end, so they may refer to a dictionary that is still growing. */
+/**
+ * The rows of whatever `parse` sends. Ids are resolved at the end, so they may refer to a dictionary that is still
+ * growing.
+ */
 export async function collectDecoded(
   parse: (sink: RowSink, context: ParseContext) => Promise<unknown>,
 ): Promise<Decoded> {
@@ -84,16 +87,16 @@ export async function collectDecoded(
   const numbers = new Map<string, number>();
   const byId = new Map<number, number>();
   const number = (id: number): number => {
-    let found = byId.get(id);
-    if (found !== undefined) return found;
+    let stack = byId.get(id);
+    if (stack !== undefined) return stack;
     const text = stackText(known, id);
-    found = numbers.get(text);
-    if (found === undefined) {
-      found = stacks.push(text) - 1;
-      numbers.set(text, found);
+    stack = numbers.get(text);
+    if (stack === undefined) {
+      stack = stacks.push(text) - 1;
+      numbers.set(text, stack);
     }
-    byId.set(id, found);
-    return found;
+    byId.set(id, stack);
+    return stack;
   };
   /** The stack is the last column of every layout here. */
   const lines = (table: Cell[][]): string[] =>

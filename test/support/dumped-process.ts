@@ -1,6 +1,6 @@
 /**
- * One simulated training process that is dumped again and again, as the files torch would write. Requests go through our model of the allocator;
- * what a step keeps is up to the test.
+ * One simulated training process that is dumped again and again, as the files torch would write. Requests go through
+ * our model of the allocator; what a step keeps is up to the test.
  */
 import type { CodeLine } from '../../samples/generate/simulate/code-line.js';
 import { createRankProcess, type RankProcess, type Tensor } from '../../samples/generate/simulate/rank-process.js';

@@ -1,9 +1,12 @@
-/** Small snapshot pickles written by CPython in every way it can write them, of values torch could and some it never would. */
+/**
+ * Small snapshot pickles written by CPython in every way it can write them, of values torch could and some it never
+ * would.
+ */
 import { python } from './python-truth.js';
 
 /**
- * Usage: GENERATE directory seed. Values come from a seeded generator; `big` holds what one window of the reader does not.
- * Written as NAME.pickle; prints the names, one a line.
+ * Usage: GENERATE directory seed. Values come from a seeded generator; `big` holds what one window of the reader does
+ * not. Written as NAME.pickle; prints the names, one a line.
  */
 const GENERATE = `
 import io, os, pickle, pickletools, random, sys

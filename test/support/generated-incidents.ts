@@ -1,4 +1,7 @@
-/** Generated incidents as the tool sees them: in whole, without logs, without snapshots, with a ring that lost its oldest entries. */
+/**
+ * Generated incidents as the tool sees them: in whole, without logs, without snapshots, with a ring that lost its
+ * oldest entries.
+ */
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -17,11 +20,11 @@ import { openStore } from '../../src/store/open-store.js';
 import type { Store } from '../../src/store/store.js';
 import { newStore } from './new-store.js';
 
-/** `ring` and `ring-alone`: the traces lost their oldest half or two thirds; beside the logs, and without them. */
+/** `ring` and `ring-alone`: the traces lost their oldest half or two thirds; with the logs, and without them. */
 export const VIEWS = ['whole', 'snapshots', 'logs', 'ring', 'ring-alone'] as const;
 export type View = (typeof VIEWS)[number];
 
-/** What is true of an incident, as far as a verdict can say it. */
+/** The truth of an incident, as far as a verdict can report it. */
 export interface Truth {
   readonly cause: Cause;
   readonly detail: CauseDetail | null;
@@ -47,9 +50,9 @@ function isSnapshot(name: string): boolean {
 
 /** Files of each view, by name; a view without any file is left out. */
 function filesOfViews(run: GeneratedRun, seed: number): Map<View, Map<string, Buffer>> {
-  const whole = runDirectory(run);
+  const files = runDirectory(run);
   // The tool never reads it, and a test must not tempt it.
-  whole.delete(TRUTH_NAME);
+  files.delete(TRUTH_NAME);
   const entries = Math.max(...run.attempts.at(-1)!.ranks.map(({ process }) => process.trace.length));
   const kept = Math.max(1, Math.round(entries / (seed % 2 === 0 ? 2 : 3)));
   const ring = runDirectory(run, { maxEntries: kept });
@@ -57,9 +60,9 @@ function filesOfViews(run: GeneratedRun, seed: number): Map<View, Map<string, Bu
   const only = (files: ReadonlyMap<string, Buffer>, keep: (name: string) => boolean): Map<string, Buffer> =>
     new Map([...files].filter(([name]) => keep(name)));
   const views = new Map<View, Map<string, Buffer>>([
-    ['whole', whole],
-    ['snapshots', only(whole, isSnapshot)],
-    ['logs', only(whole, (name) => !isSnapshot(name))],
+    ['whole', files],
+    ['snapshots', only(files, isSnapshot)],
+    ['logs', only(files, (name) => !isSnapshot(name))],
     ['ring', ring],
     ['ring-alone', only(ring, isSnapshot)],
   ]);
@@ -93,15 +96,15 @@ export async function judgeIncident(name: string, seed: number, views?: readonly
   const files = filesOfViews(run, seed);
   const directory = mkdtempSync(join(tmpdir(), 'mbf-incident-'));
   try {
-    const wanted = [...files].filter(([view]) => views === undefined || views.includes(view));
-    for (const [view, contents] of wanted) {
+    const selected = [...files].filter(([view]) => views === undefined || views.includes(view));
+    for (const [view, contents] of selected) {
       mkdirSync(join(directory, view));
       for (const [file, bytes] of contents) writeFileSync(join(directory, view, file), bytes);
     }
     const file = join(directory, 'store.duckdb');
     const written = await newStore(file);
     try {
-      const paths = wanted.map(([view]) => join(directory, view));
+      const paths = selected.map(([view]) => join(directory, view));
       await ingest({ store: written, parsers: PARSERS, paths, now: new Date(0) });
       // As the verb does: what is read then has its histories, and is read once.
       for (const { run_id } of await written.all('store.runs', { run_id: null })) await keepHistories(written, run_id);
@@ -112,7 +115,7 @@ export async function judgeIncident(name: string, seed: number, views?: readonly
     try {
       const runs = await store.all('store.runs', { run_id: null });
       const results: Partial<Record<View, DiagnoseResult>> = {};
-      for (const [view] of wanted) {
+      for (const [view] of selected) {
         const { run_id, name: runName } = runs.find((row) => row.name === view)!;
         results[view] = await diagnose(store, run_id, runName);
       }

@@ -1,4 +1,7 @@
-/** Variations of generated runs that no seed is needed for: other endings, launches and dumps of the same simulated processes. */
+/**
+ * Variations of generated runs that no seed is needed for: other endings, launches and dumps of the same simulated
+ * processes.
+ */
 import type { Attempt, GeneratedRun, RankEnding, SimulatedRank } from '../../samples/generate/run.js';
 
 function lastAttempt(run: GeneratedRun): Attempt {
@@ -14,14 +17,16 @@ export function lastAttemptOf(run: GeneratedRun): GeneratedRun {
   return { ...run, attempts: run.attempts.slice(-1), snapshots: [] };
 }
 
-/** Every rank of the last attempt ends as `ending` says; null keeps its own. */
+/** Every rank of the last attempt ends by `ending`; null keeps its own. */
 export function withEndings(run: GeneratedRun, ending: (rank: SimulatedRank) => RankEnding | null): GeneratedRun {
   const attempt = lastAttempt(run);
   const ranks = attempt.ranks.map((rank) => ({ ...rank, ending: ending(rank) ?? rank.ending }));
   return withLastAttempt(run, { ...attempt, ranks });
 }
 
-/** The last attempt again, launched `laterUs` later from the checkpoint of `firstIteration`; all its clocks move along. */
+/**
+ * The last attempt again, launched `laterUs` later from the checkpoint of `firstIteration`; all its clocks move along.
+ */
 export function withRestart(run: GeneratedRun, firstIteration: number, laterUs: number): GeneratedRun {
   const attempt = lastAttempt(run);
   const again: Attempt = {

@@ -12,7 +12,7 @@ import type { Played } from '../allocator/history.js';
 export interface HistoryForm {
   /** The ring keeps the last entries; default: all. */
   readonly maxEntries?: number;
-  /** torch 2.13 says that the ring overflowed. */
+  /** torch 2.13 records that the ring overflowed. */
   readonly overflowed?: boolean;
   readonly torch?: TorchRelease;
 }

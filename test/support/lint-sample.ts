@@ -27,8 +27,8 @@ export type RuleSamples = Readonly<Record<(typeof SAMPLE_KINDS)[number], readonl
 type Flat = Sample['config'] & Omit<Sample, 'config'>;
 
 function sampleOf({ env, versions, framework, gpu, ...config }: Flat): Sample {
-  const rest = Object.entries({ env, versions, framework, gpu }).filter(([, value]) => value !== undefined);
-  return { config, ...Object.fromEntries(rest) } as Sample;
+  const context = Object.entries({ env, versions, framework, gpu }).filter(([, value]) => value !== undefined);
+  return { config, ...Object.fromEntries(context) } as Sample;
 }
 
 /** By rule, of one file of `test/findings/lint/samples`. */

@@ -1,6 +1,6 @@
 /**
- * The samples of the log formats: `test/parsers/log-samples/<family>.yaml`, by id of the format. A sample without text (or
- * lines) has the example of its format, `src/knowledge/log-examples.yaml`.
+ * The samples of the log formats: `test/parsers/log-samples/<family>.yaml`, by id of the format. A sample without text
+ * (or lines) has the example of its format, `src/knowledge/log-examples.yaml`.
  */
 import { readdirSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';

@@ -1,6 +1,7 @@
 /**
- * memory_viz, written from its JavaScript alone (torch `torch/utils/viz/MemoryViz.js`: `annotate_snapshot`, `process_alloc_data`, `simulate_memory`,
- * `calculate_fragmentation`) over plain entries, as slowly and literally as there. Imports nothing of ours: it is what ours is held against.
+ * memory_viz, written from its JavaScript alone (torch `torch/utils/viz/MemoryViz.js`: `annotate_snapshot`,
+ * `process_alloc_data`, `simulate_memory`, `calculate_fragmentation`) over plain entries, as slowly and literally as
+ * there. Imports nothing of ours: it is what ours is held against.
  */
 
 export interface VizEntry {
@@ -38,7 +39,10 @@ interface Event {
   lastSeq: number;
 }
 
-/** Events as the page lists them: a free that completes at once is one event, and addresses carry how often they were freed before. */
+/**
+ * Events as the page lists them: a free that completes at once is one event, and addresses carry how often they were
+ * freed before.
+ */
 export function vizEvents({ entries }: VizSnapshot): {
   readonly events: readonly Event[];
   readonly labels: readonly (string | null)[];
@@ -95,7 +99,10 @@ export interface VizTimeline {
   readonly elements: number;
 }
 
-/** The Active Memory Timeline. Which elements are drawn and which summarised does not change the total, so all are drawn here. */
+/**
+ * The Active Memory Timeline. Which elements are drawn and which summarised does not change the total, so all are drawn
+ * here.
+ */
 export function vizTimeline(snapshot: VizSnapshot): VizTimeline {
   const elements: { addr: number; size: number }[] = [];
   const initially: number[] = [];
@@ -157,9 +164,10 @@ export interface VizState {
 }
 
 /**
- * The Allocator State History: the state after event `index` of {@link vizEvents}, by undoing what follows. −1 is before the first. Undefined where the page
- * loses track and throws or drops a segment at random: it joins a run that is mapped again with any neighbour of the same stream, also one of another
- * reservation or of cudaMalloc, and later does not find what it looks for.
+ * The Allocator State History: the state after event `index` of {@link vizEvents}, by undoing what follows. −1 is
+ * before the first. Undefined where the page loses track and throws or drops a segment at random: it joins a run that
+ * is mapped again with any neighbour of the same stream, also one of another reservation or of cudaMalloc, and later
+ * does not find what it looks for.
  */
 export function vizState(snapshot: VizSnapshot, index: number): VizState | undefined {
   let lost = false;
@@ -177,7 +185,7 @@ export function vizState(snapshot: VizSnapshot, index: number): VizState | undef
   }
   const add = (merge: boolean, segment: { addr: number; size: number; stream: number | null }): void => {
     let at = segments.findIndex((other) => other.addr > segment.addr);
-    // The page inserts before the last segment where none lies behind; its order is repaired when it draws.
+    // The page inserts before the last segment if none follows; its order is repaired when it draws.
     if (at === -1) at = segments.length;
     segments.splice(at, 0, segment);
     if (!merge) return;

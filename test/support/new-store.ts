@@ -1,4 +1,7 @@
-/** Stores to fill: as `openStore` makes them, made once and copied. Making one takes twice as long as opening it, and the suites fill hundreds. */
+/**
+ * Stores to fill: as `openStore` makes them, made once and copied. Making one takes twice as long as opening it, and
+ * the suites fill hundreds.
+ */
 import { copyFileSync, existsSync, mkdtempSync, renameSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

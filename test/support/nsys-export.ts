@@ -69,14 +69,14 @@ export function smallExport(options: ExportOptions = {}): Tables {
   const plain = (text: string): string => text.replaceAll('\\n', '\n').replaceAll('\\t', '\t').replace('MANY', many);
   const number = (text: string): number | bigint => (text.endsWith('n') ? BigInt(text.slice(0, -1)) : Number(text));
   const cell = (text: string): Cell => {
-    const rest = text.slice(1);
+    const tail = text.slice(1);
     if (text === '~') return null;
-    if (text.startsWith("'")) return plain(rest);
-    if (text.startsWith('#')) return id(plain(rest));
-    if (text.startsWith('@')) return BigInt(rest) + shiftNs + (isNormalized ? UTC_NS : 0n);
-    if (text.startsWith('+')) return Number(rest) + salt;
-    if (text.startsWith('&')) return BigInt(rest) + BigInt(salt) * 2n ** 21n;
-    return text.startsWith('$') ? named[rest]! : number(text);
+    if (text.startsWith("'")) return plain(tail);
+    if (text.startsWith('#')) return id(plain(tail));
+    if (text.startsWith('@')) return BigInt(tail) + shiftNs + (isNormalized ? UTC_NS : 0n);
+    if (text.startsWith('+')) return Number(tail) + salt;
+    if (text.startsWith('&')) return BigInt(tail) + BigInt(salt) * 2n ** 21n;
+    return text.startsWith('$') ? named[tail]! : number(text);
   };
   const tables: Record<string, { columns: Record<string, string>; rows: Row[] }> = {
     StringIds: { columns: { id: 'INTEGER PRIMARY KEY', value: 'TEXT' }, rows: [] },
@@ -246,7 +246,7 @@ const CUDA_EVENT = {
   streamId: 'streamId',
   globalPid: 'globalPid',
 };
-const same = (...names: readonly string[]): Record<string, string> =>
+const unchanged = (...names: readonly string[]): Record<string, string> =>
   Object.fromEntries(names.map((name) => [name, name]));
 const capital = (name: string): string => name.slice(0, 1).toUpperCase() + name.slice(1);
 const MEMORY_FIELDS = [
@@ -281,28 +281,28 @@ export function jsonLines(
   }));
   lines.push({ data: threads });
   for (const { globalPid: process, name } of rows('PROCESSES')) {
-    const own = process === globalPid(PID) ? { EnvironId: environmentId, WorkDir: HOME } : {};
+    const environment = process === globalPid(PID) ? { EnvironId: environmentId, WorkDir: HOME } : {};
     const event = { GlobalPid: String(process), Command: name, Args: ['argv-secret'], NsTime: true };
-    lines.push({ Type: 27, CommEvent: { ...event, ...own } });
+    lines.push({ Type: 27, CommEvent: { ...event, ...environment } });
   }
   const call = { start: 'startNs', end: 'endNs', correlationId: 'correlationId', globalTid: 'globalTid' };
   const api = { ...call, nameId: 'name', returnValue: 'returnValue', eventClass: 'eventClass' };
   for (const row of rows('CUPTI_ACTIVITY_KIND_RUNTIME')) lines.push({ Type: 48, TraceProcessEvent: fields(row, api) });
   for (const row of rows('CUBLAS_EVENTS')) lines.push({ Type: 48, TraceProcessEvent: fields(row, api) });
-  // A mark of the tracer itself, which is no row of anything.
+  // A mark of the tracer itself, which does not become a row.
   lines.push({ Type: 47, TraceProcessEvent: { startNs: '1', endNs: '1', eventClass: 6, globalTid: '281' } });
   const work = (type: number, name: string, sub: string, more: Readonly<Record<string, string>>, eventClass: number) =>
     rows(name).forEach((row) => {
       lines.push({ Type: type, CudaEvent: { ...fields(row, CUDA_EVENT), eventClass, [sub]: fields(row, more) } });
     });
-  const kernel = same('demangledName', 'shortName', 'mangledName', 'registersPerThread', 'localMemoryTotal');
-  const sizes = same('gridX', 'gridY', 'gridZ', 'blockX', 'blockY', 'blockZ');
+  const kernel = unchanged('demangledName', 'shortName', 'mangledName', 'registersPerThread', 'localMemoryTotal');
+  const sizes = unchanged('gridX', 'gridY', 'gridZ', 'blockX', 'blockY', 'blockZ');
   work(79, 'CUPTI_ACTIVITY_KIND_KERNEL', 'kernel', { ...kernel, ...sizes }, 3);
-  const copy = same('copyKind', 'srcKind', 'dstKind', 'srcDeviceId', 'dstDeviceId');
+  const copy = unchanged('copyKind', 'srcKind', 'dstKind', 'srcDeviceId', 'dstDeviceId');
   work(80, 'CUPTI_ACTIVITY_KIND_MEMCPY', 'memcpy', { bytes: 'sizebytes', ...copy }, 1);
   work(80, 'CUPTI_ACTIVITY_KIND_MEMSET', 'memset', { bytes: 'sizebytes', value: 'value', memKind: 'memKind' }, 2);
   work(106, 'CUPTI_ACTIVITY_KIND_SYNCHRONIZATION', 'sync', { syncType: 'syncType' }, 5);
-  work(130, 'CUPTI_ACTIVITY_KIND_GRAPH_TRACE', 'graphTrace', same('graphId', 'graphExecId'), 6);
+  work(130, 'CUPTI_ACTIVITY_KIND_GRAPH_TRACE', 'graphTrace', unchanged('graphId', 'graphExecId'), 6);
   for (const row of rows('NVTX_EVENTS')) {
     const event = fields(row, {
       start: 'Timestamp',
@@ -335,22 +335,22 @@ function memoryRecord(
   spelling: NonNullable<JsonSpelling['memory']>,
   fields: Fields,
 ): Json {
-  const pool = fields(row, same(...POOL_FIELDS));
+  const pool = fields(row, unchanged(...POOL_FIELDS));
   switch (spelling) {
     case 'columns':
       return {
         Type: type,
-        [`${wrapper}Event`]: { ...fields(row, { start: 'startNs', ...same(...MEMORY_FIELDS) }), ...pool },
+        [`${wrapper}Event`]: { ...fields(row, { start: 'startNs', ...unchanged(...MEMORY_FIELDS) }), ...pool },
       };
     case 'capitals': {
-      const own = fields(row, Object.fromEntries(MEMORY_FIELDS.map((name) => [name, capital(name)])));
+      const memoryFields = fields(row, Object.fromEntries(MEMORY_FIELDS.map((name) => [name, capital(name)])));
       const pools = fields(row, Object.fromEntries(POOL_FIELDS.map((name) => [name, capital(name)])));
       const Timestamp = { Time: String(row['start']), Type: 'TargetTimestamp', NsTime: true };
-      return { Type: type, GpuMemoryEvent: { Timestamp, ...own, ...pools } };
+      return { Type: type, GpuMemoryEvent: { Timestamp, ...memoryFields, ...pools } };
     }
     case 'nested': {
       const outer = fields(row, CUDA_EVENT);
-      const inner = fields(row, same(...MEMORY_FIELDS.filter((name) => !(name in CUDA_EVENT))));
+      const inner = fields(row, unchanged(...MEMORY_FIELDS.filter((name) => !(name in CUDA_EVENT))));
       return { Type: type, CudaEvent: { ...outer, memory: { ...inner, pool } } };
     }
   }
@@ -379,7 +379,7 @@ const isText = (name: string): boolean => /^(?:name|demangled|text|symbol|module
 
 /** Every row of a source by table, texts instead of their numbers, in no order but their own; `seq` only orders. */
 export async function storedRows(store: Store, sourceId: number): Promise<Stored> {
-  const found: Record<string, string[]> = {};
+  const texts: Record<string, string[]> = {};
   for (const { table, columns } of Object.values(NSYS_LAYOUTS)) {
     const names = columns.map(({ name }) => name).filter((name) => name !== 'source_id');
     const list = names.map((name) =>
@@ -387,14 +387,14 @@ export async function storedRows(store: Store, sourceId: number): Promise<Stored
         ? `(SELECT text FROM nsys_text AS t WHERE t.source_id = r.source_id AND t.text_id = r.${name}) AS ${name}`
         : `r.${name}`,
     );
-    found[table] = await asLines(store, `SELECT ${list.join(', ')} FROM ${table} AS r`, sourceId);
+    texts[table] = await asLines(store, `SELECT ${list.join(', ')} FROM ${table} AS r`, sourceId);
   }
   for (const table of SMALL_TABLES)
-    found[table] = await asLines(store, `SELECT r.* EXCLUDE (source_id) FROM ${table} AS r`, sourceId);
-  found['nsys_table'] = await asLines(store, 'SELECT r.name, r.row_count FROM nsys_table AS r', sourceId);
-  found['nsys_report'] = await asLines(store, 'SELECT r.* EXCLUDE (source_id, form) FROM nsys_report AS r', sourceId);
-  found['log_env'] = await asLines(store, 'SELECT r.key, r.value, r.rank, r.host FROM env_value AS r', sourceId);
-  return found;
+    texts[table] = await asLines(store, `SELECT r.* EXCLUDE (source_id) FROM ${table} AS r`, sourceId);
+  texts['nsys_table'] = await asLines(store, 'SELECT r.name, r.row_count FROM nsys_table AS r', sourceId);
+  texts['nsys_report'] = await asLines(store, 'SELECT r.* EXCLUDE (source_id, form) FROM nsys_report AS r', sourceId);
+  texts['log_env'] = await asLines(store, 'SELECT r.key, r.value, r.rank, r.host FROM env_value AS r', sourceId);
+  return texts;
 }
 
 async function asLines(store: Store, sql: string, sourceId: number): Promise<string[]> {

@@ -1,6 +1,6 @@
 /**
- * Seeded regressions: a small training program, thirty changes that do no harm, and one that takes memory, as two commits of a real repository
- * and the stacks that two snapshots would show. Says which change it was.
+ * Seeded regressions: a small training program, thirty changes that do no harm, and one that takes memory, as two
+ * commits of a real repository and the stacks that two snapshots would show. Contains which change it was.
  */
 import { createRandom, type Random } from '../../samples/generate/simulate/random.js';
 import type { Frame } from '../../src/attribution/frames/call-site.js';
@@ -33,7 +33,7 @@ export interface Regression {
   readonly components: readonly DiffComponent[];
   readonly config: readonly ChangedValue[];
   readonly total: number;
-  /** Where the change is in `after`: a line of it, or of what stands around what was taken out. */
+  /** Where the change is in `after`: one of its lines, or one next to the removed lines. */
   readonly file: string;
   readonly line: number;
   readonly key: string | null;
@@ -93,7 +93,7 @@ class Builder {
     return { text, id: this.#ids };
   }
 
-  /** A statement that does nothing to memory worth speaking of. */
+  /** A statement without a relevant effect on memory. */
   filler(): string[] {
     const [a, b] = [this.pick(WORDS), this.pick(WORDS)];
     return this.pick<() => string[]>([
@@ -138,12 +138,12 @@ class Builder {
   }
 
   source(path: string, ...names: string[]): Source {
-    const others = Array.from(
+    const otherFiles = Array.from(
       { length: this.int(2, 6) },
       () => `${this.pick(VERBS)}_${this.pick(NOUNS)}_${this.int(1, 99)}`,
     );
     const head = ['import torch', 'from torch import nn', '', '', `class ${this.pick(NOUNS)}Module(nn.Module):`];
-    const methods = [...names, ...others].map((name) => this.method(name));
+    const methods = [...names, ...otherFiles].map((name) => this.method(name));
     for (let i = methods.length - 1; i > 0; i -= 1) {
       const k = this.int(0, i);
       [methods[i], methods[k]] = [methods[k]!, methods[i]!];
@@ -159,14 +159,14 @@ const textOf = ({ head, methods }: Source): string =>
 
 function lineOf(source: Source, id: number): number {
   let line = 1;
-  for (const { id: one } of source.head) {
-    if (one === id) return line;
+  for (const { id: headId } of source.head) {
+    if (headId === id) return line;
     line += 1;
   }
   for (const method of source.methods) {
-    for (const one of method.lines) {
-      if (one.id === id) return line;
-      line += one.text.split('\n').length;
+    for (const statement of method.lines) {
+      if (statement.id === id) return line;
+      line += statement.text.split('\n').length;
     }
     line += 1;
   }
@@ -260,8 +260,8 @@ export function plantRegression(seed: number, plant: Plant, edits = 30): Regress
     make.source(`${base}${name}`, 'forward', 'setup');
 
   const call = (source: Source, method: string, text: string): Way['frames'][number] => {
-    const found = methodOf(source, method);
-    return { source, method: found, id: make.insert(found, `        ${text}`).id };
+    const target = methodOf(source, method);
+    return { source, method: target, id: make.insert(target, `        ${text}`).id };
   };
   const step = call(train, 'train_step', 'losses = self.forward_backward(batch)');
   const outer = [call(train, 'train', 'loss = self.train_step(batch)')];
@@ -274,9 +274,9 @@ export function plantRegression(seed: number, plant: Plant, edits = 30): Regress
   const trunk = [toLayer, forward, step, ...outer];
   const ways: Way[] = [];
   const way = (component: Component, gib: number, ...frames: Way['frames']): Way => {
-    const one = { frames, component, bytes: Math.round(gib * GIB) };
-    ways.push(one);
-    return one;
+    const site = { frames, component, bytes: Math.round(gib * GIB) };
+    ways.push(site);
+    return site;
   };
   const activate = call(mlp, '_activate', 'gated = self.activation_func(gate) * scaled');
   const mlpWay = [call(mlp, 'forward', 'gated = self._activate(gate, scaled)'), inMlp, toMlp, ...trunk];
@@ -335,11 +335,11 @@ export function plantRegression(seed: number, plant: Plant, edits = 30): Regress
   } else if (plant === 'no_grad_gone') {
     const at = make.outside(guard.method, guardAt());
     victim = make.insert(guard.method, '        with torch.no_grad():', at).id;
-    const own = guard.method.lines.find(({ id }) => id === guard.id)!;
-    own.text = `    ${own.text}`;
+    const guarded = guard.method.lines.find(({ id }) => id === guard.id)!;
+    guarded.text = `    ${guarded.text}`;
     // Nothing comes between the two.
-    guard.method.lines.splice(guard.method.lines.indexOf(own), 1);
-    guard.method.lines.splice(guard.method.lines.findIndex(({ id }) => id === victim) + 1, 0, own);
+    guard.method.lines.splice(guard.method.lines.indexOf(guarded), 1);
+    guard.method.lines.splice(guard.method.lines.findIndex(({ id }) => id === victim) + 1, 0, guarded);
   }
   const extra: Record<string, string> = {
     'conf/llama3_70b.yaml': YAML,
@@ -366,8 +366,8 @@ export function plantRegression(seed: number, plant: Plant, edits = 30): Regress
   let line = 0;
   const replace = (id: number, change: (text: string) => string): void => {
     for (const method of source.methods) {
-      const found = method.lines.find((one) => one.id === id);
-      if (found !== undefined) found.text = change(found.text);
+      const line = method.lines.find((candidate) => candidate.id === id);
+      if (line !== undefined) line.text = change(line.text);
     }
   };
   const growBy = Math.round((1 + random() * 4) * GIB);
@@ -407,7 +407,7 @@ export function plantRegression(seed: number, plant: Plant, edits = 30): Regress
   } else {
     const knob = make.pick(KNOBS);
     key = knob.key;
-    for (const one of config.splice(0)) if (one.key !== knob.key) config.push(one);
+    for (const setting of config.splice(0)) if (setting.key !== knob.key) config.push(setting);
     config.push({ key: knob.key, a: knob.a, b: knob.b });
     if (plant === 'knob_yaml') {
       file = 'conf/llama3_70b.yaml';
@@ -418,7 +418,7 @@ export function plantRegression(seed: number, plant: Plant, edits = 30): Regress
       after[file] = after[file]!.replace(new RegExp(`(${key} = ).*`), `$1${pythonValue(knob.b)}`);
       line = after[file]!.split('\n').findIndex((text) => text.includes(key!)) + 1;
     }
-    for (const one of ways) if (knob.of.includes(one.component)) one.bytes *= 2;
+    for (const way of ways) if (knob.of.includes(way.component)) way.bytes *= 2;
   }
   if (key === null) {
     file = source.path;
@@ -427,26 +427,26 @@ export function plantRegression(seed: number, plant: Plant, edits = 30): Regress
     const all = ways.filter(({ frames }) => frames.some(({ id }) => id === through));
     // Leaves that several share grow by one of the ways only.
     const grown = plant === 'caller_line' || plant === 'checkpoint_gone' ? all : [hurt];
-    for (const one of grown) one.bytes += Math.round(growBy / grown.length);
+    for (const way of grown) way.bytes += Math.round(growBy / grown.length);
   }
   // Sizes are never quite the same twice.
-  for (const one of ways) if (random() < 0.5) one.bytes += Math.round((random() - 0.4) * 60 * MIB);
-  Object.assign(after, Object.fromEntries(make.sources.map((one) => [one.path, textOf(one)])));
+  for (const way of ways) if (random() < 0.5) way.bytes += Math.round((random() - 0.4) * 60 * MIB);
+  Object.assign(after, Object.fromEntries(make.sources.map((source) => [source.path, textOf(source)])));
 
-  const sites = ways.flatMap((one): GrownSite[] => {
-    const delta = one.bytes - olderBytes.get(one)!;
+  const sites = ways.flatMap((way): GrownSite[] => {
+    const delta = way.bytes - olderBytes.get(way)!;
     if (delta === 0) return [];
-    const b_frames = framesOf(one, prefix, checkpointed);
-    return [{ delta_bytes: delta, a_frames: olderFrames.get(one)!, b_frames, component: one.component }];
+    const b_frames = framesOf(way, prefix, checkpointed);
+    return [{ delta_bytes: delta, a_frames: olderFrames.get(way)!, b_frames, component: way.component }];
   });
   const names = [...new Set(ways.map(({ component }) => component))];
   const components = names.map((component): DiffComponent => {
-    const mine = ways.filter((one) => one.component === component);
-    const a_bytes = mine.reduce((sum, one) => sum + olderBytes.get(one)!, 0);
-    const b_bytes = mine.reduce((sum, one) => sum + one.bytes, 0);
+    const mine = ways.filter((way) => way.component === component);
+    const a_bytes = mine.reduce((sum, way) => sum + olderBytes.get(way)!, 0);
+    const b_bytes = mine.reduce((sum, way) => sum + way.bytes, 0);
     return { component, a_bytes, b_bytes, delta_bytes: b_bytes - a_bytes };
   });
-  const total = components.reduce((sum, one) => sum + one.delta_bytes, 0);
+  const total = components.reduce((sum, { delta_bytes }) => sum + delta_bytes, 0);
   return { plant, before, after, sites, components, config, total, file, line, key };
 }
 
@@ -480,18 +480,18 @@ function refactor(
       if (doc !== undefined)
         doc.text = `            x (Tensor): ${make.pick(WORDS)} and ${make.pick(WORDS)}, as float32`;
     },
-    // A local name, wherever it stands.
+    // A local name, wherever it occurs.
     () => {
       const [from, to] = [make.pick(WORDS), `${make.pick(WORDS)}_${make.int(1, 99)}`];
-      for (const one of method.lines.slice(start)) {
-        if (!safe.has(one.id)) one.text = one.text.replaceAll(new RegExp(`(?<![\\w.])${from}\\b`, 'g'), to);
+      for (const line of method.lines.slice(start)) {
+        if (!safe.has(line.id)) line.text = line.text.replaceAll(new RegExp(`(?<![\\w.])${from}\\b`, 'g'), to);
       }
     },
     // A call over several lines.
     () => {
-      const one = make.pick(method.lines.slice(start));
-      if (one === undefined || safe.has(one.id) || one.text.includes('\n')) return;
-      one.text = one.text.replace(/^( *)(.*\()([^()]+)\)$/, (_, pad: string, head: string, args: string) =>
+      const line = make.pick(method.lines.slice(start));
+      if (line === undefined || safe.has(line.id) || line.text.includes('\n')) return;
+      line.text = line.text.replace(/^( *)(.*\()([^()]+)\)$/, (_, pad: string, head: string, args: string) =>
         [`${pad}${head}`, ...args.split(', ').map((arg) => `${pad}    ${arg},`), `${pad})`].join('\n'),
       );
     },
@@ -522,26 +522,26 @@ function refactor(
     },
     // A statement that is on no stack.
     () => {
-      const one = make.pick(idle);
-      if (one === undefined) return;
-      if (/\d\.0$/.test(one.text)) one.text = one.text.replace(/\d\.0$/, '10.0');
-      else if (one.text.includes(' + ')) one.text = one.text.replace(' + ', ' - ');
+      const line = make.pick(idle);
+      if (line === undefined) return;
+      if (/\d\.0$/.test(line.text)) line.text = line.text.replace(/\d\.0$/, '10.0');
+      else if (line.text.includes(' + ')) line.text = line.text.replace(' + ', ' - ');
     },
     () => void make.insert(method, make.filler()[0]!.replace(/^ {8}if.*$/, `        ${make.pick(WORDS)} = None`)),
     // The line of a caller on every stack.
     () => {
       const frame = make.pick(make.pick(ways).frames.slice(2));
-      const one = frame?.method.lines.find(({ id }) => id === frame.id);
-      if (one === undefined || safe.has(one.id) || one.text.includes('\n') || one.text.includes('tag=')) return;
-      if (make.random() < 0.3) one.text = one.text.replace(/\)$/, `, tag="${make.pick(NOUNS)}")`);
+      const line = frame?.method.lines.find(({ id }) => id === frame.id);
+      if (line === undefined || safe.has(line.id) || line.text.includes('\n') || line.text.includes('tag=')) return;
+      if (make.random() < 0.3) line.text = line.text.replace(/\)$/, `, tag="${make.pick(NOUNS)}")`);
     },
     // A function gets another name, with its callers.
     () => {
       if (!/_\d+$/.test(method.name)) return;
       const name = `${method.name}_impl`;
-      for (const other of make.sources) {
-        for (const { lines } of other.methods) {
-          for (const one of lines) one.text = one.text.replaceAll(new RegExp(`\\b${method.name}\\b`, 'g'), name);
+      for (const source of make.sources) {
+        for (const { lines } of source.methods) {
+          for (const line of lines) line.text = line.text.replaceAll(new RegExp(`\\b${method.name}\\b`, 'g'), name);
         }
       }
       method.name = name;

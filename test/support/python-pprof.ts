@@ -17,7 +17,10 @@ export interface PythonPprof {
   }[];
 }
 
-/** Field numbers: Profile 1 sample_type, 2 sample, 3 mapping, 4 location, 5 function, 6 string_table, 9 time_nanos, 11 period_type, 13 comment, 14 default_sample_type. */
+/**
+ * Field numbers: Profile 1 sample_type, 2 sample, 3 mapping, 4 location, 5 function, 6 string_table, 9 time_nanos, 11
+ * period_type, 13 comment, 14 default_sample_type.
+ */
 const READ = `
 import gzip, json, sys
 def varint(b, at):

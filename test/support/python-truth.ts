@@ -1,4 +1,7 @@
-/** What CPython's own unpickler finds in snapshot pickles, in the lines of {@link Decoded}. Shares no code with the parser under test. */
+/**
+ * What CPython's own unpickler finds in snapshot pickles, in the lines of {@link Decoded}. Shares no code with the
+ * parser under test.
+ */
 import { spawnSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';

@@ -1,4 +1,7 @@
-/** What a program allocated and freed, as the snapshot a recording of it leaves: each block in a segment of its own, so that sizes are what was asked for. */
+/**
+ * What a program allocated and freed, as the snapshot a recording of it leaves: each block in a segment of its own, so
+ * that sizes are what was asked for.
+ */
 import { BASE, type SmallBlock, type SmallEntry, smallSnapshot } from './small-snapshot.js';
 
 export type Act =
@@ -20,7 +23,9 @@ export interface BeforeBlock {
 
 const SEGMENT_STRIDE = 2 ** 32;
 
-/** The pickle. Frees carry the stack of their allocation, as torch writes them, unless one is given (`context="all"`). */
+/**
+ * The pickle. Frees carry the stack of their allocation, as torch writes them, unless one is given (`context="all"`).
+ */
 export function recordProgram(acts: readonly Act[], before: readonly BeforeBlock[] = []): Buffer {
   interface Made {
     readonly address: number;

@@ -5,7 +5,10 @@ import { type DiagnosedTarget, diagnoseText, HEIGHT } from '../../src/report/sta
 
 const sum = (parts: readonly AccountingPart[]): number => parts.reduce((total, { bytes }) => total + bytes, 0);
 
-/** At most 21 lines of 100 columns, no number cut, verdict first, sums that add up as shown, and the handles of the document. */
+/**
+ * At most 21 lines of 100 columns, no number cut, verdict first, sums that add up as shown, and the handles of the
+ * document.
+ */
 export function expectScreen(result: DiagnoseResult, target: DiagnosedTarget = {}): string {
   const text = diagnoseText(result, target);
   const lines = text.trimEnd().split('\n');
@@ -21,7 +24,7 @@ export function expectScreen(result: DiagnoseResult, target: DiagnosedTarget = {
   expect(lines[1]).toMatch(/^VERDICT {2}/);
   expect(lines[1]).toContain(first.cause.replaceAll('_', ' '));
   const ids = new Set(first.evidence.map(({ id }) => id));
-  // Handles stand at the right edge; texts may end in anything.
+  // Handles are at the right edge; texts may end in anything.
   for (const line of lines) {
     const id = line.length === 100 ? / (E\d+)$/.exec(line)?.[1] : undefined;
     if (id !== undefined) expect(ids).toContain(id);

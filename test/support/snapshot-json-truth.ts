@@ -1,9 +1,12 @@
-/** Compares an exported snapshot with the pickle it came from, in CPython, up to what a store does not keep. Shares no code with either side. */
+/**
+ * Compares an exported snapshot with the pickle it came from, in CPython, up to what a store does not keep. Shares no
+ * code with either side.
+ */
 import { python } from './python-truth.js';
 
 /**
- * Usage: COMPARE pickle json ; prints nothing if they are equal, else the first places that are not. Each line of `expected` is one thing that is
- * known to be lost; whatever else differs is a failure.
+ * Usage: COMPARE pickle json ; prints nothing if they are equal, else the first places that are not. Each line of
+ * `expected` is one thing that is known to be lost; whatever else differs is a failure.
  */
 const COMPARE = `
 import json, pickle, sys

@@ -1,4 +1,7 @@
-/** What speedscope's file format demands of a sampled profile. Upstream: jlfwong/speedscope `src/lib/file-format-spec.ts`, from which its JSON schema is made. */
+/**
+ * What speedscope's file format demands of a sampled profile. Upstream: jlfwong/speedscope
+ * `src/lib/file-format-spec.ts`, from which its JSON schema is made.
+ */
 
 const UNITS = ['none', 'nanoseconds', 'microseconds', 'milliseconds', 'seconds', 'bytes'];
 

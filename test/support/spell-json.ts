@@ -1,4 +1,7 @@
-/** A snapshot in the many spellings that converters give it: every choice comes from `pick`, so that a failing one can be had again. */
+/**
+ * A snapshot in the many spellings that converters give it: every choice comes from `pick`, so that a failing one can
+ * be had again.
+ */
 import { PyFloat, PyText, PyTuple, type PyValue, Raw } from '../../samples/generate/write/pickle-writer.js';
 
 /** A whole number from 0 to `below` − 1. */
@@ -33,8 +36,8 @@ export function spellJson(value: PyValue, pick: Pick): string {
         ? [...(items as ReadonlyMap<string, PyValue>)]
         : Object.entries(items as Record<string, PyValue>);
     for (let i = entries.length - 1; i > 0; i--) {
-      const other = i - pick(i + 1);
-      [entries[i], entries[other]] = [entries[other]!, entries[i]!];
+      const swap = i - pick(i + 1);
+      [entries[i], entries[swap]] = [entries[swap]!, entries[i]!];
     }
     const written = entries.map(([name, item]) => `${spellText(name, pick)}${blank()}:${blank()}${write(item, name)}`);
     return `{${blank()}${written.join(`${blank()},${blank()}`)}${blank()}}`;

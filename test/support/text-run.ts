@@ -21,12 +21,12 @@ type DistributedPartial<Row> = Row extends unknown ? Partial<Row> & Pick<Row, Ex
 export interface TextSource {
   readonly path: string;
   readonly rank?: number;
-  /** `log` unless said otherwise. */
+  /** `log` by default. */
   readonly format?: Format;
   readonly clock?: ClockName;
-  /** Launch of the run that its first launch is; 1 unless said otherwise. */
+  /** Launch of the run that its first launch is; 1 by default. */
   readonly attempt?: number;
-  /** Lines are numbered as they come unless they say otherwise. */
+  /** Lines are numbered in order unless they have a number. */
   readonly rows?: readonly DistributedPartial<LogRow>[];
   readonly incidents?: readonly Partial<IncidentRow>[];
   readonly attempts?: readonly Partial<AttemptRow>[];

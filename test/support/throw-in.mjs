@@ -1,6 +1,7 @@
 /**
- * Plants an error in the tool under test: run Node with `--import` of this file and `MBF_TEST_THROW=<end of a module's path>:<function>`. The function then
- * throws when it is called; with `:import` the module itself does. The tool knows nothing of it.
+ * Plants an error in the tool under test: run Node with `--import` of this file and `MBF_TEST_THROW=<end of a module's
+ * path>:<function>`. The function then throws when it is called; with `:import` the module itself does. The tool knows
+ * nothing of it.
  */
 import { register } from 'node:module';
 

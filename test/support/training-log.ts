@@ -16,7 +16,7 @@ export interface TrainingLog {
   /** Lines before and after the iterations. */
   readonly before?: readonly string[];
   readonly after?: readonly string[];
-  /** Whether the log says that training is done. */
+  /** Whether the log reports that training is done. */
   readonly finished?: boolean;
 }
 
@@ -63,7 +63,7 @@ export function writeTraining(parent: string, name: string, log: TrainingLog = {
   return directory;
 }
 
-/** What PyTorch 2.6 says when there is no more: `asked` and the other figures in GiB. */
+/** The message of PyTorch 2.6 when memory runs out: `asked` and the other figures in GiB. */
 export function oomLines(rank: number, asked = 2, allocated = 70, reservedFree = 0.5): string[] {
   return [
     `[rank${rank}]: Traceback (most recent call last):`,

@@ -1,6 +1,7 @@
 /**
- * The command line run over and over by one process: the compiled `main.js` of argv[2] itself, with the arguments, the directory and the environment that
- * each message names, as `warm-process.ts` sends them. What a process of its own costs most is Node's start and code that was never run before.
+ * The command line run over and over by one process: the compiled `main.js` of argv[2] itself, with the arguments, the
+ * directory and the environment that each message names, as `warm-process.ts` sends them. What a process of its own
+ * costs most is Node's start and code that was never run before.
  */
 import { register } from 'node:module';
 import { pathToFileURL } from 'node:url';
@@ -51,7 +52,7 @@ async function run({ args, cwd, env }) {
   try {
     runs += 1;
     await import(`${main}?run=${runs}`);
-    // What was only begun, a warning say, a process that ends would still see through.
+    // A process that ends would still finish what was only begun, such as a warning.
     await new Promise((done) => setImmediate(done));
     const known = before[0].get('exit') ?? [];
     for (const listener of process.rawListeners('exit')) {

@@ -1,4 +1,6 @@
-/** Talks to a `warm-cli.mjs` while the thread of the tests waits for the answer, which therefore cannot listen itself. */
+/**
+ * Talks to a `warm-cli.mjs` while the thread of the tests waits for the answer, which therefore cannot listen itself.
+ */
 import { fork } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { workerData } from 'node:worker_threads';
@@ -9,7 +11,7 @@ const host = fileURLToPath(new URL('warm-cli.mjs', import.meta.url));
 const MOST_BYTES = 700 * 2 ** 20;
 let child;
 
-function tell(message) {
+function send(message) {
   port.postMessage(message);
   Atomics.store(flag, 0, 1);
   Atomics.notify(flag, 0);
@@ -33,12 +35,12 @@ function start(script) {
       child = undefined;
       started.disconnect();
     }
-    tell(message);
+    send(message);
   });
   started.on('close', (code, signal) => {
     if (child !== started) return;
     child = undefined;
-    tell({ fault: `the process ended with ${code ?? signal}: ${text}` });
+    send({ fault: `the process ended with ${code ?? signal}: ${text}` });
   });
   return started;
 }

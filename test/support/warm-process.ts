@@ -1,4 +1,7 @@
-/** The command line in a process that stays: see `warm-cli.mjs`. One for each worker of the tests, begun when it is first needed. */
+/**
+ * The command line in a process that stays: see `warm-cli.mjs`. One for each worker of the tests, begun when it is
+ * first needed.
+ */
 import { join } from 'node:path';
 import { MessageChannel, type MessagePort, receiveMessageOnPort, Worker } from 'node:worker_threads';
 
@@ -42,7 +45,10 @@ function threadFor({ script, env }: WarmRequest): Thread {
   return thread;
 }
 
-/** Waits for the answer. Throws if the process died of the command, or something was thrown that `program.ts` does not catch. */
+/**
+ * Waits for the answer. Throws if the process ended by the command, or something was thrown that `program.ts` does not
+ * catch.
+ */
 export function runWarm(request: WarmRequest): WarmAnswer {
   const { port, flag } = threadFor(request);
   Atomics.store(flag, 0, 0);

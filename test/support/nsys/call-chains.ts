@@ -1,11 +1,13 @@
-/** Stacks of the host at calls for memory, as `--cudabacktrace=memory` records them: what names the library that asked. */
+/**
+ * Stacks of the host at calls for memory, as `--cudabacktrace=memory` records them: what names the library that asked.
+ */
 import type { Frame } from '../../../samples/generate/write/nsys/capture.js';
 import type { Owner } from './rows.js';
 
 const SITE = '/opt/venv/lib/python3.12/site-packages';
 
 interface Chain {
-  /** The library that decides, and where its code lies. */
+  /** The library that decides, and the address of its code. */
   readonly module: string;
   readonly pc: number;
   /** Innermost first, below the CUDA runtime. */
@@ -50,7 +52,7 @@ const CHAINS: Readonly<Partial<Record<Owner, Chain>>> = {
   },
 };
 
-/** Each chain is written once, when it is first used; its last frame has no symbol, as frames of stripped libraries. */
+/** Each chain is written once, when it is first used; its last frame lacks a symbol, as in stripped libraries. */
 export function createCallChains(frames: Frame[]) {
   const ids = new Map<Owner, number>();
   return {

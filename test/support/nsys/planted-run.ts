@@ -1,4 +1,7 @@
-/** A run directory around a planted capture: the export, a snapshot per rank, and the log of a training that ended as planted. */
+/**
+ * A run directory around a planted capture: the export, a snapshot per rank, and the log of a training that ended as
+ * planted.
+ */
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { clock } from '../../../samples/generate/write/python-text.js';

@@ -1,4 +1,7 @@
-/** One training process under the profiler: its threads, its calls, what the driver gives it, and the caching allocator of torch above that. */
+/**
+ * One training process under the profiler: its threads, its calls, what the driver gives it, and the caching allocator
+ * of torch above that.
+ */
 import type { CallPath } from '../../../samples/generate/simulate/code-line.js';
 import { type Random, wholeBetween } from '../../../samples/generate/simulate/random.js';
 import type { Tensor, Traceback } from '../../../samples/generate/simulate/rank-process.js';
@@ -73,7 +76,8 @@ const FIRST_ADDRESS = {
   host: 0x7d20_0000_0000,
 } as const;
 /**
- * Addresses come in such steps, and the range given back last is used first: so the processes' addresses coincide, and one address has several lives.
+ * Addresses come in such steps, and the range given back last is used first: so the processes' addresses coincide, and
+ * one address has several lives.
  */
 const ADDRESS_STEP_BYTES = 128 * MIB;
 /** A pool takes memory in steps. */
@@ -131,7 +135,7 @@ export function createProcess(plan: ProcessPlan, recording: Recording, chains: C
     return made;
   };
 
-  /** The driver says so while the call is under way. */
+  /** The driver reports it during the call. */
   const momentIn = ({ startNs, endNs }: ApiCall): number => startNs + Math.floor((endNs - startNs) * 0.7);
 
   function memoryEvent(
@@ -232,7 +236,7 @@ export function createProcess(plan: ProcessPlan, recording: Recording, chains: C
     });
   }
 
-  /** Every operation on the pool says in what state it leaves it. */
+  /** Every operation on the pool records the state after it. */
   function usePool(usedMore: number): PoolState {
     const usedNow = pool!.usedBytes + usedMore;
     const bytes = Math.max(pool!.bytes, roundUp(usedNow, POOL_STEP_BYTES));
@@ -431,7 +435,7 @@ function createTorch(plan: ProcessPlan, below: Below) {
     },
     free(address) {
       below.release(address, 'cudaFree_v3020');
-      // The entry stands already: torch writes it before it calls the driver. Its moment is known only now.
+      // The entry already exists: torch writes it before it calls the driver. Its moment is known only now.
       if (hasHistory) trace.at(-1)!.timeUs = stamp(below.lastMemoryNs());
     },
     reserve: unused,

@@ -1,6 +1,6 @@
 /**
- * A planted capture: two ranks of one training run under one profiler, with everything that is easy to get wrong, and what is true of it. The same
- * seed gives the same capture.
+ * A planted capture: two ranks of one training run under one profiler, with everything that is easy to get wrong, and
+ * what is true of it. The same seed gives the same capture.
  */
 import { createRandom, deriveSeed, wholeBetween } from '../../../samples/generate/simulate/random.js';
 import type { CapturedProcess } from '../../../samples/generate/write/nsys/capture.js';

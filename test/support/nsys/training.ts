@@ -1,4 +1,7 @@
-/** The planted story of one rank: what it sets up, its four steps, and how it ends. Sizes come from a {@link Workload}, order and owners from here. */
+/**
+ * The planted story of one rank: what it sets up, its four steps, and how it ends. Sizes come from a {@link Workload},
+ * order and owners from here.
+ */
 import type { CodeLine } from '../../../samples/generate/simulate/code-line.js';
 import { type Random, wholeBetween } from '../../../samples/generate/simulate/random.js';
 import type { Tensor } from '../../../samples/generate/simulate/rank-process.js';
@@ -109,7 +112,7 @@ export function train(process: SimulatedProcess, work: Workload, random: Random)
     return address;
   };
 
-  /** Before the collection began: frees of these have no allocation. */
+  /** Before the collection began: frees of these lack an allocation. */
   const bootstrap = (): number => {
     process.setClock(-1_500_000_000);
     const scratch = torch.malloc(512 * MIB - some(1, 90) * 512, PATHS.weights);
@@ -131,7 +134,7 @@ export function train(process: SimulatedProcess, work: Workload, random: Random)
       },
       nccl,
     );
-    // No range at all: only the thread and the call chain tell whose they are.
+    // Without a range, only the thread and the call chain identify the owner.
     process.on('nccl', () => {
       for (let i = 0; i < 2; i += 1) channels.push(ncclBuffer(10 * MIB));
     });
@@ -272,8 +275,8 @@ export function train(process: SimulatedProcess, work: Workload, random: Random)
       const between = { sourceKind: 'device', targetKind: 'device', api: 'cudaMemcpyAsync_v3020' } as const;
       const alone = { sourceDevice: null, targetDevice: null };
       process.copy({ ...between, ...alone, copyKind: COPY.deviceToDevice, bytes: 256 * MIB }, COMPUTE_STREAM);
-      const other = { sourceDevice: plan.device, targetDevice: 1 - plan.device, api: 'cudaMemcpyPeerAsync_v4000' };
-      process.copy({ ...between, ...other, copyKind: COPY.peerToPeer, bytes: 16 * MIB }, COPY_STREAM);
+      const peerCopy = { sourceDevice: plan.device, targetDevice: 1 - plan.device, api: 'cudaMemcpyPeerAsync_v4000' };
+      process.copy({ ...between, ...peerCopy, copyKind: COPY.peerToPeer, bytes: 16 * MIB }, COPY_STREAM);
     });
     const down = {
       copyKind: COPY.deviceToHost,
@@ -321,7 +324,7 @@ export function train(process: SimulatedProcess, work: Workload, random: Random)
     process.range('evaluation', () => torch.emptyCache());
   };
 
-  /** Nothing more fits: NCCL starves beside a cache that torch could give back, then torch itself runs out. */
+  /** Nothing more fits: NCCL fails despite a cache that torch could release, then torch itself runs out. */
   const exhaust = (): OomReport => {
     let report: OomReport | undefined;
     process.range('forward', () => {

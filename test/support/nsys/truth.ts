@@ -1,4 +1,7 @@
-/** What is true of planted rows, found by walking through them with a list of open allocations; nothing of it comes from SQL or from code under test. */
+/**
+ * What is true of planted rows, found by walking through them with a list of open allocations; nothing of it comes from
+ * SQL or from code under test.
+ */
 import type { MemoryKind } from '../../../src/model/nsys-rows.js';
 import type { SimulatedProcess } from './process.js';
 import { type FailedRequest, type MemoryEvent, NVTX, type Owner, type Recording } from './rows.js';
@@ -24,7 +27,7 @@ export type PreCaptureFree = Pick<MemoryEvent, 'pid' | 'device' | 'kind' | 'addr
 
 export type BytesByOwner = Readonly<Partial<Record<Owner, number>>>;
 
-/** Order of what happened: rows lie process by process, and each process's calls are numbered. */
+/** Order of the operations: rows come process by process, and each process's calls are numbered. */
 export function inOrder(events: readonly MemoryEvent[]): MemoryEvent[] {
   return [...events].sort((a, b) => a.startNs - b.startNs || a.correlation - b.correlation);
 }
@@ -43,8 +46,8 @@ export function walkAllocations(events: readonly MemoryEvent[], rankOf: (pid: nu
     }
     const what = { pid, device, kind, address, bytes };
     if (!isFree) {
-      const rest = { startNs, correlation, isInPool: pool !== null, ...label, endNs: null, end: 'live' as const };
-      const block = { rank: rankOf(pid), ...what, ...rest };
+      const common = { startNs, correlation, isInPool: pool !== null, ...label, endNs: null, end: 'live' as const };
+      const block = { rank: rankOf(pid), ...what, ...common };
       open.push(block);
       allocations.push(block);
     } else if (old === undefined) {
@@ -150,7 +153,7 @@ function poolTruth({ pool, memory }: Recording, pid: number, device: number) {
   return [{ pid, device, address: end.address, peakBytes: Math.max(...states.map(({ bytes }) => bytes)), end }];
 }
 
-/** Calls for memory that returned 2; queries that returned 600 are no failures. */
+/** Calls for memory that returned 2; queries that returned 600 are not failures. */
 function failedCalls({ failures, api: calls }: Recording) {
   const isSame = (a: FailedRequest) => (b: FailedRequest) => a.pid === b.pid && a.api === b.api;
   const firsts = failures.filter((one, i) => failures.findIndex(isSame(one)) === i);
@@ -174,25 +177,25 @@ function totals<Row, Key extends object, Part extends string>(
   rows: readonly Row[],
   split: (row: Row) => { readonly key: Key; readonly add: Numbers<Part> },
 ): (Key & { count: number } & Record<Part, number>)[] {
-  const found = new Map<string, Key & { count: number } & Record<Part, number>>();
+  const groups = new Map<string, Key & { count: number } & Record<Part, number>>();
   for (const { key, add } of rows.map(split)) {
     const name = JSON.stringify(key);
     const zeros = Object.fromEntries(Object.keys(add).map((part) => [part, 0])) as Record<Part, number>;
-    const total = found.get(name) ?? { ...key, count: 0, ...zeros };
-    found.set(name, total);
+    const total = groups.get(name) ?? { ...key, count: 0, ...zeros };
+    groups.set(name, total);
     const sums: Record<string, number> = total;
     sums['count'] = total.count + 1;
     for (const [part, amount] of Object.entries<number>(add)) sums[part] = sums[part]! + amount;
   }
-  return [...found.values()];
+  return [...groups.values()];
 }
 
 /** Length of the union: kernels of several streams run at once. */
 function busyNs({ kernels }: Recording, pid: number): number {
   let busy = 0;
   let reached = Number.NEGATIVE_INFINITY;
-  const own = kernels.filter((kernel) => kernel.pid === pid).sort((a, b) => a.startNs - b.startNs);
-  for (const { startNs, endNs } of own) {
+  const ofProcess = kernels.filter((kernel) => kernel.pid === pid).sort((a, b) => a.startNs - b.startNs);
+  for (const { startNs, endNs } of ofProcess) {
     busy += Math.max(0, endNs - Math.max(startNs, reached));
     reached = Math.max(reached, endNs);
   }

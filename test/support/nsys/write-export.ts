@@ -116,12 +116,12 @@ function exportTables(scenario: Scenario, schema: NsysSchema, options: ExportOpt
 function metaRows({ environment, utcEpochNs }: Scenario, schema: NsysSchema, options: ExportOptions): Rows {
   const { collectsMemory = true } = options;
   const home = environment['HOME']!;
-  const own = { EXPORT_HOST: 'planted-laptop', EXPORT_USER: 'planted-user' };
+  const hostFields = { EXPORT_HOST: 'planted-laptop', EXPORT_USER: 'planted-user' };
   const file = (prefix: string) => ({
     [`${prefix}_INPUT_FILE`]: 'planted.nsys-rep',
     [`${prefix}_INPUT_PATH_ABS`]: `${home}/planted.nsys-rep`,
   });
-  const facts = (prefix: string) => exportFacts(schema, utcEpochNs, { ...own, ...file(prefix) });
+  const facts = (prefix: string) => exportFacts(schema, utcEpochNs, { ...hostFields, ...file(prefix) });
   if (schema === '2.9') return { EXPORT_META_DATA: pairs({ ...facts('EXPORT'), EXPORT_LAZY: 'true' }) };
   const COLLECT_GPU_MEMORY_USAGE = String(collectsMemory);
   const ofProcess = [
