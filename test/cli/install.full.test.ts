@@ -17,8 +17,18 @@ const env = {
   XDG_CACHE_HOME: join(root, 'cache'),
 };
 
-function run(command: string, args: readonly string[], cwd: string): string {
-  const { status, stdout, stderr } = spawnSync(command, args, { cwd, env, encoding: 'utf8', maxBuffer: 1 << 26 });
+function run(
+  command: string,
+  args: readonly string[],
+  cwd: string,
+  more: Readonly<Record<string, string>> = {},
+): string {
+  const { status, stdout, stderr } = spawnSync(command, args, {
+    cwd,
+    env: { ...env, ...more },
+    encoding: 'utf8',
+    maxBuffer: 1 << 26,
+  });
   if (status !== 0) throw new Error(`${command} ${args.join(' ')} ended with ${status}:\n${stderr}${stdout}`);
   return stdout;
 }
@@ -40,7 +50,8 @@ describe('an installation', () => {
       mkdirSync(dirname(join(clone, file)), { recursive: true });
       cpSync(join(repoRoot, file), join(clone, file));
     }
-    run('npm', ['link', '--prefix', join(root, 'linked'), '--no-audit', '--no-fund'], clone);
+    // The option --prefix would name the checkout too.
+    run('npm', ['link', '--no-audit', '--no-fund'], clone, { npm_config_prefix: join(root, 'linked') });
     expect(run(join(root, 'linked', 'bin', 'mbforensics'), ['--help'], root)).toContain('diagnose');
   });
 

@@ -57,7 +57,7 @@ describe('replays of generated histories', () => {
       expect({ past: past.conf, faults: faultsOf(outcome, prepared) }).toEqual({ past: past.conf, faults: [] });
       replays += 1;
     }
-    expect(replays).toBeGreaterThan(1000);
+    expect(replays).toBeGreaterThan(runs(75, 1000));
   });
 
   it('need no stacks for it, except where garbage collection and an emptied cache look alike', () => {
@@ -72,7 +72,7 @@ describe('replays of generated histories', () => {
         if (faults.length > 0) differing += 1;
       } else expect({ past: past.conf, faults }).toEqual({ past: past.conf, faults: [] });
     }
-    expect(collected).toBeGreaterThan(100);
+    expect(collected).toBeGreaterThan(runs(8, 100));
     expect(differing / collected).toBeLessThan(0.02);
   });
 
@@ -145,7 +145,7 @@ describe('replays of generated histories', () => {
       }
     }
     console.info(`cut recordings: ${JSON.stringify(sum)}`);
-    expect(sum.cuts).toBeGreaterThan(500);
+    expect(sum.cuts).toBeGreaterThan(runs(40, 500));
     expect(sum.wrong).toBeLessThanOrEqual(sum.uncertain);
   });
 });

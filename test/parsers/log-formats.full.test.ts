@@ -1,0 +1,2 @@
+/** The long form of `log-formats.test.ts`. */
+import './log-formats.test.js';
