@@ -1,4 +1,4 @@
-/** Each fix is proposed where it is one and nowhere else; what it says to change is what the configuration lacks. */
+/** Each fix is proposed where it is one and nowhere else; its change is what the configuration lacks. */
 import { describe, expect, it } from 'vitest';
 import { advise } from '../../../src/findings/advice/advise.js';
 import { FIXES } from '../../../src/findings/advice/fixes/index.js';
@@ -367,7 +367,7 @@ describe('advice', () => {
     expect(answer.limits.join(' ')).toContain('No configuration was read');
   });
 
-  it('has nothing to change against a leak, a foreign process, or what is no OOM', () => {
+  it('has nothing to change against a leak, a foreign process, or what is not an OOM', () => {
     for (const cause of ['leak', 'not_oom'] as const)
       expect(adviceOn(LLAMA_70B, { verdict: { cause } }).fixes).toEqual([]);
     expect(adviceOn(LLAMA_70B, { verdict: { cause: 'leak' } }).non_fixes.map(({ id }) => id)).toContain(

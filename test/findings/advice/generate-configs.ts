@@ -1,6 +1,6 @@
 /**
- * Configurations of trainings as they are run, and failures of them: models of known shapes, cut, stored and captured in every way that
- * the oracle allows. The same seed gives the same configuration.
+ * Configurations of trainings as they are run, and failures of them: models of known shapes, cut, stored and captured
+ * in every way that the oracle allows. The same seed gives the same configuration.
  */
 import { createRandom, type Random } from '../../../samples/generate/simulate/random.js';
 import { findInput } from '../../../src/estimate/input-keys.js';
@@ -349,9 +349,9 @@ export function drawConfig(random: Random, seed: number): Generated {
       env['PYTORCH_CUDA_ALLOC_CONF'] = 'max_split_size_mb:512,garbage_collection_threshold:0.8';
     else if (allocator < 0.5) env['PYTORCH_ALLOC_CONF'] = 'garbage_collection_threshold:0.8';
     // Set for whoever needs it, and left out or wrong at times.
-    const wanted = fsdp === null && (tp > 1 || cp > 1);
-    if (wanted ? chance(random, 0.9) : chance(random, 0.3))
-      env['CUDA_DEVICE_MAX_CONNECTIONS'] = wanted ? '1' : pick(random, ['1', '8', '32']);
+    const expected = fsdp === null && (tp > 1 || cp > 1);
+    if (expected ? chance(random, 0.9) : chance(random, 0.3))
+      env['CUDA_DEVICE_MAX_CONNECTIONS'] = expected ? '1' : pick(random, ['1', '8', '32']);
     if (chance(random, 0.4)) env['NCCL_GRAPH_REGISTER'] = chance(random, 0.75) ? '0' : '1';
     if (config['fine_grained_activation_offloading'] === true || chance(random, 0.1)) env['NVTE_CPU_OFFLOAD_V1'] = '1';
     if (chance(random, 0.4)) env['TORCH_NCCL_AVOID_RECORD_STREAMS'] = '1';
@@ -386,9 +386,9 @@ export function aboutOf({ framework, envKnown }: Pick<Generated, 'framework' | '
 export function generateConfig(seed: number): Generated {
   const random = randomOf(seed);
   for (;;) {
-    const one = drawConfig(random, seed);
-    if (one.world < 8 || one.world > 1024) continue;
-    if (violations(completed(one), one.env, one.versions, one.gpu, aboutOf(one)).length === 0) return one;
+    const first = drawConfig(random, seed);
+    if (first.world < 8 || first.world > 1024) continue;
+    if (violations(completed(first), first.env, first.versions, first.gpu, aboutOf(first)).length === 0) return first;
   }
 }
 

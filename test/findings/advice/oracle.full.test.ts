@@ -1,4 +1,7 @@
-/** No advice breaks a constraint of the guides or of Megatron-Core: 2,000 configurations, held against an oracle of their own. */
+/**
+ * No advice breaks a constraint of the guides or of Megatron-Core: 2,000 configurations, held against an oracle of
+ * their own.
+ */
 import { readFileSync } from 'node:fs';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { advise } from '../../../src/findings/advice/advise.js';
@@ -38,7 +41,9 @@ function changed(base: Generated, change: AdviceChange): Generated {
   return { ...base, config, env, world };
 }
 
-/** What the oracle says of a change: broken, and newly in doubt. A variable that a change removes is known to be unset. */
+/**
+ * What the oracle says of a change: broken, and newly in doubt. A variable that a change removes is known to be unset.
+ */
 function judged(base: Generated, change: AdviceChange): { readonly broken: string[]; readonly doubtful: string[] } {
   const after = changed(base, change);
   const ask = (of: Generated, by: typeof violations): string[] =>
@@ -84,7 +89,7 @@ function inspect(base: Generated, fix: AdviceFix, outcome: Outcome): void {
   outcome.counts.set(familyOf(fix.id), count);
   const { broken, doubtful: all } = judged(base, fix.change);
   const doubtful = unsaid(all, fix.requires);
-  const found = (oracle: readonly string[]): Disagreement => ({
+  const actual = (oracle: readonly string[]): Disagreement => ({
     seed: base.seed,
     fix: fix.id,
     ours: `${fix.status}${fix.forbidden_by === null ? '' : ` by ${fix.forbidden_by}`}`,
@@ -94,21 +99,21 @@ function inspect(base: Generated, fix: AdviceFix, outcome: Outcome): void {
   if (fix.status === 'forbidden') {
     count.forbidden += 1;
     // What a version without a stated range may refuse is not refused falsely.
-    if (broken.length === 0 && !all.includes(fix.forbidden_by ?? '')) outcome.refusals.push(found(all));
+    if (broken.length === 0 && !all.includes(fix.forbidden_by ?? '')) outcome.refusals.push(actual(all));
   } else if (fix.status === 'conditional') count.conditional += 1;
   else {
     count.open += 1;
-    if (broken.length > 0) outcome.broken.push(found(broken));
-    else if (doubtful.length > 0) outcome.doubtful.push(found(doubtful));
+    if (broken.length > 0) outcome.broken.push(actual(broken));
+    else if (doubtful.length > 0) outcome.doubtful.push(actual(doubtful));
   }
   outcome.fixes += 1;
 }
 
 /** What holds of every answer, whatever the configuration. */
 function flaws(base: Generated, fixes: readonly AdviceFix[]): string[] {
-  const found: string[] = [];
+  const actual: string[] = [];
   const flaw = (text: string, fix: AdviceFix): void => {
-    found.push(`seed ${base.seed}: ${fix.id}: ${text}`);
+    actual.push(`seed ${base.seed}: ${fix.id}: ${text}`);
   };
   const torch = base.versions['torch'];
   const isOldTorch = torch === undefined || Number(torch.split('.')[1]) < 11;
@@ -141,10 +146,13 @@ function flaws(base: Generated, fixes: readonly AdviceFix[]): string[] {
     for (const lines of Object.values(fix.paste) as (readonly string[])[])
       for (const line of lines) if (/undefined|NaN|\[object/.test(line)) flaw(`pastes ${line}`, fix);
   }
-  return found;
+  return actual;
 }
 
-/** What a fix asks for in words and the configuration is known not to have: no constraint forbids it, it just does not work there. */
+/**
+ * What a fix asks for in words and the configuration is known not to have: no constraint forbids it, it just does not
+ * work there.
+ */
 function tooOld(base: Generated, { id, status }: AdviceFix): string | null {
   const minor = (version: string | undefined): number => Number(version?.split('.')[1] ?? Number.POSITIVE_INFINITY);
   if (status !== 'recommended' && status !== 'possible') return null;
@@ -182,9 +190,9 @@ function runAll(): Outcome {
       all,
       fixes.filter(({ id }) => plan.fixes.includes(id)).flatMap(({ requires }) => requires),
     );
-    const found = { seed: base.seed, fix: `plan ${plan.fixes.join(' + ')}`, ours: 'recommended', text: plan.text };
-    if (broken.length > 0) outcome.broken.push({ ...found, oracle: broken });
-    else if (doubtful.length > 0) outcome.doubtful.push({ ...found, oracle: doubtful });
+    const actual = { seed: base.seed, fix: `plan ${plan.fixes.join(' + ')}`, ours: 'recommended', text: plan.text };
+    if (broken.length > 0) outcome.broken.push({ ...actual, oracle: broken });
+    else if (doubtful.length > 0) outcome.doubtful.push({ ...actual, oracle: doubtful });
     const chosen = fixes.filter(({ status }) => status === 'recommended').map(({ id }) => id);
     if (chosen.toSorted().join() !== plan.fixes.toSorted().join())
       outcome.malformed.push(`seed ${base.seed}: recommended ${chosen.join()}, planned ${plan.fixes.join()}`);

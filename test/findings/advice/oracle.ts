@@ -1,8 +1,8 @@
 /**
- * The hard constraints of the guides and of Megatron-Core, stated a second time and in another way than the rules of `src`: plain code over
- * plain values, nothing imported. Written from the guides' tables and the catalogue of upstream's checks, and where those leave a doubt
- * from Megatron-Core's own source, so that the advice can be held against it. An answer is true (broken), false (kept) or null (one or the
- * other, by something that is unknown).
+ * The hard constraints of the guides and of Megatron-Core, stated a second time and in another way than the rules of
+ * `src`: plain code over plain values, nothing imported. Written from the guides' tables and the catalogue of
+ * upstream's checks, and where those leave a doubt from Megatron-Core's own source, so that the advice can be held
+ * against it. An answer is true (broken), false (kept) or null (one or the other, by something that is unknown).
  */
 
 type Tri = boolean | null;
@@ -39,9 +39,10 @@ function within(version: string | undefined, from: string, to?: string): Tri {
 }
 
 /**
- * What the fields are where nobody sets them: `None`, `False`, 0 and sizes of 1 wherever the references say nothing else. Said otherwise:
- * activations are what layer-level offload moves, decoupled weight decay is AdamW's, the transformer is Transformer Engine's, warm-up of
- * graphs is 3 steps, NaN checks are on, checkpoints are torch_dist, the flexible dispatcher is DeepEP's.
+ * What the fields are where nobody sets them: `None`, `False`, 0 and sizes of 1 wherever the references say nothing
+ * else. Said otherwise: activations are what layer-level offload moves, decoupled weight decay is AdamW's, the
+ * transformer is Transformer Engine's, warm-up of graphs is 3 steps, NaN checks are on, checkpoints are torch_dist, the
+ * flexible dispatcher is DeepEP's.
  */
 const DEFAULTS: Config = {
   tensor_model_parallel_size: 1,
@@ -113,9 +114,9 @@ function judge(config: Config, env: Env, versions: Versions, gpu: Gpu, about: Ab
   const spelt = String(get('cuda_graph_impl'));
   const graphs = spelt === 'local' && captured.includes('full_iteration') ? 'full_iteration' : spelt;
   const anyGraphs = graphs !== 'none';
-  const whole = captured.length === 0;
+  const complete = captured.length === 0;
   const graphed = (part: string): boolean =>
-    anyGraphs && (graphs === 'full_iteration' || whole || captured.includes(part));
+    anyGraphs && (graphs === 'full_iteration' || complete || captured.includes(part));
 
   // ---- data parallelism
   const fsdp = on('use_megatron_fsdp');
@@ -162,7 +163,8 @@ function judge(config: Config, env: Env, versions: Versions, gpu: Gpu, about: Ab
     'offload-pp': offload && pp > 1,
     'offload-layers': offload && (size('cpu_offloading_num_layers') < 0 || size('cpu_offloading_num_layers') >= layers),
     'offload-recompute': offload && set('recompute_granularity'),
-    // Graphs of whole iterations are allowed on the main branch after 0.19; 0.19 itself is taken for allowed too, which no reference says.
+    // Graphs of whole iterations are allowed on the main branch after 0.19; 0.19 itself is taken for allowed too, which
+    // no reference says.
     'offload-graphs': both(offload && anyGraphs, graphs === 'full_iteration' ? within(core, '0', '0.19') : true),
     'offload-fine': both(offload && fine, either(within(core, '0.16'), core === undefined)),
     // ---- fine-grained offload
@@ -240,7 +242,8 @@ function judge(config: Config, env: Env, versions: Versions, gpu: Gpu, about: Ab
         (captured.includes('mlp') && !hasDense)),
     'graph-nan': both(checked, graphs === 'full_iteration' && on('check_for_nan_in_loss_and_grad')),
     'graph-rng': both(bridge, anyGraphs && !on('use_te_rng_tracker')),
-    // 0.14 and 0.15 refuse the pair whatever NCCL_GRAPH_REGISTER is, under an id of its own; of what was before, no reference tells.
+    // 0.14 and 0.15 refuse the pair whatever NCCL_GRAPH_REGISTER is, under an id of its own; of what was before, no
+    // reference tells.
     'graph-nccl-te': both(
       graphs === 'transformer_engine',
       expands,
@@ -257,7 +260,7 @@ function judge(config: Config, env: Env, versions: Versions, gpu: Gpu, about: Ab
       bridge,
       packed &&
         anyGraphs &&
-        (!on('pad_to_max_length') || ((whole || captured.includes('attn')) && !on('pad_cu_seqlens'))),
+        (!on('pad_to_max_length') || ((complete || captured.includes('attn')) && !on('pad_cu_seqlens'))),
     ),
     // ---- user buffers
     // What torch can do counts since May 2026 only: a release known to be older refuses the pair as ever.

@@ -1,4 +1,4 @@
-/** Advice on the workloads whose experiments were published: what it says has to be what was measured there. */
+/** Advice on the workloads whose experiments were published: the advice has to match what was measured there. */
 import { cpSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
@@ -109,7 +109,7 @@ describe('the same with NCCL user buffers', () => {
     expect(advice.plan?.fixes ?? []).not.toContain('expandable-segments');
   });
 
-  it('does not open them while torch is unknown, and says what to tell', () => {
+  it('does not open them while torch is unknown, and names what is missing', () => {
     const advice = adviceOn(variant('user-buffers', userBuffers));
     const fix = fixOf(advice, 'expandable-segments');
     expect(isOpen(fix)).toBe(false);

@@ -17,7 +17,9 @@ export interface Found {
   readonly rules: readonly string[];
 }
 
-/** The label of every block: those from before the recording by `before 0`, `before 1`, …, allocations by their names. */
+/**
+ * The label of every block: those from before the recording by `before 0`, `before 1`, …, allocations by their names.
+ */
 export async function attributed(
   acts: readonly Act[],
   before: readonly BeforeBlock[] = [],
@@ -31,13 +33,13 @@ export async function attributed(
     await ingest({ store, parsers: PARSERS, paths: [file], now: new Date() });
     const of = await attributeDevice(store, { snapshotId: 1, device: 0 }, compiledRules(), run);
     const names = acts.flatMap((act) => ('alloc' in act ? [act.alloc] : []));
-    const found: Record<string, Found> = {};
+    const actual: Record<string, Found> = {};
     for (let row = 0; row < of.lives.count; row += 1) {
       const { component, sub_component, by, rules } = labelAt(of, row);
       const name = row < of.lives.starts ? before[row]!.name : names[row - of.lives.starts]!;
-      found[name] = { component, sub: sub_component, by, rules };
+      actual[name] = { component, sub: sub_component, by, rules };
     }
-    return found;
+    return actual;
   } finally {
     await store.close();
   }

@@ -50,26 +50,34 @@ function pass(n: number): Act[] {
 }
 
 describe('backward', () => {
-  it('tells gradients of parameters from those of activations by what the optimizer still finds', async () => {
-    const found = await attributed([...built(), ...pass(1), alloc('t', MIB, scratch), free('t'), ...pass(2)]);
+  it('distinguishes gradients of parameters from those of activations by what the optimizer still finds', async () => {
+    const attribution = await attributed([...built(), ...pass(1), alloc('t', MIB, scratch), free('t'), ...pass(2)]);
     for (const i of [0, 1, 2]) {
-      expect(found[`w${i}`]).toMatchObject({ component: 'parameter', by: 'rule' });
-      expect(found[`a1.${i}`]).toMatchObject({ component: 'activation', by: 'rule' });
-      expect(found[`g1.${i}`]).toMatchObject({ component: 'gradient', sub: 'parameter_gradient', by: 'inference' });
-      expect(found[`d1.${i}`]).toMatchObject({ component: 'activation', sub: 'activation_gradient', by: 'inference' });
+      expect(attribution[`w${i}`]).toMatchObject({ component: 'parameter', by: 'rule' });
+      expect(attribution[`a1.${i}`]).toMatchObject({ component: 'activation', by: 'rule' });
+      expect(attribution[`g1.${i}`]).toMatchObject({
+        component: 'gradient',
+        sub: 'parameter_gradient',
+        by: 'inference',
+      });
+      expect(attribution[`d1.${i}`]).toMatchObject({
+        component: 'activation',
+        sub: 'activation_gradient',
+        by: 'inference',
+      });
     }
   });
 
   it('goes by the sizes of parameters where the trace ends inside', async () => {
     const cut = pass(1).slice(0, 3 + 2);
-    const found = await attributed([...built(), ...cut, { oom: MIB }]);
-    expect(found['g1.0']).toMatchObject({ component: 'gradient' });
-    expect(found['d1.0']).toMatchObject({ component: 'activation', sub: 'activation_gradient' });
+    const attribution = await attributed([...built(), ...cut, { oom: MIB }]);
+    expect(attribution['g1.0']).toMatchObject({ component: 'gradient' });
+    expect(attribution['d1.0']).toMatchObject({ component: 'activation', sub: 'activation_gradient' });
   });
 
   it('infers nothing where no stacks were recorded at all', async () => {
-    const found = await attributed([alloc('x', MIB, ENGINE), alloc('y', MIB, ENGINE), free('x')]);
-    expect(found['x']).toMatchObject({ component: 'unattributed', by: 'none' });
+    const attribution = await attributed([alloc('x', MIB, ENGINE), alloc('y', MIB, ENGINE), free('x')]);
+    expect(attribution['x']).toMatchObject({ component: 'unattributed', by: 'none' });
   });
 });
 
@@ -81,23 +89,23 @@ describe('optimizer states', () => {
     ]);
 
   it.each(['lines', 'turns'] as const)('are the first and the second moment, by %s', async (order) => {
-    const found = await attributed([...built(), ...pass(1), ...states(order), ...pass(2)]);
+    const attribution = await attributed([...built(), ...pass(1), ...states(order), ...pass(2)]);
     for (const i of [0, 1, 2]) {
-      expect(found[`m${i}`]).toMatchObject({ component: 'optimizer_state', sub: 'exp_avg' });
-      expect(found[`v${i}`]).toMatchObject({ component: 'optimizer_state', sub: 'exp_avg_sq' });
+      expect(attribution[`m${i}`]).toMatchObject({ component: 'optimizer_state', sub: 'exp_avg' });
+      expect(attribution[`v${i}`]).toMatchObject({ component: 'optimizer_state', sub: 'exp_avg_sq' });
     }
   });
 
   it('of an optimizer of the user’s own are what outlives its step', async () => {
-    const found = await attributed([
+    const attribution = await attributed([
       ...built(),
       ...pass(1),
       ...SIZES.flatMap((bytes, i) => [alloc(`t${i}`, bytes, step(30)), alloc(`m${i}`, bytes, step(31)), free(`t${i}`)]),
       ...pass(2),
     ]);
     for (const i of [0, 1, 2]) {
-      expect(found[`m${i}`]).toMatchObject({ component: 'optimizer_state' });
-      expect(found[`t${i}`]).toMatchObject({ component: 'temporary' });
+      expect(attribution[`m${i}`]).toMatchObject({ component: 'optimizer_state' });
+      expect(attribution[`t${i}`]).toMatchObject({ component: 'temporary' });
     }
   });
 
@@ -109,11 +117,11 @@ describe('optimizer states', () => {
         alloc(`w${n}.${i}`, bytes, step(35)),
         free(n === 1 ? `w${i}` : `w${n - 1}.${i}`),
       ]);
-    const found = await attributed([...built(), ...pass(1), ...one(1), ...pass(2), ...one(2), ...pass(3)]);
+    const attribution = await attributed([...built(), ...pass(1), ...one(1), ...pass(2), ...one(2), ...pass(3)]);
     for (const n of [1, 2])
       for (const i of [0, 1, 2]) {
-        expect(found[`w${n}.${i}`]).toMatchObject({ component: 'parameter', sub: 'replaced_in_step' });
-        expect(found[`m${n}.${i}`]).toMatchObject({ component: 'optimizer_state' });
+        expect(attribution[`w${n}.${i}`]).toMatchObject({ component: 'parameter', sub: 'replaced_in_step' });
+        expect(attribution[`m${n}.${i}`]).toMatchObject({ component: 'optimizer_state' });
       }
   });
 });
@@ -123,33 +131,34 @@ describe('memory from before the recording', () => {
     Array.from({ length: count }, (_, copy) => SIZES.map((bytes, i) => ({ name: `b${copy}.${i}`, bytes }))).flat();
 
   it('is the parameters where it has the sizes of the gradients', async () => {
-    const other = { name: 'other', bytes: 3 * MIB };
-    const found = await attributed(
+    const second = { name: 'other', bytes: 3 * MIB };
+    const attribution = await attributed(
       [...pass(1), alloc('t', MIB, scratch), free('t'), ...pass(2)],
-      [...copies(1), other],
+      [...copies(1), second],
     );
-    for (const i of [0, 1, 2]) expect(found[`b0.${i}`]).toMatchObject({ component: 'parameter', by: 'inference' });
-    expect(found['other']).toMatchObject({ component: 'before_recording', by: 'none' });
+    for (const i of [0, 1, 2])
+      expect(attribution[`b0.${i}`]).toMatchObject({ component: 'parameter', by: 'inference' });
+    expect(attribution['other']).toMatchObject({ component: 'before_recording', by: 'none' });
   });
 
   it('is parameters and states where it has those sizes three times, and the trace makes no states', async () => {
-    const found = await attributed([...pass(1), alloc('t', MIB, scratch), free('t'), ...pass(2)], copies(3));
-    const count = (component: string) => Object.values(found).filter((one) => one.component === component).length;
+    const attribution = await attributed([...pass(1), alloc('t', MIB, scratch), free('t'), ...pass(2)], copies(3));
+    const count = (component: string) => Object.values(attribution).filter((one) => one.component === component).length;
     expect(count('parameter')).toBe(3);
     expect(count('optimizer_state')).toBe(6);
   });
 
   it('stays what it is where only some sizes agree', async () => {
-    const found = await attributed(
+    const attribution = await attributed(
       [...pass(1), alloc('t', MIB, scratch), free('t'), ...pass(2)],
       [{ name: 'b', bytes: SIZES[1]! }],
     );
-    expect(found['b']).toMatchObject({ component: 'before_recording' });
+    expect(attribution['b']).toMatchObject({ component: 'before_recording' });
   });
 
   it('is Megatron’s buffers where the run prints so many parameters', async () => {
     const count = 50e6;
-    const found = await attributed(
+    const attribution = await attributed(
       [alloc('a', MIB, forward(1))],
       [
         { name: 'params', bytes: 512 * Math.ceil((2 * count) / 512) },
@@ -158,9 +167,9 @@ describe('memory from before the recording', () => {
       ].map((block) => ({ ...block, bytes: 512 * Math.ceil(block.bytes / 512) })),
       { ...NO_RUN_FIGURES, rankParameters: count },
     );
-    expect(found['params']).toMatchObject({ component: 'parameter', sub: 'param_buffer' });
-    expect(found['grads']).toMatchObject({ component: 'gradient', sub: 'main_grad_buffer' });
-    expect(found['other']).toMatchObject({ component: 'before_recording' });
+    expect(attribution['params']).toMatchObject({ component: 'parameter', sub: 'param_buffer' });
+    expect(attribution['grads']).toMatchObject({ component: 'gradient', sub: 'main_grad_buffer' });
+    expect(attribution['other']).toMatchObject({ component: 'before_recording' });
   });
 });
 
@@ -173,14 +182,14 @@ describe('buffers of Megatron’s DDP', () => {
   ];
 
   it('are parameters first and gradients second', async () => {
-    const found = await attributed([alloc('p', 100 * MIB, buffer(750)), alloc('g', 200 * MIB, buffer(764))]);
-    expect(found['p']).toMatchObject({ component: 'parameter', sub: 'param_buffer' });
-    expect(found['g']).toMatchObject({ component: 'gradient', sub: 'main_grad_buffer' });
+    const attribution = await attributed([alloc('p', 100 * MIB, buffer(750)), alloc('g', 200 * MIB, buffer(764))]);
+    expect(attribution['p']).toMatchObject({ component: 'parameter', sub: 'param_buffer' });
+    expect(attribution['g']).toMatchObject({ component: 'gradient', sub: 'main_grad_buffer' });
   });
 
   it('are gradients where there is one', async () => {
-    const found = await attributed([alloc('g', 200 * MIB, buffer(764))]);
-    expect(found['g']).toMatchObject({ component: 'gradient', sub: 'main_grad_buffer' });
+    const attribution = await attributed([alloc('g', 200 * MIB, buffer(764))]);
+    expect(attribution['g']).toMatchObject({ component: 'gradient', sub: 'main_grad_buffer' });
   });
 });
 
@@ -190,35 +199,38 @@ describe('the output projection', () => {
   const model = [...inside('net.py', 9), ...MAIN];
 
   it('is the linear layer that the model itself calls after its blocks', async () => {
-    const found = await attributed([
+    const attribution = await attributed([
       alloc('in', MIB, [...linear, ...model]),
       alloc('block', MIB, [...linear, ...inside('block.py', 3), ...model]),
       alloc('head', 4 * MIB, [...linear, ...model]),
       alloc('loss', 512, ['cross_entropy /home/u/loss.py:1', ...MAIN]),
     ]);
-    expect(found['in']).toMatchObject({ component: 'activation' });
-    expect(found['block']).toMatchObject({ component: 'activation' });
-    expect(found['head']).toMatchObject({ component: 'logits_loss', sub: 'output_projection' });
+    expect(attribution['in']).toMatchObject({ component: 'activation' });
+    expect(attribution['block']).toMatchObject({ component: 'activation' });
+    expect(attribution['head']).toMatchObject({ component: 'logits_loss', sub: 'output_projection' });
   });
 
   it('is nothing in a model without blocks', async () => {
-    const found = await attributed([alloc('a', MIB, [...linear, ...model]), alloc('b', MIB, [...linear, ...model])]);
-    expect(found['b']).toMatchObject({ component: 'activation' });
+    const attribution = await attributed([
+      alloc('a', MIB, [...linear, ...model]),
+      alloc('b', MIB, [...linear, ...model]),
+    ]);
+    expect(attribution['b']).toMatchObject({ component: 'activation' });
   });
 });
 
 describe('pools, workspaces and what is held', () => {
   it('gives private pools to the graphs', async () => {
-    const found = await attributed([
+    const attribution = await attributed([
       { alloc: 'a', bytes: MIB, stack: forward(1), pool: [0, 1] },
       alloc('b', MIB, forward(1)),
     ]);
-    expect(found['a']).toMatchObject({ component: 'graph_pool', sub: 'activation' });
-    expect(found['b']).toMatchObject({ component: 'activation' });
+    expect(attribution['a']).toMatchObject({ component: 'graph_pool', sub: 'activation' });
+    expect(attribution['b']).toMatchObject({ component: 'activation' });
   });
 
   it('knows the workspace of cuBLAS by its size and its life', async () => {
-    const found = await attributed([
+    const attribution = await attributed([
       alloc('out', 64 * MIB, forward(9)),
       alloc('odd', 8_519_680, forward(9)),
       alloc('hopper', 32 * MIB, forward(9)),
@@ -227,14 +239,14 @@ describe('pools, workspaces and what is held', () => {
       alloc('again', 64 * MIB, forward(9)),
       free('again'),
     ]);
-    expect(found['odd']).toMatchObject({ component: 'workspace', sub: 'cublas' });
-    expect(found['hopper']).toMatchObject({ component: 'workspace', sub: 'cublas' });
-    expect(found['tensor']).toMatchObject({ component: 'activation' });
+    expect(attribution['odd']).toMatchObject({ component: 'workspace', sub: 'cublas' });
+    expect(attribution['hopper']).toMatchObject({ component: 'workspace', sub: 'cublas' });
+    expect(attribution['tensor']).toMatchObject({ component: 'activation' });
   });
 
   it('marks activations that outlive two steps', async () => {
     const end = (n: number): Act[] => [alloc(`t${n}`, MIB, scratch), free(`t${n}`)];
-    const found = await attributed([
+    const attribution = await attributed([
       ...built(),
       ...pass(1),
       alloc('kept', MIB, forward(50)),
@@ -247,7 +259,7 @@ describe('pools, workspaces and what is held', () => {
       ...end(3),
       ...pass(4),
     ]);
-    expect(found['kept']).toMatchObject({ component: 'activation', sub: 'held_across_steps' });
-    expect(found['loop']!.sub).not.toBe('held_across_steps');
+    expect(attribution['kept']).toMatchObject({ component: 'activation', sub: 'held_across_steps' });
+    expect(attribution['loop']!.sub).not.toBe('held_across_steps');
   });
 });

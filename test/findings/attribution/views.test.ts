@@ -36,7 +36,7 @@ describe('accumulation points', () => {
     expect(accumulationPoint(stacks, null, 0.96)).toMatchObject({ frame: null, bytes: 0, share: 0 });
   });
 
-  it('tells calls of the same function on other lines apart', () => {
+  it('distinguishes calls of the same function on other lines', () => {
     const calls = [
       { frames: stack('f a.py:1', 'g a.py:2'), bytes: 40 },
       { frames: stack('f a.py:1', 'g a.py:3'), bytes: 60 },

@@ -1,6 +1,6 @@
 /**
- * The upstream verdicts, rule by rule. What is expected was worked out by hand from upstream's rules, or by the few lines of arithmetic beside it; the code
- * itself was compared with numpy over random values when it was written.
+ * The upstream verdicts, rule by rule. What is expected was worked out by hand from upstream's rules, or by the few
+ * lines of arithmetic next to it; the code itself was compared with numpy over random values when it was written.
  */
 import { describe, expect, it } from 'vitest';
 import { type BridgeOptions, judgeBridge } from '../../../src/findings/compare/presets/bridge.js';
@@ -9,9 +9,9 @@ import type { BridgeStep, BridgeValues, StepValue } from '../../../src/model/gol
 import type { CompareCheck } from '../../../src/model/results/compare.js';
 
 function named(outcome: PresetOutcome, name: string): CompareCheck {
-  const found = outcome.checks.filter((check) => check.name === name);
-  expect(found, name).toHaveLength(1);
-  return found[0]!;
+  const actual = outcome.checks.filter((check) => check.name === name);
+  expect(actual, name).toHaveLength(1);
+  return actual[0]!;
 }
 
 /** Names of the gates that fail. */
@@ -128,7 +128,7 @@ describe('Megatron Bridge: GPU utilization', () => {
     expect(utilization(missing, ten(400, 402)).check).toMatchObject({ golden: 402, current: 402, status: 'pass' });
   });
 
-  it('passes without a figure, and says so', () => {
+  it('passes without a figure, with a note', () => {
     for (const [golden, current] of [
       [ten(400, 400), Array(10).fill(null)],
       [Array(10).fill(null), ten(400, 400)],
@@ -243,7 +243,8 @@ describe('Megatron Bridge: the loss', () => {
   });
 
   it('has to correlate', () => {
-    // Deviations of golden (-1.5, -0.5, 0.5, 1.5): square sum 5. Last two swapped: products 2.25 + 0.25 + 0.75 + 0.75 = 4 → 0.8.
+    // Deviations of golden (-1.5, -0.5, 0.5, 1.5): square sum 5. Last two swapped: products 2.25 + 0.25 + 0.75 + 0.75 =
+    // 4 → 0.8.
     const check = named(curves([1, 2, 3, 4], [1, 2, 4, 3]), 'lm loss: correlation');
     expect(check).toMatchObject({ golden: null, status: 'regression', gate: true, unit: '1' });
     expect(check.current).toBeCloseTo(0.8, 12);
@@ -372,7 +373,7 @@ describe('Megatron Bridge: the loss', () => {
     expect(curves(falling, falling, { skip_first_percent_loss: 1 })).toMatchObject({ passed: true, undecided: true });
   });
 
-  it('leaves out golden steps without a loss, and says that upstream does not', () => {
+  it('leaves out golden steps without a loss, and reports that upstream does not', () => {
     const golden = bridge([{ gpu_utilization: 1 }, ...losses(10)]);
     const outcome = judgeBridge(golden, golden);
     expect(outcome.passed).toBe(true);

@@ -1,6 +1,6 @@
 /**
- * The upstream verdicts, rule by rule. What is expected was worked out by hand from upstream's rules, or by the few lines of arithmetic beside it; the code
- * itself was compared with numpy over random values when it was written.
+ * The upstream verdicts, rule by rule. What is expected was worked out by hand from upstream's rules, or by the few
+ * lines of arithmetic next to it; the code itself was compared with numpy over random values when it was written.
  */
 import { describe, expect, it } from 'vitest';
 import { bridgeValuesOf, megatronValuesOf } from '../../../src/findings/compare/presets/from-measurement.js';
@@ -70,8 +70,8 @@ describe('values of a run', () => {
   });
 
   it('for Megatron-LM: one memory line is one step, with the larger peak', () => {
-    const one = rank({ last_iteration: 1, first_peak_allocated_bytes: 5, peak_allocated_bytes: 6 });
-    expect([...megatronValuesOf(run([one])).metrics.get('mem-max-allocated-bytes')!.values]).toEqual([[1, 6]]);
+    const ranked = rank({ last_iteration: 1, first_peak_allocated_bytes: 5, peak_allocated_bytes: 6 });
+    expect([...megatronValuesOf(run([ranked])).metrics.get('mem-max-allocated-bytes')!.values]).toEqual([[1, 6]]);
   });
 
   it('for Bridge: steps from 0, memory of the first line, the largest reserved peak', () => {

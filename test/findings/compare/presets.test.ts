@@ -1,6 +1,6 @@
 /**
- * The upstream verdicts, rule by rule. What is expected was worked out by hand from upstream's rules, or by the few lines of arithmetic beside it; the code
- * itself was compared with numpy over random values when it was written.
+ * The upstream verdicts, rule by rule. What is expected was worked out by hand from upstream's rules, or by the few
+ * lines of arithmetic next to it; the code itself was compared with numpy over random values when it was written.
  */
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -59,9 +59,9 @@ function only(outcome: PresetOutcome): CompareCheck {
 }
 
 function named(outcome: PresetOutcome, name: string): CompareCheck {
-  const found = outcome.checks.filter((check) => check.name === name);
-  expect(found, name).toHaveLength(1);
-  return found[0]!;
+  const actual = outcome.checks.filter((check) => check.name === name);
+  expect(actual, name).toHaveLength(1);
+  return actual[0]!;
 }
 
 const judge = (golden: Values, current: Values, metric: string, options: MegatronOptions = {}): PresetOutcome =>
@@ -242,7 +242,7 @@ describe('Megatron-LM: metrics by step', () => {
     for (const current of [fail, 200 - fail]) expect(failed(judge(at(100), at(current), metric))).toEqual([metric]);
   });
 
-  it('tells less memory from more, and fails both', () => {
+  it('distinguishes less memory from more, and fails both', () => {
     const golden = values(1, 25, () => 50e9);
     const less = judge(
       golden,
@@ -391,7 +391,7 @@ describe('Megatron-LM: metrics by step', () => {
     expect(judgeMegatron(golden, golden, { deterministic: true }).passed).toBe(true);
   });
 
-  it('judges what the golden values have, or what it is told to', () => {
+  it('judges what the golden values have, or what is requested', () => {
     const golden = training({ 'lm loss': { 1: 1 }, 'num-zeros': { 1: 1 }, 'grad-norm': { 1: 1 }, toString: { 1: 1 } });
     const current = training({ 'lm loss': { 1: 1 } });
     const all = judgeMegatron(golden, current);
@@ -408,7 +408,7 @@ describe('Megatron-LM: metrics by step', () => {
     expect(judgeMegatron(training({ x: { 1: 1 } }), training({}))).toMatchObject({ passed: true, undecided: true });
   });
 
-  it('says that lists are no longer read upstream', () => {
+  it('reports that lists are no longer read upstream', () => {
     const legacy = training({ 'lm loss': { 0: 1, 5: 2, 10: 3 } }, true);
     const outcome = judgeMegatron(legacy, training({ 'lm loss': { 0: 1, 5: 2, 10: 3 } }));
     expect(outcome.passed).toBe(true);

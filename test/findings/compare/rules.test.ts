@@ -1,4 +1,6 @@
-/** The rules of our own comparison, apart from any run: windows, noise, contracts, what may be told apart. */
+/**
+ * The rules of our own comparison, apart from any run: windows, noise, contracts, which differences are significant.
+ */
 import { describe, expect, it } from 'vitest';
 import { measurementOfValues } from '../../../src/findings/compare/measurement-of-values.js';
 import { componentChanges, pairPeaks, siteChanges, stackGroups } from '../../../src/findings/compare/site-changes.js';

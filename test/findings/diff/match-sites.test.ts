@@ -215,7 +215,7 @@ describe('matchSites', () => {
     }
   });
 
-  it('tells an added line from the shifted ones', () => {
+  it('distinguishes an added line from the shifted ones', () => {
     const at = (line: number, mib: number): StackGroup =>
       group([`forward@/repo/code/x/mlp.py:${line}`, 'main@/repo/code/x/train.py:3'], mib * MIB, 4);
     const sites = matchSites([at(10, 100), at(20, 7), at(30, 40)], [at(10, 100), at(15, 64), at(22, 7), at(32, 40)]);
@@ -232,10 +232,10 @@ describe('matchSites', () => {
       'forward@/repo/code/x/block.py:20',
       'step@/repo/code/x/train.py:30',
     ];
-    const rest = group(['forward@/repo/code/x/block.py:21', 'step@/repo/code/x/train.py:30'], 5 * MIB);
+    const remaining = group(['forward@/repo/code/x/block.py:21', 'step@/repo/code/x/train.py:30'], 5 * MIB);
     const sites = matchSites(
-      [group(stack('project_in'), 64 * MIB), rest],
-      [group(stack('up_projection'), 80 * MIB), rest],
+      [group(stack('project_in'), 64 * MIB), remaining],
+      [group(stack('up_projection'), 80 * MIB), remaining],
     );
     expect(sites).toMatchObject([
       {
@@ -254,10 +254,10 @@ describe('matchSites', () => {
       'forward@/repo/code/x/block.py:20',
       'step@/repo/code/x/train.py:30',
     ];
-    const rest = group(['other@/repo/code/x/comm.py:5', 'step@/repo/code/x/train.py:30'], MIB);
+    const remaining = group(['other@/repo/code/x/comm.py:5', 'step@/repo/code/x/train.py:30'], MIB);
     const sites = matchSites(
-      [group(stack('comm.py'), 64 * MIB), rest],
-      [group(stack('collectives.py'), 64 * MIB), rest],
+      [group(stack('comm.py'), 64 * MIB), remaining],
+      [group(stack('collectives.py'), 64 * MIB), remaining],
     );
     expect(sites).toMatchObject([
       { site: 'gather code/x/collectives.py:10', a_site: 'gather code/x/comm.py:10', match: 'moved', delta_bytes: 0 },
@@ -290,7 +290,7 @@ describe('matchSites', () => {
       match: 'exact',
       through: 'scratch code/x/buffers.py:5',
     });
-    // But a new helper beside what was there is new.
+    // But a new helper next to what was there is new.
     const more = [
       ...a,
       group(['scratch@/repo/code/x/buffers.py:5', 'forward@/repo/code/x/mlp.py:70', ...outer], 16 * MIB),

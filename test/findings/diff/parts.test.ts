@@ -41,7 +41,7 @@ describe('matchPaths', () => {
   const files = (...paths: string[]): Map<string, Set<string>> =>
     new Map(paths.map((path) => [path, new Set(['forward'])]));
 
-  it('tells files of one name apart by the rest of their path', () => {
+  it('distinguishes files of one name by the rest of their path', () => {
     const a = files('/p/models/mlp.py', '/p/moe/mlp.py', '/p/moe/router.py');
     const b = files('/q/r/moe/mlp.py', '/q/r/models/mlp.py', '/q/r/moe/router.py');
     expect(matchPaths(a, b).map(({ a: x, b: y, relation }) => `${x} ${y} ${relation}`)).toEqual([
@@ -142,7 +142,7 @@ describe('splitByCaller', () => {
     ]);
   });
 
-  it('says nothing where there is one way in, or the way has another name', () => {
+  it('is silent where there is one way in, or the way has another name', () => {
     expect(splitByCaller([group(['main /x/a.py 1'], 100)], [group(['main /x/a.py 1'], 300)])).toEqual([]);
     expect(splitByCaller([group(['main /x/a.py 1'], 100)], [group(['main /x/b.py 1'], 300)])).toEqual([]);
   });

@@ -1,4 +1,7 @@
-/** Snapshots written again as JSON: generated pickles with every key and value that the reader knows, and states at moments. */
+/**
+ * Snapshots written again as JSON: generated pickles with every key and value that the reader knows, and states at
+ * moments.
+ */
 import { mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

@@ -1,4 +1,7 @@
-/** From files to verdicts: a generated sample, whose truth is known to the byte, whole and in parts; and runs made by hand. */
+/**
+ * From files to verdicts: a generated sample, whose truth is known to the byte, whole and in parts; and runs made by
+ * hand.
+ */
 import { mkdirSync, readdirSync, readFileSync, realpathSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { describe, expect, it } from 'vitest';
@@ -202,7 +205,8 @@ describe('the sample run', () => {
   });
 });
 
-// ---- by hand ---------------------------------------------------------------------------------------------------------------------
+// ---- by hand
+// ---------------------------------------------------------------------------------------------------------------------
 
 const SEGMENT = 20 * MIB;
 
@@ -252,7 +256,7 @@ describe('a run made by hand', () => {
         device: 0,
         cause: 'capacity',
         detail: null,
-        // Without the device's total nobody knows who else was there.
+        // Without the device's total it is unknown who else was there.
         confidence: 'medium',
         request: { bytes: 12 * MIB, site: expect.stringContaining('loss.py:9') },
         accounting_total: { bytes: 44 * MIB },
@@ -314,11 +318,11 @@ describe('a run made by hand', () => {
 
   it('dumped twice is one verdict; two ranks without a name stay two', async () => {
     const dump = smallSnapshot(failing(15 * MIB, 30 * MIB, MIB));
-    const same = await diagnosed({
+    const matching = await diagnosed({
       'snapshot_oom_rank-3.pickle': dump,
       'copy/snapshot_oom_rank-3.pickle': Buffer.concat([dump, Buffer.from('.')]),
     });
-    expect(same.verdicts.map(({ rank }) => rank)).toEqual([3]);
+    expect(matching.verdicts.map(({ rank }) => rank)).toEqual([3]);
     const twins = await diagnosed({ 'a.pickle': dump, 'b.pickle': Buffer.concat([dump, Buffer.from('.')]) });
     expect(twins.verdicts.map(({ rank }) => rank)).toEqual([null, null]);
   });
@@ -333,7 +337,7 @@ describe('a run made by hand', () => {
     ]);
   });
 
-  it('that failed for another reason is no OOM', async () => {
+  it('that failed for another reason is not an OOM', async () => {
     const log = 'RuntimeError: CUDA error: an illegal memory access was encountered\n';
     expect((await diagnosed({ 'train.log': log })).verdicts).toMatchObject([{ cause: 'not_oom' }]);
     const both = await diagnosed({ 'train.log': log, 'snapshot_0.pickle': smallSnapshot() });
@@ -341,7 +345,7 @@ describe('a run made by hand', () => {
     expect(both.verdicts[0]!.summary).toContain('failed');
   });
 
-  it('that did not fail says what its peak was, and how much was left if the total is given', async () => {
+  it('that did not fail reports what its peak was, and how much was left if the total is given', async () => {
     const files = { 'snapshot_0.pickle': smallSnapshot({ segments: [[{ size: SEGMENT }]] }) };
     const { verdicts } = await diagnosed(files);
     expect(verdicts).toMatchObject([
@@ -352,7 +356,7 @@ describe('a run made by hand', () => {
     expect(part(known.verdicts[0]!, 'reserved_at_peak')).toBe(SEGMENT);
   });
 
-  it('without figures stays undecided and says what would settle it', async () => {
+  it('without figures stays undecided and reports what would settle it', async () => {
     const { verdicts } = await diagnosed({ 'train.log': 'RuntimeError: CUDA error: out of memory\n' });
     expect(verdicts).toMatchObject([{ cause: 'undecided', accounting_total: null, request: null }]);
     expect(verdicts[0]!.missing.length).toBeGreaterThan(0);

@@ -1,4 +1,6 @@
-/** A job that the host's memory ended leaves no figure of its own: what its scheduler sampled stands beside the verdict. */
+/**
+ * A job that the host's memory ended leaves no figure of its own: what its scheduler sampled is shown with the verdict.
+ */
 import { expect, it } from 'vitest';
 import { diagnose } from '../../../src/findings/flows/diagnose.js';
 import { RUN, type TextSource, withTextRuns } from '../../support/text-run.js';
@@ -16,7 +18,7 @@ const gauge = (metric: 'host_limit' | 'process_max_rss', process: string, gib: n
   precisionBytes: 0,
 });
 
-it('a host OOM is told with the limit and who came near it, the largest first', () =>
+it('a host OOM is reported with the limit and who came near it, the largest first', () =>
   withTextRuns(
     [
       [

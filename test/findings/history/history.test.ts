@@ -1,4 +1,7 @@
-/** Change points, points of a history, and the order of commits, as pure functions. Noise is seeded: a failure can be run again. */
+/**
+ * Change points, points of a history, and the order of commits, as pure functions. Noise is seeded: a failure can be
+ * run again.
+ */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { createRandom } from '../../../samples/generate/simulate/random.js';
@@ -105,15 +108,15 @@ describe('a step', () => {
     [4, 400],
     [250, 250],
   ])('of six σ between %i and %i points is found within one point, in 95 of 100 series', (before, after) => {
-    let found = 0;
+    let actual = 0;
     let falseOnes = 0;
     for (let seed = 0; seed < 200; seed += 1) {
       const values = series(before + after, (i) => (i < before ? 100 : 106), seed * 104729 + before * 31 + after);
       const at = indices(values);
-      if (at.some((index) => Math.abs(index - before) <= 1)) found += 1;
+      if (at.some((index) => Math.abs(index - before) <= 1)) actual += 1;
       falseOnes += at.filter((index) => Math.abs(index - before) > 1).length;
     }
-    expect(found).toBeGreaterThanOrEqual(190);
+    expect(actual).toBeGreaterThanOrEqual(190);
     expect(falseOnes).toBeLessThanOrEqual(4);
   });
 
@@ -133,7 +136,7 @@ describe('a step', () => {
     expect(change!.z).toBeGreaterThan(-45);
   });
 
-  it('is found beside others', () => {
+  it('is found next to others', () => {
     for (let seed = 0; seed < 50; seed += 1) {
       const at = indices(series(60, (i) => [100, 108, 103][Math.floor(i / 20)]!, seed));
       expect(at.length, `seed ${seed}`).toBe(2);
@@ -199,7 +202,7 @@ describe('no step', () => {
       const values = series(40, () => 100, seed + 1);
       values[at] = 160;
       const result = changePoints(points(values));
-      // The noise beside it has its one in a hundred.
+      // The noise next to it has its one in a hundred.
       alarms += result.changes.length;
       for (const { index } of result.changes) expect([at, at + 1]).not.toContain(index);
       expect(result.outliers.map(({ index }) => index)).toContain(at);
@@ -237,7 +240,7 @@ describe('no step', () => {
   });
 });
 
-describe('runs that died', () => {
+describe('runs that failed', () => {
   const level = points([60, 60.1, 60, 60.05, 60, 60.1]);
 
   it('early say nothing', () => {
@@ -498,7 +501,7 @@ describe('describeTrend', () => {
     expect(trend(runs).change_points).toEqual([]);
   });
 
-  it('says what makes figures hard to compare', () => {
+  it('reports what makes figures hard to compare', () => {
     const runs = [
       figure('a', null, 1, { ending: 'oom', isLowerBound: true }),
       figure('b', null, 1, { approximate: true, source: 'snapshot' }),

@@ -9,7 +9,7 @@ import { ERROR_CODES } from '../../../src/model/errors.js';
 import { explainedText } from '../../../src/report/knowledge/explain-text.js';
 import { knobsText } from '../../../src/report/knowledge/knobs-text.js';
 
-const found = (asked: string): string[] => explain(asked).found.map(({ is, id }) => `${is} ${id}`);
+const actual = (asked: string): string[] => explain(asked).found.map(({ is, id }) => `${is} ${id}`);
 
 describe('explain', () => {
   it.each([
@@ -34,7 +34,7 @@ describe('explain', () => {
     ['d9', 'disagreement D9'],
     ['mbf1001', 'error MBF1001'],
   ])('%s is %s', (asked, is) => {
-    expect(found(asked)).toContain(is);
+    expect(actual(asked)).toContain(is);
   });
 
   it('shows a rule with its condition, knobs and disputes', () => {
@@ -46,7 +46,7 @@ describe('explain', () => {
     expect(rule.message).not.toMatch(/[{}]/);
   });
 
-  it('tells a knob with evidence, rules and disputes', () => {
+  it('gives a knob with evidence, rules and disputes', () => {
     const [knob] = explain('recompute_modules').found;
     if (knob?.is !== 'knob') throw new Error('no knob');
     expect(knob.evidence.map(({ grade }) => grade)).toContain('measured');

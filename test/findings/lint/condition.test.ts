@@ -241,7 +241,7 @@ describe('versions', () => {
 describe('the environment', () => {
   const V = 'NCCL_GRAPH_REGISTER';
 
-  it('that was captured whole says what is not set', () => {
+  it('that was captured completely shows which variables are unset', () => {
     expect(answer(env(V, null))).toBe(true);
     expect(answer(env(V, '0'))).toBe(false);
     expect(answer(envNot(V, '0'))).toBe(true);

@@ -35,7 +35,7 @@ const LM = { framework: 'megatron-lm' } as const;
 const MB = { framework: 'megatron-bridge' } as const;
 type Config = Record<string, string | null>;
 
-/** The values of some keys after start-up; undefined where nothing is told or follows. */
+/** The values of some keys after start-up; undefined where nothing is set or follows. */
 function outcome(config: Config, keys: readonly string[], given: Given = {}): (string | null | undefined)[] {
   const settings = derived(rawFacts(config, given));
   return keys.map((key) => settings.get(key)?.value);
@@ -171,7 +171,7 @@ describe('sizes', () => {
 });
 
 describe('Megatron-LM', () => {
-  it('offloads layers where it is told how many', () => {
+  it('offloads layers where their number is set', () => {
     expect(outcome({ cpu_offloading_num_layers: '4' }, ['cpu_offloading'], LM)).toEqual(['True']);
     expect(outcome({ cpu_offloading_num_layers: '0' }, ['cpu_offloading'], LM)).toEqual([undefined]);
     expect(outcome({ cpu_offloading_num_layers: '4' }, ['cpu_offloading'], MB)).toEqual([undefined]);

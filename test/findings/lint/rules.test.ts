@@ -75,7 +75,7 @@ describe.each(CASES)('%s', (id, rule, samples) => {
     expect(conditionOf(rule).text).not.toBe('');
   });
 
-  it('says an error that logs are searched for', () => {
+  it('reports an error to search logs for', () => {
     if (rule.error === null || !CONSTRAINTS.has(id)) return;
     expect(constraintOf(rule.error)?.id).toBe(id);
   });

@@ -1,4 +1,7 @@
-/** Real exports: what is said of them is what the sqlite3 program counts in them, by statements that share nothing with ours. */
+/**
+ * Real exports: what is said of them is what the sqlite3 program counts in them, by statements that share nothing with
+ * ours.
+ */
 import { spawnSync } from 'node:child_process';
 import { existsSync, readdirSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
@@ -41,7 +44,7 @@ const pidOf = (column: string): string => `((${column} >> 24) & 16777215)`;
 const tidOf = (column: string): string => `(${column} & 16777215)`;
 const hasTable = (name: string, table: string): boolean => count(name, table) !== null;
 
-/** An export of Nsight Systems has events, and says by whom it was exported. */
+/** An export of Nsight Systems has events, and reports by whom it was exported. */
 function isExport(name: string): boolean {
   const file = spawnSync('head', ['-c', '16', join(FOLDER, name)], { encoding: 'latin1' }).stdout;
   return file.startsWith(MAGIC) && (hasTable(name, 'META_DATA_EXPORT') || hasTable(name, 'EXPORT_META_DATA'));
@@ -104,7 +107,7 @@ else {
   });
 
   describe.each(exports)('%s', (name) => {
-    it('counts what is there, and says null where there is no table', () => {
+    it('counts what is there, and reports null where there is no table', () => {
       const report = reportOf(name);
       expect(report.nvtx_ranges).toBe(count(name, 'NVTX_EVENTS WHERE eventType IN (59, 60)'));
       expect(report.kernels).toBe(count(name, 'CUPTI_ACTIVITY_KIND_KERNEL'));
@@ -172,9 +175,9 @@ else {
         row['n'],
         row['bytes'],
       ];
-      const found = (copy_groups ?? []).filter(({ operation }) => operation === 'memcpy');
+      const actual = (copy_groups ?? []).filter(({ operation }) => operation === 'memcpy');
       expect(
-        sortedText(found.map((one) => [one.direction, one.source_kind, one.target_kind, one.count, one.bytes])),
+        sortedText(actual.map((one) => [one.direction, one.source_kind, one.target_kind, one.count, one.bytes])),
       ).toEqual(sortedText((copies ?? []).map(named)));
       const sets = query(name, 'SELECT count(*) AS n, sum(bytes) AS bytes FROM CUPTI_ACTIVITY_KIND_MEMSET');
       const foundSets = (copy_groups ?? []).filter(({ operation }) => operation === 'memset');
@@ -194,7 +197,7 @@ else {
            coalesce(text, (SELECT value FROM StringIds WHERE id = textId)) AS words FROM NVTX_EVENTS WHERE end IS NOT NULL`,
       )!.filter((row) => String(row['words']).replace(/\d+/g, '#') === steps_by.text);
       for (const pid of new Set(steps.map((step) => step.pid))) {
-        const own = steps.filter((step) => step.pid === pid);
+        const ownValues = steps.filter((step) => step.pid === pid);
         const mine = rows.filter((row) => row['pid'] === pid);
         const threads = [...new Set(mine.map((row) => row['tid']))].map((tid) =>
           mine
@@ -209,9 +212,9 @@ else {
               ? thread.slice(1).map(([start], i) => [thread[i]![0], start] as const)
               : thread,
         );
-        expect(windows).toContainEqual(own.map(({ start_ns, end_ns }) => [start_ns, end_ns]));
-        for (const [i, { start_ns }] of own.entries())
-          if (i > 0) expect(start_ns).toBeGreaterThanOrEqual(own[i - 1]!.end_ns);
+        expect(windows).toContainEqual(ownValues.map(({ start_ns, end_ns }) => [start_ns, end_ns]));
+        for (const [i, { start_ns }] of ownValues.entries())
+          if (i > 0) expect(start_ns).toBeGreaterThanOrEqual(ownValues[i - 1]!.end_ns);
       }
     });
 

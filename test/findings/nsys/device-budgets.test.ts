@@ -77,16 +77,18 @@ describe('the time of a device', () => {
 
   it('is of the steps of its process, the first left out of the mean', async () => {
     const steps = [step(7, 0, 100), step(8, 100, 300), step(9, 300, 400), step(7, 50, 150, 2)];
-    const found = await budgets(
+    const actual = await budgets(
       [work(GEMM, 10, 60), work(GEMM, 120, 320), work(GEMM, 60, 90, { pid: 2, device: 1 })],
       steps,
     );
-    expect(found.map(({ pid, device, steps: own }) => [pid, device, own.map(({ compute_ns }) => compute_ns)])).toEqual([
-      [1, 0, [50, 180, 20]],
-      [2, 1, [30]],
-    ]);
-    expect(found[0]!.per_step).toMatchObject({ window_ns: 150, compute_ns: 100, idle_ns: 50 });
-    expect(found[1]!.per_step).toMatchObject({ window_ns: 100, compute_ns: 30 });
+    expect(actual.map(({ pid, device, steps: own }) => [pid, device, own.map(({ compute_ns }) => compute_ns)])).toEqual(
+      [
+        [1, 0, [50, 180, 20]],
+        [2, 1, [30]],
+      ],
+    );
+    expect(actual[0]!.per_step).toMatchObject({ window_ns: 150, compute_ns: 100, idle_ns: 50 });
+    expect(actual[1]!.per_step).toMatchObject({ window_ns: 100, compute_ns: 30 });
   });
 
   it("is of the launcher's steps where only it has ranges, and of the whole where several others have", async () => {
@@ -98,12 +100,12 @@ describe('the time of a device', () => {
   });
 
   it('is of every device of a process, known or not', async () => {
-    const found = await budgets([
+    const actual = await budgets([
       work(GEMM, 0, 100, { device: 3 }),
       work(GEMM, 0, 200),
       work(GEMM, 0, 300, { pid: null, device: null }),
     ]);
-    expect(found.map(({ pid, device, per_step }) => [pid, device, per_step.compute_ns])).toEqual([
+    expect(actual.map(({ pid, device, per_step }) => [pid, device, per_step.compute_ns])).toEqual([
       [null, null, 300],
       [1, 0, 200],
       [1, 3, 100],
@@ -153,10 +155,10 @@ describe('the time of a device', () => {
     await fc.assert(
       fc.asyncProperty(fc.array(some, { maxLength: 40 }), windows, async (all, edges) => {
         const steps = [1, 2].flatMap((pid) => edges.map(([from, to], i) => step(i, from, to, pid)));
-        const found = await budgets(all, steps);
+        const actual = await budgets(all, steps);
         const pids = [...new Set(all.map(({ pid }) => pid!))].sort();
-        expect(found.map(({ pid }) => pid)).toEqual(pids);
-        for (const { pid, steps: own, per_step } of found) {
+        expect(actual.map(({ pid }) => pid)).toEqual(pids);
+        for (const { pid, steps: own, per_step } of actual) {
           const mine = all.filter((one) => one.pid === pid);
           expect(own).toEqual(edges.map(([from, to], i) => ({ index: i, ...expected(mine, from, to) })));
           const { compute_ns, exposed_communication_ns, exposed_copy_ns, idle_ns, window_ns } = per_step;

@@ -1,4 +1,7 @@
-/** What a planted capture must be said to hold, worked out from what was planted by walking over all of it for each question. */
+/**
+ * What a planted capture must be said to hold, worked out from what was planted by walking over all of it for each
+ * question.
+ */
 
 import type { MemoryKind } from '../../../src/model/nsys-rows.js';
 import type {
@@ -177,7 +180,10 @@ interface Span {
   readonly endNs: number;
 }
 
-/** Length of the time in [from, to) at which `isWanted` holds of what is under way, looked at between any two neighbouring moments. */
+/**
+ * Length of the time in [from, to) at which `isWanted` holds of what is under way, looked at between any two
+ * neighbouring moments.
+ */
 function timeWhere(
   classes: Readonly<Record<string, readonly Span[]>>,
   from: number,
@@ -230,14 +236,14 @@ const MEMORY_CALL =
   /^(?:cudaMalloc|cudaFree|cudaHostAlloc|cudaMemPool|cuMemAlloc|cuMemFree|cuMemCreate|cuMemMap|cuMemUnmap|cuMemRelease)/;
 
 export function memoryCallsOf({ recording, truth }: Scenario): NsysMemoryCall[] {
-  const found: NsysMemoryCall[] = [];
+  const actual: NsysMemoryCall[] = [];
   const calls = recording.api.filter(({ name }) => MEMORY_CALL.test(name));
   const [pace] = Object.values(truth.steps);
   for (const key of new Set(calls.map(({ pid, name }) => JSON.stringify([pid, plainApi(name)])))) {
     const [pid, api] = JSON.parse(key) as [number, string];
     const mine = calls.filter((call) => call.pid === pid && plainApi(call.name) === api);
     const inSteps = mine.filter(({ startNs }) => startNs >= pace![1]!.startNs && startNs < pace!.at(-1)!.endNs);
-    found.push({
+    actual.push({
       api,
       pid,
       count: mine.length,
@@ -247,7 +253,7 @@ export function memoryCallsOf({ recording, truth }: Scenario): NsysMemoryCall[] 
       per_step: inSteps.length / (pace!.length - 1),
     });
   }
-  return found;
+  return actual;
 }
 
 /** Work whose call was made inside a push/pop range with this in its text, on the range's thread. */
@@ -309,7 +315,7 @@ const SECOND_NS = 1_000_000_000;
 
 /** Eight frees of one thread or more with no allocation between them and at most 5 ms apart. */
 export function stormsOf({ recording }: Scenario): NsysStorm[] {
-  const found: NsysStorm[] = [];
+  const actual: NsysStorm[] = [];
   const isFree = (name: string): boolean => /^(?:cudaFree|cuMemFree|cuMemUnmap|cuMemRelease)$/.test(plainApi(name));
   const isAsk = (name: string): boolean => /^(?:cudaMalloc|cuMemAlloc|cuMemCreate)/.test(name);
   const calls = recording.api.filter(({ name }) => isFree(name) || isAsk(name)).sort((a, b) => a.startNs - b.startNs);
@@ -320,7 +326,7 @@ export function stormsOf({ recording }: Scenario): NsysStorm[] {
       const [first] = burst;
       if (first !== undefined && burst.length >= STORM_CALLS) {
         const since = first.startNs - SECOND_NS;
-        found.push({
+        actual.push({
           pid: first.pid,
           tid,
           start_ns: first.startNs,
@@ -341,7 +347,7 @@ export function stormsOf({ recording }: Scenario): NsysStorm[] {
     }
     finish();
   }
-  return found.sort((a, b) => a.start_ns - b.start_ns);
+  return actual.sort((a, b) => a.start_ns - b.start_ns);
 }
 
 /** Directions of copies by their numbers. */

@@ -1,4 +1,7 @@
-/** Ranks of one node are alike: the same addresses and sizes at almost the same times. Each snapshot is of its own process all the same. */
+/**
+ * Ranks of one node are alike: the same addresses and sizes at almost the same times. Each snapshot is of its own
+ * process all the same.
+ */
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';

@@ -91,7 +91,7 @@ describe('blocks of one address and size', () => {
     });
   });
 
-  it('are told apart without any clock in the report', () => {
+  it('are distinguished without any clock in the report', () => {
     const torch = [segment(7, lives[1]!), segment(7, lives[3]!)];
     const { places, match } = matchedOf(blocks, torch, { offsetUs: null });
     expect(places).toEqual([1, 3]);
@@ -104,8 +104,8 @@ describe('blocks of one address and size', () => {
   });
 
   it('must be of the device, and of the very size', () => {
-    const others = [block(7, lives[0]!, 20 * MIB, 'managed'), block(7, lives[0]!, 22 * MIB), block(8, lives[0]!)];
-    const { places, match } = matchedOf(others, [segment(7, [10, null])]);
+    const otherBytes = [block(7, lives[0]!, 20 * MIB, 'managed'), block(7, lives[0]!, 22 * MIB), block(8, lives[0]!)];
+    const { places, match } = matchedOf(otherBytes, [segment(7, [10, null])]);
     expect(places).toEqual([]);
     expect(match.unseenBytes).toBe(20 * MIB);
   });
@@ -298,8 +298,8 @@ describe('any history', () => {
   }
 
   /**
-   * Turns at each address one after the other; the last may be held to the end. They are 21 ms apart: a call may take as long as 20 ms, so that what one
-   * side missed is closer than that to what the other side has no right to.
+   * Turns at each address one after the other; the last may be held to the end. They are 21 ms apart: a call may take
+   * as long as 20 ms, so that what one side missed is closer than that to what the other side has no right to.
    */
   const turns: fc.Arbitrary<Turn[]> = fc
     .array(
@@ -326,7 +326,7 @@ describe('any history', () => {
       ),
     );
 
-  it('is told apart, whatever the clocks', () => {
+  it('is distinguished, whatever the clocks', () => {
     const END_MS = 10_000;
     fc.assert(
       fc.property(

@@ -82,9 +82,9 @@ function expectAccounts(run: PlantedRun, report: NsysReport, has: Evidence): voi
       expect(shares.map(({ bytes }) => bytes)).toEqual([...shares].map(({ bytes }) => bytes).sort((a, b) => b - a));
       expect(total_bytes).toBe(shares.reduce((sum, { bytes }) => sum + bytes, 0));
     }
-    const found: Record<string, GroupSums> = {};
+    const actual: Record<string, GroupSums> = {};
     for (const group of groups) {
-      addGroup(found, [group.owner, group.api, group.thread, group.ranges], {
+      addGroup(actual, [group.owner, group.api, group.thread, group.ranges], {
         allocations: group.allocations,
         allocated: group.allocated_bytes,
         peak: group.live_at_peak_bytes,
@@ -92,7 +92,7 @@ function expectAccounts(run: PlantedRun, report: NsysReport, has: Evidence): voi
         end: group.live_at_end_bytes,
       });
     }
-    expect(found).toEqual(groupsOf(scenario, pid, peakOf(run, pid), has));
+    expect(actual).toEqual(groupsOf(scenario, pid, peakOf(run, pid), has));
   }
 }
 
@@ -165,15 +165,16 @@ else {
       for (const { pid, rank, device, atPeak, atEnd, atOom } of run.scenario.truth.deviceOwners) {
         const account = accountOf(report, pid);
         expect([account.device, account.rank]).toEqual([device, rank]);
-        const found = (moment: string): Record<string, number> | null => {
+        const actual = (moment: string): Record<string, number> | null => {
           const shares = account.moments.find((one) => one.moment === moment)?.shares;
-          // Managed memory and static variables are of other kinds than `device`, and what a pool keeps is no allocation.
+          // Managed memory and static variables are of other kinds than `device`, and what a pool keeps is no
+          // allocation.
           const owned = shares?.filter(({ owner }) => !['managed', 'static', 'async_pool_unused'].includes(owner));
           return owned === undefined ? null : Object.fromEntries(owned.map(({ owner, bytes }) => [owner, bytes]));
         };
-        expect(found('peak')).toEqual(inTruth(atPeak));
-        expect(found('end')).toEqual(inTruth(atEnd));
-        expect(found('oom')).toEqual(atOom === null ? null : inTruth(atOom));
+        expect(actual('peak')).toEqual(inTruth(atPeak));
+        expect(actual('end')).toEqual(inTruth(atEnd));
+        expect(actual('oom')).toEqual(atOom === null ? null : inTruth(atOom));
       }
     });
 
@@ -188,7 +189,7 @@ else {
       expect(shares.find(({ owner }) => owner === 'static')!.bytes).toBe(oom.staticBytes);
     });
 
-    it('says by what rule it knows', () => {
+    it('reports the rule of each fact', () => {
       const rules = new Set(
         report.accounts!.flatMap(({ groups }) => groups.map(({ owner, rule }) => `${owner} ${rule}`)),
       );
@@ -207,7 +208,7 @@ else {
       expect([...rules].sort()).toEqual([...common, ...libraries].sort());
     });
 
-    it('tells what the program was doing at the peak and when it ran out', () => {
+    it('shows what the program was doing at the peak and when it ran out', () => {
       const { recording, truth } = run.scenario;
       const { pid, atNs } = truth.oom;
       const open = (ns: number, tid: number): string[] =>
@@ -341,7 +342,7 @@ else {
 
     it('counts copies by direction and by what lies at both ends', () => {
       const { recording, truth } = run.scenario;
-      const found = report.copy_groups!.filter(({ operation }) => operation === 'memcpy');
+      const actual = report.copy_groups!.filter(({ operation }) => operation === 'memcpy');
       const sums: Record<string, [count: number, bytes: number]> = {};
       for (const { copyKind, sourceKind, count, bytes } of truth.copies) {
         const key = `${COPY_NAMES[copyKind]} ${sourceKind}`;
@@ -350,7 +351,7 @@ else {
       }
       expect(
         Object.fromEntries(
-          found.map(({ direction, source_kind, count, bytes }) => [`${direction} ${source_kind}`, [count, bytes]]),
+          actual.map(({ direction, source_kind, count, bytes }) => [`${direction} ${source_kind}`, [count, bytes]]),
         ),
       ).toEqual(sums);
       const { memsets } = recording;
@@ -370,10 +371,10 @@ else {
     it('counts kernels by name', () => {
       const { truth, recording } = run.scenario;
       for (const { name, count, total_ns, median_ns } of report.kernel_groups!) {
-        const same = truth.kernels.filter((kernel) => kernel.name === name);
+        const matching = truth.kernels.filter((kernel) => kernel.name === name);
         expect([count, total_ns]).toEqual([
-          same.reduce((sum, kernel) => sum + kernel.count, 0),
-          same.reduce((sum, kernel) => sum + kernel.totalNs, 0),
+          matching.reduce((sum, kernel) => sum + kernel.count, 0),
+          matching.reduce((sum, kernel) => sum + kernel.totalNs, 0),
         ]);
         const lengths = recording.kernels
           .filter(({ shortName }) => shortName === name)
@@ -385,7 +386,7 @@ else {
       expect(report.kernel_groups).toHaveLength(new Set(truth.kernels.map(({ name }) => name)).size);
     });
 
-    it('says what was not captured, and nothing else', () => {
+    it('reports what was not captured, and nothing else', () => {
       expect(report.missing.map(({ option }) => option)).toEqual([
         ...(has.hasChains ? [] : ['--cudabacktrace=memory']),
         // The old release says nowhere how it traced graphs.
@@ -479,13 +480,13 @@ else {
       expect(report.missing.map((one) => one.option)).toContain(option);
     });
 
-    it('says null, never 0, of copies that no table tells', async () => {
+    it('reports null, never 0, of copies that no table tells', async () => {
       const omit = ['CUPTI_ACTIVITY_KIND_MEMCPY', 'CUPTI_ACTIVITY_KIND_MEMSET'];
       const { report } = await prepared(SEED, '3.28', { omit });
       expect([report.copies, report.copy_groups]).toEqual([null, null]);
     });
 
-    it('tells memory events that were switched off from those that are not there', async () => {
+    it('distinguishes disabled memory events from those that are not there', async () => {
       const { report } = await prepared(SEED, '3.16', { collectsMemory: false });
       expect(report).toMatchObject({ memory_events_collected: false, device_memory: null, accounts: null });
       const [off] = report.missing;
@@ -516,7 +517,7 @@ else {
       for (const { per_step } of report.memory_calls!) expect(per_step).toBeNull();
     });
 
-    it('says that an export of some tables is partial', async () => {
+    it('reports that an export of some tables is partial', async () => {
       const tables = ['StringIds', 'CUPTI_ACTIVITY_KIND_RUNTIME', 'CUDA_GPU_MEMORY_USAGE_EVENTS'];
       const { run, report } = await prepared(SEED, '3.16', { tables });
       expect(report).toMatchObject({ is_partial: true, kernels: null, nvtx_ranges: null, host: null, gpus: [] });

@@ -30,12 +30,12 @@ function bruteForce(ranges: readonly Range[], { pid, tid, timeNs }: RangeAsk): R
 
 async function expectAll(ranges: readonly Range[], asks: readonly Omit<RangeAsk, 'index'>[]): Promise<void> {
   const numbered = asks.map((ask, index) => ({ ...ask, index }));
-  const found = await rangePaths(scratch.store, await scratch.ranges(ranges), numbered);
+  const paths = await rangePaths(scratch.store, await scratch.ranges(ranges), numbered);
   const expected = numbered.flatMap((ask) => {
     const path = bruteForce(ranges, ask);
     return path === undefined ? [] : [[ask.index, path] as const];
   });
-  expect([...found].sort((a, b) => a[0] - b[0])).toEqual(expected);
+  expect([...paths].sort((a, b) => a[0] - b[0])).toEqual(expected);
 }
 
 const ask = (timeNs: number, tid = 1, pid = 1): Omit<RangeAsk, 'index'> => ({ pid, tid, timeNs });
@@ -44,8 +44,8 @@ describe('paths of ranges', () => {
   it('begin with the start of a range, and end before its end', async () => {
     const source = await scratch.ranges([range('step', 10, 20), range('forward', 10, 15), range('empty', 12, 12)]);
     const asks = [9, 10, 12, 15, 19, 20].map((timeNs, index) => ({ index, pid: 1, tid: 1, timeNs }));
-    const found = await rangePaths(scratch.store, source, asks);
-    expect(asks.map(({ index }) => found.get(index)?.texts ?? [])).toEqual([
+    const paths = await rangePaths(scratch.store, source, asks);
+    expect(asks.map(({ index }) => paths.get(index)?.texts ?? [])).toEqual([
       [],
       ['step', 'forward'],
       ['step', 'forward'],
@@ -95,14 +95,14 @@ describe('paths of ranges', () => {
       range('send', 20, 30, { domain: 1, pid: 2 }),
     ];
     await expectAll(ranges, [ask(5), ask(15), ask(5, 1, 2), ask(25, 1, 2)]);
-    const found = await rangePaths(scratch.store, await scratch.ranges(ranges), [{ index: 0, ...ask(5) }]);
-    expect(found.get(0)).toEqual({ texts: ['ncclAllReduce', 'inner'], isNccl: true });
+    const paths = await rangePaths(scratch.store, await scratch.ranges(ranges), [{ index: 0, ...ask(5) }]);
+    expect(paths.get(0)).toEqual({ texts: ['ncclAllReduce', 'inner'], isNccl: true });
   });
 
   it('show the number of a text that is not there', async () => {
     const source = await scratch.ranges([range('lost', 0, 10)], new Set(['lost']));
-    const found = await rangePaths(scratch.store, source, [{ index: 3, ...ask(5) }]);
-    expect(found.get(3)?.texts).toEqual(['text 0']);
+    const paths = await rangePaths(scratch.store, source, [{ index: 3, ...ask(5) }]);
+    expect(paths.get(3)?.texts).toEqual(['text 0']);
   });
 
   it('are none where nothing is asked or nothing was captured', async () => {

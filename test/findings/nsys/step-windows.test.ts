@@ -10,7 +10,7 @@ beforeAll(async () => {
 });
 afterAll(() => scratch.close());
 
-const found = async (ranges: readonly Range[]) => stepWindows(scratch.store, await scratch.ranges(ranges));
+const actual = async (ranges: readonly Range[]) => stepWindows(scratch.store, await scratch.ranges(ranges));
 const spans = (steps: readonly NsysStep[]): [number, number, number][] =>
   steps.map(({ index, start_ns, end_ns }) => [index, start_ns, end_ns]);
 
@@ -56,7 +56,7 @@ describe('ranges named as steps', () => {
     ['torch.profiler under emit_nvtx', (i: number) => `ProfilerStep#${i}, op_id = ${i * 3 + 2}`],
     ['record_function with shapes', (i: number) => `train_step ${i}, op_id = ${i * 3 + 2}, sizes = [[${i}, 8], []]`],
   ])('of %s', async (_, step) => {
-    const { steps, by } = await found(training(4, (i) => step(i + 100)));
+    const { steps, by } = await actual(training(4, (i) => step(i + 100)));
     expect(by).toEqual({ by: 'range', text: step(100).replace(/\d+/g, '#') });
     expect(spans(steps)).toEqual([0, 1, 2, 3].map((i) => [100 + i, i * 100, i * 100 + 95]));
   });
@@ -69,7 +69,7 @@ describe('ranges named as steps', () => {
     ['a start/end range of the process', 'step'],
   ])('of %s without numbers', async (name, text) => {
     const more = name.includes('start/end') ? { type: 'start_end' as const } : {};
-    const { steps, by } = await found(training(3, () => text, { more }));
+    const { steps, by } = await actual(training(3, () => text, { more }));
     expect(by).toEqual({ by: 'range', text: text.replace(/\d+/g, '#') });
     expect(spans(steps)).toEqual([
       [1, 0, 95],
@@ -79,11 +79,11 @@ describe('ranges named as steps', () => {
   });
 
   it('are counted where their numbers do not rise, or where they have several', async () => {
-    const again = await found(training(4, (i) => `step ${i % 2}`));
+    const again = await actual(training(4, (i) => `step ${i % 2}`));
     expect(again.steps.map(({ index }) => index)).toEqual([1, 2, 3, 4]);
-    const gaps = await found(training(3, (i) => `step ${[7, 9, 12][i]}`));
+    const gaps = await actual(training(3, (i) => `step ${[7, 9, 12][i]}`));
     expect(gaps.steps.map(({ index }) => index)).toEqual([7, 9, 12]);
-    const huge = await found(training(3, (i) => `step ${i}99999999999999999999`));
+    const huge = await actual(training(3, (i) => `step ${i}99999999999999999999`));
     expect(huge.steps.map(({ index }) => index)).toEqual([1, 2, 3]);
   });
 
@@ -91,13 +91,13 @@ describe('ranges named as steps', () => {
     const inner = [0, 1, 2, 3].flatMap((i) =>
       [0, 1].map((j) => range(`batch ${j}`, i * 100 + j * 40, i * 100 + j * 40 + 35)),
     );
-    const { by, steps } = await found([...inner, ...training(4, (i) => `iteration ${i}`)]);
+    const { by, steps } = await actual([...inner, ...training(4, (i) => `iteration ${i}`)]);
     expect(by!.text).toBe('iteration #');
     expect(steps).toHaveLength(4);
   });
 
   it('are of each process, on the thread with most of them', async () => {
-    const { steps } = await found([
+    const { steps } = await actual([
       ...training(3, (i) => `step ${i}`, { more: { pid: 8 } }),
       ...training(4, (i) => `step ${i}`, { more: { pid: 2, tid: 5 } }),
       ...training(2, (i) => `step ${i}`, { more: { pid: 2, tid: 4 } }),
@@ -114,15 +114,15 @@ describe('ranges named as steps', () => {
   });
 
   it('end: those that were cut off are none', async () => {
-    const { steps } = await found([...training(3, (i) => `step ${i}`), range('step 3', 300, null)]);
+    const { steps } = await actual([...training(3, (i) => `step ${i}`), range('step 3', 300, null)]);
     expect(steps.map(({ index }) => index)).toEqual([0, 1, 2]);
   });
 
   it('do not overlap, neither here nor in another process', async () => {
     const over = [0, 1, 2, 3].map((i) => range(`step ${i}`, i * 50, i * 50 + 80));
-    expect(await found(over)).toEqual({ steps: [], by: null });
+    expect(await actual(over)).toEqual({ steps: [], by: null });
     const elsewhere = over.map((one) => ({ ...one, pid: 2 }));
-    const { steps } = await found([...training(3, (i) => `step ${i}`), ...elsewhere]);
+    const { steps } = await actual([...training(3, (i) => `step ${i}`), ...elsewhere]);
     expect(new Set(steps.map(({ pid }) => pid))).toEqual(new Set([1]));
   });
 
@@ -143,13 +143,15 @@ describe('ranges named as steps', () => {
   ])('are no %s', async (_, text) => {
     // Too short and too few to be taken for what recurs.
     const ranges = [0, 1].map((i) => range(text(i), i * 100, i * 100 + 10));
-    expect(await found([...ranges, range('run', 0, 10_000)])).toEqual({ steps: [], by: null });
+    expect(await actual([...ranges, range('run', 0, 10_000)])).toEqual({ steps: [], by: null });
   });
 
   it('are never of the domain of NCCL', async () => {
     const name = range('NCCL', -10, null, { type: 'domain', domain: 3 });
-    const own = training(4, (i) => `step ${i}`, { more: { domain: 3 } }).filter(({ text }) => text!.startsWith('step'));
-    expect(await found([name, ...own])).toEqual({ steps: [], by: null });
+    const ownValues = training(4, (i) => `step ${i}`, { more: { domain: 3 } }).filter(({ text }) =>
+      text!.startsWith('step'),
+    );
+    expect(await actual([name, ...ownValues])).toEqual({ steps: [], by: null });
   });
 });
 
@@ -163,7 +165,7 @@ describe('ranges that end a step', () => {
     ['by hand', 'Optimizer Step'],
     ['by hand', 'optimizer_step'],
   ])('of %s', async (_, text) => {
-    const { steps, by } = await found(training(4, () => null, { optimizer: () => text }));
+    const { steps, by } = await actual(training(4, () => null, { optimizer: () => text }));
     expect(by).toEqual({ by: 'anchor', text: text.replace(/\d+/g, '#') });
     // From the end of one to the end of the next: where the first began nobody knows.
     expect(spans(steps)).toEqual([
@@ -177,7 +179,7 @@ describe('ranges that end a step', () => {
     const rows = training(4, () => null, { optimizer: () => 'Optimizer.step#FusedAdam.step' });
     const ends = rows.filter(({ text }) => text === 'Optimizer.step#FusedAdam.step');
     const second = ends.map((row) => ({ ...row, startNs: row.endNs!, endNs: row.endNs! + 2 }));
-    const { steps } = await found([...rows, ...second]);
+    const { steps } = await actual([...rows, ...second]);
     expect(spans(steps)).toEqual([
       [1, 96, 196],
       [2, 196, 296],
@@ -187,27 +189,27 @@ describe('ranges that end a step', () => {
 
   it('give way to ranges that name the step', async () => {
     const optimizer = (): string => 'Optimizer.step#AdamW.step';
-    const { by } = await found(training(3, (i) => `ProfilerStep#${i}`, { optimizer }));
+    const { by } = await actual(training(3, (i) => `ProfilerStep#${i}`, { optimizer }));
     expect(by).toEqual({ by: 'range', text: 'ProfilerStep##' });
   });
 
   it('need a second one, and are not those that clear gradients', async () => {
     const optimizer = (): string => 'Optimizer.step#Adam.step';
-    expect((await found(training(1, () => null, { optimizer }))).by).toBeNull();
-    const clearing = await found(training(4, () => null, { optimizer: () => 'Optimizer.zero_grad#Adam.zero_grad' }));
+    expect((await actual(training(1, () => null, { optimizer }))).by).toBeNull();
+    const clearing = await actual(training(4, () => null, { optimizer: () => 'Optimizer.zero_grad#Adam.zero_grad' }));
     expect(clearing.by).toBeNull();
   });
 });
 
 describe('what recurs', () => {
   it('is taken for the step where it fills the time and nothing is named', async () => {
-    const { steps, by } = await found(training(5, () => 'gpt pretrain loop body'));
+    const { steps, by } = await actual(training(5, () => 'gpt pretrain loop body'));
     expect(by).toEqual({ by: 'recurring', text: 'gpt pretrain loop body' });
     expect(steps).toHaveLength(5);
   });
 
   it('at equal distances tells where steps begin', async () => {
-    const { steps, by } = await found([0, 1, 2, 3].map((i) => range('body', i * 100, i * 100 + 20)));
+    const { steps, by } = await actual([0, 1, 2, 3].map((i) => range('body', i * 100, i * 100 + 20)));
     expect(by).toEqual({ by: 'period', text: 'body' });
     expect(spans(steps)).toEqual([
       [1, 0, 100],
@@ -220,22 +222,22 @@ describe('what recurs', () => {
     const layers = [0, 1, 2, 3].flatMap((i) =>
       [0, 1, 2, 3].map((l) => range(`decoder.layers.${l}`, i * 100 + l * 25, i * 100 + l * 25 + 24)),
     );
-    expect((await found(layers)).by).toBeNull();
+    expect((await actual(layers)).by).toBeNull();
   });
 
   it('is nothing where it is rare, short or an operator', async () => {
-    expect((await found(training(2, () => 'body'))).by).toBeNull();
+    expect((await actual(training(2, () => 'body'))).by).toBeNull();
     // Short and at any distance.
     const short = [0, 10, 20, 30, 300, 900].map((at) => range('body', at, at + 5));
-    expect((await found(short)).by).toBeNull();
+    expect((await actual(short)).by).toBeNull();
     // Five times within a tenth of the whole.
-    expect((await found([...training(5, () => 'body'), range('run', 0, 5000)])).by).toBeNull();
-    expect((await found(training(5, () => null))).by).toBeNull();
+    expect((await actual([...training(5, () => 'body'), range('run', 0, 5000)])).by).toBeNull();
+    expect((await actual(training(5, () => null))).by).toBeNull();
     for (const text of [
       'autograd::engine::evaluate_function: CheckpointFunctionBackward, op_id = 3',
       'Recompute, seq = 7',
     ])
-      expect((await found(training(5, () => text))).by).toBeNull();
+      expect((await actual(training(5, () => text))).by).toBeNull();
   });
 });
 

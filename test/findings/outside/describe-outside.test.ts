@@ -1,4 +1,7 @@
-/** Runs with planted memory outside PyTorch: files of monitors beside logs, metrics and snapshots, each read by its own parser. */
+/**
+ * Runs with planted memory outside PyTorch: files of monitors next to logs, metrics and snapshots, each read by its own
+ * parser.
+ */
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -96,7 +99,7 @@ const deviceOf = (result: OutsideResult, rank: number) => result.devices.find((d
 /** Two ranks of a node; outside PyTorch 2,500 MiB and 20 more a second; a notebook comes to device 1 in second 26. */
 const SECONDS = Array.from({ length: 62 }, (_, second) => second);
 const reserved = (rank: number): number => 45_000 + rank * 100;
-const own = (rank: number, second: number): number => reserved(rank) + 2000 + 20 * second;
+const ownValues = (rank: number, second: number): number => reserved(rank) + 2000 + 20 * second;
 const NOTEBOOK = 30_000;
 const comesAt = 26;
 const TWO_RANKS = {
@@ -112,11 +115,11 @@ const TWO_RANKS = {
   'gpu.csv': gpuCsv({
     seconds: SECONDS,
     devices: 2,
-    used: (device, second) => own(device, second) + 500 + (device === 1 && second >= comesAt ? NOTEBOOK : 0),
+    used: (device, second) => ownValues(device, second) + 500 + (device === 1 && second >= comesAt ? NOTEBOOK : 0),
   }),
   'apps.csv': appsCsv(SECONDS, [
-    { pid: 100, name: '/usr/bin/python3', device: 0, used: (second) => own(0, second) },
-    { pid: 101, name: '/usr/bin/python3', device: 1, used: (second) => own(1, second) },
+    { pid: 100, name: '/usr/bin/python3', device: 0, used: (second) => ownValues(0, second) },
+    { pid: 101, name: '/usr/bin/python3', device: 1, used: (second) => ownValues(1, second) },
     { pid: 9999, name: 'jupyter-kernel', device: 1, used: (second) => (second >= comesAt ? NOTEBOOK : null) },
   ]),
 } as const;
@@ -144,13 +147,13 @@ describe('memory outside PyTorch', () => {
       expect(lines.map(({ iteration }) => iteration)).toEqual([1, 2, 3, 4, 5]);
       for (const point of lines) {
         const second = point.iteration! * 10;
-        const others = rank === 1 && second >= comesAt ? NOTEBOOK : 0;
+        const otherBytes = rank === 1 && second >= comesAt ? NOTEBOOK : 0;
         expect(point).toMatchObject({
           reserved_bytes: reserved(rank) * MIB,
-          used_bytes: (own(rank, second) + 500 + others) * MIB,
-          outside_bytes: (2500 + 20 * second + others) * MIB,
-          process_bytes: own(rank, second) * MIB,
-          others_bytes: others * MIB,
+          used_bytes: (ownValues(rank, second) + 500 + otherBytes) * MIB,
+          outside_bytes: (2500 + 20 * second + otherBytes) * MIB,
+          process_bytes: ownValues(rank, second) * MIB,
+          others_bytes: otherBytes * MIB,
           // Samples stand a quarter of a second behind the lines.
           apart_us: 250_000,
         });
@@ -179,8 +182,8 @@ describe('memory outside PyTorch', () => {
     expect(failure.process_bytes! / 1024 ** 3).toBeCloseTo(47.5, 6);
   });
 
-  it('says how far the samples fall short of the peak that PyTorch counted itself', () => {
-    // 61,000 MiB at the peak and at least 2,700 beside it, against 48,720 in the largest sample.
+  it('reports how far the samples fall short of the peak that PyTorch counted itself', () => {
+    // 61,000 MiB at the peak and at least 2,700 next to it, against 48,720 in the largest sample.
     expect(deviceOf(result, 0).missed_bytes).toBe((61_000 + 2700 - 48_720) * MIB);
     // The notebook's memory makes the other device's largest sample larger than that.
     expect(deviceOf(result, 1).missed_bytes).toBeNull();
@@ -194,7 +197,7 @@ describe('memory outside PyTorch', () => {
     expect(memory.sampled).toEqual({
       devices: 2,
       samples: 124,
-      max_used_bytes: (own(1, 61) + 500 + NOTEBOOK) * MIB,
+      max_used_bytes: (ownValues(1, 61) + 500 + NOTEBOOK) * MIB,
       files: ['gpu.csv'],
     });
     const readings = await two.select(
@@ -250,7 +253,7 @@ describe('memory outside PyTorch', () => {
     expect((await outsideOf(files, { shiftUs: 3_600_000_000 })).devices[0]!.moments).toBe(0);
   });
 
-  it('needs no monitor where a line says both, and says what is missing where nothing does', async () => {
+  it('needs no monitor where a line says both, and reports what is missing where nothing does', async () => {
     const line =
       '[Rank 3] (after 2 iterations) memory (MB) | allocated: 30000.00 | max allocated: 40000.00 | reserved: 50000.00 | max reserved: 61000.00 | total device memory used: 53500.00';
     const both = await outsideOf({ 'train.log': `${iterationLine(2, 20)}\n${line}\n` });

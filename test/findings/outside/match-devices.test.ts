@@ -136,7 +136,7 @@ describe('a device and its rank', () => {
   });
 });
 
-describe('the printed clock beside UTC', () => {
+describe('the printed clock next to UTC', () => {
   const pair = (kind: string, minutes: number, pairs = 5) => ({
     kind,
     pairs,
@@ -145,7 +145,7 @@ describe('the printed clock beside UTC', () => {
   });
   const both = new Set(['printed', 'utc']);
 
-  it('is whole quarters of an hour off, by what stands in both', () => {
+  it('is whole quarters of an hour off, by what is in both', () => {
     expect(clockShift({ pairs: [pair('iteration', -120.02)], clocks: both, given: undefined })).toEqual({
       shift_us: -120 * 60_000_000,
       is_needed: true,
@@ -156,7 +156,7 @@ describe('the printed clock beside UTC', () => {
     );
   });
 
-  it('is not known where nothing stands in both, or what does is no zone apart', () => {
+  it('is not known where nothing is in both, or the difference is not a time zone', () => {
     expect(clockShift({ pairs: [], clocks: both, given: undefined }).shift_us).toBeNull();
     expect(clockShift({ pairs: [pair('iteration', 37)], clocks: both, given: undefined }).shift_us).toBeNull();
     // The next pair may do.

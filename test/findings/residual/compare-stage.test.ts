@@ -95,17 +95,17 @@ describe('compareStage', () => {
     ['grad_finalize', 'backward', 20],
     ['optimizer_step', 'optimizer_step', 0],
     ['param_gather', 'optimizer_step', 0],
-    // The stage has no such moment of its own, or nobody knows which it is: what it has at its most.
+    // The stage has no such moment of its own, or it is unknown which it is: what it has at its most.
     ['forward', 'backward', 20],
     ['unknown', 'backward', 20],
     ['eval', 'backward', 20],
   ] as const)('holds %s against the %s', (phase, moment, activation) => {
-    const found = compare({ activation: 1, temporary: 1 }, { phase });
-    expect(found.moment).toBe(moment);
-    expect(found.of('activation')!.estimated_bytes).toBe(activation * GIB);
-    expect(found.of('temporary')!.estimated_bytes).toBe(activation === 0 ? 4 * GIB : 0);
+    const actual = compare({ activation: 1, temporary: 1 }, { phase });
+    expect(actual.moment).toBe(moment);
+    expect(actual.of('activation')!.estimated_bytes).toBe(activation * GIB);
+    expect(actual.of('temporary')!.estimated_bytes).toBe(activation === 0 ? 4 * GIB : 0);
     // What is outside is left out at every moment.
-    expect(found.of('communication')!.estimated_bytes).toBe(GIB);
+    expect(actual.of('communication')!.estimated_bytes).toBe(GIB);
   });
 
   it('has no row for what could be any component, and the most surprising first', () => {

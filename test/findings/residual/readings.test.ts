@@ -1,4 +1,6 @@
-/** What a residual means, reading by reading, on made-up rows: each is said where it is true, and not where it is not. */
+/**
+ * What a residual means, reading by reading, on made-up rows: each is said where it is true, and not where it is not.
+ */
 import { describe, expect, it } from 'vitest';
 import { completeInputs, type EstimateInputs } from '../../../src/estimate/inputs.js';
 import { type ReadingFacts, readingOf, surpriseText } from '../../../src/findings/estimate/residual/readings.js';
@@ -97,7 +99,7 @@ describe('readings', () => {
     expect(said({ of: ['activation', 5, 10], seen, inputs: { recompute: 'full' } })).toMatch(/fewer micro-batches/);
   });
 
-  it('says what is held before what is configured, and the failure before the schedule', () => {
+  it('reports what is held before what is configured, and the failure before the schedule', () => {
     const held = { of: ['activation', 30, 10], heldBytes: 15 * GIB, inputs: { recompute: 'full' } } as const;
     expect(said(held)).toMatch(/outlive/);
     expect(said({ of: ['activation', 5, 10], atFailure: true, seen: new Set(['recompute']) })).toMatch(/does not tell/);

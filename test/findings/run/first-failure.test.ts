@@ -51,7 +51,7 @@ describe('the first failure', () => {
     expect(basis).toContain('earliest printed time of 2');
   });
 
-  it('goes by line in one file, by iteration across files, and says so where it can do neither', () => {
+  it('goes by line in one file, by iteration across files, with a note where neither is possible', () => {
     const second = oom({ rank: 1, line: 50 });
     const first = oom({ rank: 2, line: 40 });
     const inOneFile = firstFailure([second, first]);
@@ -79,7 +79,7 @@ describe('the first failure', () => {
     // A crash without words goes before them.
     const crash = incident({ rank: 2, grammar: 'process.crash', line: 99 });
     expect(firstFailure([waiting, lost, crash]).first).toMatchObject({ role: 'unexplained', incident: crash });
-    // An exception says what went wrong; words about memory are none.
+    // An exception reports what went wrong; words about memory are none.
     const key = incident({ rank: 2, grammar: 'python.traceback', exception: 'KeyError', line: 120 });
     const prose = incident({ kind: 'negative_text', line: 1 });
     expect(firstFailure([prose, waiting, crash, key]).first).toMatchObject({ role: 'primary', incident: key });

@@ -14,15 +14,15 @@ type Axis = 'tp' | 'cp' | 'dp' | 'pp' | 'ep';
 
 /** Ranks that differ in `axis` alone, each group ascending, groups by their first rank. */
 function groups(world: number, layout: ReturnType<typeof rankLayout>, axis: Axis, others: readonly Axis[]): number[][] {
-  const found = new Map<string, number[]>();
+  const byKey = new Map<string, number[]>();
   for (let rank = 0; rank < world; rank += 1) {
     const position = layout!.position(rank)!;
     expect(position.rank).toBe(rank);
     const key = others.map((other) => position[other]).join(' ');
-    found.set(key, [...(found.get(key) ?? []), rank]);
+    byKey.set(key, [...(byKey.get(key) ?? []), rank]);
   }
   void axis;
-  return [...found.values()];
+  return [...byKey.values()];
 }
 
 describe('rankLayout', () => {
@@ -88,8 +88,8 @@ describe('rankLayout', () => {
     const layout = rankLayout(8, sizes(2, 1, { cp: 2, ep: 4, etp: 1 }));
     expect([0, 1, 2, 3, 4, 5, 6, 7].map((rank) => layout!.position(rank)!.ep)).toEqual([0, 1, 2, 3, 0, 1, 2, 3]);
     // Without a size of their own experts are cut as the dense layers are.
-    const same = rankLayout(8, sizes(2, 1, { ep: 4 }));
-    expect([0, 1, 2, 3, 4, 5, 6, 7].map((rank) => same!.position(rank)!.ep)).toEqual([0, 0, 1, 1, 2, 2, 3, 3]);
+    const matching = rankLayout(8, sizes(2, 1, { ep: 4 }));
+    expect([0, 1, 2, 3, 4, 5, 6, 7].map((rank) => matching!.position(rank)!.ep)).toEqual([0, 0, 1, 1, 2, 2, 3, 3]);
     const staged = rankLayout(16, sizes(1, 2, { ep: 8 }));
     expect(staged!.position(11)).toEqual({ rank: 11, tp: 0, cp: 0, dp: 3, pp: 1, ep: 3 });
   });

@@ -116,7 +116,7 @@ it.each([
 ])('plainValue(%s) is %s', (text, plain) => expect(plainValue(text)).toBe(plain));
 
 describe('diffConfig', () => {
-  it('tells what differs and what only one has', () => {
+  it('shows what differs and what only one has', () => {
     const here = effectiveConfig([
       found('zzz', 'a', 'log dump'),
       found('micro_batch_size', '1', 'log dump'),
@@ -176,7 +176,7 @@ describe('config of stored runs', () => {
     );
   });
 
-  it('says where nothing was found', async () => {
+  it('reports where nothing was found', async () => {
     await withTextRuns([[{ path: 'a.log' }]], async (store) => {
       const found = await readSettings(store, 1);
       expect(configText(describeConfig({ run: RUN, found }))).toContain('no setting');

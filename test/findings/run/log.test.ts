@@ -465,10 +465,10 @@ describe('files that repeat each other', () => {
   });
 
   it('keep lines of one file, and lines that only share their losses', async () => {
-    const same = iteration(1, undefined, { loss: 2 });
+    const matching = iteration(1, undefined, { loss: 2 });
     const run = await logOf(
-      { path: 'a.log', rows: [same, iteration(2, 5), iteration(2, 5)] },
-      { path: 'b.log', rows: [same] },
+      { path: 'a.log', rows: [matching, iteration(2, 5), iteration(2, 5)] },
+      { path: 'b.log', rows: [matching] },
     );
     expect(run.iterations).toMatchObject({ count: 4, copies: 0 });
   });

@@ -52,10 +52,10 @@ describe('the order of a series', () => {
     });
     fc.assert(
       fc.property(fc.uniqueArray(row, { selector: (one) => one.display_path, maxLength: 12 }), (rows) => {
-        const one = orderSnapshots(rows);
-        const other = orderSnapshots([...rows].reverse());
-        expect(other).toEqual(one);
-        expect(new Set(one.rows)).toEqual(new Set(rows));
+        const first = orderSnapshots(rows);
+        const second = orderSnapshots([...rows].reverse());
+        expect(second).toEqual(first);
+        expect(new Set(first.rows)).toEqual(new Set(rows));
       }),
     );
   });

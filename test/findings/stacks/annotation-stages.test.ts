@@ -136,14 +136,14 @@ describe('resident and transient', () => {
         const [allocated, now, end] = [a, b, c].sort((x, y) => x - y) as [number, number, number];
         const freed = end + 1;
         const boundaries = Float64Array.from(marks).sort();
-        const found = lifetimeClass(
+        const actual = lifetimeClass(
           { allocated, freed },
           { time: now, boundaries, ringTruncated: false, freesAfter: true },
         );
         const crossed = marks.filter((boundary) => boundary >= allocated && boundary <= freed).length;
-        if (crossed === 0) expect(found).toBe(TRANSIENT);
-        if (crossed >= 2) expect(found).toBe(RESIDENT);
-        expect(found).not.toBe(UNKNOWN);
+        if (crossed === 0) expect(actual).toBe(TRANSIENT);
+        if (crossed >= 2) expect(actual).toBe(RESIDENT);
+        expect(actual).not.toBe(UNKNOWN);
       }),
     );
   });

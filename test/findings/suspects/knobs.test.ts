@@ -114,16 +114,16 @@ describe('knobs', () => {
       { key: 'lr', a: '1', b: '2' },
       { key: 'micro_batch_size', a: '1', b: '2' },
     ];
-    const found = rank({ comparison, sites, components: activations, config });
-    expect(found[0]).toMatchObject({
+    const ranked = rank({ comparison, sites, components: activations, config });
+    expect(ranked[0]).toMatchObject({
       ...{ file: path, hunk: hunkHeader(hunk(text)), key: 'micro_batch_size' },
       reason:
         'micro_batch_size went from 1 to 2, which takes more memory; activation grew by 4.00 GiB of 4.00 GiB (×2.00 where the setting is ×2.00)',
       commits: [{ subject: 'change 1' }],
     });
-    expect(found[0]!.score).toBeGreaterThan(0.9);
-    expect(found.filter(({ file }) => file === path)).toHaveLength(1);
-    expect(found[1]).toMatchObject({ file: LAYER });
+    expect(ranked[0]!.score).toBeGreaterThan(0.9);
+    expect(ranked.filter(({ file }) => file === path)).toHaveLength(1);
+    expect(ranked[1]).toMatchObject({ file: LAYER });
   });
 
   it('takes the hunk with the values of the runs, and no test', () => {
@@ -158,16 +158,16 @@ describe('knobs', () => {
       { key: 'tensor_model_parallel_size', a: '4', b: '8' },
       { key: 'weight_decay', a: '0.1', b: '0.2' },
     ];
-    const found = rank({ components: activations, config });
-    expect(found.map(({ key }) => key)).toEqual([
+    const ranked = rank({ components: activations, config });
+    expect(ranked.map(({ key }) => key)).toEqual([
       'recompute_modules',
       'tensor_model_parallel_size',
       'use_distributed_optimizer',
       'weight_decay',
     ]);
-    expect(found[0]!.score).toBeGreaterThan(0.8);
-    expect(found[1]!.score).toBeLessThan(0.3);
-    expect(found[2]!.reason).toContain('none of optimizer_state, gradient, before_recording grew');
+    expect(ranked[0]!.score).toBeGreaterThan(0.8);
+    expect(ranked[1]!.score).toBeLessThan(0.3);
+    expect(ranked[2]!.reason).toContain('none of optimizer_state, gradient, before_recording grew');
   });
 
   it('of a size that does not fit the growth says less', () => {
@@ -209,9 +209,9 @@ describe('knobs', () => {
     const [first] = rank({ comparison, components: activations });
     expect(first).toMatchObject({ file: 'conf/a.yaml', key: 'micro_batch_size' });
     expect(first!.score).toBeLessThan(0.55);
-    const other = [{ key: 'lr', a: '1', b: '2' }];
+    const second = [{ key: 'lr', a: '1', b: '2' }];
     expect(
-      rank({ comparison, components: activations, config: other }).filter(({ key }) => key === 'micro_batch_size'),
+      rank({ comparison, components: activations, config: second }).filter(({ key }) => key === 'micro_batch_size'),
     ).toEqual([]);
   });
 });
@@ -224,15 +224,15 @@ describe('dependencies', () => {
       { key: 'torch', a: '2.7.0', b: '2.8.0' },
       { key: 'transformer_engine', a: '2.3', b: '2.4' },
     ];
-    const found = rank({ versions, sites: [grew(2, 'activation', te)] });
-    expect(found.map(({ key }) => key)).toEqual(['transformer_engine', 'torch']);
-    expect(found[0]).toMatchObject({
+    const ranked = rank({ versions, sites: [grew(2, 'activation', te)] });
+    expect(ranked.map(({ key }) => key)).toEqual(['transformer_engine', 'torch']);
+    expect(ranked[0]).toMatchObject({
       file: '',
       reason: 'transformer_engine went from 2.3 to 2.4; 2.00 GiB of 2.00 GiB grew in its lines',
     });
-    expect(found[0]!.score).toBeGreaterThan(0.5);
-    expect(found[0]!.score).toBeLessThan(0.8);
-    expect(found[1]!.score).toBeLessThan(0.2);
+    expect(ranked[0]!.score).toBeGreaterThan(0.5);
+    expect(ranked[0]!.score).toBeLessThan(0.8);
+    expect(ranked[1]!.score).toBeLessThan(0.2);
   });
 
   it('come after a changed line', () => {
@@ -267,16 +267,16 @@ describe('time', () => {
       { key: 'recompute_granularity', a: 'full', b: 'selective' },
       { key: 'lr', a: '1', b: '2' },
     ];
-    const found = rank({ comparison, config, direction: 'time' });
-    expect(found.map(({ file, key }) => key ?? file)).toEqual([
+    const ranked = rank({ comparison, config, direction: 'time' });
+    expect(ranked.map(({ file, key }) => key ?? file)).toEqual([
       'tp_comm_overlap',
       MLP,
       'recompute_granularity',
       LAYER,
       'lr',
     ]);
-    for (const { score } of found) expect(score).toBeLessThanOrEqual(0.5);
-    expect(found[1]!.reason).toBe('`synchronize(` in it bears on time');
+    for (const { score } of ranked) expect(score).toBeLessThanOrEqual(0.5);
+    expect(ranked[1]!.reason).toBe('`synchronize(` in it bears on time');
   });
 });
 

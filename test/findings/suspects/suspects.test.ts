@@ -81,7 +81,7 @@ const inMlp = (line = 34): Frame[] =>
   stack(`_mlp transformer/mlp.py:${line}`, `forward transformer/mlp.py:60`, ...TRUNK);
 
 describe('hunks', () => {
-  it('leads with the line that grew, and says so', () => {
+  it('leads with the line that grew, with a note', () => {
     const comparison = compared([
       changed('megatron/core/models/gpt/gpt_model.py', '@@ -12 +12 @@ class GPTModel:\n-    a = 1\n+    a = 2'),
       changed(
@@ -146,9 +146,9 @@ describe('hunks', () => {
     ],
   ])('knows what `%s` was good for', (word, text) => {
     const noise = '@@ -33,0 +32 @@ def _mlp(self, x):\n+        self.calls += 1';
-    const other =
+    const second =
       '@@ -207 +208 @@ def forward(self, x):\n-        x = self.norm(x)\n+        x = self.norm(x, self.eps)';
-    const comparison = compared([changed(LAYER, other), changed(MLP, noise, text)]);
+    const comparison = compared([changed(LAYER, second), changed(MLP, noise, text)]);
     const [first] = rank({ comparison, sites: [grew(2, 'activation', inMlp())] });
     expect([first!.file, first!.hunk]).toEqual([MLP, hunkHeader(hunk(text))]);
     expect(first!.reason).toContain('this takes out');
@@ -215,12 +215,12 @@ describe('hunks', () => {
         line(420, 'def forward(self, y):'),
       ),
     ]);
-    const found = rank({
+    const ranked = rank({
       comparison,
       sites: [grew(2, 'activation', stack('forward transformer/mlp.py:60', ...TRUNK))],
     });
-    expect(found[0]!.hunk).toContain('-80');
-    expect(found[0]!.score).toBeGreaterThan(3 * found[1]!.score);
+    expect(ranked[0]!.hunk).toContain('-80');
+    expect(ranked[0]!.score).toBeGreaterThan(3 * ranked[1]!.score);
   });
 
   it('reads renamed files and shifted lines by the newer commit', () => {
@@ -245,22 +245,25 @@ describe('hunks', () => {
     expect(first!.commits.map(({ subject }) => subject)).toEqual(['change 1']);
   });
 
-  it('says where in a submodule, and which commits moved its pin', () => {
+  it('reports where in a submodule, and which commits moved its pin', () => {
     const inside = {
       ...changed(MLP, '@@ -34 +34 @@ def _mlp(self, x):\n-        h = self.a(x)\n+        h = self.a(x).clone()'),
       submodule: '3rdparty/Megatron-LM',
     };
-    const own = changed('src/megatron/bridge/training/train.py', '@@ -5 +5 @@ def train():\n-    a = 1\n+    a = 2');
+    const ownValues = changed(
+      'src/megatron/bridge/training/train.py',
+      '@@ -5 +5 @@ def train():\n-    a = 1\n+    a = 2',
+    );
     const pin = { path: '3rdparty/Megatron-LM', from: 'c'.repeat(40), to: 'd'.repeat(40), is_readable: true };
-    const comparison = compared([own, inside], { submodules: [pin] });
-    const found = rank({
+    const comparison = compared([ownValues, inside], { submodules: [pin] });
+    const ranked = rank({
       comparison,
       sites: [grew(2, 'activation', inMlp())],
       versions: [{ key: 'megatron_lm', a: 'ccccccccc', b: 'ddddddddd' }],
     });
-    expect(found[0]).toMatchObject({ file: `3rdparty/Megatron-LM/${MLP}`, commits: [{ subject: 'change 1' }] });
+    expect(ranked[0]).toMatchObject({ file: `3rdparty/Megatron-LM/${MLP}`, commits: [{ subject: 'change 1' }] });
     // The pin once, below what is inside; not the same again as a version.
-    expect(found.filter(({ key }) => key !== undefined)).toMatchObject([
+    expect(ranked.filter(({ key }) => key !== undefined)).toMatchObject([
       { key: '3rdparty/Megatron-LM', file: '', score: 0.08 },
     ]);
   });
@@ -289,12 +292,12 @@ describe('hunks', () => {
       { ...grew(6, 'activation', stack('new transformer/transformer_layer.py:210')), a_frames: [] },
       { ...grew(-5.9, 'activation', []), a_frames: stack('old transformer/transformer_layer.py:210') },
     ];
-    const found = rank({
+    const ranked = rank({
       comparison,
       sites: [...rewritten, grew(2, 'activation', stack('_mlp transformer/mlp.py:34'))],
     });
-    expect(found[0]).toMatchObject({ file: MLP });
-    expect(found[0]!.reason).toContain('2.00 GiB of 2.10 GiB');
+    expect(ranked[0]).toMatchObject({ file: MLP });
+    expect(ranked[0]!.reason).toContain('2.00 GiB of 2.10 GiB');
   });
 
   it('stays fast with many stacks in a file of many hunks', () => {
@@ -376,9 +379,9 @@ describe('changes that do nothing', () => {
       '@@ -230 +230 @@ def forward(self, x):\n-        x = self.norm(x)\n+        x = self.norm(x, self.eps)',
     );
     const comparison = compared([changed(MLP, text), weak]);
-    const found = rank({ comparison, sites: [grew(2, 'activation', inMlp())] });
-    expect(found[0]!.file).toBe(LAYER);
-    for (const one of found.filter(({ file }) => file === MLP)) expect(one.score).toBeLessThan(0.1);
+    const ranked = rank({ comparison, sites: [grew(2, 'activation', inMlp())] });
+    expect(ranked[0]!.file).toBe(LAYER);
+    for (const one of ranked.filter(({ file }) => file === MLP)) expect(one.score).toBeLessThan(0.1);
   });
 
   it('neither does code that moved, within a file or to another', () => {
@@ -398,8 +401,8 @@ describe('changes that do nothing', () => {
       const moved = changed(to, `@@ -31,0 +32,4 @@ class MLP:\n${signed('+')}`);
       const files = to === MLP ? [{ ...from, hunks: [...moved.hunks, ...from.hunks] }] : [from, moved];
       const b = stack(`_mlp transformer/${to.split('/').at(-1)}:33`, ...TRUNK);
-      const found = rank({ comparison: compared([...files, weak]), sites: [grew(2, 'activation', b, inMlp(133))] });
-      expect(found[0]!.file).toBe(LAYER);
+      const ranked = rank({ comparison: compared([...files, weak]), sites: [grew(2, 'activation', b, inMlp(133))] });
+      expect(ranked[0]!.file).toBe(LAYER);
     }
   });
 
@@ -446,15 +449,15 @@ describe('the list', () => {
     const regression = plantRegression(11, 'line');
     const files = readChangedFiles(regression);
     const input = { components: regression.components, config: regression.config, totalDeltaBytes: regression.total };
-    const one = rank({ ...input, comparison: compared(files, { commits: [] }), sites: regression.sites });
-    const other = rank({
+    const ranked = rank({ ...input, comparison: compared(files, { commits: [] }), sites: regression.sites });
+    const second = rank({
       ...input,
       config: regression.config.toReversed(),
       comparison: compared(files.toReversed(), { commits: [] }),
       sites: regression.sites.toReversed(),
     });
-    expect(other).toEqual(one);
-    expect(one.length).toBeGreaterThan(0);
+    expect(second).toEqual(ranked);
+    expect(ranked.length).toBeGreaterThan(0);
   });
 
   it('is empty where nothing changed', () => {
@@ -464,16 +467,16 @@ describe('the list', () => {
 
   it('is in descending order, scores between 0 and 1', () => {
     const regression = plantRegression(12, 'knob_yaml');
-    const found = rank({
+    const ranked = rank({
       comparison: compared(readChangedFiles(regression)),
       sites: regression.sites,
       components: regression.components,
       config: regression.config,
     });
-    for (const [i, { score }] of found.entries()) {
+    for (const [i, { score }] of ranked.entries()) {
       expect(score).toBeGreaterThan(0);
       expect(score).toBeLessThanOrEqual(1);
-      expect(score).toBeLessThanOrEqual(found[i - 1]?.score ?? 1);
+      expect(score).toBeLessThanOrEqual(ranked[i - 1]?.score ?? 1);
     }
   });
 });
@@ -509,9 +512,9 @@ describe('planted regressions', () => {
     for (let seed = 0; seed < CASES; seed += 1) {
       const plant = PLANTS[seed % PLANTS.length]!;
       const regression = plantRegression(seed * 7919 + 1, plant);
-      const found = await suspectsOf(regression);
-      expect(found.length).toBeGreaterThan(0);
-      if (!isPlanted(regression, found[0]!)) missed.push(`${seed} ${plant}: ${JSON.stringify(found[0])}`);
+      const suspects = await suspectsOf(regression);
+      expect(suspects.length).toBeGreaterThan(0);
+      if (!isPlanted(regression, suspects[0]!)) missed.push(`${seed} ${plant}: ${JSON.stringify(suspects[0])}`);
     }
     expect(missed.length, missed.join('\n')).toBeLessThanOrEqual(CASES * 0.05);
   });
@@ -519,11 +522,11 @@ describe('planted regressions', () => {
 
 async function suspectsOf(regression: Regression): Promise<Suspect[]> {
   const { before, after, sites, components, config, total } = regression;
-  const one = repositoryAt(scratch());
-  one.commit('before', before);
+  const first = repositoryAt(scratch());
+  first.commit('before', before);
   const gone = Object.keys(before).filter((path) => !(path in after));
-  one.commit('after', { ...Object.fromEntries(gone.map((path) => [path, null])), ...after });
-  const repository = await openRepository(one.root, gitEnvironment());
+  first.commit('after', { ...Object.fromEntries(gone.map((path) => [path, null])), ...after });
+  const repository = await openRepository(first.root, gitEnvironment());
   const comparison = await compareCommits(repository, 'HEAD~1', 'HEAD', isOfInterest(sites));
   return rank({ comparison, sites, components, config, totalDeltaBytes: total });
 }
@@ -645,7 +648,7 @@ describe('lines', () => {
     expect(performance.now() - started).toBeLessThan(2_000);
   });
 
-  it('sums up to what is small beside a gigabyte', () => {
+  it('sums up to what is small next to a gigabyte', () => {
     const comparison = compared([
       changed(MLP, '@@ -34 +34 @@ def _mlp(self, x):\n-        h = self.a(x)\n+        h = self.a(x).clone()'),
     ]);

@@ -17,7 +17,7 @@ const SIZES: Settings = {
 const gpu = (name: string): string => `GPU 0: NVIDIA ${name} (UUID: GPU-00000000-1111-2222-3333-444444444444)\n`;
 const log = (set: Settings, more: TrainingLog = {}): string =>
   trainingLog({ arguments: { ...SIZES, ...set }, ...more });
-const one = { tensor_model_parallel_size: 1, pipeline_model_parallel_size: 1 };
+const first = { tensor_model_parallel_size: 1, pipeline_model_parallel_size: 1 };
 const overlap = { overlap_grad_reduce: 'True', overlap_param_gather: 'True', use_distributed_optimizer: 'True' };
 const speed = (tflops: number): TrainingLog => ({ tflops: () => tflops, stepMs: () => 700_000 / tflops });
 const after = (...lines: readonly string[]): TrainingLog => ({ after: lines });
@@ -33,23 +33,23 @@ const UB_FAILURE = raised(
 );
 
 const HOPPER = {
-  ...one,
+  ...first,
   world_size: 8,
   tensor_model_parallel_size: 2,
   tp_comm_overlap: 'True',
   sequence_parallel: 'True',
 };
 const NVL = { tensor_model_parallel_size: 4, pipeline_model_parallel_size: 4, world_size: 256 };
-const OFFLOAD = { ...one, cpu_offloading: 'True', cpu_offloading_num_layers: 8, world_size: 16 };
+const OFFLOAD = { ...first, cpu_offloading: 'True', cpu_offloading_num_layers: 8, world_size: 16 };
 
 let runs: Observed;
 beforeAll(async () => {
   runs = await observe({
-    dp: { 'train.log': log({ ...one, ...overlap, world_size: 8 }), environ: envDump({ NCCL_DEBUG: 'WARN' }) },
-    'dp-margin': { 'train.log': log({ ...one, ...overlap, world_size: 8 }), environ: envDump(MARGIN) },
-    'dp-no-env': { 'train.log': log({ ...one, ...overlap, world_size: 8 }) },
-    'dp-no-overlap': { 'train.log': log({ ...one, world_size: 8 }) },
-    single: { 'train.log': log({ ...one, ...overlap, world_size: 1 }) },
+    dp: { 'train.log': log({ ...first, ...overlap, world_size: 8 }), environ: envDump({ NCCL_DEBUG: 'WARN' }) },
+    'dp-margin': { 'train.log': log({ ...first, ...overlap, world_size: 8 }), environ: envDump(MARGIN) },
+    'dp-no-env': { 'train.log': log({ ...first, ...overlap, world_size: 8 }) },
+    'dp-no-overlap': { 'train.log': log({ ...first, world_size: 8 }) },
+    single: { 'train.log': log({ ...first, ...overlap, world_size: 1 }) },
     // S22
     hopper: {
       'train.log': log(HOPPER),
@@ -84,67 +84,77 @@ beforeAll(async () => {
     // S24
     'dp-64': {
       'train.log': log({
-        ...one,
+        ...first,
         world_size: 64,
         grad_reduce_in_fp32: 'False',
         num_distributed_optimizer_instances: 1,
       }),
     },
-    'dp-64-fp32': { 'train.log': log({ ...one, world_size: 64, grad_reduce_in_fp32: 'True' }, timers(150, 50)) },
+    'dp-64-fp32': { 'train.log': log({ ...first, world_size: 64, grad_reduce_in_fp32: 'True' }, timers(150, 50)) },
     'dp-64-bucket': {
-      'train.log': log({ ...one, world_size: 64, grad_reduce_in_fp32: 'False', bucket_size: 1000000 }, timers(150, 50)),
+      'train.log': log(
+        { ...first, world_size: 64, grad_reduce_in_fp32: 'False', bucket_size: 1000000 },
+        timers(150, 50),
+      ),
     },
-    'dp-64-timers': { 'train.log': log({ ...one, world_size: 64, grad_reduce_in_fp32: 'False' }, timers(150, 50)) },
-    'dp-256': { 'train.log': log({ ...one, world_size: 256, grad_reduce_in_fp32: 'False' }, timers(150, 50)) },
-    'dp-64-fast': { 'train.log': log({ ...one, world_size: 64, grad_reduce_in_fp32: 'True' }, timers(15, 5)) },
+    'dp-64-timers': { 'train.log': log({ ...first, world_size: 64, grad_reduce_in_fp32: 'False' }, timers(150, 50)) },
+    'dp-256': { 'train.log': log({ ...first, world_size: 256, grad_reduce_in_fp32: 'False' }, timers(150, 50)) },
+    'dp-64-fast': { 'train.log': log({ ...first, world_size: 64, grad_reduce_in_fp32: 'True' }, timers(15, 5)) },
     // S25
-    slow: { 'train.log': log(one, { ...speed(60), iterations: 12 }), 'gpu.log': gpu('H100 80GB HBM3') },
+    slow: { 'train.log': log(first, { ...speed(60), iterations: 12 }), 'gpu.log': gpu('H100 80GB HBM3') },
     jitter: {
-      'train.log': log(one, { iterations: 20, stepMs: (i) => (i % 2 === 0 ? 1000 : 1400) }),
+      'train.log': log(first, { iterations: 20, stepMs: (i) => (i % 2 === 0 ? 1000 : 1400) }),
       'gpu.log': gpu('H100 80GB HBM3'),
     },
-    minutes: { 'train.log': log(one, { iterations: 20, stepMs: (i) => (i % 2 === 0 ? 300_000 : 450_000) }) },
-    usual: { 'train.log': log(one, { ...speed(420), iterations: 20 }), 'gpu.log': gpu('H100 80GB HBM3') },
+    minutes: { 'train.log': log(first, { iterations: 20, stepMs: (i) => (i % 2 === 0 ? 300_000 : 450_000) }) },
+    usual: { 'train.log': log(first, { ...speed(420), iterations: 20 }), 'gpu.log': gpu('H100 80GB HBM3') },
     // S27
     'cp-2': {
       'train.log': log(
-        { ...one, context_parallel_size: 2, world_size: 8, hidden_size: 4096, seq_length: 16384 },
+        { ...first, context_parallel_size: 2, world_size: 8, hidden_size: 4096, seq_length: 16384 },
         speed(500),
       ),
     },
     'cp-8': {
       'train.log': log(
-        { ...one, context_parallel_size: 8, world_size: 8, hidden_size: 4096, seq_length: 16384 },
+        { ...first, context_parallel_size: 8, world_size: 8, hidden_size: 4096, seq_length: 16384 },
         speed(400),
       ),
     },
     'cp-4': {
       'train.log': log(
-        { ...one, context_parallel_size: 4, world_size: 8, hidden_size: 4096, seq_length: 16384 },
+        { ...first, context_parallel_size: 4, world_size: 8, hidden_size: 4096, seq_length: 16384 },
         speed(450),
       ),
     },
     'cp-8-fast': {
       'train.log': log(
-        { ...one, context_parallel_size: 8, world_size: 8, hidden_size: 4096, seq_length: 16384 },
+        { ...first, context_parallel_size: 8, world_size: 8, hidden_size: 4096, seq_length: 16384 },
         speed(510),
       ),
     },
     'cp-4-mbs': {
       'train.log': log(
-        { ...one, context_parallel_size: 4, world_size: 8, hidden_size: 4096, seq_length: 16384, micro_batch_size: 2 },
+        {
+          ...first,
+          context_parallel_size: 4,
+          world_size: 8,
+          hidden_size: 4096,
+          seq_length: 16384,
+          micro_batch_size: 2,
+        },
         speed(400),
       ),
     },
-    skinny: { 'train.log': log({ ...one, context_parallel_size: 4, world_size: 8 }, speed(400)) },
-    'skinny-2': { 'train.log': log({ ...one, context_parallel_size: 2, world_size: 8 }, speed(400)) },
+    skinny: { 'train.log': log({ ...first, context_parallel_size: 4, world_size: 8 }, speed(400)) },
+    'skinny-2': { 'train.log': log({ ...first, context_parallel_size: 2, world_size: 8 }, speed(400)) },
     // S28
     nvl72: { 'train.log': log(NVL), 'gpu.log': gpu('GB200') },
     'nvl72-contained': {
       'train.log': log({ ...NVL, tensor_model_parallel_size: 4, pipeline_model_parallel_size: 6, world_size: 432 }),
       'gpu.log': gpu('GB200'),
     },
-    'nvl72-dp': { 'train.log': log({ ...one, world_size: 256 }), 'gpu.log': gpu('GB200') },
+    'nvl72-dp': { 'train.log': log({ ...first, world_size: 256 }), 'gpu.log': gpu('GB200') },
     'nvl72-64': { 'train.log': log(NVL), 'gpu.log': gpu('GB200'), environ: envDump({ NVLINK_DOMAIN_SIZE: '64' }) },
     'not-nvl72': { 'train.log': log(NVL), 'gpu.log': gpu('H100 80GB HBM3') },
     // S29
@@ -213,7 +223,7 @@ describe('S22, no overlap of tensor parallelism', () => {
     });
   });
 
-  it('is refuted by kernels that run beside each other, and by the variable being 1', async () => {
+  it('is refuted by kernels that run next to each other, and by the variable being 1', async () => {
     expect(await of('hopper', 'S22', beside)).toBe('refuted');
     expect(await of('hopper-one', 'S22', late)).toBe('refuted');
   });

@@ -135,7 +135,7 @@ describe.each(CASES)('$id', ({ id, error }) => {
     expect(answer(await runs.of(`${id}-lacks`), id)).toBe('refuted');
   });
 
-  it('stays untested where nothing but the message is known, and says what is missing', async () => {
+  it('stays untested where nothing but the message is known, and reports what is missing', async () => {
     const hit = hitOf(await runs.of(`${id}-bare`), id)!;
     expect(hit.confirmation).toBe('untested');
     expect(hit.confirmation_text).toMatch(/not in what was read: add/);
@@ -158,7 +158,7 @@ describe('rows of three guides about one refusal', () => {
 });
 
 describe('S18', () => {
-  it('says the sum, and takes the message for it where stages have layers of their own', async () => {
+  it('reports the sum, and takes the message for it where stages have layers of their own', async () => {
     expect(hitOf(await runs.of('S18-has'), 'S18')!.confirmation_text).toContain('20 % 3 = 2');
     expect(hitOf(await runs.of('own-layout'), 'S18')).toMatchObject({
       confirmation: 'confirmed',

@@ -187,7 +187,7 @@ describe('S20, little gain of FP8', () => {
     all_kernels_ns: 80e6,
   });
 
-  it('is untested without a timeline, and says how to get one', async () => {
+  it('is untested without a timeline, and reports how to get one', async () => {
     const hit = hitOf(await runs.of('fp8', 'resident'), 'S20')!;
     expect(hit).toMatchObject({ confirmation: 'untested', seen: expect.stringContaining('FP8 gains 1.10 times') });
     expect(hit.confirmation_text).toContain('nsys profile');

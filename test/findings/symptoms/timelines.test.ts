@@ -17,7 +17,10 @@ const COMMUNICATION = 20;
 const STEP = 100 * MS;
 const steps = [0, 1, 2, 3].map((i) => ({ start: i * STEP, end: (i + 1) * STEP }));
 
-/** One step: a matrix product of 40 ms, then a reduction of 20 ms that four norms were launched beside; then four norms on their own. */
+/**
+ * One step: a matrix product of 40 ms, then a reduction of 20 ms that four norms were launched beside; then four norms
+ * on their own.
+ */
 function step(at: number, normsWait: boolean): Kernel[] {
   const norms = [0, 1, 2, 3].map((i): Kernel => {
     // Streams of their own, so that each is ready when it is launched.
@@ -40,7 +43,7 @@ function starved(at: number): Kernel[] {
   });
 }
 
-/** Kernels of user buffers that begin only when the product that they should run beside is over. */
+/** Kernels of user buffers that begin only when the product that they should run next to is over. */
 function lateBuffers(at: number): Kernel[] {
   return Array.from({ length: 8 }, (_, i) => {
     const begin = at + i * 10 * MS;
@@ -88,7 +91,7 @@ beforeAll(async () => {
 afterAll(() => runs.close());
 
 describe('an export', () => {
-  it('tells of the steps but the first', async () => {
+  it('reports all steps but the first', async () => {
     const [timeline, ...others] = (await runs.of('waiting')).timelines;
     expect(others).toEqual([]);
     expect(timeline).toMatchObject({
@@ -108,13 +111,13 @@ describe('an export', () => {
     expect(timeline!.idle_ns).toBe(3 * (100 - 71 - 20) * MS);
   });
 
-  it('counts norms that run beside a collective as met, not as waiting', async () => {
+  it('counts norms that run next to a collective as met, not as waiting', async () => {
     const [timeline] = (await runs.of('beside')).timelines;
     expect(timeline!.norm_waits).toEqual({ met: 12, waited: 0, waited_ns: 0 });
     expect(timeline!.collectives.exposed_ns).toBe(3 * 16 * MS);
   });
 
-  it('tells S21 apart', async () => {
+  it('distinguishes S21', async () => {
     expect(hitOf(await runs.of('waiting'), 'S21')).toMatchObject({ source: 'rank0.sqlite', confirmation: 'confirmed' });
     expect(answer(await runs.of('beside'), 'S21')).toBe('refuted');
   });

@@ -1,4 +1,4 @@
-/** Rows of `derived_bucket` of ingested snapshots, and the marks that stand beside them. */
+/** Rows of `derived_bucket` of ingested snapshots, and the marks next to them. */
 
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -36,7 +36,9 @@ const rowsOf = (from: Store) =>
 
 const A = BASE;
 const B = BASE + 4 * MIB;
-/** One segment of 20 MiB that holds a block of 4 MiB at its start; the trace made it, and another that came and went. */
+/**
+ * One segment of 20 MiB that holds a block of 4 MiB at its start; the trace made it, and another that came and went.
+ */
 const ENTRIES: readonly SmallEntry[] = [
   { action: 'segment_alloc', addr: BASE, size: 20 * MIB },
   { action: 'alloc', addr: A, size: 4 * MIB },
@@ -98,12 +100,12 @@ describe('rows of the timeline', () => {
       })),
     });
     expect(await ensureBuckets(store, 1, 0)).toMatchObject({ entriesPerRow: 4, holds: true });
-    const whole = await rowsOf(store);
-    expect(whole).toHaveLength(Math.ceil(139_998 / 4));
+    const complete = await rowsOf(store);
+    expect(complete).toHaveLength(Math.ceil(139_998 / 4));
     expect(
-      whole.every((row, i) => row['first_seq'] === i * 4 && row['last_seq'] === Math.min(i * 4 + 3, 139_997)),
+      complete.every((row, i) => row['first_seq'] === i * 4 && row['last_seq'] === Math.min(i * 4 + 3, 139_997)),
     ).toBe(true);
-    const highest = whole.filter((row) => row['active_max_bytes'] === 8 * MIB);
+    const highest = complete.filter((row) => row['active_max_bytes'] === 8 * MIB);
     expect(highest.map((row) => row['first_seq'])).toEqual([70_000]);
     await ensureBuckets(store, 1, 0, { firstSeq: 0, lastSeq: 139_997, cuts: [70_001, 70_002] });
     const near = (await rowsOf(store)).filter(

@@ -61,11 +61,11 @@ describe('timelines of long traces', () => {
       return result.snapshots[0]!.devices[0]!.trace!;
     };
     try {
-      const whole = await traceOf({ from: undefined, to: undefined });
-      expect(whole).toMatchObject({ entries: COUNT, entries_per_row: 4, basis: 'actual', column_count: 100 });
-      expect(whole.steps.rows).toHaveLength(STEPS);
+      const complete = await traceOf({ from: undefined, to: undefined });
+      expect(complete).toMatchObject({ entries: COUNT, entries_per_row: 4, basis: 'actual', column_count: 100 });
+      expect(complete.steps.rows).toHaveLength(STEPS);
       const active = (seq: number): number => (seq % 3 === 2 ? 0 : sizeOf(seq));
-      whole.steps.rows.forEach((step, n) => {
+      complete.steps.rows.forEach((step, n) => {
         const first = n * PER_STEP;
         const last = first + PER_STEP - 1;
         expect([step.first_seq, step.last_seq]).toEqual([first, last]);
@@ -79,14 +79,14 @@ describe('timelines of long traces', () => {
         expect(at).toBeLessThanOrEqual(step.peak_last_seq);
         expect(step.peak_last_seq - step.peak_first_seq).toBeLessThan(4);
       });
-      expect(whole.marks.peak_active.bytes).toBe(501 * MIB);
-      expect(Math.max(...whole.columns.map((column) => column.active_max_bytes))).toBe(501 * MIB);
+      expect(complete.marks.peak_active.bytes).toBe(501 * MIB);
+      expect(Math.max(...complete.columns.map((column) => column.active_max_bytes))).toBe(501 * MIB);
 
       // Zoomed, a row is an entry, and the same steps have the same figures to the entry.
       const zoomed = await traceOf({ from: { kind: 'step', step: 3 }, to: { kind: 'step', step: 5 } });
       expect(zoomed).toMatchObject({ entries_per_row: 1, zoomed: true });
       zoomed.steps.rows.forEach((step, i) => {
-        const coarse = whole.steps.rows[3 + i]!;
+        const coarse = complete.steps.rows[3 + i]!;
         expect(step.peak_first_seq).toBe(step.peak_last_seq);
         expect(step.peak_first_seq).toBeGreaterThanOrEqual(coarse.peak_first_seq);
         expect(step.peak_first_seq).toBeLessThanOrEqual(coarse.peak_last_seq);

@@ -46,7 +46,7 @@ describe('steps of the torch profiler', () => {
     ]);
   });
 
-  it('take a missing partner from the step beside them, or are partial at the ends of the recording', async () => {
+  it('take a missing partner from the step next to them, or are partial at the ends of the recording', async () => {
     const steps = await stepsOf([
       end(1, 10_500),
       start(2, 10_600),
@@ -102,23 +102,23 @@ describe('steps of the torch profiler', () => {
 
   it('hold for a device no annotation names, and for a thread that sets its device within one', async () => {
     const notes = [start(1, 0, 0), end(1, 9_000, 3), start(2, 9_000, 3), end(2, 19_000, 3)];
-    const own = await stepsOf(notes, entries(100), true, 3);
-    expect(brief(own)).toEqual([
+    const ownValues = await stepsOf(notes, entries(100), true, 3);
+    expect(brief(ownValues)).toEqual([
       [1, 1, 9, null],
       [2, 10, 19, null],
     ]);
-    expect(own.annotationsOfDevice).toBeNull();
+    expect(ownValues.annotationsOfDevice).toBeNull();
     await store.close();
     // Two devices stepped by one process: their steps must not be counted twice for a third.
     const both = [0, 1].flatMap((device) => [start(1, device, device), end(1, 9_000 + device, device)]);
-    const other = await stepsOf(
+    const second = await stepsOf(
       both.sort((a, b) => a.time - b.time),
       entries(100),
       true,
       5,
     );
-    expect(brief(other)).toEqual([[1, 1, 9, null]]);
-    expect(other.annotationsOfDevice).toBe(0);
+    expect(brief(second)).toEqual([[1, 1, 9, null]]);
+    expect(second.annotationsOfDevice).toBe(0);
   });
 
   it('without an entry are counted and left out', async () => {

@@ -135,7 +135,7 @@ describe('a history', () => {
     );
   });
 
-  it('keeps the final state wherever the ring was cut, and says that something is missing', async () => {
+  it('keeps the final state wherever the ring was cut, and reports that something is missing', async () => {
     await fc.assert(
       fc.asyncProperty(history, fc.nat(), fc.boolean(), async (past, pick, flagged) => {
         const played = play(past, () => {});

@@ -81,7 +81,10 @@ const WORDINGS: Readonly<Record<string, (d: Device) => string>> = {
     `${formatOomSize(d.allocated + d.cached + d.privateFree)} reserved in total by PyTorch)`,
 };
 
-/** Half of the last printed digit of every figure that enters the sum; whole bytes are exact, but parts are rounded to bytes. */
+/**
+ * Half of the last printed digit of every figure that enters the sum; whole bytes are exact, but parts are rounded to
+ * bytes.
+ */
 const halfDigit = (bytes: number): number =>
   bytes <= 1024 ? 0.5 : 0.005 * (bytes <= MIB ? 1024 : bytes <= GIB ? MIB : GIB) + 0.5;
 

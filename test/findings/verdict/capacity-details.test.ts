@@ -29,10 +29,10 @@ describe('a spike', () => {
   const LOGITS = traceOf({ steps: calm, activity: 'logits_loss', activityBytes: 12 * GIB });
 
   it('of logits holds where the steps before had plenty of room', () => {
-    const found = verdict(tracedFacts({ trace: LOGITS }));
-    expect(found).toMatchObject({ cause: 'capacity', detail: 'transient_spike', confidence: 'high' });
-    expect(found.evidence).toContain('they hold and ask 16.00 GiB');
-    expect(found.summary).toContain('60.00 GiB at most');
+    const result = verdict(tracedFacts({ trace: LOGITS }));
+    expect(result).toMatchObject({ cause: 'capacity', detail: 'transient_spike', confidence: 'high' });
+    expect(result.evidence).toContain('they hold and ask 16.00 GiB');
+    expect(result.summary).toContain('60.00 GiB at most');
   });
 
   it('is none where the device was nearly full before, is full without it, or only one step was over', () => {
@@ -52,13 +52,13 @@ describe('a spike', () => {
 
   it('of a checkpoint names it, and its second copies', () => {
     const save = traceOf({ activity: 'checkpoint_save', activityBytes: 19 * GIB, copiedBytes: 18 * GIB });
-    const found = verdict(tracedFacts({ trace: save }));
-    expect(found).toMatchObject({ cause: 'capacity', detail: 'transient_spike' });
-    expect(found.summary).toContain('saving a checkpoint takes 23.00 GiB more');
-    expect(found.evidence).toContain('18.00 GiB of them are second copies');
+    const result = verdict(tracedFacts({ trace: save }));
+    expect(result).toMatchObject({ cause: 'capacity', detail: 'transient_spike' });
+    expect(result.summary).toContain('saving a checkpoint takes 23.00 GiB more');
+    expect(result.evidence).toContain('18.00 GiB of them are second copies');
     const load = { ...save, activity: 'checkpoint_load' as const, steps: null, stepsBy: null };
     expect(verdict(tracedFacts({ trace: load })).summary).toContain('loading a checkpoint');
-    // Copies that are not seen: nothing says that training fits without them.
+    // Copies that are not seen: there is no evidence that training fits without them.
     const run = runSideOf({ activity: 'checkpoint_load', completed: null });
     expect(verdict(messageFacts({ run }))).toMatchObject({ cause: 'capacity', detail: null });
   });
@@ -84,9 +84,9 @@ describe('a spike', () => {
   });
 
   it('is none at the birth of optimizer states, which stay; the summary says so', () => {
-    const found = verdict(tracedFacts({ trace: traceOf({ activity: 'optimizer_init', activityBytes: 9 * GIB }) }));
-    expect(found).toMatchObject({ cause: 'capacity', detail: null });
-    expect(found.summary).toContain("the optimizer's states, born in the first optimizer step");
+    const result = verdict(tracedFacts({ trace: traceOf({ activity: 'optimizer_init', activityBytes: 9 * GIB }) }));
+    expect(result).toMatchObject({ cause: 'capacity', detail: null });
+    expect(result.summary).toContain("the optimizer's states, born in the first optimizer step");
   });
 });
 
@@ -98,9 +98,9 @@ describe('imbalance', () => {
   });
 
   it('holds where the other stages need far less, and only this one fails', () => {
-    const found = verdict(messageFacts({ run }));
-    expect(found).toMatchObject({ cause: 'capacity', detail: 'imbalance' });
-    expect(found.numbers).toMatchObject({ own_stage_bytes: 70 * GIB, next_stage_bytes: 50 * GIB, stages: 2 });
+    const result = verdict(messageFacts({ run }));
+    expect(result).toMatchObject({ cause: 'capacity', detail: 'imbalance' });
+    expect(result.numbers).toMatchObject({ own_stage_bytes: 70 * GIB, next_stage_bytes: 50 * GIB, stages: 2 });
     for (const other of [
       { ...run, otherStages: [{ stage: 1, rank: 4, bytes: 66 * GIB }] },
       { ...run, onlyThisStage: false },
@@ -132,12 +132,12 @@ describe('a hidden limit', () => {
   });
 });
 
-describe('max_split_size_mb beside a message', () => {
+describe('max_split_size_mb next to a message', () => {
   it('leaves a small shortfall undecided: blocks handed out whole may hold it', () => {
     const allocator = { expandableSegments: false, maxSplitBytes: 128 * 1024 ** 2, source: 'launch.sbatch line 3' };
-    const found = judge(messageFacts({ allocator }), new EvidenceLog());
-    expect(found.holds).toBeNull();
-    expect(found.captures.map(({ id }) => id)).toContain('snapshot_at_oom');
+    const judgement = judge(messageFacts({ allocator }), new EvidenceLog());
+    expect(judgement.holds).toBeNull();
+    expect(judgement.captures.map(({ id }) => id)).toContain('snapshot_at_oom');
     const far = messageFacts({
       allocator,
       allocated: printed(78 * GIB),

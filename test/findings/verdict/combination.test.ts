@@ -13,7 +13,7 @@ import { CAUSE_DETAILS } from '../../../src/model/vocabulary.js';
 import { exact, freeSpaceOf, messageFacts, tracedFacts, traceOf } from './facts.js';
 
 describe('the combination', () => {
-  it('tells every test with its numbers, in order', () => {
+  it('gives every test with its numbers, in order', () => {
     const { tests } = judge(tracedFacts({ trace: traceOf() }), new EvidenceLog());
     expect(tests.map(({ cause }) => cause)).toEqual(CAUSE_TESTS.map(({ cause }) => cause));
     expect(tests.find(({ cause }) => cause === 'capacity')).toMatchObject({
@@ -49,9 +49,9 @@ describe('the combination', () => {
       allocated: exact(75 * GIB - 100 * MIB),
       free: freeSpaceOf({ usable: { bytes: 3 * GIB, largestBytes: GIB, count: 9 } }),
     });
-    const found = judge(near, new EvidenceLog());
-    expect(found.holds).toMatchObject({ cause: 'fragmentation', confidence: 'medium' });
-    expect(found.combination.join(' ')).toContain('as good as full');
+    const judgement = judge(near, new EvidenceLog());
+    expect(judgement.holds).toMatchObject({ cause: 'fragmentation', confidence: 'medium' });
+    expect(judgement.combination.join(' ')).toContain('as good as full');
     const clear = judge({ ...near, allocated: exact(70 * GIB) }, new EvidenceLog());
     expect(clear.holds).toMatchObject({ cause: 'fragmentation', confidence: 'high' });
   });
@@ -64,9 +64,9 @@ describe('the combination', () => {
       free: freeSpaceOf({ usable: { bytes: 9 * GIB, largestBytes: GIB, count: 30 } }),
       allowed: exact(40 * GIB),
     });
-    const found = judge(facts, new EvidenceLog());
-    expect(found.holds).toMatchObject({ cause: 'fragmentation', confidence: 'medium' });
-    expect(found.combination.join(' ')).toContain('without that limit the request is served');
+    const judgement = judge(facts, new EvidenceLog());
+    expect(judgement.holds).toMatchObject({ cause: 'fragmentation', confidence: 'medium' });
+    expect(judgement.combination.join(' ')).toContain('without that limit the request is served');
   });
 
   it('blames pools that hold nearly all that is free, even where the small rest just so adds up', () => {
@@ -75,8 +75,8 @@ describe('the combination', () => {
       privatePoolFree: exact(24 * GIB),
       free: freeSpaceOf({ usable: { bytes: 4 * GIB, largestBytes: GIB, count: 9 } }),
     });
-    const found = judge(pools, new EvidenceLog());
-    expect(found.holds).toMatchObject({ cause: 'graph_pools', confidence: 'medium' });
+    const judgement = judge(pools, new EvidenceLog());
+    expect(judgement.holds).toMatchObject({ cause: 'graph_pools', confidence: 'medium' });
     const evenly = { ...pools, allocated: exact(40 * GIB), privatePoolFree: exact(14 * GIB) };
     expect(judge(evenly, new EvidenceLog()).holds?.cause).toBe('fragmentation');
   });
@@ -130,11 +130,11 @@ describe('captures', () => {
   });
 
   it('come once each', () => {
-    const wanted = [
+    const expected = [
       { cause: 'leak', capture: 'snapshot_at_oom' },
       { cause: 'graph_pools', capture: 'snapshot_at_oom' },
     ] as const;
-    expect(capturesFor(wanted)).toMatchObject([{ id: 'snapshot_at_oom', settles: ['leak', 'graph_pools'] }]);
+    expect(capturesFor(expected)).toMatchObject([{ id: 'snapshot_at_oom', settles: ['leak', 'graph_pools'] }]);
   });
 });
 

@@ -1,4 +1,7 @@
-/** The first screen and its handles over every committed sample, a run of every cause, and (with MBF_CORPUS) recorded snapshots. */
+/**
+ * The first screen and its handles over every committed sample, a run of every cause, and (with MBF_CORPUS) recorded
+ * snapshots.
+ */
 import { existsSync, mkdirSync, readdirSync, realpathSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
@@ -54,7 +57,7 @@ async function expectHandles(store: Store, runId: number, result: DiagnoseResult
       const screen = showText(shown);
       expect(screen).not.toMatch(/undefined|NaN|\[object/);
       expect(shown.evidence?.text).toBe(text);
-      // Whatever stands in a file of the run has rows, and they are those of its query.
+      // Whatever is in a file of the run has rows, and they are those of its query.
       expect(lines, text).toBeDefined();
       expect(query, text).toBeDefined();
       expect(shown.query?.params).toEqual(query!.params);
@@ -74,7 +77,9 @@ async function expectHandles(store: Store, runId: number, result: DiagnoseResult
   }
 }
 
-/** The screen of a run that was just ingested; then, as `show` has it, the rows behind it, from the store as it is read. */
+/**
+ * The screen of a run that was just ingested; then, as `show` has it, the rows behind it, from the store as it is read.
+ */
 async function examine(path: string, target: { readonly operand?: string } = {}): Promise<DiagnoseResult> {
   const { file, runId, run, result } = await withRun(path, async (store, runId, run, file) => {
     const result = await diagnose(store, runId, run);

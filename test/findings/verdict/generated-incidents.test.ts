@@ -1,6 +1,7 @@
 /**
- * Verdicts on generated incidents, of which the cause is known by construction, each seen in several views. `MBF_INCIDENT_SEEDS=N` judges N seeds of every
- * cause instead of one, `MBF_INCIDENT_FIRST_SEED` begins elsewhere: 20 seeds take about a quarter of an hour on two cores.
+ * Verdicts on generated incidents, of which the cause is known by construction, each seen in several views.
+ * `MBF_INCIDENT_SEEDS=N` judges N seeds of every cause instead of one, `MBF_INCIDENT_FIRST_SEED` begins elsewhere: 20
+ * seeds take about a quarter of an hour on two cores.
  */
 import { describe, expect, it } from 'vitest';
 import { CAUSES_TO_GENERATE } from '../../../samples/generate/causes/index.js';
@@ -22,18 +23,20 @@ const JUDGED: readonly View[] = !FULL ? ['whole'] : SEEDS > 1 ? VIEWS : VIEWS.fi
 const LEAST_RIGHT = 0.95;
 
 /**
- * Causes that count as right in a view; null where the view has no evidence of the cause, so that it can only be wrong by being sure. A message cannot show
- * pending frees or growth: there the cause that its arithmetic gives agrees. No snapshot tells the device's total, or how a run ended.
+ * Causes that count as right in a view; null where the view has no evidence of the cause, so that it can only be wrong
+ * by being sure. A message cannot show pending frees or growth: there the cause that its arithmetic gives agrees. No
+ * snapshot tells the device's total, or how a run ended.
  */
 function rightCauses({ name, truth }: Incident, view: View): readonly Cause[] | null {
   const { cause } = truth;
-  // Where no rank that failed was recorded, a snapshot beside the logs adds nothing.
+  // Where no rank that failed was recorded, a snapshot next to the logs adds nothing.
   const withSnapshot = view !== 'logs' && truth.dumpedAtOom.length > 0;
   const fromLogs = view === 'logs' || ((view === 'whole' || view === 'ring') && !withSnapshot);
   if (fromLogs) {
     if (cause === 'leak') return ['leak', 'capacity'];
     if (cause === 'synchronisation') return ['synchronisation', 'fragmentation', 'undecided'];
-    // What blocks have beyond what was asked is in no message, and a message of another rank may be of a truly full device.
+    // What blocks have beyond what was asked is in no message, and a message of another rank may be of a truly full
+    // device.
     return name === 'fragmentation-oversize-rule' ? null : [cause];
   }
   if (view !== 'snapshots' && view !== 'ring-alone') return [cause];
@@ -43,7 +46,10 @@ function rightCauses({ name, truth }: Incident, view: View): readonly Cause[] | 
 
 const isSure = ({ confidence }: Verdict): boolean => confidence === 'proven' || confidence === 'high';
 
-/** Why the first rank failed is known; another may have died of its own, larger request, and then its figures say so to the byte. */
+/**
+ * Why the first rank failed is known; another may have failed of its own, larger request, and then its figures say so
+ * to the byte.
+ */
 function isFullItself({ rank, cause, tests }: Verdict, { truth }: Incident): boolean {
   const short = tests.find((test) => test.cause === 'capacity')?.numbers['short_bytes'] ?? 0;
   return rank !== truth.rank && cause === 'capacity' && short > 0;

@@ -78,7 +78,7 @@ describe('advice', () => {
   const cure = 'PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True';
 
   it('never names what the configuration forbids, whichever verdict gives it', () => {
-    // As a replay of a capacity OOM gives it, and as a fragmentation verdict gives it beside other advice.
+    // As a replay of a capacity OOM gives it, and as a fragmentation verdict gives it next to other advice.
     const given = [
       `${cure}: replayed with it, this OOM does not happen`,
       'raise or drop max_split_size_mb; expandable_segments:True makes it unnecessary',
@@ -105,7 +105,7 @@ describe('a configuration that forbids expandable segments', () => {
     expect(buffers.next.join(' ')).toContain('drop one of the two');
   });
 
-  it('says what CUDA graphs need beside it, and nothing where they have it', async () => {
+  it('reports what CUDA graphs need next to it, and nothing where they have it', async () => {
     const command = 'srun python pretrain_gpt.py --cuda-graph-impl transformer_engine --tensor-model-parallel-size 4';
     const graphs = await verdictOf(command);
     expect(graphs.hint).toMatchObject({ verdict: 'forbidden' });

@@ -107,7 +107,7 @@ describe('a log', () => {
     source: 'log',
   };
 
-  it('tells a warm-up that levels off from a leak by its later half', () => {
+  it('distinguishes a warm-up that levels off from a leak by its later half', () => {
     expect(run(messageFacts({ growth: { ...growth, lateBytes: 4 * GIB } })).outcome).toBe('holds');
     expect(run(messageFacts({ growth: { ...growth, lateBytes: GIB } }))).toMatchObject({
       outcome: 'fails',
@@ -115,7 +115,7 @@ describe('a log', () => {
     });
   });
 
-  it('says that only reserved memory grew', () => {
+  it('reports that only reserved memory grew', () => {
     const flat = { ...growth, lastBytes: growth.firstBytes, bytesPerIteration: 0, r2: 0 };
     const facts = messageFacts({ growth: flat, run: runSideOf({ reservedOnlyGrowthBytes: 5 * GIB }) });
     expect(run(facts)).toMatchObject({
@@ -232,7 +232,7 @@ describe('sites that keep', () => {
         [450, 1, 1],
       ]),
     ).toEqual([]);
-    // A growing buffer is one large block beside small ones.
+    // A growing buffer is one large block next to small ones.
     expect(
       sites([
         [150, 1, 1],
@@ -252,7 +252,7 @@ describe('sites that keep', () => {
     expect(sites(Array.from({ length: 8 }, (_, i) => [210 + i, 4, 1] as const))).toEqual([]);
   });
 
-  it('show in a ring of one whole step only beside older blocks of the same site', () => {
+  it('show in a ring of one whole step only next to older blocks of the same site', () => {
     const ring = [
       { firstSeq: 0, lastSeq: 99, whole: false },
       { firstSeq: 100, lastSeq: 199, whole: true },

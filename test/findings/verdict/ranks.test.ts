@@ -1,4 +1,7 @@
-/** Ranks beside each other: peaks by stage, who alone is fragmented, which call sites pin on all of them; and hundreds of ranks. */
+/**
+ * Ranks next to each other: peaks by stage, who alone is fragmented, which call sites pin on all of them; and hundreds
+ * of ranks.
+ */
 import { mkdirSync, realpathSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';

@@ -1,4 +1,7 @@
-/** What is said where the figures are missing: the tuning guides' rules, at low confidence and for no more than they cover. */
+/**
+ * What is said where the figures are missing: the tuning guides' rules, at low confidence and for no more than they
+ * cover.
+ */
 import { describe, expect, it } from 'vitest';
 import type { Bystanders } from '../../../src/findings/verdict/facts.js';
 import { type AllocatorFacts, EvidenceLog, type OomFacts } from '../../../src/findings/verdict/facts.js';

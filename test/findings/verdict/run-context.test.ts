@@ -87,7 +87,7 @@ describe('beside a message', () => {
     expect(full.verdicts[0]!.ruled_out.map(({ cause }) => cause)).toContain('leak');
   });
 
-  it('who failed first stands in front, and the others are told', async () => {
+  it('who failed first is in front, and the others are listed', async () => {
     const result = await diagnosed({
       'train.log':
         oom(5, '75.00', '1.00') +
@@ -97,7 +97,7 @@ describe('beside a message', () => {
     expect(result.verdicts.map(({ rank }) => rank)).toEqual([5]);
   });
 
-  it('a failure that is no memory matter is told by its kind', async () => {
+  it('a failure that is no memory matter is reported by its kind', async () => {
     const refused = await diagnosed({
       'train.log':
         'Traceback (most recent call last):\n  File "/home/me/train.py", line 12, in main\n    build()\nValueError: Currently there is no support for Pipeline parallelism with CPU offloading\n',

@@ -20,7 +20,8 @@ function outcome(facts: OomFacts): Outcome {
   const log = new EvidenceLog();
   const judgement = judge(facts, log);
   const { holds } = judgement;
-  // What holds for every answer: a detail belongs to its cause, every test has one outcome, and a verdict has its evidence.
+  // What holds for every answer: a detail belongs to its cause, every test has one outcome, and a verdict has its
+  // evidence.
   if (holds !== null) {
     if (holds.detail !== null) expect(CAUSE_DETAILS[holds.detail]).toBe(holds.cause);
     expect(log.entries.length).toBeGreaterThan(0);
@@ -76,8 +77,8 @@ describe('capacity', () => {
   });
 
   it('holds from a message alone, with less confidence', () => {
-    const found = outcome(messageFacts());
-    expect(found).toMatchObject({
+    const result = outcome(messageFacts());
+    expect(result).toMatchObject({
       cause: 'capacity',
       missing: [
         expect.stringContaining('synchronisation'),
@@ -85,7 +86,7 @@ describe('capacity', () => {
         expect.stringContaining('leak'),
       ],
     });
-    expect(found.holds!.confidence).toBe('medium');
+    expect(result.holds!.confidence).toBe('medium');
   });
 
   it('is not decided by figures whose rounding is larger than the shortfall', () => {
@@ -144,19 +145,19 @@ describe('capacity', () => {
 
 describe('fragmentation', () => {
   it('holds where the bytes are there but not in one piece', () => {
-    const found = outcome(tracedFacts(FRAGMENTED));
-    expect(found).toMatchObject({ cause: 'fragmentation', detail: 'split_remainder' });
-    expect(found.ruledOutCauses).toContain('capacity');
-    expect(found.holds!.confidence).toBe('high');
-    expect(found.holds!.next.join(' ')).toContain('expandable_segments:True');
-    expect(found.evidence.some(({ text }) => text.includes('9 segments'))).toBe(true);
+    const result = outcome(tracedFacts(FRAGMENTED));
+    expect(result).toMatchObject({ cause: 'fragmentation', detail: 'split_remainder' });
+    expect(result.ruledOutCauses).toContain('capacity');
+    expect(result.holds!.confidence).toBe('high');
+    expect(result.holds!.next.join(' ')).toContain('expandable_segments:True');
+    expect(result.evidence.some(({ text }) => text.includes('9 segments'))).toBe(true);
   });
 
   it('never recommends what is on already', () => {
     const allocator = { expandableSegments: true, maxSplitBytes: Number.POSITIVE_INFINITY, source: 'snapshot' };
-    const found = outcome(tracedFacts({ ...FRAGMENTED, allocator }));
-    expect(found).toMatchObject({ cause: 'fragmentation', detail: 'page_pinning' });
-    expect(found.holds!.next.join(' ')).not.toMatch(/expandable_segments:True/);
+    const result = outcome(tracedFacts({ ...FRAGMENTED, allocator }));
+    expect(result).toMatchObject({ cause: 'fragmentation', detail: 'page_pinning' });
+    expect(result.holds!.next.join(' ')).not.toMatch(/expandable_segments:True/);
   });
 
   it('names the largest reason why free memory could not be used', () => {
@@ -185,16 +186,16 @@ describe('fragmentation', () => {
       detail: 'oversize_rule',
     });
     // Without that setting nothing explains why the block was not used: no verdict, rather than a made-up one.
-    const found = outcome(tracedFacts({ ...FRAGMENTED, free }));
-    expect(found.cause).toBeNull();
-    expect(found.ruledOutCauses).toContain('fragmentation');
+    const result = outcome(tracedFacts({ ...FRAGMENTED, free }));
+    expect(result.cause).toBeNull();
+    expect(result.ruledOutCauses).toContain('fragmentation');
   });
 
   it('is the oversize rule where slack inside oversize blocks is what is missing', () => {
     const allocator = { expandableSegments: false, maxSplitBytes: 128 * MIB, source: 'snapshot' };
-    const found = outcome(tracedFacts({ allocator, oversizeSlack: exact(3 * GIB) }));
-    expect(found).toMatchObject({ cause: 'fragmentation', detail: 'oversize_rule' });
-    expect(found.ruledOutCauses).toContain('capacity');
+    const result = outcome(tracedFacts({ allocator, oversizeSlack: exact(3 * GIB) }));
+    expect(result).toMatchObject({ cause: 'fragmentation', detail: 'oversize_rule' });
+    expect(result.ruledOutCauses).toContain('capacity');
     expect(outcome(tracedFacts({ allocator, oversizeSlack: exact(GIB) })).cause).toBe('capacity');
   });
 
@@ -217,9 +218,9 @@ describe('fragmentation', () => {
 
 describe('external pressure', () => {
   it('comes before capacity: what others leave looks full', () => {
-    const found = outcome(tracedFacts(PRESSED));
-    expect(found).toMatchObject({ cause: 'external_pressure' });
-    expect(found.ruledOutCauses).not.toContain('capacity');
+    const result = outcome(tracedFacts(PRESSED));
+    expect(result).toMatchObject({ cause: 'external_pressure' });
+    expect(result.ruledOutCauses).not.toContain('capacity');
   });
 
   it('comes before fragmentation', () => {
@@ -231,11 +232,11 @@ describe('external pressure', () => {
     expect(outcome(facts).cause).toBe('external_pressure');
   });
 
-  it('tells other processes from memory of this process outside PyTorch', () => {
-    const others = tracedFacts({ ...PRESSED, process: printed(39 * GIB), otherProcesses: [printed(39 * GIB)] });
-    expect(outcome(others)).toMatchObject({ cause: 'external_pressure', detail: 'other_process' });
-    const own = tracedFacts({ ...PRESSED, process: printed(78 * GIB) });
-    expect(outcome(own)).toMatchObject({ cause: 'external_pressure', detail: 'non_torch' });
+  it('distinguishes other processes from memory of this process outside PyTorch', () => {
+    const otherBytes = tracedFacts({ ...PRESSED, process: printed(39 * GIB), otherProcesses: [printed(39 * GIB)] });
+    expect(outcome(otherBytes)).toMatchObject({ cause: 'external_pressure', detail: 'other_process' });
+    const ownValues = tracedFacts({ ...PRESSED, process: printed(78 * GIB) });
+    expect(outcome(ownValues)).toMatchObject({ cause: 'external_pressure', detail: 'non_torch' });
     const unknown = tracedFacts(PRESSED);
     expect(outcome(unknown)).toMatchObject({ cause: 'external_pressure', detail: null });
     expect(outcome(unknown).holds!.confidence).toBe('medium');
@@ -260,9 +261,9 @@ describe('external pressure', () => {
   });
 
   it('cannot be tested without the device total', () => {
-    const found = outcome(tracedFacts({ total: null }));
-    expect(found.cause).toBe('capacity');
-    expect(found.missing).toEqual([
+    const result = outcome(tracedFacts({ total: null }));
+    expect(result.cause).toBe('capacity');
+    expect(result.missing).toEqual([
       expect.stringMatching(/^external pressure: .*device total/),
       expect.stringMatching(/^leak: needs/),
     ]);
@@ -273,9 +274,9 @@ describe('synchronisation', () => {
   const PENDING: Partial<OomFacts> = { allocated: exact(72 * GIB), pending: exact(5 * GIB) };
 
   it('holds where freed memory waited for another stream, and comes before capacity', () => {
-    const found = outcome(tracedFacts(PENDING));
-    expect(found).toMatchObject({ cause: 'synchronisation' });
-    expect(found.ruledOutCauses).not.toContain('capacity');
+    const result = outcome(tracedFacts(PENDING));
+    expect(result).toMatchObject({ cause: 'synchronisation' });
+    expect(result.ruledOutCauses).not.toContain('capacity');
   });
 
   it('fails where the pending bytes do not decide it', () => {
@@ -289,9 +290,9 @@ describe('synchronisation', () => {
 
   it('holds where a block that fits came free in the last wait, which torch does not search after', () => {
     const free = freeSpaceOf({ usable: { bytes: 17 * GIB, largestBytes: 6 * GIB, count: 3 } });
-    const found = outcome(tracedFacts({ ...FRAGMENTED, free, freedByWait: exact(5 * GIB) }));
-    expect(found).toMatchObject({ cause: 'synchronisation' });
-    expect(found.evidence[0]!.text).toMatch(/^5\.00 GiB came free only while .* a block of 6\.00 GiB/);
+    const result = outcome(tracedFacts({ ...FRAGMENTED, free, freedByWait: exact(5 * GIB) }));
+    expect(result).toMatchObject({ cause: 'synchronisation' });
+    expect(result.evidence[0]!.text).toMatch(/^5\.00 GiB came free only while .* a block of 6\.00 GiB/);
     // Too small, or nothing waited for: something else.
     const small = freeSpaceOf({ usable: { bytes: 17 * GIB, largestBytes: 3 * GIB, count: 9 } });
     expect(outcome(tracedFacts({ ...FRAGMENTED, free: small, freedByWait: exact(5 * GIB) })).cause).toBe(
@@ -316,9 +317,9 @@ describe('graph pools', () => {
   };
 
   it('hold where their free memory would have been enough, and come before capacity', () => {
-    const found = outcome(tracedFacts(POOLS));
-    expect(found).toMatchObject({ cause: 'graph_pools' });
-    expect(found.holds!.confidence).toBe('high');
+    const result = outcome(tracedFacts(POOLS));
+    expect(result).toMatchObject({ cause: 'graph_pools' });
+    expect(result.holds!.confidence).toBe('high');
   });
 
   it('hold from a message that prints them, with less confidence', () => {
@@ -348,11 +349,11 @@ describe('no verdict', () => {
       deviceFree: null,
       total: null,
     });
-    const found = outcome(facts);
-    expect(found.cause).toBeNull();
-    expect(found.ruledOut).toEqual([]);
-    expect(found.missing.length).toBe(CAUSE_TESTS.length);
-    expect(found.missing.every((text) => text.includes('needs'))).toBe(true);
+    const result = outcome(facts);
+    expect(result.cause).toBeNull();
+    expect(result.ruledOut).toEqual([]);
+    expect(result.missing.length).toBe(CAUSE_TESTS.length);
+    expect(result.missing.every((text) => text.includes('needs'))).toBe(true);
   });
 
   it('never comes with numbers that are not numbers', () => {
@@ -376,12 +377,12 @@ describe('no verdict', () => {
     fc.assert(
       fc.property(facts, fc.boolean(), (changes, hasFree) => {
         const base = hasFree ? tracedFacts() : messageFacts();
-        const found = outcome({ ...base, ...changes, requestAtLeastBytes: changes.request?.bytes ?? 0 });
+        const result = outcome({ ...base, ...changes, requestAtLeastBytes: changes.request?.bytes ?? 0 });
         const texts = [
-          found.holds?.summary ?? '',
-          ...found.missing,
-          ...found.ruledOut.map(({ why }) => why),
-          ...found.evidence.map(({ text }) => text),
+          result.holds?.summary ?? '',
+          ...result.missing,
+          ...result.ruledOut.map(({ why }) => why),
+          ...result.evidence.map(({ text }) => text),
         ];
         for (const text of texts) expect(text).not.toMatch(/NaN|undefined|null|Infinity/);
       }),

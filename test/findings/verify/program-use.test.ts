@@ -73,7 +73,7 @@ describe('recompute in stacks', () => {
         `forward ${CORE}/transformer/moe/moe_layer.py`,
       ],
     ],
-    // The backward pass runs it again, and nothing further out says what it was.
+    // The backward pass runs it again, and no outer frame shows what it was.
     [
       'other',
       [
