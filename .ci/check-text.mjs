@@ -37,6 +37,12 @@ function read(text, extension) {
   }
   let before = '';
   let name = '';
+  let depth = 0;
+  // The formatter breaks neither a literal nor an expression inside a template: their lengths do not count.
+  const unbreakable = (value) => {
+    for (const [i, content] of value.split('\n').entries())
+      parts.literals.set(line + i, (parts.literals.get(line + i) ?? 0) + content.length);
+  };
   for (const { type, value } of jsTokens(text)) {
     if (type.endsWith('Comment')) {
       for (const [i, content] of value.split('\n').entries()) parts.comment.push([content, line + i]);
@@ -47,11 +53,13 @@ function read(text, extension) {
     } else if (type === 'StringLiteral' || type.includes('Template') || type.includes('Regular')) {
       // The title of a test is read like a comment.
       if (/^(it|test|describe|each)$/.test(name) && before === '(') parts.comment.push([value, line]);
-      for (const [i, content] of value.split('\n').entries())
-        parts.literals.set(line + i, (parts.literals.get(line + i) ?? 0) + content.length);
+      unbreakable(value);
     } else if (type === 'Punctuator' && value === '=>' && before !== ')') {
       parts.declared.push([name, line]);
     }
+    if (type === 'TemplateHead') depth += 1;
+    else if (type === 'TemplateTail') depth -= 1;
+    else if (depth > 0 && !type.includes('Template') && type !== 'StringLiteral') unbreakable(value);
     if (!/^(WhiteSpace|LineTerminatorSequence)$/.test(type)) before = value;
     line += value.split('\n').length - 1;
   }
@@ -70,7 +78,6 @@ for (const file of files) {
   const text = readFileSync(join(ROOT, file), 'utf8');
   const parts = read(text, extension);
   for (const [i, content] of text.split('\n').entries()) {
-    // The formatter never breaks a literal: its length does not count.
     if (content.length - (parts.literals.get(i + 1) ?? 0) <= WIDTH[extension]) continue;
     console.error(`${file}:${i + 1}: ${content.length} columns, at most ${WIDTH[extension]}`);
     failed = true;

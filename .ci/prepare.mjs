@@ -1,5 +1,5 @@
-// Makes a checkout ready for `npm start`, `npm test`, `npm link` and `npm pack`: installs if node_modules is missing or older than the lock file, then builds.
-// Plain JavaScript without dependencies, since on a fresh clone there are none.
+// Makes a checkout ready for `npm start`, `npm test`, `npm link` and `npm pack`: installs if node_modules is missing or
+// older than the lock file, then builds. Plain JavaScript without dependencies, since on a fresh clone there are none.
 import { execFileSync } from 'node:child_process';
 import { existsSync, statSync, utimesSync } from 'node:fs';
 import { dirname, join } from 'node:path';
@@ -29,8 +29,8 @@ if (major < 20 || (major === 20 && minor < 19)) {
 }
 if (!existsSync(stamp) || statSync(stamp).mtimeMs < statSync(join(root, 'package-lock.json')).mtimeMs) {
   console.error('installing dependencies …');
-  // Not `npm ci`: it refuses a lock file that lacks another platform's optional binary, and not every registry carries them all.
-  // Versions come from the lock file all the same, which --no-save leaves as it is.
+  // Not `npm ci`: it refuses a lock file that lacks another platform's optional binary, and not every registry carries
+  // them all. Versions come from the lock file all the same, which --no-save leaves as it is.
   run(npm, ['install', '--no-save', '--no-audit', '--no-fund', '--loglevel=error']);
   utimesSync(stamp, new Date(), new Date());
 }

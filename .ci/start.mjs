@@ -1,4 +1,5 @@
-// `npm start`: ingests the sample run and prints its diagnosis, the way README tells a stranger to do it with a run of their own.
+// `npm start`: ingests the sample run and prints its diagnosis, the way README tells a stranger to do it with a run of
+// their own.
 import { spawnSync } from 'node:child_process';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';

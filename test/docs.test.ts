@@ -1,4 +1,7 @@
-/** README and the reference pages agree with the program: console blocks, verbs, exit codes, errors, tables of the store. */
+/**
+ * README and the reference pages agree with the program: console blocks, verbs, exit codes, errors, tables of the
+ * store.
+ */
 import { execFileSync } from 'node:child_process';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';

@@ -1,4 +1,7 @@
-/** What each setting changes, on sequences small enough to be worked out by hand; numbered vectors are those of the project's notes. */
+/**
+ * What each setting changes, on sequences small enough to be worked out by hand; numbered vectors are those of the
+ * project's notes.
+ */
 import { describe, expect, it } from 'vitest';
 import type { Block } from '../../src/allocator/caching/block.js';
 import { CachingAllocator, type TraceEntry } from '../../src/allocator/caching/caching-allocator.js';
@@ -279,7 +282,8 @@ describe('garbage_collection_threshold', () => {
     free(a, b);
     for (let i = 0; i < 20; i += 1) free(alloc(205));
     driverCalls();
-    // 630 of 500 wanted are reserved: 130 to reclaim. `b` served every round, `a` none, so only `a` is older than both on average.
+    // 630 of 500 wanted are reserved: 130 to reclaim. `b` served every round, `a` none, so only `a` is older than both
+    // on average.
     alloc(230);
     expect(driverCalls()).toEqual(['segment_free 0 200', 'segment_alloc 630 230']);
     expect(allocator.statistics.numAllocRetries).toBe(0);

@@ -129,7 +129,8 @@ describe('true size of a block freed inside the trace', () => {
   });
 
   it('finds it late, when a block right behind is met, and corrects peak, totals and captures', () => {
-    // A live [0, 11+1 MiB) with a neighbour at 12 MiB that is freed before A is, so that A's end is in doubt at A's free.
+    // A live [0, 11+1 MiB) with a neighbour at 12 MiB that is freed before A is, so that A's end is in doubt at A's
+    // free.
     const rows: Row[] = [
       ...freed(12 * MIB, 4 * MIB),
       ['alloc', 30 * MIB, 2 * MIB],

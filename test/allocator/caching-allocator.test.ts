@@ -280,8 +280,8 @@ describe('refusals', () => {
 });
 
 // ---------------------------------------------------------------------------------------------------------------------
-// Random histories, checked against the slowest implementation that can be written down: no links, no ordered set, only a list of
-// segments with used ranges; gaps are recomputed for every request.
+// Random histories, checked against the slowest implementation that can be written down: no links, no ordered set, only
+// a list of segments with used ranges; gaps are recomputed for every request.
 
 interface NaiveSegment {
   readonly addr: number;

@@ -1,6 +1,6 @@
 /**
- * Recordings that begin with an empty allocator, driven through the model: every address, every call to the driver, and the final
- * blocks must be those torch had. Nothing is fitted: the driver only hands out the recorded addresses.
+ * Recordings that begin with an empty allocator, driven through the model: every address, every call to the driver, and
+ * the final blocks must be those torch had. Nothing is fitted: the driver only hands out the recorded addresses.
  */
 import { describe, expect, it } from 'vitest';
 import type { Block } from '../../src/allocator/caching/block.js';
@@ -27,7 +27,8 @@ function replay({ events, segments, blocks }: Recording, settings: AllocatorSett
   const driver: Driver = {
     malloc: (bytes) => (next()?.[0] === 'segment_alloc' && next()![2] === bytes ? next()![1]! : null),
     free: () => {},
-    // The reservation's base is recorded nowhere; it lies at or below the lowest page ever mapped for this stream and size.
+    // The reservation's base is recorded nowhere; it lies at or below the lowest page ever mapped for this stream and
+    // size.
     reserve: (_, { stream, kind }) =>
       Math.min(
         ...events.flatMap(([action, addr, , from], i) => {

@@ -1,9 +1,14 @@
-/** Recordings of the corpus as plain columns, read by Python so that tests of the allocator depend on no parser of ours. */
+/**
+ * Recordings of the corpus as plain columns, read by Python so that tests of the allocator depend on no parser of ours.
+ */
 import { spawnSync } from 'node:child_process';
 import type { FinalState, WalkEvents } from '../../src/allocator/walk/backward-walk.js';
 import { BLOCK_STATES, SEGMENT_TYPES, TRACE_ACTIONS } from '../../src/model/vocabulary.js';
 
-/** Prints the recordings of a pickle as columns. An unpickler of its own, so that this test depends on no parser of ours. */
+/**
+ * Prints the recordings of a pickle as columns. An unpickler of its own, so that this test depends on no parser of
+ * ours.
+ */
 const DECODE = `
 import json, pickle, sys
 class R(pickle.Unpickler):

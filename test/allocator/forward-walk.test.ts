@@ -55,7 +55,8 @@ function thereAndBack(
   expect(forward.pendingBytes).toBe(untouched.pendingBytes);
   expect(stateTotals(end).activeBytes).toBe(untouched.activeBytes);
   expect(peak).toBe(back.peak.bytes);
-  // The dump knows neither the alloc entries nor what the walk learned about sizes: its blocks, addresses, sizes and states are the test.
+  // The dump knows neither the alloc entries nor what the walk learned about sizes: its blocks, addresses, sizes and
+  // states are the test.
   const shape = (state: AllocatorState): unknown => ({
     ...(plainState(state) as object),
     blocks: Array.from({ length: state.blocks.count }, (_, i) => [

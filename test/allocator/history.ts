@@ -90,8 +90,8 @@ export const history: fc.Arbitrary<History> = fc.record({
 
 export interface PlayOptions {
   /**
-   * The device is far larger than what the allocator may have of it, so that no reservation of address space is ever used up: where a
-   * reservation ends is in no recording.
+   * The device is far larger than what the allocator may have of it, so that no reservation of address space is ever
+   * used up: where a reservation ends is in no recording.
    */
   readonly isRoomy?: boolean;
 }
@@ -245,7 +245,8 @@ function checkSums(allocator: CachingAllocator<number>, totalBytes: number): voi
     blocks: statistics.allocation.current,
   }).toEqual(sums);
   expect(statistics.reservedBytes.peak).toBeLessThanOrEqual(totalBytes);
-  // Torch compares the segment size with the limit; mapping rounds to its own unit and can pass it by less than one unit.
+  // Torch compares the segment size with the limit; mapping rounds to its own unit and can pass it by less than one
+  // unit.
   if (allowedBytes !== null && !allocator.settings.expandableSegments)
     expect(statistics.reservedBytes.peak).toBeLessThanOrEqual(allowedBytes);
 }
@@ -310,7 +311,10 @@ function checkBackward(
   expect(walk.peak.bytes).toBe(allocator.statistics.activeBytes.peak);
 }
 
-/** An OOM is one only if the request could not be had: the limit or the device lacked it, and nothing free would have served. */
+/**
+ * An OOM is one only if the request could not be had: the limit or the device lacked it, and nothing free would have
+ * served.
+ */
 export function checkOom(report: OomReport, settings: AllocatorSettings): void {
   expect(report.segmentBytes).toBe(allocationSize(report.roundedBytes, settings));
   expect(report.roundedBytes).toBeGreaterThanOrEqual(report.requestedBytes);

@@ -109,7 +109,8 @@ describe('memory_viz over random histories', () => {
             compared += 1;
             pending += theirs.blocks.filter((block) => block.pending).length;
           }
-          // What it assumes to have been there is what the walk finds there, but for blocks that wait for another stream at the dump.
+          // What it assumes to have been there is what the walk finds there, but for blocks that wait for another
+          // stream at the dump.
           const { initially, plottedPeak } = vizTimeline(viz);
           const start = walk.state();
           const waiting = viz.segments

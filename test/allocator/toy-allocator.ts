@@ -1,6 +1,7 @@
 /**
- * A naive forward allocator that records what torch records, and keeps the truth after every event. It follows the rules the
- * backward walk relies on (rounding, splitting, segment sizes, coalescing, unit-wise unmapping), not torch's choice among blocks.
+ * A naive forward allocator that records what torch records, and keeps the truth after every event. It follows the
+ * rules the backward walk relies on (rounding, splitting, segment sizes, coalescing, unit-wise unmapping), not torch's
+ * choice among blocks.
  */
 
 import { allocationSize, isSmall, roundSize } from '../../src/allocator/rounding.js';

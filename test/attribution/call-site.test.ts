@@ -1,4 +1,7 @@
-/** Which line a stack is named by, on stacks as Megatron, Transformer Engine, FSDP, DeepSpeed, Hugging Face and torch.compile leave them. */
+/**
+ * Which line a stack is named by, on stacks as Megatron, Transformer Engine, FSDP, DeepSpeed, Hugging Face and
+ * torch.compile leave them.
+ */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { callSite, type Frame, frameKind, siteFrames, visibleFrames } from '../../src/attribution/frames/call-site.js';

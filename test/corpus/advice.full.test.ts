@@ -1,4 +1,7 @@
-/** Advice and lint on whatever the corpus holds: nothing crashes, what trained breaks no rule that would have refused it, and no advice is of a forbidden kind. */
+/**
+ * Advice and lint on whatever the corpus holds: nothing crashes, what trained breaks no rule that would have refused
+ * it, and no advice is of a forbidden kind.
+ */
 import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';

@@ -1,4 +1,7 @@
-/** Attribution of every recording of the corpus: it adds up, leaves little over, and agrees with arithmetic where training makes it so. */
+/**
+ * Attribution of every recording of the corpus: it adds up, leaves little over, and agrees with arithmetic where
+ * training makes it so.
+ */
 import { existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -131,7 +134,8 @@ describe('attribution of the corpus', () => {
         const after = requestedAt(of, step.lastSeq);
         const [parameters, gradients] = [before.get('parameter') ?? 0, before.get('gradient') ?? 0];
         const states = after.get('optimizer_state') ?? 0;
-        // Sharded, frozen or half-precision training has other ratios; two fp32 moments for each fp32 parameter is what is held against arithmetic.
+        // Sharded, frozen or half-precision training has other ratios; two fp32 moments for each fp32 parameter is what
+        // is held against arithmetic.
         if (parameters === 0 || Math.abs(states / parameters - 2) > 0.5) continue;
         trained += 1;
         expect(Math.abs(states / parameters - 2), `${name}: states`).toBeLessThanOrEqual(2 * TOLERANCE);

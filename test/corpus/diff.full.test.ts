@@ -1,4 +1,7 @@
-/** Every pair of real snapshots: what must hold of any comparison; and through the command line, what a peer counts for the pairs it was given. */
+/**
+ * Every pair of real snapshots: what must hold of any comparison; and through the command line, what a peer counts for
+ * the pairs it was given.
+ */
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';

@@ -1,6 +1,7 @@
 /**
- * What Megatron-LM's and Megatron Bridge's own estimators say of many configurations, run unmodified, against what the command line says: every
- * byte, every printed line. Any JSON file of the corpus that holds such vectors is read; a key that a vector lacks has upstream's default.
+ * What Megatron-LM's and Megatron Bridge's own estimators say of many configurations, run unmodified, against what the
+ * command line says: every byte, every printed line. Any JSON file of the corpus that holds such vectors is read; a key
+ * that a vector lacks has upstream's default.
  */
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -1,6 +1,6 @@
 /**
- * What independent readers found in the logs of the corpus, against what the verbs say of them. The table below is the map from a fact
- * to its place; a fact without a place stands there with the reason.
+ * What independent readers found in the logs of the corpus, against what the verbs say of them. The table below is the
+ * map from a fact to its place; a fact without a place stands there with the reason.
  */
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -77,7 +77,9 @@ async function memoryRecords(seen: Seen, rank: string | null): Promise<Record<st
   return rows as Record<string, number>[];
 }
 
-/** The truth knows Megatron's own line, not the `key=value` form of one fork; where that occurs, the JSON counts it too. */
+/**
+ * The truth knows Megatron's own line, not the `key=value` form of one fork; where that occurs, the JSON counts it too.
+ */
 function iterations(where: string, read: (run: LogRun) => unknown, statement: string): Place {
   return {
     where: `log --json: ${where} (without the key=value form: sql)`,

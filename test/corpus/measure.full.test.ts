@@ -1,4 +1,7 @@
-/** Whatever the corpus holds can be measured and compared with itself: it adds up, survives its JSON, and is never worse than itself. */
+/**
+ * Whatever the corpus holds can be measured and compared with itself: it adds up, survives its JSON, and is never worse
+ * than itself.
+ */
 import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';

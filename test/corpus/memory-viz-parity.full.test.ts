@@ -1,6 +1,6 @@
 /**
- * memory_viz's own definitions, as an independent oracle, against ours for every recording of the corpus: the plotted peak, what it takes for initially
- * allocated, the labels it prints, and its Allocator State History at random moments.
+ * memory_viz's own definitions, as an independent oracle, against ours for every recording of the corpus: the plotted
+ * peak, what it takes for initially allocated, the labels it prints, and its Allocator State History at random moments.
  */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -74,7 +74,10 @@ describe('memory_viz', () => {
     const rows = await store.all('snapshot.list', { run_id: null, handle: null });
     return rows.find((row) => row.display_path === name)!.snapshot_id;
   };
-  /** The one file of the corpus that contradicts itself is a generator's: its blocks do not fill their segments, so no state is to be had. */
+  /**
+   * The one file of the corpus that contradicts itself is a generator's: its blocks do not fill their segments, so no
+   * state is to be had.
+   */
   const consistent = async (name: string): Promise<boolean> => {
     const devices = await store.all('snapshot.devices', { snapshot_id: await snapshotId(name) });
     return devices.every((device) => device.invariants_hold);

@@ -145,7 +145,8 @@ describe('verdicts from messages of the corpus', () => {
     // Numbers leave no room: every verdict that follows from the printed figures must be the one they give.
     const arithmetic = all.filter(({ basis }) => basis === 'arithmetic');
     expect(count(arithmetic, 'agrees')).toBe(arithmetic.length);
-    // A thread's end may know what its message does not say, so not all of these can be decided; measured 25 of 38, 1 against.
+    // A thread's end may know what its message does not say, so not all of these can be decided; measured 25 of 38, 1
+    // against.
     const established = all.filter(({ basis }) => basis === 'source_established');
     expect(count(established, 'agrees') / established.length).toBeGreaterThan(0.6);
     expect(count(established, 'disagrees') / established.length).toBeLessThan(0.06);

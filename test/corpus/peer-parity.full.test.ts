@@ -1,6 +1,7 @@
 /**
- * What the peers print for the snapshots of the corpus, against `peak --grouping bridge` and `peak --grouping mosaic` of the real command line. Every
- * figure a peer prints is compared, except those that are not about memory: file names, its own prose, and settings.
+ * What the peers print for the snapshots of the corpus, against `peak --grouping bridge` and `peak --grouping mosaic`
+ * of the real command line. Every figure a peer prints is compared, except those that are not about memory: file names,
+ * its own prose, and settings.
  */
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';

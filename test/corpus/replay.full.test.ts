@@ -1,4 +1,7 @@
-/** The recordings of the corpus, replayed: every address, every call to the driver, the final state; whole and without any of their first entries. */
+/**
+ * The recordings of the corpus, replayed: every address, every call to the driver, the final state; whole and without
+ * any of their first entries.
+ */
 
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -270,7 +273,9 @@ function randomOf(seed: number): () => number {
   };
 }
 
-/** Live blocks before entry `skip` of the whole recording, by address: what the full replay, which is exact, has there. */
+/**
+ * Live blocks before entry `skip` of the whole recording, by address: what the full replay, which is exact, has there.
+ */
 function truthBefore({ prepared: { recording } }: CorpusReplay, skip: number): Map<number, number> {
   const head = { ...recording, events: { ...recording.events, count: skip } };
   const { allocator } = verifyingReplay(head, {

@@ -16,7 +16,9 @@ const files = [...snapshotPickles(), ...convertedSnapshots()].sort();
 const valid = files.filter((name) => truthOf(name).valid !== false);
 const negatives = files.filter((name) => truthOf(name).valid === false);
 
-/** What the truth itself shows to be wrong: blocks that do not fill their segments, or headers that are not their sums. */
+/**
+ * What the truth itself shows to be wrong: blocks that do not fill their segments, or headers that are not their sums.
+ */
 function isBroken(truth: Truth): boolean {
   return Object.values(truth.per_device_final ?? {}).some((device) => {
     const allocated = device.state_active_allocated_bytes ?? 0;
@@ -180,7 +182,9 @@ function expectTrace(device: SnapshotDevice, truth: NonNullable<Truth['traces']>
   });
 }
 
-/** The published account of the one recorded failure whose numbers were worked out by hand and by an independent replay. */
+/**
+ * The published account of the one recorded failure whose numbers were worked out by hand and by an independent replay.
+ */
 function expectPublished(verdict: Verdict): void {
   const part = (name: string): number => verdict.accounting.find((item) => item.part === name)?.bytes ?? 0;
   expect(verdict.cause).toBe('capacity');

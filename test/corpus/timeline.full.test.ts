@@ -11,7 +11,10 @@ import { temporaryDirectory } from '../support/temporary-directory.js';
 
 const files = validSnapshots();
 
-/** What a peer found of steps: an object keyed by step number; its other figures differ in definition, so only the numbers are compared. */
+/**
+ * What a peer found of steps: an object keyed by step number; its other figures differ in definition, so only the
+ * numbers are compared.
+ */
 function peerSteps(name: string): string[] | undefined {
   const file = join(CORPUS, 'peers', 'bridge', `${name}.parse.json`);
   if (!existsSync(file)) return undefined;

@@ -1,4 +1,7 @@
-/** Lines that somebody found the cause of elsewhere: what they say themselves must be read right, and what they do not say must not be made up. */
+/**
+ * Lines that somebody found the cause of elsewhere: what they say themselves must be read right, and what they do not
+ * say must not be made up.
+ */
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';

@@ -1,4 +1,7 @@
-/** What a comparison runs: inputs, each with its commands. Everything comes from the base build, the corpus, or the generator of the base build. */
+/**
+ * What a comparison runs: inputs, each with its commands. Everything comes from the base build, the corpus, or the
+ * generator of the base build.
+ */
 import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, statSync, writeFileSync } from 'node:fs';

@@ -1,4 +1,7 @@
-/** `npm run compare`: asks two builds of the command line the same questions and reports every difference between the answers. */
+/**
+ * `npm run compare`: asks two builds of the command line the same questions and reports every difference between the
+ * answers.
+ */
 import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';

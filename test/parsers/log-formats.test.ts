@@ -137,7 +137,7 @@ describe.each(LOG_FORMATS.map((format) => [format.id, format] as const))('%s', (
 });
 
 // ---- hostile lines
-// ----------------------------------------------------------------------------------------------------------------------
+// ---
 
 /** Characters of a hostile line. */
 const LENGTH = runs(200_000, 1_000_000);

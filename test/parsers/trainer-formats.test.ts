@@ -185,7 +185,7 @@ describe('units that producers print alike and mean differently', () => {
 });
 
 // ---- what is left
-// ---------------------------------------------------------------------------------------------------------------------------
+// ---
 
 /** Topics a reader of a log cannot do without. */
 const NEEDED = ['iteration', 'memory', 'failure'];

@@ -1,6 +1,6 @@
 /**
- * Every generated run against the arithmetic of its cause, recomputed here from the final allocator state, the trace and the plan. No
- * verdict code and none of the generator's own sums take part.
+ * Every generated run against the arithmetic of its cause, recomputed here from the final allocator state, the trace
+ * and the plan. No verdict code and none of the generator's own sums take part.
  */
 import { createHash } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
@@ -426,7 +426,9 @@ function expectConsistentRank(rank: SimulatedRank, gpu: string): void {
   }
 }
 
-/** Played by addresses alone, a trace from the empty allocator ends in exactly the live blocks of the state beside it. */
+/**
+ * Played by addresses alone, a trace from the empty allocator ends in exactly the live blocks of the state beside it.
+ */
 function expectTraceLeadsTo(
   entries: readonly {
     readonly action: string;

@@ -1,6 +1,6 @@
 /**
- * The sample that somebody watched: what lies beside its log says what was planted. Read by code of this file alone, which knows the formats
- * from their makers: nvidia-smi's tables, TensorBoard's records, Slurm's rows.
+ * The sample that somebody watched: what lies beside its log says what was planted. Read by code of this file alone,
+ * which knows the formats from their makers: nvidia-smi's tables, TensorBoard's records, Slurm's rows.
  */
 import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';

@@ -1,6 +1,6 @@
 /**
- * The recorder of samples/record, as far as it can be judged without torch and without a GPU: it runs, it says what it cannot do, and what
- * its scenarios request leads, in the model of the allocator, to the outcomes they announce.
+ * The recorder of samples/record, as far as it can be judged without torch and without a GPU: it runs, it says what it
+ * cannot do, and what its scenarios request leads, in the model of the allocator, to the outcomes they announce.
  */
 import { spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
@@ -68,7 +68,10 @@ describe.skipIf(!python)('the recorder', () => {
     });
   }
 
-  /** A directory that holds a module `torch` with this text; whoever has it on the path imports that one, installed or not. */
+  /**
+   * A directory that holds a module `torch` with this text; whoever has it on the path imports that one, installed or
+   * not.
+   */
   function torchOf(name: string, text: string): string {
     const directory = join(scratch, name);
     mkdirSync(join(directory, 'torch'), { recursive: true });
@@ -357,7 +360,10 @@ json.dump({
   interface Limits {
     readonly settings?: AllocatorSettings;
     readonly direction?: 'ascending' | 'descending';
-    /** With it the cap is a memory fraction of a device of this size, as the recorder sets it; else the device has that size. */
+    /**
+     * With it the cap is a memory fraction of a device of this size, as the recorder sets it; else the device has that
+     * size.
+     */
     readonly deviceBytes?: number;
   }
 

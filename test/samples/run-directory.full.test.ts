@@ -1,4 +1,7 @@
-/** Run directories of every cause: CPython and the built command line are the judges, the truth beside the files is the answer. */
+/**
+ * Run directories of every cause: CPython and the built command line are the judges, the truth beside the files is the
+ * answer.
+ */
 
 import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
@@ -29,7 +32,10 @@ import { buildCli, type Cli } from '../support/cli.js';
 import { lastAttemptOf, onNodes, withEndings, withRestart } from '../support/generated-runs.js';
 import { temporaryDirectory } from '../support/temporary-directory.js';
 
-/** A number with no meaning: any other should do as well. One, since every cause is built, written and read by two programs. */
+/**
+ * A number with no meaning: any other should do as well. One, since every cause is built, written and read by two
+ * programs.
+ */
 const SEEDS = [20_261];
 const ORACLE = fileURLToPath(new URL('oracle.py', import.meta.url));
 const python = spawnSync('python3', ['--version']).status === 0;
@@ -691,8 +697,8 @@ describe('configuration', () => {
   });
 
   it('prints the theoretical footprint both projects compute', () => {
-    // Llama 3 8B, TP 2 × DP 4 with sequence parallelism and selective recomputation, and TP 1 × DP 8 without: figures of the upstream
-    // functions for these inputs.
+    // Llama 3 8B, TP 2 × DP 4 with sequence parallelism and selective recomputation, and TP 1 × DP 8 without: figures
+    // of the upstream functions for these inputs.
     const plan: RunPlan = {
       ...planOf(built[0]!),
       model: {

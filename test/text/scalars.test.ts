@@ -1,4 +1,7 @@
-/** Scalars of trackers as rows: one iteration a step, memory in bytes by its producer's unit, unknown names under their own. */
+/**
+ * Scalars of trackers as rows: one iteration a step, memory in bytes by its producer's unit, unknown names under their
+ * own.
+ */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import {

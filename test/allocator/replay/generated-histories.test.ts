@@ -1,4 +1,7 @@
-/** Replays of what the model itself did: whatever the settings, nothing may be left unexplained where the record tells enough. */
+/**
+ * Replays of what the model itself did: whatever the settings, nothing may be left unexplained where the record tells
+ * enough.
+ */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { finalDifference } from '../../../src/allocator/fidelity/compare-final-state.js';
@@ -150,7 +153,10 @@ describe('replays of generated histories', () => {
   });
 });
 
-/** The segment of an oversize block is obtained before the first entry, its request is the first: a search for free blocks never finds such a segment. */
+/**
+ * The segment of an oversize block is obtained before the first entry, its request is the first: a search for free
+ * blocks never finds such a segment.
+ */
 function isTorn({ trace, settings }: Played, skip: number): boolean {
   const before = trace[skip - 1];
   return before?.action === 'segment_alloc' && before.sizeBytes >= settings.maxSplitBytes;

@@ -1,4 +1,7 @@
-/** A replay is only a proof if it notices a model that is wrong: every broken rule must show in an address, a driver entry or the final state. */
+/**
+ * A replay is only a proof if it notices a model that is wrong: every broken rule must show in an address, a driver
+ * entry or the final state.
+ */
 import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

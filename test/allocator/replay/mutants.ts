@@ -1,6 +1,6 @@
 /**
- * One rule of the allocator model broken at a time, as a change of the compiled text. Each must be found exactly once: a mutant that no longer
- * applies proves nothing.
+ * One rule of the allocator model broken at a time, as a change of the compiled text. Each must be found exactly once:
+ * a mutant that no longer applies proves nothing.
  */
 export interface Mutant {
   readonly what: string;

@@ -1,4 +1,6 @@
-/** A random history as a replay is given it: the trace, or what a ring buffer has left of it, and the dump at its end. */
+/**
+ * A random history as a replay is given it: the trace, or what a ring buffer has left of it, and the dump at its end.
+ */
 
 import type { PoolId } from '../../../src/allocator/caching/block.js';
 import type { TraceEntry } from '../../../src/allocator/caching/caching-allocator.js';
@@ -28,7 +30,8 @@ export function writesPools({ release }: History): boolean {
 }
 
 /**
- * `skip`: so many of the first entries are lost. `withStacks`: stacks show which segments the program itself gave back. Everything else comes from the walk back, as it does for a file.
+ * `skip`: so many of the first entries are lost. `withStacks`: stacks show which segments the program itself gave back.
+ * Everything else comes from the walk back, as it does for a file.
  */
 export function recordPlayed(
   { allocator, trace, settings }: Played,
