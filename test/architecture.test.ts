@@ -94,8 +94,8 @@ const product = files.filter((file) => /^(?:src|parsers|queries|samples\/generat
 
 /** Where work is still in progress; nothing may be added. */
 const UNFINISHED = [
-  'test/ingest/nsys-forms.test.ts',
-  'test/robustness/nsys-damage.test.ts',
+  'test/ingest/nsys-forms.full.test.ts',
+  'test/robustness/nsys-damage.full.test.ts',
   'test/samples/run-directory.full.test.ts',
 ];
 const isUnfinished = (text: string): boolean => UNFINISHED.some((path) => text.startsWith(path));

@@ -1,0 +1,81 @@
+/**
+ * One question to every verb, on a small sample run: the exit code, the schema of the JSON, and a text without holes.
+ * The long tests of single verbs are in the full suite.
+ */
+import { join } from 'node:path';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { VERBS } from '../../src/cli/verbs/index.js';
+import { repoRoot } from '../store/scratch.js';
+import { buildCli, type Cli } from '../support/cli.js';
+import { temporaryDirectory } from '../support/temporary-directory.js';
+
+const RUN = 'capacity';
+const SAMPLE = join(repoRoot, 'samples', RUN);
+/** Verb → its arguments, and its exit code if that is not 0. */
+const QUESTIONS: Readonly<Record<string, readonly [args: readonly string[], exitCode?: number]>> = {
+  diagnose: [[]],
+  advise: [[]],
+  show: [[]],
+  lint: [['--run', RUN]],
+  snapshot: [[]],
+  snapshots: [[]],
+  peak: [[]],
+  attribute: [[]],
+  at: [['oom']],
+  segments: [['oom']],
+  allocations: [[]],
+  timeline: [[]],
+  log: [[]],
+  iterations: [[]],
+  memory: [[]],
+  config: [[]],
+  env: [[]],
+  outside: [[]],
+  nsys: [[], 2],
+  profile: [[], 2],
+  diff: [[RUN, RUN]],
+  compare: [[RUN, '--golden', 'base'], 3],
+  golden: [['list']],
+  history: [[]],
+  'verify-fix': [[RUN, RUN]],
+  bisect: [['report'], 2],
+  replay: [[]],
+  whatif: [['--set', 'expandable_segments:True']],
+  estimate: [[]],
+  residual: [[]],
+  explain: [['offload-pp']],
+  knobs: [[]],
+  rules: [[]],
+  formats: [[]],
+  ingest: [[SAMPLE]],
+  runs: [[]],
+  sources: [[]],
+  sql: [['SELECT 1 AS one']],
+};
+/** Verbs that read standard input, write files or need a golden run; each has a test of its own in this suite. */
+const ELSEWHERE = ['classify', 'explain-stack', 'export', 'triage'];
+
+const cwd = temporaryDirectory();
+let cli: Cli;
+
+beforeAll(() => {
+  cli = buildCli();
+  cli.expect(0, ['ingest', SAMPLE], { cwd });
+  cli.expect(0, ['golden', 'add', RUN, '--name', 'base', '--force'], { cwd });
+});
+
+describe('a question to every verb', () => {
+  it('leaves none out', () => {
+    expect([...Object.keys(QUESTIONS), ...ELSEWHERE].sort()).toEqual(Object.keys(VERBS).sort());
+  });
+
+  it.each(Object.keys(QUESTIONS))('%s answers as JSON and as text', (verb) => {
+    const [args, exitCode = 0] = QUESTIONS[verb]!;
+    const json = cli.expect(exitCode, [verb, ...args, '--json'], { cwd });
+    if (exitCode === 2) return expect(json.stderr).toMatch(/MBF\d{4}/);
+    expect(json.json<{ schema: string }>().schema).toMatch(new RegExp(`^mbforensics/${verb}(?:-list)?@1$`));
+    const { stdout } = cli.expect(exitCode, [verb, ...args], { cwd });
+    expect(stdout.length).toBeGreaterThan(0);
+    if (verb !== 'formats') expect(stdout).not.toMatch(/undefined|NaN|\[object/);
+  });
+});
