@@ -351,13 +351,13 @@ describe(REFUSALS, () => {
     [
       'one entry object twice',
       'MBF2107',
-      /oneEntry row object is referred to twice/,
+      /one row object is referred to twice/,
       () => snapshotPickle({ device_traces: [sharedEntry] }),
     ],
     [
       'one trace for two devices',
       'MBF2107',
-      /oneEntry row object is referred to twice/,
+      /one row object is referred to twice/,
       () => {
         const shared = trace(3);
         return snapshotPickle({ device_traces: [shared, shared] });
@@ -366,7 +366,7 @@ describe(REFUSALS, () => {
     [
       'a trace doubled by DUP',
       'MBF2107',
-      /oneEntry row object is referred to twice/,
+      /one row object is referred to twice/,
       () =>
         snapshotPickle({
           device_traces: new Raw(
