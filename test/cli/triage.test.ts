@@ -203,7 +203,7 @@ describe('triage', () => {
       'bisect/criterion.js:parseCriterion',
       'bisect/judge-commit.js:judgeCommit',
       'measure/contract.js:compareContract',
-      'report/triage-text.js:triageText',
+      'report/compare/triage-text.js:triageText',
       'cli/context.js:processContext',
       'store/open-store.js:openStore',
     ])('an error in %s', (place) => {

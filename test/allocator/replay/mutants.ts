@@ -216,8 +216,8 @@ export const MUTANTS: readonly Mutant[] = [
   mutant(
     'the largest oversize segment goes first',
     ALLOCATOR,
-    'const wanted = Math.max(rounded, maxSplitBytes);',
-    'const wanted = Number.MAX_SAFE_INTEGER;',
+    'const least = Math.max(rounded, maxSplitBytes);',
+    'const least = Number.MAX_SAFE_INTEGER;',
   ),
   mutant('garbage of exactly the mean age stays', ALLOCATOR, 'if (age < limit)', 'if (age <= limit)'),
   mutant('garbage of any age goes', ALLOCATOR, 'if (age < limit)', 'if (false)'),
