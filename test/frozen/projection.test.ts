@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { type Answer, differences, type Intended, intendedBy, matches, normalise, project } from './projection.js';
 
 const surroundings = {
-  folder: '/tmp/work/0001-0',
+  folder: '/scratch/0001-0',
   checkouts: ['/a/base', '/a/new'],
   from: new Date('2026-05-01T10:00:00Z'),
   to: new Date('2026-05-01T10:01:00Z'),
@@ -19,7 +19,7 @@ const compared = (base: Answer, head: Answer) => differences(project(base, surro
 describe('projection', () => {
   it('replaces the store folder, the program and times of the comparison, and nothing else', () => {
     const text =
-      'at 2026-05-01T10:00:30.123Z and 2026-05-01T09:00:00Z in /tmp/work/0001-0/store.duckdb by /a/new/dist/x.js';
+      'at 2026-05-01T10:00:30.123Z and 2026-05-01T09:00:00Z in /scratch/0001-0/store.duckdb by /a/new/dist/x.js';
     expect(normalise(text, surroundings)).toBe(
       'at <now> and 2026-05-01T09:00:00Z in <store folder>/store.duckdb by <program>/x.js',
     );

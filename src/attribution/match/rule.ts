@@ -83,9 +83,9 @@ export interface UserRule extends AttributionRule {
 
 /**
  * Rules in order of precedence. Within a tier the rule that matches the innermost frame wins, then the one listed
- * first; a rule of an earlier tier wins over all later ones. Frames of one function are in every stack of a framework's
- * linear layers: what a block is for is told by an owner however far out, then by the framework's own layers from the
- * inside, then by what all PyTorch programs have in common.
+ * first. A rule of an earlier tier wins over all later ones: frames of a linear layer are in stacks of many components,
+ * so the owner of the block decides even if its frame is far out, then the framework's layers from the innermost frame
+ * outwards, then frames common to all PyTorch programs.
  */
 export interface RuleTier {
   readonly name: 'user' | 'owner' | 'framework' | 'generic';
