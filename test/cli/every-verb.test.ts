@@ -48,12 +48,13 @@ const QUESTIONS: Readonly<Record<string, readonly [args: readonly string[], exit
   rules: [[]],
   formats: [[]],
   ingest: [[SAMPLE]],
+  export: [[RUN, '--as', 'folded', '--output', 'stacks.folded', '--force']],
   runs: [[]],
   sources: [[]],
   sql: [['SELECT 1 AS one']],
 };
-/** Verbs that read standard input, write files or need a golden run; each has a test of its own in this suite. */
-const ELSEWHERE = ['classify', 'explain-stack', 'export', 'triage'];
+/** Verbs that read standard input or need a golden run; each has a test of its own in this suite. */
+const ELSEWHERE = ['classify', 'explain-stack', 'triage'];
 
 const cwd = temporaryDirectory();
 let cli: Cli;
