@@ -17,6 +17,13 @@ describe('git bisect run with our judge', () => {
   });
   afterAll(() => rmSync(root, { recursive: true, force: true }));
 
+  it('component: names the planted commit past one that cannot be judged', async () => {
+    const { report } = await expectBisected(cli, root, 'component');
+    expect(report.steps.map(({ judgement }) => judgement)).toContain('skip');
+    const grown = report.components.find(({ component }) => component === 'optimizer_state')!;
+    expect(grown.delta_bytes / grown.a_bytes).toBeGreaterThan(0.1);
+  });
+
   it.each(['memory', 'throughput', 'memory-shadow', 'throughput-recipe'])(
     '%s: names the planted commit',
     async (name) => {

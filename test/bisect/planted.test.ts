@@ -32,11 +32,4 @@ describe('git bisect run with our judge', () => {
     const plain = (text: string): string => text.replace(/bisect\/[0-9a-f]{12}\//, 'bisect/…/');
     expect(plain(told)).toBe(plain(shown));
   });
-
-  it('component: names the planted commit past one that cannot be judged', async () => {
-    const { report } = await expectBisected(cli, root, 'component');
-    expect(report.steps.map(({ judgement }) => judgement)).toContain('skip');
-    const grown = report.components.find(({ component }) => component === 'optimizer_state')!;
-    expect(grown.delta_bytes / grown.a_bytes).toBeGreaterThan(0.1);
-  });
 });
