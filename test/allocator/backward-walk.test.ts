@@ -5,7 +5,8 @@ import { stateTotals } from '../../src/allocator/walk/allocator-state.js';
 import { BackwardWalk, type WalkOptions } from '../../src/allocator/walk/backward-walk.js';
 import { MIB } from '../../src/model/units.js';
 import type { TraceAction } from '../../src/model/vocabulary.js';
-import { activeBytes, asRuns, reservedBytes, ToyAllocator, type ToyRun, walkEvents } from './toy-allocator.js';
+import { finalState, walkEvents } from '../support/snapshot-rows.js';
+import { activeBytes, asRuns, reservedBytes, ToyAllocator, type ToyRun } from './toy-allocator.js';
 import { play, steps, tight } from './toy-play.js';
 
 const EXPANDABLE: AllocatorSettings = { ...DEFAULT_SETTINGS, expandableSegments: true };
@@ -68,36 +69,12 @@ function walkRows(
   settings: AllocatorSettings = DEFAULT_SETTINGS,
   options: WalkOptions = {},
 ): BackwardWalk {
-  const { segments, blocks } = final;
-  const walk = new BackwardWalk(
-    {
-      segments: {
-        count: segments.length,
-        address: Float64Array.from(segments, (s) => s[0]),
-        totalBytes: Float64Array.from(segments, (s) => s[1]),
-        stream: new Float64Array(segments.length),
-        type: new Uint8Array(segments.length).fill(1),
-        pool: new Int32Array(segments.length).fill(-1),
-        expandable: new Uint8Array(segments.length),
-      },
-      blocks: {
-        count: blocks.length,
-        address: Float64Array.from(blocks, (b) => b[0]),
-        sizeBytes: Float64Array.from(blocks, (b) => b[1]),
-        requestedBytes: Float64Array.from(blocks, (b) => b[2] ?? -1),
-        state: new Uint8Array(blocks.length),
-        stackId: new Int32Array(blocks.length).fill(-1),
-      },
-    },
-    settings,
-    options,
-  );
-  walk.undo(
-    walkEvents(
-      rows.map(([action, address, bytes]) => ({ action, address, bytes, stream: 0, stack: -1 })),
-      0,
-    ),
-  );
+  const state = finalState({
+    segments: final.segments.map(([address, bytes]) => ({ address, bytes, pool: -1 })),
+    blocks: final.blocks.map(([address, bytes, requested = -1]) => ({ address, bytes, requested })),
+  });
+  const walk = new BackwardWalk(state, settings, options);
+  walk.undo(walkEvents(rows.map(([action, address, bytes]) => ({ action, address, bytes }))));
   return walk;
 }
 
@@ -254,7 +231,7 @@ describe('against a forward allocator', () => {
         const frees = toy.events.filter((event) => event.action === 'free_completed').length;
         const events = toy.events.filter((event) => event.action !== 'free_completed');
         const walk = new BackwardWalk(toy.finalState(), toy.settings, { freeCompletedRecorded: false });
-        walk.undo(walkEvents(events, 0));
+        walk.undo(walkEvents(events));
         expect(walk.violations).toEqual([]);
         expect(walk.impliedCompletions).toBe(frees);
         expect(walk.exact).toBe(frees === 0);
@@ -271,7 +248,7 @@ describe('against a forward allocator', () => {
         const toy = play(DEFAULT_SETTINGS, list);
         const events = toy.events.filter((event) => event.action !== 'free_requested');
         const walk = new BackwardWalk(toy.finalState(), toy.settings, { freeRequestedRecorded: false });
-        walk.undo(walkEvents(events, 0));
+        walk.undo(walkEvents(events));
         expect(walk.violations).toEqual([]);
         expect(walk.empty).toBe(true);
         expect(walk.peak.bytes).toBe(peakOf(toy.moments, 0, activeBytes).bytes);
@@ -288,7 +265,7 @@ describe('against a forward allocator', () => {
         const stale = new ToyAllocator(toy.settings);
         stale.moments.push(toy.moments[older]!);
         const walk = new BackwardWalk(stale.finalState(), toy.settings);
-        walk.undo(walkEvents(toy.events, 0));
+        walk.undo(walkEvents(toy.events));
         expect(walk.violationCount).toBe(walk.tailViolationCount);
         expect(walk.empty).toBe(true);
       }),
@@ -324,7 +301,7 @@ describe('against a forward allocator', () => {
       fc.property(steps, fc.array(event, { maxLength: 300, size: 'max' }), (list, noise) => {
         const toy = play(DEFAULT_SETTINGS, list);
         const walk = new BackwardWalk(toy.finalState(), toy.settings, { captureAfter: [5] });
-        walk.undo(walkEvents(noise, 0));
+        walk.undo(walkEvents(noise));
         const state = walk.finish();
         const totals = stateTotals(state);
         expect(walk.violations.length).toBe(Math.min(100, walk.violationCount));

@@ -7,10 +7,12 @@ import type { Block } from '../../src/allocator/caching/block.js';
 import { CachingAllocator } from '../../src/allocator/caching/caching-allocator.js';
 import type { Driver } from '../../src/allocator/caching/driver.js';
 import { isSmall, roundSize } from '../../src/allocator/rounding.js';
-import { type AllocatorSettings, settingsFromSnapshot } from '../../src/allocator/settings.js';
+import type { AllocatorSettings } from '../../src/allocator/settings.js';
 import { BackwardWalk } from '../../src/allocator/walk/backward-walk.js';
-import { hasPython, SNAPSHOTS, snapshotPickles } from '../support/corpus.js';
-import { decode, finalState, type Recording, walkEvents } from './corpus-recordings.js';
+import { skipLoudly } from '../support/corpus.js';
+import { finalState, walkEvents } from '../support/snapshot-rows.js';
+import { allRecordings } from './all-recordings.js';
+import type { Recording } from './corpus-recordings.js';
 
 const DRIVER_ACTIONS: ReadonlySet<string> = new Set(['segment_alloc', 'segment_free', 'segment_map', 'segment_unmap']);
 
@@ -25,21 +27,25 @@ function replay({ events, segments, blocks }: Recording, settings: AllocatorSett
   let at = 0;
   const next = () => events[at];
   const driver: Driver = {
-    malloc: (bytes) => (next()?.[0] === 'segment_alloc' && next()![2] === bytes ? next()![1]! : null),
+    malloc: (bytes) => (next()?.action === 'segment_alloc' && next()!.bytes === bytes ? next()!.address : null),
     free: () => {},
     // The reservation's base is recorded nowhere; it lies at or below the lowest page ever mapped for this stream and
     // size.
     reserve: (_, { stream, kind }) =>
       Math.min(
-        ...events.flatMap(([action, addr, , from], i) => {
-          if (action !== 'segment_map' || from !== stream) return [];
-          const request = events.slice(i).find((event) => event[0] === 'alloc' || event[0] === 'oom')!;
-          return isSmall(roundSize(request[2]!, settings)) === (kind === 'small') ? [addr!] : [];
+        ...events.flatMap((mapped, i) => {
+          if (mapped.action !== 'segment_map' || mapped.stream !== stream) return [];
+          const request = events.slice(i).find(({ action }) => action === 'alloc' || action === 'oom')!;
+          return isSmall(roundSize(request.bytes!, settings)) === (kind === 'small') ? [mapped.address!] : [];
         }),
       ),
-    map: (addr, bytes) => next()?.[0] === 'segment_map' && next()![1] === addr && next()![2] === bytes,
+    map: (addr, bytes) => next()?.action === 'segment_map' && next()!.address === addr && next()!.bytes === bytes,
     unmap: () => {},
-    memory: () => ({ totalBytes: 2 ** 37, freeBytes: next()?.[0] === 'oom' ? (next()![1] ?? 0) : 0, processBytes: 0 }),
+    memory: () => ({
+      totalBytes: 2 ** 37,
+      freeBytes: next()?.action === 'oom' ? (next()!.address ?? 0) : 0,
+      processBytes: 0,
+    }),
   };
   let driverCalls = 0;
   const allocator = new CachingAllocator({
@@ -48,10 +54,11 @@ function replay({ events, segments, blocks }: Recording, settings: AllocatorSett
     trace: ({ action, addr, sizeBytes, stream }) => {
       const recorded = next()!;
       // An `expect` per event would take most of the test's time.
-      const sameAddress = action === 'oom' || recorded[1] === addr;
-      if (recorded[0] !== action || !sameAddress || recorded[2] !== sizeBytes || recorded[3] !== stream)
+      const sameAddress = action === 'oom' || recorded.address === addr;
+      const sameSize = recorded.bytes === sizeBytes;
+      if (recorded.action !== action || !sameAddress || !sameSize || recorded.stream !== stream)
         throw new Error(
-          `event ${at}: recorded ${recorded.join(' ')}, replayed ${action} ${addr} ${sizeBytes} ${stream}`,
+          `event ${at}: recorded ${JSON.stringify(recorded)}, replayed ${action} ${addr} ${sizeBytes} ${stream}`,
         );
       if (DRIVER_ACTIONS.has(action)) driverCalls += 1;
       at += 1;
@@ -61,10 +68,10 @@ function replay({ events, segments, blocks }: Recording, settings: AllocatorSett
   let allocs = 0;
   let ooms = 0;
   while (at < events.length) {
-    const [action, addr] = next()!;
+    const { action, address } = next()!;
     if (action === 'free_requested') {
-      allocator.free(live.get(addr!)!);
-      live.delete(addr!);
+      allocator.free(live.get(address!)!);
+      live.delete(address!);
       continue;
     }
     if (action === 'snapshot') {
@@ -72,21 +79,21 @@ function replay({ events, segments, blocks }: Recording, settings: AllocatorSett
       continue;
     }
     let target = at;
-    while (DRIVER_ACTIONS.has(events[target]?.[0] ?? '')) target += 1;
+    while (DRIVER_ACTIONS.has(events[target]?.action ?? '')) target += 1;
     const request = events[target];
-    const run = events.slice(at, target).map((event) => event[0]);
+    const run = events.slice(at, target).map((event) => event.action);
     const obtains = run.includes('segment_alloc') || run.includes('segment_map');
     if (
       (action === 'segment_free' || action === 'segment_unmap') &&
-      (request?.[0] !== 'alloc' || !obtains) &&
-      request?.[0] !== 'oom'
+      (request?.action !== 'alloc' || !obtains) &&
+      request?.action !== 'oom'
     ) {
       allocator.flush();
       continue;
     }
-    if (request?.[0] !== 'alloc' && request?.[0] !== 'oom')
-      throw new Error(`event ${target}: ${request?.[0]} after a driver call`);
-    const result = allocator.malloc(request[2]!, request[3] ?? 0);
+    if (request?.action !== 'alloc' && request?.action !== 'oom')
+      throw new Error(`event ${target}: ${request?.action} after a driver call`);
+    const result = allocator.malloc(request.bytes!, request.stream ?? 0);
     if (result.ok) {
       live.set(result.block.addr, result.block);
       allocs += 1;
@@ -94,42 +101,32 @@ function replay({ events, segments, blocks }: Recording, settings: AllocatorSett
   }
   const shown = allocator.snapshot();
   const order = (a: readonly unknown[], b: readonly unknown[]): number => Number(a[0]) - Number(b[0]);
-  expect(shown.map((segment) => [segment.addr, segment.totalBytes])).toEqual(
-    segments.map((segment) => [segment[0], segment[1]]).sort(order),
+  expect(shown.map(({ addr, totalBytes }) => [addr, totalBytes])).toEqual(
+    segments.map(({ address, bytes }) => [address, bytes]).sort(order),
   );
   expect(shown.flatMap((segment) => segment.blocks.map((block) => [block.addr, block.sizeBytes, block.state]))).toEqual(
-    blocks.map(([blockAddr, size, , state]) => [blockAddr, size, state]).sort(order),
+    blocks.map(({ address, bytes, state }) => [address, bytes, state]).sort(order),
   );
   return { allocs, driverCalls, ooms };
 }
 
 describe('cold recordings of the corpus, replayed', () => {
-  const files = snapshotPickles();
-  if (files.length === 0 || !hasPython) {
-    console.warn(`SKIPPED: cold replay needs ${hasPython ? 'the corpus (set MBF_CORPUS)' : 'python3'}`);
-    it.skip('needs the corpus and python3', () => {});
+  const recordings = allRecordings();
+  if (recordings.length === 0) {
+    skipLoudly('cold replay', 'the corpus (set MBF_CORPUS) and python3');
     return;
   }
   it('give every address, driver call and block', () => {
     const total = { recordings: 0, allocs: 0, driverCalls: 0, ooms: 0 };
-    for (const file of files) {
-      let decoded: ReturnType<typeof decode>;
-      try {
-        decoded = decode(`${SNAPSHOTS}/${file}`);
-      } catch {
-        continue;
-      }
-      const settings = settingsFromSnapshot(new Map(Object.entries(decoded.settings)));
-      for (const recording of decoded.recordings) {
-        const walk = new BackwardWalk(finalState(recording), settings);
-        walk.undo(walkEvents(recording.events, 0));
-        if (!walk.empty || !walk.exact) continue;
-        const { allocs, driverCalls, ooms } = replay(recording, settings);
-        total.recordings += 1;
-        total.allocs += allocs;
-        total.driverCalls += driverCalls;
-        total.ooms += ooms;
-      }
+    for (const { recording, settings } of recordings) {
+      const walk = new BackwardWalk(finalState(recording), settings);
+      walk.undo(walkEvents(recording.events));
+      if (!walk.empty || !walk.exact) continue;
+      const { allocs, driverCalls, ooms } = replay(recording, settings);
+      total.recordings += 1;
+      total.allocs += allocs;
+      total.driverCalls += driverCalls;
+      total.ooms += ooms;
     }
     console.info(`cold replay: ${JSON.stringify(total)}`);
     expect(total.recordings).toBeGreaterThan(0);

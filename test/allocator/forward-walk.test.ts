@@ -13,11 +13,10 @@ import { ForwardWalk } from '../../src/allocator/walk/forward-walk.js';
 import { MIB } from '../../src/model/units.js';
 import { skipLoudly } from '../support/corpus.js';
 import { describeFull } from '../support/runs.js';
+import { finalState, walkEvents } from '../support/snapshot-rows.js';
 import { allRecordings } from './all-recordings.js';
-import { finalState, walkEvents as recordedEvents } from './corpus-recordings.js';
-import { eventsOf, finalStateOf, history, play as playHistory } from './history.js';
+import { eventRows, finalStateOf, history, play as playHistory } from './history.js';
 import { plainState } from './plain-state.js';
-import { walkEvents } from './toy-allocator.js';
 import { play, steps, tight } from './toy-play.js';
 
 /** Walks back over `events` (all of a trace from entry `cut` on), then forward, and compares `moments` and the end. */
@@ -99,10 +98,10 @@ describe('forward from the reconstructed start', () => {
     fc.assert(
       fc.property(history, fc.nat(), fc.array(fc.nat(), { minLength: 1, maxLength: 4 }), (past, cutPick, picks) => {
         const played = playHistory(past, () => {});
-        const all = eventsOf(played.trace);
-        const cut = cutPick % (all.count + 1);
-        const events = slice(all, cut);
-        const moments = picks.map((pick) => cut - 1 + (pick % (all.count - cut + 1)));
+        const all = eventRows(played.trace);
+        const cut = cutPick % (all.length + 1);
+        const events = walkEvents(all.slice(cut), cut);
+        const moments = picks.map((pick) => cut - 1 + (pick % (all.length - cut + 1)));
         thereAndBack(finalStateOf(played.allocator), events, played.settings, moments);
       }),
       { numRuns: 400 },
@@ -117,7 +116,7 @@ describe('forward from the reconstructed start', () => {
           list.filter((step) => step.kind !== 'defer'),
         );
         const kept = toy.events.filter((event) => event.action !== left);
-        thereAndBack(toy.finalState(), walkEvents(kept, 0), toy.settings, [Math.floor(kept.length / 2)], {
+        thereAndBack(toy.finalState(), walkEvents(kept), toy.settings, [Math.floor(kept.length / 2)], {
           freeRequestedRecorded: left !== 'free_requested',
           freeCompletedRecorded: left !== 'free_completed',
         });
@@ -133,33 +132,18 @@ describe('forward from the reconstructed start', () => {
     const forward = new ForwardWalk(start, DEFAULT_SETTINGS, none);
     const before = [forward.activeBytes, forward.reservedBytes];
     forward.apply(
-      walkEvents(
-        [
-          { action: 'free_requested', address: 3 * MIB, bytes: 512, stream: 0, stack: -1 },
-          { action: 'free_completed', address: 3 * MIB, bytes: 512, stream: 0, stack: -1 },
-          { action: 'segment_free', address: 3 * MIB, bytes: 2 * MIB, stream: 0, stack: -1 },
-          { action: 'segment_alloc', address: toy.live()[0]!, bytes: 2 * MIB, stream: 0, stack: -1 },
-          { action: 'alloc', address: 3 * MIB, bytes: Number.NaN, stream: 0, stack: -1 },
-        ],
-        0,
-      ),
+      walkEvents([
+        { action: 'free_requested', address: 3 * MIB, bytes: 512 },
+        { action: 'free_completed', address: 3 * MIB, bytes: 512 },
+        { action: 'segment_free', address: 3 * MIB, bytes: 2 * MIB },
+        { action: 'segment_alloc', address: toy.live()[0]!, bytes: 2 * MIB },
+        { action: 'alloc', address: 3 * MIB, bytes: Number.NaN },
+      ]),
     );
     expect(forward.divergences).toBe(5);
     expect([forward.activeBytes, forward.reservedBytes]).toEqual(before);
   });
 });
-
-function slice(events: WalkEvents, from: number): WalkEvents {
-  return {
-    count: events.count - from,
-    seq: events.seq.slice(from),
-    action: events.action.slice(from),
-    address: events.address.slice(from),
-    sizeBytes: events.sizeBytes.slice(from),
-    stream: events.stream.slice(from),
-    stackId: events.stackId.slice(from),
-  };
-}
 
 describeFull('recordings of the corpus, there and back', () => {
   const recordings = allRecordings();
@@ -168,7 +152,7 @@ describeFull('recordings of the corpus, there and back', () => {
     return;
   }
   it.each(recordings)('$name device $recording.device', ({ recording, settings, synthetic }) => {
-    const events = recordedEvents(recording.events, 0);
+    const events = walkEvents(recording.events);
     const moments = Array.from({ length: 20 }, (_, i) => Math.floor((i * (events.count - 1)) / 19));
     // The file that the corpus calls synthetic breaks the allocator's own rules: it only has to be survived.
     if (synthetic) expect(() => thereAndBack(finalState(recording), events, settings, moments)).toThrow();

@@ -10,8 +10,7 @@ import { type AllocatorSettings, readAllocConf } from '../../src/allocator/setti
 import { ALLOCATOR_VARIANTS } from '../../src/allocator/variants.js';
 import { BackwardWalk, type FinalState, type WalkEvents } from '../../src/allocator/walk/backward-walk.js';
 import { MIB } from '../../src/model/units.js';
-import { BLOCK_STATES, SEGMENT_TYPES } from '../../src/model/vocabulary.js';
-import { walkEvents } from './toy-allocator.js';
+import { type EventRow, finalState, type SnapshotRows, walkEvents } from '../support/snapshot-rows.js';
 
 export type Step =
   | { readonly kind: 'malloc'; readonly bytes: number; readonly stream: number }
@@ -323,40 +322,44 @@ export function checkOom(report: OomReport, settings: AllocatorSettings): void {
 
 /** The allocator as a dump shows it. */
 export function finalStateOf(allocator: CachingAllocator<number>): FinalState {
+  return finalState(dumpRows(allocator));
+}
+
+/** The same as rows. */
+export function dumpRows(allocator: CachingAllocator<number>): Pick<SnapshotRows, 'segments' | 'blocks'> {
   const segments = allocator.snapshot();
-  const blocks = segments.flatMap((segment) => segment.blocks);
-  const pools = [...new Set(segments.map((segment) => segment.poolId.join()))];
+  const pools = ['0,0', ...new Set(segments.map((segment) => segment.poolId.join()))];
   return {
-    segments: {
-      count: segments.length,
-      address: Float64Array.from(segments, (segment) => segment.addr),
-      totalBytes: Float64Array.from(segments, (segment) => segment.totalBytes),
-      stream: Float64Array.from(segments, (segment) => segment.stream),
-      type: Uint8Array.from(segments, (segment) => SEGMENT_TYPES.indexOf(segment.segmentType)),
-      pool: Int32Array.from(segments, (segment) =>
-        segment.poolId.join() === '0,0' ? 0 : 1 + pools.indexOf(segment.poolId.join()),
-      ),
-      expandable: Uint8Array.from(segments, (segment) => (segment.isExpandable ? 1 : 0)),
-    },
-    blocks: {
-      count: blocks.length,
-      address: Float64Array.from(blocks, (block) => block.addr),
-      sizeBytes: Float64Array.from(blocks, (block) => block.sizeBytes),
-      requestedBytes: Float64Array.from(blocks, (block) => block.requestedBytes),
-      state: Uint8Array.from(blocks, (block) => BLOCK_STATES.indexOf(block.state)),
-      stackId: new Int32Array(blocks.length).fill(-1),
-    },
+    segments: segments.map(({ addr, totalBytes, stream: of, segmentType, poolId, isExpandable }) => ({
+      address: addr,
+      bytes: totalBytes,
+      stream: of,
+      type: segmentType,
+      pool: pools.indexOf(poolId.join()),
+      expandable: isExpandable,
+    })),
+    blocks: segments
+      .flatMap((segment) => segment.blocks)
+      .map(({ addr, sizeBytes, requestedBytes, state }) => ({
+        address: addr,
+        bytes: sizeBytes,
+        requested: requestedBytes,
+        state,
+      })),
   };
 }
 
-/** A trace as columns; requests that ran out of memory have no address. */
-export function eventsOf(trace: readonly TraceEntry<number>[]): WalkEvents {
-  const events = trace.map(({ action, addr, sizeBytes, stream: from }) => ({
+export function eventRows(trace: readonly TraceEntry<number>[]): EventRow[] {
+  // Requests that ran out of memory have no address.
+  return trace.map(({ action, addr, sizeBytes, stream: of }) => ({
     action,
     address: addr ?? 0,
     bytes: sizeBytes,
-    stream: from,
-    stack: -1,
+    stream: of,
   }));
-  return walkEvents(events, 0);
+}
+
+/** A trace as columns. */
+export function eventsOf(trace: readonly TraceEntry<number>[]): WalkEvents {
+  return walkEvents(eventRows(trace));
 }

@@ -4,68 +4,19 @@ import { describe, expect, it } from 'vitest';
 import { stateTotals } from '../../src/allocator/walk/allocator-state.js';
 import { BackwardWalk } from '../../src/allocator/walk/backward-walk.js';
 import { fragmentationIndex } from '../../src/findings/state/parity/memory-viz.js';
-import { BLOCK_STATES, SEGMENT_TYPES } from '../../src/model/vocabulary.js';
 import { type VizSnapshot, vizEvents, vizFragmentation, vizState, vizTimeline } from '../support/memory-viz-oracle.js';
-import { history, type Played, play } from './history.js';
-import { walkEvents } from './toy-allocator.js';
-
-function vizSnapshot({ allocator, trace }: Played, cut: number): VizSnapshot {
-  return {
-    entries: trace.slice(cut).map(({ action, addr, sizeBytes, stream }) => ({ action, addr, size: sizeBytes, stream })),
-    segments: allocator.snapshot().map((segment) => ({
-      address: segment.addr,
-      size: segment.totalBytes,
-      stream: segment.stream,
-      blocks: segment.blocks.map(({ addr, sizeBytes, requestedBytes, state }) => ({
-        address: addr,
-        size: sizeBytes,
-        requested: requestedBytes,
-        state,
-      })),
-    })),
-  };
-}
+import { vizSnapshot } from '../support/snapshot-rows.js';
+import { dumpRows, eventRows, eventsOf, finalStateOf, history, type Played, play } from './history.js';
 
 function walkOf({ allocator, trace, settings }: Played, cut: number, captureAfter: readonly number[]): BackwardWalk {
-  const segments = allocator.snapshot();
-  const blocks = segments.flatMap((segment) => segment.blocks);
-  const pools = [...new Set(segments.map((segment) => segment.poolId.join()))];
-  const walk = new BackwardWalk(
-    {
-      segments: {
-        count: segments.length,
-        address: Float64Array.from(segments, (segment) => segment.addr),
-        totalBytes: Float64Array.from(segments, (segment) => segment.totalBytes),
-        stream: Float64Array.from(segments, (segment) => segment.stream),
-        type: Uint8Array.from(segments, (segment) => SEGMENT_TYPES.indexOf(segment.segmentType)),
-        pool: Int32Array.from(segments, (segment) =>
-          segment.poolId.join() === '0,0' ? 0 : 1 + pools.indexOf(segment.poolId.join()),
-        ),
-        expandable: Uint8Array.from(segments, (segment) => (segment.isExpandable ? 1 : 0)),
-      },
-      blocks: {
-        count: blocks.length,
-        address: Float64Array.from(blocks, (block) => block.addr),
-        sizeBytes: Float64Array.from(blocks, (block) => block.sizeBytes),
-        requestedBytes: Float64Array.from(blocks, (block) => block.requestedBytes),
-        state: Uint8Array.from(blocks, (block) => BLOCK_STATES.indexOf(block.state)),
-        stackId: new Int32Array(blocks.length).fill(-1),
-      },
-    },
-    settings,
-    { captureAfter },
-  );
-  const events = trace.slice(cut).map(({ action, addr, sizeBytes, stream }) => ({
-    action,
-    address: addr ?? 0,
-    bytes: sizeBytes,
-    stream,
-    stack: -1,
-  }));
-  walk.undo(walkEvents(events, 0));
+  const walk = new BackwardWalk(finalStateOf(allocator), settings, { captureAfter });
+  walk.undo(eventsOf(trace.slice(cut)));
   walk.finish();
   return walk;
 }
+
+const vizOf = ({ allocator, trace }: Played, cut: number): VizSnapshot =>
+  vizSnapshot({ ...dumpRows(allocator), events: eventRows(trace.slice(cut)) });
 
 describe('memory_viz over random histories', () => {
   it('has the same segments and live blocks at any moment, whole trace or the end of a ring', () => {
@@ -82,7 +33,7 @@ describe('memory_viz over random histories', () => {
           if (played.trace.length === 0) return;
           // Half of the runs keep the whole trace, the others what a ring would have kept.
           const cut = lost < 0.5 ? 0 : Math.floor((2 * lost - 1) * played.trace.length);
-          const viz = vizSnapshot(played, cut);
+          const viz = vizOf(played, cut);
           const { events } = vizEvents(viz);
           if (events.length === 0) return;
           const all = moments.map((moment) => vizState(viz, Math.floor(moment * (events.length + 1)) - 1));
@@ -134,7 +85,7 @@ describe('memory_viz over random histories', () => {
     fc.assert(
       fc.property(history, (past) => {
         const played = play(past, () => undefined);
-        const viz = vizSnapshot(played, 0);
+        const viz = vizOf(played, 0);
         const index = fragmentationIndex(walkOf(played, played.trace.length, []).state());
         if (viz.segments.length === 0) {
           expect(index).toBeNull();

@@ -9,9 +9,10 @@ import type { AllocatorSettings } from '../../src/allocator/settings.js';
 import { LARGE_REMAINDER_BYTES, MIN_BLOCK_BYTES, SMALL_SEGMENT_BYTES } from '../../src/allocator/settings.js';
 import type { AllocatorState } from '../../src/allocator/walk/allocator-state.js';
 import { freeHoles } from '../../src/allocator/walk/allocator-state.js';
-import type { FinalState, WalkEvents } from '../../src/allocator/walk/backward-walk.js';
+import type { FinalState } from '../../src/allocator/walk/backward-walk.js';
 import { MIB } from '../../src/model/units.js';
-import { TRACE_ACTIONS, type TraceAction } from '../../src/model/vocabulary.js';
+import type { TraceAction } from '../../src/model/vocabulary.js';
+import { finalState } from '../support/snapshot-rows.js';
 
 interface Piece {
   address: number;
@@ -123,26 +124,16 @@ export class ToyAllocator {
 
   finalState(): FinalState {
     const runs = this.moments.at(-1)!;
-    const blocks = runs.flatMap((run) => run.blocks);
-    return {
-      segments: {
-        count: runs.length,
-        address: Float64Array.from(runs, (r) => r.address),
-        totalBytes: Float64Array.from(runs, (r) => r.bytes),
-        stream: Float64Array.from(runs, (r) => r.stream),
-        type: Uint8Array.from(runs, (r) => (r.small ? 0 : 1)),
-        pool: new Int32Array(runs.length),
-        expandable: Uint8Array.from(runs, (r) => (r.expandable ? 1 : 0)),
-      },
-      blocks: {
-        count: blocks.length,
-        address: Float64Array.from(blocks, (b) => b.address),
-        sizeBytes: Float64Array.from(blocks, (b) => b.size),
-        requestedBytes: Float64Array.from(blocks, (b) => b.requested),
-        state: Uint8Array.from(blocks, (b) => (b.pending ? 1 : 0)),
-        stackId: Int32Array.from(blocks, (b) => b.stack),
-      },
-    };
+    return finalState({
+      segments: runs.map((run) => ({ ...run, type: run.small ? 'small' : 'large' })),
+      blocks: runs
+        .flatMap((run) => run.blocks)
+        .map(({ size, pending, ...block }) => ({
+          ...block,
+          bytes: size,
+          state: pending ? 'active_pending_free' : 'active_allocated',
+        })),
+    });
   }
 
   private obtain(size: number, small: boolean, stream: number, gap: number): [Region, Piece] {
@@ -273,19 +264,6 @@ export function activeBytes(runs: readonly ToyRun[]): number {
 
 export function reservedBytes(runs: readonly ToyRun[]): number {
   return runs.reduce((sum, run) => sum + run.bytes, 0);
-}
-
-/** Columns for the walk; `firstSeq` is the seq of the first of them. */
-export function walkEvents(events: readonly ToyEvent[], firstSeq: number): WalkEvents {
-  return {
-    count: events.length,
-    seq: Int32Array.from(events, (_, i) => firstSeq + i),
-    action: Uint8Array.from(events, (e) => TRACE_ACTIONS.indexOf(e.action)),
-    address: Float64Array.from(events, (e) => e.address),
-    sizeBytes: Float64Array.from(events, (e) => e.bytes),
-    stream: Float64Array.from(events, (e) => e.stream),
-    stackId: Int32Array.from(events, (e) => e.stack),
-  };
 }
 
 /** A walked-back state in the toy's terms, for comparison; sizes as estimated. */

@@ -16,7 +16,8 @@ import { decode, type Recording } from '../allocator/corpus-recordings.js';
 import { buildCli, type Cli } from '../support/cli.js';
 import { hasPython, SNAPSHOTS, skipLoudly, snapshotPickles, truthOf } from '../support/corpus.js';
 import { copyCorpusStore } from '../support/corpus-store.js';
-import { type VizSnapshot, vizEvents, vizFragmentation, vizState, vizTimeline } from '../support/memory-viz-oracle.js';
+import { vizEvents, vizFragmentation, vizState, vizTimeline } from '../support/memory-viz-oracle.js';
+import { vizSnapshot } from '../support/snapshot-rows.js';
 
 /** `decode` leaves out shorter traces. */
 const RECORDED = 50;
@@ -25,24 +26,6 @@ const MOMENTS = 20;
 const files = snapshotPickles().filter((name) =>
   Object.values(truthOf(name).traces ?? {}).some((trace) => trace.entries >= RECORDED),
 );
-
-function vizSnapshot(recording: Recording): VizSnapshot {
-  const blocks = recording.blocks.map(([address, size, requested, state]) => ({
-    address,
-    size,
-    requested: requested < 0 ? undefined : requested,
-    state: state === 'active_awaiting_free' ? 'active_pending_free' : state,
-  }));
-  return {
-    entries: recording.events.map(([action, addr, size, stream]) => ({ action, addr, size, stream })),
-    segments: recording.segments.map(([address, size, stream]) => ({
-      address,
-      size,
-      stream,
-      blocks: blocks.filter((block) => block.address >= address && block.address < address + size),
-    })),
-  };
-}
 
 describe('memory_viz', () => {
   if (files.length === 0 || !hasPython) {

@@ -1,6 +1,6 @@
 /** The corpus's recordings, walked back and ready to be replayed. */
+import { finalState, walkEvents } from '../../support/snapshot-rows.js';
 import { allRecordings, type CorpusRecording } from '../all-recordings.js';
-import { finalState, walkEvents } from '../corpus-recordings.js';
 import { type PreparedRecording, prepare } from './played-recording.js';
 
 export interface CorpusReplay {
@@ -16,7 +16,7 @@ export interface CorpusReplay {
 export function corpusReplays(): CorpusReplay[] {
   return allRecordings().map((columns) => {
     const { name, recording, settings } = columns;
-    const prepared = prepare(finalState(recording), walkEvents(recording.events, 0), settings, (pool) => [pool, 0]);
+    const prepared = prepare(finalState(recording), walkEvents(recording.events), settings, (pool) => [pool, 0]);
     return { columns, name, device: recording.device, prepared, holds: prepared.walk.violations === 0 };
   });
 }

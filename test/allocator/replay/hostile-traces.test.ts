@@ -3,47 +3,22 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { type Fidelity, judgeReplay } from '../../../src/allocator/fidelity/fidelity.js';
 import { type AllocatorSettings, DEFAULT_SETTINGS, settingsFromConf } from '../../../src/allocator/settings.js';
-import type { WalkEvents } from '../../../src/allocator/walk/backward-walk.js';
 import { simulate } from '../../../src/allocator/what-if/simulate.js';
 import { MIB } from '../../../src/model/units.js';
 import { TRACE_ACTIONS } from '../../../src/model/vocabulary.js';
 import { cpuMs } from '../../support/cpu-time.js';
 import { runs } from '../../support/runs.js';
+import { finalState, walkEvents } from '../../support/snapshot-rows.js';
 import { prepare } from './played-recording.js';
 
 type Entry = readonly [action: (typeof TRACE_ACTIONS)[number], address: number, bytes: number, stream?: number];
 
-const NOTHING = {
-  segments: {
-    count: 0,
-    address: new Float64Array(0),
-    totalBytes: new Float64Array(0),
-    stream: new Float64Array(0),
-    type: new Uint8Array(0),
-    pool: new Int32Array(0),
-    expandable: new Uint8Array(0),
-  },
-  blocks: {
-    count: 0,
-    address: new Float64Array(0),
-    sizeBytes: new Float64Array(0),
-    requestedBytes: new Float64Array(0),
-    state: new Uint8Array(0),
-    stackId: new Int32Array(0),
-  },
-};
-
 function judge(entries: readonly Entry[], settings: AllocatorSettings = DEFAULT_SETTINGS): Fidelity {
-  const events: WalkEvents = {
-    count: entries.length,
-    seq: Int32Array.from(entries, (_, i) => i),
-    action: Uint8Array.from(entries, ([action]) => TRACE_ACTIONS.indexOf(action)),
-    address: Float64Array.from(entries, ([, address]) => address),
-    sizeBytes: Float64Array.from(entries, ([, , bytes]) => bytes),
-    stream: Float64Array.from(entries, ([, , , stream]) => stream ?? 0),
-    stackId: new Int32Array(entries.length).fill(-1),
-  };
-  const { recording, dump, walk } = prepare(NOTHING, events, settings, (pool) => [pool, 0]);
+  const nothing = finalState({ segments: [], blocks: [] });
+  const events = walkEvents(
+    entries.map(([action, address, bytes, stream = 0]) => ({ action, address, bytes, stream })),
+  );
+  const { recording, dump, walk } = prepare(nothing, events, settings, (pool) => [pool, 0]);
   const fidelity = judgeReplay(recording, dump, walk);
   // Nobody asks this of a refused recording, but nothing may throw either.
   for (const start of ['recorded', 'packed'] as const) {

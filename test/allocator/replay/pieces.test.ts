@@ -10,18 +10,13 @@ import type { Recording } from '../../../src/allocator/replay/recording.js';
 import { FREE_COMPLETED, SEGMENT_FREE } from '../../../src/model/trace-action-codes.js';
 import { MIB } from '../../../src/model/units.js';
 import { TRACE_ACTIONS, type TraceAction } from '../../../src/model/vocabulary.js';
+import { finalState, walkEvents } from '../../support/snapshot-rows.js';
 import { finalStateOf } from '../history.js';
 
 const BASE = 2 ** 45;
 
 function driverOf(entries: readonly (readonly [TraceAction, address: number, bytes: number])[]) {
-  const events = {
-    count: entries.length,
-    action: Uint8Array.from(entries, ([action]) => TRACE_ACTIONS.indexOf(action)),
-    address: Float64Array.from(entries, ([, address]) => address),
-    sizeBytes: Float64Array.from(entries, ([, , bytes]) => bytes),
-    stream: new Float64Array(entries.length),
-  };
+  const events = walkEvents(entries.map(([action, address, bytes]) => ({ action, address, bytes })));
   const recording = {
     events,
     mapRows: new Map([['0 0 0', entries.flatMap(([action], row) => (action === 'segment_map' ? [row] : []))]]),
@@ -120,14 +115,7 @@ describe('finalDifference', () => {
   it('is null for equal states, and for none', () => {
     const { replayed, dump } = dumped();
     expect(finalDifference(replayed, dump)).toBeNull();
-    const none = { count: 0, address: new Float64Array(0), totalBytes: new Float64Array(0) };
-    const noBlocks = {
-      count: 0,
-      address: new Float64Array(0),
-      sizeBytes: new Float64Array(0),
-      state: new Uint8Array(0),
-    };
-    expect(finalDifference([], { segments: none, blocks: noBlocks })).toBeNull();
+    expect(finalDifference([], finalState({ segments: [], blocks: [] }))).toBeNull();
   });
 
   it('is the first difference of segments, then of blocks', () => {
