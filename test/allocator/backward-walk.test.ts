@@ -7,11 +7,7 @@ import { MIB } from '../../src/model/units.js';
 import type { TraceAction } from '../../src/model/vocabulary.js';
 import { finalState, walkEvents } from '../support/snapshot-rows.js';
 import { activeBytes, asRuns, reservedBytes, ToyAllocator, type ToyRun } from './toy-allocator.js';
-import { play, steps, tight } from './toy-play.js';
-
-const EXPANDABLE: AllocatorSettings = { ...DEFAULT_SETTINGS, expandableSegments: true };
-const MAX_SPLIT: AllocatorSettings = { ...DEFAULT_SETTINGS, maxSplitBytes: 24 * MIB };
-const POWERS: AllocatorSettings = { ...DEFAULT_SETTINGS, roundupPower2Divisions: new Array<number>(16).fill(4) };
+import { EXPANDABLE, MAX_SPLIT, play, SETTINGS_AND_STEPS, steps } from './toy-play.js';
 
 /** Walks a toy's trace back to `cut`, in batches of `batch` events. */
 function walkToy(toy: ToyAllocator, cut: number, options: WalkOptions = {}, batch = 7): BackwardWalk {
@@ -146,13 +142,7 @@ describe('true size of a block freed inside the trace', () => {
 });
 
 describe('against a forward allocator', () => {
-  for (const [name, settings, list] of [
-    ['default', DEFAULT_SETTINGS, steps],
-    ['tight holes', DEFAULT_SETTINGS, tight],
-    ['expandable_segments', EXPANDABLE, steps],
-    ['max_split_size', MAX_SPLIT, steps],
-    ['roundup_power2_divisions', POWERS, steps],
-  ] as const) {
+  for (const [name, settings, list] of SETTINGS_AND_STEPS) {
     it(`finds the state, the peaks and the moments in between (${name})`, () => {
       fc.assert(
         fc.property(list, fc.nat(), fc.nat(), (chosen, cutPick, momentPick) => {

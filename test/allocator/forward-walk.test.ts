@@ -17,7 +17,7 @@ import { finalState, walkEvents } from '../support/snapshot-rows.js';
 import { allRecordings } from './all-recordings.js';
 import { eventRows, finalStateOf, history, play as playHistory } from './history.js';
 import { plainState } from './plain-state.js';
-import { play, steps, tight } from './toy-play.js';
+import { play, SETTINGS_AND_STEPS, steps } from './toy-play.js';
 
 /** Walks back over `events` (all of a trace from entry `cut` on), then forward, and compares `moments` and the end. */
 function thereAndBack(
@@ -68,18 +68,8 @@ function thereAndBack(
   return back;
 }
 
-const EXPANDABLE: AllocatorSettings = { ...DEFAULT_SETTINGS, expandableSegments: true };
-const MAX_SPLIT: AllocatorSettings = { ...DEFAULT_SETTINGS, maxSplitBytes: 24 * MIB };
-const POWERS: AllocatorSettings = { ...DEFAULT_SETTINGS, roundupPower2Divisions: new Array<number>(16).fill(4) };
-
 describe('forward from the reconstructed start', () => {
-  for (const [name, settings, list] of [
-    ['default', DEFAULT_SETTINGS, steps],
-    ['tight holes', DEFAULT_SETTINGS, tight],
-    ['expandable_segments', EXPANDABLE, steps],
-    ['max_split_size', MAX_SPLIT, steps],
-    ['roundup_power2_divisions', POWERS, steps],
-  ] as const) {
+  for (const [name, settings, list] of SETTINGS_AND_STEPS) {
     it(`gives the states of the walk back and ends in the dump, wherever the trace is cut (${name})`, () => {
       fc.assert(
         fc.property(list, fc.nat(), fc.array(fc.nat(), { minLength: 1, maxLength: 4 }), (chosen, cutPick, picks) => {

@@ -1,6 +1,6 @@
 /** Random histories of the toy allocator. */
 import fc from 'fast-check';
-import type { AllocatorSettings } from '../../src/allocator/settings.js';
+import { type AllocatorSettings, DEFAULT_SETTINGS } from '../../src/allocator/settings.js';
 import { MIB } from '../../src/model/units.js';
 import { ToyAllocator } from './toy-allocator.js';
 
@@ -22,7 +22,7 @@ const step = fc.record({
 export const steps = fc.array(step, { minLength: 1, maxLength: 120, size: 'max' });
 // Sizes that fill each other's holes up to a remainder: blocks whose true size shows only when a neighbour is met.
 // All is freed in the end, so that the peak lies in the middle and rests on such sizes.
-export const tight = fc
+const tight = fc
   .tuple(
     fc.array(
       fc.record({
@@ -38,6 +38,18 @@ export const tight = fc
     }),
   )
   .map(([first, frees]) => [...first, ...frees]);
+
+export const EXPANDABLE: AllocatorSettings = { ...DEFAULT_SETTINGS, expandableSegments: true };
+export const MAX_SPLIT: AllocatorSettings = { ...DEFAULT_SETTINGS, maxSplitBytes: 24 * MIB };
+const POWERS: AllocatorSettings = { ...DEFAULT_SETTINGS, roundupPower2Divisions: new Array<number>(16).fill(4) };
+
+export const SETTINGS_AND_STEPS = [
+  ['default', DEFAULT_SETTINGS, steps],
+  ['tight holes', DEFAULT_SETTINGS, tight],
+  ['expandable_segments', EXPANDABLE, steps],
+  ['max_split_size', MAX_SPLIT, steps],
+  ['roundup_power2_divisions', POWERS, steps],
+] as const;
 
 export function play(settings: AllocatorSettings, list: readonly { kind: string; size: number; pick: number }[]) {
   const toy = new ToyAllocator(settings);

@@ -11,7 +11,6 @@ import { PyFloat, PyTuple, type PyValue, pickled } from '../../samples/generate/
 import { openByteSource } from '../../src/ingest/byte-source.js';
 import { MbfError } from '../../src/model/errors.js';
 import type { ByteSource } from '../../src/model/parser.js';
-import { entry, frame, segment, snapshot, trace } from '../robustness/snapshots.js';
 import { hasPython, SNAPSHOTS, skipLoudly, snapshotPickles, truthOf } from '../support/corpus.js';
 import { cpuMs } from '../support/cpu-time.js';
 import { bytesSource, collectDecoded, type Decoded, decode } from '../support/decode.js';
@@ -86,6 +85,7 @@ for n in range(1, len(sys.argv), 3):
 `;
 
 import { describeFull } from '../support/runs.js';
+import { entry, frame, segment, snapshot, trace } from '../support/small-snapshot.js';
 
 if (!hasPython) {
   skipLoudly('JSON conversions by Python', 'python3');

@@ -7,9 +7,9 @@ import { describe, expect, it } from 'vitest';
 import { parseSnapshot } from '../../parsers/torch-snapshot/index.js';
 import { pickled } from '../../samples/generate/write/pickle-writer.js';
 import { MbfError } from '../../src/model/errors.js';
-import { entry, snapshot, trace } from '../robustness/snapshots.js';
 import { cpuMs } from '../support/cpu-time.js';
 import { bytesSource, collectDecoded, type Decoded, decode } from '../support/decode.js';
+import { entry, snapshot, trace } from '../support/small-snapshot.js';
 
 /** As `torch.cuda._memory_viz._format_viz` pads and writes it. */
 function page(...files: readonly Buffer[]): string {

@@ -5,32 +5,32 @@
 import { gzipSync } from 'node:zlib';
 import { afterAll, beforeEach, describe, expect, it } from 'vitest';
 import { KEY_NAMES } from '../../parsers/torch-snapshot/keys.js';
-import {
-  longGet,
-  longPut,
-  OP,
-  type PyValue,
-  pickled,
-  Raw,
-  text,
-  u32,
-  u64,
-} from '../../samples/generate/write/pickle-writer.js';
+import { longGet, longPut, OP, type PyValue, pickled, u32, u64 } from '../../samples/generate/write/pickle-writer.js';
+import { MIB } from '../../src/model/units.js';
 import { TRACE_ACTIONS } from '../../src/model/vocabulary.js';
+import {
+  type Dict,
+  entry,
+  frame,
+  segment,
+  snapshot,
+  snapshotPickle,
+  trace,
+  tracePickle,
+} from '../support/small-snapshot.js';
 import { type Bench, expectSound, openBench, reportSlowest } from './harness.js';
-import { entry, frame, MIB, segment, snapshot, snapshotPickle, trace } from './snapshots.js';
+import { op, opcodes, raw, word } from './opcodes.js';
 
-const op = (...codes: number[]): Buffer => Buffer.from(codes);
-const word = (letters: string): Buffer => text(Buffer.from(letters));
 const many = (count: number, ...parts: Buffer[]): Buffer => {
   const member = Buffer.concat(parts);
   return Buffer.alloc(member.length * count, member);
 };
-const raw = (...parts: Buffer[]): Raw => new Raw(Buffer.concat(parts));
 /** As a setting, as a top-level value, and as the value of an unknown key of an entry, which keeps JSON. */
 const setting = (value: PyValue): Buffer => snapshotPickle({ allocator_settings: { odd: value } });
 const topLevel = (value: PyValue): Buffer => snapshotPickle({ odd: value });
-const extra = (value: PyValue): Buffer => snapshotPickle({ device_traces: [[entry('alloc', 1, { odd: value })]] });
+const extra = (value: PyValue): Buffer => tracePickle([entry('alloc', 1, { odd: value })]);
+const entries = (count: number, make: (i: number) => PyValue): PyValue[] =>
+  Array.from({ length: count }, (_, i) => make(i));
 const bare = (...parts: Buffer[]): Buffer =>
   Buffer.concat([op(OP.PROTO, 4), word('segments'), word('device_traces'), ...parts]);
 /** A memo slot out of the way of those that the builder writes. */
@@ -159,8 +159,8 @@ const REFUSED: readonly (readonly [what: string, code: string, make: () => Buffe
     'a stack that grows frame by frame',
     'MBF2105',
     () => {
-      const list = Buffer.concat([pickled(frame('f'), { memo: false, stop: false }).subarray(2), op(OP.APPEND)]);
-      return extraFrames(raw(op(OP.EMPTY_LIST), many(65_000, list)));
+      const frames = raw(op(OP.EMPTY_LIST), many(65_000, opcodes(frame('f')), op(OP.APPEND)));
+      return tracePickle([entry('alloc', 1, { frames })]);
     },
   ],
   ['2,000 devices', 'MBF2105', () => snapshotPickle({ device_traces: [...Array(2000).fill([]), trace(2)] })],
@@ -199,15 +199,13 @@ const INGESTED: readonly (readonly [what: string, note: string | undefined, make
     'extras_dropped',
     () => {
       const value = 'y'.repeat(4 * MIB);
-      return snapshotPickle({
-        device_traces: [Array.from({ length: 5000 }, (_, i) => entry('alloc', i, { odd: value }))],
-      });
+      return tracePickle(entries(5000, (i) => entry('alloc', i, { odd: value })));
     },
   ],
   [
     '120,000 unknown values',
     'extras_dropped',
-    () => snapshotPickle({ device_traces: [Array.from({ length: 120_000 }, (_, i) => entry('alloc', i, { odd: i }))] }),
+    () => tracePickle(entries(120_000, (i) => entry('alloc', i, { odd: i }))),
   ],
   [
     'a million empty traces',
@@ -221,22 +219,15 @@ const INGESTED: readonly (readonly [what: string, note: string | undefined, make
   [
     '200,000 addresses chosen to collide',
     undefined,
-    () => snapshotPickle({ device_traces: [collidingAddresses(200_000).map((addr) => entry('alloc', 0, { addr }))] }),
+    () => tracePickle(collidingAddresses(200_000).map((addr) => entry('alloc', 0, { addr }))),
   ],
   [
     '200,000 strings chosen to collide',
     undefined,
-    () =>
-      snapshotPickle({
-        device_traces: [collidingTexts(200_000).map((user_metadata, i) => entry('alloc', i, { user_metadata }))],
-      }),
+    () => tracePickle(collidingTexts(200_000).map((user_metadata, i) => entry('alloc', i, { user_metadata }))),
   ],
   ['100 MB of None and POP', 'unknown_key', () => topLevel(raw(many(50_000_000, op(OP.NONE, OP.POP)), op(OP.NONE)))],
 ];
-
-function extraFrames(frames: PyValue): Buffer {
-  return snapshotPickle({ device_traces: [[entry('alloc', 1, { frames })]] });
-}
 
 let bench: Bench | undefined;
 beforeEach(async (context) => {
@@ -286,30 +277,20 @@ describe('bombs', () => {
 
 describe('sizes that no 64-bit sum holds', () => {
   const huge = Number.MAX_SAFE_INTEGER;
-  it.each([
-    ['requested', { device_traces: [Array.from({ length: 4000 }, (_, i) => entry('alloc', i, { size: huge }))] }],
-    ['freed', { device_traces: [Array.from({ length: 4000 }, (_, i) => entry('free_completed', i, { size: huge }))] }],
+  const blocks = (state: string): Dict => segment({ blocks: Array(3).fill({ size: huge, state }) });
+  it.each<[string, Dict]>([
+    ['requested', { device_traces: [entries(4000, (i) => entry('alloc', i, { size: huge }))] }],
+    ['freed', { device_traces: [entries(4000, (i) => entry('free_completed', i, { size: huge }))] }],
     [
       'freed before the trace and requested in turn',
       {
-        device_traces: [
-          Array.from({ length: 4000 }, (_, i) => entry(i % 2 === 0 ? 'alloc' : 'free_completed', i, { size: huge })),
-        ],
+        device_traces: [entries(4000, (i) => entry(i % 2 === 0 ? 'alloc' : 'free_completed', i, { size: huge }))],
       },
     ],
-    [
-      'reserved by the trace',
-      { device_traces: [Array.from({ length: 4000 }, (_, i) => entry('segment_alloc', i, { size: huge }))] },
-    ],
+    ['reserved by the trace', { device_traces: [entries(4000, (i) => entry('segment_alloc', i, { size: huge }))] }],
     ['reserved', { segments: [segment({ total_size: huge }), segment({ total_size: huge })] }],
-    [
-      'of blocks',
-      { segments: [segment({ blocks: Array.from({ length: 3 }, () => ({ size: huge, state: 'inactive' })) })] },
-    ],
-    [
-      'allocated',
-      { segments: [segment({ blocks: Array.from({ length: 3 }, () => ({ size: huge, state: 'active_allocated' })) })] },
-    ],
+    ['of blocks', { segments: [blocks('inactive')] }],
+    ['allocated', { segments: [blocks('active_allocated')] }],
   ])('%s: MBF2107, not an inexact number', async (_, more) => {
     const { source } = await bench!.take('huge.pickle', snapshotPickle(more));
     expect(source.error?.code, source.error?.text).toBe('MBF2107');
@@ -317,10 +298,7 @@ describe('sizes that no 64-bit sum holds', () => {
   });
 
   it('one size of 2^53 - 1 is kept exactly', async () => {
-    const { source } = await bench!.take(
-      'one.pickle',
-      snapshotPickle({ device_traces: [[entry('alloc', 1, { size: huge })]] }),
-    );
+    const { source } = await bench!.take('one.pickle', tracePickle([entry('alloc', 1, { size: huge })]));
     expect(source.status).toBe('ingested');
     expect(
       await bench!.store.select('SELECT size_bytes::VARCHAR AS n, requested_delta_bytes::VARCHAR AS d FROM event'),

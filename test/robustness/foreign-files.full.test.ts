@@ -8,6 +8,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { OP, pickled, Raw } from '../../samples/generate/write/pickle-writer.js';
 import { sharedBuild } from '../store/scratch.js';
+import { type Dict, snapshot, snapshotPickle, trace } from '../support/small-snapshot.js';
 import {
   type Bench,
   expectCliError,
@@ -18,7 +19,6 @@ import {
   seeded,
   temporaryDirectory,
 } from './harness.js';
-import { type Dict, snapshot, snapshotPickle, trace } from './snapshots.js';
 
 const GIB = 1024 ** 3;
 

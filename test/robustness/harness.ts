@@ -3,9 +3,9 @@
  * nothing moved.
  */
 import { spawn } from 'node:child_process';
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join, resolve } from 'node:path';
+import { join } from 'node:path';
 import { expect } from 'vitest';
 import { PARSERS } from '../../parsers/index.js';
 import { ingest } from '../../src/ingest/ingest.js';
@@ -13,7 +13,7 @@ import { ERROR_CODES } from '../../src/model/errors.js';
 import type { ParserSpec } from '../../src/model/parser.js';
 import type { IngestSource } from '../../src/model/results/common.js';
 import type { Store } from '../../src/store/store.js';
-import { repoRoot } from '../store/scratch.js';
+import { SNAPSHOTS, snapshotPickles } from '../support/corpus.js';
 import { cpuMs } from '../support/cpu-time.js';
 import { newStore } from '../support/new-store.js';
 
@@ -31,17 +31,8 @@ const BOOKKEEPING = new Set(['run', 'attempt', 'source', 'ingest_note', 'mbforen
 
 /** Pickles of the corpus of real files, if there is one, from small to large. */
 export function corpusPickles(): { readonly name: string; readonly bytes: Buffer }[] {
-  const corpus = process.env['MBF_CORPUS'] ?? resolve(repoRoot, '..', 'shared', 'corpus');
-  const directory = join(corpus, 'snapshots');
-  let names: string[];
-  try {
-    names = readdirSync(directory);
-  } catch {
-    return [];
-  }
-  return names
-    .filter((name) => /\.(?:pickle|pkl)$/.test(name))
-    .map((name) => ({ name, bytes: readFileSync(join(directory, name)) }))
+  return snapshotPickles()
+    .map((name) => ({ name, bytes: readFileSync(join(SNAPSHOTS, name)) }))
     .filter(({ bytes }) => bytes[0] === 0x80)
     .sort((a, b) => a.bytes.length - b.bytes.length);
 }

@@ -5,10 +5,11 @@
 import { gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type PyValue, pickled } from '../../samples/generate/write/pickle-writer.js';
+import { MIB } from '../../src/model/units.js';
 import type { Store } from '../../src/store/store.js';
+import { entry, segment, snapshot, trace } from '../support/small-snapshot.js';
 import { type Pick, spellJson } from '../support/spell-json.js';
 import { type Bench, expectSound, openBench, seeded } from './harness.js';
-import { entry, MIB, segment, snapshot, trace } from './snapshots.js';
 
 let bench: Bench;
 beforeAll(async () => {

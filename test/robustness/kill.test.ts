@@ -13,8 +13,8 @@ import type { Store } from '../../src/store/store.js';
 import { sharedBuild } from '../store/scratch.js';
 import { type Answer, type Cli, warmCliOf } from '../support/cli.js';
 import { runs } from '../support/runs.js';
+import { entry, frame, segment, snapshot } from '../support/small-snapshot.js';
 import { type Counts, dataCounts, expectSound, runCli, seeded, temporaryDirectory } from './harness.js';
-import { entry, frame, segment, snapshot } from './snapshots.js';
 
 const FILES = 12;
 const KILLS = runs(5, 20);

@@ -5,9 +5,9 @@ import { gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { OP, pickled, Raw } from '../../samples/generate/write/pickle-writer.js';
 import { sharedBuild } from '../store/scratch.js';
+import { entry, segment, snapshot, snapshotPickle, trace } from '../support/small-snapshot.js';
 import { type Bench, expectCliError, HANG_MS, openBench, runCli, temporaryDirectory } from './harness.js';
 import { FIRING, REFUSED_ALONE } from './malicious.js';
-import { entry, segment, snapshot, snapshotPickle, trace } from './snapshots.js';
 
 let bench: Bench;
 beforeAll(async () => {

@@ -1,6 +1,8 @@
 /** Pickles that run a shell command when Python loads them, and every other opcode that imports, calls or builds. */
-import { OP, pickled, Raw, text } from '../../samples/generate/write/pickle-writer.js';
-import { snapshot } from './snapshots.js';
+
+import { OP, pickled, Raw } from '../../samples/generate/write/pickle-writer.js';
+import { snapshot } from '../support/small-snapshot.js';
+import { op, word } from './opcodes.js';
 
 export interface Malicious {
   readonly bytes: Buffer;
@@ -10,17 +12,16 @@ export interface Malicious {
 }
 
 const line = (words: string): Buffer => Buffer.from(words, 'latin1');
-const op = (...codes: number[]): Buffer => Buffer.from(codes);
 
 /** A legal snapshot one of whose settings is `before`, the refused `opcode` and `after`. */
 function within(opcode: string, before: Buffer, code: number, after: Buffer = op()): Malicious {
-  const marker = text(Buffer.from('here it comes'));
+  const marker = word('here it comes');
   const raw = Buffer.concat([marker, op(OP.POP), before, op(code), after]);
   const bytes = pickled(snapshot({ allocator_settings: { odd: new Raw(raw) } }));
   return { bytes, offset: bytes.indexOf(marker) + marker.length + 1 + before.length, opcode };
 }
 
-const arguments_ = (command: string): Buffer => Buffer.concat([text(Buffer.from(command)), op(OP.TUPLE1)]);
+const arguments_ = (command: string): Buffer => Buffer.concat([word(command), op(OP.TUPLE1)]);
 
 /** These fire in CPython, which a test proves. */
 export const FIRING: Readonly<Record<string, (command: string) => Malicious>> = {
@@ -29,30 +30,24 @@ export const FIRING: Readonly<Record<string, (command: string) => Malicious>> = 
   STACK_GLOBAL: (command) =>
     within(
       'STACK_GLOBAL',
-      Buffer.concat([text(line('posix')), text(line('system'))]),
+      Buffer.concat([word('posix'), word('system')]),
       OP.STACK_GLOBAL,
       Buffer.concat([arguments_(command), op(OP.REDUCE)]),
     ),
-  INST: (command) =>
-    within('INST', Buffer.concat([op(OP.MARK), text(Buffer.from(command))]), OP.INST, line('posix\nsystem\n')),
+  INST: (command) => within('INST', Buffer.concat([op(OP.MARK), word(command)]), OP.INST, line('posix\nsystem\n')),
   // OBJ takes its class from the stack, so something else must have put it there: the import is refused before the
   // call.
   OBJ_OF_GLOBAL: (command) =>
-    within(
-      'GLOBAL',
-      op(OP.MARK),
-      OP.GLOBAL,
-      Buffer.concat([line('posix\nsystem\n'), text(Buffer.from(command)), op(OP.OBJ)]),
-    ),
+    within('GLOBAL', op(OP.MARK), OP.GLOBAL, Buffer.concat([line('posix\nsystem\n'), word(command), op(OP.OBJ)])),
 };
 
 /** Each refused opcode by itself, where the import that Python would need before it is left out. */
 export const REFUSED_ALONE: readonly Malicious[] = [
-  within('REDUCE', Buffer.concat([text(line('system')), op(OP.EMPTY_TUPLE)]), OP.REDUCE),
+  within('REDUCE', Buffer.concat([word('system'), op(OP.EMPTY_TUPLE)]), OP.REDUCE),
   within('BUILD', op(OP.EMPTY_DICT, OP.EMPTY_DICT), OP.BUILD),
-  within('OBJ', Buffer.concat([op(OP.MARK), text(line('system')), text(line('true'))]), OP.OBJ),
-  within('NEWOBJ', Buffer.concat([text(line('system')), op(OP.EMPTY_TUPLE)]), OP.NEWOBJ),
-  within('NEWOBJ_EX', Buffer.concat([text(line('system')), op(OP.EMPTY_TUPLE, OP.EMPTY_DICT)]), OP.NEWOBJ_EX),
+  within('OBJ', Buffer.concat([op(OP.MARK), word('system'), word('true')]), OP.OBJ),
+  within('NEWOBJ', Buffer.concat([word('system'), op(OP.EMPTY_TUPLE)]), OP.NEWOBJ),
+  within('NEWOBJ_EX', Buffer.concat([word('system'), op(OP.EMPTY_TUPLE, OP.EMPTY_DICT)]), OP.NEWOBJ_EX),
   within('EXT1', op(), OP.EXT1, op(1)),
   within('EXT2', op(), OP.EXT2, op(1, 0)),
   within('EXT4', op(), OP.EXT4, op(1, 0, 0, 0)),

@@ -13,10 +13,22 @@ import {
   PyTuple,
   type PyValue,
   pickled,
-  Raw,
+  type Raw,
 } from '../../samples/generate/write/pickle-writer.js';
+import { MIB } from '../../src/model/units.js';
+import {
+  BASE,
+  type Dict,
+  entry,
+  frame,
+  segment,
+  snapshot,
+  snapshotPickle,
+  trace,
+  tracePickle,
+} from '../support/small-snapshot.js';
 import { type Bench, expectSound, openBench } from './harness.js';
-import { type Dict, entry, frame, segment, snapshot, snapshotPickle, trace } from './snapshots.js';
+import { op, opcodes, raw } from './opcodes.js';
 
 let bench: Bench;
 beforeEach(async (context) => {
@@ -28,17 +40,10 @@ beforeEach(async (context) => {
 afterAll(() => bench.close());
 
 const REFUSALS = 'wrong in one place';
-const op = (...codes: number[]): Raw => new Raw(codes);
-const oneEntry = (more: Dict): Buffer => snapshotPickle({ device_traces: [[entry('alloc', 1, more)]] });
-const block = (more: Dict): Buffer =>
-  snapshotPickle({
-    segments: [
-      segment({
-        blocks: [{ address: 0x7f00_0000_0000, size: 2 * 1024 * 1024, requested_size: 5, state: 'inactive', ...more }],
-      }),
-    ],
-  });
+const oneEntry = (more: Dict): Buffer => tracePickle([entry('alloc', 1, more)]);
 const inSegments = (more: Dict): Buffer => snapshotPickle({ segments: [segment(more)] });
+const block = (more: Dict): Buffer =>
+  inSegments({ blocks: [{ address: BASE, size: 2 * MIB, requested_size: 5, state: 'inactive', ...more }] });
 const reversed = (value: PyValue): PyValue => {
   if (Array.isArray(value)) return (value as readonly PyValue[]).map(reversed);
   if (value === null || typeof value !== 'object' || value instanceof PyTuple) return value;
@@ -48,8 +53,6 @@ const reversed = (value: PyValue): PyValue => {
       .map(([key, part]) => [key, reversed(part as PyValue)]),
   );
 };
-/** Any value as the raw opcodes `pickled` gives it, without memo. */
-const opcodes = (value: PyValue): Buffer => pickled(value, { memo: false, stop: false }).subarray(2);
 
 async function ingested(bytes: Buffer, name = 'odd.pickle') {
   const { source } = await bench.take(name, bytes);
@@ -92,7 +95,7 @@ describe('other ways to write the same snapshot', () => {
   });
 
   it('segments and traces in batches of one: APPEND, not APPENDS', async () => {
-    const { notes } = await ingested(snapshotPickle({ segments: [segment()], device_traces: [[entry('alloc', 1)]] }));
+    const { notes } = await ingested(tracePickle([entry('alloc', 1)]));
     expect(notes).toEqual(['ring_probably_truncated']);
     expect(await counted('event')).toBe(1);
   });
@@ -166,9 +169,7 @@ describe('values at the edge', () => {
   it('a NUL cannot make two frames or two stacks one', async () => {
     const left = [frame('a\0b', 'c', 1)];
     const right = [frame('a', 'b\0c', 1)];
-    await ingested(
-      snapshotPickle({ device_traces: [[entry('alloc', 1, { frames: left }), entry('alloc', 2, { frames: right })]] }),
-    );
+    await ingested(tracePickle([entry('alloc', 1, { frames: left }), entry('alloc', 2, { frames: right })]));
     expect(await rows('SELECT count(*) AS n FROM frame WHERE line = 1')).toEqual([{ n: 2 }]);
     expect(await rows('SELECT count(DISTINCT stack_id) AS n FROM event')).toEqual([{ n: 2 }]);
   });
@@ -245,239 +246,144 @@ describe('values at the edge', () => {
   });
 
   it('a gzip file with garbage behind it is read or refused, never both', async () => {
-    const { source } = await bench.take(
-      'a.pickle.gz',
-      Buffer.concat([gzipSync(snapshotPickle()), Buffer.from('garbage')]),
-    );
+    const bytes = Buffer.concat([gzipSync(snapshotPickle()), Buffer.from('garbage')]);
+    const { source } = await bench.take('a.pickle.gz', bytes);
     expect(['ingested', 'failed']).toContain(source.status);
   });
 });
 
 describe(REFUSALS, () => {
-  const sharedEntry = new Raw(
-    Buffer.concat([
-      Buffer.from([OP.EMPTY_LIST, OP.MARK]),
-      opcodes(entry('alloc', 1)),
-      longPut(60_000),
-      longGet(60_000),
-      Buffer.from([OP.APPENDS]),
-    ]),
-    0,
+  const sharedEntry = raw(
+    op(OP.EMPTY_LIST, OP.MARK),
+    opcodes(entry('alloc', 1)),
+    longPut(60_000),
+    longGet(60_000),
+    op(OP.APPENDS),
   );
-  const cases: readonly (readonly [string, string, RegExp, () => Buffer])[] = [
-    ['a negative size', 'MBF2107', /size is negative/, () => oneEntry({ size: -1 })],
-    ['a fractional size', 'MBF2107', /size is a float/, () => oneEntry({ size: new PyFloat(1.5) })],
-    ['an infinite size', 'MBF2107', /size is a float/, () => oneEntry({ size: new PyFloat(Number.POSITIVE_INFINITY) })],
-    ['a size that is no number', 'MBF2107', /size is a float/, () => oneEntry({ size: new PyFloat(Number.NaN) })],
-    ['a size in words', 'MBF2107', /size is a string/, () => oneEntry({ size: '512' })],
-    ['no size', 'MBF2107', /size is a constant/, () => oneEntry({ size: null })],
-    [
-      'a size beyond 2^53',
-      'MBF2107',
-      /size is beyond 2\^53 \(9007199254740993\)/,
-      () => oneEntry({ size: 2n ** 53n + 1n }),
-    ],
-    ['an address beyond 64 bits', 'MBF2107', /addr does not fit 64 bits/, () => oneEntry({ addr: 2n ** 64n })],
-    ['an address below 64 bits', 'MBF2107', /addr does not fit 64 bits/, () => oneEntry({ addr: -(2n ** 63n) - 1n })],
-    ['a stream in words', 'MBF2107', /stream is a string/, () => oneEntry({ stream: '0' })],
-    ['an action that is a number', 'MBF2107', /action is an integer/, () => oneEntry({ action: 5 })],
-    ['frames that are no list', 'MBF2107', /frames is a string/, () => oneEntry({ frames: 'f' })],
-    ['frames that hold a number', 'MBF2107', /a stack holds an integer/, () => oneEntry({ frames: [frame('f'), 5] })],
-    ['frames that begin with a number', 'MBF2107', /frames is an object/, () => oneEntry({ frames: [5, frame('f')] })],
-    ['frames that hold frames', 'MBF2107', /frames is an object/, () => oneEntry({ frames: [[frame('f')]] })],
-    [
-      'a frame without a name',
-      'MBF2107',
-      /frames is an object/,
-      () => oneEntry({ frames: [{ filename: 'x', line: 1 }] }),
-    ],
-    [
-      'a frame whose line is a string',
-      'MBF2107',
-      /frame.line is a string/,
-      () => oneEntry({ frames: [frame('f', 'g', '5')] }),
-    ],
-    ['metadata that is a number', 'MBF2107', /user_metadata is an integer/, () => oneEntry({ user_metadata: 5 })],
-    ['a pool that is a number', 'MBF2107', /pool_id is an integer/, () => oneEntry({ pool_id: 5 })],
-    ['device 10^9', 'MBF2107', /segment.device is 1000000000/, () => inSegments({ device: 1e9 })],
-    ['device -1', 'MBF2107', /segment.device is -1/, () => inSegments({ device: -1 })],
-    ['a negative segment', 'MBF2107', /segment.total_size is negative/, () => inSegments({ total_size: -5 })],
-    [
-      'a segment without an address',
-      'MBF2107',
-      /a segment without an address/,
-      () => {
-        const { address: _, ...rest } = segment();
-        return snapshotPickle({ segments: [rest] });
-      },
-    ],
-    ['blocks that are no list', 'MBF2107', /blocks is a string/, () => inSegments({ blocks: 'none' })],
-    ['blocks that are numbers', 'MBF2107', /blocks is an object/, () => inSegments({ blocks: [1, 2] })],
-    ['a block in no known state', 'MBF2107', /block.state is "melted"/, () => block({ state: 'melted' })],
-    ['a negative block', 'MBF2107', /block.size is negative/, () => block({ size: -512 })],
+  const sharedTrace = trace(3);
+  const { address: _, ...homeless } = segment();
+  const listThen = (...codes: number[]): Raw => raw(op(OP.EMPTY_LIST, OP.MARK), opcodes(trace(2)), op(...codes));
+  type Fact = readonly [what: string, fact: RegExp];
+
+  /** A value of an entry, a block or a segment that cannot be: MBF2107. */
+  const badEntries: readonly (readonly [...Fact, Dict])[] = [
+    ['a negative size', /size is negative/, { size: -1 }],
+    ['a fractional size', /size is a float/, { size: new PyFloat(1.5) }],
+    ['an infinite size', /size is a float/, { size: new PyFloat(Number.POSITIVE_INFINITY) }],
+    ['a size that is no number', /size is a float/, { size: new PyFloat(Number.NaN) }],
+    ['a size in words', /size is a string/, { size: '512' }],
+    ['no size', /size is a constant/, { size: null }],
+    ['a size beyond 2^53', /size is beyond 2\^53 \(9007199254740993\)/, { size: 2n ** 53n + 1n }],
+    ['an address beyond 64 bits', /addr does not fit 64 bits/, { addr: 2n ** 64n }],
+    ['an address below 64 bits', /addr does not fit 64 bits/, { addr: -(2n ** 63n) - 1n }],
+    ['a stream in words', /stream is a string/, { stream: '0' }],
+    ['an action that is a number', /action is an integer/, { action: 5 }],
+    ['frames that are no list', /frames is a string/, { frames: 'f' }],
+    ['frames that hold a number', /a stack holds an integer/, { frames: [frame('f'), 5] }],
+    ['frames that begin with a number', /frames is an object/, { frames: [5, frame('f')] }],
+    ['frames that hold frames', /frames is an object/, { frames: [[frame('f')]] }],
+    ['a frame without a name', /frames is an object/, { frames: [{ filename: 'x', line: 1 }] }],
+    ['a frame whose line is a string', /frame.line is a string/, { frames: [frame('f', 'g', '5')] }],
+    ['metadata that is a number', /user_metadata is an integer/, { user_metadata: 5 }],
+    ['a pool that is a number', /pool_id is an integer/, { pool_id: 5 }],
+  ];
+  const badSegments: readonly (readonly [...Fact, Dict])[] = [
+    ['device 10^9', /segment.device is 1000000000/, { device: 1e9 }],
+    ['device -1', /segment.device is -1/, { device: -1 }],
+    ['a negative segment', /segment.total_size is negative/, { total_size: -5 }],
+    ['blocks that are no list', /blocks is a string/, { blocks: 'none' }],
+    ['blocks that are numbers', /blocks is an object/, { blocks: [1, 2] }],
     [
       'a segment whose blocks went elsewhere',
-      'MBF2107',
       /lists 0 blocks, but 2 were read/,
-      () => inSegments({ odd: segment()['blocks']!, blocks: [] }),
+      { odd: segment()['blocks']!, blocks: [] },
     ],
-    ['segments that are no list', 'MBF2106', /`segments` is no list/, () => snapshotPickle({ segments: 5 })],
-    ['segments that hold numbers', 'MBF2106', /`segments` is no list/, () => snapshotPickle({ segments: [5] })],
-    ['no segments', 'MBF2106', /no key `segments`/, () => pickled({ device_traces: [trace(3)] })],
-    [
-      'traces that are no list',
-      'MBF2106',
-      /`device_traces` is no list/,
-      () => snapshotPickle({ device_traces: 'none' }),
-    ],
-    ['traces of numbers', 'MBF2106', /no list of trace entries/, () => snapshotPickle({ device_traces: [[1, 2]] })],
-    [
-      'traces in a dict',
-      'MBF2106',
-      /`device_traces` is no list/,
-      () => snapshotPickle({ device_traces: { 0: trace(3) } }),
-    ],
-    ['a number', 'MBF2106', /no dict and no list/, () => pickled(5)],
-    ['None', 'MBF2106', /no dict and no list/, () => pickled(null)],
-    ['an empty dict', 'MBF2106', /no key `segments`/, () => pickled({})],
-    ['one segment', 'MBF2106', /a single segment/, () => pickled(segment())],
-    ['trace entries for a root', 'MBF2106', /`segments` is no list/, () => pickled(trace(3))],
-    [
-      'a list that mixes entries and numbers',
-      'MBF2107',
-      /a list mixes/,
-      () => snapshotPickle({ device_traces: [[...trace(2), 5]] }),
-    ],
-    [
-      'one entry object twice',
-      'MBF2107',
-      /one row object is referred to twice/,
-      () => snapshotPickle({ device_traces: [sharedEntry] }),
-    ],
+  ];
+  /** Keys of a snapshot. */
+  const badSnapshots: readonly (readonly [what: string, code: string, fact: RegExp, Dict])[] = [
+    ['a segment without an address', 'MBF2107', /a segment without an address/, { segments: [homeless] }],
+    ['segments that are no list', 'MBF2106', /`segments` is no list/, { segments: 5 }],
+    ['segments that hold numbers', 'MBF2106', /`segments` is no list/, { segments: [5] }],
+    ['traces that are no list', 'MBF2106', /`device_traces` is no list/, { device_traces: 'none' }],
+    ['traces of numbers', 'MBF2106', /no list of trace entries/, { device_traces: [[1, 2]] }],
+    ['traces in a dict', 'MBF2106', /`device_traces` is no list/, { device_traces: { 0: trace(3) } }],
+    ['a list that mixes entries and numbers', 'MBF2107', /a list mixes/, { device_traces: [[...trace(2), 5]] }],
+    ['one entry object twice', 'MBF2107', /one row object is referred to twice/, { device_traces: [sharedEntry] }],
     [
       'one trace for two devices',
       'MBF2107',
       /one row object is referred to twice/,
-      () => {
-        const shared = trace(3);
-        return snapshotPickle({ device_traces: [shared, shared] });
-      },
+      { device_traces: [sharedTrace, sharedTrace] },
     ],
     [
       'a trace doubled by DUP',
       'MBF2107',
       /one row object is referred to twice/,
-      () =>
-        snapshotPickle({
-          device_traces: new Raw(
-            Buffer.concat([
-              Buffer.from([OP.EMPTY_LIST, OP.MARK]),
-              opcodes(trace(2)),
-              Buffer.from([OP.DUP, OP.APPENDS]),
-            ]),
-          ),
-        }),
+      { device_traces: listThen(OP.DUP, OP.APPENDS) },
     ],
-    [
-      'entries that are popped',
-      'MBF2106',
-      /trace entries per device/,
-      () =>
-        snapshotPickle({
-          device_traces: new Raw(
-            Buffer.concat([
-              Buffer.from([OP.EMPTY_LIST, OP.MARK]),
-              opcodes(trace(2)),
-              Buffer.from([OP.POP, OP.APPENDS]),
-            ]),
-          ),
-        }),
-    ],
+    ['entries that are popped', 'MBF2106', /trace entries per device/, { device_traces: listThen(OP.POP, OP.APPENDS) }],
     [
       'segments that are popped',
       'MBF2106',
       /holds 1 segments, its list 0/,
-      () =>
-        snapshotPickle({
-          segments: new Raw(Buffer.concat([opcodes([segment()]), Buffer.from([OP.POP, OP.EMPTY_LIST])])),
-        }),
-    ],
-    [
-      'a memo slot never written',
-      'MBF2104',
-      /memo slot 70000, which was never written/,
-      () => oneEntry({ odd: new Raw(longGet(70_000)) }),
-    ],
-    [
-      'a memo slot jumped over',
-      'MBF2104',
-      /memo slot 500, which was never written/,
-      () =>
-        oneEntry({
-          odd: new Raw(Buffer.concat([Buffer.from([OP.NONE]), longPut(1000), Buffer.from([OP.POP]), longGet(500)])),
-        }),
-    ],
-    [
-      'a value without a key',
-      'MBF2104',
-      /a key but no value/,
-      () => oneEntry({ odd: op(OP.EMPTY_DICT, OP.MARK, OP.NONE, OP.SETITEMS) }),
-    ],
-    ['a mark that was never set', 'MBF2104', /never opened/, () => pickled(new Raw([OP.EMPTY_DICT, OP.SETITEMS]))],
-    ['a pop too many', 'MBF2104', /stack underflow/, () => pickled(op(OP.POP))],
-    [
-      'a tuple through a mark',
-      'MBF2104',
-      /stack underflow/,
-      () => oneEntry({ odd: op(OP.NONE, OP.NONE, OP.MARK, OP.TUPLE2) }),
-    ],
-    ['an append to nothing', 'MBF2104', /stack underflow/, () => pickled(op(OP.APPEND))],
-    ['an append to a dict', 'MBF2104', /no open list/, () => oneEntry({ odd: op(OP.EMPTY_DICT, OP.NONE, OP.APPEND) })],
-    [
-      'items set on a list',
-      'MBF2104',
-      /no open dict/,
-      () => oneEntry({ odd: op(OP.EMPTY_LIST, OP.NONE, OP.NONE, OP.SETITEM) }),
+      { segments: raw(opcodes([segment()]), op(OP.POP, OP.EMPTY_LIST)) },
     ],
     [
       'items set on an entry',
       'MBF2104',
       /no open dict/,
-      () =>
-        snapshotPickle({
-          device_traces: [
-            [new Raw(Buffer.concat([opcodes(entry('alloc', 1)), opcodes('k'), Buffer.from([OP.NONE, OP.SETITEM])]))],
-          ],
-        }),
-    ],
-    ['STOP on an empty stack', 'MBF2104', /STOP with 0 values/, () => pickled(op())],
-    ['STOP with two values', 'MBF2104', /STOP with 2 values/, () => pickled(op(OP.NONE, OP.NONE))],
-    ['STOP under an open mark', 'MBF2104', /STOP with 1 values/, () => pickled(op(OP.NONE, OP.MARK))],
-    ['a memo of nothing', 'MBF2104', /memoises from an empty stack/, () => pickled(op(OP.MEMOIZE))],
-    ['TUPLE2 of one value', 'MBF2104', /stack underflow/, () => pickled(op(OP.NONE, OP.TUPLE2))],
-    ['an opcode that is none', 'MBF2104', /0xff is no pickle opcode/, () => oneEntry({ odd: op(0xff) })],
-    [
-      'an opcode of protocol 0',
-      'MBF2103',
-      /opcode UNICODE is not used/,
-      () => oneEntry({ odd: new Raw(Buffer.from('Vx\n')) }),
-    ],
-    [
-      'protocol 1',
-      'MBF2103',
-      /pickle protocol 1/,
-      () => Buffer.concat([Buffer.from([OP.PROTO, 1]), snapshotPickle().subarray(2)]),
-    ],
-    [
-      'protocol 6',
-      'MBF2103',
-      /pickle protocol 6/,
-      () => Buffer.concat([Buffer.from([OP.PROTO, 6]), snapshotPickle().subarray(2)]),
+      { device_traces: [[raw(opcodes(entry('alloc', 1)), opcodes('k'), op(OP.NONE, OP.SETITEM))]] },
     ],
   ];
+  /** Opcodes in the place of a value of an entry. */
+  const badOpcodes: readonly (readonly [what: string, code: string, fact: RegExp, Buffer])[] = [
+    ['a memo slot never written', 'MBF2104', /memo slot 70000, which was never written/, longGet(70_000)],
+    [
+      'a memo slot jumped over',
+      'MBF2104',
+      /memo slot 500, which was never written/,
+      Buffer.concat([op(OP.NONE), longPut(1000), op(OP.POP), longGet(500)]),
+    ],
+    ['a value without a key', 'MBF2104', /a key but no value/, op(OP.EMPTY_DICT, OP.MARK, OP.NONE, OP.SETITEMS)],
+    ['a tuple through a mark', 'MBF2104', /stack underflow/, op(OP.NONE, OP.NONE, OP.MARK, OP.TUPLE2)],
+    ['an append to a dict', 'MBF2104', /no open list/, op(OP.EMPTY_DICT, OP.NONE, OP.APPEND)],
+    ['items set on a list', 'MBF2104', /no open dict/, op(OP.EMPTY_LIST, OP.NONE, OP.NONE, OP.SETITEM)],
+    ['an opcode that is none', 'MBF2104', /0xff is no pickle opcode/, op(0xff)],
+    ['an opcode of protocol 0', 'MBF2103', /opcode UNICODE is not used/, Buffer.from('Vx\n')],
+  ];
+  /** A pickle of nothing else. */
+  const badRoots: readonly (readonly [what: string, code: string, fact: RegExp, PyValue])[] = [
+    ['no segments', 'MBF2106', /no key `segments`/, { device_traces: [trace(3)] }],
+    ['a number', 'MBF2106', /no dict and no list/, 5],
+    ['None', 'MBF2106', /no dict and no list/, null],
+    ['an empty dict', 'MBF2106', /no key `segments`/, {}],
+    ['one segment', 'MBF2106', /a single segment/, segment()],
+    ['trace entries for a root', 'MBF2106', /`segments` is no list/, trace(3)],
+    ['a mark that was never set', 'MBF2104', /never opened/, raw(op(OP.EMPTY_DICT, OP.SETITEMS))],
+    ['a pop too many', 'MBF2104', /stack underflow/, raw(op(OP.POP))],
+    ['an append to nothing', 'MBF2104', /stack underflow/, raw(op(OP.APPEND))],
+    ['STOP on an empty stack', 'MBF2104', /STOP with 0 values/, raw(op())],
+    ['STOP with two values', 'MBF2104', /STOP with 2 values/, raw(op(OP.NONE, OP.NONE))],
+    ['STOP under an open mark', 'MBF2104', /STOP with 1 values/, raw(op(OP.NONE, OP.MARK))],
+    ['a memo of nothing', 'MBF2104', /memoises from an empty stack/, raw(op(OP.MEMOIZE))],
+    ['TUPLE2 of one value', 'MBF2104', /stack underflow/, raw(op(OP.NONE, OP.TUPLE2))],
+  ];
+  const ofProtocol = (protocol: number): Buffer =>
+    Buffer.concat([op(OP.PROTO, protocol), snapshotPickle().subarray(2)]);
+  const cases: readonly (readonly [what: string, code: string, fact: RegExp, Buffer])[] = [
+    ...badEntries.map(([what, fact, more]) => [what, 'MBF2107', fact, oneEntry(more)] as const),
+    ...badSegments.map(([what, fact, more]) => [what, 'MBF2107', fact, inSegments(more)] as const),
+    ['a block in no known state', 'MBF2107', /block.state is "melted"/, block({ state: 'melted' })],
+    ['a negative block', 'MBF2107', /block.size is negative/, block({ size: -512 })],
+    ...badSnapshots.map(([what, code, fact, more]) => [what, code, fact, snapshotPickle(more)] as const),
+    ...badOpcodes.map(([what, code, fact, bytes]) => [what, code, fact, oneEntry({ odd: raw(bytes) })] as const),
+    ...badRoots.map(([what, code, fact, root]) => [what, code, fact, pickled(root)] as const),
+    ['protocol 1', 'MBF2103', /pickle protocol 1/, ofProtocol(1)],
+    ['protocol 6', 'MBF2103', /pickle protocol 6/, ofProtocol(6)],
+  ];
 
-  it.each(cases)('%s: %s %s', async (_, code, fact, make) => {
-    const { source } = await bench.take('wrong.pickle', make());
+  it.each(cases)('%s: %s %s', async (_, code, fact, bytes) => {
+    const { source } = await bench.take('wrong.pickle', bytes);
     expect(source.error?.code, source.error?.text ?? source.status).toBe(code);
     expect(source.error?.text).toMatch(fact);
     await expectSound(bench.store);

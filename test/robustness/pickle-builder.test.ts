@@ -4,9 +4,9 @@ import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { PyFloat, PyTuple, pickled } from '../../samples/generate/write/pickle-writer.js';
+import { snapshot, trace } from '../support/small-snapshot.js';
 import { temporaryDirectory } from './harness.js';
 import { FIRING } from './malicious.js';
-import { snapshot, trace } from './snapshots.js';
 
 const python = spawnSync('python3', ['--version']).status === 0;
 if (!python) console.warn('SKIPPED: no python3 to hold the hand-made pickles against');

@@ -25,14 +25,13 @@ import type { Moment } from '../../src/findings/trace/moment.js';
 import { ingest } from '../../src/ingest/ingest.js';
 import { MbfError } from '../../src/model/errors.js';
 import { GROUP_KEYS, GROUPINGS } from '../../src/model/results/peak.js';
+import { MIB } from '../../src/model/units.js';
 import { TRACE_ACTIONS } from '../../src/model/vocabulary.js';
 import type { Store } from '../../src/store/store.js';
 import { scratchDirectory } from '../store/scratch.js';
 import { newStore } from '../support/new-store.js';
+import { BASE, type Dict, entry, frame, segment, snapshot } from '../support/small-snapshot.js';
 import { corpusPickles, seeded } from './harness.js';
-import { type Dict, entry, frame, MIB, segment, snapshot } from './snapshots.js';
-
-const BASE = 0x7f00_0000_0000;
 
 /** A question's answer, or the sentence why there is none; anything else fails the test. */
 async function ask<Answer>(question: () => Promise<Answer> | Answer): Promise<Answer | string> {

@@ -7,8 +7,8 @@ import { join } from 'node:path';
 import { DuckDBInstance } from '@duckdb/node-api';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { sharedBuild, startChild } from '../store/scratch.js';
+import { snapshotPickle } from '../support/small-snapshot.js';
 import { expectCliError, HANG_MS, runCli, temporaryDirectory } from './harness.js';
-import { snapshotPickle } from './snapshots.js';
 
 const root = temporaryDirectory();
 let build = '';

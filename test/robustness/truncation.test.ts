@@ -3,8 +3,8 @@ import { gzipSync } from 'node:zlib';
 import { afterAll, afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { pickled } from '../../samples/generate/write/pickle-writer.js';
 import { FULL, runs } from '../support/runs.js';
+import { segment, snapshot, snapshotPickle, trace } from '../support/small-snapshot.js';
 import { type Bench, corpusPickles, expectSound, openBench, reportSlowest, seeded } from './harness.js';
-import { segment, snapshot, snapshotPickle, trace } from './snapshots.js';
 
 const corpus = FULL ? corpusPickles() : [];
 if (FULL && corpus.length === 0) console.warn('SKIPPED: no corpus (MBF_CORPUS) to truncate; hand-made pickles only');
