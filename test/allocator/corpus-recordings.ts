@@ -1,7 +1,7 @@
 /**
  * Recordings of the corpus as plain rows, read by Python so that tests of the allocator depend on no parser of ours.
  */
-import { spawnSync } from 'node:child_process';
+import { python } from '../support/python-truth.js';
 import type { SnapshotRows } from '../support/snapshot-rows.js';
 
 /**
@@ -44,7 +44,5 @@ export interface Recording extends SnapshotRows {
 }
 
 export function decode(path: string): { settings: Record<string, string>; recordings: Recording[] } {
-  const run = spawnSync('python3', ['-c', DECODE, path], { maxBuffer: 1 << 30, encoding: 'utf8' });
-  if (run.status !== 0) throw new Error(`python3 could not read the pickle: ${run.stderr.trim().split('\n').at(-1)}`);
-  return JSON.parse(run.stdout);
+  return JSON.parse(python(DECODE, [path]));
 }

@@ -29,7 +29,8 @@ const many = (count: number, ...parts: Buffer[]): Buffer => {
 const setting = (value: PyValue): Buffer => snapshotPickle({ allocator_settings: { odd: value } });
 const topLevel = (value: PyValue): Buffer => snapshotPickle({ odd: value });
 const extra = (value: PyValue): Buffer => tracePickle([entry('alloc', 1, { odd: value })]);
-const entries = (count: number, make: (i: number) => PyValue): PyValue[] =>
+/** A row object of its own each: one that is referred to twice is refused. */
+const rowsOf = (count: number, make: (i: number) => PyValue): PyValue[] =>
   Array.from({ length: count }, (_, i) => make(i));
 const bare = (...parts: Buffer[]): Buffer =>
   Buffer.concat([op(OP.PROTO, 4), word('segments'), word('device_traces'), ...parts]);
@@ -199,13 +200,13 @@ const INGESTED: readonly (readonly [what: string, note: string | undefined, make
     'extras_dropped',
     () => {
       const value = 'y'.repeat(4 * MIB);
-      return tracePickle(entries(5000, (i) => entry('alloc', i, { odd: value })));
+      return tracePickle(rowsOf(5000, (i) => entry('alloc', i, { odd: value })));
     },
   ],
   [
     '120,000 unknown values',
     'extras_dropped',
-    () => tracePickle(entries(120_000, (i) => entry('alloc', i, { odd: i }))),
+    () => tracePickle(rowsOf(120_000, (i) => entry('alloc', i, { odd: i }))),
   ],
   [
     'a million empty traces',
@@ -277,17 +278,17 @@ describe('bombs', () => {
 
 describe('sizes that no 64-bit sum holds', () => {
   const huge = Number.MAX_SAFE_INTEGER;
-  const blocks = (state: string): Dict => segment({ blocks: Array(3).fill({ size: huge, state }) });
+  const blocks = (state: string): Dict => segment({ blocks: rowsOf(3, () => ({ size: huge, state })) });
   it.each<[string, Dict]>([
-    ['requested', { device_traces: [entries(4000, (i) => entry('alloc', i, { size: huge }))] }],
-    ['freed', { device_traces: [entries(4000, (i) => entry('free_completed', i, { size: huge }))] }],
+    ['requested', { device_traces: [rowsOf(4000, (i) => entry('alloc', i, { size: huge }))] }],
+    ['freed', { device_traces: [rowsOf(4000, (i) => entry('free_completed', i, { size: huge }))] }],
     [
       'freed before the trace and requested in turn',
       {
-        device_traces: [entries(4000, (i) => entry(i % 2 === 0 ? 'alloc' : 'free_completed', i, { size: huge }))],
+        device_traces: [rowsOf(4000, (i) => entry(i % 2 === 0 ? 'alloc' : 'free_completed', i, { size: huge }))],
       },
     ],
-    ['reserved by the trace', { device_traces: [entries(4000, (i) => entry('segment_alloc', i, { size: huge }))] }],
+    ['reserved by the trace', { device_traces: [rowsOf(4000, (i) => entry('segment_alloc', i, { size: huge }))] }],
     ['reserved', { segments: [segment({ total_size: huge }), segment({ total_size: huge })] }],
     ['of blocks', { segments: [blocks('inactive')] }],
     ['allocated', { segments: [blocks('active_allocated')] }],

@@ -1,23 +1,18 @@
 /** The hand-made pickles are what CPython takes them for; otherwise the other tests here would prove nothing. */
-import { spawnSync } from 'node:child_process';
 import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { PyFloat, PyTuple, pickled } from '../../samples/generate/write/pickle-writer.js';
+import { hasPython } from '../support/corpus.js';
+import { python } from '../support/python-truth.js';
 import { snapshot, trace } from '../support/small-snapshot.js';
 import { temporaryDirectory } from './harness.js';
 import { FIRING } from './malicious.js';
 
-const python = spawnSync('python3', ['--version']).status === 0;
-if (!python) console.warn('SKIPPED: no python3 to hold the hand-made pickles against');
+if (!hasPython) console.warn('SKIPPED: no python3 to hold the hand-made pickles against');
 
-describe.skipIf(!python)('hand-made pickles', () => {
+describe.skipIf(!hasPython)('hand-made pickles', () => {
   const directory = temporaryDirectory();
-  const run = (script: string, ...args: string[]) => {
-    const result = spawnSync('python3', ['-c', script, ...args], { encoding: 'utf8', timeout: 60_000 });
-    if (result.status !== 0) throw new Error(result.stderr);
-    return result.stdout;
-  };
 
   it.each([2, 3, 4, 5])('protocol %i loads as its value', (protocol) => {
     const path = join(directory, `p${protocol}.pickle`);
@@ -28,7 +23,7 @@ describe.skipIf(!python)('hand-made pickles', () => {
     writeFileSync(path, pickled(value, { protocol }));
     const script =
       'import json,pickle,sys\nv=pickle.load(open(sys.argv[1],"rb"))\nf=v["device_traces"][0]\nprint(json.dumps([[len(t) for t in v["device_traces"]],f[2400],v["odd"],f[0]["frames"] is f[2499]["frames"]]))';
-    expect(JSON.parse(run(script, path))).toEqual([
+    expect(JSON.parse(python(script, [path]))).toEqual([
       [2500, 0, 1],
       JSON.parse(JSON.stringify(trace(2401)[2400])),
       [null, true, -1, 65_536, -(2 ** 40), 2 ** 63, 1.5, 'ä', [1, 2, 3, 4]],
@@ -40,7 +35,7 @@ describe.skipIf(!python)('hand-made pickles', () => {
     const canary = join(directory, `fired-${name}`);
     const path = join(directory, `${name}.pickle`);
     writeFileSync(path, FIRING[name]!(`touch ${canary}`).bytes);
-    run('import pickle,sys\npickle.load(open(sys.argv[1],"rb"))', path);
+    python('import pickle,sys\npickle.load(open(sys.argv[1],"rb"))', [path]);
     expect(existsSync(canary)).toBe(true);
   });
 });
