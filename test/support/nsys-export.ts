@@ -416,10 +416,6 @@ export async function allTexts(store: Store): Promise<string[]> {
   return [...texts];
 }
 
-export function readWhole(path: string): Buffer {
-  return readFileSync(path);
-}
-
 export function put(path: string, content: string | Uint8Array): string {
   mkdirSync(join(path, '..'), { recursive: true });
   writeFileSync(path, content);

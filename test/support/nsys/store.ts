@@ -1,0 +1,102 @@
+/** Ingests of exports of Nsight Systems into a store in a temporary directory, and what the store holds afterwards. */
+import { mkdtempSync, realpathSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, afterEach, beforeAll, beforeEach, expect } from 'vitest';
+import { PARSERS } from '../../../parsers/index.js';
+import { type IngestOptions, ingest } from '../../../src/ingest/ingest.js';
+import type { IngestResult, IngestSource } from '../../../src/model/results/common.js';
+import type { Store } from '../../../src/store/store.js';
+import { newStore } from '../new-store.js';
+import {
+  allTexts,
+  put,
+  type Stored,
+  sqliteBytes,
+  storedRows,
+  type Tables,
+  writeParquetFolder,
+} from '../nsys-export.js';
+
+type Fields = Record<string, unknown>;
+
+export interface NsysStore {
+  /** A directory and a store for each test of a suite. */
+  storeForEach(): void;
+  /** The same for all of them: their files have different names. */
+  storeForAll(): void;
+  at(path: string): string;
+  put(path: string, content: string | Uint8Array): void;
+  select(sql: string): Promise<Fields[]>;
+  run(paths: readonly string[], options?: Partial<IngestOptions>): Promise<IngestResult>;
+  /** Ingests a file as a run of its own. */
+  take(path: string, options?: Partial<IngestOptions>): Promise<IngestSource>;
+  /** Writes an export and ingests it: a folder of Parquet files if its name says so, else a SQLite file. */
+  takeTables(path: string, tables: Tables, options?: Partial<IngestOptions>): Promise<IngestSource>;
+  report(path?: string): Promise<Fields>;
+  rowsOf(path: string): Promise<Stored>;
+  count(table: string, where?: string): Promise<number>;
+  /** No text of the store contains one of these. */
+  expectNone(secrets: readonly string[]): Promise<void>;
+}
+
+export function nsysStore(): NsysStore {
+  let root = '';
+  let store: Store;
+  const open = async (): Promise<void> => {
+    root = realpathSync(mkdtempSync(join(tmpdir(), 'mbf-nsys-')));
+    store = await newStore(join(root, 'store.duckdb'));
+  };
+  const close = async (): Promise<void> => {
+    await store.close();
+    rmSync(root, { recursive: true, force: true });
+  };
+  const at = (path: string): string => join(root, path);
+  const run: NsysStore['run'] = (paths, options = {}) =>
+    ingest({ store, parsers: PARSERS, paths: paths.map(at), now: new Date(0), ...options });
+  const take: NsysStore['take'] = async (path, options) => {
+    const { sources } = await run([path], options);
+    expect(sources).toHaveLength(1);
+    return sources[0]!;
+  };
+  return {
+    storeForEach() {
+      beforeEach(open);
+      afterEach(close);
+    },
+    storeForAll() {
+      beforeAll(open);
+      afterAll(close);
+    },
+    at,
+    put: (path, content) => void put(at(path), content),
+    select: (sql) => store.select(sql),
+    run,
+    take,
+    async takeTables(path, tables, options) {
+      if (path.endsWith('_pqtdir')) await writeParquetFolder(at(path), tables);
+      else put(at(path), sqliteBytes(tables));
+      return take(path, options);
+    },
+    async report(path = 'a.sqlite') {
+      const sql = 'SELECT r.* FROM nsys_report AS r JOIN source USING (source_id) WHERE path = $path';
+      return (await store.select(sql, { path: at(path) }))[0]!;
+    },
+    async rowsOf(path) {
+      const [row] = await store.select('SELECT source_id FROM source WHERE path = $path', { path: at(path) });
+      return storedRows(store, Number(row!['source_id']));
+    },
+    async count(table, where = 'true') {
+      const [row] = await store.select(`SELECT count(*) AS n FROM ${table} WHERE ${where}`);
+      return Number(row!['n']);
+    },
+    async expectNone(secrets) {
+      const texts = await allTexts(store);
+      for (const secret of secrets) expect(texts.filter((text) => text.includes(secret))).toEqual([]);
+    },
+  };
+}
+
+/** The status of each file, or the code of its error. */
+export const statuses = ({ sources }: IngestResult): Record<string, string> =>
+  Object.fromEntries(sources.map(({ path, status, error }) => [path, error?.code ?? status]));
