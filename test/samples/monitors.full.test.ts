@@ -1,66 +1,26 @@
 /**
- * The sample that somebody watched: what lies beside its log says what was planted. Read by code of this file alone,
- * which knows the formats from their makers: nvidia-smi's tables, TensorBoard's records, Slurm's rows.
+ * The sample that somebody watched: what lies beside its log says what was planted. Read without our parsers, by code
+ * of this file that knows the formats from their makers: nvidia-smi's tables, TensorBoard's records, Slurm's rows.
  */
 import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
+import crc32c from 'crc-32/crc32c.js';
+import { PbfReader } from 'pbf';
 import { describe, expect, it } from 'vitest';
 import type { GeneratedRun } from '../../samples/generate/run.js';
 import { SAMPLES } from '../../samples/generate/stories/index.js';
 import { runDirectory } from '../../samples/generate/write/run-directory.js';
 import { MIB } from '../../src/model/units.js';
 import { repoRoot } from '../store/scratch.js';
+import { truthOf } from '../support/run-truth.js';
 
 const SAMPLE = join(repoRoot, 'samples', 'other-process');
 const MOST_BYTES = 155_000;
 const MS = 1000;
 
-interface Shares {
-  readonly reserved_bytes: number;
-  readonly own_outside_bytes: number;
-  readonly other_process_bytes: number;
-  readonly outside_bytes: number;
-  readonly used_bytes: number;
-}
-
-interface Truth {
-  readonly cause: string;
-  readonly logs: readonly string[];
-  readonly monitors: {
-    readonly files: Readonly<Record<'devices' | 'processes' | 'scalars' | 'accounting', string>>;
-    readonly host: string;
-    readonly printed_less_utc_us: number;
-    readonly rank: number;
-    readonly device: number;
-    readonly gpu: string;
-    readonly pid: number;
-    readonly device_total_bytes: number;
-    readonly monitor_total_bytes: number;
-    readonly samples_per_device: number;
-    readonly other_processes: readonly {
-      readonly pid: number;
-      readonly name: string;
-      readonly bytes_at_oom: number;
-      readonly first_sample: string;
-    }[];
-    readonly iterations: readonly (Shares & {
-      readonly iteration: number;
-      readonly printed_at: string;
-      readonly has_memory_line: boolean;
-    })[];
-    readonly oom: Shares & { readonly at: string };
-    readonly nearest_sample: {
-      readonly at: string;
-      readonly used_bytes: number;
-      readonly other_process_bytes: number;
-    };
-    readonly job_end: string;
-  };
-}
-
 const read = (file: string): string => readFileSync(join(SAMPLE, file), 'utf8');
-const truth = JSON.parse(read('truth.json')) as Truth;
-const { monitors } = truth;
+const truth = truthOf(SAMPLE);
+const monitors = truth.monitors!;
 const [stranger] = monitors.other_processes;
 const log = read(truth.logs[0]!);
 
@@ -183,7 +143,7 @@ describe('the samples of nvidia-smi', () => {
     expect(bytesOf(before['used_gpu_memory']!)).toBe(stranger!.bytes_at_oom);
     expect(stranger!.bytes_at_oom).toBe(monitors.oom.other_process_bytes);
     // It came while training ran, and stayed when the rank was gone.
-    expect(timeUs(stranger!.first_sample) - timeUs(strange[0]!['timestamp']!)).toBeLessThan(100 * MS);
+    expect(timeUs(stranger!.first_sample!) - timeUs(strange[0]!['timestamp']!)).toBeLessThan(100 * MS);
     expect(timeUs(strange[0]!['timestamp']!)).toBeGreaterThan(timeUs(monitors.iterations[0]!.printed_at));
     expect(processes.at(-1)!['pid']).toBe(String(stranger!.pid));
     expect(
@@ -218,54 +178,27 @@ describe('memory outside PyTorch', () => {
   });
 });
 
-/** CRC-32C by a table of bytes. */
-const CRC_TABLE = Array.from({ length: 256 }, (_, byte) => {
-  let crc = byte;
-  for (let bit = 0; bit < 8; bit += 1) crc = crc % 2 === 1 ? ((crc >>> 1) ^ 0x82f63b78) >>> 0 : crc >>> 1;
-  return crc;
-});
-function crc32c(bytes: Uint8Array): number {
-  const crc = bytes.reduce((sum, byte) => (CRC_TABLE[(sum ^ byte) & 0xff]! ^ (sum >>> 8)) >>> 0, 0xffffffff);
-  return (crc ^ 0xffffffff) >>> 0;
-}
-function masked(bytes: Uint8Array): number {
-  const crc = BigInt(crc32c(bytes));
-  return Number((((crc >> 15n) | (crc << 17n)) + 0xa282ead8n) & 0xffffffffn);
-}
+const masked = (bytes: Uint8Array): number => {
+  const crc = crc32c.buf(bytes);
+  return (((crc >>> 15) | (crc << 17)) + 0xa282ead8) >>> 0;
+};
 
 type Field = readonly [number: number, value: number | Buffer];
 
 /** Fields of a protobuf message, one after the other. */
 function fieldsOf(bytes: Buffer): Field[] {
   const fields: Field[] = [];
-  let at = 0;
-  const varint = (): number => {
-    let value = 0;
-    for (let place = 1; ; place *= 128) {
-      const byte = bytes[at]!;
-      at += 1;
-      value += (byte % 128) * place;
-      if (byte < 128) return value;
+  const reader = new PbfReader(bytes);
+  reader.readFields((number) => {
+    if (reader.type === 0) fields.push([number, reader.readVarint()]);
+    else if (reader.type === 1) fields.push([number, reader.readDouble()]);
+    else if (reader.type === 5) fields.push([number, reader.readFloat()]);
+    else {
+      expect(reader.type).toBe(2);
+      fields.push([number, Buffer.from(reader.readBytes())]);
     }
-  };
-  while (at < bytes.length) {
-    const key = varint();
-    const number = Math.floor(key / 8);
-    if (key % 8 === 0) fields.push([number, varint()]);
-    else if (key % 8 === 1) {
-      fields.push([number, bytes.readDoubleLE(at)]);
-      at += 8;
-    } else if (key % 8 === 5) {
-      fields.push([number, bytes.readFloatLE(at)]);
-      at += 4;
-    } else {
-      expect(key % 8).toBe(2);
-      const length = varint();
-      fields.push([number, bytes.subarray(at, at + length)]);
-      at += length;
-    }
-  }
-  expect(at).toBe(bytes.length);
+  }, undefined);
+  expect(reader.pos).toBe(bytes.length);
   return fields;
 }
 
@@ -311,7 +244,7 @@ describe('the event file of the last rank', () => {
   });
 
   it('is made of records whose checksums are right', () => {
-    expect(crc32c(Buffer.from('123456789'))).toBe(0xe3069283);
+    expect(crc32c.buf(Buffer.from('123456789')) >>> 0).toBe(0xe3069283);
     let at = 0;
     for (const message of messages) {
       expect(bytes.readUInt32LE(at + 8)).toBe(masked(bytes.subarray(at, at + 8)));

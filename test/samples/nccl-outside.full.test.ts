@@ -7,38 +7,20 @@ import type { NsysReport, NsysResult } from '../../src/model/results/nsys.js';
 import { GIB } from '../../src/model/units.js';
 import { repoRoot } from '../store/scratch.js';
 import { buildCli } from '../support/cli.js';
+import { truthOf } from '../support/run-truth.js';
 import { temporaryDirectory } from '../support/temporary-directory.js';
 
 const SAMPLE = join(repoRoot, 'samples', 'nccl-outside');
 const EXPORT = 'nsys_rank0.sqlite.gz';
 const MOST_BYTES = 150_000;
 
-interface Truth {
-  readonly logs: readonly string[];
-  readonly numbers: Readonly<Record<string, number>>;
-  readonly ranks: readonly { readonly reserved_bytes: number; readonly non_torch_bytes: number }[];
-  readonly profiles: readonly {
-    readonly file: string;
-    readonly rank: number;
-    readonly pid: number;
-    readonly driver_bytes_at_oom: { readonly torch: number; readonly nccl: number; readonly cublas: number };
-    readonly unseen_bytes: number;
-    readonly mallocs: number;
-    readonly frees: number;
-    readonly refused: number;
-    readonly complete_steps: readonly number[];
-    readonly ranges: number;
-    readonly kernels: number;
-  }[];
-}
-
-const truth = JSON.parse(readFileSync(join(SAMPLE, 'truth.json'), 'utf8')) as Truth;
-const planted = truth.profiles[0]!;
+const truth = truthOf(SAMPLE);
+const planted = truth.profiles![0]!;
 const bytes = planted.driver_bytes_at_oom;
 
 describe('the truth of samples/nccl-outside', () => {
   it('adds up: what the driver gave, and what no event shows', () => {
-    expect(truth.profiles.map(({ file, rank }) => [file, rank])).toEqual([[EXPORT, 0]]);
+    expect(truth.profiles!.map(({ file, rank }) => [file, rank])).toEqual([[EXPORT, 0]]);
     expect(bytes.torch).toBe(truth.ranks[0]!.reserved_bytes);
     expect(bytes.nccl + bytes.cublas + planted.unseen_bytes).toBe(truth.ranks[0]!.non_torch_bytes);
     expect(bytes.nccl).toBeGreaterThan(5 * GIB);

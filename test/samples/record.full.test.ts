@@ -26,12 +26,8 @@ if (!python) console.warn('SKIPPED: no python3, so the recorder of samples/recor
 
 interface Described {
   readonly name: string;
-  readonly shows: string;
-  readonly cause: string | null;
   readonly expected: readonly string[];
   readonly settings: string;
-  readonly capped: boolean;
-  readonly needs_torch: string;
 }
 
 interface ListManifest {
@@ -43,8 +39,6 @@ interface ListManifest {
     readonly expected: readonly string[];
     readonly outcome: string;
     readonly as_expected: boolean | null;
-    readonly reason: string | null;
-    readonly seconds: number;
   }[];
 }
 
@@ -56,16 +50,20 @@ type Operation =
 describe.skipIf(!python)('the recorder', () => {
   const scratch = temporaryDirectory();
 
-  function run(
-    args: readonly string[],
-    options: { readonly path?: string; readonly env?: Record<string, string> } = {},
-  ): { readonly status: number | null; readonly stdout: string; readonly stderr: string } {
-    return spawnSync('python3', [...args], {
+  /** A Python program; `path` is where it finds modules first. */
+  const run = (args: readonly string[], path?: string, env?: Record<string, string>) =>
+    spawnSync('python3', args, {
       encoding: 'utf8',
       cwd: scratch,
       maxBuffer: 1 << 28,
-      env: environment({ PYTHONDONTWRITEBYTECODE: '1', PYTHONPATH: options.path, ...options.env }),
+      env: environment({ PYTHONDONTWRITEBYTECODE: '1', PYTHONPATH: path, ...env }),
     });
+
+  /** What a program prints that has nothing to complain of. */
+  function printed(args: readonly string[], path?: string): string {
+    const answer = run(args, path);
+    expect(answer.stderr).toBe('');
+    return answer.stdout;
   }
 
   /**
@@ -79,19 +77,15 @@ describe.skipIf(!python)('the recorder', () => {
     return directory;
   }
 
+  const RECORD = join(RECORDER, 'record.py');
   const record = (args: readonly string[], path?: string, env?: Record<string, string>) =>
-    run([join(RECORDER, 'record.py'), ...args], {
-      ...(path === undefined ? {} : { path }),
-      ...(env === undefined ? {} : { env }),
-    });
+    run([RECORD, ...args], path, env);
   const noTorch = (): string =>
     torchOf('no-torch', `raise ModuleNotFoundError("No module named 'torch'", name='torch')\n`);
+  const manifestIn = (directory: string): unknown => JSON.parse(readFileSync(join(directory, 'manifest.json'), 'utf8'));
 
-  function scenarios(cap: number): readonly Described[] {
-    const answer = record(['--list', '--json', '--cap-bytes', String(cap)], noTorch());
-    expect(answer.stderr).toBe('');
-    return JSON.parse(answer.stdout) as Described[];
-  }
+  const scenarios = (cap: number): readonly Described[] =>
+    JSON.parse(printed([RECORD, '--list', '--json', '--cap-bytes', String(cap)], noTorch())) as Described[];
 
   const workloads = new Map<string, readonly Operation[]>();
   function workload(name: string, cap: number, seed: number): readonly Operation[] {
@@ -102,20 +96,17 @@ describe.skipIf(!python)('the recorder', () => {
   }
 
   function printWorkload(name: string, cap: number, seed: number): readonly Operation[] {
-    const answer = record(['--print-workload', name, '--cap-bytes', String(cap), '--seed', String(seed)], noTorch());
-    expect(answer.stderr).toBe('');
-    return answer.stdout
+    const options = ['--print-workload', name, '--cap-bytes', String(cap), '--seed', String(seed)];
+    const lines = printed([RECORD, ...options], noTorch())
       .trim()
-      .split('\n')
-      .map((line) => JSON.parse(line) as Operation);
+      .split('\n');
+    return lines.map((line) => JSON.parse(line) as Operation);
   }
 
   /** One of the `*_plan` functions of workloads.py. */
   function plan(name: string, cap: number): Readonly<Record<string, number>> {
     const code = `import json,sys; sys.path.insert(0, sys.argv[1]); import workloads; print(json.dumps(getattr(workloads, sys.argv[2])(int(sys.argv[3]))))`;
-    const answer = run(['-c', code, RECORDER, name, String(cap)]);
-    expect(answer.stderr).toBe('');
-    return JSON.parse(answer.stdout) as Record<string, number>;
+    return JSON.parse(printed(['-c', code, RECORDER, name, String(cap)])) as Record<string, number>;
   }
 
   const pythonFiles = (): string[] =>
@@ -138,9 +129,7 @@ for number, name in enumerate(files):
         foreign += [n for n in names if n.split('.')[0] not in own and n.split('.')[0] not in getattr(sys, 'stdlib_module_names', [n.split('.')[0]])]
 print(json.dumps(foreign))
 `;
-    const answer = run(['-c', code, RECORDER, scratch, ...files]);
-    expect(answer.stderr).toBe('');
-    expect(JSON.parse(answer.stdout)).toEqual([]);
+    expect(JSON.parse(printed(['-c', code, RECORDER, scratch, ...files]))).toEqual([]);
   });
 
   it('lists its scenarios without torch, and each has its module and its place in the README', () => {
@@ -160,13 +149,12 @@ import importlib, sys; sys.path.insert(0, sys.argv[1])
 from scenarios import SCENARIOS
 for s in SCENARIOS: assert callable(importlib.import_module('scenarios.' + s.module).run), s.name
 `;
-    expect(run(['-c', code, RECORDER], { path: noTorch() })).toMatchObject({ status: 0, stderr: '' });
+    expect(run(['-c', code, RECORDER], noTorch())).toMatchObject({ status: 0, stderr: '' });
   });
 
   it('leaves nothing behind in its own directory', () => {
-    expect(
-      readdirSync(RECORDER, { recursive: true, encoding: 'utf8' }).filter((name) => /pycache|\.pyc$/.test(name)),
-    ).toEqual([]);
+    const names = readdirSync(RECORDER, { recursive: true, encoding: 'utf8' });
+    expect(names.filter((name) => /pycache|\.pyc$/.test(name))).toEqual([]);
   });
 
   it('says once that torch is missing, and ends with 3', () => {
@@ -174,23 +162,17 @@ for s in SCENARIOS: assert callable(importlib.import_module('scenarios.' + s.mod
     const answer = record(['--out', out], noTorch());
     expect(answer).toMatchObject({ status: 3, stdout: '', stderr: 'nothing recorded: torch not installed\n' });
     expect(readdirSync(out)).toEqual(['manifest.json']);
-    const manifest = JSON.parse(readFileSync(join(out, 'manifest.json'), 'utf8')) as ListManifest;
+    const manifest = manifestIn(out) as ListManifest;
     expect(manifest).toMatchObject({ schema: 'mbforensics-recordings/1', all_as_expected: false });
     expect(manifest.scenarios.map(({ name }) => name)).toEqual(scenarios(4 * GIB).map(({ name }) => name));
-    for (const entry of manifest.scenarios) {
-      expect(entry).toMatchObject({
-        outcome: 'unavailable',
-        reason: 'torch not installed',
-        as_expected: null,
-        directory: null,
-      });
-    }
+    const reason = 'torch not installed';
+    for (const entry of manifest.scenarios)
+      expect(entry).toMatchObject({ outcome: 'unavailable', reason, as_expected: null, directory: null });
   });
 
   it('says so in one line when a single scenario is run without torch', () => {
-    const answer = run([join(RECORDER, 'run_scenario.py'), 'capacity', '--cap-bytes', String(4 * GIB), '--seed', '1'], {
-      path: noTorch(),
-    });
+    const options = ['capacity', '--cap-bytes', String(4 * GIB), '--seed', '1'];
+    const answer = run([join(RECORDER, 'run_scenario.py'), ...options], noTorch());
     expect(answer).toMatchObject({ status: 3, stdout: '', stderr: 'capacity: torch not installed\n' });
     expect(JSON.parse(readFileSync(join(scratch, 'result.json'), 'utf8'))).toMatchObject({
       outcome: 'unavailable',
@@ -209,52 +191,42 @@ for s in SCENARIOS: assert callable(importlib.import_module('scenarios.' + s.mod
       CUDA_VISIBLE_DEVICES: '2,3',
     });
     expect(answer.status).toBe(1);
-    const manifest = JSON.parse(readFileSync(join(out, 'manifest.json'), 'utf8')) as ListManifest;
+    const manifest = manifestIn(out) as ListManifest;
     expect(manifest.scenarios.map(({ name, outcome, as_expected: as }) => [name, outcome, as])).toEqual([
       ['capacity', 'error', false],
       ['sweep-max-split', 'error', false],
     ]);
-    const [capacity, maxSplit] = scenarios(4 * GIB).filter(
-      ({ name }) => name === 'capacity' || name === 'sweep-max-split',
-    );
-    for (const [scenario, variables] of [
-      [capacity!, { CUDA_VISIBLE_DEVICES: '2', NVTE_FUSED_ATTN: '0' }],
-      [maxSplit!, { CUDA_VISIBLE_DEVICES: '2', NVTE_FUSED_ATTN: '0', PYTORCH_CUDA_ALLOC_CONF: maxSplit!.settings }],
-    ] as const) {
-      const directory = join(out, scenario.name);
-      const text = readFileSync(join(directory, 'manifest.json'), 'utf8');
-      expect(JSON.parse(text)).toMatchObject({
+    const variables = { CUDA_VISIBLE_DEVICES: '2', NVTE_FUSED_ATTN: '0' };
+    const chosen = scenarios(4 * GIB).filter(({ name }) => /^(?:capacity|sweep-max-split)$/.test(name));
+    expect(chosen).toHaveLength(2);
+    for (const scenario of chosen) {
+      const { name, settings } = scenario;
+      const directory = join(out, name);
+      expect(manifestIn(directory)).toMatchObject({
         schema: 'mbforensics-recording/1',
         ...scenario,
         outcome: 'error',
         as_expected: false,
         reason: 'OSError: libnvToolsExt.so.1: cannot open shared object file',
-        environment: variables,
+        environment: name === 'capacity' ? variables : { ...variables, PYTORCH_CUDA_ALLOC_CONF: settings },
         oom: [],
         seed: 1,
       });
       const log = readFileSync(join(directory, 'run_rank0.log'), 'utf8');
       expect(log).toContain('Traceback (most recent call last):\n  File "record/run_scenario.py", line ');
-      expect(readdirSync(directory).sort()).toEqual([
-        'launch.sh',
-        'manifest.json',
-        'memory_stats.json',
-        'run_config.yaml',
-        'run_rank0.log',
-      ]);
-      for (const name of readdirSync(directory)) {
-        expect(readFileSync(join(directory, name), 'utf8'), name).not.toMatch(/hunter2/);
-      }
+      const files = ['launch.sh', 'manifest.json', 'memory_stats.json', 'run_config.yaml', 'run_rank0.log'];
+      expect(readdirSync(directory).sort()).toEqual(files);
+      for (const file of files) expect(readFileSync(join(directory, file), 'utf8'), file).not.toMatch(/hunter2/);
       const launch = readFileSync(join(directory, 'launch.sh'), 'utf8');
-      expect(launch).toContain(`exec python3 -u run_scenario.py ${scenario.name} --cap-bytes ${4 * GIB} --seed 1`);
-      expect(launch.includes('PYTORCH_CUDA_ALLOC_CONF')).toBe(scenario.settings !== '');
+      expect(launch).toContain(`exec python3 -u run_scenario.py ${name} --cap-bytes ${4 * GIB} --seed 1`);
+      expect(launch.includes('PYTORCH_CUDA_ALLOC_CONF')).toBe(settings !== '');
     }
     // Recording again replaces a recording; where nothing can be recorded, it stays.
     writeFileSync(join(out, 'capacity', 'left-over'), '');
     expect(record(['--out', out, '--only', 'capacity'], broken).status).toBe(1);
     expect(existsSync(join(out, 'capacity', 'left-over'))).toBe(false);
     expect(record(['--out', out, '--only', 'capacity,clean'], noTorch()).status).toBe(3);
-    const later = JSON.parse(readFileSync(join(out, 'manifest.json'), 'utf8')) as ListManifest;
+    const later = manifestIn(out) as ListManifest;
     expect(later.scenarios.map(({ name, outcome, directory }) => [name, outcome, directory])).toEqual([
       ['capacity', 'error', 'capacity'],
       ['sweep-max-split', 'error', 'sweep-max-split'],
@@ -267,7 +239,7 @@ for s in SCENARIOS: assert callable(importlib.import_module('scenarios.' + s.mod
     const out = join(scratch, 'slow');
     const slow = torchOf('slow-torch', 'import time\nprint("importing", flush=True)\ntime.sleep(600)\n');
     expect(record(['--out', out, '--only', 'clean', '--timeout', '2'], slow).status).toBe(1);
-    const manifest = JSON.parse(readFileSync(join(out, 'manifest.json'), 'utf8')) as ListManifest;
+    const manifest = manifestIn(out) as ListManifest;
     expect(manifest.scenarios[0]).toMatchObject({ outcome: 'timeout', as_expected: false, reason: 'killed after 2 s' });
     expect(readFileSync(join(out, 'clean', 'run_rank0.log'), 'utf8')).toBe('importing\n');
   });
@@ -321,9 +293,7 @@ json.dump({
     'environment': neutral.environment({'CUDA_HOME': '/home/eva/cuda', 'NCCL_DEBUG': 'INFO', 'HOME': '/home/eva', 'SLURM_JOB_ID': '7', 'SLURM_JOB_USER': 'eva', 'TORCHELASTIC_RUN_ID': '1', 'TORCH_LOGS': '+dynamo'}),
 }, sys.stdout)
 `;
-    const answer = run(['-c', code, RECORDER, scratch]);
-    expect(answer.stderr).toBe('');
-    expect(JSON.parse(answer.stdout)).toEqual({
+    expect(JSON.parse(printed(['-c', code, RECORDER, scratch]))).toEqual({
       'as written neutrally': true,
       stable: true,
       bomb: 'a snapshot never names builtins.print',

@@ -8,7 +8,6 @@ import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { gunzipSync } from 'node:zlib';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { incidentsInText } from '../../parsers/log/index.js';
 import { CAUSES_TO_GENERATE } from '../../samples/generate/causes/index.js';
@@ -17,19 +16,17 @@ import { allocConf } from '../../samples/generate/write/launch-script.js';
 import { runLogs } from '../../samples/generate/write/log-layout.js';
 import { gigabytes } from '../../samples/generate/write/memory-lines.js';
 import { PyFloat, PyText, PyTuple, type PyValue } from '../../samples/generate/write/pickle-writer.js';
-import { fixed, pythonFloat, scientific } from '../../samples/generate/write/python-text.js';
+import { pythonFloat } from '../../samples/generate/write/python-text.js';
 import { CONFIG_NAME, LAUNCH_NAME, runDirectory, TRUTH_NAME } from '../../samples/generate/write/run-directory.js';
 import { completedIterations, jobOf, type RunFacts, runFacts } from '../../samples/generate/write/run-facts.js';
 import { snapshotValue } from '../../samples/generate/write/snapshot-pickle.js';
-import { bridgeTheoryLines, megatronLmTheoryLines } from '../../samples/generate/write/theory-lines.js';
-import { roleOf } from '../../src/findings/run/first-failure.js';
 import type { IngestResult, SnapshotInfo, SnapshotResult } from '../../src/model/results/common.js';
-import type { IncidentRow } from '../../src/model/tables.js';
 import { MIB } from '../../src/model/units.js';
 import { isOomKind } from '../../src/model/vocabulary.js';
-import { sharedBuild } from '../store/scratch.js';
 import { buildCli, type Cli } from '../support/cli.js';
-import { lastAttemptOf, onNodes, withEndings, withRestart } from '../support/generated-runs.js';
+import { lastAttempt, lastAttemptOf, onNodes, withEndings, withRestart } from '../support/generated-runs.js';
+import { incidentDifferences } from '../support/incident-differences.js';
+import { type RunTruth, truthOf } from '../support/run-truth.js';
 import { temporaryDirectory } from '../support/temporary-directory.js';
 
 /**
@@ -41,58 +38,16 @@ const ORACLE = fileURLToPath(new URL('oracle.py', import.meta.url));
 const python = spawnSync('python3', ['--version']).status === 0;
 if (!python) console.warn('SKIPPED: no python3, so the generated pickles are not checked against CPython');
 
-interface SnapshotTruth {
-  readonly file: string;
-  readonly attempt: number;
-  readonly rank: number;
-  readonly device: number;
-  readonly trigger: 'oom' | 'step';
-  readonly trace_entries: number;
-  readonly overwritten_entries: number;
-  readonly segments: number;
-  readonly blocks: number;
-  readonly reserved_bytes: number;
-  readonly allocated_bytes: number;
-  readonly active_bytes: number;
-  readonly peak_active_bytes: number | null;
-  readonly peak_reserved_bytes: number | null;
-}
-
-interface RankTruth {
-  readonly rank: number;
-  readonly device: number;
-  readonly ending: string;
-  readonly snapshot: string | null;
-  readonly reserved_bytes: number;
-  readonly allocated_bytes: number;
-  readonly rounded_bytes: number;
-  readonly segment_bytes: number;
-  readonly device_total_bytes: number;
-  readonly device_free_bytes: number;
-  readonly non_torch_bytes: number;
-  readonly other_process_bytes: number;
-}
-
-interface Truth {
-  readonly cause: string;
-  readonly is_oom: boolean;
-  readonly first_failing_rank: number | null;
-  readonly failed_iteration: number | null;
-  readonly logs: readonly string[];
-  readonly attempts: readonly { readonly first_iteration: number; readonly completed_iterations: number }[];
-  readonly ranks: readonly RankTruth[];
-  readonly snapshots: readonly SnapshotTruth[];
-}
-
 interface Built {
   readonly name: string;
   readonly run: GeneratedRun;
   readonly directory: string;
-  readonly truth: Truth;
+  readonly truth: RunTruth;
+  /** Texts of its logs, in the order of the truth. */
+  readonly logs: readonly string[];
 }
 
 const root = temporaryDirectory();
-let compiled = '';
 let cli: Cli;
 const built: Built[] = [];
 
@@ -101,11 +56,11 @@ function put(name: string, run: GeneratedRun, options: Parameters<typeof runDire
   mkdirSync(directory, { recursive: true });
   const files = runDirectory(run, options);
   for (const [file, bytes] of files) writeFileSync(join(directory, file), bytes);
-  return { name, run, directory, truth: JSON.parse(String(files.get(TRUTH_NAME))) as Truth };
+  const truth = truthOf(directory);
+  return { name, run, directory, truth, logs: truth.logs.map((log) => String(files.get(log))) };
 }
 
 beforeAll(() => {
-  compiled = sharedBuild();
   cli = buildCli();
   for (const cause of CAUSES_TO_GENERATE) {
     for (const seed of SEEDS) built.push(put(`${cause.name}-${seed}`, cause.build(seed)));
@@ -114,8 +69,8 @@ beforeAll(() => {
 }, 600_000);
 
 const read = ({ directory }: Built, file: string): string => readFileSync(join(directory, file), 'utf8');
-const planOf = ({ run }: Built): RunPlan => run.attempts.at(-1)!.plan;
-const failures = (all: readonly string[]): void => expect(all).toEqual([]);
+const planOf = ({ run }: Built): RunPlan => lastAttempt(run).plan;
+const textOf = (facts: RunFacts): string => [...runLogs(facts).values()].join('');
 
 function rankOf({ run }: Built, { attempt, rank }: Pick<DumpedSnapshot, 'attempt' | 'rank'>): SimulatedRank {
   return run.attempts[attempt]!.ranks.find((candidate) => candidate.rank === rank)!;
@@ -124,7 +79,7 @@ function rankOf({ run }: Built, { attempt, rank }: Pick<DumpedSnapshot, 'attempt
 // ---------------------------------------------------------------------------------------------------------------------
 // Pickles: CPython reads what was meant, and would have written the same bytes.
 
-interface OracleReport {
+interface OracleReport extends Readonly<Record<'segments' | 'blocks' | 'reserved' | 'allocated' | 'active', number>> {
   readonly file: string;
   readonly protocol: number;
   readonly same: boolean;
@@ -134,21 +89,13 @@ interface OracleReport {
   readonly actions: readonly string[];
   readonly entry_keys: readonly string[];
   readonly settings: Readonly<Record<string, unknown>>;
-  readonly segments: number;
-  readonly blocks: number;
-  readonly reserved: number;
-  readonly allocated: number;
-  readonly active: number;
 }
 
 function oracle(files: readonly string[]): OracleReport[] {
-  if (files.length === 0) return [];
   const run = spawnSync('python3', [ORACLE, ...files], { encoding: 'utf8', maxBuffer: 1 << 28 });
   expect(run.stderr).toBe('');
-  return run.stdout
-    .trimEnd()
-    .split('\n')
-    .map((line) => JSON.parse(line) as OracleReport);
+  const lines = run.stdout.trimEnd().split('\n');
+  return lines.map((line) => JSON.parse(line) as OracleReport);
 }
 
 /** The text whose digest the oracle takes. */
@@ -188,8 +135,8 @@ describe.skipIf(!python)('pickles, read by CPython', () => {
       const { plan, ranks } = one.run.attempts[truth.attempt]!;
       const rank = rankOf(one, truth);
       const dump = one.run.snapshots.findLast(
-        (candidate) =>
-          candidate.attempt === truth.attempt && candidate.rank === truth.rank && candidate.trigger === truth.trigger,
+        ({ attempt, rank: number, trigger }) =>
+          attempt === truth.attempt && number === truth.rank && trigger === truth.trigger,
       )!;
       const deviceCount = Math.min(plan.gpu.perNode, ranks.length);
       const form = { torch: plan.torch, deviceCount, allocConf: allocConf(plan), maxEntries: 100_000 };
@@ -235,10 +182,8 @@ describe.skipIf(!python)('pickles, read by CPython', () => {
     expect(file.file).toMatch(/\.pickle\.gz$/);
     expect(file).toMatchObject({ trace_entries: 300, peak_active_bytes: null });
     expect(file.overwritten_entries).toBe(first.truth.snapshots[0]!.trace_entries - 300);
-    const [whole, cut] = oracle([
-      join(first.directory, first.truth.snapshots[0]!.file),
-      join(short.directory, file.file),
-    ]) as [OracleReport, OracleReport];
+    const files = [join(first.directory, first.truth.snapshots[0]!.file), join(short.directory, file.file)];
+    const [whole, cut] = oracle(files) as [OracleReport, OracleReport];
     expect(cut.same).toBe(true);
     expect(Math.max(...cut.traces)).toBe(300);
     expect([cut.reserved, cut.allocated, cut.actions]).toEqual([whole.reserved, whole.allocated, whole.actions]);
@@ -246,22 +191,7 @@ describe.skipIf(!python)('pickles, read by CPython', () => {
     expect(info.invariants_hold).toBe(true);
     const device = info.devices.find((candidate) => candidate.device === file.device)!;
     expect(['late', 'overwritten']).toContain(device.start);
-    expect(device).toMatchObject({
-      reserved_bytes: file.reserved_bytes,
-      walk_violations: 0,
-    });
-  });
-});
-
-describe.skipIf(!python)('numbers', () => {
-  it('are printed as Python prints them, ties included', () => {
-    const values = [0.125, 0.375, 317.625, 317.875, 1e-5, 0.1, 73_728.005, 19_706.6, 2 ** 40 + 0.5, 3e-5, 1e16, 0];
-    const code =
-      'import json,sys; print(json.dumps([["%.1f"%v, "%.2f"%v, "%.3f"%v, repr(float(v)), "%.6E"%v] for v in json.load(sys.stdin)]))';
-    const said = spawnSync('python3', ['-c', code], { encoding: 'utf8', input: JSON.stringify(values) });
-    expect(values.map((v) => [fixed(v, 1), fixed(v, 2), fixed(v, 3), pythonFloat(v), scientific(v)])).toEqual(
-      JSON.parse(said.stdout),
-    );
+    expect(device).toMatchObject({ reserved_bytes: file.reserved_bytes, walk_violations: 0 });
   });
 });
 
@@ -302,28 +232,17 @@ describe('the command line', () => {
       const infos = one.truth.snapshots.length === 0 ? [] : snapshotsOf(one, 'all');
       expect(infos.length).toBe(one.truth.snapshots.length);
       for (const truth of one.truth.snapshots) {
+        const { rank: number, segments, blocks, reserved_bytes, allocated_bytes, active_bytes } = truth;
         const info = infos.find(({ path }) => path.endsWith(truth.file))!;
-        const rank = one.truth.ranks.find((candidate) => candidate.rank === truth.rank)!;
-        expect(info, truth.file).toMatchObject({
-          rank: truth.rank,
-          invariants_hold: true,
-          notes: [],
-          torch_at_least: TORCH_AT_LEAST[planOf(one).torch],
-        });
+        const rank = one.truth.ranks.find((candidate) => candidate.rank === number)!;
+        const torch_at_least = TORCH_AT_LEAST[planOf(one).torch];
+        expect(info, truth.file).toMatchObject({ rank: number, invariants_hold: true, notes: [], torch_at_least });
         const device = info.devices.find((candidate) => candidate.device === truth.device)!;
-        expect(device).toMatchObject({
-          segments: truth.segments,
-          blocks: truth.blocks,
-          events: truth.trace_entries,
-          reserved_bytes: truth.reserved_bytes,
-          allocated_bytes: truth.allocated_bytes,
-          active_bytes: truth.active_bytes,
-          start: 'cold',
-          walk_violations: 0,
-          uncertain_blocks: 0,
-          ...(truth.peak_active_bytes === null ? {} : { peak_active_bytes: truth.peak_active_bytes }),
-          ...(truth.peak_reserved_bytes === null ? {} : { peak_reserved_bytes: truth.peak_reserved_bytes }),
-        });
+        expect(device).toMatchObject({ segments, blocks, reserved_bytes, allocated_bytes, active_bytes });
+        expect(device).toMatchObject({ events: truth.trace_entries, start: 'cold' });
+        expect(device).toMatchObject({ walk_violations: 0, uncertain_blocks: 0 });
+        for (const peak of ['peak_active_bytes', 'peak_reserved_bytes'] as const)
+          if (truth[peak] !== null) expect(device[peak]).toBe(truth[peak]);
         if (truth.trigger === 'oom' && truth.attempt === one.truth.attempts.length - 1) {
           expect(device.ooms!.at(-1)).toMatchObject({
             seq: truth.trace_entries - 1,
@@ -339,110 +258,44 @@ describe('the command line', () => {
 // ---------------------------------------------------------------------------------------------------------------------
 // Logs.
 
-const OOM_KINDS: ReadonlySet<string> = new Set(['cuda_oom', 'cuda_oom_graph_capture']);
-
-/** Differences between the out-of-memory errors of a run and those the log parser finds; empty if there are none. */
-function incidentDifferences(run: GeneratedRun, logs: Iterable<string>): string[] {
-  const found = [...logs].flatMap((text) => incidentsInText(text));
-  const expected = run.attempts.flatMap(({ ranks }) => ranks.filter(({ ending }) => ending.kind === 'oom'));
-  const ooms = found.filter((row) => OOM_KINDS.has(row.kind) && row.bytes.requested !== undefined);
-  const differences: string[] = [];
-  if (ooms.length !== expected.length) differences.push(`${ooms.length} errors in the log, ${expected.length} meant`);
-  for (const rank of expected) {
-    const own = ooms.filter((row) => row.rank === rank.rank);
-    if (!own.some((row) => figuresAgree(row, rank))) {
-      differences.push(`rank ${rank.rank}: ${own.map(({ text }) => text).join(' / ') || 'nothing in the log'}`);
-    }
-  }
-  // Without other failures and without a story there is nothing else to find.
-  const quiet = run.attempts.every(
-    ({ ranks, storyLines }) =>
-      storyLines.length === 0 && ranks.every(({ ending }) => ending.kind !== 'raised' && ending.kind !== 'signalled'),
-  );
-  // Footers of launchers and schedulers report the failure; they are none.
-  const others = found.filter((row) => !ooms.includes(row) && roleOf(row) !== 'secondary');
-  if (quiet) differences.push(...others.map((row) => `${row.kind}: ${row.text}`));
-  return differences;
-}
-
-/** Every figure a message prints is that of the report, to the printed digits. */
-function figuresAgree(row: IncidentRow, { ending, device }: SimulatedRank): boolean {
-  if (ending.kind !== 'oom') return false;
-  const { report } = ending;
-  const privateFree = row.bytes.privatePool === undefined ? 0 : report.privatePoolFreeBytes;
-  const meant: Readonly<Record<string, number | null>> = {
-    requested: report.segmentBytes,
-    total: report.deviceTotalBytes,
-    free: report.deviceFreeBytes,
-    process: report.processBytes,
-    allocated: report.allocatedBytes + privateFree,
-    reservedUnallocated: report.reservedBytes - report.allocatedBytes - privateFree,
-    privatePool: report.privatePoolFreeBytes,
-    allowed: report.allowedBytes,
-  };
-  return (
-    row.device === device &&
-    Object.entries(row.bytes).every(([field, printed]) => {
-      const bytes = meant[field];
-      return bytes === undefined || (bytes !== null && Math.abs(bytes - printed.bytes) <= printed.precisionBytes + 1);
-    })
-  );
-}
-
 const ITERATION_LINE =
   / \[\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(?:\.\d{6})?\] iteration {1,8}(\d+)\/ {1,8}\d+ \| consumed samples: {1,12}\d+ \| elapsed time per iteration \(ms\): \d+\.\d \|(?: throughput per GPU \(TFLOP\/s\/GPU\): \d+\.\d \|)? learning rate: \d\.\d{6}E[+-]\d\d \| global batch size: {1,5}\d+ \| lm loss: \d\.\d{6}E[+-]\d\d \| loss scale: 1\.0 \| grad norm: \d+\.\d{3} \| number of skipped iterations: {3}0 \| number of nan iterations: {3}0 \|$/;
 const MEMORY_LINE = /\[Rank (\d+)\] \(after (\d+) iterations\) memory \((MB|GB)\) \| (.*)$/;
 
 describe('logs', () => {
   it('state exactly the out-of-memory errors of the run, with their figures', () => {
-    for (const one of built) {
-      expect(
-        incidentDifferences(
-          one.run,
-          one.truth.logs.map((log) => read(one, log)),
-        ),
-        one.name,
-      ).toEqual([]);
-    }
+    for (const one of built) expect(incidentDifferences(one.run, one.logs), one.name).toEqual([]);
   });
 
   it('speak of memory running out if and only if it did', () => {
     for (const one of built) {
-      const found = one.truth.logs.flatMap((log) => incidentsInText(read(one, log)));
-      expect(
-        found.some(({ kind }) => isOomKind(kind)),
-        `${one.name}: ${found.map(({ kind }) => kind).join(', ')}`,
-      ).toBe(one.truth.is_oom);
+      const kinds = one.logs.flatMap((text) => incidentsInText(text)).map(({ kind }) => kind);
+      expect(kinds.some(isOomKind), `${one.name}: ${kinds.join(', ')}`).toBe(one.truth.is_oom);
     }
   });
 
   it('show every completed iteration once, in the form of Megatron', () => {
     for (const one of built) {
-      const lines = one.truth.logs.flatMap((log) => read(one, log).split('\n'));
+      const lines = one.logs.flatMap((text) => text.split('\n'));
       const iterations = lines.filter((line) => / iteration +\d+\/ +\d+ \|/.test(line));
-      failures(iterations.filter((line) => !ITERATION_LINE.test(line)));
+      for (const line of iterations) expect(line).toMatch(ITERATION_LINE);
       const expected = one.run.attempts.flatMap((attempt) =>
         Array.from({ length: completedIterations(attempt) }, (_, i) => attempt.firstIteration + i + 1),
       );
-      expect(iterations.map((line) => Number(ITERATION_LINE.exec(line)![1])).toSorted((a, b) => a - b)).toEqual(
-        expected.toSorted((a, b) => a - b),
-      );
-      if (planOf(one).framework === 'megatron-bridge') {
-        const steps = lines.filter((line) => line.includes('Step Time'));
-        expect(steps.length).toBe(expected.length);
-        failures(
-          steps.filter((line) => !/Step Time : \d+\.\d\ds GPU utilization: \d+\.\dMODEL_TFLOP\/s\/GPU$/.test(line)),
-        );
-      }
+      const numbers = iterations.map((line) => Number(ITERATION_LINE.exec(line)![1]));
+      expect(numbers.toSorted((a, b) => a - b)).toEqual(expected.toSorted((a, b) => a - b));
+      if (planOf(one).framework !== 'megatron-bridge') continue;
+      const steps = lines.filter((line) => line.includes('Step Time'));
+      expect(steps.length).toBe(expected.length);
+      for (const line of steps)
+        expect(line).toMatch(/Step Time : \d+\.\d\ds GPU utilization: \d+\.\dMODEL_TFLOP\/s\/GPU$/);
     }
   });
 
   it('print memory as the allocators had it after the iteration', () => {
     for (const one of built) {
       const { framework } = planOf(one);
-      const lines = one.truth.logs
-        .flatMap((log) => read(one, log).split('\n'))
-        .filter((line) => MEMORY_LINE.test(line));
+      const lines = one.logs.flatMap((text) => text.split('\n')).filter((line) => MEMORY_LINE.test(line));
       const reported = one.run.attempts.flatMap((attempt) => Math.min(2, completedIterations(attempt)));
       if (Math.max(...reported) > 0) expect(lines.length).toBeGreaterThan(0);
       for (const line of lines) {
@@ -473,7 +326,7 @@ describe('logs', () => {
   });
 
   it('can be laid out in every way without losing a failure', () => {
-    const small = built.find(({ run }) => run.attempts.at(-1)!.ranks.length >= 4)!;
+    const small = built.find(({ run }) => lastAttempt(run).ranks.length >= 4)!;
     const run = onNodes(withRestart(small.run, 40, 3_600_000_000), 2);
     const base = runFacts(run);
     for (const launcher of ['torchrun', 'srun'] as const) {
@@ -502,25 +355,20 @@ describe('logs', () => {
       rank === 0 ? { kind: 'signalled', signal: 'SIGKILL' } : { kind: 'stopped' },
     );
     const facts: RunFacts = { ...runFacts(killed), launcher: 'torchrun' };
-    const text = [...runLogs(facts).values()].join('');
+    const text = textOf(facts);
     expect(text).toMatch(
       /exitcode {2}: -9 \(pid: \d+\)\n {2}error_file: <N\/A>\n {2}traceback : Signal 9 \(SIGKILL\) received by PID \d+/,
     );
     expect(text).not.toMatch(/\[rank\d+\]: Traceback/);
+    const exception = 'ValueError: two\nlines, said on {host}';
     const raised = withEndings(run, ({ rank, process }) =>
-      rank === 0
-        ? {
-            kind: 'raised',
-            exception: 'ValueError: two\nlines, said on {host}',
-            path: process.trace[0]?.stack?.frames ?? [],
-          }
-        : { kind: 'stopped' },
+      rank === 0 ? { kind: 'raised', exception, path: process.trace[0]?.stack?.frames ?? [] } : { kind: 'stopped' },
     );
-    const said = [...runLogs(runFacts(raised)).values()].join('');
+    const said = textOf(runFacts(raised));
     expect(said).toContain(`[rank0]: ValueError: two`);
     expect(said).toContain(`[rank0]: lines, said on ${runFacts(raised).host(0)}`);
     const healthy = withEndings(run, () => ({ kind: 'completed' }));
-    const quiet = [...runLogs(runFacts(healthy)).values()].join('');
+    const quiet = textOf(runFacts(healthy));
     expect(quiet).toMatch(/\[exiting program at iteration \d+\] datetime: /);
     expect(incidentsInText(quiet)).toEqual([]);
   });
@@ -529,17 +377,14 @@ describe('logs', () => {
     const run = lastAttemptOf(built[0]!.run);
     const attempt = run.attempts[0]!;
     const dying = attempt.ranks.find(({ ending }) => ending.kind === 'oom')!;
+    const spoken = '{host}:{pid}:{pid} [0] NCCL INFO job {job}, next to {pid:1}';
     const story = [
-      {
-        timeUs: dying.endUs - 1,
-        rank: dying.rank,
-        text: '{host}:{pid}:{pid} [0] NCCL INFO job {job}, next to {pid:1}',
-      },
+      { timeUs: dying.endUs - 1, rank: dying.rank, text: spoken },
       { timeUs: attempt.plan.startUs, rank: null, node: 0, text: 'first of all\non {host}' },
     ];
     const told: GeneratedRun = { ...run, attempts: [{ ...attempt, storyLines: story }] };
     const facts: RunFacts = { ...runFacts(told), launcher: 'torchrun', filePerNode: false };
-    const lines = [...runLogs(facts).values()].join('').split('\n');
+    const lines = textOf(facts).split('\n');
     expect(lines.slice(0, 2)).toEqual(['first of all', `on ${facts.host(0)}`]);
     const pid = facts.pid(0, dying.rank);
     const said = `${facts.host(dying.node)}:${pid}:${pid} [0] NCCL INFO job ${jobOf(facts, 0)}, next to ${facts.pid(0, 1)}`;
@@ -550,10 +395,10 @@ describe('logs', () => {
 
   it('know nothing of training where a rank died before', () => {
     for (const one of built.slice(0, 2)) {
-      const attempt = one.run.attempts.at(-1)!;
+      const attempt = lastAttempt(one.run);
       const ranks = attempt.ranks.map((rank) => ({ ...rank, iterations: [], trainingStartUs: null }));
       const early: GeneratedRun = { ...one.run, attempts: [{ ...attempt, ranks, checkpoints: [] }], snapshots: [] };
-      const text = [...runLogs(runFacts(early)).values()].join('');
+      const text = textOf(runFacts(early));
       expect(text).toContain('[after megatron is initialized] datetime: ');
       expect(text).not.toMatch(/done with setup|start of training|iteration +\d+\/|number of parameters/);
       expect(incidentDifferences(early, [text])).toEqual([]);
@@ -562,22 +407,15 @@ describe('logs', () => {
 
   it('show evaluations and saves, finished or not', () => {
     for (const one of built.slice(0, 2)) {
-      const attempt = one.run.attempts.at(-1)!;
+      const attempt = lastAttempt(one.run);
       const endUs = attempt.endUs - 10_000;
-      const busy: GeneratedRun = {
-        ...one.run,
-        attempts: [
-          {
-            ...attempt,
-            checkpoints: [{ iteration: 7, startUs: endUs - 900_000, endUs: endUs - 400_000 }],
-            evaluations: [
-              { iteration: 7, evaluationIterations: 3, startUs: endUs - 300_000, endUs: endUs - 200_000 },
-              { iteration: 8, evaluationIterations: 3, startUs: endUs - 100_000, endUs: null },
-            ],
-          },
-        ],
-      };
-      const text = [...runLogs(runFacts(busy)).values()].join('');
+      const checkpoints = [{ iteration: 7, startUs: endUs - 900_000, endUs: endUs - 400_000 }];
+      const evaluations = [
+        { iteration: 7, evaluationIterations: 3, startUs: endUs - 300_000, endUs: endUs - 200_000 },
+        { iteration: 8, evaluationIterations: 3, startUs: endUs - 100_000, endUs: null },
+      ];
+      const busy: GeneratedRun = { ...one.run, attempts: [{ ...attempt, checkpoints, evaluations }] };
+      const text = textOf(runFacts(busy));
       expect(text).toMatch(/saving checkpoint at iteration {7}7 to \S+ in torch_dist format\n/);
       expect(text).toMatch(/ {2}successfully saved checkpoint from iteration {7}7 to \S+/);
       expect(text.match(/Evaluating on \d+ samples/g)).toHaveLength(2);
@@ -592,8 +430,8 @@ describe('logs', () => {
 
   it('save after the lines of the iteration', () => {
     for (const one of built) {
-      for (const log of one.truth.logs) {
-        const lines = read(one, log).split('\n');
+      for (const text of one.logs) {
+        const lines = text.split('\n');
         for (const [at, line] of lines.entries()) {
           const saved = /saving checkpoint at iteration +(\d+) /.exec(line)?.[1];
           if (saved === undefined) continue;
@@ -611,12 +449,8 @@ describe('logs', () => {
     const one = built.find(({ run }) => run.snapshots.some(({ trigger }) => trigger === 'oom'))!;
     const dump = one.run.snapshots.find(({ trigger }) => trigger === 'oom')!;
     const { process } = rankOf(one, dump);
-    const early: DumpedSnapshot = {
-      attempt: dump.attempt,
-      rank: dump.rank,
-      trigger: 'step',
-      state: { segments: [], traceEntries: 0, annotations: 0 },
-    };
+    const state = { segments: [], traceEntries: 0, annotations: 0 };
+    const early: DumpedSnapshot = { attempt: dump.attempt, rank: dump.rank, trigger: 'step', state };
     const written = put('early-dump', { ...one.run, snapshots: [early, dump] });
     expect(written.truth.snapshots.map(({ file, trigger }) => [trigger, file.includes('oom')])).toEqual([
       ['step', false],
@@ -657,11 +491,8 @@ describe('configuration', () => {
       if (plan.framework === 'megatron-bridge') {
         const text = read(one, CONFIG_NAME);
         if (yaml) {
-          const loaded = spawnSync(
-            'python3',
-            ['-c', 'import json,sys,yaml; print(json.dumps(yaml.safe_load(sys.stdin)))'],
-            { encoding: 'utf8', input: text },
-          );
+          const load = 'import json,sys,yaml; print(json.dumps(yaml.safe_load(sys.stdin)))';
+          const loaded = spawnSync('python3', ['-c', load], { encoding: 'utf8', input: text });
           expect(loaded.stderr).toBe('');
           const tree = JSON.parse(loaded.stdout) as Record<string, Record<string, unknown>>;
           expect(tree['_target_']).toBe('megatron.bridge.training.config.ConfigContainer');
@@ -679,11 +510,11 @@ describe('configuration', () => {
         }
         for (const line of text.trimEnd().split('\n')) expect(line).toMatch(/^ *(?:- \S.*|[\w.]+:(?: \S.*)?)$/);
       } else {
-        const dump = one.truth.logs.map((log) => read(one, log)).join('');
+        const dump = one.logs.join('');
         const argument = (name: string): string | undefined => new RegExp(` ${name} \\.+ (.*)$`, 'm').exec(dump)?.[1];
         expect(argument('num_layers')).toBe(String(model.layers));
         expect(argument('tensor_model_parallel_size')).toBe(String(parallelism.tensor));
-        expect(argument('world_size')).toBe(String(one.run.attempts.at(-1)!.ranks.length));
+        expect(argument('world_size')).toBe(String(lastAttempt(one.run).ranks.length));
         expect(dump).toContain('------------------------ arguments ------------------------');
         for (const line of dump.split('\n').filter((text) => / \.{3,} /.test(text) && !text.includes('): ('))) {
           expect(line).toMatch(/ {2}\w+ \.* \S?/);
@@ -695,48 +526,13 @@ describe('configuration', () => {
       }
     }
   });
-
-  it('prints the theoretical footprint both projects compute', () => {
-    // Llama 3 8B, TP 2 × DP 4 with sequence parallelism and selective recomputation, and TP 1 × DP 8 without: figures
-    // of the upstream functions for these inputs.
-    const plan: RunPlan = {
-      ...planOf(built[0]!),
-      model: {
-        name: 'llama3-8b',
-        layers: 32,
-        hidden: 4096,
-        feedForward: 14_336,
-        heads: 32,
-        queryGroups: 8,
-        vocabulary: 128_256,
-      },
-      parallelism: { tensor: 2, pipeline: 1, virtualPipeline: null, data: 4, sequenceParallel: true },
-      recompute: 'selective',
-      sequenceLength: 8192,
-      microBatchSize: 1,
-      globalBatchSize: 32,
-    };
-    const { form } = runFacts(built[0]!.run);
-    const last = (lines: readonly string[]): string => lines.findLast((line) => line !== '')!;
-    expect(last(bridgeTheoryLines(plan))).toBe(
-      'Theoretical memory footprints: weight and optimizer=34463.29 MB, activation=18468.03 MB, total=52931.32 MB',
-    );
-    expect(last(megatronLmTheoryLines(plan, { ...form, wholeNorms: true }))).toBe(
-      'Theoretical memory footprints: weight and optimizer=34463.29 MB, activation=18468.03 MB, total=52931.32 MB',
-    );
-    const full: RunPlan = { ...plan, parallelism: { ...plan.parallelism, sequenceParallel: false }, recompute: 'full' };
-    expect(last(bridgeTheoryLines(full))).toBe('Theoretical memory footprints: weight and optimizer=34463.29 MB');
-    expect(last(megatronLmTheoryLines(full, { ...form, activationWithoutSp: true }))).toContain(
-      'activation=24807.37 MB',
-    );
-  });
 });
 
 describe('the truth', () => {
   it('agrees with itself and with the reports', () => {
     for (const one of built) {
       const { truth } = one;
-      const last = one.run.attempts.at(-1)!;
+      const last = lastAttempt(one.run);
       for (const rank of truth.ranks) {
         const { ending } = last.ranks.find((candidate) => candidate.rank === rank.rank)!;
         expect(rank.ending).toBe(ending.kind);
@@ -771,43 +567,5 @@ describe('the same cause and seed', () => {
         expect(bytes.equals(readFileSync(join(one.directory, name))), `${one.name}/${name}`).toBe(true);
       }
     }
-  });
-});
-
-describe('main', () => {
-  const main = (...args: string[]) =>
-    spawnSync(process.execPath, [join(compiled, 'samples', 'generate', 'main.js'), ...args], { encoding: 'utf8' });
-
-  it('writes what the function builds', () => {
-    const one = built[0]!;
-    const [, cause, seed] = /^(.*)-(\d+)$/.exec(one.name)!;
-    const out = join(root, 'by-main');
-    const run = main('--cause', cause!, '--seed', seed!, '--out', out, '--gzip');
-    expect(run.stderr).toBe('');
-    expect(run.status).toBe(0);
-    const log = one.truth.logs[0]!;
-    expect(readFileSync(join(out, log)).equals(readFileSync(join(one.directory, log)))).toBe(true);
-    const [snapshot] = one.truth.snapshots;
-    if (snapshot !== undefined) {
-      const packed = readFileSync(join(out, `${snapshot.file}.gz`));
-      expect(gunzipSync(packed).equals(readFileSync(join(one.directory, snapshot.file)))).toBe(true);
-    }
-    expect(main('--list').stdout.trimEnd().split('\n').length).toBe(CAUSES_TO_GENERATE.length);
-  });
-
-  it.each([
-    [['--cause', 'nonsense', '--seed', '1', '--out', 'x'], /no cause is called nonsense/],
-    [['--cause', 'capacity', '--out', 'x'], /--seed needs a whole number/],
-    [['--cause', 'capacity', '--seed', '1.5', '--out', 'x'], /--seed needs a whole number/],
-    [['--cause', 'capacity', '--seed', '1'], /--out needs a directory/],
-    [['--cause', 'capacity', '--seed', '1', '--out', 'x', '--max-entries', '0'], /--max-entries needs a whole number/],
-    [['--frobnicate'], /frobnicate/],
-  ])('%j is a mistake of the caller', (args, said) => {
-    const out = join(root, 'never-written');
-    const run = main(...args.map((arg) => (arg === 'x' ? out : arg)));
-    expect(run.status).toBe(2);
-    expect(run.stderr).toMatch(said);
-    expect(run.stderr).toContain('usage: ');
-    expect(existsSync(out)).toBe(false);
   });
 });

@@ -13,18 +13,12 @@ import { GIB } from '../../src/model/units.js';
 import { repoRoot, scratchDirectory } from '../store/scratch.js';
 import { buildCli, type Cli } from '../support/cli.js';
 import { databaseText } from '../support/database-text.js';
+import { truthOf } from '../support/run-truth.js';
 
 const ROOT = join(repoRoot, 'samples');
 const LLAMA = Object.keys(PUBLISHED) as Llama70bRun[];
 /** Together, compressed. */
 const MOST_BYTES = 3_000_000;
-
-interface Truth {
-  readonly cause: string;
-  readonly is_oom: boolean;
-  readonly numbers: Readonly<Record<string, number>>;
-}
-const truthOf = (name: string): Truth => JSON.parse(readFileSync(join(ROOT, name, 'truth.json'), 'utf8')) as Truth;
 
 /** All logs of a sample, one after the other. */
 function logOf(name: string): string {
@@ -82,7 +76,7 @@ describe('the committed samples', () => {
 
   it('deviate from the golden value as published: −0.8 %, −5.9 %, −28.4 %', () => {
     const deviation = (name: Llama70bRun): number =>
-      Math.round((truthOf(name).numbers['steady_teraflops_per_gpu']! / GOLDEN_TERAFLOPS - 1) * 1000) / 10;
+      Math.round((truthOf(join(ROOT, name)).numbers['steady_teraflops_per_gpu']! / GOLDEN_TERAFLOPS - 1) * 1000) / 10;
     expect(deviation('llama3-70b-fragmentation')).toBe(-0.8);
     expect(deviation('llama3-70b-expandable')).toBeCloseTo(-0.8, 0);
     expect(deviation('llama3-70b-pp8')).toBe(-5.9);
@@ -91,7 +85,7 @@ describe('the committed samples', () => {
   });
 
   it('the first of them is fragmentation by its numbers', () => {
-    const { numbers } = truthOf('llama3-70b-fragmentation');
+    const { numbers } = truthOf(join(ROOT, 'llama3-70b-fragmentation'));
     expect(numbers['live_bytes']! + numbers['request_bytes']! + 16 * GIB).toBeLessThan(numbers['budget_bytes']!);
     expect(numbers['largest_hole_bytes']).toBeLessThan(numbers['request_bytes']!);
     expect(numbers['free_in_reserve_bytes']).toBeGreaterThan(16 * GIB);
@@ -117,7 +111,7 @@ describe('the tool on the samples', () => {
     const db = join(scratchDirectory(), 'sample.duckdb');
     cli.expect(0, ['ingest', join(ROOT, name), '--db', db]);
     const { verdicts } = cli.expect(0, ['diagnose', '--db', db, '--json']).json<DiagnoseResult>();
-    const truth = truthOf(name);
+    const truth = truthOf(join(ROOT, name));
     const causes = [...new Set(verdicts.map(({ cause }) => cause))];
     // One OOM alone cannot show a leak: it looks like a full device.
     expect(causes).toEqual([truth.cause === 'leak' ? expect.stringMatching(/^(leak|capacity)$/) : truth.cause]);

@@ -4,7 +4,7 @@
  */
 import type { Attempt, GeneratedRun, RankEnding, SimulatedRank } from '../../samples/generate/run.js';
 
-function lastAttempt(run: GeneratedRun): Attempt {
+export function lastAttempt(run: GeneratedRun): Attempt {
   return run.attempts.at(-1)!;
 }
 
