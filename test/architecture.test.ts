@@ -92,14 +92,6 @@ const files = execFileSync('git', ['ls-files', '-co', '--exclude-standard', '*.t
   .filter((file) => /^(?:src|parsers|queries|samples|bench|test)\/.*\.ts$/.test(file) && existsSync(join(ROOT, file)));
 const product = files.filter((file) => /^(?:src|parsers|queries|samples\/generate)\//.test(file));
 
-/** Where work is still in progress; nothing may be added. */
-const UNFINISHED = [
-  'test/ingest/nsys-forms.full.test.ts',
-  'test/robustness/nsys-damage.full.test.ts',
-  'test/samples/run-directory.full.test.ts',
-];
-const isUnfinished = (text: string): boolean => UNFINISHED.some((path) => text.startsWith(path));
-
 const IMPORT = /(?:from|import)\s*\(?\s*'([^']+)'/g;
 
 /** Files that a file imports, types included. */
@@ -149,11 +141,11 @@ describe('imports', () => {
         return isTopic || allowed.includes(other) ? [] : [`${file} imports ${imported}`];
       });
     });
-    expect(forbidden.filter((text) => !isUnfinished(text))).toEqual([]);
+    expect(forbidden).toEqual([]);
   });
 
   it('make no cycle of files', () => {
-    expect(cycles(imports).filter(([file]) => !isUnfinished(file!))).toEqual([]);
+    expect(cycles(imports)).toEqual([]);
   });
 
   it('make no cycle of folders', () => {
@@ -171,13 +163,13 @@ describe('imports', () => {
 describe('sizes', () => {
   it('no file has more than 700 lines', () => {
     const long = files.filter((file) => readFileSync(join(ROOT, file), 'utf8').split('\n').length - 1 > 700);
-    expect(long.filter((file) => !isUnfinished(file))).toEqual([]);
+    expect(long).toEqual([]);
   });
 
   it('no folder has more than 40 files', () => {
     const counts = new Map<string, number>();
     for (const file of files) counts.set(dirname(file), (counts.get(dirname(file)) ?? 0) + 1);
-    expect([...counts].filter(([folder, count]) => count > 40 && !isUnfinished(folder))).toEqual([]);
+    expect([...counts].filter(([, count]) => count > 40)).toEqual([]);
   });
 });
 
