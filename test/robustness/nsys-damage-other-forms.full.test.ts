@@ -1,4 +1,4 @@
-/** Damaged lines of JSON and folders of Parquet files of Nsight Systems: what is whole is kept and the rest is named. */
+/** Damaged JSON lines and Parquet folders of Nsight Systems: what is whole is kept and the rest is named. */
 import { appendFileSync, mkdirSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';

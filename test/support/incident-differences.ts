@@ -8,15 +8,15 @@ const OOM_KINDS: ReadonlySet<string> = new Set(['cuda_oom', 'cuda_oom_graph_capt
 
 /** Differences between the out-of-memory errors of a run and those the log parser finds; empty if there are none. */
 export function incidentDifferences(run: GeneratedRun, logs: Iterable<string>): string[] {
-  const found = [...logs].flatMap((text) => incidentsInText(text));
+  const incidents = [...logs].flatMap((text) => incidentsInText(text));
   const expected = run.attempts.flatMap(({ ranks }) => ranks.filter(({ ending }) => ending.kind === 'oom'));
-  const ooms = found.filter((row) => OOM_KINDS.has(row.kind) && row.bytes.requested !== undefined);
+  const ooms = incidents.filter((row) => OOM_KINDS.has(row.kind) && row.bytes.requested !== undefined);
   const differences: string[] = [];
   if (ooms.length !== expected.length) differences.push(`${ooms.length} errors in the log, ${expected.length} meant`);
   for (const rank of expected) {
-    const own = ooms.filter((row) => row.rank === rank.rank);
-    if (!own.some((row) => figuresAgree(row, rank))) {
-      differences.push(`rank ${rank.rank}: ${own.map(({ text }) => text).join(' / ') || 'nothing in the log'}`);
+    const ofRank = ooms.filter((row) => row.rank === rank.rank);
+    if (!ofRank.some((row) => figuresAgree(row, rank))) {
+      differences.push(`rank ${rank.rank}: ${ofRank.map(({ text }) => text).join(' / ') || 'nothing in the log'}`);
     }
   }
   // Without other failures and without a story there is nothing else to find.
@@ -25,8 +25,8 @@ export function incidentDifferences(run: GeneratedRun, logs: Iterable<string>): 
       storyLines.length === 0 && ranks.every(({ ending }) => ending.kind !== 'raised' && ending.kind !== 'signalled'),
   );
   // Footers of launchers and schedulers report the failure; they are none.
-  const others = found.filter((row) => !ooms.includes(row) && roleOf(row) !== 'secondary');
-  if (quiet) differences.push(...others.map((row) => `${row.kind}: ${row.text}`));
+  const remaining = incidents.filter((row) => !ooms.includes(row) && roleOf(row) !== 'secondary');
+  if (quiet) differences.push(...remaining.map((row) => `${row.kind}: ${row.text}`));
   return differences;
 }
 

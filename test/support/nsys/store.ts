@@ -31,7 +31,7 @@ export interface NsysStore {
   run(paths: readonly string[], options?: Partial<IngestOptions>): Promise<IngestResult>;
   /** Ingests a file as a run of its own. */
   take(path: string, options?: Partial<IngestOptions>): Promise<IngestSource>;
-  /** Writes an export and ingests it: a folder of Parquet files if its name says so, else a SQLite file. */
+  /** Writes an export and ingests it: a folder of Parquet files if it ends in `_pqtdir`, else a SQLite file. */
   takeTables(path: string, tables: Tables, options?: Partial<IngestOptions>): Promise<IngestSource>;
   report(path?: string): Promise<Fields>;
   rowsOf(path: string): Promise<Stored>;
