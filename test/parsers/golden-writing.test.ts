@@ -5,32 +5,9 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { looksLikeGolden, readGolden, writeBridgeGolden, writeMegatronGolden } from '../../parsers/index.js';
-import { MbfError } from '../../src/model/errors.js';
-import type { BridgeValues, MegatronTrainingValues, UpstreamValues } from '../../src/model/golden-values.js';
 import type { GoldenDocument, MeasuredRank, MeasuredSeries, Measurement } from '../../src/model/measurement.js';
 import { bridgeValuesOf, megatronValuesOf } from '../../src/model/upstream-values-of.js';
-
-const PATH = 'golden_values.json';
-
-function read(text: string): UpstreamValues {
-  const file = readGolden(text, PATH);
-  if (file.kind !== 'upstream') throw new Error('a document of ours');
-  return file.values;
-}
-
-const training = (text: string): MegatronTrainingValues => read(text) as MegatronTrainingValues;
-const bridge = (text: string): BridgeValues => read(text) as BridgeValues;
-function refusal(text: string): MbfError {
-  try {
-    readGolden(text, PATH);
-  } catch (error) {
-    if (!(error instanceof MbfError)) throw error;
-    expect(error.code).toBe('MBF2801');
-    expect(error.place.file).toBe(PATH);
-    return error;
-  }
-  throw new Error(`was read: ${text.slice(0, 100)}`);
-}
+import { bridge, PATH, read, refusal, training } from './golden-text.js';
 
 function measurement(given: Partial<Measurement> = {}): Measurement {
   return {

@@ -7,39 +7,10 @@ import { join } from 'node:path';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { looksLikeGolden, readGolden } from '../../parsers/index.js';
-import { MbfError } from '../../src/model/errors.js';
-import type {
-  BridgeValues,
-  MegatronInferenceValues,
-  MegatronTrainingValues,
-  UpstreamValues,
-} from '../../src/model/golden-values.js';
+import type { MbfError } from '../../src/model/errors.js';
 import { CORPUS, skipLoudly } from '../support/corpus.js';
 import { cpuMs } from '../support/cpu-time.js';
-
-const PATH = 'golden_values.json';
-
-function read(text: string): UpstreamValues {
-  const file = readGolden(text, PATH);
-  if (file.kind !== 'upstream') throw new Error('a document of ours');
-  return file.values;
-}
-
-const training = (text: string): MegatronTrainingValues => read(text) as MegatronTrainingValues;
-const bridge = (text: string): BridgeValues => read(text) as BridgeValues;
-const inference = (text: string): MegatronInferenceValues => read(text) as MegatronInferenceValues;
-
-function refusal(text: string): MbfError {
-  try {
-    readGolden(text, PATH);
-  } catch (error) {
-    if (!(error instanceof MbfError)) throw error;
-    expect(error.code).toBe('MBF2801');
-    expect(error.place.file).toBe(PATH);
-    return error;
-  }
-  throw new Error(`was read: ${text.slice(0, 100)}`);
-}
+import { bridge, inference, PATH, read, refusal, training } from './golden-text.js';
 
 const metric = (values: string, more = '"start_step": 1, "end_step": 3, "step_interval": 1'): string =>
   `{"lm loss": {${more}, "values": ${values}}}`;

@@ -18,15 +18,10 @@ import {
   sum,
 } from '../../../src/findings/compare/presets/numpy-semantics.js';
 import type { PresetOutcome } from '../../../src/findings/compare/presets/outcome.js';
-import type {
-  BridgeStep,
-  BridgeValues,
-  MegatronInferenceValues,
-  MegatronTrainingValues,
-  StepValue,
-} from '../../../src/model/golden-values.js';
+import type { MegatronInferenceValues, MegatronTrainingValues, StepValue } from '../../../src/model/golden-values.js';
 import type { CompareCheck } from '../../../src/model/results/compare.js';
 import { CORPUS, skipLoudly } from '../../support/corpus.js';
+import { bridge, failed, losses, named } from './outcomes.js';
 
 type Values = Readonly<Record<number, StepValue>>;
 
@@ -58,23 +53,8 @@ function only(outcome: PresetOutcome): CompareCheck {
   return outcome.checks[0]!;
 }
 
-function named(outcome: PresetOutcome, name: string): CompareCheck {
-  const actual = outcome.checks.filter((check) => check.name === name);
-  expect(actual, name).toHaveLength(1);
-  return actual[0]!;
-}
-
 const judge = (golden: Values, current: Values, metric: string, options: MegatronOptions = {}): PresetOutcome =>
   judgeMegatron(training({ [metric]: golden }), training({ [metric]: current }), options);
-
-/** Names of the gates that fail. */
-const failed = (outcome: PresetOutcome): string[] => {
-  const names = outcome.checks
-    .filter(({ gate, status }) => gate && (status === 'regression' || status === 'improvement'))
-    .map(({ name }) => name);
-  expect(outcome.passed).toBe(names.length === 0);
-  return names;
-};
 
 describe('numpy', () => {
   it('isclose: relative to golden, infinities of one sign, never NaN', () => {
@@ -486,25 +466,6 @@ describe('Megatron-LM: inference', () => {
     }
   });
 });
-
-const NO_STEP: BridgeStep = { lm_loss: null, step_ms: null, gpu_utilization: null, grad_norm: null };
-
-function bridge(steps: readonly Partial<BridgeStep>[], more: Partial<BridgeValues> = {}): BridgeValues {
-  return {
-    kind: 'bridge',
-    wrapper: '',
-    steps: new Map(steps.map((step, i) => [i, { ...NO_STEP, ...step }])),
-    alloc: null,
-    max_alloc: null,
-    max_reserved: null,
-    others: {},
-    ...more,
-  };
-}
-
-/** A loss that falls, so that curves correlate. */
-const losses = (count: number, at: (i: number) => Partial<BridgeStep> = () => ({})): Partial<BridgeStep>[] =>
-  Array.from({ length: count }, (_, i) => ({ lm_loss: 10 - 0.25 * i, step_ms: 1000, gpu_utilization: 400, ...at(i) }));
 
 describe('every result', () => {
   it('is valid JSON, names each check once, and has differences that add up', () => {

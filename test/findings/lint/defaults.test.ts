@@ -1,46 +1,16 @@
 import { describe, expect, it } from 'vitest';
 import { defaults } from '../../../src/findings/settings/defaults.js';
-import type { ExplicitValue, Framework, RawFacts } from '../../../src/findings/settings/facts.js';
 import { factsOfConfig } from '../../../src/findings/settings/facts-of-config.js';
 import { coreOfFramework, impliedCore } from '../../../src/findings/settings/framework-versions.js';
 import { compareVersions } from '../../../src/findings/settings/versions.js';
 import { View } from '../../../src/findings/settings/view.js';
 import { canonicalConfigKey } from '../../../src/knowledge/config-keys.js';
+import { type Config, type Given, LM, MB, rawFacts } from './raw-facts.js';
 
-/** Facts built by hand: settings as `key: value`, all told on the lines of one file. */
-interface Given {
-  readonly framework?: Framework | null;
-  readonly versions?: RawFacts['versions'];
-  readonly origin?: string;
-}
+const viewOf = (config: Config, given: Given = {}): View => new View(rawFacts(config, given));
 
-function rawFacts(config: Readonly<Record<string, string | null>>, given: Given = {}): RawFacts {
-  const settings = new Map<string, ExplicitValue>();
-  for (const [key, value] of Object.entries(config))
-    settings.set(key, {
-      value,
-      raw_key: key,
-      origin: given.origin ?? 'config file',
-      file: 'run.yaml',
-      line: settings.size + 1,
-    });
-  return {
-    settings,
-    env: new Map(),
-    env_known: 'none',
-    versions: given.versions ?? {},
-    framework: { name: given.framework ?? null, version: null },
-    device: { name: null, capability: null, total_bytes: null },
-  };
-}
-
-const viewOf = (config: Readonly<Record<string, string | null>>, given: Given = {}): View =>
-  new View(rawFacts(config, given));
-
-const LM = { framework: 'megatron-lm' } as const;
-const MB = { framework: 'megatron-bridge' } as const;
 const some = { num_layers: '32' };
-const valueOfKey = (key: string, given: Given = {}, config: Record<string, string | null> = some): string | null => {
+const valueOfKey = (key: string, given: Given = {}, config: Config = some): string | null => {
   const { by, value } = viewOf(config, given).setting(key);
   return by === 'unknown' ? '?' : value;
 };

@@ -1,39 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { derived } from '../../../src/findings/settings/derived.js';
-import type { ExplicitValue, Framework, RawFacts } from '../../../src/findings/settings/facts.js';
-
-/** Facts built by hand: settings as `key: value`, all told on the lines of one file. */
-interface Given {
-  readonly framework?: Framework | null;
-  readonly versions?: RawFacts['versions'];
-  readonly origin?: string;
-  /** Spellings of keys, where they were found under another name. */
-  readonly raw?: Readonly<Record<string, string>>;
-}
-
-function rawFacts(config: Readonly<Record<string, string | null>>, given: Given = {}): RawFacts {
-  const settings = new Map<string, ExplicitValue>();
-  for (const [key, value] of Object.entries(config))
-    settings.set(key, {
-      value,
-      raw_key: given.raw?.[key] ?? key,
-      origin: given.origin ?? 'config file',
-      file: 'run.yaml',
-      line: settings.size + 1,
-    });
-  return {
-    settings,
-    env: new Map(),
-    env_known: 'none',
-    versions: given.versions ?? {},
-    framework: { name: given.framework ?? null, version: null },
-    device: { name: null, capability: null, total_bytes: null },
-  };
-}
-
-const LM = { framework: 'megatron-lm' } as const;
-const MB = { framework: 'megatron-bridge' } as const;
-type Config = Record<string, string | null>;
+import { type Config, type Given, LM, MB, rawFacts } from './raw-facts.js';
 
 /** The values of some keys after start-up; undefined where nothing is set or follows. */
 function outcome(config: Config, keys: readonly string[], given: Given = {}): (string | null | undefined)[] {

@@ -1,84 +1,17 @@
 /** Suspects of regressions whose reason is known: by hand, and planted by a generator among changes that do no harm. */
 import { describe, expect, it } from 'vitest';
-import type { Frame } from '../../../src/attribution/frames/call-site.js';
-import type { GrownSite } from '../../../src/findings/diff/grown-sites.js';
 import { languageOf, readLines } from '../../../src/findings/suspects/line-kinds.js';
-import {
-  hunkHeader,
-  isOfInterest,
-  rankSuspects,
-  type SuspectInput,
-} from '../../../src/findings/suspects/rank-suspects.js';
+import { hunkHeader, isOfInterest } from '../../../src/findings/suspects/rank-suspects.js';
 import { readChanges } from '../../../src/findings/suspects/read-changes.js';
 import { fileMatcher } from '../../../src/findings/suspects/repository-paths.js';
 import { compareCommits } from '../../../src/git/compare-commits.js';
 import { openRepository } from '../../../src/git/repository.js';
-import type { ChangedFile, ChangedHunk, CommitComparison } from '../../../src/model/git.js';
+import type { ChangedFile, ChangedHunk } from '../../../src/model/git.js';
 import type { Suspect } from '../../../src/model/results/compare.js';
-import { GIB, MIB } from '../../../src/model/units.js';
-import type { Component } from '../../../src/model/vocabulary.js';
+import { MIB } from '../../../src/model/units.js';
 import { gitEnvironment, repositoryAt, scratch } from '../../git/repositories.js';
 import { PLANTS, plantRegression, type Regression } from '../../support/planted-regressions.js';
-
-// ---- comparisons by hand
-
-/** `@@ -12 +12,2 @@ def f(x):` with lines as a diff has them. */
-function hunk(text: string): ChangedHunk {
-  const [head, ...lines] = text.replace(/^\n/, '').replace(/\n *$/, '').split('\n');
-  const [, a, n, b, m, context] = /^ *@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@ ?(.*)$/.exec(head!)!;
-  const side = (sign: string): string[] =>
-    lines
-      .map((line) => line.replace(/^ {6}(?=[-+])/, ''))
-      .flatMap((line) => (line.startsWith(sign) ? [line.slice(1)] : []));
-  const made = { removed: side('-'), added: side('+'), context: context ?? '' };
-  const [old_lines, new_lines] = [Number(n ?? 1), Number(m ?? 1)];
-  expect([made.removed.length, made.added.length]).toEqual([old_lines, new_lines]);
-  return { old_start: Number(a), old_lines, new_start: Number(b), new_lines, ...made };
-}
-
-const changed = (path: string, ...hunks: string[]): ChangedFile => ({
-  ...{ old_path: path, new_path: path, submodule: '', similarity: null, binary: false },
-  hunks: hunks.map(hunk),
-});
-
-const compared = (files: ChangedFile[], more: Partial<CommitComparison> = {}): CommitComparison => ({
-  ...{ from: 'a'.repeat(40), to: 'b'.repeat(40), is_ancestor: true, submodules: [] },
-  commits: files.map(({ new_path, submodule }, i) => ({
-    ...{ sha: String(i).repeat(40), parents: [], subject: `change ${i}`, time_s: 0 },
-    paths: [submodule === '' ? (new_path ?? '') : submodule],
-  })),
-  files,
-  ...more,
-});
-
-const CORE = '/opt/megatron-lm/megatron/core/';
-/** `_mlp transformer/mlp.py:34`, innermost first. */
-const stack = (...frames: string[]): Frame[] =>
-  frames.map((text) => {
-    const [, name, path, line] = /^(\S+) (\S+):(\d+)$/.exec(text)!;
-    return { name: name!, filename: /^[/]|^torch/.test(path!) ? path! : `${CORE}${path}`, line: Number(line) };
-  });
-
-const grew = (gib: number, component: Component | null, b: Frame[], a: Frame[] = b): GrownSite => ({
-  ...{ delta_bytes: gib * GIB, component },
-  ...{ a_frames: a, b_frames: b },
-});
-
-const rank = (input: Partial<SuspectInput>): Suspect[] =>
-  rankSuspects({
-    ...{ comparison: null, sites: [], components: [], config: [], env: [], versions: [], totalDeltaBytes: null },
-    ...{ direction: 'memory', ...input },
-  });
-
-const MLP = 'megatron/core/transformer/mlp.py';
-const LAYER = 'megatron/core/transformer/transformer_layer.py';
-const TRUNK = [
-  'forward transformer/transformer_layer.py:210',
-  'forward models/gpt/gpt_model.py:90',
-  'train_step /opt/megatron-lm/megatron/training/training.py:700',
-];
-const inMlp = (line = 34): Frame[] =>
-  stack(`_mlp transformer/mlp.py:${line}`, `forward transformer/mlp.py:60`, ...TRUNK);
+import { changed, compared, grew, hunk, inMlp, LAYER, MLP, rank, stack, TRUNK } from './by-hand.js';
 
 describe('hunks', () => {
   it('leads with the line that grew, with a note', () => {
