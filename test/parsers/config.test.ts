@@ -1,4 +1,5 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: shell text
+
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { configParser } from '../../parsers/config/index.js';
@@ -17,7 +18,9 @@ import { type LogRow, placedRow } from '../../src/model/log-rows.js';
 import type { Head, ParseSummary } from '../../src/model/parser.js';
 import type { Note } from '../../src/model/tables.js';
 import { readShellSettings } from '../../src/text/shell-settings.js';
+import { placedRows } from '../support/collect-rows.js';
 import { cpuMs } from '../support/cpu-time.js';
+import { bytesSource } from '../support/decode.js';
 
 function headOf(name: string, content: string): Head {
   const bytes = Buffer.from(content);
@@ -36,39 +39,8 @@ interface Parsed {
 }
 
 async function parse(name: string, content: string): Promise<Parsed> {
-  const bytes = Buffer.from(content);
-  let at = 0;
-  const rows: LogRow[] = [];
-  const notes: Note[] = [];
-  const summary = await configParser.parse(
-    {
-      sizeBytes: bytes.length,
-      async read(target, start) {
-        const part = bytes.subarray(at, at + target.length - start);
-        target.set(part, start);
-        at += part.length;
-        return part.length;
-      },
-    },
-    {
-      note: (note) => notes.push(note),
-      incident: () => {
-        throw new Error('a configuration holds no incident');
-      },
-      attempt: () => {
-        throw new Error('a configuration holds no attempt');
-      },
-      logRow: (finding, place) => rows.push(placedRow(finding, place)),
-      profilerMemory: () => {
-        throw new Error('a configuration holds no timeline');
-      },
-      snapshot: () => {
-        throw new Error('a configuration holds no snapshot');
-      },
-    },
-    { name },
-  );
-  return { rows, notes, summary };
+  const { rows, ...read } = await placedRows(configParser, bytesSource(Buffer.from(content)), name);
+  return { rows: rows.map(({ finding, place }) => placedRow(finding, place)), ...read };
 }
 
 /** `key=value@line`, environment variables with a `$`. */

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { IncidentJoiner } from '../../parsers/log/join-incidents.js';
+import { plainIncident } from '../../src/model/plain-incident.js';
 import type { IncidentRow } from '../../src/model/tables.js';
 import { readIncidents } from '../support/join-incidents.js';
 
@@ -246,27 +247,7 @@ describe('footers', () => {
 
 describe('the joiner', () => {
   const row = (line: number, more: Partial<IncidentRow> = {}): IncidentRow => ({
-    kind: 'cuda_oom',
-    rank: null,
-    rankOrigin: null,
-    localRank: null,
-    host: null,
-    device: null,
-    pid: null,
-    exitCode: null,
-    attempt: 1,
-    line,
-    lastLine: line,
-    offset: line * 100,
-    timeText: null,
-    timeUs: null,
-    exception: null,
-    tracebackLine: null,
-    frame: null,
-    grammar: 'torch.cuda_oom',
-    text: 'x'.repeat(2000),
-    bytes: {},
-    processes: [],
+    ...plainIncident({ kind: 'cuda_oom', grammar: 'torch.cuda_oom', text: 'x'.repeat(2000), line, offset: line * 100 }),
     ...more,
   });
 

@@ -4,9 +4,10 @@ import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
 import { incidentsInText, logParser } from '../../parsers/log/index.js';
 import { readProcesses, reservedOf, unallocatedOf } from '../../src/knowledge/oom-figures.js';
-import type { ByteSource, RowSink } from '../../src/model/parser.js';
-import type { IncidentRow, Note } from '../../src/model/tables.js';
+import type { ByteSource } from '../../src/model/parser.js';
+import type { IncidentRow } from '../../src/model/tables.js';
 import { isOomKind } from '../../src/model/vocabulary.js';
+import { logIncidents } from '../support/collect-rows.js';
 import { cpuMs } from '../support/cpu-time.js';
 
 const ROOT = join(dirname(fileURLToPath(import.meta.url)), '..', '..');
@@ -148,22 +149,6 @@ function sourceOf(bytes: Uint8Array, repeat = 1): ByteSource {
   };
 }
 
-function collector(): { rows: IncidentRow[]; notes: Note[]; sink: RowSink } {
-  const rows: IncidentRow[] = [];
-  const notes: Note[] = [];
-  const sink: RowSink = {
-    incident: (row) => rows.push(row),
-    note: (note) => notes.push(note),
-    logRow: () => {},
-    attempt: () => {},
-    profilerMemory: () => {},
-    snapshot: () => {
-      throw new Error('a log holds no snapshot');
-    },
-  };
-  return { rows, notes, sink };
-}
-
 const logNames = (): string[] =>
   existsSync(LOGS) ? readdirSync(LOGS).filter((name) => !name.endsWith('.meta.json')) : [];
 
@@ -176,8 +161,7 @@ describe.skipIf(logNames().length === 0)('logs of the corpus', () => {
     const bytes = readFileSync(join(LOGS, name));
     const head = { bytes: bytes.subarray(0, 65_536), name, sizeBytes: bytes.length };
     expect(logParser.sniff(head).score).toBeGreaterThanOrEqual(0.9);
-    const { rows, sink } = collector();
-    await logParser.parse(sourceOf(bytes), sink, { name });
+    const { rows } = await logIncidents(sourceOf(bytes), name);
     const meta = JSON.parse(readFileSync(join(LOGS, `${name}.meta.json`), 'utf8')) as Meta;
     const lines = bytes.toString('utf8').split('\n');
     for (const row of rows) {
@@ -200,7 +184,7 @@ describe.skipIf(logNames().length === 0)('logs of the corpus', () => {
     const run = async (megabytes: number): Promise<number> => {
       const repeat = Math.ceil((megabytes * 1e6) / biggest.length);
       const began = cpuMs();
-      await logParser.parse(sourceOf(biggest, repeat), collector().sink, { name: 'big.log' });
+      await logIncidents(sourceOf(biggest, repeat));
       return (biggest.length * repeat) / 1000 / (cpuMs() - began);
     };
     await run(20);

@@ -4,44 +4,14 @@ import { incidentsInText, logParser } from '../../parsers/log/index.js';
 import { LiteralScanner } from '../../parsers/log/literal-scanner.js';
 import { LINE_LABELS, SRUN_LABEL } from '../../parsers/log/prefix-rules.js';
 import { findLineLabel, stripPrefix } from '../../parsers/log/strip-prefix.js';
-import type { ByteSource, ParseSummary, RowSink } from '../../src/model/parser.js';
-import type { IncidentRow, Note } from '../../src/model/tables.js';
+import { logIncidents } from '../support/collect-rows.js';
 import { cpuMs } from '../support/cpu-time.js';
+import { bytesSource } from '../support/decode.js';
 
-interface Parsed {
-  readonly rows: IncidentRow[];
-  readonly notes: Note[];
-  readonly summary: ParseSummary;
-}
-
-async function parse(content: string | Uint8Array, readBytes = 65_536): Promise<Parsed> {
-  const bytes = Buffer.from(content);
-  let at = 0;
-  const source: ByteSource = {
-    sizeBytes: bytes.length,
-    async read(target, start) {
-      const part = bytes.subarray(at, at + Math.min(readBytes, target.length - start));
-      target.set(part, start);
-      at += part.length;
-      return part.length;
-    },
-  };
-  const rows: IncidentRow[] = [];
-  const notes: Note[] = [];
-  const sink: RowSink = {
-    incident: (row) => rows.push(row),
-    note: (note) => notes.push(note),
-    logRow: () => {},
-    attempt: () => {},
-    profilerMemory: () => {},
-    snapshot: () => {
-      throw new Error('a log holds no snapshot');
-    },
-  };
-  const summary = await logParser.parse(source, sink, { name: 'train.log' });
-  rows.sort((a, b) => a.offset - b.offset);
-  return { rows, notes, summary };
-}
+const parse = async (content: string | Uint8Array, readBytes = 65_536) => {
+  const { rows, ...read } = await logIncidents(bytesSource(Buffer.from(content), readBytes));
+  return { rows: rows.toSorted((a, b) => a.offset - b.offset), ...read };
+};
 
 const oom = (device: number, mib: number, rest = ''): string =>
   `torch.OutOfMemoryError: CUDA out of memory. Tried to allocate ${mib}.00 MiB. GPU ${device} has a total capacity of 79.10 GiB of which 20.50 MiB is free.${rest}`;

@@ -18,6 +18,7 @@ import type { ByteSource } from '../../src/model/parser.js';
 import type { Note } from '../../src/model/tables.js';
 import { PROFILER_CATEGORIES } from '../../src/model/vocabulary.js';
 import { repoRoot } from '../store/scratch.js';
+import { strictSink } from '../support/collect-rows.js';
 import { bytesSource } from '../support/decode.js';
 
 interface Row {
@@ -45,21 +46,8 @@ async function parse(source: ByteSource): Promise<{ readonly rows: Row[]; readon
       });
     }
   };
-  const never = (): never => {
-    throw new Error('a timeline holds nothing else');
-  };
-  await profilerTimeline.parse(
-    source,
-    {
-      note: (note) => notes.push(note),
-      profilerMemory: take,
-      incident: never,
-      attempt: never,
-      logRow: never,
-      snapshot: never,
-    },
-    { name: 'x.raw.json' },
-  );
+  const sink = strictSink({ note: (note) => notes.push(note), profilerMemory: take });
+  await profilerTimeline.parse(source, sink, { name: 'x.raw.json' });
   return { rows, notes };
 }
 

@@ -10,46 +10,19 @@ import { plainJson, plainJsonText } from '../../parsers/scalars/plain-json.js';
 import { splitHeader } from '../../parsers/scalars/table-plan.js';
 import { detect } from '../../src/ingest/detect.js';
 import { MbfError } from '../../src/model/errors.js';
-import type { IterationFinding, KeptFinding, LogPlace } from '../../src/model/log-rows.js';
-import type { Note } from '../../src/model/tables.js';
+import type { IterationFinding } from '../../src/model/log-rows.js';
+import { type PlacedFinding, placedRows } from '../support/collect-rows.js';
 import { CORPUS } from '../support/corpus.js';
 import { bytesSource } from '../support/decode.js';
 
-interface Row {
-  readonly finding: KeptFinding;
-  readonly place: LogPlace;
-}
+const parse = (text: string, name: string, chunk?: number) =>
+  placedRows(exportedScalars, bytesSource(Buffer.from(text), chunk), name);
 
-async function parse(
-  text: string,
-  name: string,
-  chunk?: number,
-): Promise<{ readonly rows: Row[]; readonly notes: Note[] }> {
-  const rows: Row[] = [];
-  const notes: Note[] = [];
-  const never = (): never => {
-    throw new Error('an export holds nothing else');
-  };
-  await exportedScalars.parse(
-    bytesSource(Buffer.from(text), chunk),
-    {
-      note: (note) => notes.push(note),
-      logRow: (finding, place) => rows.push({ finding, place }),
-      incident: never,
-      attempt: never,
-      profilerMemory: never,
-      snapshot: never,
-    },
-    { name },
-  );
-  return { rows, notes };
-}
-
-const iterations = (rows: readonly Row[]) =>
+const iterations = (rows: readonly PlacedFinding[]) =>
   rows.map(({ finding }) => finding).filter((finding): finding is IterationFinding => finding.row === 'iteration');
-const values = (rows: readonly Row[]) =>
+const values = (rows: readonly PlacedFinding[]) =>
   rows.flatMap(({ finding }) => (finding.row === 'value' ? [[finding.name, finding.value, finding.iteration]] : []));
-const memory = (rows: readonly Row[]) =>
+const memory = (rows: readonly PlacedFinding[]) =>
   rows.flatMap(({ finding }) =>
     finding.row === 'memory' ? [[finding.metric, finding.bytes, finding.precisionBytes, finding.iteration]] : [],
   );

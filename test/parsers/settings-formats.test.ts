@@ -4,35 +4,21 @@ import { YamlLines } from '../../parsers/log/formats/settings/yaml-lines.js';
 import { SETTINGS_FORMATS } from '../../parsers/log/formats/settings.js';
 import { logParser } from '../../parsers/log/index.js';
 import { type LogRow, placedRow } from '../../src/model/log-rows.js';
+import { strictSink } from '../support/collect-rows.js';
 import { cpuMs } from '../support/cpu-time.js';
+import { bytesSource } from '../support/decode.js';
 import { samplesOf } from '../support/log-samples.js';
 
 async function readLog(text: string): Promise<LogRow[]> {
-  const bytes = Buffer.from(text);
-  let at = 0;
   const rows: LogRow[] = [];
-  await logParser.parse(
-    {
-      sizeBytes: bytes.length,
-      async read(target, start) {
-        const part = bytes.subarray(at, at + target.length - start);
-        target.set(part, start);
-        at += part.length;
-        return part.length;
-      },
-    },
-    {
-      note: () => {},
-      incident: () => {},
-      attempt: () => {},
-      profilerMemory: () => {},
-      logRow: (finding, place) => rows.push(placedRow(finding, place)),
-      snapshot: () => {
-        throw new Error('a log holds no snapshot');
-      },
-    },
-    { name: 'train.log' },
-  );
+  const ignore = (): void => {};
+  const sink = strictSink({
+    note: ignore,
+    incident: ignore,
+    attempt: ignore,
+    logRow: (finding, place) => rows.push(placedRow(finding, place)),
+  });
+  await logParser.parse(bytesSource(Buffer.from(text)), sink, { name: 'train.log' });
   return rows;
 }
 

@@ -12,53 +12,17 @@ import { continueCrc, maskCrc, maskedCrc } from '../../parsers/tensorboard/maske
 import { MOST_HELD_BYTES, readRecords } from '../../parsers/tensorboard/record-reader.js';
 import { detect } from '../../src/ingest/detect.js';
 import { MbfError } from '../../src/model/errors.js';
-import type {
-  ConfigFinding,
-  IterationFinding,
-  KeptFinding,
-  LogPlace,
-  MemoryFinding,
-  ValueFinding,
-} from '../../src/model/log-rows.js';
-import type { ByteSource, ParseSummary } from '../../src/model/parser.js';
-import type { Note } from '../../src/model/tables.js';
+import type { ConfigFinding, IterationFinding, MemoryFinding, ValueFinding } from '../../src/model/log-rows.js';
+import type { ByteSource } from '../../src/model/parser.js';
 import { repoRoot } from '../store/scratch.js';
+import { type PlacedFinding, placedRows } from '../support/collect-rows.js';
 import { CORPUS } from '../support/corpus.js';
 import { bytesSource } from '../support/decode.js';
 
 const FIXTURES = join(repoRoot, 'test', 'fixtures', 'tensorboard');
 
-interface Row {
-  readonly finding: KeptFinding;
-  readonly place: LogPlace;
-}
-
-interface Parsed {
-  readonly rows: Row[];
-  readonly notes: Note[];
-  readonly summary: ParseSummary;
-}
-
-async function parse(source: ByteSource, name = 'events.out.tfevents.1760000000.h'): Promise<Parsed> {
-  const rows: Row[] = [];
-  const notes: Note[] = [];
-  const never = (): never => {
-    throw new Error('an event file holds nothing else');
-  };
-  const summary = await tensorboardEvents.parse(
-    source,
-    {
-      note: (note) => notes.push(note),
-      logRow: (finding, place) => rows.push({ finding, place }),
-      incident: never,
-      attempt: never,
-      profilerMemory: never,
-      snapshot: never,
-    },
-    { name },
-  );
-  return { rows, notes, summary };
-}
+const parse = (source: ByteSource, name = 'events.out.tfevents.1760000000.h') =>
+  placedRows(tensorboardEvents, source, name);
 
 interface Expected {
   readonly tag: string;
@@ -90,7 +54,7 @@ function fixture(name: string): {
 const names = readdirSync(FIXTURES).filter((name) => /tfevents/.test(name) && !name.endsWith('.jsonl'));
 
 /** Every number that a row carries, the reported one where a row has both. */
-function numbersOf({ finding }: Row): number[] {
+function numbersOf({ finding }: PlacedFinding): number[] {
   switch (finding.row) {
     case 'memory':
       return [finding.value];
@@ -108,13 +72,13 @@ function numbersOf({ finding }: Row): number[] {
 }
 
 const stored = ({ value, kind }: Expected): number => (kind === 'float' ? Math.fround(value) : value);
-const iterationsOf = (rows: readonly Row[]) =>
+const iterationsOf = (rows: readonly PlacedFinding[]) =>
   rows.map(({ finding }) => finding).filter((finding): finding is IterationFinding => finding.row === 'iteration');
-const memoryOf = (rows: readonly Row[]) =>
+const memoryOf = (rows: readonly PlacedFinding[]) =>
   rows.map(({ finding }) => finding).filter((finding): finding is MemoryFinding => finding.row === 'memory');
-const valuesOf = (rows: readonly Row[]) =>
+const valuesOf = (rows: readonly PlacedFinding[]) =>
   rows.map(({ finding }) => finding).filter((finding): finding is ValueFinding => finding.row === 'value');
-const configOf = (rows: readonly Row[]) =>
+const configOf = (rows: readonly PlacedFinding[]) =>
   rows.map(({ finding }) => finding).filter((finding): finding is ConfigFinding => finding.row === 'config');
 
 // ---- records of our own, to have any bytes in them
@@ -295,7 +259,7 @@ describe('a damaged file', () => {
     VERSION,
     ...Array.from({ length: steps }, (_, i) => record(scalarEvent('loss', 100 + i, i + 1))),
   ]);
-  const losses = (rows: readonly Row[]) => iterationsOf(rows).map(({ iteration, loss }) => [iteration, loss]);
+  const losses = (rows: readonly PlacedFinding[]) => iterationsOf(rows).map(({ iteration, loss }) => [iteration, loss]);
   const original = (pair: readonly (number | undefined)[]): boolean => pair[1] === 99 + pair[0]!;
 
   it('loses the record that a flipped bit hit, and nothing else, wherever it is', async () => {

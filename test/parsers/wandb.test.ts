@@ -13,51 +13,18 @@ import { PARSERS } from '../../parsers/index.js';
 import { MOST_RECORD_BYTES, readRecords } from '../../parsers/wandb/chunk-reader.js';
 import { wandbRun } from '../../parsers/wandb/index.js';
 import { MbfError } from '../../src/model/errors.js';
-import type { KeptFinding, LogPlace } from '../../src/model/log-rows.js';
-import type { ByteSource, ParserSpec, ParseSummary } from '../../src/model/parser.js';
-import type { Note } from '../../src/model/tables.js';
+import type { ByteSource, ParserSpec } from '../../src/model/parser.js';
 import { type Scalar, ScalarRows } from '../../src/text/scalars/scalar-rows.js';
 import { splitSystemLabel, systemGauge } from '../../src/text/scalars/system-metrics.js';
+import { type PlacedFinding, placedRows } from '../support/collect-rows.js';
 import { bytesSource } from '../support/decode.js';
 
 const FIXTURES = join(resolve(dirname(fileURLToPath(import.meta.url)), '..'), 'fixtures', 'wandb');
 const BLOCK = 32_768;
 
-interface Row {
-  readonly finding: KeptFinding;
-  readonly place: LogPlace;
-}
-
-interface Read {
-  readonly rows: readonly Row[];
-  readonly notes: readonly Note[];
-  readonly summary: ParseSummary;
-}
-
-async function read(
-  source: Uint8Array | ByteSource,
-  name = 'run-x.wandb',
-  parser: ParserSpec = wandbRun,
-): Promise<Read> {
-  const rows: Row[] = [];
-  const notes: Note[] = [];
-  const never = (): never => {
-    throw new Error('no such rows are in a run of W&B');
-  };
-  const summary = await parser.parse(
-    source instanceof Uint8Array ? bytesSource(source) : source,
-    {
-      note: (note) => notes.push(note),
-      logRow: (finding, place) => rows.push({ finding, place }),
-      incident: never,
-      attempt: never,
-      profilerMemory: never,
-      snapshot: never,
-    },
-    { name },
-  );
-  return { rows, notes, summary };
-}
+const read = (source: Uint8Array | ByteSource, name = 'run-x.wandb', parser: ParserSpec = wandbRun) =>
+  placedRows(parser, source instanceof Uint8Array ? bytesSource(source) : source, name);
+type Read = Awaited<ReturnType<typeof read>>;
 
 interface Expected {
   readonly history: readonly { tag: string; value: number | string; step: number; timeUs: number | null }[];
@@ -82,13 +49,13 @@ const LOGS = readdirSync(FIXTURES, { withFileTypes: true })
 const GPU_NODE = LOGS.find(({ name }) => name.startsWith('gpu-node/'))!;
 
 /** The content of a row, without its place in the file. JSON lacks NaN and infinities. */
-function content({ finding, place }: Row): string {
+function content({ finding, place }: PlacedFinding): string {
   return JSON.stringify([finding, place.timeUs], (_, value: unknown) =>
     typeof value === 'number' && !Number.isFinite(value) ? String(value) : value,
   );
 }
 
-function ofFormat(rows: readonly Row[], ...formats: readonly string[]): Row[] {
+function ofFormat(rows: readonly PlacedFinding[], ...formats: readonly string[]): PlacedFinding[] {
   return rows.filter(({ place }) => formats.includes(place.format));
 }
 
@@ -174,7 +141,7 @@ describe('the log of a run', () => {
   describe.each(LOGS)('$name', ({ bytes, expected }) => {
     it('gives every history value', async () => {
       const { rows } = await read(bytes);
-      const scalars: Row[] = [];
+      const scalars: PlacedFinding[] = [];
       const rows_ = new ScalarRows((finding, place) => scalars.push({ finding, place }), {
         format: 'wandb.history',
         rank: null,

@@ -2,10 +2,11 @@
  * What a parser of text makes of bytes: its claim, its rows, its incidents and notes, or the code it refuses them with.
  */
 import { PARSERS } from '../../parsers/index.js';
+import { logParser } from '../../parsers/log/index.js';
 import { detect } from '../../src/ingest/detect.js';
 import { MbfError } from '../../src/model/errors.js';
 import type { GaugeFinding, KeptFinding, LogPlace, ValueFinding } from '../../src/model/log-rows.js';
-import type { ByteSource, ParserSpec, ParseSummary } from '../../src/model/parser.js';
+import type { ByteSource, ParserSpec, ParseSummary, RowSink } from '../../src/model/parser.js';
 import type { IncidentRow, Note } from '../../src/model/tables.js';
 import { bytesSource } from './decode.js';
 
@@ -30,10 +31,60 @@ export async function collectRows(
   return collectFrom(parser, bytesSource(bytes, chunkBytes), name);
 }
 
-export async function collectFrom(parser: ParserSpec, source: ByteSource, name: string): Promise<Collected> {
+/** Refuses all rows but those that `kept` takes. */
+export function strictSink(kept: Partial<RowSink>): RowSink {
   const never = (): never => {
     throw new Error('no row of this kind');
   };
+  return {
+    note: never,
+    incident: never,
+    logRow: never,
+    attempt: never,
+    profilerMemory: never,
+    snapshot: never,
+    ...kept,
+  };
+}
+
+/** A row that is read, with its place in the file. */
+export interface PlacedFinding {
+  readonly finding: KeptFinding;
+  readonly place: LogPlace;
+}
+
+/** The rows in the order in which they come. Every other kind, and damage, is an error. */
+export async function placedRows(
+  parser: ParserSpec,
+  source: ByteSource,
+  name: string,
+): Promise<{ readonly rows: PlacedFinding[]; readonly notes: Note[]; readonly summary: ParseSummary }> {
+  const rows: PlacedFinding[] = [];
+  const notes: Note[] = [];
+  const sink = strictSink({
+    note: (note) => notes.push(note),
+    logRow: (finding, place) => rows.push({ finding, place }),
+  });
+  return { rows, notes, summary: await parser.parse(source, sink, { name }) };
+}
+
+/** The incidents and notes of a log; its other rows are not kept. */
+export async function logIncidents(
+  source: ByteSource,
+  name = 'train.log',
+): Promise<{ readonly rows: IncidentRow[]; readonly notes: Note[]; readonly summary: ParseSummary }> {
+  const rows: IncidentRow[] = [];
+  const notes: Note[] = [];
+  const sink = strictSink({
+    incident: (row) => rows.push(row),
+    note: (note) => notes.push(note),
+    logRow: () => {},
+    attempt: () => {},
+  });
+  return { rows, notes, summary: await logParser.parse(source, sink, { name }) };
+}
+
+export async function collectFrom(parser: ParserSpec, source: ByteSource, name: string): Promise<Collected> {
   const into: Collected = {
     gauges: [],
     values: [],
@@ -46,7 +97,7 @@ export async function collectFrom(parser: ParserSpec, source: ByteSource, name: 
   try {
     into.summary = await parser.parse(
       source,
-      {
+      strictSink({
         note: (note) => into.notes.push(note),
         incident: (row) => into.incidents.push(row),
         logRow(finding, place) {
@@ -54,10 +105,7 @@ export async function collectFrom(parser: ParserSpec, source: ByteSource, name: 
           else if (finding.row === 'value') into.values.push({ ...finding, place });
           else into.others.push(finding);
         },
-        attempt: never,
-        profilerMemory: never,
-        snapshot: never,
-      },
+      }),
       { name },
     );
   } catch (error) {

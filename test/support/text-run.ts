@@ -9,6 +9,7 @@ import {
   type LogPlace,
   type LogRow,
 } from '../../src/model/log-rows.js';
+import { plainIncident } from '../../src/model/plain-incident.js';
 import type { IncidentRow } from '../../src/model/tables.js';
 import type { Format } from '../../src/model/vocabulary.js';
 import type { Store } from '../../src/store/store.js';
@@ -43,29 +44,13 @@ const PLACE: Omit<LogPlace, 'line'> = {
   format: 'test',
 };
 
-const INCIDENT: IncidentRow = {
+const INCIDENT: IncidentRow = plainIncident({
   kind: 'cuda_oom',
-  rank: null,
-  rankOrigin: null,
-  localRank: null,
-  host: null,
-  device: null,
-  pid: null,
-  exitCode: null,
-  attempt: 1,
-  line: 1,
-  lastLine: 1,
-  offset: 0,
-  timeText: null,
-  timeUs: null,
-  exception: null,
-  tracebackLine: null,
-  frame: null,
   grammar: 'test',
   text: 'CUDA out of memory.',
-  bytes: {},
-  processes: [],
-};
+  line: 1,
+  offset: 0,
+});
 
 export const RUN = 'by-hand';
 
