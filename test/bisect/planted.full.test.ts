@@ -1,21 +1,15 @@
 /** Real bisections of the recorded histories that `planted.test.ts` leaves out. */
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
-import { buildCli, type Cli } from '../support/cli.js';
+import { describe, expect, it, vi } from 'vitest';
+import { buildCli } from '../support/cli.js';
+import { temporaryDirectory } from '../support/temporary-directory.js';
 import { expectBisected, expectNoSites } from './planted.js';
 
 // A bisection starts some thirty processes.
 vi.setConfig({ testTimeout: 400_000, hookTimeout: 400_000 });
 
 describe('git bisect run with our judge', () => {
-  let cli: Cli;
-  const root = mkdtempSync(join(tmpdir(), 'mbf-planted-'));
-  beforeAll(() => {
-    cli = buildCli();
-  });
-  afterAll(() => rmSync(root, { recursive: true, force: true }));
+  const cli = buildCli();
+  const root = temporaryDirectory();
 
   it('component: names the planted commit past one that cannot be judged', async () => {
     const { report } = await expectBisected(cli, root, 'component');

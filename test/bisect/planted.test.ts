@@ -3,24 +3,20 @@
  * not build, one slowed by a straggler, and one that made the runs worse. The other histories are bisected in
  * `planted.full.test.ts`.
  */
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { repoRoot } from '../store/scratch.js';
-import { buildCli, type Cli } from '../support/cli.js';
+import { buildCli } from '../support/cli.js';
+import { temporaryDirectory } from '../support/temporary-directory.js';
 import { expectBisected } from './planted.js';
 
 // A bisection starts some thirty processes.
 vi.setConfig({ testTimeout: 400_000, hookTimeout: 400_000 });
 
 describe('git bisect run with our judge', () => {
-  let cli: Cli;
-  const root = mkdtempSync(join(tmpdir(), 'mbf-planted-'));
-  beforeAll(() => {
-    cli = buildCli();
-  });
-  afterAll(() => rmSync(root, { recursive: true, force: true }));
+  const cli = buildCli();
+  const root = temporaryDirectory();
 
   it('oom: names the planted commit, and reports it as docs/bisect.md shows', async () => {
     const { history } = await expectBisected(cli, root, 'oom');

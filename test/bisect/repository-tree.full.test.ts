@@ -3,31 +3,18 @@
  * `launch.sh`, bisected by git. What they promise of every commit is checked in `repository.full.test.ts`.
  */
 import { spawnSync } from 'node:child_process';
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { mkdtempSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { type BuiltRepository, buildRepository, checkOut } from '../../samples/generate/repository/build-repository.js';
 import { sharedBuild } from '../store/scratch.js';
-import { buildCli, type Cli } from '../support/cli.js';
+import { buildCli } from '../support/cli.js';
+import { temporaryDirectory } from '../support/temporary-directory.js';
 
-const work = mkdtempSync(join(tmpdir(), 'mbf-bisect-'));
-let compiled: string;
-let cli: Cli;
-
-beforeAll(() => {
-  compiled = sharedBuild();
-  cli = buildCli();
-});
-afterAll(() => rmSync(work, { recursive: true, force: true }));
-
-let directories = 0;
-function newDirectory(): string {
-  directories += 1;
-  const directory = join(work, String(directories));
-  mkdirSync(directory);
-  return directory;
-}
+const work = temporaryDirectory();
+const compiled = sharedBuild();
+const cli = buildCli();
+const newDirectory = (): string => mkdtempSync(join(work, 'repository-'));
 
 describe('a built repository', () => {
   let repository: BuiltRepository;

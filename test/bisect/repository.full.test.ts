@@ -2,10 +2,9 @@
  * Repositories to bisect, as `samples/generate/repository/` makes them: what they promise of every commit is true of
  * its run, and our judge finds what was planted.
  */
-import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { mkdtempSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { beforeAll, describe, expect, it, vi } from 'vitest';
 import {
   type BuiltCommit,
   type BuiltRepository,
@@ -17,21 +16,14 @@ import { REFACTORS } from '../../samples/generate/repository/refactors.js';
 import type { Trained } from '../../samples/generate/repository/train.js';
 import { sharedBuild } from '../store/scratch.js';
 import { buildCli } from '../support/cli.js';
+import { temporaryDirectory } from '../support/temporary-directory.js';
 import { expectFound, expectNoSites } from './planted.js';
 
 // A bisection starts some thirty processes.
 vi.setConfig({ testTimeout: 400_000, hookTimeout: 400_000 });
 
-const work = mkdtempSync(join(tmpdir(), 'mbf-bisect-'));
-afterAll(() => rmSync(work, { recursive: true, force: true }));
-
-let directories = 0;
-function newDirectory(): string {
-  directories += 1;
-  const directory = join(work, String(directories));
-  mkdirSync(directory);
-  return directory;
-}
+const work = temporaryDirectory();
+const newDirectory = (): string => mkdtempSync(join(work, 'repository-'));
 
 describe('the table of regressions', () => {
   const all = FACTS.regressions.flatMap(({ name, kinds }) => kinds.map((kind) => [name, kind] as const));

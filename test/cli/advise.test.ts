@@ -1,22 +1,18 @@
 /** `advise` as its user calls it. */
-import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import type { AdviseResult } from '../../src/model/results/advise.js';
 import type { DiagnoseResult } from '../../src/model/results/common.js';
 import { repoRoot, scratchDirectory } from '../store/scratch.js';
-import { buildCli, type Cli } from '../support/cli.js';
+import { buildCli } from '../support/cli.js';
+import { temporaryDirectory } from '../support/temporary-directory.js';
 import { oomLines } from '../support/training-log.js';
 
 const SAMPLE = join(repoRoot, 'samples', 'capacity');
-let cli: Cli;
+const cli = buildCli();
 /** Of the sample, which is read once. */
-let cached: Record<string, string>;
-beforeAll(() => {
-  cli = buildCli();
-  cached = { XDG_CACHE_HOME: join(repoRoot, 'node_modules', '.cache', `mbforensics-advise-${process.pid}`) };
-});
-afterAll(() => rmSync(cached['XDG_CACHE_HOME']!, { recursive: true, force: true }));
+const cached = { XDG_CACHE_HOME: temporaryDirectory() };
 
 function runOf(files: Readonly<Record<string, string>>): {
   readonly run: string;

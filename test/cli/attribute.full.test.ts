@@ -9,7 +9,7 @@ import { ATTRIBUTE_KEYS, type AttributedDevice, type AttributeResult } from '../
 import type { PeakResult } from '../../src/model/results/common.js';
 import { COMPONENTS } from '../../src/model/vocabulary.js';
 import { repoRoot } from '../store/scratch.js';
-import { type Answer, buildCli, type Cli } from '../support/cli.js';
+import { type Answer, buildCli } from '../support/cli.js';
 import { type Act, recordProgram } from '../support/recorded-program.js';
 import { temporaryDirectory } from '../support/temporary-directory.js';
 
@@ -43,12 +43,10 @@ const MY_RULES = `rules:
     when: { min_bytes: ${4 * MIB} }
 `;
 
-let cli: Cli;
+const cli = buildCli();
 const cwd = temporaryDirectory();
-let env: Record<string, string> = {};
+const env = { XDG_CACHE_HOME: join(cwd, 'cache') };
 beforeAll(() => {
-  cli = buildCli();
-  env = { XDG_CACHE_HOME: join(cwd, 'cache') };
   mkdirSync(join(cwd, 'ranks'));
   put('ranks/snapshot_0.pickle', recordProgram(PROGRAM));
   put('ranks/snapshot_1.pickle', recordProgram([...PROGRAM, { free: 'c' }, { oom: 64 * MIB }]));

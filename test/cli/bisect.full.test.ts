@@ -7,7 +7,7 @@ import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, writeFileS
 import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
 import type { BisectReportResult } from '../../src/model/results/bisect.js';
-import { buildCli, type Cli, environment } from '../support/cli.js';
+import { buildCli, environment } from '../support/cli.js';
 import { temporaryDirectory } from '../support/temporary-directory.js';
 import { NCCL_TIMEOUT, oomLines, type TrainingLog, trainingLog, writeTraining } from '../support/training-log.js';
 
@@ -31,7 +31,7 @@ function isRunning(pid: number): boolean {
 }
 
 describe('bisect', () => {
-  let cli: Cli;
+  const cli = buildCli();
   const root = temporaryDirectory();
   const env = environment({
     XDG_CACHE_HOME: join(root, 'cache'),
@@ -46,7 +46,6 @@ describe('bisect', () => {
   let number = 0;
 
   beforeAll(() => {
-    cli = buildCli();
     writeTraining(root, 'base', BASE);
     cli.expect(0, ['golden', 'export', golden, '--name', join(root, 'base')], { cwd: root, env });
   });

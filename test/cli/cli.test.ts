@@ -12,7 +12,7 @@ import type {
   SqlResult,
 } from '../../src/model/results/common.js';
 import { repoRoot, scratchDirectory } from '../store/scratch.js';
-import { type Answer, buildCli, type Cli, environment } from '../support/cli.js';
+import { type Answer, buildCli, environment } from '../support/cli.js';
 import { smallSnapshot } from '../support/small-snapshot.js';
 import { temporaryDirectory } from '../support/temporary-directory.js';
 
@@ -37,14 +37,12 @@ const VERBS = [
   'sql',
 ] as const;
 
-let cli: Cli;
+const cli = buildCli();
 /** A store with the sample run, made once; read only. */
 const shared = temporaryDirectory();
-let db = '';
+const db = join(shared, 'sample.duckdb');
 
 beforeAll(() => {
-  cli = buildCli();
-  db = join(shared, 'sample.duckdb');
   cli.expect(0, ['ingest', SAMPLE, '--db', db, '--label', 'golden', '--commit', '0123456789abcdef']);
 });
 

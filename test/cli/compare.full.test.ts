@@ -3,7 +3,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
 import type { CompareResult } from '../../src/model/results/compare.js';
-import { buildCli, type Cli } from '../support/cli.js';
+import { buildCli } from '../support/cli.js';
 import { temporaryDirectory } from '../support/temporary-directory.js';
 import { NCCL_TIMEOUT, oomLines, type TrainingLog, writeTraining } from '../support/training-log.js';
 
@@ -31,7 +31,7 @@ const scaled = (factor: number, of = [0, 1]) =>
   );
 
 describe('compare', () => {
-  let cli: Cli;
+  const cli = buildCli();
   const cwd = temporaryDirectory();
   const env = { XDG_CACHE_HOME: join(cwd, 'cache') };
   const STATUS = { pass: 0, regression: 1, undecided: 3 } as const;
@@ -45,7 +45,6 @@ describe('compare', () => {
   };
   const check = ({ checks }: CompareResult, name: string) => checks.find((one) => one.name === name);
   beforeAll(() => {
-    cli = buildCli();
     writeTraining(cwd, 'base', BASE);
     cli.expect(0, ['golden', 'add', 'base', '--name', 'base'], { cwd, env });
     cli.expect(0, ['ingest', 'base'], { cwd, env });

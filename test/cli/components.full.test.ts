@@ -4,7 +4,7 @@
  */
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import type { AttributedDevice, AttributeResult } from '../../src/model/results/attribute.js';
 import type { DiagnoseResult } from '../../src/model/results/common.js';
 import type { SnapshotDiff } from '../../src/model/results/diff.js';
@@ -12,7 +12,7 @@ import type { TimelineResult } from '../../src/model/results/timeline.js';
 import { openStore } from '../../src/store/open-store.js';
 import { runReadOnly } from '../../src/store/read-only-sql.js';
 import { repoRoot, startChild } from '../store/scratch.js';
-import { type Answer, buildCli, type Cli } from '../support/cli.js';
+import { type Answer, buildCli } from '../support/cli.js';
 import { type Act, recordProgram } from '../support/recorded-program.js';
 import { temporaryDirectory } from '../support/temporary-directory.js';
 
@@ -23,13 +23,9 @@ const MIB = 2 ** 20;
 const STACK = ['__init__ /home/u/pkg/net.py:3', '<module> /home/u/train.py:40'];
 const PROGRAM: readonly Act[] = ['w', 'b', 'c'].map((alloc) => ({ alloc, bytes: 2 * MIB, stack: STACK }));
 
-let cli: Cli;
+const cli = buildCli();
 const cwd = temporaryDirectory();
-let env: Record<string, string> = {};
-beforeAll(() => {
-  cli = buildCli();
-  env = { XDG_CACHE_HOME: join(cwd, 'cache') };
-});
+const env = { XDG_CACHE_HOME: join(cwd, 'cache') };
 
 const mbf = (...args: string[]): Answer => cli.expect(0, args, { cwd, env });
 const attributed = (...args: string[]): AttributedDevice =>

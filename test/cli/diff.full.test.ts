@@ -16,7 +16,7 @@ import type { DiffSite } from '../../src/model/diff-parts.js';
 import type { SnapshotDiff } from '../../src/model/results/diff.js';
 import { MIB } from '../../src/model/units.js';
 import { openStore } from '../../src/store/open-store.js';
-import { buildCli, type Cli } from '../support/cli.js';
+import { buildCli } from '../support/cli.js';
 import { type SmallBlock, smallSnapshot } from '../support/small-snapshot.js';
 import { temporaryDirectory } from '../support/temporary-directory.js';
 
@@ -24,7 +24,7 @@ const sum = (values: readonly number[]): number => values.reduce((total, value) 
 const block = (mib: number, ...stack: string[]): SmallBlock => ({ size: mib * MIB, stack });
 
 describe('diff', () => {
-  let cli: Cli;
+  const cli = buildCli();
   const directory = temporaryDirectory();
   const file = (name: string): string => join(directory, name);
   const env = (): Record<string, string> => ({ XDG_CACHE_HOME: file('cache') });
@@ -44,7 +44,6 @@ describe('diff', () => {
   ];
 
   beforeAll(() => {
-    cli = buildCli();
     for (const name of ['one', 'two']) mkdirSync(file(name));
     writeFileSync(file('one/snapshot_0.pickle'), smallSnapshot({ segments: before }));
     writeFileSync(file('two/snapshot_0.pickle'), smallSnapshot({ segments: after }));

@@ -4,24 +4,20 @@
  */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import type { EstimateResult } from '../../src/model/results/estimate.js';
 import { COMPONENTS } from '../../src/model/vocabulary.js';
 import { GUIDE } from '../estimate/given.js';
 import { repoRoot } from '../store/scratch.js';
-import { buildCli, type Cli } from '../support/cli.js';
+import { buildCli } from '../support/cli.js';
 import { temporaryDirectory } from '../support/temporary-directory.js';
 
 const RUN = join(repoRoot, 'samples', 'llama3-70b-fragmentation');
 const CONFIG = join(repoRoot, 'samples', 'capacity', 'run_config.yaml');
 
-let cli: Cli;
+const cli = buildCli();
 const directory = temporaryDirectory();
-let env: Record<string, string> = {};
-beforeAll(() => {
-  cli = buildCli();
-  env = { XDG_CACHE_HOME: join(directory, 'cache') };
-});
+const env = { XDG_CACHE_HOME: join(directory, 'cache') };
 
 const file = (name: string, content: unknown): string => {
   const path = join(directory, name);

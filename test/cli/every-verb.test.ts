@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { VERBS } from '../../src/cli/verbs/index.js';
 import { repoRoot } from '../store/scratch.js';
-import { buildCli, type Cli } from '../support/cli.js';
+import { buildCli } from '../support/cli.js';
 import { temporaryDirectory } from '../support/temporary-directory.js';
 
 const RUN = 'capacity';
@@ -57,10 +57,9 @@ const QUESTIONS: Readonly<Record<string, readonly [args: readonly string[], exit
 const ELSEWHERE = ['classify', 'explain-stack', 'triage'];
 
 const cwd = temporaryDirectory();
-let cli: Cli;
+const cli = buildCli();
 
 beforeAll(() => {
-  cli = buildCli();
   cli.expect(0, ['ingest', SAMPLE], { cwd });
   cli.expect(0, ['golden', 'add', RUN, '--name', 'base', '--force'], { cwd });
 });

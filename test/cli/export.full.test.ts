@@ -14,7 +14,7 @@ import { NO_FRAMES, NO_STACK } from '../../src/findings/stacks/read-stacks.js';
 import type { DiagnoseResult, PeakResult, SnapshotResult, SqlResult } from '../../src/model/results/common.js';
 import { EXPORT_FORMATS, type ExportResult } from '../../src/model/results/export.js';
 import { repoRoot, scratchDirectory } from '../store/scratch.js';
-import { type Answer, buildCli, type Cli, environment } from '../support/cli.js';
+import { type Answer, buildCli, environment } from '../support/cli.js';
 import { hasPython, skipLoudly } from '../support/corpus.js';
 import { readPprof } from '../support/python-pprof.js';
 import { python } from '../support/python-truth.js';
@@ -24,14 +24,12 @@ import { speedscopeFaults } from '../support/speedscope-schema.js';
 const SAMPLE = join(repoRoot, 'samples', 'llama3-70b-fragmentation');
 const HANDLE = 'llama3-70b-fragmentation/0/snapshot#1';
 
-let cli: Cli;
+const cli = buildCli();
 const shared = temporaryDirectory();
-let db = '';
+const db = join(shared, 'sample.duckdb');
 let peak: PeakResult['snapshots'][number]['devices'][number];
 
 beforeAll(() => {
-  cli = buildCli();
-  db = join(shared, 'sample.duckdb');
   cli.expect(0, ['ingest', SAMPLE, '--db', db]);
   [peak] = cli.expect(0, ['peak', '--db', db, '--json']).json<PeakResult>().snapshots[0]!.devices as [typeof peak];
 });

@@ -2,17 +2,14 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
-import { beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { PARSERS } from '../../parsers/index.js';
 import type { ExplainResult, FormatsResult } from '../../src/model/results/format.js';
-import { buildCli, type Cli } from '../support/cli.js';
+import { buildCli } from '../support/cli.js';
 import { temporaryDirectory } from '../support/temporary-directory.js';
 
-let cli: Cli;
+const cli = buildCli();
 const directory = temporaryDirectory();
-beforeAll(() => {
-  cli = buildCli();
-});
 
 const LOG = [
   '0: [Rank 0] (after 2 iterations) memory (MB) | allocated: 100.5 | max allocated: 200.5 | reserved: 300.0 | max reserved: 300.0[Rank 1] (after 2 iterations) memory (MB) | allocated: 100.5 | max allocated: 200.5 | reserved: 300.0 | max reserved: 300.0',

@@ -8,7 +8,7 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import type { GoldenDocument } from '../../src/model/measurement.js';
 import type { GoldenListResult, GoldenShowResult } from '../../src/model/results/golden.js';
 import { MIB } from '../../src/model/units.js';
-import { buildCli, type Cli } from '../support/cli.js';
+import { buildCli } from '../support/cli.js';
 import { temporaryDirectory } from '../support/temporary-directory.js';
 import { oomLines, writeTraining } from '../support/training-log.js';
 
@@ -18,13 +18,12 @@ const PEAKS = [
 ];
 
 describe('golden values', () => {
-  let cli: Cli;
+  const cli = buildCli();
   const cwd = temporaryDirectory();
   const env = { XDG_CACHE_HOME: join(cwd, 'cache') };
   const mbf = (status: number, ...args: string[]) => cli.expect(status, args, { cwd, env });
   const list = (): GoldenListResult => mbf(0, 'golden', 'list', '--json').json<GoldenListResult>();
   beforeAll(() => {
-    cli = buildCli();
     writeTraining(cwd, 'first', { peaks: PEAKS, stepMs: (i) => (i === 1 ? 9000 : 1000 + i) });
     writeTraining(cwd, 'second', { peaks: PEAKS, stepMs: (i) => (i === 1 ? 9000 : 1010 + i) });
     writeTraining(cwd, 'dead', { peaks: PEAKS, iterations: 4, target: 10, after: oomLines(0), finished: false });

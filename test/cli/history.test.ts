@@ -1,13 +1,13 @@
 /** `history` as scripts see it: a real store of generated runs, a real repository, exit codes, JSON and text. */
-import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import type { PeakResult } from '../../src/model/results/common.js';
 import { HISTORY_METRIC_NAMES, type HistoryResult } from '../../src/model/results/history.js';
 import { repositoryAt } from '../git/repositories.js';
 import { repoRoot } from '../store/scratch.js';
-import { buildCli, type Cli } from '../support/cli.js';
+import { buildCli } from '../support/cli.js';
+import { temporaryDirectory } from '../support/temporary-directory.js';
 
 const GIB = 1024 ** 3;
 
@@ -59,19 +59,14 @@ const STORIES: readonly (readonly [name: string, commit: number, story: Story])[
   ['r3-again', 3, { gib: 55.14 }],
 ];
 
-let cli: Cli;
-let root = '';
-let db = '';
-let checkout = '';
-let env: Record<string, string> = {};
+const cli = buildCli();
+const root = temporaryDirectory();
+const db = join(root, 'store.duckdb');
+const checkout = join(root, 'checkout');
+const env = { XDG_CACHE_HOME: join(root, 'cache') };
 let shas: string[] = [];
 
 beforeAll(() => {
-  cli = buildCli();
-  root = realpathSync(mkdtempSync(join(tmpdir(), 'mbf-history-')));
-  env = { XDG_CACHE_HOME: join(root, 'cache') };
-  db = join(root, 'store.duckdb');
-  checkout = join(root, 'checkout');
   const repository = repositoryAt(checkout);
   shas = Array.from({ length: 13 }, (_, i) => repository.commit(`commit ${i}`, { n: `${i}` }));
   // Nights are not run in the order of commits.
@@ -85,7 +80,6 @@ beforeAll(() => {
     cli.expect(0, ['ingest', join(root, 'runs', name), '--commit', id, '--label', label, '--db', db, '-q']);
   }
 });
-afterAll(() => rmSync(root, { recursive: true, force: true }));
 
 const ask = (...args: string[]): HistoryResult =>
   cli.expect(0, ['history', ...args, '--db', db, '--json']).json<HistoryResult>();

@@ -1,16 +1,16 @@
 /** The package as users install it: `npm link` in a fresh checkout, and a packed archive installed globally. */
 import { spawnSync } from 'node:child_process';
-import { cpSync, existsSync, mkdirSync, mkdtempSync, readdirSync, realpathSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { cpSync, existsSync, mkdirSync, readdirSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { afterAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import type { DiagnoseResult } from '../../src/model/results/common.js';
 import { repoRoot } from '../store/scratch.js';
 import { environment } from '../support/cli.js';
 import { skipLoudly } from '../support/corpus.js';
+import { temporaryDirectory } from '../support/temporary-directory.js';
 
 const LIMIT_MS = 600_000;
-const root = realpathSync(mkdtempSync(join(tmpdir(), 'mbf-install-')));
+const root = temporaryDirectory();
 /** Without what the npm that runs the tests sets for its scripts. */
 const env = {
   ...Object.fromEntries(Object.entries(environment()).filter(([name]) => !/^npm_/i.test(name))),
@@ -36,7 +36,6 @@ function run(
 const registry = spawnSync('npm', ['view', 'commander@14.0.3', 'version'], { env, encoding: 'utf8', timeout: 60_000 });
 
 describe('an installation', () => {
-  afterAll(() => rmSync(root, { recursive: true, force: true }));
   if (registry.status !== 0) {
     skipLoudly('installations', 'the registry of npm');
     return;

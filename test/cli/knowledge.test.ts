@@ -1,12 +1,9 @@
 /** `knobs` and `explain` as a user has them. */
-import { beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import type { ExplainResult, KnobsResult } from '../../src/model/results/knowledge.js';
-import { buildCli, type Cli } from '../support/cli.js';
+import { buildCli } from '../support/cli.js';
 
-let cli: Cli;
-beforeAll(() => {
-  cli = buildCli();
-});
+const cli = buildCli();
 
 describe('knobs', () => {
   it('lists what can be turned, by group', () => {

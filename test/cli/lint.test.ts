@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { beforeAll, describe, expect, it } from 'vitest';
 import type { LintResult } from '../../src/model/results/lint.js';
-import { buildCli, type Cli, cliOf, type RunOptions } from '../support/cli.js';
+import { buildCli, cliOf, type RunOptions } from '../support/cli.js';
 import { temporaryDirectory } from '../support/temporary-directory.js';
 
 const BRIDGE = `_target_: megatron.bridge.training.config.ConfigContainer
@@ -54,7 +54,7 @@ const LOG = `------------------------ arguments ------------------------
 `;
 
 describe('lint', () => {
-  let cli: Cli;
+  const cli = buildCli();
   const cwd = temporaryDirectory();
   const options: RunOptions = { cwd, env: { XDG_CACHE_HOME: join(cwd, 'cache') } };
   const write = (name: string, content: string | Buffer): void => writeFileSync(join(cwd, name), content);
@@ -66,7 +66,6 @@ describe('lint', () => {
     expect(cli.expect(status, ['lint', ...args], options).stderr).toMatch(pattern);
 
   beforeAll(() => {
-    cli = buildCli();
     write('bridge.yaml', BRIDGE);
     write('sound.yaml', SOUND);
     write('launch.sbatch', SBATCH);

@@ -1,9 +1,8 @@
 /** The verbs over text rows as scripts see them: exit codes, streams, JSON, and limits. */
-import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import type {
   ClassifyResult,
   ConfigResult,
@@ -13,7 +12,8 @@ import type {
   MemoryResult,
 } from '../../src/model/results/log.js';
 import { repoRoot } from '../store/scratch.js';
-import { buildCli, type Cli } from '../support/cli.js';
+import { buildCli } from '../support/cli.js';
+import { temporaryDirectory } from '../support/temporary-directory.js';
 
 const SAMPLE = join(repoRoot, 'samples', 'llama3-70b-fragmentation');
 const VERBS = ['log', 'iterations', 'memory', 'config', 'env'] as const;
@@ -32,16 +32,12 @@ const LOG = [
   '',
 ].join('\n');
 
-let cli: Cli;
-let root = '';
-let db = '';
-let env: Record<string, string> = {};
+const cli = buildCli();
+const root = temporaryDirectory();
+const db = join(root, 'store.duckdb');
+const env = { XDG_CACHE_HOME: join(root, 'cache') };
 
 beforeAll(() => {
-  cli = buildCli();
-  root = realpathSync(mkdtempSync(join(tmpdir(), 'mbf-log-verbs-')));
-  env = { XDG_CACHE_HOME: join(root, 'cache') };
-  db = join(root, 'store.duckdb');
   for (const [run, text] of [
     ['night', LOG],
     ['golden', LOG.replace('pipeline-model-parallel size: 2', 'pipeline-model-parallel size: 1').replace(OOM, '')],
@@ -51,7 +47,6 @@ beforeAll(() => {
   }
   cli.expect(0, ['ingest', join(root, 'runs'), '--each', '--db', db]);
 });
-afterAll(() => rmSync(root, { recursive: true, force: true }));
 
 const ask = <T>(...args: string[]): T => cli.expect(0, [...args, '--db', db, '--json']).json<T>();
 

@@ -9,17 +9,16 @@ import type { AtResult } from '../../src/model/results/at.js';
 import type { DiagnoseResult } from '../../src/model/results/common.js';
 import type { TimelineResult } from '../../src/model/results/timeline.js';
 import { repoRoot } from '../store/scratch.js';
-import { buildCli, type Cli } from '../support/cli.js';
+import { buildCli } from '../support/cli.js';
 import { temporaryDirectory } from '../support/temporary-directory.js';
 
 const SAMPLES = join(repoRoot, 'samples');
 
 describe('an export in other verbs', () => {
-  let cli: Cli;
+  const cli = buildCli();
   const cwd = temporaryDirectory();
   const mbf = (...args: readonly string[]) => cli.expect(0, args, { cwd, env: { XDG_CACHE_HOME: join(cwd, 'cache') } });
   beforeAll(() => {
-    cli = buildCli();
     mkdirSync(join(cwd, 'only'));
     copyFileSync(join(SAMPLES, 'nccl-outside', 'nsys_rank0.sqlite.gz'), join(cwd, 'only', 'nsys_rank0.sqlite.gz'));
     mbf('ingest', join(SAMPLES, 'leak'), join(cwd, 'only'), join(SAMPLES, 'nccl-outside'));

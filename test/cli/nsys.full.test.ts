@@ -6,7 +6,7 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
 import type { NsysComparison, NsysReport, NsysResult } from '../../src/model/results/nsys.js';
-import { type Answer, buildCli, type Cli } from '../support/cli.js';
+import { type Answer, buildCli } from '../support/cli.js';
 import { skipLoudly } from '../support/corpus.js';
 import { type PlantedRun, writePlantedRun } from '../support/nsys/planted-run.js';
 import { NVTX } from '../support/nsys/rows.js';
@@ -19,16 +19,14 @@ const MOST_COLUMNS = 110;
 const isTableRow = (line: string): boolean => (line.trim().match(/ {2,}/g) ?? []).length >= 3;
 
 function describeCli(): void {
-  let cli: Cli;
+  const cli = buildCli();
   const cwd = temporaryDirectory();
-  let env: Record<string, string> = {};
+  const env = { XDG_CACHE_HOME: join(cwd, 'cache') };
   let golden: PlantedRun;
   let night: PlantedRun;
   const outputs: string[] = [];
 
   beforeAll(() => {
-    cli = buildCli();
-    env = { XDG_CACHE_HOME: join(cwd, 'cache') };
     golden = writePlantedRun(join(cwd, 'golden'), 1, '3.28');
     night = writePlantedRun(join(cwd, 'night-shift'), 2, '3.16');
     mkdirSync(join(cwd, 'plain'));

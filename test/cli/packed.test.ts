@@ -1,24 +1,13 @@
 /** What `npm pack` would publish works where a stranger unpacks it: other directory, only the declared dependencies. */
 import { spawnSync } from 'node:child_process';
-import {
-  cpSync,
-  existsSync,
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  realpathSync,
-  rmSync,
-  symlinkSync,
-  writeFileSync,
-} from 'node:fs';
-import { tmpdir } from 'node:os';
+import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import type { RunsResult } from '../../src/model/results/common.js';
 import { repoRoot, sharedBuild } from '../store/scratch.js';
 import { type Cli, cliOf } from '../support/cli.js';
 import { smallSnapshot } from '../support/small-snapshot.js';
+import { temporaryDirectory } from '../support/temporary-directory.js';
 
 interface Manifest {
   readonly bin: Readonly<Record<string, string>>;
@@ -27,12 +16,11 @@ interface Manifest {
 }
 
 describe('the package', () => {
-  let root = '';
+  const root = temporaryDirectory();
   let files: string[] = [];
   let cli: Cli;
 
   beforeAll(() => {
-    root = realpathSync(mkdtempSync(join(tmpdir(), 'mbf-packed-')));
     // A tree of its own to pack from: the checkout's dist/ may be old, and others may be using it.
     const staging = join(root, 'staging');
     mkdirSync(staging);
@@ -64,7 +52,6 @@ describe('the package', () => {
     rmSync(staging, { recursive: true });
     cli = cliOf(join(root, 'package', manifest.bin['mbforensics']!));
   });
-  afterAll(() => rmSync(root, { recursive: true, force: true }));
 
   it('holds the compiled sources and every query, and nothing else', () => {
     const queries = readdirSync(join(repoRoot, 'queries'), { recursive: true, encoding: 'utf8' }).filter((path) =>

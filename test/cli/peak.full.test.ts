@@ -9,7 +9,7 @@ import type { PeakDevice, PeakResult } from '../../src/model/results/common.js';
 import { GROUP_KEYS } from '../../src/model/results/peak.js';
 import { MIB } from '../../src/model/units.js';
 import { openStore } from '../../src/store/open-store.js';
-import { buildCli, type Cli } from '../support/cli.js';
+import { buildCli } from '../support/cli.js';
 import { cpuMs } from '../support/cpu-time.js';
 import { BASE, type SmallEntry, smallSnapshot } from '../support/small-snapshot.js';
 import { temporaryDirectory } from '../support/temporary-directory.js';
@@ -77,14 +77,15 @@ function twoSteps(): Buffer {
   });
 }
 
+type Group = readonly [key: string, mib: number, blocks: number];
+const BEFORE: Group = ['(before the recording)', 16, 1];
+
 describe('peak', () => {
-  let cli: Cli;
+  const cli = buildCli();
   const directory = temporaryDirectory();
-  let file = '';
+  const file = join(directory, 'snapshot_0.pickle');
 
   beforeAll(() => {
-    cli = buildCli();
-    file = join(directory, 'snapshot_0.pickle');
     writeFileSync(file, twoSteps());
   });
 
@@ -97,61 +98,16 @@ describe('peak', () => {
   const device = (...args: string[]): PeakDevice => ask(...args).devices[0]!;
   const mib = ({ groups }: PeakDevice) => groups.map(({ key, bytes, count }) => [key, bytes / MIB, count]);
 
-  it.each([
-    [
-      'site',
-      [
-        ['act act.py:2', 16, 1],
-        ['(before the recording)', 16, 1],
-        ['model model.py:1', 8, 1],
-        ['grad grad.py:3', 4, 1],
-      ],
-    ],
-    [
-      'stack',
-      [
-        ['act act.py:2', 16, 1],
-        ['(before the recording)', 16, 1],
-        ['model model.py:1', 8, 1],
-        ['grad grad.py:3', 4, 1],
-      ],
-    ],
-    [
-      'module',
-      [
-        ['act:act', 16, 1],
-        ['(before the recording)', 16, 1],
-        ['model:model', 8, 1],
-        ['grad:grad', 4, 1],
-      ],
-    ],
-    [
-      'stage',
-      [
-        ['## forward ##', 16, 1],
-        ['(before the recording)', 16, 1],
-        ['ProfilerStep#1', 12, 2],
-      ],
-    ],
-    [
-      'compile',
-      [
-        ['(in no compiled region)', 20, 2],
-        ['(before the recording)', 16, 1],
-        ['Torch-Compiled Region: 0/0', 8, 1],
-      ],
-    ],
-    [
-      'metadata',
-      [
-        ['(no metadata set)', 20, 2],
-        ['(before the recording)', 16, 1],
-        ['weights', 8, 1],
-      ],
-    ],
-    ['stream', [['stream 0 (default)', 44, 4]]],
-    ['pool', [['default large', 44, 4]]],
-  ])('groups by %s, and the groups add up', (by, expected) => {
+  it.each<[by: string, ...groups: Group[]]>([
+    ['site', ['act act.py:2', 16, 1], BEFORE, ['model model.py:1', 8, 1], ['grad grad.py:3', 4, 1]],
+    ['stack', ['act act.py:2', 16, 1], BEFORE, ['model model.py:1', 8, 1], ['grad grad.py:3', 4, 1]],
+    ['module', ['act:act', 16, 1], BEFORE, ['model:model', 8, 1], ['grad:grad', 4, 1]],
+    ['stage', ['## forward ##', 16, 1], BEFORE, ['ProfilerStep#1', 12, 2]],
+    ['compile', ['(in no compiled region)', 20, 2], BEFORE, ['Torch-Compiled Region: 0/0', 8, 1]],
+    ['metadata', ['(no metadata set)', 20, 2], BEFORE, ['weights', 8, 1]],
+    ['stream', ['stream 0 (default)', 44, 4]],
+    ['pool', ['default large', 44, 4]],
+  ])('groups by %s, and the groups add up', (by, ...expected) => {
     const answer = device('--by', by);
     expect(answer).toMatchObject({ seq: 2, moment: 'peak', active_bytes: 44 * MIB, blocks: 4, by });
     expect(new Set(mib(answer).map(String))).toEqual(new Set(expected.map(String)));
@@ -163,7 +119,7 @@ describe('peak', () => {
     expect(sum(({ unknown_bytes }) => unknown_bytes)).toBe(0);
     expect(answer.lifetime).toEqual({ rule: 'steps', boundary: 'ProfilerStep#N', boundaries: 3 });
     const remainders = answer.groups.filter(({ remainder }) => remainder).map(({ key }) => key);
-    expect(remainders).toEqual(expected.map(([key]) => String(key)).filter((key) => key.startsWith('(')));
+    expect(remainders).toEqual(expected.map(([key]) => key).filter((key) => key.startsWith('(')));
     for (const [key] of expected) expect(run('--by', by).stdout).toContain(key);
   });
 
@@ -194,6 +150,11 @@ describe('peak', () => {
   it('gives the figures of Bridge\u2019s scripts, step by step', () => {
     const { bridge } = ask('--grouping', 'bridge');
     const M = MIB;
+    const atPeak = [
+      { source: 'act@act.py:2', bytes: 16 * M, count: 1 },
+      { source: 'model@model.py:1', bytes: 8 * M, count: 1 },
+      { source: 'grad@grad.py:3', bytes: 4 * M, count: 1 },
+    ];
     expect(bridge).toEqual({
       segments: {
         count: 1,
@@ -220,11 +181,7 @@ describe('peak', () => {
         throughput_bytes: 44 * M,
         unmatched_frees: 0,
         unmatched_free_bytes: 0,
-        sources_at_peak: [
-          { source: 'act@act.py:2', bytes: 16 * M, count: 1 },
-          { source: 'model@model.py:1', bytes: 8 * M, count: 1 },
-          { source: 'grad@grad.py:3', bytes: 4 * M, count: 1 },
-        ],
+        sources_at_peak: atPeak,
       },
       steps: [
         {
@@ -239,11 +196,7 @@ describe('peak', () => {
           throughput_bytes: 28 * M,
           unmatched_frees: 0,
           unmatched_free_bytes: 0,
-          sources_at_peak: [
-            { source: 'act@act.py:2', bytes: 16 * M, count: 1 },
-            { source: 'model@model.py:1', bytes: 8 * M, count: 1 },
-            { source: 'grad@grad.py:3', bytes: 4 * M, count: 1 },
-          ],
+          sources_at_peak: atPeak,
           annotations: { '## forward ##': 1 },
         },
         {
@@ -259,11 +212,7 @@ describe('peak', () => {
           unmatched_frees: 0,
           unmatched_free_bytes: 0,
           // What the step opened with is named too.
-          sources_at_peak: [
-            { source: 'act@act.py:2', bytes: 16 * M, count: 1 },
-            { source: 'model@model.py:1', bytes: 8 * M, count: 1 },
-            { source: 'grad@grad.py:3', bytes: 4 * M, count: 1 },
-          ],
+          sources_at_peak: atPeak,
           annotations: {},
         },
       ],

@@ -2,17 +2,14 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
-import { beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import type { ProfilerMemoryResult } from '../../src/model/results/profiler.js';
 import { GIB, MIB } from '../../src/model/units.js';
-import { buildCli, type Cli } from '../support/cli.js';
+import { buildCli } from '../support/cli.js';
 import { temporaryDirectory } from '../support/temporary-directory.js';
 
-let cli: Cli;
+const cli = buildCli();
 const cwd = temporaryDirectory();
-beforeAll(() => {
-  cli = buildCli();
-});
 
 const T0 = 1_700_000_000_000_000_000n;
 const [PARAMETER, OPTIMIZER, ACTIVATION, GRADIENT, UNKNOWN] = [0, 1, 4, 5, 7] as const;

@@ -4,9 +4,9 @@
  */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { repoRoot } from '../store/scratch.js';
-import { buildCli, type Cli } from '../support/cli.js';
+import { buildCli } from '../support/cli.js';
 import { BASE, smallSnapshot } from '../support/small-snapshot.js';
 import { temporaryDirectory } from '../support/temporary-directory.js';
 
@@ -82,14 +82,11 @@ interface Answered {
 }
 
 describe('replay and whatif', () => {
-  let cli: Cli;
+  const cli = buildCli();
   const cache = temporaryDirectory();
   const env = { XDG_CACHE_HOME: cache };
   const whatIf = (...args: string[]): Answered =>
     cli.expect(0, ['whatif', ...args, '--json'], { env }).json<Answered>();
-  beforeAll(() => {
-    cli = buildCli();
-  });
 
   it('replay --json has its fixed fields, and the samples are exact', () => {
     for (const sample of [FRAGMENTED, FULL]) {

@@ -3,13 +3,13 @@
  */
 import { copyFileSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import type { AttributeResult } from '../../src/model/results/attribute.js';
 import type { EstimateResult } from '../../src/model/results/estimate.js';
 import type { DeviceResidual, ResidualResult } from '../../src/model/results/residual.js';
 import { COMPONENTS } from '../../src/model/vocabulary.js';
 import { repoRoot } from '../store/scratch.js';
-import { type Answer, buildCli, type Cli } from '../support/cli.js';
+import { type Answer, buildCli } from '../support/cli.js';
 import { recordProgram } from '../support/recorded-program.js';
 import { temporaryDirectory } from '../support/temporary-directory.js';
 
@@ -17,13 +17,9 @@ const sample = (name: string): string => join(repoRoot, 'samples', name);
 const LEAK = sample('leak');
 const GIB = 2 ** 30;
 
-let cli: Cli;
+const cli = buildCli();
 const cwd = temporaryDirectory();
-let env: Record<string, string> = {};
-beforeAll(() => {
-  cli = buildCli();
-  env = { XDG_CACHE_HOME: join(cwd, 'cache') };
-});
+const env = { XDG_CACHE_HOME: join(cwd, 'cache') };
 
 const mbf = (...args: string[]): Answer => cli.expect(0, args, { cwd, env });
 const residual = (...args: string[]): ResidualResult => mbf('residual', ...args, '--json').json<ResidualResult>();

@@ -6,7 +6,7 @@ import type { PeakResult } from '../../src/model/results/common.js';
 import type { ExplainStackResult, RulesResult, RulesTestResult } from '../../src/model/results/rules.js';
 import { COMPONENTS } from '../../src/model/vocabulary.js';
 import { repoRoot } from '../store/scratch.js';
-import { type Answer, buildCli, type Cli } from '../support/cli.js';
+import { type Answer, buildCli } from '../support/cli.js';
 import { temporaryDirectory } from '../support/temporary-directory.js';
 
 const SNAPSHOT = join(repoRoot, 'samples', 'llama3-70b-fragmentation', 'snapshot_oom_rank-0.pickle.gz');
@@ -21,12 +21,10 @@ const rulesFile = (when: string, samples: string): string => `rules:
 const LARGE = 'frames: [forward /x/pkg/net.py], bytes: 5000';
 const MY_RULES = rulesFile('min_bytes: 4096', `{ ${LARGE} }`);
 
-let cli: Cli;
+const cli = buildCli();
 const cwd = temporaryDirectory();
-let env: Record<string, string> = {};
+const env = { XDG_CACHE_HOME: join(cwd, 'cache') };
 beforeAll(() => {
-  cli = buildCli();
-  env = { XDG_CACHE_HOME: join(cwd, 'cache') };
   put('mine.yaml', MY_RULES);
   put('bad.yaml', MY_RULES.replace('kv_cache', 'cache'));
   put('ours.txt', `${FRAMES.join('\n')}\n\n${FRAMES[1]}\n`);

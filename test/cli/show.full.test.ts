@@ -1,33 +1,27 @@
 /** `show` as a user has it: handles that diagnose printed, files that changed since, errors. */
-import { appendFileSync, cpSync, mkdirSync, mkdtempSync, realpathSync, renameSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { appendFileSync, cpSync, mkdirSync, renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import type { DiagnoseResult, ShowResult } from '../../src/model/results/common.js';
 import { repoRoot } from '../store/scratch.js';
-import { buildCli, type Cli } from '../support/cli.js';
+import { buildCli } from '../support/cli.js';
+import { temporaryDirectory } from '../support/temporary-directory.js';
 
 const SAMPLE = join(repoRoot, 'samples', 'capacity');
 const LOG = 'log-foundation-foundation.qwen25-32b-longctx-tp1pp8-87191_7586959_0.out';
 
-let cli: Cli;
-let root = '';
-let run = '';
-let db = '';
+const cli = buildCli();
+const root = temporaryDirectory();
+const run = join(root, 'runs', 'capacity');
+const db = join(root, 'store.duckdb');
 let result: DiagnoseResult;
 
 beforeAll(() => {
-  cli = buildCli();
-  root = realpathSync(mkdtempSync(join(tmpdir(), 'mbf-show-')));
-  run = join(root, 'runs', 'capacity');
   mkdirSync(join(root, 'runs'));
   cpSync(SAMPLE, run, { recursive: true });
-  db = join(root, 'store.duckdb');
   cli.expect(0, ['ingest', run, '--db', db]);
   result = cli.expect(0, ['diagnose', '--db', db, '--json']).json<DiagnoseResult>();
 });
-
-afterAll(() => rmSync(root, { recursive: true, force: true }));
 
 const show = (...args: readonly string[]): ShowResult =>
   cli.expect(0, ['show', ...args, '--db', db, '--json']).json<ShowResult>();

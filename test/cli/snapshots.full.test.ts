@@ -1,19 +1,16 @@
 /** `snapshots` on series of dumps of simulated processes, as processes. */
 import { mkdirSync, utimesSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import type { RankProcess, Tensor } from '../../samples/generate/simulate/rank-process.js';
 import type { SnapshotSeriesResult } from '../../src/model/results/snapshot-series.js';
 import { GIB, MIB } from '../../src/model/units.js';
-import { buildCli, type Cli } from '../support/cli.js';
+import { buildCli } from '../support/cli.js';
 import { codeLine, dumpedProcess } from '../support/dumped-process.js';
 import { temporaryDirectory } from '../support/temporary-directory.js';
 
-let cli: Cli;
+const cli = buildCli();
 const cwd = temporaryDirectory();
-beforeAll(() => {
-  cli = buildCli();
-});
 
 const put = (name: string, bytes: Buffer): void => {
   mkdirSync(dirname(join(cwd, name)), { recursive: true });

@@ -4,12 +4,12 @@
  */
 import { copyFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import type { AllocationsResult } from '../../src/model/results/allocation.js';
 import type { AtResult, ReserveShare, SegmentsResult } from '../../src/model/results/at.js';
 import type { PeakResult } from '../../src/model/results/common.js';
 import { repoRoot, startChild } from '../store/scratch.js';
-import { buildCli, type Cli } from '../support/cli.js';
+import { buildCli } from '../support/cli.js';
 import { SNAPSHOTS, skipLoudly, snapshotPickles, truthOf } from '../support/corpus.js';
 import { describeFull } from '../support/runs.js';
 import { temporaryDirectory } from '../support/temporary-directory.js';
@@ -17,11 +17,8 @@ import { temporaryDirectory } from '../support/temporary-directory.js';
 const SAMPLES = join(repoRoot, 'samples');
 const OOM = join(SAMPLES, 'llama3-70b-fragmentation', 'snapshot_oom_rank-0.pickle.gz');
 
-let cli: Cli;
+const cli = buildCli();
 const directory = temporaryDirectory();
-beforeAll(() => {
-  cli = buildCli();
-});
 
 const at = (moment: string, path: string, ...more: string[]): AtResult =>
   cli.expect(0, ['at', moment, path, '--json', ...more]).json<AtResult>();

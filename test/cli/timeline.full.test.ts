@@ -6,7 +6,7 @@ import type { PyValue } from '../../samples/generate/write/pickle-writer.js';
 import { PyText } from '../../samples/generate/write/pickle-writer.js';
 import type { TimelineResult, TimelineTrace } from '../../src/model/results/timeline.js';
 import { GIB, MIB } from '../../src/model/units.js';
-import { buildCli, type Cli } from '../support/cli.js';
+import { buildCli } from '../support/cli.js';
 import { BASE, type SmallEntry, smallSnapshot } from '../support/small-snapshot.js';
 import { temporaryDirectory } from '../support/temporary-directory.js';
 
@@ -51,14 +51,12 @@ function annotations(): PyValue[] {
   }).flat();
 }
 
-let cli: Cli;
+const cli = buildCli();
 const directory = temporaryDirectory();
-let path = '';
-let bare = '';
+const path = join(directory, 'snapshot_0.pickle');
+const bare = join(directory, 'snapshot_1.pickle');
 
 beforeAll(() => {
-  cli = buildCli();
-  path = join(directory, 'snapshot_0.pickle');
   const entries = leakingTrace();
   writeFileSync(
     path,
@@ -73,7 +71,6 @@ beforeAll(() => {
       top: { external_annotations: annotations() },
     }),
   );
-  bare = join(directory, 'snapshot_1.pickle');
   writeFileSync(bare, smallSnapshot());
 });
 

@@ -9,7 +9,7 @@ import { pathToFileURL } from 'node:url';
 import { beforeAll, describe, expect, it } from 'vitest';
 import type { TriageResult } from '../../src/model/results/compare.js';
 import { repoRoot } from '../store/scratch.js';
-import { buildCli, type Cli, environment } from '../support/cli.js';
+import { buildCli, environment } from '../support/cli.js';
 import { describeFull } from '../support/runs.js';
 import { temporaryDirectory } from '../support/temporary-directory.js';
 import { NCCL_TIMEOUT, oomLines, type TrainingLog, writeTraining } from '../support/training-log.js';
@@ -21,7 +21,7 @@ const scaled = (factor: number) =>
 const CODE = { good: 0, bad: 1, skip: 125 } as const;
 
 describe('triage', () => {
-  let cli: Cli;
+  const cli = buildCli();
   const cwd = temporaryDirectory();
   const env = { XDG_CACHE_HOME: join(cwd, 'cache') };
   let number = 0;
@@ -43,7 +43,6 @@ describe('triage', () => {
   const triage = (log: TrainingLog, on: string, judgement: keyof typeof CODE, ...more: string[]) =>
     judge([write(log)], on, judgement, ...more);
   beforeAll(() => {
-    cli = buildCli();
     writeTraining(cwd, 'base', BASE);
     cli.expect(0, ['golden', 'add', 'base', '--name', 'base'], { cwd, env });
   });

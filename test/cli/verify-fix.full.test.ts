@@ -3,22 +3,17 @@
  */
 import { cpSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import type { VerifyChange, VerifyFixResult } from '../../src/model/results/verify.js';
-import { type Answer, buildCli, type Cli } from '../support/cli.js';
+import { type Answer, buildCli } from '../support/cli.js';
 import { describeFull } from '../support/runs.js';
 import { smallSnapshot } from '../support/small-snapshot.js';
 import { temporaryDirectory } from '../support/temporary-directory.js';
 import { oomLines, type TrainingLog, writeTraining } from '../support/training-log.js';
 
-let cli: Cli;
+const cli = buildCli();
 const cwd = temporaryDirectory();
-let env: Record<string, string>;
-
-beforeAll(() => {
-  cli = buildCli();
-  env = { XDG_CACHE_HOME: join(cwd, 'cache') };
-}, 120_000);
+const env = { XDG_CACHE_HOME: join(cwd, 'cache') };
 
 const SAMPLES = join(import.meta.dirname, '..', '..', 'samples');
 const sample = (name: string): string => join(SAMPLES, `llama3-70b-${name}`);

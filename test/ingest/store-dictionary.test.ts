@@ -1,13 +1,13 @@
 /** Stacks of the whole store have one id each, whatever file, run or process they came from. */
 import { mkdirSync, realpathSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
 import { PARSERS } from '../../parsers/index.js';
 import { ingest } from '../../src/ingest/ingest.js';
 import { openStore } from '../../src/store/open-store.js';
 import type { Store } from '../../src/store/store.js';
 import { scratchDirectory } from '../store/scratch.js';
-import { buildCli, type Cli } from '../support/cli.js';
+import { buildCli } from '../support/cli.js';
 import { BASE, type SmallEntry, smallSnapshot } from '../support/small-snapshot.js';
 
 const DEEP = ['a.py:1', 'b.py:2', 'c.py:3'];
@@ -146,10 +146,7 @@ describe('equal stacks', () => {
   });
 
   describe('in another process', () => {
-    let cli: Cli;
-    beforeAll(() => {
-      cli = buildCli();
-    });
+    const cli = buildCli();
 
     it('have the ids they had', async () => {
       const first = put('one/snapshot_0.pickle', [DEEP, SHORT]);

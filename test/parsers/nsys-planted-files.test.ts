@@ -5,11 +5,11 @@
 import { spawnSync } from 'node:child_process';
 import { copyFileSync, existsSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import type { SqlResult } from '../../src/model/results/common.js';
 import { GIB, MIB } from '../../src/model/units.js';
 import { scratchDirectory } from '../store/scratch.js';
-import { buildCli, type Cli } from '../support/cli.js';
+import { buildCli } from '../support/cli.js';
 import { skipLoudly } from '../support/corpus.js';
 import { writePlantedRun } from '../support/nsys/planted-run.js';
 import { PIDS, plantedScenario } from '../support/nsys/scenario.js';
@@ -254,10 +254,7 @@ describe('a planted export', () => {
   });
 
   describe('in the folder of its run', () => {
-    let cli: Cli;
-    beforeAll(() => {
-      cli = buildCli();
-    });
+    const cli = buildCli();
 
     it('has snapshots and a log that the tool reads as planted', () => {
       const run = writePlantedRun(join(scratchDirectory(), 'run'), SEED, '3.28');

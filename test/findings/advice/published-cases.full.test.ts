@@ -4,19 +4,15 @@ import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
 import type { AdviceFix, AdviseResult } from '../../../src/model/results/advise.js';
 import { repoRoot } from '../../store/scratch.js';
-import { buildCli, type Cli } from '../../support/cli.js';
+import { buildCli } from '../../support/cli.js';
 import { temporaryDirectory } from '../../support/temporary-directory.js';
 import { oomLines, trainingLog } from '../../support/training-log.js';
 
 const SAMPLE = join(repoRoot, 'samples', 'llama3-70b-fragmentation');
 
-let cli: Cli;
+const cli = buildCli();
 const directory = temporaryDirectory();
-let env: Record<string, string> = {};
-beforeAll(() => {
-  cli = buildCli();
-  env = { XDG_CACHE_HOME: join(directory, 'cache') };
-});
+const env = { XDG_CACHE_HOME: join(directory, 'cache') };
 
 const adviceOn = (run: string): AdviseResult => cli.expect(0, ['advise', run, '--json'], { env }).json<AdviseResult>();
 
