@@ -23,17 +23,9 @@ export function nsysBench(good: Buffer): NsysBench {
   afterAll(async () => {
     await expectSound(bench.store);
     const tables = Object.values(NSYS_LAYOUTS).map(({ table }) => table);
-    const smallTables = [
-      'nsys_report',
-      'nsys_table',
-      'nsys_text',
-      'nsys_thread',
-      'nsys_process',
-      'nsys_option',
-      'log_env',
-    ];
+    const small = ['nsys_report', 'nsys_table', 'nsys_text', 'nsys_thread', 'nsys_process', 'nsys_option', 'log_env'];
     const ingested = "SELECT source_id FROM source WHERE status = 'ingested'";
-    for (const table of [...smallTables, ...tables])
+    for (const table of [...small, ...tables])
       expect([table, await count(table, `source_id NOT IN (${ingested})`)]).toEqual([table, 0]);
     const again = await bench.take('again.sqlite', good);
     const first = 'source_id = (SELECT min(source_id) FROM source)';
