@@ -14,6 +14,7 @@ import type { ByteSource } from '../../src/model/parser.js';
 import { KIB, MIB } from '../../src/model/units.js';
 import { openStore } from '../../src/store/open-store.js';
 import { seeded, temporaryDirectory } from '../robustness/harness.js';
+import { runs } from '../support/runs.js';
 import { BASE, smallSnapshot } from '../support/small-snapshot.js';
 
 const root = temporaryDirectory();
@@ -112,7 +113,7 @@ async function read(path: string, options: ByteSourceOptions = {}, windowBytes =
 }
 
 describe('whatever the chunk and window sizes', () => {
-  const content = noise(140_000);
+  const content = noise(runs(70_000, 140_000));
   const shapes: readonly (readonly [string, Buffer, Buffer])[] = [
     ['stored blocks', stored(content), content],
     ['small blocks', stored(content.subarray(0, 20_000), 100), content.subarray(0, 20_000)],

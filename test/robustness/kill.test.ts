@@ -17,7 +17,7 @@ import { entry, frame, segment, snapshot } from '../support/small-snapshot.js';
 import { type Counts, dataCounts, expectSound, runCli, seeded, temporaryDirectory } from './harness.js';
 
 const FILES = 12;
-const KILLS = runs(5, 20);
+const KILLS = runs(3, 20);
 const root = temporaryDirectory();
 let build = '';
 /** For what is asked after a kill. What is killed is a process of its own. */

@@ -1,0 +1,2 @@
+/** The long form of `zstd.test.ts`. */
+import './zstd.test.js';

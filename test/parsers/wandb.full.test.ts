@@ -1,0 +1,2 @@
+/** The long form of `wandb.test.ts`. */
+import './wandb.test.js';
