@@ -40,7 +40,7 @@ describe('a pickle cut short', () => {
     );
     await expectCut(lengths.map((length) => bytes.subarray(0, length)));
     await expectSound(bench.store);
-  });
+  }, 600_000);
 
   it('in protocol 2, whose operands are wider', async () => {
     const bytes = pickled(snapshot({ device_traces: [trace(400)] }), { protocol: 2 });
